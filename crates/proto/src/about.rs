@@ -1,0 +1,50 @@
+//! What a request says of its maker, for people to read. The ledger only carries it.
+
+use alloc::{borrow::ToOwned, format, string::String, vec::Vec};
+
+/// Who asks, shown by `show`, `top` and the dashboard. No field may contain control characters.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct About {
+    /// The program that asks, and its version if it likes.
+    pub client: String,
+    /// The machine it runs on.
+    pub host: String,
+    /// Its process id there.
+    pub pid: u32,
+    /// Labels, in the order given.
+    pub labels: Vec<(String, String)>,
+}
+
+/// The longest encoded form that a store accepts, in bytes.
+pub const MAX_ABOUT_BYTES: usize = 4096;
+
+const FIELD: char = '\u{1f}';
+const PAIR: char = '\u{1e}';
+
+impl About {
+    /// The form that stores keep: fields and labels separated by control characters.
+    #[must_use]
+    pub fn encode(&self) -> String {
+        let mut text = format!("{}{FIELD}{}{FIELD}{}", self.client, self.host, self.pid);
+        for (key, value) in &self.labels {
+            text.push(FIELD);
+            text.push_str(key);
+            text.push(PAIR);
+            text.push_str(value);
+        }
+        text
+    }
+
+    /// Reads [`About::encode`]'s form. What is missing or odd becomes empty: this is for display only.
+    #[must_use]
+    pub fn decode(text: &str) -> Self {
+        let mut fields = text.split(FIELD);
+        let mut next = || fields.next().unwrap_or_default().to_owned();
+        let (client, host, pid) = (next(), next(), next().parse().unwrap_or(0));
+        let labels = fields
+            .filter_map(|label| label.split_once(PAIR))
+            .map(|(key, value)| (key.to_owned(), value.to_owned()))
+            .collect();
+        Self { client, host, pid, labels }
+    }
+}

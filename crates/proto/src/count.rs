@@ -1,0 +1,115 @@
+//! Counts that cannot leave their range.
+
+use core::fmt;
+
+/// The most permits a name can have.
+pub const MAX_LIMIT: u32 = 1_000_000_000;
+
+/// How many permits exist at a name: 0 (nobody is admitted) to [`MAX_LIMIT`].
+#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+pub struct Limit(u32);
+
+/// How many permits one request is for: 1 to [`MAX_LIMIT`].
+#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+pub struct Permits(u32);
+
+/// Who comes first among waiters: −100 to 100, higher first. One step is worth ten seconds of
+/// waiting, so nobody waits for ever.
+#[derive(Clone, Copy, Debug, Default, Eq, Hash, Ord, PartialEq, PartialOrd)]
+pub struct Priority(i8);
+
+impl Limit {
+    /// The limit of a name that nobody has given one.
+    pub const ONE: Self = Self(1);
+
+    /// A limit of `count` permits.
+    ///
+    /// # Errors
+    /// [`BadCount`] if `count` is above [`MAX_LIMIT`].
+    pub fn new(count: u32) -> Result<Self, BadCount> {
+        if count > MAX_LIMIT { Err(BadCount::Limit(u64::from(count))) } else { Ok(Self(count)) }
+    }
+
+    /// The limit as a number.
+    #[must_use]
+    pub fn get(self) -> u32 {
+        self.0
+    }
+}
+
+impl Permits {
+    /// One permit.
+    pub const ONE: Self = Self(1);
+
+    /// A request for `count` permits.
+    ///
+    /// # Errors
+    /// [`BadCount`] if `count` is 0 or above [`MAX_LIMIT`].
+    pub fn new(count: u32) -> Result<Self, BadCount> {
+        if count == 0 || count > MAX_LIMIT {
+            return Err(BadCount::Permits(u64::from(count)));
+        }
+        Ok(Self(count))
+    }
+
+    /// The count as a number.
+    #[must_use]
+    pub fn get(self) -> u32 {
+        self.0
+    }
+}
+
+impl Priority {
+    /// A priority.
+    ///
+    /// # Errors
+    /// [`BadCount`] outside −100…100.
+    pub fn new(priority: i32) -> Result<Self, BadCount> {
+        match i8::try_from(priority) {
+            Ok(p) if (-100..=100).contains(&p) => Ok(Self(p)),
+            _ => Err(BadCount::Priority(i64::from(priority))),
+        }
+    }
+
+    /// The priority as a number.
+    #[must_use]
+    pub fn get(self) -> i8 {
+        self.0
+    }
+}
+
+impl fmt::Display for Limit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl fmt::Display for Permits {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// A number outside its range.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub enum BadCount {
+    /// Not a limit.
+    Limit(u64),
+    /// Not a number of permits.
+    Permits(u64),
+    /// Not a priority.
+    Priority(i64),
+}
+
+impl fmt::Display for BadCount {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Limit(n) => write!(f, "a limit is 0 to {MAX_LIMIT}, not {n}"),
+            Self::Permits(n) => write!(f, "a request is for 1 to {MAX_LIMIT} permits, not {n}"),
+            Self::Priority(n) => write!(f, "a priority is -100 to 100, not {n}"),
+        }
+    }
+}
+
+impl core::error::Error for BadCount {}

@@ -1,0 +1,241 @@
+//! The ledger: who holds and who waits at one name. This is the specification of every store.
+//!
+//! ```text
+//!   state, contacts, now, batch ──▶ execute ──▶ state', replies, wakeups
+//!                                    │
+//!                       advance the clock (bounded)
+//!                       settle: expire what has run out, forget what is old, serve the queue
+//!                       each request in turn; what frees permits settles again
+//! ```
+//!
+//! Memory and the embedded store run this code; the Redis scripts are compared with it operation by
+//! operation. The rules, numbered as in docs/protocol.md, are cited where they are kept.
+
+mod acquire;
+mod expire;
+mod inspect;
+mod leave;
+mod renew;
+mod serve;
+
+use alloc::vec::Vec;
+
+use crate::{
+    id::Inbox,
+    name::Name,
+    reply::{Replies, Reply, Wakeup, What},
+    request::{Batch, Configure, Request},
+    state::{Entry, Head, State},
+    time::{Micros, UNBOUNDED},
+};
+
+/// Leases, places, memories and grants that one call may end or make (rule 18).
+const WORK: u32 = 128;
+/// Tickets that a name remembers at most; the oldest go first. It bounds what a name costs at
+/// thousands of releases a second.
+const MOST_PAST: u32 = 65_536;
+/// Fences that clients claim to have seen are believed up to here (Lua's numbers are exact to 2^53).
+const MOST_FENCE_SEEN: u64 = 1 << 52;
+
+/// What a store knows of the client behind an inbox.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Contact {
+    /// Its process is gone. Its leases and places end now.
+    Dead,
+    /// Nobody listens there. As a waiter it is passed over; as a holder its time counts in full.
+    Silent,
+    /// Somebody listens there.
+    Listening,
+    /// The kernel vouches for its process. Its leases do not run out.
+    Alive,
+}
+
+/// What a store knows of clients.
+pub trait Contacts {
+    /// What it knows of this one.
+    fn contact(&mut self, inbox: Inbox) -> Contact;
+}
+
+/// What executing a batch gives.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Outcome {
+    /// For the sender.
+    pub replies: Replies,
+    /// For whom it concerns, the sender's other tickets among them.
+    pub wakeups: Vec<Wakeup>,
+}
+
+/// Executes a batch at the time `now` of the store's clock.
+///
+/// # Errors
+/// Only those of `state`; then nothing of the batch may take effect.
+pub fn execute<S: State, C: Contacts>(
+    state: &mut S,
+    contacts: &mut C,
+    now: Micros,
+    batch: &Batch,
+) -> Result<Outcome, S::Error> {
+    let head = state.head()?;
+    let mut ledger = Ledger {
+        state,
+        contacts,
+        name: &batch.name,
+        asker: batch.inbox,
+        now,
+        head,
+        work: WORK,
+        backlog: false,
+        wakeups: Vec::new(),
+    };
+    ledger.begin(batch.fence_seen)?;
+    let mut replies = Vec::with_capacity(batch.requests.len());
+    for request in &batch.requests {
+        replies.push(ledger.reply(request)?);
+    }
+    ledger.finish(replies)
+}
+
+/// One batch being executed.
+struct Ledger<'a, S, C> {
+    state: &'a mut S,
+    contacts: &'a mut C,
+    name: &'a Name,
+    asker: Option<Inbox>,
+    now: Micros,
+    head: Head,
+    work: u32,
+    backlog: bool,
+    wakeups: Vec<Wakeup>,
+}
+
+impl<S: State, C: Contacts> Ledger<'_, S, C> {
+    fn begin(&mut self, fence_seen: u64) -> Result<(), S::Error> {
+        self.advance_clock();
+        self.head.fence = self.head.fence.max(fence_seen.min(MOST_FENCE_SEEN));
+        self.settle()
+    }
+
+    /// Rule 15: a clock that jumps forward ends no lease whose holder is alive, one that jumps
+    /// backward delays nothing.
+    fn advance_clock(&mut self) {
+        let passed = self.now.saturating_sub(self.head.wall);
+        self.head.wall = self.now;
+        self.head.clock += passed.min(self.head.bound);
+    }
+
+    fn reply(&mut self, request: &Request) -> Result<Reply, S::Error> {
+        match request {
+            Request::Acquire(acquire) => self.acquire(acquire),
+            Request::Renew(renew) => self.renew(renew),
+            Request::Release { ticket, slots } => self.release(*ticket, slots.as_ref()),
+            Request::Cancel { ticket, remember } => self.cancel(*ticket, *remember),
+            Request::Evict { ticket } => self.evict(*ticket),
+            Request::Configure(change) => self.configure(change),
+            Request::Inspect { rows } => self.inspect(*rows),
+        }
+    }
+
+    /// Rule 6: whoever frees permits runs all of this, so there is no window between free and granted.
+    fn settle(&mut self) -> Result<(), S::Error> {
+        self.expire()?;
+        self.forget()?;
+        self.serve()
+    }
+
+    fn configure(&mut self, change: &Configure) -> Result<Reply, S::Error> {
+        match change {
+            Configure::Limit(limit) => {
+                self.head.limit = Some(limit.get());
+                self.head.pinned = true;
+            }
+            Configure::Unpin => self.head.pinned = false,
+            Configure::Pause(reason) => self.head.paused = Some(reason.clone()),
+            Configure::Resume => self.head.paused = None,
+        }
+        self.serve()?;
+        Ok(Reply::Configured { limit: self.limit() })
+    }
+
+    fn finish(mut self, replies: Vec<Reply>) -> Result<Outcome, S::Error> {
+        let look_in = self.look_in()?;
+        self.backlog |= self.can_serve_more()?;
+        if self.head.holders == 0 && self.head.waiting == 0 {
+            self.rest()?;
+        }
+        if self.is_blank() {
+            self.state.clear()?;
+        } else {
+            self.state.set_head(&self.head)?;
+        }
+        let replies = Replies { now: self.now, replies, backlog: self.backlog, look_in };
+        Ok(Outcome { replies, wakeups: self.wakeups })
+    }
+
+    /// Nobody is here: the clock may run freely and slots start from the bottom.
+    fn rest(&mut self) -> Result<(), S::Error> {
+        self.head.bound = UNBOUNDED;
+        if self.head.top > 0 {
+            self.head.top = 0;
+            self.state.clear_free_slots()?;
+        }
+        Ok(())
+    }
+
+    /// Rule 12: nothing here was configured on purpose and nothing has to be remembered.
+    fn is_blank(&self) -> bool {
+        let head = &self.head;
+        head.holders == 0
+            && head.waiting == 0
+            && head.past == 0
+            && !head.pinned
+            && head.paused.is_none()
+    }
+
+    /// Rule 7: the client whose waiter is next is told when the first lease can end, so that a lost
+    /// wakeup or a dead holder costs no more than that. Looking at least every `bound` keeps the
+    /// ledger's clock at full speed.
+    fn look_in(&mut self) -> Result<Option<Micros>, S::Error> {
+        if self.asker.is_none() || self.head.waiting == 0 {
+            return Ok(None);
+        }
+        let Some(first) = self.state.first_waiter()? else { return Ok(None) };
+        if first.inbox != self.asker {
+            return Ok(None);
+        }
+        let Some(lease) = self.state.first_lease_by_end()? else { return Ok(None) };
+        let left = lease.ends.saturating_sub(self.head.clock);
+        Ok(Some(left.min(self.head.bound).max(1)))
+    }
+
+    fn limit(&self) -> u32 {
+        self.head.limit.unwrap_or(1)
+    }
+
+    fn contact(&mut self, inbox: Inbox) -> Contact {
+        match self.contacts.contact(inbox) {
+            // Who asks is there, whatever has become of its inbox.
+            Contact::Dead | Contact::Silent if self.asker == Some(inbox) => Contact::Listening,
+            contact => contact,
+        }
+    }
+
+    fn wake(&mut self, entry: &Entry, what: What) {
+        if let Some(inbox) = entry.inbox {
+            let wakeup = Wakeup { inbox, name: self.name.clone(), ticket: entry.ticket, what };
+            self.wakeups.push(wakeup);
+        }
+    }
+
+    /// Takes one unit of this call's work, or notes that some is left over.
+    fn has_work(&mut self) -> bool {
+        if self.work == 0 {
+            self.backlog = true;
+            return false;
+        }
+        self.work -= 1;
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests;

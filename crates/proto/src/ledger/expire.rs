@@ -1,0 +1,147 @@
+//! What time ends: leases, and the memory of tickets.
+
+use super::{Contact, Contacts, Ledger, MOST_PAST};
+use crate::{
+    id::{LeaseId, Ticket},
+    reply::{Cause, What},
+    request::DIGEST_MASK,
+    state::{Entry, Lease, Past, Standing, State},
+    time::Micros,
+};
+
+impl<S: State, C: Contacts> Ledger<'_, S, C> {
+    /// Ends the leases that have run out, by the ledger's clock or, where nobody listens any more, by
+    /// the store's.
+    pub(super) fn expire(&mut self) -> Result<(), S::Error> {
+        while let Some(lease) = self.state.first_lease_by_end()? {
+            if lease.ends > self.head.clock || !self.has_work() {
+                break;
+            }
+            match lease.inbox.map(|inbox| self.contact(inbox)) {
+                Some(Contact::Alive) => self.vouch(lease)?,
+                _ => self.end_lease(lease.id)?,
+            }
+        }
+        while let Some(lease) = self.state.first_lease_by_wall()? {
+            if lease.ends_wall > self.now || !self.has_work() {
+                break;
+            }
+            match lease.inbox.map(|inbox| self.contact(inbox)) {
+                Some(Contact::Alive) => self.vouch(lease)?,
+                Some(Contact::Listening) => self.trust(lease)?,
+                Some(Contact::Dead | Contact::Silent) | None => self.end_lease(lease.id)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// The kernel says that the holder lives: as good as a renewal.
+    fn vouch(&mut self, mut lease: Lease) -> Result<(), S::Error> {
+        lease.ends = self.head.clock + lease.ttl;
+        lease.ends_wall = self.now + lease.ttl;
+        self.state.put_lease(&lease)
+    }
+
+    /// The holder listens, so only the ledger's clock can end its lease.
+    fn trust(&mut self, mut lease: Lease) -> Result<(), S::Error> {
+        lease.ends_wall = self.now + lease.ends.saturating_sub(self.head.clock).max(1);
+        self.state.put_lease(&lease)
+    }
+
+    /// Ends everything under a lease, as far as this call's work allows.
+    fn end_lease(&mut self, lease: LeaseId) -> Result<(), S::Error> {
+        while let Some(entry) = self.state.first_member(lease)? {
+            if !self.has_work() {
+                return Ok(());
+            }
+            self.end(&entry, Cause::Expired)?;
+        }
+        Ok(())
+    }
+
+    /// Ends one ticket: its permits are free, or its place is gone. Holders are told and remembered; a
+    /// waiter that merely was not heard from may ask again with the same ticket, at the end of the line.
+    pub(super) fn end(&mut self, entry: &Entry, cause: Cause) -> Result<(), S::Error> {
+        let holds = matches!(entry.standing, Standing::Holding { .. });
+        self.leave(entry)?;
+        if holds || cause != Cause::Expired {
+            self.remember(entry.ticket, cause, entry.ttl)?;
+            self.wake(entry, What::Ended(cause));
+        }
+        Ok(())
+    }
+
+    /// Rule 9: a late duplicate of this ticket's request is refused for one ttl.
+    pub(super) fn remember(
+        &mut self,
+        ticket: Ticket,
+        cause: Cause,
+        ttl: Micros,
+    ) -> Result<(), S::Error> {
+        if self.state.past(ticket)?.is_none() {
+            self.head.past += 1;
+        }
+        self.state.put_past(&Past { ticket, cause, until: self.head.clock + ttl })
+    }
+
+    pub(super) fn forget(&mut self) -> Result<(), S::Error> {
+        while let Some(past) = self.state.first_past()? {
+            let due = past.until <= self.head.clock || self.head.past > MOST_PAST;
+            if !due || !self.has_work() {
+                break;
+            }
+            self.head.past -= 1;
+            self.state.remove_past(past.ticket)?;
+        }
+        Ok(())
+    }
+
+    /// Puts a ticket under a lease, which is made if it is not there and otherwise keeps its end.
+    pub(super) fn join(
+        &mut self,
+        entry: &Entry,
+        ttl: Micros,
+        margin: Micros,
+    ) -> Result<Lease, S::Error> {
+        let mut lease = match self.state.lease(entry.lease)? {
+            Some(lease) => lease,
+            None => Lease {
+                id: entry.lease,
+                inbox: entry.inbox,
+                ttl,
+                ends: self.head.clock + ttl,
+                ends_wall: self.now + ttl,
+                members: 0,
+                digest: 0,
+                parked: 0,
+            },
+        };
+        lease.members += 1;
+        lease.digest = (lease.digest + entry.ticket.digest()) & DIGEST_MASK;
+        self.head.bound = self.head.bound.min(margin);
+        self.state.put_lease(&lease)?;
+        Ok(lease)
+    }
+
+    /// Takes a ticket from under its lease; the last one takes the lease along.
+    pub(super) fn part(&mut self, entry: &Entry) -> Result<(), S::Error> {
+        let Some(mut lease) = self.state.lease(entry.lease)? else { return Ok(()) };
+        lease.members -= 1;
+        lease.digest = lease.digest.wrapping_sub(entry.ticket.digest()) & DIGEST_MASK;
+        if entry.is_parked() {
+            lease.parked -= 1;
+        }
+        if lease.members == 0 {
+            return self.state.remove_lease(lease.id);
+        }
+        self.state.put_lease(&lease)
+    }
+}
+
+impl Entry {
+    /// Whether this is a waiter that is passed over.
+    #[must_use]
+    pub fn is_parked(&self) -> bool {
+        matches!(self.standing, Standing::Waiting { parked: true, .. })
+    }
+}

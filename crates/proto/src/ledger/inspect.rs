@@ -1,0 +1,54 @@
+//! Reading everything about a name. It settles first, so it never shows what has run out.
+
+use alloc::vec::Vec;
+
+use super::{Contacts, Ledger};
+use crate::{
+    reply::{HolderRow, Reply, Snapshot, WaiterRow},
+    state::{Entry, Standing, State},
+};
+
+impl<S: State, C: Contacts> Ledger<'_, S, C> {
+    pub(super) fn inspect(&mut self, rows: u32) -> Result<Reply, S::Error> {
+        let mut holders = Vec::new();
+        for entry in self.state.holders(rows)? {
+            holders.extend(self.holder_row(entry)?);
+        }
+        let waiters = self.state.waiters(rows)?;
+        Ok(Reply::Snapshot(Snapshot {
+            limit: self.limit(),
+            pinned: self.head.pinned,
+            paused: self.head.paused.clone(),
+            held: self.head.held,
+            holders_total: self.head.holders,
+            waiting_total: self.head.waiting,
+            holders,
+            waiters: waiters.into_iter().filter_map(|entry| self.waiter_row(entry)).collect(),
+        }))
+    }
+
+    fn holder_row(&mut self, entry: Entry) -> Result<Option<HolderRow>, S::Error> {
+        let valid_for = self.valid_for(&entry)?;
+        let Standing::Holding { fence, slots } = entry.standing else { return Ok(None) };
+        Ok(Some(HolderRow {
+            ticket: entry.ticket,
+            slots,
+            fence,
+            held_for: self.now.saturating_sub(entry.since),
+            valid_for,
+            about: entry.about,
+        }))
+    }
+
+    fn waiter_row(&self, entry: Entry) -> Option<WaiterRow> {
+        let Standing::Waiting { priority, parked, .. } = entry.standing else { return None };
+        Some(WaiterRow {
+            ticket: entry.ticket,
+            permits: entry.permits,
+            priority,
+            waiting_for: self.now.saturating_sub(entry.since),
+            unreachable: parked,
+            about: entry.about,
+        })
+    }
+}

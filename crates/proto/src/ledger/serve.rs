@@ -1,0 +1,134 @@
+//! The order of service: who a free permit goes to.
+
+use super::{Contact, Contacts, Ledger};
+use crate::{
+    id::Fence,
+    reply::{Cause, What},
+    slots::Slots,
+    state::{Entry, Standing, State},
+};
+
+/// What is to become of the waiter at the head of the queue.
+enum Next {
+    Grant,
+    Park,
+    End(Cause),
+    Stop,
+}
+
+impl<S: State, C: Contacts> Ledger<'_, S, C> {
+    /// Rules 5 and 8: grants to the queue in order while it fits. A large request at the head is not
+    /// passed by small ones; one whose client cannot be reached is.
+    pub(super) fn serve(&mut self) -> Result<(), S::Error> {
+        while self.is_open() {
+            let Some(first) = self.state.first_waiter()? else { break };
+            let next = self.next_for(&first);
+            if matches!(next, Next::Stop) || !self.has_work() {
+                break;
+            }
+            match next {
+                Next::Grant => self.grant_waiter(first)?,
+                Next::Park => self.park(first)?,
+                Next::End(cause) => self.end(&first, cause)?,
+                Next::Stop => break,
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether anybody could be admitted at all.
+    fn is_open(&self) -> bool {
+        self.head.waiting > 0 && self.head.paused.is_none() && self.head.held < self.limit()
+    }
+
+    /// Whether work is left that this call may not do any more.
+    pub(super) fn can_serve_more(&mut self) -> Result<bool, S::Error> {
+        if self.work > 0 || !self.is_open() {
+            return Ok(false);
+        }
+        Ok(self
+            .state
+            .first_waiter()?
+            .is_some_and(|first| !matches!(self.next_for(&first), Next::Stop)))
+    }
+
+    fn next_for(&mut self, waiter: &Entry) -> Next {
+        if waiter.permits > self.limit() {
+            return Next::End(Cause::TooMany);
+        }
+        match waiter.inbox.map(|inbox| self.contact(inbox)) {
+            Some(Contact::Dead) => Next::End(Cause::Expired),
+            Some(Contact::Silent) => Next::Park,
+            _ if self.fits(waiter.permits) => Next::Grant,
+            _ => Next::Stop,
+        }
+    }
+
+    fn fits(&self, permits: u32) -> bool {
+        permits <= self.limit().saturating_sub(self.head.held)
+    }
+
+    fn park(&mut self, mut entry: Entry) -> Result<(), S::Error> {
+        if let Standing::Waiting { parked, .. } = &mut entry.standing {
+            *parked = true;
+        }
+        self.state.put_entry(&entry)?;
+        if let Some(mut lease) = self.state.lease(entry.lease)? {
+            lease.parked += 1;
+            self.state.put_lease(&lease)?;
+        }
+        Ok(())
+    }
+
+    /// A waiter becomes a holder: it leaves the lease of its place and joins the lease it asked for.
+    fn grant_waiter(&mut self, mut entry: Entry) -> Result<(), S::Error> {
+        let Standing::Waiting { lease, margin, .. } = entry.standing else { return Ok(()) };
+        self.part(&entry)?;
+        self.head.waiting -= 1;
+        entry.lease = lease;
+        entry.standing = self.hold(entry.permits)?;
+        entry.since = self.now;
+        self.join(&entry, entry.ttl, margin)?;
+        self.state.put_entry(&entry)?;
+        if let Standing::Holding { fence, slots } = entry.standing.clone() {
+            let limit = self.limit();
+            self.wake(&entry, What::Granted { fence, slots, limit });
+        }
+        Ok(())
+    }
+
+    /// Takes permits: a fence and as many slots.
+    pub(super) fn hold(&mut self, permits: u32) -> Result<Standing, S::Error> {
+        let slots = self.take_slots(permits)?;
+        self.head.holders += 1;
+        self.head.held += permits;
+        Ok(Standing::Holding { fence: self.next_fence(), slots })
+    }
+
+    /// Rule 10: grows strictly, and because it follows the clock, also over any loss of state.
+    fn next_fence(&mut self) -> Fence {
+        self.head.fence = (self.head.fence + 1).max(self.now);
+        Fence(self.head.fence)
+    }
+
+    /// The lowest free slots. They are always below the limit: as many slots below the limit are free
+    /// as permits are, whatever is still held above it.
+    fn take_slots(&mut self, count: u32) -> Result<Slots, S::Error> {
+        let mut slots = Slots::none();
+        let mut missing = count;
+        while missing > 0 {
+            let Some((first, last)) = self.state.pop_free_slots()? else { break };
+            let n = missing.min(last - first + 1);
+            slots.insert(first, first + n - 1);
+            missing -= n;
+            if first + n <= last {
+                self.state.push_free_slots(first + n, last)?;
+            }
+        }
+        if missing > 0 {
+            slots.insert(self.head.top, self.head.top + missing - 1);
+            self.head.top += missing;
+        }
+        Ok(slots)
+    }
+}

@@ -1,0 +1,47 @@
+//! The two pure machines of Seinpaal.
+//!
+//! The **ledger** decides who holds and who waits at one name: state, the store's clock and a
+//! batch of requests go in; state, replies and wakeups come out. The **session** is one client:
+//! what it has asked for, what it holds, what it must renew, and when it must say that it has lost
+//! something. Neither waits, reads a clock or draws a random number: this crate is `no_std` and
+//! has no dependencies, so it could not if it wanted to.
+//!
+//! ```text
+//!   session ── Batch of Requests ──▶ store: ledger(state, now) ──▶ Replies
+//!      ▲                                   │
+//!      └────────────── Wakeup ◀────────────┘   (a hint; it may be lost)
+//! ```
+#![no_std]
+#![forbid(unsafe_code)]
+
+extern crate alloc;
+#[cfg(test)]
+extern crate std;
+
+mod about;
+mod count;
+mod id;
+mod ledger;
+mod memory;
+mod name;
+mod reply;
+mod request;
+pub mod session;
+mod slots;
+mod state;
+pub mod time;
+
+pub use about::{About, MAX_ABOUT_BYTES};
+pub use count::{BadCount, Limit, MAX_LIMIT, Permits, Priority};
+pub use id::{Fence, Inbox, LeaseId, Ticket, TicketSource};
+pub use ledger::{Contact, Contacts, Outcome, execute};
+pub use memory::MemoryState;
+pub use name::{BadName, MAX_NAME_BYTES, Name};
+pub use reply::{
+    Busy, Cause, Grant, HolderRow, Replies, Reply, Snapshot, TicketReply, WaiterRow, Wakeup, What,
+};
+pub use request::{
+    Acquire, Batch, Configure, Enqueue, LimitRule, OnMismatch, Renew, Request, Whom,
+};
+pub use slots::Slots;
+pub use state::{Entry, Head, Lease, Past, Standing, State};

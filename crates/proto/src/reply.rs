@@ -1,0 +1,276 @@
+//! What a store answers, and what it tells unasked.
+
+use alloc::{string::String, vec::Vec};
+
+use crate::{
+    id::{Fence, Inbox, Ticket},
+    name::Name,
+    slots::Slots,
+    time::Micros,
+};
+
+/// The answers to one [`Batch`](crate::Batch).
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Replies {
+    /// The store's clock when it executed the batch.
+    pub now: Micros,
+    /// One answer a request, in order.
+    pub replies: Vec<Reply>,
+    /// Work is left over: send an empty batch soon.
+    pub backlog: bool,
+    /// Set when the head of the queue is the sender's: look again after this long at the latest.
+    pub look_in: Option<Micros>,
+}
+
+/// One answer.
+#[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub enum Reply {
+    /// The permits are held.
+    Granted(Grant),
+    /// The ticket is in the queue.
+    Queued {
+        /// Which ticket.
+        ticket: Ticket,
+        /// How many wait, this one among them.
+        waiting: u32,
+        /// The limit in force.
+        limit: u32,
+    },
+    /// Not to be had now, and the caller did not want to wait. Nothing was written.
+    Busy {
+        /// Which ticket.
+        ticket: Ticket,
+        /// Why.
+        why: Busy,
+        /// The limit in force.
+        limit: u32,
+        /// Permits held.
+        held: u32,
+        /// Tickets in the queue.
+        waiting: u32,
+    },
+    /// Another limit is stored than the caller stated. Nothing was written.
+    OtherLimit {
+        /// Which ticket.
+        ticket: Ticket,
+        /// The stored one.
+        stored: u32,
+        /// The caller's.
+        stated: u32,
+    },
+    /// More permits were asked for than exist. Nothing was written.
+    TooMany {
+        /// Which ticket.
+        ticket: Ticket,
+        /// How many were asked for.
+        permits: u32,
+        /// How many exist.
+        limit: u32,
+    },
+    /// The request arrived after its deadline. Nothing was written; see [`Replies::now`].
+    TooLate {
+        /// Which ticket.
+        ticket: Ticket,
+    },
+    /// The ticket is over, and this is why.
+    Ended {
+        /// Which ticket.
+        ticket: Ticket,
+        /// Why.
+        cause: Cause,
+    },
+    /// No such ticket here (or no longer remembered). Nothing was written.
+    Unknown {
+        /// Which ticket.
+        ticket: Ticket,
+    },
+    /// The lease was extended.
+    Renewed {
+        /// How long it is valid from now; `None`: for as long as the holder's process lives.
+        valid_for: Option<Micros>,
+    },
+    /// Other tickets stand under the lease than the sender believes. Nothing was written: renew by ticket.
+    Differs,
+    /// There is no such lease. Nothing was written: renew by ticket.
+    Gone,
+    /// A renewal by ticket: what became of each, in order.
+    Tickets {
+        /// As in `Renewed`, for those that are held.
+        valid_for: Option<Micros>,
+        /// One answer a ticket.
+        tickets: Vec<TicketReply>,
+    },
+    /// Given back; this many permits of the ticket are still held.
+    Released {
+        /// Which ticket.
+        ticket: Ticket,
+        /// Permits left.
+        left: u32,
+    },
+    /// The ticket holds nothing and waits for nothing, and will be refused.
+    Cancelled {
+        /// Which ticket.
+        ticket: Ticket,
+    },
+    /// The lease or the place in the queue is over, and its owner was told.
+    Evicted {
+        /// Which ticket.
+        ticket: Ticket,
+    },
+    /// The limit now in force.
+    Configured {
+        /// That limit.
+        limit: u32,
+    },
+    /// Everything about the name.
+    Snapshot(Snapshot),
+}
+
+/// What a grant gives.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Grant {
+    /// Whose.
+    pub ticket: Ticket,
+    /// The number of this grant.
+    pub fence: Fence,
+    /// As many slots as permits.
+    pub slots: Slots,
+    /// The limit in force at the time.
+    pub limit: u32,
+    /// How long the lease is valid from now; `None`: for as long as the holder's process lives.
+    pub valid_for: Option<Micros>,
+}
+
+/// What a renewal by ticket found.
+#[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub enum TicketReply {
+    /// Held, and renewed.
+    Held {
+        /// The number of its grant.
+        fence: Fence,
+        /// Its slots.
+        slots: Slots,
+    },
+    /// Still in the queue; nothing was done.
+    Waiting,
+    /// Over.
+    Ended(Cause),
+    /// Not known here.
+    Unknown,
+}
+
+/// Why permits cannot be had now.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub enum Busy {
+    /// They are held by others, or others came first.
+    Full,
+    /// As many wait already as the caller allowed.
+    TooManyWaiting,
+    /// The name is paused.
+    Paused,
+}
+
+/// Why a ticket is over.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub enum Cause {
+    /// It was released.
+    Released,
+    /// It was cancelled.
+    Cancelled,
+    /// Its lease ran out, or its holder's process is gone.
+    Expired,
+    /// Somebody evicted it.
+    Evicted,
+    /// The limit was lowered below what it asked for while it waited.
+    TooMany,
+}
+
+/// A hint to one session. It may be lost, late or repeated; the ledger is the truth.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Wakeup {
+    /// To whom.
+    pub inbox: Inbox,
+    /// About which name.
+    pub name: Name,
+    /// About which ticket.
+    pub ticket: Ticket,
+    /// What happened.
+    pub what: What,
+}
+
+/// What a wakeup says.
+#[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub enum What {
+    /// The waiter holds its permits now.
+    Granted {
+        /// The number of the grant.
+        fence: Fence,
+        /// Its slots.
+        slots: Slots,
+        /// The limit in force.
+        limit: u32,
+    },
+    /// The ticket is over.
+    Ended(Cause),
+}
+
+/// Everything about a name at one moment.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Snapshot {
+    /// The limit in force.
+    pub limit: u32,
+    /// Whether that limit stays when the name falls idle.
+    pub pinned: bool,
+    /// Why it is paused, if it is.
+    pub paused: Option<String>,
+    /// Permits held.
+    pub held: u32,
+    /// Tickets that hold.
+    pub holders_total: u32,
+    /// Tickets that wait.
+    pub waiting_total: u32,
+    /// The holders, in order of their grants; only as many as asked for.
+    pub holders: Vec<HolderRow>,
+    /// The waiters in the order in which they will be served; only as many as asked for. Those that
+    /// are passed over because nobody listens come last.
+    pub waiters: Vec<WaiterRow>,
+}
+
+/// A holder, as shown.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct HolderRow {
+    /// Its ticket.
+    pub ticket: Ticket,
+    /// Its slots, as many as permits.
+    pub slots: Slots,
+    /// The number of its grant.
+    pub fence: Fence,
+    /// How long it has held.
+    pub held_for: Micros,
+    /// How long its lease is valid; `None`: for as long as its process lives.
+    pub valid_for: Option<Micros>,
+    /// What it said of itself, [encoded](crate::About::encode).
+    pub about: String,
+}
+
+/// A waiter, as shown.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct WaiterRow {
+    /// Its ticket.
+    pub ticket: Ticket,
+    /// How many permits it waits for.
+    pub permits: u32,
+    /// Its priority.
+    pub priority: i8,
+    /// How long it has waited.
+    pub waiting_for: Micros,
+    /// Whether it is passed over because nobody listens at its inbox.
+    pub unreachable: bool,
+    /// What it said of itself, [encoded](crate::About::encode).
+    pub about: String,
+}

@@ -1,0 +1,176 @@
+//! Which slots a holder has: a short list of ranges, so that ten thousand permits are a few bytes.
+
+use alloc::{string::String, vec::Vec};
+use core::{fmt, fmt::Write, str::FromStr};
+
+/// A set of slot numbers as ascending, disjoint, non-adjacent ranges (both ends included).
+/// Its text form is `0-2,5`.
+#[derive(Clone, Debug, Default, Eq, Hash, PartialEq)]
+pub struct Slots(Vec<(u32, u32)>);
+
+impl Slots {
+    /// No slots.
+    #[must_use]
+    pub fn none() -> Self {
+        Self::default()
+    }
+
+    /// The slots `first..=last`.
+    #[must_use]
+    pub fn range(first: u32, last: u32) -> Self {
+        let mut slots = Self::none();
+        slots.insert(first, last);
+        slots
+    }
+
+    /// How many slots there are.
+    #[must_use]
+    pub fn count(&self) -> u32 {
+        self.0.iter().map(|(first, last)| last - first + 1).sum()
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The lowest slot.
+    #[must_use]
+    pub fn lowest(&self) -> Option<u32> {
+        self.0.first().map(|range| range.0)
+    }
+
+    /// The ranges, ascending.
+    #[must_use]
+    pub fn ranges(&self) -> &[(u32, u32)] {
+        &self.0
+    }
+
+    /// Every slot, ascending.
+    pub fn iter(&self) -> impl Iterator<Item = u32> + '_ {
+        self.0.iter().flat_map(|&(first, last)| first..=last)
+    }
+
+    /// Adds `first..=last`, joining what touches.
+    pub fn insert(&mut self, first: u32, last: u32) {
+        let mut joined = (first, last);
+        self.0.retain(|&(f, l)| {
+            let apart = l.saturating_add(1) < joined.0 || joined.1.saturating_add(1) < f;
+            if !apart {
+                joined = (joined.0.min(f), joined.1.max(l));
+            }
+            apart
+        });
+        let at = self.0.partition_point(|range| range.0 < joined.0);
+        self.0.insert(at, joined);
+    }
+
+    /// Takes out of `self` what `other` has too, and returns what was taken.
+    pub fn take(&mut self, other: &Self) -> Self {
+        let (mut kept, mut taken) = (Self::none(), Self::none());
+        for &(first, last) in &self.0 {
+            let mut at = first;
+            for &(f, l) in &other.0 {
+                let (f, l) = (f.max(at), l.min(last));
+                if f > l {
+                    continue;
+                }
+                if at < f {
+                    kept.insert(at, f - 1);
+                }
+                taken.insert(f, l);
+                at = l.saturating_add(1);
+            }
+            if at <= last {
+                kept.insert(at, last);
+            }
+        }
+        *self = kept;
+        taken
+    }
+
+    /// Splits off the `count` lowest slots, or everything if there are fewer.
+    pub fn split_lowest(&mut self, count: u32) -> Self {
+        let mut lowest = Self::none();
+        let mut missing = count;
+        for &(first, last) in &self.0 {
+            if missing == 0 {
+                break;
+            }
+            let n = missing.min(last - first + 1);
+            lowest.insert(first, first + n - 1);
+            missing -= n;
+        }
+        self.take(&lowest)
+    }
+
+    /// Adds all of `other`.
+    pub fn extend(&mut self, other: &Self) {
+        for &(first, last) in &other.0 {
+            self.insert(first, last);
+        }
+    }
+}
+
+impl fmt::Display for Slots {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (i, (first, last)) in self.0.iter().enumerate() {
+            if i > 0 {
+                f.write_char(',')?;
+            }
+            if first == last { write!(f, "{first}")? } else { write!(f, "{first}-{last}")? }
+        }
+        Ok(())
+    }
+}
+
+impl FromStr for Slots {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let bad = || alloc::format!("not a list of slots: {text:?}");
+        let mut slots = Self::none();
+        for part in text.split(',').filter(|part| !part.is_empty()) {
+            let (first, last) = part.split_once('-').unwrap_or((part, part));
+            let range: (u32, u32) =
+                (first.parse().map_err(|_| bad())?, last.parse().map_err(|_| bad())?);
+            if range.0 > range.1 {
+                return Err(bad());
+            }
+            slots.insert(range.0, range.1);
+        }
+        Ok(slots)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::string::ToString;
+
+    fn slots(text: &str) -> Slots {
+        text.parse().unwrap()
+    }
+
+    #[test]
+    fn touching_ranges_join() {
+        let mut s = slots("5,0-2");
+        s.insert(3, 4);
+        assert_eq!(s.to_string(), "0-5");
+    }
+
+    #[test]
+    fn taking_returns_only_what_was_there() {
+        let mut s = slots("0-9");
+        assert_eq!(s.take(&slots("2-3,8-12")).to_string(), "2-3,8-9");
+        assert_eq!(s.to_string(), "0-1,4-7");
+    }
+
+    #[test]
+    fn the_lowest_are_split_off_across_ranges() {
+        let mut s = slots("1,4-6");
+        assert_eq!(s.split_lowest(3).to_string(), "1,4-5");
+        assert_eq!(s.to_string(), "6");
+    }
+}

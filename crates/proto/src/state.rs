@@ -1,0 +1,198 @@
+//! What a ledger remembers of one name, and the small interface behind which stores keep it.
+
+use alloc::{string::String, vec::Vec};
+
+use crate::{
+    id::{Fence, Inbox, LeaseId, Ticket},
+    reply::Cause,
+    slots::Slots,
+    time::{Micros, UNBOUNDED},
+};
+
+/// The facts of a name that are not a list. [`Head::default`] is a name nobody has touched.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Head {
+    /// The stored limit, once somebody stated one.
+    pub limit: Option<u32>,
+    /// Whether it stays when the name falls idle.
+    pub pinned: bool,
+    /// Why the name is paused, if it is.
+    pub paused: Option<String>,
+    /// The ledger's clock: the store's, but never backwards, and never far in one step.
+    pub clock: Micros,
+    /// The store's clock at the last operation.
+    pub wall: Micros,
+    /// The most that `clock` advances in one operation: the least margin of anybody here.
+    pub bound: Micros,
+    /// The last fence given out, or the highest that anybody remembers.
+    pub fence: u64,
+    /// Permits held.
+    pub held: u32,
+    /// Tickets that hold.
+    pub holders: u32,
+    /// Tickets that wait, parked ones among them.
+    pub waiting: u32,
+    /// Tickets remembered after their end.
+    pub past: u32,
+    /// The arrival of the last waiter; the next one's is later.
+    pub arrival: Micros,
+    /// Slots from here up have not been handed out since nobody held anything.
+    pub top: u32,
+}
+
+impl Default for Head {
+    fn default() -> Self {
+        Self {
+            limit: None,
+            pinned: false,
+            paused: None,
+            clock: 0,
+            wall: 0,
+            bound: UNBOUNDED,
+            fence: 0,
+            held: 0,
+            holders: 0,
+            waiting: 0,
+            past: 0,
+            arrival: 0,
+            top: 0,
+        }
+    }
+}
+
+/// A lease: until when everything under it is believed in.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Lease {
+    /// Its id.
+    pub id: LeaseId,
+    /// Whose it is, if the owner listens anywhere.
+    pub inbox: Option<Inbox>,
+    /// Its length from each renewal.
+    pub ttl: Micros,
+    /// Its end on the ledger's clock.
+    pub ends: Micros,
+    /// Its end on the store's clock: it counts when the owner is known not to listen.
+    pub ends_wall: Micros,
+    /// Tickets under it.
+    pub members: u32,
+    /// The sum of their digests, modulo 2^48.
+    pub digest: u64,
+    /// How many of them are parked waiters.
+    pub parked: u32,
+}
+
+/// A ticket that holds or waits.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Entry {
+    /// Which ticket.
+    pub ticket: Ticket,
+    /// The lease it stands under now.
+    pub lease: LeaseId,
+    /// Where its owner listens.
+    pub inbox: Option<Inbox>,
+    /// Permits held or wanted.
+    pub permits: u32,
+    /// How long to remember the ticket after its end; the ttl it asked for.
+    pub ttl: Micros,
+    /// When it was granted or enqueued, on the store's clock; only for display.
+    pub since: Micros,
+    /// What it said of itself.
+    pub about: String,
+    /// Whether it holds or waits.
+    pub standing: Standing,
+}
+
+/// Whether a ticket holds or waits.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum Standing {
+    /// It holds.
+    Holding {
+        /// The number of its grant.
+        fence: Fence,
+        /// As many slots as permits.
+        slots: Slots,
+    },
+    /// It waits.
+    Waiting {
+        /// Smallest first; ties go to the smaller ticket. Arrival less priority times [`AGING`](crate::time::AGING).
+        rank: i64,
+        /// Its priority, for display.
+        priority: i8,
+        /// The lease that the permits will stand under.
+        lease: LeaseId,
+        /// The margin of that lease.
+        margin: Micros,
+        /// Nobody listens at its inbox: it is not in the order of service until it is heard from.
+        parked: bool,
+    },
+}
+
+/// A ticket that is over.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Past {
+    /// Which ticket.
+    pub ticket: Ticket,
+    /// Why it is over.
+    pub cause: Cause,
+    /// Until when it is remembered, on the ledger's clock.
+    pub until: Micros,
+}
+
+/// One name's state in some store. Every method costs a logarithm at most of what is kept, except
+/// the two that list.
+///
+/// Inside one [`execute`](crate::execute) the ledger reads what it wrote. A store makes all of the
+/// writes of one `execute` take effect together, or none.
+pub trait State {
+    /// What can go wrong underneath.
+    type Error;
+
+    /// The head, or the default one.
+    fn head(&mut self) -> Result<Head, Self::Error>;
+    /// Writes the head.
+    fn set_head(&mut self, head: &Head) -> Result<(), Self::Error>;
+    /// Forgets the name altogether. Called only when nothing but the head and free slots is left.
+    fn clear(&mut self) -> Result<(), Self::Error>;
+
+    /// A lease by id.
+    fn lease(&mut self, id: LeaseId) -> Result<Option<Lease>, Self::Error>;
+    /// Writes a lease, new or changed.
+    fn put_lease(&mut self, lease: &Lease) -> Result<(), Self::Error>;
+    /// Removes a lease; nothing stands under it any more.
+    fn remove_lease(&mut self, id: LeaseId) -> Result<(), Self::Error>;
+    /// The lease with the smallest (`ends`, id).
+    fn first_lease_by_end(&mut self) -> Result<Option<Lease>, Self::Error>;
+    /// The lease with the smallest (`ends_wall`, id).
+    fn first_lease_by_wall(&mut self) -> Result<Option<Lease>, Self::Error>;
+
+    /// A ticket that holds or waits.
+    fn entry(&mut self, ticket: Ticket) -> Result<Option<Entry>, Self::Error>;
+    /// Writes an entry, new or changed.
+    fn put_entry(&mut self, entry: &Entry) -> Result<(), Self::Error>;
+    /// Removes an entry.
+    fn remove_entry(&mut self, ticket: Ticket) -> Result<(), Self::Error>;
+    /// The smallest ticket under a lease.
+    fn first_member(&mut self, lease: LeaseId) -> Result<Option<Entry>, Self::Error>;
+    /// The waiter, not parked, with the smallest (`rank`, ticket).
+    fn first_waiter(&mut self) -> Result<Option<Entry>, Self::Error>;
+    /// Up to `rows` holders in order of (fence, ticket). May cost as much as there are holders.
+    fn holders(&mut self, rows: u32) -> Result<Vec<Entry>, Self::Error>;
+    /// Up to `rows` waiters: those not parked by (`rank`, ticket), then the parked by (`rank`, ticket).
+    fn waiters(&mut self, rows: u32) -> Result<Vec<Entry>, Self::Error>;
+
+    /// A ticket that is remembered.
+    fn past(&mut self, ticket: Ticket) -> Result<Option<Past>, Self::Error>;
+    /// Remembers a ticket, in place of what was remembered of it before.
+    fn put_past(&mut self, past: &Past) -> Result<(), Self::Error>;
+    /// Forgets a ticket.
+    fn remove_past(&mut self, ticket: Ticket) -> Result<(), Self::Error>;
+    /// The remembered ticket with the smallest (`until`, ticket).
+    fn first_past(&mut self) -> Result<Option<Past>, Self::Error>;
+
+    /// Takes out the free range with the lowest first slot.
+    fn pop_free_slots(&mut self) -> Result<Option<(u32, u32)>, Self::Error>;
+    /// Puts in a range of free slots. Ranges never overlap; they are not joined.
+    fn push_free_slots(&mut self, first: u32, last: u32) -> Result<(), Self::Error>;
+    /// Drops all free ranges: nobody holds anything.
+    fn clear_free_slots(&mut self) -> Result<(), Self::Error>;
+}

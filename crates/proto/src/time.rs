@@ -1,0 +1,41 @@
+//! Microseconds, the one unit of the ledger and the session.
+//!
+//! Instants never travel between machines: what crosses a connection is a duration, or the store's
+//! own clock given back to the store.
+
+use core::time::Duration;
+
+/// A point on some clock, or a length of time, in microseconds. Which clock is said where it is used.
+pub type Micros = u64;
+
+/// One millisecond.
+pub const MILLISECOND: Micros = 1_000;
+/// One second.
+pub const SECOND: Micros = 1_000_000;
+/// The shortest ttl: below it, ordinary scheduling delays would lose leases.
+pub const MIN_TTL: Micros = 100 * MILLISECOND;
+/// The longest ttl.
+pub const MAX_TTL: Micros = 24 * 3600 * SECOND;
+/// The ttl of a caller that names none.
+pub const DEFAULT_TTL: Micros = 30 * SECOND;
+/// How long a waiter keeps its place without being heard from. It is renewed at a third of this.
+pub const WAITER_TTL: Micros = 15 * SECOND;
+/// How much waiting outweighs one step of priority.
+pub const AGING: Micros = 10 * SECOND;
+
+/// Longer than anything: no bound on the ledger's clock. Lua's numbers are exact up to here.
+pub const UNBOUNDED: Micros = 1 << 53;
+
+/// Turns a duration into microseconds, saturating.
+#[must_use]
+pub fn micros(duration: Duration) -> Micros {
+    u64::try_from(duration.as_micros()).unwrap_or(u64::MAX)
+}
+
+/// The share of a ttl that the client leaves unused: it stops believing in a lease that long before
+/// the store ends it. The ledger's clock may advance by at most this much in one operation
+/// (docs/protocol.md, "The bounded clock").
+#[must_use]
+pub fn margin(ttl: Micros) -> Micros {
+    ttl / 4
+}
