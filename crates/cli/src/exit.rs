@@ -2,7 +2,10 @@
 
 use std::process::ExitCode;
 
-use seinpaal::store::{StoreError, StoreErrorKind};
+use seinpaal::{
+    AdminError, ConnectError,
+    store::{StoreError, StoreErrorKind},
+};
 
 /// How the program ends.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -116,6 +119,26 @@ impl From<StoreError> for Failure {
             _ => Exit::Internal,
         };
         Self::new(exit, error)
+    }
+}
+
+impl From<ConnectError> for Failure {
+    fn from(error: ConnectError) -> Self {
+        match error {
+            ConnectError::Store(error) => error.into(),
+            ConnectError::Setting(error) => Self::usage(error),
+            other => Self::new(Exit::Conflict, other),
+        }
+    }
+}
+
+impl From<AdminError> for Failure {
+    fn from(error: AdminError) -> Self {
+        match error {
+            AdminError::Store(error) => error.into(),
+            AdminError::Unknown(_) | AdminError::Ended(_) => Self::new(Exit::Lost, error),
+            other => Self::usage(other),
+        }
     }
 }
 

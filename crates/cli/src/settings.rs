@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use seinpaal::store::url::StoreUrl;
+use seinpaal::store::url::{DEFAULT_URL, StoreUrl};
 use serde::Deserialize;
 
 use crate::{
@@ -15,10 +15,13 @@ use crate::{
 
 const SYSTEM_CONFIG: &str = "/etc/seinpaal.toml";
 
-/// A store, and who named it.
-#[derive(Debug)]
+/// A store, and who named it. Without `Debug`, because the text may have a password in it.
 pub(crate) struct Choice {
+    /// The URL, as it was written.
+    pub(crate) text: String,
+    /// The same without secrets, to be shown.
     pub(crate) url: StoreUrl,
+    /// Who named it.
     pub(crate) origin: String,
 }
 
@@ -31,15 +34,14 @@ struct Config {
 /// The store to use. A bad URL is a usage error on the command line, and a configuration error elsewhere.
 pub(crate) fn choose(global: &Global) -> Result<Choice, Failure> {
     if let Some(text) = &global.store {
-        let url = StoreUrl::parse(text).map_err(|e| Failure::usage(format!("--store: {e}")))?;
-        return Ok(Choice { url, origin: "--store".to_owned() });
+        return parsed(text, "--store".to_owned(), Exit::Usage);
     }
     if let Some(path) = &global.store_file {
         let text = fs::read_to_string(path).map_err(|error| unreadable(path, &error))?;
-        return configured(text.trim(), path.display().to_string());
+        return parsed(text.trim(), path.display().to_string(), Exit::Conflict);
     }
     if let Some(text) = from_environment()? {
-        return configured(&text, "SEINPAAL_STORE".to_owned());
+        return parsed(&text, "SEINPAAL_STORE".to_owned(), Exit::Conflict);
     }
     from_config_files(&config_files())
 }
@@ -62,10 +64,10 @@ fn config_files() -> Vec<PathBuf> {
 fn from_config_files(paths: &[PathBuf]) -> Result<Choice, Failure> {
     for path in paths {
         if let Some(text) = read_config(path)?.store {
-            return configured(&text, path.display().to_string());
+            return parsed(&text, path.display().to_string(), Exit::Conflict);
         }
     }
-    Ok(Choice { url: StoreUrl::default(), origin: "the default".to_owned() })
+    parsed(DEFAULT_URL, "the default".to_owned(), Exit::Internal)
 }
 
 fn read_config(path: &Path) -> Result<Config, Failure> {
@@ -86,10 +88,10 @@ fn is_absent(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
 
-fn configured(text: &str, origin: String) -> Result<Choice, Failure> {
+fn parsed(text: &str, origin: String, if_bad: Exit) -> Result<Choice, Failure> {
     match StoreUrl::parse(text) {
-        Ok(url) => Ok(Choice { url, origin }),
-        Err(error) => Err(Failure::new(Exit::Conflict, format!("{origin}: {error}"))),
+        Ok(url) => Ok(Choice { text: text.to_owned(), url, origin }),
+        Err(error) => Err(Failure::new(if_bad, format!("{origin}: {error}"))),
     }
 }
 

@@ -16,7 +16,8 @@ pub(super) fn name(text: &str) -> Result<Name, String> {
 }
 
 pub(super) fn ticket(text: &str) -> Result<Ticket, String> {
-    text.parse().map_err(|_| "a ticket is 32 hexadecimal digits, as `acquire` printed it".to_owned())
+    text.parse()
+        .map_err(|_| "a ticket is 32 hexadecimal digits, as `acquire` printed it".to_owned())
 }
 
 pub(super) fn duration(text: &str) -> Result<Duration, String> {

@@ -25,7 +25,8 @@ impl Table {
 
     /// Adds a row with as many cells as there are columns. An empty cell is shown as `-`.
     pub(crate) fn row(&mut self, cells: Vec<String>) {
-        let shown = |cell: String| if cell.is_empty() { "-".to_owned() } else { plain(&cell).into_owned() };
+        let shown =
+            |cell: String| if cell.is_empty() { "-".to_owned() } else { plain(&cell).into_owned() };
         self.rows.push(cells.into_iter().map(shown).collect());
     }
 
@@ -43,18 +44,20 @@ impl Table {
     }
 
     fn widths(&self) -> Vec<usize> {
-        let widest = |i: usize| self.rows.iter().map(|row| row[i].chars().count()).max().unwrap_or(0);
+        let widest =
+            |i: usize| self.rows.iter().map(|row| row[i].chars().count()).max().unwrap_or(0);
         let columns = self.columns.iter().enumerate();
         columns.map(|(i, (head, _))| head.chars().count().max(widest(i))).collect()
     }
 
     fn line(&self, cells: &[String], widths: &[usize]) -> String {
-        let padded = cells.iter().zip(widths).zip(&self.columns).map(|((cell, width), column)| {
-            match column.1 {
-                Align::Left => format!("{cell:<width$}"),
-                Align::Right => format!("{cell:>width$}"),
-            }
-        });
+        let padded =
+            cells.iter().zip(widths).zip(&self.columns).map(
+                |((cell, width), column)| match column.1 {
+                    Align::Left => format!("{cell:<width$}"),
+                    Align::Right => format!("{cell:>width$}"),
+                },
+            );
         padded.collect::<Vec<_>>().join("  ").trim_end().to_owned()
     }
 }
@@ -71,9 +74,13 @@ mod tests {
 
     #[test]
     fn columns_are_aligned_and_lines_have_no_trailing_spaces() {
-        let mut table = Table::new(&[("NAME", Align::Left), ("HELD", Align::Right), ("STATE", Align::Left)]);
+        let mut table =
+            Table::new(&[("NAME", Align::Left), ("HELD", Align::Right), ("STATE", Align::Left)]);
         table.row(vec!["a".into(), "1/10".into(), "open".into()]);
         table.row(vec!["longer".into(), "0/1".into(), String::new()]);
-        assert_eq!(table.render(false), "NAME    HELD  STATE\na       1/10  open\nlonger   0/1  -\n");
+        assert_eq!(
+            table.render(false),
+            "NAME    HELD  STATE\na       1/10  open\nlonger   0/1  -\n"
+        );
     }
 }

@@ -4,7 +4,8 @@ use std::{borrow::Cow, time::Duration};
 
 /// The text without what could move the cursor or hide something: names and labels are other people's.
 pub(crate) fn plain(text: &str) -> Cow<'_, str> {
-    let odd = |c: char| c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    let odd =
+        |c: char| c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     if text.contains(odd) { Cow::Owned(text.replace(odd, "\u{fffd}")) } else { Cow::Borrowed(text) }
 }
 

@@ -20,7 +20,9 @@ pub(super) fn find(command: &OsStr) -> Result<PathBuf, Failure> {
     if command.as_bytes().contains(&b'/') {
         let path = PathBuf::from(command);
         return match fs::metadata(&path) {
-            Err(error) if error.kind() != std::io::ErrorKind::PermissionDenied => Err(missing(command)),
+            Err(error) if error.kind() != std::io::ErrorKind::PermissionDenied => {
+                Err(missing(command))
+            }
             _ if is_executable(&path) => Ok(path),
             _ => Err(barred(command)),
         };

@@ -54,7 +54,7 @@ pub(super) fn is_ignored(signal: Signal) -> bool {
     unsafe {
         let Ok(before) = sigaction(signal, &ignore) else { return false };
         let _ = sigaction(signal, &before);
-        before.handler() == SigHandler::SigIgn
+        matches!(before.handler(), SigHandler::SigIgn)
     }
 }
 

@@ -34,7 +34,8 @@ impl Terminal {
     /// The controlling terminal, if there is one.
     pub(super) fn open() -> Option<Self> {
         let flags = OFlags::NOCTTY.bits() as i32;
-        let tty = OpenOptions::new().read(true).write(true).custom_flags(flags).open("/dev/tty").ok()?;
+        let tty =
+            OpenOptions::new().read(true).write(true).custom_flags(flags).open("/dev/tty").ok()?;
         Some(Self { tty, home: getpgrp(), lent: false })
     }
 
