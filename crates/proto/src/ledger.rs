@@ -172,13 +172,10 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         Ok(Outcome { replies, wakeups: self.wakeups })
     }
 
-    /// Nobody is here: the clock may run freely, slots start from the bottom, and a limit that nobody
-    /// set on purpose is nobody's any more.
+    /// Nobody is here: the clock may run freely and slots start from the bottom. The limit stays for as
+    /// long as anything is remembered, so that two commands run one after the other agree on it.
     fn rest(&mut self) -> Result<(), S::Error> {
         self.head.bound = UNBOUNDED;
-        if !self.head.pinned {
-            self.head.limit = None;
-        }
         if self.head.top > 0 {
             self.head.top = 0;
             self.state.clear_free_slots()?;
