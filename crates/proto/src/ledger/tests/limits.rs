@@ -46,21 +46,25 @@ fn who_sets_changes_the_limit_and_serves_who_waits() {
 }
 
 #[test]
-fn a_limit_that_was_only_stated_goes_when_the_name_falls_idle() {
+fn a_limit_that_was_only_stated_holds_for_the_next_and_goes_with_the_last_memory() {
     let mut world = World::new();
     world.take(1, stating(1, 3, OnMismatch::Refuse));
     world.release(1, 1);
+    let other = Reply::OtherLimit { ticket: Ticket(2), stored: 3, stated: 2 };
+    assert_eq!(world.acquire(2, stating(2, 2, OnMismatch::Refuse)), other);
+    world.pass(TTL);
     assert_eq!(world.take(2, stating(2, 2, OnMismatch::Refuse)).limit, 2);
 }
 
 #[test]
-fn a_limit_that_was_unpinned_goes_when_the_name_falls_idle() {
+fn a_limit_that_was_unpinned_goes_with_the_last_memory() {
     let mut world = World::limited(3);
     world.take(1, ask(1));
     world.one(9, Request::Configure(Configure::Unpin));
-    assert_eq!(world.snapshot().limit, 3);
     world.release(1, 1);
-    assert_eq!(world.snapshot().limit, 1);
+    assert_eq!(world.snapshot().limit, 3);
+    world.pass(TTL);
+    assert!(world.state.is_empty());
 }
 
 #[test]
