@@ -117,6 +117,12 @@ impl Net {
         self.state = MemoryState::default();
     }
 
+    /// Somebody looks at the name, which settles what is due.
+    pub(super) fn touch(&mut self) {
+        let (name, requests) = (self.name.clone(), Vec::new());
+        self.execute(&Batch { name, inbox: None, fence_seen: 0, requests });
+    }
+
     /// The session believes to have lost it; the store was never told.
     pub(super) fn forget_in_session(&mut self, who: usize, ticket: Ticket) {
         let name = self.name.clone();
