@@ -1,7 +1,6 @@
 //! The seam between the session and a store: batches of requests go in, replies come out, and now and
 //! then the store says that something happened.
 
-#[doc(hidden)]
 pub mod clock;
 #[cfg(feature = "embedded")]
 pub mod embedded;
@@ -10,9 +9,9 @@ pub mod memory;
 pub mod redis;
 pub mod url;
 
-use std::{fmt, future::Future, pin::Pin};
+use std::{fmt, future::Future, pin::Pin, sync::Arc};
 
-use seinpaal_proto::{Batch, Replies, Snapshot, Wakeup};
+use seinpaal_proto::{Batch, Inbox, Replies, Snapshot, Wakeup};
 use tokio::sync::mpsc;
 
 pub use crate::store_error::{Certainty, StoreError, StoreErrorKind};
@@ -50,6 +49,27 @@ pub trait Store: fmt::Debug + Send + Sync + 'static {
         &'a self,
         prefix: &'a str,
     ) -> BoxFuture<'a, Result<Vec<(seinpaal_proto::Name, Snapshot)>, StoreError>>;
+}
+
+/// Opens the store at `url` for the client with this inbox.
+pub(crate) fn open(
+    url: url::StoreUrl,
+    inbox: Inbox,
+    news: NewsSender,
+) -> BoxFuture<'static, Result<Arc<dyn Store>, StoreError>> {
+    Box::pin(async move {
+        match url {
+            url::StoreUrl::Memory => {
+                let hub = memory::MemoryHub::process("");
+                Ok(memory::MemoryStore::open(&hub, inbox, news) as Arc<dyn Store>)
+            }
+            url::StoreUrl::Embedded(_) | url::StoreUrl::Redis(_) => Err(StoreError::new(
+                StoreErrorKind::Misconfigured,
+                Certainty::NotExecuted,
+                "this build has no such store",
+            )),
+        }
+    })
 }
 
 /// What a store is and can do.

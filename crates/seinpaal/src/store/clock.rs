@@ -1,4 +1,4 @@
-//! The clock that a store reads.
+//! The clock of a store that has no server to ask.
 
 use std::{
     sync::{
@@ -13,20 +13,18 @@ use seinpaal_proto::time::{Micros, micros};
 /// Where a store reads its clock. `Manual` is for tests.
 #[derive(Clone, Debug)]
 pub enum Clock {
-    /// The system's, in microseconds since 1970.
+    /// The machine's, which people and daemons may set.
     System,
-    /// Whatever the test says, in microseconds.
+    /// Whatever number is in here, in microseconds.
     Manual(Arc<AtomicU64>),
 }
 
 impl Clock {
-    /// The time now; 0 for a system clock before 1970.
+    /// Microseconds since 1970; 0 if the machine believes in an earlier year.
     #[must_use]
     pub fn now(&self) -> Micros {
         match self {
-            Self::System => {
-                micros(SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default())
-            }
+            Self::System => SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, micros),
             Self::Manual(now) => now.load(Ordering::SeqCst),
         }
     }
