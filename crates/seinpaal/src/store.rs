@@ -63,7 +63,18 @@ pub(crate) fn open(
                 let hub = memory::MemoryHub::process("");
                 Ok(memory::MemoryStore::open(&hub, inbox, news) as Arc<dyn Store>)
             }
-            url::StoreUrl::Embedded(_) | url::StoreUrl::Redis(_) => Err(StoreError::new(
+            #[cfg(feature = "embedded")]
+            url::StoreUrl::Embedded(dir) => {
+                let dir = dir.map_or_else(embedded::default_dir, Ok)?;
+                Ok(embedded::EmbeddedStore::open(&dir, inbox, news)? as Arc<dyn Store>)
+            }
+            #[cfg(not(feature = "embedded"))]
+            url::StoreUrl::Embedded(_) => Err(StoreError::new(
+                StoreErrorKind::Misconfigured,
+                Certainty::NotExecuted,
+                "this build has no such store",
+            )),
+            url::StoreUrl::Redis(_) => Err(StoreError::new(
                 StoreErrorKind::Misconfigured,
                 Certainty::NotExecuted,
                 "this build has no such store",
