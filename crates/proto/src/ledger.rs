@@ -4,7 +4,7 @@
 //!   state, contacts, now, batch ──▶ execute ──▶ state', replies, wakeups
 //!                                    │
 //!                       advance the clock (bounded)
-//!                       settle: expire what has run out, forget what is old, serve the queue
+//!                       settle: expire what has run out, serve the queue, forget what is old
 //!                       each request in turn; what frees permits settles again
 //! ```
 //!
@@ -136,10 +136,11 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
     }
 
     /// Rule 6: whoever frees permits runs all of this, so there is no window between free and granted.
+    /// Forgetting comes last: it must not take a waiter's share of the work.
     fn settle(&mut self) -> Result<(), S::Error> {
         self.expire()?;
-        self.forget()?;
-        self.serve()
+        self.serve()?;
+        self.forget()
     }
 
     fn configure(&mut self, change: &Configure) -> Result<Reply, S::Error> {
@@ -171,7 +172,8 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         Ok(Outcome { replies, wakeups: self.wakeups })
     }
 
-    /// Nobody is here: the clock may run freely and slots start from the bottom.
+    /// Nobody is here: the clock may run freely and slots start from the bottom. The limit stays for as
+    /// long as anything is remembered, so that two commands run one after the other agree on it.
     fn rest(&mut self) -> Result<(), S::Error> {
         self.head.bound = UNBOUNDED;
         if self.head.top > 0 {

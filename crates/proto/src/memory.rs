@@ -7,7 +7,7 @@ use alloc::{
 use core::convert::Infallible;
 
 use crate::{
-    id::{Fence, LeaseId, Ticket},
+    id::{Fence, Inbox, LeaseId, Ticket},
     state::{Entry, Head, Lease, Past, Standing, State},
     time::Micros,
 };
@@ -36,6 +36,27 @@ impl MemoryState {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.head.is_none()
+    }
+
+    /// Whether nobody holds or waits.
+    #[must_use]
+    pub fn is_at_rest(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// Lets every lease of a client that is gone end in the next settling. Says whether there is any.
+    pub fn end_leases_of(&mut self, inbox: Inbox) -> bool {
+        let of_inbox = |lease: &&mut Lease| lease.inbox == Some(inbox);
+        let mut any = false;
+        for lease in self.leases.values_mut().filter(of_inbox) {
+            self.by_end.remove(&(lease.ends, lease.id));
+            self.by_wall.remove(&(lease.ends_wall, lease.id));
+            (lease.ends, lease.ends_wall) = (0, 0);
+            self.by_end.insert((0, lease.id));
+            self.by_wall.insert((0, lease.id));
+            any = true;
+        }
+        any
     }
 
     fn take_entry(&mut self, ticket: Ticket) {

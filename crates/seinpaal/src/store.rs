@@ -1,6 +1,7 @@
 //! The seam between the session and a store: batches of requests go in, replies come out, and now and
 //! then the store says that something happened.
 
+pub mod clock;
 #[cfg(feature = "embedded")]
 pub mod embedded;
 pub mod memory;

@@ -60,10 +60,15 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
     }
 
     pub(super) fn evict(&mut self, ticket: Ticket) -> Result<Reply, S::Error> {
-        let Some(entry) = self.state.entry(ticket)? else { return Ok(Reply::Unknown { ticket }) };
-        self.end(&entry, Cause::Evicted)?;
-        self.settle()?;
-        Ok(Reply::Evicted { ticket })
+        if let Some(entry) = self.state.entry(ticket)? {
+            self.end(&entry, Cause::Evicted)?;
+            self.settle()?;
+            return Ok(Reply::Evicted { ticket });
+        }
+        Ok(match self.state.past(ticket)? {
+            Some(Past { cause: Cause::Evicted, .. }) => Reply::Evicted { ticket },
+            _ => Reply::Unknown { ticket },
+        })
     }
 
     fn not_here(&mut self, ticket: Ticket) -> Result<Reply, S::Error> {

@@ -1,1 +1,52 @@
-//! (being built)
+//! The memory store: one process, nothing to install, gone with the process. For tests, and as a
+//! limiter among the tasks of one program.
+
+mod hub;
+
+use std::sync::Arc;
+
+use seinpaal_proto::{Batch, Inbox, Name, Replies, Snapshot};
+
+pub use self::hub::MemoryHub;
+use super::{Abilities, BoxFuture, NewsSender, Store, StoreError};
+
+/// One client of a [`MemoryHub`]. Dropping it is how a client dies here: its leases and its places in
+/// queues end at once.
+#[derive(Debug)]
+pub struct MemoryStore {
+    hub: Arc<MemoryHub>,
+    inbox: Inbox,
+}
+
+impl MemoryStore {
+    /// Opens `hub` for the client with this inbox, which must not be open there already. News for it
+    /// go to `news`.
+    #[must_use]
+    pub fn open(hub: &Arc<MemoryHub>, inbox: Inbox, news: NewsSender) -> Arc<Self> {
+        hub.register(inbox, news);
+        Arc::new(Self { hub: Arc::clone(hub), inbox })
+    }
+}
+
+impl Store for MemoryStore {
+    fn abilities(&self) -> Abilities {
+        Abilities { scheme: "memory", notices_death: true, is_shared: false }
+    }
+
+    fn call<'a>(&'a self, batch: &'a Batch) -> BoxFuture<'a, Result<Replies, StoreError>> {
+        Box::pin(async move { self.hub.call(batch) })
+    }
+
+    fn list<'a>(
+        &'a self,
+        prefix: &'a str,
+    ) -> BoxFuture<'a, Result<Vec<(Name, Snapshot)>, StoreError>> {
+        Box::pin(async move { self.hub.list(prefix) })
+    }
+}
+
+impl Drop for MemoryStore {
+    fn drop(&mut self) {
+        self.hub.bury(self.inbox);
+    }
+}

@@ -1,1 +1,178 @@
-//! (being built)
+//! Where a store is, in one line that fits into a flag, a variable or a configuration file.
+//!
+//! A URL may carry a password. So no error and no `Debug` repeats any part of it that could be one:
+//! they name the scheme, and an option that stands where no password can be.
+
+mod duration;
+mod options;
+mod redis;
+#[cfg(test)]
+mod tests;
+
+use std::{fmt, path::PathBuf, str::FromStr};
+
+pub use duration::{BadDuration, LONGEST_DURATION, parse_duration};
+use options::Query;
+pub use options::{ClockBound, RedisOptions};
+pub use redis::{Password, RedisAddress, RedisUrl};
+use thiserror::Error;
+
+/// The URL that stands for the default store: this user's, on this machine.
+pub const DEFAULT_URL: &str = "file:";
+
+const KNOWN: &str = "file:, memory:, redis://, rediss://, unix://, valkey://, valkeys://";
+const LATER: [&str; 4] = ["redis+sentinel", "redis+cluster", "redis+quorum", "zookeeper"];
+
+/// A store URL, parsed. Its text form has no password in it.
+#[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub enum StoreUrl {
+    /// `file:` or `file:///DIR`: this machine, without a server. `None`: this user's default directory.
+    Embedded(Option<PathBuf>),
+    /// `memory:`: this process only.
+    Memory,
+    /// `redis://`, `rediss://`, `unix://`, `valkey://`, `valkeys://`.
+    Redis(RedisUrl),
+}
+
+impl StoreUrl {
+    /// Parses a store URL.
+    ///
+    /// # Errors
+    /// [`BadStoreUrl`] says what is wrong and what would be right, and repeats no password.
+    pub fn parse(text: &str) -> Result<Self, BadStoreUrl> {
+        let (scheme, rest) = split_scheme(text)?;
+        match scheme.as_str() {
+            "file" => parse_file(rest),
+            "memory" => parse_memory(rest),
+            "unix" => RedisUrl::parse_unix(rest).map(Self::Redis),
+            "redis" | "valkey" => RedisUrl::parse(rest, false).map(Self::Redis),
+            "rediss" | "valkeys" => RedisUrl::parse(rest, true).map(Self::Redis),
+            later if LATER.contains(&later) => Err(BadStoreUrl::NotAvailable(scheme)),
+            _ => Err(BadStoreUrl::UnknownScheme(scheme)),
+        }
+    }
+}
+
+impl Default for StoreUrl {
+    fn default() -> Self {
+        Self::Embedded(None)
+    }
+}
+
+impl FromStr for StoreUrl {
+    type Err = BadStoreUrl;
+
+    fn from_str(text: &str) -> Result<Self, BadStoreUrl> {
+        Self::parse(text)
+    }
+}
+
+impl fmt::Display for StoreUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Embedded(None) => f.write_str(DEFAULT_URL),
+            Self::Embedded(Some(directory)) => write!(f, "file://{}", directory.display()),
+            Self::Memory => f.write_str("memory:"),
+            Self::Redis(url) => url.fmt(f),
+        }
+    }
+}
+
+fn split_scheme(text: &str) -> Result<(String, &str), BadStoreUrl> {
+    let (scheme, rest) = text.split_once(':').ok_or(BadStoreUrl::NoScheme)?;
+    let is_scheme = scheme.starts_with(|c: char| c.is_ascii_alphabetic())
+        && scheme.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.'));
+    // Without the slashes, "pass:word@host" would have its first half repeated as a scheme.
+    let may_be_secret = text.contains('@') && !rest.starts_with("//");
+    if !is_scheme || may_be_secret {
+        return Err(BadStoreUrl::NoScheme);
+    }
+    Ok((scheme.to_ascii_lowercase(), rest))
+}
+
+fn parse_file(rest: &str) -> Result<StoreUrl, BadStoreUrl> {
+    let (place, query) = Query::split(rest)?;
+    query.finish("file:", &[])?;
+    let path = place.strip_prefix("//").unwrap_or(place);
+    if path.is_empty() && place.is_empty() {
+        return Ok(StoreUrl::Embedded(None));
+    }
+    if !path.starts_with('/') {
+        return Err(BadStoreUrl::NotAbsolute);
+    }
+    Ok(StoreUrl::Embedded(Some(PathBuf::from(options::decode(path)?))))
+}
+
+fn parse_memory(rest: &str) -> Result<StoreUrl, BadStoreUrl> {
+    let (place, query) = Query::split(rest)?;
+    query.finish("memory:", &[])?;
+    if place.is_empty() || place == "//" {
+        Ok(StoreUrl::Memory)
+    } else {
+        Err(BadStoreUrl::MemoryHasNoPlace)
+    }
+}
+
+/// Why a text is not a store URL. None of these repeats a password.
+#[derive(Clone, Debug, Eq, Error, PartialEq)]
+#[non_exhaustive]
+pub enum BadStoreUrl {
+    /// It does not start with a scheme.
+    #[error("not a store URL: it starts with none of {KNOWN}")]
+    NoScheme,
+    /// Nobody knows this scheme.
+    #[error("unknown store scheme {0:?}: known are {KNOWN}")]
+    UnknownScheme(String),
+    /// The scheme is reserved for a store that this version does not have.
+    #[error("the store {0:?} is not available in this version: available are {KNOWN}")]
+    NotAvailable(String),
+    /// A `file:` URL with a relative path or a host.
+    #[error("a file: URL names an absolute directory, like file:///var/lib/seinpaal")]
+    NotAbsolute,
+    /// A `memory:` URL with a path or a host.
+    #[error("the memory: store has no place: write memory: and nothing else")]
+    MemoryHasNoPlace,
+    /// A `%` that is not followed by two hexadecimal digits, or bytes that are not UTF-8.
+    #[error("a % in a store URL is followed by two hexadecimal digits (write % as %25)")]
+    BadEscape,
+    /// A `?` or `#` in what is probably a password.
+    #[error("a ? or # in a password is written %3F or %23")]
+    UnescapedPassword,
+    /// A fragment.
+    #[error("a store URL has no # part (in a password, # is written %23)")]
+    Fragment,
+    /// The host is missing or malformed.
+    #[error("a host is missing or malformed: write redis://HOST:PORT, an IPv6 address in brackets")]
+    BadHost,
+    /// The port is not a number from 1 to 65535.
+    #[error("a port is a number from 1 to 65535 (a / in a password is written %2F)")]
+    BadPort,
+    /// A Unix socket without a path.
+    #[error("a unix: URL names an absolute path, like unix:///run/redis/redis.sock")]
+    BadSocket,
+    /// The database index is not a number.
+    #[error("the path of a Redis URL is the database index, a number from 0 up")]
+    BadDatabase,
+    /// Nobody knows this option.
+    #[error("unknown option {option:?} of a {store} store: {known}")]
+    UnknownOption {
+        /// The option.
+        option: String,
+        /// The scheme it was given to.
+        store: &'static str,
+        /// Which ones are known, for people.
+        known: String,
+    },
+    /// An option twice.
+    #[error("the store option {0:?} is given twice")]
+    TwiceGiven(&'static str),
+    /// A value that this option cannot have.
+    #[error("the store option {option:?} is {wanted}")]
+    BadOption {
+        /// The option.
+        option: &'static str,
+        /// What it can be.
+        wanted: &'static str,
+    },
+}

@@ -1,0 +1,61 @@
+//! What a session goes by.
+
+use crate::time::{self, Micros, SECOND, UNBOUNDED};
+
+/// What a session goes by.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// The ttl of permits that name none. They share one lease a name.
+    pub ttl: Micros,
+    /// How long places in the queue last without renewal.
+    pub waiter_ttl: Micros,
+    /// How far the store's clock may jump.
+    pub clock_bound: ClockBound,
+    /// How long the store may be silent before requests for permits fail.
+    pub patience: Micros,
+}
+
+/// How far the store's clock may jump in one step without a holder losing its lease. The holder pays for
+/// it: it stops believing in its lease that much earlier (docs/protocol.md, "The bounded clock").
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum ClockBound {
+    /// A quarter of the ttl.
+    #[default]
+    Quarter,
+    /// This long, but at most half of the ttl.
+    Fixed(Micros),
+    /// As far as it likes: the store's clock is trusted.
+    Off,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            ttl: time::DEFAULT_TTL,
+            waiter_ttl: time::WAITER_TTL,
+            clock_bound: ClockBound::default(),
+            patience: 30 * SECOND,
+        }
+    }
+}
+
+impl Config {
+    /// The margin that requests state.
+    pub(super) fn stated_margin(&self, ttl: Micros) -> Micros {
+        match self.clock_bound {
+            ClockBound::Quarter => time::margin(ttl),
+            ClockBound::Fixed(bound) => bound.min(ttl / 2),
+            ClockBound::Off => UNBOUNDED,
+        }
+    }
+
+    /// How long before the store the client ends a lease: the bound of the clock's jumps, and one part
+    /// in a hundred for clocks that run at different speeds.
+    pub(super) fn margin(&self, ttl: Micros) -> Micros {
+        let bound = match self.clock_bound {
+            ClockBound::Off => 0,
+            _ => self.stated_margin(ttl),
+        };
+        bound.max(ttl / 20) + ttl / 100
+    }
+}

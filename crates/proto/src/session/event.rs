@@ -1,0 +1,175 @@
+//! What goes between the session, its driver and the program.
+
+use alloc::string::String;
+
+use crate::{
+    count::{Permits, Priority},
+    id::Fence,
+    id::Ticket,
+    reply::{Busy, Cause, Reply},
+    request::{Batch, Enqueue, LimitRule},
+    slots::Slots,
+    time::Micros,
+};
+
+/// What a program wants permits for.
+#[derive(Clone, Debug)]
+pub struct Wish {
+    /// How many.
+    pub permits: Permits,
+    /// What it believes the limit to be.
+    pub limit: Option<LimitRule>,
+    /// Whether to wait.
+    pub enqueue: Enqueue,
+    /// Rank among waiters.
+    pub priority: Priority,
+    /// How long the lease lasts without renewal. Another one than the session's makes a lease apart.
+    pub ttl: Micros,
+    /// When to stop waiting.
+    pub deadline: Option<Micros>,
+    /// Who asks, encoded.
+    pub about: String,
+}
+
+/// The number of a call.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+pub struct CallId(pub u64);
+
+/// The number of a question put with [`Session::ask`](super::Session::ask).
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+pub struct AskId(pub u64);
+
+/// A call to make.
+#[derive(Clone, Debug)]
+pub struct Call {
+    /// To be given back with what came of it.
+    pub id: CallId,
+    /// For the store.
+    pub batch: Batch,
+}
+
+/// How a call failed.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Failure {
+    /// Whether the batch may have been executed.
+    pub maybe_executed: bool,
+    /// Whether trying again later can help.
+    pub is_passing: bool,
+}
+
+/// What the program is told.
+#[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub enum Event {
+    /// In the queue now, with this many in all.
+    Queued {
+        /// Which ticket.
+        ticket: Ticket,
+        /// How many wait.
+        waiting: u32,
+    },
+    /// Held.
+    Acquired {
+        /// Which ticket.
+        ticket: Ticket,
+        /// The number of the grant.
+        fence: Fence,
+        /// Its slots.
+        slots: Slots,
+        /// The limit in force.
+        limit: u32,
+        /// Until when to believe it; `None`: as long as the process lives.
+        valid_until: Option<Micros>,
+    },
+    /// Believed until later than was said before; not in danger.
+    Renewed {
+        /// Which ticket.
+        ticket: Ticket,
+        /// Until when; `None`: as long as the process lives.
+        valid_until: Option<Micros>,
+    },
+    /// The lease was not renewed and ends soon: time to stop.
+    Danger {
+        /// Which ticket.
+        ticket: Ticket,
+    },
+    /// Not held any more.
+    Lost {
+        /// Which ticket.
+        ticket: Ticket,
+        /// How it was lost.
+        loss: Loss,
+    },
+    /// Not to be had.
+    Refused {
+        /// Which ticket.
+        ticket: Ticket,
+        /// Why.
+        refusal: Refusal,
+    },
+    /// A release was answered: `true` if the ticket was held until then.
+    Released {
+        /// Which ticket.
+        ticket: Ticket,
+        /// Whether it was still held.
+        was_held: bool,
+        /// Whether permits of it are left.
+        left: u32,
+    },
+    /// A detached ticket is on its own for this long.
+    Detached {
+        /// Which ticket.
+        ticket: Ticket,
+        /// How long.
+        valid_for: Option<Micros>,
+    },
+    /// An answer to a question; `None` if the call failed.
+    Answer {
+        /// Which question.
+        ask: AskId,
+        /// The answer.
+        reply: Option<Reply>,
+    },
+}
+
+/// Why permits were not to be had.
+#[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub enum Refusal {
+    /// Held by others, or too many wait.
+    Busy(Busy),
+    /// The deadline came first.
+    TimedOut,
+    /// Another limit is stored.
+    OtherLimit {
+        /// The stored one.
+        stored: u32,
+        /// The caller's.
+        stated: u32,
+    },
+    /// More permits than exist.
+    TooMany {
+        /// Asked for.
+        permits: u32,
+        /// The limit.
+        limit: u32,
+    },
+    /// The ticket came to an end while it waited.
+    Ended(Cause),
+    /// There is no such ticket (to attach to).
+    Unknown,
+    /// The store was silent for too long or refuses.
+    Store,
+}
+
+/// How a held ticket was lost.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub enum Loss {
+    /// The store ended it.
+    Ended(Cause),
+    /// The store has never heard of it: it lost its memory.
+    Forgotten,
+    /// The store did not confirm it in time.
+    Silence,
+}

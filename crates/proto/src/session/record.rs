@@ -1,0 +1,161 @@
+//! What the session knows of one ticket.
+
+use super::event::Wish;
+use crate::{
+    id::{Fence, LeaseId, Ticket},
+    slots::Slots,
+    time::Micros,
+};
+
+/// How far a ticket has come.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Phase {
+    /// The store has not said yet how it stands.
+    Asking,
+    /// In the queue, as far as we know.
+    Waiting,
+    /// Granted, as far as we know.
+    Held,
+    /// Not wanted any more; the store has not confirmed that.
+    Leaving,
+}
+
+/// How a ticket leaves.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Exit {
+    Release,
+    Cancel,
+    Detach,
+}
+
+/// Until when a grant is believed.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Validity {
+    Until(Micros),
+    /// The store vouches for it as long as this process lives.
+    Always,
+}
+
+#[derive(Debug)]
+pub(super) struct Record {
+    pub(super) ticket: Ticket,
+    /// The order in which tickets were asked for.
+    pub(super) number: u64,
+    pub(super) lease: LeaseId,
+    pub(super) wish: Wish,
+    pub(super) phase: Phase,
+    pub(super) exit: Exit,
+    /// It is another client's until a renewal by ticket moves it here.
+    pub(super) is_attaching: bool,
+    /// When a request about it was first sent; before that the store cannot know of it.
+    pub(super) sent_at: Option<Micros>,
+    pub(super) grant: Option<(Fence, Slots, u32)>,
+    pub(super) validity: Validity,
+    pub(super) is_delivered: bool,
+    pub(super) in_danger: bool,
+    pub(super) was_queued: bool,
+    /// Slots to give back while the rest is kept.
+    pub(super) giving: Slots,
+    /// The store has been silent about it since then.
+    pub(super) silent_since: Option<Micros>,
+    /// Stop trying to leave: by then the store has ended it by itself.
+    pub(super) leave_by: Option<Micros>,
+}
+
+impl Record {
+    pub(super) fn asking(ticket: Ticket, number: u64, lease: LeaseId, wish: Wish) -> Self {
+        Self {
+            ticket,
+            number,
+            lease,
+            wish,
+            phase: Phase::Asking,
+            exit: Exit::Cancel,
+            is_attaching: false,
+            sent_at: None,
+            grant: None,
+            validity: Validity::Until(0),
+            is_delivered: false,
+            in_danger: false,
+            was_queued: false,
+            giving: Slots::none(),
+            silent_since: None,
+            leave_by: None,
+        }
+    }
+
+    pub(super) fn attaching(ticket: Ticket, number: u64, wish: Wish) -> Self {
+        let lease = LeaseId::from(ticket);
+        Self { is_attaching: true, ..Self::asking(ticket, number, lease, wish) }
+    }
+
+    pub(super) fn release(&mut self, now: Micros, slots: Option<Slots>) {
+        let all = self.grant.as_ref().map(|(_, all, _)| all);
+        match slots {
+            Some(some) if all != Some(&some) && self.phase == Phase::Held => {
+                self.giving.extend(&some);
+            }
+            _ => self.leave(now, Exit::Release),
+        }
+        if all_given(self) {
+            self.leave(now, Exit::Release);
+        }
+    }
+
+    pub(super) fn leave(&mut self, now: Micros, exit: Exit) {
+        self.phase = Phase::Leaving;
+        self.exit = exit;
+        self.leave_by = Some(now.saturating_add(self.wish.ttl.saturating_mul(2)));
+    }
+
+    pub(super) fn is_lost(&self, now: Micros) -> bool {
+        matches!(self.validity, Validity::Until(until) if until <= now)
+    }
+
+    /// Whether the grant may be handed to the program: there is time left before danger.
+    pub(super) fn is_sound(&self, now: Micros) -> bool {
+        match self.validity {
+            Validity::Always => true,
+            Validity::Until(until) => now < self.danger_at(until),
+        }
+    }
+
+    /// A quarter of the ttl before the end: time to stop in an orderly way.
+    fn danger_at(&self, until: Micros) -> Micros {
+        until.saturating_sub(self.wish.ttl / 4)
+    }
+
+    pub(super) fn valid_until(&self) -> Option<Micros> {
+        match self.validity {
+            Validity::Always => None,
+            Validity::Until(until) => Some(until),
+        }
+    }
+
+    /// When something happens to this ticket if nothing is heard of it.
+    pub(super) fn alarm_at(&self) -> Option<Micros> {
+        match self.phase {
+            Phase::Asking | Phase::Waiting => self.wish.deadline,
+            Phase::Leaving => self.leave_by,
+            Phase::Held => match self.validity {
+                Validity::Always => None,
+                Validity::Until(until) if self.in_danger || !self.is_delivered => Some(until),
+                Validity::Until(until) => Some(self.danger_at(until)),
+            },
+        }
+    }
+
+    /// Whether there is something to tell the store.
+    pub(super) fn wants_to_send(&self) -> bool {
+        match self.phase {
+            Phase::Asking | Phase::Leaving => true,
+            Phase::Waiting => false,
+            Phase::Held => !self.giving.is_empty(),
+        }
+    }
+}
+
+fn all_given(record: &Record) -> bool {
+    record.phase == Phase::Held
+        && record.grant.as_ref().is_some_and(|(_, all, _)| *all == record.giving)
+}

@@ -1,0 +1,155 @@
+use std::{path::Path, time::Duration};
+
+use super::*;
+
+fn redis(text: &str) -> RedisUrl {
+    match StoreUrl::parse(text) {
+        Ok(StoreUrl::Redis(url)) => url,
+        other => panic!("{text}: {other:?}"),
+    }
+}
+
+fn refusal(text: &str) -> String {
+    StoreUrl::parse(text).expect_err(text).to_string()
+}
+
+#[test]
+fn the_embedded_store_is_the_default_place_or_a_directory() {
+    assert_eq!(StoreUrl::parse("file:"), Ok(StoreUrl::default()));
+    for text in ["file:///var/a%20b", "file:/var/a%20b", "FILE:///var/a b"] {
+        let Ok(StoreUrl::Embedded(Some(directory))) = StoreUrl::parse(text) else { panic!() };
+        assert_eq!(directory, Path::new("/var/a b"));
+    }
+}
+
+#[test]
+fn a_relative_directory_or_a_host_is_refused() {
+    for text in ["file://", "file:here", "file://host/dir", "file:./a"] {
+        assert_eq!(StoreUrl::parse(text), Err(BadStoreUrl::NotAbsolute), "{text}");
+    }
+}
+
+#[test]
+fn the_memory_store_has_no_place_and_no_options() {
+    assert_eq!(StoreUrl::parse("memory:"), Ok(StoreUrl::Memory));
+    assert_eq!(StoreUrl::parse("memory:a"), Err(BadStoreUrl::MemoryHasNoPlace));
+    assert!(refusal("memory:?prefix=a").contains("it has none"));
+}
+
+#[test]
+fn a_redis_url_has_all_its_parts() {
+    let url = redis("rediss://ann:p%40ss@db.example:7000/3?prefix=a%3A&connect-timeout=500ms");
+    let address = RedisAddress::Tcp { host: "db.example".into(), port: 7000, tls: true };
+    assert_eq!(url.address, address);
+    assert_eq!(url.user.as_deref(), Some("ann"));
+    assert_eq!(url.password.as_ref().map(Password::reveal), Some("p@ss"));
+    assert_eq!(url.database, 3);
+    assert_eq!(url.options.prefix.as_deref(), Some("a:"));
+    assert_eq!(url.options.connect_timeout, Some(Duration::from_millis(500)));
+}
+
+#[test]
+fn what_a_redis_url_leaves_out_has_the_usual_default() {
+    let url = redis("valkey://h");
+    assert_eq!(url.address, RedisAddress::Tcp { host: "h".into(), port: 6379, tls: false });
+    assert_eq!((url.user, url.password, url.database), (None, None, 0));
+    assert_eq!(url.options, RedisOptions::default());
+}
+
+#[test]
+fn an_ipv6_address_stands_in_brackets() {
+    let url = redis("redis://[::1]:6380");
+    assert_eq!(url.address, RedisAddress::Tcp { host: "::1".into(), port: 6380, tls: false });
+    assert_eq!(url.to_string(), "redis://[::1]:6380/0");
+}
+
+#[test]
+fn a_socket_has_its_login_and_database_as_parameters() {
+    let url = redis("unix:///run/redis.sock?db=2&user=ann&pass=secret");
+    assert_eq!(url.address, RedisAddress::Unix("/run/redis.sock".into()));
+    assert_eq!((url.user.as_deref(), url.database), (Some("ann"), 2));
+    assert_eq!(url.password.as_ref().map(Password::reveal), Some("secret"));
+    assert_eq!(StoreUrl::parse("unix:redis.sock"), Err(BadStoreUrl::BadSocket));
+}
+
+#[test]
+fn every_redis_option_is_read() {
+    let options =
+        redis("redis://h?replicated=2&restart-guard=on&clock-bound=1.5s&prefix=x").options;
+    assert_eq!(options.replicated, Some(2));
+    assert_eq!(options.restart_guard, Some(true));
+    assert_eq!(options.clock_bound, Some(ClockBound::At(Duration::from_millis(1500))));
+    assert_eq!(redis("redis://h?clock-bound=off").options.clock_bound, Some(ClockBound::Off));
+}
+
+#[test]
+fn a_value_that_an_option_cannot_have_is_refused() {
+    for query in ["replicated=0", "replicated=x", "restart-guard=yes", "clock-bound=0", "prefix="] {
+        let error = StoreUrl::parse(&format!("redis://h?{query}"));
+        assert!(matches!(error, Err(BadStoreUrl::BadOption { .. })), "{query}: {error:?}");
+    }
+    assert_eq!(
+        StoreUrl::parse("redis://h?prefix=a&prefix=b"),
+        Err(BadStoreUrl::TwiceGiven("prefix"))
+    );
+}
+
+#[test]
+fn an_unknown_option_is_refused_with_those_known() {
+    let message = refusal("redis://h?timeout=3");
+    assert!(message.contains("\"timeout\""), "{message}");
+    for known in RedisOptions::KNOWN {
+        assert!(message.contains(known), "{message}");
+    }
+}
+
+#[test]
+fn an_unknown_scheme_is_refused_with_those_known() {
+    let message = refusal("etcd://h");
+    for part in ["\"etcd\"", "file:", "memory:", "redis://", "unix://", "valkeys://"] {
+        assert!(message.contains(part), "{message}");
+    }
+}
+
+#[test]
+fn schemes_of_later_versions_say_so() {
+    for scheme in LATER {
+        assert!(refusal(&format!("{scheme}://h")).contains("not available in this version"));
+    }
+}
+
+#[test]
+fn malformed_hosts_ports_and_databases_are_refused() {
+    for text in ["redis:h", "redis://[::1", "redis://a b", "redis://a,b"] {
+        assert_eq!(StoreUrl::parse(text), Err(BadStoreUrl::BadHost), "{text}");
+    }
+    for text in ["redis://h:0", "redis://h:x", "redis://h:70000", "redis://h:", "redis://[::1]x"] {
+        assert_eq!(StoreUrl::parse(text), Err(BadStoreUrl::BadPort), "{text}");
+    }
+    assert_eq!(StoreUrl::parse("redis://h/x"), Err(BadStoreUrl::BadDatabase));
+    assert_eq!(StoreUrl::parse("redis://h?prefix=%zz"), Err(BadStoreUrl::BadEscape));
+}
+
+#[test]
+fn a_password_shows_in_no_text_and_no_error() {
+    let url = StoreUrl::parse("redis://ann:hunter2@h").unwrap();
+    assert!(!format!("{url} {url:?} {url:#?}").contains("hunter2"));
+    for text in [
+        "hunter2:hunter2@h",
+        "hunter2@h",
+        "redis:hunter2@h",
+        "redis://:hunter2/x@h",
+        "redis://:hun?hunter2@h",
+        "redis://:hun#hunter2@h",
+        "redis://:hunter2@h:x",
+        "redis://:hunter2@h/hunter2",
+        "redis://:%hunter2@h",
+        "redis://ann:hunter2@h?nonsense=hunter2",
+        "etcd://:hunter2@h",
+        "redis+cluster://:hunter2@h",
+    ] {
+        if let Err(error) = StoreUrl::parse(text) {
+            assert!(!format!("{error} {error:?}").contains("hunter2"), "{text}: {error}");
+        }
+    }
+}
