@@ -6,10 +6,12 @@
 
 local function evict(ticket)
   local entry = entry_of(ticket)
-  if not entry then return 'unknown ' .. ticket end
-  end_entry(entry, 'evicted')
-  settle()
-  return 'evicted ' .. ticket
+  if entry then
+    end_entry(entry, 'evicted')
+    settle()
+    return 'evicted ' .. ticket
+  end
+  return (cause_of(ticket) == 'evicted' and 'evicted ' or 'unknown ') .. ticket
 end
 
 operations.evict = function(text)

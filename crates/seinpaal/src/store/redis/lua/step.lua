@@ -2,7 +2,7 @@
 -- keys   records order
 -- args   now inbox fence_seen request...
 -- reply  done now backlog look_in, and one answer a request
--- error  SEINPAALCORRUPT SEINPAALTORN SEINPAALARGUMENT SEINPAALOOM
+-- error  SEINPAALCORRUPT SEINPAALTORN SEINPAALARGUMENT SEINPAALOOM SEINPAALFAILED
 -- cost   one HSET, one ZADD, one PUBLISH a wakeup; one PEXPIRE a key when its end is too near
 --
 -- A request is its operation, a space and the operation's arguments. A script has the operations that were
@@ -112,7 +112,9 @@ local function refusal_of(raised)
   if string.find(text, 'WRONGTYPE', 1, true) then
     return (has_written and 'SEINPAALTORN' or 'SEINPAALCORRUPT') .. ' the key has another type'
   end
-  return (has_written and 'SEINPAALTORN ' or 'SEINPAALFAILED ') .. string.gsub(text, '[\r\n]', ' ')
+  local plain = string.gsub(text, '[\r\n]', ' ')
+  if has_written then return 'SEINPAALTORN ' .. plain end
+  return match(plain, '^%-?(%u%u+ .*)$') or match(plain, '%-(%u%u+ .*)$') or 'SEINPAALFAILED ' .. plain
 end
 
 local ok, answer = pcall(run)
