@@ -272,12 +272,12 @@ async fn compare_many(seeds: std::ops::Range<u64>, scale: Scale) {
 
 #[tokio::test]
 async fn the_scripts_do_what_the_ledger_does() {
-    compare_many(0..90, SMALL).await;
+    compare_many(0..100, SMALL).await;
 }
 
 #[tokio::test]
 async fn the_scripts_stop_where_the_ledger_does_when_there_is_too_much_to_do() {
-    compare_many(1000..1010, LARGE).await;
+    compare_many(1000..1030, LARGE).await;
 }
 
 #[tokio::test]

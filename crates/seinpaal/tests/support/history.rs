@@ -1,5 +1,5 @@
 //! Random histories of one name, as plain data: they can be run again, made shorter and printed.
-#![allow(missing_docs)]
+#![allow(missing_docs, unreachable_pub)]
 
 use seinpaal_proto::{
     Acquire, Configure, Enqueue, Inbox, LeaseId, Limit, LimitRule, OnMismatch, Permits, Priority,
@@ -125,7 +125,9 @@ fn step(random: &mut Random) -> i64 {
         3 => random.below(7_200 * SECOND) as i64,
         4..8 => random.below(3 * SECOND) as i64,
         8..16 => random.below(300 * MILLISECOND) as i64,
-        16..20 => 0,
+        16..19 => 0,
+        // As long as a lease to the microsecond.
+        19 | 20 => random.pick(&[100, 150, 300]) * MILLISECOND as i64,
         _ => random.below(40 * MILLISECOND) as i64,
     }
 }
@@ -175,7 +177,7 @@ fn acquire(random: &mut Random, scale: Scale) -> Ask {
         lease: if own { ticket.into() } else { lease(random, scale) },
         ttl,
         margin,
-        waiter_lease: LeaseId(0x3a17 + u128::from(random.below(4))),
+        waiter_lease: waiter_lease(random),
         waiter_ttl: terms(random).0,
         not_after: None,
         about: random.pick(&["", "me", "two words", "1 2 3", "\u{1f}a\u{1e}b\nc %d"]).to_owned(),
@@ -229,9 +231,18 @@ fn slots(random: &mut Random) -> Slots {
 
 fn ticket(random: &mut Random, scale: Scale) -> Ticket {
     // Spread over all 128 bits, so that digests wrap.
-    Ticket(u128::from(random.below(scale.tickets) + 1) * 0x0123_4567_89ab_cdef_fedc_ba98_7654_3211)
+    let number = u128::from(random.below(scale.tickets) + 1);
+    Ticket(number.wrapping_mul(0x0123_4567_89ab_cdef_fedc_ba98_7654_3211))
 }
 
+/// Now and then one that places in the queue stand under.
 fn lease(random: &mut Random, scale: Scale) -> LeaseId {
+    if random.one_in(4) {
+        return waiter_lease(random);
+    }
     LeaseId(0x1ea5e + u128::from(random.below(scale.leases)))
+}
+
+fn waiter_lease(random: &mut Random) -> LeaseId {
+    LeaseId(0x3a17 + u128::from(random.below(3)))
 }

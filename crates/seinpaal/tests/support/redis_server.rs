@@ -1,5 +1,5 @@
 //! Redis servers of a test's own: started in a temporary directory, stopped when dropped.
-#![allow(dead_code, missing_docs)]
+#![allow(dead_code, missing_docs, unreachable_pub)]
 
 use std::{
     io::{BufRead, BufReader},

@@ -78,7 +78,8 @@ local function clear_free_slots()
   for member in pairs(placed) do
     if sub(member, 1, 1) == 'f' then placed[member] = false end
   end
-  if had_free_slots then
+  -- What was written, by an earlier call or by this one, is not pending.
+  if had_free_slots or has_written then
     flush()
     call('zremrangebylex', order, '[f', '(g')
   end
