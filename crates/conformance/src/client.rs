@@ -60,7 +60,7 @@ impl Client {
     }
 
     /// Sends as somebody who listens nowhere: its lease runs out on every store.
-    pub(crate) async fn from_nowhere(&self, request: Request) -> Reply {
+    pub(crate) async fn anonymously(&self, request: Request) -> Reply {
         let batch = Batch { inbox: None, ..self.batch(vec![request]) };
         self.call(&batch).await.replies.pop().expect("one reply a request")
     }
@@ -80,8 +80,8 @@ impl Client {
     }
 
     /// As [`Client::take`], listening nowhere.
-    pub(crate) async fn take_from_nowhere(&self, ask: &Acquire) -> Grant {
-        granted(self.from_nowhere(Request::Acquire(ask.clone())).await)
+    pub(crate) async fn take_anonymously(&self, ask: &Acquire) -> Grant {
+        granted(self.anonymously(Request::Acquire(ask.clone())).await)
     }
 
     /// Acquires what must be waited for.
@@ -119,7 +119,7 @@ impl Client {
     }
 
     pub(crate) async fn snapshot(&self) -> Snapshot {
-        match self.from_nowhere(Request::Inspect { rows: 100_000 }).await {
+        match self.anonymously(Request::Inspect { rows: 100_000 }).await {
             Reply::Snapshot(snapshot) => snapshot,
             other => panic!("not a snapshot: {other:?}"),
         }

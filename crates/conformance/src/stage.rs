@@ -85,7 +85,8 @@ impl Stage {
 pub fn summary(store: &str, harness: &dyn Harness, cases: &[(&str, &[Ability])]) -> String {
     let line = |(case, needs): &(&str, &[Ability])| {
         let verdict = lacking(harness, needs);
-        let verdict = verdict.map_or("promised".to_owned(), |why| format!("not promised: {why}"));
+        let verdict =
+            verdict.map_or_else(|| "promised".to_owned(), |why| format!("not promised: {why}"));
         format!("{case} | {store} | {verdict}\n")
     };
     cases.iter().map(line).collect()

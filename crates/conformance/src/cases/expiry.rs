@@ -15,7 +15,7 @@ const HOUR: Duration = Duration::from_secs(3_600);
 pub async fn a_lease_that_nobody_renews_ends(stage: &Stage) {
     let client = stage.client().await;
     let [a, b] = tickets();
-    client.take_from_nowhere(&lasting(a, TTL)).await;
+    client.take_anonymously(&lasting(a, TTL)).await;
     stage.advance(TTL - SECOND);
     assert_eq!(client.holders().await, [a]);
     stage.advance(SECOND);
@@ -46,9 +46,9 @@ pub async fn a_client_that_lives_holds_without_renewing(stage: &Stage) {
 pub async fn each_lease_has_the_length_its_holder_named(stage: &Stage) {
     let client = stage.limited(3).await;
     let [long, short, middle] = tickets();
-    client.take_from_nowhere(&lasting(long, TTL)).await;
-    client.take_from_nowhere(&lasting(short, SECOND)).await;
-    client.take_from_nowhere(&lasting(middle, 5 * SECOND)).await;
+    client.take_anonymously(&lasting(long, TTL)).await;
+    client.take_anonymously(&lasting(short, SECOND)).await;
+    client.take_anonymously(&lasting(middle, 5 * SECOND)).await;
     stage.advance(SECOND);
     assert_eq!(client.holders().await, [long, middle]);
     stage.advance(4 * SECOND);
@@ -58,8 +58,8 @@ pub async fn each_lease_has_the_length_its_holder_named(stage: &Stage) {
 pub async fn a_ttl_of_a_day_outlives_a_short_one_asked_for_later(stage: &Stage) {
     let client = stage.limited(2).await;
     let [day, moment] = tickets();
-    client.take_from_nowhere(&lasting(day, 24 * HOUR)).await;
-    client.take_from_nowhere(&lasting(moment, Duration::from_millis(100))).await;
+    client.take_anonymously(&lasting(day, 24 * HOUR)).await;
+    client.take_anonymously(&lasting(moment, Duration::from_millis(100))).await;
     stage.advance(23 * HOUR);
     assert_eq!(client.holders().await, [day]);
 }
@@ -111,8 +111,8 @@ pub async fn a_waiter_that_died_is_not_granted_later(stage: &Stage) {
 pub async fn a_place_in_the_queue_ends_with_a_short_lease_of_its_own(stage: &Stage) {
     let client = stage.client().await;
     let [a, b] = tickets();
-    client.take_from_nowhere(&lasting(a, HOUR)).await;
-    client.from_nowhere(acquire(&ask(b))).await;
+    client.take_anonymously(&lasting(a, HOUR)).await;
+    client.anonymously(acquire(&ask(b))).await;
     assert_eq!(client.waiters().await, [b]);
     stage.pass(Duration::from_secs(15), &client).await;
     assert_eq!((client.holders().await, client.waiters().await), (vec![a], vec![]));
@@ -121,10 +121,10 @@ pub async fn a_place_in_the_queue_ends_with_a_short_lease_of_its_own(stage: &Sta
 pub async fn a_waiter_that_asks_again_keeps_its_place(stage: &Stage) {
     let client = stage.client().await;
     let line: [Ticket; 3] = tickets();
-    client.take_from_nowhere(&lasting(line[0], HOUR)).await;
+    client.take_anonymously(&lasting(line[0], HOUR)).await;
     for _ in 0..6 {
         for ticket in &line[1..] {
-            client.from_nowhere(acquire(&ask(*ticket))).await;
+            client.anonymously(acquire(&ask(*ticket))).await;
         }
         stage.advance(5 * SECOND);
     }
@@ -144,7 +144,7 @@ pub async fn a_clock_that_jumps_forward_ends_no_lease_whose_holder_listens(stage
 pub async fn a_clock_that_jumps_backward_does_not_freeze_recovery(stage: &Stage) {
     let client = stage.client().await;
     let [a, b] = tickets();
-    client.take_from_nowhere(&ask(a)).await;
+    client.take_anonymously(&ask(a)).await;
     stage.harness().set_now(stage.now() - 3_600_000_000);
     client.settle().await;
     stage.pass(TTL, &client).await;
@@ -154,10 +154,10 @@ pub async fn a_clock_that_jumps_backward_does_not_freeze_recovery(stage: &Stage)
 pub async fn the_time_that_a_grant_is_valid_for_is_the_ttl_and_runs_down(stage: &Stage) {
     let client = stage.client().await;
     let [a] = tickets();
-    let grant = client.take_from_nowhere(&lasting(a, TTL)).await;
+    let grant = client.take_anonymously(&lasting(a, TTL)).await;
     assert_eq!(grant.valid_for, Some(30_000_000));
     stage.advance(10 * SECOND);
-    let again = granted(client.from_nowhere(acquire(&lasting(a, TTL))).await);
+    let again = granted(client.anonymously(acquire(&lasting(a, TTL))).await);
     assert_eq!((again.fence, again.valid_for), (grant.fence, Some(20_000_000)));
 }
 

@@ -46,7 +46,7 @@ pub async fn fences_grow_over_an_idle_time_in_which_all_was_forgotten(stage: &St
 pub async fn fences_grow_over_the_end_of_a_lease(stage: &Stage) {
     let client = stage.client().await;
     let [a, b] = tickets();
-    let before = client.take_from_nowhere(&ask(a)).await.fence;
+    let before = client.take_anonymously(&ask(a)).await.fence;
     stage.advance(TTL);
     assert!(client.take(&ask(b)).await.fence > before);
 }

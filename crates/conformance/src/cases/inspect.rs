@@ -11,7 +11,7 @@ use crate::{
 pub async fn a_snapshot_agrees_with_what_was_granted(stage: &Stage) {
     let client = stage.limited(3).await;
     let [a, b] = tickets();
-    let grant = client.take_from_nowhere(&Acquire { ttl: 30_000_000, ..permits(a, 2) }).await;
+    let grant = client.take_anonymously(&Acquire { ttl: 30_000_000, ..permits(a, 2) }).await;
     client.queue(&permits(b, 2)).await;
     stage.advance(Duration::from_secs(1));
     let seen = client.snapshot().await;
@@ -27,7 +27,7 @@ pub async fn a_snapshot_agrees_with_what_was_granted(stage: &Stage) {
 pub async fn a_snapshot_never_shows_what_has_run_out(stage: &Stage) {
     let client = stage.client().await;
     let [a] = tickets();
-    client.take_from_nowhere(&lasting(a, Duration::from_secs(1))).await;
+    client.take_anonymously(&lasting(a, Duration::from_secs(1))).await;
     stage.advance(Duration::from_secs(1));
     assert_eq!(client.snapshot().await.held, 0);
 }

@@ -14,11 +14,11 @@ pub async fn renewing_a_lease_extends_all_that_stands_under_it(stage: &Stage) {
     let client = stage.limited(2).await;
     let (both, lease) = (tickets::<2>(), lease());
     for ticket in both {
-        client.take_from_nowhere(&Acquire { lease, ..lasting(ticket, TTL) }).await;
+        client.take_anonymously(&Acquire { lease, ..lasting(ticket, TTL) }).await;
     }
     stage.advance(TTL - INSTANT);
     let renewed = Reply::Renewed { valid_for: Some(TTL_MICROS) };
-    assert_eq!(client.from_nowhere(renew_all(lease, &both)).await, renewed);
+    assert_eq!(client.anonymously(renew_all(lease, &both)).await, renewed);
     stage.advance(TTL - INSTANT);
     assert_eq!(client.holders().await, both);
 }
@@ -27,11 +27,11 @@ pub async fn renewing_with_a_wrong_idea_of_what_is_held_renews_nothing(stage: &S
     let client = stage.limited(2).await;
     let ([a, b, c], lease) = (tickets(), lease());
     for ticket in [a, b] {
-        client.take_from_nowhere(&Acquire { lease, ..lasting(ticket, TTL) }).await;
+        client.take_anonymously(&Acquire { lease, ..lasting(ticket, TTL) }).await;
     }
     stage.advance(TTL - INSTANT);
     for wrong in [&[a][..], &[a, c], &[a, b, c]] {
-        assert_eq!(client.from_nowhere(renew_all(lease, wrong)).await, Reply::Differs);
+        assert_eq!(client.anonymously(renew_all(lease, wrong)).await, Reply::Differs);
     }
     stage.advance(INSTANT);
     assert_eq!(client.holders().await, []);
@@ -40,16 +40,15 @@ pub async fn renewing_with_a_wrong_idea_of_what_is_held_renews_nothing(stage: &S
 pub async fn renewing_by_ticket_tells_the_live_from_the_dead(stage: &Stage) {
     let client = stage.limited(4).await;
     let ([live, released, evicted, expired, unknown], lease) = (tickets(), lease());
-    client.take_from_nowhere(&lasting(expired, TTL / 2)).await;
+    client.take_anonymously(&lasting(expired, TTL / 2)).await;
     for ticket in [live, released, evicted] {
-        client.take_from_nowhere(&lasting(ticket, TTL)).await;
+        client.take_anonymously(&lasting(ticket, TTL)).await;
     }
     stage.advance(TTL / 2);
     client.release(released).await;
     client.one(evict(evicted)).await;
     let all = [live, released, evicted, expired, unknown];
-    let Reply::Tickets { valid_for, tickets } = client.from_nowhere(renew(lease, &all)).await
-    else {
+    let Reply::Tickets { valid_for, tickets } = client.anonymously(renew(lease, &all)).await else {
         panic!("renewed by ticket, answered otherwise")
     };
     assert_eq!(valid_for, Some(TTL_MICROS));
@@ -82,14 +81,14 @@ pub async fn a_waiter_is_not_made_a_holder_by_a_renewal(stage: &Stage) {
 pub async fn the_places_in_the_queue_are_renewed_in_one_call(stage: &Stage) {
     let client = stage.client().await;
     let ([a, b, c], waiter_lease) = (tickets(), lease());
-    client.take_from_nowhere(&lasting(a, 100 * TTL)).await;
+    client.take_anonymously(&lasting(a, 100 * TTL)).await;
     for ticket in [b, c] {
         let ask = Acquire { waiter_lease, margin: UNBOUNDED, ..ask(ticket) };
-        client.from_nowhere(acquire(&ask)).await;
+        client.anonymously(acquire(&ask)).await;
     }
     for _ in 0..3 {
         stage.pass(Duration::from_secs(14), &client).await;
-        let reply = client.from_nowhere(renew_all(waiter_lease, &[b, c])).await;
+        let reply = client.anonymously(renew_all(waiter_lease, &[b, c])).await;
         assert!(matches!(reply, Reply::Renewed { .. }), "{reply:?}");
     }
     assert_eq!(client.waiters().await, [b, c]);

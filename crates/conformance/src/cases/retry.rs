@@ -115,7 +115,7 @@ pub async fn a_late_release_does_not_free_the_next_permit_of_its_client(stage: &
 pub async fn a_release_after_the_end_does_not_free_the_permit_of_another(stage: &Stage) {
     let client = stage.client().await;
     let [a, b] = tickets();
-    client.take_from_nowhere(&lasting(a, TTL)).await;
+    client.take_anonymously(&lasting(a, TTL)).await;
     stage.advance(TTL);
     client.take(&ask(b)).await;
     assert_eq!(client.one(release(a)).await, Reply::Ended { ticket: a, cause: Cause::Expired });

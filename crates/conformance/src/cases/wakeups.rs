@@ -73,7 +73,7 @@ pub async fn the_first_in_line_is_told_when_to_look_though_no_wakeup_comes(stage
     let (dying, waiter) = (stage.client().await, stage.client().await);
     let other = stage.client().await;
     let [a, b, c] = tickets();
-    dying.from_nowhere(acquire(&lasting(a, Duration::from_secs(2)))).await;
+    dying.anonymously(acquire(&lasting(a, Duration::from_secs(2)))).await;
     let patient = |ticket| Acquire { margin: UNBOUNDED, ..ask(ticket) };
     let first = waiter.send(vec![acquire(&patient(b))]).await;
     assert_eq!(first.look_in, Some(2_000_000));
