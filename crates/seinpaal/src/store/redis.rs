@@ -125,8 +125,7 @@ impl RedisStore {
         let operation = Operation::of(batch);
         let keys = self.keys.of(&batch.name);
         let arguments = script::arguments(batch, now);
-        let answer =
-            self.connection.evaluate(&self.scripts, operation, &keys, &arguments).await?;
+        let answer = self.connection.evaluate(&self.scripts, operation, &keys, &arguments).await?;
         let replies = reply::parse(answer, operation.name(), batch.requests.len())?;
         if replies.replies.iter().any(|reply| matches!(reply, Reply::Queued { .. })) {
             self.connection.expect_news();
@@ -208,7 +207,9 @@ fn refuse_what_is_not_here_yet(url: &RedisUrl) -> Result<(), StoreError> {
         options if options.restart_guard == Some(true) => "restart-guard",
         _ => return Ok(()),
     };
-    Err(misconfigured(&format!("the store option {option} is not available in this version: leave it out")))
+    Err(misconfigured(&format!(
+        "the store option {option} is not available in this version: leave it out"
+    )))
 }
 
 fn refuse_too_much(batch: &Batch) -> Result<(), StoreError> {

@@ -3,7 +3,8 @@
 
 use seinpaal_proto::{
     Acquire, Configure, Enqueue, Inbox, LeaseId, Limit, LimitRule, OnMismatch, Permits, Priority,
-    Slots, Ticket, time::{MILLISECOND, SECOND, UNBOUNDED},
+    Slots, Ticket,
+    time::{MILLISECOND, SECOND, UNBOUNDED},
 };
 
 /// What happens next.
@@ -31,15 +32,38 @@ pub enum FenceSeen {
 #[derive(Clone, Debug)]
 pub enum Ask {
     /// `not_after` is relative to the clock.
-    Acquire { acquire: Acquire, not_after: Option<i64> },
+    Acquire {
+        acquire: Acquire,
+        not_after: Option<i64>,
+    },
     /// With the members and the digest that the ledger has, changed by so much.
-    RenewAll { lease: LeaseId, ttl: u64, margin: u64, wrong: u64 },
-    RenewTickets { lease: LeaseId, ttl: u64, margin: u64, tickets: Vec<Ticket> },
-    Release { ticket: Ticket, slots: Option<Slots> },
-    Cancel { ticket: Ticket, remember: u64 },
-    Evict { ticket: Ticket },
+    RenewAll {
+        lease: LeaseId,
+        ttl: u64,
+        margin: u64,
+        wrong: u64,
+    },
+    RenewTickets {
+        lease: LeaseId,
+        ttl: u64,
+        margin: u64,
+        tickets: Vec<Ticket>,
+    },
+    Release {
+        ticket: Ticket,
+        slots: Option<Slots>,
+    },
+    Cancel {
+        ticket: Ticket,
+        remember: u64,
+    },
+    Evict {
+        ticket: Ticket,
+    },
     Configure(Configure),
-    Inspect { rows: u32 },
+    Inspect {
+        rows: u32,
+    },
 }
 
 /// How many there are of everything.
@@ -109,7 +133,8 @@ fn call(random: &mut Random, scale: Scale) -> Event {
         1..6 => 1,
         _ => 1 + random.below(scale.most_requests),
     };
-    let requests = if scale.most_requests > 4 { random.below(scale.most_requests) } else { requests };
+    let requests =
+        if scale.most_requests > 4 { random.below(scale.most_requests) } else { requests };
     Event::Call {
         step: step(random),
         inbox: (!random.one_in(10)).then(|| inbox(random.below(4))),
@@ -157,7 +182,9 @@ fn ask(random: &mut Random, scale: Scale) -> Ask {
             let tickets = (0..random.below(5)).map(|_| ticket(random, scale)).collect();
             Ask::RenewTickets { lease: lease(random, scale), ttl, margin, tickets }
         }
-        32 | 33 => Ask::Cancel { ticket: ticket(random, scale), remember: random.below(3 * SECOND) },
+        32 | 33 => {
+            Ask::Cancel { ticket: ticket(random, scale), remember: random.below(3 * SECOND) }
+        }
         34 => Ask::Evict { ticket: ticket(random, scale) },
         35 | 36 => Ask::Configure(configure(random)),
         _ => Ask::Inspect { rows: random.pick(&[0, 1, 3, 1000]) },
@@ -194,12 +221,8 @@ fn terms(random: &mut Random) -> (u64, u64) {
 
 fn rule(random: &mut Random, scale: Scale) -> LimitRule {
     let limit = if scale.tickets > 100 { 200 } else { random.pick(&[2, 2, 2, 3, 1, 4, 0]) };
-    let on_mismatch = random.pick(&[
-        OnMismatch::Refuse,
-        OnMismatch::Adopt,
-        OnMismatch::Adopt,
-        OnMismatch::Set,
-    ]);
+    let on_mismatch =
+        random.pick(&[OnMismatch::Refuse, OnMismatch::Adopt, OnMismatch::Adopt, OnMismatch::Set]);
     LimitRule { limit: Limit::new(limit).unwrap(), on_mismatch }
 }
 

@@ -89,7 +89,9 @@ fn launch(directory: &TempDir, arguments: &[String]) -> Child {
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .spawn()
-        .expect("redis-server cannot be started: install it (apt install redis-server) for this test");
+        .expect(
+            "redis-server cannot be started: install it (apt install redis-server) for this test",
+        );
     wait_until_ready(&mut child);
     child
 }

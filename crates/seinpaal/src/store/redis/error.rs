@@ -79,9 +79,10 @@ pub(super) fn of_connecting(error: &RedisError, shown: &str) -> StoreError {
     };
     match error.kind() {
         ErrorKind::AuthenticationFailed => at(Forbidden, wrong_login(error)),
-        ErrorKind::Parse | ErrorKind::UnexpectedReturnType => {
-            at(Misconfigured, "what listens there does not speak the Redis protocol: check host and port")
-        }
+        ErrorKind::Parse | ErrorKind::UnexpectedReturnType => at(
+            Misconfigured,
+            "what listens there does not speak the Redis protocol: check host and port",
+        ),
         ErrorKind::InvalidClientConfig => at(Misconfigured, &one_line(&error.to_string())),
         kind if is_local(kind) => at(Unreachable, io_advice(error)),
         _ if is_bad_database(error) => {

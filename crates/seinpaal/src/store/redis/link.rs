@@ -79,7 +79,11 @@ impl Plan {
             settings = settings.set_password(password.reveal());
         }
         let tcp = TcpSettings::default().set_nodelay(true);
-        Ok(self.address().into_connection_info()?.set_redis_settings(settings).set_tcp_settings(tcp))
+        Ok(self
+            .address()
+            .into_connection_info()?
+            .set_redis_settings(settings)
+            .set_tcp_settings(tcp))
     }
 
     fn address(&self) -> ConnectionAddr {

@@ -8,7 +8,11 @@ use seinpaal_proto::{
 use crate::store::{Certainty, StoreError, StoreErrorKind};
 
 /// Reads the answer of a script to a batch of so many requests.
-pub(super) fn parse(value: Value, script: &'static str, requests: usize) -> Result<Replies, StoreError> {
+pub(super) fn parse(
+    value: Value,
+    script: &'static str,
+    requests: usize,
+) -> Result<Replies, StoreError> {
     read(&value, requests).ok_or_else(|| {
         // The script ran; only what it said is lost.
         let message = format!(
@@ -250,7 +254,10 @@ mod tests {
     fn an_unknown_word_is_damage_and_names_the_script() {
         let error = parse(answer(&["done 5 0 -", "winged 1"]), "acquire", 1).unwrap_err();
         assert_eq!(error.kind(), StoreErrorKind::Corrupt);
-        assert!(error.to_string().contains("acquire") && error.to_string().contains("119"), "{error}");
+        assert!(
+            error.to_string().contains("acquire") && error.to_string().contains("119"),
+            "{error}"
+        );
     }
 
     #[test]

@@ -3,7 +3,9 @@
 use std::{borrow::Cow, fmt::Write, sync::OnceLock};
 
 use redis::Script;
-use seinpaal_proto::{Acquire, Batch, Configure, Enqueue, LimitRule, OnMismatch, Renew, Request, Whom};
+use seinpaal_proto::{
+    Acquire, Batch, Configure, Enqueue, LimitRule, OnMismatch, Renew, Request, Whom,
+};
 
 /// Fences that clients claim to have seen are believed up to here, as the ledger does.
 const MOST_FENCE_SEEN: u64 = 1 << 52;

@@ -9,7 +9,10 @@ const OLDEST: (u32, u32) = (6, 2);
 
 /// Refuses replicas, members of a cluster and servers that are too old. A server that will not say
 /// (some managed ones) is believed.
-pub(super) async fn check(commands: &mut MultiplexedConnection, shown: &str) -> Result<(), Failure> {
+pub(super) async fn check(
+    commands: &mut MultiplexedConnection,
+    shown: &str,
+) -> Result<(), Failure> {
     let mut questions = redis::pipe();
     questions.cmd("INFO").arg("server").cmd("INFO").arg("replication");
     let answers: RedisResult<(String, String)> = questions.query_async(commands).await;
@@ -27,7 +30,8 @@ fn judge(server: &str, replication: &str, shown: &str) -> Result<(), StoreError>
     if let Some(version) = field(server, "redis_version")
         && is_too_old(version)
     {
-        let why = format!("is version {version}: 6.2 is the oldest that can be used, so upgrade it");
+        let why =
+            format!("is version {version}: 6.2 is the oldest that can be used, so upgrade it");
         return refuse(StoreErrorKind::Misconfigured, why);
     }
     if field(server, "redis_mode") == Some("cluster") {
@@ -73,14 +77,16 @@ mod tests {
     #[test]
     fn older_ones_are_refused_with_what_to_do() {
         for version in ["6.0.16", "5.0.7", "2.8.0"] {
-            let error = judged(&format!("# Server\r\nredis_version:{version}\r\n"), "").unwrap_err();
+            let error =
+                judged(&format!("# Server\r\nredis_version:{version}\r\n"), "").unwrap_err();
             assert!(error.contains(version) && error.contains("upgrade"), "{error}");
         }
     }
 
     #[test]
     fn a_replica_is_refused_with_the_name_of_its_master() {
-        let error = judged("", "role:slave\r\nmaster_host:db1\r\nmaster_port:6380\r\n").unwrap_err();
+        let error =
+            judged("", "role:slave\r\nmaster_host:db1\r\nmaster_port:6380\r\n").unwrap_err();
         assert!(error.contains("db1:6380"), "{error}");
     }
 }

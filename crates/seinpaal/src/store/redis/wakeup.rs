@@ -44,7 +44,8 @@ mod tests {
     fn a_grant_carries_its_fence_slots_and_limit() {
         let ticket = Ticket(10);
         let payload = format!("granted {ticket} 99 0-2,5 8 seinpaal:{{two words}}");
-        let what = What::Granted { fence: Fence(99), slots: "0-2,5".parse::<Slots>().unwrap(), limit: 8 };
+        let what =
+            What::Granted { fence: Fence(99), slots: "0-2,5".parse::<Slots>().unwrap(), limit: 8 };
         let name = Name::new("two words").unwrap();
         assert_eq!(parsed(&payload), Some(Wakeup { inbox: INBOX, name, ticket, what }));
     }
