@@ -60,6 +60,21 @@ impl RedisServer {
         let _ = self.child.wait();
     }
 
+    /// Stops it without ending it: it takes connections and answers nothing.
+    pub fn pause(&self) {
+        self.signal("-STOP");
+    }
+
+    /// Lets it go on.
+    pub fn resume(&self) {
+        self.signal("-CONT");
+    }
+
+    fn signal(&self, signal: &str) {
+        let sent = Command::new("kill").args([signal, &self.child.id().to_string()]).status();
+        assert!(sent.expect("kill").success());
+    }
+
     /// Starts it again at the same place.
     pub fn start_again(&mut self) {
         self.child = launch(&self.directory, &self.arguments);
