@@ -10,7 +10,7 @@ mod signals;
 mod terminal;
 mod waiting;
 
-use std::{os::fd::RawFd, path::Path, time::Instant};
+use std::{os::fd::AsRawFd, path::Path, time::Instant};
 
 use seinpaal::{Permit, Seinpaal};
 
@@ -59,7 +59,8 @@ async fn hold(
     permit: Permit,
     (voice, events, signals): Surroundings<'_>,
 ) -> Result<Exit, Failure> {
-    let presence = presence(seinpaal);
+    // What makes CMD count as a holder on this machine: it keeps it open for as long as it lives.
+    let presence = seinpaal.presence_fd().map(|fd| fd.as_raw_fd());
     let mut terminal = Terminal::open();
     let terms = Terms { on_lost: args.on_lost, kill_after: args.kill_after, ttl: args.entry.ttl };
     // Where the process itself is the lease, CMD holds it by living. Elsewhere time ends it.
@@ -85,13 +86,14 @@ async fn hold(
     if let Some(guard) = &mut guard {
         guard.protect(cmd.pid());
     }
+    if presence.is_some()
+        && let Err(error) = seinpaal.presence_child(cmd.pid().as_raw_pid().unsigned_abs())
+    {
+        // Then what CMD leaves in the background counts as a holder, too: safe, if slow.
+        voice.explain(format!("{}: {error}", permit.name()));
+    }
     let hold = Hold { cmd, terms, voice, events, signals, terminal, guard, ending: None };
     hold.watch(permit, args.max_hold, children).await
-}
-
-/// The descriptor that makes CMD count as a holder on this machine: it keeps it open for as long as it lives.
-fn presence(_seinpaal: &Seinpaal) -> Option<RawFd> {
-    None
 }
 
 fn acquired(permit: &Permit, began: Instant) -> Event<'_> {
