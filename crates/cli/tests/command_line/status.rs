@@ -176,7 +176,8 @@ fn more_permits_than_the_limit_are_refused_at_once() {
 fn the_longest_hold_ends_in_124_also_for_those_who_ignore_term() {
     let world = World::embedded();
     let script = "trap '' TERM; while :; do read x </dev/zero; done";
-    let done = world.seinpaal(&["run", "a", "--max-hold", "50ms", "-k", "50ms", "sh", "-c", script]);
+    let done =
+        world.seinpaal(&["run", "a", "--max-hold", "50ms", "-k", "50ms", "sh", "-c", script]);
     assert_eq!(done.code, 124, "{done:?}");
     let done = world.seinpaal(&["run", "a", "--max-hold", "50ms", "-q", "cat", "/dev/zero"]);
     assert_eq!(done.err, "");

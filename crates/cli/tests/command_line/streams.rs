@@ -82,7 +82,8 @@ fn explaining_goes_to_stderr() {
 fn cmd_starts_with_plain_signals() {
     let world = World::embedded();
     for store in [World::embedded(), World::redis()] {
-        let done = store.seinpaal(&["run", "a", "grep", "-E", "Sig(Blk|Ign|Cgt)", "/proc/self/status"]);
+        let done =
+            store.seinpaal(&["run", "a", "grep", "-E", "Sig(Blk|Ign|Cgt)", "/proc/self/status"]);
         for line in done.out.lines() {
             assert!(line.ends_with("\t0000000000000000"), "{line}");
         }
