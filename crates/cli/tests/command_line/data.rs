@@ -130,7 +130,9 @@ fn list_has_a_row_a_name_and_an_object_a_line() {
         assert_eq!(sorted(keys(row)), sorted(expected.split(' ').collect()));
         assert_eq!((&row["waiting"], row["oldest_wait_ms"].is_u64()), (&1.into(), true));
         assert!(rows.iter().any(|row| row["oldest_wait_ms"].is_null()));
-        held.map(Held::let_go);
+        for holder in held {
+            holder.let_go();
+        }
         waiter.end();
     }
 }

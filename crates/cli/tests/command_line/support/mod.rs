@@ -104,10 +104,6 @@ impl World {
             self.show(name)["waiters"].as_array().unwrap().len() == waiting
         });
     }
-
-    pub(crate) fn until_free(&self, name: &str) {
-        until("the permits are free", || self.show(name)["permits_held"] == 0);
-    }
 }
 
 fn finish(mut command: Command) -> Done {
