@@ -85,7 +85,8 @@ async fn hold(
             return Err(failure);
         }
     };
-    if let Some(guard) = &mut guard {
+    if let (Some(guard), Some(left)) = (&mut guard, permit.remaining()) {
+        guard.lease(left, false);
         guard.protect(cmd.pid());
     }
     if presence.is_some()
