@@ -231,6 +231,12 @@ impl Session {
         self.tickets.is_empty() && self.calls.is_empty() && self.desks.values().all(Desk::is_idle)
     }
 
+    /// What it goes by.
+    #[must_use]
+    pub fn config(&self) -> &Config {
+        &self.config
+    }
+
     /// How many tickets the session has, of whatever standing.
     #[must_use]
     pub fn tickets(&self) -> usize {
@@ -360,7 +366,7 @@ impl Session {
 
     /// The store has been silent for two ttls: whatever it had has run out.
     fn give_up_leaving(&mut self, name: &Name, ticket: Ticket) {
-        self.events.push_back(Event::Released { ticket, was_held: false, left: 0 });
+        self.events.push_back(Event::Released { ticket, was_held: false, left: 0, given: None });
         self.forget(name, ticket);
     }
 

@@ -90,6 +90,14 @@ impl Slots {
         taken
     }
 
+    /// Whether all of `other` is in `self`.
+    #[must_use]
+    pub fn contains(&self, other: &Self) -> bool {
+        let mut rest = other.clone();
+        rest.take(self);
+        rest.is_empty()
+    }
+
     /// Splits off the `count` lowest slots, or everything if there are fewer.
     pub fn split_lowest(&mut self, count: u32) -> Self {
         let mut lowest = Self::none();

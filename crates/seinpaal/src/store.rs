@@ -9,9 +9,9 @@ pub mod memory;
 pub mod redis;
 pub mod url;
 
-use std::{fmt, future::Future, pin::Pin};
+use std::{fmt, future::Future, os::fd::BorrowedFd, pin::Pin, sync::Arc};
 
-use seinpaal_proto::{Batch, Replies, Snapshot, Wakeup};
+use seinpaal_proto::{Batch, Inbox, Replies, Snapshot, Wakeup};
 use tokio::sync::mpsc;
 
 pub use crate::store_error::{Certainty, StoreError, StoreErrorKind};
@@ -40,6 +40,21 @@ pub trait Store: fmt::Debug + Send + Sync + 'static {
     /// What this store is and can do.
     fn abilities(&self) -> Abilities;
 
+    /// A descriptor that shows that this client lives, if the store goes by one: a child that inherits it
+    /// keeps the client alive in the store's eyes after this process is gone.
+    fn presence(&self) -> Option<BorrowedFd<'_>> {
+        None
+    }
+
+    /// Puts the child on record that inherits [`presence`](Self::presence): once it and this process are
+    /// both gone the client is, too, whoever else has inherited the descriptor.
+    ///
+    /// # Errors
+    /// The record could not be written; then the descriptor alone counts.
+    fn record_child(&self, _pid: u32) -> Result<(), StoreError> {
+        Ok(())
+    }
+
     /// Executes a batch, whole or not at all.
     fn call<'a>(&'a self, batch: &'a Batch) -> BoxFuture<'a, Result<Replies, StoreError>>;
 
@@ -49,6 +64,37 @@ pub trait Store: fmt::Debug + Send + Sync + 'static {
         &'a self,
         prefix: &'a str,
     ) -> BoxFuture<'a, Result<Vec<(seinpaal_proto::Name, Snapshot)>, StoreError>>;
+}
+
+/// Opens the store at `url` for the client with this inbox.
+pub(crate) fn open(
+    url: url::StoreUrl,
+    inbox: Inbox,
+    news: NewsSender,
+) -> BoxFuture<'static, Result<Arc<dyn Store>, StoreError>> {
+    Box::pin(async move {
+        match url {
+            url::StoreUrl::Memory => {
+                let hub = memory::MemoryHub::process("");
+                Ok(memory::MemoryStore::open(&hub, inbox, news) as Arc<dyn Store>)
+            }
+            #[cfg(feature = "embedded")]
+            url::StoreUrl::Embedded(dir) => {
+                let dir = dir.map_or_else(embedded::default_dir, Ok)?;
+                Ok(embedded::EmbeddedStore::open(&dir, inbox, news)? as Arc<dyn Store>)
+            }
+            #[cfg(feature = "redis")]
+            url::StoreUrl::Redis(url) => {
+                Ok(redis::RedisStore::open(url, inbox, news).await? as Arc<dyn Store>)
+            }
+            #[cfg(not(all(feature = "embedded", feature = "redis")))]
+            _ => Err(StoreError::new(
+                StoreErrorKind::Misconfigured,
+                Certainty::NotExecuted,
+                "this program was built without that store: enable the feature of the crate",
+            )),
+        }
+    })
 }
 
 /// What a store is and can do.

@@ -1,18 +1,26 @@
 //! What a store says when it cannot answer.
 
-use std::error::Error;
-
-use thiserror::Error;
+use std::{error::Error, fmt, sync::Arc};
 
 /// A store could not answer. Contention is never one of these.
-#[derive(Debug, Error)]
-#[error("{message}")]
+#[derive(Clone, Debug)]
 pub struct StoreError {
     kind: StoreErrorKind,
     certainty: Certainty,
     message: String,
-    #[source]
-    source: Option<Box<dyn Error + Send + Sync>>,
+    source: Option<Arc<dyn Error + Send + Sync>>,
+}
+
+impl fmt::Display for StoreError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl Error for StoreError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        self.source.as_deref().map(|source| source as &(dyn Error + 'static))
+    }
 }
 
 /// What kind of trouble a store is in, and so what to do about it.
@@ -51,7 +59,7 @@ impl StoreError {
     /// The same with the error that caused it.
     #[must_use]
     pub fn caused_by(mut self, source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
-        self.source = Some(source.into());
+        self.source = Some(Arc::from(source.into()));
         self
     }
 

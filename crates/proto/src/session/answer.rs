@@ -366,7 +366,7 @@ impl Session {
             Reply::Ended { cause: Cause::Released, .. } => (true, 0),
             _ => (false, 0),
         };
-        self.events.push_back(Event::Released { ticket, was_held, left });
+        self.events.push_back(Event::Released { ticket, was_held, left, given: slots.clone() });
         let desk = self.desk(name);
         desk.uncertain.remove(&ticket);
         let Some(record) = desk.records.get_mut(&ticket) else { return };

@@ -32,11 +32,11 @@ pub struct Wish {
 }
 
 /// The number of a call.
-#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub struct CallId(pub u64);
 
 /// The number of a question put with [`Session::ask`](super::Session::ask).
-#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub struct AskId(pub u64);
 
 /// A call to make.
@@ -113,8 +113,10 @@ pub enum Event {
         ticket: Ticket,
         /// Whether it was still held.
         was_held: bool,
-        /// Whether permits of it are left.
+        /// How many permits of it are left.
         left: u32,
+        /// Which slots were given back; `None`: all.
+        given: Option<Slots>,
     },
     /// A detached ticket is on its own for this long.
     Detached {

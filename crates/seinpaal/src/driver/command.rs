@@ -1,0 +1,80 @@
+//! What the API tells the driver.
+
+use std::sync::Arc;
+
+use seinpaal_proto::{
+    Enqueue, Inbox, LimitRule, Name, Permits, Priority, Reply, Request as StoreRequest, Slots,
+    Ticket, time::Micros,
+};
+use tokio::sync::oneshot;
+
+use super::{Grant, Listed};
+use crate::{
+    error::{AcquireError, ReleaseError},
+    store::{BoxFuture, NewsSender, Store, StoreError},
+};
+
+/// Opens the store, on the driver's thread.
+pub(crate) type Opening = Box<
+    dyn FnOnce(Inbox, NewsSender) -> BoxFuture<'static, Result<Arc<dyn Store>, StoreError>> + Send,
+>;
+
+/// What came of a question.
+pub(crate) type Asked = Result<Reply, StoreError>;
+
+/// How long a detached ticket lasts; `None`: unlimited.
+pub(crate) type Detached = Result<Option<Micros>, ReleaseError>;
+
+/// What an acquire is for.
+#[derive(Clone, Debug)]
+pub(crate) struct Wanted {
+    pub(crate) name: Name,
+    pub(crate) permits: Permits,
+    pub(crate) limit: Option<LimitRule>,
+    pub(crate) enqueue: Enqueue,
+    pub(crate) priority: Priority,
+    pub(crate) ttl: Option<Micros>,
+    /// When to stop waiting, on [`boottime`](crate::boottime).
+    pub(crate) deadline: Option<Micros>,
+    pub(crate) about: String,
+    /// Attach to this ticket instead of asking for permits.
+    pub(crate) attach: Option<Ticket>,
+}
+
+/// One acquire of the API.
+pub(crate) struct Request {
+    pub(crate) number: u64,
+    pub(crate) wanted: Wanted,
+    pub(crate) on_queued: Option<Box<dyn FnOnce(u32) + Send>>,
+    pub(crate) reply: oneshot::Sender<Result<Arc<Grant>, AcquireError>>,
+}
+
+pub(crate) enum Command {
+    Acquire(Request),
+    /// The future of this request was dropped.
+    Abandon {
+        number: u64,
+    },
+    Release {
+        ticket: Ticket,
+        slots: Slots,
+        reply: Option<oneshot::Sender<Result<(), ReleaseError>>>,
+    },
+    Detach {
+        ticket: Ticket,
+        reply: oneshot::Sender<Detached>,
+    },
+    Ask {
+        name: Name,
+        request: StoreRequest,
+        as_nobody: bool,
+        reply: oneshot::Sender<Asked>,
+    },
+    List {
+        prefix: String,
+        reply: oneshot::Sender<Listed>,
+    },
+    Close {
+        reply: oneshot::Sender<()>,
+    },
+}

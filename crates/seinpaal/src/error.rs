@@ -1,0 +1,165 @@
+//! What can go wrong, one type an operation. That others hold the permits is not an error but an answer.
+
+use seinpaal_proto::{BadCount, BadName, Cause, MAX_ABOUT_BYTES, Ticket};
+use thiserror::Error;
+
+use crate::store::{StoreError, url::BadStoreUrl};
+
+/// Why a store could not be opened.
+#[derive(Clone, Debug, Error)]
+#[non_exhaustive]
+pub enum ConnectError {
+    /// The URL is not one.
+    #[error(transparent)]
+    Url(#[from] BadStoreUrl),
+    /// A setting is outside its range.
+    #[error(transparent)]
+    Setting(#[from] BadSetting),
+    /// The store did not open.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// Why permits were not acquired.
+#[derive(Clone, Debug, Error)]
+#[non_exhaustive]
+pub enum AcquireError {
+    /// Not a name.
+    #[error(transparent)]
+    Name(#[from] BadName),
+    /// Not a limit, a number of permits or a priority.
+    #[error(transparent)]
+    Count(#[from] BadCount),
+    /// A ttl or a label outside its range.
+    #[error(transparent)]
+    Setting(#[from] BadSetting),
+    /// The permits are held by others. Only from `try_acquire`, and there it is `Ok(None)`.
+    #[error("busy")]
+    Busy,
+    /// The name is paused. Only from `try_acquire`, and there it is `Ok(None)`.
+    #[error("paused")]
+    Paused,
+    /// The timeout came first.
+    #[error("timed out waiting")]
+    TimedOut,
+    /// As many wait already as `max_waiting` allows.
+    #[error("too many wait already")]
+    TooManyWaiting,
+    /// Another limit is stored. Adopt it, set yours, or correct one of them.
+    #[error(
+        "the stored limit is {stored}, but this caller says {stated}: adopt the stored one, or set it"
+    )]
+    OtherLimit {
+        /// The stored limit.
+        stored: u32,
+        /// The caller's.
+        stated: u32,
+    },
+    /// More permits were asked for than exist, so this would wait for ever.
+    #[error("{permits} permits cannot be had where the limit is {limit}")]
+    TooMany {
+        /// Asked for.
+        permits: u32,
+        /// The limit.
+        limit: u32,
+    },
+    /// Somebody ended this request while it waited.
+    #[error("the request is over: {0}")]
+    Ended(Ended),
+    /// There is no such ticket to attach to.
+    #[error("there is no such ticket")]
+    Unknown,
+    /// The store did not answer for too long, or refuses. What it may have granted is given back in the
+    /// background.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// Why permits could not be given back.
+#[derive(Clone, Debug, Error, Eq, PartialEq)]
+#[non_exhaustive]
+pub enum ReleaseError {
+    /// They were lost before: others may have held them meanwhile.
+    #[error("the permits had been lost before they were given back")]
+    NotHeld,
+    /// The permit was split or merged, so its ticket is not all its own.
+    #[error(
+        "a permit that was split or merged cannot be detached: only a whole ticket can change hands"
+    )]
+    NotWhole,
+}
+
+/// How a ticket came to its end.
+#[derive(Clone, Copy, Debug, Error, Eq, PartialEq)]
+#[non_exhaustive]
+pub enum Ended {
+    /// It was released.
+    #[error("it was released")]
+    Released,
+    /// It was cancelled.
+    #[error("it was cancelled")]
+    Cancelled,
+    /// Its lease ran out.
+    #[error("its lease ran out")]
+    Expired,
+    /// Somebody evicted it.
+    #[error("somebody evicted it")]
+    Evicted,
+    /// The limit was lowered below what it asked for.
+    #[error("the limit was lowered below what it asked for")]
+    TooMany,
+}
+
+impl From<Cause> for Ended {
+    fn from(cause: Cause) -> Self {
+        match cause {
+            Cause::Released => Self::Released,
+            Cause::Cancelled => Self::Cancelled,
+            Cause::Evicted => Self::Evicted,
+            Cause::TooMany => Self::TooMany,
+            _ => Self::Expired,
+        }
+    }
+}
+
+/// A setting outside its range.
+#[derive(Clone, Debug, Error, Eq, PartialEq)]
+#[non_exhaustive]
+pub enum BadSetting {
+    /// A ttl that is too short or too long.
+    #[error("a ttl is 100ms to 24h, not {0:?}")]
+    Ttl(std::time::Duration),
+    /// A label with an empty key, `=` in the key, or control characters.
+    #[error("a label is KEY=VALUE without control characters, the key not empty: {0:?}")]
+    Label(String),
+    /// Labels and client name together are too long.
+    #[error("labels and client name have at most {MAX_ABOUT_BYTES} bytes together, not {0}")]
+    AboutTooLong(usize),
+    /// A pause reason that is too long or has control characters.
+    #[error("a reason has at most 512 bytes and no control characters")]
+    Reason,
+}
+
+/// Why something could not be read or changed.
+#[derive(Clone, Debug, Error)]
+#[non_exhaustive]
+pub enum AdminError {
+    /// Not a name.
+    #[error(transparent)]
+    Name(#[from] BadName),
+    /// Not a limit.
+    #[error(transparent)]
+    Count(#[from] BadCount),
+    /// A ttl or a reason outside its range.
+    #[error(transparent)]
+    Setting(#[from] BadSetting),
+    /// There is no such ticket at this name.
+    #[error("there is no such ticket here: {0}")]
+    Unknown(Ticket),
+    /// The ticket is over.
+    #[error("the ticket is over: {0}")]
+    Ended(Ended),
+    /// The store did not answer, or refuses.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}

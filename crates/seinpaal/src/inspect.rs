@@ -1,0 +1,119 @@
+//! What people see of a name.
+
+use std::time::Duration;
+
+use seinpaal_proto::{About, Fence, HolderRow, Name, Slots, Ticket, WaiterRow};
+
+/// Everything about a name at one moment.
+#[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct Snapshot {
+    /// The name.
+    pub name: Name,
+    /// The limit in force; 1 where nobody has stated one.
+    pub limit: u32,
+    /// Whether that limit was set on purpose and stays when the name falls idle.
+    pub is_pinned: bool,
+    /// Why the name is paused, if it is.
+    pub paused: Option<String>,
+    /// How many permits are held.
+    pub permits_held: u32,
+    /// How many tickets hold.
+    pub holders_total: u32,
+    /// How many tickets wait.
+    pub waiting_total: u32,
+    /// The holders in order of their grants, perhaps not all.
+    pub holders: Vec<Holder>,
+    /// The waiters in the order in which they will be served, perhaps not all.
+    pub waiters: Vec<Waiter>,
+}
+
+/// Somebody who holds.
+#[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct Holder {
+    /// Its ticket.
+    pub ticket: Ticket,
+    /// Its slots, as many as permits.
+    pub slots: Slots,
+    /// The number of its grant.
+    pub fence: Fence,
+    /// What it says of itself.
+    pub about: About,
+    /// How long it has held.
+    pub held_for: Duration,
+    /// How long its lease lasts without renewal; `None`: for as long as its process lives.
+    pub valid_for: Option<Duration>,
+}
+
+/// Somebody who waits.
+#[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct Waiter {
+    /// Its ticket.
+    pub ticket: Ticket,
+    /// How many permits it waits for.
+    pub permits: u32,
+    /// Its priority.
+    pub priority: i8,
+    /// What it says of itself.
+    pub about: About,
+    /// How long it has waited.
+    pub waiting_for: Duration,
+    /// Whether it is passed over because nobody listens there.
+    pub is_unreachable: bool,
+}
+
+impl Snapshot {
+    pub(crate) fn new(name: &Name, snapshot: seinpaal_proto::Snapshot) -> Self {
+        Self {
+            name: name.clone(),
+            limit: snapshot.limit,
+            is_pinned: snapshot.pinned,
+            paused: snapshot.paused,
+            permits_held: snapshot.held,
+            holders_total: snapshot.holders_total,
+            waiting_total: snapshot.waiting_total,
+            holders: snapshot.holders.into_iter().map(Holder::from).collect(),
+            waiters: snapshot.waiters.into_iter().map(Waiter::from).collect(),
+        }
+    }
+
+    /// Returns how many permits are free: a hint, for it may be out of date at once.
+    #[must_use]
+    pub fn available(&self) -> u32 {
+        self.limit.saturating_sub(self.permits_held)
+    }
+
+    /// Returns how long the longest of the listed waiters has waited.
+    #[must_use]
+    pub fn oldest_wait(&self) -> Option<Duration> {
+        self.waiters.iter().map(|waiter| waiter.waiting_for).max()
+    }
+}
+
+impl From<HolderRow> for Holder {
+    fn from(row: HolderRow) -> Self {
+        Self {
+            ticket: row.ticket,
+            slots: row.slots,
+            fence: row.fence,
+            about: About::decode(&row.about),
+            held_for: Duration::from_micros(row.held_for),
+            valid_for: row.valid_for.map(Duration::from_micros),
+        }
+    }
+}
+
+impl From<WaiterRow> for Waiter {
+    fn from(row: WaiterRow) -> Self {
+        Self {
+            ticket: row.ticket,
+            permits: row.permits,
+            priority: row.priority,
+            about: About::decode(&row.about),
+            waiting_for: Duration::from_micros(row.waiting_for),
+            is_unreachable: row.unreachable,
+        }
+    }
+}

@@ -1,0 +1,356 @@
+//! The permit: the guard in hand.
+
+use std::{fmt, future::Future, sync::Arc, time::Duration};
+
+use futures_util::future::{Either, select};
+use seinpaal_proto::{Fence, Slots, Ticket, session::Loss};
+use thiserror::Error;
+use tokio::sync::{oneshot, watch};
+
+use crate::{
+    driver::{Command, Grant, Handle},
+    error::{Ended, ReleaseError},
+};
+
+/// Permits that are held, until this is released or dropped.
+///
+/// A permit is owned: it can be sent anywhere and kept anywhere, also outside a runtime. Dropping it
+/// gives the permits back in the background; [`release`](Self::release) says how that went.
+///
+/// # If the holder dies
+/// On one machine (memory, embedded) the permits are free at once; elsewhere when the lease ends, at most
+/// a ttl later.
+///
+/// # If the store is unreachable
+/// The permit stays held for as long as the lease is certain to last, then it is in
+/// [danger](PermitState::Danger), then [lost](PermitState::Lost), all before the store lets anybody else
+/// in. A program that is stopped or swapped out may find out late: give [`fence`](Self::fence) to the
+/// resource, which alone can refuse somebody who is late.
+///
+/// ```
+/// # futures_executor::block_on(async {
+/// let seinpaal = seinpaal::Seinpaal::connect("memory:").await?;
+/// let permit = seinpaal.semaphore("gpus").limit(4).acquire().await?;
+/// assert_eq!(permit.slot(), 0);
+/// assert!(permit.is_held());
+/// permit.release().await?;
+/// # Ok::<(), Box<dyn std::error::Error>>(()) }).unwrap();
+/// ```
+pub struct Permit {
+    handle: Arc<Handle>,
+    parts: Vec<Part>,
+}
+
+/// The slots of one grant that a permit has.
+#[derive(Clone)]
+struct Part {
+    grant: Arc<Grant>,
+    slots: Slots,
+}
+
+/// How a permit stands.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub enum PermitState {
+    /// Held.
+    Held,
+    /// Held still, but the lease was not renewed and ends soon: stop in an orderly way.
+    Danger,
+    /// Held no more.
+    Lost(Lost),
+}
+
+/// How a permit was lost.
+#[derive(Clone, Copy, Debug, Error, Eq, PartialEq)]
+#[non_exhaustive]
+pub enum Lost {
+    /// The store ended it.
+    #[error("{0}")]
+    Ended(Ended),
+    /// The store does not know it any more: it lost its memory.
+    #[error("the store has forgotten it")]
+    Forgotten,
+    /// The store did not answer before the lease could have ended.
+    #[error("the store did not answer in time")]
+    Silence,
+}
+
+impl From<Loss> for Lost {
+    fn from(loss: Loss) -> Self {
+        match loss {
+            Loss::Ended(cause) => Self::Ended(cause.into()),
+            Loss::Forgotten => Self::Forgotten,
+            _ => Self::Silence,
+        }
+    }
+}
+
+/// A permit that was left to itself.
+#[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct Detached {
+    /// Its ticket: whoever has it can renew, release or attach.
+    pub ticket: Ticket,
+    /// The number of its grant.
+    pub fence: Fence,
+    /// Its slots.
+    pub slots: Slots,
+    /// The limit when it was granted.
+    pub limit: u32,
+    /// How long it lasts if nobody renews it; `None`: for ever.
+    pub valid_for: Option<Duration>,
+}
+
+impl Permit {
+    pub(crate) fn new(handle: Arc<Handle>, grant: Arc<Grant>) -> Self {
+        let slots = grant.slots.clone();
+        Self { handle, parts: vec![Part { grant, slots }] }
+    }
+
+    /// Returns the ticket of the grant (of the latest, after a merge).
+    #[must_use]
+    pub fn ticket(&self) -> Ticket {
+        self.latest().ticket
+    }
+
+    /// Returns the number of the grant (the highest, after a merge). It grows with every grant of the name
+    /// and so, within a slot, with every holder of the slot.
+    #[must_use]
+    pub fn fence(&self) -> Fence {
+        self.latest().fence
+    }
+
+    /// Returns the lowest slot held, 0-based.
+    #[must_use]
+    pub fn slot(&self) -> u32 {
+        self.slots().lowest().unwrap_or(0)
+    }
+
+    /// Returns all slots held: as many as permits.
+    #[must_use]
+    pub fn slots(&self) -> Slots {
+        let mut slots = Slots::none();
+        self.parts.iter().for_each(|part| slots.extend(&part.slots));
+        slots
+    }
+
+    /// Returns how many permits this is.
+    #[must_use]
+    pub fn permits(&self) -> u32 {
+        self.slots().count()
+    }
+
+    /// Returns the limit that was in force at the grant; 0 after attaching, where it is not told.
+    #[must_use]
+    pub fn limit(&self) -> u32 {
+        self.latest().limit
+    }
+
+    /// Returns the name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        self.latest().name.as_str()
+    }
+
+    /// Whether the permits are held at this moment, by the clock and not by what a task last noted.
+    #[must_use]
+    pub fn is_held(&self) -> bool {
+        self.parts.iter().all(|part| part.grant.is_held())
+    }
+
+    /// Returns how long the permits are certain to be held if the store is not heard from again; `None`: for
+    /// as long as this process lives.
+    #[must_use]
+    pub fn remaining(&self) -> Option<Duration> {
+        self.parts.iter().filter_map(|part| part.grant.remaining()).min()
+    }
+
+    /// Returns how the permits stand.
+    #[must_use]
+    pub fn state(&self) -> PermitState {
+        if !self.is_held() && !matches!(self.noted(), PermitState::Lost(_)) {
+            return PermitState::Lost(Lost::Silence);
+        }
+        self.noted()
+    }
+
+    /// Waits until [`state`](Self::state) or [`remaining`](Self::remaining) changes: also after each renewal.
+    ///
+    /// # Cancel safety
+    /// Yes; a change between two calls may be missed, the state is not.
+    pub async fn changed(&self) {
+        let mut watches = self.watches();
+        let changes = watches.iter_mut().map(|watch| Box::pin(watch.changed()));
+        drop(futures_util::future::select_all(changes).await);
+    }
+
+    /// Waits until the permits are in danger or lost.
+    ///
+    /// # Cancel safety
+    /// Yes.
+    pub async fn danger(&self) {
+        self.until(|state| state != PermitState::Held).await;
+    }
+
+    /// Waits until the permits are lost and says how. What is said may come late to a program that was stopped;
+    /// [`is_held`](Self::is_held) never does.
+    ///
+    /// # Cancel safety
+    /// Yes.
+    pub async fn lost(&self) -> Lost {
+        match self.until(|state| matches!(state, PermitState::Lost(_))).await {
+            PermitState::Lost(lost) => lost,
+            _ => Lost::Silence,
+        }
+    }
+
+    /// Runs `work` for as long as the permits are held; drops it when they are lost.
+    ///
+    /// # Errors
+    /// [`Lost`] when the permits were lost before `work` was done.
+    pub async fn while_held<T>(&self, work: impl Future<Output = T>) -> Result<T, Lost> {
+        let (work, lost) = (std::pin::pin!(work), std::pin::pin!(self.lost()));
+        match select(lost, work).await {
+            Either::Left((lost, _)) => Err(lost),
+            Either::Right((done, _)) => Ok(done),
+        }
+    }
+
+    /// Splits off `permits` of them, the lowest slots first, as a permit of their own.
+    ///
+    /// Returns `None` and changes nothing unless 0 < `permits` < [`permits`](Self::permits).
+    #[must_use]
+    pub fn split(&mut self, permits: u32) -> Option<Self> {
+        if permits == 0 || permits >= self.permits() {
+            return None;
+        }
+        let mut lowest = self.slots().split_lowest(permits);
+        let mut parts = Vec::new();
+        for part in &mut self.parts {
+            let slots = part.slots.take(&lowest);
+            lowest.take(&slots);
+            if !slots.is_empty() {
+                parts.push(Part { grant: Arc::clone(&part.grant), slots });
+            }
+        }
+        self.parts.retain(|part| !part.slots.is_empty());
+        Some(Self { handle: Arc::clone(&self.handle), parts })
+    }
+
+    /// Makes one permit of two.
+    ///
+    /// # Panics
+    /// If `other` is of another name or connection.
+    pub fn merge(&mut self, mut other: Self) {
+        let same = Arc::ptr_eq(&self.handle, &other.handle) && self.name() == other.name();
+        assert!(same, "permits of different names or connections cannot be merged");
+        for theirs in std::mem::take(&mut other.parts) {
+            let ours = self.parts.iter_mut().find(|part| Arc::ptr_eq(&part.grant, &theirs.grant));
+            match ours {
+                Some(ours) => ours.slots.extend(&theirs.slots),
+                None => self.parts.push(theirs),
+            }
+        }
+    }
+
+    /// Gives the permits back and waits until the store has confirmed it.
+    ///
+    /// # Cancel safety
+    /// Once this has been polled the permits go back, whether or not it is polled again.
+    ///
+    /// # Errors
+    /// [`ReleaseError::NotHeld`] if they had been lost. A store that is silent is asked again until the lease
+    /// must have ended by itself; that, too, ends as `NotHeld`.
+    pub async fn release(mut self) -> Result<(), ReleaseError> {
+        let parts = std::mem::take(&mut self.parts);
+        let mut answers = Vec::with_capacity(parts.len());
+        for part in parts {
+            let (reply, answer) = oneshot::channel();
+            self.handle.send(part.release(Some(reply)));
+            answers.push(answer);
+        }
+        let mut result = Ok(());
+        for answer in answers {
+            result = result.and(answer.await.unwrap_or(Err(ReleaseError::NotHeld)));
+        }
+        result
+    }
+
+    /// Leaves the permits held and gives up the guard: for its ttl once more the lease belongs to whoever has the
+    /// ticket, also after this process has ended. See [`Semaphore::attach`](crate::Semaphore::attach).
+    ///
+    /// # Errors
+    /// [`ReleaseError::NotWhole`] for a permit that was split or merged (it is released);
+    /// [`ReleaseError::NotHeld`] if it had been lost.
+    pub async fn detach(mut self) -> Result<Detached, ReleaseError> {
+        if self.parts.len() != 1 || self.parts[0].slots != self.parts[0].grant.slots {
+            return Err(ReleaseError::NotWhole);
+        }
+        let Part { grant, slots } = self.parts.remove(0);
+        let (reply, answer) = oneshot::channel();
+        let ticket = grant.ticket;
+        self.handle.send(Command::Detach { ticket, reply });
+        let valid_for =
+            answer.await.unwrap_or(Err(ReleaseError::NotHeld))?.map(Duration::from_micros);
+        Ok(Detached { ticket, fence: grant.fence, slots, limit: grant.limit, valid_for })
+    }
+
+    /// A permit has at least one part until it is consumed; the latest has the highest fence.
+    fn latest(&self) -> &Grant {
+        let latest = self.parts.iter().max_by_key(|part| part.grant.fence);
+        &latest.unwrap_or_else(|| unreachable!("a permit always has a part")).grant
+    }
+
+    fn watches(&self) -> Vec<watch::Receiver<PermitState>> {
+        self.parts.iter().map(|part| part.grant.watch()).collect()
+    }
+
+    /// The worst of what the driver has noted of the parts.
+    fn noted(&self) -> PermitState {
+        let states = self.parts.iter().map(|part| *part.grant.watch().borrow());
+        states
+            .max_by_key(|state| match state {
+                PermitState::Held => 0,
+                PermitState::Danger => 1,
+                PermitState::Lost(_) => 2,
+            })
+            .unwrap_or(PermitState::Held)
+    }
+
+    async fn until(&self, wanted: impl Fn(PermitState) -> bool) -> PermitState {
+        loop {
+            let mut watches = self.watches();
+            let state = self.state();
+            if wanted(state) {
+                return state;
+            }
+            let changes = watches.iter_mut().map(|watch| Box::pin(watch.changed()));
+            drop(futures_util::future::select_all(changes).await);
+        }
+    }
+}
+
+impl Part {
+    fn release(self, reply: Option<oneshot::Sender<Result<(), ReleaseError>>>) -> Command {
+        Command::Release { ticket: self.grant.ticket, slots: self.slots, reply }
+    }
+}
+
+impl Drop for Permit {
+    fn drop(&mut self) {
+        for part in std::mem::take(&mut self.parts) {
+            self.handle.send(part.release(None));
+        }
+    }
+}
+
+impl fmt::Debug for Permit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Permit")
+            .field("name", &self.name())
+            .field("slots", &self.slots())
+            .field("fence", &self.fence())
+            .field("state", &self.state())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,208 @@
+//! The connection to a store.
+
+use std::{os::fd::BorrowedFd, sync::Arc, time::Duration};
+
+use seinpaal_proto::{
+    About, Inbox,
+    session::{ClockBound, Config},
+    time::{MAX_TTL, MIN_TTL, micros},
+};
+use tokio::sync::oneshot;
+
+use crate::{
+    driver::{self, Command, Handle},
+    error::{BadSetting, ConnectError},
+    inspect::Snapshot,
+    semaphore::Semaphore,
+    store::{self, NewsSender, StoreError, url::StoreUrl},
+};
+
+/// A connection to a store: one session, however many tasks and names. Cheap to clone.
+///
+/// It runs on a thread of its own, so leases are renewed while the program is busy, and futures and permits
+/// work on any executor or none. When the last clone and the last permit are gone everything left is given
+/// back; the drop of the last one waits up to a second for that.
+///
+/// ```
+/// # futures_executor::block_on(async {
+/// use std::time::Duration;
+/// use seinpaal::Seinpaal;
+///
+/// let seinpaal = Seinpaal::connect("memory:").await?; // or "file:", "redis://localhost"
+/// let gpus = seinpaal.semaphore("gpus").limit(4);
+/// let permit = gpus.acquire().timeout(Duration::from_secs(10)).await?;
+/// println!("slot {}, fence {}", permit.slot(), permit.fence());
+/// # Ok::<(), Box<dyn std::error::Error>>(()) }).unwrap();
+/// ```
+#[derive(Clone, Debug)]
+pub struct Seinpaal {
+    pub(crate) handle: Arc<Handle>,
+    pub(crate) client: Arc<Client>,
+}
+
+/// What every request of a connection says of its maker.
+#[derive(Debug)]
+pub(crate) struct Client {
+    pub(crate) name: String,
+    pub(crate) host: String,
+    pub(crate) pid: u32,
+}
+
+/// How to connect. See [`Seinpaal::builder`].
+#[derive(Clone, Debug)]
+#[must_use = "nothing is connected before `connect` is awaited"]
+pub struct Builder {
+    url: String,
+    client: Option<String>,
+    ttl: Duration,
+    patience: Duration,
+}
+
+impl Seinpaal {
+    /// Connects to the store at `url`, with default settings.
+    ///
+    /// `file:` is this user's store on this machine and needs no server; `file:///DIR` another directory;
+    /// `memory:` is this process only; `redis://HOST` a Redis or Valkey.
+    ///
+    /// # Errors
+    /// [`ConnectError`] says what is wrong with the URL or the store, in one line.
+    pub async fn connect(url: &str) -> Result<Self, ConnectError> {
+        Self::builder(url).connect().await
+    }
+
+    /// Starts describing a connection.
+    pub fn builder(url: &str) -> Builder {
+        Builder {
+            url: url.to_owned(),
+            client: None,
+            ttl: Duration::from_secs(30),
+            patience: Duration::from_secs(30),
+        }
+    }
+
+    /// Returns the semaphore with this name, made when it is first acquired. A bad name is reported by what is
+    /// awaited first.
+    pub fn semaphore(&self, name: &str) -> Semaphore {
+        Semaphore::new(self.clone(), name)
+    }
+
+    /// Lists the names that start with `prefix` and are in use or configured, in order of name. The snapshots
+    /// list no holders and at most 64 waiters; their totals are complete.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the store does not answer.
+    pub async fn list(&self, prefix: &str) -> Result<Vec<Snapshot>, StoreError> {
+        let (reply, answer) = oneshot::channel();
+        self.handle.send(Command::List { prefix: prefix.to_owned(), reply });
+        let listed = answer.await.map_err(|_| driver::is_over())??;
+        Ok(listed.into_iter().map(|(name, snapshot)| Snapshot::new(&name, snapshot)).collect())
+    }
+
+    /// Gives back and cancels everything, also what is still in use, and waits until the store has confirmed it.
+    /// Permits in hand are lost.
+    pub async fn close(&self) {
+        let (reply, answer) = oneshot::channel();
+        self.handle.send(Command::Close { reply });
+        let _ = answer.await;
+    }
+
+    /// Returns the descriptor that shows that this process lives, where the store goes by one (embedded). A
+    /// child that inherits it (clear close-on-exec in the child) counts as the holder of everything that this
+    /// connection holds after this process is gone. Nothing can be read from it.
+    #[must_use]
+    pub fn presence_fd(&self) -> Option<BorrowedFd<'_>> {
+        self.handle.store().presence()
+    }
+
+    /// Puts the child on record that inherits [`presence_fd`](Self::presence_fd): once both it and this process
+    /// are gone the permits are free, also if a grandchild has inherited the descriptor as well.
+    ///
+    /// # Errors
+    /// The record could not be written; then the descriptor alone counts.
+    pub fn presence_child(&self, pid: u32) -> Result<(), StoreError> {
+        self.handle.store().record_child(pid)
+    }
+
+    /// Returns what kind of store this is and what it can do.
+    #[must_use]
+    pub fn abilities(&self) -> store::Abilities {
+        self.handle.store().abilities()
+    }
+}
+
+impl Builder {
+    /// Names the program, as shown to people who look at holders and waiters. Default: the file name of the
+    /// executable.
+    pub fn client(mut self, name: &str) -> Self {
+        self.client = Some(name.to_owned());
+        self
+    }
+
+    /// Sets how long leases last without renewal, 100 ms to 24 h. Default 30 s; renewed at a third of it.
+    pub fn ttl(mut self, ttl: Duration) -> Self {
+        self.ttl = ttl;
+        self
+    }
+
+    /// Sets how long the store may be silent before acquires fail. Default 30 s.
+    pub fn patience(mut self, patience: Duration) -> Self {
+        self.patience = patience;
+        self
+    }
+
+    /// Connects.
+    ///
+    /// # Errors
+    /// [`ConnectError`] says what is wrong with the URL, the settings or the store, in one line.
+    pub async fn connect(self) -> Result<Seinpaal, ConnectError> {
+        let ttl = checked_ttl(self.ttl)?;
+        let client = Client::new(self.client)?;
+        let url = StoreUrl::parse(&self.url)?;
+        let config = Config {
+            ttl,
+            patience: micros(self.patience),
+            clock_bound: clock_bound(&url),
+            ..Config::default()
+        };
+        let opening = Box::new(move |inbox: Inbox, news: NewsSender| store::open(url, inbox, news));
+        let handle = driver::start(opening, config).await?;
+        Ok(Seinpaal { handle, client: Arc::new(client) })
+    }
+}
+
+impl Client {
+    fn new(name: Option<String>) -> Result<Self, BadSetting> {
+        let name = name.unwrap_or_else(executable);
+        if name.chars().any(char::is_control) {
+            return Err(BadSetting::Label(name));
+        }
+        let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
+        Ok(Self { name, host, pid: std::process::id() })
+    }
+
+    pub(crate) fn about(&self, labels: Vec<(String, String)>) -> About {
+        About { client: self.name.clone(), host: self.host.clone(), pid: self.pid, labels }
+    }
+}
+
+fn executable() -> String {
+    let path = std::env::current_exe().ok();
+    let name = path.as_deref().and_then(|path| path.file_name());
+    name.map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
+}
+
+pub(crate) fn checked_ttl(ttl: Duration) -> Result<u64, BadSetting> {
+    let length = micros(ttl);
+    if (MIN_TTL..=MAX_TTL).contains(&length) { Ok(length) } else { Err(BadSetting::Ttl(ttl)) }
+}
+
+fn clock_bound(url: &StoreUrl) -> ClockBound {
+    match url {
+        StoreUrl::Redis(url) => match url.options.clock_bound {
+            Some(store::url::ClockBound::Off) => ClockBound::Off,
+            Some(store::url::ClockBound::At(bound)) => ClockBound::Fixed(micros(bound)),
+            None => ClockBound::Quarter,
+        },
+        _ => ClockBound::Quarter,
+    }
+}

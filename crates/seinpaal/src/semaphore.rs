@@ -1,0 +1,218 @@
+//! The semaphore: a name with a limit.
+
+use std::time::Duration;
+
+use seinpaal_proto::{
+    Configure, LeaseId, Limit, Name, OnMismatch, Renew, Reply, Request, Ticket, TicketReply, Whom,
+    time,
+};
+use tokio::sync::oneshot;
+
+use crate::{
+    acquire::{Acquire, Attach, Plan, TryAcquire},
+    driver::{self, Command},
+    error::{AdminError, BadSetting},
+    inspect::Snapshot,
+    seinpaal::{Seinpaal, checked_ttl},
+    store::StoreError,
+};
+
+/// The most holders, and waiters, that [`Semaphore::snapshot`] lists.
+const ROWS: u32 = 10_000;
+/// The longest reason for a pause, in bytes.
+const MAX_REASON_BYTES: usize = 512;
+
+/// At most `limit` permits are held at once, by anybody who uses the same name on the same store.
+///
+/// Cheap to clone. Nothing is sent before something is awaited.
+///
+/// ```
+/// # futures_executor::block_on(async {
+/// let seinpaal = seinpaal::Seinpaal::connect("memory:").await?;
+/// let api = seinpaal.semaphore("customer 42").limit(2);
+/// let (one, two) = (api.acquire().await?, api.acquire().await?);
+/// assert!(api.try_acquire().await?.is_none());
+/// drop(one);
+/// let three = api.acquire().await?;
+/// assert!(three.fence() > two.fence());
+/// # Ok::<(), Box<dyn std::error::Error>>(()) }).unwrap();
+/// ```
+#[derive(Clone, Debug)]
+#[must_use]
+pub struct Semaphore {
+    plan: Plan,
+}
+
+impl Semaphore {
+    pub(crate) fn new(seinpaal: Seinpaal, name: &str) -> Self {
+        Self {
+            plan: Plan {
+                seinpaal,
+                name: Name::new(name),
+                limit: None,
+                on_mismatch: OnMismatch::Refuse,
+                permits: 1,
+                priority: 0,
+                ttl: None,
+                labels: Vec::new(),
+            },
+        }
+    }
+
+    /// Says how many permits exist, 0 to 1 000 000 000. It is stored with the name by the first who acquires;
+    /// whoever says otherwise is [refused](crate::AcquireError::OtherLimit), unless
+    /// [`on_mismatch`](Self::on_mismatch) says what to do. Default: whatever is stored, else 1.
+    pub fn limit(mut self, limit: u32) -> Self {
+        self.plan.limit = Some(limit);
+        self
+    }
+
+    /// Says what to do when another limit is stored: refuse (default), adopt the stored one, or set this one.
+    pub fn on_mismatch(mut self, on_mismatch: OnMismatch) -> Self {
+        self.plan.on_mismatch = on_mismatch;
+        self
+    }
+
+    /// Asks for a permit and waits in line for it. Await what is returned.
+    pub fn acquire(&self) -> Acquire {
+        Acquire::new(self.plan.clone())
+    }
+
+    /// Asks for a permit and does not wait for it. Await what is returned.
+    pub fn try_acquire(&self) -> TryAcquire {
+        TryAcquire::new(self.plan.clone())
+    }
+
+    /// Becomes the holder of a ticket that was [detached](crate::Permit::detach), perhaps by another process. If
+    /// its holder still keeps it, it is taken from that holder.
+    pub fn attach(&self, ticket: Ticket) -> Attach {
+        Attach::new(self.plan.clone(), ticket)
+    }
+
+    /// Reads the stored limit; 1 where nobody has stated one.
+    ///
+    /// # Errors
+    /// [`AdminError`] for a bad name or a store that does not answer.
+    pub async fn stored_limit(&self) -> Result<u32, AdminError> {
+        Ok(self.inspect(0).await?.limit)
+    }
+
+    /// Stores a limit, 0 to 1 000 000 000, which then stays also when nobody uses the name. Below what is held
+    /// nobody is thrown out, and nobody new gets in until it fits; 0 admits nobody.
+    ///
+    /// # Errors
+    /// [`AdminError`] for bad input or a store that does not answer (then it may have happened).
+    pub async fn set_limit(&self, limit: u32) -> Result<(), AdminError> {
+        self.configure(Configure::Limit(Limit::new(limit)?)).await
+    }
+
+    /// Lets a limit that was [set](Self::set_limit) go when nobody uses the name any more.
+    ///
+    /// # Errors
+    /// As [`set_limit`](Self::set_limit).
+    pub async fn unset_limit(&self) -> Result<(), AdminError> {
+        self.configure(Configure::Unpin).await
+    }
+
+    /// Admits nobody until [`resume`](Self::resume); who holds, holds. `reason` (at most 512 bytes) is shown to
+    /// people.
+    ///
+    /// # Errors
+    /// As [`set_limit`](Self::set_limit).
+    pub async fn pause(&self, reason: &str) -> Result<(), AdminError> {
+        if reason.len() > MAX_REASON_BYTES || reason.chars().any(char::is_control) {
+            return Err(BadSetting::Reason.into());
+        }
+        self.configure(Configure::Pause(reason.to_owned())).await
+    }
+
+    /// Admits again.
+    ///
+    /// # Errors
+    /// As [`set_limit`](Self::set_limit).
+    pub async fn resume(&self) -> Result<(), AdminError> {
+        self.configure(Configure::Resume).await
+    }
+
+    /// Ends somebody's lease or place in the queue. Its owner learns of it at once.
+    ///
+    /// # Errors
+    /// [`AdminError::Unknown`] if the ticket neither holds nor waits here; as [`set_limit`](Self::set_limit).
+    pub async fn evict(&self, ticket: Ticket) -> Result<(), AdminError> {
+        match self.ask(Request::Evict { ticket }, false).await? {
+            Reply::Evicted { .. } => Ok(()),
+            Reply::Unknown { .. } => Err(AdminError::Unknown(ticket)),
+            _ => Err(misfit()),
+        }
+    }
+
+    /// Reads everything about the name; of holders and waiters at most 10 000 each.
+    ///
+    /// # Errors
+    /// [`AdminError`] for a bad name or a store that does not answer.
+    pub async fn snapshot(&self) -> Result<Snapshot, AdminError> {
+        self.inspect(ROWS).await
+    }
+
+    /// Extends the lease of a detached ticket to `ttl` (100 ms to 24 h) from now, and says how long it lasts;
+    /// `None`: for as long as its process lives.
+    ///
+    /// # Errors
+    /// [`AdminError::Unknown`] or [`AdminError::Ended`] if it is not held; as [`set_limit`](Self::set_limit).
+    pub async fn renew_ticket(
+        &self,
+        ticket: Ticket,
+        ttl: Duration,
+    ) -> Result<Option<Duration>, AdminError> {
+        let ttl = checked_ttl(ttl)?;
+        let whom = Whom::Tickets(vec![ticket]);
+        let renew = Renew { lease: LeaseId::from(ticket), ttl, margin: time::margin(ttl), whom };
+        let reply = self.ask(Request::Renew(renew), true).await?;
+        let Reply::Tickets { valid_for, tickets } = reply else { return Err(misfit()) };
+        match tickets.first() {
+            Some(TicketReply::Held { .. }) => Ok(valid_for.map(Duration::from_micros)),
+            Some(TicketReply::Ended(cause)) => Err(AdminError::Ended((*cause).into())),
+            _ => Err(AdminError::Unknown(ticket)),
+        }
+    }
+
+    /// Gives back a ticket's permits, whoever holds it.
+    ///
+    /// # Errors
+    /// [`AdminError::Unknown`] or [`AdminError::Ended`] if it is not held, and then nothing changes; as
+    /// [`set_limit`](Self::set_limit).
+    pub async fn release_ticket(&self, ticket: Ticket) -> Result<(), AdminError> {
+        match self.ask(Request::Release { ticket, slots: None }, true).await? {
+            Reply::Released { .. } => Ok(()),
+            Reply::Ended { cause, .. } => Err(AdminError::Ended(cause.into())),
+            Reply::Unknown { .. } => Err(AdminError::Unknown(ticket)),
+            _ => Err(misfit()),
+        }
+    }
+
+    async fn inspect(&self, rows: u32) -> Result<Snapshot, AdminError> {
+        let Reply::Snapshot(snapshot) = self.ask(Request::Inspect { rows }, false).await? else {
+            return Err(misfit());
+        };
+        Ok(Snapshot::new(&self.plan.name.clone()?, snapshot))
+    }
+
+    async fn configure(&self, change: Configure) -> Result<(), AdminError> {
+        match self.ask(Request::Configure(change), false).await? {
+            Reply::Configured { .. } => Ok(()),
+            _ => Err(misfit()),
+        }
+    }
+
+    async fn ask(&self, request: Request, as_nobody: bool) -> Result<Reply, AdminError> {
+        let name = self.plan.name.clone()?;
+        let (reply, answer) = oneshot::channel();
+        self.plan.seinpaal.handle.send(Command::Ask { name, request, as_nobody, reply });
+        Ok(answer.await.map_err(|_| driver::is_over())??)
+    }
+}
+
+fn misfit() -> AdminError {
+    let error: StoreError = driver::misfit();
+    error.into()
+}

@@ -1,0 +1,119 @@
+//! What an open store consists of, and the way into a call: through the gate, in one transaction.
+
+use std::path::Path;
+
+use rusqlite::Connection;
+use seinpaal_proto::Inbox;
+
+use super::{
+    boot::{self, StoreClock},
+    database::{self, Database},
+    directory::Directory,
+    gate::Gate,
+    inbox::InboxSocket,
+    presence::{Presence, Presences},
+    trouble,
+    turn::{Tell, Turn},
+    wire,
+};
+use crate::store::{Certainty, StoreError, clock::Clock};
+
+/// Everything that the store's thread works with.
+#[derive(Debug)]
+pub(super) struct Parts {
+    gate: Gate,
+    database: Database,
+    pub(super) presences: Presences,
+    pub(super) socket: InboxSocket,
+    clock: StoreClock,
+    pub(super) me: Inbox,
+}
+
+impl Parts {
+    /// Opens everything, and nothing is left behind if something is refused. From the moment the gate
+    /// is left, others see this client as alive.
+    pub(super) fn open(
+        path: &Path,
+        clock: Clock,
+        me: Inbox,
+    ) -> Result<(Self, Presence), StoreError> {
+        let dir = Directory::open(path)?;
+        database::check(&dir)?;
+        let gate = Gate::open(&dir, &me.to_string())?;
+        let inside = gate.enter()?;
+        let database = database::open(&dir, &me.to_string())?;
+        let boot = boot::boot_id()?;
+        let clock = boot::begin(&database.db, &boot, clock)
+            .map_err(|error| trouble::sql(&database.path, Certainty::NotExecuted, error))?;
+        let presence = Presence::show(&dir, me)?;
+        let (presences, socket) = (Presences::open(&dir)?, InboxSocket::open(&dir, me)?);
+        drop(inside);
+        Ok((Self { gate, database, presences, socket, clock, me }, presence))
+    }
+
+    /// Does `work` as one step that takes effect whole or not at all, and then tells those whom it
+    /// concerns.
+    pub(super) fn turn<T>(
+        &self,
+        work: impl FnOnce(&mut Turn<'_>) -> rusqlite::Result<T>,
+    ) -> Result<(T, Tell), StoreError> {
+        let inside = self.gate.enter()?;
+        let mut turn = Turn::new(&self.database.db, self, self.clock.now());
+        self.run("BEGIN IMMEDIATE").map_err(|error| self.undo(Certainty::NotExecuted, error))?;
+        let done = work(&mut turn).map_err(|error| self.undo(Certainty::NotExecuted, error))?;
+        self.run("COMMIT").map_err(|error| self.undo(Certainty::Unknown, error))?;
+        let tell = turn.tell;
+        drop(inside);
+        self.send(&tell);
+        Ok((done, tell))
+    }
+
+    /// Reads without waiting at the gate; what is read may be old by the time it is used.
+    pub(super) fn read<T>(
+        &self,
+        work: impl FnOnce(&Connection) -> rusqlite::Result<T>,
+    ) -> Result<T, StoreError> {
+        work(&self.database.db).map_err(|error| self.trouble(Certainty::NotExecuted, error))
+    }
+
+    /// Writes the log back into the database, as far as nobody is in the way.
+    pub(super) fn write_back(&self) {
+        if let Err(error) = self.run("PRAGMA wal_checkpoint(PASSIVE)") {
+            tracing::debug!(%error, "the log could not be written back");
+        }
+    }
+
+    fn send(&self, tell: &Tell) {
+        for (inbox, name, wakeups) in tell.by_inbox(self.me) {
+            self.socket.send(inbox, &wire::encode_wakeups(name, &wakeups));
+        }
+        for (inbox, name) in tell.watch.iter().filter(|(inbox, _)| *inbox != self.me) {
+            self.socket.send(*inbox, &wire::encode_watch(name));
+        }
+    }
+
+    fn undo(&self, certainty: Certainty, error: rusqlite::Error) -> StoreError {
+        let trouble = self.trouble(certainty, error);
+        // Some errors have rolled back already; then there is nothing to undo.
+        if !self.database.db.is_autocommit() {
+            let _ = self.run("ROLLBACK");
+        }
+        trouble
+    }
+
+    fn run(&self, sql: &str) -> rusqlite::Result<()> {
+        run(&self.database.db, sql)
+    }
+
+    fn trouble(&self, certainty: Certainty, error: rusqlite::Error) -> StoreError {
+        trouble::sql(&self.database.path, certainty, error)
+    }
+}
+
+/// Runs a statement whose rows, if it has any, do not matter.
+pub(super) fn run(db: &Connection, sql: &str) -> rusqlite::Result<()> {
+    let mut statement = db.prepare_cached(sql)?;
+    let mut rows = statement.query([])?;
+    while rows.next()?.is_some() {}
+    Ok(())
+}

@@ -1,0 +1,176 @@
+//! Who is alive. The kernel says so: a client keeps the reading end of its own pipe open, and a pipe
+//! without a reader refuses writers (`ENXIO`) and reports an error to those who poll it.
+//!
+//! This needs no process ids, so it works between containers, and a child that inherits the reading end
+//! keeps its parent's leases alive. Nothing is ever written into the pipe.
+
+use std::{
+    fs, io,
+    io::Write as _,
+    os::{
+        fd::{AsFd, BorrowedFd, OwnedFd},
+        unix::fs::MetadataExt,
+    },
+    process,
+};
+
+use rustix::{
+    fs::{self as rfs, AtFlags, Mode, OFlags},
+    io::Errno,
+    process::{Pid, test_kill_process},
+};
+use seinpaal_proto::Inbox;
+
+use super::{directory::Directory, trouble};
+use crate::store::StoreError;
+
+/// Where clients show that they live.
+#[derive(Debug)]
+pub(super) struct Presences {
+    dir: Directory,
+}
+
+/// This client's own sign of life.
+#[derive(Debug)]
+pub(super) struct Presence {
+    dir: Directory,
+    file: String,
+    reader: OwnedFd,
+}
+
+impl Presences {
+    pub(super) fn open(dir: &Directory) -> Result<Self, StoreError> {
+        Ok(Self { dir: dir.folder("presence")? })
+    }
+
+    /// Whether this client is gone for certain. What cannot be told counts as alive. Only inside the
+    /// gate: a client that is just being born has a pipe and no reader yet.
+    pub(super) fn is_dead(&self, inbox: Inbox) -> bool {
+        match self.writer(inbox) {
+            Err(Errno::NOENT | Errno::NXIO) => true,
+            Err(_) => false,
+            Ok(_) => self.are_processes_gone(inbox),
+        }
+    }
+
+    /// The writing end: polling it reports an error as soon as nobody reads any more.
+    pub(super) fn writer(&self, inbox: Inbox) -> rustix::io::Result<OwnedFd> {
+        let flags = OFlags::WRONLY | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+        rfs::openat(self.dir.fd(), inbox.to_string(), flags, Mode::empty())
+    }
+
+    pub(super) fn clear_away(&self, inbox: Inbox) {
+        self.dir.unlink(&inbox.to_string());
+        self.dir.unlink(&record_of(&inbox.to_string()));
+    }
+
+    /// The clients that have a file here, dead or alive.
+    pub(super) fn all(&self) -> impl Iterator<Item = Inbox> {
+        let files = fs::read_dir(&self.dir.path).into_iter().flatten().flatten();
+        files.filter_map(|file| file.file_name().to_str()?.parse().ok())
+    }
+
+    /// A grandchild that lives on in the background may have inherited the pipe. Where the two
+    /// processes that matter are on record and can be seen from here, they decide.
+    fn are_processes_gone(&self, inbox: Inbox) -> bool {
+        let path = self.dir.join(&record_of(&inbox.to_string()));
+        let Ok(record) = fs::read_to_string(path) else { return false };
+        let mut words = record.split_whitespace();
+        let same_namespace = words.next().and_then(|word| word.parse().ok()) == pid_namespace();
+        let mut processes = 0;
+        while let (Some(pid), Some(started)) = (words.next(), words.next()) {
+            let (Ok(pid), Ok(started)) = (pid.parse(), started.parse()) else { return false };
+            if !same_namespace || !is_process_gone(pid, started) {
+                return false;
+            }
+            processes += 1;
+        }
+        processes == 2
+    }
+}
+
+impl Presence {
+    /// Only inside the gate.
+    pub(super) fn show(dir: &Directory, inbox: Inbox) -> Result<Self, StoreError> {
+        let dir = dir.folder("presence")?;
+        let file = inbox.to_string();
+        let reader = make_pipe(&dir, &file).map_err(trouble::at(&dir.join(&file)))?;
+        Ok(Self { dir, file, reader })
+    }
+
+    pub(super) fn fd(&self) -> BorrowedFd<'_> {
+        self.reader.as_fd()
+    }
+
+    /// Puts on record which two processes matter: this one and a child that inherits the pipe.
+    pub(super) fn record_child(&self, child: u32) -> Result<(), StoreError> {
+        let path = self.dir.join(&record_of(&self.file));
+        let Some(record) = record(child) else { return Ok(()) };
+        let draft = format!("{}.draft", self.file);
+        let written = fs::File::create(self.dir.join(&draft)).and_then(|mut file| {
+            file.write_all(record.as_bytes())?;
+            rfs::fchmod(&file, self.dir.file_mode())?;
+            Ok(fs::rename(self.dir.join(&draft), &path)?)
+        });
+        written.map_err(trouble::at(&path))
+    }
+}
+
+impl Drop for Presence {
+    fn drop(&mut self) {
+        self.dir.unlink(&self.file);
+        self.dir.unlink(&record_of(&self.file));
+    }
+}
+
+fn make_pipe(dir: &Directory, file: &str) -> rustix::io::Result<OwnedFd> {
+    rfs::mkfifoat(dir.fd(), file, Mode::RUSR | Mode::WUSR)?;
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+    let opened = rfs::chmodat(dir.fd(), file, dir.file_mode(), AtFlags::empty())
+        .and_then(|()| rfs::openat(dir.fd(), file, flags, Mode::empty()));
+    opened.inspect_err(|_| dir.unlink(file))
+}
+
+fn record_of(file: &str) -> String {
+    format!("{file}.processes")
+}
+
+/// `None` where the processes cannot be seen; then only the pipe counts.
+fn record(child: u32) -> Option<String> {
+    let me = process::id();
+    let (mine, its) = (started(me).ok()?, started(child).ok()?);
+    Some(format!("{} {me} {mine} {child} {its}\n", pid_namespace()?))
+}
+
+/// `None` if `/proc` shows another namespace than ours: then its numbers mean nothing.
+fn pid_namespace() -> Option<u64> {
+    let me = fs::read_link("/proc/self").ok()?;
+    if me.to_str()?.parse() != Ok(process::id()) {
+        return None;
+    }
+    Some(fs::metadata("/proc/self/ns/pid").ok()?.ino())
+}
+
+/// A number may be in use again by another process, so the time of its start counts too. A process
+/// that only waits to be reaped is gone.
+fn is_process_gone(pid: u32, began: u64) -> bool {
+    let Some(id) = i32::try_from(pid).ok().and_then(Pid::from_raw) else { return false };
+    if test_kill_process(id) == Err(Errno::SRCH) {
+        return true;
+    }
+    started(pid).is_ok_and(|start| start != began)
+}
+
+/// When a process started, in ticks since boot; 0 once it is dead and not reaped.
+fn started(pid: u32) -> io::Result<u64> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat"))?;
+    // The name of the program stands in parentheses and may have anything in it.
+    let mut fields = stat.rsplit_once(')').map_or("", |(_, rest)| rest).split_whitespace();
+    if matches!(fields.next(), Some("Z" | "X")) {
+        return Ok(0);
+    }
+    fields
+        .nth(18)
+        .and_then(|ticks| ticks.parse().ok())
+        .ok_or_else(|| io::ErrorKind::InvalidData.into())
+}

@@ -1,0 +1,210 @@
+//! One name's state as rows: the ledger runs on these inside a transaction. Every method finds its row
+//! by an index.
+
+mod entries;
+mod leases;
+mod past;
+#[cfg(test)]
+mod tests;
+
+use rusqlite::{Connection, OptionalExtension, Result, Row, params};
+use seinpaal_proto::{Entry, Head, Lease, LeaseId, Name, Past, State, Ticket, time::Micros};
+
+/// The state of one name. SQLite's numbers are signed; all of ours are below 2^53.
+pub(super) struct Rows<'a> {
+    db: &'a Connection,
+    name: &'a str,
+    /// `None` until the name has a row.
+    id: Option<i64>,
+}
+
+impl<'a> Rows<'a> {
+    pub(super) fn open(db: &'a Connection, name: &'a Name) -> Result<Self> {
+        let mut find = db.prepare_cached("SELECT id FROM name WHERE name = ?1")?;
+        let id = find.query_row([name.as_str()], |row| row.get(0)).optional()?;
+        Ok(Self { db, name: name.as_str(), id })
+    }
+
+    /// For reading: a name without a row has nothing under 0 either.
+    pub(super) fn id(&self) -> i64 {
+        self.id.unwrap_or(0)
+    }
+
+    /// For writing.
+    fn own_id(&mut self) -> Result<i64> {
+        if let Some(id) = self.id {
+            return Ok(id);
+        }
+        let mut make = self.db.prepare_cached(
+            "INSERT INTO name VALUES (NULL, ?1, NULL, 0, NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)",
+        )?;
+        let id = make.insert([self.name])?;
+        self.id = Some(id);
+        Ok(id)
+    }
+}
+
+fn read_head(row: &Row<'_>) -> Result<Head> {
+    Ok(Head {
+        limit: row.get(0)?,
+        pinned: row.get(1)?,
+        paused: row.get(2)?,
+        clock: micros(row, 3)?,
+        wall: micros(row, 4)?,
+        bound: micros(row, 5)?,
+        fence: micros(row, 6)?,
+        held: row.get(7)?,
+        holders: row.get(8)?,
+        waiting: row.get(9)?,
+        past: row.get(10)?,
+        arrival: micros(row, 11)?,
+        top: row.get(12)?,
+    })
+}
+
+fn micros(row: &Row<'_>, column: usize) -> Result<Micros> {
+    Ok(row.get::<_, i64>(column)?.unsigned_abs())
+}
+
+fn int(micros: Micros) -> i64 {
+    i64::try_from(micros).unwrap_or(i64::MAX)
+}
+
+/// Sixteen bytes, in the order of the numbers.
+pub(super) fn bytes(id: u128) -> [u8; 16] {
+    id.to_be_bytes()
+}
+
+impl State for Rows<'_> {
+    type Error = rusqlite::Error;
+
+    fn head(&mut self) -> Result<Head> {
+        let Some(id) = self.id else { return Ok(Head::default()) };
+        let mut find = self.db.prepare_cached(
+            "SELECT cap, pinned, paused, clock, wall, bound, fence, held, holders, waiting, past,
+                    arrival, top FROM name WHERE id = ?1",
+        )?;
+        find.query_row([id], read_head)
+    }
+
+    fn set_head(&mut self, head: &Head) -> Result<()> {
+        let id = self.own_id()?;
+        let mut write = self.db.prepare_cached(
+            "UPDATE name SET cap = ?2, pinned = ?3, paused = ?4, clock = ?5, wall = ?6, bound = ?7,
+                    fence = ?8, held = ?9, holders = ?10, waiting = ?11, past = ?12, arrival = ?13,
+                    top = ?14 WHERE id = ?1",
+        )?;
+        let (clock, wall, bound) = (int(head.clock), int(head.wall), int(head.bound));
+        let (fence, arrival) = (int(head.fence), int(head.arrival));
+        write.execute(params![
+            id,
+            head.limit,
+            head.pinned,
+            head.paused,
+            clock,
+            wall,
+            bound,
+            fence,
+            head.held,
+            head.holders,
+            head.waiting,
+            head.past,
+            arrival,
+            head.top,
+        ])?;
+        Ok(())
+    }
+
+    fn clear(&mut self) -> Result<()> {
+        self.clear_free_slots()?;
+        if let Some(id) = self.id.take() {
+            self.db.prepare_cached("DELETE FROM name WHERE id = ?1")?.execute([id])?;
+        }
+        Ok(())
+    }
+
+    fn lease(&mut self, id: LeaseId) -> Result<Option<Lease>> {
+        self.find_lease(id)
+    }
+
+    fn put_lease(&mut self, lease: &Lease) -> Result<()> {
+        self.write_lease(lease)
+    }
+
+    fn remove_lease(&mut self, id: LeaseId) -> Result<()> {
+        self.delete_lease(id)
+    }
+
+    fn first_lease_by_end(&mut self) -> Result<Option<Lease>> {
+        self.find_first_lease_by_end()
+    }
+
+    fn first_lease_by_wall(&mut self) -> Result<Option<Lease>> {
+        self.find_first_lease_by_wall()
+    }
+
+    fn entry(&mut self, ticket: Ticket) -> Result<Option<Entry>> {
+        self.find_entry(ticket)
+    }
+
+    fn put_entry(&mut self, entry: &Entry) -> Result<()> {
+        self.write_entry(entry)
+    }
+
+    fn remove_entry(&mut self, ticket: Ticket) -> Result<()> {
+        self.delete_entry(ticket)
+    }
+
+    fn first_member(&mut self, lease: LeaseId) -> Result<Option<Entry>> {
+        self.find_first_member(lease)
+    }
+
+    fn first_waiter(&mut self) -> Result<Option<Entry>> {
+        self.find_first_waiter()
+    }
+
+    fn holders(&mut self, rows: u32) -> Result<Vec<Entry>> {
+        self.list_holders(rows)
+    }
+
+    fn waiters(&mut self, rows: u32) -> Result<Vec<Entry>> {
+        self.list_waiters(rows)
+    }
+
+    fn past(&mut self, ticket: Ticket) -> Result<Option<Past>> {
+        self.find_past(ticket)
+    }
+
+    fn put_past(&mut self, past: &Past) -> Result<()> {
+        self.write_past(past)
+    }
+
+    fn remove_past(&mut self, ticket: Ticket) -> Result<()> {
+        self.delete_past(ticket)
+    }
+
+    fn first_past(&mut self) -> Result<Option<Past>> {
+        self.find_first_past()
+    }
+
+    fn pop_free_slots(&mut self) -> Result<Option<(u32, u32)>> {
+        let mut pop = self.db.prepare_cached(
+            "DELETE FROM free WHERE name = ?1 AND first =
+                    (SELECT min(first) FROM free WHERE name = ?1) RETURNING first, last",
+        )?;
+        pop.query_row([self.id()], |row| Ok((row.get(0)?, row.get(1)?))).optional()
+    }
+
+    fn push_free_slots(&mut self, first: u32, last: u32) -> Result<()> {
+        let id = self.own_id()?;
+        self.db
+            .prepare_cached("INSERT INTO free VALUES (?1, ?2, ?3)")?
+            .execute((id, first, last))?;
+        Ok(())
+    }
+
+    fn clear_free_slots(&mut self) -> Result<()> {
+        self.db.prepare_cached("DELETE FROM free WHERE name = ?1")?.execute([self.id()])?;
+        Ok(())
+    }
+}

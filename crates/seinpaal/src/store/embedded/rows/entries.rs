@@ -1,0 +1,158 @@
+//! Holders and waiters as rows, and the order in which they are served.
+
+use rusqlite::{Error, OptionalExtension, Result, Row, params, types::Type};
+use seinpaal_proto::{Entry, Fence, Inbox, LeaseId, Slots, Standing, Ticket};
+
+use super::{Rows, bytes, int, micros};
+
+macro_rules! select {
+    ($rest:literal) => {
+        concat!(
+            "SELECT ticket, lease, inbox, permits, ttl, since, about, fence, slots, rank, priority, ",
+            "next_lease, margin, parked FROM entry WHERE name = ?1 ",
+            $rest
+        )
+    };
+}
+
+fn read(row: &Row<'_>) -> Result<Entry> {
+    Ok(Entry {
+        ticket: Ticket(u128::from_be_bytes(row.get(0)?)),
+        lease: LeaseId(u128::from_be_bytes(row.get(1)?)),
+        inbox: read_inbox(row, 2)?,
+        permits: row.get(3)?,
+        ttl: micros(row, 4)?,
+        since: micros(row, 5)?,
+        about: row.get(6)?,
+        standing: read_standing(row)?,
+    })
+}
+
+fn read_inbox(row: &Row<'_>, column: usize) -> Result<Option<Inbox>> {
+    let inbox: Option<[u8; 16]> = row.get(column)?;
+    Ok(inbox.map(|inbox| Inbox(u128::from_be_bytes(inbox))))
+}
+
+fn read_standing(row: &Row<'_>) -> Result<Standing> {
+    if let Some(fence) = row.get::<_, Option<i64>>(7)? {
+        return Ok(Standing::Holding { fence: Fence(fence.unsigned_abs()), slots: slots(row)? });
+    }
+    Ok(Standing::Waiting {
+        rank: row.get(9)?,
+        priority: row.get(10)?,
+        lease: LeaseId(u128::from_be_bytes(row.get(11)?)),
+        margin: micros(row, 12)?,
+        parked: row.get(13)?,
+    })
+}
+
+fn slots(row: &Row<'_>) -> Result<Slots> {
+    let text: String = row.get(8)?;
+    text.parse().map_err(|bad: String| Error::FromSqlConversionFailure(8, Type::Text, bad.into()))
+}
+
+impl Rows<'_> {
+    pub(super) fn find_entry(&self, ticket: Ticket) -> Result<Option<Entry>> {
+        let mut find = self.db.prepare_cached(select!("AND ticket = ?2"))?;
+        find.query_row((self.id(), bytes(ticket.0)), read).optional()
+    }
+
+    pub(super) fn find_first_member(&self, lease: LeaseId) -> Result<Option<Entry>> {
+        let sql = select!("AND lease = ?2 ORDER BY ticket LIMIT 1");
+        self.db.prepare_cached(sql)?.query_row((self.id(), bytes(lease.0)), read).optional()
+    }
+
+    pub(super) fn find_first_waiter(&self) -> Result<Option<Entry>> {
+        let sql = select!("AND rank IS NOT NULL AND parked = 0 ORDER BY rank, ticket LIMIT 1");
+        self.db.prepare_cached(sql)?.query_row([self.id()], read).optional()
+    }
+
+    pub(super) fn list_holders(&self, rows: u32) -> Result<Vec<Entry>> {
+        self.list(select!("AND fence IS NOT NULL ORDER BY fence, ticket LIMIT ?2"), rows)
+    }
+
+    pub(super) fn list_waiters(&self, rows: u32) -> Result<Vec<Entry>> {
+        self.list(select!("AND rank IS NOT NULL ORDER BY parked, rank, ticket LIMIT ?2"), rows)
+    }
+
+    fn list(&self, sql: &str, rows: u32) -> Result<Vec<Entry>> {
+        self.db.prepare_cached(sql)?.query_map((self.id(), rows), read)?.collect()
+    }
+
+    /// The clients of up to `most` waiters, in the order of service.
+    pub(in super::super) fn first_waiting(&self, most: u32) -> Result<Vec<Inbox>> {
+        let sql = "SELECT inbox FROM entry WHERE name = ?1 AND rank IS NOT NULL AND parked = 0
+                   ORDER BY rank, ticket LIMIT ?2";
+        let mut find = self.db.prepare_cached(sql)?;
+        let inboxes = find.query_map((self.id(), most), |row| read_inbox(row, 0))?;
+        inboxes.filter_map(Result::transpose).collect()
+    }
+
+    /// Up to `most` distinct clients that hold here, one step in the index each.
+    pub(in super::super) fn holding(&self, most: usize) -> Result<Vec<Inbox>> {
+        let sql = "SELECT min(inbox) FROM entry WHERE name = ?1 AND fence IS NOT NULL
+                   AND inbox IS NOT NULL AND inbox > ?2";
+        let mut next = self.db.prepare_cached(sql)?;
+        let mut found: Vec<Inbox> = Vec::new();
+        while found.len() < most {
+            let last = found.last().map_or(Vec::new(), |inbox| bytes(inbox.0).to_vec());
+            let inbox = next.query_row((self.id(), last), |row| read_inbox(row, 0))?;
+            let Some(inbox) = inbox else { break };
+            found.push(inbox);
+        }
+        Ok(found)
+    }
+
+    pub(super) fn write_entry(&mut self, entry: &Entry) -> Result<()> {
+        match &entry.standing {
+            Standing::Holding { fence, slots } => self.write_holder(entry, *fence, slots),
+            Standing::Waiting { .. } => self.write_waiter(entry),
+        }
+    }
+
+    fn write_holder(&mut self, entry: &Entry, fence: Fence, slots: &Slots) -> Result<()> {
+        let name = self.own_id()?;
+        let mut write = self.db.prepare_cached(
+            "REPLACE INTO entry (name, ticket, lease, inbox, permits, ttl, since, about, fence, slots)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+        )?;
+        let (ticket, lease) = (bytes(entry.ticket.0), bytes(entry.lease.0));
+        let inbox = entry.inbox.map(|inbox| bytes(inbox.0));
+        let (permits, about) = (entry.permits, &entry.about);
+        let (ttl, since) = (int(entry.ttl), int(entry.since));
+        let (fence, slots) = (int(fence.0), slots.to_string());
+        write.execute(params![
+            name, ticket, lease, inbox, permits, ttl, since, about, fence, slots
+        ])?;
+        Ok(())
+    }
+
+    fn write_waiter(&mut self, entry: &Entry) -> Result<()> {
+        let Standing::Waiting { rank, priority, lease: next, margin, parked } = &entry.standing
+        else {
+            return Ok(());
+        };
+        let name = self.own_id()?;
+        let mut write = self.db.prepare_cached(
+            "REPLACE INTO entry (name, ticket, lease, inbox, permits, ttl, since, about,
+                                 rank, priority, next_lease, margin, parked)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
+        )?;
+        let (ticket, lease) = (bytes(entry.ticket.0), bytes(entry.lease.0));
+        let inbox = entry.inbox.map(|inbox| bytes(inbox.0));
+        let (permits, about) = (entry.permits, &entry.about);
+        let (ttl, since) = (int(entry.ttl), int(entry.since));
+        let (next, margin) = (bytes(next.0), int(*margin));
+        write.execute(params![
+            name, ticket, lease, inbox, permits, ttl, since, about, rank, priority, next, margin,
+            parked
+        ])?;
+        Ok(())
+    }
+
+    pub(super) fn delete_entry(&mut self, ticket: Ticket) -> Result<()> {
+        let sql = "DELETE FROM entry WHERE name = ?1 AND ticket = ?2";
+        self.db.prepare_cached(sql)?.execute((self.id(), bytes(ticket.0)))?;
+        Ok(())
+    }
+}

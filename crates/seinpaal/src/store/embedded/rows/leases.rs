@@ -1,0 +1,73 @@
+//! Leases as rows.
+
+use rusqlite::{OptionalExtension, Result, Row, params};
+use seinpaal_proto::{Inbox, Lease, LeaseId};
+
+use super::{Rows, bytes, int, micros};
+
+macro_rules! select {
+    ($rest:literal) => {
+        concat!(
+            "SELECT id, inbox, ttl, ends, ends_wall, members, digest, parked FROM lease ",
+            "WHERE name = ?1 ",
+            $rest
+        )
+    };
+}
+
+fn read(row: &Row<'_>) -> Result<Lease> {
+    Ok(Lease {
+        id: LeaseId(u128::from_be_bytes(row.get(0)?)),
+        inbox: row.get::<_, Option<[u8; 16]>>(1)?.map(|id| Inbox(u128::from_be_bytes(id))),
+        ttl: micros(row, 2)?,
+        ends: micros(row, 3)?,
+        ends_wall: micros(row, 4)?,
+        members: row.get(5)?,
+        digest: micros(row, 6)?,
+        parked: row.get(7)?,
+    })
+}
+
+impl Rows<'_> {
+    pub(super) fn find_lease(&self, id: LeaseId) -> Result<Option<Lease>> {
+        let mut find = self.db.prepare_cached(select!("AND id = ?2"))?;
+        find.query_row((self.id(), bytes(id.0)), read).optional()
+    }
+
+    pub(super) fn find_first_lease_by_end(&self) -> Result<Option<Lease>> {
+        let mut find = self.db.prepare_cached(select!("ORDER BY ends, id LIMIT 1"))?;
+        find.query_row([self.id()], read).optional()
+    }
+
+    pub(super) fn find_first_lease_by_wall(&self) -> Result<Option<Lease>> {
+        let mut find = self.db.prepare_cached(select!("ORDER BY ends_wall, id LIMIT 1"))?;
+        find.query_row([self.id()], read).optional()
+    }
+
+    pub(super) fn write_lease(&mut self, lease: &Lease) -> Result<()> {
+        let name = self.own_id()?;
+        let mut write = self
+            .db
+            .prepare_cached("REPLACE INTO lease VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)")?;
+        let (ttl, ends, wall) = (int(lease.ttl), int(lease.ends), int(lease.ends_wall));
+        let inbox = lease.inbox.map(|inbox| bytes(inbox.0));
+        write.execute(params![
+            name,
+            bytes(lease.id.0),
+            inbox,
+            ttl,
+            ends,
+            wall,
+            lease.members,
+            int(lease.digest),
+            lease.parked,
+        ])?;
+        Ok(())
+    }
+
+    pub(super) fn delete_lease(&mut self, id: LeaseId) -> Result<()> {
+        let mut delete = self.db.prepare_cached("DELETE FROM lease WHERE name = ?1 AND id = ?2")?;
+        delete.execute((self.id(), bytes(id.0)))?;
+        Ok(())
+    }
+}

@@ -1,0 +1,193 @@
+//! Rows against B-trees: the same random history through both, compared answer by answer.
+
+use rusqlite::Connection;
+use seinpaal_proto::{
+    Acquire, Batch, Configure, Contact, Contacts, Enqueue, Inbox, LeaseId, Limit, LimitRule,
+    MemoryState, Name, OnMismatch, Permits, Priority, Renew, Request, Slots, State, Ticket, Whom,
+    execute, time::SECOND,
+};
+
+use super::Rows;
+
+/// SplitMix64.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, end: u64) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (z ^ (z >> 31)) % end
+    }
+
+    /// High bytes as well as low ones, so that the order of blobs matters.
+    fn ticket(&mut self) -> Ticket {
+        let n = u128::from(self.below(12));
+        Ticket(n << 120 | n)
+    }
+
+    fn lease(&mut self) -> LeaseId {
+        LeaseId(u128::from(self.below(5)) << 64)
+    }
+
+    fn request(&mut self) -> Request {
+        match self.below(12) {
+            0..=4 => Request::Acquire(self.acquire()),
+            5 => Request::Renew(self.renew()),
+            6 | 7 => Request::Release { ticket: self.ticket(), slots: None },
+            8 => Request::Release { ticket: self.ticket(), slots: Some(Slots::range(0, 1)) },
+            9 => Request::Cancel { ticket: self.ticket(), remember: SECOND },
+            10 => Request::Evict { ticket: self.ticket() },
+            _ => Request::Configure(self.configure()),
+        }
+    }
+
+    fn acquire(&mut self) -> Acquire {
+        let limit = Limit::new(self.below(5) as u32).unwrap();
+        let rule = LimitRule { limit, on_mismatch: OnMismatch::Set };
+        Acquire {
+            ticket: self.ticket(),
+            permits: Permits::new(1 + self.below(3) as u32).unwrap(),
+            limit: (self.below(6) == 0).then_some(rule),
+            enqueue: if self.below(4) == 0 {
+                Enqueue::No
+            } else {
+                Enqueue::Yes { max_waiting: None }
+            },
+            priority: Priority::new(self.below(3) as i32 - 1).unwrap(),
+            lease: self.lease(),
+            ttl: (1 + self.below(20)) * SECOND,
+            margin: self.below(5) * SECOND + 1,
+            waiter_lease: self.lease(),
+            waiter_ttl: 10 * SECOND,
+            not_after: None,
+            about: format!("client\u{1f}{}", self.below(100)),
+        }
+    }
+
+    fn renew(&mut self) -> Renew {
+        let whom = Whom::Tickets(vec![self.ticket(), self.ticket()]);
+        Renew { lease: self.lease(), ttl: 10 * SECOND, margin: SECOND, whom }
+    }
+
+    fn configure(&mut self) -> Configure {
+        match self.below(5) {
+            0 => Configure::Unpin,
+            1 => Configure::Pause("why \u{e9}".to_owned()),
+            2 => Configure::Limit(Limit::new(self.below(6) as u32).unwrap()),
+            _ => Configure::Resume,
+        }
+    }
+}
+
+#[derive(Clone)]
+struct Oracle(u64);
+
+impl Contacts for Oracle {
+    fn contact(&mut self, inbox: Inbox) -> Contact {
+        match (self.0 >> (inbox.0 as u64 % 16)) % 8 {
+            0 => Contact::Dead,
+            1 | 2 => Contact::Silent,
+            3 => Contact::Alive,
+            _ => Contact::Listening,
+        }
+    }
+}
+
+fn database() -> Connection {
+    let db = Connection::open_in_memory().unwrap();
+    db.set_prepared_statement_cache_capacity(64);
+    db.execute_batch(include_str!("../schema.sql")).unwrap();
+    db
+}
+
+fn random_batch(random: &mut Random, names: &[Name]) -> Batch {
+    let name = names[random.below(names.len() as u64) as usize].clone();
+    let inbox = (random.below(5) > 0).then(|| Inbox(u128::from(random.below(4)) << 100));
+    let requests = (0..random.below(4)).map(|_| random.request()).collect();
+    Batch { name, inbox, fence_seen: 0, requests }
+}
+
+fn run_history(seed: u64, steps: u32) {
+    let mut random = Random(seed);
+    let names = ["a", "b"].map(|name| Name::new(name).unwrap());
+    let (db, mut states) = (database(), [MemoryState::default(), MemoryState::default()]);
+    let mut now = 1000 * SECOND;
+    for step in 0..steps {
+        now = (now + random.below(4 * SECOND)).saturating_sub(random.below(SECOND));
+        let batch = random_batch(&mut random, &names);
+        let oracle = Oracle(random.below(u64::MAX));
+        let memory = &mut states[names.iter().position(|name| *name == batch.name).unwrap()];
+        let expected = execute(memory, &mut oracle.clone(), now, &batch).unwrap();
+        let mut rows = Rows::open(&db, &batch.name).unwrap();
+        let found = execute(&mut rows, &mut oracle.clone(), now, &batch).unwrap();
+        assert_eq!(found, expected, "seed {seed}, step {step}: {batch:?}");
+        compare(&mut rows, memory, seed, step);
+    }
+}
+
+fn compare(rows: &mut Rows<'_>, memory: &mut MemoryState, seed: u64, step: u32) {
+    let at = format!("seed {seed}, step {step}");
+    assert_eq!(rows.head().unwrap(), memory.head().unwrap(), "{at}");
+    assert_eq!(rows.holders(100).unwrap(), memory.holders(100).unwrap(), "{at}");
+    assert_eq!(rows.waiters(100).unwrap(), memory.waiters(100).unwrap(), "{at}");
+    let leases = (rows.first_lease_by_end().unwrap(), rows.first_lease_by_wall().unwrap());
+    let expected = (memory.first_lease_by_end().unwrap(), memory.first_lease_by_wall().unwrap());
+    assert_eq!(leases, expected, "{at}");
+    assert_eq!(rows.first_past().unwrap(), memory.first_past().unwrap(), "{at}");
+}
+
+#[test]
+fn rows_and_b_trees_give_the_same_answers_to_random_histories() {
+    for seed in 0..20 {
+        run_history(seed, 400);
+    }
+}
+
+#[test]
+fn a_name_that_fell_idle_leaves_no_rows() {
+    let db = database();
+    let name = Name::new("idle").unwrap();
+    let mut random = Random(7);
+    let mut run = |now, requests| {
+        let batch = Batch { name: name.clone(), inbox: None, fence_seen: 0, requests };
+        execute(&mut Rows::open(&db, &name).unwrap(), &mut Oracle(0), now, &batch).unwrap();
+    };
+    let mut ask = random.acquire();
+    ask.limit = Some(LimitRule { limit: Limit::new(3).unwrap(), on_mismatch: OnMismatch::Set });
+    run(SECOND, vec![Request::Acquire(ask.clone())]);
+    run(2 * SECOND, vec![Request::Release { ticket: ask.ticket, slots: None }]);
+    run(3600 * SECOND, vec![]);
+    run(7200 * SECOND, vec![]);
+    for table in ["name", "lease", "entry", "past", "free"] {
+        let count: i64 =
+            db.query_row(&format!("SELECT count(*) FROM {table}"), [], |row| row.get(0)).unwrap();
+        assert_eq!(count, 0, "rows left in {table}");
+    }
+}
+
+#[test]
+fn every_statement_finds_its_rows_by_an_index() {
+    let db = database();
+    for sql in [
+        "SELECT 1 FROM lease WHERE name = 1 ORDER BY ends, id LIMIT 1",
+        "SELECT 1 FROM lease WHERE name = 1 ORDER BY ends_wall, id LIMIT 1",
+        "UPDATE lease SET ends = 0 WHERE inbox = x'00'",
+        "SELECT 1 FROM entry WHERE name = 1 AND lease = x'00' ORDER BY ticket LIMIT 1",
+        "SELECT about FROM entry WHERE name = 1 AND rank IS NOT NULL AND parked = 0
+         ORDER BY rank, ticket LIMIT 1",
+        "SELECT about FROM entry WHERE name = 1 AND rank IS NOT NULL
+         ORDER BY parked, rank, ticket LIMIT 9",
+        "SELECT about FROM entry WHERE name = 1 AND fence IS NOT NULL ORDER BY fence, ticket LIMIT 9",
+        "SELECT min(inbox) FROM entry WHERE name = 1 AND fence IS NOT NULL AND inbox IS NOT NULL
+         AND inbox > x''",
+        "SELECT 1 FROM past WHERE name = 1 ORDER BY until, ticket LIMIT 1",
+        "DELETE FROM free WHERE name = 1 AND first = (SELECT min(first) FROM free WHERE name = 1)",
+    ] {
+        let mut explain = db.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
+        let plan: Vec<String> =
+            explain.query_map([], |row| row.get(3)).unwrap().map(Result::unwrap).collect();
+        let plan = plan.join("; ");
+        assert!(!plan.contains("SCAN") && !plan.contains("TEMP B-TREE"), "{sql}\n{plan}");
+    }
+}

@@ -1,0 +1,91 @@
+//! From what the kernel and SQLite report to one line that says what to do.
+
+use std::{
+    io::{Error, ErrorKind},
+    path::Path,
+};
+
+use rusqlite::ErrorCode;
+
+use crate::store::{Certainty, StoreError, StoreErrorKind};
+
+/// The kernel refused something about `path`; nothing of a batch was executed.
+pub(super) fn io(path: &Path, error: impl Into<Error>) -> StoreError {
+    let error = error.into();
+    let (kind, advice) = advice(&error);
+    let message = format!("cannot use {}: {advice}", path.display());
+    StoreError::new(kind, Certainty::NotExecuted, message).caused_by(error)
+}
+
+/// As `io`, for use in `map_err`.
+pub(super) fn at<E: Into<Error>>(path: &Path) -> impl FnOnce(E) -> StoreError + '_ {
+    move |error| io(path, error)
+}
+
+fn advice(error: &Error) -> (StoreErrorKind, String) {
+    use StoreErrorKind::{Forbidden, Full, Misconfigured, Unreachable};
+    let (kind, advice) = match error.kind() {
+        ErrorKind::PermissionDenied => {
+            (Forbidden, "no permission; make it writable for this user or choose another directory")
+        }
+        ErrorKind::ReadOnlyFilesystem => {
+            (Forbidden, "the file system is read-only; choose another directory")
+        }
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
+            (Full, "no space left; make room there and try again")
+        }
+        ErrorKind::NotADirectory | ErrorKind::AlreadyExists => {
+            (Misconfigured, "it is not a directory; choose another one")
+        }
+        ErrorKind::NotFound => (Misconfigured, "it does not exist; create it"),
+        _ => return (Unreachable, format!("{error}; try again")),
+    };
+    (kind, advice.to_owned())
+}
+
+/// SQLite refused something about the database at `path`.
+pub(super) fn sql(path: &Path, certainty: Certainty, error: rusqlite::Error) -> StoreError {
+    let (kind, advice) = sql_advice(path, &error);
+    let message = format!("cannot use {}: {advice}", path.display());
+    StoreError::new(kind, certainty, message).caused_by(error)
+}
+
+fn sql_advice(path: &Path, error: &rusqlite::Error) -> (StoreErrorKind, String) {
+    let (kind, advice) = match error.sqlite_error_code() {
+        Some(ErrorCode::DiskFull) => (StoreErrorKind::Full, FULL),
+        Some(ErrorCode::SystemIoFailure) if is_full(path) => (StoreErrorKind::Full, FULL),
+        Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen | ErrorCode::PermissionDenied) => (
+            StoreErrorKind::Forbidden,
+            "no permission; make it and the files beside it writable for this user",
+        ),
+        Some(ErrorCode::NotADatabase) => return (StoreErrorKind::Corrupt, not_ours()),
+        Some(ErrorCode::DatabaseCorrupt) => (StoreErrorKind::Corrupt, DAMAGED),
+        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => (
+            StoreErrorKind::Unreachable,
+            "another program keeps it locked; close that program (a database browser?)",
+        ),
+        Some(_) => return (StoreErrorKind::Unreachable, format!("{error}; try again")),
+        None => (StoreErrorKind::Corrupt, DAMAGED),
+    };
+    (kind, advice.to_owned())
+}
+
+const FULL: &str = "no space left; make room there and try again";
+const DAMAGED: &str = "it is damaged; stop what uses it, delete it and the files beside it \
+                       (who holds, who waits and the limits set are forgotten), and try again";
+
+/// SQLite reports a full disk under several names, so the file system is asked.
+fn is_full(path: &Path) -> bool {
+    rustix::fs::statvfs(path).is_ok_and(|fs| fs.f_bavail < 64)
+}
+
+/// What to do about a foreign file.
+pub(super) fn not_ours() -> String {
+    "it is not a Seinpaal database; move it away or choose another directory".to_owned()
+}
+
+/// The database at `path` is somebody else's.
+pub(super) fn foreign(path: &Path) -> StoreError {
+    let message = format!("cannot use {}: {}", path.display(), not_ours());
+    StoreError::new(StoreErrorKind::Corrupt, Certainty::NotExecuted, message)
+}

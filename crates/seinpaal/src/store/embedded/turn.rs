@@ -1,0 +1,175 @@
+//! What is done inside the gate: the ledger is executed, and the dead are buried.
+
+use std::collections::BTreeMap;
+
+use rusqlite::{Connection, Result};
+use seinpaal_proto::{
+    Batch, Busy, Contact, Contacts, Inbox, Name, Replies, Reply, Wakeup, What, execute,
+    time::Micros,
+};
+
+use super::{
+    parts::{Parts, run},
+    rows::{Rows, bytes},
+};
+
+/// The most distinct holders of one name that are looked at in one call.
+pub(super) const MOST_HOLDERS: usize = 64;
+/// The most calls that one burial takes; 128 leases, places and grants each.
+const MOST_CALLS: usize = 128;
+
+/// One stay inside the gate.
+pub(super) struct Turn<'a> {
+    db: &'a Connection,
+    known: Known<'a>,
+    now: Micros,
+    pub(super) tell: Tell,
+}
+
+/// Whom to tell what once the turn is over.
+#[derive(Debug, Default)]
+pub(super) struct Tell {
+    pub(super) wakeups: Vec<Wakeup>,
+    /// Clients whose waiter is now first, at names where somebody new holds.
+    pub(super) watch: Vec<(Inbox, Name)>,
+}
+
+impl<'a> Turn<'a> {
+    pub(super) fn new(db: &'a Connection, parts: &'a Parts, now: Micros) -> Self {
+        let known = Known { parts, contacts: BTreeMap::new() };
+        Self { db, known, now, tell: Tell::default() }
+    }
+
+    /// Executes a batch. Before anybody is told that there is no room, those who hold are looked at: a
+    /// dead one makes room.
+    pub(super) fn call(&mut self, batch: &Batch) -> Result<Replies> {
+        let replies = self.execute(batch)?;
+        if !replies.replies.iter().any(depends_on_holders) {
+            return Ok(replies);
+        }
+        let dead = self.dead_holders(&batch.name)?;
+        if dead.is_empty() {
+            return Ok(replies);
+        }
+        self.start_again()?;
+        for inbox in dead {
+            self.bury(inbox)?;
+        }
+        self.execute(batch)
+    }
+
+    fn execute(&mut self, batch: &Batch) -> Result<Replies> {
+        let mut rows = Rows::open(self.db, &batch.name)?;
+        let outcome = execute(&mut rows, &mut self.known, self.now, batch)?;
+        if outcome.wakeups.iter().any(|wakeup| matches!(wakeup.what, What::Granted { .. })) {
+            let first = rows.first_waiting(1)?;
+            self.tell.watch.extend(first.into_iter().map(|inbox| (inbox, batch.name.clone())));
+        }
+        self.tell.wakeups.extend(outcome.wakeups);
+        Ok(outcome.replies)
+    }
+
+    /// Forgets what this turn has written so far.
+    fn start_again(&mut self) -> Result<()> {
+        self.tell = Tell::default();
+        run(self.db, "ROLLBACK")?;
+        run(self.db, "BEGIN IMMEDIATE")
+    }
+
+    fn dead_holders(&mut self, name: &Name) -> Result<Vec<Inbox>> {
+        let mut holding = Rows::open(self.db, name)?.holding(MOST_HOLDERS)?;
+        holding.retain(|inbox| self.known.contact(*inbox) == Contact::Dead);
+        Ok(holding)
+    }
+
+    /// Ends everything that a dead client has anywhere, and serves those who waited for it. Nothing is
+    /// done to a client that is not dead.
+    pub(super) fn bury(&mut self, inbox: Inbox) -> Result<()> {
+        if self.known.contact(inbox) != Contact::Dead {
+            return Ok(());
+        }
+        let names = self.names_of(inbox)?;
+        let sql = "UPDATE lease SET ends = 0, ends_wall = 0 WHERE inbox = ?1";
+        self.db.prepare_cached(sql)?.execute([bytes(inbox.0)])?;
+        for name in names {
+            self.settle(name)?;
+        }
+        Ok(())
+    }
+
+    fn names_of(&self, inbox: Inbox) -> Result<Vec<Name>> {
+        let sql =
+            "SELECT name.name FROM name WHERE id IN (SELECT name FROM lease WHERE inbox = ?1)";
+        let mut find = self.db.prepare_cached(sql)?;
+        let names = find.query_map([bytes(inbox.0)], read_name)?;
+        names.collect()
+    }
+
+    fn settle(&mut self, name: Name) -> Result<()> {
+        let nothing = Batch { name, inbox: None, fence_seen: 0, requests: Vec::new() };
+        for _ in 0..MOST_CALLS {
+            if !self.execute(&nothing)?.backlog {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether it is this long since the dead were last cleared away; then it counts as done now.
+    pub(super) fn take_sweep(&mut self, pause: Micros) -> Result<bool> {
+        let sql = "UPDATE boot SET swept = ?1 WHERE swept > ?1 OR swept + ?2 <= ?1";
+        Ok(self.db.execute(sql, (self.now as i64, pause as i64))? > 0)
+    }
+}
+
+pub(super) fn read_name(row: &rusqlite::Row<'_>) -> Result<Name> {
+    let text: String = row.get(0)?;
+    Name::new(&text).map_err(|bad| {
+        rusqlite::Error::FromSqlConversionFailure(0, rusqlite::types::Type::Text, bad.into())
+    })
+}
+
+fn depends_on_holders(reply: &Reply) -> bool {
+    matches!(
+        reply,
+        Reply::Queued { .. }
+            | Reply::Busy { why: Busy::Full | Busy::TooManyWaiting, .. }
+            | Reply::Snapshot(_)
+    )
+}
+
+impl Tell {
+    /// The wakeups of others, grouped, so that one datagram says all to one of them.
+    pub(super) fn by_inbox(&self, me: Inbox) -> Vec<(Inbox, &Name, Vec<&Wakeup>)> {
+        let mut groups: BTreeMap<(Inbox, &Name), Vec<&Wakeup>> = BTreeMap::new();
+        for wakeup in self.wakeups.iter().filter(|wakeup| wakeup.inbox != me) {
+            groups.entry((wakeup.inbox, &wakeup.name)).or_default().push(wakeup);
+        }
+        groups.into_iter().map(|((inbox, name), wakeups)| (inbox, name, wakeups)).collect()
+    }
+}
+
+/// What has been found out about clients in this turn. Being inside the gate, it stays true for the
+/// dead, and for the living it was true a moment ago.
+struct Known<'a> {
+    parts: &'a Parts,
+    contacts: BTreeMap<Inbox, Contact>,
+}
+
+impl Contacts for Known<'_> {
+    fn contact(&mut self, inbox: Inbox) -> Contact {
+        if inbox == self.parts.me {
+            return Contact::Alive;
+        }
+        *self.contacts.entry(inbox).or_insert_with(|| ask_kernel(self.parts, inbox))
+    }
+}
+
+fn ask_kernel(parts: &Parts, inbox: Inbox) -> Contact {
+    if !parts.presences.is_dead(inbox) {
+        return Contact::Alive;
+    }
+    parts.presences.clear_away(inbox);
+    parts.socket.clear_away(inbox);
+    Contact::Dead
+}

@@ -1,0 +1,187 @@
+//! What goes into a datagram between two clients of the same directory.
+//!
+//! `version, kind, length of name, name`, then for wakeups about that name any number of
+//! `ticket, 1, fence, limit, length of slots, slots` and `ticket, 2, cause`. Numbers are big-endian.
+//! What cannot be read is ignored: it came from another version, and it is only a hint.
+
+use seinpaal_proto::{Cause, Fence, Inbox, Name, Ticket, Wakeup, What};
+
+const VERSION: u8 = 1;
+/// The longest datagram; beyond it, the receiver is told to look for itself.
+const MOST_BYTES: usize = 32 * 1024;
+/// Room for any datagram.
+pub(super) const BUFFER: usize = MOST_BYTES + 1024;
+
+const WAKEUPS: u8 = 1;
+const WATCH: u8 = 2;
+const LOOK_AGAIN: u8 = 3;
+const GRANTED: u8 = 1;
+const ENDED: u8 = 2;
+
+/// What one client tells another.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(super) enum Message {
+    /// Something happened to these tickets at one name.
+    Wakeups(Vec<Wakeup>),
+    /// You are first in line here and others hold now: watch them.
+    Watch(Name),
+    /// More happened than fits.
+    LookAgain,
+}
+
+/// Wakeups that are all for one inbox and about one name.
+pub(super) fn encode_wakeups(name: &Name, wakeups: &[&Wakeup]) -> Vec<u8> {
+    let mut bytes = start(WAKEUPS, name);
+    for wakeup in wakeups {
+        bytes.extend(wakeup.ticket.0.to_be_bytes());
+        encode_what(&mut bytes, &wakeup.what);
+    }
+    if bytes.len() > MOST_BYTES { vec![VERSION, LOOK_AGAIN, 0, 0] } else { bytes }
+}
+
+pub(super) fn encode_watch(name: &Name) -> Vec<u8> {
+    start(WATCH, name)
+}
+
+fn start(kind: u8, name: &Name) -> Vec<u8> {
+    let mut bytes = vec![VERSION, kind];
+    // A name has at most 512 bytes.
+    bytes.extend((name.len() as u16).to_be_bytes());
+    bytes.extend(name.as_bytes());
+    bytes
+}
+
+fn encode_what(bytes: &mut Vec<u8>, what: &What) {
+    match what {
+        What::Granted { fence, slots, limit } => {
+            let slots = slots.to_string();
+            bytes.push(GRANTED);
+            bytes.extend(fence.0.to_be_bytes());
+            bytes.extend(limit.to_be_bytes());
+            bytes.extend((slots.len() as u32).to_be_bytes());
+            bytes.extend(slots.as_bytes());
+        }
+        What::Ended(cause) => bytes.extend([ENDED, cause_code(*cause)]),
+        // A kind of news that this version cannot tell; the receiver sees an end of the datagram.
+        _ => bytes.push(0),
+    }
+}
+
+/// `inbox` is the one that the datagram arrived at.
+pub(super) fn decode(inbox: Inbox, bytes: &[u8]) -> Option<Message> {
+    let mut reader = Reader(bytes);
+    let [version, kind] = reader.array()?;
+    let length = u16::from_be_bytes(reader.array()?);
+    let name = reader.text(length.into())?;
+    match (version, kind) {
+        (VERSION, WAKEUPS) => decode_wakeups(inbox, &Name::new(name).ok()?, reader),
+        (VERSION, WATCH) => Some(Message::Watch(Name::new(name).ok()?)),
+        (VERSION, LOOK_AGAIN) => Some(Message::LookAgain),
+        _ => None,
+    }
+}
+
+fn decode_wakeups(inbox: Inbox, name: &Name, mut reader: Reader<'_>) -> Option<Message> {
+    let mut wakeups = Vec::new();
+    while !reader.0.is_empty() {
+        let ticket = Ticket(u128::from_be_bytes(reader.array()?));
+        let what = decode_what(&mut reader)?;
+        wakeups.push(Wakeup { inbox, name: name.clone(), ticket, what });
+    }
+    Some(Message::Wakeups(wakeups))
+}
+
+fn decode_what(reader: &mut Reader<'_>) -> Option<What> {
+    match reader.array()? {
+        [GRANTED] => {
+            let fence = Fence(u64::from_be_bytes(reader.array()?));
+            let limit = u32::from_be_bytes(reader.array()?);
+            let length = u32::from_be_bytes(reader.array()?);
+            let slots = reader.text(length as usize)?.parse().ok()?;
+            Some(What::Granted { fence, slots, limit })
+        }
+        [ENDED] => {
+            let [code] = reader.array()?;
+            Some(What::Ended(cause_of(code)?))
+        }
+        _ => None,
+    }
+}
+
+/// The number by which a cause is kept and sent; never reused for another one.
+pub(super) fn cause_code(cause: Cause) -> u8 {
+    match cause {
+        Cause::Released => 1,
+        Cause::Cancelled => 2,
+        Cause::Evicted => 4,
+        Cause::TooMany => 5,
+        // Whatever is added to the ledger needs a number here; until then it is told as an expiry.
+        Cause::Expired | _ => 3,
+    }
+}
+
+pub(super) fn cause_of(code: u8) -> Option<Cause> {
+    Some(match code {
+        1 => Cause::Released,
+        2 => Cause::Cancelled,
+        3 => Cause::Expired,
+        4 => Cause::Evicted,
+        5 => Cause::TooMany,
+        _ => return None,
+    })
+}
+
+struct Reader<'a>(&'a [u8]);
+
+impl<'a> Reader<'a> {
+    fn array<const N: usize>(&mut self) -> Option<[u8; N]> {
+        let (head, rest) = self.0.split_first_chunk()?;
+        self.0 = rest;
+        Some(*head)
+    }
+
+    fn text(&mut self, length: usize) -> Option<&'a str> {
+        let (head, rest) = self.0.split_at_checked(length)?;
+        self.0 = rest;
+        std::str::from_utf8(head).ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use seinpaal_proto::Slots;
+
+    fn wakeup(ticket: u128, what: What) -> Wakeup {
+        Wakeup { inbox: Inbox(9), name: Name::new("a b").unwrap(), ticket: Ticket(ticket), what }
+    }
+
+    fn granted() -> What {
+        What::Granted { fence: Fence(7), slots: Slots::range(2, 5), limit: 9 }
+    }
+
+    #[test]
+    fn wakeups_survive_the_way() {
+        let sent = [wakeup(1, granted()), wakeup(u128::MAX, What::Ended(Cause::TooMany))];
+        let bytes = encode_wakeups(&sent[0].name, &sent.iter().collect::<Vec<_>>());
+        assert_eq!(decode(Inbox(9), &bytes), Some(Message::Wakeups(sent.to_vec())));
+    }
+
+    #[test]
+    fn what_is_cut_off_or_foreign_is_ignored() {
+        let sent = wakeup(1, granted());
+        let bytes = encode_wakeups(&sent.name, &[&sent]);
+        let whole = 4 + sent.name.len();
+        for length in (0..bytes.len()).filter(|length| *length != whole) {
+            assert_eq!(decode(Inbox(9), &bytes[..length]), None, "{length} bytes");
+        }
+        assert_eq!(decode(Inbox(9), &[2, 1, 0, 0]), None);
+    }
+
+    #[test]
+    fn more_than_fits_is_told_as_look_again() {
+        let sent = wakeup(1, granted());
+        let bytes = encode_wakeups(&sent.name, &vec![&sent; 2000]);
+        assert_eq!(decode(Inbox(9), &bytes), Some(Message::LookAgain));
+    }
+}

@@ -1,0 +1,296 @@
+//! The one thread of a store. It owns the connection, executes batches, hears what it is told and
+//! notices who dies.
+//!
+//! ```text
+//!            jobs + bell ──┐
+//!   inbox socket (hints) ──┼──▶ poll ──▶ turn inside the gate ──▶ replies, wakeups, datagrams
+//!  pipes of the watched  ──┘
+//! ```
+
+use std::{
+    os::fd::{AsFd, OwnedFd},
+    sync::{Arc, mpsc},
+    time::{Duration, Instant},
+};
+
+use rustix::{
+    event::{PollFd, PollFlags, poll},
+    time::Timespec,
+};
+use seinpaal_proto::{Batch, Inbox, Name, Replies, Snapshot, time};
+use tokio::sync::oneshot;
+
+use super::{
+    line::Line,
+    list,
+    parts::Parts,
+    rows::Rows,
+    turn::{MOST_HOLDERS, Tell},
+    watch::Watches,
+    wire::Message,
+};
+use crate::store::{News, NewsSender, StoreError};
+
+/// How often a client that waits looks whether those who hold are alive, whatever it is told.
+const LOOK: Duration = Duration::from_secs(1);
+/// How long a client that has become the first in line may take to watch the holders: often it is
+/// served within that time.
+const CALM: Duration = Duration::from_millis(2);
+/// When nothing has been asked for so long, there is time to tidy up.
+const IDLE: Duration = Duration::from_millis(100);
+/// How often the dead are cleared away that nobody stumbles over.
+const SWEEP_PAUSE: time::Micros = 300 * time::SECOND;
+/// The most dead that one turn buries.
+const MOST_BURIED: usize = 64;
+/// After so many calls, the log is written back in an idle moment.
+const MANY_CALLS: u32 = 200;
+/// In line so far ahead, a client watches the holders.
+const WATCHERS: u32 = 3;
+
+/// What the store is asked to do.
+#[derive(Debug)]
+pub(super) enum Job {
+    Call { batch: Batch, answer: Answer<Replies> },
+    List { prefix: String, answer: Answer<Vec<(Name, Snapshot)>> },
+}
+
+pub(super) type Answer<T> = oneshot::Sender<Result<T, StoreError>>;
+
+#[derive(Debug)]
+pub(super) struct Worker {
+    parts: Parts,
+    news: NewsSender,
+    jobs: mpsc::Receiver<Job>,
+    bell: Arc<OwnedFd>,
+    line: Line,
+    watches: Watches,
+    /// Names to look at once `look_at` has come.
+    look: Vec<Name>,
+    look_at: Option<Instant>,
+    tidy_at: Option<Instant>,
+    calls: u32,
+    is_swept: bool,
+}
+
+/// What `poll` found.
+#[derive(Debug, Default)]
+struct Ready {
+    hints: bool,
+    dead: Vec<Inbox>,
+}
+
+impl Worker {
+    pub(super) fn new(
+        parts: Parts,
+        news: NewsSender,
+        jobs: mpsc::Receiver<Job>,
+        bell: Arc<OwnedFd>,
+    ) -> Self {
+        let (line, watches) = (Line::default(), Watches::default());
+        let tidy_at = Some(Instant::now() + IDLE);
+        let look = Vec::new();
+        let (look_at, calls, is_swept) = (None, 0, false);
+        Self { parts, news, jobs, bell, line, watches, look, look_at, tidy_at, calls, is_swept }
+    }
+
+    /// Until the store is dropped.
+    pub(super) fn run(mut self) {
+        loop {
+            let ready = self.wait();
+            if ready.hints {
+                self.hear();
+            }
+            self.bury(&ready.dead);
+            if !self.work() {
+                return;
+            }
+            self.look_if_due();
+            self.tidy_if_due();
+        }
+    }
+
+    fn wait(&mut self) -> Ready {
+        let timeout = self.timeout();
+        let mut fds = vec![
+            PollFd::from_borrowed_fd(self.bell.as_fd(), PollFlags::IN),
+            PollFd::from_borrowed_fd(self.parts.socket.fd(), PollFlags::IN),
+        ];
+        fds.extend(self.watches.poll_fds());
+        if poll(&mut fds, timeout.as_ref()).is_err() {
+            return Ready::default(); // interrupted by a signal: everything is looked at again
+        }
+        let reported: Vec<bool> = fds.iter().map(|fd| !fd.revents().is_empty()).collect();
+        drop(fds);
+        if reported[0] {
+            let _ = rustix::io::read(&*self.bell, &mut [0; 8]);
+        }
+        Ready { hints: reported[1], dead: self.watches.take_dead(&reported[2..]) }
+    }
+
+    fn timeout(&self) -> Option<Timespec> {
+        let next = [self.look_at, self.tidy_at].into_iter().flatten().min()?;
+        Timespec::try_from(next.saturating_duration_since(Instant::now())).ok()
+    }
+
+    fn hear(&mut self) {
+        for message in self.parts.socket.receive() {
+            match message {
+                Message::Wakeups(wakeups) => {
+                    for wakeup in wakeups {
+                        self.line.note_wakeup(&wakeup);
+                        self.tell(News::Wakeup(wakeup));
+                    }
+                }
+                Message::Watch(name) => self.look_soon(name),
+                Message::LookAgain => self.tell(News::LookAgain),
+            }
+        }
+    }
+
+    fn tell(&self, news: News) {
+        // Nobody is left to be told when the session has gone before the store.
+        let _ = self.news.send(news);
+    }
+
+    /// Whether there may be more to do, ever.
+    fn work(&mut self) -> bool {
+        loop {
+            match self.jobs.try_recv() {
+                Ok(job) => self.execute(job),
+                Err(mpsc::TryRecvError::Empty) => return true,
+                Err(mpsc::TryRecvError::Disconnected) => return false,
+            }
+        }
+    }
+
+    /// An answer that nobody waits for any more is dropped; the batch was executed all the same.
+    fn execute(&mut self, job: Job) {
+        self.calls += 1;
+        self.tidy_at = Some(Instant::now() + IDLE);
+        match job {
+            Job::Call { batch, answer } => {
+                let _ = answer.send(self.call(&batch));
+            }
+            Job::List { prefix, answer } => {
+                let _ = answer.send(self.list(&prefix));
+            }
+        }
+    }
+
+    fn call(&mut self, batch: &Batch) -> Result<Replies, StoreError> {
+        let (replies, tell) = self.parts.turn(|turn| turn.call(batch))?;
+        let waits = self.line.note(batch, &replies);
+        self.pass_on(tell);
+        if waits && replies.replies.iter().any(|reply| is_queued(reply)) {
+            self.look_soon(batch.name.clone());
+        }
+        Ok(replies)
+    }
+
+    fn list(&mut self, prefix: &str) -> Result<Vec<(Name, Snapshot)>, StoreError> {
+        let mut found = Vec::new();
+        for name in self.parts.read(|db| list::names(db, prefix))? {
+            let batch = list::look(name, self.parts.me);
+            let (replies, tell) = self.parts.turn(|turn| turn.call(&batch))?;
+            self.pass_on(tell);
+            found.extend(list::shown(batch.name, replies));
+        }
+        Ok(found)
+    }
+
+    /// What concerns this client's own tickets needs no datagram.
+    fn pass_on(&mut self, tell: Tell) {
+        let me = self.parts.me;
+        for wakeup in tell.wakeups.into_iter().filter(|wakeup| wakeup.inbox == me) {
+            self.line.note_wakeup(&wakeup);
+            self.tell(News::Wakeup(wakeup));
+        }
+        for (_, name) in tell.watch.into_iter().filter(|(inbox, _)| *inbox == me) {
+            self.look_soon(name);
+        }
+    }
+
+    fn look_soon(&mut self, name: Name) {
+        if !self.look.contains(&name) {
+            self.look.push(name);
+        }
+        let soon = Instant::now() + CALM;
+        self.look_at = Some(self.look_at.map_or(soon, |at| at.min(soon)));
+    }
+
+    fn look_if_due(&mut self) {
+        if self.look_at.is_none_or(|at| at > Instant::now()) {
+            return;
+        }
+        let names = if self.look.is_empty() { self.line.names() } else { self.look.split_off(0) };
+        for name in names {
+            self.look_at_holders(&name);
+        }
+        self.look_at = (!self.line.is_empty()).then(|| Instant::now() + LOOK);
+    }
+
+    /// Watches those who hold where this client is among the first in line, and buries the dead.
+    fn look_at_holders(&mut self, name: &Name) {
+        let holders = match self.parts.read(|db| holders_to_watch(db, name, self.parts.me)) {
+            Ok(holders) => holders,
+            Err(error) => return tracing::debug!(%error, "the holders could not be looked at"),
+        };
+        let is_dead = |inbox: &&Inbox| self.parts.presences.is_dead(**inbox);
+        let mut dead: Vec<Inbox> = holders.iter().filter(is_dead).copied().collect();
+        dead.extend(self.watches.set(name, holders, &self.parts.presences));
+        self.bury(&dead);
+    }
+
+    fn bury(&mut self, dead: &[Inbox]) {
+        for some in dead.chunks(MOST_BURIED) {
+            let buried =
+                self.parts.turn(|turn| some.iter().try_for_each(|inbox| turn.bury(*inbox)));
+            match buried {
+                Ok(((), tell)) => self.pass_on(tell),
+                Err(error) => tracing::warn!(%error, "the dead could not be cleared away"),
+            }
+        }
+    }
+
+    fn tidy_if_due(&mut self) {
+        if self.tidy_at.is_none_or(|at| at > Instant::now()) {
+            return;
+        }
+        self.tidy_at = None;
+        if self.calls >= MANY_CALLS {
+            self.calls = 0;
+            self.parts.write_back();
+        }
+        if !self.is_swept {
+            self.is_swept = true;
+            self.sweep();
+        }
+    }
+
+    fn sweep(&mut self) {
+        if !matches!(self.parts.turn(|turn| turn.take_sweep(SWEEP_PAUSE)), Ok((true, _))) {
+            return;
+        }
+        let presences = &self.parts.presences;
+        let dead: Vec<Inbox> = presences.all().filter(|inbox| presences.is_dead(*inbox)).collect();
+        self.bury(&dead);
+    }
+}
+
+fn is_queued(reply: &seinpaal_proto::Reply) -> bool {
+    matches!(reply, seinpaal_proto::Reply::Queued { .. })
+}
+
+fn holders_to_watch(
+    db: &rusqlite::Connection,
+    name: &Name,
+    me: Inbox,
+) -> rusqlite::Result<Vec<Inbox>> {
+    let rows = Rows::open(db, name)?;
+    if !rows.first_waiting(WATCHERS)?.contains(&me) {
+        return Ok(Vec::new());
+    }
+    let mut holders = rows.holding(MOST_HOLDERS)?;
+    holders.retain(|inbox| *inbox != me);
+    Ok(holders)
+}

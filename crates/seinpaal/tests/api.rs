@@ -1,0 +1,205 @@
+//! The public API on the memory store, with the real driver and the real clock.
+
+use std::{
+    future::{Future, IntoFuture},
+    pin::pin,
+    task::{Context, Poll, Waker},
+    time::Duration,
+};
+
+use seinpaal::{
+    AcquireError, OnMismatch, PermitState, ReleaseError, Seinpaal, Semaphore, blocking,
+};
+
+type Result = std::result::Result<(), Box<dyn std::error::Error>>;
+
+async fn connect() -> Seinpaal {
+    Seinpaal::connect("memory:").await.expect("the memory store opens")
+}
+
+/// Looks until a condition holds; a test that never sees it hangs, and is stopped by its runner.
+async fn eventually(semaphore: &Semaphore, condition: impl Fn(&seinpaal::Snapshot) -> bool) {
+    while !condition(&semaphore.snapshot().await.expect("memory answers")) {
+        tokio::task::yield_now().await;
+    }
+}
+
+async fn is_left_empty(semaphore: &Semaphore) {
+    eventually(semaphore, |seen| seen.permits_held == 0 && seen.waiting_total == 0).await;
+}
+
+#[tokio::test]
+async fn permits_are_given_in_order_and_given_back_by_drop() -> Result {
+    let semaphore = connect().await.semaphore("order").limit(2);
+    let (one, two) = (semaphore.acquire().await?, semaphore.acquire().await?);
+    assert_eq!((one.slot(), two.slot()), (0, 1));
+    assert!(semaphore.try_acquire().await?.is_none());
+    drop(one);
+    let three = semaphore.acquire().await?;
+    assert_eq!(three.slot(), 0);
+    assert!(three.fence() > two.fence());
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_waiter_of_another_connection_is_woken_by_a_release() -> Result {
+    let (here, there) = (connect().await.semaphore("woken"), connect().await.semaphore("woken"));
+    let permit = here.acquire().await?;
+    let waiting = tokio::spawn(there.acquire().into_future());
+    eventually(&here, |seen| seen.waiting_total == 1).await;
+    permit.release().await?;
+    assert!(waiting.await??.is_held());
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_timeout_leaves_the_queue() -> Result {
+    let semaphore = connect().await.semaphore("timeout");
+    let _permit = semaphore.acquire().await?;
+    let refused = semaphore.acquire().timeout(Duration::from_millis(20)).await;
+    assert!(matches!(refused, Err(AcquireError::TimedOut)));
+    eventually(&semaphore, |seen| seen.waiting_total == 0).await;
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_future_dropped_after_any_number_of_polls_leaves_nothing_behind() -> Result {
+    let semaphore = connect().await.semaphore("dropped");
+    for held in [false, true] {
+        let permit = if held { Some(semaphore.acquire().await?) } else { None };
+        for polls in 0..20 {
+            let mut future = pin!(semaphore.acquire().into_future());
+            for _ in 0..polls {
+                let mut context = Context::from_waker(Waker::noop());
+                if let Poll::Ready(permit) = future.as_mut().poll(&mut context) {
+                    drop(permit);
+                    break;
+                }
+                tokio::task::yield_now().await;
+            }
+        }
+        drop(permit);
+        is_left_empty(&semaphore).await;
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn bad_input_is_refused_before_anything_is_sent() {
+    let seinpaal = connect().await;
+    let semaphore = |name: &str| seinpaal.semaphore(name);
+    let long = "x".repeat(513);
+    for name in ["", "a\nb", long.as_str()] {
+        assert!(matches!(semaphore(name).acquire().await, Err(AcquireError::Name(_))), "{name:?}");
+    }
+    let good = semaphore("bad input");
+    assert!(matches!(good.acquire().permits(0).await, Err(AcquireError::Count(_))));
+    assert!(matches!(good.acquire().permits(u32::MAX).await, Err(AcquireError::Count(_))));
+    assert!(matches!(good.acquire().priority(101).await, Err(AcquireError::Count(_))));
+    assert!(matches!(good.acquire().ttl(Duration::ZERO).await, Err(AcquireError::Setting(_))));
+    assert!(matches!(good.acquire().ttl(Duration::MAX).await, Err(AcquireError::Setting(_))));
+    assert!(matches!(good.acquire().label("", "x").await, Err(AcquireError::Setting(_))));
+    let huge = "x".repeat(5000);
+    assert!(matches!(good.acquire().label("k", &huge).await, Err(AcquireError::Setting(_))));
+    assert!(matches!(good.clone().limit(u32::MAX).acquire().await, Err(AcquireError::Count(_))));
+    assert!(seinpaal.list("bad").await.expect("memory answers").is_empty());
+}
+
+#[tokio::test]
+async fn a_stated_limit_is_held_to_unless_told_otherwise() -> Result {
+    let seinpaal = connect().await;
+    let _permit = seinpaal.semaphore("limits").limit(2).acquire().await?;
+    let other = seinpaal.semaphore("limits").limit(3);
+    let refused = other.acquire().await;
+    assert!(matches!(refused, Err(AcquireError::OtherLimit { stored: 2, stated: 3 })));
+    let adopted = other.clone().on_mismatch(OnMismatch::Adopt).acquire().await?;
+    assert_eq!(adopted.limit(), 2);
+    let set = other.on_mismatch(OnMismatch::Set).acquire().await?;
+    assert_eq!(set.limit(), 3);
+    let many = seinpaal.semaphore("limits").acquire().permits(4).await;
+    assert!(matches!(many, Err(AcquireError::TooMany { permits: 4, limit: 3 })));
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_permit_splits_and_merges_and_goes_back_in_parts() -> Result {
+    let semaphore = connect().await.semaphore("parts").limit(5);
+    let mut permit = semaphore.acquire().permits(5).await?;
+    assert!(permit.split(0).is_none() && permit.split(5).is_none());
+    let mut two = permit.split(2).ok_or("two of five")?;
+    assert_eq!((two.slots().to_string(), permit.slots().to_string()), ("0-1".into(), "2-4".into()));
+    permit.release().await?;
+    let three = semaphore.acquire().permits(3).await?;
+    two.merge(three);
+    assert_eq!(two.permits(), 5);
+    assert!(semaphore.try_acquire().await?.is_none());
+    drop(two);
+    is_left_empty(&semaphore).await;
+    Ok(())
+}
+
+#[tokio::test]
+async fn an_evicted_holder_learns_of_it_and_its_work_is_dropped() -> Result {
+    let semaphore = connect().await.semaphore("evicted");
+    let permit = semaphore.acquire().await?;
+    let evicting = semaphore.evict(permit.ticket());
+    let (evicted, worked) = tokio::join!(evicting, permit.while_held(std::future::pending::<()>()));
+    evicted?;
+    assert!(worked.is_err() && !permit.is_held());
+    assert!(matches!(permit.state(), PermitState::Lost(_)));
+    assert_eq!(permit.release().await, Err(ReleaseError::NotHeld));
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_detached_ticket_outlives_its_connection_and_can_be_attached_to() -> Result {
+    let first = connect().await;
+    let permit = first.semaphore("handed over").limit(2).acquire().permits(2).await?;
+    let (fence, detached) = (permit.fence(), permit.detach().await?);
+    drop(first);
+    let semaphore = connect().await.semaphore("handed over");
+    assert!(semaphore.try_acquire().await?.is_none());
+    assert!(semaphore.renew_ticket(detached.ticket, Duration::from_secs(5)).await?.is_some());
+    let permit = semaphore.attach(detached.ticket).await?;
+    assert_eq!((permit.fence(), permit.permits()), (fence, 2));
+    permit.release().await?;
+    assert!(semaphore.release_ticket(detached.ticket).await.is_err());
+    is_left_empty(&semaphore).await;
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_permit_is_renewed_while_it_is_held() -> Result {
+    let semaphore = connect().await.semaphore("renewed");
+    let permit = semaphore.acquire().ttl(Duration::from_millis(100)).await?;
+    for _ in 0..6 {
+        permit.changed().await; // renewals, twice as long as the ttl
+        assert_eq!(permit.state(), PermitState::Held);
+    }
+    assert!(semaphore.try_acquire().await?.is_none());
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_thousand_tasks_share_a_connection() -> Result {
+    let semaphore = connect().await.semaphore("many").limit(7);
+    let tasks: Vec<_> =
+        (0..1000).map(|_| tokio::spawn(semaphore.acquire().into_future())).collect();
+    for task in tasks {
+        drop(task.await??);
+    }
+    is_left_empty(&semaphore).await;
+    Ok(())
+}
+
+#[test]
+fn permits_are_dropped_where_no_runtime_is() -> Result {
+    let seinpaal = blocking::Seinpaal::connect("memory:")?;
+    let semaphore = seinpaal.semaphore("no runtime").limit(1);
+    std::thread::scope(|scope| {
+        let permit = semaphore.acquire();
+        scope.spawn(move || drop(permit));
+    });
+    semaphore.acquire_timeout(Duration::from_secs(10))?;
+    Ok(())
+}

@@ -1,0 +1,103 @@
+//! The embedded store: what happens when processes die.
+#![cfg(all(feature = "embedded", target_os = "linux"))]
+
+mod processes;
+
+use processes::{Client, command, unshare};
+use rustix::process::{Pid, Signal, kill_process};
+
+#[test]
+fn a_client_process() {
+    processes::client::run();
+}
+
+fn kill(pid: &str) {
+    let pid = Pid::from_raw(pid.parse().unwrap()).unwrap();
+    kill_process(pid, Signal::KILL).unwrap();
+}
+
+#[test]
+fn a_killed_holder_makes_way_for_the_first_in_line() {
+    let dir = tempfile::tempdir().unwrap();
+    let (mut holder, mut first, mut second) =
+        (Client::start(dir.path()), Client::start(dir.path()), Client::start(dir.path()));
+    assert_eq!(holder.order("acquire n 1 1"), "granted");
+    assert_eq!(first.order("acquire n 1 2"), "queued");
+    assert_eq!(second.order("acquire n 1 3"), "queued");
+    holder.kill();
+    assert_eq!(first.line(), "news granted");
+    first.kill();
+    assert_eq!(second.line(), "news granted");
+}
+
+#[test]
+fn a_newcomer_that_will_not_wait_gets_in_right_after_a_crash() {
+    let dir = tempfile::tempdir().unwrap();
+    let (mut holder, mut newcomer) = (Client::start(dir.path()), Client::start(dir.path()));
+    assert_eq!(holder.order("try n 1 1"), "granted");
+    assert_eq!(newcomer.order("try n 1 2"), "busy");
+    holder.kill();
+    assert_eq!(newcomer.order("try n 1 3"), "granted");
+}
+
+#[test]
+fn a_killed_waiter_is_passed_over() {
+    let dir = tempfile::tempdir().unwrap();
+    let (mut holder, mut first, mut second) =
+        (Client::start(dir.path()), Client::start(dir.path()), Client::start(dir.path()));
+    assert_eq!(holder.order("acquire n 1 1"), "granted");
+    assert_eq!(first.order("acquire n 1 2"), "queued");
+    assert_eq!(second.order("acquire n 1 3"), "queued");
+    first.kill();
+    assert_eq!(holder.order("release n 1"), "released");
+    assert_eq!(second.line(), "news granted");
+}
+
+#[test]
+fn a_child_that_inherits_the_descriptor_keeps_the_lease_of_a_killed_holder() {
+    let dir = tempfile::tempdir().unwrap();
+    let (mut holder, mut waiter) = (Client::start(dir.path()), Client::start(dir.path()));
+    assert_eq!(holder.order("acquire n 1 1"), "granted");
+    let child = holder.order("child");
+    holder.kill();
+    assert_eq!(waiter.order("try n 1 2"), "busy");
+    assert_eq!(waiter.order("acquire n 1 3"), "queued");
+    kill(&child);
+    assert_eq!(waiter.line(), "news granted");
+}
+
+#[test]
+fn a_grandchild_in_the_background_does_not_keep_the_lease() {
+    let dir = tempfile::tempdir().unwrap();
+    let (mut holder, mut waiter) = (Client::start(dir.path()), Client::start(dir.path()));
+    assert_eq!(holder.order("acquire n 1 1"), "granted");
+    let pids = holder.order("grandchild");
+    let (child, grandchild) = pids.split_once(' ').unwrap();
+    assert_eq!(waiter.order("acquire n 1 2"), "queued");
+    holder.kill();
+    assert_eq!(waiter.order("try n 1 3"), "busy", "the child lives");
+    kill(child);
+    assert_eq!(waiter.line(), "news granted");
+    kill(grandchild); // and it was alive all the time
+}
+
+#[test]
+fn processes_in_different_pid_namespaces_see_each_other_live_and_die() {
+    let dir = tempfile::tempdir().unwrap();
+    let apart = unshare(&["--pid", "--fork", "--kill-child", "--mount-proc"]);
+    let mut inside = Client::spawn(command(dir.path(), &apart));
+    assert_eq!(inside.line(), "open");
+    let mut outside = Client::start(dir.path());
+    assert_eq!(inside.order("acquire n 1 1"), "granted");
+    assert_eq!(outside.order("try n 1 2"), "busy");
+    assert_eq!(outside.order("acquire n 1 3"), "queued");
+    inside.kill();
+    assert_eq!(outside.line(), "news granted");
+
+    let mut inside = Client::spawn(command(dir.path(), &apart));
+    assert_eq!(inside.line(), "open");
+    assert_eq!(inside.order("try n 1 4"), "busy");
+    assert_eq!(inside.order("acquire n 1 5"), "queued");
+    outside.kill();
+    assert_eq!(inside.line(), "news granted");
+}

@@ -1,0 +1,204 @@
+//! The client's side.
+
+use std::{
+    env, fs,
+    io::{BufRead, BufReader, Write},
+    os::fd::OwnedFd,
+    path::{Path, PathBuf},
+    process::{Child, Command, Stdio},
+    sync::Arc,
+    thread,
+};
+
+use seinpaal::{
+    proto::{
+        Acquire, Batch, Configure, Enqueue, Inbox, LeaseId, Limit, LimitRule, Name, OnMismatch,
+        Permits, Priority, Reply, Request, Ticket, What, time::SECOND,
+    },
+    store::{News, Store, StoreError, embedded::EmbeddedStore},
+};
+use tokio::sync::mpsc;
+
+pub(crate) fn acquire(ticket: u128, limit: u32, waits: bool) -> Request {
+    let limit = Limit::new(limit).unwrap();
+    Request::Acquire(Acquire {
+        ticket: Ticket(ticket),
+        permits: Permits::ONE,
+        limit: Some(LimitRule { limit, on_mismatch: OnMismatch::Adopt }),
+        enqueue: if waits { Enqueue::Yes { max_waiting: None } } else { Enqueue::No },
+        priority: Priority::default(),
+        lease: LeaseId(ticket),
+        ttl: 600 * SECOND,
+        margin: 150 * SECOND,
+        waiter_lease: LeaseId(ticket ^ 1 << 127),
+        waiter_ttl: 600 * SECOND,
+        not_after: None,
+        about: String::new(),
+    })
+}
+
+pub(crate) fn batch(name: &str, inbox: Inbox, request: Request) -> Batch {
+    let name = Name::new(name).unwrap();
+    Batch { name, inbox: Some(inbox), fence_seen: 0, requests: vec![request] }
+}
+
+pub(crate) async fn ask(
+    store: &EmbeddedStore,
+    inbox: Inbox,
+    name: &str,
+    request: Request,
+) -> Result<Reply, StoreError> {
+    let batch = batch(name, inbox, request);
+    Ok(store.call(&batch).await?.replies.remove(0))
+}
+
+/// Does nothing unless this process was started to be a client.
+pub(crate) fn run() {
+    let (Ok(dir), Ok(inbox)) = (env::var(super::DIR), env::var(super::INBOX)) else { return };
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    runtime.block_on(obey(PathBuf::from(dir), inbox.parse().unwrap()));
+}
+
+fn say(what: &str) {
+    println!("> {what}");
+    std::io::stdout().flush().unwrap();
+}
+
+async fn obey(dir: PathBuf, inbox: Inbox) {
+    let (send, mut news) = mpsc::unbounded_channel();
+    let store = match EmbeddedStore::open(&dir, inbox, send) {
+        Ok(store) => store,
+        Err(error) => return say(&failed(&error)),
+    };
+    say("open");
+    let mut orders = orders();
+    let mut servant = Servant { dir, inbox, store, children: Vec::new() };
+    loop {
+        tokio::select! {
+            Some(news) = news.recv() => say(&told(&news)),
+            order = orders.recv() => match order {
+                Some(order) => say(&servant.obey(&order).await),
+                None => return,
+            },
+        }
+    }
+}
+
+fn orders() -> mpsc::UnboundedReceiver<String> {
+    let (send, orders) = mpsc::unbounded_channel();
+    thread::spawn(move || {
+        for line in std::io::stdin().lock().lines().map_while(Result::ok) {
+            let _ = send.send(line);
+        }
+    });
+    orders
+}
+
+fn told(news: &News) -> String {
+    match news {
+        News::Wakeup(wakeup) => match &wakeup.what {
+            What::Granted { .. } => "news granted".to_owned(),
+            other => format!("news {other:?}"),
+        },
+        News::LookAgain => "news look again".to_owned(),
+    }
+}
+
+fn failed(error: &StoreError) -> String {
+    format!("{:?} {error}", error.kind())
+}
+
+struct Servant {
+    dir: PathBuf,
+    inbox: Inbox,
+    store: Arc<EmbeddedStore>,
+    children: Vec<Child>,
+}
+
+impl Servant {
+    async fn obey(&mut self, order: &str) -> String {
+        let words: Vec<&str> = order.split(' ').collect();
+        match words[..] {
+            ["acquire", name, limit, ticket] => self.acquire(name, limit, ticket, true).await,
+            ["try", name, limit, ticket] => self.acquire(name, limit, ticket, false).await,
+            ["release", name, ticket] => {
+                let ticket = Ticket(ticket.parse().unwrap());
+                self.ask(name, Request::Release { ticket, slots: None }).await
+            }
+            ["pause", name] => {
+                let pause = Configure::Pause("full ".repeat(100_000));
+                self.ask(name, Request::Configure(pause)).await
+            }
+            ["child"] => self.start_child(),
+            ["grandchild"] => self.start_grandchild(),
+            ["fill"] => self.fill(),
+            ["unfill"] => {
+                fs::remove_file(self.dir.join("fill")).unwrap();
+                "unfilled".to_owned()
+            }
+            _ => panic!("no such order: {order}"),
+        }
+    }
+
+    async fn acquire(&self, name: &str, limit: &str, ticket: &str, waits: bool) -> String {
+        let (limit, ticket) = (limit.parse().unwrap(), ticket.parse().unwrap());
+        self.ask(name, acquire(ticket, limit, waits)).await
+    }
+
+    async fn ask(&self, name: &str, request: Request) -> String {
+        match ask(&self.store, self.inbox, name, request).await {
+            Ok(Reply::Granted(_)) => "granted".to_owned(),
+            Ok(Reply::Queued { .. }) => "queued".to_owned(),
+            Ok(Reply::Busy { .. }) => "busy".to_owned(),
+            Ok(Reply::Released { .. }) => "released".to_owned(),
+            Ok(other) => format!("{other:?}"),
+            Err(error) => failed(&error),
+        }
+    }
+
+    /// As its standard input or error, a child inherits the descriptor without further ado.
+    fn presence(&self) -> OwnedFd {
+        self.store.presence_fd().try_clone_to_owned().unwrap()
+    }
+
+    fn start_child(&mut self) -> String {
+        let mut sleep = Command::new("sleep");
+        let child = sleep.arg("1000").stdin(self.presence()).stdout(Stdio::null()).spawn().unwrap();
+        let pid = child.id();
+        self.store.presence_child(pid).unwrap();
+        self.children.push(child);
+        pid.to_string()
+    }
+
+    /// A shell that leaves a program behind in the background.
+    fn start_grandchild(&mut self) -> String {
+        let mut shell = Command::new("sh");
+        shell.args(["-c", "sleep 1000 > /dev/null & echo $!; wait"]);
+        let mut child = shell
+            .stdin(Stdio::null())
+            .stderr(self.presence())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        self.store.presence_child(child.id()).unwrap();
+        let mut grandchild = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut grandchild).unwrap();
+        let pids = format!("{} {}", child.id(), grandchild.trim());
+        self.children.push(child);
+        pids
+    }
+
+    fn fill(&self) -> String {
+        let mut file = fs::File::create(self.dir.join("fill")).unwrap();
+        while file.write_all(&[0; 4096]).is_ok() {}
+        "filled".to_owned()
+    }
+}
+
+/// The files in a directory, in order.
+pub(crate) fn files(dir: &Path) -> Vec<String> {
+    let names = fs::read_dir(dir).unwrap().map(|file| file.unwrap().file_name().into_string());
+    let mut names: Vec<String> = names.map(Result::unwrap).collect();
+    names.sort();
+    names
+}
