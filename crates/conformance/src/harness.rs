@@ -2,6 +2,7 @@
 
 mod embedded;
 mod memory;
+mod redis;
 
 use std::{fmt, sync::Arc, time::Duration};
 
@@ -10,7 +11,7 @@ use seinpaal::{
     store::{BoxFuture, NewsSender, Store},
 };
 
-pub use self::{embedded::EmbeddedHarness, memory::MemoryHarness};
+pub use self::{embedded::EmbeddedHarness, memory::MemoryHarness, redis::RedisHarness};
 
 /// One store, made for one case.
 pub trait Harness: fmt::Debug + Send + Sync {
