@@ -1,4 +1,4 @@
--- settle: ends what has run out, serves the queue, and forgets what is old.
+-- settle: ends what has run out and serves the queue; the end of a script forgets what is old.
 -- keys   records order
 -- args   none of its own
 -- reply  nothing
@@ -216,10 +216,8 @@ local function can_serve_more()
   return waiter and next_for(waiter) ~= 'stop'
 end
 
--- Forgetting comes last: it must not take a waiter's share of the work.
 local function settle()
   expire_by_clock()
   expire_by_wall()
   serve()
-  forget()
 end

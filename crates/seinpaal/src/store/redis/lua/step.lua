@@ -69,6 +69,7 @@ local function keep(is_idle)
 end
 
 local function finish()
+  forget() -- last, so that it never takes a waiter's share of the work
   local look = look_in()
   if can_serve_more() then has_backlog = true end
   local is_idle = head.holders == 0 and head.waiting == 0
