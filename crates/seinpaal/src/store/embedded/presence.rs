@@ -110,7 +110,7 @@ impl Presence {
         let written = fs::File::create(self.dir.join(&draft)).and_then(|mut file| {
             file.write_all(record.as_bytes())?;
             rfs::fchmod(&file, self.dir.file_mode())?;
-            Ok(fs::rename(self.dir.join(&draft), &path)?)
+            fs::rename(self.dir.join(&draft), &path)
         });
         written.map_err(trouble::at(&path))
     }

@@ -181,7 +181,7 @@ impl Worker {
         let (replies, tell) = self.parts.turn(|turn| turn.call(batch))?;
         let waits = self.line.note(batch, &replies);
         self.pass_on(tell);
-        if waits && replies.replies.iter().any(|reply| is_queued(reply)) {
+        if waits && replies.replies.iter().any(is_queued) {
             self.look_soon(batch.name.clone());
         }
         Ok(replies)
