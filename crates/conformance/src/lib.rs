@@ -1,1 +1,25 @@
-//! x
+//! One list of cases about behaviour, run against every store.
+//!
+//! ```text
+//!   conformance!(memory, MemoryHarness::new());        a line a store, in tests/
+//!         │ expands to a test a case, from the one list in list.rs
+//!         ▼
+//!   Stage: a harness and a name of its own  ──▶  Client: one inbox, one store, what it hears
+//! ```
+//!
+//! A case says in its name what every store promises. What a store cannot promise is listed with the
+//! reason by the summary of its run; nothing is passed over in silence. No case sleeps: time is the
+//! harness's clock, and what happens elsewhere is awaited, with a bound.
+#![forbid(unsafe_code)]
+
+mod ask;
+pub mod cases;
+mod client;
+pub mod harness;
+mod list;
+pub mod servers;
+mod stage;
+
+pub use client::Client;
+pub use harness::{Ability, Harness, MemoryHarness};
+pub use stage::{Stage, summary};

@@ -4,8 +4,9 @@
 //!   state, contacts, now, batch ──▶ execute ──▶ state', replies, wakeups
 //!                                    │
 //!                       advance the clock (bounded)
-//!                       settle: expire what has run out, serve the queue, forget what is old
+//!                       settle: expire what has run out, serve the queue
 //!                       each request in turn; what frees permits settles again
+//!                       forget what is old
 //! ```
 //!
 //! Memory and the embedded store run this code; the Redis scripts are compared with it operation by
@@ -136,11 +137,9 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
     }
 
     /// Rule 6: whoever frees permits runs all of this, so there is no window between free and granted.
-    /// Forgetting comes last: it must not take a waiter's share of the work.
     fn settle(&mut self) -> Result<(), S::Error> {
         self.expire()?;
-        self.serve()?;
-        self.forget()
+        self.serve()
     }
 
     fn configure(&mut self, change: &Configure) -> Result<Reply, S::Error> {
@@ -158,6 +157,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
     }
 
     fn finish(mut self, replies: Vec<Reply>) -> Result<Outcome, S::Error> {
+        self.forget()?; // last, so that it never takes a waiter's share of the work
         let look_in = self.look_in()?;
         self.backlog |= self.can_serve_more()?;
         if self.head.holders == 0 && self.head.waiting == 0 {

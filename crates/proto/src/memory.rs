@@ -1,5 +1,7 @@
 //! A name's state in ordinary maps.
 
+mod check;
+
 use alloc::{
     collections::{BTreeMap, BTreeSet},
     vec::Vec,

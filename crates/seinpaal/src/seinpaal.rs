@@ -1,6 +1,6 @@
 //! The connection to a store.
 
-use std::{sync::Arc, time::Duration};
+use std::{os::fd::BorrowedFd, sync::Arc, time::Duration};
 
 use seinpaal_proto::{
     About, Inbox,
@@ -104,6 +104,23 @@ impl Seinpaal {
         let (reply, answer) = oneshot::channel();
         self.handle.send(Command::Close { reply });
         let _ = answer.await;
+    }
+
+    /// Returns the descriptor that shows that this process lives, where the store goes by one (embedded). A
+    /// child that inherits it (clear close-on-exec in the child) counts as the holder of everything that this
+    /// connection holds after this process is gone. Nothing can be read from it.
+    #[must_use]
+    pub fn presence_fd(&self) -> Option<BorrowedFd<'_>> {
+        self.handle.store().presence()
+    }
+
+    /// Puts the child on record that inherits [`presence_fd`](Self::presence_fd): once both it and this process
+    /// are gone the permits are free, also if a grandchild has inherited the descriptor as well.
+    ///
+    /// # Errors
+    /// The record could not be written; then the descriptor alone counts.
+    pub fn presence_child(&self, pid: u32) -> Result<(), StoreError> {
+        self.handle.store().record_child(pid)
     }
 
     /// Returns what kind of store this is and what it can do.

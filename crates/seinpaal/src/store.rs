@@ -9,7 +9,7 @@ pub mod memory;
 pub mod redis;
 pub mod url;
 
-use std::{fmt, future::Future, pin::Pin, sync::Arc};
+use std::{fmt, future::Future, os::fd::BorrowedFd, pin::Pin, sync::Arc};
 
 use seinpaal_proto::{Batch, Inbox, Replies, Snapshot, Wakeup};
 use tokio::sync::mpsc;
@@ -40,6 +40,21 @@ pub trait Store: fmt::Debug + Send + Sync + 'static {
     /// What this store is and can do.
     fn abilities(&self) -> Abilities;
 
+    /// A descriptor that shows that this client lives, if the store goes by one: a child that inherits it
+    /// keeps the client alive in the store's eyes after this process is gone.
+    fn presence(&self) -> Option<BorrowedFd<'_>> {
+        None
+    }
+
+    /// Puts the child on record that inherits [`presence`](Self::presence): once it and this process are
+    /// both gone the client is, too, whoever else has inherited the descriptor.
+    ///
+    /// # Errors
+    /// The record could not be written; then the descriptor alone counts.
+    fn record_child(&self, _pid: u32) -> Result<(), StoreError> {
+        Ok(())
+    }
+
     /// Executes a batch, whole or not at all.
     fn call<'a>(&'a self, batch: &'a Batch) -> BoxFuture<'a, Result<Replies, StoreError>>;
 
@@ -68,16 +83,15 @@ pub(crate) fn open(
                 let dir = dir.map_or_else(embedded::default_dir, Ok)?;
                 Ok(embedded::EmbeddedStore::open(&dir, inbox, news)? as Arc<dyn Store>)
             }
-            #[cfg(not(feature = "embedded"))]
-            url::StoreUrl::Embedded(_) => Err(StoreError::new(
+            #[cfg(feature = "redis")]
+            url::StoreUrl::Redis(url) => {
+                Ok(redis::RedisStore::open(url, inbox, news).await? as Arc<dyn Store>)
+            }
+            #[cfg(not(all(feature = "embedded", feature = "redis")))]
+            _ => Err(StoreError::new(
                 StoreErrorKind::Misconfigured,
                 Certainty::NotExecuted,
-                "this build has no such store",
-            )),
-            url::StoreUrl::Redis(_) => Err(StoreError::new(
-                StoreErrorKind::Misconfigured,
-                Certainty::NotExecuted,
-                "this build has no such store",
+                "this program was built without that store: enable the feature of the crate",
             )),
         }
     })

@@ -1,1 +1,15 @@
-mod x {}
+//! The rules of the ledger, a sentence a test. The numbers are those of docs/protocol.md.
+
+mod clock;
+mod cost;
+mod fences;
+mod history;
+mod leases;
+mod leaving;
+mod limits;
+mod order;
+mod reach;
+mod renewal;
+mod retry;
+mod steering;
+mod world;

@@ -46,9 +46,11 @@ pub(super) enum Item {
     Ask(AskId),
 }
 
-/// How long a request may be on its way before the store refuses it. Longer than any time-out of a
-/// driver, so only what nobody waits for any more is refused.
-const LIFE: Micros = 10 * SECOND;
+/// How long a request may be on its way before the store refuses it: no longer than a ticket is
+/// remembered after its end, so that a late copy of it finds either that memory or a refusal.
+fn life(ttl: Micros) -> Micros {
+    (ttl / 2).min(10 * SECOND)
+}
 
 /// Requests of one batch, with what they are for.
 #[derive(Default)]
@@ -188,7 +190,7 @@ impl Session {
     }
 
     fn draft_tickets(&mut self, now: Micros, name: &Name, draft: &mut Draft) {
-        let not_after = self.store_clock.map(|(clock, sent)| clock + (now - sent) + LIFE);
+        let store_now = self.store_clock.map(|(clock, sent)| clock + (now - sent));
         let config = self.config.clone();
         let desk = self.desk(name);
         let waiter_lease = desk.waiter_lease;
@@ -208,7 +210,7 @@ impl Session {
                 let (lease, ttl) = (record.lease, record.wish.ttl);
                 desk.leases.entry(lease).or_insert_with(|| LeaseDesk::new(ttl)).may_appear(now);
             }
-            let (item, request) = request_for(record, &config, waiter_lease, not_after);
+            let (item, request) = request_for(record, &config, waiter_lease, store_now);
             draft.push(item, request);
             desk.outbox.remove(&ticket);
         }
@@ -219,7 +221,7 @@ fn request_for(
     record: &Record,
     config: &super::Config,
     waiter_lease: LeaseId,
-    not_after: Option<Micros>,
+    store_now: Option<Micros>,
 ) -> (Item, Request) {
     let ticket = record.ticket;
     let ttl = record.wish.ttl;
@@ -250,7 +252,7 @@ fn request_for(
                 margin: config.stated_margin(ttl),
                 waiter_lease,
                 waiter_ttl: config.waiter_ttl,
-                not_after,
+                not_after: store_now.map(|store_now| store_now + life(ttl)),
                 about: record.wish.about.clone(),
             }),
         ),

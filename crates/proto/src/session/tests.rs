@@ -1,1 +1,202 @@
+//! Sessions, a ledger and a virtual clock, joined by links that lose, delay, repeat and reorder.
 
+mod net;
+
+use alloc::{string::String, vec::Vec};
+use std::format;
+
+use self::net::{Fate, Net};
+use crate::{
+    count::{Limit, Permits, Priority},
+    request::{Enqueue, LimitRule, OnMismatch},
+    session::{Event, Refusal, Wish},
+    time::{MILLISECOND, Micros, SECOND},
+};
+
+fn wish(permits: u32, limit: u32, ttl: Micros) -> Wish {
+    let limit = Limit::new(limit).unwrap();
+    Wish {
+        permits: Permits::new(permits).unwrap(),
+        limit: Some(LimitRule { limit, on_mismatch: OnMismatch::Refuse }),
+        enqueue: Enqueue::Yes { max_waiting: None },
+        priority: Priority::default(),
+        ttl,
+        deadline: None,
+        about: String::new(),
+    }
+}
+
+const TTL: Micros = 30 * SECOND;
+
+#[test]
+fn an_uncontended_permit_costs_two_calls() {
+    let mut net = Net::new(1, 7);
+    let ticket = net.acquire(0, wish(1, 1, TTL));
+    net.run_for(SECOND);
+    assert!(net.holds(0, ticket));
+    net.release(0, ticket);
+    net.run_for(SECOND);
+    assert_eq!(net.calls, 2);
+    assert!(net.sessions[0].is_idle());
+}
+
+#[test]
+fn a_contended_permit_costs_two_calls_and_a_wakeup() {
+    let mut net = Net::new(2, 7);
+    let first = net.acquire(0, wish(1, 1, TTL));
+    net.run_for(SECOND);
+    let second = net.acquire(1, wish(1, 1, TTL));
+    net.run_for(SECOND);
+    assert!(net.holds(0, first) && !net.holds(1, second));
+    net.release(0, first);
+    net.run_for(SECOND);
+    assert!(net.holds(1, second));
+    assert_eq!(net.calls, 3);
+}
+
+#[test]
+fn requests_of_many_tasks_share_calls_and_a_renewal() {
+    let mut net = Net::new(1, 7);
+    let tickets: Vec<_> = (0..1000).map(|_| net.acquire(0, wish(1, 1000, TTL))).collect();
+    net.run_for(SECOND);
+    assert!(tickets.iter().all(|&ticket| net.holds(0, ticket)));
+    assert!(net.calls <= 16, "{} calls", net.calls);
+    let before = net.calls;
+    net.run_for(60 * SECOND);
+    assert!(tickets.iter().all(|&ticket| net.holds(0, ticket)));
+    assert!(net.calls - before <= 8, "{} renewals a minute", net.calls - before);
+}
+
+#[test]
+fn a_thousand_waiters_of_one_client_cost_a_call_every_five_seconds() {
+    let mut net = Net::new(2, 7);
+    net.acquire(0, wish(1, 1, TTL));
+    net.run_for(SECOND);
+    for _ in 0..1000 {
+        net.acquire(1, wish(1, 1, TTL));
+    }
+    net.run_for(5 * SECOND);
+    let before = net.calls;
+    net.run_for(60 * SECOND);
+    assert!(net.calls - before <= 20, "{} calls a minute", net.calls - before);
+}
+
+#[test]
+fn a_lost_wakeup_costs_time_and_no_more() {
+    let mut net = Net::new(2, 7);
+    let first = net.acquire(0, wish(1, 1, TTL));
+    net.run_for(SECOND);
+    let second = net.acquire(1, wish(1, 1, TTL));
+    net.run_for(SECOND);
+    net.fate = Fate { lose_wakeups: true, ..Fate::default() };
+    net.release(0, first);
+    net.run_for(6 * SECOND);
+    assert!(net.holds(1, second));
+}
+
+#[test]
+fn a_silent_store_means_danger_and_then_loss_before_the_lease_ends() {
+    let mut net = Net::new(1, 7);
+    let ticket = net.acquire(0, wish(1, 1, TTL));
+    net.run_for(SECOND);
+    net.fate = Fate { lose_requests: 100, ..Fate::default() };
+    net.run_for(TTL);
+    let of =
+        |name: &str| net.told.iter().find(|(_, _, event)| format!("{event:?}").starts_with(name));
+    let (danger, lost) = (of("Danger").unwrap().1, of("Lost").unwrap().1);
+    let granted = net.granted_at(ticket);
+    assert!(danger < lost && lost < granted + TTL, "{danger} {lost} {granted}");
+    assert!(!net.holds(0, ticket));
+}
+
+#[test]
+fn a_ttl_shorter_than_the_look_at_ones_place_is_renewed_before_it_is_handed_over() {
+    let mut net = Net::new(2, 7);
+    let first = net.acquire(0, wish(1, 1, SECOND));
+    net.run_for(SECOND);
+    let second = net.acquire(1, wish(1, 1, SECOND));
+    net.run_for(4 * SECOND);
+    assert!(net.holds(0, first));
+    net.release(0, first);
+    net.run_for(SECOND / 2);
+    assert!(net.holds(1, second));
+    net.run_for(20 * SECOND);
+    assert!(net.holds(1, second), "renewed over and over");
+}
+
+#[test]
+fn a_store_that_lost_its_memory_is_found_out_at_the_next_renewal() {
+    let mut net = Net::new(1, 7);
+    let ticket = net.acquire(0, wish(1, 1, TTL));
+    net.run_for(SECOND);
+    let fence = net.fence(ticket);
+    net.forget_everything();
+    net.run_for(TTL / 2);
+    assert!(!net.holds(0, ticket));
+    let again = net.acquire(0, wish(1, 1, TTL));
+    net.run_for(SECOND);
+    assert!(net.fence(again) > fence);
+}
+
+#[test]
+fn a_deadline_ends_the_wait_also_when_the_store_is_silent() {
+    let mut net = Net::new(1, 7);
+    net.fate = Fate { lose_requests: 100, ..Fate::default() };
+    let deadline = Some(net.now + 3 * SECOND);
+    net.acquire(0, Wish { deadline, ..wish(1, 1, TTL) });
+    net.run_for(4 * SECOND);
+    let refused = net.told.iter().find_map(|(_, at, event)| match event {
+        Event::Refused { refusal: Refusal::TimedOut, .. } => Some(*at),
+        _ => None,
+    });
+    assert!(refused.is_some_and(|at| at <= deadline.unwrap() + MILLISECOND));
+}
+
+#[test]
+fn a_permit_lost_by_one_of_many_does_not_keep_its_place_for_ever() {
+    let mut net = Net::new(2, 7);
+    let kept = net.acquire(0, wish(1, 2, TTL));
+    let zombie = net.acquire(0, wish(1, 2, TTL));
+    net.run_for(SECOND);
+    net.forget_in_session(0, zombie);
+    let waiter = net.acquire(1, wish(1, 2, TTL));
+    net.run_for(3 * TTL);
+    assert!(net.holds(0, kept), "the other permit is renewed");
+    assert!(net.holds(1, waiter), "what the session does not know of runs out");
+}
+
+/// Clients come and go over bad links; what they believe never adds up to more than the limit, and once
+/// the links are good again everybody is served and nothing is left.
+#[test]
+fn over_lossy_repeating_reordering_links_belief_never_exceeds_the_limit() {
+    for seed in 1..=60 {
+        let mut net = Net::new(4, seed);
+        let ttl = if seed % 2 == 0 { 2 * SECOND } else { TTL };
+        net.fate = Fate {
+            lose_requests: 15,
+            lose_replies: 15,
+            repeat: 15,
+            lose_wakeups: false,
+            slow: true,
+        };
+        net.fate.lose_wakeups = seed % 3 == 0;
+        for _ in 0..400 {
+            net.do_something(3, ttl);
+            net.check(3);
+        }
+        net.fate = Fate::default();
+        for _ in 0..600 {
+            net.release_everything();
+            net.run_for(SECOND);
+            net.check(3);
+        }
+        // An untouched name's clock stands still: what a late copy of a request left there needs looking at.
+        for _ in 0..60 {
+            net.run_for(SECOND);
+            net.touch();
+        }
+        assert!(net.waits().is_empty(), "seed {seed}: {:?} still wait", net.waits());
+        assert!(net.state.is_empty(), "seed {seed}: something is left: {:?}", net.state);
+        assert!(net.sessions.iter().all(crate::session::Session::is_idle), "seed {seed}");
+    }
+}

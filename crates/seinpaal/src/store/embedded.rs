@@ -130,6 +130,14 @@ impl Store for EmbeddedStore {
         Abilities { scheme: "embedded", notices_death: true, is_shared: true }
     }
 
+    fn presence(&self) -> Option<BorrowedFd<'_>> {
+        Some(self.presence_fd())
+    }
+
+    fn record_child(&self, pid: u32) -> Result<(), StoreError> {
+        self.presence_child(pid)
+    }
+
     fn call<'a>(&'a self, batch: &'a Batch) -> BoxFuture<'a, Result<Replies, StoreError>> {
         Box::pin(self.ask(|answer| Job::Call { batch: batch.clone(), answer }))
     }

@@ -1,0 +1,103 @@
+//! Requests as the cases make them: what a case does not name has one ordinary value.
+
+use std::time::Duration;
+
+use seinpaal::proto::{
+    Acquire, Configure, Enqueue, LeaseId, Limit, LimitRule, OnMismatch, Permits, Priority, Renew,
+    Request, Ticket, Whom,
+    time::{Micros, UNBOUNDED, WAITER_TTL, margin, micros},
+};
+
+/// The ttl of every request that names none.
+pub(crate) const TTL: Duration = Duration::from_secs(30);
+/// The same for requests.
+pub(crate) const TTL_MICROS: Micros = 30_000_000;
+
+/// One permit, under leases that no other ticket shares, for somebody who waits.
+pub(crate) fn ask(ticket: Ticket) -> Acquire {
+    Acquire {
+        ticket,
+        permits: Permits::ONE,
+        limit: None,
+        enqueue: Enqueue::Yes { max_waiting: None },
+        priority: Priority::default(),
+        lease: LeaseId::from(ticket),
+        ttl: TTL_MICROS,
+        margin: margin(TTL_MICROS),
+        waiter_lease: LeaseId(!ticket.0),
+        waiter_ttl: WAITER_TTL,
+        not_after: None,
+        about: String::new(),
+    }
+}
+
+/// As [`ask`], for somebody who does not wait.
+pub(crate) fn try_ask(ticket: Ticket) -> Acquire {
+    Acquire { enqueue: Enqueue::No, ..ask(ticket) }
+}
+
+/// As [`ask`], for this many permits.
+pub(crate) fn permits(ticket: Ticket, count: u32) -> Acquire {
+    Acquire { permits: Permits::new(count).unwrap(), ..ask(ticket) }
+}
+
+/// As [`ask`], with a ttl; the clock may jump over it in one step.
+pub(crate) fn lasting(ticket: Ticket, ttl: Duration) -> Acquire {
+    Acquire { ttl: micros(ttl), margin: UNBOUNDED, ..ask(ticket) }
+}
+
+/// As [`ask`], with a priority.
+pub(crate) fn ranked(ticket: Ticket, priority: i32) -> Acquire {
+    Acquire { priority: Priority::new(priority).unwrap(), ..ask(ticket) }
+}
+
+/// As [`try_ask`], stating a limit.
+pub(crate) fn stating(ticket: Ticket, limit: u32, on_mismatch: OnMismatch) -> Acquire {
+    let limit = Limit::new(limit).unwrap();
+    Acquire { limit: Some(LimitRule { limit, on_mismatch }), ..try_ask(ticket) }
+}
+
+pub(crate) fn acquire(ask: &Acquire) -> Request {
+    Request::Acquire(ask.clone())
+}
+
+pub(crate) fn release(ticket: Ticket) -> Request {
+    Request::Release { ticket, slots: None }
+}
+
+pub(crate) fn release_slots(ticket: Ticket, slots: &str) -> Request {
+    Request::Release { ticket, slots: Some(slots.parse().unwrap()) }
+}
+
+pub(crate) fn cancel(ticket: Ticket) -> Request {
+    Request::Cancel { ticket, remember: TTL_MICROS }
+}
+
+pub(crate) fn evict(ticket: Ticket) -> Request {
+    Request::Evict { ticket }
+}
+
+pub(crate) fn renew(lease: LeaseId, tickets: &[Ticket]) -> Request {
+    renewal(lease, Whom::Tickets(tickets.to_vec()))
+}
+
+pub(crate) fn renew_all(lease: LeaseId, tickets: &[Ticket]) -> Request {
+    let digest = tickets.iter().map(|ticket| ticket.digest()).sum::<u64>() & ((1 << 48) - 1);
+    renewal(lease, Whom::All { members: tickets.len() as u32, digest })
+}
+
+fn renewal(lease: LeaseId, whom: Whom) -> Request {
+    Request::Renew(Renew { lease, ttl: TTL_MICROS, margin: UNBOUNDED, whom })
+}
+
+pub(crate) fn limit(limit: u32) -> Request {
+    Request::Configure(Configure::Limit(Limit::new(limit).unwrap()))
+}
+
+pub(crate) fn pause(reason: &str) -> Request {
+    Request::Configure(Configure::Pause(reason.to_owned()))
+}
+
+pub(crate) fn resume() -> Request {
+    Request::Configure(Configure::Resume)
+}

@@ -1,0 +1,16 @@
+//! What every store promises, a sentence a case, a topic a file.
+#![expect(missing_docs, reason = "the name of a case says what it is about")]
+
+pub mod cancel;
+pub mod exclusion;
+pub mod expiry;
+pub mod fairness;
+pub mod fencing;
+pub mod inspect;
+pub mod ledger;
+pub mod limits;
+pub mod pause;
+pub mod renewal;
+pub mod retry;
+pub mod slots;
+pub mod wakeups;

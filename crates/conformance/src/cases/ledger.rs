@@ -1,0 +1,92 @@
+//! The one case that knows the answers beforehand: the ledger itself is asked the same things.
+
+use std::time::Duration;
+
+use seinpaal::proto::{
+    Acquire, Batch, Contact, Contacts, Enqueue, Inbox, LeaseId, MemoryState, OnMismatch, Permits,
+    Request, Ticket, execute,
+};
+
+use crate::{
+    Client, Stage,
+    ask::{
+        ask, cancel, evict, limit, pause, ranked, release, release_slots, renew, renew_all, resume,
+        stating,
+    },
+    stage::{random, tickets},
+};
+
+const STEPS: usize = 400;
+
+struct Everybody(Contact);
+
+impl Contacts for Everybody {
+    fn contact(&mut self, _: Inbox) -> Contact {
+        self.0
+    }
+}
+
+/// Xorshift (Marsaglia 2003).
+struct Dice(u64);
+
+impl Dice {
+    fn below(&mut self, sides: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 >> 11) as usize % sides
+    }
+
+    fn one_of<T: Clone>(&mut self, choices: &[T]) -> T {
+        choices[self.below(choices.len())].clone()
+    }
+
+    fn acquire(&mut self, ticket: Ticket, lease: LeaseId) -> Acquire {
+        let rule = self.one_of(&[OnMismatch::Refuse, OnMismatch::Adopt, OnMismatch::Set]);
+        let stated = stating(ticket, self.below(6) as u32, rule).limit;
+        let most = self.one_of(&[None, None, Some(3)]);
+        Acquire {
+            permits: Permits::new(1 + self.below(3) as u32).unwrap(),
+            limit: if self.below(4) == 0 { stated } else { None },
+            enqueue: self.one_of(&[Enqueue::No, Enqueue::Yes { max_waiting: most }]),
+            lease: self.one_of(&[lease, ask(ticket).lease]),
+            about: format!("{{{}}}", self.below(10)),
+            ..ranked(ticket, self.below(5) as i32 - 2)
+        }
+    }
+
+    fn request(&mut self, pool: &[Ticket], lease: LeaseId) -> Request {
+        let (one, other) = (self.one_of(pool), self.one_of(pool));
+        match self.below(22) {
+            0..=8 => Request::Acquire(self.acquire(one, lease)),
+            9..=11 => release(one),
+            12 => release_slots(one, self.one_of(&["0", "1-2", "0,2-4"])),
+            13 => renew(lease, &[one, other]),
+            14 => renew_all(lease, &[one]),
+            15 => cancel(one),
+            16 => evict(one),
+            17 => limit(self.below(6) as u32),
+            18 => pause("p"),
+            19 => resume(),
+            _ => Request::Inspect { rows: 5 },
+        }
+    }
+}
+
+pub async fn a_random_history_is_answered_as_the_ledger_answers_it(stage: &Stage) {
+    let seed = random() as u64 | 1;
+    let (mut dice, mut state) = (Dice(seed), MemoryState::default());
+    let clients = [stage.client().await, stage.client().await, stage.client().await];
+    let (pool, leases) = (tickets::<14>(), tickets::<4>().map(LeaseId::from));
+    for step in 0..STEPS {
+        stage.advance(dice.one_of(&[0, 1, 300, 4_000, 9_000, 60_000].map(Duration::from_millis)));
+        let who = dice.below(4);
+        let requests = (0..dice.below(5)).map(|_| dice.request(&pool, leases[who])).collect();
+        let inbox = clients.get(who).map(Client::inbox);
+        let batch = Batch { inbox, ..clients[0].batch(requests) };
+        let asked = clients[who.min(2)].call(&batch).await;
+        let mut everybody = Everybody(stage.harness().contact());
+        let Ok(known) = execute(&mut state, &mut everybody, stage.now(), &batch);
+        assert_eq!(asked, known.replies, "seed {seed}, step {step}: {batch:#?}");
+    }
+}

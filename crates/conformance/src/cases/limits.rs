@@ -1,0 +1,127 @@
+use seinpaal::proto::{Acquire, Busy, Cause, Configure, Enqueue, OnMismatch, Reply, Request, What};
+
+use crate::{
+    Stage,
+    ask::{TTL, ask, lasting, limit, permits, stating},
+    stage::tickets,
+};
+
+pub async fn the_limit_is_one_until_somebody_says_otherwise(stage: &Stage) {
+    let client = stage.client().await;
+    let [a, b] = tickets();
+    assert_eq!(client.take(&ask(a)).await.limit, 1);
+    client.queue(&ask(b)).await;
+}
+
+pub async fn the_limit_that_the_first_states_holds_for_all(stage: &Stage) {
+    let (first, second) = (stage.client().await, stage.client().await);
+    let [a, b] = tickets();
+    first.take(&stating(a, 3, OnMismatch::Refuse)).await;
+    assert_eq!(second.take(&ask(b)).await.limit, 3);
+}
+
+pub async fn who_states_another_limit_is_told_both_numbers(stage: &Stage) {
+    let client = stage.limited(3).await;
+    let [a] = tickets();
+    let refused = Reply::OtherLimit { ticket: a, stored: 3, stated: 2 };
+    assert_eq!(client.acquire(&stating(a, 2, OnMismatch::Refuse)).await, refused);
+    assert_eq!(client.holders().await, []);
+}
+
+pub async fn who_adopts_goes_by_the_stored_limit(stage: &Stage) {
+    let client = stage.limited(3).await;
+    let [a] = tickets();
+    assert_eq!(client.take(&stating(a, 1, OnMismatch::Adopt)).await.limit, 3);
+}
+
+pub async fn who_sets_the_limit_lets_in_who_waits(stage: &Stage) {
+    let (setter, mut waiter) = (stage.client().await, stage.client().await);
+    let [a, b, c] = tickets();
+    setter.take(&ask(a)).await;
+    waiter.queue(&ask(b)).await;
+    setter.take(&stating(c, 3, OnMismatch::Set)).await;
+    waiter.told_of_grant(b).await;
+}
+
+pub async fn more_permits_than_exist_are_refused_and_never_queued(stage: &Stage) {
+    let client = stage.limited(3).await;
+    let [a] = tickets();
+    let refused = Reply::TooMany { ticket: a, permits: 4, limit: 3 };
+    assert_eq!(client.acquire(&permits(a, 4)).await, refused);
+    assert_eq!(client.waiters().await, []);
+}
+
+pub async fn a_limit_below_what_is_held_evicts_nobody_and_admits_nobody(stage: &Stage) {
+    let client = stage.limited(3).await;
+    let [a, b, c, d] = tickets();
+    for ticket in [a, b, c] {
+        client.take(&ask(ticket)).await;
+    }
+    client.queue(&ask(d)).await;
+    client.one(limit(1)).await;
+    assert_eq!(client.holders().await, [a, b, c]);
+    client.release(a).await;
+    client.release(b).await;
+    assert_eq!(client.holders().await, [c]);
+    client.release(c).await;
+    assert_eq!(client.holders().await, [d]);
+}
+
+pub async fn raising_the_limit_serves_the_queue(stage: &Stage) {
+    let (client, mut waiter) = (stage.client().await, stage.client().await);
+    let [a, b, c, d] = tickets();
+    client.take(&ask(a)).await;
+    for ticket in [b, c, d] {
+        waiter.queue(&ask(ticket)).await;
+    }
+    assert_eq!(client.one(limit(3)).await, Reply::Configured { limit: 3 });
+    waiter.told_of_grant(b).await;
+    waiter.told_of_grant(c).await;
+    assert_eq!(client.waiters().await, [d]);
+}
+
+pub async fn a_limit_of_zero_admits_nobody_and_keeps_who_waits(stage: &Stage) {
+    let client = stage.limited(0).await;
+    let [a, b] = tickets();
+    client.queue(&permits(a, 2)).await;
+    client.queue(&ask(b)).await;
+    client.one(limit(3)).await;
+    assert_eq!(client.holders().await, [a, b]);
+}
+
+pub async fn a_waiter_that_can_never_be_served_any_more_is_told(stage: &Stage) {
+    let (client, mut waiter) = (stage.limited(3).await, stage.client().await);
+    let [a, b] = tickets();
+    client.take(&ask(a)).await;
+    waiter.queue(&permits(b, 3)).await;
+    client.one(limit(2)).await;
+    assert_eq!(waiter.told().await, (b, What::Ended(Cause::TooMany)));
+}
+
+pub async fn a_limit_set_on_purpose_stays_when_nobody_is_here(stage: &Stage) {
+    let client = stage.limited(7).await;
+    let [a] = tickets();
+    client.take(&lasting(a, TTL)).await;
+    client.release(a).await;
+    stage.advance(100 * TTL);
+    let seen = client.snapshot().await;
+    assert_eq!((seen.limit, seen.pinned), (7, true));
+}
+
+pub async fn a_limit_that_is_let_go_is_forgotten_with_the_name(stage: &Stage) {
+    let client = stage.limited(7).await;
+    client.one(Request::Configure(Configure::Unpin)).await;
+    let seen = client.snapshot().await;
+    assert_eq!((seen.limit, seen.pinned), (1, false));
+}
+
+pub async fn only_as_many_wait_as_the_caller_allows(stage: &Stage) {
+    let client = stage.client().await;
+    let [a, b, c] = tickets();
+    client.take(&ask(a)).await;
+    client.queue(&ask(b)).await;
+    let short = Acquire { enqueue: Enqueue::Yes { max_waiting: Some(1) }, ..ask(c) };
+    let reply = client.acquire(&short).await;
+    let too_many = matches!(reply, Reply::Busy { why: Busy::TooManyWaiting, waiting: 1, .. });
+    assert!(too_many, "{reply:?}");
+}

@@ -1,0 +1,51 @@
+use seinpaal::proto::{Busy, Reply, TicketReply};
+
+use crate::{
+    Stage,
+    ask::{TTL, ask, pause, release, renew, resume, try_ask},
+    stage::{lease, tickets},
+};
+
+pub async fn who_holds_when_a_name_is_paused_holds_on(stage: &Stage) {
+    let client = stage.limited(2).await;
+    let [a] = tickets();
+    client.take(&ask(a)).await;
+    client.one(pause("repairs")).await;
+    let Reply::Tickets { tickets, .. } = client.one(renew(lease(), &[a])).await else { panic!() };
+    assert!(matches!(tickets[0], TicketReply::Held { .. }), "{tickets:?}");
+    assert_eq!(client.one(release(a)).await, Reply::Released { ticket: a, left: 0 });
+}
+
+pub async fn nobody_is_admitted_to_a_name_that_is_paused(stage: &Stage) {
+    let client = stage.limited(2).await;
+    let [a, b, c] = tickets();
+    client.take(&ask(a)).await;
+    client.one(pause("repairs")).await;
+    client.queue(&ask(b)).await;
+    let reply = client.acquire(&try_ask(c)).await;
+    assert!(matches!(reply, Reply::Busy { why: Busy::Paused, .. }), "{reply:?}");
+    client.release(a).await;
+    assert_eq!((client.holders().await, client.waiters().await), (vec![], vec![b]));
+}
+
+pub async fn resuming_serves_the_queue_in_order(stage: &Stage) {
+    let (client, mut waiter) = (stage.limited(2).await, stage.client().await);
+    let [a, b, c] = tickets();
+    client.one(pause("repairs")).await;
+    for ticket in [a, b, c] {
+        waiter.queue(&ask(ticket)).await;
+    }
+    client.one(resume()).await;
+    waiter.told_of_grant(a).await;
+    waiter.told_of_grant(b).await;
+    assert_eq!(client.waiters().await, [c]);
+}
+
+pub async fn the_reason_is_shown_and_stays_when_nobody_is_here(stage: &Stage) {
+    let client = stage.client().await;
+    client.one(pause("Ümbau {7}")).await;
+    stage.advance(100 * TTL);
+    assert_eq!(client.snapshot().await.paused.as_deref(), Some("Ümbau {7}"));
+    client.one(resume()).await;
+    assert_eq!(client.snapshot().await.paused, None);
+}

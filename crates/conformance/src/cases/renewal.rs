@@ -1,0 +1,121 @@
+use std::time::Duration;
+
+use seinpaal::proto::{Acquire, Batch, Cause, Reply, TicketReply, time::UNBOUNDED};
+
+use crate::{
+    Stage,
+    ask::{TTL, TTL_MICROS, acquire, ask, evict, lasting, renew, renew_all},
+    stage::{lease, many_tickets, tickets},
+};
+
+const INSTANT: Duration = Duration::from_micros(1);
+
+pub async fn renewing_a_lease_extends_all_that_stands_under_it(stage: &Stage) {
+    let client = stage.limited(2).await;
+    let (both, lease) = (tickets::<2>(), lease());
+    for ticket in both {
+        client.take_anonymously(&Acquire { lease, ..lasting(ticket, TTL) }).await;
+    }
+    stage.advance(TTL - INSTANT);
+    let renewed = Reply::Renewed { valid_for: Some(TTL_MICROS) };
+    assert_eq!(client.anonymously(renew_all(lease, &both)).await, renewed);
+    stage.advance(TTL - INSTANT);
+    assert_eq!(client.holders().await, both);
+}
+
+pub async fn renewing_with_a_wrong_idea_of_what_is_held_renews_nothing(stage: &Stage) {
+    let client = stage.limited(2).await;
+    let ([a, b, c], lease) = (tickets(), lease());
+    for ticket in [a, b] {
+        client.take_anonymously(&Acquire { lease, ..lasting(ticket, TTL) }).await;
+    }
+    stage.advance(TTL - INSTANT);
+    for wrong in [&[a][..], &[a, c], &[a, b, c]] {
+        assert_eq!(client.anonymously(renew_all(lease, wrong)).await, Reply::Differs);
+    }
+    stage.advance(INSTANT);
+    assert_eq!(client.holders().await, []);
+}
+
+pub async fn renewing_by_ticket_tells_the_live_from_the_dead(stage: &Stage) {
+    let client = stage.limited(4).await;
+    let ([live, released, evicted, expired, unknown], lease) = (tickets(), lease());
+    client.take_anonymously(&lasting(expired, TTL / 2)).await;
+    for ticket in [live, released, evicted] {
+        client.take_anonymously(&lasting(ticket, TTL)).await;
+    }
+    stage.advance(TTL / 2);
+    client.release(released).await;
+    client.one(evict(evicted)).await;
+    let all = [live, released, evicted, expired, unknown];
+    let Reply::Tickets { valid_for, tickets } = client.anonymously(renew(lease, &all)).await else {
+        panic!("renewed by ticket, answered otherwise")
+    };
+    assert_eq!(valid_for, Some(TTL_MICROS));
+    assert!(matches!(tickets[0], TicketReply::Held { .. }), "{tickets:?}");
+    let over = [Cause::Released, Cause::Evicted, Cause::Expired].map(TicketReply::Ended);
+    assert_eq!(tickets[1..4], over);
+    assert_eq!(tickets[4], TicketReply::Unknown);
+}
+
+pub async fn renewing_never_revives_what_is_over(stage: &Stage) {
+    let client = stage.client().await;
+    let ([a], lease) = (tickets(), lease());
+    client.take(&Acquire { lease, ..ask(a) }).await;
+    client.release(a).await;
+    assert_eq!(client.one(renew_all(lease, &[a])).await, Reply::Gone);
+    client.one(renew(lease, &[a])).await;
+    assert_eq!(client.holders().await, []);
+}
+
+pub async fn a_waiter_is_not_made_a_holder_by_a_renewal(stage: &Stage) {
+    let client = stage.client().await;
+    let ([a, b], lease) = (tickets(), lease());
+    client.take(&ask(a)).await;
+    client.queue(&ask(b)).await;
+    let Reply::Tickets { tickets, .. } = client.one(renew(lease, &[b])).await else { panic!() };
+    assert_eq!(tickets, [TicketReply::Waiting]);
+    assert_eq!(client.holders().await, [a]);
+}
+
+pub async fn the_places_in_the_queue_are_renewed_in_one_call(stage: &Stage) {
+    let client = stage.client().await;
+    let ([a, b, c], waiter_lease) = (tickets(), lease());
+    client.take_anonymously(&lasting(a, 100 * TTL)).await;
+    for ticket in [b, c] {
+        let ask = Acquire { waiter_lease, margin: UNBOUNDED, ..ask(ticket) };
+        client.anonymously(acquire(&ask)).await;
+    }
+    for _ in 0..3 {
+        stage.pass(Duration::from_secs(14), &client).await;
+        let reply = client.anonymously(renew_all(waiter_lease, &[b, c])).await;
+        assert!(matches!(reply, Reply::Renewed { .. }), "{reply:?}");
+    }
+    assert_eq!(client.waiters().await, [b, c]);
+}
+
+pub async fn a_permit_is_handed_to_another_client_by_its_ticket(stage: &Stage) {
+    let (giver, mut taker) = (stage.limited(2).await, stage.client().await);
+    let ([a, b], lease, other) = (tickets(), lease(), lease());
+    for ticket in [a, b] {
+        giver.take(&Acquire { lease, ..ask(ticket) }).await;
+    }
+    taker.one(renew(other, &[a])).await;
+    assert_eq!(giver.one(renew_all(lease, &[a, b])).await, Reply::Differs);
+    let renewed = giver.one(renew_all(lease, &[b])).await;
+    assert!(matches!(renewed, Reply::Renewed { .. }), "{renewed:?}");
+    giver.one(evict(a)).await;
+    assert_eq!(taker.told().await, (a, seinpaal::proto::What::Ended(Cause::Evicted)));
+}
+
+pub async fn five_hundred_tickets_are_renewed_in_one_call(stage: &Stage) {
+    let client = stage.limited(Batch::MOST_TICKETS as u32).await;
+    let (all, lease) = (many_tickets(Batch::MOST_TICKETS), lease());
+    for some in all.chunks(Batch::MOST) {
+        client.send(some.iter().map(|ticket| acquire(&ask(*ticket))).collect()).await;
+    }
+    let Reply::Tickets { tickets, .. } = client.one(renew(lease, &all)).await else { panic!() };
+    assert!(tickets.iter().all(|reply| matches!(reply, TicketReply::Held { .. })));
+    let renewed = client.one(renew_all(lease, &all)).await;
+    assert!(matches!(renewed, Reply::Renewed { .. }), "{renewed:?}");
+}

@@ -1,0 +1,113 @@
+use std::time::Duration;
+
+use seinpaal::proto::{Acquire, Cause, Reply, Ticket, What, time::UNBOUNDED};
+
+use crate::{
+    Stage,
+    ask::{acquire, ask, evict, lasting, permits, release},
+    stage::tickets,
+};
+
+pub async fn a_release_wakes_the_winner_and_nobody_else(stage: &Stage) {
+    let (holder, mut second) = (stage.client().await, stage.client().await);
+    let mut third = stage.client().await;
+    let [a, b, c] = tickets();
+    holder.take(&ask(a)).await;
+    second.queue(&ask(b)).await;
+    third.queue(&ask(c)).await;
+    holder.release(a).await;
+    second.told_of_grant(b).await;
+    second.release(b).await;
+    third.told_of_grant(c).await;
+}
+
+pub async fn a_wakeup_says_what_was_granted(stage: &Stage) {
+    let (holder, mut waiter) = (stage.limited(3).await, stage.client().await);
+    let [a, b] = tickets();
+    holder.take(&permits(a, 2)).await;
+    waiter.queue(&permits(b, 3)).await;
+    holder.release(a).await;
+    let (ticket, what) = waiter.told().await;
+    let row = holder.snapshot().await.holders.remove(0);
+    assert_eq!((ticket, &row.slots.to_string()[..]), (b, "0-2"));
+    assert_eq!(what, What::Granted { fence: row.fence, slots: row.slots, limit: 3 });
+}
+
+pub async fn a_client_hears_of_its_own_other_tickets(stage: &Stage) {
+    let mut client = stage.client().await;
+    let [a, b] = tickets();
+    let replies = client.send(vec![acquire(&ask(a)), acquire(&ask(b)), release(a)]).await.replies;
+    assert!(matches!(replies[1], Reply::Queued { .. }), "{replies:?}");
+    client.told_of_grant(b).await;
+}
+
+pub async fn a_holder_that_is_evicted_is_told(stage: &Stage) {
+    let (mut holder, mut waiter) = (stage.client().await, stage.client().await);
+    let [a, b] = tickets();
+    holder.take(&ask(a)).await;
+    waiter.queue(&ask(b)).await;
+    assert_eq!(waiter.one(evict(a)).await, Reply::Evicted { ticket: a });
+    assert_eq!(holder.told().await, (a, What::Ended(Cause::Evicted)));
+    waiter.told_of_grant(b).await;
+    let ended = Reply::Ended { ticket: a, cause: Cause::Evicted };
+    assert_eq!(holder.one(release(a)).await, ended);
+}
+
+pub async fn a_waiter_that_is_evicted_is_told(stage: &Stage) {
+    let (holder, mut waiter) = (stage.client().await, stage.client().await);
+    let [a, b] = tickets();
+    holder.take(&ask(a)).await;
+    waiter.queue(&ask(b)).await;
+    holder.one(evict(b)).await;
+    assert_eq!(waiter.told().await, (b, What::Ended(Cause::Evicted)));
+    assert_eq!(waiter.acquire(&ask(b)).await, Reply::Ended { ticket: b, cause: Cause::Evicted });
+}
+
+pub async fn who_is_not_here_cannot_be_evicted(stage: &Stage) {
+    let client = stage.client().await;
+    let [a] = tickets();
+    assert_eq!(client.one(evict(a)).await, Reply::Unknown { ticket: a });
+}
+
+pub async fn the_first_in_line_is_told_when_to_look_though_no_wakeup_comes(stage: &Stage) {
+    let (dying, waiter) = (stage.client().await, stage.client().await);
+    let other = stage.client().await;
+    let [a, b, c] = tickets();
+    dying.anonymously(acquire(&lasting(a, Duration::from_secs(2)))).await;
+    let patient = |ticket| Acquire { margin: UNBOUNDED, ..ask(ticket) };
+    let first = waiter.send(vec![acquire(&patient(b))]).await;
+    assert_eq!(first.look_in, Some(2_000_000));
+    assert_eq!(other.send(vec![acquire(&patient(c))]).await.look_in, None);
+    stage.advance(Duration::from_micros(first.look_in.unwrap()));
+    waiter.take(&patient(b)).await;
+}
+
+pub async fn a_waiter_that_cannot_be_reached_is_passed_over_and_keeps_its_place(stage: &Stage) {
+    let (holder, mut deaf) = (stage.client().await, stage.client().await);
+    let mut next = stage.client().await;
+    let [a, b, c, d] = tickets::<4>();
+    holder.take(&ask(a)).await;
+    deaf.queue(&ask(b)).await;
+    next.queue(&ask(c)).await;
+    next.queue(&ask(d)).await;
+    stage.harness().set_hears(deaf.inbox(), false);
+    holder.release(a).await;
+    next.told_of_grant(c).await;
+    stage.harness().set_hears(deaf.inbox(), true);
+    deaf.told_to_look_again().await;
+    deaf.queue(&ask(b)).await;
+    assert_eq!(next.waiters().await, [b, d]);
+}
+
+pub async fn a_hundred_grants_in_one_step_are_all_told(stage: &Stage) {
+    let (holder, mut waiter) = (stage.limited(100).await, stage.client().await);
+    let line: [Ticket; 101] = tickets();
+    holder.take(&permits(line[0], 100)).await;
+    for some in line[1..].chunks(50) {
+        waiter.send(some.iter().map(|ticket| acquire(&ask(*ticket))).collect()).await;
+    }
+    holder.release(line[0]).await;
+    for ticket in &line[1..] {
+        waiter.told_of_grant(*ticket).await;
+    }
+}

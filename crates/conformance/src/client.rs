@@ -1,0 +1,143 @@
+//! One client as the cases see it.
+
+use std::{sync::Arc, time::Duration};
+
+use seinpaal::{
+    proto::{Acquire, Batch, Grant, Inbox, Name, Replies, Reply, Request, Snapshot, Ticket, What},
+    store::{News, Store},
+};
+use tokio::{sync::mpsc, time::timeout};
+
+use crate::{Stage, ask::release};
+
+/// How long a case waits for what must happen. No verdict depends on its length.
+const BOUND: Duration = Duration::from_secs(30);
+
+/// One inbox, the store opened for it, and what it hears.
+#[derive(Debug)]
+pub struct Client {
+    inbox: Inbox,
+    store: Arc<dyn Store>,
+    news: mpsc::UnboundedReceiver<News>,
+    name: Name,
+}
+
+impl Client {
+    pub(crate) async fn open(stage: &Stage, inbox: Inbox) -> Self {
+        let (sender, news) = mpsc::unbounded_channel();
+        let store = stage.harness().open(inbox, sender).await;
+        Self { inbox, store, news, name: stage.name().clone() }
+    }
+
+    pub(crate) fn into_parts(self) -> (Inbox, Arc<dyn Store>) {
+        (self.inbox, self.store)
+    }
+
+    pub(crate) fn inbox(&self) -> Inbox {
+        self.inbox
+    }
+
+    pub(crate) fn store(&self) -> &dyn Store {
+        &*self.store
+    }
+
+    pub(crate) fn batch(&self, requests: Vec<Request>) -> Batch {
+        let (name, inbox) = (self.name.clone(), Some(self.inbox));
+        Batch { name, inbox, fence_seen: 0, requests }
+    }
+
+    pub(crate) async fn call(&self, batch: &Batch) -> Replies {
+        let called = timeout(BOUND, self.store.call(batch)).await.expect("no answer");
+        called.unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    pub(crate) async fn send(&self, requests: Vec<Request>) -> Replies {
+        self.call(&self.batch(requests)).await
+    }
+
+    pub(crate) async fn one(&self, request: Request) -> Reply {
+        self.send(vec![request]).await.replies.pop().expect("one reply a request")
+    }
+
+    /// Sends as somebody who listens nowhere: its lease runs out on every store.
+    pub(crate) async fn anonymously(&self, request: Request) -> Reply {
+        let batch = Batch { inbox: None, ..self.batch(vec![request]) };
+        self.call(&batch).await.replies.pop().expect("one reply a request")
+    }
+
+    /// Has due work done until none is left over.
+    pub(crate) async fn settle(&self) {
+        while self.call(&Batch { inbox: None, ..self.batch(vec![]) }).await.backlog {}
+    }
+
+    pub(crate) async fn acquire(&self, ask: &Acquire) -> Reply {
+        self.one(Request::Acquire(ask.clone())).await
+    }
+
+    /// Acquires what must be had at once.
+    pub(crate) async fn take(&self, ask: &Acquire) -> Grant {
+        granted(self.acquire(ask).await)
+    }
+
+    /// As [`Client::take`], listening nowhere.
+    pub(crate) async fn take_anonymously(&self, ask: &Acquire) -> Grant {
+        granted(self.anonymously(Request::Acquire(ask.clone())).await)
+    }
+
+    /// Acquires what must be waited for.
+    pub(crate) async fn queue(&self, ask: &Acquire) {
+        let reply = self.acquire(ask).await;
+        assert!(matches!(reply, Reply::Queued { .. }), "not queued: {reply:?}");
+    }
+
+    /// Releases what must be held.
+    pub(crate) async fn release(&self, ticket: Ticket) {
+        assert_eq!(self.one(release(ticket)).await, Reply::Released { ticket, left: 0 });
+    }
+
+    /// The next thing this client hears of a ticket.
+    pub(crate) async fn told(&mut self) -> (Ticket, What) {
+        loop {
+            let news = timeout(BOUND, self.news.recv()).await.expect("nothing was heard");
+            if let News::Wakeup(wakeup) = news.expect("the store keeps its sender") {
+                assert_eq!((wakeup.inbox, &wakeup.name), (self.inbox, &self.name));
+                return (wakeup.ticket, wakeup.what);
+            }
+        }
+    }
+
+    /// Hears next that this ticket was granted.
+    pub(crate) async fn told_of_grant(&mut self, ticket: Ticket) {
+        let (told, what) = self.told().await;
+        assert!(told == ticket && matches!(what, What::Granted { .. }), "{told}: {what:?}");
+    }
+
+    /// Waits until the store says to look again.
+    pub(crate) async fn told_to_look_again(&mut self) {
+        let news = async { while self.news.recv().await != Some(News::LookAgain) {} };
+        timeout(BOUND, news).await.expect("nothing was heard");
+    }
+
+    pub(crate) async fn snapshot(&self) -> Snapshot {
+        match self.anonymously(Request::Inspect { rows: 100_000 }).await {
+            Reply::Snapshot(snapshot) => snapshot,
+            other => panic!("not a snapshot: {other:?}"),
+        }
+    }
+
+    pub(crate) async fn holders(&self) -> Vec<Ticket> {
+        self.snapshot().await.holders.iter().map(|row| row.ticket).collect()
+    }
+
+    /// In the order of service, those that are passed over last.
+    pub(crate) async fn waiters(&self) -> Vec<Ticket> {
+        self.snapshot().await.waiters.iter().map(|row| row.ticket).collect()
+    }
+}
+
+pub(crate) fn granted(reply: Reply) -> Grant {
+    match reply {
+        Reply::Granted(grant) => grant,
+        other => panic!("not granted: {other:?}"),
+    }
+}

@@ -1,0 +1,57 @@
+//! What a store must bring to be put through the cases.
+
+mod memory;
+
+use std::{fmt, sync::Arc, time::Duration};
+
+use seinpaal::{
+    proto::{Contact, Inbox, time::Micros},
+    store::{BoxFuture, NewsSender, Store},
+};
+
+pub use memory::MemoryHarness;
+
+/// One store, made for one case.
+pub trait Harness: fmt::Debug + Send + Sync {
+    /// Opens the store for a client. When this returns the client is reachable.
+    fn open(&self, inbox: Inbox, news: NewsSender) -> BoxFuture<'_, Arc<dyn Store>>;
+
+    /// Lets the client die without a word: nothing is sent, its connections and locks just end. When
+    /// this returns the store can know.
+    fn vanish(&self, inbox: Inbox, store: Arc<dyn Store>) -> BoxFuture<'_, ()>;
+
+    /// Takes the client's subscription away or gives it back; it lives on. Only with
+    /// [`Ability::LosesSubscriptions`].
+    fn set_hears(&self, inbox: Inbox, hears: bool);
+
+    /// The store's clock.
+    fn now(&self) -> Micros;
+
+    /// Sets the store's clock, for all clients at once.
+    fn set_now(&self, now: Micros);
+
+    /// What the store knows of a client that is open.
+    fn contact(&self) -> Contact;
+
+    /// Why the store has not got an ability, or `None` if it has.
+    fn lacks(&self, ability: Ability) -> Option<&'static str>;
+
+    /// Moves the store's clock forward.
+    fn advance(&self, time: Duration) {
+        self.set_now(self.now() + seinpaal::proto::time::micros(time));
+    }
+}
+
+/// What some cases need and not every store has.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub enum Ability {
+    /// The death of a client frees what it holds at once.
+    NoticesDeath,
+    /// The lease of a client that is silent or slow runs out though its process lives.
+    EndsLivingLeases,
+    /// The lease of a client lasts for as long as its process lives.
+    VouchesForLife,
+    /// The harness can take away the subscription of a client that lives on.
+    LosesSubscriptions,
+}

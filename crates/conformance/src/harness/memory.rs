@@ -1,0 +1,76 @@
+//! The memory store under test.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering},
+};
+
+use seinpaal::{
+    proto::{Contact, Inbox, time::Micros},
+    store::{
+        BoxFuture, NewsSender, Store,
+        clock::Clock,
+        memory::{MemoryHub, MemoryStore},
+    },
+};
+
+use super::{Ability, Harness};
+
+/// A hub of its own with a clock set by hand.
+#[derive(Debug)]
+pub struct MemoryHarness {
+    hub: Arc<MemoryHub>,
+    clock: Arc<AtomicU64>,
+}
+
+/// When the clocks set by hand begin: the ninth of September 2001, so that no case can lean on the
+/// clients' clocks.
+pub(crate) const BEGINNING: Micros = 1_000_000_000_000_000;
+
+impl MemoryHarness {
+    /// A new hub.
+    #[must_use]
+    pub fn new() -> Self {
+        let clock = Arc::new(AtomicU64::new(BEGINNING));
+        Self { hub: MemoryHub::new(Clock::Manual(Arc::clone(&clock))), clock }
+    }
+}
+
+impl Default for MemoryHarness {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Harness for MemoryHarness {
+    fn open(&self, inbox: Inbox, news: NewsSender) -> BoxFuture<'_, Arc<dyn Store>> {
+        Box::pin(async move { MemoryStore::open(&self.hub, inbox, news) as Arc<dyn Store> })
+    }
+
+    fn vanish(&self, _inbox: Inbox, store: Arc<dyn Store>) -> BoxFuture<'_, ()> {
+        Box::pin(async move { drop(store) })
+    }
+
+    fn set_hears(&self, inbox: Inbox, hears: bool) {
+        self.hub.set_hears(inbox, hears);
+    }
+
+    fn now(&self) -> Micros {
+        self.clock.load(Ordering::SeqCst)
+    }
+
+    fn set_now(&self, now: Micros) {
+        self.clock.store(now, Ordering::SeqCst);
+    }
+
+    fn contact(&self) -> Contact {
+        Contact::Listening
+    }
+
+    fn lacks(&self, ability: Ability) -> Option<&'static str> {
+        match ability {
+            Ability::VouchesForLife => Some("nobody can vouch for a task"),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! Where a case takes place: a harness, and a name that nobody else uses.
+
+use std::time::Duration;
+
+use seinpaal::proto::{Inbox, LeaseId, Name, Ticket, TicketSource, time::Micros};
+
+use crate::{Ability, Client, Harness};
+
+/// The scene of one case.
+#[derive(Debug)]
+pub struct Stage {
+    harness: Box<dyn Harness>,
+    name: Name,
+}
+
+impl Stage {
+    /// A stage on this store.
+    ///
+    /// # Panics
+    /// Without a source of randomness.
+    #[must_use]
+    pub fn new(harness: impl Harness + 'static) -> Self {
+        let name = Name::new(&format!("case {{{:032x}}}", random())).unwrap();
+        Self { harness: Box::new(harness), name }
+    }
+
+    /// A stage on this store if it has these abilities; else says why not, as [`summary`] does.
+    #[must_use]
+    pub fn promised(harness: impl Harness + 'static, needs: &[Ability]) -> Option<Self> {
+        if let Some(why) = lacking(&harness, needs) {
+            println!("not promised: {why}");
+            return None;
+        }
+        Some(Self::new(harness))
+    }
+
+    /// The name that this case is about.
+    #[must_use]
+    pub fn name(&self) -> &Name {
+        &self.name
+    }
+
+    pub(crate) fn harness(&self) -> &dyn Harness {
+        &*self.harness
+    }
+
+    /// A client that listens.
+    pub(crate) async fn client(&self) -> Client {
+        let inbox = Inbox(random());
+        Client::open(self, inbox).await
+    }
+
+    /// A client that listens, at a name whose limit is set.
+    pub(crate) async fn limited(&self, limit: u32) -> Client {
+        let client = self.client().await;
+        client.one(crate::ask::limit(limit)).await;
+        client
+    }
+
+    /// The client dies without a word.
+    pub(crate) async fn vanish(&self, client: Client) {
+        let (inbox, store) = client.into_parts();
+        self.harness.vanish(inbox, store).await;
+    }
+
+    pub(crate) fn now(&self) -> Micros {
+        self.harness.now()
+    }
+
+    pub(crate) fn advance(&self, time: Duration) {
+        self.harness.advance(time);
+    }
+
+    /// Time passes second by second while somebody looks, as it does where there are clients.
+    pub(crate) async fn pass(&self, time: Duration, witness: &Client) {
+        for _ in 0..time.as_secs() {
+            self.advance(Duration::from_secs(1));
+            witness.settle().await;
+        }
+    }
+}
+
+/// Which of the cases a store is put through, and why not the others: a line a case.
+#[must_use]
+pub fn summary(store: &str, harness: &dyn Harness, cases: &[(&str, &[Ability])]) -> String {
+    let line = |(case, needs): &(&str, &[Ability])| {
+        let verdict = lacking(harness, needs);
+        let verdict =
+            verdict.map_or_else(|| "promised".to_owned(), |why| format!("not promised: {why}"));
+        format!("{case} | {store} | {verdict}\n")
+    };
+    cases.iter().map(line).collect()
+}
+
+fn lacking(harness: &dyn Harness, needs: &[Ability]) -> Option<&'static str> {
+    needs.iter().find_map(|ability| harness.lacks(*ability))
+}
+
+/// Tickets that nobody else has.
+pub(crate) fn tickets<const N: usize>() -> [Ticket; N] {
+    let mut source = TicketSource::new(Inbox(random()));
+    std::array::from_fn(|_| source.ticket())
+}
+
+/// As many tickets that nobody else has.
+pub(crate) fn many_tickets(count: usize) -> Vec<Ticket> {
+    let mut source = TicketSource::new(Inbox(random()));
+    (0..count).map(|_| source.ticket()).collect()
+}
+
+pub(crate) fn lease() -> LeaseId {
+    LeaseId(random())
+}
+
+pub(crate) fn random() -> u128 {
+    let mut bytes = [0; 16];
+    getrandom::fill(&mut bytes).unwrap();
+    u128::from_le_bytes(bytes)
+}

@@ -1,0 +1,115 @@
+//! Rule 10: fences and slots.
+
+use std::{collections::BTreeMap, string::ToString, vec};
+
+use super::world::*;
+use crate::{MemoryState, time::SECOND};
+
+#[test]
+fn every_grant_has_a_greater_fence() {
+    let mut world = World::limited(3);
+    let mut last = 0;
+    for ticket in 1..20 {
+        let fence = world.take(1, ask(ticket)).fence.0;
+        assert!(fence > last);
+        last = fence;
+        if ticket > 2 {
+            world.release(1, ticket - 2);
+        }
+    }
+}
+
+#[test]
+fn two_grants_in_one_step_have_two_fences() {
+    let mut world = World::limited(2);
+    world.take(1, permits(1, 2));
+    world.queue(2, ask(2));
+    world.queue(3, ask(3));
+    world.release(1, 1);
+    let fences: BTreeMap<_, _> =
+        world.snapshot().holders.iter().map(|row| (row.fence, row.ticket)).collect();
+    assert_eq!(fences.len(), 2);
+}
+
+#[test]
+fn fences_grow_over_an_idle_time_in_which_the_name_was_forgotten() {
+    let mut world = World::new();
+    let before = world.take(1, ask(1)).fence;
+    world.release(1, 1);
+    world.pass(TTL);
+    assert!(world.state.is_empty());
+    assert!(world.take(1, ask(2)).fence > before);
+}
+
+#[test]
+fn fences_grow_over_a_loss_of_state() {
+    let mut world = World::new();
+    let before = world.take(1, ask(1)).fence;
+    world.state = MemoryState::default();
+    world.now += 1;
+    assert!(world.take(2, ask(2)).fence > before);
+}
+
+#[test]
+fn a_fence_that_a_client_has_seen_is_not_repeated_though_state_and_clock_went_back() {
+    let mut world = World::new();
+    let before = world.take(1, ask(1)).fence;
+    world.state = MemoryState::default();
+    world.now -= 3_600 * SECOND;
+    world.fence_seen = before.0;
+    assert!(world.take(2, ask(2)).fence > before);
+}
+
+#[test]
+fn an_absurd_fence_is_not_believed() {
+    let mut world = World::new();
+    world.fence_seen = u64::MAX;
+    assert_eq!(world.take(1, ask(1)).fence.0, (1 << 52) + 1);
+}
+
+#[test]
+fn the_lowest_free_slots_are_given_first() {
+    let mut world = World::limited(6);
+    assert_eq!(world.take(1, permits(1, 2)).slots.to_string(), "0-1");
+    assert_eq!(world.take(2, ask(2)).slots.to_string(), "2");
+    assert_eq!(world.take(3, permits(3, 2)).slots.to_string(), "3-4");
+    world.release(1, 1);
+    assert_eq!(world.take(4, ask(4)).slots.to_string(), "0");
+    assert_eq!(world.take(5, permits(5, 2)).slots.to_string(), "1,5");
+}
+
+#[test]
+fn within_a_slot_fences_grow() {
+    let mut world = World::limited(2);
+    let first = world.take(1, ask(1));
+    world.take(2, ask(2));
+    world.release(1, 1);
+    let second = world.take(3, ask(3));
+    assert_eq!(first.slots, second.slots);
+    assert!(second.fence > first.fence);
+}
+
+#[test]
+fn slots_stay_below_the_limit_though_it_was_lowered() {
+    let mut world = World::limited(4);
+    world.take(1, permits(1, 3));
+    world.take(2, ask(2));
+    world.resize(2);
+    world.send(1, vec![release_slots(1, "1-2")]);
+    world.release(1, 1);
+    assert_eq!(world.take(3, ask(3)).slots.to_string(), "0");
+}
+
+#[test]
+fn slots_start_from_the_bottom_when_everybody_has_left() {
+    let mut world = World::limited(4);
+    world.take(1, permits(1, 3));
+    world.release(1, 1);
+    assert_eq!(world.take(2, permits(2, 4)).slots.to_string(), "0-3");
+}
+
+#[test]
+fn ten_thousand_permits_are_one_range() {
+    let mut world = World::limited(10_000);
+    assert_eq!(world.take(1, permits(1, 10_000)).slots.to_string(), "0-9999");
+}

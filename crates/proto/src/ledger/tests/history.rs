@@ -1,0 +1,192 @@
+//! Random histories: whatever clients, people and clocks do, the rules hold after every step.
+
+use std::{collections::BTreeMap, string::String, vec, vec::Vec};
+
+use super::world::*;
+use crate::{
+    Acquire, Configure, Contact, Enqueue, Fence, LeaseId, Limit, OnMismatch, Permits, Priority,
+    Replies, Request, Snapshot, Ticket,
+    time::{Micros, SECOND},
+};
+
+const SEEDS: u64 = 150;
+const STEPS: usize = 300;
+const TICKETS: u64 = 24;
+const CLIENTS: u64 = 5;
+
+/// Xorshift (Marsaglia 2003).
+struct Dice(u64);
+
+impl Dice {
+    fn below(&mut self, sides: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 >> 11) % sides
+    }
+
+    fn one_in(&mut self, sides: u64) -> bool {
+        self.below(sides) == 0
+    }
+
+    fn ticket(&mut self) -> u128 {
+        1 + u128::from(self.below(TICKETS))
+    }
+
+    fn span(&mut self) -> Micros {
+        match self.below(12) {
+            0 => 40 * SECOND,
+            1 => 3_600 * SECOND,
+            n => n * SECOND / 4,
+        }
+    }
+
+    fn limit(&mut self) -> Limit {
+        Limit::new(self.below(7) as u32).unwrap()
+    }
+
+    fn ask(&mut self, client: u128) -> Acquire {
+        let ticket = self.ticket();
+        let rule = [OnMismatch::Refuse, OnMismatch::Adopt, OnMismatch::Set][self.below(3) as usize];
+        let limit = stating(ticket, self.below(7) as u32, rule).limit;
+        let most = self.one_in(4).then(|| self.below(6) as u32);
+        let own = self.one_in(2);
+        Acquire {
+            permits: Permits::new(1 + self.below(3) as u32).unwrap(),
+            limit: limit.filter(|_| self.one_in(4)),
+            enqueue: if self.one_in(5) { Enqueue::No } else { Enqueue::Yes { max_waiting: most } },
+            priority: Priority::new(self.below(5) as i32 - 2).unwrap(),
+            lease: if own { LeaseId(ticket) } else { LeaseId(1_000 + client) },
+            waiter_lease: LeaseId(2_000 + client),
+            ttl: 10 * SECOND,
+            margin: 2_500_000,
+            ..ask(ticket)
+        }
+    }
+
+    fn request(&mut self, client: u128) -> Request {
+        let ticket = self.ticket();
+        match self.below(20) {
+            0..=7 => Request::Acquire(self.ask(client)),
+            8..=10 => release(ticket),
+            11 => release_slots(ticket, ["0", "1-2", "0,3-4"][self.below(3) as usize]),
+            12..=13 => renew(1_000 + client, &[ticket, self.ticket(), self.ticket()]),
+            14 => renew_all(1_000 + client, &[ticket], 10 * SECOND),
+            15 => cancel(ticket),
+            16 => evict(ticket),
+            17 => Request::Configure(Configure::Limit(self.limit())),
+            18 if self.one_in(3) => Request::Configure(Configure::Pause(String::from("p"))),
+            18 => Request::Configure(Configure::Resume),
+            _ => Request::Configure(Configure::Unpin),
+        }
+    }
+
+    /// Time passes, the clock is set, clients come and go.
+    fn disturb(&mut self, world: &mut World) {
+        match self.below(10) {
+            0 => world.now -= self.span().min(world.now),
+            1..=4 => world.now += self.span(),
+            5 => {
+                let contacts = [Contact::Dead, Contact::Silent, Contact::Listening, Contact::Alive];
+                let client = 1 + u128::from(self.below(CLIENTS));
+                world.contacts.0.insert(client, contacts[self.below(4) as usize]);
+            }
+            _ => world.now += 1,
+        }
+    }
+}
+
+/// What must be remembered from step to step to judge the next one.
+struct Judge {
+    before: Snapshot,
+    last_fence: u64,
+    fences: BTreeMap<Ticket, Fence>,
+}
+
+impl Judge {
+    fn new(world: &mut World) -> Self {
+        Self { before: world.snapshot(), last_fence: 0, fences: BTreeMap::new() }
+    }
+
+    fn judge(&mut self, world: &mut World, replies: &Replies) {
+        let after = world.peek();
+        self.at_most_the_limit(&after);
+        self.fences_grow(world, &after);
+        if !replies.backlog {
+            Self::nobody_waits_for_nothing(world, &after);
+        }
+        self.before = after;
+    }
+
+    fn at_most_the_limit(&self, after: &Snapshot) {
+        let most = self.before.held.max(self.before.limit).max(after.limit);
+        assert!(after.held <= most, "{} held of {most}", after.held);
+    }
+
+    fn fences_grow(&mut self, world: &mut World, after: &Snapshot) {
+        let held: BTreeMap<_, _> =
+            after.holders.iter().map(|row| (row.ticket, row.fence)).collect();
+        let fresh = held.iter().filter(|(ticket, fence)| self.fences.get(ticket) != Some(fence));
+        let mut fresh: Vec<_> = fresh.map(|(_, fence)| fence.0).collect();
+        fresh.sort_unstable();
+        for fence in fresh {
+            assert!(fence > self.last_fence, "fence {fence} after {}", self.last_fence);
+            self.last_fence = fence;
+        }
+        world.fence_seen = self.last_fence;
+        self.fences = held;
+    }
+
+    fn nobody_waits_for_nothing(world: &World, after: &Snapshot) {
+        let Some(first) = after.waiters.first().filter(|first| !first.unreachable) else { return };
+        if after.paused.is_none() && after.held < after.limit {
+            let free = after.limit - after.held;
+            assert!(first.permits > free, "{first:?} waits while {free} are free");
+            assert!(first.permits <= after.limit, "{first:?} waits for ever");
+        }
+        assert!(world.state.check().is_ok());
+    }
+}
+
+impl World {
+    /// A snapshot of the state as it stands, which settling for a look would change.
+    fn peek(&self) -> Snapshot {
+        let (state, contacts) = (self.state.clone(), Oracle(self.contacts.0.clone()));
+        Self { state, contacts, now: self.now, fence_seen: 0 }.snapshot()
+    }
+}
+
+fn history(seed: u64) {
+    let mut dice = Dice(seed * 0x9e37_79b9 + 1);
+    let mut world = World::new();
+    let mut judge = Judge::new(&mut world);
+    for _ in 0..STEPS {
+        dice.disturb(&mut world);
+        let client = u128::from(dice.below(CLIENTS + 1));
+        let request = dice.request(client);
+        let replies = world.send(client, vec![request]).replies;
+        judge.judge(&mut world, &replies);
+    }
+    everything_ends(&mut world);
+}
+
+/// When all clients are gone, so is everything but what was configured.
+fn everything_ends(world: &mut World) {
+    for client in 1..=u128::from(CLIENTS) {
+        world.contacts.0.insert(client, Contact::Dead);
+    }
+    let undo = [Configure::Resume, Configure::Unpin].map(Request::Configure);
+    world.send(0, undo.to_vec());
+    for _ in 0..100 {
+        world.pass(60 * SECOND);
+    }
+    assert!(world.state.is_empty(), "left behind: {:?}", world.state);
+}
+
+#[test]
+fn the_rules_hold_after_every_step_of_any_history() {
+    for seed in 1..=SEEDS {
+        let run = std::panic::catch_unwind(|| history(seed));
+        assert!(run.is_ok(), "seed {seed}");
+    }
+}

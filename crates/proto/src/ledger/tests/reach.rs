@@ -1,0 +1,120 @@
+//! Rules 7 and 8: clients that cannot be reached.
+
+use std::vec;
+
+use super::world::*;
+use crate::{
+    Acquire, Contact, LeaseId, Reply, Request,
+    time::{SECOND, WAITER_TTL},
+};
+
+#[test]
+fn a_waiter_that_cannot_be_reached_is_passed_over() {
+    let mut world = World::limited(1);
+    world.take(1, ask(1));
+    world.queue(2, ask(2));
+    world.queue(3, ask(3));
+    world.contacts.0.insert(2, Contact::Silent);
+    assert_eq!(granted(&world.release(1, 1)), [3]);
+    let row = world.snapshot().waiters[0].clone();
+    assert_eq!((row.ticket.0, row.unreachable), (2, true));
+}
+
+#[test]
+fn a_large_waiter_that_cannot_be_reached_does_not_block_the_queue() {
+    let mut world = World::limited(2);
+    world.take(1, ask(1));
+    world.queue(2, permits(2, 2));
+    world.contacts.0.insert(2, Contact::Silent);
+    world.take(3, ask(3));
+}
+
+#[test]
+fn a_waiter_that_was_passed_over_keeps_its_place_for_when_it_is_back() {
+    let mut world = World::limited(1);
+    world.take(1, ask(1));
+    for ticket in [2, 3, 4] {
+        world.queue(ticket, ask(ticket));
+    }
+    world.contacts.0.insert(2, Contact::Silent);
+    world.release(1, 1);
+    world.contacts.0.clear();
+    world.queue(2, ask(2));
+    assert_eq!(world.waiters(), [2, 4]);
+}
+
+#[test]
+fn a_waiter_that_was_passed_over_loses_its_place_when_its_lease_ends() {
+    let mut world = World::limited(1);
+    world.take(1, Acquire { margin: TTL, ..ask(1) });
+    world.queue(2, Acquire { margin: TTL, ..ask(2) });
+    world.queue(3, Acquire { waiter_ttl: TTL, margin: TTL, ..ask(3) });
+    world.contacts.0.insert(2, Contact::Silent);
+    world.release(1, 1);
+    world.pass(WAITER_TTL);
+    assert_eq!((world.holders(), world.waiters()), (vec![3], vec![]));
+}
+
+#[test]
+fn a_waiter_that_was_passed_over_and_asks_again_is_served_if_there_is_room() {
+    let mut world = World::limited(1);
+    world.take(1, ask(1));
+    world.queue(2, ask(2));
+    world.contacts.0.insert(2, Contact::Silent);
+    world.release(1, 1);
+    world.take(2, ask(2));
+}
+
+#[test]
+fn a_waiter_whose_process_is_gone_is_dropped_at_its_turn() {
+    let mut world = World::limited(1);
+    world.take(1, ask(1));
+    world.queue(2, ask(2));
+    world.queue(3, ask(3));
+    world.contacts.0.insert(2, Contact::Dead);
+    assert_eq!(granted(&world.release(1, 1)), [3]);
+    assert_eq!(world.waiters(), []);
+}
+
+#[test]
+fn a_waiter_without_an_inbox_is_served_in_its_turn() {
+    let mut world = World::limited(1);
+    world.take(1, ask(1));
+    world.queue(0, ask(2));
+    world.queue(3, ask(3));
+    assert!(world.release(1, 1).wakeups.is_empty());
+    assert_eq!(world.holders(), [2]);
+}
+
+#[test]
+fn renewing_a_lease_under_which_a_waiter_is_passed_over_says_that_something_differs() {
+    let mut world = World::limited(1);
+    world.take(1, ask(1));
+    let under = |ticket| Acquire { waiter_lease: LeaseId(7), ..ask(ticket) };
+    world.queue(2, under(2));
+    world.queue(2, under(3));
+    world.contacts.0.insert(2, Contact::Silent);
+    world.release(1, 1);
+    world.contacts.0.clear();
+    assert_eq!(world.one(2, renew_all(7, &[2, 3], WAITER_TTL)), Reply::Differs);
+}
+
+#[test]
+fn losing_every_wakeup_costs_no_more_than_the_next_look() {
+    let mut world = World::limited(1);
+    world.take(1, Acquire { ttl: SECOND, ..ask(1) });
+    let asked = world.send(2, vec![Request::Acquire(ask(2))]).replies;
+    world.now += asked.look_in.unwrap();
+    world.take(2, ask(2));
+}
+
+#[test]
+fn a_wakeup_does_not_repeat_what_the_reply_says() {
+    let mut world = World::limited(1);
+    world.take(1, Acquire { ttl: SECOND, ..ask(1) });
+    world.queue(2, ask(2));
+    world.now += SECOND;
+    let outcome = world.send(2, vec![Request::Acquire(ask(2))]);
+    assert_eq!(granted(&outcome), []);
+    assert!(matches!(outcome.replies.replies[0], Reply::Granted(_)));
+}

@@ -1,0 +1,153 @@
+//! Rules 13 and 14: extending leases, and handing permits over.
+
+use super::world::*;
+use crate::{
+    Acquire, Cause, LeaseId, Renew, Reply, Request, Ticket, TicketReply, Whom,
+    time::{SECOND, WAITER_TTL, margin},
+};
+
+fn shared(ticket: u128) -> Acquire {
+    Acquire { lease: LeaseId(7), margin: TTL, ..ask(ticket) }
+}
+
+#[test]
+fn renewing_a_lease_extends_all_that_stands_under_it() {
+    let mut world = World::limited(2);
+    world.take(1, shared(1));
+    world.take(1, shared(2));
+    world.now += TTL - 1;
+    let renewed = Reply::Renewed { valid_for: Some(TTL) };
+    assert_eq!(world.one(1, renew_all(7, &[1, 2], TTL)), renewed);
+    world.pass(TTL - 1);
+    assert_eq!(world.holders(), [1, 2]);
+}
+
+#[test]
+fn renewing_with_a_wrong_idea_of_what_is_held_renews_nothing() {
+    let mut world = World::limited(2);
+    world.take(1, shared(1));
+    world.take(1, shared(2));
+    world.now += TTL - 1;
+    for wrong in [&[1][..], &[1, 3], &[1, 2, 3]] {
+        assert_eq!(world.one(1, renew_all(7, wrong, TTL)), Reply::Differs);
+    }
+    world.pass(1);
+    assert_eq!(world.holders(), []);
+}
+
+#[test]
+fn a_lease_that_is_over_cannot_be_renewed() {
+    let mut world = World::limited(1);
+    world.take(1, shared(1));
+    world.now += TTL;
+    assert_eq!(world.one(1, renew_all(7, &[1], TTL)), Reply::Gone);
+    assert_eq!(world.holders(), []);
+}
+
+#[test]
+fn renewing_by_ticket_tells_live_and_dead_apart() {
+    let mut world = World::limited(3);
+    let held = world.take(1, shared(1));
+    world.take(1, shared(2));
+    world.take(1, shared(3));
+    world.queue(1, ask(4));
+    world.pass(SECOND);
+    world.one(9, evict(2));
+    world.one(1, release(3));
+    let Reply::Tickets { valid_for, tickets } = world.renew(1, 7, &[1, 2, 3, 4, 5]) else {
+        panic!()
+    };
+    let fence = world.snapshot().holders[1].fence;
+    assert_eq!(valid_for, Some(TTL));
+    assert_eq!(tickets[0], TicketReply::Held { fence: held.fence, slots: held.slots });
+    assert_eq!(tickets[1], TicketReply::Ended(Cause::Evicted));
+    assert_eq!(tickets[2], TicketReply::Ended(Cause::Released));
+    assert!(matches!(&tickets[3], TicketReply::Held { fence: f, .. } if *f == fence));
+    assert_eq!(tickets[4], TicketReply::Unknown);
+}
+
+#[test]
+fn renewing_by_ticket_leaves_waiters_alone() {
+    let mut world = World::limited(1);
+    world.take(1, shared(1));
+    world.queue(1, ask(2));
+    let Reply::Tickets { tickets, .. } = world.renew(1, 7, &[2]) else { panic!() };
+    assert_eq!(tickets, [TicketReply::Waiting]);
+}
+
+#[test]
+fn renewing_never_revives_what_was_released() {
+    let mut world = World::limited(1);
+    world.take(1, shared(1));
+    world.release(1, 1);
+    world.renew(1, 7, &[1]);
+    assert_eq!(world.one(1, renew_all(7, &[1], TTL)), Reply::Gone);
+    assert_eq!(world.holders(), []);
+}
+
+#[test]
+fn tickets_renewed_by_ticket_gather_under_the_lease_named() {
+    let mut world = World::limited(2);
+    world.take(1, ask(1));
+    world.take(1, ask(2));
+    world.renew(1, 7, &[1, 2]);
+    let renewed = Reply::Renewed { valid_for: Some(TTL) };
+    assert_eq!(world.one(1, renew_all(7, &[1, 2], TTL)), renewed);
+}
+
+#[test]
+fn a_permit_is_handed_over_by_its_ticket() {
+    let mut world = World::limited(2);
+    world.take(1, shared(1));
+    world.take(1, shared(2));
+    world.renew(2, 8, &[1]);
+    assert_eq!(world.one(1, renew_all(7, &[1, 2], TTL)), Reply::Differs);
+    assert!(matches!(world.one(1, renew_all(7, &[2], TTL)), Reply::Renewed { .. }));
+    let told = world.send(9, std::vec![evict(1)]).wakeups;
+    assert_eq!((told[0].inbox.0, told[0].ticket.0), (2, 1));
+}
+
+#[test]
+fn a_lease_renewed_by_another_client_is_that_clients() {
+    let mut world = World::limited(1);
+    world.take(1, shared(1));
+    world.one(2, renew_all(7, &[1], TTL));
+    assert!(world.state.end_leases_of(crate::Inbox(2)));
+}
+
+#[test]
+fn a_renewal_can_name_another_length() {
+    let mut world = World::limited(1);
+    world.take(1, shared(1));
+    world.one(1, renew_all(7, &[1], SECOND));
+    for _ in 0..4 {
+        assert_eq!(world.holders(), [1]);
+        world.pass(margin(SECOND));
+    }
+    assert_eq!(world.holders(), []);
+}
+
+#[test]
+fn the_places_in_the_queue_are_renewed_together() {
+    let mut world = World::limited(1);
+    world.take(1, shared(1));
+    let under = |ticket| Acquire { waiter_lease: LeaseId(8), ..ask(ticket) };
+    world.queue(2, under(2));
+    world.queue(2, under(3));
+    for _ in 0..4 {
+        world.now += WAITER_TTL / 2;
+        world.one(1, renew_all(7, &[1], TTL));
+        let renewed = Reply::Renewed { valid_for: Some(WAITER_TTL) };
+        assert_eq!(world.one(2, renew_all(8, &[2, 3], WAITER_TTL)), renewed);
+    }
+    assert_eq!(world.waiters(), [2, 3]);
+}
+
+#[test]
+fn renewing_nothing_makes_no_lease() {
+    let mut world = World::limited(1);
+    let whom = Whom::Tickets(std::vec![Ticket(5)]);
+    let request = Renew { lease: LeaseId(7), ttl: TTL, margin: TTL, whom };
+    world.one(1, Request::Renew(request));
+    assert_eq!(world.one(1, renew_all(7, &[], TTL)), Reply::Gone);
+}

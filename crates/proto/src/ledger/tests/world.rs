@@ -1,0 +1,187 @@
+//! One name, its clients and its clock, for the tests of the ledger.
+
+use std::{collections::BTreeMap, string::String, vec, vec::Vec};
+
+use crate::{
+    Acquire, Batch, Cause, Configure, Contact, Contacts, Enqueue, Grant, Inbox, LeaseId, Limit,
+    LimitRule, MemoryState, Name, OnMismatch, Outcome, Permits, Priority, Renew, Reply, Request,
+    Slots, Snapshot, Ticket, Wakeup, What, Whom, execute,
+    time::{Micros, SECOND, WAITER_TTL, margin},
+};
+
+/// The ttl of every request that names none.
+pub(super) const TTL: Micros = 30 * SECOND;
+
+/// Clients are numbers; client 0 has no inbox. Everybody listens unless said otherwise.
+pub(super) struct World {
+    pub(super) state: MemoryState,
+    pub(super) contacts: Oracle,
+    pub(super) now: Micros,
+    pub(super) fence_seen: u64,
+}
+
+#[derive(Default)]
+pub(super) struct Oracle(pub(super) BTreeMap<u128, Contact>);
+
+impl Contacts for Oracle {
+    fn contact(&mut self, inbox: Inbox) -> Contact {
+        self.0.get(&inbox.0).copied().unwrap_or(Contact::Listening)
+    }
+}
+
+impl World {
+    pub(super) fn new() -> Self {
+        let (state, contacts) = (MemoryState::default(), Oracle::default());
+        Self { state, contacts, now: 1_000_000 * SECOND, fence_seen: 0 }
+    }
+
+    /// A name with this limit, stored on purpose.
+    pub(super) fn limited(limit: u32) -> Self {
+        let mut world = Self::new();
+        world.resize(limit);
+        world
+    }
+
+    /// Executes a batch of this client and checks the state that it leaves.
+    pub(super) fn send(&mut self, client: u128, requests: Vec<Request>) -> Outcome {
+        let batch = self.batch(client, requests);
+        let Ok(outcome) = execute(&mut self.state, &mut self.contacts, self.now, &batch);
+        self.state.check().unwrap();
+        outcome
+    }
+
+    pub(super) fn batch(&self, client: u128, requests: Vec<Request>) -> Batch {
+        let inbox = (client > 0).then_some(Inbox(client));
+        Batch { name: Name::new("n").unwrap(), inbox, fence_seen: self.fence_seen, requests }
+    }
+
+    pub(super) fn one(&mut self, client: u128, request: Request) -> Reply {
+        self.send(client, vec![request]).replies.replies.pop().unwrap()
+    }
+
+    pub(super) fn acquire(&mut self, client: u128, ask: Acquire) -> Reply {
+        self.one(client, Request::Acquire(ask))
+    }
+
+    /// Acquires what must be had at once.
+    pub(super) fn take(&mut self, client: u128, ask: Acquire) -> Grant {
+        match self.acquire(client, ask) {
+            Reply::Granted(grant) => grant,
+            other => panic!("not granted: {other:?}"),
+        }
+    }
+
+    /// Acquires what must be waited for.
+    pub(super) fn queue(&mut self, client: u128, ask: Acquire) {
+        let reply = self.acquire(client, ask);
+        assert!(matches!(reply, Reply::Queued { .. }), "not queued: {reply:?}");
+    }
+
+    pub(super) fn release(&mut self, client: u128, ticket: u128) -> Outcome {
+        self.send(client, vec![release(ticket)])
+    }
+
+    pub(super) fn renew(&mut self, client: u128, lease: u128, tickets: &[u128]) -> Reply {
+        self.one(client, renew(lease, tickets))
+    }
+
+    pub(super) fn resize(&mut self, limit: u32) -> Outcome {
+        let limit = Limit::new(limit).unwrap();
+        self.send(99, vec![Request::Configure(Configure::Limit(limit))])
+    }
+
+    /// Lets time pass and settles, as a client that looks would.
+    pub(super) fn pass(&mut self, time: Micros) -> Outcome {
+        self.now += time;
+        self.settle()
+    }
+
+    pub(super) fn settle(&mut self) -> Outcome {
+        self.send(0, vec![])
+    }
+
+    pub(super) fn snapshot(&mut self) -> Snapshot {
+        match self.one(0, Request::Inspect { rows: u32::MAX }) {
+            Reply::Snapshot(snapshot) => snapshot,
+            other => panic!("not a snapshot: {other:?}"),
+        }
+    }
+
+    pub(super) fn holders(&mut self) -> Vec<u128> {
+        self.snapshot().holders.iter().map(|row| row.ticket.0).collect()
+    }
+
+    /// In the order of service, those that are passed over last.
+    pub(super) fn waiters(&mut self) -> Vec<u128> {
+        self.snapshot().waiters.iter().map(|row| row.ticket.0).collect()
+    }
+}
+
+/// A request for one permit under leases of its own.
+pub(super) fn ask(ticket: u128) -> Acquire {
+    Acquire {
+        ticket: Ticket(ticket),
+        permits: Permits::ONE,
+        limit: None,
+        enqueue: Enqueue::Yes { max_waiting: None },
+        priority: Priority::default(),
+        lease: LeaseId(ticket),
+        ttl: TTL,
+        margin: margin(TTL),
+        waiter_lease: LeaseId(ticket + 1_000_000),
+        waiter_ttl: WAITER_TTL,
+        not_after: None,
+        about: String::new(),
+    }
+}
+
+pub(super) fn permits(ticket: u128, count: u32) -> Acquire {
+    Acquire { permits: Permits::new(count).unwrap(), ..ask(ticket) }
+}
+
+pub(super) fn stating(ticket: u128, limit: u32, on_mismatch: OnMismatch) -> Acquire {
+    let limit = Limit::new(limit).unwrap();
+    Acquire { limit: Some(LimitRule { limit, on_mismatch }), ..ask(ticket) }
+}
+
+pub(super) fn release(ticket: u128) -> Request {
+    Request::Release { ticket: Ticket(ticket), slots: None }
+}
+
+pub(super) fn release_slots(ticket: u128, slots: &str) -> Request {
+    let slots: Slots = slots.parse().unwrap();
+    Request::Release { ticket: Ticket(ticket), slots: Some(slots) }
+}
+
+pub(super) fn cancel(ticket: u128) -> Request {
+    Request::Cancel { ticket: Ticket(ticket), remember: TTL }
+}
+
+pub(super) fn evict(ticket: u128) -> Request {
+    Request::Evict { ticket: Ticket(ticket) }
+}
+
+pub(super) fn renew(lease: u128, tickets: &[u128]) -> Request {
+    let whom = Whom::Tickets(tickets.iter().copied().map(Ticket).collect());
+    Request::Renew(Renew { lease: LeaseId(lease), ttl: TTL, margin: margin(TTL), whom })
+}
+
+pub(super) fn renew_all(lease: u128, tickets: &[u128], ttl: Micros) -> Request {
+    let digest = tickets.iter().map(|t| Ticket(*t).digest()).sum::<u64>() & ((1 << 48) - 1);
+    let whom = Whom::All { members: tickets.len() as u32, digest };
+    Request::Renew(Renew { lease: LeaseId(lease), ttl, margin: margin(ttl), whom })
+}
+
+/// The tickets that an outcome tells of their grant.
+pub(super) fn granted(outcome: &Outcome) -> Vec<u128> {
+    let told = |wakeup: &&Wakeup| matches!(wakeup.what, What::Granted { .. });
+    outcome.wakeups.iter().filter(told).map(|wakeup| wakeup.ticket.0).collect()
+}
+
+pub(super) fn ended(ticket: u128, cause: Cause) -> Reply {
+    Reply::Ended { ticket: Ticket(ticket), cause }
+}
+
+pub(super) fn released(ticket: u128, left: u32) -> Reply {
+    Reply::Released { ticket: Ticket(ticket), left }
+}

@@ -1,0 +1,109 @@
+//! Proof that nothing in a state disagrees with anything else (rule 2).
+
+use alloc::{
+    collections::{BTreeMap, BTreeSet},
+    format,
+    string::String,
+    vec::Vec,
+};
+
+use super::MemoryState;
+use crate::{
+    id::LeaseId,
+    request::DIGEST_MASK,
+    state::{Entry, Head, Standing},
+};
+
+type Checked = Result<(), String>;
+
+fn ensure(holds: bool, what: impl FnOnce() -> String) -> Checked {
+    if holds { Ok(()) } else { Err(what()) }
+}
+
+impl MemoryState {
+    /// Whether every index and every total agrees with the tickets and leases that it is derived from.
+    /// Costs as much as there is; for tests.
+    ///
+    /// # Errors
+    /// The first disagreement found.
+    pub fn check(&self) -> Result<(), String> {
+        let nothing = Head::default();
+        let head = self.head.as_ref().unwrap_or(&nothing);
+        self.check_orders()?;
+        self.check_leases()?;
+        self.check_totals(head)?;
+        self.check_slots(head)?;
+        self.check_past(head)
+    }
+
+    fn check_orders(&self) -> Checked {
+        let (mut grants, mut queue) = (BTreeSet::new(), BTreeSet::new());
+        let (mut parked, mut members) = (BTreeSet::new(), BTreeSet::new());
+        for (ticket, entry) in &self.entries {
+            members.insert((entry.lease, *ticket));
+            match entry.standing {
+                Standing::Holding { fence, .. } => grants.insert((fence, *ticket)),
+                Standing::Waiting { rank, parked: true, .. } => parked.insert((rank, *ticket)),
+                Standing::Waiting { rank, .. } => queue.insert((rank, *ticket)),
+            };
+        }
+        ensure(members == self.members, || format!("members: {:?}", self.members))?;
+        ensure(grants == self.grants, || format!("grants: {:?}", self.grants))?;
+        ensure(queue == self.queue, || format!("queue: {:?}", self.queue))?;
+        ensure(parked == self.parked, || format!("parked: {:?}", self.parked))
+    }
+
+    fn check_leases(&self) -> Checked {
+        let by_end: BTreeSet<_> = self.leases.values().map(|l| (l.ends, l.id)).collect();
+        let by_wall: BTreeSet<_> = self.leases.values().map(|l| (l.ends_wall, l.id)).collect();
+        ensure(by_end == self.by_end, || format!("leases by end: {:?}", self.by_end))?;
+        ensure(by_wall == self.by_wall, || format!("leases by wall: {:?}", self.by_wall))?;
+        let mut sums: BTreeMap<LeaseId, (u32, u64, u32)> = BTreeMap::new();
+        for entry in self.entries.values() {
+            let sum = sums.entry(entry.lease).or_default();
+            sum.0 += 1;
+            sum.1 = (sum.1 + entry.ticket.digest()) & DIGEST_MASK;
+            sum.2 += u32::from(entry.is_parked());
+        }
+        let kept = self.leases.iter().map(|(id, l)| (*id, (l.members, l.digest, l.parked)));
+        ensure(sums.iter().map(|(id, sum)| (*id, *sum)).eq(kept), || {
+            format!("leases {:?} over {sums:?}", self.leases)
+        })
+    }
+
+    fn check_totals(&self, head: &Head) -> Checked {
+        let holds = |entry: &&Entry| matches!(entry.standing, Standing::Holding { .. });
+        let held: u32 = self.entries.values().filter(holds).map(|entry| entry.permits).sum();
+        let holders = self.grants.len() as u32;
+        let waiting = (self.queue.len() + self.parked.len()) as u32;
+        let past = self.past.len() as u32;
+        ensure(
+            (held, holders, waiting, past) == (head.held, head.holders, head.waiting, head.past),
+            || format!("{head:?} over {held} held by {holders}, {waiting} waiting, {past} past"),
+        )
+    }
+
+    /// What is held and what is free, laid side by side, cover the slots below the top exactly once.
+    fn check_slots(&self, head: &Head) -> Checked {
+        let mut ranges: Vec<(u32, u32)> = self.free.iter().copied().collect();
+        for entry in self.entries.values() {
+            if let Standing::Holding { slots, .. } = &entry.standing {
+                ensure(slots.count() == entry.permits, || format!("slots of {entry:?}"))?;
+                ranges.extend(slots.ranges());
+            }
+        }
+        ranges.sort_unstable();
+        let next = ranges.iter().try_fold(0, |next, r| (r.0 == next).then_some(r.1 + 1));
+        ensure(next == Some(head.top), || format!("slots below {}: {ranges:?}", head.top))
+    }
+
+    fn check_past(&self, head: &Head) -> Checked {
+        let by_end: BTreeSet<_> = self.past.values().map(|p| (p.until, p.ticket)).collect();
+        ensure(by_end == self.past_by_end, || format!("past: {:?}", self.past_by_end))?;
+        let twice = self.past.keys().find(|ticket| self.entries.contains_key(ticket));
+        ensure(twice.is_none(), || format!("here and over: {twice:?}"))?;
+        let nothing = self.entries.is_empty() && self.past.is_empty();
+        let on_purpose = head.pinned || head.paused.is_some();
+        ensure(self.is_empty() || !nothing || on_purpose, || format!("left behind: {head:?}"))
+    }
+}

@@ -1,0 +1,287 @@
+//! The network of the tests: one name, one ledger, virtual time.
+
+use alloc::{collections::BTreeMap, vec::Vec};
+
+use crate::{
+    Batch, Contact, Contacts, Fence, Inbox, MemoryState, Name, Replies, Ticket, Wakeup, execute,
+    id::mix,
+    session::{CallId, Config, Event, Failure, Session, Wish},
+    time::{MILLISECOND, Micros, SECOND},
+};
+
+/// What links do, in per cent.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Fate {
+    pub(super) lose_requests: u64,
+    pub(super) lose_replies: u64,
+    pub(super) repeat: u64,
+    pub(super) lose_wakeups: bool,
+    pub(super) slow: bool,
+}
+
+enum Parcel {
+    Request(usize, CallId, Batch),
+    /// A copy of a request, whose reply nobody waits for.
+    Echo(Batch),
+    Replies(usize, CallId, Replies),
+    Failure(usize, CallId),
+    Wakeup(usize, Wakeup),
+}
+
+struct Everybody;
+
+impl Contacts for Everybody {
+    fn contact(&mut self, _: Inbox) -> Contact {
+        Contact::Listening
+    }
+}
+
+pub(super) struct Net {
+    pub(super) now: Micros,
+    pub(super) sessions: Vec<Session>,
+    pub(super) state: MemoryState,
+    pub(super) fate: Fate,
+    pub(super) calls: usize,
+    pub(super) told: Vec<(usize, Micros, Event)>,
+    name: Name,
+    inboxes: Vec<Inbox>,
+    parcels: BTreeMap<(Micros, u64), Parcel>,
+    held: BTreeMap<Ticket, (usize, Fence, u32, Option<Micros>)>,
+    wanted: BTreeMap<Ticket, usize>,
+    draws: u64,
+    count: u64,
+}
+
+/// The store's clock is another than the sessions'.
+const STORE_AHEAD: Micros = 1_700_000_000 * SECOND;
+
+impl Net {
+    pub(super) fn new(sessions: usize, seed: u64) -> Self {
+        let inboxes: Vec<Inbox> = (1..=sessions as u64)
+            .map(|i| Inbox(u128::from(mix(i)) << 64 | u128::from(mix(seed))))
+            .collect();
+        Self {
+            now: 1000 * SECOND,
+            sessions: inboxes.iter().map(|&inbox| Session::new(inbox, Config::default())).collect(),
+            state: MemoryState::default(),
+            fate: Fate::default(),
+            calls: 0,
+            told: Vec::new(),
+            name: Name::new("n").unwrap(),
+            inboxes,
+            parcels: BTreeMap::new(),
+            held: BTreeMap::new(),
+            wanted: BTreeMap::new(),
+            draws: seed << 20,
+            count: 0,
+        }
+    }
+
+    pub(super) fn acquire(&mut self, who: usize, wish: Wish) -> Ticket {
+        let name = self.name.clone();
+        let ticket = self.sessions[who].acquire(self.now, &name, wish);
+        self.wanted.insert(ticket, who);
+        ticket
+    }
+
+    pub(super) fn release(&mut self, who: usize, ticket: Ticket) {
+        self.held.remove(&ticket);
+        self.sessions[who].release(self.now, ticket, None);
+    }
+
+    pub(super) fn holds(&self, who: usize, ticket: Ticket) -> bool {
+        self.held
+            .get(&ticket)
+            .is_some_and(|held| held.0 == who && held.3.is_none_or(|until| until > self.now))
+    }
+
+    pub(super) fn fence(&self, ticket: Ticket) -> Fence {
+        let granted = self.told.iter().find_map(|(_, _, event)| match event {
+            Event::Acquired { ticket: t, fence, .. } if *t == ticket => Some(*fence),
+            _ => None,
+        });
+        granted.unwrap()
+    }
+
+    pub(super) fn granted_at(&self, ticket: Ticket) -> Micros {
+        let is_it =
+            |event: &Event| matches!(event, Event::Acquired { ticket: t, .. } if *t == ticket);
+        self.told.iter().find(|(_, _, event)| is_it(event)).unwrap().1
+    }
+
+    pub(super) fn waits(&self) -> Vec<Ticket> {
+        self.wanted.keys().copied().collect()
+    }
+
+    pub(super) fn forget_everything(&mut self) {
+        self.state = MemoryState::default();
+    }
+
+    /// Somebody looks at the name, which settles what is due.
+    pub(super) fn touch(&mut self) {
+        let (name, requests) = (self.name.clone(), Vec::new());
+        self.execute(&Batch { name, inbox: None, fence_seen: 0, requests });
+    }
+
+    /// The session believes to have lost it; the store was never told.
+    pub(super) fn forget_in_session(&mut self, who: usize, ticket: Ticket) {
+        let name = self.name.clone();
+        self.held.remove(&ticket);
+        self.sessions[who].forget(&name, ticket);
+    }
+
+    pub(super) fn release_everything(&mut self) {
+        for (ticket, held) in self.held.clone() {
+            self.release(held.0, ticket);
+        }
+    }
+
+    pub(super) fn draw(&mut self, below: u64) -> u64 {
+        self.draws += 1;
+        mix(self.draws) % below
+    }
+
+    /// Somebody acquires, releases or gives up, and a little time passes.
+    pub(super) fn do_something(&mut self, limit: u32, ttl: Micros) {
+        let who = self.draw(self.sessions.len() as u64) as usize;
+        match self.draw(3) {
+            0 => {
+                let permits = 1 + self.draw(2) as u32;
+                self.acquire(who, super::wish(permits, limit, ttl));
+            }
+            1 => {
+                let mine =
+                    self.held.iter().find(|(_, held)| held.0 == who).map(|(ticket, _)| *ticket);
+                mine.into_iter().for_each(|ticket| self.release(who, ticket));
+            }
+            _ if self.draw(4) == 0 => {
+                let mine =
+                    self.wanted.iter().find(|(_, owner)| **owner == who).map(|(ticket, _)| *ticket);
+                if let Some(ticket) = mine {
+                    self.wanted.remove(&ticket);
+                    self.sessions[who].cancel(self.now, ticket);
+                }
+            }
+            _ => {}
+        }
+        let pause = self.draw(400) * MILLISECOND;
+        self.run_for(pause);
+    }
+
+    /// What everybody believes to hold at this moment is within the limit.
+    pub(super) fn check(&self, limit: u32) {
+        let believed =
+            self.held.values().filter(|held| held.3.is_none_or(|until| until > self.now));
+        let sum: u32 = believed.map(|held| held.2).sum();
+        assert!(sum <= limit, "{sum} of {limit} believed at {}: {:?}", self.now, self.held);
+    }
+
+    pub(super) fn run_for(&mut self, time: Micros) {
+        let end = self.now + time;
+        loop {
+            self.step();
+            let timeouts = self.sessions.iter().filter_map(Session::poll_timeout);
+            let parcel = self.parcels.keys().next().map(|key| key.0);
+            let Some(next) = timeouts.chain(parcel).min().filter(|next| *next <= end) else {
+                break;
+            };
+            self.now = next.max(self.now);
+            self.deliver();
+        }
+        self.now = end;
+    }
+
+    fn step(&mut self) {
+        for who in 0..self.sessions.len() {
+            self.sessions[who].handle_timeout(self.now);
+            while let Some(call) = self.sessions[who].poll_call(self.now) {
+                self.calls += 1;
+                self.post(who, call.id, call.batch);
+            }
+            self.listen(who);
+        }
+    }
+
+    fn post(&mut self, who: usize, call: CallId, batch: Batch) {
+        if self.draw(100) < self.fate.repeat {
+            let late = self.now + self.draw(3 * SECOND);
+            self.put(late, Parcel::Echo(batch.clone()));
+        }
+        if self.draw(100) < self.fate.lose_requests {
+            return self.put(self.now + 2 * SECOND, Parcel::Failure(who, call));
+        }
+        let at = self.now + self.latency();
+        self.put(at, Parcel::Request(who, call, batch));
+    }
+
+    fn deliver(&mut self) {
+        while let Some(entry) = self.parcels.first_entry()
+            && entry.key().0 <= self.now
+        {
+            match entry.remove() {
+                Parcel::Request(who, call, batch) => {
+                    let replies = self.execute(&batch);
+                    let is_lost = self.draw(100) < self.fate.lose_replies;
+                    let at = self.now + if is_lost { 2 * SECOND } else { self.latency() };
+                    let parcel = if is_lost {
+                        Parcel::Failure(who, call)
+                    } else {
+                        Parcel::Replies(who, call, replies)
+                    };
+                    self.put(at, parcel);
+                }
+                Parcel::Echo(batch) => drop(self.execute(&batch)),
+                Parcel::Replies(who, call, replies) => {
+                    self.sessions[who].handle_replies(self.now, call, replies);
+                }
+                Parcel::Failure(who, call) => {
+                    let failure = Failure { maybe_executed: true, is_passing: true };
+                    self.sessions[who].handle_failure(self.now, call, failure);
+                }
+                Parcel::Wakeup(who, wakeup) => self.sessions[who].handle_wakeup(self.now, wakeup),
+            }
+        }
+    }
+
+    fn execute(&mut self, batch: &Batch) -> Replies {
+        let now = self.now + STORE_AHEAD;
+        let Ok(outcome) = execute(&mut self.state, &mut Everybody, now, batch);
+        for wakeup in outcome.wakeups {
+            let who = self.inboxes.iter().position(|inbox| *inbox == wakeup.inbox).unwrap();
+            if !self.fate.lose_wakeups || self.draw(2) == 0 {
+                let at = self.now + self.latency();
+                self.put(at, Parcel::Wakeup(who, wakeup));
+            }
+        }
+        outcome.replies
+    }
+
+    fn listen(&mut self, who: usize) {
+        while let Some(event) = self.sessions[who].poll_event() {
+            match &event {
+                Event::Acquired { ticket, fence, slots, valid_until, .. } => {
+                    self.held.insert(*ticket, (who, *fence, slots.count(), *valid_until));
+                    if self.wanted.remove(ticket).is_none() {
+                        self.release(who, *ticket);
+                    }
+                }
+                Event::Renewed { ticket, valid_until } => {
+                    self.held.entry(*ticket).and_modify(|held| held.3 = *valid_until);
+                }
+                Event::Lost { ticket, .. } => drop(self.held.remove(ticket)),
+                Event::Refused { ticket, .. } => drop(self.wanted.remove(ticket)),
+                _ => {}
+            }
+            self.told.push((who, self.now, event));
+        }
+    }
+
+    fn latency(&mut self) -> Micros {
+        if self.fate.slow { MILLISECOND + self.draw(300 * MILLISECOND) } else { MILLISECOND }
+    }
+
+    fn put(&mut self, at: Micros, parcel: Parcel) {
+        self.count += 1;
+        self.parcels.insert((at, self.count), parcel);
+    }
+}

@@ -1,0 +1,229 @@
+//! One connection to a server, from the handshake to its loss. It is never mended: a new one is opened.
+
+use std::{sync::Arc, time::Duration};
+
+use futures_util::StreamExt;
+use redis::{
+    AsyncConnectionConfig, Client, ConnectionAddr, ConnectionInfo, ErrorKind, IntoConnectionInfo,
+    ProtocolVersion, PushInfo, PushKind, RedisConnectionInfo, RedisError, RedisResult, Value,
+    aio::{MultiplexedConnection, PubSub, PubSubSink},
+    io::tcp::TcpSettings,
+};
+use seinpaal_proto::Inbox;
+use tokio::{sync::Mutex, task::AbortHandle, time::timeout};
+
+use super::{error, keys::Keys, server, wakeup};
+use crate::store::{
+    News, NewsSender, StoreError,
+    url::{RedisAddress, RedisUrl},
+};
+
+/// How long an answer may take. A coordinated fail-over holds writes back for about a second, which is
+/// no loss; much longer, and a renewal at a third of the default ttl could not be tried again in time.
+pub(super) const RESPONSE_TIMEOUT: Duration = Duration::from_secs(2);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// What it takes to connect, and where wakeups go.
+pub(super) struct Plan {
+    pub(super) url: RedisUrl,
+    pub(super) keys: Keys,
+    pub(super) inbox: Inbox,
+    pub(super) news: NewsSender,
+}
+
+/// Called, perhaps more than once, when a link is lost.
+pub(super) type OnLoss = Arc<dyn Fn() + Send + Sync>;
+
+/// An open connection that has subscribed.
+#[derive(Clone)]
+pub(super) struct Link {
+    pub(super) commands: MultiplexedConnection,
+    subscriber: Option<Arc<Subscriber>>,
+}
+
+/// The second connection, for servers that refuse RESP3.
+struct Subscriber {
+    sink: Mutex<PubSubSink>,
+    reader: AbortHandle,
+}
+
+impl Drop for Subscriber {
+    fn drop(&mut self) {
+        self.reader.abort();
+    }
+}
+
+impl Plan {
+    /// The server without its password.
+    pub(super) fn shown(&self) -> String {
+        self.url.to_string()
+    }
+
+    fn connect_timeout(&self) -> Duration {
+        self.url.options.connect_timeout.unwrap_or(CONNECT_TIMEOUT)
+    }
+
+    fn client(&self, protocol: ProtocolVersion) -> RedisResult<Client> {
+        Client::open(self.connection_info(protocol)?)
+    }
+
+    fn connection_info(&self, protocol: ProtocolVersion) -> RedisResult<ConnectionInfo> {
+        let mut settings = RedisConnectionInfo::default()
+            .set_protocol(protocol)
+            .set_db(i64::from(self.url.database))
+            .set_lib_name("seinpaal", env!("CARGO_PKG_VERSION"));
+        if let Some(user) = &self.url.user {
+            settings = settings.set_username(user);
+        }
+        if let Some(password) = &self.url.password {
+            settings = settings.set_password(password.reveal());
+        }
+        let tcp = TcpSettings::default().set_nodelay(true);
+        Ok(self
+            .address()
+            .into_connection_info()?
+            .set_redis_settings(settings)
+            .set_tcp_settings(tcp))
+    }
+
+    fn address(&self) -> ConnectionAddr {
+        match self.url.address.clone() {
+            RedisAddress::Tcp { host, port, tls: false } => ConnectionAddr::Tcp(host, port),
+            RedisAddress::Tcp { host, port, tls: true } => {
+                // Only the first provider of a process counts; another crate's will do as well.
+                let _ = rustls::crypto::ring::default_provider().install_default();
+                ConnectionAddr::TcpTls { host, port, insecure: false, tls_params: None }
+            }
+            RedisAddress::Unix(path) => ConnectionAddr::Unix(path),
+        }
+    }
+
+    /// Turns a push into news.
+    fn deliver(&self, payload: &[u8]) {
+        if let Some(wakeup) = wakeup::parse(&self.keys, self.inbox, payload) {
+            // Nobody is left to be told when the session is gone.
+            let _ = self.news.send(News::Wakeup(wakeup));
+        }
+    }
+}
+
+impl Link {
+    /// Connects, checks the server and subscribes, over one connection if the server can.
+    pub(super) async fn open(plan: &Arc<Plan>, on_loss: OnLoss) -> Result<Self, StoreError> {
+        let link = match Self::over_resp3(plan, on_loss.clone()).await {
+            Err(Failure::Redis(error)) if refuses_resp3(&error) => {
+                Self::over_resp2(plan, on_loss).await
+            }
+            other => other,
+        };
+        link.map_err(|failure| match failure {
+            Failure::Redis(error) => error::of_connecting(&error, &plan.shown()),
+            Failure::Store(error) => error,
+        })
+    }
+
+    async fn over_resp3(plan: &Arc<Plan>, on_loss: OnLoss) -> Result<Self, Failure> {
+        let config = config(plan).set_push_sender(on_push(plan, on_loss));
+        let client = plan.client(ProtocolVersion::RESP3)?;
+        let mut commands = client.get_multiplexed_async_connection_with_config(&config).await?;
+        server::check(&mut commands, &plan.shown()).await?;
+        commands.subscribe(plan.keys.channel(plan.inbox)).await?;
+        Ok(Self { commands, subscriber: None })
+    }
+
+    async fn over_resp2(plan: &Arc<Plan>, on_loss: OnLoss) -> Result<Self, Failure> {
+        let client = plan.client(ProtocolVersion::RESP2)?;
+        let config = config(plan);
+        let mut commands = client.get_multiplexed_async_connection_with_config(&config).await?;
+        server::check(&mut commands, &plan.shown()).await?;
+        let pubsub = timeout(plan.connect_timeout(), subscribe(&client, plan));
+        let pubsub = pubsub.await.map_err(|_| timed_out())??;
+        let subscriber = Some(Arc::new(Subscriber::start(pubsub, plan.clone(), on_loss)));
+        Ok(Self { commands, subscriber })
+    }
+
+    /// Whether both ends of it still answer.
+    pub(super) async fn is_alive(&mut self) -> bool {
+        let ping = redis::cmd("PING");
+        let answers = self.commands.send_packed_command(&ping).await.is_ok();
+        answers && self.subscriber_answers().await
+    }
+
+    async fn subscriber_answers(&self) -> bool {
+        let Some(subscriber) = &self.subscriber else { return true };
+        let mut sink = subscriber.sink.lock().await;
+        matches!(timeout(RESPONSE_TIMEOUT, sink.ping::<Value>()).await, Ok(Ok(_)))
+    }
+}
+
+impl Subscriber {
+    fn start(pubsub: PubSub, plan: Arc<Plan>, on_loss: OnLoss) -> Self {
+        let (sink, mut messages) = pubsub.split();
+        let reader = tokio::spawn(async move {
+            while let Some(message) = messages.next().await {
+                plan.deliver(message.get_payload_bytes());
+            }
+            on_loss();
+        });
+        Self { sink: Mutex::new(sink), reader: reader.abort_handle() }
+    }
+}
+
+fn config(plan: &Plan) -> AsyncConnectionConfig {
+    AsyncConnectionConfig::new()
+        .set_connection_timeout(Some(plan.connect_timeout()))
+        .set_response_timeout(Some(RESPONSE_TIMEOUT))
+}
+
+fn on_push(
+    plan: &Arc<Plan>,
+    on_loss: OnLoss,
+) -> impl Fn(PushInfo) -> Result<(), ()> + Send + Sync + 'static {
+    let plan = plan.clone();
+    move |push| {
+        match (push.kind, push.data.as_slice()) {
+            (PushKind::Message, [_, Value::BulkString(payload)]) => plan.deliver(payload),
+            (PushKind::Disconnection, _) => on_loss(),
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+async fn subscribe(client: &Client, plan: &Plan) -> RedisResult<PubSub> {
+    let mut pubsub = client.get_async_pubsub().await?;
+    pubsub.subscribe(plan.keys.channel(plan.inbox)).await?;
+    Ok(pubsub)
+}
+
+/// Old servers do not know `HELLO`, some hide it, and some users may not say it.
+fn refuses_resp3(error: &RedisError) -> bool {
+    let about_hello = || error.detail().is_some_and(|d| d.to_ascii_lowercase().contains("hello"));
+    match (error.kind(), error.code()) {
+        (ErrorKind::RESP3NotSupported, _) | (_, Some("NOPROTO")) => true,
+        (_, Some("ERR" | "NOPERM")) => about_hello(),
+        _ => false,
+    }
+}
+
+fn timed_out() -> RedisError {
+    std::io::Error::from(std::io::ErrorKind::TimedOut).into()
+}
+
+/// Why a link could not be opened.
+pub(super) enum Failure {
+    Redis(RedisError),
+    Store(StoreError),
+}
+
+impl From<RedisError> for Failure {
+    fn from(error: RedisError) -> Self {
+        Self::Redis(error)
+    }
+}
+
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Self {
+        Self::Store(error)
+    }
+}

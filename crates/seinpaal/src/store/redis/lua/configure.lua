@@ -1,0 +1,26 @@
+-- configure: change what is stored with the name.
+-- keys   records order
+-- args   what value
+-- reply  configured
+-- cost   one HSET, and serving whom the change lets in
+--
+-- what: limit, unpin, pause, resume  value: the limit, the reason, or nothing
+
+local changes = {
+  limit = function(value) head.limit, head.pinned = value + 0, '1' end,
+  unpin = function() head.pinned = '0' end,
+  pause = function(value) head.paused = value end,
+  resume = function() head.paused = nil end,
+}
+
+operations.configure = function(text)
+  local what, value = match(text, '^(%a+) (.*)$')
+  local change = changes[what or '']
+  if not change then refuse('SEINPAALARGUMENT', 'configure cannot be read') end
+  if what == 'limit' then permits_of(value, 0, 'the limit') end
+  return function()
+    change(value)
+    serve()
+    return format('configured %d', limit_now())
+  end
+end

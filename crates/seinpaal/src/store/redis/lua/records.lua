@@ -1,0 +1,157 @@
+-- records: leases, entries and tickets that are over, each read at most once and written at most once.
+-- keys   records order
+-- args   none of its own
+-- reply  nothing
+-- cost   one HGET a record; one ZRANGEBYLEX a look at the order, after writing what is pending
+
+-- Looking at the order.
+
+local function first(band, above)
+  flush()
+  return call('zrangebylex', order, '[' .. band, '(' .. above, 'limit', '0', '1')[1]
+end
+
+-- Leases.
+
+local function lease_of(lease_id)
+  local lease = leases[lease_id]
+  if lease ~= nil then return lease end
+  local text = not is_fresh and call('hget', records, 'l:' .. lease_id)
+  if not text then
+    leases[lease_id] = false
+    return false
+  end
+  local inbox, ttl, ends, ends_wall, members, digest, parked =
+    match(text, '^(%S+) (%d+) (%d+) (%d+) (%d+) (%d+) (%d+)$')
+  if not inbox then corrupt('lease ' .. lease_id) end
+  lease = {
+    id = lease_id, inbox = inbox ~= '-' and inbox or nil, ttl = ttl + 0, ends = ends + 0,
+    ends_wall = ends_wall + 0, members = members + 0, digest = digest + 0, parked = parked + 0,
+  }
+  lease.by_end = 'e' .. format('%016d', lease.ends) .. lease_id
+  lease.by_wall = 'w' .. format('%016d', lease.ends_wall) .. lease_id
+  leases[lease_id] = lease
+  return lease
+end
+
+local function put_lease(lease)
+  leases[lease.id] = lease
+  dirty_leases[lease.id] = true
+  is_dirty = true
+  head.first_end = min(head.first_end, lease.ends)
+  head.first_wall = min(head.first_wall, lease.ends_wall)
+  head.longest = max(head.longest, lease.ttl)
+end
+
+local function remove_lease(lease)
+  place(lease, 'by_end', nil)
+  place(lease, 'by_wall', nil)
+  leases[lease.id] = false
+  dirty_leases[lease.id] = true
+  is_dirty = true
+end
+
+local function first_lease(band, above)
+  local member = first(band, above)
+  local lease = member and lease_of(sub(member, 18))
+  if not lease then corrupt('a lease that is listed is not there') end
+  return lease
+end
+
+-- Entries. One with a fence holds; one without waits.
+
+local function parse_entry(ticket, text)
+  local kind, lease, inbox, permits, ttl, since, rest = match(text, '^([HW]) (%x+) (%S+) (%d+) (%d+) (%d+) (.*)$')
+  if not kind then corrupt('ticket ' .. ticket) end
+  local entry = {
+    ticket = ticket, lease = lease, inbox = inbox ~= '-' and inbox or nil, permits = permits + 0,
+    ttl = ttl + 0, since = since + 0, by_lease = 'm' .. lease .. ticket,
+  }
+  if kind == 'H' then
+    local fence, slots, about = match(rest, '^(%d+) ([%d,-]+) (.*)$')
+    if not fence then corrupt('ticket ' .. ticket) end
+    entry.fence, entry.slots, entry.about = fence + 0, slots, about
+    entry.by_rank = 'g' .. format('%016d', entry.fence) .. ticket
+    return entry
+  end
+  local rank, priority, next_lease, margin, parked, about =
+    match(rest, '^(%-?%d+) (%-?%d+) (%x+) (%d+) ([01]) (.*)$')
+  if not rank then corrupt('ticket ' .. ticket) end
+  entry.rank, entry.priority, entry.next_lease, entry.margin = rank + 0, priority + 0, next_lease, margin + 0
+  entry.parked, entry.about = parked, about
+  entry.by_rank = (parked == '1' and 'k' or 'q') .. format('%016d', entry.rank + RANK_BIAS) .. ticket
+  return entry
+end
+
+local function entry_of(ticket)
+  local entry = entries[ticket]
+  if entry == nil then
+    local text = not is_fresh and call('hget', records, 't:' .. ticket)
+    entry = text and parse_entry(ticket, text)
+    entries[ticket] = entry
+  end
+  return entry
+end
+
+local function put_entry(entry)
+  entries[entry.ticket] = entry
+  dirty_entries[entry.ticket] = true
+  is_dirty = true
+end
+
+local function remove_entry(entry)
+  place(entry, 'by_lease', nil)
+  place(entry, 'by_rank', nil)
+  entries[entry.ticket] = false
+  dirty_entries[entry.ticket] = true
+  is_dirty = true
+end
+
+local function first_entry(band, above, from)
+  local member = first(band, above)
+  if not member then return nil end
+  local entry = entry_of(sub(member, from))
+  if not entry then corrupt('a ticket that is listed is not there') end
+  return entry
+end
+
+local function first_member(lease_id)
+  return first_entry('m' .. lease_id, 'm' .. lease_id .. '~', 34)
+end
+
+local function first_waiter()
+  return first_entry('q', 'r', 18)
+end
+
+-- Tickets that are over.
+
+local function past_of(ticket)
+  local past = pasts[ticket]
+  if past ~= nil then return past end
+  local text = head.past > 0 and call('hget', records, 'p:' .. ticket)
+  if not text then
+    pasts[ticket] = false
+    return false
+  end
+  local cause, till = match(text, '^(%a+) (%d+)$')
+  if not cause then corrupt('ticket ' .. ticket) end
+  past = { ticket = ticket, cause = cause, ['until'] = till + 0 }
+  past.by_end = 'p' .. format('%016d', past['until']) .. ticket
+  pasts[ticket] = past
+  return past
+end
+
+local function put_past(past)
+  pasts[past.ticket] = past
+  dirty_pasts[past.ticket] = true
+  is_dirty = true
+  head.first_past = min(head.first_past, past['until'])
+  head.memory = max(head.memory, past['until'])
+end
+
+local function remove_past(past)
+  place(past, 'by_end', nil)
+  pasts[past.ticket] = false
+  dirty_pasts[past.ticket] = true
+  is_dirty = true
+end

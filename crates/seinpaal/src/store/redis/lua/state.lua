@@ -1,0 +1,191 @@
+-- state: what is kept of one name, and how it is read and written.
+-- keys   records order
+-- args   now inbox fence_seen
+-- reply  nothing; the pieces after this one build on it
+-- error  SEINPAALCORRUPT SEINPAALTORN SEINPAALARGUMENT SEINPAALOOM
+-- cost   one HGET a record, one ZRANGEBYLEX a look at the order; all writes in one go at the end
+--
+-- records (hash)  h: the head  l:LEASE: a lease  t:TICKET: an entry  p:TICKET: a ticket that is over
+-- order (zset, all scores 0)  one letter and sixteen digits or ids:
+--   e END LEASE  w WALLEND LEASE  m LEASE TICKET  g FENCE TICKET  q RANK TICKET  k RANK TICKET (parked)
+--   p UNTIL TICKET  f FIRST LAST (free slots)  z (so that the key, and its TTL, outlive the last member)
+-- Times are microseconds. Lua's numbers are exact to 2^53; only strings go to commands, because Redis
+-- formats numbers slowly and, above 2^31, not always as integers.
+local records, order = KEYS[1], KEYS[2]
+local given_now, asker, fence_seen = ARGV[1], ARGV[2], ARGV[3]
+local call, format, match, sub = redis.call, string.format, string.match, string.sub
+local min, max, floor = math.min, math.max, math.floor
+
+local UNBOUNDED = 9007199254740992
+local RANK_BIAS = 1000000000
+local DIGESTS = 281474976710656
+
+local head, now
+local leases, entries, pasts = {}, {}, {}
+local dirty_leases, dirty_entries, dirty_pasts, placed = {}, {}, {}, {}
+local is_dirty, has_written, is_fresh, may_grow, had_free_slots = false, false, false, true, false
+
+local function refuse(code, what)
+  error({ refusal = code .. ' ' .. what }, 0)
+end
+
+local function corrupt(what)
+  refuse('SEINPAALCORRUPT', what)
+end
+
+local function number(text, least, most, what)
+  local n = text and match(text, '^%-?%d+$') and tonumber(text)
+  if not n or n < least or n > most then
+    refuse('SEINPAALARGUMENT', what .. ' is ' .. format('%.0f', least) .. ' to ' .. format('%.0f', most)
+      .. ', not ' .. sub(tostring(text), 1, 40))
+  end
+  return n
+end
+
+local function id(text, what)
+  if not text or #text ~= 32 or match(text, '[^0-9a-f]') then
+    refuse('SEINPAALARGUMENT', what .. ' is not 32 hexadecimal digits')
+  end
+  return text
+end
+
+-- The head.
+
+local HEAD = '^1 (%S+) ([01]) (%d+) (%d+) (%d+) (%d+) (%d+) (%d+) (%d+) (%d+) (%d+) (%d+)'
+  .. ' (%d+) (%d+) (%d+) (%d+) (%d+) (%d+) ([01])(.*)$'
+
+-- first_end, first_wall and first_past are lower bounds, so that most calls need not look at the order.
+-- longest: the longest ttl since somebody came. memory: until when a ticket is remembered, at most.
+-- deadline: when the keys expire by themselves, on the store's clock; 0: never.
+local function blank_head()
+  return {
+    pinned = '0', clock = 0, wall = 0, bound = UNBOUNDED, fence = 0, held = 0, holders = 0, waiting = 0,
+    past = 0, arrival = 0, top = 0, first_end = UNBOUNDED, first_wall = UNBOUNDED, first_past = UNBOUNDED,
+    longest = 0, memory = 0, deadline = 0,
+  }
+end
+
+local function parse_head(text)
+  local limit, pinned, clock, wall, bound, fence, held, holders, waiting, past, arrival, top,
+    first_end, first_wall, first_past, longest, memory, deadline, paused, reason = match(text, HEAD)
+  if not limit or not (limit == '-' or tonumber(limit)) then corrupt('the head of the name') end
+  return {
+    limit = tonumber(limit), pinned = pinned, clock = clock + 0, wall = wall + 0, bound = bound + 0,
+    fence = fence + 0, held = held + 0, holders = holders + 0, waiting = waiting + 0, past = past + 0,
+    arrival = arrival + 0, top = top + 0, first_end = first_end + 0, first_wall = first_wall + 0,
+    first_past = first_past + 0, longest = longest + 0, memory = memory + 0, deadline = deadline + 0,
+    paused = paused == '1' and reason or nil,
+  }
+end
+
+local function pack_head()
+  local h = head
+  return format('1 %s %s %d %d %d %d %d %d %d %d %d %d %d %d %d %d %d %d ',
+    h.limit and format('%d', h.limit) or '-', h.pinned, h.clock, h.wall, h.bound, h.fence, h.held, h.holders,
+    h.waiting, h.past, h.arrival, h.top, h.first_end, h.first_wall, h.first_past, h.longest, h.memory,
+    h.deadline) .. (h.paused and '1' .. h.paused or '0')
+end
+
+-- Nobody's key is taken for ours: without a head, nothing may be there but an order whose records were
+-- evicted or deleted, and that is dropped.
+local function start_afresh()
+  is_fresh = true
+  head = blank_head()
+  if call('exists', records, order) == 0 then return end
+  if call('exists', records) == 1 or call('type', order).ok ~= 'zset' then
+    corrupt('the key is somebody else\'s')
+  end
+  if call('zrangebylex', order, '[z', '[z')[1] ~= 'z' then corrupt('the key is somebody else\'s') end
+  call('unlink', order)
+end
+
+local function read_head()
+  local text = call('hget', records, 'h')
+  if text then head = parse_head(text) else start_afresh() end
+  had_free_slots = head.top > head.held
+end
+
+-- Writing. Removals go first: they free memory, and after one Redis lets a script write also when memory
+-- is short. A script that only makes the name grow begins with the head instead, and so is refused whole.
+
+local function send(command, key, list)
+  for from = 1, #list, 1000 do
+    call(command, key, unpack(list, from, min(from + 999, #list)))
+  end
+end
+
+local function place(object, slot, member)
+  local old = object[slot]
+  if old == member then return end
+  if old then placed[old] = false end
+  if member then placed[member] = true end
+  object[slot] = member
+end
+
+local function pack_lease(lease)
+  place(lease, 'by_end', 'e' .. format('%016d', lease.ends) .. lease.id)
+  place(lease, 'by_wall', 'w' .. format('%016d', lease.ends_wall) .. lease.id)
+  return format('%s %d %d %d %d %d %d', lease.inbox or '-', lease.ttl, lease.ends, lease.ends_wall,
+    lease.members, lease.digest, lease.parked)
+end
+
+local function pack_entry(entry)
+  place(entry, 'by_lease', 'm' .. entry.lease .. entry.ticket)
+  if entry.fence then
+    place(entry, 'by_rank', 'g' .. format('%016d', entry.fence) .. entry.ticket)
+    return format('H %s %s %d %d %d %d %s ', entry.lease, entry.inbox or '-', entry.permits, entry.ttl,
+      entry.since, entry.fence, entry.slots) .. entry.about
+  end
+  local band = entry.parked == '1' and 'k' or 'q'
+  place(entry, 'by_rank', band .. format('%016d', entry.rank + RANK_BIAS) .. entry.ticket)
+  return format('W %s %s %d %d %d %d %d %s %d %s ', entry.lease, entry.inbox or '-', entry.permits, entry.ttl,
+    entry.since, entry.rank, entry.priority, entry.next_lease, entry.margin, entry.parked) .. entry.about
+end
+
+local function pack_past(past)
+  place(past, 'by_end', 'p' .. format('%016d', past['until']) .. past.ticket)
+  return past.cause .. format(' %d', past['until'])
+end
+
+local function collect(dirty, kind, objects, pack, set, del)
+  for key in pairs(dirty) do
+    local object = objects[key]
+    if object then
+      set[#set + 1] = kind .. key
+      set[#set + 1] = pack(object)
+    else
+      del[#del + 1] = kind .. key
+    end
+  end
+end
+
+-- Writes what is pending, and the head with it if that is asked for or has to come first.
+local function flush(with_head)
+  if not is_dirty and not with_head then return end
+  local set, del, add, remove = {}, {}, {}, {}
+  local is_growth = may_grow and not has_written
+  collect(dirty_leases, 'l:', leases, pack_lease, set, del)
+  collect(dirty_entries, 't:', entries, pack_entry, set, del)
+  collect(dirty_pasts, 'p:', pasts, pack_past, set, del)
+  if with_head or is_growth then
+    set[#set + 1] = 'h'
+    set[#set + 1] = pack_head()
+  end
+  if is_fresh and not has_written then placed.z = true end
+  for member, is_there in pairs(placed) do
+    if is_there then
+      add[#add + 1] = '0'
+      add[#add + 1] = member
+    else
+      remove[#remove + 1] = member
+    end
+  end
+  if is_growth then send('hset', records, set) end
+  if not is_growth and not has_written and #del + #remove == 0 then call('hdel', records, '-') end
+  has_written = true
+  send('hdel', records, del)
+  send('zrem', order, remove)
+  if not is_growth then send('hset', records, set) end
+  send('zadd', order, add)
+  dirty_leases, dirty_entries, dirty_pasts, placed, is_dirty = {}, {}, {}, {}, false
+end

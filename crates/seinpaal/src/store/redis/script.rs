@@ -1,0 +1,219 @@
+//! The scripts: which there are, what they are given, and how a batch is written for them.
+
+use std::{borrow::Cow, fmt::Write, sync::OnceLock};
+
+use redis::Script;
+use seinpaal_proto::{
+    Acquire, Batch, Configure, Enqueue, LimitRule, OnMismatch, Renew, Request, Whom,
+};
+
+/// Fences that clients claim to have seen are believed up to here, as the ledger does.
+const MOST_FENCE_SEEN: u64 = 1 << 52;
+/// Lua's numbers are exact up to here; a deadline beyond it is none.
+const MOST_EXACT: u64 = 1 << 53;
+
+/// One operation, or the step that knows them all.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Operation {
+    Acquire,
+    Renew,
+    Release,
+    Cancel,
+    Evict,
+    Configure,
+    Inspect,
+    Step,
+}
+
+/// What the header of a script's own file says, too.
+pub(super) struct Row {
+    #[cfg(test)]
+    operation: Operation,
+    pub(super) name: &'static str,
+    source: &'static str,
+    #[cfg(test)]
+    own: &'static str,
+    #[cfg(test)]
+    args: &'static str,
+    #[cfg(test)]
+    reply: &'static str,
+}
+
+macro_rules! row {
+    ($operation:ident, $name:literal, $args:literal, $reply:literal, [$($part:literal),*]) => {
+        Row {
+            #[cfg(test)]
+            operation: Operation::$operation,
+            name: $name,
+            source: concat!(
+                include_str!("lua/state.lua"),
+                include_str!("lua/records.lua"),
+                include_str!("lua/slots.lua"),
+                include_str!("lua/settle.lua"),
+                include_str!("lua/start.lua"),
+                $(include_str!(concat!("lua/", $part, ".lua")),)*
+                include_str!("lua/step.lua"),
+            ),
+            #[cfg(test)]
+            own: include_str!(concat!("lua/", $name, ".lua")),
+            #[cfg(test)]
+            args: $args,
+            #[cfg(test)]
+            reply: $reply,
+        }
+    };
+}
+
+/// Every script, in the order of [`Operation`].
+#[rustfmt::skip]
+pub(super) const SCRIPTS: [Row; 8] = [
+    row!(Acquire, "acquire",
+        "ticket permits limit enqueue priority lease ttl margin waiter_lease waiter_ttl not_after about",
+        "granted queued busy other-limit too-many too-late ended", ["acquire"]),
+    row!(Renew, "renew", "lease ttl margin whom", "renewed differs gone tickets", ["renew"]),
+    row!(Release, "release", "ticket slots", "released ended unknown", ["release"]),
+    row!(Cancel, "cancel", "ticket remember", "cancelled", ["cancel"]),
+    row!(Evict, "evict", "ticket", "evicted unknown", ["evict"]),
+    row!(Configure, "configure", "what value", "configured", ["configure"]),
+    row!(Inspect, "inspect", "rows", "snapshot", ["inspect"]),
+    row!(Step, "step", "now inbox fence_seen request...", "done now backlog look_in, and one answer a request",
+        ["acquire", "renew", "release", "cancel", "evict", "configure", "inspect"]),
+];
+
+impl Operation {
+    /// The script for a batch: the lean one if it has one request.
+    pub(super) fn of(batch: &Batch) -> Self {
+        match batch.requests.as_slice() {
+            [request] => Self::of_request(request),
+            _ => Self::Step,
+        }
+    }
+
+    fn of_request(request: &Request) -> Self {
+        match request {
+            Request::Acquire(_) => Self::Acquire,
+            Request::Renew(_) => Self::Renew,
+            Request::Release { .. } => Self::Release,
+            Request::Cancel { .. } => Self::Cancel,
+            Request::Evict { .. } => Self::Evict,
+            Request::Configure(_) => Self::Configure,
+            Request::Inspect { .. } => Self::Inspect,
+            _ => Self::Step,
+        }
+    }
+
+    pub(super) fn name(self) -> &'static str {
+        SCRIPTS[self as usize].name
+    }
+}
+
+/// A change to every script's source, with which tests prove that they would notice.
+#[derive(Clone, Debug)]
+pub(super) struct Mutation {
+    pub(super) from: String,
+    pub(super) to: String,
+}
+
+/// The scripts of one store with their hashes, each worked out when first used.
+#[derive(Debug, Default)]
+pub(super) struct Scripts {
+    hashed: [OnceLock<Script>; SCRIPTS.len()],
+    mutation: Option<Mutation>,
+}
+
+impl Scripts {
+    pub(super) fn mutated(mutation: Option<Mutation>) -> Self {
+        Self { mutation, ..Self::default() }
+    }
+
+    /// The hash of a script, by which `EVALSHA` knows it.
+    pub(super) fn hash(&self, operation: Operation) -> &str {
+        let source = || Script::new(&self.source(operation));
+        self.hashed[operation as usize].get_or_init(source).get_hash()
+    }
+
+    /// Its text, for `SCRIPT LOAD`.
+    pub(super) fn source(&self, operation: Operation) -> Cow<'static, str> {
+        let source = SCRIPTS[operation as usize].source;
+        match &self.mutation {
+            None => Cow::Borrowed(source),
+            Some(mutation) => Cow::Owned(source.replacen(&mutation.from, &mutation.to, 1)),
+        }
+    }
+}
+
+/// The arguments of a batch: whose clock, who asks, what fence was seen, and a line for each request.
+pub(super) fn arguments(batch: &Batch, now: Option<u64>) -> Vec<String> {
+    let mut arguments = Vec::with_capacity(3 + batch.requests.len());
+    arguments.push(now.map(|now| now.to_string()).unwrap_or_default());
+    arguments.push(batch.inbox.map(|inbox| inbox.to_string()).unwrap_or_default());
+    arguments.push(batch.fence_seen.min(MOST_FENCE_SEEN).to_string());
+    arguments.extend(batch.requests.iter().map(line));
+    arguments
+}
+
+fn line(request: &Request) -> String {
+    match request {
+        Request::Acquire(acquire) => acquire_line(acquire),
+        Request::Renew(renew) => renew_line(renew),
+        Request::Release { ticket, slots: None } => format!("release {ticket} all"),
+        // A comma, so that no slots at all are still an argument.
+        Request::Release { ticket, slots: Some(slots) } => format!("release {ticket} {slots},"),
+        Request::Cancel { ticket, remember } => format!("cancel {ticket} {remember}"),
+        Request::Evict { ticket } => format!("evict {ticket}"),
+        Request::Configure(Configure::Limit(limit)) => format!("configure limit {limit}"),
+        Request::Configure(Configure::Unpin) => "configure unpin ".to_owned(),
+        Request::Configure(Configure::Pause(reason)) => format!("configure pause {reason}"),
+        Request::Configure(Configure::Resume) => "configure resume ".to_owned(),
+        Request::Inspect { rows } => format!("inspect {rows}"),
+        // The script refuses it, and says so, should the ledger ever know more than we do.
+        _ => "unknown ".to_owned(),
+    }
+}
+
+fn acquire_line(acquire: &Acquire) -> String {
+    let Acquire { ticket, permits, lease, ttl, waiter_lease, waiter_ttl, about, .. } = acquire;
+    let (limit, enqueue) = (limit_word(acquire.limit), enqueue_word(acquire.enqueue));
+    let (priority, margin) = (acquire.priority.get(), acquire.margin.min(MOST_EXACT));
+    let not_after = acquire.not_after.map_or("-".into(), |at| at.min(MOST_EXACT).to_string());
+    format!(
+        "acquire {ticket} {permits} {limit} {enqueue} {priority} {lease} {ttl} {margin} \
+         {waiter_lease} {waiter_ttl} {not_after} {about}"
+    )
+}
+
+fn limit_word(rule: Option<LimitRule>) -> String {
+    let Some(LimitRule { limit, on_mismatch }) = rule else { return "-".into() };
+    match on_mismatch {
+        OnMismatch::Refuse => format!("R{limit}"),
+        OnMismatch::Adopt => format!("A{limit}"),
+        OnMismatch::Set => format!("S{limit}"),
+    }
+}
+
+fn enqueue_word(enqueue: Enqueue) -> String {
+    match enqueue {
+        Enqueue::No => "no".into(),
+        Enqueue::Yes { max_waiting: None } => "yes".into(),
+        Enqueue::Yes { max_waiting: Some(most) } => most.to_string(),
+    }
+}
+
+fn renew_line(renew: &Renew) -> String {
+    let Renew { lease, ttl, whom, .. } = renew;
+    let mut line = format!("renew {lease} {ttl} {} ", renew.margin.min(MOST_EXACT));
+    match whom {
+        Whom::All { members, digest } => line.push_str(&format!("all {members} {digest}")),
+        Whom::Tickets(tickets) => {
+            line.push_str("tickets");
+            for ticket in tickets {
+                // Writing to a String cannot fail.
+                let _ = write!(line, " {ticket}");
+            }
+        }
+    }
+    line
+}
+
+#[cfg(test)]
+mod tests;

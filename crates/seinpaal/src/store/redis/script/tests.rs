@@ -1,0 +1,108 @@
+//! What the files say about themselves is true.
+
+use seinpaal_proto::{Limit, Name, Permits, Priority, Slots, Ticket};
+
+use super::*;
+
+const PIECES: [(&str, &str); 5] = [
+    ("state", include_str!("../lua/state.lua")),
+    ("records", include_str!("../lua/records.lua")),
+    ("slots", include_str!("../lua/slots.lua")),
+    ("settle", include_str!("../lua/settle.lua")),
+    ("start", include_str!("../lua/start.lua")),
+];
+
+fn field<'a>(source: &'a str, field: &str) -> Option<&'a str> {
+    let start = format!("-- {field} ");
+    let header = source.lines().take_while(|line| line.starts_with("--"));
+    header.filter_map(|line| line.strip_prefix(&start)).next().map(str::trim)
+}
+
+fn batch(requests: Vec<Request>) -> Batch {
+    Batch { name: Name::new("n").unwrap(), inbox: None, fence_seen: 0, requests }
+}
+
+fn acquire() -> Request {
+    Request::Acquire(Acquire {
+        ticket: Ticket(1),
+        permits: Permits::ONE,
+        limit: Some(LimitRule { limit: Limit::ONE, on_mismatch: OnMismatch::Refuse }),
+        enqueue: Enqueue::No,
+        priority: Priority::default(),
+        lease: Ticket(2).into(),
+        ttl: 1_000_000,
+        margin: 250_000,
+        waiter_lease: Ticket(3).into(),
+        waiter_ttl: 1_000_000,
+        not_after: None,
+        about: "two words".into(),
+    })
+}
+
+#[test]
+fn every_file_starts_with_what_it_is_given_and_answers() {
+    let own = SCRIPTS.iter().map(|row| (row.name, row.own));
+    for (name, source) in own.chain(PIECES) {
+        assert!(source.starts_with(&format!("-- {name}: ")), "{name}");
+        assert_eq!(field(source, "keys"), Some("records order"), "{name}");
+        for said in ["args", "reply", "cost"] {
+            assert!(field(source, said).is_some(), "{name} does not say its {said}");
+        }
+    }
+}
+
+#[test]
+fn headers_agree_with_the_table() {
+    for row in &SCRIPTS {
+        assert_eq!(field(row.own, "args"), Some(row.args), "{}", row.name);
+        assert_eq!(field(row.own, "reply"), Some(row.reply), "{}", row.name);
+    }
+}
+
+#[test]
+fn every_reply_in_a_header_is_given_by_its_file() {
+    for row in SCRIPTS.iter().filter(|row| row.operation != Operation::Step) {
+        for word in row.reply.split(' ') {
+            let is_given = [format!("'{word}'"), format!("'{word} ")];
+            assert!(is_given.iter().any(|w| row.own.contains(w.as_str())), "{}: {word}", row.name);
+        }
+    }
+}
+
+#[test]
+fn a_row_stands_where_its_operation_points() {
+    for (i, row) in SCRIPTS.iter().enumerate() {
+        assert_eq!(row.operation as usize, i, "{}", row.name);
+    }
+}
+
+#[test]
+fn a_line_has_as_many_arguments_as_the_header_names() {
+    let named = SCRIPTS[Operation::Acquire as usize].args.split(' ').count();
+    let line = line(&acquire());
+    assert_eq!(line.splitn(named + 1, ' ').count(), named + 1);
+    assert!(line.ends_with(" two words"));
+}
+
+#[test]
+fn one_request_takes_the_lean_script_and_others_the_step() {
+    assert_eq!(Operation::of(&batch(vec![acquire()])), Operation::Acquire);
+    assert_eq!(Operation::of(&batch(vec![])), Operation::Step);
+    assert_eq!(Operation::of(&batch(vec![acquire(), acquire()])), Operation::Step);
+}
+
+#[test]
+fn no_slots_are_not_all_slots() {
+    let release = |slots| line(&Request::Release { ticket: Ticket(1), slots });
+    assert!(release(None).ends_with(" all"));
+    assert!(release(Some(Slots::none())).ends_with(" ,"));
+    assert!(release(Some(Slots::range(2, 4))).ends_with(" 2-4,"));
+}
+
+#[test]
+fn a_script_asks_the_clock_in_one_place_and_names_no_key_itself() {
+    for row in &SCRIPTS {
+        assert_eq!(row.source.matches("'time'").count(), 1, "{}", row.name);
+        assert_eq!(row.source.matches("KEYS[").count(), 2, "{}", row.name);
+    }
+}

@@ -1,0 +1,92 @@
+//! What a server says of itself, and whether it will do.
+
+use redis::{RedisResult, aio::MultiplexedConnection};
+
+use super::link::Failure;
+use crate::store::{Certainty, StoreError, StoreErrorKind};
+
+const OLDEST: (u32, u32) = (6, 2);
+
+/// Refuses replicas, members of a cluster and servers that are too old. A server that will not say
+/// (some managed ones) is believed.
+pub(super) async fn check(
+    commands: &mut MultiplexedConnection,
+    shown: &str,
+) -> Result<(), Failure> {
+    let mut questions = redis::pipe();
+    questions.cmd("INFO").arg("server").cmd("INFO").arg("replication");
+    let answers: RedisResult<(String, String)> = questions.query_async(commands).await;
+    match answers {
+        Ok((server, replication)) => judge(&server, &replication, shown).map_err(Failure::Store),
+        Err(error) if matches!(error.code(), Some("NOPERM" | "ERR")) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn judge(server: &str, replication: &str, shown: &str) -> Result<(), StoreError> {
+    let refuse = |kind, why: String| {
+        Err(StoreError::new(kind, Certainty::NotExecuted, format!("{shown} {why}")))
+    };
+    if let Some(version) = field(server, "redis_version")
+        && is_too_old(version)
+    {
+        let why =
+            format!("is version {version}: 6.2 is the oldest that can be used, so upgrade it");
+        return refuse(StoreErrorKind::Misconfigured, why);
+    }
+    if field(server, "redis_mode") == Some("cluster") {
+        let why = "is part of a cluster, which this version cannot use: connect to a single server";
+        return refuse(StoreErrorKind::Misconfigured, why.into());
+    }
+    if field(replication, "role") == Some("slave") {
+        let host = field(replication, "master_host").unwrap_or("?");
+        let port = field(replication, "master_port").unwrap_or("?");
+        let why = format!("is a replica: connect to its master, {host}:{port}");
+        return refuse(StoreErrorKind::Unreachable, why);
+    }
+    Ok(())
+}
+
+fn field<'a>(info: &'a str, name: &str) -> Option<&'a str> {
+    info.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':')).map(str::trim)
+}
+
+fn is_too_old(version: &str) -> bool {
+    let mut numbers = version.split('.').map(|part| part.parse::<u32>().ok());
+    match (numbers.next().flatten(), numbers.next().flatten()) {
+        (Some(major), Some(minor)) => (major, minor) < OLDEST,
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn judged(server: &str, replication: &str) -> Result<(), String> {
+        judge(server, replication, "redis://a:1/0").map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn versions_from_6_2_will_do() {
+        for version in ["6.2.0", "7.0.15", "7.2.4", "8.0", "10.1.2", "unstable"] {
+            assert_eq!(judged(&format!("redis_version:{version}\r\n"), "role:master"), Ok(()));
+        }
+    }
+
+    #[test]
+    fn older_ones_are_refused_with_what_to_do() {
+        for version in ["6.0.16", "5.0.7", "2.8.0"] {
+            let error =
+                judged(&format!("# Server\r\nredis_version:{version}\r\n"), "").unwrap_err();
+            assert!(error.contains(version) && error.contains("upgrade"), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_replica_is_refused_with_the_name_of_its_master() {
+        let error =
+            judged("", "role:slave\r\nmaster_host:db1\r\nmaster_port:6380\r\n").unwrap_err();
+        assert!(error.contains("db1:6380"), "{error}");
+    }
+}

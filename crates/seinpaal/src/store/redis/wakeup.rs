@@ -1,0 +1,65 @@
+//! Wakeups as the scripts publish them: what happened, and last the key of the name.
+
+use seinpaal_proto::{Fence, Inbox, Wakeup, What};
+
+use super::{keys::Keys, reply::cause};
+
+/// Reads a message. `None` if it is not one of ours: a hint that cannot be read is no hint.
+pub(super) fn parse(keys: &Keys, inbox: Inbox, payload: &[u8]) -> Option<Wakeup> {
+    let (kind, rest) = std::str::from_utf8(payload).ok()?.split_once(' ')?;
+    let (ticket, rest) = rest.split_once(' ')?;
+    let ticket = ticket.parse().ok()?;
+    let (what, key) = match kind {
+        "granted" => granted(rest)?,
+        "ended" => {
+            let (word, key) = rest.split_once(' ')?;
+            (What::Ended(cause(word)?), key)
+        }
+        _ => return None,
+    };
+    Some(Wakeup { inbox, name: keys.name_of(key)?, ticket, what })
+}
+
+fn granted(rest: &str) -> Option<(What, &str)> {
+    let mut fields = rest.splitn(4, ' ');
+    let fence = Fence(fields.next()?.parse().ok()?);
+    let slots = fields.next()?.parse().ok()?;
+    let limit = fields.next()?.parse().ok()?;
+    Some((What::Granted { fence, slots, limit }, fields.next()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use seinpaal_proto::{Cause, Name, Slots, Ticket};
+
+    use super::*;
+
+    const INBOX: Inbox = Inbox(7);
+
+    fn parsed(payload: &str) -> Option<Wakeup> {
+        parse(&Keys::new("seinpaal:").unwrap(), INBOX, payload.as_bytes())
+    }
+
+    #[test]
+    fn a_grant_carries_its_fence_slots_and_limit() {
+        let ticket = Ticket(10);
+        let payload = format!("granted {ticket} 99 0-2,5 8 seinpaal:{{two words}}");
+        let what =
+            What::Granted { fence: Fence(99), slots: "0-2,5".parse::<Slots>().unwrap(), limit: 8 };
+        let name = Name::new("two words").unwrap();
+        assert_eq!(parsed(&payload), Some(Wakeup { inbox: INBOX, name, ticket, what }));
+    }
+
+    #[test]
+    fn an_end_carries_its_cause() {
+        let wakeup = parsed(&format!("ended {} evicted seinpaal:{{a}}", Ticket(1))).unwrap();
+        assert_eq!(wakeup.what, What::Ended(Cause::Evicted));
+    }
+
+    #[test]
+    fn what_is_not_ours_is_passed_over() {
+        for payload in ["", "hello", "granted x 1 0 1 seinpaal:{a}", "ended 1 evicted other:{a}"] {
+            assert_eq!(parsed(payload), None, "{payload}");
+        }
+    }
+}

@@ -1,0 +1,287 @@
+//! How the Redis store connects, what it says when it cannot, and how it comes back.
+
+#[path = "support/asks.rs"]
+mod asks;
+#[path = "support/redis_server.rs"]
+mod redis_server;
+
+use std::{
+    env,
+    io::{Read, Write},
+    net::TcpListener,
+    path::Path,
+    process::Command,
+    thread,
+    time::Duration,
+};
+
+use asks::{Client, acquire, is_granted, plain};
+use redis::cmd;
+use redis_server::{RedisServer, free_port};
+use seinpaal::store::{Certainty, News, Store, StoreError, StoreErrorKind};
+use seinpaal_proto::{Reply, Ticket};
+use tokio::time::timeout;
+
+const LONG: Duration = Duration::from_secs(30);
+const SECRET: &str = "s3cret";
+
+async fn refusal(url: &str) -> StoreError {
+    let Err(error) = Client::try_connect(url, 1).await else { panic!("{url} was accepted") };
+    let text = format!("{error} {error:?}");
+    assert!(!text.contains(SECRET), "{text}");
+    assert!(!error.to_string().contains('\n'), "{error}");
+    assert_eq!(error.certainty(), Certainty::NotExecuted);
+    error
+}
+
+fn with_users<'a>(users: &[&'a str]) -> Vec<&'a str> {
+    users.iter().flat_map(|user| ["--user"].into_iter().chain(user.split(' '))).collect()
+}
+
+async fn next(client: &mut Client) -> News {
+    timeout(LONG, client.news.recv()).await.expect("news in time").expect("news")
+}
+
+/// A waiter behind a holder is granted by a wakeup: the subscription works.
+async fn wakeups_arrive(url: &str, client: &mut Client, tickets: u128) {
+    let other = Client::connect(url, 77).await;
+    assert!(is_granted(&other.acquire("w", tickets).await));
+    assert!(matches!(client.acquire("w", tickets + 1).await, Reply::Queued { .. }));
+    other.release("w", tickets).await;
+    let News::Wakeup(wakeup) = next(client).await else { panic!("no wakeup") };
+    assert_eq!(wakeup.ticket, Ticket(tickets + 1));
+    client.release("w", tickets + 1).await;
+}
+
+#[tokio::test]
+async fn tcp_with_user_password_and_database() {
+    let user = format!("worker on >{SECRET} ~* &* +@all");
+    let (server, port) = RedisServer::on_port(&with_users(&[&user]));
+    let url = format!("redis://worker:{SECRET}@127.0.0.1:{port}/3");
+    let mut client = Client::connect(&url, 1).await;
+    assert!(is_granted(&client.acquire("n", 1).await));
+    let mut third = plain(&server.url("?db=3")).await;
+    let keys: u64 = cmd("DBSIZE").query_async(&mut third).await.unwrap();
+    assert_eq!(keys, 2);
+    wakeups_arrive(&url, &mut client, 10).await;
+    assert!(!format!("{:?}", client.store).contains(SECRET));
+}
+
+#[tokio::test]
+async fn a_wrong_login_is_forbidden_and_keeps_its_secret() {
+    let (_server, port) = RedisServer::on_port(&["--requirepass", "right"]);
+    for login in [format!("default:{SECRET}@"), format!("nobody:{SECRET}@"), String::new()] {
+        let error = refusal(&format!("redis://{login}127.0.0.1:{port}")).await;
+        assert_eq!(error.kind(), StoreErrorKind::Forbidden, "{error}");
+    }
+}
+
+#[tokio::test]
+async fn a_user_without_the_permissions_it_takes_is_forbidden() {
+    let user = format!("guest on >{SECRET} ~other:* &* +@all");
+    let channels = format!("deaf on >{SECRET} ~* resetchannels +@all");
+    let (_server, port) = RedisServer::on_port(&with_users(&[&user, &channels]));
+    let url = format!("redis://guest:{SECRET}@127.0.0.1:{port}");
+    let client = Client::connect(&url, 1).await;
+    let error = client.ask("n", acquire(1)).await.unwrap_err();
+    assert_eq!(error.kind(), StoreErrorKind::Forbidden, "{error}");
+    assert_eq!(error.certainty(), Certainty::NotExecuted);
+    let error = refusal(&format!("redis://deaf:{SECRET}@127.0.0.1:{port}")).await;
+    assert_eq!(error.kind(), StoreErrorKind::Forbidden, "{error}");
+}
+
+#[tokio::test]
+async fn a_database_that_is_not_there_is_said_to_be() {
+    let server = RedisServer::start();
+    let error = refusal(&server.url("?db=99")).await;
+    assert_eq!(error.kind(), StoreErrorKind::Misconfigured, "{error}");
+    assert!(error.to_string().contains("database"), "{error}");
+}
+
+#[tokio::test]
+async fn where_nothing_listens_the_error_says_so() {
+    let refused = refusal(&format!("redis://127.0.0.1:{}", free_port())).await;
+    assert_eq!(refused.kind(), StoreErrorKind::Unreachable);
+    assert!(refused.to_string().contains("nothing listens"), "{refused}");
+    let unknown = refusal("redis://nowhere.invalid").await;
+    assert_eq!(unknown.kind(), StoreErrorKind::Unreachable, "{unknown}");
+    let socket = refusal("unix:///nowhere/redis.sock").await;
+    assert!(socket.to_string().contains("nothing listens"), "{socket}");
+}
+
+/// Accepts, and answers every client with `answer`, or never with anything.
+fn listen(answer: Option<&'static str>) -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    thread::spawn(move || {
+        let mut kept = Vec::new();
+        for stream in listener.incoming() {
+            let Ok(mut stream) = stream else { return };
+            if let Some(answer) = answer {
+                let _ = stream.read(&mut [0; 4096]);
+                let _ = stream.write_all(answer.as_bytes());
+            }
+            kept.push(stream);
+        }
+    });
+    port
+}
+
+#[tokio::test]
+async fn a_server_that_says_nothing_is_given_up_after_the_connect_timeout() {
+    let port = listen(None);
+    let error = refusal(&format!("redis://127.0.0.1:{port}?connect-timeout=200ms")).await;
+    assert_eq!(error.kind(), StoreErrorKind::Unreachable);
+    assert!(error.to_string().contains("does not answer"), "{error}");
+}
+
+#[tokio::test]
+async fn what_is_no_redis_is_said_to_be_none() {
+    let port = listen(Some("HTTP/1.1 400 Bad Request\r\n\r\n"));
+    let error = refusal(&format!("redis://127.0.0.1:{port}")).await;
+    assert_eq!(error.kind(), StoreErrorKind::Misconfigured, "{error}");
+    assert!(error.to_string().contains("Redis protocol"), "{error}");
+}
+
+#[tokio::test]
+async fn a_replica_is_refused() {
+    let (_master, master_port) = RedisServer::on_port(&[]);
+    let of = format!("127.0.0.1 {master_port}");
+    let replica = RedisServer::with(&["--replicaof", &of]);
+    let error = refusal(&replica.url("")).await;
+    assert!(error.to_string().contains(&format!("127.0.0.1:{master_port}")), "{error}");
+}
+
+#[tokio::test]
+async fn options_that_cannot_be_had_are_refused() {
+    let server = RedisServer::start();
+    for option in ["?replicated=1", "?restart-guard=on", "?prefix=a%7Bb", "?colour=red"] {
+        let error = refusal(&server.url(option)).await;
+        assert_eq!(error.kind(), StoreErrorKind::Misconfigured, "{option}: {error}");
+    }
+}
+
+#[tokio::test]
+async fn a_killed_connection_comes_back_subscribed_and_says_look_again() {
+    let server = RedisServer::start();
+    let mut client = Client::connect(&server.url(""), 1).await;
+    let mut behind = plain(&server.url("")).await;
+    for round in 0..3 {
+        cmd("CLIENT").arg("KILL").arg("SKIPME").arg("yes").exec_async(&mut behind).await.unwrap();
+        assert_eq!(next(&mut client).await, News::LookAgain);
+        wakeups_arrive(&server.url(""), &mut client, 10 + 2 * round).await;
+    }
+}
+
+#[tokio::test]
+async fn after_a_restart_of_the_server_everything_goes_on() {
+    let mut server = RedisServer::start();
+    let mut client = Client::connect(&server.url(""), 1).await;
+    client.acquire("n", 1).await;
+    server.stop();
+    let error = loop {
+        // The first call may still have been sent.
+        let error = client.ask("n", acquire(2)).await.unwrap_err();
+        if error.certainty() == Certainty::NotExecuted {
+            break error;
+        }
+    };
+    assert_eq!(error.kind(), StoreErrorKind::Unreachable, "{error}");
+    server.start_again();
+    assert_eq!(next(&mut client).await, News::LookAgain);
+    assert!(is_granted(&client.acquire("n", 3).await));
+    wakeups_arrive(&server.url(""), &mut client, 10).await;
+}
+
+#[tokio::test]
+async fn a_server_that_stops_in_mid_call_leaves_the_outcome_unknown() {
+    let server = RedisServer::start();
+    let mut client = Client::connect(&server.url(""), 1).await;
+    client.acquire("n", 1).await;
+    server.pause();
+    let error = client.ask("n", acquire(2)).await.unwrap_err();
+    server.resume();
+    let expected = (StoreErrorKind::Unreachable, Certainty::Unknown);
+    assert_eq!((error.kind(), error.certainty()), expected, "{error}");
+    assert_eq!(next(&mut client).await, News::LookAgain);
+    // The same ticket finds out.
+    let reply = client.acquire("n", 2).await;
+    assert!(matches!(reply, Reply::Queued { waiting: 1, .. }), "{reply:?}");
+}
+
+#[tokio::test]
+async fn a_server_without_hello_is_given_a_second_connection() {
+    let server = RedisServer::with(&["--rename-command", "HELLO", ""]);
+    let mut client = Client::connect(&server.url(""), 1).await;
+    wakeups_arrive(&server.url(""), &mut client, 10).await;
+    let mut behind = plain(&server.url("")).await;
+    cmd("CLIENT").arg("KILL").arg("TYPE").arg("pubsub").exec_async(&mut behind).await.unwrap();
+    assert_eq!(next(&mut client).await, News::LookAgain);
+    wakeups_arrive(&server.url(""), &mut client, 20).await;
+}
+
+#[tokio::test]
+async fn a_user_who_may_not_say_hello_is_given_a_second_connection() {
+    let user = format!("worker on >{SECRET} ~* &* +@all -hello");
+    let (_server, port) = RedisServer::on_port(&with_users(&[&user]));
+    let url = format!("redis://worker:{SECRET}@127.0.0.1:{port}");
+    let mut client = Client::connect(&url, 1).await;
+    wakeups_arrive(&url, &mut client, 10).await;
+}
+
+/// A certificate for `localhost` that signs itself.
+fn make_certificate(directory: &Path) {
+    let made = Command::new("openssl")
+        .args(["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1"])
+        .args(["-nodes", "-days", "2", "-subj", "/CN=localhost"])
+        .args(["-addext", "subjectAltName=DNS:localhost"])
+        .args(["-addext", "basicConstraints=critical,CA:FALSE"])
+        .args(["-keyout", "key.pem", "-out", "cert.pem"])
+        .current_dir(directory)
+        .output()
+        .expect("openssl cannot be started: install it (apt install openssl) for this test");
+    assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+}
+
+/// Which authorities are trusted is read from the environment, so the client runs in a child.
+#[tokio::test]
+async fn tls_needs_a_certificate_that_is_trusted() {
+    if let Ok(url) = env::var("SEINPAAL_TLS_CHILD") {
+        return over_tls(&url).await;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    make_certificate(directory.path());
+    let file = |name| directory.path().join(name).display().to_string();
+    let (port, cert) = (free_port(), file("cert.pem"));
+    let port_text = port.to_string();
+    let _server = RedisServer::with(&[
+        "--tls-port",
+        &port_text,
+        "--tls-cert-file",
+        &cert,
+        "--tls-key-file",
+        &file("key.pem"),
+        "--tls-ca-cert-file",
+        &cert,
+        "--tls-auth-clients",
+        "no",
+    ]);
+    let url = format!("rediss://localhost:{port}");
+    let child = Command::new(env::current_exe().unwrap())
+        .args(["--exact", "tls_needs_a_certificate_that_is_trusted", "--nocapture"])
+        .env("SEINPAAL_TLS_CHILD", &url)
+        .env("SSL_CERT_FILE", &cert)
+        .output()
+        .unwrap();
+    assert!(child.status.success(), "{}", String::from_utf8_lossy(&child.stderr));
+    let error = refusal(&url).await;
+    assert!(error.to_string().contains("certificate"), "{error}");
+    let error = refusal(&format!("redis://localhost:{port}")).await;
+    assert!(error.to_string().contains("TLS"), "{error}");
+}
+
+async fn over_tls(url: &str) {
+    let mut client = Client::connect(url, 1).await;
+    wakeups_arrive(url, &mut client, 10).await;
+    assert_eq!(client.store.abilities().scheme, "redis");
+}

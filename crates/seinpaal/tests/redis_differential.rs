@@ -1,0 +1,343 @@
+//! The Redis scripts are compared with the ledger, operation by operation, on random histories on a real
+//! server with a clock of the test's own. A difference is made as short as it goes and printed.
+
+#[path = "support/history.rs"]
+mod history;
+#[path = "support/redis_server.rs"]
+mod redis_server;
+
+use std::{
+    collections::HashSet,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+
+use history::{Ask, Event, FenceSeen, LARGE, SMALL, Scale, history};
+use redis::{AsyncConnectionConfig, PushInfo, PushKind, Value, aio::MultiplexedConnection};
+use redis_server::RedisServer;
+use seinpaal::store::{
+    Store,
+    redis::{RedisStore, Rig},
+    url::StoreUrl,
+};
+use seinpaal_proto::{
+    Batch, Cause, Contact, Contacts, Inbox, MemoryState, Name, Renew, Request, State, Ticket,
+    Wakeup, What, Whom, execute,
+};
+use tokio::sync::mpsc;
+
+const START: u64 = 1_795_000_000_000_000;
+const KEY: &str = "seinpaal:{a name}";
+
+/// A server, the store under test, and who else is connected.
+struct Bench {
+    _server: RedisServer,
+    store: Arc<RedisStore>,
+    now: Arc<AtomicU64>,
+    ears: MultiplexedConnection,
+    observer: MultiplexedConnection,
+    heard: mpsc::UnboundedReceiver<PushInfo>,
+}
+
+impl Bench {
+    async fn new(mutation: Option<(&str, &str)>) -> Self {
+        let server = RedisServer::start();
+        let StoreUrl::Redis(url) = StoreUrl::parse(&server.url("")).unwrap() else { panic!() };
+        let now = Arc::new(AtomicU64::new(START));
+        let mutation = mutation.map(|(from, to)| (from.to_owned(), to.to_owned()));
+        let rig = Rig { now: Some(now.clone()), mutation };
+        let (news, _) = mpsc::unbounded_channel();
+        let store = RedisStore::open_rigged(url, Inbox(1), news, rig).await.unwrap();
+        let (ears, _) = connect(&server).await;
+        let (mut observer, heard) = connect(&server).await;
+        observer.psubscribe("seinpaal:inbox:*").await.unwrap();
+        Self { _server: server, store, now, ears, observer, heard }
+    }
+
+    /// What was published, in order. The answer to the PING comes after everything before it.
+    async fn wakeups(&mut self) -> Vec<String> {
+        redis::cmd("PING").exec_async(&mut self.observer).await.unwrap();
+        let mut wakeups = Vec::new();
+        while let Ok(push) = self.heard.try_recv() {
+            if push.kind == PushKind::PMessage {
+                wakeups.push(push.data[1..].iter().map(text).collect::<Vec<_>>().join(" "));
+            }
+        }
+        wakeups
+    }
+
+    /// Runs a history on a clean server and a new ledger. Says where they differ.
+    async fn difference(&mut self, history: &[Event]) -> Option<String> {
+        redis::cmd("FLUSHALL").exec_async(&mut self.ears).await.unwrap();
+        self.ears.unsubscribe(&[(0..4).map(channel).collect::<Vec<_>>()]).await.unwrap();
+        self.wakeups().await;
+        self.now.store(START, Ordering::SeqCst);
+        let mut model = Model::default();
+        for (i, event) in history.iter().enumerate() {
+            if let Some(difference) = self.compare(&mut model, event).await {
+                return Some(format!("at event {i}, {event:?}:\n{difference}"));
+            }
+        }
+        self.compare_ends(&mut model).await
+    }
+
+    async fn compare(&mut self, model: &mut Model, event: &Event) -> Option<String> {
+        match event {
+            Event::Listen(inbox) => {
+                self.ears.subscribe(channel_of(*inbox)).await.unwrap();
+                model.listening.insert(*inbox);
+                None
+            }
+            Event::Hush(inbox) => {
+                self.ears.unsubscribe(channel_of(*inbox)).await.unwrap();
+                model.listening.remove(inbox);
+                None
+            }
+            Event::Call { step, inbox, fence, asks } => {
+                let now = self.now.load(Ordering::SeqCst).saturating_add_signed(*step);
+                self.now.store(now, Ordering::SeqCst);
+                let batch = model.batch(now, *inbox, *fence, asks);
+                self.compare_calls(model, now, &batch).await
+            }
+        }
+    }
+
+    async fn compare_calls(
+        &mut self,
+        model: &mut Model,
+        now: u64,
+        batch: &Batch,
+    ) -> Option<String> {
+        let Ok(expected) = execute(&mut model.state, &mut Listening(&model.listening), now, batch);
+        let replies = match self.store.call(batch).await {
+            Ok(replies) => replies,
+            Err(error) => return Some(format!("batch {batch:?}\nfailed: {error}")),
+        };
+        let wakeups = self.wakeups().await;
+        let expected_wakeups = expected.wakeups.iter().map(message).collect::<Vec<_>>();
+        if replies == expected.replies && wakeups == expected_wakeups {
+            return None;
+        }
+        Some(format!(
+            "batch   {batch:?}\nledger  {:?}\nscript  {replies:?}\nledger wakes {expected_wakeups:?}\n\
+             script wakes {wakeups:?}",
+            expected.replies
+        ))
+    }
+
+    /// Everything that is left, and that nothing is left of a name that costs nothing.
+    async fn compare_ends(&mut self, model: &mut Model) -> Option<String> {
+        let now = self.now.load(Ordering::SeqCst);
+        let batch = model.batch(now, None, FenceSeen::None, &[Ask::Inspect { rows: 10_000 }]);
+        if let Some(difference) = self.compare_calls(model, now, &batch).await {
+            return Some(format!("at the end:\n{difference}"));
+        }
+        let keys: u64 = redis::cmd("DBSIZE").query_async(&mut self.ears).await.unwrap();
+        let expected = if model.state.is_empty() { 0 } else { 2 };
+        (keys != expected).then(|| format!("at the end: {keys} keys are left, not {expected}"))
+    }
+
+    /// Takes events away for as long as a difference stays.
+    async fn shorten(&mut self, mut history: Vec<Event>) -> Vec<Event> {
+        let mut size = history.len() / 2;
+        while size > 0 {
+            let mut at = 0;
+            while at < history.len() {
+                let end = (at + size).min(history.len());
+                let shorter = [&history[..at], &history[end..]].concat();
+                if self.difference(&shorter).await.is_some() {
+                    history = shorter;
+                } else {
+                    at += size;
+                }
+            }
+            size /= 2;
+        }
+        history
+    }
+}
+
+/// The ledger and who listens.
+#[derive(Default)]
+struct Model {
+    state: MemoryState,
+    listening: HashSet<Inbox>,
+}
+
+struct Listening<'a>(&'a HashSet<Inbox>);
+
+impl Contacts for Listening<'_> {
+    fn contact(&mut self, inbox: Inbox) -> Contact {
+        if self.0.contains(&inbox) { Contact::Listening } else { Contact::Silent }
+    }
+}
+
+impl Model {
+    fn batch(&mut self, now: u64, inbox: Option<Inbox>, fence: FenceSeen, asks: &[Ask]) -> Batch {
+        let fence_seen = match fence {
+            FenceSeen::None => 0,
+            FenceSeen::Near(by) => now.saturating_add_signed(by),
+            FenceSeen::Absurd => u64::MAX,
+        };
+        let requests = asks.iter().map(|ask| self.request(now, ask)).collect();
+        Batch { name: Name::new("a name").unwrap(), inbox, fence_seen, requests }
+    }
+
+    fn request(&mut self, now: u64, ask: &Ask) -> Request {
+        match ask.clone() {
+            Ask::Acquire { mut acquire, not_after } => {
+                acquire.not_after = not_after.map(|by| now.saturating_add_signed(by));
+                Request::Acquire(acquire)
+            }
+            Ask::RenewAll { lease, ttl, margin, wrong } => {
+                let Ok(kept) = self.state.lease(lease);
+                let (members, digest) = kept.map_or((1, 1), |kept| (kept.members, kept.digest));
+                let whom = match wrong {
+                    1 => Whom::All { members: members + 1, digest },
+                    2 => Whom::All { members, digest: digest ^ 1 },
+                    _ => Whom::All { members, digest },
+                };
+                Request::Renew(Renew { lease, ttl, margin, whom })
+            }
+            Ask::RenewTickets { lease, ttl, margin, tickets } => {
+                Request::Renew(Renew { lease, ttl, margin, whom: Whom::Tickets(tickets) })
+            }
+            Ask::Release { ticket, slots } => Request::Release { ticket, slots },
+            Ask::Cancel { ticket, remember } => Request::Cancel { ticket, remember },
+            Ask::Evict { ticket } => Request::Evict { ticket },
+            Ask::Configure(change) => Request::Configure(change),
+            Ask::Inspect { rows } => Request::Inspect { rows },
+        }
+    }
+}
+
+async fn connect(
+    server: &RedisServer,
+) -> (MultiplexedConnection, mpsc::UnboundedReceiver<PushInfo>) {
+    let client = redis::Client::open(server.url("?protocol=resp3")).unwrap();
+    let (sender, receiver) = mpsc::unbounded_channel();
+    let config = AsyncConnectionConfig::new().set_push_sender(sender).set_response_timeout(None);
+    let connection = client.get_multiplexed_async_connection_with_config(&config).await.unwrap();
+    (connection, receiver)
+}
+
+fn channel(i: u64) -> String {
+    channel_of(history::inbox(i))
+}
+
+fn channel_of(inbox: Inbox) -> String {
+    format!("seinpaal:inbox:{inbox}")
+}
+
+fn text(value: &Value) -> String {
+    redis::from_redis_value_ref(value).unwrap()
+}
+
+/// A wakeup as docs/redis.md says that it is published.
+fn message(wakeup: &Wakeup) -> String {
+    let (channel, ticket) = (channel_of(wakeup.inbox), wakeup.ticket);
+    match &wakeup.what {
+        What::Granted { fence, slots, limit } => {
+            format!("{channel} granted {ticket} {fence} {slots} {limit} {KEY}")
+        }
+        What::Ended(cause) => format!("{channel} ended {ticket} {} {KEY}", word(*cause)),
+        other => panic!("a new wakeup: {other:?}"),
+    }
+}
+
+fn word(cause: Cause) -> &'static str {
+    match cause {
+        Cause::Released => "released",
+        Cause::Cancelled => "cancelled",
+        Cause::Expired => "expired",
+        Cause::Evicted => "evicted",
+        Cause::TooMany => "toomany",
+        other => panic!("a new cause: {other:?}"),
+    }
+}
+
+async fn compare_many(seeds: std::ops::Range<u64>, scale: Scale) {
+    let mut bench = Bench::new(None).await;
+    for seed in seeds {
+        let history = history(seed, scale);
+        if bench.difference(&history).await.is_some() {
+            let short = bench.shorten(history).await;
+            let difference = bench.difference(&short).await.unwrap_or_default();
+            panic!(
+                "seed {seed}, {scale:?}: the script differs from the ledger\n{short:#?}\n{difference}"
+            );
+        }
+    }
+}
+
+/// As many as CI has time for; set the variable to look further.
+fn histories() -> u64 {
+    std::env::var("SEINPAAL_HISTORIES").ok().and_then(|n| n.parse().ok()).unwrap_or(100)
+}
+
+#[tokio::test]
+async fn the_scripts_do_what_the_ledger_does() {
+    compare_many(0..histories(), SMALL).await;
+}
+
+#[tokio::test]
+async fn the_scripts_stop_where_the_ledger_does_when_there_is_too_much_to_do() {
+    compare_many(0..histories() / 4, LARGE).await;
+}
+
+#[tokio::test]
+async fn a_mistake_in_a_script_does_not_stay_hidden() {
+    let mistakes = [
+        ("WORK, MOST_PAST = 128", "WORK, MOST_PAST = 127", LARGE),
+        (
+            "lease.ends > head.clock or not has_work()",
+            "lease.ends >= head.clock or not has_work()",
+            SMALL,
+        ),
+        ("first_lease('w', 'x')", "first_lease('e', 'f')", SMALL),
+        ("min(ask.margin, floor(ask.waiter_ttl / 2))", "ask.margin", SMALL),
+        ("head.arrival - ask.priority", "head.arrival + ask.priority", SMALL),
+        (
+            "if entry.parked == '1' then lease.parked",
+            "if entry.parked == '2' then lease.parked",
+            SMALL,
+        ),
+    ];
+    for (from, to, scale) in mistakes {
+        let mut bench = Bench::new(Some((from, to))).await;
+        let mut is_found = false;
+        for seed in 0..histories() {
+            is_found = is_found || bench.difference(&history(seed, scale)).await.is_some();
+        }
+        assert!(is_found, "{to:?} in place of {from:?} goes unnoticed");
+    }
+}
+
+#[tokio::test]
+async fn only_so_many_tickets_are_remembered_and_the_oldest_go_first() {
+    let mut bench = Bench::new(None).await;
+    let cancels = |from: u128| {
+        (0..64).map(move |i| Ask::Cancel {
+            ticket: Ticket(from + i),
+            remember: 1_000_000_000 + (from + i) as u64,
+        })
+    };
+    let history = (0..1030).map(|i| Event::Call {
+        step: 1,
+        inbox: None,
+        fence: FenceSeen::None,
+        asks: cancels(i * 64).collect(),
+    });
+    let history = history.collect::<Vec<_>>();
+    assert_eq!(bench.difference(&history).await, None);
+    let kept: u64 = redis::cmd("ZLEXCOUNT")
+        .arg(format!("{KEY}:o"))
+        .arg("[p")
+        .arg("(q")
+        .query_async(&mut bench.ears)
+        .await
+        .unwrap();
+    assert!((65_536..65_536 + 64).contains(&kept), "{kept}");
+}

@@ -1,0 +1,308 @@
+//! What the Redis store does on a real server beyond what the ledger says: commands, keys, foreign and
+//! damaged ones, memory that is full, scripts that are forgotten.
+
+#[path = "support/asks.rs"]
+mod asks;
+#[path = "support/redis_server.rs"]
+mod redis_server;
+
+use std::{collections::HashMap, time::Duration};
+
+use asks::{Client, TTL, acquire, acquisition, is_granted, plain, release};
+use redis::{Cmd, FromRedisValue, aio::MultiplexedConnection, cmd};
+use redis_server::RedisServer;
+use seinpaal::store::{Certainty, News, Store, StoreErrorKind};
+use seinpaal_proto::{
+    About, Configure, Limit, MAX_ABOUT_BYTES, Renew, Reply, Request, Ticket, What, Whom,
+    time::{MAX_TTL, SECOND},
+};
+use tokio::time::timeout;
+
+async fn say<T: FromRedisValue>(connection: &mut MultiplexedConnection, command: &mut Cmd) -> T {
+    command.query_async(connection).await.unwrap()
+}
+
+/// Calls by command since the last `CONFIG RESETSTAT`.
+async fn calls(connection: &mut MultiplexedConnection) -> HashMap<String, u64> {
+    let info: String = say(connection, cmd("INFO").arg("commandstats")).await;
+    let lines = info.lines().filter_map(|line| line.strip_prefix("cmdstat_")?.split_once(':'));
+    lines
+        .map(|(command, figures)| {
+            let calls = figures.split(['=', ',']).nth(1).unwrap().parse().unwrap();
+            (command.to_owned(), calls)
+        })
+        .collect()
+}
+
+#[tokio::test]
+async fn an_uncontended_acquire_and_its_release_are_two_commands() {
+    let server = RedisServer::start();
+    let client = Client::connect(&server.url(""), 1).await;
+    client.acquire("warm", 1).await;
+    client.release("warm", 1).await;
+    let mut behind = plain(&server.url("")).await;
+    say::<()>(&mut behind, cmd("CONFIG").arg("RESETSTAT")).await;
+    assert!(is_granted(&client.acquire("n", 2).await));
+    assert!(matches!(client.release("n", 2).await, Reply::Released { left: 0, .. }));
+    let calls = calls(&mut behind).await;
+    assert_eq!(calls.get("evalsha"), Some(&2), "{calls:?}");
+    for other in ["eval", "script|load", "subscribe", "ping"] {
+        assert_eq!(calls.get(other), None, "{calls:?}");
+    }
+}
+
+#[tokio::test]
+async fn scripts_that_are_flushed_in_mid_flight_are_loaded_again_unseen() {
+    let server = RedisServer::start();
+    let client = Client::connect(&server.url(""), 1).await;
+    let mut behind = plain(&server.url("")).await;
+    let flusher = tokio::spawn(async move {
+        loop {
+            say::<()>(&mut behind, cmd("SCRIPT").arg("FLUSH")).await;
+        }
+    });
+    for ticket in 1..300 {
+        let name = ["a", "b"][(ticket % 2) as usize];
+        assert!(is_granted(&client.acquire(name, ticket).await));
+        let batch = client.batch(name, vec![release(ticket), release(ticket)]);
+        let replies = client.store.call(&batch).await.unwrap().replies;
+        assert!(matches!(replies[0], Reply::Released { left: 0, .. }));
+        assert!(matches!(replies[1], Reply::Ended { .. }));
+    }
+    assert!(!flusher.is_finished());
+    flusher.abort();
+}
+
+#[tokio::test]
+async fn a_key_that_is_not_ours_is_a_typed_answer_and_stays_as_it_was() {
+    let server = RedisServer::start();
+    let client = Client::connect(&server.url(""), 1).await;
+    let mut behind = plain(&server.url("")).await;
+    say::<()>(&mut behind, cmd("SET").arg("seinpaal:{text}").arg("mine")).await;
+    say::<()>(&mut behind, cmd("HSET").arg("seinpaal:{hash}").arg("a").arg("b")).await;
+    say::<()>(&mut behind, cmd("SET").arg("seinpaal:{order}:o").arg("mine")).await;
+    say::<()>(&mut behind, cmd("ZADD").arg("seinpaal:{zset}:o").arg(1).arg("mine")).await;
+    say::<()>(&mut behind, cmd("HSET").arg("seinpaal:{head}").arg("h").arg("nonsense")).await;
+    let all = |_| async {
+        let mut behind = plain(&server.url("")).await;
+        say::<Vec<String>>(&mut behind, cmd("KEYS").arg("*")).await.len()
+    };
+    assert_eq!(all(()).await, 5);
+    for name in ["text", "hash", "order", "zset", "head"] {
+        for request in [acquire(1), release(1), Request::Inspect { rows: 1 }] {
+            let error = client.ask(name, request).await.unwrap_err();
+            assert_eq!(error.kind(), StoreErrorKind::Corrupt, "{name}: {error}");
+            assert_eq!(error.certainty(), Certainty::NotExecuted, "{name}: {error}");
+            assert!(!error.to_string().contains("user_script"), "{error}");
+        }
+    }
+    assert_eq!(all(()).await, 5);
+    let kept: String = say(&mut behind, cmd("GET").arg("seinpaal:{text}")).await;
+    assert_eq!(kept, "mine");
+}
+
+#[tokio::test]
+async fn a_damaged_record_is_a_typed_answer_and_others_go_on() {
+    let server = RedisServer::start();
+    let client = Client::connect(&server.url(""), 1).await;
+    client.acquire("bad", 1).await;
+    let mut behind = plain(&server.url("")).await;
+    let field = format!("t:{}", Ticket(1));
+    say::<()>(&mut behind, cmd("HSET").arg("seinpaal:{bad}").arg(field).arg("?")).await;
+    let error = client.ask("bad", release(1)).await.unwrap_err();
+    assert_eq!(
+        (error.kind(), error.certainty()),
+        (StoreErrorKind::Corrupt, Certainty::NotExecuted)
+    );
+    assert!(is_granted(&client.acquire("good", 2).await));
+    let listed = client.store.list("").await.unwrap();
+    assert!(listed.iter().any(|(name, _)| name.as_str() == "good"));
+}
+
+#[tokio::test]
+async fn an_order_whose_records_were_evicted_is_dropped() {
+    let server = RedisServer::start();
+    let client = Client::connect(&server.url(""), 1).await;
+    client.acquire("n", 1).await;
+    let mut behind = plain(&server.url("")).await;
+    say::<()>(&mut behind, cmd("DEL").arg("seinpaal:{n}")).await;
+    assert!(is_granted(&client.acquire("n", 2).await));
+    let leases: u64 =
+        say(&mut behind, cmd("ZLEXCOUNT").arg("seinpaal:{n}:o").arg("[e").arg("(f")).await;
+    assert_eq!(leases, 1);
+}
+
+#[tokio::test]
+async fn without_memory_nobody_is_let_in_but_everybody_can_leave() {
+    let server = RedisServer::with(&["--maxmemory", "4mb", "--maxmemory-policy", "noeviction"]);
+    let client = Client::connect(&server.url(""), 1).await;
+    for ticket in 1..=3 {
+        client.acquire("n", ticket).await;
+    }
+    client.acquire("evicted", 4).await;
+    let mut behind = plain(&server.url("")).await;
+    let mut junk = 0;
+    while cmd("SET").arg(junk).arg(vec![0u8; 10_000]).exec_async(&mut behind).await.is_ok() {
+        junk += 1;
+    }
+    let before: u64 = say(&mut behind, &mut cmd("DBSIZE")).await;
+    for name in ["n", "new"] {
+        let error = client.ask(name, acquire(9)).await.unwrap_err();
+        assert_eq!(
+            (error.kind(), error.certainty()),
+            (StoreErrorKind::Full, Certainty::NotExecuted)
+        );
+    }
+    assert_eq!(say::<u64>(&mut behind, &mut cmd("DBSIZE")).await, before);
+    let whom = Whom::All { members: 1, digest: Ticket(1).digest() };
+    let renew = Renew { lease: Ticket(1).into(), ttl: 60 * SECOND, margin: SECOND, whom };
+    let renewed = client.ask("n", Request::Renew(renew)).await.unwrap();
+    assert!(matches!(renewed, Reply::Renewed { .. }), "{renewed:?}");
+    assert!(matches!(client.release("n", 1).await, Reply::Released { .. }));
+    // The release has handed over to the waiter, which leaves in turn.
+    assert!(matches!(client.release("n", 2).await, Reply::Released { left: 0, .. }));
+    let cancel = Request::Cancel { ticket: Ticket(3), remember: SECOND };
+    assert!(matches!(client.ask("n", cancel).await.unwrap(), Reply::Cancelled { .. }));
+    let evict = Request::Evict { ticket: Ticket(4) };
+    assert!(matches!(client.ask("evicted", evict).await.unwrap(), Reply::Evicted { .. }));
+}
+
+#[tokio::test]
+async fn what_is_out_of_range_is_refused_before_anything_is_written() {
+    let server = RedisServer::start();
+    let client = Client::connect(&server.url(""), 1).await;
+    let about = About { client: "x".repeat(MAX_ABOUT_BYTES), ..About::default() }.encode();
+    let requests = [
+        Request::Acquire(acquisition(1, 0)),
+        Request::Acquire(acquisition(1, 99_999)),
+        Request::Acquire(acquisition(1, MAX_TTL + 1)),
+        Request::Acquire(seinpaal_proto::Acquire { about, ..acquisition(1, SECOND) }),
+        Request::Acquire(seinpaal_proto::Acquire {
+            waiter_ttl: u64::MAX,
+            ..acquisition(1, SECOND)
+        }),
+        Request::Cancel { ticket: Ticket(1), remember: MAX_TTL + 1 },
+    ];
+    for request in requests {
+        let error = client.ask("n", request.clone()).await.unwrap_err();
+        assert_eq!(error.kind(), StoreErrorKind::Internal, "{request:?}: {error}");
+        assert_eq!(error.certainty(), Certainty::NotExecuted, "{request:?}: {error}");
+    }
+    let good_then_bad = client.batch("n", vec![acquire(1), Request::Acquire(acquisition(2, 0))]);
+    client.store.call(&good_then_bad).await.unwrap_err();
+    let mut behind = plain(&server.url("")).await;
+    assert_eq!(say::<u64>(&mut behind, &mut cmd("DBSIZE")).await, 0);
+}
+
+#[tokio::test]
+async fn nothing_is_left_behind_when_all_have_left_and_are_forgotten() {
+    let server = RedisServer::start();
+    let client = Client::connect(&server.url(""), 1).await;
+    let mut behind = plain(&server.url("?protocol=resp3")).await;
+    client.ask("n", Request::Acquire(acquisition(1, TTL))).await.unwrap();
+    for key in ["seinpaal:{n}", "seinpaal:{n}:o"] {
+        let left: i64 = say(&mut behind, cmd("PTTL").arg(key)).await;
+        assert!(left > 12 * 3_600_000, "{key} outlives any step of the clock: {left}");
+    }
+    client.release("n", 1).await;
+    let left: i64 = say(&mut behind, cmd("PTTL").arg("seinpaal:{n}:o")).await;
+    assert!((0..=1_100).contains(&left), "{left}");
+    wait_until_empty(&mut behind).await;
+}
+
+#[tokio::test]
+async fn what_is_pinned_or_paused_stays_until_it_is_let_go() {
+    let server = RedisServer::start();
+    let client = Client::connect(&server.url(""), 1).await;
+    let mut behind = plain(&server.url("")).await;
+    client.ask("n", Request::Acquire(acquisition(1, TTL))).await.unwrap();
+    let limit = Configure::Limit(Limit::new(3).unwrap());
+    client.ask("n", Request::Configure(limit)).await.unwrap();
+    client.release("n", 1).await;
+    for key in ["seinpaal:{n}", "seinpaal:{n}:o"] {
+        assert_eq!(say::<i64>(&mut behind, cmd("PTTL").arg(key)).await, -1, "{key}");
+    }
+    client.ask("n", Request::Configure(Configure::Unpin)).await.unwrap();
+    wait_until_empty(&mut behind).await;
+}
+
+/// Expiry is the server's to do; a test only looks until it has, and not for ever.
+async fn wait_until_empty(behind: &mut MultiplexedConnection) {
+    let empty = async {
+        while say::<u64>(behind, &mut cmd("DBSIZE")).await > 0 {
+            tokio::task::yield_now().await;
+        }
+    };
+    timeout(Duration::from_secs(20), empty).await.expect("keys are left behind");
+}
+
+#[tokio::test]
+async fn the_winner_is_woken_and_nobody_else() {
+    let server = RedisServer::start();
+    let holder = Client::connect(&server.url(""), 1).await;
+    let mut first = Client::connect(&server.url(""), 2).await;
+    let mut second = Client::connect(&server.url(""), 3).await;
+    holder.acquire("n", 1).await;
+    first.acquire("n", 2).await;
+    second.acquire("n", 3).await;
+    holder.release("n", 1).await;
+    let News::Wakeup(wakeup) = first.news.recv().await.unwrap() else { panic!() };
+    assert_eq!((wakeup.ticket, wakeup.name.as_str()), (Ticket(2), "n"));
+    assert!(matches!(wakeup.what, What::Granted { limit: 1, .. }));
+    // A grant of its own comes after anything that was sent before it.
+    first.release("n", 2).await;
+    let News::Wakeup(wakeup) = second.news.recv().await.unwrap() else { panic!() };
+    assert_eq!(wakeup.ticket, Ticket(3));
+    assert!(second.news.try_recv().is_err());
+}
+
+#[tokio::test]
+async fn a_waiter_whose_client_is_gone_is_passed_over() {
+    let server = RedisServer::start();
+    let holder = Client::connect(&server.url(""), 1).await;
+    let gone = Client::connect(&server.url(""), 2).await;
+    let mut behind = Client::connect(&server.url(""), 3).await;
+    holder.acquire("n", 1).await;
+    gone.acquire("n", 2).await;
+    behind.acquire("n", 3).await;
+    drop(gone);
+    let mut watcher = plain(&server.url("")).await;
+    let channel = format!("seinpaal:inbox:{}", seinpaal_proto::Inbox(2));
+    let hung_up = async {
+        loop {
+            let (_, count): (String, u64) =
+                say(&mut watcher, cmd("PUBSUB").arg("NUMSUB").arg(&channel)).await;
+            if count == 0 {
+                break;
+            }
+        }
+    };
+    timeout(Duration::from_secs(20), hung_up).await.expect("a dropped store hangs up");
+    holder.release("n", 1).await;
+    let News::Wakeup(wakeup) = behind.news.recv().await.unwrap() else { panic!() };
+    assert_eq!(wakeup.ticket, Ticket(3));
+}
+
+#[tokio::test]
+async fn any_name_can_be_used_and_is_listed_in_order() {
+    let server = RedisServer::start();
+    let client = Client::connect(&server.url("?prefix=p*%25:"), 1).await;
+    let mut names = ["a{b}c", "}{", "two words", "zürich 東京", "100%", "a*", "a[x]", "aax"];
+    for (ticket, name) in names.iter().enumerate() {
+        assert!(is_granted(&client.acquire(name, ticket as u128 + 1).await), "{name}");
+    }
+    client.acquire("left", 100).await;
+    client.release("left", 100).await;
+    names.sort_unstable();
+    let listed = |prefix| {
+        let store = client.store.clone();
+        async move {
+            let listed = store.list(prefix).await.unwrap();
+            listed.into_iter().map(|(name, _)| name.to_string()).collect::<Vec<_>>()
+        }
+    };
+    assert_eq!(listed("").await, names);
+    assert_eq!(listed("a*").await, ["a*"]);
+    assert_eq!(listed("a[").await, ["a[x]"]);
+    assert_eq!(listed("a").await, ["a*", "a[x]", "aax", "a{b}c"]);
+}

@@ -1,0 +1,89 @@
+//! Requests as short as tests want them.
+#![allow(dead_code, missing_docs, unreachable_pub)]
+
+use std::sync::Arc;
+
+use redis::aio::MultiplexedConnection;
+use seinpaal::store::{News, Store, StoreError, redis::RedisStore};
+use seinpaal_proto::{
+    Acquire, Batch, Enqueue, Inbox, LeaseId, Limit, LimitRule, Name, OnMismatch, Permits, Priority,
+    Reply, Request, Ticket,
+    time::{MILLISECOND, SECOND},
+};
+use tokio::sync::mpsc;
+
+/// Short enough for a test to wait for its end.
+pub const TTL: u64 = 100 * MILLISECOND;
+
+/// One client: its store, its inbox and what it is told.
+pub struct Client {
+    pub store: Arc<RedisStore>,
+    pub inbox: Inbox,
+    pub news: mpsc::UnboundedReceiver<News>,
+}
+
+impl Client {
+    pub async fn connect(url: &str, inbox: u128) -> Self {
+        Self::try_connect(url, inbox).await.unwrap()
+    }
+
+    pub async fn try_connect(url: &str, inbox: u128) -> Result<Self, StoreError> {
+        let (sender, news) = mpsc::unbounded_channel();
+        let inbox = Inbox(inbox);
+        let store = RedisStore::connect(url, inbox, sender).await?;
+        Ok(Self { store, inbox, news })
+    }
+
+    pub async fn ask(&self, name: &str, request: Request) -> Result<Reply, StoreError> {
+        let batch = self.batch(name, vec![request]);
+        Ok(self.store.call(&batch).await?.replies.remove(0))
+    }
+
+    pub fn batch(&self, name: &str, requests: Vec<Request>) -> Batch {
+        let name = Name::new(name).unwrap();
+        Batch { name, inbox: Some(self.inbox), fence_seen: 0, requests }
+    }
+
+    pub async fn acquire(&self, name: &str, ticket: u128) -> Reply {
+        self.ask(name, acquire(ticket)).await.unwrap()
+    }
+
+    pub async fn release(&self, name: &str, ticket: u128) -> Reply {
+        self.ask(name, release(ticket)).await.unwrap()
+    }
+}
+
+/// A mutex for a minute; waits if it must.
+pub fn acquire(ticket: u128) -> Request {
+    Request::Acquire(acquisition(ticket, 60 * SECOND))
+}
+
+pub fn acquisition(ticket: u128, ttl: u64) -> Acquire {
+    Acquire {
+        ticket: Ticket(ticket),
+        permits: Permits::ONE,
+        limit: Some(LimitRule { limit: Limit::ONE, on_mismatch: OnMismatch::Refuse }),
+        enqueue: Enqueue::Yes { max_waiting: None },
+        priority: Priority::default(),
+        lease: LeaseId(ticket),
+        ttl,
+        margin: ttl / 4,
+        waiter_lease: LeaseId(ticket + 1_000_000),
+        waiter_ttl: 15 * SECOND,
+        not_after: None,
+        about: "a test".into(),
+    }
+}
+
+pub fn release(ticket: u128) -> Request {
+    Request::Release { ticket: Ticket(ticket), slots: None }
+}
+
+pub fn is_granted(reply: &Reply) -> bool {
+    matches!(reply, Reply::Granted(_))
+}
+
+/// A plain connection, to look behind the store's back.
+pub async fn plain(url: &str) -> MultiplexedConnection {
+    redis::Client::open(url).unwrap().get_multiplexed_async_connection().await.unwrap()
+}

@@ -1,0 +1,271 @@
+//! Random histories of one name, as plain data: they can be run again, made shorter and printed.
+#![allow(missing_docs, unreachable_pub)]
+
+use seinpaal_proto::{
+    Acquire, Configure, Enqueue, Inbox, LeaseId, Limit, LimitRule, OnMismatch, Permits, Priority,
+    Slots, Ticket,
+    time::{MILLISECOND, SECOND, UNBOUNDED},
+};
+
+/// What happens next.
+#[derive(Clone, Debug)]
+pub enum Event {
+    /// Somebody subscribes to this inbox.
+    Listen(Inbox),
+    /// Nobody listens at this inbox any more.
+    Hush(Inbox),
+    /// The clock moves by so many microseconds, and a batch arrives.
+    Call { step: i64, inbox: Option<Inbox>, fence: FenceSeen, asks: Vec<Ask> },
+}
+
+/// What the sender claims to have seen.
+#[derive(Clone, Copy, Debug)]
+pub enum FenceSeen {
+    None,
+    /// So far from the clock.
+    Near(i64),
+    /// More than can be believed.
+    Absurd,
+}
+
+/// A request; what depends on the state or the clock is filled in when it is sent.
+#[derive(Clone, Debug)]
+pub enum Ask {
+    /// `not_after` is relative to the clock.
+    Acquire {
+        acquire: Acquire,
+        not_after: Option<i64>,
+    },
+    /// With the members and the digest that the ledger has, changed by so much.
+    RenewAll {
+        lease: LeaseId,
+        ttl: u64,
+        margin: u64,
+        wrong: u64,
+    },
+    RenewTickets {
+        lease: LeaseId,
+        ttl: u64,
+        margin: u64,
+        tickets: Vec<Ticket>,
+    },
+    Release {
+        ticket: Ticket,
+        slots: Option<Slots>,
+    },
+    Cancel {
+        ticket: Ticket,
+        remember: u64,
+    },
+    Evict {
+        ticket: Ticket,
+    },
+    Configure(Configure),
+    Inspect {
+        rows: u32,
+    },
+}
+
+/// How many there are of everything.
+#[derive(Clone, Copy, Debug)]
+pub struct Scale {
+    pub events: u64,
+    pub tickets: u64,
+    pub leases: u64,
+    pub most_requests: u64,
+    pub most_permits: u64,
+}
+
+/// A history with much contention over little.
+pub const SMALL: Scale =
+    Scale { events: 250, tickets: 12, leases: 4, most_requests: 4, most_permits: 3 };
+/// One in which more is due at once than one call may do.
+pub const LARGE: Scale =
+    Scale { events: 60, tickets: 600, leases: 3, most_requests: 60, most_permits: 1 };
+
+/// SplitMix64 (Steele, Lea, Flood 2014).
+#[derive(Clone, Debug)]
+pub struct Random(pub u64);
+
+impl Random {
+    pub fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    /// 0 to `end` exclusive.
+    fn below(&mut self, end: u64) -> u64 {
+        self.next() % end
+    }
+
+    fn one_in(&mut self, n: u64) -> bool {
+        self.below(n) == 0
+    }
+
+    fn pick<T: Copy>(&mut self, from: &[T]) -> T {
+        from[self.below(from.len() as u64) as usize]
+    }
+}
+
+pub fn inbox(i: u64) -> Inbox {
+    Inbox(0xb0_0000_0000_0000_0000_0000 + u128::from(i))
+}
+
+pub fn history(seed: u64, scale: Scale) -> Vec<Event> {
+    let mut random = Random(seed);
+    (0..scale.events).map(|_| event(&mut random, scale)).collect()
+}
+
+fn event(random: &mut Random, scale: Scale) -> Event {
+    match random.below(40) {
+        0 => Event::Hush(inbox(random.below(4))),
+        1 | 2 => Event::Listen(inbox(random.below(4))),
+        _ => call(random, scale),
+    }
+}
+
+fn call(random: &mut Random, scale: Scale) -> Event {
+    let requests = match random.below(10) {
+        0 => 0,
+        1..6 => 1,
+        _ => 1 + random.below(scale.most_requests),
+    };
+    let requests =
+        if scale.most_requests > 4 { random.below(scale.most_requests) } else { requests };
+    Event::Call {
+        step: step(random),
+        inbox: (!random.one_in(10)).then(|| inbox(random.below(4))),
+        fence: fence(random),
+        asks: (0..requests).map(|_| ask(random, scale)).collect(),
+    }
+}
+
+fn step(random: &mut Random) -> i64 {
+    match random.below(40) {
+        0 => -(random.below(3_600 * SECOND) as i64),
+        1 | 2 => -(random.below(2 * SECOND) as i64),
+        3 => random.below(7_200 * SECOND) as i64,
+        4..8 => random.below(3 * SECOND) as i64,
+        8..16 => random.below(300 * MILLISECOND) as i64,
+        16..19 => 0,
+        // As long as a lease to the microsecond.
+        19 | 20 => random.pick(&[100, 150, 300]) * MILLISECOND as i64,
+        _ => random.below(40 * MILLISECOND) as i64,
+    }
+}
+
+fn fence(random: &mut Random) -> FenceSeen {
+    match random.below(60) {
+        0 => FenceSeen::Absurd,
+        1..4 => FenceSeen::Near(random.below(20 * SECOND) as i64 - 10 * SECOND as i64),
+        _ => FenceSeen::None,
+    }
+}
+
+fn ask(random: &mut Random, scale: Scale) -> Ask {
+    match random.below(40) {
+        0..18 => acquire(random, scale),
+        18..24 => {
+            let slots = random.one_in(3).then(|| slots(random));
+            Ask::Release { ticket: ticket(random, scale), slots }
+        }
+        24..28 => {
+            let wrong = if random.one_in(4) { 1 + random.below(3) } else { 0 };
+            let (ttl, margin) = terms(random);
+            Ask::RenewAll { lease: lease(random, scale), ttl, margin, wrong }
+        }
+        28..32 => {
+            let (ttl, margin) = terms(random);
+            let tickets = (0..random.below(5)).map(|_| ticket(random, scale)).collect();
+            Ask::RenewTickets { lease: lease(random, scale), ttl, margin, tickets }
+        }
+        32 | 33 => {
+            Ask::Cancel { ticket: ticket(random, scale), remember: random.below(3 * SECOND) }
+        }
+        34 => Ask::Evict { ticket: ticket(random, scale) },
+        35 | 36 => Ask::Configure(configure(random)),
+        _ => Ask::Inspect { rows: random.pick(&[0, 1, 3, 1000]) },
+    }
+}
+
+fn acquire(random: &mut Random, scale: Scale) -> Ask {
+    let (ttl, margin) = terms(random);
+    let ticket = ticket(random, scale);
+    let own = random.one_in(3);
+    let acquire = Acquire {
+        ticket,
+        permits: Permits::new(1 + random.below(scale.most_permits) as u32).unwrap(),
+        limit: (!random.one_in(4)).then(|| rule(random, scale)),
+        enqueue: enqueue(random),
+        priority: Priority::new(random.pick(&[0, 0, 0, 1, -1, 2, 100, -100])).unwrap(),
+        lease: if own { ticket.into() } else { lease(random, scale) },
+        ttl,
+        margin,
+        waiter_lease: waiter_lease(random),
+        waiter_ttl: terms(random).0,
+        not_after: None,
+        about: random.pick(&["", "me", "two words", "1 2 3", "\u{1f}a\u{1e}b\nc %d"]).to_owned(),
+    };
+    let not_after = random.one_in(6).then(|| random.below(100) as i64 - 50);
+    Ask::Acquire { acquire, not_after }
+}
+
+fn terms(random: &mut Random) -> (u64, u64) {
+    let ttl = random.pick(&[100, 101, 150, 300, 1_000, 5_000]) * MILLISECOND;
+    let margin = random.pick(&[ttl / 4, ttl / 4, ttl / 4, 7 * MILLISECOND, UNBOUNDED, 0]);
+    (ttl, margin)
+}
+
+fn rule(random: &mut Random, scale: Scale) -> LimitRule {
+    let limit = if scale.tickets > 100 { 200 } else { random.pick(&[2, 2, 2, 3, 1, 4, 0]) };
+    let on_mismatch =
+        random.pick(&[OnMismatch::Refuse, OnMismatch::Adopt, OnMismatch::Adopt, OnMismatch::Set]);
+    LimitRule { limit: Limit::new(limit).unwrap(), on_mismatch }
+}
+
+fn enqueue(random: &mut Random) -> Enqueue {
+    match random.below(6) {
+        0 => Enqueue::No,
+        1 => Enqueue::Yes { max_waiting: Some(random.below(4) as u32) },
+        _ => Enqueue::Yes { max_waiting: None },
+    }
+}
+
+fn configure(random: &mut Random) -> Configure {
+    match random.below(8) {
+        0 => Configure::Limit(Limit::new(random.below(6) as u32).unwrap()),
+        1..4 => Configure::Unpin,
+        4 => Configure::Pause(random.pick(&["", "1", "for repairs\n\"now\""]).to_owned()),
+        _ => Configure::Resume,
+    }
+}
+
+fn slots(random: &mut Random) -> Slots {
+    let mut slots = Slots::none();
+    for _ in 0..random.below(3) {
+        let first = random.below(6) as u32;
+        slots.insert(first, first + random.below(3) as u32);
+    }
+    slots
+}
+
+fn ticket(random: &mut Random, scale: Scale) -> Ticket {
+    // Spread over all 128 bits, so that digests wrap.
+    let number = u128::from(random.below(scale.tickets) + 1);
+    Ticket(number.wrapping_mul(0x0123_4567_89ab_cdef_fedc_ba98_7654_3211))
+}
+
+/// Now and then one that places in the queue stand under.
+fn lease(random: &mut Random, scale: Scale) -> LeaseId {
+    if random.one_in(4) {
+        return waiter_lease(random);
+    }
+    LeaseId(0x1ea5e + u128::from(random.below(scale.leases)))
+}
+
+fn waiter_lease(random: &mut Random) -> LeaseId {
+    LeaseId(0x3a17 + u128::from(random.below(3)))
+}

@@ -1,0 +1,126 @@
+//! Redis servers of a test's own: started in a temporary directory, stopped when dropped.
+#![allow(dead_code, missing_docs, unreachable_pub)]
+
+use std::{
+    io::{BufRead, BufReader},
+    net::TcpListener,
+    path::PathBuf,
+    process::{Child, Command, Stdio},
+    thread,
+};
+
+use tempfile::TempDir;
+
+/// A running `redis-server` without persistence.
+#[derive(Debug)]
+pub struct RedisServer {
+    child: Child,
+    directory: TempDir,
+    arguments: Vec<String>,
+}
+
+impl RedisServer {
+    /// Starts one that listens on a Unix socket only.
+    pub fn start() -> Self {
+        Self::with(&[])
+    }
+
+    /// The same with more arguments, such as `["--maxmemory", "3mb"]`.
+    pub fn with(arguments: &[&str]) -> Self {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let arguments = arguments.iter().map(ToString::to_string).collect::<Vec<_>>();
+        let child = launch(&directory, &arguments);
+        Self { child, directory, arguments }
+    }
+
+    /// Starts one that listens on a free port of this machine, too.
+    pub fn on_port(arguments: &[&str]) -> (Self, u16) {
+        let port = free_port();
+        let port_text = port.to_string();
+        let arguments = [&["--port", &port_text, "--bind", "127.0.0.1"], arguments].concat();
+        (Self::with(&arguments), port)
+    }
+
+    /// Its URL, with options like `"?prefix=a:"`.
+    pub fn url(&self, options: &str) -> String {
+        format!("unix://{}{options}", self.socket().display())
+    }
+
+    pub fn socket(&self) -> PathBuf {
+        self.directory.path().join("redis.sock")
+    }
+
+    pub fn directory(&self) -> PathBuf {
+        self.directory.path().to_owned()
+    }
+
+    /// Kills it; everything it knew is gone.
+    pub fn stop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+
+    /// Stops it without ending it: it takes connections and answers nothing.
+    pub fn pause(&self) {
+        self.signal("-STOP");
+    }
+
+    /// Lets it go on.
+    pub fn resume(&self) {
+        self.signal("-CONT");
+    }
+
+    fn signal(&self, signal: &str) {
+        let sent = Command::new("kill").args([signal, &self.child.id().to_string()]).status();
+        assert!(sent.expect("kill").success());
+    }
+
+    /// Starts it again at the same place.
+    pub fn start_again(&mut self) {
+        self.child = launch(&self.directory, &self.arguments);
+    }
+}
+
+impl Drop for RedisServer {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+pub fn free_port() -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    listener.local_addr().expect("an address").port()
+}
+
+fn launch(directory: &TempDir, arguments: &[String]) -> Child {
+    let mut command = Command::new("redis-server");
+    if !arguments.iter().any(|argument| argument == "--port") {
+        command.args(["--port", "0"]);
+    }
+    let mut child = command
+        .args(["--unixsocket", "redis.sock", "--save", "", "--appendonly", "no"])
+        .args(arguments)
+        .current_dir(directory.path())
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect(
+            "redis-server cannot be started: install it (apt install redis-server) for this test",
+        );
+    wait_until_ready(&mut child);
+    child
+}
+
+/// The server says when it is ready; what it says afterwards is read and dropped, so that it never blocks.
+fn wait_until_ready(child: &mut Child) {
+    let mut lines = BufReader::new(child.stdout.take().expect("its output")).lines();
+    let mut said = Vec::new();
+    loop {
+        match lines.next() {
+            Some(Ok(line)) if line.contains("eady to accept connections") => break,
+            Some(Ok(line)) => said.push(line),
+            _ => panic!("redis-server did not start: {}", said.join("\n")),
+        }
+    }
+    thread::spawn(move || lines.for_each(drop));
+}
