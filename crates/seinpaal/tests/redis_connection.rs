@@ -146,8 +146,7 @@ async fn what_is_no_redis_is_said_to_be_none() {
 #[tokio::test]
 async fn a_replica_is_refused() {
     let (_master, master_port) = RedisServer::on_port(&[]);
-    let of = format!("127.0.0.1 {master_port}");
-    let replica = RedisServer::with(&["--replicaof", &of]);
+    let replica = RedisServer::with(&["--replicaof", "127.0.0.1", &master_port.to_string()]);
     let error = refusal(&replica.url("")).await;
     assert!(error.to_string().contains(&format!("127.0.0.1:{master_port}")), "{error}");
 }
