@@ -1,4 +1,4 @@
--- settle: ends what has run out, serves the queue, and forgets what is old.
+-- settle: ends what has run out and serves the queue; the end of a script forgets what is old.
 -- keys   records order
 -- args   none of its own
 -- reply  nothing
@@ -217,10 +217,8 @@ function ledger.can_serve_more()
   return waiter and ledger.next_for(waiter) ~= 'stop'
 end
 
--- Forgetting comes last: it must not take a waiter's share of the work.
 function ledger.settle()
   ledger.expire_by_clock()
   ledger.expire_by_wall()
   ledger.serve()
-  ledger.forget()
 end

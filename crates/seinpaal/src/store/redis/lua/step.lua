@@ -69,6 +69,7 @@ function ledger.keep(is_idle)
 end
 
 function ledger.finish()
+  ledger.forget() -- last, so that it never takes a waiter's share of the work
   local look = ledger.look_in()
   if ledger.can_serve_more() then ledger.has_backlog = true end
   local is_idle = head.holders == 0 and head.waiting == 0
