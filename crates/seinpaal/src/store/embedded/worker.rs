@@ -25,9 +25,8 @@ use super::{
     line::Line,
     list,
     parts::Parts,
-    rows::Rows,
-    turn::{MOST_HOLDERS, Tell},
-    watch::Watches,
+    turn::Tell,
+    watch::{Watches, holders_to_watch},
     wire::Message,
 };
 use crate::store::{News, NewsSender, StoreError};
@@ -45,8 +44,6 @@ const SWEEP_PAUSE: time::Micros = 300 * time::SECOND;
 const MOST_BURIED: usize = 64;
 /// After so many calls, the log is written back in an idle moment.
 const MANY_CALLS: u32 = 200;
-/// In line so far ahead, a client watches the holders.
-const WATCHERS: u32 = 3;
 
 /// What the store is asked to do.
 #[derive(Debug)]
@@ -296,18 +293,4 @@ impl Worker {
 
 fn is_queued(reply: &seinpaal_proto::Reply) -> bool {
     matches!(reply, seinpaal_proto::Reply::Queued { .. })
-}
-
-fn holders_to_watch(
-    db: &rusqlite::Connection,
-    name: &Name,
-    me: Inbox,
-) -> rusqlite::Result<Vec<Inbox>> {
-    let rows = Rows::open(db, name)?;
-    if !rows.first_waiting(WATCHERS)?.contains(&me) {
-        return Ok(Vec::new());
-    }
-    let mut holders = rows.holding(MOST_HOLDERS)?;
-    holders.retain(|inbox| *inbox != me);
-    Ok(holders)
 }
