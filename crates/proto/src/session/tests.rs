@@ -142,14 +142,14 @@ fn a_store_that_lost_its_memory_is_found_out_at_the_next_renewal() {
 fn a_deadline_ends_the_wait_also_when_the_store_is_silent() {
     let mut net = Net::new(1, 7);
     net.fate = Fate { lose_requests: 100, ..Fate::default() };
-    let deadline = Some(net.now + 3 * SECOND);
-    net.acquire(0, Wish { deadline, ..wish(1, 1, TTL) });
+    let deadline = net.now + 3 * SECOND;
+    net.acquire(0, Wish { deadline: Some(deadline), ..wish(1, 1, TTL) });
     net.run_for(4 * SECOND);
     let refused = net.told.iter().find_map(|(_, at, event)| match event {
         Event::Refused { refusal: Refusal::TimedOut, .. } => Some(*at),
         _ => None,
     });
-    assert!(refused.is_some_and(|at| at <= deadline.unwrap() + MILLISECOND));
+    assert!(refused.is_some_and(|at| at <= deadline + MILLISECOND));
 }
 
 #[test]

@@ -103,7 +103,7 @@ fn threads_that_race_are_let_in_one_at_a_time() {
         }
     };
     thread::scope(|scope| {
-        (0..THREADS).for_each(|thread| drop(scope.spawn(move || visits(thread))))
+        (0..THREADS).for_each(|thread| drop(scope.spawn(move || visits(thread))));
     });
     assert!(entered.load(SeqCst) > 0);
 }
