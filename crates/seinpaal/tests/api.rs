@@ -1,4 +1,7 @@
-//! The public API on the memory store, with the real driver and the real clock.
+//! The public API on every store, with the real driver and the real clock.
+
+#[path = "support/redis_server.rs"]
+mod redis_server;
 
 use std::{
     future::{Future, IntoFuture},
@@ -13,13 +16,13 @@ use seinpaal::{
 
 type Result = std::result::Result<(), Box<dyn std::error::Error>>;
 
-async fn connect() -> Seinpaal {
-    Seinpaal::connect("memory:").await.expect("the memory store opens")
+async fn connect(url: &str) -> Seinpaal {
+    Seinpaal::connect(url).await.expect("the store opens")
 }
 
 /// Looks until a condition holds; a test that never sees it hangs, and is stopped by its runner.
 async fn eventually(semaphore: &Semaphore, condition: impl Fn(&seinpaal::Snapshot) -> bool) {
-    while !condition(&semaphore.snapshot().await.expect("memory answers")) {
+    while !condition(&semaphore.snapshot().await.expect("the store answers")) {
         tokio::task::yield_now().await;
     }
 }
@@ -28,9 +31,8 @@ async fn is_left_empty(semaphore: &Semaphore) {
     eventually(semaphore, |seen| seen.permits_held == 0 && seen.waiting_total == 0).await;
 }
 
-#[tokio::test]
-async fn permits_are_given_in_order_and_given_back_by_drop() -> Result {
-    let semaphore = connect().await.semaphore("order").limit(2);
+async fn permits_are_given_in_order_and_given_back_by_drop(url: &str) -> Result {
+    let semaphore = connect(url).await.semaphore("order").limit(2);
     let (one, two) = (semaphore.acquire().await?, semaphore.acquire().await?);
     assert_eq!((one.slot(), two.slot()), (0, 1));
     assert!(semaphore.try_acquire().await?.is_none());
@@ -41,9 +43,9 @@ async fn permits_are_given_in_order_and_given_back_by_drop() -> Result {
     Ok(())
 }
 
-#[tokio::test]
-async fn a_waiter_of_another_connection_is_woken_by_a_release() -> Result {
-    let (here, there) = (connect().await.semaphore("woken"), connect().await.semaphore("woken"));
+async fn a_waiter_of_another_connection_is_woken_by_a_release(url: &str) -> Result {
+    let (here, there) =
+        (connect(url).await.semaphore("woken"), connect(url).await.semaphore("woken"));
     let permit = here.acquire().await?;
     let waiting = tokio::spawn(there.acquire().into_future());
     eventually(&here, |seen| seen.waiting_total == 1).await;
@@ -52,9 +54,8 @@ async fn a_waiter_of_another_connection_is_woken_by_a_release() -> Result {
     Ok(())
 }
 
-#[tokio::test]
-async fn a_timeout_leaves_the_queue() -> Result {
-    let semaphore = connect().await.semaphore("timeout");
+async fn a_timeout_leaves_the_queue(url: &str) -> Result {
+    let semaphore = connect(url).await.semaphore("timeout");
     let _permit = semaphore.acquire().await?;
     let refused = semaphore.acquire().timeout(Duration::from_millis(20)).await;
     assert!(matches!(refused, Err(AcquireError::TimedOut)));
@@ -62,9 +63,8 @@ async fn a_timeout_leaves_the_queue() -> Result {
     Ok(())
 }
 
-#[tokio::test]
-async fn a_future_dropped_after_any_number_of_polls_leaves_nothing_behind() -> Result {
-    let semaphore = connect().await.semaphore("dropped");
+async fn a_future_dropped_after_any_number_of_polls_leaves_nothing_behind(url: &str) -> Result {
+    let semaphore = connect(url).await.semaphore("dropped");
     for held in [false, true] {
         let permit = if held { Some(semaphore.acquire().await?) } else { None };
         for polls in 0..20 {
@@ -84,9 +84,8 @@ async fn a_future_dropped_after_any_number_of_polls_leaves_nothing_behind() -> R
     Ok(())
 }
 
-#[tokio::test]
-async fn bad_input_is_refused_before_anything_is_sent() {
-    let seinpaal = connect().await;
+async fn bad_input_is_refused_before_anything_is_sent(url: &str) -> Result {
+    let seinpaal = connect(url).await;
     let semaphore = |name: &str| seinpaal.semaphore(name);
     let long = "x".repeat(513);
     for name in ["", "a\nb", long.as_str()] {
@@ -102,12 +101,12 @@ async fn bad_input_is_refused_before_anything_is_sent() {
     let huge = "x".repeat(5000);
     assert!(matches!(good.acquire().label("k", &huge).await, Err(AcquireError::Setting(_))));
     assert!(matches!(good.clone().limit(u32::MAX).acquire().await, Err(AcquireError::Count(_))));
-    assert!(seinpaal.list("bad").await.expect("memory answers").is_empty());
+    assert!(seinpaal.list("bad").await?.is_empty());
+    Ok(())
 }
 
-#[tokio::test]
-async fn a_stated_limit_is_held_to_unless_told_otherwise() -> Result {
-    let seinpaal = connect().await;
+async fn a_stated_limit_is_held_to_unless_told_otherwise(url: &str) -> Result {
+    let seinpaal = connect(url).await;
     let _permit = seinpaal.semaphore("limits").limit(2).acquire().await?;
     let other = seinpaal.semaphore("limits").limit(3);
     let refused = other.acquire().await;
@@ -121,9 +120,8 @@ async fn a_stated_limit_is_held_to_unless_told_otherwise() -> Result {
     Ok(())
 }
 
-#[tokio::test]
-async fn a_permit_splits_and_merges_and_goes_back_in_parts() -> Result {
-    let semaphore = connect().await.semaphore("parts").limit(5);
+async fn a_permit_splits_and_merges_and_goes_back_in_parts(url: &str) -> Result {
+    let semaphore = connect(url).await.semaphore("parts").limit(5);
     let mut permit = semaphore.acquire().permits(5).await?;
     assert!(permit.split(0).is_none() && permit.split(5).is_none());
     let mut two = permit.split(2).ok_or("two of five")?;
@@ -138,9 +136,8 @@ async fn a_permit_splits_and_merges_and_goes_back_in_parts() -> Result {
     Ok(())
 }
 
-#[tokio::test]
-async fn an_evicted_holder_learns_of_it_and_its_work_is_dropped() -> Result {
-    let semaphore = connect().await.semaphore("evicted");
+async fn an_evicted_holder_learns_of_it_and_its_work_is_dropped(url: &str) -> Result {
+    let semaphore = connect(url).await.semaphore("evicted");
     let permit = semaphore.acquire().await?;
     let evicting = semaphore.evict(permit.ticket());
     let (evicted, worked) = tokio::join!(evicting, permit.while_held(std::future::pending::<()>()));
@@ -151,13 +148,12 @@ async fn an_evicted_holder_learns_of_it_and_its_work_is_dropped() -> Result {
     Ok(())
 }
 
-#[tokio::test]
-async fn a_detached_ticket_outlives_its_connection_and_can_be_attached_to() -> Result {
-    let first = connect().await;
+async fn a_detached_ticket_outlives_its_connection_and_can_be_attached_to(url: &str) -> Result {
+    let first = connect(url).await;
     let permit = first.semaphore("handed over").limit(2).acquire().permits(2).await?;
     let (fence, detached) = (permit.fence(), permit.detach().await?);
     drop(first);
-    let semaphore = connect().await.semaphore("handed over");
+    let semaphore = connect(url).await.semaphore("handed over");
     assert!(semaphore.try_acquire().await?.is_none());
     assert!(semaphore.renew_ticket(detached.ticket, Duration::from_secs(5)).await?.is_some());
     let permit = semaphore.attach(detached.ticket).await?;
@@ -168,9 +164,8 @@ async fn a_detached_ticket_outlives_its_connection_and_can_be_attached_to() -> R
     Ok(())
 }
 
-#[tokio::test]
-async fn a_permit_is_renewed_while_it_is_held() -> Result {
-    let semaphore = connect().await.semaphore("renewed");
+async fn a_permit_is_renewed_while_it_is_held(url: &str) -> Result {
+    let semaphore = connect(url).await.semaphore("renewed");
     let permit = semaphore.acquire().ttl(Duration::from_millis(100)).await?;
     for _ in 0..6 {
         permit.changed().await; // renewals, twice as long as the ttl
@@ -180,9 +175,8 @@ async fn a_permit_is_renewed_while_it_is_held() -> Result {
     Ok(())
 }
 
-#[tokio::test]
-async fn a_thousand_tasks_share_a_connection() -> Result {
-    let semaphore = connect().await.semaphore("many").limit(7);
+async fn a_thousand_tasks_share_a_connection(url: &str) -> Result {
+    let semaphore = connect(url).await.semaphore("many").limit(7);
     let tasks: Vec<_> =
         (0..1000).map(|_| tokio::spawn(semaphore.acquire().into_future())).collect();
     for task in tasks {
@@ -192,9 +186,8 @@ async fn a_thousand_tasks_share_a_connection() -> Result {
     Ok(())
 }
 
-#[test]
-fn permits_are_dropped_where_no_runtime_is() -> Result {
-    let seinpaal = blocking::Seinpaal::connect("memory:")?;
+async fn permits_are_dropped_where_no_runtime_is(url: &str) -> Result {
+    let seinpaal = blocking::Seinpaal::connect(url)?;
     let semaphore = seinpaal.semaphore("no runtime").limit(1);
     std::thread::scope(|scope| {
         let permit = semaphore.acquire();
@@ -202,4 +195,42 @@ fn permits_are_dropped_where_no_runtime_is() -> Result {
     });
     semaphore.acquire_timeout(Duration::from_secs(10))?;
     Ok(())
+}
+
+/// Every case on every store, each with a store to itself.
+macro_rules! on_every_store {
+    ($($case:ident)*) => {
+        mod memory {
+            $(#[tokio::test] async fn $case() -> super::Result { super::$case("memory:").await })*
+        }
+
+        mod embedded {
+            $(#[tokio::test] async fn $case() -> super::Result {
+                let directory = tempfile::tempdir()?;
+                super::$case(&format!("file://{}", directory.path().display())).await
+            })*
+        }
+
+        mod redis {
+            $(#[tokio::test] async fn $case() -> super::Result {
+                let server = super::redis_server::RedisServer::start();
+                super::$case(&server.url("")).await
+            })*
+        }
+    };
+}
+
+on_every_store! {
+    permits_are_given_in_order_and_given_back_by_drop
+    a_waiter_of_another_connection_is_woken_by_a_release
+    a_timeout_leaves_the_queue
+    a_future_dropped_after_any_number_of_polls_leaves_nothing_behind
+    bad_input_is_refused_before_anything_is_sent
+    a_stated_limit_is_held_to_unless_told_otherwise
+    a_permit_splits_and_merges_and_goes_back_in_parts
+    an_evicted_holder_learns_of_it_and_its_work_is_dropped
+    a_detached_ticket_outlives_its_connection_and_can_be_attached_to
+    a_permit_is_renewed_while_it_is_held
+    a_thousand_tasks_share_a_connection
+    permits_are_dropped_where_no_runtime_is
 }
