@@ -1,1 +1,13 @@
-fn main() {}
+//! `seinpaal`: at most N at once, from the command line. What it promises is in docs/cli.md.
+#![deny(unsafe_code)]
+
+mod args;
+mod command;
+mod exit;
+mod output;
+mod run;
+mod settings;
+
+fn main() -> std::process::ExitCode {
+    command::main().into()
+}

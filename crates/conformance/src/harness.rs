@@ -1,6 +1,8 @@
 //! What a store must bring to be put through the cases.
 
+mod embedded;
 mod memory;
+mod redis;
 
 use std::{fmt, sync::Arc, time::Duration};
 
@@ -9,7 +11,7 @@ use seinpaal::{
     store::{BoxFuture, NewsSender, Store},
 };
 
-pub use memory::MemoryHarness;
+pub use self::{embedded::EmbeddedHarness, memory::MemoryHarness, redis::RedisHarness};
 
 /// One store, made for one case.
 pub trait Harness: fmt::Debug + Send + Sync {

@@ -29,6 +29,8 @@ macro_rules! conformance {
                 a_lease_that_nobody_renews_ends [];
                 the_lease_of_a_client_that_listens_ends_too [EndsLivingLeases];
                 a_client_that_lives_holds_without_renewing [VouchesForLife];
+                a_client_whose_clock_is_years_behind_is_treated_as_any [];
+                a_client_whose_clock_is_years_ahead_is_treated_as_any [];
                 each_lease_has_the_length_its_holder_named [];
                 a_ttl_of_a_day_outlives_a_short_one_asked_for_later [];
                 what_a_dead_holder_held_is_free_at_once [NoticesDeath];

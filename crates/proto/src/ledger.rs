@@ -159,7 +159,6 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
     fn finish(mut self, replies: Vec<Reply>) -> Result<Outcome, S::Error> {
         self.forget()?; // last, so that it never takes a waiter's share of the work
         let look_in = self.look_in()?;
-        self.backlog |= self.can_serve_more()?;
         if self.head.holders == 0 && self.head.waiting == 0 {
             self.rest()?;
         }

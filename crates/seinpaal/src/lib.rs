@@ -40,3 +40,8 @@ pub use seinpaal::{Builder, Seinpaal};
 pub use seinpaal_proto as proto;
 pub use seinpaal_proto::{About, BadCount, BadName, Fence, Name, OnMismatch, Slots, Ticket};
 pub use semaphore::Semaphore;
+
+/// The README's code, tested.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;

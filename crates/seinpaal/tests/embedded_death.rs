@@ -3,7 +3,12 @@
 
 mod processes;
 
-use processes::{Client, command, unshare};
+use std::{
+    thread,
+    time::{Duration, Instant},
+};
+
+use processes::{Client, client::files, command, unshare};
 use rustix::process::{Pid, Signal, kill_process};
 
 #[test]
@@ -100,4 +105,39 @@ fn processes_in_different_pid_namespaces_see_each_other_live_and_die() {
     assert_eq!(inside.order("acquire n 1 5"), "queued");
     outside.kill();
     assert_eq!(inside.line(), "news granted");
+}
+
+#[test]
+fn a_death_is_noticed_of_those_who_came_to_hold_after_the_waiter_came() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut clients = [1, 2, 3].map(|_| Client::start(dir.path()));
+    assert_eq!(clients[0].order("acquire n 1 1"), "granted");
+    assert_eq!(clients[1].order("acquire n 1 2"), "queued");
+    assert_eq!(clients[2].order("acquire n 1 3"), "queued");
+    assert_eq!(clients[0].order("release n 1"), "released");
+    let [_first, second, third] = clients;
+    assert_eq!(second.line(), "news granted");
+    second.kill();
+    assert_eq!(third.line(), "news granted");
+}
+
+#[test]
+fn what_the_dead_leave_is_cleared_away_though_nobody_stumbles_over_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut dead = Client::start(dir.path());
+    assert_eq!(dead.order("acquire n 1 1"), "granted");
+    dead.kill();
+    let db = rusqlite::Connection::open(dir.path().join("seinpaal.db")).unwrap();
+    db.execute("UPDATE boot SET swept = 0", []).unwrap(); // long ago
+    let _other = Client::start(dir.path());
+    let left = || {
+        let leases: i64 = db.query_row("SELECT count(*) FROM lease", [], |row| row.get(0)).unwrap();
+        let folders = ["presence", "inbox"];
+        (leases, folders.map(|folder| files(&dir.path().join(folder)).len()))
+    };
+    let begin = Instant::now();
+    while left() != (0, [1, 1]) {
+        assert!(begin.elapsed() < Duration::from_secs(60), "left over: {:?}", left());
+        thread::yield_now();
+    }
 }

@@ -163,6 +163,26 @@ async fn names_are_listed_in_order_if_there_is_anything_about_them() {
 }
 
 #[tokio::test]
+async fn names_that_nobody_uses_any_more_go_one_by_one_as_others_are_used() {
+    let dir = tempfile::tempdir().unwrap();
+    let now = Arc::new(AtomicU64::new(1_000_000));
+    let a = Client::open_with_clock(dir.path(), Clock::Manual(Arc::clone(&now)));
+    for ticket in 1..=20 {
+        let name = format!("user {ticket}");
+        a.fence(&name, ticket).await;
+        a.ask(&name, release(ticket)).await;
+    }
+    let db = rusqlite::Connection::open(dir.path().join("seinpaal.db")).unwrap();
+    let count = |sql| db.query_row(sql, [], |row| row.get::<_, i64>(0)).unwrap();
+    assert_eq!(count("SELECT count(*) FROM name"), 20);
+    now.store(u64::pow(10, 12), std::sync::atomic::Ordering::SeqCst);
+    for _ in 0..10 {
+        a.ask("another", Request::Inspect { rows: 0 }).await;
+    }
+    assert_eq!(count("SELECT count(*) FROM name") + count("SELECT count(*) FROM past"), 0);
+}
+
+#[tokio::test]
 async fn leases_without_a_client_run_out_by_time_and_those_with_one_do_not() {
     let dir = tempfile::tempdir().unwrap();
     let now = Arc::new(AtomicU64::new(1_000_000));

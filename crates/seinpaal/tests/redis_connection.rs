@@ -19,7 +19,7 @@ use asks::{Client, acquire, is_granted, plain};
 use redis::cmd;
 use redis_server::{RedisServer, free_port};
 use seinpaal::store::{Certainty, News, Store, StoreError, StoreErrorKind};
-use seinpaal_proto::{Reply, Ticket};
+use seinpaal_proto::{Configure, Limit, Reply, Request, Ticket};
 use tokio::time::timeout;
 
 const LONG: Duration = Duration::from_secs(30);
@@ -90,6 +90,28 @@ async fn a_user_without_the_permissions_it_takes_is_forbidden() {
     assert_eq!(error.kind(), StoreErrorKind::Forbidden, "{error}");
 }
 
+/// The two lines of docs/redis.md.
+fn documented_permissions() -> String {
+    let text = include_str!("../../../docs/redis.md");
+    let lines = text.lines().skip_while(|line| !line.starts_with("~seinpaal:*"));
+    lines.take_while(|line| !line.starts_with("```")).collect::<Vec<_>>().join(" ")
+}
+
+#[tokio::test]
+async fn the_permissions_in_the_documents_are_enough() {
+    let user = format!("worker on >{SECRET} {}", documented_permissions());
+    let (server, port) = RedisServer::on_port(&with_users(&[&user]));
+    let url = format!("redis://worker:{SECRET}@127.0.0.1:{port}/2");
+    let mut client = Client::connect(&url, 1).await;
+    wakeups_arrive(&url, &mut client, 10).await;
+    let mut behind = plain(&server.url("")).await;
+    cmd("SCRIPT").arg("FLUSH").exec_async(&mut behind).await.unwrap();
+    let limit = Configure::Limit(Limit::new(2).unwrap());
+    client.ask("w", Request::Configure(limit)).await.unwrap();
+    client.ask("w", Request::Evict { ticket: Ticket(10) }).await.unwrap();
+    assert_eq!(client.store.list("").await.unwrap().len(), 1);
+}
+
 #[tokio::test]
 async fn a_database_that_is_not_there_is_said_to_be() {
     let server = RedisServer::start();
@@ -146,8 +168,7 @@ async fn what_is_no_redis_is_said_to_be_none() {
 #[tokio::test]
 async fn a_replica_is_refused() {
     let (_master, master_port) = RedisServer::on_port(&[]);
-    let of = format!("127.0.0.1 {master_port}");
-    let replica = RedisServer::with(&["--replicaof", &of]);
+    let replica = RedisServer::with(&["--replicaof", "127.0.0.1", &master_port.to_string()]);
     let error = refusal(&replica.url("")).await;
     assert!(error.to_string().contains(&format!("127.0.0.1:{master_port}")), "{error}");
 }

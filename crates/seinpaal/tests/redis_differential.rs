@@ -290,13 +290,13 @@ async fn the_scripts_stop_where_the_ledger_does_when_there_is_too_much_to_do() {
 #[tokio::test]
 async fn a_mistake_in_a_script_does_not_stay_hidden() {
     let mistakes = [
-        ("WORK, MOST_PAST = 128", "WORK, MOST_PAST = 127", LARGE),
+        ("local WORK = 128", "local WORK = 127", LARGE),
         (
-            "lease.ends > head.clock or not has_work()",
-            "lease.ends >= head.clock or not has_work()",
+            "lease.ends > head.clock or not ledger.has_work()",
+            "lease.ends >= head.clock or not ledger.has_work()",
             SMALL,
         ),
-        ("first_lease('w', 'x')", "first_lease('e', 'f')", SMALL),
+        ("ledger.first_lease('w', 'x')", "ledger.first_lease('e', 'f')", SMALL),
         ("min(ask.margin, floor(ask.waiter_ttl / 2))", "ask.margin", SMALL),
         ("head.arrival - ask.priority", "head.arrival + ask.priority", SMALL),
         (

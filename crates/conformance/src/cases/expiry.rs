@@ -10,6 +10,7 @@ use crate::{
 };
 
 const SECOND: Duration = Duration::from_secs(1);
+const FORTY_YEARS: Duration = Duration::from_secs(40 * 365 * 86_400);
 const HOUR: Duration = Duration::from_secs(3_600);
 
 pub async fn a_lease_that_nobody_renews_ends(stage: &Stage) {
@@ -41,6 +42,16 @@ pub async fn a_client_that_lives_holds_without_renewing(stage: &Stage) {
         stage.advance(HOUR);
         assert_eq!(client.holders().await, [a]);
     }
+}
+
+pub async fn a_client_whose_clock_is_years_behind_is_treated_as_any(stage: &Stage) {
+    stage.advance(FORTY_YEARS + FORTY_YEARS);
+    a_lease_that_nobody_renews_ends(stage).await;
+}
+
+pub async fn a_client_whose_clock_is_years_ahead_is_treated_as_any(stage: &Stage) {
+    stage.harness().set_now(1_000_000);
+    a_lease_that_nobody_renews_ends(stage).await;
 }
 
 pub async fn each_lease_has_the_length_its_holder_named(stage: &Stage) {

@@ -41,17 +41,6 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         self.head.waiting > 0 && self.head.paused.is_none() && self.head.held < self.limit()
     }
 
-    /// Whether work is left that this call may not do any more.
-    pub(super) fn can_serve_more(&mut self) -> Result<bool, S::Error> {
-        if self.work > 0 || !self.is_open() {
-            return Ok(false);
-        }
-        Ok(self
-            .state
-            .first_waiter()?
-            .is_some_and(|first| !matches!(self.next_for(&first), Next::Stop)))
-    }
-
     fn next_for(&mut self, waiter: &Entry) -> Next {
         if waiter.permits > self.limit() {
             return Next::End(Cause::TooMany);

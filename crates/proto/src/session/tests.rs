@@ -9,7 +9,7 @@ use self::net::{Fate, Net};
 use crate::{
     count::{Limit, Permits, Priority},
     request::{Enqueue, LimitRule, OnMismatch},
-    session::{Event, Refusal, Wish},
+    session::{ClockBound, Config, Event, Refusal, Wish},
     time::{MILLISECOND, Micros, SECOND},
 };
 
@@ -142,14 +142,14 @@ fn a_store_that_lost_its_memory_is_found_out_at_the_next_renewal() {
 fn a_deadline_ends_the_wait_also_when_the_store_is_silent() {
     let mut net = Net::new(1, 7);
     net.fate = Fate { lose_requests: 100, ..Fate::default() };
-    let deadline = Some(net.now + 3 * SECOND);
-    net.acquire(0, Wish { deadline, ..wish(1, 1, TTL) });
+    let deadline = net.now + 3 * SECOND;
+    net.acquire(0, Wish { deadline: Some(deadline), ..wish(1, 1, TTL) });
     net.run_for(4 * SECOND);
     let refused = net.told.iter().find_map(|(_, at, event)| match event {
         Event::Refused { refusal: Refusal::TimedOut, .. } => Some(*at),
         _ => None,
     });
-    assert!(refused.is_some_and(|at| at <= deadline.unwrap() + MILLISECOND));
+    assert!(refused.is_some_and(|at| at <= deadline + MILLISECOND));
 }
 
 #[test]
@@ -172,13 +172,8 @@ fn over_lossy_repeating_reordering_links_belief_never_exceeds_the_limit() {
     for seed in 1..=60 {
         let mut net = Net::new(4, seed);
         let ttl = if seed % 2 == 0 { 2 * SECOND } else { TTL };
-        net.fate = Fate {
-            lose_requests: 15,
-            lose_replies: 15,
-            repeat: 15,
-            lose_wakeups: false,
-            slow: true,
-        };
+        net.fate =
+            Fate { lose_requests: 15, lose_replies: 15, repeat: 15, slow: true, ..Fate::default() };
         net.fate.lose_wakeups = seed % 3 == 0;
         for _ in 0..400 {
             net.do_something(3, ttl);
@@ -199,4 +194,23 @@ fn over_lossy_repeating_reordering_links_belief_never_exceeds_the_limit() {
         assert!(net.state.is_empty(), "seed {seed}: something is left: {:?}", net.state);
         assert!(net.sessions.iter().all(crate::session::Session::is_idle), "seed {seed}");
     }
+}
+
+/// Whether any seed makes clients believe in too much, with the smallest margin that there is.
+fn belief_exceeds_the_limit(count_from_reply: bool) -> bool {
+    let config = Config { clock_bound: ClockBound::Off, ..Config::default() };
+    (1..=40).any(|seed| {
+        let mut net = Net::with(4, seed, &config);
+        net.fate = Fate { lose_requests: 50, slow: true, count_from_reply, ..Fate::default() };
+        (0..300).any(|_| {
+            net.do_something(2, SECOND);
+            net.believed() > 2
+        })
+    })
+}
+
+#[test]
+fn a_session_that_counted_from_the_reply_would_be_found_out() {
+    assert!(!belief_exceeds_the_limit(false));
+    assert!(belief_exceeds_the_limit(true));
 }

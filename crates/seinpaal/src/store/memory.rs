@@ -50,3 +50,6 @@ impl Drop for MemoryStore {
         self.hub.bury(self.inbox);
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -63,7 +63,9 @@ pub(crate) fn public_exe() -> (tempfile::TempDir, PathBuf) {
     let dir = tempfile::tempdir().unwrap();
     fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o755)).unwrap();
     let exe = dir.path().join("client");
-    fs::copy(env::current_exe().unwrap(), &exe).unwrap();
+    // Copied by another process: a file that a fork of this one has open for writing cannot be run.
+    let copied = Command::new("cp").arg(env::current_exe().unwrap()).arg(&exe).status().unwrap();
+    assert!(copied.success());
     fs::set_permissions(&exe, fs::Permissions::from_mode(0o755)).unwrap();
     (dir, exe)
 }

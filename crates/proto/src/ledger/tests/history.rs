@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, string::String, vec, vec::Vec};
 use super::world::*;
 use crate::{
     Acquire, Configure, Contact, Enqueue, Fence, LeaseId, Limit, OnMismatch, Permits, Priority,
-    Replies, Request, Snapshot, Ticket,
+    Replies, Request, Snapshot, Ticket, WaiterRow,
     time::{Micros, SECOND},
 };
 
@@ -108,9 +108,10 @@ impl Judge {
         Self { before: world.snapshot(), last_fence: 0, fences: BTreeMap::new() }
     }
 
-    fn judge(&mut self, world: &mut World, replies: &Replies) {
+    fn judge(&mut self, world: &mut World, request: &Request, replies: &Replies) {
         let after = world.peek();
         self.at_most_the_limit(&after);
+        self.nobody_is_passed(&after, request);
         self.fences_grow(world, &after);
         if !replies.backlog {
             Self::nobody_waits_for_nothing(world, &after);
@@ -121,6 +122,19 @@ impl Judge {
     fn at_most_the_limit(&self, after: &Snapshot) {
         let most = self.before.held.max(self.before.limit).max(after.limit);
         assert!(after.held <= most, "{} held of {most}", after.held);
+    }
+
+    /// Whoever stood in line and still does, with its place as it was, stood behind all who were served.
+    fn nobody_is_passed(&self, after: &Snapshot, request: &Request) {
+        let in_line = |row: &&WaiterRow| !row.unreachable;
+        let waits = |ticket| after.waiters.iter().filter(in_line).any(|row| row.ticket == ticket);
+        let asks = |t| matches!(request, Request::Acquire(ask) if ask.ticket == t);
+        let holds = |ticket| after.holders.iter().any(|row| row.ticket == ticket);
+        let line: Vec<_> =
+            self.before.waiters.iter().filter(in_line).map(|row| row.ticket).collect();
+        let stays = line.iter().position(|ticket| waits(*ticket) && !asks(*ticket));
+        let served = line.iter().rposition(|ticket| holds(*ticket));
+        assert!(stays.is_none() || served < stays, "{line:?}: {served:?} passed {stays:?}");
     }
 
     fn fences_grow(&mut self, world: &mut World, after: &Snapshot) {
@@ -164,8 +178,8 @@ fn history(seed: u64) {
         dice.disturb(&mut world);
         let client = u128::from(dice.below(CLIENTS + 1));
         let request = dice.request(client);
-        let replies = world.send(client, vec![request]).replies;
-        judge.judge(&mut world, &replies);
+        let replies = world.send(client, vec![request.clone()]).replies;
+        judge.judge(&mut world, &request, &replies);
     }
     everything_ends(&mut world);
 }

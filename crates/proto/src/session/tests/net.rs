@@ -17,6 +17,8 @@ pub(super) struct Fate {
     pub(super) repeat: u64,
     pub(super) lose_wakeups: bool,
     pub(super) slow: bool,
+    /// A planted mistake: sessions count from the reply, not from the request.
+    pub(super) count_from_reply: bool,
 }
 
 enum Parcel {
@@ -57,12 +59,16 @@ const STORE_AHEAD: Micros = 1_700_000_000 * SECOND;
 
 impl Net {
     pub(super) fn new(sessions: usize, seed: u64) -> Self {
+        Self::with(sessions, seed, &Config::default())
+    }
+
+    pub(super) fn with(sessions: usize, seed: u64, config: &Config) -> Self {
         let inboxes: Vec<Inbox> = (1..=sessions as u64)
             .map(|i| Inbox(u128::from(mix(i)) << 64 | u128::from(mix(seed))))
             .collect();
         Self {
             now: 1000 * SECOND,
-            sessions: inboxes.iter().map(|&inbox| Session::new(inbox, Config::default())).collect(),
+            sessions: inboxes.iter().map(|&inbox| Session::new(inbox, config.clone())).collect(),
             state: MemoryState::default(),
             fate: Fate::default(),
             calls: 0,
@@ -170,10 +176,14 @@ impl Net {
 
     /// What everybody believes to hold at this moment is within the limit.
     pub(super) fn check(&self, limit: u32) {
-        let believed =
-            self.held.values().filter(|held| held.3.is_none_or(|until| until > self.now));
-        let sum: u32 = believed.map(|held| held.2).sum();
-        assert!(sum <= limit, "{sum} of {limit} believed at {}: {:?}", self.now, self.held);
+        let believed = self.believed();
+        assert!(believed <= limit, "{believed} of {limit} at {}: {:?}", self.now, self.held);
+    }
+
+    /// How many permits everybody believes to hold at this moment.
+    pub(super) fn believed(&self) -> u32 {
+        let held = self.held.values();
+        held.filter(|held| held.3.is_none_or(|until| until > self.now)).map(|held| held.2).sum()
     }
 
     pub(super) fn run_for(&mut self, time: Micros) {
@@ -232,6 +242,11 @@ impl Net {
                 }
                 Parcel::Echo(batch) => drop(self.execute(&batch)),
                 Parcel::Replies(who, call, replies) => {
+                    if self.fate.count_from_reply
+                        && let Some(sent) = self.sessions[who].calls.get_mut(&call)
+                    {
+                        sent.at = self.now;
+                    }
                     self.sessions[who].handle_replies(self.now, call, replies);
                 }
                 Parcel::Failure(who, call) => {

@@ -60,8 +60,8 @@ impl Presences {
     }
 
     pub(super) fn clear_away(&self, inbox: Inbox) {
-        self.dir.unlink(&inbox.to_string());
-        self.dir.unlink(&record_of(&inbox.to_string()));
+        let file = inbox.to_string();
+        [record_of(&file), draft_of(&file), file].iter().for_each(|file| self.dir.unlink(file));
     }
 
     /// The clients that have a file here, dead or alive.
@@ -76,7 +76,8 @@ impl Presences {
         let path = self.dir.join(&record_of(&inbox.to_string()));
         let Ok(record) = fs::read_to_string(path) else { return false };
         let mut words = record.split_whitespace();
-        let same_namespace = words.next().and_then(|word| word.parse().ok()) == pid_namespace();
+        let Some(ours) = pid_namespace() else { return false };
+        let same_namespace = words.next().is_some_and(|word| word.parse() == Ok(ours));
         let mut processes = 0;
         while let (Some(pid), Some(started)) = (words.next(), words.next()) {
             let (Ok(pid), Ok(started)) = (pid.parse(), started.parse()) else { return false };
@@ -106,11 +107,11 @@ impl Presence {
     pub(super) fn record_child(&self, child: u32) -> Result<(), StoreError> {
         let path = self.dir.join(&record_of(&self.file));
         let Some(record) = record(child) else { return Ok(()) };
-        let draft = format!("{}.draft", self.file);
+        let draft = draft_of(&self.file);
         let written = fs::File::create(self.dir.join(&draft)).and_then(|mut file| {
             file.write_all(record.as_bytes())?;
             rfs::fchmod(&file, self.dir.file_mode())?;
-            Ok(fs::rename(self.dir.join(&draft), &path)?)
+            fs::rename(self.dir.join(&draft), &path)
         });
         written.map_err(trouble::at(&path))
     }
@@ -133,6 +134,10 @@ fn make_pipe(dir: &Directory, file: &str) -> rustix::io::Result<OwnedFd> {
 
 fn record_of(file: &str) -> String {
     format!("{file}.processes")
+}
+
+fn draft_of(file: &str) -> String {
+    format!("{file}.draft")
 }
 
 /// `None` where the processes cannot be seen; then only the pipe counts.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use rusqlite::{Connection, Result};
 use seinpaal_proto::{
     Batch, Busy, Contact, Contacts, Inbox, Name, Replies, Reply, Wakeup, What, execute,
-    time::Micros,
+    time::{Micros, SECOND},
 };
 
 use super::{
@@ -17,6 +17,11 @@ use super::{
 pub(super) const MOST_HOLDERS: usize = 64;
 /// The most calls that one burial takes; 128 leases, places and grants each.
 const MOST_CALLS: usize = 128;
+
+/// Names nobody uses are looked at this long after their last use, until nothing of them is remembered.
+const LINGER: Micros = 30 * SECOND;
+/// The most of them that one call looks at. More than one, so that they get fewer.
+const MOST_USED_UP: u32 = 2;
 
 /// One stay inside the gate.
 pub(super) struct Turn<'a> {
@@ -40,9 +45,18 @@ impl<'a> Turn<'a> {
         Self { db, known, now, tell: Tell::default() }
     }
 
+    /// Executes a batch, and lets go what a few other names need not remember any more.
+    pub(super) fn call(&mut self, batch: &Batch) -> Result<Replies> {
+        let replies = self.call_alone(batch)?;
+        for name in self.used_up_names()? {
+            self.settle(name)?;
+        }
+        Ok(replies)
+    }
+
     /// Executes a batch. Before anybody is told that there is no room, those who hold are looked at: a
     /// dead one makes room.
-    pub(super) fn call(&mut self, batch: &Batch) -> Result<Replies> {
+    fn call_alone(&mut self, batch: &Batch) -> Result<Replies> {
         let replies = self.execute(batch)?;
         if !replies.replies.iter().any(depends_on_holders) {
             return Ok(replies);
@@ -102,6 +116,16 @@ impl<'a> Turn<'a> {
             "SELECT name.name FROM name WHERE id IN (SELECT name FROM lease WHERE inbox = ?1)";
         let mut find = self.db.prepare_cached(sql)?;
         let names = find.query_map([bytes(inbox.0)], read_name)?;
+        names.collect()
+    }
+
+    /// Being looked at moves a name to the end of this list.
+    fn used_up_names(&self) -> Result<Vec<Name>> {
+        let sql = "SELECT name FROM name INDEXED BY used_up \
+            WHERE holders = 0 AND waiting = 0 AND past > 0 AND wall <= ?1 ORDER BY wall LIMIT ?2";
+        let mut find = self.db.prepare_cached(sql)?;
+        let before = self.now.saturating_sub(LINGER) as i64;
+        let names = find.query_map((before, MOST_USED_UP), read_name)?;
         names.collect()
     }
 

@@ -11,10 +11,13 @@ use rustix::{
 };
 use seinpaal_proto::{Inbox, Name};
 
-use super::presence::Presences;
+use super::{presence::Presences, rows::Rows, turn::MOST_HOLDERS};
 
 /// The most pipes that are kept open for this. Those beyond it are looked at once a second.
 const MOST_PIPES: usize = 256;
+
+/// In line so far ahead, a client watches the holders.
+const WATCHERS: u32 = 3;
 
 /// The holders that are watched.
 #[derive(Debug, Default)]
@@ -73,4 +76,19 @@ impl Watches {
         }
         dead
     }
+}
+
+/// The clients that hold at a name, if this one is among the first in line there.
+pub(super) fn holders_to_watch(
+    db: &rusqlite::Connection,
+    name: &Name,
+    me: Inbox,
+) -> rusqlite::Result<Vec<Inbox>> {
+    let rows = Rows::open(db, name)?;
+    if !rows.first_waiting(WATCHERS)?.contains(&me) {
+        return Ok(Vec::new());
+    }
+    let mut holders = rows.holding(MOST_HOLDERS)?;
+    holders.retain(|inbox| *inbox != me);
+    Ok(holders)
 }

@@ -8,6 +8,7 @@
 //! ```
 
 use std::{
+    mem,
     os::fd::{AsFd, OwnedFd},
     sync::{Arc, mpsc},
     time::{Duration, Instant},
@@ -24,9 +25,8 @@ use super::{
     line::Line,
     list,
     parts::Parts,
-    rows::Rows,
-    turn::{MOST_HOLDERS, Tell},
-    watch::Watches,
+    turn::Tell,
+    watch::{Watches, holders_to_watch},
     wire::Message,
 };
 use crate::store::{News, NewsSender, StoreError};
@@ -44,8 +44,6 @@ const SWEEP_PAUSE: time::Micros = 300 * time::SECOND;
 const MOST_BURIED: usize = 64;
 /// After so many calls, the log is written back in an idle moment.
 const MANY_CALLS: u32 = 200;
-/// In line so far ahead, a client watches the holders.
-const WATCHERS: u32 = 3;
 
 /// What the store is asked to do.
 #[derive(Debug)]
@@ -64,8 +62,10 @@ pub(super) struct Worker {
     bell: Arc<OwnedFd>,
     line: Line,
     watches: Watches,
-    /// Names to look at once `look_at` has come.
-    look: Vec<Name>,
+    /// Names to look at once `soon_at` has come.
+    soon: Vec<Name>,
+    soon_at: Option<Instant>,
+    /// When to look at all names where this client waits.
     look_at: Option<Instant>,
     tidy_at: Option<Instant>,
     calls: u32,
@@ -88,9 +88,20 @@ impl Worker {
     ) -> Self {
         let (line, watches) = (Line::default(), Watches::default());
         let tidy_at = Some(Instant::now() + IDLE);
-        let look = Vec::new();
-        let (look_at, calls, is_swept) = (None, 0, false);
-        Self { parts, news, jobs, bell, line, watches, look, look_at, tidy_at, calls, is_swept }
+        Self {
+            parts,
+            news,
+            jobs,
+            bell,
+            line,
+            watches,
+            soon: Vec::new(),
+            soon_at: None,
+            look_at: None,
+            tidy_at,
+            calls: 0,
+            is_swept: false,
+        }
     }
 
     /// Until the store is dropped.
@@ -128,7 +139,7 @@ impl Worker {
     }
 
     fn timeout(&self) -> Option<Timespec> {
-        let next = [self.look_at, self.tidy_at].into_iter().flatten().min()?;
+        let next = [self.soon_at, self.look_at, self.tidy_at].into_iter().flatten().min()?;
         Timespec::try_from(next.saturating_duration_since(Instant::now())).ok()
     }
 
@@ -181,7 +192,7 @@ impl Worker {
         let (replies, tell) = self.parts.turn(|turn| turn.call(batch))?;
         let waits = self.line.note(batch, &replies);
         self.pass_on(tell);
-        if waits && replies.replies.iter().any(|reply| is_queued(reply)) {
+        if waits && replies.replies.iter().any(is_queued) {
             self.look_soon(batch.name.clone());
         }
         Ok(replies)
@@ -211,22 +222,25 @@ impl Worker {
     }
 
     fn look_soon(&mut self, name: Name) {
-        if !self.look.contains(&name) {
-            self.look.push(name);
+        if !self.soon.contains(&name) {
+            self.soon.push(name);
         }
-        let soon = Instant::now() + CALM;
-        self.look_at = Some(self.look_at.map_or(soon, |at| at.min(soon)));
+        self.soon_at.get_or_insert_with(|| Instant::now() + CALM);
+        self.look_at.get_or_insert_with(|| Instant::now() + LOOK);
     }
 
     fn look_if_due(&mut self) {
-        if self.look_at.is_none_or(|at| at > Instant::now()) {
-            return;
+        let now = Instant::now();
+        let mut names = Vec::new();
+        if self.soon_at.is_some_and(|at| at <= now) {
+            self.soon_at = None;
+            names = mem::take(&mut self.soon);
         }
-        let names = if self.look.is_empty() { self.line.names() } else { self.look.split_off(0) };
-        for name in names {
-            self.look_at_holders(&name);
+        if self.look_at.is_some_and(|at| at <= now) {
+            self.look_at = (!self.line.is_empty()).then(|| now + LOOK);
+            names = self.line.names();
         }
-        self.look_at = (!self.line.is_empty()).then(|| Instant::now() + LOOK);
+        names.iter().for_each(|name| self.look_at_holders(name));
     }
 
     /// Watches those who hold where this client is among the first in line, and buries the dead.
@@ -279,18 +293,4 @@ impl Worker {
 
 fn is_queued(reply: &seinpaal_proto::Reply) -> bool {
     matches!(reply, seinpaal_proto::Reply::Queued { .. })
-}
-
-fn holders_to_watch(
-    db: &rusqlite::Connection,
-    name: &Name,
-    me: Inbox,
-) -> rusqlite::Result<Vec<Inbox>> {
-    let rows = Rows::open(db, name)?;
-    if !rows.first_waiting(WATCHERS)?.contains(&me) {
-        return Ok(Vec::new());
-    }
-    let mut holders = rows.holding(MOST_HOLDERS)?;
-    holders.retain(|inbox| *inbox != me);
-    Ok(holders)
 }

@@ -31,7 +31,7 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 /// How often a link is tried while somebody waits for a wakeup: a half-open one says nothing by itself.
 const PING_EVERY: Duration = Duration::from_secs(5);
 /// How often a script is loaded for one call, should somebody flush scripts all the time.
-const MOST_LOADS: usize = 20;
+const MOST_LOADS: u32 = 6;
 
 /// A connection that comes back.
 pub(super) struct Connection {
@@ -88,11 +88,12 @@ impl Connection {
         evalsha.arg(scripts.hash(operation)).arg(2).arg(keys).arg(arguments);
         let (id, mut link) = self.shared.link().await?;
         let mut answer = link.commands.send_packed_command(&evalsha).await;
-        for _ in 0..MOST_LOADS {
+        for load in 0..MOST_LOADS {
             if !is_missing_script(&answer) {
                 break;
             }
-            answer = load_and_repeat(&mut link, &scripts.source(operation), &evalsha).await;
+            let (source, as_transaction) = (scripts.source(operation), load % 2 == 1);
+            answer = load_and_repeat(&mut link, &source, &evalsha, as_transaction).await;
         }
         self.shared.judge(id, answer)
     }
@@ -125,18 +126,29 @@ impl fmt::Debug for Connection {
     }
 }
 
-/// In one go, so that nobody's `SCRIPT FLUSH` is likely to come between.
-async fn load_and_repeat(link: &mut Link, source: &str, evalsha: &Cmd) -> RedisResult<Value> {
+/// In one go. Somebody's `SCRIPT FLUSH` can still come between the two, but not when they are a transaction;
+/// that, a server without memory would refuse. So the two ways take turns.
+async fn load_and_repeat(
+    link: &mut Link,
+    source: &str,
+    evalsha: &Cmd,
+    as_transaction: bool,
+) -> RedisResult<Value> {
     let mut both = redis::pipe();
     both.cmd("SCRIPT").arg("LOAD").arg(source);
     both.add_command(evalsha.clone());
-    let mut answers = link.commands.send_packed_commands(&both, 0, 2).await?;
+    let mut answers = if as_transaction {
+        let answer = link.commands.send_packed_commands(both.atomic(), 3, 1).await?.pop();
+        let Some(Value::Array(answers)) = answer else { return Ok(answer.unwrap_or_default()) };
+        answers
+    } else {
+        link.commands.send_packed_commands(&both, 0, 2).await?
+    };
     let (last, first) = (answers.pop(), answers.pop());
-    Ok(match (first, last) {
-        (Some(refused @ Value::ServerError(_)), _) => refused,
-        (_, Some(answer)) => answer,
-        (_, None) => Value::Nil,
-    })
+    match first {
+        Some(refused @ Value::ServerError(_)) => Ok(refused),
+        _ => Ok(last.unwrap_or_default()),
+    }
 }
 
 fn is_missing_script(answer: &RedisResult<Value>) -> bool {

@@ -255,7 +255,7 @@ mod tests {
         let error = parse(answer(&["done 5 0 -", "winged 1"]), "acquire", 1).unwrap_err();
         assert_eq!(error.kind(), StoreErrorKind::Corrupt);
         assert!(
-            error.to_string().contains("acquire") && error.to_string().contains("119"),
+            error.to_string().contains("acquire") && error.to_string().contains("winged"),
             "{error}"
         );
     }

@@ -175,7 +175,8 @@ fn acquire_line(acquire: &Acquire) -> String {
     let Acquire { ticket, permits, lease, ttl, waiter_lease, waiter_ttl, about, .. } = acquire;
     let (limit, enqueue) = (limit_word(acquire.limit), enqueue_word(acquire.enqueue));
     let (priority, margin) = (acquire.priority.get(), acquire.margin.min(MOST_EXACT));
-    let not_after = acquire.not_after.map_or("-".into(), |at| at.min(MOST_EXACT).to_string());
+    let not_after = acquire.not_after.map(|at| at.min(MOST_EXACT).to_string());
+    let not_after = not_after.as_deref().unwrap_or("-");
     format!(
         "acquire {ticket} {permits} {limit} {enqueue} {priority} {lease} {ttl} {margin} \
          {waiter_lease} {waiter_ttl} {not_after} {about}"

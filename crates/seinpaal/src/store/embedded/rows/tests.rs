@@ -149,7 +149,7 @@ fn a_name_that_fell_idle_leaves_no_rows() {
     let db = database();
     let name = Name::new("idle").unwrap();
     let mut random = Random(7);
-    let mut run = |now, requests| {
+    let run = |now, requests| {
         let batch = Batch { name: name.clone(), inbox: None, fence_seen: 0, requests };
         execute(&mut Rows::open(&db, &name).unwrap(), &mut Oracle(0), now, &batch).unwrap();
     };

@@ -4,19 +4,19 @@
 -- reply  cancelled
 -- cost   as release; of an unknown ticket: one HSET, one ZADD
 
-local function cancel(ticket, time)
-  local entry = entry_of(ticket)
+function ledger.cancel(ticket, time)
+  local entry = ledger.entry_of(ticket)
   if entry then
-    release_all(entry, 'cancelled')
-  elseif not past_of(ticket) then
-    remember(ticket, 'cancelled', time)
+    ledger.release_all(entry, 'cancelled')
+  elseif not ledger.past_of(ticket) then
+    ledger.remember(ticket, 'cancelled', time)
   end
   return 'cancelled ' .. ticket
 end
 
-operations.cancel = function(text)
+ledger.operations.cancel = function(text)
   local ticket, remembered = match(text, '^(%S+) (%S+)$')
-  id(ticket, 'the ticket')
-  local time = number(remembered, 0, MAX_TTL, 'the time to remember')
-  return function() return cancel(ticket, time) end
+  ledger.id(ticket, 'the ticket')
+  local time = ledger.number(remembered, 0, MAX_TTL, 'the time to remember')
+  return function() return ledger.cancel(ticket, time) end
 end

@@ -13,14 +13,14 @@ local changes = {
   resume = function() head.paused = nil end,
 }
 
-operations.configure = function(text)
+ledger.operations.configure = function(text)
   local what, value = match(text, '^(%a+) (.*)$')
   local change = changes[what or '']
-  if not change then refuse('SEINPAALARGUMENT', 'configure cannot be read') end
-  if what == 'limit' then permits_of(value, 0, 'the limit') end
+  if not change then ledger.refuse('SEINPAALARGUMENT', 'configure cannot be read') end
+  if what == 'limit' then ledger.permits_of(value, 0, 'the limit') end
   return function()
     change(value)
-    serve()
-    return format('configured %d', limit_now())
+    ledger.serve()
+    return format('configured %d', ledger.limit_now())
   end
 end

@@ -4,17 +4,17 @@
 -- reply  evicted unknown
 -- cost   as release
 
-local function evict(ticket)
-  local entry = entry_of(ticket)
+function ledger.evict(ticket)
+  local entry = ledger.entry_of(ticket)
   if entry then
-    end_entry(entry, 'evicted')
-    settle()
+    ledger.end_entry(entry, 'evicted')
+    ledger.settle()
     return 'evicted ' .. ticket
   end
-  return (cause_of(ticket) == 'evicted' and 'evicted ' or 'unknown ') .. ticket
+  return (ledger.cause_of(ticket) == 'evicted' and 'evicted ' or 'unknown ') .. ticket
 end
 
-operations.evict = function(text)
-  local ticket = id(text, 'the ticket')
-  return function() return evict(ticket) end
+ledger.operations.evict = function(text)
+  local ticket = ledger.id(text, 'the ticket')
+  return function() return ledger.evict(ticket) end
 end

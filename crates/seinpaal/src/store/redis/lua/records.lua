@@ -6,152 +6,152 @@
 
 -- Looking at the order.
 
-local function first(band, above)
-  flush()
+function ledger.first(band, above)
+  ledger.flush()
   return call('zrangebylex', order, '[' .. band, '(' .. above, 'limit', '0', '1')[1]
 end
 
 -- Leases.
 
-local function lease_of(lease_id)
-  local lease = leases[lease_id]
+function ledger.lease_of(lease_id)
+  local lease = ledger.leases[lease_id]
   if lease ~= nil then return lease end
-  local text = not is_fresh and call('hget', records, 'l:' .. lease_id)
+  local text = not ledger.is_fresh and call('hget', records, 'l:' .. lease_id)
   if not text then
-    leases[lease_id] = false
+    ledger.leases[lease_id] = false
     return false
   end
   local inbox, ttl, ends, ends_wall, members, digest, parked =
     match(text, '^(%S+) (%d+) (%d+) (%d+) (%d+) (%d+) (%d+)$')
-  if not inbox then corrupt('lease ' .. lease_id) end
+  if not inbox then ledger.corrupt('lease ' .. lease_id) end
   lease = {
     id = lease_id, inbox = inbox ~= '-' and inbox or nil, ttl = ttl + 0, ends = ends + 0,
     ends_wall = ends_wall + 0, members = members + 0, digest = digest + 0, parked = parked + 0,
   }
   lease.by_end = 'e' .. format('%016d', lease.ends) .. lease_id
   lease.by_wall = 'w' .. format('%016d', lease.ends_wall) .. lease_id
-  leases[lease_id] = lease
+  ledger.leases[lease_id] = lease
   return lease
 end
 
-local function put_lease(lease)
-  leases[lease.id] = lease
-  dirty_leases[lease.id] = true
-  is_dirty = true
+function ledger.put_lease(lease)
+  ledger.leases[lease.id] = lease
+  ledger.dirty_leases[lease.id] = true
+  ledger.is_dirty = true
   head.first_end = min(head.first_end, lease.ends)
   head.first_wall = min(head.first_wall, lease.ends_wall)
   head.longest = max(head.longest, lease.ttl)
 end
 
-local function remove_lease(lease)
-  place(lease, 'by_end', nil)
-  place(lease, 'by_wall', nil)
-  leases[lease.id] = false
-  dirty_leases[lease.id] = true
-  is_dirty = true
+function ledger.remove_lease(lease)
+  ledger.place(lease, 'by_end', nil)
+  ledger.place(lease, 'by_wall', nil)
+  ledger.leases[lease.id] = false
+  ledger.dirty_leases[lease.id] = true
+  ledger.is_dirty = true
 end
 
-local function first_lease(band, above)
-  local member = first(band, above)
-  local lease = member and lease_of(sub(member, 18))
-  if not lease then corrupt('a lease that is listed is not there') end
+function ledger.first_lease(band, above)
+  local member = ledger.first(band, above)
+  local lease = member and ledger.lease_of(sub(member, 18))
+  if not lease then ledger.corrupt('a lease that is listed is not there') end
   return lease
 end
 
 -- Entries. One with a fence holds; one without waits.
 
-local function parse_entry(ticket, text)
+function ledger.parse_entry(ticket, text)
   local kind, lease, inbox, permits, ttl, since, rest = match(text, '^([HW]) (%x+) (%S+) (%d+) (%d+) (%d+) (.*)$')
-  if not kind then corrupt('ticket ' .. ticket) end
+  if not kind then ledger.corrupt('ticket ' .. ticket) end
   local entry = {
     ticket = ticket, lease = lease, inbox = inbox ~= '-' and inbox or nil, permits = permits + 0,
     ttl = ttl + 0, since = since + 0, by_lease = 'm' .. lease .. ticket,
   }
   if kind == 'H' then
     local fence, slots, about = match(rest, '^(%d+) ([%d,-]+) (.*)$')
-    if not fence then corrupt('ticket ' .. ticket) end
+    if not fence then ledger.corrupt('ticket ' .. ticket) end
     entry.fence, entry.slots, entry.about = fence + 0, slots, about
     entry.by_rank = 'g' .. format('%016d', entry.fence) .. ticket
     return entry
   end
   local rank, priority, next_lease, margin, parked, about =
     match(rest, '^(%-?%d+) (%-?%d+) (%x+) (%d+) ([01]) (.*)$')
-  if not rank then corrupt('ticket ' .. ticket) end
+  if not rank then ledger.corrupt('ticket ' .. ticket) end
   entry.rank, entry.priority, entry.next_lease, entry.margin = rank + 0, priority + 0, next_lease, margin + 0
   entry.parked, entry.about = parked, about
   entry.by_rank = (parked == '1' and 'k' or 'q') .. format('%016d', entry.rank + RANK_BIAS) .. ticket
   return entry
 end
 
-local function entry_of(ticket)
-  local entry = entries[ticket]
+function ledger.entry_of(ticket)
+  local entry = ledger.entries[ticket]
   if entry == nil then
-    local text = not is_fresh and call('hget', records, 't:' .. ticket)
-    entry = text and parse_entry(ticket, text)
-    entries[ticket] = entry
+    local text = not ledger.is_fresh and call('hget', records, 't:' .. ticket)
+    entry = text and ledger.parse_entry(ticket, text)
+    ledger.entries[ticket] = entry
   end
   return entry
 end
 
-local function put_entry(entry)
-  entries[entry.ticket] = entry
-  dirty_entries[entry.ticket] = true
-  is_dirty = true
+function ledger.put_entry(entry)
+  ledger.entries[entry.ticket] = entry
+  ledger.dirty_entries[entry.ticket] = true
+  ledger.is_dirty = true
 end
 
-local function remove_entry(entry)
-  place(entry, 'by_lease', nil)
-  place(entry, 'by_rank', nil)
-  entries[entry.ticket] = false
-  dirty_entries[entry.ticket] = true
-  is_dirty = true
+function ledger.remove_entry(entry)
+  ledger.place(entry, 'by_lease', nil)
+  ledger.place(entry, 'by_rank', nil)
+  ledger.entries[entry.ticket] = false
+  ledger.dirty_entries[entry.ticket] = true
+  ledger.is_dirty = true
 end
 
-local function first_entry(band, above, from)
-  local member = first(band, above)
+function ledger.first_entry(band, above, from)
+  local member = ledger.first(band, above)
   if not member then return nil end
-  local entry = entry_of(sub(member, from))
-  if not entry then corrupt('a ticket that is listed is not there') end
+  local entry = ledger.entry_of(sub(member, from))
+  if not entry then ledger.corrupt('a ticket that is listed is not there') end
   return entry
 end
 
-local function first_member(lease_id)
-  return first_entry('m' .. lease_id, 'm' .. lease_id .. '~', 34)
+function ledger.first_member(lease_id)
+  return ledger.first_entry('m' .. lease_id, 'm' .. lease_id .. '~', 34)
 end
 
-local function first_waiter()
-  return first_entry('q', 'r', 18)
+function ledger.first_waiter()
+  return ledger.first_entry('q', 'r', 18)
 end
 
 -- Tickets that are over.
 
-local function past_of(ticket)
-  local past = pasts[ticket]
+function ledger.past_of(ticket)
+  local past = ledger.pasts[ticket]
   if past ~= nil then return past end
   local text = head.past > 0 and call('hget', records, 'p:' .. ticket)
   if not text then
-    pasts[ticket] = false
+    ledger.pasts[ticket] = false
     return false
   end
   local cause, till = match(text, '^(%a+) (%d+)$')
-  if not cause then corrupt('ticket ' .. ticket) end
+  if not cause then ledger.corrupt('ticket ' .. ticket) end
   past = { ticket = ticket, cause = cause, ['until'] = till + 0 }
   past.by_end = 'p' .. format('%016d', past['until']) .. ticket
-  pasts[ticket] = past
+  ledger.pasts[ticket] = past
   return past
 end
 
-local function put_past(past)
-  pasts[past.ticket] = past
-  dirty_pasts[past.ticket] = true
-  is_dirty = true
+function ledger.put_past(past)
+  ledger.pasts[past.ticket] = past
+  ledger.dirty_pasts[past.ticket] = true
+  ledger.is_dirty = true
   head.first_past = min(head.first_past, past['until'])
   head.memory = max(head.memory, past['until'])
 end
 
-local function remove_past(past)
-  place(past, 'by_end', nil)
-  pasts[past.ticket] = false
-  dirty_pasts[past.ticket] = true
-  is_dirty = true
+function ledger.remove_past(past)
+  ledger.place(past, 'by_end', nil)
+  ledger.pasts[past.ticket] = false
+  ledger.dirty_pasts[past.ticket] = true
+  ledger.is_dirty = true
 end

@@ -6,67 +6,67 @@
 --
 -- whom: all MEMBERS DIGEST, or tickets TICKET...
 
-local function extend(lease, renew)
+function ledger.extend(lease, renew)
   lease.inbox = asker ~= '' and asker or nil
   lease.ttl = renew.ttl
   lease.ends = head.clock + renew.ttl
   lease.ends_wall = now + renew.ttl
   head.bound = min(head.bound, renew.margin)
-  put_lease(lease)
+  ledger.put_lease(lease)
 end
 
-local function renew_all(renew, members, digest)
-  local lease = lease_of(renew.lease)
+function ledger.renew_all(renew, members, digest)
+  local lease = ledger.lease_of(renew.lease)
   if not lease then return 'gone' end
   if lease.members ~= members or lease.digest ~= digest or lease.parked ~= 0 then return 'differs' end
-  extend(lease, renew)
+  ledger.extend(lease, renew)
   return format('renewed %d', renew.ttl)
 end
 
-local function move_under(entry, renew)
+function ledger.move_under(entry, renew)
   local inbox = asker ~= '' and asker or nil
   if entry.lease == renew.lease and entry.inbox == inbox then return end
-  part(entry)
+  ledger.part(entry)
   entry.lease, entry.inbox = renew.lease, inbox
-  join(entry, renew.ttl, renew.margin)
-  put_entry(entry)
+  ledger.join(entry, renew.ttl, renew.margin)
+  ledger.put_entry(entry)
 end
 
-local function renew_ticket(ticket, renew)
-  local entry = entry_of(ticket)
-  if not entry then return cause_of(ticket) or 'unknown' end
+function ledger.renew_ticket(ticket, renew)
+  local entry = ledger.entry_of(ticket)
+  if not entry then return ledger.cause_of(ticket) or 'unknown' end
   if not entry.fence then return 'waiting' end
-  move_under(entry, renew)
+  ledger.move_under(entry, renew)
   renew.holds = true
   return format('held:%d:%s', entry.fence, entry.slots)
 end
 
-local function renew_tickets(renew, tickets)
+function ledger.renew_tickets(renew, tickets)
   local found = {}
-  for i, ticket in ipairs(tickets) do found[i] = renew_ticket(ticket, renew) end
-  local lease = renew.holds and lease_of(renew.lease)
-  if lease then extend(lease, renew) end
+  for i, ticket in ipairs(tickets) do found[i] = ledger.renew_ticket(ticket, renew) end
+  local lease = renew.holds and ledger.lease_of(renew.lease)
+  if lease then ledger.extend(lease, renew) end
   return format('tickets %d ', renew.ttl) .. table.concat(found, ' ')
 end
 
-local function parse_tickets(text)
+function ledger.parse_tickets(text)
   local tickets = {}
-  for ticket in string.gmatch(text, '%S+') do tickets[#tickets + 1] = id(ticket, 'a ticket') end
-  if #tickets > 500 then refuse('SEINPAALARGUMENT', 'more than 500 tickets') end
+  for ticket in string.gmatch(text, '%S+') do tickets[#tickets + 1] = ledger.id(ticket, 'a ticket') end
+  if #tickets > 500 then ledger.refuse('SEINPAALARGUMENT', 'more than 500 tickets') end
   return tickets
 end
 
-operations.renew = function(text)
+ledger.operations.renew = function(text)
   local lease, ttl, margin, whom, rest = match(text, '^(%S+) (%S+) (%S+) (%a+)(.*)$')
   local renew = {
-    lease = id(lease, 'the lease'), ttl = ttl_of(ttl, 'ttl'), margin = number(margin, 0, UNBOUNDED, 'the margin'),
+    lease = ledger.id(lease, 'the lease'), ttl = ledger.ttl_of(ttl, 'ttl'), margin = ledger.number(margin, 0, UNBOUNDED, 'the margin'),
   }
   if whom == 'tickets' then
-    local tickets = parse_tickets(rest)
-    return function() return renew_tickets(renew, tickets) end
+    local tickets = ledger.parse_tickets(rest)
+    return function() return ledger.renew_tickets(renew, tickets) end
   end
   local members, digest = match(rest, '^ (%S+) (%S+)$')
-  if whom ~= 'all' then refuse('SEINPAALARGUMENT', 'renew cannot be read') end
-  members, digest = number(members, 0, 4294967295, 'members'), number(digest, 0, DIGESTS - 1, 'the digest')
-  return function() return renew_all(renew, members, digest) end
+  if whom ~= 'all' then ledger.refuse('SEINPAALARGUMENT', 'renew cannot be read') end
+  members, digest = ledger.number(members, 0, 4294967295, 'members'), ledger.number(digest, 0, DIGESTS - 1, 'the digest')
+  return function() return ledger.renew_all(renew, members, digest) end
 end

@@ -4,7 +4,7 @@
 -- reply  nothing
 -- cost   the number of ranges touched
 
-local function slots_of(text)
+function ledger.slots_of(text)
   local slots = {}
   for first, last in string.gmatch(text, '(%d+)%-?(%d*)') do
     slots[#slots + 1] = { first + 0, (last == '' and first or last) + 0 }
@@ -12,7 +12,7 @@ local function slots_of(text)
   return slots
 end
 
-local function slots_text(slots)
+function ledger.slots_text(slots)
   local parts = {}
   for i, range in ipairs(slots) do
     parts[i] = range[1] == range[2] and format('%d', range[1]) or format('%d-%d', range[1], range[2])
@@ -20,14 +20,14 @@ local function slots_text(slots)
   return table.concat(parts, ',')
 end
 
-local function slots_count(slots)
+function ledger.slots_count(slots)
   local count = 0
   for _, range in ipairs(slots) do count = count + range[2] - range[1] + 1 end
   return count
 end
 
 -- Adds a range and joins what touches; the ranges stay ascending.
-local function slots_insert(slots, first_slot, last_slot)
+function ledger.slots_insert(slots, first_slot, last_slot)
   local joined, kept = { first_slot, last_slot }, {}
   for _, range in ipairs(slots) do
     if range[2] + 1 < joined[1] or joined[2] + 1 < range[1] then
@@ -42,68 +42,68 @@ local function slots_insert(slots, first_slot, last_slot)
 end
 
 -- What is left of `slots` without `others`, and what was taken.
-local function slots_take(slots, others)
+function ledger.slots_take(slots, others)
   local kept, taken = {}, {}
   for _, range in ipairs(slots) do
     local at, last = range[1], range[2]
     for _, other in ipairs(others) do
       local from, to = max(other[1], at), min(other[2], last)
       if from <= to then
-        if at < from then kept = slots_insert(kept, at, from - 1) end
-        taken = slots_insert(taken, from, to)
+        if at < from then kept = ledger.slots_insert(kept, at, from - 1) end
+        taken = ledger.slots_insert(taken, from, to)
         at = to + 1
       end
     end
-    if at <= last then kept = slots_insert(kept, at, last) end
+    if at <= last then kept = ledger.slots_insert(kept, at, last) end
   end
   return kept, taken
 end
 
-local function push_free_slots(first_slot, last_slot)
-  placed[format('f%010d%010d', first_slot, last_slot)] = true
-  is_dirty = true
+function ledger.push_free_slots(first_slot, last_slot)
+  ledger.placed[format('f%010d%010d', first_slot, last_slot)] = true
+  ledger.is_dirty = true
 end
 
 -- Below the top, what is not held is free: without that, there is nothing to look for.
-local function pop_free_slots(in_hand)
+function ledger.pop_free_slots(in_hand)
   if head.top <= head.held + in_hand then return nil end
-  local member = first('f', 'g')
+  local member = ledger.first('f', 'g')
   if not member then return nil end
-  placed[member] = false
-  is_dirty = true
+  ledger.placed[member] = false
+  ledger.is_dirty = true
   return sub(member, 2, 11) + 0, sub(member, 12) + 0
 end
 
-local function clear_free_slots()
-  for member in pairs(placed) do
-    if sub(member, 1, 1) == 'f' then placed[member] = false end
+function ledger.clear_free_slots()
+  for member in pairs(ledger.placed) do
+    if sub(member, 1, 1) == 'f' then ledger.placed[member] = false end
   end
   -- What was written, by an earlier call or by this one, is not pending.
-  if had_free_slots or has_written then
-    flush()
+  if ledger.had_free_slots or ledger.has_written then
+    ledger.flush()
     call('zremrangebylex', order, '[f', '(g')
   end
 end
 
 -- The lowest free slots.
-local function take_slots(count)
+function ledger.take_slots(count)
   local slots, missing = {}, count
   while missing > 0 do
-    local first_slot, last_slot = pop_free_slots(count - missing)
+    local first_slot, last_slot = ledger.pop_free_slots(count - missing)
     if not first_slot then break end
     local n = min(missing, last_slot - first_slot + 1)
-    slots = slots_insert(slots, first_slot, first_slot + n - 1)
+    slots = ledger.slots_insert(slots, first_slot, first_slot + n - 1)
     missing = missing - n
-    if first_slot + n <= last_slot then push_free_slots(first_slot + n, last_slot) end
+    if first_slot + n <= last_slot then ledger.push_free_slots(first_slot + n, last_slot) end
   end
   if missing > 0 then
-    slots = slots_insert(slots, head.top, head.top + missing - 1)
+    slots = ledger.slots_insert(slots, head.top, head.top + missing - 1)
     head.top = head.top + missing
   end
-  return slots_text(slots)
+  return ledger.slots_text(slots)
 end
 
-local function free_slots(slots)
-  head.held = head.held - slots_count(slots)
-  for _, range in ipairs(slots) do push_free_slots(range[1], range[2]) end
+function ledger.free_slots(slots)
+  head.held = head.held - ledger.slots_count(slots)
+  for _, range in ipairs(slots) do ledger.push_free_slots(range[1], range[2]) end
 end

@@ -11,40 +11,44 @@
 --   p UNTIL TICKET  f FIRST LAST (free slots)  z (so that the key, and its TTL, outlive the last member)
 -- Times are microseconds. Lua's numbers are exact to 2^53; only strings go to commands, because Redis
 -- formats numbers slowly and, above 2^31, not always as integers.
-local records, order = KEYS[1], KEYS[2]
-local given_now, asker, fence_seen = ARGV[1], ARGV[2], ARGV[3]
-local call, format, match, sub = redis.call, string.format, string.match, string.sub
-local min, max, floor = math.min, math.max, math.floor
 
 local UNBOUNDED = 9007199254740992
 local RANK_BIAS = 1000000000
 local DIGESTS = 281474976710656
 
+-- Functions and state are fields of this table: for each local that a function captures, Lua walks all that
+-- are captured, and a hundred of them cost more than everything else that a call does. What is captured most
+-- stands last, where the walk begins.
+local ledger = {
+  leases = {}, entries = {}, pasts = {}, dirty_leases = {}, dirty_entries = {}, dirty_pasts = {}, placed = {},
+  is_dirty = false, has_written = false, is_fresh = false, may_grow = true, had_free_slots = false,
+}
+local records, order = KEYS[1], KEYS[2]
+local given_now, asker, fence_seen = ARGV[1], ARGV[2], ARGV[3]
+local floor, min, max, sub, match, format, call =
+  math.floor, math.min, math.max, string.sub, string.match, string.format, redis.call
 local head, now
-local leases, entries, pasts = {}, {}, {}
-local dirty_leases, dirty_entries, dirty_pasts, placed = {}, {}, {}, {}
-local is_dirty, has_written, is_fresh, may_grow, had_free_slots = false, false, false, true, false
 
-local function refuse(code, what)
+function ledger.refuse(code, what)
   error({ refusal = code .. ' ' .. what }, 0)
 end
 
-local function corrupt(what)
-  refuse('SEINPAALCORRUPT', what)
+function ledger.corrupt(what)
+  ledger.refuse('SEINPAALCORRUPT', what)
 end
 
-local function number(text, least, most, what)
+function ledger.number(text, least, most, what)
   local n = text and match(text, '^%-?%d+$') and tonumber(text)
   if not n or n < least or n > most then
-    refuse('SEINPAALARGUMENT', what .. ' is ' .. format('%.0f', least) .. ' to ' .. format('%.0f', most)
+    ledger.refuse('SEINPAALARGUMENT', what .. ' is ' .. format('%.0f', least) .. ' to ' .. format('%.0f', most)
       .. ', not ' .. sub(tostring(text), 1, 40))
   end
   return n
 end
 
-local function id(text, what)
+function ledger.id(text, what)
   if not text or #text ~= 32 or match(text, '[^0-9a-f]') then
-    refuse('SEINPAALARGUMENT', what .. ' is not 32 hexadecimal digits')
+    ledger.refuse('SEINPAALARGUMENT', what .. ' is not 32 hexadecimal digits')
   end
   return text
 end
@@ -57,7 +61,7 @@ local HEAD = '^1 (%S+) ([01]) (%d+) (%d+) (%d+) (%d+) (%d+) (%d+) (%d+) (%d+) (%
 -- first_end, first_wall and first_past are lower bounds, so that most calls need not look at the order.
 -- longest: the longest ttl since somebody came. memory: until when a ticket is remembered, at most.
 -- deadline: when the keys expire by themselves, on the store's clock; 0: never.
-local function blank_head()
+function ledger.blank_head()
   return {
     pinned = '0', clock = 0, wall = 0, bound = UNBOUNDED, fence = 0, held = 0, holders = 0, waiting = 0,
     past = 0, arrival = 0, top = 0, first_end = UNBOUNDED, first_wall = UNBOUNDED, first_past = UNBOUNDED,
@@ -65,10 +69,10 @@ local function blank_head()
   }
 end
 
-local function parse_head(text)
+function ledger.parse_head(text)
   local limit, pinned, clock, wall, bound, fence, held, holders, waiting, past, arrival, top,
     first_end, first_wall, first_past, longest, memory, deadline, paused, reason = match(text, HEAD)
-  if not limit or not (limit == '-' or tonumber(limit)) then corrupt('the head of the name') end
+  if not limit or not (limit == '-' or tonumber(limit)) then ledger.corrupt('the head of the name') end
   return {
     limit = tonumber(limit), pinned = pinned, clock = clock + 0, wall = wall + 0, bound = bound + 0,
     fence = fence + 0, held = held + 0, holders = holders + 0, waiting = waiting + 0, past = past + 0,
@@ -78,7 +82,7 @@ local function parse_head(text)
   }
 end
 
-local function pack_head()
+function ledger.pack_head()
   local h = head
   return format('1 %s %s %d %d %d %d %d %d %d %d %d %d %d %d %d %d %d %d ',
     h.limit and format('%d', h.limit) or '-', h.pinned, h.clock, h.wall, h.bound, h.fence, h.held, h.holders,
@@ -88,66 +92,66 @@ end
 
 -- Nobody's key is taken for ours: without a head, nothing may be there but an order whose records were
 -- evicted or deleted, and that is dropped.
-local function start_afresh()
-  is_fresh = true
-  head = blank_head()
+function ledger.start_afresh()
+  ledger.is_fresh = true
+  head = ledger.blank_head()
   if call('exists', records, order) == 0 then return end
   if call('exists', records) == 1 or call('type', order).ok ~= 'zset' then
-    corrupt('the key is somebody else\'s')
+    ledger.corrupt('the key is somebody else\'s')
   end
-  if call('zrangebylex', order, '[z', '[z')[1] ~= 'z' then corrupt('the key is somebody else\'s') end
+  if call('zrangebylex', order, '[z', '[z')[1] ~= 'z' then ledger.corrupt('the key is somebody else\'s') end
   call('unlink', order)
 end
 
-local function read_head()
+function ledger.read_head()
   local text = call('hget', records, 'h')
-  if text then head = parse_head(text) else start_afresh() end
-  had_free_slots = head.top > head.held
+  if text then head = ledger.parse_head(text) else ledger.start_afresh() end
+  ledger.had_free_slots = head.top > head.held
 end
 
 -- Writing. Removals go first: they free memory, and after one Redis lets a script write also when memory
 -- is short. A script that only makes the name grow begins with the head instead, and so is refused whole.
 
-local function send(command, key, list)
+function ledger.send(command, key, list)
   for from = 1, #list, 1000 do
     call(command, key, unpack(list, from, min(from + 999, #list)))
   end
 end
 
-local function place(object, slot, member)
+function ledger.place(object, slot, member)
   local old = object[slot]
   if old == member then return end
-  if old then placed[old] = false end
-  if member then placed[member] = true end
+  if old then ledger.placed[old] = false end
+  if member then ledger.placed[member] = true end
   object[slot] = member
 end
 
-local function pack_lease(lease)
-  place(lease, 'by_end', 'e' .. format('%016d', lease.ends) .. lease.id)
-  place(lease, 'by_wall', 'w' .. format('%016d', lease.ends_wall) .. lease.id)
+function ledger.pack_lease(lease)
+  ledger.place(lease, 'by_end', 'e' .. format('%016d', lease.ends) .. lease.id)
+  ledger.place(lease, 'by_wall', 'w' .. format('%016d', lease.ends_wall) .. lease.id)
   return format('%s %d %d %d %d %d %d', lease.inbox or '-', lease.ttl, lease.ends, lease.ends_wall,
     lease.members, lease.digest, lease.parked)
 end
 
-local function pack_entry(entry)
-  place(entry, 'by_lease', 'm' .. entry.lease .. entry.ticket)
+function ledger.pack_entry(entry)
+  ledger.place(entry, 'by_lease', 'm' .. entry.lease .. entry.ticket)
   if entry.fence then
-    place(entry, 'by_rank', 'g' .. format('%016d', entry.fence) .. entry.ticket)
+    ledger.place(entry, 'by_rank', 'g' .. format('%016d', entry.fence) .. entry.ticket)
     return format('H %s %s %d %d %d %d %s ', entry.lease, entry.inbox or '-', entry.permits, entry.ttl,
       entry.since, entry.fence, entry.slots) .. entry.about
   end
   local band = entry.parked == '1' and 'k' or 'q'
-  place(entry, 'by_rank', band .. format('%016d', entry.rank + RANK_BIAS) .. entry.ticket)
+  ledger.place(entry, 'by_rank', band .. format('%016d', entry.rank + RANK_BIAS) .. entry.ticket)
   return format('W %s %s %d %d %d %d %d %s %d %s ', entry.lease, entry.inbox or '-', entry.permits, entry.ttl,
     entry.since, entry.rank, entry.priority, entry.next_lease, entry.margin, entry.parked) .. entry.about
 end
 
-local function pack_past(past)
-  place(past, 'by_end', 'p' .. format('%016d', past['until']) .. past.ticket)
+function ledger.pack_past(past)
+  ledger.place(past, 'by_end', 'p' .. format('%016d', past['until']) .. past.ticket)
   return past.cause .. format(' %d', past['until'])
 end
 
-local function collect(dirty, kind, objects, pack, set, del)
+function ledger.collect(dirty, kind, objects, pack, set, del)
   for key in pairs(dirty) do
     local object = objects[key]
     if object then
@@ -160,19 +164,19 @@ local function collect(dirty, kind, objects, pack, set, del)
 end
 
 -- Writes what is pending, and the head with it if that is asked for or has to come first.
-local function flush(with_head)
-  if not is_dirty and not with_head then return end
+function ledger.flush(with_head)
+  if not ledger.is_dirty and not with_head then return end
   local set, del, add, remove = {}, {}, {}, {}
-  local is_growth = may_grow and not has_written
-  collect(dirty_leases, 'l:', leases, pack_lease, set, del)
-  collect(dirty_entries, 't:', entries, pack_entry, set, del)
-  collect(dirty_pasts, 'p:', pasts, pack_past, set, del)
+  local is_growth = ledger.may_grow and not ledger.has_written
+  ledger.collect(ledger.dirty_leases, 'l:', ledger.leases, ledger.pack_lease, set, del)
+  ledger.collect(ledger.dirty_entries, 't:', ledger.entries, ledger.pack_entry, set, del)
+  ledger.collect(ledger.dirty_pasts, 'p:', ledger.pasts, ledger.pack_past, set, del)
   if with_head or is_growth then
     set[#set + 1] = 'h'
-    set[#set + 1] = pack_head()
+    set[#set + 1] = ledger.pack_head()
   end
-  if is_fresh and not has_written then placed.z = true end
-  for member, is_there in pairs(placed) do
+  if ledger.is_fresh and not ledger.has_written then ledger.placed.z = true end
+  for member, is_there in pairs(ledger.placed) do
     if is_there then
       add[#add + 1] = '0'
       add[#add + 1] = member
@@ -180,12 +184,12 @@ local function flush(with_head)
       remove[#remove + 1] = member
     end
   end
-  if is_growth then send('hset', records, set) end
-  if not is_growth and not has_written and #del + #remove == 0 then call('hdel', records, '-') end
-  has_written = true
-  send('hdel', records, del)
-  send('zrem', order, remove)
-  if not is_growth then send('hset', records, set) end
-  send('zadd', order, add)
-  dirty_leases, dirty_entries, dirty_pasts, placed, is_dirty = {}, {}, {}, {}, false
+  if is_growth then ledger.send('hset', records, set) end
+  if not is_growth and not ledger.has_written and #del + #remove == 0 then call('hdel', records, '-') end
+  ledger.has_written = true
+  ledger.send('hdel', records, del)
+  ledger.send('zrem', order, remove)
+  if not is_growth then ledger.send('hset', records, set) end
+  ledger.send('zadd', order, add)
+  ledger.dirty_leases, ledger.dirty_entries, ledger.dirty_pasts, ledger.placed, ledger.is_dirty = {}, {}, {}, {}, false
 end

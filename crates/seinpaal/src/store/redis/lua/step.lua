@@ -11,7 +11,7 @@
 
 local MOST_REQUESTS, SECOND, HALF_DAY = 64, 1000000, 43200000000
 
-local function grows()
+function ledger.grows()
   for i = 4, #ARGV do
     local operation = match(ARGV[i], '^%a+')
     if operation ~= 'acquire' and operation ~= 'configure' then return false end
@@ -19,27 +19,27 @@ local function grows()
   return #ARGV > 3
 end
 
-local function look_in()
+function ledger.look_in()
   if asker == '' or head.waiting == 0 then return '-' end
-  local waiter = first_waiter()
+  local waiter = ledger.first_waiter()
   if not waiter or waiter.inbox ~= asker then return '-' end
-  local left = max(first_lease('e', 'f').ends - head.clock, 0)
+  local left = max(ledger.first_lease('e', 'f').ends - head.clock, 0)
   return format('%d', max(min(left, head.bound), 1))
 end
 
 -- Nobody is here: the clock may run freely and slots start from the bottom.
-local function rest()
+function ledger.rest()
   head.bound = UNBOUNDED
   head.first_end, head.first_wall, head.longest = UNBOUNDED, UNBOUNDED, 0
   if head.top > 0 then
     head.top = 0
-    clear_free_slots()
+    ledger.clear_free_slots()
   end
 end
 
 -- The keys outlive every lease by half a day at least, so that no step of the clock below that ends one;
 -- what is only remembered, they outlive by a second. Under a clock that tests give, time is not real.
-local function set_deadline(is_idle)
+function ledger.set_deadline(is_idle)
   local need = is_idle and max(head.memory - head.clock, 0) or head.longest + HALF_DAY
   local most = need + ((is_idle and given_now == '') and SECOND or HALF_DAY)
   local left = head.deadline - now
@@ -48,75 +48,76 @@ local function set_deadline(is_idle)
   return format('%d', floor(most / 1000))
 end
 
-local function keep(is_idle)
+function ledger.keep(is_idle)
   if head.past == 0 then head.first_past, head.memory = UNBOUNDED, 0 end
   if head.pinned == '1' or head.paused then
     local had_deadline = head.deadline > 0
     head.deadline = 0
-    flush(true)
+    ledger.flush(true)
     if had_deadline then
       call('persist', records)
       call('persist', order)
     end
     return
   end
-  local milliseconds = set_deadline(is_idle)
-  flush(true)
+  local milliseconds = ledger.set_deadline(is_idle)
+  ledger.flush(true)
   if milliseconds then
     call('pexpire', records, milliseconds)
     call('pexpire', order, milliseconds)
   end
 end
 
-local function finish()
-  local look = look_in()
-  if can_serve_more() then has_backlog = true end
+function ledger.finish()
+  ledger.forget() -- last, so that it never takes a waiter's share of the work
+  local look = ledger.look_in()
+  if ledger.can_serve_more() then ledger.has_backlog = true end
   local is_idle = head.holders == 0 and head.waiting == 0
-  if is_idle then rest() end
+  if is_idle then ledger.rest() end
   if is_idle and head.past == 0 and head.pinned == '0' and not head.paused then
-    if not is_fresh or has_written then call('unlink', records, order) end
+    if not ledger.is_fresh or ledger.has_written then call('unlink', records, order) end
   else
-    keep(is_idle)
+    ledger.keep(is_idle)
   end
-  for _, wakeup in ipairs(wakeups) do
-    call('publish', channel_of(wakeup.inbox), wakeup.what .. ' ' .. records)
+  for _, wakeup in ipairs(ledger.wakeups) do
+    call('publish', ledger.channel_of(wakeup.inbox), wakeup.what .. ' ' .. records)
   end
-  return format('done %d %s %s', now, has_backlog and '1' or '0', look)
+  return format('done %d %s %s', now, ledger.has_backlog and '1' or '0', look)
 end
 
-local function run()
-  if #ARGV - 3 > MOST_REQUESTS then refuse('SEINPAALARGUMENT', 'more than 64 requests') end
+function ledger.run()
+  if #ARGV - 3 > MOST_REQUESTS then ledger.refuse('SEINPAALARGUMENT', 'more than 64 requests') end
   local requests = {}
   for i = 4, #ARGV do
     local operation, text = match(ARGV[i], '^(%a+) (.*)$')
-    if not operations[operation or ''] then refuse('SEINPAALARGUMENT', 'no such operation here') end
-    requests[#requests + 1] = operations[operation](text)
+    if not ledger.operations[operation or ''] then ledger.refuse('SEINPAALARGUMENT', 'no such operation here') end
+    requests[#requests + 1] = ledger.operations[operation](text)
   end
-  may_grow = grows()
-  start()
+  ledger.may_grow = ledger.grows()
+  ledger.start()
   local answer = { '' }
   for i, execute in ipairs(requests) do answer[i + 1] = execute() end
-  answer[1] = finish()
+  answer[1] = ledger.finish()
   return answer
 end
 
 -- What Redis raises becomes an answer of ours; what was written before cannot be taken back, and is said.
-local function refusal_of(raised)
-  if has_written then pcall(flush, true) end
+function ledger.refusal_of(raised)
+  if ledger.has_written then pcall(ledger.flush, true) end
   if type(raised) == 'table' and raised.refusal then
-    if has_written then return (string.gsub(raised.refusal, '^SEINPAALCORRUPT', 'SEINPAALTORN')) end
+    if ledger.has_written then return (string.gsub(raised.refusal, '^SEINPAALCORRUPT', 'SEINPAALTORN')) end
     return raised.refusal
   end
   local text = type(raised) == 'table' and raised.err or tostring(raised)
   if string.find(text, 'OOM', 1, true) then return 'SEINPAALOOM the server has no memory left' end
   if string.find(text, 'WRONGTYPE', 1, true) then
-    return (has_written and 'SEINPAALTORN' or 'SEINPAALCORRUPT') .. ' the key has another type'
+    return (ledger.has_written and 'SEINPAALTORN' or 'SEINPAALCORRUPT') .. ' the key has another type'
   end
   local plain = string.gsub(text, '[\r\n]', ' ')
-  if has_written then return 'SEINPAALTORN ' .. plain end
+  if ledger.has_written then return 'SEINPAALTORN ' .. plain end
   return match(plain, '^%-?(%u%u+ .*)$') or match(plain, '%-(%u%u+ .*)$') or 'SEINPAALFAILED ' .. plain
 end
 
-local ok, answer = pcall(run)
+local ok, answer = pcall(ledger.run)
 if ok then return answer end
-return redis.error_reply(refusal_of(answer))
+return redis.error_reply(ledger.refusal_of(answer))

@@ -1,0 +1,273 @@
+//! The command line, as clap reads it. What the words mean is in docs/cli.md.
+
+mod values;
+
+use std::{ffi::OsString, path::PathBuf, time::Duration};
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
+use seinpaal::proto::{MAX_LIMIT, Name, Ticket};
+
+use crate::exit::{NOT_ACQUIRED, TABLE};
+
+const ENVIRONMENT: &str = "\
+Environment:
+  SEINPAAL_STORE   the store, if neither --store nor --store-file names one
+  XDG_CONFIG_HOME  has seinpaal/config.toml (then /etc/seinpaal.toml): store = \"URL\"
+  NO_COLOR         no bold print";
+
+const STORES: &str = "\
+Stores:
+  file:  file:///DIR                this machine, without a server (the default)
+  redis://[USER:PASSWORD@]HOST[:PORT][/DB]  rediss://  valkey://  valkeys://  unix:///SOCKET
+  memory:                           one process, for trying out
+  Options of a Redis store: ?replicated=N restart-guard=on|off clock-bound=DUR|off prefix=TEXT
+  connect-timeout=DUR. A password is best kept in SEINPAAL_STORE, a config file or --store-file.
+
+Durations: 500ms 2s 1.5m 2h 1d; a bare number is seconds.";
+
+const RUN_ENVIRONMENT: &str = "\
+Added to CMD's environment:
+  SEINPAAL_NAME     SEINPAAL_FENCE  SEINPAAL_SLOT (the lowest)  SEINPAAL_SLOTS (all, comma-separated)
+  SEINPAAL_PERMITS  SEINPAAL_LIMIT  SEINPAAL_TICKET";
+
+const RUN_EXAMPLES: &str = "\
+Examples:
+  seinpaal run deploy ./deploy.sh                  one at a time; the others wait in line
+  seinpaal run gpus -j 4 -p 2 -- train --fast      two of four permits
+  seinpaal run nightly -n -E 0 ./nightly.sh        skip quietly if it runs already
+  seinpaal run gpus -j 4 sh -c 'train --gpu=$SEINPAAL_SLOT'";
+
+const ACQUIRE_EXAMPLES: &str = "\
+Example:
+  ticket=$(seinpaal acquire deploy --ttl 10m) || exit
+  trap 'seinpaal release deploy \"$ticket\"' EXIT";
+
+fn after(parts: &[&str]) -> String {
+    parts.join("\n\n")
+}
+
+/// At most N at once, everywhere, first come first served.
+///
+/// Takes permits of a name for as long as a command runs, on one machine or on many. Who cannot
+/// have them waits in line. Who dies gives them back.
+#[derive(Debug, Parser)]
+#[command(
+    name = "seinpaal",
+    version,
+    disable_help_subcommand = true,
+    after_long_help = after(&[STORES, ENVIRONMENT, TABLE]),
+)]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    pub(crate) global: Global,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// What every command understands, before and after its name.
+#[derive(Args, Debug)]
+pub(crate) struct Global {
+    /// Where the permits are kept: file:///DIR, redis://HOST, memory: (default: SEINPAAL_STORE, then
+    /// the config file, then this user's directory on this machine)
+    #[arg(short, long, global = true, value_name = "URL")]
+    pub(crate) store: Option<String>,
+    /// Read the store's URL from a file, which may have a password in it
+    #[arg(long, global = true, value_name = "PATH", conflicts_with = "store")]
+    pub(crate) store_file: Option<PathBuf>,
+    /// Say nothing
+    #[arg(short, long, global = true)]
+    pub(crate) quiet: bool,
+    /// Explain what happens
+    #[arg(short, long, global = true)]
+    pub(crate) verbose: bool,
+    /// Print data as JSON: one object, or one object a line
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Run a command while holding permits
+    #[command(after_long_help = after(&[RUN_ENVIRONMENT, RUN_EXAMPLES, ENVIRONMENT, TABLE]))]
+    Run(Run),
+    /// Take permits without a command, and print their ticket
+    #[command(after_long_help = after(&[ACQUIRE_EXAMPLES, ENVIRONMENT, TABLE]))]
+    Acquire(Acquire),
+    /// Extend the lease of a ticket that `acquire` printed
+    #[command(after_long_help = after(&[ENVIRONMENT, TABLE]))]
+    Renew(Renew),
+    /// Give back the permits of a ticket
+    #[command(after_long_help = after(&[ENVIRONMENT, TABLE]))]
+    Release(NameAndTicket),
+    /// List the names in use
+    #[command(after_long_help = after(&[ENVIRONMENT, TABLE]))]
+    List(List),
+    /// Show who holds and who waits
+    #[command(after_long_help = after(&[ENVIRONMENT, TABLE]))]
+    Show(OneName),
+    /// Print or change how many permits exist
+    #[command(after_long_help = after(&[ENVIRONMENT, TABLE]))]
+    Limit(Limit),
+    /// Let nobody new in; who holds, holds
+    #[command(after_long_help = after(&[ENVIRONMENT, TABLE]))]
+    Pause(Pause),
+    /// Let people in again
+    #[command(after_long_help = after(&[ENVIRONMENT, TABLE]))]
+    Resume(OneName),
+    /// End a holder's lease or a waiter's place; its owner learns of it at once
+    #[command(after_long_help = after(&[ENVIRONMENT, TABLE]))]
+    Evict(NameAndTicket),
+    /// Print the completion script of a shell
+    Completions(Completions),
+    /// Print a manual page
+    Man(Man),
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Run {
+    #[command(flatten)]
+    pub(crate) entry: Entry,
+    /// What to do when the lease is lost or about to be
+    #[arg(long, value_name = "ACTION", default_value = "term")]
+    pub(crate) on_lost: OnLost,
+    /// How long between TERM and KILL, cut so as to end before the lease does
+    #[arg(short, long, value_name = "DUR", default_value = "5s", value_parser = values::duration)]
+    pub(crate) kill_after: Duration,
+    /// Stop CMD after that long and exit with 124
+    #[arg(long, value_name = "DUR", value_parser = values::above_zero)]
+    pub(crate) max_hold: Option<Duration>,
+    /// Write JSON lines of what happens to this open file descriptor
+    #[arg(long, value_name = "FD", value_parser = clap::value_parser!(i32).range(0..))]
+    pub(crate) events: Option<i32>,
+    /// What to run, with its arguments: everything from here on is CMD's own
+    #[arg(required = true, trailing_var_arg = true, value_name = "CMD")]
+    pub(crate) command: Vec<OsString>,
+}
+
+#[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
+pub(crate) enum OnLost {
+    /// TERM to CMD's process group, then KILL, both before the lease ends
+    Term,
+    /// KILL to CMD's process group before the lease ends
+    Kill,
+    /// Say so, and go on
+    Warn,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Acquire {
+    #[command(flatten)]
+    pub(crate) entry: Entry,
+}
+
+/// How to get in: the same for everything that takes permits.
+#[derive(Args, Debug)]
+pub(crate) struct Entry {
+    /// What the permits are counted under
+    #[arg(value_parser = values::name)]
+    pub(crate) name: Name,
+    /// At most N permits exist (default: the stored limit, else 1)
+    #[arg(short = 'j', long, value_name = "N", value_parser = values::count(MAX_LIMIT))]
+    pub(crate) limit: Option<u32>,
+    /// If another limit is stored, use that one
+    #[arg(long, conflicts_with = "set_limit")]
+    pub(crate) adopt_limit: bool,
+    /// If another limit is stored, change it to N
+    #[arg(long, requires = "limit")]
+    pub(crate) set_limit: bool,
+    /// Take W permits at once
+    #[arg(short, long, value_name = "W", default_value = "1", value_parser = values::count(MAX_LIMIT))]
+    pub(crate) permits: u32,
+    /// Do not wait
+    #[arg(short, long, conflicts_with = "wait")]
+    pub(crate) nonblock: bool,
+    /// Wait at most that long (default: as long as it takes)
+    #[arg(short, long, value_name = "DUR", value_parser = values::duration)]
+    pub(crate) wait: Option<Duration>,
+    /// The exit status when no permit was had
+    #[arg(short = 'E', long, value_name = "C", default_value_t = NOT_ACQUIRED)]
+    pub(crate) conflict_exit_code: u8,
+    /// If M wait already, do not queue
+    #[arg(long, value_name = "M")]
+    pub(crate) max_waiting: Option<u32>,
+    /// Rank among those who wait, -100 to 100; higher first, and waiting raises it
+    #[arg(long, value_name = "P", default_value = "0", allow_negative_numbers = true,
+          value_parser = clap::value_parser!(i32).range(-100..=100))]
+    pub(crate) priority: i32,
+    /// How long the lease lasts without renewal, 100ms to 24h
+    #[arg(long, value_name = "DUR", default_value = "30s", value_parser = values::ttl)]
+    pub(crate) ttl: Duration,
+    /// Shown by `show`; repeatable
+    #[arg(long = "label", value_name = "KEY=VALUE", value_parser = values::label)]
+    pub(crate) labels: Vec<(String, String)>,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Renew {
+    #[command(flatten)]
+    pub(crate) which: NameAndTicket,
+    /// How long the lease lasts from now, 100ms to 24h
+    #[arg(long, value_name = "DUR", default_value = "30s", value_parser = values::ttl)]
+    pub(crate) ttl: Duration,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct NameAndTicket {
+    /// What the permits are counted under
+    #[arg(value_parser = values::name)]
+    pub(crate) name: Name,
+    /// The ticket that `acquire` printed or `show` lists
+    #[arg(value_parser = values::ticket)]
+    pub(crate) ticket: Ticket,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct OneName {
+    /// What the permits are counted under
+    #[arg(value_parser = values::name)]
+    pub(crate) name: Name,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct List {
+    /// Only names that start with this
+    #[arg(default_value = "", hide_default_value = true)]
+    pub(crate) prefix: String,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Limit {
+    /// What the permits are counted under
+    #[arg(value_parser = values::name)]
+    pub(crate) name: Name,
+    /// How many permits may exist; 0 admits nobody. Below what is held, nobody is thrown out
+    #[arg(value_name = "N", value_parser = values::count_or_zero(MAX_LIMIT))]
+    pub(crate) limit: Option<u32>,
+    /// Let the limit go when nobody uses the name any more
+    #[arg(long, conflicts_with = "limit")]
+    pub(crate) unset: bool,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Pause {
+    /// What the permits are counted under
+    #[arg(value_parser = values::name)]
+    pub(crate) name: Name,
+    /// Why, for people to read
+    #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true,
+          value_parser = values::text)]
+    pub(crate) reason: String,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Completions {
+    /// For which shell
+    pub(crate) shell: Shell,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Man {
+    /// The page of this command (default: of seinpaal itself)
+    pub(crate) command: Option<String>,
+}

@@ -1,0 +1,120 @@
+//! One module a command, and what they share: the way in and the way out.
+
+mod acquire;
+mod documents;
+mod limit;
+mod list;
+mod show;
+mod steer;
+mod ticket;
+
+use std::{env, process::ExitCode, time::Duration};
+
+use clap::{Parser, error::ErrorKind};
+use seinpaal::Seinpaal;
+
+use crate::{
+    args::{Arguments, Command, Global},
+    exit::{Exit, Failure},
+    output::{self, Voice, text::plain},
+    run::{self, Signals, guard},
+    settings::Choice,
+};
+
+/// The ttl of a connection that takes no permits.
+const NO_TTL: Duration = Duration::from_secs(30);
+
+/// Reads the command line, does what it says, and says why if that failed.
+pub(crate) fn main() -> ExitCode {
+    if env::args_os().nth(1).is_some_and(|first| first == guard::ARGUMENT) {
+        return guard::watch::main();
+    }
+    let (voice, result) = match Arguments::try_parse() {
+        Ok(arguments) => {
+            let global = &arguments.global;
+            let voice = Voice::new(global.quiet, global.verbose);
+            (voice, dispatch(global, &arguments.command, voice))
+        }
+        Err(error) => (Voice::new(false, false), explain(&error)),
+    };
+    match result {
+        Ok(exit) => exit.into(),
+        Err(Failure { exit, message }) => {
+            if let Some(message) = message {
+                voice.say(message);
+            }
+            exit.into()
+        }
+    }
+}
+
+fn dispatch(global: &Global, command: &Command, voice: Voice) -> Result<Exit, Failure> {
+    match command {
+        Command::Run(args) => run::run(global, args, voice),
+        Command::Acquire(args) => acquire::acquire(global, args, voice),
+        Command::Renew(args) => ticket::renew(global, args, voice),
+        Command::Release(args) => ticket::release(global, args, voice),
+        Command::List(args) => list::list(global, args, voice),
+        Command::Show(args) => show::show(global, args, voice),
+        Command::Limit(args) => limit::limit(global, args, voice),
+        Command::Pause(args) => steer::pause(global, args, voice),
+        Command::Resume(args) => steer::resume(global, args, voice),
+        Command::Evict(args) => steer::evict(global, args, voice),
+        Command::Completions(args) => documents::completions(args),
+        Command::Man(args) => documents::man(args),
+    }
+}
+
+/// Help goes to stdout; everything else that clap has to say is one line and a usage error.
+fn explain(error: &clap::Error) -> Result<Exit, Failure> {
+    match error.kind() {
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
+            output::print(&error.render().to_string()).map(|()| Exit::Success)
+        }
+        ErrorKind::MissingSubcommand | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+            Err(Failure::usage("no command given (seinpaal --help lists them)"))
+        }
+        _ => Err(Failure::usage(format!("{} (see --help)", first_lines(error)))),
+    }
+}
+
+/// clap's words up to the first blank line, in one line.
+fn first_lines(error: &clap::Error) -> String {
+    let text = error.render().to_string();
+    let lines = text.lines().map(str::trim).take_while(|line| !line.is_empty());
+    let words = lines.collect::<Vec<_>>().join(" ");
+    plain(words.strip_prefix("error: ").unwrap_or(&words)).into_owned()
+}
+
+/// Runs `work` on this thread, which is the main one: see [`run`].
+pub(crate) fn on_runtime<T>(work: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    runtime.map_err(|error| Failure::internal(format!("cannot start: {error}")))?.block_on(work)
+}
+
+/// Connects to the store, unless a signal comes first.
+pub(crate) async fn connect(
+    choice: &Choice,
+    ttl: Duration,
+    client: &str,
+    voice: Voice,
+    signals: &mut Signals,
+) -> Result<Seinpaal, Failure> {
+    voice.explain(format!("store {} ({})", choice.url, choice.origin));
+    let connecting = Seinpaal::builder(&choice.text).client(client).ttl(ttl).connect();
+    Ok(run::unless_ended(signals, Box::pin(connecting)).await??)
+}
+
+/// Connects, and asks one thing.
+fn ask<T, F>(global: &Global, voice: Voice, client: &str, question: F) -> Result<T, Failure>
+where
+    F: AsyncFnOnce(&Seinpaal) -> Result<T, Failure>,
+{
+    let choice = crate::settings::choose(global)?;
+    on_runtime(async {
+        voice.explain(format!("store {} ({})", choice.url, choice.origin));
+        let connecting = Seinpaal::builder(&choice.text).client(client).ttl(NO_TTL).connect();
+        let seinpaal = connecting.await?;
+        question(&seinpaal).await
+    })
+}

@@ -1,0 +1,28 @@
+//! `limit`: how many permits exist.
+
+use crate::{
+    args::{Global, Limit},
+    command::ask,
+    exit::{Exit, Failure},
+    output::{self, Voice, json},
+};
+
+/// Prints the limit, or changes it and says nothing.
+pub(super) fn limit(global: &Global, args: &Limit, voice: Voice) -> Result<Exit, Failure> {
+    let stored = ask(global, voice, "seinpaal limit", async |seinpaal| {
+        let semaphore = seinpaal.semaphore(&args.name);
+        match args.limit {
+            Some(limit) => semaphore.set_limit(limit).await?,
+            None if args.unset => semaphore.unset_limit().await?,
+            None => return Ok(Some(semaphore.stored_limit().await?)),
+        }
+        Ok(None)
+    })?;
+    let Some(limit) = stored else { return Ok(Exit::Success) };
+    let text = if global.json {
+        json::line(&json::Limit { name: &args.name, limit })
+    } else {
+        format!("{limit}\n")
+    };
+    output::print(&text).map(|()| Exit::Success)
+}

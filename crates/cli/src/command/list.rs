@@ -1,0 +1,49 @@
+//! `list`: a row a name.
+
+use seinpaal::Snapshot;
+
+use crate::{
+    args::{Global, List},
+    command::ask,
+    exit::{Exit, Failure},
+    output::{
+        self, Voice, json,
+        table::{Align, Table, may_be_bold},
+        text::age,
+    },
+};
+
+/// Lists the names in use.
+pub(super) fn list(global: &Global, args: &List, voice: Voice) -> Result<Exit, Failure> {
+    let names = ask(global, voice, "seinpaal list", async |seinpaal| {
+        Ok(seinpaal.list(&args.prefix).await?)
+    })?;
+    let text = if global.json {
+        names.iter().map(|name| json::line(&json::Row::new(name))).collect()
+    } else if names.is_empty() {
+        String::new()
+    } else {
+        table(&names).render(may_be_bold())
+    };
+    output::print(&text).map(|()| Exit::Success)
+}
+
+fn table(names: &[Snapshot]) -> Table {
+    let mut table = Table::new(&[
+        ("NAME", Align::Left),
+        ("HELD", Align::Right),
+        ("WAITING", Align::Right),
+        ("OLDEST", Align::Right),
+        ("STATE", Align::Left),
+    ]);
+    for name in names {
+        table.row(vec![
+            name.name.to_string(),
+            format!("{}/{}", name.permits_held, name.limit),
+            name.waiting_total.to_string(),
+            name.oldest_wait().map(age).unwrap_or_default(),
+            json::state(name).to_owned(),
+        ]);
+    }
+    table
+}

@@ -1,0 +1,35 @@
+//! `pause`, `resume` and `evict`.
+
+use crate::{
+    args::{Global, NameAndTicket, OneName, Pause},
+    command::ask,
+    exit::{Exit, Failure},
+    output::Voice,
+};
+
+/// Lets nobody new in.
+pub(super) fn pause(global: &Global, args: &Pause, voice: Voice) -> Result<Exit, Failure> {
+    ask(global, voice, "seinpaal pause", async |seinpaal| {
+        seinpaal.semaphore(&args.name).pause(&args.reason).await?;
+        voice.explain(format!("{}: paused", args.name));
+        Ok(Exit::Success)
+    })
+}
+
+/// Lets people in again.
+pub(super) fn resume(global: &Global, args: &OneName, voice: Voice) -> Result<Exit, Failure> {
+    ask(global, voice, "seinpaal resume", async |seinpaal| {
+        seinpaal.semaphore(&args.name).resume().await?;
+        voice.explain(format!("{}: resumed", args.name));
+        Ok(Exit::Success)
+    })
+}
+
+/// Ends a lease or a place in the queue.
+pub(super) fn evict(global: &Global, args: &NameAndTicket, voice: Voice) -> Result<Exit, Failure> {
+    ask(global, voice, "seinpaal evict", async |seinpaal| {
+        seinpaal.semaphore(&args.name).evict(args.ticket).await?;
+        voice.explain(format!("{}: evicted", args.name));
+        Ok(Exit::Success)
+    })
+}

@@ -1,0 +1,171 @@
+//! Exit statuses, and what each means: scripts depend on them.
+
+use std::process::ExitCode;
+
+use seinpaal::{
+    AdminError, ConnectError,
+    store::{StoreError, StoreErrorKind},
+};
+
+/// How the program ends.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Exit {
+    /// Done.
+    Success,
+    /// What CMD ended with, or 128+n for signal n; or 128+n for a signal that ended our own waiting.
+    Status(u8),
+    /// No permit was had: 75, or what `-E` says.
+    NotAcquired(u8),
+    /// Bad flags or values.
+    Usage,
+    /// The store cannot be reached or has no room: try again later.
+    Unreachable,
+    /// A mistake of ours, or damaged data in the store.
+    Internal,
+    /// The store refuses us.
+    Forbidden,
+    /// Another limit is stored, or the configuration cannot work.
+    Conflict,
+    /// The lease was lost and CMD stopped; or the ticket that was named is gone.
+    Lost,
+    /// `--max-hold` was reached.
+    MaxHold,
+    /// CMD is there and cannot be executed.
+    CannotExecute,
+    /// CMD was not found.
+    NotFound,
+}
+
+/// The status when no permit was had, unless `-E` says another.
+pub(crate) const NOT_ACQUIRED: u8 = 75;
+
+/// The table for `--help` and the manual pages.
+pub(crate) const TABLE: &str = "\
+Exit status:
+  0        done (run: CMD's own status, or 128+n if signal n ended it)
+  64       bad flags or values
+  69       the store cannot be reached, or has no room
+  70       internal error, or damaged data in the store
+  75       not acquired: busy, timed out, too many waiting (-E sets another status)
+  77       the store refuses this user
+  78       another limit is stored, more permits wanted than exist, or bad configuration
+  122      the lease was lost and CMD stopped; renew, release, evict: the ticket is gone
+  124      --max-hold reached
+  126/127  CMD cannot be executed / was not found
+  128+n    signal n ended the waiting";
+
+impl Exit {
+    /// 128+n, as shells have it.
+    pub(crate) fn signal(number: i32) -> Self {
+        Self::Status(u8::try_from(128 + number).unwrap_or(u8::MAX))
+    }
+
+    fn code(self) -> u8 {
+        match self {
+            Self::Success => 0,
+            Self::Status(status) | Self::NotAcquired(status) => status,
+            Self::Usage => 64,
+            Self::Unreachable => 69,
+            Self::Internal => 70,
+            Self::Forbidden => 77,
+            Self::Conflict => 78,
+            Self::Lost => 122,
+            Self::MaxHold => 124,
+            Self::CannotExecute => 126,
+            Self::NotFound => 127,
+        }
+    }
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        exit.code().into()
+    }
+}
+
+/// An end that is not a success, and one line that says why.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    pub(crate) exit: Exit,
+    pub(crate) message: Option<String>,
+}
+
+impl Failure {
+    pub(crate) fn new(exit: Exit, message: impl ToString) -> Self {
+        Self { exit, message: Some(message.to_string()) }
+    }
+
+    /// An end about which there is nothing to say.
+    pub(crate) fn silent(exit: Exit) -> Self {
+        Self { exit, message: None }
+    }
+
+    pub(crate) fn usage(message: impl ToString) -> Self {
+        Self::new(Exit::Usage, message)
+    }
+
+    pub(crate) fn internal(message: impl ToString) -> Self {
+        Self::new(Exit::Internal, message)
+    }
+}
+
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Self {
+        let exit = match error.kind() {
+            StoreErrorKind::Unreachable | StoreErrorKind::Full => Exit::Unreachable,
+            StoreErrorKind::Forbidden => Exit::Forbidden,
+            StoreErrorKind::Misconfigured => Exit::Conflict,
+            // Corrupt, Internal, and kinds that a later crate may add.
+            _ => Exit::Internal,
+        };
+        Self::new(exit, error)
+    }
+}
+
+impl From<ConnectError> for Failure {
+    fn from(error: ConnectError) -> Self {
+        match error {
+            ConnectError::Store(error) => error.into(),
+            ConnectError::Setting(error) => Self::usage(error),
+            other => Self::new(Exit::Conflict, other),
+        }
+    }
+}
+
+impl From<AdminError> for Failure {
+    fn from(error: AdminError) -> Self {
+        match error {
+            AdminError::Store(error) => error.into(),
+            AdminError::Unknown(_) | AdminError::Ended(_) => Self::new(Exit::Lost, error),
+            other => Self::usage(other),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_signal_is_128_more() {
+        assert_eq!(Exit::signal(9), Exit::Status(137));
+    }
+
+    #[test]
+    fn every_fixed_status_stands_in_the_table() {
+        for exit in [
+            Exit::Usage,
+            Exit::Unreachable,
+            Exit::Internal,
+            Exit::NotAcquired(NOT_ACQUIRED),
+            Exit::Forbidden,
+            Exit::Conflict,
+            Exit::Lost,
+            Exit::MaxHold,
+            Exit::CannotExecute,
+            Exit::NotFound,
+        ] {
+            assert!(TABLE.contains(&exit.code().to_string()), "{exit:?}");
+        }
+    }
+}

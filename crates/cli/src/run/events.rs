@@ -1,0 +1,106 @@
+//! What happens, as JSON lines for a program that watches us.
+
+use std::{fs::File, io::Write, os::fd::RawFd};
+
+use rustix::fs::{OFlags, fcntl_getfl};
+use serde::Serialize;
+
+use super::raw;
+use crate::exit::Failure;
+
+/// One line.
+#[derive(Debug, Serialize)]
+#[serde(tag = "event", rename_all = "lowercase")]
+pub(crate) enum Event<'a> {
+    /// In the queue, with so many in all.
+    Queued {
+        name: &'a str,
+        waiting: u32,
+    },
+    /// This place in the queue, from 1.
+    Position {
+        name: &'a str,
+        position: u32,
+        waiting: u32,
+    },
+    Acquired {
+        name: &'a str,
+        ticket: String,
+        fence: u64,
+        slots: Vec<u32>,
+        permits: u32,
+        limit: u32,
+        waited_ms: u64,
+    },
+    /// The lease was not renewed and ends soon.
+    Danger {
+        name: &'a str,
+        valid_for_ms: Option<u64>,
+    },
+    Lost {
+        name: &'a str,
+        cause: String,
+    },
+    /// CMD is gone.
+    Exited {
+        name: &'a str,
+        status: u8,
+    },
+    /// Given back.
+    Released {
+        name: &'a str,
+    },
+}
+
+/// Where the lines go, if anywhere.
+#[derive(Debug)]
+pub(crate) struct Events(Option<File>);
+
+impl Events {
+    /// Takes over the descriptor that `--events` names; CMD does not inherit it (a standard stream it
+    /// does). Call it before anything is opened, so that the number is still the caller's.
+    pub(super) fn open(fd: Option<RawFd>) -> Result<Self, Failure> {
+        let Some(fd) = fd else { return Ok(Self(None)) };
+        let refuse = |why| Failure::usage(format!("--events: file descriptor {fd} is {why}"));
+        let copy = raw::duplicate(fd).map_err(|_| refuse("not open"))?;
+        let mode = fcntl_getfl(&copy).map_err(|_| refuse("not open"))? & OFlags::RWMODE;
+        if mode != OFlags::WRONLY && mode != OFlags::RDWR {
+            return Err(refuse("not open for writing"));
+        }
+        if fd > 2 {
+            raw::close_on_exec(fd).map_err(|_| refuse("not open"))?;
+        }
+        Ok(Self(Some(File::from(copy))))
+    }
+
+    /// Nobody watches.
+    pub(crate) fn none() -> Self {
+        Self(None)
+    }
+
+    /// Whether anybody watches.
+    pub(crate) fn are_wanted(&self) -> bool {
+        self.0.is_some()
+    }
+
+    /// Writes a line, whole, in one step. Who stops reading misses the rest.
+    pub(crate) fn emit(&mut self, event: &Event<'_>) {
+        let Some(file) = &mut self.0 else { return };
+        let Ok(mut line) = serde_json::to_vec(event) else { return };
+        line.push(b'\n');
+        if file.write_all(&line).is_err() {
+            self.0 = None;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_event_is_one_line_with_its_kind() {
+        let line = serde_json::to_string(&Event::Released { name: "a\nb" }).unwrap();
+        assert_eq!(line, r#"{"event":"released","name":"a\nb"}"#);
+    }
+}

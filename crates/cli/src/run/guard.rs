@@ -1,0 +1,126 @@
+//! The guard: a small process beside us that ends CMD before the lease does if we cannot.
+//!
+//! Only where a lease runs out by time. It hears from us over a pipe whom to guard and how long the lease
+//! lasts. When the pipe closes without a goodbye we were killed; when the time is up and nothing was heard
+//! we were stopped. Either way CMD's whole group gets TERM, then KILL, both before the lease ends.
+
+mod note;
+pub(crate) mod watch;
+
+use std::{
+    ffi::OsString,
+    io::{self, PipeWriter, Read, Write},
+    os::unix::process::CommandExt,
+    process::{Child, Command, Stdio},
+    time::Duration,
+};
+
+use rustix::process::Pid;
+
+use crate::{args::OnLost, exit::Failure};
+pub(crate) use note::ARGUMENT;
+use note::{NEVER, Note, now};
+
+/// The guard's exit status when it had to act.
+const ACTED: i32 = 1;
+/// KILL comes this much before the end, as a part of the ttl, at most a twentieth of a second.
+const SLACK_PART: u32 = 50;
+const MOST_SLACK: Duration = Duration::from_millis(50);
+
+/// How to end CMD.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Terms {
+    pub(super) on_lost: OnLost,
+    pub(super) kill_after: Duration,
+    pub(super) ttl: Duration,
+}
+
+/// Our end of the guard.
+#[derive(Debug)]
+pub(super) struct Guard {
+    terms: Terms,
+    child: Child,
+    pipe: PipeWriter,
+    guarded: Option<Pid>,
+    lease: Option<Note>,
+}
+
+impl Guard {
+    /// Starts a guard, and waits until no signal to our group can end it.
+    pub(super) fn start(terms: Terms) -> Result<Self, Failure> {
+        Self::spawn(terms)
+            .map_err(|error| Failure::internal(format!("cannot start the guard: {error}")))
+    }
+
+    fn spawn(terms: Terms) -> io::Result<Self> {
+        let (reader, pipe) = io::pipe()?;
+        let mut command = Command::new(ourselves()?);
+        command.arg0("seinpaal").arg(ARGUMENT).env_clear().current_dir("/");
+        command.stdin(reader).stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut child = command.spawn()?;
+        if let Some(mut ready) = child.stdout.take() {
+            ready.read_exact(&mut [0])?;
+        }
+        // A guard that does not read must not hold us up.
+        rustix::io::ioctl_fionbio(&pipe, true)?;
+        Ok(Self { terms, child, pipe, guarded: None, lease: None })
+    }
+
+    /// Says whom to guard.
+    pub(super) fn protect(&mut self, group: Pid) {
+        self.guarded = Some(group);
+        self.tell(Note::Cmd { group, kill_after: self.terms.kill_after });
+    }
+
+    /// Says how long the lease lasts; `is_ending`: we are already ending CMD ourselves.
+    pub(super) fn lease(&mut self, left: Duration, is_ending: bool) {
+        let slack = (self.terms.ttl / SLACK_PART).min(MOST_SLACK);
+        let end = now() + left.saturating_sub(slack);
+        // We act a quarter of the ttl before the end; the guard leaves us the first part of that.
+        let grace = self.terms.kill_after.min(self.terms.ttl / 6);
+        let term = match self.terms.on_lost {
+            OnLost::Term if !is_ending => end.saturating_sub(grace),
+            OnLost::Term | OnLost::Kill => end,
+            OnLost::Warn => NEVER,
+        };
+        let note = Note::Lease { term, kill: if term == NEVER { NEVER } else { end }, end };
+        self.lease = Some(note);
+        self.tell(note);
+    }
+
+    /// Starts another guard if somebody killed this one.
+    pub(super) fn keep(&mut self) {
+        if !matches!(self.child.try_wait(), Ok(Some(status)) if status.code() != Some(ACTED)) {
+            return;
+        }
+        let Ok(mut next) = Self::spawn(self.terms) else { return };
+        if let Some(group) = self.guarded {
+            next.protect(group);
+        }
+        if let Some(lease) = self.lease {
+            next.lease = Some(lease);
+            next.tell(lease);
+        }
+        *self = next;
+    }
+
+    /// Sends the guard home. Whether it had to act.
+    pub(super) fn dismiss(mut self) -> bool {
+        self.tell(Note::Bye);
+        drop(self.pipe);
+        self.child.wait().is_ok_and(|status| status.code() == Some(ACTED))
+    }
+
+    fn tell(&mut self, note: Note) {
+        // A guard that is gone is noticed by `keep`.
+        let _ = self.pipe.write_all(note.line().as_bytes());
+    }
+}
+
+/// Our own program, also if its file was replaced meanwhile.
+fn ourselves() -> io::Result<OsString> {
+    if cfg!(target_os = "linux") {
+        return Ok(OsString::from("/proc/self/exe"));
+    }
+    std::env::current_exe().map(Into::into)
+}

@@ -1,0 +1,93 @@
+//! What we tell the guard: one line each.
+
+use std::time::Duration;
+
+use rustix::{process::Pid, time::ClockId};
+
+/// The argument that makes this program a guard. No command has this name.
+pub(crate) const ARGUMENT: &str = "--guard";
+
+/// No time at all.
+pub(super) const NEVER: Duration = Duration::MAX;
+
+/// One line.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Note {
+    /// Whom to guard, and how long after TERM to KILL if we are gone.
+    Cmd { group: Pid, kill_after: Duration },
+    /// When to act if nothing more is heard, and when the lease ends. By [`now`].
+    Lease { term: Duration, kill: Duration, end: Duration },
+    /// CMD is gone; go, too.
+    Bye,
+}
+
+impl Note {
+    pub(super) fn line(self) -> String {
+        match self {
+            Self::Cmd { group, kill_after } => {
+                format!("cmd {} {}\n", group.as_raw_pid(), nanos(kill_after))
+            }
+            Self::Lease { term, kill, end } => {
+                format!("lease {} {} {}\n", nanos(term), nanos(kill), nanos(end))
+            }
+            Self::Bye => "bye\n".to_owned(),
+        }
+    }
+
+    pub(super) fn parse(line: &str) -> Option<Self> {
+        let mut words = line.split(' ');
+        let kind = words.next()?;
+        let mut number = || words.next()?.parse::<u64>().ok();
+        match kind {
+            "cmd" => Some(Self::Cmd {
+                group: Pid::from_raw(i32::try_from(number()?).ok()?)?,
+                kill_after: duration(number()?),
+            }),
+            "lease" => Some(Self::Lease {
+                term: duration(number()?),
+                kill: duration(number()?),
+                end: duration(number()?),
+            }),
+            "bye" => Some(Self::Bye),
+            _ => None,
+        }
+    }
+}
+
+/// The time since the machine started, also while it slept; the same in every process.
+pub(super) fn now() -> Duration {
+    #[cfg(target_os = "linux")]
+    let clock = ClockId::Boottime;
+    #[cfg(not(target_os = "linux"))]
+    let clock = ClockId::Monotonic;
+    let time = rustix::time::clock_gettime(clock);
+    // Neither part is negative on these clocks.
+    Duration::new(time.tv_sec.unsigned_abs(), time.tv_nsec as u32)
+}
+
+fn nanos(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
+}
+
+fn duration(nanos: u64) -> Duration {
+    if nanos == u64::MAX { NEVER } else { Duration::from_nanos(nanos) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_note_is_read_as_it_was_written() {
+        let group = Pid::from_raw(42).unwrap();
+        let second = Duration::from_secs(1);
+        for note in [
+            Note::Cmd { group, kill_after: second },
+            Note::Lease { term: NEVER, kill: NEVER, end: second },
+            Note::Lease { term: second, kill: second * 2, end: second * 2 },
+            Note::Bye,
+        ] {
+            assert_eq!(Note::parse(note.line().trim_end()), Some(note));
+        }
+    }
+}

@@ -1,0 +1,153 @@
+//! The guard itself: what runs in the process beside us.
+
+use std::{io, process::ExitCode, time::Duration};
+
+use nix::sys::signal::Signal as Number;
+use rustix::{
+    event::{PollFd, PollFlags, poll},
+    process::{Pid, Signal, kill_process_group, setsid, test_kill_process_group},
+    time::Timespec,
+};
+
+use super::{
+    ACTED,
+    note::{NEVER, Note, now},
+};
+use crate::run::raw;
+
+/// How often to see whether CMD's group has ended.
+const GLANCE: Duration = Duration::from_millis(20);
+/// A timer of the kernel stands still while the machine sleeps: never rely on one for longer.
+const LONGEST_NAP: Duration = Duration::from_secs(1);
+
+/// What the guard knows.
+#[derive(Debug)]
+struct Watch {
+    group: Option<Pid>,
+    kill_after: Duration,
+    term: Duration,
+    kill: Duration,
+    end: Duration,
+    has_termed: bool,
+    is_alone: bool,
+}
+
+/// Whether to go on.
+enum Next {
+    Wait(Duration),
+    Go(i32),
+}
+
+/// Guards until there is nothing left to guard.
+pub(crate) fn main() -> ExitCode {
+    for number in [Number::SIGTERM, Number::SIGINT, Number::SIGHUP, Number::SIGQUIT] {
+        raw::ignore(number);
+    }
+    // A session of its own: nothing that is sent to our caller's group or from its terminal gets here.
+    let _ = setsid();
+    let _ = rustix::io::write(rustix::stdio::stdout(), b"r");
+    let code = Watch::new().run();
+    ExitCode::from(u8::try_from(code).unwrap_or(u8::MAX))
+}
+
+impl Watch {
+    fn new() -> Self {
+        Self {
+            group: None,
+            kill_after: Duration::ZERO,
+            term: NEVER,
+            kill: NEVER,
+            end: NEVER,
+            has_termed: false,
+            is_alone: false,
+        }
+    }
+
+    fn run(mut self) -> i32 {
+        let mut text = Vec::new();
+        loop {
+            let nap = match self.act() {
+                Next::Go(code) => return code,
+                Next::Wait(nap) => nap,
+            };
+            if self.is_alone {
+                std::thread::sleep(nap);
+                continue;
+            }
+            match hear(&mut text, nap) {
+                Ok(true) => {}
+                Ok(false) | Err(_) => self.be_alone(),
+            }
+            while let Some(end) = text.iter().position(|byte| *byte == b'\n') {
+                let line = text.drain(..=end).collect::<Vec<_>>();
+                match Note::parse(String::from_utf8_lossy(&line).trim_end()) {
+                    Some(Note::Bye) => return if self.has_termed { ACTED } else { 0 },
+                    Some(note) => self.take(note),
+                    None => {}
+                }
+            }
+        }
+    }
+
+    fn take(&mut self, note: Note) {
+        match note {
+            Note::Cmd { group, kill_after } => {
+                (self.group, self.kill_after) = (Some(group), kill_after);
+            }
+            // Once begun it is brought to its end: CMD has had its TERM.
+            Note::Lease { .. } if self.has_termed => {}
+            Note::Lease { term, kill, end } => {
+                (self.term, self.kill, self.end) = (term, kill, end);
+            }
+            Note::Bye => {}
+        }
+    }
+
+    /// The one whom we help was killed.
+    fn be_alone(&mut self) {
+        self.is_alone = true;
+        let now = now();
+        self.term = now;
+        self.kill = self.end.min(now.saturating_add(self.kill_after));
+    }
+
+    /// Does what is due.
+    fn act(&mut self) -> Next {
+        let now = now();
+        let Some(group) = self.group else {
+            return if self.is_alone { Next::Go(0) } else { Next::Wait(LONGEST_NAP) };
+        };
+        if now >= self.kill {
+            let _ = kill_process_group(group, Signal::KILL);
+            return Next::Go(ACTED);
+        }
+        if now >= self.term && !self.has_termed {
+            self.has_termed = true;
+            let _ = kill_process_group(group, Signal::TERM);
+            let _ = kill_process_group(group, Signal::CONT);
+        }
+        if !self.has_termed {
+            return Next::Wait((self.term.min(self.kill) - now).min(LONGEST_NAP));
+        }
+        if self.is_alone && test_kill_process_group(group).is_err() {
+            return Next::Go(ACTED);
+        }
+        Next::Wait((self.kill - now).min(GLANCE))
+    }
+}
+
+/// Waits for text for that long at most. `false`: the pipe is closed.
+fn hear(text: &mut Vec<u8>, nap: Duration) -> io::Result<bool> {
+    let stdin = rustix::stdio::stdin();
+    let timeout = Timespec { tv_sec: nap.as_secs() as i64, tv_nsec: nap.subsec_nanos().into() };
+    let mut fds = [PollFd::new(&stdin, PollFlags::IN)];
+    match poll(&mut fds, Some(&timeout)) {
+        Ok(0) | Err(rustix::io::Errno::INTR) => return Ok(true),
+        Ok(_) => {}
+        Err(error) => return Err(error.into()),
+    }
+    let mut buffer = [0; 1024];
+    let read = rustix::io::read(stdin, &mut buffer)?;
+    text.extend_from_slice(&buffer[..read]);
+    Ok(read > 0)
+}

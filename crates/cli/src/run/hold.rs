@@ -1,0 +1,263 @@
+//! While CMD runs: pass on signals, watch the lease, end what must end.
+
+use std::{
+    future::poll_fn,
+    pin::{Pin, pin},
+    task::Poll,
+    time::Duration,
+};
+
+use rustix::process::Signal;
+use seinpaal::{Ended, Lost, Permit, PermitState};
+use tokio::{
+    signal::unix::{Signal as Stream, SignalKind, signal},
+    time::{Instant, sleep, sleep_until, timeout},
+};
+
+use super::{
+    Event, Events, Signals,
+    guard::{Guard, Terms},
+    process::{Change, Cmd},
+    terminal::Terminal,
+};
+use crate::{
+    args::OnLost,
+    exit::{Exit, Failure},
+    output::{Voice, text::age},
+};
+
+/// How often to see whether the rest of CMD's group has ended.
+const GLANCE: Duration = Duration::from_millis(20);
+/// How long to wait for the store to confirm the release: CMD is gone, and our caller waits.
+const PARTING: Duration = Duration::from_secs(3);
+
+/// CMD, and everything around it.
+pub(super) struct Hold<'a> {
+    pub(super) cmd: Cmd,
+    pub(super) terms: Terms,
+    pub(super) voice: Voice,
+    pub(super) events: &'a mut Events,
+    pub(super) signals: &'a mut Signals,
+    pub(super) terminal: Option<Terminal>,
+    pub(super) guard: Option<Guard>,
+    pub(super) ending: Option<Ending>,
+}
+
+/// CMD was told to end.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Ending {
+    exit: Exit,
+    /// When it is told no more but killed.
+    kill_at: Instant,
+}
+
+/// Notices of children that ended or stopped; listen before there is a child.
+pub(super) fn children() -> Result<Stream, Failure> {
+    signal(SignalKind::child()).map_err(|e| Failure::internal(format!("cannot hear of CMD: {e}")))
+}
+
+impl Hold<'_> {
+    /// Looks after CMD until it is gone, and gives the permit back.
+    pub(super) async fn watch(
+        mut self,
+        permit: Permit,
+        max_hold: Option<Duration>,
+        mut children: Stream,
+    ) -> Result<Exit, Failure> {
+        let max_hold_at = max_hold.and_then(|most| Instant::now().checked_add(most));
+        let mut seen = PermitState::Held;
+        let status = loop {
+            // Subscribed before the state is read, so that no change falls in between.
+            let mut changed = pin!(permit.changed());
+            if subscribe(changed.as_mut()).await {
+                continue;
+            }
+            self.look_at_lease(&permit, &mut seen);
+            if let Some(status) = self.look_at_cmd()? {
+                break status;
+            }
+            let (kill_at, is_ending) = (self.ending.map(|e| e.kill_at), self.ending.is_some());
+            tokio::select! {
+                biased;
+                _ = children.recv() => {}
+                signal = self.signals.next() => self.pass_on(signal),
+                () = changed => {}
+                () = until(kill_at) => self.kill(),
+                () = until(max_hold_at), if !is_ending => self.reach_max_hold(max_hold, &permit),
+            }
+        };
+        self.finish(permit, status).await
+    }
+
+    /// What became of CMD: its status if it ended. If it was stopped, we stop, too.
+    fn look_at_cmd(&mut self) -> Result<Option<u8>, Failure> {
+        if let Some(guard) = &mut self.guard {
+            guard.keep();
+        }
+        loop {
+            let change = self.cmd.change();
+            match change
+                .map_err(|error| Failure::internal(format!("cannot wait for CMD: {error}")))?
+            {
+                None => return Ok(None),
+                Some(Change::Ended(status)) => return Ok(Some(status)),
+                Some(Change::Stopped(signal)) => self.stop_with_cmd(signal),
+            }
+        }
+    }
+
+    fn stop_with_cmd(&mut self, number: i32) {
+        let wants_terminal = number == Signal::TTIN.as_raw() || number == Signal::TTOU.as_raw();
+        // STOP is meant for CMD alone: if we stopped, too, nobody would renew.
+        if !wants_terminal && number != Signal::TSTP.as_raw() {
+            return;
+        }
+        if wants_terminal && self.lend_terminal() {
+            return self.cmd.signal_group(Signal::CONT);
+        }
+        let was_lent = self.terminal.as_ref().is_some_and(Terminal::is_lent);
+        if let Some(terminal) = &mut self.terminal {
+            terminal.take_back(self.cmd.pid());
+        }
+        let has_stopped = self.signals.stop(number);
+        if was_lent || wants_terminal {
+            self.lend_terminal();
+        }
+        // Nobody will ever bring us to the foreground: what the kernel does to such a group is this.
+        if wants_terminal && !has_stopped {
+            self.cmd.signal_group(Signal::HUP);
+        }
+        self.cmd.signal_group(Signal::CONT);
+    }
+
+    fn lend_terminal(&mut self) -> bool {
+        let group = self.cmd.pid();
+        self.terminal.as_mut().is_some_and(|terminal| terminal.lend(group))
+    }
+
+    /// USR1 and USR2 mean something to CMD only; the rest is for all that it started.
+    fn pass_on(&mut self, signal: Signal) {
+        match signal {
+            Signal::USR1 | Signal::USR2 => self.cmd.signal(signal),
+            _ => self.cmd.signal_group(signal),
+        }
+    }
+
+    fn look_at_lease(&mut self, permit: &Permit, seen: &mut PermitState) {
+        let state = permit.state();
+        if state != *seen {
+            *seen = state;
+            match state {
+                PermitState::Danger => self.meet_danger(permit),
+                PermitState::Lost(lost) => self.meet_loss(permit, lost),
+                _ => {}
+            }
+        }
+        if let (Some(guard), Some(left)) = (&mut self.guard, permit.remaining())
+            && !matches!(state, PermitState::Lost(_))
+        {
+            guard.lease(left, self.ending.is_some());
+        }
+    }
+
+    fn meet_danger(&mut self, permit: &Permit) {
+        let left = permit.remaining().unwrap_or_default();
+        let valid_for_ms = permit.remaining().map(|left| left.as_millis() as u64);
+        self.events.emit(&Event::Danger { name: permit.name(), valid_for_ms });
+        let why = format!("{}: the lease was not renewed and ends in {}", permit.name(), age(left));
+        // An eighth of what is left is kept for the KILL itself.
+        self.act(&why, self.terms.kill_after.min(left - left / 8));
+    }
+
+    fn meet_loss(&mut self, permit: &Permit, lost: Lost) {
+        self.events.emit(&Event::Lost { name: permit.name(), cause: lost.to_string() });
+        let why = format!("{}: the lease is lost: {lost}", permit.name());
+        let grace = match lost {
+            // It ran out: what CMD does from here on, it does without a permit.
+            Lost::Silence | Lost::Ended(Ended::Expired) => Duration::ZERO,
+            _ => self.terms.kill_after,
+        };
+        self.act(&why, grace);
+    }
+
+    fn act(&mut self, why: &str, grace: Duration) {
+        match self.terms.on_lost {
+            OnLost::Warn => self.voice.say(format!("{why}; going on")),
+            OnLost::Term => self.end(why, Exit::Lost, grace),
+            OnLost::Kill => self.end(why, Exit::Lost, Duration::ZERO),
+        }
+    }
+
+    fn reach_max_hold(&mut self, max_hold: Option<Duration>, permit: &Permit) {
+        let most = age(max_hold.unwrap_or_default());
+        let why = format!("{}: held for {most}, as long as --max-hold allows", permit.name());
+        self.end(&why, Exit::MaxHold, self.terms.kill_after);
+    }
+
+    /// TERM now, KILL after `grace`. Somebody who is ending already may have less time now, never more.
+    fn end(&mut self, why: &str, exit: Exit, grace: Duration) {
+        let now = Instant::now();
+        let kill_at = now.checked_add(grace).unwrap_or(now);
+        if let Some(ending) = &mut self.ending {
+            ending.kill_at = ending.kill_at.min(kill_at);
+            return;
+        }
+        self.voice.say(format!("{why}; stopping the command"));
+        self.ending = Some(Ending { exit, kill_at });
+        if !grace.is_zero() {
+            self.cmd.terminate();
+        }
+    }
+
+    fn kill(&mut self) {
+        self.cmd.signal_group(Signal::KILL);
+        if let Some(ending) = &mut self.ending {
+            // What cannot be killed now (it waits for a disk) is killed again.
+            ending.kill_at = Instant::now() + Duration::from_secs(1);
+        }
+    }
+
+    /// CMD is gone.
+    async fn finish(mut self, permit: Permit, status: u8) -> Result<Exit, Failure> {
+        self.sweep().await;
+        if let Some(terminal) = &mut self.terminal {
+            terminal.take_back(self.cmd.pid());
+        }
+        let guard_acted = self.guard.take().is_some_and(Guard::dismiss);
+        let name = permit.name().to_owned();
+        self.events.emit(&Event::Exited { name: &name, status });
+        match timeout(PARTING, permit.release()).await {
+            Ok(Ok(())) => self.events.emit(&Event::Released { name: &name }),
+            Ok(Err(error)) => self.voice.explain(format!("{name}: {error}")),
+            Err(_) => self.voice.explain(format!("{name}: the store did not confirm the release")),
+        }
+        Ok(match self.ending {
+            Some(ending) => ending.exit,
+            None if guard_acted => Exit::Lost,
+            None => Exit::Status(status),
+        })
+    }
+
+    /// If CMD was made to end, so is the rest of its group.
+    async fn sweep(&self) {
+        let Some(ending) = self.ending else { return };
+        while self.cmd.group_lives() {
+            if Instant::now() >= ending.kill_at {
+                return self.cmd.signal_group(Signal::KILL);
+            }
+            sleep(GLANCE).await;
+        }
+    }
+}
+
+/// Polls once, which subscribes. `true`: it has happened already.
+async fn subscribe(mut changed: Pin<&mut impl Future<Output = ()>>) -> bool {
+    poll_fn(|context| Poll::Ready(changed.as_mut().poll(context).is_ready())).await
+}
+
+async fn until(at: Option<Instant>) {
+    match at {
+        Some(at) => sleep_until(at).await,
+        None => std::future::pending().await,
+    }
+}

@@ -1,0 +1,167 @@
+//! CMD: a process in a group of its own, and what happens to it.
+
+use std::{
+    ffi::OsString,
+    io,
+    os::{fd::RawFd, unix::process::CommandExt},
+    path::Path,
+    process::Command,
+};
+
+use nix::sys::signal::{SigSet, SigmaskHow, Signal as Mask, pthread_sigmask};
+use rustix::{
+    io::{Errno, FdFlags, fcntl_setfd},
+    process::{
+        Pid, Signal, WaitOptions, getpid, getppid, kill_process, kill_process_group,
+        test_kill_process_group, waitpid,
+    },
+};
+
+use super::raw;
+use crate::exit::{Exit, Failure};
+
+/// What CMD starts with, beyond what it inherits from us untouched.
+#[derive(Debug)]
+pub(super) struct Start<'a> {
+    pub(super) program: &'a Path,
+    /// Its name as the user wrote it, and its arguments.
+    pub(super) command: &'a [OsString],
+    pub(super) variables: Vec<(&'static str, String)>,
+    /// The signals that were blocked when we were started.
+    pub(super) mask: SigSet,
+    /// The terminal to come to the foreground of.
+    pub(super) terminal: Option<RawFd>,
+    /// The descriptor that makes CMD count as the holder.
+    pub(super) presence: Option<RawFd>,
+    /// Whether the kernel is to kill CMD when we die.
+    pub(super) dies_with_us: bool,
+}
+
+/// What the kernel says about CMD.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Change {
+    /// It exited with this status, or signal n ended it and this is 128+n.
+    Ended(u8),
+    /// This signal stopped it.
+    Stopped(i32),
+}
+
+/// CMD, started and not yet reaped.
+#[derive(Debug)]
+pub(super) struct Cmd {
+    pid: Pid,
+}
+
+impl Cmd {
+    /// Starts CMD. The calling thread must live as long as the process: the kernel sends the
+    /// parent-death signal when the *thread* that forked ends.
+    pub(super) fn start(start: Start<'_>) -> Result<Self, Failure> {
+        let mut command = Command::new(start.program);
+        command.arg0(&start.command[0]).args(&start.command[1..]).process_group(0);
+        command.envs(start.variables.iter().map(|(key, value)| (key, value)));
+        setup(&mut command, &start);
+        let child = command.spawn().map_err(|error| cannot_start(&start, &error))?;
+        // Reaped by number from here on: std has no way to learn of a stop.
+        let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+        pid.map(|pid| Self { pid }).ok_or_else(|| Failure::internal("CMD has no process id"))
+    }
+
+    /// Its process id, which is its group's id, too.
+    pub(super) fn pid(&self) -> Pid {
+        self.pid
+    }
+
+    /// What has become of it since the last call, if anything.
+    pub(super) fn change(&self) -> io::Result<Option<Change>> {
+        let options = WaitOptions::NOHANG | WaitOptions::UNTRACED;
+        let Some((_, status)) = waitpid(Some(self.pid), options)? else {
+            return Ok(None);
+        };
+        let change = if let Some(code) = status.exit_status() {
+            Change::Ended(u8::try_from(code).unwrap_or(u8::MAX))
+        } else if let Some(signal) = status.terminating_signal() {
+            Change::Ended(u8::try_from(128 + signal).unwrap_or(u8::MAX))
+        } else if let Some(signal) = status.stopping_signal() {
+            Change::Stopped(signal)
+        } else {
+            return Ok(None);
+        };
+        Ok(Some(change))
+    }
+
+    /// Sends a signal to CMD alone. That it is gone already is no error.
+    pub(super) fn signal(&self, signal: Signal) {
+        let _ = kill_process(self.pid, signal);
+    }
+
+    /// Sends a signal to everything in CMD's group.
+    pub(super) fn signal_group(&self, signal: Signal) {
+        let _ = kill_process_group(self.pid, signal);
+    }
+
+    /// Asks everything in the group to end, also what is stopped.
+    pub(super) fn terminate(&self) {
+        self.signal_group(Signal::TERM);
+        self.signal_group(Signal::CONT);
+    }
+
+    /// Whether anything in the group is left, CMD itself or what it started.
+    pub(super) fn group_lives(&self) -> bool {
+        test_kill_process_group(self.pid).is_ok()
+    }
+}
+
+fn setup(command: &mut Command, start: &Start<'_>) {
+    let (mask, terminal, presence) = (start.mask, start.terminal, start.presence);
+    let parent = start.dies_with_us.then(getpid);
+    raw::before_exec(command, move || {
+        if let Some(terminal) = terminal {
+            // Before CMD can read from it. A failure is no reason not to run.
+            let _ = super::terminal::come_forward(terminal);
+        }
+        if let Some(presence) = presence {
+            raw::borrowed(presence, |fd| fcntl_setfd(fd, FdFlags::empty()))?;
+        }
+        if let Some(parent) = parent {
+            die_with(parent)?;
+        }
+        pthread_sigmask(SigmaskHow::SIG_SETMASK, Some(&mask), None)?;
+        Ok(())
+    });
+}
+
+/// KILL, not TERM: this is the last line, for when the guard was killed, too. TERM can be ignored, and
+/// would reach CMD twice, which many programs take for impatience.
+fn die_with(parent: Pid) -> io::Result<()> {
+    #[cfg(target_os = "linux")]
+    rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
+    // It may have died before the kernel knew that we care.
+    if getppid() == Some(parent) { Ok(()) } else { Err(Errno::SRCH.into()) }
+}
+
+fn cannot_start(start: &Start<'_>, error: &io::Error) -> Failure {
+    let exit = match error.kind() {
+        io::ErrorKind::NotFound => Exit::NotFound,
+        _ => Exit::CannotExecute,
+    };
+    Failure::new(exit, format!("{}: {error}", start.command[0].display()))
+}
+
+/// All signals are let through to us while we look after CMD; returns what was blocked before.
+pub(super) fn unblock_signals() -> SigSet {
+    let before = SigSet::thread_get_mask().unwrap_or_else(|_| SigSet::empty());
+    let _ = SigSet::empty().thread_set_mask();
+    before
+}
+
+/// Runs `act` with `signal` blocked in this thread.
+pub(super) fn with_blocked<T>(signal: Mask, act: impl FnOnce() -> T) -> T {
+    let mut set = SigSet::empty();
+    set.add(signal);
+    let before = set.thread_swap_mask(SigmaskHow::SIG_BLOCK);
+    let result = act();
+    if let Ok(before) = before {
+        let _ = before.thread_set_mask();
+    }
+    result
+}

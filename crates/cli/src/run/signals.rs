@@ -1,0 +1,89 @@
+//! Signals that are sent to us.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
+};
+
+use nix::sys::signal::{SigSet, Signal as Number};
+use rustix::process::Signal;
+use tokio::{
+    signal::unix::{SignalKind, signal},
+    sync::mpsc,
+};
+
+use super::{process::unblock_signals, raw};
+use crate::exit::Failure;
+
+/// What is listened to. The first six end us while we wait; all reach CMD while it runs.
+const HEARD: [Signal; 9] = [
+    Signal::TERM,
+    Signal::INT,
+    Signal::HUP,
+    Signal::QUIT,
+    Signal::USR1,
+    Signal::USR2,
+    Signal::CONT,
+    Signal::TSTP,
+    Signal::WINCH,
+];
+
+/// The signals sent to us, in order. What our caller had us ignore stays ignored, for CMD and for us.
+#[derive(Debug)]
+pub(crate) struct Signals {
+    inbox: mpsc::UnboundedReceiver<Signal>,
+    /// The signals that were blocked when we were started.
+    pub(super) mask: SigSet,
+    /// Set by the kernel's CONT, to tell a stop that happened from one that did not.
+    continued: Arc<AtomicBool>,
+}
+
+impl Signals {
+    /// Starts to listen; call it before anything starts a thread.
+    pub(crate) fn listen() -> Result<Self, Failure> {
+        let mask = unblock_signals();
+        let (sender, inbox) = mpsc::unbounded_channel();
+        for heard in HEARD.into_iter().filter(|heard| !is_ignored(*heard)) {
+            let mut stream = signal(SignalKind::from_raw(heard.as_raw())).map_err(no_signals)?;
+            let sender = sender.clone();
+            tokio::spawn(async move {
+                while stream.recv().await.is_some() && sender.send(heard).is_ok() {}
+            });
+        }
+        let continued = Arc::new(AtomicBool::new(false));
+        signal_hook::flag::register(Signal::CONT.as_raw(), Arc::clone(&continued))
+            .map_err(no_signals)?;
+        Ok(Self { inbox, mask, continued })
+    }
+
+    /// The next signal. Cancel safe.
+    pub(crate) async fn next(&mut self) -> Signal {
+        match self.inbox.recv().await {
+            Some(signal) => signal,
+            // Everything was ignored by our caller's wish.
+            None => std::future::pending().await,
+        }
+    }
+
+    /// Stops us as this signal does, until somebody continues us. `false` if the kernel would not stop
+    /// us, because nobody could continue us: our process group is orphaned.
+    pub(crate) fn stop(&self, number: i32) -> bool {
+        let Ok(number) = Number::try_from(number) else { return false };
+        self.continued.store(false, Ordering::SeqCst);
+        raw::stop(number);
+        self.continued.load(Ordering::SeqCst)
+    }
+}
+
+/// Whether this signal, sent to one who waits, ends the waiting.
+pub(crate) fn ends_waiting(signal: Signal) -> bool {
+    HEARD[..6].contains(&signal)
+}
+
+fn is_ignored(signal: Signal) -> bool {
+    Number::try_from(signal.as_raw()).is_ok_and(raw::is_ignored)
+}
+
+fn no_signals(error: std::io::Error) -> Failure {
+    Failure::internal(format!("cannot listen to signals: {error}"))
+}

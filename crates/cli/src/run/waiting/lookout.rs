@@ -1,0 +1,78 @@
+//! Looks at the queue once a second, for those who want to know their place.
+
+use std::time::Duration;
+
+use seinpaal::{Semaphore, Snapshot};
+use tokio::{
+    sync::mpsc,
+    task::JoinHandle,
+    time::{MissedTickBehavior, interval_at},
+};
+
+const PERIOD: Duration = Duration::from_secs(1);
+
+/// Nobody, until it is posted; ends when it is dropped.
+#[derive(Debug, Default)]
+pub(super) struct Lookout {
+    is_posted: bool,
+    task: Option<(JoinHandle<()>, mpsc::Receiver<Snapshot>)>,
+}
+
+impl Lookout {
+    /// Starts to look if that `is_wanted`.
+    pub(super) fn post(&mut self, semaphore: &Semaphore, is_wanted: bool) {
+        self.is_posted = true;
+        if is_wanted {
+            let (sender, snapshots) = mpsc::channel(1);
+            self.task = Some((tokio::spawn(look(semaphore.clone(), sender)), snapshots));
+        }
+    }
+
+    pub(super) fn is_posted(&self) -> bool {
+        self.is_posted
+    }
+
+    /// What was seen last, and our place in it, from 1. Cancel safe.
+    pub(super) async fn next(&mut self) -> (Snapshot, u32) {
+        let Some((_, snapshots)) = &mut self.task else { return std::future::pending().await };
+        loop {
+            let Some(snapshot) = snapshots.recv().await else {
+                return std::future::pending().await;
+            };
+            if let Some(place) = our_place(&snapshot) {
+                return (snapshot, place);
+            }
+        }
+    }
+}
+
+impl Drop for Lookout {
+    fn drop(&mut self) {
+        if let Some((task, _)) = &self.task {
+            task.abort();
+        }
+    }
+}
+
+async fn look(semaphore: Semaphore, sender: mpsc::Sender<Snapshot>) {
+    let mut ticks = interval_at(tokio::time::Instant::now() + PERIOD, PERIOD);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        ticks.tick().await;
+        // A store that does not answer is the business of the request itself.
+        if let Ok(snapshot) = semaphore.snapshot().await
+            && sender.send(snapshot).await.is_err()
+        {
+            return;
+        }
+    }
+}
+
+/// A process that waits with this program waits for one thing only, so its id tells.
+fn our_place(snapshot: &Snapshot) -> Option<u32> {
+    let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
+    let pid = std::process::id();
+    let mut waiters = snapshot.waiters.iter();
+    let at = waiters.position(|waiter| waiter.about.pid == pid && waiter.about.host == host)?;
+    u32::try_from(at + 1).ok()
+}

@@ -1,0 +1,209 @@
+//! Permits without a wrapper, and everything that prints data.
+
+use super::support::{Held, World};
+
+fn keys(value: &serde_json::Value) -> Vec<&str> {
+    value.as_object().unwrap().keys().map(String::as_str).collect()
+}
+
+#[test]
+fn acquire_prints_a_ticket_that_outlives_it_until_released() {
+    for world in [World::embedded(), World::redis()] {
+        let done = world.seinpaal(&["acquire", "a"]);
+        assert_eq!((done.code, done.err.as_str()), (0, ""));
+        let ticket = done.out.trim();
+        assert_eq!(ticket.len(), 32);
+        assert_eq!(world.seinpaal(&["acquire", "a", "-n"]).code, 75);
+        let done = world.seinpaal(&["renew", "a", ticket, "--ttl", "1h"]);
+        assert_eq!((done.code, done.out.as_str(), done.err.as_str()), (0, "", ""));
+        assert!(world.show("a")["holders"][0]["valid_for_ms"].as_u64().unwrap() > 3_500_000);
+        assert_eq!(world.seinpaal(&["release", "a", ticket]).code, 0);
+        assert_eq!(world.show("a")["permits_held"], 0);
+        assert_eq!(world.seinpaal(&["release", "a", ticket]).code, 122);
+        assert_eq!(world.seinpaal(&["renew", "a", ticket]).code, 122);
+    }
+}
+
+#[test]
+fn acquire_as_json_has_everything() {
+    let world = World::redis();
+    let done = world.seinpaal(&["acquire", "a", "-j", "3", "-p", "2", "--ttl", "10s", "--json"]);
+    let value: serde_json::Value = serde_json::from_str(&done.out).unwrap();
+    let mut names = keys(&value);
+    names.sort_unstable();
+    assert_eq!(names, ["fence", "limit", "name", "permits", "slots", "ticket", "valid_for_ms"]);
+    assert_eq!((&value["name"], &value["limit"]), (&"a".into(), &3.into()));
+    assert_eq!((&value["slots"], &value["permits"]), (&serde_json::json!([0, 1]), &2.into()));
+    let valid = value["valid_for_ms"].as_u64().unwrap();
+    assert!((5_000..=10_000).contains(&valid), "{valid}");
+}
+
+#[test]
+fn an_unknown_ticket_is_122_and_changes_nothing() {
+    let world = World::embedded();
+    let (held, _) = Held::hold(&world, &["a"]);
+    let unknown = "0123456789abcdef0123456789abcdef";
+    for command in ["release", "renew", "evict"] {
+        let done = world.seinpaal(&[command, "a", unknown]);
+        assert_eq!((done.code, done.err.lines().count()), (122, 1), "{command}: {done:?}");
+    }
+    assert_eq!(world.show("a")["permits_held"], 1);
+    assert_eq!(held.let_go().code, 0);
+}
+
+#[test]
+fn a_detached_lease_ends_by_itself() {
+    let world = World::redis();
+    let ticket = world.seinpaal(&["acquire", "a", "--ttl", "200ms"]).out;
+    assert_eq!(world.seinpaal(&["run", "a", "true"]).code, 0, "it waits for the end of the lease");
+    assert_eq!(world.seinpaal(&["renew", "a", ticket.trim()]).code, 122);
+}
+
+#[test]
+fn show_lists_holders_and_waiters_with_exactly_the_promised_fields() {
+    let world = World::embedded();
+    let (held, _) = Held::hold(&world, &["a", "-j", "2", "-p", "2", "--label", "job=42"]);
+    let args = ["run", "a", "--priority", "-7", "--label", "why=not", "true"];
+    let mut waiter = Held::start(world.command(&args));
+    world.until_waiting("a", 1);
+    let shown = world.show("a");
+    let expected = ["name", "limit", "permits_held", "available", "state", "holders", "waiters"];
+    assert_eq!(sorted(keys(&shown)), sorted(expected.to_vec()));
+    assert_eq!((&shown["limit"], &shown["permits_held"]), (&2.into(), &2.into()));
+    assert_eq!((&shown["available"], &shown["state"]), (&0.into(), &"open".into()));
+    let holder = &shown["holders"][0];
+    let expected = "ticket slots permits fence host pid labels held_ms valid_for_ms";
+    assert_eq!(sorted(keys(holder)), sorted(expected.split(' ').collect()));
+    assert_eq!(holder["slots"], serde_json::json!([0, 1]));
+    assert_eq!(holder["labels"], serde_json::json!({"job": "42"}));
+    assert_eq!((&holder["pid"], &holder["valid_for_ms"]), (&held.pid().into(), &().into()));
+    let place = &shown["waiters"][0];
+    let expected = "ticket position permits priority host pid labels waiting_ms";
+    assert_eq!(sorted(keys(place)), sorted(expected.split(' ').collect()));
+    assert_eq!((&place["position"], &place["priority"]), (&1.into(), &(-7).into()));
+    held.let_go();
+    waiter.end();
+}
+
+fn sorted(mut words: Vec<&str>) -> Vec<&str> {
+    words.sort_unstable();
+    words
+}
+
+#[test]
+fn on_a_server_the_rest_of_the_lease_is_a_number() {
+    let world = World::redis();
+    let (held, _) = Held::hold(&world, &["a"]);
+    assert!(world.show("a")["holders"][0]["valid_for_ms"].as_u64().unwrap() <= 30_000);
+    held.let_go();
+}
+
+#[test]
+fn a_name_that_nobody_uses_has_the_default_limit() {
+    for world in [World::embedded(), World::redis()] {
+        let shown = world.show("nobody's");
+        assert_eq!((&shown["limit"], &shown["permits_held"]), (&1.into(), &0.into()));
+        let done = world.seinpaal(&["show", "nobody's"]);
+        assert_eq!((done.code, done.out.lines().count()), (0, 1));
+        assert_eq!(world.seinpaal(&["limit", "nobody's"]).out, "1\n");
+    }
+}
+
+#[test]
+fn list_has_a_row_a_name_and_an_object_a_line() {
+    for world in [World::embedded(), World::redis()] {
+        assert_eq!(world.seinpaal(&["list"]).out, "");
+        let names = ["b/{1}", "b \"2\"", "c/ж"];
+        let held = names.map(|name| Held::hold(&world, &[name]).0);
+        let mut waiter = Held::start(world.command(&["run", "b/{1}", "true"]));
+        world.until_waiting("b/{1}", 1);
+        let table = world.seinpaal(&["list"]).out;
+        assert!(table.starts_with("NAME"), "{table}");
+        assert!(!table.contains('\x1b'), "no colour without a terminal");
+        assert_eq!(table.lines().count(), 4, "{table}");
+        let lines = world.seinpaal(&["list", "b", "--json"]).out;
+        let rows = lines.lines().map(|line| serde_json::from_str(line).unwrap());
+        let rows = rows.collect::<Vec<serde_json::Value>>();
+        assert_eq!(rows.len(), 2);
+        let row = rows.iter().find(|row| row["name"] == "b/{1}").unwrap();
+        let expected = "name limit permits_held available state waiting oldest_wait_ms";
+        assert_eq!(sorted(keys(row)), sorted(expected.split(' ').collect()));
+        assert_eq!((&row["waiting"], row["oldest_wait_ms"].is_u64()), (&1.into(), true));
+        assert!(rows.iter().any(|row| row["oldest_wait_ms"].is_null()));
+        for holder in held {
+            holder.let_go();
+        }
+        waiter.end();
+    }
+}
+
+#[test]
+fn a_limit_is_read_set_and_unset() {
+    for world in [World::embedded(), World::redis()] {
+        assert_eq!(world.seinpaal(&["limit", "a", "2"]).code, 0);
+        assert_eq!(world.seinpaal(&["limit", "a"]).out, "2\n");
+        assert_eq!(world.seinpaal(&["limit", "a", "--json"]).out, "{\"name\":\"a\",\"limit\":2}\n");
+        assert_eq!(world.seinpaal(&["run", "a", "-p", "2", "true"]).code, 0);
+        assert_eq!(world.seinpaal(&["limit", "a", "0"]).code, 0);
+        assert_eq!(world.seinpaal(&["run", "a", "-n", "true"]).code, 75, "0 admits nobody");
+        assert_eq!(world.seinpaal(&["limit", "a", "--unset"]).code, 0);
+    }
+}
+
+#[test]
+fn lowering_the_limit_throws_nobody_out() {
+    let world = World::embedded();
+    let (one, _) = Held::hold(&world, &["a", "-j", "2"]);
+    let (two, _) = Held::hold(&world, &["a"]);
+    world.seinpaal(&["limit", "a", "1"]);
+    assert_eq!(world.show("a")["permits_held"], 2);
+    assert_eq!(one.let_go().code, 0);
+    assert_eq!(world.seinpaal(&["run", "a", "-n", "true"]).code, 75, "it does not fit yet");
+    assert_eq!(two.let_go().code, 0);
+    assert_eq!(world.seinpaal(&["run", "a", "-n", "true"]).code, 0);
+}
+
+#[test]
+fn a_paused_name_admits_nobody_until_resumed() {
+    for world in [World::embedded(), World::redis()] {
+        assert_eq!(world.seinpaal(&["pause", "a", "--reason", "moving house"]).code, 0);
+        assert_eq!(world.show("a")["state"], "paused");
+        assert!(world.seinpaal(&["show", "a"]).out.contains("paused (moving house)"));
+        let done = world.seinpaal(&["run", "a", "-n", "true"]);
+        assert_eq!(done.code, 75);
+        assert!(done.err.contains("paused"), "{done:?}");
+        let mut waiter = Held::start(world.command(&["run", "a", "echo", "in"]));
+        world.until_waiting("a", 1);
+        assert_eq!(world.seinpaal(&["resume", "a"]).code, 0);
+        assert_eq!(waiter.end().out, "in\n");
+    }
+}
+
+#[test]
+fn help_and_manual_pages_carry_the_exit_statuses() {
+    let world = World::embedded();
+    for args in [&["--help"][..], &["run", "--help"], &["man"], &["man", "run"], &["help"]] {
+        let done = world.seinpaal(args);
+        if args == ["help"] {
+            assert_eq!(done.code, 64);
+            continue;
+        }
+        assert_eq!((done.code, done.err.as_str()), (0, ""), "{args:?}");
+        for word in ["122", "124", "126/127", "SEINPAAL_STORE"] {
+            assert!(done.out.contains(word), "{args:?} lacks {word}");
+        }
+    }
+    assert!(world.seinpaal(&["man", "run"]).out.contains(".TH"));
+    assert!(world.seinpaal(&["--version"]).out.starts_with("seinpaal "));
+}
+
+#[test]
+fn every_shell_has_its_completions() {
+    let world = World::embedded();
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let done = world.seinpaal(&["completions", shell]);
+        assert_eq!(done.code, 0);
+        assert!(done.out.contains("seinpaal") && done.out.contains("max-waiting"), "{shell}");
+        assert!(!done.out.contains("guard"), "{shell}");
+    }
+}

@@ -1,0 +1,179 @@
+//! Leases: the program is killed, stopped, or cut off from its store, and nobody is one too many.
+
+use super::support::{Held, World, kill, lives, until};
+
+/// Its own id, and that of something in the background that shrugs off TERM.
+const STUBBORN: &str = "echo $$; (trap '' TERM; exec sleep 1000) & echo $!; exec sleep 1000";
+
+#[test]
+fn on_this_machine_a_cmd_whose_wrapper_was_killed_counts_until_it_ends() {
+    let world = World::embedded();
+    let (mut held, cmd) = Held::hold(&world, &["a"]);
+    held.kill_hard();
+    assert!(lives(cmd), "it is not to be disturbed");
+    assert_eq!(world.seinpaal(&["run", "a", "-n", "true"]).code, 75);
+    held.stdin = None;
+    until("it has ended", || !lives(cmd));
+    assert_eq!(world.seinpaal(&["run", "a", "-n", "true"]).code, 0, "free at once");
+}
+
+#[test]
+fn on_this_machine_a_waiter_gets_in_when_the_orphaned_cmd_ends() {
+    let world = World::embedded();
+    let (mut held, _) = Held::hold(&world, &["a"]);
+    let mut waiter = Held::start(world.command(&["run", "a", "echo", "in"]));
+    world.until_waiting("a", 1);
+    held.kill_hard();
+    held.stdin = None;
+    assert_eq!(waiter.end().out, "in\n");
+}
+
+#[test]
+fn on_this_machine_what_an_orphaned_cmd_left_in_the_background_does_not_hold() {
+    let world = World::embedded();
+    let script = "setsid sleep 1000 >/dev/null 2>&1 & echo $$; echo $!; exec cat >/dev/null";
+    let (mut held, cmd) = Held::run(&world, &["a"], script);
+    let daemon = held.line().parse().unwrap();
+    held.kill_hard();
+    held.stdin = None;
+    until("CMD has ended", || !lives(cmd));
+    assert!(lives(daemon));
+    assert_eq!(world.seinpaal(&["run", "a", "-n", "true"]).code, 0);
+    kill("KILL", daemon);
+}
+
+#[test]
+fn on_a_server_the_whole_group_of_a_killed_wrapper_is_gone_before_the_next_gets_in() {
+    let world = World::redis();
+    let (mut held, cmd) = Held::run(&world, &["a", "--ttl", "3s"], STUBBORN);
+    let background: u32 = held.line().parse().unwrap();
+    let script = format!(
+        "test ! -d /proc/{cmd} -a ! -d /proc/{background} || grep ^State /proc/{cmd}/status /proc/{background}/status"
+    );
+    let mut next = Held::start(world.command(&["run", "a", "--ttl", "3s", "sh", "-c", &script]));
+    world.until_waiting("a", 1);
+    held.kill_hard();
+    let done = next.end();
+    // A zombie whose new parent has not looked yet does no harm.
+    assert!(done.out.lines().all(|line| line.contains("zombie")), "{done:?}");
+    until("the group is gone", || !lives(cmd) && !lives(background));
+}
+
+#[test]
+fn on_a_server_a_cmd_dies_with_its_wrapper_even_without_the_guard() {
+    let world = World::redis();
+    let (mut held, cmd) =
+        Held::run(&world, &["a"], "trap '' TERM; echo $$; while :; do sleep 1000; done");
+    kill("KILL", guard_of(held.pid()));
+    held.kill_hard();
+    until("CMD is gone", || !lives(cmd));
+}
+
+#[test]
+fn a_guard_that_was_killed_is_replaced() {
+    let world = World::redis();
+    let (mut held, cmd) = Held::run(&world, &["a", "--ttl", "3s"], STUBBORN);
+    let background: u32 = held.line().parse().unwrap();
+    let first = guard_of(held.pid());
+    kill("KILL", first);
+    until("there is another guard", || guards_of(held.pid()).iter().any(|guard| *guard != first));
+    held.kill_hard();
+    until("the group is gone", || !lives(cmd) && !lives(background));
+}
+
+#[test]
+fn on_a_server_a_stopped_wrapper_cannot_keep_cmd_running_past_the_lease() {
+    let world = World::redis();
+    let (mut held, cmd) = Held::run(&world, &["a", "--ttl", "2s"], STUBBORN);
+    let background: u32 = held.line().parse().unwrap();
+    held.signal("STOP");
+    let script =
+        format!("grep ^State /proc/{cmd}/status; kill -0 {background} 2>/dev/null && echo alive");
+    let done = world.seinpaal(&["run", "a", "sh", "-c", &script]);
+    assert!(!done.out.contains("alive"), "{done:?}");
+    assert!(done.out.lines().all(|line| line.contains("zombie")), "{done:?}");
+    held.signal("CONT");
+    assert_eq!(held.end().code, 122);
+}
+
+#[test]
+fn a_silent_store_costs_the_lease_and_cmd_ends_with_a_term() {
+    let world = World::redis();
+    let script = "trap 'echo orderly; exit 0' TERM; echo $$; while :; do sleep 1000 & wait; done";
+    let (mut held, _) = Held::run(&world, &["a", "--ttl", "2s"], script);
+    world.redis.as_ref().unwrap().freeze();
+    assert_eq!(held.line(), "orderly");
+    let done = held.end();
+    world.redis.as_ref().unwrap().thaw();
+    assert_eq!(done.code, 122, "{done:?}");
+    assert_eq!(done.err.lines().count(), 1, "{done:?}");
+}
+
+#[test]
+fn who_ignores_term_is_killed_before_the_lease_ends() {
+    let world = World::redis();
+    let script = "trap '' TERM; echo $$; while :; do sleep 1000; done";
+    let (mut held, cmd) = Held::run(&world, &["a", "--ttl", "2s", "-k", "1h"], script);
+    world.redis.as_ref().unwrap().freeze();
+    let done = held.end();
+    world.redis.as_ref().unwrap().thaw();
+    assert_eq!(done.code, 122, "{done:?}");
+    assert!(!lives(cmd));
+}
+
+#[test]
+fn on_lost_kill_gives_no_term() {
+    let world = World::redis();
+    let script = "trap 'echo asked' TERM; echo $$; while :; do sleep 1000 & wait; done";
+    let (mut held, _) = Held::run(&world, &["a", "--ttl", "1s", "--on-lost", "kill"], script);
+    world.redis.as_ref().unwrap().freeze();
+    let done = held.end();
+    world.redis.as_ref().unwrap().thaw();
+    assert_eq!((done.code, done.out.as_str()), (122, ""));
+}
+
+#[test]
+fn on_lost_warn_goes_on_without_the_lease() {
+    let world = World::redis();
+    let (mut held, cmd) = Held::hold(&world, &["a", "--ttl", "500ms", "--on-lost", "warn", "-v"]);
+    world.redis.as_ref().unwrap().freeze();
+    // Two lines: about the danger, then about the loss.
+    let mut err = std::io::BufReader::new(held.process.stderr.take().unwrap());
+    until("the loss is told", || {
+        let mut line = String::new();
+        std::io::BufRead::read_line(&mut err, &mut line).unwrap();
+        line.contains("is lost")
+    });
+    assert!(lives(cmd));
+    world.redis.as_ref().unwrap().thaw();
+    held.process.stderr = None;
+    held.stdin = None;
+    assert_eq!(held.process.wait().unwrap().code(), Some(0));
+}
+
+#[test]
+fn a_lease_is_renewed_for_as_long_as_cmd_runs() {
+    let world = World::redis();
+    let (held, _) = Held::hold(&world, &["a", "--ttl", "300ms"]);
+    until("it has held for many ttls", || {
+        let shown = world.show("a");
+        assert_eq!(shown["permits_held"], 1, "{shown}");
+        shown["holders"][0]["held_ms"].as_u64().unwrap() > 1500
+    });
+    assert_eq!(held.let_go().code, 0);
+}
+
+fn guard_of(wrapper: u32) -> u32 {
+    guards_of(wrapper)[0]
+}
+
+/// The children of a process that are guards.
+fn guards_of(wrapper: u32) -> Vec<u32> {
+    let children = std::fs::read_to_string(format!("/proc/{wrapper}/task/{wrapper}/children"));
+    let children = children.unwrap_or_default();
+    let is_guard = |pid: &u32| {
+        let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        line.windows(7).any(|part| part == b"--guard")
+    };
+    children.split_whitespace().map(|pid| pid.parse().unwrap()).filter(is_guard).collect()
+}

@@ -1,0 +1,11 @@
+//! The command line, tried as people and scripts use it: the built program, real processes, real stores.
+
+mod data;
+mod events;
+mod lease;
+mod settings;
+mod signals;
+mod status;
+mod streams;
+mod support;
+mod terminal;

@@ -1,0 +1,80 @@
+//! Which store is used.
+
+use std::fs;
+
+use super::support::World;
+
+/// What `-v` says about the store, and who named it.
+fn chosen(world: &World, variable: Option<&str>, args: &[&str]) -> String {
+    let mut command = world.command(&[&["-v", "list"], args].concat());
+    match variable {
+        Some(value) => command.env("SEINPAAL_STORE", value),
+        None => command.env_remove("SEINPAAL_STORE"),
+    };
+    let output = command.output().unwrap();
+    let err = String::from_utf8(output.stderr).unwrap();
+    err.lines().next().unwrap_or_default().to_owned()
+}
+
+#[test]
+fn a_flag_comes_before_a_variable_before_the_configuration_before_the_default() {
+    let world = World::embedded();
+    let place = |name: &str| format!("file://{}/{name}", world.root().display());
+    let (flag, file, variable, config) = (place("f"), place("p"), place("v"), place("c"));
+    assert!(chosen(&world, None, &[]).contains("file: (the default)"));
+    fs::create_dir_all(world.path("config/seinpaal")).unwrap();
+    fs::write(world.path("config/seinpaal/config.toml"), format!("store = {config:?}\n")).unwrap();
+    fs::write(world.path("url"), format!("{file}\n")).unwrap();
+    assert!(chosen(&world, None, &[]).contains(&format!("{config} (")));
+    assert!(chosen(&world, Some(""), &[]).contains(&format!("{config} (")));
+    let said = chosen(&world, Some(&variable), &[]);
+    assert!(said.contains(&format!("{variable} (SEINPAAL_STORE)")), "{said}");
+    assert!(
+        chosen(&world, Some(&variable), &["--store-file", "url"]).contains(&format!("{file} ("))
+    );
+    assert!(chosen(&world, Some(&variable), &["-s", &flag]).contains(&format!("{flag} (--store)")));
+}
+
+#[test]
+fn flags_for_all_commands_stand_before_or_after_the_command() {
+    let world = World::embedded();
+    for args in [
+        ["--json", "-s", &world.store, "limit", "a"],
+        ["limit", "a", "--json", "--store", &world.store],
+        ["limit", "-s", &world.store, "--json", "a"],
+    ] {
+        assert_eq!(world.seinpaal(&args).out, "{\"name\":\"a\",\"limit\":1}\n", "{args:?}");
+    }
+}
+
+#[test]
+fn what_is_wrong_in_a_configuration_is_78_in_one_line_without_secrets() {
+    let world = World::embedded();
+    fs::create_dir_all(world.path("config/seinpaal")).unwrap();
+    for text in [
+        "store = \"redis://:hunter2@h?nonsense=1\"",
+        "store = \"redis://:hunter2@h",
+        "store = 7 # hunter2",
+        "shop = \"redis://:hunter2@h\"",
+    ] {
+        fs::write(world.path("config/seinpaal/config.toml"), text).unwrap();
+        let mut command = world.command(&["list"]);
+        let output = command.env_remove("SEINPAAL_STORE").output().unwrap();
+        let err = String::from_utf8(output.stderr).unwrap();
+        assert_eq!((output.status.code(), err.lines().count()), (Some(78), 1), "{text}: {err}");
+        assert!(!err.contains("hunter2"), "{err}");
+    }
+    let done = world.seinpaal(&["--store-file", "/no/such/file", "list"]);
+    assert_eq!((done.code, done.err.lines().count()), (78, 1));
+}
+
+#[test]
+fn a_password_shows_nowhere() {
+    let world = World::embedded();
+    let url = "redis://ann:hunter2@127.0.0.1:1/?connect-timeout=50ms";
+    let mut command = world.command(&["-v", "run", "a", "true"]);
+    let output = command.env("SEINPAAL_STORE", url).output().unwrap();
+    let err = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(69), "{err}");
+    assert!(err.contains("ann@127.0.0.1") && !err.contains("hunter2"), "{err}");
+}

@@ -1,0 +1,146 @@
+//! A world for one test: a directory, a store, and the program in it. Waits are bounded and end on a
+//! condition; nothing here is a matter of timing.
+
+mod held;
+mod redis;
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::{Command, Output, Stdio},
+    thread,
+    time::{Duration, Instant},
+};
+
+pub(crate) use held::Held;
+use redis::RedisServer;
+use tempfile::TempDir;
+
+/// Longer than anything takes on a busy machine.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A directory, a store, the program.
+pub(crate) struct World {
+    directory: TempDir,
+    pub(crate) store: String,
+    pub(crate) redis: Option<RedisServer>,
+}
+
+/// How the program ended, and what it said.
+#[derive(Debug)]
+pub(crate) struct Done {
+    pub(crate) code: i32,
+    pub(crate) out: String,
+    pub(crate) err: String,
+}
+
+impl World {
+    /// With a store of this machine's own.
+    pub(crate) fn embedded() -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let store = format!("file://{}/store", directory.path().display());
+        Self { directory, store, redis: None }
+    }
+
+    /// With a Redis server of its own.
+    pub(crate) fn redis() -> Self {
+        Self::with_redis(&[])
+    }
+
+    pub(crate) fn with_redis(options: &[&str]) -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let redis = RedisServer::start(directory.path(), options);
+        let store = format!("unix://{}", redis.socket.display());
+        Self { directory, store, redis: Some(redis) }
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.directory.path().join(name)
+    }
+
+    pub(crate) fn root(&self) -> &Path {
+        self.directory.path()
+    }
+
+    /// The program, with nothing of ours in its environment.
+    pub(crate) fn command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_seinpaal"));
+        command.args(args).stdin(Stdio::null());
+        self.dress(&mut command);
+        command
+    }
+
+    /// Gives a command this world's environment.
+    pub(crate) fn dress(&self, command: &mut Command) {
+        command.env("SEINPAAL_STORE", &self.store).env("HOME", self.root());
+        command.env("XDG_CONFIG_HOME", self.path("config")).env("TERM", "xterm");
+        command.env_remove("NO_COLOR").current_dir(self.root());
+    }
+
+    /// Runs the program to its end.
+    pub(crate) fn seinpaal(&self, args: &[&str]) -> Done {
+        finish(self.command(args))
+    }
+
+    /// Runs `sh -c script` to its end, with the program as `$SEINPAAL`.
+    pub(crate) fn shell(&self, script: &str) -> Done {
+        let mut command = Command::new("sh");
+        command.args(["-c", script]).stdin(Stdio::null());
+        self.dress(&mut command);
+        command.env("SEINPAAL", env!("CARGO_BIN_EXE_seinpaal"));
+        finish(command)
+    }
+
+    /// What `show --json` says of a name.
+    pub(crate) fn show(&self, name: &str) -> serde_json::Value {
+        let done = self.seinpaal(&["show", name, "--json"]);
+        assert_eq!(done.code, 0, "{done:?}");
+        serde_json::from_str(&done.out).unwrap()
+    }
+
+    /// Waits until so many wait at a name.
+    pub(crate) fn until_waiting(&self, name: &str, waiting: usize) {
+        until("the queue has its length", || {
+            self.show(name)["waiters"].as_array().unwrap().len() == waiting
+        });
+    }
+}
+
+fn finish(mut command: Command) -> Done {
+    let Output { status, stdout, stderr } = command.output().unwrap();
+    Done {
+        code: status.code().expect("it exits, whatever CMD does"),
+        out: String::from_utf8(stdout).unwrap(),
+        err: String::from_utf8(stderr).unwrap(),
+    }
+}
+
+/// Waits until something is so.
+pub(crate) fn until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let deadline = Instant::now() + PATIENCE;
+    while !is_so() {
+        assert!(Instant::now() < deadline, "waited in vain until {what}");
+        thread::park_timeout(Duration::from_millis(5));
+    }
+}
+
+/// Waits until a file has a whole line, and returns all of it.
+pub(crate) fn until_written(path: &Path) -> String {
+    until(&format!("{} is written", path.display()), || {
+        fs::read_to_string(path).is_ok_and(|text| text.ends_with('\n'))
+    });
+    fs::read_to_string(path).unwrap()
+}
+
+/// Whether a process runs: not whether its parent has yet to hear of its end.
+pub(crate) fn lives(pid: u32) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    let state = stat.rsplit_once(") ").map(|(_, rest)| rest.as_bytes()[0]);
+    !matches!(state, None | Some(b'Z' | b'X'))
+}
+
+/// Sends a signal by name, as `kill -NAME`.
+pub(crate) fn kill(signal: &str, pid: u32) {
+    let status = Command::new("kill").args([&format!("-{signal}"), &pid.to_string()]).status();
+    assert!(status.unwrap().success(), "kill -{signal} {pid}");
+}

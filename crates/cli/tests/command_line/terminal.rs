@@ -1,0 +1,179 @@
+//! On a terminal: a real pseudo-terminal, a real shell with job control.
+
+use std::{
+    fs::{File, OpenOptions},
+    io::{Read, Write},
+    os::{fd::OwnedFd, unix::ffi::OsStringExt},
+    process::{Child, Command},
+    sync::{Arc, Mutex},
+    thread,
+};
+
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+
+use super::support::{Held, World, until, until_written};
+
+/// A terminal with a program in it.
+struct Screen {
+    keys: File,
+    shown: Arc<Mutex<String>>,
+    process: Child,
+}
+
+impl Screen {
+    /// Runs a program as the leader of a session on a new terminal.
+    fn start(world: &World, program: &[&str]) -> Self {
+        let master =
+            openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).unwrap();
+        grantpt(&master).unwrap();
+        unlockpt(&master).unwrap();
+        let path = std::ffi::OsString::from_vec(ptsname(&master, vec![]).unwrap().into_bytes());
+        let slave = || OpenOptions::new().read(true).write(true).open(&path).unwrap();
+        let mut command = Command::new("setsid");
+        command.arg("--ctty").args(program).stdin(slave()).stdout(slave()).stderr(slave());
+        world.dress(&mut command);
+        command.env("SEINPAAL", env!("CARGO_BIN_EXE_seinpaal")).env("PS1", "$ ");
+        let process = command.spawn().unwrap();
+        let (keys, shown) = (File::from(master.try_clone().unwrap()), Arc::default());
+        read_along(master, Arc::clone(&shown));
+        Self { keys, shown, process }
+    }
+
+    fn typed(&mut self, keys: &str) {
+        self.keys.write_all(keys.as_bytes()).unwrap();
+    }
+
+    fn until_shown(&self, what: &str) {
+        until(&format!("{what:?} is shown"), || self.shown.lock().unwrap().contains(what));
+    }
+
+    fn shown(&self) -> String {
+        self.shown.lock().unwrap().clone()
+    }
+
+    fn end(&mut self) -> i32 {
+        self.process.wait().unwrap().code().unwrap()
+    }
+}
+
+fn read_along(master: OwnedFd, shown: Arc<Mutex<String>>) {
+    thread::spawn(move || {
+        let (mut master, mut buffer) = (File::from(master), [0; 4096]);
+        while let Ok(read @ 1..) = master.read(&mut buffer) {
+            shown.lock().unwrap().push_str(&String::from_utf8_lossy(&buffer[..read]));
+        }
+    });
+}
+
+const LISTEN: &str = "trap 'echo INT >>got; echo INT' INT; trap 'echo bye; exit 3' QUIT; echo ready; \
+                      while :; do sleep 1000 & wait; done";
+
+#[test]
+fn control_c_reaches_cmd_once() {
+    let world = World::embedded();
+    let run = [env!("CARGO_BIN_EXE_seinpaal"), "run", "a", "sh", "-c", LISTEN];
+    let mut screen = Screen::start(&world, &run);
+    screen.until_shown("ready");
+    screen.typed("\x03");
+    screen.until_shown("INT");
+    screen.typed("\x1c");
+    assert_eq!(screen.end(), 3);
+    assert_eq!(std::fs::read_to_string(world.path("got")).unwrap(), "INT\n");
+}
+
+#[test]
+fn control_c_in_a_script_reaches_cmd_once_and_the_script_too() {
+    let world = World::embedded();
+    let script =
+        format!("trap 'echo script >&2' INT; $SEINPAAL run a sh -c \"{LISTEN}\"; echo left $?");
+    let mut screen = Screen::start(&world, &["sh", "-c", &script]);
+    screen.until_shown("ready");
+    screen.typed("\x03");
+    screen.until_shown("INT");
+    screen.typed("\x1c");
+    screen.until_shown("left 3");
+    screen.end();
+    assert_eq!(std::fs::read_to_string(world.path("got")).unwrap(), "INT\n");
+    assert_eq!(screen.shown().matches("script").count(), 1, "{}", screen.shown());
+}
+
+#[test]
+fn cmd_reads_from_the_terminal_alone_and_in_a_script() {
+    let world = World::embedded();
+    let script = "$SEINPAAL run a sh -c 'echo ready; read x; echo got $x'; read y; echo then $y";
+    let mut screen = Screen::start(&world, &["sh", "-c", script]);
+    screen.until_shown("ready");
+    screen.typed("one\n");
+    screen.until_shown("got one");
+    screen.typed("two\n");
+    screen.until_shown("then two");
+    screen.end();
+}
+
+#[test]
+fn cmd_is_in_the_foreground_and_the_shell_gets_the_terminal_back() {
+    let world = World::embedded();
+    let mut screen = Screen::start(&world, &["bash", "--norc", "-i"]);
+    screen.typed("$SEINPAAL run a sh -c 'ps -o stat= -p $$ >state; read x; echo got $x'\n");
+    let state = until_written(&world.path("state"));
+    assert!(state.contains('+'), "{state}");
+    screen.typed("words\n");
+    screen.until_shown("got words");
+    screen.typed("echo back $((40+2))\n");
+    screen.until_shown("back 42");
+    screen.typed("exit 6\n");
+    assert_eq!(screen.end(), 6);
+}
+
+#[test]
+fn control_z_stops_the_job_and_fg_brings_it_back() {
+    let world = World::embedded();
+    let mut screen = Screen::start(&world, &["bash", "--norc", "-i"]);
+    screen.typed("$SEINPAAL run a sh -c 'echo $$ >pid; while read x; do echo got $x; done'\n");
+    until_written(&world.path("pid"));
+    screen.typed("one\n");
+    screen.until_shown("got one");
+    screen.typed("\x1a");
+    screen.until_shown("Stopped");
+    screen.typed("echo shell $((40+2))\n");
+    screen.until_shown("shell 42");
+    screen.typed("fg\n");
+    screen.typed("two\n");
+    screen.until_shown("got two");
+    screen.typed("\x1a");
+    until("it is stopped again", || screen.shown().matches("Stopped").count() == 2);
+    screen.typed("fg\n");
+    screen.typed("three\n");
+    screen.until_shown("got three");
+    screen.typed("\x04");
+    screen.typed("echo status $?\n");
+    screen.until_shown("status 0");
+    screen.typed("exit\n");
+    screen.end();
+}
+
+#[test]
+fn a_pipeline_keeps_its_terminal() {
+    let world = World::embedded();
+    let mut screen = Screen::start(&world, &["bash", "--norc", "-i"]);
+    // The reader at the end of the pipeline asks the terminal, as a pager does.
+    screen.typed("$SEINPAAL run a echo data | { read d; read k </dev/tty; echo $d and $k; }\n");
+    screen.typed("key\n");
+    screen.until_shown("data and key");
+    screen.typed("exit\n");
+    screen.end();
+}
+
+#[test]
+fn waiting_on_a_terminal_shows_one_line_that_goes_away() {
+    let world = World::embedded();
+    let (held, _) = Held::hold(&world, &["a"]);
+    let run = [env!("CARGO_BIN_EXE_seinpaal"), "run", "a", "echo", "in"];
+    let mut screen = Screen::start(&world, &run);
+    screen.until_shown("waiting for a: 1st of 1");
+    assert!(screen.shown().contains(&held.pid().to_string()), "{}", screen.shown());
+    held.let_go();
+    assert_eq!(screen.end(), 0);
+    screen.until_shown("\r\x1b[Kin\r\n");
+    assert!(!screen.shown().trim_end().contains('\n'), "{}", screen.shown());
+}

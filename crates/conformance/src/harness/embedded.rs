@@ -1,0 +1,83 @@
+//! The embedded store under test, in a directory of its own.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering},
+};
+
+use seinpaal::{
+    proto::{Contact, Inbox, time::Micros},
+    store::{BoxFuture, NewsSender, Store, clock::Clock, embedded::EmbeddedStore},
+};
+use tempfile::TempDir;
+
+use super::{Ability, Harness, memory::BEGINNING};
+
+/// A directory of its own with a clock set by hand.
+#[derive(Debug)]
+pub struct EmbeddedHarness {
+    dir: TempDir,
+    clock: Arc<AtomicU64>,
+}
+
+impl EmbeddedHarness {
+    /// A new directory.
+    ///
+    /// # Panics
+    /// If there can be none.
+    #[must_use]
+    pub fn new() -> Self {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        Self { dir, clock: Arc::new(AtomicU64::new(BEGINNING)) }
+    }
+}
+
+impl Default for EmbeddedHarness {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Harness for EmbeddedHarness {
+    fn open(&self, inbox: Inbox, news: NewsSender) -> BoxFuture<'_, Arc<dyn Store>> {
+        Box::pin(async move {
+            let clock = Clock::Manual(Arc::clone(&self.clock));
+            let store = EmbeddedStore::open_with_clock(self.dir.path(), clock, inbox, news);
+            store.unwrap_or_else(|error| panic!("{error}")) as Arc<dyn Store>
+        })
+    }
+
+    /// The sign of life goes with the store, as the kernel takes it away from a process that is killed;
+    /// what remains is for others to notice.
+    fn vanish(&self, _: Inbox, store: Arc<dyn Store>) -> BoxFuture<'_, ()> {
+        Box::pin(async move { drop(store) })
+    }
+
+    fn set_hears(&self, _: Inbox, _: bool) {
+        panic!("not promised")
+    }
+
+    fn now(&self) -> Micros {
+        self.clock.load(Ordering::SeqCst)
+    }
+
+    fn set_now(&self, now: Micros) {
+        self.clock.store(now, Ordering::SeqCst);
+    }
+
+    fn contact(&self) -> Contact {
+        Contact::Alive
+    }
+
+    fn lacks(&self, ability: Ability) -> Option<&'static str> {
+        match ability {
+            Ability::EndsLivingLeases => {
+                Some("the kernel vouches for the holder: its lease lasts for as long as it lives")
+            }
+            Ability::LosesSubscriptions => {
+                Some("there is no subscription: who has its place in the directory is heard")
+            }
+            _ => None,
+        }
+    }
+}

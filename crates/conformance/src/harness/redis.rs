@@ -1,0 +1,117 @@
+//! The Redis store under test, on a server of its own.
+
+use std::{
+    io::{self, BufRead, BufReader, Write},
+    net::TcpStream,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use seinpaal::{
+    proto::{Contact, Inbox, time::Micros},
+    store::{
+        BoxFuture, NewsSender, Store,
+        redis::{RedisStore, Rig},
+        url::{RedisUrl, StoreUrl},
+    },
+};
+
+use super::{Ability, Harness, memory::BEGINNING};
+use crate::servers::RedisServer;
+
+/// How long a server may take to find that a connection has ended.
+const BOUND: Duration = Duration::from_secs(30);
+
+/// A server of its own, whose scripts are told the time by hand.
+#[derive(Debug)]
+pub struct RedisHarness {
+    server: RedisServer,
+    url: RedisUrl,
+    clock: Arc<AtomicU64>,
+}
+
+impl RedisHarness {
+    /// Starts a server.
+    ///
+    /// # Panics
+    /// If the server is missing or does not start.
+    #[must_use]
+    pub fn new() -> Self {
+        let server = RedisServer::start();
+        let Ok(StoreUrl::Redis(url)) = StoreUrl::parse(&server.url()) else {
+            panic!("not the URL of a server: {}", server.url())
+        };
+        Self { server, url, clock: Arc::new(AtomicU64::new(BEGINNING)) }
+    }
+
+    /// Whether the server still has a subscription of this client.
+    fn is_subscribed(&self, inbox: Inbox) -> io::Result<bool> {
+        let mut stream = TcpStream::connect(("127.0.0.1", self.server.port()))?;
+        write!(stream, "PUBSUB CHANNELS *{inbox}*\r\n")?;
+        let mut count = String::new();
+        BufReader::new(stream).read_line(&mut count)?;
+        Ok(count.trim_end() != "*0")
+    }
+}
+
+impl Default for RedisHarness {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Harness for RedisHarness {
+    fn open(&self, inbox: Inbox, news: NewsSender) -> BoxFuture<'_, Arc<dyn Store>> {
+        Box::pin(async move {
+            let rig = Rig { now: Some(Arc::clone(&self.clock)), ..Rig::default() };
+            let store = RedisStore::open_rigged(self.url.clone(), inbox, news, rig).await;
+            let store = store.unwrap_or_else(|error| panic!("{error}"));
+            assert!(self.is_subscribed(inbox).unwrap(), "an open client can be reached");
+            store as Arc<dyn Store>
+        })
+    }
+
+    fn vanish(&self, inbox: Inbox, store: Arc<dyn Store>) -> BoxFuture<'_, ()> {
+        Box::pin(async move {
+            drop(store);
+            let unheard = async {
+                while self.is_subscribed(inbox).unwrap() {
+                    tokio::task::yield_now().await; // the connection ends in a task of its own
+                }
+            };
+            tokio::time::timeout(BOUND, unheard).await.expect("its subscription ends with it");
+        })
+    }
+
+    fn set_hears(&self, _: Inbox, _: bool) {
+        panic!("not promised")
+    }
+
+    fn now(&self) -> Micros {
+        self.clock.load(Ordering::SeqCst)
+    }
+
+    fn set_now(&self, now: Micros) {
+        self.clock.store(now, Ordering::SeqCst);
+    }
+
+    fn contact(&self) -> Contact {
+        Contact::Listening
+    }
+
+    fn lacks(&self, ability: Ability) -> Option<&'static str> {
+        match ability {
+            Ability::NoticesDeath => {
+                Some("a server cannot tell a dead client from a cut connection: the ttl decides")
+            }
+            Ability::VouchesForLife => Some("no server can vouch for a process elsewhere"),
+            Ability::LosesSubscriptions => Some(
+                "a connection that is cut is opened again at once: the store's own tests cut it",
+            ),
+            Ability::EndsLivingLeases => None,
+        }
+    }
+}

@@ -1,0 +1,5 @@
+//! The embedded store keeps what every store promises.
+
+use seinpaal_conformance::{EmbeddedHarness, conformance};
+
+conformance!(embedded, EmbeddedHarness::new());
