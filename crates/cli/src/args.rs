@@ -55,7 +55,6 @@ fn after(parts: &[&str]) -> String {
 #[command(
     name = "seinpaal",
     version,
-    disable_help_subcommand = true,
     after_long_help = after(&[STORES, ENVIRONMENT, TABLE]),
 )]
 pub(crate) struct Arguments {

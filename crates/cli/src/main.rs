@@ -9,5 +9,5 @@ mod run;
 mod settings;
 
 fn main() -> std::process::ExitCode {
-    command::main().into()
+    command::main()
 }

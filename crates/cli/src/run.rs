@@ -45,7 +45,9 @@ pub(crate) fn run(global: &Global, args: &Run, voice: Voice) -> Result<Exit, Fai
             connect(&choice, args.entry.ttl, "seinpaal run", voice, &mut signals).await?;
         let entrance = Entrance { seinpaal: &seinpaal, entry: &args.entry, voice };
         let permit = entrance.enter(&mut events, &mut signals).await?;
-        events.emit(&acquired(&permit, began));
+        if events.are_wanted() {
+            events.emit(&acquired(&permit, began));
+        }
         hold(args, &program, &seinpaal, permit, (voice, &mut events, &mut signals)).await
     })
 }

@@ -41,12 +41,12 @@ pub(crate) enum Event<'a> {
         name: &'a str,
         cause: String,
     },
-    /// CMD is gone.
+    /// CMD is gone, with this status or 128+n; the last line.
     Exited {
         name: &'a str,
         status: u8,
     },
-    /// Given back.
+    /// Given back; CMD is gone by then.
     Released {
         name: &'a str,
     },

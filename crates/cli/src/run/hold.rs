@@ -225,12 +225,12 @@ impl Hold<'_> {
         }
         let guard_acted = self.guard.take().is_some_and(Guard::dismiss);
         let name = permit.name().to_owned();
-        self.events.emit(&Event::Exited { name: &name, status });
         match timeout(PARTING, permit.release()).await {
             Ok(Ok(())) => self.events.emit(&Event::Released { name: &name }),
             Ok(Err(error)) => self.voice.explain(format!("{name}: {error}")),
             Err(_) => self.voice.explain(format!("{name}: the store did not confirm the release")),
         }
+        self.events.emit(&Event::Exited { name: &name, status });
         Ok(match self.ending {
             Some(ending) => ending.exit,
             None if guard_acted => Exit::Lost,

@@ -147,18 +147,17 @@ fn cannot_start(start: &Start<'_>, error: &io::Error) -> Failure {
     Failure::new(exit, format!("{}: {error}", start.command[0].display()))
 }
 
-/// All signals are let through to us while we look after CMD; returns what was blocked before.
+/// All signals are let through to us while we look after CMD; returns what was blocked before. Only TTOU is
+/// not, so that we can say something while CMD has the terminal.
 pub(super) fn unblock_signals() -> SigSet {
     let before = SigSet::thread_get_mask().unwrap_or_else(|_| SigSet::empty());
-    let _ = SigSet::empty().thread_set_mask();
+    let _ = SigSet::from(Mask::SIGTTOU).thread_set_mask();
     before
 }
 
 /// Runs `act` with `signal` blocked in this thread.
 pub(super) fn with_blocked<T>(signal: Mask, act: impl FnOnce() -> T) -> T {
-    let mut set = SigSet::empty();
-    set.add(signal);
-    let before = set.thread_swap_mask(SigmaskHow::SIG_BLOCK);
+    let before = SigSet::from(signal).thread_swap_mask(SigmaskHow::SIG_BLOCK);
     let result = act();
     if let Ok(before) = before {
         let _ = before.thread_set_mask();

@@ -3,6 +3,7 @@
 
 use std::{
     io,
+    mem::MaybeUninit,
     os::{
         fd::{BorrowedFd, OwnedFd, RawFd},
         unix::process::CommandExt,
@@ -10,7 +11,10 @@ use std::{
     process::Command,
 };
 
-use nix::sys::signal::{SaFlags, SigAction, SigHandler, SigSet, Signal, raise, sigaction};
+use nix::{
+    libc,
+    sys::signal::{SaFlags, SigAction, SigHandler, SigSet, SigmaskHow, Signal, raise, sigaction},
+};
 
 /// Has `setup` run in the child between fork and exec.
 ///
@@ -48,13 +52,11 @@ pub(super) fn borrowed<T>(fd: RawFd, act: impl FnOnce(BorrowedFd<'_>) -> T) -> T
 
 /// Whether the one who started us wants this signal ignored, as `nohup` does.
 pub(super) fn is_ignored(signal: Signal) -> bool {
-    let ignore = SigAction::new(SigHandler::SigIgn, SaFlags::empty(), SigSet::empty());
-    // SAFETY: neither action runs code of ours, and the first is undone at once. Called before any
-    // thread is started, so nobody relies on the signal in between.
+    let mut now = MaybeUninit::<libc::sigaction>::uninit();
+    // SAFETY: a null action changes nothing; where the call succeeds it has filled `now`.
     unsafe {
-        let Ok(before) = sigaction(signal, &ignore) else { return false };
-        let _ = sigaction(signal, &before);
-        matches!(before.handler(), SigHandler::SigIgn)
+        libc::sigaction(signal as i32, std::ptr::null(), now.as_mut_ptr()) == 0
+            && now.assume_init().sa_sigaction == libc::SIG_IGN
     }
 }
 
@@ -70,9 +72,13 @@ pub(super) fn ignore(signal: Signal) {
 pub(super) fn stop(signal: Signal) {
     let default = SigAction::new(SigHandler::SigDfl, SaFlags::empty(), SigSet::empty());
     // SAFETY: the default action runs no code of ours, and what was there before is put back.
-    unsafe {
-        let Ok(before) = sigaction(signal, &default) else { return };
-        let _ = raise(signal);
-        let _ = sigaction(signal, &before);
+    let Ok(before) = (unsafe { sigaction(signal, &default) }) else { return };
+    let _ = raise(signal);
+    // A signal that is blocked, as TTOU is, stops us only when it is let through.
+    let mask = SigSet::from(signal).thread_swap_mask(SigmaskHow::SIG_UNBLOCK);
+    // SAFETY: this is the action that was there before.
+    let _ = unsafe { sigaction(signal, &before) };
+    if let Ok(mask) = mask {
+        let _ = mask.thread_set_mask();
     }
 }

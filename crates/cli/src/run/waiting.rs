@@ -3,11 +3,11 @@
 mod line;
 mod lookout;
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 use seinpaal::{Acquire, AcquireError, OnMismatch, Permit, Seinpaal, Semaphore, Snapshot};
-use tokio::sync::oneshot;
+use tokio::{sync::oneshot, time::timeout};
 
 use super::{Event, Events, Signals, ends_waiting};
 use crate::{
@@ -17,6 +17,9 @@ use crate::{
 };
 use line::Line;
 use lookout::Lookout;
+
+/// How long to look who was in the way.
+const GLANCE: Duration = Duration::from_secs(1);
 
 /// Somebody who wants permits.
 #[derive(Clone, Copy)]
@@ -168,7 +171,9 @@ impl Entrance<'_> {
             }
             error => {
                 let why = reason(&error);
-                let state = semaphore.snapshot().await.map(|snapshot| state(&snapshot));
+                // A store that has fallen silent is not worth another wait.
+                let look = timeout(GLANCE, semaphore.snapshot()).await;
+                let state = look.ok().and_then(Result::ok).map(|snapshot| state(&snapshot));
                 let state = state.unwrap_or_default();
                 let exit = Exit::NotAcquired(self.entry.conflict_exit_code);
                 Failure::new(exit, format!("{name}: not acquired, {why}{state}"))

@@ -11,15 +11,15 @@ fn kinds(events: &[serde_json::Value]) -> Vec<&str> {
 }
 
 #[test]
-fn a_plain_run_is_acquired_exited_released() {
+fn a_plain_run_is_acquired_released_exited() {
     let world = World::embedded();
     let done = world.shell("$SEINPAAL run a --events 5 sh -c 'exit 3' 5>events; echo $?");
     assert_eq!(done.out, "3\n");
     let events = events(&std::fs::read_to_string(world.path("events")).unwrap());
-    assert_eq!(kinds(&events), ["acquired", "exited", "released"]);
+    assert_eq!(kinds(&events), ["acquired", "released", "exited"]);
     assert_eq!(events[0]["slots"], serde_json::json!([0]));
     assert_eq!(events[0]["ticket"].as_str().unwrap().len(), 32);
-    assert_eq!(events[1]["status"], 3);
+    assert_eq!(events[2]["status"], 3);
 }
 
 #[test]
@@ -38,7 +38,7 @@ fn waiting_is_told_with_the_place_in_the_queue() {
     let second = events(&waiter.line()).remove(0);
     assert_eq!((&second["event"], &second["position"]), (&"position".into(), &1.into()));
     held.let_go();
-    assert_eq!(kinds(&events(&waiter.end().out)), ["acquired", "exited", "released"]);
+    assert_eq!(kinds(&events(&waiter.end().out)), ["acquired", "released", "exited"]);
 }
 
 #[test]

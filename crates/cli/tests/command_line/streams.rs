@@ -80,17 +80,18 @@ fn explaining_goes_to_stderr() {
 
 #[test]
 fn cmd_starts_with_plain_signals() {
-    let world = World::embedded();
-    for store in [World::embedded(), World::redis()] {
-        let done =
-            store.seinpaal(&["run", "a", "grep", "-E", "Sig(Blk|Ign|Cgt)", "/proc/self/status"]);
-        for line in done.out.lines() {
-            assert!(line.ends_with("\t0000000000000000"), "{line}");
+    for world in [World::embedded(), World::redis()] {
+        let args = ["run", "a", "grep", "-E", "Sig(Blk|Ign)", "/proc/self/status"];
+        for line in world.seinpaal(&args).out.lines() {
+            let bits = u64::from_str_radix(line.split('\t').nth(1).unwrap(), 16).unwrap();
+            // Signals 32 and 33 are the C library's own.
+            assert_eq!(bits & 0x7fff_ffff, 0, "{line}");
         }
     }
+    let world = World::embedded();
     // A shell is killed by a closed pipe, not told of an error.
     let done = world.shell("$SEINPAAL run a sh -c 'yes; echo $? >&2' | head -n 1");
-    assert_eq!((done.out.as_str(), done.err.as_str()), ("y\n", ""));
+    assert_eq!((done.out.as_str(), done.err.as_str()), ("y\n", "141\n"));
 }
 
 #[test]

@@ -84,8 +84,9 @@ fn control_c_reaches_cmd_once() {
 #[test]
 fn control_c_in_a_script_reaches_cmd_once_and_the_script_too() {
     let world = World::embedded();
-    let script =
-        format!("trap 'echo script >&2' INT; $SEINPAAL run a sh -c \"{LISTEN}\"; echo left $?");
+    let script = format!(
+        "trap 'echo script >&2' INT; trap : QUIT; $SEINPAAL run a sh -c \"{LISTEN}\"; echo left $?"
+    );
     let mut screen = Screen::start(&world, &["sh", "-c", &script]);
     screen.until_shown("ready");
     screen.typed("\x03");

@@ -15,6 +15,9 @@ use crate::output::{
 
 const CLEAR: &str = "\r\x1b[K";
 const MOST_HOLDERS: usize = 3;
+/// Of a terminal that does not know its own.
+const UNKNOWN_WIDTH: usize = 80;
+const LEAST_WIDTH: usize = 20;
 
 /// The line, drawn or not.
 #[derive(Debug)]
@@ -80,7 +83,8 @@ fn holder(holder: &Holder) -> String {
 }
 
 fn width() -> usize {
-    tcgetwinsize(io::stderr()).map_or(80, |size| usize::from(size.ws_col)).max(20)
+    let columns = tcgetwinsize(io::stderr()).map_or(0, |size| usize::from(size.ws_col));
+    if columns == 0 { UNKNOWN_WIDTH } else { columns.max(LEAST_WIDTH) }
 }
 
 fn cut(words: &str, width: usize) -> String {
