@@ -8,7 +8,7 @@ use std::{
 
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
-use crate::{crowd::Crowd, support::lives};
+use crate::{crowd::Crowd, stamps::Visit, support::lives};
 
 const PACE: Duration = Duration::from_millis(50);
 
@@ -48,14 +48,13 @@ impl Killer {
         let mut next = Instant::now();
         loop {
             let there: Vec<usize> = (0..crowd.size()).filter(|i| crowd.is_there(*i)).collect();
-            let is_anybody_inside = self.look(crowd);
-            if there.is_empty() && !is_anybody_inside {
+            let inside = self.look(crowd);
+            if there.is_empty() && inside.is_empty() {
                 return;
             }
-            if Instant::now() >= next && !there.is_empty() {
+            if Instant::now() >= next {
                 next += PACE;
-                let victim = there[self.random.below(there.len())];
-                self.strike(crowd, victim);
+                self.choose(crowd, &there, &inside);
             }
             thread::park_timeout(Duration::from_millis(1));
         }
@@ -77,41 +76,50 @@ impl Killer {
     }
 
     /// Notes who is inside. The time is taken before the look, so that it is never too late.
-    fn look(&mut self, crowd: &Crowd<'_>) -> bool {
-        let mut is_anybody_inside = false;
+    fn look(&mut self, crowd: &Crowd<'_>) -> Vec<Visit> {
+        let mut inside = Vec::new();
         for visit in (0..crowd.size()).filter_map(|person| crowd.visit(person)) {
             let before = now();
             if visit.end.is_none() && is_command(visit.pid, visit.person) {
-                is_anybody_inside = true;
                 self.seen_alive.insert(visit.person, before);
+                inside.push(visit);
             }
         }
-        is_anybody_inside
+        inside
     }
 
-    /// Kills the program or, if it runs, perhaps the command.
-    fn strike(&mut self, crowd: &mut Crowd<'_>, person: usize) {
-        let visit = crowd.visit(person).filter(|visit| visit.end.is_none());
-        match visit {
-            Some(visit) if self.random.below(2) == 0 => {
-                if kill_command(visit.pid, person) {
-                    self.commands.push(person);
+    /// A command, the program of one, or any program at all.
+    fn choose(&mut self, crowd: &mut Crowd<'_>, there: &[usize], inside: &[Visit]) {
+        let visit = (!inside.is_empty()).then(|| &inside[self.random.below(inside.len())]);
+        match (self.random.below(3), visit) {
+            (0, Some(visit)) => {
+                if kill_command(visit) {
+                    self.commands.push(visit.person);
                 }
             }
+            (1, Some(visit)) => self.kill_wrapper(crowd, visit.person),
+            _ if there.is_empty() => {}
             _ => {
-                crowd.kill(person);
-                self.wrappers.push(person);
+                let victim = there[self.random.below(there.len())];
+                self.kill_wrapper(crowd, victim);
             }
+        }
+    }
+
+    fn kill_wrapper(&mut self, crowd: &mut Crowd<'_>, person: usize) {
+        if crowd.is_there(person) {
+            crowd.kill(person);
+            self.wrappers.push(person);
         }
     }
 }
 
 /// The kernel may have given the number to somebody else, who is not to be hurt: first the process is held,
 /// then it is asked who it is, then it is killed.
-fn kill_command(pid: u32, person: usize) -> bool {
-    let Some(number) = i32::try_from(pid).ok().and_then(Pid::from_raw) else { return false };
+fn kill_command(visit: &Visit) -> bool {
+    let Some(number) = i32::try_from(visit.pid).ok().and_then(Pid::from_raw) else { return false };
     let Ok(held) = pidfd_open(number, PidfdFlags::empty()) else { return false };
-    is_command(pid, person) && pidfd_send_signal(held, Signal::KILL).is_ok()
+    is_command(visit.pid, visit.person) && pidfd_send_signal(held, Signal::KILL).is_ok()
 }
 
 fn is_command(pid: u32, person: usize) -> bool {
