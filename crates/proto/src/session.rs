@@ -17,6 +17,7 @@ mod compose;
 mod config;
 mod desk;
 mod event;
+mod outbox;
 mod record;
 
 use alloc::{
