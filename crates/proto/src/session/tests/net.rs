@@ -19,7 +19,7 @@ pub(super) struct Fate {
     pub(super) slow: bool,
     /// How long everything takes, if not a millisecond.
     pub(super) lag: Micros,
-    /// The session whose requests are all lost.
+    /// The session whose requests and wakeups are all lost.
     pub(super) cut_off: Option<usize>,
     /// A planted mistake: sessions count from the reply, not from the request.
     pub(super) count_from_reply: bool,
@@ -267,7 +267,8 @@ impl Net {
         let Ok(outcome) = execute(&mut self.state, &mut Everybody, now, batch);
         for wakeup in outcome.wakeups {
             let who = self.inboxes.iter().position(|inbox| *inbox == wakeup.inbox).unwrap();
-            if !self.fate.lose_wakeups || self.draw(2) == 0 {
+            let is_lost = self.fate.lose_wakeups && self.draw(2) == 1;
+            if !is_lost && self.fate.cut_off != Some(who) {
                 let at = self.now + self.latency();
                 self.put(at, Parcel::Wakeup(who, wakeup));
             }
