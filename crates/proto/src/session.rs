@@ -13,12 +13,15 @@
 //! believed in from the moment *before* the request that proves it was sent, less a margin.
 
 mod answer;
+mod belief;
 mod compose;
 mod config;
 mod desk;
 mod event;
+mod failure;
 mod outbox;
 mod record;
+mod renewal;
 
 use alloc::{
     collections::{BTreeMap, BTreeSet, VecDeque},

@@ -1,0 +1,88 @@
+//! What failed calls mean: whatever was not answered is asked again, with the same tickets.
+
+use super::{
+    Session,
+    compose::{Item, Sent},
+    event::{Event, Failure, Refusal},
+    record::{Exit, Phase},
+};
+use crate::{
+    id::Ticket,
+    name::Name,
+    time::{MILLISECOND, Micros, SECOND},
+};
+
+/// How long requests that do not want to wait put up with a silent store.
+const HASTE: Micros = 5 * SECOND;
+
+impl Session {
+    pub(super) fn take_failure(&mut self, now: Micros, sent: Sent, failure: Failure) {
+        let draw = self.draw();
+        let desk = self.desk(&sent.name);
+        desk.under_way = None;
+        desk.failures += 1;
+        let pause = ((25 * MILLISECOND) << desk.failures.min(7)).min(2 * SECOND);
+        desk.retry_at = Some(now + pause / 2 + pause / 2 * draw / 1024);
+        for item in sent.items {
+            self.take_back(now, sent.at, &sent.name, item, failure);
+        }
+        self.plan(&sent.name);
+    }
+
+    /// What was not answered is asked again, with the same tickets.
+    fn take_back(&mut self, now: Micros, at: Micros, name: &Name, item: Item, failure: Failure) {
+        let desk = self.desk(name);
+        match item {
+            Item::Ask(ask) => self.events.push_back(Event::Answer { ask, reply: None }),
+            Item::Lease { lease, .. } | Item::Tickets { lease, .. } => {
+                if let Some(lease) = desk.leases.get_mut(&lease)
+                    && !lease.held.is_empty()
+                {
+                    lease.due = Some(now);
+                }
+            }
+            Item::Places => desk.waiters_due = (!desk.places.is_empty()).then_some(now),
+            Item::Acquire(ticket) | Item::Attach(ticket) => {
+                if failure.maybe_executed {
+                    desk.uncertain.insert(ticket);
+                }
+                self.bear_silence(now, at, name, ticket, failure);
+            }
+            Item::Release(ticket, _) | Item::Cancel(ticket) | Item::Detach(ticket) => {
+                if failure.maybe_executed {
+                    desk.uncertain.insert(ticket);
+                }
+                desk.send_again(ticket);
+            }
+        }
+    }
+
+    fn bear_silence(
+        &mut self,
+        now: Micros,
+        at: Micros,
+        name: &Name,
+        ticket: Ticket,
+        failure: Failure,
+    ) {
+        let patience = self.config.patience;
+        let desk = self.desk(name);
+        let Some(record) = desk.records.get_mut(&ticket) else { return };
+        let since = *record.silent_since.get_or_insert(at);
+        let patience = match record.wish.enqueue {
+            crate::request::Enqueue::No => patience.min(HASTE),
+            crate::request::Enqueue::Yes { .. } => patience,
+        };
+        desk.outbox.insert(record);
+        let is_over = !failure.is_passing || now.saturating_sub(since) >= patience;
+        if is_over && matches!(record.phase, Phase::Asking | Phase::Waiting) {
+            self.events.push_back(Event::Refused { ticket, refusal: Refusal::Store });
+            self.leave_unsure(now, ticket);
+        }
+    }
+
+    /// Nobody waits for this ticket any more, but the store may have it.
+    fn leave_unsure(&mut self, now: Micros, ticket: Ticket) {
+        self.with(now, ticket, |record| record.leave(now, Exit::Cancel));
+    }
+}

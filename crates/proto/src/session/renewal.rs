@@ -1,0 +1,131 @@
+//! What renewals tell.
+
+use super::answer::Heard;
+use super::{
+    Session,
+    desk::{Desk, LeaseDesk},
+    event::{Loss, Refusal},
+    record::Phase,
+};
+use crate::{
+    id::{LeaseId, Ticket},
+    name::Name,
+    reply::{Cause, TicketReply},
+    time::Micros,
+};
+
+impl Session {
+    pub(super) fn lease_is_renewed(
+        &mut self,
+        heard: Heard<'_>,
+        lease: LeaseId,
+        tickets: &[Ticket],
+        valid_for: Option<Micros>,
+    ) {
+        self.schedule_renewal(heard.sent_at, heard.name, lease);
+        for &ticket in tickets {
+            self.believe(
+                heard.now,
+                heard.name,
+                ticket,
+                valid_for.map(|valid_for| heard.sent_at + valid_for),
+            );
+        }
+    }
+
+    pub(super) fn tickets_are_renewed(
+        &mut self,
+        heard: Heard<'_>,
+        lease: LeaseId,
+        tickets: &[Ticket],
+        found: &[TicketReply],
+        valid_for: Option<Micros>,
+    ) {
+        self.schedule_renewal(heard.sent_at, heard.name, lease);
+        for (&ticket, found) in tickets.iter().zip(found) {
+            match found {
+                TicketReply::Held { .. } => {
+                    self.believe(
+                        heard.now,
+                        heard.name,
+                        ticket,
+                        valid_for.map(|valid_for| heard.sent_at + valid_for),
+                    );
+                }
+                TicketReply::Ended(cause) => {
+                    self.take_loss(heard.name, ticket, Loss::Ended(*cause));
+                }
+                _ => self.take_loss(heard.name, ticket, Loss::Forgotten),
+            }
+        }
+    }
+
+    fn take_loss(&mut self, name: &Name, ticket: Ticket, loss: Loss) {
+        let Some(record) = self.desk(name).records.get(&ticket) else { return };
+        match (record.phase, record.is_delivered) {
+            (Phase::Held, true) => self.lose(name, ticket, loss),
+            (Phase::Held, false) => {
+                self.refuse(name, ticket, Refusal::Ended(Cause::Expired));
+            }
+            _ => {}
+        }
+    }
+
+    /// Both sides disagree on what stands under a lease. What we hold moves under a new one, ticket by
+    /// ticket; what we know nothing of stays behind under the old one, which is not renewed any more.
+    pub(super) fn renew_by_ticket(&mut self, now: Micros, name: &Name, lease: LeaseId) {
+        let fresh = self.source.lease();
+        let desk = self.desk(name);
+        let Some(old) = desk.leases.get_mut(&lease) else { return };
+        let mut new = LeaseDesk::new(old.ttl);
+        new.base = old.base;
+        new.by_ticket = true;
+        new.due = Some(now);
+        new.held = core::mem::take(&mut old.held);
+        new.users = u32::try_from(new.held.len()).unwrap_or(u32::MAX);
+        new.known = new.users;
+        old.users -= new.users;
+        old.known -= new.known;
+        old.due = None;
+        for ticket in &new.held {
+            if let Some(record) = desk.records.get_mut(ticket) {
+                record.lease = fresh;
+            }
+        }
+        for shared in desk.shared_leases.values_mut().filter(|shared| **shared == lease) {
+            *shared = fresh;
+        }
+        desk.leases.insert(fresh, new);
+        desk.leases.retain(|_, lease| lease.users > 0);
+    }
+
+    fn schedule_renewal(&mut self, at: Micros, name: &Name, lease: LeaseId) {
+        let draw = self.draw();
+        let Some(of) = self.desk(name).leases.get_mut(&lease) else { return };
+        of.base = of.base.max(at);
+        of.by_ticket = false;
+        of.due = (!of.held.is_empty()).then(|| at + of.ttl / 3 - of.ttl / 30 * draw / 1024);
+    }
+
+    /// All who wait were still waiting at some moment after `at`.
+    pub(super) fn places_are_renewed(&mut self, at: Micros, name: &Name) {
+        let due = at + self.config.waiter_ttl / 3;
+        let desk = self.desk(name);
+        if !desk.places.is_empty() {
+            desk.waiters_due = Some(desk.waiters_due.map_or(due, |earlier| earlier.min(due)));
+        }
+        if desk.uncertain.is_empty() {
+            for lease in desk.leases.values_mut().filter(|lease| lease.held.is_empty()) {
+                lease.base = lease.base.max(at); // it is not there
+            }
+        }
+    }
+
+    pub(super) fn look_at_all_places(&mut self, name: &Name) {
+        let desk = self.desk(name);
+        let Desk { places, records, outbox, .. } = desk;
+        let records = places.iter().filter_map(|ticket| records.get(ticket));
+        let waiting = records.filter(|record| record.phase == Phase::Waiting);
+        waiting.for_each(|record| outbox.insert(record));
+    }
+}
