@@ -85,7 +85,7 @@ impl Session {
             Reply::TooLate { .. } => {
                 desk.refile(ticket);
                 if record_is_asking_again(desk, ticket) {
-                    desk.outbox.insert(ticket);
+                    desk.send_again(ticket);
                 }
             }
             Reply::Busy { why, .. } => self.refuse(name, ticket, Refusal::Busy(why)),
@@ -274,8 +274,8 @@ impl Session {
                 record.lease = fresh;
             }
         }
-        if desk.shared_lease == Some(lease) {
-            desk.shared_lease = Some(fresh);
+        for shared in desk.shared_leases.values_mut().filter(|shared| **shared == lease) {
+            *shared = fresh;
         }
         desk.leases.insert(fresh, new);
         desk.leases.retain(|_, lease| lease.users > 0);
@@ -332,8 +332,9 @@ impl Session {
     fn look_at_all_places(&mut self, name: &Name) {
         let desk = self.desk(name);
         let Desk { places, records, outbox, .. } = desk;
-        let waits = |t: &&Ticket| records.get(t).is_some_and(|r| r.phase == Phase::Waiting);
-        outbox.extend(places.iter().filter(waits));
+        let records = places.iter().filter_map(|ticket| records.get(ticket));
+        let waiting = records.filter(|record| record.phase == Phase::Waiting);
+        waiting.for_each(|record| outbox.insert(record));
     }
 
     fn take_attached(
@@ -435,9 +436,7 @@ impl Session {
                 if failure.maybe_executed {
                     desk.uncertain.insert(ticket);
                 }
-                if desk.records.contains_key(&ticket) {
-                    desk.outbox.insert(ticket);
-                }
+                desk.send_again(ticket);
             }
         }
     }
@@ -458,7 +457,7 @@ impl Session {
             crate::request::Enqueue::No => patience.min(HASTE),
             crate::request::Enqueue::Yes { .. } => patience,
         };
-        desk.outbox.insert(ticket);
+        desk.outbox.insert(record);
         let is_over = !failure.is_passing || now.saturating_sub(since) >= patience;
         if is_over && matches!(record.phase, Phase::Asking | Phase::Waiting) {
             self.events.push_back(Event::Refused { ticket, refusal: Refusal::Store });

@@ -105,17 +105,14 @@ impl Session {
         let config = self.config.clone();
         let desk = self.desk(name);
         let mut draft = Draft::default();
-        let leaving: Vec<Ticket> = desk.outbox.iter().copied().collect();
-        for ticket in leaving {
+        while !draft.is_full()
+            && let Some(ticket) = desk.outbox.pop_detach()
+        {
             let Some(record) = desk.records.get(&ticket) else { continue };
-            if record.phase != Phase::Leaving || record.exit != Exit::Detach || draft.is_full() {
-                continue;
-            }
             let whom = Whom::Tickets([ticket].into());
             let (ttl, lease) = (record.wish.ttl, LeaseId::from(ticket));
             let margin = config.stated_margin(ttl);
             draft.push(Item::Detach(ticket), Request::Renew(Renew { lease, ttl, margin, whom }));
-            desk.outbox.remove(&ticket);
         }
         let asks = core::mem::take(&mut desk.asks);
         let (nobodys, ours): (VecDeque<_>, VecDeque<_>) = asks.into_iter().partition(|ask| ask.2);
@@ -194,16 +191,9 @@ impl Session {
         let config = self.config.clone();
         let desk = self.desk(name);
         let waiter_lease = desk.waiter_lease;
-        let mut outbox: Vec<Ticket> = desk.outbox.iter().copied().collect();
-        // What frees permits first; otherwise in the order in which they were asked for.
-        let leaves = |desk: &Desk, t: &Ticket| {
-            desk.records.get(t).map(|r| (r.phase != Phase::Leaving, r.number))
-        };
-        outbox.sort_by_key(|ticket| leaves(desk, ticket));
-        for ticket in outbox {
-            if draft.is_full() {
-                break;
-            }
+        while !draft.is_full()
+            && let Some(ticket) = desk.outbox.pop()
+        {
             let Some(record) = desk.records.get_mut(&ticket) else { continue };
             if record.sent_at.is_none() {
                 record.sent_at = Some(now);
@@ -212,7 +202,6 @@ impl Session {
             }
             let (item, request) = request_for(record, &config, waiter_lease, store_now);
             draft.push(item, request);
-            desk.outbox.remove(&ticket);
         }
     }
 }

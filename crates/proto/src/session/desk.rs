@@ -4,6 +4,7 @@ use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use super::{
     event::{AskId, CallId},
+    outbox::Outbox,
     record::Record,
 };
 use crate::{
@@ -15,14 +16,14 @@ use crate::{
 #[derive(Debug)]
 pub(super) struct Desk {
     pub(super) records: BTreeMap<Ticket, Record>,
-    /// Tickets with something to send.
-    pub(super) outbox: BTreeSet<Ticket>,
+    pub(super) outbox: Outbox,
     /// Tickets that the store has in its queue, as far as we know.
     pub(super) places: BTreeSet<Ticket>,
     /// Tickets of which a request was sent and not answered: nobody knows what the store made of it.
     pub(super) uncertain: BTreeSet<Ticket>,
     pub(super) leases: BTreeMap<LeaseId, LeaseDesk>,
-    pub(super) shared_lease: Option<LeaseId>,
+    /// The lease that permits of each ttl stand under.
+    pub(super) shared_leases: BTreeMap<Micros, LeaseId>,
     pub(super) waiter_lease: LeaseId,
     /// When to renew the places in the queue.
     pub(super) waiters_due: Option<Micros>,
@@ -56,11 +57,11 @@ impl Desk {
     pub(super) fn new(waiter_lease: LeaseId) -> Self {
         Self {
             records: BTreeMap::new(),
-            outbox: BTreeSet::new(),
+            outbox: Outbox::default(),
             places: BTreeSet::new(),
             uncertain: BTreeSet::new(),
             leases: BTreeMap::new(),
-            shared_lease: None,
+            shared_leases: BTreeMap::new(),
             waiter_lease,
             waiters_due: None,
             asks: VecDeque::new(),
@@ -86,15 +87,22 @@ impl Desk {
     pub(super) fn refile(&mut self, ticket: Ticket) {
         let Some(record) = self.records.get(&ticket) else { return };
         if record.wants_to_send() {
-            self.outbox.insert(ticket);
+            self.outbox.insert(record);
         } else {
-            self.outbox.remove(&ticket);
+            self.outbox.remove(ticket);
+        }
+    }
+
+    /// Puts a ticket into the outbox, whatever its record says.
+    pub(super) fn send_again(&mut self, ticket: Ticket) {
+        if let Some(record) = self.records.get(&ticket) {
+            self.outbox.insert(record);
         }
     }
 
     pub(super) fn remove(&mut self, ticket: Ticket) -> Option<Record> {
         let record = self.records.remove(&ticket)?;
-        self.outbox.remove(&ticket);
+        self.outbox.remove(ticket);
         self.places.remove(&ticket);
         self.uncertain.remove(&ticket);
         if self.places.is_empty() {

@@ -50,6 +50,11 @@ impl RedisServer {
         self.directory.path().join("redis.sock")
     }
 
+    /// The process, for those who look at what it costs.
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
     pub fn directory(&self) -> PathBuf {
         self.directory.path().to_owned()
     }

@@ -1,0 +1,117 @@
+//! The people: one process of the program each, with a file to compress.
+
+use std::{
+    fs::{self, File},
+    process::{Child, Command},
+};
+
+use crate::{NAME, stamps::Visit, support::World};
+
+pub(crate) const PEOPLE: usize = 200;
+/// Short, so that keys go soon; long enough for a busy machine to renew.
+pub(crate) const TTL: &str = "10s";
+const FILE_SIZE: usize = 200_000;
+
+/// What each executes inside: says when and as whom it came in, does its work, says when it was done.
+const WORK: &str = r#"
+echo "$(date +%s%N) $$ $SEINPAAL_FENCE $SEINPAAL_SLOT" > "in.$1"
+gzip -c "file.$1" > "file.$1.gz"
+echo "$(date +%s%N)" > "out.$1"
+"#;
+
+pub(crate) struct Crowd<'a> {
+    world: &'a World,
+    people: Vec<Child>,
+}
+
+impl<'a> Crowd<'a> {
+    /// Starts them all.
+    pub(crate) fn start(world: &'a World) -> Self {
+        (0..PEOPLE).for_each(|person| write_file(world, person));
+        let people = (0..PEOPLE).map(|person| start(world, person)).collect();
+        Self { world, people }
+    }
+
+    pub(crate) fn size(&self) -> usize {
+        self.people.len()
+    }
+
+    pub(crate) fn pid(&self, person: usize) -> u32 {
+        self.people[person].id()
+    }
+
+    /// Waits for its end; its status, if it was not killed.
+    pub(crate) fn end_of(&mut self, person: usize) -> Option<i32> {
+        self.people[person].wait().unwrap().code()
+    }
+
+    pub(crate) fn is_there(&mut self, person: usize) -> bool {
+        self.people[person].try_wait().unwrap().is_none()
+    }
+
+    /// Kills the program; its command is somebody else's business.
+    pub(crate) fn kill(&mut self, person: usize) {
+        self.people[person].kill().unwrap();
+    }
+
+    /// Its time inside by its own account; `None` if it has not been there.
+    pub(crate) fn visit(&self, person: usize) -> Option<Visit> {
+        Visit::read(self.world.root(), person)
+    }
+
+    /// All that have been inside. `last_seen` says until when one without an end was certainly there.
+    pub(crate) fn visits(&self, last_seen: impl Fn(usize) -> Option<u128>) -> Vec<Visit> {
+        let visits = (0..self.size()).filter_map(|person| {
+            let mut visit = self.visit(person)?;
+            visit.end = visit.end.or_else(|| last_seen(person));
+            Some(visit)
+        });
+        visits.collect()
+    }
+
+    /// Its file unpacks to what it was.
+    pub(crate) fn assert_compressed(&self, person: usize) {
+        let unpacked = Command::new("gzip")
+            .arg("-dc")
+            .arg(self.world.path(&format!("file.{person}.gz")))
+            .output()
+            .unwrap();
+        assert!(unpacked.status.success(), "{unpacked:?}");
+        let file = fs::read(self.world.path(&format!("file.{person}"))).unwrap();
+        assert!(unpacked.stdout == file, "file {person} is damaged");
+    }
+
+    pub(crate) fn said(&self, person: usize) -> String {
+        let said = fs::read_to_string(self.world.path(&format!("said.{person}"))).unwrap();
+        format!("{person}: {said}")
+    }
+}
+
+impl Drop for Crowd<'_> {
+    /// A test that failed leaves nobody behind.
+    fn drop(&mut self) {
+        for person in &mut self.people {
+            let _ = person.kill();
+            let _ = person.wait();
+        }
+    }
+}
+
+fn start(world: &World, person: usize) -> Child {
+    let number = person.to_string();
+    let args = ["run", "-j", "3", "--ttl", TTL, NAME, "--", "sh", "-c", WORK, "sh", &number];
+    let said = File::create(world.path(&format!("said.{person}"))).unwrap();
+    world.command(&args).stdout(said.try_clone().unwrap()).stderr(said).spawn().unwrap()
+}
+
+/// Words in an order that the number decides: neither trivial to compress nor impossible.
+fn write_file(world: &World, person: usize) {
+    const WORDS: [&str; 8] =
+        ["ship ", "signal ", "lock ", "water ", "bridge ", "tide ", "2 ", "\n"];
+    let mut text = String::with_capacity(FILE_SIZE + 8);
+    let mut random = crate::killer::Random::new(person as u64);
+    while text.len() < FILE_SIZE {
+        text.push_str(WORDS[random.below(WORDS.len())]);
+    }
+    fs::write(world.path(&format!("file.{person}")), text).unwrap();
+}

@@ -1,0 +1,134 @@
+//! Somebody who kills one of them every 50 ms, and remembers until when each was certainly alive.
+
+use std::{
+    collections::HashMap,
+    env, fs, process, thread,
+    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
+};
+
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+
+use crate::{crowd::Crowd, stamps::Visit, support::lives};
+
+const PACE: Duration = Duration::from_millis(50);
+
+/// Numbers that follow from a seed.
+pub(crate) struct Random(u64);
+
+impl Random {
+    pub(crate) fn new(seed: u64) -> Self {
+        Self(seed.wrapping_mul(2).wrapping_add(1))
+    }
+
+    pub(crate) fn below(&mut self, bound: usize) -> usize {
+        self.0 =
+            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) as usize % bound
+    }
+}
+
+pub(crate) struct Killer {
+    random: Random,
+    wrappers: Vec<usize>,
+    commands: Vec<usize>,
+    seen_alive: HashMap<usize, u128>,
+}
+
+impl Killer {
+    pub(crate) fn new() -> Self {
+        let seed = env::var("SEINPAAL_CROWD_SEED").map(|text| text.parse().unwrap());
+        let seed = seed.unwrap_or_else(|_| u64::from(process::id()));
+        eprintln!("SEINPAAL_CROWD_SEED={seed}");
+        let random = Random::new(seed);
+        Self { random, wrappers: Vec::new(), commands: Vec::new(), seen_alive: HashMap::new() }
+    }
+
+    /// Goes on until everybody has left, the commands of killed programs among them.
+    pub(crate) fn haunt(&mut self, crowd: &mut Crowd<'_>) {
+        let mut next = Instant::now();
+        loop {
+            let there: Vec<usize> = (0..crowd.size()).filter(|i| crowd.is_there(*i)).collect();
+            let inside = self.look(crowd);
+            if there.is_empty() && inside.is_empty() {
+                return;
+            }
+            if Instant::now() >= next {
+                next += PACE;
+                self.choose(crowd, &there, &inside);
+            }
+            thread::park_timeout(Duration::from_millis(1));
+        }
+    }
+
+    /// Until when a command without an end was certainly there.
+    pub(crate) fn last_seen_alive(&self, person: usize) -> Option<u128> {
+        self.seen_alive.get(&person).copied()
+    }
+
+    pub(crate) fn has_killed(&self, person: usize) -> bool {
+        self.wrappers.contains(&person) || self.commands.contains(&person)
+    }
+
+    pub(crate) fn tell(&self) {
+        let (programs, commands) = (self.wrappers.len(), self.commands.len());
+        eprintln!("killed {programs} programs and {commands} commands");
+        assert!(programs + commands > 0, "nobody was killed: this proves nothing");
+    }
+
+    /// Notes who is inside. The time is taken before the look, so that it is never too late.
+    fn look(&mut self, crowd: &Crowd<'_>) -> Vec<Visit> {
+        let mut inside = Vec::new();
+        for visit in (0..crowd.size()).filter_map(|person| crowd.visit(person)) {
+            let before = now();
+            if visit.end.is_none() && is_command(visit.pid, visit.person) {
+                self.seen_alive.insert(visit.person, before);
+                inside.push(visit);
+            }
+        }
+        inside
+    }
+
+    /// A command, the program of one, or any program at all.
+    fn choose(&mut self, crowd: &mut Crowd<'_>, there: &[usize], inside: &[Visit]) {
+        let visit = (!inside.is_empty()).then(|| &inside[self.random.below(inside.len())]);
+        match (self.random.below(3), visit) {
+            (0, Some(visit)) => {
+                if kill_command(visit) {
+                    self.commands.push(visit.person);
+                }
+            }
+            (1, Some(visit)) => self.kill_wrapper(crowd, visit.person),
+            _ if there.is_empty() => {}
+            _ => {
+                let victim = there[self.random.below(there.len())];
+                self.kill_wrapper(crowd, victim);
+            }
+        }
+    }
+
+    fn kill_wrapper(&mut self, crowd: &mut Crowd<'_>, person: usize) {
+        if crowd.is_there(person) {
+            crowd.kill(person);
+            self.wrappers.push(person);
+        }
+    }
+}
+
+/// The kernel may have given the number to somebody else, who is not to be hurt: first the process is held,
+/// then it is asked who it is, then it is killed.
+fn kill_command(visit: &Visit) -> bool {
+    let Some(number) = i32::try_from(visit.pid).ok().and_then(Pid::from_raw) else { return false };
+    let Ok(held) = pidfd_open(number, PidfdFlags::empty()) else { return false };
+    is_command(visit.pid, visit.person) && pidfd_send_signal(held, Signal::KILL).is_ok()
+}
+
+fn is_command(pid: u32, person: usize) -> bool {
+    let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    let ours = format!("out.$1\"\n\0sh\0{person}\0");
+    lives(pid) && line.ends_with(ours.as_bytes())
+}
+
+/// On the clock of `date`.
+fn now() -> u128 {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_nanos()
+}

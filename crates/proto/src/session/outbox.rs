@@ -1,0 +1,65 @@
+//! Tickets with something to send, in the order in which it is to be sent. A call takes from the front
+//! what it has room for, so its cost does not grow with what waits behind.
+
+use alloc::collections::{BTreeMap, BTreeSet};
+
+use super::record::{Exit, Phase, Record};
+use crate::id::Ticket;
+
+/// What frees permits goes before what asks for them; what must not carry our inbox has calls of its own.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+enum Turn {
+    Detach,
+    Leave,
+    Ask,
+}
+
+/// Within a turn, in the order in which the tickets were asked for.
+type Place = (Turn, u64, Ticket);
+
+#[derive(Debug, Default)]
+pub(super) struct Outbox {
+    line: BTreeSet<Place>,
+    /// Where each ticket stands in the line.
+    places: BTreeMap<Ticket, Place>,
+}
+
+impl Outbox {
+    /// Puts a ticket in, at the place that its record gives it now.
+    pub(super) fn insert(&mut self, record: &Record) {
+        self.remove(record.ticket);
+        let place = (turn(record), record.number, record.ticket);
+        self.line.insert(place);
+        self.places.insert(record.ticket, place);
+    }
+
+    pub(super) fn remove(&mut self, ticket: Ticket) {
+        if let Some(place) = self.places.remove(&ticket) {
+            self.line.remove(&place);
+        }
+    }
+
+    pub(super) fn pop(&mut self) -> Option<Ticket> {
+        let (_, _, ticket) = self.line.pop_first()?;
+        self.places.remove(&ticket);
+        Some(ticket)
+    }
+
+    /// Takes out the next ticket that is to be left to itself.
+    pub(super) fn pop_detach(&mut self) -> Option<Ticket> {
+        self.line.first().filter(|(turn, ..)| *turn == Turn::Detach)?;
+        self.pop()
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.line.is_empty()
+    }
+}
+
+fn turn(record: &Record) -> Turn {
+    match (record.phase, record.exit) {
+        (Phase::Leaving, Exit::Detach) => Turn::Detach,
+        (Phase::Leaving, _) => Turn::Leave,
+        _ => Turn::Ask,
+    }
+}
