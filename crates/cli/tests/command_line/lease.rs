@@ -60,8 +60,7 @@ fn on_a_server_the_whole_group_of_a_killed_wrapper_is_gone_before_the_next_gets_
 #[test]
 fn on_a_server_a_cmd_dies_with_its_wrapper_even_without_the_guard() {
     let world = World::redis();
-    let (mut held, cmd) =
-        Held::run(&world, &["a"], "trap '' TERM; echo $$; while :; do sleep 1000; done");
+    let (mut held, cmd) = Held::run(&world, &["a"], "trap '' TERM; echo $$; exec sleep 1000");
     kill("KILL", guard_of(held.pid()));
     held.kill_hard();
     until("CMD is gone", || !lives(cmd));

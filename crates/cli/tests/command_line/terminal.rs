@@ -32,7 +32,10 @@ impl Screen {
         let mut command = Command::new("setsid");
         command.arg("--ctty").args(program).stdin(slave()).stdout(slave()).stderr(slave());
         world.dress(&mut command);
-        command.env("SEINPAAL", env!("CARGO_BIN_EXE_seinpaal")).env("PS1", "$ ");
+        command
+            .env("SEINPAAL", env!("CARGO_BIN_EXE_seinpaal"))
+            .env("PS1", "$ ")
+            .env("LISTEN", LISTEN);
         let process = command.spawn().unwrap();
         let (keys, shown) = (File::from(master.try_clone().unwrap()), Arc::default());
         read_along(master, Arc::clone(&shown));
@@ -65,7 +68,7 @@ fn read_along(master: OwnedFd, shown: Arc<Mutex<String>>) {
     });
 }
 
-const LISTEN: &str = "trap 'echo INT >>got; echo INT' INT; trap 'echo bye; exit 3' QUIT; echo ready; \
+const LISTEN: &str = "trap 'echo INT >>got; echo INT' INT; trap 'trap : TERM; kill 0; exit 3' QUIT; echo ready; \
                       while :; do sleep 1000 & wait; done";
 
 #[test]
@@ -84,10 +87,9 @@ fn control_c_reaches_cmd_once() {
 #[test]
 fn control_c_in_a_script_reaches_cmd_once_and_the_script_too() {
     let world = World::embedded();
-    let script = format!(
-        "trap 'echo script >&2' INT; trap : QUIT; $SEINPAAL run a sh -c \"{LISTEN}\"; echo left $?"
-    );
-    let mut screen = Screen::start(&world, &["sh", "-c", &script]);
+    let script =
+        "trap 'echo script >&2' INT; trap : QUIT; $SEINPAAL run a sh -c \"$LISTEN\"; echo left $?";
+    let mut screen = Screen::start(&world, &["sh", "-c", script]);
     screen.until_shown("ready");
     screen.typed("\x03");
     screen.until_shown("INT");

@@ -6,8 +6,9 @@ use super::{BadStoreUrl, Query, RedisOptions, options::decode};
 
 const DEFAULT_PORT: u16 = 6379;
 
-/// One Redis or Valkey server. `Debug` and the text form leave the password out.
-#[derive(Clone, Debug, Eq, PartialEq)]
+/// One Redis or Valkey server. `Debug` and the text form leave the password out, and a user without one:
+/// that may be a password in the wrong place.
+#[derive(Clone, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct RedisUrl {
     /// Where it listens.
@@ -119,13 +120,30 @@ fn parse_database(text: &str) -> Result<u32, BadStoreUrl> {
     if text.is_empty() { Ok(0) } else { text.parse().map_err(|_| BadStoreUrl::BadDatabase) }
 }
 
+impl RedisUrl {
+    fn user_to_show(&self) -> Option<&str> {
+        self.user.as_deref().filter(|_| self.password.is_some())
+    }
+}
+
+impl fmt::Debug for RedisUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RedisUrl")
+            .field("address", &self.address)
+            .field("user", &self.user_to_show())
+            .field("database", &self.database)
+            .field("options", &self.options)
+            .finish_non_exhaustive()
+    }
+}
+
 impl fmt::Display for RedisUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.address {
             RedisAddress::Unix(path) => write!(f, "unix://{}", path.display()),
             RedisAddress::Tcp { host, port, tls } => {
                 let scheme = if *tls { "rediss" } else { "redis" };
-                let user = self.user.as_ref().map(|user| format!("{user}@")).unwrap_or_default();
+                let user = self.user_to_show().map(|user| format!("{user}@")).unwrap_or_default();
                 let host = if host.contains(':') { format!("[{host}]") } else { host.clone() };
                 write!(f, "{scheme}://{user}{host}:{port}/{}", self.database)
             }

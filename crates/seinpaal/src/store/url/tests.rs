@@ -132,8 +132,10 @@ fn malformed_hosts_ports_and_databases_are_refused() {
 
 #[test]
 fn a_password_shows_in_no_text_and_no_error() {
-    let url = StoreUrl::parse("redis://ann:hunter2@h").unwrap();
-    assert!(!format!("{url} {url:?} {url:#?}").contains("hunter2"));
+    for text in ["redis://ann:hunter2@h", "redis://hunter2@h", "unix:///s?pass=hunter2"] {
+        let url = StoreUrl::parse(text).unwrap();
+        assert!(!format!("{url} {url:?} {url:#?}").contains("hunter2"), "{text}");
+    }
     for text in [
         "hunter2:hunter2@h",
         "hunter2@h",
