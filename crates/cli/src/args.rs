@@ -10,38 +10,54 @@ use seinpaal::proto::{MAX_LIMIT, Name, Ticket};
 
 use crate::exit::{NOT_ACQUIRED, TABLE};
 
+// Lines of at most 70 characters: manual pages indent them by seven.
 const ENVIRONMENT: &str = "\
 Environment:
-  SEINPAAL_STORE   the store, if neither --store nor --store-file names one
-  XDG_CONFIG_HOME  has seinpaal/config.toml (then /etc/seinpaal.toml): store = \"URL\"
-  NO_COLOR         no bold print";
+  SEINPAAL_STORE   the store, unless --store or --store-file names one
+  XDG_CONFIG_HOME  where seinpaal/config.toml is: store = \"URL\"
+                   (default ~/.config; after it /etc/seinpaal.toml)
+  NO_COLOR         if set to anything: no bold print";
 
 const STORES: &str = "\
 Stores:
-  file:  file:///DIR                this machine, without a server (the default)
-  redis://[USER:PASSWORD@]HOST[:PORT][/DB]  rediss://  valkey://  valkeys://  unix:///SOCKET
-  memory:                           one process, for trying out
-  Options of a Redis store: ?replicated=N restart-guard=on|off clock-bound=DUR|off prefix=TEXT
-  connect-timeout=DUR. A password is best kept in SEINPAAL_STORE, a config file or --store-file.
+  file:  file:///DIR      this machine, without a server (default)
+  redis://[USER:PASSWORD@]HOST[:PORT][/DB]   Redis or Valkey
+  rediss://  valkey://  valkeys://  unix:///SOCKET
+  memory:                 one process, for trying out
+
+Options of a Redis store:
+  ?replicated=N  restart-guard=on|off  clock-bound=DUR|off
+  prefix=TEXT  connect-timeout=DUR
+
+A password is best kept in SEINPAAL_STORE, a configuration file or the
+file that --store-file names.
 
 Durations: 500ms 2s 1.5m 2h 1d; a bare number is seconds.";
 
 const RUN_ENVIRONMENT: &str = "\
 Added to CMD's environment:
-  SEINPAAL_NAME     SEINPAAL_FENCE  SEINPAAL_SLOT (the lowest)  SEINPAAL_SLOTS (all, comma-separated)
-  SEINPAAL_PERMITS  SEINPAAL_LIMIT  SEINPAAL_TICKET";
+  SEINPAAL_NAME   SEINPAAL_FENCE   SEINPAAL_SLOT (the lowest held)
+  SEINPAAL_SLOTS (all, comma-separated)           SEINPAAL_PERMITS
+  SEINPAAL_LIMIT  SEINPAAL_TICKET";
 
 const RUN_EXAMPLES: &str = "\
 Examples:
-  seinpaal run deploy ./deploy.sh                  one at a time; the others wait in line
-  seinpaal run gpus -j 4 -p 2 -- train --fast      two of four permits
-  seinpaal run nightly -n -E 0 ./nightly.sh        skip quietly if it runs already
-  seinpaal run gpus -j 4 sh -c 'train --gpu=$SEINPAAL_SLOT'";
+  seinpaal run deploy ./deploy.sh
+      one at a time; the others wait in line
+  seinpaal run gpus -j 4 -p 2 -- train --fast
+      two of four permits
+  seinpaal run nightly -n -E 0 ./nightly.sh
+      skip quietly if it runs already
+  seinpaal run gpus -j 4 sh -c 'train --gpu=$SEINPAAL_SLOT'
+      the slot, 0 to 3, chooses the device";
 
 const ACQUIRE_EXAMPLES: &str = "\
 Example:
   ticket=$(seinpaal acquire deploy --ttl 10m) || exit
   trap 'seinpaal release deploy \"$ticket\"' EXIT";
+
+/// The heading of what every command understands.
+const EVERYWHERE: &str = "Everywhere";
 
 fn after(parts: &[&str]) -> String {
     parts.join("\n\n")
@@ -69,26 +85,29 @@ pub(crate) struct Arguments {
 pub(crate) struct Global {
     /// Where the permits are kept: file:///DIR, redis://HOST, memory: (default: SEINPAAL_STORE, then
     /// the config file, then this user's directory on this machine)
-    #[arg(short, long, global = true, value_name = "URL")]
+    #[arg(short, long, global = true, help_heading = EVERYWHERE, value_name = "URL")]
     pub(crate) store: Option<String>,
     /// Read the store's URL from a file, which may have a password in it
-    #[arg(long, global = true, value_name = "PATH", conflicts_with = "store")]
+    #[arg(long, global = true, help_heading = EVERYWHERE, value_name = "PATH", conflicts_with = "store")]
     pub(crate) store_file: Option<PathBuf>,
     /// Say nothing
-    #[arg(short, long, global = true)]
+    #[arg(short, long, global = true, help_heading = EVERYWHERE)]
     pub(crate) quiet: bool,
     /// Explain what happens
-    #[arg(short, long, global = true)]
+    #[arg(short, long, global = true, help_heading = EVERYWHERE)]
     pub(crate) verbose: bool,
     /// Print data as JSON: one object, or one object a line
-    #[arg(long, global = true)]
+    #[arg(long, global = true, help_heading = EVERYWHERE)]
     pub(crate) json: bool,
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Run a command while holding permits
-    #[command(after_long_help = after(&[RUN_ENVIRONMENT, RUN_EXAMPLES, ENVIRONMENT, TABLE]))]
+    #[command(
+        override_usage = "seinpaal run <NAME> [OPTIONS] [--] <CMD> [ARG]...",
+        after_long_help = after(&[RUN_ENVIRONMENT, RUN_EXAMPLES, ENVIRONMENT, TABLE])
+    )]
     Run(Run),
     /// Take permits without a command, and print their ticket
     #[command(after_long_help = after(&[ACQUIRE_EXAMPLES, ENVIRONMENT, TABLE]))]

@@ -42,14 +42,17 @@ pub(crate) const NOT_ACQUIRED: u8 = 75;
 /// The table for `--help` and the manual pages.
 pub(crate) const TABLE: &str = "\
 Exit status:
-  0        done (run: CMD's own status, or 128+n if signal n ended it)
+  0        done (run: CMD's own, or 128+n if signal n ended it)
   64       bad flags or values
   69       the store cannot be reached, or has no room
   70       internal error, or damaged data in the store
-  75       not acquired: busy, timed out, too many waiting (-E sets another status)
+  75       not acquired: busy, timed out, too many waiting
+           (-E sets another status)
   77       the store refuses this user
-  78       another limit is stored, more permits wanted than exist, or bad configuration
-  122      the lease was lost and CMD stopped; renew, release, evict: the ticket is gone
+  78       another limit is stored, more permits wanted than exist,
+           or bad configuration
+  122      the lease was lost and CMD stopped;
+           renew, release, evict: the ticket is gone
   124      --max-hold reached
   126/127  CMD cannot be executed / was not found
   128+n    signal n ended the waiting";

@@ -41,61 +41,92 @@ pub(crate) fn run(global: &Global, args: &Run, voice: Voice) -> Result<Exit, Fai
     on_runtime(async {
         let mut signals = Signals::listen()?;
         let began = Instant::now();
-        let seinpaal =
-            connect(&choice, args.entry.ttl, "seinpaal run", voice, &mut signals).await?;
+        let ttl = args.entry.ttl;
+        let seinpaal = connect(&choice, ttl, "seinpaal run", voice, &mut signals).await?;
         let entrance = Entrance { seinpaal: &seinpaal, entry: &args.entry, voice };
         let permit = entrance.enter(&mut events, &mut signals).await?;
         if events.are_wanted() {
             events.emit(&acquired(&permit, began));
         }
-        hold(args, &program, &seinpaal, permit, (voice, &mut events, &mut signals)).await
+        let errand = Errand { args, program: &program, seinpaal: &seinpaal, voice };
+        errand.hold(permit, &mut events, &mut signals).await
     })
 }
 
-type Surroundings<'a> = (Voice, &'a mut Events, &'a mut Signals);
+/// What to run, and for whom.
+#[derive(Clone, Copy)]
+struct Errand<'a> {
+    args: &'a Run,
+    program: &'a Path,
+    seinpaal: &'a Seinpaal,
+    voice: Voice,
+}
 
-async fn hold(
-    args: &Run,
-    program: &Path,
-    seinpaal: &Seinpaal,
-    permit: Permit,
-    (voice, events, signals): Surroundings<'_>,
-) -> Result<Exit, Failure> {
-    // What makes CMD count as a holder on this machine: it keeps it open for as long as it lives.
-    let presence = seinpaal.presence_fd().map(|fd| fd.as_raw_fd());
-    let mut terminal = Terminal::open();
-    let terms = Terms { on_lost: args.on_lost, kill_after: args.kill_after, ttl: args.entry.ttl };
-    // Where the process itself is the lease, CMD holds it by living. Elsewhere time ends it.
-    let mut guard = if permit.remaining().is_some() { Some(Guard::start(terms)?) } else { None };
-    let children = hold::children()?;
-    let cmd = Cmd::start(Start {
-        program,
-        command: &args.command,
-        variables: variables(&permit),
-        mask: signals.mask,
-        terminal: terminal.as_mut().and_then(Terminal::lend_at_start),
-        presence,
-        dies_with_us: guard.is_some(),
-    });
-    let cmd = match cmd {
-        Ok(cmd) => cmd,
-        Err(failure) => {
-            guard.map(Guard::dismiss);
-            let _ = permit.release().await;
-            return Err(failure);
+impl Errand<'_> {
+    async fn hold(
+        self,
+        permit: Permit,
+        events: &mut Events,
+        signals: &mut Signals,
+    ) -> Result<Exit, Failure> {
+        let mut terminal = Terminal::open();
+        let terms = self.terms();
+        // Where the process itself is the lease, CMD holds it by living. Elsewhere time ends it.
+        let mut guard = permit.remaining().map(|_| Guard::start(terms)).transpose()?;
+        let children = hold::children()?;
+        let cmd = match self.start(&permit, terminal.as_mut(), guard.is_some(), signals) {
+            Ok(cmd) => cmd,
+            Err(failure) => {
+                guard.map(Guard::dismiss);
+                let _ = permit.release().await;
+                return Err(failure);
+            }
+        };
+        if let (Some(guard), Some(left)) = (&mut guard, permit.remaining()) {
+            guard.lease(left, false);
+            guard.protect(cmd.pid());
         }
-    };
-    if let Some(guard) = &mut guard {
-        guard.protect(cmd.pid());
+        let voice = self.voice;
+        let hold = Hold { cmd, terms, voice, events, signals, terminal, guard, ending: None };
+        hold.watch(permit, self.args.max_hold, children).await
     }
-    if presence.is_some()
-        && let Err(error) = seinpaal.presence_child(cmd.pid().as_raw_pid().unsigned_abs())
-    {
-        // Then what CMD leaves in the background counts as a holder, too: safe, if slow.
-        voice.explain(format!("{}: {error}", permit.name()));
+
+    fn terms(self) -> Terms {
+        let Run { on_lost, kill_after, .. } = *self.args;
+        Terms { on_lost, kill_after, ttl: self.args.entry.ttl }
     }
-    let hold = Hold { cmd, terms, voice, events, signals, terminal, guard, ending: None };
-    hold.watch(permit, args.max_hold, children).await
+
+    fn start(
+        self,
+        permit: &Permit,
+        terminal: Option<&mut Terminal>,
+        is_guarded: bool,
+        signals: &Signals,
+    ) -> Result<Cmd, Failure> {
+        // What makes CMD count as a holder on this machine: it keeps it open for as long as it lives.
+        let presence = self.seinpaal.presence_fd().map(|fd| fd.as_raw_fd());
+        let cmd = Cmd::start(Start {
+            program: self.program,
+            command: &self.args.command,
+            variables: variables(permit),
+            mask: signals.mask,
+            terminal: terminal.and_then(Terminal::lend_at_start),
+            presence,
+            dies_with_us: is_guarded,
+        })?;
+        if presence.is_some() {
+            self.put_on_record(&cmd);
+        }
+        Ok(cmd)
+    }
+
+    /// So that what CMD leaves in the background is no holder. If it fails, it is one: safe, if slow.
+    fn put_on_record(self, cmd: &Cmd) {
+        let pid = cmd.pid().as_raw_pid().unsigned_abs();
+        if let Err(error) = self.seinpaal.presence_child(pid) {
+            self.voice.explain(error);
+        }
+    }
 }
 
 fn acquired(permit: &Permit, began: Instant) -> Event<'_> {

@@ -73,7 +73,8 @@ fn from_config_files(paths: &[PathBuf]) -> Result<Choice, Failure> {
 fn read_config(path: &Path) -> Result<Config, Failure> {
     let text = match fs::read_to_string(path) {
         Ok(text) => text,
-        Err(error) if is_absent(&error) => return Ok(Config::default()),
+        // Not there, or in a directory that is none of our business (`sudo -u` keeps HOME).
+        Err(_) if fs::metadata(path).is_err() => return Ok(Config::default()),
         Err(error) => return Err(unreadable(path, &error)),
     };
     // The error's own text form quotes the line, which may have a password in it.
@@ -82,10 +83,6 @@ fn read_config(path: &Path) -> Result<Config, Failure> {
         let what = error.message().lines().next().unwrap_or_default();
         Failure::new(Exit::Conflict, format!("{}:{line}: {what}", path.display()))
     })
-}
-
-fn is_absent(error: &io::Error) -> bool {
-    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
 
 fn parsed(text: &str, origin: String, if_bad: Exit) -> Result<Choice, Failure> {

@@ -93,11 +93,7 @@ impl Session {
     /// Wants permits. How it goes is told by events about the ticket.
     pub fn acquire(&mut self, now: Micros, name: &Name, wish: Wish) -> Ticket {
         let ticket = self.source.ticket();
-        let lease = if wish.ttl == self.config.ttl {
-            self.shared_lease(name, wish.ttl)
-        } else {
-            LeaseId::from(ticket)
-        };
+        let lease = self.shared_lease(name, wish.ttl);
         let number = self.next_number();
         self.add(now, name, Record::asking(ticket, number, lease, wish));
         ticket
@@ -262,7 +258,7 @@ impl Session {
     fn shared_lease(&mut self, name: &Name, ttl: Micros) -> LeaseId {
         let fresh = self.source.lease();
         let desk = self.desk(name);
-        let lease = *desk.shared_lease.get_or_insert(fresh);
+        let lease = *desk.shared_leases.entry(ttl).or_insert(fresh);
         desk.lease(lease, ttl);
         lease
     }

@@ -93,7 +93,7 @@ macro_rules! shared_options {
         }
 
         /// Sets how long the lease lasts without renewal, 100 ms to 24 h. Default: the connection's. It is
-        /// renewed at a third of it. Permits with a ttl of their own are renewed one by one.
+        /// renewed at a third of it, together with all others of this ttl.
         pub fn ttl(mut self, ttl: Duration) -> Self {
             self.plan.ttl = Some(ttl);
             self

@@ -208,6 +208,18 @@ impl Permit {
     ///
     /// # Errors
     /// [`Lost`] when the permits were lost before `work` was done.
+    ///
+    /// # Examples
+    /// ```
+    /// # futures_executor::block_on(async {
+    /// # let seinpaal = seinpaal::Seinpaal::connect("memory:").await?;
+    /// let permit = seinpaal.semaphore("report").acquire().await?;
+    /// match permit.while_held(async { "written" }).await {
+    ///     Ok(done) => println!("{done}"),
+    ///     Err(lost) => println!("stopped: {lost}"),
+    /// }
+    /// # Ok::<(), Box<dyn std::error::Error>>(()) }).unwrap();
+    /// ```
     pub async fn while_held<T>(&self, work: impl Future<Output = T>) -> Result<T, Lost> {
         let (work, lost) = (std::pin::pin!(work), std::pin::pin!(self.lost()));
         match select(lost, work).await {
@@ -219,6 +231,17 @@ impl Permit {
     /// Splits off `permits` of them, the lowest slots first, as a permit of their own.
     ///
     /// Returns `None` and changes nothing unless 0 < `permits` < [`permits`](Self::permits).
+    ///
+    /// # Examples
+    /// ```
+    /// # futures_executor::block_on(async {
+    /// # let seinpaal = seinpaal::Seinpaal::connect("memory:").await?;
+    /// let mut permit = seinpaal.semaphore("pool").limit(5).acquire().permits(5).await?;
+    /// let two = permit.split(2).expect("two of five");
+    /// assert_eq!((two.permits(), permit.permits()), (2, 3));
+    /// permit.merge(two);
+    /// # Ok::<(), Box<dyn std::error::Error>>(()) }).unwrap();
+    /// ```
     #[must_use]
     pub fn split(&mut self, permits: u32) -> Option<Self> {
         if permits == 0 || permits >= self.permits() {

@@ -79,12 +79,37 @@ impl Semaphore {
     }
 
     /// Asks for a permit and does not wait for it. Await what is returned.
+    ///
+    /// # Examples
+    /// ```
+    /// # futures_executor::block_on(async {
+    /// # let seinpaal = seinpaal::Seinpaal::connect("memory:").await?;
+    /// let nightly = seinpaal.semaphore("nightly");
+    /// if let Some(_permit) = nightly.try_acquire().await? {
+    ///     println!("nobody else is at it");
+    /// }
+    /// # Ok::<(), Box<dyn std::error::Error>>(()) }).unwrap();
+    /// ```
     pub fn try_acquire(&self) -> TryAcquire {
         TryAcquire::new(self.plan.clone())
     }
 
     /// Becomes the holder of a ticket that was [detached](crate::Permit::detach), perhaps by another process. If
     /// its holder still keeps it, it is taken from that holder.
+    ///
+    /// # Examples
+    /// ```
+    /// # futures_executor::block_on(async {
+    /// # let seinpaal = seinpaal::Seinpaal::connect("memory:").await?;
+    /// use std::time::Duration;
+    ///
+    /// let gpus = seinpaal.semaphore("gpus").limit(4);
+    /// let permit = gpus.acquire().ttl(Duration::from_secs(60)).await?;
+    /// let ticket = permit.detach().await?.ticket; // give it to another process
+    /// let permit = gpus.attach(ticket).await?; // there
+    /// assert_eq!(permit.ticket(), ticket);
+    /// # Ok::<(), Box<dyn std::error::Error>>(()) }).unwrap();
+    /// ```
     pub fn attach(&self, ticket: Ticket) -> Attach {
         Attach::new(self.plan.clone(), ticket)
     }
@@ -102,6 +127,16 @@ impl Semaphore {
     ///
     /// # Errors
     /// [`AdminError`] for bad input or a store that does not answer (then it may have happened).
+    ///
+    /// # Examples
+    /// ```
+    /// # futures_executor::block_on(async {
+    /// # let seinpaal = seinpaal::Seinpaal::connect("memory:").await?;
+    /// let gpus = seinpaal.semaphore("gpus");
+    /// gpus.set_limit(2).await?;
+    /// assert_eq!(gpus.stored_limit().await?, 2);
+    /// # Ok::<(), Box<dyn std::error::Error>>(()) }).unwrap();
+    /// ```
     pub async fn set_limit(&self, limit: u32) -> Result<(), AdminError> {
         self.configure(Configure::Limit(Limit::new(limit)?)).await
     }
@@ -119,6 +154,17 @@ impl Semaphore {
     ///
     /// # Errors
     /// As [`set_limit`](Self::set_limit).
+    ///
+    /// # Examples
+    /// ```
+    /// # futures_executor::block_on(async {
+    /// # let seinpaal = seinpaal::Seinpaal::connect("memory:").await?;
+    /// let gpus = seinpaal.semaphore("gpus");
+    /// gpus.pause("driver update").await?;
+    /// assert!(gpus.try_acquire().await?.is_none());
+    /// gpus.resume().await?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(()) }).unwrap();
+    /// ```
     pub async fn pause(&self, reason: &str) -> Result<(), AdminError> {
         if reason.len() > MAX_REASON_BYTES || reason.chars().any(char::is_control) {
             return Err(BadSetting::Reason.into());
@@ -138,6 +184,17 @@ impl Semaphore {
     ///
     /// # Errors
     /// [`AdminError::Unknown`] if the ticket neither holds nor waits here; as [`set_limit`](Self::set_limit).
+    ///
+    /// # Examples
+    /// ```
+    /// # futures_executor::block_on(async {
+    /// # let seinpaal = seinpaal::Seinpaal::connect("memory:").await?;
+    /// let gpus = seinpaal.semaphore("gpus");
+    /// let permit = gpus.acquire().await?;
+    /// gpus.evict(permit.ticket()).await?;
+    /// println!("lost: {}", permit.lost().await);
+    /// # Ok::<(), Box<dyn std::error::Error>>(()) }).unwrap();
+    /// ```
     pub async fn evict(&self, ticket: Ticket) -> Result<(), AdminError> {
         match self.ask(Request::Evict { ticket }, false).await? {
             Reply::Evicted { .. } => Ok(()),
@@ -150,6 +207,18 @@ impl Semaphore {
     ///
     /// # Errors
     /// [`AdminError`] for a bad name or a store that does not answer.
+    ///
+    /// # Examples
+    /// ```
+    /// # futures_executor::block_on(async {
+    /// # let seinpaal = seinpaal::Seinpaal::connect("memory:").await?;
+    /// let gpus = seinpaal.semaphore("gpus").limit(4);
+    /// let _permit = gpus.acquire().label("job", "42").await?;
+    /// for holder in gpus.snapshot().await?.holders {
+    ///     println!("{} has held slots {} for {:?}", holder.about.host, holder.slots, holder.held_for);
+    /// }
+    /// # Ok::<(), Box<dyn std::error::Error>>(()) }).unwrap();
+    /// ```
     pub async fn snapshot(&self) -> Result<Snapshot, AdminError> {
         self.inspect(ROWS).await
     }

@@ -41,19 +41,26 @@ pub(super) struct Guard {
     terms: Terms,
     child: Child,
     pipe: PipeWriter,
-    guarded: Option<Pid>,
+    cmd: Option<Note>,
     lease: Option<Note>,
 }
 
 impl Guard {
     /// Starts a guard, and waits until no signal to our group can end it.
     pub(super) fn start(terms: Terms) -> Result<Self, Failure> {
-        Self::spawn(terms)
+        Self::spawn(terms, &[])
             .map_err(|error| Failure::internal(format!("cannot start the guard: {error}")))
     }
 
-    fn spawn(terms: Terms) -> io::Result<Self> {
-        let (reader, pipe) = io::pipe()?;
+    /// The first notes are in the pipe before there is anybody to read them: if we are killed right
+    /// after this, they are found there.
+    fn spawn(terms: Terms, first: &[Note]) -> io::Result<Self> {
+        let (reader, mut pipe) = io::pipe()?;
+        // A guard that does not read must not hold us up.
+        rustix::io::ioctl_fionbio(&pipe, true)?;
+        for note in first {
+            pipe.write_all(note.line().as_bytes())?;
+        }
         let mut command = Command::new(ourselves()?);
         command.arg0("seinpaal").arg(ARGUMENT).env_clear().current_dir("/");
         command.stdin(reader).stdout(Stdio::piped()).stderr(Stdio::null());
@@ -61,15 +68,14 @@ impl Guard {
         if let Some(mut ready) = child.stdout.take() {
             ready.read_exact(&mut [0])?;
         }
-        // A guard that does not read must not hold us up.
-        rustix::io::ioctl_fionbio(&pipe, true)?;
-        Ok(Self { terms, child, pipe, guarded: None, lease: None })
+        Ok(Self { terms, child, pipe, cmd: None, lease: None })
     }
 
     /// Says whom to guard.
     pub(super) fn protect(&mut self, group: Pid) {
-        self.guarded = Some(group);
-        self.tell(Note::Cmd { group, kill_after: self.terms.kill_after });
+        let note = Note::Cmd { group, kill_after: self.terms.kill_after };
+        self.cmd = Some(note);
+        self.tell(note);
     }
 
     /// Says how long the lease lasts; `is_ending`: we are already ending CMD ourselves.
@@ -93,15 +99,11 @@ impl Guard {
         if !matches!(self.child.try_wait(), Ok(Some(status)) if status.code() != Some(ACTED)) {
             return;
         }
-        let Ok(mut next) = Self::spawn(self.terms) else { return };
-        if let Some(group) = self.guarded {
-            next.protect(group);
+        let (cmd, lease) = (self.cmd, self.lease);
+        let first = cmd.into_iter().chain(lease).collect::<Vec<_>>();
+        if let Ok(next) = Self::spawn(self.terms, &first) {
+            *self = Self { cmd, lease, ..next };
         }
-        if let Some(lease) = self.lease {
-            next.lease = Some(lease);
-            next.tell(lease);
-        }
-        *self = next;
     }
 
     /// Sends the guard home. Whether it had to act.

@@ -114,11 +114,7 @@ impl Entrance<'_> {
                 biased;
                 signal = signals.next() => heed(signals, signal)?,
                 waiting = &mut queued, if !lookout.is_posted() => {
-                    let waiting = waiting.unwrap_or(0);
-                    if waiting > 0 {
-                        events.emit(&Event::Queued { name: &self.entry.name, waiting });
-                        self.voice.explain(format!("{}: waiting, {waiting} in line", self.entry.name));
-                    }
+                    self.tell_queued(waiting.unwrap_or(0), events);
                     lookout.post(semaphore, line.is_wanted() || events.are_wanted());
                 }
                 result = &mut request => return Ok(result),
@@ -126,6 +122,13 @@ impl Entrance<'_> {
                     self.show(&snapshot, position, events, &mut line);
                 }
             }
+        }
+    }
+
+    fn tell_queued(self, waiting: u32, events: &mut Events) {
+        if waiting > 0 {
+            events.emit(&Event::Queued { name: &self.entry.name, waiting });
+            self.voice.explain(format!("{}: waiting, {waiting} in line", self.entry.name));
         }
     }
 
@@ -153,32 +156,32 @@ impl Entrance<'_> {
     /// Why not, in a line with numbers.
     async fn refusal(self, semaphore: &Semaphore, error: AcquireError) -> Failure {
         let name = &self.entry.name;
+        let conflict = |words| Failure::new(Exit::Conflict, format!("{name}: {words}"));
         match error {
             AcquireError::Store(error) => error.into(),
-            AcquireError::OtherLimit { stored, stated } => Failure::new(
-                Exit::Conflict,
-                format!(
-                    "{name}: the stored limit is {stored}, not {stated} (--adopt-limit uses {stored}, \
-                     --set-limit stores {stated})"
-                ),
-            ),
-            AcquireError::TooMany { permits, limit } => Failure::new(
-                Exit::Conflict,
-                format!("{name}: {permits} permits can never be had: the limit is {limit}"),
-            ),
+            AcquireError::OtherLimit { stored, stated } => conflict(format!(
+                "the stored limit is {stored}, not {stated} (--adopt-limit uses {stored}, \
+                 --set-limit stores {stated})"
+            )),
+            AcquireError::TooMany { permits, limit } => {
+                conflict(format!("{permits} permits can never be had: the limit is {limit}"))
+            }
             AcquireError::Name(_) | AcquireError::Count(_) | AcquireError::Setting(_) => {
                 Failure::usage(error)
             }
-            error => {
-                let why = reason(&error);
-                // A store that has fallen silent is not worth another wait.
-                let look = timeout(GLANCE, semaphore.snapshot()).await;
-                let state = look.ok().and_then(Result::ok).map(|snapshot| state(&snapshot));
-                let state = state.unwrap_or_default();
-                let exit = Exit::NotAcquired(self.entry.conflict_exit_code);
-                Failure::new(exit, format!("{name}: not acquired, {why}{state}"))
-            }
+            error => self.not_acquired(semaphore, &error).await,
         }
+    }
+
+    async fn not_acquired(self, semaphore: &Semaphore, error: &AcquireError) -> Failure {
+        // A store that has fallen silent is not worth another wait.
+        let look = timeout(GLANCE, semaphore.snapshot()).await;
+        let state = look.ok().and_then(Result::ok).map(|snapshot| state(&snapshot));
+        let state = state.unwrap_or_default();
+        Failure::new(
+            Exit::NotAcquired(self.entry.conflict_exit_code),
+            format!("{}: not acquired, {error}{state}", self.entry.name),
+        )
     }
 }
 
@@ -205,13 +208,6 @@ fn heed(signals: &Signals, signal: Signal) -> Result<(), Failure> {
         signals.stop(signal.as_raw());
     }
     Ok(())
-}
-
-fn reason(error: &AcquireError) -> String {
-    match error {
-        AcquireError::Busy => "busy".to_owned(),
-        other => other.to_string(),
-    }
 }
 
 fn state(snapshot: &Snapshot) -> String {

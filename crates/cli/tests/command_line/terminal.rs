@@ -178,3 +178,31 @@ fn waiting_on_a_terminal_shows_one_line_that_goes_away() {
     screen.until_shown("\r\x1b[Kin\r\n");
     assert!(!screen.shown().trim_end().contains('\n'), "{}", screen.shown());
 }
+
+#[test]
+fn we_can_speak_while_cmd_has_the_terminal() {
+    let world = World::embedded();
+    let mut screen = Screen::start(&world, &["bash", "--norc", "-i"]);
+    // On such a terminal a background group that writes is stopped.
+    screen.typed("stty tostop; $SEINPAAL run a --max-hold 50ms sleep 1000; echo status $?\n");
+    screen.until_shown("as long as --max-hold allows");
+    screen.until_shown("status 124");
+    screen.typed("exit\n");
+    screen.end();
+}
+
+#[test]
+fn a_command_in_the_background_of_a_shell_draws_no_line() {
+    let world = World::embedded();
+    let (held, _) = Held::hold(&world, &["a"]);
+    let mut screen = Screen::start(&world, &["bash", "--norc", "-i"]);
+    screen.typed("$SEINPAAL run a --events 5 echo in 5>events &\n");
+    let place =
+        || std::fs::read_to_string(world.path("events")).is_ok_and(|e| e.contains("position"));
+    until("its place is known", place);
+    held.let_go();
+    screen.until_shown("in\r\n");
+    assert!(!screen.shown().contains("waiting for"), "{}", screen.shown());
+    screen.typed("exit\n");
+    screen.end();
+}

@@ -274,8 +274,8 @@ impl Session {
                 record.lease = fresh;
             }
         }
-        if desk.shared_lease == Some(lease) {
-            desk.shared_lease = Some(fresh);
+        for shared in desk.shared_leases.values_mut().filter(|shared| **shared == lease) {
+            *shared = fresh;
         }
         desk.leases.insert(fresh, new);
         desk.leases.retain(|_, lease| lease.users > 0);

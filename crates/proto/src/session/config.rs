@@ -5,7 +5,7 @@ use crate::time::{self, Micros, SECOND, UNBOUNDED};
 /// What a session goes by.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// The ttl of permits that name none. They share one lease a name.
+    /// The ttl of permits that name none.
     pub ttl: Micros,
     /// How long places in the queue last without renewal.
     pub waiter_ttl: Micros,

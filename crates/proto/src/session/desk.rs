@@ -22,7 +22,8 @@ pub(super) struct Desk {
     /// Tickets of which a request was sent and not answered: nobody knows what the store made of it.
     pub(super) uncertain: BTreeSet<Ticket>,
     pub(super) leases: BTreeMap<LeaseId, LeaseDesk>,
-    pub(super) shared_lease: Option<LeaseId>,
+    /// The lease that permits of each ttl stand under.
+    pub(super) shared_leases: BTreeMap<Micros, LeaseId>,
     pub(super) waiter_lease: LeaseId,
     /// When to renew the places in the queue.
     pub(super) waiters_due: Option<Micros>,
@@ -60,7 +61,7 @@ impl Desk {
             places: BTreeSet::new(),
             uncertain: BTreeSet::new(),
             leases: BTreeMap::new(),
-            shared_lease: None,
+            shared_leases: BTreeMap::new(),
             waiter_lease,
             waiters_due: None,
             asks: VecDeque::new(),

@@ -23,7 +23,7 @@ pub struct Wish {
     pub enqueue: Enqueue,
     /// Rank among waiters.
     pub priority: Priority,
-    /// How long the lease lasts without renewal. Another one than the session's makes a lease apart.
+    /// How long the lease lasts without renewal. Permits of the same ttl share a lease.
     pub ttl: Micros,
     /// When to stop waiting.
     pub deadline: Option<Micros>,

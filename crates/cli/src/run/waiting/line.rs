@@ -5,7 +5,10 @@ use std::{
     time::Duration,
 };
 
-use rustix::termios::tcgetwinsize;
+use rustix::{
+    process::getpgrp,
+    termios::{tcgetpgrp, tcgetwinsize},
+};
 use seinpaal::{Holder, Snapshot};
 
 use crate::output::{
@@ -39,7 +42,7 @@ impl Line {
 
     pub(super) fn draw(&mut self, snapshot: &Snapshot, place: u32) {
         self.place = place;
-        if self.is_wanted {
+        if self.is_wanted && is_in_foreground() {
             self.is_drawn = true;
             write(&format!("{CLEAR}{}", cut(&words(snapshot, place), width())));
         }
@@ -52,6 +55,11 @@ impl Drop for Line {
             write(CLEAR);
         }
     }
+}
+
+/// A job in the background leaves the shell's line alone.
+fn is_in_foreground() -> bool {
+    tcgetpgrp(io::stderr()).map_or(true, |group| group == getpgrp())
 }
 
 fn words(snapshot: &Snapshot, place: u32) -> String {

@@ -17,6 +17,10 @@ pub(super) struct Fate {
     pub(super) repeat: u64,
     pub(super) lose_wakeups: bool,
     pub(super) slow: bool,
+    /// How long everything takes, if not a millisecond.
+    pub(super) lag: Micros,
+    /// The session whose requests and wakeups are all lost.
+    pub(super) cut_off: Option<usize>,
     /// A planted mistake: sessions count from the reply, not from the request.
     pub(super) count_from_reply: bool,
 }
@@ -217,7 +221,7 @@ impl Net {
             let late = self.now + self.draw(3 * SECOND);
             self.put(late, Parcel::Echo(batch.clone()));
         }
-        if self.draw(100) < self.fate.lose_requests {
+        if self.draw(100) < self.fate.lose_requests || self.fate.cut_off == Some(who) {
             return self.put(self.now + 2 * SECOND, Parcel::Failure(who, call));
         }
         let at = self.now + self.latency();
@@ -263,7 +267,8 @@ impl Net {
         let Ok(outcome) = execute(&mut self.state, &mut Everybody, now, batch);
         for wakeup in outcome.wakeups {
             let who = self.inboxes.iter().position(|inbox| *inbox == wakeup.inbox).unwrap();
-            if !self.fate.lose_wakeups || self.draw(2) == 0 {
+            let is_lost = self.fate.lose_wakeups && self.draw(2) == 1;
+            if !is_lost && self.fate.cut_off != Some(who) {
                 let at = self.now + self.latency();
                 self.put(at, Parcel::Wakeup(who, wakeup));
             }
@@ -292,7 +297,8 @@ impl Net {
     }
 
     fn latency(&mut self) -> Micros {
-        if self.fate.slow { MILLISECOND + self.draw(300 * MILLISECOND) } else { MILLISECOND }
+        let most = if self.fate.slow { 300 * MILLISECOND } else { 1 };
+        MILLISECOND.max(self.fate.lag) + self.draw(most)
     }
 
     fn put(&mut self, at: Micros, parcel: Parcel) {

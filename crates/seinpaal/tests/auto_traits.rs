@@ -1,0 +1,43 @@
+//! What can be sent and shared between threads is part of the promise.
+
+use std::future::IntoFuture;
+
+use seinpaal::{Acquire, Attach, Permit, Seinpaal, Semaphore, Snapshot, TryAcquire, blocking};
+
+fn send<T: Send>() {}
+fn sync<T: Sync>() {}
+fn unpin<T: Unpin>() {}
+fn is_static<T: 'static>() {}
+
+#[test]
+fn connections_semaphores_and_permits_are_sent_and_shared() {
+    send::<Seinpaal>();
+    sync::<Seinpaal>();
+    send::<Semaphore>();
+    sync::<Semaphore>();
+    send::<Permit>();
+    sync::<Permit>();
+    is_static::<Permit>();
+    send::<Snapshot>();
+    sync::<Snapshot>();
+    send::<blocking::Semaphore>();
+    sync::<blocking::Semaphore>();
+}
+
+#[test]
+fn requests_are_sent_and_can_be_polled_anywhere() {
+    send::<Acquire>();
+    send::<<Acquire as IntoFuture>::IntoFuture>();
+    unpin::<<Acquire as IntoFuture>::IntoFuture>();
+    send::<<TryAcquire as IntoFuture>::IntoFuture>();
+    send::<<Attach as IntoFuture>::IntoFuture>();
+}
+
+#[test]
+fn what_waits_on_a_permit_can_be_spawned() {
+    fn spawnable<F: Future + Send>(_: impl Fn(&'static Permit) -> F) {}
+    spawnable(Permit::lost);
+    spawnable(Permit::danger);
+    spawnable(Permit::changed);
+    spawnable(|permit| permit.while_held(std::future::ready(())));
+}
