@@ -3,6 +3,7 @@
 //! ```text
 //! cargo bench -p seinpaal --bench costs              everything, about two minutes
 //! cargo bench -p seinpaal --bench costs -- --quick   shorter windows, without the silent waiter
+//! cargo bench -p seinpaal --bench costs -- heads     some of: cycles contended waiting heads masses
 //! ```
 //!
 //! It starts its own `redis-server` and counts at the server, by `MONITOR`: the commands that clients sent,
@@ -34,22 +35,34 @@ fn main() -> ExitCode {
         return ExitCode::SUCCESS;
     }
     allow_many_files();
-    let is_quick = std::env::args().any(|argument| argument == "--quick");
-    runtime.block_on(measure(is_quick))
+    let wishes: Vec<String> = std::env::args().skip(1).collect();
+    runtime.block_on(measure(&wishes))
 }
 
-async fn measure(is_quick: bool) -> ExitCode {
-    let mut server = Server::start();
-    let mut table = Table::new();
-    cycles::counted(&server, &mut table).await;
-    cycles::timed(&mut server, &mut table).await;
-    contended::fifty(&server, &mut table).await;
-    contended::two_hundred(&server, &mut table).await;
-    waiting::processes(&server, is_quick, &mut table).await;
-    waiting::tasks(&server, is_quick, &mut table).await;
-    heads::dead(&server, &mut table).await;
-    heads::silent(&server, is_quick, &mut table).await;
-    masses::all(&mut server, &mut table).await;
+async fn measure(wishes: &[String]) -> ExitCode {
+    let is_quick = wishes.iter().any(|wish| wish == "--quick");
+    let sections: Vec<&String> = wishes.iter().filter(|wish| !wish.starts_with('-')).collect();
+    let is_wanted = |name: &str| sections.is_empty() || sections.iter().any(|wish| *wish == name);
+    let (mut server, mut table) = (Server::start(), Table::new());
+    if is_wanted("cycles") {
+        cycles::counted(&server, &mut table).await;
+        cycles::timed(&mut server, &mut table).await;
+    }
+    if is_wanted("contended") {
+        contended::fifty(&server, &mut table).await;
+        contended::two_hundred(&server, &mut table).await;
+    }
+    if is_wanted("waiting") {
+        waiting::processes(&server, is_quick, &mut table).await;
+        waiting::tasks(&server, is_quick, &mut table).await;
+    }
+    if is_wanted("heads") {
+        heads::dead(&server, &mut table).await;
+        heads::silent(&server, is_quick, &mut table).await;
+    }
+    if is_wanted("masses") {
+        masses::all(&mut server, &mut table).await;
+    }
     table.verdict()
 }
 
