@@ -66,14 +66,14 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
             self.serve()?;
         }
         if self.is_free_for(permits, limit)? {
-            self.head.limit = Some(limit);
+            self.store_limit(ask, limit);
             return self.grant_at_once(ask);
         }
         if let Some(why) = self.refusal(ask) {
             let (held, waiting) = (self.head.held, self.head.waiting);
             return Ok(Reply::Busy { ticket, why, limit, held, waiting });
         }
-        self.head.limit = Some(limit);
+        self.store_limit(ask, limit);
         self.enqueue(ask)?;
         self.serve()?;
         self.standing_of(ask)
@@ -89,6 +89,13 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
             }
             (Some(stored), OnMismatch::Adopt) => Ok(stored),
             _ => Ok(stated),
+        }
+    }
+
+    /// What nobody stated is not stored: the limit of 1 that goes without saying contradicts nobody.
+    fn store_limit(&mut self, ask: &Acquire, limit: u32) {
+        if ask.limit.is_some() {
+            self.head.limit = Some(limit);
         }
     }
 

@@ -22,6 +22,16 @@ fn the_first_to_state_a_limit_stores_it() {
 }
 
 #[test]
+fn the_limit_that_nobody_stated_contradicts_nobody() {
+    let mut world = World::new();
+    world.take(1, ask(1));
+    world.queue(2, ask(2));
+    let outcome = world.send(3, vec![Request::Acquire(stating(3, 3, OnMismatch::Refuse))]);
+    assert_eq!(granted(&outcome), [2]);
+    assert_eq!((world.snapshot().limit, world.holders()), (3, vec![1, 2, 3]));
+}
+
+#[test]
 fn who_states_another_limit_is_told_both() {
     let mut world = World::limited(3);
     let other = Reply::OtherLimit { ticket: Ticket(1), stored: 3, stated: 2 };

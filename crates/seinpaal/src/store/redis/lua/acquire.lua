@@ -70,6 +70,11 @@ function ledger.limit_for(ask)
 end
 
 -- A newcomer never passes a waiter that could be served.
+-- What nobody stated is not stored: the limit of 1 that goes without saying contradicts nobody.
+function ledger.store_limit(ask, limit)
+  if ask.rule ~= '-' then head.limit = limit end
+end
+
 function ledger.is_free_for(permits, limit)
   if permits > limit - head.held or head.paused then return false end
   return head.waiting == 0 or not ledger.first_waiter()
@@ -115,12 +120,12 @@ function ledger.ask_for(ask)
     ledger.serve()
   end
   if ledger.is_free_for(ask.permits, limit) then
-    head.limit = limit
+    ledger.store_limit(ask, limit)
     return ledger.grant_at_once(ask)
   end
   local why = ledger.refusal(ask)
   if why then return format('busy %s %s %d %d %d', ask.ticket, why, limit, head.held, head.waiting) end
-  head.limit = limit
+  ledger.store_limit(ask, limit)
   return ledger.enqueue(ask)
 end
 
