@@ -130,7 +130,7 @@ pub fn default_dir() -> Result<PathBuf, StoreError> {
     let state = absolute("XDG_STATE_HOME")
         .or_else(|| absolute("HOME").map(|home| home.join(".local/state")));
     let Some(state) = state else {
-        let message = "neither XDG_STATE_HOME nor HOME is set; name a directory with file:DIR";
+        let message = "neither XDG_STATE_HOME nor HOME is set; name a directory with file:///DIR";
         return Err(StoreError::new(
             StoreErrorKind::Misconfigured,
             Certainty::NotExecuted,
