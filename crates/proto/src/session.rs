@@ -340,27 +340,22 @@ impl Session {
         let Some(name) = self.tickets.get(&ticket).cloned() else { return };
         let Some(record) = self.desk(&name).records.get_mut(&ticket) else { return };
         match record.phase {
-            Phase::Held if record.is_lost(now) && record.is_delivered => {
+            Phase::Leaving => self.give_up_leaving(&name, ticket),
+            _ if !record.is_delivered => {
+                self.events.push_back(Event::Refused { ticket, refusal: Refusal::TimedOut });
+                self.cancel(now, ticket);
+            }
+            _ if record.is_lost(now) => {
                 // The store may have it still: it is given up there once it can be reached.
                 self.events.push_back(Event::Lost { ticket, loss: Loss::Silence });
                 self.cancel(now, ticket);
             }
-            Phase::Held if !record.is_delivered => {
-                let refusal = Refusal::Ended(Cause::Expired);
-                self.events.push_back(Event::Refused { ticket, refusal });
-                self.forget(&name, ticket);
-            }
-            Phase::Held => {
+            _ => {
                 record.in_danger = true;
                 let next = record.alarm_at();
                 self.move_alarm(ticket, None, next);
                 self.events.push_back(Event::Danger { ticket });
             }
-            Phase::Asking | Phase::Waiting => {
-                self.events.push_back(Event::Refused { ticket, refusal: Refusal::TimedOut });
-                self.cancel(now, ticket);
-            }
-            Phase::Leaving => self.give_up_leaving(&name, ticket),
         }
     }
 
@@ -380,12 +375,12 @@ impl Session {
         let Some(name) = self.tickets.get(&ticket).cloned() else { return };
         let Some(record) = self.desk(&name).records.get(&ticket) else { return };
         match record.phase {
-            Phase::Held => self.lose(&name, ticket, Loss::Ended(cause)),
-            Phase::Asking | Phase::Waiting => {
+            Phase::Leaving => self.look_at(now, &name),
+            _ if record.is_delivered => self.lose(&name, ticket, Loss::Ended(cause)),
+            _ => {
                 self.events.push_back(Event::Refused { ticket, refusal: Refusal::Ended(cause) });
                 self.forget(&name, ticket);
             }
-            Phase::Leaving => self.look_at(now, &name),
         }
     }
 

@@ -77,7 +77,7 @@ impl Session {
             record.phase = Phase::Held;
         }
         let after = record.alarm_at();
-        desk.places.remove(&ticket);
+        desk.leave_place(ticket);
         desk.refile(ticket);
         self.move_alarm(ticket, before, after);
         self.believe(now, name, ticket, until);
@@ -108,6 +108,7 @@ impl Session {
             return;
         }
         let before = record.alarm_at();
+        record.silent_since = None;
         record.believe(now, until);
         let is_sound = record.is_sound(now, enough);
         record.in_danger &= !is_sound;

@@ -106,11 +106,8 @@ impl Desk {
     pub(super) fn remove(&mut self, ticket: Ticket) -> Option<Record> {
         let record = self.records.remove(&ticket)?;
         self.outbox.remove(ticket);
-        self.places.remove(&ticket);
+        self.leave_place(ticket);
         self.uncertain.remove(&ticket);
-        if self.places.is_empty() {
-            self.waiters_due = None;
-        }
         if let Some(lease) = self.leases.get_mut(&record.lease) {
             lease.drop_user(&record);
             if lease.users == 0 {
@@ -118,6 +115,14 @@ impl Desk {
             }
         }
         Some(record)
+    }
+
+    /// A ticket is not in the queue any more.
+    pub(super) fn leave_place(&mut self, ticket: Ticket) {
+        self.places.remove(&ticket);
+        if self.places.is_empty() {
+            self.waiters_due = None;
+        }
     }
 
     /// Everything is to be looked at again: places by renewing them, leases likewise.

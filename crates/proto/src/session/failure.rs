@@ -34,11 +34,14 @@ impl Session {
         let desk = self.desk(name);
         match item {
             Item::Ask(ask) => self.events.push_back(Event::Answer { ask, reply: None }),
-            Item::Lease { lease, .. } | Item::Tickets { lease, .. } => {
+            Item::Lease { lease, tickets } | Item::Tickets { lease, tickets } => {
                 if let Some(lease) = desk.leases.get_mut(&lease)
                     && !lease.held.is_empty()
                 {
                     lease.due = Some(now);
+                }
+                for ticket in tickets {
+                    self.bear_silence(now, at, name, ticket, failure);
                 }
             }
             Item::Places => desk.waiters_due = (!desk.places.is_empty()).then_some(now),
@@ -68,6 +71,12 @@ impl Session {
         let patience = self.config.patience;
         let desk = self.desk(name);
         let Some(record) = desk.records.get_mut(&ticket) else { return };
+        if record.phase == Phase::Leaving {
+            return desk.outbox.insert(record);
+        }
+        if record.is_delivered {
+            return;
+        }
         let since = *record.silent_since.get_or_insert(at);
         let patience = match record.wish.enqueue {
             crate::request::Enqueue::No => patience.min(HASTE),
@@ -75,7 +84,7 @@ impl Session {
         };
         desk.outbox.insert(record);
         let is_over = !failure.is_passing || now.saturating_sub(since) >= patience;
-        if is_over && matches!(record.phase, Phase::Asking | Phase::Waiting) {
+        if is_over {
             self.events.push_back(Event::Refused { ticket, refusal: Refusal::Store });
             self.leave_unsure(now, ticket);
         }

@@ -142,11 +142,11 @@ impl Record {
     /// When something happens to this ticket if nothing is heard of it.
     pub(super) fn alarm_at(&self) -> Option<Micros> {
         match self.phase {
-            Phase::Asking | Phase::Waiting => self.wish.deadline,
             Phase::Leaving => self.leave_by,
-            Phase::Held => match self.validity {
+            _ if !self.is_delivered => self.wish.deadline,
+            _ => match self.validity {
                 Validity::Always => None,
-                Validity::Until(until) if self.in_danger || !self.is_delivered => Some(until),
+                Validity::Until(until) if self.in_danger => Some(until),
                 Validity::Until(_) => Some(self.danger_at),
             },
         }

@@ -125,6 +125,20 @@ fn a_ttl_shorter_than_the_look_at_ones_place_is_renewed_before_it_is_handed_over
 }
 
 #[test]
+fn a_grant_that_is_too_old_to_believe_in_is_renewed_and_not_given_up() {
+    let mut net = Net::new(3, 7);
+    let ttl = 4 * SECOND;
+    let both = net.acquire(0, wish(2, 2, ttl));
+    net.run_for(SECOND);
+    let first = net.acquire(1, wish(1, 2, ttl));
+    let second = net.acquire(2, wish(1, 2, ttl)); // not first in line, so it looks every five seconds only
+    net.run_for(4_900 * MILLISECOND);
+    net.release(0, both);
+    net.run_for(SECOND / 2);
+    assert!(net.holds(1, first) && net.holds(2, second));
+}
+
+#[test]
 fn a_store_that_lost_its_memory_is_found_out_at_the_next_renewal() {
     let mut net = Net::new(1, 7);
     let ticket = net.acquire(0, wish(1, 1, TTL));

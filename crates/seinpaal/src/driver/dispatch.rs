@@ -126,7 +126,7 @@ impl Driver {
             Event::Danger { ticket } => {
                 self.on_grant(ticket, |grant| grant.set(PermitState::Danger));
             }
-            Event::Lost { ticket, loss } => self.lost(now, ticket, loss),
+            Event::Lost { ticket, loss } => self.lost(ticket, loss),
             Event::Refused { ticket, refusal } => self.refused(now, ticket, refusal),
             Event::Released { ticket, was_held, left, given } => {
                 self.released(ticket, was_held, left, given);
@@ -166,12 +166,7 @@ impl Driver {
         }
     }
 
-    fn lost(&mut self, now: Micros, ticket: Ticket, loss: Loss) {
-        if self.waiting.requests.contains_key(&ticket) {
-            // Gone before it was handed over.
-            let cause = if let Loss::Ended(cause) = loss { cause } else { Cause::Expired };
-            return self.refused(now, ticket, Refusal::Ended(cause));
-        }
+    fn lost(&mut self, ticket: Ticket, loss: Loss) {
         if let Some(grant) = self.waiting.grants.remove(&ticket) {
             let lost = Lost::from(loss);
             tracing::warn!(target: "seinpaal", name = %grant.name, %ticket, %lost, "lost");
