@@ -9,7 +9,7 @@ use crate::{NAME, stamps::Visit, support::World};
 
 pub(crate) const PEOPLE: usize = 200;
 /// Short, so that keys go soon; long enough for a busy machine to renew.
-pub(crate) const TTL: &str = "10s";
+pub(crate) const TTL: &str = "4s";
 const FILE_SIZE: usize = 200_000;
 
 /// What each executes inside: says when and as whom it came in, does its work, says when it was done.
