@@ -46,6 +46,7 @@ macro_rules! row {
             operation: Operation::$operation,
             name: $name,
             source: concat!(
+                include_str!("lua/begin.lua"),
                 include_str!("lua/state.lua"),
                 include_str!("lua/records.lua"),
                 include_str!("lua/slots.lua"),

@@ -15,7 +15,7 @@ function ledger.parse_acquire(text)
   return {
     ticket = ledger.id(ticket, 'the ticket'), permits = ledger.permits_of(permits, 1, 'permits'), rule = rule,
     stated = rule ~= '-' and ledger.permits_of(sub(limit, 2), 0, 'the limit') or nil,
-    enqueue = enqueue ~= 'no', most = match(enqueue, '%d') and ledger.number(enqueue, 0, 4294967295, 'the most waiting'),
+    enqueue = enqueue ~= 'no', most = match(enqueue, '%d') and ledger.number(enqueue, 0, MOST_WAITING, 'the most waiting'),
     priority = ledger.number(priority, -100, 100, 'the priority'), lease = ledger.id(lease, 'the lease'),
     ttl = ledger.ttl_of(ttl, 'ttl'), margin = ledger.number(margin, 0, UNBOUNDED, 'the margin'),
     waiter_lease = ledger.id(waiter_lease, 'the waiter\'s lease'), waiter_ttl = ledger.ttl_of(waiter_ttl, 'the waiter\'s ttl'),

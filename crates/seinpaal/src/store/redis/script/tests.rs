@@ -4,7 +4,8 @@ use seinpaal_proto::{Limit, Name, Permits, Priority, Slots, Ticket};
 
 use super::*;
 
-const PIECES: [(&str, &str); 5] = [
+const PIECES: [(&str, &str); 6] = [
+    ("begin", include_str!("../lua/begin.lua")),
     ("state", include_str!("../lua/state.lua")),
     ("records", include_str!("../lua/records.lua")),
     ("slots", include_str!("../lua/slots.lua")),
