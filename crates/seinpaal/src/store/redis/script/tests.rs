@@ -4,8 +4,12 @@ use seinpaal_proto::{Limit, Name, Permits, Priority, Slots, Ticket};
 
 use super::*;
 
-const PIECES: [(&str, &str); 6] = [
+const PIECES: [(&str, &str); 10] = [
     ("begin", include_str!("../lua/begin.lua")),
+    ("fast", include_str!("../lua/fast.lua")),
+    ("fast_acquire", include_str!("../lua/fast_acquire.lua")),
+    ("fast_release", include_str!("../lua/fast_release.lua")),
+    ("fast_renew", include_str!("../lua/fast_renew.lua")),
     ("state", include_str!("../lua/state.lua")),
     ("records", include_str!("../lua/records.lua")),
     ("slots", include_str!("../lua/slots.lua")),
