@@ -48,6 +48,7 @@ macro_rules! row {
             source: concat!(
                 include_str!("lua/begin.lua"),
                 $(include_str!(concat!("lua/", $fast, ".lua")),)*
+                include_str!("lua/pack.lua"),
                 include_str!("lua/state.lua"),
                 include_str!("lua/records.lua"),
                 include_str!("lua/slots.lua"),
@@ -71,11 +72,11 @@ macro_rules! row {
 pub(super) const SCRIPTS: [Row; 8] = [
     row!(Acquire, "acquire",
         "ticket permits limit enqueue priority lease ttl margin waiter_lease waiter_ttl not_after about",
-        "granted queued busy other-limit too-many too-late ended", ["fast", "fast_acquire"], ["acquire"]),
+        "granted queued busy other-limit too-many too-late ended", ["fast_acquire_ask", "fast_head", "fast_acquire", "fast_end"], ["acquire"]),
     row!(Renew, "renew", "lease ttl margin whom", "renewed differs gone tickets",
-        ["fast", "fast_renew"], ["renew"]),
+        ["fast_renew_ask", "fast_head", "fast_renew", "fast_end"], ["renew"]),
     row!(Release, "release", "ticket slots", "released ended unknown",
-        ["fast", "fast_release"], ["release"]),
+        ["fast_release_ask", "fast_head", "fast_release", "fast_end"], ["release"]),
     row!(Cancel, "cancel", "ticket remember", "cancelled", [], ["cancel"]),
     row!(Evict, "evict", "ticket", "evicted unknown", [], ["evict"]),
     row!(Configure, "configure", "what value", "configured", [], ["configure"]),

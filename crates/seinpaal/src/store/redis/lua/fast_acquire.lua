@@ -2,113 +2,74 @@
 -- keys   records order
 -- args   those of acquire
 -- reply  granted queued
--- cost   granted: HMGET, HSET, ZADD; queued: HMGET, HGET, HSET, ZADD, and looking who is first
+-- cost   queued: one HGET
 
-local ACQUIRE = '^acquire (%x+) (%d+) ([-RAS])(%d*) (%w+) (%-?%d+) (%x+) (%d+) (%d+) (%x+) (%d+) (%S+) (.*)$'
+  local going = rule == '-' and (limit >= 0 and limit or 1) or (limit >= 0 and rule == 'A') and limit or stated
+  if (rule ~= '-' and limit >= 0 and limit ~= going) or permits > going then break end
+  if rule ~= '-' then limit = going end
+  local is_let_in, has_free_slots, reply = permits <= going - held, false, nil
+  if is_let_in and waiting > 0 then break end
 
-local function is_in_range(ask)
-  local ids = ask.ticket .. ask.lease .. ask.place
-  return #ask.ticket == 32 and #ask.lease == 32 and #ask.place == 32 and lower(ids) == ids
-    and ask.permits >= 1 and ask.permits <= MOST_PERMITS and ask.priority >= -100 and ask.priority <= 100
-    and ask.ttl >= MIN_TTL and ask.ttl <= MAX_TTL and ask.place_ttl >= MIN_TTL and ask.place_ttl <= MAX_TTL
-    and ask.margin <= UNBOUNDED and #ask.about <= MOST_ABOUT
-end
-
-local function parse_ask()
-  local ticket, permits, rule, stated, enqueue, priority, lease, ttl, margin, place, place_ttl, not_after, about =
-    match(ARGV[4], ACQUIRE)
-  if not ticket or (rule == '-') ~= (stated == '') then return nil end
-  local ask = {
-    ticket = ticket, permits = permits + 0, rule = rule, stated = rule ~= '-' and stated + 0, enqueue = enqueue,
-    priority = priority + 0, lease = lease, ttl = ttl + 0, margin = margin + 0, place = place,
-    place_ttl = place_ttl + 0, about = about,
-  }
-  if not is_in_range(ask) or (ask.stated and ask.stated > MOST_PERMITS) then return nil end
-  if not_after ~= '-' and now > match(not_after, '^%d+$') + 0 then return nil end
-  return ask
-end
-
--- The limit to go by, if what is stored and what is stated agree on it.
-local function agreed_limit(h, ask)
-  if ask.rule == '-' then return h.limit or 1 end
-  if h.limit and ask.rule == 'A' then return h.limit end
-  return (not h.limit or h.limit == ask.stated) and ask.stated
-end
-
--- The lowest free slots if they are in one piece.
-local function take_slots(h, permits)
-  if h.top <= h.held then
-    h.top = h.top + permits
-    return h.top - permits
+  local id, term, known, asked_margin = lease, ttl, found[4], margin
+  if not is_let_in then
+    local most = enqueue == 'yes' and UNBOUNDED or match(enqueue, '^%d+$')
+    if held < going or not most or waiting >= most + 0 or (most + 0 > MOST_WAITING and enqueue ~= 'yes') then break end
+    id, term, margin = place, place_ttl, min(margin, floor(place_ttl / 2))
+    known = try('hget', records, 'l:' .. id)
+    if type(known) == 'table' then break end
   end
-  local member = first_of('[f', '(g')
-  local _, from, to = read(FREE, member)
-  if to - from + 1 < permits then return nil end
-  move(member, from + permits <= to and pack(FREE, 'f', from + permits, to) or nil)
-  return from
-end
 
-local function new_entry(ask, lease)
-  return {
-    ticket = ask.ticket, lease = lease, inbox = asker ~= '' and asker or nil, permits = ask.permits,
-    ttl = ask.ttl, since = now, about = ask.about,
-  }
-end
+  -- Under a lease, which a place in line renews.
+  local by, their_ttl, ends, ends_wall, members, digest, parked = inbox, term, clock + term, now + term, 0, 0, 0
+  if known then
+    if #known ~= 80 then break end
+    by, their_ttl, ends, ends_wall, members, digest, parked = read(LEASE, known)
+  end
+  if known and not is_let_in then
+    remove[1], remove[2] = pack(MEMBER, 'e', ends, id), pack(MEMBER, 'w', ends_wall, id)
+    ends, ends_wall = clock + term, now + term
+  end
+  digest = (digest + tonumber(sub(ticket, 21), 16)) % DIGESTS
+  set[1], set[2] = 'l:' .. id, pack(LEASE, by, their_ttl, ends, ends_wall, members + 1, digest, parked)
+  add[1], add[2] = '0', 'm' .. id .. ticket
+  if not known or not is_let_in then
+    add[3], add[4], add[5], add[6] = '0', pack(MEMBER, 'e', ends, id), '0', pack(MEMBER, 'w', ends_wall, id)
+  end
+  first_end, first_wall, longest = min(first_end, ends), min(first_wall, ends_wall), max(longest, their_ttl, ttl)
 
-local function let_in(h, ask, limit)
-  local entry, slot = new_entry(ask, ask.lease), take_slots(h, ask.permits)
-  if not slot then return nil end
-  local last = slot + ask.permits - 1
-  entry.slots = slot == last and format('%d', slot) or format('%d-%d', slot, last)
-  h.holders, h.held, entry.fence = h.holders + 1, h.held + ask.permits, next_fence(h)
-  local lease = join(h, ask.lease, ask.ticket, entry.inbox, ask.ttl, ask.margin)
-  put_holder(entry)
-  return format('granted %s %d %s %d %d', ask.ticket, entry.fence, entry.slots, limit, max(lease.ends - h.clock, 0))
-end
-
-local function may_wait(h, ask)
-  if ask.enqueue == 'yes' then return true end
-  local most = match(ask.enqueue, '^%d+$')
-  return most and most + 0 <= MOST_WAITING and h.waiting < most + 0
-end
-
-local function stand_in_line(h, ask, limit)
-  if h.held < limit or not may_wait(h, ask) then return nil end
-  local entry = new_entry(ask, ask.place)
-  h.arrival = max(h.arrival + 1, h.clock)
-  entry.rank, entry.priority = h.arrival - ask.priority * 10000000, ask.priority
-  entry.next_lease, entry.margin, entry.parked = ask.lease, ask.margin, '0'
-  local place_margin = min(ask.margin, floor(ask.place_ttl / 2))
-  local lease = join(h, ask.place, ask.ticket, entry.inbox, ask.place_ttl, place_margin)
-  lease.ends, lease.ends_wall = h.clock + ask.place_ttl, now + ask.place_ttl
-  h.waiting, h.longest = h.waiting + 1, max(h.longest, ask.ttl)
-  put('t:' .. ask.ticket, pack_entry(entry))
-  move(nil, 'm' .. entry.lease .. ask.ticket)
-  move(nil, pack(MEMBER, 'q', entry.rank + RANK_BIAS, ask.ticket))
-  return format('queued %s %d %d', ask.ticket, h.waiting, limit)
-end
-
-local function acquire()
-  local ask = is_plain_call() and parse_ask()
-  if not ask then return nil end
-  local found = call('hmget', records, 'h', 't:' .. ask.ticket, 'p:' .. ask.ticket, 'l:' .. ask.lease)
-  local h = not found[2] and not found[3] and plain_head(found[1])
-  local limit = h and agreed_limit(h, ask)
-  if not limit or ask.permits > limit then return nil end
-  keep_lease(ask.lease, found[4])
-  if ask.rule ~= '-' then h.limit = limit end
-  local fits = ask.permits <= limit - h.held
-  if fits and h.waiting > 0 then return nil end
-  local reply = (fits and let_in or stand_in_line)(h, ask, limit)
-  if not reply then return nil end
-  if not found[1] then move(nil, 'z') end
-  put_leases(h)
-  forget(h, UNBOUNDED, WORK)
-  write(h, true, false)
-  return done(h, reply)
-end
-
-do
-  local answer = attempt(acquire)
-  if answer then return answer end
-end
+  set[3] = 't:' .. ticket
+  if is_let_in then
+    local from, last = top, top + permits - 1
+    if top > held then
+      local member = try('zrangebylex', order, '[f', '(g', 'limit', '0', '1')[1]
+      if not member then break end
+      local _, lowest, highest = read(FREE, member)
+      from, last = lowest, lowest + permits - 1
+      if last > highest then break end
+      remove[#remove + 1] = member
+      if last < highest then
+        add[#add + 1] = '0'
+        add[#add + 1] = pack(FREE, 'f', last + 1, highest)
+      end
+    else
+      top = top + permits
+    end
+    local slots = from == last and format('%d', from) or format('%d-%d', from, last)
+    holders, held, fence = holders + 1, held + permits, max(fence + 1, now)
+    set[4] = pack(HOLDER, 'H', '0', lease, inbox, permits, ttl, now, fence, slots) .. about
+    add[#add + 1] = '0'
+    add[#add + 1] = pack(MEMBER, 'g', fence, ticket)
+    reply = format('granted %s %d %s %d %d', ticket, fence, slots, going, max(ends - clock, 0))
+  else
+    arrival, waiting = max(arrival + 1, clock), waiting + 1
+    local rank = arrival - priority * 10000000
+    set[4] = pack(WAITER, 'W', '0', id, inbox, permits, ttl, now, rank, priority, asked_margin, lease) .. about
+    add[#add + 1] = '0'
+    add[#add + 1] = pack(MEMBER, 'q', rank + RANK_BIAS, ticket)
+    reply = format('queued %s %d %d', ticket, waiting, going)
+  end
+  bound, is_growth = min(bound, margin), true
+  if not text then
+    add[#add + 1] = '0'
+    add[#add + 1] = 'z'
+  end

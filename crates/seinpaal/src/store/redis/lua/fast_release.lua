@@ -2,98 +2,86 @@
 -- keys   records order
 -- args   those of release
 -- reply  released
--- cost   HMGET, HGET, HDEL, ZREM, HSET, ZADD; with a hand-over three HGET, one PUBSUB and one PUBLISH more
+-- cost   one HGET; with a hand-over three more, one ZRANGEBYLEX, one PUBSUB and one PUBLISH
 
--- The first who waits, if what is given back is what it takes and all that is free.
-local function heir_of(h, entry)
-  local member = h.held == (h.limit or 1) and h.top == h.held and first_of('[q', '(r')
-  local ticket = member and sub(member, 10)
-  local heir = ticket and parse_entry(ticket, call('hget', records, 't:' .. ticket))
-  return heir and heir.permits == entry.permits and heir
-end
+  if sub(found[2], 1, 1) ~= 'H' then break end
+  local is_read, _, _, lease, _, permits, ttl, _, old_fence, slots = pcall(read, HOLDER, found[2])
+  local known = is_read and try('hget', records, 'l:' .. lease)
+  if type(known) ~= 'string' or #known ~= 80 then break end
+  local reply, has_free_slots = 'released ' .. ticket .. ' 0', top > held
 
-local function channel_of(inbox)
-  return match(records, '^[^{]*') .. 'inbox:' .. inbox
-end
-
-local function is_there(heir)
-  return not heir.inbox or heir.inbox == asker or call('pubsub', 'numsub', channel_of(heir.inbox))[2] > 0
-end
-
-local function hand_over(h, entry, heir)
-  part(heir.lease, heir.ticket)
-  h.waiting = h.waiting - 1
-  heir.lease, heir.slots, heir.since, heir.fence = heir.next_lease, entry.slots, now, next_fence(h)
-  join(h, heir.lease, heir.ticket, heir.inbox, heir.ttl, heir.margin)
-  put_holder(heir)
-end
-
-local function wake(h, heir)
-  if not heir.inbox then return end
-  call('publish', channel_of(heir.inbox),
-    format('granted %s %d %s %d ', heir.ticket, heir.fence, heir.slots, h.limit or 1) .. records)
-end
-
--- Slots in more than one piece are left to the full script.
-local function free(h, entry)
-  local from, to = match(entry.slots, '^(%d+)%-?(%d*)$')
-  if not from then return false end
-  h.holders, h.held = h.holders - 1, h.held - entry.permits
-  if h.holders > 0 then move(nil, pack(FREE, 'f', from + 0, (to == '' and from or to) + 0)) end
-  return true
-end
-
--- Nobody is here.
-local function rest(h)
-  h.bound, h.first_end, h.first_wall, h.longest, h.top = UNBOUNDED, UNBOUNDED, UNBOUNDED, 0, 0
-end
-
-local function remember(h, entry)
-  local till = h.clock + entry.ttl
-  h.past = h.past + 1
-  forget(h, till, h.waiting > 0 and WORK - 1 or WORK)
-  h.first_past, h.memory = min(h.first_past, till), max(h.memory, till)
-  put('p:' .. entry.ticket, pack('<d', till) .. 'released')
-  move(nil, pack(MEMBER, 'p', till, entry.ticket))
-end
-
-local function leave(entry)
-  del[#del + 1] = 't:' .. entry.ticket
-  move(entry.by_lease, nil)
-  move(entry.by_rank, nil)
-  part(entry.lease, entry.ticket)
-end
-
-local function give_back(h, entry)
-  local heir = h.waiting > 0 and heir_of(h, entry)
-  if h.waiting > 0 and not (heir and is_there(heir)) then return nil end
-  local has_free_slots = h.top > h.held
-  leave(entry)
-  remember(h, entry)
-  if heir then
-    hand_over(h, entry, heir)
-  elseif not free(h, entry) then
-    return nil
+  remove[1], remove[2] = 'm' .. lease .. ticket, pack(MEMBER, 'g', old_fence, ticket)
+  del[1] = 't:' .. ticket
+  local by, their_ttl, ends, ends_wall, members, digest, parked = read(LEASE, known)
+  members, digest = members - 1, (digest - tonumber(sub(ticket, 21), 16)) % DIGESTS
+  if members == 0 then
+    del[2], remove[3], remove[4] = 'l:' .. lease, pack(MEMBER, 'e', ends, lease), pack(MEMBER, 'w', ends_wall, lease)
+  else
+    set[1], set[2] = 'l:' .. lease, pack(LEASE, by, their_ttl, ends, ends_wall, members, digest, parked)
   end
-  put_leases(h)
-  local is_idle = h.holders == 0
-  if is_idle then rest(h) end
-  write(h, false, is_idle)
-  if is_idle and has_free_slots then call('zremrangebylex', order, '[f', '(g') end
-  if heir then wake(h, heir) end
-  return done(h, 'released ' .. entry.ticket .. ' 0')
-end
 
-local function release()
-  local ticket = is_plain_call() and match(ARGV[4], '^release (%x+) all$')
-  if not ticket or #ticket ~= 32 or lower(ticket) ~= ticket then return nil end
-  local found = call('hmget', records, 'h', 't:' .. ticket)
-  local h = found[1] and found[2] and plain_head(found[1])
-  local entry = h and parse_entry(ticket, found[2])
-  return entry and entry.fence and give_back(h, entry)
-end
+  newest, past = clock + ttl, past + 1
+  memory = max(memory, newest)
+  set[#set + 1] = 'p:' .. ticket
+  set[#set + 1] = pack('<d', newest) .. 'released'
+  add[1], add[2] = '0', pack(MEMBER, 'p', newest, ticket)
 
-do
-  local answer = attempt(release)
-  if answer then return answer end
-end
+  if waiting == 0 then
+    local from, last = match(slots, '^(%d+)%-?(%d*)$')
+    if not from then break end
+    holders, held, is_idle = holders - 1, held - permits, holders == 1
+    if is_idle then
+      bound, first_end, first_wall, longest, top = UNBOUNDED, UNBOUNDED, UNBOUNDED, 0, 0
+    else
+      add[3], add[4] = '0', pack(FREE, 'f', from + 0, (last == '' and from or last) + 0)
+    end
+  else
+    -- Who is next takes just what is given back, and nothing else is free.
+    local waiter = held == (limit >= 0 and limit or 1) and top == held
+      and try('zrangebylex', order, '[q', '(r', 'limit', '0', '1')[1]
+    local heir = waiter and sub(waiter, 10)
+    local kept = heir and try('hget', records, 't:' .. heir)
+    if type(kept) ~= 'string' or #kept < 146 or sub(kept, 1, 1) ~= 'W' then break end
+    local _, _, place, to, wanted, term, _, _, _, margin, next_lease, at = read(WAITER, kept)
+    if wanted ~= permits or place == lease or place == next_lease or lease == next_lease then break end
+    local found_leases = try('hmget', records, 'l:' .. place, 'l:' .. next_lease)
+    local there, theirs = found_leases[1], found_leases[2]
+    if not there or #there ~= 80 or (theirs and #theirs ~= 80) then break end
+    if to ~= NOBODY then
+      channel = match(records, '^[^{]*') .. 'inbox:' .. to
+      local listeners = to == asker and 1 or try('pubsub', 'numsub', channel)[2]
+      if not listeners or listeners == 0 then break end
+    end
+    work, waiting, fence = WORK - 1, waiting - 1, max(fence + 1, now)
+
+    by, their_ttl, ends, ends_wall, members, digest, parked = read(LEASE, there)
+    members, digest = members - 1, (digest - tonumber(sub(heir, 21), 16)) % DIGESTS
+    if members == 0 then
+      del[#del + 1] = 'l:' .. place
+      remove[#remove + 1] = pack(MEMBER, 'e', ends, place)
+      remove[#remove + 1] = pack(MEMBER, 'w', ends_wall, place)
+    else
+      set[#set + 1] = 'l:' .. place
+      set[#set + 1] = pack(LEASE, by, their_ttl, ends, ends_wall, members, digest, parked)
+    end
+    remove[#remove + 1] = 'm' .. place .. heir
+    remove[#remove + 1] = waiter
+
+    by, their_ttl, ends, ends_wall, members, digest, parked = to, term, clock + term, now + term, 0, 0, 0
+    if theirs then
+      by, their_ttl, ends, ends_wall, members, digest, parked = read(LEASE, theirs)
+    else
+      add[3], add[4], add[5], add[6] = '0', pack(MEMBER, 'e', ends, next_lease), '0', pack(MEMBER, 'w', ends_wall, next_lease)
+    end
+    digest = (digest + tonumber(sub(heir, 21), 16)) % DIGESTS
+    set[#set + 1] = 'l:' .. next_lease
+    set[#set + 1] = pack(LEASE, by, their_ttl, ends, ends_wall, members + 1, digest, parked)
+    first_end, first_wall, longest = min(first_end, ends), min(first_wall, ends_wall), max(longest, their_ttl)
+    bound = min(bound, margin)
+    set[#set + 1] = 't:' .. heir
+    set[#set + 1] = pack(HOLDER, 'H', '0', next_lease, to, permits, term, now, fence, slots) .. sub(kept, at)
+    local size = #add
+    add[size + 1], add[size + 2] = '0', 'm' .. next_lease .. heir
+    add[size + 3], add[size + 4] = '0', pack(MEMBER, 'g', fence, heir)
+    message = format('granted %s %d %s %d ', heir, fence, slots, limit >= 0 and limit or 1) .. records
+  end
