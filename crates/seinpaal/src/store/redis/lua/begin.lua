@@ -27,7 +27,7 @@ local min, max, pack, format, call = math.min, math.max, struct.pack, string.for
 -- `now` is given only by tests.
 local now
 if given_now ~= '' then
-  now = tonumber(given_now)
+  now = tonumber(given_now or '?')
 else
   local time = call('time')
   now = time[1] * 1000000 + time[2]

@@ -42,7 +42,7 @@
     local from, last = top, top + permits - 1
     if top > held then
       local member = try('zrangebylex', order, '[f', '(g', 'limit', '0', '1')[1]
-      if not member then break end
+      if not member or #member ~= 17 then break end
       local _, lowest, highest = read(FREE, member)
       from, last = lowest, lowest + permits - 1
       if last > highest then break end

@@ -12,6 +12,7 @@
       past, first_past = kept, UNBOUNDED
       local members = try('zrangebylex', order, '[p', '(q', 'limit', '0', format('%d', most))
       for i, member in ipairs(members) do
+        if #member ~= 41 then break end
         local _, till, old = read(MEMBER, member)
         if till > clock and past <= MOST_PAST then first_past = till end
         if first_past < UNBOUNDED or till >= newest then break end
@@ -49,20 +50,24 @@
   failed = type(more) == 'table' and more or failed
   more = #add > 0 and try('zadd', order, unpack(add))
   failed = type(more) == 'table' and more or failed
-  if failed then return redis.error_reply('SEINPAALTORN ' .. string.gsub(failed.err, '[\r\n]', ' ')) end
-  if is_idle and has_free_slots then try('zremrangebylex', order, '[f', '(g') end
+  more = is_idle and has_free_slots and try('zremrangebylex', order, '[f', '(g')
+  failed = type(more) == 'table' and more or failed
   if milliseconds then
     try('pexpire', records, milliseconds)
     try('pexpire', order, milliseconds)
   end
-  if channel then try('publish', channel, message) end
+  more = channel and try('publish', channel, message)
+  failed = type(more) == 'table' and more or failed
+  if failed then return redis.error_reply('SEINPAALTORN ' .. string.gsub(failed.err, '[\r\n]', ' ')) end
 
   local look_in = '-'
   if asker ~= '' and waiting > 0 then
     local waiter = try('zrangebylex', order, '[q', '(r', 'limit', '0', '1')[1]
     local entry = waiter and try('hget', records, 't:' .. sub(waiter, 10))
     if type(entry) == 'string' and sub(entry, 35, 66) == asker then
-      local _, ends = read(MEMBER, try('zrangebylex', order, '[e', '(f', 'limit', '0', '1')[1] or NOBODY .. NOBODY)
+      local next_end = try('zrangebylex', order, '[e', '(f', 'limit', '0', '1')[1]
+      if not next_end or #next_end ~= 41 then return redis.error_reply('SEINPAALTORN a lease that is listed') end
+      local _, ends = read(MEMBER, next_end)
       look_in = format('%d', max(min(ends - clock, bound), 1))
     end
   end

@@ -5,7 +5,7 @@
 -- cost   one HMGET
 
 repeat
-  local id, ttl, margin, members, digest = match(ARGV[4], '^renew (%x+) (%d+) (%d+) all (%d+) (%d+)$')
+  local id, ttl, margin, members, digest = match(ARGV[4] or '', '^renew (%x+) (%d+) (%d+) all (%d+) (%d+)$')
   if not id or #ARGV ~= 4 or #id ~= 32 or lower(id) ~= id then break end
   ttl, margin = ttl + 0, margin + 0
   if ttl < MIN_TTL or ttl > MAX_TTL or margin > UNBOUNDED then break end
