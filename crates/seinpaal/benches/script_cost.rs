@@ -10,7 +10,6 @@
 //! machines and hours.
 
 #[path = "../tests/support/asks.rs"]
-#[allow(dead_code, missing_docs, unreachable_pub)]
 mod asks;
 #[path = "../tests/support/redis_server.rs"]
 mod redis_server;
