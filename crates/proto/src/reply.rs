@@ -37,7 +37,8 @@ pub enum Reply {
         /// The limit in force.
         limit: u32,
     },
-    /// Not to be had now, and the caller did not want to wait. Nothing was written.
+    /// Not to be had now, and the caller did not want to wait. Nothing was written but a limit that the
+    /// caller stated first or wanted to be set.
     Busy {
         /// Which ticket.
         ticket: Ticket,

@@ -2,7 +2,7 @@
 
 use std::{
     collections::HashMap,
-    env, fs, process, thread,
+    env, fs, thread,
     time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 
@@ -37,7 +37,8 @@ pub(crate) struct Killer {
 impl Killer {
     pub(crate) fn new() -> Self {
         let seed = env::var("SEINPAAL_CROWD_SEED").map(|text| text.parse().unwrap());
-        let seed = seed.unwrap_or_else(|_| u64::from(process::id()));
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().subsec_nanos();
+        let seed = seed.unwrap_or_else(|_| u64::from(now));
         eprintln!("SEINPAAL_CROWD_SEED={seed}");
         let random = Random::new(seed);
         Self { random, wrappers: Vec::new(), commands: Vec::new(), seen_alive: HashMap::new() }

@@ -61,8 +61,9 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         if permits > limit && limit > 0 {
             return Ok(Reply::TooMany { ticket, permits, limit });
         }
-        if self.head.limit.is_some_and(|stored| stored != limit) {
-            self.head.limit = Some(limit); // asked for in so many words: `OnMismatch::Set`
+        if limit != self.limit() {
+            // Nobody stated one before, or this one is to be set: it holds for those in line, too.
+            self.head.limit = Some(limit);
             self.serve()?;
         }
         if self.is_free_for(permits, limit)? {

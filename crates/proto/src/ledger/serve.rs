@@ -69,15 +69,23 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         Ok(())
     }
 
-    /// A waiter becomes a holder: it leaves the lease of its place and joins the lease it asked for.
+    /// A waiter becomes a holder: it leaves the lease of its place and joins the lease it asked for. It has
+    /// not been heard from since it last renewed its place, so a lease made for it ends no later than the
+    /// place would have: a client that stopped while it waited costs no more than that (rule 8).
     fn grant_waiter(&mut self, mut entry: Entry) -> Result<(), S::Error> {
         let Standing::Waiting { lease, margin, .. } = entry.standing else { return Ok(()) };
+        let place = self.state.lease(entry.lease)?;
         self.part(&entry)?;
         self.head.waiting -= 1;
         entry.lease = lease;
         entry.standing = self.hold(entry.permits)?;
         entry.since = self.now;
-        self.join(&entry, entry.ttl, margin)?;
+        let mut lease = self.join(&entry, entry.ttl, margin)?;
+        if let Some(place) = place.filter(|_| lease.members == 1) {
+            lease.ends = lease.ends.min(place.ends);
+            lease.ends_wall = lease.ends_wall.min(place.ends_wall);
+            self.state.put_lease(&lease)?;
+        }
         self.state.put_entry(&entry)?;
         if let Standing::Holding { fence, slots } = entry.standing.clone() {
             let limit = self.limit();

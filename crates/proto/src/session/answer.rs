@@ -119,7 +119,7 @@ impl Session {
         if let Some(lease) = desk.leases.get_mut(&record.lease)
             && lease.known == 1
         {
-            lease.base = at; // nobody but this waiter could make the lease, and it has not
+            lease.is_not_there(at); // nobody but this waiter could make it, and it has not
         }
         if record.phase == Phase::Leaving {
             return;

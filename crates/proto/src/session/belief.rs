@@ -1,11 +1,7 @@
 //! What the session believes to hold, and until when.
 
 use super::answer::Heard;
-use super::{
-    Session,
-    event::Event,
-    record::{Phase, Validity},
-};
+use super::{Session, event::Event, record::Phase};
 use crate::{
     id::{Fence, Ticket},
     name::Name,
@@ -21,21 +17,18 @@ impl Session {
         if let (Some(lease), Some(valid_for)) =
             (desk.leases.get_mut(&record.lease), grant.valid_for)
         {
-            // The lease ends `valid_for` after a moment later than `at`.
-            lease.base = lease.base.max((heard.sent_at + valid_for).saturating_sub(lease.ttl));
+            // The lease ends `valid_for` after a moment later than the sending.
+            let base = (heard.sent_at + valid_for).saturating_sub(lease.ttl);
+            lease.base = lease.base.max(base);
         }
-        let valid = grant.valid_for.map(|valid_for| heard.sent_at + valid_for);
-        self.hold(
-            heard.now,
-            heard.name,
-            grant.ticket,
-            (grant.fence, grant.slots, grant.limit),
-            valid,
-        );
+        let margin = self.margin(heard.name, grant.ticket);
+        let until = grant.valid_for.map(|valid| (heard.sent_at + valid).saturating_sub(margin));
+        let Grant { ticket, fence, slots, limit, .. } = grant;
+        self.hold(heard.now, heard.name, ticket, (fence, slots, limit), until);
     }
 
     /// A wakeup says nothing of time: what is believed counts from the last moment at which the lease was
-    /// known or the ticket was known to wait.
+    /// known not to be there, or to be renewed, and lasts no longer than the place would have.
     pub(super) fn take_grant_by_wakeup(
         &mut self,
         now: Micros,
@@ -45,33 +38,38 @@ impl Session {
         limit: u32,
     ) {
         let Some(name) = self.tickets.get(&ticket).cloned() else { return };
+        let waiter_ttl = self.config.waiter_ttl;
         let desk = self.desk(&name);
         let Some(record) = desk.records.get(&ticket) else { return };
         if !matches!(record.phase, Phase::Asking | Phase::Waiting) {
             return;
         }
-        let base = desk.leases.get(&record.lease).map_or(0, |lease| lease.base);
-        let ends = base + record.wish.ttl;
-        self.hold(now, &name, ticket, (fence, slots, limit), Some(ends));
+        let lease = desk.leases.get(&record.lease);
+        let ends = lease.map_or(0, |lease| lease.earliest_end(waiter_ttl));
+        let ttl = record.wish.ttl;
+        let margin = self.config.handed_margin(ttl);
+        let until = Some(ends.saturating_sub(margin));
+        self.hold(now, &name, ticket, (fence, slots, limit), until);
         self.plan(&name);
     }
 
-    /// Takes note of a grant; `ends` is when its lease ends at the earliest.
-    pub(super) fn hold(
+    /// Takes note of a grant that is to be believed in until `until`.
+    fn hold(
         &mut self,
         now: Micros,
         name: &Name,
         ticket: Ticket,
         grant: (Fence, Slots, u32),
-        ends: Option<Micros>,
+        until: Option<Micros>,
     ) {
         self.fence_seen = self.fence_seen.max(grant.0.0);
         let draw = self.draw();
         let desk = self.desk(name);
         let Some(record) = desk.records.get_mut(&ticket) else { return };
-        let ttl = record.wish.ttl;
+        let due = now
+            + first_renewal(record.wish.ttl, until.map(|until| until.saturating_sub(now)), draw);
         if let Some(lease) = desk.leases.get_mut(&record.lease) {
-            lease.hold(ticket, ttl / 30 * draw / 1024);
+            lease.hold(ticket, due);
         }
         let before = record.alarm_at();
         record.grant = Some(grant);
@@ -82,35 +80,42 @@ impl Session {
         desk.places.remove(&ticket);
         desk.refile(ticket);
         self.move_alarm(ticket, before, after);
-        self.believe(now, name, ticket, ends);
+        self.believe(now, name, ticket, until);
     }
 
-    /// Believes in a grant until a margin before `ends`, and hands it over once that leaves time to act.
-    pub(super) fn believe(
+    /// A renewal said how long the lease is valid.
+    pub(super) fn believe_again(
         &mut self,
-        now: Micros,
-        name: &Name,
+        heard: Heard<'_>,
         ticket: Ticket,
-        ends: Option<Micros>,
+        valid_for: Option<Micros>,
     ) {
-        let config = self.config.clone();
+        let margin = self.margin(heard.name, ticket);
+        let until = valid_for.map(|valid| (heard.sent_at + valid).saturating_sub(margin));
+        self.believe(heard.now, heard.name, ticket, until);
+    }
+
+    fn margin(&mut self, name: &Name, ticket: Ticket) -> Micros {
+        let ttl = self.desk(name).records.get(&ticket).map_or(0, |record| record.wish.ttl);
+        self.config.margin(ttl)
+    }
+
+    /// Believes in a grant until `until`, and hands it over once that leaves time to act.
+    fn believe(&mut self, now: Micros, name: &Name, ticket: Ticket, until: Option<Micros>) {
+        let enough = self.config.waiter_ttl / 10;
         let Some(record) = self.desk(name).records.get_mut(&ticket) else { return };
         if record.phase != Phase::Held {
             return;
         }
         let before = record.alarm_at();
-        let ttl = record.wish.ttl;
-        record.validity = ends.map_or(Validity::Always, |end| {
-            Validity::Until(end.saturating_sub(config.margin(ttl)))
-        });
-        let is_sound = record.is_sound(now);
+        record.believe(now, until);
+        let is_sound = record.is_sound(now, enough);
         record.in_danger &= !is_sound;
         let is_first = is_sound && !record.is_delivered;
         record.is_delivered |= is_sound;
         let (lease, valid_until) = (record.lease, record.valid_until());
-        let granted = record.grant.clone();
+        let (granted, is_delivered) = (record.grant.clone(), record.is_delivered);
         let after = record.alarm_at();
-        let is_delivered = record.is_delivered;
         self.move_alarm(ticket, before, after);
         match granted {
             Some((fence, slots, limit)) if is_first => {
@@ -125,4 +130,11 @@ impl Session {
             lease.due = Some(now);
         }
     }
+}
+
+/// When to renew for the first time: at a third of the ttl, or, where less than that is certain, at a third
+/// of what is.
+fn first_renewal(ttl: Micros, certain: Option<Micros>, draw: u64) -> Micros {
+    let at = certain.filter(|certain| *certain < ttl / 2).unwrap_or(ttl) / 3;
+    at - at / 10 * draw / 1024
 }

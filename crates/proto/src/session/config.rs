@@ -58,4 +58,10 @@ impl Config {
         };
         bound.max(ttl / 20) + ttl / 100
     }
+
+    /// The same for a lease that was made for a waiter: the bound of the clock is then no more than half of
+    /// a place's length, which every waiter states.
+    pub(super) fn handed_margin(&self, ttl: Micros) -> Micros {
+        self.margin(ttl).min(self.waiter_ttl / 2 + self.waiter_ttl / 100)
+    }
 }

@@ -46,8 +46,11 @@ pub(super) struct LeaseDesk {
     pub(super) users: u32,
     /// Those of them that the store may know of.
     pub(super) known: u32,
-    /// If the lease is there at all, it ends no earlier than a ttl after this.
+    /// If the lease is there at all, it was made or renewed no earlier than this.
     pub(super) base: Micros,
+    /// If the lease was made by somebody who handed a permit on to a waiter of ours, it ends no earlier than
+    /// the length of a place after this.
+    pub(super) handed: Micros,
     pub(super) due: Option<Micros>,
     /// Both sides disagree on what stands under it: renew ticket by ticket.
     pub(super) by_ticket: bool,
@@ -153,24 +156,35 @@ impl LeaseDesk {
             users: 0,
             known: 0,
             base: 0,
+            handed: 0,
             due: None,
             by_ticket: false,
         }
     }
 
     /// A request that may make this lease is about to be sent. If the store could not know the lease
-    /// before, it cannot end earlier than a ttl from now.
+    /// before, it is not made earlier than now.
     pub(super) fn may_appear(&mut self, now: Micros) {
         if self.known == 0 {
-            self.base = now;
+            self.is_not_there(now);
         }
         self.known += 1;
     }
 
-    /// A ticket was granted under this lease: renew it in time.
-    pub(super) fn hold(&mut self, ticket: Ticket, jitter: Micros) {
+    /// At `at` the lease was not there, and our places in the queue were renewed no earlier.
+    pub(super) fn is_not_there(&mut self, at: Micros) {
+        self.base = self.base.max(at);
+        self.handed = self.handed.max(at);
+    }
+
+    /// When the lease ends at the earliest, if a permit under it was handed on to us.
+    pub(super) fn earliest_end(&self, waiter_ttl: Micros) -> Micros {
+        (self.base + self.ttl).min(self.handed + waiter_ttl)
+    }
+
+    /// A ticket stands under this lease. Renew it at `due`, or earlier if that was planned.
+    pub(super) fn hold(&mut self, ticket: Ticket, due: Micros) {
         self.held.insert(ticket);
-        let due = self.base + self.ttl / 3 - jitter;
         self.due = Some(self.due.map_or(due, |earlier| earlier.min(due)));
     }
 

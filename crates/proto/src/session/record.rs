@@ -51,6 +51,8 @@ pub(super) struct Record {
     pub(super) sent_at: Option<Micros>,
     pub(super) grant: Option<(Fence, Slots, u32)>,
     pub(super) validity: Validity,
+    /// When to stop in an orderly way if nothing is heard.
+    pub(super) danger_at: Micros,
     pub(super) is_delivered: bool,
     pub(super) in_danger: bool,
     pub(super) was_queued: bool,
@@ -75,6 +77,7 @@ impl Record {
             sent_at: None,
             grant: None,
             validity: Validity::Until(0),
+            danger_at: 0,
             is_delivered: false,
             in_danger: false,
             was_queued: false,
@@ -112,17 +115,21 @@ impl Record {
         matches!(self.validity, Validity::Until(until) if until <= now)
     }
 
-    /// Whether the grant may be handed to the program: there is time left before danger.
-    pub(super) fn is_sound(&self, now: Micros) -> bool {
-        match self.validity {
-            Validity::Always => true,
-            Validity::Until(until) => now < self.danger_at(until),
-        }
+    /// Danger is a quarter of the ttl before the end, or half-way to it where less time is left.
+    pub(super) fn believe(&mut self, now: Micros, until: Option<Micros>) {
+        self.validity = until.map_or(Validity::Always, Validity::Until);
+        self.danger_at = until.map_or(Micros::MAX, |until| {
+            let half_way = now + until.saturating_sub(now) / 2;
+            until.saturating_sub(self.wish.ttl / 4).max(half_way)
+        });
     }
 
-    /// A quarter of the ttl before the end: time to stop in an orderly way.
-    fn danger_at(&self, until: Micros) -> Micros {
-        until.saturating_sub(self.wish.ttl / 4)
+    /// Whether the grant may be handed to the program: `enough` time is left, or a quarter of the ttl.
+    pub(super) fn is_sound(&self, now: Micros, enough: Micros) -> bool {
+        match self.validity {
+            Validity::Always => true,
+            Validity::Until(until) => until.saturating_sub(now) > enough.min(self.wish.ttl / 4),
+        }
     }
 
     pub(super) fn valid_until(&self) -> Option<Micros> {
@@ -140,7 +147,7 @@ impl Record {
             Phase::Held => match self.validity {
                 Validity::Always => None,
                 Validity::Until(until) if self.in_danger || !self.is_delivered => Some(until),
-                Validity::Until(until) => Some(self.danger_at(until)),
+                Validity::Until(_) => Some(self.danger_at),
             },
         }
     }

@@ -24,12 +24,7 @@ impl Session {
     ) {
         self.schedule_renewal(heard.sent_at, heard.name, lease);
         for &ticket in tickets {
-            self.believe(
-                heard.now,
-                heard.name,
-                ticket,
-                valid_for.map(|valid_for| heard.sent_at + valid_for),
-            );
+            self.believe_again(heard, ticket, valid_for);
         }
     }
 
@@ -45,12 +40,7 @@ impl Session {
         for (&ticket, found) in tickets.iter().zip(found) {
             match found {
                 TicketReply::Held { .. } => {
-                    self.believe(
-                        heard.now,
-                        heard.name,
-                        ticket,
-                        valid_for.map(|valid_for| heard.sent_at + valid_for),
-                    );
+                    self.believe_again(heard, ticket, valid_for);
                 }
                 TicketReply::Ended(cause) => {
                     self.take_loss(heard.name, ticket, Loss::Ended(*cause));
@@ -78,7 +68,7 @@ impl Session {
         let desk = self.desk(name);
         let Some(old) = desk.leases.get_mut(&lease) else { return };
         let mut new = LeaseDesk::new(old.ttl);
-        new.base = old.base;
+        (new.base, new.handed) = (old.base, old.handed);
         new.by_ticket = true;
         new.due = Some(now);
         new.held = core::mem::take(&mut old.held);
@@ -115,8 +105,11 @@ impl Session {
             desk.waiters_due = Some(desk.waiters_due.map_or(due, |earlier| earlier.min(due)));
         }
         if desk.uncertain.is_empty() {
-            for lease in desk.leases.values_mut().filter(|lease| lease.held.is_empty()) {
-                lease.base = lease.base.max(at); // it is not there
+            for lease in desk.leases.values_mut() {
+                lease.handed = lease.handed.max(at);
+                if lease.held.is_empty() {
+                    lease.is_not_there(at);
+                }
             }
         }
     }

@@ -35,8 +35,11 @@ struct Run {
 
 pub(crate) async fn fifty(server: &Server, table: &mut Table) {
     let run = contend(server, 50, 200).await;
-    let what = "50 connections, limit 1, 200 grants: commands a grant";
-    table.count(what, run.commands_a_grant(), Bound::AtMost(3.0), "npm 91, node-redlock 7, AAS 8");
+    let what = "50 connections, limit 1, 200 grants: commands a grant, renewals apart";
+    let peers = "npm 91, node-redlock 7, AAS 8";
+    table.count(what, run.commands_a_grant(is_no_renewal), Bound::AtMost(3.0), peers);
+    let figure = format!("{:.2}", run.commands_a_grant(|_| true));
+    table.figure("50 connections: commands a grant, renewals included", &figure, peers);
     run.describe(table, "npm 0.5 / 13 ms, AAS 4.9 / 10 ms", "npm 3.9 s, AAS 1.3 s");
 }
 
@@ -46,7 +49,7 @@ pub(crate) async fn two_hundred(server: &Server, table: &mut Table) {
     table.count(what, run.inversions() as f64, Bound::Exactly(0.0), "npm 29 % of pairs");
     let what = "200 connections: clients never served";
     table.count(what, run.never_served() as f64, Bound::Exactly(0.0), "npm 69");
-    let figure = format!("{:.2}", run.commands_a_grant());
+    let figure = format!("{:.2}", run.commands_a_grant(|_| true));
     table.figure("200 connections: commands a grant, renewals included", &figure, "npm 333");
     run.describe(table, "npm 1.1 / 13 ms", "npm 9.1 s");
 }
@@ -95,8 +98,9 @@ async fn work(client: usize, semaphore: Semaphore, made: Arc<Mutex<Vec<Grant>>>)
 }
 
 impl Run {
-    fn commands_a_grant(&self) -> f64 {
-        self.commands.len() as f64 / self.grants.len() as f64
+    fn commands_a_grant(&self, counts: impl Fn(&str) -> bool) -> f64 {
+        let commands = self.commands.iter().filter(|command| counts(command)).count();
+        commands as f64 / self.grants.len() as f64
     }
 
     fn never_served(&self) -> usize {
@@ -123,6 +127,14 @@ impl Run {
         let what = format!("{} connections: longest wait", self.clients);
         table.figure(&what, &text(longest), waits);
     }
+}
+
+/// Renewals go by time, so a slow machine makes more of them.
+fn is_no_renewal(command: &str) -> bool {
+    !command.contains("\"renew ")
+        || ["acquire", "release", "cancel"]
+            .iter()
+            .any(|other| command.contains(&format!("\"{other} ")))
 }
 
 /// The place of each ticket in the order in which the server first heard of them.

@@ -48,7 +48,9 @@ pub(crate) async fn silent(server: &Server, is_quick: bool, table: &mut Table) {
         }))
         .await;
     stopped.into_iter().for_each(Waiter::kill);
-    table.figure(what, &text(time), "Redisson's fair lock: minutes");
+    // It is granted, being reachable as far as the server can tell, and holds until its ttl is over.
+    let figure = format!("{} (its ttl: it was granted, and was silent)", text(time));
+    table.figure(what, &figure, "Redisson's fair lock: minutes");
 }
 
 impl Scene {

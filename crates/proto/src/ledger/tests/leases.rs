@@ -110,13 +110,28 @@ fn a_permit_that_joins_a_lease_is_valid_for_what_is_left_of_it() {
 }
 
 #[test]
-fn a_granted_waiter_has_its_whole_ttl_before_it() {
+fn a_permit_that_is_handed_on_lasts_no_longer_than_the_place_of_the_waiter() {
     let mut world = World::limited(1);
     world.take(1, lasting(1, TTL));
     world.queue(2, ask(2));
-    world.now += 10 * SECOND;
+    world.now += 5 * SECOND;
     world.release(1, 1);
-    assert_eq!(world.snapshot().holders[0].valid_for, Some(TTL));
+    assert_eq!(world.snapshot().holders[0].valid_for, Some(WAITER_TTL - 5 * SECOND));
+}
+
+#[test]
+fn a_waiter_that_stopped_costs_those_behind_it_no_more_than_its_place_lasted() {
+    let mut world = World::limited(1);
+    world.take(1, lasting(1, TTL));
+    world.queue(2, ask(2)); // and is never heard from again
+    world.now += 5 * SECOND;
+    world.queue(3, ask(3));
+    world.release(1, 1);
+    assert_eq!(world.holders(), [2]);
+    world.now += 5 * SECOND;
+    assert_eq!(world.holders(), [2]);
+    world.now += 5 * SECOND;
+    assert_eq!(world.holders(), [3]);
 }
 
 #[test]

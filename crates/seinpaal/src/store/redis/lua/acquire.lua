@@ -115,7 +115,7 @@ function ledger.ask_for(ask)
   if ask.permits > limit and limit > 0 then
     return format('too-many %s %d %d', ask.ticket, ask.permits, limit)
   end
-  if head.limit and head.limit ~= limit then
+  if ledger.limit_now() ~= limit then
     head.limit = limit
     ledger.serve()
   end

@@ -182,13 +182,20 @@ function ledger.park(entry)
   end
 end
 
+-- A lease made for a waiter ends no later than its place would have: it has not been heard from since.
 function ledger.grant_waiter(entry)
+  local place = ledger.lease_of(entry.lease)
+  local ends, ends_wall = place.ends, place.ends_wall
   ledger.part(entry)
   head.waiting = head.waiting - 1
   entry.lease = entry.next_lease
   ledger.hold(entry)
   entry.since = now
-  ledger.join(entry, entry.ttl, entry.margin)
+  local lease = ledger.join(entry, entry.ttl, entry.margin)
+  if lease.members == 1 then
+    lease.ends, lease.ends_wall = min(lease.ends, ends), min(lease.ends_wall, ends_wall)
+    ledger.put_lease(lease)
+  end
   ledger.put_entry(entry)
   ledger.wake(entry, format('granted %s %d %s %d', entry.ticket, entry.fence, entry.slots, ledger.limit_now()))
 end
