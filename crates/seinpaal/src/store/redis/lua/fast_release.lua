@@ -55,6 +55,7 @@
     work, waiting, fence = WORK - 1, waiting - 1, max(fence + 1, now)
 
     by, their_ttl, ends, ends_wall, members, digest, parked = read(LEASE, there)
+    local place_ends, place_ends_wall = ends, ends_wall
     members, digest = members - 1, (digest - tonumber(sub(heir, 21), 16)) % DIGESTS
     if members == 0 then
       del[#del + 1] = 'l:' .. place
@@ -67,7 +68,9 @@
     remove[#remove + 1] = 'm' .. place .. heir
     remove[#remove + 1] = waiter
 
-    by, their_ttl, ends, ends_wall, members, digest, parked = to, term, clock + term, now + term, 0, 0, 0
+    -- A lease made for it ends no later than its place would have.
+    by, their_ttl, members, digest, parked = to, term, 0, 0, 0
+    ends, ends_wall = min(clock + term, place_ends), min(now + term, place_ends_wall)
     if theirs then
       by, their_ttl, ends, ends_wall, members, digest, parked = read(LEASE, theirs)
     else
