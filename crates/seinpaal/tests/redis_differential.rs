@@ -314,7 +314,11 @@ async fn a_mistake_in_a_script_does_not_stay_hidden() {
         ("held - permits, holders == 1", "held - permits, holders == 2", SMALL),
         ("if wanted ~= permits", "if wanted > 99", SMALL),
         ("there ~= members + 0 or sum", "sum", SMALL),
-        ("till > clock and past <= MOST_PAST", "till > clock - 1000000 and past <= MOST_PAST", SMALL),
+        (
+            "till > clock and past <= MOST_PAST",
+            "till > clock - 1000000 and past <= MOST_PAST",
+            SMALL,
+        ),
     ];
     for (from, to, scale) in mistakes {
         let mut bench = Bench::new(Some((from, to))).await;

@@ -2,7 +2,7 @@
 -- keys   records order
 -- args   ticket permits limit enqueue priority lease ttl margin waiter_lease waiter_ttl not_after about
 -- reply  granted queued busy other-limit too-many too-late ended
--- cost   uncontended: HGET head, entry, past and lease, one HSET, one ZADD
+-- cost   where fast_acquire gives up: HGET head, entry, past and lease, one HSET, one ZADD
 --
 -- limit: - or R, A, S (refuse, adopt, set) and the number  enqueue: no, yes, or the most that may wait
 
