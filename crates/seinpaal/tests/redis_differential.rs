@@ -304,6 +304,21 @@ async fn a_mistake_in_a_script_does_not_stay_hidden() {
             "if entry.parked == '2' then lease.parked",
             SMALL,
         ),
+        // In each of the fast paths.
+        (
+            "from, last = lowest, lowest + permits - 1",
+            "from, last = highest, highest + permits - 1",
+            SMALL,
+        ),
+        ("margin, floor(place_ttl / 2)", "margin, place_ttl", SMALL),
+        ("held - permits, holders == 1", "held - permits, holders == 2", SMALL),
+        ("if wanted ~= permits", "if wanted > 99", SMALL),
+        ("there ~= members + 0 or sum", "sum", SMALL),
+        (
+            "till > clock and past <= MOST_PAST",
+            "till > clock - 1000000 and past <= MOST_PAST",
+            SMALL,
+        ),
     ];
     for (from, to, scale) in mistakes {
         let mut bench = Bench::new(Some((from, to))).await;

@@ -55,6 +55,11 @@ impl RedisServer {
         self.child.id()
     }
 
+    /// The process, so that its CPU time can be read.
+    pub fn process(&self) -> u32 {
+        self.child.id()
+    }
+
     pub fn directory(&self) -> PathBuf {
         self.directory.path().to_owned()
     }

@@ -40,12 +40,15 @@ pub(super) struct Row {
 }
 
 macro_rules! row {
-    ($operation:ident, $name:literal, $args:literal, $reply:literal, [$($part:literal),*]) => {
+    ($operation:ident, $name:literal, $args:literal, $reply:literal, [$($fast:literal),*], [$($part:literal),*]) => {
         Row {
             #[cfg(test)]
             operation: Operation::$operation,
             name: $name,
             source: concat!(
+                include_str!("lua/begin.lua"),
+                $(include_str!(concat!("lua/", $fast, ".lua")),)*
+                include_str!("lua/pack.lua"),
                 include_str!("lua/state.lua"),
                 include_str!("lua/records.lua"),
                 include_str!("lua/slots.lua"),
@@ -69,15 +72,17 @@ macro_rules! row {
 pub(super) const SCRIPTS: [Row; 8] = [
     row!(Acquire, "acquire",
         "ticket permits limit enqueue priority lease ttl margin waiter_lease waiter_ttl not_after about",
-        "granted queued busy other-limit too-many too-late ended", ["acquire"]),
-    row!(Renew, "renew", "lease ttl margin whom", "renewed differs gone tickets", ["renew"]),
-    row!(Release, "release", "ticket slots", "released ended unknown", ["release"]),
-    row!(Cancel, "cancel", "ticket remember", "cancelled", ["cancel"]),
-    row!(Evict, "evict", "ticket", "evicted unknown", ["evict"]),
-    row!(Configure, "configure", "what value", "configured", ["configure"]),
-    row!(Inspect, "inspect", "rows", "snapshot", ["inspect"]),
+        "granted queued busy other-limit too-many too-late ended", ["fast_acquire_ask", "fast_head", "fast_acquire", "fast_end"], ["acquire"]),
+    row!(Renew, "renew", "lease ttl margin whom", "renewed differs gone tickets",
+        ["fast_renew_ask", "fast_head", "fast_renew", "fast_end"], ["renew"]),
+    row!(Release, "release", "ticket slots", "released ended unknown",
+        ["fast_release_ask", "fast_head", "fast_release", "fast_end"], ["release"]),
+    row!(Cancel, "cancel", "ticket remember", "cancelled", [], ["cancel"]),
+    row!(Evict, "evict", "ticket", "evicted unknown", [], ["evict"]),
+    row!(Configure, "configure", "what value", "configured", [], ["configure"]),
+    row!(Inspect, "inspect", "rows", "snapshot", [], ["inspect"]),
     row!(Step, "step", "now inbox fence_seen request...", "done now backlog look_in, and one answer a request",
-        ["acquire", "renew", "release", "cancel", "evict", "configure", "inspect"]),
+        [], ["acquire", "renew", "release", "cancel", "evict", "configure", "inspect"]),
 ];
 
 impl Operation {

@@ -2,7 +2,7 @@
 -- keys   records order
 -- args   ticket permits limit enqueue priority lease ttl margin waiter_lease waiter_ttl not_after about
 -- reply  granted queued busy other-limit too-many too-late ended
--- cost   uncontended: HGET head, entry, past and lease, one HSET, one ZADD
+-- cost   where fast_acquire gives up: HGET head, entry, past and lease, one HSET, one ZADD
 --
 -- limit: - or R, A, S (refuse, adopt, set) and the number  enqueue: no, yes, or the most that may wait
 
@@ -15,7 +15,7 @@ function ledger.parse_acquire(text)
   return {
     ticket = ledger.id(ticket, 'the ticket'), permits = ledger.permits_of(permits, 1, 'permits'), rule = rule,
     stated = rule ~= '-' and ledger.permits_of(sub(limit, 2), 0, 'the limit') or nil,
-    enqueue = enqueue ~= 'no', most = match(enqueue, '%d') and ledger.number(enqueue, 0, 4294967295, 'the most waiting'),
+    enqueue = enqueue ~= 'no', most = match(enqueue, '%d') and ledger.number(enqueue, 0, MOST_WAITING, 'the most waiting'),
     priority = ledger.number(priority, -100, 100, 'the priority'), lease = ledger.id(lease, 'the lease'),
     ttl = ledger.ttl_of(ttl, 'ttl'), margin = ledger.number(margin, 0, UNBOUNDED, 'the margin'),
     waiter_lease = ledger.id(waiter_lease, 'the waiter\'s lease'), waiter_ttl = ledger.ttl_of(waiter_ttl, 'the waiter\'s ttl'),

@@ -26,7 +26,7 @@ end
 
 function ledger.add_rows(answer, members, row)
   for _, member in ipairs(members) do
-    local entry = ledger.entry_of(sub(member, 18))
+    local entry = ledger.entry_of(sub(member, 10))
     if not entry then ledger.corrupt('a ticket that is listed is not there') end
     answer[#answer + 1] = row(entry)
   end

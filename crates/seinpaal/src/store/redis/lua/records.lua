@@ -21,15 +21,8 @@ function ledger.lease_of(lease_id)
     ledger.leases[lease_id] = false
     return false
   end
-  local inbox, ttl, ends, ends_wall, members, digest, parked =
-    match(text, '^(%S+) (%d+) (%d+) (%d+) (%d+) (%d+) (%d+)$')
-  if not inbox then ledger.corrupt('lease ' .. lease_id) end
-  lease = {
-    id = lease_id, inbox = inbox ~= '-' and inbox or nil, ttl = ttl + 0, ends = ends + 0,
-    ends_wall = ends_wall + 0, members = members + 0, digest = digest + 0, parked = parked + 0,
-  }
-  lease.by_end = 'e' .. format('%016d', lease.ends) .. lease_id
-  lease.by_wall = 'w' .. format('%016d', lease.ends_wall) .. lease_id
+  lease = parse_lease(lease_id, text)
+  if not lease then ledger.corrupt('lease ' .. lease_id) end
   ledger.leases[lease_id] = lease
   return lease
 end
@@ -53,41 +46,19 @@ end
 
 function ledger.first_lease(band, above)
   local member = ledger.first(band, above)
-  local lease = member and ledger.lease_of(sub(member, 18))
+  local lease = member and ledger.lease_of(sub(member, 10))
   if not lease then ledger.corrupt('a lease that is listed is not there') end
   return lease
 end
 
--- Entries. One with a fence holds; one without waits.
-
-function ledger.parse_entry(ticket, text)
-  local kind, lease, inbox, permits, ttl, since, rest = match(text, '^([HW]) (%x+) (%S+) (%d+) (%d+) (%d+) (.*)$')
-  if not kind then ledger.corrupt('ticket ' .. ticket) end
-  local entry = {
-    ticket = ticket, lease = lease, inbox = inbox ~= '-' and inbox or nil, permits = permits + 0,
-    ttl = ttl + 0, since = since + 0, by_lease = 'm' .. lease .. ticket,
-  }
-  if kind == 'H' then
-    local fence, slots, about = match(rest, '^(%d+) ([%d,-]+) (.*)$')
-    if not fence then ledger.corrupt('ticket ' .. ticket) end
-    entry.fence, entry.slots, entry.about = fence + 0, slots, about
-    entry.by_rank = 'g' .. format('%016d', entry.fence) .. ticket
-    return entry
-  end
-  local rank, priority, next_lease, margin, parked, about =
-    match(rest, '^(%-?%d+) (%-?%d+) (%x+) (%d+) ([01]) (.*)$')
-  if not rank then ledger.corrupt('ticket ' .. ticket) end
-  entry.rank, entry.priority, entry.next_lease, entry.margin = rank + 0, priority + 0, next_lease, margin + 0
-  entry.parked, entry.about = parked, about
-  entry.by_rank = (parked == '1' and 'k' or 'q') .. format('%016d', entry.rank + RANK_BIAS) .. ticket
-  return entry
-end
+-- Entries.
 
 function ledger.entry_of(ticket)
   local entry = ledger.entries[ticket]
   if entry == nil then
     local text = not ledger.is_fresh and call('hget', records, 't:' .. ticket)
-    entry = text and ledger.parse_entry(ticket, text)
+    entry = text and parse_entry(ticket, text)
+    if text and not entry then ledger.corrupt('ticket ' .. ticket) end
     ledger.entries[ticket] = entry
   end
   return entry
@@ -120,7 +91,7 @@ function ledger.first_member(lease_id)
 end
 
 function ledger.first_waiter()
-  return ledger.first_entry('q', 'r', 18)
+  return ledger.first_entry('q', 'r', 10)
 end
 
 -- Tickets that are over.
@@ -133,10 +104,10 @@ function ledger.past_of(ticket)
     ledger.pasts[ticket] = false
     return false
   end
-  local cause, till = match(text, '^(%a+) (%d+)$')
+  local cause = match(text, '^%a+$', 9)
   if not cause then ledger.corrupt('ticket ' .. ticket) end
-  past = { ticket = ticket, cause = cause, ['until'] = till + 0 }
-  past.by_end = 'p' .. format('%016d', past['until']) .. ticket
+  past = { ticket = ticket, cause = cause, ['until'] = read('<d', text) }
+  past.by_end = pack(MEMBER, 'p', past['until'], ticket)
   ledger.pasts[ticket] = past
   return past
 end

@@ -4,8 +4,6 @@
 -- reply  nothing
 -- cost   at most WORK tickets ended, forgotten, parked or granted; the rest is the backlog
 
-local WORK = 128
-local MOST_PAST = 65536
 ledger.work, ledger.has_backlog = WORK, false
 ledger.wakeups, ledger.listeners = {}, {}
 ledger.prefix = match(records, '^[^{]*')
@@ -136,7 +134,7 @@ end
 function ledger.forget()
   while head.past > 0 and (head.first_past <= head.clock or head.past > MOST_PAST) do
     local member = ledger.first('p', 'q')
-    local past = member and ledger.past_of(sub(member, 18))
+    local past = member and ledger.past_of(sub(member, 10))
     if not past then ledger.corrupt('a ticket that is remembered is not there') end
     head.first_past = past['until']
     local is_due = past['until'] <= head.clock or head.past > MOST_PAST
@@ -216,12 +214,6 @@ function ledger.serve()
       ledger.end_entry(waiter, 'toomany')
     end
   end
-end
-
-function ledger.can_serve_more()
-  if ledger.work > 0 or not ledger.is_open() then return false end
-  local waiter = ledger.first_waiter()
-  return waiter and ledger.next_for(waiter) ~= 'stop'
 end
 
 function ledger.settle()

@@ -60,7 +60,7 @@ function ledger.slots_take(slots, others)
 end
 
 function ledger.push_free_slots(first_slot, last_slot)
-  ledger.placed[format('f%010d%010d', first_slot, last_slot)] = true
+  ledger.placed[pack(FREE, 'f', first_slot, last_slot)] = true
   ledger.is_dirty = true
 end
 
@@ -71,7 +71,8 @@ function ledger.pop_free_slots(in_hand)
   if not member then return nil end
   ledger.placed[member] = false
   ledger.is_dirty = true
-  return sub(member, 2, 11) + 0, sub(member, 12) + 0
+  local _, first_slot, last_slot = read(FREE, member)
+  return first_slot, last_slot
 end
 
 function ledger.clear_free_slots()

@@ -1,10 +1,9 @@
--- start: checks the arguments, reads the clock and the head, and lets time pass.
+-- start: checks the arguments, reads the head, and lets time pass.
 -- keys   records order
 -- args   now inbox fence_seen
 -- reply  nothing
--- cost   one TIME, one HGET, and what settling costs
+-- cost   one HGET, and what settling costs
 
-local MIN_TTL, MAX_TTL, MOST_PERMITS, MOST_ABOUT = 100000, 86400000000, 1000000000, 4096
 ledger.operations = {}
 
 function ledger.ttl_of(text, what)
@@ -15,29 +14,12 @@ function ledger.permits_of(text, least, what)
   return ledger.number(text, least, MOST_PERMITS, what)
 end
 
--- `now` is given only by tests.
-function ledger.read_clock()
-  if given_now ~= '' then
-    now = ledger.number(given_now, 0, UNBOUNDED, 'now')
-  else
-    local time = call('time')
-    now = time[1] * 1000000 + time[2]
-  end
-end
-
--- A clock that jumps forward ends no lease whose holder is alive, one that jumps backward delays nothing.
-function ledger.advance_clock()
-  local passed = max(now - head.wall, 0)
-  head.wall = now
-  head.clock = head.clock + min(passed, head.bound)
-end
-
 function ledger.start()
   if asker ~= '' then ledger.id(asker, 'the inbox') end
-  local seen = ledger.number(fence_seen, 0, 4503599627370496, 'the fence seen')
-  ledger.read_clock()
+  local seen = ledger.number(fence_seen, 0, MOST_FENCE_SEEN, 'the fence seen')
+  if given_now ~= '' then ledger.number(given_now, 0, UNBOUNDED, 'now') end
   ledger.read_head()
-  ledger.advance_clock()
+  advance_clock(head)
   head.fence = max(head.fence, seen)
   ledger.settle()
 end

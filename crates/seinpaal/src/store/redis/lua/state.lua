@@ -6,15 +6,11 @@
 -- cost   one HGET a record, one ZRANGEBYLEX a look at the order; all writes in one go at the end
 --
 -- records (hash)  h: the head  l:LEASE: a lease  t:TICKET: an entry  p:TICKET: a ticket that is over
--- order (zset, all scores 0)  one letter and sixteen digits or ids:
+-- order (zset, all scores 0)  one letter and numbers of eight bytes or ids:
 --   e END LEASE  w WALLEND LEASE  m LEASE TICKET  g FENCE TICKET  q RANK TICKET  k RANK TICKET (parked)
 --   p UNTIL TICKET  f FIRST LAST (free slots)  z (so that the key, and its TTL, outlive the last member)
 -- Times are microseconds. Lua's numbers are exact to 2^53; only strings go to commands, because Redis
 -- formats numbers slowly and, above 2^31, not always as integers.
-
-local UNBOUNDED = 9007199254740992
-local RANK_BIAS = 1000000000
-local DIGESTS = 281474976710656
 
 -- Functions and state are fields of this table: for each local that a function captures, Lua walks all that
 -- are captured, and a hundred of them cost more than everything else that a call does. What is captured most
@@ -23,11 +19,7 @@ local ledger = {
   leases = {}, entries = {}, pasts = {}, dirty_leases = {}, dirty_entries = {}, dirty_pasts = {}, placed = {},
   is_dirty = false, has_written = false, is_fresh = false, may_grow = true, had_free_slots = false,
 }
-local records, order = KEYS[1], KEYS[2]
-local given_now, asker, fence_seen = ARGV[1], ARGV[2], ARGV[3]
-local floor, min, max, sub, match, format, call =
-  math.floor, math.min, math.max, string.sub, string.match, string.format, redis.call
-local head, now
+local head
 
 function ledger.refuse(code, what)
   error({ refusal = code .. ' ' .. what }, 0)
@@ -53,48 +45,11 @@ function ledger.id(text, what)
   return text
 end
 
--- The head.
-
-local HEAD = '^1 (%S+) ([01]) (%d+) (%d+) (%d+) (%d+) (%d+) (%d+) (%d+) (%d+) (%d+) (%d+)'
-  .. ' (%d+) (%d+) (%d+) (%d+) (%d+) (%d+) ([01])(.*)$'
-
--- first_end, first_wall and first_past are lower bounds, so that most calls need not look at the order.
--- longest: the longest ttl since somebody came. memory: until when a ticket is remembered, at most.
--- deadline: when the keys expire by themselves, on the store's clock; 0: never.
-function ledger.blank_head()
-  return {
-    pinned = '0', clock = 0, wall = 0, bound = UNBOUNDED, fence = 0, held = 0, holders = 0, waiting = 0,
-    past = 0, arrival = 0, top = 0, first_end = UNBOUNDED, first_wall = UNBOUNDED, first_past = UNBOUNDED,
-    longest = 0, memory = 0, deadline = 0,
-  }
-end
-
-function ledger.parse_head(text)
-  local limit, pinned, clock, wall, bound, fence, held, holders, waiting, past, arrival, top,
-    first_end, first_wall, first_past, longest, memory, deadline, paused, reason = match(text, HEAD)
-  if not limit or not (limit == '-' or tonumber(limit)) then ledger.corrupt('the head of the name') end
-  return {
-    limit = tonumber(limit), pinned = pinned, clock = clock + 0, wall = wall + 0, bound = bound + 0,
-    fence = fence + 0, held = held + 0, holders = holders + 0, waiting = waiting + 0, past = past + 0,
-    arrival = arrival + 0, top = top + 0, first_end = first_end + 0, first_wall = first_wall + 0,
-    first_past = first_past + 0, longest = longest + 0, memory = memory + 0, deadline = deadline + 0,
-    paused = paused == '1' and reason or nil,
-  }
-end
-
-function ledger.pack_head()
-  local h = head
-  return format('1 %s %s %d %d %d %d %d %d %d %d %d %d %d %d %d %d %d %d ',
-    h.limit and format('%d', h.limit) or '-', h.pinned, h.clock, h.wall, h.bound, h.fence, h.held, h.holders,
-    h.waiting, h.past, h.arrival, h.top, h.first_end, h.first_wall, h.first_past, h.longest, h.memory,
-    h.deadline) .. (h.paused and '1' .. h.paused or '0')
-end
-
 -- Nobody's key is taken for ours: without a head, nothing may be there but an order whose records were
 -- evicted or deleted, and that is dropped.
 function ledger.start_afresh()
   ledger.is_fresh = true
-  head = ledger.blank_head()
+  head = blank_head()
   if call('exists', records, order) == 0 then return end
   if call('exists', records) == 1 or call('type', order).ok ~= 'zset' then
     ledger.corrupt('the key is somebody else\'s')
@@ -105,7 +60,12 @@ end
 
 function ledger.read_head()
   local text = call('hget', records, 'h')
-  if text then head = ledger.parse_head(text) else ledger.start_afresh() end
+  if text then
+    head = parse_head(text)
+    if not head then ledger.corrupt('the head of the name') end
+  else
+    ledger.start_afresh()
+  end
   ledger.had_free_slots = head.top > head.held
 end
 
@@ -127,36 +87,33 @@ function ledger.place(object, slot, member)
 end
 
 function ledger.pack_lease(lease)
-  ledger.place(lease, 'by_end', 'e' .. format('%016d', lease.ends) .. lease.id)
-  ledger.place(lease, 'by_wall', 'w' .. format('%016d', lease.ends_wall) .. lease.id)
-  return format('%s %d %d %d %d %d %d', lease.inbox or '-', lease.ttl, lease.ends, lease.ends_wall,
-    lease.members, lease.digest, lease.parked)
+  ledger.place(lease, 'by_end', pack(MEMBER, 'e', lease.ends, lease.id))
+  ledger.place(lease, 'by_wall', pack(MEMBER, 'w', lease.ends_wall, lease.id))
+  return pack_lease(lease)
 end
 
 function ledger.pack_entry(entry)
   ledger.place(entry, 'by_lease', 'm' .. entry.lease .. entry.ticket)
   if entry.fence then
-    ledger.place(entry, 'by_rank', 'g' .. format('%016d', entry.fence) .. entry.ticket)
-    return format('H %s %s %d %d %d %d %s ', entry.lease, entry.inbox or '-', entry.permits, entry.ttl,
-      entry.since, entry.fence, entry.slots) .. entry.about
+    ledger.place(entry, 'by_rank', pack(MEMBER, 'g', entry.fence, entry.ticket))
+  else
+    local band = entry.parked == '1' and 'k' or 'q'
+    ledger.place(entry, 'by_rank', pack(MEMBER, band, entry.rank + RANK_BIAS, entry.ticket))
   end
-  local band = entry.parked == '1' and 'k' or 'q'
-  ledger.place(entry, 'by_rank', band .. format('%016d', entry.rank + RANK_BIAS) .. entry.ticket)
-  return format('W %s %s %d %d %d %d %d %s %d %s ', entry.lease, entry.inbox or '-', entry.permits, entry.ttl,
-    entry.since, entry.rank, entry.priority, entry.next_lease, entry.margin, entry.parked) .. entry.about
+  return pack_entry(entry)
 end
 
 function ledger.pack_past(past)
-  ledger.place(past, 'by_end', 'p' .. format('%016d', past['until']) .. past.ticket)
-  return past.cause .. format(' %d', past['until'])
+  ledger.place(past, 'by_end', pack(MEMBER, 'p', past['until'], past.ticket))
+  return pack('<d', past['until']) .. past.cause
 end
 
-function ledger.collect(dirty, kind, objects, pack, set, del)
+function ledger.collect(dirty, kind, objects, write, set, del)
   for key in pairs(dirty) do
     local object = objects[key]
     if object then
       set[#set + 1] = kind .. key
-      set[#set + 1] = pack(object)
+      set[#set + 1] = write(object)
     else
       del[#del + 1] = kind .. key
     end
@@ -173,7 +130,7 @@ function ledger.flush(with_head)
   ledger.collect(ledger.dirty_pasts, 'p:', ledger.pasts, ledger.pack_past, set, del)
   if with_head or is_growth then
     set[#set + 1] = 'h'
-    set[#set + 1] = ledger.pack_head()
+    set[#set + 1] = pack_head(head)
   end
   if ledger.is_fresh and not ledger.has_written then ledger.placed.z = true end
   for member, is_there in pairs(ledger.placed) do

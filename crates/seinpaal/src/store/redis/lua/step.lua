@@ -9,7 +9,7 @@
 -- put before this piece: one, or all of them. Each first reads its arguments, so that what is wrong with
 -- them is said before anything is written, and gives what executes it.
 
-local MOST_REQUESTS, SECOND, HALF_DAY = 64, 1000000, 43200000000
+local MOST_REQUESTS = 64
 
 function ledger.grows()
   for i = 4, #ARGV do
@@ -37,17 +37,6 @@ function ledger.rest()
   end
 end
 
--- The keys outlive every lease by half a day at least, so that no step of the clock below that ends one;
--- what is only remembered, they outlive by a second. Under a clock that tests give, time is not real.
-function ledger.set_deadline(is_idle)
-  local need = is_idle and max(head.memory - head.clock, 0) or head.longest + HALF_DAY
-  local most = need + ((is_idle and given_now == '') and SECOND or HALF_DAY)
-  local left = head.deadline - now
-  if head.deadline > 0 and left >= need and left <= most then return false end
-  head.deadline = now + most
-  return format('%d', floor(most / 1000))
-end
-
 function ledger.keep(is_idle)
   if head.past == 0 then head.first_past, head.memory = UNBOUNDED, 0 end
   if head.pinned == '1' or head.paused then
@@ -60,7 +49,7 @@ function ledger.keep(is_idle)
     end
     return
   end
-  local milliseconds = ledger.set_deadline(is_idle)
+  local milliseconds = set_deadline(head, is_idle)
   ledger.flush(true)
   if milliseconds then
     call('pexpire', records, milliseconds)
@@ -71,7 +60,6 @@ end
 function ledger.finish()
   ledger.forget() -- last, so that it never takes a waiter's share of the work
   local look = ledger.look_in()
-  if ledger.can_serve_more() then ledger.has_backlog = true end
   local is_idle = head.holders == 0 and head.waiting == 0
   if is_idle then ledger.rest() end
   if is_idle and head.past == 0 and head.pinned == '0' and not head.paused then

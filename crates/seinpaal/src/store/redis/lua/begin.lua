@@ -1,0 +1,34 @@
+-- begin: the keys, the arguments, the clock, and how records are packed.
+-- keys   records order
+-- args   now inbox fence_seen
+-- reply  nothing; the pieces after this one build on it
+-- cost   one TIME
+--
+-- Records and members are packed by `struct`: text costs ten times as much to read and to write. What is
+-- ordered is big-endian, so that members stand in the order of their numbers.
+
+local UNBOUNDED, HALF_DAY, SECOND = 9007199254740992, 43200000000, 1000000
+local RANK_BIAS = 1000000000
+local DIGESTS = 281474976710656
+local MIN_TTL, MAX_TTL, MOST_PERMITS, MOST_ABOUT = 100000, 86400000000, 1000000000, 4096
+local MOST_WAITING, MOST_FENCE_SEEN = 4294967295, 4503599627370496
+local WORK = 128
+local MOST_PAST = 65536
+local NOBODY = '--------------------------------'
+local HEAD, LEASE = '<Bc1c1ddddddddddddddddd', '<c32dddddd'
+local HOLDER, WAITER = '<c1c1c32c32dddds', '<c1c1c32c32ddddddc32'
+local MEMBER, FREE = '>c1I8c32', '>c1I8I8'
+local records, order = KEYS[1], KEYS[2]
+local given_now, asker, fence_seen = ARGV[1], ARGV[2], ARGV[3]
+local floor, sub, match, lower = math.floor, string.sub, string.match, string.lower
+local try, read = redis.pcall, struct.unpack
+local min, max, pack, format, call = math.min, math.max, struct.pack, string.format, redis.call
+
+-- `now` is given only by tests.
+local now
+if given_now ~= '' then
+  now = tonumber(given_now or '?')
+else
+  local time = call('time')
+  now = time[1] * 1000000 + time[2]
+end

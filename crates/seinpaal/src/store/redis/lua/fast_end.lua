@@ -1,0 +1,75 @@
+-- fast_end: the last quarter of a fast path: forgets, writes, wakes and answers.
+-- keys   records order
+-- args   now inbox
+-- reply  done
+-- cost   one HSET, one ZADD, HDEL and ZREM if there is something to remove, PEXPIRE if the end is too near
+--
+-- What only grows begins with a write that grows, anything else with a removal: see state.
+
+  if past > 0 and (first_past <= clock or past > MOST_PAST) then
+    local kept, dels, removes, is_done = past, #del, #remove, false
+    for _, most in ipairs({ 4, work + 1 }) do
+      past, first_past = kept, UNBOUNDED
+      local members = try('zrangebylex', order, '[p', '(q', 'limit', '0', format('%d', most))
+      for i, member in ipairs(members) do
+        if #member ~= 41 then break end
+        local _, till, old = read(MEMBER, member)
+        if till > clock and past <= MOST_PAST then first_past = till end
+        if first_past < UNBOUNDED or till >= newest then break end
+        past, del[dels + i], remove[removes + i] = past - 1, 'p:' .. old, member
+      end
+      is_done = first_past < UNBOUNDED or (not members.err and #members < most and past <= MOST_PAST)
+      if is_done then break end
+    end
+    if not is_done then break end
+  end
+  if past == 0 then first_past, memory = UNBOUNDED, 0 end
+  first_past = min(first_past, newest)
+
+  local milliseconds
+  if pinned == '0' then
+    local need = is_idle and max(memory - clock, 0) or longest + HALF_DAY
+    local most = need + ((is_idle and given_now == '') and SECOND or HALF_DAY)
+    local left = deadline - now
+    if deadline <= 0 or left < need or left > most then
+      deadline, milliseconds = now + most, format('%d', floor(most / 1000))
+    end
+  end
+  set[#set + 1] = 'h'
+  set[#set + 1] = pack(HEAD, 2, pinned, '0', limit, clock, wall, bound, fence, held, holders, waiting, past,
+    arrival, top, first_end, first_wall, first_past, longest, memory, deadline)
+
+  -- The first write may be refused, and then the full script says so. After it there is no way back.
+  local first = is_growth and try('hset', records, unpack(set)) or try('zrem', order, unpack(remove))
+  if type(first) == 'table' then break end
+  local more = is_growth and #remove > 0 and try('zrem', order, unpack(remove))
+  local failed = type(more) == 'table' and more
+  more = #del > 0 and try('hdel', records, unpack(del))
+  failed = type(more) == 'table' and more or failed
+  more = not is_growth and try('hset', records, unpack(set))
+  failed = type(more) == 'table' and more or failed
+  more = #add > 0 and try('zadd', order, unpack(add))
+  failed = type(more) == 'table' and more or failed
+  more = is_idle and has_free_slots and try('zremrangebylex', order, '[f', '(g')
+  failed = type(more) == 'table' and more or failed
+  if milliseconds then
+    try('pexpire', records, milliseconds)
+    try('pexpire', order, milliseconds)
+  end
+  more = channel and try('publish', channel, message)
+  failed = type(more) == 'table' and more or failed
+  if failed then return redis.error_reply('SEINPAALTORN ' .. string.gsub(failed.err, '[\r\n]', ' ')) end
+
+  local look_in = '-'
+  if asker ~= '' and waiting > 0 then
+    local waiter = try('zrangebylex', order, '[q', '(r', 'limit', '0', '1')[1]
+    local entry = waiter and try('hget', records, 't:' .. sub(waiter, 10))
+    if type(entry) == 'string' and sub(entry, 35, 66) == asker then
+      local next_end = try('zrangebylex', order, '[e', '(f', 'limit', '0', '1')[1]
+      if not next_end or #next_end ~= 41 then return redis.error_reply('SEINPAALTORN a lease that is listed') end
+      local _, ends = read(MEMBER, next_end)
+      look_in = format('%d', max(min(ends - clock, bound), 1))
+    end
+  end
+  return { format('done %d 0 ', now) .. look_in, reply }
+until true
