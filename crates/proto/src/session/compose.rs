@@ -7,6 +7,7 @@ use super::{
     desk::{Desk, LeaseDesk, digest},
     event::{AskId, Call, CallId},
     record::{Exit, Phase, Record},
+    renewal::MOST_MOVED,
 };
 use crate::{
     id::{LeaseId, Ticket},
@@ -66,7 +67,11 @@ impl Draft {
     }
 
     fn is_full(&self) -> bool {
-        self.requests.len() >= Batch::MOST
+        !self.has_room_for(1)
+    }
+
+    fn has_room_for(&self, requests: usize) -> bool {
+        self.requests.len() + requests <= Batch::MOST
     }
 }
 
@@ -150,13 +155,16 @@ impl Session {
         for (&lease, of) in leases.iter_mut() {
             // Those nearly due go along, so that a client's leases are renewed together.
             let is_due = of.due.is_some_and(|due| due <= now + of.ttl / 12);
-            if !is_due || draft.is_full() {
+            // Too many to name in one call are renewed as a whole, whatever is in doubt.
+            let as_a_whole = !of.by_ticket && (is_certain || of.held.len() > MOST_MOVED);
+            let calls = if as_a_whole { 1 } else { of.held.len().div_ceil(Batch::MOST_TICKETS) };
+            if !is_due || !draft.has_room_for(calls) {
                 continue;
             }
             of.due = None;
             let (ttl, margin) = (of.ttl, config.stated_margin(of.ttl));
             let renew = |whom| Request::Renew(Renew { lease, ttl, margin, whom });
-            if is_certain && !of.by_ticket {
+            if as_a_whole {
                 let members = u32::try_from(of.held.len()).unwrap_or(u32::MAX);
                 let whom = Whom::All { members, digest: digest(of.held.iter()) };
                 let tickets = of.held.iter().copied().collect();

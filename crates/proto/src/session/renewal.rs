@@ -11,8 +11,12 @@ use crate::{
     id::{LeaseId, Ticket},
     name::Name,
     reply::{Cause, TicketReply},
+    request::Batch,
     time::Micros,
 };
+
+/// The most tickets under one lease that is renewed ticket by ticket: half a batch of renewals.
+pub(super) const MOST_MOVED: usize = Batch::MOST / 2 * Batch::MOST_TICKETS;
 
 impl Session {
     pub(super) fn lease_is_renewed(
@@ -64,14 +68,27 @@ impl Session {
     /// Both sides disagree on what stands under a lease. What we hold moves under a new one, ticket by
     /// ticket; what we know nothing of stays behind under the old one, which is not renewed any more.
     pub(super) fn renew_by_ticket(&mut self, now: Micros, name: &Name, lease: LeaseId) {
-        let fresh = self.source.lease();
+        let held = self.desk(name).leases.get(&lease).map_or(0, |old| old.held.len());
+        for _ in 0..held.div_ceil(MOST_MOVED) {
+            let fresh = self.source.lease();
+            self.move_some(now, name, lease, fresh);
+        }
+        self.desk(name).leases.retain(|_, lease| lease.users > 0);
+    }
+
+    /// Moves as many held tickets to a new lease as one call can renew.
+    fn move_some(&mut self, now: Micros, name: &Name, lease: LeaseId, fresh: LeaseId) {
         let desk = self.desk(name);
         let Some(old) = desk.leases.get_mut(&lease) else { return };
         let mut new = LeaseDesk::new(old.ttl);
         (new.base, new.handed) = (old.base, old.handed);
         new.by_ticket = true;
         new.due = Some(now);
-        new.held = core::mem::take(&mut old.held);
+        while new.held.len() < MOST_MOVED
+            && let Some(ticket) = old.held.pop_first()
+        {
+            new.held.insert(ticket);
+        }
         new.users = u32::try_from(new.held.len()).unwrap_or(u32::MAX);
         new.known = new.users;
         old.users -= new.users;
@@ -86,7 +103,6 @@ impl Session {
             *shared = fresh;
         }
         desk.leases.insert(fresh, new);
-        desk.leases.retain(|_, lease| lease.users > 0);
     }
 
     fn schedule_renewal(&mut self, at: Micros, name: &Name, lease: LeaseId) {

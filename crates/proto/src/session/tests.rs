@@ -179,6 +179,17 @@ fn a_permit_lost_by_one_of_many_does_not_keep_its_place_for_ever() {
     assert!(net.holds(1, waiter), "what the session does not know of runs out");
 }
 
+#[test]
+fn forty_thousand_permits_of_one_client_outlast_a_disagreement() {
+    let mut net = Net::new(1, 7);
+    let tickets: Vec<_> = (0..40_000).map(|_| net.acquire(0, wish(1, 40_000, TTL))).collect();
+    net.run_for(5 * SECOND);
+    net.forget_in_session(0, tickets[7]); // the store counts one more than the session does
+    net.run_for(2 * TTL);
+    let held = tickets.iter().filter(|&&ticket| net.holds(0, ticket)).count();
+    assert_eq!((held, net.largest <= crate::Batch::MOST), (39_999, true));
+}
+
 /// Clients come and go over bad links; what they believe never adds up to more than the limit, and once
 /// the links are good again everybody is served and nothing is left.
 #[test]

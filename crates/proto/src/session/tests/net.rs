@@ -48,6 +48,8 @@ pub(super) struct Net {
     pub(super) state: MemoryState,
     pub(super) fate: Fate,
     pub(super) calls: usize,
+    /// The most requests in one call.
+    pub(super) largest: usize,
     pub(super) told: Vec<(usize, Micros, Event)>,
     name: Name,
     inboxes: Vec<Inbox>,
@@ -76,6 +78,7 @@ impl Net {
             state: MemoryState::default(),
             fate: Fate::default(),
             calls: 0,
+            largest: 0,
             told: Vec::new(),
             name: Name::new("n").unwrap(),
             inboxes,
@@ -210,6 +213,7 @@ impl Net {
             self.sessions[who].handle_timeout(self.now);
             while let Some(call) = self.sessions[who].poll_call(self.now) {
                 self.calls += 1;
+                self.largest = self.largest.max(call.batch.requests.len());
                 self.post(who, call.id, call.batch);
             }
             self.listen(who);
