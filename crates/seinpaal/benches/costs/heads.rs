@@ -49,7 +49,8 @@ pub(crate) async fn silent(server: &Server, is_quick: bool, table: &mut Table) {
         .await;
     stopped.into_iter().for_each(Waiter::kill);
     // It is granted, being reachable as far as the server can tell, and holds until its place would have ended.
-    let figure = format!("{} (its waiter lease of 15 s: it was granted, and was silent)", text(time));
+    let figure =
+        format!("{} (its waiter lease of 15 s: it was granted, and was silent)", text(time));
     table.figure(what, &figure, "Redisson's fair lock: minutes");
 }
 
