@@ -4,7 +4,14 @@ mod embedded;
 mod memory;
 mod redis;
 
-use std::{fmt, sync::Arc, time::Duration};
+use std::{
+    fmt,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
 
 use seinpaal::{
     proto::{Contact, Inbox, time::Micros},
@@ -19,18 +26,20 @@ pub trait Harness: fmt::Debug + Send + Sync {
     fn open(&self, inbox: Inbox, news: NewsSender) -> BoxFuture<'_, Arc<dyn Store>>;
 
     /// Lets the client die without a word: nothing is sent, its connections and locks just end. When
-    /// this returns the store can know.
-    fn vanish(&self, inbox: Inbox, store: Arc<dyn Store>) -> BoxFuture<'_, ()>;
+    /// this returns the store can know. In one process the sign of life goes with the store, as the kernel
+    /// takes it from a process that is killed.
+    fn vanish(&self, _inbox: Inbox, store: Arc<dyn Store>) -> BoxFuture<'_, ()> {
+        Box::pin(async move { drop(store) })
+    }
 
     /// Takes the client's subscription away or gives it back; it lives on. Only with
     /// [`Ability::LosesSubscriptions`].
-    fn set_hears(&self, inbox: Inbox, hears: bool);
+    fn set_hears(&self, _inbox: Inbox, _hears: bool) {
+        panic!("not promised")
+    }
 
-    /// The store's clock.
-    fn now(&self) -> Micros;
-
-    /// Sets the store's clock, for all clients at once.
-    fn set_now(&self, now: Micros);
+    /// The clock that the store goes by, for all clients at once.
+    fn clock(&self) -> &AtomicU64;
 
     /// What the store knows of a client that is open.
     fn contact(&self) -> Contact;
@@ -38,7 +47,17 @@ pub trait Harness: fmt::Debug + Send + Sync {
     /// Why the store has not got an ability, or `None` if it has.
     fn lacks(&self, ability: Ability) -> Option<&'static str>;
 
-    /// Moves the store's clock forward.
+    /// The store's time.
+    fn now(&self) -> Micros {
+        self.clock().load(Ordering::SeqCst)
+    }
+
+    /// Sets the store's time.
+    fn set_now(&self, now: Micros) {
+        self.clock().store(now, Ordering::SeqCst);
+    }
+
+    /// Moves the store's time forward.
     fn advance(&self, time: Duration) {
         self.set_now(self.now() + seinpaal::proto::time::micros(time));
     }

@@ -237,12 +237,6 @@ impl Session {
         &self.config
     }
 
-    /// How many tickets the session has, of whatever standing.
-    #[must_use]
-    pub fn tickets(&self) -> usize {
-        self.tickets.len()
-    }
-
     // ---- inside
 
     fn next_number(&mut self) -> u64 {

@@ -1,12 +1,9 @@
 //! The embedded store under test, in a directory of its own.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicU64, Ordering},
-};
+use std::sync::{Arc, atomic::AtomicU64};
 
 use seinpaal::{
-    proto::{Contact, Inbox, time::Micros},
+    proto::{Contact, Inbox},
     store::{BoxFuture, NewsSender, Store, clock::Clock, embedded::EmbeddedStore},
 };
 use tempfile::TempDir;
@@ -47,22 +44,8 @@ impl Harness for EmbeddedHarness {
         })
     }
 
-    /// The sign of life goes with the store, as the kernel takes it away from a process that is killed;
-    /// what remains is for others to notice.
-    fn vanish(&self, _: Inbox, store: Arc<dyn Store>) -> BoxFuture<'_, ()> {
-        Box::pin(async move { drop(store) })
-    }
-
-    fn set_hears(&self, _: Inbox, _: bool) {
-        panic!("not promised")
-    }
-
-    fn now(&self) -> Micros {
-        self.clock.load(Ordering::SeqCst)
-    }
-
-    fn set_now(&self, now: Micros) {
-        self.clock.store(now, Ordering::SeqCst);
+    fn clock(&self) -> &AtomicU64 {
+        &self.clock
     }
 
     fn contact(&self) -> Contact {

@@ -1,9 +1,6 @@
 //! The memory store under test.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicU64, Ordering},
-};
+use std::sync::{Arc, atomic::AtomicU64};
 
 use seinpaal::{
     proto::{Contact, Inbox, time::Micros},
@@ -47,20 +44,12 @@ impl Harness for MemoryHarness {
         Box::pin(async move { MemoryStore::open(&self.hub, inbox, news) as Arc<dyn Store> })
     }
 
-    fn vanish(&self, _inbox: Inbox, store: Arc<dyn Store>) -> BoxFuture<'_, ()> {
-        Box::pin(async move { drop(store) })
-    }
-
     fn set_hears(&self, inbox: Inbox, hears: bool) {
         self.hub.set_hears(inbox, hears);
     }
 
-    fn now(&self) -> Micros {
-        self.clock.load(Ordering::SeqCst)
-    }
-
-    fn set_now(&self, now: Micros) {
-        self.clock.store(now, Ordering::SeqCst);
+    fn clock(&self) -> &AtomicU64 {
+        &self.clock
     }
 
     fn contact(&self) -> Contact {

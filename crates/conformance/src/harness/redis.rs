@@ -3,15 +3,12 @@
 use std::{
     io::{self, BufRead, BufReader, Write},
     net::TcpStream,
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-    },
+    sync::{Arc, atomic::AtomicU64},
     time::Duration,
 };
 
 use seinpaal::{
-    proto::{Contact, Inbox, time::Micros},
+    proto::{Contact, Inbox},
     store::{
         BoxFuture, NewsSender, Store,
         redis::{RedisStore, Rig},
@@ -86,16 +83,8 @@ impl Harness for RedisHarness {
         })
     }
 
-    fn set_hears(&self, _: Inbox, _: bool) {
-        panic!("not promised")
-    }
-
-    fn now(&self) -> Micros {
-        self.clock.load(Ordering::SeqCst)
-    }
-
-    fn set_now(&self, now: Micros) {
-        self.clock.store(now, Ordering::SeqCst);
+    fn clock(&self) -> &AtomicU64 {
+        &self.clock
     }
 
     fn contact(&self) -> Contact {

@@ -35,7 +35,7 @@ use self::{
 };
 use crate::store::{
     Abilities, BoxFuture, Certainty, NewsSender, Store, StoreError, StoreErrorKind,
-    url::{ClockBound, RedisUrl, StoreUrl},
+    url::{RedisUrl, StoreUrl},
 };
 
 /// Waiters that a listed snapshot shows at most.
@@ -48,7 +48,6 @@ pub struct RedisStore {
     keys: Keys,
     scripts: Scripts,
     now: Option<Arc<AtomicU64>>,
-    clock_bound: Option<ClockBound>,
 }
 
 /// What tests may change: the clock that scripts believe in, and the scripts themselves.
@@ -105,18 +104,11 @@ impl RedisStore {
         let prefix = url.options.prefix.as_deref().unwrap_or(DEFAULT_PREFIX);
         let keys = Keys::new(prefix)
             .ok_or_else(|| misconfigured("the store option prefix has no braces in it"))?;
-        let clock_bound = url.options.clock_bound;
         let plan = Plan { url, keys: keys.clone(), inbox, news };
         let connection = Connection::open(plan).await?;
         let mutation = rig.mutation.map(|(from, to)| Mutation { from, to });
         let scripts = Scripts::mutated(mutation);
-        Ok(Arc::new(Self { connection, keys, scripts, now: rig.now, clock_bound }))
-    }
-
-    /// What the URL says about the ledger's clock; the session goes by it.
-    #[must_use]
-    pub fn clock_bound(&self) -> Option<ClockBound> {
-        self.clock_bound
+        Ok(Arc::new(Self { connection, keys, scripts, now: rig.now }))
     }
 
     async fn execute(&self, batch: &Batch) -> Result<Replies, StoreError> {
