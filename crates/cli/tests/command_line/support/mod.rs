@@ -6,6 +6,7 @@ mod redis;
 
 use std::{
     fs,
+    os::unix::process::CommandExt,
     path::{Path, PathBuf},
     process::{Command, Output, Stdio},
     thread,
@@ -63,9 +64,12 @@ impl World {
     }
 
     /// The program, with nothing of ours in its environment.
+    ///
+    /// It gets a process group of its own, as a shell would give it: in the group of a test run that its
+    /// shell has left behind, the kernel stops nobody for TSTP.
     pub(crate) fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_seinpaal"));
-        command.args(args).stdin(Stdio::null());
+        command.args(args).stdin(Stdio::null()).process_group(0);
         self.dress(&mut command);
         command
     }
