@@ -12,6 +12,7 @@ mod connection;
 mod error;
 mod keys;
 mod link;
+mod place;
 mod reply;
 mod script;
 mod server;
@@ -31,11 +32,12 @@ use self::{
     connection::Connection,
     keys::{DEFAULT_PREFIX, Keys},
     link::Plan,
+    place::Place,
     script::{Mutation, Operation, Scripts},
 };
 use crate::store::{
     Abilities, BoxFuture, Certainty, NewsSender, Store, StoreError, StoreErrorKind,
-    url::{RedisUrl, StoreUrl},
+    url::{RedisOptions, RedisUrl, StoreUrl},
 };
 
 /// Waiters that a listed snapshot shows at most.
@@ -100,11 +102,20 @@ impl RedisStore {
         news: NewsSender,
         rig: Rig,
     ) -> Result<Arc<Self>, StoreError> {
-        refuse_what_is_not_here_yet(&url)?;
-        let prefix = url.options.prefix.as_deref().unwrap_or(DEFAULT_PREFIX);
+        Self::open_at(Place::Server(url), inbox, news, rig).await
+    }
+
+    async fn open_at(
+        place: Place,
+        inbox: Inbox,
+        news: NewsSender,
+        rig: Rig,
+    ) -> Result<Arc<Self>, StoreError> {
+        refuse_what_is_not_here_yet(place.options())?;
+        let prefix = place.options().prefix.as_deref().unwrap_or(DEFAULT_PREFIX);
         let keys = Keys::new(prefix)
             .ok_or_else(|| misconfigured("the store option prefix has no braces in it"))?;
-        let plan = Plan { url, keys: keys.clone(), inbox, news };
+        let plan = Plan { place, keys: keys.clone(), inbox, news };
         let connection = Connection::open(plan).await?;
         let mutation = rig.mutation.map(|(from, to)| Mutation { from, to });
         let scripts = Scripts::mutated(mutation);
@@ -193,10 +204,10 @@ fn misconfigured(message: &str) -> StoreError {
     StoreError::new(StoreErrorKind::Misconfigured, Certainty::NotExecuted, message)
 }
 
-fn refuse_what_is_not_here_yet(url: &RedisUrl) -> Result<(), StoreError> {
-    let option = match &url.options {
-        options if options.replicated.is_some() => "replicated",
-        options if options.restart_guard == Some(true) => "restart-guard",
+fn refuse_what_is_not_here_yet(options: &RedisOptions) -> Result<(), StoreError> {
+    let option = match options {
+        _ if options.replicated.is_some() => "replicated",
+        _ if options.restart_guard == Some(true) => "restart-guard",
         _ => return Ok(()),
     };
     Err(misconfigured(&format!(

@@ -4,28 +4,28 @@ use std::{sync::Arc, time::Duration};
 
 use futures_util::StreamExt;
 use redis::{
-    AsyncConnectionConfig, Client, ConnectionAddr, ConnectionInfo, ErrorKind, IntoConnectionInfo,
-    ProtocolVersion, PushInfo, PushKind, RedisConnectionInfo, RedisError, RedisResult, Value,
+    AsyncConnectionConfig, Client, ErrorKind, ProtocolVersion, PushInfo, PushKind, RedisError,
+    RedisResult, Value,
     aio::{MultiplexedConnection, PubSub, PubSubSink},
-    io::tcp::TcpSettings,
 };
 use seinpaal_proto::Inbox;
 use tokio::{sync::Mutex, task::AbortHandle, time::timeout};
 
-use super::{error, keys::Keys, server, wakeup};
-use crate::store::{
-    News, NewsSender, StoreError,
-    url::{RedisAddress, RedisUrl},
+use super::{
+    error,
+    keys::Keys,
+    place::{self, Place},
+    server, wakeup,
 };
+use crate::store::{News, NewsSender, StoreError, url::RedisUrl};
 
 /// How long an answer may take. A coordinated fail-over holds writes back for about a second, which is
 /// no loss; much longer, and a renewal at a third of the default ttl could not be tried again in time.
 pub(super) const RESPONSE_TIMEOUT: Duration = Duration::from_secs(2);
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// What it takes to connect, and where wakeups go.
 pub(super) struct Plan {
-    pub(super) url: RedisUrl,
+    pub(super) place: Place,
     pub(super) keys: Keys,
     pub(super) inbox: Inbox,
     pub(super) news: NewsSender,
@@ -54,48 +54,9 @@ impl Drop for Subscriber {
 }
 
 impl Plan {
-    /// The server without its password.
+    /// What to connect to, without a password.
     pub(super) fn shown(&self) -> String {
-        self.url.to_string()
-    }
-
-    fn connect_timeout(&self) -> Duration {
-        self.url.options.connect_timeout.unwrap_or(CONNECT_TIMEOUT)
-    }
-
-    fn client(&self, protocol: ProtocolVersion) -> RedisResult<Client> {
-        Client::open(self.connection_info(protocol)?)
-    }
-
-    fn connection_info(&self, protocol: ProtocolVersion) -> RedisResult<ConnectionInfo> {
-        let mut settings = RedisConnectionInfo::default()
-            .set_protocol(protocol)
-            .set_db(i64::from(self.url.database))
-            .set_lib_name("seinpaal", env!("CARGO_PKG_VERSION"));
-        if let Some(user) = &self.url.user {
-            settings = settings.set_username(user);
-        }
-        if let Some(password) = &self.url.password {
-            settings = settings.set_password(password.reveal());
-        }
-        let tcp = TcpSettings::default().set_nodelay(true);
-        Ok(self
-            .address()
-            .into_connection_info()?
-            .set_redis_settings(settings)
-            .set_tcp_settings(tcp))
-    }
-
-    fn address(&self) -> ConnectionAddr {
-        match self.url.address.clone() {
-            RedisAddress::Tcp { host, port, tls: false } => ConnectionAddr::Tcp(host, port),
-            RedisAddress::Tcp { host, port, tls: true } => {
-                // Only the first provider of a process counts; another crate's will do as well.
-                let _ = rustls::crypto::ring::default_provider().install_default();
-                ConnectionAddr::TcpTls { host, port, insecure: false, tls_params: None }
-            }
-            RedisAddress::Unix(path) => ConnectionAddr::Unix(path),
-        }
+        self.place.to_string()
     }
 
     /// Turns a push into news.
@@ -108,35 +69,44 @@ impl Plan {
 }
 
 impl Link {
-    /// Connects, checks the server and subscribes, over one connection if the server can.
+    /// Finds the server, connects, checks it and subscribes, over one connection if it can.
     pub(super) async fn open(plan: &Arc<Plan>, on_loss: OnLoss) -> Result<Self, StoreError> {
-        let link = match Self::over_resp3(plan, on_loss.clone()).await {
+        let url = plan.place.find().await?;
+        let link = match Self::over_resp3(plan, &url, on_loss.clone()).await {
             Err(Failure::Redis(error)) if refuses_resp3(&error) => {
-                Self::over_resp2(plan, on_loss).await
+                Self::over_resp2(plan, &url, on_loss).await
             }
             other => other,
         };
         link.map_err(|failure| match failure {
-            Failure::Redis(error) => error::of_connecting(&error, &plan.shown()),
+            Failure::Redis(error) => error::of_connecting(&error, &url.to_string()),
             Failure::Store(error) => error,
         })
     }
 
-    async fn over_resp3(plan: &Arc<Plan>, on_loss: OnLoss) -> Result<Self, Failure> {
+    async fn over_resp3(
+        plan: &Arc<Plan>,
+        url: &RedisUrl,
+        on_loss: OnLoss,
+    ) -> Result<Self, Failure> {
         let config = config(plan).set_push_sender(on_push(plan, on_loss));
-        let client = plan.client(ProtocolVersion::RESP3)?;
+        let client = place::client(url, ProtocolVersion::RESP3)?;
         let mut commands = client.get_multiplexed_async_connection_with_config(&config).await?;
-        server::check(&mut commands, &plan.shown()).await?;
+        server::check(&mut commands, &url.to_string()).await?;
         commands.subscribe(plan.keys.channel(plan.inbox)).await?;
         Ok(Self { commands, subscriber: None })
     }
 
-    async fn over_resp2(plan: &Arc<Plan>, on_loss: OnLoss) -> Result<Self, Failure> {
-        let client = plan.client(ProtocolVersion::RESP2)?;
+    async fn over_resp2(
+        plan: &Arc<Plan>,
+        url: &RedisUrl,
+        on_loss: OnLoss,
+    ) -> Result<Self, Failure> {
+        let client = place::client(url, ProtocolVersion::RESP2)?;
         let config = config(plan);
         let mut commands = client.get_multiplexed_async_connection_with_config(&config).await?;
-        server::check(&mut commands, &plan.shown()).await?;
-        let pubsub = timeout(plan.connect_timeout(), subscribe(&client, plan));
+        server::check(&mut commands, &url.to_string()).await?;
+        let pubsub = timeout(plan.place.connect_timeout(), subscribe(&client, plan));
         let pubsub = pubsub.await.map_err(|_| timed_out())??;
         let subscriber = Some(Arc::new(Subscriber::start(pubsub, plan.clone(), on_loss)));
         Ok(Self { commands, subscriber })
@@ -171,7 +141,7 @@ impl Subscriber {
 
 fn config(plan: &Plan) -> AsyncConnectionConfig {
     AsyncConnectionConfig::new()
-        .set_connection_timeout(Some(plan.connect_timeout()))
+        .set_connection_timeout(Some(plan.place.connect_timeout()))
         .set_response_timeout(Some(RESPONSE_TIMEOUT))
 }
 
