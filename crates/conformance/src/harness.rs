@@ -1,5 +1,6 @@
 //! What a store must bring to be put through the cases.
 
+mod cluster;
 mod embedded;
 mod memory;
 mod redis;
@@ -18,7 +19,9 @@ use seinpaal::{
     store::{BoxFuture, NewsSender, Store},
 };
 
-pub use self::{embedded::EmbeddedHarness, memory::MemoryHarness, redis::RedisHarness};
+pub use self::{
+    cluster::ClusterHarness, embedded::EmbeddedHarness, memory::MemoryHarness, redis::RedisHarness,
+};
 
 /// One store, made for one case.
 pub trait Harness: fmt::Debug + Send + Sync {

@@ -1,5 +1,7 @@
 //! Real servers, one a harness: each in a directory of its own, on a free port, gone with its handle.
 
+mod cluster;
+
 use std::{
     fmt,
     io::{self, BufRead, BufReader, Read, Write},
@@ -10,6 +12,7 @@ use std::{
     time::Duration,
 };
 
+pub use cluster::{Node, RedisCluster};
 use tempfile::TempDir;
 
 /// How long a server may take to start.

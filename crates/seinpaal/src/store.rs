@@ -87,6 +87,10 @@ pub(crate) fn open(
             url::StoreUrl::Redis(url) => {
                 Ok(redis::RedisStore::open(url, inbox, news).await? as Arc<dyn Store>)
             }
+            #[cfg(feature = "redis")]
+            url::StoreUrl::Cluster(url) => {
+                Ok(redis::RedisStore::open_cluster(url, inbox, news).await? as Arc<dyn Store>)
+            }
             #[cfg(not(all(feature = "embedded", feature = "redis")))]
             _ => Err(StoreError::new(
                 StoreErrorKind::Misconfigured,

@@ -8,6 +8,7 @@
 //!
 //! What is kept there, and the contract of the scripts: docs/redis.md.
 
+mod cluster;
 mod connection;
 mod error;
 mod keys;
@@ -16,6 +17,7 @@ mod place;
 mod reply;
 mod script;
 mod server;
+mod servers;
 mod wakeup;
 
 use std::{
@@ -29,15 +31,17 @@ use std::{
 use seinpaal_proto::{Batch, Inbox, Name, Replies, Reply, Request, Snapshot};
 
 use self::{
+    cluster::Cluster,
     connection::Connection,
     keys::{DEFAULT_PREFIX, Keys},
     link::Plan,
     place::Place,
-    script::{Mutation, Operation, Scripts},
+    script::{Mutation, Operation, Scripts, Wire},
+    servers::Servers,
 };
 use crate::store::{
     Abilities, BoxFuture, Certainty, NewsSender, Store, StoreError, StoreErrorKind,
-    url::{RedisOptions, RedisUrl, StoreUrl},
+    url::{ClusterUrl, RedisOptions, RedisUrl, StoreUrl},
 };
 
 /// Waiters that a listed snapshot shows at most.
@@ -46,9 +50,8 @@ const LISTED_WAITERS: u32 = 64;
 /// Permits kept on one Redis or Valkey server.
 #[derive(Debug)]
 pub struct RedisStore {
-    connection: Connection,
+    servers: Servers,
     keys: Keys,
-    scripts: Scripts,
     now: Option<Arc<AtomicU64>>,
 }
 
@@ -77,6 +80,7 @@ impl RedisStore {
     ) -> Result<Arc<Self>, StoreError> {
         match StoreUrl::parse(url) {
             Ok(StoreUrl::Redis(url)) => Self::open(url, inbox, news).await,
+            Ok(StoreUrl::Cluster(url)) => Self::open_cluster(url, inbox, news).await,
             Ok(_) => Err(misconfigured("not the URL of a Redis or Valkey server")),
             Err(bad) => Err(misconfigured(&bad.to_string())),
         }
@@ -111,15 +115,38 @@ impl RedisStore {
         news: NewsSender,
         rig: Rig,
     ) -> Result<Arc<Self>, StoreError> {
-        refuse_what_is_not_here_yet(place.options())?;
-        let prefix = place.options().prefix.as_deref().unwrap_or(DEFAULT_PREFIX);
-        let keys = Keys::new(prefix)
-            .ok_or_else(|| misconfigured("the store option prefix has no braces in it"))?;
+        let keys = keys_of(place.options())?;
         let plan = Plan { place, keys: keys.clone(), inbox, news };
         let connection = Connection::open(plan).await?;
-        let mutation = rig.mutation.map(|(from, to)| Mutation { from, to });
-        let scripts = Scripts::mutated(mutation);
-        Ok(Arc::new(Self { connection, keys, scripts, now: rig.now }))
+        let scripts = Scripts::new(Wire::Single, mutation_of(&rig));
+        Ok(Arc::new(Self { servers: Servers::One { connection, scripts }, keys, now: rig.now }))
+    }
+
+    /// Connects to a cluster.
+    ///
+    /// # Errors
+    /// As [`RedisStore::connect`].
+    pub async fn open_cluster(
+        url: ClusterUrl,
+        inbox: Inbox,
+        news: NewsSender,
+    ) -> Result<Arc<Self>, StoreError> {
+        Self::open_cluster_rigged(url, inbox, news, Rig::default()).await
+    }
+
+    /// The same under a clock and with scripts that a test chooses.
+    #[doc(hidden)]
+    pub async fn open_cluster_rigged(
+        url: ClusterUrl,
+        inbox: Inbox,
+        news: NewsSender,
+        rig: Rig,
+    ) -> Result<Arc<Self>, StoreError> {
+        let keys = keys_of(&url.options)?;
+        let mutation = mutation_of(&rig);
+        let plan = cluster::Plan { url, keys: keys.clone(), inbox, news, mutation };
+        let servers = Servers::Cluster(Cluster::open(plan).await?);
+        Ok(Arc::new(Self { servers, keys, now: rig.now }))
     }
 
     async fn execute(&self, batch: &Batch) -> Result<Replies, StoreError> {
@@ -128,11 +155,9 @@ impl RedisStore {
         let operation = Operation::of(batch);
         let keys = self.keys.of(&batch.name);
         let arguments = script::arguments(batch, now);
-        let answer = self.connection.evaluate(&self.scripts, operation, &keys, &arguments).await?;
+        let answer = self.servers.evaluate(batch, operation, &keys, &arguments).await?;
         let replies = reply::parse(answer, operation.name(), batch.requests.len())?;
-        if replies.replies.iter().any(|reply| matches!(reply, Reply::Queued { .. })) {
-            self.connection.expect_news();
-        }
+        self.servers.take_note(batch, &replies);
         Ok(replies)
     }
 
@@ -151,22 +176,9 @@ impl RedisStore {
         Ok(listed)
     }
 
-    /// `SCAN` may name a key twice, or one that is gone.
     async fn names(&self, prefix: &str) -> Result<BTreeSet<Name>, StoreError> {
-        let (mut names, mut cursor) = (BTreeSet::new(), 0);
-        loop {
-            let mut scan = redis::cmd("SCAN");
-            scan.arg(cursor).arg("MATCH").arg(self.keys.pattern(prefix)).arg("COUNT").arg(1000);
-            let page = self.connection.command(&scan).await?;
-            let (next, keys): (u64, Vec<Vec<u8>>) = redis::from_redis_value(page)
-                .map_err(|_| misconfigured("SCAN answered something else: is there a proxy?"))?;
-            let keys = keys.into_iter().filter_map(|key| String::from_utf8(key).ok());
-            names.extend(keys.filter_map(|key| self.keys.name_of(&key)));
-            cursor = next;
-            if cursor == 0 {
-                return Ok(names);
-            }
-        }
+        let keys = self.servers.keys_like(&self.keys.pattern(prefix)).await?;
+        Ok(keys.into_iter().filter_map(|key| self.keys.name_of(&key)).collect())
     }
 
     async fn inspect(&self, name: &Name) -> Result<Option<Snapshot>, StoreError> {
@@ -202,6 +214,17 @@ impl Store for RedisStore {
 
 fn misconfigured(message: &str) -> StoreError {
     StoreError::new(StoreErrorKind::Misconfigured, Certainty::NotExecuted, message)
+}
+
+fn keys_of(options: &RedisOptions) -> Result<Keys, StoreError> {
+    refuse_what_is_not_here_yet(options)?;
+    let prefix = options.prefix.as_deref().unwrap_or(DEFAULT_PREFIX);
+    Keys::new(prefix).ok_or_else(|| misconfigured("the store option prefix has no braces in it"))
+}
+
+fn mutation_of(rig: &Rig) -> Option<Mutation> {
+    let (from, to) = rig.mutation.clone()?;
+    Some(Mutation { from, to })
 }
 
 fn refuse_what_is_not_here_yet(options: &RedisOptions) -> Result<(), StoreError> {

@@ -3,6 +3,7 @@
 //! A URL may carry a password. So no error and no `Debug` repeats any part of it that could be one:
 //! they name the scheme, and an option that stands where no password can be.
 
+mod cluster;
 mod duration;
 mod options;
 mod redis;
@@ -11,6 +12,7 @@ mod tests;
 
 use std::{fmt, path::PathBuf, str::FromStr};
 
+pub use cluster::ClusterUrl;
 pub use duration::{BadDuration, LONGEST_DURATION, parse_duration};
 use options::Query;
 pub use options::{ClockBound, RedisOptions};
@@ -20,8 +22,9 @@ use thiserror::Error;
 /// The URL that stands for the default store: this user's, on this machine.
 pub const DEFAULT_URL: &str = "file:";
 
-const KNOWN: &str = "file:, memory:, redis://, rediss://, unix://, valkey://, valkeys://";
-const LATER: [&str; 4] = ["redis+sentinel", "redis+cluster", "redis+quorum", "zookeeper"];
+const KNOWN: &str = "file:, memory:, redis://, rediss://, unix://, valkey://, valkeys://, \
+     redis+cluster://, rediss+cluster://";
+const LATER: [&str; 3] = ["redis+sentinel", "redis+quorum", "zookeeper"];
 
 /// A store URL, parsed. Its text form has no password in it.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -33,6 +36,8 @@ pub enum StoreUrl {
     Memory,
     /// `redis://`, `rediss://`, `unix://`, `valkey://`, `valkeys://`.
     Redis(RedisUrl),
+    /// `redis+cluster://`, `rediss+cluster://`.
+    Cluster(ClusterUrl),
 }
 
 impl StoreUrl {
@@ -48,6 +53,8 @@ impl StoreUrl {
             "unix" => RedisUrl::parse_unix(rest).map(Self::Redis),
             "redis" | "valkey" => RedisUrl::parse(rest, false).map(Self::Redis),
             "rediss" | "valkeys" => RedisUrl::parse(rest, true).map(Self::Redis),
+            "redis+cluster" => ClusterUrl::parse(rest, false).map(Self::Cluster),
+            "rediss+cluster" => ClusterUrl::parse(rest, true).map(Self::Cluster),
             later if LATER.contains(&later) => Err(BadStoreUrl::NotAvailable(scheme)),
             _ => Err(BadStoreUrl::UnknownScheme(scheme)),
         }
@@ -75,6 +82,7 @@ impl fmt::Display for StoreUrl {
             Self::Embedded(Some(directory)) => write!(f, "file://{}", directory.display()),
             Self::Memory => f.write_str("memory:"),
             Self::Redis(url) => url.fmt(f),
+            Self::Cluster(url) => url.fmt(f),
         }
     }
 }
@@ -154,6 +162,9 @@ pub enum BadStoreUrl {
     /// The database index is not a number.
     #[error("the path of a Redis URL is the database index, a number from 0 up")]
     BadDatabase,
+    /// A cluster with a database index.
+    #[error("a cluster has only the database 0: leave the number out of the store URL")]
+    ClusterDatabase,
     /// Nobody knows this option.
     #[error("unknown option {option:?} of a {store} store: {known}")]
     UnknownOption {

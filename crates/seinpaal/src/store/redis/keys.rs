@@ -36,6 +36,12 @@ impl Keys {
         format!("{}inbox:{inbox}", self.prefix)
     }
 
+    /// Where an inbox listens for one name, in a cluster: in the slot of the name. The scripts build the same.
+    pub(super) fn channel_at(&self, name: &Name, inbox: Inbox) -> String {
+        let [records, _] = self.of(name);
+        format!("{records}:inbox:{inbox}")
+    }
+
     /// What `SCAN` is to match for the hashes of names that start with `start`.
     pub(super) fn pattern(&self, start: &str) -> String {
         format!("{}{{{}*}}", escape_glob(&self.prefix), escape_glob(&encode(start)))

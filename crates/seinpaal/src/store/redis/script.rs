@@ -1,6 +1,6 @@
 //! The scripts: which there are, what they are given, and how a batch is written for them.
 
-use std::{borrow::Cow, fmt::Write, sync::OnceLock};
+use std::{fmt::Write, sync::OnceLock};
 
 use redis::Script;
 use seinpaal_proto::{
@@ -112,6 +112,27 @@ impl Operation {
     }
 }
 
+/// How wakeups travel, which is the first piece of every script.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Wire {
+    /// One server: one channel an inbox.
+    Single,
+    /// A cluster: a channel for each name at which an inbox listens, in the slot of the name.
+    Sharded,
+    /// A node of a cluster that is being given the slot: who listens is not known there yet.
+    Moving,
+}
+
+impl Wire {
+    fn piece(self) -> &'static str {
+        match self {
+            Self::Single => include_str!("lua/wire_single.lua"),
+            Self::Sharded => include_str!("lua/wire_sharded.lua"),
+            Self::Moving => include_str!("lua/wire_moving.lua"),
+        }
+    }
+}
+
 /// A change to every script's source, with which tests prove that they would notice.
 #[derive(Clone, Debug)]
 pub(super) struct Mutation {
@@ -120,15 +141,16 @@ pub(super) struct Mutation {
 }
 
 /// The scripts of one store with their hashes, each worked out when first used.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Scripts {
+    wire: Wire,
     hashed: [OnceLock<Script>; SCRIPTS.len()],
     mutation: Option<Mutation>,
 }
 
 impl Scripts {
-    pub(super) fn mutated(mutation: Option<Mutation>) -> Self {
-        Self { mutation, ..Self::default() }
+    pub(super) fn new(wire: Wire, mutation: Option<Mutation>) -> Self {
+        Self { wire, hashed: Default::default(), mutation }
     }
 
     /// The hash of a script, by which `EVALSHA` knows it.
@@ -138,11 +160,11 @@ impl Scripts {
     }
 
     /// Its text, for `SCRIPT LOAD`.
-    pub(super) fn source(&self, operation: Operation) -> Cow<'static, str> {
-        let source = SCRIPTS[operation as usize].source;
+    pub(super) fn source(&self, operation: Operation) -> String {
+        let source = format!("{}{}", self.wire.piece(), SCRIPTS[operation as usize].source);
         match &self.mutation {
-            None => Cow::Borrowed(source),
-            Some(mutation) => Cow::Owned(source.replacen(&mutation.from, &mutation.to, 1)),
+            None => source,
+            Some(mutation) => source.replacen(&mutation.from, &mutation.to, 1),
         }
     }
 }

@@ -6,7 +6,7 @@
 
 ledger.work, ledger.has_backlog = WORK, false
 ledger.wakeups, ledger.listeners = {}, {}
-ledger.prefix = match(records, '^[^{]*')
+ledger.channels = match(records, BEFORE_INBOX) .. INBOX
 
 function ledger.has_work()
   if ledger.work == 0 then
@@ -18,14 +18,14 @@ function ledger.has_work()
 end
 
 function ledger.channel_of(inbox)
-  return ledger.prefix .. 'inbox:' .. inbox
+  return ledger.channels .. inbox
 end
 
 -- Whether somebody listens at an inbox. Who asks is there, whatever has become of its inbox.
 function ledger.is_listening(inbox)
-  if inbox == asker then return true end
+  if inbox == asker or not LISTENERS then return true end
   if ledger.listeners[inbox] == nil then
-    ledger.listeners[inbox] = call('pubsub', 'numsub', ledger.channel_of(inbox))[2] > 0
+    ledger.listeners[inbox] = call('pubsub', LISTENERS, ledger.channel_of(inbox))[2] > 0
   end
   return ledger.listeners[inbox]
 end

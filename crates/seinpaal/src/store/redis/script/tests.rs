@@ -4,7 +4,10 @@ use seinpaal_proto::{Limit, Name, Permits, Priority, Slots, Ticket};
 
 use super::*;
 
-const PIECES: [(&str, &str); 15] = [
+const PIECES: [(&str, &str); 18] = [
+    ("wire_single", include_str!("../lua/wire_single.lua")),
+    ("wire_sharded", include_str!("../lua/wire_sharded.lua")),
+    ("wire_moving", include_str!("../lua/wire_moving.lua")),
     ("begin", include_str!("../lua/begin.lua")),
     ("pack", include_str!("../lua/pack.lua")),
     ("fast_head", include_str!("../lua/fast_head.lua")),

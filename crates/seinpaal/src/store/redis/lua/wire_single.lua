@@ -1,0 +1,7 @@
+-- wire_single: wakeups on one server, where every inbox has one channel.
+-- keys   records order
+-- args   none
+-- reply  nothing
+-- cost   nothing
+local PUBLISH, LISTENERS, BEFORE_INBOX, INBOX = 'publish', 'numsub', '^[^{]*', 'inbox:'
+
