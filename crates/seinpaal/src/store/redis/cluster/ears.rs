@@ -202,8 +202,8 @@ mod tests {
         assert!(!ears.listens("unwanted", at(2, 7)));
     }
 
-    #[tokio::test(start_paused = true)]
-    async fn a_name_is_given_up_a_while_after_its_last_ticket() {
+    #[test]
+    fn a_name_is_given_up_a_while_after_its_last_ticket() {
         let ears = Ears::default();
         ears.want("c", 7, [TICKET, Ticket(2)]);
         ears.listens("c", at(1, 5));
