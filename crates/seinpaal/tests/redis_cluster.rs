@@ -4,9 +4,10 @@
 #[path = "support/asks.rs"]
 mod asks;
 #[path = "../../conformance/src/servers/cluster.rs"]
+#[allow(dead_code, unreachable_pub, missing_docs)]
 mod cluster;
 
-use std::{future::IntoFuture, time::Duration};
+use std::time::Duration;
 
 use asks::{Client, acquire, is_granted, release};
 use cluster::RedisCluster;
@@ -168,11 +169,12 @@ async fn slots_move_round_and_round_while_permits_are_handed_on() {
     });
     let mut handed_on = 0;
     while !moving.is_finished() {
-        let asked: Vec<_> = (0..8)
-            .map(|i| tokio::spawn(seinpaal[i % 2].semaphore("busy").limit(2).acquire().into_future()))
-            .collect();
-        for permit in asked {
-            permit.await.unwrap().unwrap().release().await.unwrap();
+        let asked = (0..8).map(|i| {
+            let semaphore = seinpaal[i % 2].semaphore("busy").limit(2);
+            tokio::spawn(async move { semaphore.acquire().await.unwrap().release().await })
+        });
+        for released in asked.collect::<Vec<_>>() {
+            released.await.unwrap().unwrap();
             handed_on += 1;
         }
     }
@@ -226,7 +228,8 @@ async fn a_subscription_ends_a_while_after_the_last_ticket() {
     client.acquire("idle", 2).await;
     client.release("idle", 2).await;
     let listened = || -> Vec<String> {
-        let channels = cluster.nodes().iter().map(|node| node.say(&["PUBSUB", "SHARDCHANNELS", "idle:*"]));
+        let channels =
+            cluster.nodes().iter().map(|node| node.say(&["PUBSUB", "SHARDCHANNELS", "idle:*"]));
         channels.filter(|channels| !channels.is_empty()).collect()
     };
     assert_eq!(listened().join("\n").lines().count(), 2);

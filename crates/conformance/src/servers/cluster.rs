@@ -4,7 +4,7 @@
 
 use std::{
     fs::File,
-    io::{BufRead, BufReader, Write},
+    io::{self, BufRead, BufReader, Write},
     net::{TcpListener, TcpStream},
     path::Path,
     process::{Child, Command, Stdio},
@@ -103,6 +103,7 @@ impl RedisCluster {
         let node = Node::start(self._dir.path(), added, &[]);
         self.nodes.push(node);
         self.meet();
+        self.await_health();
         added
     }
 
@@ -128,14 +129,9 @@ impl RedisCluster {
     }
 
     fn owns(&self, node: usize, slot: usize) -> bool {
-        let Some(view) = self.nodes[node].try_say(&["CLUSTER", "NODES"]) else { return false };
-        let mut mine = view.lines().filter(|line| line.contains("myself,master"));
-        let Some(line) = mine.next().filter(|line| !line.contains("fail")) else { return false };
-        line.split(' ').skip(8).filter(|range| !range.starts_with('[')).any(|range| {
-            let (first, last) = range.split_once('-').unwrap_or((range, range));
-            let ends = first.parse::<usize>().ok().zip(last.parse::<usize>().ok());
-            ends.is_some_and(|(first, last)| (first..=last).contains(&slot))
-        })
+        let node = &self.nodes[node];
+        let id = node.try_say(&["CLUSTER", "MYID"]);
+        id.is_some_and(|id| node.says_that_owns(&id, slot))
     }
 
     /// Starts to move a slot: `from` sends those who ask for a key that it has not got to `to`.
@@ -153,11 +149,19 @@ impl RedisCluster {
         self.nodes[from].say(&[&command[..], keys].concat());
     }
 
-    /// Ends a move: `to` owns the slot.
+    /// Ends a move: `to` owns the slot, and all nodes know it.
+    ///
+    /// # Panics
+    /// If they do not come to agree.
     pub fn end_move(&self, slot: usize, from: usize, to: usize) {
-        let (slot, id) = (slot.to_string(), self.nodes[to].id());
-        self.nodes[to].say(&["CLUSTER", "SETSLOT", &slot, "NODE", &id]);
-        self.nodes[from].say(&["CLUSTER", "SETSLOT", &slot, "NODE", &id]);
+        let (text, id) = (slot.to_string(), self.nodes[to].id());
+        self.nodes[to].say(&["CLUSTER", "SETSLOT", &text, "NODE", &id]);
+        self.nodes[from].say(&["CLUSTER", "SETSLOT", &text, "NODE", &id]);
+        // Who learns of two moves in the wrong order keeps the older one for good.
+        until("the nodes do not agree about a slot", || {
+            let mut up = self.nodes.iter().filter(|node| node.is_up());
+            up.all(|node| node.says_that_owns(&id, slot))
+        });
     }
 
     /// Moves a slot with all its keys, one by one, as tools do.
@@ -320,19 +324,35 @@ impl Node {
     /// # Panics
     /// If the node refuses it or is not there.
     pub fn say(&self, words: &[&str]) -> String {
-        let answer = self.try_say(words);
-        answer.unwrap_or_else(|| panic!("{words:?} was refused on port {}", self.port))
+        self.answer(words).unwrap_or_else(|why| panic!("{words:?} on port {}: {why}", self.port))
     }
 
     /// The same, with `None` for a refusal or no answer.
     #[must_use]
     pub fn try_say(&self, words: &[&str]) -> Option<String> {
-        let mut stream = TcpStream::connect(("127.0.0.1", self.port)).ok()?;
-        stream.set_read_timeout(Some(Duration::from_secs(2))).ok()?;
+        self.answer(words).ok()
+    }
+
+    fn answer(&self, words: &[&str]) -> Result<String, String> {
+        let failed = |error: io::Error| error.to_string();
+        let mut stream = TcpStream::connect(("127.0.0.1", self.port)).map_err(failed)?;
+        stream.set_read_timeout(Some(Duration::from_secs(2))).map_err(failed)?;
         let words = words.iter().map(|word| format!("${}\r\n{word}\r\n", word.len()));
         let words: Vec<String> = words.collect();
-        write!(stream, "*{}\r\n{}", words.len(), words.concat()).ok()?;
+        write!(stream, "*{}\r\n{}", words.len(), words.concat()).map_err(failed)?;
         read(&mut BufReader::new(stream))
+    }
+
+    /// Whether it takes that node for the master that owns the slot.
+    fn says_that_owns(&self, id: &str, slot: usize) -> bool {
+        let view = self.try_say(&["CLUSTER", "NODES"]).unwrap_or_default();
+        let line = view.lines().find(|line| line.starts_with(id) && line.contains("master"));
+        let Some(line) = line.filter(|line| !line.contains("fail")) else { return false };
+        line.split(' ').skip(8).filter(|range| !range.starts_with('[')).any(|range| {
+            let (first, last) = range.split_once('-').unwrap_or((range, range));
+            let ends = first.parse::<usize>().ok().zip(last.parse::<usize>().ok());
+            ends.is_some_and(|(first, last)| (first..=last).contains(&slot))
+        })
     }
 
     fn knows(&self, all: usize) -> bool {
@@ -368,25 +388,27 @@ impl Drop for Node {
     }
 }
 
-fn read(stream: &mut impl BufRead) -> Option<String> {
+fn read(stream: &mut impl BufRead) -> Result<String, String> {
     let mut line = String::new();
-    stream.read_line(&mut line).ok()?;
-    let (kind, rest) = line.trim_end().split_at_checked(1)?;
+    stream.read_line(&mut line).map_err(|error| error.to_string())?;
+    let (kind, rest) = line.trim_end().split_at_checked(1).ok_or("the end of the connection")?;
+    let length = || rest.parse::<i64>().map_err(|_| line.clone());
     match kind {
-        "+" | ":" => Some(rest.to_owned()),
-        "$" => {
-            let Ok(length) = rest.parse::<usize>() else { return Some(String::new()) };
-            let mut text = vec![0; length + 2];
-            stream.read_exact(&mut text).ok()?;
-            text.truncate(length);
-            Some(String::from_utf8_lossy(&text).into_owned())
-        }
+        "+" | ":" => Ok(rest.to_owned()),
+        "$" => read_text(stream, usize::try_from(length()?).unwrap_or(0)),
         "*" => {
-            let parts = (0..rest.parse::<usize>().ok()?).map(|_| read(stream));
-            parts.collect::<Option<Vec<_>>>().map(|parts| parts.join("\n"))
+            let parts = (0..length()?).map(|_| read(stream));
+            parts.collect::<Result<Vec<_>, _>>().map(|parts| parts.join("\n"))
         }
-        _ => None,
+        _ => Err(line),
     }
+}
+
+fn read_text(stream: &mut impl BufRead, length: usize) -> Result<String, String> {
+    let mut text = vec![0; length + 2];
+    stream.read_exact(&mut text).map_err(|error| error.to_string())?;
+    text.truncate(length);
+    Ok(String::from_utf8_lossy(&text).into_owned())
 }
 
 fn until(what: &str, mut holds: impl FnMut() -> bool) {
