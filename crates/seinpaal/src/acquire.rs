@@ -16,6 +16,7 @@ use seinpaal_proto::{
 use tokio::sync::oneshot;
 
 use crate::{
+    all::Named,
     boottime,
     driver::{Command, Grant, Handle, Request, Wanted},
     error::{AcquireError, BadSetting},
@@ -134,19 +135,6 @@ impl Acquire {
         self
     }
 
-    /// The name, or nothing if it is not one.
-    pub(crate) fn name(&self) -> &str {
-        self.plan.name.as_ref().map_or("", Name::as_str)
-    }
-
-    pub(crate) fn is_of(&self, seinpaal: &Seinpaal) -> bool {
-        Arc::ptr_eq(&self.plan.seinpaal.handle, &seinpaal.handle)
-    }
-
-    pub(crate) fn check(&self) -> Result<(), AcquireError> {
-        self.plan.wanted().map(drop)
-    }
-
     async fn run(self) -> Result<Permit, AcquireError> {
         self.until(None).await
     }
@@ -195,6 +183,27 @@ impl Attach {
         ask(&self.plan.seinpaal.handle, wanted, None).await
     }
 }
+
+macro_rules! named {
+    ($request:ty) => {
+        impl Named for $request {
+            fn name(&self) -> &str {
+                self.plan.name.as_ref().map_or("", Name::as_str)
+            }
+
+            fn check(&self) -> Result<(), AcquireError> {
+                self.plan.wanted().map(drop)
+            }
+
+            fn is_of(&self, seinpaal: &Seinpaal) -> bool {
+                Arc::ptr_eq(&self.plan.seinpaal.handle, &seinpaal.handle)
+            }
+        }
+    };
+}
+
+named!(Acquire);
+named!(TryAcquire);
 
 macro_rules! awaited {
     ($request:ty => $output:ty) => {

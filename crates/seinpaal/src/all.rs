@@ -11,10 +11,11 @@ use futures_util::future::{Either, select, select_all};
 use thiserror::Error;
 
 use crate::{
-    acquire::Acquire,
+    acquire::{Acquire, TryAcquire},
     boottime,
     error::{AcquireError, ReleaseError},
     permit::{Lost, Permit, PermitState},
+    seinpaal::Seinpaal,
 };
 
 /// A request for permits of several names: all of them, or none. Made by
@@ -34,6 +35,15 @@ use crate::{
 pub struct AcquireAll {
     requests: Vec<Acquire>,
     timeout: Option<Duration>,
+}
+
+/// A request for permits of several names that does not wait: `Ok(None)` unless all can be had now. Made by
+/// [`Seinpaal::try_acquire_all`](crate::Seinpaal::try_acquire_all).
+///
+/// See [`AcquireAll`] for everything else.
+#[must_use = "a request does nothing before it is awaited"]
+pub struct TryAcquireAll {
+    requests: Vec<TryAcquire>,
 }
 
 /// Which of several requests failed, and why.
@@ -70,31 +80,56 @@ impl AcquireAll {
 
     async fn run(self) -> Result<PermitSet, AcquireAllError> {
         let deadline = self.timeout.map(boottime::after);
-        let mut requests: Vec<_> = self.requests.into_iter().enumerate().collect();
-        requests.sort_by(|(_, one), (_, other)| one.name().cmp(other.name()));
-        check(&requests)?;
-        let mut granted = Vec::with_capacity(requests.len());
-        for (place, request) in requests {
+        let mut granted = Vec::with_capacity(self.requests.len());
+        for (place, request) in in_order(self.requests)? {
             let name = request.name().to_owned();
             // What was granted goes back when this returns without it.
             let permit = request.until(deadline).await;
             granted.push((place, permit.map_err(|error| AcquireAllError { name, error })?));
         }
-        granted.sort_by_key(|(place, _)| *place);
-        Ok(PermitSet { permits: granted.into_iter().map(|(_, permit)| permit).collect() })
+        Ok(PermitSet::new(granted))
     }
 }
 
-/// Finds what is wrong before anything is sent.
-fn check(sorted: &[(usize, Acquire)]) -> Result<(), AcquireAllError> {
-    let wrong =
-        |request: &Acquire, error| AcquireAllError { name: request.name().to_owned(), error };
-    for (_, request) in sorted {
+impl TryAcquireAll {
+    pub(crate) fn new(requests: Vec<TryAcquire>) -> Self {
+        Self { requests }
+    }
+
+    async fn run(self) -> Result<Option<PermitSet>, AcquireAllError> {
+        let mut granted = Vec::with_capacity(self.requests.len());
+        for (place, request) in in_order(self.requests)? {
+            let name = request.name().to_owned();
+            match request.await.map_err(|error| AcquireAllError { name, error })? {
+                Some(permit) => granted.push((place, permit)),
+                None => return Ok(None),
+            }
+        }
+        Ok(Some(PermitSet::new(granted)))
+    }
+}
+
+/// What both kinds of requests say of themselves.
+pub(crate) trait Named {
+    /// The name, or nothing if it is not one.
+    fn name(&self) -> &str;
+    /// Finds what is wrong before anything is sent.
+    fn check(&self) -> Result<(), AcquireError>;
+    /// Whether it was made by this connection.
+    fn is_of(&self, seinpaal: &Seinpaal) -> bool;
+}
+
+/// The requests in the order in which they are made, each with its place in the order it was given in.
+fn in_order<R: Named>(requests: Vec<R>) -> Result<Vec<(usize, R)>, AcquireAllError> {
+    let mut requests: Vec<_> = requests.into_iter().enumerate().collect();
+    requests.sort_by(|(_, one), (_, other)| one.name().cmp(other.name()));
+    let wrong = |request: &R, error| AcquireAllError { name: request.name().to_owned(), error };
+    for (_, request) in &requests {
         request.check().map_err(|error| wrong(request, error))?;
     }
-    match sorted.windows(2).find(|pair| pair[0].1.name() == pair[1].1.name()) {
+    match requests.windows(2).find(|pair| pair[0].1.name() == pair[1].1.name()) {
         Some(pair) => Err(wrong(&pair[0].1, AcquireError::NamedTwice)),
-        None => Ok(()),
+        None => Ok(requests),
     }
 }
 
@@ -113,7 +148,27 @@ impl fmt::Debug for AcquireAll {
     }
 }
 
+impl IntoFuture for TryAcquireAll {
+    type Output = Result<Option<PermitSet>, AcquireAllError>;
+    type IntoFuture = Pin<Box<dyn Future<Output = Self::Output> + Send>>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(self.run())
+    }
+}
+
+impl fmt::Debug for TryAcquireAll {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("TryAcquireAll").field(&self.requests).finish()
+    }
+}
+
 impl PermitSet {
+    fn new(mut granted: Vec<(usize, Permit)>) -> Self {
+        granted.sort_by_key(|(place, _)| *place);
+        Self { permits: granted.into_iter().map(|(_, permit)| permit).collect() }
+    }
+
     /// Returns the permits in the order in which they were asked for.
     #[must_use]
     pub fn permits(&self) -> &[Permit] {

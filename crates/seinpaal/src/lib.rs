@@ -36,7 +36,7 @@ pub mod store;
 mod store_error;
 
 pub use acquire::{Acquire, Attach, TryAcquire};
-pub use all::{AcquireAll, AcquireAllError, PermitSet};
+pub use all::{AcquireAll, AcquireAllError, PermitSet, TryAcquireAll};
 pub use error::{AcquireError, AdminError, BadSetting, ConnectError, Ended, ReleaseError};
 pub use inspect::{Holder, Snapshot, Waiter};
 pub use mutex::Mutex;

@@ -256,6 +256,7 @@ async fn all_of_several_names_or_none(url: &str) -> Result {
     let refused = seinpaal.acquire_all([b.lock(), a.acquire()]).timeout(soon).await;
     let refused = refused.expect_err("both are held");
     assert_eq!((&*refused.name, refused.error.to_string()), ("a", "timed out waiting".into()));
+    assert!(seinpaal.try_acquire_all([a.try_acquire(), b.try_lock()]).await?.is_none());
     let mut permits = both.into_permits();
     drop(permits.pop());
     let refused = seinpaal.acquire_all([b.lock(), a.acquire()]).timeout(soon).await;
