@@ -21,7 +21,7 @@ use crate::{
     driver::{Command, Grant, Handle, Request, Wanted},
     error::{AcquireError, BadSetting},
     permit::Permit,
-    seinpaal::{Seinpaal, checked_ttl},
+    seinpaal::Seinpaal,
 };
 
 /// A request for permits that waits its turn. Nothing is sent before it is awaited.
@@ -244,7 +244,7 @@ impl Plan {
             limit,
             enqueue: Enqueue::No,
             priority: Priority::new(self.priority)?,
-            ttl: self.ttl.map(checked_ttl).transpose()?,
+            ttl: self.ttl.map(|ttl| self.seinpaal.checked_ttl(ttl)).transpose()?,
             deadline: None,
             about: self.about()?,
             attach: None,

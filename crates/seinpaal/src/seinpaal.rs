@@ -18,7 +18,10 @@ use crate::{
     mutex::Mutex,
     rwlock::RwLock,
     semaphore::Semaphore,
-    store::{self, NewsSender, StoreError, url::StoreUrl},
+    store::{
+        self, NewsSender, StoreError,
+        url::{RestartGuard, StoreUrl},
+    },
 };
 
 /// A connection to a store: one session, however many tasks and names. Cheap to clone.
@@ -60,6 +63,7 @@ pub struct Builder {
     client: Option<String>,
     ttl: Duration,
     patience: Duration,
+    restart_guard: Option<Duration>,
 }
 
 impl Seinpaal {
@@ -81,6 +85,7 @@ impl Seinpaal {
             client: None,
             ttl: Duration::from_secs(30),
             patience: Duration::from_secs(30),
+            restart_guard: None,
         }
     }
 
@@ -172,6 +177,15 @@ impl Seinpaal {
         self.handle.store().record_child(pid)
     }
 
+    /// The ttl in microseconds, if this store can keep its promises for that long.
+    pub(crate) fn checked_ttl(&self, ttl: Duration) -> Result<u64, BadSetting> {
+        let length = checked_ttl(ttl)?;
+        match self.handle.store().longest_ttl() {
+            Some(longest) if ttl > longest => Err(BadSetting::OutlastsGuard { ttl, longest }),
+            _ => Ok(length),
+        }
+    }
+
     /// Returns what kind of store this is and what it can do.
     #[must_use]
     pub fn abilities(&self) -> store::Abilities {
@@ -199,6 +213,13 @@ impl Builder {
         self
     }
 
+    /// Lets a server that may have lost its memory admit nobody for this long, as `restart-guard=` in the URL
+    /// does: a quarter more than the longest ttl, the same for all clients. Redis only.
+    pub fn restart_guard(mut self, guard: Duration) -> Self {
+        self.restart_guard = Some(guard);
+        self
+    }
+
     /// Connects.
     ///
     /// # Errors
@@ -206,7 +227,11 @@ impl Builder {
     pub async fn connect(self) -> Result<Seinpaal, ConnectError> {
         let ttl = checked_ttl(self.ttl)?;
         let client = Client::new(self.client)?;
-        let url = StoreUrl::parse(&self.url)?;
+        let mut url = StoreUrl::parse(&self.url)?;
+        if let Some(length) = self.restart_guard {
+            let guard = RestartGuard::new(length).ok_or(BadSetting::Guard(length))?;
+            *url.restart_guard().ok_or(BadSetting::NoGuard)? = Some(guard);
+        }
         let config = Config {
             ttl,
             patience: micros(self.patience),
@@ -215,7 +240,9 @@ impl Builder {
         };
         let opening = Box::new(move |inbox: Inbox, news: NewsSender| store::open(url, inbox, news));
         let handle = driver::start(opening, config).await?;
-        Ok(Seinpaal { handle, client: Arc::new(client) })
+        let seinpaal = Seinpaal { handle, client: Arc::new(client) };
+        seinpaal.checked_ttl(self.ttl)?;
+        Ok(seinpaal)
     }
 }
 
@@ -240,7 +267,7 @@ fn executable() -> String {
     name.map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
 }
 
-pub(crate) fn checked_ttl(ttl: Duration) -> Result<u64, BadSetting> {
+fn checked_ttl(ttl: Duration) -> Result<u64, BadSetting> {
     let length = micros(ttl);
     if (MIN_TTL..=MAX_TTL).contains(&length) { Ok(length) } else { Err(BadSetting::Ttl(ttl)) }
 }

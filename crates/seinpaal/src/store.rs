@@ -9,7 +9,7 @@ pub mod memory;
 pub mod redis;
 pub mod url;
 
-use std::{fmt, future::Future, os::fd::BorrowedFd, pin::Pin, sync::Arc};
+use std::{fmt, future::Future, os::fd::BorrowedFd, pin::Pin, sync::Arc, time::Duration};
 
 use seinpaal_proto::{Batch, Inbox, Replies, Snapshot, Wakeup};
 use tokio::sync::mpsc;
@@ -53,6 +53,11 @@ pub trait Store: fmt::Debug + Send + Sync + 'static {
     /// The record could not be written; then the descriptor alone counts.
     fn record_child(&self, _pid: u32) -> Result<(), StoreError> {
         Ok(())
+    }
+
+    /// The longest ttl for which this store keeps its promises as it was opened; `None`: any.
+    fn longest_ttl(&self) -> Option<Duration> {
+        None
     }
 
     /// Executes a batch, whole or not at all.

@@ -4,6 +4,7 @@
 //! they name the scheme, and an option that stands where no password can be.
 
 mod duration;
+mod guard;
 mod options;
 mod redis;
 #[cfg(test)]
@@ -12,6 +13,7 @@ mod tests;
 use std::{fmt, path::PathBuf, str::FromStr};
 
 pub use duration::{BadDuration, LONGEST_DURATION, parse_duration};
+pub use guard::RestartGuard;
 use options::Query;
 pub use options::{ClockBound, RedisOptions};
 pub use redis::{Password, RedisAddress, RedisUrl};
@@ -50,6 +52,16 @@ impl StoreUrl {
             "rediss" | "valkeys" => RedisUrl::parse(rest, true).map(Self::Redis),
             later if LATER.contains(&later) => Err(BadStoreUrl::NotAvailable(scheme)),
             _ => Err(BadStoreUrl::UnknownScheme(scheme)),
+        }
+    }
+}
+
+impl StoreUrl {
+    /// The restart guard, where a store has one.
+    pub(crate) fn restart_guard(&mut self) -> Option<&mut Option<RestartGuard>> {
+        match self {
+            Self::Redis(url) => Some(&mut url.options.restart_guard),
+            _ => None,
         }
     }
 }

@@ -12,6 +12,10 @@ const MOST_FENCE_SEEN: u64 = 1 << 52;
 /// Lua's numbers are exact up to here; a deadline beyond it is none.
 const MOST_EXACT: u64 = 1 << 53;
 
+/// Where every script begins, and what follows it with the restart guard.
+const BEGIN: &str = include_str!("lua/begin.lua");
+const GUARD: &str = include_str!("lua/guard.lua");
+
 /// One operation, or the step that knows them all.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Operation {
@@ -123,12 +127,14 @@ pub(super) struct Mutation {
 #[derive(Debug, Default)]
 pub(super) struct Scripts {
     hashed: [OnceLock<Script>; SCRIPTS.len()],
+    is_guarded: bool,
     mutation: Option<Mutation>,
 }
 
 impl Scripts {
-    pub(super) fn mutated(mutation: Option<Mutation>) -> Self {
-        Self { mutation, ..Self::default() }
+    /// Those that expect the marker as third key and the length of the guard as last argument, or not.
+    pub(super) fn new(is_guarded: bool, mutation: Option<Mutation>) -> Self {
+        Self { is_guarded, mutation, ..Self::default() }
     }
 
     /// The hash of a script, by which `EVALSHA` knows it.
@@ -139,10 +145,13 @@ impl Scripts {
 
     /// Its text, for `SCRIPT LOAD`.
     pub(super) fn source(&self, operation: Operation) -> Cow<'static, str> {
-        let source = SCRIPTS[operation as usize].source;
+        let mut source = Cow::Borrowed(SCRIPTS[operation as usize].source);
+        if self.is_guarded {
+            source.to_mut().insert_str(BEGIN.len(), GUARD);
+        }
         match &self.mutation {
-            None => Cow::Borrowed(source),
-            Some(mutation) => Cow::Owned(source.replacen(&mutation.from, &mutation.to, 1)),
+            None => source,
+            Some(mutation) => source.replacen(&mutation.from, &mutation.to, 1).into(),
         }
     }
 }

@@ -4,8 +4,9 @@ use seinpaal_proto::{Kind, Limit, Name, Permits, Priority, Slots, Ticket};
 
 use super::*;
 
-const PIECES: [(&str, &str); 15] = [
+const PIECES: [(&str, &str); 16] = [
     ("begin", include_str!("../lua/begin.lua")),
+    ("guard", GUARD),
     ("pack", include_str!("../lua/pack.lua")),
     ("fast_head", include_str!("../lua/fast_head.lua")),
     ("fast_end", include_str!("../lua/fast_end.lua")),
@@ -55,7 +56,8 @@ fn every_file_starts_with_what_it_is_given_and_answers() {
     let own = SCRIPTS.iter().map(|row| (row.name, row.own));
     for (name, source) in own.chain(PIECES) {
         assert!(source.starts_with(&format!("-- {name}: ")), "{name}");
-        assert_eq!(field(source, "keys"), Some("records order"), "{name}");
+        let keys = if name == "guard" { "records order marker" } else { "records order" };
+        assert_eq!(field(source, "keys"), Some(keys), "{name}");
         for said in ["args", "reply", "cost"] {
             assert!(field(source, said).is_some(), "{name} does not say its {said}");
         }
@@ -108,6 +110,16 @@ fn no_slots_are_not_all_slots() {
     assert!(release(None).ends_with(" all"));
     assert!(release(Some(Slots::none())).ends_with(" ,"));
     assert!(release(Some(Slots::range(2, 4))).ends_with(" 2-4,"));
+}
+
+#[test]
+fn the_guard_comes_before_everything_that_could_grant_and_only_where_it_is_on() {
+    let (plain, guarded) = (Scripts::new(false, None), Scripts::new(true, None));
+    for row in &SCRIPTS {
+        let (plain, guarded) = (plain.source(row.operation), guarded.source(row.operation));
+        assert!(guarded.starts_with(&[BEGIN, GUARD].concat()), "{}", row.name);
+        assert_eq!(guarded.replacen(GUARD, "", 1), plain, "{}", row.name);
+    }
 }
 
 #[test]
