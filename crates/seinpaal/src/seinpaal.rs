@@ -122,7 +122,7 @@ impl Seinpaal {
     /// # Ok::<(), Box<dyn std::error::Error>>(()) }).unwrap();
     /// ```
     pub fn acquire_all(&self, requests: impl IntoIterator<Item = Acquire>) -> AcquireAll {
-        AcquireAll::new(self.all_ours(requests))
+        AcquireAll::new(self.clone(), self.all_ours(requests))
     }
 
     /// Asks for permits of several names if all can be had now. Await what is returned.
@@ -130,7 +130,7 @@ impl Seinpaal {
     /// # Panics
     /// If a request was made by another connection.
     pub fn try_acquire_all(&self, requests: impl IntoIterator<Item = TryAcquire>) -> TryAcquireAll {
-        TryAcquireAll::new(self.all_ours(requests))
+        TryAcquireAll::new(self.clone(), self.all_ours(requests))
     }
 
     fn all_ours<R: Named>(&self, requests: impl IntoIterator<Item = R>) -> Vec<R> {

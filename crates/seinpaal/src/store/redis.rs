@@ -15,6 +15,7 @@ mod link;
 mod reply;
 mod script;
 mod server;
+mod together;
 mod wakeup;
 
 use std::{
@@ -35,7 +36,7 @@ use self::{
     script::{Mutation, Operation, Scripts},
 };
 use crate::store::{
-    Abilities, BoxFuture, Certainty, NewsSender, Store, StoreError, StoreErrorKind,
+    Abilities, BoxFuture, Certainty, NewsSender, Store, StoreError, StoreErrorKind, Together,
     url::{RedisUrl, RestartGuard, StoreUrl},
 };
 
@@ -116,20 +117,25 @@ impl RedisStore {
 
     async fn execute(&self, batch: &Batch) -> Result<Replies, StoreError> {
         refuse_too_much(batch)?;
-        let now = self.now.as_ref().map(|now| now.load(Ordering::SeqCst));
         let operation = Operation::of(batch);
-        let mut keys = Vec::from(self.keys.of(&batch.name));
-        let mut arguments = script::arguments(batch, now);
-        if let Some(guard) = self.guard {
-            keys.push(self.keys.marker(None));
-            arguments.push(guard.micros().to_string());
-        }
+        let (keys, arguments) = self.keys_and_arguments(batch);
         let answer = self.connection.evaluate(&self.scripts, operation, &keys, &arguments).await?;
         let replies = reply::parse(answer, operation.name(), batch.requests.len())?;
         if replies.replies.iter().any(|reply| matches!(reply, Reply::Queued { .. })) {
             self.connection.expect_news();
         }
         Ok(replies)
+    }
+
+    fn keys_and_arguments(&self, batch: &Batch) -> (Vec<String>, Vec<String>) {
+        let now = self.now.as_ref().map(|now| now.load(Ordering::SeqCst));
+        let mut keys = Vec::from(self.keys.of(&batch.name));
+        let mut arguments = script::arguments(batch, now);
+        if let Some(guard) = self.guard {
+            keys.push(self.keys.marker(None));
+            arguments.push(guard.micros().to_string());
+        }
+        (keys, arguments)
     }
 
     async fn snapshots(&self, prefix: &str) -> Result<Vec<(Name, Snapshot)>, StoreError> {
@@ -190,6 +196,17 @@ impl Store for RedisStore {
 
     fn call<'a>(&'a self, batch: &'a Batch) -> BoxFuture<'a, Result<Replies, StoreError>> {
         Box::pin(self.execute(batch))
+    }
+
+    fn is_one_step(&self) -> bool {
+        true
+    }
+
+    fn call_together<'a>(
+        &'a self,
+        batches: &'a [Batch],
+    ) -> BoxFuture<'a, Result<Together, StoreError>> {
+        Box::pin(self.execute_together(batches))
     }
 
     fn list<'a>(
