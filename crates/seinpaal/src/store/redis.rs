@@ -18,6 +18,7 @@ mod reply;
 mod script;
 mod server;
 mod servers;
+mod together;
 mod wakeup;
 
 use std::{
@@ -26,6 +27,7 @@ use std::{
         Arc,
         atomic::{AtomicU64, Ordering},
     },
+    time::Duration,
 };
 
 use seinpaal_proto::{Batch, Inbox, Name, Replies, Reply, Request, Snapshot};
@@ -40,8 +42,8 @@ use self::{
     servers::Servers,
 };
 use crate::store::{
-    Abilities, BoxFuture, Certainty, NewsSender, Store, StoreError, StoreErrorKind,
-    url::{ClusterUrl, RedisOptions, RedisUrl, StoreUrl},
+    Abilities, BoxFuture, Certainty, NewsSender, Store, StoreError, StoreErrorKind, Together,
+    url::{ClusterUrl, RedisOptions, RedisUrl, RestartGuard, StoreUrl},
 };
 
 /// Waiters that a listed snapshot shows at most.
@@ -52,6 +54,7 @@ const LISTED_WAITERS: u32 = 64;
 pub struct RedisStore {
     servers: Servers,
     keys: Keys,
+    guard: Option<RestartGuard>,
     now: Option<Arc<AtomicU64>>,
 }
 
@@ -116,10 +119,12 @@ impl RedisStore {
         rig: Rig,
     ) -> Result<Arc<Self>, StoreError> {
         let keys = keys_of(place.options())?;
+        let guard = place.options().restart_guard;
         let plan = Plan { place, keys: keys.clone(), inbox, news };
         let connection = Connection::open(plan).await?;
-        let scripts = Scripts::new(Wire::Single, mutation_of(&rig));
-        Ok(Arc::new(Self { servers: Servers::One { connection, scripts }, keys, now: rig.now }))
+        let scripts = Scripts::new(Wire::Single, guard.is_some(), mutation_of(&rig));
+        let servers = Servers::One { connection, scripts };
+        Ok(Arc::new(Self { servers, keys, guard, now: rig.now }))
     }
 
     /// Connects to a cluster.
@@ -142,23 +147,32 @@ impl RedisStore {
         news: NewsSender,
         rig: Rig,
     ) -> Result<Arc<Self>, StoreError> {
-        let keys = keys_of(&url.options)?;
+        let (keys, guard) = (keys_of(&url.options)?, url.options.restart_guard);
         let mutation = mutation_of(&rig);
         let plan = cluster::Plan { url, keys: keys.clone(), inbox, news, mutation };
         let servers = Servers::Cluster(Cluster::open(plan).await?);
-        Ok(Arc::new(Self { servers, keys, now: rig.now }))
+        Ok(Arc::new(Self { servers, keys, guard, now: rig.now }))
     }
 
     async fn execute(&self, batch: &Batch) -> Result<Replies, StoreError> {
         refuse_too_much(batch)?;
-        let now = self.now.as_ref().map(|now| now.load(Ordering::SeqCst));
         let operation = Operation::of(batch);
-        let keys = self.keys.of(&batch.name);
-        let arguments = script::arguments(batch, now);
+        let (keys, arguments) = self.keys_and_arguments(batch);
         let answer = self.servers.evaluate(batch, operation, &keys, &arguments).await?;
         let replies = reply::parse(answer, operation.name(), batch.requests.len())?;
         self.servers.take_note(batch, &replies);
         Ok(replies)
+    }
+
+    fn keys_and_arguments(&self, batch: &Batch) -> (Vec<String>, Vec<String>) {
+        let now = self.now.as_ref().map(|now| now.load(Ordering::SeqCst));
+        let mut keys = Vec::from(self.keys.of(&batch.name));
+        let mut arguments = script::arguments(batch, now);
+        if let Some(guard) = self.guard {
+            keys.push(self.keys.marker(self.servers.slot_of(&keys[0])));
+            arguments.push(guard.micros().to_string());
+        }
+        (keys, arguments)
     }
 
     async fn snapshots(&self, prefix: &str) -> Result<Vec<(Name, Snapshot)>, StoreError> {
@@ -200,8 +214,23 @@ impl Store for RedisStore {
         Abilities { scheme: "redis", notices_death: false, is_shared: true }
     }
 
+    fn longest_ttl(&self) -> Option<Duration> {
+        self.guard.map(RestartGuard::longest_ttl)
+    }
+
     fn call<'a>(&'a self, batch: &'a Batch) -> BoxFuture<'a, Result<Replies, StoreError>> {
         Box::pin(self.execute(batch))
+    }
+
+    fn is_one_step(&self) -> bool {
+        matches!(self.servers, Servers::One { .. })
+    }
+
+    fn call_together<'a>(
+        &'a self,
+        batches: &'a [Batch],
+    ) -> BoxFuture<'a, Result<Together, StoreError>> {
+        Box::pin(self.execute_together(batches))
     }
 
     fn list<'a>(
@@ -228,14 +257,10 @@ fn mutation_of(rig: &Rig) -> Option<Mutation> {
 }
 
 fn refuse_what_is_not_here_yet(options: &RedisOptions) -> Result<(), StoreError> {
-    let option = match options {
-        _ if options.replicated.is_some() => "replicated",
-        _ if options.restart_guard == Some(true) => "restart-guard",
-        _ => return Ok(()),
-    };
-    Err(misconfigured(&format!(
-        "the store option {option} is not available in this version: leave it out"
-    )))
+    if options.replicated.is_none() {
+        return Ok(());
+    }
+    Err(misconfigured("the store option replicated is not available in this version: leave it out"))
 }
 
 fn refuse_too_much(batch: &Batch) -> Result<(), StoreError> {

@@ -5,6 +5,7 @@
 
 mod cluster;
 mod duration;
+mod guard;
 mod options;
 mod redis;
 #[cfg(test)]
@@ -14,6 +15,7 @@ use std::{fmt, path::PathBuf, str::FromStr};
 
 pub use cluster::ClusterUrl;
 pub use duration::{BadDuration, LONGEST_DURATION, parse_duration};
+pub use guard::RestartGuard;
 use options::Query;
 pub use options::{ClockBound, RedisOptions};
 pub use redis::{Password, RedisAddress, RedisUrl};
@@ -57,6 +59,16 @@ impl StoreUrl {
             "rediss+cluster" => ClusterUrl::parse(rest, true).map(Self::Cluster),
             later if LATER.contains(&later) => Err(BadStoreUrl::NotAvailable(scheme)),
             _ => Err(BadStoreUrl::UnknownScheme(scheme)),
+        }
+    }
+}
+
+impl StoreUrl {
+    /// The restart guard, where a store has one.
+    pub(crate) fn restart_guard(&mut self) -> Option<&mut Option<RestartGuard>> {
+        match self {
+            Self::Redis(url) => Some(&mut url.options.restart_guard),
+            _ => None,
         }
     }
 }

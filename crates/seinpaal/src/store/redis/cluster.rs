@@ -35,10 +35,10 @@ use tokio::{
 use self::{
     ears::{At, Ears, LINGER},
     node::{Call, Errand, Heard, Node, OnHeard, Outcome, WiredScripts},
-    slots::{Address, SlotMap, slot_of},
+    slots::{Address, SlotMap},
 };
 use super::{
-    keys::Keys,
+    keys::{Keys, slot_of},
     link::RESPONSE_TIMEOUT,
     script::{Mutation, Operation, Scripts, Wire},
     server, wakeup,
@@ -108,7 +108,7 @@ impl Cluster {
         &self,
         batch: &Batch,
         operation: Operation,
-        keys: &[String; 2],
+        keys: &[String],
         arguments: &[String],
     ) -> Result<Value, StoreError> {
         let slot = slot_of(&keys[0]);
@@ -165,8 +165,9 @@ impl fmt::Debug for Cluster {
 
 impl Shared {
     fn new(plan: Plan, me: Weak<Self>) -> Self {
-        let sharded = Scripts::new(Wire::Sharded, plan.mutation.clone());
-        let moving = Scripts::new(Wire::Moving, plan.mutation);
+        let is_guarded = plan.url.options.restart_guard.is_some();
+        let sharded = Scripts::new(Wire::Sharded, is_guarded, plan.mutation.clone());
+        let moving = Scripts::new(Wire::Moving, is_guarded, plan.mutation);
         Self {
             me,
             url: plan.url,

@@ -6,6 +6,7 @@ use seinpaal_proto::{Batch, Replies, Reply};
 use super::{
     cluster::{Cluster, Master},
     connection::Connection,
+    keys::slot_of,
     misconfigured,
     script::{Operation, Scripts},
 };
@@ -24,7 +25,7 @@ impl Servers {
         &self,
         batch: &Batch,
         operation: Operation,
-        keys: &[String; 2],
+        keys: &[String],
         arguments: &[String],
     ) -> Result<Value, StoreError> {
         match self {
@@ -33,6 +34,25 @@ impl Servers {
             }
             Self::Cluster(cluster) => cluster.evaluate(batch, operation, keys, arguments).await,
         }
+    }
+
+    /// Runs the script of several names, which one server has all of.
+    pub(super) async fn evaluate_together(
+        &self,
+        keys: &[String],
+        arguments: &[String],
+    ) -> Result<Value, StoreError> {
+        match self {
+            Self::One { connection, scripts } => {
+                connection.evaluate(scripts, Operation::Together, keys, arguments).await
+            }
+            Self::Cluster(_) => Err(misconfigured("names of a cluster are in no one place")),
+        }
+    }
+
+    /// The slot of a key, if there are slots.
+    pub(super) fn slot_of(&self, key: &str) -> Option<u16> {
+        matches!(self, Self::Cluster(_)).then(|| slot_of(key))
     }
 
     /// What the replies to a batch mean for the connections.

@@ -35,7 +35,7 @@ use crate::store::{
 /// A script with its arguments, not yet addressed to anybody.
 pub(super) struct Call<'a> {
     pub(super) operation: Operation,
-    pub(super) keys: &'a [String; 2],
+    pub(super) keys: &'a [String],
     pub(super) arguments: &'a [String],
 }
 
@@ -296,7 +296,7 @@ impl Call<'_> {
 
     fn with(&self, command: &str, script: &str) -> Cmd {
         let mut command = redis::cmd(command);
-        command.arg(script).arg(2).arg(self.keys).arg(self.arguments);
+        command.arg(script).arg(self.keys.len()).arg(self.keys).arg(self.arguments);
         command
     }
 }

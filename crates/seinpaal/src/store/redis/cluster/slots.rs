@@ -4,8 +4,6 @@ use std::{collections::BTreeMap, fmt};
 
 use redis::Value;
 
-const SLOTS: u16 = 16384;
-
 /// Where a node listens.
 #[derive(Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub(super) struct Address {
@@ -104,22 +102,6 @@ fn node(owner: &Value, of: &Address) -> Option<Address> {
     Some(Address { host: host.to_owned(), port: u16::try_from(*port).ok()? })
 }
 
-/// The slot of a key: by what stands in its first braces, if anything does.
-pub(super) fn slot_of(key: &str) -> u16 {
-    let tag = key.split_once('{').and_then(|(_, rest)| rest.split_once('}'));
-    let tag = tag.map(|(tag, _)| tag).filter(|tag| !tag.is_empty()).unwrap_or(key);
-    crc16(tag.as_bytes()) % SLOTS
-}
-
-/// CRC-16/XMODEM.
-fn crc16(bytes: &[u8]) -> u16 {
-    bytes.iter().fold(0, |crc, byte| {
-        (0..8).fold(crc ^ u16::from(*byte) << 8, |crc, _| {
-            if crc & 0x8000 == 0 { crc << 1 } else { crc << 1 ^ 0x1021 }
-        })
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -138,20 +120,6 @@ mod tests {
         };
         let ends = [Value::Int(first), Value::Int(last)];
         Value::Array(ends.into_iter().chain(nodes.iter().map(node)).collect())
-    }
-
-    #[test]
-    fn the_check_value_of_the_cluster_specification_comes_out() {
-        assert_eq!(crc16(b"123456789"), 0x31c3);
-        assert_eq!(slot_of("foo"), 12182);
-    }
-
-    #[test]
-    fn only_what_stands_in_the_first_braces_counts() {
-        assert_eq!(slot_of("seinpaal:{foo}"), slot_of("foo"));
-        assert_eq!(slot_of("seinpaal:{foo}:o"), slot_of("foo"));
-        assert_eq!(slot_of("a{b}{c}"), slot_of("b"));
-        assert_ne!(slot_of("a{}b"), slot_of(""));
     }
 
     #[test]
