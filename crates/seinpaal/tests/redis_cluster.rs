@@ -9,7 +9,7 @@ mod cluster;
 
 use std::time::Duration;
 
-use asks::{Client, acquire, is_granted, release};
+use asks::{Client, TTL, acquire, is_granted, release};
 use cluster::RedisCluster;
 use seinpaal::{
     Seinpaal,
@@ -133,6 +133,35 @@ async fn a_slot_that_moves_key_by_key_loses_no_holder_and_no_waiter() {
     assert_eq!(next(&mut next_one).await, News::LookAgain);
     assert!(matches!(waiter.release("moved", 2).await, Reply::Released { .. }));
     told_of_grant(&mut next_one, 3).await;
+}
+
+/// A client of which nobody runs the tasks: it is connected, and notices nothing.
+fn frozen_waiter(url: &str, name: &str, ticket: u128) -> (tokio::runtime::Runtime, Client) {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let waiter = runtime.block_on(async {
+        let waiter = Client::connect(url, ticket).await;
+        let queued = waiter.acquire(name, ticket).await;
+        assert!(matches!(queued, Reply::Queued { .. }), "{queued:?}");
+        waiter
+    });
+    (runtime, waiter)
+}
+
+#[test]
+fn a_waiter_that_has_not_found_the_new_node_yet_is_not_passed_over() {
+    let cluster = RedisCluster::start_with(3, 0, &[]);
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let Scene { holder, waiter, slot, from, to } = runtime.block_on(Scene::at(&cluster, "slow", 1));
+    let cancel = Request::Cancel { ticket: Ticket(2), remember: TTL };
+    runtime.block_on(waiter.ask("slow", cancel)).unwrap();
+    let (slow_runtime, slow) = frozen_waiter(&cluster.url(), "slow", 3);
+    cluster.move_slot(slot, from, to);
+    let released = runtime.block_on(insist(&holder, "slow", release(1)));
+    assert!(matches!(released, Reply::Released { .. }), "{released:?}");
+    // Somebody else asks in vain: it is the slow one that was granted.
+    let queued = runtime.block_on(insist(&holder, "slow", acquire(4)));
+    assert!(matches!(queued, Reply::Queued { waiting: 1, .. }), "{queued:?}");
+    assert!(is_granted(&slow_runtime.block_on(insist(&slow, "slow", acquire(3)))));
 }
 
 #[tokio::test]

@@ -3,5 +3,8 @@
 -- args   none
 -- reply  nothing
 -- cost   nothing
+--
+-- Who listens at all listens here, and nothing has to settle.
 local PUBLISH, LISTENERS, BEFORE_INBOX, INBOX = 'publish', 'numsub', '^[^{]*', 'inbox:'
+local SETTLING = false
 
