@@ -12,7 +12,7 @@ use std::{
     time::Duration,
 };
 
-pub use cluster::{Node, RedisCluster};
+pub use cluster::{Node, RedisCluster, until};
 use tempfile::TempDir;
 
 /// How long a server may take to start.

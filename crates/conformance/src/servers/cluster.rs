@@ -118,6 +118,21 @@ impl RedisCluster {
         owner.expect("a master that owns the slot")
     }
 
+    /// Waits until a node that is up owns a key's slot.
+    ///
+    /// # Panics
+    /// If none does.
+    pub fn await_owner(&self, key: &str) {
+        let slot = self.slot_of(key);
+        until("nobody takes over", || (0..self.nodes.len()).any(|i| self.owns(i, slot)));
+    }
+
+    /// The masters that are up.
+    #[must_use]
+    pub fn masters(&self) -> Vec<usize> {
+        (0..self.nodes.len()).filter(|i| self.nodes[*i].is_master()).collect()
+    }
+
     /// The slot of a key.
     ///
     /// # Panics
@@ -411,7 +426,11 @@ fn read_text(stream: &mut impl BufRead, length: usize) -> Result<String, String>
     Ok(String::from_utf8_lossy(&text).into_owned())
 }
 
-fn until(what: &str, mut holds: impl FnMut() -> bool) {
+/// Waits until something holds.
+///
+/// # Panics
+/// With `what`, if that takes more than a minute.
+pub fn until(what: &str, mut holds: impl FnMut() -> bool) {
     let began = Instant::now();
     while !holds() {
         assert!(began.elapsed() < BOUND, "{what}");
