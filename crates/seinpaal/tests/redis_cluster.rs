@@ -139,7 +139,7 @@ async fn a_slot_that_moves_key_by_key_loses_no_holder_and_no_waiter() {
 fn frozen_waiter(url: &str, name: &str, ticket: u128) -> (tokio::runtime::Runtime, Client) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let waiter = runtime.block_on(async {
-        let waiter = Client::connect(url, ticket).await;
+        let waiter = Client::connect(url, 77).await;
         let queued = waiter.acquire(name, ticket).await;
         assert!(matches!(queued, Reply::Queued { .. }), "{queued:?}");
         waiter
