@@ -56,13 +56,15 @@ pub struct Builder {
     client: Option<String>,
     ttl: Duration,
     patience: Duration,
+    replicated: Option<u32>,
 }
 
 impl Seinpaal {
     /// Connects to the store at `url`, with default settings.
     ///
     /// `file:` is this user's store on this machine and needs no server; `file:///DIR` another directory;
-    /// `memory:` is this process only; `redis://HOST` a Redis or Valkey.
+    /// `memory:` is this process only; `redis://HOST` a Redis or Valkey; `redis+sentinel://HOST,HOST/MASTER`
+    /// the master that these sentinels watch over.
     ///
     /// # Errors
     /// [`ConnectError`] says what is wrong with the URL or the store, in one line.
@@ -77,6 +79,7 @@ impl Seinpaal {
             client: None,
             ttl: Duration::from_secs(30),
             patience: Duration::from_secs(30),
+            replicated: None,
         }
     }
 
@@ -123,6 +126,12 @@ impl Seinpaal {
         self.handle.store().record_child(pid)
     }
 
+    /// Returns what should be changed about the store so that its promises hold, a line each.
+    #[must_use]
+    pub fn advice(&self) -> Vec<String> {
+        self.handle.store().advice()
+    }
+
     /// Returns what kind of store this is and what it can do.
     #[must_use]
     pub fn abilities(&self) -> store::Abilities {
@@ -150,6 +159,13 @@ impl Builder {
         self
     }
 
+    /// Counts a grant only when this many replicas have it, at least 1, as the option `replicated` of the store
+    /// URL does, which this overrides. For certain that is only with all replicas there are (docs/sentinel.md). Redis only.
+    pub fn replicated(mut self, replicas: u32) -> Self {
+        self.replicated = Some(replicas);
+        self
+    }
+
     /// Connects.
     ///
     /// # Errors
@@ -157,7 +173,11 @@ impl Builder {
     pub async fn connect(self) -> Result<Seinpaal, ConnectError> {
         let ttl = checked_ttl(self.ttl)?;
         let client = Client::new(self.client)?;
-        let url = StoreUrl::parse(&self.url)?;
+        let mut url = StoreUrl::parse(&self.url)?;
+        if let Some(replicas) = self.replicated {
+            let options = url.redis_options_mut().filter(|_| replicas > 0);
+            options.ok_or(BadSetting::Replicated(replicas))?.replicated = Some(replicas);
+        }
         let config = Config {
             ttl,
             patience: micros(self.patience),
@@ -197,12 +217,9 @@ pub(crate) fn checked_ttl(ttl: Duration) -> Result<u64, BadSetting> {
 }
 
 fn clock_bound(url: &StoreUrl) -> ClockBound {
-    match url {
-        StoreUrl::Redis(url) => match url.options.clock_bound {
-            Some(store::url::ClockBound::Off) => ClockBound::Off,
-            Some(store::url::ClockBound::At(bound)) => ClockBound::Fixed(micros(bound)),
-            None => ClockBound::Quarter,
-        },
-        _ => ClockBound::Quarter,
+    match url.redis_options().and_then(|options| options.clock_bound) {
+        Some(store::url::ClockBound::Off) => ClockBound::Off,
+        Some(store::url::ClockBound::At(bound)) => ClockBound::Fixed(micros(bound)),
+        None => ClockBound::Quarter,
     }
 }

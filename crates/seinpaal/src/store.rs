@@ -11,7 +11,7 @@ pub mod url;
 
 use std::{fmt, future::Future, os::fd::BorrowedFd, pin::Pin, sync::Arc};
 
-use seinpaal_proto::{Batch, Inbox, Replies, Snapshot, Wakeup};
+use seinpaal_proto::{Batch, Inbox, Replies, Snapshot, Ticket, Wakeup};
 use tokio::sync::mpsc;
 
 pub use crate::store_error::{Certainty, StoreError, StoreErrorKind};
@@ -26,6 +26,8 @@ pub enum News {
     Wakeup(Wakeup),
     /// Wakeups may have been lost (the subscription was away): look again at everything.
     LookAgain,
+    /// This ticket may have been granted, but that counts only if the store says so when asked.
+    LookAt(Ticket),
 }
 
 /// Where [`News`] go. Each store is opened with one and keeps it for as long as it lives.
@@ -53,6 +55,11 @@ pub trait Store: fmt::Debug + Send + Sync + 'static {
     /// The record could not be written; then the descriptor alone counts.
     fn record_child(&self, _pid: u32) -> Result<(), StoreError> {
         Ok(())
+    }
+
+    /// What should be changed about the store so that its promises hold, a line each; for people.
+    fn advice(&self) -> Vec<String> {
+        Vec::new()
     }
 
     /// Executes a batch, whole or not at all.
@@ -87,6 +94,10 @@ pub(crate) fn open(
             url::StoreUrl::Redis(url) => {
                 Ok(redis::RedisStore::open(url, inbox, news).await? as Arc<dyn Store>)
             }
+            #[cfg(feature = "redis")]
+            url::StoreUrl::Sentinel(url) => {
+                Ok(redis::RedisStore::open_behind(url, inbox, news).await? as Arc<dyn Store>)
+            }
             #[cfg(not(all(feature = "embedded", feature = "redis")))]
             _ => Err(StoreError::new(
                 StoreErrorKind::Misconfigured,
@@ -101,7 +112,7 @@ pub(crate) fn open(
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Abilities {
-    /// `memory`, `embedded` or `redis`.
+    /// `memory`, `embedded`, `redis` or `redis+sentinel`.
     pub scheme: &'static str,
     /// The store notices at once when a client's process is gone.
     pub notices_death: bool,

@@ -13,8 +13,10 @@ mod error;
 mod keys;
 mod link;
 mod place;
+mod replicas;
 mod reply;
 mod script;
+mod sentinel;
 mod server;
 mod wakeup;
 
@@ -37,7 +39,7 @@ use self::{
 };
 use crate::store::{
     Abilities, BoxFuture, Certainty, NewsSender, Store, StoreError, StoreErrorKind,
-    url::{RedisOptions, RedisUrl, StoreUrl},
+    url::{RedisOptions, RedisUrl, SentinelUrl, StoreUrl},
 };
 
 /// Waiters that a listed snapshot shows at most.
@@ -63,7 +65,8 @@ pub struct Rig {
 }
 
 impl RedisStore {
-    /// Connects to the server at a `redis://`, `rediss://`, `unix://`, `valkey://` or `valkeys://` URL.
+    /// Connects to the server at a `redis://`, `rediss://`, `unix://`, `valkey://` or `valkeys://` URL, or to
+    /// the master of a `redis+sentinel://` or `rediss+sentinel://` one.
     /// Must be called inside a tokio runtime, which keeps the connection from then on.
     ///
     /// # Errors
@@ -77,6 +80,7 @@ impl RedisStore {
     ) -> Result<Arc<Self>, StoreError> {
         match StoreUrl::parse(url) {
             Ok(StoreUrl::Redis(url)) => Self::open(url, inbox, news).await,
+            Ok(StoreUrl::Sentinel(url)) => Self::open_behind(url, inbox, news).await,
             Ok(_) => Err(misconfigured("not the URL of a Redis or Valkey server")),
             Err(bad) => Err(misconfigured(&bad.to_string())),
         }
@@ -105,6 +109,29 @@ impl RedisStore {
         Self::open_at(Place::Server(url), inbox, news, rig).await
     }
 
+    /// Connects to the master that the sentinels of a `redis+sentinel://` URL know, wherever it moves.
+    ///
+    /// # Errors
+    /// As [`RedisStore::connect`], and [`StoreErrorKind::Misconfigured`] if no sentinel knows such a master.
+    pub async fn open_behind(
+        url: SentinelUrl,
+        inbox: Inbox,
+        news: NewsSender,
+    ) -> Result<Arc<Self>, StoreError> {
+        Self::open_behind_rigged(url, inbox, news, Rig::default()).await
+    }
+
+    /// The same under a clock and with scripts that a test chooses.
+    #[doc(hidden)]
+    pub async fn open_behind_rigged(
+        url: SentinelUrl,
+        inbox: Inbox,
+        news: NewsSender,
+        rig: Rig,
+    ) -> Result<Arc<Self>, StoreError> {
+        Self::open_at(Place::Sentinels(url), inbox, news, rig).await
+    }
+
     async fn open_at(
         place: Place,
         inbox: Inbox,
@@ -128,8 +155,15 @@ impl RedisStore {
         let operation = Operation::of(batch);
         let keys = self.keys.of(&batch.name);
         let arguments = script::arguments(batch, now);
-        let answer = self.connection.evaluate(&self.scripts, operation, &keys, &arguments).await?;
+        let evaluated =
+            self.connection.evaluate(&self.scripts, operation, &keys, &arguments).await?;
+        let (answer, proof) = evaluated;
         let replies = reply::parse(answer, operation.name(), batch.requests.len())?;
+        match replies.replies.iter().map(need_of).max() {
+            None | Some(Need::Nothing) => {}
+            Some(Need::Asked) => drop(self.connection.replicas_of(proof).await?),
+            Some(Need::Confirmed) => self.connection.confirm(proof).await?,
+        }
         if replies.replies.iter().any(|reply| matches!(reply, Reply::Queued { .. })) {
             self.connection.expect_news();
         }
@@ -185,7 +219,11 @@ impl RedisStore {
 
 impl Store for RedisStore {
     fn abilities(&self) -> Abilities {
-        Abilities { scheme: "redis", notices_death: false, is_shared: true }
+        Abilities { scheme: self.connection.scheme(), notices_death: false, is_shared: true }
+    }
+
+    fn advice(&self) -> Vec<String> {
+        self.connection.advice()
     }
 
     fn call<'a>(&'a self, batch: &'a Batch) -> BoxFuture<'a, Result<Replies, StoreError>> {
@@ -200,19 +238,39 @@ impl Store for RedisStore {
     }
 }
 
+/// What an answer needs of the replicas before it counts.
+#[derive(Clone, Copy, Eq, Ord, PartialEq, PartialOrd)]
+enum Need {
+    /// Nothing is lost with it.
+    Nothing,
+    /// They are asked, and the request is repeated if the master is gone before it could say: a permit that
+    /// is given back there and still out on the next master would be nobody's for a ttl.
+    Asked,
+    /// Enough of them must have it, since somebody goes by it.
+    Confirmed,
+}
+
+fn need_of(reply: &Reply) -> Need {
+    match reply {
+        Reply::Granted(_)
+        | Reply::Renewed { .. }
+        | Reply::Tickets { .. }
+        | Reply::Configured { .. } => Need::Confirmed,
+        Reply::Released { .. } | Reply::Cancelled { .. } | Reply::Evicted { .. } => Need::Asked,
+        _ => Need::Nothing,
+    }
+}
+
 fn misconfigured(message: &str) -> StoreError {
     StoreError::new(StoreErrorKind::Misconfigured, Certainty::NotExecuted, message)
 }
 
 fn refuse_what_is_not_here_yet(options: &RedisOptions) -> Result<(), StoreError> {
-    let option = match options {
-        _ if options.replicated.is_some() => "replicated",
-        _ if options.restart_guard == Some(true) => "restart-guard",
-        _ => return Ok(()),
-    };
-    Err(misconfigured(&format!(
-        "the store option {option} is not available in this version: leave it out"
-    )))
+    if options.restart_guard != Some(true) {
+        return Ok(());
+    }
+    let message = "the store option restart-guard is not available in this version: leave it out";
+    Err(misconfigured(message))
 }
 
 fn refuse_too_much(batch: &Batch) -> Result<(), StoreError> {
