@@ -20,6 +20,9 @@ pub const MASTER: &str = "seinpaal-test";
 const SENTINELS: usize = 3;
 /// How long a fail-over or the return of a replica may take. No verdict depends on it.
 const BOUND: Duration = Duration::from_secs(60);
+/// Milliseconds. A sentinel connects to a new master only a second after it last tried, and with less than that it
+/// finds it down, and replaces it, before it has asked.
+const DOWN_AFTER: u32 = 1500;
 const LOOK_EVERY: Duration = Duration::from_millis(5);
 
 /// A master with replicas behind three sentinels. Killed, by their process ids, when dropped.
@@ -197,7 +200,7 @@ impl Node {
         let quorum = SENTINELS / 2 + 1;
         let config = format!(
             "sentinel monitor {MASTER} 127.0.0.1 {master} {quorum}\n\
-             sentinel down-after-milliseconds {MASTER} 500\n\
+             sentinel down-after-milliseconds {MASTER} {DOWN_AFTER}\n\
              sentinel failover-timeout {MASTER} 3000\n\
              sentinel parallel-syncs {MASTER} 8\n"
         );
@@ -261,7 +264,9 @@ impl Drop for Node {
     fn drop(&mut self) {
         end(&mut self.child);
         if thread::panicking() {
-            eprintln!("the server on port {} said:\n{:?}", self.port, self.log);
+            let text = self.log.text();
+            let last = text.lines().rev().take(20).collect::<Vec<_>>();
+            eprintln!("the server on port {} said, latest first:\n{}", self.port, last.join("\n"));
         }
     }
 }
