@@ -1,6 +1,9 @@
 //! The Redis store under test behind sentinels: a master with two replicas, shared by all cases.
 
-use std::sync::{Arc, LazyLock, Mutex, Weak, atomic::AtomicU64};
+use std::{
+    sync::{Arc, LazyLock, Mutex, PoisonError, Weak, atomic::AtomicU64},
+    time::Duration,
+};
 
 use seinpaal::{
     proto::{Contact, Inbox},
@@ -12,7 +15,10 @@ use seinpaal::{
 };
 
 use super::{Ability, Harness, memory::BEGINNING};
-use crate::servers::sentinel::{SentinelServers, until};
+use crate::servers::sentinel::SentinelServers;
+
+/// How long a server may take to find that a connection has ended.
+const BOUND: Duration = Duration::from_secs(30);
 
 /// Servers are dear to start here, so cases that run side by side share them, each with a name of its own. They
 /// are gone with the last case.
@@ -33,12 +39,24 @@ impl SentinelHarness {
     /// If a server is missing or does not start.
     #[must_use]
     pub fn new() -> Self {
-        let mut shared = SHARED.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        Self::with("")
+    }
+
+    /// The same with a store that believes only in what both replicas have.
+    ///
+    /// # Panics
+    /// If a server is missing or does not start.
+    #[must_use]
+    pub fn replicated() -> Self {
+        Self::with("?replicated=2")
+    }
+
+    fn with(options: &str) -> Self {
+        let mut shared = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
         let servers = shared.upgrade().unwrap_or_else(|| Arc::new(SentinelServers::start(2)));
         *shared = Arc::downgrade(&servers);
-        let Ok(StoreUrl::Sentinel(url)) = StoreUrl::parse(&servers.url("")) else {
-            panic!("not the URL of sentinels: {}", servers.url(""))
-        };
+        let url = servers.url(options);
+        let Ok(StoreUrl::Sentinel(url)) = StoreUrl::parse(&url) else { panic!("{url}") };
         Self { servers, url, clock: Arc::new(AtomicU64::new(BEGINNING)) }
     }
 
@@ -70,8 +88,12 @@ impl Harness for SentinelHarness {
     fn vanish(&self, inbox: Inbox, store: Arc<dyn Store>) -> BoxFuture<'_, ()> {
         Box::pin(async move {
             drop(store);
-            tokio::task::yield_now().await; // the connection ends in a task of its own
-            until("its subscription ends with it", || !self.is_subscribed(inbox));
+            let unheard = async {
+                while self.is_subscribed(inbox) {
+                    tokio::task::yield_now().await; // the connection ends in a task of its own
+                }
+            };
+            tokio::time::timeout(BOUND, unheard).await.expect("its subscription ends with it");
         })
     }
 
