@@ -9,7 +9,7 @@ use crate::{
     output::{
         self, Voice, json,
         table::{Align, Table, may_be_bold},
-        text::{age, plain},
+        text::{age, held, plain},
     },
 };
 
@@ -41,10 +41,9 @@ fn head(snapshot: &Snapshot) -> String {
         _ => String::new(),
     };
     let head = format!(
-        "{}: {} of {} held{set}, {} waiting, {}{reason}",
+        "{}: {}{set}, {} waiting, {}{reason}",
         snapshot.name,
-        snapshot.permits_held,
-        snapshot.limit,
+        held(snapshot),
         snapshot.waiting_total,
         json::state(snapshot),
     );
