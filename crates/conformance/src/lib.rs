@@ -15,6 +15,7 @@
 mod ask;
 pub mod cases;
 mod client;
+pub mod failover;
 pub mod harness;
 mod list;
 pub mod servers;

@@ -1,7 +1,7 @@
 //! The Redis store under test behind sentinels: a master with two replicas, shared by all cases.
 
 use std::{
-    sync::{Arc, LazyLock, Mutex, PoisonError, Weak, atomic::AtomicU64},
+    sync::{Arc, atomic::AtomicU64},
     time::Duration,
 };
 
@@ -19,10 +19,6 @@ use crate::servers::sentinel::SentinelServers;
 
 /// How long a server may take to find that a connection has ended.
 const BOUND: Duration = Duration::from_secs(30);
-
-/// Servers are dear to start here, so cases that run side by side share them, each with a name of its own. They
-/// are gone with the last case.
-static SHARED: LazyLock<Mutex<Weak<SentinelServers>>> = LazyLock::new(Mutex::default);
 
 /// Servers shared with other cases, whose scripts are told the time by hand, case by case.
 #[derive(Debug)]
@@ -52,9 +48,7 @@ impl SentinelHarness {
     }
 
     fn with(options: &str) -> Self {
-        let mut shared = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
-        let servers = shared.upgrade().unwrap_or_else(|| Arc::new(SentinelServers::start(2)));
-        *shared = Arc::downgrade(&servers);
+        let servers = SentinelServers::shared();
         let url = servers.url(options);
         let Ok(StoreUrl::Sentinel(url)) = StoreUrl::parse(&url) else { panic!("{url}") };
         Self { servers, url, clock: Arc::new(AtomicU64::new(BEGINNING)) }

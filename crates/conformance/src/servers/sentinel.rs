@@ -5,6 +5,7 @@ use std::{
     io::{self, BufRead, BufReader, Read, Write},
     net::TcpStream,
     process::{Child, Command},
+    sync::{Arc, LazyLock, Mutex, PoisonError, Weak},
     thread,
     time::{Duration, Instant},
 };
@@ -41,7 +42,22 @@ struct Node {
     log: Log,
 }
 
+/// Servers are dear to start, so tests that break nothing share them. They are gone with the last one.
+static SHARED: LazyLock<Mutex<Weak<SentinelServers>>> = LazyLock::new(Mutex::default);
+
 impl SentinelServers {
+    /// A master with two replicas that tests of this process share: to be left whole.
+    ///
+    /// # Panics
+    /// If a program is missing or does not start.
+    #[must_use]
+    pub fn shared() -> Arc<Self> {
+        let mut shared = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
+        let servers = shared.upgrade().unwrap_or_else(|| Arc::new(Self::start(2)));
+        *shared = Arc::downgrade(&servers);
+        servers
+    }
+
     /// Starts a master with this many replicas, and three sentinels that have found them and each other.
     ///
     /// # Panics

@@ -256,6 +256,8 @@ fn need_of(reply: &Reply) -> Need {
         | Reply::Renewed { .. }
         | Reply::Tickets { .. }
         | Reply::Configured { .. } => Need::Confirmed,
+        // Undone, the slots given back would stand under a lease that goes on being renewed.
+        Reply::Released { left: 1.., .. } => Need::Confirmed,
         Reply::Released { .. } | Reply::Cancelled { .. } | Reply::Evicted { .. } => Need::Asked,
         _ => Need::Nothing,
     }
