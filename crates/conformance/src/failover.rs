@@ -56,33 +56,41 @@ pub struct Report {
     pub errors: u64,
     /// For each kill and client, in order of length: how long until its next permit.
     pub recoveries: Vec<Duration>,
+    /// For each kill, in order of length: how long until most sentinels knew the next master.
+    pub promotions: Vec<Duration>,
 }
 
 impl Report {
-    /// The recovery that this share of all is no longer than.
+    /// Every client had a permit again no later than this after each kill.
     #[must_use]
-    pub fn recovery(&self, share: f64) -> Duration {
-        let last = self.recoveries.len().saturating_sub(1);
-        let at = (last as f64 * share).round() as usize;
-        self.recoveries.get(at).copied().unwrap_or_default()
+    pub fn worst_recovery(&self) -> Duration {
+        share(&self.recoveries, 1.0)
     }
+}
+
+/// What this share of all is no longer than.
+fn share(sorted: &[Duration], share: f64) -> Duration {
+    let at = (sorted.len().saturating_sub(1) as f64 * share).round() as usize;
+    sorted.get(at).copied().unwrap_or_default()
 }
 
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let seconds = |share| self.recovery(share).as_secs_f64();
+        let seconds = |all, part| share(all, part).as_secs_f64();
         write!(
             f,
-            "{} grants | over-admissions {} | most held {} | lost {} | errors {} | \
-             recovered p50 {:.2} s, p99 {:.2} s, worst {:.2} s",
+            "{} grants | over-admissions {} | most held {} | lost {} | errors {} | promoted after {:.2} s, \
+             worst {:.2} s | all clients after: p50 {:.2} s, p99 {:.2} s, worst {:.2} s",
             self.grants,
             self.over_admissions,
             self.most_held,
             self.lost,
             self.errors,
-            seconds(0.5),
-            seconds(0.99),
-            seconds(1.0)
+            seconds(&self.promotions, 0.5),
+            seconds(&self.promotions, 1.0),
+            seconds(&self.recoveries, 0.5),
+            seconds(&self.recoveries, 0.99),
+            seconds(&self.recoveries, 1.0)
         )
     }
 }
@@ -101,28 +109,32 @@ pub fn run(plan: &Plan) -> Report {
         thread::spawn(move || field.populate(&url))
     };
     field.until_all_had_one(Instant::now());
-    let mut recoveries = Vec::new();
+    let (mut recoveries, mut promotions) = (Vec::new(), Vec::new());
     for _ in 0..plan.kills {
-        recoveries.extend(kill_one(&mut servers, &field));
+        let (promotion, after) = kill_one(&mut servers, &field);
+        promotions.push(promotion);
+        recoveries.extend(after);
     }
     field.is_over.store(true, Ordering::SeqCst);
     clients.join().expect("the clients end");
     recoveries.sort();
-    Report { recoveries, ..field.report() }
+    promotions.sort();
+    Report { recoveries, promotions, ..field.report() }
 }
 
 /// Kills the master after some more grants, and starts it again, empty, as a replica of the next.
-fn kill_one(servers: &mut SentinelServers, field: &Field) -> Vec<Duration> {
+fn kill_one(servers: &mut SentinelServers, field: &Field) -> (Duration, Vec<Duration>) {
     let (now, some) = (field.report().grants, 50 + field.draw() % 500);
     until("some more grants", || field.report().grants >= now + some);
     let old = servers.master();
     let killed = Instant::now();
     servers.kill(old);
     servers.until_promoted(old);
+    let promotion = killed.elapsed();
     servers.start_again(old);
     let recoveries = field.until_all_had_one(killed);
     servers.until_whole();
-    recoveries
+    (promotion, recoveries)
 }
 
 /// Where the clients are.
