@@ -146,6 +146,17 @@ impl SentinelServers {
         end(&mut self.sentinels[sentinel].child);
     }
 
+    /// Stops a sentinel without ending it.
+    pub fn pause_sentinel(&self, sentinel: usize) {
+        self.sentinels[sentinel].signal("-STOP");
+    }
+
+    /// Whether a server answers.
+    #[must_use]
+    pub fn is_up(&self, node: usize) -> bool {
+        self.ask(node, "PING").is_ok()
+    }
+
     /// Asks a server one thing, in words; the answer comes in parts.
     ///
     /// # Errors
