@@ -41,6 +41,7 @@ const LAST_WORDS: Duration = Duration::from_secs(10);
 enum Done {
     Call(CallId, Result<Replies, StoreError>),
     List(oneshot::Sender<Listed>, Listed),
+    Guarded,
 }
 
 pub(crate) type Listed = Result<Vec<(Name, Snapshot)>, StoreError>;
@@ -201,6 +202,7 @@ impl Driver {
                 self.session.handle_failure(now, id, failure);
             }
             Done::List(reply, listed) => drop(reply.send(listed)),
+            Done::Guarded => {}
         }
         self.tell(now);
     }
@@ -249,7 +251,10 @@ async fn sleep_until(at: Option<u64>) {
     }
 }
 
-fn internal(what: &str, error: impl std::error::Error + Send + Sync + 'static) -> StoreError {
+pub(crate) fn internal(
+    what: &str,
+    error: impl std::error::Error + Send + Sync + 'static,
+) -> StoreError {
     internal_text(&format!("{what}: {error}")).caused_by(error)
 }
 

@@ -16,11 +16,12 @@ mod reply;
 mod script;
 mod server;
 mod wakeup;
+mod write;
 
 use std::{
     collections::BTreeSet,
     sync::{
-        Arc,
+        Arc, Mutex,
         atomic::{AtomicU64, Ordering},
     },
     time::Duration,
@@ -34,9 +35,12 @@ use self::{
     link::Plan,
     script::{Mutation, Operation, Scripts},
 };
-use crate::store::{
-    Abilities, BoxFuture, Certainty, NewsSender, Store, StoreError, StoreErrorKind,
-    url::{RedisUrl, RestartGuard, StoreUrl},
+use crate::{
+    guarded::GuardedWrite,
+    store::{
+        Abilities, BoxFuture, Certainty, NewsSender, Store, StoreError, StoreErrorKind, Written,
+        url::{RedisUrl, RestartGuard, StoreUrl},
+    },
 };
 
 /// Waiters that a listed snapshot shows at most.
@@ -49,7 +53,11 @@ pub struct RedisStore {
     keys: Keys,
     scripts: Scripts,
     guard: Option<RestartGuard>,
+    inbox: Inbox,
+    is_cluster: bool,
     now: Option<Arc<AtomicU64>>,
+    /// What the server's clock last showed, and when on ours.
+    heard: Mutex<Option<(u64, u64)>>,
 }
 
 /// What tests may change: the clock that scripts believe in, and the scripts themselves.
@@ -111,25 +119,39 @@ impl RedisStore {
         let connection = Connection::open(plan).await?;
         let mutation = rig.mutation.map(|(from, to)| Mutation { from, to });
         let scripts = Scripts::new(guard.is_some(), mutation);
-        Ok(Arc::new(Self { connection, keys, scripts, guard, now: rig.now }))
+        let (is_cluster, heard) = (false, Mutex::new(None));
+        Ok(Arc::new(Self {
+            connection,
+            keys,
+            scripts,
+            guard,
+            inbox,
+            is_cluster,
+            now: rig.now,
+            heard,
+        }))
     }
 
     async fn execute(&self, batch: &Batch) -> Result<Replies, StoreError> {
         refuse_too_much(batch)?;
-        let now = self.now.as_ref().map(|now| now.load(Ordering::SeqCst));
         let operation = Operation::of(batch);
         let mut keys = Vec::from(self.keys.of(&batch.name));
-        let mut arguments = script::arguments(batch, now);
+        let mut arguments = script::arguments(batch, self.given_now());
         if let Some(guard) = self.guard {
             keys.push(self.keys.marker(None));
             arguments.push(guard.micros().to_string());
         }
         let answer = self.connection.evaluate(&self.scripts, operation, &keys, &arguments).await?;
         let replies = reply::parse(answer, operation.name(), batch.requests.len())?;
+        self.hear(replies.now);
         if replies.replies.iter().any(|reply| matches!(reply, Reply::Queued { .. })) {
             self.connection.expect_news();
         }
         Ok(replies)
+    }
+
+    fn given_now(&self) -> Option<u64> {
+        self.now.as_ref().map(|now| now.load(Ordering::SeqCst))
     }
 
     async fn snapshots(&self, prefix: &str) -> Result<Vec<(Name, Snapshot)>, StoreError> {
@@ -190,6 +212,10 @@ impl Store for RedisStore {
 
     fn call<'a>(&'a self, batch: &'a Batch) -> BoxFuture<'a, Result<Replies, StoreError>> {
         Box::pin(self.execute(batch))
+    }
+
+    fn guarded<'a>(&'a self, write: &'a GuardedWrite) -> Option<Written<'a>> {
+        Some(Box::pin(self.write(write)))
     }
 
     fn list<'a>(
