@@ -22,4 +22,5 @@ mod stage;
 
 pub use client::Client;
 pub use harness::{Ability, EmbeddedHarness, Harness, MemoryHarness, RedisHarness};
+pub use list::{CASES, Case};
 pub use stage::{Stage, summary};

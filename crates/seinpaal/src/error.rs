@@ -89,6 +89,13 @@ pub enum AcquireError {
     Store(#[from] StoreError),
 }
 
+impl AcquireError {
+    /// Whether others are in the way, which is no error where nobody waits.
+    pub(crate) fn is_contention(&self) -> bool {
+        matches!(self, Self::Busy | Self::Paused)
+    }
+}
+
 /// Why permits could not be given back.
 #[derive(Clone, Debug, Error, Eq, PartialEq)]
 #[non_exhaustive]

@@ -37,7 +37,7 @@ pub mod store;
 mod store_error;
 
 pub use acquire::{Acquire, Attach, TryAcquire};
-pub use all::{AcquireAll, AcquireAllError, PermitSet};
+pub use all::{AcquireAll, AcquireAllError, PermitSet, TryAcquireAll};
 pub use error::{AcquireError, AdminError, BadSetting, ConnectError, Ended, ReleaseError};
 pub use guarded::{BadGroup, Group, GuardedError, GuardedWrite, Value};
 pub use inspect::{Holder, Snapshot, Waiter};

@@ -10,8 +10,8 @@ use seinpaal_proto::{
 use tokio::sync::oneshot;
 
 use crate::{
-    acquire::Acquire,
-    all::AcquireAll,
+    acquire::{Acquire, TryAcquire},
+    all::{AcquireAll, Named, TryAcquireAll},
     driver::{self, Command, Handle},
     error::{BadSetting, ConnectError},
     inspect::Snapshot,
@@ -122,10 +122,22 @@ impl Seinpaal {
     /// # Ok::<(), Box<dyn std::error::Error>>(()) }).unwrap();
     /// ```
     pub fn acquire_all(&self, requests: impl IntoIterator<Item = Acquire>) -> AcquireAll {
+        AcquireAll::new(self.clone(), self.all_ours(requests))
+    }
+
+    /// Asks for permits of several names if all can be had now. Await what is returned.
+    ///
+    /// # Panics
+    /// If a request was made by another connection.
+    pub fn try_acquire_all(&self, requests: impl IntoIterator<Item = TryAcquire>) -> TryAcquireAll {
+        TryAcquireAll::new(self.clone(), self.all_ours(requests))
+    }
+
+    fn all_ours<R: Named>(&self, requests: impl IntoIterator<Item = R>) -> Vec<R> {
         let requests: Vec<_> = requests.into_iter().collect();
         let are_ours = requests.iter().all(|request| request.is_of(self));
         assert!(are_ours, "requests of different connections cannot be made as one");
-        AcquireAll::new(requests)
+        requests
     }
 
     /// Lists the names that start with `prefix` and are in use or configured, in order of name. The snapshots

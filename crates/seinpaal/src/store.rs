@@ -7,6 +7,7 @@ pub mod embedded;
 pub mod memory;
 #[cfg(feature = "redis")]
 pub mod redis;
+mod together;
 pub mod url;
 
 use std::{fmt, future::Future, os::fd::BorrowedFd, pin::Pin, sync::Arc, time::Duration};
@@ -16,6 +17,7 @@ use tokio::sync::mpsc;
 
 pub use crate::guarded::GuardedWrite;
 pub use crate::store_error::{Certainty, StoreError, StoreErrorKind};
+pub use together::Together;
 
 /// A boxed future, so that stores can be used as `dyn Store`.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
@@ -71,6 +73,22 @@ pub trait Store: fmt::Debug + Send + Sync + 'static {
     /// `None`: this store keeps permits and nothing else.
     fn guarded<'a>(&'a self, _write: &'a GuardedWrite) -> Option<Written<'a>> {
         None
+    }
+
+    /// Whether [`call_together`](Self::call_together) is to be had.
+    fn is_one_step(&self) -> bool {
+        false
+    }
+
+    /// Executes batches about different names, of one acquire each, in one atomic step: all of them if every
+    /// request is granted, else none. Only where [`is_one_step`](Self::is_one_step) says so.
+    fn call_together<'a>(
+        &'a self,
+        _batches: &'a [Batch],
+    ) -> BoxFuture<'a, Result<Together, StoreError>> {
+        let kind = StoreErrorKind::Internal;
+        let message = "this store does not do several names in one step: please report this";
+        Box::pin(async move { Err(StoreError::new(kind, Certainty::NotExecuted, message)) })
     }
 
     /// Lists the names that start with `prefix` and have holders, waiters or something configured, in

@@ -256,6 +256,7 @@ async fn all_of_several_names_or_none(url: &str) -> Result {
     let refused = seinpaal.acquire_all([b.lock(), a.acquire()]).timeout(soon).await;
     let refused = refused.expect_err("both are held");
     assert_eq!((&*refused.name, refused.error.to_string()), ("a", "timed out waiting".into()));
+    assert!(seinpaal.try_acquire_all([a.try_acquire(), b.try_lock()]).await?.is_none());
     let mut permits = both.into_permits();
     drop(permits.pop());
     let refused = seinpaal.acquire_all([b.lock(), a.acquire()]).timeout(soon).await;
@@ -263,6 +264,22 @@ async fn all_of_several_names_or_none(url: &str) -> Result {
     is_left_empty(&a).await;
     let twice = seinpaal.acquire_all([a.acquire(), b.lock(), a.acquire()]).await;
     assert!(matches!(twice.expect_err("twice").error, AcquireError::NamedTwice));
+    Ok(())
+}
+
+async fn several_that_are_free_are_had_at_once_and_otherwise_none_is(url: &str) -> Result {
+    let seinpaal = connect(url).await;
+    let (a, b, c) = (seinpaal.semaphore("sa").limit(2), seinpaal.mutex("sb"), seinpaal.mutex("sc"));
+    let all = [a.try_acquire(), b.try_lock(), c.try_lock()];
+    let all = seinpaal.try_acquire_all(all).await?.ok_or("all are free")?;
+    assert_eq!(all.permits().len(), 3);
+    let some = seinpaal.try_acquire_all([a.try_acquire(), c.try_lock()]).await?;
+    assert!(some.is_none() && a.snapshot().await?.permits_held == 1);
+    let refused =
+        seinpaal.try_acquire_all([a.try_acquire(), seinpaal.rwlock("sc").try_read()]).await;
+    assert!(matches!(refused.expect_err("a mutex").error, AcquireError::OtherKind { .. }));
+    all.release().await?;
+    is_left_empty(&a).await;
     Ok(())
 }
 
@@ -336,5 +353,6 @@ on_every_store! {
     a_writer_waits_for_readers_and_becomes_one
     all_of_several_names_or_none
     who_names_several_in_another_order_waits_but_not_for_ever
+    several_that_are_free_are_had_at_once_and_otherwise_none_is
     a_set_is_lost_with_the_first_of_its_permits
 }

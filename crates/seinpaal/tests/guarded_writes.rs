@@ -314,7 +314,8 @@ async fn a_command_that_cannot_work_is_found_before_anything_is_written() {
         })
         .await
         .unwrap();
-    let describe: [(&str, fn(&mut Group)); 7] = [
+    type Describe = fn(&mut Group);
+    let describe: [(&str, Describe); 7] = [
         ("another type", |tx| {
             tx.incr("a").lpush("text", "1");
         }),

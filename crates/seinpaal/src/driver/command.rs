@@ -53,6 +53,8 @@ pub(crate) struct Request {
 
 pub(crate) enum Command {
     Acquire(Request),
+    /// Of different names, and without waiting: in one step, if the store has one for them.
+    AcquireTogether(Vec<Request>),
     /// The future of this request was dropped.
     Abandon {
         number: u64,

@@ -15,6 +15,7 @@ mod link;
 mod reply;
 mod script;
 mod server;
+mod together;
 mod wakeup;
 mod write;
 
@@ -38,7 +39,8 @@ use self::{
 use crate::{
     guarded::GuardedWrite,
     store::{
-        Abilities, BoxFuture, Certainty, NewsSender, Store, StoreError, StoreErrorKind, Written,
+        Abilities, BoxFuture, Certainty, NewsSender, Store, StoreError, StoreErrorKind, Together,
+        Written,
         url::{RedisUrl, RestartGuard, StoreUrl},
     },
 };
@@ -135,12 +137,7 @@ impl RedisStore {
     async fn execute(&self, batch: &Batch) -> Result<Replies, StoreError> {
         refuse_too_much(batch)?;
         let operation = Operation::of(batch);
-        let mut keys = Vec::from(self.keys.of(&batch.name));
-        let mut arguments = script::arguments(batch, self.given_now());
-        if let Some(guard) = self.guard {
-            keys.push(self.keys.marker(None));
-            arguments.push(guard.micros().to_string());
-        }
+        let (keys, arguments) = self.keys_and_arguments(batch);
         let answer = self.connection.evaluate(&self.scripts, operation, &keys, &arguments).await?;
         let replies = reply::parse(answer, operation.name(), batch.requests.len())?;
         self.hear(replies.now);
@@ -152,6 +149,16 @@ impl RedisStore {
 
     fn given_now(&self) -> Option<u64> {
         self.now.as_ref().map(|now| now.load(Ordering::SeqCst))
+    }
+
+    fn keys_and_arguments(&self, batch: &Batch) -> (Vec<String>, Vec<String>) {
+        let mut keys = Vec::from(self.keys.of(&batch.name));
+        let mut arguments = script::arguments(batch, self.given_now());
+        if let Some(guard) = self.guard {
+            keys.push(self.keys.marker(None));
+            arguments.push(guard.micros().to_string());
+        }
+        (keys, arguments)
     }
 
     async fn snapshots(&self, prefix: &str) -> Result<Vec<(Name, Snapshot)>, StoreError> {
@@ -216,6 +223,17 @@ impl Store for RedisStore {
 
     fn guarded<'a>(&'a self, write: &'a GuardedWrite) -> Option<Written<'a>> {
         Some(Box::pin(self.write(write)))
+    }
+
+    fn is_one_step(&self) -> bool {
+        true
+    }
+
+    fn call_together<'a>(
+        &'a self,
+        batches: &'a [Batch],
+    ) -> BoxFuture<'a, Result<Together, StoreError>> {
+        Box::pin(self.execute_together(batches))
     }
 
     fn list<'a>(

@@ -15,6 +15,8 @@ const MOST_EXACT: u64 = 1 << 53;
 /// Where every script begins, and what follows it with the restart guard.
 const BEGIN: &str = include_str!("lua/begin.lua");
 const GUARD: &str = include_str!("lua/guard.lua");
+/// What follows the scripts of acquire and cancel where several names are acquired in one step.
+const TOGETHER: &str = include_str!("lua/together.lua");
 
 /// One operation, or the step that knows them all.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -29,6 +31,8 @@ pub(super) enum Operation {
     Step,
     /// Not one of the ledger's: a guarded write.
     Write,
+    /// Acquires of several names; it is made of two others.
+    Together,
 }
 
 /// What the header of a script's own file says, too.
@@ -126,7 +130,7 @@ impl Operation {
     }
 
     pub(super) fn name(self) -> &'static str {
-        SCRIPTS[self as usize].name
+        SCRIPTS.get(self as usize).map_or("together", |row| row.name)
     }
 }
 
@@ -140,7 +144,7 @@ pub(super) struct Mutation {
 /// The scripts of one store with their hashes, each worked out when first used.
 #[derive(Debug, Default)]
 pub(super) struct Scripts {
-    hashed: [OnceLock<Script>; SCRIPTS.len()],
+    hashed: [OnceLock<Script>; SCRIPTS.len() + 1],
     is_guarded: bool,
     mutation: Option<Mutation>,
 }
@@ -159,6 +163,9 @@ impl Scripts {
 
     /// Its text, for `SCRIPT LOAD`.
     pub(super) fn source(&self, operation: Operation) -> Cow<'static, str> {
+        if operation == Operation::Together {
+            return self.together().into();
+        }
         let mut source = Cow::Borrowed(SCRIPTS[operation as usize].source);
         if self.is_guarded && operation != Operation::Write {
             source.to_mut().insert_str(BEGIN.len(), GUARD);
@@ -167,6 +174,16 @@ impl Scripts {
             None => source,
             Some(mutation) => source.replacen(&mutation.from, &mutation.to, 1).into(),
         }
+    }
+}
+
+impl Scripts {
+    fn together(&self) -> String {
+        let function = |name, operation| {
+            format!("local function {name}(KEYS, ARGV)\n{}\nend\n", self.source(operation))
+        };
+        let acquire = function("acquire", Operation::Acquire);
+        [acquire, function("cancel", Operation::Cancel), TOGETHER.to_owned()].concat()
     }
 }
 
@@ -180,7 +197,7 @@ pub(super) fn arguments(batch: &Batch, now: Option<u64>) -> Vec<String> {
     arguments
 }
 
-fn line(request: &Request) -> String {
+pub(super) fn line(request: &Request) -> String {
     match request {
         Request::Acquire(acquire) => acquire_line(acquire),
         Request::Renew(renew) => renew_line(renew),

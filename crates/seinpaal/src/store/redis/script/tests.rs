@@ -4,7 +4,8 @@ use seinpaal_proto::{Kind, Limit, Name, Permits, Priority, Slots, Ticket};
 
 use super::*;
 
-const PIECES: [(&str, &str); 16] = [
+const PIECES: [(&str, &str); 17] = [
+    ("together", TOGETHER),
     ("begin", include_str!("../lua/begin.lua")),
     ("guard", GUARD),
     ("pack", include_str!("../lua/pack.lua")),
@@ -59,6 +60,7 @@ fn every_file_starts_with_what_it_is_given_and_answers() {
         let keys = match name {
             "guard" => "records order marker",
             "write" => "records order id key...",
+            "together" => "those of each name, name after name",
             _ => "records order",
         };
         assert_eq!(field(source, "keys"), Some(keys), "{name}");
@@ -123,6 +125,15 @@ fn the_guard_comes_before_everything_that_could_grant_and_only_where_it_is_on() 
         let (plain, guarded) = (plain.source(row.operation), guarded.source(row.operation));
         assert!(guarded.starts_with(&[BEGIN, GUARD].concat()), "{}", row.name);
         assert_eq!(guarded.replacen(GUARD, "", 1), plain, "{}", row.name);
+    }
+}
+
+#[test]
+fn several_names_take_the_scripts_of_one_as_they_are() {
+    let scripts = Scripts::new(true, None);
+    let together = scripts.source(Operation::Together);
+    for part in [Operation::Acquire, Operation::Cancel] {
+        assert!(together.contains(&*scripts.source(part)));
     }
 }
 
