@@ -15,12 +15,15 @@ use std::{fmt, future::Future, os::fd::BorrowedFd, pin::Pin, sync::Arc, time::Du
 use seinpaal_proto::{Batch, Inbox, Replies, Snapshot, Ticket, Wakeup};
 use tokio::sync::mpsc;
 
-pub use together::Together;
-
+pub use crate::guarded::GuardedWrite;
 pub use crate::store_error::{Certainty, StoreError, StoreErrorKind};
+pub use together::Together;
 
 /// A boxed future, so that stores can be used as `dyn Store`.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+/// What becomes of a guarded write.
+pub type Written<'a> = BoxFuture<'a, Result<Vec<crate::Value>, crate::GuardedError>>;
 
 /// What a store says unasked.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -72,6 +75,12 @@ pub trait Store: fmt::Debug + Send + Sync + 'static {
 
     /// Executes a batch, whole or not at all.
     fn call<'a>(&'a self, batch: &'a Batch) -> BoxFuture<'a, Result<Replies, StoreError>>;
+
+    /// Applies a group of commands, once for its id, if its tickets hold at that moment; else nothing of it.
+    /// `None`: this store keeps permits and nothing else.
+    fn guarded<'a>(&'a self, _write: &'a GuardedWrite) -> Option<Written<'a>> {
+        None
+    }
 
     /// Whether [`call_together`](Self::call_together) is to be had.
     fn is_one_step(&self) -> bool {

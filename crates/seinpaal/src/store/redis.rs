@@ -20,11 +20,12 @@ mod sentinel;
 mod server;
 mod together;
 mod wakeup;
+mod write;
 
 use std::{
     collections::BTreeSet,
     sync::{
-        Arc,
+        Arc, Mutex,
         atomic::{AtomicU64, Ordering},
     },
     time::Duration,
@@ -39,9 +40,13 @@ use self::{
     place::Place,
     script::{Mutation, Operation, Scripts},
 };
-use crate::store::{
-    Abilities, BoxFuture, Certainty, NewsSender, Store, StoreError, StoreErrorKind, Together,
-    url::{RedisUrl, RestartGuard, SentinelUrl, StoreUrl},
+use crate::{
+    guarded::GuardedWrite,
+    store::{
+        Abilities, BoxFuture, Certainty, NewsSender, Store, StoreError, StoreErrorKind, Together,
+        Written,
+        url::{RedisUrl, RestartGuard, SentinelUrl, StoreUrl},
+    },
 };
 
 /// Waiters that a listed snapshot shows at most.
@@ -54,7 +59,11 @@ pub struct RedisStore {
     keys: Keys,
     scripts: Scripts,
     guard: Option<RestartGuard>,
+    inbox: Inbox,
+    is_cluster: bool,
     now: Option<Arc<AtomicU64>>,
+    /// What the server's clock last showed, and when on ours.
+    heard: Mutex<Option<(u64, u64)>>,
 }
 
 /// What tests may change: the clock that scripts believe in, and the scripts themselves.
@@ -149,7 +158,17 @@ impl RedisStore {
         let connection = Connection::open(plan).await?;
         let mutation = rig.mutation.map(|(from, to)| Mutation { from, to });
         let scripts = Scripts::new(guard.is_some(), mutation);
-        Ok(Arc::new(Self { connection, keys, scripts, guard, now: rig.now }))
+        let (is_cluster, heard) = (false, Mutex::new(None));
+        Ok(Arc::new(Self {
+            connection,
+            keys,
+            scripts,
+            guard,
+            inbox,
+            is_cluster,
+            now: rig.now,
+            heard,
+        }))
     }
 
     async fn execute(&self, batch: &Batch) -> Result<Replies, StoreError> {
@@ -160,6 +179,7 @@ impl RedisStore {
             self.connection.evaluate(&self.scripts, operation, &keys, &arguments).await?;
         let (answer, proof) = evaluated;
         let replies = reply::parse(answer, operation.name(), batch.requests.len())?;
+        self.hear(replies.now);
         match replies.replies.iter().map(need_of).max() {
             None | Some(Need::Nothing) => {}
             Some(Need::Asked) => drop(self.connection.replicas_of(proof).await?),
@@ -171,10 +191,13 @@ impl RedisStore {
         Ok(replies)
     }
 
+    fn given_now(&self) -> Option<u64> {
+        self.now.as_ref().map(|now| now.load(Ordering::SeqCst))
+    }
+
     fn keys_and_arguments(&self, batch: &Batch) -> (Vec<String>, Vec<String>) {
-        let now = self.now.as_ref().map(|now| now.load(Ordering::SeqCst));
         let mut keys = Vec::from(self.keys.of(&batch.name));
-        let mut arguments = script::arguments(batch, now);
+        let mut arguments = script::arguments(batch, self.given_now());
         if let Some(guard) = self.guard {
             keys.push(self.keys.marker(None));
             arguments.push(guard.micros().to_string());
@@ -244,6 +267,10 @@ impl Store for RedisStore {
 
     fn call<'a>(&'a self, batch: &'a Batch) -> BoxFuture<'a, Result<Replies, StoreError>> {
         Box::pin(self.execute(batch))
+    }
+
+    fn guarded<'a>(&'a self, write: &'a GuardedWrite) -> Option<Written<'a>> {
+        Some(Box::pin(self.write(write)))
     }
 
     fn is_one_step(&self) -> bool {

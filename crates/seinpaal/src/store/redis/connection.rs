@@ -12,7 +12,7 @@ use std::{
     time::Duration,
 };
 
-use redis::{Cmd, RedisResult, Value};
+use redis::{Cmd, RedisResult, ToRedisArgs, Value};
 use tokio::{
     sync::{Notify, watch},
     task::AbortHandle,
@@ -103,8 +103,8 @@ impl Connection {
         &self,
         scripts: &Scripts,
         operation: Operation,
-        keys: &[String],
-        arguments: &[String],
+        keys: &[impl ToRedisArgs],
+        arguments: &[impl ToRedisArgs],
     ) -> Result<(Value, Proof), StoreError> {
         let mut evalsha = redis::cmd("EVALSHA");
         evalsha.arg(scripts.hash(operation)).arg(keys.len()).arg(keys).arg(arguments);
