@@ -4,6 +4,7 @@ mod cluster;
 mod embedded;
 mod memory;
 mod redis;
+mod sentinel;
 
 use std::{
     fmt,
@@ -21,6 +22,7 @@ use seinpaal::{
 
 pub use self::{
     cluster::ClusterHarness, embedded::EmbeddedHarness, memory::MemoryHarness, redis::RedisHarness,
+    sentinel::SentinelHarness,
 };
 
 /// One store, made for one case.

@@ -14,17 +14,20 @@ mod error;
 mod keys;
 mod link;
 mod place;
+mod replicas;
 mod reply;
 mod script;
+mod sentinel;
 mod server;
 mod servers;
 mod together;
 mod wakeup;
+mod write;
 
 use std::{
     collections::BTreeSet,
     sync::{
-        Arc,
+        Arc, Mutex,
         atomic::{AtomicU64, Ordering},
     },
     time::Duration,
@@ -41,9 +44,13 @@ use self::{
     script::{Mutation, Operation, Scripts, Wire},
     servers::Servers,
 };
-use crate::store::{
-    Abilities, BoxFuture, Certainty, NewsSender, Store, StoreError, StoreErrorKind, Together,
-    url::{ClusterUrl, RedisOptions, RedisUrl, RestartGuard, StoreUrl},
+use crate::{
+    guarded::GuardedWrite,
+    store::{
+        Abilities, BoxFuture, Certainty, NewsSender, Store, StoreError, StoreErrorKind, Together,
+        Written,
+        url::{ClusterUrl, RedisOptions, RedisUrl, RestartGuard, SentinelUrl, StoreUrl},
+    },
 };
 
 /// Waiters that a listed snapshot shows at most.
@@ -55,7 +62,10 @@ pub struct RedisStore {
     servers: Servers,
     keys: Keys,
     guard: Option<RestartGuard>,
+    inbox: Inbox,
     now: Option<Arc<AtomicU64>>,
+    /// What the server's clock last showed, and when on ours.
+    heard: Mutex<Option<(u64, u64)>>,
 }
 
 /// What tests may change: the clock that scripts believe in, and the scripts themselves.
@@ -69,7 +79,8 @@ pub struct Rig {
 }
 
 impl RedisStore {
-    /// Connects to the server at a `redis://`, `rediss://`, `unix://`, `valkey://` or `valkeys://` URL.
+    /// Connects to the server at a `redis://`, `rediss://`, `unix://`, `valkey://` or `valkeys://` URL, or to
+    /// the master of a `redis+sentinel://` or `rediss+sentinel://` one.
     /// Must be called inside a tokio runtime, which keeps the connection from then on.
     ///
     /// # Errors
@@ -84,6 +95,7 @@ impl RedisStore {
         match StoreUrl::parse(url) {
             Ok(StoreUrl::Redis(url)) => Self::open(url, inbox, news).await,
             Ok(StoreUrl::Cluster(url)) => Self::open_cluster(url, inbox, news).await,
+            Ok(StoreUrl::Sentinel(url)) => Self::open_behind(url, inbox, news).await,
             Ok(_) => Err(misconfigured("not the URL of a Redis or Valkey server")),
             Err(bad) => Err(misconfigured(&bad.to_string())),
         }
@@ -112,6 +124,29 @@ impl RedisStore {
         Self::open_at(Place::Server(url), inbox, news, rig).await
     }
 
+    /// Connects to the master that the sentinels of a `redis+sentinel://` URL know, wherever it moves.
+    ///
+    /// # Errors
+    /// As [`RedisStore::connect`], and [`StoreErrorKind::Misconfigured`] if no sentinel knows such a master.
+    pub async fn open_behind(
+        url: SentinelUrl,
+        inbox: Inbox,
+        news: NewsSender,
+    ) -> Result<Arc<Self>, StoreError> {
+        Self::open_behind_rigged(url, inbox, news, Rig::default()).await
+    }
+
+    /// The same under a clock and with scripts that a test chooses.
+    #[doc(hidden)]
+    pub async fn open_behind_rigged(
+        url: SentinelUrl,
+        inbox: Inbox,
+        news: NewsSender,
+        rig: Rig,
+    ) -> Result<Arc<Self>, StoreError> {
+        Self::open_at(Place::Sentinels(url), inbox, news, rig).await
+    }
+
     async fn open_at(
         place: Place,
         inbox: Inbox,
@@ -124,7 +159,8 @@ impl RedisStore {
         let connection = Connection::open(plan).await?;
         let scripts = Scripts::new(Wire::Single, guard.is_some(), mutation_of(&rig));
         let servers = Servers::One { connection, scripts };
-        Ok(Arc::new(Self { servers, keys, guard, now: rig.now }))
+        let heard = Mutex::new(None);
+        Ok(Arc::new(Self { servers, keys, guard, inbox, now: rig.now, heard }))
     }
 
     /// Connects to a cluster.
@@ -151,23 +187,34 @@ impl RedisStore {
         let mutation = mutation_of(&rig);
         let plan = cluster::Plan { url, keys: keys.clone(), inbox, news, mutation };
         let servers = Servers::Cluster(Cluster::open(plan).await?);
-        Ok(Arc::new(Self { servers, keys, guard, now: rig.now }))
+        let heard = Mutex::new(None);
+        Ok(Arc::new(Self { servers, keys, guard, inbox, now: rig.now, heard }))
     }
 
     async fn execute(&self, batch: &Batch) -> Result<Replies, StoreError> {
         refuse_too_much(batch)?;
         let operation = Operation::of(batch);
         let (keys, arguments) = self.keys_and_arguments(batch);
-        let answer = self.servers.evaluate(batch, operation, &keys, &arguments).await?;
+        self.servers.expect(batch).await?;
+        let (answer, proof) = self.servers.evaluate(operation, &keys, &arguments).await?;
         let replies = reply::parse(answer, operation.name(), batch.requests.len())?;
+        self.hear(replies.now);
         self.servers.take_note(batch, &replies);
+        match replies.replies.iter().map(need_of).max() {
+            None | Some(Need::Nothing) => {}
+            Some(Need::Asked) => drop(self.servers.replicas_of(proof).await?),
+            Some(Need::Confirmed) => self.servers.confirm(proof).await?,
+        }
         Ok(replies)
     }
 
+    fn given_now(&self) -> Option<u64> {
+        self.now.as_ref().map(|now| now.load(Ordering::SeqCst))
+    }
+
     fn keys_and_arguments(&self, batch: &Batch) -> (Vec<String>, Vec<String>) {
-        let now = self.now.as_ref().map(|now| now.load(Ordering::SeqCst));
         let mut keys = Vec::from(self.keys.of(&batch.name));
-        let mut arguments = script::arguments(batch, now);
+        let mut arguments = script::arguments(batch, self.given_now());
         if let Some(guard) = self.guard {
             keys.push(self.keys.marker(self.servers.slot_of(&keys[0])));
             arguments.push(guard.micros().to_string());
@@ -211,7 +258,11 @@ impl RedisStore {
 
 impl Store for RedisStore {
     fn abilities(&self) -> Abilities {
-        Abilities { scheme: "redis", notices_death: false, is_shared: true }
+        Abilities { scheme: self.servers.scheme(), notices_death: false, is_shared: true }
+    }
+
+    fn advice(&self) -> Vec<String> {
+        self.servers.advice()
     }
 
     fn longest_ttl(&self) -> Option<Duration> {
@@ -220,6 +271,10 @@ impl Store for RedisStore {
 
     fn call<'a>(&'a self, batch: &'a Batch) -> BoxFuture<'a, Result<Replies, StoreError>> {
         Box::pin(self.execute(batch))
+    }
+
+    fn guarded<'a>(&'a self, write: &'a GuardedWrite) -> Option<Written<'a>> {
+        Some(Box::pin(self.write(write)))
     }
 
     fn is_one_step(&self) -> bool {
@@ -241,12 +296,36 @@ impl Store for RedisStore {
     }
 }
 
+/// What an answer needs of the replicas before it counts.
+#[derive(Clone, Copy, Eq, Ord, PartialEq, PartialOrd)]
+enum Need {
+    /// Nothing is lost with it.
+    Nothing,
+    /// They are asked, and the request is repeated if the master is gone before it could say: a permit that
+    /// is given back there and still out on the next master would be nobody's for a ttl.
+    Asked,
+    /// Enough of them must have it, since somebody goes by it.
+    Confirmed,
+}
+
+fn need_of(reply: &Reply) -> Need {
+    match reply {
+        Reply::Granted(_)
+        | Reply::Renewed { .. }
+        | Reply::Tickets { .. }
+        | Reply::Configured { .. } => Need::Confirmed,
+        // Undone, the slots given back would stand under a lease that goes on being renewed.
+        Reply::Released { left: 1.., .. } => Need::Confirmed,
+        Reply::Released { .. } | Reply::Cancelled { .. } | Reply::Evicted { .. } => Need::Asked,
+        _ => Need::Nothing,
+    }
+}
+
 fn misconfigured(message: &str) -> StoreError {
     StoreError::new(StoreErrorKind::Misconfigured, Certainty::NotExecuted, message)
 }
 
 fn keys_of(options: &RedisOptions) -> Result<Keys, StoreError> {
-    refuse_what_is_not_here_yet(options)?;
     let prefix = options.prefix.as_deref().unwrap_or(DEFAULT_PREFIX);
     Keys::new(prefix).ok_or_else(|| misconfigured("the store option prefix has no braces in it"))
 }
@@ -254,13 +333,6 @@ fn keys_of(options: &RedisOptions) -> Result<Keys, StoreError> {
 fn mutation_of(rig: &Rig) -> Option<Mutation> {
     let (from, to) = rig.mutation.clone()?;
     Some(Mutation { from, to })
-}
-
-fn refuse_what_is_not_here_yet(options: &RedisOptions) -> Result<(), StoreError> {
-    if options.replicated.is_none() {
-        return Ok(());
-    }
-    Err(misconfigured("the store option replicated is not available in this version: leave it out"))
 }
 
 fn refuse_too_much(batch: &Batch) -> Result<(), StoreError> {

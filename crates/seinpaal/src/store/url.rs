@@ -8,6 +8,7 @@ mod duration;
 mod guard;
 mod options;
 mod redis;
+mod sentinel;
 #[cfg(test)]
 mod tests;
 
@@ -18,15 +19,18 @@ pub use duration::{BadDuration, LONGEST_DURATION, parse_duration};
 pub use guard::RestartGuard;
 use options::Query;
 pub use options::{ClockBound, RedisOptions};
+#[cfg(feature = "redis")]
+pub(crate) use redis::show_host;
 pub use redis::{Password, RedisAddress, RedisUrl};
+pub use sentinel::SentinelUrl;
 use thiserror::Error;
 
 /// The URL that stands for the default store: this user's, on this machine.
 pub const DEFAULT_URL: &str = "file:";
 
 const KNOWN: &str = "file:, memory:, redis://, rediss://, unix://, valkey://, valkeys://, \
-     redis+cluster://, rediss+cluster://";
-const LATER: [&str; 3] = ["redis+sentinel", "redis+quorum", "zookeeper"];
+     redis+sentinel://, rediss+sentinel://, redis+cluster://, rediss+cluster://";
+const LATER: [&str; 2] = ["redis+quorum", "zookeeper"];
 
 /// A store URL, parsed. Its text form has no password in it.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -40,6 +44,8 @@ pub enum StoreUrl {
     Redis(RedisUrl),
     /// `redis+cluster://`, `rediss+cluster://`.
     Cluster(ClusterUrl),
+    /// `redis+sentinel://`, `rediss+sentinel://` and the same with `valkey`.
+    Sentinel(SentinelUrl),
 }
 
 impl StoreUrl {
@@ -57,6 +63,12 @@ impl StoreUrl {
             "rediss" | "valkeys" => RedisUrl::parse(rest, true).map(Self::Redis),
             "redis+cluster" => ClusterUrl::parse(rest, false).map(Self::Cluster),
             "rediss+cluster" => ClusterUrl::parse(rest, true).map(Self::Cluster),
+            "redis+sentinel" | "valkey+sentinel" => {
+                SentinelUrl::parse(rest, false).map(Self::Sentinel)
+            }
+            "rediss+sentinel" | "valkeys+sentinel" => {
+                SentinelUrl::parse(rest, true).map(Self::Sentinel)
+            }
             later if LATER.contains(&later) => Err(BadStoreUrl::NotAvailable(scheme)),
             _ => Err(BadStoreUrl::UnknownScheme(scheme)),
         }
@@ -64,11 +76,24 @@ impl StoreUrl {
 }
 
 impl StoreUrl {
-    /// The restart guard, where a store has one.
-    pub(crate) fn restart_guard(&mut self) -> Option<&mut Option<RestartGuard>> {
+    /// The options of a Redis store, of any kind; `None` for the others.
+    #[must_use]
+    pub fn redis_options(&self) -> Option<&RedisOptions> {
         match self {
-            Self::Redis(url) => Some(&mut url.options.restart_guard),
-            _ => None,
+            Self::Redis(url) => Some(&url.options),
+            Self::Sentinel(url) => Some(&url.options),
+            Self::Cluster(url) => Some(&url.options),
+            Self::Memory | Self::Embedded(_) => None,
+        }
+    }
+
+    /// The same, to be changed.
+    pub fn redis_options_mut(&mut self) -> Option<&mut RedisOptions> {
+        match self {
+            Self::Redis(url) => Some(&mut url.options),
+            Self::Sentinel(url) => Some(&mut url.options),
+            Self::Cluster(url) => Some(&mut url.options),
+            Self::Memory | Self::Embedded(_) => None,
         }
     }
 }
@@ -95,6 +120,7 @@ impl fmt::Display for StoreUrl {
             Self::Memory => f.write_str("memory:"),
             Self::Redis(url) => url.fmt(f),
             Self::Cluster(url) => url.fmt(f),
+            Self::Sentinel(url) => url.fmt(f),
         }
     }
 }
@@ -171,6 +197,9 @@ pub enum BadStoreUrl {
     /// A Unix socket without a path.
     #[error("a unix: URL names an absolute path, like unix:///run/redis/redis.sock")]
     BadSocket,
+    /// A Sentinel URL without the name of a master.
+    #[error("a Sentinel URL names its master: write redis+sentinel://HOST:26379,HOST:26379/MASTER")]
+    BadMaster,
     /// The database index is not a number.
     #[error("the path of a Redis URL is the database index, a number from 0 up")]
     BadDatabase,

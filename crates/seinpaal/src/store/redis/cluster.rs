@@ -24,7 +24,7 @@ use std::{
 };
 
 use futures_util::{StreamExt, stream};
-use redis::{Cmd, Value};
+use redis::{Cmd, ToRedisArgs, Value};
 use seinpaal_proto::{Batch, Inbox, Replies, Reply, What};
 use tokio::{
     sync::Notify,
@@ -34,12 +34,13 @@ use tokio::{
 
 use self::{
     ears::{At, Ears, LINGER},
-    node::{Call, Errand, Heard, Node, OnHeard, Outcome, WiredScripts},
+    node::{Call, Done, Errand, Heard, Link, Node, OnHeard, Outcome, WiredScripts},
     slots::{Address, SlotMap},
 };
 use super::{
     keys::{Keys, slot_of},
     link::RESPONSE_TIMEOUT,
+    replicas,
     script::{Mutation, Operation, Scripts, Wire},
     server, wakeup,
 };
@@ -90,6 +91,7 @@ struct Shared {
     ears: Ears,
     has_missed: AtomicBool,
     is_awaited: AtomicBool,
+    had_replicas: AtomicBool,
     hurry: Notify,
 }
 
@@ -100,23 +102,70 @@ impl Cluster {
         let shared = Arc::new_cyclic(|me| Shared::new(plan, me.clone()));
         shared.look(0).await?;
         let keeper = tokio::spawn(keep(shared.clone())).abort_handle();
-        Ok(Self { shared, keeper })
+        let cluster = Self { shared, keeper };
+        cluster.advice().iter().for_each(|line| tracing::warn!(target: "seinpaal", "{line}"));
+        Ok(cluster)
     }
 
-    /// Runs a script at the owner of the name, having made sure that its wakeups are heard.
+    /// Makes sure that wakeups for a batch are heard before it goes out.
+    pub(super) async fn expect(&self, batch: &Batch) -> Result<(), StoreError> {
+        if batch.inbox == Some(self.shared.inbox) && ears::may_gain(batch) {
+            self.shared.listen(batch).await?;
+        }
+        Ok(())
+    }
+
+    /// Runs a script at the owner of its first key.
     pub(super) async fn evaluate(
         &self,
-        batch: &Batch,
         operation: Operation,
-        keys: &[String],
-        arguments: &[String],
-    ) -> Result<Value, StoreError> {
-        let slot = slot_of(&keys[0]);
-        if batch.inbox == Some(self.shared.inbox) && ears::may_gain(batch) {
-            self.shared.listen(batch, slot).await?;
-        }
+        keys: &[impl ToRedisArgs],
+        arguments: &[impl ToRedisArgs],
+    ) -> Result<(Value, Proof), StoreError> {
+        let (keys, arguments) = (keys.to_redis_args(), arguments.to_redis_args());
+        let slot = keys.first().map(|key| slot_of(key)).unwrap_or_default();
         let call = Call { operation, keys, arguments };
-        self.shared.route(slot, &Errand::Evaluate(&call)).await
+        let done = self.shared.route(slot, &Errand::Evaluate(&call)).await?;
+        Ok((done.answer, Proof(done.at)))
+    }
+
+    /// Whether as many replicas as are wanted have what was written at a node until now.
+    pub(super) async fn confirm(&self, proof: Proof) -> Result<(), StoreError> {
+        let Some(wanted) = self.shared.url.options.replicated else { return Ok(()) };
+        let count = self.replicas_of(proof).await?;
+        if count >= wanted {
+            self.shared.had_replicas.store(true, Ordering::Relaxed);
+            return Ok(());
+        }
+        let has_known_some = self.shared.map().most_replicas() >= wanted;
+        let had_enough = has_known_some || self.shared.had_replicas.load(Ordering::Relaxed);
+        Err(replicas::too_few(count, wanted, had_enough))
+    }
+
+    /// How many replicas have what was written at a node until now; waits for as many as are wanted, for a
+    /// while.
+    pub(super) async fn replicas_of(&self, proof: Proof) -> Result<u32, StoreError> {
+        match (self.shared.url.options.replicated, proof.0) {
+            (Some(wanted), Some((node, link))) => {
+                let confirmed = node.replicas_of(link, wanted).await;
+                confirmed.inspect_err(|_| self.shared.is_doubtful.store(true, Ordering::Relaxed))
+            }
+            _ => Ok(0),
+        }
+    }
+
+    /// What should be changed about the cluster, or how it is used.
+    pub(super) fn advice(&self) -> Vec<String> {
+        let Some(wanted) = self.shared.url.options.replicated else {
+            let line = "grants may be lost in a fail-over, and be given twice: replicated=N, with N as \
+                        many as each master has replicas, prevents that";
+            return vec![line.to_owned()];
+        };
+        let most = self.shared.map().most_replicas();
+        let line = format!(
+            "no master has more than {most} replicas, and replicated={wanted}: nothing is granted"
+        );
+        if most < wanted { vec![line] } else { Vec::new() }
     }
 
     /// What the replies mean for who is listened for.
@@ -141,6 +190,9 @@ impl Cluster {
         Ok(masters.iter().map(|address| Master(self.shared.node(address))).collect())
     }
 }
+
+/// Where a script was executed.
+pub(super) struct Proof(Option<(Arc<Node>, Link)>);
 
 /// One master, for commands that are not about a name.
 pub(super) struct Master(Arc<Node>);
@@ -183,6 +235,7 @@ impl Shared {
             ears: Ears::default(),
             has_missed: AtomicBool::new(false),
             is_awaited: AtomicBool::new(false),
+            had_replicas: AtomicBool::new(false),
             hurry: Notify::new(),
         }
     }
@@ -211,7 +264,7 @@ impl Shared {
     // Routing.
 
     /// Sends an errand to whoever owns the slot, until it was executed or the time for an answer is over.
-    async fn route(&self, slot: u16, errand: &Errand<'_>) -> Result<Value, StoreError> {
+    async fn route(&self, slot: u16, errand: &Errand<'_>) -> Result<Done, StoreError> {
         let deadline = Instant::now() + RESPONSE_TIMEOUT;
         let (mut hop, mut hops, mut pauses) = (None, 0, 0);
         loop {
@@ -331,7 +384,9 @@ impl Shared {
     // Wakeups.
 
     /// Makes sure that wakeups for a batch are heard before it goes out.
-    async fn listen(&self, batch: &Batch, slot: u16) -> Result<(), StoreError> {
+    async fn listen(&self, batch: &Batch) -> Result<(), StoreError> {
+        let [records, _] = self.keys.of(&batch.name);
+        let slot = slot_of(records.as_bytes());
         let channel = self.keys.channel_at(&batch.name, self.inbox);
         let at = self.ears.want(&channel, slot, ears::gained(batch));
         let is_heard = at.is_some_and(|at| self.map().owner(slot) == Some(&at.node));
@@ -428,7 +483,7 @@ impl Shared {
 
 /// What to do about an outcome.
 enum Reaction {
-    Return(Result<Value, StoreError>),
+    Return(Result<Done, StoreError>),
     /// Go on at once: at the owner, or at this node for once.
     Hop(Option<Address>),
     Wait(StoreError),
@@ -437,7 +492,7 @@ enum Reaction {
 impl Shared {
     fn react(&self, slot: u16, outcome: Outcome) -> Reaction {
         match outcome {
-            Outcome::Done(value) => Reaction::Return(Ok(value)),
+            Outcome::Done(done) => Reaction::Return(Ok(done)),
             Outcome::Refused(error) => Reaction::Return(Err(error)),
             Outcome::Lost(error) => {
                 self.is_doubtful.store(true, Ordering::Relaxed);

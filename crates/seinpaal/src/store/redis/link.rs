@@ -8,16 +8,20 @@ use redis::{
     RedisResult, Value,
     aio::{MultiplexedConnection, PubSub, PubSubSink},
 };
-use seinpaal_proto::Inbox;
+use seinpaal_proto::{Inbox, What};
 use tokio::{sync::Mutex, task::AbortHandle, time::timeout};
 
 use super::{
     error,
     keys::Keys,
     place::{self, Place},
+    replicas::Replicas,
     server, wakeup,
 };
-use crate::store::{News, NewsSender, StoreError, url::RedisUrl};
+use crate::store::{
+    News, NewsSender, StoreError,
+    url::{RedisAddress, RedisUrl},
+};
 
 /// How long an answer may take. A coordinated fail-over holds writes back for about a second, which is
 /// no loss; much longer, and a renewal at a third of the default ttl could not be tried again in time.
@@ -38,7 +42,14 @@ pub(super) type OnLoss = Arc<dyn Fn() + Send + Sync>;
 #[derive(Clone)]
 pub(super) struct Link {
     pub(super) commands: MultiplexedConnection,
+    pub(super) site: Arc<Site>,
     subscriber: Option<Arc<Subscriber>>,
+}
+
+/// What a link found at its other end.
+pub(super) struct Site {
+    pub(super) address: RedisAddress,
+    pub(super) replicas: Replicas,
 }
 
 /// The second connection, for servers that refuse RESP3.
@@ -61,10 +72,14 @@ impl Plan {
 
     /// Turns a push into news.
     fn deliver(&self, payload: &[u8]) {
-        if let Some(wakeup) = wakeup::parse(&self.keys, self.inbox, payload) {
-            // Nobody is left to be told when the session is gone.
-            let _ = self.news.send(News::Wakeup(wakeup));
-        }
+        let Some(wakeup) = wakeup::parse(&self.keys, self.inbox, payload) else { return };
+        let is_confirmed = self.place.options().replicated.is_none();
+        let news = match wakeup.what {
+            What::Granted { .. } if !is_confirmed => News::LookAt(wakeup.ticket),
+            _ => News::Wakeup(wakeup),
+        };
+        // Nobody is left to be told when the session is gone.
+        let _ = self.news.send(news);
     }
 }
 
@@ -92,9 +107,9 @@ impl Link {
         let config = config(plan).set_push_sender(on_push(plan, on_loss));
         let client = place::client(url, ProtocolVersion::RESP3)?;
         let mut commands = client.get_multiplexed_async_connection_with_config(&config).await?;
-        server::check(&mut commands, &url.to_string()).await?;
+        let site = Site::look(&mut commands, plan, url).await?;
         commands.subscribe(plan.keys.channel(plan.inbox)).await?;
-        Ok(Self { commands, subscriber: None })
+        Ok(Self { commands, site, subscriber: None })
     }
 
     async fn over_resp2(
@@ -105,11 +120,11 @@ impl Link {
         let client = place::client(url, ProtocolVersion::RESP2)?;
         let config = config(plan);
         let mut commands = client.get_multiplexed_async_connection_with_config(&config).await?;
-        server::check(&mut commands, &url.to_string()).await?;
+        let site = Site::look(&mut commands, plan, url).await?;
         let pubsub = timeout(plan.place.connect_timeout(), subscribe(&client, plan));
         let pubsub = pubsub.await.map_err(|_| timed_out())??;
         let subscriber = Some(Arc::new(Subscriber::start(pubsub, plan.clone(), on_loss)));
-        Ok(Self { commands, subscriber })
+        Ok(Self { commands, site, subscriber })
     }
 
     /// Whether both ends of it still answer.
@@ -123,6 +138,20 @@ impl Link {
         let Some(subscriber) = &self.subscriber else { return true };
         let mut sink = subscriber.sink.lock().await;
         matches!(timeout(RESPONSE_TIMEOUT, sink.ping::<Value>()).await, Ok(Ok(_)))
+    }
+}
+
+impl Site {
+    /// Refuses what will not do.
+    async fn look(
+        commands: &mut MultiplexedConnection,
+        plan: &Plan,
+        url: &RedisUrl,
+    ) -> Result<Arc<Self>, Failure> {
+        let shown = url.to_string();
+        server::check(commands, &shown).await?;
+        let replicas = Replicas::look(commands, &plan.place, &shown).await?;
+        Ok(Arc::new(Self { address: url.address.clone(), replicas }))
     }
 }
 

@@ -7,9 +7,10 @@ use redis::{
     RedisConnectionInfo, RedisResult, io::tcp::TcpSettings,
 };
 
+use super::sentinel;
 use crate::store::{
     StoreError,
-    url::{RedisAddress, RedisOptions, RedisUrl},
+    url::{RedisAddress, RedisOptions, RedisUrl, SentinelUrl},
 };
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
@@ -19,6 +20,8 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 pub(super) enum Place {
     /// Always at the same address.
     Server(RedisUrl),
+    /// Where the sentinels say.
+    Sentinels(SentinelUrl),
 }
 
 impl Place {
@@ -26,13 +29,28 @@ impl Place {
     pub(super) async fn find(&self) -> Result<RedisUrl, StoreError> {
         match self {
             Self::Server(url) => Ok(url.clone()),
+            Self::Sentinels(url) => sentinel::find_master(url, self.connect_timeout()).await,
         }
     }
 
     pub(super) fn options(&self) -> &RedisOptions {
         match self {
             Self::Server(url) => &url.options,
+            Self::Sentinels(url) => &url.options,
         }
+    }
+
+    /// As in [`Abilities`](crate::store::Abilities).
+    pub(super) fn scheme(&self) -> &'static str {
+        match self {
+            Self::Server(_) => "redis",
+            Self::Sentinels(_) => "redis+sentinel",
+        }
+    }
+
+    /// Whether it may move, so that what is found must prove to be a master.
+    pub(super) fn may_move(&self) -> bool {
+        matches!(self, Self::Sentinels(_))
     }
 
     pub(super) fn connect_timeout(&self) -> Duration {
@@ -45,6 +63,7 @@ impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Server(url) => url.fmt(f),
+            Self::Sentinels(url) => url.fmt(f),
         }
     }
 }

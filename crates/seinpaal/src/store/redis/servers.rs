@@ -1,11 +1,11 @@
 //! Who answers: one server, or the nodes of a cluster.
 
-use redis::{Cmd, Value};
+use redis::{Cmd, ToRedisArgs, Value};
 use seinpaal_proto::{Batch, Replies, Reply};
 
 use super::{
-    cluster::{Cluster, Master},
-    connection::Connection,
+    cluster::{self, Cluster, Master},
+    connection::{self, Connection},
     keys::slot_of,
     misconfigured,
     script::{Operation, Scripts},
@@ -19,40 +19,80 @@ pub(super) enum Servers {
     Cluster(Cluster),
 }
 
+/// Where a script was executed, for asking about its replicas.
+pub(super) enum Proof {
+    One(connection::Proof),
+    Node(cluster::Proof),
+}
+
 impl Servers {
-    /// Runs the script of an operation.
-    pub(super) async fn evaluate(
-        &self,
-        batch: &Batch,
-        operation: Operation,
-        keys: &[String],
-        arguments: &[String],
-    ) -> Result<Value, StoreError> {
+    /// As in [`Abilities`](crate::store::Abilities).
+    pub(super) fn scheme(&self) -> &'static str {
         match self {
-            Self::One { connection, scripts } => {
-                connection.evaluate(scripts, operation, keys, arguments).await
-            }
-            Self::Cluster(cluster) => cluster.evaluate(batch, operation, keys, arguments).await,
+            Self::One { connection, .. } => connection.scheme(),
+            Self::Cluster(_) => "redis+cluster",
         }
     }
 
-    /// Runs the script of several names, which one server has all of.
-    pub(super) async fn evaluate_together(
+    /// What should be changed about the servers.
+    pub(super) fn advice(&self) -> Vec<String> {
+        match self {
+            Self::One { connection, .. } => connection.advice(),
+            Self::Cluster(cluster) => cluster.advice(),
+        }
+    }
+
+    /// Makes sure that wakeups for a batch are heard before it goes out.
+    pub(super) async fn expect(&self, batch: &Batch) -> Result<(), StoreError> {
+        match self {
+            Self::One { .. } => Ok(()), // where its inbox listens for all names
+            Self::Cluster(cluster) => cluster.expect(batch).await,
+        }
+    }
+
+    /// Runs the script of an operation.
+    pub(super) async fn evaluate(
         &self,
-        keys: &[String],
-        arguments: &[String],
-    ) -> Result<Value, StoreError> {
+        operation: Operation,
+        keys: &[impl ToRedisArgs],
+        arguments: &[impl ToRedisArgs],
+    ) -> Result<(Value, Proof), StoreError> {
         match self {
             Self::One { connection, scripts } => {
-                connection.evaluate(scripts, Operation::Together, keys, arguments).await
+                let evaluated = connection.evaluate(scripts, operation, keys, arguments).await?;
+                Ok((evaluated.0, Proof::One(evaluated.1)))
             }
-            Self::Cluster(_) => Err(misconfigured("names of a cluster are in no one place")),
+            Self::Cluster(cluster) => {
+                let evaluated = cluster.evaluate(operation, keys, arguments).await?;
+                Ok((evaluated.0, Proof::Node(evaluated.1)))
+            }
+        }
+    }
+
+    /// Whether as many replicas as are wanted have what was written there until now; if not, a fail-over
+    /// could undo it.
+    pub(super) async fn confirm(&self, proof: Proof) -> Result<(), StoreError> {
+        match (self, proof) {
+            (Self::One { connection, .. }, Proof::One(proof)) => connection.confirm(proof).await,
+            (Self::Cluster(cluster), Proof::Node(proof)) => cluster.confirm(proof).await,
+            _ => Ok(()), // a proof is given back to whom it came from
+        }
+    }
+
+    /// How many replicas have what was written there until now; waits for as many as are wanted, for a while.
+    pub(super) async fn replicas_of(&self, proof: Proof) -> Result<u32, StoreError> {
+        match (self, proof) {
+            (Self::One { connection, .. }, Proof::One(proof)) => {
+                connection.replicas_of(proof).await
+            }
+            (Self::Cluster(cluster), Proof::Node(proof)) => cluster.replicas_of(proof).await,
+            _ => Ok(0),
         }
     }
 
     /// The slot of a key, if there are slots.
     pub(super) fn slot_of(&self, key: &str) -> Option<u16> {
-        matches!(self, Self::Cluster(_)).then(|| slot_of(key))
+        matches!(self, Self::Cluster(_)).then(|| slot_of(key.as_bytes()))
     }
 
     /// What the replies to a batch mean for the connections.

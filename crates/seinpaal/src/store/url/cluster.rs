@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::{
     BadStoreUrl, Password, Query, RedisAddress, RedisOptions, RedisUrl,
-    redis::{parse_login, parse_server},
+    redis::{DEFAULT_PORT, parse_login, parse_server},
 };
 
 /// A Redis or Valkey cluster. `Debug` and the text form leave the password out, and a user without one:
@@ -36,7 +36,8 @@ impl ClusterUrl {
             return Err(BadStoreUrl::ClusterDatabase);
         }
         let (user, password) = parse_login(login)?;
-        let nodes = servers.split(',').map(parse_server).collect::<Result<_, _>>()?;
+        let nodes = servers.split(',').map(|server| parse_server(server, DEFAULT_PORT));
+        let nodes = nodes.collect::<Result<_, _>>()?;
         let options = RedisOptions::take(&mut query)?;
         query.finish("Redis Cluster", &RedisOptions::KNOWN)?;
         Ok(Self { nodes, tls, user, password, options })

@@ -27,27 +27,28 @@ use crate::store::{
         error,
         link::RESPONSE_TIMEOUT,
         place,
+        replicas::{self, Replicas},
         script::{Operation, Scripts},
     },
     url::RedisUrl,
 };
 
 /// A script with its arguments, not yet addressed to anybody.
-pub(super) struct Call<'a> {
+pub(super) struct Call {
     pub(super) operation: Operation,
-    pub(super) keys: &'a [String],
-    pub(super) arguments: &'a [String],
+    pub(super) keys: Vec<Vec<u8>>,
+    pub(super) arguments: Vec<Vec<u8>>,
 }
 
 /// What a node is asked to do.
 pub(super) enum Errand<'a> {
-    Evaluate(&'a Call<'a>),
+    Evaluate(&'a Call),
     Listen(&'a str),
 }
 
 /// What became of it.
 pub(super) enum Outcome {
-    Done(Value),
+    Done(Done),
     /// Not executed: another node owns the slot.
     Moved(Address),
     /// Not executed: another node has the keys, for now.
@@ -58,6 +59,13 @@ pub(super) enum Outcome {
     Refused(StoreError),
     /// Handed over, and never answered.
     Lost(StoreError),
+}
+
+/// What was answered, and by whom.
+pub(super) struct Done {
+    pub(super) answer: Value,
+    /// Where a script was executed.
+    pub(super) at: Option<(Arc<Node>, Link)>,
 }
 
 /// What comes in without having been asked for, in the order in which it comes.
@@ -88,9 +96,10 @@ pub(super) struct Node {
 }
 
 #[derive(Clone)]
-struct Link {
+pub(super) struct Link {
     id: u64,
     connection: MultiplexedConnection,
+    replicas: Arc<Replicas>,
 }
 
 /// So that a link is never taken for another, at whatever node.
@@ -107,7 +116,7 @@ impl Node {
         Self { address, url, scripts, on_heard, commands, wakeups }
     }
 
-    pub(super) async fn run(&self, errand: &Errand<'_>, asking: bool) -> Outcome {
+    pub(super) async fn run(self: &Arc<Self>, errand: &Errand<'_>, asking: bool) -> Outcome {
         match errand {
             Errand::Evaluate(call) => self.evaluate(call, asking).await,
             Errand::Listen(channel) => self.listen(channel).await,
@@ -118,15 +127,16 @@ impl Node {
     pub(super) async fn command(&self, command: &Cmd) -> Result<Value, StoreError> {
         let mut link = self.command_link().await?;
         let answer = link.connection.send_packed_command(command).await;
-        match self.judge(link.id, answer).await {
-            Outcome::Done(value) => Ok(value),
-            Outcome::Later(error) | Outcome::Refused(error) | Outcome::Lost(error) => Err(error),
-            Outcome::Moved(_) | Outcome::Ask(_) => Err(self.later("is not the right node")),
-        }
+        self.judge(link.id, answer).await.map_err(|outcome| match outcome {
+            Outcome::Later(error) | Outcome::Refused(error) | Outcome::Lost(error) => error,
+            Outcome::Done(_) | Outcome::Moved(_) | Outcome::Ask(_) => {
+                self.later("is not the right node")
+            }
+        })
     }
 
     /// Runs a script. Only one that the node does not know is sent a second time: that ran nothing.
-    async fn evaluate(&self, call: &Call<'_>, asking: bool) -> Outcome {
+    async fn evaluate(self: &Arc<Self>, call: &Call, asking: bool) -> Outcome {
         let mut link = match self.command_link().await {
             Ok(link) => link,
             Err(error) => return unsent(error),
@@ -136,7 +146,21 @@ impl Node {
         if is_missing_script(&answer) {
             answer = send(&mut link, call.eval(scripts), asking).await;
         }
-        self.judge(link.id, answer).await
+        match self.judge(link.id, answer).await {
+            Ok(answer) => Outcome::Done(Done { answer, at: Some((self.clone(), link)) }),
+            Err(outcome) => outcome,
+        }
+    }
+
+    /// How many replicas have what this link wrote until now; waits for as many as are wanted, for a while.
+    pub(super) async fn replicas_of(&self, mut link: Link, wanted: u32) -> Result<u32, StoreError> {
+        match link.replicas.confirm(&mut link.connection, wanted).await {
+            Ok(count) => Ok(count),
+            Err(failed) => {
+                self.lose_commands(link.id).await;
+                Err(replicas::not_confirmed(&failed, &self.url.to_string()))
+            }
+        }
     }
 
     /// Subscribes. That it has is told by `Heard::Listens`, in order with what may take it away again.
@@ -149,7 +173,7 @@ impl Node {
         subscribe.arg(channel);
         match link.connection.send_packed_command(&subscribe).await {
             Ok(Value::Push { kind: PushKind::SSubscribe, data }) if is_about(&data, channel) => {
-                Outcome::Done(Value::Nil)
+                Outcome::Done(Done { answer: Value::Nil, at: None })
             }
             Ok(Value::ServerError(refused)) => self.refusal(&refused),
             // Answers are out of step, or there are none: start anew.
@@ -218,7 +242,7 @@ impl Node {
             .map_err(|_| self.later("does not answer"))?
             .map_err(of_connecting)?;
         let id = if id > 0 { id } else { LINKS.fetch_add(1, Ordering::Relaxed) };
-        Ok(Link { id, connection })
+        Ok(Link { id, connection, replicas: Arc::new(Replicas::default()) })
     }
 
     fn config(&self) -> AsyncConnectionConfig {
@@ -232,13 +256,13 @@ impl Node {
         self.url.options.connect_timeout.unwrap_or(RESPONSE_TIMEOUT).min(RESPONSE_TIMEOUT)
     }
 
-    async fn judge(&self, link: u64, answer: RedisResult<Value>) -> Outcome {
+    async fn judge(&self, link: u64, answer: RedisResult<Value>) -> Result<Value, Outcome> {
         match answer {
-            Ok(Value::ServerError(refused)) => self.refusal(&refused),
-            Ok(value) => Outcome::Done(value),
+            Ok(Value::ServerError(refused)) => Err(self.refusal(&refused)),
+            Ok(value) => Ok(value),
             Err(failed) => {
                 self.lose_commands(link).await;
-                Outcome::Lost(error::of_call(&failed, &self.url.to_string()))
+                Err(Outcome::Lost(error::of_call(&failed, &self.url.to_string())))
             }
         }
     }
@@ -284,7 +308,7 @@ impl fmt::Debug for Node {
     }
 }
 
-impl Call<'_> {
+impl Call {
     fn evalsha(&self, scripts: &Scripts) -> Cmd {
         self.with("EVALSHA", scripts.hash(self.operation))
     }
@@ -296,7 +320,7 @@ impl Call<'_> {
 
     fn with(&self, command: &str, script: &str) -> Cmd {
         let mut command = redis::cmd(command);
-        command.arg(script).arg(self.keys.len()).arg(self.keys).arg(self.arguments);
+        command.arg(script).arg(self.keys.len()).arg(&self.keys).arg(&self.arguments);
         command
     }
 }

@@ -34,6 +34,7 @@ pub(super) struct SlotMap {
     /// Slots of which a redirection said that they are elsewhere.
     moved: BTreeMap<u16, Address>,
     nodes: Vec<Address>,
+    most_replicas: u32,
 }
 
 impl SlotMap {
@@ -51,6 +52,8 @@ impl SlotMap {
                 let range = (u16::try_from(*last).ok()?, master.clone());
                 map.ranges.insert(u16::try_from(*first).ok()?, range);
             }
+            let replicas = u32::try_from(nodes.len().saturating_sub(1)).unwrap_or(u32::MAX);
+            map.most_replicas = map.most_replicas.max(replicas);
             map.nodes.extend(nodes);
         }
         map.nodes.sort();
@@ -82,6 +85,11 @@ impl SlotMap {
     /// All nodes, replicas among them.
     pub(super) fn nodes(&self) -> &[Address] {
         &self.nodes
+    }
+
+    /// How many replicas the master has that has most.
+    pub(super) fn most_replicas(&self) -> u32 {
+        self.most_replicas
     }
 
     pub(super) fn knows(&self, address: &Address) -> bool {
@@ -129,6 +137,7 @@ mod tests {
         let owners = [0, 99, 100, 200, 16383].map(|slot| map.owner(slot).map(|owner| owner.port));
         assert_eq!(owners, [Some(1), Some(1), None, Some(2), Some(2)]);
         assert_eq!(map.nodes(), [1, 2, 4].map(address));
+        assert_eq!(map.most_replicas(), 1);
         map.correct(100, address(3));
         assert_eq!(map.owner(100), Some(&address(3)));
         assert_eq!(map.masters(), [1, 2, 3].map(address));
