@@ -23,7 +23,13 @@ fn main() -> ExitCode {
     let moved = run(&plan(0, moves, ""));
     println!("every slot moved {moves} times | {moved}");
     println!("{kills} masters killed | {}", run(&plan(kills, 0, "")));
-    if moved.over_admissions == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    let replicated = run(&plan(kills, 0, "?replicated=1"));
+    println!("{kills} masters killed, replicated=1 | {replicated}");
+    if moved.over_admissions + replicated.over_admissions == 0 {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    }
 }
 
 fn number(text: String) -> u64 {

@@ -12,9 +12,11 @@ fn slots_move_under_load_and_nobody_holds_too_much() {
 }
 
 #[test]
-fn masters_die_under_load_and_every_client_goes_on() {
-    let plan = Plan { clients: 12, limit: 1, kills: 2, moves: 0, options: "", seed: 4 };
+fn masters_die_under_load_and_nobody_holds_too_much_with_replicated() {
+    let options = "?replicated=1";
+    let plan = Plan { clients: 12, limit: 1, kills: 2, moves: 0, options, seed: 4 };
     let report = run(&plan);
     println!("{report}");
+    assert_eq!(report.over_admissions, 0, "{report}");
     assert!(report.recoveries.len() >= 2 * 4 && report.promotions.len() == 2, "{report}");
 }

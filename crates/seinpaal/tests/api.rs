@@ -2,6 +2,9 @@
 
 #[path = "support/redis_server.rs"]
 mod redis_server;
+#[path = "../../conformance/src/servers/cluster.rs"]
+#[allow(dead_code, missing_docs, unreachable_pub)]
+mod servers_cluster;
 
 use std::{
     future::{Future, IntoFuture},
@@ -332,6 +335,13 @@ macro_rules! on_every_store {
             $(#[tokio::test] async fn $case() -> super::Result {
                 let server = super::redis_server::RedisServer::start();
                 super::$case(&server.url("")).await
+            })*
+        }
+
+        mod redis_cluster {
+            $(#[tokio::test] async fn $case() -> super::Result {
+                let cluster = super::servers_cluster::RedisCluster::shared();
+                super::$case(&format!("{}?prefix={}:", cluster.url(), stringify!($case))).await
             })*
         }
     };

@@ -13,7 +13,7 @@ use asks::{Client, TTL, acquire, is_granted, release};
 use cluster::RedisCluster;
 use seinpaal::{
     Seinpaal,
-    store::{Certainty, News, Store, StoreErrorKind},
+    store::{Certainty, News, Store, StoreError, StoreErrorKind},
 };
 use seinpaal_proto::{Reply, Request, Ticket};
 use tokio::time::timeout;
@@ -280,4 +280,76 @@ async fn a_server_that_is_no_cluster_is_said_to_be_none_and_the_other_way_round(
     };
     assert_eq!(error.kind(), StoreErrorKind::Misconfigured);
     assert!(error.to_string().contains("redis+cluster://"), "{error}");
+}
+
+const SECRET: &str = "s3cret";
+
+async fn refusal(url: &str) -> StoreError {
+    let Err(error) = Client::try_connect(url, 1).await else { panic!("{url} was accepted") };
+    let text = format!("{error} {error:?}");
+    assert!(!text.contains(SECRET), "{text}");
+    assert!(!error.to_string().contains('\n'), "{error}");
+    assert_eq!(error.certainty(), Certainty::NotExecuted);
+    error
+}
+
+/// The two lines of docs/cluster.md.
+fn documented_permissions() -> String {
+    let text = include_str!("../../../docs/cluster.md");
+    let lines = text.lines().skip_while(|line| !line.starts_with("~seinpaal:*"));
+    lines.take_while(|line| !line.starts_with("```")).collect::<Vec<_>>().join(" ")
+}
+
+#[tokio::test]
+async fn the_permissions_in_the_documents_are_enough_in_a_cluster() {
+    let user = format!("worker on >{SECRET} {}", documented_permissions());
+    let user: Vec<&str> = ["--user"].into_iter().chain(user.split(' ')).collect();
+    let cluster = RedisCluster::start_with(3, 0, &user);
+    let url = cluster.url().replace("//", &format!("//worker:{SECRET}@"));
+    let holder = Client::connect(&url, 1).await;
+    let mut waiter = Client::connect(&url, 2).await;
+    assert!(is_granted(&holder.acquire("w", 1).await));
+    waiter.acquire("w", 2).await;
+    let (slot, from) = (cluster.slot_of("{w}"), cluster.owner_of("{w}"));
+    cluster.begin_move(slot, from, (from + 1) % 3);
+    let [records, order] = keys("w");
+    cluster.move_keys(from, (from + 1) % 3, &[&records, &order]);
+    assert!(matches!(holder.ask("w", acquire(3)).await.unwrap(), Reply::Queued { .. }));
+    cluster.end_move(slot, from, (from + 1) % 3);
+    assert_eq!(next(&mut waiter).await, News::LookAgain);
+    holder.release("w", 1).await;
+    told_of_grant(&mut waiter, 2).await;
+    assert_eq!(holder.store.list("").await.unwrap().len(), 1);
+    let refused = refusal(&url.replace(SECRET, "wrong")).await;
+    assert_eq!(refused.kind(), StoreErrorKind::Forbidden, "{refused}");
+}
+
+#[tokio::test]
+async fn where_no_node_answers_the_error_says_so() {
+    let error = refusal(&format!("redis+cluster://ann:{SECRET}@127.0.0.1:1,127.0.0.1:2")).await;
+    assert_eq!(error.kind(), StoreErrorKind::Unreachable, "{error}");
+    assert!(error.to_string().contains("nothing listens"), "{error}");
+}
+
+#[tokio::test]
+async fn nothing_is_sent_twice_when_a_master_stops_in_mid_call() {
+    let cluster = RedisCluster::start_with(3, 0, &[]);
+    let client = Client::connect(&cluster.url(), 1).await;
+    assert!(is_granted(&client.acquire("paused", 1).await));
+    let owner = cluster.owner_of(&keys("paused")[0]);
+    cluster.nodes()[owner].say(&["CONFIG", "RESETSTAT"]);
+    cluster.pause(owner);
+    let error = client.ask("paused", acquire(2)).await.unwrap_err();
+    cluster.resume(owner);
+    assert_eq!(error.certainty(), Certainty::Unknown, "{error}");
+    cluster.await_health();
+    let executed = || {
+        let stats = cluster.nodes()[owner].say(&["INFO", "commandstats"]);
+        stats.contains("cmdstat_evalsha:calls=1,")
+    };
+    cluster::until("what was in the socket is executed, once", executed);
+    assert!(matches!(
+        insist(&client, "paused", acquire(2)).await,
+        Reply::Queued { waiting: 1, .. }
+    ));
 }
