@@ -21,5 +21,5 @@ pub mod servers;
 mod stage;
 
 pub use client::Client;
-pub use harness::{Ability, EmbeddedHarness, Harness, MemoryHarness, RedisHarness};
+pub use harness::{Ability, EmbeddedHarness, Harness, MemoryHarness, RedisHarness, ZookeeperHarness};
 pub use stage::{Stage, summary};

@@ -8,20 +8,24 @@ mod options;
 mod redis;
 #[cfg(test)]
 mod tests;
+mod zookeeper;
 
 use std::{fmt, path::PathBuf, str::FromStr};
 
 pub use duration::{BadDuration, LONGEST_DURATION, parse_duration};
 use options::Query;
+#[cfg(feature = "zookeeper")]
+pub(crate) use options::decoded;
 pub use options::{ClockBound, RedisOptions};
 pub use redis::{Password, RedisAddress, RedisUrl};
 use thiserror::Error;
+pub use zookeeper::ZookeeperUrl;
 
 /// The URL that stands for the default store: this user's, on this machine.
 pub const DEFAULT_URL: &str = "file:";
 
-const KNOWN: &str = "file:, memory:, redis://, rediss://, unix://, valkey://, valkeys://";
-const LATER: [&str; 4] = ["redis+sentinel", "redis+cluster", "redis+quorum", "zookeeper"];
+const KNOWN: &str = "file:, memory:, redis://, rediss://, unix://, valkey://, valkeys://, zookeeper://";
+const LATER: [&str; 3] = ["redis+sentinel", "redis+cluster", "redis+quorum"];
 
 /// A store URL, parsed. Its text form has no password in it.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -33,6 +37,8 @@ pub enum StoreUrl {
     Memory,
     /// `redis://`, `rediss://`, `unix://`, `valkey://`, `valkeys://`.
     Redis(RedisUrl),
+    /// `zookeeper://`.
+    Zookeeper(ZookeeperUrl),
 }
 
 impl StoreUrl {
@@ -48,6 +54,7 @@ impl StoreUrl {
             "unix" => RedisUrl::parse_unix(rest).map(Self::Redis),
             "redis" | "valkey" => RedisUrl::parse(rest, false).map(Self::Redis),
             "rediss" | "valkeys" => RedisUrl::parse(rest, true).map(Self::Redis),
+            "zookeeper" => ZookeeperUrl::parse(rest).map(Self::Zookeeper),
             later if LATER.contains(&later) => Err(BadStoreUrl::NotAvailable(scheme)),
             _ => Err(BadStoreUrl::UnknownScheme(scheme)),
         }
@@ -75,6 +82,7 @@ impl fmt::Display for StoreUrl {
             Self::Embedded(Some(directory)) => write!(f, "file://{}", directory.display()),
             Self::Memory => f.write_str("memory:"),
             Self::Redis(url) => url.fmt(f),
+            Self::Zookeeper(url) => url.fmt(f),
         }
     }
 }
@@ -151,6 +159,12 @@ pub enum BadStoreUrl {
     /// A Unix socket without a path.
     #[error("a unix: URL names an absolute path, like unix:///run/redis/redis.sock")]
     BadSocket,
+    /// A user without a password, or a password without a user.
+    #[error("a login is USER:PASSWORD@ with both parts, or nothing")]
+    HalfALogin,
+    /// A chroot that ZooKeeper would not accept.
+    #[error("the path of a zookeeper: URL is a znode, like /apps/seinpaal")]
+    BadChroot,
     /// The database index is not a number.
     #[error("the path of a Redis URL is the database index, a number from 0 up")]
     BadDatabase,
