@@ -20,7 +20,7 @@ use super::{
     replica::Replica,
     watches::{Watches, wanted},
 };
-use crate::store::{Certainty, NewsSender, StoreError};
+use crate::store::{Certainty, News, NewsSender, StoreError};
 
 /// Copies of names at which this client has nothing; more are dropped.
 const IDLE_COPIES: usize = 64;
@@ -37,10 +37,25 @@ pub(super) struct Core {
     now: Option<Arc<AtomicU64>>,
 }
 
-/// One name's copy. A call takes the copy out and puts it back, so that a call that is dropped half-way
-/// leaves none behind.
+/// One name's copy. A call takes the copy out and puts it back, so that a call that fails or is dropped
+/// half-way leaves none behind.
 #[derive(Debug, Default)]
-struct Desk(tokio::sync::Mutex<Option<Replica>>);
+struct Desk(tokio::sync::Mutex<Place>);
+
+#[derive(Debug)]
+enum Place {
+    /// Nobody has looked yet.
+    New,
+    Copy(Box<Replica>),
+    /// A call did not come to its end: what it was told may not have been passed on.
+    Lost,
+}
+
+impl Default for Place {
+    fn default() -> Self {
+        Self::New
+    }
+}
 
 /// How often this client's calls tried to write, and how often somebody else had written first.
 #[doc(hidden)]
@@ -124,14 +139,15 @@ impl Core {
     ) -> Result<Replies, StoreError> {
         let desk = self.desk(&batch.name);
         let mut place = desk.0.lock().await;
-        let mut replica = place.take().unwrap_or_default();
+        let mut replica = self.take_copy(&mut place);
         let replies = self.execute(link, &mut replica, batch, suspects).await?;
         if let Err(error) = self.attend(link, &mut replica, &batch.name).await {
             tracing::debug!(name = %batch.name, %error, "nobody is watched");
         }
         let is_needed = replica.has(self.inbox());
-        *place = Some(replica);
+        *place = Place::Copy(replica);
         drop(place);
+        drop(desk);
         self.tidy(&batch.name, is_needed);
         Ok(replies)
     }
@@ -175,11 +191,22 @@ impl Core {
     pub(super) async fn look(&self, link: &Link, name: &Name) -> Result<(), StoreError> {
         let desk = self.desk(name);
         let mut place = desk.0.lock().await;
-        let mut replica = place.take().unwrap_or_default();
+        let mut replica = self.take_copy(&mut place);
         self.follow(link, &mut replica, name).await?;
         self.attend(link, &mut replica, name).await?;
-        *place = Some(replica);
+        *place = Place::Copy(replica);
         Ok(())
+    }
+
+    fn take_copy(&self, place: &mut Place) -> Box<Replica> {
+        match std::mem::replace(place, Place::Lost) {
+            Place::Copy(replica) => replica,
+            Place::New => Box::default(),
+            Place::Lost => {
+                let _ = self.news.send(News::LookAgain); // nobody listens once the store is closed
+                Box::default()
+            }
+        }
     }
 
     /// The names at which this client may have something.
@@ -191,10 +218,12 @@ impl Core {
         Arc::clone(self.lock().entry(name.clone()).or_default())
     }
 
-    /// Copies cost memory: those of names at which this client has nothing go when there are many.
+    /// Copies cost memory: those of names at which this client has nothing go when there are many. One that
+    /// another call is about to use stays.
     fn tidy(&self, name: &Name, is_needed: bool) {
         let mut names = self.lock();
-        if !is_needed && names.len() > IDLE_COPIES {
+        let is_idle = names.get(name).is_some_and(|desk| Arc::strong_count(desk) == 1);
+        if !is_needed && is_idle && names.len() > IDLE_COPIES {
             names.remove(name);
         }
     }

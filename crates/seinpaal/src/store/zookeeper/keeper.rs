@@ -77,6 +77,7 @@ impl Keeper {
             Heard::Gone(inbox) => self.settle_for(inbox).await,
             Heard::Time => self.sweep().await,
             Heard::State(SessionState::SyncConnected) => {
+                self.link.time.forget();
                 let _ = self.core.news.send(News::LookAgain); // nobody listens once the store is closed
             }
             Heard::State(state) if state.is_terminated() => {
