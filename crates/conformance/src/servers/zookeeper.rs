@@ -13,8 +13,6 @@ use std::{
 
 use tempfile::TempDir;
 
-use super::{end, free_port};
-
 /// How long an ensemble may take to start on a busy machine.
 const START: Duration = Duration::from_secs(60);
 const LOOK_EVERY: Duration = Duration::from_millis(20);
@@ -146,7 +144,7 @@ impl ZookeeperEnsemble {
     fn configure(count: usize) -> Self {
         let servers: Vec<_> = (0..count)
             .map(|_| Server {
-                port: free_port(),
+                port: free_ports(1)[0],
                 dir: tempfile::tempdir().expect("a temporary directory"),
                 running: None,
             })
@@ -238,6 +236,12 @@ fn ask(port: u16, question: &str) -> String {
     // What was said before it hung up counts.
     let _ = talk();
     said
+}
+
+fn end(child: &mut Child) {
+    // Both fail only if it has ended already.
+    let _ = child.kill();
+    let _ = child.wait();
 }
 
 /// All different.
