@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use relay::Relay;
 use seinpaal::{PermitState, Seinpaal, store::{Certainty, News, Store, StoreErrorKind}};
-use seinpaal_proto::{Cause, Inbox, Reply, Ticket, What};
+use seinpaal_proto::{Cause, Inbox, Reply, Request, Ticket, What};
 use servers::ZookeeperEnsemble;
 use support::{Client, acquire, granted, release};
 
@@ -137,61 +137,38 @@ async fn a_connection_that_comes_back_in_time_keeps_the_permit_and_hears_what_it
     assert_eq!(client.ask("mine", release(1)).await.unwrap(), left);
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn an_acquire_whose_answer_was_lost_with_the_connection_is_one_grant() {
-    let Scene { relay, relayed, direct } = scene("reply", "20s");
-    let client = Client::connect(&relayed, 0xa1).await;
-    let witness = Client::connect(&direct, 0xa2).await;
-    granted(client.ask("warm", acquire(9)).await.unwrap());
-    // The znode of the name is read from memory of nothing: only the transaction's answer is swallowed
-    // once the name is there for the witness to see.
-    let batch = client.batch("n", vec![acquire(1)]);
-    let asking = client.store.call(&batch);
-    let lose = async {
-        relay.swallow_answers();
-        relay.end_all();
-        relay.heal();
-    };
-    let (asked, ()) = tokio::join!(asking, lose);
-    if let Err(error) = asked {
-        assert_eq!(error.kind(), StoreErrorKind::Unreachable);
+async fn held(witness: &Client) -> u32 {
+    match witness.ask("n", Request::Inspect { rows: 0 }).await.unwrap() {
+        Reply::Snapshot(seen) => seen.held,
+        other => panic!("no snapshot: {other:?}"),
     }
-    let again = granted(client.ask("n", acquire(1)).await.unwrap());
-    let once_more = granted(client.ask("n", acquire(1)).await.unwrap());
-    assert_eq!(again.fence, once_more.fence);
-    let Reply::Snapshot(seen) =
-        witness.ask("n", seinpaal_proto::Request::Inspect { rows: 9 }).await.unwrap()
-    else {
-        panic!("no snapshot")
+}
+
+/// The server does what it is asked, and the connection is lost before its answer is here.
+async fn lose_the_answer(scene: &Scene, client: &Client, witness: &Client, request: Request) {
+    let (batch, before) = (client.batch("n", vec![request]), held(witness).await);
+    scene.relay.swallow_answers_from_the_next_write_on();
+    let losing = async {
+        until(async || held(witness).await != before).await;
+        scene.relay.heal();
+        scene.relay.end_all();
     };
-    assert_eq!((seen.held, seen.waiting_total), (1, 0));
+    let (asked, ()) = tokio::join!(client.store.call(&batch), losing);
+    assert_eq!(asked.unwrap_err().certainty(), Certainty::Unknown);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_write_that_was_executed_and_not_answered_is_unknown_and_found_again() {
-    let Scene { relay, relayed, direct } = scene("unknown", "4s");
-    let client = Client::connect(&relayed, 0xd1).await;
-    let witness = Client::connect(&direct, 0xd2).await;
-    granted(client.ask("n", acquire(1)).await.unwrap());
-    let batch = client.batch("n", vec![release(1)]);
-    // Its reads are answered from the relay's point of view until the witness sees what it wrote.
-    let losing = async {
-        until(async || {
-            relay.swallow_answers();
-            let reply = witness.ask("n", seinpaal_proto::Request::Inspect { rows: 0 }).await.unwrap();
-            relay.heal();
-            matches!(reply, Reply::Snapshot(seen) if seen.held == 0)
-        })
-        .await;
-        relay.end_all();
-    };
-    let (released, ()) = tokio::join!(client.store.call(&batch), losing);
-    match released {
-        Ok(replies) => assert_eq!(replies.replies.len(), 1),
-        Err(error) => assert_eq!(error.kind(), StoreErrorKind::Unreachable, "{error}"),
-    }
-    let reply = client.ask("n", release(1)).await.unwrap();
-    assert_eq!(reply, Reply::Ended { ticket: Ticket(1), cause: Cause::Released });
+async fn an_acquire_and_a_release_whose_answers_were_lost_are_done_once() {
+    let scene = scene("reply", "20s");
+    let client = Client::connect(&scene.relayed, 0xa1).await;
+    let witness = Client::connect(&scene.direct, 0xa2).await;
+    lose_the_answer(&scene, &client, &witness, acquire(1)).await;
+    let again = granted(client.ask("n", acquire(1)).await.unwrap());
+    let once_more = granted(client.ask("n", acquire(1)).await.unwrap());
+    assert_eq!((again.fence, held(&witness).await), (once_more.fence, 1));
+    lose_the_answer(&scene, &client, &witness, release(1)).await;
+    let ended = Reply::Ended { ticket: Ticket(1), cause: Cause::Released };
+    assert_eq!(client.ask("n", release(1)).await.unwrap(), ended);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -21,6 +21,7 @@ pub struct Relay {
 #[derive(Debug, Default)]
 struct Shared {
     is_cut: AtomicBool,
+    waits_for_write: AtomicBool,
     swallows: AtomicBool,
     streams: Mutex<Vec<TcpStream>>,
 }
@@ -55,9 +56,9 @@ impl Relay {
         self.shared.swallows.store(false, Ordering::SeqCst);
     }
 
-    /// From now on the server hears the client, but not the other way round.
-    pub fn swallow_answers(&self) {
-        self.shared.swallows.store(true, Ordering::SeqCst);
+    /// From the client's next transaction on the server hears the client, but not the other way round.
+    pub fn swallow_answers_from_the_next_write_on(&self) {
+        self.shared.waits_for_write.store(true, Ordering::SeqCst);
     }
 
     /// Ends what connections there are; new ones get through.
@@ -86,6 +87,10 @@ impl Shared {
     fn pass_on(&self, mut from: TcpStream, mut to: TcpStream, is_answer: bool) {
         let mut bytes = [0; 16 << 10];
         while let Ok(count @ 1..) = from.read(&mut bytes) {
+            let is_write = !is_answer && has_transaction(&bytes[..count]);
+            if is_write && self.waits_for_write.swap(false, Ordering::SeqCst) {
+                self.swallows.store(true, Ordering::SeqCst);
+            }
             let swallow = is_answer && self.swallows.load(Ordering::SeqCst);
             if !swallow && to.write_all(&bytes[..count]).is_err() {
                 break;
@@ -93,4 +98,17 @@ impl Shared {
         }
         let _ = (from.shutdown(Shutdown::Both), to.shutdown(Shutdown::Both)); // as above
     }
+}
+
+/// Whether one of these requests is a transaction: each is a length, a number, and what it wants.
+fn has_transaction(mut bytes: &[u8]) -> bool {
+    const TRANSACTION: [u8; 4] = 14_i32.to_be_bytes();
+    while let Some((head, _)) = bytes.split_at_checked(12) {
+        if head[8..] == TRANSACTION {
+            return true;
+        }
+        let length = u32::from_be_bytes([head[0], head[1], head[2], head[3]]) as usize;
+        bytes = bytes.get(4 + length..).unwrap_or_default();
+    }
+    false
 }
