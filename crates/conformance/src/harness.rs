@@ -19,7 +19,10 @@ use seinpaal::{
     store::{BoxFuture, NewsSender, Store},
 };
 
-pub use self::{embedded::EmbeddedHarness, memory::MemoryHarness, redis::RedisHarness, zookeeper::ZookeeperHarness};
+pub use self::{
+    embedded::EmbeddedHarness, memory::MemoryHarness, redis::RedisHarness,
+    zookeeper::ZookeeperHarness,
+};
 
 /// One store, made for one case.
 pub trait Harness: fmt::Debug + Send + Sync {

@@ -21,5 +21,8 @@ pub mod servers;
 mod stage;
 
 pub use client::Client;
-pub use harness::{Ability, EmbeddedHarness, Harness, MemoryHarness, RedisHarness, ZookeeperHarness};
+pub use harness::{
+    Ability, EmbeddedHarness, Harness, MemoryHarness, RedisHarness, ZookeeperHarness,
+};
+pub use list::{CASES, Case};
 pub use stage::{Stage, summary};

@@ -1,12 +1,15 @@
 //! The one list of cases. A new line here is a new test for every store.
 
-/// Puts a store through every case: `conformance!(memory, MemoryHarness::new());` becomes a module
-/// `memory` with a module a topic and a test a case, each with a harness of its own, and a test
-/// `summary` that lists which of them the store promises.
+use seinpaal::store::BoxFuture;
+
+use crate::{Ability, Stage};
+
+/// Gives the list to the macro `$then`, after what that macro needs of its own.
+#[doc(hidden)]
 #[macro_export]
-macro_rules! conformance {
-    ($store:ident, $harness:expr) => {
-        $crate::every_case! { $store, $harness;
+macro_rules! with_every_case {
+    ($then:ident, $($own:tt)*) => {
+        $crate::$then! { $($own)*;
             exclusion {
                 no_more_than_the_limit_hold [];
                 a_permit_that_was_given_back_can_be_had_again [];
@@ -108,6 +111,16 @@ macro_rules! conformance {
                 a_limit_that_is_let_go_is_forgotten_with_the_name [];
                 only_as_many_wait_as_the_caller_allows [];
             }
+            kinds {
+                a_name_is_one_kind_of_lock_at_a_time [];
+                a_name_that_was_used_up_can_become_another_kind [];
+                the_limit_of_a_mutex_cannot_be_changed [];
+                a_name_whose_limit_was_set_on_purpose_is_a_semaphore [];
+                readers_share_and_a_writer_excludes [];
+                readers_that_come_after_a_waiting_writer_wait_for_it [];
+                a_writer_that_becomes_a_reader_lets_readers_in_and_no_writer [];
+                a_writer_gets_all_permits_in_one_piece_whatever_readers_left [];
+            }
             wakeups {
                 a_release_wakes_the_winner_and_nobody_else [];
                 a_wakeup_says_what_was_granted [];
@@ -138,6 +151,16 @@ macro_rules! conformance {
                 a_random_history_is_answered_as_the_ledger_answers_it [];
             }
         }
+    };
+}
+
+/// Puts a store through every case: `conformance!(memory, MemoryHarness::new());` becomes a module
+/// `memory` with a module a topic and a test a case, each with a harness of its own, and a test
+/// `summary` that lists which of them the store promises.
+#[macro_export]
+macro_rules! conformance {
+    ($store:ident, $harness:expr) => {
+        $crate::with_every_case! { every_case, $store, $harness }
     };
 }
 
@@ -175,3 +198,36 @@ macro_rules! every_case {
         }
     };
 }
+
+/// A case as a value, for programs that put stores side by side.
+#[derive(Clone, Copy)]
+pub struct Case {
+    /// `topic::case`.
+    pub name: &'static str,
+    /// What it needs of a store.
+    pub needs: &'static [Ability],
+    /// Puts the store of a stage through it; panics if it fails.
+    pub run: for<'a> fn(&'a Stage) -> BoxFuture<'a, ()>,
+}
+
+impl std::fmt::Debug for Case {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Case").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+/// What makes [`CASES`] of the list.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! case_values {
+    (; $($topic:ident { $($case:ident [$($need:ident)*];)* })*) => {
+        &[$($(Case {
+            name: concat!(stringify!($topic), "::", stringify!($case)),
+            needs: &[$(Ability::$need),*],
+            run: |stage| Box::pin($crate::cases::$topic::$case(stage)),
+        },)*)*]
+    };
+}
+
+/// Every case, in the order of the list.
+pub const CASES: &[Case] = with_every_case! { case_values, };

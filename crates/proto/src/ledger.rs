@@ -23,6 +23,7 @@ use alloc::vec::Vec;
 
 use crate::{
     id::Inbox,
+    kind::Kind,
     name::Name,
     reply::{Replies, Reply, Wakeup, What},
     request::{Batch, Configure, Request},
@@ -51,10 +52,16 @@ pub enum Contact {
     Alive,
 }
 
-/// What a store knows of clients.
+/// What a store knows of clients, and of itself.
 pub trait Contacts {
     /// What it knows of this one.
     fn contact(&mut self, inbox: Inbox) -> Contact;
+
+    /// For how long it admits nobody yet because it may have forgotten leases; `None`: its memory is whole.
+    /// Asked once in a batch. The store's own business; see decision 16 for how Redis keeps it.
+    fn guarded_for(&mut self) -> Option<Micros> {
+        None
+    }
 }
 
 /// What executing a batch gives.
@@ -77,12 +84,14 @@ pub fn execute<S: State, C: Contacts>(
     batch: &Batch,
 ) -> Result<Outcome, S::Error> {
     let head = state.head()?;
+    let guarded_for = contacts.guarded_for();
     let mut ledger = Ledger {
         state,
         contacts,
         name: &batch.name,
         asker: batch.inbox,
         now,
+        guarded_for,
         head,
         work: WORK,
         backlog: false,
@@ -103,6 +112,7 @@ struct Ledger<'a, S, C> {
     name: &'a Name,
     asker: Option<Inbox>,
     now: Micros,
+    guarded_for: Option<Micros>,
     head: Head,
     work: u32,
     backlog: bool,
@@ -145,6 +155,11 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
     fn configure(&mut self, change: &Configure) -> Result<Reply, S::Error> {
         match change {
             Configure::Limit(limit) => {
+                if let Some(stored) = self.head.kind.filter(|kind| kind.limit().is_some()) {
+                    let stated = Kind::Semaphore;
+                    return Ok(Reply::OtherKind { ticket: None, stored, stated });
+                }
+                self.head.kind = Some(Kind::Semaphore);
                 self.head.limit = Some(limit.get());
                 self.head.pinned = true;
             }
@@ -175,6 +190,9 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
     /// long as anything is remembered, so that two commands run one after the other agree on it.
     fn rest(&mut self) -> Result<(), S::Error> {
         self.head.bound = UNBOUNDED;
+        if self.head.past == 0 && !self.head.pinned {
+            self.head.kind = None;
+        }
         if self.head.top > 0 {
             self.head.top = 0;
             self.state.clear_free_slots()?;
@@ -193,8 +211,8 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
     }
 
     /// Rule 7: the client whose waiter is next is told when the first lease can end, so that a lost
-    /// wakeup or a dead holder costs no more than that. Looking at least every `bound` keeps the
-    /// ledger's clock at full speed.
+    /// wakeup or a dead holder costs no more than that; or when the guard ends, which wakes nobody.
+    /// Looking at least every `bound` keeps the ledger's clock at full speed.
     fn look_in(&mut self) -> Result<Option<Micros>, S::Error> {
         if self.asker.is_none() || self.head.waiting == 0 {
             return Ok(None);
@@ -205,6 +223,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         }
         let Some(lease) = self.state.first_lease_by_end()? else { return Ok(None) };
         let left = lease.ends.saturating_sub(self.head.clock);
+        let left = self.guarded_for.map_or(left, |guarded| guarded.min(left));
         Ok(Some(left.min(self.head.bound).max(1)))
     }
 

@@ -4,6 +4,7 @@ use alloc::{string::String, vec::Vec};
 
 use crate::{
     id::{Fence, Inbox, Ticket},
+    kind::Kind,
     name::Name,
     slots::Slots,
     time::Micros,
@@ -50,6 +51,15 @@ pub enum Reply {
         held: u32,
         /// Tickets in the queue.
         waiting: u32,
+    },
+    /// The name is another lock than the caller takes it for. Nothing was written.
+    OtherKind {
+        /// Which ticket; `None` for what has none.
+        ticket: Option<Ticket>,
+        /// What it is.
+        stored: Kind,
+        /// What the caller takes it for.
+        stated: Kind,
     },
     /// Another limit is stored than the caller stated. Nothing was written.
     OtherLimit {
@@ -172,6 +182,8 @@ pub enum Busy {
     TooManyWaiting,
     /// The name is paused.
     Paused,
+    /// The store may have forgotten leases, and admits nobody until they have ended.
+    Guarded,
 }
 
 /// Why a ticket is over.
@@ -223,12 +235,16 @@ pub enum What {
 /// Everything about a name at one moment.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Snapshot {
+    /// Which lock it is, while anybody uses it or its limit is pinned.
+    pub kind: Option<Kind>,
     /// The limit in force.
     pub limit: u32,
     /// Whether that limit stays when the name falls idle.
     pub pinned: bool,
     /// Why it is paused, if it is.
     pub paused: Option<String>,
+    /// For how long the store admits nobody because it may have forgotten leases.
+    pub guarded_for: Option<Micros>,
     /// Permits held.
     pub held: u32,
     /// Tickets that hold.

@@ -1,9 +1,12 @@
 //! What can go wrong, one type an operation. That others hold the permits is not an error but an answer.
 
-use seinpaal_proto::{BadCount, BadName, Cause, MAX_ABOUT_BYTES, Ticket};
+use seinpaal_proto::{BadCount, BadName, Cause, Kind, MAX_ABOUT_BYTES, Ticket};
 use thiserror::Error;
 
-use crate::store::{StoreError, url::BadStoreUrl};
+use crate::store::{
+    StoreError,
+    url::{BadStoreUrl, RestartGuard},
+};
 
 /// Why a store could not be opened.
 #[derive(Clone, Debug, Error)]
@@ -42,9 +45,20 @@ pub enum AcquireError {
     /// The timeout came first.
     #[error("timed out waiting")]
     TimedOut,
+    /// One request for several names names this one twice.
+    #[error("named twice in one request: ask for more permits of it instead")]
+    NamedTwice,
     /// As many wait already as `max_waiting` allows.
     #[error("too many wait already")]
     TooManyWaiting,
+    /// The name is in use as another kind of lock. Use another name for one of them.
+    #[error("the name is a {stored} here, not a {stated}: use another name for one of them")]
+    OtherKind {
+        /// What it is.
+        stored: Kind,
+        /// What the caller takes it for.
+        stated: Kind,
+    },
     /// Another limit is stored. Adopt it, set yours, or correct one of them.
     #[error(
         "the stored limit is {stored}, but this caller says {stated}: adopt the stored one, or set it"
@@ -75,6 +89,13 @@ pub enum AcquireError {
     Store(#[from] StoreError),
 }
 
+impl AcquireError {
+    /// Whether others are in the way, which is no error where nobody waits.
+    pub(crate) fn is_contention(&self) -> bool {
+        matches!(self, Self::Busy | Self::Paused)
+    }
+}
+
 /// Why permits could not be given back.
 #[derive(Clone, Debug, Error, Eq, PartialEq)]
 #[non_exhaustive]
@@ -87,6 +108,9 @@ pub enum ReleaseError {
         "a permit that was split or merged cannot be detached: only a whole ticket can change hands"
     )]
     NotWhole,
+    /// The permit is not a writer's, so there is nothing to downgrade.
+    #[error("only a writer's permit, whole, can be downgraded: this one was released")]
+    NotAWriter,
 }
 
 /// How a ticket came to its end.
@@ -129,6 +153,23 @@ pub enum BadSetting {
     /// A ttl that is too short or too long.
     #[error("a ttl is 100ms to 24h, not {0:?}")]
     Ttl(std::time::Duration),
+    /// A ttl that the restart guard of this connection is too short for.
+    #[error(
+        "a ttl of {ttl:?} outlasts the restart guard: set restart-guard={}s or longer, for all clients",
+        RestartGuard::for_ttl(*.ttl).as_secs_f64()
+    )]
+    OutlastsGuard {
+        /// The ttl.
+        ttl: std::time::Duration,
+        /// The longest that will do.
+        longest: std::time::Duration,
+    },
+    /// A restart guard shorter than 125 ms or longer than 30 h.
+    #[error("a restart guard is 125ms to 30h, not {0:?}")]
+    Guard(std::time::Duration),
+    /// A restart guard for a store that has none.
+    #[error("this store has no restart guard: leave it out")]
+    NoGuard,
     /// A label with an empty key, `=` in the key, or control characters.
     #[error("a label is KEY=VALUE without control characters, the key not empty: {0:?}")]
     Label(String),
@@ -153,6 +194,9 @@ pub enum AdminError {
     /// A ttl or a reason outside its range.
     #[error(transparent)]
     Setting(#[from] BadSetting),
+    /// The name is a mutex or a readers-writer lock, whose limit is what it is.
+    #[error("the limit of a {0} cannot be changed")]
+    FixedLimit(Kind),
     /// There is no such ticket at this name.
     #[error("there is no such ticket here: {0}")]
     Unknown(Ticket),

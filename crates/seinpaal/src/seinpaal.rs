@@ -3,18 +3,25 @@
 use std::{os::fd::BorrowedFd, sync::Arc, time::Duration};
 
 use seinpaal_proto::{
-    About, Inbox,
+    About, Inbox, Kind,
     session::{ClockBound, Config},
     time::{MAX_TTL, MIN_TTL, micros},
 };
 use tokio::sync::oneshot;
 
 use crate::{
+    acquire::{Acquire, TryAcquire},
+    all::{AcquireAll, Named, TryAcquireAll},
     driver::{self, Command, Handle},
     error::{BadSetting, ConnectError},
     inspect::Snapshot,
+    mutex::Mutex,
+    rwlock::RwLock,
     semaphore::Semaphore,
-    store::{self, NewsSender, StoreError, url::StoreUrl},
+    store::{
+        self, NewsSender, StoreError,
+        url::{RestartGuard, StoreUrl},
+    },
 };
 
 /// A connection to a store: one session, however many tasks and names. Cheap to clone.
@@ -56,6 +63,7 @@ pub struct Builder {
     client: Option<String>,
     ttl: Duration,
     patience: Duration,
+    restart_guard: Option<Duration>,
 }
 
 impl Seinpaal {
@@ -77,13 +85,59 @@ impl Seinpaal {
             client: None,
             ttl: Duration::from_secs(30),
             patience: Duration::from_secs(30),
+            restart_guard: None,
         }
     }
 
     /// Returns the semaphore with this name, made when it is first acquired. A bad name is reported by what is
     /// awaited first.
     pub fn semaphore(&self, name: &str) -> Semaphore {
-        Semaphore::new(self.clone(), name)
+        Semaphore::new(self.clone(), Kind::Semaphore, name)
+    }
+
+    /// Returns the mutex with this name: one holder at a time.
+    pub fn mutex(&self, name: &str) -> Mutex {
+        Mutex::new(self.clone(), name)
+    }
+
+    /// Returns the readers-writer lock with this name: many readers or one writer.
+    pub fn rwlock(&self, name: &str) -> RwLock {
+        RwLock::new(self.clone(), name)
+    }
+
+    /// Asks for permits of several names, all or none. Await what is returned. Nobody waits for ever, whatever
+    /// order the names are given in; see [`AcquireAll`].
+    ///
+    /// # Panics
+    /// If a request was made by another connection.
+    ///
+    /// # Examples
+    /// ```
+    /// # futures_executor::block_on(async {
+    /// # let seinpaal = seinpaal::Seinpaal::connect("memory:").await?;
+    /// let (gpus, disk) = (seinpaal.semaphore("gpus").limit(4), seinpaal.mutex("disk"));
+    /// let both = seinpaal.acquire_all([gpus.acquire().permits(2), disk.lock()]).await?;
+    /// assert_eq!(both.permits()[0].slots().to_string(), "0-1");
+    /// both.release().await?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(()) }).unwrap();
+    /// ```
+    pub fn acquire_all(&self, requests: impl IntoIterator<Item = Acquire>) -> AcquireAll {
+        AcquireAll::new(self.clone(), self.all_ours(requests))
+    }
+
+    /// Asks for permits of several names if all can be had now. Await what is returned.
+    ///
+    /// # Panics
+    /// If a request was made by another connection.
+    pub fn try_acquire_all(&self, requests: impl IntoIterator<Item = TryAcquire>) -> TryAcquireAll {
+        TryAcquireAll::new(self.clone(), self.all_ours(requests))
+    }
+
+    fn all_ours<R: Named>(&self, requests: impl IntoIterator<Item = R>) -> Vec<R> {
+        let requests: Vec<_> = requests.into_iter().collect();
+        let are_ours = requests.iter().all(|request| request.is_of(self));
+        assert!(are_ours, "requests of different connections cannot be made as one");
+        requests
     }
 
     /// Lists the names that start with `prefix` and are in use or configured, in order of name. The snapshots
@@ -123,6 +177,15 @@ impl Seinpaal {
         self.handle.store().record_child(pid)
     }
 
+    /// The ttl in microseconds, if this store can keep its promises for that long.
+    pub(crate) fn checked_ttl(&self, ttl: Duration) -> Result<u64, BadSetting> {
+        let length = checked_ttl(ttl)?;
+        match self.handle.store().longest_ttl() {
+            Some(longest) if ttl > longest => Err(BadSetting::OutlastsGuard { ttl, longest }),
+            _ => Ok(length),
+        }
+    }
+
     /// Returns what kind of store this is and what it can do.
     #[must_use]
     pub fn abilities(&self) -> store::Abilities {
@@ -150,6 +213,13 @@ impl Builder {
         self
     }
 
+    /// Lets a server that may have lost its memory admit nobody for this long, as `restart-guard=` in the URL
+    /// does: a quarter more than the longest ttl, the same for all clients. Redis only.
+    pub fn restart_guard(mut self, guard: Duration) -> Self {
+        self.restart_guard = Some(guard);
+        self
+    }
+
     /// Connects.
     ///
     /// # Errors
@@ -157,7 +227,11 @@ impl Builder {
     pub async fn connect(self) -> Result<Seinpaal, ConnectError> {
         let ttl = checked_ttl(self.ttl)?;
         let client = Client::new(self.client)?;
-        let url = StoreUrl::parse(&self.url)?;
+        let mut url = StoreUrl::parse(&self.url)?;
+        if let Some(length) = self.restart_guard {
+            let guard = RestartGuard::new(length).ok_or(BadSetting::Guard(length))?;
+            *url.restart_guard().ok_or(BadSetting::NoGuard)? = Some(guard);
+        }
         let config = Config {
             ttl,
             patience: micros(self.patience),
@@ -166,7 +240,9 @@ impl Builder {
         };
         let opening = Box::new(move |inbox: Inbox, news: NewsSender| store::open(url, inbox, news));
         let handle = driver::start(opening, config).await?;
-        Ok(Seinpaal { handle, client: Arc::new(client) })
+        let seinpaal = Seinpaal { handle, client: Arc::new(client) };
+        seinpaal.checked_ttl(self.ttl)?;
+        Ok(seinpaal)
     }
 }
 
@@ -191,7 +267,7 @@ fn executable() -> String {
     name.map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
 }
 
-pub(crate) fn checked_ttl(ttl: Duration) -> Result<u64, BadSetting> {
+fn checked_ttl(ttl: Duration) -> Result<u64, BadSetting> {
     let length = micros(ttl);
     if (MIN_TTL..=MAX_TTL).contains(&length) { Ok(length) } else { Err(BadSetting::Ttl(ttl)) }
 }

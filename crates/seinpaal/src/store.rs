@@ -7,14 +7,17 @@ pub mod embedded;
 pub mod memory;
 #[cfg(feature = "redis")]
 pub mod redis;
+mod together;
 pub mod url;
 #[cfg(feature = "zookeeper")]
 pub mod zookeeper;
 
-use std::{fmt, future::Future, os::fd::BorrowedFd, pin::Pin, sync::Arc};
+use std::{fmt, future::Future, os::fd::BorrowedFd, pin::Pin, sync::Arc, time::Duration};
 
 use seinpaal_proto::{Batch, Inbox, Replies, Snapshot, Wakeup, time::Micros};
 use tokio::sync::mpsc;
+
+pub use together::Together;
 
 pub use crate::store_error::{Certainty, StoreError, StoreErrorKind};
 
@@ -63,8 +66,29 @@ pub trait Store: fmt::Debug + Send + Sync + 'static {
         Ok(())
     }
 
+    /// The longest ttl for which this store keeps its promises as it was opened; `None`: any.
+    fn longest_ttl(&self) -> Option<Duration> {
+        None
+    }
+
     /// Executes a batch, whole or not at all.
     fn call<'a>(&'a self, batch: &'a Batch) -> BoxFuture<'a, Result<Replies, StoreError>>;
+
+    /// Whether [`call_together`](Self::call_together) is to be had.
+    fn is_one_step(&self) -> bool {
+        false
+    }
+
+    /// Executes batches about different names, of one acquire each, in one atomic step: all of them if every
+    /// request is granted, else none. Only where [`is_one_step`](Self::is_one_step) says so.
+    fn call_together<'a>(
+        &'a self,
+        _batches: &'a [Batch],
+    ) -> BoxFuture<'a, Result<Together, StoreError>> {
+        let kind = StoreErrorKind::Internal;
+        let message = "this store does not do several names in one step: please report this";
+        Box::pin(async move { Err(StoreError::new(kind, Certainty::NotExecuted, message)) })
+    }
 
     /// Lists the names that start with `prefix` and have holders, waiters or something configured, in
     /// order of name. The snapshots list at most 64 waiters and no holders; the totals count all.

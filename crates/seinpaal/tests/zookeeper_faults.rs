@@ -11,7 +11,10 @@ mod support;
 use std::time::{Duration, Instant};
 
 use relay::Relay;
-use seinpaal::{PermitState, Seinpaal, store::{Certainty, News, Store, StoreErrorKind}};
+use seinpaal::{
+    PermitState, Seinpaal,
+    store::{Certainty, News, Store, StoreErrorKind},
+};
 use seinpaal_proto::{Cause, Inbox, Reply, Request, Ticket, What};
 use servers::ZookeeperEnsemble;
 use support::{Client, acquire, granted, release};

@@ -70,7 +70,8 @@ async fn what_is_kept_for_a_user_is_closed_to_others() {
 
 #[tokio::test]
 async fn where_nothing_listens_is_said_to_be_unreachable() {
-    let error = refusal(&format!("zookeeper://me:{SECRET}@127.0.0.1:1/x?connect-timeout=200ms")).await;
+    let error =
+        refusal(&format!("zookeeper://me:{SECRET}@127.0.0.1:1/x?connect-timeout=200ms")).await;
     assert_eq!(error.kind(), StoreErrorKind::Unreachable);
     assert!(error.to_string().contains("127.0.0.1:1"), "{error}");
 }

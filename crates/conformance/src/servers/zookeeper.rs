@@ -191,7 +191,8 @@ impl Drop for ZookeeperEnsemble {
 }
 
 fn spawn(dir: &Path) -> Child {
-    let log = fs::OpenOptions::new().create(true).append(true).open(dir.join("log")).expect("a file");
+    let log =
+        fs::OpenOptions::new().create(true).append(true).open(dir.join("log")).expect("a file");
     let started = Command::new("java")
         .args(JAVA)
         .arg("-Dzookeeper.forceSync=no")
@@ -203,7 +204,8 @@ fn spawn(dir: &Path) -> Child {
         .stdout(log.try_clone().expect("a file"))
         .stderr(log)
         .spawn();
-    started.unwrap_or_else(|error| panic!("java does not start ({error}): run ./test, which gets it"))
+    started
+        .unwrap_or_else(|error| panic!("java does not start ({error}): run ./test, which gets it"))
 }
 
 /// Kills the process when the pipe to it closes: a shared server has no handle that is ever dropped.

@@ -54,6 +54,9 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
 
     fn ask(&mut self, ask: &Acquire) -> Result<Reply, S::Error> {
         let (ticket, permits) = (ask.ticket, ask.permits.get());
+        if let Some(stored) = self.head.kind.filter(|stored| *stored != ask.kind) {
+            return Ok(Reply::OtherKind { ticket: Some(ticket), stored, stated: ask.kind });
+        }
         let limit = match self.limit_for(ask) {
             Ok(limit) => limit,
             Err(refusal) => return Ok(refusal),
@@ -67,14 +70,14 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
             self.serve()?;
         }
         if self.is_free_for(permits, limit)? {
-            self.store_limit(ask, limit);
+            self.store_terms(ask, limit);
             return self.grant_at_once(ask);
         }
         if let Some(why) = self.refusal(ask) {
             let (held, waiting) = (self.head.held, self.head.waiting);
             return Ok(Reply::Busy { ticket, why, limit, held, waiting });
         }
-        self.store_limit(ask, limit);
+        self.store_terms(ask, limit);
         self.enqueue(ask)?;
         self.serve()?;
         self.standing_of(ask)
@@ -94,7 +97,8 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
     }
 
     /// What nobody stated is not stored: the limit of 1 that goes without saying contradicts nobody.
-    fn store_limit(&mut self, ask: &Acquire, limit: u32) {
+    fn store_terms(&mut self, ask: &Acquire, limit: u32) {
+        self.head.kind = Some(ask.kind);
         if ask.limit.is_some() {
             self.head.limit = Some(limit);
         }
@@ -103,12 +107,13 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
     /// A newcomer never passes a waiter that could be served (rule 5).
     fn is_free_for(&mut self, permits: u32, limit: u32) -> Result<bool, S::Error> {
         let fits = permits <= limit.saturating_sub(self.head.held);
-        Ok(fits && self.head.paused.is_none() && self.state.first_waiter()?.is_none())
+        Ok(fits && self.admits() && self.state.first_waiter()?.is_none())
     }
 
     fn refusal(&self, ask: &Acquire) -> Option<Busy> {
         match ask.enqueue {
             Enqueue::No if self.head.paused.is_some() => Some(Busy::Paused),
+            Enqueue::No if self.guarded_for.is_some() => Some(Busy::Guarded),
             Enqueue::No => Some(Busy::Full),
             Enqueue::Yes { max_waiting } => {
                 max_waiting.filter(|most| self.head.waiting >= *most).map(|_| Busy::TooManyWaiting)

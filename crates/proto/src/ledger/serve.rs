@@ -38,7 +38,12 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
 
     /// Whether anybody could be admitted at all.
     fn is_open(&self) -> bool {
-        self.head.waiting > 0 && self.head.paused.is_none() && self.head.held < self.limit()
+        self.admits() && self.head.waiting > 0 && self.head.held < self.limit()
+    }
+
+    /// Whether anybody may be: the name is not paused, and the store has forgotten no lease (rule 1).
+    pub(super) fn admits(&self) -> bool {
+        self.head.paused.is_none() && self.guarded_for.is_none()
     }
 
     fn next_for(&mut self, waiter: &Entry) -> Next {
@@ -96,6 +101,10 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
 
     /// Takes permits: a fence and as many slots.
     pub(super) fn hold(&mut self, permits: u32) -> Result<Standing, S::Error> {
+        if self.head.held == 0 && self.head.top > 0 {
+            self.head.top = 0; // all are free: as one range, so that a writer does not gather what readers left
+            self.state.clear_free_slots()?;
+        }
         let slots = self.take_slots(permits)?;
         self.head.holders += 1;
         self.head.held += permits;

@@ -31,7 +31,12 @@ pub(super) struct Waiting {
 impl Driver {
     pub(super) fn take_command(&mut self, now: Micros, command: Command) {
         match command {
-            Command::Acquire(request) => self.acquire(now, request),
+            Command::Acquire(request) => drop(self.acquire(now, request)),
+            Command::AcquireTogether(requests) => {
+                let tickets = requests.into_iter().map(|request| self.acquire(now, request));
+                let tickets = tickets.collect();
+                self.together.push(tickets);
+            }
             Command::Abandon { number } => {
                 if let Some(ticket) = self.waiting.tickets.remove(&number) {
                     self.waiting.requests.remove(&ticket);
@@ -76,9 +81,10 @@ impl Driver {
         }
     }
 
-    fn acquire(&mut self, now: Micros, request: Request) {
+    fn acquire(&mut self, now: Micros, request: Request) -> Ticket {
         let wanted = &request.wanted;
         let wish = Wish {
+            kind: wanted.kind,
             permits: wanted.permits,
             limit: wanted.limit,
             enqueue: wanted.enqueue,
@@ -96,6 +102,7 @@ impl Driver {
         };
         self.waiting.tickets.insert(request.number, ticket);
         self.waiting.requests.insert(ticket, request);
+        ticket
     }
 
     /// Passes on what the session has to tell.
@@ -184,12 +191,14 @@ impl Driver {
         let error = match refusal {
             // A grant that ran out before anybody heard of it: ask again, at the end of the line.
             Refusal::Ended(Cause::Expired) if request.wanted.attach.is_none() => {
-                return self.acquire(now, request);
+                self.acquire(now, request);
+                return;
             }
             Refusal::Busy(Busy::TooManyWaiting) => AcquireError::TooManyWaiting,
             Refusal::Busy(Busy::Paused) => AcquireError::Paused,
             Refusal::Busy(_) => AcquireError::Busy,
             Refusal::TimedOut => AcquireError::TimedOut,
+            Refusal::OtherKind { stored, stated } => AcquireError::OtherKind { stored, stated },
             Refusal::OtherLimit { stored, stated } => AcquireError::OtherLimit { stored, stated },
             Refusal::TooMany { permits, limit } => AcquireError::TooMany { permits, limit },
             Refusal::Ended(cause) => AcquireError::Ended(cause.into()),

@@ -15,6 +15,7 @@ mod link;
 mod reply;
 mod script;
 mod server;
+mod together;
 mod wakeup;
 
 use std::{
@@ -23,6 +24,7 @@ use std::{
         Arc,
         atomic::{AtomicU64, Ordering},
     },
+    time::Duration,
 };
 
 use seinpaal_proto::{Batch, Inbox, Name, Replies, Reply, Request, Snapshot};
@@ -34,8 +36,8 @@ use self::{
     script::{Mutation, Operation, Scripts},
 };
 use crate::store::{
-    Abilities, BoxFuture, Certainty, NewsSender, Store, StoreError, StoreErrorKind,
-    url::{RedisUrl, StoreUrl},
+    Abilities, BoxFuture, Certainty, NewsSender, Store, StoreError, StoreErrorKind, Together,
+    url::{RedisUrl, RestartGuard, StoreUrl},
 };
 
 /// Waiters that a listed snapshot shows at most.
@@ -47,6 +49,7 @@ pub struct RedisStore {
     connection: Connection,
     keys: Keys,
     scripts: Scripts,
+    guard: Option<RestartGuard>,
     now: Option<Arc<AtomicU64>>,
 }
 
@@ -104,25 +107,35 @@ impl RedisStore {
         let prefix = url.options.prefix.as_deref().unwrap_or(DEFAULT_PREFIX);
         let keys = Keys::new(prefix)
             .ok_or_else(|| misconfigured("the store option prefix has no braces in it"))?;
+        let guard = url.options.restart_guard;
         let plan = Plan { url, keys: keys.clone(), inbox, news };
         let connection = Connection::open(plan).await?;
         let mutation = rig.mutation.map(|(from, to)| Mutation { from, to });
-        let scripts = Scripts::mutated(mutation);
-        Ok(Arc::new(Self { connection, keys, scripts, now: rig.now }))
+        let scripts = Scripts::new(guard.is_some(), mutation);
+        Ok(Arc::new(Self { connection, keys, scripts, guard, now: rig.now }))
     }
 
     async fn execute(&self, batch: &Batch) -> Result<Replies, StoreError> {
         refuse_too_much(batch)?;
-        let now = self.now.as_ref().map(|now| now.load(Ordering::SeqCst));
         let operation = Operation::of(batch);
-        let keys = self.keys.of(&batch.name);
-        let arguments = script::arguments(batch, now);
+        let (keys, arguments) = self.keys_and_arguments(batch);
         let answer = self.connection.evaluate(&self.scripts, operation, &keys, &arguments).await?;
         let replies = reply::parse(answer, operation.name(), batch.requests.len())?;
         if replies.replies.iter().any(|reply| matches!(reply, Reply::Queued { .. })) {
             self.connection.expect_news();
         }
         Ok(replies)
+    }
+
+    fn keys_and_arguments(&self, batch: &Batch) -> (Vec<String>, Vec<String>) {
+        let now = self.now.as_ref().map(|now| now.load(Ordering::SeqCst));
+        let mut keys = Vec::from(self.keys.of(&batch.name));
+        let mut arguments = script::arguments(batch, now);
+        if let Some(guard) = self.guard {
+            keys.push(self.keys.marker(None));
+            arguments.push(guard.micros().to_string());
+        }
+        (keys, arguments)
     }
 
     async fn snapshots(&self, prefix: &str) -> Result<Vec<(Name, Snapshot)>, StoreError> {
@@ -177,8 +190,23 @@ impl Store for RedisStore {
         Abilities { scheme: "redis", notices_death: false, is_shared: true }
     }
 
+    fn longest_ttl(&self) -> Option<Duration> {
+        self.guard.map(RestartGuard::longest_ttl)
+    }
+
     fn call<'a>(&'a self, batch: &'a Batch) -> BoxFuture<'a, Result<Replies, StoreError>> {
         Box::pin(self.execute(batch))
+    }
+
+    fn is_one_step(&self) -> bool {
+        true
+    }
+
+    fn call_together<'a>(
+        &'a self,
+        batches: &'a [Batch],
+    ) -> BoxFuture<'a, Result<Together, StoreError>> {
+        Box::pin(self.execute_together(batches))
     }
 
     fn list<'a>(
@@ -194,14 +222,10 @@ fn misconfigured(message: &str) -> StoreError {
 }
 
 fn refuse_what_is_not_here_yet(url: &RedisUrl) -> Result<(), StoreError> {
-    let option = match &url.options {
-        options if options.replicated.is_some() => "replicated",
-        options if options.restart_guard == Some(true) => "restart-guard",
-        _ => return Ok(()),
-    };
-    Err(misconfigured(&format!(
-        "the store option {option} is not available in this version: leave it out"
-    )))
+    if url.options.replicated.is_none() {
+        return Ok(());
+    }
+    Err(misconfigured("the store option replicated is not available in this version: leave it out"))
 }
 
 fn refuse_too_much(batch: &Batch) -> Result<(), StoreError> {

@@ -4,6 +4,7 @@
 //! they name the scheme, and an option that stands where no password can be.
 
 mod duration;
+mod guard;
 mod options;
 mod redis;
 #[cfg(test)]
@@ -13,6 +14,7 @@ mod zookeeper;
 use std::{fmt, path::PathBuf, str::FromStr};
 
 pub use duration::{BadDuration, LONGEST_DURATION, parse_duration};
+pub use guard::RestartGuard;
 use options::Query;
 #[cfg(feature = "zookeeper")]
 pub(crate) use options::decoded;
@@ -24,7 +26,8 @@ pub use zookeeper::ZookeeperUrl;
 /// The URL that stands for the default store: this user's, on this machine.
 pub const DEFAULT_URL: &str = "file:";
 
-const KNOWN: &str = "file:, memory:, redis://, rediss://, unix://, valkey://, valkeys://, zookeeper://";
+const KNOWN: &str =
+    "file:, memory:, redis://, rediss://, unix://, valkey://, valkeys://, zookeeper://";
 const LATER: [&str; 3] = ["redis+sentinel", "redis+cluster", "redis+quorum"];
 
 /// A store URL, parsed. Its text form has no password in it.
@@ -57,6 +60,16 @@ impl StoreUrl {
             "zookeeper" => ZookeeperUrl::parse(rest).map(Self::Zookeeper),
             later if LATER.contains(&later) => Err(BadStoreUrl::NotAvailable(scheme)),
             _ => Err(BadStoreUrl::UnknownScheme(scheme)),
+        }
+    }
+}
+
+impl StoreUrl {
+    /// The restart guard, where a store has one.
+    pub(crate) fn restart_guard(&mut self) -> Option<&mut Option<RestartGuard>> {
+        match self {
+            Self::Redis(url) => Some(&mut url.options.restart_guard),
+            _ => None,
         }
     }
 }

@@ -2,8 +2,8 @@
 #![allow(missing_docs, unreachable_pub)]
 
 use seinpaal_proto::{
-    Acquire, Configure, Enqueue, Inbox, LeaseId, Limit, LimitRule, OnMismatch, Permits, Priority,
-    Slots, Ticket,
+    Acquire, Configure, Enqueue, Inbox, Kind, LeaseId, Limit, LimitRule, OnMismatch, Permits,
+    Priority, Slots, Ticket,
     time::{MILLISECOND, SECOND, UNBOUNDED},
 };
 
@@ -14,6 +14,8 @@ pub enum Event {
     Listen(Inbox),
     /// Nobody listens at this inbox any more.
     Hush(Inbox),
+    /// The server loses the marker of its restart guard, as if it had lost everything.
+    LoseMarker,
     /// The clock moves by so many microseconds, and a batch arrives.
     Call { step: i64, inbox: Option<Inbox>, fence: FenceSeen, asks: Vec<Ask> },
 }
@@ -197,6 +199,7 @@ fn acquire(random: &mut Random, scale: Scale) -> Ask {
     let own = random.one_in(3);
     let acquire = Acquire {
         ticket,
+        kind: Kind::ALL[if random.below(12) == 0 { random.below(3) as usize } else { 0 }],
         permits: Permits::new(1 + random.below(scale.most_permits) as u32).unwrap(),
         limit: (!random.one_in(4)).then(|| rule(random, scale)),
         enqueue: enqueue(random),
@@ -268,4 +271,15 @@ fn lease(random: &mut Random, scale: Scale) -> LeaseId {
 
 fn waiter_lease(random: &mut Random) -> LeaseId {
     LeaseId(0x3a17 + u128::from(random.below(3)))
+}
+
+/// The same under a restart guard that now and then begins anew.
+pub fn guarded_history(seed: u64, scale: Scale) -> Vec<Event> {
+    let mut random = Random(!seed);
+    let mut events = history(seed, scale);
+    for _ in 0..3 {
+        let at = random.below(events.len() as u64) as usize;
+        events.insert(at, Event::LoseMarker);
+    }
+    events
 }

@@ -9,7 +9,8 @@ use seinpaal::store::{
     zookeeper::{Rig, ZookeeperStore},
 };
 use seinpaal_proto::{
-    Acquire, Batch, Enqueue, Grant, Inbox, LeaseId, Name, Permits, Priority, Reply, Request, Ticket,
+    Acquire, Batch, Enqueue, Grant, Inbox, Kind, LeaseId, Name, Permits, Priority, Reply, Request,
+    Ticket,
     time::{SECOND, WAITER_TTL},
 };
 use tokio::sync::mpsc;
@@ -70,6 +71,7 @@ pub fn acquire(ticket: u128) -> Request {
 pub fn behind(ticket: u128) -> Request {
     Request::Acquire(Acquire {
         ticket: Ticket(ticket),
+        kind: Kind::Semaphore,
         permits: Permits::ONE,
         limit: None,
         enqueue: Enqueue::Yes { max_waiting: None },

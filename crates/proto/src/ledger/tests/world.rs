@@ -3,9 +3,9 @@
 use std::{collections::BTreeMap, string::String, vec, vec::Vec};
 
 use crate::{
-    Acquire, Batch, Cause, Configure, Contact, Contacts, Enqueue, Grant, Inbox, LeaseId, Limit,
-    LimitRule, MemoryState, Name, OnMismatch, Outcome, Permits, Priority, Renew, Reply, Request,
-    Slots, Snapshot, Ticket, Wakeup, What, Whom, execute,
+    Acquire, Batch, Cause, Configure, Contact, Contacts, Enqueue, Grant, Inbox, Kind, LeaseId,
+    Limit, LimitRule, MemoryState, Name, OnMismatch, Outcome, Permits, Priority, Renew, Reply,
+    Request, Slots, Snapshot, Ticket, Wakeup, What, Whom, execute,
     time::{Micros, SECOND, WAITER_TTL, margin},
 };
 
@@ -20,12 +20,17 @@ pub(super) struct World {
     pub(super) fence_seen: u64,
 }
 
+/// What is known of clients, and for how long the store is guarded.
 #[derive(Default)]
-pub(super) struct Oracle(pub(super) BTreeMap<u128, Contact>);
+pub(super) struct Oracle(pub(super) BTreeMap<u128, Contact>, pub(super) Option<Micros>);
 
 impl Contacts for Oracle {
     fn contact(&mut self, inbox: Inbox) -> Contact {
         self.0.get(&inbox.0).copied().unwrap_or(Contact::Listening)
+    }
+
+    fn guarded_for(&mut self) -> Option<Micros> {
+        self.1
     }
 }
 
@@ -121,6 +126,7 @@ impl World {
 pub(super) fn ask(ticket: u128) -> Acquire {
     Acquire {
         ticket: Ticket(ticket),
+        kind: Kind::Semaphore,
         permits: Permits::ONE,
         limit: None,
         enqueue: Enqueue::Yes { max_waiting: None },

@@ -81,11 +81,11 @@ impl Connection {
         &self,
         scripts: &Scripts,
         operation: Operation,
-        keys: &[String; 2],
+        keys: &[String],
         arguments: &[String],
     ) -> Result<Value, StoreError> {
         let mut evalsha = redis::cmd("EVALSHA");
-        evalsha.arg(scripts.hash(operation)).arg(2).arg(keys).arg(arguments);
+        evalsha.arg(scripts.hash(operation)).arg(keys.len()).arg(keys).arg(arguments);
         let (id, mut link) = self.shared.link().await?;
         let mut answer = link.commands.send_packed_command(&evalsha).await;
         for load in 0..MOST_LOADS {

@@ -1,6 +1,11 @@
 //! What a name is called on the server: two keys under one hash tag, and a channel for each inbox.
 
+use std::sync::LazyLock;
+
 use seinpaal_proto::{Inbox, Name};
+
+/// Hash slots of a cluster.
+const SLOTS: u16 = 16_384;
 
 /// What keys and channels start with unless the URL says otherwise.
 pub(super) const DEFAULT_PREFIX: &str = "seinpaal:";
@@ -23,6 +28,14 @@ impl Keys {
         let records = format!("{}{{{}}}", self.prefix, encode(name));
         let order = format!("{records}:o");
         [records, order]
+    }
+
+    /// Where the restart guard keeps its marker; in a cluster, one in each hash slot (0 to 16383).
+    pub(super) fn marker(&self, slot: Option<u16>) -> String {
+        match slot {
+            None => format!("{}guard", self.prefix),
+            Some(slot) => format!("{}guard:{{{}}}", self.prefix, slot_tag(slot)),
+        }
     }
 
     /// The name whose hash this is.
@@ -73,6 +86,34 @@ fn decode(tag: &str) -> Option<String> {
     (!tag.contains(['{', '}'])).then_some(text)
 }
 
+/// The smallest number that hashes to a slot.
+fn slot_tag(slot: u16) -> u32 {
+    static TAGS: LazyLock<Vec<u32>> = LazyLock::new(|| {
+        let mut tags = vec![None; usize::from(SLOTS)];
+        let mut missing = tags.len();
+        for tag in 0.. {
+            let place = &mut tags[usize::from(hash_slot(tag.to_string().as_bytes()))];
+            missing -= usize::from(place.is_none());
+            place.get_or_insert(tag);
+            if missing == 0 {
+                break;
+            }
+        }
+        tags.into_iter().flatten().collect()
+    });
+    TAGS[usize::from(slot % SLOTS)]
+}
+
+/// The slot of a hash tag: CRC-16/XMODEM, as the cluster specification says.
+fn hash_slot(tag: &[u8]) -> u16 {
+    let crc = tag.iter().fold(0u16, |crc, byte| {
+        (0..8).fold(crc ^ u16::from(*byte) << 8, |crc, _| {
+            if crc & 0x8000 == 0 { crc << 1 } else { crc << 1 ^ 0x1021 }
+        })
+    });
+    crc % SLOTS
+}
+
 fn escape_glob(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in text.chars() {
@@ -112,6 +153,19 @@ mod tests {
         let keys = Keys::new(DEFAULT_PREFIX).unwrap();
         for key in ["seinpaal:{a%41}", "seinpaal:{a{b}", "other:{a}", "seinpaal:a", "seinpaal:{}"] {
             assert_eq!(keys.name_of(key), None, "{key}");
+        }
+    }
+
+    #[test]
+    fn each_hash_slot_has_a_marker_of_its_own_in_it() {
+        assert_eq!(hash_slot(b"123456789"), 0x31c3);
+        let keys = Keys::new(DEFAULT_PREFIX).unwrap();
+        assert_eq!(keys.marker(None), "seinpaal:guard");
+        for slot in 0..SLOTS {
+            let marker = keys.marker(Some(slot));
+            let tag = marker.strip_prefix("seinpaal:guard:{").unwrap().strip_suffix('}').unwrap();
+            assert_eq!(hash_slot(tag.as_bytes()), slot, "{marker}");
+            assert_eq!(keys.name_of(&marker), None);
         }
     }
 

@@ -2,7 +2,8 @@
 
 use redis::Value;
 use seinpaal_proto::{
-    Busy, Cause, Fence, Grant, HolderRow, Replies, Reply, Slots, Snapshot, TicketReply, WaiterRow,
+    Busy, Cause, Fence, Grant, HolderRow, Kind, Replies, Reply, Slots, Snapshot, Ticket,
+    TicketReply, WaiterRow,
 };
 
 use crate::store::{Certainty, StoreError, StoreErrorKind};
@@ -53,6 +54,11 @@ fn reply(value: &Value) -> Option<Reply> {
             limit: words.parsed()?,
             held: words.parsed()?,
             waiting: words.parsed()?,
+        },
+        "other-kind" => Reply::OtherKind {
+            ticket: words.ticket_or_dash()?,
+            stored: words.kind()?,
+            stated: words.kind()?,
         },
         "other-limit" => Reply::OtherLimit {
             ticket: words.parsed()?,
@@ -125,11 +131,13 @@ fn snapshot(rows: &[Value]) -> Option<Snapshot> {
 fn totals_of(mut words: Words<'_>) -> Option<Snapshot> {
     words.expect("snapshot")?;
     Some(Snapshot {
+        kind: words.kind_or_dash()?,
         limit: words.parsed()?,
         pinned: words.flag()?,
         held: words.parsed()?,
         holders_total: words.parsed()?,
         waiting_total: words.parsed()?,
+        guarded_for: Some(words.number()?).filter(|guarded| *guarded > 0),
         paused: match words.rest().split_at_checked(1)? {
             ("0", _) => None,
             ("1", reason) => Some(reason.to_owned()),
@@ -167,6 +175,7 @@ fn busy(word: &str) -> Option<Busy> {
         "full" => Some(Busy::Full),
         "too-many-waiting" => Some(Busy::TooManyWaiting),
         "paused" => Some(Busy::Paused),
+        "guarded" => Some(Busy::Guarded),
         _ => None,
     }
 }
@@ -233,6 +242,24 @@ impl<'a> Words<'a> {
         }
     }
 
+    fn ticket_or_dash(&mut self) -> Option<Option<Ticket>> {
+        match self.word()? {
+            "-" => Some(None),
+            ticket => ticket.parse().ok().map(Some),
+        }
+    }
+
+    fn kind(&mut self) -> Option<Kind> {
+        self.parsed().and_then(Kind::of_letter)
+    }
+
+    fn kind_or_dash(&mut self) -> Option<Option<Kind>> {
+        match self.word()? {
+            "-" => Some(None),
+            letter => Kind::of_letter(letter.parse().ok()?).map(Some),
+        }
+    }
+
     fn expect(&mut self, word: &str) -> Option<()> {
         (self.word()? == word).then_some(())
     }
@@ -273,7 +300,7 @@ mod tests {
 
     #[test]
     fn an_empty_reason_is_still_a_pause() {
-        let rows = [text("snapshot 4 1 0 0 0 1")];
+        let rows = [text("snapshot s 4 1 0 0 0 0 1")];
         assert_eq!(snapshot(&rows).unwrap().paused, Some(String::new()));
     }
 }

@@ -12,6 +12,12 @@ const MOST_FENCE_SEEN: u64 = 1 << 52;
 /// Lua's numbers are exact up to here; a deadline beyond it is none.
 const MOST_EXACT: u64 = 1 << 53;
 
+/// Where every script begins, and what follows it with the restart guard.
+const BEGIN: &str = include_str!("lua/begin.lua");
+const GUARD: &str = include_str!("lua/guard.lua");
+/// What follows the scripts of acquire and cancel where several names are acquired in one step.
+const TOGETHER: &str = include_str!("lua/together.lua");
+
 /// One operation, or the step that knows them all.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Operation {
@@ -23,6 +29,8 @@ pub(super) enum Operation {
     Configure,
     Inspect,
     Step,
+    /// Acquires of several names; it is made of two others.
+    Together,
 }
 
 /// What the header of a script's own file says, too.
@@ -71,15 +79,15 @@ macro_rules! row {
 #[rustfmt::skip]
 pub(super) const SCRIPTS: [Row; 8] = [
     row!(Acquire, "acquire",
-        "ticket permits limit enqueue priority lease ttl margin waiter_lease waiter_ttl not_after about",
-        "granted queued busy other-limit too-many too-late ended", ["fast_acquire_ask", "fast_head", "fast_acquire", "fast_end"], ["acquire"]),
+        "ticket kind permits limit enqueue priority lease ttl margin waiter_lease waiter_ttl not_after about",
+        "granted queued busy other-kind other-limit too-many too-late ended", ["fast_acquire_ask", "fast_head", "fast_acquire", "fast_end"], ["acquire"]),
     row!(Renew, "renew", "lease ttl margin whom", "renewed differs gone tickets",
         ["fast_renew_ask", "fast_head", "fast_renew", "fast_end"], ["renew"]),
     row!(Release, "release", "ticket slots", "released ended unknown",
         ["fast_release_ask", "fast_head", "fast_release", "fast_end"], ["release"]),
     row!(Cancel, "cancel", "ticket remember", "cancelled", [], ["cancel"]),
     row!(Evict, "evict", "ticket", "evicted unknown", [], ["evict"]),
-    row!(Configure, "configure", "what value", "configured", [], ["configure"]),
+    row!(Configure, "configure", "what value", "configured other-kind", [], ["configure"]),
     row!(Inspect, "inspect", "rows", "snapshot", [], ["inspect"]),
     row!(Step, "step", "now inbox fence_seen request...", "done now backlog look_in, and one answer a request",
         [], ["acquire", "renew", "release", "cancel", "evict", "configure", "inspect"]),
@@ -108,7 +116,7 @@ impl Operation {
     }
 
     pub(super) fn name(self) -> &'static str {
-        SCRIPTS[self as usize].name
+        SCRIPTS.get(self as usize).map_or("together", |row| row.name)
     }
 }
 
@@ -122,13 +130,15 @@ pub(super) struct Mutation {
 /// The scripts of one store with their hashes, each worked out when first used.
 #[derive(Debug, Default)]
 pub(super) struct Scripts {
-    hashed: [OnceLock<Script>; SCRIPTS.len()],
+    hashed: [OnceLock<Script>; SCRIPTS.len() + 1],
+    is_guarded: bool,
     mutation: Option<Mutation>,
 }
 
 impl Scripts {
-    pub(super) fn mutated(mutation: Option<Mutation>) -> Self {
-        Self { mutation, ..Self::default() }
+    /// Those that expect the marker as third key and the length of the guard as last argument, or not.
+    pub(super) fn new(is_guarded: bool, mutation: Option<Mutation>) -> Self {
+        Self { is_guarded, mutation, ..Self::default() }
     }
 
     /// The hash of a script, by which `EVALSHA` knows it.
@@ -139,11 +149,27 @@ impl Scripts {
 
     /// Its text, for `SCRIPT LOAD`.
     pub(super) fn source(&self, operation: Operation) -> Cow<'static, str> {
-        let source = SCRIPTS[operation as usize].source;
-        match &self.mutation {
-            None => Cow::Borrowed(source),
-            Some(mutation) => Cow::Owned(source.replacen(&mutation.from, &mutation.to, 1)),
+        if operation == Operation::Together {
+            return self.together().into();
         }
+        let mut source = Cow::Borrowed(SCRIPTS[operation as usize].source);
+        if self.is_guarded {
+            source.to_mut().insert_str(BEGIN.len(), GUARD);
+        }
+        match &self.mutation {
+            None => source,
+            Some(mutation) => source.replacen(&mutation.from, &mutation.to, 1).into(),
+        }
+    }
+}
+
+impl Scripts {
+    fn together(&self) -> String {
+        let function = |name, operation| {
+            format!("local function {name}(KEYS, ARGV)\n{}\nend\n", self.source(operation))
+        };
+        let acquire = function("acquire", Operation::Acquire);
+        [acquire, function("cancel", Operation::Cancel), TOGETHER.to_owned()].concat()
     }
 }
 
@@ -157,7 +183,7 @@ pub(super) fn arguments(batch: &Batch, now: Option<u64>) -> Vec<String> {
     arguments
 }
 
-fn line(request: &Request) -> String {
+pub(super) fn line(request: &Request) -> String {
     match request {
         Request::Acquire(acquire) => acquire_line(acquire),
         Request::Renew(renew) => renew_line(renew),
@@ -179,11 +205,12 @@ fn line(request: &Request) -> String {
 fn acquire_line(acquire: &Acquire) -> String {
     let Acquire { ticket, permits, lease, ttl, waiter_lease, waiter_ttl, about, .. } = acquire;
     let (limit, enqueue) = (limit_word(acquire.limit), enqueue_word(acquire.enqueue));
+    let kind = acquire.kind.letter();
     let (priority, margin) = (acquire.priority.get(), acquire.margin.min(MOST_EXACT));
     let not_after = acquire.not_after.map(|at| at.min(MOST_EXACT).to_string());
     let not_after = not_after.as_deref().unwrap_or("-");
     format!(
-        "acquire {ticket} {permits} {limit} {enqueue} {priority} {lease} {ttl} {margin} \
+        "acquire {ticket} {kind} {permits} {limit} {enqueue} {priority} {lease} {ttl} {margin} \
          {waiter_lease} {waiter_ttl} {not_after} {about}"
     )
 }

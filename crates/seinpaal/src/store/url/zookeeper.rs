@@ -42,7 +42,8 @@ impl ZookeeperUrl {
         };
         let servers = servers.split(',').map(|server| parse_server(server, DEFAULT_PORT));
         let session = query.take_as("session", "a duration above zero", above_zero)?;
-        let connect_timeout = query.take_as("connect-timeout", "a duration above zero", above_zero)?;
+        let connect_timeout =
+            query.take_as("connect-timeout", "a duration above zero", above_zero)?;
         query.finish("ZooKeeper", &KNOWN)?;
         Ok(Self {
             servers: servers.collect::<Result<_, _>>()?,

@@ -8,6 +8,7 @@
 
 use std::{collections::BTreeSet, time::Duration};
 
+use futures_util::future::try_join;
 use seinpaal_proto::{
     Batch, Contact, Contacts, Inbox, Name, Outcome, Replies, Reply, Standing, State, execute,
     time::Micros,
@@ -67,7 +68,8 @@ impl Core {
     ) -> Result<Replies, StoreError> {
         let mut attempt = 0;
         loop {
-            let floor = self.follow(link, replica, &batch.name).await?;
+            let followed = self.follow(link, replica, &batch.name);
+            let (floor, ()) = try_join(followed, self.freshen_time(link)).await?;
             let executed = self.settle_doubts(link, replica, batch, &suspects, floor).await?;
             self.counts.attempt(attempt > 0);
             match link.write(&batch.name, &executed, floor).await? {
@@ -122,8 +124,12 @@ impl Core {
         let now = self.now(link, replica).await?;
         loop {
             let executed = self.execute_on(replica, batch, &gone, now, floor);
-            let doubtful: BTreeSet<_> =
-                executed.doubtful.iter().filter(|inbox| !present.contains(*inbox)).copied().collect();
+            let doubtful: BTreeSet<_> = executed
+                .doubtful
+                .iter()
+                .filter(|inbox| !present.contains(*inbox))
+                .copied()
+                .collect();
             let absent = link.absent(doubtful.iter().copied()).await?;
             if absent.is_empty() {
                 return Ok(executed);
@@ -196,6 +202,14 @@ impl Core {
         }
         for hint in learned.hints.into_iter().filter(|hint| hint.inbox == self.inbox()) {
             let _ = self.news.send(News::Wakeup(hint.about(name)));
+        }
+    }
+
+    /// Asks what time it is while the name is being read, if it must be asked.
+    async fn freshen_time(&self, link: &Link) -> Result<(), StoreError> {
+        match self.rigged_now().or_else(|| link.time.now(0)) {
+            Some(_) => Ok(()),
+            None => link.ask_time().await,
         }
     }
 

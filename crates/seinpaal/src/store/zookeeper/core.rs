@@ -91,7 +91,15 @@ impl Core {
     ) -> Self {
         let (link, _) = watch::channel(None);
         let names = Mutex::default();
-        Self { plan, news, watches: Watches::new(gone), counts: Counts::default(), link, names, now }
+        Self {
+            plan,
+            news,
+            watches: Watches::new(gone),
+            counts: Counts::default(),
+            link,
+            names,
+            now,
+        }
     }
 
     pub(super) fn inbox(&self) -> Inbox {

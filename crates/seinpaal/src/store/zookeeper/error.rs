@@ -52,10 +52,15 @@ fn of(error: &Error, shown: &str, certainty: Certainty) -> StoreError {
         Error::Throttled => (Unreachable, "the server is overloaded: try again later"),
         Error::QuotaExceeded => (Full, "a quota is used up: raise it or delete something"),
         Error::BadArguments(_) => (Misconfigured, "the chroot is no path that ZooKeeper accepts"),
-        Error::Unimplemented => (Misconfigured, "the server is older than ZooKeeper 3.5: upgrade it"),
+        Error::Unimplemented => {
+            (Misconfigured, "the server is older than ZooKeeper 3.5: upgrade it")
+        }
         Error::NoNode => (Corrupt, "what this store keeps was deleted: connect again"),
         Error::UnmarshalError { .. } => (Internal, "the answer makes no sense: is it a ZooKeeper?"),
-        _ => (Unreachable, "the connection went away: the same request is sent again when it is back"),
+        _ => (
+            Unreachable,
+            "the connection went away: the same request is sent again when it is back",
+        ),
     };
     StoreError::new(kind, certainty, format!("{shown}: {what}")).caused_by(error.clone())
 }
@@ -65,7 +70,9 @@ pub(super) fn no_answer(shown: &str, certainty: Certainty) -> StoreError {
 }
 
 pub(super) fn damaged(path: &str) -> StoreError {
-    let what = format!("what is kept at {path} is not ours or is damaged: use another chroot, or delete it");
+    let what = format!(
+        "what is kept at {path} is not ours or is damaged: use another chroot, or delete it"
+    );
     StoreError::new(Corrupt, NotExecuted, what)
 }
 

@@ -1,22 +1,13 @@
 //! One session with the ensemble: opening it, and the few requests that the store makes.
 
-use std::{
-    collections::BTreeSet,
-    future::Future,
-    sync::Arc,
-    time::Duration,
-};
+use std::{collections::BTreeSet, future::Future, sync::Arc, time::Duration};
 
 use futures_util::future::join_all;
 use seinpaal_proto::{Inbox, Name};
 use tokio::time::{Instant, sleep, timeout};
 use zookeeper_client::{Acls, Client, CreateMode, CreateOptions, Error, OneshotWatcher, Stat};
 
-use super::{
-    error,
-    paths::Paths,
-    time::LeaderTime,
-};
+use super::{error, paths::Paths, time::LeaderTime};
 use crate::store::{Certainty, StoreError, url::ZookeeperUrl};
 
 /// The session time-out to ask for.

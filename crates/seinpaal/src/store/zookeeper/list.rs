@@ -2,9 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use seinpaal_proto::{
-    Batch, MemoryState, Name, Reply, Request, Snapshot, State,
-};
+use seinpaal_proto::{Batch, MemoryState, Name, Reply, Request, Snapshot, State};
 
 use super::{call::undo, core::Core, link::Link, paths::decode, replica::Replica};
 use crate::store::{StoreError, StoreErrorKind};
@@ -15,10 +13,7 @@ const LISTED_WAITERS: u32 = 64;
 const SWEPT: usize = 16;
 
 impl Core {
-    pub(super) async fn list(
-        &self,
-        prefix: &str,
-    ) -> Result<Vec<(Name, Snapshot)>, StoreError> {
+    pub(super) async fn list(&self, prefix: &str) -> Result<Vec<(Name, Snapshot)>, StoreError> {
         let link = self.link().await?;
         let mut listed = Vec::new();
         for name in self.names_there(&link).await? {

@@ -9,8 +9,8 @@ use seinpaal_proto::{Inbox, MemoryState, State};
 use zookeeper_client::Stat;
 
 use super::{
-    time,
     pack::{Damaged, Packer, number},
+    time,
     write::{Hint, Recorder, pack, put_hint, replay},
 };
 
@@ -61,10 +61,25 @@ pub(super) struct Header {
 pub(super) enum Change {
     /// The name is not there and need not be.
     Nothing,
-    Create { header: Header, log: Vec<u8> },
-    Append { version: i32, header: Header, log: Vec<u8> },
-    Pack { version: i32, header: Header, log: Vec<u8>, base: Vec<u8> },
-    Forget { version: i32, header: Header },
+    Create {
+        header: Header,
+        log: Vec<u8>,
+    },
+    Append {
+        version: i32,
+        header: Header,
+        log: Vec<u8>,
+    },
+    Pack {
+        version: i32,
+        header: Header,
+        log: Vec<u8>,
+        base: Vec<u8>,
+    },
+    Forget {
+        version: i32,
+        header: Header,
+    },
 }
 
 /// What a client learned from the writes of others.

@@ -1,8 +1,8 @@
 //! What is written can be read again.
 
 use seinpaal_proto::{
-    Acquire, Batch, Configure, Contact, Contacts, Enqueue, Inbox, LeaseId, Limit, MemoryState, Name,
-    Permits, Priority, Request, State, Ticket, execute,
+    Acquire, Batch, Configure, Contact, Contacts, Enqueue, Inbox, Kind, LeaseId, Limit,
+    MemoryState, Name, Permits, Priority, Request, State, Ticket, execute,
     time::{SECOND, WAITER_TTL},
 };
 
@@ -34,6 +34,7 @@ impl Dice {
     fn acquire(&mut self, ticket: Ticket) -> Acquire {
         Acquire {
             ticket,
+            kind: Kind::Semaphore,
             permits: Permits::new(1 + self.below(3) as u32).unwrap(),
             limit: None,
             enqueue: Enqueue::Yes { max_waiting: None },

@@ -1,6 +1,9 @@
 //! What a call writes: all of it in one transaction, or nothing.
 
-use seinpaal_proto::{Inbox, Name, Replies, Reply, time::{Micros, micros}};
+use seinpaal_proto::{
+    Inbox, Name, Replies, Reply,
+    time::{Micros, micros},
+};
 use tokio::time::timeout;
 use zookeeper_client::{Error, MultiWriteError, MultiWriteResult, MultiWriter};
 
@@ -46,7 +49,8 @@ impl Link {
         header: &Header,
     ) -> Result<Option<Vec<u8>>, StoreError> {
         let found = self.get(&self.plan.paths.base(name, header.incarnation)).await?;
-        let is_it = |base: &(Vec<u8>, zookeeper_client::Stat)| base.1.version == header.base_version;
+        let is_it =
+            |base: &(Vec<u8>, zookeeper_client::Stat)| base.1.version == header.base_version;
         Ok(found.filter(is_it).map(|(base, _)| base))
     }
 
@@ -61,7 +65,10 @@ impl Link {
         let before = match &executed.change {
             Change::Nothing => return Ok(Written::Yes),
             Change::Forget { .. } => {
-                let floor = match floor { Some(floor) => floor, None => self.floor().await? };
+                let floor = match floor {
+                    Some(floor) => floor,
+                    None => self.floor().await?,
+                };
                 self.add_forgetting(&mut writer, name, executed, floor)
             }
             change => self.add_change(&mut writer, name, change, floor),
@@ -73,7 +80,8 @@ impl Link {
             told.map_err(|error| self.failed(&error))?;
         }
         let written = timeout(self.patience(), writer.commit()).await;
-        let told = |index: usize| index.checked_sub(before).and_then(|i| executed.told.iter().nth(i));
+        let told =
+            |index: usize| index.checked_sub(before).and_then(|i| executed.told.iter().nth(i));
         match written {
             Ok(Ok(results)) => {
                 self.learn_time(&results);
@@ -82,9 +90,10 @@ impl Link {
             Ok(Err(MultiWriteError::OperationFailed { index, source })) => {
                 match (source, told(index)) {
                     (Error::NoNode, Some(inbox)) => Ok(Written::Gone(*inbox)),
-                    (Error::NoNode | Error::BadVersion | Error::NodeExists | Error::NotEmpty, _) => {
-                        Ok(Written::Overtaken)
-                    }
+                    (
+                        Error::NoNode | Error::BadVersion | Error::NodeExists | Error::NotEmpty,
+                        _,
+                    ) => Ok(Written::Overtaken),
                     (error, _) => Err(error::of_write(&error, &self.plan.shown())),
                 }
             }
@@ -167,7 +176,9 @@ impl Link {
         for reply in &mut replies.replies {
             match reply {
                 Reply::Granted(grant) => shorten(&mut grant.valid_for),
-                Reply::Renewed { valid_for } | Reply::Tickets { valid_for, .. } => shorten(valid_for),
+                Reply::Renewed { valid_for } | Reply::Tickets { valid_for, .. } => {
+                    shorten(valid_for)
+                }
                 _ => {}
             }
         }

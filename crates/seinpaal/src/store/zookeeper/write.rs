@@ -4,8 +4,8 @@
 use std::{collections::BTreeSet, convert::Infallible};
 
 use seinpaal_proto::{
-    Cause, Entry, Fence, Head, Inbox, Lease, LeaseId, MemoryState, Name, Past, Slots, Standing,
-    State, Ticket, Wakeup, What,
+    Cause, Entry, Fence, Head, Inbox, Kind, Lease, LeaseId, MemoryState, Name, Past, Slots,
+    Standing, State, Ticket, Wakeup, What,
 };
 
 use super::pack::{Damaged, Packer, Unpacker};
@@ -183,6 +183,7 @@ pub(super) fn put_hint(packer: &mut Packer, hint: &Hint) {
 
 fn put_head(packer: &mut Packer, head: &Head) {
     packer.byte(HEAD);
+    packer.byte(head.kind.map_or(0, |kind| kind.letter() as u8));
     packer.number(head.limit.map_or(0, |limit| u64::from(limit) + 1));
     packer.byte(u8::from(head.pinned) | u8::from(head.paused.is_some()) << 1);
     if let Some(reason) = &head.paused {
@@ -300,9 +301,14 @@ pub(super) fn replay(
 }
 
 fn take_head(from: &mut Unpacker<'_>) -> Result<Head, Damaged> {
+    let kind = match from.byte()? {
+        0 => None,
+        letter => Some(Kind::of_letter(letter.into()).ok_or(Damaged)?),
+    };
     let limit = from.number()?.checked_sub(1).map(u32::try_from).transpose();
     let flags = from.byte()?;
     Ok(Head {
+        kind,
         limit: limit.map_err(|_| Damaged)?,
         pinned: flags & 1 != 0,
         paused: if flags & 2 != 0 { Some(from.text()?) } else { None },
@@ -369,11 +375,7 @@ fn take_slots(from: &mut Unpacker<'_>) -> Result<Slots, Damaged> {
 }
 
 fn take_past(from: &mut Unpacker<'_>) -> Result<Past, Damaged> {
-    Ok(Past {
-        ticket: Ticket(from.id()?),
-        cause: take_cause(from)?,
-        until: from.instant()?,
-    })
+    Ok(Past { ticket: Ticket(from.id()?), cause: take_cause(from)?, until: from.instant()? })
 }
 
 fn take_hint(from: &mut Unpacker<'_>, granted: bool) -> Result<Hint, Damaged> {

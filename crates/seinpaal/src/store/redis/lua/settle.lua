@@ -152,14 +152,22 @@ function ledger.next_fence()
 end
 
 function ledger.hold(entry)
+  if head.held == 0 and head.top > 0 then
+    head.top = 0 -- all are free: as one range
+    ledger.clear_free_slots()
+  end
   entry.slots = ledger.take_slots(entry.permits)
   head.holders = head.holders + 1
   head.held = head.held + entry.permits
   entry.fence = ledger.next_fence()
 end
 
+function ledger.admits()
+  return not head.paused and guarded_for == 0
+end
+
 function ledger.is_open()
-  return head.waiting > 0 and not head.paused and head.held < ledger.limit_now()
+  return ledger.admits() and head.waiting > 0 and head.held < ledger.limit_now()
 end
 
 function ledger.fits(permits)

@@ -24,12 +24,14 @@ function ledger.look_in()
   local waiter = ledger.first_waiter()
   if not waiter or waiter.inbox ~= asker then return '-' end
   local left = max(ledger.first_lease('e', 'f').ends - head.clock, 0)
+  if guarded_for > 0 then left = min(left, guarded_for) end
   return format('%d', max(min(left, head.bound), 1))
 end
 
 -- Nobody is here: the clock may run freely and slots start from the bottom.
 function ledger.rest()
   head.bound = UNBOUNDED
+  if head.past == 0 and head.pinned == '0' then head.kind = '-' end
   head.first_end, head.first_wall, head.longest = UNBOUNDED, UNBOUNDED, 0
   if head.top > 0 then
     head.top = 0

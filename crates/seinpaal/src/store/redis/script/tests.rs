@@ -1,11 +1,13 @@
 //! What the files say about themselves is true.
 
-use seinpaal_proto::{Limit, Name, Permits, Priority, Slots, Ticket};
+use seinpaal_proto::{Kind, Limit, Name, Permits, Priority, Slots, Ticket};
 
 use super::*;
 
-const PIECES: [(&str, &str); 15] = [
+const PIECES: [(&str, &str); 17] = [
+    ("together", TOGETHER),
     ("begin", include_str!("../lua/begin.lua")),
+    ("guard", GUARD),
     ("pack", include_str!("../lua/pack.lua")),
     ("fast_head", include_str!("../lua/fast_head.lua")),
     ("fast_end", include_str!("../lua/fast_end.lua")),
@@ -35,6 +37,7 @@ fn batch(requests: Vec<Request>) -> Batch {
 fn acquire() -> Request {
     Request::Acquire(Acquire {
         ticket: Ticket(1),
+        kind: Kind::Semaphore,
         permits: Permits::ONE,
         limit: Some(LimitRule { limit: Limit::ONE, on_mismatch: OnMismatch::Refuse }),
         enqueue: Enqueue::No,
@@ -54,7 +57,12 @@ fn every_file_starts_with_what_it_is_given_and_answers() {
     let own = SCRIPTS.iter().map(|row| (row.name, row.own));
     for (name, source) in own.chain(PIECES) {
         assert!(source.starts_with(&format!("-- {name}: ")), "{name}");
-        assert_eq!(field(source, "keys"), Some("records order"), "{name}");
+        let keys = match name {
+            "guard" => "records order marker",
+            "together" => "those of each name, name after name",
+            _ => "records order",
+        };
+        assert_eq!(field(source, "keys"), Some(keys), "{name}");
         for said in ["args", "reply", "cost"] {
             assert!(field(source, said).is_some(), "{name} does not say its {said}");
         }
@@ -107,6 +115,25 @@ fn no_slots_are_not_all_slots() {
     assert!(release(None).ends_with(" all"));
     assert!(release(Some(Slots::none())).ends_with(" ,"));
     assert!(release(Some(Slots::range(2, 4))).ends_with(" 2-4,"));
+}
+
+#[test]
+fn the_guard_comes_before_everything_that_could_grant_and_only_where_it_is_on() {
+    let (plain, guarded) = (Scripts::new(false, None), Scripts::new(true, None));
+    for row in &SCRIPTS {
+        let (plain, guarded) = (plain.source(row.operation), guarded.source(row.operation));
+        assert!(guarded.starts_with(&[BEGIN, GUARD].concat()), "{}", row.name);
+        assert_eq!(guarded.replacen(GUARD, "", 1), plain, "{}", row.name);
+    }
+}
+
+#[test]
+fn several_names_take_the_scripts_of_one_as_they_are() {
+    let scripts = Scripts::new(true, None);
+    let together = scripts.source(Operation::Together);
+    for part in [Operation::Acquire, Operation::Cancel] {
+        assert!(together.contains(&*scripts.source(part)));
+    }
 }
 
 #[test]
