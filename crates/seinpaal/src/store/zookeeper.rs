@@ -36,7 +36,7 @@ use crate::store::{
 };
 
 #[doc(hidden)]
-pub use self::core::Counts;
+pub use self::core::{ATTEMPTS, REPEATS};
 
 /// Permits kept by a ZooKeeper ensemble.
 #[derive(Debug)]
@@ -103,13 +103,6 @@ impl ZookeeperStore {
         let keeper = Keeper::new(Arc::clone(&core), link, deaths).await?;
         let keeper = tokio::spawn(keeper.serve()).abort_handle();
         Ok(Arc::new(Self { core, keeper, longest_lease }))
-    }
-
-    /// How often calls tried to write.
-    #[doc(hidden)]
-    #[must_use]
-    pub fn counts(&self) -> &Counts {
-        &self.core.counts
     }
 }
 

@@ -16,7 +16,7 @@ use seinpaal_proto::{
 use tokio::time::sleep;
 
 use super::{
-    core::Core,
+    core::{Core, count_attempt},
     error,
     link::Link,
     replica::{Change, LONGEST_BASE, Learned, Replica},
@@ -71,7 +71,7 @@ impl Core {
             let followed = self.follow(link, replica, &batch.name);
             let (floor, ()) = try_join(followed, self.freshen_time(link)).await?;
             let executed = self.settle_doubts(link, replica, batch, &suspects, floor).await?;
-            self.counts.attempt(attempt > 0);
+            count_attempt(attempt > 0);
             match link.write(&batch.name, &executed, floor).await? {
                 Written::Yes => return Ok(self.finish(link, replica, &batch.name, executed)),
                 Written::Overtaken => pause(attempt).await,

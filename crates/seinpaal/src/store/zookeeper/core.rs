@@ -31,7 +31,6 @@ pub(super) struct Core {
     pub(super) plan: Arc<Plan>,
     pub(super) news: NewsSender,
     pub(super) watches: Watches,
-    pub(super) counts: Counts,
     link: watch::Sender<Option<Arc<Link>>>,
     names: Mutex<HashMap<Name, Arc<Desk>>>,
     now: Option<Arc<AtomicU64>>,
@@ -57,29 +56,16 @@ impl Default for Place {
     }
 }
 
-/// How often this client's calls tried to write, and how often somebody else had written first.
+/// How often calls of this process tried to write, and how often somebody else had written first. For
+/// measurements.
 #[doc(hidden)]
-#[derive(Debug, Default)]
-pub struct Counts {
-    attempts: AtomicU64,
-    repeats: AtomicU64,
-}
+pub static ATTEMPTS: AtomicU64 = AtomicU64::new(0);
+#[doc(hidden)]
+pub static REPEATS: AtomicU64 = AtomicU64::new(0);
 
-impl Counts {
-    /// Attempts to write.
-    pub fn attempts(&self) -> u64 {
-        self.attempts.load(Ordering::Relaxed)
-    }
-
-    /// Those among them that repeated one.
-    pub fn repeats(&self) -> u64 {
-        self.repeats.load(Ordering::Relaxed)
-    }
-
-    pub(super) fn attempt(&self, is_repeat: bool) {
-        self.attempts.fetch_add(1, Ordering::Relaxed);
-        self.repeats.fetch_add(is_repeat.into(), Ordering::Relaxed);
-    }
+pub(super) fn count_attempt(is_repeat: bool) {
+    ATTEMPTS.fetch_add(1, Ordering::Relaxed);
+    REPEATS.fetch_add(is_repeat.into(), Ordering::Relaxed);
 }
 
 impl Core {
@@ -91,15 +77,7 @@ impl Core {
     ) -> Self {
         let (link, _) = watch::channel(None);
         let names = Mutex::default();
-        Self {
-            plan,
-            news,
-            watches: Watches::new(gone),
-            counts: Counts::default(),
-            link,
-            names,
-            now,
-        }
+        Self { plan, news, watches: Watches::new(gone), link, names, now }
     }
 
     pub(super) fn inbox(&self) -> Inbox {
