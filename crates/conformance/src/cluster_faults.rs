@@ -162,6 +162,10 @@ fn move_all(cluster: &RedisCluster, field: &Field, report: &mut Report) {
     }
 }
 
+fn is_patient(client: usize) -> bool {
+    client.is_multiple_of(PATIENT)
+}
+
 /// Where the clients are.
 struct Field {
     plan: Plan,
@@ -225,13 +229,15 @@ impl Field {
         &self.names[client % self.names.len()]
     }
 
+    /// The clients of these names that come and go; who holds for long has nothing to recover from.
     fn clients_at(&self, is_hit: impl Fn(&str) -> bool) -> Vec<usize> {
         let hit: Vec<bool> = self.names.iter().map(|name| is_hit(name)).collect();
-        (0..self.plan.clients).filter(|client| hit[client % hit.len()]).collect()
+        let clients = 0..self.plan.clients;
+        clients.filter(|client| hit[client % hit.len()] && !is_patient(*client)).collect()
     }
 
     fn hold_for(&self, client: usize) -> Duration {
-        let longest = if client.is_multiple_of(PATIENT) { 6000 } else { 20 };
+        let longest = if is_patient(client) { 6000 } else { 20 };
         Duration::from_millis(1 + self.draw() % longest)
     }
 

@@ -5,6 +5,7 @@ mod embedded;
 mod memory;
 mod redis;
 mod sentinel;
+mod zookeeper;
 
 use std::{
     fmt,
@@ -22,7 +23,7 @@ use seinpaal::{
 
 pub use self::{
     cluster::ClusterHarness, embedded::EmbeddedHarness, memory::MemoryHarness, redis::RedisHarness,
-    sentinel::SentinelHarness,
+    sentinel::SentinelHarness, zookeeper::ZookeeperHarness,
 };
 
 /// One store, made for one case.

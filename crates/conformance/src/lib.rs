@@ -24,7 +24,8 @@ mod stage;
 
 pub use client::Client;
 pub use harness::{
-    Ability, ClusterHarness, EmbeddedHarness, Harness, MemoryHarness, RedisHarness, SentinelHarness,
+    Ability, ClusterHarness, EmbeddedHarness, Harness, MemoryHarness, RedisHarness,
+    SentinelHarness, ZookeeperHarness,
 };
 pub use list::{CASES, Case};
 pub use stage::{Stage, summary};

@@ -2,6 +2,7 @@
 
 mod cluster;
 pub mod sentinel;
+mod zookeeper;
 
 use std::{
     fmt,
@@ -15,6 +16,8 @@ use std::{
 
 pub use cluster::{Node, RedisCluster, until};
 use tempfile::TempDir;
+
+pub use zookeeper::ZookeeperEnsemble;
 
 /// How long a server may take to start.
 const START: Duration = Duration::from_secs(20);

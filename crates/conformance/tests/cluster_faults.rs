@@ -8,7 +8,7 @@ fn slots_move_under_load_and_nobody_holds_too_much() {
     let report = run(&plan);
     println!("{report}");
     assert_eq!((report.over_admissions, report.errors), (0, 0), "{report}");
-    assert_eq!(report.recoveries.len(), plan.clients);
+    assert_eq!(report.recoveries.len(), plan.clients - 1, "all but the patient one");
 }
 
 #[test]
@@ -18,5 +18,5 @@ fn masters_die_under_load_and_nobody_holds_too_much_with_replicated() {
     let report = run(&plan);
     println!("{report}");
     assert_eq!(report.over_admissions, 0, "{report}");
-    assert!(report.recoveries.len() >= 2 * 4 && report.promotions.len() == 2, "{report}");
+    assert!(report.recoveries.len() >= 2 * 3 && report.promotions.len() == 2, "{report}");
 }

@@ -11,6 +11,7 @@ mod redis;
 mod sentinel;
 #[cfg(test)]
 mod tests;
+mod zookeeper;
 
 use std::{fmt, path::PathBuf, str::FromStr};
 
@@ -18,19 +19,22 @@ pub use cluster::ClusterUrl;
 pub use duration::{BadDuration, LONGEST_DURATION, parse_duration};
 pub use guard::RestartGuard;
 use options::Query;
+#[cfg(feature = "zookeeper")]
+pub(crate) use options::decoded;
 pub use options::{ClockBound, RedisOptions};
 #[cfg(feature = "redis")]
 pub(crate) use redis::show_host;
 pub use redis::{Password, RedisAddress, RedisUrl};
 pub use sentinel::SentinelUrl;
 use thiserror::Error;
+pub use zookeeper::ZookeeperUrl;
 
 /// The URL that stands for the default store: this user's, on this machine.
 pub const DEFAULT_URL: &str = "file:";
 
 const KNOWN: &str = "file:, memory:, redis://, rediss://, unix://, valkey://, valkeys://, \
-     redis+sentinel://, rediss+sentinel://, redis+cluster://, rediss+cluster://";
-const LATER: [&str; 2] = ["redis+quorum", "zookeeper"];
+     redis+sentinel://, rediss+sentinel://, redis+cluster://, rediss+cluster://, zookeeper://";
+const LATER: [&str; 1] = ["redis+quorum"];
 
 /// A store URL, parsed. Its text form has no password in it.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -46,6 +50,8 @@ pub enum StoreUrl {
     Cluster(ClusterUrl),
     /// `redis+sentinel://`, `rediss+sentinel://` and the same with `valkey`.
     Sentinel(SentinelUrl),
+    /// `zookeeper://`.
+    Zookeeper(ZookeeperUrl),
 }
 
 impl StoreUrl {
@@ -69,6 +75,7 @@ impl StoreUrl {
             "rediss+sentinel" | "valkeys+sentinel" => {
                 SentinelUrl::parse(rest, true).map(Self::Sentinel)
             }
+            "zookeeper" => ZookeeperUrl::parse(rest).map(Self::Zookeeper),
             later if LATER.contains(&later) => Err(BadStoreUrl::NotAvailable(scheme)),
             _ => Err(BadStoreUrl::UnknownScheme(scheme)),
         }
@@ -83,7 +90,7 @@ impl StoreUrl {
             Self::Redis(url) => Some(&url.options),
             Self::Sentinel(url) => Some(&url.options),
             Self::Cluster(url) => Some(&url.options),
-            Self::Memory | Self::Embedded(_) => None,
+            Self::Memory | Self::Embedded(_) | Self::Zookeeper(_) => None,
         }
     }
 
@@ -93,7 +100,7 @@ impl StoreUrl {
             Self::Redis(url) => Some(&mut url.options),
             Self::Sentinel(url) => Some(&mut url.options),
             Self::Cluster(url) => Some(&mut url.options),
-            Self::Memory | Self::Embedded(_) => None,
+            Self::Memory | Self::Embedded(_) | Self::Zookeeper(_) => None,
         }
     }
 }
@@ -121,6 +128,7 @@ impl fmt::Display for StoreUrl {
             Self::Redis(url) => url.fmt(f),
             Self::Cluster(url) => url.fmt(f),
             Self::Sentinel(url) => url.fmt(f),
+            Self::Zookeeper(url) => url.fmt(f),
         }
     }
 }
@@ -200,6 +208,12 @@ pub enum BadStoreUrl {
     /// A Sentinel URL without the name of a master.
     #[error("a Sentinel URL names its master: write redis+sentinel://HOST:26379,HOST:26379/MASTER")]
     BadMaster,
+    /// A user without a password, or a password without a user.
+    #[error("a login is USER:PASSWORD@ with both parts, or nothing")]
+    HalfALogin,
+    /// A chroot that ZooKeeper would not accept.
+    #[error("the path of a zookeeper: URL is a znode, like /apps/seinpaal")]
+    BadChroot,
     /// The database index is not a number.
     #[error("the path of a Redis URL is the database index, a number from 0 up")]
     BadDatabase,

@@ -29,7 +29,7 @@ use seinpaal_proto::{Batch, Inbox, Replies, Reply, What};
 use tokio::{
     sync::Notify,
     task::AbortHandle,
-    time::{Instant, sleep, timeout},
+    time::{Instant, sleep, sleep_until, timeout},
 };
 
 use self::{
@@ -55,8 +55,6 @@ const MOST_HOPS: u32 = 8;
 const MAP_TIMEOUT: Duration = Duration::from_millis(500);
 /// How often links are tried while somebody waits, and idle subscriptions given up.
 const ROUND: Duration = Duration::from_secs(5);
-/// Between two tries to listen where that was refused.
-const PAUSE_OF_KEEPER: Duration = Duration::from_millis(500);
 /// Subscriptions that are made at the same time.
 const EARS_AT_ONCE: usize = 32;
 
@@ -519,8 +517,10 @@ async fn keep(shared: Arc<Shared>) {
             shared.try_links().await;
             shared.give_up_idle().await;
         }
+        let began = Instant::now();
         if !shared.mend().await {
-            sleep(PAUSE_OF_KEEPER).await;
+            // One that has waited in vain has waited long enough; a refusal comes at once.
+            sleep_until(began + RESPONSE_TIMEOUT).await;
             shared.hurry.notify_one();
         }
     }
