@@ -150,9 +150,13 @@ async fn come_and_go(
     let (mut holds, mut errors, mut draw) = (Vec::new(), 0, client * 7 + 1);
     while !is_over.load(Ordering::SeqCst) {
         let asked = Instant::now();
-        let Ok(permit) = semaphore.acquire().await else {
-            errors += 1;
-            continue;
+        let permit = match semaphore.acquire().await {
+            Ok(permit) => permit,
+            Err(error) => {
+                eprintln!("client {client}: {error}");
+                errors += 1;
+                continue;
+            }
         };
         let from = Instant::now();
         let _ = grants.send(from); // nobody counts any more at the end

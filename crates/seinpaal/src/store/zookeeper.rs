@@ -17,6 +17,7 @@ mod list;
 mod pack;
 mod paths;
 mod replica;
+mod stretch;
 #[cfg(test)]
 mod tests;
 mod time;
