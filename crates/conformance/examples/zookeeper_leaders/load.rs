@@ -50,6 +50,8 @@ pub(crate) struct Seen {
     pub recoveries: Vec<Duration>,
     pub attempts: u64,
     pub repeats: u64,
+    /// Sessions that expired: their permits and places are lost, as promised.
+    pub sessions_lost: u64,
     pub took: Duration,
     /// Who held and who waited when all had left.
     pub left: (u32, u32),
@@ -59,7 +61,7 @@ pub(crate) struct Seen {
 pub(crate) fn run(plan: &Plan) -> Seen {
     let mut ensemble = ZookeeperEnsemble::start(3);
     let url = format!("{}/leaders", ensemble.url());
-    let (attempts, repeats) = counted();
+    let [attempts, repeats, lost] = counted();
     let begun = Instant::now();
     let is_over = Arc::new(AtomicBool::new(false));
     let (grants, granted) = mpsc::channel();
@@ -70,15 +72,16 @@ pub(crate) fn run(plan: &Plan) -> Seen {
     // The channel must not fill up while the clients finish.
     while granted.recv().is_ok() {}
     let mut seen = load.join().expect("the load runs");
-    let (all, again) = counted();
+    let [all, again, expired] = counted();
     (seen.attempts, seen.repeats) = (all - attempts, again - repeats);
+    seen.sessions_lost = expired - lost;
     (seen.recoveries, seen.took) = (recoveries, begun.elapsed());
     seen
 }
 
-fn counted() -> (u64, u64) {
-    let count = |count: &std::sync::atomic::AtomicU64| count.load(Ordering::Relaxed);
-    (count(&zookeeper::ATTEMPTS), count(&zookeeper::REPEATS))
+fn counted() -> [u64; 3] {
+    [&zookeeper::ATTEMPTS, &zookeeper::REPEATS, &zookeeper::SESSIONS_LOST]
+        .map(|count| count.load(Ordering::Relaxed))
 }
 
 fn kill_leaders(

@@ -37,7 +37,7 @@ use crate::store::{
 };
 
 #[doc(hidden)]
-pub use self::core::{ATTEMPTS, REPEATS};
+pub use self::core::{ATTEMPTS, REPEATS, SESSIONS_LOST};
 
 /// Permits kept by a ZooKeeper ensemble.
 #[derive(Debug)]

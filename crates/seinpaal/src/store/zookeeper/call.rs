@@ -156,7 +156,7 @@ impl Core {
         floor: Option<Floor>,
     ) -> Executed {
         let fence_seen = batch.fence_seen.max(floor.map_or(0, |floor| floor.fence));
-        let batch = Batch { fence_seen, ..self.as_executed(link, replica, batch) };
+        let batch = Batch { fence_seen, ..self.as_executed(link, batch) };
         let first = replica.state.line().next().map(|entry| entry.ticket);
         let Ok(before) = replica.state.head();
         let mut recorder = replica.recorder(now);
@@ -201,10 +201,10 @@ impl Core {
         replies
     }
 
-    fn as_executed(&self, link: &Link, replica: &mut Replica, batch: &Batch) -> Batch {
+    fn as_executed(&self, link: &Link, batch: &Batch) -> Batch {
         match self.is_rigged() {
             true => batch.clone(), // the cases compare with the ledger, which has no sessions
-            false => stretch::stretched(batch, replica, link.longest_lease()),
+            false => stretch::stretched(batch, link.longest_lease()),
         }
     }
 
