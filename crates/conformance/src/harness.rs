@@ -3,6 +3,7 @@
 mod embedded;
 mod memory;
 mod redis;
+mod sentinel;
 mod zookeeper;
 
 use std::{
@@ -21,7 +22,7 @@ use seinpaal::{
 
 pub use self::{
     embedded::EmbeddedHarness, memory::MemoryHarness, redis::RedisHarness,
-    zookeeper::ZookeeperHarness,
+    sentinel::SentinelHarness, zookeeper::ZookeeperHarness,
 };
 
 /// One store, made for one case.

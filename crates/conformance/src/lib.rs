@@ -15,6 +15,7 @@
 mod ask;
 pub mod cases;
 mod client;
+pub mod failover;
 pub mod harness;
 mod list;
 pub mod servers;
@@ -22,7 +23,8 @@ mod stage;
 
 pub use client::Client;
 pub use harness::{
-    Ability, EmbeddedHarness, Harness, MemoryHarness, RedisHarness, ZookeeperHarness,
+    Ability, EmbeddedHarness, Harness, MemoryHarness, RedisHarness, SentinelHarness,
+    ZookeeperHarness,
 };
 pub use list::{CASES, Case};
 pub use stage::{Stage, summary};

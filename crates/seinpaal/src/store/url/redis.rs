@@ -42,7 +42,7 @@ pub enum RedisAddress {
 
 /// A password that nothing prints by accident.
 #[derive(Clone, Eq, PartialEq)]
-pub struct Password(String);
+pub struct Password(pub(super) String);
 
 impl Password {
     /// The password itself, for the server and for nobody else.
@@ -115,9 +115,14 @@ pub(super) fn parse_server(server: &str, default_port: u16) -> Result<(String, u
     Ok((host, port.ok_or(BadStoreUrl::BadPort)?))
 }
 
-fn parse_database(text: &str) -> Result<u32, BadStoreUrl> {
+pub(super) fn parse_database(text: &str) -> Result<u32, BadStoreUrl> {
     let text = text.trim_end_matches('/');
     if text.is_empty() { Ok(0) } else { text.parse().map_err(|_| BadStoreUrl::BadDatabase) }
+}
+
+/// An IPv6 address gets its brackets back.
+pub(crate) fn show_host(host: &str) -> String {
+    if host.contains(':') { format!("[{host}]") } else { host.to_owned() }
 }
 
 impl RedisUrl {
@@ -144,8 +149,7 @@ impl fmt::Display for RedisUrl {
             RedisAddress::Tcp { host, port, tls } => {
                 let scheme = if *tls { "rediss" } else { "redis" };
                 let user = self.user_to_show().map(|user| format!("{user}@")).unwrap_or_default();
-                let host = if host.contains(':') { format!("[{host}]") } else { host.clone() };
-                write!(f, "{scheme}://{user}{host}:{port}/{}", self.database)
+                write!(f, "{scheme}://{user}{}:{port}/{}", show_host(host), self.database)
             }
         }
     }
