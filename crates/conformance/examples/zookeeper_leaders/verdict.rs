@@ -100,6 +100,7 @@ pub(crate) fn table(plan: &Plan, seen: &Seen) -> String {
 fn quantiles(times: &mut [Duration]) -> String {
     times.sort_unstable();
     let at = |part: usize| times.get((times.len() * part / 100).min(times.len().saturating_sub(1)));
-    let text = |part| at(part).map_or("–".to_owned(), |time| format!("{} ms", time.as_millis()));
+    let text =
+        |part| at(part).map_or_else(|| "–".to_owned(), |time| format!("{} ms", time.as_millis()));
     [text(50), text(99), text(100)].join(", ")
 }

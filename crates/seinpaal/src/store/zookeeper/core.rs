@@ -41,19 +41,14 @@ pub(super) struct Core {
 #[derive(Debug, Default)]
 struct Desk(tokio::sync::Mutex<Place>);
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 enum Place {
     /// Nobody has looked yet.
+    #[default]
     New,
     Copy(Box<Replica>),
     /// A call did not come to its end: what it was told may not have been passed on.
     Lost,
-}
-
-impl Default for Place {
-    fn default() -> Self {
-        Self::New
-    }
 }
 
 /// How often calls of this process tried to write, how often somebody else had written first, and how
