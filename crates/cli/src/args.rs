@@ -29,7 +29,7 @@ Stores:
   memory:                 one process, for trying out
 
 Options of a Redis store:
-  ?replicated=N  restart-guard=on|off  clock-bound=DUR|off
+  ?replicated=N  restart-guard=on|off|DUR  clock-bound=DUR|off
   prefix=TEXT  connect-timeout=DUR
 
 A password is best kept in SEINPAAL_STORE, a configuration file or the

@@ -25,4 +25,5 @@ pub use client::Client;
 pub use harness::{
     Ability, EmbeddedHarness, Harness, MemoryHarness, RedisHarness, SentinelHarness,
 };
+pub use list::{CASES, Case};
 pub use stage::{Stage, summary};

@@ -7,17 +7,23 @@ pub mod embedded;
 pub mod memory;
 #[cfg(feature = "redis")]
 pub mod redis;
+mod together;
 pub mod url;
 
-use std::{fmt, future::Future, os::fd::BorrowedFd, pin::Pin, sync::Arc};
+use std::{fmt, future::Future, os::fd::BorrowedFd, pin::Pin, sync::Arc, time::Duration};
 
 use seinpaal_proto::{Batch, Inbox, Replies, Snapshot, Ticket, Wakeup};
 use tokio::sync::mpsc;
 
+pub use crate::guarded::GuardedWrite;
 pub use crate::store_error::{Certainty, StoreError, StoreErrorKind};
+pub use together::Together;
 
 /// A boxed future, so that stores can be used as `dyn Store`.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+/// What becomes of a guarded write.
+pub type Written<'a> = BoxFuture<'a, Result<Vec<crate::Value>, crate::GuardedError>>;
 
 /// What a store says unasked.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -57,6 +63,11 @@ pub trait Store: fmt::Debug + Send + Sync + 'static {
         Ok(())
     }
 
+    /// The longest ttl for which this store keeps its promises as it was opened; `None`: any.
+    fn longest_ttl(&self) -> Option<Duration> {
+        None
+    }
+
     /// What should be changed about the store so that its promises hold, a line each; for people.
     fn advice(&self) -> Vec<String> {
         Vec::new()
@@ -64,6 +75,28 @@ pub trait Store: fmt::Debug + Send + Sync + 'static {
 
     /// Executes a batch, whole or not at all.
     fn call<'a>(&'a self, batch: &'a Batch) -> BoxFuture<'a, Result<Replies, StoreError>>;
+
+    /// Applies a group of commands, once for its id, if its tickets hold at that moment; else nothing of it.
+    /// `None`: this store keeps permits and nothing else.
+    fn guarded<'a>(&'a self, _write: &'a GuardedWrite) -> Option<Written<'a>> {
+        None
+    }
+
+    /// Whether [`call_together`](Self::call_together) is to be had.
+    fn is_one_step(&self) -> bool {
+        false
+    }
+
+    /// Executes batches about different names, of one acquire each, in one atomic step: all of them if every
+    /// request is granted, else none. Only where [`is_one_step`](Self::is_one_step) says so.
+    fn call_together<'a>(
+        &'a self,
+        _batches: &'a [Batch],
+    ) -> BoxFuture<'a, Result<Together, StoreError>> {
+        let kind = StoreErrorKind::Internal;
+        let message = "this store does not do several names in one step: please report this";
+        Box::pin(async move { Err(StoreError::new(kind, Certainty::NotExecuted, message)) })
+    }
 
     /// Lists the names that start with `prefix` and have holders, waiters or something configured, in
     /// order of name. The snapshots list at most 64 waiters and no holders; the totals count all.

@@ -40,12 +40,16 @@ fn head(snapshot: &Snapshot) -> String {
         Some(reason) if !reason.is_empty() => format!(" ({reason})"),
         _ => String::new(),
     };
+    let guarded = snapshot.guarded_for.map(|left| {
+        format!(", admits nobody for {}: the server may have forgotten leases", age(left))
+    });
     let head = format!(
-        "{}: {}{set}, {} waiting, {}{reason}",
+        "{}: {}{set}, {} waiting, {}{reason}{}",
         snapshot.name,
         held(snapshot),
         snapshot.waiting_total,
         json::state(snapshot),
+        guarded.unwrap_or_default(),
     );
     format!("{}\n", plain(&head))
 }

@@ -14,9 +14,13 @@ pub(crate) fn line(object: &impl Serialize) -> String {
     format!("{text}\n")
 }
 
-/// `open` or `paused`.
+/// `open`, `paused` or `guarded`.
 pub(crate) fn state(snapshot: &Snapshot) -> &'static str {
-    if snapshot.paused.is_some() { "paused" } else { "open" }
+    match (&snapshot.paused, snapshot.guarded_for) {
+        (Some(_), _) => "paused",
+        (None, Some(_)) => "guarded",
+        (None, None) => "open",
+    }
 }
 
 /// What a lock is called that is no semaphore.
@@ -99,6 +103,9 @@ pub(crate) struct Shown<'a> {
     permits_held: u32,
     available: u32,
     state: &'static str,
+    /// Left out where there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    guarded_for_ms: Option<u128>,
     holders: Vec<HolderRow<'a>>,
     waiters: Vec<WaiterRow<'a>>,
 }
@@ -142,6 +149,7 @@ impl<'a> Shown<'a> {
             permits_held: snapshot.permits_held,
             available: snapshot.available(),
             state: state(snapshot),
+            guarded_for_ms: snapshot.guarded_for.map(|left| left.as_millis()),
             holders: snapshot.holders.iter().map(HolderRow::new).collect(),
             waiters: waiters.map(|(at, waiter)| WaiterRow::new(waiter, at + 1)).collect(),
         }

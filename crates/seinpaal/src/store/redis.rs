@@ -18,14 +18,17 @@ mod reply;
 mod script;
 mod sentinel;
 mod server;
+mod together;
 mod wakeup;
+mod write;
 
 use std::{
     collections::BTreeSet,
     sync::{
-        Arc,
+        Arc, Mutex,
         atomic::{AtomicU64, Ordering},
     },
+    time::Duration,
 };
 
 use seinpaal_proto::{Batch, Inbox, Name, Replies, Reply, Request, Snapshot};
@@ -37,9 +40,13 @@ use self::{
     place::Place,
     script::{Mutation, Operation, Scripts},
 };
-use crate::store::{
-    Abilities, BoxFuture, Certainty, NewsSender, Store, StoreError, StoreErrorKind,
-    url::{RedisOptions, RedisUrl, SentinelUrl, StoreUrl},
+use crate::{
+    guarded::GuardedWrite,
+    store::{
+        Abilities, BoxFuture, Certainty, NewsSender, Store, StoreError, StoreErrorKind, Together,
+        Written,
+        url::{RedisUrl, RestartGuard, SentinelUrl, StoreUrl},
+    },
 };
 
 /// Waiters that a listed snapshot shows at most.
@@ -51,7 +58,12 @@ pub struct RedisStore {
     connection: Connection,
     keys: Keys,
     scripts: Scripts,
+    guard: Option<RestartGuard>,
+    inbox: Inbox,
+    is_cluster: bool,
     now: Option<Arc<AtomicU64>>,
+    /// What the server's clock last showed, and when on ours.
+    heard: Mutex<Option<(u64, u64)>>,
 }
 
 /// What tests may change: the clock that scripts believe in, and the scripts themselves.
@@ -138,27 +150,36 @@ impl RedisStore {
         news: NewsSender,
         rig: Rig,
     ) -> Result<Arc<Self>, StoreError> {
-        refuse_what_is_not_here_yet(place.options())?;
         let prefix = place.options().prefix.as_deref().unwrap_or(DEFAULT_PREFIX);
         let keys = Keys::new(prefix)
             .ok_or_else(|| misconfigured("the store option prefix has no braces in it"))?;
+        let guard = place.options().restart_guard;
         let plan = Plan { place, keys: keys.clone(), inbox, news };
         let connection = Connection::open(plan).await?;
         let mutation = rig.mutation.map(|(from, to)| Mutation { from, to });
-        let scripts = Scripts::mutated(mutation);
-        Ok(Arc::new(Self { connection, keys, scripts, now: rig.now }))
+        let scripts = Scripts::new(guard.is_some(), mutation);
+        let (is_cluster, heard) = (false, Mutex::new(None));
+        Ok(Arc::new(Self {
+            connection,
+            keys,
+            scripts,
+            guard,
+            inbox,
+            is_cluster,
+            now: rig.now,
+            heard,
+        }))
     }
 
     async fn execute(&self, batch: &Batch) -> Result<Replies, StoreError> {
         refuse_too_much(batch)?;
-        let now = self.now.as_ref().map(|now| now.load(Ordering::SeqCst));
         let operation = Operation::of(batch);
-        let keys = self.keys.of(&batch.name);
-        let arguments = script::arguments(batch, now);
+        let (keys, arguments) = self.keys_and_arguments(batch);
         let evaluated =
             self.connection.evaluate(&self.scripts, operation, &keys, &arguments).await?;
         let (answer, proof) = evaluated;
         let replies = reply::parse(answer, operation.name(), batch.requests.len())?;
+        self.hear(replies.now);
         match replies.replies.iter().map(need_of).max() {
             None | Some(Need::Nothing) => {}
             Some(Need::Asked) => drop(self.connection.replicas_of(proof).await?),
@@ -168,6 +189,20 @@ impl RedisStore {
             self.connection.expect_news();
         }
         Ok(replies)
+    }
+
+    fn given_now(&self) -> Option<u64> {
+        self.now.as_ref().map(|now| now.load(Ordering::SeqCst))
+    }
+
+    fn keys_and_arguments(&self, batch: &Batch) -> (Vec<String>, Vec<String>) {
+        let mut keys = Vec::from(self.keys.of(&batch.name));
+        let mut arguments = script::arguments(batch, self.given_now());
+        if let Some(guard) = self.guard {
+            keys.push(self.keys.marker(None));
+            arguments.push(guard.micros().to_string());
+        }
+        (keys, arguments)
     }
 
     async fn snapshots(&self, prefix: &str) -> Result<Vec<(Name, Snapshot)>, StoreError> {
@@ -226,8 +261,27 @@ impl Store for RedisStore {
         self.connection.advice()
     }
 
+    fn longest_ttl(&self) -> Option<Duration> {
+        self.guard.map(RestartGuard::longest_ttl)
+    }
+
     fn call<'a>(&'a self, batch: &'a Batch) -> BoxFuture<'a, Result<Replies, StoreError>> {
         Box::pin(self.execute(batch))
+    }
+
+    fn guarded<'a>(&'a self, write: &'a GuardedWrite) -> Option<Written<'a>> {
+        Some(Box::pin(self.write(write)))
+    }
+
+    fn is_one_step(&self) -> bool {
+        true
+    }
+
+    fn call_together<'a>(
+        &'a self,
+        batches: &'a [Batch],
+    ) -> BoxFuture<'a, Result<Together, StoreError>> {
+        Box::pin(self.execute_together(batches))
     }
 
     fn list<'a>(
@@ -265,14 +319,6 @@ fn need_of(reply: &Reply) -> Need {
 
 fn misconfigured(message: &str) -> StoreError {
     StoreError::new(StoreErrorKind::Misconfigured, Certainty::NotExecuted, message)
-}
-
-fn refuse_what_is_not_here_yet(options: &RedisOptions) -> Result<(), StoreError> {
-    if options.restart_guard != Some(true) {
-        return Ok(());
-    }
-    let message = "the store option restart-guard is not available in this version: leave it out";
-    Err(misconfigured(message))
 }
 
 fn refuse_too_much(batch: &Batch) -> Result<(), StoreError> {

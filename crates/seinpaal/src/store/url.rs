@@ -4,6 +4,7 @@
 //! they name the scheme, and an option that stands where no password can be.
 
 mod duration;
+mod guard;
 mod options;
 mod redis;
 mod sentinel;
@@ -13,6 +14,7 @@ mod tests;
 use std::{fmt, path::PathBuf, str::FromStr};
 
 pub use duration::{BadDuration, LONGEST_DURATION, parse_duration};
+pub use guard::RestartGuard;
 use options::Query;
 pub use options::{ClockBound, RedisOptions};
 #[cfg(feature = "redis")]

@@ -12,7 +12,7 @@ use std::{
     time::Duration,
 };
 
-use redis::{Cmd, RedisResult, Value};
+use redis::{Cmd, RedisResult, ToRedisArgs, Value};
 use tokio::{
     sync::{Notify, watch},
     task::AbortHandle,
@@ -103,11 +103,11 @@ impl Connection {
         &self,
         scripts: &Scripts,
         operation: Operation,
-        keys: &[String; 2],
-        arguments: &[String],
+        keys: &[impl ToRedisArgs],
+        arguments: &[impl ToRedisArgs],
     ) -> Result<(Value, Proof), StoreError> {
         let mut evalsha = redis::cmd("EVALSHA");
-        evalsha.arg(scripts.hash(operation)).arg(2).arg(keys).arg(arguments);
+        evalsha.arg(scripts.hash(operation)).arg(keys.len()).arg(keys).arg(arguments);
         let (id, mut link) = self.shared.link().await?;
         let mut answer = link.commands.send_packed_command(&evalsha).await;
         for load in 0..MOST_LOADS {

@@ -132,7 +132,7 @@ fn knows_no_such_master(url: &SentinelUrl, shown: &str) -> StoreError {
 /// What those that refused said is of more use than that others are silent.
 fn no_answer(url: &SentinelUrl, refusals: Vec<StoreError>) -> StoreError {
     let telling = refusals.iter().find(|refusal| refusal.kind() != StoreErrorKind::Unreachable);
-    match telling.or(refusals.first()) {
+    match telling.or_else(|| refusals.first()) {
         Some(refusal) if url.sentinels.len() == 1 || !refusal.is_passing() => refusal.clone(),
         Some(refusal) => {
             let message = format!("none of the sentinels knows where the master is: {refusal}");

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{BadStoreUrl, parse_duration};
+use super::{BadStoreUrl, RestartGuard, parse_duration};
 
 /// How a Redis store is to be used. `None` leaves a choice to the store's default.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
@@ -10,9 +10,9 @@ use super::{BadStoreUrl, parse_duration};
 pub struct RedisOptions {
     /// `replicated=N`: a grant counts only when this many replicas have it; at least 1.
     pub replicated: Option<u32>,
-    /// `restart-guard=on|off`: a server that lost its memory admits nobody until every lease that it
-    /// may have forgotten has ended.
-    pub restart_guard: Option<bool>,
+    /// `restart-guard=on|off|DUR`: a server that lost its memory admits nobody until every lease that it
+    /// may have forgotten has ended. `None`: off.
+    pub restart_guard: Option<RestartGuard>,
     /// `clock-bound=DUR|off`: by how much the ledger's clock may advance in one operation.
     pub clock_bound: Option<ClockBound>,
     /// `prefix=TEXT`: what every key starts with.
@@ -37,7 +37,13 @@ impl RedisOptions {
     pub(super) fn take(query: &mut Query) -> Result<Self, BadStoreUrl> {
         Ok(Self {
             replicated: query.take_as("replicated", "a number of replicas, 1 or more", count)?,
-            restart_guard: query.take_as("restart-guard", "on or off", switch)?,
+            restart_guard: query
+                .take_as(
+                    "restart-guard",
+                    "on, off, or a duration of 125ms to 30h",
+                    RestartGuard::parse,
+                )?
+                .flatten(),
             clock_bound: query.take_as("clock-bound", "a duration above zero, or off", bound)?,
             prefix: query.take_as("prefix", "text without control characters", prefix)?,
             connect_timeout: query.take_as(
@@ -51,14 +57,6 @@ impl RedisOptions {
 
 fn count(text: &str) -> Option<u32> {
     text.parse().ok().filter(|n| *n > 0)
-}
-
-fn switch(text: &str) -> Option<bool> {
-    match text {
-        "on" => Some(true),
-        "off" => Some(false),
-        _ => None,
-    }
 }
 
 fn bound(text: &str) -> Option<ClockBound> {
