@@ -3,7 +3,9 @@
 
 use std::time::Duration;
 
-use seinpaal::{AcquireError, Lost, Permit, Seinpaal, Semaphore, Snapshot, store::StoreErrorKind};
+use seinpaal::{
+    AcquireError, GuardedError, Lost, Permit, Seinpaal, Semaphore, Snapshot, store::StoreErrorKind,
+};
 use seinpaal_conformance::{
     failover::{Plan, run},
     servers::sentinel::{SentinelServers, until},
@@ -105,6 +107,25 @@ async fn a_renewal_that_no_replica_has_extends_nothing() {
     servers.cut_replication();
     let lost = timeout(LONG, permit.lost()).await.expect("in time");
     assert_eq!(lost, Lost::Silence);
+}
+
+#[tokio::test]
+async fn a_guarded_write_that_no_replica_has_is_not_said_to_be_applied() {
+    let servers = SentinelServers::start(1);
+    let permit = held(&client(&servers.url("?replicated=1")).await).await;
+    permit
+        .guarded(|tx| {
+            tx.set("key", "one");
+        })
+        .await
+        .expect("its replica has it");
+    servers.cut_replication();
+    let written = permit
+        .guarded(|tx| {
+            tx.set("key", "two");
+        })
+        .await;
+    assert!(matches!(written, Err(GuardedError::Unknown(_))), "{written:?}");
 }
 
 #[tokio::test]
