@@ -2,6 +2,10 @@
 
 #[path = "support/redis_server.rs"]
 mod redis_server;
+#[cfg(feature = "zookeeper")]
+#[path = "../../conformance/src/servers/zookeeper.rs"]
+#[allow(dead_code, unreachable_pub, reason = "written for all tests of the stores")]
+mod zookeeper_server;
 
 use std::{
     future::{Future, IntoFuture},
@@ -348,6 +352,14 @@ macro_rules! on_every_store {
             $(#[tokio::test] async fn $case() -> super::Result {
                 let server = super::redis_server::RedisServer::start();
                 super::$case(&server.url("")).await
+            })*
+        }
+
+        #[cfg(feature = "zookeeper")]
+        mod zookeeper {
+            $(#[tokio::test] async fn $case() -> super::Result {
+                let server = super::zookeeper_server::ZookeeperEnsemble::shared();
+                super::$case(&format!("{}/api/{}", server.url(), stringify!($case))).await
             })*
         }
     };
