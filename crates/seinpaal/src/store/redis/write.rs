@@ -66,7 +66,11 @@ impl RedisStore {
         arguments: &[Vec<u8>],
     ) -> Result<Answer, StoreError> {
         let evaluated = self.connection.evaluate(&self.scripts, Operation::Write, keys, arguments);
-        Ok(evaluated.await?.0)
+        let (answer, proof) = evaluated.await?;
+        if is_applied(&answer) {
+            self.connection.confirm(proof).await?;
+        }
+        Ok(answer)
     }
 
     /// The name's keys, the id's, and one a command; or what is wrong with one of these.
@@ -124,6 +128,11 @@ fn arguments(write: &GuardedWrite, inbox: Inbox, now: Option<u64>, not_after: u6
         arguments.extend(command.args.iter().cloned());
     }
     arguments
+}
+
+fn is_applied(answer: &Answer) -> bool {
+    let Answer::Array(parts) = answer else { return false };
+    matches!(parts.first(), Some(Answer::BulkString(word)) if matches!(&word[..], b"done" | b"partial"))
 }
 
 /// What became of a group; `None`: it came too late, and nothing was written.
