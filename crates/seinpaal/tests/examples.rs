@@ -10,13 +10,13 @@ use std::{
 
 use redis_server::RedisServer;
 
+/// `cargo test` builds the examples with the tests, beside them. A cargo inside a test would build
+/// dependencies anew, for it has another environment.
 fn run(example: &str, arguments: &[&str]) -> Output {
-    let cargo = env::var("CARGO").unwrap_or_else(|_| "cargo".into());
-    let output = Command::new(cargo)
-        .args(["run", "--quiet", "--locked", "--package", "seinpaal", "--example", example, "--"])
-        .args(arguments)
-        .output();
-    output.expect("cargo runs")
+    let test = env::current_exe().expect("this test");
+    let directory = test.ancestors().nth(2).expect("target/debug").join("examples");
+    let output = Command::new(directory.join(example)).args(arguments).output();
+    output.unwrap_or_else(|error| panic!("{example}: {error}: cargo build -p seinpaal --examples"))
 }
 
 fn refuses_the_late_holder(example: &str, arguments: &[&str]) {
