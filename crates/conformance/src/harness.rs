@@ -3,6 +3,7 @@
 mod embedded;
 mod memory;
 mod redis;
+mod sentinel;
 
 use std::{
     fmt,
@@ -18,7 +19,10 @@ use seinpaal::{
     store::{BoxFuture, NewsSender, Store},
 };
 
-pub use self::{embedded::EmbeddedHarness, memory::MemoryHarness, redis::RedisHarness};
+pub use self::{
+    embedded::EmbeddedHarness, memory::MemoryHarness, redis::RedisHarness,
+    sentinel::SentinelHarness,
+};
 
 /// One store, made for one case.
 pub trait Harness: fmt::Debug + Send + Sync {

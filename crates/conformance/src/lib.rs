@@ -15,12 +15,15 @@
 mod ask;
 pub mod cases;
 mod client;
+pub mod failover;
 pub mod harness;
 mod list;
 pub mod servers;
 mod stage;
 
 pub use client::Client;
-pub use harness::{Ability, EmbeddedHarness, Harness, MemoryHarness, RedisHarness};
+pub use harness::{
+    Ability, EmbeddedHarness, Harness, MemoryHarness, RedisHarness, SentinelHarness,
+};
 pub use list::{CASES, Case};
 pub use stage::{Stage, summary};

@@ -183,6 +183,18 @@ impl Session {
         }
     }
 
+    /// A ticket that was not granted when last heard of may be now. Nothing is believed before the store
+    /// has said so.
+    pub fn look_at_ticket(&mut self, now: Micros, ticket: Ticket) {
+        let Some(name) = self.tickets.get(&ticket).cloned() else { return };
+        let desk = self.desk(&name);
+        let is_unknown = |record: &Record| matches!(record.phase, Phase::Asking | Phase::Waiting);
+        if desk.records.get(&ticket).is_some_and(is_unknown) {
+            desk.send_again(ticket);
+            self.look_at(now, &name);
+        }
+    }
+
     /// Time has passed.
     pub fn handle_timeout(&mut self, now: Micros) {
         while let Some(&(at, ticket)) = self.alarms.first()

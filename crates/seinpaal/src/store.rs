@@ -12,7 +12,7 @@ pub mod url;
 
 use std::{fmt, future::Future, os::fd::BorrowedFd, pin::Pin, sync::Arc, time::Duration};
 
-use seinpaal_proto::{Batch, Inbox, Replies, Snapshot, Wakeup};
+use seinpaal_proto::{Batch, Inbox, Replies, Snapshot, Ticket, Wakeup};
 use tokio::sync::mpsc;
 
 pub use crate::guarded::GuardedWrite;
@@ -32,6 +32,8 @@ pub enum News {
     Wakeup(Wakeup),
     /// Wakeups may have been lost (the subscription was away): look again at everything.
     LookAgain,
+    /// This ticket may have been granted, but that counts only if the store says so when asked.
+    LookAt(Ticket),
 }
 
 /// Where [`News`] go. Each store is opened with one and keeps it for as long as it lives.
@@ -64,6 +66,11 @@ pub trait Store: fmt::Debug + Send + Sync + 'static {
     /// The longest ttl for which this store keeps its promises as it was opened; `None`: any.
     fn longest_ttl(&self) -> Option<Duration> {
         None
+    }
+
+    /// What should be changed about the store so that its promises hold, a line each; for people.
+    fn advice(&self) -> Vec<String> {
+        Vec::new()
     }
 
     /// Executes a batch, whole or not at all.
@@ -120,6 +127,10 @@ pub(crate) fn open(
             url::StoreUrl::Redis(url) => {
                 Ok(redis::RedisStore::open(url, inbox, news).await? as Arc<dyn Store>)
             }
+            #[cfg(feature = "redis")]
+            url::StoreUrl::Sentinel(url) => {
+                Ok(redis::RedisStore::open_behind(url, inbox, news).await? as Arc<dyn Store>)
+            }
             #[cfg(not(all(feature = "embedded", feature = "redis")))]
             _ => Err(StoreError::new(
                 StoreErrorKind::Misconfigured,
@@ -134,7 +145,7 @@ pub(crate) fn open(
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Abilities {
-    /// `memory`, `embedded` or `redis`.
+    /// `memory`, `embedded`, `redis` or `redis+sentinel`.
     pub scheme: &'static str,
     /// The store notices at once when a client's process is gone.
     pub notices_death: bool,

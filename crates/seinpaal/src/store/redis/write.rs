@@ -65,7 +65,8 @@ impl RedisStore {
         keys: &[Vec<u8>],
         arguments: &[Vec<u8>],
     ) -> Result<Answer, StoreError> {
-        self.connection.evaluate(&self.scripts, Operation::Write, keys, arguments).await
+        let evaluated = self.connection.evaluate(&self.scripts, Operation::Write, keys, arguments);
+        Ok(evaluated.await?.0)
     }
 
     /// The name's keys, the id's, and one a command; or what is wrong with one of these.
