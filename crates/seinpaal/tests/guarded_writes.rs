@@ -305,6 +305,34 @@ async fn a_server_that_was_stopped_applies_the_group_once_when_it_goes_on() {
 }
 
 #[tokio::test]
+async fn with_replicas_asked_for_a_group_counts_when_they_have_it() {
+    let at_once = ["--repl-diskless-sync-delay", "0"];
+    let (server, port) = RedisServer::on_port(&at_once);
+    let port_text = port.to_string();
+    let of = [&at_once[..], &["--replicaof", "127.0.0.1", &port_text]].concat();
+    let mut replica = RedisServer::with(&of);
+    while say::<u64>(&server, cmd("WAIT").arg(1).arg(100)).await < 1 {
+        say::<()>(&server, cmd("SET").arg("settled").arg(1)).await;
+    }
+    let (_, permit) = held(&server.url("?replicated=1")).await;
+    permit
+        .guarded(|tx| {
+            tx.incr("count");
+        })
+        .await
+        .unwrap();
+    assert_eq!(get(&replica, "count").await.as_deref(), Some("1"));
+    replica.stop();
+    let unknown = permit
+        .guarded(|tx| {
+            tx.incr("count");
+        })
+        .await;
+    assert!(matches!(unknown, Err(GuardedError::Unknown(_))), "{unknown:?}");
+    assert_eq!(get(&server, "count").await.as_deref(), Some("2"), "sent often, applied once");
+}
+
+#[tokio::test]
 async fn a_command_that_cannot_work_is_found_before_anything_is_written() {
     let server = RedisServer::start();
     let (_, permit) = held(&server.url("")).await;
