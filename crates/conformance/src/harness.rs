@@ -4,6 +4,7 @@ mod embedded;
 mod memory;
 mod redis;
 mod sentinel;
+mod zookeeper;
 
 use std::{
     fmt,
@@ -21,7 +22,7 @@ use seinpaal::{
 
 pub use self::{
     embedded::EmbeddedHarness, memory::MemoryHarness, redis::RedisHarness,
-    sentinel::SentinelHarness,
+    sentinel::SentinelHarness, zookeeper::ZookeeperHarness,
 };
 
 /// One store, made for one case.

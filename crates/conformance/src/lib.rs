@@ -24,6 +24,7 @@ mod stage;
 pub use client::Client;
 pub use harness::{
     Ability, EmbeddedHarness, Harness, MemoryHarness, RedisHarness, SentinelHarness,
+    ZookeeperHarness,
 };
 pub use list::{CASES, Case};
 pub use stage::{Stage, summary};

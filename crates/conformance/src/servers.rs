@@ -1,6 +1,7 @@
 //! Real servers, one a harness: each in a directory of its own, on a free port, gone with its handle.
 
 pub mod sentinel;
+mod zookeeper;
 
 use std::{
     fmt,
@@ -13,6 +14,8 @@ use std::{
 };
 
 use tempfile::TempDir;
+
+pub use zookeeper::ZookeeperEnsemble;
 
 /// How long a server may take to start.
 const START: Duration = Duration::from_secs(20);

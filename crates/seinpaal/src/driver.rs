@@ -107,6 +107,10 @@ fn run(
         if opened.send(Ok(Arc::clone(&store))).is_err() {
             return; // the program gave up connecting
         }
+        let config = match store.longest_lease() {
+            Some(longest) => config.within(longest),
+            None => config,
+        };
         let session = Session::new(inbox, config);
         Driver::new(session, store, commands, news).serve().await;
     });

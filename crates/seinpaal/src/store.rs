@@ -9,10 +9,12 @@ pub mod memory;
 pub mod redis;
 mod together;
 pub mod url;
+#[cfg(feature = "zookeeper")]
+pub mod zookeeper;
 
 use std::{fmt, future::Future, os::fd::BorrowedFd, pin::Pin, sync::Arc, time::Duration};
 
-use seinpaal_proto::{Batch, Inbox, Replies, Snapshot, Ticket, Wakeup};
+use seinpaal_proto::{Batch, Inbox, Replies, Snapshot, Ticket, Wakeup, time::Micros};
 use tokio::sync::mpsc;
 
 pub use crate::guarded::GuardedWrite;
@@ -47,6 +49,12 @@ pub type NewsSender = mpsc::UnboundedSender<News>;
 pub trait Store: fmt::Debug + Send + Sync + 'static {
     /// What this store is and can do.
     fn abilities(&self) -> Abilities;
+
+    /// The longest that this client may believe in a lease without being heard from; `None`: as long as the
+    /// lease lasts. Longer ttls are cut to it, but for permits that are detached.
+    fn longest_lease(&self) -> Option<Micros> {
+        None
+    }
 
     /// A descriptor that shows that this client lives, if the store goes by one: a child that inherits it
     /// keeps the client alive in the store's eyes after this process is gone.
@@ -131,7 +139,11 @@ pub(crate) fn open(
             url::StoreUrl::Sentinel(url) => {
                 Ok(redis::RedisStore::open_behind(url, inbox, news).await? as Arc<dyn Store>)
             }
-            #[cfg(not(all(feature = "embedded", feature = "redis")))]
+            #[cfg(feature = "zookeeper")]
+            url::StoreUrl::Zookeeper(url) => {
+                Ok(zookeeper::ZookeeperStore::open(url, inbox, news).await? as Arc<dyn Store>)
+            }
+            #[cfg(not(all(feature = "embedded", feature = "redis", feature = "zookeeper")))]
             _ => Err(StoreError::new(
                 StoreErrorKind::Misconfigured,
                 Certainty::NotExecuted,
@@ -145,7 +157,7 @@ pub(crate) fn open(
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Abilities {
-    /// `memory`, `embedded`, `redis` or `redis+sentinel`.
+    /// The scheme of its URL, like `memory` or `redis`; of the embedded store `embedded`.
     pub scheme: &'static str,
     /// The store notices at once when a client's process is gone.
     pub notices_death: bool,

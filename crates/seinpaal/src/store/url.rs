@@ -10,25 +10,30 @@ mod redis;
 mod sentinel;
 #[cfg(test)]
 mod tests;
+mod zookeeper;
 
 use std::{fmt, path::PathBuf, str::FromStr};
 
 pub use duration::{BadDuration, LONGEST_DURATION, parse_duration};
 pub use guard::RestartGuard;
 use options::Query;
+#[cfg(feature = "zookeeper")]
+pub(crate) use options::decoded;
 pub use options::{ClockBound, RedisOptions};
 #[cfg(feature = "redis")]
 pub(crate) use redis::show_host;
 pub use redis::{Password, RedisAddress, RedisUrl};
 pub use sentinel::SentinelUrl;
 use thiserror::Error;
+pub use zookeeper::ZookeeperUrl;
 
 /// The URL that stands for the default store: this user's, on this machine.
 pub const DEFAULT_URL: &str = "file:";
 
 const KNOWN: &str = "file:, memory:, redis://, rediss://, unix://, valkey://, valkeys://, \
-    redis+sentinel://, rediss+sentinel://";
-const LATER: [&str; 3] = ["redis+cluster", "redis+quorum", "zookeeper"];
+    redis+sentinel://, rediss+sentinel://, \
+    zookeeper://";
+const LATER: [&str; 2] = ["redis+cluster", "redis+quorum"];
 
 /// A store URL, parsed. Its text form has no password in it.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -42,6 +47,8 @@ pub enum StoreUrl {
     Redis(RedisUrl),
     /// `redis+sentinel://`, `rediss+sentinel://` and the same with `valkey`.
     Sentinel(SentinelUrl),
+    /// `zookeeper://`.
+    Zookeeper(ZookeeperUrl),
 }
 
 impl StoreUrl {
@@ -63,6 +70,7 @@ impl StoreUrl {
             "rediss+sentinel" | "valkeys+sentinel" => {
                 SentinelUrl::parse(rest, true).map(Self::Sentinel)
             }
+            "zookeeper" => ZookeeperUrl::parse(rest).map(Self::Zookeeper),
             later if LATER.contains(&later) => Err(BadStoreUrl::NotAvailable(scheme)),
             _ => Err(BadStoreUrl::UnknownScheme(scheme)),
         }
@@ -76,7 +84,7 @@ impl StoreUrl {
         match self {
             Self::Redis(url) => Some(&url.options),
             Self::Sentinel(url) => Some(&url.options),
-            Self::Memory | Self::Embedded(_) => None,
+            Self::Memory | Self::Embedded(_) | Self::Zookeeper(_) => None,
         }
     }
 
@@ -85,7 +93,7 @@ impl StoreUrl {
         match self {
             Self::Redis(url) => Some(&mut url.options),
             Self::Sentinel(url) => Some(&mut url.options),
-            Self::Memory | Self::Embedded(_) => None,
+            Self::Memory | Self::Embedded(_) | Self::Zookeeper(_) => None,
         }
     }
 }
@@ -112,6 +120,7 @@ impl fmt::Display for StoreUrl {
             Self::Memory => f.write_str("memory:"),
             Self::Redis(url) => url.fmt(f),
             Self::Sentinel(url) => url.fmt(f),
+            Self::Zookeeper(url) => url.fmt(f),
         }
     }
 }
@@ -191,6 +200,12 @@ pub enum BadStoreUrl {
     /// A Sentinel URL without the name of a master.
     #[error("a Sentinel URL names its master: write redis+sentinel://HOST:26379,HOST:26379/MASTER")]
     BadMaster,
+    /// A user without a password, or a password without a user.
+    #[error("a login is USER:PASSWORD@ with both parts, or nothing")]
+    HalfALogin,
+    /// A chroot that ZooKeeper would not accept.
+    #[error("the path of a zookeeper: URL is a znode, like /apps/seinpaal")]
+    BadChroot,
     /// The database index is not a number.
     #[error("the path of a Redis URL is the database index, a number from 0 up")]
     BadDatabase,
