@@ -77,7 +77,7 @@ impl fmt::Display for Report {
 /// If the server does not start or the clients do not recover within a minute.
 #[must_use]
 pub fn run(plan: &Plan) -> Report {
-    let server = RedisServer::start_with(&["--save", "", "--enable-debug-command", "yes"]);
+    let mut server = RedisServer::start();
     let field = Arc::new(Field::new(plan));
     let url = format!("{}?{}", server.url(), plan.option);
     let clients = {
@@ -89,7 +89,11 @@ pub fn run(plan: &Plan) -> Report {
         // Until everybody is back, and somewhat longer: at some moment of the leases.
         let (now, some) = (field.report().grants, plan.clients as u64 + field.draw() % 20);
         until("everybody is back", || field.report().grants >= now + some);
-        say(&server, if mishap % 2 == 0 { "FLUSHALL" } else { "DEBUG RESTART" });
+        if mishap % 2 == 0 {
+            flush(&server)
+        } else {
+            server.start_again()
+        }
         let (forgot, grants) = (Instant::now(), field.report().grants);
         until("somebody is let in", || field.report().grants > grants);
         pauses.push(forgot.elapsed());
@@ -100,11 +104,12 @@ pub fn run(plan: &Plan) -> Report {
     Report { pauses, ..field.report() }
 }
 
-/// Says a command. A server that starts anew answers by hanging up.
-fn say(server: &RedisServer, command: &str) {
+fn flush(server: &RedisServer) {
     let mut stream = TcpStream::connect(("127.0.0.1", server.port())).expect("the server");
-    write!(stream, "{command}\r\n").expect("it listens");
-    let _ = stream.read(&mut [0; 64]);
+    stream.write_all(b"FLUSHALL\r\n").expect("it listens");
+    let mut answer = [0; 5];
+    stream.read_exact(&mut answer).expect("it answers");
+    assert_eq!(&answer, b"+OK\r\n");
 }
 
 fn until(what: &str, mut is_so: impl FnMut() -> bool) {
