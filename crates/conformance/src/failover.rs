@@ -14,7 +14,10 @@ use std::{
 };
 
 use seinpaal::{Permit, Seinpaal};
-use tokio::task::JoinSet;
+use tokio::{
+    task::JoinSet,
+    time::{sleep, timeout},
+};
 
 use crate::servers::sentinel::{SentinelServers, until};
 
@@ -23,6 +26,8 @@ const NAME: &str = "under fire";
 const TTL: Duration = Duration::from_secs(15);
 /// One client in so many holds on to its permits for so long that a fail-over falls into it.
 const PATIENT: usize = 8;
+/// How often clients are asked to end.
+const LOOK_EVERY: Duration = Duration::from_millis(10);
 /// How clients behave: as they are, or taking no permits, or holding on to all they take.
 const NORMAL: u8 = 0;
 const QUIET: u8 = 1;
@@ -133,7 +138,10 @@ pub fn run(plan: &Plan) -> Report {
     };
     field.until_all_had_one();
     let mut times = Report::default();
-    for _ in 0..plan.kills {
+    for kill in 0..plan.kills {
+        if kill > 0 {
+            servers.until_whole();
+        }
         kill_one(&mut servers, &field, &mut times);
     }
     field.is_over.store(true, Ordering::SeqCst);
@@ -145,7 +153,8 @@ pub fn run(plan: &Plan) -> Report {
 
 /// Kills the master after some more grants, and starts it again, empty, as a replica of the next.
 fn kill_one(servers: &mut SentinelServers, field: &Field, times: &mut Report) {
-    let (now, some) = (field.report().grants, 50 + field.draw() % 500);
+    let clients = field.plan.clients as u64;
+    let (now, some) = (field.report().grants, clients + field.draw() % (8 * clients));
     until("some more grants", || field.report().grants >= now + some);
     let old = servers.master();
     let has_rush = field.plan.fault == Fault::RushLost;
@@ -172,7 +181,6 @@ fn kill_one(servers: &mut SentinelServers, field: &Field, times: &mut Report) {
     times.wholes.push(killed.elapsed());
     let firsts = field.until_all_had_one();
     times.recoveries.extend(firsts.into_iter().map(|first| first - killed));
-    servers.until_whole();
 }
 
 fn is_patient(client: usize) -> bool {
@@ -216,8 +224,9 @@ impl Field {
             for client in 0..self.plan.clients {
                 tasks.spawn(Arc::clone(self).work(client, url.to_owned()));
             }
-            while let Some(ended) = tasks.join_next().await {
-                ended.expect("a client");
+            while !self.is_over.load(Ordering::SeqCst) {
+                let ended = timeout(LOOK_EVERY, tasks.join_next()).await;
+                assert!(ended.is_err(), "a client ended: {ended:?}");
             }
         });
     }
@@ -225,9 +234,9 @@ impl Field {
     async fn work(self: Arc<Self>, client: usize, url: String) {
         let seinpaal = Seinpaal::builder(&url).ttl(TTL).connect().await.expect("a connection");
         let semaphore = seinpaal.semaphore(NAME).limit(self.plan.limit);
-        while !self.is_over.load(Ordering::SeqCst) {
+        loop {
             if self.pace.load(Ordering::SeqCst) == QUIET {
-                tokio::time::sleep(Duration::from_millis(1)).await;
+                sleep(Duration::from_millis(1)).await;
                 continue;
             }
             match semaphore.acquire().await {
@@ -237,12 +246,12 @@ impl Field {
                     continue;
                 }
             }
-            tokio::time::sleep(self.up_to(self.longest_hold(client))).await;
+            sleep(self.up_to(self.longest_hold(client))).await;
             if let Some(permit) = self.give(client) {
                 let _ = permit.release().await; // that it was lost is in the report already
             }
             // So that some are free now and then, also at the moment of a fault.
-            tokio::time::sleep(self.up_to(200)).await;
+            sleep(self.up_to(200)).await;
         }
     }
 
