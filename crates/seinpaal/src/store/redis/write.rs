@@ -46,7 +46,7 @@ impl RedisStore {
         let mut doubt = None;
         loop {
             let error = match self.evaluate_write(keys, arguments).await {
-                Ok(answer) => return read(answer).map_or_else(|| doubt.map(unknown), Some),
+                Ok(outcome) => return outcome.or_else(|| doubt.map(unknown)),
                 Err(error) => error,
             };
             let is_over = !error.is_passing() || boottime::now() >= give_up;
@@ -60,17 +60,19 @@ impl RedisStore {
         }
     }
 
+    /// Sends a group once. What was written counts only when as many replicas have it as are asked for.
     async fn evaluate_write(
         &self,
         keys: &[Vec<u8>],
         arguments: &[Vec<u8>],
-    ) -> Result<Answer, StoreError> {
+    ) -> Result<Outcome, StoreError> {
         let evaluated = self.connection.evaluate(&self.scripts, Operation::Write, keys, arguments);
         let (answer, proof) = evaluated.await?;
-        if is_applied(&answer) {
+        let outcome = read(answer);
+        if matches!(outcome, Some(Ok(_) | Err(GuardedError::Partial { .. }))) {
             self.connection.confirm(proof).await?;
         }
-        Ok(answer)
+        Ok(outcome)
     }
 
     /// The name's keys, the id's, and one a command; or what is wrong with one of these.
@@ -128,11 +130,6 @@ fn arguments(write: &GuardedWrite, inbox: Inbox, now: Option<u64>, not_after: u6
         arguments.extend(command.args.iter().cloned());
     }
     arguments
-}
-
-fn is_applied(answer: &Answer) -> bool {
-    let Answer::Array(parts) = answer else { return false };
-    matches!(parts.first(), Some(Answer::BulkString(word)) if matches!(&word[..], b"done" | b"partial"))
 }
 
 /// What became of a group; `None`: it came too late, and nothing was written.
