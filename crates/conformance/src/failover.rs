@@ -21,8 +21,10 @@ use crate::servers::sentinel::{SentinelServers, until};
 const NAME: &str = "under fire";
 /// Long enough to keep a permit over a fail-over.
 const TTL: Duration = Duration::from_secs(15);
-/// These hold on to their permits for so long that a fail-over falls into it.
-const PATIENT: usize = 2;
+/// One client in so many holds on to its permits for so long that a fail-over falls into it.
+const PATIENT: usize = 8;
+/// How long a master goes on alone before it is killed, at most.
+const WITHOUT_REPLICAS: Duration = Duration::from_millis(300);
 
 /// What to do.
 #[derive(Clone, Debug)]
@@ -37,6 +39,9 @@ pub struct Plan {
     pub replicas: usize,
     /// The store option; `None` leaves it out.
     pub replicated: Option<u32>,
+    /// Whether what the master last wrote dies with it, as if its whole machine had gone: a process that is
+    /// killed alone still has what it sent delivered by its kernel.
+    pub loses_writes: bool,
     /// From which what is left to chance is drawn.
     pub seed: u64,
 }
@@ -54,10 +59,12 @@ pub struct Report {
     pub lost: u64,
     /// Requests that ended in an error.
     pub errors: u64,
-    /// For each kill and client, in order of length: how long until its next permit.
+    /// For each kill and client (but those that hold on), in order of length: how long until its next permit.
     pub recoveries: Vec<Duration>,
     /// For each kill, in order of length: how long until most sentinels knew the next master.
     pub promotions: Vec<Duration>,
+    /// For each kill, in order of length: how long until the next master had all its replicas.
+    pub wholes: Vec<Duration>,
 }
 
 impl Report {
@@ -80,7 +87,7 @@ impl fmt::Display for Report {
         write!(
             f,
             "{} grants | over-admissions {} | most held {} | lost {} | errors {} | promoted after {:.2} s, \
-             worst {:.2} s | all clients after: p50 {:.2} s, p99 {:.2} s, worst {:.2} s",
+             worst {:.2} s | all replicas after {:.2} s, worst {:.2} s | clients after: p50 {:.2} s, p99 {:.2} s, worst {:.2} s",
             self.grants,
             self.over_admissions,
             self.most_held,
@@ -88,6 +95,8 @@ impl fmt::Display for Report {
             self.errors,
             seconds(&self.promotions, 0.5),
             seconds(&self.promotions, 1.0),
+            seconds(&self.wholes, 0.5),
+            seconds(&self.wholes, 1.0),
             seconds(&self.recoveries, 0.5),
             seconds(&self.recoveries, 0.99),
             seconds(&self.recoveries, 1.0)
@@ -108,33 +117,44 @@ pub fn run(plan: &Plan) -> Report {
         let (field, url) = (Arc::clone(&field), servers.url(&options));
         thread::spawn(move || field.populate(&url))
     };
-    field.until_all_had_one(Instant::now());
-    let (mut recoveries, mut promotions) = (Vec::new(), Vec::new());
+    field.until_all_had_one();
+    let mut times = Report::default();
     for _ in 0..plan.kills {
-        let (promotion, after) = kill_one(&mut servers, &field);
-        promotions.push(promotion);
-        recoveries.extend(after);
+        kill_one(&mut servers, &field, &mut times);
     }
     field.is_over.store(true, Ordering::SeqCst);
     clients.join().expect("the clients end");
-    recoveries.sort();
-    promotions.sort();
-    Report { recoveries, promotions, ..field.report() }
+    let Report { mut recoveries, mut promotions, mut wholes, .. } = times;
+    [&mut recoveries, &mut promotions, &mut wholes].into_iter().for_each(|times| times.sort());
+    Report { recoveries, promotions, wholes, ..field.report() }
 }
 
 /// Kills the master after some more grants, and starts it again, empty, as a replica of the next.
-fn kill_one(servers: &mut SentinelServers, field: &Field) -> (Duration, Vec<Duration>) {
+fn kill_one(servers: &mut SentinelServers, field: &Field, times: &mut Report) {
     let (now, some) = (field.report().grants, 50 + field.draw() % 500);
     until("some more grants", || field.report().grants >= now + some);
     let old = servers.master();
+    if field.plan.loses_writes {
+        servers.cut_replication();
+        let (grants, soon) = (field.report().grants, Instant::now() + WITHOUT_REPLICAS);
+        until("time passes", || field.report().grants >= grants + some || Instant::now() >= soon);
+    }
     let killed = Instant::now();
+    field.lock().first.fill(None);
     servers.kill(old);
+    servers.resume_all();
     servers.until_promoted(old);
-    let promotion = killed.elapsed();
+    times.promotions.push(killed.elapsed());
     servers.start_again(old);
-    let recoveries = field.until_all_had_one(killed);
+    servers.until_all_follow();
+    times.wholes.push(killed.elapsed());
+    let firsts = field.until_all_had_one();
+    times.recoveries.extend(firsts.into_iter().map(|first| first - killed));
     servers.until_whole();
-    (promotion, recoveries)
+}
+
+fn is_patient(client: usize) -> bool {
+    client.is_multiple_of(PATIENT)
 }
 
 /// Where the clients are.
@@ -149,8 +169,8 @@ struct Field {
 struct State {
     /// What each client has in hand.
     hands: Vec<Option<Permit>>,
-    /// When each client last got a permit.
-    last: Vec<Option<Instant>>,
+    /// When each client first got a permit since the last kill.
+    first: Vec<Option<Instant>>,
     report: Report,
 }
 
@@ -158,7 +178,7 @@ impl Field {
     fn new(plan: &Plan) -> Self {
         let mut state = State::default();
         state.hands.resize_with(plan.clients, || None);
-        state.last.resize(plan.clients, None);
+        state.first.resize(plan.clients, None);
         let draws = AtomicU64::new(plan.seed);
         Self {
             plan: plan.clone(),
@@ -193,23 +213,24 @@ impl Field {
                     continue;
                 }
             }
-            tokio::time::sleep(self.hold_for(client)).await;
+            tokio::time::sleep(self.up_to(if is_patient(client) { 6000 } else { 20 })).await;
             if let Some(permit) = self.give(client) {
                 let _ = permit.release().await; // that it was lost is in the report already
             }
+            // So that some are free now and then, also at the moment of a fault.
+            tokio::time::sleep(self.up_to(200)).await;
         }
     }
 
-    fn hold_for(&self, client: usize) -> Duration {
-        let longest = if client < PATIENT { 6000 } else { 20 };
-        Duration::from_millis(1 + self.draw() % longest)
+    fn up_to(&self, milliseconds: u64) -> Duration {
+        Duration::from_millis(1 + self.draw() % milliseconds)
     }
 
     /// A permit is in hand: this is the only moment at which there can be more than before.
     fn take(&self, client: usize, permit: Permit) {
         let mut state = self.lock();
         state.hands[client] = Some(permit);
-        state.last[client] = Some(Instant::now());
+        state.first[client].get_or_insert_with(Instant::now);
         let held = state.hands.iter().flatten().filter(|permit| permit.is_held()).count();
         state.report.grants += 1;
         state.report.over_admissions += u64::from(held > self.plan.limit as usize);
@@ -223,17 +244,16 @@ impl Field {
         Some(permit)
     }
 
-    /// How long after `since` each client got its next permit.
-    fn until_all_had_one(&self, since: Instant) -> Vec<Duration> {
-        let mut delays = Vec::new();
+    /// When each client that does not hold on first got a permit since the last kill.
+    fn until_all_had_one(&self) -> Vec<Instant> {
+        let mut firsts = Vec::new();
         until("every client has had a permit", || {
             let state = self.lock();
-            let after =
-                |last: &Option<Instant>| last.and_then(|at| at.checked_duration_since(since));
-            delays = state.last.iter().filter_map(after).collect();
-            delays.len() == self.plan.clients
+            let busy = (0..self.plan.clients).filter(|client| !is_patient(*client));
+            let found: Option<Vec<_>> = busy.map(|client| state.first[client]).collect();
+            found.map(|found| firsts = found).is_some()
         });
-        delays
+        firsts
     }
 
     /// The same numbers for the same seed, though not at the same moments.

@@ -18,6 +18,7 @@ use seinpaal::{
     AcquireError, AdminError, Kind, OnMismatch, PermitState, ReleaseError, Seinpaal, Semaphore,
     blocking,
 };
+use seinpaal_conformance::servers::sentinel::SentinelServers;
 
 type Result = std::result::Result<(), Box<dyn std::error::Error>>;
 
@@ -329,6 +330,21 @@ macro_rules! on_every_store {
             $(#[tokio::test] async fn $case() -> super::Result {
                 let directory = tempfile::tempdir()?;
                 super::$case(&format!("file://{}", directory.path().display())).await
+            })*
+        }
+
+        mod sentinel {
+            $(#[tokio::test] async fn $case() -> super::Result {
+                let servers = super::SentinelServers::shared();
+                super::$case(&servers.url(concat!("?prefix=", stringify!($case), ":"))).await
+            })*
+        }
+
+        mod sentinel_replicated {
+            $(#[tokio::test] async fn $case() -> super::Result {
+                let servers = super::SentinelServers::shared();
+                let options = concat!("?replicated=2&prefix=r-", stringify!($case), ":");
+                super::$case(&servers.url(options)).await
             })*
         }
 
