@@ -52,8 +52,8 @@ fn what_is_wrong_with_the_url_is_told_by_the_status() {
         (right, 0),
         (wrong, 77),
         ("zookeeper://127.0.0.1:1/x?connect-timeout=100ms".to_owned(), 69),
-        ("zookeeper://me@127.0.0.1/x".to_owned(), 64),
-        ("zookeper://127.0.0.1/x".to_owned(), 64),
+        ("zookeeper://me@127.0.0.1/x".to_owned(), 78),
+        ("zookeper://127.0.0.1/x".to_owned(), 78),
     ] {
         world.store = store;
         let done = world.seinpaal(&["run", "a", "true"]);
