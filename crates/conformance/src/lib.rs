@@ -12,6 +12,7 @@
 //! harness's clock, and what happens elsewhere is awaited, with a bound.
 #![forbid(unsafe_code)]
 
+pub mod amnesia;
 mod ask;
 pub mod cases;
 mod client;

@@ -21,6 +21,7 @@ use seinpaal::{
     AcquireError, AdminError, Kind, OnMismatch, PermitState, ReleaseError, Seinpaal, Semaphore,
     blocking,
 };
+use seinpaal_conformance::servers::sentinel::SentinelServers;
 
 type Result = std::result::Result<(), Box<dyn std::error::Error>>;
 
@@ -335,17 +336,25 @@ macro_rules! on_every_store {
             })*
         }
 
+        mod sentinel {
+            $(#[tokio::test] async fn $case() -> super::Result {
+                let servers = super::SentinelServers::shared();
+                super::$case(&servers.url(concat!("?prefix=", stringify!($case), ":"))).await
+            })*
+        }
+
+        mod sentinel_replicated {
+            $(#[tokio::test] async fn $case() -> super::Result {
+                let servers = super::SentinelServers::shared();
+                let options = concat!("?replicated=2&prefix=r-", stringify!($case), ":");
+                super::$case(&servers.url(options)).await
+            })*
+        }
+
         mod redis {
             $(#[tokio::test] async fn $case() -> super::Result {
                 let server = super::redis_server::RedisServer::start();
                 super::$case(&server.url("")).await
-            })*
-        }
-
-        mod redis_cluster {
-            $(#[tokio::test] async fn $case() -> super::Result {
-                let cluster = super::servers_cluster::RedisCluster::shared();
-                super::$case(&format!("{}?prefix={}:", cluster.url(), stringify!($case))).await
             })*
         }
 
@@ -354,6 +363,13 @@ macro_rules! on_every_store {
             $(#[tokio::test] async fn $case() -> super::Result {
                 let server = super::zookeeper_server::ZookeeperEnsemble::shared();
                 super::$case(&format!("{}/api/{}", server.url(), stringify!($case))).await
+            })*
+        }
+
+        mod redis_cluster {
+            $(#[tokio::test] async fn $case() -> super::Result {
+                let cluster = super::servers_cluster::RedisCluster::shared();
+                super::$case(&format!("{}?prefix={}:", cluster.url(), stringify!($case))).await
             })*
         }
     };

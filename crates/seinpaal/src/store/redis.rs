@@ -33,7 +33,7 @@ use std::{
     time::Duration,
 };
 
-use seinpaal_proto::{Batch, Inbox, Name, Replies, Reply, Request, Snapshot};
+use seinpaal_proto::{Batch, Inbox, Name, Replies, Reply, Request, Snapshot, time::micros};
 
 use self::{
     cluster::Cluster,
@@ -217,7 +217,7 @@ impl RedisStore {
         let mut arguments = script::arguments(batch, self.given_now());
         if let Some(guard) = self.guard {
             keys.push(self.keys.marker(self.servers.slot_of(&keys[0])));
-            arguments.push(guard.micros().to_string());
+            arguments.push(micros(guard.length()).to_string());
         }
         (keys, arguments)
     }

@@ -33,7 +33,8 @@ pub use zookeeper::ZookeeperUrl;
 pub const DEFAULT_URL: &str = "file:";
 
 const KNOWN: &str = "file:, memory:, redis://, rediss://, unix://, valkey://, valkeys://, \
-     redis+sentinel://, rediss+sentinel://, redis+cluster://, rediss+cluster://, zookeeper://";
+    redis+sentinel://, rediss+sentinel://, redis+cluster://, rediss+cluster://, \
+    zookeeper://";
 const LATER: [&str; 1] = ["redis+quorum"];
 
 /// A store URL, parsed. Its text form has no password in it.

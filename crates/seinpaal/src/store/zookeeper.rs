@@ -17,6 +17,7 @@ mod list;
 mod pack;
 mod paths;
 mod replica;
+mod stretch;
 #[cfg(test)]
 mod tests;
 mod time;
@@ -36,7 +37,7 @@ use crate::store::{
 };
 
 #[doc(hidden)]
-pub use self::core::{ATTEMPTS, REPEATS};
+pub use self::core::{ATTEMPTS, REPEATS, SESSIONS_LOST};
 
 /// Permits kept by a ZooKeeper ensemble.
 #[derive(Debug)]

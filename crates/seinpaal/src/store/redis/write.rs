@@ -42,7 +42,7 @@ impl RedisStore {
         let mut doubt = None;
         loop {
             let error = match self.evaluate_write(keys, arguments).await {
-                Ok(answer) => return read(answer).map_or_else(|| doubt.map(unknown), Some),
+                Ok(outcome) => return outcome.or_else(|| doubt.map(unknown)),
                 Err(error) => error,
             };
             let is_over = !error.is_passing() || boottime::now() >= give_up;
@@ -56,12 +56,18 @@ impl RedisStore {
         }
     }
 
+    /// Sends a group once. What was written counts only when as many replicas have it as are asked for.
     async fn evaluate_write(
         &self,
         keys: &[Vec<u8>],
         arguments: &[Vec<u8>],
-    ) -> Result<Answer, StoreError> {
-        Ok(self.servers.evaluate(Operation::Write, keys, arguments).await?.0)
+    ) -> Result<Outcome, StoreError> {
+        let (answer, proof) = self.servers.evaluate(Operation::Write, keys, arguments).await?;
+        let outcome = read(answer);
+        if matches!(outcome, Some(Ok(_) | Err(GuardedError::Partial { .. }))) {
+            self.servers.confirm(proof).await?;
+        }
+        Ok(outcome)
     }
 
     /// The name's keys, the id's, and one a command; or what is wrong with one of these.

@@ -156,7 +156,7 @@ impl Replica {
                 node.base
             }
             (base, known) => {
-                let base = base.or(known.map(|node| node.base)).ok_or(Damaged)?;
+                let base = base.or_else(|| known.map(|node| node.base)).ok_or(Damaged)?;
                 self.state = MemoryState::default();
                 if !base.is_empty() {
                     replay(&base, &mut self.state, &mut hints)?;
