@@ -20,6 +20,8 @@ const STORES: &[Row] = &[
     ("memory", || Box::new(MemoryHarness::new())),
     ("embedded", || Box::new(EmbeddedHarness::new())),
     ("redis", || Box::new(RedisHarness::new())),
+    ("sentinel", || Box::new(SentinelHarness::new())),
+    ("cluster", || Box::new(ClusterHarness::new())),
     ("zookeeper", || Box::new(ZookeeperHarness::new())),
 ];
 
