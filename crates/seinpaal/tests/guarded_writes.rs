@@ -258,9 +258,9 @@ async fn with_replicas_asked_for_a_group_counts_when_they_have_it() {
     let port_text = port.to_string();
     let of = [&at_once[..], &["--replicaof", "127.0.0.1", &port_text]].concat();
     let mut replica = RedisServer::with(&of);
-    while say::<u64>(&server, cmd("WAIT").arg(1).arg(100)).await < 1 {
-        say::<()>(&server, cmd("SET").arg("settled").arg(1)).await;
-    }
+    let mut behind = plain(&server.url("")).await;
+    cmd("SET").arg("settled").arg(1).exec_async(&mut behind).await.unwrap();
+    while cmd("WAIT").arg(1).arg(100).query_async::<u64>(&mut behind).await.unwrap() < 1 {}
     let (_, permit) = held(&server.url("?replicated=1")).await;
     permit
         .guarded(|tx| {
