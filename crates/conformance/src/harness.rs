@@ -1,5 +1,6 @@
 //! What a store must bring to be put through the cases.
 
+mod cluster;
 mod embedded;
 mod memory;
 mod redis;
@@ -21,7 +22,7 @@ use seinpaal::{
 };
 
 pub use self::{
-    embedded::EmbeddedHarness, memory::MemoryHarness, redis::RedisHarness,
+    cluster::ClusterHarness, embedded::EmbeddedHarness, memory::MemoryHarness, redis::RedisHarness,
     sentinel::SentinelHarness, zookeeper::ZookeeperHarness,
 };
 

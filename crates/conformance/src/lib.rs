@@ -16,6 +16,7 @@ pub mod amnesia;
 mod ask;
 pub mod cases;
 mod client;
+pub mod cluster_faults;
 pub mod failover;
 pub mod harness;
 mod list;
@@ -24,8 +25,8 @@ mod stage;
 
 pub use client::Client;
 pub use harness::{
-    Ability, EmbeddedHarness, Harness, MemoryHarness, RedisHarness, SentinelHarness,
-    ZookeeperHarness,
+    Ability, ClusterHarness, EmbeddedHarness, Harness, MemoryHarness, RedisHarness,
+    SentinelHarness, ZookeeperHarness,
 };
 pub use list::{CASES, Case};
 pub use stage::{Stage, summary};

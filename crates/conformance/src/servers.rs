@@ -1,5 +1,6 @@
 //! Real servers, one a harness: each in a directory of its own, on a free port, gone with its handle.
 
+mod cluster;
 pub mod sentinel;
 mod zookeeper;
 
@@ -13,6 +14,7 @@ use std::{
     time::Duration,
 };
 
+pub use cluster::{Node, RedisCluster, until};
 use tempfile::TempDir;
 
 pub use zookeeper::ZookeeperEnsemble;

@@ -7,7 +7,7 @@ use seinpaal::{
     AcquireError, GuardedError, Lost, Permit, Seinpaal, Semaphore, Snapshot, store::StoreErrorKind,
 };
 use seinpaal_conformance::{
-    failover::{Plan, run},
+    failover::{Fault, Plan, run},
     servers::sentinel::{SentinelServers, until},
 };
 use tokio::time::timeout;
@@ -204,17 +204,10 @@ async fn one_sentinel_that_answers_is_enough() {
 /// Longer: the example `failover` of this crate.
 #[test]
 fn masters_die_under_load_and_nobody_holds_too_much_with_replicated() {
-    for loses_writes in [false, true] {
+    for fault in [Fault::Killed, Fault::RushLost] {
         let (clients, limit, replicated) = (16, 3, Some(2));
-        let plan = Plan {
-            clients,
-            limit,
-            kills: 1,
-            replicas: REPLICAS,
-            replicated,
-            loses_writes,
-            seed: 7,
-        };
+        let plan =
+            Plan { clients, limit, kills: 1, replicas: REPLICAS, replicated, fault, seed: 7 };
         let report = run(&plan);
         println!("{report}");
         assert_eq!(report.over_admissions, 0, "{report}");

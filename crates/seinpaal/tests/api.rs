@@ -2,6 +2,9 @@
 
 #[path = "support/redis_server.rs"]
 mod redis_server;
+#[path = "../../conformance/src/servers/cluster.rs"]
+#[allow(dead_code, missing_docs, unreachable_pub)]
+mod servers_cluster;
 #[cfg(feature = "zookeeper")]
 #[path = "../../conformance/src/servers/zookeeper.rs"]
 #[allow(dead_code, unreachable_pub, reason = "written for all tests of the stores")]
@@ -360,6 +363,13 @@ macro_rules! on_every_store {
             $(#[tokio::test] async fn $case() -> super::Result {
                 let server = super::zookeeper_server::ZookeeperEnsemble::shared();
                 super::$case(&format!("{}/api/{}", server.url(), stringify!($case))).await
+            })*
+        }
+
+        mod redis_cluster {
+            $(#[tokio::test] async fn $case() -> super::Result {
+                let cluster = super::servers_cluster::RedisCluster::shared();
+                super::$case(&format!("{}?prefix={}:", cluster.url(), stringify!($case))).await
             })*
         }
     };

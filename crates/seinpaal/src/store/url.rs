@@ -3,6 +3,7 @@
 //! A URL may carry a password. So no error and no `Debug` repeats any part of it that could be one:
 //! they name the scheme, and an option that stands where no password can be.
 
+mod cluster;
 mod duration;
 mod guard;
 mod options;
@@ -14,6 +15,7 @@ mod zookeeper;
 
 use std::{fmt, path::PathBuf, str::FromStr};
 
+pub use cluster::ClusterUrl;
 pub use duration::{BadDuration, LONGEST_DURATION, parse_duration};
 pub use guard::RestartGuard;
 use options::Query;
@@ -31,9 +33,9 @@ pub use zookeeper::ZookeeperUrl;
 pub const DEFAULT_URL: &str = "file:";
 
 const KNOWN: &str = "file:, memory:, redis://, rediss://, unix://, valkey://, valkeys://, \
-    redis+sentinel://, rediss+sentinel://, \
+    redis+sentinel://, rediss+sentinel://, redis+cluster://, rediss+cluster://, \
     zookeeper://";
-const LATER: [&str; 2] = ["redis+cluster", "redis+quorum"];
+const LATER: [&str; 1] = ["redis+quorum"];
 
 /// A store URL, parsed. Its text form has no password in it.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -45,6 +47,8 @@ pub enum StoreUrl {
     Memory,
     /// `redis://`, `rediss://`, `unix://`, `valkey://`, `valkeys://`.
     Redis(RedisUrl),
+    /// `redis+cluster://`, `rediss+cluster://`.
+    Cluster(ClusterUrl),
     /// `redis+sentinel://`, `rediss+sentinel://` and the same with `valkey`.
     Sentinel(SentinelUrl),
     /// `zookeeper://`.
@@ -64,6 +68,8 @@ impl StoreUrl {
             "unix" => RedisUrl::parse_unix(rest).map(Self::Redis),
             "redis" | "valkey" => RedisUrl::parse(rest, false).map(Self::Redis),
             "rediss" | "valkeys" => RedisUrl::parse(rest, true).map(Self::Redis),
+            "redis+cluster" => ClusterUrl::parse(rest, false).map(Self::Cluster),
+            "rediss+cluster" => ClusterUrl::parse(rest, true).map(Self::Cluster),
             "redis+sentinel" | "valkey+sentinel" => {
                 SentinelUrl::parse(rest, false).map(Self::Sentinel)
             }
@@ -84,6 +90,7 @@ impl StoreUrl {
         match self {
             Self::Redis(url) => Some(&url.options),
             Self::Sentinel(url) => Some(&url.options),
+            Self::Cluster(url) => Some(&url.options),
             Self::Memory | Self::Embedded(_) | Self::Zookeeper(_) => None,
         }
     }
@@ -93,6 +100,7 @@ impl StoreUrl {
         match self {
             Self::Redis(url) => Some(&mut url.options),
             Self::Sentinel(url) => Some(&mut url.options),
+            Self::Cluster(url) => Some(&mut url.options),
             Self::Memory | Self::Embedded(_) | Self::Zookeeper(_) => None,
         }
     }
@@ -119,6 +127,7 @@ impl fmt::Display for StoreUrl {
             Self::Embedded(Some(directory)) => write!(f, "file://{}", directory.display()),
             Self::Memory => f.write_str("memory:"),
             Self::Redis(url) => url.fmt(f),
+            Self::Cluster(url) => url.fmt(f),
             Self::Sentinel(url) => url.fmt(f),
             Self::Zookeeper(url) => url.fmt(f),
         }
@@ -209,6 +218,9 @@ pub enum BadStoreUrl {
     /// The database index is not a number.
     #[error("the path of a Redis URL is the database index, a number from 0 up")]
     BadDatabase,
+    /// A cluster with a database index.
+    #[error("a cluster has only the database 0: leave the number out of the store URL")]
+    ClusterDatabase,
     /// Nobody knows this option.
     #[error("unknown option {option:?} of a {store} store: {known}")]
     UnknownOption {
