@@ -12,6 +12,7 @@ mod connection;
 mod error;
 mod keys;
 mod link;
+pub mod quorum;
 mod reply;
 mod script;
 mod server;
