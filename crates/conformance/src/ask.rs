@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use seinpaal::proto::{
-    Acquire, Configure, Enqueue, LeaseId, Limit, LimitRule, OnMismatch, Permits, Priority, Renew,
-    Request, Ticket, Whom,
+    Acquire, Configure, Enqueue, Kind, LeaseId, Limit, LimitRule, OnMismatch, Permits, Priority,
+    Renew, Request, Ticket, Whom,
     time::{Micros, UNBOUNDED, WAITER_TTL, margin, micros},
 };
 
@@ -17,6 +17,7 @@ pub(crate) const TTL_MICROS: Micros = 30_000_000;
 pub(crate) fn ask(ticket: Ticket) -> Acquire {
     Acquire {
         ticket,
+        kind: Kind::Semaphore,
         permits: Permits::ONE,
         limit: None,
         enqueue: Enqueue::Yes { max_waiting: None },

@@ -7,6 +7,7 @@ pub mod expiry;
 pub mod fairness;
 pub mod fencing;
 pub mod inspect;
+pub mod kinds;
 pub mod ledger;
 pub mod limits;
 pub mod pause;

@@ -108,6 +108,16 @@ macro_rules! conformance {
                 a_limit_that_is_let_go_is_forgotten_with_the_name [];
                 only_as_many_wait_as_the_caller_allows [];
             }
+            kinds {
+                a_name_is_one_kind_of_lock_at_a_time [];
+                a_name_that_was_used_up_can_become_another_kind [];
+                the_limit_of_a_mutex_cannot_be_changed [];
+                a_name_whose_limit_was_set_on_purpose_is_a_semaphore [];
+                readers_share_and_a_writer_excludes [];
+                readers_that_come_after_a_waiting_writer_wait_for_it [];
+                a_writer_that_becomes_a_reader_lets_readers_in_and_no_writer [];
+                a_writer_gets_all_permits_in_one_piece_whatever_readers_left [];
+            }
             wakeups {
                 a_release_wakes_the_winner_and_nobody_else [];
                 a_wakeup_says_what_was_granted [];

@@ -2,6 +2,8 @@
 
 use core::fmt;
 
+use crate::kind::MOST_READERS;
+
 /// The most permits a name can have.
 pub const MAX_LIMIT: u32 = 1_000_000_000;
 
@@ -21,6 +23,8 @@ pub struct Priority(i8);
 impl Limit {
     /// The limit of a name that nobody has given one.
     pub const ONE: Self = Self(1);
+    /// The limit of a readers-writer lock.
+    pub const READERS: Self = Self(MOST_READERS);
 
     /// A limit of `count` permits.
     ///
@@ -40,6 +44,8 @@ impl Limit {
 impl Permits {
     /// One permit.
     pub const ONE: Self = Self(1);
+    /// All permits of a readers-writer lock.
+    pub const READERS: Self = Self(MOST_READERS);
 
     /// A request for `count` permits.
     ///

@@ -23,6 +23,7 @@ use alloc::vec::Vec;
 
 use crate::{
     id::Inbox,
+    kind::Kind,
     name::Name,
     reply::{Replies, Reply, Wakeup, What},
     request::{Batch, Configure, Request},
@@ -145,6 +146,11 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
     fn configure(&mut self, change: &Configure) -> Result<Reply, S::Error> {
         match change {
             Configure::Limit(limit) => {
+                if let Some(stored) = self.head.kind.filter(|kind| kind.limit().is_some()) {
+                    let stated = Kind::Semaphore;
+                    return Ok(Reply::OtherKind { ticket: None, stored, stated });
+                }
+                self.head.kind = Some(Kind::Semaphore);
                 self.head.limit = Some(limit.get());
                 self.head.pinned = true;
             }
@@ -175,6 +181,9 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
     /// long as anything is remembered, so that two commands run one after the other agree on it.
     fn rest(&mut self) -> Result<(), S::Error> {
         self.head.bound = UNBOUNDED;
+        if self.head.past == 0 && !self.head.pinned {
+            self.head.kind = None;
+        }
         if self.head.top > 0 {
             self.head.top = 0;
             self.state.clear_free_slots()?;

@@ -4,6 +4,7 @@ use alloc::{string::String, vec::Vec};
 
 use crate::{
     id::{Fence, Inbox, Ticket},
+    kind::Kind,
     name::Name,
     slots::Slots,
     time::Micros,
@@ -50,6 +51,15 @@ pub enum Reply {
         held: u32,
         /// Tickets in the queue.
         waiting: u32,
+    },
+    /// The name is another lock than the caller takes it for. Nothing was written.
+    OtherKind {
+        /// Which ticket; `None` for what has none.
+        ticket: Option<Ticket>,
+        /// What it is.
+        stored: Kind,
+        /// What the caller takes it for.
+        stated: Kind,
     },
     /// Another limit is stored than the caller stated. Nothing was written.
     OtherLimit {
@@ -223,6 +233,8 @@ pub enum What {
 /// Everything about a name at one moment.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Snapshot {
+    /// Which lock it is, while anybody uses it or its limit is pinned.
+    pub kind: Option<Kind>,
     /// The limit in force.
     pub limit: u32,
     /// Whether that limit stays when the name falls idle.

@@ -5,6 +5,7 @@ use alloc::{string::String, vec::Vec};
 use crate::{
     count::{Limit, Permits, Priority},
     id::{Inbox, LeaseId, Ticket},
+    kind::Kind,
     name::Name,
     slots::Slots,
     time::Micros,
@@ -36,7 +37,7 @@ impl Batch {
 #[non_exhaustive]
 pub enum Request {
     /// Take permits, join the queue, or learn how an earlier try went.
-    /// Answers `Granted`, `Queued`, `Busy`, `OtherLimit`, `TooMany`, `TooLate` or `Ended`.
+    /// Answers `Granted`, `Queued`, `Busy`, `OtherKind`, `OtherLimit`, `TooMany`, `TooLate` or `Ended`.
     Acquire(Acquire),
     /// Extend a lease. Answers `Renewed`, `Differs`, `Gone` or `Tickets`.
     Renew(Renew),
@@ -61,7 +62,8 @@ pub enum Request {
         /// Whose.
         ticket: Ticket,
     },
-    /// Change what is stored with the name. Answers `Configured`.
+    /// Change what is stored with the name. Answers `Configured`, or `OtherKind` where the limit of a
+    /// mutex or a readers-writer lock was to be changed.
     Configure(Configure),
     /// Read everything about the name. Answers `Snapshot`.
     Inspect {
@@ -75,6 +77,8 @@ pub enum Request {
 pub struct Acquire {
     /// The id of this request. The same ticket again is the same request.
     pub ticket: Ticket,
+    /// Which lock the caller takes the name for.
+    pub kind: Kind,
     /// How many, all at once.
     pub permits: Permits,
     /// What the caller believes the limit to be; `None`: whatever is stored, else 1.

@@ -4,6 +4,7 @@ use alloc::{string::String, vec::Vec};
 
 use crate::{
     id::{Fence, Inbox, LeaseId, Ticket},
+    kind::Kind,
     reply::Cause,
     slots::Slots,
     time::{Micros, UNBOUNDED},
@@ -12,6 +13,8 @@ use crate::{
 /// The facts of a name that are not a list. [`Head::default`] is a name nobody has touched.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Head {
+    /// Which lock the name is, since somebody used it.
+    pub kind: Option<Kind>,
     /// The stored limit, once somebody stated one.
     pub limit: Option<u32>,
     /// Whether it stays when the name falls idle.
@@ -43,6 +46,7 @@ pub struct Head {
 impl Default for Head {
     fn default() -> Self {
         Self {
+            kind: None,
             limit: None,
             pinned: false,
             paused: None,

@@ -10,8 +10,8 @@ use std::{
 };
 
 use seinpaal_proto::{
-    BadName, Enqueue, Limit, LimitRule, MAX_ABOUT_BYTES, Name, OnMismatch, Permits, Priority,
-    Ticket, time::micros,
+    BadName, Enqueue, Kind, Limit, LimitRule, MAX_ABOUT_BYTES, Name, OnMismatch, Permits, Priority,
+    Ticket, time::Micros,
 };
 use tokio::sync::oneshot;
 
@@ -69,6 +69,7 @@ pub struct Attach {
 pub(crate) struct Plan {
     pub(crate) seinpaal: Seinpaal,
     pub(crate) name: Result<Name, BadName>,
+    pub(crate) kind: Kind,
     pub(crate) limit: Option<u32>,
     pub(crate) on_mismatch: OnMismatch,
     pub(crate) permits: u32,
@@ -133,11 +134,29 @@ impl Acquire {
         self
     }
 
+    /// The name, or nothing if it is not one.
+    pub(crate) fn name(&self) -> &str {
+        self.plan.name.as_ref().map_or("", Name::as_str)
+    }
+
+    pub(crate) fn is_of(&self, seinpaal: &Seinpaal) -> bool {
+        Arc::ptr_eq(&self.plan.seinpaal.handle, &seinpaal.handle)
+    }
+
+    pub(crate) fn check(&self) -> Result<(), AcquireError> {
+        self.plan.wanted().map(drop)
+    }
+
     async fn run(self) -> Result<Permit, AcquireError> {
+        self.until(None).await
+    }
+
+    /// Waits no longer than until `deadline`, on [`boottime`].
+    pub(crate) async fn until(self, deadline: Option<Micros>) -> Result<Permit, AcquireError> {
         let mut wanted = self.plan.wanted()?;
         wanted.enqueue = Enqueue::Yes { max_waiting: self.max_waiting };
-        wanted.deadline =
-            self.timeout.map(|timeout| boottime::now().saturating_add(micros(timeout)));
+        let own = self.timeout.map(boottime::after);
+        wanted.deadline = own.into_iter().chain(deadline).min();
         ask(&self.plan.seinpaal.handle, wanted, self.on_queued).await
     }
 }
@@ -211,6 +230,7 @@ impl Plan {
         };
         Ok(Wanted {
             name: self.name.clone()?,
+            kind: self.kind,
             permits: Permits::new(self.permits)?,
             limit,
             enqueue: Enqueue::No,

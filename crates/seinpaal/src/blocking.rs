@@ -33,6 +33,16 @@ pub struct Seinpaal(crate::Seinpaal);
 #[must_use]
 pub struct Semaphore(crate::Semaphore);
 
+/// One holder at a time. See [`crate::Mutex`].
+#[derive(Clone, Debug)]
+#[must_use]
+pub struct Mutex(crate::Mutex);
+
+/// Many readers or one writer. See [`crate::RwLock`].
+#[derive(Clone, Debug)]
+#[must_use]
+pub struct RwLock(crate::RwLock);
+
 impl Seinpaal {
     /// Connects. See [`crate::Seinpaal::connect`].
     ///
@@ -45,6 +55,16 @@ impl Seinpaal {
     /// Returns the semaphore with this name.
     pub fn semaphore(&self, name: &str) -> Semaphore {
         Semaphore(self.0.semaphore(name))
+    }
+
+    /// Returns the mutex with this name.
+    pub fn mutex(&self, name: &str) -> Mutex {
+        Mutex(self.0.mutex(name))
+    }
+
+    /// Returns the readers-writer lock with this name.
+    pub fn rwlock(&self, name: &str) -> RwLock {
+        RwLock(self.0.rwlock(name))
     }
 
     /// Returns the asynchronous face of the same connection.
@@ -94,6 +114,52 @@ impl Semaphore {
 
     /// Returns the asynchronous face of the same semaphore.
     pub fn asynchronous(&self) -> &crate::Semaphore {
+        &self.0
+    }
+}
+
+impl Mutex {
+    /// Waits in line for the mutex, for as long as it takes.
+    ///
+    /// # Errors
+    /// As [`crate::Acquire`].
+    pub fn lock(&self) -> Result<Permit, AcquireError> {
+        wait(self.0.lock())
+    }
+
+    /// Takes the mutex if it is free.
+    ///
+    /// # Errors
+    /// As [`crate::Acquire`].
+    pub fn try_lock(&self) -> Result<Option<Permit>, AcquireError> {
+        wait(self.0.try_lock())
+    }
+
+    /// Returns the asynchronous face of the same mutex.
+    pub fn asynchronous(&self) -> &crate::Mutex {
+        &self.0
+    }
+}
+
+impl RwLock {
+    /// Waits in line to read, for as long as it takes.
+    ///
+    /// # Errors
+    /// As [`crate::Acquire`].
+    pub fn read(&self) -> Result<Permit, AcquireError> {
+        wait(self.0.read())
+    }
+
+    /// Waits in line to write, for as long as it takes.
+    ///
+    /// # Errors
+    /// As [`crate::Acquire`].
+    pub fn write(&self) -> Result<Permit, AcquireError> {
+        wait(self.0.write())
+    }
+
+    /// Returns the asynchronous face of the same lock.
+    pub fn asynchronous(&self) -> &crate::RwLock {
         &self.0
     }
 }

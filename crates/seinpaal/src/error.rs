@@ -1,6 +1,6 @@
 //! What can go wrong, one type an operation. That others hold the permits is not an error but an answer.
 
-use seinpaal_proto::{BadCount, BadName, Cause, MAX_ABOUT_BYTES, Ticket};
+use seinpaal_proto::{BadCount, BadName, Cause, Kind, MAX_ABOUT_BYTES, Ticket};
 use thiserror::Error;
 
 use crate::store::{StoreError, url::BadStoreUrl};
@@ -42,9 +42,20 @@ pub enum AcquireError {
     /// The timeout came first.
     #[error("timed out waiting")]
     TimedOut,
+    /// One request for several names names this one twice.
+    #[error("named twice in one request: ask for more permits of it instead")]
+    NamedTwice,
     /// As many wait already as `max_waiting` allows.
     #[error("too many wait already")]
     TooManyWaiting,
+    /// The name is in use as another kind of lock. Use another name for one of them.
+    #[error("the name is a {stored} here, not a {stated}: use another name for one of them")]
+    OtherKind {
+        /// What it is.
+        stored: Kind,
+        /// What the caller takes it for.
+        stated: Kind,
+    },
     /// Another limit is stored. Adopt it, set yours, or correct one of them.
     #[error(
         "the stored limit is {stored}, but this caller says {stated}: adopt the stored one, or set it"
@@ -87,6 +98,9 @@ pub enum ReleaseError {
         "a permit that was split or merged cannot be detached: only a whole ticket can change hands"
     )]
     NotWhole,
+    /// The permit is not a writer's, so there is nothing to downgrade.
+    #[error("only a writer's permit, whole, can be downgraded: this one was released")]
+    NotAWriter,
 }
 
 /// How a ticket came to its end.
@@ -153,6 +167,9 @@ pub enum AdminError {
     /// A ttl or a reason outside its range.
     #[error(transparent)]
     Setting(#[from] BadSetting),
+    /// The name is a mutex or a readers-writer lock, whose limit is what it is.
+    #[error("the limit of a {0} cannot be changed")]
+    FixedLimit(Kind),
     /// There is no such ticket at this name.
     #[error("there is no such ticket here: {0}")]
     Unknown(Ticket),

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use seinpaal_proto::{About, Fence, HolderRow, Name, Slots, Ticket, WaiterRow};
+use seinpaal_proto::{About, Fence, HolderRow, Kind, Name, Slots, Ticket, WaiterRow};
 
 /// Everything about a name at one moment.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -10,6 +10,8 @@ use seinpaal_proto::{About, Fence, HolderRow, Name, Slots, Ticket, WaiterRow};
 pub struct Snapshot {
     /// The name.
     pub name: Name,
+    /// Which lock it is, while anybody uses it or its limit is set on purpose.
+    pub kind: Option<Kind>,
     /// The limit in force; 1 where nobody has stated one.
     pub limit: u32,
     /// Whether that limit was set on purpose and stays when the name falls idle.
@@ -68,6 +70,7 @@ impl Snapshot {
     pub(crate) fn new(name: &Name, snapshot: seinpaal_proto::Snapshot) -> Self {
         Self {
             name: name.clone(),
+            kind: snapshot.kind,
             limit: snapshot.limit,
             is_pinned: snapshot.pinned,
             paused: snapshot.paused,

@@ -21,24 +21,30 @@
 #![forbid(unsafe_code)]
 
 mod acquire;
+mod all;
 pub mod blocking;
 mod boottime;
 mod driver;
 mod error;
 mod inspect;
+mod mutex;
 mod permit;
+mod rwlock;
 mod seinpaal;
 mod semaphore;
 pub mod store;
 mod store_error;
 
 pub use acquire::{Acquire, Attach, TryAcquire};
+pub use all::{AcquireAll, AcquireAllError, PermitSet};
 pub use error::{AcquireError, AdminError, BadSetting, ConnectError, Ended, ReleaseError};
 pub use inspect::{Holder, Snapshot, Waiter};
+pub use mutex::Mutex;
 pub use permit::{Detached, Lost, Permit, PermitState};
+pub use rwlock::RwLock;
 pub use seinpaal::{Builder, Seinpaal};
 pub use seinpaal_proto as proto;
-pub use seinpaal_proto::{About, BadCount, BadName, Fence, Name, OnMismatch, Slots, Ticket};
+pub use seinpaal_proto::{About, BadCount, BadName, Fence, Kind, Name, OnMismatch, Slots, Ticket};
 pub use semaphore::Semaphore;
 
 /// The README's code, tested.

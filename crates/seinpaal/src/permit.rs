@@ -3,7 +3,7 @@
 use std::{fmt, future::Future, sync::Arc, time::Duration};
 
 use futures_util::future::{Either, select};
-use seinpaal_proto::{Fence, Slots, Ticket, session::Loss};
+use seinpaal_proto::{Fence, MOST_READERS, Slots, Ticket, session::Loss};
 use thiserror::Error;
 use tokio::sync::{oneshot, watch};
 
@@ -73,6 +73,16 @@ pub enum Lost {
     /// The store did not answer before the lease could have ended.
     #[error("the store did not answer in time")]
     Silence,
+}
+
+impl PermitState {
+    pub(crate) fn severity(&self) -> u8 {
+        match self {
+            Self::Held => 0,
+            Self::Danger => 1,
+            Self::Lost(_) => 2,
+        }
+    }
 }
 
 impl From<Loss> for Lost {
@@ -318,26 +328,40 @@ impl Permit {
         Ok(Detached { ticket, fence: grant.fence, slots, limit: grant.limit, valid_for })
     }
 
+    /// Makes a reader of a writer, with no moment between in which another writer could get in: the readers behind
+    /// it are let in, and the permit keeps its ticket and fence. See [`RwLock`](crate::RwLock).
+    ///
+    /// There is no way up again: two readers who both waited to become the writer would wait for ever.
+    ///
+    /// # Cancel safety
+    /// As [`release`](Self::release): once this has been polled the writer's permits go back.
+    ///
+    /// # Errors
+    /// [`ReleaseError::NotAWriter`] if this is not the whole permit of a writer (it is released);
+    /// [`ReleaseError::NotHeld`] if it had been lost.
+    pub async fn downgrade(mut self) -> Result<Self, ReleaseError> {
+        if self.permits() != MOST_READERS {
+            return Err(ReleaseError::NotAWriter);
+        }
+        let reader = self.split(1).ok_or(ReleaseError::NotAWriter)?;
+        self.release().await?;
+        Ok(reader)
+    }
+
     /// A permit has at least one part until it is consumed; the latest has the highest fence.
     fn latest(&self) -> &Grant {
         let latest = self.parts.iter().max_by_key(|part| part.grant.fence);
         &latest.unwrap_or_else(|| unreachable!("a permit always has a part")).grant
     }
 
-    fn watches(&self) -> Vec<watch::Receiver<PermitState>> {
+    pub(crate) fn watches(&self) -> Vec<watch::Receiver<PermitState>> {
         self.parts.iter().map(|part| part.grant.watch()).collect()
     }
 
     /// The worst of what the driver has noted of the parts.
     fn noted(&self) -> PermitState {
         let states = self.parts.iter().map(|part| *part.grant.watch().borrow());
-        states
-            .max_by_key(|state| match state {
-                PermitState::Held => 0,
-                PermitState::Danger => 1,
-                PermitState::Lost(_) => 2,
-            })
-            .unwrap_or(PermitState::Held)
+        states.max_by_key(PermitState::severity).unwrap_or(PermitState::Held)
     }
 
     async fn until(&self, wanted: impl Fn(PermitState) -> bool) -> PermitState {

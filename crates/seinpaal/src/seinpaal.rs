@@ -3,16 +3,20 @@
 use std::{os::fd::BorrowedFd, sync::Arc, time::Duration};
 
 use seinpaal_proto::{
-    About, Inbox,
+    About, Inbox, Kind,
     session::{ClockBound, Config},
     time::{MAX_TTL, MIN_TTL, micros},
 };
 use tokio::sync::oneshot;
 
 use crate::{
+    acquire::Acquire,
+    all::AcquireAll,
     driver::{self, Command, Handle},
     error::{BadSetting, ConnectError},
     inspect::Snapshot,
+    mutex::Mutex,
+    rwlock::RwLock,
     semaphore::Semaphore,
     store::{self, NewsSender, StoreError, url::StoreUrl},
 };
@@ -83,7 +87,40 @@ impl Seinpaal {
     /// Returns the semaphore with this name, made when it is first acquired. A bad name is reported by what is
     /// awaited first.
     pub fn semaphore(&self, name: &str) -> Semaphore {
-        Semaphore::new(self.clone(), name)
+        Semaphore::new(self.clone(), Kind::Semaphore, name)
+    }
+
+    /// Returns the mutex with this name: one holder at a time.
+    pub fn mutex(&self, name: &str) -> Mutex {
+        Mutex::new(self.clone(), name)
+    }
+
+    /// Returns the readers-writer lock with this name: many readers or one writer.
+    pub fn rwlock(&self, name: &str) -> RwLock {
+        RwLock::new(self.clone(), name)
+    }
+
+    /// Asks for permits of several names, all or none. Await what is returned. Nobody waits for ever, whatever
+    /// order the names are given in; see [`AcquireAll`].
+    ///
+    /// # Panics
+    /// If a request was made by another connection.
+    ///
+    /// # Examples
+    /// ```
+    /// # futures_executor::block_on(async {
+    /// # let seinpaal = seinpaal::Seinpaal::connect("memory:").await?;
+    /// let (gpus, disk) = (seinpaal.semaphore("gpus").limit(4), seinpaal.mutex("disk"));
+    /// let both = seinpaal.acquire_all([gpus.acquire().permits(2), disk.lock()]).await?;
+    /// assert_eq!(both.permits()[0].slots().to_string(), "0-1");
+    /// both.release().await?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(()) }).unwrap();
+    /// ```
+    pub fn acquire_all(&self, requests: impl IntoIterator<Item = Acquire>) -> AcquireAll {
+        let requests: Vec<_> = requests.into_iter().collect();
+        let are_ours = requests.iter().all(|request| request.is_of(self));
+        assert!(are_ours, "requests of different connections cannot be made as one");
+        AcquireAll::new(requests)
     }
 
     /// Lists the names that start with `prefix` and are in use or configured, in order of name. The snapshots

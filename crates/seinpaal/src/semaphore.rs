@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use seinpaal_proto::{
-    Configure, LeaseId, Limit, Name, OnMismatch, Renew, Reply, Request, Ticket, TicketReply, Whom,
-    time,
+    Configure, Kind, LeaseId, Limit, Name, OnMismatch, Renew, Reply, Request, Ticket, TicketReply,
+    Whom, time,
 };
 use tokio::sync::oneshot;
 
@@ -44,12 +44,13 @@ pub struct Semaphore {
 }
 
 impl Semaphore {
-    pub(crate) fn new(seinpaal: Seinpaal, name: &str) -> Self {
+    pub(crate) fn new(seinpaal: Seinpaal, kind: Kind, name: &str) -> Self {
         Self {
             plan: Plan {
                 seinpaal,
                 name: Name::new(name),
-                limit: None,
+                kind,
+                limit: kind.limit().map(Limit::get),
                 on_mismatch: OnMismatch::Refuse,
                 permits: 1,
                 priority: 0,
@@ -126,7 +127,8 @@ impl Semaphore {
     /// nobody is thrown out, and nobody new gets in until it fits; 0 admits nobody.
     ///
     /// # Errors
-    /// [`AdminError`] for bad input or a store that does not answer (then it may have happened).
+    /// [`AdminError::FixedLimit`] for a mutex or a readers-writer lock; [`AdminError`] for bad input or a store
+    /// that does not answer (then it may have happened).
     ///
     /// # Examples
     /// ```
@@ -269,6 +271,7 @@ impl Semaphore {
     async fn configure(&self, change: Configure) -> Result<(), AdminError> {
         match self.ask(Request::Configure(change), false).await? {
             Reply::Configured { .. } => Ok(()),
+            Reply::OtherKind { stored, .. } => Err(AdminError::FixedLimit(stored)),
             _ => Err(misfit()),
         }
     }

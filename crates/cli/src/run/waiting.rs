@@ -159,6 +159,7 @@ impl Entrance<'_> {
         let conflict = |words| Failure::new(Exit::Conflict, format!("{name}: {words}"));
         match error {
             AcquireError::Store(error) => error.into(),
+            AcquireError::OtherKind { .. } => conflict(error.to_string()),
             AcquireError::OtherLimit { stored, stated } => conflict(format!(
                 "the stored limit is {stored}, not {stated} (--adopt-limit uses {stored}, \
                  --set-limit stores {stated})"

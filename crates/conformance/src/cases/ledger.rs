@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use seinpaal::proto::{
-    Acquire, Batch, Contact, Contacts, Enqueue, Inbox, LeaseId, MemoryState, OnMismatch, Permits,
-    Request, Ticket, execute,
+    Acquire, Batch, Contact, Contacts, Enqueue, Inbox, Kind, LeaseId, MemoryState, OnMismatch,
+    Permits, Request, Ticket, execute,
 };
 
 use crate::{
@@ -46,6 +46,7 @@ impl Dice {
         let stated = stating(ticket, self.below(6) as u32, rule).limit;
         let most = self.one_of(&[None, None, Some(3)]);
         Acquire {
+            kind: if self.below(12) == 0 { Kind::Mutex } else { Kind::Semaphore },
             permits: Permits::new(1 + self.below(3) as u32).unwrap(),
             limit: if self.below(4) == 0 { stated } else { None },
             enqueue: self.one_of(&[Enqueue::No, Enqueue::Yes { max_waiting: most }]),

@@ -54,6 +54,9 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
 
     fn ask(&mut self, ask: &Acquire) -> Result<Reply, S::Error> {
         let (ticket, permits) = (ask.ticket, ask.permits.get());
+        if let Some(stored) = self.head.kind.filter(|stored| *stored != ask.kind) {
+            return Ok(Reply::OtherKind { ticket: Some(ticket), stored, stated: ask.kind });
+        }
         let limit = match self.limit_for(ask) {
             Ok(limit) => limit,
             Err(refusal) => return Ok(refusal),
@@ -67,14 +70,14 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
             self.serve()?;
         }
         if self.is_free_for(permits, limit)? {
-            self.store_limit(ask, limit);
+            self.store_terms(ask, limit);
             return self.grant_at_once(ask);
         }
         if let Some(why) = self.refusal(ask) {
             let (held, waiting) = (self.head.held, self.head.waiting);
             return Ok(Reply::Busy { ticket, why, limit, held, waiting });
         }
-        self.store_limit(ask, limit);
+        self.store_terms(ask, limit);
         self.enqueue(ask)?;
         self.serve()?;
         self.standing_of(ask)
@@ -94,7 +97,8 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
     }
 
     /// What nobody stated is not stored: the limit of 1 that goes without saying contradicts nobody.
-    fn store_limit(&mut self, ask: &Acquire, limit: u32) {
+    fn store_terms(&mut self, ask: &Acquire, limit: u32) {
+        self.head.kind = Some(ask.kind);
         if ask.limit.is_some() {
             self.head.limit = Some(limit);
         }

@@ -16,6 +16,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         }
         let waiters = self.state.waiters(rows)?;
         Ok(Reply::Snapshot(Snapshot {
+            kind: self.head.kind,
             limit: self.limit(),
             pinned: self.head.pinned,
             paused: self.head.paused.clone(),

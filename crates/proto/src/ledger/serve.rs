@@ -96,6 +96,10 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
 
     /// Takes permits: a fence and as many slots.
     pub(super) fn hold(&mut self, permits: u32) -> Result<Standing, S::Error> {
+        if self.head.held == 0 && self.head.top > 0 {
+            self.head.top = 0; // all are free: as one range, so that a writer does not gather what readers left
+            self.state.clear_free_slots()?;
+        }
         let slots = self.take_slots(permits)?;
         self.head.holders += 1;
         self.head.held += permits;

@@ -92,6 +92,9 @@ impl Session {
                 }
             }
             Reply::Busy { why, .. } => self.refuse(heard.name, ticket, Refusal::Busy(why)),
+            Reply::OtherKind { stored, stated, .. } => {
+                self.refuse(heard.name, ticket, Refusal::OtherKind { stored, stated });
+            }
             Reply::OtherLimit { stored, stated, .. } => {
                 self.refuse(heard.name, ticket, Refusal::OtherLimit { stored, stated });
             }

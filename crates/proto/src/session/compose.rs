@@ -240,6 +240,7 @@ fn request_for(
             Item::Acquire(ticket),
             Request::Acquire(Acquire {
                 ticket,
+                kind: record.wish.kind,
                 permits: record.wish.permits,
                 limit: record.wish.limit,
                 enqueue: record.wish.enqueue,

@@ -4,8 +4,8 @@ use alloc::string::String;
 
 use crate::{
     count::{Permits, Priority},
-    id::Fence,
-    id::Ticket,
+    id::{Fence, Ticket},
+    kind::Kind,
     reply::{Busy, Cause, Reply},
     request::{Batch, Enqueue, LimitRule},
     slots::Slots,
@@ -17,6 +17,8 @@ use crate::{
 pub struct Wish {
     /// How many.
     pub permits: Permits,
+    /// Which lock it takes the name for.
+    pub kind: Kind,
     /// What it believes the limit to be.
     pub limit: Option<LimitRule>,
     /// Whether to wait.
@@ -142,6 +144,13 @@ pub enum Refusal {
     Busy(Busy),
     /// The deadline came first.
     TimedOut,
+    /// The name is another lock.
+    OtherKind {
+        /// What it is.
+        stored: Kind,
+        /// What the caller takes it for.
+        stated: Kind,
+    },
     /// Another limit is stored.
     OtherLimit {
         /// The stored one.

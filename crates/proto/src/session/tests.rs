@@ -8,6 +8,7 @@ use std::format;
 use self::net::{Fate, Net};
 use crate::{
     count::{Limit, Permits, Priority},
+    kind::Kind,
     request::{Enqueue, LimitRule, OnMismatch},
     session::{ClockBound, Config, Event, Refusal, Wish},
     time::{MILLISECOND, Micros, SECOND},
@@ -16,6 +17,7 @@ use crate::{
 fn wish(permits: u32, limit: u32, ttl: Micros) -> Wish {
     let limit = Limit::new(limit).unwrap();
     Wish {
+        kind: Kind::Semaphore,
         permits: Permits::new(permits).unwrap(),
         limit: Some(LimitRule { limit, on_mismatch: OnMismatch::Refuse }),
         enqueue: Enqueue::Yes { max_waiting: None },

@@ -5,7 +5,7 @@ use std::{fs, path::PathBuf, sync::Arc, time::Instant};
 use seinpaal::{
     Seinpaal, Semaphore,
     proto::{
-        Acquire, Batch, Enqueue, Inbox, LeaseId, Limit, LimitRule, Name, OnMismatch, Permits,
+        Acquire, Batch, Enqueue, Inbox, Kind, LeaseId, Limit, LimitRule, Name, OnMismatch, Permits,
         Priority, Reply, Request, Ticket, time::SECOND,
     },
     store::{
@@ -149,6 +149,7 @@ fn acquire(ticket: u32, limit: u32) -> Request {
     let limit = Limit::new(limit).expect("a limit");
     Request::Acquire(Acquire {
         ticket: Ticket(ticket.into()),
+        kind: Kind::Semaphore,
         permits: Permits::ONE,
         limit: Some(LimitRule { limit, on_mismatch: OnMismatch::Refuse }),
         enqueue: Enqueue::Yes { max_waiting: None },

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use seinpaal_proto::{
-    Enqueue, Inbox, LimitRule, Name, Permits, Priority, Reply, Request as StoreRequest, Slots,
-    Ticket, time::Micros,
+    Enqueue, Inbox, Kind, LimitRule, Name, Permits, Priority, Reply, Request as StoreRequest,
+    Slots, Ticket, time::Micros,
 };
 use tokio::sync::oneshot;
 
@@ -29,6 +29,7 @@ pub(crate) type Detached = Result<Option<Micros>, ReleaseError>;
 #[derive(Clone, Debug)]
 pub(crate) struct Wanted {
     pub(crate) name: Name,
+    pub(crate) kind: Kind,
     pub(crate) permits: Permits,
     pub(crate) limit: Option<LimitRule>,
     pub(crate) enqueue: Enqueue,

@@ -79,6 +79,7 @@ impl Driver {
     fn acquire(&mut self, now: Micros, request: Request) {
         let wanted = &request.wanted;
         let wish = Wish {
+            kind: wanted.kind,
             permits: wanted.permits,
             limit: wanted.limit,
             enqueue: wanted.enqueue,
@@ -190,6 +191,7 @@ impl Driver {
             Refusal::Busy(Busy::Paused) => AcquireError::Paused,
             Refusal::Busy(_) => AcquireError::Busy,
             Refusal::TimedOut => AcquireError::TimedOut,
+            Refusal::OtherKind { stored, stated } => AcquireError::OtherKind { stored, stated },
             Refusal::OtherLimit { stored, stated } => AcquireError::OtherLimit { stored, stated },
             Refusal::TooMany { permits, limit } => AcquireError::TooMany { permits, limit },
             Refusal::Ended(cause) => AcquireError::Ended(cause.into()),

@@ -12,8 +12,8 @@ use std::{
 
 use seinpaal::{
     proto::{
-        Acquire, Batch, Configure, Enqueue, Inbox, LeaseId, Limit, LimitRule, Name, OnMismatch,
-        Permits, Priority, Reply, Request, Ticket, What, time::SECOND,
+        Acquire, Batch, Configure, Enqueue, Inbox, Kind, LeaseId, Limit, LimitRule, Name,
+        OnMismatch, Permits, Priority, Reply, Request, Ticket, What, time::SECOND,
     },
     store::{News, Store, StoreError, embedded::EmbeddedStore},
 };
@@ -23,6 +23,7 @@ pub(crate) fn acquire(ticket: u128, limit: u32, waits: bool) -> Request {
     let limit = Limit::new(limit).unwrap();
     Request::Acquire(Acquire {
         ticket: Ticket(ticket),
+        kind: Kind::Semaphore,
         permits: Permits::ONE,
         limit: Some(LimitRule { limit, on_mismatch: OnMismatch::Adopt }),
         enqueue: if waits { Enqueue::Yes { max_waiting: None } } else { Enqueue::No },

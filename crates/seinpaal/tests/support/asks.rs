@@ -6,8 +6,8 @@ use std::sync::Arc;
 use redis::aio::MultiplexedConnection;
 use seinpaal::store::{News, Store, StoreError, redis::RedisStore};
 use seinpaal_proto::{
-    Acquire, Batch, Enqueue, Inbox, LeaseId, Limit, LimitRule, Name, OnMismatch, Permits, Priority,
-    Reply, Request, Ticket,
+    Acquire, Batch, Enqueue, Inbox, Kind, LeaseId, Limit, LimitRule, Name, OnMismatch, Permits,
+    Priority, Reply, Request, Ticket,
     time::{MILLISECOND, SECOND},
 };
 use tokio::sync::mpsc;
@@ -61,6 +61,7 @@ pub fn acquire(ticket: u128) -> Request {
 pub fn acquisition(ticket: u128, ttl: u64) -> Acquire {
     Acquire {
         ticket: Ticket(ticket),
+        kind: Kind::Semaphore,
         permits: Permits::ONE,
         limit: Some(LimitRule { limit: Limit::ONE, on_mismatch: OnMismatch::Refuse }),
         enqueue: Enqueue::Yes { max_waiting: None },

@@ -2,8 +2,8 @@
 #![allow(missing_docs, unreachable_pub)]
 
 use seinpaal_proto::{
-    Acquire, Configure, Enqueue, Inbox, LeaseId, Limit, LimitRule, OnMismatch, Permits, Priority,
-    Slots, Ticket,
+    Acquire, Configure, Enqueue, Inbox, Kind, LeaseId, Limit, LimitRule, OnMismatch, Permits,
+    Priority, Slots, Ticket,
     time::{MILLISECOND, SECOND, UNBOUNDED},
 };
 
@@ -197,6 +197,7 @@ fn acquire(random: &mut Random, scale: Scale) -> Ask {
     let own = random.one_in(3);
     let acquire = Acquire {
         ticket,
+        kind: Kind::ALL[if random.below(12) == 0 { random.below(3) as usize } else { 0 }],
         permits: Permits::new(1 + random.below(scale.most_permits) as u32).unwrap(),
         limit: (!random.one_in(4)).then(|| rule(random, scale)),
         enqueue: enqueue(random),

@@ -4,8 +4,8 @@ use std::{collections::BTreeMap, string::String, vec, vec::Vec};
 
 use super::world::*;
 use crate::{
-    Acquire, Configure, Contact, Enqueue, Fence, LeaseId, Limit, OnMismatch, Permits, Priority,
-    Replies, Request, Snapshot, Ticket, WaiterRow,
+    Acquire, Configure, Contact, Enqueue, Fence, Kind, LeaseId, Limit, OnMismatch, Permits,
+    Priority, Replies, Request, Snapshot, Ticket, WaiterRow,
     time::{Micros, SECOND},
 };
 
@@ -52,6 +52,7 @@ impl Dice {
         let most = self.one_in(4).then(|| self.below(6) as u32);
         let own = self.one_in(2);
         Acquire {
+            kind: if self.below(12) == 0 { Kind::Mutex } else { Kind::Semaphore },
             permits: Permits::new(1 + self.below(3) as u32).unwrap(),
             limit: limit.filter(|_| self.one_in(4)),
             enqueue: if self.one_in(5) { Enqueue::No } else { Enqueue::Yes { max_waiting: most } },

@@ -3,9 +3,9 @@
 use std::{collections::BTreeMap, string::String, vec, vec::Vec};
 
 use crate::{
-    Acquire, Batch, Cause, Configure, Contact, Contacts, Enqueue, Grant, Inbox, LeaseId, Limit,
-    LimitRule, MemoryState, Name, OnMismatch, Outcome, Permits, Priority, Renew, Reply, Request,
-    Slots, Snapshot, Ticket, Wakeup, What, Whom, execute,
+    Acquire, Batch, Cause, Configure, Contact, Contacts, Enqueue, Grant, Inbox, Kind, LeaseId,
+    Limit, LimitRule, MemoryState, Name, OnMismatch, Outcome, Permits, Priority, Renew, Reply,
+    Request, Slots, Snapshot, Ticket, Wakeup, What, Whom, execute,
     time::{Micros, SECOND, WAITER_TTL, margin},
 };
 
@@ -121,6 +121,7 @@ impl World {
 pub(super) fn ask(ticket: u128) -> Acquire {
     Acquire {
         ticket: Ticket(ticket),
+        kind: Kind::Semaphore,
         permits: Permits::ONE,
         limit: None,
         enqueue: Enqueue::Yes { max_waiting: None },

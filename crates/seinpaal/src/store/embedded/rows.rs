@@ -8,7 +8,7 @@ mod past;
 mod tests;
 
 use rusqlite::{Connection, OptionalExtension, Result, Row, params};
-use seinpaal_proto::{Entry, Head, Lease, LeaseId, Name, Past, State, Ticket, time::Micros};
+use seinpaal_proto::{Entry, Head, Kind, Lease, LeaseId, Name, Past, State, Ticket, time::Micros};
 
 /// The state of one name. SQLite's numbers are signed; all of ours are below 2^53.
 pub(super) struct Rows<'a> {
@@ -36,7 +36,7 @@ impl<'a> Rows<'a> {
             return Ok(id);
         }
         let mut make = self.db.prepare_cached(
-            "INSERT INTO name VALUES (NULL, ?1, NULL, 0, NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)",
+            "INSERT INTO name VALUES (NULL, ?1, NULL, NULL, 0, NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)",
         )?;
         let id = make.insert([self.name])?;
         self.id = Some(id);
@@ -46,6 +46,7 @@ impl<'a> Rows<'a> {
 
 fn read_head(row: &Row<'_>) -> Result<Head> {
     Ok(Head {
+        kind: kind(row, 13)?,
         limit: row.get(0)?,
         pinned: row.get(1)?,
         paused: row.get(2)?,
@@ -60,6 +61,11 @@ fn read_head(row: &Row<'_>) -> Result<Head> {
         arrival: micros(row, 11)?,
         top: row.get(12)?,
     })
+}
+
+fn kind(row: &Row<'_>, column: usize) -> Result<Option<Kind>> {
+    let letter: Option<String> = row.get(column)?;
+    Ok(letter.and_then(|letter| letter.parse().ok()).and_then(Kind::of_letter))
 }
 
 fn micros(row: &Row<'_>, column: usize) -> Result<Micros> {
@@ -82,7 +88,7 @@ impl State for Rows<'_> {
         let Some(id) = self.id else { return Ok(Head::default()) };
         let mut find = self.db.prepare_cached(
             "SELECT cap, pinned, paused, clock, wall, bound, fence, held, holders, waiting, past,
-                    arrival, top FROM name WHERE id = ?1",
+                    arrival, top, kind FROM name WHERE id = ?1",
         )?;
         find.query_row([id], read_head)
     }
@@ -92,7 +98,7 @@ impl State for Rows<'_> {
         let mut write = self.db.prepare_cached(
             "UPDATE name SET cap = ?2, pinned = ?3, paused = ?4, clock = ?5, wall = ?6, bound = ?7,
                     fence = ?8, held = ?9, holders = ?10, waiting = ?11, past = ?12, arrival = ?13,
-                    top = ?14 WHERE id = ?1",
+                    top = ?14, kind = ?15 WHERE id = ?1",
         )?;
         let (clock, wall, bound) = (int(head.clock), int(head.wall), int(head.bound));
         let (fence, arrival) = (int(head.fence), int(head.arrival));
@@ -111,6 +117,7 @@ impl State for Rows<'_> {
             head.past,
             arrival,
             head.top,
+            head.kind.map(|kind| kind.letter().to_string()),
         ])?;
         Ok(())
     }

@@ -1,7 +1,7 @@
 -- One row a name; what is not a list about it. 'cap' is the limit, which is a word of SQL.
 CREATE TABLE name (
     id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE,
-    cap INTEGER, pinned INTEGER NOT NULL, paused TEXT,
+    kind TEXT, cap INTEGER, pinned INTEGER NOT NULL, paused TEXT,
     clock INTEGER NOT NULL, wall INTEGER NOT NULL, bound INTEGER NOT NULL, fence INTEGER NOT NULL,
     held INTEGER NOT NULL, holders INTEGER NOT NULL, waiting INTEGER NOT NULL, past INTEGER NOT NULL,
     arrival INTEGER NOT NULL, top INTEGER NOT NULL

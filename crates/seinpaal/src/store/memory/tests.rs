@@ -8,7 +8,7 @@ use std::{
 
 use futures_executor::block_on;
 use seinpaal_proto::{
-    Acquire, Batch, Enqueue, Inbox, LeaseId, Name, Permits, Priority, Reply, Request, Ticket,
+    Acquire, Batch, Enqueue, Inbox, Kind, LeaseId, Name, Permits, Priority, Reply, Request, Ticket,
     time::{Micros, SECOND, UNBOUNDED, WAITER_TTL},
 };
 use tokio::sync::mpsc;
@@ -34,6 +34,7 @@ fn send(store: &MemoryStore, name: &str, requests: Vec<Request>) -> Vec<Reply> {
 fn ask(ticket: u128, ttl: Micros) -> Request {
     Request::Acquire(Acquire {
         ticket: Ticket(ticket),
+        kind: Kind::Semaphore,
         permits: Permits::ONE,
         limit: None,
         enqueue: Enqueue::No,

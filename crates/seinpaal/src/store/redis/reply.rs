@@ -2,7 +2,8 @@
 
 use redis::Value;
 use seinpaal_proto::{
-    Busy, Cause, Fence, Grant, HolderRow, Replies, Reply, Slots, Snapshot, TicketReply, WaiterRow,
+    Busy, Cause, Fence, Grant, HolderRow, Kind, Replies, Reply, Slots, Snapshot, Ticket,
+    TicketReply, WaiterRow,
 };
 
 use crate::store::{Certainty, StoreError, StoreErrorKind};
@@ -53,6 +54,11 @@ pub(super) fn reply(value: &Value) -> Option<Reply> {
             limit: words.parsed()?,
             held: words.parsed()?,
             waiting: words.parsed()?,
+        },
+        "other-kind" => Reply::OtherKind {
+            ticket: words.ticket_or_dash()?,
+            stored: words.kind()?,
+            stated: words.kind()?,
         },
         "other-limit" => Reply::OtherLimit {
             ticket: words.parsed()?,
@@ -125,6 +131,7 @@ fn snapshot(rows: &[Value]) -> Option<Snapshot> {
 fn totals_of(mut words: Words<'_>) -> Option<Snapshot> {
     words.expect("snapshot")?;
     Some(Snapshot {
+        kind: words.kind_or_dash()?,
         limit: words.parsed()?,
         pinned: words.flag()?,
         held: words.parsed()?,
@@ -233,6 +240,24 @@ impl<'a> Words<'a> {
         }
     }
 
+    fn ticket_or_dash(&mut self) -> Option<Option<Ticket>> {
+        match self.word()? {
+            "-" => Some(None),
+            ticket => ticket.parse().ok().map(Some),
+        }
+    }
+
+    fn kind(&mut self) -> Option<Kind> {
+        self.parsed().and_then(Kind::of_letter)
+    }
+
+    fn kind_or_dash(&mut self) -> Option<Option<Kind>> {
+        match self.word()? {
+            "-" => Some(None),
+            letter => Kind::of_letter(letter.parse().ok()?).map(Some),
+        }
+    }
+
     fn expect(&mut self, word: &str) -> Option<()> {
         (self.word()? == word).then_some(())
     }
@@ -273,7 +298,7 @@ mod tests {
 
     #[test]
     fn an_empty_reason_is_still_a_pause() {
-        let rows = [text("snapshot 4 1 0 0 0 1")];
+        let rows = [text("snapshot s 4 1 0 0 0 1")];
         assert_eq!(snapshot(&rows).unwrap().paused, Some(String::new()));
     }
 }

@@ -71,15 +71,15 @@ macro_rules! row {
 #[rustfmt::skip]
 pub(super) const SCRIPTS: [Row; 8] = [
     row!(Acquire, "acquire",
-        "ticket permits limit enqueue priority lease ttl margin waiter_lease waiter_ttl not_after about",
-        "granted queued busy other-limit too-many too-late ended", ["fast_acquire_ask", "fast_head", "fast_acquire", "fast_end"], ["acquire"]),
+        "ticket kind permits limit enqueue priority lease ttl margin waiter_lease waiter_ttl not_after about",
+        "granted queued busy other-kind other-limit too-many too-late ended", ["fast_acquire_ask", "fast_head", "fast_acquire", "fast_end"], ["acquire"]),
     row!(Renew, "renew", "lease ttl margin whom", "renewed differs gone tickets",
         ["fast_renew_ask", "fast_head", "fast_renew", "fast_end"], ["renew"]),
     row!(Release, "release", "ticket slots", "released ended unknown",
         ["fast_release_ask", "fast_head", "fast_release", "fast_end"], ["release"]),
     row!(Cancel, "cancel", "ticket remember", "cancelled", [], ["cancel"]),
     row!(Evict, "evict", "ticket", "evicted unknown", [], ["evict"]),
-    row!(Configure, "configure", "what value", "configured", [], ["configure"]),
+    row!(Configure, "configure", "what value", "configured other-kind", [], ["configure"]),
     row!(Inspect, "inspect", "rows", "snapshot", [], ["inspect"]),
     row!(Step, "step", "now inbox fence_seen request...", "done now backlog look_in, and one answer a request",
         [], ["acquire", "renew", "release", "cancel", "evict", "configure", "inspect"]),
@@ -179,11 +179,12 @@ fn line(request: &Request) -> String {
 fn acquire_line(acquire: &Acquire) -> String {
     let Acquire { ticket, permits, lease, ttl, waiter_lease, waiter_ttl, about, .. } = acquire;
     let (limit, enqueue) = (limit_word(acquire.limit), enqueue_word(acquire.enqueue));
+    let kind = acquire.kind.letter();
     let (priority, margin) = (acquire.priority.get(), acquire.margin.min(MOST_EXACT));
     let not_after = acquire.not_after.map(|at| at.min(MOST_EXACT).to_string());
     let not_after = not_after.as_deref().unwrap_or("-");
     format!(
-        "acquire {ticket} {permits} {limit} {enqueue} {priority} {lease} {ttl} {margin} \
+        "acquire {ticket} {kind} {permits} {limit} {enqueue} {priority} {lease} {ttl} {margin} \
          {waiter_lease} {waiter_ttl} {not_after} {about}"
     )
 }

@@ -2,7 +2,7 @@
 
 use rusqlite::Connection;
 use seinpaal_proto::{
-    Acquire, Batch, Configure, Contact, Contacts, Enqueue, Inbox, LeaseId, Limit, LimitRule,
+    Acquire, Batch, Configure, Contact, Contacts, Enqueue, Inbox, Kind, LeaseId, Limit, LimitRule,
     MemoryState, Name, OnMismatch, Permits, Priority, Renew, Request, Slots, State, Ticket, Whom,
     execute, time::SECOND,
 };
@@ -47,6 +47,7 @@ impl Random {
         let rule = LimitRule { limit, on_mismatch: OnMismatch::Set };
         Acquire {
             ticket: self.ticket(),
+            kind: if self.below(12) == 0 { Kind::Mutex } else { Kind::Semaphore },
             permits: Permits::new(1 + self.below(3) as u32).unwrap(),
             limit: (self.below(6) == 0).then_some(rule),
             enqueue: if self.below(4) == 0 {

@@ -1,19 +1,20 @@
 -- acquire: take permits, join the queue, or learn how an earlier try went.
 -- keys   records order
--- args   ticket permits limit enqueue priority lease ttl margin waiter_lease waiter_ttl not_after about
--- reply  granted queued busy other-limit too-many too-late ended
+-- args   ticket kind permits limit enqueue priority lease ttl margin waiter_lease waiter_ttl not_after about
+-- reply  granted queued busy other-kind other-limit too-many too-late ended
 -- cost   where fast_acquire gives up: HGET head, entry, past and lease, one HSET, one ZADD
 --
+-- kind: s, m, r (semaphore, mutex, readers-writer lock)
 -- limit: - or R, A, S (refuse, adopt, set) and the number  enqueue: no, yes, or the most that may wait
 
 function ledger.parse_acquire(text)
-  local ticket, permits, limit, enqueue, priority, lease, ttl, margin, waiter_lease, waiter_ttl, not_after, about =
-    match(text, '^(%S+) (%S+) (%S+) (%S+) (%S+) (%S+) (%S+) (%S+) (%S+) (%S+) (%S+) (.*)$')
+  local ticket, kind, permits, limit, enqueue, priority, lease, ttl, margin, waiter_lease, waiter_ttl, not_after, about =
+    match(text, '^(%S+) ([smr]) (%S+) (%S+) (%S+) (%S+) (%S+) (%S+) (%S+) (%S+) (%S+) (%S+) (.*)$')
   local rule = limit and sub(limit, 1, 1)
   if not rule or not string.find('-RAS', rule, 1, true) then ledger.refuse('SEINPAALARGUMENT', 'acquire cannot be read') end
   if #about > MOST_ABOUT then ledger.refuse('SEINPAALARGUMENT', 'about is too long') end
   return {
-    ticket = ledger.id(ticket, 'the ticket'), permits = ledger.permits_of(permits, 1, 'permits'), rule = rule,
+    ticket = ledger.id(ticket, 'the ticket'), kind = kind, permits = ledger.permits_of(permits, 1, 'permits'), rule = rule,
     stated = rule ~= '-' and ledger.permits_of(sub(limit, 2), 0, 'the limit') or nil,
     enqueue = enqueue ~= 'no', most = match(enqueue, '%d') and ledger.number(enqueue, 0, MOST_WAITING, 'the most waiting'),
     priority = ledger.number(priority, -100, 100, 'the priority'), lease = ledger.id(lease, 'the lease'),
@@ -71,7 +72,8 @@ end
 
 -- A newcomer never passes a waiter that could be served.
 -- What nobody stated is not stored: the limit of 1 that goes without saying contradicts nobody.
-function ledger.store_limit(ask, limit)
+function ledger.store_terms(ask, limit)
+  head.kind = ask.kind
   if ask.rule ~= '-' then head.limit = limit end
 end
 
@@ -108,6 +110,9 @@ function ledger.enqueue(ask)
 end
 
 function ledger.ask_for(ask)
+  if head.kind ~= '-' and head.kind ~= ask.kind then
+    return format('other-kind %s %s %s', ask.ticket, head.kind, ask.kind)
+  end
   local limit = ledger.limit_for(ask)
   if ask.rule == 'R' and head.limit and head.limit ~= limit then
     return format('other-limit %s %d %d', ask.ticket, head.limit, limit)
@@ -120,12 +125,12 @@ function ledger.ask_for(ask)
     ledger.serve()
   end
   if ledger.is_free_for(ask.permits, limit) then
-    ledger.store_limit(ask, limit)
+    ledger.store_terms(ask, limit)
     return ledger.grant_at_once(ask)
   end
   local why = ledger.refusal(ask)
   if why then return format('busy %s %s %d %d %d', ask.ticket, why, limit, head.held, head.waiting) end
-  ledger.store_limit(ask, limit)
+  ledger.store_terms(ask, limit)
   return ledger.enqueue(ask)
 end
 

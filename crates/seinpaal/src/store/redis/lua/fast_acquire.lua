@@ -4,6 +4,7 @@
 -- reply  granted queued
 -- cost   queued: one HGET
 
+  if kind ~= '-' and kind ~= asked_kind then break end
   local going = rule == '-' and (limit >= 0 and limit or 1) or (limit >= 0 and rule == 'A') and limit or stated
   if (rule ~= '-' and limit >= 0 and limit ~= going) or permits > going then break end
   if rule ~= '-' then limit = going end
@@ -68,7 +69,7 @@
     add[#add + 1] = pack(MEMBER, 'q', rank + RANK_BIAS, ticket)
     reply = format('queued %s %d %d', ticket, waiting, going)
   end
-  bound, is_growth = min(bound, margin), true
+  bound, is_growth, kind = min(bound, margin), true, asked_kind
   if not text then
     add[#add + 1] = '0'
     add[#add + 1] = 'z'

@@ -6,8 +6,8 @@
 
 repeat
   if #ARGV ~= 4 then break end
-  local ticket, permits, rule, stated, enqueue, priority, lease, ttl, margin, place, place_ttl, not_after, about =
-    match(ARGV[4], '^acquire (%x+) (%d+) ([-RAS])(%d*) (%w+) (%-?%d+) (%x+) (%d+) (%d+) (%x+) (%d+) (%S+) (.*)$')
+  local ticket, asked_kind, permits, rule, stated, enqueue, priority, lease, ttl, margin, place, place_ttl, not_after, about =
+    match(ARGV[4], '^acquire (%x+) ([smr]) (%d+) ([-RAS])(%d*) (%w+) (%-?%d+) (%x+) (%d+) (%d+) (%x+) (%d+) (%S+) (.*)$')
   if not ticket or (rule == '-') ~= (stated == '') then break end
   local ids = ticket .. lease .. place
   if #ticket ~= 32 or #lease ~= 32 or #place ~= 32 or lower(ids) ~= ids then break end

@@ -36,7 +36,7 @@
     end
   end
   set[#set + 1] = 'h'
-  set[#set + 1] = pack(HEAD, 2, pinned, '0', limit, clock, wall, bound, fence, held, holders, waiting, past,
+  set[#set + 1] = pack(HEAD, 3, kind, pinned, '0', limit, clock, wall, bound, fence, held, holders, waiting, past,
     arrival, top, first_end, first_wall, first_past, longest, memory, deadline)
 
   -- The first write may be refused, and then the full script says so. After it there is no way back.

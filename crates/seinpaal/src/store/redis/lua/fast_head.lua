@@ -10,19 +10,19 @@
 -- of the block before anything is written, and the full script begins anew.
 
   local text = found[1]
-  local version, pinned, paused, limit, clock, wall, bound, fence, held, holders, waiting, past, arrival, top,
+  local version, kind, pinned, paused, limit, clock, wall, bound, fence, held, holders, waiting, past, arrival, top,
     first_end, first_wall, first_past, longest, memory, deadline
   if text then
-    if #text ~= 139 then break end
-    version, pinned, paused, limit, clock, wall, bound, fence, held, holders, waiting, past, arrival, top,
+    if #text ~= 140 then break end
+    version, kind, pinned, paused, limit, clock, wall, bound, fence, held, holders, waiting, past, arrival, top,
       first_end, first_wall, first_past, longest, memory, deadline = read(HEAD, text)
   elseif try('exists', records, order) == 0 then
-    version, pinned, paused, limit, clock, wall, bound, fence, held, holders, waiting, past, arrival, top,
-      first_end, first_wall, first_past, longest, memory, deadline = 2, '0', '0', -1, 0, 0, UNBOUNDED, 0, 0, 0,
+    version, kind, pinned, paused, limit, clock, wall, bound, fence, held, holders, waiting, past, arrival, top,
+      first_end, first_wall, first_past, longest, memory, deadline = 3, '-', '0', '0', -1, 0, 0, UNBOUNDED, 0, 0, 0,
       0, 0, 0, 0, UNBOUNDED, UNBOUNDED, UNBOUNDED, 0, 0, 0
   end
   local seen = match(fence_seen, '^%d+$')
-  if version ~= 2 or paused ~= '0' or (pinned == '1' and deadline > 0) then break end
+  if version ~= 3 or paused ~= '0' or (pinned == '1' and deadline > 0) then break end
   if not now or not seen or seen + 0 > MOST_FENCE_SEEN then break end
   if asker ~= '' and (#asker ~= 32 or not match(asker, '^%x+$') or lower(asker) ~= asker) then break end
   clock, wall, fence = clock + min(max(now - wall, 0), bound), now, max(fence, seen + 0)

@@ -33,7 +33,7 @@ function ledger.add_rows(answer, members, row)
 end
 
 function ledger.inspect(rows)
-  local answer = { format('snapshot %d %s %d %d %d %s', ledger.limit_now(), head.pinned, head.held, head.holders,
+  local answer = { format('snapshot %s %d %s %d %d %d %s', head.kind, ledger.limit_now(), head.pinned, head.held, head.holders,
     head.waiting, head.paused and '1' .. head.paused or '0') }
   ledger.add_rows(answer, ledger.rows_of('g', 'h', rows), ledger.holder_row)
   local waiters = ledger.rows_of('q', 'r', rows)

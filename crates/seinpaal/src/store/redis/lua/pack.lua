@@ -9,7 +9,7 @@
 -- deadline: when the keys expire by themselves, on the store's clock; 0: never.
 local function blank_head()
   return {
-    pinned = '0', clock = 0, wall = 0, bound = UNBOUNDED, fence = 0, held = 0, holders = 0, waiting = 0,
+    kind = '-', pinned = '0', clock = 0, wall = 0, bound = UNBOUNDED, fence = 0, held = 0, holders = 0, waiting = 0,
     past = 0, arrival = 0, top = 0, first_end = UNBOUNDED, first_wall = UNBOUNDED, first_past = UNBOUNDED,
     longest = 0, memory = 0, deadline = 0,
   }
@@ -17,12 +17,12 @@ end
 
 -- Nothing if it cannot be read.
 local function parse_head(text)
-  if #text < 139 then return nil end
-  local version, pinned, paused, limit, clock, wall, bound, fence, held, holders, waiting, past, arrival, top,
+  if #text < 140 then return nil end
+  local version, kind, pinned, paused, limit, clock, wall, bound, fence, held, holders, waiting, past, arrival, top,
     first_end, first_wall, first_past, longest, memory, deadline = read(HEAD, text)
-  if version ~= 2 then return nil end
+  if version ~= 3 then return nil end
   return {
-    limit = limit >= 0 and limit or nil, pinned = pinned, paused = paused == '1' and sub(text, 140) or nil,
+    limit = limit >= 0 and limit or nil, kind = kind, pinned = pinned, paused = paused == '1' and sub(text, 141) or nil,
     clock = clock, wall = wall, bound = bound, fence = fence, held = held, holders = holders,
     waiting = waiting, past = past, arrival = arrival, top = top, first_end = first_end,
     first_wall = first_wall, first_past = first_past, longest = longest, memory = memory, deadline = deadline,
@@ -30,7 +30,7 @@ local function parse_head(text)
 end
 
 local function pack_head(h)
-  return pack(HEAD, 2, h.pinned, h.paused and '1' or '0', h.limit or -1, h.clock, h.wall, h.bound, h.fence,
+  return pack(HEAD, 3, h.kind, h.pinned, h.paused and '1' or '0', h.limit or -1, h.clock, h.wall, h.bound, h.fence,
     h.held, h.holders, h.waiting, h.past, h.arrival, h.top, h.first_end, h.first_wall, h.first_past,
     h.longest, h.memory, h.deadline) .. (h.paused or '')
 end

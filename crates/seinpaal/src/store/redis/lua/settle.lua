@@ -152,6 +152,10 @@ function ledger.next_fence()
 end
 
 function ledger.hold(entry)
+  if head.held == 0 and head.top > 0 then
+    head.top = 0 -- all are free: as one range
+    ledger.clear_free_slots()
+  end
   entry.slots = ledger.take_slots(entry.permits)
   head.holders = head.holders + 1
   head.held = head.held + entry.permits

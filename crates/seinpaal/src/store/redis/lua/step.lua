@@ -31,6 +31,7 @@ end
 -- Nobody is here: the clock may run freely and slots start from the bottom.
 function ledger.rest()
   head.bound = UNBOUNDED
+  if head.past == 0 and head.pinned == '0' then head.kind = '-' end
   head.first_end, head.first_wall, head.longest = UNBOUNDED, UNBOUNDED, 0
   if head.top > 0 then
     head.top = 0

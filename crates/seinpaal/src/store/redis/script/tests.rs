@@ -1,6 +1,6 @@
 //! What the files say about themselves is true.
 
-use seinpaal_proto::{Limit, Name, Permits, Priority, Slots, Ticket};
+use seinpaal_proto::{Kind, Limit, Name, Permits, Priority, Slots, Ticket};
 
 use super::*;
 
@@ -35,6 +35,7 @@ fn batch(requests: Vec<Request>) -> Batch {
 fn acquire() -> Request {
     Request::Acquire(Acquire {
         ticket: Ticket(1),
+        kind: Kind::Semaphore,
         permits: Permits::ONE,
         limit: Some(LimitRule { limit: Limit::ONE, on_mismatch: OnMismatch::Refuse }),
         enqueue: Enqueue::No,

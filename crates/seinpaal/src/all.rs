@@ -1,0 +1,205 @@
+//! Permits of several names at once: all or none, and nobody waits for ever.
+
+use std::{
+    fmt,
+    future::{Future, IntoFuture},
+    pin::{Pin, pin},
+    time::Duration,
+};
+
+use futures_util::future::{Either, select, select_all};
+use thiserror::Error;
+
+use crate::{
+    acquire::Acquire,
+    boottime,
+    error::{AcquireError, ReleaseError},
+    permit::{Lost, Permit, PermitState},
+};
+
+/// A request for permits of several names: all of them, or none. Made by
+/// [`Seinpaal::acquire_all`](crate::Seinpaal::acquire_all).
+///
+/// The names are acquired one after the other, in the order of their bytes whatever order they were given in.
+/// So callers who want the same names never wait for each other in a circle. Who waits for a later name holds
+/// the earlier ones meanwhile.
+///
+/// # Cancel safety
+/// Dropping the future, at any point, leaves the queue and gives back what it had.
+///
+/// # Errors
+/// [`AcquireAllError`] names the request that failed; by then what had been granted was given back. Bad input,
+/// the same name twice among it, is found before anything is sent.
+#[must_use = "a request does nothing before it is awaited"]
+pub struct AcquireAll {
+    requests: Vec<Acquire>,
+    timeout: Option<Duration>,
+}
+
+/// Which of several requests failed, and why.
+#[derive(Clone, Debug, Error)]
+#[error("{name}: {error}")]
+pub struct AcquireAllError {
+    /// Its name.
+    pub name: String,
+    /// Why.
+    #[source]
+    pub error: AcquireError,
+}
+
+/// Permits of several names, held together: if one is lost, all are taken for lost.
+///
+/// Dropping it gives all of them back. See [`Permit`] for what happens when the holder dies or the store is
+/// unreachable.
+#[derive(Debug)]
+pub struct PermitSet {
+    permits: Vec<Permit>,
+}
+
+impl AcquireAll {
+    pub(crate) fn new(requests: Vec<Acquire>) -> Self {
+        Self { requests, timeout: None }
+    }
+
+    /// Stops waiting after this long, for all of them together, counted from the first poll. A timeout of a
+    /// request of its own counts, too. Default: never.
+    pub fn timeout(mut self, timeout: Duration) -> Self {
+        self.timeout = Some(timeout);
+        self
+    }
+
+    async fn run(self) -> Result<PermitSet, AcquireAllError> {
+        let deadline = self.timeout.map(boottime::after);
+        let mut requests: Vec<_> = self.requests.into_iter().enumerate().collect();
+        requests.sort_by(|(_, one), (_, other)| one.name().cmp(other.name()));
+        check(&requests)?;
+        let mut granted = Vec::with_capacity(requests.len());
+        for (place, request) in requests {
+            let name = request.name().to_owned();
+            // What was granted goes back when this returns without it.
+            let permit = request.until(deadline).await;
+            granted.push((place, permit.map_err(|error| AcquireAllError { name, error })?));
+        }
+        granted.sort_by_key(|(place, _)| *place);
+        Ok(PermitSet { permits: granted.into_iter().map(|(_, permit)| permit).collect() })
+    }
+}
+
+/// Finds what is wrong before anything is sent.
+fn check(sorted: &[(usize, Acquire)]) -> Result<(), AcquireAllError> {
+    let wrong =
+        |request: &Acquire, error| AcquireAllError { name: request.name().to_owned(), error };
+    for (_, request) in sorted {
+        request.check().map_err(|error| wrong(request, error))?;
+    }
+    match sorted.windows(2).find(|pair| pair[0].1.name() == pair[1].1.name()) {
+        Some(pair) => Err(wrong(&pair[0].1, AcquireError::NamedTwice)),
+        None => Ok(()),
+    }
+}
+
+impl IntoFuture for AcquireAll {
+    type Output = Result<PermitSet, AcquireAllError>;
+    type IntoFuture = Pin<Box<dyn Future<Output = Self::Output> + Send>>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(self.run())
+    }
+}
+
+impl fmt::Debug for AcquireAll {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("AcquireAll").field(&self.requests).finish()
+    }
+}
+
+impl PermitSet {
+    /// Returns the permits in the order in which they were asked for.
+    #[must_use]
+    pub fn permits(&self) -> &[Permit] {
+        &self.permits
+    }
+
+    /// Returns the permits, each on its own from now on.
+    #[must_use]
+    pub fn into_permits(self) -> Vec<Permit> {
+        self.permits
+    }
+
+    /// Whether all are held at this moment.
+    #[must_use]
+    pub fn is_held(&self) -> bool {
+        self.permits.iter().all(Permit::is_held)
+    }
+
+    /// Returns how long all are certain to be held if the store is not heard from again; `None`: for as long as
+    /// this process lives.
+    #[must_use]
+    pub fn remaining(&self) -> Option<Duration> {
+        self.permits.iter().filter_map(Permit::remaining).min()
+    }
+
+    /// Returns how the permit stands that stands worst.
+    #[must_use]
+    pub fn state(&self) -> PermitState {
+        self.worst().map_or(PermitState::Held, Permit::state)
+    }
+
+    /// Returns the permit that stands worst; the first of those that stand alike.
+    #[must_use]
+    pub fn worst(&self) -> Option<&Permit> {
+        self.permits.iter().rev().max_by_key(|permit| permit.state().severity())
+    }
+
+    /// Waits until [`state`](Self::state) or [`remaining`](Self::remaining) changes: also after each renewal.
+    ///
+    /// # Cancel safety
+    /// Yes; a change between two calls may be missed, the state is not.
+    pub async fn changed(&self) {
+        let mut watches: Vec<_> = self.permits.iter().flat_map(Permit::watches).collect();
+        if watches.is_empty() {
+            return std::future::pending().await;
+        }
+        drop(select_all(watches.iter_mut().map(|watch| Box::pin(watch.changed()))).await);
+    }
+
+    /// Waits until one of them is lost and says how.
+    ///
+    /// # Cancel safety
+    /// Yes.
+    pub async fn lost(&self) -> Lost {
+        if self.permits.is_empty() {
+            return std::future::pending().await;
+        }
+        select_all(self.permits.iter().map(|permit| Box::pin(permit.lost()))).await.0
+    }
+
+    /// Runs `work` for as long as all are held; drops it when one is lost.
+    ///
+    /// # Errors
+    /// [`Lost`] when one was lost before `work` was done.
+    pub async fn while_held<T>(&self, work: impl Future<Output = T>) -> Result<T, Lost> {
+        match select(pin!(self.lost()), pin!(work)).await {
+            Either::Left((lost, _)) => Err(lost),
+            Either::Right((done, _)) => Ok(done),
+        }
+    }
+
+    /// Gives all of them back and waits until the store has confirmed it.
+    ///
+    /// # Cancel safety
+    /// Once this has been polled all go back, whether or not it is polled again.
+    ///
+    /// # Errors
+    /// [`ReleaseError::NotHeld`] if one had been lost; the others are given back all the same.
+    pub async fn release(self) -> Result<(), ReleaseError> {
+        let releases = self.permits.into_iter().map(Permit::release);
+        futures_util::future::join_all(releases).await.into_iter().collect()
+    }
+}
+
+impl From<Permit> for PermitSet {
+    fn from(permit: Permit) -> Self {
+        Self { permits: vec![permit] }
+    }
+}
