@@ -234,12 +234,14 @@ pub(crate) fn checked_ttl(ttl: Duration) -> Result<u64, BadSetting> {
 }
 
 fn clock_bound(url: &StoreUrl) -> ClockBound {
-    match url {
-        StoreUrl::Redis(url) => match url.options.clock_bound {
-            Some(store::url::ClockBound::Off) => ClockBound::Off,
-            Some(store::url::ClockBound::At(bound)) => ClockBound::Fixed(micros(bound)),
-            None => ClockBound::Quarter,
-        },
-        _ => ClockBound::Quarter,
+    let stated = match url {
+        StoreUrl::Redis(url) => url.options.clock_bound,
+        StoreUrl::Quorum(url) => url.clock_bound(),
+        _ => None,
+    };
+    match stated {
+        Some(store::url::ClockBound::Off) => ClockBound::Off,
+        Some(store::url::ClockBound::At(bound)) => ClockBound::Fixed(micros(bound)),
+        None => ClockBound::Quarter,
     }
 }

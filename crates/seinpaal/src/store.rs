@@ -87,6 +87,10 @@ pub(crate) fn open(
             url::StoreUrl::Redis(url) => {
                 Ok(redis::RedisStore::open(url, inbox, news).await? as Arc<dyn Store>)
             }
+            #[cfg(feature = "redis")]
+            url::StoreUrl::Quorum(url) => {
+                Ok(redis::quorum::QuorumStore::open(url, inbox, news).await? as Arc<dyn Store>)
+            }
             #[cfg(not(all(feature = "embedded", feature = "redis")))]
             _ => Err(StoreError::new(
                 StoreErrorKind::Misconfigured,
@@ -101,7 +105,7 @@ pub(crate) fn open(
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Abilities {
-    /// `memory`, `embedded` or `redis`.
+    /// `memory`, `embedded`, `redis` or `redis+quorum`.
     pub scheme: &'static str,
     /// The store notices at once when a client's process is gone.
     pub notices_death: bool,

@@ -5,6 +5,7 @@
 
 mod duration;
 mod options;
+mod quorum;
 mod redis;
 #[cfg(test)]
 mod tests;
@@ -14,14 +15,15 @@ use std::{fmt, path::PathBuf, str::FromStr};
 pub use duration::{BadDuration, LONGEST_DURATION, parse_duration};
 use options::Query;
 pub use options::{ClockBound, RedisOptions};
+pub use quorum::{QUORUM_GUARD, QuorumUrl};
 pub use redis::{Password, RedisAddress, RedisUrl};
 use thiserror::Error;
 
 /// The URL that stands for the default store: this user's, on this machine.
 pub const DEFAULT_URL: &str = "file:";
 
-const KNOWN: &str = "file:, memory:, redis://, rediss://, unix://, valkey://, valkeys://";
-const LATER: [&str; 4] = ["redis+sentinel", "redis+cluster", "redis+quorum", "zookeeper"];
+const KNOWN: &str = "file:, memory:, redis://, rediss://, unix://, valkey://, valkeys://, redis+quorum://";
+const LATER: [&str; 3] = ["redis+sentinel", "redis+cluster", "zookeeper"];
 
 /// A store URL, parsed. Its text form has no password in it.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -33,6 +35,8 @@ pub enum StoreUrl {
     Memory,
     /// `redis://`, `rediss://`, `unix://`, `valkey://`, `valkeys://`.
     Redis(RedisUrl),
+    /// `redis+quorum://` and, with TLS, `rediss+quorum://`: several servers that know nothing of each other.
+    Quorum(QuorumUrl),
 }
 
 impl StoreUrl {
@@ -48,6 +52,8 @@ impl StoreUrl {
             "unix" => RedisUrl::parse_unix(rest).map(Self::Redis),
             "redis" | "valkey" => RedisUrl::parse(rest, false).map(Self::Redis),
             "rediss" | "valkeys" => RedisUrl::parse(rest, true).map(Self::Redis),
+            "redis+quorum" => QuorumUrl::parse(rest, false).map(Self::Quorum),
+            "rediss+quorum" => QuorumUrl::parse(rest, true).map(Self::Quorum),
             later if LATER.contains(&later) => Err(BadStoreUrl::NotAvailable(scheme)),
             _ => Err(BadStoreUrl::UnknownScheme(scheme)),
         }
@@ -75,6 +81,7 @@ impl fmt::Display for StoreUrl {
             Self::Embedded(Some(directory)) => write!(f, "file://{}", directory.display()),
             Self::Memory => f.write_str("memory:"),
             Self::Redis(url) => url.fmt(f),
+            Self::Quorum(url) => url.fmt(f),
         }
     }
 }
@@ -148,6 +155,12 @@ pub enum BadStoreUrl {
     /// The port is not a number from 1 to 65535.
     #[error("a port is a number from 1 to 65535 (a / in a password is written %2F)")]
     BadPort,
+    /// So many nodes are no quorum.
+    #[error("a quorum is an odd number of servers, 3 to 9, not {0}: redis+quorum://HOST:PORT,HOST:PORT,HOST:PORT")]
+    BadQuorum(usize),
+    /// One server would have two votes.
+    #[error("the quorum names {0} twice: every node is a server of its own")]
+    SameNodeTwice(String),
     /// A Unix socket without a path.
     #[error("a unix: URL names an absolute path, like unix:///run/redis/redis.sock")]
     BadSocket,

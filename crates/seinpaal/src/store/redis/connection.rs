@@ -3,7 +3,7 @@
 //! Nothing is ever sent twice from here but scripts that the server did not know. What was handed to a link
 //! that was lost may have been executed, and the session finds out with the same tickets.
 
-mod lasting;
+pub(super) mod lasting;
 
 use std::{
     fmt,

@@ -25,6 +25,11 @@ impl Keys {
         [records, order]
     }
 
+    /// Where a node of a quorum keeps the marker of its restart guard.
+    pub(super) fn node_marker(&self) -> String {
+        format!("{}node", self.prefix)
+    }
+
     /// The name whose hash this is.
     pub(super) fn name_of(&self, records: &str) -> Option<Name> {
         let tag = records.strip_prefix(&self.prefix)?.strip_prefix('{')?.strip_suffix('}')?;

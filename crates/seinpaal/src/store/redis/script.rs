@@ -157,7 +157,7 @@ pub(super) fn arguments(batch: &Batch, now: Option<u64>) -> Vec<String> {
     arguments
 }
 
-fn line(request: &Request) -> String {
+pub(super) fn line(request: &Request) -> String {
     match request {
         Request::Acquire(acquire) => acquire_line(acquire),
         Request::Renew(renew) => renew_line(renew),
@@ -176,7 +176,7 @@ fn line(request: &Request) -> String {
     }
 }
 
-fn acquire_line(acquire: &Acquire) -> String {
+pub(super) fn acquire_line(acquire: &Acquire) -> String {
     let Acquire { ticket, permits, lease, ttl, waiter_lease, waiter_ttl, about, .. } = acquire;
     let (limit, enqueue) = (limit_word(acquire.limit), enqueue_word(acquire.enqueue));
     let kind = acquire.kind.letter();

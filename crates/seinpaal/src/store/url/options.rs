@@ -38,13 +38,9 @@ impl RedisOptions {
         Ok(Self {
             replicated: query.take_as("replicated", "a number of replicas, 1 or more", count)?,
             restart_guard: query.take_as("restart-guard", "on or off", switch)?,
-            clock_bound: query.take_as("clock-bound", "a duration above zero, or off", bound)?,
-            prefix: query.take_as("prefix", "text without control characters", prefix)?,
-            connect_timeout: query.take_as(
-                "connect-timeout",
-                "a duration above zero",
-                above_zero,
-            )?,
+            clock_bound: query.take_clock_bound()?,
+            prefix: query.take_prefix()?,
+            connect_timeout: query.take_connect_timeout()?,
         })
     }
 }
@@ -122,6 +118,18 @@ impl Query {
             None => Ok(None),
             Some(text) => read(&text).map(Some).ok_or(BadStoreUrl::BadOption { option, wanted }),
         }
+    }
+
+    pub(super) fn take_clock_bound(&mut self) -> Result<Option<ClockBound>, BadStoreUrl> {
+        self.take_as("clock-bound", "a duration above zero, or off", bound)
+    }
+
+    pub(super) fn take_prefix(&mut self) -> Result<Option<String>, BadStoreUrl> {
+        self.take_as("prefix", "text without control characters", prefix)
+    }
+
+    pub(super) fn take_connect_timeout(&mut self) -> Result<Option<Duration>, BadStoreUrl> {
+        self.take_as("connect-timeout", "a duration above zero", above_zero)
     }
 
     /// Refuses what nobody has taken.

@@ -90,15 +90,15 @@ impl RedisUrl {
     }
 }
 
-type Login = (Option<String>, Option<Password>);
+pub(super) type Login = (Option<String>, Option<Password>);
 
-fn parse_login(login: &str) -> Result<Login, BadStoreUrl> {
+pub(super) fn parse_login(login: &str) -> Result<Login, BadStoreUrl> {
     let (user, password) = login.split_once(':').unwrap_or((login, ""));
     let present = |text: &str| decode(text).map(|text| Some(text).filter(|text| !text.is_empty()));
     Ok((present(user)?, present(password)?.map(Password)))
 }
 
-fn parse_server(server: &str) -> Result<(String, u16), BadStoreUrl> {
+pub(super) fn parse_server(server: &str) -> Result<(String, u16), BadStoreUrl> {
     let (host, port) = match server.strip_prefix('[') {
         Some(rest) => rest.split_once(']').ok_or(BadStoreUrl::BadHost)?,
         None => server.split_at(server.find(':').unwrap_or(server.len())),
@@ -115,7 +115,7 @@ fn parse_server(server: &str) -> Result<(String, u16), BadStoreUrl> {
     Ok((host, port.ok_or(BadStoreUrl::BadPort)?))
 }
 
-fn parse_database(text: &str) -> Result<u32, BadStoreUrl> {
+pub(super) fn parse_database(text: &str) -> Result<u32, BadStoreUrl> {
     let text = text.trim_end_matches('/');
     if text.is_empty() { Ok(0) } else { text.parse().map_err(|_| BadStoreUrl::BadDatabase) }
 }

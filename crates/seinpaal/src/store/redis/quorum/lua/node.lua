@@ -2,7 +2,7 @@
 -- is next; and what is set with a name has a version each.
 -- keys   records order marker
 -- args   set: version what value; state: nothing
--- reply  set stale state
+-- reply  set stale other-kind state
 -- cost   set: one HGET, two HSET; state: one HGET, one ZRANGEBYLEX when something was freed
 --
 -- Field v of the records: the versions of the limit, of its pin and of the pause, three numbers.
@@ -55,14 +55,16 @@ function ledger.versions()
 end
 
 local settings = {
-  limit = { 'limit', function(value) head.limit = value + 0 end },
+  limit = { 'limit', function(value) head.kind, head.limit = 's', value + 0 end },
   pin = { 'pin', function() head.pinned = '1' end },
   unpin = { 'pin', function() head.pinned = '0' end },
   pause = { 'pause', function(value) head.paused = value end },
   resume = { 'pause', function() head.paused = nil end },
 }
 
-function ledger.set(version, setting, value)
+function ledger.set(version, what, value)
+  local setting = settings[what]
+  if what == 'limit' and (head.kind == 'm' or head.kind == 'r') then return 'other-kind - ' .. head.kind .. ' s' end
   local versions = ledger.versions()
   local register, change = setting[1], setting[2]
   if version < versions[register] then return format('stale %d', versions[register]) end
@@ -76,11 +78,10 @@ end
 
 ledger.operations.set = function(text)
   local version, what, value = match(text, '^(%d+) (%a+) (.*)$')
-  local setting = settings[what or '']
-  if not setting then ledger.refuse('SEINPAALARGUMENT', 'set cannot be read') end
+  if not settings[what or ''] then ledger.refuse('SEINPAALARGUMENT', 'set cannot be read') end
   version = ledger.number(version, 0, UNBOUNDED, 'the version')
   if what == 'limit' then ledger.permits_of(value, 0, 'the limit') end
-  return function() return ledger.set(version, setting, value) end
+  return function() return ledger.set(version, what, value) end
 end
 
 -- The asker's tickets that may be had now, then what is set, last the reason of the pause.

@@ -1,7 +1,7 @@
 -- take: vote for a ticket to have slots, those that it names or the lowest free ones, under a fence that it names.
 -- keys   records order marker
 -- args   take, mend: slots fence and those of acquire; yield: fence and those of acquire
--- reply  took not ended too-late other-limit too-many
+-- reply  took not ended too-late other-kind other-limit too-many
 -- cost   HGET head, entry, past and lease, one HSET, one ZADD; of a refusal also one HGET a holder, at most 64
 --
 -- slots: any, or text like 0-2,5. A vote is a holder's entry like any other: it has an end, and is renewed, released
@@ -39,23 +39,24 @@ function ledger.take_given(slots)
   return taken and ledger.slots_text(taken)
 end
 
--- FENCE:SLOTS of everybody who holds, or + in the end if there are too many.
-function ledger.holders_text()
+-- FENCE:SLOTS of everybody who holds, or + in the end if there are too many. Without the slots it reads no entry.
+function ledger.holders_text(has_slots)
   local texts = {}
   for _, member in ipairs(ledger.rows_of('g', 'h', LISTED)) do
-    local entry = ledger.entry_of(sub(member, 10))
-    if entry then texts[#texts + 1] = format('%d:%s', entry.fence, entry.slots) end
+    local _, fence, ticket = read(MEMBER, member)
+    local entry = has_slots and ledger.entry_of(ticket)
+    texts[#texts + 1] = format('%d:%s', fence, entry and entry.slots or '')
   end
   if head.holders > LISTED then texts[#texts + 1] = '+' end
   return table.concat(texts, ' ')
 end
 
+-- Who holds slots above a limit that was lowered counts, too: the asker adds up what all nodes know.
 function ledger.took(entry)
   local lease = ledger.lease_of(entry.lease)
   local left = max((lease and lease.ends or 0) - head.clock, 0)
-  -- Who holds slots above a limit that was lowered counts, too: the asker adds up what all nodes know.
-  local others = head.top > ledger.limit_now() and ledger.holders_text() or ''
-  return format('took %s %d %s %d %d %s', entry.ticket, entry.fence, entry.slots, ledger.limit_now(), left, others)
+  return format('took %s %d %s %d %d %s', entry.ticket, entry.fence, entry.slots, ledger.limit_now(), left,
+    ledger.holders_text(head.top > ledger.limit_now()))
 end
 
 function ledger.stand_as_asked(ask, entry)
@@ -71,9 +72,15 @@ end
 
 function ledger.refuse_vote(ask, entry, why)
   if ask.enqueue and why ~= 'fence' and not ledger.stand_as_asked(ask, entry) then why = 'too-many-waiting' end
-  if ask.rule ~= '-' and not head.limit and ask.enqueue then head.limit = ask.stated end
+  if ask.enqueue and why ~= 'fence' and why ~= 'too-many-waiting' then ledger.keep_terms(ask) end
   return format('not %s %s %d %d %d %d %d %s', ask.ticket, why, head.fence, ledger.limit_now(), head.held, head.waiting,
-    ledger.guard_left, ledger.holders_text())
+    ledger.guard_left, ledger.holders_text(true))
+end
+
+-- The first to come says which lock it is and, if it likes, the limit.
+function ledger.keep_terms(ask)
+  head.kind = ask.kind
+  if ask.rule ~= '-' and not head.limit then head.limit = ask.stated end
 end
 
 -- A newcomer does not pass who waits here and can be reached; who waits may.
@@ -94,6 +101,10 @@ end
 
 function ledger.vote(ask, entry)
   local slots
+  if head.held == 0 and head.top > 0 then
+    head.top = 0 -- all are free: as one range
+    ledger.clear_free_slots()
+  end
   if ask.slots then slots = ledger.take_given(ask.slots) else slots = ledger.take_slots(ask.permits) end
   if not slots then return nil end
   if entry then
@@ -108,7 +119,7 @@ function ledger.vote(ask, entry)
   lease.ends, lease.ends_wall = max(lease.ends, head.clock + ask.ttl), max(lease.ends_wall, now + ask.ttl)
   ledger.put_lease(lease)
   ledger.put_entry(vote)
-  if ask.rule ~= '-' and not head.limit then head.limit = ask.stated end
+  ledger.keep_terms(ask)
   return ledger.took(vote)
 end
 
@@ -130,6 +141,9 @@ function ledger.take(ask)
   local answer
   answer, entry = ledger.earlier(ask, entry)
   if answer then return answer end
+  if head.kind ~= '-' and head.kind ~= ask.kind then
+    return format('other-kind %s %s %s', ask.ticket, head.kind, ask.kind)
+  end
   local limit = ledger.limit_for(ask)
   if ask.rule == 'R' and head.limit and head.limit ~= limit then
     return format('other-limit %s %d %d', ask.ticket, head.limit, limit)
