@@ -2,6 +2,7 @@
 
 mod embedded;
 mod memory;
+mod quorum;
 mod redis;
 
 use std::{
@@ -18,7 +19,9 @@ use seinpaal::{
     store::{BoxFuture, NewsSender, Store},
 };
 
-pub use self::{embedded::EmbeddedHarness, memory::MemoryHarness, redis::RedisHarness};
+pub use self::{
+    embedded::EmbeddedHarness, memory::MemoryHarness, quorum::QuorumHarness, redis::RedisHarness,
+};
 
 /// One store, made for one case.
 pub trait Harness: fmt::Debug + Send + Sync {
@@ -73,6 +76,8 @@ pub enum Ability {
     EndsLivingLeases,
     /// The lease of a client lasts for as long as its process lives.
     VouchesForLife,
+    /// Waiters are served in one order, and the ledger's own one: every answer is as the ledger would give it.
+    KeepsOrder,
     /// The harness can take away the subscription of a client that lives on.
     LosesSubscriptions,
 }

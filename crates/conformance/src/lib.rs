@@ -21,5 +21,7 @@ pub mod servers;
 mod stage;
 
 pub use client::Client;
-pub use harness::{Ability, EmbeddedHarness, Harness, MemoryHarness, RedisHarness};
+pub use harness::{
+    Ability, EmbeddedHarness, Harness, MemoryHarness, QuorumHarness, RedisHarness,
+};
 pub use stage::{Stage, summary};

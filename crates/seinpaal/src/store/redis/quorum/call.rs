@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use seinpaal_proto::{
-    Acquire, Batch, Configure, Enqueue, Fence, Inbox, LimitRule, Name, OnMismatch, Replies, Reply,
+    Acquire, Batch, Configure, Inbox, LimitRule, Name, OnMismatch, Replies, Reply,
     Request, Ticket, TicketReply, Wakeup, What, Whom,
     time::Micros,
 };
@@ -114,13 +114,14 @@ impl Quorum {
 
     fn take_poll(&self, name: &Name, ask: &Acquire, reply: Option<Reply>) {
         let ticket = ask.ticket;
-        let what = match reply {
-            Some(Reply::Granted(grant)) => {
+        let ended = reply.as_ref().and_then(is_over);
+        let what = match (reply, ended) {
+            (Some(Reply::Granted(grant)), _) => {
                 let (fence, slots, limit) = (grant.fence, grant.slots, grant.limit);
                 self.table().grant(name, Held { ask: ask.clone(), slots: slots.clone(), fence: fence.0 });
                 What::Granted { fence, slots, limit }
             }
-            Some(reply) if let Some(cause) = is_over(&reply) => {
+            (_, Some(cause)) => {
                 self.table().forget(name, ticket);
                 What::Ended(cause)
             }
