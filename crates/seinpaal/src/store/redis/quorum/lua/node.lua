@@ -13,10 +13,16 @@ ledger.has_freed = false
 
 function ledger.serve() end
 
-local free_slots = ledger.free_slots
+local free_slots, leave = ledger.free_slots, ledger.leave
 function ledger.free_slots(slots)
   ledger.has_freed = true
   free_slots(slots)
+end
+
+-- Who no longer waits may have kept others back.
+function ledger.leave(entry)
+  ledger.has_freed = true
+  leave(entry)
 end
 
 -- Whoever is next and fits is told to ask; the asker's own tickets are told by the answer.

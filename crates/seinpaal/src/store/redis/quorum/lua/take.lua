@@ -83,18 +83,23 @@ function ledger.keep_terms(ask)
   if ask.rule ~= '-' and not head.limit then head.limit = ask.stated end
 end
 
--- A newcomer does not pass who waits here and can be reached; who waits may.
-function ledger.is_newcomer(entry)
-  if entry or head.waiting == 0 then return false end
-  local first = ledger.first_waiter()
-  return first and first.inbox and ledger.is_listening(first.inbox)
+-- A newcomer leaves as many permits free as those want who wait here and can be reached.
+function ledger.wanted_by_others()
+  if head.waiting == 0 then return 0 end
+  if head.waiting > LISTED then return MOST_PERMITS end
+  local wanted = 0
+  for _, member in ipairs(ledger.rows_of('q', 'r', LISTED)) do
+    local waiter = ledger.entry_of(sub(member, 10))
+    if waiter and waiter.inbox and ledger.is_listening(waiter.inbox) then wanted = wanted + waiter.permits end
+  end
+  return wanted
 end
 
 function ledger.why_not(ask, entry, limit)
   if ledger.guard_left > 0 then return 'guarded' end
   if head.paused then return 'paused' end
   if ask.permits > limit - head.held then return 'full' end
-  if ledger.is_newcomer(entry) then return 'late' end
+  if not entry and ask.permits > limit - head.held - ledger.wanted_by_others() then return 'late' end
   if ask.fence <= head.fence then return 'fence' end
   if ask.slots and ask.slots[#ask.slots][2] >= limit then return 'full' end
 end
