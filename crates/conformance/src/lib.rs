@@ -15,6 +15,7 @@
 mod ask;
 pub mod cases;
 mod client;
+pub mod faults;
 pub mod harness;
 mod list;
 pub mod servers;

@@ -1,5 +1,7 @@
 //! Real servers, one a harness: each in a directory of its own, on a free port, gone with its handle.
 
+pub mod again;
+
 use std::{
     fmt,
     io::{self, BufRead, BufReader, Read, Write},

@@ -52,6 +52,12 @@ use crate::store::{
     url::{QuorumUrl, StoreUrl},
 };
 
+/// By how much fences are ahead of the nodes' clocks: a node takes none that is behind its own, and a request
+/// is on its way for a while.
+const AHEAD: Micros = 100_000;
+/// How long a request that this store makes by itself may be on its way.
+const LIFE: Micros = 5_000_000;
+
 /// Permits kept by a quorum, as one client sees them.
 pub struct QuorumStore {
     quorum: Arc<Quorum>,
@@ -210,9 +216,16 @@ impl Quorum {
         let is_rigged = self.now.is_some();
         let mut clock = self.clock();
         let passed = |at: Instant| if is_rigged { 0 } else { micros(at.elapsed()) };
-        let now = clock.heard.map_or(0, |(now, at)| now + passed(at));
+        let now = clock.heard.map_or(0, |(now, at)| now + passed(at) + AHEAD);
         clock.last = (clock.last.max(seen) + 1).max(now);
         clock.last
+    }
+
+    /// When a request that is sent now has been on its way for too long, by any node's clock.
+    fn not_after(&self) -> Option<Micros> {
+        let is_rigged = self.now.is_some();
+        let passed = |at: Instant| if is_rigged { 0 } else { micros(at.elapsed()) };
+        self.clock().heard.map(|(now, at)| now + passed(at) + LIFE)
     }
 
     fn see_fence(&self, fence: u64) {

@@ -90,9 +90,11 @@ impl Quorum {
     }
 
     async fn poll_in_turn(self: &Arc<Self>, name: &Name, tickets: Vec<Ticket>) {
+        let not_after = self.not_after();
         let asks: Vec<Acquire> = {
             let table = self.table();
-            tickets.iter().filter_map(|ticket| table.waits(name, *ticket).cloned()).collect()
+            let asks = tickets.iter().filter_map(|ticket| table.waits(name, *ticket).cloned());
+            asks.map(|ask| Acquire { not_after, ..ask }).collect()
         };
         if asks.is_empty() {
             return;

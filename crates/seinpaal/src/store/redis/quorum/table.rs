@@ -146,6 +146,7 @@ impl Table {
                 let Whom::Tickets(asked) = &renew.whom else { return };
                 for (ticket, found) in asked.iter().zip(tickets) {
                     match (found, self.held.get_mut(&(name.clone(), *ticket))) {
+                        // What is renewed for nobody is left to itself, and no longer ours.
                         (TicketReply::Held { .. }, Some(held)) if batch.inbox.is_some() => {
                             (held.ask.lease, held.ask.ttl) = (renew.lease, renew.ttl);
                         }

@@ -85,10 +85,8 @@ impl<'a> Tally<'a> {
     }
 
     fn ticket(&self, column: &[&TicketReply]) -> TicketReply {
-        let held = column.iter().filter(|reply| matches!(reply, TicketReply::Held { .. }));
-        let same = |one: &&&TicketReply| column.iter().filter(|reply| reply == one).count();
-        if let Some(held) = held.clone().find(|held| same(held) >= self.majority()) {
-            return (**held).clone();
+        if let Some(held) = self.held(column) {
+            return held;
         }
         let causes: Vec<Cause> = column
             .iter()
@@ -103,6 +101,22 @@ impl<'a> Tally<'a> {
             None if waiting => TicketReply::Waiting,
             None => TicketReply::Unknown,
         }
+    }
+
+    /// A majority has it under the same fence. Slots that one of them has taken back already are not held.
+    fn held(&self, column: &[&TicketReply]) -> Option<TicketReply> {
+        let votes = || {
+            column.iter().filter_map(|reply| match reply {
+                TicketReply::Held { fence, slots } => Some((*fence, slots)),
+                _ => None,
+            })
+        };
+        let count = |fence| votes().filter(|vote| vote.0 == fence).count();
+        let fence = votes().map(|vote| vote.0).find(|fence| count(*fence) >= self.majority())?;
+        let mut of_fence = votes().filter(|vote| vote.0 == fence);
+        let mut slots = of_fence.next()?.1.clone();
+        of_fence.for_each(|(_, others)| slots = slots.take(others));
+        Some(TicketReply::Held { fence, slots })
     }
 
     fn released(&self, ticket: Ticket) -> Reply {

@@ -67,5 +67,9 @@ ledger.operations.guard = function(text)
   local guard, how = match(text, '^(%d+) (%a+)$')
   if not guard then ledger.refuse('SEINPAALARGUMENT', 'guard cannot be read') end
   guard = ledger.number(guard, 0, MAX_TTL * 2, 'the guard')
-  return function() return ledger.guard(guard, how) end
+  return function()
+    -- Fences of a name that was forgotten were no greater than the clock then (see `state`).
+    if ledger.is_fresh then head.fence = max(head.fence, now - 1) end
+    return ledger.guard(guard, how)
+  end
 end

@@ -164,6 +164,7 @@ function ledger.mend(ask)
   if not entry and ledger.cause_of(ask.ticket) then return 'cancelled ' .. ask.ticket end
   local answer
   answer, entry = ledger.earlier(ask, entry)
+  ask.enqueue = false
   return answer or ledger.vote(ask, entry) or ledger.refuse_vote(ask, entry, 'full')
 end
 
