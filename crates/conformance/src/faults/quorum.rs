@@ -186,7 +186,7 @@ async fn visit(plan: &Plan, semaphore: &Semaphore, room: &Room, score: &Score, d
     let Ok(permit) = asked else { return };
     *dice = dice.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
     let draw = *dice >> 40;
-    let time = match draw % 24 {
+    let time = match draw % 64 {
         0 => plan.ttl + plan.ttl / 2,
         _ => Duration::from_millis(2 + draw % 20),
     };

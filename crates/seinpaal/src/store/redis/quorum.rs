@@ -31,7 +31,7 @@ use std::{
 };
 
 use seinpaal_proto::{
-    Batch, Inbox, Name, Replies, Reply, Request, Slots, Snapshot,
+    Batch, Inbox, Name, Renew, Replies, Reply, Request, Slots, Snapshot, Whom,
     time::{Micros, micros},
 };
 use tokio::{
@@ -268,7 +268,8 @@ impl Quorum {
     fn refuse_what_outlasts_the_guard(&self, batch: &Batch) -> Result<(), StoreError> {
         let ttl = batch.requests.iter().filter_map(|request| match request {
             Request::Acquire(ask) => Some(ask.ttl),
-            Request::Renew(renew) => Some(renew.ttl),
+            // What stands under a lease as a whole was acquired with its ttl, or only waits.
+            Request::Renew(Renew { ttl, whom: Whom::Tickets(_), .. }) => Some(*ttl),
             _ => None,
         });
         let (longest, most) = (ttl.max().unwrap_or(0), self.guard / 5 * 4);
