@@ -257,3 +257,6 @@ fn median(answers: Answers<'_>, number: impl Fn(&super::answer::Refusal) -> u32)
     numbers.sort_unstable();
     numbers.get(numbers.len() / 2).copied().unwrap_or(0)
 }
+
+#[cfg(test)]
+mod tests;
