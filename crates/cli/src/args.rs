@@ -26,7 +26,7 @@ Stores:
   memory:                 one process, for trying out
 
 Options of a Redis store:
-  ?replicated=N  restart-guard=on|off  clock-bound=DUR|off
+  ?replicated=N  restart-guard=on|off|DUR  clock-bound=DUR|off
   prefix=TEXT  connect-timeout=DUR
 
 A password is best kept in SEINPAAL_STORE, a configuration file or the
@@ -38,7 +38,9 @@ const RUN_ENVIRONMENT: &str = "\
 Added to CMD's environment:
   SEINPAAL_NAME   SEINPAAL_FENCE   SEINPAAL_SLOT (the lowest held)
   SEINPAAL_SLOTS (all, comma-separated)           SEINPAAL_PERMITS
-  SEINPAAL_LIMIT  SEINPAAL_TICKET";
+  SEINPAAL_LIMIT  SEINPAAL_TICKET
+Added with --also, one for each, in their order, comma-separated:
+  SEINPAAL_ALSO_FENCES   SEINPAAL_ALSO_SLOTS (the lowest held)";
 
 const RUN_EXAMPLES: &str = "\
 Examples:
@@ -48,6 +50,11 @@ Examples:
       two of four permits
   seinpaal run nightly -n -E 0 ./nightly.sh
       skip quietly if it runs already
+  seinpaal run pages --shared ./render.sh
+  seinpaal run pages --exclusive ./publish.sh
+      many readers or one writer
+  seinpaal run gpus -j 4 --also licence -- train
+      a permit of each, or none
   seinpaal run gpus -j 4 sh -c 'train --gpu=$SEINPAAL_SLOT'
       the slot, 0 to 3, chooses the device";
 
@@ -146,6 +153,10 @@ pub(crate) enum Command {
 pub(crate) struct Run {
     #[command(flatten)]
     pub(crate) entry: Entry,
+    /// Take permits of this name as well, W of them (default 1): all or none; repeatable. A name
+    /// that ends in a colon and digits is written NAME:1
+    #[arg(long, value_name = "NAME[:W]", value_parser = values::also)]
+    pub(crate) also: Vec<(Name, u32)>,
     /// What to do when the lease is lost or about to be
     #[arg(long, value_name = "ACTION", default_value = "term")]
     pub(crate) on_lost: OnLost,
@@ -197,6 +208,12 @@ pub(crate) struct Entry {
     /// Take W permits at once
     #[arg(short, long, value_name = "W", default_value = "1", value_parser = values::count(MAX_LIMIT))]
     pub(crate) permits: u32,
+    /// Take NAME as a readers-writer lock, for reading: with others who do, and with no writer
+    #[arg(long, conflicts_with_all = ["exclusive", "limit", "permits", "adopt_limit", "set_limit"])]
+    pub(crate) shared: bool,
+    /// Take NAME as a readers-writer lock, for writing: alone
+    #[arg(long, conflicts_with_all = ["limit", "permits", "adopt_limit", "set_limit"])]
+    pub(crate) exclusive: bool,
     /// Do not wait
     #[arg(short, long, conflicts_with = "wait")]
     pub(crate) nonblock: bool,

@@ -139,6 +139,7 @@ impl From<AdminError> for Failure {
     fn from(error: AdminError) -> Self {
         match error {
             AdminError::Store(error) => error.into(),
+            AdminError::FixedLimit(_) => Self::new(Exit::Conflict, error),
             AdminError::Unknown(_) | AdminError::Ended(_) => Self::new(Exit::Lost, error),
             other => Self::usage(other),
         }

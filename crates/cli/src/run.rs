@@ -12,7 +12,7 @@ mod waiting;
 
 use std::{os::fd::AsRawFd, path::Path, time::Instant};
 
-use seinpaal::{Permit, Seinpaal};
+use seinpaal::{Permit, PermitSet, Seinpaal};
 
 pub(crate) use events::{Event, Events};
 pub(crate) use signals::{Signals, ends_waiting};
@@ -22,7 +22,7 @@ use crate::{
     args::{Global, Run},
     command::{connect, on_runtime},
     exit::{Exit, Failure},
-    output::Voice,
+    output::{Voice, json},
     settings,
 };
 use guard::{Guard, Terms};
@@ -43,13 +43,14 @@ pub(crate) fn run(global: &Global, args: &Run, voice: Voice) -> Result<Exit, Fai
         let began = Instant::now();
         let ttl = args.entry.ttl;
         let seinpaal = connect(&choice, ttl, "seinpaal run", voice, &mut signals).await?;
-        let entrance = Entrance { seinpaal: &seinpaal, entry: &args.entry, voice };
-        let permit = entrance.enter(&mut events, &mut signals).await?;
+        let entrance =
+            Entrance { seinpaal: &seinpaal, entry: &args.entry, also: &args.also, voice };
+        let permits = entrance.enter(&mut events, &mut signals).await?;
         if events.are_wanted() {
-            events.emit(&acquired(&permit, began));
+            permits.permits().iter().for_each(|permit| events.emit(&acquired(permit, began)));
         }
         let errand = Errand { args, program: &program, seinpaal: &seinpaal, voice };
-        errand.hold(permit, &mut events, &mut signals).await
+        errand.hold(permits, &mut events, &mut signals).await
     })
 }
 
@@ -65,30 +66,30 @@ struct Errand<'a> {
 impl Errand<'_> {
     async fn hold(
         self,
-        permit: Permit,
+        permits: PermitSet,
         events: &mut Events,
         signals: &mut Signals,
     ) -> Result<Exit, Failure> {
         let mut terminal = Terminal::open();
         let terms = self.terms();
         // Where the process itself is the lease, CMD holds it by living. Elsewhere time ends it.
-        let mut guard = permit.remaining().map(|_| Guard::start(terms)).transpose()?;
+        let mut guard = permits.remaining().map(|_| Guard::start(terms)).transpose()?;
         let children = hold::children()?;
-        let cmd = match self.start(&permit, terminal.as_mut(), guard.is_some(), signals) {
+        let cmd = match self.start(&permits, terminal.as_mut(), guard.is_some(), signals) {
             Ok(cmd) => cmd,
             Err(failure) => {
                 guard.map(Guard::dismiss);
-                let _ = permit.release().await;
+                let _ = permits.release().await;
                 return Err(failure);
             }
         };
-        if let (Some(guard), Some(left)) = (&mut guard, permit.remaining()) {
+        if let (Some(guard), Some(left)) = (&mut guard, permits.remaining()) {
             guard.lease(left, false);
             guard.protect(cmd.pid());
         }
         let voice = self.voice;
         let hold = Hold { cmd, terms, voice, events, signals, terminal, guard, ending: None };
-        hold.watch(permit, self.args.max_hold, children).await
+        hold.watch(permits, self.args.max_hold, children).await
     }
 
     fn terms(self) -> Terms {
@@ -98,7 +99,7 @@ impl Errand<'_> {
 
     fn start(
         self,
-        permit: &Permit,
+        permits: &PermitSet,
         terminal: Option<&mut Terminal>,
         is_guarded: bool,
         signals: &Signals,
@@ -108,7 +109,7 @@ impl Errand<'_> {
         let cmd = Cmd::start(Start {
             program: self.program,
             command: &self.args.command,
-            variables: variables(permit),
+            variables: variables(permits.permits()),
             mask: signals.mask,
             terminal: terminal.and_then(Terminal::lend_at_start),
             presence,
@@ -134,15 +135,16 @@ fn acquired(permit: &Permit, began: Instant) -> Event<'_> {
         name: permit.name(),
         ticket: permit.ticket().to_string(),
         fence: permit.fence().0,
-        slots: permit.slots().iter().collect(),
+        slots: json::slots(&permit.slots()),
         permits: permit.permits(),
         limit: permit.limit(),
         waited_ms: u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX),
     }
 }
 
-fn variables(permit: &Permit) -> Vec<(&'static str, String)> {
-    vec![
+fn variables(permits: &[Permit]) -> Vec<(&'static str, String)> {
+    let Some((permit, also)) = permits.split_first() else { return Vec::new() };
+    let mut variables = vec![
         ("SEINPAAL_NAME", permit.name().to_owned()),
         ("SEINPAAL_FENCE", permit.fence().to_string()),
         ("SEINPAAL_SLOT", permit.slot().to_string()),
@@ -150,7 +152,14 @@ fn variables(permit: &Permit) -> Vec<(&'static str, String)> {
         ("SEINPAAL_PERMITS", permit.permits().to_string()),
         ("SEINPAAL_LIMIT", permit.limit().to_string()),
         ("SEINPAAL_TICKET", permit.ticket().to_string()),
-    ]
+    ];
+    if !also.is_empty() {
+        let each =
+            |what: fn(&Permit) -> String| also.iter().map(what).collect::<Vec<_>>().join(",");
+        variables.push(("SEINPAAL_ALSO_FENCES", each(|permit| permit.fence().to_string())));
+        variables.push(("SEINPAAL_ALSO_SLOTS", each(|permit| permit.slot().to_string())));
+    }
+    variables
 }
 
 fn slots(permit: &Permit) -> String {

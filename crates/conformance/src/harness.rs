@@ -4,6 +4,8 @@ mod embedded;
 mod memory;
 mod quorum;
 mod redis;
+mod sentinel;
+mod zookeeper;
 
 use std::{
     fmt,
@@ -21,6 +23,7 @@ use seinpaal::{
 
 pub use self::{
     embedded::EmbeddedHarness, memory::MemoryHarness, quorum::QuorumHarness, redis::RedisHarness,
+    sentinel::SentinelHarness, zookeeper::ZookeeperHarness,
 };
 
 /// One store, made for one case.

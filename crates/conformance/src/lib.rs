@@ -15,6 +15,7 @@
 mod ask;
 pub mod cases;
 mod client;
+pub mod failover;
 pub mod faults;
 pub mod harness;
 mod list;
@@ -23,6 +24,8 @@ mod stage;
 
 pub use client::Client;
 pub use harness::{
-    Ability, EmbeddedHarness, Harness, MemoryHarness, QuorumHarness, RedisHarness,
+    Ability, EmbeddedHarness, Harness, MemoryHarness, QuorumHarness, RedisHarness, SentinelHarness,
+    ZookeeperHarness,
 };
+pub use list::{CASES, Case};
 pub use stage::{Stage, summary};

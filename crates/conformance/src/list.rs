@@ -1,12 +1,15 @@
 //! The one list of cases. A new line here is a new test for every store.
 
-/// Puts a store through every case: `conformance!(memory, MemoryHarness::new());` becomes a module
-/// `memory` with a module a topic and a test a case, each with a harness of its own, and a test
-/// `summary` that lists which of them the store promises.
+use seinpaal::store::BoxFuture;
+
+use crate::{Ability, Stage};
+
+/// Gives the list to the macro `$then`, after what that macro needs of its own.
+#[doc(hidden)]
 #[macro_export]
-macro_rules! conformance {
-    ($store:ident, $harness:expr) => {
-        $crate::every_case! { $store, $harness;
+macro_rules! with_every_case {
+    ($then:ident, $($own:tt)*) => {
+        $crate::$then! { $($own)*;
             exclusion {
                 no_more_than_the_limit_hold [];
                 a_permit_that_was_given_back_can_be_had_again [];
@@ -151,6 +154,16 @@ macro_rules! conformance {
     };
 }
 
+/// Puts a store through every case: `conformance!(memory, MemoryHarness::new());` becomes a module
+/// `memory` with a module a topic and a test a case, each with a harness of its own, and a test
+/// `summary` that lists which of them the store promises.
+#[macro_export]
+macro_rules! conformance {
+    ($store:ident, $harness:expr) => {
+        $crate::with_every_case! { every_case, $store, $harness }
+    };
+}
+
 /// What [`conformance!`] makes of its list.
 #[doc(hidden)]
 #[macro_export]
@@ -185,3 +198,36 @@ macro_rules! every_case {
         }
     };
 }
+
+/// A case as a value, for programs that put stores side by side.
+#[derive(Clone, Copy)]
+pub struct Case {
+    /// `topic::case`.
+    pub name: &'static str,
+    /// What it needs of a store.
+    pub needs: &'static [Ability],
+    /// Puts the store of a stage through it; panics if it fails.
+    pub run: for<'a> fn(&'a Stage) -> BoxFuture<'a, ()>,
+}
+
+impl std::fmt::Debug for Case {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Case").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+/// What makes [`CASES`] of the list.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! case_values {
+    (; $($topic:ident { $($case:ident [$($need:ident)*];)* })*) => {
+        &[$($(Case {
+            name: concat!(stringify!($topic), "::", stringify!($case)),
+            needs: &[$(Ability::$need),*],
+            run: |stage| Box::pin($crate::cases::$topic::$case(stage)),
+        },)*)*]
+    };
+}
+
+/// Every case, in the order of the list.
+pub const CASES: &[Case] = with_every_case! { case_values, };

@@ -1,6 +1,8 @@
 //! Real servers, one a harness: each in a directory of its own, on a free port, gone with its handle.
 
 pub mod again;
+pub mod sentinel;
+mod zookeeper;
 
 use std::{
     fmt,
@@ -13,6 +15,8 @@ use std::{
 };
 
 use tempfile::TempDir;
+
+pub use zookeeper::ZookeeperEnsemble;
 
 /// How long a server may take to start.
 const START: Duration = Duration::from_secs(20);
@@ -102,8 +106,8 @@ fn spawn(port: u16, dir: &TempDir, args: &[&str]) -> Child {
     let program = std::env::var_os("SEINPAAL_REDIS_SERVER");
     let program = program.unwrap_or_else(|| "redis-server".into());
     let started = Command::new(&program)
+        .args(args) // a configuration file comes first
         .args(["--port", &port.to_string(), "--bind", "127.0.0.1", "--daemonize", "no"])
-        .args(args)
         .current_dir(dir)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())

@@ -20,8 +20,17 @@ impl Stage {
     /// Without a source of randomness.
     #[must_use]
     pub fn new(harness: impl Harness + 'static) -> Self {
+        Self::of(Box::new(harness))
+    }
+
+    /// The same for one that is boxed already.
+    ///
+    /// # Panics
+    /// Without a source of randomness.
+    #[must_use]
+    pub fn of(harness: Box<dyn Harness>) -> Self {
         let name = Name::new(&format!("case {{{:032x}}}", random())).unwrap();
-        Self { harness: Box::new(harness), name }
+        Self { harness, name }
     }
 
     /// A stage on this store if it has these abilities; else says why not, as [`summary`] does.
@@ -32,6 +41,12 @@ impl Stage {
             return None;
         }
         Some(Self::new(harness))
+    }
+
+    /// Why a case that needs these abilities is not promised on this store; `None` if it is.
+    #[must_use]
+    pub fn lacks(&self, needs: &[Ability]) -> Option<&'static str> {
+        lacking(&*self.harness, needs)
     }
 
     /// The name that this case is about.

@@ -52,10 +52,16 @@ pub enum Contact {
     Alive,
 }
 
-/// What a store knows of clients.
+/// What a store knows of clients, and of itself.
 pub trait Contacts {
     /// What it knows of this one.
     fn contact(&mut self, inbox: Inbox) -> Contact;
+
+    /// For how long it admits nobody yet because it may have forgotten leases; `None`: its memory is whole.
+    /// Asked once in a batch. The store's own business; see decision 16 for how Redis keeps it.
+    fn guarded_for(&mut self) -> Option<Micros> {
+        None
+    }
 }
 
 /// What executing a batch gives.
@@ -78,12 +84,14 @@ pub fn execute<S: State, C: Contacts>(
     batch: &Batch,
 ) -> Result<Outcome, S::Error> {
     let head = state.head()?;
+    let guarded_for = contacts.guarded_for();
     let mut ledger = Ledger {
         state,
         contacts,
         name: &batch.name,
         asker: batch.inbox,
         now,
+        guarded_for,
         head,
         work: WORK,
         backlog: false,
@@ -104,6 +112,7 @@ struct Ledger<'a, S, C> {
     name: &'a Name,
     asker: Option<Inbox>,
     now: Micros,
+    guarded_for: Option<Micros>,
     head: Head,
     work: u32,
     backlog: bool,
@@ -202,8 +211,8 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
     }
 
     /// Rule 7: the client whose waiter is next is told when the first lease can end, so that a lost
-    /// wakeup or a dead holder costs no more than that. Looking at least every `bound` keeps the
-    /// ledger's clock at full speed.
+    /// wakeup or a dead holder costs no more than that; or when the guard ends, which wakes nobody.
+    /// Looking at least every `bound` keeps the ledger's clock at full speed.
     fn look_in(&mut self) -> Result<Option<Micros>, S::Error> {
         if self.asker.is_none() || self.head.waiting == 0 {
             return Ok(None);
@@ -214,6 +223,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         }
         let Some(lease) = self.state.first_lease_by_end()? else { return Ok(None) };
         let left = lease.ends.saturating_sub(self.head.clock);
+        let left = self.guarded_for.map_or(left, |guarded| guarded.min(left));
         Ok(Some(left.min(self.head.bound).max(1)))
     }
 

@@ -182,6 +182,8 @@ pub enum Busy {
     TooManyWaiting,
     /// The name is paused.
     Paused,
+    /// The store may have forgotten leases, and admits nobody until they have ended.
+    Guarded,
 }
 
 /// Why a ticket is over.
@@ -241,6 +243,8 @@ pub struct Snapshot {
     pub pinned: bool,
     /// Why it is paused, if it is.
     pub paused: Option<String>,
+    /// For how long the store admits nobody because it may have forgotten leases.
+    pub guarded_for: Option<Micros>,
     /// Permits held.
     pub held: u32,
     /// Tickets that hold.

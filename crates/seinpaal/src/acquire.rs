@@ -9,6 +9,7 @@ use std::{
     time::Duration,
 };
 
+use futures_util::future::join_all;
 use seinpaal_proto::{
     BadName, Enqueue, Kind, Limit, LimitRule, MAX_ABOUT_BYTES, Name, OnMismatch, Permits, Priority,
     Ticket, time::Micros,
@@ -16,11 +17,12 @@ use seinpaal_proto::{
 use tokio::sync::oneshot;
 
 use crate::{
+    all::Named,
     boottime,
     driver::{Command, Grant, Handle, Request, Wanted},
     error::{AcquireError, BadSetting},
     permit::Permit,
-    seinpaal::{Seinpaal, checked_ttl},
+    seinpaal::Seinpaal,
 };
 
 /// A request for permits that waits its turn. Nothing is sent before it is awaited.
@@ -134,19 +136,6 @@ impl Acquire {
         self
     }
 
-    /// The name, or nothing if it is not one.
-    pub(crate) fn name(&self) -> &str {
-        self.plan.name.as_ref().map_or("", Name::as_str)
-    }
-
-    pub(crate) fn is_of(&self, seinpaal: &Seinpaal) -> bool {
-        Arc::ptr_eq(&self.plan.seinpaal.handle, &seinpaal.handle)
-    }
-
-    pub(crate) fn check(&self) -> Result<(), AcquireError> {
-        self.plan.wanted().map(drop)
-    }
-
     async fn run(self) -> Result<Permit, AcquireError> {
         self.until(None).await
     }
@@ -172,7 +161,7 @@ impl TryAcquire {
         let wanted = self.plan.wanted()?;
         match ask(&self.plan.seinpaal.handle, wanted, None).await {
             Ok(permit) => Ok(Some(permit)),
-            Err(AcquireError::Busy | AcquireError::Paused) => Ok(None),
+            Err(error) if error.is_contention() => Ok(None),
             Err(error) => Err(error),
         }
     }
@@ -195,6 +184,27 @@ impl Attach {
         ask(&self.plan.seinpaal.handle, wanted, None).await
     }
 }
+
+macro_rules! named {
+    ($request:ty) => {
+        impl Named for $request {
+            fn name(&self) -> &str {
+                self.plan.name.as_ref().map_or("", Name::as_str)
+            }
+
+            fn wanted(&self) -> Result<Wanted, AcquireError> {
+                self.plan.wanted()
+            }
+
+            fn is_of(&self, seinpaal: &Seinpaal) -> bool {
+                Arc::ptr_eq(&self.plan.seinpaal.handle, &seinpaal.handle)
+            }
+        }
+    };
+}
+
+named!(Acquire);
+named!(TryAcquire);
 
 macro_rules! awaited {
     ($request:ty => $output:ty) => {
@@ -235,7 +245,7 @@ impl Plan {
             limit,
             enqueue: Enqueue::No,
             priority: Priority::new(self.priority)?,
-            ttl: self.ttl.map(checked_ttl).transpose()?,
+            ttl: self.ttl.map(|ttl| self.seinpaal.checked_ttl(ttl)).transpose()?,
             deadline: None,
             about: self.about()?,
             attach: None,
@@ -264,12 +274,20 @@ async fn ask(
     wanted: Wanted,
     on_queued: Option<Box<dyn FnOnce(u32) + Send>>,
 ) -> Result<Permit, AcquireError> {
-    let (reply, answer) = oneshot::channel();
-    let number = handle.next_request();
-    handle.send(Command::Acquire(Request { number, wanted, on_queued, reply }));
-    let asking = Asking { handle: Arc::clone(handle), number, answer, is_over: false };
-    let grant = asking.await?;
-    Ok(Permit::new(Arc::clone(handle), grant))
+    let (request, asking) = Asking::new(handle, wanted, on_queued);
+    handle.send(Command::Acquire(request));
+    asking.permit().await
+}
+
+/// Asks for permits of several names in one step. What each was told, in order.
+pub(crate) async fn ask_together(
+    handle: &Arc<Handle>,
+    wanted: Vec<Wanted>,
+) -> Vec<Result<Permit, AcquireError>> {
+    let (requests, asking): (Vec<_>, Vec<_>) =
+        wanted.into_iter().map(|wanted| Asking::new(handle, wanted, None)).unzip();
+    handle.send(Command::AcquireTogether(requests));
+    join_all(asking.into_iter().map(Asking::permit)).await
 }
 
 /// A request under way. Dropped before its answer was taken, it abandons the request, and gives back a grant
@@ -279,6 +297,24 @@ struct Asking {
     number: u64,
     answer: oneshot::Receiver<Result<Arc<Grant>, AcquireError>>,
     is_over: bool,
+}
+
+impl Asking {
+    fn new(
+        handle: &Arc<Handle>,
+        wanted: Wanted,
+        on_queued: Option<Box<dyn FnOnce(u32) + Send>>,
+    ) -> (Request, Self) {
+        let (reply, answer) = oneshot::channel();
+        let number = handle.next_request();
+        let asking = Self { handle: Arc::clone(handle), number, answer, is_over: false };
+        (Request { number, wanted, on_queued, reply }, asking)
+    }
+
+    async fn permit(self) -> Result<Permit, AcquireError> {
+        let handle = Arc::clone(&self.handle);
+        Ok(Permit::new(handle, self.await?))
+    }
 }
 
 impl Future for Asking {

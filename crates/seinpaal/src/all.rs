@@ -4,6 +4,7 @@ use std::{
     fmt,
     future::{Future, IntoFuture},
     pin::{Pin, pin},
+    sync::Arc,
     time::Duration,
 };
 
@@ -11,18 +12,21 @@ use futures_util::future::{Either, select, select_all};
 use thiserror::Error;
 
 use crate::{
-    acquire::Acquire,
+    acquire::{Acquire, TryAcquire, ask_together},
     boottime,
+    driver::Wanted,
     error::{AcquireError, ReleaseError},
     permit::{Lost, Permit, PermitState},
+    seinpaal::Seinpaal,
 };
 
 /// A request for permits of several names: all of them, or none. Made by
 /// [`Seinpaal::acquire_all`](crate::Seinpaal::acquire_all).
 ///
-/// The names are acquired one after the other, in the order of their bytes whatever order they were given in.
-/// So callers who want the same names never wait for each other in a circle. Who waits for a later name holds
-/// the earlier ones meanwhile.
+/// Where one server has all names (memory, embedded, a single Redis), and all can be had at once, they are: in one
+/// step and one round trip. Otherwise they are acquired one after the other, in the order of their bytes whatever
+/// order they were given in. So callers who want the same names never wait for each other in a circle. Who waits
+/// for a later name holds the earlier ones meanwhile.
 ///
 /// # Cancel safety
 /// Dropping the future, at any point, leaves the queue and gives back what it had.
@@ -32,8 +36,19 @@ use crate::{
 /// the same name twice among it, is found before anything is sent.
 #[must_use = "a request does nothing before it is awaited"]
 pub struct AcquireAll {
+    seinpaal: Seinpaal,
     requests: Vec<Acquire>,
     timeout: Option<Duration>,
+}
+
+/// A request for permits of several names that does not wait: `Ok(None)` unless all can be had now. Made by
+/// [`Seinpaal::try_acquire_all`](crate::Seinpaal::try_acquire_all).
+///
+/// See [`AcquireAll`] for everything else.
+#[must_use = "a request does nothing before it is awaited"]
+pub struct TryAcquireAll {
+    seinpaal: Seinpaal,
+    requests: Vec<TryAcquire>,
 }
 
 /// Which of several requests failed, and why.
@@ -57,8 +72,8 @@ pub struct PermitSet {
 }
 
 impl AcquireAll {
-    pub(crate) fn new(requests: Vec<Acquire>) -> Self {
-        Self { requests, timeout: None }
+    pub(crate) fn new(seinpaal: Seinpaal, requests: Vec<Acquire>) -> Self {
+        Self { seinpaal, requests, timeout: None }
     }
 
     /// Stops waiting after this long, for all of them together, counted from the first poll. A timeout of a
@@ -70,9 +85,12 @@ impl AcquireAll {
 
     async fn run(self) -> Result<PermitSet, AcquireAllError> {
         let deadline = self.timeout.map(boottime::after);
-        let mut requests: Vec<_> = self.requests.into_iter().enumerate().collect();
-        requests.sort_by(|(_, one), (_, other)| one.name().cmp(other.name()));
-        check(&requests)?;
+        let requests = in_order(self.requests)?;
+        if let Some(at_once) = all_at_once(&self.seinpaal, &requests)
+            && let Ok(Some(permits)) = at_once.await
+        {
+            return Ok(permits);
+        }
         let mut granted = Vec::with_capacity(requests.len());
         for (place, request) in requests {
             let name = request.name().to_owned();
@@ -80,21 +98,81 @@ impl AcquireAll {
             let permit = request.until(deadline).await;
             granted.push((place, permit.map_err(|error| AcquireAllError { name, error })?));
         }
-        granted.sort_by_key(|(place, _)| *place);
-        Ok(PermitSet { permits: granted.into_iter().map(|(_, permit)| permit).collect() })
+        Ok(PermitSet::new(granted))
     }
 }
 
-/// Finds what is wrong before anything is sent.
-fn check(sorted: &[(usize, Acquire)]) -> Result<(), AcquireAllError> {
-    let wrong =
-        |request: &Acquire, error| AcquireAllError { name: request.name().to_owned(), error };
-    for (_, request) in sorted {
-        request.check().map_err(|error| wrong(request, error))?;
+impl TryAcquireAll {
+    pub(crate) fn new(seinpaal: Seinpaal, requests: Vec<TryAcquire>) -> Self {
+        Self { seinpaal, requests }
     }
-    match sorted.windows(2).find(|pair| pair[0].1.name() == pair[1].1.name()) {
+
+    async fn run(self) -> Result<Option<PermitSet>, AcquireAllError> {
+        let requests = in_order(self.requests)?;
+        if let Some(at_once) = all_at_once(&self.seinpaal, &requests) {
+            return at_once.await;
+        }
+        let mut granted = Vec::with_capacity(requests.len());
+        for (place, request) in requests {
+            let name = request.name().to_owned();
+            match request.await.map_err(|error| AcquireAllError { name, error })? {
+                Some(permit) => granted.push((place, permit)),
+                None => return Ok(None),
+            }
+        }
+        Ok(Some(PermitSet::new(granted)))
+    }
+}
+
+/// All in one step, without waiting, where the store has such a step.
+fn all_at_once<R: Named>(
+    seinpaal: &Seinpaal,
+    requests: &[(usize, R)],
+) -> Option<impl Future<Output = Result<Option<PermitSet>, AcquireAllError>> + use<R>> {
+    if requests.len() < 2 || !seinpaal.handle.store().is_one_step() {
+        return None;
+    }
+    let wanted =
+        requests.iter().map(|(_, request)| request.wanted()).collect::<Result<_, _>>().ok()?;
+    let asked: Vec<_> =
+        requests.iter().map(|(at, request)| (*at, request.name().to_owned())).collect();
+    let handle = Arc::clone(&seinpaal.handle);
+    Some(async move {
+        let answers = ask_together(&handle, wanted).await;
+        let mut granted = Vec::with_capacity(answers.len());
+        let mut is_busy = false;
+        for ((place, name), answer) in asked.into_iter().zip(answers) {
+            match answer {
+                Ok(permit) => granted.push((place, permit)),
+                Err(error) if error.is_contention() => is_busy = true,
+                Err(error) => return Err(AcquireAllError { name, error }),
+            }
+        }
+        Ok((!is_busy).then(|| PermitSet::new(granted)))
+    })
+}
+
+/// What both kinds of requests say of themselves.
+pub(crate) trait Named {
+    /// The name, or nothing if it is not one.
+    fn name(&self) -> &str;
+    /// What it asks for if it does not wait; finds what is wrong before anything is sent.
+    fn wanted(&self) -> Result<Wanted, AcquireError>;
+    /// Whether it was made by this connection.
+    fn is_of(&self, seinpaal: &Seinpaal) -> bool;
+}
+
+/// The requests in the order in which they are made, each with its place in the order it was given in.
+fn in_order<R: Named>(requests: Vec<R>) -> Result<Vec<(usize, R)>, AcquireAllError> {
+    let mut requests: Vec<_> = requests.into_iter().enumerate().collect();
+    requests.sort_by(|(_, one), (_, other)| one.name().cmp(other.name()));
+    let wrong = |request: &R, error| AcquireAllError { name: request.name().to_owned(), error };
+    for (_, request) in &requests {
+        request.wanted().map_err(|error| wrong(request, error))?;
+    }
+    match requests.windows(2).find(|pair| pair[0].1.name() == pair[1].1.name()) {
         Some(pair) => Err(wrong(&pair[0].1, AcquireError::NamedTwice)),
-        None => Ok(()),
+        None => Ok(requests),
     }
 }
 
@@ -113,7 +191,27 @@ impl fmt::Debug for AcquireAll {
     }
 }
 
+impl IntoFuture for TryAcquireAll {
+    type Output = Result<Option<PermitSet>, AcquireAllError>;
+    type IntoFuture = Pin<Box<dyn Future<Output = Self::Output> + Send>>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(self.run())
+    }
+}
+
+impl fmt::Debug for TryAcquireAll {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("TryAcquireAll").field(&self.requests).finish()
+    }
+}
+
 impl PermitSet {
+    fn new(mut granted: Vec<(usize, Permit)>) -> Self {
+        granted.sort_by_key(|(place, _)| *place);
+        Self { permits: granted.into_iter().map(|(_, permit)| permit).collect() }
+    }
+
     /// Returns the permits in the order in which they were asked for.
     #[must_use]
     pub fn permits(&self) -> &[Permit] {

@@ -19,8 +19,8 @@ use std::{sync::mpsc as std_mpsc, time::Duration};
 
 use futures_util::{StreamExt, stream::FuturesUnordered};
 use seinpaal_proto::{
-    Inbox, Name, Replies, Snapshot,
-    session::{AskId, CallId, Config, Failure, Session},
+    Busy, Inbox, Name, Replies, Reply, Request as StoreRequest, Snapshot, Ticket,
+    session::{AskId, Call, CallId, Config, Failure, Session},
 };
 use tokio::sync::{mpsc, oneshot};
 
@@ -30,7 +30,7 @@ pub(crate) use grant::{Grant, Handle};
 use crate::{
     boottime,
     error::AcquireError,
-    store::{BoxFuture, Certainty, News, Store, StoreError},
+    store::{BoxFuture, Certainty, News, Store, StoreError, Together},
 };
 use dispatch::Waiting;
 use std::{collections::HashMap, sync::Arc};
@@ -40,7 +40,9 @@ const LAST_WORDS: Duration = Duration::from_secs(10);
 
 enum Done {
     Call(CallId, Result<Replies, StoreError>),
+    Together(Vec<(CallId, Ticket)>, Result<Together, StoreError>),
     List(oneshot::Sender<Listed>, Listed),
+    Guarded,
 }
 
 pub(crate) type Listed = Result<Vec<(Name, Snapshot)>, StoreError>;
@@ -56,6 +58,8 @@ struct Driver {
     asks: HashMap<AskId, oneshot::Sender<Asked>>,
     last_error: Option<StoreError>,
     closing: Vec<oneshot::Sender<()>>,
+    /// Tickets of different names that are to be asked for in one step.
+    together: Vec<Vec<Ticket>>,
 }
 
 /// Starts a driver: opens the store on a thread of its own and serves until every handle is gone.
@@ -103,6 +107,10 @@ fn run(
         if opened.send(Ok(Arc::clone(&store))).is_err() {
             return; // the program gave up connecting
         }
+        let config = match store.longest_lease() {
+            Some(longest) => config.within(longest),
+            None => config,
+        };
         let session = Session::new(inbox, config);
         Driver::new(session, store, commands, news).serve().await;
     });
@@ -125,6 +133,7 @@ impl Driver {
             asks: HashMap::new(),
             last_error: None,
             closing: Vec::new(),
+            together: Vec::new(),
         }
     }
 
@@ -175,13 +184,8 @@ impl Driver {
         let now = boottime::now();
         self.session.handle_timeout(now);
         self.tell(now);
-        while let Some(call) = self.session.poll_call(now) {
-            let store = Arc::clone(&self.store);
-            self.under_way.push(Box::pin(async move {
-                let result = store.call(&call.batch).await;
-                Done::Call(call.id, result)
-            }));
-        }
+        let calls = std::iter::from_fn(|| self.session.poll_call(now)).collect();
+        self.make(calls);
         if self.session.is_idle() {
             for closed in self.closing.drain(..) {
                 let _ = closed.send(());
@@ -189,18 +193,73 @@ impl Driver {
         }
     }
 
+    fn make(&mut self, mut calls: Vec<Call>) {
+        for tickets in std::mem::take(&mut self.together) {
+            // What had to be merged with other requests of its name, or must wait for them, goes by itself.
+            let is_one = |call: &Call| asks_only(call).is_some_and(|t| tickets.contains(&t));
+            if calls.iter().filter(|call| is_one(call)).count() == tickets.len() {
+                let ones = calls.extract_if(.., |call| is_one(call)).collect();
+                self.make_together(ones);
+            }
+        }
+        for call in calls {
+            let store = Arc::clone(&self.store);
+            self.under_way.push(Box::pin(async move {
+                let result = store.call(&call.batch).await;
+                Done::Call(call.id, result)
+            }));
+        }
+    }
+
+    fn make_together(&mut self, calls: Vec<Call>) {
+        let ids = calls.iter().filter_map(|call| Some((call.id, asks_only(call)?))).collect();
+        let batches: Vec<_> = calls.into_iter().map(|call| call.batch).collect();
+        let store = Arc::clone(&self.store);
+        self.under_way.push(Box::pin(async move {
+            let result = store.call_together(&batches).await;
+            Done::Together(ids, result)
+        }));
+    }
+
+    fn take_together(
+        &mut self,
+        now: u64,
+        calls: Vec<(CallId, Ticket)>,
+        result: Result<Together, StoreError>,
+    ) {
+        match result {
+            Ok(Together::Granted(replies)) => {
+                for ((id, _), replies) in calls.into_iter().zip(replies) {
+                    self.session.handle_replies(now, id, replies);
+                }
+            }
+            Ok(Together::Refused(at, refusal)) => {
+                for (place, (id, ticket)) in calls.into_iter().enumerate() {
+                    let is_it = place == at;
+                    let replies = if is_it { refusal.clone() } else { busy(&refusal, ticket) };
+                    self.session.handle_replies(now, id, replies);
+                }
+            }
+            Err(error) => calls.into_iter().for_each(|(id, _)| self.take_error(now, id, &error)),
+        }
+    }
+
+    fn take_error(&mut self, now: u64, id: CallId, error: &StoreError) {
+        tracing::warn!(target: "seinpaal", kind = ?error.kind(), %error, "the store did not answer");
+        let maybe_executed = error.certainty() != Certainty::NotExecuted;
+        let failure = Failure { maybe_executed, is_passing: error.is_passing() };
+        self.last_error = Some(error.clone());
+        self.session.handle_failure(now, id, failure);
+    }
+
     fn take_done(&mut self, done: Done) {
         let now = boottime::now();
         match done {
             Done::Call(id, Ok(replies)) => self.session.handle_replies(now, id, replies),
-            Done::Call(id, Err(error)) => {
-                tracing::warn!(target: "seinpaal", kind = ?error.kind(), %error, "the store did not answer");
-                let maybe_executed = error.certainty() != Certainty::NotExecuted;
-                let failure = Failure { maybe_executed, is_passing: error.is_passing() };
-                self.last_error = Some(error);
-                self.session.handle_failure(now, id, failure);
-            }
+            Done::Call(id, Err(error)) => self.take_error(now, id, &error),
+            Done::Together(calls, result) => self.take_together(now, calls, result),
             Done::List(reply, listed) => drop(reply.send(listed)),
+            Done::Guarded => {}
         }
         self.tell(now);
     }
@@ -217,6 +276,7 @@ impl Driver {
         match news {
             News::Wakeup(wakeup) => self.session.handle_wakeup(now, wakeup),
             News::LookAgain => self.session.look_again(now),
+            News::LookAt(ticket) => self.session.look_at_ticket(now, ticket),
         }
     }
 
@@ -238,6 +298,20 @@ impl Driver {
     }
 }
 
+/// The ticket, if a call asks for permits and for nothing else.
+fn asks_only(call: &Call) -> Option<Ticket> {
+    match call.batch.requests.as_slice() {
+        [StoreRequest::Acquire(ask)] => Some(ask.ticket),
+        _ => None,
+    }
+}
+
+/// What the others are told where one of several was refused.
+fn busy(refusal: &Replies, ticket: Ticket) -> Replies {
+    let reply = Reply::Busy { ticket, why: Busy::Full, limit: 0, held: 0, waiting: 0 };
+    Replies { now: refusal.now, replies: vec![reply], backlog: false, look_in: None }
+}
+
 async fn sleep_until(at: Option<u64>) {
     match at {
         // Timers count in milliseconds: a little late rather than early and again.
@@ -249,7 +323,10 @@ async fn sleep_until(at: Option<u64>) {
     }
 }
 
-fn internal(what: &str, error: impl std::error::Error + Send + Sync + 'static) -> StoreError {
+pub(crate) fn internal(
+    what: &str,
+    error: impl std::error::Error + Send + Sync + 'static,
+) -> StoreError {
     internal_text(&format!("{what}: {error}")).caused_by(error)
 }
 

@@ -3,7 +3,10 @@
 use seinpaal_proto::{BadCount, BadName, Cause, Kind, MAX_ABOUT_BYTES, Ticket};
 use thiserror::Error;
 
-use crate::store::{StoreError, url::BadStoreUrl};
+use crate::store::{
+    StoreError,
+    url::{BadStoreUrl, RestartGuard},
+};
 
 /// Why a store could not be opened.
 #[derive(Clone, Debug, Error)]
@@ -86,6 +89,13 @@ pub enum AcquireError {
     Store(#[from] StoreError),
 }
 
+impl AcquireError {
+    /// Whether others are in the way, which is no error where nobody waits.
+    pub(crate) fn is_contention(&self) -> bool {
+        matches!(self, Self::Busy | Self::Paused)
+    }
+}
+
 /// Why permits could not be given back.
 #[derive(Clone, Debug, Error, Eq, PartialEq)]
 #[non_exhaustive]
@@ -143,6 +153,23 @@ pub enum BadSetting {
     /// A ttl that is too short or too long.
     #[error("a ttl is 100ms to 24h, not {0:?}")]
     Ttl(std::time::Duration),
+    /// A ttl that the restart guard of this connection is too short for.
+    #[error(
+        "a ttl of {ttl:?} outlasts the restart guard: set restart-guard={}s or longer, for all clients",
+        RestartGuard::for_ttl(*.ttl).as_secs_f64()
+    )]
+    OutlastsGuard {
+        /// The ttl.
+        ttl: std::time::Duration,
+        /// The longest that will do.
+        longest: std::time::Duration,
+    },
+    /// A restart guard shorter than 125 ms or longer than 30 h.
+    #[error("a restart guard is 125ms to 30h, not {0:?}")]
+    Guard(std::time::Duration),
+    /// A restart guard for a store that has none.
+    #[error("this store has no restart guard: leave it out")]
+    NoGuard,
     /// A label with an empty key, `=` in the key, or control characters.
     #[error("a label is KEY=VALUE without control characters, the key not empty: {0:?}")]
     Label(String),
@@ -152,6 +179,11 @@ pub enum BadSetting {
     /// A pause reason that is too long or has control characters.
     #[error("a reason has at most 512 bytes and no control characters")]
     Reason,
+    /// No replicas, or a store that has none.
+    #[error(
+        "replicated is 1 or more, and only for Redis stores with replicas, not {0} for this one"
+    )]
+    Replicated(u32),
 }
 
 /// Why something could not be read or changed.

@@ -18,6 +18,8 @@ pub struct Snapshot {
     pub is_pinned: bool,
     /// Why the name is paused, if it is.
     pub paused: Option<String>,
+    /// For how long the store admits nobody because it may have forgotten leases: its restart guard.
+    pub guarded_for: Option<Duration>,
     /// How many permits are held.
     pub permits_held: u32,
     /// How many tickets hold.
@@ -74,6 +76,7 @@ impl Snapshot {
             limit: snapshot.limit,
             is_pinned: snapshot.pinned,
             paused: snapshot.paused,
+            guarded_for: snapshot.guarded_for.map(Duration::from_micros),
             permits_held: snapshot.held,
             holders_total: snapshot.holders_total,
             waiting_total: snapshot.waiting_total,

@@ -26,6 +26,7 @@ pub mod blocking;
 mod boottime;
 mod driver;
 mod error;
+mod guarded;
 mod inspect;
 mod mutex;
 mod permit;
@@ -36,8 +37,9 @@ pub mod store;
 mod store_error;
 
 pub use acquire::{Acquire, Attach, TryAcquire};
-pub use all::{AcquireAll, AcquireAllError, PermitSet};
+pub use all::{AcquireAll, AcquireAllError, PermitSet, TryAcquireAll};
 pub use error::{AcquireError, AdminError, BadSetting, ConnectError, Ended, ReleaseError};
+pub use guarded::{BadGroup, Group, GuardedError, GuardedWrite, Value};
 pub use inspect::{Holder, Snapshot, Waiter};
 pub use mutex::Mutex;
 pub use permit::{Detached, Lost, Permit, PermitState};

@@ -10,15 +10,18 @@ use seinpaal_proto::{
 use tokio::sync::oneshot;
 
 use crate::{
-    acquire::Acquire,
-    all::AcquireAll,
+    acquire::{Acquire, TryAcquire},
+    all::{AcquireAll, Named, TryAcquireAll},
     driver::{self, Command, Handle},
     error::{BadSetting, ConnectError},
     inspect::Snapshot,
     mutex::Mutex,
     rwlock::RwLock,
     semaphore::Semaphore,
-    store::{self, NewsSender, StoreError, url::StoreUrl},
+    store::{
+        self, NewsSender, StoreError,
+        url::{RestartGuard, StoreUrl},
+    },
 };
 
 /// A connection to a store: one session, however many tasks and names. Cheap to clone.
@@ -60,13 +63,16 @@ pub struct Builder {
     client: Option<String>,
     ttl: Duration,
     patience: Duration,
+    restart_guard: Option<Duration>,
+    replicated: Option<u32>,
 }
 
 impl Seinpaal {
     /// Connects to the store at `url`, with default settings.
     ///
     /// `file:` is this user's store on this machine and needs no server; `file:///DIR` another directory;
-    /// `memory:` is this process only; `redis://HOST` a Redis or Valkey.
+    /// `memory:` is this process only; `redis://HOST` a Redis or Valkey; `redis+sentinel://HOST,HOST/MASTER`
+    /// the master that these sentinels watch over.
     ///
     /// # Errors
     /// [`ConnectError`] says what is wrong with the URL or the store, in one line.
@@ -81,6 +87,8 @@ impl Seinpaal {
             client: None,
             ttl: Duration::from_secs(30),
             patience: Duration::from_secs(30),
+            restart_guard: None,
+            replicated: None,
         }
     }
 
@@ -117,10 +125,22 @@ impl Seinpaal {
     /// # Ok::<(), Box<dyn std::error::Error>>(()) }).unwrap();
     /// ```
     pub fn acquire_all(&self, requests: impl IntoIterator<Item = Acquire>) -> AcquireAll {
+        AcquireAll::new(self.clone(), self.all_ours(requests))
+    }
+
+    /// Asks for permits of several names if all can be had now. Await what is returned.
+    ///
+    /// # Panics
+    /// If a request was made by another connection.
+    pub fn try_acquire_all(&self, requests: impl IntoIterator<Item = TryAcquire>) -> TryAcquireAll {
+        TryAcquireAll::new(self.clone(), self.all_ours(requests))
+    }
+
+    fn all_ours<R: Named>(&self, requests: impl IntoIterator<Item = R>) -> Vec<R> {
         let requests: Vec<_> = requests.into_iter().collect();
         let are_ours = requests.iter().all(|request| request.is_of(self));
         assert!(are_ours, "requests of different connections cannot be made as one");
-        AcquireAll::new(requests)
+        requests
     }
 
     /// Lists the names that start with `prefix` and are in use or configured, in order of name. The snapshots
@@ -160,6 +180,21 @@ impl Seinpaal {
         self.handle.store().record_child(pid)
     }
 
+    /// The ttl in microseconds, if this store can keep its promises for that long.
+    pub(crate) fn checked_ttl(&self, ttl: Duration) -> Result<u64, BadSetting> {
+        let length = checked_ttl(ttl)?;
+        match self.handle.store().longest_ttl() {
+            Some(longest) if ttl > longest => Err(BadSetting::OutlastsGuard { ttl, longest }),
+            _ => Ok(length),
+        }
+    }
+
+    /// Returns what should be changed about the store so that its promises hold, a line each.
+    #[must_use]
+    pub fn advice(&self) -> Vec<String> {
+        self.handle.store().advice()
+    }
+
     /// Returns what kind of store this is and what it can do.
     #[must_use]
     pub fn abilities(&self) -> store::Abilities {
@@ -187,6 +222,20 @@ impl Builder {
         self
     }
 
+    /// Lets a server that may have lost its memory admit nobody for this long, as `restart-guard=` in the URL
+    /// does: a quarter more than the longest ttl, the same for all clients. Redis only.
+    pub fn restart_guard(mut self, guard: Duration) -> Self {
+        self.restart_guard = Some(guard);
+        self
+    }
+
+    /// Counts a grant only when this many replicas have it, at least 1, as the option `replicated` of the store
+    /// URL does, which this overrides. For certain that is only with all replicas there are (docs/sentinel.md). Redis only.
+    pub fn replicated(mut self, replicas: u32) -> Self {
+        self.replicated = Some(replicas);
+        self
+    }
+
     /// Connects.
     ///
     /// # Errors
@@ -194,7 +243,16 @@ impl Builder {
     pub async fn connect(self) -> Result<Seinpaal, ConnectError> {
         let ttl = checked_ttl(self.ttl)?;
         let client = Client::new(self.client)?;
-        let url = StoreUrl::parse(&self.url)?;
+        let mut url = StoreUrl::parse(&self.url)?;
+        if let Some(length) = self.restart_guard {
+            let guard = RestartGuard::new(length).ok_or(BadSetting::Guard(length))?;
+            let options = url.redis_options_mut().ok_or(BadSetting::NoGuard)?;
+            options.restart_guard = Some(guard);
+        }
+        if let Some(replicas) = self.replicated {
+            let options = url.redis_options_mut().filter(|_| replicas > 0);
+            options.ok_or(BadSetting::Replicated(replicas))?.replicated = Some(replicas);
+        }
         let config = Config {
             ttl,
             patience: micros(self.patience),
@@ -203,7 +261,9 @@ impl Builder {
         };
         let opening = Box::new(move |inbox: Inbox, news: NewsSender| store::open(url, inbox, news));
         let handle = driver::start(opening, config).await?;
-        Ok(Seinpaal { handle, client: Arc::new(client) })
+        let seinpaal = Seinpaal { handle, client: Arc::new(client) };
+        seinpaal.checked_ttl(self.ttl)?;
+        Ok(seinpaal)
     }
 }
 
@@ -228,18 +288,13 @@ fn executable() -> String {
     name.map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
 }
 
-pub(crate) fn checked_ttl(ttl: Duration) -> Result<u64, BadSetting> {
+fn checked_ttl(ttl: Duration) -> Result<u64, BadSetting> {
     let length = micros(ttl);
     if (MIN_TTL..=MAX_TTL).contains(&length) { Ok(length) } else { Err(BadSetting::Ttl(ttl)) }
 }
 
 fn clock_bound(url: &StoreUrl) -> ClockBound {
-    let stated = match url {
-        StoreUrl::Redis(url) => url.options.clock_bound,
-        StoreUrl::Quorum(url) => url.clock_bound(),
-        _ => None,
-    };
-    match stated {
+    match url.redis_options().and_then(|options| options.clock_bound) {
         Some(store::url::ClockBound::Off) => ClockBound::Off,
         Some(store::url::ClockBound::At(bound)) => ClockBound::Fixed(micros(bound)),
         None => ClockBound::Quarter,

@@ -13,7 +13,7 @@ use crate::{
     driver::{self, Command},
     error::{AdminError, BadSetting},
     inspect::Snapshot,
-    seinpaal::{Seinpaal, checked_ttl},
+    seinpaal::Seinpaal,
     store::StoreError,
 };
 
@@ -235,7 +235,7 @@ impl Semaphore {
         ticket: Ticket,
         ttl: Duration,
     ) -> Result<Option<Duration>, AdminError> {
-        let ttl = checked_ttl(ttl)?;
+        let ttl = self.plan.seinpaal.checked_ttl(ttl)?;
         let whom = Whom::Tickets(vec![ticket]);
         let renew = Renew { lease: LeaseId::from(ticket), ttl, margin: time::margin(ttl), whom };
         let reply = self.ask(Request::Renew(renew), true).await?;

@@ -14,7 +14,7 @@ use std::{
     },
 };
 
-use history::{Ask, Event, FenceSeen, LARGE, SMALL, Scale, history};
+use history::{Ask, Event, FenceSeen, LARGE, SMALL, Scale, guarded_history, history};
 use redis::{AsyncConnectionConfig, PushInfo, PushKind, Value, aio::MultiplexedConnection};
 use redis_server::RedisServer;
 use seinpaal::store::{
@@ -30,6 +30,7 @@ use tokio::sync::mpsc;
 
 const START: u64 = 1_795_000_000_000_000;
 const KEY: &str = "seinpaal:{a name}";
+const MARKER: &str = "seinpaal:guard";
 
 /// A server, the store under test, and who else is connected.
 struct Bench {
@@ -39,12 +40,20 @@ struct Bench {
     ears: MultiplexedConnection,
     observer: MultiplexedConnection,
     heard: mpsc::UnboundedReceiver<PushInfo>,
+    guard: Option<u64>,
 }
 
 impl Bench {
     async fn new(mutation: Option<(&str, &str)>) -> Self {
+        Self::with(mutation, None).await
+    }
+
+    async fn with(mutation: Option<(&str, &str)>, guard: Option<u64>) -> Self {
         let server = RedisServer::start();
-        let StoreUrl::Redis(url) = StoreUrl::parse(&server.url("")).unwrap() else { panic!() };
+        let options = guard.map(|us| format!("?restart-guard={}ms", us / 1000)).unwrap_or_default();
+        let StoreUrl::Redis(url) = StoreUrl::parse(&server.url(&options)).unwrap() else {
+            panic!()
+        };
         let now = Arc::new(AtomicU64::new(START));
         let mutation = mutation.map(|(from, to)| (from.to_owned(), to.to_owned()));
         let rig = Rig { now: Some(now.clone()), mutation };
@@ -53,7 +62,7 @@ impl Bench {
         let (ears, _) = connect(&server).await;
         let (mut observer, heard) = connect(&server).await;
         observer.psubscribe("seinpaal:inbox:*").await.unwrap();
-        Self { _server: server, store, now, ears, observer, heard }
+        Self { _server: server, store, now, ears, observer, heard, guard }
     }
 
     /// What was published, in order. The answer to the PING comes after everything before it.
@@ -74,7 +83,8 @@ impl Bench {
         self.ears.unsubscribe(&[(0..4).map(channel).collect::<Vec<_>>()]).await.unwrap();
         self.wakeups().await;
         self.now.store(START, Ordering::SeqCst);
-        let mut model = Model::default();
+        let guard = self.guard.map(|length| Guard { length, kept: None });
+        let mut model = Model { guard, ..Model::default() };
         for (i, event) in history.iter().enumerate() {
             if let Some(difference) = self.compare(&mut model, event).await {
                 return Some(format!("at event {i}, {event:?}:\n{difference}"));
@@ -95,6 +105,12 @@ impl Bench {
                 model.listening.remove(inbox);
                 None
             }
+            Event::LoseMarker => {
+                let _: u64 =
+                    redis::cmd("DEL").arg(MARKER).query_async(&mut self.ears).await.unwrap();
+                model.guard.as_mut().unwrap().kept = None;
+                None
+            }
             Event::Call { step, inbox, fence, asks } => {
                 let now = self.now.load(Ordering::SeqCst).saturating_add_signed(*step);
                 self.now.store(now, Ordering::SeqCst);
@@ -110,7 +126,9 @@ impl Bench {
         now: u64,
         batch: &Batch,
     ) -> Option<String> {
-        let Ok(expected) = execute(&mut model.state, &mut Listening(&model.listening), now, batch);
+        let guarded_for = model.guard.as_mut().and_then(|guard| guard.left_at(now));
+        let mut contacts = Listening(&model.listening, guarded_for);
+        let Ok(expected) = execute(&mut model.state, &mut contacts, now, batch);
         let replies = match self.store.call(batch).await {
             Ok(replies) => replies,
             Err(error) => return Some(format!("batch {batch:?}\nfailed: {error}")),
@@ -135,7 +153,8 @@ impl Bench {
             return Some(format!("at the end:\n{difference}"));
         }
         let keys: u64 = redis::cmd("DBSIZE").query_async(&mut self.ears).await.unwrap();
-        let expected = if model.state.is_empty() { 0 } else { 2 };
+        let marker = u64::from(self.guard.is_some());
+        let expected = marker + if model.state.is_empty() { 0 } else { 2 };
         (keys != expected).then(|| format!("at the end: {keys} keys are left, not {expected}"))
     }
 
@@ -164,13 +183,33 @@ impl Bench {
 struct Model {
     state: MemoryState,
     listening: HashSet<Inbox>,
+    guard: Option<Guard>,
 }
 
-struct Listening<'a>(&'a HashSet<Inbox>);
+/// What decision 16 says of the marker: what is left of the guard, and when that was.
+struct Guard {
+    length: u64,
+    kept: Option<(u64, u64)>,
+}
+
+impl Guard {
+    fn left_at(&mut self, now: u64) -> Option<u64> {
+        let (left, then) = self.kept.unwrap_or((self.length, now));
+        let left = left.saturating_sub(now.saturating_sub(then).min(self.length / 5));
+        self.kept = Some((left, now));
+        (left > 0).then_some(left)
+    }
+}
+
+struct Listening<'a>(&'a HashSet<Inbox>, Option<u64>);
 
 impl Contacts for Listening<'_> {
     fn contact(&mut self, inbox: Inbox) -> Contact {
         if self.0.contains(&inbox) { Contact::Listening } else { Contact::Silent }
+    }
+
+    fn guarded_for(&mut self) -> Option<u64> {
+        self.1
     }
 }
 
@@ -269,6 +308,39 @@ async fn compare_many(seeds: std::ops::Range<u64>, scale: Scale) {
                 "seed {seed}, {scale:?}: the script differs from the ledger\n{short:#?}\n{difference}"
             );
         }
+    }
+}
+
+/// A guard short enough to end, and to begin, often in one history.
+const GUARD: u64 = 1_500_000;
+
+#[tokio::test]
+async fn under_a_restart_guard_the_scripts_do_what_the_ledger_does() {
+    let mut bench = Bench::with(None, Some(GUARD)).await;
+    for seed in 0..histories() {
+        let history = guarded_history(seed, SMALL);
+        let Some(difference) = bench.difference(&history).await else { continue };
+        let short = bench.shorten(history).await;
+        panic!("seed {seed}: {difference}\nin short {short:#?}");
+    }
+}
+
+#[tokio::test]
+async fn a_mistake_in_the_guard_does_not_stay_hidden() {
+    let mistakes = [
+        ("floor(length / 5)", "floor(length / 4)"),
+        ("left, wall = length, now end", "left, wall = 0, now end"),
+        ("if guarded_for > 0 then break end", ""),
+        ("not head.paused and guarded_for == 0", "not head.paused"),
+        ("min(left, guarded_for)", "left"),
+    ];
+    for (from, to) in mistakes {
+        let mut bench = Bench::with(Some((from, to)), Some(GUARD)).await;
+        let mut is_found = false;
+        for seed in 0..histories() {
+            is_found = is_found || bench.difference(&guarded_history(seed, SMALL)).await.is_some();
+        }
+        assert!(is_found, "{to:?} in place of {from:?} goes unnoticed");
     }
 }
 

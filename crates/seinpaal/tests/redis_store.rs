@@ -52,6 +52,29 @@ async fn an_uncontended_acquire_and_its_release_are_two_commands() {
 }
 
 #[tokio::test]
+async fn several_names_that_are_free_are_one_command_and_leave_nothing_if_one_is_not() {
+    let server = RedisServer::start();
+    let seinpaal = seinpaal::Seinpaal::connect(&server.url("")).await.unwrap();
+    let other = seinpaal::Seinpaal::connect(&server.url("")).await.unwrap();
+    let names = ["a", "b", "c"].map(|name| seinpaal.mutex(name));
+    let take =
+        async || seinpaal.try_acquire_all(names.each_ref().map(|name| name.try_lock())).await;
+    take().await.unwrap().unwrap().release().await.unwrap();
+    let mut behind = plain(&server.url("")).await;
+    say::<()>(&mut behind, cmd("CONFIG").arg("RESETSTAT")).await;
+    let all = take().await.unwrap().unwrap();
+    assert_eq!(calls(&mut behind).await.get("evalsha"), Some(&1));
+    all.release().await.unwrap();
+    let _last = other.mutex("c").lock().await.unwrap();
+    say::<()>(&mut behind, cmd("CONFIG").arg("RESETSTAT")).await;
+    assert!(take().await.unwrap().is_none());
+    assert_eq!(calls(&mut behind).await.get("evalsha"), Some(&1));
+    for name in ["a", "b"] {
+        assert!(other.mutex(name).try_lock().await.unwrap().is_some(), "{name} was given back");
+    }
+}
+
+#[tokio::test]
 async fn scripts_that_are_flushed_in_mid_flight_are_loaded_again_unseen() {
     let server = RedisServer::start();
     let client = Client::connect(&server.url(""), 1).await;

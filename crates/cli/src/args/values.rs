@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use clap::builder::RangedI64ValueParser;
 use seinpaal::{
-    proto::{Name, Ticket, time},
+    proto::{MAX_LIMIT, Name, Permits, Ticket, time},
     store::url::parse_duration,
 };
 
@@ -13,6 +13,22 @@ const MAX_TTL: Duration = Duration::from_micros(time::MAX_TTL);
 
 pub(super) fn name(text: &str) -> Result<Name, String> {
     Name::new(text).map_err(|error| error.to_string())
+}
+
+/// `NAME` or `NAME:W`.
+pub(super) fn also(text: &str) -> Result<(Name, u32), String> {
+    let (name, permits) = match text.rsplit_once(':') {
+        Some((name, digits)) if is_number(digits) => {
+            let permits = digits.parse().map_err(|_| format!("W is 1 to {MAX_LIMIT}"))?;
+            (name, Permits::new(permits).map_err(|error| error.to_string())?)
+        }
+        _ => (text, Permits::ONE),
+    };
+    Ok((self::name(name)?, permits.get()))
+}
+
+fn is_number(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 pub(super) fn ticket(text: &str) -> Result<Ticket, String> {
@@ -60,4 +76,30 @@ pub(super) fn text(text: &str) -> Result<String, String> {
         return Err("it cannot have control characters in it".to_owned());
     }
     Ok(text.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> (String, u32) {
+        let (name, permits) = also(text).unwrap();
+        (name.as_str().to_owned(), permits)
+    }
+
+    #[test]
+    fn also_names_one_permit_or_as_many_as_the_last_number_says() {
+        assert_eq!(read("disk"), ("disk".into(), 1));
+        assert_eq!(read("disk:3"), ("disk".into(), 3));
+        assert_eq!(read("a:b"), ("a:b".into(), 1));
+        assert_eq!(read("port:80:1"), ("port:80".into(), 1));
+        assert_eq!(read("a:"), ("a:".into(), 1));
+    }
+
+    #[test]
+    fn also_refuses_what_nobody_can_have() {
+        for text in ["", "disk:0", "disk:99999999999", ":2", "a\nb"] {
+            assert!(also(text).is_err(), "{text:?}");
+        }
+    }
 }

@@ -18,8 +18,10 @@ pub(super) fn acquire(global: &Global, args: &Acquire, voice: Voice) -> Result<E
         let mut signals = Signals::listen()?;
         let client = "seinpaal acquire";
         let seinpaal = connect(&choice, args.entry.ttl, client, voice, &mut signals).await?;
-        let entrance = Entrance { seinpaal: &seinpaal, entry: &args.entry, voice };
-        let permit = entrance.enter(&mut Events::none(), &mut signals).await?;
+        let entrance = Entrance { seinpaal: &seinpaal, entry: &args.entry, also: &[], voice };
+        let permits = entrance.enter(&mut Events::none(), &mut signals).await?;
+        let permit = permits.into_permits().pop();
+        let permit = permit.ok_or_else(|| Failure::internal("acquired nothing".to_owned()))?;
         let detached = permit.detach().await.map_err(|error| Failure::new(Exit::Lost, error))?;
         let printed = output::print(&text(global, args, &detached));
         if printed.is_err() {
@@ -38,7 +40,7 @@ fn text(global: &Global, args: &Acquire, detached: &Detached) -> String {
         name: &args.entry.name,
         ticket: detached.ticket.to_string(),
         fence: detached.fence.0,
-        slots: detached.slots.iter().collect(),
+        slots: json::slots(&detached.slots),
         permits: detached.slots.count(),
         limit: detached.limit,
         valid_for_ms: detached.valid_for.map(|left| left.as_millis()),

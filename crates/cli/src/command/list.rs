@@ -1,6 +1,6 @@
 //! `list`: a row a name.
 
-use seinpaal::Snapshot;
+use seinpaal::{Kind, Snapshot};
 
 use crate::{
     args::{Global, List},
@@ -9,7 +9,7 @@ use crate::{
     output::{
         self, Voice, json,
         table::{Align, Table, may_be_bold},
-        text::age,
+        text::{age, held},
     },
 };
 
@@ -39,11 +39,18 @@ fn table(names: &[Snapshot]) -> Table {
     for name in names {
         table.row(vec![
             name.name.to_string(),
-            format!("{}/{}", name.permits_held, name.limit),
+            held_in_short(name),
             name.waiting_total.to_string(),
             name.oldest_wait().map(age).unwrap_or_default(),
             json::state(name).to_owned(),
         ]);
     }
     table
+}
+
+fn held_in_short(snapshot: &Snapshot) -> String {
+    match snapshot.kind {
+        Some(Kind::RwLock) => held(snapshot),
+        _ => format!("{}/{}", snapshot.permits_held, snapshot.limit),
+    }
 }

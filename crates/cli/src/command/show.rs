@@ -9,7 +9,7 @@ use crate::{
     output::{
         self, Voice, json,
         table::{Align, Table, may_be_bold},
-        text::{age, plain},
+        text::{age, held, plain},
     },
 };
 
@@ -40,13 +40,16 @@ fn head(snapshot: &Snapshot) -> String {
         Some(reason) if !reason.is_empty() => format!(" ({reason})"),
         _ => String::new(),
     };
+    let guarded = snapshot.guarded_for.map(|left| {
+        format!(", admits nobody for {}: the server may have forgotten leases", age(left))
+    });
     let head = format!(
-        "{}: {} of {} held{set}, {} waiting, {}{reason}",
+        "{}: {}{set}, {} waiting, {}{reason}{}",
         snapshot.name,
-        snapshot.permits_held,
-        snapshot.limit,
+        held(snapshot),
         snapshot.waiting_total,
         json::state(snapshot),
+        guarded.unwrap_or_default(),
     );
     format!("{}\n", plain(&head))
 }

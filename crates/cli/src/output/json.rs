@@ -2,8 +2,10 @@
 
 use std::time::Duration;
 
-use seinpaal::{Holder, Snapshot, Waiter};
+use seinpaal::{Holder, Kind, Slots, Snapshot, Waiter};
 use serde::Serialize;
+
+const MOST_SLOTS: u32 = 65_536;
 
 /// One object on one line.
 pub(crate) fn line(object: &impl Serialize) -> String {
@@ -12,9 +14,27 @@ pub(crate) fn line(object: &impl Serialize) -> String {
     format!("{text}\n")
 }
 
-/// `open` or `paused`.
+/// `open`, `paused` or `guarded`.
 pub(crate) fn state(snapshot: &Snapshot) -> &'static str {
-    if snapshot.paused.is_some() { "paused" } else { "open" }
+    match (&snapshot.paused, snapshot.guarded_for) {
+        (Some(_), _) => "paused",
+        (None, Some(_)) => "guarded",
+        (None, None) => "open",
+    }
+}
+
+/// What a lock is called that is no semaphore.
+fn kind(snapshot: &Snapshot) -> Option<&'static str> {
+    match snapshot.kind? {
+        Kind::Semaphore => None,
+        Kind::Mutex => Some("mutex"),
+        Kind::RwLock => Some("rwlock"),
+    }
+}
+
+/// Slots, unless they are more than anybody reads: a writer has a million.
+pub(crate) fn slots(slots: &Slots) -> Vec<u32> {
+    if slots.count() > MOST_SLOTS { Vec::new() } else { slots.iter().collect() }
 }
 
 /// `acquire`.
@@ -48,6 +68,8 @@ pub(crate) struct Limit<'a> {
 #[derive(Debug, Serialize)]
 pub(crate) struct Row<'a> {
     name: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    kind: Option<&'static str>,
     limit: u32,
     permits_held: u32,
     available: u32,
@@ -60,6 +82,7 @@ impl<'a> Row<'a> {
     pub(crate) fn new(snapshot: &'a Snapshot) -> Self {
         Self {
             name: &snapshot.name,
+            kind: kind(snapshot),
             limit: snapshot.limit,
             permits_held: snapshot.permits_held,
             available: snapshot.available(),
@@ -74,10 +97,15 @@ impl<'a> Row<'a> {
 #[derive(Debug, Serialize)]
 pub(crate) struct Shown<'a> {
     name: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    kind: Option<&'static str>,
     limit: u32,
     permits_held: u32,
     available: u32,
     state: &'static str,
+    /// Left out where there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    guarded_for_ms: Option<u128>,
     holders: Vec<HolderRow<'a>>,
     waiters: Vec<WaiterRow<'a>>,
 }
@@ -116,10 +144,12 @@ impl<'a> Shown<'a> {
         let waiters = snapshot.waiters.iter().enumerate();
         Self {
             name: &snapshot.name,
+            kind: kind(snapshot),
             limit: snapshot.limit,
             permits_held: snapshot.permits_held,
             available: snapshot.available(),
             state: state(snapshot),
+            guarded_for_ms: snapshot.guarded_for.map(|left| left.as_millis()),
             holders: snapshot.holders.iter().map(HolderRow::new).collect(),
             waiters: waiters.map(|(at, waiter)| WaiterRow::new(waiter, at + 1)).collect(),
         }
@@ -130,7 +160,7 @@ impl<'a> HolderRow<'a> {
     fn new(holder: &'a Holder) -> Self {
         Self {
             ticket: holder.ticket.to_string(),
-            slots: holder.slots.iter().collect(),
+            slots: slots(&holder.slots),
             permits: holder.slots.count(),
             fence: holder.fence.0,
             host: &holder.about.host,

@@ -2,6 +2,8 @@
 
 use std::{borrow::Cow, time::Duration};
 
+use seinpaal::{Kind, Snapshot, proto::MOST_READERS};
+
 /// The text without what could move the cursor or hide something: names and labels are other people's.
 pub(crate) fn plain(text: &str) -> Cow<'_, str> {
     let odd =
@@ -19,6 +21,17 @@ pub(crate) fn age(duration: Duration) -> String {
         60..3600 => format!("{minutes}m{:02}s", seconds % 60),
         3600..86_400 => format!("{hours}h{:02}m", minutes % 60),
         _ => format!("{days}d{:02}h", hours % 24),
+    }
+}
+
+/// What is held: `2 of 4`, or of a readers-writer lock `3 readers`, `1 writer`.
+pub(crate) fn held(snapshot: &Snapshot) -> String {
+    let (held, limit) = (snapshot.permits_held, snapshot.limit);
+    match snapshot.kind {
+        Some(Kind::RwLock) if held == MOST_READERS => "1 writer".to_owned(),
+        Some(Kind::RwLock) if held == 1 => "1 reader".to_owned(),
+        Some(Kind::RwLock) => format!("{held} readers"),
+        _ => format!("{held} of {limit} held"),
     }
 }
 

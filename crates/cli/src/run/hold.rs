@@ -8,7 +8,7 @@ use std::{
 };
 
 use rustix::process::Signal;
-use seinpaal::{Ended, Lost, Permit, PermitState};
+use seinpaal::{Ended, Lost, Permit, PermitSet, PermitState};
 use tokio::{
     signal::unix::{Signal as Stream, SignalKind, signal},
     time::{Instant, sleep, sleep_until, timeout},
@@ -60,7 +60,7 @@ impl Hold<'_> {
     /// Looks after CMD until it is gone, and gives the permit back.
     pub(super) async fn watch(
         mut self,
-        permit: Permit,
+        permits: PermitSet,
         max_hold: Option<Duration>,
         mut children: Stream,
     ) -> Result<Exit, Failure> {
@@ -68,11 +68,11 @@ impl Hold<'_> {
         let mut seen = PermitState::Held;
         let status = loop {
             // Subscribed before the state is read, so that no change falls in between.
-            let mut changed = pin!(permit.changed());
+            let mut changed = pin!(permits.changed());
             if subscribe(changed.as_mut()).await {
                 continue;
             }
-            self.look_at_lease(&permit, &mut seen);
+            self.look_at_lease(&permits, &mut seen);
             if let Some(status) = self.look_at_cmd()? {
                 break status;
             }
@@ -83,10 +83,10 @@ impl Hold<'_> {
                 signal = self.signals.next() => self.pass_on(signal),
                 () = changed => {}
                 () = until(kill_at) => self.kill(),
-                () = until(max_hold_at), if !is_ending => self.reach_max_hold(max_hold, &permit),
+                () = until(max_hold_at), if !is_ending => self.reach_max_hold(max_hold, &permits),
             }
         };
-        self.finish(permit, status).await
+        self.finish(permits, status).await
     }
 
     /// What became of CMD: its status if it ended. If it was stopped, we stop, too.
@@ -143,35 +143,36 @@ impl Hold<'_> {
         }
     }
 
-    fn look_at_lease(&mut self, permit: &Permit, seen: &mut PermitState) {
-        let state = permit.state();
+    fn look_at_lease(&mut self, permits: &PermitSet, seen: &mut PermitState) {
+        let state = permits.state();
         if state != *seen {
             *seen = state;
             match state {
-                PermitState::Danger => self.meet_danger(permit),
-                PermitState::Lost(lost) => self.meet_loss(permit, lost),
+                PermitState::Danger => self.meet_danger(permits),
+                PermitState::Lost(lost) => self.meet_loss(permits, lost),
                 _ => {}
             }
         }
-        if let (Some(guard), Some(left)) = (&mut self.guard, permit.remaining())
+        if let (Some(guard), Some(left)) = (&mut self.guard, permits.remaining())
             && !matches!(state, PermitState::Lost(_))
         {
             guard.lease(left, self.ending.is_some());
         }
     }
 
-    fn meet_danger(&mut self, permit: &Permit) {
-        let left = permit.remaining().unwrap_or_default();
-        let valid_for_ms = permit.remaining().map(|left| left.as_millis() as u64);
-        self.events.emit(&Event::Danger { name: permit.name(), valid_for_ms });
-        let why = format!("{}: the lease was not renewed and ends in {}", permit.name(), age(left));
+    fn meet_danger(&mut self, permits: &PermitSet) {
+        let left = permits.remaining().unwrap_or_default();
+        let valid_for_ms = permits.remaining().map(|left| left.as_millis() as u64);
+        self.events.emit(&Event::Danger { name: worst(permits), valid_for_ms });
+        let why =
+            format!("{}: the lease was not renewed and ends in {}", worst(permits), age(left));
         // An eighth of what is left is kept for the KILL itself.
         self.act(&why, self.terms.kill_after.min(left - left / 8));
     }
 
-    fn meet_loss(&mut self, permit: &Permit, lost: Lost) {
-        self.events.emit(&Event::Lost { name: permit.name(), cause: lost.to_string() });
-        let why = format!("{}: the lease is lost: {lost}", permit.name());
+    fn meet_loss(&mut self, permits: &PermitSet, lost: Lost) {
+        self.events.emit(&Event::Lost { name: worst(permits), cause: lost.to_string() });
+        let why = format!("{}: the lease is lost: {lost}", worst(permits));
         let grace = match lost {
             // It ran out: what CMD does from here on, it does without a permit.
             Lost::Silence | Lost::Ended(Ended::Expired) => Duration::ZERO,
@@ -188,9 +189,9 @@ impl Hold<'_> {
         }
     }
 
-    fn reach_max_hold(&mut self, max_hold: Option<Duration>, permit: &Permit) {
+    fn reach_max_hold(&mut self, max_hold: Option<Duration>, permits: &PermitSet) {
         let most = age(max_hold.unwrap_or_default());
-        let why = format!("{}: held for {most}, as long as --max-hold allows", permit.name());
+        let why = format!("{}: held for {most}, as long as --max-hold allows", first(permits));
         self.end(&why, Exit::MaxHold, self.terms.kill_after);
     }
 
@@ -218,14 +219,14 @@ impl Hold<'_> {
     }
 
     /// CMD is gone.
-    async fn finish(mut self, permit: Permit, status: u8) -> Result<Exit, Failure> {
+    async fn finish(mut self, permits: PermitSet, status: u8) -> Result<Exit, Failure> {
         self.sweep().await;
         if let Some(terminal) = &mut self.terminal {
             terminal.take_back(self.cmd.pid());
         }
         let guard_acted = self.guard.take().is_some_and(Guard::dismiss);
-        let name = permit.name().to_owned();
-        match timeout(PARTING, permit.release()).await {
+        let name = first(&permits).to_owned();
+        match timeout(PARTING, permits.release()).await {
             Ok(Ok(())) => self.events.emit(&Event::Released { name: &name }),
             Ok(Err(error)) => self.voice.explain(format!("{name}: {error}")),
             Err(_) => self.voice.explain(format!("{name}: the store did not confirm the release")),
@@ -248,6 +249,15 @@ impl Hold<'_> {
             sleep(GLANCE).await;
         }
     }
+}
+
+/// The name that `run` was given.
+fn first(permits: &PermitSet) -> &str {
+    permits.permits().first().map_or("", Permit::name)
+}
+
+fn worst(permits: &PermitSet) -> &str {
+    permits.worst().map_or("", Permit::name)
 }
 
 /// Polls once, which subscribes. `true`: it has happened already.

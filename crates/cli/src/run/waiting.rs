@@ -6,14 +6,21 @@ mod lookout;
 use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
-use seinpaal::{Acquire, AcquireError, OnMismatch, Permit, Seinpaal, Semaphore, Snapshot};
-use tokio::{sync::oneshot, time::timeout};
+use seinpaal::{
+    Acquire, AcquireAllError, AcquireError, OnMismatch, Permit, PermitSet, Seinpaal, Semaphore,
+    Snapshot,
+    proto::{MOST_READERS, Name},
+};
+use tokio::{sync::mpsc, time::timeout};
 
 use super::{Event, Events, Signals, ends_waiting};
 use crate::{
     args::Entry,
     exit::{Exit, Failure},
-    output::{Voice, text::age},
+    output::{
+        Voice,
+        text::{age, held},
+    },
 };
 use line::Line;
 use lookout::Lookout;
@@ -26,8 +33,19 @@ const GLANCE: Duration = Duration::from_secs(1);
 pub(crate) struct Entrance<'a> {
     pub(crate) seinpaal: &'a Seinpaal,
     pub(crate) entry: &'a Entry,
+    /// Of these names, too, or none at all.
+    pub(crate) also: &'a [(Name, u32)],
     pub(crate) voice: Voice,
 }
+
+/// What is asked for of one name.
+struct Part {
+    semaphore: Semaphore,
+    name: Name,
+    permits: u32,
+}
+
+type Answer = Result<Option<PermitSet>, AcquireAllError>;
 
 impl Entrance<'_> {
     /// Takes the permits, or says why not. A signal that ends the waiting leaves the queue at once.
@@ -35,21 +53,43 @@ impl Entrance<'_> {
         self,
         events: &mut Events,
         signals: &mut Signals,
-    ) -> Result<Permit, Failure> {
-        let semaphore = self.semaphore();
+    ) -> Result<PermitSet, Failure> {
+        let parts = self.parts();
         let began = Instant::now();
-        let result = if self.is_in_a_hurry() {
-            self.try_once(&semaphore, signals).await?
+        let answer = if self.is_in_a_hurry() {
+            self.try_once(&parts, signals).await?
         } else {
-            self.wait(&semaphore, events, signals).await?
+            self.wait(&parts, events, signals).await?
         };
-        match result {
-            Ok(permit) => {
-                self.greet(&permit, began);
-                Ok(permit)
+        match answer {
+            Ok(Some(permits)) => {
+                permits.permits().iter().for_each(|permit| self.greet(permit, began));
+                Ok(permits)
             }
-            Err(error) => Err(self.refusal(&semaphore, error).await),
+            Ok(None) => Err(self.not_acquired(&parts, &AcquireError::Busy).await),
+            Err(AcquireAllError { name, error }) => Err(self.refusal(&parts, &name, error).await),
         }
+    }
+
+    fn parts(self) -> Vec<Part> {
+        let mut parts = vec![self.first_part()];
+        parts.extend(self.also.iter().map(|(name, permits)| Part {
+            semaphore: self.seinpaal.semaphore(name),
+            name: name.clone(),
+            permits: *permits,
+        }));
+        parts
+    }
+
+    fn first_part(self) -> Part {
+        let Entry { name, shared, exclusive, .. } = self.entry;
+        let (semaphore, permits) = if *shared || *exclusive {
+            let semaphore = self.seinpaal.rwlock(name).as_semaphore().clone();
+            (semaphore, if *exclusive { MOST_READERS } else { 1 })
+        } else {
+            (self.semaphore(), self.entry.permits)
+        };
+        Part { semaphore, name: name.clone(), permits }
     }
 
     fn semaphore(self) -> Semaphore {
@@ -67,45 +107,44 @@ impl Entrance<'_> {
         self.entry.nonblock || self.entry.wait.is_some_and(|wait| wait.is_zero())
     }
 
-    async fn try_once(
-        self,
-        semaphore: &Semaphore,
-        signals: &mut Signals,
-    ) -> Result<Result<Permit, AcquireError>, Failure> {
-        let mut request =
-            semaphore.try_acquire().permits(self.entry.permits).priority(self.entry.priority);
-        for (key, value) in &self.entry.labels {
-            request = request.label(key, value);
-        }
-        let answer = unless_ended(signals, request.into_future()).await?;
-        Ok(answer.and_then(|permit| permit.ok_or(AcquireError::Busy)))
+    async fn try_once(self, parts: &[Part], signals: &mut Signals) -> Result<Answer, Failure> {
+        let requests = parts.iter().map(|part| {
+            let request = part.semaphore.try_acquire().permits(part.permits);
+            let request = request.priority(self.entry.priority);
+            self.entry
+                .labels
+                .iter()
+                .fold(request, |request, (key, value)| request.label(key, value))
+        });
+        unless_ended(signals, self.seinpaal.try_acquire_all(requests).into_future()).await
     }
 
-    fn request(self, semaphore: &Semaphore) -> Acquire {
-        let entry = self.entry;
-        let mut request = semaphore.acquire().permits(entry.permits).priority(entry.priority);
-        if let Some(wait) = entry.wait {
-            request = request.timeout(wait);
-        }
-        if let Some(most) = entry.max_waiting {
+    fn request(self, part: &Part) -> Acquire {
+        let mut request = part.semaphore.acquire().permits(part.permits);
+        request = request.priority(self.entry.priority);
+        if let Some(most) = self.entry.max_waiting {
             request = request.max_waiting(most);
         }
-        for (key, value) in &entry.labels {
-            request = request.label(key, value);
-        }
-        request
+        self.entry.labels.iter().fold(request, |request, (key, value)| request.label(key, value))
     }
 
     async fn wait(
         self,
-        semaphore: &Semaphore,
+        parts: &[Part],
         events: &mut Events,
         signals: &mut Signals,
-    ) -> Result<Result<Permit, AcquireError>, Failure> {
-        let (tell, mut queued) = oneshot::channel();
-        let request = self.request(semaphore).on_queued(move |waiting| {
-            let _ = tell.send(waiting);
+    ) -> Result<Answer, Failure> {
+        let (tell, mut queued) = mpsc::unbounded_channel();
+        let requests = parts.iter().enumerate().map(|(at, part)| {
+            let tell = tell.clone();
+            self.request(part).on_queued(move |waiting| {
+                let _ = tell.send((at, waiting));
+            })
         });
+        let mut request = self.seinpaal.acquire_all(requests);
+        if let Some(wait) = self.entry.wait {
+            request = request.timeout(wait);
+        }
         let mut request = request.into_future();
         let mut line = Line::new(self.voice);
         let mut lookout = Lookout::default();
@@ -113,11 +152,12 @@ impl Entrance<'_> {
             tokio::select! {
                 biased;
                 signal = signals.next() => heed(signals, signal)?,
-                waiting = &mut queued, if !lookout.is_posted() => {
-                    self.tell_queued(waiting.unwrap_or(0), events);
-                    lookout.post(semaphore, line.is_wanted() || events.are_wanted());
+                Some((at, waiting)) = queued.recv() => {
+                    self.tell_queued(&parts[at].name, waiting, events);
+                    line.place = 0;
+                    lookout.post(&parts[at].semaphore, line.is_wanted() || events.are_wanted());
                 }
-                result = &mut request => return Ok(result),
+                result = &mut request => return Ok(result.map(Some)),
                 (snapshot, position) = lookout.next() => {
                     self.show(&snapshot, position, events, &mut line);
                 }
@@ -125,17 +165,15 @@ impl Entrance<'_> {
         }
     }
 
-    fn tell_queued(self, waiting: u32, events: &mut Events) {
-        if waiting > 0 {
-            events.emit(&Event::Queued { name: &self.entry.name, waiting });
-            self.voice.explain(format!("{}: waiting, {waiting} in line", self.entry.name));
-        }
+    fn tell_queued(self, name: &str, waiting: u32, events: &mut Events) {
+        events.emit(&Event::Queued { name, waiting });
+        self.voice.explain(format!("{name}: waiting, {waiting} in line"));
     }
 
     fn show(self, snapshot: &Snapshot, position: u32, events: &mut Events, line: &mut Line) {
         let waiting = snapshot.waiting_total;
         if line.place != position {
-            events.emit(&Event::Position { name: &self.entry.name, position, waiting });
+            events.emit(&Event::Position { name: &snapshot.name, position, waiting });
         }
         line.draw(snapshot, position);
     }
@@ -154,8 +192,7 @@ impl Entrance<'_> {
     }
 
     /// Why not, in a line with numbers.
-    async fn refusal(self, semaphore: &Semaphore, error: AcquireError) -> Failure {
-        let name = &self.entry.name;
+    async fn refusal(self, parts: &[Part], name: &str, error: AcquireError) -> Failure {
         let conflict = |words| Failure::new(Exit::Conflict, format!("{name}: {words}"));
         match error {
             AcquireError::Store(error) => error.into(),
@@ -170,19 +207,27 @@ impl Entrance<'_> {
             AcquireError::Name(_) | AcquireError::Count(_) | AcquireError::Setting(_) => {
                 Failure::usage(error)
             }
-            error => self.not_acquired(semaphore, &error).await,
+            AcquireError::NamedTwice => Failure::usage(format!("{name}: {error}")),
+            error => {
+                let part = parts.iter().filter(|part| part.name.as_str() == name);
+                self.not_acquired(part, &error).await
+            }
         }
     }
 
-    async fn not_acquired(self, semaphore: &Semaphore, error: &AcquireError) -> Failure {
-        // A store that has fallen silent is not worth another wait.
-        let look = timeout(GLANCE, semaphore.snapshot()).await;
-        let state = look.ok().and_then(Result::ok).map(|snapshot| state(&snapshot));
-        let state = state.unwrap_or_default();
-        Failure::new(
-            Exit::NotAcquired(self.entry.conflict_exit_code),
-            format!("{}: not acquired, {error}{state}", self.entry.name),
-        )
+    async fn not_acquired(
+        self,
+        parts: impl IntoIterator<Item = &Part>,
+        error: &AcquireError,
+    ) -> Failure {
+        let mut seen = Vec::new();
+        for Part { semaphore, name, .. } in parts {
+            // A store that has fallen silent is not worth another wait.
+            let look = timeout(GLANCE, semaphore.snapshot()).await;
+            let state = look.ok().and_then(Result::ok).map(|snapshot| state(&snapshot));
+            seen.push(format!("{name}: not acquired, {error}{}", state.unwrap_or_default()));
+        }
+        Failure::new(Exit::NotAcquired(self.entry.conflict_exit_code), seen.join("; "))
     }
 }
 
@@ -212,7 +257,6 @@ fn heed(signals: &Signals, signal: Signal) -> Result<(), Failure> {
 }
 
 fn state(snapshot: &Snapshot) -> String {
-    let (held, limit) = (snapshot.permits_held, snapshot.limit);
     let paused = if snapshot.paused.is_some() { ", paused" } else { "" };
-    format!(": {held} of {limit} held, {} waiting{paused}", snapshot.waiting_total)
+    format!(": {}, {} waiting{paused}", held(snapshot), snapshot.waiting_total)
 }

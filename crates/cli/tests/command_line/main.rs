@@ -2,6 +2,7 @@
 
 mod data;
 mod events;
+mod kinds;
 mod lease;
 mod settings;
 mod signals;

@@ -107,12 +107,13 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
     /// A newcomer never passes a waiter that could be served (rule 5).
     fn is_free_for(&mut self, permits: u32, limit: u32) -> Result<bool, S::Error> {
         let fits = permits <= limit.saturating_sub(self.head.held);
-        Ok(fits && self.head.paused.is_none() && self.state.first_waiter()?.is_none())
+        Ok(fits && self.admits() && self.state.first_waiter()?.is_none())
     }
 
     fn refusal(&self, ask: &Acquire) -> Option<Busy> {
         match ask.enqueue {
             Enqueue::No if self.head.paused.is_some() => Some(Busy::Paused),
+            Enqueue::No if self.guarded_for.is_some() => Some(Busy::Guarded),
             Enqueue::No => Some(Busy::Full),
             Enqueue::Yes { max_waiting } => {
                 max_waiting.filter(|most| self.head.waiting >= *most).map(|_| Busy::TooManyWaiting)

@@ -20,6 +20,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
             limit: self.limit(),
             pinned: self.head.pinned,
             paused: self.head.paused.clone(),
+            guarded_for: self.guarded_for,
             held: self.head.held,
             holders_total: self.head.holders,
             waiting_total: self.head.waiting,

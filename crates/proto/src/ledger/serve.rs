@@ -38,7 +38,12 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
 
     /// Whether anybody could be admitted at all.
     fn is_open(&self) -> bool {
-        self.head.waiting > 0 && self.head.paused.is_none() && self.head.held < self.limit()
+        self.admits() && self.head.waiting > 0 && self.head.held < self.limit()
+    }
+
+    /// Whether anybody may be: the name is not paused, and the store has forgotten no lease (rule 1).
+    pub(super) fn admits(&self) -> bool {
+        self.head.paused.is_none() && self.guarded_for.is_none()
     }
 
     fn next_for(&mut self, waiter: &Entry) -> Next {

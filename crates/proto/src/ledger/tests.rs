@@ -3,6 +3,7 @@
 mod clock;
 mod cost;
 mod fences;
+mod guard;
 mod history;
 mod leases;
 mod leaving;

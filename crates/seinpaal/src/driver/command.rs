@@ -11,6 +11,7 @@ use tokio::sync::oneshot;
 use super::{Grant, Listed};
 use crate::{
     error::{AcquireError, ReleaseError},
+    guarded::{GuardedError, GuardedWrite, Value},
     store::{BoxFuture, NewsSender, Store, StoreError},
 };
 
@@ -52,6 +53,8 @@ pub(crate) struct Request {
 
 pub(crate) enum Command {
     Acquire(Request),
+    /// Of different names, and without waiting: in one step, if the store has one for them.
+    AcquireTogether(Vec<Request>),
     /// The future of this request was dropped.
     Abandon {
         number: u64,
@@ -74,6 +77,10 @@ pub(crate) enum Command {
     List {
         prefix: String,
         reply: oneshot::Sender<Listed>,
+    },
+    Guarded {
+        write: GuardedWrite,
+        reply: oneshot::Sender<Result<Vec<Value>, GuardedError>>,
     },
     Close {
         reply: oneshot::Sender<()>,

@@ -12,6 +12,7 @@ use tokio::sync::oneshot;
 use super::{Command, Detached, Done, Driver, Grant, Request};
 use crate::{
     error::{AcquireError, Ended, ReleaseError},
+    guarded::GuardedError,
     permit::{Lost, PermitState},
 };
 
@@ -31,7 +32,12 @@ pub(super) struct Waiting {
 impl Driver {
     pub(super) fn take_command(&mut self, now: Micros, command: Command) {
         match command {
-            Command::Acquire(request) => self.acquire(now, request),
+            Command::Acquire(request) => drop(self.acquire(now, request)),
+            Command::AcquireTogether(requests) => {
+                let tickets = requests.into_iter().map(|request| self.acquire(now, request));
+                let tickets = tickets.collect();
+                self.together.push(tickets);
+            }
             Command::Abandon { number } => {
                 if let Some(ticket) = self.waiting.tickets.remove(&number) {
                     self.waiting.requests.remove(&ticket);
@@ -66,6 +72,18 @@ impl Driver {
                     Done::List(reply, listed)
                 }));
             }
+            Command::Guarded { write, reply } => {
+                let store = Arc::clone(&self.store);
+                self.under_way.push(Box::pin(async move {
+                    let written = match store.guarded(&write) {
+                        Some(written) => written.await,
+                        None => Err(GuardedError::NotOnThisStore),
+                    };
+                    // Nobody is left to be told if the future was dropped.
+                    let _ = reply.send(written);
+                    Done::Guarded
+                }));
+            }
             Command::Close { reply } => {
                 self.session.close(now);
                 for (_, grant) in self.waiting.grants.drain() {
@@ -76,7 +94,7 @@ impl Driver {
         }
     }
 
-    fn acquire(&mut self, now: Micros, request: Request) {
+    fn acquire(&mut self, now: Micros, request: Request) -> Ticket {
         let wanted = &request.wanted;
         let wish = Wish {
             kind: wanted.kind,
@@ -97,6 +115,7 @@ impl Driver {
         };
         self.waiting.tickets.insert(request.number, ticket);
         self.waiting.requests.insert(ticket, request);
+        ticket
     }
 
     /// Passes on what the session has to tell.
@@ -185,7 +204,8 @@ impl Driver {
         let error = match refusal {
             // A grant that ran out before anybody heard of it: ask again, at the end of the line.
             Refusal::Ended(Cause::Expired) if request.wanted.attach.is_none() => {
-                return self.acquire(now, request);
+                self.acquire(now, request);
+                return;
             }
             Refusal::Busy(Busy::TooManyWaiting) => AcquireError::TooManyWaiting,
             Refusal::Busy(Busy::Paused) => AcquireError::Paused,

@@ -44,7 +44,8 @@ use self::{
     worker::{Answer, Job, Worker},
 };
 use super::{
-    Abilities, BoxFuture, Certainty, NewsSender, Store, StoreError, StoreErrorKind, clock::Clock,
+    Abilities, BoxFuture, Certainty, NewsSender, Store, StoreError, StoreErrorKind, Together,
+    clock::Clock,
 };
 
 /// One client of the store in a directory. When it is dropped, or its process dies, whatever it still
@@ -140,6 +141,17 @@ impl Store for EmbeddedStore {
 
     fn call<'a>(&'a self, batch: &'a Batch) -> BoxFuture<'a, Result<Replies, StoreError>> {
         Box::pin(self.ask(|answer| Job::Call { batch: batch.clone(), answer }))
+    }
+
+    fn is_one_step(&self) -> bool {
+        true
+    }
+
+    fn call_together<'a>(
+        &'a self,
+        batches: &'a [Batch],
+    ) -> BoxFuture<'a, Result<Together, StoreError>> {
+        Box::pin(self.ask(|answer| Job::Together { batches: batches.to_vec(), answer }))
     }
 
     fn list<'a>(

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use seinpaal_proto::{Batch, Inbox, Name, Replies, Snapshot};
 
 pub use self::hub::MemoryHub;
-use super::{Abilities, BoxFuture, NewsSender, Store, StoreError};
+use super::{Abilities, BoxFuture, NewsSender, Store, StoreError, Together};
 
 /// One client of a [`MemoryHub`]. Dropping it is how a client dies here: its leases and its places in
 /// queues end at once.
@@ -35,6 +35,17 @@ impl Store for MemoryStore {
 
     fn call<'a>(&'a self, batch: &'a Batch) -> BoxFuture<'a, Result<Replies, StoreError>> {
         Box::pin(async move { self.hub.call(batch) })
+    }
+
+    fn is_one_step(&self) -> bool {
+        true
+    }
+
+    fn call_together<'a>(
+        &'a self,
+        batches: &'a [Batch],
+    ) -> BoxFuture<'a, Result<Together, StoreError>> {
+        Box::pin(async move { self.hub.call_together(batches) })
     }
 
     fn list<'a>(

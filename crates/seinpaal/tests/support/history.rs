@@ -14,6 +14,8 @@ pub enum Event {
     Listen(Inbox),
     /// Nobody listens at this inbox any more.
     Hush(Inbox),
+    /// The server loses the marker of its restart guard, as if it had lost everything.
+    LoseMarker,
     /// The clock moves by so many microseconds, and a batch arrives.
     Call { step: i64, inbox: Option<Inbox>, fence: FenceSeen, asks: Vec<Ask> },
 }
@@ -269,4 +271,15 @@ fn lease(random: &mut Random, scale: Scale) -> LeaseId {
 
 fn waiter_lease(random: &mut Random) -> LeaseId {
     LeaseId(0x3a17 + u128::from(random.below(3)))
+}
+
+/// The same under a restart guard that now and then begins anew.
+pub fn guarded_history(seed: u64, scale: Scale) -> Vec<Event> {
+    let mut random = Random(!seed);
+    let mut events = history(seed, scale);
+    for _ in 0..3 {
+        let at = random.below(events.len() as u64) as usize;
+        events.insert(at, Event::LoseMarker);
+    }
+    events
 }

@@ -13,7 +13,7 @@ use seinpaal::{Holder, Snapshot};
 
 use crate::output::{
     Voice,
-    text::{age, ordinal, plain},
+    text::{age, held, ordinal, plain},
 };
 
 const CLEAR: &str = "\r\x1b[K";
@@ -64,12 +64,11 @@ fn is_in_foreground() -> bool {
 
 fn words(snapshot: &Snapshot, place: u32) -> String {
     let mut words = format!(
-        "waiting for {}: {} of {} \u{b7} {}/{} held",
+        "waiting for {}: {} of {} \u{b7} {}",
         snapshot.name,
         ordinal(place),
         snapshot.waiting_total,
-        snapshot.permits_held,
-        snapshot.limit,
+        held(snapshot),
     );
     if snapshot.paused.is_some() {
         words.push_str(", paused");

@@ -14,22 +14,23 @@ const PERIOD: Duration = Duration::from_secs(1);
 /// Nobody, until it is posted; ends when it is dropped.
 #[derive(Debug, Default)]
 pub(super) struct Lookout {
-    is_posted: bool,
     task: Option<(JoinHandle<()>, mpsc::Receiver<Snapshot>)>,
 }
 
 impl Lookout {
-    /// Starts to look if that `is_wanted`.
+    /// Leaves where it was, and starts to look here if that `is_wanted`.
     pub(super) fn post(&mut self, semaphore: &Semaphore, is_wanted: bool) {
-        self.is_posted = true;
+        self.leave();
         if is_wanted {
             let (sender, snapshots) = mpsc::channel(1);
             self.task = Some((tokio::spawn(look(semaphore.clone(), sender)), snapshots));
         }
     }
 
-    pub(super) fn is_posted(&self) -> bool {
-        self.is_posted
+    fn leave(&mut self) {
+        if let Some((task, _)) = self.task.take() {
+            task.abort();
+        }
     }
 
     /// What was seen last, and our place in it, from 1. Cancel safe.
@@ -48,9 +49,7 @@ impl Lookout {
 
 impl Drop for Lookout {
     fn drop(&mut self) {
-        if let Some((task, _)) = &self.task {
-            task.abort();
-        }
+        self.leave();
     }
 }
 

@@ -166,7 +166,8 @@ impl Judge {
 impl World {
     /// A snapshot of the state as it stands, which settling for a look would change.
     fn peek(&self) -> Snapshot {
-        let (state, contacts) = (self.state.clone(), Oracle(self.contacts.0.clone()));
+        let (state, contacts) =
+            (self.state.clone(), Oracle(self.contacts.0.clone(), self.contacts.1));
         Self { state, contacts, now: self.now, fence_seen: 0 }.snapshot()
     }
 }

@@ -20,12 +20,17 @@ pub(super) struct World {
     pub(super) fence_seen: u64,
 }
 
+/// What is known of clients, and for how long the store is guarded.
 #[derive(Default)]
-pub(super) struct Oracle(pub(super) BTreeMap<u128, Contact>);
+pub(super) struct Oracle(pub(super) BTreeMap<u128, Contact>, pub(super) Option<Micros>);
 
 impl Contacts for Oracle {
     fn contact(&mut self, inbox: Inbox) -> Contact {
         self.0.get(&inbox.0).copied().unwrap_or(Contact::Listening)
+    }
+
+    fn guarded_for(&mut self) -> Option<Micros> {
+        self.1
     }
 }
 

@@ -8,6 +8,8 @@ use seinpaal_proto::{
     time::{Micros, SECOND},
 };
 
+use crate::store::{Together, together};
+
 use super::{
     parts::{Parts, run},
     rows::{Rows, bytes},
@@ -70,6 +72,26 @@ impl<'a> Turn<'a> {
             self.bury(inbox)?;
         }
         self.execute(batch)
+    }
+
+    /// Several names at once. Before they are refused, those who hold are looked at.
+    pub(super) fn call_together(&mut self, batches: &[Batch]) -> Result<Together> {
+        let together = together::execute(batches, |batch| self.execute(batch))?;
+        if matches!(together, Together::Granted(_)) {
+            return Ok(together);
+        }
+        let mut dead = Vec::new();
+        for batch in batches {
+            dead.extend(self.dead_holders(&batch.name)?);
+        }
+        if dead.is_empty() {
+            return Ok(together);
+        }
+        self.start_again()?;
+        for inbox in dead {
+            self.bury(inbox)?;
+        }
+        together::execute(batches, |batch| self.execute(batch))
     }
 
     fn execute(&mut self, batch: &Batch) -> Result<Replies> {

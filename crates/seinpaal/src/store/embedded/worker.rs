@@ -29,7 +29,7 @@ use super::{
     watch::{Watches, holders_to_watch},
     wire::Message,
 };
-use crate::store::{News, NewsSender, StoreError};
+use crate::store::{News, NewsSender, StoreError, Together};
 
 /// How often a client that waits looks whether those who hold are alive, whatever it is told.
 const LOOK: Duration = Duration::from_secs(1);
@@ -49,6 +49,7 @@ const MANY_CALLS: u32 = 200;
 #[derive(Debug)]
 pub(super) enum Job {
     Call { batch: Batch, answer: Answer<Replies> },
+    Together { batches: Vec<Batch>, answer: Answer<Together> },
     List { prefix: String, answer: Answer<Vec<(Name, Snapshot)>> },
 }
 
@@ -181,6 +182,13 @@ impl Worker {
         match job {
             Job::Call { batch, answer } => {
                 let _ = answer.send(self.call(&batch));
+            }
+            Job::Together { batches, answer } => {
+                let together = self.parts.turn(|turn| turn.call_together(&batches));
+                let _ = answer.send(together.map(|(together, tell)| {
+                    self.pass_on(tell);
+                    together
+                }));
             }
             Job::List { prefix, answer } => {
                 let _ = answer.send(self.list(&prefix));

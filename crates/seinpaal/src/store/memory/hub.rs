@@ -2,6 +2,7 @@
 
 use std::{
     collections::BTreeMap,
+    convert::Infallible,
     ops::Bound,
     sync::{Arc, Mutex, MutexGuard},
     time::Instant,
@@ -13,7 +14,9 @@ use seinpaal_proto::{
     time::{Micros, micros},
 };
 
-use crate::store::{Certainty, News, NewsSender, StoreError, StoreErrorKind, clock::Clock};
+use crate::store::{
+    Certainty, News, NewsSender, StoreError, StoreErrorKind, Together, clock::Clock, together,
+};
 
 /// Idle names looked at in each call. A call makes at most one name, so two are enough to keep up.
 const SWEEP: usize = 2;
@@ -105,6 +108,14 @@ impl MemoryHub {
         let replies = inner.execute(now, batch);
         inner.sweep(now);
         Ok(replies)
+    }
+
+    pub(super) fn call_together(&self, batches: &[Batch]) -> Result<Together, StoreError> {
+        let mut inner = self.lock()?;
+        let now = self.now();
+        let Ok(together) =
+            together::execute(batches, |batch| Ok::<_, Infallible>(inner.execute(now, batch)));
+        Ok(together)
     }
 
     pub(super) fn list(&self, prefix: &str) -> Result<Vec<(Name, Snapshot)>, StoreError> {

@@ -14,11 +14,12 @@ struct Row(&'static str, StoreErrorKind, Certainty, &'static str);
 /// Codes of servers and of our scripts. A server refuses with its own codes before it runs a script, and
 /// our scripts pass them on only if nothing was written: so all but a torn write are certain.
 #[rustfmt::skip]
-const TABLE: [Row; 29] = [
+const TABLE: [Row; 30] = [
     Row("SEINPAALCORRUPT", Corrupt, NotExecuted, "what is kept under this name is not ours or is damaged: use another prefix, or delete the key"),
     Row("SEINPAALTORN", Corrupt, Unknown, "the server failed in the middle of a script: look at its log, then evict or delete what is left"),
     Row("SEINPAALARGUMENT", Internal, NotExecuted, "a request is out of range: please report it"),
     Row("SEINPAALFAILED", Internal, NotExecuted, "a script failed: please report it"),
+    Row("SEINPAALGUARD", Misconfigured, NotExecuted, "restart-guard needs the command INFO in full: allow it to this user, or leave the option out"),
     Row("SEINPAALOOM", Full, NotExecuted, "the server has no memory left: raise its maxmemory or delete something"),
     Row("OOM", Full, NotExecuted, "the server has no memory left: raise its maxmemory or delete something"),
     Row("MISCONF", Full, NotExecuted, "the server refuses writes because it cannot save to disk: look at its disk and log"),
@@ -153,9 +154,10 @@ mod tests {
     use super::*;
 
     #[rustfmt::skip]
-    const EXPECTED: [(&str, StoreErrorKind, Certainty); 29] = [
+    const EXPECTED: [(&str, StoreErrorKind, Certainty); 30] = [
         ("SEINPAALCORRUPT", Corrupt, NotExecuted), ("SEINPAALTORN", Corrupt, Unknown),
         ("SEINPAALARGUMENT", Internal, NotExecuted), ("SEINPAALFAILED", Internal, NotExecuted),
+        ("SEINPAALGUARD", Misconfigured, NotExecuted),
         ("SEINPAALOOM", Full, NotExecuted), ("OOM", Full, NotExecuted), ("MISCONF", Full, NotExecuted),
         ("READONLY", Unreachable, NotExecuted), ("LOADING", Unreachable, NotExecuted),
         ("MASTERDOWN", Unreachable, NotExecuted), ("NOREPLICAS", Unreachable, NotExecuted),

@@ -163,6 +163,11 @@ impl Store for QuorumStore {
         Abilities { scheme: "redis+quorum", notices_death: false, is_shared: true }
     }
 
+    fn longest_ttl(&self) -> Option<Duration> {
+        let guard = self.quorum.guard;
+        (guard > 0).then(|| Duration::from_micros(guard / 5 * 4))
+    }
+
     fn call<'a>(&'a self, batch: &'a Batch) -> BoxFuture<'a, Result<Replies, StoreError>> {
         Box::pin(async move {
             super::refuse_too_much(batch)?;

@@ -137,6 +137,7 @@ fn totals_of(mut words: Words<'_>) -> Option<Snapshot> {
         held: words.parsed()?,
         holders_total: words.parsed()?,
         waiting_total: words.parsed()?,
+        guarded_for: Some(words.number()?).filter(|guarded| *guarded > 0),
         paused: match words.rest().split_at_checked(1)? {
             ("0", _) => None,
             ("1", reason) => Some(reason.to_owned()),
@@ -174,6 +175,7 @@ fn busy(word: &str) -> Option<Busy> {
         "full" => Some(Busy::Full),
         "too-many-waiting" => Some(Busy::TooManyWaiting),
         "paused" => Some(Busy::Paused),
+        "guarded" => Some(Busy::Guarded),
         _ => None,
     }
 }
@@ -298,7 +300,7 @@ mod tests {
 
     #[test]
     fn an_empty_reason_is_still_a_pause() {
-        let rows = [text("snapshot s 4 1 0 0 0 1")];
+        let rows = [text("snapshot s 4 1 0 0 0 0 1")];
         assert_eq!(snapshot(&rows).unwrap().paused, Some(String::new()));
     }
 }

@@ -12,6 +12,12 @@ const MOST_FENCE_SEEN: u64 = 1 << 52;
 /// Lua's numbers are exact up to here; a deadline beyond it is none.
 const MOST_EXACT: u64 = 1 << 53;
 
+/// Where every script begins, and what follows it with the restart guard.
+const BEGIN: &str = include_str!("lua/begin.lua");
+const GUARD: &str = include_str!("lua/guard.lua");
+/// What follows the scripts of acquire and cancel where several names are acquired in one step.
+const TOGETHER: &str = include_str!("lua/together.lua");
+
 /// One operation, or the step that knows them all.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Operation {
@@ -23,6 +29,10 @@ pub(super) enum Operation {
     Configure,
     Inspect,
     Step,
+    /// Not one of the ledger's: a guarded write.
+    Write,
+    /// Acquires of several names; it is made of two others.
+    Together,
 }
 
 /// What the header of a script's own file says, too.
@@ -69,7 +79,7 @@ macro_rules! row {
 
 /// Every script, in the order of [`Operation`].
 #[rustfmt::skip]
-pub(super) const SCRIPTS: [Row; 8] = [
+pub(super) const SCRIPTS: [Row; 9] = [
     row!(Acquire, "acquire",
         "ticket kind permits limit enqueue priority lease ttl margin waiter_lease waiter_ttl not_after about",
         "granted queued busy other-kind other-limit too-many too-late ended", ["fast_acquire_ask", "fast_head", "fast_acquire", "fast_end"], ["acquire"]),
@@ -83,6 +93,18 @@ pub(super) const SCRIPTS: [Row; 8] = [
     row!(Inspect, "inspect", "rows", "snapshot", [], ["inspect"]),
     row!(Step, "step", "now inbox fence_seen request...", "done now backlog look_in, and one answer a request",
         [], ["acquire", "renew", "release", "cancel", "evict", "configure", "inspect"]),
+    Row {
+        #[cfg(test)]
+        operation: Operation::Write,
+        name: "write",
+        source: concat!(include_str!("lua/begin.lua"), include_str!("lua/pack.lua"), include_str!("lua/write.lua")),
+        #[cfg(test)]
+        own: include_str!("lua/write.lua"),
+        #[cfg(test)]
+        args: "now inbox held not_after command...",
+        #[cfg(test)]
+        reply: "done partial refused lost late",
+    },
 ];
 
 impl Operation {
@@ -108,7 +130,7 @@ impl Operation {
     }
 
     pub(super) fn name(self) -> &'static str {
-        SCRIPTS[self as usize].name
+        SCRIPTS.get(self as usize).map_or("together", |row| row.name)
     }
 }
 
@@ -122,13 +144,15 @@ pub(super) struct Mutation {
 /// The scripts of one store with their hashes, each worked out when first used.
 #[derive(Debug, Default)]
 pub(super) struct Scripts {
-    hashed: [OnceLock<Script>; SCRIPTS.len()],
+    hashed: [OnceLock<Script>; SCRIPTS.len() + 1],
+    is_guarded: bool,
     mutation: Option<Mutation>,
 }
 
 impl Scripts {
-    pub(super) fn mutated(mutation: Option<Mutation>) -> Self {
-        Self { mutation, ..Self::default() }
+    /// Those that expect the marker as third key and the length of the guard as last argument, or not.
+    pub(super) fn new(is_guarded: bool, mutation: Option<Mutation>) -> Self {
+        Self { is_guarded, mutation, ..Self::default() }
     }
 
     /// The hash of a script, by which `EVALSHA` knows it.
@@ -139,11 +163,27 @@ impl Scripts {
 
     /// Its text, for `SCRIPT LOAD`.
     pub(super) fn source(&self, operation: Operation) -> Cow<'static, str> {
-        let source = SCRIPTS[operation as usize].source;
-        match &self.mutation {
-            None => Cow::Borrowed(source),
-            Some(mutation) => Cow::Owned(source.replacen(&mutation.from, &mutation.to, 1)),
+        if operation == Operation::Together {
+            return self.together().into();
         }
+        let mut source = Cow::Borrowed(SCRIPTS[operation as usize].source);
+        if self.is_guarded && operation != Operation::Write {
+            source.to_mut().insert_str(BEGIN.len(), GUARD);
+        }
+        match &self.mutation {
+            None => source,
+            Some(mutation) => source.replacen(&mutation.from, &mutation.to, 1).into(),
+        }
+    }
+}
+
+impl Scripts {
+    fn together(&self) -> String {
+        let function = |name, operation| {
+            format!("local function {name}(KEYS, ARGV)\n{}\nend\n", self.source(operation))
+        };
+        let acquire = function("acquire", Operation::Acquire);
+        [acquire, function("cancel", Operation::Cancel), TOGETHER.to_owned()].concat()
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{BadStoreUrl, parse_duration};
+use super::{BadStoreUrl, RestartGuard, parse_duration};
 
 /// How a Redis store is to be used. `None` leaves a choice to the store's default.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
@@ -10,9 +10,9 @@ use super::{BadStoreUrl, parse_duration};
 pub struct RedisOptions {
     /// `replicated=N`: a grant counts only when this many replicas have it; at least 1.
     pub replicated: Option<u32>,
-    /// `restart-guard=on|off`: a server that lost its memory admits nobody until every lease that it
-    /// may have forgotten has ended.
-    pub restart_guard: Option<bool>,
+    /// `restart-guard=on|off|DUR`: a server that lost its memory admits nobody until every lease that it
+    /// may have forgotten has ended. `None`: off.
+    pub restart_guard: Option<RestartGuard>,
     /// `clock-bound=DUR|off`: by how much the ledger's clock may advance in one operation.
     pub clock_bound: Option<ClockBound>,
     /// `prefix=TEXT`: what every key starts with.
@@ -37,7 +37,13 @@ impl RedisOptions {
     pub(super) fn take(query: &mut Query) -> Result<Self, BadStoreUrl> {
         Ok(Self {
             replicated: query.take_as("replicated", "a number of replicas, 1 or more", count)?,
-            restart_guard: query.take_as("restart-guard", "on or off", switch)?,
+            restart_guard: query
+                .take_as(
+                    "restart-guard",
+                    "on, off, or a duration of 125ms to 30h",
+                    RestartGuard::parse,
+                )?
+                .flatten(),
             clock_bound: query.take_clock_bound()?,
             prefix: query.take_prefix()?,
             connect_timeout: query.take_connect_timeout()?,
@@ -49,14 +55,6 @@ fn count(text: &str) -> Option<u32> {
     text.parse().ok().filter(|n| *n > 0)
 }
 
-fn switch(text: &str) -> Option<bool> {
-    match text {
-        "on" => Some(true),
-        "off" => Some(false),
-        _ => None,
-    }
-}
-
 fn bound(text: &str) -> Option<ClockBound> {
     if text == "off" { Some(ClockBound::Off) } else { above_zero(text).map(ClockBound::At) }
 }
@@ -65,7 +63,7 @@ fn prefix(text: &str) -> Option<String> {
     (!text.is_empty() && !text.chars().any(char::is_control)).then(|| text.to_owned())
 }
 
-fn above_zero(text: &str) -> Option<Duration> {
+pub(super) fn above_zero(text: &str) -> Option<Duration> {
     parse_duration(text).ok().filter(|duration| !duration.is_zero())
 }
 
@@ -143,6 +141,12 @@ impl Query {
         };
         Err(BadStoreUrl::UnknownOption { option, store, known })
     }
+}
+
+/// Decodes `%41` to `A`, if that can be done.
+#[cfg(feature = "zookeeper")]
+pub(crate) fn decoded(text: &str) -> Option<String> {
+    decode(text).ok()
 }
 
 /// Decodes `%41` to `A`.

@@ -1,25 +1,21 @@
 //! URLs of a quorum: several Redis or Valkey servers that know nothing of each other.
 
-use std::{collections::BTreeSet, fmt, time::Duration};
+use std::{collections::BTreeSet, fmt};
 
 use super::{
-    BadStoreUrl, ClockBound, RedisAddress, RedisOptions, RedisUrl, parse_duration,
-    redis::{parse_database, parse_login, parse_server},
+    BadStoreUrl, Query, RedisAddress, RedisOptions, RedisUrl, RestartGuard,
+    redis::{DEFAULT_PORT, parse_database, parse_login, parse_server, show_host},
 };
-use crate::store::url::Query;
 
 /// An odd number of independent servers, 3 to 9. `Debug` and the text form leave the password out.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct QuorumUrl {
-    /// Each server, with the login, the database and the options that they all share.
+    /// Each server, with the login and the database that they all share.
     pub nodes: Vec<RedisUrl>,
-    /// `restart-guard=on|off|DUR`: how long a node that lost its memory abstains; `None`: not at all.
-    pub guard: Option<Duration>,
+    /// The options of all of them. The restart guard is on unless it is switched off.
+    pub options: RedisOptions,
 }
-
-/// The guard of those who ask for none in particular: enough for the default ttl of 30 s.
-pub const QUORUM_GUARD: Duration = Duration::from_millis(37_500);
 
 const KNOWN: [&str; 4] = ["restart-guard", "clock-bound", "prefix", "connect-timeout"];
 
@@ -32,9 +28,10 @@ impl QuorumUrl {
         let (servers, database) = servers.split_once('/').unwrap_or((servers, ""));
         let (user, password) = parse_login(login)?;
         let database = parse_database(database)?;
-        let wanted = "on, off, or a duration from 125 ms to 30 h";
-        let guard = query.take_as("restart-guard", wanted, guard)?.unwrap_or(Some(QUORUM_GUARD));
+        let wanted = "on, off, or a duration of 125ms to 30h";
+        let guard = query.take_as("restart-guard", wanted, RestartGuard::parse)?;
         let options = RedisOptions {
+            restart_guard: guard.unwrap_or(Some(RestartGuard::ON)),
             clock_bound: query.take_clock_bound()?,
             prefix: query.take_prefix()?,
             connect_timeout: query.take_connect_timeout()?,
@@ -42,29 +39,14 @@ impl QuorumUrl {
         };
         query.finish("quorum", &KNOWN)?;
         let nodes = servers.split(',').map(|server| {
-            let (host, port) = parse_server(server)?;
+            let (host, port) = parse_server(server, DEFAULT_PORT)?;
             let address = RedisAddress::Tcp { host, port, tls };
             let (user, password) = (user.clone(), password.clone());
-            Ok(RedisUrl { address, user, password, database, options: options.clone() })
+            Ok(RedisUrl { address, user, password, database, options: RedisOptions::default() })
         });
         let nodes = nodes.collect::<Result<Vec<_>, BadStoreUrl>>()?;
         refuse_a_bad_set(&nodes)?;
-        Ok(Self { nodes, guard })
-    }
-
-    /// By how much the ledger's clock may advance in one operation.
-    pub(crate) fn clock_bound(&self) -> Option<ClockBound> {
-        self.nodes.first().and_then(|node| node.options.clock_bound)
-    }
-}
-
-fn guard(text: &str) -> Option<Option<Duration>> {
-    const RANGE: std::ops::RangeInclusive<Duration> =
-        Duration::from_millis(125)..=Duration::from_secs(30 * 3600);
-    match text {
-        "on" => Some(Some(QUORUM_GUARD)),
-        "off" => Some(None),
-        text => parse_duration(text).ok().filter(|guard| RANGE.contains(guard)).map(Some),
+        Ok(Self { nodes, options })
     }
 }
 
@@ -85,8 +67,7 @@ fn refuse_a_bad_set(nodes: &[RedisUrl]) -> Result<(), BadStoreUrl> {
 
 fn address(node: &RedisUrl) -> String {
     match &node.address {
-        RedisAddress::Tcp { host, port, .. } if host.contains(':') => format!("[{host}]:{port}"),
-        RedisAddress::Tcp { host, port, .. } => format!("{host}:{port}"),
+        RedisAddress::Tcp { host, port, .. } => format!("{}:{port}", show_host(host)),
         RedisAddress::Unix(path) => path.display().to_string(),
     }
 }
@@ -127,9 +108,10 @@ mod tests {
         for node in &url.nodes {
             assert_eq!(node.user.as_deref(), Some("ann"));
             assert_eq!(node.password.as_ref().map(Password::reveal), Some("p@ss"));
-            assert_eq!((node.database, node.options.prefix.as_deref()), (3, Some("x:")));
+            assert_eq!(node.database, 3);
         }
-        assert_eq!(url.guard, Some(QUORUM_GUARD));
+        assert_eq!(url.options.prefix.as_deref(), Some("x:"));
+        assert_eq!(url.options.restart_guard, Some(RestartGuard::ON));
         assert_eq!(url.to_string(), "redis+quorum://ann@a:6379,b:7000,[::1]:7001/3");
     }
 
@@ -153,13 +135,15 @@ mod tests {
 
     #[test]
     fn the_guard_is_on_off_or_a_duration() {
-        let guard = |text: &str| quorum(&format!("redis+quorum://a,b,c?restart-guard={text}")).guard;
+        let guard = |text: &str| {
+            quorum(&format!("redis+quorum://a,b,c?restart-guard={text}")).options.restart_guard
+        };
         assert_eq!(guard("off"), None);
-        assert_eq!(guard("on"), Some(QUORUM_GUARD));
-        assert_eq!(guard("2m"), Some(Duration::from_secs(120)));
+        assert_eq!(guard("on"), Some(RestartGuard::ON));
+        assert_eq!(guard("2m"), RestartGuard::new(std::time::Duration::from_secs(120)));
         for text in ["", "1ms", "31h", "maybe"] {
             let error = refusal(&format!("redis+quorum://a,b,c?restart-guard={text}"));
-            assert!(error.contains("restart-guard") && error.contains("125 ms"), "{error}");
+            assert!(error.contains("restart-guard") && error.contains("125ms"), "{error}");
         }
     }
 

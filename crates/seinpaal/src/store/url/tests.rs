@@ -77,14 +77,22 @@ fn every_redis_option_is_read() {
     let options =
         redis("redis://h?replicated=2&restart-guard=on&clock-bound=1.5s&prefix=x").options;
     assert_eq!(options.replicated, Some(2));
-    assert_eq!(options.restart_guard, Some(true));
+    assert_eq!(options.restart_guard, Some(RestartGuard::ON));
     assert_eq!(options.clock_bound, Some(ClockBound::At(Duration::from_millis(1500))));
     assert_eq!(redis("redis://h?clock-bound=off").options.clock_bound, Some(ClockBound::Off));
 }
 
 #[test]
 fn a_value_that_an_option_cannot_have_is_refused() {
-    for query in ["replicated=0", "replicated=x", "restart-guard=yes", "clock-bound=0", "prefix="] {
+    for query in [
+        "replicated=0",
+        "replicated=x",
+        "restart-guard=yes",
+        "restart-guard=1ms",
+        "restart-guard=31h",
+        "clock-bound=0",
+        "prefix=",
+    ] {
         let error = StoreUrl::parse(&format!("redis://h?{query}"));
         assert!(matches!(error, Err(BadStoreUrl::BadOption { .. })), "{query}: {error:?}");
     }

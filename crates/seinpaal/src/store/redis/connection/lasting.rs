@@ -24,10 +24,11 @@ impl Connection {
             status: watch::Sender::new(Status::Down(outage)),
             hurry: Notify::new(),
             is_awaited: AtomicBool::new(false),
+            had_replicas: AtomicBool::new(false),
             opened: AtomicU64::new(0),
         });
         let keeper = tokio::spawn(keep(shared.clone())).abort_handle();
-        Self { shared, keeper }
+        Self { shared, keeper, _watch: None }
     }
 
     /// How the first try to connect went.

@@ -78,12 +78,12 @@ function ledger.store_terms(ask, limit)
 end
 
 function ledger.is_free_for(permits, limit)
-  if permits > limit - head.held or head.paused then return false end
+  if permits > limit - head.held or not ledger.admits() then return false end
   return head.waiting == 0 or not ledger.first_waiter()
 end
 
 function ledger.refusal(ask)
-  if not ask.enqueue then return head.paused and 'paused' or 'full' end
+  if not ask.enqueue then return head.paused and 'paused' or guarded_for > 0 and 'guarded' or 'full' end
   return ask.most and head.waiting >= ask.most and 'too-many-waiting'
 end
 

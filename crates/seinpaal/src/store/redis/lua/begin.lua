@@ -21,6 +21,7 @@ local MEMBER, FREE = '>c1I8c32', '>c1I8I8'
 local records, order = KEYS[1], KEYS[2]
 local given_now, asker, fence_seen = ARGV[1], ARGV[2], ARGV[3]
 local floor, sub, match, lower = math.floor, string.sub, string.match, string.lower
+local guarded_for = 0 -- microseconds; see guard
 local try, read = redis.pcall, struct.unpack
 local min, max, pack, format, call = math.min, math.max, struct.pack, string.format, redis.call
 

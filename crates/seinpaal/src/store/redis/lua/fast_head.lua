@@ -9,6 +9,7 @@
 -- pieces: what is asked, the head, what is done, and the end, which writes. Whatever is not plain breaks out
 -- of the block before anything is written, and the full script begins anew.
 
+  if guarded_for > 0 then break end
   local text = found[1]
   local version, kind, pinned, paused, limit, clock, wall, bound, fence, held, holders, waiting, past, arrival, top,
     first_end, first_wall, first_past, longest, memory, deadline

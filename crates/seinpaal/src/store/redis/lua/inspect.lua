@@ -33,8 +33,8 @@ function ledger.add_rows(answer, members, row)
 end
 
 function ledger.inspect(rows)
-  local answer = { format('snapshot %s %d %s %d %d %d %s', head.kind, ledger.limit_now(), head.pinned, head.held, head.holders,
-    head.waiting, head.paused and '1' .. head.paused or '0') }
+  local answer = { format('snapshot %s %d %s %d %d %d %d %s', head.kind, ledger.limit_now(), head.pinned, head.held,
+    head.holders, head.waiting, guarded_for, head.paused and '1' .. head.paused or '0') }
   ledger.add_rows(answer, ledger.rows_of('g', 'h', rows), ledger.holder_row)
   local waiters = ledger.rows_of('q', 'r', rows)
   ledger.add_rows(answer, waiters, ledger.waiter_row)

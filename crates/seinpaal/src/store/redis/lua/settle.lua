@@ -162,8 +162,12 @@ function ledger.hold(entry)
   entry.fence = ledger.next_fence()
 end
 
+function ledger.admits()
+  return not head.paused and guarded_for == 0
+end
+
 function ledger.is_open()
-  return head.waiting > 0 and not head.paused and head.held < ledger.limit_now()
+  return ledger.admits() and head.waiting > 0 and head.held < ledger.limit_now()
 end
 
 function ledger.fits(permits)

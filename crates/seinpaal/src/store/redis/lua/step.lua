@@ -25,6 +25,7 @@ function ledger.look_in()
   local waiter = ledger.first_waiter()
   if not waiter or waiter.inbox ~= asker then return '-' end
   local left = max(ledger.first_lease('e', 'f').ends - head.clock, 0)
+  if guarded_for > 0 then left = min(left, guarded_for) end
   return format('%d', max(min(left, head.bound), 1))
 end
 

@@ -174,8 +174,11 @@ impl Ballot {
         if most(count(Why::TooManyWaiting)) {
             return self.wait(Busy::TooManyWaiting, limit, held, answers);
         }
+        if most(count(Why::Guarded)) {
+            return self.wait(Busy::Guarded, limit, held, answers);
+        }
         let is_known_full = held.is_none_or(|held| held + permits > limit);
-        if is_known_full || most(count(Why::Late)) || most(count(Why::Guarded)) {
+        if is_known_full || most(count(Why::Late)) {
             return self.wait(Busy::Full, limit, held, answers);
         }
         let fences = answers.iter().flatten().map(|(answer, _)| answer.state.fence);

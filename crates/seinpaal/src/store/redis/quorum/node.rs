@@ -12,6 +12,7 @@ use crate::store::{
         connection::{Connection, lasting::Text},
         keys::Keys,
         link::Plan,
+        place::Place,
         misconfigured,
     },
     url::RedisUrl,
@@ -63,7 +64,7 @@ impl Node {
     /// Begins to connect.
     pub(super) fn begin(url: RedisUrl, keys: Keys, inbox: Inbox, news: NewsSender) -> Self {
         let shown = url.to_string();
-        let plan = Plan { url, keys: keys.clone(), inbox, news };
+        let plan = Plan { place: Place::Server(url), keys: keys.clone(), inbox, news };
         let connection = Connection::begin(plan);
         Self { connection, shown, keys, script: Script::new(SOURCE), is_silent: AtomicBool::new(false) }
     }

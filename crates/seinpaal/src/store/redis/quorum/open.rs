@@ -7,7 +7,7 @@ use std::{
 };
 
 use futures_util::{StreamExt, stream::FuturesUnordered};
-use seinpaal_proto::{Fence, Inbox, Name, Wakeup, What, time::micros};
+use seinpaal_proto::{Fence, Inbox, Name, Wakeup, What};
 use tokio::{
     sync::{Notify, mpsc},
     time::{Instant, sleep_until, timeout},
@@ -26,7 +26,7 @@ use crate::store::{
         keys::{DEFAULT_PREFIX, Keys},
         misconfigured,
     },
-    url::QuorumUrl,
+    url::{QuorumUrl, RedisOptions, RedisUrl, RestartGuard},
 };
 
 /// How long the others may take, once a majority is connected.
@@ -61,19 +61,23 @@ impl Quorum {
         rig: QuorumRig,
         sender: &NewsSender,
     ) -> Result<Self, StoreError> {
-        let guard = url.guard.map_or(0, micros);
-        let nodes = url.nodes.into_iter().map(|url| {
-            let prefix = url.options.prefix.as_deref().unwrap_or(DEFAULT_PREFIX);
-            let keys = Keys::new(prefix);
-            let keys =
-                keys.ok_or_else(|| misconfigured("the store option prefix has no braces in it"))?;
-            Ok(Arc::new(Node::begin(url, keys, inbox, sender.clone())))
+        let RedisOptions { restart_guard: guard, replicated, .. } = url.options;
+        if replicated.is_some() {
+            return Err(misconfigured("the nodes of a quorum have no replicas: leave out replicated"));
+        }
+        let prefix = url.options.prefix.as_deref().unwrap_or(DEFAULT_PREFIX);
+        let keys = Keys::new(prefix)
+            .ok_or_else(|| misconfigured("the store option prefix has no braces in it"))?;
+        let options = RedisOptions { restart_guard: None, ..url.options.clone() };
+        let nodes = url.nodes.into_iter().map(|node| {
+            let node = RedisUrl { options: options.clone(), ..node };
+            Arc::new(Node::begin(node, keys.clone(), inbox, sender.clone()))
         });
         Ok(Self {
-            nodes: nodes.collect::<Result<_, StoreError>>()?,
+            nodes: nodes.collect(),
             inbox,
             news,
-            guard,
+            guard: guard.map_or(0, RestartGuard::micros),
             now: rig.now,
             clock: Mutex::new(Clock::default()),
             table: Mutex::new(Table::default()),
@@ -179,7 +183,7 @@ impl Quorum {
     /// What a node says unasked.
     fn hear(&self, news: News) {
         match news {
-            News::LookAgain => {
+            News::LookAgain | News::LookAt(_) => {
                 self.table().hurry_all();
                 self.hint.notify_one();
                 let _ = self.news.send(News::LookAgain);

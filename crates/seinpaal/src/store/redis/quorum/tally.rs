@@ -179,12 +179,20 @@ impl<'a> Tally<'a> {
             limit: settings.limit(),
             pinned: settings.pinned,
             paused: settings.paused,
+            guarded_for: self.guarded_for(),
             held: if is_whole { held } else { median(&|seen| seen.held) },
             holders_total: if is_whole { holders_total } else { median(&|seen| seen.holders_total) },
             waiting_total: if is_whole { waiting_total } else { median(&|seen| seen.waiting_total) },
             holders,
             waiters,
         }
+    }
+
+    /// For how long nobody is admitted: until so few nodes abstain that the others are a majority.
+    fn guarded_for(&self) -> Option<Micros> {
+        let mut left: Vec<Micros> = self.answers.iter().map(|(answer, _)| answer.guard.left).collect();
+        left.sort_unstable();
+        left.get(self.majority() - 1).copied().filter(|left| *left > 0)
     }
 
     fn holders(&self, seen: &[&Snapshot]) -> Vec<HolderRow> {

@@ -4,8 +4,10 @@ use seinpaal_proto::{Kind, Limit, Name, Permits, Priority, Slots, Ticket};
 
 use super::*;
 
-const PIECES: [(&str, &str); 15] = [
+const PIECES: [(&str, &str); 17] = [
+    ("together", TOGETHER),
     ("begin", include_str!("../lua/begin.lua")),
+    ("guard", GUARD),
     ("pack", include_str!("../lua/pack.lua")),
     ("fast_head", include_str!("../lua/fast_head.lua")),
     ("fast_end", include_str!("../lua/fast_end.lua")),
@@ -55,7 +57,13 @@ fn every_file_starts_with_what_it_is_given_and_answers() {
     let own = SCRIPTS.iter().map(|row| (row.name, row.own));
     for (name, source) in own.chain(PIECES) {
         assert!(source.starts_with(&format!("-- {name}: ")), "{name}");
-        assert_eq!(field(source, "keys"), Some("records order"), "{name}");
+        let keys = match name {
+            "guard" => "records order marker",
+            "write" => "records order id key...",
+            "together" => "those of each name, name after name",
+            _ => "records order",
+        };
+        assert_eq!(field(source, "keys"), Some(keys), "{name}");
         for said in ["args", "reply", "cost"] {
             assert!(field(source, said).is_some(), "{name} does not say its {said}");
         }
@@ -111,9 +119,29 @@ fn no_slots_are_not_all_slots() {
 }
 
 #[test]
+fn the_guard_comes_before_everything_that_could_grant_and_only_where_it_is_on() {
+    let (plain, guarded) = (Scripts::new(false, None), Scripts::new(true, None));
+    for row in SCRIPTS.iter().filter(|row| row.operation != Operation::Write) {
+        let (plain, guarded) = (plain.source(row.operation), guarded.source(row.operation));
+        assert!(guarded.starts_with(&[BEGIN, GUARD].concat()), "{}", row.name);
+        assert_eq!(guarded.replacen(GUARD, "", 1), plain, "{}", row.name);
+    }
+}
+
+#[test]
+fn several_names_take_the_scripts_of_one_as_they_are() {
+    let scripts = Scripts::new(true, None);
+    let together = scripts.source(Operation::Together);
+    for part in [Operation::Acquire, Operation::Cancel] {
+        assert!(together.contains(&*scripts.source(part)));
+    }
+}
+
+#[test]
 fn a_script_asks_the_clock_in_one_place_and_names_no_key_itself() {
     for row in &SCRIPTS {
         assert_eq!(row.source.matches("'time'").count(), 1, "{}", row.name);
-        assert_eq!(row.source.matches("KEYS[").count(), 2, "{}", row.name);
+        let keys = if row.operation == Operation::Write { 5 } else { 2 };
+        assert_eq!(row.source.matches("KEYS[").count(), keys, "{}", row.name);
     }
 }

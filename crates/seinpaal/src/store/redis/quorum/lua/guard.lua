@@ -70,6 +70,8 @@ ledger.operations.guard = function(text)
   return function()
     -- Fences of a name that was forgotten were no greater than the clock then (see `state`).
     if ledger.is_fresh then head.fence = max(head.fence, now - 1) end
-    return ledger.guard(guard, how)
+    local answer = ledger.guard(guard, how)
+    guarded_for = ledger.guard_left
+    return answer
   end
 end

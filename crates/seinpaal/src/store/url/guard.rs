@@ -1,0 +1,48 @@
+//! How long a server that may have lost its memory admits nobody.
+
+use std::time::Duration;
+
+use super::parse_duration;
+
+/// The length of a restart guard, from 125 ms to 30 h. See docs/decisions/0016-restart-guard.md.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct RestartGuard(Duration);
+
+impl RestartGuard {
+    /// `restart-guard=on`: for ttls up to the default, 30 s.
+    pub const ON: Self = Self(Duration::from_millis(37_500));
+
+    const SHORTEST: Duration = Duration::from_millis(125);
+    const LONGEST: Duration = Duration::from_secs(30 * 3600);
+
+    /// A guard of this length.
+    #[must_use]
+    pub fn new(length: Duration) -> Option<Self> {
+        (Self::SHORTEST..=Self::LONGEST).contains(&length).then_some(Self(length))
+    }
+
+    /// The shortest guard for this ttl: a quarter longer, for a step of the server's clock.
+    #[must_use]
+    pub fn for_ttl(ttl: Duration) -> Duration {
+        ttl + ttl / 4
+    }
+
+    /// The longest ttl that it is long enough for.
+    #[must_use]
+    pub fn longest_ttl(self) -> Duration {
+        self.0 * 4 / 5
+    }
+
+    pub(in crate::store) fn micros(self) -> u64 {
+        seinpaal_proto::time::micros(self.0)
+    }
+
+    /// `on`, `off` or a duration.
+    pub(super) fn parse(text: &str) -> Option<Option<Self>> {
+        match text {
+            "off" => Some(None),
+            "on" => Some(Some(Self::ON)),
+            text => parse_duration(text).ok().and_then(Self::new).map(Some),
+        }
+    }
+}
