@@ -130,7 +130,7 @@ macro_rules! with_every_case {
                 who_is_not_here_cannot_be_evicted [];
                 the_first_in_line_is_told_when_to_look_though_no_wakeup_comes [KeepsOrder];
                 a_waiter_that_cannot_be_reached_is_passed_over_and_keeps_its_place [LosesSubscriptions];
-                a_hundred_grants_in_one_step_are_all_told [];
+                a_hundred_grants_in_one_step_are_all_told [KeepsOrder];
             }
             inspect {
                 a_snapshot_agrees_with_what_was_granted [];
