@@ -6,17 +6,18 @@ mod asks;
 #[path = "support/redis_server.rs"]
 mod redis_server;
 
-use std::{sync::Arc, time::{Duration, Instant}};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use asks::{acquisition, plain, release};
 use redis::cmd;
 use redis_server::RedisServer;
-use seinpaal::store::{
-    News, Store, StoreError, StoreErrorKind, redis::quorum::QuorumStore,
-};
+use seinpaal::store::{News, Store, StoreError, StoreErrorKind, redis::quorum::QuorumStore};
 use seinpaal_proto::{
-    Acquire, Batch, Busy, Enqueue, Inbox, LeaseId, Limit, LimitRule, Name, OnMismatch, Renew, Reply,
-    Request, Ticket, TicketReply, Whom, time::SECOND,
+    Acquire, Batch, Busy, Enqueue, Inbox, LeaseId, Limit, LimitRule, Name, OnMismatch, Renew,
+    Reply, Request, Ticket, TicketReply, Whom, time::SECOND,
 };
 use tokio::sync::mpsc;
 
@@ -30,7 +31,8 @@ impl Ensemble {
     }
 
     fn url(&self, options: &str) -> String {
-        let nodes: Vec<_> = self.servers.iter().map(|(_, port)| format!("127.0.0.1:{port}")).collect();
+        let nodes: Vec<_> =
+            self.servers.iter().map(|(_, port)| format!("127.0.0.1:{port}")).collect();
         format!("redis+quorum://{}?{options}", nodes.join(","))
     }
 
@@ -76,7 +78,8 @@ impl Client {
 }
 
 fn attempt(ticket: u128, limit: u32) -> Acquire {
-    let limit = Some(LimitRule { limit: Limit::new(limit).unwrap(), on_mismatch: OnMismatch::Refuse });
+    let limit =
+        Some(LimitRule { limit: Limit::new(limit).unwrap(), on_mismatch: OnMismatch::Refuse });
     Acquire { limit, enqueue: Enqueue::No, ..acquisition(ticket, 30 * SECOND) }
 }
 
@@ -132,7 +135,10 @@ async fn without_a_majority_nothing_is_granted_and_why_is_said() {
     assert_eq!(error.kind(), StoreErrorKind::Unreachable);
     assert!(error.to_string().contains("of 3 nodes"), "{error}");
     let refused = Client::connect(&nodes.url("restart-guard=off"), 2).await.err().unwrap();
-    assert!(refused.to_string().contains("1 of 3 nodes can be used, and 2 are needed"), "{refused}");
+    assert!(
+        refused.to_string().contains("1 of 3 nodes can be used, and 2 are needed"),
+        "{refused}"
+    );
 }
 
 #[tokio::test]
@@ -263,8 +269,6 @@ async fn a_waiter_is_granted_without_any_hint() {
         let _: () = nodes.say(node, cmd("CLIENT").arg("KILL").arg("TYPE").arg("pubsub")).await;
     }
     one.ask(release(1)).await.unwrap();
-    let told = async {
-        while !matches!(other.news.recv().await, Some(News::Wakeup(_))) {}
-    };
+    let told = async { while !matches!(other.news.recv().await, Some(News::Wakeup(_))) {} };
     tokio::time::timeout(Duration::from_secs(30), told).await.expect("it asks again by itself");
 }

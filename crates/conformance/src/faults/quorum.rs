@@ -229,13 +229,20 @@ impl Room {
 
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "| phase | seconds | grants a second | more than the limit |\n|---|---|---|---|")?;
+        writeln!(
+            f,
+            "| phase | seconds | grants a second | more than the limit |\n|---|---|---|---|"
+        )?;
         for row in &self.rows {
             let seconds = row.time.as_secs_f64();
             let rate = row.grants as f64 / seconds;
             writeln!(f, "| {} | {seconds:.1} | {rate:.1} | {} |", row.phase, row.too_many)?;
         }
         let grants: u64 = self.rows.iter().map(|row| row.grants).sum();
-        writeln!(f, "{grants} grants, more than the limit {} times, {} lost", self.too_many, self.lost)
+        writeln!(
+            f,
+            "{grants} grants, more than the limit {} times, {} lost",
+            self.too_many, self.lost
+        )
     }
 }

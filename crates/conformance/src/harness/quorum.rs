@@ -42,8 +42,7 @@ impl QuorumHarness {
         let servers = servers();
         let ports = servers.each_ref().map(|server| format!("127.0.0.1:{}", server.port()));
         let prefix = format!("{:x}:", random());
-        let text =
-            format!("redis+quorum://{}?prefix={prefix}&restart-guard=off", ports.join(","));
+        let text = format!("redis+quorum://{}?prefix={prefix}&restart-guard=off", ports.join(","));
         let Ok(StoreUrl::Quorum(url)) = StoreUrl::parse(&text) else {
             panic!("not the URL of a quorum: {text}")
         };
@@ -69,7 +68,9 @@ impl QuorumHarness {
                 tokio::task::yield_now().await; // connections come and go in tasks of their own
             }
         };
-        tokio::time::timeout(BOUND, there).await.expect("subscriptions come and go with the client");
+        tokio::time::timeout(BOUND, there)
+            .await
+            .expect("subscriptions come and go with the client");
     }
 }
 

@@ -204,7 +204,9 @@ pub enum BadStoreUrl {
     #[error("a port is a number from 1 to 65535 (a / in a password is written %2F)")]
     BadPort,
     /// So many nodes are no quorum.
-    #[error("a quorum is an odd number of servers, 3 to 9, not {0}: redis+quorum://HOST:PORT,HOST:PORT,HOST:PORT")]
+    #[error(
+        "a quorum is an odd number of servers, 3 to 9, not {0}: redis+quorum://HOST:PORT,HOST:PORT,HOST:PORT"
+    )]
     BadQuorum(usize),
     /// One server would have two votes.
     #[error("the quorum names {0} twice: every node is a server of its own")]

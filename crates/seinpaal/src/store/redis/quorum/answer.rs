@@ -154,7 +154,8 @@ fn read_state(value: &Value) -> Option<NodeState> {
     let mut words = Words::of(value)?;
     (words.word()? == "state").then_some(())?;
     let fence = words.number()?;
-    let limit = Register { version: words.number()?, value: words.parsed::<i64>()?.try_into().ok() };
+    let limit =
+        Register { version: words.number()?, value: words.parsed::<i64>()?.try_into().ok() };
     let pinned = Register { version: words.number()?, value: words.number()? == 1 };
     let pause_version = words.number()?;
     let looks = words.word()?.split(',').filter_map(|ticket| ticket.parse().ok()).collect();

@@ -13,8 +13,7 @@
 //! (docs/decisions/0013-quorum.md).
 
 use seinpaal_proto::{
-    Acquire, Busy, Cause, Enqueue, Grant, LimitRule, OnMismatch, Reply, Slots,
-    time::Micros,
+    Acquire, Busy, Cause, Enqueue, Grant, LimitRule, OnMismatch, Reply, Slots, time::Micros,
 };
 
 use super::{
@@ -86,7 +85,8 @@ impl Ballot {
         settings: &Settings,
         answers: Answers<'_>,
     ) -> Verdict {
-        let is_chosen = |vote: &&&Vote| votes.iter().filter(|v| v.slots == vote.slots).count() >= majority;
+        let is_chosen =
+            |vote: &&&Vote| votes.iter().filter(|v| v.slots == vote.slots).count() >= majority;
         let chosen: Vec<&&Vote> = votes.iter().filter(is_chosen).collect();
         let Some(first) = chosen.first() else { return Verdict::Open };
         let (slots, limit) = (first.slots.clone(), settings.limit());
@@ -117,16 +117,21 @@ impl Ballot {
 
     /// What all answers together know of other grants and tries. `None`: too many to list.
     fn grants(&self, answers: Answers<'_>) -> Option<Vec<Known>> {
-        let lists: Vec<&Holders> = answers.iter().flatten().filter_map(|(_, r)| holders(r)).collect();
+        let lists: Vec<&Holders> =
+            answers.iter().flatten().filter_map(|(_, r)| holders(r)).collect();
         if lists.iter().any(|holders| holders.is_cut) {
             return None;
         }
-        let mut known: Vec<&(u64, Slots)> = lists.iter().flat_map(|holders| &holders.known).collect();
+        let mut known: Vec<&(u64, Slots)> =
+            lists.iter().flat_map(|holders| &holders.known).collect();
         known.retain(|(fence, _)| *fence != self.fence);
         known.sort_by_key(|(fence, _)| *fence);
         let same = known.chunk_by(|a, b| a.0 == b.0);
         let count = |votes: &[&(u64, Slots)]| votes.iter().map(|(_, slots)| slots.count()).max();
-        Some(same.map(|votes| Known { votes: votes.len(), permits: count(votes).unwrap_or(0) }).collect())
+        Some(
+            same.map(|votes| Known { votes: votes.len(), permits: count(votes).unwrap_or(0) })
+                .collect(),
+        )
     }
 
     /// Permits that others hold or may hold: of grants that have a majority, as far as those who answered and
@@ -140,20 +145,25 @@ impl Ballot {
 
     fn refuse(&self, answers: Answers<'_>, majority: usize, settings: &Settings) -> Verdict {
         let replies = || answers.iter().flatten().map(|(_, reply)| *reply);
-        let not = || replies().filter_map(|reply| match reply {
-            NodeReply::Not(refusal) => Some(refusal),
-            _ => None,
-        });
+        let not = || {
+            replies().filter_map(|reply| match reply {
+                NodeReply::Not(refusal) => Some(refusal),
+                _ => None,
+            })
+        };
         let (ticket, permits, limit) = (self.ask.ticket, self.ask.permits.get(), settings.limit());
         let most = |count: usize| count >= majority;
         if let Some(cause) = ended(replies(), majority) {
             return Verdict::Refused(Reply::Ended { ticket, cause });
         }
-        if most(replies().filter(|r| matches!(r, NodeReply::Plain(Reply::TooLate { .. }))).count()) {
+        if most(replies().filter(|r| matches!(r, NodeReply::Plain(Reply::TooLate { .. }))).count())
+        {
             return Verdict::Refused(Reply::TooLate { ticket });
         }
         let kinds: Vec<_> = replies().filter_map(NodeReply::other_kind).collect();
-        if let Some(stored) = kinds.iter().find(|kind| most(kinds.iter().filter(|k| k == kind).count())) {
+        if let Some(stored) =
+            kinds.iter().find(|kind| most(kinds.iter().filter(|k| k == kind).count()))
+        {
             let (stored, stated) = (*stored, self.ask.kind);
             return Verdict::Refused(Reply::OtherKind { ticket: Some(ticket), stored, stated });
         }

@@ -3,9 +3,8 @@
 use std::{sync::Arc, time::Duration};
 
 use seinpaal_proto::{
-    Acquire, Batch, Configure, Inbox, LimitRule, Name, OnMismatch, Replies, Reply,
-    Request, Ticket, TicketReply, Wakeup, What, Whom,
-    time::Micros,
+    Acquire, Batch, Configure, Inbox, LimitRule, Name, OnMismatch, Replies, Reply, Request, Ticket,
+    TicketReply, Wakeup, What, Whom, time::Micros,
 };
 
 use super::{
@@ -71,12 +70,14 @@ impl Quorum {
         self.refuse_what_outlasts_the_guard(batch)?;
         let desk = self.desk(&batch.name);
         let _turn = desk.lock().await;
-        let errand =
-            Errand { name: &batch.name, inbox: batch.inbox, fence_seen: batch.fence_seen };
+        let errand = Errand { name: &batch.name, inbox: batch.inbox, fence_seen: batch.fence_seen };
         let matters = batch.requests.iter().map(|request| self.matter(&batch.name, request));
         let given = self.decide(&errand, matters.collect()).await?;
         let replies = given.replies.into_iter().zip(&batch.requests);
-        let replies: Vec<Reply> = replies.map(|(reply, request)| reply.ok_or(request)).map(undecided).collect::<Result<_, _>>()?;
+        let replies: Vec<Reply> = replies
+            .map(|(reply, request)| reply.ok_or(request))
+            .map(undecided)
+            .collect::<Result<_, _>>()?;
         self.note(batch, &replies);
         self.poll_in_turn(&batch.name, given.looks).await;
         Ok(Replies { now: given.now, replies, backlog: given.backlog, look_in: None })
@@ -120,7 +121,8 @@ impl Quorum {
         let what = match (reply, ended) {
             (Some(Reply::Granted(grant)), _) => {
                 let (fence, slots, limit) = (grant.fence, grant.slots, grant.limit);
-                self.table().grant(name, Held { ask: ask.clone(), slots: slots.clone(), fence: fence.0 });
+                self.table()
+                    .grant(name, Held { ask: ask.clone(), slots: slots.clone(), fence: fence.0 });
                 What::Granted { fence, slots, limit }
             }
             (_, Some(cause)) => {
@@ -146,7 +148,8 @@ impl Quorum {
 
     /// The proposal of a ticket that was granted is made once more as it was: it is the same grant.
     fn ballot(&self, name: &Name, ask: &Acquire) -> Ballot {
-        let known = self.table().held(name, ask.ticket).map(|held| (held.slots.clone(), held.fence));
+        let known =
+            self.table().held(name, ask.ticket).map(|held| (held.slots.clone(), held.fence));
         let (slots, fence) = known.map_or((None, 0), |(slots, fence)| (Some(slots), fence));
         Ballot { ask: ask.clone(), slots, fence, tries: 0 }
     }
@@ -156,7 +159,8 @@ impl Quorum {
         errand: &Errand<'_>,
         matters: Vec<Matter>,
     ) -> Result<Yield, StoreError> {
-        let mut given = Yield { replies: matters.iter().map(|_| None).collect(), ..Yield::default() };
+        let mut given =
+            Yield { replies: matters.iter().map(|_| None).collect(), ..Yield::default() };
         let mut open: Vec<Item> = matters
             .into_iter()
             .enumerate()
@@ -195,7 +199,15 @@ impl Quorum {
         for answer in gathering.answers().flatten() {
             given.now = given.now.max(answer.now);
             given.backlog |= answer.backlog;
-            given.looks.extend(answer.state.looks.iter().filter(|t| !given.looks.contains(t)).copied().collect::<Vec<_>>());
+            given.looks.extend(
+                answer
+                    .state
+                    .looks
+                    .iter()
+                    .filter(|t| !given.looks.contains(t))
+                    .copied()
+                    .collect::<Vec<_>>(),
+            );
         }
         let mut hurry = true;
         let mut fixes = Fixes::new(self.nodes.len());
@@ -220,8 +232,13 @@ impl Quorum {
             let Item { matter, line: at, .. } = item;
             match matter {
                 Matter::Take(ballot) => {
-                    if let Some(LimitRule { limit, on_mismatch: OnMismatch::Set }) = ballot.ask.limit {
-                        lines.push(format!("set {} limit {limit}", self.next_fence(errand.fence_seen)));
+                    if let Some(LimitRule { limit, on_mismatch: OnMismatch::Set }) =
+                        ballot.ask.limit
+                    {
+                        lines.push(format!(
+                            "set {} limit {limit}",
+                            self.next_fence(errand.fence_seen)
+                        ));
                     }
                     *at = lines.len();
                     if ballot.fence == 0 {
@@ -232,7 +249,8 @@ impl Quorum {
                 Matter::Set(settings) => {
                     *at = lines.len();
                     let version = self.next_fence(errand.fence_seen);
-                    let line = |(what, value): &(&str, String)| format!("set {version} {what} {value}");
+                    let line =
+                        |(what, value): &(&str, String)| format!("set {version} {what} {value}");
                     lines.extend(settings.iter().map(line));
                 }
                 Matter::Plain(request) => {
@@ -280,9 +298,7 @@ impl Quorum {
         match verdict {
             Verdict::Granted { slots, left, limit } => {
                 ballot.slots = Some(slots.clone());
-                let is_done = |reply: &NodeReply| {
-                    matches!(reply, NodeReply::Took(vote) if vote.slots == slots && vote.fence == ballot.fence)
-                };
+                let is_done = |reply: &NodeReply| matches!(reply, NodeReply::Took(vote) if vote.slots == slots && vote.fence == ballot.fence);
                 fixes.add(answers, is_done, &ballot_line("mend", &ballot));
                 let grant = ballot.granted(slots.clone(), left, limit);
                 let held = Held { ask: ballot.ask, slots, fence: ballot.fence };
@@ -320,7 +336,9 @@ impl Quorum {
         if !at_once {
             fixes.give_way(answers, &ballot);
         }
-        ballot.slots = free.filter(|_| !at_once && ballot.tries > 0).and_then(|free| self.some_of(&free, permits));
+        ballot.slots = free
+            .filter(|_| !at_once && ballot.tries > 0)
+            .and_then(|free| self.some_of(&free, permits));
         ballot.fence = 0;
         ballot.tries += 1;
         Outcome::Again(Matter::Take(ballot), at_once)
@@ -374,7 +392,9 @@ impl Quorum {
         }
         let table = self.table();
         let held: Vec<Held> = match (&renew.whom, reply) {
-            (Whom::All { .. }, Reply::Renewed { .. }) => table.under(errand.name, renew.lease, MOST_MENDED),
+            (Whom::All { .. }, Reply::Renewed { .. }) => {
+                table.under(errand.name, renew.lease, MOST_MENDED)
+            }
             (Whom::Tickets(tickets), Reply::Tickets { tickets: found, .. }) => tickets
                 .iter()
                 .zip(found)
@@ -428,7 +448,9 @@ impl Quorum {
         let mut table = self.table();
         for (request, reply) in batch.requests.iter().zip(replies) {
             match (request, reply) {
-                (Request::Acquire(ask), Reply::Queued { .. }) if batch.inbox == Some(self.inbox) => {
+                (Request::Acquire(ask), Reply::Queued { .. })
+                    if batch.inbox == Some(self.inbox) =>
+                {
                     table.wait(&batch.name, ask, share);
                 }
                 (Request::Acquire(_), Reply::Granted(_) | Reply::Queued { .. }) => {}
@@ -461,7 +483,8 @@ impl Quorum {
     }
 
     fn pause_after(&self, tries: u32) -> Duration {
-        SHORTEST_PAUSE * 2u32.pow(tries.min(5)) / 2 + (SHORTEST_PAUSE * 2u32.pow(tries.min(5) + 1)).mul_f64(self.share())
+        SHORTEST_PAUSE * 2u32.pow(tries.min(5)) / 2
+            + (SHORTEST_PAUSE * 2u32.pow(tries.min(5) + 1)).mul_f64(self.share())
     }
 }
 

@@ -12,8 +12,8 @@ use crate::store::{
         connection::{Connection, lasting::Text},
         keys::Keys,
         link::Plan,
-        place::Place,
         misconfigured,
+        place::Place,
     },
     url::RedisUrl,
 };
@@ -66,7 +66,13 @@ impl Node {
         let shown = url.to_string();
         let plan = Plan { place: Place::Server(url), keys: keys.clone(), inbox, news };
         let connection = Connection::begin(plan);
-        Self { connection, shown, keys, script: Script::new(SOURCE), is_silent: AtomicBool::new(false) }
+        Self {
+            connection,
+            shown,
+            keys,
+            script: Script::new(SOURCE),
+            is_silent: AtomicBool::new(false),
+        }
     }
 
     /// Executes lines, whole or not at all.

@@ -63,7 +63,9 @@ impl Quorum {
     ) -> Result<Self, StoreError> {
         let RedisOptions { restart_guard: guard, replicated, .. } = url.options;
         if replicated.is_some() {
-            return Err(misconfigured("the nodes of a quorum have no replicas: leave out replicated"));
+            return Err(misconfigured(
+                "the nodes of a quorum have no replicas: leave out replicated",
+            ));
         }
         let prefix = url.options.prefix.as_deref().unwrap_or(DEFAULT_PREFIX);
         let keys = Keys::new(prefix)
@@ -131,7 +133,11 @@ impl Quorum {
         let left: Vec<_> = begun.iter().flatten().filter(guarded).map(|a| a.guard.left).collect();
         if let Some(longest) = left.iter().max() {
             let (nodes, left) = (left.len(), Duration::from_micros(*longest));
-            tracing::warn!(nodes, ?left, "nodes of the quorum are new or lost their memory, and abstain");
+            tracing::warn!(
+                nodes,
+                ?left,
+                "nodes of the quorum are new or lost their memory, and abstain"
+            );
         }
         match begun.iter().flatten().find(|a| a.guard.word == GuardWord::Differs) {
             Some(answer) => Err(self.other_guard(answer.guard.stored)),
@@ -143,8 +149,7 @@ impl Quorum {
         // No name has braces alone in its key, and what is only looked at is not made.
         let name = Name::new("marker").map_err(|_| misconfigured("no name"))?;
         let guard = format!("{} {how}", self.guard);
-        let envelope =
-            Envelope { name, inbox: None, fence_seen: 0, now: self.rigged_now(), guard };
+        let envelope = Envelope { name, inbox: None, fence_seen: 0, now: self.rigged_now(), guard };
         let mut gathering = Gathering::send(&self.nodes, &envelope, &[]);
         gathering.wait(|_| false, Duration::MAX).await;
         self.learn(&gathering);
@@ -188,13 +193,17 @@ impl Quorum {
                 self.hint.notify_one();
                 let _ = self.news.send(News::LookAgain);
             }
-            News::Wakeup(Wakeup { name, ticket, what: What::Granted { fence: Fence(0), .. }, .. }) => {
+            News::Wakeup(Wakeup {
+                name,
+                ticket,
+                what: What::Granted { fence: Fence(0), .. },
+                ..
+            }) => {
                 self.table().hurry(&name, ticket);
                 self.hint.notify_one();
             }
             News::Wakeup(wakeup) => {
-                let is_over =
-                    self.table().ends(&wakeup.name, wakeup.ticket, self.majority());
+                let is_over = self.table().ends(&wakeup.name, wakeup.ticket, self.majority());
                 if is_over {
                     self.table().forget(&wakeup.name, wakeup.ticket);
                     let _ = self.news.send(News::Wakeup(wakeup));
@@ -205,8 +214,12 @@ impl Quorum {
 
     /// Names that a majority of the nodes was asked for.
     pub(super) async fn names(&self, prefix: &str) -> Result<BTreeSet<Name>, StoreError> {
-        let mut scans: FuturesUnordered<_> =
-            self.nodes.iter().filter(|node| node.connection.is_up()).map(|node| node.names(prefix)).collect();
+        let mut scans: FuturesUnordered<_> = self
+            .nodes
+            .iter()
+            .filter(|node| node.connection.is_up())
+            .map(|node| node.names(prefix))
+            .collect();
         let (mut names, mut answered, mut failed) = (BTreeSet::new(), 0, None);
         while let Some(scanned) = scans.next().await {
             match scanned {

@@ -51,14 +51,14 @@ fn in_force<'a, T: Clone + Default + Eq + 'a>(
     register: impl Fn(&NodeState) -> &Register<T>,
 ) -> Option<T> {
     // A node that has lost its memory does not vote for "never set".
-    let is_unset = |answer: &&NodeAnswer| {
-        register(&answer.state).version == 0 && answer.guard.left == 0
-    };
+    let is_unset =
+        |answer: &&NodeAnswer| register(&answer.state).version == 0 && answer.guard.left == 0;
     if answers.clone().filter(is_unset).count() >= majority {
         let values = answers.filter(|answer| register(&answer.state).version == 0);
         return most_common(values.map(|answer| &register(&answer.state).value));
     }
-    let latest = answers.map(|answer| register(&answer.state)).max_by_key(|register| register.version);
+    let latest =
+        answers.map(|answer| register(&answer.state)).max_by_key(|register| register.version);
     latest.map(|register| register.value.clone())
 }
 
@@ -80,10 +80,7 @@ mod tests {
             backlog: false,
             guard: Guard { run: "a".into(), word: GuardWord::Same, stored: 0, left: guarded },
             replies: Vec::new(),
-            state: NodeState {
-                limit: Register { version, value: limit },
-                ..NodeState::default()
-            },
+            state: NodeState { limit: Register { version, value: limit }, ..NodeState::default() },
         }
     }
 

@@ -49,7 +49,12 @@ impl Table {
     }
 
     /// Every grant under one lease, at most so many.
-    pub(super) fn under(&self, name: &Name, lease: seinpaal_proto::LeaseId, most: usize) -> Vec<Held> {
+    pub(super) fn under(
+        &self,
+        name: &Name,
+        lease: seinpaal_proto::LeaseId,
+        most: usize,
+    ) -> Vec<Held> {
         let is_under = |(key, held): &(&Key, &Held)| key.0 == *name && held.ask.lease == lease;
         self.held.iter().filter(is_under).map(|(_, held)| held.clone()).take(most).collect()
     }

@@ -7,7 +7,10 @@ use seinpaal_proto::{
     time::Micros,
 };
 
-use super::{answer::{NodeAnswer, NodeReply}, settings::Settings};
+use super::{
+    answer::{NodeAnswer, NodeReply},
+    settings::Settings,
+};
 
 /// The answers to one request, a majority at least, and how many nodes there are.
 #[derive(Clone, Copy)]
@@ -159,9 +162,11 @@ impl<'a> Tally<'a> {
                 _ => None,
             })
             .collect();
-        let settings = Settings::of(self.answers.iter().map(|(answer, _)| *answer), self.majority());
+        let settings =
+            Settings::of(self.answers.iter().map(|(answer, _)| *answer), self.majority());
         let is_whole = seen.iter().all(|s| {
-            s.holders.len() == s.holders_total as usize && s.waiters.len() == s.waiting_total as usize
+            s.holders.len() == s.holders_total as usize
+                && s.waiters.len() == s.waiting_total as usize
         });
         let mut holders = self.holders(&seen);
         let mut waiters = self.waiters(&seen, &holders);
@@ -181,8 +186,16 @@ impl<'a> Tally<'a> {
             paused: settings.paused,
             guarded_for: self.guarded_for(),
             held: if is_whole { held } else { median(&|seen| seen.held) },
-            holders_total: if is_whole { holders_total } else { median(&|seen| seen.holders_total) },
-            waiting_total: if is_whole { waiting_total } else { median(&|seen| seen.waiting_total) },
+            holders_total: if is_whole {
+                holders_total
+            } else {
+                median(&|seen| seen.holders_total)
+            },
+            waiting_total: if is_whole {
+                waiting_total
+            } else {
+                median(&|seen| seen.waiting_total)
+            },
             holders,
             waiters,
         }
@@ -190,7 +203,8 @@ impl<'a> Tally<'a> {
 
     /// For how long nobody is admitted: until so few nodes abstain that the others are a majority.
     fn guarded_for(&self) -> Option<Micros> {
-        let mut left: Vec<Micros> = self.answers.iter().map(|(answer, _)| answer.guard.left).collect();
+        let mut left: Vec<Micros> =
+            self.answers.iter().map(|(answer, _)| answer.guard.left).collect();
         left.sort_unstable();
         left.get(self.majority() - 1).copied().filter(|left| *left > 0)
     }

@@ -6,13 +6,12 @@ use std::{
 };
 
 use seinpaal_proto::{
-    Enqueue, Kind, LeaseId, Permits, Priority, Ticket, time::{UNBOUNDED, WAITER_TTL},
+    Enqueue, Kind, LeaseId, Permits, Priority, Ticket,
+    time::{UNBOUNDED, WAITER_TTL},
 };
 
 use super::*;
-use crate::store::redis::quorum::answer::{
-    Guard, GuardWord, NodeState, Refusal, Register,
-};
+use crate::store::redis::quorum::answer::{Guard, GuardWord, NodeState, Refusal, Register};
 
 const NODES: usize = 3;
 const TTL: Micros = 1_000_000;
@@ -78,7 +77,8 @@ impl Node {
             by_fence.entry(*fence).or_default().push(*slot);
         }
         let has_high = self.slots.keys().any(|slot| *slot >= self.limit);
-        let slots = |slots: &Vec<u32>| if has_slots || has_high { set(slots) } else { Slots::none() };
+        let slots =
+            |slots: &Vec<u32>| if has_slots || has_high { set(slots) } else { Slots::none() };
         let known = by_fence.iter().map(|(fence, of)| (*fence, slots(of))).collect();
         Holders { known, is_cut: false }
     }
@@ -96,7 +96,9 @@ impl Node {
         let is_free = |slot: &u32| *slot < self.limit && !self.slots.contains_key(slot);
         let chosen: Vec<u32> = match slots {
             Some(slots) => slots.to_vec(),
-            None => (0..).filter(|slot| !self.slots.contains_key(slot)).take(permits as usize).collect(),
+            None => {
+                (0..).filter(|slot| !self.slots.contains_key(slot)).take(permits as usize).collect()
+            }
         };
         let why = if permits > self.limit.saturating_sub(held) {
             Some(Why::Full)
@@ -107,7 +109,14 @@ impl Node {
         };
         if let Some(why) = why {
             let (holders, ticket) = (self.holders(true), Ticket(ticket));
-            return NodeReply::Not(Refusal { ticket, why, fence: self.fence, held, waiting: 0, holders });
+            return NodeReply::Not(Refusal {
+                ticket,
+                why,
+                fence: self.fence,
+                held,
+                waiting: 0,
+                holders,
+            });
         }
         self.fence = fence;
         self.slots.extend(chosen.into_iter().map(|slot| (slot, (ticket, fence))));
@@ -181,7 +190,8 @@ impl Client {
                 self.fence = (fence_above / 10 + 1) * 10 + self.ticket as u64;
                 let free: Vec<u32> = free.iter().collect();
                 // Different clients begin at different ends.
-                let mut free = if self.ticket % 2 == 0 { free } else { free.into_iter().rev().collect() };
+                let mut free =
+                    if self.ticket % 2 == 0 { free } else { free.into_iter().rev().collect() };
                 free.truncate(self.permits as usize);
                 self.slots = (free.len() == self.permits as usize).then_some(free);
                 self.send(&Message::Take { slots: self.slots.clone(), fence: self.fence });
@@ -211,7 +221,8 @@ struct Heard {
 
 impl World {
     fn new(limit: u32, permits: &[u32]) -> Self {
-        let clients = permits.iter().enumerate().map(|(n, permits)| Client::new(n as u64, *permits));
+        let clients =
+            permits.iter().enumerate().map(|(n, permits)| Client::new(n as u64, *permits));
         Self {
             nodes: vec![Node::new(limit); NODES],
             clients: clients.collect(),
@@ -224,7 +235,8 @@ impl World {
         let mut choices = Vec::new();
         for (who, client) in self.clients.iter().enumerate() {
             let lines = client.on_their_way.iter().enumerate();
-            choices.extend(lines.filter(|(_, line)| !line.is_empty()).map(|(at, _)| (who, Some(at))));
+            choices
+                .extend(lines.filter(|(_, line)| !line.is_empty()).map(|(at, _)| (who, Some(at))));
             if gives_back && client.believes.is_some() {
                 choices.push((who, None));
             }
@@ -254,7 +266,10 @@ impl World {
                 };
                 self.heard[who][at] = Some(Heard { node: node.clone(), is_vote, why });
                 let before = client.tries;
-                let answers: Vec<_> = self.heard[who].iter().map(|heard| heard.as_ref().map(|h| replay(h, client))).collect();
+                let answers: Vec<_> = self.heard[who]
+                    .iter()
+                    .map(|heard| heard.as_ref().map(|h| replay(h, client)))
+                    .collect();
                 client.decide(&answers, most_tries);
                 if client.tries != before || client.is_done {
                     self.heard[who] = vec![None; NODES];
@@ -264,7 +279,8 @@ impl World {
     }
 
     fn check(&self, limit: u32) {
-        let held: Vec<u32> = self.clients.iter().filter_map(|c| c.believes.clone()).flatten().collect();
+        let held: Vec<u32> =
+            self.clients.iter().filter_map(|c| c.believes.clone()).flatten().collect();
         let slots: BTreeSet<u32> = held.iter().copied().collect();
         assert_eq!(slots.len(), held.len(), "a slot is held twice: {self:#?}");
         assert!(held.len() <= limit as usize, "more than {limit} are held: {self:#?}");
@@ -280,10 +296,11 @@ fn replay(heard: &Heard, client: &Client) -> (NodeAnswer, NodeReply) {
     let reply = if heard.is_vote {
         node.vote(client.ticket, client.fence)
     } else {
-        let why = [Why::Full, Why::Paused, Why::Guarded, Why::Late, Why::TooManyWaiting, Why::Fence]
-            .into_iter()
-            .find(|why| *why as u8 == heard.why)
-            .unwrap_or(Why::Stale);
+        let why =
+            [Why::Full, Why::Paused, Why::Guarded, Why::Late, Why::TooManyWaiting, Why::Fence]
+                .into_iter()
+                .find(|why| *why as u8 == heard.why)
+                .unwrap_or(Why::Stale);
         let held = node.slots.len() as u32;
         let (ticket, holders) = (Ticket(client.ticket), node.holders(true));
         NodeReply::Not(Refusal { ticket, why, fence: node.fence, held, waiting: 0, holders })
@@ -315,7 +332,8 @@ fn explore(limit: u32, permits: &[u32]) -> (usize, BTreeSet<usize>) {
 fn mark(world: &World) -> u64 {
     let mut nodes: Vec<u64> = (0..NODES)
         .map(|at| {
-            let lines: Vec<_> = world.clients.iter().map(|client| &client.on_their_way[at]).collect();
+            let lines: Vec<_> =
+                world.clients.iter().map(|client| &client.on_their_way[at]).collect();
             let heard: Vec<_> = world.heard.iter().map(|heard| &heard[at]).collect();
             hash(&(&world.nodes[at], lines, heard))
         })
@@ -438,7 +456,10 @@ fn a_pause_that_only_one_of_a_majority_knows_of_is_kept() {
     let count = |answers: Answers<'_>| ballot.count(answers, true);
     assert!(matches!(count(&[answers[0], answers[1], None]), Verdict::Granted { .. }));
     let refused = count(&[answers[0], None, answers[2]]);
-    assert!(matches!(refused, Verdict::Refused(Reply::Busy { why: Busy::Paused, .. })), "{refused:?}");
+    assert!(
+        matches!(refused, Verdict::Refused(Reply::Busy { why: Busy::Paused, .. })),
+        "{refused:?}"
+    );
 }
 
 #[test]
@@ -460,6 +481,9 @@ fn a_majority_of_one_grant_is_full_and_split_votes_are_not() {
         let answers: Vec<_> = replies.iter().map(|reply| Some((&node, reply))).collect();
         ballot.count(&answers, true)
     };
-    assert!(matches!(of([7, 7, 8]), Verdict::Refused(Reply::Busy { why: Busy::Full, held: 1, .. })));
+    assert!(matches!(
+        of([7, 7, 8]),
+        Verdict::Refused(Reply::Busy { why: Busy::Full, held: 1, .. })
+    ));
     assert!(matches!(of([6, 7, 8]), Verdict::Again { .. }));
 }
