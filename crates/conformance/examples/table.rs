@@ -7,8 +7,8 @@ use std::{collections::BTreeMap, panic::AssertUnwindSafe, process::ExitCode, tim
 
 use futures_util::FutureExt;
 use seinpaal_conformance::{
-    CASES, Case, ClusterHarness, EmbeddedHarness, Harness, MemoryHarness, RedisHarness,
-    SentinelHarness, Stage, ZookeeperHarness,
+    CASES, Case, ClusterHarness, EmbeddedHarness, Harness, MemoryHarness, QuorumHarness,
+    RedisHarness, SentinelHarness, Stage, ZookeeperHarness,
 };
 
 /// No case takes nearly as long unless it waits for what never comes.
@@ -23,6 +23,7 @@ const STORES: &[Row] = &[
     ("redis", || Box::new(RedisHarness::new())),
     ("sentinel", || Box::new(SentinelHarness::new())),
     ("cluster", || Box::new(ClusterHarness::new())),
+    ("quorum", || Box::new(QuorumHarness::new())),
     ("zookeeper", || Box::new(ZookeeperHarness::new())),
 ];
 

@@ -18,6 +18,7 @@ pub mod cases;
 mod client;
 pub mod cluster_faults;
 pub mod failover;
+pub mod faults;
 pub mod harness;
 mod list;
 pub mod servers;
@@ -25,7 +26,7 @@ mod stage;
 
 pub use client::Client;
 pub use harness::{
-    Ability, ClusterHarness, EmbeddedHarness, Harness, MemoryHarness, RedisHarness,
+    Ability, ClusterHarness, EmbeddedHarness, Harness, MemoryHarness, QuorumHarness, RedisHarness,
     SentinelHarness, ZookeeperHarness,
 };
 pub use list::{CASES, Case};

@@ -1,5 +1,6 @@
 //! Real servers, one a harness: each in a directory of its own, on a free port, gone with its handle.
 
+pub mod again;
 mod cluster;
 pub mod sentinel;
 mod zookeeper;

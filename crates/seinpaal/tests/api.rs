@@ -358,6 +358,14 @@ macro_rules! on_every_store {
             })*
         }
 
+        mod quorum {
+            $(#[tokio::test] async fn $case() -> super::Result {
+                let servers: [_; 3] = std::array::from_fn(|_| super::redis_server::RedisServer::on_port(&[]));
+                let nodes = servers.each_ref().map(|(_, port)| format!("127.0.0.1:{port}")).join(",");
+                super::$case(&format!("redis+quorum://{nodes}?restart-guard=off")).await
+            })*
+        }
+
         #[cfg(feature = "zookeeper")]
         mod zookeeper {
             $(#[tokio::test] async fn $case() -> super::Result {

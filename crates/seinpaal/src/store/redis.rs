@@ -14,6 +14,7 @@ mod error;
 mod keys;
 mod link;
 mod place;
+pub mod quorum;
 mod replicas;
 mod reply;
 mod script;
@@ -158,7 +159,7 @@ impl RedisStore {
         let plan = Plan { place, keys: keys.clone(), inbox, news };
         let connection = Connection::open(plan).await?;
         let scripts = Scripts::new(Wire::Single, guard.is_some(), mutation_of(&rig));
-        let servers = Servers::One { connection, scripts };
+        let servers = Servers::One { connection, scripts: Box::new(scripts) };
         let heard = Mutex::new(None);
         Ok(Arc::new(Self { servers, keys, guard, inbox, now: rig.now, heard }))
     }

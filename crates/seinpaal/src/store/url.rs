@@ -7,6 +7,7 @@ mod cluster;
 mod duration;
 mod guard;
 mod options;
+mod quorum;
 mod redis;
 mod sentinel;
 #[cfg(test)]
@@ -22,6 +23,7 @@ use options::Query;
 #[cfg(feature = "zookeeper")]
 pub(crate) use options::decoded;
 pub use options::{ClockBound, RedisOptions};
+pub use quorum::QuorumUrl;
 #[cfg(feature = "redis")]
 pub(crate) use redis::show_host;
 pub use redis::{Password, RedisAddress, RedisUrl};
@@ -34,8 +36,7 @@ pub const DEFAULT_URL: &str = "file:";
 
 const KNOWN: &str = "file:, memory:, redis://, rediss://, unix://, valkey://, valkeys://, \
     redis+sentinel://, rediss+sentinel://, redis+cluster://, rediss+cluster://, \
-    zookeeper://";
-const LATER: [&str; 1] = ["redis+quorum"];
+    redis+quorum://, rediss+quorum://, zookeeper://";
 
 /// A store URL, parsed. Its text form has no password in it.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -49,6 +50,8 @@ pub enum StoreUrl {
     Redis(RedisUrl),
     /// `redis+cluster://`, `rediss+cluster://`.
     Cluster(ClusterUrl),
+    /// `redis+quorum://` and, with TLS, `rediss+quorum://`: several servers that know nothing of each other.
+    Quorum(QuorumUrl),
     /// `redis+sentinel://`, `rediss+sentinel://` and the same with `valkey`.
     Sentinel(SentinelUrl),
     /// `zookeeper://`.
@@ -70,6 +73,8 @@ impl StoreUrl {
             "rediss" | "valkeys" => RedisUrl::parse(rest, true).map(Self::Redis),
             "redis+cluster" => ClusterUrl::parse(rest, false).map(Self::Cluster),
             "rediss+cluster" => ClusterUrl::parse(rest, true).map(Self::Cluster),
+            "redis+quorum" => QuorumUrl::parse(rest, false).map(Self::Quorum),
+            "rediss+quorum" => QuorumUrl::parse(rest, true).map(Self::Quorum),
             "redis+sentinel" | "valkey+sentinel" => {
                 SentinelUrl::parse(rest, false).map(Self::Sentinel)
             }
@@ -77,7 +82,6 @@ impl StoreUrl {
                 SentinelUrl::parse(rest, true).map(Self::Sentinel)
             }
             "zookeeper" => ZookeeperUrl::parse(rest).map(Self::Zookeeper),
-            later if LATER.contains(&later) => Err(BadStoreUrl::NotAvailable(scheme)),
             _ => Err(BadStoreUrl::UnknownScheme(scheme)),
         }
     }
@@ -91,6 +95,7 @@ impl StoreUrl {
             Self::Redis(url) => Some(&url.options),
             Self::Sentinel(url) => Some(&url.options),
             Self::Cluster(url) => Some(&url.options),
+            Self::Quorum(url) => Some(&url.options),
             Self::Memory | Self::Embedded(_) | Self::Zookeeper(_) => None,
         }
     }
@@ -101,6 +106,7 @@ impl StoreUrl {
             Self::Redis(url) => Some(&mut url.options),
             Self::Sentinel(url) => Some(&mut url.options),
             Self::Cluster(url) => Some(&mut url.options),
+            Self::Quorum(url) => Some(&mut url.options),
             Self::Memory | Self::Embedded(_) | Self::Zookeeper(_) => None,
         }
     }
@@ -128,6 +134,7 @@ impl fmt::Display for StoreUrl {
             Self::Memory => f.write_str("memory:"),
             Self::Redis(url) => url.fmt(f),
             Self::Cluster(url) => url.fmt(f),
+            Self::Quorum(url) => url.fmt(f),
             Self::Sentinel(url) => url.fmt(f),
             Self::Zookeeper(url) => url.fmt(f),
         }
@@ -179,9 +186,6 @@ pub enum BadStoreUrl {
     /// Nobody knows this scheme.
     #[error("unknown store scheme {0:?}: known are {KNOWN}")]
     UnknownScheme(String),
-    /// The scheme is reserved for a store that this version does not have.
-    #[error("the store {0:?} is not available in this version: available are {KNOWN}")]
-    NotAvailable(String),
     /// A `file:` URL with a relative path or a host.
     #[error("a file: URL names an absolute directory, like file:///var/lib/seinpaal")]
     NotAbsolute,
@@ -203,6 +207,14 @@ pub enum BadStoreUrl {
     /// The port is not a number from 1 to 65535.
     #[error("a port is a number from 1 to 65535 (a / in a password is written %2F)")]
     BadPort,
+    /// So many nodes are no quorum.
+    #[error(
+        "a quorum is an odd number of servers, 3 to 9, not {0}: redis+quorum://HOST:PORT,HOST:PORT,HOST:PORT"
+    )]
+    BadQuorum(usize),
+    /// One server would have two votes.
+    #[error("the quorum names {0} twice: every node is a server of its own")]
+    SameNodeTwice(String),
     /// A Unix socket without a path.
     #[error("a unix: URL names an absolute path, like unix:///run/redis/redis.sock")]
     BadSocket,

@@ -326,7 +326,10 @@ impl Shared {
         let mut worst = self.trouble("has no node that answers");
         for address in self.who_knows(seen) {
             match self.ask_for_map(&address).await {
-                Ok(map) => return Ok(self.take_map(map)),
+                Ok(map) => {
+                    self.take_map(map);
+                    return Ok(());
+                }
                 Err(error) => worst = graver(worst, error),
             }
         }

@@ -3,6 +3,8 @@
 //! Nothing is ever sent twice from here but scripts that the server did not know. What was handed to a link
 //! that was lost may have been executed, and the session finds out with the same tickets.
 
+pub(super) mod lasting;
+
 use std::{
     fmt,
     sync::{

@@ -32,6 +32,11 @@ impl Keys {
         [records, order]
     }
 
+    /// Where a node of a quorum keeps the marker of its restart guard.
+    pub(super) fn node_marker(&self) -> String {
+        format!("{}node", self.prefix)
+    }
+
     /// Where the restart guard keeps its marker; in a cluster, one in each hash slot (0 to 16383).
     pub(super) fn marker(&self, slot: Option<u16>) -> String {
         match slot {

@@ -238,7 +238,7 @@ pub(super) fn line(request: &Request) -> String {
     }
 }
 
-fn acquire_line(acquire: &Acquire) -> String {
+pub(super) fn acquire_line(acquire: &Acquire) -> String {
     let Acquire { ticket, permits, lease, ttl, waiter_lease, waiter_ttl, about, .. } = acquire;
     let (limit, enqueue) = (limit_word(acquire.limit), enqueue_word(acquire.enqueue));
     let kind = acquire.kind.letter();

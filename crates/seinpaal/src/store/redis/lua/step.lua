@@ -9,12 +9,13 @@
 -- put before this piece: one, or all of them. Each first reads its arguments, so that what is wrong with
 -- them is said before anything is written, and gives what executes it.
 
-local MOST_REQUESTS = 64
+local MOST_REQUESTS = ledger.most_requests or 64
+local growing = ledger.growing or { acquire = true, configure = true }
 
 function ledger.grows()
   for i = 4, #ARGV do
     local operation = match(ARGV[i], '^%a+')
-    if operation ~= 'acquire' and operation ~= 'configure' then return false end
+    if not growing[operation] then return false end
   end
   return #ARGV > 3
 end
@@ -76,7 +77,7 @@ function ledger.finish()
 end
 
 function ledger.run()
-  if #ARGV - 3 > MOST_REQUESTS then ledger.refuse('SEINPAALARGUMENT', 'more than 64 requests') end
+  if #ARGV - 3 > MOST_REQUESTS then ledger.refuse('SEINPAALARGUMENT', 'too many requests') end
   local requests = {}
   for i = 4, #ARGV do
     local operation, text = match(ARGV[i], '^(%a+) (.*)$')
