@@ -15,7 +15,7 @@ use crate::store::StoreError;
 /// The servers of a store.
 #[derive(Debug)]
 pub(super) enum Servers {
-    One { connection: Connection, scripts: Scripts },
+    One { connection: Connection, scripts: Box<Scripts> },
     Cluster(Cluster),
 }
 
