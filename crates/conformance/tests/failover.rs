@@ -81,6 +81,23 @@ async fn a_grant_that_no_replica_has_is_not_believed_with_replicated() {
 }
 
 #[tokio::test]
+async fn a_grant_that_one_of_two_replicas_had_is_given_again_if_that_one_dies_as_well() {
+    let mut servers = SentinelServers::start(REPLICAS);
+    let first = client_of_this_master(&servers, "?replicated=1").await;
+    let (master, replicas) = (servers.master(), servers.replicas());
+    servers.cut_replication();
+    servers.resume(replicas[0]);
+    until("one replica is back", || servers.connected_replicas(master) == Some(1));
+    let one = held(&first).await;
+    servers.kill(replicas[0]);
+    fail_over(&mut servers);
+    let other = held(&client(&servers.url("")).await).await;
+    // Why only N = all of them is certain; the fence is what protects the resource.
+    assert!(one.is_held() && other.is_held());
+    assert!(other.fence() > one.fence());
+}
+
+#[tokio::test]
 async fn a_permit_handed_on_by_a_wakeup_is_not_believed_before_replicas_have_it() {
     let servers = SentinelServers::start(REPLICAS);
     let url = servers.url("?replicated=2");
