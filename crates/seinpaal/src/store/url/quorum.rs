@@ -52,7 +52,7 @@ impl QuorumUrl {
 
 /// Of an even number, half may fail instead of less than half; the same server twice has two votes.
 fn refuse_a_bad_set(nodes: &[RedisUrl]) -> Result<(), BadStoreUrl> {
-    if nodes.len() % 2 == 0 || !(3..=9).contains(&nodes.len()) {
+    if nodes.len().is_multiple_of(2) || !(3..=9).contains(&nodes.len()) {
         return Err(BadStoreUrl::BadQuorum(nodes.len()));
     }
     let mut seen = BTreeSet::new();

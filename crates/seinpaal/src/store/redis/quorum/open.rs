@@ -113,7 +113,7 @@ impl Quorum {
     }
 
     fn too_few(&self, up: usize, errors: &[StoreError]) -> StoreError {
-        let worst = errors.iter().find(|error| !error.is_passing()).or(errors.first());
+        let worst = errors.iter().find(|error| !error.is_passing()).or_else(|| errors.first());
         let kind = worst.map_or(StoreErrorKind::Unreachable, StoreError::kind);
         let why = worst.map(ToString::to_string).unwrap_or_default();
         let (all, majority) = (self.nodes.len(), self.majority());

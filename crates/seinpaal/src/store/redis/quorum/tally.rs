@@ -222,7 +222,7 @@ impl<'a> Tally<'a> {
         let mut row = rows[0].clone();
         let mut valid: Vec<_> = rows.iter().filter_map(|row| row.valid_for).collect();
         valid.sort_unstable_by(|a, b| b.cmp(a));
-        row.valid_for = valid.get(self.majority() - 1).or(valid.last()).copied();
+        row.valid_for = valid.get(self.majority() - 1).or_else(|| valid.last()).copied();
         row.slots = most_common_slots(rows);
         if let Some(about) = rows.iter().map(|row| &row.about).find(|about| !about.is_empty()) {
             row.about.clone_from(about);
@@ -252,7 +252,7 @@ impl<'a> Tally<'a> {
 /// for too long.
 fn weightiest(causes: &[Cause]) -> Option<Cause> {
     let on_purpose = causes.iter().find(|cause| **cause != Cause::Expired);
-    on_purpose.or(causes.first()).copied()
+    on_purpose.or_else(|| causes.first()).copied()
 }
 
 fn most_common_slots(rows: &[&HolderRow]) -> Slots {
