@@ -7,22 +7,33 @@ use std::{
     fmt,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicBool, AtomicU64, Ordering},
+        atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering},
     },
     thread,
     time::{Duration, Instant},
 };
 
 use seinpaal::{Permit, Seinpaal};
-use tokio::task::JoinSet;
+use tokio::{
+    task::JoinSet,
+    time::{sleep, timeout},
+};
 
 use crate::servers::sentinel::{SentinelServers, until};
 
 const NAME: &str = "under fire";
 /// Long enough to keep a permit over a fail-over.
 const TTL: Duration = Duration::from_secs(15);
-/// These hold on to their permits for so long that a fail-over falls into it.
-const PATIENT: usize = 2;
+/// One client in so many holds on to its permits for so long that a fail-over falls into it.
+const PATIENT: usize = 8;
+/// How often clients are asked to end.
+const LOOK_EVERY: Duration = Duration::from_millis(10);
+/// How clients behave: as they are, or taking no permits, or holding on to all they take.
+const NORMAL: u8 = 0;
+const QUIET: u8 = 1;
+const RUSH: u8 = 2;
+/// How long a master goes on alone before it is killed, at most.
+const WITHOUT_REPLICAS: Duration = Duration::from_millis(300);
 
 /// What to do.
 #[derive(Clone, Debug)]
@@ -37,8 +48,21 @@ pub struct Plan {
     pub replicas: usize,
     /// The store option; `None` leaves it out.
     pub replicated: Option<u32>,
+    /// What happens to masters.
+    pub fault: Fault,
     /// From which what is left to chance is drawn.
     pub seed: u64,
+}
+
+/// What happens to a master.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Fault {
+    /// Its process is killed. What it had sent to replicas its kernel still delivers.
+    Killed,
+    /// What it last wrote dies with it, as if its whole machine had gone.
+    LastWritesLost,
+    /// The same, and it was in a rush after a time in which nobody held anything: replicas know of no holder.
+    RushLost,
 }
 
 /// What came of it.
@@ -54,10 +78,12 @@ pub struct Report {
     pub lost: u64,
     /// Requests that ended in an error.
     pub errors: u64,
-    /// For each kill and client, in order of length: how long until its next permit.
+    /// For each kill and client (but those that hold on), in order of length: how long until its next permit.
     pub recoveries: Vec<Duration>,
     /// For each kill, in order of length: how long until most sentinels knew the next master.
     pub promotions: Vec<Duration>,
+    /// For each kill, in order of length: how long until the next master had all its replicas.
+    pub wholes: Vec<Duration>,
 }
 
 impl Report {
@@ -80,7 +106,7 @@ impl fmt::Display for Report {
         write!(
             f,
             "{} grants | over-admissions {} | most held {} | lost {} | errors {} | promoted after {:.2} s, \
-             worst {:.2} s | all clients after: p50 {:.2} s, p99 {:.2} s, worst {:.2} s",
+             worst {:.2} s | all replicas after {:.2} s, worst {:.2} s | clients after: p50 {:.2} s, p99 {:.2} s, worst {:.2} s",
             self.grants,
             self.over_admissions,
             self.most_held,
@@ -88,6 +114,8 @@ impl fmt::Display for Report {
             self.errors,
             seconds(&self.promotions, 0.5),
             seconds(&self.promotions, 1.0),
+            seconds(&self.wholes, 0.5),
+            seconds(&self.wholes, 1.0),
             seconds(&self.recoveries, 0.5),
             seconds(&self.recoveries, 0.99),
             seconds(&self.recoveries, 1.0)
@@ -108,33 +136,55 @@ pub fn run(plan: &Plan) -> Report {
         let (field, url) = (Arc::clone(&field), servers.url(&options));
         thread::spawn(move || field.populate(&url))
     };
-    field.until_all_had_one(Instant::now());
-    let (mut recoveries, mut promotions) = (Vec::new(), Vec::new());
-    for _ in 0..plan.kills {
-        let (promotion, after) = kill_one(&mut servers, &field);
-        promotions.push(promotion);
-        recoveries.extend(after);
+    field.until_all_had_one();
+    let mut times = Report::default();
+    for kill in 0..plan.kills {
+        if kill > 0 {
+            servers.until_whole();
+        }
+        kill_one(&mut servers, &field, &mut times);
     }
     field.is_over.store(true, Ordering::SeqCst);
     clients.join().expect("the clients end");
-    recoveries.sort();
-    promotions.sort();
-    Report { recoveries, promotions, ..field.report() }
+    let Report { mut recoveries, mut promotions, mut wholes, .. } = times;
+    [&mut recoveries, &mut promotions, &mut wholes].into_iter().for_each(|times| times.sort());
+    Report { recoveries, promotions, wholes, ..field.report() }
 }
 
 /// Kills the master after some more grants, and starts it again, empty, as a replica of the next.
-fn kill_one(servers: &mut SentinelServers, field: &Field) -> (Duration, Vec<Duration>) {
-    let (now, some) = (field.report().grants, 50 + field.draw() % 500);
+fn kill_one(servers: &mut SentinelServers, field: &Field, times: &mut Report) {
+    let clients = field.plan.clients as u64;
+    let (now, some) = (field.report().grants, clients + field.draw() % (8 * clients));
     until("some more grants", || field.report().grants >= now + some);
     let old = servers.master();
+    let has_rush = field.plan.fault == Fault::RushLost;
+    if has_rush {
+        field.pace.store(QUIET, Ordering::SeqCst);
+        until("nobody holds anything", || field.lock().hands.iter().all(Option::is_none));
+    }
+    if field.plan.fault != Fault::Killed {
+        servers.cut_replication();
+        field.pace.store(if has_rush { RUSH } else { NORMAL }, Ordering::SeqCst);
+        let (grants, soon) = (field.report().grants, Instant::now() + WITHOUT_REPLICAS);
+        let most = if has_rush { u64::from(field.plan.limit) } else { some };
+        until("time passes", || field.report().grants >= grants + most || Instant::now() >= soon);
+        field.pace.store(NORMAL, Ordering::SeqCst);
+    }
     let killed = Instant::now();
+    field.lock().first.fill(None);
     servers.kill(old);
+    servers.resume_all();
     servers.until_promoted(old);
-    let promotion = killed.elapsed();
+    times.promotions.push(killed.elapsed());
     servers.start_again(old);
-    let recoveries = field.until_all_had_one(killed);
-    servers.until_whole();
-    (promotion, recoveries)
+    servers.until_all_follow();
+    times.wholes.push(killed.elapsed());
+    let firsts = field.until_all_had_one();
+    times.recoveries.extend(firsts.into_iter().map(|first| first - killed));
+}
+
+fn is_patient(client: usize) -> bool {
+    client.is_multiple_of(PATIENT)
 }
 
 /// Where the clients are.
@@ -142,6 +192,7 @@ struct Field {
     plan: Plan,
     state: Mutex<State>,
     draws: AtomicU64,
+    pace: AtomicU8,
     is_over: AtomicBool,
 }
 
@@ -149,8 +200,8 @@ struct Field {
 struct State {
     /// What each client has in hand.
     hands: Vec<Option<Permit>>,
-    /// When each client last got a permit.
-    last: Vec<Option<Instant>>,
+    /// When each client first got a permit since the last kill.
+    first: Vec<Option<Instant>>,
     report: Report,
 }
 
@@ -158,14 +209,11 @@ impl Field {
     fn new(plan: &Plan) -> Self {
         let mut state = State::default();
         state.hands.resize_with(plan.clients, || None);
-        state.last.resize(plan.clients, None);
+        state.first.resize(plan.clients, None);
         let draws = AtomicU64::new(plan.seed);
-        Self {
-            plan: plan.clone(),
-            state: Mutex::new(state),
-            draws,
-            is_over: AtomicBool::new(false),
-        }
+        let state = Mutex::new(state);
+        let (pace, is_over) = (AtomicU8::new(NORMAL), AtomicBool::new(false));
+        Self { plan: plan.clone(), state, draws, pace, is_over }
     }
 
     /// Lets all clients work until it is over.
@@ -176,8 +224,9 @@ impl Field {
             for client in 0..self.plan.clients {
                 tasks.spawn(Arc::clone(self).work(client, url.to_owned()));
             }
-            while let Some(ended) = tasks.join_next().await {
-                ended.expect("a client");
+            while !self.is_over.load(Ordering::SeqCst) {
+                let ended = timeout(LOOK_EVERY, tasks.join_next()).await;
+                assert!(ended.is_err(), "a client ended: {ended:?}");
             }
         });
     }
@@ -185,7 +234,11 @@ impl Field {
     async fn work(self: Arc<Self>, client: usize, url: String) {
         let seinpaal = Seinpaal::builder(&url).ttl(TTL).connect().await.expect("a connection");
         let semaphore = seinpaal.semaphore(NAME).limit(self.plan.limit);
-        while !self.is_over.load(Ordering::SeqCst) {
+        loop {
+            if self.pace.load(Ordering::SeqCst) == QUIET {
+                sleep(Duration::from_millis(1)).await;
+                continue;
+            }
             match semaphore.acquire().await {
                 Ok(permit) => self.take(client, permit),
                 Err(_) => {
@@ -193,23 +246,29 @@ impl Field {
                     continue;
                 }
             }
-            tokio::time::sleep(self.hold_for(client)).await;
+            sleep(self.up_to(self.longest_hold(client))).await;
             if let Some(permit) = self.give(client) {
                 let _ = permit.release().await; // that it was lost is in the report already
             }
+            // So that some are free now and then, also at the moment of a fault.
+            sleep(self.up_to(200)).await;
         }
     }
 
-    fn hold_for(&self, client: usize) -> Duration {
-        let longest = if client < PATIENT { 6000 } else { 20 };
-        Duration::from_millis(1 + self.draw() % longest)
+    fn longest_hold(&self, client: usize) -> u64 {
+        let has_rush = self.pace.load(Ordering::SeqCst) == RUSH;
+        if has_rush || is_patient(client) { 6000 } else { 20 }
+    }
+
+    fn up_to(&self, milliseconds: u64) -> Duration {
+        Duration::from_millis(1 + self.draw() % milliseconds)
     }
 
     /// A permit is in hand: this is the only moment at which there can be more than before.
     fn take(&self, client: usize, permit: Permit) {
         let mut state = self.lock();
         state.hands[client] = Some(permit);
-        state.last[client] = Some(Instant::now());
+        state.first[client].get_or_insert_with(Instant::now);
         let held = state.hands.iter().flatten().filter(|permit| permit.is_held()).count();
         state.report.grants += 1;
         state.report.over_admissions += u64::from(held > self.plan.limit as usize);
@@ -223,17 +282,16 @@ impl Field {
         Some(permit)
     }
 
-    /// How long after `since` each client got its next permit.
-    fn until_all_had_one(&self, since: Instant) -> Vec<Duration> {
-        let mut delays = Vec::new();
+    /// When each client that does not hold on first got a permit since the last kill.
+    fn until_all_had_one(&self) -> Vec<Instant> {
+        let mut firsts = Vec::new();
         until("every client has had a permit", || {
             let state = self.lock();
-            let after =
-                |last: &Option<Instant>| last.and_then(|at| at.checked_duration_since(since));
-            delays = state.last.iter().filter_map(after).collect();
-            delays.len() == self.plan.clients
+            let busy = (0..self.plan.clients).filter(|client| !is_patient(*client));
+            let found: Option<Vec<_>> = busy.map(|client| state.first[client]).collect();
+            found.map(|found| firsts = found).is_some()
         });
-        delays
+        firsts
     }
 
     /// The same numbers for the same seed, though not at the same moments.

@@ -1,5 +1,6 @@
 //! What a store must bring to be put through the cases.
 
+mod cluster;
 mod embedded;
 mod memory;
 mod quorum;
@@ -22,8 +23,9 @@ use seinpaal::{
 };
 
 pub use self::{
-    embedded::EmbeddedHarness, memory::MemoryHarness, quorum::QuorumHarness, redis::RedisHarness,
-    sentinel::SentinelHarness, zookeeper::ZookeeperHarness,
+    cluster::ClusterHarness, embedded::EmbeddedHarness, memory::MemoryHarness,
+    quorum::QuorumHarness, redis::RedisHarness, sentinel::SentinelHarness,
+    zookeeper::ZookeeperHarness,
 };
 
 /// One store, made for one case.

@@ -2,6 +2,9 @@
 
 #[path = "support/redis_server.rs"]
 mod redis_server;
+#[path = "../../conformance/src/servers/cluster.rs"]
+#[allow(dead_code, missing_docs, unreachable_pub)]
+mod servers_cluster;
 #[cfg(feature = "zookeeper")]
 #[path = "../../conformance/src/servers/zookeeper.rs"]
 #[allow(dead_code, unreachable_pub, reason = "written for all tests of the stores")]
@@ -18,6 +21,7 @@ use seinpaal::{
     AcquireError, AdminError, Kind, OnMismatch, PermitState, ReleaseError, Seinpaal, Semaphore,
     blocking,
 };
+use seinpaal_conformance::servers::sentinel::SentinelServers;
 
 type Result = std::result::Result<(), Box<dyn std::error::Error>>;
 
@@ -332,6 +336,21 @@ macro_rules! on_every_store {
             })*
         }
 
+        mod sentinel {
+            $(#[tokio::test] async fn $case() -> super::Result {
+                let servers = super::SentinelServers::shared();
+                super::$case(&servers.url(concat!("?prefix=", stringify!($case), ":"))).await
+            })*
+        }
+
+        mod sentinel_replicated {
+            $(#[tokio::test] async fn $case() -> super::Result {
+                let servers = super::SentinelServers::shared();
+                let options = concat!("?replicated=2&prefix=r-", stringify!($case), ":");
+                super::$case(&servers.url(options)).await
+            })*
+        }
+
         mod redis {
             $(#[tokio::test] async fn $case() -> super::Result {
                 let server = super::redis_server::RedisServer::start();
@@ -352,6 +371,13 @@ macro_rules! on_every_store {
             $(#[tokio::test] async fn $case() -> super::Result {
                 let server = super::zookeeper_server::ZookeeperEnsemble::shared();
                 super::$case(&format!("{}/api/{}", server.url(), stringify!($case))).await
+            })*
+        }
+
+        mod redis_cluster {
+            $(#[tokio::test] async fn $case() -> super::Result {
+                let cluster = super::servers_cluster::RedisCluster::shared();
+                super::$case(&format!("{}?prefix={}:", cluster.url(), stringify!($case))).await
             })*
         }
     };

@@ -160,8 +160,8 @@ async fn more_waiters_than_fit_are_refused_and_those_who_are_there_are_served() 
 async fn no_lease_is_promised_for_longer_than_the_session_is_sure_to_last() {
     let client = Client::connect(&format!("{}?session=3s", url("promise")), 1).await;
     let grant = granted(client.ask("n", acquire(1)).await.unwrap());
-    assert_eq!(grant.valid_for, Some(2 * SECOND));
-    assert_eq!(client.store.longest_lease(), Some(2 * SECOND));
+    assert_eq!(grant.valid_for, Some(1_500 * MILLISECOND));
+    assert_eq!(client.store.longest_lease(), Some(1_500 * MILLISECOND));
 }
 
 #[tokio::test]

@@ -50,6 +50,8 @@ pub(crate) struct Seen {
     pub recoveries: Vec<Duration>,
     pub attempts: u64,
     pub repeats: u64,
+    /// Sessions that expired: their permits and places are lost, as promised.
+    pub sessions_lost: u64,
     pub took: Duration,
     /// Who held and who waited when all had left.
     pub left: (u32, u32),
@@ -59,7 +61,7 @@ pub(crate) struct Seen {
 pub(crate) fn run(plan: &Plan) -> Seen {
     let mut ensemble = ZookeeperEnsemble::start(3);
     let url = format!("{}/leaders", ensemble.url());
-    let (attempts, repeats) = counted();
+    let [attempts, repeats, lost] = counted();
     let begun = Instant::now();
     let is_over = Arc::new(AtomicBool::new(false));
     let (grants, granted) = mpsc::channel();
@@ -70,15 +72,16 @@ pub(crate) fn run(plan: &Plan) -> Seen {
     // The channel must not fill up while the clients finish.
     while granted.recv().is_ok() {}
     let mut seen = load.join().expect("the load runs");
-    let (all, again) = counted();
+    let [all, again, expired] = counted();
     (seen.attempts, seen.repeats) = (all - attempts, again - repeats);
+    seen.sessions_lost = expired - lost;
     (seen.recoveries, seen.took) = (recoveries, begun.elapsed());
     seen
 }
 
-fn counted() -> (u64, u64) {
-    let count = |count: &std::sync::atomic::AtomicU64| count.load(Ordering::Relaxed);
-    (count(&zookeeper::ATTEMPTS), count(&zookeeper::REPEATS))
+fn counted() -> [u64; 3] {
+    [&zookeeper::ATTEMPTS, &zookeeper::REPEATS, &zookeeper::SESSIONS_LOST]
+        .map(|count| count.load(Ordering::Relaxed))
 }
 
 fn kill_leaders(
@@ -150,9 +153,13 @@ async fn come_and_go(
     let (mut holds, mut errors, mut draw) = (Vec::new(), 0, client * 7 + 1);
     while !is_over.load(Ordering::SeqCst) {
         let asked = Instant::now();
-        let Ok(permit) = semaphore.acquire().await else {
-            errors += 1;
-            continue;
+        let permit = match semaphore.acquire().await {
+            Ok(permit) => permit,
+            Err(error) => {
+                eprintln!("client {client}: {error}");
+                errors += 1;
+                continue;
+            }
         };
         let from = Instant::now();
         let _ = grants.send(from); // nobody counts any more at the end

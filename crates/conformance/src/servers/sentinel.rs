@@ -141,6 +141,15 @@ impl SentinelServers {
         self.nodes[node].signal("-CONT");
     }
 
+    /// Lets all servers go on that were not killed.
+    pub fn resume_all(&mut self) {
+        for node in &mut self.nodes {
+            if matches!(node.child.try_wait(), Ok(None)) {
+                node.signal("-CONT");
+            }
+        }
+    }
+
     /// Stops a sentinel (`SIGKILL`) for good.
     pub fn kill_sentinel(&mut self, sentinel: usize) {
         end(&mut self.sentinels[sentinel].child);
@@ -206,6 +215,15 @@ impl SentinelServers {
             let are_ready = self.sentinels.iter().all(|sentinel| sentinel.sees_all(replicas));
             are_ready && self.connected_replicas(self.master()) == Some(replicas)
         });
+    }
+
+    /// Waits until the master has all replicas.
+    ///
+    /// # Panics
+    /// If that does not come about.
+    pub fn until_all_follow(&self) {
+        let (master, replicas) = (self.master(), self.nodes.len() - 1);
+        until("all replicas follow", || self.connected_replicas(master) == Some(replicas));
     }
 
     /// How many replicas a server has that follow it without lagging behind.

@@ -21,12 +21,14 @@ const TRIES: usize = 5;
 /// Where Debian puts the program.
 const JARS: &str = "/usr/share/java";
 /// A virtual machine that starts fast and stays small.
-const JAVA: [&str; 6] = [
+const JAVA: [&str; 8] = [
     "-Xmx128m",
     "-XX:+UseSerialGC",
     "-XX:TieredStopAtLevel=1",
     "-Xshare:auto",
     "-Djava.net.preferIPv4Stack=true",
+    "-Dzookeeper.fastleader.minNotificationInterval=100",
+    "-Dzookeeper.fastleader.maxNotificationInterval=800",
     "-Dzookeeper.4lw.commands.whitelist=*",
 ];
 
@@ -154,7 +156,7 @@ impl ZookeeperEnsemble {
             let data = server.dir.path().display();
             let mut config = format!(
                 "dataDir={data}\nclientPort={}\nclientPortAddress=127.0.0.1\ntickTime=200\n\
-                 initLimit=50\nsyncLimit=20\nmaxClientCnxns=0\nminSessionTimeout=400\n\
+                 initLimit=20\nsyncLimit=10\nmaxClientCnxns=0\nminSessionTimeout=400\n\
                  maxSessionTimeout=600000\nadmin.enableServer=false\nsnapCount=100000\n",
                 server.port
             );

@@ -3,6 +3,7 @@
 //! A URL may carry a password. So no error and no `Debug` repeats any part of it that could be one:
 //! they name the scheme, and an option that stands where no password can be.
 
+mod cluster;
 mod duration;
 mod guard;
 mod options;
@@ -15,6 +16,7 @@ mod zookeeper;
 
 use std::{fmt, path::PathBuf, str::FromStr};
 
+pub use cluster::ClusterUrl;
 pub use duration::{BadDuration, LONGEST_DURATION, parse_duration};
 pub use guard::RestartGuard;
 use options::Query;
@@ -33,9 +35,8 @@ pub use zookeeper::ZookeeperUrl;
 pub const DEFAULT_URL: &str = "file:";
 
 const KNOWN: &str = "file:, memory:, redis://, rediss://, unix://, valkey://, valkeys://, \
-    redis+sentinel://, rediss+sentinel://, redis+quorum://, rediss+quorum://, \
-    zookeeper://";
-const LATER: [&str; 1] = ["redis+cluster"];
+    redis+sentinel://, rediss+sentinel://, redis+cluster://, rediss+cluster://, \
+    redis+quorum://, rediss+quorum://, zookeeper://";
 
 /// A store URL, parsed. Its text form has no password in it.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -49,6 +50,8 @@ pub enum StoreUrl {
     Redis(RedisUrl),
     /// `redis+quorum://` and, with TLS, `rediss+quorum://`: several servers that know nothing of each other.
     Quorum(QuorumUrl),
+    /// `redis+cluster://`, `rediss+cluster://`.
+    Cluster(ClusterUrl),
     /// `redis+sentinel://`, `rediss+sentinel://` and the same with `valkey`.
     Sentinel(SentinelUrl),
     /// `zookeeper://`.
@@ -70,6 +73,8 @@ impl StoreUrl {
             "rediss" | "valkeys" => RedisUrl::parse(rest, true).map(Self::Redis),
             "redis+quorum" => QuorumUrl::parse(rest, false).map(Self::Quorum),
             "rediss+quorum" => QuorumUrl::parse(rest, true).map(Self::Quorum),
+            "redis+cluster" => ClusterUrl::parse(rest, false).map(Self::Cluster),
+            "rediss+cluster" => ClusterUrl::parse(rest, true).map(Self::Cluster),
             "redis+sentinel" | "valkey+sentinel" => {
                 SentinelUrl::parse(rest, false).map(Self::Sentinel)
             }
@@ -77,7 +82,6 @@ impl StoreUrl {
                 SentinelUrl::parse(rest, true).map(Self::Sentinel)
             }
             "zookeeper" => ZookeeperUrl::parse(rest).map(Self::Zookeeper),
-            later if LATER.contains(&later) => Err(BadStoreUrl::NotAvailable(scheme)),
             _ => Err(BadStoreUrl::UnknownScheme(scheme)),
         }
     }
@@ -91,6 +95,7 @@ impl StoreUrl {
             Self::Redis(url) => Some(&url.options),
             Self::Sentinel(url) => Some(&url.options),
             Self::Quorum(url) => Some(&url.options),
+            Self::Cluster(url) => Some(&url.options),
             Self::Memory | Self::Embedded(_) | Self::Zookeeper(_) => None,
         }
     }
@@ -101,6 +106,7 @@ impl StoreUrl {
             Self::Redis(url) => Some(&mut url.options),
             Self::Sentinel(url) => Some(&mut url.options),
             Self::Quorum(url) => Some(&mut url.options),
+            Self::Cluster(url) => Some(&mut url.options),
             Self::Memory | Self::Embedded(_) | Self::Zookeeper(_) => None,
         }
     }
@@ -128,6 +134,7 @@ impl fmt::Display for StoreUrl {
             Self::Memory => f.write_str("memory:"),
             Self::Redis(url) => url.fmt(f),
             Self::Quorum(url) => url.fmt(f),
+            Self::Cluster(url) => url.fmt(f),
             Self::Sentinel(url) => url.fmt(f),
             Self::Zookeeper(url) => url.fmt(f),
         }
@@ -179,9 +186,6 @@ pub enum BadStoreUrl {
     /// Nobody knows this scheme.
     #[error("unknown store scheme {0:?}: known are {KNOWN}")]
     UnknownScheme(String),
-    /// The scheme is reserved for a store that this version does not have.
-    #[error("the store {0:?} is not available in this version: available are {KNOWN}")]
-    NotAvailable(String),
     /// A `file:` URL with a relative path or a host.
     #[error("a file: URL names an absolute directory, like file:///var/lib/seinpaal")]
     NotAbsolute,
@@ -226,6 +230,9 @@ pub enum BadStoreUrl {
     /// The database index is not a number.
     #[error("the path of a Redis URL is the database index, a number from 0 up")]
     BadDatabase,
+    /// A cluster with a database index.
+    #[error("a cluster has only the database 0: leave the number out of the store URL")]
+    ClusterDatabase,
     /// Nobody knows this option.
     #[error("unknown option {option:?} of a {store} store: {known}")]
     UnknownOption {

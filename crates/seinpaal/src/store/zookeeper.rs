@@ -16,7 +16,9 @@ mod link;
 mod list;
 mod pack;
 mod paths;
+mod recorder;
 mod replica;
+mod stretch;
 #[cfg(test)]
 mod tests;
 mod time;
@@ -36,7 +38,7 @@ use crate::store::{
 };
 
 #[doc(hidden)]
-pub use self::core::{ATTEMPTS, REPEATS};
+pub use self::core::{ATTEMPTS, REPEATS, SESSIONS_LOST};
 
 /// Permits kept by a ZooKeeper ensemble.
 #[derive(Debug)]

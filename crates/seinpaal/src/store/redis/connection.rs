@@ -203,7 +203,7 @@ async fn load_and_repeat(
     }
 }
 
-fn is_missing_script(answer: &RedisResult<Value>) -> bool {
+pub(super) fn is_missing_script(answer: &RedisResult<Value>) -> bool {
     match answer {
         Ok(Value::ServerError(error)) => error.code() == "NOSCRIPT",
         Ok(_) => false,

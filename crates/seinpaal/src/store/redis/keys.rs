@@ -68,6 +68,12 @@ impl Keys {
         format!("{}inbox:{inbox}", self.prefix)
     }
 
+    /// Where an inbox listens for one name, in a cluster: in the slot of the name. The scripts build the same.
+    pub(super) fn channel_at(&self, name: &Name, inbox: Inbox) -> String {
+        let [records, _] = self.of(name);
+        format!("{records}:inbox:{inbox}")
+    }
+
     /// What `SCAN` is to match for the hashes of names that start with `start`.
     pub(super) fn pattern(&self, start: &str) -> String {
         format!("{}{{{}*}}", escape_glob(&self.prefix), escape_glob(&encode(start)))
@@ -107,6 +113,11 @@ fn slot_tag(slot: u16) -> u32 {
         tags.into_iter().flatten().collect()
     });
     TAGS[usize::from(slot % SLOTS)]
+}
+
+/// The slot of a key.
+pub(super) fn slot_of(key: &[u8]) -> u16 {
+    hash_slot(tag_of(key))
 }
 
 /// What of a key is hashed: between its first braces, if there is anything.

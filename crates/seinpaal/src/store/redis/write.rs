@@ -9,11 +9,7 @@ use redis::Value as Answer;
 use seinpaal_proto::{Batch, Inbox, Name};
 use tokio::time::sleep;
 
-use super::{
-    RedisStore,
-    keys::{hash_slot, tag_of},
-    script::Operation,
-};
+use super::{RedisStore, keys::slot_of, script::Operation};
 use crate::{
     boottime,
     guarded::{BadGroup, GuardedError, GuardedWrite, Value},
@@ -46,7 +42,7 @@ impl RedisStore {
         let mut doubt = None;
         loop {
             let error = match self.evaluate_write(keys, arguments).await {
-                Ok(answer) => return read(answer).map_or_else(|| doubt.map(unknown), Some),
+                Ok(outcome) => return outcome.or_else(|| doubt.map(unknown)),
                 Err(error) => error,
             };
             let is_over = !error.is_passing() || boottime::now() >= give_up;
@@ -60,19 +56,24 @@ impl RedisStore {
         }
     }
 
+    /// Sends a group once. What was written counts only when as many replicas have it as are asked for.
     async fn evaluate_write(
         &self,
         keys: &[Vec<u8>],
         arguments: &[Vec<u8>],
-    ) -> Result<Answer, StoreError> {
-        let evaluated = self.connection.evaluate(&self.scripts, Operation::Write, keys, arguments);
-        Ok(evaluated.await?.0)
+    ) -> Result<Outcome, StoreError> {
+        let (answer, proof) = self.servers.evaluate(Operation::Write, keys, arguments).await?;
+        let outcome = read(answer);
+        if matches!(outcome, Some(Ok(_) | Err(GuardedError::Partial { .. }))) {
+            self.servers.confirm(proof).await?;
+        }
+        Ok(outcome)
     }
 
     /// The name's keys, the id's, and one a command; or what is wrong with one of these.
     fn keys_of_write(&self, write: &GuardedWrite) -> Result<Vec<Vec<u8>>, GuardedError> {
         let [records, order] = self.keys.of(&write.name);
-        let slot = hash_slot(tag_of(records.as_bytes()));
+        let slot = self.servers.slot_of(&records);
         let id = self.keys.write(&write.name, write.id);
         let mut keys = vec![records.into_bytes(), order.into_bytes(), id.into_bytes()];
         for command in &write.group.commands {
@@ -80,7 +81,7 @@ impl RedisStore {
             if self.keys.is_ours(&command.key) {
                 return Err(BadGroup::OurKey(shown()).into());
             }
-            if self.is_cluster && hash_slot(tag_of(&command.key)) != slot {
+            if slot.is_some_and(|slot| slot_of(&command.key) != slot) {
                 return Err(GuardedError::OtherSlot(shown()));
             }
             keys.push(command.key.clone());

@@ -10,23 +10,24 @@ use std::{collections::BTreeSet, time::Duration};
 
 use futures_util::future::try_join;
 use seinpaal_proto::{
-    Batch, Contact, Contacts, Inbox, Name, Outcome, Replies, Reply, Standing, State, execute,
-    time::Micros,
+    Batch, Contact, Contacts, Inbox, Name, Outcome, Replies, Reply, Request, Standing, State,
+    execute, time::Micros,
 };
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep};
 
 use super::{
     core::{Core, count_attempt},
     error,
     link::Link,
     replica::{Change, LONGEST_BASE, Learned, Replica},
+    stretch,
     transaction::{Floor, Written},
     write::Hint,
 };
 use crate::store::{News, StoreError};
 
-/// The longest pause before a call that was overtaken tries again.
-const LONGEST_PAUSE: Duration = Duration::from_millis(40);
+/// The longest pause before a call that was overtaken tries again, in attempts.
+const LONGEST_PAUSE: u32 = 4;
 
 /// What is known of clients while a batch is executed: who is gone, and who was asked about.
 struct Known<'a> {
@@ -68,13 +69,18 @@ impl Core {
     ) -> Result<Replies, StoreError> {
         let mut attempt = 0;
         loop {
+            let begun = Instant::now();
             let followed = self.follow(link, replica, &batch.name);
-            let (floor, ()) = try_join(followed, self.freshen_time(link)).await?;
+            let is_renewal = !self.is_rigged() && is_renewal(batch);
+            let ((), floor) = try_join(self.freshen_time(link, is_renewal), followed).await?;
+            if is_renewal && let Some(replies) = self.renew(link, replica, batch).await? {
+                return Ok(replies);
+            }
             let executed = self.settle_doubts(link, replica, batch, &suspects, floor).await?;
             count_attempt(attempt > 0);
             match link.write(&batch.name, &executed, floor).await? {
-                Written::Yes => return Ok(self.finish(link, replica, &batch.name, executed)),
-                Written::Overtaken => pause(attempt).await,
+                Written::Yes => return Ok(self.finish(link, replica, batch, executed)),
+                Written::Overtaken => pause(attempt, begun.elapsed()).await,
                 Written::Gone(inbox) => drop(suspects.insert(inbox)),
             }
             undo(link, replica, &batch.name)?;
@@ -123,7 +129,7 @@ impl Core {
         let mut present: BTreeSet<Inbox> = BTreeSet::new();
         let now = self.now(link, replica).await?;
         loop {
-            let executed = self.execute_on(replica, batch, &gone, now, floor);
+            let executed = self.execute_on(link, replica, batch, &gone, now, floor);
             let doubtful: BTreeSet<_> = executed
                 .doubtful
                 .iter()
@@ -142,19 +148,20 @@ impl Core {
 
     fn execute_on(
         &self,
+        link: &Link,
         replica: &mut Replica,
         batch: &Batch,
         gone: &BTreeSet<Inbox>,
         now: Micros,
         floor: Option<Floor>,
     ) -> Executed {
+        let fence_seen = batch.fence_seen.max(floor.map_or(0, |floor| floor.fence));
+        let batch = Batch { fence_seen, ..self.as_executed(link, batch) };
         let first = replica.state.line().next().map(|entry| entry.ticket);
         let Ok(before) = replica.state.head();
         let mut recorder = replica.recorder(now);
         recorder.end_leases_of(gone);
         let mut known = Known { gone, asked: BTreeSet::new() };
-        let floor = floor.map_or(0, |floor| floor.fence);
-        let batch = Batch { fence_seen: batch.fence_seen.max(floor), ..batch.clone() };
         let Ok(outcome) = execute(&mut recorder, &mut known, now, &batch);
         let recorded = recorder.packer;
         let hints: Vec<Hint> = outcome.wakeups.iter().map(Hint::from).collect();
@@ -180,18 +187,36 @@ impl Core {
         &self,
         link: &Link,
         replica: &mut Replica,
-        name: &Name,
+        batch: &Batch,
         executed: Executed,
     ) -> Replies {
         let mine = executed.hints.iter().filter(|hint| hint.inbox == self.inbox()).cloned();
         let learned = Learned { hints: mine.collect(), has_gap: false };
         replica.keep(executed.change, executed.hints);
-        self.pass_on(name, learned);
+        self.pass_on(&batch.name, learned);
         let mut replies = executed.outcome.replies;
         if !self.is_rigged() {
-            link.shorten(&mut replies);
+            stretch::shorten(batch, &mut replies, link.longest_lease());
         }
         replies
+    }
+
+    fn as_executed(&self, link: &Link, batch: &Batch) -> Batch {
+        match self.is_rigged() {
+            true => batch.clone(), // the cases compare with the ledger, which has no sessions
+            false => stretch::stretched(batch, link.longest_lease()),
+        }
+    }
+
+    /// Answers renewals that need no write.
+    async fn renew(
+        &self,
+        link: &Link,
+        replica: &mut Replica,
+        batch: &Batch,
+    ) -> Result<Option<Replies>, StoreError> {
+        let now = self.now(link, replica).await?;
+        Ok(stretch::without_writing(batch, replica, now, link.longest_lease()))
     }
 
     /// Tells the session what concerns it.
@@ -205,11 +230,12 @@ impl Core {
         }
     }
 
-    /// Asks what time it is while the name is being read, if it must be asked.
-    async fn freshen_time(&self, link: &Link) -> Result<(), StoreError> {
+    /// Asks what time it is before the name is read, if it must be asked or if what is read will be acted on
+    /// without a write: then this is the write that a quorum has agreed to.
+    async fn freshen_time(&self, link: &Link, must_write: bool) -> Result<(), StoreError> {
         match self.rigged_now().or_else(|| link.time.now(0)) {
-            Some(_) => Ok(()),
-            None => link.ask_time().await,
+            Some(_) if !must_write => Ok(()),
+            _ => link.ask_time().await,
         }
     }
 
@@ -224,6 +250,11 @@ impl Core {
             link.ask_time().await?;
         }
     }
+}
+
+fn is_renewal(batch: &Batch) -> bool {
+    let renews = |request: &Request| matches!(request, Request::Renew(_));
+    !batch.requests.is_empty() && batch.requests.iter().all(renews)
 }
 
 /// Whether an answer depends on every holder being there.
@@ -251,12 +282,13 @@ pub(super) fn undo(link: &Link, replica: &mut Replica, name: &Name) -> Result<()
     replica.undo().map_err(|bad| bad.at(&link.path(name)))
 }
 
-/// Who is overtaken again and again leaves the others more and more room.
-async fn pause(attempt: u32) {
-    let longest = LONGEST_PAUSE.min(Duration::from_millis(1 << attempt.min(10)));
+/// Who is overtaken waits for a part of the time that an attempt takes, and for more of it when it is overtaken
+/// again: on a slow ensemble, where more calls come between, longer than on a fast one.
+async fn pause(attempt: u32, took: Duration) {
     let mut draw = [0; 2];
-    if attempt > 0 && getrandom::fill(&mut draw).is_ok() {
-        sleep(longest.mul_f64(f64::from(u16::from_le_bytes(draw)) / f64::from(u16::MAX))).await;
+    if getrandom::fill(&mut draw).is_ok() {
+        let part = f64::from(u16::from_le_bytes(draw)) / f64::from(u16::MAX);
+        sleep(took.mul_f64(part) * attempt.min(LONGEST_PAUSE)).await;
     }
 }
 

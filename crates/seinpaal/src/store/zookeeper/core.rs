@@ -41,27 +41,25 @@ pub(super) struct Core {
 #[derive(Debug, Default)]
 struct Desk(tokio::sync::Mutex<Place>);
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 enum Place {
     /// Nobody has looked yet.
+    #[default]
     New,
     Copy(Box<Replica>),
     /// A call did not come to its end: what it was told may not have been passed on.
     Lost,
 }
 
-impl Default for Place {
-    fn default() -> Self {
-        Self::New
-    }
-}
-
-/// How often calls of this process tried to write, and how often somebody else had written first. For
-/// measurements.
+/// How often calls of this process tried to write, how often somebody else had written first, and how
+/// many sessions expired. For measurements.
 #[doc(hidden)]
 pub static ATTEMPTS: AtomicU64 = AtomicU64::new(0);
 #[doc(hidden)]
 pub static REPEATS: AtomicU64 = AtomicU64::new(0);
+
+#[doc(hidden)]
+pub static SESSIONS_LOST: AtomicU64 = AtomicU64::new(0);
 
 pub(super) fn count_attempt(is_repeat: bool) {
     ATTEMPTS.fetch_add(1, Ordering::Relaxed);

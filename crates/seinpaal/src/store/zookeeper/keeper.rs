@@ -1,7 +1,11 @@
 //! The task that keeps a store going: it hears that this client is to look somewhere, that somebody has
 //! died, that the session is over, and that memories have run out.
 
-use std::{collections::BTreeSet, sync::Arc, time::Duration};
+use std::{
+    collections::BTreeSet,
+    sync::{Arc, atomic::Ordering},
+    time::Duration,
+};
 
 use seinpaal_proto::{Inbox, Name};
 use tokio::{
@@ -10,7 +14,10 @@ use tokio::{
 };
 use zookeeper_client::{SessionState, StateWatcher, WatchedEvent};
 
-use super::{core::Core, link::Link};
+use super::{
+    core::{Core, SESSIONS_LOST},
+    link::Link,
+};
 use crate::store::{News, StoreError};
 
 const PAUSE: Duration = Duration::from_millis(100);
@@ -136,6 +143,7 @@ impl Keeper {
     /// appears again, so that nobody sees it alive with what it has lost.
     async fn begin_again(&mut self) {
         tracing::warn!(store = %self.core.plan.shown(), "the session has expired: everything is lost");
+        SESSIONS_LOST.fetch_add(1, Ordering::Relaxed);
         self.core.set_link(None);
         self.core.watches.clear_all();
         loop {

@@ -11,7 +11,7 @@ use super::{error, paths::Paths, time::LeaderTime};
 use crate::store::{Certainty, StoreError, url::ZookeeperUrl};
 
 /// The session time-out to ask for.
-const SESSION: Duration = Duration::from_secs(10);
+const SESSION: Duration = Duration::from_secs(15);
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 const PAUSE: Duration = Duration::from_millis(100);
 

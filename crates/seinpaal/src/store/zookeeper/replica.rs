@@ -10,8 +10,9 @@ use zookeeper_client::Stat;
 
 use super::{
     pack::{Damaged, Packer, number},
+    recorder::Recorder,
     time,
-    write::{Hint, Recorder, pack, put_hint, replay},
+    write::{Hint, pack, put_hint, replay},
 };
 
 const FORMAT: u8 = 1;
@@ -156,7 +157,7 @@ impl Replica {
                 node.base
             }
             (base, known) => {
-                let base = base.or(known.map(|node| node.base)).ok_or(Damaged)?;
+                let base = base.or_else(|| known.map(|node| node.base)).ok_or(Damaged)?;
                 self.state = MemoryState::default();
                 if !base.is_empty() {
                     replay(&base, &mut self.state, &mut hints)?;

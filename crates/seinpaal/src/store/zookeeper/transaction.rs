@@ -1,7 +1,7 @@
 //! What a call writes: all of it in one transaction, or nothing.
 
 use seinpaal_proto::{
-    Inbox, Name, Replies, Reply,
+    Inbox, Name,
     time::{Micros, micros},
 };
 use tokio::time::timeout;
@@ -168,24 +168,13 @@ impl Link {
         }
     }
 
-    /// Nobody is told to believe in a lease for longer than the session is sure to last: after its last
-    /// answered request it lasts for its time-out, less what a follower that dies has not passed on yet.
-    pub(super) fn shorten(&self, replies: &mut Replies) {
-        let most = self.longest_lease();
-        let shorten = |valid_for: &mut Option<Micros>| *valid_for = valid_for.map(|v| v.min(most));
-        for reply in &mut replies.replies {
-            match reply {
-                Reply::Granted(grant) => shorten(&mut grant.valid_for),
-                Reply::Renewed { valid_for } | Reply::Tickets { valid_for, .. } => {
-                    shorten(valid_for)
-                }
-                _ => {}
-            }
-        }
-    }
-
-    /// Two thirds of the session time-out.
+    /// How long a session is sure to last after a request was sent that the leader has had a hand in.
+    ///
+    /// The leader knows of a client's requests only what its follower tells it every half tick, and if that
+    /// follower is cut off right after the answer, what it was told last may be from the client's ping before:
+    /// up to 0.15 of the time-out earlier. A tick is half of the shortest time-out at most, so what is
+    /// left of a time-out of one is 1 - 0.15 - 0.25; half is on the safe side.
     pub(super) fn longest_lease(&self) -> Micros {
-        micros(self.client.session_timeout()) / 3 * 2
+        micros(self.client.session_timeout()) / 2
     }
 }

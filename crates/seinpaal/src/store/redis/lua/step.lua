@@ -71,7 +71,7 @@ function ledger.finish()
     ledger.keep(is_idle)
   end
   for _, wakeup in ipairs(ledger.wakeups) do
-    call('publish', ledger.channel_of(wakeup.inbox), wakeup.what .. ' ' .. records)
+    call(PUBLISH, ledger.channel_of(wakeup.inbox), wakeup.what .. ' ' .. records)
   end
   return format('done %d %s %s', now, ledger.has_backlog and '1' or '0', look)
 end

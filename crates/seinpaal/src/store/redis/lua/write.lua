@@ -104,13 +104,16 @@ end
 
 local function write()
   if now > not_after then return { 'late', 0, '', {} } end
+  local lifetime = format('%d', floor((not_after - now) / 1000) + 1000)
   local before = call('get', id)
-  if before then return cmsgpack.unpack(before) end
+  if before then
+    call('pexpire', id, lifetime) -- a write, so that waiting for replicas covers a repeated request
+    return cmsgpack.unpack(before)
+  end
   if not are_all_held() then return { 'lost', 0, '', {} } end
   local list = commands()
   local wrong, why = misfit(list)
   if wrong then return { 'refused', wrong, why, {} } end
-  local lifetime = format('%d', floor((not_after - now) / 1000) + 1000)
   local begun = try('set', id, cmsgpack.pack({ 'partial', 0, 'the script ended early', {} }), 'px', lifetime)
   if begun.err then return redis.error_reply(plain_error(begun)) end
   local answer = apply(list)

@@ -7,7 +7,7 @@ use std::{
 };
 
 use futures_util::{StreamExt, stream::FuturesUnordered};
-use seinpaal_proto::{Fence, Inbox, Name, Wakeup, What};
+use seinpaal_proto::{Fence, Inbox, Name, Wakeup, What, time::micros};
 use tokio::{
     sync::{Notify, mpsc},
     time::{Instant, sleep_until, timeout},
@@ -26,7 +26,7 @@ use crate::store::{
         keys::{DEFAULT_PREFIX, Keys},
         misconfigured,
     },
-    url::{QuorumUrl, RedisOptions, RedisUrl, RestartGuard},
+    url::{QuorumUrl, RedisOptions, RedisUrl},
 };
 
 /// How long the others may take, once a majority is connected.
@@ -79,7 +79,7 @@ impl Quorum {
             nodes: nodes.collect(),
             inbox,
             news,
-            guard: guard.map_or(0, RestartGuard::micros),
+            guard: guard.map_or(0, |guard| micros(guard.length())),
             now: rig.now,
             clock: Mutex::new(Clock::default()),
             table: Mutex::new(Table::default()),
