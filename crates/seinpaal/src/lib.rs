@@ -26,6 +26,9 @@ pub mod blocking;
 mod boottime;
 mod driver;
 mod error;
+#[cfg(any(test, feature = "fuzzing"))]
+#[doc(hidden)]
+pub mod fuzzing;
 mod guarded;
 mod inspect;
 mod mutex;

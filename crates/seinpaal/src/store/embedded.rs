@@ -12,6 +12,8 @@
 mod boot;
 mod database;
 mod directory;
+#[cfg(any(test, feature = "fuzzing"))]
+pub(crate) mod fuzzing;
 mod gate;
 mod inbox;
 mod line;

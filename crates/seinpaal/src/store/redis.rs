@@ -11,6 +11,8 @@
 mod cluster;
 mod connection;
 mod error;
+#[cfg(any(test, feature = "fuzzing"))]
+pub(crate) mod fuzzing;
 mod keys;
 mod link;
 mod place;

@@ -11,6 +11,8 @@
 mod call;
 mod core;
 mod error;
+#[cfg(any(test, feature = "fuzzing"))]
+pub(crate) mod fuzzing;
 mod keeper;
 mod link;
 mod list;

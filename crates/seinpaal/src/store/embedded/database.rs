@@ -58,7 +58,7 @@ pub(super) fn open(dir: &Directory, unique: &str) -> Result<Database, StoreError
     Ok(Database { path, db })
 }
 
-fn connect(path: &Path) -> rusqlite::Result<Connection> {
+pub(super) fn connect(path: &Path) -> rusqlite::Result<Connection> {
     // The file exists with its rights, and SQLite gives the same to the files beside it.
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let db = Connection::open_with_flags(path, flags)?;

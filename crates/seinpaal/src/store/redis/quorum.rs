@@ -292,3 +292,15 @@ impl Quorum {
         )))
     }
 }
+
+/// Reads a node's answer of any number of lines.
+#[cfg(any(test, feature = "fuzzing"))]
+pub(super) fn fuzz_answer(value: &redis::Value) {
+    let redis::Value::Array(parts) = value else { return };
+    let read = answer::NodeAnswer::read(value, parts.len().saturating_sub(3));
+    for reply in read.iter().flat_map(|answer| &answer.replies) {
+        if let answer::NodeReply::Took(vote) = reply {
+            let _ = vote.slots.count();
+        }
+    }
+}

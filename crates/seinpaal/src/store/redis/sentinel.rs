@@ -23,7 +23,7 @@ const MOVES: &str = "+switch-master";
 
 /// Where a sentinel says that the master is.
 #[derive(Debug, Eq, PartialEq)]
-struct Sighting {
+pub(super) struct Sighting {
     epoch: u64,
     host: String,
     port: u16,
@@ -80,7 +80,7 @@ async fn question(sentinel: RedisUrl, master: &str) -> RedisResult<Vec<Value>> {
     connection.send_packed_commands(&both, 0, 2).await
 }
 
-fn sighting(
+pub(super) fn sighting(
     url: &SentinelUrl,
     shown: &str,
     address: Value,
@@ -206,7 +206,7 @@ async fn hear(url: &SentinelUrl, moves: PubSub, on_move: &impl Fn(&RedisAddress)
 }
 
 /// `MASTER OLD_HOST OLD_PORT NEW_HOST NEW_PORT`.
-fn moved_to(message: &str, master: &str) -> Option<(String, u16)> {
+pub(super) fn moved_to(message: &str, master: &str) -> Option<(String, u16)> {
     let mut words = message.split(' ');
     let (name, host, port) = (words.next()?, words.nth(2)?, words.next()?);
     (name == master).then_some((host.to_owned(), port.parse().ok()?))

@@ -128,9 +128,9 @@ fn arguments(write: &GuardedWrite, inbox: Inbox, now: Option<u64>, not_after: u6
 }
 
 /// What became of a group; `None`: it came too late, and nothing was written.
-type Outcome = Option<Result<Vec<Value>, GuardedError>>;
+pub(super) type Outcome = Option<Result<Vec<Value>, GuardedError>>;
 
-fn read(answer: Answer) -> Outcome {
+pub(super) fn read(answer: Answer) -> Outcome {
     parse(answer).unwrap_or_else(|| {
         let message = "the script write answered what cannot be read: is there a proxy?";
         Some(unknown(StoreError::new(StoreErrorKind::Corrupt, Certainty::Unknown, message)))

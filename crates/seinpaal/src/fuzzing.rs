@@ -1,0 +1,63 @@
+//! Everything that reads bytes from outside, as functions over bytes: for the fuzzer (docs/fuzzing.md) and
+//! for the tests beside this. Each panics if what it reads makes it break a promise.
+
+mod embedded;
+#[cfg(test)]
+mod mutate;
+#[cfg(test)]
+mod tests;
+mod text;
+
+use std::fmt::Display;
+
+/// A name, and what reads the bytes.
+pub type Target = (&'static str, fn(&[u8]));
+
+/// Every reader.
+pub const TARGETS: &[Target] = &[
+    ("url", text::url),
+    ("duration", text::duration),
+    ("name", text::name),
+    ("slots", text::slots),
+    ("about", text::about),
+    ("ticket", text::ticket),
+    #[cfg(feature = "embedded")]
+    ("embedded_datagram", crate::store::embedded::fuzzing::datagram),
+    #[cfg(feature = "embedded")]
+    ("embedded_file", embedded::damaged_file),
+    #[cfg(feature = "embedded")]
+    ("embedded_rows", embedded::damaged_rows),
+    #[cfg(feature = "redis")]
+    ("redis_reply", crate::store::redis::fuzzing::answer),
+    #[cfg(feature = "redis")]
+    ("redis_wakeup", crate::store::redis::fuzzing::wakeup),
+    #[cfg(feature = "redis")]
+    ("redis_error", crate::store::redis::fuzzing::refusal),
+    #[cfg(feature = "redis")]
+    ("cluster_slots", crate::store::redis::fuzzing::cluster_slots),
+    #[cfg(feature = "redis")]
+    ("sentinel", crate::store::redis::fuzzing::sentinel),
+    #[cfg(feature = "redis")]
+    ("quorum_node", crate::store::redis::fuzzing::quorum_node),
+    #[cfg(feature = "redis")]
+    ("guarded_write", crate::store::redis::fuzzing::guarded_write),
+    #[cfg(feature = "zookeeper")]
+    ("zookeeper_node", crate::store::zookeeper::fuzzing::node),
+    #[cfg(feature = "zookeeper")]
+    ("zookeeper_name", crate::store::zookeeper::fuzzing::name),
+];
+
+/// Runs the target of this name; the fuzzer's programs are one line each.
+///
+/// # Panics
+/// If there is none, or if the target finds something.
+pub fn run(target: &str, bytes: &[u8]) {
+    let found = TARGETS.iter().find(|(name, _)| *name == target);
+    found.expect("the target is in the list").1(bytes);
+}
+
+/// What people are told is one line.
+pub(crate) fn must_be_one_line(message: impl Display) {
+    let text = message.to_string();
+    assert!(!text.contains(['\n', '\r', '\u{1b}', '\0']), "more than one line: {text:?}");
+}

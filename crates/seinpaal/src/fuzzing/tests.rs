@@ -1,0 +1,70 @@
+//! Every target over its seeds and over some thousand mutants of them, the same ones every time.
+
+use std::{
+    fs,
+    panic::{AssertUnwindSafe, catch_unwind},
+    path::Path,
+    time::{Duration, Instant},
+};
+
+use super::{TARGETS, mutate::Dice};
+
+/// How many mutants each target gets, unless `SEINPAAL_MUTANTS` says otherwise.
+const MUTANTS: usize = 3000;
+/// A file takes a disk, or nearly.
+const MUTANT_FILES: usize = 150;
+/// No seed and no mutant is longer than a few kilobytes: this is far beyond what any may take.
+const LONGEST: Duration = Duration::from_secs(5);
+
+fn seeds(target: &str) -> Vec<Vec<u8>> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/seeds").join(target);
+    let mut files: Vec<_> = fs::read_dir(&folder)
+        .unwrap_or_else(|error| panic!("{}: {error}", folder.display()))
+        .map(|file| file.unwrap().path())
+        .collect();
+    files.sort();
+    let seeds: Vec<_> = files.iter().map(|file| fs::read(file).unwrap()).collect();
+    assert!(!seeds.is_empty(), "no seeds for {target}");
+    seeds
+}
+
+fn mutants(target: &str) -> usize {
+    let usual = if target == "embedded_file" { MUTANT_FILES } else { MUTANTS };
+    std::env::var("SEINPAAL_MUTANTS").map_or(usual, |count| count.parse().unwrap())
+}
+
+/// Runs one input; says what it was if that fails.
+fn check(target: &str, read: fn(&[u8]), bytes: &[u8]) -> Result<(), String> {
+    let began = Instant::now();
+    let done = catch_unwind(AssertUnwindSafe(|| read(bytes)));
+    let shown = String::from_utf8_lossy(bytes).escape_debug().to_string();
+    match done {
+        Ok(()) if began.elapsed() < LONGEST => Ok(()),
+        Ok(()) => Err(format!("{target} is slow over {shown}")),
+        Err(_) => Err(format!("{target} panics over {shown}")),
+    }
+}
+
+fn over_seeds_and_mutants(target: &str, read: fn(&[u8])) -> Vec<String> {
+    let seeds = seeds(target);
+    let mut dice = Dice(7);
+    let mutants: Vec<_> = (0..mutants(target)).map(|_| dice.mutant(&seeds)).collect();
+    let inputs = seeds.iter().chain(&mutants);
+    inputs.filter_map(|bytes| check(target, read, bytes).err()).take(20).collect()
+}
+
+#[test]
+fn no_reader_of_outside_bytes_breaks_its_promises() {
+    let broken: Vec<_> =
+        TARGETS.iter().flat_map(|(name, read)| over_seeds_and_mutants(name, *read)).collect();
+    assert!(broken.is_empty(), "{}", broken.join("\n"));
+}
+
+#[test]
+fn every_target_has_a_program_for_the_fuzzer() {
+    let manifest = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/Cargo.toml");
+    let manifest = fs::read_to_string(manifest).unwrap();
+    for (name, _) in TARGETS {
+        assert!(manifest.contains(&format!("name = \"{name}\"")), "{name}");
+    }
+}

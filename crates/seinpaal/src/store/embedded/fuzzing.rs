@@ -1,0 +1,230 @@
+//! What the embedded store reads that others have written: datagrams, and rows of a damaged file.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    sync::{
+        OnceLock,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+
+use rusqlite::{Connection, params_from_iter, types::Value};
+use seinpaal_proto::{
+    Acquire, Batch, Configure, Contact, Contacts, Enqueue, Inbox, Kind, LeaseId, Limit, LimitRule,
+    Name, OnMismatch, Permits, Priority, Renew, Request, Ticket, Whom, execute, time::SECOND,
+};
+
+use super::{
+    database::connect,
+    list, rows::Rows,
+    trouble,
+    wire::{Message, decode, encode_wakeups, encode_watch},
+};
+use crate::{
+    fuzzing::must_be_one_line,
+    store::{Certainty, StoreErrorKind},
+};
+
+const NOW: u64 = 1_800_000_000 * SECOND;
+
+/// A datagram is read or not, and what was read is sent as it came.
+pub(crate) fn datagram(bytes: &[u8]) {
+    match decode(Inbox(9), bytes) {
+        Some(Message::Wakeups(wakeups)) => {
+            let Some(first) = wakeups.first() else { return };
+            let again = encode_wakeups(&first.name, &wakeups.iter().collect::<Vec<_>>());
+            let again = decode(Inbox(9), &again);
+            // Slots may be written in more bytes than they came in, and then do not fit.
+            assert!(matches!(again, Some(Message::LookAgain)) || again == Some(Message::Wakeups(wakeups)));
+        }
+        Some(Message::Watch(name)) => {
+            assert_eq!(decode(Inbox(9), &encode_watch(&name)), Some(Message::Watch(name)));
+        }
+        Some(Message::LookAgain) | None => {}
+    }
+}
+
+/// A database whose bytes were changed: three bytes say where, one says how.
+pub(crate) fn damaged_file(bytes: &[u8]) {
+    static RUNS: AtomicU64 = AtomicU64::new(0);
+    let mut file = whole_file().clone();
+    for change in bytes.as_chunks::<4>().0 {
+        let at = u32::from_be_bytes([0, change[0], change[1], change[2]]) as usize % file.len();
+        file[at] ^= change[3];
+    }
+    let run = RUNS.fetch_add(1, Ordering::Relaxed);
+    let path = std::env::temp_dir().join(format!("seinpaal-fuzz-{}-{run}", std::process::id()));
+    fs::write(&path, file).expect("the temporary folder can be written");
+    let outcome = connect(&path).and_then(|db| use_it(&db));
+    for end in ["", "-wal", "-shm", "-journal"] {
+        let _ = fs::remove_file(format!("{}{end}", path.display()));
+    }
+    judge(&path, outcome);
+}
+
+/// Rows with any values: eight bytes each say which cell gets which.
+pub(crate) fn damaged_rows(bytes: &[u8]) {
+    let db = Connection::open_in_memory().expect("memory suffices");
+    fill(&db).expect("the seeds are sound");
+    for change in bytes.as_chunks::<8>().0 {
+        let _ = spoil(&db, *change);
+    }
+    judge(Path::new("x"), use_it(&db));
+}
+
+/// Every failure has a kind and says in one line what to do.
+fn judge(path: &Path, outcome: rusqlite::Result<()>) {
+    if let Err(error) = outcome {
+        let error = trouble::sql(path, Certainty::NotExecuted, error);
+        must_be_one_line(&error);
+        assert_ne!(error.kind(), StoreErrorKind::Internal);
+    }
+}
+
+const CELLS: [(&str, &[&str]); 5] = [
+    (
+        "name",
+        &[
+            "name", "kind", "cap", "pinned", "paused", "clock", "wall", "bound", "fence", "held",
+            "holders", "waiting", "past", "arrival", "top",
+        ],
+    ),
+    (
+        "lease",
+        &["id", "inbox", "ttl", "ends", "ends_wall", "members", "digest", "parked"],
+    ),
+    (
+        "entry",
+        &[
+            "ticket", "lease", "inbox", "permits", "ttl", "since", "about", "fence", "slots", "rank",
+            "priority", "next_lease", "margin", "parked",
+        ],
+    ),
+    ("past", &["ticket", "cause", "until"]),
+    ("free", &["first", "last"]),
+];
+
+/// Writes one value into one column of some rows, or removes the rows.
+fn spoil(db: &Connection, change: [u8; 8]) -> rusqlite::Result<usize> {
+    let [table, column, which, kind, number @ ..] = change;
+    let (table, columns) = CELLS[usize::from(table) % CELLS.len()];
+    let column = columns[usize::from(column) % columns.len()];
+    let number = i64::from(i32::from_be_bytes(number));
+    let rows = "WHERE (SELECT count(*) FROM name) + ?1 % 2 > 0";
+    let which = i64::from(which);
+    if kind % 16 == 15 {
+        return db.execute(&format!("DELETE FROM {table} {rows}"), [which]);
+    }
+    let value = match kind % 16 {
+        0..=3 => Value::Integer(number),
+        4 => Value::Integer(i64::MAX - number.abs()),
+        5 => Value::Integer(i64::MIN + number.abs()),
+        6 => Value::Integer(i64::from(u32::MAX) - number.abs() % 8),
+        7 => Value::Null,
+        8 => Value::Text(format!("{}-{}", number.abs() % 9, u32::MAX)),
+        9 => Value::Text("7,5-6,1".into()),
+        10 => Value::Blob(vec![number as u8; 16]),
+        11 => Value::Blob(number.to_be_bytes().to_vec()),
+        12 => Value::Real(number as f64),
+        13 => Value::Integer((NOW as i64).saturating_add(number)),
+        _ => Value::Integer(number << 22),
+    };
+    let sql = format!("UPDATE OR REPLACE {table} SET {column} = ?2 {rows}");
+    db.execute(&sql, params_from_iter([Value::Integer(which), value]))
+}
+
+/// A file with holders, waiters, ended tickets and free slots in it.
+fn whole_file() -> &'static Vec<u8> {
+    static FILE: OnceLock<Vec<u8>> = OnceLock::new();
+    FILE.get_or_init(|| {
+        let path: PathBuf =
+            std::env::temp_dir().join(format!("seinpaal-fuzz-{}-whole", std::process::id()));
+        let db = Connection::open(&path).expect("the temporary folder can be written");
+        fill(&db).expect("the seeds are sound");
+        drop(db);
+        let bytes = fs::read(&path).expect("it was written just now");
+        let _ = fs::remove_file(&path);
+        bytes
+    })
+}
+
+fn fill(db: &Connection) -> rusqlite::Result<()> {
+    db.execute_batch(include_str!("schema.sql"))?;
+    for (n, request) in (1..=9).map(|ticket| acquire(ticket, 1 + ticket as u32 % 3)).enumerate() {
+        call(db, n as u64, vec![Request::Acquire(request)])?;
+    }
+    call(db, 9, vec![release(2), release(1), Request::Configure(Configure::Pause("why".into()))])
+}
+
+/// What a day brings: asking, renewing, leaving, looking, steering, and the ends of leases.
+fn use_it(db: &Connection) -> rusqlite::Result<()> {
+    let tickets = (1..=9).map(Ticket).collect();
+    let whom = Whom::Tickets(tickets);
+    let renew = Renew { lease: LeaseId(3), ttl: 30 * SECOND, margin: SECOND, whom };
+    call(db, 10, vec![Request::Inspect { rows: 64 }, Request::Configure(Configure::Resume)])?;
+    call(db, 11, vec![Request::Acquire(acquire(10, 2)), Request::Renew(renew)])?;
+    call(db, 12, vec![release(3), Request::Evict { ticket: Ticket(4) }])?;
+    call(db, 13, vec![Request::Cancel { ticket: Ticket(9), remember: SECOND }])?;
+    list::names(db, "")?;
+    let name = a_name();
+    let rows = Rows::open(db, &name)?;
+    rows.first_waiting(8)?;
+    rows.holding(8)?;
+    for later in [20, 31, 50, 90, 300] {
+        call(db, later, Vec::new())?;
+    }
+    Ok(())
+}
+
+fn call(db: &Connection, after: u64, requests: Vec<Request>) -> rusqlite::Result<()> {
+    let batch = Batch { name: a_name(), inbox: Some(Inbox(1)), fence_seen: 0, requests };
+    let mut calls = 0;
+    while execute(&mut Rows::open(db, &batch.name)?, &mut Somebody, NOW + after * SECOND, &batch)?
+        .replies
+        .backlog
+    {
+        calls += 1;
+        assert!(calls < 64, "the work at a name never ends");
+    }
+    Ok(())
+}
+
+fn a_name() -> Name {
+    Name::new("gpus").expect("that is a name")
+}
+
+fn release(ticket: u128) -> Request {
+    Request::Release { ticket: Ticket(ticket), slots: None }
+}
+
+fn acquire(ticket: u128, permits: u32) -> Acquire {
+    let limit = Limit::new(8).expect("in range");
+    Acquire {
+        ticket: Ticket(ticket),
+        kind: Kind::Semaphore,
+        permits: Permits::new(permits).expect("in range"),
+        limit: Some(LimitRule { limit, on_mismatch: OnMismatch::Set }),
+        enqueue: Enqueue::Yes { max_waiting: None },
+        priority: Priority::default(),
+        lease: LeaseId(ticket % 4),
+        ttl: 30 * SECOND,
+        margin: 8 * SECOND,
+        waiter_lease: LeaseId(100 + ticket % 2),
+        waiter_ttl: 15 * SECOND,
+        not_after: None,
+        about: format!("client\u{1f}{ticket}"),
+    }
+}
+
+struct Somebody;
+
+impl Contacts for Somebody {
+    fn contact(&mut self, inbox: Inbox) -> Contact {
+        match inbox.0 % 3 {
+            0 => Contact::Alive,
+            1 => Contact::Listening,
+            _ => Contact::Silent,
+        }
+    }
+}
