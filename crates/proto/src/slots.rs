@@ -23,10 +23,11 @@ impl Slots {
         slots
     }
 
-    /// How many slots there are.
+    /// How many slots there are, up to `u32::MAX`.
     #[must_use]
     pub fn count(&self) -> u32 {
-        self.0.iter().map(|(first, last)| last - first + 1).sum()
+        let count = |(first, last): &(u32, u32)| (last - first).saturating_add(1);
+        self.0.iter().map(count).fold(0, u32::saturating_add)
     }
 
     /// Whether there are none.
@@ -54,6 +55,10 @@ impl Slots {
 
     /// Adds `first..=last`, joining what touches.
     pub fn insert(&mut self, first: u32, last: u32) {
+        // Ranges come in order, nearly always: then a long list costs no more than its length.
+        if self.0.last().is_none_or(|highest| highest.1.saturating_add(1) < first) {
+            return self.0.push((first, last));
+        }
         let mut joined = (first, last);
         self.0.retain(|&(f, l)| {
             let apart = l.saturating_add(1) < joined.0 || joined.1.saturating_add(1) < f;
@@ -138,16 +143,20 @@ impl FromStr for Slots {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let bad = || alloc::format!("not a list of slots: {text:?}");
-        let mut slots = Self::none();
+        let mut ranges = Vec::new();
         for part in text.split(',').filter(|part| !part.is_empty()) {
             let (first, last) = part.split_once('-').unwrap_or((part, part));
             let range: (u32, u32) =
                 (first.parse().map_err(|_| bad())?, last.parse().map_err(|_| bad())?);
-            if range.0 > range.1 {
+            // No slot has the number u32::MAX, so that there are never more than can be counted.
+            if range.0 > range.1 || range.1 == u32::MAX {
                 return Err(bad());
             }
-            slots.insert(range.0, range.1);
+            ranges.push(range);
         }
+        ranges.sort_unstable();
+        let mut slots = Self::none();
+        ranges.into_iter().for_each(|(first, last)| slots.insert(first, last));
         Ok(slots)
     }
 }
@@ -166,6 +175,13 @@ mod tests {
         let mut s = slots("5,0-2");
         s.insert(3, 4);
         assert_eq!(s.to_string(), "0-5");
+    }
+
+    #[test]
+    fn more_slots_than_can_be_counted_are_refused() {
+        assert_eq!(slots("0-4294967294").count(), u32::MAX);
+        assert!("0-4294967295".parse::<Slots>().is_err());
+        assert!("4294967295".parse::<Slots>().is_err());
     }
 
     #[test]

@@ -3,12 +3,17 @@
 use alloc::{string::String, vec::Vec};
 
 use crate::{
+    count::MAX_LIMIT,
     id::{Fence, Inbox, LeaseId, Ticket},
     kind::Kind,
     reply::Cause,
+    request::DIGEST_MASK,
     slots::Slots,
     time::{Micros, UNBOUNDED},
 };
+
+/// No store has more rows of a kind: a larger count is damage.
+const MOST_ROWS: u32 = 1 << 31;
 
 /// The facts of a name that are not a list. [`Head::default`] is a name nobody has touched.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -41,6 +46,56 @@ pub struct Head {
     pub arrival: Micros,
     /// Slots from here up have not been handed out since nobody held anything.
     pub top: u32,
+}
+
+impl Head {
+    /// Whether the ledger can work with it. A store that reads one that others may have damaged must ask;
+    /// the same goes for leases, entries and the past.
+    #[must_use]
+    pub fn is_sound(&self) -> bool {
+        let times = [self.clock, self.wall, self.bound, self.fence, self.arrival];
+        let permits = [self.limit.unwrap_or(0), self.held, self.top];
+        let rows = [self.holders, self.waiting, self.past];
+        times.iter().all(|time| *time <= UNBOUNDED)
+            && permits.iter().all(|permits| *permits <= MAX_LIMIT)
+            && rows.iter().all(|rows| *rows < MOST_ROWS)
+    }
+}
+
+impl Lease {
+    /// Whether the ledger can work with it.
+    #[must_use]
+    pub fn is_sound(&self) -> bool {
+        [self.ttl, self.ends, self.ends_wall].iter().all(|time| *time <= UNBOUNDED)
+            && self.members < MOST_ROWS
+            && self.parked <= self.members
+            && self.digest <= DIGEST_MASK
+    }
+}
+
+impl Entry {
+    /// Whether the ledger can work with it.
+    #[must_use]
+    pub fn is_sound(&self) -> bool {
+        let standing = match &self.standing {
+            Standing::Holding { fence, slots } => {
+                fence.0 <= UNBOUNDED && slots.count() == self.permits
+            }
+            Standing::Waiting { margin, .. } => *margin <= UNBOUNDED,
+        };
+        standing
+            && (1..=MAX_LIMIT).contains(&self.permits)
+            && self.ttl <= UNBOUNDED
+            && self.since <= UNBOUNDED
+    }
+}
+
+impl Past {
+    /// Whether the ledger can work with it.
+    #[must_use]
+    pub fn is_sound(&self) -> bool {
+        self.until <= UNBOUNDED
+    }
 }
 
 impl Default for Head {

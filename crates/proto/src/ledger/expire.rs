@@ -48,13 +48,19 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         self.state.put_lease(&lease)
     }
 
-    /// Ends everything under a lease, as far as this call's work allows.
+    /// Ends everything under a lease, as far as this call's work allows. One that damage has left with nobody
+    /// under it would come up again for ever.
     fn end_lease(&mut self, lease: LeaseId) -> Result<(), S::Error> {
-        while let Some(entry) = self.state.first_member(lease)? {
+        let mut first = self.state.first_member(lease)?;
+        if first.is_none() {
+            return self.state.remove_lease(lease);
+        }
+        while let Some(entry) = first {
             if !self.has_work() {
                 return Ok(());
             }
             self.end(&entry, Cause::Expired)?;
+            first = self.state.first_member(lease)?;
         }
         Ok(())
     }
@@ -90,7 +96,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
             if !due || !self.has_work() {
                 break;
             }
-            self.head.past -= 1;
+            self.head.past = self.head.past.saturating_sub(1);
             self.state.remove_past(past.ticket)?;
         }
         Ok(())
@@ -126,10 +132,10 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
     /// Takes a ticket from under its lease; the last one takes the lease along.
     pub(super) fn part(&mut self, entry: &Entry) -> Result<(), S::Error> {
         let Some(mut lease) = self.state.lease(entry.lease)? else { return Ok(()) };
-        lease.members -= 1;
+        lease.members = lease.members.saturating_sub(1);
         lease.digest = lease.digest.wrapping_sub(entry.ticket.digest()) & DIGEST_MASK;
         if entry.is_parked() {
-            lease.parked -= 1;
+            lease.parked = lease.parked.saturating_sub(1);
         }
         if lease.members == 0 {
             return self.state.remove_lease(lease.id);

@@ -35,7 +35,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
             self.release_all(&entry, Cause::Released)?;
             return Ok(Reply::Released { ticket, left: 0 });
         }
-        entry.permits -= freed.count();
+        entry.permits = entry.permits.saturating_sub(freed.count());
         let left = entry.permits;
         self.state.put_entry(&entry)?;
         self.free(&freed)?;
@@ -78,24 +78,25 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         })
     }
 
-    /// Takes a ticket out of everything it stands in.
+    /// Takes a ticket out of everything it stands in. Where somebody has damaged the rows a count may be too
+    /// low; here, too, it stops at 0.
     pub(super) fn leave(&mut self, entry: &Entry) -> Result<(), S::Error> {
         self.state.remove_entry(entry.ticket)?;
         self.part(entry)?;
         match &entry.standing {
             Standing::Holding { slots, .. } => {
-                self.head.holders -= 1;
+                self.head.holders = self.head.holders.saturating_sub(1);
                 self.free(slots)
             }
             Standing::Waiting { .. } => {
-                self.head.waiting -= 1;
+                self.head.waiting = self.head.waiting.saturating_sub(1);
                 Ok(())
             }
         }
     }
 
     fn free(&mut self, slots: &Slots) -> Result<(), S::Error> {
-        self.head.held -= slots.count();
+        self.head.held = self.head.held.saturating_sub(slots.count());
         for &(first, last) in slots.ranges() {
             self.state.push_free_slots(first, last)?;
         }

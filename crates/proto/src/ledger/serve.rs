@@ -81,7 +81,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         let Standing::Waiting { lease, margin, .. } = entry.standing else { return Ok(()) };
         let place = self.state.lease(entry.lease)?;
         self.part(&entry)?;
-        self.head.waiting -= 1;
+        self.head.waiting = self.head.waiting.saturating_sub(1);
         entry.lease = lease;
         entry.standing = self.hold(entry.permits)?;
         entry.since = self.now;

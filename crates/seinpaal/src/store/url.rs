@@ -130,7 +130,9 @@ impl fmt::Display for StoreUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Embedded(None) => f.write_str(DEFAULT_URL),
-            Self::Embedded(Some(directory)) => write!(f, "file://{}", directory.display()),
+            Self::Embedded(Some(directory)) => {
+                write!(f, "file://{}", options::encode(&directory.to_string_lossy(), &[]))
+            }
             Self::Memory => f.write_str("memory:"),
             Self::Redis(url) => url.fmt(f),
             Self::Cluster(url) => url.fmt(f),

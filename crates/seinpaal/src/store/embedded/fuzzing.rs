@@ -17,7 +17,8 @@ use seinpaal_proto::{
 
 use super::{
     database::connect,
-    list, rows::Rows,
+    list,
+    rows::Rows,
     trouble,
     wire::{Message, decode, encode_wakeups, encode_watch},
 };
@@ -36,7 +37,10 @@ pub(crate) fn datagram(bytes: &[u8]) {
             let again = encode_wakeups(&first.name, &wakeups.iter().collect::<Vec<_>>());
             let again = decode(Inbox(9), &again);
             // Slots may be written in more bytes than they came in, and then do not fit.
-            assert!(matches!(again, Some(Message::LookAgain)) || again == Some(Message::Wakeups(wakeups)));
+            assert!(
+                matches!(again, Some(Message::LookAgain))
+                    || again == Some(Message::Wakeups(wakeups))
+            );
         }
         Some(Message::Watch(name)) => {
             assert_eq!(decode(Inbox(9), &encode_watch(&name)), Some(Message::Watch(name)));
@@ -90,15 +94,24 @@ const CELLS: [(&str, &[&str]); 5] = [
             "holders", "waiting", "past", "arrival", "top",
         ],
     ),
-    (
-        "lease",
-        &["id", "inbox", "ttl", "ends", "ends_wall", "members", "digest", "parked"],
-    ),
+    ("lease", &["id", "inbox", "ttl", "ends", "ends_wall", "members", "digest", "parked"]),
     (
         "entry",
         &[
-            "ticket", "lease", "inbox", "permits", "ttl", "since", "about", "fence", "slots", "rank",
-            "priority", "next_lease", "margin", "parked",
+            "ticket",
+            "lease",
+            "inbox",
+            "permits",
+            "ttl",
+            "since",
+            "about",
+            "fence",
+            "slots",
+            "rank",
+            "priority",
+            "next_lease",
+            "margin",
+            "parked",
         ],
     ),
     ("past", &["ticket", "cause", "until"]),

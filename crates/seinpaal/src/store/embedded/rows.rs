@@ -7,7 +7,7 @@ mod past;
 #[cfg(test)]
 mod tests;
 
-use rusqlite::{Connection, OptionalExtension, Result, Row, params};
+use rusqlite::{Connection, Error, OptionalExtension, Result, Row, params, types::Type};
 use seinpaal_proto::{Entry, Head, Kind, Lease, LeaseId, Name, Past, State, Ticket, time::Micros};
 
 /// The state of one name. SQLite's numbers are signed; all of ours are below 2^53.
@@ -45,7 +45,7 @@ impl<'a> Rows<'a> {
 }
 
 fn read_head(row: &Row<'_>) -> Result<Head> {
-    Ok(Head {
+    let head = Head {
         kind: kind(row, 13)?,
         limit: row.get(0)?,
         pinned: row.get(1)?,
@@ -60,7 +60,13 @@ fn read_head(row: &Row<'_>) -> Result<Head> {
         past: row.get(10)?,
         arrival: micros(row, 11)?,
         top: row.get(12)?,
-    })
+    };
+    if head.is_sound() { Ok(head) } else { Err(damaged()) }
+}
+
+/// A row that the ledger did not write.
+fn damaged() -> Error {
+    Error::FromSqlConversionFailure(0, Type::Null, "out of range".into())
 }
 
 fn kind(row: &Row<'_>, column: usize) -> Result<Option<Kind>> {
@@ -82,7 +88,7 @@ pub(super) fn bytes(id: u128) -> [u8; 16] {
 }
 
 impl State for Rows<'_> {
-    type Error = rusqlite::Error;
+    type Error = Error;
 
     fn head(&mut self) -> Result<Head> {
         let Some(id) = self.id else { return Ok(Head::default()) };
@@ -199,7 +205,9 @@ impl State for Rows<'_> {
             "DELETE FROM free WHERE name = ?1 AND first =
                     (SELECT min(first) FROM free WHERE name = ?1) RETURNING first, last",
         )?;
-        pop.query_row([self.id()], |row| Ok((row.get(0)?, row.get(1)?))).optional()
+        let range = pop.query_row([self.id()], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
+        let is_sound = range.is_none_or(|(first, last)| first <= last && last < u32::MAX);
+        if is_sound { Ok(range) } else { Err(damaged()) }
     }
 
     fn push_free_slots(&mut self, first: u32, last: u32) -> Result<()> {

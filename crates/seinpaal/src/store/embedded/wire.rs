@@ -4,7 +4,7 @@
 //! `ticket, 1, fence, limit, length of slots, slots` and `ticket, 2, cause`. Numbers are big-endian.
 //! What cannot be read is ignored: it came from another version, and it is only a hint.
 
-use seinpaal_proto::{Cause, Fence, Inbox, Name, Ticket, Wakeup, What};
+use seinpaal_proto::{Cause, Fence, Inbox, Name, Ticket, Wakeup, What, time::UNBOUNDED};
 
 const VERSION: u8 = 1;
 /// The longest datagram; beyond it, the receiver is told to look for itself.
@@ -95,6 +95,7 @@ fn decode_what(reader: &mut Reader<'_>) -> Option<What> {
     match reader.array()? {
         [GRANTED] => {
             let fence = Fence(u64::from_be_bytes(reader.array()?));
+            (fence.0 <= UNBOUNDED).then_some(())?;
             let limit = u32::from_be_bytes(reader.array()?);
             let length = u32::from_be_bytes(reader.array()?);
             let slots = reader.text(length as usize)?.parse().ok()?;

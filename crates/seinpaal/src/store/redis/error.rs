@@ -145,8 +145,15 @@ fn is_local(kind: ErrorKind) -> bool {
     )
 }
 
-fn one_line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(200).collect()
+/// What a server says, in one line and without what a terminal would obey.
+pub(super) fn one_line(text: &str) -> String {
+    text.split(|c: char| c.is_whitespace() || c.is_control())
+        .filter(|word| !word.is_empty())
+        .collect::<Vec<_>>()
+        .join(" ")
+        .chars()
+        .take(200)
+        .collect()
 }
 
 #[cfg(test)]
@@ -189,8 +196,8 @@ mod tests {
 
     #[test]
     fn an_error_is_one_line_whatever_the_server_says() {
-        let error = refused("ERR", "one\r\ntwo\n three");
-        assert!(!error.to_string().contains(['\r', '\n']), "{error}");
+        let error = refused("ERR", "one\r\ntwo\n three\u{1b}[31m");
+        assert!(!error.to_string().contains(char::is_control), "{error}");
     }
 
     #[test]

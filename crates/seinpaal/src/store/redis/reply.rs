@@ -1,11 +1,14 @@
 //! What the scripts answer. Every answer begins with a word; an unknown one is damage, not a guess.
 
+use std::fmt::{self, Write};
+
 use redis::Value;
 use seinpaal_proto::{
     Busy, Cause, Fence, Grant, HolderRow, Kind, Replies, Reply, Slots, Snapshot, Ticket,
-    TicketReply, WaiterRow,
+    TicketReply, WaiterRow, time::UNBOUNDED,
 };
 
+use super::error::one_line;
 use crate::store::{Certainty, StoreError, StoreErrorKind};
 
 /// Reads the answer of a script to a batch of so many requests.
@@ -104,7 +107,7 @@ fn tickets(words: &mut Words<'_>) -> Option<Reply> {
 fn ticket_reply(word: &str) -> Option<TicketReply> {
     if let Some(held) = word.strip_prefix("held:") {
         let (fence, slots) = held.split_once(':')?;
-        let (fence, slots) = (Fence(fence.parse().ok()?), slots.parse::<Slots>().ok()?);
+        let (fence, slots) = (Fence(number(fence)?), slots.parse::<Slots>().ok()?);
         return Some(TicketReply::Held { fence, slots });
     }
     match word {
@@ -193,7 +196,26 @@ pub(super) fn cause(word: &str) -> Option<Cause> {
 }
 
 fn shorten(value: &Value) -> String {
-    format!("{value:?}").chars().take(120).collect()
+    let mut shown = Short(String::new());
+    let _ = write!(shown, "{value:?}"); // it stops on purpose
+    one_line(&shown.0)
+}
+
+/// The beginning of a text, of which there may be megabytes.
+struct Short(String);
+
+impl Write for Short {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        let room = 120_usize.saturating_sub(self.0.chars().count());
+        self.0.extend(text.chars().take(room));
+        if text.chars().nth(room).is_some() { Err(fmt::Error) } else { Ok(()) }
+    }
+}
+
+/// A number as Lua has them: beyond 2^53 it would not be exact, and no script says it. So nothing overflows
+/// that adds a few.
+pub(super) fn number(text: &str) -> Option<u64> {
+    text.parse().ok().filter(|number| *number <= UNBOUNDED)
 }
 
 /// An answer, word by word.
@@ -224,7 +246,7 @@ impl<'a> Words<'a> {
     }
 
     pub(super) fn number(&mut self) -> Option<u64> {
-        self.parsed()
+        number(self.word()?)
     }
 
     fn flag(&mut self) -> Option<bool> {
@@ -238,7 +260,7 @@ impl<'a> Words<'a> {
     fn or_dash(&mut self) -> Option<Option<u64>> {
         match self.word()? {
             "-" => Some(None),
-            number => number.parse().ok().map(Some),
+            text => number(text).map(Some),
         }
     }
 
@@ -288,6 +310,16 @@ mod tests {
     }
 
     #[test]
+    fn damage_is_told_in_one_short_line() {
+        let long = Value::SimpleString("a\u{1b}\n".repeat(100_000));
+        let said = redis::parse_redis_value(b"-ERR one\rtwo\r\n").unwrap();
+        for value in [long, said] {
+            let error = parse(value, "acquire", 1).unwrap_err().to_string();
+            assert!(error.len() < 300 && !error.contains(char::is_control), "{error:?}");
+        }
+    }
+
+    #[test]
     fn an_answer_too_few_is_damage() {
         assert!(parse(answer(&["done 5 0 -"]), "release", 1).is_err());
     }
@@ -296,6 +328,14 @@ mod tests {
     fn the_clock_the_backlog_and_the_next_look_are_read() {
         let replies = parse(answer(&["done 5 1 250"]), "step", 0).unwrap();
         assert_eq!((replies.now, replies.backlog, replies.look_in), (5, true, Some(250)));
+    }
+
+    #[test]
+    fn a_number_that_lua_cannot_say_is_damage() {
+        for done in ["done 9007199254740993 0 -", "done 5 0 18446744073709551615"] {
+            assert!(parse(answer(&[done]), "step", 0).is_err(), "{done}");
+        }
+        assert!(parse(answer(&["done 5 0 9007199254740992"]), "step", 0).is_ok());
     }
 
     #[test]

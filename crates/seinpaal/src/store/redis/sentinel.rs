@@ -9,7 +9,10 @@ use tokio::{
     time::{Instant, sleep, timeout, timeout_at},
 };
 
-use super::{error, place};
+use super::{
+    error::{self, one_line},
+    place,
+};
 use crate::store::{
     Certainty, StoreError, StoreErrorKind,
     url::{RedisAddress, RedisUrl, SentinelUrl, show_host},
@@ -115,7 +118,11 @@ fn refused(shown: &str, said: &redis::ServerError) -> StoreError {
         "NOPERM" => (StoreErrorKind::Forbidden, "does not let this user ask SENTINEL questions"),
         _ => (StoreErrorKind::Unreachable, "refuses to answer"),
     };
-    StoreError::new(kind, Certainty::NotExecuted, format!("{shown} {advice} ({})", said.code()))
+    StoreError::new(
+        kind,
+        Certainty::NotExecuted,
+        format!("{shown} {advice} ({})", one_line(said.code())),
+    )
 }
 
 fn is_no_sentinel(shown: &str) -> StoreError {

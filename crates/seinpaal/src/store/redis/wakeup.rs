@@ -2,7 +2,10 @@
 
 use seinpaal_proto::{Fence, Inbox, Wakeup, What};
 
-use super::{keys::Keys, reply::cause};
+use super::{
+    keys::Keys,
+    reply::{cause, number},
+};
 
 /// Reads a message. `None` if it is not one of ours: a hint that cannot be read is no hint.
 pub(super) fn parse(keys: &Keys, inbox: Inbox, payload: &[u8]) -> Option<Wakeup> {
@@ -22,7 +25,7 @@ pub(super) fn parse(keys: &Keys, inbox: Inbox, payload: &[u8]) -> Option<Wakeup>
 
 fn granted(rest: &str) -> Option<(What, &str)> {
     let mut fields = rest.splitn(4, ' ');
-    let fence = Fence(fields.next()?.parse().ok()?);
+    let fence = Fence(number(fields.next()?)?);
     let slots = fields.next()?.parse().ok()?;
     let limit = fields.next()?.parse().ok()?;
     Some((What::Granted { fence, slots, limit }, fields.next()?))
@@ -35,6 +38,8 @@ mod tests {
     use super::*;
 
     const INBOX: Inbox = Inbox(7);
+    const TOO_HIGH: &str =
+        "granted 0123456789abcdef0123456789abcdef 18446744073709551615 0 1 seinpaal:{a}";
 
     fn parsed(payload: &str) -> Option<Wakeup> {
         parse(&Keys::new("seinpaal:").unwrap(), INBOX, payload.as_bytes())
@@ -58,7 +63,9 @@ mod tests {
 
     #[test]
     fn what_is_not_ours_is_passed_over() {
-        for payload in ["", "hello", "granted x 1 0 1 seinpaal:{a}", "ended 1 evicted other:{a}"] {
+        for payload in
+            ["", "hello", "granted x 1 0 1 seinpaal:{a}", "ended 1 evicted other:{a}", TOO_HIGH]
+        {
             assert_eq!(parsed(payload), None, "{payload}");
         }
     }

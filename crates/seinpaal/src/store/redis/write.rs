@@ -9,7 +9,7 @@ use redis::Value as Answer;
 use seinpaal_proto::{Batch, Inbox, Name};
 use tokio::time::sleep;
 
-use super::{RedisStore, keys::slot_of, script::Operation};
+use super::{RedisStore, error::one_line, keys::slot_of, script::Operation};
 use crate::{
     boottime,
     guarded::{BadGroup, GuardedError, GuardedWrite, Value},
@@ -145,7 +145,7 @@ fn parse(answer: Answer) -> Option<Outcome> {
     let Answer::Array(parts) = answer else { return None };
     let [word, at, why, answers] = <[Answer; 4]>::try_from(parts).ok()?;
     let command = usize::try_from(value(at)?.as_int()?).ok()?.saturating_sub(1);
-    let why = String::from_utf8_lossy(value(why)?.as_bytes()?).into_owned();
+    let why = one_line(&String::from_utf8_lossy(value(why)?.as_bytes()?));
     let Value::List(answers) = value(answers)? else { return None };
     Some(Some(match value(word)?.as_bytes()? {
         b"done" => Ok(answers),

@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::{
     BadStoreUrl, Password, Query, RedisAddress, RedisOptions, RedisUrl,
-    redis::{DEFAULT_PORT, parse_login, parse_server},
+    redis::{DEFAULT_PORT, parse_login, parse_server, show_host, show_user},
 };
 
 /// A Redis or Valkey cluster. `Debug` and the text form leave the password out, and a user without one:
@@ -74,14 +74,14 @@ impl fmt::Debug for ClusterUrl {
 impl fmt::Display for ClusterUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let scheme = if self.tls { "rediss+cluster" } else { "redis+cluster" };
-        let user = self.user_to_show().map(|user| format!("{user}@")).unwrap_or_default();
+        let user = show_user(self.user_to_show());
         let nodes = self.nodes.iter().map(|(host, port)| shown(host, *port)).collect::<Vec<_>>();
         write!(f, "{scheme}://{user}{}", nodes.join(","))
     }
 }
 
 fn shown(host: &str, port: u16) -> String {
-    if host.contains(':') { format!("[{host}]:{port}") } else { format!("{host}:{port}") }
+    format!("{}:{port}", show_host(host))
 }
 
 #[cfg(test)]

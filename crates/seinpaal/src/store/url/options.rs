@@ -149,6 +149,23 @@ pub(crate) fn decoded(text: &str) -> Option<String> {
     decode(text).ok()
 }
 
+/// Writes what stands for itself as it is, and control characters and what has a meaning as `%41`, so that the
+/// text means the same when it is parsed and is one line.
+pub(super) fn encode(text: &str, meanings: &[char]) -> String {
+    let mut encoded = String::with_capacity(text.len());
+    for c in text.chars() {
+        if !c.is_control() && !meanings.contains(&c) && !matches!(c, '%' | '?' | '#') {
+            encoded.push(c);
+            continue;
+        }
+        let mut bytes = [0; 4];
+        for byte in c.encode_utf8(&mut bytes).bytes() {
+            encoded.push_str(&format!("%{byte:02X}"));
+        }
+    }
+    encoded
+}
+
 /// Decodes `%41` to `A`.
 pub(super) fn decode(text: &str) -> Result<String, BadStoreUrl> {
     let mut bytes = Vec::with_capacity(text.len());

@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, fmt};
 
 use super::{
     BadStoreUrl, Query, RedisAddress, RedisOptions, RedisUrl, RestartGuard,
-    redis::{DEFAULT_PORT, parse_database, parse_login, parse_server, show_host},
+    redis::{DEFAULT_PORT, parse_database, parse_login, parse_server, show_host, show_user},
 };
 
 /// An odd number of independent servers, 3 to 9. `Debug` and the text form leave the password out.
@@ -77,8 +77,7 @@ impl fmt::Display for QuorumUrl {
         let Some(first) = self.nodes.first() else { return f.write_str("redis+quorum://") };
         let tls = matches!(first.address, RedisAddress::Tcp { tls: true, .. });
         let scheme = if tls { "rediss+quorum" } else { "redis+quorum" };
-        let user = first.user.as_ref().filter(|_| first.password.is_some());
-        let user = user.map(|user| format!("{user}@")).unwrap_or_default();
+        let user = show_user(first.user.as_deref().filter(|_| first.password.is_some()));
         let nodes: Vec<_> = self.nodes.iter().map(address).collect();
         write!(f, "{scheme}://{user}{}/{}", nodes.join(","), first.database)
     }

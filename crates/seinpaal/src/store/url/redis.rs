@@ -2,7 +2,10 @@
 
 use std::{fmt, path::PathBuf};
 
-use super::{BadStoreUrl, Query, RedisOptions, options::decode};
+use super::{
+    BadStoreUrl, Query, RedisOptions,
+    options::{decode, encode},
+};
 
 pub(super) const DEFAULT_PORT: u16 = 6379;
 
@@ -122,7 +125,13 @@ pub(super) fn parse_database(text: &str) -> Result<u32, BadStoreUrl> {
 
 /// An IPv6 address gets its brackets back.
 pub(crate) fn show_host(host: &str) -> String {
-    if host.contains(':') { format!("[{host}]") } else { host.to_owned() }
+    let shown = encode(host, &['/', '@', ',', '[', ']']);
+    if host.contains(':') { format!("[{shown}]") } else { shown }
+}
+
+/// The user of a login, as it is written before the host.
+pub(super) fn show_user(user: Option<&str>) -> String {
+    user.map(|user| format!("{}@", encode(user, &[':', '/', '@']))).unwrap_or_default()
 }
 
 impl RedisUrl {
@@ -145,10 +154,14 @@ impl fmt::Debug for RedisUrl {
 impl fmt::Display for RedisUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.address {
-            RedisAddress::Unix(path) => write!(f, "unix://{}", path.display()),
+            RedisAddress::Unix(path) => {
+                let database = Some(self.database).filter(|database| *database > 0);
+                let database = database.map(|n| format!("?db={n}")).unwrap_or_default();
+                write!(f, "unix://{}{database}", encode(&path.to_string_lossy(), &[]))
+            }
             RedisAddress::Tcp { host, port, tls } => {
                 let scheme = if *tls { "rediss" } else { "redis" };
-                let user = self.user_to_show().map(|user| format!("{user}@")).unwrap_or_default();
+                let user = show_user(self.user_to_show());
                 write!(f, "{scheme}://{user}{}:{port}/{}", show_host(host), self.database)
             }
         }

@@ -4,8 +4,8 @@ use std::fmt;
 
 use super::{
     BadStoreUrl, Query, RedisAddress, RedisOptions, RedisUrl,
-    options::decode,
-    redis::{Password, parse_database, parse_login, parse_server, show_host},
+    options::{decode, encode},
+    redis::{Password, parse_database, parse_login, parse_server, show_host, show_user},
 };
 
 const DEFAULT_PORT: u16 = 26379;
@@ -119,10 +119,11 @@ impl fmt::Debug for SentinelUrl {
 impl fmt::Display for SentinelUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let scheme = if self.tls { "rediss" } else { "redis" };
-        let user = self.user_to_show().map(|user| format!("{user}@")).unwrap_or_default();
+        let user = show_user(self.user_to_show());
         let sentinel = |(host, port): &(String, u16)| format!("{}:{port}", show_host(host));
         let hosts = self.sentinels.iter().map(sentinel).collect::<Vec<_>>().join(",");
-        write!(f, "{scheme}+sentinel://{user}{hosts}/{}/{}", self.master, self.database)
+        let master = encode(&self.master, &['/', '@']);
+        write!(f, "{scheme}+sentinel://{user}{hosts}/{master}/{}", self.database)
     }
 }
 

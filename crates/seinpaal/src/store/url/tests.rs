@@ -156,3 +156,23 @@ fn a_password_shows_in_no_text_and_no_error() {
         }
     }
 }
+
+#[test]
+fn the_text_form_is_one_line_and_means_the_same_store() {
+    for text in [
+        "file:///a%20b%0A%25c%3Fd",
+        "redis://h%2Fx:1/2",
+        "redis://a%40b%2C:1/0",
+        "unix:///run/a%0Ab.sock?db=3",
+        "redis+cluster://a%2Cb:1,c:2",
+        "redis+sentinel://h:1/m%2Fn/3",
+        "zookeeper://a:1/",
+        "zookeeper://a:1/x%40y",
+    ] {
+        let url = StoreUrl::parse(text).unwrap();
+        assert_eq!(StoreUrl::parse(&url.to_string()), Ok(url.clone()), "{text}: {url}");
+        assert!(!url.to_string().contains(char::is_control), "{url:?}");
+    }
+    let url = StoreUrl::parse("redis://a%0A%3Ab%2F:secret@h").unwrap();
+    assert_eq!(url.to_string(), "redis://a%0A%3Ab%2F@h:6379/0");
+}

@@ -4,8 +4,8 @@ use std::{fmt, time::Duration};
 
 use super::{
     BadStoreUrl, Password, Query,
-    options::{above_zero, decode},
-    redis::{parse_login, parse_server},
+    options::{above_zero, decode, encode},
+    redis::{parse_login, parse_server, show_host, show_user},
 };
 
 const DEFAULT_PORT: u16 = 2181;
@@ -84,10 +84,16 @@ fn parse_root(path: &str) -> Result<String, BadStoreUrl> {
     Ok(path.to_owned())
 }
 
+fn shown((host, port): &(String, u16)) -> String {
+    format!("{}:{port}", show_host(host))
+}
+
 impl fmt::Display for ZookeeperUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let user = self.login.as_ref().map(|(user, _)| format!("{user}@")).unwrap_or_default();
-        write!(f, "zookeeper://{user}{}{}", self.servers(), self.root)
+        let user = show_user(self.login.as_ref().map(|(user, _)| user.as_str()));
+        let servers: Vec<_> = self.servers.iter().map(shown).collect();
+        let root = if self.root.is_empty() { "/" } else { &self.root };
+        write!(f, "zookeeper://{user}{}{}", servers.join(","), encode(root, &['@']))
     }
 }
 
@@ -118,6 +124,7 @@ mod tests {
     fn without_a_chroot_it_has_a_place_of_its_own_and_with_a_slash_the_root() {
         assert_eq!(parse("zookeeper://a").root, "/seinpaal");
         assert_eq!(parse("zookeeper://a/").root, "");
+        assert_eq!(parse("zookeeper://a/").to_string(), "zookeeper://a:2181/");
     }
 
     #[test]

@@ -1,7 +1,9 @@
 //! What is kept in znodes that others may have written to.
 
-use seinpaal_proto::{Batch, Contact, Contacts, Inbox, MemoryState, Name, Request, Ticket, execute};
 use seinpaal_proto::time::SECOND;
+use seinpaal_proto::{
+    Batch, Contact, Contacts, Inbox, MemoryState, Name, Request, Ticket, execute,
+};
 
 use super::{
     paths,

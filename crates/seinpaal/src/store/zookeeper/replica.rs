@@ -4,7 +4,7 @@
 //! copy that is nearly up to date repeats only what is new. When those writes have become many, all is
 //! packed into the base and they start anew.
 
-use seinpaal_proto::{Inbox, MemoryState, State};
+use seinpaal_proto::{Inbox, MemoryState, State, time::UNBOUNDED};
 
 use zookeeper_client::Stat;
 
@@ -101,6 +101,9 @@ impl Header {
         let (incarnation, rest) = number(rest)?;
         let (base_version, rest) = number(rest)?;
         let (hints_before, rest) = number(rest)?;
+        if hints_before > UNBOUNDED {
+            return Err(Damaged); // it counts wakeups, one by one
+        }
         let base_version = i32::try_from(base_version).map_err(|_| Damaged)?;
         Ok((Self { incarnation, base_version, hints_before }, rest))
     }

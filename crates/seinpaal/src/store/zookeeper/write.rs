@@ -3,7 +3,7 @@
 
 use seinpaal_proto::{
     Cause, Entry, Fence, Head, Inbox, Kind, Lease, LeaseId, MemoryState, Name, Past, Slots,
-    Standing, State, Ticket, Wakeup, What,
+    Standing, State, Ticket, Wakeup, What, time::UNBOUNDED,
 };
 
 use super::pack::{Damaged, Packer, Unpacker};
@@ -163,8 +163,8 @@ pub(super) fn replay(
             PAST => state.put_past(&take_past(&mut from)?),
             NO_PAST => state.remove_past(Ticket(from.id()?)),
             FREE => {
-                let (first, more) = (from.small()?, from.small()?);
-                state.push_free_slots(first, first.checked_add(more).ok_or(Damaged)?)
+                let (first, last) = take_range(&mut from)?;
+                state.push_free_slots(first, last)
             }
             LOWEST_FREE_TAKEN => state.pop_free_slots().map(drop),
             NOTHING_FREE => state.clear_free_slots(),
@@ -178,6 +178,11 @@ pub(super) fn replay(
     Ok(())
 }
 
+/// What is out of range was not written by us.
+fn sound<T>(read: T, is_sound: impl FnOnce(&T) -> bool) -> Result<T, Damaged> {
+    if is_sound(&read) { Ok(read) } else { Err(Damaged) }
+}
+
 fn take_head(from: &mut Unpacker<'_>) -> Result<Head, Damaged> {
     let kind = match from.byte()? {
         0 => None,
@@ -185,7 +190,7 @@ fn take_head(from: &mut Unpacker<'_>) -> Result<Head, Damaged> {
     };
     let limit = from.number()?.checked_sub(1).map(u32::try_from).transpose();
     let flags = from.byte()?;
-    Ok(Head {
+    let head = Head {
         kind,
         limit: limit.map_err(|_| Damaged)?,
         pinned: flags & 1 != 0,
@@ -200,11 +205,12 @@ fn take_head(from: &mut Unpacker<'_>) -> Result<Head, Damaged> {
         waiting: from.small()?,
         past: from.small()?,
         top: from.small()?,
-    })
+    };
+    sound(head, Head::is_sound)
 }
 
 fn take_lease(from: &mut Unpacker<'_>) -> Result<Lease, Damaged> {
-    Ok(Lease {
+    let lease = Lease {
         id: LeaseId(from.id()?),
         inbox: from.maybe_id()?.map(Inbox),
         ttl: from.number()?,
@@ -213,11 +219,12 @@ fn take_lease(from: &mut Unpacker<'_>) -> Result<Lease, Damaged> {
         members: from.small()?,
         digest: from.number()?,
         parked: from.small()?,
-    })
+    };
+    sound(lease, Lease::is_sound)
 }
 
 fn take_entry(from: &mut Unpacker<'_>, holds: bool) -> Result<Entry, Damaged> {
-    Ok(Entry {
+    let entry = Entry {
         ticket: Ticket(from.id()?),
         lease: LeaseId(from.id()?),
         inbox: from.maybe_id()?.map(Inbox),
@@ -226,7 +233,8 @@ fn take_entry(from: &mut Unpacker<'_>, holds: bool) -> Result<Entry, Damaged> {
         since: from.instant()?,
         about: from.text()?,
         standing: if holds { take_holding(from)? } else { take_waiting(from)? },
-    })
+    };
+    sound(entry, Entry::is_sound)
 }
 
 fn take_holding(from: &mut Unpacker<'_>) -> Result<Standing, Damaged> {
@@ -245,21 +253,34 @@ fn take_waiting(from: &mut Unpacker<'_>) -> Result<Standing, Damaged> {
 
 fn take_slots(from: &mut Unpacker<'_>) -> Result<Slots, Damaged> {
     let mut slots = Slots::none();
+    let mut above = 0;
     for _ in 0..from.number()? {
-        let (first, more) = (from.small()?, from.small()?);
-        slots.insert(first, first.checked_add(more).ok_or(Damaged)?);
+        let (first, last) = take_range(from)?;
+        if first < above {
+            return Err(Damaged);
+        }
+        slots.insert(first, last);
+        above = last + 1;
     }
     Ok(slots)
 }
 
+/// No slot has the number `u32::MAX`.
+fn take_range(from: &mut Unpacker<'_>) -> Result<(u32, u32), Damaged> {
+    let (first, more) = (from.small()?, from.small()?);
+    let last = first.checked_add(more).ok_or(Damaged)?;
+    sound((first, last), |(_, last)| *last < u32::MAX)
+}
+
 fn take_past(from: &mut Unpacker<'_>) -> Result<Past, Damaged> {
-    Ok(Past { ticket: Ticket(from.id()?), cause: take_cause(from)?, until: from.instant()? })
+    let (ticket, cause) = (Ticket(from.id()?), take_cause(from)?);
+    sound(Past { ticket, cause, until: from.instant()? }, Past::is_sound)
 }
 
 fn take_hint(from: &mut Unpacker<'_>, granted: bool) -> Result<Hint, Damaged> {
     let (inbox, ticket) = (Inbox(from.id()?), Ticket(from.id()?));
     let what = if granted {
-        let fence = Fence(from.instant()?);
+        let fence = sound(Fence(from.instant()?), |fence| fence.0 <= UNBOUNDED)?;
         What::Granted { fence, slots: take_slots(from)?, limit: from.small()? }
     } else {
         What::Ended(take_cause(from)?)

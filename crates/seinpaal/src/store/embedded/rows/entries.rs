@@ -3,7 +3,7 @@
 use rusqlite::{Error, OptionalExtension, Result, Row, params, types::Type};
 use seinpaal_proto::{Entry, Fence, Inbox, LeaseId, Slots, Standing, Ticket};
 
-use super::{Rows, bytes, int, micros};
+use super::{Rows, bytes, damaged, int, micros};
 
 macro_rules! select {
     ($rest:literal) => {
@@ -16,7 +16,7 @@ macro_rules! select {
 }
 
 fn read(row: &Row<'_>) -> Result<Entry> {
-    Ok(Entry {
+    let entry = Entry {
         ticket: Ticket(u128::from_be_bytes(row.get(0)?)),
         lease: LeaseId(u128::from_be_bytes(row.get(1)?)),
         inbox: read_inbox(row, 2)?,
@@ -25,7 +25,8 @@ fn read(row: &Row<'_>) -> Result<Entry> {
         since: micros(row, 5)?,
         about: row.get(6)?,
         standing: read_standing(row)?,
-    })
+    };
+    if entry.is_sound() { Ok(entry) } else { Err(damaged()) }
 }
 
 fn read_inbox(row: &Row<'_>, column: usize) -> Result<Option<Inbox>> {

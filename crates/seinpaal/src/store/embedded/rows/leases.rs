@@ -3,7 +3,7 @@
 use rusqlite::{OptionalExtension, Result, Row, params};
 use seinpaal_proto::{Inbox, Lease, LeaseId};
 
-use super::{Rows, bytes, int, micros};
+use super::{Rows, bytes, damaged, int, micros};
 
 macro_rules! select {
     ($rest:literal) => {
@@ -16,7 +16,7 @@ macro_rules! select {
 }
 
 fn read(row: &Row<'_>) -> Result<Lease> {
-    Ok(Lease {
+    let lease = Lease {
         id: LeaseId(u128::from_be_bytes(row.get(0)?)),
         inbox: row.get::<_, Option<[u8; 16]>>(1)?.map(|id| Inbox(u128::from_be_bytes(id))),
         ttl: micros(row, 2)?,
@@ -25,7 +25,8 @@ fn read(row: &Row<'_>) -> Result<Lease> {
         members: row.get(5)?,
         digest: micros(row, 6)?,
         parked: row.get(7)?,
-    })
+    };
+    if lease.is_sound() { Ok(lease) } else { Err(damaged()) }
 }
 
 impl Rows<'_> {

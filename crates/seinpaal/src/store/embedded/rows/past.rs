@@ -3,15 +3,16 @@
 use rusqlite::{OptionalExtension, Result, Row};
 use seinpaal_proto::{Cause, Past, Ticket};
 
-use super::{Rows, bytes, int, micros};
+use super::{Rows, bytes, damaged, int, micros};
 use crate::store::embedded::wire::{cause_code, cause_of};
 
 fn read(row: &Row<'_>) -> Result<Past> {
-    Ok(Past {
+    let past = Past {
         ticket: Ticket(u128::from_be_bytes(row.get(0)?)),
         cause: cause_of(row.get(1)?).unwrap_or(Cause::Expired),
         until: micros(row, 2)?,
-    })
+    };
+    if past.is_sound() { Ok(past) } else { Err(damaged()) }
 }
 
 impl Rows<'_> {

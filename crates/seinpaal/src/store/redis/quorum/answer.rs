@@ -3,7 +3,7 @@
 use redis::Value;
 use seinpaal_proto::{Cause, Kind, Reply, Slots, Ticket, time::Micros};
 
-use crate::store::redis::reply::{Words, reply};
+use crate::store::redis::reply::{Words, number, reply};
 
 /// A node's answer to one call.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -207,7 +207,7 @@ fn holders(text: &str) -> Option<Holders> {
     for word in text.split(' ').filter(|word| !word.is_empty()) {
         match word.split_once(':') {
             Some((fence, slots)) => {
-                holders.known.push((fence.parse().ok()?, slots.parse().ok()?));
+                holders.known.push((number(fence)?, slots.parse().ok()?));
             }
             None => holders.is_cut = true,
         }
