@@ -2,6 +2,7 @@
 
 mod clock;
 mod cost;
+mod damage;
 mod fences;
 mod guard;
 mod history;

@@ -162,6 +162,11 @@ fn damage_is_noticed_and_never_a_panic() {
         let _ = Replica::default().follow(1, bad, Some(Vec::new()));
     }
     assert!(Replica::default().follow(1, vec![9, 9, 9], Some(Vec::new())).is_err());
+    let mut header = Packer::bare();
+    header.byte(1);
+    [9, 0, u64::MAX].into_iter().for_each(|number| header.number(number));
+    let too_many_hints = header.into_bytes();
+    assert!(Replica::default().follow(1, too_many_hints, Some(Vec::new())).is_err());
 }
 
 #[test]

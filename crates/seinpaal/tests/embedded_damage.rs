@@ -1,0 +1,94 @@
+//! The embedded store over files that something has damaged: it says so, or goes on; it never hangs.
+#![cfg(all(feature = "embedded", target_os = "linux"))]
+
+mod processes;
+
+use std::{fs, path::Path, sync::Arc, time::Duration};
+
+use processes::{
+    client::{acquire, ask},
+    unique,
+};
+use seinpaal::{
+    proto::{Configure, Inbox, Request, Ticket},
+    store::{Store, StoreError, StoreErrorKind, embedded::EmbeddedStore},
+};
+use tokio::{sync::mpsc::unbounded_channel, time::timeout};
+
+/// How many files are damaged, each in a way of its own.
+const FILES: u64 = 40;
+
+#[test]
+fn a_client_process() {
+    processes::client::run();
+}
+
+fn open(dir: &Path) -> Result<(Arc<EmbeddedStore>, Inbox), StoreError> {
+    let (inbox, (news, _)) = (Inbox(unique()), unbounded_channel());
+    Ok((EmbeddedStore::open(dir, inbox, news)?, inbox))
+}
+
+/// The database and its log as they are while people hold, wait and have left.
+async fn files() -> Vec<(String, Vec<u8>)> {
+    let dir = tempfile::tempdir().unwrap();
+    let (store, me) = open(dir.path()).unwrap();
+    for ticket in 1..12 {
+        ask(&store, me, "n", acquire(ticket, 4, true)).await.unwrap();
+    }
+    for ticket in [2, 11] {
+        let release = Request::Release { ticket: Ticket(ticket), slots: None };
+        ask(&store, me, "n", release).await.unwrap();
+    }
+    ask(&store, me, "o", Request::Configure(Configure::Pause("why".into()))).await.unwrap();
+    ["seinpaal.db", "seinpaal.db-wal"]
+        .map(|name| (name.to_owned(), fs::read(dir.path().join(name)).unwrap()))
+        .into()
+}
+
+/// SplitMix64 (Steele, Lea, Flood 2014).
+fn mix(count: u64) -> u64 {
+    let mut z = count.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
+/// Up to eight bytes are changed, in one file of four without the log.
+fn damage(dir: &Path, files: &[(String, Vec<u8>)], seed: u64) {
+    let kept = if seed.is_multiple_of(4) { 1 } else { 2 };
+    for (n, (name, bytes)) in files.iter().enumerate().take(kept) {
+        let mut bytes = bytes.clone();
+        for change in 0..mix(seed) % 8 + 1 {
+            let draw = mix(seed << 8 | (n as u64) << 4 | change);
+            let length = bytes.len() as u64;
+            bytes[(draw % length) as usize] ^= (draw >> 56) as u8 | 1;
+        }
+        fs::write(dir.join(name), bytes).unwrap();
+    }
+}
+
+async fn use_it(dir: &Path) -> Result<(), StoreError> {
+    let (store, me) = open(dir)?;
+    ask(&store, me, "n", Request::Inspect { rows: 64 }).await?;
+    ask(&store, me, "n", acquire(50, 4, true)).await?;
+    ask(&store, me, "n", Request::Evict { ticket: Ticket(3) }).await?;
+    ask(&store, me, "o", Request::Configure(Configure::Resume)).await?;
+    store.list("").await.map(drop)
+}
+
+#[tokio::test]
+async fn a_damaged_file_is_an_error_in_one_line_and_no_call_hangs() {
+    let files = files().await;
+    let mut refused = 0;
+    for seed in 0..FILES {
+        let dir = tempfile::tempdir().unwrap();
+        damage(dir.path(), &files, seed);
+        let outcome = timeout(Duration::from_secs(30), use_it(dir.path())).await;
+        if let Err(error) = outcome.unwrap_or_else(|_| panic!("seed {seed} hangs")) {
+            assert_ne!(error.kind(), StoreErrorKind::Internal, "seed {seed}: {error}");
+            assert!(!error.to_string().contains(char::is_control), "seed {seed}: {error}");
+            refused += 1;
+        }
+    }
+    assert!(refused > 0, "no damage was noticed");
+}
