@@ -102,4 +102,35 @@ mod tests {
             assert!(also(text).is_err(), "{text:?}");
         }
     }
+
+    #[test]
+    fn whatever_is_written_is_read_or_refused_in_one_line() {
+        const VALUES: [&str; 5] =
+            ["disk:3", "team=blue", "1.5m", "ünïcode:1", "0123456789abcdef0123456789abcdef"];
+        const PIECES: [&str; 10] =
+            ["", ":", "=", ".", "-", "0", "\n", "\u{1b}[0m", "ß", "99999999999999999999"];
+        for value in VALUES {
+            for (at, _) in value.char_indices() {
+                for piece in PIECES {
+                    must_be_read_or_refused(&format!("{}{piece}{}", &value[..at], &value[at..]));
+                    must_be_read_or_refused(&format!("{piece}{}", &value[at..]));
+                }
+            }
+        }
+    }
+
+    fn must_be_read_or_refused(value: &str) {
+        let refusals = [
+            also(value).err(),
+            name(value).err(),
+            ticket(value).err(),
+            above_zero(value).err(),
+            ttl(value).err(),
+            label(value).err(),
+            text(value).err(),
+        ];
+        for refusal in refusals.into_iter().flatten() {
+            assert!(!refusal.contains(char::is_control), "{value:?}: {refusal:?}");
+        }
+    }
 }
