@@ -77,6 +77,6 @@ struct Somebody;
 
 impl Contacts for Somebody {
     fn contact(&mut self, inbox: Inbox) -> Contact {
-        if inbox.0 % 2 == 0 { Contact::Listening } else { Contact::Silent }
+        if inbox.0.is_multiple_of(2) { Contact::Listening } else { Contact::Silent }
     }
 }
