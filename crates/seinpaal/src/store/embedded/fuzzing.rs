@@ -60,7 +60,10 @@ pub(crate) fn damaged_file(bytes: &[u8]) {
     let run = RUNS.fetch_add(1, Ordering::Relaxed);
     let path = std::env::temp_dir().join(format!("seinpaal-fuzz-{}-{run}", std::process::id()));
     fs::write(&path, file).expect("the temporary folder can be written");
-    let outcome = connect(&path).and_then(|db| use_it(&db));
+    let outcome = connect(&path).and_then(|db| {
+        db.execute_batch("PRAGMA synchronous = OFF")?; // nobody needs it after a crash
+        use_it(&db)
+    });
     for end in ["", "-wal", "-shm", "-journal"] {
         let _ = fs::remove_file(format!("{}{end}", path.display()));
     }
@@ -69,12 +72,23 @@ pub(crate) fn damaged_file(bytes: &[u8]) {
 
 /// Rows with any values: eight bytes each say which cell gets which.
 pub(crate) fn damaged_rows(bytes: &[u8]) {
-    let db = Connection::open_in_memory().expect("memory suffices");
-    fill(&db).expect("the seeds are sound");
-    for change in bytes.as_chunks::<8>().0 {
-        let _ = spoil(&db, *change);
+    thread_local! {
+        static WHOLE: rusqlite::Result<Connection> = Connection::open_in_memory().and_then(|db| {
+            fill(&db)?;
+            Ok(db)
+        });
     }
-    judge(Path::new("x"), use_it(&db));
+    WHOLE.with(|db| {
+        let db = db.as_ref().expect("the seeds are sound");
+        // Whatever a run does is taken back, here if it panicked.
+        let _ = db.execute_batch("ROLLBACK");
+        db.execute_batch("BEGIN").expect("there is no transaction");
+        for change in bytes.as_chunks::<8>().0 {
+            let _ = spoil(db, *change);
+        }
+        judge(Path::new("x"), use_it(db));
+        let _ = db.execute_batch("ROLLBACK");
+    });
 }
 
 /// Every failure has a kind and says in one line what to do.
