@@ -2,6 +2,8 @@
 
 use seinpaal_proto::time::{Micros, SECOND};
 
+use crate::plant::Plant;
+
 /// Time passes in steps of this. It is long beside any jitter, so that jitter cannot be seen.
 pub const TICK: Micros = SECOND;
 
@@ -24,6 +26,8 @@ pub struct Bounds {
     pub ttl: u64,
     /// How long a place in the queue lasts, in ticks.
     pub place: u64,
+    /// Whether clients have heard from the store before, and so know its clock.
+    pub knows_clock: bool,
     /// Faults of any kind in one history.
     pub faults: u8,
     /// Which faults.
@@ -36,6 +40,8 @@ pub struct Bounds {
     pub copies: usize,
     /// Wakeups under way, at most; more are lost.
     pub wakeups: usize,
+    /// A mistake put in on purpose, to show that it is found.
+    pub plant: Option<Plant>,
     /// From how many states, one in this many, the quiet schedule is run.
     pub quiet_one_in: u64,
 }
@@ -73,6 +79,7 @@ impl Bounds {
         at_once: 1,
         ttl: 6,
         place: 3,
+        knows_clock: true,
         faults: 1,
         kinds: &[
             Fault::Break,
@@ -88,6 +95,7 @@ impl Bounds {
         clock_step: 20,
         copies: 1,
         wakeups: 2,
+        plant: None,
         quiet_one_in: 1,
     };
 

@@ -12,5 +12,9 @@
 
 pub mod bounds;
 pub mod explore;
+pub mod list;
 pub mod model;
+pub mod plant;
+pub mod story;
+pub mod walk;
 pub mod world;

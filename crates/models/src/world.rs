@@ -9,7 +9,7 @@ mod serve;
 use std::{collections::BTreeSet, sync::Arc};
 
 use seinpaal_proto::{
-    Batch, Contact, Inbox, MemoryState, Name, Replies, Ticket, Wakeup,
+    Batch, Contact, Inbox, MemoryState, Name, Replies, Standing, Ticket, Wakeup,
     session::{CallId, Config, Session},
     time::{Micros, SECOND},
 };
@@ -103,7 +103,7 @@ impl World {
     #[must_use]
     pub fn new(bounds: &Bounds) -> Self {
         let steps = bounds.clock_steps;
-        Self {
+        let mut world = Self {
             now: START,
             store_now: START + STORE_AHEAD,
             ledger: Arc::default(),
@@ -113,7 +113,11 @@ impl World {
             forward_left: steps,
             backward_left: steps,
             ghost: Ghost { last_fence: 0, granted: BTreeSet::new(), broken: None },
+        };
+        if bounds.knows_clock {
+            world.everybody_looks(bounds);
         }
+        world
     }
 
     /// The one name.
@@ -128,6 +132,14 @@ impl World {
         held.filter(|held| held.until.is_none_or(|until| until > self.now))
             .map(|held| held.permits)
             .sum()
+    }
+
+    /// Who holds and who waits, as the ledger has it.
+    pub fn entries(&self) -> impl Iterator<Item = (usize, &Standing)> {
+        self.ledger.entries().map(|entry| {
+            let owner = self.clients.iter().position(|client| Some(client.inbox) == entry.inbox);
+            (owner.unwrap_or(usize::MAX), &entry.standing)
+        })
     }
 
     /// Which rule the last step broke.
@@ -156,5 +168,20 @@ impl Client {
             wanted: Vec::new(),
             held: Vec::new(),
         }
+    }
+}
+
+/// What a parcel is, in a few words.
+#[must_use]
+pub fn parcel_says(world: &World, at: usize) -> String {
+    use crate::story::{letter, requests_say};
+    let Some(parcel) = world.parcels.get(at) else { return String::from("nothing") };
+    match &parcel.load {
+        Load::Request { from, call, batch } => {
+            let copy = if call.is_some() { "" } else { "a stray copy of " };
+            format!("{copy}{}'s request to {}", letter(*from), requests_say(&batch.requests))
+        }
+        Load::Replies { to, .. } => format!("the reply to {}", letter(*to)),
+        Load::Wakeup { to, .. } => format!("a wakeup to {}", letter(*to)),
     }
 }

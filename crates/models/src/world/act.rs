@@ -184,6 +184,7 @@ impl World {
         let session = Arc::make_mut(&mut self.clients[who].session);
         let ticket = session.acquire(self.now, &name, wish);
         self.clients[who].wanted.push(ticket);
+        self.listen(who);
         self.pump(who);
     }
 
@@ -209,8 +210,9 @@ impl World {
         match self.parcels.swap_remove(at).load {
             Load::Request { from, call, batch } => self.serve(bounds, from, call, &batch),
             Load::Replies { to, call, replies } => {
-                self.clients[to].call = None;
-                let replies = Arc::unwrap_or_clone(replies);
+                let since = self.clients[to].call.take().map_or(self.now, |(_, since)| since);
+                let mut replies = Arc::unwrap_or_clone(replies);
+                bounds.plant.inspect(|plant| plant.replies(bounds, self.now - since, &mut replies));
                 self.with_session(to, |session, now| session.handle_replies(now, call, replies));
             }
             Load::Wakeup { to, wakeup } => {
@@ -285,6 +287,7 @@ impl World {
         change: impl FnOnce(&mut Session, seinpaal_proto::time::Micros),
     ) {
         change(Arc::make_mut(&mut self.clients[who].session), self.now);
+        self.listen(who);
         self.pump(who);
     }
 
@@ -292,7 +295,7 @@ impl World {
     fn pump(&mut self, who: usize) {
         let now = self.now;
         if self.clients[who].session.poll_timeout().is_none_or(|at| at > now) {
-            return self.listen(who);
+            return;
         }
         let client = &mut self.clients[who];
         let session = Arc::make_mut(&mut client.session);

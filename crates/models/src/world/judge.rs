@@ -55,8 +55,8 @@ impl Step<'_> {
             }
         }
         let broken = [
-            (self.after.check().is_err(), Broken::Books),
             (held > bounds.limit, Broken::Held),
+            (self.after.check().is_err(), Broken::Books),
             (self.shortens(store_now, clients), Broken::Shortened),
             (self.passes(&grants), Broken::Order),
         ];

@@ -25,7 +25,15 @@ impl World {
         call: Option<CallId>,
         batch: &Batch,
     ) {
-        let outcome = self.execute(bounds, batch);
+        let outcome = match bounds.plant {
+            None => self.execute(bounds, batch),
+            Some(plant) => {
+                let planted = plant.request(batch, &self.ledger);
+                let mut outcome = self.execute(bounds, &planted);
+                plant.outcome(bounds, batch, &mut outcome);
+                outcome
+            }
+        };
         for wakeup in outcome.wakeups {
             self.post(bounds, wakeup);
         }
@@ -38,7 +46,9 @@ impl World {
     pub(super) fn execute(&mut self, bounds: &Bounds, batch: &Batch) -> Outcome {
         let before = Arc::clone(&self.ledger);
         let ledger = Arc::make_mut(&mut self.ledger);
+        bounds.plant.inspect(|plant| plant.before(ledger));
         let Ok(outcome) = execute(ledger, &mut Known(&self.clients), self.store_now, batch);
+        bounds.plant.inspect(|plant| plant.after(ledger));
         let step = Step { before: &before, after: &self.ledger, batch };
         let broken = step.judge(bounds, self.store_now, &self.clients, &mut self.ghost);
         self.ghost.broken = self.ghost.broken.or(broken);
