@@ -15,7 +15,7 @@ pub fn planted(plant: Plant) -> Bounds {
             Bounds { faults: 0, clock_steps: 1, ..base }
         }
         Plant::NoSecondLook => {
-            Bounds { faults: 1, kinds: &[Fault::LoseWakeup], quiet_one_in: 1, ..base }
+            Bounds { faults: 0, quiet_one_in: 1, ..base }
         }
         Plant::ByClient => Bounds { wishes: 2, at_once: 2, faults: 0, ..base },
         Plant::ForgetsPast => Bounds { kinds: &[Fault::Repeat], ..base },

@@ -1,5 +1,5 @@
 //! Explores the models and prints what was found.
-use seinpaal_models::{bounds::Bounds, explore::explore, list::planted, plant::Plant, story::tell, walk::walk};
+use seinpaal_models::{bounds::{Bounds, Fault}, explore::explore, list::planted, plant::Plant, story::tell, walk::walk};
 
 fn main() {
     let n = |i: usize, d: usize| std::env::args().nth(i).map_or(d, |a| a.parse().unwrap());
@@ -8,6 +8,13 @@ fn main() {
             let bounds = planted(plant);
             let report = explore(&bounds, 1, n(2, 300_000));
             println!("{plant:?} {} {} {:?}", report.unique, report.depth, report.took);
+            for (name, path) in &report.violations { println!("{name}\n{}", tell(&bounds, path)); }
+        },
+        Some("kinds") => for fault in [Fault::Break, Fault::Delay, Fault::Repeat, Fault::LoseWakeup, Fault::Crash, Fault::Vanish, Fault::Pause, Fault::Deaf] {
+            let kinds: &'static [Fault] = Box::leak(Box::new([fault]));
+            let bounds = Bounds { faults: 1, kinds, quiet_one_in: 64, ..Bounds::BASE };
+            let report = explore(&bounds, 2, n(2, 1_500_000));
+            println!("{fault:?} {} {} {} {:?} {}", report.total, report.unique, report.depth, report.took, report.is_whole);
             for (name, path) in &report.violations { println!("{name}\n{}", tell(&bounds, path)); }
         },
         Some("walk") => {

@@ -15,7 +15,7 @@ pub enum Plant {
     FromReply,
     /// The session leaves no margin for steps of the store's clock.
     NoMargin,
-    /// The session never looks again by itself: it waits for a wakeup.
+    /// The session never looks again by itself, and wakeups are lost.
     NoSecondLook,
     /// A release or a cancel gives back whatever its client holds, not what its ticket holds.
     ByClient,
@@ -116,14 +116,16 @@ impl Plant {
     }
 
     /// The ledger after it executed.
-    pub(crate) fn after(self, ledger: &mut MemoryState) {
+    pub(crate) fn after(self, ledger: &mut MemoryState, batch: &Batch) {
         if self != Self::ShortensAll {
             return;
         }
         let Ok(head) = ledger.head();
         let tickets: Vec<Ticket> = ledger.entries().map(|entry| entry.ticket).collect();
         for ticket in tickets {
-            if let Some(mut lease) = ledger.lease_under(ticket).cloned() {
+            if let Some(mut lease) = ledger.lease_under(ticket).cloned()
+                && lease.inbox != batch.inbox
+            {
                 lease.ends = lease.ends.min(head.clock + 3 * TICK);
                 let Ok(()) = ledger.put_lease(&lease);
             }
@@ -136,6 +138,7 @@ impl Plant {
             return;
         }
         outcome.replies.look_in = None;
+        outcome.wakeups.clear();
         for (request, reply) in batch.requests.iter().zip(&mut outcome.replies.replies) {
             if let Request::Renew(renew) = request
                 && matches!(renew.whom, Whom::All { .. })

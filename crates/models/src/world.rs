@@ -46,6 +46,8 @@ pub struct World {
 pub(crate) struct Ghost {
     pub(crate) last_fence: u64,
     pub(crate) granted: BTreeSet<Ticket>,
+    /// The store's clock was set back.
+    pub(crate) was_set_back: bool,
     pub(crate) broken: Option<Broken>,
 }
 
@@ -112,7 +114,7 @@ impl World {
             faults_left: bounds.faults,
             forward_left: steps,
             backward_left: steps,
-            ghost: Ghost { last_fence: 0, granted: BTreeSet::new(), broken: None },
+            ghost: Ghost { last_fence: 0, granted: BTreeSet::new(), was_set_back: false, broken: None },
         };
         if bounds.knows_clock {
             world.everybody_looks(bounds);

@@ -167,6 +167,7 @@ impl World {
             }
             Action::Backward => {
                 self.backward_left -= 1;
+                self.ghost.was_set_back = true;
                 self.store_now -= bounds.clock_step * TICK;
             }
             Action::Befall(fault, who) => self.befall(fault, who),

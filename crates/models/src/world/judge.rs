@@ -41,6 +41,10 @@ impl Step<'_> {
         clients: &[Client],
         ghost: &mut Ghost,
     ) -> Option<Broken> {
+        if self.before.is_empty() && ghost.was_set_back {
+            // A name that was forgotten takes its fences from the clock alone (docs/guarantees.md).
+            ghost.last_fence = 0;
+        }
         let held: u32 =
             self.after.entries().filter(|e| holds(e).is_some()).map(|e| e.permits).sum();
         let mut grants = self.grants();
@@ -85,13 +89,25 @@ impl Step<'_> {
         })
     }
 
-    /// Whether somebody who stood in line before, and still does, was passed.
+    /// Whether somebody who stood in line before, and still does, was passed by one who came later. Who was
+    /// passed over kept its place; whose place ended and who asked again stands at the end.
     fn passes(&self, grants: &[(u64, Ticket)]) -> bool {
-        let line: Vec<Ticket> = self.before.line().collect();
-        let stays = |ticket: &Ticket| self.after.line().any(|t| t == *ticket);
-        let Some(first) = line.iter().position(stays) else { return false };
-        let place = |ticket: Ticket| line.iter().position(|t| *t == ticket).unwrap_or(usize::MAX);
-        grants.iter().any(|(_, ticket)| place(*ticket) > first)
+        let in_line = |ticket| self.after.line().any(|t| t == ticket);
+        let stays = |ticket: &Ticket| {
+            in_line(*ticket) && place(self.before, *ticket) == place(self.after, *ticket)
+        };
+        let Some(first) = self.before.line().find(stays) else { return false };
+        let first = place(self.before, first);
+        grants.iter().any(|(_, ticket)| place(self.before, *ticket) > first)
+    }
+}
+
+/// Where somebody stands; newcomers stand behind all.
+fn place(ledger: &MemoryState, ticket: Ticket) -> (i64, Ticket) {
+    let entry = ledger.entries().find(|entry| entry.ticket == ticket);
+    match entry.map(|entry| &entry.standing) {
+        Some(Standing::Waiting { rank, .. }) => (*rank, ticket),
+        _ => (i64::MAX, ticket),
     }
 }
 

@@ -48,7 +48,7 @@ impl World {
         let ledger = Arc::make_mut(&mut self.ledger);
         bounds.plant.inspect(|plant| plant.before(ledger));
         let Ok(outcome) = execute(ledger, &mut Known(&self.clients), self.store_now, batch);
-        bounds.plant.inspect(|plant| plant.after(ledger));
+        bounds.plant.inspect(|plant| plant.after(ledger, batch));
         let step = Step { before: &before, after: &self.ledger, batch };
         let broken = step.judge(bounds, self.store_now, &self.clients, &mut self.ghost);
         self.ghost.broken = self.ghost.broken.or(broken);
