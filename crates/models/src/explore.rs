@@ -25,14 +25,16 @@ pub struct Report {
     pub violations: Vec<(&'static str, Vec<Action>)>,
 }
 
-/// Explores breadth-first until all is seen or `most` transitions were taken.
+/// Explores breadth-first until all is seen, `most` transitions were taken or the time is up. One thread finds
+/// a shortest history.
 #[must_use]
-pub fn explore(bounds: &Bounds, threads: usize, most: usize) -> Report {
+pub fn explore(bounds: &Bounds, threads: usize, most: usize, time: Duration) -> Report {
     let begun = Instant::now();
     let checker = (*bounds)
         .checker()
         .threads(threads)
         .target_state_count(most)
+        .timeout(time)
         .finish_when(HasDiscoveries::AnyFailures)
         .spawn_bfs()
         .join();
@@ -44,7 +46,7 @@ pub fn explore(bounds: &Bounds, threads: usize, most: usize) -> Report {
         unique: checker.unique_state_count(),
         depth: checker.max_depth(),
         took: begun.elapsed(),
-        is_whole: checker.state_count() < most,
+        is_whole: checker.state_count() < most && begun.elapsed() < time,
         violations,
     }
 }

@@ -15,6 +15,7 @@ pub mod explore;
 pub mod list;
 pub mod model;
 pub mod plant;
+pub mod recipes;
 pub mod story;
 pub mod walk;
 pub mod world;
