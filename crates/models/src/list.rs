@@ -80,8 +80,11 @@ pub fn planted(plant: Plant) -> Bounds {
         ..Bounds::BASE
     };
     match plant {
-        Plant::FromReply => Bounds { faults: 2, kinds: &[Fault::Delay, Fault::Vanish], ..base },
-        Plant::NoMargin | Plant::FreeClock => Bounds { clock_steps: 1, ..base },
+        Plant::FromReply => Bounds { faults: 1, kinds: &[Fault::Delay], ttl: 4, place: 2, ..base },
+        Plant::NoMargin => {
+            Bounds { faults: 1, kinds: &[Fault::Pause], clock_steps: 1, ttl: 4, place: 2, ..base }
+        }
+        Plant::FreeClock => Bounds { clock_steps: 1, ..base },
         Plant::NoSecondLook => Bounds { quiet_one_in: 1, ..base },
         Plant::ByClient => Bounds { wishes: 2, at_once: 2, ..base },
         Plant::ForgetsPast => Bounds { faults: 1, kinds: &[Fault::Repeat], ..base },

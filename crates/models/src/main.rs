@@ -18,7 +18,9 @@ struct Asked {
 
 fn main() -> ExitCode {
     let Some(asked) = asked() else {
-        eprintln!("usage: seinpaal-models all|planted|limits|recipes|NAME [--minutes N] [--seed S]");
+        eprintln!(
+            "usage: seinpaal-models all|planted|limits|recipes|NAME [--minutes N] [--seed S]"
+        );
         return ExitCode::from(2);
     };
     let time = Duration::from_secs_f64(asked.minutes * 60.0);

@@ -64,8 +64,7 @@ pub const BOOKS: &str = "every total agrees with what it counts";
 pub const PROGRESS: &str = "whoever waits is served, and nothing is left behind";
 
 /// All of them.
-pub const PROPERTIES: [&str; 8] =
-    [HELD, BELIEVED, FENCE, TWICE, SHORTENED, ORDER, BOOKS, PROGRESS];
+pub const PROPERTIES: [&str; 8] = [HELD, BELIEVED, FENCE, TWICE, SHORTENED, ORDER, BOOKS, PROGRESS];
 
 impl Bounds {
     fn samples(&self, world: &World) -> bool {

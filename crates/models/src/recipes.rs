@@ -17,7 +17,9 @@ mod zset;
 
 use std::{collections::BTreeMap, fmt::Write};
 
-use stateright::{Checker, HasDiscoveries, Model, Property};
+use stateright::{Model, Property};
+
+use crate::explore::shortest;
 
 pub use book::book;
 pub use store::Store;
@@ -107,9 +109,10 @@ pub enum Move {
 }
 
 /// A recipe as Stateright sees it.
+#[derive(Clone, Copy, Debug)]
 pub struct Followed<R>(pub R);
 
-impl<R: Recipe> Model for Followed<R> {
+impl<R: Recipe + Copy> Model for Followed<R> {
     type State = Kitchen;
     type Action = Move;
 
@@ -149,7 +152,7 @@ impl<R: Recipe> Model for Followed<R> {
 
 const KEPT: &str = "the recipe keeps its word";
 
-impl<R: Recipe> Followed<R> {
+impl<R: Recipe + Copy> Followed<R> {
     /// Makes a move. Says what it was.
     fn follow(&self, world: &mut Kitchen, action: Move) -> Option<String> {
         match action {
@@ -186,17 +189,10 @@ impl<R: Recipe> Followed<R> {
     /// The shortest history that ends in a fault, with that fault.
     #[must_use]
     fn shortest(self) -> Option<(Vec<String>, Fault)> {
-        let checker = self
-            .checker()
-            .threads(1)
-            .finish_when(HasDiscoveries::AnyFailures)
-            .spawn_bfs()
-            .join();
-        let path = checker.discovery(KEPT)?.into_actions();
-        let model = checker.model();
-        let mut world = model.init_states().pop()?;
-        let told = path.iter().filter_map(|action| model.follow(&mut world, *action)).collect();
-        Some((told, model.fault(&world)?))
+        let path = shortest(&self).into_iter().next()?.1;
+        let mut world = self.init_states().pop()?;
+        let told = path.iter().filter_map(|action| self.follow(&mut world, *action)).collect();
+        Some((told, self.fault(&world)?))
     }
 }
 
@@ -205,7 +201,7 @@ fn name(who: usize) -> String {
 }
 
 /// A recipe's chapter: how it goes, the shortest history in which it fails, what stands in its place.
-fn chapter<R: Recipe>(recipe: R) -> String {
+fn chapter<R: Recipe + Copy>(recipe: R) -> String {
     let mut text = format!("## {}\n\n{}\n\n", recipe.title(), recipe.sketch());
     let instead = recipe.instead();
     match Followed(recipe).shortest() {

@@ -114,7 +114,12 @@ impl World {
             faults_left: bounds.faults,
             forward_left: steps,
             backward_left: steps,
-            ghost: Ghost { last_fence: 0, granted: BTreeSet::new(), was_set_back: false, broken: None },
+            ghost: Ghost {
+                last_fence: 0,
+                granted: BTreeSet::new(),
+                was_set_back: false,
+                broken: None,
+            },
         };
         if bounds.knows_clock {
             world.everybody_looks(bounds);

@@ -3,9 +3,11 @@
 use super::{Life, Program, Recipe, Store};
 
 /// The recipe in two transactions.
+#[derive(Clone, Copy)]
 pub(super) struct Counter;
 
 /// The same in a lock.
+#[derive(Clone, Copy)]
 pub(super) struct LockedCounter;
 
 const TTL: i64 = 9;
@@ -132,6 +134,7 @@ impl Recipe for LockedCounter {
 }
 
 /// A script admits by count; clean-up is somebody's job on the side.
+#[derive(Clone, Copy)]
 pub(super) struct AsideCleanUp;
 
 impl Recipe for AsideCleanUp {

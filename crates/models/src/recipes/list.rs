@@ -3,6 +3,7 @@
 use super::{Kitchen, Life, Program, Recipe, Store};
 
 /// A list of as many items as permits.
+#[derive(Clone, Copy)]
 pub(super) struct ListOfPermits;
 
 impl Recipe for ListOfPermits {
@@ -44,11 +45,14 @@ impl Recipe for ListOfPermits {
     fn wrong(&self, world: &Kitchen) -> Option<String> {
         let has_one = |program: &Program| program.life == Life::Holds;
         let is_lost = world.store.llen("permits") == 0 && !world.programs.iter().any(has_one);
-        is_lost.then(|| String::from("The permit is lost for ever: it is in no list and in nobody's hand."))
+        is_lost.then(|| {
+            String::from("The permit is lost for ever: it is in no list and in nobody's hand.")
+        })
     }
 }
 
 /// The same list, made by whoever finds none.
+#[derive(Clone, Copy)]
 pub(super) struct ListSetUp;
 
 impl Recipe for ListSetUp {
@@ -100,6 +104,7 @@ impl Recipe for ListSetUp {
 }
 
 /// A counter for permits, a list to wake by.
+#[derive(Clone, Copy)]
 pub(super) struct WakeByList;
 
 impl Recipe for WakeByList {
@@ -153,8 +158,7 @@ impl Recipe for WakeByList {
         let is_free = world.store.zcard("holders") == 0 && world.store.llen("wake") == 0;
         let acts = |program: &Program| matches!(program.life, Life::Runs | Life::Holds);
         let blocked = world.programs.iter().position(|program| program.life == Life::Blocked)?;
-        (is_free && !world.programs.iter().any(acts)).then(|| {
-            format!("{} waits for ever, though the permit is free.", super::name(blocked))
-        })
+        (is_free && !world.programs.iter().any(acts))
+            .then(|| format!("{} waits for ever, though the permit is free.", super::name(blocked)))
     }
 }

@@ -5,6 +5,7 @@ use super::{Kitchen, Life, Program, Recipe, Store};
 const TTL: i64 = 2;
 
 /// `SETNX`, then `EXPIRE`.
+#[derive(Clone, Copy)]
 pub(super) struct SetThenExpire;
 
 impl Recipe for SetThenExpire {
@@ -60,6 +61,7 @@ impl Recipe for SetThenExpire {
 }
 
 /// `SET NX PX`, then a plain `DEL`.
+#[derive(Clone, Copy)]
 pub(super) struct DeleteBlindly;
 
 impl Recipe for DeleteBlindly {

@@ -6,6 +6,7 @@ const NODES: [&str; 3] = ["node 1", "node 2", "node 3"];
 const LIMIT: usize = 2;
 
 /// Redlock with a semaphore of two on every node.
+#[derive(Clone, Copy)]
 pub(super) struct Majorities;
 
 impl Recipe for Majorities {

@@ -25,7 +25,8 @@ impl Store {
     pub(super) fn pass(&mut self) {
         self.now += 1;
         let now = self.now;
-        let over: Vec<_> = self.expiries.iter().filter(|(_, at)| **at <= now).map(|e| *e.0).collect();
+        let over: Vec<_> =
+            self.expiries.iter().filter(|(_, at)| **at <= now).map(|e| *e.0).collect();
         for key in over {
             self.del(key);
         }
@@ -74,7 +75,8 @@ impl Store {
     /// `ZREMRANGEBYSCORE key -inf max`.
     pub(super) fn zremrangebyscore(&mut self, key: &'static str, max: i64) -> Vec<i64> {
         let zset = self.zsets.entry(key).or_default();
-        let over: Vec<i64> = zset.iter().filter(|(_, score)| **score <= max).map(|e| *e.0).collect();
+        let over: Vec<i64> =
+            zset.iter().filter(|(_, score)| **score <= max).map(|e| *e.0).collect();
         zset.retain(|_, score| *score > max);
         over
     }

@@ -5,6 +5,7 @@ use super::{Life, Program, Recipe, Store};
 const TTL: i64 = 3;
 
 /// The recipe.
+#[derive(Clone, Copy)]
 pub(super) struct Timestamps;
 
 impl Recipe for Timestamps {
@@ -41,7 +42,10 @@ impl Recipe for Timestamps {
                 store.zadd("holders", who as i64, now);
                 let rank = store.zrank("holders", who as i64)?;
                 (me.at, me.life) = if rank < 1 { (1, Life::Holds) } else { (2, Life::Runs) };
-                Some(format!("ZADD with {now} on its clock, ZRANK says {rank}{}", if rank < 1 { ": it holds." } else { "." }))
+                Some(format!(
+                    "ZADD with {now} on its clock, ZRANK says {rank}{}",
+                    if rank < 1 { ": it holds." } else { "." }
+                ))
             }
             1 => {
                 (me.at, me.life) = (3, Life::Done);
