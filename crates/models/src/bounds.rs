@@ -40,6 +40,8 @@ pub struct Bounds {
     pub copies: usize,
     /// Wakeups under way, at most; more are lost.
     pub wakeups: usize,
+    /// Whether to judge also what is not promised once the store's clock was set back.
+    pub is_strict: bool,
     /// A mistake put in on purpose, to show that it is found.
     pub plant: Option<Plant>,
     /// From how many states, one in this many, the quiet schedule is run.
@@ -95,6 +97,7 @@ impl Bounds {
         clock_step: 20,
         copies: 1,
         wakeups: 2,
+        is_strict: false,
         plant: None,
         quiet_one_in: 1,
     };

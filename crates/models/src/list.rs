@@ -95,7 +95,7 @@ pub fn planted(plant: Plant) -> Bounds {
 
 /// What is known not to be promised, with a model that shows it.
 #[must_use]
-pub fn limits() -> [Bounds; 2] {
+pub fn limits() -> [Bounds; 3] {
     [
         Bounds {
             name: "a holder who does not listen, and a clock that jumps",
@@ -107,6 +107,14 @@ pub fn limits() -> [Bounds; 2] {
         Bounds {
             name: "a copy of a client's very first request, a lease later",
             knows_clock: false,
+            kinds: &[Fault::Repeat],
+            quiet_one_in: u64::MAX,
+            ..Bounds::BASE
+        },
+        Bounds {
+            name: "a late copy of a request, and a clock that was set back",
+            clock_steps: 1,
+            is_strict: true,
             kinds: &[Fault::Repeat],
             quiet_one_in: u64::MAX,
             ..Bounds::BASE

@@ -76,6 +76,6 @@ impl Bounds {
         }
         let mut hasher = DefaultHasher::new();
         world.hash(&mut hasher);
-        hasher.finish() % self.quiet_one_in == 0
+        hasher.finish().is_multiple_of(self.quiet_one_in)
     }
 }

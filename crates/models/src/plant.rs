@@ -82,7 +82,7 @@ impl Plant {
     fn rewrite(self, request: &mut Request, held: Option<Ticket>) {
         match (self, request) {
             (Self::ByClient, Request::Release { ticket, .. } | Request::Cancel { ticket, .. }) => {
-                *ticket = held.unwrap_or(*ticket)
+                *ticket = held.unwrap_or(*ticket);
             }
             (Self::OneTooMany, Request::Acquire(ask)) => {
                 let one_more = |rule: &mut seinpaal_proto::LimitRule| {

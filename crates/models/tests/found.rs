@@ -38,7 +38,8 @@ fn every_planted_mistake_is_found_by_the_promise_that_it_breaks() {
 
 #[test]
 fn what_is_not_promised_is_still_not_kept() {
-    let [deaf, first] = list::limits();
+    let [deaf, first, late] = list::limits();
     assert_eq!(broken(&deaf), [BELIEVED]);
     assert_eq!(broken(&first), [TWICE]);
+    assert_eq!(broken(&late), [TWICE]);
 }
