@@ -32,8 +32,10 @@ pub struct Bounds {
     pub faults: u8,
     /// Which faults.
     pub kinds: &'static [Fault],
-    /// Steps of the store's clock each way, at most, in one history.
+    /// Steps of the store's clock forward, at most, in one history.
     pub clock_steps: u8,
+    /// And back.
+    pub steps_back: u8,
     /// How far such a step goes, in ticks.
     pub clock_step: u64,
     /// Copies of requests under way whose answer nobody waits for, at most.
@@ -94,6 +96,7 @@ impl Bounds {
             Fault::Deaf,
         ],
         clock_steps: 0,
+        steps_back: 0,
         clock_step: 20,
         copies: 1,
         wakeups: 2,

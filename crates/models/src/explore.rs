@@ -24,7 +24,7 @@ pub struct Report {
     pub took: Duration,
     /// Whether every state was seen.
     pub is_whole: bool,
-    /// What was broken, and how.
+    /// What was broken, and how; see [`shortest`].
     pub violations: Vec<(&'static str, Vec<Action>)>,
 }
 
@@ -34,7 +34,7 @@ pub fn explore(bounds: &Bounds, threads: usize, most: usize, time: Duration) -> 
     let begun = Instant::now();
     let checker =
         builder(bounds).threads(threads).target_state_count(most).timeout(time).spawn_bfs().join();
-    let is_broken = !checker.discoveries().is_empty();
+    let found = checker.discoveries().into_iter();
     Report {
         name: bounds.name,
         total: checker.state_count(),
@@ -42,7 +42,7 @@ pub fn explore(bounds: &Bounds, threads: usize, most: usize, time: Duration) -> 
         depth: checker.max_depth(),
         took: begun.elapsed(),
         is_whole: checker.state_count() < most && begun.elapsed() < time,
-        violations: if is_broken { shortest(bounds) } else { Vec::new() },
+        violations: found.map(|(name, path)| (name, path.into_actions())).collect(),
     }
 }
 

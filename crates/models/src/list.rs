@@ -36,7 +36,7 @@ pub fn explored() -> Vec<Bounds> {
     let short = Bounds { ttl: 4, place: 2, ..base };
     let mut all = vec![
         Bounds { name: "calm", faults: 0, quiet_one_in: 1, ..base },
-        Bounds { name: "clock", faults: 0, clock_steps: 1, ..base },
+        Bounds { name: "clock", faults: 0, clock_steps: 1, steps_back: 1, ..base },
     ];
     all.extend(ONE.map(|(name, kinds)| Bounds { name, kinds, ..short }));
     all.extend([
@@ -44,7 +44,13 @@ pub fn explored() -> Vec<Bounds> {
         Bounds { name: "two-each", limit: 2, wishes: 2, at_once: 2, faults: 0, ..short },
         Bounds { name: "three", clients: 3, faults: 0, ..short },
         Bounds { name: "everything", limit: 2, weights: &[1, 2], faults: 2, ..base },
-        Bounds { name: "everything-clock", clock_steps: 1, kinds: WITH_CLOCK, ..base },
+        Bounds {
+            name: "everything-clock",
+            clock_steps: 1,
+            steps_back: 1,
+            kinds: WITH_CLOCK,
+            ..base
+        },
     ]);
     all
 }
@@ -65,7 +71,14 @@ pub fn walked() -> Vec<Bounds> {
     vec![
         Bounds { name: "walk-two", ..long },
         Bounds { name: "walk-three", clients: 3, ..long },
-        Bounds { name: "walk-clock", clients: 3, clock_steps: 1, kinds: WITH_CLOCK, ..long },
+        Bounds {
+            name: "walk-clock",
+            clients: 3,
+            clock_steps: 1,
+            steps_back: 1,
+            kinds: WITH_CLOCK,
+            ..long
+        },
     ]
 }
 
@@ -100,6 +113,7 @@ pub fn limits() -> [Bounds; 3] {
         Bounds {
             name: "a holder who does not listen, and a clock that jumps",
             clock_steps: 1,
+            steps_back: 1,
             kinds: &[Fault::Deaf],
             quiet_one_in: u64::MAX,
             ..Bounds::BASE
@@ -114,6 +128,7 @@ pub fn limits() -> [Bounds; 3] {
         Bounds {
             name: "a late copy of a request, and a clock that was set back",
             clock_steps: 1,
+            steps_back: 1,
             is_strict: true,
             kinds: &[Fault::Repeat],
             quiet_one_in: u64::MAX,

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use seinpaal_models::{
     bounds::Bounds,
-    explore::{Report, explore},
+    explore::{Report, explore, shortest},
     list,
     model::PROPERTIES,
     plant::Plant,
@@ -63,7 +63,8 @@ fn explored_row(bounds: &Bounds, report: &Report) -> bool {
 }
 
 fn stories(bounds: &Bounds, report: &Report) {
-    for (property, actions) in &report.violations {
+    let shortest = if report.violations.is_empty() { Vec::new() } else { shortest(bounds) };
+    for (property, actions) in &shortest {
         println!("\nbroken: {property}\n{}", tell(bounds, actions));
     }
 }
@@ -95,7 +96,7 @@ pub(crate) fn planted() -> bool {
 
 /// Shows what is not promised. Says whether it is still so.
 pub(crate) fn limits() -> bool {
-    list::limits().iter().fold(true, |is_well, bounds| found(bounds) && is_well)
+    list::limits().iter().filter(|bounds| !found(bounds)).count() == 0
 }
 
 fn found(bounds: &Bounds) -> bool {

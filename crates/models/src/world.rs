@@ -104,7 +104,6 @@ impl World {
     /// Nobody has done anything yet.
     #[must_use]
     pub fn new(bounds: &Bounds) -> Self {
-        let steps = bounds.clock_steps;
         let mut world = Self {
             now: START,
             store_now: START + STORE_AHEAD,
@@ -112,8 +111,8 @@ impl World {
             clients: (0..bounds.clients).map(|who| Client::new(who, bounds)).collect(),
             parcels: Vec::new(),
             faults_left: bounds.faults,
-            forward_left: steps,
-            backward_left: steps,
+            forward_left: bounds.clock_steps,
+            backward_left: bounds.steps_back,
             ghost: Ghost {
                 last_fence: 0,
                 granted: BTreeSet::new(),
