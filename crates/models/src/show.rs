@@ -1,6 +1,6 @@
 //! What was found, as tables and stories.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use seinpaal_models::{
     bounds::Bounds,
@@ -24,8 +24,8 @@ pub(crate) fn models(name: &str, time: Duration, seed: u64) -> bool {
     let is_asked = |bounds: &Bounds| name == "all" || bounds.name == name;
     let explored: Vec<Bounds> = list::explored().into_iter().filter(is_asked).collect();
     let walked: Vec<Bounds> = list::walked().into_iter().filter(is_asked).collect();
-    let count = u32::try_from(explored.len() + walked.len()).unwrap_or(u32::MAX);
-    if count == 0 {
+    let mut clock = Shares::new(time, explored.len() + walked.len());
+    if explored.is_empty() && walked.is_empty() {
         eprintln!("no model is called {name}: try all");
         return false;
     }
@@ -33,18 +33,36 @@ pub(crate) fn models(name: &str, time: Duration, seed: u64) -> bool {
     println!("|---|---|---|---|---|---|---|");
     let (mut states, mut is_well) = (0, true);
     for bounds in &explored {
-        let report = explore(bounds, 2, MOST, time / count);
+        let report = explore(bounds, 2, MOST, clock.next());
         states += report.unique as u64;
         is_well &= explored_row(bounds, &report);
     }
     for bounds in &walked {
-        let walks = walk(bounds, seed, STEPS, u64::MAX, time / count);
+        let walks = walk(bounds, seed, STEPS, u64::MAX, clock.next());
         states += walks.steps;
         is_well &= walked_row(bounds, &walks);
     }
     println!("\n{states} states in all. Properties checked:");
     PROPERTIES.iter().for_each(|property| println!("* {property}"));
     is_well
+}
+
+/// Shares out the time that is left among the models that are left.
+struct Shares {
+    end: Instant,
+    left: usize,
+}
+
+impl Shares {
+    fn new(time: Duration, count: usize) -> Self {
+        Self { end: Instant::now() + time, left: count }
+    }
+
+    fn next(&mut self) -> Duration {
+        let left = u32::try_from(self.left).unwrap_or(u32::MAX).max(1);
+        self.left = self.left.saturating_sub(1);
+        self.end.saturating_duration_since(Instant::now()) / left
+    }
 }
 
 fn explored_row(bounds: &Bounds, report: &Report) -> bool {
