@@ -12,15 +12,22 @@
 //! harness's clock, and what happens elsewhere is awaited, with a bound.
 #![forbid(unsafe_code)]
 
+pub mod amnesia;
 mod ask;
 pub mod cases;
 mod client;
+pub mod cluster_faults;
+pub mod failover;
+pub mod faults;
 pub mod harness;
 mod list;
 pub mod servers;
 mod stage;
 
 pub use client::Client;
-pub use harness::{Ability, EmbeddedHarness, Harness, MemoryHarness, RedisHarness};
+pub use harness::{
+    Ability, ClusterHarness, EmbeddedHarness, Harness, MemoryHarness, QuorumHarness, RedisHarness,
+    SentinelHarness, ZookeeperHarness,
+};
 pub use list::{CASES, Case};
 pub use stage::{Stage, summary};

@@ -174,8 +174,7 @@ fn last_comes_first(ledger: &mut MemoryState) {
         Standing::Holding { .. } => 0,
     };
     let Ok(first) = ledger.first_waiter();
-    let last = ledger.line().last();
-    let last = ledger.entries().find(|entry| Some(entry.ticket) == last).cloned();
+    let last = ledger.line().last().cloned();
     if let (Some(first), Some(mut last)) = (first, last)
         && let Standing::Waiting { rank, .. } = &mut last.standing
     {

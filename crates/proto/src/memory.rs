@@ -2,6 +2,7 @@
 
 mod check;
 mod fingerprint;
+mod rows;
 
 use alloc::{
     collections::{BTreeMap, BTreeSet},

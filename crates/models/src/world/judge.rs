@@ -95,11 +95,12 @@ impl Step<'_> {
     /// Whether somebody who stood in line before, and still does, was passed by one who came later. Who was
     /// passed over kept its place; whose place ended and who asked again stands at the end.
     fn passes(&self, grants: &[(u64, Ticket)]) -> bool {
-        let in_line = |ticket| self.after.line().any(|t| t == ticket);
+        let in_line = |ticket| self.after.line().any(|e| e.ticket == ticket);
         let stays = |ticket: &Ticket| {
             in_line(*ticket) && place(self.before, *ticket) == place(self.after, *ticket)
         };
-        let Some(first) = self.before.line().find(stays) else { return false };
+        let mut line = self.before.line().map(|entry| entry.ticket);
+        let Some(first) = line.find(stays) else { return false };
         let first = place(self.before, first);
         grants.iter().any(|(_, ticket)| place(self.before, *ticket) > first)
     }

@@ -44,16 +44,6 @@ impl MemoryState {
     pub fn facts(&self) -> Option<&Head> {
         self.head.as_ref()
     }
-
-    /// Who waits and is not passed over, in the order of service.
-    pub fn line(&self) -> impl Iterator<Item = Ticket> + '_ {
-        self.queue.iter().map(|(_, ticket)| *ticket)
-    }
-
-    /// Everything that holds or waits.
-    pub fn entries(&self) -> impl Iterator<Item = &Entry> {
-        self.entries.values()
-    }
 }
 
 fn head_of<H: Hasher>(head: &Head, store: &Lens, clock: &Lens, hasher: &mut H) {

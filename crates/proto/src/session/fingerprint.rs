@@ -83,10 +83,10 @@ fn record_of<H: Hasher>(record: &Record, own: &Lens, hasher: &mut H) {
 }
 
 fn beliefs_of<H: Hasher>(record: &Record, own: &Lens, hasher: &mut H) {
-    let Record { validity, danger_at, is_delivered, in_danger, was_queued, .. } = record;
+    let Record { validity, danger_at, is_delivered, in_danger, was_queued, is_hinted, .. } = record;
     match validity {
         Validity::Until(until) => own.exact(*until).hash(hasher),
         Validity::Always => i64::MAX.hash(hasher),
     }
-    (own.ticks(*danger_at), is_delivered, in_danger, was_queued).hash(hasher);
+    (own.ticks(*danger_at), is_delivered, in_danger, was_queued, is_hinted).hash(hasher);
 }

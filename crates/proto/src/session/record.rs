@@ -43,6 +43,8 @@ pub(super) struct Record {
     pub(super) number: u64,
     pub(super) lease: LeaseId,
     pub(super) wish: Wish,
+    /// The ttl that was asked for: what a permit is detached with. `wish` has what the store can promise.
+    pub(super) full_ttl: Micros,
     pub(super) phase: Phase,
     pub(super) exit: Exit,
     /// It is another client's until a renewal by ticket moves it here.
@@ -56,6 +58,8 @@ pub(super) struct Record {
     pub(super) is_delivered: bool,
     pub(super) in_danger: bool,
     pub(super) was_queued: bool,
+    /// It may have been granted since the request was sent that is under way.
+    pub(super) is_hinted: bool,
     /// Slots to give back while the rest is kept.
     pub(super) giving: Slots,
     /// The store has been silent about it since then.
@@ -70,6 +74,7 @@ impl Record {
             ticket,
             number,
             lease,
+            full_ttl: wish.ttl,
             wish,
             phase: Phase::Asking,
             exit: Exit::Cancel,
@@ -81,10 +86,17 @@ impl Record {
             is_delivered: false,
             in_danger: false,
             was_queued: false,
+            is_hinted: false,
             giving: Slots::none(),
             silent_since: None,
             leave_by: None,
         }
+    }
+
+    /// The same for a store that promises no longer lease than this.
+    pub(super) fn within(mut self, longest_lease: Micros) -> Self {
+        self.wish.ttl = self.wish.ttl.min(longest_lease);
+        self
     }
 
     pub(super) fn attaching(ticket: Ticket, number: u64, wish: Wish) -> Self {

@@ -8,36 +8,50 @@
 //!
 //! What is kept there, and the contract of the scripts: docs/redis.md.
 
+mod cluster;
 mod connection;
 mod error;
 mod keys;
 mod link;
+mod place;
+pub mod quorum;
+mod replicas;
 mod reply;
 mod script;
+mod sentinel;
 mod server;
+mod servers;
 mod together;
 mod wakeup;
+mod write;
 
 use std::{
     collections::BTreeSet,
     sync::{
-        Arc,
+        Arc, Mutex,
         atomic::{AtomicU64, Ordering},
     },
     time::Duration,
 };
 
-use seinpaal_proto::{Batch, Inbox, Name, Replies, Reply, Request, Snapshot};
+use seinpaal_proto::{Batch, Inbox, Name, Replies, Reply, Request, Snapshot, time::micros};
 
 use self::{
+    cluster::Cluster,
     connection::Connection,
     keys::{DEFAULT_PREFIX, Keys},
     link::Plan,
-    script::{Mutation, Operation, Scripts},
+    place::Place,
+    script::{Mutation, Operation, Scripts, Wire},
+    servers::Servers,
 };
-use crate::store::{
-    Abilities, BoxFuture, Certainty, NewsSender, Store, StoreError, StoreErrorKind, Together,
-    url::{RedisUrl, RestartGuard, StoreUrl},
+use crate::{
+    guarded::GuardedWrite,
+    store::{
+        Abilities, BoxFuture, Certainty, NewsSender, Store, StoreError, StoreErrorKind, Together,
+        Written,
+        url::{ClusterUrl, RedisOptions, RedisUrl, RestartGuard, SentinelUrl, StoreUrl},
+    },
 };
 
 /// Waiters that a listed snapshot shows at most.
@@ -46,11 +60,13 @@ const LISTED_WAITERS: u32 = 64;
 /// Permits kept on one Redis or Valkey server.
 #[derive(Debug)]
 pub struct RedisStore {
-    connection: Connection,
+    servers: Servers,
     keys: Keys,
-    scripts: Scripts,
     guard: Option<RestartGuard>,
+    inbox: Inbox,
     now: Option<Arc<AtomicU64>>,
+    /// What the server's clock last showed, and when on ours.
+    heard: Mutex<Option<(u64, u64)>>,
 }
 
 /// What tests may change: the clock that scripts believe in, and the scripts themselves.
@@ -64,7 +80,8 @@ pub struct Rig {
 }
 
 impl RedisStore {
-    /// Connects to the server at a `redis://`, `rediss://`, `unix://`, `valkey://` or `valkeys://` URL.
+    /// Connects to the server at a `redis://`, `rediss://`, `unix://`, `valkey://` or `valkeys://` URL, or to
+    /// the master of a `redis+sentinel://` or `rediss+sentinel://` one.
     /// Must be called inside a tokio runtime, which keeps the connection from then on.
     ///
     /// # Errors
@@ -78,6 +95,8 @@ impl RedisStore {
     ) -> Result<Arc<Self>, StoreError> {
         match StoreUrl::parse(url) {
             Ok(StoreUrl::Redis(url)) => Self::open(url, inbox, news).await,
+            Ok(StoreUrl::Cluster(url)) => Self::open_cluster(url, inbox, news).await,
+            Ok(StoreUrl::Sentinel(url)) => Self::open_behind(url, inbox, news).await,
             Ok(_) => Err(misconfigured("not the URL of a Redis or Valkey server")),
             Err(bad) => Err(misconfigured(&bad.to_string())),
         }
@@ -103,37 +122,103 @@ impl RedisStore {
         news: NewsSender,
         rig: Rig,
     ) -> Result<Arc<Self>, StoreError> {
-        refuse_what_is_not_here_yet(&url)?;
-        let prefix = url.options.prefix.as_deref().unwrap_or(DEFAULT_PREFIX);
-        let keys = Keys::new(prefix)
-            .ok_or_else(|| misconfigured("the store option prefix has no braces in it"))?;
-        let guard = url.options.restart_guard;
-        let plan = Plan { url, keys: keys.clone(), inbox, news };
+        Self::open_at(Place::Server(url), inbox, news, rig).await
+    }
+
+    /// Connects to the master that the sentinels of a `redis+sentinel://` URL know, wherever it moves.
+    ///
+    /// # Errors
+    /// As [`RedisStore::connect`], and [`StoreErrorKind::Misconfigured`] if no sentinel knows such a master.
+    pub async fn open_behind(
+        url: SentinelUrl,
+        inbox: Inbox,
+        news: NewsSender,
+    ) -> Result<Arc<Self>, StoreError> {
+        Self::open_behind_rigged(url, inbox, news, Rig::default()).await
+    }
+
+    /// The same under a clock and with scripts that a test chooses.
+    #[doc(hidden)]
+    pub async fn open_behind_rigged(
+        url: SentinelUrl,
+        inbox: Inbox,
+        news: NewsSender,
+        rig: Rig,
+    ) -> Result<Arc<Self>, StoreError> {
+        Self::open_at(Place::Sentinels(url), inbox, news, rig).await
+    }
+
+    async fn open_at(
+        place: Place,
+        inbox: Inbox,
+        news: NewsSender,
+        rig: Rig,
+    ) -> Result<Arc<Self>, StoreError> {
+        let keys = keys_of(place.options())?;
+        let guard = place.options().restart_guard;
+        let plan = Plan { place, keys: keys.clone(), inbox, news };
         let connection = Connection::open(plan).await?;
-        let mutation = rig.mutation.map(|(from, to)| Mutation { from, to });
-        let scripts = Scripts::new(guard.is_some(), mutation);
-        Ok(Arc::new(Self { connection, keys, scripts, guard, now: rig.now }))
+        let scripts = Box::new(Scripts::new(Wire::Single, guard.is_some(), mutation_of(&rig)));
+        let servers = Servers::One { connection, scripts };
+        let heard = Mutex::new(None);
+        Ok(Arc::new(Self { servers, keys, guard, inbox, now: rig.now, heard }))
+    }
+
+    /// Connects to a cluster.
+    ///
+    /// # Errors
+    /// As [`RedisStore::connect`].
+    pub async fn open_cluster(
+        url: ClusterUrl,
+        inbox: Inbox,
+        news: NewsSender,
+    ) -> Result<Arc<Self>, StoreError> {
+        Self::open_cluster_rigged(url, inbox, news, Rig::default()).await
+    }
+
+    /// The same under a clock and with scripts that a test chooses.
+    #[doc(hidden)]
+    pub async fn open_cluster_rigged(
+        url: ClusterUrl,
+        inbox: Inbox,
+        news: NewsSender,
+        rig: Rig,
+    ) -> Result<Arc<Self>, StoreError> {
+        let (keys, guard) = (keys_of(&url.options)?, url.options.restart_guard);
+        let mutation = mutation_of(&rig);
+        let plan = cluster::Plan { url, keys: keys.clone(), inbox, news, mutation };
+        let servers = Servers::Cluster(Cluster::open(plan).await?);
+        let heard = Mutex::new(None);
+        Ok(Arc::new(Self { servers, keys, guard, inbox, now: rig.now, heard }))
     }
 
     async fn execute(&self, batch: &Batch) -> Result<Replies, StoreError> {
         refuse_too_much(batch)?;
         let operation = Operation::of(batch);
         let (keys, arguments) = self.keys_and_arguments(batch);
-        let answer = self.connection.evaluate(&self.scripts, operation, &keys, &arguments).await?;
+        self.servers.expect(batch).await?;
+        let (answer, proof) = self.servers.evaluate(operation, &keys, &arguments).await?;
         let replies = reply::parse(answer, operation.name(), batch.requests.len())?;
-        if replies.replies.iter().any(|reply| matches!(reply, Reply::Queued { .. })) {
-            self.connection.expect_news();
+        self.hear(replies.now);
+        self.servers.take_note(batch, &replies);
+        match replies.replies.iter().map(need_of).max() {
+            None | Some(Need::Nothing) => {}
+            Some(Need::Asked) => drop(self.servers.replicas_of(proof).await?),
+            Some(Need::Confirmed) => self.servers.confirm(proof).await?,
         }
         Ok(replies)
     }
 
+    fn given_now(&self) -> Option<u64> {
+        self.now.as_ref().map(|now| now.load(Ordering::SeqCst))
+    }
+
     fn keys_and_arguments(&self, batch: &Batch) -> (Vec<String>, Vec<String>) {
-        let now = self.now.as_ref().map(|now| now.load(Ordering::SeqCst));
         let mut keys = Vec::from(self.keys.of(&batch.name));
-        let mut arguments = script::arguments(batch, now);
+        let mut arguments = script::arguments(batch, self.given_now());
         if let Some(guard) = self.guard {
-            keys.push(self.keys.marker(None));
-            arguments.push(guard.micros().to_string());
+            keys.push(self.keys.marker(self.servers.slot_of(&keys[0])));
+            arguments.push(micros(guard.length()).to_string());
         }
         (keys, arguments)
     }
@@ -153,22 +238,9 @@ impl RedisStore {
         Ok(listed)
     }
 
-    /// `SCAN` may name a key twice, or one that is gone.
     async fn names(&self, prefix: &str) -> Result<BTreeSet<Name>, StoreError> {
-        let (mut names, mut cursor) = (BTreeSet::new(), 0);
-        loop {
-            let mut scan = redis::cmd("SCAN");
-            scan.arg(cursor).arg("MATCH").arg(self.keys.pattern(prefix)).arg("COUNT").arg(1000);
-            let page = self.connection.command(&scan).await?;
-            let (next, keys): (u64, Vec<Vec<u8>>) = redis::from_redis_value(page)
-                .map_err(|_| misconfigured("SCAN answered something else: is there a proxy?"))?;
-            let keys = keys.into_iter().filter_map(|key| String::from_utf8(key).ok());
-            names.extend(keys.filter_map(|key| self.keys.name_of(&key)));
-            cursor = next;
-            if cursor == 0 {
-                return Ok(names);
-            }
-        }
+        let keys = self.servers.keys_like(&self.keys.pattern(prefix)).await?;
+        Ok(keys.into_iter().filter_map(|key| self.keys.name_of(&key)).collect())
     }
 
     async fn inspect(&self, name: &Name) -> Result<Option<Snapshot>, StoreError> {
@@ -187,7 +259,11 @@ impl RedisStore {
 
 impl Store for RedisStore {
     fn abilities(&self) -> Abilities {
-        Abilities { scheme: "redis", notices_death: false, is_shared: true }
+        Abilities { scheme: self.servers.scheme(), notices_death: false, is_shared: true }
+    }
+
+    fn advice(&self) -> Vec<String> {
+        self.servers.advice()
     }
 
     fn longest_ttl(&self) -> Option<Duration> {
@@ -198,8 +274,12 @@ impl Store for RedisStore {
         Box::pin(self.execute(batch))
     }
 
+    fn guarded<'a>(&'a self, write: &'a GuardedWrite) -> Option<Written<'a>> {
+        Some(Box::pin(self.write(write)))
+    }
+
     fn is_one_step(&self) -> bool {
-        true
+        matches!(self.servers, Servers::One { .. })
     }
 
     fn call_together<'a>(
@@ -217,15 +297,43 @@ impl Store for RedisStore {
     }
 }
 
+/// What an answer needs of the replicas before it counts.
+#[derive(Clone, Copy, Eq, Ord, PartialEq, PartialOrd)]
+enum Need {
+    /// Nothing is lost with it.
+    Nothing,
+    /// They are asked, and the request is repeated if the master is gone before it could say: a permit that
+    /// is given back there and still out on the next master would be nobody's for a ttl.
+    Asked,
+    /// Enough of them must have it, since somebody goes by it.
+    Confirmed,
+}
+
+fn need_of(reply: &Reply) -> Need {
+    match reply {
+        Reply::Granted(_)
+        | Reply::Renewed { .. }
+        | Reply::Tickets { .. }
+        | Reply::Configured { .. } => Need::Confirmed,
+        // Undone, the slots given back would stand under a lease that goes on being renewed.
+        Reply::Released { left: 1.., .. } => Need::Confirmed,
+        Reply::Released { .. } | Reply::Cancelled { .. } | Reply::Evicted { .. } => Need::Asked,
+        _ => Need::Nothing,
+    }
+}
+
 fn misconfigured(message: &str) -> StoreError {
     StoreError::new(StoreErrorKind::Misconfigured, Certainty::NotExecuted, message)
 }
 
-fn refuse_what_is_not_here_yet(url: &RedisUrl) -> Result<(), StoreError> {
-    if url.options.replicated.is_none() {
-        return Ok(());
-    }
-    Err(misconfigured("the store option replicated is not available in this version: leave it out"))
+fn keys_of(options: &RedisOptions) -> Result<Keys, StoreError> {
+    let prefix = options.prefix.as_deref().unwrap_or(DEFAULT_PREFIX);
+    Keys::new(prefix).ok_or_else(|| misconfigured("the store option prefix has no braces in it"))
+}
+
+fn mutation_of(rig: &Rig) -> Option<Mutation> {
+    let (from, to) = rig.mutation.clone()?;
+    Some(Mutation { from, to })
 }
 
 fn refuse_too_much(batch: &Batch) -> Result<(), StoreError> {

@@ -1,6 +1,6 @@
 //! The scripts: which there are, what they are given, and how a batch is written for them.
 
-use std::{borrow::Cow, fmt::Write, sync::OnceLock};
+use std::{fmt::Write, sync::OnceLock};
 
 use redis::Script;
 use seinpaal_proto::{
@@ -29,6 +29,8 @@ pub(super) enum Operation {
     Configure,
     Inspect,
     Step,
+    /// Not one of the ledger's: a guarded write.
+    Write,
     /// Acquires of several names; it is made of two others.
     Together,
 }
@@ -77,7 +79,7 @@ macro_rules! row {
 
 /// Every script, in the order of [`Operation`].
 #[rustfmt::skip]
-pub(super) const SCRIPTS: [Row; 8] = [
+pub(super) const SCRIPTS: [Row; 9] = [
     row!(Acquire, "acquire",
         "ticket kind permits limit enqueue priority lease ttl margin waiter_lease waiter_ttl not_after about",
         "granted queued busy other-kind other-limit too-many too-late ended", ["fast_acquire_ask", "fast_head", "fast_acquire", "fast_end"], ["acquire"]),
@@ -91,6 +93,18 @@ pub(super) const SCRIPTS: [Row; 8] = [
     row!(Inspect, "inspect", "rows", "snapshot", [], ["inspect"]),
     row!(Step, "step", "now inbox fence_seen request...", "done now backlog look_in, and one answer a request",
         [], ["acquire", "renew", "release", "cancel", "evict", "configure", "inspect"]),
+    Row {
+        #[cfg(test)]
+        operation: Operation::Write,
+        name: "write",
+        source: concat!(include_str!("lua/begin.lua"), include_str!("lua/pack.lua"), include_str!("lua/write.lua")),
+        #[cfg(test)]
+        own: include_str!("lua/write.lua"),
+        #[cfg(test)]
+        args: "now inbox held not_after command...",
+        #[cfg(test)]
+        reply: "done partial refused lost late",
+    },
 ];
 
 impl Operation {
@@ -120,6 +134,27 @@ impl Operation {
     }
 }
 
+/// How wakeups travel, which is the first piece of every script.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Wire {
+    /// One server: one channel an inbox.
+    Single,
+    /// A cluster: a channel for each name at which an inbox listens, in the slot of the name.
+    Sharded,
+    /// A node of a cluster that is being given the slot: who listens is not known there yet.
+    Moving,
+}
+
+impl Wire {
+    fn piece(self) -> &'static str {
+        match self {
+            Self::Single => include_str!("lua/wire_single.lua"),
+            Self::Sharded => include_str!("lua/wire_sharded.lua"),
+            Self::Moving => include_str!("lua/wire_moving.lua"),
+        }
+    }
+}
+
 /// A change to every script's source, with which tests prove that they would notice.
 #[derive(Clone, Debug)]
 pub(super) struct Mutation {
@@ -128,8 +163,9 @@ pub(super) struct Mutation {
 }
 
 /// The scripts of one store with their hashes, each worked out when first used.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Scripts {
+    wire: Wire,
     hashed: [OnceLock<Script>; SCRIPTS.len() + 1],
     is_guarded: bool,
     mutation: Option<Mutation>,
@@ -137,8 +173,8 @@ pub(super) struct Scripts {
 
 impl Scripts {
     /// Those that expect the marker as third key and the length of the guard as last argument, or not.
-    pub(super) fn new(is_guarded: bool, mutation: Option<Mutation>) -> Self {
-        Self { is_guarded, mutation, ..Self::default() }
+    pub(super) fn new(wire: Wire, is_guarded: bool, mutation: Option<Mutation>) -> Self {
+        Self { wire, is_guarded, mutation, hashed: Default::default() }
     }
 
     /// The hash of a script, by which `EVALSHA` knows it.
@@ -148,17 +184,17 @@ impl Scripts {
     }
 
     /// Its text, for `SCRIPT LOAD`.
-    pub(super) fn source(&self, operation: Operation) -> Cow<'static, str> {
+    pub(super) fn source(&self, operation: Operation) -> String {
         if operation == Operation::Together {
-            return self.together().into();
+            return self.together();
         }
-        let mut source = Cow::Borrowed(SCRIPTS[operation as usize].source);
-        if self.is_guarded {
-            source.to_mut().insert_str(BEGIN.len(), GUARD);
-        }
+        let (begin, rest) = SCRIPTS[operation as usize].source.split_at(BEGIN.len());
+        let has_guard = self.is_guarded && operation != Operation::Write;
+        let guard = if has_guard { GUARD } else { "" };
+        let source = [self.wire.piece(), begin, guard, rest].concat();
         match &self.mutation {
             None => source,
-            Some(mutation) => source.replacen(&mutation.from, &mutation.to, 1).into(),
+            Some(mutation) => source.replacen(&mutation.from, &mutation.to, 1),
         }
     }
 }
@@ -202,7 +238,7 @@ pub(super) fn line(request: &Request) -> String {
     }
 }
 
-fn acquire_line(acquire: &Acquire) -> String {
+pub(super) fn acquire_line(acquire: &Acquire) -> String {
     let Acquire { ticket, permits, lease, ttl, waiter_lease, waiter_ttl, about, .. } = acquire;
     let (limit, enqueue) = (limit_word(acquire.limit), enqueue_word(acquire.enqueue));
     let kind = acquire.kind.letter();

@@ -20,9 +20,12 @@ impl RedisStore {
             arguments.extend(batch_arguments);
             arguments.extend(undoing(batch).requests.iter().map(script::line));
         }
-        let operation = Operation::Together;
-        let answer = self.connection.evaluate(&self.scripts, operation, &keys, &arguments).await?;
-        parse(answer, batches)
+        let (answer, proof) = self.servers.evaluate(Operation::Together, &keys, &arguments).await?;
+        let together = parse(answer, batches)?;
+        if matches!(together, Together::Granted(_)) {
+            self.servers.confirm(proof).await?;
+        }
+        Ok(together)
     }
 }
 

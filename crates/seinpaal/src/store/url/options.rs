@@ -44,13 +44,9 @@ impl RedisOptions {
                     RestartGuard::parse,
                 )?
                 .flatten(),
-            clock_bound: query.take_as("clock-bound", "a duration above zero, or off", bound)?,
-            prefix: query.take_as("prefix", "text without control characters", prefix)?,
-            connect_timeout: query.take_as(
-                "connect-timeout",
-                "a duration above zero",
-                above_zero,
-            )?,
+            clock_bound: query.take_clock_bound()?,
+            prefix: query.take_prefix()?,
+            connect_timeout: query.take_connect_timeout()?,
         })
     }
 }
@@ -67,7 +63,7 @@ fn prefix(text: &str) -> Option<String> {
     (!text.is_empty() && !text.chars().any(char::is_control)).then(|| text.to_owned())
 }
 
-fn above_zero(text: &str) -> Option<Duration> {
+pub(super) fn above_zero(text: &str) -> Option<Duration> {
     parse_duration(text).ok().filter(|duration| !duration.is_zero())
 }
 
@@ -122,6 +118,18 @@ impl Query {
         }
     }
 
+    pub(super) fn take_clock_bound(&mut self) -> Result<Option<ClockBound>, BadStoreUrl> {
+        self.take_as("clock-bound", "a duration above zero, or off", bound)
+    }
+
+    pub(super) fn take_prefix(&mut self) -> Result<Option<String>, BadStoreUrl> {
+        self.take_as("prefix", "text without control characters", prefix)
+    }
+
+    pub(super) fn take_connect_timeout(&mut self) -> Result<Option<Duration>, BadStoreUrl> {
+        self.take_as("connect-timeout", "a duration above zero", above_zero)
+    }
+
     /// Refuses what nobody has taken.
     pub(super) fn finish(self, store: &'static str, known: &[&str]) -> Result<(), BadStoreUrl> {
         let Some((option, _)) = self.0.into_iter().next() else {
@@ -133,6 +141,12 @@ impl Query {
         };
         Err(BadStoreUrl::UnknownOption { option, store, known })
     }
+}
+
+/// Decodes `%41` to `A`, if that can be done.
+#[cfg(feature = "zookeeper")]
+pub(crate) fn decoded(text: &str) -> Option<String> {
+    decode(text).ok()
 }
 
 /// Decodes `%41` to `A`.
