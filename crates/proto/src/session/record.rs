@@ -8,7 +8,7 @@ use crate::{
 };
 
 /// How far a ticket has come.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub(super) enum Phase {
     /// The store has not said yet how it stands.
     Asking,
@@ -21,7 +21,7 @@ pub(super) enum Phase {
 }
 
 /// How a ticket leaves.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub(super) enum Exit {
     Release,
     Cancel,
@@ -36,7 +36,7 @@ pub(super) enum Validity {
     Always,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Record {
     pub(super) ticket: Ticket,
     /// The order in which tickets were asked for.
