@@ -38,7 +38,27 @@ impl Server {
         let arguments: Vec<String> = arguments.iter().map(ToString::to_string).collect();
         let clock = clocks.environment("server");
         let child = launch(port, dir.path(), &arguments, &clock)?;
-        Ok(Self { port, dir, arguments, clock, child })
+        let server = Self { port, dir, arguments, clock, child };
+        if clocks.can_be_set() {
+            server.check_clock(clocks)?;
+        }
+        Ok(server)
+    }
+
+    /// A clock that only seems to be set would prove nothing.
+    fn check_clock(&self, clocks: &Clocks) -> io::Result<()> {
+        let before: Option<i64> = self.time()?;
+        clocks.set("server", 1000);
+        let after = self.time()?;
+        clocks.set("server", 0);
+        match before.zip(after) {
+            Some((before, after)) if (after - before - 1000).abs() < 100 => Ok(()),
+            _ => Err(io::Error::other(format!("the server's clock cannot be set: {before:?} {after:?}"))),
+        }
+    }
+
+    fn time(&self) -> io::Result<Option<i64>> {
+        Ok(self.say(&["TIME"])?.first().and_then(|seconds| seconds.parse().ok()))
     }
 
     /// Where it listens.
