@@ -23,6 +23,9 @@ Stores:
   file:  file:///DIR      this machine, without a server (default)
   redis://[USER:PASSWORD@]HOST[:PORT][/DB]   Redis or Valkey
   rediss://  valkey://  valkeys://  unix:///SOCKET
+  redis+sentinel://[USER:PASSWORD@]HOST[:PORT],HOST[:PORT]/MASTER[/DB]
+  rediss+sentinel://      the master that these sentinels watch over
+                          (?sentinel-user=USER  sentinel-pass=PASSWORD)
   memory:                 one process, for trying out
 
 Options of a Redis store:

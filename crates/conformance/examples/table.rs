@@ -7,7 +7,7 @@ use std::{collections::BTreeMap, panic::AssertUnwindSafe, process::ExitCode, tim
 
 use futures_util::FutureExt;
 use seinpaal_conformance::{
-    CASES, Case, EmbeddedHarness, Harness, MemoryHarness, RedisHarness, Stage,
+    CASES, Case, EmbeddedHarness, Harness, MemoryHarness, RedisHarness, Stage, ZookeeperHarness,
 };
 
 /// No case takes nearly as long unless it waits for what never comes.
@@ -20,6 +20,7 @@ const STORES: &[Row] = &[
     ("memory", || Box::new(MemoryHarness::new())),
     ("embedded", || Box::new(EmbeddedHarness::new())),
     ("redis", || Box::new(RedisHarness::new())),
+    ("zookeeper", || Box::new(ZookeeperHarness::new())),
 ];
 
 enum Verdict {

@@ -99,11 +99,26 @@ impl Client {
     pub(crate) async fn told(&mut self) -> (Ticket, What) {
         loop {
             let news = timeout(BOUND, self.news.recv()).await.expect("nothing was heard");
-            if let News::Wakeup(wakeup) = news.expect("the store keeps its sender") {
-                assert_eq!((wakeup.inbox, &wakeup.name), (self.inbox, &self.name));
-                return (wakeup.ticket, wakeup.what);
+            match news.expect("the store keeps its sender") {
+                News::Wakeup(wakeup) => {
+                    assert_eq!((wakeup.inbox, &wakeup.name), (self.inbox, &self.name));
+                    return (wakeup.ticket, wakeup.what);
+                }
+                News::LookAt(ticket) => {
+                    if let Some(what) = self.look_at(ticket).await {
+                        return (ticket, what);
+                    }
+                }
+                News::LookAgain => {}
             }
         }
+    }
+
+    /// What a wakeup would have said, had it been believed.
+    async fn look_at(&self, ticket: Ticket) -> Option<What> {
+        let Snapshot { limit, holders, .. } = self.snapshot().await;
+        let row = holders.into_iter().find(|row| row.ticket == ticket)?;
+        Some(What::Granted { fence: row.fence, slots: row.slots, limit })
     }
 
     /// Hears next that this ticket was granted.

@@ -3,6 +3,8 @@
 mod embedded;
 mod memory;
 mod redis;
+mod sentinel;
+mod zookeeper;
 
 use std::{
     fmt,
@@ -18,7 +20,10 @@ use seinpaal::{
     store::{BoxFuture, NewsSender, Store},
 };
 
-pub use self::{embedded::EmbeddedHarness, memory::MemoryHarness, redis::RedisHarness};
+pub use self::{
+    embedded::EmbeddedHarness, memory::MemoryHarness, redis::RedisHarness,
+    sentinel::SentinelHarness, zookeeper::ZookeeperHarness,
+};
 
 /// One store, made for one case.
 pub trait Harness: fmt::Debug + Send + Sync {

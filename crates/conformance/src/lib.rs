@@ -12,15 +12,20 @@
 //! harness's clock, and what happens elsewhere is awaited, with a bound.
 #![forbid(unsafe_code)]
 
+pub mod amnesia;
 mod ask;
 pub mod cases;
 mod client;
+pub mod failover;
 pub mod harness;
 mod list;
 pub mod servers;
 mod stage;
 
 pub use client::Client;
-pub use harness::{Ability, EmbeddedHarness, Harness, MemoryHarness, RedisHarness};
+pub use harness::{
+    Ability, EmbeddedHarness, Harness, MemoryHarness, RedisHarness, SentinelHarness,
+    ZookeeperHarness,
+};
 pub use list::{CASES, Case};
 pub use stage::{Stage, summary};

@@ -1,5 +1,8 @@
 //! Real servers, one a harness: each in a directory of its own, on a free port, gone with its handle.
 
+pub mod sentinel;
+mod zookeeper;
+
 use std::{
     fmt,
     io::{self, BufRead, BufReader, Read, Write},
@@ -11,6 +14,8 @@ use std::{
 };
 
 use tempfile::TempDir;
+
+pub use zookeeper::ZookeeperEnsemble;
 
 /// How long a server may take to start.
 const START: Duration = Duration::from_secs(20);
@@ -24,7 +29,8 @@ pub struct RedisServer {
     port: u16,
     child: Child,
     log: Log,
-    _dir: TempDir,
+    dir: TempDir,
+    args: Vec<String>,
 }
 
 #[derive(Clone, Default)]
@@ -74,13 +80,28 @@ impl RedisServer {
         self.child.id()
     }
 
+    /// Kills it and starts it again at the same place; what it had not kept on disk is gone.
+    ///
+    /// # Panics
+    /// If it does not start again.
+    pub fn start_again(&mut self) {
+        end(&mut self.child);
+        let args = self.args.iter().map(String::as_str).collect::<Vec<_>>();
+        self.child = spawn(self.port, &self.dir, &args);
+        let (log, ready) = follow(self.child.stdout.take().expect("piped"));
+        self.log = log;
+        let is_ready = ready.recv_timeout(START).is_ok() && answers_ping(self.port);
+        assert!(is_ready, "redis-server does not start again: {}", self.log.text());
+    }
+
     fn try_start(args: &[&str]) -> Result<Self, String> {
         let dir = tempfile::tempdir().expect("a temporary directory");
         let port = free_port();
         let mut child = spawn(port, &dir, args);
         let (log, ready) = follow(child.stdout.take().expect("piped"));
         if ready.recv_timeout(START).is_ok() && answers_ping(port) {
-            return Ok(Self { port, child, log, _dir: dir });
+            let args = args.iter().map(ToString::to_string).collect();
+            return Ok(Self { port, child, log, dir, args });
         }
         end(&mut child);
         Err(log.text())
@@ -100,8 +121,8 @@ fn spawn(port: u16, dir: &TempDir, args: &[&str]) -> Child {
     let program = std::env::var_os("SEINPAAL_REDIS_SERVER");
     let program = program.unwrap_or_else(|| "redis-server".into());
     let started = Command::new(&program)
+        .args(args) // a configuration file comes first
         .args(["--port", &port.to_string(), "--bind", "127.0.0.1", "--daemonize", "no"])
-        .args(args)
         .current_dir(dir)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())

@@ -96,16 +96,18 @@ impl Session {
     /// Wants permits. How it goes is told by events about the ticket.
     pub fn acquire(&mut self, now: Micros, name: &Name, wish: Wish) -> Ticket {
         let ticket = self.source.ticket();
-        let lease = self.shared_lease(name, wish.ttl);
+        let longest = self.config.longest_lease;
+        let lease = self.shared_lease(name, wish.ttl.min(longest));
         let number = self.next_number();
-        self.add(now, name, Record::asking(ticket, number, lease, wish));
+        self.add(now, name, Record::asking(ticket, number, lease, wish).within(longest));
         ticket
     }
 
     /// Wants to be the holder of a ticket that another client holds or detached.
     pub fn attach(&mut self, now: Micros, name: &Name, ticket: Ticket, wish: Wish) {
         let number = self.next_number();
-        self.add(now, name, Record::attaching(ticket, number, wish));
+        let longest = self.config.longest_lease;
+        self.add(now, name, Record::attaching(ticket, number, wish).within(longest));
     }
 
     /// Gives back a ticket's permits, or these slots of them.
@@ -179,6 +181,18 @@ impl Session {
         let names: Vec<Name> = self.desks.keys().cloned().collect();
         for name in names {
             self.desk(&name).make_all_due(now);
+            self.look_at(now, &name);
+        }
+    }
+
+    /// A ticket that was not granted when last heard of may be now. Nothing is believed before the store
+    /// has said so.
+    pub fn look_at_ticket(&mut self, now: Micros, ticket: Ticket) {
+        let Some(name) = self.tickets.get(&ticket).cloned() else { return };
+        let desk = self.desk(&name);
+        let is_unknown = |record: &Record| matches!(record.phase, Phase::Asking | Phase::Waiting);
+        if desk.records.get(&ticket).is_some_and(is_unknown) {
+            desk.send_again(ticket);
             self.look_at(now, &name);
         }
     }

@@ -15,6 +15,7 @@ use std::{future::IntoFuture, time::Duration};
 
 use crate::{
     error::{AcquireError, AdminError, ConnectError},
+    guarded::{Group, GuardedError, Value},
     inspect::Snapshot,
     permit::Permit,
 };
@@ -22,6 +23,17 @@ use crate::{
 /// Blocks the calling thread until a request, or any future of this crate, is done.
 pub fn wait<F: IntoFuture>(future: F) -> F::Output {
     futures_executor::block_on(future.into_future())
+}
+
+/// Applies a group of commands if the permit is held. See [`Permit::guarded`].
+///
+/// # Errors
+/// As there.
+pub fn guarded(
+    permit: &Permit,
+    describe: impl FnOnce(&mut Group),
+) -> Result<Vec<Value>, GuardedError> {
+    wait(permit.guarded(describe))
 }
 
 /// A connection to a store. See [`crate::Seinpaal`].

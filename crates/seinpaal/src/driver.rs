@@ -42,6 +42,7 @@ enum Done {
     Call(CallId, Result<Replies, StoreError>),
     Together(Vec<(CallId, Ticket)>, Result<Together, StoreError>),
     List(oneshot::Sender<Listed>, Listed),
+    Guarded,
 }
 
 pub(crate) type Listed = Result<Vec<(Name, Snapshot)>, StoreError>;
@@ -106,6 +107,10 @@ fn run(
         if opened.send(Ok(Arc::clone(&store))).is_err() {
             return; // the program gave up connecting
         }
+        let config = match store.longest_lease() {
+            Some(longest) => config.within(longest),
+            None => config,
+        };
         let session = Session::new(inbox, config);
         Driver::new(session, store, commands, news).serve().await;
     });
@@ -254,6 +259,7 @@ impl Driver {
             Done::Call(id, Err(error)) => self.take_error(now, id, &error),
             Done::Together(calls, result) => self.take_together(now, calls, result),
             Done::List(reply, listed) => drop(reply.send(listed)),
+            Done::Guarded => {}
         }
         self.tell(now);
     }
@@ -270,6 +276,7 @@ impl Driver {
         match news {
             News::Wakeup(wakeup) => self.session.handle_wakeup(now, wakeup),
             News::LookAgain => self.session.look_again(now),
+            News::LookAt(ticket) => self.session.look_at_ticket(now, ticket),
         }
     }
 
@@ -316,7 +323,10 @@ async fn sleep_until(at: Option<u64>) {
     }
 }
 
-fn internal(what: &str, error: impl std::error::Error + Send + Sync + 'static) -> StoreError {
+pub(crate) fn internal(
+    what: &str,
+    error: impl std::error::Error + Send + Sync + 'static,
+) -> StoreError {
     internal_text(&format!("{what}: {error}")).caused_by(error)
 }
 

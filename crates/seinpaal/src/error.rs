@@ -179,6 +179,11 @@ pub enum BadSetting {
     /// A pause reason that is too long or has control characters.
     #[error("a reason has at most 512 bytes and no control characters")]
     Reason,
+    /// No replicas, or a store that has none.
+    #[error(
+        "replicated is 1 or more, and only for Redis stores with replicas, not {0} for this one"
+    )]
+    Replicated(u32),
 }
 
 /// Why something could not be read or changed.

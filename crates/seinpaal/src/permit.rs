@@ -1,5 +1,7 @@
 //! The permit: the guard in hand.
 
+mod guarded;
+
 use std::{fmt, future::Future, sync::Arc, time::Duration};
 
 use futures_util::future::{Either, select};

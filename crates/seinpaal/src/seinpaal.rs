@@ -64,13 +64,15 @@ pub struct Builder {
     ttl: Duration,
     patience: Duration,
     restart_guard: Option<Duration>,
+    replicated: Option<u32>,
 }
 
 impl Seinpaal {
     /// Connects to the store at `url`, with default settings.
     ///
     /// `file:` is this user's store on this machine and needs no server; `file:///DIR` another directory;
-    /// `memory:` is this process only; `redis://HOST` a Redis or Valkey.
+    /// `memory:` is this process only; `redis://HOST` a Redis or Valkey; `redis+sentinel://HOST,HOST/MASTER`
+    /// the master that these sentinels watch over.
     ///
     /// # Errors
     /// [`ConnectError`] says what is wrong with the URL or the store, in one line.
@@ -86,6 +88,7 @@ impl Seinpaal {
             ttl: Duration::from_secs(30),
             patience: Duration::from_secs(30),
             restart_guard: None,
+            replicated: None,
         }
     }
 
@@ -186,6 +189,12 @@ impl Seinpaal {
         }
     }
 
+    /// Returns what should be changed about the store so that its promises hold, a line each.
+    #[must_use]
+    pub fn advice(&self) -> Vec<String> {
+        self.handle.store().advice()
+    }
+
     /// Returns what kind of store this is and what it can do.
     #[must_use]
     pub fn abilities(&self) -> store::Abilities {
@@ -220,6 +229,13 @@ impl Builder {
         self
     }
 
+    /// Counts a grant only when this many replicas have it, at least 1, as the option `replicated` of the store
+    /// URL does, which this overrides. For certain that is only with all replicas there are (docs/sentinel.md). Redis only.
+    pub fn replicated(mut self, replicas: u32) -> Self {
+        self.replicated = Some(replicas);
+        self
+    }
+
     /// Connects.
     ///
     /// # Errors
@@ -230,7 +246,12 @@ impl Builder {
         let mut url = StoreUrl::parse(&self.url)?;
         if let Some(length) = self.restart_guard {
             let guard = RestartGuard::new(length).ok_or(BadSetting::Guard(length))?;
-            *url.restart_guard().ok_or(BadSetting::NoGuard)? = Some(guard);
+            let options = url.redis_options_mut().ok_or(BadSetting::NoGuard)?;
+            options.restart_guard = Some(guard);
+        }
+        if let Some(replicas) = self.replicated {
+            let options = url.redis_options_mut().filter(|_| replicas > 0);
+            options.ok_or(BadSetting::Replicated(replicas))?.replicated = Some(replicas);
         }
         let config = Config {
             ttl,
@@ -273,12 +294,9 @@ fn checked_ttl(ttl: Duration) -> Result<u64, BadSetting> {
 }
 
 fn clock_bound(url: &StoreUrl) -> ClockBound {
-    match url {
-        StoreUrl::Redis(url) => match url.options.clock_bound {
-            Some(store::url::ClockBound::Off) => ClockBound::Off,
-            Some(store::url::ClockBound::At(bound)) => ClockBound::Fixed(micros(bound)),
-            None => ClockBound::Quarter,
-        },
-        _ => ClockBound::Quarter,
+    match url.redis_options().and_then(|options| options.clock_bound) {
+        Some(store::url::ClockBound::Off) => ClockBound::Off,
+        Some(store::url::ClockBound::At(bound)) => ClockBound::Fixed(micros(bound)),
+        None => ClockBound::Quarter,
     }
 }

@@ -9,18 +9,23 @@ pub mod memory;
 pub mod redis;
 mod together;
 pub mod url;
+#[cfg(feature = "zookeeper")]
+pub mod zookeeper;
 
 use std::{fmt, future::Future, os::fd::BorrowedFd, pin::Pin, sync::Arc, time::Duration};
 
-use seinpaal_proto::{Batch, Inbox, Replies, Snapshot, Wakeup};
+use seinpaal_proto::{Batch, Inbox, Replies, Snapshot, Ticket, Wakeup, time::Micros};
 use tokio::sync::mpsc;
 
-pub use together::Together;
-
+pub use crate::guarded::GuardedWrite;
 pub use crate::store_error::{Certainty, StoreError, StoreErrorKind};
+pub use together::Together;
 
 /// A boxed future, so that stores can be used as `dyn Store`.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+/// What becomes of a guarded write.
+pub type Written<'a> = BoxFuture<'a, Result<Vec<crate::Value>, crate::GuardedError>>;
 
 /// What a store says unasked.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -29,6 +34,8 @@ pub enum News {
     Wakeup(Wakeup),
     /// Wakeups may have been lost (the subscription was away): look again at everything.
     LookAgain,
+    /// This ticket may have been granted, but that counts only if the store says so when asked.
+    LookAt(Ticket),
 }
 
 /// Where [`News`] go. Each store is opened with one and keeps it for as long as it lives.
@@ -42,6 +49,12 @@ pub type NewsSender = mpsc::UnboundedSender<News>;
 pub trait Store: fmt::Debug + Send + Sync + 'static {
     /// What this store is and can do.
     fn abilities(&self) -> Abilities;
+
+    /// The longest that this client may believe in a lease without being heard from; `None`: as long as the
+    /// lease lasts. Longer ttls are cut to it, but for permits that are detached.
+    fn longest_lease(&self) -> Option<Micros> {
+        None
+    }
 
     /// A descriptor that shows that this client lives, if the store goes by one: a child that inherits it
     /// keeps the client alive in the store's eyes after this process is gone.
@@ -63,8 +76,19 @@ pub trait Store: fmt::Debug + Send + Sync + 'static {
         None
     }
 
+    /// What should be changed about the store so that its promises hold, a line each; for people.
+    fn advice(&self) -> Vec<String> {
+        Vec::new()
+    }
+
     /// Executes a batch, whole or not at all.
     fn call<'a>(&'a self, batch: &'a Batch) -> BoxFuture<'a, Result<Replies, StoreError>>;
+
+    /// Applies a group of commands, once for its id, if its tickets hold at that moment; else nothing of it.
+    /// `None`: this store keeps permits and nothing else.
+    fn guarded<'a>(&'a self, _write: &'a GuardedWrite) -> Option<Written<'a>> {
+        None
+    }
 
     /// Whether [`call_together`](Self::call_together) is to be had.
     fn is_one_step(&self) -> bool {
@@ -111,7 +135,15 @@ pub(crate) fn open(
             url::StoreUrl::Redis(url) => {
                 Ok(redis::RedisStore::open(url, inbox, news).await? as Arc<dyn Store>)
             }
-            #[cfg(not(all(feature = "embedded", feature = "redis")))]
+            #[cfg(feature = "redis")]
+            url::StoreUrl::Sentinel(url) => {
+                Ok(redis::RedisStore::open_behind(url, inbox, news).await? as Arc<dyn Store>)
+            }
+            #[cfg(feature = "zookeeper")]
+            url::StoreUrl::Zookeeper(url) => {
+                Ok(zookeeper::ZookeeperStore::open(url, inbox, news).await? as Arc<dyn Store>)
+            }
+            #[cfg(not(all(feature = "embedded", feature = "redis", feature = "zookeeper")))]
             _ => Err(StoreError::new(
                 StoreErrorKind::Misconfigured,
                 Certainty::NotExecuted,
@@ -125,7 +157,7 @@ pub(crate) fn open(
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Abilities {
-    /// `memory`, `embedded` or `redis`.
+    /// The scheme of its URL, like `memory` or `redis`; of the embedded store `embedded`.
     pub scheme: &'static str,
     /// The store notices at once when a client's process is gone.
     pub notices_death: bool,

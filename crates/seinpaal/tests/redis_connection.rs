@@ -176,7 +176,7 @@ async fn a_replica_is_refused() {
 #[tokio::test]
 async fn options_that_cannot_be_had_are_refused() {
     let server = RedisServer::start();
-    for option in ["?replicated=1", "?restart-guard=1ms", "?prefix=a%7Bb", "?colour=red"] {
+    for option in ["?replicated=0", "?restart-guard=1ms", "?prefix=a%7Bb", "?colour=red"] {
         let error = refusal(&server.url(option)).await;
         assert_eq!(error.kind(), StoreErrorKind::Misconfigured, "{option}: {error}");
     }

@@ -1,5 +1,5 @@
 //! A server that lost its memory lets a second holder in beside the first; with the restart guard it does not.
-//! Whether somebody holds is judged by what its own permit believes.
+//! Whether somebody holds is judged by what it believes itself.
 
 #[path = "support/asks.rs"]
 mod asks;
@@ -8,10 +8,11 @@ mod redis_server;
 
 use std::time::{Duration, Instant};
 
-use asks::plain;
+use asks::{Client, acquisition, is_granted, plain};
 use redis::{Cmd, FromRedisValue, cmd};
 use redis_server::RedisServer;
-use seinpaal::{AcquireError, BadSetting, ConnectError, Permit, Seinpaal, Semaphore};
+use seinpaal::{AcquireError, BadSetting, ConnectError, Seinpaal, Semaphore};
+use seinpaal_proto::{Request, time::margin};
 
 const NAME: &str = "n";
 /// Long enough that nobody's belief ends while a server starts.
@@ -175,37 +176,49 @@ async fn mutex(url: &str, ttl: Duration) -> Semaphore {
     seinpaal.semaphore(NAME).limit(1)
 }
 
-/// A holder that the server is about to forget.
-async fn forgotten(mishap: &mut impl Mishap, url: &str, ttl: Duration) -> Permit {
-    let semaphore = mutex(url, ttl).await;
-    let before = semaphore.acquire().await.expect("a permit"); // waits out a guard that begins with the server
-    before.release().await.expect("it goes back");
-    mishap.prepare().await;
-    semaphore.acquire().await.expect("a permit")
+/// A holder that the server is about to forget, and that does not hear of it.
+struct Holder {
+    _client: Client,
+    believes_until: Instant,
+}
+
+impl Holder {
+    async fn before(mishap: &mut impl Mishap, url: &str, ttl: Duration) -> Self {
+        let before = mutex(url, ttl).await.acquire().await.expect("a permit"); // a new server is guarded
+        before.release().await.expect("it goes back");
+        mishap.prepare().await;
+        let client = Client::connect(url, 1).await;
+        let (asked, length) = (Instant::now(), ttl.as_micros() as u64);
+        let reply = client.ask(NAME, Request::Acquire(acquisition(1, length))).await;
+        assert!(is_granted(&reply.expect("an answer")));
+        let believed_for = ttl - Duration::from_micros(margin(length));
+        Self { _client: client, believes_until: asked + believed_for }
+    }
+
+    fn believes(&self) -> bool {
+        Instant::now() < self.believes_until
+    }
 }
 
 async fn without_the_guard_two_hold<M: Mishap>() {
     let (mut mishap, url) = M::begin();
-    let first = forgotten(&mut mishap, &url, LONG).await;
+    let first = Holder::before(&mut mishap, &url, LONG).await;
     let url = mishap.happen().await;
     let second = mutex(&url, LONG).await.try_acquire().await.expect("an answer");
-    assert!(
-        second.is_some_and(|second| second.is_held()) && first.is_held(),
-        "the failure is gone"
-    );
+    let second = second.expect("the server has forgotten");
+    assert!(second.is_held() && first.believes(), "the failure is gone");
 }
 
 async fn with_the_guard_one_holds<M: Mishap>() {
     let options = "?restart-guard=1250ms";
     let (mut mishap, url) = M::begin();
-    let first = forgotten(&mut mishap, &format!("{url}{options}"), SHORT).await;
+    let first = Holder::before(&mut mishap, &format!("{url}{options}"), SHORT).await;
     let url = format!("{}{options}", mishap.happen().await);
-    let believed_until = Instant::now() + first.remaining().expect("a lease");
     let semaphore = mutex(&url, SHORT).await;
     assert!(semaphore.try_acquire().await.expect("an answer").is_none());
     assert!(semaphore.snapshot().await.expect("an answer").guarded_for.is_some());
     let second = semaphore.acquire().await.expect("a permit");
-    assert!(!first.is_held() && Instant::now() >= believed_until, "two hold");
+    assert!(!first.believes(), "two hold");
     assert!(second.is_held());
     assert_eq!(semaphore.snapshot().await.expect("an answer").guarded_for, None);
 }

@@ -96,6 +96,7 @@ fn bad_flags_and_values_are_64_in_one_line() {
         &["-s", "etcd://host", "list"],
         &["--store", "redis+cluster://host:1", "list"],
         &["--store", "redis://host?nonsense=1", "list"],
+        &["--store", "redis+sentinel://host:26379", "list"],
         &["no-such-command"],
         &["completions", "no-such-shell"],
         &["man", "no-such-command"],
@@ -131,9 +132,12 @@ fn a_cmd_without_its_interpreter_gives_the_permit_back() {
 #[test]
 fn a_store_that_cannot_be_reached_is_69() {
     let world = World::embedded();
-    let done = world.seinpaal(&["-s", "redis://127.0.0.1:1?connect-timeout=100ms", "list"]);
-    assert_eq!(done.code, 69, "{done:?}");
-    assert_eq!(done.err.lines().count(), 1);
+    for store in ["redis://127.0.0.1:1", "redis+sentinel://127.0.0.1:1,127.0.0.1:1/m"] {
+        let store = format!("{store}?connect-timeout=100ms");
+        let done = world.seinpaal(&["-s", &store, "list"]);
+        assert_eq!(done.code, 69, "{done:?}");
+        assert_eq!(done.err.lines().count(), 1);
+    }
 }
 
 #[test]

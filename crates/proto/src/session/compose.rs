@@ -115,7 +115,7 @@ impl Session {
         {
             let Some(record) = desk.records.get(&ticket) else { continue };
             let whom = Whom::Tickets([ticket].into());
-            let (ttl, lease) = (record.wish.ttl, LeaseId::from(ticket));
+            let (ttl, lease) = (record.full_ttl, LeaseId::from(ticket));
             let margin = config.stated_margin(ttl);
             draft.push(Item::Detach(ticket), Request::Renew(Renew { lease, ttl, margin, whom }));
         }

@@ -9,6 +9,9 @@ pub struct Config {
     pub ttl: Micros,
     /// How long places in the queue last without renewal.
     pub waiter_ttl: Micros,
+    /// The longest lease that the store can promise to a client that is connected: longer ttls are cut to
+    /// it, but for permits that are detached.
+    pub longest_lease: Micros,
     /// How far the store's clock may jump.
     pub clock_bound: ClockBound,
     /// How long the store may be silent before requests for permits fail.
@@ -33,6 +36,7 @@ impl Default for Config {
         Self {
             ttl: time::DEFAULT_TTL,
             waiter_ttl: time::WAITER_TTL,
+            longest_lease: UNBOUNDED,
             clock_bound: ClockBound::default(),
             patience: 30 * SECOND,
         }
@@ -40,6 +44,14 @@ impl Default for Config {
 }
 
 impl Config {
+    /// The same for a store that promises no lease longer than this.
+    #[must_use]
+    pub fn within(mut self, longest_lease: Micros) -> Self {
+        self.longest_lease = longest_lease;
+        self.waiter_ttl = self.waiter_ttl.min(longest_lease);
+        self
+    }
+
     /// The margin that requests state.
     pub(super) fn stated_margin(&self, ttl: Micros) -> Micros {
         match self.clock_bound {

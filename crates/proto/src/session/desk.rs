@@ -125,8 +125,11 @@ impl Desk {
         }
     }
 
-    /// Everything is to be looked at again: places by renewing them, leases likewise.
+    /// Everything is to be looked at again: places by renewing them, leases likewise. The store is back, so
+    /// there is nothing to wait for.
     pub(super) fn make_all_due(&mut self, now: Micros) {
+        self.retry_at = None;
+        self.failures = 0;
         if !self.places.is_empty() {
             self.waiters_due = Some(now);
         }

@@ -43,6 +43,8 @@ pub(super) struct Record {
     pub(super) number: u64,
     pub(super) lease: LeaseId,
     pub(super) wish: Wish,
+    /// The ttl that was asked for: what a permit is detached with. `wish` has what the store can promise.
+    pub(super) full_ttl: Micros,
     pub(super) phase: Phase,
     pub(super) exit: Exit,
     /// It is another client's until a renewal by ticket moves it here.
@@ -70,6 +72,7 @@ impl Record {
             ticket,
             number,
             lease,
+            full_ttl: wish.ttl,
             wish,
             phase: Phase::Asking,
             exit: Exit::Cancel,
@@ -85,6 +88,12 @@ impl Record {
             silent_since: None,
             leave_by: None,
         }
+    }
+
+    /// The same for a store that promises no longer lease than this.
+    pub(super) fn within(mut self, longest_lease: Micros) -> Self {
+        self.wish.ttl = self.wish.ttl.min(longest_lease);
+        self
     }
 
     pub(super) fn attaching(ticket: Ticket, number: u64, wish: Wish) -> Self {

@@ -8,9 +8,12 @@ use std::format;
 use self::net::{Fate, Net};
 use crate::{
     count::{Limit, Permits, Priority},
+    id::{Fence, Inbox},
     kind::Kind,
-    request::{Enqueue, LimitRule, OnMismatch},
-    session::{ClockBound, Config, Event, Refusal, Wish},
+    name::Name,
+    reply::{Grant, Replies, Reply},
+    request::{Enqueue, LimitRule, OnMismatch, Request},
+    session::{ClockBound, Config, Event, Failure, Refusal, Session, Wish},
     time::{MILLISECOND, Micros, SECOND},
 };
 
@@ -244,4 +247,46 @@ fn believed_after_a_cut(count_from_reply: bool) -> u32 {
 fn a_session_that_counted_from_the_reply_would_be_found_out() {
     assert_eq!(believed_after_a_cut(false), 1);
     assert_eq!(believed_after_a_cut(true), 2);
+}
+
+#[test]
+fn a_store_that_is_back_is_asked_at_once() {
+    let (mut session, name) = (Session::new(Inbox(7), Config::default()), Name::new("n").unwrap());
+    session.acquire(0, &name, wish(1, 1, TTL));
+    let mut now = 0;
+    for _ in 0..8 {
+        now = session.poll_timeout().unwrap();
+        let call = session.poll_call(now).unwrap();
+        let failure = Failure { maybe_executed: true, is_passing: true };
+        session.handle_failure(now, call.id, failure);
+    }
+    assert!(session.poll_call(now).is_none());
+    session.look_again(now);
+    assert!(session.poll_call(now).is_some());
+}
+
+#[test]
+fn a_ticket_that_may_have_been_granted_is_asked_about_and_not_believed() {
+    let (mut session, name) = (Session::new(Inbox(7), Config::default()), Name::new("n").unwrap());
+    let ticket = session.acquire(0, &name, wish(1, 1, TTL));
+    let call = session.poll_call(0).unwrap();
+    let queued = Reply::Queued { ticket, waiting: 1, limit: 1 };
+    session.handle_replies(0, call.id, replies(queued));
+    assert!(session.poll_call(SECOND).is_none());
+
+    session.look_at_ticket(SECOND, ticket);
+    let call = session.poll_call(SECOND).unwrap();
+    assert!(matches!(&*call.batch.requests, [Request::Acquire(ask)] if ask.ticket == ticket));
+    while let Some(event) = session.poll_event() {
+        assert!(!matches!(event, Event::Acquired { .. }), "{event:?}");
+    }
+
+    let slots = "0".parse().unwrap();
+    let grant = Grant { ticket, fence: Fence(1), slots, limit: 1, valid_for: Some(TTL) };
+    session.handle_replies(SECOND, call.id, replies(Reply::Granted(grant)));
+    assert!(matches!(session.poll_event(), Some(Event::Acquired { .. })));
+}
+
+fn replies(reply: Reply) -> Replies {
+    Replies { now: 0, replies: [reply].into(), backlog: false, look_in: None }
 }

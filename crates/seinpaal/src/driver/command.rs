@@ -11,6 +11,7 @@ use tokio::sync::oneshot;
 use super::{Grant, Listed};
 use crate::{
     error::{AcquireError, ReleaseError},
+    guarded::{GuardedError, GuardedWrite, Value},
     store::{BoxFuture, NewsSender, Store, StoreError},
 };
 
@@ -76,6 +77,10 @@ pub(crate) enum Command {
     List {
         prefix: String,
         reply: oneshot::Sender<Listed>,
+    },
+    Guarded {
+        write: GuardedWrite,
+        reply: oneshot::Sender<Result<Vec<Value>, GuardedError>>,
     },
     Close {
         reply: oneshot::Sender<()>,

@@ -12,6 +12,7 @@ use tokio::sync::oneshot;
 use super::{Command, Detached, Done, Driver, Grant, Request};
 use crate::{
     error::{AcquireError, Ended, ReleaseError},
+    guarded::GuardedError,
     permit::{Lost, PermitState},
 };
 
@@ -69,6 +70,18 @@ impl Driver {
                 self.under_way.push(Box::pin(async move {
                     let listed = store.list(&prefix).await;
                     Done::List(reply, listed)
+                }));
+            }
+            Command::Guarded { write, reply } => {
+                let store = Arc::clone(&self.store);
+                self.under_way.push(Box::pin(async move {
+                    let written = match store.guarded(&write) {
+                        Some(written) => written.await,
+                        None => Err(GuardedError::NotOnThisStore),
+                    };
+                    // Nobody is left to be told if the future was dropped.
+                    let _ = reply.send(written);
+                    Done::Guarded
                 }));
             }
             Command::Close { reply } => {

@@ -12,32 +12,41 @@ mod connection;
 mod error;
 mod keys;
 mod link;
+mod place;
+mod replicas;
 mod reply;
 mod script;
+mod sentinel;
 mod server;
 mod together;
 mod wakeup;
+mod write;
 
 use std::{
     collections::BTreeSet,
     sync::{
-        Arc,
+        Arc, Mutex,
         atomic::{AtomicU64, Ordering},
     },
     time::Duration,
 };
 
-use seinpaal_proto::{Batch, Inbox, Name, Replies, Reply, Request, Snapshot};
+use seinpaal_proto::{Batch, Inbox, Name, Replies, Reply, Request, Snapshot, time::micros};
 
 use self::{
     connection::Connection,
     keys::{DEFAULT_PREFIX, Keys},
     link::Plan,
+    place::Place,
     script::{Mutation, Operation, Scripts},
 };
-use crate::store::{
-    Abilities, BoxFuture, Certainty, NewsSender, Store, StoreError, StoreErrorKind, Together,
-    url::{RedisUrl, RestartGuard, StoreUrl},
+use crate::{
+    guarded::GuardedWrite,
+    store::{
+        Abilities, BoxFuture, Certainty, NewsSender, Store, StoreError, StoreErrorKind, Together,
+        Written,
+        url::{RedisUrl, RestartGuard, SentinelUrl, StoreUrl},
+    },
 };
 
 /// Waiters that a listed snapshot shows at most.
@@ -50,7 +59,11 @@ pub struct RedisStore {
     keys: Keys,
     scripts: Scripts,
     guard: Option<RestartGuard>,
+    inbox: Inbox,
+    is_cluster: bool,
     now: Option<Arc<AtomicU64>>,
+    /// What the server's clock last showed, and when on ours.
+    heard: Mutex<Option<(u64, u64)>>,
 }
 
 /// What tests may change: the clock that scripts believe in, and the scripts themselves.
@@ -64,7 +77,8 @@ pub struct Rig {
 }
 
 impl RedisStore {
-    /// Connects to the server at a `redis://`, `rediss://`, `unix://`, `valkey://` or `valkeys://` URL.
+    /// Connects to the server at a `redis://`, `rediss://`, `unix://`, `valkey://` or `valkeys://` URL, or to
+    /// the master of a `redis+sentinel://` or `rediss+sentinel://` one.
     /// Must be called inside a tokio runtime, which keeps the connection from then on.
     ///
     /// # Errors
@@ -78,6 +92,7 @@ impl RedisStore {
     ) -> Result<Arc<Self>, StoreError> {
         match StoreUrl::parse(url) {
             Ok(StoreUrl::Redis(url)) => Self::open(url, inbox, news).await,
+            Ok(StoreUrl::Sentinel(url)) => Self::open_behind(url, inbox, news).await,
             Ok(_) => Err(misconfigured("not the URL of a Redis or Valkey server")),
             Err(bad) => Err(misconfigured(&bad.to_string())),
         }
@@ -103,37 +118,89 @@ impl RedisStore {
         news: NewsSender,
         rig: Rig,
     ) -> Result<Arc<Self>, StoreError> {
-        refuse_what_is_not_here_yet(&url)?;
-        let prefix = url.options.prefix.as_deref().unwrap_or(DEFAULT_PREFIX);
+        Self::open_at(Place::Server(url), inbox, news, rig).await
+    }
+
+    /// Connects to the master that the sentinels of a `redis+sentinel://` URL know, wherever it moves.
+    ///
+    /// # Errors
+    /// As [`RedisStore::connect`], and [`StoreErrorKind::Misconfigured`] if no sentinel knows such a master.
+    pub async fn open_behind(
+        url: SentinelUrl,
+        inbox: Inbox,
+        news: NewsSender,
+    ) -> Result<Arc<Self>, StoreError> {
+        Self::open_behind_rigged(url, inbox, news, Rig::default()).await
+    }
+
+    /// The same under a clock and with scripts that a test chooses.
+    #[doc(hidden)]
+    pub async fn open_behind_rigged(
+        url: SentinelUrl,
+        inbox: Inbox,
+        news: NewsSender,
+        rig: Rig,
+    ) -> Result<Arc<Self>, StoreError> {
+        Self::open_at(Place::Sentinels(url), inbox, news, rig).await
+    }
+
+    async fn open_at(
+        place: Place,
+        inbox: Inbox,
+        news: NewsSender,
+        rig: Rig,
+    ) -> Result<Arc<Self>, StoreError> {
+        let prefix = place.options().prefix.as_deref().unwrap_or(DEFAULT_PREFIX);
         let keys = Keys::new(prefix)
             .ok_or_else(|| misconfigured("the store option prefix has no braces in it"))?;
-        let guard = url.options.restart_guard;
-        let plan = Plan { url, keys: keys.clone(), inbox, news };
+        let guard = place.options().restart_guard;
+        let plan = Plan { place, keys: keys.clone(), inbox, news };
         let connection = Connection::open(plan).await?;
         let mutation = rig.mutation.map(|(from, to)| Mutation { from, to });
         let scripts = Scripts::new(guard.is_some(), mutation);
-        Ok(Arc::new(Self { connection, keys, scripts, guard, now: rig.now }))
+        let (is_cluster, heard) = (false, Mutex::new(None));
+        Ok(Arc::new(Self {
+            connection,
+            keys,
+            scripts,
+            guard,
+            inbox,
+            is_cluster,
+            now: rig.now,
+            heard,
+        }))
     }
 
     async fn execute(&self, batch: &Batch) -> Result<Replies, StoreError> {
         refuse_too_much(batch)?;
         let operation = Operation::of(batch);
         let (keys, arguments) = self.keys_and_arguments(batch);
-        let answer = self.connection.evaluate(&self.scripts, operation, &keys, &arguments).await?;
+        let evaluated =
+            self.connection.evaluate(&self.scripts, operation, &keys, &arguments).await?;
+        let (answer, proof) = evaluated;
         let replies = reply::parse(answer, operation.name(), batch.requests.len())?;
+        self.hear(replies.now);
+        match replies.replies.iter().map(need_of).max() {
+            None | Some(Need::Nothing) => {}
+            Some(Need::Asked) => drop(self.connection.replicas_of(proof).await?),
+            Some(Need::Confirmed) => self.connection.confirm(proof).await?,
+        }
         if replies.replies.iter().any(|reply| matches!(reply, Reply::Queued { .. })) {
             self.connection.expect_news();
         }
         Ok(replies)
     }
 
+    fn given_now(&self) -> Option<u64> {
+        self.now.as_ref().map(|now| now.load(Ordering::SeqCst))
+    }
+
     fn keys_and_arguments(&self, batch: &Batch) -> (Vec<String>, Vec<String>) {
-        let now = self.now.as_ref().map(|now| now.load(Ordering::SeqCst));
         let mut keys = Vec::from(self.keys.of(&batch.name));
-        let mut arguments = script::arguments(batch, now);
+        let mut arguments = script::arguments(batch, self.given_now());
         if let Some(guard) = self.guard {
             keys.push(self.keys.marker(None));
-            arguments.push(guard.micros().to_string());
+            arguments.push(micros(guard.length()).to_string());
         }
         (keys, arguments)
     }
@@ -187,7 +254,11 @@ impl RedisStore {
 
 impl Store for RedisStore {
     fn abilities(&self) -> Abilities {
-        Abilities { scheme: "redis", notices_death: false, is_shared: true }
+        Abilities { scheme: self.connection.scheme(), notices_death: false, is_shared: true }
+    }
+
+    fn advice(&self) -> Vec<String> {
+        self.connection.advice()
     }
 
     fn longest_ttl(&self) -> Option<Duration> {
@@ -196,6 +267,10 @@ impl Store for RedisStore {
 
     fn call<'a>(&'a self, batch: &'a Batch) -> BoxFuture<'a, Result<Replies, StoreError>> {
         Box::pin(self.execute(batch))
+    }
+
+    fn guarded<'a>(&'a self, write: &'a GuardedWrite) -> Option<Written<'a>> {
+        Some(Box::pin(self.write(write)))
     }
 
     fn is_one_step(&self) -> bool {
@@ -217,15 +292,33 @@ impl Store for RedisStore {
     }
 }
 
-fn misconfigured(message: &str) -> StoreError {
-    StoreError::new(StoreErrorKind::Misconfigured, Certainty::NotExecuted, message)
+/// What an answer needs of the replicas before it counts.
+#[derive(Clone, Copy, Eq, Ord, PartialEq, PartialOrd)]
+enum Need {
+    /// Nothing is lost with it.
+    Nothing,
+    /// They are asked, and the request is repeated if the master is gone before it could say: a permit that
+    /// is given back there and still out on the next master would be nobody's for a ttl.
+    Asked,
+    /// Enough of them must have it, since somebody goes by it.
+    Confirmed,
 }
 
-fn refuse_what_is_not_here_yet(url: &RedisUrl) -> Result<(), StoreError> {
-    if url.options.replicated.is_none() {
-        return Ok(());
+fn need_of(reply: &Reply) -> Need {
+    match reply {
+        Reply::Granted(_)
+        | Reply::Renewed { .. }
+        | Reply::Tickets { .. }
+        | Reply::Configured { .. } => Need::Confirmed,
+        // Undone, the slots given back would stand under a lease that goes on being renewed.
+        Reply::Released { left: 1.., .. } => Need::Confirmed,
+        Reply::Released { .. } | Reply::Cancelled { .. } | Reply::Evicted { .. } => Need::Asked,
+        _ => Need::Nothing,
     }
-    Err(misconfigured("the store option replicated is not available in this version: leave it out"))
+}
+
+fn misconfigured(message: &str) -> StoreError {
+    StoreError::new(StoreErrorKind::Misconfigured, Certainty::NotExecuted, message)
 }
 
 fn refuse_too_much(batch: &Batch) -> Result<(), StoreError> {

@@ -7,23 +7,33 @@ mod duration;
 mod guard;
 mod options;
 mod redis;
+mod sentinel;
 #[cfg(test)]
 mod tests;
+mod zookeeper;
 
 use std::{fmt, path::PathBuf, str::FromStr};
 
 pub use duration::{BadDuration, LONGEST_DURATION, parse_duration};
 pub use guard::RestartGuard;
 use options::Query;
+#[cfg(feature = "zookeeper")]
+pub(crate) use options::decoded;
 pub use options::{ClockBound, RedisOptions};
+#[cfg(feature = "redis")]
+pub(crate) use redis::show_host;
 pub use redis::{Password, RedisAddress, RedisUrl};
+pub use sentinel::SentinelUrl;
 use thiserror::Error;
+pub use zookeeper::ZookeeperUrl;
 
 /// The URL that stands for the default store: this user's, on this machine.
 pub const DEFAULT_URL: &str = "file:";
 
-const KNOWN: &str = "file:, memory:, redis://, rediss://, unix://, valkey://, valkeys://";
-const LATER: [&str; 4] = ["redis+sentinel", "redis+cluster", "redis+quorum", "zookeeper"];
+const KNOWN: &str = "file:, memory:, redis://, rediss://, unix://, valkey://, valkeys://, \
+    redis+sentinel://, rediss+sentinel://, \
+    zookeeper://";
+const LATER: [&str; 2] = ["redis+cluster", "redis+quorum"];
 
 /// A store URL, parsed. Its text form has no password in it.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -35,6 +45,10 @@ pub enum StoreUrl {
     Memory,
     /// `redis://`, `rediss://`, `unix://`, `valkey://`, `valkeys://`.
     Redis(RedisUrl),
+    /// `redis+sentinel://`, `rediss+sentinel://` and the same with `valkey`.
+    Sentinel(SentinelUrl),
+    /// `zookeeper://`.
+    Zookeeper(ZookeeperUrl),
 }
 
 impl StoreUrl {
@@ -50,6 +64,13 @@ impl StoreUrl {
             "unix" => RedisUrl::parse_unix(rest).map(Self::Redis),
             "redis" | "valkey" => RedisUrl::parse(rest, false).map(Self::Redis),
             "rediss" | "valkeys" => RedisUrl::parse(rest, true).map(Self::Redis),
+            "redis+sentinel" | "valkey+sentinel" => {
+                SentinelUrl::parse(rest, false).map(Self::Sentinel)
+            }
+            "rediss+sentinel" | "valkeys+sentinel" => {
+                SentinelUrl::parse(rest, true).map(Self::Sentinel)
+            }
+            "zookeeper" => ZookeeperUrl::parse(rest).map(Self::Zookeeper),
             later if LATER.contains(&later) => Err(BadStoreUrl::NotAvailable(scheme)),
             _ => Err(BadStoreUrl::UnknownScheme(scheme)),
         }
@@ -57,11 +78,22 @@ impl StoreUrl {
 }
 
 impl StoreUrl {
-    /// The restart guard, where a store has one.
-    pub(crate) fn restart_guard(&mut self) -> Option<&mut Option<RestartGuard>> {
+    /// The options of a Redis store, of any kind; `None` for the others.
+    #[must_use]
+    pub fn redis_options(&self) -> Option<&RedisOptions> {
         match self {
-            Self::Redis(url) => Some(&mut url.options.restart_guard),
-            _ => None,
+            Self::Redis(url) => Some(&url.options),
+            Self::Sentinel(url) => Some(&url.options),
+            Self::Memory | Self::Embedded(_) | Self::Zookeeper(_) => None,
+        }
+    }
+
+    /// The same, to be changed.
+    pub fn redis_options_mut(&mut self) -> Option<&mut RedisOptions> {
+        match self {
+            Self::Redis(url) => Some(&mut url.options),
+            Self::Sentinel(url) => Some(&mut url.options),
+            Self::Memory | Self::Embedded(_) | Self::Zookeeper(_) => None,
         }
     }
 }
@@ -87,6 +119,8 @@ impl fmt::Display for StoreUrl {
             Self::Embedded(Some(directory)) => write!(f, "file://{}", directory.display()),
             Self::Memory => f.write_str("memory:"),
             Self::Redis(url) => url.fmt(f),
+            Self::Sentinel(url) => url.fmt(f),
+            Self::Zookeeper(url) => url.fmt(f),
         }
     }
 }
@@ -163,6 +197,15 @@ pub enum BadStoreUrl {
     /// A Unix socket without a path.
     #[error("a unix: URL names an absolute path, like unix:///run/redis/redis.sock")]
     BadSocket,
+    /// A Sentinel URL without the name of a master.
+    #[error("a Sentinel URL names its master: write redis+sentinel://HOST:26379,HOST:26379/MASTER")]
+    BadMaster,
+    /// A user without a password, or a password without a user.
+    #[error("a login is USER:PASSWORD@ with both parts, or nothing")]
+    HalfALogin,
+    /// A chroot that ZooKeeper would not accept.
+    #[error("the path of a zookeeper: URL is a znode, like /apps/seinpaal")]
+    BadChroot,
     /// The database index is not a number.
     #[error("the path of a Redis URL is the database index, a number from 0 up")]
     BadDatabase,

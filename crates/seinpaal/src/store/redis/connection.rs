@@ -12,7 +12,7 @@ use std::{
     time::Duration,
 };
 
-use redis::{Cmd, RedisResult, Value};
+use redis::{Cmd, RedisResult, ToRedisArgs, Value};
 use tokio::{
     sync::{Notify, watch},
     task::AbortHandle,
@@ -22,9 +22,12 @@ use tokio::{
 use super::{
     error,
     link::{Link, OnLoss, Plan, RESPONSE_TIMEOUT},
+    place::Place,
+    replicas,
     script::{Operation, Scripts},
+    sentinel::Watch,
 };
-use crate::store::{Certainty, News, StoreError, StoreErrorKind};
+use crate::store::{Certainty, News, StoreError, StoreErrorKind, url::RedisAddress};
 
 const SHORTEST_PAUSE: Duration = Duration::from_millis(20);
 const LONGEST_PAUSE: Duration = Duration::from_secs(2);
@@ -37,13 +40,19 @@ const MOST_LOADS: u32 = 6;
 pub(super) struct Connection {
     shared: Arc<Shared>,
     keeper: AbortHandle,
+    _watch: Option<Watch>,
 }
+
+/// Which link a script was answered on, so that its replicas can be asked for on the same.
+pub(super) struct Proof(u64, Link);
 
 struct Shared {
     plan: Arc<Plan>,
     status: watch::Sender<Status>,
     hurry: Notify,
     is_awaited: AtomicBool,
+    /// There were as many replicas as are wanted at some time.
+    had_replicas: AtomicBool,
     opened: AtomicU64,
 }
 
@@ -69,11 +78,24 @@ impl Connection {
             status: watch::Sender::new(Status::Down(outage)),
             hurry: Notify::new(),
             is_awaited: AtomicBool::new(false),
+            had_replicas: AtomicBool::new(false),
             opened: AtomicU64::new(0),
         });
         shared.open().await?;
         let keeper = tokio::spawn(keep(shared.clone())).abort_handle();
-        Ok(Self { shared, keeper })
+        let _watch = shared.watch();
+        shared.advice().iter().for_each(|line| tracing::warn!(target: "seinpaal", "{line}"));
+        Ok(Self { shared, keeper, _watch })
+    }
+
+    /// As in [`Abilities`](crate::store::Abilities).
+    pub(super) fn scheme(&self) -> &'static str {
+        self.shared.plan.place.scheme()
+    }
+
+    /// What should be changed about the server that is connected now.
+    pub(super) fn advice(&self) -> Vec<String> {
+        self.shared.advice()
     }
 
     /// Runs a script and returns what it answered. The server's refusals are errors.
@@ -81,9 +103,9 @@ impl Connection {
         &self,
         scripts: &Scripts,
         operation: Operation,
-        keys: &[String],
-        arguments: &[String],
-    ) -> Result<Value, StoreError> {
+        keys: &[impl ToRedisArgs],
+        arguments: &[impl ToRedisArgs],
+    ) -> Result<(Value, Proof), StoreError> {
         let mut evalsha = redis::cmd("EVALSHA");
         evalsha.arg(scripts.hash(operation)).arg(keys.len()).arg(keys).arg(arguments);
         let (id, mut link) = self.shared.link().await?;
@@ -95,7 +117,35 @@ impl Connection {
             let (source, as_transaction) = (scripts.source(operation), load % 2 == 1);
             answer = load_and_repeat(&mut link, &source, &evalsha, as_transaction).await;
         }
-        self.shared.judge(id, answer)
+        Ok((self.shared.judge(id, answer)?, Proof(id, link)))
+    }
+
+    /// Whether as many replicas as are wanted have what this link wrote until now; if not, a fail-over could
+    /// undo it.
+    pub(super) async fn confirm(&self, proof: Proof) -> Result<(), StoreError> {
+        let Some(wanted) = self.replicated() else { return Ok(()) };
+        let count = self.replicas_of(proof).await?;
+        if count >= wanted {
+            self.shared.had_replicas.store(true, Ordering::Relaxed);
+            return Ok(());
+        }
+        let had_enough = self.shared.had_replicas.load(Ordering::Relaxed);
+        Err(replicas::too_few(count, wanted, had_enough))
+    }
+
+    /// How many replicas have what this link wrote until now; waits for as many as are wanted, for a while.
+    pub(super) async fn replicas_of(&self, proof: Proof) -> Result<u32, StoreError> {
+        let Some(wanted) = self.replicated() else { return Ok(0) };
+        let Proof(id, mut link) = proof;
+        let confirmed = link.site.replicas.confirm(&mut link.commands, wanted).await;
+        confirmed.map_err(|failed| {
+            self.shared.lose(id);
+            replicas::not_confirmed(&failed, &self.shared.plan.shown())
+        })
+    }
+
+    fn replicated(&self) -> Option<u32> {
+        self.shared.plan.place.options().replicated
     }
 
     /// Runs one plain command.
@@ -163,6 +213,10 @@ impl Shared {
     async fn open(self: &Arc<Self>) -> Result<(), StoreError> {
         let id = self.opened.fetch_add(1, Ordering::Relaxed);
         let link = Link::open(&self.plan, self.on_loss(id)).await?;
+        let replicated = self.plan.place.options().replicated;
+        if link.site.replicas.connected >= replicated && replicated.is_some() {
+            self.had_replicas.store(true, Ordering::Relaxed);
+        }
         self.status.send_replace(Status::Up(id, link));
         Ok(())
     }
@@ -174,6 +228,34 @@ impl Shared {
                 shared.lose(id);
             }
         })
+    }
+
+    /// Listens for moves, if the place may move.
+    fn watch(self: &Arc<Self>) -> Option<Watch> {
+        let Place::Sentinels(url) = &self.plan.place else { return None };
+        let shared = Arc::downgrade(self);
+        Some(Watch::start(url, move |address| {
+            if let Some(shared) = shared.upgrade() {
+                shared.has_moved(address);
+            }
+        }))
+    }
+
+    /// A link to elsewhere is of no use, and it is worth trying again at once.
+    fn has_moved(&self, address: &RedisAddress) {
+        let old = match &*self.status.borrow() {
+            Status::Up(id, link) if link.site.address != *address => Some(*id),
+            _ => None,
+        };
+        old.inspect(|id| self.lose(*id));
+        self.hurry.notify_one();
+    }
+
+    fn advice(&self) -> Vec<String> {
+        match &*self.status.borrow() {
+            Status::Up(_, link) => link.site.replicas.advice.clone(),
+            Status::Down(_) => Vec::new(),
+        }
     }
 
     /// This link is no good any more; a newer one stays.

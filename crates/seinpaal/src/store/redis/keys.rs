@@ -4,6 +4,8 @@ use std::sync::LazyLock;
 
 use seinpaal_proto::{Inbox, Name};
 
+use crate::guarded::{encode, hash_tag};
+
 /// Hash slots of a cluster.
 const SLOTS: u16 = 16_384;
 
@@ -25,7 +27,7 @@ impl Keys {
 
     /// The hash and the ordered set of a name.
     pub(super) fn of(&self, name: &Name) -> [String; 2] {
-        let records = format!("{}{{{}}}", self.prefix, encode(name));
+        let records = format!("{}{}", self.prefix, hash_tag(name));
         let order = format!("{records}:o");
         [records, order]
     }
@@ -36,6 +38,18 @@ impl Keys {
             None => format!("{}guard", self.prefix),
             Some(slot) => format!("{}guard:{{{}}}", self.prefix, slot_tag(slot)),
         }
+    }
+
+    /// Where it is remembered what became of a guarded write.
+    pub(super) fn write(&self, name: &Name, id: u128) -> String {
+        let [records, _] = self.of(name);
+        format!("{records}:w:{id:032x}")
+    }
+
+    /// Whether we keep something of our own under this key, or might.
+    pub(super) fn is_ours(&self, key: &[u8]) -> bool {
+        let rest = key.strip_prefix(self.prefix.as_bytes());
+        rest.is_some_and(|rest| rest.starts_with(b"{") || rest.starts_with(b"guard"))
     }
 
     /// The name whose hash this is.
@@ -53,20 +67,6 @@ impl Keys {
     pub(super) fn pattern(&self, start: &str) -> String {
         format!("{}{{{}*}}", escape_glob(&self.prefix), escape_glob(&encode(start)))
     }
-}
-
-/// Makes any text safe inside a hash tag.
-fn encode(text: &str) -> String {
-    let mut encoded = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '%' => encoded.push_str("%25"),
-            '{' => encoded.push_str("%7B"),
-            '}' => encoded.push_str("%7D"),
-            other => encoded.push(other),
-        }
-    }
-    encoded
 }
 
 /// Undoes [`encode`] and nothing else, so that two keys never have one name.
@@ -104,8 +104,18 @@ fn slot_tag(slot: u16) -> u32 {
     TAGS[usize::from(slot % SLOTS)]
 }
 
+/// What of a key is hashed: between its first braces, if there is anything.
+pub(super) fn tag_of(key: &[u8]) -> &[u8] {
+    let Some(open) = key.iter().position(|byte| *byte == b'{') else { return key };
+    let inside = &key[open + 1..];
+    match inside.iter().position(|byte| *byte == b'}') {
+        Some(end) if end > 0 => &inside[..end],
+        _ => key,
+    }
+}
+
 /// The slot of a hash tag: CRC-16/XMODEM, as the cluster specification says.
-fn hash_slot(tag: &[u8]) -> u16 {
+pub(super) fn hash_slot(tag: &[u8]) -> u16 {
     let crc = tag.iter().fold(0u16, |crc, byte| {
         (0..8).fold(crc ^ u16::from(*byte) << 8, |crc, _| {
             if crc & 0x8000 == 0 { crc << 1 } else { crc << 1 ^ 0x1021 }
@@ -167,6 +177,33 @@ mod tests {
             assert_eq!(hash_slot(tag.as_bytes()), slot, "{marker}");
             assert_eq!(keys.name_of(&marker), None);
         }
+    }
+
+    #[test]
+    fn a_key_made_for_a_name_is_in_its_slot() {
+        let keys = Keys::new("a:").unwrap();
+        for text in ["gpus", "a{b}c", "}{", "100%", "zürich 東京"] {
+            let name = Name::new(text).unwrap();
+            let [records, order] = keys.of(&name);
+            let slot = hash_slot(tag_of(records.as_bytes()));
+            for key in [order, keys.write(&name, 7), format!("{}:total", hash_tag(text))] {
+                assert_eq!(hash_slot(tag_of(key.as_bytes())), slot, "{key}");
+            }
+        }
+        for (key, tag) in [("{}a", "{}a"), ("a{b", "a{b"), ("x{a}{b}", "a"), ("{{a}}", "{a")] {
+            assert_eq!(tag_of(key.as_bytes()), tag.as_bytes());
+        }
+    }
+
+    #[test]
+    fn our_own_keys_are_known() {
+        let keys = Keys::new(DEFAULT_PREFIX).unwrap();
+        let name = Name::new("n").unwrap();
+        let [records, order] = keys.of(&name);
+        for key in [records, order, keys.write(&name, 1), keys.marker(None), keys.marker(Some(5))] {
+            assert!(keys.is_ours(key.as_bytes()), "{key}");
+        }
+        assert!(!keys.is_ours(b"seinpaal:total") && !keys.is_ours(b"{n}:total"));
     }
 
     #[test]

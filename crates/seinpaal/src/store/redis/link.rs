@@ -4,15 +4,20 @@ use std::{sync::Arc, time::Duration};
 
 use futures_util::StreamExt;
 use redis::{
-    AsyncConnectionConfig, Client, ConnectionAddr, ConnectionInfo, ErrorKind, IntoConnectionInfo,
-    ProtocolVersion, PushInfo, PushKind, RedisConnectionInfo, RedisError, RedisResult, Value,
+    AsyncConnectionConfig, Client, ErrorKind, ProtocolVersion, PushInfo, PushKind, RedisError,
+    RedisResult, Value,
     aio::{MultiplexedConnection, PubSub, PubSubSink},
-    io::tcp::TcpSettings,
 };
-use seinpaal_proto::Inbox;
+use seinpaal_proto::{Inbox, What};
 use tokio::{sync::Mutex, task::AbortHandle, time::timeout};
 
-use super::{error, keys::Keys, server, wakeup};
+use super::{
+    error,
+    keys::Keys,
+    place::{self, Place},
+    replicas::Replicas,
+    server, wakeup,
+};
 use crate::store::{
     News, NewsSender, StoreError,
     url::{RedisAddress, RedisUrl},
@@ -21,11 +26,10 @@ use crate::store::{
 /// How long an answer may take. A coordinated fail-over holds writes back for about a second, which is
 /// no loss; much longer, and a renewal at a third of the default ttl could not be tried again in time.
 pub(super) const RESPONSE_TIMEOUT: Duration = Duration::from_secs(2);
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// What it takes to connect, and where wakeups go.
 pub(super) struct Plan {
-    pub(super) url: RedisUrl,
+    pub(super) place: Place,
     pub(super) keys: Keys,
     pub(super) inbox: Inbox,
     pub(super) news: NewsSender,
@@ -38,7 +42,14 @@ pub(super) type OnLoss = Arc<dyn Fn() + Send + Sync>;
 #[derive(Clone)]
 pub(super) struct Link {
     pub(super) commands: MultiplexedConnection,
+    pub(super) site: Arc<Site>,
     subscriber: Option<Arc<Subscriber>>,
+}
+
+/// What a link found at its other end.
+pub(super) struct Site {
+    pub(super) address: RedisAddress,
+    pub(super) replicas: Replicas,
 }
 
 /// The second connection, for servers that refuse RESP3.
@@ -54,92 +65,66 @@ impl Drop for Subscriber {
 }
 
 impl Plan {
-    /// The server without its password.
+    /// What to connect to, without a password.
     pub(super) fn shown(&self) -> String {
-        self.url.to_string()
-    }
-
-    fn connect_timeout(&self) -> Duration {
-        self.url.options.connect_timeout.unwrap_or(CONNECT_TIMEOUT)
-    }
-
-    fn client(&self, protocol: ProtocolVersion) -> RedisResult<Client> {
-        Client::open(self.connection_info(protocol)?)
-    }
-
-    fn connection_info(&self, protocol: ProtocolVersion) -> RedisResult<ConnectionInfo> {
-        let mut settings = RedisConnectionInfo::default()
-            .set_protocol(protocol)
-            .set_db(i64::from(self.url.database))
-            .set_lib_name("seinpaal", env!("CARGO_PKG_VERSION"));
-        if let Some(user) = &self.url.user {
-            settings = settings.set_username(user);
-        }
-        if let Some(password) = &self.url.password {
-            settings = settings.set_password(password.reveal());
-        }
-        let tcp = TcpSettings::default().set_nodelay(true);
-        Ok(self
-            .address()
-            .into_connection_info()?
-            .set_redis_settings(settings)
-            .set_tcp_settings(tcp))
-    }
-
-    fn address(&self) -> ConnectionAddr {
-        match self.url.address.clone() {
-            RedisAddress::Tcp { host, port, tls: false } => ConnectionAddr::Tcp(host, port),
-            RedisAddress::Tcp { host, port, tls: true } => {
-                // Only the first provider of a process counts; another crate's will do as well.
-                let _ = rustls::crypto::ring::default_provider().install_default();
-                ConnectionAddr::TcpTls { host, port, insecure: false, tls_params: None }
-            }
-            RedisAddress::Unix(path) => ConnectionAddr::Unix(path),
-        }
+        self.place.to_string()
     }
 
     /// Turns a push into news.
     fn deliver(&self, payload: &[u8]) {
-        if let Some(wakeup) = wakeup::parse(&self.keys, self.inbox, payload) {
-            // Nobody is left to be told when the session is gone.
-            let _ = self.news.send(News::Wakeup(wakeup));
-        }
+        let Some(wakeup) = wakeup::parse(&self.keys, self.inbox, payload) else { return };
+        let is_confirmed = self.place.options().replicated.is_none();
+        let news = match wakeup.what {
+            What::Granted { .. } if !is_confirmed => News::LookAt(wakeup.ticket),
+            _ => News::Wakeup(wakeup),
+        };
+        // Nobody is left to be told when the session is gone.
+        let _ = self.news.send(news);
     }
 }
 
 impl Link {
-    /// Connects, checks the server and subscribes, over one connection if the server can.
+    /// Finds the server, connects, checks it and subscribes, over one connection if it can.
     pub(super) async fn open(plan: &Arc<Plan>, on_loss: OnLoss) -> Result<Self, StoreError> {
-        let link = match Self::over_resp3(plan, on_loss.clone()).await {
+        let url = plan.place.find().await?;
+        let link = match Self::over_resp3(plan, &url, on_loss.clone()).await {
             Err(Failure::Redis(error)) if refuses_resp3(&error) => {
-                Self::over_resp2(plan, on_loss).await
+                Self::over_resp2(plan, &url, on_loss).await
             }
             other => other,
         };
         link.map_err(|failure| match failure {
-            Failure::Redis(error) => error::of_connecting(&error, &plan.shown()),
+            Failure::Redis(error) => error::of_connecting(&error, &url.to_string()),
             Failure::Store(error) => error,
         })
     }
 
-    async fn over_resp3(plan: &Arc<Plan>, on_loss: OnLoss) -> Result<Self, Failure> {
+    async fn over_resp3(
+        plan: &Arc<Plan>,
+        url: &RedisUrl,
+        on_loss: OnLoss,
+    ) -> Result<Self, Failure> {
         let config = config(plan).set_push_sender(on_push(plan, on_loss));
-        let client = plan.client(ProtocolVersion::RESP3)?;
+        let client = place::client(url, ProtocolVersion::RESP3)?;
         let mut commands = client.get_multiplexed_async_connection_with_config(&config).await?;
-        server::check(&mut commands, &plan.shown()).await?;
+        let site = Site::look(&mut commands, plan, url).await?;
         commands.subscribe(plan.keys.channel(plan.inbox)).await?;
-        Ok(Self { commands, subscriber: None })
+        Ok(Self { commands, site, subscriber: None })
     }
 
-    async fn over_resp2(plan: &Arc<Plan>, on_loss: OnLoss) -> Result<Self, Failure> {
-        let client = plan.client(ProtocolVersion::RESP2)?;
+    async fn over_resp2(
+        plan: &Arc<Plan>,
+        url: &RedisUrl,
+        on_loss: OnLoss,
+    ) -> Result<Self, Failure> {
+        let client = place::client(url, ProtocolVersion::RESP2)?;
         let config = config(plan);
         let mut commands = client.get_multiplexed_async_connection_with_config(&config).await?;
-        server::check(&mut commands, &plan.shown()).await?;
-        let pubsub = timeout(plan.connect_timeout(), subscribe(&client, plan));
+        let site = Site::look(&mut commands, plan, url).await?;
+        let pubsub = timeout(plan.place.connect_timeout(), subscribe(&client, plan));
         let pubsub = pubsub.await.map_err(|_| timed_out())??;
         let subscriber = Some(Arc::new(Subscriber::start(pubsub, plan.clone(), on_loss)));
-        Ok(Self { commands, subscriber })
+        Ok(Self { commands, site, subscriber })
     }
 
     /// Whether both ends of it still answer.
@@ -153,6 +138,20 @@ impl Link {
         let Some(subscriber) = &self.subscriber else { return true };
         let mut sink = subscriber.sink.lock().await;
         matches!(timeout(RESPONSE_TIMEOUT, sink.ping::<Value>()).await, Ok(Ok(_)))
+    }
+}
+
+impl Site {
+    /// Refuses what will not do.
+    async fn look(
+        commands: &mut MultiplexedConnection,
+        plan: &Plan,
+        url: &RedisUrl,
+    ) -> Result<Arc<Self>, Failure> {
+        let shown = url.to_string();
+        server::check(commands, &shown).await?;
+        let replicas = Replicas::look(commands, &plan.place, &shown).await?;
+        Ok(Arc::new(Self { address: url.address.clone(), replicas }))
     }
 }
 
@@ -171,7 +170,7 @@ impl Subscriber {
 
 fn config(plan: &Plan) -> AsyncConnectionConfig {
     AsyncConnectionConfig::new()
-        .set_connection_timeout(Some(plan.connect_timeout()))
+        .set_connection_timeout(Some(plan.place.connect_timeout()))
         .set_response_timeout(Some(RESPONSE_TIMEOUT))
 }
 

@@ -29,6 +29,8 @@ pub(super) enum Operation {
     Configure,
     Inspect,
     Step,
+    /// Not one of the ledger's: a guarded write.
+    Write,
     /// Acquires of several names; it is made of two others.
     Together,
 }
@@ -77,7 +79,7 @@ macro_rules! row {
 
 /// Every script, in the order of [`Operation`].
 #[rustfmt::skip]
-pub(super) const SCRIPTS: [Row; 8] = [
+pub(super) const SCRIPTS: [Row; 9] = [
     row!(Acquire, "acquire",
         "ticket kind permits limit enqueue priority lease ttl margin waiter_lease waiter_ttl not_after about",
         "granted queued busy other-kind other-limit too-many too-late ended", ["fast_acquire_ask", "fast_head", "fast_acquire", "fast_end"], ["acquire"]),
@@ -91,6 +93,18 @@ pub(super) const SCRIPTS: [Row; 8] = [
     row!(Inspect, "inspect", "rows", "snapshot", [], ["inspect"]),
     row!(Step, "step", "now inbox fence_seen request...", "done now backlog look_in, and one answer a request",
         [], ["acquire", "renew", "release", "cancel", "evict", "configure", "inspect"]),
+    Row {
+        #[cfg(test)]
+        operation: Operation::Write,
+        name: "write",
+        source: concat!(include_str!("lua/begin.lua"), include_str!("lua/pack.lua"), include_str!("lua/write.lua")),
+        #[cfg(test)]
+        own: include_str!("lua/write.lua"),
+        #[cfg(test)]
+        args: "now inbox held not_after command...",
+        #[cfg(test)]
+        reply: "done partial refused lost late",
+    },
 ];
 
 impl Operation {
@@ -153,7 +167,7 @@ impl Scripts {
             return self.together().into();
         }
         let mut source = Cow::Borrowed(SCRIPTS[operation as usize].source);
-        if self.is_guarded {
+        if self.is_guarded && operation != Operation::Write {
             source.to_mut().insert_str(BEGIN.len(), GUARD);
         }
         match &self.mutation {

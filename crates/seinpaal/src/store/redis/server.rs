@@ -38,6 +38,10 @@ fn judge(server: &str, replication: &str, shown: &str) -> Result<(), StoreError>
         let why = "is part of a cluster, which this version cannot use: connect to a single server";
         return refuse(StoreErrorKind::Misconfigured, why.into());
     }
+    if field(server, "redis_mode") == Some("sentinel") {
+        let why = "is a sentinel: write redis+sentinel://HOST:PORT/MASTER";
+        return refuse(StoreErrorKind::Misconfigured, why.into());
+    }
     if field(replication, "role") == Some("slave") {
         let host = field(replication, "master_host").unwrap_or("?");
         let port = field(replication, "master_port").unwrap_or("?");
@@ -47,7 +51,7 @@ fn judge(server: &str, replication: &str, shown: &str) -> Result<(), StoreError>
     Ok(())
 }
 
-fn field<'a>(info: &'a str, name: &str) -> Option<&'a str> {
+pub(super) fn field<'a>(info: &'a str, name: &str) -> Option<&'a str> {
     info.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':')).map(str::trim)
 }
 
@@ -81,6 +85,12 @@ mod tests {
                 judged(&format!("# Server\r\nredis_version:{version}\r\n"), "").unwrap_err();
             assert!(error.contains(version) && error.contains("upgrade"), "{error}");
         }
+    }
+
+    #[test]
+    fn a_sentinel_is_refused_with_the_scheme_to_use() {
+        let error = judged("redis_mode:sentinel\r\n", "").unwrap_err();
+        assert!(error.contains("redis+sentinel://"), "{error}");
     }
 
     #[test]

@@ -21,8 +21,14 @@ impl RedisStore {
             arguments.extend(undoing(batch).requests.iter().map(script::line));
         }
         let operation = Operation::Together;
-        let answer = self.connection.evaluate(&self.scripts, operation, &keys, &arguments).await?;
-        parse(answer, batches)
+        let evaluated =
+            self.connection.evaluate(&self.scripts, operation, &keys, &arguments).await?;
+        let (answer, proof) = evaluated;
+        let together = parse(answer, batches)?;
+        if matches!(together, Together::Granted(_)) {
+            self.connection.confirm(proof).await?;
+        }
+        Ok(together)
     }
 }
 

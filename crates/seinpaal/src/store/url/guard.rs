@@ -33,8 +33,10 @@ impl RestartGuard {
         self.0 * 4 / 5
     }
 
-    pub(in crate::store) fn micros(self) -> u64 {
-        seinpaal_proto::time::micros(self.0)
+    /// Its length.
+    #[must_use]
+    pub fn length(self) -> Duration {
+        self.0
     }
 
     /// `on`, `off` or a duration.

@@ -67,7 +67,7 @@ fn prefix(text: &str) -> Option<String> {
     (!text.is_empty() && !text.chars().any(char::is_control)).then(|| text.to_owned())
 }
 
-fn above_zero(text: &str) -> Option<Duration> {
+pub(super) fn above_zero(text: &str) -> Option<Duration> {
     parse_duration(text).ok().filter(|duration| !duration.is_zero())
 }
 
@@ -133,6 +133,12 @@ impl Query {
         };
         Err(BadStoreUrl::UnknownOption { option, store, known })
     }
+}
+
+/// Decodes `%41` to `A`, if that can be done.
+#[cfg(feature = "zookeeper")]
+pub(crate) fn decoded(text: &str) -> Option<String> {
+    decode(text).ok()
 }
 
 /// Decodes `%41` to `A`.

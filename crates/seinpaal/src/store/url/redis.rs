@@ -42,7 +42,7 @@ pub enum RedisAddress {
 
 /// A password that nothing prints by accident.
 #[derive(Clone, Eq, PartialEq)]
-pub struct Password(String);
+pub struct Password(pub(super) String);
 
 impl Password {
     /// The password itself, for the server and for nobody else.
@@ -67,7 +67,7 @@ impl RedisUrl {
         let (login, server) = place.rsplit_once('@').unwrap_or(("", place));
         let (server, database) = server.split_once('/').unwrap_or((server, ""));
         let (user, password) = parse_login(login)?;
-        let (host, port) = parse_server(server)?;
+        let (host, port) = parse_server(server, DEFAULT_PORT)?;
         let options = RedisOptions::take(&mut query)?;
         query.finish("Redis", &RedisOptions::KNOWN)?;
         let address = RedisAddress::Tcp { host, port, tls };
@@ -90,22 +90,22 @@ impl RedisUrl {
     }
 }
 
-type Login = (Option<String>, Option<Password>);
+pub(super) type Login = (Option<String>, Option<Password>);
 
-fn parse_login(login: &str) -> Result<Login, BadStoreUrl> {
+pub(super) fn parse_login(login: &str) -> Result<Login, BadStoreUrl> {
     let (user, password) = login.split_once(':').unwrap_or((login, ""));
     let present = |text: &str| decode(text).map(|text| Some(text).filter(|text| !text.is_empty()));
     Ok((present(user)?, present(password)?.map(Password)))
 }
 
-fn parse_server(server: &str) -> Result<(String, u16), BadStoreUrl> {
+pub(super) fn parse_server(server: &str, default_port: u16) -> Result<(String, u16), BadStoreUrl> {
     let (host, port) = match server.strip_prefix('[') {
         Some(rest) => rest.split_once(']').ok_or(BadStoreUrl::BadHost)?,
         None => server.split_at(server.find(':').unwrap_or(server.len())),
     };
     let port = match port.strip_prefix(':') {
         Some(digits) => digits.parse().ok().filter(|port| *port > 0),
-        None => port.is_empty().then_some(DEFAULT_PORT),
+        None => port.is_empty().then_some(default_port),
     };
     // redis://:6379 and redis:/// mean this machine to redis-cli, too.
     let host = if host.is_empty() { "localhost".to_owned() } else { decode(host)? };
@@ -115,9 +115,14 @@ fn parse_server(server: &str) -> Result<(String, u16), BadStoreUrl> {
     Ok((host, port.ok_or(BadStoreUrl::BadPort)?))
 }
 
-fn parse_database(text: &str) -> Result<u32, BadStoreUrl> {
+pub(super) fn parse_database(text: &str) -> Result<u32, BadStoreUrl> {
     let text = text.trim_end_matches('/');
     if text.is_empty() { Ok(0) } else { text.parse().map_err(|_| BadStoreUrl::BadDatabase) }
+}
+
+/// An IPv6 address gets its brackets back.
+pub(crate) fn show_host(host: &str) -> String {
+    if host.contains(':') { format!("[{host}]") } else { host.to_owned() }
 }
 
 impl RedisUrl {
@@ -144,8 +149,7 @@ impl fmt::Display for RedisUrl {
             RedisAddress::Tcp { host, port, tls } => {
                 let scheme = if *tls { "rediss" } else { "redis" };
                 let user = self.user_to_show().map(|user| format!("{user}@")).unwrap_or_default();
-                let host = if host.contains(':') { format!("[{host}]") } else { host.clone() };
-                write!(f, "{scheme}://{user}{host}:{port}/{}", self.database)
+                write!(f, "{scheme}://{user}{}:{port}/{}", show_host(host), self.database)
             }
         }
     }

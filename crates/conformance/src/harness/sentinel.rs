@@ -1,0 +1,114 @@
+//! The Redis store under test behind sentinels: a master with two replicas, shared by all cases.
+
+use std::{
+    sync::{Arc, atomic::AtomicU64},
+    time::Duration,
+};
+
+use seinpaal::{
+    proto::{Contact, Inbox},
+    store::{
+        BoxFuture, NewsSender, Store,
+        redis::{RedisStore, Rig},
+        url::{SentinelUrl, StoreUrl},
+    },
+};
+
+use super::{Ability, Harness, memory::BEGINNING};
+use crate::servers::sentinel::SentinelServers;
+
+/// How long a server may take to find that a connection has ended.
+const BOUND: Duration = Duration::from_secs(30);
+
+/// Servers shared with other cases, whose scripts are told the time by hand, case by case.
+#[derive(Debug)]
+pub struct SentinelHarness {
+    servers: Arc<SentinelServers>,
+    url: SentinelUrl,
+    clock: Arc<AtomicU64>,
+}
+
+impl SentinelHarness {
+    /// Starts servers, or joins those of another case.
+    ///
+    /// # Panics
+    /// If a server is missing or does not start.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::with("")
+    }
+
+    /// The same with a store that believes only in what both replicas have.
+    ///
+    /// # Panics
+    /// If a server is missing or does not start.
+    #[must_use]
+    pub fn replicated() -> Self {
+        Self::with("?replicated=2")
+    }
+
+    fn with(options: &str) -> Self {
+        let servers = SentinelServers::shared();
+        let url = servers.url(options);
+        let Ok(StoreUrl::Sentinel(url)) = StoreUrl::parse(&url) else { panic!("{url}") };
+        Self { servers, url, clock: Arc::new(AtomicU64::new(BEGINNING)) }
+    }
+
+    /// Whether the master still has a subscription of this client.
+    fn is_subscribed(&self, inbox: Inbox) -> bool {
+        let channels =
+            self.servers.ask(self.servers.master(), &format!("PUBSUB CHANNELS *{inbox}*"));
+        !channels.expect("the master").is_empty()
+    }
+}
+
+impl Default for SentinelHarness {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Harness for SentinelHarness {
+    fn open(&self, inbox: Inbox, news: NewsSender) -> BoxFuture<'_, Arc<dyn Store>> {
+        Box::pin(async move {
+            let rig = Rig { now: Some(Arc::clone(&self.clock)), ..Rig::default() };
+            let store = RedisStore::open_behind_rigged(self.url.clone(), inbox, news, rig).await;
+            let store = store.unwrap_or_else(|error| panic!("{error}"));
+            assert!(self.is_subscribed(inbox), "an open client can be reached");
+            store as Arc<dyn Store>
+        })
+    }
+
+    fn vanish(&self, inbox: Inbox, store: Arc<dyn Store>) -> BoxFuture<'_, ()> {
+        Box::pin(async move {
+            drop(store);
+            let unheard = async {
+                while self.is_subscribed(inbox) {
+                    tokio::task::yield_now().await; // the connection ends in a task of its own
+                }
+            };
+            tokio::time::timeout(BOUND, unheard).await.expect("its subscription ends with it");
+        })
+    }
+
+    fn clock(&self) -> &AtomicU64 {
+        &self.clock
+    }
+
+    fn contact(&self) -> Contact {
+        Contact::Listening
+    }
+
+    fn lacks(&self, ability: Ability) -> Option<&'static str> {
+        match ability {
+            Ability::NoticesDeath => {
+                Some("a server cannot tell a dead client from a cut connection: the ttl decides")
+            }
+            Ability::VouchesForLife => Some("no server can vouch for a process elsewhere"),
+            Ability::LosesSubscriptions => Some(
+                "a connection that is cut is opened again at once: the store's own tests cut it",
+            ),
+            Ability::EndsLivingLeases => None,
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! The ZooKeeper store under test.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use seinpaal::{
+    proto::{Contact, Inbox},
+    store::{
+        BoxFuture, NewsSender, Store,
+        url::{StoreUrl, ZookeeperUrl},
+        zookeeper::{Rig, ZookeeperStore},
+    },
+};
+
+use super::{Ability, Harness, memory::BEGINNING};
+use crate::servers::ZookeeperEnsemble;
+
+/// How long a server may take to end a session that was closed.
+const BOUND: Duration = Duration::from_secs(30);
+
+/// A chroot of its own on a server that the process shares, under a clock set by hand.
+#[derive(Debug)]
+pub struct ZookeeperHarness {
+    server: &'static ZookeeperEnsemble,
+    url: ZookeeperUrl,
+    clock: Arc<AtomicU64>,
+}
+
+impl ZookeeperHarness {
+    /// Starts the server if none of this process has.
+    ///
+    /// # Panics
+    /// If the server is missing or does not start.
+    #[must_use]
+    pub fn new() -> Self {
+        static CASES: AtomicU64 = AtomicU64::new(0);
+        let server = ZookeeperEnsemble::shared();
+        let case = CASES.fetch_add(1, Ordering::SeqCst);
+        let text = format!("{}/cases/{case}?session=60s", server.url());
+        let Ok(StoreUrl::Zookeeper(url)) = StoreUrl::parse(&text) else {
+            panic!("not the URL of a server: {text}")
+        };
+        Self { server, url, clock: Arc::new(AtomicU64::new(BEGINNING)) }
+    }
+
+    fn is_present(&self, inbox: Inbox) -> bool {
+        self.server.sessions().contains(&inbox.to_string())
+    }
+}
+
+impl Default for ZookeeperHarness {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Harness for ZookeeperHarness {
+    fn open(&self, inbox: Inbox, news: NewsSender) -> BoxFuture<'_, Arc<dyn Store>> {
+        Box::pin(async move {
+            let rig = Rig { now: Some(Arc::clone(&self.clock)) };
+            let store = ZookeeperStore::open_rigged(self.url.clone(), inbox, news, rig).await;
+            store.unwrap_or_else(|error| panic!("{error}")) as Arc<dyn Store>
+        })
+    }
+
+    fn vanish(&self, inbox: Inbox, store: Arc<dyn Store>) -> BoxFuture<'_, ()> {
+        Box::pin(async move {
+            drop(store);
+            let gone = async {
+                while self.is_present(inbox) {
+                    tokio::task::yield_now().await; // the session ends in a task of its own
+                }
+            };
+            tokio::time::timeout(BOUND, gone).await.expect("its session ends with it");
+        })
+    }
+
+    fn clock(&self) -> &AtomicU64 {
+        &self.clock
+    }
+
+    fn contact(&self) -> Contact {
+        Contact::Listening
+    }
+
+    fn lacks(&self, ability: Ability) -> Option<&'static str> {
+        match ability {
+            Ability::NoticesDeath | Ability::EndsLivingLeases => None,
+            Ability::VouchesForLife => Some(
+                "a session vouches for a client no longer than its time-out: leases are renewed",
+            ),
+            Ability::LosesSubscriptions => {
+                Some("who has a session can be told: a client is there with its inbox, or gone")
+            }
+        }
+    }
+}

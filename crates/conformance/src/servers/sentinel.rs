@@ -1,0 +1,397 @@
+//! A master, its replicas and the sentinels that watch over them, with ways to break and mend them.
+
+use std::{
+    fs,
+    io::{self, BufRead, BufReader, Read, Write},
+    net::TcpStream,
+    process::{Child, Command},
+    sync::{Arc, LazyLock, Mutex, PoisonError, Weak},
+    thread,
+    time::{Duration, Instant},
+};
+
+use tempfile::TempDir;
+
+use super::{Log, START, TRIES, end, follow, free_port, spawn};
+
+/// What the sentinels call the master.
+pub const MASTER: &str = "seinpaal-test";
+
+/// How many sentinels there are; two of them must agree.
+const SENTINELS: usize = 3;
+/// How long a fail-over or the return of a replica may take. No verdict depends on it.
+const BOUND: Duration = Duration::from_secs(60);
+/// Milliseconds. A sentinel connects to a new master only a second after it last tried, and with less than that it
+/// finds it down, and replaces it, before it has asked.
+const DOWN_AFTER: u32 = 1500;
+const LOOK_EVERY: Duration = Duration::from_millis(5);
+
+/// A master with replicas behind three sentinels. Killed, by their process ids, when dropped.
+#[derive(Debug)]
+pub struct SentinelServers {
+    nodes: Vec<Node>,
+    sentinels: Vec<Node>,
+}
+
+/// One server, which keeps its port and its directory while it is down.
+#[derive(Debug)]
+struct Node {
+    port: u16,
+    dir: TempDir,
+    child: Child,
+    log: Log,
+}
+
+/// Servers are dear to start, so tests that break nothing share them. They are gone with the last one.
+static SHARED: LazyLock<Mutex<Weak<SentinelServers>>> = LazyLock::new(Mutex::default);
+
+impl SentinelServers {
+    /// A master with two replicas that tests of this process share: to be left whole.
+    ///
+    /// # Panics
+    /// If a program is missing or does not start.
+    #[must_use]
+    pub fn shared() -> Arc<Self> {
+        let mut shared = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
+        let servers = shared.upgrade().unwrap_or_else(|| Arc::new(Self::start(2)));
+        *shared = Arc::downgrade(&servers);
+        servers
+    }
+
+    /// Starts a master with this many replicas, and three sentinels that have found them and each other.
+    ///
+    /// # Panics
+    /// If a program is missing or does not start.
+    #[must_use]
+    pub fn start(replicas: usize) -> Self {
+        let master = Node::start(&[]);
+        let port = master.port;
+        let replica = || Node::start(&["--replicaof", &format!("127.0.0.1 {port}")]);
+        let nodes = std::iter::once(master).chain((0..replicas).map(|_| replica())).collect();
+        let mut servers = Self { nodes, sentinels: Vec::new() };
+        // Sentinels ask the master for its replicas when they start, and then every ten seconds only.
+        until("replicas follow", || servers.connected_replicas(0) == Some(replicas));
+        servers.sentinels = (0..SENTINELS).map(|_| Node::start_sentinel(port)).collect();
+        servers.until_whole();
+        servers
+    }
+
+    /// As clients write it, with `options` like `"?replicated=1"`.
+    #[must_use]
+    pub fn url(&self, options: &str) -> String {
+        let sentinel = |node: &Node| format!("127.0.0.1:{}", node.port);
+        let hosts = self.sentinels.iter().map(sentinel).collect::<Vec<_>>().join(",");
+        format!("redis+sentinel://{hosts}/{MASTER}{options}")
+    }
+
+    /// How many servers there are, the master among them.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// The ports of the sentinels.
+    #[must_use]
+    pub fn sentinel_ports(&self) -> Vec<u16> {
+        self.sentinels.iter().map(|sentinel| sentinel.port).collect()
+    }
+
+    /// Which server is the master, as most sentinels see it.
+    ///
+    /// # Panics
+    /// If they do not agree in time.
+    #[must_use]
+    pub fn master(&self) -> usize {
+        let mut found = None;
+        until("most sentinels know one master", || {
+            let seen: Vec<_> = self.sentinels.iter().filter_map(Node::master_port).collect();
+            let is_common = |port: &&u16| seen.iter().filter(|p| p == port).count() > SENTINELS / 2;
+            let port = seen.iter().find(is_common).copied();
+            found = port.and_then(|port| self.nodes.iter().position(|node| node.port == port));
+            found.is_some()
+        });
+        found.expect("seen just now")
+    }
+
+    /// The servers that are not the master.
+    #[must_use]
+    pub fn replicas(&self) -> Vec<usize> {
+        let master = self.master();
+        (0..self.nodes.len()).filter(|node| *node != master).collect()
+    }
+
+    /// Where a server listens.
+    #[must_use]
+    pub fn port(&self, node: usize) -> u16 {
+        self.nodes[node].port
+    }
+
+    /// Kills a server (`SIGKILL`). What it knew is gone.
+    pub fn kill(&mut self, node: usize) {
+        end(&mut self.nodes[node].child);
+    }
+
+    /// Stops a server without ending it: it takes connections and answers nothing.
+    pub fn pause(&self, node: usize) {
+        self.nodes[node].signal("-STOP");
+    }
+
+    /// Lets it go on.
+    pub fn resume(&self, node: usize) {
+        self.nodes[node].signal("-CONT");
+    }
+
+    /// Lets all servers go on that were not killed.
+    pub fn resume_all(&mut self) {
+        for node in &mut self.nodes {
+            if matches!(node.child.try_wait(), Ok(None)) {
+                node.signal("-CONT");
+            }
+        }
+    }
+
+    /// Stops a sentinel (`SIGKILL`) for good.
+    pub fn kill_sentinel(&mut self, sentinel: usize) {
+        end(&mut self.sentinels[sentinel].child);
+    }
+
+    /// Stops a sentinel without ending it.
+    pub fn pause_sentinel(&self, sentinel: usize) {
+        self.sentinels[sentinel].signal("-STOP");
+    }
+
+    /// Whether a server answers.
+    #[must_use]
+    pub fn is_up(&self, node: usize) -> bool {
+        self.ask(node, "PING").is_ok()
+    }
+
+    /// Asks a server one thing, in words; the answer comes in parts.
+    ///
+    /// # Errors
+    /// If it cannot be reached.
+    pub fn ask(&self, node: usize, question: &str) -> io::Result<Vec<String>> {
+        ask(self.nodes[node].port, question)
+    }
+
+    /// Starts a server that was killed as a replica of the master of now.
+    ///
+    /// # Panics
+    /// If it does not start.
+    pub fn start_again(&mut self, node: usize) {
+        let master = self.nodes[self.master()].port;
+        assert_ne!(master, self.nodes[node].port, "an empty master would empty its replicas");
+        self.nodes[node].restart(&["--replicaof", &format!("127.0.0.1 {master}")]);
+    }
+
+    /// From now on nothing that the master writes reaches a replica, as if its network were cut; `SIGSTOP`
+    /// alone would not do, since the kernel keeps what was sent. The replicas are paused until resumed.
+    ///
+    /// # Panics
+    /// If the master cannot be reached.
+    pub fn cut_replication(&self) {
+        let (master, replicas) = (self.master(), self.replicas());
+        replicas.iter().for_each(|replica| self.pause(*replica));
+        self.ask(master, "CLIENT KILL TYPE replica").expect("the master");
+        until("its replicas are gone", || self.connected_replicas(master) == Some(0));
+    }
+
+    /// Waits until most sentinels know a server other than `old` as master.
+    ///
+    /// # Panics
+    /// If that does not come about.
+    pub fn until_promoted(&self, old: usize) {
+        until("another server is promoted", || self.master() != old);
+    }
+
+    /// Waits until the master has all replicas, and all sentinels know all servers and each other and
+    /// find nothing wrong.
+    ///
+    /// # Panics
+    /// If that does not come about.
+    pub fn until_whole(&self) {
+        let replicas = self.nodes.len() - 1;
+        until("all servers are there", || {
+            let are_ready = self.sentinels.iter().all(|sentinel| sentinel.sees_all(replicas));
+            are_ready && self.connected_replicas(self.master()) == Some(replicas)
+        });
+    }
+
+    /// Waits until the master has all replicas.
+    ///
+    /// # Panics
+    /// If that does not come about.
+    pub fn until_all_follow(&self) {
+        let (master, replicas) = (self.master(), self.nodes.len() - 1);
+        until("all replicas follow", || self.connected_replicas(master) == Some(replicas));
+    }
+
+    /// How many replicas a server has that follow it without lagging behind.
+    #[must_use]
+    pub fn connected_replicas(&self, node: usize) -> Option<usize> {
+        let info = self.ask(node, "INFO replication").ok()?.pop()?;
+        let is_online = |line: &&str| line.starts_with("slave") && line.contains(",state=online,");
+        Some(info.lines().filter(is_online).count())
+    }
+}
+
+impl Node {
+    fn start(args: &[&str]) -> Self {
+        let fixed = ["--save", "", "--appendonly", "no", "--repl-diskless-sync-delay", "0"];
+        Self::launch("", &[&fixed[..], args].concat())
+    }
+
+    fn start_sentinel(master: u16) -> Self {
+        let quorum = SENTINELS / 2 + 1;
+        let config = format!(
+            "sentinel monitor {MASTER} 127.0.0.1 {master} {quorum}\n\
+             sentinel down-after-milliseconds {MASTER} {DOWN_AFTER}\n\
+             sentinel failover-timeout {MASTER} 3000\n\
+             sentinel parallel-syncs {MASTER} 8\n"
+        );
+        Self::launch(&config, &["sentinel.conf", "--sentinel"])
+    }
+
+    fn launch(config: &str, args: &[&str]) -> Self {
+        for _ in 0..TRIES {
+            let (dir, port) = (tempfile::tempdir().expect("a temporary directory"), free_port());
+            fs::write(dir.path().join("sentinel.conf"), config).expect("a configuration");
+            let (child, log) = run(port, &dir, args);
+            let mut node = Self { port, dir, child, log };
+            if node.answers() {
+                return node;
+            }
+            end(&mut node.child);
+        }
+        panic!("redis-server does not start")
+    }
+
+    fn restart(&mut self, args: &[&str]) {
+        let fixed = ["--save", "", "--appendonly", "no", "--repl-diskless-sync-delay", "0"];
+        (self.child, self.log) = run(self.port, &self.dir, &[&fixed[..], args].concat());
+        assert!(self.answers(), "it does not start again: {:?}", self.log);
+    }
+
+    fn answers(&mut self) -> bool {
+        let until = Instant::now() + START;
+        while Instant::now() < until && !matches!(self.child.try_wait(), Ok(Some(_))) {
+            if ask(self.port, "PING").is_ok_and(|answer| answer == ["PONG"]) {
+                return true;
+            }
+            thread::sleep(LOOK_EVERY);
+        }
+        false
+    }
+
+    fn signal(&self, signal: &str) {
+        let sent = Command::new("kill").args([signal, &self.child.id().to_string()]).status();
+        assert!(sent.expect("kill").success());
+    }
+
+    /// Where this sentinel sees the master.
+    fn master_port(&self) -> Option<u16> {
+        let address = ask(self.port, &format!("SENTINEL GET-MASTER-ADDR-BY-NAME {MASTER}")).ok()?;
+        address.get(1)?.parse().ok()
+    }
+
+    fn sees_all(&self, replicas: usize) -> bool {
+        let about = ask(self.port, &format!("SENTINEL MASTER {MASTER}")).unwrap_or_default();
+        let has = |key: &str, value: &str| about.chunks(2).any(|pair| pair == [key, value]);
+        let slaves = ask(self.port, &format!("SENTINEL REPLICAS {MASTER}")).unwrap_or_default();
+        let well = slaves.windows(2).filter(|pair| *pair == ["flags", "slave"]).count();
+        has("flags", "master")
+            && has("num-other-sentinels", &(SENTINELS - 1).to_string())
+            && well == replicas
+    }
+}
+
+impl Drop for Node {
+    fn drop(&mut self) {
+        end(&mut self.child);
+        if thread::panicking() {
+            let text = self.log.text();
+            let last = text.lines().rev().take(20).collect::<Vec<_>>();
+            eprintln!("the server on port {} said, latest first:\n{}", self.port, last.join("\n"));
+        }
+    }
+}
+
+fn run(port: u16, dir: &TempDir, args: &[&str]) -> (Child, Log) {
+    let mut child = spawn(port, dir, args);
+    let (log, _) = follow(child.stdout.take().expect("piped"));
+    (child, log)
+}
+
+/// Looks until a condition holds.
+///
+/// # Panics
+/// If it does not hold within a minute.
+pub fn until(what: &str, mut condition: impl FnMut() -> bool) {
+    let bound = Instant::now() + BOUND;
+    while !condition() {
+        assert!(Instant::now() < bound, "not in time: {what}");
+        thread::sleep(LOOK_EVERY);
+    }
+}
+
+/// Asks a server one thing, and flattens the answer.
+fn ask(port: u16, question: &str) -> io::Result<Vec<String>> {
+    let mut stream = TcpStream::connect(("127.0.0.1", port))?;
+    stream.set_read_timeout(Some(Duration::from_secs(1)))?;
+    stream.write_all(format!("{question}\r\n").as_bytes())?;
+    let (mut reader, mut parts) = (BufReader::new(stream), Vec::new());
+    let mut left = 1;
+    while left > 0 {
+        left -= 1;
+        let mut line = String::new();
+        reader.read_line(&mut line)?;
+        let line = line.trim_end();
+        let Some((kind, rest)) = line.split_at_checked(1) else { return Err(cut_short()) };
+        let count = || rest.parse::<usize>().unwrap_or(0);
+        match kind {
+            "*" => left += count(),
+            "$" if rest != "-1" => parts.push(bulk(&mut reader, count())?),
+            "-" => return Err(io::Error::other(line.to_owned())),
+            _ => parts.push(rest.to_owned()),
+        }
+    }
+    Ok(parts)
+}
+
+fn bulk(reader: &mut impl Read, length: usize) -> io::Result<String> {
+    let mut bytes = vec![0; length + 2];
+    reader.read_exact(&mut bytes)?;
+    Ok(String::from_utf8_lossy(&bytes[..length]).into_owned())
+}
+
+fn cut_short() -> io::Error {
+    io::ErrorKind::UnexpectedEof.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_replica_is_promoted_when_the_master_is_killed_and_the_old_one_follows_it() {
+        let mut servers = SentinelServers::start(1);
+        let old = servers.master();
+        servers.kill(old);
+        servers.until_promoted(old);
+        servers.start_again(old);
+        servers.until_whole();
+        assert_ne!(servers.master(), old);
+    }
+
+    #[test]
+    fn what_is_written_while_replication_is_cut_is_gone_after_a_failover() {
+        let mut servers = SentinelServers::start(1);
+        let old = servers.master();
+        servers.cut_replication();
+        servers.ask(old, "SET key value").unwrap();
+        servers.kill(old);
+        servers.replicas().iter().for_each(|replica| servers.resume(*replica));
+        servers.until_promoted(old);
+        assert_eq!(servers.ask(servers.master(), "GET key").unwrap(), ["-1"]);
+    }
+}

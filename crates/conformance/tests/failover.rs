@@ -1,0 +1,223 @@
+//! What becomes of permits when a master is replaced: without `replicated`, with it, and while replicas are
+//! missing.
+
+use std::time::Duration;
+
+use seinpaal::{
+    AcquireError, GuardedError, Lost, Permit, Seinpaal, Semaphore, Snapshot, store::StoreErrorKind,
+};
+use seinpaal_conformance::{
+    failover::{Plan, run},
+    servers::sentinel::{SentinelServers, until},
+};
+use tokio::time::timeout;
+
+/// How long a test waits for what must happen. No verdict depends on its length.
+const LONG: Duration = Duration::from_secs(60);
+const NAME: &str = "n";
+const REPLICAS: usize = 2;
+
+/// A client that gives up soon.
+async fn client(url: &str) -> Semaphore {
+    let builder = Seinpaal::builder(url).patience(Duration::from_secs(1));
+    builder.connect().await.unwrap_or_else(|error| panic!("{error}")).semaphore(NAME).limit(1)
+}
+
+/// A client of the master of now, who will not learn of the next one.
+async fn client_of_this_master(servers: &SentinelServers, options: &str) -> Semaphore {
+    client(&format!("redis://127.0.0.1:{}{options}", servers.port(servers.master()))).await
+}
+
+async fn eventually(semaphore: &Semaphore, condition: impl Fn(&Snapshot) -> bool) {
+    let looking = async {
+        while !semaphore.snapshot().await.is_ok_and(|seen| condition(&seen)) {
+            tokio::task::yield_now().await;
+        }
+    };
+    timeout(LONG, looking).await.expect("in time");
+}
+
+async fn held(semaphore: &Semaphore) -> Permit {
+    timeout(LONG, semaphore.acquire().into_future()).await.expect("in time").expect("a permit")
+}
+
+/// The master dies, and what it wrote since replication was cut with it.
+fn fail_over(servers: &mut SentinelServers) {
+    let old = servers.master();
+    servers.kill(old);
+    servers.resume_all();
+    servers.until_promoted(old);
+}
+
+fn is_about_replicas(error: &AcquireError) -> bool {
+    matches!(error, AcquireError::Store(error) if error.to_string().contains("replicated="))
+}
+
+#[tokio::test]
+async fn a_grant_that_no_replica_had_is_given_again_without_replicated() {
+    let mut servers = SentinelServers::start(REPLICAS);
+    let first = client_of_this_master(&servers, "").await;
+    servers.cut_replication();
+    let one = held(&first).await;
+    fail_over(&mut servers);
+    let second = client(&servers.url("")).await;
+    let other = held(&second).await;
+    // The promise that is not made (docs/guarantees.md); the fence is what protects the resource.
+    assert!(one.is_held() && other.is_held());
+    assert!(other.fence() > one.fence());
+}
+
+#[tokio::test]
+async fn a_grant_that_no_replica_has_is_not_believed_with_replicated() {
+    let mut servers = SentinelServers::start(REPLICAS);
+    let first = client_of_this_master(&servers, "?replicated=2").await;
+    servers.cut_replication();
+    let refused = first.acquire().await.expect_err("no replica has it");
+    assert!(is_about_replicas(&refused), "{refused}");
+    fail_over(&mut servers);
+    servers.start_again(servers.replicas().into_iter().find(|node| !servers.is_up(*node)).unwrap());
+    let second = client(&servers.url("?replicated=2")).await;
+    assert!(held(&second).await.is_held());
+}
+
+#[tokio::test]
+async fn a_permit_handed_on_by_a_wakeup_is_not_believed_before_replicas_have_it() {
+    let servers = SentinelServers::start(REPLICAS);
+    let url = servers.url("?replicated=2");
+    let (first, second) = (client(&url).await, client(&url).await);
+    let permit = held(&first).await;
+    let waiting = tokio::spawn(second.acquire().into_future());
+    eventually(&first, |seen| seen.waiting_total == 1).await;
+    servers.cut_replication();
+    permit.release().await.expect("a release does not wait for replicas for ever");
+    let refused = timeout(LONG, waiting).await.expect("in time").unwrap();
+    assert!(is_about_replicas(&refused.expect_err("no replica has it")));
+    servers.replicas().iter().for_each(|replica| servers.resume(*replica));
+    servers.until_whole();
+    assert!(held(&second).await.is_held());
+}
+
+#[tokio::test]
+async fn a_renewal_that_no_replica_has_extends_nothing() {
+    let servers = SentinelServers::start(REPLICAS);
+    let semaphore = client(&servers.url("?replicated=1")).await;
+    let permit = semaphore.acquire().ttl(Duration::from_secs(2)).await.unwrap();
+    permit.changed().await; // a renewal
+    assert!(permit.is_held());
+    servers.cut_replication();
+    let lost = timeout(LONG, permit.lost()).await.expect("in time");
+    assert_eq!(lost, Lost::Silence);
+}
+
+#[tokio::test]
+async fn a_guarded_write_that_no_replica_has_is_not_said_to_be_applied() {
+    let servers = SentinelServers::start(1);
+    let permit = held(&client(&servers.url("?replicated=1")).await).await;
+    permit
+        .guarded(|tx| {
+            tx.set("key", "one");
+        })
+        .await
+        .expect("its replica has it");
+    servers.cut_replication();
+    let written = permit
+        .guarded(|tx| {
+            tx.set("key", "two");
+        })
+        .await;
+    assert!(matches!(written, Err(GuardedError::Unknown(_))), "{written:?}");
+}
+
+#[tokio::test]
+async fn contention_is_no_error_though_replicas_are_missing() {
+    let servers = SentinelServers::start(1);
+    let url = servers.url("?replicated=1");
+    let (first, second) = (client(&url).await, client(&url).await);
+    let _permit = held(&first).await;
+    servers.cut_replication();
+    assert!(second.try_acquire().await.expect("an answer").is_none());
+}
+
+#[tokio::test]
+async fn replicas_that_were_never_there_are_said_at_once_and_what_was_granted_is_undone() {
+    let servers = SentinelServers::shared();
+    let url = servers.url("?replicated=3&prefix=never:");
+    let seinpaal = Seinpaal::connect(&url).await.unwrap(); // with all the patience there is
+    assert!(seinpaal.advice().iter().any(|line| line.contains("replicated=3")));
+    let semaphore = seinpaal.semaphore(NAME);
+    let refused = semaphore.acquire().await.expect_err("there are two");
+    let AcquireError::Store(error) = refused else { panic!("{refused}") };
+    assert_eq!(error.kind(), StoreErrorKind::Misconfigured);
+    assert!(error.to_string().contains("2 of the 3 replicas"), "{error}");
+    eventually(&semaphore, |seen| seen.permits_held == 0).await;
+}
+
+#[tokio::test]
+async fn a_holder_keeps_its_permit_over_a_failover_and_a_waiter_its_turn() {
+    let mut servers = SentinelServers::start(REPLICAS);
+    let url = servers.url("?replicated=1");
+    let (first, second) = (client(&url).await, client(&url).await);
+    let permit = held(&first).await;
+    let waiting = tokio::spawn(second.acquire().timeout(LONG).into_future());
+    eventually(&first, |seen| seen.waiting_total == 1).await;
+    fail_over(&mut servers);
+    eventually(&first, |seen| seen.waiting_total == 1 && seen.permits_held == 1).await;
+    assert!(permit.is_held());
+    let fence = permit.fence();
+    permit.release().await.expect("the next master has it");
+    let next = timeout(LONG, waiting).await.expect("in time").unwrap().expect("its turn");
+    assert!(next.fence() > fence);
+}
+
+#[tokio::test]
+async fn an_idle_client_follows_the_master_when_the_sentinels_say_that_it_moved() {
+    let servers = SentinelServers::start(1);
+    let _client = client(&servers.url("")).await;
+    let old = servers.master();
+    servers.pause(old); // its connections stay open, and nobody sends anything
+    servers.until_promoted(old);
+    let inboxes = || servers.ask(servers.master(), "PUBSUB CHANNELS *inbox:*").unwrap_or_default();
+    until("the client listens at the next master", || !inboxes().is_empty());
+}
+
+#[tokio::test]
+async fn a_master_that_comes_back_from_the_dead_confirms_nothing() {
+    let servers = SentinelServers::start(1);
+    let at_the_old = client_of_this_master(&servers, "?replicated=1").await;
+    let old = servers.master();
+    servers.pause(old);
+    servers.until_promoted(old);
+    let permit = held(&client(&servers.url("")).await).await;
+    servers.resume(old);
+    assert!(at_the_old.acquire().await.is_err());
+    assert!(permit.is_held());
+}
+
+#[tokio::test]
+async fn one_sentinel_that_answers_is_enough() {
+    let mut servers = SentinelServers::start(0);
+    servers.kill_sentinel(0);
+    servers.pause_sentinel(1);
+    assert!(held(&client(&servers.url("")).await).await.is_held());
+}
+
+/// Longer: the example `failover` of this crate.
+#[test]
+fn masters_die_under_load_and_nobody_holds_too_much_with_replicated() {
+    for loses_writes in [false, true] {
+        let (clients, limit, replicated) = (16, 3, Some(2));
+        let plan = Plan {
+            clients,
+            limit,
+            kills: 1,
+            replicas: REPLICAS,
+            replicated,
+            loses_writes,
+            seed: 7,
+        };
+        let report = run(&plan);
+        println!("{report}");
+        assert_eq!(report.over_admissions, 0, "{report}");
+        assert_eq!(report.recoveries.len(), clients - clients / 8, "all have recovered");
+    }
+}

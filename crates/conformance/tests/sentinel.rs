@@ -1,0 +1,6 @@
+//! The Redis store behind sentinels keeps what every store promises, with and without waiting for replicas.
+
+use seinpaal_conformance::{SentinelHarness, conformance};
+
+conformance!(sentinel, SentinelHarness::new());
+conformance!(sentinel_replicated, SentinelHarness::replicated());

@@ -1,0 +1,31 @@
+//! Everything in a state, for stores that keep it packed.
+
+use super::MemoryState;
+use crate::state::{Entry, Lease, Past};
+
+impl MemoryState {
+    /// Every lease, in order of id.
+    pub fn leases(&self) -> impl Iterator<Item = &Lease> {
+        self.leases.values()
+    }
+
+    /// Every ticket that holds or waits, in order.
+    pub fn entries(&self) -> impl Iterator<Item = &Entry> {
+        self.entries.values()
+    }
+
+    /// Every ticket that is remembered, those that are forgotten first at the front.
+    pub fn memories(&self) -> impl Iterator<Item = &Past> {
+        self.past_by_end.iter().filter_map(|(_, ticket)| self.past.get(ticket))
+    }
+
+    /// Every range of free slots, in order.
+    pub fn free_slots(&self) -> impl Iterator<Item = (u32, u32)> {
+        self.free.iter().copied()
+    }
+
+    /// The waiters in the order of service, without those that are passed over.
+    pub fn line(&self) -> impl Iterator<Item = &Entry> {
+        self.queue.iter().filter_map(|(_, ticket)| self.entries.get(ticket))
+    }
+}

@@ -1,0 +1,68 @@
+//! Writing only while the permit is held.
+
+use tokio::sync::oneshot;
+
+use super::Permit;
+use crate::{
+    driver::{self, Command},
+    guarded::{Group, GuardedError, GuardedWrite, Value, hash_tag},
+};
+
+impl Permit {
+    /// Applies a group of commands to the Redis that keeps this permit: all of them in one atomic step if the
+    /// permit is held at that moment by the server's ledger, otherwise none. Answers what each answered.
+    ///
+    /// Once a lease has run out, was released or evicted nothing is written, however long this program was
+    /// stopped meanwhile. A group whose answer is lost is sent again for up to ten seconds and applied once.
+    ///
+    /// In a cluster all keys must be in the slot of the name: make them with [`key`](Self::key).
+    ///
+    /// # Cancel safety
+    /// Once this has been polled the group may be applied, whether or not it is polled again.
+    ///
+    /// # Errors
+    /// [`GuardedError`]. Only [`Partial`](GuardedError::Partial) and [`Unknown`](GuardedError::Unknown) leave
+    /// anything written or possibly written.
+    ///
+    /// # Examples
+    /// ```no_run
+    /// # futures_executor::block_on(async {
+    /// let seinpaal = seinpaal::Seinpaal::connect("redis://localhost").await?;
+    /// let permit = seinpaal.semaphore("report").limit(1).acquire().await?;
+    /// let (text, runs) = (permit.key("text"), permit.key("runs"));
+    /// let answers = permit.guarded(|tx| {
+    ///     tx.set(&text, "all is well").incr(&runs);
+    /// }).await?;
+    /// println!("run {:?}", answers[1].as_int());
+    /// # Ok::<(), Box<dyn std::error::Error>>(()) }).unwrap();
+    /// ```
+    pub async fn guarded(
+        &self,
+        describe: impl FnOnce(&mut Group),
+    ) -> Result<Vec<Value>, GuardedError> {
+        let mut group = Group::default();
+        describe(&mut group);
+        group.check()?;
+        let mut id = [0; 16];
+        getrandom::fill(&mut id).map_err(|error| driver::internal("no random numbers", error))?;
+        let held = self.parts.iter().map(|part| (part.grant.ticket, part.grant.fence)).collect();
+        let name = self.latest().name.clone();
+        let write = GuardedWrite { name, held, id: u128::from_le_bytes(id), group };
+        let (reply, answer) = oneshot::channel();
+        self.handle.send(Command::Guarded { write, reply });
+        answer.await.unwrap_or_else(|_| Err(driver::is_over().into()))
+    }
+
+    /// Returns the key `{NAME}:suffix`, which in a Redis cluster is in the same slot as the name.
+    #[must_use]
+    pub fn key(&self, suffix: &str) -> String {
+        format!("{}:{suffix}", self.hash_tag())
+    }
+
+    /// Returns the hash tag of the name, with its braces: in a Redis cluster keys that contain it, and no brace
+    /// before it, are where the name is.
+    #[must_use]
+    pub fn hash_tag(&self) -> String {
+        hash_tag(self.name())
+    }
+}

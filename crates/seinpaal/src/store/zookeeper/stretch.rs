@@ -1,0 +1,103 @@
+//! Leases that end with the session need not be written again and again.
+//!
+//! A session cuts its ttls to what the ZooKeeper session is sure to last, and renews at a third of that. Such a
+//! lease is written for longer than it was asked for, since it ends with its client's inbox anyhow. A
+//! renewal that finds enough of it left does not write to the name, which others want to write to: it asks the
+//! time, which takes a quorum, and then reads. What the client is told is never more than it asked for.
+
+use seinpaal_proto::{Batch, Inbox, Renew, Replies, Reply, Request, State, Whom, time::Micros};
+
+use super::replica::Replica;
+
+/// How many times as long such a lease is written for. A session that cannot get a word through gives up leaving
+/// after two of its ttls, since by then the lease has ended by itself.
+const TIMES: Micros = 2;
+
+/// The batch as it is executed. `longest` is what ttls were cut to.
+pub(super) fn stretched(batch: &Batch, longest: Micros) -> Batch {
+    let mut batch = batch.clone();
+    if batch.inbox.is_none() {
+        return batch; // nobody's inbox ends such a lease
+    }
+    for request in &mut batch.requests {
+        match request {
+            Request::Acquire(ask) => {
+                ask.ttl = stretch(ask.ttl, longest);
+                ask.waiter_ttl = stretch(ask.waiter_ttl, longest);
+            }
+            Request::Renew(renew) => {
+                renew.ttl = stretch(renew.ttl, longest);
+            }
+            _ => {}
+        }
+    }
+    batch
+}
+
+/// A ttl that was not cut is what somebody wants.
+fn stretch(ttl: Micros, longest: Micros) -> Micros {
+    if ttl < longest { ttl } else { ttl.max(longest * TIMES) }
+}
+
+/// The answers to renewals that find enough left, if that is all there is to do.
+pub(super) fn without_writing(
+    batch: &Batch,
+    replica: &mut Replica,
+    now: Micros,
+    longest: Micros,
+) -> Option<Replies> {
+    let me = batch.inbox?;
+    if batch.requests.is_empty() || is_first(replica, me) {
+        return None; // the first in line keeps the ledger's clock going
+    }
+    let Ok(head) = replica.state.head();
+    let clock = head.clock + now.saturating_sub(head.wall).min(head.bound);
+    let Ok(first) = replica.state.first_lease_by_end();
+    if first.is_none_or(|lease| lease.ends <= clock) {
+        return None;
+    }
+    let answer = |request: &Request| match request {
+        Request::Renew(renew) if renew.ttl >= longest => renewed(replica, me, renew, clock),
+        _ => None,
+    };
+    let replies = batch.requests.iter().map(answer).collect::<Option<Vec<_>>>()?;
+    Some(Replies { now, replies, backlog: false, look_in: None })
+}
+
+fn is_first(replica: &mut Replica, me: Inbox) -> bool {
+    replica.state.line().next().is_some_and(|first| first.inbox == Some(me))
+}
+
+fn renewed(replica: &mut Replica, me: Inbox, renew: &Renew, clock: Micros) -> Option<Reply> {
+    let Whom::All { members, digest } = &renew.whom else { return None };
+    let Ok(lease) = replica.state.lease(renew.lease);
+    let lease = lease?;
+    let is_known = lease.inbox == Some(me) && lease.parked == 0;
+    let is_same = (lease.members, lease.digest) == (*members, *digest);
+    let left = lease.ends.saturating_sub(clock);
+    let is_long = left >= renew.ttl + renew.ttl / 12;
+    (is_known && is_same && is_long).then_some(Reply::Renewed { valid_for: Some(renew.ttl) })
+}
+
+/// Nobody is told to believe in a lease for longer than it asked for, nor for longer than the session is
+/// sure to last.
+pub(super) fn shorten(batch: &Batch, replies: &mut Replies, longest: Micros) {
+    for (request, reply) in batch.requests.iter().zip(&mut replies.replies) {
+        let asked = match request {
+            Request::Acquire(ask) => ask.ttl,
+            Request::Renew(renew) => renew.ttl,
+            _ => continue,
+        };
+        // What nobody's inbox stands for does not end with a session.
+        let most = if batch.inbox.is_some() { asked.min(longest) } else { asked };
+        match reply {
+            Reply::Granted(grant) => cut(&mut grant.valid_for, most),
+            Reply::Renewed { valid_for } | Reply::Tickets { valid_for, .. } => cut(valid_for, most),
+            _ => {}
+        }
+    }
+}
+
+fn cut(valid_for: &mut Option<Micros>, most: Micros) {
+    *valid_for = valid_for.map(|valid_for| valid_for.min(most));
+}

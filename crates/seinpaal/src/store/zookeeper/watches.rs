@@ -1,0 +1,126 @@
+//! Whose death this client would notice, and at which names.
+//!
+//! The first waiter of a name watches its holders, and the next one the first: so a death is noticed by
+//! one client, not by all. Everybody else watches nobody.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::{Mutex, MutexGuard},
+};
+
+use seinpaal_proto::{Inbox, Name};
+use tokio::{sync::mpsc, task::AbortHandle};
+use zookeeper_client::{EventType, OneshotWatcher};
+
+use super::{call::holders, replica::Replica};
+
+#[derive(Debug)]
+pub(super) struct Watches {
+    gone: mpsc::UnboundedSender<Inbox>,
+    inner: Mutex<Inner>,
+}
+
+#[derive(Debug, Default)]
+struct Inner {
+    wanted: BTreeMap<Name, BTreeSet<Inbox>>,
+    set: BTreeMap<Inbox, AbortHandle>,
+}
+
+impl Watches {
+    /// Deaths will be said to `gone`.
+    pub(super) fn new(gone: mpsc::UnboundedSender<Inbox>) -> Self {
+        Self { gone, inner: Mutex::default() }
+    }
+
+    /// Whether the death of this client would be noticed.
+    pub(super) fn sees(&self, inbox: Inbox) -> bool {
+        self.lock().set.contains_key(&inbox)
+    }
+
+    /// The names at which this client's death matters.
+    pub(super) fn names_of(&self, inbox: Inbox) -> Vec<Name> {
+        let inner = self.lock();
+        let matters = inner.wanted.iter().filter(|(_, wanted)| wanted.contains(&inbox));
+        matters.map(|(name, _)| name.clone()).collect()
+    }
+
+    /// Takes note of who is to be watched at this name, gives up watches that nobody needs any more, and
+    /// says which are missing.
+    pub(super) fn want(&self, name: &Name, wanted: BTreeSet<Inbox>) -> BTreeSet<Inbox> {
+        let mut inner = self.lock();
+        let missing = wanted.iter().filter(|i| !inner.set.contains_key(i)).copied().collect();
+        if wanted.is_empty() {
+            inner.wanted.remove(name);
+        } else {
+            inner.wanted.insert(name.clone(), wanted);
+        }
+        inner.give_up_needless();
+        missing
+    }
+
+    pub(super) fn set(&self, inbox: Inbox, watcher: OneshotWatcher) {
+        let gone = self.gone.clone();
+        let watching = tokio::spawn(async move {
+            let event = watcher.changed().await;
+            if event.event_type == EventType::NodeDeleted {
+                // Nobody listens once the store is closed.
+                let _ = gone.send(inbox);
+            }
+        });
+        self.lock().put(inbox, Some(watching.abort_handle()));
+    }
+
+    /// This watch has gone off.
+    pub(super) fn clear(&self, inbox: Inbox) {
+        self.lock().put(inbox, None);
+    }
+
+    /// The session that the watches belonged to is over.
+    pub(super) fn clear_all(&self) {
+        let inner = std::mem::take(&mut *self.lock());
+        inner.set.values().for_each(AbortHandle::abort);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        // Whole whatever panicked: each entry stands for itself.
+        self.inner.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+}
+
+impl Inner {
+    fn put(&mut self, inbox: Inbox, watch: Option<AbortHandle>) {
+        let before = match watch {
+            Some(watch) => self.set.insert(inbox, watch),
+            None => self.set.remove(&inbox),
+        };
+        if let Some(before) = before {
+            before.abort();
+        }
+    }
+
+    fn give_up_needless(&mut self) {
+        let wanted = &self.wanted;
+        self.set.retain(|inbox, watch| {
+            let is_needed = wanted.values().any(|wanted| wanted.contains(inbox));
+            if !is_needed {
+                watch.abort();
+            }
+            is_needed
+        });
+    }
+}
+
+/// Whom a client has to watch at a name.
+pub(super) fn wanted(replica: &Replica, me: Inbox) -> BTreeSet<Inbox> {
+    let mut line = replica.state.line().filter_map(|entry| entry.inbox);
+    let Some(first) = line.next() else { return BTreeSet::new() };
+    let mut wanted = if first == me {
+        holders(replica)
+    } else if line.find(|next| *next != first) == Some(me) {
+        BTreeSet::from([first])
+    } else {
+        BTreeSet::new()
+    };
+    wanted.remove(&me);
+    wanted
+}

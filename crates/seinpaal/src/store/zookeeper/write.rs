@@ -1,0 +1,413 @@
+//! What the ledger writes, as bytes: a name's znode holds the writes since its base, and the base holds
+//! the fewest writes that make the rest.
+
+use std::{collections::BTreeSet, convert::Infallible};
+
+use seinpaal_proto::{
+    Cause, Entry, Fence, Head, Inbox, Kind, Lease, LeaseId, MemoryState, Name, Past, Slots,
+    Standing, State, Ticket, Wakeup, What,
+};
+
+use super::pack::{Damaged, Packer, Unpacker};
+
+/// A wakeup without its name, which whoever reads it knows.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(super) struct Hint {
+    pub(super) inbox: Inbox,
+    pub(super) ticket: Ticket,
+    pub(super) what: What,
+}
+
+const HEAD: u8 = 1;
+const CLEAR: u8 = 2;
+const LEASE: u8 = 3;
+const NO_LEASE: u8 = 4;
+const HOLDER: u8 = 5;
+const WAITER: u8 = 6;
+const NO_ENTRY: u8 = 7;
+const PAST: u8 = 8;
+const NO_PAST: u8 = 9;
+const FREE: u8 = 10;
+const LOWEST_FREE_TAKEN: u8 = 11;
+const NOTHING_FREE: u8 = 12;
+const GRANTED: u8 = 13;
+const ENDED: u8 = 14;
+
+/// A state that takes down what is written to it.
+pub(super) struct Recorder<'a> {
+    pub(super) state: &'a mut MemoryState,
+    pub(super) packer: Packer,
+}
+
+impl<'a> Recorder<'a> {
+    pub(super) fn new(state: &'a mut MemoryState, at: u64) -> Self {
+        Self { state, packer: Packer::new(at) }
+    }
+}
+
+type Kept<T> = Result<T, Infallible>;
+
+impl State for Recorder<'_> {
+    type Error = Infallible;
+
+    fn head(&mut self) -> Kept<Head> {
+        self.state.head()
+    }
+
+    fn set_head(&mut self, head: &Head) -> Kept<()> {
+        put_head(&mut self.packer, head);
+        self.state.set_head(head)
+    }
+
+    fn clear(&mut self) -> Kept<()> {
+        self.packer.byte(CLEAR);
+        self.state.clear()
+    }
+
+    fn lease(&mut self, id: LeaseId) -> Kept<Option<Lease>> {
+        self.state.lease(id)
+    }
+
+    fn put_lease(&mut self, lease: &Lease) -> Kept<()> {
+        put_lease(&mut self.packer, lease);
+        self.state.put_lease(lease)
+    }
+
+    fn remove_lease(&mut self, id: LeaseId) -> Kept<()> {
+        self.packer.byte(NO_LEASE);
+        self.packer.id(id.0);
+        self.state.remove_lease(id)
+    }
+
+    fn first_lease_by_end(&mut self) -> Kept<Option<Lease>> {
+        self.state.first_lease_by_end()
+    }
+
+    fn first_lease_by_wall(&mut self) -> Kept<Option<Lease>> {
+        self.state.first_lease_by_wall()
+    }
+
+    fn entry(&mut self, ticket: Ticket) -> Kept<Option<Entry>> {
+        self.state.entry(ticket)
+    }
+
+    fn put_entry(&mut self, entry: &Entry) -> Kept<()> {
+        put_entry(&mut self.packer, entry);
+        self.state.put_entry(entry)
+    }
+
+    fn remove_entry(&mut self, ticket: Ticket) -> Kept<()> {
+        self.packer.byte(NO_ENTRY);
+        self.packer.id(ticket.0);
+        self.state.remove_entry(ticket)
+    }
+
+    fn first_member(&mut self, lease: LeaseId) -> Kept<Option<Entry>> {
+        self.state.first_member(lease)
+    }
+
+    fn first_waiter(&mut self) -> Kept<Option<Entry>> {
+        self.state.first_waiter()
+    }
+
+    fn holders(&mut self, rows: u32) -> Kept<Vec<Entry>> {
+        self.state.holders(rows)
+    }
+
+    fn waiters(&mut self, rows: u32) -> Kept<Vec<Entry>> {
+        self.state.waiters(rows)
+    }
+
+    fn past(&mut self, ticket: Ticket) -> Kept<Option<Past>> {
+        self.state.past(ticket)
+    }
+
+    fn put_past(&mut self, past: &Past) -> Kept<()> {
+        put_past(&mut self.packer, past);
+        self.state.put_past(past)
+    }
+
+    fn remove_past(&mut self, ticket: Ticket) -> Kept<()> {
+        self.packer.byte(NO_PAST);
+        self.packer.id(ticket.0);
+        self.state.remove_past(ticket)
+    }
+
+    fn first_past(&mut self) -> Kept<Option<Past>> {
+        self.state.first_past()
+    }
+
+    fn pop_free_slots(&mut self) -> Kept<Option<(u32, u32)>> {
+        self.packer.byte(LOWEST_FREE_TAKEN);
+        self.state.pop_free_slots()
+    }
+
+    fn push_free_slots(&mut self, first: u32, last: u32) -> Kept<()> {
+        put_free(&mut self.packer, first, last);
+        self.state.push_free_slots(first, last)
+    }
+
+    fn clear_free_slots(&mut self) -> Kept<()> {
+        self.packer.byte(NOTHING_FREE);
+        self.state.clear_free_slots()
+    }
+}
+
+/// The fewest writes that make this state.
+pub(super) fn pack(state: &mut MemoryState) -> Vec<u8> {
+    let Ok(head) = state.head();
+    let mut packer = Packer::new(head.wall);
+    put_head(&mut packer, &head);
+    state.leases().for_each(|lease| put_lease(&mut packer, lease));
+    state.entries().for_each(|entry| put_entry(&mut packer, entry));
+    state.memories().for_each(|past| put_past(&mut packer, past));
+    state.free_slots().for_each(|(first, last)| put_free(&mut packer, first, last));
+    packer.into_bytes()
+}
+
+pub(super) fn put_hint(packer: &mut Packer, hint: &Hint) {
+    packer.byte(if matches!(hint.what, What::Ended(_)) { ENDED } else { GRANTED });
+    packer.id(hint.inbox.0);
+    packer.id(hint.ticket.0);
+    match &hint.what {
+        What::Granted { fence, slots, limit } => {
+            packer.instant(fence.0);
+            put_slots(packer, slots);
+            packer.number((*limit).into());
+        }
+        What::Ended(cause) => packer.byte(cause_number(*cause)),
+        // The ledger says nothing else; a hint may be lost.
+        _ => packer.byte(u8::MAX),
+    }
+}
+
+fn put_head(packer: &mut Packer, head: &Head) {
+    packer.byte(HEAD);
+    packer.byte(head.kind.map_or(0, |kind| kind.letter() as u8));
+    packer.number(head.limit.map_or(0, |limit| u64::from(limit) + 1));
+    packer.byte(u8::from(head.pinned) | u8::from(head.paused.is_some()) << 1);
+    if let Some(reason) = &head.paused {
+        packer.text(reason);
+    }
+    for instant in [head.clock, head.wall, head.fence, head.arrival] {
+        packer.instant(instant);
+    }
+    packer.number(head.bound);
+    for count in [head.held, head.holders, head.waiting, head.past, head.top] {
+        packer.number(count.into());
+    }
+}
+
+fn put_lease(packer: &mut Packer, lease: &Lease) {
+    packer.byte(LEASE);
+    packer.id(lease.id.0);
+    packer.maybe_id(lease.inbox.map(|inbox| inbox.0));
+    packer.number(lease.ttl);
+    packer.instant(lease.ends);
+    packer.instant(lease.ends_wall);
+    packer.number(lease.members.into());
+    packer.number(lease.digest);
+    packer.number(lease.parked.into());
+}
+
+fn put_entry(packer: &mut Packer, entry: &Entry) {
+    let holds = matches!(entry.standing, Standing::Holding { .. });
+    packer.byte(if holds { HOLDER } else { WAITER });
+    packer.id(entry.ticket.0);
+    packer.id(entry.lease.0);
+    packer.maybe_id(entry.inbox.map(|inbox| inbox.0));
+    packer.number(entry.permits.into());
+    packer.number(entry.ttl);
+    packer.instant(entry.since);
+    packer.text(&entry.about);
+    match &entry.standing {
+        Standing::Holding { fence, slots } => {
+            packer.instant(fence.0);
+            put_slots(packer, slots);
+        }
+        Standing::Waiting { rank, priority, lease, margin, parked } => {
+            packer.signed(rank.wrapping_sub(packer.at() as i64));
+            packer.signed((*priority).into());
+            packer.id(lease.0);
+            packer.number(*margin);
+            packer.byte((*parked).into());
+        }
+    }
+}
+
+fn put_slots(packer: &mut Packer, slots: &Slots) {
+    packer.number(slots.ranges().len() as u64);
+    for (first, last) in slots.ranges() {
+        packer.number((*first).into());
+        packer.number((last - first).into());
+    }
+}
+
+fn put_past(packer: &mut Packer, past: &Past) {
+    packer.byte(PAST);
+    packer.id(past.ticket.0);
+    packer.byte(cause_number(past.cause));
+    packer.instant(past.until);
+}
+
+fn put_free(packer: &mut Packer, first: u32, last: u32) {
+    packer.byte(FREE);
+    packer.number(first.into());
+    packer.number((last - first).into());
+}
+
+const CAUSES: [Cause; 5] =
+    [Cause::Released, Cause::Cancelled, Cause::Expired, Cause::Evicted, Cause::TooMany];
+
+fn cause_number(cause: Cause) -> u8 {
+    CAUSES.iter().position(|known| *known == cause).map_or(u8::MAX, |at| at as u8)
+}
+
+fn take_cause(from: &mut Unpacker<'_>) -> Result<Cause, Damaged> {
+    CAUSES.get(usize::from(from.byte()?)).copied().ok_or(Damaged)
+}
+
+/// Repeats the writes of one record, and passes on its hints.
+pub(super) fn replay(
+    record: &[u8],
+    state: &mut MemoryState,
+    hints: &mut Vec<Hint>,
+) -> Result<(), Damaged> {
+    let mut from = Unpacker::new(record)?;
+    while !from.is_empty() {
+        let Ok(()) = match from.byte()? {
+            HEAD => state.set_head(&take_head(&mut from)?),
+            CLEAR => state.clear(),
+            LEASE => state.put_lease(&take_lease(&mut from)?),
+            NO_LEASE => state.remove_lease(LeaseId(from.id()?)),
+            holds @ (HOLDER | WAITER) => state.put_entry(&take_entry(&mut from, holds == HOLDER)?),
+            NO_ENTRY => state.remove_entry(Ticket(from.id()?)),
+            PAST => state.put_past(&take_past(&mut from)?),
+            NO_PAST => state.remove_past(Ticket(from.id()?)),
+            FREE => {
+                let (first, more) = (from.small()?, from.small()?);
+                state.push_free_slots(first, first.checked_add(more).ok_or(Damaged)?)
+            }
+            LOWEST_FREE_TAKEN => state.pop_free_slots().map(drop),
+            NOTHING_FREE => state.clear_free_slots(),
+            granted @ (GRANTED | ENDED) => {
+                hints.push(take_hint(&mut from, granted == GRANTED)?);
+                Ok(())
+            }
+            _ => return Err(Damaged),
+        };
+    }
+    Ok(())
+}
+
+fn take_head(from: &mut Unpacker<'_>) -> Result<Head, Damaged> {
+    let kind = match from.byte()? {
+        0 => None,
+        letter => Some(Kind::of_letter(letter.into()).ok_or(Damaged)?),
+    };
+    let limit = from.number()?.checked_sub(1).map(u32::try_from).transpose();
+    let flags = from.byte()?;
+    Ok(Head {
+        kind,
+        limit: limit.map_err(|_| Damaged)?,
+        pinned: flags & 1 != 0,
+        paused: if flags & 2 != 0 { Some(from.text()?) } else { None },
+        clock: from.instant()?,
+        wall: from.instant()?,
+        fence: from.instant()?,
+        arrival: from.instant()?,
+        bound: from.number()?,
+        held: from.small()?,
+        holders: from.small()?,
+        waiting: from.small()?,
+        past: from.small()?,
+        top: from.small()?,
+    })
+}
+
+fn take_lease(from: &mut Unpacker<'_>) -> Result<Lease, Damaged> {
+    Ok(Lease {
+        id: LeaseId(from.id()?),
+        inbox: from.maybe_id()?.map(Inbox),
+        ttl: from.number()?,
+        ends: from.instant()?,
+        ends_wall: from.instant()?,
+        members: from.small()?,
+        digest: from.number()?,
+        parked: from.small()?,
+    })
+}
+
+fn take_entry(from: &mut Unpacker<'_>, holds: bool) -> Result<Entry, Damaged> {
+    Ok(Entry {
+        ticket: Ticket(from.id()?),
+        lease: LeaseId(from.id()?),
+        inbox: from.maybe_id()?.map(Inbox),
+        permits: from.small()?,
+        ttl: from.number()?,
+        since: from.instant()?,
+        about: from.text()?,
+        standing: if holds { take_holding(from)? } else { take_waiting(from)? },
+    })
+}
+
+fn take_holding(from: &mut Unpacker<'_>) -> Result<Standing, Damaged> {
+    Ok(Standing::Holding { fence: Fence(from.instant()?), slots: take_slots(from)? })
+}
+
+fn take_waiting(from: &mut Unpacker<'_>) -> Result<Standing, Damaged> {
+    Ok(Standing::Waiting {
+        rank: from.signed()?.wrapping_add(from.at() as i64),
+        priority: i8::try_from(from.signed()?).map_err(|_| Damaged)?,
+        lease: LeaseId(from.id()?),
+        margin: from.number()?,
+        parked: from.byte()? != 0,
+    })
+}
+
+fn take_slots(from: &mut Unpacker<'_>) -> Result<Slots, Damaged> {
+    let mut slots = Slots::none();
+    for _ in 0..from.number()? {
+        let (first, more) = (from.small()?, from.small()?);
+        slots.insert(first, first.checked_add(more).ok_or(Damaged)?);
+    }
+    Ok(slots)
+}
+
+fn take_past(from: &mut Unpacker<'_>) -> Result<Past, Damaged> {
+    Ok(Past { ticket: Ticket(from.id()?), cause: take_cause(from)?, until: from.instant()? })
+}
+
+fn take_hint(from: &mut Unpacker<'_>, granted: bool) -> Result<Hint, Damaged> {
+    let (inbox, ticket) = (Inbox(from.id()?), Ticket(from.id()?));
+    let what = if granted {
+        let fence = Fence(from.instant()?);
+        What::Granted { fence, slots: take_slots(from)?, limit: from.small()? }
+    } else {
+        What::Ended(take_cause(from)?)
+    };
+    Ok(Hint { inbox, ticket, what })
+}
+
+impl From<&Wakeup> for Hint {
+    fn from(wakeup: &Wakeup) -> Self {
+        Self { inbox: wakeup.inbox, ticket: wakeup.ticket, what: wakeup.what.clone() }
+    }
+}
+
+impl Hint {
+    pub(super) fn about(self, name: &Name) -> Wakeup {
+        Wakeup { inbox: self.inbox, name: name.clone(), ticket: self.ticket, what: self.what }
+    }
+}
+
+impl Recorder<'_> {
+    /// Lets the leases of clients that are gone end in the next settling.
+    pub(super) fn end_leases_of(&mut self, gone: &BTreeSet<Inbox>) {
+        let is_over = |lease: &&Lease| lease.inbox.is_some_and(|inbox| gone.contains(&inbox));
+        let over: Vec<Lease> = self.state.leases().filter(is_over).cloned().collect();
+        for lease in over {
+            let Ok(()) = self.put_lease(&Lease { ends: 0, ends_wall: 0, ..lease });
+        }
+    }
+}

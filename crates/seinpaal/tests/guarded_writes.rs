@@ -1,0 +1,325 @@
+//! Guarded writes on a real server: applied wholly while the permit is held, and not at all otherwise.
+
+#[path = "support/asks.rs"]
+mod asks;
+#[path = "support/redis_server.rs"]
+mod redis_server;
+#[path = "support/severing_proxy.rs"]
+mod severing_proxy;
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering},
+};
+
+use asks::{acquisition, plain};
+use redis::{Cmd, FromRedisValue, cmd};
+use redis_server::RedisServer;
+use seinpaal::{
+    Fence, Group, GuardedError, Name, Permit, Seinpaal, Semaphore, Ticket, Value,
+    store::{
+        GuardedWrite, Store, StoreErrorKind,
+        redis::{RedisStore, Rig},
+        url::StoreUrl,
+    },
+};
+use seinpaal_proto::{Batch, Inbox, Reply, Request, time::SECOND};
+use severing_proxy::SeveringProxy;
+use tokio::sync::mpsc;
+
+async fn say<T: FromRedisValue>(server: &RedisServer, command: &mut Cmd) -> T {
+    command.query_async(&mut plain(&server.url("")).await).await.unwrap()
+}
+
+async fn get(server: &RedisServer, key: &str) -> Option<String> {
+    say(server, cmd("GET").arg(key)).await
+}
+
+async fn held(url: &str) -> (Semaphore, Permit) {
+    let semaphore = Seinpaal::connect(url).await.unwrap().semaphore("n").limit(1);
+    let permit = semaphore.acquire().await.unwrap();
+    (semaphore, permit)
+}
+
+#[tokio::test]
+async fn a_permit_that_was_released_or_evicted_writes_nothing() {
+    let server = RedisServer::start();
+    let (semaphore, released) = held(&server.url("")).await;
+    semaphore.release_ticket(released.ticket()).await.unwrap();
+    let evicted = semaphore.acquire().await.unwrap();
+    semaphore.evict(evicted.ticket()).await.unwrap();
+    for permit in [released, evicted] {
+        let refused = permit
+            .guarded(|tx| {
+                tx.set("a", "1").incr("b");
+            })
+            .await;
+        assert!(matches!(refused, Err(GuardedError::NotHeld)), "{refused:?}");
+    }
+    assert_eq!((get(&server, "a").await, get(&server, "b").await), (None, None));
+}
+
+#[tokio::test]
+async fn a_merged_permit_writes_while_all_of_it_is_held() {
+    let server = RedisServer::start();
+    let semaphore = Seinpaal::connect(&server.url("")).await.unwrap().semaphore("n").limit(2);
+    let mut permit = semaphore.acquire().await.unwrap();
+    let other = semaphore.acquire().await.unwrap();
+    let ticket = other.ticket();
+    permit.merge(other);
+    permit
+        .guarded(|tx| {
+            tx.incr("a");
+        })
+        .await
+        .unwrap();
+    semaphore.evict(ticket).await.unwrap();
+    let refused = permit
+        .guarded(|tx| {
+            tx.incr("a");
+        })
+        .await;
+    assert!(matches!(refused, Err(GuardedError::NotHeld)), "{refused:?}");
+    assert_eq!(get(&server, "a").await.as_deref(), Some("1"));
+}
+
+/// Two clients under a clock of the test's own, the first of which holds and renews nothing.
+struct Late {
+    server: RedisServer,
+    now: Arc<AtomicU64>,
+    holder: Arc<RedisStore>,
+    other: Arc<RedisStore>,
+    fence: Fence,
+}
+
+const TTL: u64 = 10 * SECOND;
+
+impl Late {
+    async fn new() -> Self {
+        let server = RedisServer::start();
+        let now = Arc::new(AtomicU64::new(1_795_000_000_000_000));
+        let open = async |inbox| {
+            let StoreUrl::Redis(url) = StoreUrl::parse(&server.url("")).unwrap() else { panic!() };
+            let rig = Rig { now: Some(Arc::clone(&now)), mutation: None };
+            let (news, _) = mpsc::unbounded_channel();
+            RedisStore::open_rigged(url, Inbox(inbox), news, rig).await.unwrap()
+        };
+        let (holder, other) = (open(1).await, open(2).await);
+        let reply = ask(&holder, 1, vec![Request::Acquire(acquisition(1, TTL))]).await.unwrap();
+        let Reply::Granted(grant) = reply else { panic!("{reply:?}") };
+        Self { server, now, holder, other, fence: grant.fence }
+    }
+
+    fn pass(&self, time: u64) {
+        self.now.fetch_add(time, Ordering::SeqCst);
+    }
+
+    async fn write(&self, id: u128, fence: Fence) -> Result<Vec<Value>, GuardedError> {
+        let mut group = Group::default();
+        group.incr("count");
+        let name = Name::new("n").unwrap();
+        let write = GuardedWrite { name, held: vec![(Ticket(1), fence)], id, group };
+        self.holder.guarded(&write).unwrap().await
+    }
+
+    async fn count(&self) -> Option<String> {
+        get(&self.server, "count").await
+    }
+}
+
+async fn ask(store: &RedisStore, inbox: u128, requests: Vec<Request>) -> Option<Reply> {
+    let (name, inbox) = (Name::new("n").unwrap(), Some(Inbox(inbox)));
+    let batch = Batch { name, inbox, fence_seen: 0, requests };
+    store.call(&batch).await.unwrap().replies.pop()
+}
+
+#[tokio::test]
+async fn a_holder_whose_lease_has_run_out_writes_nothing_before_and_after_another_has_the_permit() {
+    let late = Late::new().await;
+    assert!(late.write(1, late.fence).await.is_ok());
+    // The clock of the name advances by a margin a call, so a name that somebody looks at.
+    for _ in 0..4 {
+        late.pass(TTL / 4);
+        ask(&late.other, 2, vec![Request::Inspect { rows: 0 }]).await;
+    }
+    let refused = late.write(2, late.fence).await;
+    assert!(matches!(refused, Err(GuardedError::NotHeld)), "{refused:?}");
+    let reply = ask(&late.other, 2, vec![Request::Acquire(acquisition(2, TTL))]).await;
+    assert!(matches!(reply, Some(Reply::Granted(_))), "{reply:?}");
+    let refused = late.write(3, late.fence).await;
+    assert!(matches!(refused, Err(GuardedError::NotHeld)), "{refused:?}");
+    assert_eq!(late.count().await.as_deref(), Some("1"));
+}
+
+#[tokio::test]
+async fn nobody_need_look_for_a_lease_to_have_run_out() {
+    let late = Late::new().await;
+    for _ in 0..3 {
+        late.pass(TTL / 4);
+        ask(&late.other, 2, vec![Request::Inspect { rows: 0 }]).await;
+    }
+    late.pass(TTL / 4 - 1);
+    assert!(late.write(2, late.fence).await.is_ok(), "a microsecond is left");
+    late.pass(1);
+    let refused = late.write(3, late.fence).await;
+    assert!(matches!(refused, Err(GuardedError::NotHeld)), "{refused:?}");
+}
+
+#[tokio::test]
+async fn another_fence_or_ticket_writes_nothing() {
+    let late = Late::new().await;
+    for fence in [late.fence.0 - 1, late.fence.0 + 1, 0] {
+        let refused = late.write(fence.into(), Fence(fence)).await;
+        assert!(matches!(refused, Err(GuardedError::NotHeld)), "{refused:?}");
+    }
+    assert_eq!(late.count().await, None);
+}
+
+#[tokio::test]
+async fn a_group_that_arrives_twice_is_applied_once_and_answered_twice() {
+    let late = Late::new().await;
+    let first = late.write(7, late.fence).await.unwrap();
+    assert_eq!(late.write(7, late.fence).await.unwrap(), first);
+    late.write(8, late.fence).await.unwrap();
+    assert_eq!(late.write(7, late.fence).await.unwrap(), first);
+    ask(&late.holder, 1, vec![Request::Release { ticket: Ticket(1), slots: None }]).await;
+    assert_eq!(late.write(7, late.fence).await.unwrap(), first, "also after the release");
+    assert_eq!(late.count().await.as_deref(), Some("2"));
+}
+
+#[tokio::test]
+async fn a_step_of_the_servers_clock_is_not_the_end_of_writing() {
+    let late = Late::new().await;
+    late.pass(3600 * SECOND);
+    assert!(late.write(1, late.fence).await.is_ok(), "the clock of the name knows no such steps");
+    assert_eq!(late.count().await.as_deref(), Some("1"));
+}
+
+#[tokio::test]
+async fn a_lost_answer_is_asked_for_again_and_the_group_applied_once() {
+    let (server, port) = RedisServer::on_port(&[]);
+    let proxy = SeveringProxy::start(port);
+    let (_, permit) = held(&proxy.url()).await;
+    permit
+        .guarded(|tx| {
+            tx.incr("warm");
+        })
+        .await
+        .unwrap();
+    for round in 1..=5 {
+        proxy.sever_after("incr-me");
+        let answers = permit
+            .guarded(|tx| {
+                tx.incr("incr-me");
+            })
+            .await
+            .unwrap();
+        assert_eq!(answers, [Value::Int(round)]);
+        assert_eq!(proxy.severed(), round as usize);
+    }
+    assert_eq!(get(&server, "incr-me").await.as_deref(), Some("5"));
+}
+
+#[tokio::test]
+async fn a_server_that_was_stopped_applies_the_group_once_when_it_goes_on() {
+    let (server, port) = RedisServer::on_port(&[]);
+    let proxy = SeveringProxy::start(port);
+    let (_, permit) = held(&proxy.url()).await;
+    permit
+        .guarded(|tx| {
+            tx.incr("warm");
+        })
+        .await
+        .unwrap();
+    let before = proxy.connections();
+    server.pause();
+    let writing = tokio::spawn(async move {
+        let answers = permit
+            .guarded(|tx| {
+                tx.incr("count");
+            })
+            .await;
+        (permit, answers)
+    });
+    // The first try is given up with its connection, and the group is sent a second time.
+    while proxy.connections() == before {
+        tokio::task::yield_now().await;
+    }
+    server.resume();
+    let (_permit, answers) = writing.await.unwrap();
+    assert_eq!(answers.unwrap(), [Value::Int(1)]);
+    assert_eq!(get(&server, "count").await.as_deref(), Some("1"));
+}
+
+#[tokio::test]
+async fn with_replicas_asked_for_a_group_counts_when_they_have_it() {
+    let at_once = ["--repl-diskless-sync-delay", "0"];
+    let (server, port) = RedisServer::on_port(&at_once);
+    let port_text = port.to_string();
+    let of = [&at_once[..], &["--replicaof", "127.0.0.1", &port_text]].concat();
+    let mut replica = RedisServer::with(&of);
+    while say::<u64>(&server, cmd("WAIT").arg(1).arg(100)).await < 1 {
+        say::<()>(&server, cmd("SET").arg("settled").arg(1)).await;
+    }
+    let (_, permit) = held(&server.url("?replicated=1")).await;
+    permit
+        .guarded(|tx| {
+            tx.incr("count");
+        })
+        .await
+        .unwrap();
+    assert_eq!(get(&replica, "count").await.as_deref(), Some("1"));
+    replica.stop();
+    let unknown = permit
+        .guarded(|tx| {
+            tx.incr("count");
+        })
+        .await;
+    assert!(matches!(unknown, Err(GuardedError::Unknown(_))), "{unknown:?}");
+    assert_eq!(get(&server, "count").await.as_deref(), Some("2"), "sent often, applied once");
+}
+
+#[tokio::test]
+async fn a_group_is_one_command_to_the_server_and_leaves_no_key_for_long() {
+    let server = RedisServer::start();
+    let (_, permit) = held(&server.url("")).await;
+    permit
+        .guarded(|tx| {
+            tx.incr("warm");
+        })
+        .await
+        .unwrap();
+    say::<()>(&server, cmd("CONFIG").arg("RESETSTAT")).await;
+    permit
+        .guarded(|tx| {
+            tx.incr("a").incr("b");
+        })
+        .await
+        .unwrap();
+    let stats: String = say(&server, cmd("INFO").arg("commandstats")).await;
+    assert!(stats.contains("cmdstat_evalsha:calls=1,"), "{stats}");
+    let keys: Vec<String> = say(&server, cmd("KEYS").arg("seinpaal:{n}:w:*")).await;
+    assert_eq!(keys.len(), 2);
+    for key in keys {
+        let left: i64 = say(&server, cmd("PTTL").arg(key)).await;
+        assert!((1..=11_000).contains(&left), "{left}");
+    }
+}
+
+#[tokio::test]
+async fn a_lost_server_leaves_it_certain_that_nothing_was_written_or_unknown() {
+    let mut server = RedisServer::start();
+    let (_, permit) = held(&server.url("")).await;
+    server.stop();
+    let failed = permit
+        .guarded(|tx| {
+            tx.incr("a");
+        })
+        .await;
+    match failed {
+        Err(GuardedError::Store(error) | GuardedError::Unknown(error)) => {
+            assert_eq!(error.kind(), StoreErrorKind::Unreachable);
+        }
+        other => panic!("{other:?}"),
+    }
+}

@@ -1,0 +1,113 @@
+//! Requests as short as tests of the ZooKeeper store want them.
+#![allow(dead_code, missing_docs, unreachable_pub)]
+
+use std::sync::{Arc, atomic::AtomicU64};
+
+use seinpaal::store::{
+    News, Store, StoreError,
+    url::StoreUrl,
+    zookeeper::{Rig, ZookeeperStore},
+};
+use seinpaal_proto::{
+    Acquire, Batch, Enqueue, Grant, Inbox, Kind, LeaseId, Name, Permits, Priority, Reply, Request,
+    Ticket,
+    time::{SECOND, WAITER_TTL},
+};
+use tokio::sync::mpsc;
+use zookeeper_client::{Acls, Client as Plain, CreateMode};
+
+use crate::servers::ZookeeperEnsemble;
+
+/// One client: its store, its inbox and what it is told.
+pub struct Client {
+    pub store: Arc<ZookeeperStore>,
+    pub inbox: Inbox,
+    pub news: mpsc::UnboundedReceiver<News>,
+}
+
+impl Client {
+    pub async fn connect(url: &str, inbox: u128) -> Self {
+        Self::try_connect(url, inbox, None).await.unwrap()
+    }
+
+    pub async fn try_connect(
+        url: &str,
+        inbox: u128,
+        now: Option<Arc<AtomicU64>>,
+    ) -> Result<Self, StoreError> {
+        let (sender, news) = mpsc::unbounded_channel();
+        let inbox = Inbox(inbox);
+        let StoreUrl::Zookeeper(url) = StoreUrl::parse(url).unwrap() else { panic!("{url}") };
+        let store = ZookeeperStore::open_rigged(url, inbox, sender, Rig { now }).await?;
+        Ok(Self { store, inbox, news })
+    }
+
+    pub async fn ask(&self, name: &str, request: Request) -> Result<Reply, StoreError> {
+        let batch = self.batch(name, vec![request]);
+        Ok(self.store.call(&batch).await?.replies.remove(0))
+    }
+
+    pub fn batch(&self, name: &str, requests: Vec<Request>) -> Batch {
+        let name = Name::new(name).unwrap();
+        Batch { name, inbox: Some(self.inbox), fence_seen: 0, requests }
+    }
+
+    pub async fn settle(&self, name: &str) {
+        while self.store.call(&self.batch(name, vec![])).await.unwrap().backlog {}
+    }
+
+    pub async fn told(&mut self) -> News {
+        let news = tokio::time::timeout(std::time::Duration::from_secs(60), self.news.recv());
+        news.await.expect("news in time").expect("the store keeps its sender")
+    }
+}
+
+/// One permit for a minute; waits if it must.
+pub fn acquire(ticket: u128) -> Request {
+    behind(ticket)
+}
+
+/// The same, under leases that no other ticket shares.
+pub fn behind(ticket: u128) -> Request {
+    Request::Acquire(Acquire {
+        ticket: Ticket(ticket),
+        kind: Kind::Semaphore,
+        permits: Permits::ONE,
+        limit: None,
+        enqueue: Enqueue::Yes { max_waiting: None },
+        priority: Priority::default(),
+        lease: LeaseId(ticket),
+        ttl: 60 * SECOND,
+        margin: 1 << 53,
+        waiter_lease: LeaseId(!ticket),
+        waiter_ttl: WAITER_TTL,
+        not_after: None,
+        about: String::new(),
+    })
+}
+
+pub fn release(ticket: u128) -> Request {
+    Request::Release { ticket: Ticket(ticket), slots: None }
+}
+
+pub fn granted(reply: Reply) -> Grant {
+    match reply {
+        Reply::Granted(grant) => grant,
+        other => panic!("not granted: {other:?}"),
+    }
+}
+
+/// A plain session, to look behind the store's back.
+pub async fn plain() -> Plain {
+    let url = ZookeeperEnsemble::shared().url();
+    Plain::connect(url.trim_start_matches("zookeeper://")).await.unwrap()
+}
+
+pub async fn children(path: &str) -> Vec<String> {
+    plain().await.list_children(path).await.unwrap()
+}
+
+pub async fn put(path: &str, data: &[u8]) {
+    let options = CreateMode::Persistent.with_acls(Acls::anyone_all());
+    plain().await.create(path, data, &options).await.unwrap();
+}

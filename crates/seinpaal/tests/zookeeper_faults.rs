@@ -1,0 +1,205 @@
+//! The ZooKeeper store when connections, sessions and servers are lost.
+
+#[path = "support/relay.rs"]
+mod relay;
+#[path = "../../conformance/src/servers/zookeeper.rs"]
+#[allow(dead_code, unreachable_pub, reason = "written for all tests of the stores")]
+mod servers;
+#[path = "support/zookeeper.rs"]
+mod support;
+
+use std::time::{Duration, Instant};
+
+use relay::Relay;
+use seinpaal::{
+    PermitState, Seinpaal,
+    store::{Certainty, News, Store, StoreErrorKind},
+};
+use seinpaal_proto::{Cause, Inbox, Reply, Request, Ticket, What};
+use servers::ZookeeperEnsemble;
+use support::{Client, acquire, granted, release};
+
+/// How long a test waits for what must happen. No verdict depends on its length.
+const LONG: Duration = Duration::from_secs(60);
+
+struct Scene {
+    relay: Relay,
+    direct: String,
+    relayed: String,
+}
+
+/// A server, and a way to it that can be cut.
+fn scene(chroot: &str, session: &str) -> Scene {
+    let server = ZookeeperEnsemble::shared();
+    let relay = Relay::to(server.ports()[0]);
+    let direct = format!("{}/faults/{chroot}?session={session}", server.url());
+    let relayed =
+        format!("zookeeper://127.0.0.1:{}/faults/{chroot}?session={session}", relay.port());
+    Scene { relay, direct, relayed }
+}
+
+fn has_session(inbox: Inbox) -> bool {
+    ZookeeperEnsemble::shared().sessions().contains(&inbox.to_string())
+}
+
+async fn until(condition: impl AsyncFn() -> bool) {
+    let met = async {
+        while !condition().await {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(LONG, met).await.expect("it comes to that");
+}
+
+/// Passes over everything else that is said.
+async fn told_of(client: &mut Client, ticket: u128) -> What {
+    loop {
+        match client.told().await {
+            News::Wakeup(wakeup) if wakeup.ticket == Ticket(ticket) => return wakeup.what,
+            _ => {}
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_session_that_has_expired_is_a_loss_even_if_nobody_else_noticed() {
+    let Scene { relay, relayed, .. } = scene("expired", "1s");
+    let mut client = Client::connect(&relayed, 0xe1).await;
+    granted(client.ask("n", acquire(1)).await.unwrap());
+    relay.cut();
+    until(async || !has_session(Inbox(0xe1))).await;
+    relay.heal();
+    assert_eq!(told_of(&mut client, 1).await, What::Ended(Cause::Expired));
+    let ended = Reply::Ended { ticket: Ticket(1), cause: Cause::Expired };
+    assert_eq!(client.ask("n", release(1)).await.unwrap(), ended);
+    granted(client.ask("n", acquire(2)).await.unwrap());
+    assert!(has_session(Inbox(0xe1)));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_client_held_whose_session_expired_goes_to_the_first_waiter() {
+    let Scene { relay, relayed, direct } = scene("freed", "1s");
+    let holder = Client::connect(&relayed, 0xf1).await;
+    let mut waiter = Client::connect(&direct, 0xf2).await;
+    granted(holder.ask("n", acquire(1)).await.unwrap());
+    assert!(matches!(waiter.ask("n", acquire(2)).await.unwrap(), Reply::Queued { .. }));
+    relay.cut();
+    assert!(matches!(told_of(&mut waiter, 2).await, What::Granted { .. }));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn if_the_first_waiter_dies_before_the_holder_the_second_is_served() {
+    let Scene { relay, relayed, direct } = scene("chain", "1s");
+    let holder = Client::connect(&relayed, 0xc1).await;
+    let first = Client::connect(&direct, 0xc2).await;
+    let mut second = Client::connect(&direct, 0xc3).await;
+    granted(holder.ask("n", acquire(1)).await.unwrap());
+    first.ask("n", acquire(2)).await.unwrap();
+    second.ask("n", acquire(3)).await.unwrap();
+    drop(first);
+    until(async || !has_session(Inbox(0xc2))).await;
+    relay.cut();
+    assert!(matches!(told_of(&mut second, 3).await, What::Granted { .. }));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_connection_that_is_lost_is_danger_and_then_loss_before_anybody_else_gets_in() {
+    let Scene { relay, relayed, direct } = scene("danger", "2s");
+    let (cut_off, other) = (Seinpaal::connect(&relayed).await.unwrap(), Seinpaal::connect(&direct));
+    let other = other.await.unwrap();
+    let permit = cut_off.semaphore("n").acquire().await.unwrap();
+    let fence = permit.fence();
+    let waiting = tokio::spawn(async move {
+        let permit = other.semaphore("n").acquire().await.unwrap();
+        (Instant::now(), permit.fence())
+    });
+    let watcher = Seinpaal::connect(&direct).await.unwrap().semaphore("n");
+    until(async || watcher.snapshot().await.unwrap().waiting_total == 1).await;
+    relay.cut();
+    permit.danger().await;
+    assert_eq!(permit.state(), PermitState::Danger);
+    permit.lost().await;
+    let lost = Instant::now();
+    let (had, next) = waiting.await.unwrap();
+    assert!(lost < had && fence < next, "lost {:?} after the next one had it", lost - had);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_connection_that_comes_back_in_time_keeps_the_permit_and_hears_what_it_missed() {
+    let Scene { relay, relayed, direct } = scene("back", "20s");
+    let mut client = Client::connect(&relayed, 0xb1).await;
+    let holder = Client::connect(&direct, 0xb2).await;
+    granted(client.ask("mine", acquire(1)).await.unwrap());
+    granted(holder.ask("n", acquire(2)).await.unwrap());
+    client.ask("n", acquire(3)).await.unwrap();
+    relay.cut();
+    holder.ask("n", release(2)).await.unwrap();
+    relay.heal();
+    assert!(matches!(told_of(&mut client, 3).await, What::Granted { .. }));
+    let left = Reply::Released { ticket: Ticket(1), left: 0 };
+    assert_eq!(client.ask("mine", release(1)).await.unwrap(), left);
+}
+
+async fn held(witness: &Client) -> u32 {
+    match witness.ask("n", Request::Inspect { rows: 0 }).await.unwrap() {
+        Reply::Snapshot(seen) => seen.held,
+        other => panic!("no snapshot: {other:?}"),
+    }
+}
+
+/// The server does what it is asked, and the connection is lost before its answer is here.
+async fn lose_the_answer(scene: &Scene, client: &Client, witness: &Client, request: Request) {
+    let (batch, before) = (client.batch("n", vec![request]), held(witness).await);
+    scene.relay.swallow_answers_from_the_next_write_on();
+    let losing = async {
+        until(async || held(witness).await != before).await;
+        scene.relay.heal();
+        scene.relay.end_all();
+    };
+    let (asked, ()) = tokio::join!(client.store.call(&batch), losing);
+    assert_eq!(asked.unwrap_err().certainty(), Certainty::Unknown);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_acquire_and_a_release_whose_answers_were_lost_are_done_once() {
+    let scene = scene("reply", "20s");
+    let client = Client::connect(&scene.relayed, 0xa1).await;
+    let witness = Client::connect(&scene.direct, 0xa2).await;
+    lose_the_answer(&scene, &client, &witness, acquire(1)).await;
+    let again = granted(client.ask("n", acquire(1)).await.unwrap());
+    let once_more = granted(client.ask("n", acquire(1)).await.unwrap());
+    assert_eq!((again.fence, held(&witness).await), (once_more.fence, 1));
+    lose_the_answer(&scene, &client, &witness, release(1)).await;
+    let ended = Reply::Ended { ticket: Ticket(1), cause: Cause::Released };
+    assert_eq!(client.ask("n", release(1)).await.unwrap(), ended);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_ensemble_without_a_quorum_is_unreachable_and_then_goes_on_with_what_it_knew() {
+    let mut ensemble = ZookeeperEnsemble::start(3);
+    let url = format!("{}/q?session=20s", ensemble.url());
+    let client = Client::connect(&url, 1).await;
+    let fence = granted(client.ask("n", acquire(1)).await.unwrap()).fence;
+    let leader = ensemble.leader().expect("somebody leads");
+    ensemble.kill(leader);
+    let again = loop {
+        match client.ask("n", acquire(1)).await {
+            Ok(reply) => break granted(reply),
+            Err(error) => assert_eq!(error.kind(), StoreErrorKind::Unreachable, "{error}"),
+        }
+    };
+    assert_eq!(again.fence, fence);
+    let second = ensemble.leader().expect("another one leads");
+    ensemble.kill(second);
+    let error = client.ask("n", acquire(2)).await.unwrap_err();
+    assert_eq!(error.kind(), StoreErrorKind::Unreachable, "{error}");
+    ensemble.revive(leader);
+    ensemble.revive(second);
+    let again = loop {
+        match client.ask("n", acquire(1)).await {
+            Ok(reply) => break granted(reply),
+            Err(error) => assert!(error.certainty() == Certainty::Unknown || error.is_passing()),
+        }
+    };
+    assert_eq!(again.fence, fence);
+}
