@@ -2,13 +2,7 @@
 
 use std::{io, path::PathBuf, time::Duration};
 
-use crate::{
-    fault::Fault,
-    kind::Kind,
-    promise,
-    rig::Plan,
-    worker::Orders,
-};
+use crate::{fault::Fault, kind::Kind, promise, rig::Plan, worker::Orders};
 
 /// How to call it.
 pub const USAGE: &str = "usage: torture --store KIND [--minutes N] [--seed S] [--faults LIST] [--workers N] [--tasks N] \
@@ -110,7 +104,9 @@ fn wanted(kind: Kind, list: &str) -> Result<Vec<Fault>, String> {
 
 fn minutes(text: &str) -> Result<Duration, String> {
     let minutes = text.parse().ok().filter(|minutes| (0.0..100_000.0).contains(minutes));
-    minutes.map(|minutes: f64| Duration::from_secs_f64(minutes * 60.0)).ok_or(format!("not minutes: {text}"))
+    minutes
+        .map(|minutes: f64| Duration::from_secs_f64(minutes * 60.0))
+        .ok_or(format!("not minutes: {text}"))
 }
 
 fn number<T: std::str::FromStr>(text: &str) -> Result<T, String> {
@@ -144,7 +140,9 @@ mod tests {
 
     #[test]
     fn what_makes_no_sense_is_refused_in_one_line() {
-        for text in ["--store", "--store moon", "--seed 1", "--store embedded --faults flushall", "--x y"] {
+        for text in
+            ["--store", "--store moon", "--seed 1", "--store embedded --faults flushall", "--x y"]
+        {
             assert_eq!(parse(text).unwrap_err().lines().count(), 1, "{text}");
         }
     }

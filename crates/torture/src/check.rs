@@ -5,13 +5,14 @@ mod idle;
 mod order;
 mod overlap;
 mod tale;
+mod terms;
 #[cfg(test)]
 mod tests;
-mod terms;
 
 use std::{collections::BTreeMap, fmt};
 
-pub use self::{idle::Cause, tale::Tale, terms::Terms};
+use self::tale::Tale;
+pub use self::{idle::Cause, terms::Terms};
 use crate::history::{Event, What};
 
 /// What is checked.

@@ -127,13 +127,16 @@ mod tests {
         let path = dir.path().join("history");
         let (one, other) = (Pen::open(&path, "w0.1").unwrap(), Pen::open(&path, "rig").unwrap());
         let fault = || What::FaultBegins { fault: "cut".into(), worker: Some(1) };
-        one.write_at(7, What::Granted {
-            req: "w0.1.1".into(),
-            ticket: "t".into(),
-            fence: u64::MAX,
-            slots: vec![0, 2],
-            until: None,
-        });
+        one.write_at(
+            7,
+            What::Granted {
+                req: "w0.1.1".into(),
+                ticket: "t".into(),
+                fence: u64::MAX,
+                slots: vec![0, 2],
+                until: None,
+            },
+        );
         other.write_at(5, fault());
         let events = read(&path).unwrap();
         assert_eq!(events.iter().map(|event| event.at).collect::<Vec<_>>(), [5, 7]);

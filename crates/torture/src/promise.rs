@@ -21,8 +21,7 @@ const PAUSED: &str = "A paused holder";
 const FENCE: &str = "The fence strictly grows";
 
 /// Newcomers get in beside holders that have not noticed yet, the line begins anew.
-const MEMORY: Promise =
-    Promise::AllBut(&[Check::Limit, Check::Slot, Check::Order, Check::Wakeup]);
+const MEMORY: Promise = Promise::AllBut(&[Check::Limit, Check::Slot, Check::Order, Check::Wakeup]);
 
 /// What happens to a process and to a link, whatever the store.
 const CLIENTS: &[Row] = &[
@@ -111,7 +110,10 @@ mod tests {
         let text = include_str!("../../../docs/guarantees.md");
         for kind in Kind::ALL {
             for (fault, _, heading) in rows(*kind) {
-                assert!(text.lines().any(|line| line == format!("## {heading}")), "{fault}: {heading}");
+                assert!(
+                    text.lines().any(|line| line == format!("## {heading}")),
+                    "{fault}: {heading}"
+                );
             }
         }
     }

@@ -129,7 +129,8 @@ impl Shared {
             return; // the client is dropped: the server is not there
         };
         let _ = (client.set_nodelay(true), server.set_nodelay(true)); // only a matter of speed
-        let clones = (client.try_clone(), server.try_clone(), client.try_clone(), server.try_clone());
+        let clones =
+            (client.try_clone(), server.try_clone(), client.try_clone(), server.try_clone());
         let (Ok(client_too), Ok(server_too), Ok(kept), Ok(kept_too)) = clones else { return };
         lock(&self.streams).extend([kept, kept_too]);
         let shared = Arc::clone(&self);

@@ -41,10 +41,17 @@ fn write(text: &mut String, plan: &Plan, verdict: &Verdict) -> fmt::Result {
     let Verdict { acquisitions, lost, killed, stopped, pairs, .. } = verdict;
     writeln!(text, "{acquisitions} acquisitions, {lost} permits lost by their holders")?;
     let [workers, holds, waits] = killed;
-    writeln!(text, "killed: {workers} workers, which held {holds} permits and stood {waits} times in line")?;
+    writeln!(
+        text,
+        "killed: {workers} workers, which held {holds} permits and stood {waits} times in line"
+    )?;
     let [workers, holds, waits] = stopped;
-    writeln!(text, "stopped: {workers} workers, which held {holds} permits and stood {waits} times in line")?;
-    let faults: Vec<_> = verdict.faults.iter().map(|(name, count)| format!("{name} {count}")).collect();
+    writeln!(
+        text,
+        "stopped: {workers} workers, which held {holds} permits and stood {waits} times in line"
+    )?;
+    let faults: Vec<_> =
+        verdict.faults.iter().map(|(name, count)| format!("{name} {count}")).collect();
     writeln!(text, "faults: {}", faults.join(", "))?;
     for (why, count) in &verdict.refused {
         writeln!(text, "refused {count}: {why}")?;
@@ -81,7 +88,8 @@ fn told(text: &mut String, what: &str, violations: &[Violation]) -> fmt::Result 
 
 /// The middle, the longest but for one in a hundred, and the longest, and how many there are.
 fn times(sorted: &[u64]) -> String {
-    let at = |share: usize| sorted.get((sorted.len() * share / 100).min(sorted.len().saturating_sub(1)));
+    let at =
+        |share: usize| sorted.get((sorted.len() * share / 100).min(sorted.len().saturating_sub(1)));
     let shown = |micros: Option<&u64>| match micros {
         None => "–".to_owned(),
         Some(micros) if *micros < 10_000 => format!("{:.1} ms", *micros as f64 / 1e3),

@@ -193,9 +193,7 @@ fn spoil(fault: Fault, proxy: &Proxy, scene: &mut Scene<'_>) {
     for _ in 0..=scene.draw.below(4) {
         let way = *scene.draw.one_of(&[Way::Request, Way::Answer]);
         proxy.set(match fault {
-            Fault::Cut => {
-                Mode::CutAfter(way, usize::try_from(scene.draw.below(600)).unwrap_or(0))
-            }
+            Fault::Cut => Mode::CutAfter(way, usize::try_from(scene.draw.below(600)).unwrap_or(0)),
             Fault::HalfClose => Mode::Close(way),
             Fault::Garble => Mode::Garble(way),
             _ => Mode::Lose(Way::Answer),

@@ -53,7 +53,9 @@ impl Server {
         clocks.set("server", 0);
         match before.zip(after) {
             Some((before, after)) if (after - before - 1000).abs() < 100 => Ok(()),
-            _ => Err(io::Error::other(format!("the server's clock cannot be set: {before:?} {after:?}"))),
+            _ => Err(io::Error::other(format!(
+                "the server's clock cannot be set: {before:?} {after:?}"
+            ))),
         }
     }
 

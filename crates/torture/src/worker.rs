@@ -108,7 +108,12 @@ impl Worker {
         }
     }
 
-    async fn ask(&self, req: &str, turn: &Turn, stop: &mut watch::Receiver<bool>) -> Option<Permit> {
+    async fn ask(
+        &self,
+        req: &str,
+        turn: &Turn,
+        stop: &mut watch::Receiver<bool>,
+    ) -> Option<Permit> {
         let (name, permits) = (turn.name.clone(), turn.permits);
         let ask = What::Ask { req: req.to_owned(), name, permits, timeout: turn.timeout() };
         self.pen.write(ask);
@@ -158,13 +163,16 @@ impl Worker {
 
     fn note_grant(&self, req: &str, permit: &Permit) {
         let (at, until) = belief(permit);
-        self.pen.write_at(at, What::Granted {
-            req: req.to_owned(),
-            ticket: permit.ticket().to_string(),
-            fence: permit.fence().0,
-            slots: permit.slots().iter().collect(),
-            until,
-        });
+        self.pen.write_at(
+            at,
+            What::Granted {
+                req: req.to_owned(),
+                ticket: permit.ticket().to_string(),
+                fence: permit.fence().0,
+                slots: permit.slots().iter().collect(),
+                until,
+            },
+        );
     }
 
     async fn hold(&self, req: &str, turn: &Turn, permit: Permit, stop: &mut watch::Receiver<bool>) {
@@ -201,8 +209,8 @@ impl Worker {
 /// Until when the holder believes. The moment comes first: so it is never overstated.
 fn belief(permit: &Permit) -> (u64, Option<u64>) {
     let at = clock::now();
-    let until = permit.remaining().map(|left| {
-        at.saturating_add(u64::try_from(left.as_micros()).unwrap_or(u64::MAX))
-    });
+    let until = permit
+        .remaining()
+        .map(|left| at.saturating_add(u64::try_from(left.as_micros()).unwrap_or(u64::MAX)));
     (at, if permit.is_held() { until } else { Some(at) })
 }

@@ -17,7 +17,8 @@ fn tickets(tale: &Tale, found: &mut Vec<Violation>) {
     for request in &tale.requests {
         let Some(grant) = &request.grant else { continue };
         if let Some(other) = seen.insert(&grant.ticket, &request.req) {
-            let story = format!("ticket {} was granted to {other} and {}", grant.ticket, request.req);
+            let story =
+                format!("ticket {} was granted to {other} and {}", grant.ticket, request.req);
             found.push(Violation { check: Check::Ticket, at: grant.at, story });
         }
     }

@@ -139,7 +139,8 @@ impl Line<'_> {
     }
 
     fn story(&self, name: &str, since: u64, at: u64, wait: &Wait) -> String {
-        let waiting: Vec<_> = self.waiting.keys().map(|at| self.requests[*at].req.as_str()).collect();
+        let waiting: Vec<_> =
+            self.waiting.keys().map(|at| self.requests[*at].req.as_str()).collect();
         format!(
             "{name}: free since {since} ({}) and nobody let in until {at}: {} ms, {} ms of them under a fault; {} \
              of {} held; waiting: {}",
@@ -180,11 +181,14 @@ fn bound(tale: &Tale, terms: &Terms, cause: Cause, from: u64, to: u64) -> u64 {
     let was_stopped =
         |stop: &(String, u64, u64)| stop.1 <= to && stop.2.saturating_add(terms.silent) >= from;
     let was_killed = |window: &super::tale::Window| {
-        window.fault == "kill-worker" && window.from <= to && window.to.saturating_add(terms.death) >= from
+        window.fault == "kill-worker"
+            && window.from <= to
+            && window.to.saturating_add(terms.death) >= from
     };
     if tale.stops.iter().any(was_stopped) {
         terms.silent
-    } else if matches!(cause, Cause::Death | Cause::LeaseEnd) || tale.windows.iter().any(was_killed) {
+    } else if matches!(cause, Cause::Death | Cause::LeaseEnd) || tale.windows.iter().any(was_killed)
+    {
         terms.death
     } else {
         terms.prompt

@@ -15,7 +15,9 @@ pub(super) fn check(tale: &Tale, terms: &Terms, found: &mut Vec<Violation>) -> [
         let mut line: Vec<&Request> = Vec::new();
         for request in tale.requests.iter().filter(|request| request.name == *name) {
             line.retain(|ahead| ahead.ends > request.asked);
-            for ahead in line.iter().filter(|ahead| ahead.queued.is_some_and(|at| at < request.asked)) {
+            for ahead in
+                line.iter().filter(|ahead| ahead.queued.is_some_and(|at| at < request.asked))
+            {
                 judge(tale, terms, (ahead, request), &mut pairs, found);
             }
             line.push(request);
@@ -54,11 +56,14 @@ fn judge(
 
 /// Whether something kept it from being reached while it waited.
 fn is_excused(tale: &Tale, terms: &Terms, ahead: &Request, until: u64) -> bool {
-    let touches = |from: u64, to: u64| from <= until && to.saturating_add(terms.prompt) >= ahead.asked;
-    let stopped = tale.stops.iter().any(|(life, from, to)| *life == ahead.life && touches(*from, *to));
+    let touches =
+        |from: u64, to: u64| from <= until && to.saturating_add(terms.prompt) >= ahead.asked;
+    let stopped =
+        tale.stops.iter().any(|(life, from, to)| *life == ahead.life && touches(*from, *to));
     let is_concerned = |worker: Option<usize>| worker.is_none() || worker == ahead.worker();
     stopped
         || tale.windows.iter().any(|window| {
-            is_concerned(window.worker) && touches(window.from, window.to.saturating_add(terms.after_fault))
+            is_concerned(window.worker)
+                && touches(window.from, window.to.saturating_add(terms.after_fault))
         })
 }

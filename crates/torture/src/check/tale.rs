@@ -7,20 +7,20 @@ use crate::history::{Event, What};
 
 /// What became of every request.
 #[derive(Debug, Default)]
-pub struct Tale {
+pub(super) struct Tale {
     /// The names and their limits.
-    pub names: BTreeMap<String, u32>,
+    pub(super) names: BTreeMap<String, u32>,
     /// In order of asking.
-    pub requests: Vec<Request>,
+    pub(super) requests: Vec<Request>,
     /// In order of time.
-    pub windows: Vec<Window>,
+    pub(super) windows: Vec<Window>,
     /// When which life was stopped, and went on.
-    pub stops: Vec<(String, u64, u64)>,
+    pub(super) stops: Vec<(String, u64, u64)>,
 }
 
 /// One request.
 #[derive(Debug)]
-pub struct Request {
+pub(super) struct Request {
     pub(super) req: String,
     pub(super) life: String,
     pub(super) name: String,
@@ -34,7 +34,7 @@ pub struct Request {
 
 /// What it was granted.
 #[derive(Debug)]
-pub struct Grant {
+pub(super) struct Grant {
     pub(super) at: u64,
     pub(super) ticket: String,
     pub(super) fence: u64,
@@ -46,7 +46,7 @@ pub struct Grant {
 
 /// The time of a fault.
 #[derive(Debug)]
-pub struct Window {
+pub(super) struct Window {
     pub(super) fault: String,
     /// The worker whom it concerns; `None`: everybody.
     pub(super) worker: Option<usize>,
@@ -57,7 +57,7 @@ pub struct Window {
 impl Tale {
     /// Tells it from the events, in order of time.
     #[must_use]
-    pub fn tell(events: &[Event]) -> Self {
+    pub(super) fn tell(events: &[Event]) -> Self {
         let mut tale = Self::default();
         let mut at = BTreeMap::new();
         for event in events {

@@ -67,7 +67,8 @@ impl Clocks {
 
 /// Where it lies, by what the program makes of its environment; the one for programs with threads.
 fn library() -> Option<String> {
-    let output = Command::new("faketime").args(["-m", "-f", "+0s", "printenv", "LD_PRELOAD"]).output();
+    let output =
+        Command::new("faketime").args(["-m", "-f", "+0s", "printenv", "LD_PRELOAD"]).output();
     let output = String::from_utf8(output.ok()?.stdout).ok()?;
     let library = output.trim();
     (!library.is_empty()).then(|| library.to_owned())

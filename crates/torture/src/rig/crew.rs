@@ -68,7 +68,8 @@ impl<'a> Crew<'a> {
         let member = &mut self.members[worker];
         member.lives += 1;
         let seed = Draw::new(plan.seed).fork(member.number as u64 + 1).fork(member.lives).next();
-        let names: Vec<_> = plan.names.iter().map(|(name, limit)| format!("{name}:{limit}")).collect();
+        let names: Vec<_> =
+            plan.names.iter().map(|(name, limit)| format!("{name}:{limit}")).collect();
         let process = Command::new(&plan.program)
             .arg("worker")
             .args([&member.url, &member.life()])

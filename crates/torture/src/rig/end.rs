@@ -2,7 +2,7 @@
 
 use std::{io, thread, time::Duration};
 
-use seinpaal::{Snapshot, blocking::Seinpaal};
+use seinpaal::{Seinpaal, Snapshot, blocking::wait};
 
 use super::Rig;
 use crate::history::What;
@@ -18,7 +18,8 @@ impl Rig<'_> {
         self.scene.wait(self.plan.ttl, self.plan.ttl * 2); // the last fault is over for a while
         self.crew.finish(GOING);
         let url = self.site.url(&self.site.upstreams());
-        let seinpaal = Seinpaal::connect(&url).map_err(io::Error::other)?;
+        let opening = seinpaal::Seinpaal::builder(&url).ttl(self.plan.ttl).connect();
+        let seinpaal = wait(opening).map_err(io::Error::other)?;
         for (name, _) in &self.plan.names {
             self.is_left(&seinpaal, name)?;
         }
@@ -26,7 +27,7 @@ impl Rig<'_> {
     }
 
     fn is_left(&self, seinpaal: &Seinpaal, name: &str) -> io::Result<()> {
-        let look = || seinpaal.semaphore(name).snapshot().map_err(io::Error::other);
+        let look = || wait(seinpaal.semaphore(name).snapshot()).map_err(io::Error::other);
         let is_empty = |seen: &Snapshot| seen.permits_held == 0 && seen.waiting_total == 0;
         let Snapshot { permits_held: permits, waiting_total: waiting, .. } =
             looked_until(look, is_empty)?;
@@ -36,7 +37,7 @@ impl Rig<'_> {
 
     fn is_kept(&self, seinpaal: &Seinpaal) -> io::Result<()> {
         let look = || {
-            let listed = seinpaal::blocking::wait(seinpaal.asynchronous().list(""));
+            let listed = wait(seinpaal.list(""));
             let mut kept = self.site.kept()?;
             kept.extend(listed.map_err(io::Error::other)?.iter().map(|seen| seen.name.to_string()));
             Ok(kept)
