@@ -26,6 +26,8 @@ Stores:
   redis+sentinel://[USER:PASSWORD@]HOST[:PORT],HOST[:PORT]/MASTER[/DB]
   rediss+sentinel://      the master that these sentinels watch over
                           (?sentinel-user=USER  sentinel-pass=PASSWORD)
+  zookeeper://[USER:PASSWORD@]HOST[:PORT],HOST[:PORT][/CHROOT]
+                          an ensemble (?session=DUR  connect-timeout=DUR)
   memory:                 one process, for trying out
 
 Options of a Redis store:

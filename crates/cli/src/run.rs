@@ -94,7 +94,8 @@ impl Errand<'_> {
 
     fn terms(self) -> Terms {
         let Run { on_lost, kill_after, .. } = *self.args;
-        Terms { on_lost, kill_after, ttl: self.args.entry.ttl }
+        let ttl = self.seinpaal.ttl_while_held(self.args.entry.ttl);
+        Terms { on_lost, kill_after, ttl }
     }
 
     fn start(

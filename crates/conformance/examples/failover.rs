@@ -1,15 +1,16 @@
 //! Kills master after master under the load of many clients, and prints what came of it.
 //!
 //! ```text
-//! cargo run -p seinpaal-conformance --example failover -- [KILLS [CLIENTS [LIMIT [SEED]]]]
+//! cargo run -p seinpaal-conformance --example failover -- [KILLS [CLIENTS [LIMIT [SEED [FAULT]]]]]
 //! ```
 //!
+//! FAULT is a word of those that the lines begin with, such as `rush`; without it all faults take their turn.
 //! Exits with 1 if more than `LIMIT` permits were believed in at one moment with `replicated=2`, which is as
 //! many as there are replicas. With fewer that is likely, and not certain.
 
 use std::{env, process::ExitCode};
 
-use seinpaal_conformance::failover::{Plan, run};
+use seinpaal_conformance::failover::{Fault, Plan, run};
 
 const REPLICAS: usize = 2;
 
@@ -22,16 +23,22 @@ fn main() -> ExitCode {
         seed: argument(4, 1).into(),
         replicas: REPLICAS,
         replicated: None,
-        loses_writes: false,
+        fault: Fault::Killed,
     };
     let Plan { kills, clients, limit, seed, .. } = plan;
     println!("{kills} kills, {clients} clients, {limit} permits, {REPLICAS} replicas, seed {seed}");
     let mut is_kept = true;
-    for (fault, loses_writes) in [("killed", false), ("killed and last writes lost", true)] {
+    let faults = [
+        ("killed", Fault::Killed),
+        ("killed, last writes lost", Fault::LastWritesLost),
+        ("killed in a rush, last writes lost", Fault::RushLost),
+    ];
+    let wanted = env::args().nth(5).unwrap_or_default();
+    for (shown, fault) in faults.into_iter().filter(|(shown, _)| shown.contains(&wanted)) {
         for replicated in [None, Some(1), Some(2)] {
-            let report = run(&Plan { replicated, loses_writes, ..plan.clone() });
+            let report = run(&Plan { replicated, fault, ..plan.clone() });
             let option = replicated.map_or_else(|| "no".to_owned(), |n| n.to_string());
-            println!("{fault} | replicated {option} | {report}");
+            println!("{shown} | replicated {option} | {report}");
             is_kept &= replicated != Some(2) || report.over_admissions == 0;
         }
     }

@@ -90,9 +90,9 @@ pub fn run(plan: &Plan) -> Report {
         let (now, some) = (field.report().grants, plan.clients as u64 + field.draw() % 20);
         until("everybody is back", || field.report().grants >= now + some);
         if mishap % 2 == 0 {
-            flush(&server)
+            flush(&server);
         } else {
-            server.start_again()
+            server.start_again();
         }
         let (forgot, grants) = (Instant::now(), field.report().grants);
         until("somebody is let in", || field.report().grants > grants);

@@ -7,14 +7,17 @@ use std::{
     fmt,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicBool, AtomicU64, Ordering},
+        atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering},
     },
     thread,
     time::{Duration, Instant},
 };
 
 use seinpaal::{Permit, Seinpaal};
-use tokio::task::JoinSet;
+use tokio::{
+    task::JoinSet,
+    time::{sleep, timeout},
+};
 
 use crate::servers::sentinel::{SentinelServers, until};
 
@@ -23,6 +26,12 @@ const NAME: &str = "under fire";
 const TTL: Duration = Duration::from_secs(15);
 /// One client in so many holds on to its permits for so long that a fail-over falls into it.
 const PATIENT: usize = 8;
+/// How often clients are asked to end.
+const LOOK_EVERY: Duration = Duration::from_millis(10);
+/// How clients behave: as they are, or taking no permits, or holding on to all they take.
+const NORMAL: u8 = 0;
+const QUIET: u8 = 1;
+const RUSH: u8 = 2;
 /// How long a master goes on alone before it is killed, at most.
 const WITHOUT_REPLICAS: Duration = Duration::from_millis(300);
 
@@ -39,11 +48,21 @@ pub struct Plan {
     pub replicas: usize,
     /// The store option; `None` leaves it out.
     pub replicated: Option<u32>,
-    /// Whether what the master last wrote dies with it, as if its whole machine had gone: a process that is
-    /// killed alone still has what it sent delivered by its kernel.
-    pub loses_writes: bool,
+    /// What happens to masters.
+    pub fault: Fault,
     /// From which what is left to chance is drawn.
     pub seed: u64,
+}
+
+/// What happens to a master.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Fault {
+    /// Its process is killed. What it had sent to replicas its kernel still delivers.
+    Killed,
+    /// What it last wrote dies with it, as if its whole machine had gone.
+    LastWritesLost,
+    /// The same, and it was in a rush after a time in which nobody held anything: replicas know of no holder.
+    RushLost,
 }
 
 /// What came of it.
@@ -119,7 +138,10 @@ pub fn run(plan: &Plan) -> Report {
     };
     field.until_all_had_one();
     let mut times = Report::default();
-    for _ in 0..plan.kills {
+    for kill in 0..plan.kills {
+        if kill > 0 {
+            servers.until_whole();
+        }
         kill_one(&mut servers, &field, &mut times);
     }
     field.is_over.store(true, Ordering::SeqCst);
@@ -131,13 +153,22 @@ pub fn run(plan: &Plan) -> Report {
 
 /// Kills the master after some more grants, and starts it again, empty, as a replica of the next.
 fn kill_one(servers: &mut SentinelServers, field: &Field, times: &mut Report) {
-    let (now, some) = (field.report().grants, 50 + field.draw() % 500);
+    let clients = field.plan.clients as u64;
+    let (now, some) = (field.report().grants, clients + field.draw() % (8 * clients));
     until("some more grants", || field.report().grants >= now + some);
     let old = servers.master();
-    if field.plan.loses_writes {
+    let has_rush = field.plan.fault == Fault::RushLost;
+    if has_rush {
+        field.pace.store(QUIET, Ordering::SeqCst);
+        until("nobody holds anything", || field.lock().hands.iter().all(Option::is_none));
+    }
+    if field.plan.fault != Fault::Killed {
         servers.cut_replication();
+        field.pace.store(if has_rush { RUSH } else { NORMAL }, Ordering::SeqCst);
         let (grants, soon) = (field.report().grants, Instant::now() + WITHOUT_REPLICAS);
-        until("time passes", || field.report().grants >= grants + some || Instant::now() >= soon);
+        let most = if has_rush { u64::from(field.plan.limit) } else { some };
+        until("time passes", || field.report().grants >= grants + most || Instant::now() >= soon);
+        field.pace.store(NORMAL, Ordering::SeqCst);
     }
     let killed = Instant::now();
     field.lock().first.fill(None);
@@ -150,7 +181,6 @@ fn kill_one(servers: &mut SentinelServers, field: &Field, times: &mut Report) {
     times.wholes.push(killed.elapsed());
     let firsts = field.until_all_had_one();
     times.recoveries.extend(firsts.into_iter().map(|first| first - killed));
-    servers.until_whole();
 }
 
 fn is_patient(client: usize) -> bool {
@@ -162,6 +192,7 @@ struct Field {
     plan: Plan,
     state: Mutex<State>,
     draws: AtomicU64,
+    pace: AtomicU8,
     is_over: AtomicBool,
 }
 
@@ -180,12 +211,9 @@ impl Field {
         state.hands.resize_with(plan.clients, || None);
         state.first.resize(plan.clients, None);
         let draws = AtomicU64::new(plan.seed);
-        Self {
-            plan: plan.clone(),
-            state: Mutex::new(state),
-            draws,
-            is_over: AtomicBool::new(false),
-        }
+        let state = Mutex::new(state);
+        let (pace, is_over) = (AtomicU8::new(NORMAL), AtomicBool::new(false));
+        Self { plan: plan.clone(), state, draws, pace, is_over }
     }
 
     /// Lets all clients work until it is over.
@@ -196,8 +224,9 @@ impl Field {
             for client in 0..self.plan.clients {
                 tasks.spawn(Arc::clone(self).work(client, url.to_owned()));
             }
-            while let Some(ended) = tasks.join_next().await {
-                ended.expect("a client");
+            while !self.is_over.load(Ordering::SeqCst) {
+                let ended = timeout(LOOK_EVERY, tasks.join_next()).await;
+                assert!(ended.is_err(), "a client ended: {ended:?}");
             }
         });
     }
@@ -205,7 +234,11 @@ impl Field {
     async fn work(self: Arc<Self>, client: usize, url: String) {
         let seinpaal = Seinpaal::builder(&url).ttl(TTL).connect().await.expect("a connection");
         let semaphore = seinpaal.semaphore(NAME).limit(self.plan.limit);
-        while !self.is_over.load(Ordering::SeqCst) {
+        loop {
+            if self.pace.load(Ordering::SeqCst) == QUIET {
+                sleep(Duration::from_millis(1)).await;
+                continue;
+            }
             match semaphore.acquire().await {
                 Ok(permit) => self.take(client, permit),
                 Err(_) => {
@@ -213,13 +246,18 @@ impl Field {
                     continue;
                 }
             }
-            tokio::time::sleep(self.up_to(if is_patient(client) { 6000 } else { 20 })).await;
+            sleep(self.up_to(self.longest_hold(client))).await;
             if let Some(permit) = self.give(client) {
                 let _ = permit.release().await; // that it was lost is in the report already
             }
             // So that some are free now and then, also at the moment of a fault.
-            tokio::time::sleep(self.up_to(200)).await;
+            sleep(self.up_to(200)).await;
         }
+    }
+
+    fn longest_hold(&self, client: usize) -> u64 {
+        let has_rush = self.pace.load(Ordering::SeqCst) == RUSH;
+        if has_rush || is_patient(client) { 6000 } else { 20 }
     }
 
     fn up_to(&self, milliseconds: u64) -> Duration {

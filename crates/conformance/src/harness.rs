@@ -1,7 +1,9 @@
 //! What a store must bring to be put through the cases.
 
+mod cluster;
 mod embedded;
 mod memory;
+mod quorum;
 mod redis;
 mod sentinel;
 mod zookeeper;
@@ -21,8 +23,9 @@ use seinpaal::{
 };
 
 pub use self::{
-    embedded::EmbeddedHarness, memory::MemoryHarness, redis::RedisHarness,
-    sentinel::SentinelHarness, zookeeper::ZookeeperHarness,
+    cluster::ClusterHarness, embedded::EmbeddedHarness, memory::MemoryHarness,
+    quorum::QuorumHarness, redis::RedisHarness, sentinel::SentinelHarness,
+    zookeeper::ZookeeperHarness,
 };
 
 /// One store, made for one case.
@@ -78,6 +81,8 @@ pub enum Ability {
     EndsLivingLeases,
     /// The lease of a client lasts for as long as its process lives.
     VouchesForLife,
+    /// Waiters are served in one order, and the ledger's own one: every answer is as the ledger would give it.
+    KeepsOrder,
     /// The harness can take away the subscription of a client that lives on.
     LosesSubscriptions,
 }

@@ -16,7 +16,9 @@ pub mod amnesia;
 mod ask;
 pub mod cases;
 mod client;
+pub mod cluster_faults;
 pub mod failover;
+pub mod faults;
 pub mod harness;
 mod list;
 pub mod servers;
@@ -24,8 +26,8 @@ mod stage;
 
 pub use client::Client;
 pub use harness::{
-    Ability, EmbeddedHarness, Harness, MemoryHarness, RedisHarness, SentinelHarness,
-    ZookeeperHarness,
+    Ability, ClusterHarness, EmbeddedHarness, Harness, MemoryHarness, QuorumHarness, RedisHarness,
+    SentinelHarness, ZookeeperHarness,
 };
 pub use list::{CASES, Case};
 pub use stage::{Stage, summary};

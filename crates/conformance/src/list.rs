@@ -21,12 +21,12 @@ macro_rules! with_every_case {
                 what_a_batch_frees_its_later_requests_can_take [];
             }
             fairness {
-                who_comes_first_is_served_first [];
-                a_newcomer_does_not_pass_a_waiter [];
-                a_large_request_at_the_head_is_not_passed_by_small_ones [];
-                higher_priority_comes_first [];
-                who_has_waited_long_is_not_passed_by_higher_priority [];
-                ten_thousand_waiters_at_one_name_are_served_in_order [];
+                who_comes_first_is_served_first [KeepsOrder];
+                a_newcomer_does_not_pass_a_waiter [KeepsOrder];
+                a_large_request_at_the_head_is_not_passed_by_small_ones [KeepsOrder];
+                higher_priority_comes_first [KeepsOrder];
+                who_has_waited_long_is_not_passed_by_higher_priority [KeepsOrder];
+                ten_thousand_waiters_at_one_name_are_served_in_order [KeepsOrder];
             }
             expiry {
                 a_lease_that_nobody_renews_ends [];
@@ -128,9 +128,9 @@ macro_rules! with_every_case {
                 a_holder_that_is_evicted_is_told [];
                 a_waiter_that_is_evicted_is_told [];
                 who_is_not_here_cannot_be_evicted [];
-                the_first_in_line_is_told_when_to_look_though_no_wakeup_comes [];
+                the_first_in_line_is_told_when_to_look_though_no_wakeup_comes [KeepsOrder];
                 a_waiter_that_cannot_be_reached_is_passed_over_and_keeps_its_place [LosesSubscriptions];
-                a_hundred_grants_in_one_step_are_all_told [];
+                a_hundred_grants_in_one_step_are_all_told [KeepsOrder];
             }
             inspect {
                 a_snapshot_agrees_with_what_was_granted [];
@@ -148,7 +148,7 @@ macro_rules! with_every_case {
                 the_reason_is_shown_and_stays_when_nobody_is_here [];
             }
             ledger {
-                a_random_history_is_answered_as_the_ledger_answers_it [];
+                a_random_history_is_answered_as_the_ledger_answers_it [KeepsOrder];
             }
         }
     };

@@ -1,5 +1,7 @@
 //! Real servers, one a harness: each in a directory of its own, on a free port, gone with its handle.
 
+pub mod again;
+mod cluster;
 pub mod sentinel;
 mod zookeeper;
 
@@ -13,6 +15,7 @@ use std::{
     time::Duration,
 };
 
+pub use cluster::{Node, RedisCluster, until};
 use tempfile::TempDir;
 
 pub use zookeeper::ZookeeperEnsemble;

@@ -7,7 +7,7 @@ use seinpaal::{
     AcquireError, GuardedError, Lost, Permit, Seinpaal, Semaphore, Snapshot, store::StoreErrorKind,
 };
 use seinpaal_conformance::{
-    failover::{Plan, run},
+    failover::{Fault, Plan, run},
     servers::sentinel::{SentinelServers, until},
 };
 use tokio::time::timeout;
@@ -78,6 +78,23 @@ async fn a_grant_that_no_replica_has_is_not_believed_with_replicated() {
     servers.start_again(servers.replicas().into_iter().find(|node| !servers.is_up(*node)).unwrap());
     let second = client(&servers.url("?replicated=2")).await;
     assert!(held(&second).await.is_held());
+}
+
+#[tokio::test]
+async fn a_grant_that_one_of_two_replicas_had_is_given_again_if_that_one_dies_as_well() {
+    let mut servers = SentinelServers::start(REPLICAS);
+    let first = client_of_this_master(&servers, "?replicated=1").await;
+    let (master, replicas) = (servers.master(), servers.replicas());
+    servers.cut_replication();
+    servers.resume(replicas[0]);
+    until("one replica is back", || servers.connected_replicas(master) == Some(1));
+    let one = held(&first).await;
+    servers.kill(replicas[0]);
+    fail_over(&mut servers);
+    let other = held(&client(&servers.url("")).await).await;
+    // Why only N = all of them is certain; the fence is what protects the resource.
+    assert!(one.is_held() && other.is_held());
+    assert!(other.fence() > one.fence());
 }
 
 #[tokio::test]
@@ -204,17 +221,10 @@ async fn one_sentinel_that_answers_is_enough() {
 /// Longer: the example `failover` of this crate.
 #[test]
 fn masters_die_under_load_and_nobody_holds_too_much_with_replicated() {
-    for loses_writes in [false, true] {
+    for fault in [Fault::Killed, Fault::RushLost] {
         let (clients, limit, replicated) = (16, 3, Some(2));
-        let plan = Plan {
-            clients,
-            limit,
-            kills: 1,
-            replicas: REPLICAS,
-            replicated,
-            loses_writes,
-            seed: 7,
-        };
+        let plan =
+            Plan { clients, limit, kills: 1, replicas: REPLICAS, replicated, fault, seed: 7 };
         let report = run(&plan);
         println!("{report}");
         assert_eq!(report.over_admissions, 0, "{report}");

@@ -190,8 +190,10 @@ impl Session {
     pub fn look_at_ticket(&mut self, now: Micros, ticket: Ticket) {
         let Some(name) = self.tickets.get(&ticket).cloned() else { return };
         let desk = self.desk(&name);
-        let is_unknown = |record: &Record| matches!(record.phase, Phase::Asking | Phase::Waiting);
-        if desk.records.get(&ticket).is_some_and(is_unknown) {
+        let is_under_way = desk.under_way.is_some();
+        let Some(record) = desk.records.get_mut(&ticket) else { return };
+        if matches!(record.phase, Phase::Asking | Phase::Waiting) {
+            record.is_hinted = is_under_way;
             desk.send_again(ticket);
             self.look_at(now, &name);
         }

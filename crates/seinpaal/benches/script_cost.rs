@@ -14,14 +14,22 @@ mod asks;
 #[path = "../tests/support/redis_server.rs"]
 mod redis_server;
 
-use std::{collections::BTreeMap, fs, future::Future};
+use std::{
+    collections::BTreeMap,
+    fs,
+    future::Future,
+    sync::atomic::{AtomicU64, Ordering},
+};
 
 use asks::{Client, acquire, plain, release};
 use futures_util::future::join_all;
 use redis::{aio::MultiplexedConnection, cmd};
 use redis_server::RedisServer;
-use seinpaal::store::Store;
-use seinpaal_proto::{Renew, Request, Ticket, Whom, time::SECOND};
+use seinpaal::{
+    Group,
+    store::{GuardedWrite, Store},
+};
+use seinpaal_proto::{Fence, Name, Renew, Reply, Request, Ticket, Whom, time::SECOND};
 
 const NAMES: u128 = 64;
 const CALLS: u128 = 30;
@@ -39,9 +47,9 @@ struct Bench {
 }
 
 impl Bench {
-    async fn new() -> Self {
+    async fn new(options: &str) -> Self {
         let server = RedisServer::start();
-        let client = Client::connect(&server.url(""), 1).await;
+        let client = Client::connect(&server.url(options), 1).await;
         let mut plain = plain(&server.url("")).await;
         let mut load = cmd("SCRIPT");
         load.arg("LOAD").arg("return ARGV[4]");
@@ -113,6 +121,39 @@ impl Bench {
         }
     }
 
+    /// A guarded write of one small value.
+    async fn writes(&self, fences: &[Fence]) {
+        let writes = (0..CALLS * NAMES).map(|i| {
+            let name = i % NAMES;
+            let mut group = Group::default();
+            group.set(format!("value{name}"), "x");
+            let held = vec![(Ticket(name), fences[name as usize])];
+            let name = Name::new(&format!("held{name}")).expect("a name");
+            GuardedWrite { name, held, id: draw(), group }
+        });
+        let writes = writes.collect::<Vec<_>>();
+        for chunk in writes.chunks(NAMES as usize) {
+            let written = chunk.iter().filter_map(|write| self.client.store.guarded(write));
+            for answer in join_all(written).await {
+                answer.expect("it is held");
+            }
+        }
+    }
+
+    /// The fences of what is held for the whole run. A guard that begins with the server is waited for.
+    async fn hold(&self) -> Vec<Fence> {
+        let mut fences = Vec::new();
+        for name in 0..NAMES {
+            fences.push(loop {
+                let reply = self.client.ask(&format!("held{name}"), acquire(name)).await;
+                if let Reply::Granted(grant) = reply.expect("a reply") {
+                    break grant.fence;
+                }
+            });
+        }
+        fences
+    }
+
     async fn round(&self, round: u128) -> [(&'static str, f64); 4] {
         let from = (round + 1) * CALLS * NAMES;
         [
@@ -122,6 +163,12 @@ impl Bench {
             ("renew all", self.cost(CALLS * NAMES, self.renewals()).await),
         ]
     }
+}
+
+/// A number that was not drawn before.
+fn draw() -> u128 {
+    static DRAWN: AtomicU64 = AtomicU64::new(0);
+    DRAWN.fetch_add(1, Ordering::Relaxed).into()
 }
 
 fn renew_all(name: u128) -> Request {
@@ -137,20 +184,27 @@ fn median(mut figures: Vec<f64>) -> f64 {
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() {
-    let bench = Bench::new().await;
-    bench.ask("held", acquire).await;
+    let (bench, guarded) = (Bench::new("").await, Bench::new("?restart-guard=125ms").await);
+    let fences = bench.hold().await;
+    guarded.hold().await;
     bench.ask("busy", |name| acquire(CALLS * NAMES + name)).await;
     let (mut costs, mut ratios) = (BTreeMap::<_, Vec<_>>::new(), BTreeMap::<_, Vec<_>>::new());
     for round in 0..ROUNDS {
-        let figures = bench.round(round).await;
+        let mut figures = bench.round(round).await.to_vec();
+        let writes = bench.cost(CALLS * NAMES, bench.writes(&fences)).await;
+        figures.push(("guarded write of one value", writes));
+        let cycles = guarded.cycles((round + 1) * CALLS * NAMES);
+        let cycles = guarded.cost(2 * CALLS * NAMES, cycles).await;
+        figures.push(("the first with restart-guard", cycles));
+        let noop = figures[0].1;
         for (what, cost) in figures {
             costs.entry(what).or_default().push(cost);
-            ratios.entry(what).or_default().push(cost / figures[0].1);
+            ratios.entry(what).or_default().push(cost / noop);
         }
     }
-    println!("{:28} {:>8} {:>8}", "", "µs/call", "x noop");
+    println!("{:30} {:>8} {:>8}", "", "µs/call", "x noop");
     for (what, figures) in costs {
         let ratio = median(ratios.remove(what).unwrap_or_default());
-        println!("{what:28} {:8.1} {ratio:8.1}", median(figures));
+        println!("{what:30} {:8.1} {ratio:8.1}", median(figures));
     }
 }

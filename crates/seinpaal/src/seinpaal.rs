@@ -180,6 +180,14 @@ impl Seinpaal {
         self.handle.store().record_child(pid)
     }
 
+    /// Returns the ttl that permits have which are asked for with this one, while they are held by this connection:
+    /// a store whose own sessions end earlier (ZooKeeper) cuts it. Detached permits have the whole of it.
+    #[must_use]
+    pub fn ttl_while_held(&self, ttl: Duration) -> Duration {
+        let longest = self.handle.store().longest_lease();
+        longest.map_or(ttl, |longest| ttl.min(Duration::from_micros(longest)))
+    }
+
     /// The ttl in microseconds, if this store can keep its promises for that long.
     pub(crate) fn checked_ttl(&self, ttl: Duration) -> Result<u64, BadSetting> {
         let length = checked_ttl(ttl)?;

@@ -136,6 +136,14 @@ pub(crate) fn open(
                 Ok(redis::RedisStore::open(url, inbox, news).await? as Arc<dyn Store>)
             }
             #[cfg(feature = "redis")]
+            url::StoreUrl::Cluster(url) => {
+                Ok(redis::RedisStore::open_cluster(url, inbox, news).await? as Arc<dyn Store>)
+            }
+            #[cfg(feature = "redis")]
+            url::StoreUrl::Quorum(url) => {
+                Ok(redis::quorum::QuorumStore::open(url, inbox, news).await? as Arc<dyn Store>)
+            }
+            #[cfg(feature = "redis")]
             url::StoreUrl::Sentinel(url) => {
                 Ok(redis::RedisStore::open_behind(url, inbox, news).await? as Arc<dyn Store>)
             }

@@ -2,6 +2,9 @@
 
 #[path = "support/redis_server.rs"]
 mod redis_server;
+#[path = "../../conformance/src/servers/cluster.rs"]
+#[allow(dead_code, missing_docs, unreachable_pub)]
+mod servers_cluster;
 #[cfg(feature = "zookeeper")]
 #[path = "../../conformance/src/servers/zookeeper.rs"]
 #[allow(dead_code, unreachable_pub, reason = "written for all tests of the stores")]
@@ -355,11 +358,26 @@ macro_rules! on_every_store {
             })*
         }
 
+        mod quorum {
+            $(#[tokio::test] async fn $case() -> super::Result {
+                let servers: [_; 3] = std::array::from_fn(|_| super::redis_server::RedisServer::on_port(&[]));
+                let nodes = servers.each_ref().map(|(_, port)| format!("127.0.0.1:{port}")).join(",");
+                super::$case(&format!("redis+quorum://{nodes}?restart-guard=off")).await
+            })*
+        }
+
         #[cfg(feature = "zookeeper")]
         mod zookeeper {
             $(#[tokio::test] async fn $case() -> super::Result {
                 let server = super::zookeeper_server::ZookeeperEnsemble::shared();
                 super::$case(&format!("{}/api/{}", server.url(), stringify!($case))).await
+            })*
+        }
+
+        mod redis_cluster {
+            $(#[tokio::test] async fn $case() -> super::Result {
+                let cluster = super::servers_cluster::RedisCluster::shared();
+                super::$case(&format!("{}?prefix={}:", cluster.url(), stringify!($case))).await
             })*
         }
     };

@@ -96,11 +96,16 @@ const TTL: u64 = 10 * SECOND;
 
 impl Late {
     async fn new() -> Self {
+        Self::with(None).await
+    }
+
+    async fn with(mutation: Option<(&str, &str)>) -> Self {
+        let mutation = mutation.map(|(from, to)| (from.to_owned(), to.to_owned()));
         let server = RedisServer::start();
         let now = Arc::new(AtomicU64::new(1_795_000_000_000_000));
         let open = async |inbox| {
             let StoreUrl::Redis(url) = StoreUrl::parse(&server.url("")).unwrap() else { panic!() };
-            let rig = Rig { now: Some(Arc::clone(&now)), mutation: None };
+            let rig = Rig { now: Some(Arc::clone(&now)), mutation: mutation.clone() };
             let (news, _) = mpsc::unbounded_channel();
             RedisStore::open_rigged(url, Inbox(inbox), news, rig).await.unwrap()
         };
@@ -258,9 +263,9 @@ async fn with_replicas_asked_for_a_group_counts_when_they_have_it() {
     let port_text = port.to_string();
     let of = [&at_once[..], &["--replicaof", "127.0.0.1", &port_text]].concat();
     let mut replica = RedisServer::with(&of);
-    while say::<u64>(&server, cmd("WAIT").arg(1).arg(100)).await < 1 {
-        say::<()>(&server, cmd("SET").arg("settled").arg(1)).await;
-    }
+    let mut behind = plain(&server.url("")).await;
+    cmd("SET").arg("settled").arg(1).exec_async(&mut behind).await.unwrap();
+    while cmd("WAIT").arg(1).arg(100).query_async::<u64>(&mut behind).await.unwrap() < 1 {}
     let (_, permit) = held(&server.url("?replicated=1")).await;
     permit
         .guarded(|tx| {
@@ -322,4 +327,15 @@ async fn a_lost_server_leaves_it_certain_that_nothing_was_written_or_unknown() {
         }
         other => panic!("{other:?}"),
     }
+}
+
+#[tokio::test]
+async fn a_script_that_does_not_look_would_be_noticed() {
+    let late = Late::with(Some(("if not are_all_held() then", "if false then"))).await;
+    assert!(late.write(1, Fence(0)).await.is_ok(), "written with another fence");
+    let late = Late::with(Some(("if before then", "if false then"))).await;
+    for _ in 0..2 {
+        late.write(1, late.fence).await.unwrap();
+    }
+    assert_eq!(late.count().await.as_deref(), Some("2"), "applied twice");
 }

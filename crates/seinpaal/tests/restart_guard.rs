@@ -111,10 +111,18 @@ impl Pair {
 
     /// Waits until the replica has all that the master has.
     async fn settle(&self, master: usize) {
-        while say::<u64>(&self.url(master), cmd("WAIT").arg(1).arg(100)).await < 1 {
-            // A replica that has only just connected counts once something was written.
-            say::<()>(&self.url(master), cmd("SET").arg("settled").arg(1)).await;
+        let mut info = cmd("INFO");
+        info.arg("replication");
+        // Before its link is up it shows what it had before, whatever the master thinks of it.
+        while !say::<String>(&self.url(1 - master), &mut info).await.contains("link_status:up") {
+            tokio::task::yield_now().await;
         }
+        let mut connection = plain(&self.url(master)).await;
+        cmd("SET").arg("settled").arg(1).exec_async(&mut connection).await.unwrap();
+        // Shorter than the connection waits for an answer; what counts is what it wrote itself.
+        let mut wait = cmd("WAIT");
+        wait.arg(1).arg(100);
+        while wait.query_async::<u64>(&mut connection).await.unwrap() < 1 {}
     }
 
     async fn promote(&self, which: usize) {
@@ -289,8 +297,8 @@ async fn a_server_without_memory_to_note_it_stays_guarded_and_lets_go_of_what_is
     let url = server.url("?restart-guard=1250ms");
     let semaphore = mutex(&url, SHORT).await;
     let permit = semaphore.acquire().await.expect("a permit");
-    say::<()>(&server.url(""), cmd("DEL").arg("seinpaal:guard")).await;
     say::<()>(&server.url(""), cmd("CONFIG").arg("SET").arg("maxmemory").arg("1")).await;
+    say::<()>(&server.url(""), cmd("DEL").arg("seinpaal:guard")).await;
     permit.release().await.expect("it goes back");
     let guarded = semaphore.snapshot().await.expect("an answer").guarded_for;
     assert_eq!(guarded, Some(Duration::from_millis(1250)), "no time counts that cannot be noted");

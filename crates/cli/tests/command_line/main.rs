@@ -10,3 +10,4 @@ mod status;
 mod streams;
 mod support;
 mod terminal;
+mod zookeeper;

@@ -100,7 +100,7 @@ impl Harness for RedisHarness {
             Ability::LosesSubscriptions => Some(
                 "a connection that is cut is opened again at once: the store's own tests cut it",
             ),
-            Ability::EndsLivingLeases => None,
+            Ability::EndsLivingLeases | Ability::KeepsOrder => None,
         }
     }
 }

@@ -90,7 +90,7 @@ impl Harness for ZookeeperHarness {
 
     fn lacks(&self, ability: Ability) -> Option<&'static str> {
         match ability {
-            Ability::NoticesDeath | Ability::EndsLivingLeases => None,
+            Ability::NoticesDeath | Ability::EndsLivingLeases | Ability::KeepsOrder => None,
             Ability::VouchesForLife => Some(
                 "a session vouches for a client no longer than its time-out: leases are renewed",
             ),

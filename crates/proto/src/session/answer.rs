@@ -130,8 +130,12 @@ impl Session {
         record.phase = Phase::Waiting;
         desk.places.insert(ticket);
         let is_new = !core::mem::replace(&mut record.was_queued, true);
+        let is_hinted = core::mem::take(&mut record.is_hinted);
         desk.waiters_due = Some(desk.waiters_due.map_or(due, |earlier| earlier.min(due)));
         desk.refile(ticket);
+        if is_hinted {
+            desk.send_again(ticket);
+        }
         if is_new {
             self.events.push_back(Event::Queued { ticket, waiting });
         }

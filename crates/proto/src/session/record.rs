@@ -58,6 +58,8 @@ pub(super) struct Record {
     pub(super) is_delivered: bool,
     pub(super) in_danger: bool,
     pub(super) was_queued: bool,
+    /// It may have been granted since the request was sent that is under way.
+    pub(super) is_hinted: bool,
     /// Slots to give back while the rest is kept.
     pub(super) giving: Slots,
     /// The store has been silent about it since then.
@@ -84,6 +86,7 @@ impl Record {
             is_delivered: false,
             in_danger: false,
             was_queued: false,
+            is_hinted: false,
             giving: Slots::none(),
             silent_since: None,
             leave_by: None,

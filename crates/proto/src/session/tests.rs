@@ -287,6 +287,20 @@ fn a_ticket_that_may_have_been_granted_is_asked_about_and_not_believed() {
     assert!(matches!(session.poll_event(), Some(Event::Acquired { .. })));
 }
 
+#[test]
+fn a_hint_that_comes_before_the_answer_is_not_lost() {
+    let (mut session, name) = (Session::new(Inbox(7), Config::default()), Name::new("n").unwrap());
+    let ticket = session.acquire(0, &name, wish(1, 1, TTL));
+    let call = session.poll_call(0).unwrap();
+    session.look_at_ticket(0, ticket);
+    let queued = || replies(Reply::Queued { ticket, waiting: 1, limit: 1 });
+    session.handle_replies(0, call.id, queued());
+    let call = session.poll_call(0).unwrap();
+    assert!(matches!(&*call.batch.requests, [Request::Acquire(ask)] if ask.ticket == ticket));
+    session.handle_replies(0, call.id, queued());
+    assert!(session.poll_call(SECOND).is_none(), "asked once more, not for ever");
+}
+
 fn replies(reply: Reply) -> Replies {
     Replies { now: 0, replies: [reply].into(), backlog: false, look_in: None }
 }

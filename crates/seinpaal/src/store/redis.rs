@@ -8,16 +8,19 @@
 //!
 //! What is kept there, and the contract of the scripts: docs/redis.md.
 
+mod cluster;
 mod connection;
 mod error;
 mod keys;
 mod link;
 mod place;
+pub mod quorum;
 mod replicas;
 mod reply;
 mod script;
 mod sentinel;
 mod server;
+mod servers;
 mod together;
 mod wakeup;
 mod write;
@@ -34,18 +37,20 @@ use std::{
 use seinpaal_proto::{Batch, Inbox, Name, Replies, Reply, Request, Snapshot, time::micros};
 
 use self::{
+    cluster::Cluster,
     connection::Connection,
     keys::{DEFAULT_PREFIX, Keys},
     link::Plan,
     place::Place,
-    script::{Mutation, Operation, Scripts},
+    script::{Mutation, Operation, Scripts, Wire},
+    servers::Servers,
 };
 use crate::{
     guarded::GuardedWrite,
     store::{
         Abilities, BoxFuture, Certainty, NewsSender, Store, StoreError, StoreErrorKind, Together,
         Written,
-        url::{RedisUrl, RestartGuard, SentinelUrl, StoreUrl},
+        url::{ClusterUrl, RedisOptions, RedisUrl, RestartGuard, SentinelUrl, StoreUrl},
     },
 };
 
@@ -55,12 +60,10 @@ const LISTED_WAITERS: u32 = 64;
 /// Permits kept on one Redis or Valkey server.
 #[derive(Debug)]
 pub struct RedisStore {
-    connection: Connection,
+    servers: Servers,
     keys: Keys,
-    scripts: Scripts,
     guard: Option<RestartGuard>,
     inbox: Inbox,
-    is_cluster: bool,
     now: Option<Arc<AtomicU64>>,
     /// What the server's clock last showed, and when on ours.
     heard: Mutex<Option<(u64, u64)>>,
@@ -92,6 +95,7 @@ impl RedisStore {
     ) -> Result<Arc<Self>, StoreError> {
         match StoreUrl::parse(url) {
             Ok(StoreUrl::Redis(url)) => Self::open(url, inbox, news).await,
+            Ok(StoreUrl::Cluster(url)) => Self::open_cluster(url, inbox, news).await,
             Ok(StoreUrl::Sentinel(url)) => Self::open_behind(url, inbox, news).await,
             Ok(_) => Err(misconfigured("not the URL of a Redis or Valkey server")),
             Err(bad) => Err(misconfigured(&bad.to_string())),
@@ -150,43 +154,57 @@ impl RedisStore {
         news: NewsSender,
         rig: Rig,
     ) -> Result<Arc<Self>, StoreError> {
-        let prefix = place.options().prefix.as_deref().unwrap_or(DEFAULT_PREFIX);
-        let keys = Keys::new(prefix)
-            .ok_or_else(|| misconfigured("the store option prefix has no braces in it"))?;
+        let keys = keys_of(place.options())?;
         let guard = place.options().restart_guard;
         let plan = Plan { place, keys: keys.clone(), inbox, news };
         let connection = Connection::open(plan).await?;
-        let mutation = rig.mutation.map(|(from, to)| Mutation { from, to });
-        let scripts = Scripts::new(guard.is_some(), mutation);
-        let (is_cluster, heard) = (false, Mutex::new(None));
-        Ok(Arc::new(Self {
-            connection,
-            keys,
-            scripts,
-            guard,
-            inbox,
-            is_cluster,
-            now: rig.now,
-            heard,
-        }))
+        let scripts = Scripts::new(Wire::Single, guard.is_some(), mutation_of(&rig));
+        let servers = Servers::One { connection, scripts: Box::new(scripts) };
+        let heard = Mutex::new(None);
+        Ok(Arc::new(Self { servers, keys, guard, inbox, now: rig.now, heard }))
+    }
+
+    /// Connects to a cluster.
+    ///
+    /// # Errors
+    /// As [`RedisStore::connect`].
+    pub async fn open_cluster(
+        url: ClusterUrl,
+        inbox: Inbox,
+        news: NewsSender,
+    ) -> Result<Arc<Self>, StoreError> {
+        Self::open_cluster_rigged(url, inbox, news, Rig::default()).await
+    }
+
+    /// The same under a clock and with scripts that a test chooses.
+    #[doc(hidden)]
+    pub async fn open_cluster_rigged(
+        url: ClusterUrl,
+        inbox: Inbox,
+        news: NewsSender,
+        rig: Rig,
+    ) -> Result<Arc<Self>, StoreError> {
+        let (keys, guard) = (keys_of(&url.options)?, url.options.restart_guard);
+        let mutation = mutation_of(&rig);
+        let plan = cluster::Plan { url, keys: keys.clone(), inbox, news, mutation };
+        let servers = Servers::Cluster(Cluster::open(plan).await?);
+        let heard = Mutex::new(None);
+        Ok(Arc::new(Self { servers, keys, guard, inbox, now: rig.now, heard }))
     }
 
     async fn execute(&self, batch: &Batch) -> Result<Replies, StoreError> {
         refuse_too_much(batch)?;
         let operation = Operation::of(batch);
         let (keys, arguments) = self.keys_and_arguments(batch);
-        let evaluated =
-            self.connection.evaluate(&self.scripts, operation, &keys, &arguments).await?;
-        let (answer, proof) = evaluated;
+        self.servers.expect(batch).await?;
+        let (answer, proof) = self.servers.evaluate(operation, &keys, &arguments).await?;
         let replies = reply::parse(answer, operation.name(), batch.requests.len())?;
         self.hear(replies.now);
+        self.servers.take_note(batch, &replies);
         match replies.replies.iter().map(need_of).max() {
             None | Some(Need::Nothing) => {}
-            Some(Need::Asked) => drop(self.connection.replicas_of(proof).await?),
-            Some(Need::Confirmed) => self.connection.confirm(proof).await?,
-        }
-        if replies.replies.iter().any(|reply| matches!(reply, Reply::Queued { .. })) {
-            self.connection.expect_news();
+            Some(Need::Asked) => drop(self.servers.replicas_of(proof).await?),
+            Some(Need::Confirmed) => self.servers.confirm(proof).await?,
         }
         Ok(replies)
     }
@@ -199,7 +217,7 @@ impl RedisStore {
         let mut keys = Vec::from(self.keys.of(&batch.name));
         let mut arguments = script::arguments(batch, self.given_now());
         if let Some(guard) = self.guard {
-            keys.push(self.keys.marker(None));
+            keys.push(self.keys.marker(self.servers.slot_of(&keys[0])));
             arguments.push(micros(guard.length()).to_string());
         }
         (keys, arguments)
@@ -220,22 +238,9 @@ impl RedisStore {
         Ok(listed)
     }
 
-    /// `SCAN` may name a key twice, or one that is gone.
     async fn names(&self, prefix: &str) -> Result<BTreeSet<Name>, StoreError> {
-        let (mut names, mut cursor) = (BTreeSet::new(), 0);
-        loop {
-            let mut scan = redis::cmd("SCAN");
-            scan.arg(cursor).arg("MATCH").arg(self.keys.pattern(prefix)).arg("COUNT").arg(1000);
-            let page = self.connection.command(&scan).await?;
-            let (next, keys): (u64, Vec<Vec<u8>>) = redis::from_redis_value(page)
-                .map_err(|_| misconfigured("SCAN answered something else: is there a proxy?"))?;
-            let keys = keys.into_iter().filter_map(|key| String::from_utf8(key).ok());
-            names.extend(keys.filter_map(|key| self.keys.name_of(&key)));
-            cursor = next;
-            if cursor == 0 {
-                return Ok(names);
-            }
-        }
+        let keys = self.servers.keys_like(&self.keys.pattern(prefix)).await?;
+        Ok(keys.into_iter().filter_map(|key| self.keys.name_of(&key)).collect())
     }
 
     async fn inspect(&self, name: &Name) -> Result<Option<Snapshot>, StoreError> {
@@ -254,11 +259,11 @@ impl RedisStore {
 
 impl Store for RedisStore {
     fn abilities(&self) -> Abilities {
-        Abilities { scheme: self.connection.scheme(), notices_death: false, is_shared: true }
+        Abilities { scheme: self.servers.scheme(), notices_death: false, is_shared: true }
     }
 
     fn advice(&self) -> Vec<String> {
-        self.connection.advice()
+        self.servers.advice()
     }
 
     fn longest_ttl(&self) -> Option<Duration> {
@@ -274,7 +279,7 @@ impl Store for RedisStore {
     }
 
     fn is_one_step(&self) -> bool {
-        true
+        matches!(self.servers, Servers::One { .. })
     }
 
     fn call_together<'a>(
@@ -319,6 +324,16 @@ fn need_of(reply: &Reply) -> Need {
 
 fn misconfigured(message: &str) -> StoreError {
     StoreError::new(StoreErrorKind::Misconfigured, Certainty::NotExecuted, message)
+}
+
+fn keys_of(options: &RedisOptions) -> Result<Keys, StoreError> {
+    let prefix = options.prefix.as_deref().unwrap_or(DEFAULT_PREFIX);
+    Keys::new(prefix).ok_or_else(|| misconfigured("the store option prefix has no braces in it"))
+}
+
+fn mutation_of(rig: &Rig) -> Option<Mutation> {
+    let (from, to) = rig.mutation.clone()?;
+    Some(Mutation { from, to })
 }
 
 fn refuse_too_much(batch: &Batch) -> Result<(), StoreError> {

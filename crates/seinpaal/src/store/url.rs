@@ -3,9 +3,11 @@
 //! A URL may carry a password. So no error and no `Debug` repeats any part of it that could be one:
 //! they name the scheme, and an option that stands where no password can be.
 
+mod cluster;
 mod duration;
 mod guard;
 mod options;
+mod quorum;
 mod redis;
 mod sentinel;
 #[cfg(test)]
@@ -14,12 +16,14 @@ mod zookeeper;
 
 use std::{fmt, path::PathBuf, str::FromStr};
 
+pub use cluster::ClusterUrl;
 pub use duration::{BadDuration, LONGEST_DURATION, parse_duration};
 pub use guard::RestartGuard;
 use options::Query;
 #[cfg(feature = "zookeeper")]
 pub(crate) use options::decoded;
 pub use options::{ClockBound, RedisOptions};
+pub use quorum::QuorumUrl;
 #[cfg(feature = "redis")]
 pub(crate) use redis::show_host;
 pub use redis::{Password, RedisAddress, RedisUrl};
@@ -31,9 +35,8 @@ pub use zookeeper::ZookeeperUrl;
 pub const DEFAULT_URL: &str = "file:";
 
 const KNOWN: &str = "file:, memory:, redis://, rediss://, unix://, valkey://, valkeys://, \
-    redis+sentinel://, rediss+sentinel://, \
-    zookeeper://";
-const LATER: [&str; 2] = ["redis+cluster", "redis+quorum"];
+    redis+sentinel://, rediss+sentinel://, redis+cluster://, rediss+cluster://, \
+    redis+quorum://, rediss+quorum://, zookeeper://";
 
 /// A store URL, parsed. Its text form has no password in it.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -45,6 +48,10 @@ pub enum StoreUrl {
     Memory,
     /// `redis://`, `rediss://`, `unix://`, `valkey://`, `valkeys://`.
     Redis(RedisUrl),
+    /// `redis+cluster://`, `rediss+cluster://`.
+    Cluster(ClusterUrl),
+    /// `redis+quorum://` and, with TLS, `rediss+quorum://`: several servers that know nothing of each other.
+    Quorum(QuorumUrl),
     /// `redis+sentinel://`, `rediss+sentinel://` and the same with `valkey`.
     Sentinel(SentinelUrl),
     /// `zookeeper://`.
@@ -64,6 +71,10 @@ impl StoreUrl {
             "unix" => RedisUrl::parse_unix(rest).map(Self::Redis),
             "redis" | "valkey" => RedisUrl::parse(rest, false).map(Self::Redis),
             "rediss" | "valkeys" => RedisUrl::parse(rest, true).map(Self::Redis),
+            "redis+cluster" => ClusterUrl::parse(rest, false).map(Self::Cluster),
+            "rediss+cluster" => ClusterUrl::parse(rest, true).map(Self::Cluster),
+            "redis+quorum" => QuorumUrl::parse(rest, false).map(Self::Quorum),
+            "rediss+quorum" => QuorumUrl::parse(rest, true).map(Self::Quorum),
             "redis+sentinel" | "valkey+sentinel" => {
                 SentinelUrl::parse(rest, false).map(Self::Sentinel)
             }
@@ -71,7 +82,6 @@ impl StoreUrl {
                 SentinelUrl::parse(rest, true).map(Self::Sentinel)
             }
             "zookeeper" => ZookeeperUrl::parse(rest).map(Self::Zookeeper),
-            later if LATER.contains(&later) => Err(BadStoreUrl::NotAvailable(scheme)),
             _ => Err(BadStoreUrl::UnknownScheme(scheme)),
         }
     }
@@ -84,6 +94,8 @@ impl StoreUrl {
         match self {
             Self::Redis(url) => Some(&url.options),
             Self::Sentinel(url) => Some(&url.options),
+            Self::Cluster(url) => Some(&url.options),
+            Self::Quorum(url) => Some(&url.options),
             Self::Memory | Self::Embedded(_) | Self::Zookeeper(_) => None,
         }
     }
@@ -93,6 +105,8 @@ impl StoreUrl {
         match self {
             Self::Redis(url) => Some(&mut url.options),
             Self::Sentinel(url) => Some(&mut url.options),
+            Self::Cluster(url) => Some(&mut url.options),
+            Self::Quorum(url) => Some(&mut url.options),
             Self::Memory | Self::Embedded(_) | Self::Zookeeper(_) => None,
         }
     }
@@ -119,6 +133,8 @@ impl fmt::Display for StoreUrl {
             Self::Embedded(Some(directory)) => write!(f, "file://{}", directory.display()),
             Self::Memory => f.write_str("memory:"),
             Self::Redis(url) => url.fmt(f),
+            Self::Cluster(url) => url.fmt(f),
+            Self::Quorum(url) => url.fmt(f),
             Self::Sentinel(url) => url.fmt(f),
             Self::Zookeeper(url) => url.fmt(f),
         }
@@ -170,9 +186,6 @@ pub enum BadStoreUrl {
     /// Nobody knows this scheme.
     #[error("unknown store scheme {0:?}: known are {KNOWN}")]
     UnknownScheme(String),
-    /// The scheme is reserved for a store that this version does not have.
-    #[error("the store {0:?} is not available in this version: available are {KNOWN}")]
-    NotAvailable(String),
     /// A `file:` URL with a relative path or a host.
     #[error("a file: URL names an absolute directory, like file:///var/lib/seinpaal")]
     NotAbsolute,
@@ -194,6 +207,14 @@ pub enum BadStoreUrl {
     /// The port is not a number from 1 to 65535.
     #[error("a port is a number from 1 to 65535 (a / in a password is written %2F)")]
     BadPort,
+    /// So many nodes are no quorum.
+    #[error(
+        "a quorum is an odd number of servers, 3 to 9, not {0}: redis+quorum://HOST:PORT,HOST:PORT,HOST:PORT"
+    )]
+    BadQuorum(usize),
+    /// One server would have two votes.
+    #[error("the quorum names {0} twice: every node is a server of its own")]
+    SameNodeTwice(String),
     /// A Unix socket without a path.
     #[error("a unix: URL names an absolute path, like unix:///run/redis/redis.sock")]
     BadSocket,
@@ -209,6 +230,9 @@ pub enum BadStoreUrl {
     /// The database index is not a number.
     #[error("the path of a Redis URL is the database index, a number from 0 up")]
     BadDatabase,
+    /// A cluster with a database index.
+    #[error("a cluster has only the database 0: leave the number out of the store URL")]
+    ClusterDatabase,
     /// Nobody knows this option.
     #[error("unknown option {option:?} of a {store} store: {known}")]
     UnknownOption {

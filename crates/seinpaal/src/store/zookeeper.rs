@@ -16,6 +16,7 @@ mod link;
 mod list;
 mod pack;
 mod paths;
+mod recorder;
 mod replica;
 mod stretch;
 #[cfg(test)]

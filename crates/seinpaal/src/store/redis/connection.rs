@@ -3,6 +3,8 @@
 //! Nothing is ever sent twice from here but scripts that the server did not know. What was handed to a link
 //! that was lost may have been executed, and the session finds out with the same tickets.
 
+pub(super) mod lasting;
+
 use std::{
     fmt,
     sync::{
@@ -201,7 +203,7 @@ async fn load_and_repeat(
     }
 }
 
-fn is_missing_script(answer: &RedisResult<Value>) -> bool {
+pub(super) fn is_missing_script(answer: &RedisResult<Value>) -> bool {
     match answer {
         Ok(Value::ServerError(error)) => error.code() == "NOSCRIPT",
         Ok(_) => false,

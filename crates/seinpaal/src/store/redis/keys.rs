@@ -32,6 +32,11 @@ impl Keys {
         [records, order]
     }
 
+    /// Where a node of a quorum keeps the marker of its restart guard.
+    pub(super) fn node_marker(&self) -> String {
+        format!("{}node", self.prefix)
+    }
+
     /// Where the restart guard keeps its marker; in a cluster, one in each hash slot (0 to 16383).
     pub(super) fn marker(&self, slot: Option<u16>) -> String {
         match slot {
@@ -61,6 +66,12 @@ impl Keys {
     /// Where an inbox listens. The scripts build the same.
     pub(super) fn channel(&self, inbox: Inbox) -> String {
         format!("{}inbox:{inbox}", self.prefix)
+    }
+
+    /// Where an inbox listens for one name, in a cluster: in the slot of the name. The scripts build the same.
+    pub(super) fn channel_at(&self, name: &Name, inbox: Inbox) -> String {
+        let [records, _] = self.of(name);
+        format!("{records}:inbox:{inbox}")
     }
 
     /// What `SCAN` is to match for the hashes of names that start with `start`.
@@ -102,6 +113,11 @@ fn slot_tag(slot: u16) -> u32 {
         tags.into_iter().flatten().collect()
     });
     TAGS[usize::from(slot % SLOTS)]
+}
+
+/// The slot of a key.
+pub(super) fn slot_of(key: &[u8]) -> u16 {
+    hash_slot(tag_of(key))
 }
 
 /// What of a key is hashed: between its first braces, if there is anything.

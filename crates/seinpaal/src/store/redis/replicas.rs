@@ -40,6 +40,14 @@ struct Round {
     result: RedisResult<u32>,
 }
 
+/// Those of a node of a cluster, where the map tells how many there are.
+impl Default for Replicas {
+    fn default() -> Self {
+        let round = Mutex::new(Round { covers: 0, result: Ok(0) });
+        Self { advice: Vec::new(), connected: None, asked: AtomicU64::new(0), round }
+    }
+}
+
 impl Replicas {
     /// Asks about replicas where something depends on them, and refuses what is no master where a master
     /// was promised. A server that will not say is believed.
@@ -63,9 +71,8 @@ impl Replicas {
             there = connected(info);
             advice = advise(replicated, there, redis::from_redis_value(limits).ok());
         }
-        let round = Mutex::new(Round { covers: 0, result: Ok(0) });
         let advice = advice.into_iter().map(|line| format!("{shown}: {line}")).collect();
-        Ok(Self { advice, connected: there, asked: AtomicU64::new(0), round })
+        Ok(Self { advice, connected: there, ..Self::default() })
     }
 
     /// How many replicas have everything that this connection wrote before; waits for `wanted` of them, for

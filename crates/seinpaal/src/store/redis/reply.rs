@@ -36,7 +36,7 @@ fn read(value: &Value, requests: usize) -> Option<Replies> {
     (replies.len() == requests).then_some(Replies { now, replies, backlog, look_in })
 }
 
-fn reply(value: &Value) -> Option<Reply> {
+pub(super) fn reply(value: &Value) -> Option<Reply> {
     if let Value::Array(rows) = value {
         return snapshot(rows).map(Reply::Snapshot);
     }
@@ -197,10 +197,10 @@ fn shorten(value: &Value) -> String {
 }
 
 /// An answer, word by word.
-struct Words<'a>(&'a str);
+pub(super) struct Words<'a>(&'a str);
 
 impl<'a> Words<'a> {
-    fn of(value: &'a Value) -> Option<Self> {
+    pub(super) fn of(value: &'a Value) -> Option<Self> {
         match value {
             Value::BulkString(bytes) => std::str::from_utf8(bytes).ok().map(Self),
             Value::SimpleString(text) => Some(Self(text)),
@@ -208,22 +208,22 @@ impl<'a> Words<'a> {
         }
     }
 
-    fn word(&mut self) -> Option<&'a str> {
+    pub(super) fn word(&mut self) -> Option<&'a str> {
         let (word, rest) = self.0.split_once(' ').unwrap_or((self.0, ""));
         self.0 = rest;
         (!word.is_empty()).then_some(word)
     }
 
     /// What is left: text that people wrote.
-    fn rest(&self) -> &'a str {
+    pub(super) fn rest(&self) -> &'a str {
         self.0
     }
 
-    fn parsed<T: std::str::FromStr>(&mut self) -> Option<T> {
+    pub(super) fn parsed<T: std::str::FromStr>(&mut self) -> Option<T> {
         self.word()?.parse().ok()
     }
 
-    fn number(&mut self) -> Option<u64> {
+    pub(super) fn number(&mut self) -> Option<u64> {
         self.parsed()
     }
 

@@ -1,6 +1,6 @@
 //! The scripts: which there are, what they are given, and how a batch is written for them.
 
-use std::{borrow::Cow, fmt::Write, sync::OnceLock};
+use std::{fmt::Write, sync::OnceLock};
 
 use redis::Script;
 use seinpaal_proto::{
@@ -134,6 +134,27 @@ impl Operation {
     }
 }
 
+/// How wakeups travel, which is the first piece of every script.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Wire {
+    /// One server: one channel an inbox.
+    Single,
+    /// A cluster: a channel for each name at which an inbox listens, in the slot of the name.
+    Sharded,
+    /// A node of a cluster that is being given the slot: who listens is not known there yet.
+    Moving,
+}
+
+impl Wire {
+    fn piece(self) -> &'static str {
+        match self {
+            Self::Single => include_str!("lua/wire_single.lua"),
+            Self::Sharded => include_str!("lua/wire_sharded.lua"),
+            Self::Moving => include_str!("lua/wire_moving.lua"),
+        }
+    }
+}
+
 /// A change to every script's source, with which tests prove that they would notice.
 #[derive(Clone, Debug)]
 pub(super) struct Mutation {
@@ -142,8 +163,9 @@ pub(super) struct Mutation {
 }
 
 /// The scripts of one store with their hashes, each worked out when first used.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Scripts {
+    wire: Wire,
     hashed: [OnceLock<Script>; SCRIPTS.len() + 1],
     is_guarded: bool,
     mutation: Option<Mutation>,
@@ -151,8 +173,8 @@ pub(super) struct Scripts {
 
 impl Scripts {
     /// Those that expect the marker as third key and the length of the guard as last argument, or not.
-    pub(super) fn new(is_guarded: bool, mutation: Option<Mutation>) -> Self {
-        Self { is_guarded, mutation, ..Self::default() }
+    pub(super) fn new(wire: Wire, is_guarded: bool, mutation: Option<Mutation>) -> Self {
+        Self { wire, is_guarded, mutation, hashed: Default::default() }
     }
 
     /// The hash of a script, by which `EVALSHA` knows it.
@@ -162,17 +184,17 @@ impl Scripts {
     }
 
     /// Its text, for `SCRIPT LOAD`.
-    pub(super) fn source(&self, operation: Operation) -> Cow<'static, str> {
+    pub(super) fn source(&self, operation: Operation) -> String {
         if operation == Operation::Together {
-            return self.together().into();
+            return self.together();
         }
-        let mut source = Cow::Borrowed(SCRIPTS[operation as usize].source);
-        if self.is_guarded && operation != Operation::Write {
-            source.to_mut().insert_str(BEGIN.len(), GUARD);
-        }
+        let (begin, rest) = SCRIPTS[operation as usize].source.split_at(BEGIN.len());
+        let has_guard = self.is_guarded && operation != Operation::Write;
+        let guard = if has_guard { GUARD } else { "" };
+        let source = [self.wire.piece(), begin, guard, rest].concat();
         match &self.mutation {
             None => source,
-            Some(mutation) => source.replacen(&mutation.from, &mutation.to, 1).into(),
+            Some(mutation) => source.replacen(&mutation.from, &mutation.to, 1),
         }
     }
 }
@@ -216,7 +238,7 @@ pub(super) fn line(request: &Request) -> String {
     }
 }
 
-fn acquire_line(acquire: &Acquire) -> String {
+pub(super) fn acquire_line(acquire: &Acquire) -> String {
     let Acquire { ticket, permits, lease, ttl, waiter_lease, waiter_ttl, about, .. } = acquire;
     let (limit, enqueue) = (limit_word(acquire.limit), enqueue_word(acquire.enqueue));
     let kind = acquire.kind.letter();

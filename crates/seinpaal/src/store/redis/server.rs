@@ -1,11 +1,15 @@
 //! What a server says of itself, and whether it will do.
 
-use redis::{RedisResult, aio::MultiplexedConnection};
+use std::fmt::Display;
+
+use redis::{RedisResult, Value, aio::MultiplexedConnection};
 
 use super::link::Failure;
 use crate::store::{Certainty, StoreError, StoreErrorKind};
 
 const OLDEST: (u32, u32) = (6, 2);
+/// The first with sharded channels.
+const OLDEST_CLUSTER: (u32, u32) = (7, 0);
 
 /// Refuses replicas, members of a cluster and servers that are too old. A server that will not say
 /// (some managed ones) is believed.
@@ -28,14 +32,14 @@ fn judge(server: &str, replication: &str, shown: &str) -> Result<(), StoreError>
         Err(StoreError::new(kind, Certainty::NotExecuted, format!("{shown} {why}")))
     };
     if let Some(version) = field(server, "redis_version")
-        && is_too_old(version)
+        && is_before(version, OLDEST)
     {
         let why =
             format!("is version {version}: 6.2 is the oldest that can be used, so upgrade it");
         return refuse(StoreErrorKind::Misconfigured, why);
     }
     if field(server, "redis_mode") == Some("cluster") {
-        let why = "is part of a cluster, which this version cannot use: connect to a single server";
+        let why = "is part of a cluster: write redis+cluster:// in the store URL";
         return refuse(StoreErrorKind::Misconfigured, why.into());
     }
     if field(server, "redis_mode") == Some("sentinel") {
@@ -51,14 +55,40 @@ fn judge(server: &str, replication: &str, shown: &str) -> Result<(), StoreError>
     Ok(())
 }
 
+/// Refuses servers that are in no cluster, or without sharded channels. One that will not say is believed.
+pub(super) fn check_cluster(
+    answer: Result<Value, StoreError>,
+    shown: &impl Display,
+) -> Result<(), StoreError> {
+    let info = match answer {
+        Ok(value) => redis::from_redis_value::<String>(value).unwrap_or_default(),
+        Err(error) if error.kind() == StoreErrorKind::Forbidden => return Ok(()),
+        Err(error) => return Err(error),
+    };
+    let refuse = |why: String| {
+        let message = format!("{shown} {why}");
+        Err(StoreError::new(StoreErrorKind::Misconfigured, Certainty::NotExecuted, message))
+    };
+    match field(&info, "redis_mode") {
+        Some("cluster") | None => {}
+        Some(_) => return refuse("is not a cluster: write redis:// in the store URL".into()),
+    }
+    match field(&info, "redis_version") {
+        Some(version) if is_before(version, OLDEST_CLUSTER) => refuse(format!(
+            "is version {version}: 7.0 is the oldest cluster that can be used, so upgrade it"
+        )),
+        _ => Ok(()),
+    }
+}
+
 pub(super) fn field<'a>(info: &'a str, name: &str) -> Option<&'a str> {
     info.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':')).map(str::trim)
 }
 
-fn is_too_old(version: &str) -> bool {
+fn is_before(version: &str, oldest: (u32, u32)) -> bool {
     let mut numbers = version.split('.').map(|part| part.parse::<u32>().ok());
     match (numbers.next().flatten(), numbers.next().flatten()) {
-        (Some(major), Some(minor)) => (major, minor) < OLDEST,
+        (Some(major), Some(minor)) => (major, minor) < oldest,
         _ => false,
     }
 }

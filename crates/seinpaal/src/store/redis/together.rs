@@ -20,13 +20,10 @@ impl RedisStore {
             arguments.extend(batch_arguments);
             arguments.extend(undoing(batch).requests.iter().map(script::line));
         }
-        let operation = Operation::Together;
-        let evaluated =
-            self.connection.evaluate(&self.scripts, operation, &keys, &arguments).await?;
-        let (answer, proof) = evaluated;
+        let (answer, proof) = self.servers.evaluate(Operation::Together, &keys, &arguments).await?;
         let together = parse(answer, batches)?;
         if matches!(together, Together::Granted(_)) {
-            self.connection.confirm(proof).await?;
+            self.servers.confirm(proof).await?;
         }
         Ok(together)
     }

@@ -9,11 +9,7 @@ use redis::Value as Answer;
 use seinpaal_proto::{Batch, Inbox, Name};
 use tokio::time::sleep;
 
-use super::{
-    RedisStore,
-    keys::{hash_slot, tag_of},
-    script::Operation,
-};
+use super::{RedisStore, keys::slot_of, script::Operation};
 use crate::{
     boottime,
     guarded::{BadGroup, GuardedError, GuardedWrite, Value},
@@ -66,11 +62,10 @@ impl RedisStore {
         keys: &[Vec<u8>],
         arguments: &[Vec<u8>],
     ) -> Result<Outcome, StoreError> {
-        let evaluated = self.connection.evaluate(&self.scripts, Operation::Write, keys, arguments);
-        let (answer, proof) = evaluated.await?;
+        let (answer, proof) = self.servers.evaluate(Operation::Write, keys, arguments).await?;
         let outcome = read(answer);
         if matches!(outcome, Some(Ok(_) | Err(GuardedError::Partial { .. }))) {
-            self.connection.confirm(proof).await?;
+            self.servers.confirm(proof).await?;
         }
         Ok(outcome)
     }
@@ -78,7 +73,7 @@ impl RedisStore {
     /// The name's keys, the id's, and one a command; or what is wrong with one of these.
     fn keys_of_write(&self, write: &GuardedWrite) -> Result<Vec<Vec<u8>>, GuardedError> {
         let [records, order] = self.keys.of(&write.name);
-        let slot = hash_slot(tag_of(records.as_bytes()));
+        let slot = self.servers.slot_of(&records);
         let id = self.keys.write(&write.name, write.id);
         let mut keys = vec![records.into_bytes(), order.into_bytes(), id.into_bytes()];
         for command in &write.group.commands {
@@ -86,7 +81,7 @@ impl RedisStore {
             if self.keys.is_ours(&command.key) {
                 return Err(BadGroup::OurKey(shown()).into());
             }
-            if self.is_cluster && hash_slot(tag_of(&command.key)) != slot {
+            if slot.is_some_and(|slot| slot_of(&command.key) != slot) {
                 return Err(GuardedError::OtherSlot(shown()));
             }
             keys.push(command.key.clone());

@@ -44,13 +44,9 @@ impl RedisOptions {
                     RestartGuard::parse,
                 )?
                 .flatten(),
-            clock_bound: query.take_as("clock-bound", "a duration above zero, or off", bound)?,
-            prefix: query.take_as("prefix", "text without control characters", prefix)?,
-            connect_timeout: query.take_as(
-                "connect-timeout",
-                "a duration above zero",
-                above_zero,
-            )?,
+            clock_bound: query.take_clock_bound()?,
+            prefix: query.take_prefix()?,
+            connect_timeout: query.take_connect_timeout()?,
         })
     }
 }
@@ -120,6 +116,18 @@ impl Query {
             None => Ok(None),
             Some(text) => read(&text).map(Some).ok_or(BadStoreUrl::BadOption { option, wanted }),
         }
+    }
+
+    pub(super) fn take_clock_bound(&mut self) -> Result<Option<ClockBound>, BadStoreUrl> {
+        self.take_as("clock-bound", "a duration above zero, or off", bound)
+    }
+
+    pub(super) fn take_prefix(&mut self) -> Result<Option<String>, BadStoreUrl> {
+        self.take_as("prefix", "text without control characters", prefix)
+    }
+
+    pub(super) fn take_connect_timeout(&mut self) -> Result<Option<Duration>, BadStoreUrl> {
+        self.take_as("connect-timeout", "a duration above zero", above_zero)
     }
 
     /// Refuses what nobody has taken.

@@ -4,7 +4,7 @@ use std::{fmt, path::PathBuf};
 
 use super::{BadStoreUrl, Query, RedisOptions, options::decode};
 
-const DEFAULT_PORT: u16 = 6379;
+pub(super) const DEFAULT_PORT: u16 = 6379;
 
 /// One Redis or Valkey server. `Debug` and the text form leave the password out, and a user without one:
 /// that may be a password in the wrong place.

@@ -120,13 +120,6 @@ fn an_unknown_scheme_is_refused_with_those_known() {
 }
 
 #[test]
-fn schemes_of_later_versions_say_so() {
-    for scheme in LATER {
-        assert!(refusal(&format!("{scheme}://h")).contains("not available in this version"));
-    }
-}
-
-#[test]
 fn malformed_hosts_ports_and_databases_are_refused() {
     for text in ["redis:h", "redis://[::1", "redis://a b", "redis://a,b"] {
         assert_eq!(StoreUrl::parse(text), Err(BadStoreUrl::BadHost), "{text}");

@@ -10,8 +10,9 @@ use zookeeper_client::Stat;
 
 use super::{
     pack::{Damaged, Packer, number},
+    recorder::Recorder,
     time,
-    write::{Hint, Recorder, pack, put_hint, replay},
+    write::{Hint, pack, put_hint, replay},
 };
 
 const FORMAT: u8 = 1;

@@ -1,8 +1,6 @@
 //! What the ledger writes, as bytes: a name's znode holds the writes since its base, and the base holds
 //! the fewest writes that make the rest.
 
-use std::{collections::BTreeSet, convert::Infallible};
-
 use seinpaal_proto::{
     Cause, Entry, Fence, Head, Inbox, Kind, Lease, LeaseId, MemoryState, Name, Past, Slots,
     Standing, State, Ticket, Wakeup, What,
@@ -19,139 +17,19 @@ pub(super) struct Hint {
 }
 
 const HEAD: u8 = 1;
-const CLEAR: u8 = 2;
+pub(super) const CLEAR: u8 = 2;
 const LEASE: u8 = 3;
-const NO_LEASE: u8 = 4;
+pub(super) const NO_LEASE: u8 = 4;
 const HOLDER: u8 = 5;
 const WAITER: u8 = 6;
-const NO_ENTRY: u8 = 7;
+pub(super) const NO_ENTRY: u8 = 7;
 const PAST: u8 = 8;
-const NO_PAST: u8 = 9;
+pub(super) const NO_PAST: u8 = 9;
 const FREE: u8 = 10;
-const LOWEST_FREE_TAKEN: u8 = 11;
-const NOTHING_FREE: u8 = 12;
+pub(super) const LOWEST_FREE_TAKEN: u8 = 11;
+pub(super) const NOTHING_FREE: u8 = 12;
 const GRANTED: u8 = 13;
 const ENDED: u8 = 14;
-
-/// A state that takes down what is written to it.
-pub(super) struct Recorder<'a> {
-    pub(super) state: &'a mut MemoryState,
-    pub(super) packer: Packer,
-}
-
-impl<'a> Recorder<'a> {
-    pub(super) fn new(state: &'a mut MemoryState, at: u64) -> Self {
-        Self { state, packer: Packer::new(at) }
-    }
-}
-
-type Kept<T> = Result<T, Infallible>;
-
-impl State for Recorder<'_> {
-    type Error = Infallible;
-
-    fn head(&mut self) -> Kept<Head> {
-        self.state.head()
-    }
-
-    fn set_head(&mut self, head: &Head) -> Kept<()> {
-        put_head(&mut self.packer, head);
-        self.state.set_head(head)
-    }
-
-    fn clear(&mut self) -> Kept<()> {
-        self.packer.byte(CLEAR);
-        self.state.clear()
-    }
-
-    fn lease(&mut self, id: LeaseId) -> Kept<Option<Lease>> {
-        self.state.lease(id)
-    }
-
-    fn put_lease(&mut self, lease: &Lease) -> Kept<()> {
-        put_lease(&mut self.packer, lease);
-        self.state.put_lease(lease)
-    }
-
-    fn remove_lease(&mut self, id: LeaseId) -> Kept<()> {
-        self.packer.byte(NO_LEASE);
-        self.packer.id(id.0);
-        self.state.remove_lease(id)
-    }
-
-    fn first_lease_by_end(&mut self) -> Kept<Option<Lease>> {
-        self.state.first_lease_by_end()
-    }
-
-    fn first_lease_by_wall(&mut self) -> Kept<Option<Lease>> {
-        self.state.first_lease_by_wall()
-    }
-
-    fn entry(&mut self, ticket: Ticket) -> Kept<Option<Entry>> {
-        self.state.entry(ticket)
-    }
-
-    fn put_entry(&mut self, entry: &Entry) -> Kept<()> {
-        put_entry(&mut self.packer, entry);
-        self.state.put_entry(entry)
-    }
-
-    fn remove_entry(&mut self, ticket: Ticket) -> Kept<()> {
-        self.packer.byte(NO_ENTRY);
-        self.packer.id(ticket.0);
-        self.state.remove_entry(ticket)
-    }
-
-    fn first_member(&mut self, lease: LeaseId) -> Kept<Option<Entry>> {
-        self.state.first_member(lease)
-    }
-
-    fn first_waiter(&mut self) -> Kept<Option<Entry>> {
-        self.state.first_waiter()
-    }
-
-    fn holders(&mut self, rows: u32) -> Kept<Vec<Entry>> {
-        self.state.holders(rows)
-    }
-
-    fn waiters(&mut self, rows: u32) -> Kept<Vec<Entry>> {
-        self.state.waiters(rows)
-    }
-
-    fn past(&mut self, ticket: Ticket) -> Kept<Option<Past>> {
-        self.state.past(ticket)
-    }
-
-    fn put_past(&mut self, past: &Past) -> Kept<()> {
-        put_past(&mut self.packer, past);
-        self.state.put_past(past)
-    }
-
-    fn remove_past(&mut self, ticket: Ticket) -> Kept<()> {
-        self.packer.byte(NO_PAST);
-        self.packer.id(ticket.0);
-        self.state.remove_past(ticket)
-    }
-
-    fn first_past(&mut self) -> Kept<Option<Past>> {
-        self.state.first_past()
-    }
-
-    fn pop_free_slots(&mut self) -> Kept<Option<(u32, u32)>> {
-        self.packer.byte(LOWEST_FREE_TAKEN);
-        self.state.pop_free_slots()
-    }
-
-    fn push_free_slots(&mut self, first: u32, last: u32) -> Kept<()> {
-        put_free(&mut self.packer, first, last);
-        self.state.push_free_slots(first, last)
-    }
-
-    fn clear_free_slots(&mut self) -> Kept<()> {
-        self.packer.byte(NOTHING_FREE);
-        self.state.clear_free_slots()
-    }
-}
 
 /// The fewest writes that make this state.
 pub(super) fn pack(state: &mut MemoryState) -> Vec<u8> {
@@ -181,7 +59,7 @@ pub(super) fn put_hint(packer: &mut Packer, hint: &Hint) {
     }
 }
 
-fn put_head(packer: &mut Packer, head: &Head) {
+pub(super) fn put_head(packer: &mut Packer, head: &Head) {
     packer.byte(HEAD);
     packer.byte(head.kind.map_or(0, |kind| kind.letter() as u8));
     packer.number(head.limit.map_or(0, |limit| u64::from(limit) + 1));
@@ -198,7 +76,7 @@ fn put_head(packer: &mut Packer, head: &Head) {
     }
 }
 
-fn put_lease(packer: &mut Packer, lease: &Lease) {
+pub(super) fn put_lease(packer: &mut Packer, lease: &Lease) {
     packer.byte(LEASE);
     packer.id(lease.id.0);
     packer.maybe_id(lease.inbox.map(|inbox| inbox.0));
@@ -210,7 +88,7 @@ fn put_lease(packer: &mut Packer, lease: &Lease) {
     packer.number(lease.parked.into());
 }
 
-fn put_entry(packer: &mut Packer, entry: &Entry) {
+pub(super) fn put_entry(packer: &mut Packer, entry: &Entry) {
     let holds = matches!(entry.standing, Standing::Holding { .. });
     packer.byte(if holds { HOLDER } else { WAITER });
     packer.id(entry.ticket.0);
@@ -243,14 +121,14 @@ fn put_slots(packer: &mut Packer, slots: &Slots) {
     }
 }
 
-fn put_past(packer: &mut Packer, past: &Past) {
+pub(super) fn put_past(packer: &mut Packer, past: &Past) {
     packer.byte(PAST);
     packer.id(past.ticket.0);
     packer.byte(cause_number(past.cause));
     packer.instant(past.until);
 }
 
-fn put_free(packer: &mut Packer, first: u32, last: u32) {
+pub(super) fn put_free(packer: &mut Packer, first: u32, last: u32) {
     packer.byte(FREE);
     packer.number(first.into());
     packer.number((last - first).into());
@@ -398,16 +276,5 @@ impl From<&Wakeup> for Hint {
 impl Hint {
     pub(super) fn about(self, name: &Name) -> Wakeup {
         Wakeup { inbox: self.inbox, name: name.clone(), ticket: self.ticket, what: self.what }
-    }
-}
-
-impl Recorder<'_> {
-    /// Lets the leases of clients that are gone end in the next settling.
-    pub(super) fn end_leases_of(&mut self, gone: &BTreeSet<Inbox>) {
-        let is_over = |lease: &&Lease| lease.inbox.is_some_and(|inbox| gone.contains(&inbox));
-        let over: Vec<Lease> = self.state.leases().filter(is_over).cloned().collect();
-        for lease in over {
-            let Ok(()) = self.put_lease(&Lease { ends: 0, ends_wall: 0, ..lease });
-        }
     }
 }

@@ -73,4 +73,8 @@
   if not text then
     add[#add + 1] = '0'
     add[#add + 1] = 'z'
+    if SETTLING then
+      set[#set + 1] = 'n'
+      set[#set + 1] = call('cluster', 'myid') .. ' 0'
+    end
   end

@@ -56,7 +56,7 @@
     try('pexpire', records, milliseconds)
     try('pexpire', order, milliseconds)
   end
-  more = channel and try('publish', channel, message)
+  more = channel and try(PUBLISH, channel, message)
   failed = type(more) == 'table' and more or failed
   if failed then return redis.error_reply('SEINPAALTORN ' .. string.gsub(failed.err, '[\r\n]', ' ')) end
 

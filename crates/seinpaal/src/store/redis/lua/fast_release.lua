@@ -48,8 +48,8 @@
     local there, theirs = found_leases[1], found_leases[2]
     if not there or #there ~= 80 or (theirs and #theirs ~= 80) then break end
     if to ~= NOBODY then
-      channel = match(records, '^[^{]*') .. 'inbox:' .. to
-      local listeners = to == asker and 1 or try('pubsub', 'numsub', channel)[2]
+      channel = match(records, BEFORE_INBOX) .. INBOX .. to
+      local listeners = (to == asker or not LISTENERS) and 1 or try('pubsub', LISTENERS, channel)[2]
       if not listeners or listeners == 0 then break end
     end
     work, waiting, fence = WORK - 1, waiting - 1, max(fence + 1, now)

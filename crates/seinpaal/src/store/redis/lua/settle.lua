@@ -6,7 +6,7 @@
 
 ledger.work, ledger.has_backlog = WORK, false
 ledger.wakeups, ledger.listeners = {}, {}
-ledger.prefix = match(records, '^[^{]*')
+ledger.channels = match(records, BEFORE_INBOX) .. INBOX
 
 function ledger.has_work()
   if ledger.work == 0 then
@@ -18,14 +18,29 @@ function ledger.has_work()
 end
 
 function ledger.channel_of(inbox)
-  return ledger.prefix .. 'inbox:' .. inbox
+  return ledger.channels .. inbox
+end
+
+-- Whether the name has come to this node so lately that those who listen may not be here yet. A name keeps the
+-- node where it was last at home; who finds somebody gone at another one starts the time.
+function ledger.is_settling()
+  if SETTLING and ledger.settles == nil then
+    local here, home = call('cluster', 'myid'), call('hget', records, 'n')
+    local till = home and sub(home, 1, #here) == here and tonumber(sub(home, #here + 2))
+    if not till then
+      till = now + SETTLING
+      ledger.home = format('%s %d', here, till)
+    end
+    ledger.settles = now < till and till <= now + SETTLING
+  end
+  return ledger.settles
 end
 
 -- Whether somebody listens at an inbox. Who asks is there, whatever has become of its inbox.
 function ledger.is_listening(inbox)
-  if inbox == asker then return true end
+  if inbox == asker or not LISTENERS then return true end
   if ledger.listeners[inbox] == nil then
-    ledger.listeners[inbox] = call('pubsub', 'numsub', ledger.channel_of(inbox))[2] > 0
+    ledger.listeners[inbox] = call('pubsub', LISTENERS, ledger.channel_of(inbox))[2] > 0 or ledger.is_settling()
   end
   return ledger.listeners[inbox]
 end

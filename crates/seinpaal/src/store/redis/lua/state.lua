@@ -5,7 +5,8 @@
 -- error  SEINPAALCORRUPT SEINPAALTORN SEINPAALARGUMENT SEINPAALOOM
 -- cost   one HGET a record, one ZRANGEBYLEX a look at the order; all writes in one go at the end
 --
--- records (hash)  h: the head  l:LEASE: a lease  t:TICKET: an entry  p:TICKET: a ticket that is over
+-- records (hash)  h: the head  n: in a cluster, the node where the name is at home, and until when it settles there
+--                  l:LEASE: a lease  t:TICKET: an entry  p:TICKET: a ticket that is over
 -- order (zset, all scores 0)  one letter and numbers of eight bytes or ids:
 --   e END LEASE  w WALLEND LEASE  m LEASE TICKET  g FENCE TICKET  q RANK TICKET  k RANK TICKET (parked)
 --   p UNTIL TICKET  f FIRST LAST (free slots)  z (so that the key, and its TTL, outlive the last member)
@@ -133,7 +134,15 @@ function ledger.flush(with_head)
     set[#set + 1] = 'h'
     set[#set + 1] = pack_head(head)
   end
-  if ledger.is_fresh and not ledger.has_written then ledger.placed.z = true end
+  if ledger.is_fresh and not ledger.has_written then
+    ledger.placed.z = true
+    ledger.home = SETTLING and call('cluster', 'myid') .. ' 0'
+  end
+  if ledger.home then
+    set[#set + 1] = 'n'
+    set[#set + 1] = ledger.home
+    ledger.home = nil
+  end
   for member, is_there in pairs(ledger.placed) do
     if is_there then
       add[#add + 1] = '0'

@@ -9,12 +9,13 @@
 -- put before this piece: one, or all of them. Each first reads its arguments, so that what is wrong with
 -- them is said before anything is written, and gives what executes it.
 
-local MOST_REQUESTS = 64
+local MOST_REQUESTS = ledger.most_requests or 64
+local growing = ledger.growing or { acquire = true, configure = true }
 
 function ledger.grows()
   for i = 4, #ARGV do
     local operation = match(ARGV[i], '^%a+')
-    if operation ~= 'acquire' and operation ~= 'configure' then return false end
+    if not growing[operation] then return false end
   end
   return #ARGV > 3
 end
@@ -70,13 +71,13 @@ function ledger.finish()
     ledger.keep(is_idle)
   end
   for _, wakeup in ipairs(ledger.wakeups) do
-    call('publish', ledger.channel_of(wakeup.inbox), wakeup.what .. ' ' .. records)
+    call(PUBLISH, ledger.channel_of(wakeup.inbox), wakeup.what .. ' ' .. records)
   end
   return format('done %d %s %s', now, ledger.has_backlog and '1' or '0', look)
 end
 
 function ledger.run()
-  if #ARGV - 3 > MOST_REQUESTS then ledger.refuse('SEINPAALARGUMENT', 'more than 64 requests') end
+  if #ARGV - 3 > MOST_REQUESTS then ledger.refuse('SEINPAALARGUMENT', 'too many requests') end
   local requests = {}
   for i = 4, #ARGV do
     local operation, text = match(ARGV[i], '^(%a+) (.*)$')

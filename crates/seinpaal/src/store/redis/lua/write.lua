@@ -107,7 +107,7 @@ local function write()
   local lifetime = format('%d', floor((not_after - now) / 1000) + 1000)
   local before = call('get', id)
   if before then
-    call('pexpire', id, lifetime) -- a write, so that replicas are waited for again
+    call('pexpire', id, lifetime) -- a write, so that waiting for replicas covers a repeated request
     return cmsgpack.unpack(before)
   end
   if not are_all_held() then return { 'lost', 0, '', {} } end

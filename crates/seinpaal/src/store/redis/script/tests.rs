@@ -4,7 +4,10 @@ use seinpaal_proto::{Kind, Limit, Name, Permits, Priority, Slots, Ticket};
 
 use super::*;
 
-const PIECES: [(&str, &str); 17] = [
+const PIECES: [(&str, &str); 20] = [
+    ("wire_single", include_str!("../lua/wire_single.lua")),
+    ("wire_sharded", include_str!("../lua/wire_sharded.lua")),
+    ("wire_moving", include_str!("../lua/wire_moving.lua")),
     ("together", TOGETHER),
     ("begin", include_str!("../lua/begin.lua")),
     ("guard", GUARD),
@@ -120,17 +123,22 @@ fn no_slots_are_not_all_slots() {
 
 #[test]
 fn the_guard_comes_before_everything_that_could_grant_and_only_where_it_is_on() {
-    let (plain, guarded) = (Scripts::new(false, None), Scripts::new(true, None));
+    let (plain, guarded) =
+        (Scripts::new(Wire::Single, false, None), Scripts::new(Wire::Single, true, None));
     for row in SCRIPTS.iter().filter(|row| row.operation != Operation::Write) {
         let (plain, guarded) = (plain.source(row.operation), guarded.source(row.operation));
-        assert!(guarded.starts_with(&[BEGIN, GUARD].concat()), "{}", row.name);
+        assert!(
+            guarded.starts_with(&[Wire::Single.piece(), BEGIN, GUARD].concat()),
+            "{}",
+            row.name
+        );
         assert_eq!(guarded.replacen(GUARD, "", 1), plain, "{}", row.name);
     }
 }
 
 #[test]
 fn several_names_take_the_scripts_of_one_as_they_are() {
-    let scripts = Scripts::new(true, None);
+    let scripts = Scripts::new(Wire::Single, true, None);
     let together = scripts.source(Operation::Together);
     for part in [Operation::Acquire, Operation::Cancel] {
         assert!(together.contains(&*scripts.source(part)));

@@ -1,0 +1,33 @@
+//! `cargo run -p seinpaal-conformance --example quorum_faults [MINUTES [CLIENTS]]`: a quorum of three real
+//! servers under load, one of them stopped, paused or restarted empty in turn, first with the restart guard,
+//! then without it. Prints a table each; ends with 1 if there were ever more than the limit with the guard on,
+//! or a phase without progress in which a majority answers.
+
+use std::{env, process::ExitCode, time::Duration};
+
+use seinpaal_conformance::faults::quorum::{Plan, Report, run};
+
+fn main() -> ExitCode {
+    let number = |at| env::args().nth(at).and_then(|text| text.parse().ok());
+    let (minutes, clients) = (number(1).unwrap_or(3), number(2).unwrap_or(32));
+    let phase = Duration::from_secs(4);
+    let plan = Plan {
+        clients,
+        ttl: Duration::from_secs(2),
+        guard: Some(Duration::from_millis(2500)),
+        phase,
+        rounds: (minutes * 60 / 36).max(1),
+        seed: 1,
+    };
+    println!("{plan:?}");
+    let guarded = run(&plan);
+    println!("with the restart guard\n\n{guarded}");
+    let unguarded = run(&Plan { guard: None, ..plan });
+    println!("without it\n\n{unguarded}");
+    if is_kept(&guarded) { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+fn is_kept(report: &Report) -> bool {
+    let has_progress = report.rows.iter().all(|row| row.grants > 0 || !row.must_go_on);
+    report.too_many == 0 && has_progress
+}

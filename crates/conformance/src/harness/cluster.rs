@@ -1,0 +1,101 @@
+//! The Redis store on a cluster, which all cases of a program share: each has a prefix of its own.
+
+use std::{
+    sync::{Arc, atomic::AtomicU64},
+    time::Duration,
+};
+
+use seinpaal::{
+    proto::{Contact, Inbox},
+    store::{
+        BoxFuture, NewsSender, Store,
+        redis::{RedisStore, Rig},
+        url::{ClusterUrl, StoreUrl},
+    },
+};
+
+use super::{Ability, Harness, memory::BEGINNING};
+use crate::{servers::RedisCluster, stage::random};
+
+/// How long the nodes may take to find that a connection has ended.
+const BOUND: Duration = Duration::from_secs(30);
+
+/// A prefix of its own on three masters and their replicas, whose scripts are told the time by hand.
+#[derive(Debug)]
+pub struct ClusterHarness {
+    cluster: Arc<RedisCluster>,
+    url: ClusterUrl,
+    clock: Arc<AtomicU64>,
+}
+
+impl ClusterHarness {
+    /// Starts the cluster, or uses the one that this program has started.
+    ///
+    /// # Panics
+    /// If the program `redis-server` is missing or does not start.
+    #[must_use]
+    pub fn new() -> Self {
+        let cluster = RedisCluster::shared();
+        let url = format!("{}?prefix=case-{:032x}:", cluster.url(), random());
+        let Ok(StoreUrl::Cluster(url)) = StoreUrl::parse(&url) else {
+            panic!("not the URL of a cluster: {url}")
+        };
+        Self { cluster, url, clock: Arc::new(AtomicU64::new(BEGINNING)) }
+    }
+
+    /// Whether any node still has a subscription of this client.
+    fn is_subscribed(&self, inbox: Inbox) -> bool {
+        let pattern = format!("*{inbox}*");
+        let mut nodes = self.cluster.nodes().iter();
+        nodes.any(|node| !node.say(&["PUBSUB", "SHARDCHANNELS", &pattern]).is_empty())
+    }
+}
+
+impl Default for ClusterHarness {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Harness for ClusterHarness {
+    fn open(&self, inbox: Inbox, news: NewsSender) -> BoxFuture<'_, Arc<dyn Store>> {
+        Box::pin(async move {
+            let rig = Rig { now: Some(Arc::clone(&self.clock)), ..Rig::default() };
+            let store = RedisStore::open_cluster_rigged(self.url.clone(), inbox, news, rig).await;
+            store.unwrap_or_else(|error| panic!("{error}")) as Arc<dyn Store>
+        })
+    }
+
+    fn vanish(&self, inbox: Inbox, store: Arc<dyn Store>) -> BoxFuture<'_, ()> {
+        Box::pin(async move {
+            drop(store);
+            let unheard = async {
+                while self.is_subscribed(inbox) {
+                    tokio::task::yield_now().await; // the connections end in tasks of their own
+                }
+            };
+            tokio::time::timeout(BOUND, unheard).await.expect("its subscriptions end with it");
+        })
+    }
+
+    fn clock(&self) -> &AtomicU64 {
+        &self.clock
+    }
+
+    fn contact(&self) -> Contact {
+        Contact::Listening
+    }
+
+    fn lacks(&self, ability: Ability) -> Option<&'static str> {
+        match ability {
+            Ability::NoticesDeath => {
+                Some("a server cannot tell a dead client from a cut connection: the ttl decides")
+            }
+            Ability::VouchesForLife => Some("no server can vouch for a process elsewhere"),
+            Ability::LosesSubscriptions => Some(
+                "a connection that is cut is opened again at once: the store's own tests cut it",
+            ),
+            Ability::EndsLivingLeases | Ability::KeepsOrder => None,
+        }
+    }
+}

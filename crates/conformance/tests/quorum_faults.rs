@@ -1,0 +1,22 @@
+//! A short run of `examples/quorum_faults.rs`: one node of three stopped, paused, restarted empty in turn.
+
+use std::time::Duration;
+
+use seinpaal_conformance::faults::quorum::{Plan, run};
+
+#[test]
+fn under_faults_of_one_node_at_a_time_no_more_than_the_limit_hold_and_all_goes_on() {
+    let plan = Plan {
+        clients: 8,
+        ttl: Duration::from_millis(800),
+        guard: Some(Duration::from_millis(1000)),
+        phase: Duration::from_millis(1500),
+        rounds: 1,
+        seed: 7,
+    };
+    let report = run(&plan);
+    println!("{report}");
+    assert_eq!(report.too_many, 0, "{report}");
+    let grants: u64 = report.rows.iter().filter(|row| row.must_go_on).map(|row| row.grants).sum();
+    assert!(grants > 0, "{report}");
+}

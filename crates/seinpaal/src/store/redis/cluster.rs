@@ -1,0 +1,543 @@
+//! A Redis or Valkey cluster: finds the node that owns a name's slot, and listens there.
+//!
+//! ```text
+//!   call ──▶ slot ──▶ map ──▶ node ──▶ answer
+//!             ▲        ▲        │ MOVED: another node from now on · ASK: this once
+//!             └────────┴────────┘ TRYAGAIN, CLUSTERDOWN, nobody there: look at the map again
+//! ```
+//!
+//! Only what was certainly not executed is sent on. What was handed over and not answered may have been
+//! executed, and the session finds out with the same tickets.
+
+mod ears;
+mod node;
+mod slots;
+
+use std::{
+    collections::HashMap,
+    fmt,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError, Weak,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use futures_util::{StreamExt, stream};
+use redis::{Cmd, ToRedisArgs, Value};
+use seinpaal_proto::{Batch, Inbox, Replies, Reply, What};
+use tokio::{
+    sync::Notify,
+    task::AbortHandle,
+    time::{Instant, sleep, sleep_until, timeout},
+};
+
+use self::{
+    ears::{At, Ears, LINGER},
+    node::{Call, Done, Errand, Heard, Link, Node, OnHeard, Outcome, WiredScripts},
+    slots::{Address, SlotMap},
+};
+use super::{
+    keys::{Keys, slot_of},
+    link::RESPONSE_TIMEOUT,
+    replicas,
+    script::{Mutation, Operation, Scripts, Wire},
+    server, wakeup,
+};
+use crate::store::{Certainty, News, NewsSender, StoreError, StoreErrorKind, url::ClusterUrl};
+
+/// Between two tries of one request.
+const SHORTEST_PAUSE: Duration = Duration::from_millis(20);
+const LONGEST_PAUSE: Duration = Duration::from_millis(160);
+/// Nodes may contradict each other while a slot changes hands; after so many redirections it is time to wait.
+const MOST_HOPS: u32 = 8;
+/// How long one node may take to show its map: others know it as well.
+const MAP_TIMEOUT: Duration = Duration::from_millis(500);
+/// How often links are tried while somebody waits, and idle subscriptions given up.
+const ROUND: Duration = Duration::from_secs(5);
+/// Subscriptions that are made at the same time.
+const EARS_AT_ONCE: usize = 32;
+
+/// All nodes of a cluster, as one client uses them.
+pub(super) struct Cluster {
+    shared: Arc<Shared>,
+    keeper: AbortHandle,
+}
+
+/// What it takes to connect, and where wakeups go.
+pub(super) struct Plan {
+    pub(super) url: ClusterUrl,
+    pub(super) keys: Keys,
+    pub(super) inbox: Inbox,
+    pub(super) news: NewsSender,
+    pub(super) mutation: Option<Mutation>,
+}
+
+struct Shared {
+    me: Weak<Self>,
+    url: ClusterUrl,
+    keys: Keys,
+    inbox: Inbox,
+    news: NewsSender,
+    scripts: Arc<WiredScripts>,
+    map: Mutex<SlotMap>,
+    /// How often the map was looked at.
+    looks: AtomicU64,
+    is_doubtful: AtomicBool,
+    looking: tokio::sync::Mutex<()>,
+    nodes: Mutex<HashMap<Address, Arc<Node>>>,
+    ears: Ears,
+    has_missed: AtomicBool,
+    is_awaited: AtomicBool,
+    had_replicas: AtomicBool,
+    hurry: Notify,
+}
+
+impl Cluster {
+    /// Asks the nodes of the URL for the map. Afterwards a task of the current runtime keeps the
+    /// subscriptions.
+    pub(super) async fn open(plan: Plan) -> Result<Self, StoreError> {
+        let shared = Arc::new_cyclic(|me| Shared::new(plan, me.clone()));
+        shared.look(0).await?;
+        let keeper = tokio::spawn(keep(shared.clone())).abort_handle();
+        let cluster = Self { shared, keeper };
+        cluster.advice().iter().for_each(|line| tracing::warn!(target: "seinpaal", "{line}"));
+        Ok(cluster)
+    }
+
+    /// Makes sure that wakeups for a batch are heard before it goes out.
+    pub(super) async fn expect(&self, batch: &Batch) -> Result<(), StoreError> {
+        if batch.inbox == Some(self.shared.inbox) && ears::may_gain(batch) {
+            self.shared.listen(batch).await?;
+        }
+        Ok(())
+    }
+
+    /// Runs a script at the owner of its first key.
+    pub(super) async fn evaluate(
+        &self,
+        operation: Operation,
+        keys: &[impl ToRedisArgs],
+        arguments: &[impl ToRedisArgs],
+    ) -> Result<(Value, Proof), StoreError> {
+        let (keys, arguments) = (keys.to_redis_args(), arguments.to_redis_args());
+        let slot = keys.first().map(|key| slot_of(key)).unwrap_or_default();
+        let call = Call { operation, keys, arguments };
+        let done = self.shared.route(slot, &Errand::Evaluate(&call)).await?;
+        Ok((done.answer, Proof(done.at)))
+    }
+
+    /// Whether as many replicas as are wanted have what was written at a node until now.
+    pub(super) async fn confirm(&self, proof: Proof) -> Result<(), StoreError> {
+        let Some(wanted) = self.shared.url.options.replicated else { return Ok(()) };
+        let count = self.replicas_of(proof).await?;
+        if count >= wanted {
+            self.shared.had_replicas.store(true, Ordering::Relaxed);
+            return Ok(());
+        }
+        let has_known_some = self.shared.map().most_replicas() >= wanted;
+        let had_enough = has_known_some || self.shared.had_replicas.load(Ordering::Relaxed);
+        Err(replicas::too_few(count, wanted, had_enough))
+    }
+
+    /// How many replicas have what was written at a node until now; waits for as many as are wanted, for a
+    /// while.
+    pub(super) async fn replicas_of(&self, proof: Proof) -> Result<u32, StoreError> {
+        match (self.shared.url.options.replicated, proof.0) {
+            (Some(wanted), Some((node, link))) => {
+                let confirmed = node.replicas_of(link, wanted).await;
+                confirmed.inspect_err(|_| self.shared.is_doubtful.store(true, Ordering::Relaxed))
+            }
+            _ => Ok(0),
+        }
+    }
+
+    /// What should be changed about the cluster, or how it is used.
+    pub(super) fn advice(&self) -> Vec<String> {
+        let Some(wanted) = self.shared.url.options.replicated else {
+            let line = "grants may be lost in a fail-over, and be given twice: replicated=N, with N as \
+                        many as each master has replicas, prevents that";
+            return vec![line.to_owned()];
+        };
+        let most = self.shared.map().most_replicas();
+        let line = format!(
+            "no master has more than {most} replicas, and replicated={wanted}: nothing is granted"
+        );
+        if most < wanted { vec![line] } else { Vec::new() }
+    }
+
+    /// What the replies mean for who is listened for.
+    pub(super) fn take_note(&self, batch: &Batch, replies: &Replies) {
+        let channel = self.shared.keys.channel_at(&batch.name, self.shared.inbox);
+        let over = if batch.inbox == Some(self.shared.inbox) {
+            ears::lost(batch, replies)
+        } else {
+            ears::gained(batch) // by somebody else, so no longer by us
+        };
+        self.shared.ears.release(&channel, &over);
+        if replies.replies.iter().any(|reply| matches!(reply, Reply::Queued { .. })) {
+            self.shared.is_awaited.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// The masters that there are.
+    pub(super) async fn masters(&self) -> Result<Vec<Master>, StoreError> {
+        let looks = self.shared.looks.load(Ordering::Relaxed);
+        self.shared.look(looks).await?;
+        let masters = self.shared.map().masters();
+        Ok(masters.iter().map(|address| Master(self.shared.node(address))).collect())
+    }
+}
+
+/// Where a script was executed.
+pub(super) struct Proof(Option<(Arc<Node>, Link)>);
+
+/// One master, for commands that are not about a name.
+pub(super) struct Master(Arc<Node>);
+
+impl Master {
+    pub(super) async fn command(&self, command: &Cmd) -> Result<Value, StoreError> {
+        self.0.command(command).await
+    }
+}
+
+impl Drop for Cluster {
+    fn drop(&mut self) {
+        self.keeper.abort();
+    }
+}
+
+impl fmt::Debug for Cluster {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Cluster").field("url", &self.shared.url.to_string()).finish()
+    }
+}
+
+impl Shared {
+    fn new(plan: Plan, me: Weak<Self>) -> Self {
+        let is_guarded = plan.url.options.restart_guard.is_some();
+        let sharded = Scripts::new(Wire::Sharded, is_guarded, plan.mutation.clone());
+        let moving = Scripts::new(Wire::Moving, is_guarded, plan.mutation);
+        Self {
+            me,
+            url: plan.url,
+            keys: plan.keys,
+            inbox: plan.inbox,
+            news: plan.news,
+            scripts: Arc::new(WiredScripts { sharded, moving }),
+            map: Mutex::default(),
+            looks: AtomicU64::new(0),
+            is_doubtful: AtomicBool::new(false),
+            looking: tokio::sync::Mutex::default(),
+            nodes: Mutex::default(),
+            ears: Ears::default(),
+            has_missed: AtomicBool::new(false),
+            is_awaited: AtomicBool::new(false),
+            had_replicas: AtomicBool::new(false),
+            hurry: Notify::new(),
+        }
+    }
+
+    /// Nothing in it is ever left half done.
+    fn map(&self) -> MutexGuard<'_, SlotMap> {
+        self.map.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn nodes(&self) -> MutexGuard<'_, HashMap<Address, Arc<Node>>> {
+        self.nodes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn node(&self, address: &Address) -> Arc<Node> {
+        let mut nodes = self.nodes();
+        if let Some(node) = nodes.get(address) {
+            return node.clone();
+        }
+        let url = self.url.node(&address.host, address.port);
+        let on_heard = self.on_heard(address.clone());
+        let node = Arc::new(Node::new(address.clone(), url, self.scripts.clone(), on_heard));
+        nodes.insert(address.clone(), node.clone());
+        node
+    }
+
+    // Routing.
+
+    /// Sends an errand to whoever owns the slot, until it was executed or the time for an answer is over.
+    async fn route(&self, slot: u16, errand: &Errand<'_>) -> Result<Done, StoreError> {
+        let deadline = Instant::now() + RESPONSE_TIMEOUT;
+        let (mut hop, mut hops, mut pauses) = (None, 0, 0);
+        loop {
+            let outcome = match &hop {
+                Some(asked) => self.node(asked).run(errand, true).await,
+                None => self.run_at_owner(slot, errand).await,
+            };
+            let error = match self.react(slot, outcome) {
+                Reaction::Return(result) => return result,
+                Reaction::Hop(to) if hops < MOST_HOPS => {
+                    (hop, hops) = (to, hops + 1);
+                    continue;
+                }
+                Reaction::Hop(_) => {
+                    self.trouble("has nodes that send this request round and round")
+                }
+                Reaction::Wait(error) => error,
+            };
+            if Instant::now() >= deadline {
+                return Err(error);
+            }
+            (hop, hops, pauses) = (None, 0, pauses + 1);
+            sleep(pause_after(pauses)).await;
+        }
+    }
+
+    async fn run_at_owner(&self, slot: u16, errand: &Errand<'_>) -> Outcome {
+        match self.owner(slot).await {
+            Ok(owner) => self.node(&owner).run(errand, false).await,
+            Err(error) => Outcome::Later(error),
+        }
+    }
+
+    async fn owner(&self, slot: u16) -> Result<Address, StoreError> {
+        let looks = self.looks.load(Ordering::Relaxed);
+        if self.is_doubtful.load(Ordering::Relaxed) {
+            // Without a newer map the one that we have must do.
+            let _ = self.look(looks).await;
+        }
+        let owner = self.map().owner(slot).cloned();
+        owner.ok_or_else(|| {
+            self.is_doubtful.store(true, Ordering::Relaxed);
+            self.trouble("has no node that owns the slot of this name")
+        })
+    }
+
+    fn trouble(&self, what: &str) -> StoreError {
+        let message = format!("{} {what}: look at CLUSTER INFO, or try again later", self.url);
+        StoreError::new(StoreErrorKind::Unreachable, Certainty::NotExecuted, message)
+    }
+
+    // The map.
+
+    /// Looks at the map anew, unless somebody has since it was looked at for the `seen`th time.
+    async fn look(&self, seen: u64) -> Result<(), StoreError> {
+        let _turn = self.looking.lock().await;
+        if self.looks.load(Ordering::Relaxed) != seen {
+            return Ok(());
+        }
+        self.is_doubtful.store(false, Ordering::Relaxed);
+        let mut worst = self.trouble("has no node that answers");
+        for address in self.who_knows(seen) {
+            match self.ask_for_map(&address).await {
+                Ok(map) => {
+                    self.take_map(map);
+                    return Ok(());
+                }
+                Err(error) => worst = graver(worst, error),
+            }
+        }
+        self.is_doubtful.store(true, Ordering::Relaxed);
+        Err(worst)
+    }
+
+    /// All nodes, first another one every time, so that none that is wrong is believed for long.
+    fn who_knows(&self, turn: u64) -> Vec<Address> {
+        let (mut nodes, all) = {
+            let map = self.map();
+            (map.masters(), map.nodes().to_vec())
+        };
+        if !nodes.is_empty() {
+            let first = turn as usize % nodes.len();
+            nodes.rotate_left(first);
+        }
+        let seeds = self.url.nodes.iter();
+        let seeds = seeds.map(|(host, port)| Address { host: host.clone(), port: *port });
+        for other in all.into_iter().chain(seeds) {
+            if !nodes.contains(&other) {
+                nodes.push(other);
+            }
+        }
+        nodes
+    }
+
+    async fn ask_for_map(&self, address: &Address) -> Result<SlotMap, StoreError> {
+        let node = self.node(address);
+        let slow = || self.trouble("has a node that does not answer");
+        if self.looks.load(Ordering::Relaxed) == 0 {
+            server::check_cluster(node.command(redis::cmd("INFO").arg("server")).await, &self.url)?;
+        }
+        let mut slots = redis::cmd("CLUSTER");
+        slots.arg("SLOTS");
+        let is_first = self.looks.load(Ordering::Relaxed) == 0;
+        let patience = if is_first { RESPONSE_TIMEOUT } else { MAP_TIMEOUT };
+        let answer = timeout(patience, node.command(&slots)).await.map_err(|_| slow())??;
+        let map = SlotMap::parse(&answer, address);
+        map.ok_or_else(|| self.trouble("has a node that says something else than its slots"))
+    }
+
+    fn take_map(&self, map: SlotMap) {
+        self.nodes().retain(|address, _| map.knows(address));
+        *self.map() = map;
+        self.looks.fetch_add(1, Ordering::Relaxed);
+        let has_deaf = !self.ears.deaf(|slot| self.map().owner(slot).cloned()).is_empty();
+        if has_deaf {
+            self.hurry.notify_one();
+        }
+    }
+
+    // Wakeups.
+
+    /// Makes sure that wakeups for a batch are heard before it goes out.
+    async fn listen(&self, batch: &Batch) -> Result<(), StoreError> {
+        let [records, _] = self.keys.of(&batch.name);
+        let slot = slot_of(records.as_bytes());
+        let channel = self.keys.channel_at(&batch.name, self.inbox);
+        let at = self.ears.want(&channel, slot, ears::gained(batch));
+        let is_heard = at.is_some_and(|at| self.map().owner(slot) == Some(&at.node));
+        if is_heard {
+            return Ok(());
+        }
+        self.route(slot, &Errand::Listen(&channel)).await.map(drop)
+    }
+
+    fn on_heard(&self, node: Address) -> OnHeard {
+        let me = self.me.clone();
+        Arc::new(move |link, heard| {
+            if let Some(shared) = me.upgrade() {
+                shared.hear(&node, link, heard);
+            }
+        })
+    }
+
+    fn hear(&self, node: &Address, link: u64, heard: Heard<'_>) {
+        let text = |channel: &[u8]| String::from_utf8_lossy(channel).into_owned();
+        let is_deaf = match heard {
+            Heard::Message(payload) => return self.deliver(payload),
+            Heard::Listens(channel) => {
+                return self.has_come_back(&text(channel), At { node: node.clone(), link });
+            }
+            Heard::ListensNoMore(channel) => self.ears.listens_no_more(&text(channel), link),
+            Heard::Lost => {
+                self.lose_wakeups(node, link);
+                self.ears.lose(link)
+            }
+        };
+        if is_deaf {
+            self.is_doubtful.store(true, Ordering::Relaxed);
+            self.hurry.notify_one();
+        }
+    }
+
+    fn has_come_back(&self, channel: &str, at: At) {
+        if self.ears.listens(channel, at) {
+            self.has_missed.store(true, Ordering::Relaxed);
+            self.hurry.notify_one();
+        }
+    }
+
+    fn lose_wakeups(&self, node: &Address, link: u64) {
+        if let Some(node) = self.nodes().get(node).cloned() {
+            tokio::spawn(async move { node.forget_wakeups(link).await });
+        }
+    }
+
+    fn deliver(&self, payload: &[u8]) {
+        let Some(wakeup) = wakeup::parse(&self.keys, self.inbox, payload) else { return };
+        if matches!(wakeup.what, What::Ended(_)) {
+            let channel = self.keys.channel_at(&wakeup.name, self.inbox);
+            self.ears.release(&channel, &[wakeup.ticket]);
+        }
+        // Nobody is left to be told when the session is gone.
+        let _ = self.news.send(News::Wakeup(wakeup));
+    }
+
+    /// Listens again wherever it should and does not, and says so. False if it could not everywhere.
+    async fn mend(&self) -> bool {
+        let deaf = self.ears.deaf(|slot| self.map().owner(slot).cloned());
+        let mended = stream::iter(deaf)
+            .map(|(channel, slot)| async move {
+                let listening = self.route(slot, &Errand::Listen(&channel)).await;
+                listening.inspect_err(|error| tracing::debug!(%error, channel, "not heard")).is_ok()
+            })
+            .buffer_unordered(EARS_AT_ONCE);
+        let is_whole = mended.all(async |is_mended| is_mended).await;
+        if self.has_missed.swap(false, Ordering::Relaxed) {
+            let _ = self.news.send(News::LookAgain);
+        }
+        is_whole
+    }
+
+    async fn give_up_idle(&self) {
+        for (channel, at) in self.ears.give_up_idle(Instant::now()) {
+            if let Some(node) = at.map(|at| self.node(&at.node)) {
+                node.leave(&channel).await;
+            }
+        }
+    }
+
+    async fn try_links(&self) {
+        if self.is_awaited.swap(false, Ordering::Relaxed) {
+            let nodes: Vec<_> = self.nodes().values().cloned().collect();
+            for node in nodes {
+                node.try_wakeups().await;
+            }
+        }
+    }
+}
+
+/// What to do about an outcome.
+enum Reaction {
+    Return(Result<Done, StoreError>),
+    /// Go on at once: at the owner, or at this node for once.
+    Hop(Option<Address>),
+    Wait(StoreError),
+}
+
+impl Shared {
+    fn react(&self, slot: u16, outcome: Outcome) -> Reaction {
+        match outcome {
+            Outcome::Done(done) => Reaction::Return(Ok(done)),
+            Outcome::Refused(error) => Reaction::Return(Err(error)),
+            Outcome::Lost(error) => {
+                self.is_doubtful.store(true, Ordering::Relaxed);
+                Reaction::Return(Err(error))
+            }
+            Outcome::Ask(to) => Reaction::Hop(Some(to)),
+            Outcome::Moved(to) => {
+                self.map().correct(slot, to);
+                self.hurry.notify_one();
+                Reaction::Hop(None)
+            }
+            Outcome::Later(error) => {
+                self.is_doubtful.store(true, Ordering::Relaxed);
+                Reaction::Wait(error)
+            }
+        }
+    }
+}
+
+async fn keep(shared: Arc<Shared>) {
+    loop {
+        let round = timeout(ROUND.min(LINGER), shared.hurry.notified()).await;
+        if round.is_err() {
+            shared.try_links().await;
+            shared.give_up_idle().await;
+        }
+        let began = Instant::now();
+        if !shared.mend().await {
+            // One that has waited in vain has waited long enough; a refusal comes at once.
+            sleep_until(began + RESPONSE_TIMEOUT).await;
+            shared.hurry.notify_one();
+        }
+    }
+}
+
+/// Longer every time, and never the same for two clients.
+fn pause_after(pauses: u32) -> Duration {
+    let most = (SHORTEST_PAUSE * 2u32.pow(pauses.min(8))).min(LONGEST_PAUSE);
+    // Without randomness every client would come back at the same moment, which is a pity and no more.
+    let share = getrandom::u32().unwrap_or(0);
+    most / 2 + most.mul_f64(f64::from(share) / f64::from(u32::MAX) / 2.0)
+}
+
+/// What is wrong for good says more than that a node is away.
+fn graver(one: StoreError, other: StoreError) -> StoreError {
+    if one.is_passing() { other } else { one }
+}

@@ -1,0 +1,219 @@
+//! At which names this client listens, where, and for how much longer.
+//!
+//! A name is wanted from before its first acquire goes out until a while after its last ticket has ended.
+//! What the server says decides whether it is heard; all else here is bookkeeping.
+
+use std::{
+    collections::{HashMap, HashSet},
+    sync::{Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use seinpaal_proto::{Batch, Replies, Reply, Request, Ticket, TicketReply, Whom};
+use tokio::time::Instant;
+
+use super::slots::Address;
+
+/// How long a subscription outlives the last ticket: coming and going at a name costs nothing extra.
+pub(super) const LINGER: Duration = Duration::from_secs(10);
+
+/// A node, and the link to it over which something is heard.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(super) struct At {
+    pub(super) node: Address,
+    pub(super) link: u64,
+}
+
+/// By channel.
+#[derive(Debug, Default)]
+pub(super) struct Ears(Mutex<HashMap<String, Ear>>);
+
+#[derive(Debug)]
+struct Ear {
+    slot: u16,
+    tickets: HashSet<Ticket>,
+    at: Option<At>,
+    was_heard: bool,
+    used: Instant,
+}
+
+impl Ears {
+    fn all(&self) -> MutexGuard<'_, HashMap<String, Ear>> {
+        // Nothing in here is left half done.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Wants to hear of these tickets. Where that is so already, if anywhere.
+    pub(super) fn want(
+        &self,
+        channel: &str,
+        slot: u16,
+        tickets: impl IntoIterator<Item = Ticket>,
+    ) -> Option<At> {
+        let mut all = self.all();
+        if !all.contains_key(channel) {
+            all.insert(channel.to_owned(), Ear::new(slot));
+        }
+        let ear = all.get_mut(channel)?;
+        ear.tickets.extend(tickets);
+        ear.used = Instant::now();
+        ear.at.clone()
+    }
+
+    /// These tickets are over.
+    pub(super) fn release(&self, channel: &str, tickets: &[Ticket]) {
+        if let Some(ear) = self.all().get_mut(channel) {
+            for ticket in tickets {
+                ear.tickets.remove(ticket);
+            }
+            ear.used = Instant::now();
+        }
+    }
+
+    /// The server says that it listens. True if something may have been missed since the last time.
+    pub(super) fn listens(&self, channel: &str, at: At) -> bool {
+        let mut all = self.all();
+        let Some(ear) = all.get_mut(channel) else { return false };
+        let is_back = ear.was_heard && ear.at.as_ref() != Some(&at);
+        (ear.was_heard, ear.at) = (true, Some(at));
+        is_back
+    }
+
+    /// The server says that it listens no more. True if it should.
+    pub(super) fn listens_no_more(&self, channel: &str, link: u64) -> bool {
+        let mut all = self.all();
+        let ear = all.get_mut(channel).filter(|ear| ear.is_over(link));
+        ear.is_some_and(|ear| ear.at.take().is_some())
+    }
+
+    /// The link is lost, with all that was heard over it. True if there was anything.
+    pub(super) fn lose(&self, link: u64) -> bool {
+        let mut all = self.all();
+        let lost = all.values_mut().filter(|ear| ear.is_over(link));
+        lost.map(|ear| ear.at = None).count() > 0
+    }
+
+    /// What is wanted and not heard at the owner of its slot.
+    pub(super) fn deaf(&self, owner: impl Fn(u16) -> Option<Address>) -> Vec<(String, u16)> {
+        let all = self.all();
+        let deaf = all.iter().filter(|(_, ear)| {
+            let node = ear.at.as_ref().map(|at| &at.node);
+            node.is_none() || node != owner(ear.slot).as_ref()
+        });
+        deaf.map(|(channel, ear)| (channel.clone(), ear.slot)).collect()
+    }
+
+    /// Gives up what nobody has had a ticket at for a while, and says where that was.
+    pub(super) fn give_up_idle(&self, now: Instant) -> Vec<(String, Option<At>)> {
+        let is_idle = |ear: &Ear| ear.tickets.is_empty() && now.duration_since(ear.used) >= LINGER;
+        let idle = self.all().extract_if(|_, ear| is_idle(ear)).collect::<Vec<_>>();
+        idle.into_iter().map(|(channel, ear)| (channel, ear.at)).collect()
+    }
+}
+
+impl Ear {
+    fn new(slot: u16) -> Self {
+        Self { slot, tickets: HashSet::new(), at: None, was_heard: false, used: Instant::now() }
+    }
+
+    fn is_over(&self, link: u64) -> bool {
+        self.at.as_ref().is_some_and(|at| at.link == link)
+    }
+}
+
+/// Whether a batch may give its sender something at the name.
+pub(super) fn may_gain(batch: &Batch) -> bool {
+    batch.requests.iter().any(|request| matches!(request, Request::Acquire(_) | Request::Renew(_)))
+}
+
+/// The tickets that a batch may give its sender.
+pub(super) fn gained(batch: &Batch) -> Vec<Ticket> {
+    let of = |request: &Request| match request {
+        Request::Acquire(acquire) => vec![acquire.ticket],
+        Request::Renew(renew) => match &renew.whom {
+            Whom::Tickets(tickets) => tickets.clone(),
+            Whom::All { .. } => vec![],
+        },
+        _ => vec![],
+    };
+    batch.requests.iter().flat_map(of).collect()
+}
+
+/// The tickets of which the replies say that they neither hold nor wait any more, for the sender.
+pub(super) fn lost(batch: &Batch, replies: &Replies) -> Vec<Ticket> {
+    let pairs = batch.requests.iter().zip(&replies.replies);
+    pairs.flat_map(|(request, reply)| lost_by(request, reply)).collect()
+}
+
+fn lost_by(request: &Request, reply: &Reply) -> Vec<Ticket> {
+    match (request, reply) {
+        (Request::Renew(renew), Reply::Tickets { tickets, .. }) => {
+            let Whom::Tickets(asked) = &renew.whom else { return vec![] };
+            let over = asked.iter().zip(tickets).filter(|(_, reply)| is_over(reply));
+            over.map(|(ticket, _)| *ticket).collect()
+        }
+        (_, Reply::Granted(_) | Reply::Queued { .. }) => vec![],
+        (Request::Acquire(acquire), _) => vec![acquire.ticket],
+        (Request::Release { .. }, Reply::Released { left, .. }) if *left > 0 => vec![],
+        (Request::Release { ticket, .. } | Request::Cancel { ticket, .. }, _) => vec![*ticket],
+        _ => vec![],
+    }
+}
+
+fn is_over(reply: &TicketReply) -> bool {
+    matches!(reply, TicketReply::Ended(_) | TicketReply::Unknown)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TICKET: Ticket = Ticket(1);
+
+    fn at(port: u16, link: u64) -> At {
+        At { node: Address { host: "h".into(), port }, link }
+    }
+
+    fn owner(port: u16) -> impl Fn(u16) -> Option<Address> {
+        move |_| Some(at(port, 0).node)
+    }
+
+    #[test]
+    fn what_is_wanted_is_deaf_until_the_server_says_that_it_listens() {
+        let ears = Ears::default();
+        assert_eq!(ears.want("c", 7, [TICKET]), None);
+        assert_eq!(ears.deaf(owner(1)), [("c".to_owned(), 7)]);
+        assert!(!ears.listens("c", at(1, 5)), "nothing can have been missed before");
+        assert_eq!(ears.want("c", 7, []), Some(at(1, 5)));
+        assert!(ears.deaf(owner(1)).is_empty());
+        assert_eq!(ears.deaf(owner(2)).len(), 1, "it listens at the wrong node");
+    }
+
+    #[test]
+    fn who_comes_back_may_have_missed_something() {
+        let ears = Ears::default();
+        ears.want("c", 7, [TICKET]);
+        ears.listens("c", at(1, 5));
+        assert!(!ears.lose(4) && ears.lose(5));
+        assert!(ears.listens("c", at(1, 6)));
+        assert!(!ears.listens_no_more("c", 5), "an older link has no say");
+        assert!(ears.listens_no_more("c", 6));
+        assert!(ears.listens("c", at(2, 7)));
+        assert!(!ears.listens("unwanted", at(2, 7)));
+    }
+
+    #[test]
+    fn a_name_is_given_up_a_while_after_its_last_ticket() {
+        let ears = Ears::default();
+        ears.want("c", 7, [TICKET, Ticket(2)]);
+        ears.listens("c", at(1, 5));
+        let later = Instant::now() + LINGER * 2;
+        assert!(ears.give_up_idle(later).is_empty());
+        ears.release("c", &[TICKET]);
+        assert!(ears.give_up_idle(later).is_empty());
+        ears.release("c", &[Ticket(2)]);
+        assert!(ears.give_up_idle(Instant::now()).is_empty(), "it lingers");
+        assert_eq!(ears.give_up_idle(later), [("c".to_owned(), Some(at(1, 5)))]);
+        assert!(ears.all().is_empty());
+    }
+}

@@ -1,0 +1,75 @@
+//! What a quorum needs of the connection to a node: one that may begin without its server.
+
+use redis::Value;
+
+use super::{
+    Arc, AtomicBool, AtomicU64, Connection, MOST_LOADS, Notify, Outage, Shared, Status,
+    is_missing_script, keep, load_and_repeat, watch,
+};
+use crate::store::{StoreError, redis::link::Plan};
+
+/// A script: its hash and its text.
+#[derive(Clone, Copy)]
+pub(in crate::store::redis) struct Text<'a> {
+    pub(in crate::store::redis) hash: &'a str,
+    pub(in crate::store::redis) source: &'a str,
+}
+
+impl Connection {
+    /// A connection that a task of the current runtime makes, and makes again, in its own time.
+    pub(in crate::store::redis) fn begin(plan: Plan) -> Self {
+        let outage = Outage::lost(&plan.shown());
+        let shared = Arc::new(Shared {
+            plan: Arc::new(plan),
+            status: watch::Sender::new(Status::Down(outage)),
+            hurry: Notify::new(),
+            is_awaited: AtomicBool::new(false),
+            had_replicas: AtomicBool::new(false),
+            opened: AtomicU64::new(0),
+        });
+        let keeper = tokio::spawn(keep(shared.clone())).abort_handle();
+        Self { shared, keeper, _watch: None }
+    }
+
+    /// How the first try to connect went.
+    pub(in crate::store::redis) async fn first_try(&self) -> Result<(), StoreError> {
+        let mut status = self.shared.status.subscribe();
+        let tried = status.wait_for(|status| match status {
+            Status::Up(..) => true,
+            Status::Down(outage) => outage.attempts > 0,
+        });
+        match tried.await.as_deref() {
+            Ok(Status::Down(outage)) => Err(outage.error()),
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether there is a link to send over now. If there is none, the next try to make one comes soon.
+    pub(in crate::store::redis) fn is_up(&self) -> bool {
+        let is_up = matches!(&*self.shared.status.borrow(), Status::Up(..));
+        if !is_up {
+            self.shared.hurry.notify_one();
+        }
+        is_up
+    }
+
+    /// Runs a script by its text, as [`Connection::evaluate`] does one of the ledger's.
+    pub(in crate::store::redis) async fn evaluate_text(
+        &self,
+        text: Text<'_>,
+        keys: &[String],
+        arguments: &[String],
+    ) -> Result<Value, StoreError> {
+        let mut evalsha = redis::cmd("EVALSHA");
+        evalsha.arg(text.hash).arg(keys.len()).arg(keys).arg(arguments);
+        let (id, mut link) = self.shared.link().await?;
+        let mut answer = link.commands.send_packed_command(&evalsha).await;
+        for load in 0..MOST_LOADS {
+            if !is_missing_script(&answer) {
+                break;
+            }
+            answer = load_and_repeat(&mut link, text.source, &evalsha, load % 2 == 1).await;
+        }
+        self.shared.judge(id, answer)
+    }
+}

@@ -1,0 +1,275 @@
+//! One request for permits put to the vote: pure.
+//!
+//! ```text
+//!   propose: ticket, slots (or any), fence ──▶ every node votes, or says why not
+//!                                                   │
+//!   a majority for the same slots ──▶ granted       ├──▶ write it down at the others
+//!   no majority possible          ──▶ yield ────────┴──▶ refused, or propose again: other slots, greater fence
+//! ```
+//!
+//! A vote is a record "ticket T has the slots S under fence F until t" at a node, and a node keeps each slot
+//! for one ticket at a time. Two majorities share a node, so no two grants have a slot at the same time; and a
+//! node votes for growing fences only, so the later of two grants has the greater one
+//! (docs/decisions/0013-quorum.md).
+
+use seinpaal_proto::{
+    Acquire, Busy, Cause, Enqueue, Grant, LimitRule, OnMismatch, Reply, Slots, time::Micros,
+};
+
+use super::{
+    answer::{Holders, NodeAnswer, NodeReply, Vote, Why},
+    settings::Settings,
+};
+
+/// A proposal.
+#[derive(Clone, Debug)]
+pub(super) struct Ballot {
+    pub(super) ask: Acquire,
+    /// `None`: whatever slots each node has to give.
+    pub(super) slots: Option<Slots>,
+    pub(super) fence: u64,
+    /// How many proposals there were before.
+    pub(super) tries: u32,
+}
+
+/// What came of it.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(super) enum Verdict {
+    /// More answers may change it.
+    Open,
+    /// A majority voted for these slots, each for at least this long.
+    Granted { slots: Slots, left: Micros, limit: u32 },
+    /// Nothing was granted and this is why.
+    Refused(Reply),
+    /// Nothing was granted, but nobody need be in the way. `free`: slots that nobody is known to have.
+    Again { fence_above: u64, is_outbid: bool, free: Slots },
+}
+
+/// A node's answer to the proposal; `None`: there is none (yet).
+pub(super) type Answers<'a> = &'a [Option<(&'a NodeAnswer, &'a NodeReply)>];
+
+impl Ballot {
+    /// Counts. `is_over`: no more answers will come.
+    pub(super) fn count(&self, answers: Answers<'_>, is_over: bool) -> Verdict {
+        let nodes = answers.len();
+        let majority = nodes / 2 + 1;
+        let given = || answers.iter().flatten();
+        let silent = if is_over { 0 } else { nodes - given().count() };
+        let settings = Settings::of(given().map(|(answer, _)| *answer), majority);
+        let votes: Vec<&Vote> = given().filter_map(|(_, reply)| self.vote(reply)).collect();
+        let best = votes.iter().map(|vote| votes.iter().filter(|v| v.slots == vote.slots).count());
+        let best = best.max().unwrap_or(0);
+        if best >= majority {
+            return self.elect(&votes, majority, &settings, answers);
+        }
+        if best + silent >= majority {
+            return Verdict::Open;
+        }
+        self.refuse(answers, majority, &settings)
+    }
+
+    /// A vote for this very proposal.
+    fn vote<'a>(&self, reply: &'a NodeReply) -> Option<&'a Vote> {
+        match reply {
+            NodeReply::Took(vote) if vote.fence == self.fence => Some(vote),
+            _ => None,
+        }
+    }
+
+    /// A majority is for the same slots. What only counting over all nodes shows may still forbid it: a limit
+    /// or a pause that some nodes do not know yet, slots above a limit that was lowered.
+    fn elect(
+        &self,
+        votes: &[&Vote],
+        majority: usize,
+        settings: &Settings,
+        answers: Answers<'_>,
+    ) -> Verdict {
+        let is_chosen =
+            |vote: &&&Vote| votes.iter().filter(|v| v.slots == vote.slots).count() >= majority;
+        let chosen: Vec<&&Vote> = votes.iter().filter(is_chosen).collect();
+        let Some(first) = chosen.first() else { return Verdict::Open };
+        let (slots, limit) = (first.slots.clone(), settings.limit());
+        let is_below = slots.ranges().iter().all(|range| range.1 < limit);
+        if settings.paused.is_some() || !is_below || self.is_overfull(limit, answers) {
+            return self.refuse(answers, majority, settings);
+        }
+        let mut left: Vec<Micros> = chosen.iter().map(|vote| vote.left).collect();
+        left.sort_unstable_by(|a, b| b.cmp(a));
+        Verdict::Granted { slots, left: left[majority - 1], limit }
+    }
+
+    /// Adds up what the nodes know of others. Whoever holds is known to one of any majority.
+    fn is_overfull(&self, limit: u32, answers: Answers<'_>) -> bool {
+        let votes = answers.iter().flatten().filter_map(|(_, reply)| self.vote(reply));
+        let has_slots = |vote: &Vote| vote.others.known.iter().any(|(_, slots)| !slots.is_empty());
+        if !votes.clone().any(has_slots) {
+            return false;
+        }
+        match self.grants(answers) {
+            None => true,
+            Some(grants) => {
+                let others: u32 = grants.iter().map(|grant| grant.permits).sum();
+                others + self.ask.permits.get() > limit
+            }
+        }
+    }
+
+    /// What all answers together know of other grants and tries. `None`: too many to list.
+    fn grants(&self, answers: Answers<'_>) -> Option<Vec<Known>> {
+        let lists: Vec<&Holders> =
+            answers.iter().flatten().filter_map(|(_, r)| holders(r)).collect();
+        if lists.iter().any(|holders| holders.is_cut) {
+            return None;
+        }
+        let mut known: Vec<&(u64, Slots)> =
+            lists.iter().flat_map(|holders| &holders.known).collect();
+        known.retain(|(fence, _)| *fence != self.fence);
+        known.sort_by_key(|(fence, _)| *fence);
+        let same = known.chunk_by(|a, b| a.0 == b.0);
+        let count = |votes: &[&(u64, Slots)]| votes.iter().map(|(_, slots)| slots.count()).max();
+        Some(
+            same.map(|votes| Known { votes: votes.len(), permits: count(votes).unwrap_or(0) })
+                .collect(),
+        )
+    }
+
+    /// Permits that others hold or may hold: of grants that have a majority, as far as those who answered and
+    /// those who did not can tell.
+    fn held(&self, answers: Answers<'_>, majority: usize) -> Option<u32> {
+        let silent = answers.iter().filter(|answer| answer.is_none()).count();
+        let grants = self.grants(answers)?;
+        let real = grants.iter().filter(|grant| grant.votes + silent >= majority);
+        Some(real.map(|grant| grant.permits).sum())
+    }
+
+    fn refuse(&self, answers: Answers<'_>, majority: usize, settings: &Settings) -> Verdict {
+        let replies = || answers.iter().flatten().map(|(_, reply)| *reply);
+        let not = || {
+            replies().filter_map(|reply| match reply {
+                NodeReply::Not(refusal) => Some(refusal),
+                _ => None,
+            })
+        };
+        let (ticket, permits, limit) = (self.ask.ticket, self.ask.permits.get(), settings.limit());
+        let most = |count: usize| count >= majority;
+        if let Some(cause) = ended(replies(), majority) {
+            return Verdict::Refused(Reply::Ended { ticket, cause });
+        }
+        if most(replies().filter(|r| matches!(r, NodeReply::Plain(Reply::TooLate { .. }))).count())
+        {
+            return Verdict::Refused(Reply::TooLate { ticket });
+        }
+        let kinds: Vec<_> = replies().filter_map(NodeReply::other_kind).collect();
+        if let Some(stored) =
+            kinds.iter().find(|kind| most(kinds.iter().filter(|k| k == kind).count()))
+        {
+            let (stored, stated) = (*stored, self.ask.kind);
+            return Verdict::Refused(Reply::OtherKind { ticket: Some(ticket), stored, stated });
+        }
+        if let (Some(LimitRule { limit: stated, on_mismatch: OnMismatch::Refuse }), Some(stored)) =
+            (self.ask.limit, settings.limit)
+            && stored != stated.get()
+        {
+            return Verdict::Refused(Reply::OtherLimit { ticket, stored, stated: stated.get() });
+        }
+        if permits > limit && limit > 0 {
+            return Verdict::Refused(Reply::TooMany { ticket, permits, limit });
+        }
+        let count = |why: Why| not().filter(|refusal| refusal.why == why).count();
+        let held = self.held(answers, majority);
+        if settings.paused.is_some() {
+            return self.wait(Busy::Paused, limit, held, answers);
+        }
+        if most(count(Why::TooManyWaiting)) {
+            return self.wait(Busy::TooManyWaiting, limit, held, answers);
+        }
+        if most(count(Why::Guarded)) {
+            return self.wait(Busy::Guarded, limit, held, answers);
+        }
+        let is_known_full = held.is_none_or(|held| held + permits > limit);
+        if is_known_full || most(count(Why::Late)) {
+            return self.wait(Busy::Full, limit, held, answers);
+        }
+        let fences = answers.iter().flatten().map(|(answer, _)| answer.state.fence);
+        Verdict::Again {
+            fence_above: fences.max().unwrap_or(0),
+            is_outbid: count(Why::Fence) + count(Why::Stale) > 0,
+            free: free(limit, answers),
+        }
+    }
+
+    /// What is said to somebody who cannot have permits now.
+    fn wait(&self, why: Busy, limit: u32, held: Option<u32>, answers: Answers<'_>) -> Verdict {
+        let ticket = self.ask.ticket;
+        let waiting = median(answers, |refusal| refusal.waiting);
+        let held = held.unwrap_or_else(|| median(answers, |refusal| refusal.held));
+        Verdict::Refused(match self.ask.enqueue {
+            Enqueue::Yes { .. } if why != Busy::TooManyWaiting => {
+                Reply::Queued { ticket, waiting: waiting.max(1), limit }
+            }
+            _ => Reply::Busy { ticket, why, limit, held, waiting },
+        })
+    }
+
+    /// When all tries are used up: others are quicker.
+    pub(super) fn give_up(&self, answers: Answers<'_>) -> Reply {
+        let majority = answers.len() / 2 + 1;
+        let settings = Settings::of(answers.iter().flatten().map(|(answer, _)| *answer), majority);
+        match self.wait(Busy::Full, settings.limit(), self.held(answers, majority), answers) {
+            Verdict::Refused(reply) => reply,
+            _ => Reply::Unknown { ticket: self.ask.ticket },
+        }
+    }
+
+    pub(super) fn granted(&self, slots: Slots, left: Micros, limit: u32) -> Grant {
+        let (ticket, fence) = (self.ask.ticket, seinpaal_proto::Fence(self.fence));
+        Grant { ticket, fence, slots, limit, valid_for: Some(left) }
+    }
+}
+
+/// Another grant or try, and how many nodes know of it.
+struct Known {
+    votes: usize,
+    permits: u32,
+}
+
+fn ended<'a>(replies: impl Iterator<Item = &'a NodeReply>, majority: usize) -> Option<Cause> {
+    let causes: Vec<Cause> = replies.filter_map(NodeReply::ended).collect();
+    (causes.len() >= majority).then(|| causes.first().copied()).flatten()
+}
+
+fn holders(reply: &NodeReply) -> Option<&Holders> {
+    match reply {
+        NodeReply::Took(vote) => Some(&vote.others),
+        NodeReply::Not(refusal) => Some(&refusal.holders),
+        NodeReply::Plain(_) | NodeReply::Set(_) | NodeReply::Stale(_) => None,
+    }
+}
+
+/// Slots below the limit that no answer knows a holder of.
+fn free(limit: u32, answers: Answers<'_>) -> Slots {
+    let mut free = if limit == 0 { Slots::none() } else { Slots::range(0, limit - 1) };
+    for list in answers.iter().flatten().filter_map(|(_, reply)| holders(reply)) {
+        for (_, slots) in &list.known {
+            free.take(slots);
+        }
+    }
+    free
+}
+
+fn median(answers: Answers<'_>, number: impl Fn(&super::answer::Refusal) -> u32) -> u32 {
+    let mut numbers: Vec<u32> = answers
+        .iter()
+        .flatten()
+        .filter_map(|(_, reply)| match reply {
+            NodeReply::Not(refusal) => Some(number(refusal)),
+            _ => None,
+        })
+        .collect();
+    numbers.sort_unstable();
+    numbers.get(numbers.len() / 2).copied().unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests;

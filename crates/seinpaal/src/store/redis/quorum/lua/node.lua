@@ -1,0 +1,109 @@
+-- node: what a node of a quorum does otherwise than a server by itself: it never grants of its own accord, it says who
+-- is next; and what is set with a name has a version each.
+-- keys   records order marker
+-- args   set: version what value; state: nothing
+-- reply  set stale other-kind state
+-- cost   set: one HGET, two HSET; state: one HGET, one ZRANGEBYLEX when something was freed
+--
+-- Field v of the records: the versions of the limit, of its pin and of the pause, three numbers.
+
+local HINTED = 16
+
+ledger.has_freed = false
+
+function ledger.serve() end
+
+local free_slots, leave = ledger.free_slots, ledger.leave
+function ledger.free_slots(slots)
+  ledger.has_freed = true
+  free_slots(slots)
+end
+
+-- Who no longer waits may have kept others back.
+function ledger.leave(entry)
+  ledger.has_freed = true
+  leave(entry)
+end
+
+-- Whoever is next and fits is told to ask; the asker's own tickets are told by the answer.
+function ledger.hint(waiter, looks)
+  if waiter.inbox == asker then
+    looks[#looks + 1] = waiter.ticket
+  else
+    ledger.wake(waiter, format('granted %s 0 , %d', waiter.ticket, ledger.limit_now()))
+  end
+end
+
+function ledger.hints()
+  local looks, room = {}, ledger.limit_now() - head.held
+  if not ledger.has_freed or head.waiting == 0 or head.paused then return looks end
+  for _, member in ipairs(ledger.rows_of('q', 'r', HINTED)) do
+    local waiter = ledger.entry_of(sub(member, 10))
+    if not waiter then ledger.corrupt('a ticket that is listed is not there') end
+    if waiter.permits > ledger.limit_now() and ledger.limit_now() > 0 then
+      ledger.end_entry(waiter, 'toomany')
+    elseif waiter.inbox and not ledger.is_listening(waiter.inbox) then
+      ledger.park(waiter)
+    elseif waiter.permits > room then
+      break
+    elseif waiter.inbox then
+      room = room - waiter.permits
+      ledger.hint(waiter, looks)
+    end
+  end
+  return looks
+end
+
+function ledger.versions()
+  local text = not ledger.is_fresh and call('hget', records, 'v') or '0 0 0'
+  local limit, pin, pause = match(text, '^(%d+) (%d+) (%d+)$')
+  return { limit = limit + 0, pin = pin + 0, pause = pause + 0 }
+end
+
+local settings = {
+  limit = { 'limit', function(value) head.kind, head.limit = 's', value + 0 end },
+  pin = { 'pin', function() head.pinned = '1' end },
+  unpin = { 'pin', function() head.pinned = '0' end },
+  pause = { 'pause', function(value) head.paused = value end },
+  resume = { 'pause', function() head.paused = nil end },
+}
+
+function ledger.set(version, what, value)
+  local setting = settings[what]
+  if what == 'limit' and (head.kind == 'm' or head.kind == 'r') then return 'other-kind - ' .. head.kind .. ' s' end
+  local versions = ledger.versions()
+  local register, change = setting[1], setting[2]
+  if version < versions[register] then return format('stale %d', versions[register]) end
+  change(value)
+  versions[register] = version
+  ledger.flush(true)
+  call('hset', records, 'v', format('%d %d %d', versions.limit, versions.pin, versions.pause))
+  ledger.is_fresh, ledger.has_freed = false, true
+  return format('set %d', ledger.limit_now())
+end
+
+ledger.operations.set = function(text)
+  local version, what, value = match(text, '^(%d+) (%a+) (.*)$')
+  if not settings[what or ''] then ledger.refuse('SEINPAALARGUMENT', 'set cannot be read') end
+  version = ledger.number(version, 0, UNBOUNDED, 'the version')
+  if what == 'limit' then ledger.permits_of(value, 0, 'the limit') end
+  return function() return ledger.set(version, what, value) end
+end
+
+-- A name is not forgotten before the clock has passed its last fence, which another node's clock may have made:
+-- a ticket that nobody has is remembered for so long.
+function ledger.outlast_fence()
+  if head.holders + head.waiting + head.past == 0 and head.fence > now and not ledger.is_fresh then
+    ledger.remember(string.rep('0', 32), 'released', head.fence - now)
+  end
+end
+
+-- The asker's tickets that may be had now, then what is set, last the reason of the pause.
+ledger.operations.state = function()
+  return function()
+    ledger.outlast_fence()
+    local looks, versions = ledger.hints(), ledger.versions()
+    return format('state %d %d %d %d %s %d %s %s', head.fence, versions.limit, head.limit or -1, versions.pin, head.pinned,
+      versions.pause, #looks > 0 and table.concat(looks, ',') or '-', head.paused and '1' .. head.paused or '0')
+  end
+end

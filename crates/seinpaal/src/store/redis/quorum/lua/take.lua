@@ -1,0 +1,196 @@
+-- take: vote for a ticket to have slots, those that it names or the lowest free ones, under a fence that it names.
+-- keys   records order marker
+-- args   take, mend: slots fence and those of acquire; yield: fence and those of acquire
+-- reply  took not ended too-late other-kind other-limit too-many
+-- cost   HGET head, entry, past and lease, one HSET, one ZADD; of a refusal also one HGET a holder, at most 64
+--
+-- slots: any, or text like 0-2,5. A vote is a holder's entry like any other: it has an end, and is renewed, released
+-- and evicted like any other. Fences that a node votes for only grow.
+-- mend: write down what a majority has voted for. yield: take the vote back, which was in vain.
+
+local LISTED = 64
+
+function ledger.free_ranges()
+  local ranges = {}
+  if head.top > head.held then
+    ledger.flush()
+    for _, member in ipairs(call('zrangebylex', order, '[f', '(g')) do
+      local _, first_slot, last_slot = read(FREE, member)
+      ranges[#ranges + 1] = { first_slot, last_slot }
+      ledger.placed[member] = false
+    end
+    ledger.is_dirty = true
+  end
+  return ranges
+end
+
+-- These slots, or false if one of them is not free. Every free range is written anew.
+function ledger.take_given(slots)
+  local free, last = ledger.free_ranges(), slots[#slots][2]
+  local top = max(head.top, last + 1)
+  if head.top < top then free[#free + 1] = { head.top, top - 1 } end
+  local kept, taken = ledger.slots_take(free, slots)
+  if ledger.slots_count(taken) < ledger.slots_count(slots) then
+    kept, taken, top = free, false, head.top
+    if free[#free] and free[#free][1] >= top then free[#free] = nil end
+  end
+  head.top = top
+  for _, range in ipairs(kept) do ledger.push_free_slots(range[1], range[2]) end
+  return taken and ledger.slots_text(taken)
+end
+
+-- FENCE:SLOTS of everybody who holds, or + in the end if there are too many. Without the slots it reads no entry.
+function ledger.holders_text(has_slots)
+  local texts = {}
+  for _, member in ipairs(ledger.rows_of('g', 'h', LISTED)) do
+    local _, fence, ticket = read(MEMBER, member)
+    local entry = has_slots and ledger.entry_of(ticket)
+    texts[#texts + 1] = format('%d:%s', fence, entry and entry.slots or '')
+  end
+  if head.holders > LISTED then texts[#texts + 1] = '+' end
+  return table.concat(texts, ' ')
+end
+
+-- Who holds slots above a limit that was lowered counts, too: the asker adds up what all nodes know.
+function ledger.took(entry)
+  local lease = ledger.lease_of(entry.lease)
+  local left = max((lease and lease.ends or 0) - head.clock, 0)
+  return format('took %s %d %s %d %d %s', entry.ticket, entry.fence, entry.slots, ledger.limit_now(), left,
+    ledger.holders_text(head.top > ledger.limit_now()))
+end
+
+function ledger.stand_as_asked(ask, entry)
+  if entry then
+    ledger.look(entry, ask)
+  elseif not ask.most or head.waiting < ask.most then
+    ledger.enqueue(ask)
+  else
+    return false
+  end
+  return true
+end
+
+function ledger.refuse_vote(ask, entry, why)
+  if ask.enqueue and why ~= 'fence' and not ledger.stand_as_asked(ask, entry) then why = 'too-many-waiting' end
+  if ask.enqueue and why ~= 'fence' and why ~= 'too-many-waiting' then ledger.keep_terms(ask) end
+  return format('not %s %s %d %d %d %d %d %s', ask.ticket, why, head.fence, ledger.limit_now(), head.held, head.waiting,
+    ledger.guard_left, ledger.holders_text(true))
+end
+
+-- The first to come says which lock it is and, if it likes, the limit.
+function ledger.keep_terms(ask)
+  head.kind = ask.kind
+  if ask.rule ~= '-' and not head.limit then head.limit = ask.stated end
+end
+
+-- A newcomer leaves as many permits free as those want who wait here and can be reached.
+function ledger.wanted_by_others()
+  if head.waiting == 0 then return 0 end
+  if head.waiting > LISTED then return MOST_PERMITS end
+  local wanted = 0
+  for _, member in ipairs(ledger.rows_of('q', 'r', LISTED)) do
+    local waiter = ledger.entry_of(sub(member, 10))
+    if waiter and waiter.inbox and ledger.is_listening(waiter.inbox) then wanted = wanted + waiter.permits end
+  end
+  return wanted
+end
+
+function ledger.why_not(ask, entry, limit)
+  if ledger.guard_left > 0 then return 'guarded' end
+  if head.paused then return 'paused' end
+  if ask.permits > limit - head.held then return 'full' end
+  if not entry and ask.permits > limit - head.held - ledger.wanted_by_others() then return 'late' end
+  if ask.fence <= head.fence then return 'fence' end
+  if ask.slots and ask.slots[#ask.slots][2] >= limit then return 'full' end
+end
+
+function ledger.vote(ask, entry)
+  local slots
+  if head.held == 0 and head.top > 0 then
+    head.top = 0 -- all are free: as one range
+    ledger.clear_free_slots()
+  end
+  if ask.slots then slots = ledger.take_given(ask.slots) else slots = ledger.take_slots(ask.permits) end
+  if not slots then return nil end
+  if entry then
+    ledger.part(entry)
+    head.waiting = head.waiting - 1
+    ledger.remove_entry(entry)
+  end
+  local vote = ledger.new_entry(ask, ask.lease)
+  vote.slots, vote.fence = slots, ask.fence
+  head.holders, head.held, head.fence = head.holders + 1, head.held + ask.permits, max(head.fence, ask.fence)
+  local lease = ledger.join(vote, ask.ttl, ask.margin)
+  lease.ends, lease.ends_wall = max(lease.ends, head.clock + ask.ttl), max(lease.ends_wall, now + ask.ttl)
+  ledger.put_lease(lease)
+  ledger.put_entry(vote)
+  ledger.keep_terms(ask)
+  return ledger.took(vote)
+end
+
+-- A vote of an earlier try: the same one stands, an older one makes way, a newer one is not touched.
+function ledger.earlier(ask, entry)
+  if not entry or not entry.fence then return nil, entry end
+  if entry.fence == ask.fence and (not ask.slots or ledger.slots_text(ask.slots) == entry.slots) then
+    return ledger.took(entry)
+  end
+  if entry.fence > ask.fence then return 'not ' .. format('%s stale %d 0 0 0 0 ', ask.ticket, entry.fence) end
+  ledger.leave(entry)
+end
+
+function ledger.take(ask)
+  if ask.not_after and now > ask.not_after then return 'too-late ' .. ask.ticket end
+  local entry = ledger.entry_of(ask.ticket)
+  local cause = not entry and ledger.cause_of(ask.ticket)
+  if cause then return 'ended ' .. ask.ticket .. ' ' .. cause end
+  local answer
+  answer, entry = ledger.earlier(ask, entry)
+  if answer then return answer end
+  if head.kind ~= '-' and head.kind ~= ask.kind then
+    return format('other-kind %s %s %s', ask.ticket, head.kind, ask.kind)
+  end
+  local limit = ledger.limit_for(ask)
+  if ask.rule == 'R' and head.limit and head.limit ~= limit then
+    return format('other-limit %s %d %d', ask.ticket, head.limit, limit)
+  end
+  if ask.permits > limit and limit > 0 then return format('too-many %s %d %d', ask.ticket, ask.permits, limit) end
+  local why = ledger.why_not(ask, entry, limit)
+  if why then return ledger.refuse_vote(ask, entry, why) end
+  return ledger.vote(ask, entry) or ledger.refuse_vote(ask, entry, 'full')
+end
+
+function ledger.mend(ask)
+  local entry = ledger.entry_of(ask.ticket)
+  if not entry and ledger.cause_of(ask.ticket) then return 'cancelled ' .. ask.ticket end
+  local answer
+  answer, entry = ledger.earlier(ask, entry)
+  ask.enqueue = false
+  return answer or ledger.vote(ask, entry) or ledger.refuse_vote(ask, entry, 'full')
+end
+
+function ledger.yield(ask)
+  local entry, had_freed = ledger.entry_of(ask.ticket), ledger.has_freed
+  if entry and entry.fence and entry.fence <= ask.fence then
+    ledger.leave(entry)
+    ledger.has_freed = had_freed -- nobody was kept out by it who is not told by its own failure
+    if ask.enqueue then ledger.enqueue(ask) end
+  end
+  return 'cancelled ' .. ask.ticket
+end
+
+function ledger.parse_take(text)
+  local slots, fence, rest = match(text, '^(%S+) (%d+) (.*)$')
+  if not slots or (slots ~= 'any' and not match(slots, '^%d[%d,-]*$')) then
+    ledger.refuse('SEINPAALARGUMENT', 'take cannot be read')
+  end
+  local ask = ledger.parse_acquire(rest)
+  ask.slots, ask.fence = slots ~= 'any' and ledger.slots_of(slots) or nil, ledger.number(fence, 0, UNBOUNDED, 'the fence')
+  return ask
+end
+
+for _, operation in ipairs({ 'take', 'mend', 'yield' }) do
+  ledger.operations[operation] = function(text)
+    local ask = ledger.parse_take(text)
+    return function() return ledger[operation](ask) end
+  end
+end

@@ -1,0 +1,184 @@
+//! What this client holds and waits for: for repeating a proposal, for mending a node that has forgotten, and
+//! for asking again.
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    time::Duration,
+};
+
+use seinpaal_proto::{
+    Acquire, Batch, Cause, Name, Permits, Reply, Request, Slots, Ticket, TicketReply, Whom,
+};
+use tokio::time::Instant;
+
+/// Ends that were heard of and not yet from a majority are forgotten when there are so many.
+const MOST_ENDS: usize = 10_000;
+const FIRST_PAUSE: Duration = Duration::from_millis(100);
+const LONGEST_PAUSE: Duration = Duration::from_millis(2000);
+
+type Key = (Name, Ticket);
+
+#[derive(Debug, Default)]
+pub(super) struct Table {
+    held: HashMap<Key, Held>,
+    waiting: BTreeMap<Key, Place>,
+    ends: HashMap<Key, usize>,
+    arrivals: u64,
+}
+
+/// A grant.
+#[derive(Clone, Debug)]
+pub(super) struct Held {
+    pub(super) ask: Acquire,
+    pub(super) slots: Slots,
+    pub(super) fence: u64,
+}
+
+/// A request that waits.
+#[derive(Debug)]
+struct Place {
+    ask: Acquire,
+    arrival: u64,
+    due: Instant,
+    polls: u32,
+}
+
+impl Table {
+    pub(super) fn held(&self, name: &Name, ticket: Ticket) -> Option<&Held> {
+        self.held.get(&(name.clone(), ticket))
+    }
+
+    /// Every grant under one lease, at most so many.
+    pub(super) fn under(
+        &self,
+        name: &Name,
+        lease: seinpaal_proto::LeaseId,
+        most: usize,
+    ) -> Vec<Held> {
+        let is_under = |(key, held): &(&Key, &Held)| key.0 == *name && held.ask.lease == lease;
+        self.held.iter().filter(is_under).map(|(_, held)| held.clone()).take(most).collect()
+    }
+
+    pub(super) fn is_waiting(&self) -> bool {
+        !self.waiting.is_empty()
+    }
+
+    pub(super) fn waits(&self, name: &Name, ticket: Ticket) -> Option<&Acquire> {
+        self.waiting.get(&(name.clone(), ticket)).map(|place| &place.ask)
+    }
+
+    pub(super) fn grant(&mut self, name: &Name, held: Held) {
+        let key = (name.clone(), held.ask.ticket);
+        self.waiting.remove(&key);
+        self.held.insert(key, held);
+    }
+
+    /// A ticket waits; it is asked for again before long.
+    pub(super) fn wait(&mut self, name: &Name, ask: &Acquire, share: f64) {
+        self.arrivals += 1;
+        let arrival = self.arrivals;
+        let place = self.waiting.entry((name.clone(), ask.ticket)).or_insert_with(|| Place {
+            ask: ask.clone(),
+            arrival,
+            due: Instant::now(),
+            polls: 0,
+        });
+        let pause = FIRST_PAUSE * 2u32.pow(place.polls.min(5));
+        place.polls += 1;
+        place.due = Instant::now() + pause.min(LONGEST_PAUSE).mul_f64(0.5 + share);
+        place.ask = Acquire { not_after: None, ..ask.clone() };
+    }
+
+    pub(super) fn forget(&mut self, name: &Name, ticket: Ticket) {
+        let key = (name.clone(), ticket);
+        self.held.remove(&key);
+        self.waiting.remove(&key);
+    }
+
+    /// A hint: this ticket's turn may have come.
+    pub(super) fn hurry(&mut self, name: &Name, ticket: Ticket) {
+        if let Some(place) = self.waiting.get_mut(&(name.clone(), ticket)) {
+            place.due = Instant::now();
+        }
+    }
+
+    pub(super) fn hurry_all(&mut self) {
+        self.waiting.values_mut().for_each(|place| place.due = Instant::now());
+    }
+
+    /// When to ask next.
+    pub(super) fn next_due(&self) -> Option<Instant> {
+        self.waiting.values().map(|place| place.due).min()
+    }
+
+    /// Tickets of one name that are due, those that have waited longest first.
+    pub(super) fn due(&self, most: usize) -> Option<(Name, Vec<Ticket>)> {
+        let now = Instant::now();
+        let first = self.waiting.iter().filter(|(_, place)| place.due <= now);
+        let ((name, _), _) = first.min_by_key(|(_, place)| place.due)?;
+        let from = (name.clone(), Ticket(0));
+        let of_name = self.waiting.range(from..).take_while(|((other, _), _)| other == name);
+        let mut due: Vec<_> = of_name.filter(|(_, place)| place.due <= now).collect();
+        due.sort_by_key(|(_, place)| place.arrival);
+        let tickets = due.into_iter().take(most).map(|((_, ticket), _)| *ticket).collect();
+        Some((name.clone(), tickets))
+    }
+
+    /// Counts the nodes that said that a ticket is over; `true` when a majority has.
+    pub(super) fn ends(&mut self, name: &Name, ticket: Ticket, majority: usize) -> bool {
+        if self.ends.len() > MOST_ENDS {
+            self.ends.clear();
+        }
+        let count = self.ends.entry((name.clone(), ticket)).or_default();
+        *count += 1;
+        *count == majority
+    }
+
+    /// Takes note of what a batch has changed.
+    pub(super) fn note(&mut self, batch: &Batch, request: &Request, reply: &Reply) {
+        let name = &batch.name;
+        match (request, reply) {
+            (Request::Release { ticket, slots: Some(slots) }, Reply::Released { left, .. })
+                if *left > 0 =>
+            {
+                self.shrink(name, *ticket, slots, *left);
+            }
+            (Request::Release { ticket, .. } | Request::Cancel { ticket, .. }, _) => {
+                self.forget(name, *ticket);
+            }
+            (Request::Evict { ticket }, Reply::Evicted { .. }) => self.forget(name, *ticket),
+            (Request::Renew(renew), Reply::Tickets { tickets, .. }) => {
+                let Whom::Tickets(asked) = &renew.whom else { return };
+                for (ticket, found) in asked.iter().zip(tickets) {
+                    match (found, self.held.get_mut(&(name.clone(), *ticket))) {
+                        // What is renewed for nobody is left to itself, and no longer ours.
+                        (TicketReply::Held { .. }, Some(held)) if batch.inbox.is_some() => {
+                            (held.ask.lease, held.ask.ttl) = (renew.lease, renew.ttl);
+                        }
+                        (TicketReply::Waiting, _) | (_, None) => {}
+                        _ => self.forget(name, *ticket),
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn shrink(&mut self, name: &Name, ticket: Ticket, given: &Slots, left: u32) {
+        if let Some(held) = self.held.get_mut(&(name.clone(), ticket)) {
+            held.slots.take(given);
+            if let Ok(permits) = Permits::new(left) {
+                held.ask.permits = permits;
+            }
+        }
+    }
+}
+
+/// Whether a ticket that has ended so must be told of.
+pub(super) fn is_over(reply: &Reply) -> Option<Cause> {
+    match reply {
+        Reply::Ended { cause, .. } => Some(*cause),
+        Reply::TooMany { .. } => Some(Cause::TooMany),
+        _ => None,
+    }
+}

@@ -1,0 +1,154 @@
+//! Who answers: one server, or the nodes of a cluster.
+
+use redis::{Cmd, ToRedisArgs, Value};
+use seinpaal_proto::{Batch, Replies, Reply};
+
+use super::{
+    cluster::{self, Cluster, Master},
+    connection::{self, Connection},
+    keys::slot_of,
+    misconfigured,
+    script::{Operation, Scripts},
+};
+use crate::store::StoreError;
+
+/// The servers of a store.
+#[derive(Debug)]
+pub(super) enum Servers {
+    One { connection: Connection, scripts: Box<Scripts> },
+    Cluster(Cluster),
+}
+
+/// Where a script was executed, for asking about its replicas.
+pub(super) enum Proof {
+    One(connection::Proof),
+    Node(cluster::Proof),
+}
+
+impl Servers {
+    /// As in [`Abilities`](crate::store::Abilities).
+    pub(super) fn scheme(&self) -> &'static str {
+        match self {
+            Self::One { connection, .. } => connection.scheme(),
+            Self::Cluster(_) => "redis+cluster",
+        }
+    }
+
+    /// What should be changed about the servers.
+    pub(super) fn advice(&self) -> Vec<String> {
+        match self {
+            Self::One { connection, .. } => connection.advice(),
+            Self::Cluster(cluster) => cluster.advice(),
+        }
+    }
+
+    /// Makes sure that wakeups for a batch are heard before it goes out.
+    pub(super) async fn expect(&self, batch: &Batch) -> Result<(), StoreError> {
+        match self {
+            Self::One { .. } => Ok(()), // where its inbox listens for all names
+            Self::Cluster(cluster) => cluster.expect(batch).await,
+        }
+    }
+
+    /// Runs the script of an operation.
+    pub(super) async fn evaluate(
+        &self,
+        operation: Operation,
+        keys: &[impl ToRedisArgs],
+        arguments: &[impl ToRedisArgs],
+    ) -> Result<(Value, Proof), StoreError> {
+        match self {
+            Self::One { connection, scripts } => {
+                let evaluated = connection.evaluate(scripts, operation, keys, arguments).await?;
+                Ok((evaluated.0, Proof::One(evaluated.1)))
+            }
+            Self::Cluster(cluster) => {
+                let evaluated = cluster.evaluate(operation, keys, arguments).await?;
+                Ok((evaluated.0, Proof::Node(evaluated.1)))
+            }
+        }
+    }
+
+    /// Whether as many replicas as are wanted have what was written there until now; if not, a fail-over
+    /// could undo it.
+    pub(super) async fn confirm(&self, proof: Proof) -> Result<(), StoreError> {
+        match (self, proof) {
+            (Self::One { connection, .. }, Proof::One(proof)) => connection.confirm(proof).await,
+            (Self::Cluster(cluster), Proof::Node(proof)) => cluster.confirm(proof).await,
+            _ => Ok(()), // a proof is given back to whom it came from
+        }
+    }
+
+    /// How many replicas have what was written there until now; waits for as many as are wanted, for a while.
+    pub(super) async fn replicas_of(&self, proof: Proof) -> Result<u32, StoreError> {
+        match (self, proof) {
+            (Self::One { connection, .. }, Proof::One(proof)) => {
+                connection.replicas_of(proof).await
+            }
+            (Self::Cluster(cluster), Proof::Node(proof)) => cluster.replicas_of(proof).await,
+            _ => Ok(0),
+        }
+    }
+
+    /// The slot of a key, if there are slots.
+    pub(super) fn slot_of(&self, key: &str) -> Option<u16> {
+        matches!(self, Self::Cluster(_)).then(|| slot_of(key.as_bytes()))
+    }
+
+    /// What the replies to a batch mean for the connections.
+    pub(super) fn take_note(&self, batch: &Batch, replies: &Replies) {
+        match self {
+            Self::One { connection, .. } => {
+                if replies.replies.iter().any(|reply| matches!(reply, Reply::Queued { .. })) {
+                    connection.expect_news();
+                }
+            }
+            Self::Cluster(cluster) => cluster.take_note(batch, replies),
+        }
+    }
+
+    /// All keys that match, some perhaps more than once.
+    pub(super) async fn keys_like(&self, pattern: &str) -> Result<Vec<String>, StoreError> {
+        match self {
+            Self::One { connection, .. } => scan(&Scanned::One(connection), pattern).await,
+            Self::Cluster(cluster) => {
+                let mut keys = Vec::new();
+                for master in cluster.masters().await? {
+                    keys.extend(scan(&Scanned::Master(master), pattern).await?);
+                }
+                Ok(keys)
+            }
+        }
+    }
+}
+
+enum Scanned<'a> {
+    One(&'a Connection),
+    Master(Master),
+}
+
+impl Scanned<'_> {
+    async fn command(&self, command: &Cmd) -> Result<Value, StoreError> {
+        match self {
+            Self::One(connection) => connection.command(command).await,
+            Self::Master(master) => master.command(command).await,
+        }
+    }
+}
+
+/// `SCAN` may name a key twice, or one that is gone.
+async fn scan(server: &Scanned<'_>, pattern: &str) -> Result<Vec<String>, StoreError> {
+    let (mut found, mut cursor) = (Vec::new(), 0);
+    loop {
+        let mut scan = redis::cmd("SCAN");
+        scan.arg(cursor).arg("MATCH").arg(pattern).arg("COUNT").arg(1000);
+        let page = server.command(&scan).await?;
+        let (next, keys): (u64, Vec<Vec<u8>>) = redis::from_redis_value(page)
+            .map_err(|_| misconfigured("SCAN answered something else: is there a proxy?"))?;
+        found.extend(keys.into_iter().filter_map(|key| String::from_utf8(key).ok()));
+        cursor = next;
+        if cursor == 0 {
+            return Ok(found);
+        }
+    }
+}

@@ -1,0 +1,355 @@
+//! The Redis store on a real cluster: where names live, slots that move while they are in use, masters that
+//! die, and wakeups through all of that.
+
+#[path = "support/asks.rs"]
+mod asks;
+#[path = "../../conformance/src/servers/cluster.rs"]
+#[allow(dead_code, unreachable_pub, missing_docs)]
+mod cluster;
+
+use std::time::Duration;
+
+use asks::{Client, TTL, acquire, is_granted, release};
+use cluster::RedisCluster;
+use seinpaal::{
+    Seinpaal,
+    store::{Certainty, News, Store, StoreError, StoreErrorKind},
+};
+use seinpaal_proto::{Reply, Request, Ticket};
+use tokio::time::timeout;
+
+const LONG: Duration = Duration::from_secs(30);
+
+async fn next(client: &mut Client) -> News {
+    timeout(LONG, client.news.recv()).await.expect("news in time").expect("news")
+}
+
+async fn told_of_grant(client: &mut Client, ticket: u128) {
+    loop {
+        if let News::Wakeup(wakeup) = next(client).await {
+            assert_eq!(wakeup.ticket, Ticket(ticket));
+            return;
+        }
+    }
+}
+
+/// Repeats a request, as the session does, until it is answered.
+async fn insist(client: &Client, name: &str, request: Request) -> Reply {
+    let insisting = async {
+        loop {
+            match client.ask(name, request.clone()).await {
+                Ok(reply) => return reply,
+                Err(error) => assert!(error.is_passing(), "{error}"),
+            }
+        }
+    };
+    timeout(LONG, insisting).await.expect("an answer")
+}
+
+/// Two keys of a name, as docs/redis.md says.
+fn keys(name: &str) -> [String; 2] {
+    [format!("seinpaal:{{{name}}}"), format!("seinpaal:{{{name}}}:o")]
+}
+
+/// A name that waits behind a holder, and where it is: the slot, its master and another one.
+struct Scene {
+    holder: Client,
+    waiter: Client,
+    slot: usize,
+    from: usize,
+    to: usize,
+}
+
+impl Scene {
+    async fn at(cluster: &RedisCluster, name: &str, ticket: u128) -> Self {
+        let holder = Client::connect(&cluster.url(), 2 * ticket).await;
+        let waiter = Client::connect(&cluster.url(), 2 * ticket + 1).await;
+        assert!(is_granted(&holder.acquire(name, ticket).await));
+        let queued = waiter.acquire(name, ticket + 1).await;
+        assert!(matches!(queued, Reply::Queued { waiting: 1, .. }), "{queued:?}");
+        let (slot, from) = (cluster.slot_of(&keys(name)[0]), cluster.owner_of(&keys(name)[0]));
+        let to = (0..3).find(|i| *i != from).unwrap();
+        Self { holder, waiter, slot, from, to }
+    }
+}
+
+#[tokio::test]
+async fn any_name_has_its_keys_together_and_is_listed_from_all_masters() {
+    let cluster = RedisCluster::shared();
+    let client = Client::connect(&format!("{}?prefix=names:", cluster.url()), 1).await;
+    let mut names = ["a{b}c", "}{", "two words", "zürich 東京", "100%", "{}", "a*", "x", "y", "z"];
+    for (ticket, name) in names.iter().enumerate() {
+        assert!(is_granted(&client.acquire(name, ticket as u128 + 1).await), "{name}");
+    }
+    let listed = client.store.list("").await.unwrap();
+    let listed: Vec<_> = listed.iter().map(|(name, _)| name.as_str()).collect();
+    names.sort_unstable();
+    assert_eq!(listed, names);
+    let masters = cluster.nodes().iter().filter(|node| node.is_master());
+    let used = masters.filter(|node| !node.say(&["SCAN", "0", "MATCH", "names:*"]).is_empty());
+    assert!(used.count() > 1, "the names are spread");
+}
+
+#[tokio::test]
+async fn any_node_of_the_url_leads_to_all_the_others() {
+    let cluster = RedisCluster::shared();
+    let nobody = "127.0.0.1:1";
+    let last = cluster.nodes().last().unwrap().port();
+    let url = format!("redis+cluster://{nobody},127.0.0.1:{last}?prefix=lead:");
+    let client = Client::connect(&url, 1).await;
+    for ticket in 1..20 {
+        assert!(is_granted(&client.acquire(&format!("name {ticket}"), ticket).await));
+    }
+}
+
+#[tokio::test]
+async fn a_slot_that_moves_key_by_key_loses_no_holder_and_no_waiter() {
+    let cluster = RedisCluster::start_with(3, 0, &[]);
+    let Scene { holder, mut waiter, slot, from, to } = Scene::at(&cluster, "moved", 1).await;
+    let [records, order] = keys("moved");
+
+    cluster.begin_move(slot, from, to);
+    assert!(matches!(insist(&waiter, "moved", acquire(2)).await, Reply::Queued { .. }));
+
+    // Half of it is here and half there: nobody can be served, and nothing was executed.
+    cluster.move_keys(from, to, &[&records]);
+    let error = holder.ask("moved", release(1)).await.unwrap_err();
+    assert_eq!(error.kind(), StoreErrorKind::Unreachable, "{error}");
+    assert_eq!(error.certainty(), Certainty::NotExecuted, "{error}");
+
+    // All is there, though the slot is still here: who asks there has to say so each time.
+    cluster.move_keys(from, to, &[&order]);
+    cluster.nodes()[to].say(&["SCRIPT", "FLUSH"]);
+    assert!(matches!(insist(&waiter, "moved", acquire(2)).await, Reply::Queued { .. }));
+    // The waiter listens at the old node, and is not passed over for that.
+    assert!(matches!(insist(&holder, "moved", release(1)).await, Reply::Released { .. }));
+    assert!(is_granted(&insist(&waiter, "moved", acquire(2)).await));
+    let queued = insist(&holder, "moved", acquire(3)).await;
+    assert!(matches!(queued, Reply::Queued { waiting: 1, .. }), "{queued:?}");
+
+    cluster.end_move(slot, from, to);
+    assert_eq!(next(&mut waiter).await, News::LookAgain);
+    let mut next_one = holder;
+    assert_eq!(next(&mut next_one).await, News::LookAgain);
+    assert!(matches!(waiter.release("moved", 2).await, Reply::Released { .. }));
+    told_of_grant(&mut next_one, 3).await;
+}
+
+/// A client of which nobody runs the tasks: it is connected, and notices nothing.
+fn frozen_waiter(url: &str, name: &str, ticket: u128) -> (tokio::runtime::Runtime, Client) {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let waiter = runtime.block_on(async {
+        let waiter = Client::connect(url, 77).await;
+        let queued = waiter.acquire(name, ticket).await;
+        assert!(matches!(queued, Reply::Queued { .. }), "{queued:?}");
+        waiter
+    });
+    (runtime, waiter)
+}
+
+#[test]
+fn a_waiter_that_has_not_found_the_new_node_yet_is_not_passed_over() {
+    let cluster = RedisCluster::start_with(3, 0, &[]);
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let Scene { holder, waiter, slot, from, to } = runtime.block_on(Scene::at(&cluster, "slow", 1));
+    let cancel = Request::Cancel { ticket: Ticket(2), remember: TTL };
+    runtime.block_on(waiter.ask("slow", cancel)).unwrap();
+    let (slow_runtime, slow) = frozen_waiter(&cluster.url(), "slow", 3);
+    cluster.move_slot(slot, from, to);
+    let released = runtime.block_on(insist(&holder, "slow", release(1)));
+    assert!(matches!(released, Reply::Released { .. }), "{released:?}");
+    // Somebody else asks in vain: it is the slow one that was granted.
+    let queued = runtime.block_on(insist(&holder, "slow", acquire(4)));
+    assert!(matches!(queued, Reply::Queued { waiting: 1, .. }), "{queued:?}");
+    assert!(is_granted(&slow_runtime.block_on(insist(&slow, "slow", acquire(3)))));
+}
+
+#[tokio::test]
+async fn a_request_waits_for_the_second_half_of_its_keys() {
+    let cluster = RedisCluster::start_with(3, 0, &[]);
+    let Scene { holder, slot, from, to, .. } = Scene::at(&cluster, "half", 1).await;
+    let [records, order] = keys("half");
+    cluster.begin_move(slot, from, to);
+    cluster.move_keys(from, to, &[&records]);
+    let released = holder.ask("half", release(1));
+    let rest = async {
+        tokio::task::yield_now().await;
+        cluster.move_keys(from, to, &[&order]);
+    };
+    let (released, ()) = tokio::join!(released, rest);
+    assert!(matches!(released.unwrap(), Reply::Released { .. }));
+}
+
+#[tokio::test]
+async fn slots_move_round_and_round_while_permits_are_handed_on() {
+    let cluster = std::sync::Arc::new(RedisCluster::start_with(3, 0, &[]));
+    let seinpaal = [
+        Seinpaal::connect(&cluster.url()).await.unwrap(),
+        Seinpaal::connect(&cluster.url()).await.unwrap(),
+    ];
+    let (slot, mut from) = (cluster.slot_of("{busy}"), cluster.owner_of("{busy}"));
+    let movers = cluster.clone();
+    let moving = tokio::task::spawn_blocking(move || {
+        for _ in 0..6 {
+            let to = (from + 1) % 3;
+            movers.move_slot(slot, from, to);
+            from = to;
+        }
+    });
+    let mut handed_on = 0;
+    while !moving.is_finished() {
+        let asked = (0..8).map(|i| {
+            let semaphore = seinpaal[i % 2].semaphore("busy").limit(2);
+            tokio::spawn(async move { semaphore.acquire().await.unwrap().release().await })
+        });
+        for released in asked.collect::<Vec<_>>() {
+            released.await.unwrap().unwrap();
+            handed_on += 1;
+        }
+    }
+    moving.await.unwrap();
+    assert!(handed_on > 0);
+    let seen = seinpaal[0].semaphore("busy").snapshot().await.unwrap();
+    assert_eq!((seen.permits_held, seen.waiting_total), (0, 0));
+}
+
+#[tokio::test]
+async fn a_node_that_is_added_gets_slots_and_is_found() {
+    let mut cluster = RedisCluster::start_with(3, 0, &[]);
+    let Scene { mut holder, mut waiter, slot, from, .. } = Scene::at(&cluster, "new home", 1).await;
+    let added = cluster.add_master();
+    cluster.move_slot(slot, from, added);
+    assert_eq!(next(&mut waiter).await, News::LookAgain);
+    assert_eq!(next(&mut holder).await, News::LookAgain);
+    assert!(matches!(holder.release("new home", 1).await, Reply::Released { .. }));
+    told_of_grant(&mut waiter, 2).await;
+}
+
+#[tokio::test]
+async fn when_a_master_dies_its_replica_goes_on_with_holders_and_waiters() {
+    let mut cluster = RedisCluster::start();
+    let Scene { holder, mut waiter, from, .. } = Scene::at(&cluster, "survives", 1).await;
+    // What was written before is on the replica when it has acknowledged this.
+    cluster.nodes()[from].say(&["WAIT", "1", "1000"]);
+    cluster.kill(from);
+    assert!(matches!(insist(&holder, "survives", release(1)).await, Reply::Released { .. }));
+    // By a wakeup, or by looking again.
+    assert!(is_granted(&insist(&waiter, "survives", acquire(2)).await));
+    while let Ok(Some(news)) = timeout(LONG, waiter.news.recv()).await {
+        if news == News::LookAgain {
+            break;
+        }
+    }
+    let third = Client::connect(&cluster.url(), 9).await;
+    assert!(matches!(insist(&third, "survives", acquire(3)).await, Reply::Queued { .. }));
+    cluster.start_again(from);
+    cluster.await_health();
+    assert!(matches!(waiter.release("survives", 2).await, Reply::Released { .. }));
+    let mut third = third;
+    told_of_grant(&mut third, 3).await;
+}
+
+#[tokio::test]
+async fn a_subscription_ends_a_while_after_the_last_ticket() {
+    let cluster = RedisCluster::shared();
+    let client = Client::connect(&format!("{}?prefix=idle:", cluster.url()), 1).await;
+    client.acquire("kept", 1).await;
+    client.acquire("idle", 2).await;
+    client.release("idle", 2).await;
+    let listened = || -> Vec<String> {
+        let channels =
+            cluster.nodes().iter().map(|node| node.say(&["PUBSUB", "SHARDCHANNELS", "idle:*"]));
+        channels.filter(|channels| !channels.is_empty()).collect()
+    };
+    assert_eq!(listened().join("\n").lines().count(), 2);
+    let given_up = async {
+        while listened().join("\n").lines().count() > 1 {
+            tokio::task::yield_now().await;
+        }
+    };
+    timeout(LONG, given_up).await.expect("it is given up");
+    assert!(listened()[0].contains("{kept}"));
+}
+
+#[tokio::test]
+async fn a_server_that_is_no_cluster_is_said_to_be_none_and_the_other_way_round() {
+    let cluster = RedisCluster::shared();
+    let (host, port) = ("127.0.0.1", cluster.nodes()[0].port());
+    let Err(error) = Client::try_connect(&format!("redis://{host}:{port}"), 1).await else {
+        panic!("accepted")
+    };
+    assert_eq!(error.kind(), StoreErrorKind::Misconfigured);
+    assert!(error.to_string().contains("redis+cluster://"), "{error}");
+}
+
+const SECRET: &str = "s3cret";
+
+async fn refusal(url: &str) -> StoreError {
+    let Err(error) = Client::try_connect(url, 1).await else { panic!("{url} was accepted") };
+    let text = format!("{error} {error:?}");
+    assert!(!text.contains(SECRET), "{text}");
+    assert!(!error.to_string().contains('\n'), "{error}");
+    assert_eq!(error.certainty(), Certainty::NotExecuted);
+    error
+}
+
+/// The two lines of docs/cluster.md.
+fn documented_permissions() -> String {
+    let text = include_str!("../../../docs/cluster.md");
+    let lines = text.lines().skip_while(|line| !line.starts_with("~seinpaal:*"));
+    lines.take_while(|line| !line.starts_with("```")).collect::<Vec<_>>().join(" ")
+}
+
+#[tokio::test]
+async fn the_permissions_in_the_documents_are_enough_in_a_cluster() {
+    let user = format!("worker on >{SECRET} {}", documented_permissions());
+    let user: Vec<&str> = ["--user"].into_iter().chain(user.split(' ')).collect();
+    let cluster = RedisCluster::start_with(3, 0, &user);
+    let url = cluster.url().replace("//", &format!("//worker:{SECRET}@"));
+    let holder = Client::connect(&url, 1).await;
+    let mut waiter = Client::connect(&url, 2).await;
+    assert!(is_granted(&holder.acquire("w", 1).await));
+    waiter.acquire("w", 2).await;
+    let (slot, from) = (cluster.slot_of("{w}"), cluster.owner_of("{w}"));
+    cluster.begin_move(slot, from, (from + 1) % 3);
+    let [records, order] = keys("w");
+    cluster.move_keys(from, (from + 1) % 3, &[&records, &order]);
+    assert!(matches!(holder.ask("w", acquire(3)).await.unwrap(), Reply::Queued { .. }));
+    cluster.end_move(slot, from, (from + 1) % 3);
+    assert_eq!(next(&mut waiter).await, News::LookAgain);
+    holder.release("w", 1).await;
+    told_of_grant(&mut waiter, 2).await;
+    assert_eq!(holder.store.list("").await.unwrap().len(), 1);
+    let refused = refusal(&url.replace(SECRET, "wrong")).await;
+    assert_eq!(refused.kind(), StoreErrorKind::Forbidden, "{refused}");
+}
+
+#[tokio::test]
+async fn where_no_node_answers_the_error_says_so() {
+    let error = refusal(&format!("redis+cluster://ann:{SECRET}@127.0.0.1:1,127.0.0.1:2")).await;
+    assert_eq!(error.kind(), StoreErrorKind::Unreachable, "{error}");
+    assert!(error.to_string().contains("nothing listens"), "{error}");
+}
+
+#[tokio::test]
+async fn nothing_is_sent_twice_when_a_master_stops_in_mid_call() {
+    let cluster = RedisCluster::start_with(3, 0, &[]);
+    let client = Client::connect(&cluster.url(), 1).await;
+    assert!(is_granted(&client.acquire("paused", 1).await));
+    let owner = cluster.owner_of(&keys("paused")[0]);
+    cluster.nodes()[owner].say(&["CONFIG", "RESETSTAT"]);
+    cluster.pause(owner);
+    let error = client.ask("paused", acquire(2)).await.unwrap_err();
+    cluster.resume(owner);
+    assert_eq!(error.certainty(), Certainty::Unknown, "{error}");
+    cluster.await_health();
+    let executed = || {
+        let stats = cluster.nodes()[owner].say(&["INFO", "commandstats"]);
+        stats.contains("cmdstat_evalsha:calls=1,")
+    };
+    cluster::until("what was in the socket is executed, once", executed);
+    assert!(matches!(
+        insist(&client, "paused", acquire(2)).await,
+        Reply::Queued { waiting: 1, .. }
+    ));
+}
