@@ -76,6 +76,8 @@ catalogue! {
     Zombie "zombie",
     /// A server that does not lead is killed and comes back.
     KillReplica "kill-replica",
+    /// A slot of a cluster moves to another master, key by key.
+    MoveSlot "move-slot",
 }
 
 impl fmt::Display for Fault {

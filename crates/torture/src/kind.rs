@@ -1,11 +1,17 @@
 //! The kinds of stores that can be tortured, a file each.
 
+mod cluster;
 mod embedded;
 mod redis;
+mod sentinel;
+mod zookeeper;
 
 use std::{fmt, io, str::FromStr, time::Duration};
 
 use crate::{check::Terms, fault::Fault, rig::Scene};
+
+/// How long clients may take to find the next master or leader once it is there.
+const RECOVERY: Duration = Duration::from_secs(5);
 
 /// A kind of store.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -16,6 +22,14 @@ pub enum Kind {
     Redis,
     /// One Redis that keeps nothing, with the restart guard.
     Guarded,
+    /// A master and its replica behind sentinels, with `replicated`.
+    Sentinel,
+    /// A cluster of three masters with a replica each, with `replicated`.
+    Cluster,
+    /// Three servers that know nothing of each other.
+    Quorum,
+    /// An ensemble of three.
+    Zookeeper,
 }
 
 /// A store with its servers, if it has any, started for a run.
@@ -41,7 +55,15 @@ pub trait Site: Send {
 
 impl Kind {
     /// All of them.
-    pub const ALL: &[Self] = &[Self::Embedded, Self::Redis, Self::Guarded];
+    pub const ALL: &[Self] = &[
+        Self::Embedded,
+        Self::Redis,
+        Self::Guarded,
+        Self::Sentinel,
+        Self::Cluster,
+        Self::Quorum,
+        Self::Zookeeper,
+    ];
 
     /// Starts the store.
     ///
@@ -52,6 +74,10 @@ impl Kind {
             Self::Embedded => Box::new(embedded::Embedded::start()?),
             Self::Redis => Box::new(redis::Redis::start(scene.clocks, redis::Memory::Disk)?),
             Self::Guarded => Box::new(redis::Redis::start(scene.clocks, redis::Memory::Guarded)?),
+            Self::Sentinel => Box::new(sentinel::Sentinel::start()),
+            Self::Cluster => Box::new(cluster::Cluster::start()),
+            Self::Quorum => Box::new(redis::Redis::start(scene.clocks, redis::Memory::Quorum)?),
+            Self::Zookeeper => Box::new(zookeeper::Zookeeper::start()),
         })
     }
 
@@ -62,6 +88,13 @@ impl Kind {
             Self::Embedded => Terms::of_machine(ttl),
             Self::Redis => Terms::of_server(ttl),
             Self::Guarded => Terms::of_server(ttl).after_faults(redis::GUARD * 5 / 4),
+            Self::Sentinel => Terms::of_server(ttl).after_faults(RECOVERY),
+            // For so long after a name has come to another node nobody is taken for gone.
+            Self::Cluster => Terms::of_server(ttl).after_faults(Duration::from_secs(15)),
+            Self::Quorum => {
+                Terms { ordered: false, ..Terms::of_server(ttl) }.after_faults(redis::GUARD * 5 / 4)
+            }
+            Self::Zookeeper => Terms::of_server(ttl).after_faults(RECOVERY + zookeeper::SESSION),
         }
     }
 
@@ -72,6 +105,10 @@ impl Kind {
             Self::Embedded => "embedded",
             Self::Redis => "redis",
             Self::Guarded => "guarded",
+            Self::Sentinel => "sentinel",
+            Self::Cluster => "cluster",
+            Self::Quorum => "quorum",
+            Self::Zookeeper => "zookeeper",
         }
     }
 }

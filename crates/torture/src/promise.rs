@@ -17,6 +17,9 @@ pub type Row = (Fault, Promise, &'static str);
 const LIVES: &str = "At most `limit` while the store lives";
 const CRASH: &str = "A holder's crash frees its permit";
 const FORGETS: &str = "After the store restarts with its data lost";
+const FAILS_OVER: &str = "After fail-over";
+const MOVES: &str = "While slots of a cluster move";
+const QUORUM: &str = "Quorum";
 const PAUSED: &str = "A paused holder";
 const FENCE: &str = "The fence strictly grows";
 
@@ -69,6 +72,27 @@ const GUARDED: &[Row] = &[
     (Fault::Evict, MEMORY, FORGETS),
 ];
 
+const SENTINEL: &[Row] = &[
+    (Fault::FailOver, Promise::Survives, FAILS_OVER),
+    (Fault::Zombie, Promise::Survives, FAILS_OVER),
+    (Fault::KillReplica, Promise::Survives, FAILS_OVER),
+    (Fault::StopServer, Promise::Survives, LIVES),
+];
+const CLUSTER: &[Row] = &[
+    (Fault::FailOver, Promise::Survives, FAILS_OVER),
+    (Fault::KillReplica, Promise::Survives, FAILS_OVER),
+    (Fault::MoveSlot, Promise::Survives, MOVES),
+];
+const NODES: &[Row] = &[
+    (Fault::Restart, Promise::Survives, QUORUM),
+    (Fault::Forget, Promise::Survives, QUORUM),
+    (Fault::FlushAll, Promise::Survives, QUORUM),
+    // After a loss fences follow the nodes' clocks, which must agree.
+    (Fault::ClockServer, Promise::AllBut(&[Check::Fence]), QUORUM),
+];
+const ENSEMBLE: &[Row] =
+    &[(Fault::FailOver, Promise::Survives, LIVES), (Fault::KillReplica, Promise::Survives, LIVES)];
+
 /// All that can be done to a store.
 #[must_use]
 pub fn rows(kind: Kind) -> Vec<Row> {
@@ -76,6 +100,10 @@ pub fn rows(kind: Kind) -> Vec<Row> {
         Kind::Embedded => &[EMBEDDED],
         Kind::Redis => &[CLIENTS, LINKS, SERVER, PERSISTENT],
         Kind::Guarded => &[CLIENTS, LINKS, SERVER, GUARDED],
+        Kind::Sentinel => &[CLIENTS, SENTINEL],
+        Kind::Cluster => &[CLIENTS, CLUSTER],
+        Kind::Quorum => &[CLIENTS, LINKS, SERVER, NODES],
+        Kind::Zookeeper => &[CLIENTS, LINKS, ENSEMBLE],
     };
     parts.concat()
 }

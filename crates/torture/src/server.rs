@@ -28,29 +28,29 @@ pub struct Server {
 }
 
 impl Server {
-    /// Starts one with these arguments besides port and directory.
+    /// Starts one with these arguments besides port and directory, and this clock.
     ///
     /// # Errors
     /// If the program is missing or does not start.
-    pub fn start(arguments: &[&str], clocks: &Clocks) -> io::Result<Self> {
+    pub fn start(arguments: &[&str], clocks: &Clocks, whose: &str) -> io::Result<Self> {
         let dir = tempfile::tempdir()?;
         let port = TcpListener::bind(("127.0.0.1", 0))?.local_addr()?.port();
         let arguments: Vec<String> = arguments.iter().map(ToString::to_string).collect();
-        let clock = clocks.environment("server");
+        let clock = clocks.environment(whose);
         let child = launch(port, dir.path(), &arguments, &clock)?;
         let server = Self { port, dir, arguments, clock, child };
         if clocks.can_be_set() {
-            server.check_clock(clocks)?;
+            server.check_clock(clocks, whose)?;
         }
         Ok(server)
     }
 
     /// A clock that only seems to be set would prove nothing.
-    fn check_clock(&self, clocks: &Clocks) -> io::Result<()> {
+    fn check_clock(&self, clocks: &Clocks, whose: &str) -> io::Result<()> {
         let before: Option<i64> = self.time()?;
-        clocks.set("server", 1000);
+        clocks.set(whose, 1000);
         let after = self.time()?;
-        clocks.set("server", 0);
+        clocks.set(whose, 0);
         match before.zip(after) {
             Some((before, after)) if (after - before - 1000).abs() < 100 => Ok(()),
             _ => Err(io::Error::other(format!(

@@ -1,6 +1,6 @@
-//! One Redis.
+//! One Redis, or several that know nothing of each other.
 
-use std::{io, time::Duration};
+use std::{io, thread, time::Duration};
 
 use super::Site;
 use crate::{
@@ -20,11 +20,15 @@ pub(super) enum Memory {
     Disk,
     /// It is gone, and the restart guard is on.
     Guarded,
+    /// The same, and a majority of three decides.
+    Quorum,
 }
 
 #[derive(Debug)]
 pub(super) struct Redis {
-    server: Server,
+    servers: Vec<Server>,
+    /// Which one the fault of now is about.
+    hit: usize,
     memory: Memory,
 }
 
@@ -32,17 +36,40 @@ impl Redis {
     pub(super) fn start(clocks: &Clocks, memory: Memory) -> io::Result<Self> {
         let disk = if memory == Memory::Disk { "yes" } else { "no" };
         let arguments = ["--save", "", "--appendonly", disk, "--enable-debug-command", "yes"];
-        Ok(Self { server: Server::start(&arguments, clocks)?, memory })
+        let count = if memory == Memory::Quorum { 3 } else { 1 };
+        let start = |number| Server::start(&arguments, clocks, &clock_of(number));
+        let servers = (0..count).map(start).collect::<io::Result<_>>()?;
+        Ok(Self { servers, hit: 0, memory })
+    }
+
+    fn server(&self) -> &Server {
+        &self.servers[self.hit]
     }
 
     fn keys(&self) -> io::Result<Vec<String>> {
-        self.server.say(&["KEYS", "seinpaal:*"])
+        self.server().say(&["KEYS", "seinpaal:*"])
     }
 
     fn again(&mut self, scene: &mut Scene<'_>, forgets: bool) -> io::Result<()> {
-        self.server.kill();
+        let server = &mut self.servers[self.hit];
+        server.kill();
         scene.wait(Duration::ZERO, 1500 * MS);
-        self.server.start_again(forgets)
+        server.start_again(forgets)?;
+        self.await_guard();
+        Ok(())
+    }
+
+    /// Nodes of a quorum forget one at a time.
+    fn await_guard(&self) {
+        if self.memory == Memory::Quorum {
+            thread::sleep(GUARD * 5 / 4);
+        }
+    }
+
+    fn flush(&self) -> io::Result<()> {
+        self.server().say(&["FLUSHALL"])?;
+        self.await_guard();
+        Ok(())
     }
 
     /// Says it, waits, and says the other, which undoes it.
@@ -52,14 +79,14 @@ impl Redis {
         begin: &[&[&str]],
         end: &[&[&str]],
     ) -> io::Result<()> {
-        begin.iter().try_for_each(|words| self.server.say(words).map(drop))?;
+        begin.iter().try_for_each(|words| self.server().say(words).map(drop))?;
         scene.wait(100 * MS, scene.ttl);
-        end.iter().try_for_each(|words| self.server.say(words).map(drop))
+        end.iter().try_for_each(|words| self.server().say(words).map(drop))
     }
 
     fn flush_scripts(&self, scene: &mut Scene<'_>) -> io::Result<()> {
         for _ in 0..50 {
-            self.server.say(&["SCRIPT", "FLUSH"])?;
+            self.server().say(&["SCRIPT", "FLUSH"])?;
             scene.wait(5 * MS, 6 * MS);
         }
         Ok(())
@@ -67,53 +94,59 @@ impl Redis {
 
     fn overwrite(&self, scene: &mut Scene<'_>) -> io::Result<()> {
         for key in self.keys()? {
-            self.server.say(&["SET", &key, "a stranger's"])?;
+            self.server().say(&["SET", &key, "a stranger's"])?;
         }
         scene.wait(100 * MS, scene.ttl);
         for key in self.keys()? {
-            self.server.say(&["DEL", &key])?;
+            self.server().say(&["DEL", &key])?;
         }
         Ok(())
     }
 }
 
+fn clock_of(number: usize) -> String {
+    format!("server{number}")
+}
+
 impl Site for Redis {
     fn upstreams(&self) -> Vec<u16> {
-        vec![self.server.port()]
+        self.servers.iter().map(Server::port).collect()
     }
 
     fn url(&self, ports: &[u16]) -> String {
-        let port = ports.first().copied().unwrap_or_else(|| self.server.port());
+        let hosts: Vec<_> = ports.iter().map(|port| format!("127.0.0.1:{port}")).collect();
+        let (hosts, guard) = (hosts.join(","), GUARD.as_secs());
         match self.memory {
-            Memory::Disk => format!("redis://127.0.0.1:{port}"),
-            Memory::Guarded => {
-                format!("redis://127.0.0.1:{port}?restart-guard={}s", GUARD.as_secs())
-            }
+            Memory::Disk => format!("redis://{hosts}"),
+            Memory::Guarded => format!("redis://{hosts}?restart-guard={guard}s"),
+            Memory::Quorum => format!("redis+quorum://{hosts}?restart-guard={guard}s"),
         }
     }
 
     fn inject(&mut self, fault: Fault, scene: &mut Scene<'_>) -> io::Result<()> {
+        let hit = scene.draw.below(self.servers.len() as u64);
+        self.hit = usize::try_from(hit).unwrap_or(0);
         match fault {
             Fault::StopServer => {
-                self.server.stop(true);
+                self.server().stop(true);
                 scene.wait(200 * MS, scene.ttl * 5 / 3);
-                self.server.stop(false);
+                self.server().stop(false);
                 Ok(())
             }
             Fault::SlowServer => {
                 let seconds = format!("{}", scene.draw.between(100 * MS, scene.ttl).as_secs_f64());
-                self.server.say(&["DEBUG", "SLEEP", &seconds]).map(drop)
+                self.server().say(&["DEBUG", "SLEEP", &seconds]).map(drop)
             }
             Fault::Restart => self.again(scene, false),
             Fault::Forget => self.again(scene, true),
             Fault::ClockServer => {
-                scene.set_clock("server");
+                scene.set_clock(&clock_of(self.hit));
                 Ok(())
             }
             Fault::ScriptFlush => self.flush_scripts(scene),
-            Fault::FlushAll => self.server.say(&["FLUSHALL"]).map(drop),
+            Fault::FlushAll => self.flush(),
             Fault::DeleteKeys => {
-                self.keys()?.iter().try_for_each(|key| self.server.say(&["DEL", key]).map(drop))
+                self.keys()?.iter().try_for_each(|key| self.server().say(&["DEL", key]).map(drop))
             }
             Fault::OverwriteKeys => self.overwrite(scene),
             Fault::Evict => self.say_and_undo(
@@ -142,8 +175,11 @@ impl Site for Redis {
     }
 
     fn kept(&self) -> io::Result<Vec<String>> {
-        let mut kept = self.keys()?;
-        kept.retain(|key| key != "seinpaal:guard"); // it stays: small, and one
+        let mut kept = Vec::new();
+        for server in &self.servers {
+            kept.extend(server.say(&["KEYS", "seinpaal:*"])?);
+        }
+        kept.retain(|key| key != "seinpaal:guard" && key != "seinpaal:node"); // they stay: small, and one each
         Ok(kept)
     }
 }
