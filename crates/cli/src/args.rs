@@ -26,6 +26,11 @@ Stores:
   redis+sentinel://[USER:PASSWORD@]HOST[:PORT],HOST[:PORT]/MASTER[/DB]
   rediss+sentinel://      the master that these sentinels watch over
                           (?sentinel-user=USER  sentinel-pass=PASSWORD)
+  redis+cluster://[USER:PASSWORD@]HOST[:PORT],HOST[:PORT]
+  rediss+cluster://       a cluster, found by any of its nodes
+  redis+quorum://[USER:PASSWORD@]HOST[:PORT],HOST[:PORT],HOST[:PORT]
+  rediss+quorum://        3, 5, 7 or 9 servers that know nothing of
+                          each other; no order
   zookeeper://[USER:PASSWORD@]HOST[:PORT],HOST[:PORT][/CHROOT]
                           an ensemble (?session=DUR  connect-timeout=DUR)
   memory:                 one process, for trying out

@@ -7,6 +7,7 @@ mod lease;
 mod settings;
 mod signals;
 mod status;
+mod stores;
 mod streams;
 mod support;
 mod terminal;

@@ -158,8 +158,8 @@ impl RedisStore {
         let guard = place.options().restart_guard;
         let plan = Plan { place, keys: keys.clone(), inbox, news };
         let connection = Connection::open(plan).await?;
-        let scripts = Scripts::new(Wire::Single, guard.is_some(), mutation_of(&rig));
-        let servers = Servers::One { connection, scripts: Box::new(scripts) };
+        let scripts = Box::new(Scripts::new(Wire::Single, guard.is_some(), mutation_of(&rig)));
+        let servers = Servers::One { connection, scripts };
         let heard = Mutex::new(None);
         Ok(Arc::new(Self { servers, keys, guard, inbox, now: rig.now, heard }))
     }

@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use seinpaal_proto::{
     Acquire, Batch, Configure, Inbox, LimitRule, Name, OnMismatch, Replies, Reply, Request, Ticket,
-    TicketReply, Wakeup, What, Whom, time::Micros,
+    time::Micros,
 };
 
 use super::{
@@ -12,32 +12,27 @@ use super::{
     answer::{GuardWord, NodeAnswer, NodeReply},
     ballot::{Ballot, Verdict},
     gather::Gathering,
-    node::Envelope,
+    mend::{Fixes, ballot_line},
     settings::Settings,
-    table::{Held, is_over},
+    table::Held,
     tally::Tally,
 };
-use crate::store::{
-    Certainty, News, StoreError, StoreErrorKind,
-    redis::script::{acquire_line, line},
-};
+use crate::store::{Certainty, StoreError, StoreErrorKind, redis::script::line};
 
 /// Proposals for one request in one call, before others are given way.
 const MOST_TRIES: u32 = 7;
 const SHORTEST_PAUSE: Duration = Duration::from_millis(1);
-/// Tickets under one lease that are mended in one call.
-const MOST_MENDED: usize = 60;
 
 /// Something to be decided.
-struct Item {
+pub(super) struct Item {
     /// Which request of the batch.
     index: usize,
-    matter: Matter,
+    pub(super) matter: Matter,
     /// Its line in the call under way.
-    line: usize,
+    pub(super) line: usize,
 }
 
-enum Matter {
+pub(super) enum Matter {
     Take(Ballot),
     Set(Vec<(&'static str, String)>),
     Plain(Request),
@@ -83,62 +78,7 @@ impl Quorum {
         Ok(Replies { now: given.now, replies, backlog: given.backlog, look_in: None })
     }
 
-    /// Asks again for tickets that wait here; who is granted is told.
-    pub(super) async fn poll(self: &Arc<Self>, name: &Name, tickets: Vec<Ticket>) {
-        let desk = self.desk(name);
-        let _turn = desk.lock().await;
-        self.poll_in_turn(name, tickets).await;
-    }
-
-    async fn poll_in_turn(self: &Arc<Self>, name: &Name, tickets: Vec<Ticket>) {
-        let not_after = self.not_after();
-        let asks: Vec<Acquire> = {
-            let table = self.table();
-            let asks = tickets.iter().filter_map(|ticket| table.waits(name, *ticket).cloned());
-            asks.map(|ask| Acquire { not_after, ..ask }).collect()
-        };
-        if asks.is_empty() {
-            return;
-        }
-        let errand = Errand { name, inbox: Some(self.inbox), fence_seen: 0 };
-        let requests: Vec<Request> = asks.iter().cloned().map(Request::Acquire).collect();
-        let matters = requests.iter().map(|request| self.matter(name, request)).collect();
-        let replies = match self.decide(&errand, matters).await {
-            Ok(given) => given.replies,
-            Err(error) => {
-                tracing::debug!(%error, "asked again in vain");
-                vec![None; asks.len()]
-            }
-        };
-        for (ask, reply) in asks.into_iter().zip(replies) {
-            self.take_poll(name, &ask, reply);
-        }
-    }
-
-    fn take_poll(&self, name: &Name, ask: &Acquire, reply: Option<Reply>) {
-        let ticket = ask.ticket;
-        let ended = reply.as_ref().and_then(is_over);
-        let what = match (reply, ended) {
-            (Some(Reply::Granted(grant)), _) => {
-                let (fence, slots, limit) = (grant.fence, grant.slots, grant.limit);
-                self.table()
-                    .grant(name, Held { ask: ask.clone(), slots: slots.clone(), fence: fence.0 });
-                What::Granted { fence, slots, limit }
-            }
-            (_, Some(cause)) => {
-                self.table().forget(name, ticket);
-                What::Ended(cause)
-            }
-            _ => {
-                self.table().wait(name, ask, self.share());
-                return;
-            }
-        };
-        let wakeup = Wakeup { inbox: self.inbox, name: name.clone(), ticket, what };
-        let _ = self.news.send(News::Wakeup(wakeup));
-    }
-
-    fn matter(&self, name: &Name, request: &Request) -> Matter {
+    pub(super) fn matter(&self, name: &Name, request: &Request) -> Matter {
         match request {
             Request::Acquire(ask) => Matter::Take(self.ballot(name, ask)),
             Request::Configure(change) => Matter::Set(settings_of(change)),
@@ -154,7 +94,7 @@ impl Quorum {
         Ballot { ask: ask.clone(), slots, fence, tries: 0 }
     }
 
-    async fn decide(
+    pub(super) async fn decide(
         self: &Arc<Self>,
         errand: &Errand<'_>,
         matters: Vec<Matter>,
@@ -370,79 +310,6 @@ impl Quorum {
         Outcome::Again(Matter::Set(settings), true)
     }
 
-    /// What a majority has just renewed is written down where it is missing: at a node that came back without
-    /// its memory, or that missed the grant.
-    fn mend_renewed(
-        &self,
-        errand: &Errand<'_>,
-        request: &Request,
-        reply: &Reply,
-        gathering: &Gathering,
-        line: usize,
-        fixes: &mut Fixes,
-    ) {
-        let (Request::Renew(renew), Some(_)) = (request, errand.inbox) else { return };
-        let missing: Vec<usize> = at(gathering, line)
-            .enumerate()
-            .filter(|(_, answer)| answer.is_some_and(|(_, found)| misses(found)))
-            .map(|(node, _)| node)
-            .collect();
-        if missing.is_empty() {
-            return;
-        }
-        let table = self.table();
-        let held: Vec<Held> = match (&renew.whom, reply) {
-            (Whom::All { .. }, Reply::Renewed { .. }) => {
-                table.under(errand.name, renew.lease, MOST_MENDED)
-            }
-            (Whom::Tickets(tickets), Reply::Tickets { tickets: found, .. }) => tickets
-                .iter()
-                .zip(found)
-                .filter(|(_, found)| matches!(found, TicketReply::Held { .. }))
-                .filter_map(|(ticket, _)| table.held(errand.name, *ticket).cloned())
-                .take(MOST_MENDED)
-                .collect(),
-            _ => return,
-        };
-        for held in held {
-            let ask = Acquire { lease: renew.lease, ttl: renew.ttl, ..held.ask };
-            let ballot = Ballot { ask, slots: Some(held.slots), fence: held.fence, tries: 0 };
-            for node in &missing {
-                fixes.lines[*node].push(ballot_line("mend", &ballot));
-            }
-        }
-    }
-
-    /// No majority answered: what some may have voted for is taken back; the session asks again.
-    fn take_back(&self, errand: &Errand<'_>, open: &[Item], gathering: &Gathering) {
-        let mut fixes = Fixes::new(self.nodes.len());
-        for item in open {
-            if let Matter::Take(ballot) = &item.matter
-                && self.table().held(errand.name, ballot.ask.ticket).is_none()
-            {
-                fixes.give_way(&at(gathering, item.line).collect::<Vec<_>>(), ballot);
-            }
-        }
-        self.fix(&self.envelope(errand), gathering, fixes);
-    }
-
-    /// Sends what is to be put right and waits for nobody: it comes after what was sent before.
-    fn fix(&self, envelope: &Envelope, gathering: &Gathering, fixes: Fixes) {
-        for (index, lines) in fixes.lines.into_iter().enumerate() {
-            if lines.is_empty() || !gathering.was_sent(index) {
-                continue;
-            }
-            let (node, envelope) = (Arc::clone(&self.nodes[index]), envelope.clone());
-            tokio::spawn(async move {
-                for some in lines.chunks(super::node::MOST_LINES) {
-                    if let Err(error) = node.ask(&envelope, some).await {
-                        tracing::debug!(%error, "not put right");
-                    }
-                }
-            });
-        }
-    }
-
     fn note(&self, batch: &Batch, replies: &[Reply]) {
         let share = self.share();
         let mut table = self.table();
@@ -488,39 +355,8 @@ impl Quorum {
     }
 }
 
-/// What is to be put right at each node.
-struct Fixes {
-    lines: Vec<Vec<String>>,
-}
-
-impl Fixes {
-    fn new(nodes: usize) -> Self {
-        Self { lines: vec![Vec::new(); nodes] }
-    }
-
-    /// For every node whose answer is not that already, and for those who have not answered.
-    fn add(
-        &mut self,
-        answers: &[Option<(&NodeAnswer, &NodeReply)>],
-        is_done: impl Fn(&NodeReply) -> bool,
-        line: &str,
-    ) {
-        for (lines, answer) in self.lines.iter_mut().zip(answers) {
-            if !answer.is_some_and(|(_, reply)| is_done(reply)) {
-                lines.push(line.to_owned());
-            }
-        }
-    }
-
-    /// Takes votes back, which releases a minority at once.
-    fn give_way(&mut self, answers: &[Option<(&NodeAnswer, &NodeReply)>], ballot: &Ballot) {
-        let has_no_vote = |reply: &NodeReply| !matches!(reply, NodeReply::Took(_));
-        self.add(answers, has_no_vote, &ballot_line("yield", ballot));
-    }
-}
-
 /// Each node's answer to one line.
-fn at(
+pub(super) fn at(
     gathering: &Gathering,
     line: usize,
 ) -> impl Iterator<Item = Option<(&NodeAnswer, &NodeReply)>> {
@@ -537,29 +373,6 @@ fn is_decided(open: &[Item], gathering: &Gathering) -> bool {
         }
         _ => false,
     }) && !open.is_empty()
-}
-
-fn misses(reply: &NodeReply) -> bool {
-    match reply {
-        NodeReply::Plain(Reply::Gone | Reply::Differs) => true,
-        NodeReply::Plain(Reply::Tickets { tickets, .. }) => {
-            tickets.iter().any(|found| !matches!(found, TicketReply::Held { .. }))
-        }
-        _ => false,
-    }
-}
-
-fn ballot_line(word: &str, ballot: &Ballot) -> String {
-    let slots = ballot.slots.as_ref().map_or_else(|| "any".to_owned(), ToString::to_string);
-    // A limit that is to be set is set by a line of its own.
-    let limit = ballot.ask.limit.map(|rule| match rule.on_mismatch {
-        OnMismatch::Set => LimitRule { on_mismatch: OnMismatch::Adopt, ..rule },
-        _ => rule,
-    });
-    let ask = Acquire { limit, ..ballot.ask.clone() };
-    let line = acquire_line(&ask);
-    let rest = line.strip_prefix("acquire ").unwrap_or(&line);
-    format!("{word} {slots} {} {rest}", ballot.fence)
 }
 
 fn settings_of(change: &Configure) -> Vec<(&'static str, String)> {
