@@ -12,6 +12,7 @@ mod tests;
 use std::{collections::BTreeMap, fmt};
 
 use self::tale::Tale;
+pub(crate) use self::tale::worker_of;
 pub use self::{idle::Cause, terms::Terms};
 use crate::history::{Event, What};
 

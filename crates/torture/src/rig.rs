@@ -3,6 +3,7 @@
 pub mod clocks;
 mod crew;
 mod end;
+mod victim;
 
 use std::{io, path::PathBuf, thread, time::Duration};
 
@@ -124,8 +125,7 @@ impl Rig<'_> {
     }
 
     fn fault(&mut self, fault: Fault) -> io::Result<()> {
-        let victim = self.scene.draw.below(self.plan.workers as u64);
-        let victim = usize::try_from(victim).unwrap_or(0);
+        let victim = self.victim();
         let worker = is_of_a_worker(fault).then_some(victim);
         let name = || fault.name().to_owned();
         self.pen.write(What::FaultBegins { fault: name(), worker });

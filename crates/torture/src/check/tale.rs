@@ -192,7 +192,7 @@ impl Grant {
 }
 
 /// Of a life such as `w1.3`: 1.
-pub(super) fn worker_of(life: &str) -> Option<usize> {
+pub(crate) fn worker_of(life: &str) -> Option<usize> {
     life.strip_prefix('w')?.split('.').next()?.parse().ok()
 }
 
