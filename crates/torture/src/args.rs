@@ -106,7 +106,7 @@ fn minutes(text: &str) -> Result<Duration, String> {
     let minutes = text.parse().ok().filter(|minutes| (0.0..100_000.0).contains(minutes));
     minutes
         .map(|minutes: f64| Duration::from_secs_f64(minutes * 60.0))
-        .ok_or(format!("not minutes: {text}"))
+        .ok_or_else(|| format!("not minutes: {text}"))
 }
 
 fn number<T: std::str::FromStr>(text: &str) -> Result<T, String> {

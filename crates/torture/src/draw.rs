@@ -16,11 +16,11 @@ impl Draw {
     /// Draws for somebody else, whose draws do not depend on how many are made here.
     #[must_use]
     pub fn fork(&self, whose: u64) -> Self {
-        Self(Self(self.0 ^ whose.wrapping_mul(0xa076_1d64_78bd_642f)).next())
+        Self(Self(self.0 ^ whose.wrapping_mul(0xa076_1d64_78bd_642f)).number())
     }
 
     /// Any number.
-    pub fn next(&mut self) -> u64 {
+    pub fn number(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut drawn = self.0;
         drawn = (drawn ^ (drawn >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -30,7 +30,7 @@ impl Draw {
 
     /// A number below `bound`; 0 if that is 0.
     pub fn below(&mut self, bound: u64) -> u64 {
-        self.next().checked_rem(bound).unwrap_or(0)
+        self.number().checked_rem(bound).unwrap_or(0)
     }
 
     /// Whether something happens that does so in so many of a hundred cases.
@@ -70,7 +70,7 @@ mod tests {
     fn the_same_seed_draws_the_same() {
         let draws = |seed| {
             let mut draw = Draw::new(seed);
-            (draw.fork(3).next(), draw.next(), draw.below(10), draw.chance(50))
+            (draw.fork(3).number(), draw.number(), draw.below(10), draw.chance(50))
         };
         assert_eq!(draws(7), draws(7));
         assert_ne!(draws(7), draws(8));

@@ -140,8 +140,7 @@ impl Shared {
 
     fn copy(&self, way: Way, mut from: TcpStream, mut to: TcpStream) {
         let mut bytes = [0; 16 * 1024];
-        loop {
-            let Ok(length @ 1..) = from.read(&mut bytes) else { break };
+        while let Ok(length @ 1..) = from.read(&mut bytes) {
             self.wait_while_held();
             if self.treat(way, &mut bytes[..length], &mut to).is_err() {
                 let _ = (from.shutdown(Shutdown::Both), to.shutdown(Shutdown::Both));

@@ -18,7 +18,7 @@ impl Cluster {
     }
 
     fn a_key(scene: &mut Scene<'_>) -> &'static str {
-        *scene.draw.one_of(&["seinpaal:{one}", "seinpaal:{few}"])
+        if scene.draw.chance(50) { "seinpaal:{one}" } else { "seinpaal:{few}" }
     }
 
     /// The owner of a name is killed; its replica takes over; it comes back as a replica.

@@ -67,7 +67,7 @@ impl<'a> Crew<'a> {
         let plan = self.plan;
         let member = &mut self.members[worker];
         member.lives += 1;
-        let seed = Draw::new(plan.seed).fork(member.number as u64 + 1).fork(member.lives).next();
+        let seed = Draw::new(plan.seed).fork(member.number as u64 + 1).fork(member.lives).number();
         let names: Vec<_> =
             plan.names.iter().map(|(name, limit)| format!("{name}:{limit}")).collect();
         let process = Command::new(&plan.program)

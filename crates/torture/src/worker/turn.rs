@@ -60,7 +60,7 @@ impl Turn {
     pub(super) async fn until_withdrawn(&self, stop: &mut watch::Receiver<bool>) {
         let stopped = async {
             if stop.wait_for(|stop| *stop).await.is_err() {
-                std::future::pending().await
+                std::future::pending::<()>().await;
             }
         };
         match self.way {
