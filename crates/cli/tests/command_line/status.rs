@@ -94,7 +94,6 @@ fn bad_flags_and_values_are_64_in_one_line() {
         &["limit", "a", "-1"],
         &["limit", "a", "1000000001"],
         &["-s", "etcd://host", "list"],
-        &["--store", "redis+cluster://host:1", "list"],
         &["--store", "redis://host?nonsense=1", "list"],
         &["--store", "redis+sentinel://host:26379", "list"],
         &["no-such-command"],
