@@ -25,6 +25,8 @@ pub enum Check {
     Slot,
     /// Fences grow.
     Fence,
+    /// They do also where the store's clock is behind the fence: it was ahead before, or is behind now.
+    FenceBehind,
     /// A ticket is granted once.
     Ticket,
     /// Who stood in line before another asked is granted before it.

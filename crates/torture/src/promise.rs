@@ -7,8 +7,10 @@ use crate::{check::Check, fault::Fault, kind::Kind};
 pub enum Promise {
     /// All checks hold.
     Survives,
-    /// All checks hold but these, whose breaches are counted.
-    AllBut(&'static [Check]),
+    /// All checks hold but these, a stated exception, whose breaches are counted.
+    SurvivesBut(&'static [Check]),
+    /// Not promised: done only when asked for, and breaches of these checks are counted.
+    Breaks(&'static [Check]),
 }
 
 /// A fault that can be done to a store, what is promised, and where that is written.
@@ -24,7 +26,9 @@ const PAUSED: &str = "A paused holder";
 const FENCE: &str = "The fence strictly grows";
 
 /// Newcomers get in beside holders that have not noticed yet, the line begins anew.
-const MEMORY: Promise = Promise::AllBut(&[Check::Limit, Check::Slot, Check::Order, Check::Wakeup]);
+const MEMORY: Promise = Promise::Breaks(&[Check::Limit, Check::Slot, Check::Order, Check::Wakeup]);
+/// A name that was forgotten when the clock was behind its fences may repeat one.
+const CLOCK: Promise = Promise::SurvivesBut(&[Check::FenceBehind]);
 
 /// What happens to a process and to a link, whatever the store.
 const CLIENTS: &[Row] = &[
@@ -50,12 +54,12 @@ const SERVER: &[Row] = &[
 const EMBEDDED: &[Row] = &[
     (Fault::KillWorker, Promise::Survives, CRASH),
     (Fault::StopWorker, Promise::Survives, PAUSED),
-    (Fault::ClockServer, Promise::Survives, LIVES),
+    (Fault::ClockServer, CLOCK, FENCE),
     (Fault::DiskFull, Promise::Survives, LIVES),
 ];
 const PERSISTENT: &[Row] = &[
     (Fault::Restart, Promise::Survives, LIVES),
-    (Fault::ClockServer, Promise::Survives, LIVES),
+    (Fault::ClockServer, CLOCK, FENCE),
     (Fault::Forget, MEMORY, FORGETS),
     (Fault::FlushAll, MEMORY, FORGETS),
     (Fault::DeleteKeys, MEMORY, FORGETS),
@@ -65,8 +69,7 @@ const PERSISTENT: &[Row] = &[
 const GUARDED: &[Row] = &[
     (Fault::Forget, Promise::Survives, FORGETS),
     (Fault::FlushAll, Promise::Survives, FORGETS),
-    // After a loss fences follow the server's clock: one set back could repeat what no client of now has seen.
-    (Fault::ClockServer, Promise::AllBut(&[Check::Fence]), FENCE),
+    (Fault::ClockServer, CLOCK, FENCE),
     (Fault::DeleteKeys, MEMORY, FORGETS),
     (Fault::OverwriteKeys, MEMORY, FORGETS),
     (Fault::Evict, MEMORY, FORGETS),
@@ -87,8 +90,7 @@ const NODES: &[Row] = &[
     (Fault::Restart, Promise::Survives, QUORUM),
     (Fault::Forget, Promise::Survives, QUORUM),
     (Fault::FlushAll, Promise::Survives, QUORUM),
-    // After a loss fences follow the nodes' clocks, which must agree.
-    (Fault::ClockServer, Promise::AllBut(&[Check::Fence]), QUORUM),
+    (Fault::ClockServer, CLOCK, FENCE),
 ];
 const ENSEMBLE: &[Row] =
     &[(Fault::FailOver, Promise::Survives, LIVES), (Fault::KillReplica, Promise::Survives, LIVES)];
@@ -108,11 +110,11 @@ pub fn rows(kind: Kind) -> Vec<Row> {
     parts.concat()
 }
 
-/// The faults that it promises to survive whole.
+/// The faults that it promises to survive.
 #[must_use]
 pub fn survived(kind: Kind) -> Vec<Fault> {
-    let whole = |row: &Row| (row.1 == Promise::Survives).then_some(row.0);
-    rows(kind).iter().filter_map(whole).collect()
+    let is_survived = |row: &Row| (!matches!(row.1, Promise::Breaks(_))).then_some(row.0);
+    rows(kind).iter().filter_map(is_survived).collect()
 }
 
 /// The checks whose breaches are counted and not held against a store under these faults.
@@ -120,8 +122,11 @@ pub fn survived(kind: Kind) -> Vec<Fault> {
 pub fn not_promised(kind: Kind, faults: &[Fault]) -> Vec<Check> {
     let mut checks = Vec::new();
     for (fault, promise, _) in rows(kind) {
-        if let (true, Promise::AllBut(but)) = (faults.contains(&fault), promise) {
-            checks.extend_from_slice(but);
+        match promise {
+            Promise::SurvivesBut(but) | Promise::Breaks(but) if faults.contains(&fault) => {
+                checks.extend_from_slice(but);
+            }
+            _ => {}
         }
     }
     checks.sort_unstable();
@@ -159,7 +164,8 @@ mod tests {
 
     #[test]
     fn what_is_not_promised_depends_on_what_is_done() {
-        assert_eq!(not_promised(Kind::Redis, &survived(Kind::Redis)), []);
+        assert_eq!(not_promised(Kind::Redis, &survived(Kind::Redis)), [Check::FenceBehind]);
+        assert_eq!(not_promised(Kind::Redis, &[Fault::Restart]), []);
         assert!(not_promised(Kind::Redis, &[Fault::FlushAll]).contains(&Check::Limit));
         assert!(survived(Kind::Guarded).contains(&Fault::FlushAll));
     }

@@ -2,7 +2,25 @@
 
 use std::collections::BTreeMap;
 
-use super::{Check, Violation, overlap::told, tale::Tale};
+use super::{
+    Check, Violation,
+    overlap::told,
+    tale::{Grant, Tale},
+};
+
+/// What a clock that is set leaves behind for so long: a name is forgotten when nobody has used it for a ttl.
+const SETTLES: u64 = 10_000_000;
+
+/// Of what the later grant is a breach. Fences follow the store's clock; where that is behind them, an idle name is
+/// another matter.
+pub(super) fn breach(tale: &Tale, earlier: &Grant, later: &Grant) -> Check {
+    let is_ahead = tale.fence_at(later.at).is_some_and(|usual| earlier.fence > usual);
+    let is_set = tale.windows.iter().any(|window| {
+        let time = window.from..=window.to.saturating_add(SETTLES);
+        window.fault == "clock-server" && time.contains(&later.at)
+    });
+    if is_ahead || is_set { Check::FenceBehind } else { Check::Fence }
+}
 
 pub(super) fn check(tale: &Tale, found: &mut Vec<Violation>) {
     tickets(tale, found);
@@ -29,7 +47,8 @@ fn twice(tale: &Tale, name: &str, found: &mut Vec<Violation>) {
     for held in tale.granted(name) {
         if let Some(other) = seen.insert(held.1.fence, held) {
             let story = format!("the same fence: {}; {}", told(&other), told(&held));
-            found.push(Violation { check: Check::Fence, at: held.1.at, story });
+            let check = breach(tale, other.1, held.1);
+            found.push(Violation { check, at: held.1.at, story });
         }
     }
 }
@@ -46,7 +65,8 @@ fn grow(tale: &Tale, name: &str, found: &mut Vec<Violation>) {
         }
         if let Some(before) = greatest.filter(|(_, grant)| grant.fence >= held.1.fence) {
             let story = format!("{}; asked later: {}", told(&before), told(&held));
-            found.push(Violation { check: Check::Fence, at: held.1.at, story });
+            let check = breach(tale, before.1, held.1);
+            found.push(Violation { check, at: held.1.at, story });
         }
     }
 }

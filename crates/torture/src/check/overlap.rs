@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{
     Check, Violation,
+    fences::breach,
     tale::{Grant, Request, Tale},
 };
 
@@ -14,7 +15,7 @@ pub(super) fn check(tale: &Tale, found: &mut Vec<Violation>) {
         let mut grants: Vec<_> = tale.granted(name).collect();
         grants.sort_by_key(|(_, grant)| grant.at);
         sweep(&grants, *limit, found);
-        slots(&grants, found);
+        slots(tale, &grants, found);
     }
 }
 
@@ -36,7 +37,7 @@ fn sweep(grants: &[Held<'_>], limit: u32, found: &mut Vec<Violation>) {
     }
 }
 
-fn slots(grants: &[Held<'_>], found: &mut Vec<Violation>) {
+fn slots(tale: &Tale, grants: &[Held<'_>], found: &mut Vec<Violation>) {
     let mut last: BTreeMap<u32, &Held<'_>> = BTreeMap::new();
     for held in grants.iter().filter(|(_, grant)| grant.until > grant.at) {
         let (request, grant) = held;
@@ -47,7 +48,8 @@ fn slots(grants: &[Held<'_>], found: &mut Vec<Violation>) {
                 found.push(Violation { check: Check::Slot, at: grant.at, story: pair.clone() });
             }
             if before.1.fence >= grant.fence {
-                found.push(Violation { check: Check::Fence, at: grant.at, story: pair });
+                let check = breach(tale, before.1, grant);
+                found.push(Violation { check, at: grant.at, story: pair });
             }
         }
     }

@@ -116,6 +116,14 @@ impl Tale {
         }
     }
 
+    /// What the clock would make the fence of a grant in hand at this moment, had nobody set it: all that is asked
+    /// of the first grant is that the clock was right then.
+    pub(super) fn fence_at(&self, at: u64) -> Option<u64> {
+        let first = self.requests.iter().filter_map(|request| request.grant.as_ref());
+        let first = first.min_by_key(|grant| grant.at)?;
+        first.fence.checked_add(at.saturating_sub(first.at))
+    }
+
     /// How many permits a life believes in at this moment, and how many requests of it wait.
     pub(super) fn stake(&self, life: &str, at: u64) -> [u64; 2] {
         let of_life = || self.requests.iter().filter(|request| request.life == life);

@@ -191,6 +191,19 @@ fn a_fence_that_is_given_twice_is_convicted() {
     assert_convicts(&doctor.verdict(), Check::Fence);
 }
 
+/// A clock was an hour ahead at the second grant, and is right again at the third, long after.
+#[test]
+fn a_fence_that_falls_behind_one_that_a_clock_ahead_gave_is_told_apart() {
+    let mut doctor = Doctor::new();
+    let usual = |at: u64| 1_000_000_000 * S + at;
+    for (at, worker, fence) in
+        [(S, "w1a", usual(S)), (2 * S, "w2a", usual(3602 * S)), (60 * S, "w3a", usual(60 * S))]
+    {
+        doctor.ask(at, worker, "few", 1).granted(at + MS, worker, fence, &[0], at + S);
+    }
+    assert_convicts(&doctor.verdict(), Check::FenceBehind);
+}
+
 #[test]
 fn a_ticket_that_is_granted_twice_is_convicted() {
     let mut doctor = Doctor::new();
