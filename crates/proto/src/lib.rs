@@ -20,6 +20,7 @@ extern crate std;
 
 mod about;
 mod count;
+mod fingerprint;
 mod id;
 mod kind;
 mod ledger;
@@ -34,6 +35,7 @@ pub mod time;
 
 pub use about::{About, MAX_ABOUT_BYTES};
 pub use count::{BadCount, Limit, MAX_LIMIT, Permits, Priority};
+pub use fingerprint::Lens;
 pub use id::{Fence, Inbox, LeaseId, Ticket, TicketSource};
 pub use kind::{Kind, MOST_READERS};
 pub use ledger::{Contact, Contacts, Outcome, execute};

@@ -1,6 +1,7 @@
 //! A name's state in ordinary maps.
 
 mod check;
+mod fingerprint;
 mod rows;
 
 use alloc::{

@@ -11,7 +11,7 @@ use crate::{
 };
 
 /// The answers to one [`Batch`](crate::Batch).
-#[derive(Clone, Debug, Eq, PartialEq)]
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub struct Replies {
     /// The store's clock when it executed the batch.
     pub now: Micros,
@@ -24,7 +24,7 @@ pub struct Replies {
 }
 
 /// One answer.
-#[derive(Clone, Debug, Eq, PartialEq)]
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
 #[non_exhaustive]
 pub enum Reply {
     /// The permits are held.
@@ -139,7 +139,7 @@ pub enum Reply {
 }
 
 /// What a grant gives.
-#[derive(Clone, Debug, Eq, PartialEq)]
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub struct Grant {
     /// Whose.
     pub ticket: Ticket,
@@ -154,7 +154,7 @@ pub struct Grant {
 }
 
 /// What a renewal by ticket found.
-#[derive(Clone, Debug, Eq, PartialEq)]
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
 #[non_exhaustive]
 pub enum TicketReply {
     /// Held, and renewed.
@@ -173,7 +173,7 @@ pub enum TicketReply {
 }
 
 /// Why permits cannot be had now.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 #[non_exhaustive]
 pub enum Busy {
     /// They are held by others, or others came first.
@@ -187,7 +187,7 @@ pub enum Busy {
 }
 
 /// Why a ticket is over.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 #[non_exhaustive]
 pub enum Cause {
     /// It was released.
@@ -203,7 +203,7 @@ pub enum Cause {
 }
 
 /// A hint to one session. It may be lost, late or repeated; the ledger is the truth.
-#[derive(Clone, Debug, Eq, PartialEq)]
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub struct Wakeup {
     /// To whom.
     pub inbox: Inbox,
@@ -216,7 +216,7 @@ pub struct Wakeup {
 }
 
 /// What a wakeup says.
-#[derive(Clone, Debug, Eq, PartialEq)]
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
 #[non_exhaustive]
 pub enum What {
     /// The waiter holds its permits now.
@@ -233,7 +233,7 @@ pub enum What {
 }
 
 /// Everything about a name at one moment.
-#[derive(Clone, Debug, Eq, PartialEq)]
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub struct Snapshot {
     /// Which lock it is, while anybody uses it or its limit is pinned.
     pub kind: Option<Kind>,
@@ -259,7 +259,7 @@ pub struct Snapshot {
 }
 
 /// A holder, as shown.
-#[derive(Clone, Debug, Eq, PartialEq)]
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub struct HolderRow {
     /// Its ticket.
     pub ticket: Ticket,
@@ -276,7 +276,7 @@ pub struct HolderRow {
 }
 
 /// A waiter, as shown.
-#[derive(Clone, Debug, Eq, PartialEq)]
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub struct WaiterRow {
     /// Its ticket.
     pub ticket: Ticket,

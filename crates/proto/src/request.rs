@@ -12,7 +12,7 @@ use crate::{
 };
 
 /// Requests of one session about one name, executed in order in one atomic step.
-#[derive(Clone, Debug, Eq, PartialEq)]
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub struct Batch {
     /// The name that all of them are about.
     pub name: Name,
@@ -33,7 +33,7 @@ impl Batch {
 }
 
 /// One request. What it answers is said beside each; all are idempotent, by ticket where there is one.
-#[derive(Clone, Debug, Eq, PartialEq)]
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
 #[non_exhaustive]
 pub enum Request {
     /// Take permits, join the queue, or learn how an earlier try went.
@@ -73,7 +73,7 @@ pub enum Request {
 }
 
 /// A request for permits.
-#[derive(Clone, Debug, Eq, PartialEq)]
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub struct Acquire {
     /// The id of this request. The same ticket again is the same request.
     pub ticket: Ticket,
@@ -105,7 +105,7 @@ pub struct Acquire {
 }
 
 /// What a caller believes the limit to be.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub struct LimitRule {
     /// That limit.
     pub limit: Limit,
@@ -114,7 +114,7 @@ pub struct LimitRule {
 }
 
 /// What to do when the stored limit is another than the caller's.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
 pub enum OnMismatch {
     /// Refuse the request and tell both numbers.
     #[default]
@@ -126,7 +126,7 @@ pub enum OnMismatch {
 }
 
 /// What to do when permits cannot be had at once.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub enum Enqueue {
     /// Answer `Busy`.
     No,
@@ -138,7 +138,7 @@ pub enum Enqueue {
 }
 
 /// A renewal of one lease.
-#[derive(Clone, Debug, Eq, PartialEq)]
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub struct Renew {
     /// Which lease.
     pub lease: LeaseId,
@@ -151,7 +151,7 @@ pub struct Renew {
 }
 
 /// What a renewal is for.
-#[derive(Clone, Debug, Eq, PartialEq)]
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub enum Whom {
     /// Everything under the lease, if that is what the sender believes it to be. Holders and waiters alike.
     All {
@@ -166,7 +166,7 @@ pub enum Whom {
 }
 
 /// A change of what is stored with a name.
-#[derive(Clone, Debug, Eq, PartialEq)]
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
 #[non_exhaustive]
 pub enum Configure {
     /// The limit, which then stays when the name falls idle.

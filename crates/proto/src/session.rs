@@ -19,6 +19,7 @@ mod config;
 mod desk;
 mod event;
 mod failure;
+mod fingerprint;
 mod outbox;
 mod record;
 mod renewal;
@@ -44,7 +45,7 @@ use desk::Desk;
 use record::{Exit, Phase, Record};
 
 /// One client. See the [module](self).
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Session {
     inbox: Inbox,
     config: Config,

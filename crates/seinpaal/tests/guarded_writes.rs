@@ -105,7 +105,8 @@ impl Late {
         let now = Arc::new(AtomicU64::new(1_795_000_000_000_000));
         let open = async |inbox| {
             let StoreUrl::Redis(url) = StoreUrl::parse(&server.url("")).unwrap() else { panic!() };
-            let rig = Rig { now: Some(Arc::clone(&now)), mutation: mutation.clone() };
+            let rig =
+                Rig { now: Some(Arc::clone(&now)), mutation: mutation.clone(), ..Rig::default() };
             let (news, _) = mpsc::unbounded_channel();
             RedisStore::open_rigged(url, Inbox(inbox), news, rig).await.unwrap()
         };

@@ -56,7 +56,7 @@ impl Bench {
         };
         let now = Arc::new(AtomicU64::new(START));
         let mutation = mutation.map(|(from, to)| (from.to_owned(), to.to_owned()));
-        let rig = Rig { now: Some(now.clone()), mutation };
+        let rig = Rig { now: Some(now.clone()), mutation, ..Rig::default() };
         let (news, _) = mpsc::unbounded_channel();
         let store = RedisStore::open_rigged(url, Inbox(1), news, rig).await.unwrap();
         let (ears, _) = connect(&server).await;

@@ -188,6 +188,37 @@ async fn without_memory_nobody_is_let_in_but_everybody_can_leave() {
 }
 
 #[tokio::test]
+async fn a_master_that_takes_no_writes_any_more_has_executed_nothing_and_is_asked_again_later() {
+    let server = RedisServer::start();
+    let mut behind = plain(&server.url("")).await;
+    let requests = [acquire(1), acquire(9), release(1), renew(1), cancel(2)];
+    for (inbox, request) in (1..).zip(requests) {
+        let name = inbox.to_string();
+        let client = Client::connect(&server.url(""), inbox).await;
+        if !matches!(&request, Request::Acquire(asked) if asked.ticket == Ticket(1)) {
+            assert!(is_granted(&client.acquire(&name, 1).await));
+            client.acquire(&name, 2).await;
+        }
+        // Its master is not there, so it keeps what it has.
+        say::<()>(&mut behind, cmd("REPLICAOF").arg("127.0.0.1").arg(1)).await;
+        let error = client.ask(&name, request.clone()).await.unwrap_err();
+        assert_eq!(error.kind(), StoreErrorKind::Unreachable, "{request:?}: {error}");
+        assert_eq!(error.certainty(), Certainty::NotExecuted, "{request:?}: {error}");
+        assert!(error.is_passing());
+        say::<()>(&mut behind, cmd("REPLICAOF").arg("NO").arg("ONE")).await;
+    }
+}
+
+fn renew(ticket: u128) -> Request {
+    let whom = Whom::Tickets(vec![Ticket(ticket)]);
+    Request::Renew(Renew { lease: Ticket(77).into(), ttl: 60 * SECOND, margin: SECOND, whom })
+}
+
+fn cancel(ticket: u128) -> Request {
+    Request::Cancel { ticket: Ticket(ticket), remember: SECOND }
+}
+
+#[tokio::test]
 async fn what_is_out_of_range_is_refused_before_anything_is_written() {
     let server = RedisServer::start();
     let client = Client::connect(&server.url(""), 1).await;

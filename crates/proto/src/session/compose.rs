@@ -18,14 +18,14 @@ use crate::{
 };
 
 /// A call under way: what each of its requests was for.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Sent {
     pub(super) at: Micros,
     pub(super) name: Name,
     pub(super) items: Vec<Item>,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug, Hash)]
 pub(super) enum Item {
     /// A whole lease, with the tickets that were believed to stand under it.
     Lease {

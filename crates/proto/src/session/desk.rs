@@ -13,7 +13,7 @@ use crate::{
     time::Micros,
 };
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Desk {
     pub(super) records: BTreeMap<Ticket, Record>,
     pub(super) outbox: Outbox,
@@ -37,7 +37,7 @@ pub(super) struct Desk {
 }
 
 /// A lease that permits of this client stand under.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct LeaseDesk {
     pub(super) ttl: Micros,
     /// Granted tickets that the store has not confirmed to be gone.

@@ -17,7 +17,7 @@ enum Turn {
 /// Within a turn, in the order in which the tickets were asked for.
 type Place = (Turn, u64, Ticket);
 
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Outbox {
     line: BTreeSet<Place>,
     /// Where each ticket stands in the line.
@@ -49,6 +49,11 @@ impl Outbox {
     pub(super) fn pop_detach(&mut self) -> Option<Ticket> {
         self.line.first().filter(|(turn, ..)| *turn == Turn::Detach)?;
         self.pop()
+    }
+
+    /// Who is in the line, from the front.
+    pub(super) fn tickets(&self) -> impl Iterator<Item = Ticket> + '_ {
+        self.line.iter().map(|(_, _, ticket)| *ticket)
     }
 
     pub(super) fn is_empty(&self) -> bool {

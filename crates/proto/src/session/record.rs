@@ -4,11 +4,11 @@ use super::event::Wish;
 use crate::{
     id::{Fence, LeaseId, Ticket},
     slots::Slots,
-    time::Micros,
+    time::{Micros, WAITER_TTL},
 };
 
 /// How far a ticket has come.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub(super) enum Phase {
     /// The store has not said yet how it stands.
     Asking,
@@ -21,7 +21,7 @@ pub(super) enum Phase {
 }
 
 /// How a ticket leaves.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub(super) enum Exit {
     Release,
     Cancel,
@@ -36,7 +36,7 @@ pub(super) enum Validity {
     Always,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Record {
     pub(super) ticket: Ticket,
     /// The order in which tickets were asked for.
@@ -120,7 +120,9 @@ impl Record {
     pub(super) fn leave(&mut self, now: Micros, exit: Exit) {
         self.phase = Phase::Leaving;
         self.exit = exit;
-        self.leave_by = Some(now.saturating_add(self.wish.ttl.saturating_mul(2)));
+        // What is not known to be granted may wait, and a place can outlast the lease that it waits for.
+        let place = if self.grant.is_none() { WAITER_TTL } else { 0 };
+        self.leave_by = Some(now.saturating_add(self.wish.ttl.max(place).saturating_mul(2)));
     }
 
     pub(super) fn is_lost(&self, now: Micros) -> bool {

@@ -46,6 +46,23 @@ fn an_uncontended_permit_costs_two_calls() {
 }
 
 #[test]
+fn a_place_that_is_given_up_while_the_store_is_silent_is_gone_once_it_is_back() {
+    let mut net = Net::new(2, 7);
+    let first = net.acquire(0, wish(1, 1, TTL));
+    net.run_for(SECOND);
+    let second = net.acquire(1, wish(1, 1, SECOND));
+    net.run_for(SECOND);
+    assert_eq!(net.waiting(), 1);
+    net.fate = Fate { cut_off: Some(1), ..Fate::default() };
+    net.cancel(1, second);
+    net.run_for(8 * SECOND); // longer than the lease would have been, shorter than the place
+    net.fate = Fate::default();
+    net.run_for(3 * SECOND);
+    assert_eq!(net.waiting(), 0);
+    assert!(net.holds(0, first) && net.sessions[1].is_idle());
+}
+
+#[test]
 fn a_contended_permit_costs_two_calls_and_a_wakeup() {
     let mut net = Net::new(2, 7);
     let first = net.acquire(0, wish(1, 1, TTL));

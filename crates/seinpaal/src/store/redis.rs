@@ -44,6 +44,7 @@ use self::{
     keys::{DEFAULT_PREFIX, Keys},
     link::Plan,
     place::Place,
+    replicas::REPLICATION_TIMEOUT,
     script::{Mutation, Operation, Scripts, Wire},
     servers::Servers,
 };
@@ -79,6 +80,8 @@ pub struct Rig {
     pub now: Option<Arc<AtomicU64>>,
     /// A piece of every script's source, and what stands there instead.
     pub mutation: Option<(String, String)>,
+    /// How long replicas may take, in place of half a second.
+    pub replication_timeout: Option<Duration>,
 }
 
 impl RedisStore {
@@ -158,7 +161,8 @@ impl RedisStore {
     ) -> Result<Arc<Self>, StoreError> {
         let keys = keys_of(place.options())?;
         let guard = place.options().restart_guard;
-        let plan = Plan { place, keys: keys.clone(), inbox, news };
+        let replication_timeout = rig.replication_timeout.unwrap_or(REPLICATION_TIMEOUT);
+        let plan = Plan { place, keys: keys.clone(), inbox, news, replication_timeout };
         let connection = Connection::open(plan).await?;
         let scripts = Box::new(Scripts::new(Wire::Single, guard.is_some(), mutation_of(&rig)));
         let servers = Servers::One { connection, scripts };

@@ -3,7 +3,8 @@
 use alloc::{collections::BTreeMap, vec::Vec};
 
 use crate::{
-    Batch, Contact, Contacts, Fence, Inbox, MemoryState, Name, Replies, Ticket, Wakeup, execute,
+    Batch, Contact, Contacts, Fence, Inbox, MemoryState, Name, Replies, State, Ticket, Wakeup,
+    execute,
     id::mix,
     session::{CallId, Config, Event, Failure, Session, Wish},
     time::{MILLISECOND, Micros, SECOND},
@@ -102,6 +103,11 @@ impl Net {
         self.sessions[who].release(self.now, ticket, None);
     }
 
+    pub(super) fn cancel(&mut self, who: usize, ticket: Ticket) {
+        self.wanted.remove(&ticket);
+        self.sessions[who].cancel(self.now, ticket);
+    }
+
     pub(super) fn holds(&self, who: usize, ticket: Ticket) -> bool {
         self.held
             .get(&ticket)
@@ -124,6 +130,12 @@ impl Net {
 
     pub(super) fn waits(&self) -> Vec<Ticket> {
         self.wanted.keys().copied().collect()
+    }
+
+    /// How many the store has in line.
+    pub(super) fn waiting(&mut self) -> u32 {
+        let Ok(head) = self.state.head();
+        head.waiting
     }
 
     pub(super) fn forget_everything(&mut self) {

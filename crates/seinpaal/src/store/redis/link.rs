@@ -33,6 +33,9 @@ pub(super) struct Plan {
     pub(super) keys: Keys,
     pub(super) inbox: Inbox,
     pub(super) news: NewsSender,
+    /// How long replicas may take. A call may wait for the confirmation under way and for its own, and that
+    /// must fit into the time that an answer may take.
+    pub(super) replication_timeout: Duration,
 }
 
 /// Called, perhaps more than once, when a link is lost.
@@ -150,7 +153,7 @@ impl Site {
     ) -> Result<Arc<Self>, Failure> {
         let shown = url.to_string();
         server::check(commands, &shown).await?;
-        let replicas = Replicas::look(commands, &plan.place, &shown).await?;
+        let replicas = Replicas::look(commands, plan, &shown).await?;
         Ok(Arc::new(Self { address: url.address.clone(), replicas }))
     }
 }
@@ -171,7 +174,7 @@ impl Subscriber {
 fn config(plan: &Plan) -> AsyncConnectionConfig {
     AsyncConnectionConfig::new()
         .set_connection_timeout(Some(plan.place.connect_timeout()))
-        .set_response_timeout(Some(RESPONSE_TIMEOUT))
+        .set_response_timeout(Some(RESPONSE_TIMEOUT.max(plan.replication_timeout * 3)))
 }
 
 fn on_push(

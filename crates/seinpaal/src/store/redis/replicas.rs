@@ -13,12 +13,14 @@ use std::{
 use redis::{RedisError, RedisResult, Value, aio::MultiplexedConnection};
 use tokio::sync::Mutex;
 
-use super::{link::Failure, place::Place, server::field};
+use super::{
+    link::{Failure, Plan},
+    server::field,
+};
 use crate::store::{Certainty, StoreError, StoreErrorKind};
 
-/// How long replicas may take. A call may wait for the one under way and for its own, and that must fit
-/// into the time that an answer may take.
-const REPLICATION_TIMEOUT: Duration = Duration::from_millis(500);
+/// How long replicas may take; see [`Plan::replication_timeout`].
+pub(super) const REPLICATION_TIMEOUT: Duration = Duration::from_millis(500);
 /// With more lag than this before it notices, a cut off master takes writes for too long.
 const LONGEST_LAG: u32 = 10;
 
@@ -31,6 +33,7 @@ pub(super) struct Replicas {
     /// How many confirmations were asked for.
     asked: AtomicU64,
     round: Mutex<Round>,
+    timeout: Duration,
 }
 
 /// The last `WAIT`.
@@ -44,7 +47,13 @@ struct Round {
 impl Default for Replicas {
     fn default() -> Self {
         let round = Mutex::new(Round { covers: 0, result: Ok(0) });
-        Self { advice: Vec::new(), connected: None, asked: AtomicU64::new(0), round }
+        Self {
+            advice: Vec::new(),
+            connected: None,
+            asked: AtomicU64::new(0),
+            round,
+            timeout: REPLICATION_TIMEOUT,
+        }
     }
 }
 
@@ -53,9 +62,10 @@ impl Replicas {
     /// was promised. A server that will not say is believed.
     pub(super) async fn look(
         commands: &mut MultiplexedConnection,
-        place: &Place,
+        plan: &Plan,
         shown: &str,
     ) -> Result<Self, Failure> {
+        let (place, timeout) = (&plan.place, plan.replication_timeout);
         let replicated = place.options().replicated;
         let (mut advice, mut there) = (Vec::new(), None);
         if place.may_move() || replicated.is_some() {
@@ -72,7 +82,7 @@ impl Replicas {
             advice = advise(replicated, there, redis::from_redis_value(limits).ok());
         }
         let advice = advice.into_iter().map(|line| format!("{shown}: {line}")).collect();
-        Ok(Self { advice, connected: there, ..Self::default() })
+        Ok(Self { advice, connected: there, timeout, ..Self::default() })
     }
 
     /// How many replicas have everything that this connection wrote before; waits for `wanted` of them, for
@@ -86,7 +96,7 @@ impl Replicas {
         let mut round = self.round.lock().await;
         if round.covers < number {
             let covers = self.asked.load(Ordering::SeqCst);
-            let result = wait(commands, wanted).await;
+            let result = wait(commands, wanted, self.timeout).await;
             // A connection that failed once answers nobody any more.
             let covers = if result.is_err() { u64::MAX } else { covers };
             *round = Round { covers, result };
@@ -95,9 +105,13 @@ impl Replicas {
     }
 }
 
-async fn wait(commands: &mut MultiplexedConnection, wanted: u32) -> RedisResult<u32> {
+async fn wait(
+    commands: &mut MultiplexedConnection,
+    wanted: u32,
+    patience: Duration,
+) -> RedisResult<u32> {
     let mut wait = redis::cmd("WAIT");
-    wait.arg(wanted).arg(REPLICATION_TIMEOUT.as_millis().to_string());
+    wait.arg(wanted).arg(patience.as_millis().to_string());
     match commands.send_packed_command(&wait).await? {
         Value::ServerError(refused) => Err(RedisError::from(refused)),
         value => Ok(redis::from_redis_value(value)?),

@@ -76,6 +76,7 @@ end
 function ledger.send(command, key, list)
   for from = 1, #list, 1000 do
     call(command, key, unpack(list, from, min(from + 999, #list)))
+    ledger.has_written = true -- only now: the first may be refused, and then nothing is torn
   end
 end
 
@@ -152,7 +153,6 @@ function ledger.flush(with_head)
   end
   if is_growth then ledger.send('hset', records, set) end
   if not is_growth and not ledger.has_written and #del + #remove == 0 then call('hdel', records, '-') end
-  ledger.has_written = true
   ledger.send('hdel', records, del)
   ledger.send('zrem', order, remove)
   if not is_growth then ledger.send('hset', records, set) end

@@ -14,6 +14,7 @@ use crate::store::{
         link::Plan,
         misconfigured,
         place::Place,
+        replicas::REPLICATION_TIMEOUT,
     },
     url::RedisUrl,
 };
@@ -65,7 +66,13 @@ impl Node {
     /// Begins to connect.
     pub(super) fn begin(url: RedisUrl, keys: Keys, inbox: Inbox, news: NewsSender) -> Self {
         let shown = url.to_string();
-        let plan = Plan { place: Place::Server(url), keys: keys.clone(), inbox, news };
+        let plan = Plan {
+            place: Place::Server(url),
+            keys: keys.clone(),
+            inbox,
+            news,
+            replication_timeout: REPLICATION_TIMEOUT,
+        };
         let connection = Connection::begin(plan);
         Self {
             connection,

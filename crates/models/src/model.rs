@@ -1,0 +1,81 @@
+//! A world as Stateright sees it.
+
+use std::{
+    collections::hash_map::DefaultHasher,
+    hash::{Hash, Hasher},
+};
+
+use stateright::{Model, Property};
+
+use crate::{
+    bounds::Bounds,
+    world::{Action, Broken, World},
+};
+
+impl Model for Bounds {
+    type State = World;
+    type Action = Action;
+
+    fn init_states(&self) -> Vec<World> {
+        vec![World::new(self)]
+    }
+
+    fn actions(&self, world: &World, actions: &mut Vec<Action>) {
+        world.actions(self, actions);
+    }
+
+    fn next_state(&self, world: &World, action: Action) -> Option<World> {
+        let mut next = world.clone();
+        next.act(self, action);
+        Some(next)
+    }
+
+    fn properties(&self) -> Vec<Property<Self>> {
+        vec![
+            Property::always(HELD, |_, w: &World| w.broken() != Some(Broken::Held)),
+            Property::always(BELIEVED, |_, w: &World| w.broken() != Some(Broken::Believed)),
+            Property::always(FENCE, |_, w: &World| w.broken() != Some(Broken::Fence)),
+            Property::always(TWICE, |_, w: &World| w.broken() != Some(Broken::Twice)),
+            Property::always(SHORTENED, |_, w: &World| w.broken() != Some(Broken::Shortened)),
+            Property::always(ORDER, |_, w: &World| w.broken() != Some(Broken::Order)),
+            Property::always(BOOKS, |_, w: &World| w.broken() != Some(Broken::Books)),
+            Property::always(PROGRESS, |bounds: &Self, w: &World| {
+                !bounds.samples(w) || w.quiet(bounds).is_ok()
+            }),
+        ]
+    }
+}
+
+/// The names of the properties.
+pub const HELD: &str = "the ledger lets no more than the limit hold";
+/// Of beliefs.
+pub const BELIEVED: &str = "clients believe to hold no more than the limit";
+/// Of fences.
+pub const FENCE: &str = "fences grow strictly";
+/// Of tickets.
+pub const TWICE: &str = "one ticket, one grant";
+/// Of leases.
+pub const SHORTENED: &str = "nobody's lease is shortened or ended by another";
+/// Of order.
+pub const ORDER: &str = "first come, first served among those reachable";
+/// Of the ledger's books.
+pub const BOOKS: &str = "every total agrees with what it counts";
+/// Of progress.
+pub const PROGRESS: &str = "whoever waits is served, and nothing is left behind";
+
+/// All of them.
+pub const PROPERTIES: [&str; 8] = [HELD, BELIEVED, FENCE, TWICE, SHORTENED, ORDER, BOOKS, PROGRESS];
+
+impl Bounds {
+    fn samples(&self, world: &World) -> bool {
+        if world.broken().is_some() {
+            return false;
+        }
+        if self.quiet_one_in == 1 {
+            return true;
+        }
+        let mut hasher = DefaultHasher::new();
+        world.hash(&mut hasher);
+        hasher.finish().is_multiple_of(self.quiet_one_in)
+    }
+}

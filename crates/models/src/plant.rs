@@ -1,0 +1,184 @@
+//! Mistakes put in on purpose, each as a wrapper around the real machines: that the models find them shows
+//! that the models can fail.
+
+use seinpaal_proto::{
+    Batch, Limit, MemoryState, Outcome, Replies, Reply, Request, Standing, State, Ticket, Whom,
+    time::{Micros, UNBOUNDED},
+};
+
+use crate::bounds::{Bounds, TICK};
+
+/// A mistake.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Plant {
+    /// The session counts a lease from the reply, not from before the request.
+    FromReply,
+    /// The session leaves no margin for steps of the store's clock.
+    NoMargin,
+    /// The session never looks again by itself, and wakeups are lost.
+    NoSecondLook,
+    /// A release or a cancel gives back whatever its client holds, not what its ticket holds.
+    ByClient,
+    /// The ledger does not remember tickets that are over.
+    ForgetsPast,
+    /// The ledger's clock follows the store's, however far that jumps.
+    FreeClock,
+    /// The ledger admits one more than the limit.
+    OneTooMany,
+    /// The fence is the clock alone.
+    FenceIsClock,
+    /// A ttl that one caller gives is applied to all.
+    ShortensAll,
+    /// Who came last is served first.
+    LastFirst,
+}
+
+impl Plant {
+    /// All of them.
+    pub const ALL: [Self; 10] = [
+        Self::FromReply,
+        Self::NoMargin,
+        Self::NoSecondLook,
+        Self::ByClient,
+        Self::ForgetsPast,
+        Self::FreeClock,
+        Self::OneTooMany,
+        Self::FenceIsClock,
+        Self::ShortensAll,
+        Self::LastFirst,
+    ];
+
+    /// What is wrong, in words.
+    #[must_use]
+    pub const fn says(self) -> &'static str {
+        match self {
+            Self::FromReply => "the session counts a lease from the reply",
+            Self::NoMargin => "the session leaves no margin for the store's clock",
+            Self::NoSecondLook => "the session waits for a wakeup and never looks by itself",
+            Self::ByClient => "a release names the client, not the ticket",
+            Self::ForgetsPast => "the ledger forgets tickets that are over",
+            Self::FreeClock => "the ledger's clock jumps as far as the store's",
+            Self::OneTooMany => "the ledger admits one more than the limit",
+            Self::FenceIsClock => "the fence is the clock alone",
+            Self::ShortensAll => "a ttl that one caller gives is applied to all",
+            Self::LastFirst => "who came last is served first",
+        }
+    }
+
+    /// The request as it arrives.
+    pub(crate) fn request(self, batch: &Batch, ledger: &MemoryState) -> Batch {
+        let mut batch = batch.clone();
+        let asker = batch.inbox;
+        let others = ledger.entries().find(|entry| {
+            entry.inbox == asker && matches!(entry.standing, Standing::Holding { .. })
+        });
+        let held = others.map(|entry| entry.ticket);
+        for request in &mut batch.requests {
+            self.rewrite(request, held);
+        }
+        batch
+    }
+
+    fn rewrite(self, request: &mut Request, held: Option<Ticket>) {
+        match (self, request) {
+            (Self::ByClient, Request::Release { ticket, .. } | Request::Cancel { ticket, .. }) => {
+                *ticket = held.unwrap_or(*ticket);
+            }
+            (Self::OneTooMany, Request::Acquire(ask)) => {
+                let one_more = |rule: &mut seinpaal_proto::LimitRule| {
+                    rule.limit = Limit::new(rule.limit.get() + 1).unwrap_or(rule.limit);
+                };
+                ask.limit.iter_mut().for_each(one_more);
+            }
+            _ => {}
+        }
+    }
+
+    /// The ledger before it executes.
+    pub(crate) fn before(self, ledger: &mut MemoryState) {
+        let Ok(mut head) = ledger.head();
+        match self {
+            Self::ForgetsPast => {
+                while let Ok(Some(past)) = ledger.first_past() {
+                    let Ok(()) = ledger.remove_past(past.ticket);
+                }
+                head.past = 0;
+            }
+            Self::FreeClock => head.bound = UNBOUNDED,
+            Self::FenceIsClock => head.fence = 0,
+            Self::LastFirst => return last_comes_first(ledger),
+            _ => return,
+        }
+        if !ledger.is_empty() {
+            let Ok(()) = ledger.set_head(&head);
+        }
+    }
+
+    /// The ledger after it executed.
+    pub(crate) fn after(self, ledger: &mut MemoryState, batch: &Batch) {
+        if self != Self::ShortensAll {
+            return;
+        }
+        let Ok(head) = ledger.head();
+        let tickets: Vec<Ticket> = ledger.entries().map(|entry| entry.ticket).collect();
+        for ticket in tickets {
+            if let Some(mut lease) = ledger.lease_under(ticket).cloned()
+                && lease.inbox != batch.inbox
+            {
+                lease.ends = lease.ends.min(head.clock + 3 * TICK);
+                let Ok(()) = ledger.put_lease(&lease);
+            }
+        }
+    }
+
+    /// What the store says of it.
+    pub(crate) fn outcome(self, bounds: &Bounds, batch: &Batch, outcome: &mut Outcome) {
+        if self != Self::NoSecondLook {
+            return;
+        }
+        outcome.replies.look_in = None;
+        outcome.wakeups.clear();
+        for (request, reply) in batch.requests.iter().zip(&mut outcome.replies.replies) {
+            if let Request::Renew(renew) = request
+                && matches!(renew.whom, Whom::All { .. })
+                && renew.ttl == bounds.place()
+            {
+                *reply = Reply::Renewed { valid_for: Some(renew.ttl) };
+            }
+        }
+    }
+
+    /// The replies as the session takes them, `late` after it asked.
+    pub(crate) fn replies(self, bounds: &Bounds, late: Micros, replies: &mut Replies) {
+        let more = match self {
+            Self::FromReply => late,
+            Self::NoMargin => bounds.ttl() / 4 + bounds.ttl() / 100,
+            _ => return,
+        };
+        for reply in &mut replies.replies {
+            match reply {
+                Reply::Granted(grant) => grant.valid_for.iter_mut().for_each(|t| *t += more),
+                Reply::Renewed { valid_for } | Reply::Tickets { valid_for, .. } => {
+                    valid_for.iter_mut().for_each(|t| *t += more);
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+/// Puts the last in line before the first.
+fn last_comes_first(ledger: &mut MemoryState) {
+    let rank_of = |entry: &seinpaal_proto::Entry| match entry.standing {
+        Standing::Waiting { rank, .. } => rank,
+        Standing::Holding { .. } => 0,
+    };
+    let Ok(first) = ledger.first_waiter();
+    let last = ledger.line().last().cloned();
+    if let (Some(first), Some(mut last)) = (first, last)
+        && let Standing::Waiting { rank, .. } = &mut last.standing
+    {
+        *rank = rank_of(&first) - 1;
+        let Ok(()) = ledger.put_entry(&last);
+    }
+}

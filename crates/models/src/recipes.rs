@@ -1,0 +1,218 @@
+//! The recipes that people use instead, as small programs over a little Redis. For each the checker finds its
+//! known fault and tells the shortest history.
+//!
+//! ```text
+//!   program of client A:  step 0, step 1, …   each an atomic look at the store, and what it says of it
+//!   program of client B:  step 0, step 1, …
+//!   the world:            any client takes its next step · time passes · a client crashes
+//! ```
+
+mod book;
+mod counter;
+mod list;
+mod lock;
+mod redlock;
+mod store;
+mod zset;
+
+use std::{collections::BTreeMap, fmt::Write};
+
+use stateright::{Model, Property};
+
+use crate::explore::shortest;
+
+pub use book::book;
+pub use store::Store;
+
+/// Where a program stands.
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
+pub struct Program {
+    /// The next step.
+    pub at: u8,
+    /// What it has noted.
+    pub notes: BTreeMap<&'static str, i64>,
+    /// What it is.
+    pub life: Life,
+}
+
+/// What a program is.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub enum Life {
+    /// It runs, and holds nothing.
+    Runs,
+    /// It holds a permit, as it believes.
+    Holds,
+    /// It waits for something that another must do.
+    Blocked,
+    /// It is through.
+    Done,
+    /// It crashed.
+    Crashed,
+}
+
+impl Program {
+    /// Whether it believes to hold at this time.
+    fn holds(&self, now: i64) -> bool {
+        self.life == Life::Holds && self.notes.get("until").is_none_or(|until| *until > now)
+    }
+}
+
+/// What is wrong with a world.
+pub type Fault = String;
+
+/// A recipe: what its clients do, and what must not come about.
+pub trait Recipe: Send + Sync + 'static {
+    /// What it is called.
+    fn title(&self) -> &'static str;
+    /// How it goes, in a sentence or two.
+    fn sketch(&self) -> &'static str;
+    /// What stands in its place here.
+    fn instead(&self) -> &'static str;
+    /// How many clients, and how many permits.
+    fn size(&self) -> (usize, usize);
+    /// What is in the store at the beginning.
+    fn begin(&self, _store: &mut Store) {}
+    /// How far a client's clock is ahead of the store's.
+    fn skew(&self, _who: usize) -> i64 {
+        0
+    }
+    /// How often a program may crash, and how far time may go.
+    fn trouble(&self) -> (u8, i64);
+    /// Takes a program's next step. Says what it did, or nothing if it cannot go on now.
+    fn step(&self, who: usize, me: &mut Program, store: &mut Store) -> Option<String>;
+    /// What is wrong, apart from too many that hold.
+    fn wrong(&self, _world: &Kitchen) -> Option<Fault> {
+        None
+    }
+}
+
+/// A moment of a recipe being followed.
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
+pub struct Kitchen {
+    /// The store.
+    pub store: Store,
+    /// The clients.
+    pub programs: Vec<Program>,
+    /// Crashes that may still come.
+    pub crashes: u8,
+}
+
+/// What happens next.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Move {
+    /// A client takes its next step.
+    Step(usize),
+    /// A client crashes.
+    Crash(usize),
+    /// A unit of time passes.
+    Tick,
+}
+
+/// A recipe as Stateright sees it.
+#[derive(Clone, Copy, Debug)]
+pub struct Followed<R>(pub R);
+
+impl<R: Recipe + Copy> Model for Followed<R> {
+    type State = Kitchen;
+    type Action = Move;
+
+    fn init_states(&self) -> Vec<Kitchen> {
+        let mut store = Store::default();
+        self.0.begin(&mut store);
+        let program = Program { at: 0, notes: BTreeMap::new(), life: Life::Runs };
+        let (clients, _) = self.0.size();
+        vec![Kitchen { store, programs: vec![program; clients], crashes: self.0.trouble().0 }]
+    }
+
+    fn actions(&self, world: &Kitchen, moves: &mut Vec<Move>) {
+        for (who, program) in world.programs.iter().enumerate() {
+            if matches!(program.life, Life::Done | Life::Crashed) {
+                continue;
+            }
+            moves.push(Move::Step(who));
+            if world.crashes > 0 {
+                moves.push(Move::Crash(who));
+            }
+        }
+        if world.store.now < self.0.trouble().1 {
+            moves.push(Move::Tick);
+        }
+    }
+
+    fn next_state(&self, world: &Kitchen, action: Move) -> Option<Kitchen> {
+        let mut next = world.clone();
+        self.follow(&mut next, action)?;
+        Some(next)
+    }
+
+    fn properties(&self) -> Vec<Property<Self>> {
+        vec![Property::always(KEPT, |model: &Self, world: &Kitchen| model.fault(world).is_none())]
+    }
+}
+
+const KEPT: &str = "the recipe keeps its word";
+
+impl<R: Recipe + Copy> Followed<R> {
+    /// Makes a move. Says what it was.
+    fn follow(&self, world: &mut Kitchen, action: Move) -> Option<String> {
+        match action {
+            Move::Tick => {
+                world.store.pass();
+                Some(String::from("Time passes."))
+            }
+            Move::Crash(who) => {
+                world.crashes -= 1;
+                world.programs[who].life = Life::Crashed;
+                Some(format!("{} crashes.", name(who)))
+            }
+            Move::Step(who) => {
+                world.store.asker_ahead = self.0.skew(who);
+                let said = self.0.step(who, &mut world.programs[who], &mut world.store)?;
+                Some(format!("{}: {said}", name(who)))
+            }
+        }
+    }
+
+    fn fault(&self, world: &Kitchen) -> Option<Fault> {
+        let (_, limit) = self.0.size();
+        let holders: Vec<String> = (0..world.programs.len())
+            .filter(|who| world.programs[*who].holds(world.store.now))
+            .map(name)
+            .collect();
+        if holders.len() > limit {
+            let exist = if limit == 1 { "there is one permit" } else { "there are two permits" };
+            return Some(format!("{} hold at once, and {exist}.", holders.join(" and ")));
+        }
+        self.0.wrong(world)
+    }
+
+    /// The shortest history that ends in a fault, with that fault.
+    #[must_use]
+    fn shortest(self) -> Option<(Vec<String>, Fault)> {
+        let path = shortest(&self).into_iter().next()?.1;
+        let mut world = self.init_states().pop()?;
+        let told = path.iter().filter_map(|action| self.follow(&mut world, *action)).collect();
+        Some((told, self.fault(&world)?))
+    }
+}
+
+fn name(who: usize) -> String {
+    char::from(b'A' + u8::try_from(who).unwrap_or(0)).to_string()
+}
+
+/// A recipe's chapter: how it goes, the shortest history in which it fails, what stands in its place.
+fn chapter<R: Recipe + Copy>(recipe: R) -> String {
+    let mut text = format!("## {}\n\n{}\n\n", recipe.title(), recipe.sketch());
+    let instead = recipe.instead();
+    match Followed(recipe).shortest() {
+        None => text.push_str("No fault was found.\n"),
+        Some((told, fault)) => {
+            for (nth, line) in told.iter().enumerate() {
+                let _ = writeln!(text, "{}. {line}", nth + 1);
+            }
+            let _ = writeln!(text, "\n**{fault}**");
+        }
+    }
+    let _ = writeln!(text, "\nHere: {instead}\n");
+    text
+}

@@ -1,0 +1,62 @@
+//! A sorted set of timestamps, by each client's own clock.
+
+use super::{Life, Program, Recipe, Store};
+
+const TTL: i64 = 3;
+
+/// The recipe.
+#[derive(Clone, Copy)]
+pub(super) struct Timestamps;
+
+impl Recipe for Timestamps {
+    fn title(&self) -> &'static str {
+        "A sorted set scored with the client's time"
+    }
+
+    fn sketch(&self) -> &'static str {
+        "In one transaction: drop what is older than my clock less the timeout, add me with my clock as score, look at my rank. \
+         I hold if it is below the limit, else I remove myself. Limit 1, timeout 3; B's clock is one unit behind."
+    }
+
+    fn instead(&self) -> &'static str {
+        "the store's clock is the only clock for leases (rule 4), and rank is given by the ledger on arrival (rule 5)."
+    }
+
+    fn size(&self) -> (usize, usize) {
+        (2, 1)
+    }
+
+    fn skew(&self, who: usize) -> i64 {
+        if who == 1 { -1 } else { 0 }
+    }
+
+    fn trouble(&self) -> (u8, i64) {
+        (0, 4)
+    }
+
+    fn step(&self, who: usize, me: &mut Program, store: &mut Store) -> Option<String> {
+        match me.at {
+            0 => {
+                let now = store.asker_now();
+                store.zremrangebyscore("holders", now - TTL);
+                store.zadd("holders", who as i64, now);
+                let rank = store.zrank("holders", who as i64)?;
+                (me.at, me.life) = if rank < 1 { (1, Life::Holds) } else { (2, Life::Runs) };
+                Some(format!(
+                    "ZADD with {now} on its clock, ZRANK says {rank}{}",
+                    if rank < 1 { ": it holds." } else { "." }
+                ))
+            }
+            1 => {
+                (me.at, me.life) = (3, Life::Done);
+                store.zrem("holders", who as i64);
+                Some(String::from("ZREM: it gives its permit back."))
+            }
+            _ => {
+                (me.at, me.life) = (0, Life::Runs);
+                store.zrem("holders", who as i64);
+                Some(String::from("ZREM: it will try again."))
+            }
+        }
+    }
+}

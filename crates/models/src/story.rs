@@ -1,0 +1,100 @@
+//! Histories in words.
+
+use std::fmt::Write;
+
+use seinpaal_proto::{Request, Standing};
+
+use crate::{
+    bounds::{Bounds, Fault, TICK},
+    world::{Action, World, parcel_says},
+};
+
+/// A client's name: A, B, C.
+#[must_use]
+pub fn letter(who: usize) -> char {
+    char::from(b'A' + u8::try_from(who % 26).unwrap_or(0))
+}
+
+/// Tells a history from the beginning, a line a step, with what is held and waited for after it.
+#[must_use]
+pub fn tell(bounds: &Bounds, actions: &[Action]) -> String {
+    let mut world = World::new(bounds);
+    let begin = world.now;
+    let mut story = String::new();
+    let mut before = String::new();
+    for (nth, action) in actions.iter().enumerate() {
+        let says = says(&world, *action);
+        world.act(bounds, *action);
+        let at = (world.now - begin) / TICK;
+        let _ = write!(story, "{:>3}. {at:>3} s  {says}", nth + 1);
+        let stands = stands(&world);
+        if stands != before {
+            let _ = write!(story, "  [{stands}]");
+            before = stands;
+        }
+        story.push('\n');
+    }
+    story
+}
+
+fn says(world: &World, action: Action) -> String {
+    match action {
+        Action::Want(who, permits) => format!("{} wants {permits}", letter(who)),
+        Action::Release(who, _) => format!("{} gives back what it holds", letter(who)),
+        Action::Cancel(who, _) => format!("{} does not want to wait any more", letter(who)),
+        Action::Deliver(at) => format!("{} arrives", parcel_says(world, at)),
+        Action::Tick => String::from("a second passes"),
+        Action::Resume(who) => format!("{} goes on", letter(who)),
+        Action::Hear(who) => format!("{} listens again", letter(who)),
+        Action::Forward => String::from("the store's clock is set forward"),
+        Action::Backward => String::from("the store's clock is set back"),
+        Action::Befall(fault, who) => format!("{} {}", letter(who), befalls(fault)),
+        Action::Mangle(fault, at) => format!("{} {}", parcel_says(world, at), mangles(fault)),
+    }
+}
+
+fn befalls(fault: Fault) -> &'static str {
+    match fault {
+        Fault::Break => "loses its connection while it waits for an answer",
+        Fault::Crash => "crashes, and the store notices",
+        Fault::Vanish => "crashes, and nobody notices",
+        Fault::Pause => "is paused",
+        Fault::Deaf => "does not listen for a while",
+        Fault::Repeat | Fault::Delay | Fault::LoseWakeup => "is unharmed",
+    }
+}
+
+fn mangles(fault: Fault) -> &'static str {
+    match fault {
+        Fault::Repeat => "is copied on the way",
+        Fault::Delay => "is delayed",
+        Fault::LoseWakeup => "is lost",
+        _ => "is unharmed",
+    }
+}
+
+/// What requests are, in a few words.
+#[must_use]
+pub fn requests_say(requests: &[Request]) -> String {
+    let words = requests.iter().map(|request| match request {
+        Request::Acquire(_) => "acquire",
+        Request::Renew(_) => "renew",
+        Request::Release { .. } => "release",
+        Request::Cancel { .. } => "cancel",
+        _ => "look",
+    });
+    let words: Vec<&str> = words.collect();
+    if words.is_empty() { String::from("look") } else { words.join(" + ") }
+}
+
+fn stands(world: &World) -> String {
+    let (mut holds, mut waits) = (String::new(), String::new());
+    for entry in world.entries() {
+        let who = letter(entry.0);
+        match entry.1 {
+            Standing::Holding { .. } => holds.push(who),
+            Standing::Waiting { .. } => waits.push(who),
+        }
+    }
+    format!("store: {holds} hold, {waits} wait; believed: {}", world.believed())
+}

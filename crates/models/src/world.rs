@@ -1,0 +1,193 @@
+//! One moment of everything: the ledger, the clients, what is under way between them, the clocks.
+
+mod act;
+mod fingerprint;
+mod judge;
+mod quiet;
+mod serve;
+
+use std::{collections::BTreeSet, sync::Arc};
+
+use seinpaal_proto::{
+    Batch, Contact, Inbox, MemoryState, Name, Replies, Standing, Ticket, Wakeup,
+    session::{CallId, Config, Session},
+    time::{Micros, SECOND},
+};
+
+pub use act::Action;
+pub use judge::Broken;
+pub use quiet::Stuck;
+
+use crate::bounds::Bounds;
+
+/// Where the clocks begin: far enough from 0 that nothing is before the beginning.
+const START: Micros = 1_000_000 * SECOND;
+/// The store's clock is another than the clients'.
+const STORE_AHEAD: Micros = 1_000_000 * SECOND;
+
+/// One moment of everything. Parts that a step does not touch are shared with the moment before.
+#[derive(Clone, Debug)]
+pub struct World {
+    /// The clients' clock.
+    pub now: Micros,
+    /// The store's.
+    pub store_now: Micros,
+    pub(crate) ledger: Arc<MemoryState>,
+    pub(crate) clients: Vec<Client>,
+    pub(crate) parcels: Vec<Parcel>,
+    pub(crate) faults_left: u8,
+    pub(crate) forward_left: u8,
+    pub(crate) backward_left: u8,
+    pub(crate) ghost: Ghost,
+}
+
+/// What is remembered only to judge by.
+#[derive(Clone, Debug, Hash)]
+pub(crate) struct Ghost {
+    pub(crate) last_fence: u64,
+    pub(crate) granted: BTreeSet<Ticket>,
+    /// The store's clock was set back.
+    pub(crate) was_set_back: bool,
+    pub(crate) broken: Option<Broken>,
+}
+
+/// A client: its session, and what its program knows.
+#[derive(Clone, Debug)]
+pub(crate) struct Client {
+    pub(crate) inbox: Inbox,
+    pub(crate) session: Arc<Session>,
+    pub(crate) life: Life,
+    /// What the store knows of it.
+    pub(crate) contact: Contact,
+    /// The call that it waits for, and since when.
+    pub(crate) call: Option<(CallId, Micros)>,
+    pub(crate) wishes_left: u8,
+    pub(crate) wanted: Vec<Ticket>,
+    pub(crate) held: Vec<Held>,
+}
+
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub(crate) enum Life {
+    Alive,
+    Paused,
+    Gone,
+}
+
+/// A permit in a program's hand.
+#[derive(Clone, Debug)]
+pub(crate) struct Held {
+    pub(crate) ticket: Ticket,
+    pub(crate) permits: u32,
+    /// Until when it is believed in; `None`: as long as the process lives.
+    pub(crate) until: Option<Micros>,
+}
+
+/// What is under way. It arrives before the next tick, unless it is late.
+#[derive(Clone, Debug)]
+pub(crate) struct Parcel {
+    /// It may arrive at any time from now on.
+    pub(crate) is_late: bool,
+    pub(crate) load: Load,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum Load {
+    /// To the store; the call is the one that its sender waits for, if it still does.
+    Request { from: usize, call: Option<CallId>, batch: Arc<Batch> },
+    /// To a client that waits for it.
+    Replies { to: usize, call: CallId, replies: Arc<Replies> },
+    /// To a client.
+    Wakeup { to: usize, wakeup: Arc<Wakeup> },
+}
+
+impl World {
+    /// Nobody has done anything yet.
+    #[must_use]
+    pub fn new(bounds: &Bounds) -> Self {
+        let mut world = Self {
+            now: START,
+            store_now: START + STORE_AHEAD,
+            ledger: Arc::default(),
+            clients: (0..bounds.clients).map(|who| Client::new(who, bounds)).collect(),
+            parcels: Vec::new(),
+            faults_left: bounds.faults,
+            forward_left: bounds.clock_steps,
+            backward_left: bounds.steps_back,
+            ghost: Ghost {
+                last_fence: 0,
+                granted: BTreeSet::new(),
+                was_set_back: false,
+                broken: None,
+            },
+        };
+        if bounds.knows_clock {
+            world.everybody_looks(bounds);
+        }
+        world
+    }
+
+    /// The one name.
+    pub(crate) fn name() -> Name {
+        Name::new("n").unwrap_or_else(|_| unreachable!("a letter is a name"))
+    }
+
+    /// What clients believe to hold at this moment, in all.
+    #[must_use]
+    pub fn believed(&self) -> u32 {
+        let held = self.clients.iter().filter(|c| c.life != Life::Gone).flat_map(|c| &c.held);
+        held.filter(|held| held.until.is_none_or(|until| until > self.now))
+            .map(|held| held.permits)
+            .sum()
+    }
+
+    /// Who holds and who waits, as the ledger has it.
+    pub fn entries(&self) -> impl Iterator<Item = (usize, &Standing)> {
+        self.ledger.entries().map(|entry| {
+            let owner = self.clients.iter().position(|client| Some(client.inbox) == entry.inbox);
+            (owner.unwrap_or(usize::MAX), &entry.standing)
+        })
+    }
+
+    /// Which rule the last step broke.
+    #[must_use]
+    pub fn broken(&self) -> Option<Broken> {
+        self.ghost.broken
+    }
+}
+
+impl Client {
+    fn new(who: usize, bounds: &Bounds) -> Self {
+        let inbox = Inbox((who as u128 + 1) << 64);
+        let config = Config {
+            ttl: bounds.ttl(),
+            waiter_ttl: bounds.place(),
+            patience: 2 * bounds.ttl(),
+            ..Config::default()
+        };
+        Self {
+            inbox,
+            session: Arc::new(Session::new(inbox, config)),
+            life: Life::Alive,
+            contact: Contact::Listening,
+            call: None,
+            wishes_left: bounds.wishes,
+            wanted: Vec::new(),
+            held: Vec::new(),
+        }
+    }
+}
+
+/// What a parcel is, in a few words.
+#[must_use]
+pub fn parcel_says(world: &World, at: usize) -> String {
+    use crate::story::{letter, requests_say};
+    let Some(parcel) = world.parcels.get(at) else { return String::from("nothing") };
+    match &parcel.load {
+        Load::Request { from, call, batch } => {
+            let copy = if call.is_some() { "" } else { "a stray copy of " };
+            format!("{copy}{}'s request to {}", letter(*from), requests_say(&batch.requests))
+        }
+        Load::Replies { to, .. } => format!("the reply to {}", letter(*to)),
+        Load::Wakeup { to, .. } => format!("a wakeup to {}", letter(*to)),
+    }
+}

@@ -1,0 +1,117 @@
+//! Progress, as something to be done within a bound: from any moment on nothing more goes wrong, whoever
+//! holds gives back at once, and then all that wait are served and nothing is left.
+
+use seinpaal_proto::{Batch, Contact, Request};
+
+use super::{Action, Life, World};
+use crate::bounds::Bounds;
+
+/// What did not come about.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Stuck {
+    /// A waiter that can be reached is not served.
+    Waits,
+    /// A client cannot come to rest.
+    Busy,
+    /// The name still costs something.
+    Left,
+}
+
+impl World {
+    /// Runs the quiet schedule. Says after how many ticks all who are not paused were served.
+    ///
+    /// # Errors
+    /// What did not come about in time.
+    pub fn quiet(&self, bounds: &Bounds) -> Result<u64, Stuck> {
+        let calm = Bounds { faults: 0, wakeups: 16, ..*bounds };
+        let patience = 8 * (bounds.ttl + bounds.place);
+        let mut world = self.clone();
+        (world.faults_left, world.forward_left, world.backward_left) = (0, 0, 0);
+        let ticks = world.run_until(&calm, patience, Self::nobody_waits).ok_or(Stuck::Waits)?;
+        world.everybody_goes_on(&calm);
+        world.run_until(&calm, patience, Self::nobody_waits).ok_or(Stuck::Waits)?;
+        world.run_until(&calm, patience, Self::all_rest).ok_or(Stuck::Busy)?;
+        for _ in 0..patience {
+            world.look_at_name(&calm);
+            if world.ledger.is_empty() {
+                return Ok(ticks);
+            }
+            world.tick_by(&calm);
+        }
+        Err(Stuck::Left)
+    }
+
+    fn run_until(
+        &mut self,
+        bounds: &Bounds,
+        patience: u64,
+        is_done: fn(&Self) -> bool,
+    ) -> Option<u64> {
+        for ticks in 0..patience {
+            self.settle(bounds);
+            if is_done(self) {
+                return Some(ticks);
+            }
+            self.tick_by(bounds);
+        }
+        None
+    }
+
+    /// Everything under way arrives, and who holds gives back, until nothing happens any more.
+    fn settle(&mut self, bounds: &Bounds) {
+        while let Some(action) = self.next_quiet() {
+            self.act(bounds, action);
+        }
+    }
+
+    fn next_quiet(&self) -> Option<Action> {
+        let holds = |who: &usize| self.is_alive(*who) && !self.clients[*who].held.is_empty();
+        if let Some(who) = (0..self.clients.len()).find(holds) {
+            return Some(Action::Release(who, 0));
+        }
+        let arrives = |at: &usize| self.can_arrive(&self.parcels[*at]);
+        (0..self.parcels.len()).find(arrives).map(Action::Deliver)
+    }
+
+    fn tick_by(&mut self, bounds: &Bounds) {
+        self.act(bounds, Action::Tick);
+        self.settle(bounds);
+    }
+
+    /// Every client has had one answer from the store, and so knows its clock.
+    pub(super) fn everybody_looks(&mut self, bounds: &Bounds) {
+        for who in 0..self.clients.len() {
+            let look = Request::Inspect { rows: 0 };
+            self.with_session(who, |session, now| {
+                session.ask(now, &Self::name(), look, false);
+            });
+        }
+        self.settle(bounds);
+    }
+
+    fn everybody_goes_on(&mut self, bounds: &Bounds) {
+        for who in 0..self.clients.len() {
+            if self.clients[who].life == Life::Paused {
+                self.act(bounds, Action::Resume(who));
+            }
+            if self.is_alive(who) && self.clients[who].contact == Contact::Silent {
+                self.act(bounds, Action::Hear(who));
+            }
+        }
+    }
+
+    fn nobody_waits(&self) -> bool {
+        let mut clients = self.clients.iter();
+        clients.all(|client| client.life != Life::Alive || client.wanted.is_empty())
+    }
+
+    fn all_rest(&self) -> bool {
+        self.clients.iter().all(|client| client.life == Life::Gone || client.session.is_idle())
+    }
+
+    /// Nobody looks at a name that nobody uses; its store forgets it in the end, here a look does.
+    fn look_at_name(&mut self, bounds: &Bounds) {
+        let batch = Batch { name: Self::name(), inbox: None, fence_seen: 0, requests: Vec::new() };
+        self.execute(bounds, &batch);
+    }
+}

@@ -1,0 +1,56 @@
+//! The promises are kept: short explorations and walks of the models that the program runs for longer.
+
+use std::time::Duration;
+
+use seinpaal_models::{
+    bounds::{Bounds, Fault},
+    explore::explore,
+    list,
+    story::tell,
+    walk::walk,
+};
+
+const HOUR: Duration = Duration::from_secs(3600);
+
+fn keeps_its_promises(bounds: &Bounds, most: usize) {
+    let report = explore(bounds, 1, most, HOUR);
+    let stories: Vec<String> = report
+        .violations
+        .iter()
+        .map(|(property, actions)| format!("{property}\n{}", tell(bounds, actions)))
+        .collect();
+    assert!(stories.is_empty(), "{}: {}", bounds.name, stories.concat());
+    assert!(report.total >= most || report.is_whole, "{} saw too little", bounds.name);
+}
+
+#[test]
+fn every_model_keeps_every_promise_in_the_states_that_are_near() {
+    for bounds in list::explored() {
+        keeps_its_promises(&bounds, 12_000);
+    }
+}
+
+#[test]
+fn random_histories_keep_every_promise_and_end_with_all_served_and_nothing_left() {
+    for bounds in list::walked() {
+        let walks = walk(&bounds, 1, 400, 150, HOUR);
+        let story = walks.violation.map(|(seed, what, actions)| {
+            format!("seed {seed}: {what}\n{}", tell(&bounds, &actions))
+        });
+        assert!(story.is_none(), "{}: {}", bounds.name, story.unwrap_or_default());
+        assert_eq!(walks.histories, 150);
+    }
+}
+
+/// Races, a late step, a crash at any place, a pause over the end of a lease, a late release, a lost wakeup.
+#[test]
+fn what_breaks_the_recipes_does_not_break_ours() {
+    let trouble =
+        &[Fault::Delay, Fault::Pause, Fault::Vanish, Fault::Crash, Fault::LoseWakeup, Fault::Break];
+    let short = Bounds { ttl: 4, place: 2, quiet_one_in: 64, kinds: trouble, ..Bounds::BASE };
+    keeps_its_promises(&Bounds { name: "a permit", ..short }, 40_000);
+    keeps_its_promises(
+        &Bounds { name: "three clients, two permits", clients: 3, limit: 2, ..short },
+        40_000,
+    );
+}

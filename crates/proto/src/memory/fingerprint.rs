@@ -1,0 +1,72 @@
+//! What of a name's state can still make a difference.
+
+use core::hash::{Hash, Hasher};
+
+use super::MemoryState;
+use crate::{
+    fingerprint::Lens,
+    id::{Fence, Ticket},
+    state::{Entry, Head, Lease, Standing},
+};
+
+impl MemoryState {
+    /// Feeds to `hasher` what decides on everything that the ledger may still do, with instants relative
+    /// to `store`, the store's clock. Ranks count by their order only, so waiters must be of one priority.
+    pub fn fingerprint<H: Hasher>(&self, store: &Lens, hasher: &mut H) {
+        // The orders (`by_end`, `members`, `grants`…) follow from the rest; `check` proves it.
+        let Some(head) = &self.head else { return 0_u8.hash(hasher) };
+        let clock = store.on(head.clock);
+        head_of(head, store, &clock, hasher);
+        for lease in self.leases.values() {
+            lease_of(lease, store, &clock, hasher);
+        }
+        for entry in self.entries.values() {
+            entry_of(entry, store, hasher);
+        }
+        for (_, ticket) in self.queue.iter().chain(&self.parked) {
+            ticket.hash(hasher);
+        }
+        for past in self.past.values() {
+            (past.ticket, past.cause, clock.exact(past.until)).hash(hasher);
+        }
+        self.free.hash(hasher);
+    }
+
+    /// The lease that this ticket stands under; `None` if it is not here.
+    #[must_use]
+    pub fn lease_under(&self, ticket: Ticket) -> Option<&Lease> {
+        let entry = self.entries.get(&ticket)?;
+        self.leases.get(&entry.lease)
+    }
+
+    /// The facts of the name that are not a list; `None` for a name that costs nothing.
+    #[must_use]
+    pub fn facts(&self) -> Option<&Head> {
+        self.head.as_ref()
+    }
+}
+
+fn head_of<H: Hasher>(head: &Head, store: &Lens, clock: &Lens, hasher: &mut H) {
+    let Head { kind, limit, pinned, paused, wall, bound, fence, top, .. } = head;
+    (kind, limit, pinned, paused.is_some(), bound, top).hash(hasher);
+    (store.exact(*wall), store.fence(Fence(*fence)), clock.exact(head.arrival)).hash(hasher);
+    (head.held, head.holders, head.waiting, head.past).hash(hasher);
+}
+
+fn lease_of<H: Hasher>(lease: &Lease, store: &Lens, clock: &Lens, hasher: &mut H) {
+    // Members, digest and parked follow from the entries.
+    let Lease { id, inbox, ttl, ends, ends_wall, .. } = lease;
+    (id, inbox, ttl, clock.exact(*ends), store.exact(*ends_wall)).hash(hasher);
+}
+
+fn entry_of<H: Hasher>(entry: &Entry, store: &Lens, hasher: &mut H) {
+    // `since` and `about` are for display.
+    let Entry { ticket, lease, inbox, permits, ttl, standing, .. } = entry;
+    (ticket, lease, inbox, permits, ttl).hash(hasher);
+    match standing {
+        Standing::Holding { fence, slots } => (0_u8, store.fence(*fence), slots).hash(hasher),
+        Standing::Waiting { lease, margin, parked, .. } => {
+            (1_u8, lease, margin, parked).hash(hasher);
+        }
+    }
+}

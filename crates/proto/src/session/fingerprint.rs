@@ -1,0 +1,92 @@
+//! What of a session can still make a difference.
+
+use core::hash::{Hash, Hasher};
+
+use super::{
+    Session,
+    compose::Sent,
+    desk::{Desk, LeaseDesk},
+    event::Wish,
+    record::{Record, Validity},
+};
+use crate::{fingerprint::Lens, id::Fence};
+
+impl Session {
+    /// Feeds to `hasher` what decides on everything that the session may still do, with instants relative
+    /// to `own`, its clock, and `store`, the store's. Left out are the numbers of calls and the jitter,
+    /// which must be too small to be seen at the lens's ticks.
+    pub fn fingerprint<H: Hasher>(&self, own: &Lens, store: &Lens, hasher: &mut H) {
+        // `tickets`, `agenda` and `alarms` follow from the desks.
+        let Self { desks, calls, events, store_clock, fence_seen, .. } = self;
+        for (name, desk) in desks {
+            name.hash(hasher);
+            desk_of(desk, own, hasher);
+        }
+        for Sent { at, name: _, items } in calls.values() {
+            (own.exact(*at), items).hash(hasher);
+        }
+        events.len().hash(hasher);
+        let ahead = |(clock, sent): (u64, u64)| clock.wrapping_sub(sent);
+        let offset = store.now.wrapping_sub(own.now);
+        store_clock.map(|told| ahead(told).wrapping_sub(offset)).hash(hasher);
+        store.fence(Fence(*fence_seen)).hash(hasher);
+    }
+}
+
+fn desk_of<H: Hasher>(desk: &Desk, own: &Lens, hasher: &mut H) {
+    let Desk {
+        records,
+        outbox,
+        places,
+        uncertain,
+        leases,
+        shared_leases,
+        waiter_lease,
+        waiters_due,
+        asks,
+        under_way,
+        retry_at,
+        failures,
+        must_settle,
+        agenda_at,
+    } = desk;
+    records.values().for_each(|record| record_of(record, own, hasher));
+    outbox.tickets().for_each(|ticket| ticket.hash(hasher));
+    (places, uncertain, shared_leases, waiter_lease).hash(hasher);
+    for (id, lease) in leases {
+        id.hash(hasher);
+        lease_of(lease, own, hasher);
+    }
+    own.due(*waiters_due, hasher);
+    own.due(retry_at.filter(|at| *at > own.now), hasher);
+    own.due(*agenda_at, hasher);
+    (asks.len(), under_way.is_some(), failures.min(&7), must_settle).hash(hasher);
+}
+
+fn lease_of<H: Hasher>(lease: &LeaseDesk, own: &Lens, hasher: &mut H) {
+    let LeaseDesk { ttl, held, users, known, base, handed, due, by_ticket } = lease;
+    (ttl, held, users, known, own.exact(*base), own.exact(*handed), by_ticket).hash(hasher);
+    own.due(*due, hasher);
+}
+
+fn record_of<H: Hasher>(record: &Record, own: &Lens, hasher: &mut H) {
+    let Record { ticket, lease, wish, phase, exit, is_attaching, grant, .. } = record;
+    let Wish { permits, kind, ttl, deadline, .. } = wish;
+    (ticket, lease, permits, kind, ttl, phase, exit, is_attaching).hash(hasher);
+    own.due(*deadline, hasher);
+    // The fence was told to the program and counts in `fence_seen`.
+    grant.as_ref().map(|(_, slots, limit)| (slots, limit)).hash(hasher);
+    beliefs_of(record, own, hasher);
+    let Record { sent_at, silent_since, leave_by, giving, .. } = record;
+    (sent_at.is_some(), silent_since.map(|at| own.exact(at)), giving).hash(hasher);
+    own.due(*leave_by, hasher);
+}
+
+fn beliefs_of<H: Hasher>(record: &Record, own: &Lens, hasher: &mut H) {
+    let Record { validity, danger_at, is_delivered, in_danger, was_queued, is_hinted, .. } = record;
+    match validity {
+        Validity::Until(until) => own.exact(*until).hash(hasher),
+        Validity::Always => i64::MAX.hash(hasher),
+    }
+    (own.ticks(*danger_at), is_delivered, in_danger, was_queued, is_hinted).hash(hasher);
+}

@@ -1,0 +1,154 @@
+//! What the command line says.
+
+use std::{io, path::PathBuf, time::Duration};
+
+use crate::{fault::Fault, kind::Kind, promise, rig::Plan, worker::Orders};
+
+/// How to call it.
+pub const USAGE: &str = "usage: torture --store KIND [--minutes N] [--seed S] [--faults LIST] [--workers N] [--tasks N] \
+[--history FILE]
+  KIND      embedded, redis, guarded (no persistence, restart guard), sentinel, cluster, quorum, zookeeper
+  --faults  names, with commas between; `promised` (default): all that the store promises to survive; `none`
+  --history where the history goes; default: a temporary file, kept if a promise was broken
+Numbers may be fractions for --minutes (default 1). See docs/torture.md.";
+
+/// A run as the command line has it.
+///
+/// # Errors
+/// What is wrong with it, in one line.
+pub fn plan(args: &[String]) -> Result<Plan, String> {
+    let program = std::env::current_exe().map_err(|error| error.to_string())?;
+    let mut plan = Plan::new(Kind::Redis, program);
+    let (mut kind, mut faults) = (None, "promised");
+    for pair in args.chunks(2) {
+        let [option, value] = pair else { return Err(format!("{} needs a value", pair[0])) };
+        match option.as_str() {
+            "--store" => kind = Some(value.parse()?),
+            "--minutes" => plan.time = minutes(value)?,
+            "--seed" => plan.seed = number(value)?,
+            "--faults" => faults = value,
+            "--workers" => plan.workers = number(value)?,
+            "--tasks" => plan.tasks = number(value)?,
+            "--history" => plan.history = PathBuf::from(value),
+            _ => return Err(format!("there is no option {option}")),
+        }
+    }
+    plan.kind = kind.ok_or("which store? say --store")?;
+    plan.faults = wanted(plan.kind, faults)?;
+    if plan.workers == 0 || plan.tasks == 0 {
+        return Err("there must be workers with tasks".to_owned());
+    }
+    Ok(plan)
+}
+
+impl Plan {
+    /// A run of a minute with all that the store promises to survive.
+    #[must_use]
+    pub fn new(kind: Kind, program: PathBuf) -> Self {
+        let name = format!("torture-{}.history", std::process::id());
+        Self {
+            kind,
+            time: Duration::from_secs(60),
+            seed: 1,
+            faults: promise::survived(kind),
+            workers: 4,
+            tasks: 3,
+            ttl: Duration::from_secs(3),
+            names: vec![("one".to_owned(), 1), ("few".to_owned(), 3)],
+            history: std::env::temp_dir().join(name),
+            program,
+        }
+    }
+}
+
+/// A worker, as the rig calls it.
+///
+/// # Errors
+/// What is wrong.
+pub fn orders(args: &[String]) -> Result<Orders, String> {
+    let [url, who, history, seed, ttl, tasks, names] = args else {
+        return Err("a worker is started by the rig only".to_owned());
+    };
+    let name = |pair: &str| {
+        let (name, limit) = pair.split_once(':').ok_or("a name is NAME:LIMIT")?;
+        Ok((name.to_owned(), number(limit)?))
+    };
+    Ok(Orders {
+        url: url.clone(),
+        who: who.clone(),
+        history: PathBuf::from(history),
+        seed: number(seed)?,
+        ttl: Duration::from_millis(number(ttl)?),
+        tasks: number(tasks)?,
+        names: names.split(',').map(name).collect::<Result<_, String>>()?,
+    })
+}
+
+fn wanted(kind: Kind, list: &str) -> Result<Vec<Fault>, String> {
+    let rows = promise::rows(kind);
+    let mut faults = Vec::new();
+    for word in list.split(',').filter(|word| *word != "none") {
+        if word == "promised" {
+            faults.extend(promise::survived(kind));
+            continue;
+        }
+        let fault: Fault = word.parse()?;
+        if !rows.iter().any(|row| row.0 == fault) {
+            let known: Vec<_> = rows.iter().map(|row| row.0.name()).collect();
+            return Err(format!("{kind} cannot have {fault}: it can have {}", known.join(", ")));
+        }
+        faults.push(fault);
+    }
+    Ok(faults)
+}
+
+fn minutes(text: &str) -> Result<Duration, String> {
+    let minutes = text.parse().ok().filter(|minutes| (0.0..100_000.0).contains(minutes));
+    minutes
+        .map(|minutes: f64| Duration::from_secs_f64(minutes * 60.0))
+        .ok_or_else(|| format!("not minutes: {text}"))
+}
+
+fn number<T: std::str::FromStr>(text: &str) -> Result<T, String> {
+    text.parse().map_err(|_| format!("not a number: {text}"))
+}
+
+/// As [`io::Error`], for `main`.
+///
+/// # Errors
+/// Always.
+pub fn refuse<T>(why: String) -> io::Result<T> {
+    Err(io::Error::new(io::ErrorKind::InvalidInput, why))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(text: &str) -> Result<Plan, String> {
+        plan(&text.split(' ').map(str::to_owned).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn faults_that_are_not_promised_happen_only_when_asked_for() {
+        let usual = parse("--store redis").unwrap();
+        assert!(usual.faults.contains(&Fault::Restart) && !usual.faults.contains(&Fault::FlushAll));
+        let asked = parse("--store redis --faults flushall,cut").unwrap();
+        assert_eq!(asked.faults, [Fault::FlushAll, Fault::Cut]);
+        assert_eq!(parse("--store redis --faults none").unwrap().faults, []);
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_refused_in_one_line() {
+        for text in
+            ["--store", "--store moon", "--seed 1", "--store embedded --faults flushall", "--x y"]
+        {
+            assert_eq!(parse(text).unwrap_err().lines().count(), 1, "{text}");
+        }
+    }
+
+    #[test]
+    fn minutes_may_be_fractions() {
+        assert_eq!(parse("--store redis --minutes 0.5").unwrap().time, Duration::from_secs(30));
+    }
+}

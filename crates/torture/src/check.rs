@@ -1,0 +1,165 @@
+//! The checker: from a history to a verdict. Pure, and tested with doctored histories.
+
+mod fences;
+mod idle;
+mod order;
+mod overlap;
+mod tale;
+mod terms;
+#[cfg(test)]
+mod tests;
+
+use std::{collections::BTreeMap, fmt};
+
+use self::tale::Tale;
+pub(crate) use self::tale::worker_of;
+pub use self::{idle::Cause, terms::Terms};
+use crate::history::{Event, What};
+
+/// What is checked.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+pub enum Check {
+    /// No more than `limit` permits are believed in at any moment.
+    Limit,
+    /// No slot is believed in twice at any moment.
+    Slot,
+    /// Fences grow.
+    Fence,
+    /// They do also where the store's clock is behind the fence: it was ahead before, or is behind now.
+    FenceBehind,
+    /// A ticket is granted once.
+    Ticket,
+    /// Who stood in line before another asked is granted before it.
+    Order,
+    /// What is free is granted to who waits, in time.
+    Wakeup,
+    /// Nothing is left when all have gone.
+    Left,
+    /// What must come about comes about.
+    Hang,
+}
+
+/// Something that must not be.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Violation {
+    /// Of what.
+    pub check: Check,
+    /// When, in microseconds.
+    pub at: u64,
+    /// Who did what.
+    pub story: String,
+}
+
+/// How long it took from free to granted, in microseconds.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Wait {
+    /// How it came to be free.
+    pub cause: Cause,
+    /// The time.
+    pub time: u64,
+    /// The part of it in which a fault kept the store from answering.
+    pub covered: u64,
+}
+
+/// What a history says.
+#[derive(Clone, Debug, Default)]
+pub struct Verdict {
+    /// Grants.
+    pub acquisitions: u64,
+    /// Permits that were lost by their holders.
+    pub lost: u64,
+    /// Workers killed, and how many permits and places in line died with them.
+    pub killed: [u64; 3],
+    /// Workers stopped, and how many permits and places in line they had.
+    pub stopped: [u64; 3],
+    /// Requests that ended without a permit, by the reason.
+    pub refused: BTreeMap<String, u64>,
+    /// Faults, by name.
+    pub faults: BTreeMap<String, u64>,
+    /// Pairs of requests whose order the history proves, and how many of them a fault excuses.
+    pub pairs: [u64; 2],
+    /// Times from free to granted.
+    pub waits: Vec<Wait>,
+    /// Broken promises.
+    pub violations: Vec<Violation>,
+    /// What was broken and not promised.
+    pub counted: Vec<Violation>,
+}
+
+/// Judges a history, in order of time.
+#[must_use]
+pub fn check(events: &[Event], terms: &Terms) -> Verdict {
+    let tale = Tale::tell(events);
+    let mut verdict = census(&tale, events);
+    let mut found = Vec::new();
+    overlap::check(&tale, &mut found);
+    fences::check(&tale, &mut found);
+    if terms.ordered {
+        verdict.pairs = order::check(&tale, terms, &mut found);
+    }
+    verdict.waits = idle::check(&tale, terms, &mut found);
+    ends(events, &mut found);
+    found.sort_by_key(|violation| violation.at);
+    let (counted, violations) =
+        found.into_iter().partition(|violation| terms.not_promised.contains(&violation.check));
+    Verdict { violations, counted, ..verdict }
+}
+
+fn census(tale: &Tale, events: &[Event]) -> Verdict {
+    let mut verdict = Verdict::default();
+    let grants = || tale.requests.iter().filter_map(|request| request.grant.as_ref());
+    verdict.acquisitions = grants().count() as u64;
+    for event in events {
+        match &event.what {
+            What::FaultBegins { fault, .. } => {
+                *verdict.faults.entry(fault.clone()).or_default() += 1;
+            }
+            What::Refused { why, .. } => {
+                let why = why.split_once(':').map_or(why.as_str(), |(first, _)| first);
+                *verdict.refused.entry(why.to_owned()).or_default() += 1;
+            }
+            What::Lost { .. } => verdict.lost += 1,
+            What::Killing { life } => add(&mut verdict.killed, tale.stake(life, event.at)),
+            What::Stopping { life } => add(&mut verdict.stopped, tale.stake(life, event.at)),
+            _ => {}
+        }
+    }
+    verdict
+}
+
+fn add(sum: &mut [u64; 3], [holds, waits]: [u64; 2]) {
+    for (sum, more) in sum.iter_mut().zip([1, holds, waits]) {
+        *sum += more;
+    }
+}
+
+fn ends(events: &[Event], found: &mut Vec<Violation>) {
+    for event in events {
+        let (check, story) = match &event.what {
+            What::Left { name, permits, waiting } if permits + waiting > 0 => {
+                (Check::Left, format!("{name}: {permits} permits held, {waiting} requests wait"))
+            }
+            What::Kept { what_is_kept } => (Check::Left, format!("{what_is_kept} is kept")),
+            What::Hangs { what_hangs } => (Check::Hang, what_hangs.clone()),
+            _ => continue,
+        };
+        found.push(Violation { check, at: event.at, story });
+    }
+}
+
+impl Verdict {
+    /// The times from free to granted, shortest first, of those causes that are wanted.
+    #[must_use]
+    pub fn waits_of(&self, wanted: impl Fn(&Wait) -> bool) -> Vec<u64> {
+        let mut times: Vec<u64> =
+            self.waits.iter().filter(|wait| wanted(wait)).map(|wait| wait.time).collect();
+        times.sort_unstable();
+        times
+    }
+}
+
+impl fmt::Display for Violation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?} at {}: {}", self.check, self.at, self.story)
+    }
+}

@@ -1,0 +1,196 @@
+//! What is free goes to who waits, in time: no wakeup is lost for longer than the store promises.
+
+use std::{collections::BTreeMap, fmt};
+
+use super::{
+    Check, Terms, Violation, Wait,
+    tale::{Request, Tale},
+};
+
+/// How permits came to be free, or who came when they were.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+pub enum Cause {
+    /// They were given back.
+    Release,
+    /// Their holder was killed.
+    Death,
+    /// Their holder's belief ended by itself.
+    LeaseEnd,
+    /// They were free, and somebody asked.
+    Asked,
+}
+
+impl fmt::Display for Cause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Release => "release",
+            Self::Death => "holder's death",
+            Self::LeaseEnd => "end of lease",
+            Self::Asked => "asked for what is free",
+        })
+    }
+}
+
+/// A change of who waits or holds. Of several at one moment those that make room come first.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+enum Change {
+    Free(Cause, u32),
+    Wait(usize),
+    Rest(usize),
+    Grant(usize),
+}
+
+/// Who waits and what is held, as the sweep goes on.
+struct Line<'a> {
+    requests: &'a [Request],
+    limit: u32,
+    held: u32,
+    waiting: BTreeMap<usize, u32>,
+    /// Since when whoever waits would fit, and why.
+    since: Option<(u64, Cause)>,
+}
+
+pub(super) fn check(tale: &Tale, terms: &Terms, found: &mut Vec<Violation>) -> Vec<Wait> {
+    let mut waits = Vec::new();
+    for (name, limit) in &tale.names {
+        let mut changes = changes(tale, name);
+        changes.sort_unstable();
+        let requests = &tale.requests;
+        let mut line =
+            Line { requests, limit: *limit, held: 0, waiting: BTreeMap::new(), since: None };
+        for (at, change) in changes {
+            let Some((since, cause)) = line.take(at, change) else { continue };
+            let wait = Wait { cause, time: at - since, covered: covered(tale, terms, since, at) };
+            if wait.time - wait.covered > bound(tale, terms, cause, since, at) {
+                let story = line.story(name, since, at, &wait);
+                found.push(Violation { check: Check::Wakeup, at: since, story });
+            }
+            if matches!(change, Change::Grant(_)) {
+                waits.push(wait);
+            }
+        }
+    }
+    waits
+}
+
+fn changes(tale: &Tale, name: &str) -> Vec<(u64, Change)> {
+    let mut changes = Vec::new();
+    for (index, request) in tale.requests.iter().enumerate().filter(|(_, one)| one.name == name) {
+        changes.push((request.asked, Change::Wait(index)));
+        match request.grant.as_ref().filter(|grant| grant.until > grant.at) {
+            Some(grant) => {
+                changes.push((grant.at, Change::Grant(index)));
+                changes.push((grant.until, Change::Free(grant.cause, request.permits)));
+            }
+            None => changes.push((request.ends, Change::Rest(index))),
+        }
+        stops(tale, index, request, &mut changes);
+    }
+    changes
+}
+
+/// Who is stopped waits, but nothing can be told to it.
+fn stops(tale: &Tale, index: usize, request: &Request, changes: &mut Vec<(u64, Change)>) {
+    let stops = tale.stops.iter().filter(|(life, ..)| *life == request.life);
+    for (_, from, to) in stops.filter(|(_, from, to)| *from < request.ends && *to > request.asked) {
+        changes.push(((*from).max(request.asked), Change::Rest(index)));
+        if *to < request.ends {
+            changes.push((*to, Change::Wait(index)));
+        }
+    }
+}
+
+impl Line<'_> {
+    /// Takes a change, and returns since when and why somebody fitted, if the change ended that.
+    fn take(&mut self, at: u64, change: Change) -> Option<(u64, Cause)> {
+        let before = self.since;
+        let cause = match change {
+            Change::Free(cause, permits) => {
+                self.held -= permits.min(self.held);
+                cause
+            }
+            Change::Grant(index) => {
+                self.held += self.requests[index].permits;
+                self.waiting.remove(&index);
+                before.map_or(Cause::Asked, |(_, cause)| cause)
+            }
+            Change::Wait(index) => {
+                self.waiting.insert(index, self.requests[index].permits);
+                Cause::Asked
+            }
+            Change::Rest(index) => {
+                self.waiting.remove(&index);
+                before.map_or(Cause::Asked, |(_, cause)| cause)
+            }
+        };
+        let goes_on = before.is_some() && !matches!(change, Change::Grant(_));
+        self.since = match (self.fits(), goes_on) {
+            (false, _) => None,
+            (true, true) => before,
+            (true, false) => Some((at, cause)),
+        };
+        before.filter(|_| self.since != before)
+    }
+
+    /// Whether any of those who wait would fit, whoever is first.
+    fn fits(&self) -> bool {
+        let largest = self.waiting.values().max();
+        largest.is_some_and(|permits| self.held + permits <= self.limit)
+    }
+
+    fn story(&self, name: &str, since: u64, at: u64, wait: &Wait) -> String {
+        let waiting: Vec<_> =
+            self.waiting.keys().map(|at| self.requests[*at].req.as_str()).collect();
+        format!(
+            "{name}: free since {since} ({}) and nobody let in until {at}: {} ms, {} ms of them under a fault; {} \
+             of {} held; waiting: {}",
+            wait.cause,
+            wait.time / 1000,
+            wait.covered / 1000,
+            self.held,
+            self.limit,
+            waiting.join(" ")
+        )
+    }
+}
+
+/// How much of this time a fault kept the store from answering.
+fn covered(tale: &Tale, terms: &Terms, from: u64, to: u64) -> u64 {
+    let faults = tale.windows.iter().filter(|window| !is_of_process(&window.fault));
+    let faults = faults.map(|window| (window.from, window.to.saturating_add(terms.after_fault)));
+    let stops = tale.stops.iter().filter(|_| terms.stops_hold_up).map(|(_, from, to)| (*from, *to));
+    let (mut sum, mut seen) = (0, from);
+    let mut windows: Vec<_> = faults.chain(stops).collect();
+    windows.sort_unstable();
+    for (begin, end) in windows {
+        let (begin, end) = (begin.max(seen), end.min(to));
+        if begin < end {
+            sum += end - begin;
+            seen = end;
+        }
+    }
+    sum
+}
+
+/// What happens to one process keeps no store from answering others.
+fn is_of_process(fault: &str) -> bool {
+    fault == "kill-worker" || fault == "stop-worker" || fault == "clock-client"
+}
+
+fn bound(tale: &Tale, terms: &Terms, cause: Cause, from: u64, to: u64) -> u64 {
+    let was_stopped =
+        |stop: &(String, u64, u64)| stop.1 <= to && stop.2.saturating_add(terms.silent) >= from;
+    let was_killed = |window: &super::tale::Window| {
+        window.fault == "kill-worker"
+            && window.from <= to
+            && window.to.saturating_add(terms.death) >= from
+    };
+    if tale.stops.iter().any(was_stopped) {
+        terms.silent
+    } else if matches!(cause, Cause::Death | Cause::LeaseEnd) || tale.windows.iter().any(was_killed)
+    {
+        terms.death
+    } else {
+        terms.prompt
+    }
+}

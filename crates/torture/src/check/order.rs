@@ -1,0 +1,69 @@
+//! First come first served, where the history proves who came first.
+//!
+//! Who was told that it stands in line before another asked is ahead of it. It may be passed only if a fault made
+//! it unreachable (then it is passed over) or let its place run out.
+
+use super::{
+    Check, Terms, Violation,
+    tale::{Request, Tale},
+};
+
+/// How many pairs there are, and how many are excused.
+pub(super) fn check(tale: &Tale, terms: &Terms, found: &mut Vec<Violation>) -> [u64; 2] {
+    let mut pairs = [0; 2];
+    for name in tale.names.keys() {
+        let mut line: Vec<&Request> = Vec::new();
+        for request in tale.requests.iter().filter(|request| request.name == *name) {
+            line.retain(|ahead| ahead.ends > request.asked);
+            for ahead in
+                line.iter().filter(|ahead| ahead.queued.is_some_and(|at| at < request.asked))
+            {
+                judge(tale, terms, (ahead, request), &mut pairs, found);
+            }
+            line.push(request);
+        }
+    }
+    pairs
+}
+
+fn judge(
+    tale: &Tale,
+    terms: &Terms,
+    (ahead, request): (&Request, &Request),
+    pairs: &mut [u64; 2],
+    found: &mut Vec<Violation>,
+) {
+    let Some(grant) = &request.grant else { return };
+    pairs[0] += 1;
+    let has_passed = match &ahead.grant {
+        Some(other) => other.fence > grant.fence,
+        None => grant.at < ahead.ends,
+    };
+    if !has_passed {
+        return;
+    }
+    if is_excused(tale, terms, ahead, grant.at) {
+        pairs[1] += 1;
+        return;
+    }
+    let queued = ahead.queued.unwrap_or(0);
+    let story = format!(
+        "{} asked at {} and was granted at {}, though {} stood in line since {queued} and did until {}",
+        request.req, request.asked, grant.at, ahead.req, ahead.ends
+    );
+    found.push(Violation { check: Check::Order, at: grant.at, story });
+}
+
+/// Whether something kept it from being reached while it waited.
+fn is_excused(tale: &Tale, terms: &Terms, ahead: &Request, until: u64) -> bool {
+    let touches =
+        |from: u64, to: u64| from <= until && to.saturating_add(terms.prompt) >= ahead.asked;
+    let stopped =
+        tale.stops.iter().any(|(life, from, to)| *life == ahead.life && touches(*from, *to));
+    let is_concerned = |worker: Option<usize>| worker.is_none() || worker == ahead.worker();
+    stopped
+        || tale.windows.iter().any(|window| {
+            is_concerned(window.worker)
+                && touches(window.from, window.to.saturating_add(terms.after_fault))
+        })
+}

@@ -1,0 +1,219 @@
+//! A history, told by requests.
+
+use std::collections::BTreeMap;
+
+use super::idle::Cause;
+use crate::history::{Event, What};
+
+/// What became of every request.
+#[derive(Debug, Default)]
+pub(super) struct Tale {
+    /// The names and their limits.
+    pub(super) names: BTreeMap<String, u32>,
+    /// In order of asking.
+    pub(super) requests: Vec<Request>,
+    /// In order of time.
+    pub(super) windows: Vec<Window>,
+    /// When which life was stopped, and went on.
+    pub(super) stops: Vec<(String, u64, u64)>,
+}
+
+/// One request.
+#[derive(Debug)]
+pub(super) struct Request {
+    pub(super) req: String,
+    pub(super) life: String,
+    pub(super) name: String,
+    pub(super) permits: u32,
+    pub(super) asked: u64,
+    pub(super) queued: Option<u64>,
+    /// When it certainly waited no more.
+    pub(super) ends: u64,
+    pub(super) grant: Option<Grant>,
+}
+
+/// What it was granted.
+#[derive(Debug)]
+pub(super) struct Grant {
+    pub(super) at: u64,
+    pub(super) ticket: String,
+    pub(super) fence: u64,
+    pub(super) slots: Vec<u32>,
+    /// The end of belief.
+    pub(super) until: u64,
+    pub(super) cause: Cause,
+}
+
+/// The time of a fault.
+#[derive(Debug)]
+pub(super) struct Window {
+    pub(super) fault: String,
+    /// The worker whom it concerns; `None`: everybody.
+    pub(super) worker: Option<usize>,
+    pub(super) from: u64,
+    pub(super) to: u64,
+}
+
+impl Tale {
+    /// Tells it from the events, in order of time.
+    #[must_use]
+    pub(super) fn tell(events: &[Event]) -> Self {
+        let mut tale = Self::default();
+        let mut at = BTreeMap::new();
+        for event in events {
+            tale.take(event, &mut at);
+        }
+        tale.close(events.last().map_or(0, |event| event.at));
+        tale
+    }
+
+    /// What has not ended ends with the history; only belief may go on.
+    fn close(&mut self, at: u64) {
+        self.requests.iter_mut().for_each(|request| request.end(at));
+        self.windows.iter_mut().for_each(|window| window.to = window.to.min(at));
+        self.stops.iter_mut().for_each(|stop| stop.2 = stop.2.min(at));
+    }
+
+    fn take(&mut self, event: &Event, places: &mut BTreeMap<String, usize>) {
+        match &event.what {
+            What::Name { name, limit } => {
+                self.names.insert(name.clone(), *limit);
+            }
+            What::Ask { req, .. } => {
+                places.insert(req.clone(), self.requests.len());
+                self.requests.extend(Request::asked(event));
+            }
+            What::Killing { life } => self.end_life(life, event.at, Cause::Death),
+            What::Ended => self.end_life(&event.who, event.at, Cause::Release),
+            What::Stopping { life } => self.stops.push((life.clone(), event.at, u64::MAX)),
+            What::Continued { life } => {
+                let stop = self.stops.iter_mut().rev().find(|stop| stop.0 == *life);
+                stop.into_iter().for_each(|stop| stop.2 = event.at);
+            }
+            What::FaultBegins { fault, worker } => {
+                let (fault, worker) = (fault.clone(), *worker);
+                self.windows.push(Window { fault, worker, from: event.at, to: u64::MAX });
+            }
+            What::FaultEnds { fault, .. } => {
+                let window = self.windows.iter_mut().rev().find(|window| window.fault == *fault);
+                window.into_iter().for_each(|window| window.to = event.at);
+            }
+            what => {
+                let place = req_of(what).and_then(|req| places.get(req));
+                if let Some(request) = place.and_then(|place| self.requests.get_mut(*place)) {
+                    request.take(event);
+                }
+            }
+        }
+    }
+
+    fn end_life(&mut self, life: &str, at: u64, cause: Cause) {
+        for request in self.requests.iter_mut().filter(|request| request.life == life) {
+            request.end(at);
+            if let Some(grant) = &mut request.grant {
+                grant.end(at, cause);
+            }
+        }
+    }
+
+    /// What the clock would make the fence of a grant in hand at this moment, had nobody set it: all that is asked
+    /// of the first grant is that the clock was right then.
+    pub(super) fn fence_at(&self, at: u64) -> Option<u64> {
+        let first = self.requests.iter().filter_map(|request| request.grant.as_ref());
+        let first = first.min_by_key(|grant| grant.at)?;
+        first.fence.checked_add(at.saturating_sub(first.at))
+    }
+
+    /// How many permits a life believes in at this moment, and how many requests of it wait.
+    pub(super) fn stake(&self, life: &str, at: u64) -> [u64; 2] {
+        let of_life = || self.requests.iter().filter(|request| request.life == life);
+        let holds = of_life().filter(|request| {
+            request.grant.as_ref().is_some_and(|grant| grant.at <= at && grant.until >= at)
+        });
+        let waits = of_life().filter(|request| request.asked <= at && request.ends >= at);
+        [holds.count() as u64, waits.count() as u64]
+    }
+
+    /// The requests for a name that were granted, in order of asking.
+    pub(super) fn granted<'a>(
+        &'a self,
+        name: &'a str,
+    ) -> impl Iterator<Item = (&'a Request, &'a Grant)> {
+        let of_name = self.requests.iter().filter(move |request| request.name == name);
+        of_name.filter_map(|request| Some((request, request.grant.as_ref()?)))
+    }
+}
+
+impl Request {
+    fn asked(event: &Event) -> Option<Self> {
+        let What::Ask { req, name, permits, timeout } = &event.what else { return None };
+        let ends = timeout.map_or(u64::MAX, |timeout| event.at.saturating_add(timeout));
+        Some(Self {
+            req: req.clone(),
+            life: event.who.clone(),
+            name: name.clone(),
+            permits: *permits,
+            asked: event.at,
+            queued: None,
+            ends,
+            grant: None,
+        })
+    }
+
+    fn take(&mut self, event: &Event) {
+        let at = event.at;
+        match (&event.what, &mut self.grant) {
+            (What::Queued { .. }, _) => self.queued = Some(at),
+            (What::Withdrawn { .. } | What::Refused { .. }, _) => self.end(at),
+            (What::Granted { ticket, fence, slots, until, .. }, None) => {
+                let (ticket, slots) = (ticket.clone(), slots.clone());
+                let until = until.unwrap_or(u64::MAX);
+                let cause = Cause::LeaseEnd;
+                self.grant = Some(Grant { at, ticket, fence: *fence, slots, until, cause });
+                self.end(at);
+            }
+            (What::Held { until, .. }, Some(grant)) if grant.cause == Cause::LeaseEnd => {
+                grant.until = until.unwrap_or(u64::MAX);
+            }
+            (What::Releasing { .. }, Some(grant)) => grant.end(at, Cause::Release),
+            (What::Lost { .. }, Some(grant)) => grant.end(at, Cause::LeaseEnd),
+            _ => {}
+        }
+    }
+
+    fn end(&mut self, at: u64) {
+        self.ends = self.ends.min(at);
+    }
+
+    /// The number of the worker whose life it was.
+    pub(super) fn worker(&self) -> Option<usize> {
+        worker_of(&self.life)
+    }
+}
+
+impl Grant {
+    fn end(&mut self, at: u64, cause: Cause) {
+        if at < self.until {
+            (self.until, self.cause) = (at, cause);
+        }
+    }
+}
+
+/// Of a life such as `w1.3`: 1.
+pub(crate) fn worker_of(life: &str) -> Option<usize> {
+    life.strip_prefix('w')?.split('.').next()?.parse().ok()
+}
+
+fn req_of(what: &What) -> Option<&str> {
+    match what {
+        What::Queued { req, .. }
+        | What::Granted { req, .. }
+        | What::Held { req, .. }
+        | What::Lost { req, .. }
+        | What::Releasing { req }
+        | What::Released { req, .. }
+        | What::Withdrawn { req }
+        | What::Refused { req, .. } => Some(req),
+        _ => None,
+    }
+}

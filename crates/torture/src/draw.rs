@@ -1,0 +1,87 @@
+//! Chance, all of it from one seed.
+
+use std::time::Duration;
+
+/// Draws numbers; the same ones for the same seed.
+#[derive(Clone, Debug)]
+pub struct Draw(u64);
+
+impl Draw {
+    /// Draws from this seed.
+    #[must_use]
+    pub fn new(seed: u64) -> Self {
+        Self(seed)
+    }
+
+    /// Draws for somebody else, whose draws do not depend on how many are made here.
+    #[must_use]
+    pub fn fork(&self, whose: u64) -> Self {
+        Self(Self(self.0 ^ whose.wrapping_mul(0xa076_1d64_78bd_642f)).number())
+    }
+
+    /// Any number.
+    pub fn number(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut drawn = self.0;
+        drawn = (drawn ^ (drawn >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        drawn = (drawn ^ (drawn >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        drawn ^ (drawn >> 31)
+    }
+
+    /// A number below `bound`; 0 if that is 0.
+    pub fn below(&mut self, bound: u64) -> u64 {
+        self.number().checked_rem(bound).unwrap_or(0)
+    }
+
+    /// Whether something happens that does so in so many of a hundred cases.
+    pub fn chance(&mut self, percent: u64) -> bool {
+        self.below(100) < percent
+    }
+
+    /// A time between the two.
+    pub fn between(&mut self, shortest: Duration, longest: Duration) -> Duration {
+        let range = longest.saturating_sub(shortest).as_micros();
+        shortest + Duration::from_micros(self.below(u64::try_from(range).unwrap_or(u64::MAX)))
+    }
+
+    /// One of them.
+    ///
+    /// # Panics
+    /// If there are none.
+    pub fn one_of<'a, T>(&mut self, all: &'a [T]) -> &'a T {
+        let at = self.below(all.len() as u64);
+        &all[usize::try_from(at).unwrap_or(0)]
+    }
+
+    /// The same in another order.
+    pub fn shuffle<T>(&mut self, all: &mut [T]) {
+        for last in (1..all.len()).rev() {
+            let other = self.below(last as u64 + 1);
+            all.swap(last, usize::try_from(other).unwrap_or(0));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_same_seed_draws_the_same() {
+        let draws = |seed| {
+            let mut draw = Draw::new(seed);
+            (draw.fork(3).number(), draw.number(), draw.below(10), draw.chance(50))
+        };
+        assert_eq!(draws(7), draws(7));
+        assert_ne!(draws(7), draws(8));
+    }
+
+    #[test]
+    fn shuffling_loses_nothing() {
+        let mut all: Vec<u32> = (0..20).collect();
+        Draw::new(1).shuffle(&mut all);
+        assert_ne!(all, (0..20).collect::<Vec<_>>());
+        all.sort_unstable();
+        assert_eq!(all, (0..20).collect::<Vec<_>>());
+    }
+}

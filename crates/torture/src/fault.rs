@@ -1,0 +1,112 @@
+//! The catalogue of faults.
+
+use std::{fmt, str::FromStr};
+
+macro_rules! catalogue {
+    ($($(#[doc = $doc:literal])* $fault:ident $name:literal,)*) => {
+        /// Something that goes wrong.
+        #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+        pub enum Fault {
+            $($(#[doc = $doc])* $fault,)*
+        }
+
+        impl Fault {
+            /// All of them.
+            pub const ALL: &[Self] = &[$(Self::$fault),*];
+
+            /// What it is called on the command line and in histories.
+            #[must_use]
+            pub fn name(self) -> &'static str {
+                match self {
+                    $(Self::$fault => $name,)*
+                }
+            }
+        }
+    };
+}
+
+catalogue! {
+    /// A worker is killed (`SIGKILL`), whatever it holds or waits for; another takes its place.
+    KillWorker "kill-worker",
+    /// A worker is stopped (`SIGSTOP`) for half a ttl up to five.
+    StopWorker "stop-worker",
+    /// A worker's connections are cut at some byte of a request or of an answer.
+    Cut "cut",
+    /// What a worker and the store say to each other comes late.
+    Delay "delay",
+    /// One direction of a worker's connections is closed, the other stays open.
+    HalfClose "half-close",
+    /// The frame of a request or of an answer is spoilt.
+    Garble "garble",
+    /// The store executes, its answer is lost, and the connection with it.
+    LoseReply "lose-reply",
+    /// Nothing gets from a worker to the store or back; afterwards all of it does, as TCP has it.
+    Partition "partition",
+    /// The server is stopped (`SIGSTOP`) with requests in its sockets.
+    StopServer "stop-server",
+    /// The server sleeps in a command.
+    SlowServer "slow-server",
+    /// The server is killed and started again with what it had on disk.
+    Restart "restart",
+    /// The server is killed and started again with nothing.
+    Forget "forget",
+    /// The clock of the server (of the machine, where there is no server) is set, and set back later.
+    ClockServer "clock-server",
+    /// The wall clock of a worker is set, and set back later.
+    ClockClient "clock-client",
+    /// All scripts are flushed, again and again.
+    ScriptFlush "script-flush",
+    /// All keys are flushed.
+    FlushAll "flushall",
+    /// A stranger deletes our keys.
+    DeleteKeys "delete-keys",
+    /// A stranger writes something else to our keys.
+    OverwriteKeys "overwrite-keys",
+    /// The server evicts keys to have memory.
+    Evict "evict",
+    /// The server has no memory and evicts nothing.
+    OutOfMemory "out-of-memory",
+    /// The server becomes a replica, which takes no writes, and a master again.
+    ReadOnly "read-only",
+    /// The disk is full.
+    DiskFull "disk-full",
+    /// The leader, or the master, is killed; another takes over; it comes back.
+    FailOver "fail-over",
+    /// The leader, or the master, is stopped for so long that another takes over, and goes on then.
+    Zombie "zombie",
+    /// A server that does not lead is killed and comes back.
+    KillReplica "kill-replica",
+    /// A slot of a cluster moves to another master, key by key.
+    MoveSlot "move-slot",
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Fault {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let found = Self::ALL.iter().find(|fault| fault.name() == text);
+        found.copied().ok_or_else(|| {
+            let known: Vec<_> = Self::ALL.iter().map(|fault| fault.name()).collect();
+            format!("no fault is called {text}: known are {}", known.join(", "))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_fault_is_found_by_its_name_and_nothing_else_is() {
+        for fault in Fault::ALL {
+            assert_eq!(fault.name().parse(), Ok(*fault));
+        }
+        assert!("earthquake".parse::<Fault>().unwrap_err().contains("kill-worker"));
+    }
+}

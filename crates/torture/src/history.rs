@@ -1,0 +1,146 @@
+//! What happened, one line an event, written before it is acted on.
+
+use std::{
+    fs::{File, OpenOptions},
+    io::{self, BufRead, BufReader, Write},
+    path::Path,
+    sync::Arc,
+};
+
+use serde::{Deserialize, Serialize};
+
+use crate::clock;
+
+/// Something that happened.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+pub struct Event {
+    /// When, in microseconds of [`clock::now`].
+    pub at: u64,
+    /// To whom: `rig`, or a worker's life such as `w1.3`.
+    pub who: String,
+    /// What.
+    #[serde(flatten)]
+    pub what: What,
+}
+
+/// What can happen. Requests are named by `req`, unique in a history.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[serde(tag = "what", rename_all = "kebab-case", rename_all_fields = "kebab-case")]
+#[allow(missing_docs)] // what they have in common is said once, above and at each variant
+pub enum What {
+    /// A name and its limit.
+    Name { name: String, limit: u32 },
+    /// A worker lives.
+    Started,
+    /// A worker has closed its connection and ends.
+    Ended,
+    /// A request is about to be made. It waits at most so many microseconds; `None`: for ever. 0: not at all.
+    Ask { req: String, name: String, permits: u32, timeout: Option<u64> },
+    /// The store has said that it stands in line.
+    Queued { req: String, waiting: u32 },
+    /// The permit is in hand, believed in until this moment if it is not renewed (`None`: for life).
+    Granted { req: String, ticket: String, fence: u64, slots: Vec<u32>, until: Option<u64> },
+    /// It is still believed in, now until this moment.
+    Held { req: String, until: Option<u64> },
+    /// The holder was told of the loss.
+    Lost { req: String, how: String },
+    /// The permit is about to be given back.
+    Releasing { req: String },
+    /// The store has answered that.
+    Released { req: String, held: bool },
+    /// The request is about to be dropped.
+    Withdrawn { req: String },
+    /// The request ended without a permit.
+    Refused { req: String, why: String },
+    /// The rig is about to kill a worker's life.
+    Killing { life: String },
+    /// The rig is about to stop it (`SIGSTOP`).
+    Stopping { life: String },
+    /// It was told to go on.
+    Continued { life: String },
+    /// The rig begins a fault; of one worker, or of all (`None`).
+    FaultBegins { fault: String, worker: Option<usize> },
+    /// The fault is undone, what it hit is up again.
+    FaultEnds { fault: String, worker: Option<usize> },
+    /// What somebody who looks sees when all have gone.
+    Left { name: String, permits: u32, waiting: u32 },
+    /// What the store still keeps then.
+    Kept { what_is_kept: String },
+    /// Something did not come about in time.
+    Hangs { what_hangs: String },
+}
+
+/// Writes events to the end of a file. Clones write to the same one.
+#[derive(Clone, Debug)]
+pub struct Pen {
+    file: Arc<File>,
+    who: String,
+}
+
+impl Pen {
+    /// Opens the file for `who`, and makes it if it is not there.
+    ///
+    /// # Errors
+    /// As for any file.
+    pub fn open(path: &Path, who: &str) -> io::Result<Self> {
+        let file = OpenOptions::new().append(true).create(true).open(path)?;
+        Ok(Self { file: Arc::new(file), who: who.to_owned() })
+    }
+
+    /// Writes down what happens now.
+    pub fn write(&self, what: What) {
+        self.write_at(clock::now(), what);
+    }
+
+    /// Writes down what happened at a moment shortly before.
+    ///
+    /// # Panics
+    /// If it cannot be written: a history with gaps proves nothing.
+    pub fn write_at(&self, at: u64, what: What) {
+        let event = Event { at, who: self.who.clone(), what };
+        let mut line = serde_json::to_vec(&event).expect("events are plain data");
+        line.push(b'\n');
+        // One write to the end of a file: lines of different processes do not mix, and none is torn.
+        (&*self.file).write_all(&line).expect("the history can be written");
+    }
+}
+
+/// Reads a history, in order of time.
+///
+/// # Errors
+/// If the file cannot be read, or a line of it is no event.
+pub fn read(path: &Path) -> io::Result<Vec<Event>> {
+    let lines = BufReader::new(File::open(path)?).lines();
+    let parse = |line: io::Result<String>| Ok(serde_json::from_str(&line?)?);
+    let mut events: Vec<Event> = lines.map(parse).collect::<io::Result<_>>()?;
+    events.sort_by_key(|event| event.at); // stable: one process's events stay in its order
+    Ok(events)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_by_many_is_read_in_order_of_time() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("history");
+        let (one, other) = (Pen::open(&path, "w0.1").unwrap(), Pen::open(&path, "rig").unwrap());
+        let fault = || What::FaultBegins { fault: "cut".into(), worker: Some(1) };
+        one.write_at(
+            7,
+            What::Granted {
+                req: "w0.1.1".into(),
+                ticket: "t".into(),
+                fence: u64::MAX,
+                slots: vec![0, 2],
+                until: None,
+            },
+        );
+        other.write_at(5, fault());
+        let events = read(&path).unwrap();
+        assert_eq!(events.iter().map(|event| event.at).collect::<Vec<_>>(), [5, 7]);
+        assert_eq!(events[0].what, fault());
+        assert!(matches!(&events[1].what, What::Granted { fence: u64::MAX, until: None, .. }));
+    }
+}

@@ -1,0 +1,132 @@
+//! The kinds of stores that can be tortured, a file each.
+
+mod cluster;
+mod embedded;
+mod redis;
+mod sentinel;
+mod zookeeper;
+
+use std::{fmt, io, str::FromStr, time::Duration};
+
+use crate::{check::Terms, fault::Fault, rig::Scene};
+
+/// How long clients may take to find the next master or leader once it is there.
+const RECOVERY: Duration = Duration::from_secs(5);
+
+/// A kind of store.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Kind {
+    /// A directory of this machine.
+    Embedded,
+    /// One Redis, which keeps what it knows on disk.
+    Redis,
+    /// One Redis that keeps nothing, with the restart guard.
+    Guarded,
+    /// A master and its replica behind sentinels, with `replicated`.
+    Sentinel,
+    /// A cluster of three masters with a replica each, with `replicated`.
+    Cluster,
+    /// Three servers that know nothing of each other.
+    Quorum,
+    /// An ensemble of three.
+    Zookeeper,
+}
+
+/// A store with its servers, if it has any, started for a run.
+pub trait Site: Send {
+    /// The ports that clients go to; each worker gets a proxy in front of each.
+    fn upstreams(&self) -> Vec<u16>;
+
+    /// The URL of the store by way of these ports.
+    fn url(&self, ports: &[u16]) -> String;
+
+    /// Does a fault that is the store's own, from beginning to end.
+    ///
+    /// # Errors
+    /// If it could not be done, or not be undone.
+    fn inject(&mut self, fault: Fault, scene: &mut Scene<'_>) -> io::Result<()>;
+
+    /// What is kept of names that nobody uses. The API has been asked about them already.
+    ///
+    /// # Errors
+    /// If the store cannot be asked.
+    fn kept(&self) -> io::Result<Vec<String>>;
+}
+
+impl Kind {
+    /// All of them.
+    pub const ALL: &[Self] = &[
+        Self::Embedded,
+        Self::Redis,
+        Self::Guarded,
+        Self::Sentinel,
+        Self::Cluster,
+        Self::Quorum,
+        Self::Zookeeper,
+    ];
+
+    /// Starts the store.
+    ///
+    /// # Errors
+    /// If its servers do not start.
+    pub fn start(self, scene: &Scene<'_>) -> io::Result<Box<dyn Site>> {
+        Ok(match self {
+            Self::Embedded => Box::new(embedded::Embedded::start()?),
+            Self::Redis => Box::new(redis::Redis::start(scene.clocks, redis::Memory::Disk)?),
+            Self::Guarded => Box::new(redis::Redis::start(scene.clocks, redis::Memory::Guarded)?),
+            Self::Sentinel => Box::new(sentinel::Sentinel::start()),
+            Self::Cluster => Box::new(cluster::Cluster::start()),
+            Self::Quorum => Box::new(redis::Redis::start(scene.clocks, redis::Memory::Quorum)?),
+            Self::Zookeeper => Box::new(zookeeper::Zookeeper::start()),
+        })
+    }
+
+    /// What the checker holds against it.
+    #[must_use]
+    pub fn terms(self, ttl: Duration) -> Terms {
+        match self {
+            Self::Embedded => Terms::of_machine(ttl),
+            Self::Redis => Terms::of_server(ttl),
+            Self::Guarded => Terms::of_server(ttl).after_faults(redis::GUARD * 5 / 4),
+            Self::Sentinel => Terms::of_server(ttl).after_faults(RECOVERY),
+            // For so long after a name has come to another node nobody is taken for gone.
+            Self::Cluster => Terms::of_server(ttl).after_faults(Duration::from_secs(15)),
+            Self::Quorum => {
+                Terms { ordered: false, ..Terms::of_server(ttl) }.after_faults(redis::GUARD * 5 / 4)
+            }
+            Self::Zookeeper => Terms::of_server(ttl).after_faults(RECOVERY + zookeeper::SESSION),
+        }
+    }
+
+    /// What it is called.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Embedded => "embedded",
+            Self::Redis => "redis",
+            Self::Guarded => "guarded",
+            Self::Sentinel => "sentinel",
+            Self::Cluster => "cluster",
+            Self::Quorum => "quorum",
+            Self::Zookeeper => "zookeeper",
+        }
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Kind {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let found = Self::ALL.iter().find(|kind| kind.name() == text);
+        found.copied().ok_or_else(|| {
+            let known: Vec<_> = Self::ALL.iter().map(|kind| kind.name()).collect();
+            format!("no kind of store is called {text}: known are {}", known.join(", "))
+        })
+    }
+}

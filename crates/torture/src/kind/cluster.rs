@@ -1,0 +1,86 @@
+//! Three masters with a replica each, with `replicated=1`.
+
+use std::{io, time::Duration};
+
+use seinpaal_conformance::servers::{Node, RedisCluster, until};
+
+use super::Site;
+use crate::{fault::Fault, rig::Scene};
+
+const MS: Duration = Duration::from_millis(1);
+const MASTERS: usize = 3;
+
+pub(super) struct Cluster(RedisCluster);
+
+impl Cluster {
+    pub(super) fn start() -> Self {
+        Self(RedisCluster::start_with(MASTERS, 1, &[]))
+    }
+
+    fn a_key(scene: &mut Scene<'_>) -> &'static str {
+        if scene.draw.chance(50) { "seinpaal:{one}" } else { "seinpaal:{few}" }
+    }
+
+    /// The owner of a name is killed; its replica takes over; it comes back as a replica.
+    fn fail_over(&mut self, scene: &mut Scene<'_>) {
+        let old = self.0.owner_of(Self::a_key(scene));
+        self.0.kill(old);
+        self.await_promotion();
+        self.0.start_again(old);
+        self.0.await_health();
+    }
+
+    fn await_promotion(&self) {
+        let is_master = |node: &&Node| node.is_up() && node.is_master();
+        let masters = || self.0.nodes().iter().filter(is_master).count();
+        until("no replica takes over", || masters() == MASTERS);
+    }
+
+    fn lose_a_replica(&mut self, scene: &mut Scene<'_>) {
+        let masters = self.0.masters();
+        let replicas: Vec<_> =
+            (0..self.0.nodes().len()).filter(|node| !masters.contains(node)).collect();
+        let replica = *scene.draw.one_of(&replicas);
+        self.0.kill(replica);
+        scene.wait(100 * MS, scene.ttl);
+        self.0.start_again(replica);
+        self.0.await_health();
+    }
+
+    /// A name's slot moves to another master, key by key.
+    fn move_a_slot(&self, scene: &mut Scene<'_>) {
+        let key = Self::a_key(scene);
+        let (slot, from) = (self.0.slot_of(key), self.0.owner_of(key));
+        let others: Vec<_> = self.0.masters().into_iter().filter(|node| *node != from).collect();
+        self.0.move_slot(slot, from, *scene.draw.one_of(&others));
+        // Until the replicas have what was moved, the death of a master is another matter.
+        self.0.await_health();
+    }
+}
+
+impl Site for Cluster {
+    /// Clients go where the nodes say, which no proxy stands before.
+    fn upstreams(&self) -> Vec<u16> {
+        Vec::new()
+    }
+
+    fn url(&self, _: &[u16]) -> String {
+        format!("{}?replicated=1", self.0.url())
+    }
+
+    fn inject(&mut self, fault: Fault, scene: &mut Scene<'_>) -> io::Result<()> {
+        match fault {
+            Fault::FailOver => self.fail_over(scene),
+            Fault::KillReplica => self.lose_a_replica(scene),
+            Fault::MoveSlot => self.move_a_slot(scene),
+            other => return Err(io::Error::other(format!("{other} is not for this store"))),
+        }
+        Ok(())
+    }
+
+    fn kept(&self) -> io::Result<Vec<String>> {
+        let masters = self.0.masters();
+        let said = masters.iter().map(|node| self.0.nodes()[*node].say(&["KEYS", "seinpaal:*"]));
+        Ok(said.flat_map(|keys| keys.lines().map(str::to_owned).collect::<Vec<_>>()).collect())
+    }
+}

@@ -1,0 +1,185 @@
+//! One Redis, or several that know nothing of each other.
+
+use std::{io, thread, time::Duration};
+
+use super::Site;
+use crate::{
+    fault::Fault,
+    rig::{Scene, clocks::Clocks},
+    server::Server,
+};
+
+/// How long a server that may have forgotten admits nobody: a quarter more than the rig's ttl, at least.
+pub(super) const GUARD: Duration = Duration::from_secs(4);
+const MS: Duration = Duration::from_millis(1);
+
+/// What becomes of what it knows when it dies.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Memory {
+    /// It is on disk.
+    Disk,
+    /// It is gone, and the restart guard is on.
+    Guarded,
+    /// The same, and a majority of three decides.
+    Quorum,
+}
+
+#[derive(Debug)]
+pub(super) struct Redis {
+    servers: Vec<Server>,
+    /// Which one the fault of now is about.
+    hit: usize,
+    memory: Memory,
+}
+
+impl Redis {
+    pub(super) fn start(clocks: &Clocks, memory: Memory) -> io::Result<Self> {
+        let disk = if memory == Memory::Disk { "yes" } else { "no" };
+        let arguments = ["--save", "", "--appendonly", disk, "--enable-debug-command", "yes"];
+        let count = if memory == Memory::Quorum { 3 } else { 1 };
+        let start = |number| Server::start(&arguments, clocks, &clock_of(number));
+        let servers = (0..count).map(start).collect::<io::Result<_>>()?;
+        Ok(Self { servers, hit: 0, memory })
+    }
+
+    fn server(&self) -> &Server {
+        &self.servers[self.hit]
+    }
+
+    fn keys(&self) -> io::Result<Vec<String>> {
+        self.server().say(&["KEYS", "seinpaal:*"])
+    }
+
+    fn again(&mut self, scene: &mut Scene<'_>, forgets: bool) -> io::Result<()> {
+        let server = &mut self.servers[self.hit];
+        server.kill();
+        scene.wait(Duration::ZERO, 1500 * MS);
+        server.start_again(forgets)?;
+        self.await_guard();
+        Ok(())
+    }
+
+    /// Nodes of a quorum forget one at a time.
+    fn await_guard(&self) {
+        if self.memory == Memory::Quorum {
+            thread::sleep(GUARD * 5 / 4);
+        }
+    }
+
+    fn flush(&self) -> io::Result<()> {
+        self.server().say(&["FLUSHALL"])?;
+        self.await_guard();
+        Ok(())
+    }
+
+    /// Says it, waits, and says the other, which undoes it.
+    fn say_and_undo(
+        &self,
+        scene: &mut Scene<'_>,
+        begin: &[&[&str]],
+        end: &[&[&str]],
+    ) -> io::Result<()> {
+        begin.iter().try_for_each(|words| self.server().say(words).map(drop))?;
+        scene.wait(100 * MS, scene.ttl);
+        end.iter().try_for_each(|words| self.server().say(words).map(drop))
+    }
+
+    fn flush_scripts(&self, scene: &mut Scene<'_>) -> io::Result<()> {
+        for _ in 0..50 {
+            self.server().say(&["SCRIPT", "FLUSH"])?;
+            scene.wait(5 * MS, 6 * MS);
+        }
+        Ok(())
+    }
+
+    fn overwrite(&self, scene: &mut Scene<'_>) -> io::Result<()> {
+        for key in self.keys()? {
+            self.server().say(&["SET", &key, "a stranger's"])?;
+        }
+        scene.wait(100 * MS, scene.ttl);
+        for key in self.keys()? {
+            self.server().say(&["DEL", &key])?;
+        }
+        Ok(())
+    }
+}
+
+fn clock_of(number: usize) -> String {
+    format!("server{number}")
+}
+
+impl Site for Redis {
+    fn upstreams(&self) -> Vec<u16> {
+        self.servers.iter().map(Server::port).collect()
+    }
+
+    fn url(&self, ports: &[u16]) -> String {
+        let hosts: Vec<_> = ports.iter().map(|port| format!("127.0.0.1:{port}")).collect();
+        let (hosts, guard) = (hosts.join(","), GUARD.as_secs());
+        match self.memory {
+            Memory::Disk => format!("redis://{hosts}"),
+            Memory::Guarded => format!("redis://{hosts}?restart-guard={guard}s"),
+            Memory::Quorum => format!("redis+quorum://{hosts}?restart-guard={guard}s"),
+        }
+    }
+
+    fn inject(&mut self, fault: Fault, scene: &mut Scene<'_>) -> io::Result<()> {
+        let hit = scene.draw.below(self.servers.len() as u64);
+        self.hit = usize::try_from(hit).unwrap_or(0);
+        match fault {
+            Fault::StopServer => {
+                self.server().stop(true);
+                scene.wait(200 * MS, scene.ttl * 5 / 3);
+                self.server().stop(false);
+                Ok(())
+            }
+            Fault::SlowServer => {
+                let seconds = format!("{}", scene.draw.between(100 * MS, scene.ttl).as_secs_f64());
+                self.server().say(&["DEBUG", "SLEEP", &seconds]).map(drop)
+            }
+            Fault::Restart => self.again(scene, false),
+            Fault::Forget => self.again(scene, true),
+            Fault::ClockServer => {
+                scene.set_clock(&clock_of(self.hit));
+                Ok(())
+            }
+            Fault::ScriptFlush => self.flush_scripts(scene),
+            Fault::FlushAll => self.flush(),
+            Fault::DeleteKeys => {
+                self.keys()?.iter().try_for_each(|key| self.server().say(&["DEL", key]).map(drop))
+            }
+            Fault::OverwriteKeys => self.overwrite(scene),
+            Fault::Evict => self.say_and_undo(
+                scene,
+                &[
+                    &["CONFIG", "SET", "maxmemory-policy", "allkeys-random"],
+                    &["CONFIG", "SET", "maxmemory", "1"],
+                ],
+                &[
+                    &["CONFIG", "SET", "maxmemory", "0"],
+                    &["CONFIG", "SET", "maxmemory-policy", "noeviction"],
+                ],
+            ),
+            Fault::OutOfMemory => self.say_and_undo(
+                scene,
+                &[&["CONFIG", "SET", "maxmemory", "1"]],
+                &[&["CONFIG", "SET", "maxmemory", "0"]],
+            ),
+            Fault::ReadOnly => self.say_and_undo(
+                scene,
+                &[&["REPLICAOF", "127.0.0.1", "1"]],
+                &[&["REPLICAOF", "NO", "ONE"]],
+            ),
+            other => Err(io::Error::other(format!("{other} is not for this store"))),
+        }
+    }
+
+    fn kept(&self) -> io::Result<Vec<String>> {
+        let mut kept = Vec::new();
+        for server in &self.servers {
+            kept.extend(server.say(&["KEYS", "seinpaal:*"])?);
+        }
+        kept.retain(|key| key != "seinpaal:guard" && key != "seinpaal:node"); // they stay: small, and one each
+        Ok(kept)
+    }
+}

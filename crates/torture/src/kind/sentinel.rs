@@ -1,0 +1,79 @@
+//! A master with one replica behind three sentinels, with `replicated=1`: all replicas, so that it survives fail-over.
+
+use std::{io, time::Duration};
+
+use seinpaal_conformance::servers::sentinel::SentinelServers;
+
+use super::Site;
+use crate::{fault::Fault, rig::Scene};
+
+const MS: Duration = Duration::from_millis(1);
+
+#[derive(Debug)]
+pub(super) struct Sentinel(SentinelServers);
+
+impl Sentinel {
+    pub(super) fn start() -> Self {
+        Self(SentinelServers::start(1))
+    }
+
+    /// Kills the master; it comes back, empty, as a replica of the next.
+    fn fail_over(&mut self) {
+        let old = self.0.master();
+        self.0.kill(old);
+        self.0.until_promoted(old);
+        self.0.start_again(old);
+        self.0.until_whole();
+    }
+
+    /// The master is stopped until another is promoted, and then goes on.
+    fn raise_a_zombie(&self, scene: &mut Scene<'_>) {
+        let old = self.0.master();
+        self.0.pause(old);
+        self.0.until_promoted(old);
+        scene.wait(Duration::ZERO, 1000 * MS);
+        self.0.resume(old);
+        self.0.until_whole();
+    }
+
+    fn lose_the_replica(&mut self, scene: &mut Scene<'_>) {
+        for replica in self.0.replicas() {
+            self.0.kill(replica);
+            scene.wait(100 * MS, scene.ttl);
+            self.0.start_again(replica);
+        }
+        self.0.until_whole();
+    }
+}
+
+impl Site for Sentinel {
+    /// Clients go where the sentinels say, which no proxy stands before.
+    fn upstreams(&self) -> Vec<u16> {
+        Vec::new()
+    }
+
+    fn url(&self, _: &[u16]) -> String {
+        self.0.url("?replicated=1")
+    }
+
+    fn inject(&mut self, fault: Fault, scene: &mut Scene<'_>) -> io::Result<()> {
+        match fault {
+            Fault::FailOver => self.fail_over(),
+            Fault::Zombie => self.raise_a_zombie(scene),
+            Fault::KillReplica => self.lose_the_replica(scene),
+            Fault::StopServer => {
+                let master = self.0.master();
+                self.0.pause(master);
+                scene.wait(100 * MS, 900 * MS); // too short for the sentinels to mind
+                self.0.resume(master);
+                self.0.until_whole();
+            }
+            other => return Err(io::Error::other(format!("{other} is not for this store"))),
+        }
+        Ok(())
+    }
+
+    fn kept(&self) -> io::Result<Vec<String>> {
+        self.0.ask(self.0.master(), "KEYS seinpaal:*")
+    }
+}

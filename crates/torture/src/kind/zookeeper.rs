@@ -1,0 +1,61 @@
+//! An ensemble of three.
+
+use std::{io, time::Duration};
+
+use seinpaal_conformance::servers::ZookeeperEnsemble;
+
+use super::Site;
+use crate::{fault::Fault, rig::Scene};
+
+const MS: Duration = Duration::from_millis(1);
+/// What clients ask for. The death of a holder is noticed when it is over.
+pub(super) const SESSION: Duration = Duration::from_secs(4);
+
+pub(super) struct Zookeeper(ZookeeperEnsemble);
+
+impl Zookeeper {
+    pub(super) fn start() -> Self {
+        Self(ZookeeperEnsemble::start(3))
+    }
+
+    /// Kills one and starts it again when the others have gone on without it.
+    fn lose(&mut self, server: usize, scene: &mut Scene<'_>) -> io::Result<()> {
+        self.0.kill(server);
+        scene.wait(500 * MS, scene.ttl);
+        self.0.revive(server);
+        let is_whole = self.0.is_ready_in_time();
+        is_whole.then_some(()).ok_or_else(|| io::Error::other("the ensemble does not get well"))
+    }
+
+    fn leader(&self) -> usize {
+        self.0.leader().unwrap_or(0)
+    }
+}
+
+impl Site for Zookeeper {
+    fn upstreams(&self) -> Vec<u16> {
+        self.0.ports()
+    }
+
+    fn url(&self, ports: &[u16]) -> String {
+        let servers: Vec<_> = ports.iter().map(|port| format!("127.0.0.1:{port}")).collect();
+        format!("zookeeper://{}/torture?session={}s", servers.join(","), SESSION.as_secs())
+    }
+
+    fn inject(&mut self, fault: Fault, scene: &mut Scene<'_>) -> io::Result<()> {
+        let leader = self.leader();
+        match fault {
+            Fault::FailOver => self.lose(leader, scene),
+            Fault::KillReplica => {
+                let count = self.0.ports().len();
+                let step = 1 + usize::try_from(scene.draw.below(count as u64 - 1)).unwrap_or(0);
+                self.lose((leader + step) % count, scene)
+            }
+            other => Err(io::Error::other(format!("{other} is not for this store"))),
+        }
+    }
+
+    fn kept(&self) -> io::Result<Vec<String>> {
+        Ok(Vec::new()) // what it keeps of a name is what the API lists
+    }
+}

@@ -1,0 +1,26 @@
+//! A rig that tortures stores: real processes, real servers, real faults, and a checker of what was written down.
+//!
+//! ```text
+//!   rig ──starts──▶ servers ◀── proxy ◀── workers (this program again, public API only)
+//!    └── faults ──▶ any of them               │
+//!          └────────────▶ history ◀───────────┘     one line an event, one clock
+//!                            ▼
+//!                         checker ──▶ verdict: violations, times from free to granted
+//! ```
+//!
+//! docs/torture.md says how to run it and how to read what it prints.
+#![forbid(unsafe_code)]
+
+pub mod args;
+pub mod check;
+pub mod clock;
+pub mod draw;
+pub mod fault;
+pub mod history;
+pub mod kind;
+pub mod promise;
+pub mod proxy;
+pub mod report;
+pub mod rig;
+pub mod server;
+pub mod worker;

@@ -1,0 +1,43 @@
+//! `cargo run -p torture -- --store KIND …`: see docs/torture.md.
+#![forbid(unsafe_code)]
+
+use std::{fs, io, process::ExitCode};
+
+use torture::{args, report, rig, worker};
+
+fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let done = match args.split_first() {
+        Some((first, orders)) if first == "worker" => be_worker(orders),
+        Some(_) => torment(&args),
+        None => args::refuse("which store?".to_owned()),
+    };
+    done.unwrap_or_else(|error| {
+        eprintln!("torture: {error}");
+        if error.kind() == io::ErrorKind::InvalidInput {
+            eprintln!("{}", args::USAGE);
+        }
+        ExitCode::from(2)
+    })
+}
+
+fn be_worker(orders: &[String]) -> io::Result<ExitCode> {
+    let orders = args::orders(orders).or_else(args::refuse)?;
+    worker::work(orders).map(|()| ExitCode::SUCCESS)
+}
+
+fn torment(args: &[String]) -> io::Result<ExitCode> {
+    let plan = args::plan(args).or_else(args::refuse)?;
+    println!("store {}, seed {}, history {}", plan.kind, plan.seed, plan.history.display());
+    let verdict = rig::run(&plan)?;
+    print!("{}", report::report(&plan, &verdict));
+    let is_kept = args.iter().any(|arg| arg == "--history");
+    if verdict.violations.is_empty() {
+        if !is_kept {
+            fs::remove_file(&plan.history)?;
+        }
+        return Ok(ExitCode::SUCCESS);
+    }
+    println!("a promise was broken: the history is {}", plan.history.display());
+    Ok(ExitCode::FAILURE)
+}

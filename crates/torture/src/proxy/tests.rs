@@ -1,0 +1,87 @@
+use super::*;
+
+const BOUND: Duration = Duration::from_secs(30);
+
+/// A server that repeats what it hears, and a client behind a proxy.
+fn talk() -> (Proxy, TcpStream) {
+    let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+    let port = listener.local_addr().unwrap().port();
+    thread::spawn(move || {
+        for mut stream in listener.incoming().map_while(Result::ok) {
+            let mut copy = stream.try_clone().unwrap();
+            thread::spawn(move || io::copy(&mut stream, &mut copy));
+        }
+    });
+    let proxy = Proxy::start(port).unwrap();
+    let client = TcpStream::connect(("127.0.0.1", proxy.port())).unwrap();
+    client.set_read_timeout(Some(BOUND)).unwrap();
+    (proxy, client)
+}
+
+fn say(client: &mut TcpStream, what: &[u8]) {
+    client.write_all(what).unwrap();
+}
+
+fn hear(client: &mut TcpStream, length: usize) -> io::Result<Vec<u8>> {
+    let mut heard = vec![0; length];
+    client.read_exact(&mut heard).map(|()| heard)
+}
+
+#[test]
+fn what_is_said_comes_through() {
+    let (_proxy, mut client) = talk();
+    say(&mut client, b"hello");
+    assert_eq!(hear(&mut client, 5).unwrap(), b"hello");
+}
+
+#[test]
+fn an_answer_is_cut_at_the_byte() {
+    let (proxy, mut client) = talk();
+    proxy.set(Mode::CutAfter(Way::Answer, 3));
+    say(&mut client, b"hello");
+    assert_eq!(hear(&mut client, 3).unwrap(), b"hel");
+    assert!(hear(&mut client, 1).is_err());
+    assert!(proxy.has_happened_within(BOUND));
+}
+
+#[test]
+fn a_lost_answer_ends_the_connection_and_the_next_one_is_whole() {
+    let (proxy, mut client) = talk();
+    proxy.set(Mode::Lose(Way::Answer));
+    say(&mut client, b"hello");
+    assert!(hear(&mut client, 1).is_err());
+    let mut next = TcpStream::connect(("127.0.0.1", proxy.port())).unwrap();
+    say(&mut next, b"again");
+    assert_eq!(hear(&mut next, 5).unwrap(), b"again");
+}
+
+#[test]
+fn what_is_held_comes_when_it_is_over() {
+    let (proxy, mut client) = talk();
+    say(&mut client, b"one");
+    assert_eq!(hear(&mut client, 3).unwrap(), b"one");
+    proxy.set(Mode::Hold);
+    say(&mut client, b"two");
+    client.set_read_timeout(Some(Duration::from_millis(50))).unwrap();
+    assert!(hear(&mut client, 3).is_err());
+    client.set_read_timeout(Some(BOUND)).unwrap();
+    proxy.set(Mode::Pass);
+    assert_eq!(hear(&mut client, 3).unwrap(), b"two");
+}
+
+#[test]
+fn spoilt_bytes_are_no_message_of_anybody() {
+    let (proxy, mut client) = talk();
+    proxy.set(Mode::Garble(Way::Request));
+    say(&mut client, b"*1");
+    assert_eq!(hear(&mut client, 2).unwrap(), [0xff, 0xff]);
+}
+
+#[test]
+fn all_connections_are_cut_at_once() {
+    let (proxy, mut client) = talk();
+    say(&mut client, b"one");
+    assert_eq!(hear(&mut client, 3).unwrap(), b"one");
+    proxy.cut();
+    assert!(hear(&mut client, 1).is_err());
+}

@@ -1,0 +1,113 @@
+//! What a run prints.
+
+use std::fmt::{self, Write};
+
+use crate::{
+    check::{Cause, Verdict, Violation, Wait},
+    rig::Plan,
+};
+
+/// The most violations that are told in full.
+const TOLD: usize = 10;
+
+/// The whole report, ending with a line.
+#[must_use]
+pub fn report(plan: &Plan, verdict: &Verdict) -> String {
+    let mut text = String::new();
+    // A string takes everything.
+    let _ = write(&mut text, plan, verdict);
+    text
+}
+
+/// The run in a line of a table.
+#[must_use]
+pub fn row(plan: &Plan, verdict: &Verdict) -> String {
+    let free = |cause| times(&verdict.waits_of(|wait: &Wait| wait.cause == cause));
+    format!(
+        "| {} | {:.1} | {} | {} | {} | {} | {} | {} | {} |",
+        plan.kind,
+        plan.time.as_secs_f64() / 60.0,
+        plan.seed,
+        verdict.acquisitions,
+        verdict.faults.values().sum::<u64>(),
+        verdict.violations.len(),
+        free(Cause::Release),
+        free(Cause::Death),
+        free(Cause::LeaseEnd),
+    )
+}
+
+fn write(text: &mut String, plan: &Plan, verdict: &Verdict) -> fmt::Result {
+    let Verdict { acquisitions, lost, killed, stopped, pairs, .. } = verdict;
+    writeln!(text, "{acquisitions} acquisitions, {lost} permits lost by their holders")?;
+    let [workers, holds, waits] = killed;
+    writeln!(
+        text,
+        "killed: {workers} workers, which held {holds} permits and stood {waits} times in line"
+    )?;
+    let [workers, holds, waits] = stopped;
+    writeln!(
+        text,
+        "stopped: {workers} workers, which held {holds} permits and stood {waits} times in line"
+    )?;
+    let faults: Vec<_> =
+        verdict.faults.iter().map(|(name, count)| format!("{name} {count}")).collect();
+    writeln!(text, "faults: {}", faults.join(", "))?;
+    for (why, count) in &verdict.refused {
+        writeln!(text, "refused {count}: {why}")?;
+    }
+    writeln!(text, "order: {} pairs proven, {} passed over for a fault", pairs[0], pairs[1])?;
+    waits_by_cause(text, verdict)?;
+    told(text, "counted, not promised", &verdict.counted)?;
+    told(text, "VIOLATIONS", &verdict.violations)?;
+    writeln!(
+        text,
+        "| store | minutes | seed | acquisitions | faults | violations | release to grant: p50 / p99 / worst | \
+         holder's death to grant | end of belief to grant |\n|---|---|---|---|---|---|---|---|---|\n{}",
+        row(plan, verdict)
+    )
+}
+
+fn waits_by_cause(text: &mut String, verdict: &Verdict) -> fmt::Result {
+    for cause in [Cause::Release, Cause::Death, Cause::LeaseEnd, Cause::Asked] {
+        let all = verdict.waits_of(|wait| wait.cause == cause);
+        let calm = verdict.waits_of(|wait| wait.cause == cause && wait.covered == 0);
+        writeln!(text, "{cause} to grant, p50 / p99 / worst: {}", times(&all))?;
+        writeln!(text, "    the store reachable all the time: {}", times(&calm))?;
+    }
+    Ok(())
+}
+
+fn told(text: &mut String, what: &str, violations: &[Violation]) -> fmt::Result {
+    writeln!(text, "{what}: {}", violations.len())?;
+    for violation in violations.iter().take(TOLD) {
+        writeln!(text, "    {violation}")?;
+    }
+    Ok(())
+}
+
+/// The middle, the longest but for one in a hundred, and the longest, and how many there are.
+fn times(sorted: &[u64]) -> String {
+    let at =
+        |share: usize| sorted.get((sorted.len() * share / 100).min(sorted.len().saturating_sub(1)));
+    let shown = |micros: Option<&u64>| match micros {
+        None => "–".to_owned(),
+        Some(micros) if *micros < 10_000 => format!("{:.1} ms", *micros as f64 / 1e3),
+        Some(micros) if *micros < 1_000_000 => format!("{} ms", micros / 1000),
+        Some(micros) => format!("{:.2} s", *micros as f64 / 1e6),
+    };
+    format!("{} / {} / {} of {}", shown(at(50)), shown(at(99)), shown(at(100)), sorted.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_shown_as_people_read_them() {
+        let hundred: Vec<u64> = (1..=100).map(|ms| ms * 100).collect();
+        assert_eq!(times(&hundred), "5.1 ms / 10 ms / 10 ms of 100");
+        assert_eq!(times(&[]), "– / – / – of 0");
+        assert_eq!(times(&[2_500_000]), "2.50 s / 2.50 s / 2.50 s of 1");
+    }
+}

@@ -1,0 +1,207 @@
+//! The rig: starts a store and workers, does one fault after the other, and lets the checker judge.
+
+pub mod clocks;
+mod crew;
+mod end;
+mod victim;
+
+use std::{io, path::PathBuf, thread, time::Duration};
+
+use self::{clocks::Clocks, crew::Crew};
+use crate::{
+    check::{self, Verdict},
+    clock,
+    draw::Draw,
+    fault::Fault,
+    history::{self, Pen, What},
+    kind::{Kind, Site},
+    promise,
+    proxy::{Mode, Proxy, Way},
+};
+
+const MS: Duration = Duration::from_millis(1);
+/// Steps of clocks, in seconds, either way. Keys on a server end half a day early when its clock is set so far.
+const STEPS: [i64; 6] = [1, 5, 60, 600, 3_600, 6 * 3_600];
+
+/// What to do.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// The store.
+    pub kind: Kind,
+    /// For how long faults are done.
+    pub time: Duration,
+    /// From which everything is drawn.
+    pub seed: u64,
+    /// The faults.
+    pub faults: Vec<Fault>,
+    /// How many workers there are.
+    pub workers: usize,
+    /// How many tasks each has.
+    pub tasks: u64,
+    /// The ttl.
+    pub ttl: Duration,
+    /// The names and their limits.
+    pub names: Vec<(String, u32)>,
+    /// Where the history goes.
+    pub history: PathBuf,
+    /// This program.
+    pub program: PathBuf,
+}
+
+/// What a fault has at hand.
+#[derive(Debug)]
+pub struct Scene<'a> {
+    /// Chance.
+    pub draw: Draw,
+    /// The wall clocks.
+    pub clocks: &'a Clocks,
+    /// The ttl.
+    pub ttl: Duration,
+}
+
+impl Scene<'_> {
+    /// Waits for a time between the two.
+    pub fn wait(&mut self, shortest: Duration, longest: Duration) {
+        thread::sleep(self.draw.between(shortest, longest));
+    }
+
+    /// Sets a clock and sets it back, with renewals of everything after each: one step between two is what
+    /// stores promise to survive.
+    pub fn set_clock(&mut self, whose: &str) {
+        let step = *self.draw.one_of(&STEPS);
+        let step = if self.draw.chance(50) { step } else { -step };
+        for off in [step, 0] {
+            self.clocks.set(whose, off);
+            self.wait(self.ttl * 3 / 2, self.ttl * 2);
+        }
+    }
+}
+
+struct Rig<'a> {
+    plan: &'a Plan,
+    pen: Pen,
+    site: Box<dyn Site>,
+    crew: Crew<'a>,
+    scene: Scene<'a>,
+}
+
+/// Runs the plan and judges its history.
+///
+/// # Errors
+/// If servers or workers do not start, or a fault cannot be undone.
+pub fn run(plan: &Plan) -> io::Result<Verdict> {
+    let clocks = Clocks::new()?;
+    let pen = Pen::open(&plan.history, "rig")?;
+    for (name, limit) in &plan.names {
+        pen.write(What::Name { name: name.clone(), limit: *limit });
+    }
+    let scene = Scene { draw: Draw::new(plan.seed), clocks: &clocks, ttl: plan.ttl };
+    let site = plan.kind.start(&scene)?;
+    let crew = Crew::start(plan, &clocks, &pen, site.as_ref())?;
+    let mut rig = Rig { plan, pen, site, crew, scene };
+    rig.torment()?;
+    rig.finish()?;
+    let terms = plan.kind.terms(plan.ttl);
+    let terms = terms.but_for(promise::not_promised(plan.kind, &plan.faults));
+    Ok(check::check(&history::read(&plan.history)?, &terms))
+}
+
+impl Rig<'_> {
+    fn torment(&mut self) -> io::Result<()> {
+        let over = clock::now() + u64::try_from(self.plan.time.as_micros()).unwrap_or(u64::MAX);
+        let mut deck = Vec::new();
+        self.scene.wait(500 * MS, 501 * MS);
+        while clock::now() < over {
+            if deck.is_empty() {
+                deck.clone_from(&self.plan.faults);
+                self.scene.draw.shuffle(&mut deck);
+            }
+            if let Some(fault) = deck.pop() {
+                self.fault(fault)?;
+            }
+            self.scene.wait(100 * MS, 1500 * MS);
+        }
+        Ok(())
+    }
+
+    fn fault(&mut self, fault: Fault) -> io::Result<()> {
+        let victim = self.victim();
+        let worker = is_of_a_worker(fault).then_some(victim);
+        let name = || fault.name().to_owned();
+        self.pen.write(What::FaultBegins { fault: name(), worker });
+        let done = match fault {
+            Fault::KillWorker => self.crew.kill(victim),
+            Fault::StopWorker => {
+                let shares = [self.plan.ttl / 2, self.plan.ttl * 3 / 2, self.plan.ttl * 5];
+                let time = *self.scene.draw.one_of(&shares);
+                self.crew.stop(victim, time);
+                Ok(())
+            }
+            Fault::ClockClient => {
+                self.scene.set_clock(&crew::clock_of(self.plan.kind, victim));
+                Ok(())
+            }
+            _ if worker.is_some() => {
+                self.link(fault, victim);
+                Ok(())
+            }
+            _ => self.site.inject(fault, &mut self.scene),
+        };
+        self.pen.write(What::FaultEnds { fault: name(), worker });
+        done?;
+        if fault == Fault::KillWorker { self.crew.begin_life(victim) } else { Ok(()) }
+    }
+
+    /// A fault of a worker's connections. Where it has several proxies it is one of them, or all.
+    fn link(&mut self, fault: Fault, victim: usize) {
+        let proxies = self.crew.proxies(victim);
+        let all = self.scene.draw.chance(50);
+        let one = self.scene.draw.below(proxies.len() as u64);
+        for (index, proxy) in proxies.iter().enumerate() {
+            if (all || index as u64 == one) && !lasts(fault) {
+                spoil(fault, proxy, &mut self.scene);
+            } else if all || index as u64 == one {
+                proxy.set(lasting(fault, &mut self.scene.draw));
+            }
+        }
+        if lasts(fault) {
+            self.scene.wait(200 * MS, self.plan.ttl * 2);
+            proxies.iter().for_each(|proxy| proxy.set(Mode::Pass));
+        }
+    }
+}
+
+fn is_of_a_worker(fault: Fault) -> bool {
+    matches!(fault, Fault::KillWorker | Fault::StopWorker | Fault::ClockClient)
+        || matches!(fault, Fault::Cut | Fault::HalfClose | Fault::Garble | Fault::LoseReply)
+        || lasts(fault)
+}
+
+fn lasts(fault: Fault) -> bool {
+    matches!(fault, Fault::Delay | Fault::Partition)
+}
+
+fn lasting(fault: Fault, draw: &mut Draw) -> Mode {
+    match fault {
+        Fault::Delay => Mode::Delay(draw.between(5 * MS, 600 * MS)),
+        _ => Mode::Hold,
+    }
+}
+
+/// Faults that happen once, some times in a row.
+fn spoil(fault: Fault, proxy: &Proxy, scene: &mut Scene<'_>) {
+    for _ in 0..=scene.draw.below(4) {
+        let way = *scene.draw.one_of(&[Way::Request, Way::Answer]);
+        proxy.set(match fault {
+            Fault::Cut => Mode::CutAfter(way, usize::try_from(scene.draw.below(600)).unwrap_or(0)),
+            Fault::HalfClose => Mode::Close(way),
+            Fault::Garble => Mode::Garble(way),
+            _ => Mode::Lose(Way::Answer),
+        });
+        if !proxy.has_happened_within(1500 * MS) {
+            proxy.set(Mode::Pass);
+            proxy.cut();
+        }
+        scene.wait(Duration::ZERO, 300 * MS);
+    }
+}

@@ -1,0 +1,82 @@
+//! Wall clocks of single processes, set by the library of `faketime`. Monotonic clocks are left alone.
+
+use std::{fs, io, path::PathBuf, process::Command};
+
+use tempfile::TempDir;
+
+/// One clock a process, all right at first.
+#[derive(Debug)]
+pub struct Clocks {
+    dir: TempDir,
+    library: Option<String>,
+}
+
+impl Clocks {
+    /// Finds the library. Without it clocks cannot be set.
+    ///
+    /// # Errors
+    /// If there is no directory for the settings.
+    pub fn new() -> io::Result<Self> {
+        Ok(Self { dir: tempfile::tempdir()?, library: library() })
+    }
+
+    /// Whether clocks can be set here.
+    #[must_use]
+    pub fn can_be_set(&self) -> bool {
+        self.library.is_some()
+    }
+
+    /// What a process must be started with so that its clock can be set.
+    #[must_use]
+    pub fn environment(&self, whose: &str) -> Vec<(String, String)> {
+        let Some(library) = &self.library else { return Vec::new() };
+        // The library and jemalloc, which servers are built with, each ask the other first: so the C library's
+        // own malloc goes between.
+        let preload = match libc() {
+            Some(libc) => format!("{library}:{libc}"),
+            None => library.clone(),
+        };
+        if !self.file(whose).exists() {
+            self.set(whose, 0);
+        }
+        let file = self.file(whose).display().to_string();
+        let pairs = [
+            ("LD_PRELOAD", preload.as_str()),
+            ("FAKETIME_TIMESTAMP_FILE", &file),
+            ("FAKETIME_NO_CACHE", "1"),
+            ("FAKETIME_DONT_FAKE_MONOTONIC", "1"),
+        ];
+        pairs.map(|(key, value)| (key.to_owned(), value.to_owned())).to_vec()
+    }
+
+    /// Sets a clock to be off by so many seconds, at once.
+    ///
+    /// # Panics
+    /// If the setting cannot be written.
+    pub fn set(&self, whose: &str, off: i64) {
+        let file = self.file(whose);
+        let next = file.with_extension("next");
+        fs::write(&next, format!("{off:+}\n")).expect("our own directory can be written");
+        fs::rename(&next, file).expect("our own directory can be written");
+    }
+
+    fn file(&self, whose: &str) -> PathBuf {
+        self.dir.path().join(whose)
+    }
+}
+
+/// Where it lies, by what the program makes of its environment; the one for programs with threads.
+fn library() -> Option<String> {
+    let output =
+        Command::new("faketime").args(["-m", "-f", "+0s", "printenv", "LD_PRELOAD"]).output();
+    let output = String::from_utf8(output.ok()?.stdout).ok()?;
+    let library = output.trim();
+    (!library.is_empty()).then(|| library.to_owned())
+}
+
+/// Where the C library lies that this program runs on.
+fn libc() -> Option<String> {
+    let maps = fs::read_to_string("/proc/self/maps").ok()?;
+    let path = maps.lines().filter_map(|line| line.split_whitespace().nth(5));
+    path.filter(|path| path.ends_with("/libc.so.6")).map(str::to_owned).next()
+}

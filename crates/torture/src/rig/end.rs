@@ -1,0 +1,66 @@
+//! The end of a run: all go, and then nothing may be left.
+
+use std::{io, thread, time::Duration};
+
+use seinpaal::{Seinpaal, Snapshot, blocking::wait};
+
+use super::Rig;
+use crate::history::What;
+
+/// How long workers may take to give back what they have and to end.
+const GOING: Duration = Duration::from_secs(60);
+/// How long what dead workers had may last, a place in line or a lease, and what is remembered of it.
+const FADING: Duration = Duration::from_secs(60);
+const BETWEEN_LOOKS: Duration = Duration::from_millis(100);
+
+impl Rig<'_> {
+    pub(super) fn finish(&mut self) -> io::Result<()> {
+        self.scene.wait(self.plan.ttl, self.plan.ttl * 2); // the last fault is over for a while
+        self.crew.finish(GOING);
+        let url = self.site.url(&self.site.upstreams());
+        let opening = seinpaal::Seinpaal::builder(&url).ttl(self.plan.ttl).connect();
+        let seinpaal = wait(opening).map_err(io::Error::other)?;
+        for (name, _) in &self.plan.names {
+            self.is_left(&seinpaal, name)?;
+        }
+        self.is_kept(&seinpaal)
+    }
+
+    fn is_left(&self, seinpaal: &Seinpaal, name: &str) -> io::Result<()> {
+        let look = || wait(seinpaal.semaphore(name).snapshot()).map_err(io::Error::other);
+        let is_empty = |seen: &Snapshot| seen.permits_held == 0 && seen.waiting_total == 0;
+        let Snapshot { permits_held: permits, waiting_total: waiting, .. } =
+            looked_until(look, is_empty)?;
+        self.pen.write(What::Left { name: name.to_owned(), permits, waiting });
+        Ok(())
+    }
+
+    fn is_kept(&self, seinpaal: &Seinpaal) -> io::Result<()> {
+        let look = || {
+            let listed = wait(seinpaal.list(""));
+            let mut kept = self.site.kept()?;
+            kept.extend(listed.map_err(io::Error::other)?.iter().map(|seen| seen.name.to_string()));
+            Ok(kept)
+        };
+        for what_is_kept in looked_until(look, Vec::is_empty)? {
+            self.pen.write(What::Kept { what_is_kept });
+        }
+        Ok(())
+    }
+}
+
+/// What is seen when it is as wanted, or at last.
+fn looked_until<T>(
+    look: impl Fn() -> io::Result<T>,
+    is_as_wanted: impl Fn(&T) -> bool,
+) -> io::Result<T> {
+    let looks = FADING.as_millis() / BETWEEN_LOOKS.as_millis();
+    for _ in 0..looks {
+        let seen = look()?;
+        if is_as_wanted(&seen) {
+            return Ok(seen);
+        }
+        thread::sleep(BETWEEN_LOOKS);
+    }
+    look()
+}

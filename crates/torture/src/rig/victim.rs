@@ -1,0 +1,74 @@
+//! Whom a fault hits: anybody, or, half of the time, somebody who holds at that moment, which is where it hurts.
+
+use std::{
+    collections::BTreeMap,
+    fs::File,
+    io::{self, Read, Seek, SeekFrom},
+    path::Path,
+};
+
+use super::Rig;
+use crate::{
+    check::worker_of,
+    history::{Event, What},
+};
+
+/// What was written in the last seconds lies in so many bytes at the end.
+const RECENT: u64 = 256 * 1024;
+
+impl Rig<'_> {
+    pub(super) fn victim(&mut self) -> usize {
+        let holders = holders(&self.plan.history).unwrap_or_default();
+        if !holders.is_empty() && self.scene.draw.chance(50) {
+            return *self.scene.draw.one_of(&holders);
+        }
+        let victim = self.scene.draw.below(self.plan.workers as u64);
+        usize::try_from(victim).unwrap_or(0)
+    }
+}
+
+/// The workers that hold, as far as recent lines say.
+fn holders(history: &Path) -> io::Result<Vec<usize>> {
+    let mut holds = BTreeMap::new();
+    for line in recent(history)?.lines() {
+        // The first may begin in the middle, the last be under way.
+        let Ok(event) = serde_json::from_str::<Event>(line) else { continue };
+        match event.what {
+            What::Granted { req, .. } => drop(holds.insert(req, event.who)),
+            What::Releasing { req } | What::Lost { req, .. } => drop(holds.remove(&req)),
+            What::Killing { life } => holds.retain(|_, who| *who != life),
+            _ => {}
+        }
+    }
+    Ok(holds.values().filter_map(|who| worker_of(who)).collect())
+}
+
+fn recent(history: &Path) -> io::Result<String> {
+    let mut file = File::open(history)?;
+    let length = file.metadata()?.len();
+    file.seek(SeekFrom::Start(length.saturating_sub(RECENT)))?;
+    let mut bytes = Vec::new();
+    file.read_to_end(&mut bytes)?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::history::Pen;
+
+    #[test]
+    fn who_has_given_back_or_was_killed_does_not_hold() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("history");
+        for (worker, req) in [(0, "a"), (1, "b"), (2, "c")] {
+            let (ticket, slots) = (req.to_owned(), vec![0]);
+            let granted = What::Granted { req: req.into(), ticket, fence: 1, slots, until: None };
+            Pen::open(&path, &format!("w{worker}.1")).unwrap().write(granted);
+        }
+        let rig = Pen::open(&path, "rig").unwrap();
+        rig.write(What::Releasing { req: "a".into() });
+        rig.write(What::Killing { life: "w1.1".into() });
+        assert_eq!(holders(&path).unwrap(), [2]);
+    }
+}

@@ -1,0 +1,216 @@
+//! A worker: a process that asks, holds and gives back through the public API, and writes all of it down first.
+
+mod turn;
+
+use std::{
+    io::{self, Read},
+    path::PathBuf,
+    sync::Arc,
+    thread,
+    time::Duration,
+};
+
+use seinpaal::{Permit, Seinpaal};
+use tokio::{sync::watch, task::JoinSet};
+
+use self::turn::{Turn, Way};
+use crate::{
+    clock,
+    draw::Draw,
+    history::{Pen, What},
+};
+
+const BETWEEN_TRIES: Duration = Duration::from_millis(100);
+
+/// How to be a worker.
+#[derive(Clone, Debug)]
+pub struct Orders {
+    /// The store.
+    pub url: String,
+    /// Whose life this is.
+    pub who: String,
+    /// The file to write to.
+    pub history: PathBuf,
+    /// What is left to chance.
+    pub seed: u64,
+    /// The ttl of leases.
+    pub ttl: Duration,
+    /// How many tasks ask at once.
+    pub tasks: u64,
+    /// The names and their limits.
+    pub names: Vec<(String, u32)>,
+}
+
+struct Worker {
+    orders: Orders,
+    pen: Pen,
+    seinpaal: Seinpaal,
+}
+
+/// Works until standard input ends.
+///
+/// # Errors
+/// If the history cannot be opened.
+pub fn work(orders: Orders) -> io::Result<()> {
+    let pen = Pen::open(&orders.history, &orders.who)?;
+    let stop = stop_with_stdin();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    runtime.block_on(async {
+        let Some(seinpaal) = connect(&orders, stop.clone()).await else { return };
+        pen.write(What::Started);
+        let worker = Arc::new(Worker { orders, pen, seinpaal });
+        let mut tasks = JoinSet::new();
+        for task in 0..worker.orders.tasks {
+            tasks.spawn(Arc::clone(&worker).labour(task, stop.clone()));
+        }
+        while let Some(ended) = tasks.join_next().await {
+            ended.expect("a task does not panic: what it cannot write ends the run");
+        }
+        worker.seinpaal.close().await;
+        worker.pen.write(What::Ended);
+    });
+    Ok(())
+}
+
+fn stop_with_stdin() -> watch::Receiver<bool> {
+    let (sender, stop) = watch::channel(false);
+    thread::spawn(move || {
+        let _ = io::stdin().read_to_end(&mut Vec::new());
+        let _ = sender.send(true);
+    });
+    stop
+}
+
+/// The store may be in the middle of a fault.
+async fn connect(orders: &Orders, stop: watch::Receiver<bool>) -> Option<Seinpaal> {
+    while !*stop.borrow() {
+        match Seinpaal::builder(&orders.url).ttl(orders.ttl).client(&orders.who).connect().await {
+            Ok(seinpaal) => return Some(seinpaal),
+            Err(_) => tokio::time::sleep(BETWEEN_TRIES).await,
+        }
+    }
+    None
+}
+
+impl Worker {
+    async fn labour(self: Arc<Self>, task: u64, mut stop: watch::Receiver<bool>) {
+        let mut draw = Draw::new(self.orders.seed).fork(task);
+        for number in 0_u64.. {
+            if *stop.borrow() {
+                return;
+            }
+            let turn = Turn::draw(&mut draw, &self.orders);
+            let req = format!("{}.{task}.{number}", self.orders.who);
+            if let Some(permit) = self.ask(&req, &turn, &mut stop).await {
+                self.hold(&req, &turn, permit, &mut stop).await;
+            }
+            tokio::time::sleep(turn.rest).await;
+        }
+    }
+
+    async fn ask(
+        &self,
+        req: &str,
+        turn: &Turn,
+        stop: &mut watch::Receiver<bool>,
+    ) -> Option<Permit> {
+        let (name, permits) = (turn.name.clone(), turn.permits);
+        let ask = What::Ask { req: req.to_owned(), name, permits, timeout: turn.timeout() };
+        self.pen.write(ask);
+        let semaphore = self.seinpaal.semaphore(&turn.name).limit(turn.limit);
+        let asking = async {
+            if let Way::Try = turn.way {
+                return semaphore.try_acquire().permits(permits).await;
+            }
+            let (pen, queued) = (self.pen.clone(), req.to_owned());
+            let tell = move |waiting| pen.write(What::Queued { req: queued, waiting });
+            let mut asking = semaphore.acquire().permits(permits).on_queued(tell);
+            if let Way::Within(timeout) = turn.way {
+                asking = asking.timeout(timeout);
+            }
+            asking.await.map(Some)
+        };
+        tokio::select! {
+            biased;
+            answer = asking => self.take(req, answer).await,
+            () = turn.until_withdrawn(stop) => {
+                self.pen.write(What::Withdrawn { req: req.to_owned() });
+                None // and now the request is dropped
+            }
+        }
+    }
+
+    async fn take(
+        &self,
+        req: &str,
+        answer: Result<Option<Permit>, seinpaal::AcquireError>,
+    ) -> Option<Permit> {
+        let why = match answer {
+            Ok(Some(permit)) => {
+                self.note_grant(req, &permit);
+                return Some(permit);
+            }
+            Ok(None) => "busy".to_owned(),
+            Err(error) => error.to_string(),
+        };
+        let is_trouble = why != "busy" && why != "timed out waiting";
+        self.pen.write(What::Refused { req: req.to_owned(), why });
+        if is_trouble {
+            tokio::time::sleep(BETWEEN_TRIES).await;
+        }
+        None
+    }
+
+    fn note_grant(&self, req: &str, permit: &Permit) {
+        let (at, until) = belief(permit);
+        self.pen.write_at(
+            at,
+            What::Granted {
+                req: req.to_owned(),
+                ticket: permit.ticket().to_string(),
+                fence: permit.fence().0,
+                slots: permit.slots().iter().collect(),
+                until,
+            },
+        );
+    }
+
+    async fn hold(&self, req: &str, turn: &Turn, permit: Permit, stop: &mut watch::Receiver<bool>) {
+        let until = tokio::time::Instant::now() + turn.hold;
+        let mut must_go = *stop.borrow();
+        while !must_go && permit.is_held() {
+            tokio::select! {
+                () = tokio::time::sleep_until(until) => break,
+                _ = stop.changed() => must_go = true,
+                () = permit.changed() => self.note_hold(req, &permit),
+            }
+        }
+        if permit.is_held() {
+            self.pen.write(What::Releasing { req: req.to_owned() });
+        } else {
+            let how = format!("{:?}", permit.state());
+            self.pen.write(What::Lost { req: req.to_owned(), how });
+        }
+        if turn.drops {
+            return drop(permit);
+        }
+        let held = permit.release().await.is_ok();
+        self.pen.write(What::Released { req: req.to_owned(), held });
+    }
+
+    fn note_hold(&self, req: &str, permit: &Permit) {
+        let (at, until) = belief(permit);
+        if permit.is_held() {
+            self.pen.write_at(at, What::Held { req: req.to_owned(), until });
+        }
+    }
+}
+
+/// Until when the holder believes. The moment comes first: so it is never overstated.
+fn belief(permit: &Permit) -> (u64, Option<u64>) {
+    let at = clock::now();
+    let until = permit
+        .remaining()
+        .map(|left| at.saturating_add(u64::try_from(left.as_micros()).unwrap_or(u64::MAX)));
+    (at, if permit.is_held() { until } else { Some(at) })
+}

@@ -1,0 +1,94 @@
+//! What a task does next: drawn, so that a seed says it.
+
+use std::time::Duration;
+
+use tokio::sync::watch;
+
+use super::Orders;
+use crate::draw::Draw;
+
+/// One request and what becomes of it.
+#[derive(Clone, Debug)]
+pub(super) struct Turn {
+    pub(super) name: String,
+    pub(super) limit: u32,
+    pub(super) permits: u32,
+    pub(super) way: Way,
+    pub(super) hold: Duration,
+    pub(super) rest: Duration,
+    /// Whether the permit is dropped and not released.
+    pub(super) drops: bool,
+}
+
+/// How it asks.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Way {
+    Patient,
+    Within(Duration),
+    Try,
+    /// The future is dropped after this long.
+    Withdrawn(Duration),
+}
+
+const MS: Duration = Duration::from_millis(1);
+
+impl Turn {
+    pub(super) fn draw(draw: &mut Draw, orders: &Orders) -> Self {
+        let (name, limit) = draw.one_of(&orders.names).clone();
+        let many = u64::from(limit).min(4);
+        let permits = if draw.chance(75) { 1 } else { 1 + draw.below(many) };
+        Self {
+            permits: u32::try_from(permits).unwrap_or(1),
+            name,
+            limit,
+            way: Way::draw(draw),
+            hold: hold(draw, orders.ttl),
+            rest: draw.between(Duration::ZERO, 20 * MS),
+            drops: draw.chance(25),
+        }
+    }
+
+    /// In microseconds.
+    pub(super) fn timeout(&self) -> Option<u64> {
+        match self.way {
+            Way::Try => Some(0),
+            Way::Within(timeout) => u64::try_from(timeout.as_micros()).ok(),
+            Way::Patient | Way::Withdrawn(_) => None,
+        }
+    }
+
+    pub(super) async fn until_withdrawn(&self, stop: &mut watch::Receiver<bool>) {
+        let stopped = async {
+            if stop.wait_for(|stop| *stop).await.is_err() {
+                std::future::pending::<()>().await;
+            }
+        };
+        match self.way {
+            Way::Withdrawn(after) => tokio::select! {
+                () = stopped => {}
+                () = tokio::time::sleep(after) => {}
+            },
+            _ => stopped.await,
+        }
+    }
+}
+
+impl Way {
+    fn draw(draw: &mut Draw) -> Self {
+        match draw.below(100) {
+            0..60 => Self::Patient,
+            60..75 => Self::Within(draw.between(5 * MS, 1500 * MS)),
+            75..85 => Self::Try,
+            _ => Self::Withdrawn(draw.between(Duration::ZERO, 500 * MS)),
+        }
+    }
+}
+
+/// Mostly short, so that much happens; sometimes so long that the lease must be renewed.
+fn hold(draw: &mut Draw, ttl: Duration) -> Duration {
+    match draw.below(100) {
+        0..80 => draw.between(Duration::ZERO, 20 * MS),
+        80..96 => draw.between(20 * MS, 200 * MS),
+        _ => draw.between(ttl / 3, ttl * 3 / 2),
+    }
+}
