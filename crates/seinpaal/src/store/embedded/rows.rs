@@ -64,6 +64,12 @@ fn read_head(row: &Row<'_>) -> Result<Head> {
     if head.is_sound() { Ok(head) } else { Err(damaged()) }
 }
 
+/// What was found a moment ago must be there to be deleted. Otherwise an index contradicts its table, and it
+/// would be found for ever.
+fn must_be_one(deleted: usize) -> Result<()> {
+    if deleted == 1 { Ok(()) } else { Err(damaged()) }
+}
+
 /// A row that the ledger did not write.
 fn damaged() -> Error {
     Error::FromSqlConversionFailure(0, Type::Null, "out of range".into())

@@ -162,9 +162,9 @@ fn the_text_form_is_one_line_and_means_the_same_store() {
     for text in [
         "file:///a%20b%0A%25c%3Fd",
         "redis://h%2Fx:1/2",
-        "redis://a%40b%2C:1/0",
+        "redis://a%40b%5D:1/0",
         "unix:///run/a%0Ab.sock?db=3",
-        "redis+cluster://a%2Cb:1,c:2",
+        "redis+cluster://a%2Fb:1,c:2",
         "redis+sentinel://h:1/m%2Fn/3",
         "zookeeper://a:1/",
         "zookeeper://a:1/x%40y",

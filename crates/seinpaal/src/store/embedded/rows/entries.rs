@@ -3,7 +3,7 @@
 use rusqlite::{Error, OptionalExtension, Result, Row, params, types::Type};
 use seinpaal_proto::{Entry, Fence, Inbox, LeaseId, Slots, Standing, Ticket};
 
-use super::{Rows, bytes, damaged, int, micros};
+use super::{Rows, bytes, damaged, int, micros, must_be_one};
 
 macro_rules! select {
     ($rest:literal) => {
@@ -153,7 +153,6 @@ impl Rows<'_> {
 
     pub(super) fn delete_entry(&mut self, ticket: Ticket) -> Result<()> {
         let sql = "DELETE FROM entry WHERE name = ?1 AND ticket = ?2";
-        self.db.prepare_cached(sql)?.execute((self.id(), bytes(ticket.0)))?;
-        Ok(())
+        must_be_one(self.db.prepare_cached(sql)?.execute((self.id(), bytes(ticket.0)))?)
     }
 }

@@ -3,7 +3,7 @@
 use rusqlite::{OptionalExtension, Result, Row, params};
 use seinpaal_proto::{Inbox, Lease, LeaseId};
 
-use super::{Rows, bytes, damaged, int, micros};
+use super::{Rows, bytes, damaged, int, micros, must_be_one};
 
 macro_rules! select {
     ($rest:literal) => {
@@ -68,7 +68,6 @@ impl Rows<'_> {
 
     pub(super) fn delete_lease(&mut self, id: LeaseId) -> Result<()> {
         let mut delete = self.db.prepare_cached("DELETE FROM lease WHERE name = ?1 AND id = ?2")?;
-        delete.execute((self.id(), bytes(id.0)))?;
-        Ok(())
+        must_be_one(delete.execute((self.id(), bytes(id.0)))?)
     }
 }

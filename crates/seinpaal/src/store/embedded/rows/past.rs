@@ -3,7 +3,7 @@
 use rusqlite::{OptionalExtension, Result, Row};
 use seinpaal_proto::{Cause, Past, Ticket};
 
-use super::{Rows, bytes, damaged, int, micros};
+use super::{Rows, bytes, damaged, int, micros, must_be_one};
 use crate::store::embedded::wire::{cause_code, cause_of};
 
 fn read(row: &Row<'_>) -> Result<Past> {
@@ -33,8 +33,7 @@ impl Rows<'_> {
     pub(super) fn delete_past(&mut self, ticket: Ticket) -> Result<()> {
         let mut delete =
             self.db.prepare_cached("DELETE FROM past WHERE name = ?1 AND ticket = ?2")?;
-        delete.execute((self.id(), bytes(ticket.0)))?;
-        Ok(())
+        must_be_one(delete.execute((self.id(), bytes(ticket.0)))?)
     }
 
     pub(super) fn find_first_past(&self) -> Result<Option<Past>> {
