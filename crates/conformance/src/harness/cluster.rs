@@ -87,15 +87,6 @@ impl Harness for ClusterHarness {
     }
 
     fn lacks(&self, ability: Ability) -> Option<&'static str> {
-        match ability {
-            Ability::NoticesDeath => {
-                Some("a server cannot tell a dead client from a cut connection: the ttl decides")
-            }
-            Ability::VouchesForLife => Some("no server can vouch for a process elsewhere"),
-            Ability::LosesSubscriptions => Some(
-                "a connection that is cut is opened again at once: the store's own tests cut it",
-            ),
-            Ability::EndsLivingLeases | Ability::KeepsOrder => None,
-        }
+        super::redis::servers_lack(ability)
     }
 }

@@ -92,15 +92,20 @@ impl Harness for RedisHarness {
     }
 
     fn lacks(&self, ability: Ability) -> Option<&'static str> {
-        match ability {
-            Ability::NoticesDeath => {
-                Some("a server cannot tell a dead client from a cut connection: the ttl decides")
-            }
-            Ability::VouchesForLife => Some("no server can vouch for a process elsewhere"),
-            Ability::LosesSubscriptions => Some(
-                "a connection that is cut is opened again at once: the store's own tests cut it",
-            ),
-            Ability::EndsLivingLeases | Ability::KeepsOrder => None,
+        servers_lack(ability)
+    }
+}
+
+/// What no store of Redis servers has, however many there are and whoever leads to them.
+pub(super) fn servers_lack(ability: Ability) -> Option<&'static str> {
+    match ability {
+        Ability::NoticesDeath => {
+            Some("a server cannot tell a dead client from a cut connection: the ttl decides")
         }
+        Ability::VouchesForLife => Some("no server can vouch for a process elsewhere"),
+        Ability::LosesSubscriptions => {
+            Some("a connection that is cut is opened again at once: the store's own tests cut it")
+        }
+        Ability::EndsLivingLeases | Ability::KeepsOrder => None,
     }
 }
