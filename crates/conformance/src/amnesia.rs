@@ -10,7 +10,7 @@ use std::{
     net::TcpStream,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicBool, AtomicU64, Ordering},
+        atomic::{AtomicBool, Ordering},
     },
     thread,
     time::{Duration, Instant},
@@ -19,6 +19,7 @@ use std::{
 use seinpaal::{Permit, Seinpaal};
 use tokio::task::JoinSet;
 
+use crate::draws::Draws;
 use crate::servers::RedisServer;
 
 const NAME: &str = "under fire";
@@ -87,7 +88,7 @@ pub fn run(plan: &Plan) -> Report {
     let mut pauses = Vec::new();
     for mishap in 0..plan.mishaps {
         // Until everybody is back, and somewhat longer: at some moment of the leases.
-        let (now, some) = (field.report().grants, plan.clients as u64 + field.draw() % 20);
+        let (now, some) = (field.report().grants, plan.clients as u64 + field.draws.next() % 20);
         until("everybody is back", || field.report().grants >= now + some);
         if mishap % 2 == 0 {
             flush(&server);
@@ -124,7 +125,7 @@ fn until(what: &str, mut is_so: impl FnMut() -> bool) {
 struct Field {
     plan: Plan,
     state: Mutex<State>,
-    draws: AtomicU64,
+    draws: Draws,
     is_over: AtomicBool,
 }
 
@@ -139,7 +140,7 @@ impl Field {
     fn new(plan: &Plan) -> Self {
         let mut state = State::default();
         state.hands.resize_with(plan.clients, || None);
-        let (draws, is_over) = (AtomicU64::new(plan.seed), AtomicBool::new(false));
+        let (draws, is_over) = (Draws::new(plan.seed), AtomicBool::new(false));
         Self { plan: plan.clone(), state: Mutex::new(state), draws, is_over }
     }
 
@@ -163,7 +164,7 @@ impl Field {
         while !self.is_over.load(Ordering::SeqCst) {
             let Ok(permit) = semaphore.acquire().await else { continue };
             self.take(client, permit);
-            tokio::time::sleep(Duration::from_millis(1 + self.draw() % 400)).await;
+            tokio::time::sleep(Duration::from_millis(1 + self.draws.next() % 400)).await;
             if let Some(permit) = self.give(client) {
                 let _ = permit.release().await; // that it was lost is in the report already
             }
@@ -185,14 +186,6 @@ impl Field {
         let permit = state.hands[client].take()?;
         state.report.lost += u64::from(!permit.is_held());
         Some(permit)
-    }
-
-    /// The same numbers for the same seed, though not at the same moments.
-    fn draw(&self) -> u64 {
-        let mut drawn = self.draws.fetch_add(0x9e37_79b9_7f4a_7c15, Ordering::Relaxed);
-        drawn = (drawn ^ (drawn >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        drawn = (drawn ^ (drawn >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        drawn ^ (drawn >> 31)
     }
 
     fn report(&self) -> Report {

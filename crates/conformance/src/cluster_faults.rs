@@ -7,7 +7,7 @@ use std::{
     fmt,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicBool, AtomicU64, Ordering},
+        atomic::{AtomicBool, Ordering},
     },
     thread,
     time::{Duration, Instant},
@@ -16,6 +16,7 @@ use std::{
 use seinpaal::{Permit, Seinpaal};
 use tokio::task::JoinSet;
 
+use crate::draws::Draws;
 use crate::servers::{RedisCluster, until};
 
 /// Long enough to keep a permit over a fail-over.
@@ -135,8 +136,8 @@ fn key(name: &str) -> String {
 
 /// Kills a master after some more grants, and starts it again, empty, when its replica has taken over.
 fn kill_one(cluster: &mut RedisCluster, field: &Field, report: &mut Report) {
-    field.await_grants(50 + field.draw() % 500);
-    let name = &field.names[field.draw() as usize % field.names.len()];
+    field.await_grants(50 + field.draws.next() % 500);
+    let name = &field.names[field.draws.next() as usize % field.names.len()];
     let old = cluster.owner_of(&key(name));
     let hit = field.clients_at(|name| cluster.owner_of(&key(name)) == old);
     let killed = Instant::now();
@@ -152,7 +153,7 @@ fn kill_one(cluster: &mut RedisCluster, field: &Field, report: &mut Report) {
 fn move_all(cluster: &RedisCluster, field: &Field, report: &mut Report) {
     let masters = cluster.masters();
     for name in &field.names {
-        field.await_grants(20 + field.draw() % 50);
+        field.await_grants(20 + field.draws.next() % 50);
         let (slot, from) = (cluster.slot_of(&key(name)), cluster.owner_of(&key(name)));
         let at = masters.iter().position(|master| *master == from).expect("an owner is a master");
         let began = Instant::now();
@@ -171,7 +172,7 @@ struct Field {
     plan: Plan,
     names: Vec<String>,
     state: Mutex<State>,
-    draws: AtomicU64,
+    draws: Draws,
     is_over: AtomicBool,
 }
 
@@ -189,7 +190,7 @@ impl Field {
         let mut state = State::default();
         state.hands.resize_with(plan.clients, || None);
         state.last.resize(plan.clients, None);
-        let (state, draws) = (Mutex::new(state), AtomicU64::new(plan.seed));
+        let (state, draws) = (Mutex::new(state), Draws::new(plan.seed));
         Self { plan: plan.clone(), names, state, draws, is_over: AtomicBool::new(false) }
     }
 
@@ -238,7 +239,7 @@ impl Field {
 
     fn hold_for(&self, client: usize) -> Duration {
         let longest = if is_patient(client) { 6000 } else { 20 };
-        Duration::from_millis(1 + self.draw() % longest)
+        Duration::from_millis(1 + self.draws.next() % longest)
     }
 
     /// A permit is in hand: this is the only moment at which there can be more than before.
@@ -275,14 +276,6 @@ impl Field {
             delays.len() == clients.len()
         });
         delays
-    }
-
-    /// The same numbers for the same seed, though not at the same moments.
-    fn draw(&self) -> u64 {
-        let mut drawn = self.draws.fetch_add(0x9e37_79b9_7f4a_7c15, Ordering::Relaxed);
-        drawn = (drawn ^ (drawn >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        drawn = (drawn ^ (drawn >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        drawn ^ (drawn >> 31)
     }
 
     fn report(&self) -> Report {

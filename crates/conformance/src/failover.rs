@@ -7,7 +7,7 @@ use std::{
     fmt,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering},
+        atomic::{AtomicBool, AtomicU8, Ordering},
     },
     thread,
     time::{Duration, Instant},
@@ -19,6 +19,7 @@ use tokio::{
     time::{sleep, timeout},
 };
 
+use crate::draws::Draws;
 use crate::servers::sentinel::{SentinelServers, until};
 
 const NAME: &str = "under fire";
@@ -154,7 +155,7 @@ pub fn run(plan: &Plan) -> Report {
 /// Kills the master after some more grants, and starts it again, empty, as a replica of the next.
 fn kill_one(servers: &mut SentinelServers, field: &Field, times: &mut Report) {
     let clients = field.plan.clients as u64;
-    let (now, some) = (field.report().grants, clients + field.draw() % (8 * clients));
+    let (now, some) = (field.report().grants, clients + field.draws.next() % (8 * clients));
     until("some more grants", || field.report().grants >= now + some);
     let old = servers.master();
     let has_rush = field.plan.fault == Fault::RushLost;
@@ -191,7 +192,7 @@ fn is_patient(client: usize) -> bool {
 struct Field {
     plan: Plan,
     state: Mutex<State>,
-    draws: AtomicU64,
+    draws: Draws,
     pace: AtomicU8,
     is_over: AtomicBool,
 }
@@ -210,7 +211,7 @@ impl Field {
         let mut state = State::default();
         state.hands.resize_with(plan.clients, || None);
         state.first.resize(plan.clients, None);
-        let draws = AtomicU64::new(plan.seed);
+        let draws = Draws::new(plan.seed);
         let state = Mutex::new(state);
         let (pace, is_over) = (AtomicU8::new(NORMAL), AtomicBool::new(false));
         Self { plan: plan.clone(), state, draws, pace, is_over }
@@ -261,7 +262,7 @@ impl Field {
     }
 
     fn up_to(&self, milliseconds: u64) -> Duration {
-        Duration::from_millis(1 + self.draw() % milliseconds)
+        Duration::from_millis(1 + self.draws.next() % milliseconds)
     }
 
     /// A permit is in hand: this is the only moment at which there can be more than before.
@@ -292,14 +293,6 @@ impl Field {
             found.map(|found| firsts = found).is_some()
         });
         firsts
-    }
-
-    /// The same numbers for the same seed, though not at the same moments.
-    fn draw(&self) -> u64 {
-        let mut drawn = self.draws.fetch_add(0x9e37_79b9_7f4a_7c15, Ordering::Relaxed);
-        drawn = (drawn ^ (drawn >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        drawn = (drawn ^ (drawn >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        drawn ^ (drawn >> 31)
     }
 
     fn report(&self) -> Report {

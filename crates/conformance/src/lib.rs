@@ -17,6 +17,7 @@ mod ask;
 pub mod cases;
 mod client;
 pub mod cluster_faults;
+mod draws;
 pub mod failover;
 pub mod faults;
 pub mod harness;
