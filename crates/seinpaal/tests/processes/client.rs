@@ -103,6 +103,7 @@ fn told(news: &News) -> String {
         },
         News::LookAgain => "news look again".to_owned(),
         News::LookAt(ticket) => format!("news look at {ticket}"),
+        News::Queue(wakeup) => format!("news queue {wakeup:?}"),
     }
 }
 
