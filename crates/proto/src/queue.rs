@@ -16,6 +16,7 @@ mod line;
 mod memory;
 mod reply;
 mod request;
+mod sound;
 mod state;
 
 pub use item::{

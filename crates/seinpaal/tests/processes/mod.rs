@@ -17,6 +17,7 @@ use std::{
 };
 
 pub(crate) mod client;
+pub(crate) mod queue;
 
 /// Longer than any machine takes; only a failing test waits for it.
 const PATIENCE: Duration = Duration::from_secs(60);
