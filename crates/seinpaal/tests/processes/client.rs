@@ -13,7 +13,7 @@ use std::{
 use seinpaal::{
     proto::{
         Acquire, Batch, Configure, Enqueue, Inbox, Kind, LeaseId, Limit, LimitRule, Name,
-        OnMismatch, Permits, Priority, Reply, Request, Ticket, What, time::SECOND,
+        OnMismatch, Permits, Priority, Reply, Request, Ticket, time::SECOND,
     },
     store::{News, Store, StoreError, embedded::EmbeddedStore},
 };
@@ -97,12 +97,9 @@ fn orders() -> mpsc::UnboundedReceiver<String> {
 
 fn told(news: &News) -> String {
     match news {
-        News::Wakeup(wakeup) => match &wakeup.what {
-            What::Granted { .. } => "news granted".to_owned(),
-            other => format!("news {other:?}"),
-        },
+        News::Wakeup(wakeup) => format!("news {:?}", wakeup.what),
         News::LookAgain => "news look again".to_owned(),
-        News::LookAt(ticket) => format!("news look at {ticket}"),
+        News::LookAt(_) => "news granted".to_owned(), // which a session would ask about
     }
 }
 
