@@ -102,7 +102,7 @@ fn told(news: &News) -> String {
             other => format!("news {other:?}"),
         },
         News::LookAgain => "news look again".to_owned(),
-        News::LookAt(ticket) => format!("news look at {ticket}"),
+        News::LookAt(wakeup) => format!("news look at {}", wakeup.ticket),
     }
 }
 
