@@ -276,7 +276,7 @@ impl Driver {
         match news {
             News::Wakeup(wakeup) => self.session.handle_wakeup(now, wakeup),
             News::LookAgain => self.session.look_again(now),
-            News::LookAt(ticket) => self.session.look_at_ticket(now, ticket),
+            News::LookAt(wakeup) => self.session.look_at_ticket(now, wakeup),
             News::Queue(_) => {}
         }
     }

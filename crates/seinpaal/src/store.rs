@@ -14,7 +14,7 @@ pub mod zookeeper;
 
 use std::{fmt, future::Future, os::fd::BorrowedFd, pin::Pin, sync::Arc, time::Duration};
 
-use seinpaal_proto::{Batch, Inbox, Replies, Snapshot, Ticket, Wakeup, queue, time::Micros};
+use seinpaal_proto::{Batch, Inbox, Replies, Snapshot, Wakeup, queue, time::Micros};
 use tokio::sync::mpsc;
 
 pub use crate::guarded::GuardedWrite;
@@ -34,8 +34,8 @@ pub enum News {
     Wakeup(Wakeup),
     /// Wakeups may have been lost (the subscription was away): look again at everything.
     LookAgain,
-    /// This ticket may have been granted, but that counts only if the store says so when asked.
-    LookAt(Ticket),
+    /// This grant may have been made, but that counts only if the store says so when asked.
+    LookAt(Wakeup),
     /// Something happened at a queue that this client works at.
     Queue(queue::Wakeup),
 }

@@ -15,6 +15,7 @@ use crate::{
     fault::Fault,
     history::{self, Pen, What},
     kind::{Kind, Site},
+    lookout::Lookout,
     promise,
     proxy::{Mode, Proxy, Way},
 };
@@ -97,6 +98,7 @@ pub fn run(plan: &Plan) -> io::Result<Verdict> {
     }
     let scene = Scene { draw: Draw::new(plan.seed), clocks: &clocks, ttl: plan.ttl };
     let site = plan.kind.start(&scene)?;
+    let _lookout = site.watched().map(|watched| Lookout::start(&watched, &pen));
     let crew = Crew::start(plan, &clocks, &pen, site.as_ref())?;
     let mut rig = Rig { plan, pen, site, crew, scene };
     rig.torment()?;
