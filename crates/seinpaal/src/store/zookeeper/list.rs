@@ -60,7 +60,7 @@ impl Core {
             let name = names.swap_remove(below(names.len()));
             let mut replica = Replica::default();
             self.follow(link, &mut replica, &name).await?;
-            let now = self.now(link, &replica).await?;
+            let now = self.now(link, replica.leader()).await?;
             if is_over(&mut replica.state, now) {
                 self.settle(link, &name, BTreeSet::new()).await?;
             }
