@@ -64,7 +64,8 @@ pub struct Session {
     store_clock: Option<(Micros, Micros)>,
     draws: u64,
     numbers: u64,
-    /// The highest fence seen anywhere. Fences follow the clock, so it is a fair floor for every name.
+    /// The highest fence seen anywhere, or reading of the store's clock. Fences follow the clock, so it is a fair
+    /// floor for every name.
     fence_seen: u64,
 }
 
@@ -153,8 +154,11 @@ impl Session {
     // ---- told
 
     /// The store told what its clock `shows`, and was asked at `asked_at` of ours; as every reply does. A driver
-    /// says it once before anything else, so that the very first request has a deadline (rule 16).
+    /// says it once before anything else, so that the very first request has a deadline (rule 16). No fence that
+    /// was given before can be greater than it, but where the clock had been set back already: so it counts as one
+    /// that was seen, should the clock be set back and a name be forgotten (rule 10).
     pub fn learn_clock(&mut self, shows: Micros, asked_at: Micros) {
+        self.fence_seen = self.fence_seen.max(shows);
         self.store_clock = Some((shows, asked_at));
     }
 

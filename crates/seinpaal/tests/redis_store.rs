@@ -52,6 +52,20 @@ async fn an_uncontended_acquire_and_its_release_are_two_commands() {
 }
 
 #[tokio::test]
+async fn the_servers_clock_is_read_when_it_is_opened() {
+    let server = RedisServer::start();
+    let mut behind = plain(&server.url("")).await;
+    let mut time = async || {
+        let (seconds, micros): (u64, u64) = say(&mut behind, &mut cmd("TIME")).await;
+        seconds * SECOND + micros
+    };
+    let before = time().await;
+    let client = Client::connect(&server.url(""), 1).await;
+    let reading = client.store.first_reading();
+    assert!((before..=time().await).contains(&reading.shows), "{reading:?}");
+}
+
+#[tokio::test]
 async fn several_names_that_are_free_are_one_command_and_leave_nothing_if_one_is_not() {
     let server = RedisServer::start();
     let seinpaal = seinpaal::Seinpaal::connect(&server.url("")).await.unwrap();

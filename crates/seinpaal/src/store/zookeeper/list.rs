@@ -69,11 +69,13 @@ impl Core {
     }
 }
 
-/// Whether nobody is there and the first of the memories has run out.
+/// Whether nobody is there, the first of the memories has run out, and the last fence need not be known.
 fn is_over(state: &mut MemoryState, now: u64) -> bool {
     let Ok(head) = state.head();
     let first = state.memories().next().map_or(0, |past| past.until);
-    state.is_at_rest() && first <= head.clock + now.saturating_sub(head.wall)
+    state.is_at_rest()
+        && !head.owes_fence(now)
+        && first <= head.clock + now.saturating_sub(head.wall)
 }
 
 fn below(sides: usize) -> usize {
