@@ -100,7 +100,9 @@ pub fn planted(plant: Plant) -> Bounds {
         Plant::FreeClock => Bounds { clock_steps: 1, ..base },
         Plant::NoSecondLook => Bounds { quiet_one_in: 1, ..base },
         Plant::ByClient => Bounds { wishes: 2, at_once: 2, ..base },
-        Plant::ForgetsPast => Bounds { faults: 1, kinds: &[Fault::Repeat], ..base },
+        Plant::ForgetsPast | Plant::NoDeadline => {
+            Bounds { faults: 1, kinds: &[Fault::Repeat], ..base }
+        }
         Plant::LastFirst => Bounds { clients: 3, ..base },
         Plant::OneTooMany | Plant::ShortensAll | Plant::FenceIsClock => base,
     }
@@ -108,20 +110,13 @@ pub fn planted(plant: Plant) -> Bounds {
 
 /// What is known not to be promised, with a model that shows it.
 #[must_use]
-pub fn limits() -> [Bounds; 3] {
+pub fn limits() -> [Bounds; 2] {
     [
         Bounds {
             name: "a holder who does not listen, and a clock that jumps",
             clock_steps: 1,
             steps_back: 1,
             kinds: &[Fault::Deaf],
-            quiet_one_in: u64::MAX,
-            ..Bounds::BASE
-        },
-        Bounds {
-            name: "a copy of a client's very first request, a lease later",
-            knows_clock: false,
-            kinds: &[Fault::Repeat],
             quiet_one_in: u64::MAX,
             ..Bounds::BASE
         },

@@ -19,6 +19,8 @@ pub enum Plant {
     NoSecondLook,
     /// A release or a cancel gives back whatever its client holds, not what its ticket holds.
     ByClient,
+    /// A request carries no deadline.
+    NoDeadline,
     /// The ledger does not remember tickets that are over.
     ForgetsPast,
     /// The ledger's clock follows the store's, however far that jumps.
@@ -35,11 +37,12 @@ pub enum Plant {
 
 impl Plant {
     /// All of them.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::FromReply,
         Self::NoMargin,
         Self::NoSecondLook,
         Self::ByClient,
+        Self::NoDeadline,
         Self::ForgetsPast,
         Self::FreeClock,
         Self::OneTooMany,
@@ -56,6 +59,7 @@ impl Plant {
             Self::NoMargin => "the session leaves no margin for the store's clock",
             Self::NoSecondLook => "the session waits for a wakeup and never looks by itself",
             Self::ByClient => "a release names the client, not the ticket",
+            Self::NoDeadline => "a request carries no deadline",
             Self::ForgetsPast => "the ledger forgets tickets that are over",
             Self::FreeClock => "the ledger's clock jumps as far as the store's",
             Self::OneTooMany => "the ledger admits one more than the limit",
@@ -84,6 +88,7 @@ impl Plant {
             (Self::ByClient, Request::Release { ticket, .. } | Request::Cancel { ticket, .. }) => {
                 *ticket = held.unwrap_or(*ticket);
             }
+            (Self::NoDeadline, Request::Acquire(ask)) => ask.not_after = None,
             (Self::OneTooMany, Request::Acquire(ask)) => {
                 let one_more = |rule: &mut seinpaal_proto::LimitRule| {
                     rule.limit = Limit::new(rule.limit.get() + 1).unwrap_or(rule.limit);

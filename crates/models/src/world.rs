@@ -104,7 +104,7 @@ impl World {
     /// Nobody has done anything yet.
     #[must_use]
     pub fn new(bounds: &Bounds) -> Self {
-        let mut world = Self {
+        Self {
             now: START,
             store_now: START + STORE_AHEAD,
             ledger: Arc::default(),
@@ -119,11 +119,7 @@ impl World {
                 was_set_back: false,
                 broken: None,
             },
-        };
-        if bounds.knows_clock {
-            world.everybody_looks(bounds);
         }
-        world
     }
 
     /// The one name.
@@ -164,9 +160,12 @@ impl Client {
             patience: 2 * bounds.ttl(),
             ..Config::default()
         };
+        // A store tells its clock when it is opened.
+        let mut session = Session::new(inbox, config);
+        session.learn_clock(START + STORE_AHEAD, START);
         Self {
             inbox,
-            session: Arc::new(Session::new(inbox, config)),
+            session: Arc::new(session),
             life: Life::Alive,
             contact: Contact::Listening,
             call: None,

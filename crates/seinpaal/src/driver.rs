@@ -30,7 +30,7 @@ pub(crate) use grant::{Grant, Handle};
 use crate::{
     boottime,
     error::AcquireError,
-    store::{BoxFuture, Certainty, News, Store, StoreError, Together},
+    store::{BoxFuture, Certainty, News, Reading, Store, StoreError, Together},
 };
 use dispatch::Waiting;
 use std::{collections::HashMap, sync::Arc};
@@ -111,7 +111,9 @@ fn run(
             Some(longest) => config.within(longest),
             None => config,
         };
-        let session = Session::new(inbox, config);
+        let mut session = Session::new(inbox, config);
+        let Reading { shows, asked_at } = store.first_reading();
+        session.learn_clock(shows, asked_at);
         Driver::new(session, store, commands, news).serve().await;
     });
 }

@@ -376,6 +376,9 @@ async fn a_mistake_in_a_script_does_not_stay_hidden() {
             "if entry.parked == '2' then lease.parked",
             SMALL,
         ),
+        ("ahead >= 0 and ahead <= HALF_DAY + HALF_DAY and ahead + 1 or 0", "0", SMALL),
+        ("if ledger.is_blank() then head.limit = nil end", "", SMALL),
+        ("(ledger.is_fresh or owed(head) == 0)", "owed(head) == 0", SMALL),
         // In each of the fast paths.
         (
             "from, last = lowest, lowest + permits - 1",

@@ -1,7 +1,7 @@
 //! Progress, as something to be done within a bound: from any moment on nothing more goes wrong, whoever
 //! holds gives back at once, and then all that wait are served and nothing is left.
 
-use seinpaal_proto::{Batch, Contact, Request};
+use seinpaal_proto::{Batch, Contact};
 
 use super::{Action, Life, World};
 use crate::bounds::Bounds;
@@ -75,17 +75,6 @@ impl World {
 
     fn tick_by(&mut self, bounds: &Bounds) {
         self.act(bounds, Action::Tick);
-        self.settle(bounds);
-    }
-
-    /// Every client has had one answer from the store, and so knows its clock.
-    pub(super) fn everybody_looks(&mut self, bounds: &Bounds) {
-        for who in 0..self.clients.len() {
-            let look = Request::Inspect { rows: 0 };
-            self.with_session(who, |session, now| {
-                session.ask(now, &Self::name(), look, false);
-            });
-        }
         self.settle(bounds);
     }
 

@@ -48,6 +48,16 @@ fn an_uncontended_permit_costs_two_calls() {
 }
 
 #[test]
+fn the_very_first_request_has_a_deadline_on_the_clock_that_the_store_told_when_it_was_opened() {
+    let mut session = Session::new(Inbox(7), Config::default());
+    session.learn_clock(1_000 * SECOND, 5 * SECOND);
+    session.acquire(6 * SECOND, &Name::new("n").unwrap(), wish(1, 1, TTL));
+    let call = session.poll_call(6 * SECOND).unwrap();
+    let [Request::Acquire(ask)] = call.batch.requests.as_slice() else { panic!("{call:?}") };
+    assert_eq!(ask.not_after, Some(1_011 * SECOND));
+}
+
+#[test]
 fn a_place_that_is_given_up_while_the_store_is_silent_is_gone_once_it_is_back() {
     let mut net = Net::new(2, 7);
     let first = net.acquire(0, wish(1, 1, TTL));

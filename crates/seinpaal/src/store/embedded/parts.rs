@@ -16,7 +16,7 @@ use super::{
     turn::{Tell, Turn},
     wire,
 };
-use crate::store::{Certainty, StoreError, clock::Clock};
+use crate::store::{Certainty, Reading, StoreError, clock::Clock};
 
 /// Everything that the store's thread works with.
 #[derive(Debug)]
@@ -49,6 +49,10 @@ impl Parts {
         let (presences, socket) = (Presences::open(&dir)?, InboxSocket::open(&dir, me)?);
         drop(inside);
         Ok((Self { gate, database, presences, socket, clock, me }, presence))
+    }
+
+    pub(super) fn read_clock(&self) -> Reading {
+        Reading::take(self.clock.now())
     }
 
     /// Does `work` as one step that takes effect whole or not at all, and then tells those whom it

@@ -29,7 +29,7 @@ use super::{
     script::{Operation, Scripts},
     sentinel::Watch,
 };
-use crate::store::{Certainty, News, StoreError, StoreErrorKind, url::RedisAddress};
+use crate::store::{Certainty, News, Reading, StoreError, StoreErrorKind, url::RedisAddress};
 
 const SHORTEST_PAUSE: Duration = Duration::from_millis(20);
 const LONGEST_PAUSE: Duration = Duration::from_secs(2);
@@ -74,8 +74,8 @@ struct Outage {
 }
 
 impl Connection {
-    /// Connects. Afterwards a task of the current runtime keeps it connected.
-    pub(super) async fn open(plan: Plan) -> Result<Self, StoreError> {
+    /// Connects, and reads the server's clock. Afterwards a task of the current runtime keeps it connected.
+    pub(super) async fn open(plan: Plan) -> Result<(Self, Reading), StoreError> {
         let outage = Outage::lost(&plan.shown());
         let shared = Arc::new(Shared {
             plan: Arc::new(plan),
@@ -86,11 +86,11 @@ impl Connection {
             had_replicas: AtomicBool::new(false),
             opened: AtomicU64::new(0),
         });
-        shared.open().await?;
+        let reading = shared.open().await?;
         let keeper = tokio::spawn(keep(shared.clone())).abort_handle();
         let _watch = shared.watch();
         shared.advice().iter().for_each(|line| tracing::warn!(target: "seinpaal", "{line}"));
-        Ok(Self { shared, keeper, _watch })
+        Ok((Self { shared, keeper, _watch }, reading))
     }
 
     /// As in [`Abilities`](crate::store::Abilities).
@@ -215,14 +215,15 @@ pub(super) fn is_missing_script(answer: &RedisResult<Value>) -> bool {
 }
 
 impl Shared {
-    async fn open(self: &Arc<Self>) -> Result<(), StoreError> {
+    async fn open(self: &Arc<Self>) -> Result<Reading, StoreError> {
         let (id, link) = self.open_where_it_is().await?;
         let replicated = self.plan.place.options().replicated;
         if link.site.replicas.connected >= replicated && replicated.is_some() {
             self.had_replicas.store(true, Ordering::Relaxed);
         }
+        let reading = link.site.reading;
         self.status.send_replace(Status::Up(id, link));
-        Ok(())
+        Ok(reading)
     }
 
     /// Begins again whenever the server moves: the old one may hang, and be none the wiser when it goes on.
