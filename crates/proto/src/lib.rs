@@ -26,6 +26,8 @@ mod kind;
 mod ledger;
 mod memory;
 mod name;
+#[doc(hidden)]
+pub mod planted;
 mod reply;
 mod request;
 pub mod session;

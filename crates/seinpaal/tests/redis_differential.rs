@@ -299,16 +299,39 @@ fn word(cause: Cause) -> &'static str {
 
 async fn compare_many(seeds: std::ops::Range<u64>, scale: Scale) {
     let mut bench = Bench::new(None).await;
+    if let Some((seed, history)) = first_different(&mut bench, seeds, scale).await {
+        let short = bench.shorten(history).await;
+        let difference = bench.difference(&short).await.unwrap_or_default();
+        panic!(
+            "seed {seed}, {scale:?}: the script differs from the ledger\n{short:#?}\n{difference}"
+        );
+    }
+}
+
+async fn first_different(
+    bench: &mut Bench,
+    seeds: std::ops::Range<u64>,
+    scale: Scale,
+) -> Option<(u64, Vec<Event>)> {
     for seed in seeds {
         let history = history(seed, scale);
         if bench.difference(&history).await.is_some() {
-            let short = bench.shorten(history).await;
-            let difference = bench.difference(&short).await.unwrap_or_default();
-            panic!(
-                "seed {seed}, {scale:?}: the script differs from the ledger\n{short:#?}\n{difference}"
-            );
+            return Some((seed, history));
         }
     }
+    None
+}
+
+/// For `crates/planted`: the first of so many histories on which the scripts and the ledger differ.
+#[cfg(feature = "planted")]
+pub(crate) async fn differs(histories: u64) -> Option<String> {
+    let mut bench = Bench::new(None).await;
+    for (seeds, scale) in [(0..histories, SMALL), (0..histories / 4, LARGE)] {
+        if let Some((seed, _)) = first_different(&mut bench, seeds, scale).await {
+            return Some(format!("history {seed}, {scale:?}"));
+        }
+    }
+    None
 }
 
 /// A guard short enough to end, and to begin, often in one history.

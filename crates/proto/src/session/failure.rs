@@ -9,6 +9,7 @@ use super::{
 use crate::{
     id::Ticket,
     name::Name,
+    planted::{Bug, planted},
     time::{MILLISECOND, Micros, SECOND},
 };
 
@@ -46,6 +47,9 @@ impl Session {
             }
             Item::Places => desk.waiters_due = (!desk.places.is_empty()).then_some(now),
             Item::Acquire(ticket) | Item::Attach(ticket) => {
+                if planted(Bug::AsksOnce) {
+                    return self.refuse(name, ticket, Refusal::Store);
+                }
                 if failure.maybe_executed {
                     desk.uncertain.insert(ticket);
                 }
