@@ -326,9 +326,10 @@ async fn first_different(
 #[cfg(feature = "planted")]
 pub(crate) async fn differs(histories: u64) -> Option<String> {
     let mut bench = Bench::new(None).await;
-    for (seeds, scale) in [(0..histories, SMALL), (0..histories / 4, LARGE)] {
+    for (size, seeds, scale) in [("small", 0..histories, SMALL), ("large", 0..histories / 4, LARGE)]
+    {
         if let Some((seed, _)) = first_different(&mut bench, seeds, scale).await {
-            return Some(format!("history {seed}, {scale:?}"));
+            return Some(format!("{size} history {seed}"));
         }
     }
     None

@@ -117,7 +117,8 @@ impl World {
     /// A client that lives is at rest only when the store has confirmed that nothing of it is left: a lease that
     /// nobody holds keeps others out until it runs out, and so does a place.
     fn has_ghosts(&self) -> bool {
-        self.entries().any(|(who, _)| who < self.clients.len() && self.is_alive(who))
+        let is_promised = !self.ghost.was_set_back; // a deadline is on the store's clock, and moves with it
+        is_promised && self.entries().any(|(who, _)| who < self.clients.len() && self.is_alive(who))
     }
 
     /// Nobody looks at a name that nobody uses; its store forgets it in the end, here a look does.
