@@ -19,7 +19,7 @@ pub(crate) struct Orders {
     pub(crate) check: Check,
     /// A store of the conformance suite, or a kind of the torture rig.
     pub(crate) store: &'static str,
-    /// For torture: the faults, with commas. For conformance: one case, or all.
+    /// For torture the faults, with commas; otherwise one model or case, or `all`.
     pub(crate) what: String,
 }
 
@@ -70,9 +70,9 @@ pub(crate) fn orders(bug: Bug, check: Check) -> Vec<Orders> {
     let one = |store, what| vec![Orders::of(check, store, what)];
     match check {
         // They have sessions and the ledger, and no store.
-        Check::Models if is_of(&["ledger", "session"]) => one("-", "-"),
+        Check::Models if is_of(&["ledger", "session"]) => one("-", "all"),
         // It has the scripts and the ledger, and no session.
-        Check::Differential if is_of(&["ledger", "lua"]) => one("-", "-"),
+        Check::Differential if is_of(&["ledger", "lua"]) => one("-", "all"),
         Check::Conformance => {
             let all = |store: &&'static str| Orders::of(check, store, "all");
             conformance_stores(bug).iter().map(all).collect()
@@ -106,6 +106,7 @@ fn torment(bug: Bug) -> (&'static str, &'static str) {
     match bug {
         Bug::ForgetsTickets | Bug::GrantsARetryAgain => ("zookeeper", LINKS),
         Bug::ReplicatedUnconfirmed => ("sentinel", "fail-over"),
+        Bug::RedisDeafAfterACut => ("redis", "cut"),
         Bug::QuorumOfAMinority => ("quorum", LINKS),
         _ => match (bug.layer(), bug) {
             ("ledger", _) | (_, Bug::EmbeddedDeathUnseen | Bug::EmbeddedStepNotWhole) => {
@@ -116,9 +117,22 @@ fn torment(bug: Bug) -> (&'static str, &'static str) {
     }
 }
 
-/// The cheapest check that is known to find a mistake.
+/// A check that is known to find a mistake, and does not take long.
 pub(crate) fn cheapest(bug: Bug) -> Orders {
-    let case = |store, case: &str| Orders::of(Check::Conformance, store, case);
-    let _ = &case;
-    Orders::of(Check::Models, "-", if matches!(bug, Bug::AsksOnce) { "-" } else { "-" })
+    let models = |model| Orders::of(Check::Models, "-", model);
+    let case = |store, case| Orders::of(Check::Conformance, store, case);
+    match bug {
+        Bug::ForgetsTickets | Bug::FenceIsTheClock | Bug::GrantsARetryAgain => models("calm"),
+        Bug::CancelsNothing | Bug::WaitsForWakeups => models("calm"),
+        Bug::CountsFromTheReply => models("delay"),
+        Bug::SilenceIsNoLoss => models("walk-clock"),
+        Bug::AsksOnce => models("break"),
+        Bug::NewcomerPasses => case("memory", "a_newcomer_does_not_pass_a_waiter"),
+        Bug::EmbeddedDeathUnseen => case("embedded", "what_a_dead_holder_held_is_free_at_once"),
+        Bug::EmbeddedStepNotWhole => case("embedded", "all"),
+        Bug::RedisDeafAfterACut => Orders::of(Check::Torture, "redis", "cut"),
+        Bug::ReplicatedUnconfirmed => case("failover", "all"),
+        Bug::QuorumOfAMinority => case("quorum", "all"),
+        _ => Orders::of(Check::Differential, "-", "all"),
+    }
 }

@@ -78,7 +78,7 @@ fn be_check(orders: &[&str]) -> ExitCode {
         return ExitCode::from(2);
     };
     let found = match orders.check {
-        Check::Models => models::first_broken(),
+        Check::Models => models::first_broken(&orders.what),
         Check::Differential => block_on(differential::differs(100)),
         Check::Conformance => block_on(conformance::first_failed(&orders)),
         Check::Torture => torment::first_violation(&orders),

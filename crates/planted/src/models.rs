@@ -4,34 +4,44 @@ use std::{panic::catch_unwind, time::Duration};
 
 use seinpaal_models::{bounds::Bounds, explore::explore, list, walk::walk};
 
-/// Transitions of each exploration: what is near.
-const MOST: usize = 60_000;
+/// Transitions of each exploration: what is near, and what is far.
+const NEAR: usize = 60_000;
+const FAR: usize = 500_000;
 /// Random histories of each kind, and steps of each.
-const HISTORIES: u64 = 150;
+const HISTORIES: u64 = 5_000;
 const STEPS: usize = 400;
 const HOUR: Duration = Duration::from_secs(3600);
 
-/// The model and the promise that is broken first.
-pub(crate) fn first_broken() -> Option<String> {
-    std::panic::set_hook(Box::new(|_| {}));
-    let explored = list::explored().into_iter().find_map(|bounds| guarded(bounds, explored));
-    explored.or_else(|| list::walked().into_iter().find_map(|bounds| guarded(bounds, walked)))
+/// The model and the promise that is broken first; `what` is one model, or all.
+pub(crate) fn first_broken(what: &str) -> Option<String> {
+    std::panic::set_hook(Box::new(|_| {})); // a machine that panics is found, too
+    let is_asked = |bounds: &Bounds| what == "all" || bounds.name == what;
+    let explored_to = |most| {
+        let models = list::explored().into_iter().filter(is_asked);
+        { models }.find_map(|bounds| tried(&bounds, || explored(&bounds, most)))
+    };
+    let walks = || {
+        let models = list::walked().into_iter().filter(is_asked);
+        { models }.find_map(|bounds| tried(&bounds, || walked(&bounds)))
+    };
+    let near = if what == "all" { explored_to(NEAR) } else { None };
+    near.or_else(walks).or_else(|| explored_to(FAR))
 }
 
-/// A machine that panics is found, too.
-fn guarded(bounds: Bounds, look: fn(&Bounds) -> Option<String>) -> Option<String> {
-    let found = catch_unwind(|| look(&bounds));
-    let found = found.unwrap_or_else(|_| Some("the code panics".to_owned()));
+fn tried(
+    bounds: &Bounds,
+    look: impl Fn() -> Option<String> + std::panic::UnwindSafe,
+) -> Option<String> {
+    let found = catch_unwind(look).unwrap_or_else(|_| Some("the code panics".to_owned()));
     found.map(|what| format!("{}: {what}", bounds.name))
 }
 
-fn explored(bounds: &Bounds) -> Option<String> {
-    let report = explore(bounds, 1, MOST, HOUR);
+fn explored(bounds: &Bounds, most: usize) -> Option<String> {
+    let report = explore(bounds, 1, most, HOUR);
     report.violations.first().map(|(property, _)| (*property).to_owned())
 }
 
 fn walked(bounds: &Bounds) -> Option<String> {
-    walk(bounds, 1, STEPS, HISTORIES, HOUR)
-        .violation
-        .map(|(seed, what, _)| format!("{what}, seed {seed}"))
+    let violation = walk(bounds, 1, STEPS, HISTORIES, HOUR).violation;
+    violation.map(|(seed, what, _)| format!("{what}, seed {seed}"))
 }
