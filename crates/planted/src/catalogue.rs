@@ -25,7 +25,7 @@ pub(crate) struct Orders {
 
 /// Every store that anything is put to.
 const STORES: &[&str] =
-    &["-", "memory", "embedded", "redis", "failover", "quorum", "sentinel", "zookeeper"];
+    &["-", "memory", "embedded", "redis", "failover", "cut", "quorum", "sentinel", "zookeeper"];
 
 impl Check {
     pub(crate) const ALL: [Self; 4] =
@@ -89,7 +89,7 @@ pub(crate) fn orders(bug: Bug, check: Check) -> Vec<Orders> {
 fn conformance_stores(bug: Bug) -> &'static [&'static str] {
     match bug {
         Bug::EmbeddedDeathUnseen | Bug::EmbeddedStepNotWhole => &["embedded"],
-        Bug::RedisDeafAfterACut => &["redis"],
+        Bug::RedisDeafAfterACut => &["redis", "cut"],
         Bug::ReplicatedUnconfirmed => &["failover"],
         Bug::QuorumOfAMinority => &["quorum"],
         _ => match bug.layer() {
@@ -130,7 +130,7 @@ pub(crate) fn cheapest(bug: Bug) -> Orders {
         Bug::NewcomerPasses => case("memory", "a_newcomer_does_not_pass_a_waiter"),
         Bug::EmbeddedDeathUnseen => case("embedded", "what_a_dead_holder_held_is_free_at_once"),
         Bug::EmbeddedStepNotWhole => case("embedded", "all"),
-        Bug::RedisDeafAfterACut => Orders::of(Check::Torture, "redis", "cut"),
+        Bug::RedisDeafAfterACut => case("cut", "all"),
         Bug::ReplicatedUnconfirmed => case("failover", "all"),
         Bug::QuorumOfAMinority => case("quorum", "all"),
         _ => Orders::of(Check::Differential, "-", "all"),
