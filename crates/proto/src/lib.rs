@@ -28,6 +28,7 @@ mod memory;
 mod name;
 #[doc(hidden)]
 pub mod planted;
+pub mod queue;
 mod reply;
 mod request;
 pub mod session;

@@ -372,9 +372,13 @@ impl Session {
         }
     }
 
-    /// The store has been silent for two ttls: whatever it had has run out.
+    /// The store has been silent for two ttls, so that whatever it had has run out, or will never do as asked.
     fn give_up_leaving(&mut self, name: &Name, ticket: Ticket) {
-        self.events.push_back(Event::Released { ticket, was_held: false, left: 0, given: None });
+        let exit = self.desk(name).records.get(&ticket).map(|record| record.exit);
+        self.events.push_back(match exit {
+            Some(Exit::Detach) => Event::Lost { ticket, loss: Loss::Silence },
+            _ => Event::Released { ticket, was_held: false, left: 0, given: None },
+        });
         self.forget(name, ticket);
     }
 

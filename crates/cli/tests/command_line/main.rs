@@ -1,5 +1,6 @@
 //! The command line, tried as people and scripts use it: the built program, real processes, real stores.
 
+mod damage;
 mod data;
 mod events;
 mod kinds;

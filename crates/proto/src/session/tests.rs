@@ -1,5 +1,6 @@
 //! Sessions, a ledger and a virtual clock, joined by links that lose, delay, repeat and reorder.
 
+mod failures;
 mod net;
 
 use alloc::{string::String, vec::Vec};
