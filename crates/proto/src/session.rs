@@ -35,6 +35,7 @@ pub use event::{AskId, Call, CallId, Event, Failure, Loss, Refusal, Wish};
 use crate::{
     id::{Fence, Inbox, LeaseId, Ticket, TicketSource, mix},
     name::Name,
+    planted::{Bug, planted},
     reply::{Cause, Replies, Wakeup, What},
     request::Request,
     slots::Slots,
@@ -124,7 +125,8 @@ impl Session {
     pub fn cancel(&mut self, now: Micros, ticket: Ticket) {
         let Some(name) = self.tickets.get(&ticket).cloned() else { return };
         let desk = self.desk(&name);
-        if desk.records.get(&ticket).is_some_and(|record| record.sent_at.is_none()) {
+        let is_unsent = desk.records.get(&ticket).is_some_and(|record| record.sent_at.is_none());
+        if is_unsent || planted(Bug::CancelsNothing) {
             self.forget(&name, ticket);
         } else {
             self.with(now, ticket, |record| record.leave(now, Exit::Cancel));

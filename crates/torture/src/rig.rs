@@ -31,6 +31,8 @@ pub struct Plan {
     pub kind: Kind,
     /// For how long faults are done.
     pub time: Duration,
+    /// For how long nothing is done after that: what a fault has left behind shows when no other hides it.
+    pub calm: Duration,
     /// From which everything is drawn.
     pub seed: u64,
     /// The faults.

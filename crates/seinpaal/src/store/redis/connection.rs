@@ -15,6 +15,7 @@ use std::{
 };
 
 use redis::{Cmd, RedisResult, ToRedisArgs, Value};
+use seinpaal_proto::planted::{Bug, planted};
 use tokio::{
     sync::{Notify, watch},
     task::AbortHandle,
@@ -128,7 +129,8 @@ impl Connection {
     /// Whether as many replicas as are wanted have what this link wrote until now; if not, a fail-over could
     /// undo it.
     pub(super) async fn confirm(&self, proof: Proof) -> Result<(), StoreError> {
-        let Some(wanted) = self.replicated() else { return Ok(()) };
+        let wanted = self.replicated().filter(|_| !planted(Bug::ReplicatedUnconfirmed));
+        let Some(wanted) = wanted else { return Ok(()) };
         let count = self.replicas_of(proof).await?;
         if count >= wanted {
             self.shared.had_replicas.store(true, Ordering::Relaxed);
@@ -216,7 +218,10 @@ pub(super) fn is_missing_script(answer: &RedisResult<Value>) -> bool {
 
 impl Shared {
     async fn open(self: &Arc<Self>) -> Result<Reading, StoreError> {
-        let (id, link) = self.open_where_it_is().await?;
+        let (id, mut link) = self.open_where_it_is().await?;
+        if planted(Bug::RedisDeafAfterACut) && id > 0 {
+            let _ = link.commands.unsubscribe(self.plan.keys.channel(self.plan.inbox)).await;
+        }
         let replicated = self.plan.place.options().replicated;
         if link.site.replicas.connected >= replicated && replicated.is_some() {
             self.had_replicas.store(true, Ordering::Relaxed);
