@@ -26,6 +26,7 @@ mod kind;
 mod ledger;
 mod memory;
 mod name;
+pub mod queue;
 mod reply;
 mod request;
 pub mod session;

@@ -277,6 +277,7 @@ impl Driver {
             News::Wakeup(wakeup) => self.session.handle_wakeup(now, wakeup),
             News::LookAgain => self.session.look_again(now),
             News::LookAt(ticket) => self.session.look_at_ticket(now, ticket),
+            News::Queue(_) => {}
         }
     }
 

@@ -103,6 +103,7 @@ fn told(news: &News) -> String {
         News::Wakeup(wakeup) => format!("news {:?}", wakeup.what),
         News::LookAgain => "news look again".to_owned(),
         News::LookAt(_) => "news granted".to_owned(), // which a session would ask about
+        News::Queue(wakeup) => format!("news queue {wakeup:?}"),
     }
 }
 
