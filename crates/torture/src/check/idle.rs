@@ -161,7 +161,9 @@ impl Line<'_> {
 fn cover(tale: &Tale, terms: &Terms, from: u64, to: u64) -> (u64, u64) {
     let later = |(from, to): (u64, u64)| (from, to.saturating_add(terms.after_fault));
     if let Some(outages) = &tale.outages {
-        let covered = outages.iter().copied().map(later).collect();
+        let moves = tale.windows.iter().filter(|window| window.fault == "move-slot");
+        let moves = moves.map(|window| (window.from, window.to)); // no outage, but not without effects
+        let covered = outages.iter().copied().chain(moves).map(later).collect();
         return (covered_by(outages.clone(), from, to), covered_by(covered, from, to));
     }
     let faults = tale.windows.iter().filter(|window| !is_of_process(&window.fault));
