@@ -13,7 +13,10 @@ use std::{collections::BTreeMap, fmt};
 
 use self::tale::Tale;
 pub(crate) use self::tale::worker_of;
-pub use self::{idle::Cause, terms::Terms};
+pub use self::{
+    idle::Cause,
+    terms::{Bound, Terms},
+};
 use crate::history::{Event, What};
 
 /// What is checked.
@@ -59,6 +62,8 @@ pub struct Wait {
     pub time: u64,
     /// The part of it in which the store could grant nothing, be it for a fault or for what its servers make of one.
     pub outage: u64,
+    /// What it may have had to wait for.
+    pub bound: Bound,
     /// The part of it that is not held against the store: that, and the time that it is given afterwards.
     pub covered: u64,
 }

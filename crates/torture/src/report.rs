@@ -3,7 +3,7 @@
 use std::fmt::{self, Write};
 
 use crate::{
-    check::{Cause, Verdict, Violation, Wait},
+    check::{Bound, Cause, Verdict, Violation, Wait},
     rig::Plan,
 };
 
@@ -74,14 +74,17 @@ fn waits_by_cause(text: &mut String, verdict: &Verdict) -> fmt::Result {
     for cause in [Cause::Release, Cause::Death, Cause::LeaseEnd, Cause::Asked] {
         let all = verdict.waits_of(|wait| wait.cause == cause);
         let net = verdict.delays_of(|wait| wait.cause == cause);
-        let calm = verdict.waits_of(|wait| wait.cause == cause && wait.outage == 0);
+        let able = |wait: &Wait| wait.cause == cause && wait.outage == 0;
+        let calm = verdict.waits_of(|wait| able(wait) && wait.bound == Bound::Prompt);
+        let able = verdict.waits_of(able);
         writeln!(text, "{cause} to grant, p50 / p99 / worst: {}", times(&all))?;
         writeln!(
             text,
             "    less the time in which the store could grant nothing: {}",
             times(&net)
         )?;
-        writeln!(text, "    the store able to grant all the time: {}", times(&calm))?;
+        writeln!(text, "    the store able to grant all the time: {}", times(&able))?;
+        writeln!(text, "    and no client stopped or dead: {}", times(&calm))?;
     }
     Ok(())
 }

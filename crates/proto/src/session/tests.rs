@@ -368,6 +368,23 @@ fn a_late_wakeup_about_a_detached_permit_gives_nothing_back() {
     assert!(session.poll_call(SECOND).is_none() && session.is_idle());
 }
 
+#[test]
+fn a_failover_that_forgets_who_has_left_the_line_holds_up_nobody() {
+    let mut net = Net::new(5, 7);
+    let first = net.acquire(0, wish(1, 1, TTL));
+    net.run_for(SECOND);
+    let line: Vec<_> = (1..5).map(|who| (who, net.acquire(who, wish(1, 1, TTL)))).collect();
+    net.run_for(SECOND);
+    let replica = net.state.clone();
+    line[..3].iter().for_each(|&(who, ticket)| net.cancel(who, ticket));
+    net.run_for(SECOND);
+    net.state = replica;
+    net.release(0, first);
+    net.run_for(SECOND);
+    let (who, last) = line[3];
+    assert!(net.holds(who, last));
+}
+
 /// A ticket that stood in line and was cancelled.
 fn left(session: &mut Session) -> Ticket {
     let ticket = session.acquire(0, &Name::new("n").unwrap(), wish(1, 1, TTL));

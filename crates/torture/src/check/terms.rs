@@ -9,6 +9,17 @@ const PLACES_RENEWED: Duration = Duration::from_secs(5);
 /// How long a place in line lasts without renewal.
 const PLACE: Duration = Duration::from_secs(15);
 
+/// What decides on how long a permit may lie idle.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Bound {
+    /// Nothing but wakeups, which may be lost.
+    Prompt,
+    /// A lease that must run out.
+    Death,
+    /// A client that is stopped, to which it may be granted.
+    Silent,
+}
+
 /// What a store is held to. Times are microseconds.
 #[derive(Clone, Debug)]
 pub struct Terms {
@@ -55,6 +66,16 @@ impl Terms {
             silent: at_once,
             stops_hold_up: true,
             ..Self::of_server(ttl)
+        }
+    }
+
+    /// How long that is.
+    #[must_use]
+    pub fn time(&self, bound: Bound) -> u64 {
+        match bound {
+            Bound::Prompt => self.prompt,
+            Bound::Death => self.death,
+            Bound::Silent => self.silent,
         }
     }
 

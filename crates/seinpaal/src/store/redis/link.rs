@@ -8,7 +8,7 @@ use redis::{
     RedisResult, Value,
     aio::{MultiplexedConnection, PubSub, PubSubSink},
 };
-use seinpaal_proto::{Inbox, What};
+use seinpaal_proto::Inbox;
 use tokio::{sync::Mutex, task::AbortHandle, time::timeout};
 
 use super::{
@@ -19,7 +19,7 @@ use super::{
     server, wakeup,
 };
 use crate::store::{
-    News, NewsSender, Reading, StoreError,
+    NewsSender, Reading, StoreError,
     url::{RedisAddress, RedisUrl},
 };
 
@@ -77,13 +77,8 @@ impl Plan {
     /// Turns a push into news.
     fn deliver(&self, payload: &[u8]) {
         let Some(wakeup) = wakeup::parse(&self.keys, self.inbox, payload) else { return };
-        let is_confirmed = self.place.options().replicated.is_none();
-        let news = match wakeup.what {
-            What::Granted { .. } if !is_confirmed => News::LookAt(wakeup),
-            _ => News::Wakeup(wakeup),
-        };
         // Nobody is left to be told when the session is gone.
-        let _ = self.news.send(news);
+        let _ = self.news.send(wakeup::news(wakeup, self.place.options()));
     }
 }
 
