@@ -3,7 +3,7 @@
 use std::{
     env, fs,
     io::{self, Read, Seek},
-    process::{Command, ExitCode, Stdio},
+    process::{Child, Command, ExitCode, ExitStatus, Stdio},
     thread,
     time::{Duration, Instant},
 };
@@ -13,7 +13,7 @@ use seinpaal::planted::{Bug, VARIABLE};
 use crate::catalogue::Orders;
 
 /// No check takes nearly as long.
-const LONGEST: Duration = Duration::from_secs(400);
+const LONGEST: Duration = Duration::from_secs(600);
 const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
 /// How a check ends that has found something.
 const BROKEN: u8 = 1;
@@ -54,17 +54,8 @@ impl Verdict {
             .stdout(said.try_clone()?)
             .stderr(complained.try_clone()?)
             .spawn()?;
-        let begun = Instant::now();
-        let status = loop {
-            if let Some(status) = child.try_wait()? {
-                break status;
-            }
-            if begun.elapsed() > LONGEST {
-                child.kill()?;
-                child.wait()?;
-                return Ok(Self::Failed(format!("not done after {LONGEST:?}")));
-            }
-            thread::sleep(BETWEEN_LOOKS);
+        let Some(status) = ended(&mut child)? else {
+            return Ok(Self::Failed(format!("not done after {LONGEST:?}")));
         };
         let (said, complained) = (all_of(&mut said)?, all_of(&mut complained)?);
         let found = said.lines().find_map(|line| line.strip_prefix(FOUND));
@@ -74,6 +65,20 @@ impl Verdict {
             _ => Self::Failed(complained.lines().last().unwrap_or("it died").to_owned()),
         })
     }
+}
+
+/// How it ended; `None`: it was killed, since it took too long.
+fn ended(child: &mut Child) -> io::Result<Option<ExitStatus>> {
+    let begun = Instant::now();
+    while begun.elapsed() < LONGEST {
+        if let Some(status) = child.try_wait()? {
+            return Ok(Some(status));
+        }
+        thread::sleep(BETWEEN_LOOKS);
+    }
+    child.kill()?;
+    child.wait()?;
+    Ok(None)
 }
 
 fn all_of(file: &mut fs::File) -> io::Result<String> {

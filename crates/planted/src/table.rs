@@ -2,8 +2,10 @@
 
 use std::{
     process::ExitCode,
-    sync::atomic::{AtomicUsize, Ordering},
-    sync::{Mutex, PoisonError},
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
     thread,
 };
 
@@ -71,32 +73,37 @@ fn words(verdict: &Verdict) -> String {
 
 /// Without a mistake, each of these checks passes.
 fn control() -> bool {
-    let mut checks: Vec<Orders> = Vec::new();
-    for (bug, check) in Bug::ALL.iter().flat_map(|bug| Check::ALL.map(|check| (*bug, check))) {
-        checks.extend(
-            orders(bug, check).into_iter().filter(|new| !checks.contains(new)).collect::<Vec<_>>(),
-        );
-    }
     println!("\nWithout a mistake:\n");
-    let kept = in_turn(&checks, |orders| {
+    let kept = in_turn(&every_check(), |orders| {
         let verdict = Verdict::of(None, orders);
-        let passed = verdict == Verdict::Kept;
-        println!("* {orders}: {}", if passed { "passed".to_owned() } else { words(&verdict) });
-        passed
+        let said = if verdict == Verdict::Kept { "passed".to_owned() } else { words(&verdict) };
+        println!("* {orders}: {said}");
+        verdict == Verdict::Kept
     });
     kept.into_iter().all(|is_kept| is_kept)
+}
+
+/// Every check that is put to any mistake, once.
+fn every_check() -> Vec<Orders> {
+    let mut checks: Vec<Orders> = Vec::new();
+    for bug in Bug::ALL {
+        for new in Check::ALL.into_iter().flat_map(|check| orders(*bug, check)) {
+            if !checks.contains(&new) {
+                checks.push(new);
+            }
+        }
+    }
+    checks
 }
 
 /// Does it with each, some at a time, and returns what came of them in order.
 fn in_turn<T: Sync, R: Send>(all: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
     let (next, done) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
-    let turns = || {
-        while let Some((at, one)) =
-            Some(next.fetch_add(1, Ordering::Relaxed)).and_then(|at| Some((at, all.get(at)?)))
-        {
-            let result = work(one);
-            done.lock().unwrap_or_else(PoisonError::into_inner).push((at, result));
-        }
+    let turns = || loop {
+        let at = next.fetch_add(1, Ordering::Relaxed);
+        let Some(one) = all.get(at) else { return };
+        let result = work(one);
+        done.lock().unwrap_or_else(PoisonError::into_inner).push((at, result));
     };
     thread::scope(|scope| (0..AT_ONCE).for_each(|_| drop(scope.spawn(turns))));
     let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);

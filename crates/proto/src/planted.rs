@@ -4,6 +4,11 @@
 #[cfg(feature = "planted")]
 use core::sync::atomic::{AtomicU8, Ordering};
 
+#[cfg(all(feature = "planted", not(debug_assertions)))]
+compile_error!(
+    "the feature `planted` puts mistakes in: it is for crates/planted, and never for a build that is used"
+);
+
 macro_rules! bugs {
     ($($layer:literal { $($bug:ident $name:literal $says:literal,)* })*) => {
         /// A mistake.

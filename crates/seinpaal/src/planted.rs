@@ -4,11 +4,6 @@ use std::sync::Once;
 
 pub use seinpaal_proto::planted::{Bug, choose, planted};
 
-#[cfg(not(debug_assertions))]
-compile_error!(
-    "the feature `planted` puts mistakes in: it is for crates/planted, and never for a build to be used"
-);
-
 /// The variable that names the mistake of this process.
 pub const VARIABLE: &str = "SEINPAAL_PLANTED";
 

@@ -3,18 +3,18 @@
 
 #[path = "support/history.rs"]
 mod history;
+#[path = "support/model.rs"]
+mod model;
 #[path = "support/redis_server.rs"]
 mod redis_server;
 
-use std::{
-    collections::HashSet,
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-    },
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering},
 };
 
 use history::{Ask, Event, FenceSeen, LARGE, SMALL, Scale, guarded_history, history};
+use model::{Guard, Listening, Model};
 use redis::{AsyncConnectionConfig, PushInfo, PushKind, Value, aio::MultiplexedConnection};
 use redis_server::RedisServer;
 use seinpaal::store::{
@@ -23,8 +23,7 @@ use seinpaal::store::{
     url::StoreUrl,
 };
 use seinpaal_proto::{
-    Batch, Cause, Contact, Contacts, Inbox, MemoryState, Name, Renew, Request, State, Ticket,
-    Wakeup, What, Whom, execute,
+    Batch, Cause, Inbox, MemoryState, Name, Request, Ticket, Wakeup, What, execute,
 };
 use tokio::sync::mpsc;
 
@@ -219,80 +218,6 @@ impl Bench {
             size /= 2;
         }
         history
-    }
-}
-
-/// The ledger and who listens.
-#[derive(Default)]
-struct Model {
-    state: MemoryState,
-    listening: HashSet<Inbox>,
-    guard: Option<Guard>,
-}
-
-/// What decision 16 says of the marker: what is left of the guard, and when that was.
-struct Guard {
-    length: u64,
-    kept: Option<(u64, u64)>,
-}
-
-impl Guard {
-    fn left_at(&mut self, now: u64) -> Option<u64> {
-        let (left, then) = self.kept.unwrap_or((self.length, now));
-        let left = left.saturating_sub(now.saturating_sub(then).min(self.length / 5));
-        self.kept = Some((left, now));
-        (left > 0).then_some(left)
-    }
-}
-
-struct Listening<'a>(&'a HashSet<Inbox>, Option<u64>);
-
-impl Contacts for Listening<'_> {
-    fn contact(&mut self, inbox: Inbox) -> Contact {
-        if self.0.contains(&inbox) { Contact::Listening } else { Contact::Silent }
-    }
-
-    fn guarded_for(&mut self) -> Option<u64> {
-        self.1
-    }
-}
-
-impl Model {
-    fn batch(&mut self, now: u64, inbox: Option<Inbox>, fence: FenceSeen, asks: &[Ask]) -> Batch {
-        let fence_seen = match fence {
-            FenceSeen::None => 0,
-            FenceSeen::Near(by) => now.saturating_add_signed(by),
-            FenceSeen::Absurd => u64::MAX,
-        };
-        let requests = asks.iter().map(|ask| self.request(now, ask)).collect();
-        Batch { name: Name::new("a name").unwrap(), inbox, fence_seen, requests }
-    }
-
-    fn request(&mut self, now: u64, ask: &Ask) -> Request {
-        match ask.clone() {
-            Ask::Acquire { mut acquire, not_after } => {
-                acquire.not_after = not_after.map(|by| now.saturating_add_signed(by));
-                Request::Acquire(acquire)
-            }
-            Ask::RenewAll { lease, ttl, margin, wrong } => {
-                let Ok(kept) = self.state.lease(lease);
-                let (members, digest) = kept.map_or((1, 1), |kept| (kept.members, kept.digest));
-                let whom = match wrong {
-                    1 => Whom::All { members: members + 1, digest },
-                    2 => Whom::All { members, digest: digest ^ 1 },
-                    _ => Whom::All { members, digest },
-                };
-                Request::Renew(Renew { lease, ttl, margin, whom })
-            }
-            Ask::RenewTickets { lease, ttl, margin, tickets } => {
-                Request::Renew(Renew { lease, ttl, margin, whom: Whom::Tickets(tickets) })
-            }
-            Ask::Release { ticket, slots } => Request::Release { ticket, slots },
-            Ask::Cancel { ticket, remember } => Request::Cancel { ticket, remember },
-            Ask::Evict { ticket } => Request::Evict { ticket },
-            Ask::Configure(change) => Request::Configure(change),
-            Ask::Inspect { rows } => Request::Inspect { rows },
-        }
     }
 }
 
