@@ -1,7 +1,7 @@
 //! Progress, as something to be done within a bound: from any moment on nothing more goes wrong, whoever
 //! holds gives back at once, and then all that wait are served and nothing is left.
 
-use seinpaal_proto::{Batch, Contact};
+use seinpaal_proto::Contact;
 
 use super::{Action, Life, World};
 use crate::bounds::Bounds;
@@ -32,7 +32,7 @@ impl World {
         world.run_until(&calm, patience, Self::nobody_waits).ok_or(Stuck::Waits)?;
         world.run_until(&calm, patience, Self::all_rest).ok_or(Stuck::Busy)?;
         for _ in 0..patience {
-            world.look_at_name(&calm);
+            world.look(&calm); // what a client left behind that is gone, nobody else would
             if world.ledger.is_empty() {
                 return Ok(ticks);
             }
@@ -96,11 +96,5 @@ impl World {
 
     fn all_rest(&self) -> bool {
         self.clients.iter().all(|client| client.life == Life::Gone || client.session.is_idle())
-    }
-
-    /// Nobody looks at a name that nobody uses; its store forgets it in the end, here a look does.
-    fn look_at_name(&mut self, bounds: &Bounds) {
-        let batch = Batch { name: Self::name(), inbox: None, fence_seen: 0, requests: Vec::new() };
-        self.execute(bounds, &batch);
     }
 }
