@@ -136,7 +136,7 @@ pub struct Lease {
     pub id: LeaseId,
     /// Whose it is, if the owner listens anywhere.
     pub inbox: Option<Inbox>,
-    /// Its length from each renewal.
+    /// Its length from each renewal; 0 as long as it was made for a waiter that has not been heard from since.
     pub ttl: Micros,
     /// Its end on the ledger's clock.
     pub ends: Micros,

@@ -64,6 +64,8 @@ struct Driver {
 
 /// Starts a driver: opens the store on a thread of its own and serves until every handle is gone.
 pub(crate) async fn start(opening: Opening, config: Config) -> Result<Arc<Handle>, StoreError> {
+    #[cfg(feature = "planted")]
+    crate::planted::choose_from_environment();
     let mut seed = [0; 16];
     getrandom::fill(&mut seed).map_err(|error| internal("no random numbers", error))?;
     let inbox = Inbox(u128::from_le_bytes(seed));
@@ -278,7 +280,8 @@ impl Driver {
         match news {
             News::Wakeup(wakeup) => self.session.handle_wakeup(now, wakeup),
             News::LookAgain => self.session.look_again(now),
-            News::LookAt(ticket) => self.session.look_at_ticket(now, ticket),
+            News::LookAt(wakeup) => self.session.look_at_ticket(now, wakeup),
+            News::Queue(_) => {}
         }
     }
 

@@ -14,7 +14,7 @@ pub mod zookeeper;
 
 use std::{fmt, future::Future, os::fd::BorrowedFd, pin::Pin, sync::Arc, time::Duration};
 
-use seinpaal_proto::{Batch, Inbox, Replies, Snapshot, Ticket, Wakeup, time::Micros};
+use seinpaal_proto::{Batch, Inbox, Replies, Snapshot, Wakeup, queue, time::Micros};
 use tokio::sync::mpsc;
 
 pub use crate::guarded::GuardedWrite;
@@ -35,8 +35,10 @@ pub enum News {
     Wakeup(Wakeup),
     /// Wakeups may have been lost (the subscription was away): look again at everything.
     LookAgain,
-    /// This ticket may have been granted, but that counts only if the store says so when asked.
-    LookAt(Ticket),
+    /// This grant may have been made, but that counts only if the store says so when asked.
+    LookAt(Wakeup),
+    /// Something happened at a queue that this client works at.
+    Queue(queue::Wakeup),
 }
 
 /// Where [`News`] go. Each store is opened with one and keeps it for as long as it lives.
@@ -111,12 +113,35 @@ pub trait Store: fmt::Debug + Send + Sync + 'static {
         Box::pin(async move { Err(StoreError::new(kind, Certainty::NotExecuted, message)) })
     }
 
+    /// Executes a batch about a queue, whole or not at all, as [`seinpaal_proto::queue::execute`] would.
+    fn call_queue<'a>(
+        &'a self,
+        _batch: &'a queue::Batch,
+    ) -> BoxFuture<'a, Result<queue::Replies, StoreError>> {
+        Box::pin(async move { Err(no_queues(self.abilities().scheme)) })
+    }
+
+    /// Lists the queues whose names start with `prefix` and that have items, workers or something
+    /// configured, in order of name. The snapshots have no rows.
+    fn list_queues<'a>(
+        &'a self,
+        _prefix: &'a str,
+    ) -> BoxFuture<'a, Result<Vec<(seinpaal_proto::Name, queue::Snapshot)>, StoreError>> {
+        Box::pin(async move { Err(no_queues(self.abilities().scheme)) })
+    }
+
     /// Lists the names that start with `prefix` and have holders, waiters or something configured, in
     /// order of name. The snapshots list at most 64 waiters and no holders; the totals count all.
     fn list<'a>(
         &'a self,
         prefix: &'a str,
     ) -> BoxFuture<'a, Result<Vec<(seinpaal_proto::Name, Snapshot)>, StoreError>>;
+}
+
+fn no_queues(scheme: &str) -> StoreError {
+    let message =
+        format!("{scheme} keeps no queues: use file:, redis:, redis+sentinel: or redis+cluster:");
+    StoreError::new(StoreErrorKind::Misconfigured, Certainty::NotExecuted, message)
 }
 
 /// Opens the store at `url` for the client with this inbox.

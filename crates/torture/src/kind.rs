@@ -11,6 +11,7 @@ use std::{fmt, io, str::FromStr, time::Duration};
 use crate::{
     check::Terms,
     fault::Fault,
+    lookout::Watched,
     rig::{Scene, clocks::Clocks},
 };
 
@@ -49,6 +50,11 @@ pub trait Site: Send {
     /// # Errors
     /// If it could not be done, or not be undone.
     fn inject(&mut self, fault: Fault, scene: &mut Scene<'_>) -> io::Result<()>;
+
+    /// Servers that must have masters and replicas, so that a lookout can see when they can grant nothing.
+    fn watched(&self) -> Option<Watched> {
+        None
+    }
 
     /// What is kept of names that nobody uses. The API has been asked about them already.
     ///

@@ -15,6 +15,7 @@ use crate::{
     fault::Fault,
     history::{self, Pen, What},
     kind::{Kind, Site},
+    lookout::Lookout,
     promise,
     proxy::{Mode, Proxy, Way},
 };
@@ -32,6 +33,8 @@ pub struct Plan {
     pub kind: Kind,
     /// For how long faults are done.
     pub time: Duration,
+    /// For how long nothing is done after that: what a fault has left behind shows when no other hides it.
+    pub calm: Duration,
     /// From which everything is drawn.
     pub seed: u64,
     /// The faults.
@@ -99,6 +102,7 @@ pub fn run(plan: &Plan) -> io::Result<Verdict> {
     }
     let scene = Scene { draw: Draw::new(plan.seed), clocks: &clocks, ttl: plan.ttl };
     let site = plan.kind.start(&scene)?;
+    let _lookout = site.watched().map(|watched| Lookout::start(&watched, &pen));
     let crew = Crew::start(plan, &clocks, &pen, site.as_ref())?;
     let mut rig = Rig { plan, pen, site, crew, scene };
     rig.torment()?;

@@ -15,6 +15,8 @@ pub enum Stuck {
     Busy,
     /// The name still costs something.
     Left,
+    /// The store has a lease or a place of a client that wants nothing any more.
+    Ghost,
 }
 
 impl World {
@@ -31,6 +33,9 @@ impl World {
         world.everybody_goes_on(&calm);
         world.run_until(&calm, patience, Self::nobody_waits).ok_or(Stuck::Waits)?;
         world.run_until(&calm, patience, Self::all_rest).ok_or(Stuck::Busy)?;
+        if world.has_ghosts() {
+            return Err(Stuck::Ghost);
+        }
         for _ in 0..patience {
             world.look(&calm); // what a client left behind that is gone, nobody else would
             if world.ledger.is_empty() {
@@ -96,5 +101,12 @@ impl World {
 
     fn all_rest(&self) -> bool {
         self.clients.iter().all(|client| client.life == Life::Gone || client.session.is_idle())
+    }
+
+    /// A client that lives is at rest only when the store has confirmed that nothing of it is left: a lease that
+    /// nobody holds keeps others out until it runs out, and so does a place.
+    fn has_ghosts(&self) -> bool {
+        let is_promised = !self.ghost.was_set_back; // a deadline is on the store's clock, and moves with it
+        is_promised && self.entries().any(|(who, _)| who < self.clients.len() && self.is_alive(who))
     }
 }

@@ -5,7 +5,7 @@ mod hub;
 
 use std::sync::Arc;
 
-use seinpaal_proto::{Batch, Inbox, Name, Replies, Snapshot};
+use seinpaal_proto::{Batch, Inbox, Name, Replies, Snapshot, queue};
 
 pub use self::hub::MemoryHub;
 use super::{Abilities, BoxFuture, NewsSender, Reading, Store, StoreError, Together};
@@ -50,6 +50,20 @@ impl Store for MemoryStore {
         batches: &'a [Batch],
     ) -> BoxFuture<'a, Result<Together, StoreError>> {
         Box::pin(async move { self.hub.call_together(batches) })
+    }
+
+    fn call_queue<'a>(
+        &'a self,
+        batch: &'a queue::Batch,
+    ) -> BoxFuture<'a, Result<queue::Replies, StoreError>> {
+        Box::pin(async move { self.hub.call_queue(batch) })
+    }
+
+    fn list_queues<'a>(
+        &'a self,
+        prefix: &'a str,
+    ) -> BoxFuture<'a, Result<Vec<(Name, queue::Snapshot)>, StoreError>> {
+        Box::pin(async move { self.hub.list_queues(prefix) })
     }
 
     fn list<'a>(

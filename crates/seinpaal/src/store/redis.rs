@@ -334,6 +334,12 @@ fn need_of(reply: &Reply) -> Need {
     }
 }
 
+#[cfg(all(test, feature = "planted"))]
+pub(crate) fn has_in_a_script(text: &str) -> bool {
+    let begin = script::SCRIPTS.iter();
+    begin.map(|row| row.source).any(|source| source.contains(text))
+}
+
 fn misconfigured(message: &str) -> StoreError {
     StoreError::new(StoreErrorKind::Misconfigured, Certainty::NotExecuted, message)
 }

@@ -60,7 +60,8 @@ pub(super) fn check(tale: &Tale, terms: &Terms, found: &mut Vec<Violation>) -> V
             Line { requests, limit: *limit, held: 0, waiting: BTreeMap::new(), since: None };
         for (at, change) in changes {
             let Some((since, cause)) = line.take(at, change) else { continue };
-            let wait = Wait { cause, time: at - since, covered: covered(tale, terms, since, at) };
+            let (outage, covered) = cover(tale, terms, since, at);
+            let wait = Wait { cause, time: at - since, outage, covered };
             if wait.time - wait.covered > bound(tale, terms, cause, since, at) {
                 let story = line.story(name, since, at, &wait);
                 found.push(Violation { check: Check::Wakeup, at: since, story });
@@ -154,13 +155,23 @@ impl Line<'_> {
     }
 }
 
-/// How much of this time a fault kept the store from answering.
-fn covered(tale: &Tale, terms: &Terms, from: u64, to: u64) -> u64 {
+/// How much of this time the store could grant nothing, and how much is not held against it. Where nobody looked
+/// it is the time of faults, with what they are given afterwards.
+fn cover(tale: &Tale, terms: &Terms, from: u64, to: u64) -> (u64, u64) {
+    let later = |(from, to): (u64, u64)| (from, to.saturating_add(terms.after_fault));
+    if let Some(outages) = &tale.outages {
+        let covered = outages.iter().copied().map(later).collect();
+        return (covered_by(outages.clone(), from, to), covered_by(covered, from, to));
+    }
     let faults = tale.windows.iter().filter(|window| !is_of_process(&window.fault));
-    let faults = faults.map(|window| (window.from, window.to.saturating_add(terms.after_fault)));
+    let faults = faults.map(|window| later((window.from, window.to)));
     let stops = tale.stops.iter().filter(|_| terms.stops_hold_up).map(|(_, from, to)| (*from, *to));
+    let covered = covered_by(faults.chain(stops).collect(), from, to);
+    (covered, covered)
+}
+
+fn covered_by(mut windows: Vec<(u64, u64)>, from: u64, to: u64) -> u64 {
     let (mut sum, mut seen) = (0, from);
-    let mut windows: Vec<_> = faults.chain(stops).collect();
     windows.sort_unstable();
     for (begin, end) in windows {
         let (begin, end) = (begin.max(seen), end.min(to));

@@ -21,7 +21,7 @@ pub struct Terms {
     /// The same where a client was stopped while it stood in line: each of its places may be granted to it, and
     /// run out.
     pub silent: u64,
-    /// How long the effects of a fault last after its end.
+    /// How long the effects of a fault, or of an outage if a lookout looked, last after its end.
     pub after_fault: u64,
     /// Whether a client that is stopped may hold up others for as long.
     pub stops_hold_up: bool,

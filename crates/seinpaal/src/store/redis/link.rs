@@ -79,7 +79,7 @@ impl Plan {
         let Some(wakeup) = wakeup::parse(&self.keys, self.inbox, payload) else { return };
         let is_confirmed = self.place.options().replicated.is_none();
         let news = match wakeup.what {
-            What::Granted { .. } if !is_confirmed => News::LookAt(wakeup.ticket),
+            What::Granted { .. } if !is_confirmed => News::LookAt(wakeup),
             _ => News::Wakeup(wakeup),
         };
         // Nobody is left to be told when the session is gone.

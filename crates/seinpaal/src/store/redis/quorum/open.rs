@@ -207,6 +207,7 @@ impl Quorum {
                 self.table().hurry(&name, ticket);
                 self.hint.notify_one();
             }
+            News::Queue(_) => {} // a quorum keeps none
             News::Wakeup(wakeup) => {
                 let is_over = self.table().ends(&wakeup.name, wakeup.ticket, self.majority());
                 if is_over {
