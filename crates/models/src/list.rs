@@ -103,6 +103,7 @@ pub fn planted(plant: Plant) -> Bounds {
         Plant::ForgetsPast | Plant::NoDeadline => {
             Bounds { faults: 1, kinds: &[Fault::Repeat], ..base }
         }
+        Plant::ForgetsFence => Bounds { clock_steps: 1, steps_back: 1, ..base },
         Plant::LastFirst => Bounds { clients: 3, ..base },
         Plant::OneTooMany | Plant::ShortensAll | Plant::FenceIsClock => base,
     }
@@ -110,13 +111,21 @@ pub fn planted(plant: Plant) -> Bounds {
 
 /// What is known not to be promised, with a model that shows it.
 #[must_use]
-pub fn limits() -> [Bounds; 2] {
+pub fn limits() -> [Bounds; 3] {
     [
         Bounds {
             name: "a holder who does not listen, and a clock that jumps",
             clock_steps: 1,
             steps_back: 1,
             kinds: &[Fault::Deaf],
+            quiet_one_in: u64::MAX,
+            ..Bounds::BASE
+        },
+        Bounds {
+            name: "a name that was forgotten, and a clock that was set back",
+            steps_back: 1,
+            is_strict: true,
+            faults: 0,
             quiet_one_in: u64::MAX,
             ..Bounds::BASE
         },

@@ -27,6 +27,8 @@ pub enum Plant {
     FreeClock,
     /// The ledger admits one more than the limit.
     OneTooMany,
+    /// The ledger forgets a name though the clock has not passed its last fence.
+    ForgetsFence,
     /// The fence is the clock alone.
     FenceIsClock,
     /// A ttl that one caller gives is applied to all.
@@ -37,7 +39,7 @@ pub enum Plant {
 
 impl Plant {
     /// All of them.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::FromReply,
         Self::NoMargin,
         Self::NoSecondLook,
@@ -46,6 +48,7 @@ impl Plant {
         Self::ForgetsPast,
         Self::FreeClock,
         Self::OneTooMany,
+        Self::ForgetsFence,
         Self::FenceIsClock,
         Self::ShortensAll,
         Self::LastFirst,
@@ -63,6 +66,7 @@ impl Plant {
             Self::ForgetsPast => "the ledger forgets tickets that are over",
             Self::FreeClock => "the ledger's clock jumps as far as the store's",
             Self::OneTooMany => "the ledger admits one more than the limit",
+            Self::ForgetsFence => "the ledger forgets a fence that is ahead of the clock",
             Self::FenceIsClock => "the fence is the clock alone",
             Self::ShortensAll => "a ttl that one caller gives is applied to all",
             Self::LastFirst => "who came last is served first",
@@ -121,6 +125,9 @@ impl Plant {
 
     /// The ledger after it executed.
     pub(crate) fn after(self, ledger: &mut MemoryState, batch: &Batch) {
+        if self == Self::ForgetsFence && ledger.is_at_rest() && ledger.memories().next().is_none() {
+            let Ok(()) = ledger.clear();
+        }
         if self != Self::ShortensAll {
             return;
         }

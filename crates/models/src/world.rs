@@ -46,6 +46,8 @@ pub struct World {
 pub(crate) struct Ghost {
     pub(crate) last_fence: u64,
     pub(crate) granted: BTreeSet<Ticket>,
+    /// The name was forgotten, when the store's clock had passed its fences. Kept only where that may be set back.
+    pub(crate) was_forgotten: bool,
     /// The store's clock was set back.
     pub(crate) was_set_back: bool,
     pub(crate) broken: Option<Broken>,
@@ -116,6 +118,7 @@ impl World {
             ghost: Ghost {
                 last_fence: 0,
                 granted: BTreeSet::new(),
+                was_forgotten: false,
                 was_set_back: false,
                 broken: None,
             },

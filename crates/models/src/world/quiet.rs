@@ -1,7 +1,7 @@
 //! Progress, as something to be done within a bound: from any moment on nothing more goes wrong, whoever
 //! holds gives back at once, and then all that wait are served and nothing is left.
 
-use seinpaal_proto::{Batch, Contact};
+use seinpaal_proto::Contact;
 
 use super::{Action, Life, World};
 use crate::bounds::Bounds;
@@ -37,7 +37,7 @@ impl World {
             return Err(Stuck::Ghost);
         }
         for _ in 0..patience {
-            world.look_at_name(&calm);
+            world.look(&calm); // what a client left behind that is gone, nobody else would
             if world.ledger.is_empty() {
                 return Ok(ticks);
             }
@@ -108,11 +108,5 @@ impl World {
     fn has_ghosts(&self) -> bool {
         let is_promised = !self.ghost.was_set_back; // a deadline is on the store's clock, and moves with it
         is_promised && self.entries().any(|(who, _)| who < self.clients.len() && self.is_alive(who))
-    }
-
-    /// Nobody looks at a name that nobody uses; its store forgets it in the end, here a look does.
-    fn look_at_name(&mut self, bounds: &Bounds) {
-        let batch = Batch { name: Self::name(), inbox: None, fence_seen: 0, requests: Vec::new() };
-        self.execute(bounds, &batch);
     }
 }

@@ -23,6 +23,7 @@ impl Rig<'_> {
         for (name, _) in &self.plan.names {
             self.is_left(&seinpaal, name)?;
         }
+        self.site.outlast_fences(self.scene.clocks);
         self.is_kept(&seinpaal)
     }
 
