@@ -109,7 +109,7 @@ impl Client {
                         return (wakeup.ticket, what);
                     }
                 }
-                News::LookAgain => {}
+                News::LookAgain | News::Queue(_) => {}
             }
         }
     }

@@ -26,6 +26,9 @@ mod kind;
 mod ledger;
 mod memory;
 mod name;
+#[doc(hidden)]
+pub mod planted;
+pub mod queue;
 mod reply;
 mod request;
 pub mod session;

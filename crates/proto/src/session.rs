@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   ask    acquire · release · cancel · attach · detach · ask          what the program wants
-//!   told   handle_replies · handle_failure · handle_wakeup · handle_timeout · look_again
+//!   told   learn_clock · handle_replies · handle_failure · handle_wakeup · handle_timeout · look_again
 //!   do     poll_call · poll_event · poll_timeout                        what the driver must now do
 //! ```
 //!
@@ -35,6 +35,7 @@ pub use event::{AskId, Call, CallId, Event, Failure, Loss, Refusal, Wish};
 use crate::{
     id::{Fence, Inbox, LeaseId, Ticket, TicketSource, mix},
     name::Name,
+    planted::{Bug, planted},
     reply::{Cause, Replies, Wakeup, What},
     request::Request,
     slots::Slots,
@@ -60,11 +61,12 @@ pub struct Session {
     events: VecDeque<Event>,
     last_call: u64,
     last_ask: u64,
-    /// The store's clock in a reply, and when its request was sent.
+    /// What the store's clock showed, and when it was asked.
     store_clock: Option<(Micros, Micros)>,
     draws: u64,
     numbers: u64,
-    /// The highest fence seen anywhere. Fences follow the clock, so it is a fair floor for every name.
+    /// The highest fence seen anywhere, or reading of the store's clock. Fences follow the clock, so it is a fair
+    /// floor for every name.
     fence_seen: u64,
     /// The highest fence of a permit that was detached. Grants up to it may be another client's by now.
     detached_to: u64,
@@ -123,7 +125,8 @@ impl Session {
     pub fn cancel(&mut self, now: Micros, ticket: Ticket) {
         let Some(name) = self.tickets.get(&ticket).cloned() else { return };
         let desk = self.desk(&name);
-        if desk.records.get(&ticket).is_some_and(|record| record.sent_at.is_none()) {
+        let is_unsent = desk.records.get(&ticket).is_some_and(|record| record.sent_at.is_none());
+        if is_unsent || planted(Bug::CancelsNothing) {
             self.forget(&name, ticket);
         } else {
             self.with(now, ticket, |record| record.leave(now, Exit::Cancel));
@@ -156,10 +159,19 @@ impl Session {
 
     // ---- told
 
+    /// The store told what its clock `shows`, and was asked at `asked_at` of ours; as every reply does. A driver
+    /// says it once before anything else, so that the very first request has a deadline (rule 16). No fence that
+    /// was given before can be greater than it, but where the clock had been set back already: so it counts as one
+    /// that was seen, should the clock be set back and a name be forgotten (rule 10).
+    pub fn learn_clock(&mut self, shows: Micros, asked_at: Micros) {
+        self.fence_seen = self.fence_seen.max(shows);
+        self.store_clock = Some((shows, asked_at));
+    }
+
     /// The store answered a call.
     pub fn handle_replies(&mut self, now: Micros, call: CallId, replies: Replies) {
         if let Some(sent) = self.calls.remove(&call) {
-            self.store_clock = Some((replies.now, sent.at));
+            self.learn_clock(replies.now, sent.at);
             self.take_answers(now, sent, replies);
         }
     }
@@ -395,9 +407,13 @@ impl Session {
         grant.map_or(0, |(fence, ..)| fence.0)
     }
 
-    /// The store has been silent for two ttls: whatever it had has run out.
+    /// The store has been silent for two ttls, so that whatever it had has run out, or will never do as asked.
     fn give_up_leaving(&mut self, name: &Name, ticket: Ticket) {
-        self.events.push_back(Event::Released { ticket, was_held: false, left: 0, given: None });
+        let exit = self.desk(name).records.get(&ticket).map(|record| record.exit);
+        self.events.push_back(match exit {
+            Some(Exit::Detach) => Event::Lost { ticket, loss: Loss::Silence },
+            _ => Event::Released { ticket, was_held: false, left: 0, given: None },
+        });
         self.forget(name, ticket);
     }
 

@@ -30,7 +30,7 @@ pub(crate) use grant::{Grant, Handle};
 use crate::{
     boottime,
     error::AcquireError,
-    store::{BoxFuture, Certainty, News, Store, StoreError, Together},
+    store::{BoxFuture, Certainty, News, Reading, Store, StoreError, Together},
 };
 use dispatch::Waiting;
 use std::{collections::HashMap, sync::Arc};
@@ -64,6 +64,8 @@ struct Driver {
 
 /// Starts a driver: opens the store on a thread of its own and serves until every handle is gone.
 pub(crate) async fn start(opening: Opening, config: Config) -> Result<Arc<Handle>, StoreError> {
+    #[cfg(feature = "planted")]
+    crate::planted::choose_from_environment();
     let mut seed = [0; 16];
     getrandom::fill(&mut seed).map_err(|error| internal("no random numbers", error))?;
     let inbox = Inbox(u128::from_le_bytes(seed));
@@ -111,7 +113,9 @@ fn run(
             Some(longest) => config.within(longest),
             None => config,
         };
-        let session = Session::new(inbox, config);
+        let mut session = Session::new(inbox, config);
+        let Reading { shows, asked_at } = store.first_reading();
+        session.learn_clock(shows, asked_at);
         Driver::new(session, store, commands, news).serve().await;
     });
 }
@@ -277,6 +281,7 @@ impl Driver {
             News::Wakeup(wakeup) => self.session.handle_wakeup(now, wakeup),
             News::LookAgain => self.session.look_again(now),
             News::LookAt(wakeup) => self.session.look_at_ticket(now, wakeup),
+            News::Queue(_) => {}
         }
     }
 

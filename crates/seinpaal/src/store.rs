@@ -14,11 +14,12 @@ pub mod zookeeper;
 
 use std::{fmt, future::Future, os::fd::BorrowedFd, pin::Pin, sync::Arc, time::Duration};
 
-use seinpaal_proto::{Batch, Inbox, Replies, Snapshot, Wakeup, time::Micros};
+use seinpaal_proto::{Batch, Inbox, Replies, Snapshot, Wakeup, queue, time::Micros};
 use tokio::sync::mpsc;
 
 pub use crate::guarded::GuardedWrite;
 pub use crate::store_error::{Certainty, StoreError, StoreErrorKind};
+pub use clock::Reading;
 pub use together::Together;
 
 /// A boxed future, so that stores can be used as `dyn Store`.
@@ -36,6 +37,8 @@ pub enum News {
     LookAgain,
     /// This grant may have been made, but that counts only if the store says so when asked.
     LookAt(Wakeup),
+    /// Something happened at a queue that this client works at.
+    Queue(queue::Wakeup),
 }
 
 /// Where [`News`] go. Each store is opened with one and keeps it for as long as it lives.
@@ -49,6 +52,10 @@ pub type NewsSender = mpsc::UnboundedSender<News>;
 pub trait Store: fmt::Debug + Send + Sync + 'static {
     /// What this store is and can do.
     fn abilities(&self) -> Abilities;
+
+    /// What the store's clock showed when it was opened. Requests carry a deadline on that clock, the very first
+    /// one too (docs/protocol.md, rule 16).
+    fn first_reading(&self) -> Reading;
 
     /// The longest that this client may believe in a lease without being heard from; `None`: as long as the
     /// lease lasts. Longer ttls are cut to it, but for permits that are detached.
@@ -106,12 +113,35 @@ pub trait Store: fmt::Debug + Send + Sync + 'static {
         Box::pin(async move { Err(StoreError::new(kind, Certainty::NotExecuted, message)) })
     }
 
+    /// Executes a batch about a queue, whole or not at all, as [`seinpaal_proto::queue::execute`] would.
+    fn call_queue<'a>(
+        &'a self,
+        _batch: &'a queue::Batch,
+    ) -> BoxFuture<'a, Result<queue::Replies, StoreError>> {
+        Box::pin(async move { Err(no_queues(self.abilities().scheme)) })
+    }
+
+    /// Lists the queues whose names start with `prefix` and that have items, workers or something
+    /// configured, in order of name. The snapshots have no rows.
+    fn list_queues<'a>(
+        &'a self,
+        _prefix: &'a str,
+    ) -> BoxFuture<'a, Result<Vec<(seinpaal_proto::Name, queue::Snapshot)>, StoreError>> {
+        Box::pin(async move { Err(no_queues(self.abilities().scheme)) })
+    }
+
     /// Lists the names that start with `prefix` and have holders, waiters or something configured, in
     /// order of name. The snapshots list at most 64 waiters and no holders; the totals count all.
     fn list<'a>(
         &'a self,
         prefix: &'a str,
     ) -> BoxFuture<'a, Result<Vec<(seinpaal_proto::Name, Snapshot)>, StoreError>>;
+}
+
+fn no_queues(scheme: &str) -> StoreError {
+    let message =
+        format!("{scheme} keeps no queues: use file:, redis:, redis+sentinel: or redis+cluster:");
+    StoreError::new(StoreErrorKind::Misconfigured, Certainty::NotExecuted, message)
 }
 
 /// Opens the store at `url` for the client with this inbox.

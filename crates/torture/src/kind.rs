@@ -8,7 +8,12 @@ mod zookeeper;
 
 use std::{fmt, io, str::FromStr, time::Duration};
 
-use crate::{check::Terms, fault::Fault, lookout::Watched, rig::Scene};
+use crate::{
+    check::Terms,
+    fault::Fault,
+    lookout::Watched,
+    rig::{Scene, clocks::Clocks},
+};
 
 /// How long clients may take to find the next master or leader once it is there.
 const RECOVERY: Duration = Duration::from_secs(5);
@@ -56,6 +61,10 @@ pub trait Site: Send {
     /// # Errors
     /// If the store cannot be asked.
     fn kept(&self) -> io::Result<Vec<String>>;
+
+    /// Sets the clocks of servers whose clocks were set so that all fences are behind them: until then a name is
+    /// kept, and for nothing else.
+    fn outlast_fences(&self, _clocks: &Clocks) {}
 }
 
 impl Kind {

@@ -22,7 +22,9 @@ use crate::{
 
 const MS: Duration = Duration::from_millis(1);
 /// Steps of clocks, in seconds, either way. Keys on a server end half a day early when its clock is set so far.
-const STEPS: [i64; 6] = [1, 5, 60, 600, 3_600, 6 * 3_600];
+const STEPS: [i64; 6] = [1, 5, 60, 600, 3_600, LONGEST_STEP];
+/// The longest of them.
+pub const LONGEST_STEP: i64 = 6 * 3_600;
 
 /// What to do.
 #[derive(Clone, Debug)]
@@ -31,6 +33,8 @@ pub struct Plan {
     pub kind: Kind,
     /// For how long faults are done.
     pub time: Duration,
+    /// For how long nothing is done after that: what a fault has left behind shows when no other hides it.
+    pub calm: Duration,
     /// From which everything is drawn.
     pub seed: u64,
     /// The faults.

@@ -1,5 +1,6 @@
 //! Sessions, a ledger and a virtual clock, joined by links that lose, delay, repeat and reorder.
 
+mod failures;
 mod net;
 
 use alloc::{string::String, vec::Vec};
@@ -44,6 +45,16 @@ fn an_uncontended_permit_costs_two_calls() {
     net.run_for(SECOND);
     assert_eq!(net.calls, 2);
     assert!(net.sessions[0].is_idle());
+}
+
+#[test]
+fn the_very_first_request_has_a_deadline_on_the_clock_that_the_store_told_when_it_was_opened() {
+    let mut session = Session::new(Inbox(7), Config::default());
+    session.learn_clock(1_000 * SECOND, 5 * SECOND);
+    session.acquire(6 * SECOND, &Name::new("n").unwrap(), wish(1, 1, TTL));
+    let call = session.poll_call(6 * SECOND).unwrap();
+    let [Request::Acquire(ask)] = call.batch.requests.as_slice() else { panic!("{call:?}") };
+    assert_eq!(ask.not_after, Some(1_011 * SECOND));
 }
 
 #[test]

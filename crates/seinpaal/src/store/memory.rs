@@ -5,10 +5,10 @@ mod hub;
 
 use std::sync::Arc;
 
-use seinpaal_proto::{Batch, Inbox, Name, Replies, Snapshot};
+use seinpaal_proto::{Batch, Inbox, Name, Replies, Snapshot, queue};
 
 pub use self::hub::MemoryHub;
-use super::{Abilities, BoxFuture, NewsSender, Store, StoreError, Together};
+use super::{Abilities, BoxFuture, NewsSender, Reading, Store, StoreError, Together};
 
 /// One client of a [`MemoryHub`]. Dropping it is how a client dies here: its leases and its places in
 /// queues end at once.
@@ -33,6 +33,10 @@ impl Store for MemoryStore {
         Abilities { scheme: "memory", notices_death: true, is_shared: false }
     }
 
+    fn first_reading(&self) -> Reading {
+        Reading::take(self.hub.now())
+    }
+
     fn call<'a>(&'a self, batch: &'a Batch) -> BoxFuture<'a, Result<Replies, StoreError>> {
         Box::pin(async move { self.hub.call(batch) })
     }
@@ -46,6 +50,20 @@ impl Store for MemoryStore {
         batches: &'a [Batch],
     ) -> BoxFuture<'a, Result<Together, StoreError>> {
         Box::pin(async move { self.hub.call_together(batches) })
+    }
+
+    fn call_queue<'a>(
+        &'a self,
+        batch: &'a queue::Batch,
+    ) -> BoxFuture<'a, Result<queue::Replies, StoreError>> {
+        Box::pin(async move { self.hub.call_queue(batch) })
+    }
+
+    fn list_queues<'a>(
+        &'a self,
+        prefix: &'a str,
+    ) -> BoxFuture<'a, Result<Vec<(Name, queue::Snapshot)>, StoreError>> {
+        Box::pin(async move { self.hub.list_queues(prefix) })
     }
 
     fn list<'a>(

@@ -1,5 +1,7 @@
 //! What the clients of a memory store share: the names, the inboxes and the clock.
 
+mod queues;
+
 use std::{
     collections::BTreeMap,
     convert::Infallible,
@@ -10,7 +12,7 @@ use std::{
 
 use seinpaal_proto::{
     Batch, Contact, Contacts, Inbox, MemoryState, Name, Replies, Reply, Request, Snapshot, Wakeup,
-    execute,
+    execute, queue,
     time::{Micros, micros},
 };
 
@@ -34,8 +36,10 @@ pub struct MemoryHub {
 #[derive(Debug, Default)]
 struct Inner {
     names: BTreeMap<Name, MemoryState>,
+    queues: BTreeMap<Name, queue::MemoryQueue>,
     inboxes: Inboxes,
     swept: Option<Name>,
+    swept_queue: Option<Name>,
 }
 
 #[derive(Debug, Default)]
@@ -98,6 +102,7 @@ impl MemoryHub {
         if let Ok(mut inner) = self.lock() {
             inner.inboxes.0.remove(&inbox);
             inner.end_leases(inbox, now);
+            inner.end_deliveries(inbox, now);
         }
     }
 
@@ -125,7 +130,7 @@ impl MemoryHub {
     }
 
     /// The system's clock at first, and from there on one that nobody can set.
-    fn now(&self) -> Micros {
+    pub(super) fn now(&self) -> Micros {
         match &self.clock {
             Clock::System => self.born.0 + micros(self.born.1.elapsed()),
             Clock::Manual(_) => self.clock.now(),
@@ -201,8 +206,12 @@ impl Inner {
 
 impl Inboxes {
     fn wake(&self, wakeup: Wakeup) {
-        if let Some(listener) = self.0.get(&wakeup.inbox).filter(|listener| listener.hears) {
-            listener.tell(News::Wakeup(wakeup));
+        self.tell(wakeup.inbox, News::Wakeup(wakeup));
+    }
+
+    fn tell(&self, inbox: Inbox, news: News) {
+        if let Some(listener) = self.0.get(&inbox).filter(|listener| listener.hears) {
+            listener.tell(news);
         }
     }
 }

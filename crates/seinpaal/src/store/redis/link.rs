@@ -19,7 +19,7 @@ use super::{
     server, wakeup,
 };
 use crate::store::{
-    NewsSender, StoreError,
+    NewsSender, Reading, StoreError,
     url::{RedisAddress, RedisUrl},
 };
 
@@ -52,6 +52,7 @@ pub(super) struct Link {
 /// What a link found at its other end.
 pub(super) struct Site {
     pub(super) address: RedisAddress,
+    pub(super) reading: Reading,
     pub(super) replicas: Replicas,
 }
 
@@ -147,9 +148,9 @@ impl Site {
         url: &RedisUrl,
     ) -> Result<Arc<Self>, Failure> {
         let shown = url.to_string();
-        server::check(commands, &shown).await?;
+        let reading = server::look(commands, &shown).await?;
         let replicas = Replicas::look(commands, plan, &shown).await?;
-        Ok(Arc::new(Self { address: url.address.clone(), replicas }))
+        Ok(Arc::new(Self { address: url.address.clone(), reading, replicas }))
     }
 }
 

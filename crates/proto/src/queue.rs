@@ -1,0 +1,32 @@
+//! Queues: the ledger that decides which item is next and who works on it, and the client of it.
+//!
+//! ```text
+//!   push ─▶ delayed ─(due)─▶ ready ─(pop)─▶ in work ─(acknowledge)─▶ gone
+//!                 ▲            ▲               │
+//!                 └── later ───┴── at once ────┤ given back, failed, lease ended
+//!                                              └─(no delivery left)─▶ dead
+//! ```
+//!
+//! [`execute`] is the specification of every store, as [`crate::execute`] is for semaphores. How requests
+//! are done once, how items are ordered and how idle workers are called: docs/decisions/0022-queues.md.
+
+mod item;
+mod ledger;
+mod line;
+mod memory;
+mod reply;
+mod request;
+mod state;
+
+pub use item::{
+    Delivery, Ending, History, Item, ItemId, MAX_DELIVERIES, MAX_PAYLOAD_BYTES, MAX_REASON_BYTES,
+    Past, Reason, Standing, Work,
+};
+pub use ledger::{AGING, CALL_WAIT, MOST_PAYLOAD, Outcome, PLACE_TTL, execute};
+pub use line::BadLine;
+pub use memory::MemoryQueue;
+pub use reply::{DeadRow, GroupRow, Popped, Replies, Reply, Snapshot, Wakeup, Was, What, WorkRow};
+pub use request::{
+    Batch, Configure, Dedup, Due, How, MAX_WINDOW, Pop, Purge, Push, Renew, Request,
+};
+pub use state::{Call, Dedupped, Group, Head, Place, SessionRecord, State};

@@ -1,0 +1,268 @@
+//! Items: what a queue keeps of one payload, from its push to its end.
+
+use alloc::{
+    format,
+    string::{String, ToString},
+    vec::Vec,
+};
+use core::{fmt, str::FromStr};
+
+use crate::{
+    count::Priority,
+    id::{Fence, Inbox},
+    name::Name,
+    time::Micros,
+};
+
+/// The longest payload, in bytes. What is larger belongs elsewhere, and a reference to it into the queue.
+pub const MAX_PAYLOAD_BYTES: usize = 1 << 20;
+/// The most deliveries that can be allowed to an item.
+pub const MAX_DELIVERIES: u32 = 1_000_000;
+/// The longest reason for a failure, in bytes; longer ones are cut.
+pub const MAX_REASON_BYTES: usize = 256;
+/// How many ends of deliveries an item remembers.
+const MOST_PAST: usize = 8;
+
+/// The number of an item in its queue. Later items have greater numbers.
+#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+pub struct ItemId(pub u64);
+
+impl fmt::Display for ItemId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl FromStr for ItemId {
+    type Err = core::num::ParseIntError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        text.parse().map(Self)
+    }
+}
+
+/// One delivery of an item: the fence tells it from every other one.
+#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+pub struct Delivery {
+    /// Which item.
+    pub id: ItemId,
+    /// Which delivery of it. Give it to the resource, which refuses a lower one than it has seen.
+    pub fence: Fence,
+}
+
+/// An item, without its payload.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Item {
+    /// Its number.
+    pub id: ItemId,
+    /// Its priority, for display and for entering the order again.
+    pub priority: Priority,
+    /// Whose share of the queue it counts for.
+    pub group: Option<Name>,
+    /// How many deliveries it is allowed.
+    pub most: u32,
+    /// How long its payload is.
+    pub bytes: u32,
+    /// The deduplication key that it was pushed with.
+    pub key: Option<Name>,
+    /// What its maker said of itself, and its labels: [`About::encode`](crate::About::encode)d.
+    pub about: String,
+    /// When it was pushed, on the store's clock.
+    pub pushed: Micros,
+    /// Smallest first; ties go to the smaller number.
+    pub rank: i64,
+    /// Deliveries so far.
+    pub attempt: u32,
+    /// How the latest of them ended.
+    pub history: History,
+    /// What is happening to it.
+    pub standing: Standing,
+}
+
+/// What is happening to an item.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum Standing {
+    /// It can be delivered, now or when its group has room.
+    Ready {
+        /// It is in the order of all: it has no group, or is the first of one with room.
+        open: bool,
+    },
+    /// Not before this, on the store's clock.
+    Delayed {
+        /// When.
+        due: Micros,
+    },
+    /// Somebody works on it.
+    InWork(Work),
+    /// It has had all its deliveries.
+    Dead {
+        /// Since when, on the store's clock.
+        at: Micros,
+    },
+}
+
+/// A delivery under way.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Work {
+    /// Its number.
+    pub fence: Fence,
+    /// To whom.
+    pub by: Inbox,
+    /// What they said of themselves.
+    pub about: String,
+    /// Since when, on the store's clock; only for display.
+    pub since: Micros,
+    /// How long its lease lasts from each renewal.
+    pub ttl: Micros,
+    /// When the lease ends, on the ledger's clock.
+    pub ends: Micros,
+    /// When it ends on the store's clock, which counts where the worker is known not to listen.
+    pub ends_wall: Micros,
+}
+
+/// How a delivery ended that did not acknowledge the item.
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
+#[non_exhaustive]
+pub enum Ending {
+    /// Its lease ran out, or its worker's process is gone.
+    Expired,
+    /// The worker said so.
+    Failed(Reason),
+}
+
+/// Why a delivery failed, for people to read: at most [`MAX_REASON_BYTES`] bytes, without control characters.
+#[derive(Clone, Debug, Default, Eq, Hash, PartialEq)]
+pub struct Reason(String);
+
+impl Reason {
+    /// Makes a reason of a text: control characters become spaces, and what is too long is cut.
+    #[must_use]
+    pub fn new(text: &str) -> Self {
+        let mut kept = String::new();
+        for c in text.chars().map(|c| if c.is_control() { ' ' } else { c }) {
+            if kept.len() + c.len_utf8() > MAX_REASON_BYTES {
+                break;
+            }
+            kept.push(c);
+        }
+        Self(kept)
+    }
+
+    /// The text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// One delivery that is over.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Past {
+    /// Which one, from 1.
+    pub attempt: u32,
+    /// When it ended, on the store's clock.
+    pub at: Micros,
+    /// How.
+    pub ending: Ending,
+}
+
+/// How the latest deliveries of an item ended, oldest first.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct History(Vec<Past>);
+
+const FIELD: char = '\u{1f}';
+const ENTRY: char = '\u{1e}';
+
+impl History {
+    /// Adds an end, and forgets the oldest of too many.
+    pub fn push(&mut self, past: Past) {
+        self.0.push(past);
+        if self.0.len() > MOST_PAST {
+            self.0.remove(0);
+        }
+    }
+
+    /// The ends, oldest first.
+    #[must_use]
+    pub fn ends(&self) -> &[Past] {
+        &self.0
+    }
+
+    /// The form that stores keep: `attempt`, `at` and `expired` or `failed` with its reason, separated by
+    /// U+001F, and U+001E between two ends.
+    #[must_use]
+    pub fn encode(&self) -> String {
+        let line = |past: &Past| {
+            let (word, reason) = match &past.ending {
+                Ending::Expired => ("expired", ""),
+                Ending::Failed(reason) => ("failed", reason.as_str()),
+            };
+            format!("{}{FIELD}{}{FIELD}{word}{FIELD}{reason}", past.attempt, past.at)
+        };
+        let lines: Vec<_> = self.0.iter().map(line).collect();
+        lines.join(&ENTRY.to_string())
+    }
+
+    /// Reads [`History::encode`]'s form. What cannot be read is left out: this is for people.
+    #[must_use]
+    pub fn decode(text: &str) -> Self {
+        Self(text.split(ENTRY).filter_map(decode_past).collect())
+    }
+}
+
+fn decode_past(text: &str) -> Option<Past> {
+    let mut fields = text.splitn(4, FIELD);
+    let attempt = fields.next()?.parse().ok()?;
+    let at = fields.next()?.parse().ok()?;
+    let ending = match fields.next()? {
+        "expired" => Ending::Expired,
+        "failed" => Ending::Failed(Reason::new(fields.next().unwrap_or_default())),
+        _ => return None,
+    };
+    Some(Past { attempt, at, ending })
+}
+
+impl Item {
+    /// The delivery under way, if there is one.
+    #[must_use]
+    pub fn work(&self) -> Option<&Work> {
+        match &self.standing {
+            Standing::InWork(work) => Some(work),
+            _ => None,
+        }
+    }
+
+    /// Where it stands in the order of service.
+    #[must_use]
+    pub fn place(&self) -> (i64, ItemId) {
+        (self.rank, self.id)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_history_comes_back_from_its_text_and_keeps_the_latest_eight() {
+        let mut history = History::default();
+        assert_eq!(History::decode(&history.encode()), history);
+        for attempt in 1..=9 {
+            let ending = match attempt % 2 {
+                0 => Ending::Expired,
+                _ => Ending::Failed(Reason::new("no route\nto host")),
+            };
+            history.push(Past { attempt, at: u64::from(attempt) * 10, ending });
+        }
+        assert_eq!(history.ends().len(), 8);
+        assert_eq!(history.ends()[0].attempt, 2);
+        assert_eq!(History::decode(&history.encode()), history);
+    }
+
+    #[test]
+    fn a_reason_has_no_control_characters_and_is_cut_between_characters() {
+        assert_eq!(Reason::new("a\tb\u{1e}c").as_str(), "a b c");
+        assert_eq!(Reason::new(&"é".repeat(200)).as_str().len(), MAX_REASON_BYTES);
+        assert_eq!(Reason::new(&"€".repeat(100)).as_str().len(), 255);
+    }
+}

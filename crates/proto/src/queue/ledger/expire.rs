@@ -1,0 +1,90 @@
+//! What time ends: leases, and what is remembered.
+
+use super::{FORGET, Ledger};
+use crate::{
+    ledger::{Contact, Contacts},
+    queue::{
+        item::{Delivery, Ending, Item, Standing, Work},
+        reply::What,
+        state::State,
+    },
+};
+
+impl<S: State, C: Contacts> Ledger<'_, S, C> {
+    /// Ends the leases that have run out, by the ledger's clock or, where nobody listens any more, by the
+    /// store's; as for semaphores.
+    pub(super) fn expire(&mut self) -> Result<(), S::Error> {
+        while let Some((item, work)) = worked(self.state.first_work_by_end()?) {
+            if work.ends > self.head.clock || !self.has_work() {
+                break;
+            }
+            match self.contact(work.by) {
+                Contact::Alive => self.vouch(item)?,
+                _ => self.end(item, &work)?,
+            }
+        }
+        while let Some((item, work)) = worked(self.state.first_work_by_wall()?) {
+            if work.ends_wall > self.now || !self.has_work() {
+                break;
+            }
+            match self.contact(work.by) {
+                Contact::Alive => self.vouch(item)?,
+                Contact::Listening => self.trust(item)?,
+                Contact::Dead | Contact::Silent => self.end(item, &work)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// The kernel says that the worker lives: as good as a renewal.
+    fn vouch(&mut self, mut item: Item) -> Result<(), S::Error> {
+        if let Standing::InWork(work) = &mut item.standing {
+            work.ends = self.head.clock + work.ttl;
+            work.ends_wall = self.now + work.ttl;
+        }
+        self.state.put_item(&item)
+    }
+
+    /// The worker listens, so only the ledger's clock can end its lease.
+    fn trust(&mut self, mut item: Item) -> Result<(), S::Error> {
+        if let Standing::InWork(work) = &mut item.standing {
+            work.ends_wall = self.now + work.ends.saturating_sub(self.head.clock).max(1);
+        }
+        self.state.put_item(&item)
+    }
+
+    fn end(&mut self, item: Item, work: &Work) -> Result<(), S::Error> {
+        self.wake(work.by, What::Lost(Delivery { id: item.id, fence: work.fence }));
+        self.stop_work(&item)?;
+        self.fail(item, 0, Ending::Expired)?;
+        Ok(())
+    }
+
+    /// Forgets a few sessions and keys whose time is over. Also what was to be remembered for longer than
+    /// anything is: the clock was set back.
+    pub(super) fn forget(&mut self) -> Result<(), S::Error> {
+        for _ in 0..FORGET {
+            let Some((until, session)) = self.state.first_session()? else { break };
+            if until >= self.now {
+                break;
+            }
+            self.head.sessions = self.head.sessions.saturating_sub(1);
+            self.state.remove_session(session)?;
+        }
+        for _ in 0..FORGET {
+            let Some(known) = self.state.first_key()? else { break };
+            if known.until > self.now {
+                break;
+            }
+            self.head.keys = self.head.keys.saturating_sub(1);
+            self.state.remove_key(&known.key)?;
+        }
+        Ok(())
+    }
+}
+
+fn worked(item: Option<Item>) -> Option<(Item, Work)> {
+    let item = item?;
+    let work = item.work()?.clone();
+    Some((item, work))
+}

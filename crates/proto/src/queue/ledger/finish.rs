@@ -1,0 +1,95 @@
+//! Renewing deliveries, and ending them.
+
+use alloc::vec::Vec;
+
+use super::Ledger;
+use crate::{
+    ledger::Contacts,
+    queue::{
+        item::{Delivery, Ending, Item, Past, Standing},
+        reply::Reply,
+        request::{How, Renew},
+        state::State,
+    },
+    time::{Micros, UNBOUNDED},
+};
+
+impl<S: State, C: Contacts> Ledger<'_, S, C> {
+    /// Extends what goes on, under the session that asks: so a delivery can be handed to another process.
+    pub(super) fn renew(&mut self, renew: &Renew) -> Result<Reply, S::Error> {
+        let mut lost = Vec::new();
+        for delivery in &renew.deliveries {
+            match self.in_work(*delivery)? {
+                Some(item) => self.extend(item, renew)?,
+                None => lost.push(*delivery),
+            }
+        }
+        let valid_for = (!self.is_vouched_for(self.asker)).then_some(renew.ttl);
+        Ok(Reply::Renewed { valid_for, lost })
+    }
+
+    fn extend(&mut self, mut item: Item, renew: &Renew) -> Result<(), S::Error> {
+        if let Standing::InWork(work) = &mut item.standing {
+            work.by = self.asker;
+            work.ttl = renew.ttl;
+            work.ends = self.head.clock + renew.ttl;
+            work.ends_wall = self.now + renew.ttl;
+        }
+        self.head.bound = self.head.bound.min(renew.margin);
+        self.state.put_item(&item)
+    }
+
+    pub(super) fn finish_delivery(
+        &mut self,
+        delivery: Delivery,
+        how: &How,
+    ) -> Result<Reply, S::Error> {
+        let id = delivery.id;
+        let Some(mut item) = self.in_work(delivery)? else { return Ok(Reply::Lost { id }) };
+        self.stop_work(&item)?;
+        match how {
+            How::Acknowledge => {
+                self.remove(&item)?;
+                Ok(Reply::Acknowledged { id })
+            }
+            How::GiveBack { delay } => {
+                item.attempt = item.attempt.saturating_sub(1);
+                self.put_back(item, *delay)?;
+                Ok(Reply::Returned { id })
+            }
+            How::Fail { delay, reason } => self.fail(item, *delay, Ending::Failed(reason.clone())),
+        }
+    }
+
+    /// The item is in no order until it is put into one.
+    pub(super) fn stop_work(&mut self, item: &Item) -> Result<(), S::Error> {
+        self.head.in_work = self.head.in_work.saturating_sub(1);
+        self.make_room(item.group.as_ref())
+    }
+
+    /// A delivery has not led to anything: again, or never again.
+    pub(super) fn fail(
+        &mut self,
+        mut item: Item,
+        delay: Micros,
+        ending: Ending,
+    ) -> Result<Reply, S::Error> {
+        let id = item.id;
+        item.history.push(Past { attempt: item.attempt, at: self.now, ending });
+        if item.attempt < item.most {
+            self.put_back(item, delay)?;
+            return Ok(Reply::Returned { id });
+        }
+        self.head.dead += 1;
+        item.standing = Standing::Dead { at: self.now };
+        self.state.put_item(&item)?;
+        Ok(Reply::Died { id })
+    }
+
+    fn put_back(&mut self, item: Item, delay: Micros) -> Result<(), S::Error> {
+        if delay == 0 {
+            return self.make_ready(item);
+        }
+        self.delay(item, self.now.saturating_add(delay).min(UNBOUNDED))
+    }
+}

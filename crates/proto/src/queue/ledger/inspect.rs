@@ -1,0 +1,90 @@
+//! Reading.
+
+use super::Ledger;
+use crate::{
+    ledger::Contacts,
+    queue::{
+        item::{Item, ItemId, Standing},
+        reply::{DeadRow, GroupRow, Reply, Snapshot, WorkRow},
+        state::State,
+    },
+};
+
+use alloc::vec::Vec;
+
+impl<S: State, C: Contacts> Ledger<'_, S, C> {
+    pub(super) fn inspect(&mut self, rows: u32) -> Result<Reply, S::Error> {
+        let oldest = self.state.first_open()?.map(|item| self.now.saturating_sub(item.pushed));
+        let next_due = self.state.first_delayed()?.and_then(|item| match item.standing {
+            Standing::Delayed { due } => Some(due.saturating_sub(self.now)),
+            _ => None,
+        });
+        let (work, groups) = (self.work_rows(rows)?, self.group_rows(rows)?);
+        let head = &self.head;
+        Ok(Reply::Snapshot(Snapshot {
+            limit: head.limit,
+            group_limit: head.group_limit,
+            paused: head.paused.clone(),
+            ready: head.ready,
+            delayed: head.delayed,
+            in_work: head.in_work,
+            dead: head.dead,
+            idle: head.idle + head.called,
+            oldest,
+            next_due,
+            work,
+            groups,
+        }))
+    }
+
+    fn work_rows(&mut self, rows: u32) -> Result<Vec<WorkRow>, S::Error> {
+        let items = self.state.work(rows)?;
+        Ok(items.iter().filter_map(|item| self.work_row(item)).collect())
+    }
+
+    fn work_row(&mut self, item: &Item) -> Option<WorkRow> {
+        let work = item.work()?;
+        let left = work.ends.saturating_sub(self.head.clock);
+        Some(WorkRow {
+            id: item.id,
+            fence: work.fence,
+            attempt: item.attempt,
+            group: item.group.clone(),
+            by: work.by,
+            about: work.about.clone(),
+            worked: self.now.saturating_sub(work.since),
+            valid_for: (!self.is_vouched_for(work.by)).then_some(left),
+        })
+    }
+
+    fn group_rows(&mut self, rows: u32) -> Result<Vec<GroupRow>, S::Error> {
+        let row = |(group, counts): (_, crate::queue::state::Group)| GroupRow {
+            group,
+            in_work: counts.in_work,
+            ready: counts.ready,
+        };
+        Ok(self.state.groups(rows)?.into_iter().map(row).collect())
+    }
+
+    pub(super) fn list_dead(&mut self, after: ItemId, rows: u32) -> Result<Reply, S::Error> {
+        let mut list = Vec::new();
+        for item in self.state.dead(after, rows)? {
+            let Standing::Dead { at } = item.standing else { continue };
+            let mut payload = self.state.payload(item.id)?;
+            payload.truncate(DeadRow::PREVIEW);
+            list.push(DeadRow {
+                id: item.id,
+                attempt: item.attempt,
+                priority: item.priority,
+                group: item.group,
+                about: item.about,
+                pushed: item.pushed,
+                died: at,
+                history: item.history,
+                bytes: item.bytes,
+                payload,
+            });
+        }
+        Ok(Reply::Dead(list))
+    }
+}

@@ -1,0 +1,107 @@
+//! What people do: limits, pauses, cancelling, dead letters.
+
+use super::{Ledger, order::rank};
+use crate::{
+    ledger::Contacts,
+    queue::{
+        item::{Delivery, Item, ItemId, Standing},
+        reply::{Reply, Was, What},
+        request::{Configure, Purge},
+        state::State,
+    },
+};
+
+impl<S: State, C: Contacts> Ledger<'_, S, C> {
+    /// Lowering a limit ends nothing that is in work, and admits nothing until it fits.
+    pub(super) fn configure(&mut self, change: &Configure) -> Result<Reply, S::Error> {
+        match change {
+            Configure::Limit(limit) => self.head.limit = limit.map(|limit| limit.get()),
+            Configure::GroupLimit(limit) => {
+                self.head.group_limit = limit.map(|limit| limit.get());
+                self.reopen_all()?;
+            }
+            Configure::Pause(reason) => self.head.paused = Some(reason.clone()),
+            Configure::Resume => self.head.paused = None,
+        }
+        let (limit, group_limit) = (self.head.limit, self.head.group_limit);
+        Ok(Reply::Configured { limit, group_limit })
+    }
+
+    pub(super) fn cancel(&mut self, id: ItemId) -> Result<Reply, S::Error> {
+        let Some(item) = self.item_if(id, |it| !matches!(it, Standing::Dead { .. }))? else {
+            return Ok(Reply::Unknown { id });
+        };
+        self.forget_key_of(&item)?;
+        let was = match &item.standing {
+            Standing::InWork(work) => {
+                self.wake(work.by, What::Lost(Delivery { id, fence: work.fence }));
+                self.stop_work(&item)?;
+                self.remove(&item)?;
+                Was::InWork
+            }
+            Standing::Delayed { .. } => {
+                self.remove_waiting(&item)?;
+                Was::Delayed
+            }
+            _ => {
+                self.remove_waiting(&item)?;
+                Was::Ready
+            }
+        };
+        Ok(Reply::Cancelled { id, was })
+    }
+
+    /// At the end of the line, with all its deliveries before it. What happened stays in its history.
+    pub(super) fn replay(&mut self, id: ItemId) -> Result<Reply, S::Error> {
+        let Some(mut item) = self.dead_letter(id)? else { return Ok(Reply::Unknown { id }) };
+        self.head.dead = self.head.dead.saturating_sub(1);
+        item.attempt = 0;
+        item.rank = rank(self.next_number(), &item);
+        self.make_ready(item)?;
+        Ok(Reply::Replayed { id })
+    }
+
+    pub(super) fn drop_dead(&mut self, id: ItemId) -> Result<Reply, S::Error> {
+        let Some(item) = self.dead_letter(id)? else { return Ok(Reply::Unknown { id }) };
+        self.head.dead = self.head.dead.saturating_sub(1);
+        self.remove(&item)?;
+        Ok(Reply::Dropped { id })
+    }
+
+    fn dead_letter(&mut self, id: ItemId) -> Result<Option<Item>, S::Error> {
+        self.item_if(id, |it| matches!(it, Standing::Dead { .. }))
+    }
+
+    pub(super) fn purge(&mut self, what: Purge) -> Result<Reply, S::Error> {
+        let (mut removed, backlog) = (0, self.backlog);
+        while let Some(item) = self.next_to_purge(what)? {
+            if !self.has_work() {
+                // Whoever purges asks again; nobody else has to.
+                self.backlog = backlog;
+                return Ok(Reply::Purged { removed, more: true });
+            }
+            if what == Purge::Dead {
+                self.head.dead = self.head.dead.saturating_sub(1);
+                self.remove(&item)?;
+            } else {
+                self.forget_key_of(&item)?;
+                self.remove_waiting(&item)?;
+            }
+            removed += 1;
+        }
+        Ok(Reply::Purged { removed, more: false })
+    }
+
+    fn next_to_purge(&mut self, what: Purge) -> Result<Option<Item>, S::Error> {
+        if what == Purge::Dead {
+            return Ok(self.state.dead(ItemId(0), 1)?.pop());
+        }
+        if let Some(item) = self.state.first_open()? {
+            return Ok(Some(item));
+        }
+        if let Some((group, _)) = self.state.full_group_after("")? {
+            return self.state.first_of_group(&group);
+        }
+        self.state.first_delayed()
+    }
+}

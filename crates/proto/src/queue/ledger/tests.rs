@@ -1,0 +1,9 @@
+mod dead;
+mod delays;
+mod groups;
+mod history;
+mod leases;
+mod once;
+mod order;
+mod workers;
+mod world;

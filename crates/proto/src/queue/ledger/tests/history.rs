@@ -1,0 +1,226 @@
+//! Random histories: whatever clients, people and clocks do, the rules hold after every step.
+
+use std::{collections::BTreeMap, vec, vec::Vec};
+
+use super::world::*;
+use crate::{
+    Contact, Fence, Limit, Name, Priority,
+    queue::{
+        Batch, Configure, Dedup, Delivery, Due, How, ItemId, Pop, Purge, Push, Reason, Renew,
+        Reply, Request,
+    },
+    time::{Micros, SECOND, margin},
+};
+
+const SEEDS: u64 = 60;
+const STEPS: usize = 300;
+const CLIENTS: u64 = 5;
+
+/// Xorshift (Marsaglia 2003).
+struct Dice(u64);
+
+impl Dice {
+    fn below(&mut self, sides: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 >> 11) % sides
+    }
+
+    fn one_in(&mut self, sides: u64) -> bool {
+        self.below(sides) == 0
+    }
+
+    fn span(&mut self) -> Micros {
+        match self.below(12) {
+            0 => 40 * SECOND,
+            1 => 3_600 * SECOND,
+            n => n * SECOND / 4,
+        }
+    }
+}
+
+/// What is known from the answers alone.
+#[derive(Default)]
+struct Known {
+    pushed: Vec<ItemId>,
+    delivered: Vec<Delivery>,
+    acknowledged: BTreeMap<ItemId, u32>,
+    fence: Fence,
+    last: BTreeMap<u128, Batch>,
+}
+
+fn request(dice: &mut Dice, known: &Known) -> Request {
+    let delivery = |dice: &mut Dice| {
+        let at = dice.below(known.delivered.len().max(1) as u64) as usize;
+        let nothing = Delivery { id: ItemId(1), fence: Fence(1) };
+        known
+            .delivered
+            .get(known.delivered.len().saturating_sub(1 + at.min(8)))
+            .copied()
+            .unwrap_or(nothing)
+    };
+    let id = |dice: &mut Dice| {
+        let at = dice.below(known.pushed.len().max(1) as u64) as usize;
+        known.pushed.get(at).copied().unwrap_or(ItemId(1))
+    };
+    match dice.below(26) {
+        0..=6 => Request::Push(push(dice)),
+        7..=12 => Request::Pop(a_pop(dice)),
+        13 => {
+            let deliveries = known.delivered.iter().rev().take(4).copied().collect();
+            Request::Renew(Renew { ttl: TTL, margin: margin(TTL), deliveries })
+        }
+        14..=17 => Request::Finish { delivery: delivery(dice), how: How::Acknowledge },
+        18 => Request::Finish {
+            delivery: delivery(dice),
+            how: How::GiveBack { delay: dice.below(2) * SECOND },
+        },
+        19 => {
+            let how = How::Fail { delay: dice.below(3) * SECOND, reason: Reason::new("no") };
+            Request::Finish { delivery: delivery(dice), how }
+        }
+        20 => Request::Leave,
+        21 => Request::Cancel { id: id(dice) },
+        22 => Request::Replay { id: id(dice) },
+        23 => Request::Drop { id: id(dice) },
+        24 => Request::Configure(change(dice)),
+        _ if dice.one_in(6) => {
+            Request::Purge(if dice.one_in(2) { Purge::Dead } else { Purge::Waiting })
+        }
+        _ => Request::Inspect { rows: 4 },
+    }
+}
+
+fn push(dice: &mut Dice) -> Push {
+    let group = match dice.below(4) {
+        0 | 1 => None,
+        n => Some(Name::new(["a", "b"][n as usize - 2]).unwrap()),
+    };
+    let due = match dice.below(6) {
+        0 => Due::In(dice.span()),
+        1 => Due::At(1_000_000 * SECOND + dice.span()),
+        _ => Due::Now,
+    };
+    let dedup = dice.one_in(8).then(|| Dedup { key: Name::new("k").unwrap(), window: dice.span() });
+    let priority = Priority::new(dice.below(5) as i32 - 2).unwrap();
+    Push { group, due, dedup, priority, most: 1 + dice.below(3) as u32, ..item("x") }
+}
+
+fn a_pop(dice: &mut Dice) -> Pop {
+    let ttl = [SECOND, TTL][dice.below(2) as usize];
+    let margin = if dice.one_in(8) { crate::time::UNBOUNDED } else { margin(ttl) };
+    let (wait, drains) = (dice.one_in(2), dice.one_in(4));
+    Pop { items: 1 + dice.below(4) as u32, ttl, margin, wait, drains, about: "w".into() }
+}
+
+fn change(dice: &mut Dice) -> Configure {
+    let limit = match dice.below(4) {
+        0 => None,
+        n => Some(Limit::new(n as u32).unwrap()),
+    };
+    match dice.below(6) {
+        0 | 1 => Configure::Limit(limit),
+        2 | 3 => Configure::GroupLimit(limit),
+        4 => Configure::Pause("why".into()),
+        _ => Configure::Resume,
+    }
+}
+
+fn step(world: &mut World, dice: &mut Dice, known: &mut Known) {
+    if dice.one_in(5) {
+        let span = dice.span();
+        world.now =
+            if dice.one_in(8) { world.now - span.min(10_000 * SECOND) } else { world.now + span };
+    }
+    let client = 1 + u128::from(dice.below(CLIENTS));
+    if dice.one_in(12) {
+        let contacts = [Contact::Silent, Contact::Listening, Contact::Alive, Contact::Listening];
+        world.contacts.0.insert(client, contacts[dice.below(4) as usize]);
+    }
+    let again = if dice.one_in(6) { known.last.get(&client).cloned() } else { None };
+    let is_new = again.is_none();
+    let batch = again.unwrap_or_else(|| {
+        let requests = (0..1 + dice.below(3)).map(|_| request(dice, known)).collect();
+        world.batch(client, requests)
+    });
+    let (before, limit) = (in_work(world), limit(world));
+    let outcome = world.execute(&batch);
+    known.last.insert(client, batch.clone());
+    assert!(in_work(world) <= before.max(limit.max(self::limit(world))), "above the limit");
+    if is_new {
+        outcome.replies.replies.iter().for_each(|reply| learn(known, reply));
+    }
+}
+
+fn in_work(world: &mut World) -> u32 {
+    world.look().in_work
+}
+
+fn limit(world: &mut World) -> u32 {
+    world.look().limit.unwrap_or(u32::MAX)
+}
+
+fn learn(known: &mut Known, reply: &Reply) {
+    match reply {
+        Reply::Pushed { id } => {
+            assert!(known.pushed.last().is_none_or(|last| last < id), "numbers grow");
+            known.pushed.push(*id);
+        }
+        Reply::Popped { items, .. } => {
+            for popped in items {
+                assert!(popped.delivery.fence > known.fence, "fences grow");
+                assert!(!known.acknowledged.contains_key(&popped.delivery.id), "it was done");
+                assert!(popped.attempt <= popped.most, "too many deliveries");
+                known.fence = popped.delivery.fence;
+                known.delivered.push(popped.delivery);
+            }
+        }
+        Reply::Acknowledged { id } => {
+            assert_eq!(known.acknowledged.insert(*id, 1), None, "acknowledged twice");
+        }
+        _ => {}
+    }
+}
+
+#[test]
+fn whatever_happens_the_rules_hold() {
+    for seed in 1..=SEEDS {
+        let (mut world, mut dice) = (World::new(), Dice(seed * 0x9e37_79b9));
+        let mut known = Known::default();
+        for _ in 0..STEPS {
+            step(&mut world, &mut dice, &mut known);
+        }
+        drain(&mut world, seed);
+    }
+}
+
+/// Once people leave it alone everything in the queue is delivered, and then nothing is left of it.
+fn drain(world: &mut World, seed: u64) {
+    for change in [Configure::Limit(None), Configure::GroupLimit(None), Configure::Resume] {
+        world.configure(change);
+    }
+    world.contacts.0.clear();
+    world.pass(4_000 * SECOND + 10_000 * SECOND);
+    for _ in 0..2_000 {
+        let seen = world.look();
+        if seen.ready + seen.delayed + seen.in_work == 0 {
+            break;
+        }
+        for popped in world.pop(7, 8) {
+            world.finish(7, popped.delivery, How::Acknowledge);
+        }
+        world.pass(SECOND);
+    }
+    let seen = world.look();
+    assert_eq!((seen.ready, seen.delayed, seen.in_work), (0, 0, 0), "seed {seed}: {seen:?}");
+    while world.look().dead > 0 {
+        world.ask(7, Request::Purge(Purge::Dead));
+    }
+    world.pass(4_000 * SECOND);
+    for _ in 0..200 {
+        let batch = Batch { number: 0, ..world.batch(8, vec![]) };
+        world.execute(&batch);
+    }
+    assert!(world.state.is_empty(), "seed {seed}: {:?}", world.state);
+}

@@ -1,0 +1,158 @@
+//! One queue, its clients and its clock, for the tests of the ledger.
+
+use std::{collections::BTreeMap, vec, vec::Vec};
+
+use crate::{
+    Contact, Contacts, Inbox, Limit, Name, Priority,
+    queue::{
+        Batch, Configure, Delivery, Due, How, ItemId, MemoryQueue, Outcome, Pop, Popped, Push,
+        Reply, Request, Snapshot, Wakeup, What, execute,
+    },
+    time::{Micros, SECOND, margin},
+};
+
+/// The ttl of every pop that names none.
+pub(super) const TTL: Micros = 30 * SECOND;
+const PATIENCE: Micros = 30 * SECOND;
+
+/// Clients are numbers. Everybody listens unless said otherwise.
+pub(super) struct World {
+    pub(super) state: MemoryQueue,
+    pub(super) contacts: Oracle,
+    pub(super) now: Micros,
+    numbers: BTreeMap<u128, u64>,
+}
+
+#[derive(Default)]
+pub(super) struct Oracle(pub(super) BTreeMap<u128, Contact>);
+
+impl Contacts for Oracle {
+    fn contact(&mut self, inbox: Inbox) -> Contact {
+        self.0.get(&inbox.0).copied().unwrap_or(Contact::Listening)
+    }
+}
+
+impl World {
+    pub(super) fn new() -> Self {
+        let (state, contacts) = (MemoryQueue::default(), Oracle::default());
+        Self { state, contacts, now: 1_000_000 * SECOND, numbers: BTreeMap::new() }
+    }
+
+    /// A batch that this client has not sent before.
+    pub(super) fn batch(&mut self, client: u128, requests: Vec<Request>) -> Batch {
+        let number = self.numbers.entry(client).or_default();
+        *number += 1;
+        Batch {
+            name: Name::new("q").unwrap(),
+            session: Inbox(client),
+            number: *number,
+            not_after: self.now + PATIENCE,
+            seen: 0,
+            requests,
+        }
+    }
+
+    /// Executes a batch and checks the state that it leaves.
+    pub(super) fn execute(&mut self, batch: &Batch) -> Outcome {
+        let Ok(outcome) = execute(&mut self.state, &mut self.contacts, self.now, batch);
+        self.state.check().unwrap();
+        outcome
+    }
+
+    pub(super) fn send(&mut self, client: u128, requests: Vec<Request>) -> Outcome {
+        let batch = self.batch(client, requests);
+        self.execute(&batch)
+    }
+
+    pub(super) fn ask(&mut self, client: u128, request: Request) -> Reply {
+        self.send(client, vec![request]).replies.replies.remove(0)
+    }
+
+    /// Does what is due; what is told to whom.
+    pub(super) fn settle(&mut self) -> Vec<(u128, What)> {
+        told(self.send(99, vec![]).wakeups)
+    }
+
+    pub(super) fn pass(&mut self, time: Micros) {
+        self.now += time;
+    }
+
+    pub(super) fn push(&mut self, push: Push) -> u64 {
+        match self.ask(1, Request::Push(push)) {
+            Reply::Pushed { id } => id.0,
+            other => panic!("not pushed: {other:?}"),
+        }
+    }
+
+    pub(super) fn pop(&mut self, client: u128, items: u32) -> Vec<Popped> {
+        self.pop_as(client, pop(items))
+    }
+
+    pub(super) fn pop_as(&mut self, client: u128, pop: Pop) -> Vec<Popped> {
+        match self.ask(client, Request::Pop(pop)) {
+            Reply::Popped { items, .. } => items,
+            other => panic!("not popped: {other:?}"),
+        }
+    }
+
+    /// The payloads of what a client pops.
+    pub(super) fn texts(&mut self, client: u128, items: u32) -> Vec<std::string::String> {
+        let text = |popped: Popped| std::string::String::from_utf8(popped.payload).unwrap();
+        self.pop(client, items).into_iter().map(text).collect()
+    }
+
+    pub(super) fn finish(&mut self, client: u128, delivery: Delivery, how: How) -> Reply {
+        self.ask(client, Request::Finish { delivery, how })
+    }
+
+    pub(super) fn limit(&mut self, limit: u32) {
+        self.configure(Configure::Limit(Some(Limit::new(limit).unwrap())));
+    }
+
+    pub(super) fn group_limit(&mut self, limit: u32) {
+        self.configure(Configure::GroupLimit(Some(Limit::new(limit).unwrap())));
+    }
+
+    pub(super) fn configure(&mut self, change: Configure) -> Vec<(u128, What)> {
+        told(self.send(98, vec![Request::Configure(change)]).wakeups)
+    }
+
+    pub(super) fn look(&mut self) -> Snapshot {
+        match self.ask(97, Request::Inspect { rows: 100 }) {
+            Reply::Snapshot(snapshot) => snapshot,
+            other => panic!("no snapshot: {other:?}"),
+        }
+    }
+}
+
+pub(super) fn told(wakeups: Vec<Wakeup>) -> Vec<(u128, What)> {
+    wakeups.into_iter().map(|wakeup| (wakeup.inbox.0, wakeup.what)).collect()
+}
+
+pub(super) fn item(text: &str) -> Push {
+    Push {
+        payload: text.as_bytes().to_vec(),
+        priority: Priority::default(),
+        due: Due::Now,
+        group: None,
+        dedup: None,
+        most: 3,
+        about: "maker".into(),
+    }
+}
+
+pub(super) fn of_group(group: &str, text: &str) -> Push {
+    Push { group: Some(Name::new(group).unwrap()), ..item(text) }
+}
+
+pub(super) fn pop(items: u32) -> Pop {
+    Pop { items, ttl: TTL, margin: margin(TTL), wait: false, drains: false, about: "worker".into() }
+}
+
+pub(super) fn waiting(items: u32) -> Pop {
+    Pop { wait: true, ..pop(items) }
+}
+
+pub(super) fn unknown(id: u64) -> Reply {
+    Reply::Unknown { id: ItemId(id) }
+}

@@ -1,0 +1,162 @@
+//! Idle workers: who is called for what is available, and who watches for what happens by itself.
+
+use super::{CALL_WAIT, Ledger, PLACE_TTL};
+use crate::{
+    ledger::{Contact, Contacts},
+    queue::{
+        item::Standing,
+        reply::What,
+        state::{Call, Place, State},
+    },
+    time::Micros,
+};
+
+impl<S: State, C: Contacts> Ledger<'_, S, C> {
+    /// Calls as many workers as what is available needs, but for those that were called already and will
+    /// come. Nothing is given to them before they do.
+    pub(super) fn call_workers(&mut self) -> Result<(), S::Error> {
+        self.forget_unanswered_calls()?;
+        if self.is_empty() {
+            self.call_those_that_drain()?;
+        }
+        while self.head.wanted < self.available() {
+            let Some(first) = self.first_reachable()? else { break };
+            if !self.has_work() {
+                break;
+            }
+            self.call(first)?;
+        }
+        Ok(())
+    }
+
+    /// How many items could be delivered now. Of a group one is counted: whoever takes it makes the next
+    /// one available.
+    fn available(&self) -> u32 {
+        if !self.delivers() {
+            return 0;
+        }
+        let room =
+            self.head.limit.map_or(u32::MAX, |limit| limit.saturating_sub(self.head.in_work));
+        self.head.open.min(room)
+    }
+
+    fn is_empty(&self) -> bool {
+        self.head.ready == 0 && self.head.delayed == 0 && self.head.in_work == 0
+    }
+
+    fn call_those_that_drain(&mut self) -> Result<(), S::Error> {
+        while let Some(first) = self.first_reachable()? {
+            if !first.drains || !self.has_work() {
+                break;
+            }
+            self.call(first)?;
+        }
+        Ok(())
+    }
+
+    fn call(&mut self, mut place: Place) -> Result<(), S::Error> {
+        self.head.idle = self.head.idle.saturating_sub(1);
+        self.head.called += 1;
+        self.head.wanted += place.want;
+        place.call = Call::Since(self.now);
+        self.state.put_place(&place)?;
+        self.wake(place.inbox, What::Called);
+        Ok(())
+    }
+
+    /// Whoever was called and has not come is not waited for, and is heard when it asks again.
+    fn forget_unanswered_calls(&mut self) -> Result<(), S::Error> {
+        while let Some(place) = self.state.first_called()? {
+            let Call::Since(at) = place.call else { break };
+            if at.abs_diff(self.now) < CALL_WAIT || !self.has_work() {
+                break;
+            }
+            self.remove_place(&place)?;
+        }
+        Ok(())
+    }
+
+    /// The first in line that anybody can reach. Those who cannot be lose their place, as do those whose place
+    /// has ended and a watch that has not looked; when they are back they ask again.
+    fn first_reachable(&mut self) -> Result<Option<Place>, S::Error> {
+        while let Some(place) = self.state.first_in_line()? {
+            if self.is_in_time(&place)
+                && matches!(self.contact(place.inbox), Contact::Listening | Contact::Alive)
+            {
+                return Ok(Some(place));
+            }
+            if !self.has_work() {
+                break;
+            }
+            self.remove_place(&place)?;
+        }
+        Ok(None)
+    }
+
+    /// Places of workers that have not been heard from end though nothing happens for which one would be called.
+    pub(super) fn end_places(&mut self) -> Result<(), S::Error> {
+        while let Some(place) = self.state.first_in_line()? {
+            if self.is_in_time(&place) || !self.has_work() {
+                break;
+            }
+            self.remove_place(&place)?;
+        }
+        Ok(())
+    }
+
+    fn is_in_time(&self, place: &Place) -> bool {
+        let has_overslept = self.head.watch == Some(place.inbox)
+            && place.inbox != self.asker
+            && self.head.watch_at + CALL_WAIT < self.now;
+        // A place that ends later than any can was given before the clock was set back.
+        let ends_in_time = self.now < place.until && place.until <= self.now + PLACE_TTL;
+        ends_in_time && !has_overslept
+    }
+
+    /// Tells the first in line when something can happen by itself, unless it will look by then anyway.
+    pub(super) fn tell_watch(&mut self) -> Result<Option<Micros>, S::Error> {
+        let first = match self.next_event()? {
+            Some(at) => self.first_reachable()?.map(|first| (first, at)),
+            None => None,
+        };
+        let Some((first, at)) = first else {
+            self.head.watch = None;
+            return Ok(None);
+        };
+        let look_in = at.saturating_sub(self.now).max(1);
+        let will_look = self.head.watch == Some(first.inbox)
+            && self.head.watch_at <= at
+            && self.head.watch_at > self.now;
+        if first.inbox != self.asker && will_look {
+            return Ok(None);
+        }
+        self.head.watch = Some(first.inbox);
+        self.head.watch_at = self.now + look_in;
+        if first.inbox == self.asker {
+            return Ok(Some(look_in));
+        }
+        self.wake(first.inbox, What::Watch { look_in });
+        Ok(None)
+    }
+
+    /// When something can next happen though nobody asks for anything, on the store's clock. Looking at least
+    /// every `bound` keeps the ledger's clock at full speed.
+    fn next_event(&mut self) -> Result<Option<Micros>, S::Error> {
+        let due = match self.state.first_delayed()? {
+            Some(item) if self.delivers() => match item.standing {
+                Standing::Delayed { due } => Some(due),
+                _ => None,
+            },
+            _ => None,
+        };
+        let end =
+            self.state.first_work_by_end()?.and_then(|item| item.work().map(|work| work.ends));
+        let end =
+            end.map(|end| end.saturating_sub(self.head.clock).min(self.head.bound) + self.now);
+        let call = match self.state.first_called()?.map(|place| place.call) {
+            Some(Call::Since(at)) => Some(at + CALL_WAIT),
+            _ => None,
+        };
+        Ok([due, end, call].into_iter().flatten().min())
+    }
+}
