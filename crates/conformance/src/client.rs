@@ -109,9 +109,9 @@ impl Client {
                     assert_eq!((wakeup.inbox, &wakeup.name), (self.inbox, &self.name));
                     return (wakeup.ticket, wakeup.what);
                 }
-                News::LookAt(ticket) => {
-                    if let Some(what) = self.look_at(ticket).await {
-                        return (ticket, what);
+                News::LookAt(wakeup) => {
+                    if let Some(what) = self.look_at(wakeup.ticket).await {
+                        return (wakeup.ticket, what);
                     }
                 }
                 News::LookAgain | News::Queue(_) => {}

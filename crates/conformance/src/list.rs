@@ -77,6 +77,7 @@ macro_rules! with_every_case {
                 a_late_release_does_not_free_the_next_permit_of_its_client [];
                 a_release_after_the_end_does_not_free_the_permit_of_another [];
                 a_request_that_comes_after_its_deadline_is_refused [];
+                a_store_tells_its_clock_when_it_is_opened [];
                 a_call_that_is_dropped_half_way_can_be_made_again [];
             }
             fencing {
