@@ -83,8 +83,10 @@ impl Desk {
         match event {
             Event::Answer { ask, answer } => {
                 let answer = self.answer(answer);
-                // Nobody is left to be told if the future was dropped.
-                let _ = self.asks.remove(&ask).map(|reply| reply.send(answer));
+                if let Some(reply) = self.asks.remove(&ask) {
+                    // Nobody is left to be told if the future was dropped.
+                    let _ = reply.send(answer);
+                }
             }
             Event::Delivered { pop, items } => self.hand_over(pop, items),
             Event::Drained { pop } => self.end(pop, Handed::Drained),

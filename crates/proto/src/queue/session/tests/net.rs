@@ -1,6 +1,7 @@
 //! The network of the tests: one queue, one ledger, virtual time.
 
 use alloc::{collections::BTreeMap, string::String, vec::Vec};
+use std::format;
 
 use crate::{
     Contact, Contacts, Inbox, Name,
@@ -138,6 +139,12 @@ impl Net {
 
     pub(super) fn push_text(&mut self, who: usize, text: &str) -> AskId {
         self.push(who, item(text))
+    }
+
+    pub(super) fn push_texts(&mut self, count: usize) {
+        for i in 0..count {
+            self.push_text(0, &format!("{i}"));
+        }
     }
 
     pub(super) fn pop(&mut self, who: usize, wish: Wish) -> PopId {
