@@ -77,6 +77,8 @@ struct Driver {
 
 /// Starts a driver: opens the store on a thread of its own and serves until every handle is gone.
 pub(crate) async fn start(opening: Opening, config: Config) -> Result<Arc<Handle>, StoreError> {
+    #[cfg(feature = "planted")]
+    crate::planted::choose_from_environment();
     let mut seed = [0; 16];
     getrandom::fill(&mut seed).map_err(|error| internal("no random numbers", error))?;
     let inbox = Inbox(u128::from_le_bytes(seed));
@@ -124,8 +126,10 @@ fn run(
             Some(longest) => config.within(longest),
             None => config,
         };
-        let queues = Queues::new(inbox, config.clone());
-        let session = Session::new(inbox, config);
+        let reading = store.first_reading();
+        let queues = Queues::new(inbox, config.clone(), reading);
+        let mut session = Session::new(inbox, config);
+        session.learn_clock(reading.shows, reading.asked_at);
         Driver::new(session, queues, store, commands, news).serve().await;
     });
 }
@@ -317,7 +321,7 @@ impl Driver {
                 self.session.look_again(now);
                 self.queues.look_again(now);
             }
-            News::LookAt(ticket) => self.session.look_at_ticket(now, ticket),
+            News::LookAt(wakeup) => self.session.look_at_ticket(now, wakeup),
             News::Queue(wakeup) => self.queues.take_wakeup(now, &wakeup),
         }
     }

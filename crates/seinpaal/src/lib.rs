@@ -33,6 +33,9 @@ mod guarded;
 mod inspect;
 mod mutex;
 mod permit;
+#[cfg(feature = "planted")]
+#[doc(hidden)]
+pub mod planted;
 mod queue;
 mod rwlock;
 mod seinpaal;

@@ -5,6 +5,7 @@ mod data;
 mod events;
 mod kinds;
 mod lease;
+mod planted;
 mod settings;
 mod signals;
 mod status;

@@ -3,6 +3,7 @@
 use super::{Contacts, Ledger};
 use crate::{
     id::LeaseId,
+    planted::{Bug, planted},
     reply::{Busy, Cause, Grant, Reply},
     request::{Acquire, Enqueue, OnMismatch},
     state::{Entry, Lease, Past, Standing, State},
@@ -14,7 +15,9 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         if ask.not_after.is_some_and(|not_after| self.now > not_after) {
             return Ok(Reply::TooLate { ticket: ask.ticket }); // rule 16
         }
-        if let Some(entry) = self.state.entry(ask.ticket)? {
+        if let Some(entry) = self.state.entry(ask.ticket)?
+            && !planted(Bug::GrantsARetryAgain)
+        {
             return self.look(entry, ask);
         }
         if let Some(Past { cause, .. }) = self.state.past(ask.ticket)? {
@@ -119,7 +122,8 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
     /// A newcomer never passes a waiter that could be served (rule 5).
     fn is_free_for(&mut self, permits: u32, limit: u32) -> Result<bool, S::Error> {
         let fits = permits <= limit.saturating_sub(self.head.held);
-        Ok(fits && self.admits() && self.state.first_waiter()?.is_none())
+        let passes = planted(Bug::NewcomerPasses);
+        Ok(fits && self.admits() && (passes || self.state.first_waiter()?.is_none()))
     }
 
     fn refusal(&self, ask: &Acquire) -> Option<Busy> {

@@ -3,6 +3,7 @@
 use super::{Contact, Contacts, Ledger};
 use crate::{
     id::Fence,
+    planted::{Bug, planted},
     reply::{Cause, What},
     slots::Slots,
     state::{Entry, Standing, State},
@@ -115,6 +116,9 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
 
     /// Rule 10: grows strictly, and because it follows the clock, also over any loss of state.
     fn next_fence(&mut self) -> Fence {
+        if planted(Bug::FenceIsTheClock) {
+            self.head.fence = 0;
+        }
         self.head.fence = (self.head.fence + 1).max(self.now);
         Fence(self.head.fence)
     }

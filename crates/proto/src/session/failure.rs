@@ -12,6 +12,7 @@ use super::{
 use crate::{
     id::Ticket,
     name::Name,
+    planted::{Bug, planted},
     time::{MILLISECOND, Micros, SECOND},
 };
 
@@ -55,6 +56,9 @@ impl Session {
                 }
             }
             Item::Acquire(ticket) | Item::Attach(ticket) => {
+                if planted(Bug::AsksOnce) {
+                    return self.refuse(name, ticket, Refusal::Store);
+                }
                 if failure.maybe_executed {
                     desk.uncertain.insert(ticket);
                 }

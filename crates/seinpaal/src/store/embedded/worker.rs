@@ -161,7 +161,7 @@ impl Worker {
     fn tell_wakeup(&mut self, wakeup: Wakeup) {
         self.line.note_wakeup(&wakeup);
         self.tell(match wakeup.what {
-            What::Granted { .. } => News::LookAt(wakeup.ticket),
+            What::Granted { .. } => News::LookAt(wakeup),
             _ => News::Wakeup(wakeup),
         });
     }

@@ -40,7 +40,7 @@ pub(super) struct Row {
     #[cfg(test)]
     operation: Operation,
     pub(super) name: &'static str,
-    source: &'static str,
+    pub(super) source: &'static str,
     #[cfg(test)]
     own: &'static str,
     #[cfg(test)]
@@ -192,6 +192,8 @@ impl Scripts {
         let has_guard = self.is_guarded && operation != Operation::Write;
         let guard = if has_guard { GUARD } else { "" };
         let source = [self.wire.piece(), begin, guard, rest].concat();
+        #[cfg(feature = "planted")]
+        let source = crate::planted::spoil(source);
         match &self.mutation {
             None => source,
             Some(mutation) => source.replacen(&mutation.from, &mutation.to, 1),

@@ -208,6 +208,24 @@ fn a_store_that_refuses_for_good_is_not_asked_again_for_anybody() {
 }
 
 #[test]
+fn what_a_pop_delivered_that_was_given_up_is_found_and_given_back() {
+    let mut net = Net::new(2, 7);
+    net.push_text(0, "x");
+    net.run_for(SECOND);
+    let pop = net.pop(1, wish(1, ONCE, 24 * 3600 * SECOND));
+    net.run_for(2_000);
+    net.fate = LOSES_REPLIES;
+    net.run_for(40 * SECOND);
+    assert!(net.told.iter().any(|(_, _, event)| *event == Event::Failed { pop }));
+    net.fate = Fate::default();
+    net.run_for(3 * SECOND);
+    net.pop(0, wish(1, ONCE, TTL));
+    net.run_for(SECOND);
+    assert_eq!(net.in_hand(0).len(), 1);
+    assert!(net.sessions[1].is_idle());
+}
+
+#[test]
 fn what_comes_after_a_batch_was_given_up_is_given_back() {
     let mut session = session(knows_the_clock());
     session.pop(wish(1, ONCE, TTL));
