@@ -75,6 +75,10 @@ impl Plan {
 
     /// Turns a push into news.
     fn deliver(&self, payload: &[u8]) {
+        if let Some(wakeup) = wakeup::parse_queue(&self.keys, self.inbox, payload) {
+            let _ = self.news.send(News::Queue(wakeup));
+            return;
+        }
         let Some(wakeup) = wakeup::parse(&self.keys, self.inbox, payload) else { return };
         let is_confirmed = self.place.options().replicated.is_none();
         let news = match wakeup.what {
