@@ -46,8 +46,8 @@ use self::{
     worker::{Answer, Job, Worker},
 };
 use super::{
-    Abilities, BoxFuture, Certainty, NewsSender, Store, StoreError, StoreErrorKind, Together,
-    clock::Clock,
+    Abilities, BoxFuture, Certainty, NewsSender, Reading, Store, StoreError, StoreErrorKind,
+    Together, clock::Clock,
 };
 
 /// One client of the store in a directory. When it is dropped, or its process dies, whatever it still
@@ -57,6 +57,7 @@ pub struct EmbeddedStore {
     presence: Presence,
     jobs: Option<mpsc::Sender<Job>>,
     bell: Arc<OwnedFd>,
+    first_reading: Reading,
 }
 
 impl EmbeddedStore {
@@ -80,13 +81,14 @@ impl EmbeddedStore {
         news: NewsSender,
     ) -> Result<Arc<Self>, StoreError> {
         let (parts, presence) = Parts::open(dir, clock, inbox)?;
+        let first_reading = parts.read_clock();
         let flags = EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK;
         let bell = Arc::new(eventfd(0, flags).map_err(trouble::at(dir))?);
         let (jobs, inside) = mpsc::channel();
         let worker = Worker::new(parts, news, inside, Arc::clone(&bell));
         let thread = thread::Builder::new().name("seinpaal-store".to_owned());
         thread.spawn(move || worker.run()).map_err(trouble::at(dir))?;
-        Ok(Arc::new(Self { presence, jobs: Some(jobs), bell }))
+        Ok(Arc::new(Self { presence, jobs: Some(jobs), bell, first_reading }))
     }
 
     /// The descriptor that shows that this client lives. A child that inherits it (it is
@@ -131,6 +133,10 @@ fn thread_is_gone(sent: bool) -> StoreError {
 impl Store for EmbeddedStore {
     fn abilities(&self) -> Abilities {
         Abilities { scheme: "embedded", notices_death: true, is_shared: true }
+    }
+
+    fn first_reading(&self) -> Reading {
+        self.first_reading
     }
 
     fn presence(&self) -> Option<BorrowedFd<'_>> {

@@ -54,8 +54,8 @@ use self::{
 use crate::{
     guarded::GuardedWrite,
     store::{
-        Abilities, BoxFuture, Certainty, NewsSender, Store, StoreError, StoreErrorKind, Together,
-        Written,
+        Abilities, BoxFuture, Certainty, NewsSender, Reading, Store, StoreError, StoreErrorKind,
+        Together, Written,
         url::{ClusterUrl, RedisOptions, RedisUrl, RestartGuard, SentinelUrl, StoreUrl},
     },
 };
@@ -71,6 +71,7 @@ pub struct RedisStore {
     guard: Option<RestartGuard>,
     inbox: Inbox,
     now: Option<Arc<AtomicU64>>,
+    first_reading: Reading,
     /// What the server's clock last showed, and when on ours.
     heard: Mutex<Option<(u64, u64)>>,
 }
@@ -166,11 +167,11 @@ impl RedisStore {
         let guard = place.options().restart_guard;
         let replication_timeout = rig.replication_timeout.unwrap_or(REPLICATION_TIMEOUT);
         let plan = Plan { place, keys: keys.clone(), inbox, news, replication_timeout };
-        let connection = Connection::open(plan).await?;
+        let (connection, first_reading) = Connection::open(plan).await?;
         let scripts = Box::new(Scripts::new(Wire::Single, guard.is_some(), mutation_of(&rig)));
         let servers = Servers::One { connection, scripts };
         let heard = Mutex::new(None);
-        Ok(Arc::new(Self { servers, keys, guard, inbox, now: rig.now, heard }))
+        Ok(Arc::new(Self { servers, keys, guard, inbox, now: rig.now, first_reading, heard }))
     }
 
     /// Connects to a cluster.
@@ -196,9 +197,10 @@ impl RedisStore {
         let (keys, guard) = (keys_of(&url.options)?, url.options.restart_guard);
         let mutation = mutation_of(&rig);
         let plan = cluster::Plan { url, keys: keys.clone(), inbox, news, mutation };
-        let servers = Servers::Cluster(Cluster::open(plan).await?);
+        let (cluster, first_reading) = Cluster::open(plan).await?;
+        let servers = Servers::Cluster(cluster);
         let heard = Mutex::new(None);
-        Ok(Arc::new(Self { servers, keys, guard, inbox, now: rig.now, heard }))
+        Ok(Arc::new(Self { servers, keys, guard, inbox, now: rig.now, first_reading, heard }))
     }
 
     async fn execute(&self, batch: &Batch) -> Result<Replies, StoreError> {
@@ -269,6 +271,10 @@ impl RedisStore {
 impl Store for RedisStore {
     fn abilities(&self) -> Abilities {
         Abilities { scheme: self.servers.scheme(), notices_death: false, is_shared: true }
+    }
+
+    fn first_reading(&self) -> Reading {
+        self.given_now().map_or(self.first_reading, Reading::take)
     }
 
     fn advice(&self) -> Vec<String> {
@@ -343,6 +349,12 @@ fn need_of(reply: &Reply) -> Need {
         Reply::Released { .. } | Reply::Cancelled { .. } | Reply::Evicted { .. } => Need::Asked,
         _ => Need::Nothing,
     }
+}
+
+#[cfg(all(test, feature = "planted"))]
+pub(crate) fn has_in_a_script(text: &str) -> bool {
+    let begin = script::SCRIPTS.iter();
+    begin.map(|row| row.source).any(|source| source.contains(text))
 }
 
 fn misconfigured(message: &str) -> StoreError {

@@ -212,14 +212,7 @@ fn call(db: &Connection, after: u64, requests: Vec<Request>) -> rusqlite::Result
             return Ok(());
         }
     }
-    // Where an index contradicts its table, a lease that was renewed may come up as ended again and again.
-    assert!(!is_whole(db), "the work at a name never ends");
-    Ok(())
-}
-
-fn is_whole(db: &Connection) -> bool {
-    let check = db.query_row("PRAGMA integrity_check", [], |row| row.get::<_, String>(0));
-    check.is_ok_and(|found| found == "ok")
+    panic!("the work at a name never ends");
 }
 
 fn a_name() -> Name {

@@ -14,6 +14,10 @@ use crate::store::{StoreError, StoreErrorKind};
 /// The script of queues, without how wakeups travel.
 pub(super) const QUEUE: &str = concat!(
     include_str!("lua/queue/begin.lua"),
+    include_str!("lua/queue/fast_ask.lua"),
+    include_str!("lua/queue/fast_head.lua"),
+    include_str!("lua/queue/fast_work.lua"),
+    include_str!("lua/queue/fast_end.lua"),
     include_str!("lua/queue/pack.lua"),
     include_str!("lua/queue/state.lua"),
     include_str!("lua/queue/items.lua"),

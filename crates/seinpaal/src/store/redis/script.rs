@@ -44,7 +44,7 @@ pub(super) struct Row {
     #[cfg(test)]
     operation: Operation,
     pub(super) name: &'static str,
-    source: &'static str,
+    pub(super) source: &'static str,
     #[cfg(test)]
     own: &'static str,
     #[cfg(test)]
@@ -206,6 +206,8 @@ impl Scripts {
     }
 
     fn changed(&self, source: String) -> String {
+        #[cfg(feature = "planted")]
+        let source = crate::planted::spoil(source);
         match &self.mutation {
             None => source,
             Some(mutation) => source.replacen(&mutation.from, &mutation.to, 1),

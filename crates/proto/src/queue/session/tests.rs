@@ -1,0 +1,1 @@
+//! Sessions, a ledger and a virtual clock.
