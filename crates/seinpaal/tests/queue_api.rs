@@ -1,5 +1,8 @@
 //! Queues by the public API, with the real driver and the real clock, on every store that keeps them.
 
+#[path = "support/redis_server.rs"]
+mod redis_server;
+
 use std::{
     future::{Future, IntoFuture},
     pin::pin,
@@ -470,9 +473,23 @@ fn memory() -> ((), String) {
     ((), "memory:".to_owned())
 }
 
+fn embedded() -> (tempfile::TempDir, String) {
+    let directory = tempfile::tempdir().expect("a directory for the store");
+    let url = format!("file://{}", directory.path().display());
+    (directory, url)
+}
+
+fn redis() -> (redis_server::RedisServer, String) {
+    let server = redis_server::RedisServer::start();
+    let url = server.url("");
+    (server, url)
+}
+
 macro_rules! on_every_store {
     ($($cases:tt)*) => {
         on_store! { memory: $($cases)* }
+        on_store! { embedded: $($cases)* }
+        on_store! { redis: $($cases)* }
     };
 }
 
