@@ -147,7 +147,12 @@ impl Queue {
     /// assert_eq!(counts.acknowledged, 1);
     /// # Ok::<(), Box<dyn std::error::Error>>(()) }).unwrap();
     /// ```
-    pub fn worker<H>(&self, concurrency: u32, handler: H) -> Worker<H> {
+    pub fn worker<H, F, E>(&self, concurrency: u32, handler: H) -> Worker<H>
+    where
+        H: Fn(Item) -> F,
+        F: Future<Output = Result<(), E>>,
+        E: Into<Box<dyn std::error::Error + Send + Sync>>,
+    {
         Worker::new(self.clone(), concurrency, handler)
     }
 

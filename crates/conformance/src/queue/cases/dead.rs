@@ -95,7 +95,7 @@ pub async fn dead_letters_are_listed_page_by_page(stage: &Stage) {
     let client = stage.queue_client().await;
     let ids = dead::<7>(&client).await;
     let (mut after, mut listed) = (0, Vec::new());
-    loop {
+    for _ in 0..4 {
         let page = client.dead(after, 3).await;
         assert!(page.len() <= 3);
         let Some(last) = page.last() else { break };
