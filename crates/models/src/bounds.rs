@@ -26,8 +26,6 @@ pub struct Bounds {
     pub ttl: u64,
     /// How long a place in the queue lasts, in ticks.
     pub place: u64,
-    /// Whether clients have heard from the store before, and so know its clock.
-    pub knows_clock: bool,
     /// Faults of any kind in one history.
     pub faults: u8,
     /// Which faults.
@@ -83,7 +81,6 @@ impl Bounds {
         at_once: 1,
         ttl: 6,
         place: 3,
-        knows_clock: true,
         faults: 1,
         kinds: &[
             Fault::Break,

@@ -100,7 +100,10 @@ pub fn planted(plant: Plant) -> Bounds {
         Plant::FreeClock => Bounds { clock_steps: 1, ..base },
         Plant::NoSecondLook => Bounds { quiet_one_in: 1, ..base },
         Plant::ByClient => Bounds { wishes: 2, at_once: 2, ..base },
-        Plant::ForgetsPast => Bounds { faults: 1, kinds: &[Fault::Repeat], ..base },
+        Plant::ForgetsPast | Plant::NoDeadline => {
+            Bounds { faults: 1, kinds: &[Fault::Repeat], ..base }
+        }
+        Plant::ForgetsFence => Bounds { clock_steps: 1, steps_back: 1, ..base },
         Plant::LastFirst => Bounds { clients: 3, ..base },
         Plant::OneTooMany | Plant::ShortensAll | Plant::FenceIsClock => base,
     }
@@ -119,9 +122,10 @@ pub fn limits() -> [Bounds; 3] {
             ..Bounds::BASE
         },
         Bounds {
-            name: "a copy of a client's very first request, a lease later",
-            knows_clock: false,
-            kinds: &[Fault::Repeat],
+            name: "a name that was forgotten, and a clock that was set back",
+            steps_back: 1,
+            is_strict: true,
+            faults: 0,
             quiet_one_in: u64::MAX,
             ..Bounds::BASE
         },

@@ -19,12 +19,16 @@ pub enum Plant {
     NoSecondLook,
     /// A release or a cancel gives back whatever its client holds, not what its ticket holds.
     ByClient,
+    /// A request carries no deadline.
+    NoDeadline,
     /// The ledger does not remember tickets that are over.
     ForgetsPast,
     /// The ledger's clock follows the store's, however far that jumps.
     FreeClock,
     /// The ledger admits one more than the limit.
     OneTooMany,
+    /// The ledger forgets a name though the clock has not passed its last fence.
+    ForgetsFence,
     /// The fence is the clock alone.
     FenceIsClock,
     /// A ttl that one caller gives is applied to all.
@@ -35,14 +39,16 @@ pub enum Plant {
 
 impl Plant {
     /// All of them.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 12] = [
         Self::FromReply,
         Self::NoMargin,
         Self::NoSecondLook,
         Self::ByClient,
+        Self::NoDeadline,
         Self::ForgetsPast,
         Self::FreeClock,
         Self::OneTooMany,
+        Self::ForgetsFence,
         Self::FenceIsClock,
         Self::ShortensAll,
         Self::LastFirst,
@@ -56,9 +62,11 @@ impl Plant {
             Self::NoMargin => "the session leaves no margin for the store's clock",
             Self::NoSecondLook => "the session waits for a wakeup and never looks by itself",
             Self::ByClient => "a release names the client, not the ticket",
+            Self::NoDeadline => "a request carries no deadline",
             Self::ForgetsPast => "the ledger forgets tickets that are over",
             Self::FreeClock => "the ledger's clock jumps as far as the store's",
             Self::OneTooMany => "the ledger admits one more than the limit",
+            Self::ForgetsFence => "the ledger forgets a fence that is ahead of the clock",
             Self::FenceIsClock => "the fence is the clock alone",
             Self::ShortensAll => "a ttl that one caller gives is applied to all",
             Self::LastFirst => "who came last is served first",
@@ -84,6 +92,7 @@ impl Plant {
             (Self::ByClient, Request::Release { ticket, .. } | Request::Cancel { ticket, .. }) => {
                 *ticket = held.unwrap_or(*ticket);
             }
+            (Self::NoDeadline, Request::Acquire(ask)) => ask.not_after = None,
             (Self::OneTooMany, Request::Acquire(ask)) => {
                 let one_more = |rule: &mut seinpaal_proto::LimitRule| {
                     rule.limit = Limit::new(rule.limit.get() + 1).unwrap_or(rule.limit);
@@ -116,6 +125,9 @@ impl Plant {
 
     /// The ledger after it executed.
     pub(crate) fn after(self, ledger: &mut MemoryState, batch: &Batch) {
+        if self == Self::ForgetsFence && ledger.is_at_rest() && ledger.memories().next().is_none() {
+            let Ok(()) = ledger.clear();
+        }
         if self != Self::ShortensAll {
             return;
         }

@@ -46,6 +46,8 @@ pub struct World {
 pub(crate) struct Ghost {
     pub(crate) last_fence: u64,
     pub(crate) granted: BTreeSet<Ticket>,
+    /// The name was forgotten, when the store's clock had passed its fences. Kept only where that may be set back.
+    pub(crate) was_forgotten: bool,
     /// The store's clock was set back.
     pub(crate) was_set_back: bool,
     pub(crate) broken: Option<Broken>,
@@ -104,7 +106,7 @@ impl World {
     /// Nobody has done anything yet.
     #[must_use]
     pub fn new(bounds: &Bounds) -> Self {
-        let mut world = Self {
+        Self {
             now: START,
             store_now: START + STORE_AHEAD,
             ledger: Arc::default(),
@@ -116,14 +118,11 @@ impl World {
             ghost: Ghost {
                 last_fence: 0,
                 granted: BTreeSet::new(),
+                was_forgotten: false,
                 was_set_back: false,
                 broken: None,
             },
-        };
-        if bounds.knows_clock {
-            world.everybody_looks(bounds);
         }
-        world
     }
 
     /// The one name.
@@ -164,9 +163,12 @@ impl Client {
             patience: 2 * bounds.ttl(),
             ..Config::default()
         };
+        // A store tells its clock when it is opened.
+        let mut session = Session::new(inbox, config);
+        session.learn_clock(START + STORE_AHEAD, START);
         Self {
             inbox,
-            session: Arc::new(Session::new(inbox, config)),
+            session: Arc::new(session),
             life: Life::Alive,
             contact: Contact::Listening,
             call: None,

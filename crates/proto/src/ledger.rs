@@ -92,6 +92,7 @@ pub fn execute<S: State, C: Contacts>(
         asker: batch.inbox,
         now,
         guarded_for,
+        is_new: head.wall == 0,
         head,
         work: WORK,
         backlog: false,
@@ -113,6 +114,8 @@ struct Ledger<'a, S, C> {
     asker: Option<Inbox>,
     now: Micros,
     guarded_for: Option<Micros>,
+    /// Nothing was kept of the name when the batch came.
+    is_new: bool,
     head: Head,
     work: u32,
     backlog: bool,
@@ -177,7 +180,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         if self.head.holders == 0 && self.head.waiting == 0 {
             self.rest()?;
         }
-        if self.is_blank() {
+        if self.is_blank() && (self.is_new || !self.head.owes_fence(self.now)) {
             self.state.clear()?;
         } else {
             self.state.set_head(&self.head)?;
@@ -187,11 +190,14 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
     }
 
     /// Nobody is here: the clock may run freely and slots start from the bottom. The limit stays for as
-    /// long as anything is remembered, so that two commands run one after the other agree on it.
+    /// long as a ticket is remembered, so that two commands run one after the other agree on it.
     fn rest(&mut self) -> Result<(), S::Error> {
         self.head.bound = UNBOUNDED;
         if self.head.past == 0 && !self.head.pinned {
             self.head.kind = None;
+        }
+        if self.is_blank() {
+            self.head.limit = None;
         }
         if self.head.top > 0 {
             self.head.top = 0;

@@ -26,6 +26,8 @@ mod kind;
 mod ledger;
 mod memory;
 mod name;
+#[doc(hidden)]
+pub mod planted;
 pub mod queue;
 mod reply;
 mod request;

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   ask    acquire · release · cancel · attach · detach · ask          what the program wants
-//!   told   handle_replies · handle_failure · handle_wakeup · handle_timeout · look_again
+//!   told   learn_clock · handle_replies · handle_failure · handle_wakeup · handle_timeout · look_again
 //!   do     poll_call · poll_event · poll_timeout                        what the driver must now do
 //! ```
 //!
@@ -33,8 +33,9 @@ pub use config::{ClockBound, Config};
 pub use event::{AskId, Call, CallId, Event, Failure, Loss, Refusal, Wish};
 
 use crate::{
-    id::{Inbox, LeaseId, Ticket, TicketSource, mix},
+    id::{Fence, Inbox, LeaseId, Ticket, TicketSource, mix},
     name::Name,
+    planted::{Bug, planted},
     reply::{Cause, Replies, Wakeup, What},
     request::Request,
     slots::Slots,
@@ -60,12 +61,15 @@ pub struct Session {
     events: VecDeque<Event>,
     last_call: u64,
     last_ask: u64,
-    /// The store's clock in a reply, and when its request was sent.
+    /// What the store's clock showed, and when it was asked.
     store_clock: Option<(Micros, Micros)>,
     draws: u64,
     numbers: u64,
-    /// The highest fence seen anywhere. Fences follow the clock, so it is a fair floor for every name.
+    /// The highest fence seen anywhere, or reading of the store's clock. Fences follow the clock, so it is a fair
+    /// floor for every name.
     fence_seen: u64,
+    /// The highest fence of a permit that was detached. Grants up to it may be another client's by now.
+    detached_to: u64,
 }
 
 impl Session {
@@ -89,6 +93,7 @@ impl Session {
             draws: inbox.0 as u64,
             numbers: 0,
             fence_seen: 0,
+            detached_to: 0,
         }
     }
 
@@ -120,7 +125,8 @@ impl Session {
     pub fn cancel(&mut self, now: Micros, ticket: Ticket) {
         let Some(name) = self.tickets.get(&ticket).cloned() else { return };
         let desk = self.desk(&name);
-        if desk.records.get(&ticket).is_some_and(|record| record.sent_at.is_none()) {
+        let is_unsent = desk.records.get(&ticket).is_some_and(|record| record.sent_at.is_none());
+        if is_unsent || planted(Bug::CancelsNothing) {
             self.forget(&name, ticket);
         } else {
             self.with(now, ticket, |record| record.leave(now, Exit::Cancel));
@@ -130,6 +136,7 @@ impl Session {
     /// Leaves a held ticket to itself: its lease lasts its ttl once more and belongs to nobody until
     /// somebody attaches.
     pub fn detach(&mut self, now: Micros, ticket: Ticket) {
+        self.detached_to = self.detached_to.max(self.fence_of(ticket));
         self.with(now, ticket, |record| record.leave(now, Exit::Detach));
     }
 
@@ -152,10 +159,19 @@ impl Session {
 
     // ---- told
 
+    /// The store told what its clock `shows`, and was asked at `asked_at` of ours; as every reply does. A driver
+    /// says it once before anything else, so that the very first request has a deadline (rule 16). No fence that
+    /// was given before can be greater than it, but where the clock had been set back already: so it counts as one
+    /// that was seen, should the clock be set back and a name be forgotten (rule 10).
+    pub fn learn_clock(&mut self, shows: Micros, asked_at: Micros) {
+        self.fence_seen = self.fence_seen.max(shows);
+        self.store_clock = Some((shows, asked_at));
+    }
+
     /// The store answered a call.
     pub fn handle_replies(&mut self, now: Micros, call: CallId, replies: Replies) {
         if let Some(sent) = self.calls.remove(&call) {
-            self.store_clock = Some((replies.now, sent.at));
+            self.learn_clock(replies.now, sent.at);
             self.take_answers(now, sent, replies);
         }
     }
@@ -170,6 +186,9 @@ impl Session {
     /// The store says that something happened. It may be late, repeated or about a ticket long gone.
     pub fn handle_wakeup(&mut self, now: Micros, wakeup: Wakeup) {
         match wakeup.what {
+            What::Granted { fence, .. } if !self.tickets.contains_key(&wakeup.ticket) => {
+                self.give_back(now, &wakeup.name, wakeup.ticket, fence);
+            }
             What::Granted { fence, slots, limit } => {
                 self.take_grant_by_wakeup(now, wakeup.ticket, fence, slots, limit);
             }
@@ -188,8 +207,11 @@ impl Session {
 
     /// A ticket that was not granted when last heard of may be now. Nothing is believed before the store
     /// has said so.
-    pub fn look_at_ticket(&mut self, now: Micros, ticket: Ticket) {
-        let Some(name) = self.tickets.get(&ticket).cloned() else { return };
+    pub fn look_at_ticket(&mut self, now: Micros, wakeup: Wakeup) {
+        let ticket = wakeup.ticket;
+        let Some(name) = self.tickets.get(&ticket).cloned() else {
+            return self.handle_wakeup(now, wakeup);
+        };
         let desk = self.desk(&name);
         let is_under_way = desk.under_way.is_some();
         let Some(record) = desk.records.get_mut(&ticket) else { return };
@@ -370,9 +392,28 @@ impl Session {
         }
     }
 
-    /// The store has been silent for two ttls: whatever it had has run out.
+    /// A grant that nobody waits for any more: a fail-over has undone that its ticket left. Left alone, it would
+    /// keep others out for a ttl, and there may be many. One that may have been detached is left alone.
+    fn give_back(&mut self, now: Micros, name: &Name, ticket: Ticket, fence: Fence) {
+        if fence.0 > self.detached_to {
+            let number = self.next_number();
+            self.add(now, name, Record::orphan(now, ticket, number, self.config.ttl));
+        }
+    }
+
+    fn fence_of(&self, ticket: Ticket) -> u64 {
+        let desk = self.tickets.get(&ticket).and_then(|name| self.desks.get(name));
+        let grant = desk.and_then(|desk| desk.records.get(&ticket)?.grant.as_ref());
+        grant.map_or(0, |(fence, ..)| fence.0)
+    }
+
+    /// The store has been silent for two ttls, so that whatever it had has run out, or will never do as asked.
     fn give_up_leaving(&mut self, name: &Name, ticket: Ticket) {
-        self.events.push_back(Event::Released { ticket, was_held: false, left: 0, given: None });
+        let exit = self.desk(name).records.get(&ticket).map(|record| record.exit);
+        self.events.push_back(match exit {
+            Some(Exit::Detach) => Event::Lost { ticket, loss: Loss::Silence },
+            _ => Event::Released { ticket, was_held: false, left: 0, given: None },
+        });
         self.forget(name, ticket);
     }
 

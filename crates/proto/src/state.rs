@@ -9,7 +9,7 @@ use crate::{
     reply::Cause,
     request::DIGEST_MASK,
     slots::Slots,
-    time::{Micros, UNBOUNDED},
+    time::{LONGEST_OWED, Micros, UNBOUNDED},
 };
 
 /// No store has more rows of a kind: a larger count is damage.
@@ -59,6 +59,16 @@ impl Head {
         times.iter().all(|time| *time <= UNBOUNDED)
             && permits.iter().all(|permits| *permits <= MAX_LIMIT)
             && rows.iter().all(|rows| *rows < MOST_ROWS)
+    }
+}
+
+impl Head {
+    /// Whether the last fence is not behind the store's clock, `now`, yet. Then the name is kept though nobody needs
+    /// anything else of it: a fence made of the clock alone could be one that was given already (rule 10). One
+    /// that is further ahead than [`LONGEST_OWED`] is not kept, so that nothing is left behind for years.
+    #[must_use]
+    pub fn owes_fence(&self, now: Micros) -> bool {
+        (now..=now + LONGEST_OWED).contains(&self.fence)
     }
 }
 
@@ -126,7 +136,7 @@ pub struct Lease {
     pub id: LeaseId,
     /// Whose it is, if the owner listens anywhere.
     pub inbox: Option<Inbox>,
-    /// Its length from each renewal.
+    /// Its length from each renewal; 0 as long as it was made for a waiter that has not been heard from since.
     pub ttl: Micros,
     /// Its end on the ledger's clock.
     pub ends: Micros,

@@ -20,6 +20,8 @@ pub const MAX_TTL: Micros = 24 * 3600 * SECOND;
 pub const DEFAULT_TTL: Micros = 30 * SECOND;
 /// How long a waiter keeps its place without being heard from. It is renewed at a third of this.
 pub const WAITER_TTL: Micros = 15 * SECOND;
+/// How far a fence may be ahead of the store's clock for its name to be kept until the clock has passed it.
+pub const LONGEST_OWED: Micros = 24 * 3600 * SECOND;
 /// How much waiting outweighs one step of priority.
 pub const AGING: Micros = 10 * SECOND;
 

@@ -16,6 +16,7 @@ use crate::{
     error::{BadSetting, ConnectError},
     inspect::Snapshot,
     mutex::Mutex,
+    queue::{Queue, QueueSnapshot},
     rwlock::RwLock,
     semaphore::Semaphore,
     store::{
@@ -108,6 +109,24 @@ impl Seinpaal {
         RwLock::new(self.clone(), name)
     }
 
+    /// Returns the queue with this name, made when something is first pushed, wanted or configured there. Queues
+    /// have names of their own: a semaphore of the same name has nothing to do with it.
+    pub fn queue(&self, name: &str) -> Queue {
+        Queue::new(self.clone(), name)
+    }
+
+    /// Lists the queues whose names start with `prefix` and that have items, workers or something configured, in
+    /// order of name. The snapshots list neither what is in work nor groups; their totals are complete.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the store does not answer, or keeps no queues.
+    pub async fn queues(&self, prefix: &str) -> Result<Vec<QueueSnapshot>, StoreError> {
+        let (reply, answer) = oneshot::channel();
+        self.handle.send(Command::ListQueues { prefix: prefix.to_owned(), reply });
+        let listed = answer.await.map_err(|_| driver::is_over())??;
+        Ok(listed.into_iter().map(|(name, seen)| QueueSnapshot::new(name, seen)).collect())
+    }
+
     /// Asks for permits of several names, all or none. Await what is returned. Nobody waits for ever, whatever
     /// order the names are given in; see [`AcquireAll`].
     ///
@@ -178,6 +197,15 @@ impl Seinpaal {
     /// The record could not be written; then the descriptor alone counts.
     pub fn presence_child(&self, pid: u32) -> Result<(), StoreError> {
         self.handle.store().record_child(pid)
+    }
+
+    /// Takes the child off the record that [`presence_child`](Self::presence_child) put there. Call it before another
+    /// child is started: while a record stands, a child that is not on it does not count.
+    ///
+    /// # Errors
+    /// The record could not be removed; start no other child then.
+    pub fn presence_childless(&self) -> Result<(), StoreError> {
+        self.handle.store().forget_child()
     }
 
     /// Returns the ttl that permits have which are asked for with this one, while they are held by this connection:

@@ -14,11 +14,12 @@ pub mod zookeeper;
 
 use std::{fmt, future::Future, os::fd::BorrowedFd, pin::Pin, sync::Arc, time::Duration};
 
-use seinpaal_proto::{Batch, Inbox, Replies, Snapshot, Ticket, Wakeup, queue, time::Micros};
+use seinpaal_proto::{Batch, Inbox, Replies, Snapshot, Wakeup, queue, time::Micros};
 use tokio::sync::mpsc;
 
 pub use crate::guarded::GuardedWrite;
 pub use crate::store_error::{Certainty, StoreError, StoreErrorKind};
+pub use clock::Reading;
 pub use together::Together;
 
 /// A boxed future, so that stores can be used as `dyn Store`.
@@ -34,8 +35,8 @@ pub enum News {
     Wakeup(Wakeup),
     /// Wakeups may have been lost (the subscription was away): look again at everything.
     LookAgain,
-    /// This ticket may have been granted, but that counts only if the store says so when asked.
-    LookAt(Ticket),
+    /// This grant may have been made, but that counts only if the store says so when asked.
+    LookAt(Wakeup),
     /// Something happened at a queue that this client works at.
     Queue(queue::Wakeup),
 }
@@ -51,6 +52,10 @@ pub type NewsSender = mpsc::UnboundedSender<News>;
 pub trait Store: fmt::Debug + Send + Sync + 'static {
     /// What this store is and can do.
     fn abilities(&self) -> Abilities;
+
+    /// What the store's clock showed when it was opened. Requests carry a deadline on that clock, the very first
+    /// one too (docs/protocol.md, rule 16).
+    fn first_reading(&self) -> Reading;
 
     /// The longest that this client may believe in a lease without being heard from; `None`: as long as the
     /// lease lasts. Longer ttls are cut to it, but for permits that are detached.
@@ -70,6 +75,14 @@ pub trait Store: fmt::Debug + Send + Sync + 'static {
     /// # Errors
     /// The record could not be written; then the descriptor alone counts.
     fn record_child(&self, _pid: u32) -> Result<(), StoreError> {
+        Ok(())
+    }
+
+    /// Takes the child off the record again: the descriptor alone counts. Do it before another child inherits it.
+    ///
+    /// # Errors
+    /// The record could not be removed.
+    fn forget_child(&self) -> Result<(), StoreError> {
         Ok(())
     }
 

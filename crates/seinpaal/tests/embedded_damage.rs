@@ -3,7 +3,7 @@
 
 mod processes;
 
-use std::{fs, path::Path, sync::Arc, time::Duration};
+use std::{fs, future::IntoFuture, path::Path, sync::Arc, time::Duration};
 
 use processes::{
     client::{acquire, ask},
@@ -11,10 +11,14 @@ use processes::{
     unique,
 };
 use seinpaal::{
+    AcquireError, Seinpaal,
     proto::{Configure, Inbox, Request, Ticket, queue},
     store::{Store, StoreError, StoreErrorKind, embedded::EmbeddedStore},
 };
-use tokio::{sync::mpsc::unbounded_channel, time::timeout};
+use tokio::{
+    sync::{mpsc::unbounded_channel, oneshot},
+    time::timeout,
+};
 
 /// How many files are damaged, each in a way of its own.
 const FILES: u64 = 40;
@@ -85,6 +89,47 @@ async fn use_it(dir: &Path) -> Result<(), StoreError> {
     hand.send("q", vec![queue::Request::Purge(queue::Purge::Waiting)]).await?;
     store.list_queues("").await?;
     store.list("").await.map(drop)
+}
+
+/// Changes rows as no ledger does.
+fn damage_rows(dir: &Path, sql: &str) {
+    rusqlite::Connection::open(dir.join("seinpaal.db")).unwrap().execute_batch(sql).unwrap();
+}
+
+fn assert_is_damage(error: AcquireError) {
+    let AcquireError::Store(error) = error else { panic!("{error}") };
+    assert_eq!(error.kind(), StoreErrorKind::Corrupt, "{error}");
+}
+
+#[tokio::test]
+async fn whoever_asks_or_waits_is_told_of_damage() {
+    let dir = tempfile::tempdir().unwrap();
+    let url = format!("file://{}", dir.path().display());
+    let [holder, waiter] =
+        [Seinpaal::connect(&url).await.unwrap(), Seinpaal::connect(&url).await.unwrap()];
+    let held = holder.semaphore("n").acquire().ttl(Duration::from_millis(500)).await.unwrap();
+    let (tell, queued) = oneshot::channel();
+    let queue = waiter.semaphore("n").acquire().on_queued(move |_| tell.send(()).unwrap());
+    let waiting = tokio::spawn(queue.into_future());
+    queued.await.unwrap();
+    damage_rows(dir.path(), "UPDATE name SET held = -1");
+    let outcome = timeout(Duration::from_secs(30), waiting).await.expect("it waits for ever");
+    assert_is_damage(outcome.unwrap().unwrap_err());
+    assert_is_damage(waiter.semaphore("n").acquire().await.unwrap_err());
+    assert_is_damage(waiter.semaphore("n").try_acquire().await.unwrap_err());
+    assert!(held.release().await.is_err(), "nobody can confirm it");
+}
+
+#[tokio::test]
+async fn a_constraint_that_only_damage_can_break_is_damage() {
+    let dir = tempfile::tempdir().unwrap();
+    let (store, me) = open(dir.path()).unwrap();
+    ask(&store, me, "n", acquire(1, 2, true)).await.unwrap();
+    ask(&store, me, "n", acquire(2, 2, true)).await.unwrap();
+    damage_rows(dir.path(), "INSERT INTO free SELECT id, 0, 0 FROM name");
+    let release = Request::Release { ticket: Ticket(1), slots: None };
+    let error = ask(&store, me, "n", release).await.unwrap_err();
+    assert_eq!(error.kind(), StoreErrorKind::Corrupt, "{error}");
 }
 
 #[tokio::test]

@@ -141,3 +141,35 @@ fn what_the_dead_leave_is_cleared_away_though_nobody_stumbles_over_it() {
         thread::yield_now();
     }
 }
+
+#[test]
+fn a_holder_that_is_stopped_the_moment_it_was_handed_its_permit_keeps_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut clients = [1, 2, 3].map(|_| Client::start(dir.path()));
+    assert_eq!(clients[0].order("acquire n 1 1"), "granted");
+    assert_eq!(clients[1].order("hold n"), "queued");
+    assert_eq!(clients[0].order("release n 1"), "released");
+    assert_eq!(clients[1].line(), "holds and stops");
+    let begin = Instant::now();
+    while clients[2].order("age n").parse::<u64>().unwrap() < 3 {
+        assert!(begin.elapsed() < Duration::from_secs(60), "the store's clock stands still");
+    }
+    assert_eq!(clients[2].order("try n 1 3"), "busy", "three of its ttls later");
+    clients[1].signal(Signal::CONT);
+    assert_eq!(clients[1].line(), "held");
+}
+
+#[test]
+fn a_waiter_that_is_stopped_costs_those_behind_it_no_more_than_its_place_lasted() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut clients = [1, 2, 3].map(|_| Client::start(dir.path()));
+    assert_eq!(clients[0].order("acquire n 1 1"), "granted");
+    assert_eq!(clients[1].order("brief n 1 2"), "queued");
+    clients[1].signal(Signal::STOP);
+    assert_eq!(clients[2].order("acquire n 1 3"), "queued");
+    assert_eq!(clients[0].order("release n 1"), "released");
+    let begin = Instant::now();
+    while clients[2].order("acquire n 1 3") != "granted" {
+        assert!(begin.elapsed() < Duration::from_secs(60), "it is waited for");
+    }
+}

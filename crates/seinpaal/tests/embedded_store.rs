@@ -25,6 +25,14 @@ struct Client {
 }
 
 impl Client {
+    /// The ticket that is said to be granted by what is heard next.
+    async fn granted(&mut self) -> Ticket {
+        match self.news.recv().await {
+            Some(News::LookAt(wakeup)) => wakeup.ticket,
+            other => panic!("no grant: {other:?}"),
+        }
+    }
+
     fn open(dir: &Path) -> Self {
         Self::open_with_clock(dir, Clock::System)
     }
@@ -68,9 +76,9 @@ async fn a_release_grants_to_the_first_in_line_and_tells_it() {
     a.fence("n", 1).await;
     assert!(matches!(b.ask("n", acquire(2, 1, true)).await, Reply::Queued { .. }));
     assert!(matches!(a.ask("n", release(1)).await, Reply::Released { .. }));
-    let Some(News::Wakeup(wakeup)) = b.news.recv().await else { panic!("no wakeup") };
-    assert_eq!((wakeup.inbox, wakeup.ticket), (b.inbox, Ticket(2)));
-    assert!(matches!(wakeup.what, What::Granted { limit: 1, .. }));
+    assert_eq!(b.granted().await, Ticket(2));
+    let Reply::Granted(grant) = b.ask("n", acquire(2, 1, true)).await else { panic!("no grant") };
+    assert_eq!(grant.valid_for, None, "as long as it lives");
 }
 
 #[tokio::test]
@@ -80,12 +88,9 @@ async fn a_client_is_told_of_its_own_tickets_too() {
     a.fence("n", 1).await;
     assert!(matches!(a.ask("n", acquire(2, 1, true)).await, Reply::Queued { .. }));
     a.ask("n", Request::Evict { ticket: Ticket(1) }).await;
-    let mut told = Vec::new();
-    for _ in 0..2 {
-        let Some(News::Wakeup(wakeup)) = a.news.recv().await else { panic!("no wakeup") };
-        told.push((wakeup.ticket.0, matches!(wakeup.what, What::Ended(Cause::Evicted))));
-    }
-    assert_eq!(told, [(1, true), (2, false)]);
+    let Some(News::Wakeup(wakeup)) = a.news.recv().await else { panic!("no wakeup") };
+    assert_eq!((wakeup.ticket, wakeup.what), (Ticket(1), What::Ended(Cause::Evicted)));
+    assert_eq!(a.granted().await, Ticket(2));
 }
 
 #[tokio::test]
@@ -95,7 +100,7 @@ async fn a_dropped_store_frees_what_it_held() {
     a.fence("n", 1).await;
     assert!(matches!(b.ask("n", acquire(2, 1, true)).await, Reply::Queued { .. }));
     drop(a);
-    assert!(matches!(b.news.recv().await, Some(News::Wakeup(_))));
+    assert_eq!(b.granted().await, Ticket(2));
     assert_eq!(files(&dir.path().join("presence")), [b.inbox.to_string()]);
 }
 
@@ -108,13 +113,12 @@ async fn a_death_is_noticed_at_every_name_at_once() {
         assert!(matches!(b.ask(name, acquire(ticket + 10, 1, true)).await, Reply::Queued { .. }));
     }
     drop(a);
-    let mut names = Vec::new();
+    let mut tickets = Vec::new();
     for _ in 0..2 {
-        let Some(News::Wakeup(wakeup)) = b.news.recv().await else { panic!("no wakeup") };
-        names.push(wakeup.name.as_str().to_owned());
+        tickets.push(b.granted().await.0);
     }
-    names.sort();
-    assert_eq!(names, ["x", "y"]);
+    tickets.sort_unstable();
+    assert_eq!(tickets, [11, 12]);
 }
 
 #[tokio::test]
@@ -214,5 +218,5 @@ async fn a_directory_with_a_very_long_path_works() {
     a.fence("n", 1).await;
     b.ask("n", acquire(2, 1, true)).await;
     a.ask("n", release(1)).await;
-    assert!(matches!(b.news.recv().await, Some(News::Wakeup(_))));
+    assert_eq!(b.granted().await, Ticket(2));
 }

@@ -250,6 +250,24 @@ async fn when_a_master_dies_its_replica_goes_on_with_holders_and_waiters() {
 }
 
 #[tokio::test]
+async fn with_replicas_asked_for_a_permit_that_is_handed_on_is_not_believed_before_they_have_it() {
+    let cluster = RedisCluster::shared();
+    let url = format!("{}?replicated=1", cluster.url());
+    let (holder, mut waiter) = (Client::connect(&url, 71).await, Client::connect(&url, 72).await);
+    assert!(is_granted(&holder.acquire("handed on", 1).await));
+    assert!(matches!(waiter.acquire("handed on", 2).await, Reply::Queued { .. }));
+    holder.release("handed on", 1).await;
+    let news = loop {
+        match next(&mut waiter).await {
+            News::LookAgain => {}
+            news => break news,
+        }
+    };
+    assert!(matches!(&news, News::LookAt(hint) if hint.ticket == Ticket(2)), "{news:?}");
+    waiter.release("handed on", 2).await;
+}
+
+#[tokio::test]
 async fn a_subscription_ends_a_while_after_the_last_ticket() {
     let cluster = RedisCluster::shared();
     let client = Client::connect(&format!("{}?prefix=idle:", cluster.url()), 1).await;

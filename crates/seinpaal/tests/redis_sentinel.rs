@@ -8,17 +8,26 @@ mod redis_server;
 use std::{
     io::{BufRead, BufReader, Write},
     net::{TcpListener, TcpStream},
+    sync::{
+        Arc, Condvar, Mutex,
+        atomic::{AtomicU16, Ordering},
+    },
     thread,
+    time::Duration,
 };
 
-use asks::{Client, is_granted};
+use asks::{Client, acquire, is_granted, plain};
+use redis::aio::MultiplexedConnection;
 use redis_server::{RedisServer, free_port};
 use seinpaal::store::{
     Certainty, StoreError,
     StoreErrorKind::{self, Forbidden, Misconfigured, Unreachable},
 };
 use seinpaal_conformance::servers::sentinel::{MASTER, SentinelServers};
+use tokio::time::timeout;
 
+/// How long a test waits for what must happen. No verdict depends on its length.
+const LONG: Duration = Duration::from_secs(30);
 const SECRET: &str = "s3cret";
 
 async fn refusal(url: &str) -> StoreError {
@@ -101,32 +110,151 @@ async fn a_replica_is_not_taken_for_the_master_whoever_says_so() {
     is_refused(&url, Unreachable, "is a replica").await;
 }
 
-/// Plays a sentinel that has the master at this port, since that epoch.
-fn sentinel_that_says(port: u16, epoch: u64) -> u16 {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let own = listener.local_addr().unwrap().port();
-    thread::spawn(move || {
-        for stream in listener.incoming().map_while(Result::ok) {
-            thread::spawn(move || answer(stream, port, epoch));
-        }
-    });
-    own
+#[tokio::test(flavor = "multi_thread")]
+async fn a_master_that_moves_while_the_old_one_hangs_is_followed_at_once() {
+    let (_server, port) = RedisServer::on_port(&[]);
+    let (dead, hangs) = (RedisServer::on_port(&[]), TcpListener::bind("127.0.0.1:0").unwrap());
+    let sentinel = Sentinel::that_says(dead.1, 1);
+    let url = format!("redis+sentinel://127.0.0.1:{}/m?connect-timeout=1h", sentinel.port);
+    let client = Client::connect(&url, 1).await;
+    sentinel.until_somebody_listens();
+    sentinel.says(hangs.local_addr().unwrap().port());
+    drop(dead);
+    let _link = hangs.accept().unwrap(); // it takes connections and answers nothing
+    sentinel.says(port);
+    sentinel.tells_of_the_move();
+    assert!(is_granted_in_time(&client).await);
 }
 
-fn answer(mut stream: TcpStream, port: u16, epoch: u64) {
-    let mut reader = BufReader::new(stream.try_clone().unwrap());
-    while let Some(words) = command(&mut reader) {
-        let address = ["127.0.0.1".to_owned(), port.to_string()];
-        let answer = match words.join(" ").to_ascii_uppercase() {
-            words if words.starts_with("SENTINEL GET") => list(&address),
-            words if words.starts_with("SENTINEL MASTER") => {
-                list(&["config-epoch".to_owned(), epoch.to_string()])
+#[tokio::test(flavor = "multi_thread")]
+async fn a_move_of_which_nobody_was_told_is_noticed_by_who_begins_to_listen() {
+    let ((_old, old), (_new, new)) = (RedisServer::on_port(&[]), RedisServer::on_port(&[]));
+    let sentinel = Sentinel::that_says(old, 1);
+    sentinel.once_asked_says(new);
+    let client = Client::connect(&sentinel.url(), 1).await;
+    let is_there = async {
+        let mut to_new = plain(&format!("redis://127.0.0.1:{new}")).await;
+        while !is_subscribed(&mut to_new).await {
+            tokio::task::yield_now().await;
+        }
+    };
+    timeout(LONG, is_there).await.expect("it follows");
+    assert!(is_granted_in_time(&client).await);
+}
+
+/// Until a call is answered: those that found no server are made again.
+async fn is_granted_in_time(client: &Client) -> bool {
+    let asking = async {
+        loop {
+            if let Ok(reply) = client.ask("n", acquire(1)).await {
+                return is_granted(&reply);
             }
-            words if words.starts_with("SUBSCRIBE") => return,
+        }
+    };
+    timeout(LONG, asking).await.expect("an answer")
+}
+
+async fn is_subscribed(server: &mut MultiplexedConnection) -> bool {
+    let channels: Vec<String> =
+        redis::cmd("PUBSUB").arg("CHANNELS").query_async(server).await.unwrap();
+    !channels.is_empty()
+}
+
+/// Plays a sentinel that has the master at this port, since that epoch.
+fn sentinel_that_says(port: u16, epoch: u64) -> u16 {
+    Sentinel::that_says(port, epoch).port
+}
+
+/// One that is played.
+struct Sentinel {
+    port: u16,
+    says: Arc<Says>,
+}
+
+/// What it says, and who listens.
+struct Says {
+    master: AtomicU16,
+    next: AtomicU16,
+    epoch: u64,
+    listeners: Mutex<Vec<TcpStream>>,
+    is_heard: Condvar,
+}
+
+impl Sentinel {
+    fn that_says(master: u16, epoch: u64) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let (master, next) = (AtomicU16::new(master), AtomicU16::new(master));
+        let (listeners, is_heard) = (Mutex::default(), Condvar::new());
+        let says = Arc::new(Says { master, next, epoch, listeners, is_heard });
+        let answers = Arc::clone(&says);
+        thread::spawn(move || {
+            for stream in listener.incoming().map_while(Result::ok) {
+                let says = Arc::clone(&answers);
+                thread::spawn(move || says.answer(stream));
+            }
+        });
+        Self { port, says }
+    }
+
+    fn url(&self) -> String {
+        format!("redis+sentinel://127.0.0.1:{}/m", self.port)
+    }
+
+    fn says(&self, master: u16) {
+        self.says.master.store(master, Ordering::SeqCst);
+        self.says.next.store(master, Ordering::SeqCst);
+    }
+
+    /// After one answer the master has moved, and nobody is told.
+    fn once_asked_says(&self, next: u16) {
+        self.says.next.store(next, Ordering::SeqCst);
+    }
+
+    fn until_somebody_listens(&self) {
+        let listeners = self.says.listeners.lock().unwrap();
+        drop(self.says.is_heard.wait_while(listeners, |all| all.is_empty()).unwrap());
+    }
+
+    fn tells_of_the_move(&self) {
+        let master = self.says.master.load(Ordering::SeqCst).to_string();
+        let text = format!("m 127.0.0.1 1 127.0.0.1 {master}");
+        let parts = ["message", "+switch-master", &text].map(str::to_owned);
+        for mut listener in self.says.listeners.lock().unwrap().iter() {
+            listener.write_all(list(&parts).as_bytes()).unwrap();
+        }
+    }
+}
+
+impl Says {
+    fn answer(&self, mut stream: TcpStream) {
+        let mut reader = BufReader::new(stream.try_clone().unwrap());
+        while let Some(words) = command(&mut reader) {
+            let answer = self.answer_to(&words.join(" ").to_ascii_uppercase());
+            if stream.write_all(answer.as_bytes()).is_err() {
+                return;
+            }
+            if words[0].eq_ignore_ascii_case("SUBSCRIBE") {
+                self.listeners.lock().unwrap().push(stream.try_clone().unwrap());
+                self.is_heard.notify_all();
+            }
+        }
+    }
+
+    fn answer_to(&self, words: &str) -> String {
+        match words {
+            _ if words.starts_with("SENTINEL GET") => {
+                let next = self.next.load(Ordering::SeqCst);
+                let master = self.master.swap(next, Ordering::SeqCst);
+                list(&["127.0.0.1".to_owned(), master.to_string()])
+            }
+            _ if words.starts_with("SENTINEL MASTER") => {
+                list(&["config-epoch".to_owned(), self.epoch.to_string()])
+            }
+            _ if words.starts_with("SUBSCRIBE") => {
+                "*3\r\n$9\r\nsubscribe\r\n$14\r\n+switch-master\r\n:1\r\n".to_owned()
+            }
             _ => "+OK\r\n".to_owned(),
-        };
-        if stream.write_all(answer.as_bytes()).is_err() {
-            return;
         }
     }
 }
@@ -142,8 +270,9 @@ fn command(reader: &mut impl BufRead) -> Option<Vec<String>> {
 }
 
 fn list(items: &[String]) -> String {
+    let count = items.len();
     let items = items.iter().map(|item| format!("${}\r\n{item}\r\n", item.len()));
-    format!("*2\r\n{}", items.collect::<String>())
+    format!("*{count}\r\n{}", items.collect::<String>())
 }
 
 fn ask(port: u16, question: &str) {

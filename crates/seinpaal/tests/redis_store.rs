@@ -13,7 +13,7 @@ use redis::{Cmd, FromRedisValue, aio::MultiplexedConnection, cmd};
 use redis_server::RedisServer;
 use seinpaal::store::{Certainty, News, Store, StoreErrorKind};
 use seinpaal_proto::{
-    About, Configure, Limit, MAX_ABOUT_BYTES, Renew, Reply, Request, Ticket, What, Whom,
+    About, Batch, Configure, Limit, MAX_ABOUT_BYTES, Renew, Reply, Request, Ticket, What, Whom,
     time::{MAX_TTL, SECOND},
 };
 use tokio::time::timeout;
@@ -48,6 +48,44 @@ async fn an_uncontended_acquire_and_its_release_are_two_commands() {
     assert_eq!(calls.get("evalsha"), Some(&2), "{calls:?}");
     for other in ["eval", "script|load", "subscribe", "ping"] {
         assert_eq!(calls.get(other), None, "{calls:?}");
+    }
+}
+
+#[tokio::test]
+async fn the_servers_clock_is_read_when_it_is_opened() {
+    let server = RedisServer::start();
+    let mut behind = plain(&server.url("")).await;
+    let mut time = async || {
+        let (seconds, micros): (u64, u64) = say(&mut behind, &mut cmd("TIME")).await;
+        seconds * SECOND + micros
+    };
+    let before = time().await;
+    let client = Client::connect(&server.url(""), 1).await;
+    let reading = client.store.first_reading();
+    assert!((before..=time().await).contains(&reading.shows), "{reading:?}");
+}
+
+/// Fences an hour ahead of the clock, as after a clock that was an hour ahead, are remembered for that hour.
+#[tokio::test]
+async fn the_keys_of_a_name_outlive_its_last_fence() {
+    const HOUR: u64 = 3600 * SECOND;
+    let server = RedisServer::start();
+    let client = Client::connect(&server.url(""), 1).await;
+    let mut behind = plain(&server.url("")).await;
+    let seen = client.store.first_reading().shows + HOUR;
+    let short = Request::Acquire(acquisition(1, TTL));
+    let granted = Batch { fence_seen: seen, ..client.batch("n", vec![short]) };
+    client.store.call(&granted).await.unwrap();
+    // By the short script, then by the full one; the second has a ticket to remember for longer.
+    let longer = Request::Cancel { ticket: Ticket(2), remember: 2 * HOUR };
+    for (last, hours) in [(release(1), 1), (longer, 2)] {
+        client.ask("n", last).await.unwrap();
+        for key in ["seinpaal:{n}", "seinpaal:{n}:o"] {
+            let left: u64 = say(&mut behind, cmd("PTTL").arg(key)).await;
+            let left = left * 1000;
+            assert!(left <= hours * HOUR + 2 * SECOND, "{key}: {left}");
+            assert!(left >= hours * HOUR - 60 * SECOND, "{key}: {left}");
+        }
     }
 }
 

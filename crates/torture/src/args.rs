@@ -5,12 +5,13 @@ use std::{io, path::PathBuf, time::Duration};
 use crate::{fault::Fault, kind::Kind, promise, rig::Plan, worker::Orders};
 
 /// How to call it.
-pub const USAGE: &str = "usage: torture --store KIND [--minutes N] [--seed S] [--faults LIST] [--workers N] [--tasks N] \
+pub const USAGE: &str = "usage: torture --store KIND [--minutes N] [--calm N] [--seed S] [--faults LIST] [--workers N] [--tasks N] \
 [--history FILE]
   KIND      embedded, redis, guarded (no persistence, restart guard), sentinel, cluster, quorum, zookeeper
   --faults  names, with commas between; `promised` (default): all that the store promises to survive; `none`
   --history where the history goes; default: a temporary file, kept if a promise was broken
-Numbers may be fractions for --minutes (default 1). See docs/torture.md.";
+  --calm    minutes without faults at the end
+Numbers may be fractions for --minutes (default 1) and --calm (default 0.25). See docs/torture.md.";
 
 /// A run as the command line has it.
 ///
@@ -25,6 +26,7 @@ pub fn plan(args: &[String]) -> Result<Plan, String> {
         match option.as_str() {
             "--store" => kind = Some(value.parse()?),
             "--minutes" => plan.time = minutes(value)?,
+            "--calm" => plan.calm = minutes(value)?,
             "--seed" => plan.seed = number(value)?,
             "--faults" => faults = value,
             "--workers" => plan.workers = number(value)?,
@@ -49,6 +51,7 @@ impl Plan {
         Self {
             kind,
             time: Duration::from_secs(60),
+            calm: Duration::from_secs(15),
             seed: 1,
             faults: promise::survived(kind),
             workers: 4,

@@ -13,7 +13,10 @@ use std::{collections::BTreeMap, fmt};
 
 use self::tale::Tale;
 pub(crate) use self::tale::worker_of;
-pub use self::{idle::Cause, terms::Terms};
+pub use self::{
+    idle::Cause,
+    terms::{Bound, Terms},
+};
 use crate::history::{Event, What};
 
 /// What is checked.
@@ -57,7 +60,11 @@ pub struct Wait {
     pub cause: Cause,
     /// The time.
     pub time: u64,
-    /// The part of it in which a fault kept the store from answering.
+    /// The part of it in which the store could grant nothing, be it for a fault or for what its servers make of one.
+    pub outage: u64,
+    /// What it may have had to wait for.
+    pub bound: Bound,
+    /// The part of it that is not held against the store: that, and the time that it is given afterwards.
     pub covered: u64,
 }
 
@@ -151,8 +158,17 @@ impl Verdict {
     /// The times from free to granted, shortest first, of those causes that are wanted.
     #[must_use]
     pub fn waits_of(&self, wanted: impl Fn(&Wait) -> bool) -> Vec<u64> {
-        let mut times: Vec<u64> =
-            self.waits.iter().filter(|wait| wanted(wait)).map(|wait| wait.time).collect();
+        self.sorted(wanted, |wait| wait.time)
+    }
+
+    /// The same, less the time in which the store could grant nothing.
+    #[must_use]
+    pub fn delays_of(&self, wanted: impl Fn(&Wait) -> bool) -> Vec<u64> {
+        self.sorted(wanted, |wait| wait.time - wait.outage)
+    }
+
+    fn sorted(&self, wanted: impl Fn(&Wait) -> bool, time: impl Fn(&Wait) -> u64) -> Vec<u64> {
+        let mut times: Vec<u64> = self.waits.iter().filter(|wait| wanted(wait)).map(time).collect();
         times.sort_unstable();
         times
     }

@@ -62,6 +62,10 @@ pub enum What {
     FaultBegins { fault: String, worker: Option<usize> },
     /// The fault is undone, what it hit is up again.
     FaultEnds { fault: String, worker: Option<usize> },
+    /// The store cannot grant anything from now on: a master is away, or is without the replicas that it needs.
+    Broken,
+    /// It can again.
+    Whole,
     /// What somebody who looks sees when all have gone.
     Left { name: String, permits: u32, waiting: u32 },
     /// What the store still keeps then.

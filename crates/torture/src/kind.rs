@@ -8,7 +8,12 @@ mod zookeeper;
 
 use std::{fmt, io, str::FromStr, time::Duration};
 
-use crate::{check::Terms, fault::Fault, rig::Scene};
+use crate::{
+    check::Terms,
+    fault::Fault,
+    lookout::Watched,
+    rig::{Scene, clocks::Clocks},
+};
 
 /// How long clients may take to find the next master or leader once it is there.
 const RECOVERY: Duration = Duration::from_secs(5);
@@ -46,11 +51,20 @@ pub trait Site: Send {
     /// If it could not be done, or not be undone.
     fn inject(&mut self, fault: Fault, scene: &mut Scene<'_>) -> io::Result<()>;
 
+    /// Servers that must have masters and replicas, so that a lookout can see when they can grant nothing.
+    fn watched(&self) -> Option<Watched> {
+        None
+    }
+
     /// What is kept of names that nobody uses. The API has been asked about them already.
     ///
     /// # Errors
     /// If the store cannot be asked.
     fn kept(&self) -> io::Result<Vec<String>>;
+
+    /// Sets the clocks of servers whose clocks were set so that all fences are behind them: until then a name is
+    /// kept, and for nothing else.
+    fn outlast_fences(&self, _clocks: &Clocks) {}
 }
 
 impl Kind {

@@ -18,6 +18,7 @@ pub mod draw;
 pub mod fault;
 pub mod history;
 pub mod kind;
+pub mod lookout;
 pub mod promise;
 pub mod proxy;
 pub mod report;

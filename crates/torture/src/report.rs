@@ -3,7 +3,7 @@
 use std::fmt::{self, Write};
 
 use crate::{
-    check::{Cause, Verdict, Violation, Wait},
+    check::{Bound, Cause, Verdict, Violation, Wait},
     rig::Plan,
 };
 
@@ -24,7 +24,7 @@ pub fn report(plan: &Plan, verdict: &Verdict) -> String {
 pub fn row(plan: &Plan, verdict: &Verdict) -> String {
     let free = |cause| times(&verdict.waits_of(|wait: &Wait| wait.cause == cause));
     format!(
-        "| {} | {:.1} | {} | {} | {} | {} | {} | {} | {} |",
+        "| {} | {:.1} | {} | {} | {} | {} | {} | {} | {} | {} |",
         plan.kind,
         plan.time.as_secs_f64() / 60.0,
         plan.seed,
@@ -32,6 +32,7 @@ pub fn row(plan: &Plan, verdict: &Verdict) -> String {
         verdict.faults.values().sum::<u64>(),
         verdict.violations.len(),
         free(Cause::Release),
+        times(&verdict.delays_of(|wait| wait.cause == Cause::Release)),
         free(Cause::Death),
         free(Cause::LeaseEnd),
     )
@@ -63,7 +64,8 @@ fn write(text: &mut String, plan: &Plan, verdict: &Verdict) -> fmt::Result {
     writeln!(
         text,
         "| store | minutes | seed | acquisitions | faults | violations | release to grant: p50 / p99 / worst | \
-         holder's death to grant | end of belief to grant |\n|---|---|---|---|---|---|---|---|---|\n{}",
+         less the time in which the store could grant nothing | holder's death to grant | end of belief to grant |\n\
+         |---|---|---|---|---|---|---|---|---|---|\n{}",
         row(plan, verdict)
     )
 }
@@ -71,9 +73,18 @@ fn write(text: &mut String, plan: &Plan, verdict: &Verdict) -> fmt::Result {
 fn waits_by_cause(text: &mut String, verdict: &Verdict) -> fmt::Result {
     for cause in [Cause::Release, Cause::Death, Cause::LeaseEnd, Cause::Asked] {
         let all = verdict.waits_of(|wait| wait.cause == cause);
-        let calm = verdict.waits_of(|wait| wait.cause == cause && wait.covered == 0);
+        let net = verdict.delays_of(|wait| wait.cause == cause);
+        let able = |wait: &Wait| wait.cause == cause && wait.outage == 0;
+        let calm = verdict.waits_of(|wait| able(wait) && wait.bound == Bound::Prompt);
+        let able = verdict.waits_of(able);
         writeln!(text, "{cause} to grant, p50 / p99 / worst: {}", times(&all))?;
-        writeln!(text, "    the store reachable all the time: {}", times(&calm))?;
+        writeln!(
+            text,
+            "    less the time in which the store could grant nothing: {}",
+            times(&net)
+        )?;
+        writeln!(text, "    the store able to grant all the time: {}", times(&able))?;
+        writeln!(text, "    and no client stopped or dead: {}", times(&calm))?;
     }
     Ok(())
 }

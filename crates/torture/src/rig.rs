@@ -15,13 +15,16 @@ use crate::{
     fault::Fault,
     history::{self, Pen, What},
     kind::{Kind, Site},
+    lookout::Lookout,
     promise,
     proxy::{Mode, Proxy, Way},
 };
 
 const MS: Duration = Duration::from_millis(1);
 /// Steps of clocks, in seconds, either way. Keys on a server end half a day early when its clock is set so far.
-const STEPS: [i64; 6] = [1, 5, 60, 600, 3_600, 6 * 3_600];
+const STEPS: [i64; 6] = [1, 5, 60, 600, 3_600, LONGEST_STEP];
+/// The longest of them.
+pub const LONGEST_STEP: i64 = 6 * 3_600;
 
 /// What to do.
 #[derive(Clone, Debug)]
@@ -30,6 +33,8 @@ pub struct Plan {
     pub kind: Kind,
     /// For how long faults are done.
     pub time: Duration,
+    /// For how long nothing is done after that: what a fault has left behind shows when no other hides it.
+    pub calm: Duration,
     /// From which everything is drawn.
     pub seed: u64,
     /// The faults.
@@ -97,6 +102,7 @@ pub fn run(plan: &Plan) -> io::Result<Verdict> {
     }
     let scene = Scene { draw: Draw::new(plan.seed), clocks: &clocks, ttl: plan.ttl };
     let site = plan.kind.start(&scene)?;
+    let _lookout = site.watched().map(|watched| Lookout::start(&watched, &pen));
     let crew = Crew::start(plan, &clocks, &pen, site.as_ref())?;
     let mut rig = Rig { plan, pen, site, crew, scene };
     rig.torment()?;

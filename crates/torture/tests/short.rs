@@ -8,7 +8,7 @@ fn torment(store: &str, minutes: &str, options: &[&str]) -> String {
     let dir = tempfile::tempdir().unwrap();
     let history = dir.path().join("history");
     let output = Command::new(env!("CARGO_BIN_EXE_torture"))
-        .args(["--store", store, "--minutes", minutes])
+        .args(["--store", store, "--minutes", minutes, "--calm", "0.05"])
         .args(options)
         .arg("--history")
         .arg(&history)

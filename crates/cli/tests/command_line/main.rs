@@ -1,9 +1,11 @@
 //! The command line, tried as people and scripts use it: the built program, real processes, real stores.
 
+mod damage;
 mod data;
 mod events;
 mod kinds;
 mod lease;
+mod planted;
 mod settings;
 mod signals;
 mod status;

@@ -133,6 +133,13 @@ pub async fn a_request_that_comes_after_its_deadline_is_refused(stage: &Stage) {
     assert_eq!(client.holders().await, []);
 }
 
+/// So that a client's very first request can have a deadline.
+pub async fn a_store_tells_its_clock_when_it_is_opened(stage: &Stage) {
+    stage.advance(Duration::from_secs(2));
+    let client = stage.client().await;
+    assert_eq!(client.store().first_reading().shows, stage.now());
+}
+
 pub async fn a_call_that_is_dropped_half_way_can_be_made_again(stage: &Stage) {
     let client = stage.limited(2).await;
     let [a] = tickets();

@@ -152,7 +152,7 @@ impl World {
                 self.with_session(who, |session, now| session.cancel(now, ticket));
             }
             Action::Deliver(at) => self.deliver(bounds, at),
-            Action::Tick => self.tick(),
+            Action::Tick => self.tick(bounds),
             Action::Resume(who) => {
                 self.clients[who].life = Life::Alive;
                 self.with_session(who, |_, _| {});
@@ -189,9 +189,10 @@ impl World {
         self.pump(who);
     }
 
-    fn tick(&mut self) {
+    fn tick(&mut self, bounds: &Bounds) {
         self.now += TICK;
         self.store_now += TICK;
+        self.forget(bounds);
         for who in 0..self.clients.len() {
             if self.is_alive(who) {
                 self.give_up_call(who);

@@ -35,7 +35,8 @@ impl Hash for World {
         parcels.fold(0_u64, u64::wrapping_add).hash(hasher);
         (self.faults_left, self.forward_left, self.backward_left).hash(hasher);
         store.fence(seinpaal_proto::Fence(self.ghost.last_fence)).hash(hasher);
-        (&self.ghost.granted, self.ghost.was_set_back, self.ghost.broken).hash(hasher);
+        (&self.ghost.granted, self.ghost.was_forgotten, self.ghost.was_set_back, self.ghost.broken)
+            .hash(hasher);
     }
 }
 

@@ -41,10 +41,13 @@ impl Step<'_> {
         clients: &[Client],
         ghost: &mut Ghost,
     ) -> Option<Broken> {
-        let remembered = self.before.facts().map_or(0, |head| head.fence);
-        if ghost.was_set_back && remembered < ghost.last_fence {
-            // A name that was forgotten takes its fences from the clock alone (docs/guarantees.md).
-            ghost.last_fence = remembered;
+        let is_excused = ghost.was_forgotten && ghost.was_set_back && !bounds.is_strict;
+        if is_excused && self.before.is_empty() {
+            // It takes its fences from the clock, and from what who asks has heard (docs/guarantees.md).
+            ghost.last_fence = ghost.last_fence.min(self.batch.fence_seen);
+        }
+        if bounds.steps_back > 0 && self.after.is_empty() && !self.before.is_empty() {
+            ghost.was_forgotten = store_now > ghost.last_fence;
         }
         let held: u32 =
             self.after.entries().filter(|e| holds(e).is_some()).map(|e| e.permits).sum();

@@ -43,7 +43,24 @@ impl World {
         }
     }
 
-    pub(super) fn execute(&mut self, bounds: &Bounds, batch: &Batch) -> Outcome {
+    fn execute(&mut self, bounds: &Bounds, batch: &Batch) -> Outcome {
+        self.forget(bounds);
+        self.step(bounds, batch)
+    }
+
+    /// A store forgets what nobody uses as soon as it may, though nobody asks.
+    pub(super) fn forget(&mut self, bounds: &Bounds) {
+        if self.ledger.is_at_rest() && !self.ledger.is_empty() {
+            self.look(bounds);
+        }
+    }
+
+    pub(super) fn look(&mut self, bounds: &Bounds) {
+        let (name, requests) = (Self::name(), Vec::new());
+        self.step(bounds, &Batch { name, inbox: None, fence_seen: 0, requests });
+    }
+
+    fn step(&mut self, bounds: &Bounds, batch: &Batch) -> Outcome {
         let before = Arc::clone(&self.ledger);
         let ledger = Arc::make_mut(&mut self.ledger);
         bounds.plant.inspect(|plant| plant.before(ledger));

@@ -3,9 +3,10 @@
 use super::{Contacts, Ledger};
 use crate::{
     id::LeaseId,
+    planted::{Bug, planted},
     reply::{Busy, Cause, Grant, Reply},
     request::{Acquire, Enqueue, OnMismatch},
-    state::{Entry, Past, Standing, State},
+    state::{Entry, Lease, Past, Standing, State},
     time::{AGING, Micros},
 };
 
@@ -14,7 +15,9 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         if ask.not_after.is_some_and(|not_after| self.now > not_after) {
             return Ok(Reply::TooLate { ticket: ask.ticket }); // rule 16
         }
-        if let Some(entry) = self.state.entry(ask.ticket)? {
+        if let Some(entry) = self.state.entry(ask.ticket)?
+            && !planted(Bug::GrantsARetryAgain)
+        {
             return self.look(entry, ask);
         }
         if let Some(Past { cause, .. }) = self.state.past(ask.ticket)? {
@@ -28,8 +31,20 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         if matches!(entry.standing, Standing::Waiting { .. }) {
             self.stand_again(&mut entry, ask)?;
             self.serve()?;
+        } else if entry.inbox == self.asker {
+            self.hear_holder(&entry)?;
         }
         self.standing_of(ask)
+    }
+
+    /// The permit that was handed on has reached its holder: from now on its lease may last while it lives.
+    fn hear_holder(&mut self, entry: &Entry) -> Result<(), S::Error> {
+        match self.state.lease(entry.lease)? {
+            Some(lease) if lease.ttl == 0 => {
+                self.state.put_lease(&Lease { ttl: entry.ttl, ..lease })
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Renews a waiter's place, in the rank it had, and brings it back into the order of service.
@@ -107,7 +122,8 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
     /// A newcomer never passes a waiter that could be served (rule 5).
     fn is_free_for(&mut self, permits: u32, limit: u32) -> Result<bool, S::Error> {
         let fits = permits <= limit.saturating_sub(self.head.held);
-        Ok(fits && self.admits() && self.state.first_waiter()?.is_none())
+        let passes = planted(Bug::NewcomerPasses);
+        Ok(fits && self.admits() && (passes || self.state.first_waiter()?.is_none()))
     }
 
     fn refusal(&self, ask: &Acquire) -> Option<Busy> {
@@ -124,7 +140,10 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
     fn grant_at_once(&mut self, ask: &Acquire) -> Result<Reply, S::Error> {
         let standing = self.hold(ask.permits.get())?;
         let entry = self.entry_of(ask, ask.lease, standing);
-        self.join(&entry, ask.ttl, ask.margin)?;
+        let lease = self.join(&entry, ask.ttl, ask.margin)?;
+        if lease.ttl == 0 {
+            self.hear_holder(&entry)?;
+        }
         self.state.put_entry(&entry)?;
         self.standing_of(ask)
     }
@@ -184,10 +203,16 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
 
     /// What is left of the lease that an entry stands under.
     pub(super) fn valid_for(&mut self, entry: &Entry) -> Result<Option<Micros>, S::Error> {
-        if self.is_vouched_for(entry.inbox) {
+        let is_asker = entry.inbox == self.asker;
+        let is_vouched_for = self.is_vouched_for(entry.inbox);
+        if is_vouched_for && is_asker {
+            return Ok(None); // it is being heard from
+        }
+        let lease = self.state.lease(entry.lease)?;
+        if is_vouched_for && lease.as_ref().is_some_and(|lease| lease.ttl > 0) {
             return Ok(None);
         }
-        let ends = self.state.lease(entry.lease)?.map_or(0, |lease| lease.ends);
+        let ends = lease.map_or(0, |lease| lease.ends);
         Ok(Some(ends.saturating_sub(self.head.clock)))
     }
 }

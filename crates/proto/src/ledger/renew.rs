@@ -5,6 +5,7 @@ use alloc::vec::Vec;
 use super::{Contact, Contacts, Ledger};
 use crate::{
     id::{Inbox, LeaseId, Ticket},
+    planted::{Bug, planted},
     reply::{Reply, TicketReply},
     request::{Renew, Whom},
     state::{Entry, Lease, Standing, State},
@@ -23,7 +24,8 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
     /// is still here is still counted, so extending it is safe whatever the clock says.
     fn renew_all(&mut self, renew: &Renew, members: u32, digest: u64) -> Result<Reply, S::Error> {
         let Some(lease) = self.state.lease(renew.lease)? else { return Ok(Reply::Gone) };
-        if (lease.members, lease.digest, lease.parked) != (members, digest, 0) {
+        let agrees = (lease.members, lease.digest, lease.parked) == (members, digest, 0);
+        if !agrees && !planted(Bug::RenewsWhatDiffers) {
             return Ok(Reply::Differs);
         }
         self.extend(lease, renew)?;

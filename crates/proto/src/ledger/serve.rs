@@ -3,6 +3,7 @@
 use super::{Contact, Contacts, Ledger};
 use crate::{
     id::Fence,
+    planted::{Bug, planted},
     reply::{Cause, What},
     slots::Slots,
     state::{Entry, Standing, State},
@@ -76,7 +77,8 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
 
     /// A waiter becomes a holder: it leaves the lease of its place and joins the lease it asked for. It has
     /// not been heard from since it last renewed its place, so a lease made for it ends no later than the
-    /// place would have: a client that stopped while it waited costs no more than that (rule 8).
+    /// place would have: a client that stopped while it waited costs no more than that (rule 8), though the kernel
+    /// may say that it lives.
     fn grant_waiter(&mut self, mut entry: Entry) -> Result<(), S::Error> {
         let Standing::Waiting { lease, margin, .. } = entry.standing else { return Ok(()) };
         let place = self.state.lease(entry.lease)?;
@@ -89,6 +91,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         if let Some(place) = place.filter(|_| lease.members == 1) {
             lease.ends = lease.ends.min(place.ends);
             lease.ends_wall = lease.ends_wall.min(place.ends_wall);
+            lease.ttl = if entry.inbox == self.asker { lease.ttl } else { 0 };
             self.state.put_lease(&lease)?;
         }
         self.state.put_entry(&entry)?;
@@ -113,6 +116,9 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
 
     /// Rule 10: grows strictly, and because it follows the clock, also over any loss of state.
     fn next_fence(&mut self) -> Fence {
+        if planted(Bug::FenceIsTheClock) {
+            self.head.fence = 0;
+        }
         self.head.fence = (self.head.fence + 1).max(self.now);
         Fence(self.head.fence)
     }

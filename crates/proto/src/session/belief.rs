@@ -5,6 +5,7 @@ use super::{Session, event::Event, record::Phase};
 use crate::{
     id::{Fence, Ticket},
     name::Name,
+    planted::{Bug, planted},
     reply::Grant,
     slots::Slots,
     time::Micros,
@@ -109,6 +110,7 @@ impl Session {
         }
         let before = record.alarm_at();
         record.silent_since = None;
+        let until = until.filter(|_| !planted(Bug::SilenceIsNoLoss));
         record.believe(now, until);
         let is_sound = record.is_sound(now, enough);
         record.in_danger &= !is_sound;

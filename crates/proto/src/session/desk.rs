@@ -1,11 +1,14 @@
 //! Everything the session has to do with one name.
 
-use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
+use alloc::{
+    collections::{BTreeMap, BTreeSet, VecDeque},
+    vec::Vec,
+};
 
 use super::{
     event::{AskId, CallId},
     outbox::Outbox,
-    record::Record,
+    record::{Phase, Record},
 };
 use crate::{
     id::{LeaseId, Ticket},
@@ -123,6 +126,18 @@ impl Desk {
         if self.places.is_empty() {
             self.waiters_due = None;
         }
+    }
+
+    /// Who stands in the queue and still wants to.
+    pub(super) fn waiting(&self) -> Vec<Ticket> {
+        let is_waiting = |ticket: &&Ticket| {
+            self.records.get(ticket).is_some_and(|record| record.phase == Phase::Waiting)
+        };
+        self.places.iter().filter(is_waiting).copied().collect()
+    }
+
+    pub(super) fn is_leaving(&self, ticket: Ticket) -> bool {
+        self.records.get(&ticket).is_some_and(|record| record.phase == Phase::Leaving)
     }
 
     /// Everything is to be looked at again: places by renewing them, leases likewise. The store is back, so

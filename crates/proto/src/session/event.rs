@@ -33,6 +33,22 @@ pub struct Wish {
     pub about: String,
 }
 
+impl Wish {
+    /// As little as can be wanted.
+    pub(super) fn plain(ttl: Micros) -> Self {
+        Self {
+            permits: Permits::ONE,
+            kind: Kind::Semaphore,
+            limit: None,
+            enqueue: Enqueue::No,
+            priority: Priority::default(),
+            ttl,
+            deadline: None,
+            about: String::new(),
+        }
+    }
+}
+
 /// The number of a call.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub struct CallId(pub u64);

@@ -1,4 +1,7 @@
-//! What failed calls mean: whatever was not answered is asked again, with the same tickets.
+//! What failed calls mean: whatever was not answered is asked again, with the same tickets, where that can help
+//! ([`Failure::is_passing`]). Nothing is repeated to a store that will answer the same, but renewals of what is held.
+
+use alloc::vec::Vec;
 
 use super::{
     Session,
@@ -9,6 +12,7 @@ use super::{
 use crate::{
     id::Ticket,
     name::Name,
+    planted::{Bug, planted},
     time::{MILLISECOND, Micros, SECOND},
 };
 
@@ -29,7 +33,6 @@ impl Session {
         self.plan(&sent.name);
     }
 
-    /// What was not answered is asked again, with the same tickets.
     fn take_back(&mut self, now: Micros, at: Micros, name: &Name, item: Item, failure: Failure) {
         let desk = self.desk(name);
         match item {
@@ -44,8 +47,18 @@ impl Session {
                     self.bear_silence(now, at, name, ticket, failure);
                 }
             }
-            Item::Places => desk.waiters_due = (!desk.places.is_empty()).then_some(now),
+            Item::Places => {
+                desk.waiters_due = (!desk.places.is_empty()).then_some(now);
+                // A store that is silent for a while keeps the places; from one that is damaged nothing will come.
+                let waiting = if failure.is_passing { Vec::new() } else { desk.waiting() };
+                for ticket in waiting {
+                    self.bear_silence(now, at, name, ticket, failure);
+                }
+            }
             Item::Acquire(ticket) | Item::Attach(ticket) => {
+                if planted(Bug::AsksOnce) {
+                    return self.refuse(name, ticket, Refusal::Store);
+                }
                 if failure.maybe_executed {
                     desk.uncertain.insert(ticket);
                 }
@@ -56,6 +69,9 @@ impl Session {
                     desk.uncertain.insert(ticket);
                 }
                 desk.send_again(ticket);
+                if !failure.is_passing && desk.is_leaving(ticket) {
+                    self.give_up_leaving(name, ticket);
+                }
             }
         }
     }

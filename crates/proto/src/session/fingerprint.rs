@@ -17,7 +17,7 @@ impl Session {
     /// which must be too small to be seen at the lens's ticks.
     pub fn fingerprint<H: Hasher>(&self, own: &Lens, store: &Lens, hasher: &mut H) {
         // `tickets`, `agenda` and `alarms` follow from the desks.
-        let Self { desks, calls, events, store_clock, fence_seen, .. } = self;
+        let Self { desks, calls, events, store_clock, fence_seen, detached_to, .. } = self;
         for (name, desk) in desks {
             name.hash(hasher);
             desk_of(desk, own, hasher);
@@ -30,6 +30,7 @@ impl Session {
         let offset = store.now.wrapping_sub(own.now);
         store_clock.map(|told| ahead(told).wrapping_sub(offset)).hash(hasher);
         store.fence(Fence(*fence_seen)).hash(hasher);
+        store.fence(Fence(*detached_to)).hash(hasher);
     }
 }
 

@@ -104,6 +104,13 @@ impl Record {
         Self { is_attaching: true, ..Self::asking(ticket, number, lease, wish) }
     }
 
+    /// One that the store granted after it had left, which is given back at once.
+    pub(super) fn orphan(now: Micros, ticket: Ticket, number: u64, ttl: Micros) -> Self {
+        let mut record = Self::attaching(ticket, number, Wish::plain(ttl));
+        record.leave(now, Exit::Release);
+        record
+    }
+
     pub(super) fn release(&mut self, now: Micros, slots: Option<Slots>) {
         let all = self.grant.as_ref().map(|(_, all, _)| all);
         match slots {

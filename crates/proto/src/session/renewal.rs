@@ -3,7 +3,7 @@
 use super::answer::Heard;
 use super::{
     Session,
-    desk::{Desk, LeaseDesk},
+    desk::LeaseDesk,
     event::{Loss, Refusal},
     record::Phase,
 };
@@ -132,9 +132,6 @@ impl Session {
 
     pub(super) fn look_at_all_places(&mut self, name: &Name) {
         let desk = self.desk(name);
-        let Desk { places, records, outbox, .. } = desk;
-        let records = places.iter().filter_map(|ticket| records.get(ticket));
-        let waiting = records.filter(|record| record.phase == Phase::Waiting);
-        waiting.for_each(|record| outbox.insert(record));
+        desk.waiting().into_iter().for_each(|ticket| desk.send_again(ticket));
     }
 }

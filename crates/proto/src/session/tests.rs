@@ -1,5 +1,6 @@
 //! Sessions, a ledger and a virtual clock, joined by links that lose, delay, repeat and reorder.
 
+mod failures;
 mod net;
 
 use alloc::{string::String, vec::Vec};
@@ -8,12 +9,13 @@ use std::format;
 use self::net::{Fate, Net};
 use crate::{
     count::{Limit, Permits, Priority},
-    id::{Fence, Inbox},
+    id::{Fence, Inbox, Ticket},
     kind::Kind,
     name::Name,
-    reply::{Grant, Replies, Reply},
+    reply::{Grant, Replies, Reply, TicketReply, Wakeup, What},
     request::{Enqueue, LimitRule, OnMismatch, Request},
     session::{ClockBound, Config, Event, Failure, Refusal, Session, Wish},
+    slots::Slots,
     time::{MILLISECOND, Micros, SECOND},
 };
 
@@ -43,6 +45,16 @@ fn an_uncontended_permit_costs_two_calls() {
     net.run_for(SECOND);
     assert_eq!(net.calls, 2);
     assert!(net.sessions[0].is_idle());
+}
+
+#[test]
+fn the_very_first_request_has_a_deadline_on_the_clock_that_the_store_told_when_it_was_opened() {
+    let mut session = Session::new(Inbox(7), Config::default());
+    session.learn_clock(1_000 * SECOND, 5 * SECOND);
+    session.acquire(6 * SECOND, &Name::new("n").unwrap(), wish(1, 1, TTL));
+    let call = session.poll_call(6 * SECOND).unwrap();
+    let [Request::Acquire(ask)] = call.batch.requests.as_slice() else { panic!("{call:?}") };
+    assert_eq!(ask.not_after, Some(1_011 * SECOND));
 }
 
 #[test]
@@ -291,7 +303,7 @@ fn a_ticket_that_may_have_been_granted_is_asked_about_and_not_believed() {
     session.handle_replies(0, call.id, replies(queued));
     assert!(session.poll_call(SECOND).is_none());
 
-    session.look_at_ticket(SECOND, ticket);
+    session.look_at_ticket(SECOND, granted(ticket, 1));
     let call = session.poll_call(SECOND).unwrap();
     assert!(matches!(&*call.batch.requests, [Request::Acquire(ask)] if ask.ticket == ticket));
     while let Some(event) = session.poll_event() {
@@ -309,13 +321,86 @@ fn a_hint_that_comes_before_the_answer_is_not_lost() {
     let (mut session, name) = (Session::new(Inbox(7), Config::default()), Name::new("n").unwrap());
     let ticket = session.acquire(0, &name, wish(1, 1, TTL));
     let call = session.poll_call(0).unwrap();
-    session.look_at_ticket(0, ticket);
+    session.look_at_ticket(0, granted(ticket, 1));
     let queued = || replies(Reply::Queued { ticket, waiting: 1, limit: 1 });
     session.handle_replies(0, call.id, queued());
     let call = session.poll_call(0).unwrap();
     assert!(matches!(&*call.batch.requests, [Request::Acquire(ask)] if ask.ticket == ticket));
     session.handle_replies(0, call.id, queued());
     assert!(session.poll_call(SECOND).is_none(), "asked once more, not for ever");
+}
+
+#[test]
+fn a_grant_to_a_ticket_that_has_left_is_given_back_at_once() {
+    let mut session = Session::new(Inbox(7), Config::default());
+    let ticket = left(&mut session);
+    // As after a fail-over to a master that knows nothing of that.
+    session.handle_wakeup(SECOND, granted(ticket, 9));
+    let call = session.poll_call(SECOND).unwrap();
+    assert_eq!(call.batch.requests, [Request::Release { ticket, slots: None }]);
+    session.handle_replies(SECOND, call.id, replies(Reply::Released { ticket, left: 0 }));
+    assert!(session.is_idle());
+}
+
+#[test]
+fn a_hint_at_a_grant_that_nobody_waits_for_gives_it_back_too() {
+    let mut session = Session::new(Inbox(7), Config::default());
+    let ticket = left(&mut session);
+    session.look_at_ticket(SECOND, granted(ticket, 9));
+    let call = session.poll_call(SECOND).unwrap();
+    assert_eq!(call.batch.requests, [Request::Release { ticket, slots: None }]);
+}
+
+#[test]
+fn a_late_wakeup_about_a_detached_permit_gives_nothing_back() {
+    let (mut session, name) = (Session::new(Inbox(7), Config::default()), Name::new("n").unwrap());
+    let ticket = session.acquire(0, &name, wish(1, 1, TTL));
+    let call = session.poll_call(0).unwrap();
+    let slots: Slots = "0".parse().unwrap();
+    let held = TicketReply::Held { fence: Fence(9), slots: slots.clone() };
+    let grant = Grant { ticket, fence: Fence(9), slots, limit: 1, valid_for: Some(TTL) };
+    session.handle_replies(0, call.id, replies(Reply::Granted(grant)));
+    session.detach(0, ticket);
+    let call = session.poll_call(0).unwrap();
+    let detached = Reply::Tickets { valid_for: Some(TTL), tickets: [held].into() };
+    session.handle_replies(0, call.id, replies(detached));
+    session.handle_wakeup(SECOND, granted(ticket, 9));
+    assert!(session.poll_call(SECOND).is_none() && session.is_idle());
+}
+
+#[test]
+fn a_failover_that_forgets_who_has_left_the_line_holds_up_nobody() {
+    let mut net = Net::new(5, 7);
+    let first = net.acquire(0, wish(1, 1, TTL));
+    net.run_for(SECOND);
+    let line: Vec<_> = (1..5).map(|who| (who, net.acquire(who, wish(1, 1, TTL)))).collect();
+    net.run_for(SECOND);
+    let replica = net.state.clone();
+    line[..3].iter().for_each(|&(who, ticket)| net.cancel(who, ticket));
+    net.run_for(SECOND);
+    net.state = replica;
+    net.release(0, first);
+    net.run_for(SECOND);
+    let (who, last) = line[3];
+    assert!(net.holds(who, last));
+}
+
+/// A ticket that stood in line and was cancelled.
+fn left(session: &mut Session) -> Ticket {
+    let ticket = session.acquire(0, &Name::new("n").unwrap(), wish(1, 1, TTL));
+    let call = session.poll_call(0).unwrap();
+    session.handle_replies(0, call.id, replies(Reply::Queued { ticket, waiting: 1, limit: 1 }));
+    session.cancel(0, ticket);
+    let call = session.poll_call(0).unwrap();
+    session.handle_replies(0, call.id, replies(Reply::Cancelled { ticket }));
+    assert!(session.is_idle());
+    ticket
+}
+
+fn granted(ticket: Ticket, fence: u64) -> Wakeup {
+    let slots = "0".parse().unwrap();
+    let what = What::Granted { fence: Fence(fence), slots, limit: 1 };
+    Wakeup { inbox: Inbox(7), name: Name::new("n").unwrap(), ticket, what }
 }
 
 fn replies(reply: Reply) -> Replies {

@@ -10,6 +10,25 @@ use std::{
 
 use seinpaal_proto::time::{Micros, micros};
 
+use crate::boottime;
+
+/// What a store's clock showed.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Reading {
+    /// Microseconds since 1970, as the store believes.
+    pub shows: Micros,
+    /// When this client asked, in microseconds of its monotonic clock that also counts while the machine sleeps:
+    /// so the store's clock is never taken for earlier than it is.
+    pub asked_at: Micros,
+}
+
+impl Reading {
+    /// Of a clock that is at hand.
+    pub(crate) fn take(shows: Micros) -> Self {
+        Self { shows, asked_at: boottime::now() }
+    }
+}
+
 /// Where a store reads its clock. `Manual` is for tests.
 #[derive(Clone, Debug)]
 pub enum Clock {

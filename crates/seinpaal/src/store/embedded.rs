@@ -50,8 +50,8 @@ use self::{
     worker::{Answer, Job, Worker},
 };
 use super::{
-    Abilities, BoxFuture, Certainty, NewsSender, Store, StoreError, StoreErrorKind, Together,
-    clock::Clock,
+    Abilities, BoxFuture, Certainty, NewsSender, Reading, Store, StoreError, StoreErrorKind,
+    Together, clock::Clock,
 };
 
 /// One client of the store in a directory. When it is dropped, or its process dies, whatever it still
@@ -61,6 +61,7 @@ pub struct EmbeddedStore {
     presence: Presence,
     jobs: Option<mpsc::Sender<Job>>,
     bell: Arc<OwnedFd>,
+    first_reading: Reading,
 }
 
 impl EmbeddedStore {
@@ -105,13 +106,14 @@ impl EmbeddedStore {
         sync: keeper::Sync,
     ) -> Result<Arc<Self>, StoreError> {
         let (parts, presence) = Parts::open(dir, clock, inbox)?;
+        let first_reading = parts.read_clock();
         let flags = EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK;
         let bell = Arc::new(eventfd(0, flags).map_err(trouble::at(dir))?);
         let (jobs, inside) = mpsc::channel();
         let worker = Worker::new(parts, news, inside, Arc::clone(&bell), Keeper::new(dir, sync));
         let thread = thread::Builder::new().name("seinpaal-store".to_owned());
         thread.spawn(move || worker.run()).map_err(trouble::at(dir))?;
-        Ok(Arc::new(Self { presence, jobs: Some(jobs), bell }))
+        Ok(Arc::new(Self { presence, jobs: Some(jobs), bell, first_reading }))
     }
 
     /// The descriptor that shows that this client lives. A child that inherits it (it is
@@ -158,12 +160,20 @@ impl Store for EmbeddedStore {
         Abilities { scheme: "embedded", notices_death: true, is_shared: true }
     }
 
+    fn first_reading(&self) -> Reading {
+        self.first_reading
+    }
+
     fn presence(&self) -> Option<BorrowedFd<'_>> {
         Some(self.presence_fd())
     }
 
     fn record_child(&self, pid: u32) -> Result<(), StoreError> {
         self.presence_child(pid)
+    }
+
+    fn forget_child(&self) -> Result<(), StoreError> {
+        self.presence.forget_child()
     }
 
     fn call<'a>(&'a self, batch: &'a Batch) -> BoxFuture<'a, Result<Replies, StoreError>> {

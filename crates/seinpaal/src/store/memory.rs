@@ -8,7 +8,7 @@ use std::sync::Arc;
 use seinpaal_proto::{Batch, Inbox, Name, Replies, Snapshot, queue};
 
 pub use self::hub::MemoryHub;
-use super::{Abilities, BoxFuture, NewsSender, Store, StoreError, Together};
+use super::{Abilities, BoxFuture, NewsSender, Reading, Store, StoreError, Together};
 
 /// One client of a [`MemoryHub`]. Dropping it is how a client dies here: its leases and its places in
 /// queues end at once.
@@ -31,6 +31,10 @@ impl MemoryStore {
 impl Store for MemoryStore {
     fn abilities(&self) -> Abilities {
         Abilities { scheme: "memory", notices_death: true, is_shared: false }
+    }
+
+    fn first_reading(&self) -> Reading {
+        Reading::take(self.hub.now())
     }
 
     fn call<'a>(&'a self, batch: &'a Batch) -> BoxFuture<'a, Result<Replies, StoreError>> {

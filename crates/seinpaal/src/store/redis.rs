@@ -16,6 +16,7 @@ pub(crate) mod fuzzing;
 mod keys;
 mod link;
 mod place;
+mod queue;
 pub mod quorum;
 mod replicas;
 mod reply;
@@ -36,7 +37,9 @@ use std::{
     time::Duration,
 };
 
-use seinpaal_proto::{Batch, Inbox, Name, Replies, Reply, Request, Snapshot, time::micros};
+use seinpaal_proto::{
+    Batch, Inbox, Name, Replies, Reply, Request, Snapshot, queue as queue_ledger, time::micros,
+};
 
 use self::{
     cluster::Cluster,
@@ -51,8 +54,8 @@ use self::{
 use crate::{
     guarded::GuardedWrite,
     store::{
-        Abilities, BoxFuture, Certainty, NewsSender, Store, StoreError, StoreErrorKind, Together,
-        Written,
+        Abilities, BoxFuture, Certainty, NewsSender, Reading, Store, StoreError, StoreErrorKind,
+        Together, Written,
         url::{ClusterUrl, RedisOptions, RedisUrl, RestartGuard, SentinelUrl, StoreUrl},
     },
 };
@@ -68,6 +71,7 @@ pub struct RedisStore {
     guard: Option<RestartGuard>,
     inbox: Inbox,
     now: Option<Arc<AtomicU64>>,
+    first_reading: Reading,
     /// What the server's clock last showed, and when on ours.
     heard: Mutex<Option<(u64, u64)>>,
 }
@@ -163,11 +167,11 @@ impl RedisStore {
         let guard = place.options().restart_guard;
         let replication_timeout = rig.replication_timeout.unwrap_or(REPLICATION_TIMEOUT);
         let plan = Plan { place, keys: keys.clone(), inbox, news, replication_timeout };
-        let connection = Connection::open(plan).await?;
+        let (connection, first_reading) = Connection::open(plan).await?;
         let scripts = Box::new(Scripts::new(Wire::Single, guard.is_some(), mutation_of(&rig)));
         let servers = Servers::One { connection, scripts };
         let heard = Mutex::new(None);
-        Ok(Arc::new(Self { servers, keys, guard, inbox, now: rig.now, heard }))
+        Ok(Arc::new(Self { servers, keys, guard, inbox, now: rig.now, first_reading, heard }))
     }
 
     /// Connects to a cluster.
@@ -193,9 +197,10 @@ impl RedisStore {
         let (keys, guard) = (keys_of(&url.options)?, url.options.restart_guard);
         let mutation = mutation_of(&rig);
         let plan = cluster::Plan { url, keys: keys.clone(), inbox, news, mutation };
-        let servers = Servers::Cluster(Cluster::open(plan).await?);
+        let (cluster, first_reading) = Cluster::open(plan).await?;
+        let servers = Servers::Cluster(cluster);
         let heard = Mutex::new(None);
-        Ok(Arc::new(Self { servers, keys, guard, inbox, now: rig.now, heard }))
+        Ok(Arc::new(Self { servers, keys, guard, inbox, now: rig.now, first_reading, heard }))
     }
 
     async fn execute(&self, batch: &Batch) -> Result<Replies, StoreError> {
@@ -268,6 +273,10 @@ impl Store for RedisStore {
         Abilities { scheme: self.servers.scheme(), notices_death: false, is_shared: true }
     }
 
+    fn first_reading(&self) -> Reading {
+        self.given_now().map_or(self.first_reading, Reading::take)
+    }
+
     fn advice(&self) -> Vec<String> {
         self.servers.advice()
     }
@@ -293,6 +302,20 @@ impl Store for RedisStore {
         batches: &'a [Batch],
     ) -> BoxFuture<'a, Result<Together, StoreError>> {
         Box::pin(self.execute_together(batches))
+    }
+
+    fn call_queue<'a>(
+        &'a self,
+        batch: &'a queue_ledger::Batch,
+    ) -> BoxFuture<'a, Result<queue_ledger::Replies, StoreError>> {
+        Box::pin(self.execute_queue(batch))
+    }
+
+    fn list_queues<'a>(
+        &'a self,
+        prefix: &'a str,
+    ) -> BoxFuture<'a, Result<Vec<(Name, queue_ledger::Snapshot)>, StoreError>> {
+        Box::pin(self.queue_snapshots(prefix))
     }
 
     fn list<'a>(
@@ -326,6 +349,12 @@ fn need_of(reply: &Reply) -> Need {
         Reply::Released { .. } | Reply::Cancelled { .. } | Reply::Evicted { .. } => Need::Asked,
         _ => Need::Nothing,
     }
+}
+
+#[cfg(all(test, feature = "planted"))]
+pub(crate) fn has_in_a_script(text: &str) -> bool {
+    let begin = script::SCRIPTS.iter();
+    begin.map(|row| row.source).any(|source| source.contains(text))
 }
 
 fn misconfigured(message: &str) -> StoreError {

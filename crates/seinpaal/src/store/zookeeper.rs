@@ -34,8 +34,9 @@ use seinpaal_proto::{Batch, Inbox, Name, Replies, Snapshot, time::Micros};
 use tokio::{sync::mpsc, task::AbortHandle};
 
 use self::{core::Core, keeper::Keeper, link::Link, link::Plan, paths::Paths};
+use crate::boottime;
 use crate::store::{
-    Abilities, BoxFuture, Certainty, NewsSender, Store, StoreError, StoreErrorKind,
+    Abilities, BoxFuture, Certainty, NewsSender, Reading, Store, StoreError, StoreErrorKind,
     url::{StoreUrl, ZookeeperUrl},
 };
 
@@ -48,6 +49,7 @@ pub struct ZookeeperStore {
     core: Arc<Core>,
     keeper: AbortHandle,
     longest_lease: Micros,
+    first_reading: Reading,
 }
 
 /// What tests may change: the clock that calls believe in.
@@ -104,15 +106,21 @@ impl ZookeeperStore {
         let longest_lease = link.longest_lease();
         let (gone, deaths) = mpsc::unbounded_channel();
         let core = Arc::new(Core::new(plan, news, gone, rig.now));
-        let keeper = Keeper::new(Arc::clone(&core), link, deaths).await?;
+        let asked_at = boottime::now();
+        let (keeper, shows) = Keeper::new(Arc::clone(&core), link, deaths).await?;
+        let first_reading = Reading { shows, asked_at };
         let keeper = tokio::spawn(keeper.serve()).abort_handle();
-        Ok(Arc::new(Self { core, keeper, longest_lease }))
+        Ok(Arc::new(Self { core, keeper, longest_lease, first_reading }))
     }
 }
 
 impl Store for ZookeeperStore {
     fn abilities(&self) -> Abilities {
         Abilities { scheme: "zookeeper", notices_death: true, is_shared: true }
+    }
+
+    fn first_reading(&self) -> Reading {
+        self.first_reading
     }
 
     fn longest_lease(&self) -> Option<Micros> {

@@ -8,12 +8,15 @@ use std::{
     process::{Child, Command, Stdio},
     sync::Arc,
     thread,
+    time::Duration,
 };
 
+use rustix::process::{Signal, getpid, kill_process};
 use seinpaal::{
+    Seinpaal,
     proto::{
         Acquire, Batch, Configure, Enqueue, Inbox, Kind, LeaseId, Limit, LimitRule, Name,
-        OnMismatch, Permits, Priority, Reply, Request, Ticket, What, time::SECOND,
+        OnMismatch, Permits, Priority, Reply, Request, Ticket, time::SECOND,
     },
     store::{News, Store, StoreError, embedded::EmbeddedStore},
 };
@@ -100,12 +103,9 @@ fn orders() -> mpsc::UnboundedReceiver<String> {
 
 fn told(news: &News) -> Option<String> {
     Some(match news {
-        News::Wakeup(wakeup) => match &wakeup.what {
-            What::Granted { .. } => "news granted".to_owned(),
-            other => format!("news {other:?}"),
-        },
+        News::Wakeup(wakeup) => format!("news {:?}", wakeup.what),
         News::LookAgain => "news look again".to_owned(),
-        News::LookAt(ticket) => format!("news look at {ticket}"),
+        News::LookAt(_) => "news granted".to_owned(), // which a session would ask about
         News::Queue(wakeup) => super::queue::told(wakeup)?.to_owned(),
     })
 }
@@ -128,6 +128,9 @@ impl Servant {
         match words[..] {
             ["acquire", name, limit, ticket] => self.acquire(name, limit, ticket, true).await,
             ["try", name, limit, ticket] => self.acquire(name, limit, ticket, false).await,
+            ["brief", name, limit, ticket] => self.wait_briefly(name, limit, ticket).await,
+            ["hold", name] => self.hold(name).await,
+            ["age", name] => self.age(name).await,
             ["release", name, ticket] => {
                 let ticket = Ticket(ticket.parse().unwrap());
                 self.ask(name, Request::Release { ticket, slots: None }).await
@@ -154,6 +157,32 @@ impl Servant {
     async fn acquire(&self, name: &str, limit: &str, ticket: &str, waits: bool) -> String {
         let (limit, ticket) = (limit.parse().unwrap(), ticket.parse().unwrap());
         self.ask(name, acquire(ticket, limit, waits)).await
+    }
+
+    /// Stands in line with a place that lasts two seconds, and never renews it.
+    async fn wait_briefly(&self, name: &str, limit: &str, ticket: &str) -> String {
+        let (limit, ticket) = (limit.parse().unwrap(), ticket.parse().unwrap());
+        let Request::Acquire(ask) = acquire(ticket, limit, true) else { unreachable!() };
+        self.ask(name, Request::Acquire(Acquire { waiter_ttl: 2 * SECOND, ..ask })).await
+    }
+
+    /// Waits for a permit as programs do, and stops the moment that it has it in hand, with all threads. Says, once
+    /// somebody lets it go on, whether it holds it still.
+    async fn hold(&self, name: &str) -> String {
+        let seinpaal = Seinpaal::connect(&format!("file://{}", self.dir.display())).await.unwrap();
+        let permit = seinpaal.semaphore(name).acquire().ttl(Duration::from_secs(1));
+        let permit = permit.on_queued(|_| say("queued")).await.unwrap();
+        say("holds and stops");
+        kill_process(getpid(), Signal::STOP).unwrap();
+        if permit.is_held() { "held".to_owned() } else { "lost".to_owned() }
+    }
+
+    /// For how many seconds the first holder has held.
+    async fn age(&self, name: &str) -> String {
+        match ask(&self.store, self.inbox, name, Request::Inspect { rows: 1 }).await {
+            Ok(Reply::Snapshot(snapshot)) => (snapshot.holders[0].held_for / SECOND).to_string(),
+            other => panic!("no holder: {other:?}"),
+        }
     }
 
     async fn ask(&self, name: &str, request: Request) -> String {

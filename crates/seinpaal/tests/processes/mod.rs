@@ -16,6 +16,8 @@ use std::{
     time::Duration,
 };
 
+use rustix::process::{Pid, Signal, kill_process};
+
 pub(crate) mod client;
 pub(crate) mod queue;
 
@@ -105,6 +107,10 @@ impl Client {
     pub(crate) fn order(&mut self, order: &str) -> String {
         writeln!(self.orders.as_mut().unwrap(), "{order}").unwrap();
         self.line()
+    }
+
+    pub(crate) fn signal(&self, signal: Signal) {
+        kill_process(Pid::from_child(&self.process), signal).unwrap();
     }
 
     /// Lets it end in an orderly way.

@@ -17,6 +17,7 @@ pub struct RedisServer {
     child: Child,
     directory: TempDir,
     arguments: Vec<String>,
+    environment: Vec<(String, String)>,
 }
 
 impl RedisServer {
@@ -27,10 +28,15 @@ impl RedisServer {
 
     /// The same with more arguments, such as `["--maxmemory", "3mb"]`.
     pub fn with(arguments: &[&str]) -> Self {
+        Self::within(arguments, Vec::new())
+    }
+
+    /// The same with more of an environment.
+    pub fn within(arguments: &[&str], environment: Vec<(String, String)>) -> Self {
         let directory = tempfile::tempdir().expect("a temporary directory");
         let arguments = arguments.iter().map(ToString::to_string).collect::<Vec<_>>();
-        let child = launch(&directory, &arguments);
-        Self { child, directory, arguments }
+        let child = launch(&directory, &arguments, &environment);
+        Self { child, directory, arguments, environment }
     }
 
     /// Starts one that listens on a free port of this machine, too.
@@ -87,7 +93,7 @@ impl RedisServer {
 
     /// Starts it again at the same place.
     pub fn start_again(&mut self) {
-        self.child = launch(&self.directory, &self.arguments);
+        self.child = launch(&self.directory, &self.arguments, &self.environment);
     }
 }
 
@@ -102,7 +108,7 @@ pub fn free_port() -> u16 {
     listener.local_addr().expect("an address").port()
 }
 
-fn launch(directory: &TempDir, arguments: &[String]) -> Child {
+fn launch(directory: &TempDir, arguments: &[String], environment: &[(String, String)]) -> Child {
     let mut command = Command::new("redis-server");
     if !arguments.iter().any(|argument| argument == "--port") {
         command.args(["--port", "0"]);
@@ -110,6 +116,7 @@ fn launch(directory: &TempDir, arguments: &[String]) -> Child {
     let mut child = command
         .args(["--unixsocket", "redis.sock", "--save", "", "--appendonly", "no"])
         .args(arguments)
+        .envs(environment.iter().cloned())
         .current_dir(directory.path())
         .stdin(Stdio::null())
         .stdout(Stdio::piped())

@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, fmt};
 
 use super::{
-    Check, Terms, Violation, Wait,
+    Bound, Check, Terms, Violation, Wait,
     tale::{Request, Tale},
 };
 
@@ -60,8 +60,10 @@ pub(super) fn check(tale: &Tale, terms: &Terms, found: &mut Vec<Violation>) -> V
             Line { requests, limit: *limit, held: 0, waiting: BTreeMap::new(), since: None };
         for (at, change) in changes {
             let Some((since, cause)) = line.take(at, change) else { continue };
-            let wait = Wait { cause, time: at - since, covered: covered(tale, terms, since, at) };
-            if wait.time - wait.covered > bound(tale, terms, cause, since, at) {
+            let (outage, covered) = cover(tale, terms, since, at);
+            let bound = bound(tale, terms, cause, since, at);
+            let wait = Wait { cause, time: at - since, outage, bound, covered };
+            if wait.time - wait.covered > terms.time(bound) {
                 let story = line.story(name, since, at, &wait);
                 found.push(Violation { check: Check::Wakeup, at: since, story });
             }
@@ -154,13 +156,25 @@ impl Line<'_> {
     }
 }
 
-/// How much of this time a fault kept the store from answering.
-fn covered(tale: &Tale, terms: &Terms, from: u64, to: u64) -> u64 {
+/// How much of this time the store could grant nothing, and how much is not held against it. Where nobody looked
+/// it is the time of faults, with what they are given afterwards.
+fn cover(tale: &Tale, terms: &Terms, from: u64, to: u64) -> (u64, u64) {
+    let later = |(from, to): (u64, u64)| (from, to.saturating_add(terms.after_fault));
+    if let Some(outages) = &tale.outages {
+        let moves = tale.windows.iter().filter(|window| window.fault == "move-slot");
+        let moves = moves.map(|window| (window.from, window.to)); // no outage, but not without effects
+        let covered = outages.iter().copied().chain(moves).map(later).collect();
+        return (covered_by(outages.clone(), from, to), covered_by(covered, from, to));
+    }
     let faults = tale.windows.iter().filter(|window| !is_of_process(&window.fault));
-    let faults = faults.map(|window| (window.from, window.to.saturating_add(terms.after_fault)));
+    let faults = faults.map(|window| later((window.from, window.to)));
     let stops = tale.stops.iter().filter(|_| terms.stops_hold_up).map(|(_, from, to)| (*from, *to));
+    let covered = covered_by(faults.chain(stops).collect(), from, to);
+    (covered, covered)
+}
+
+fn covered_by(mut windows: Vec<(u64, u64)>, from: u64, to: u64) -> u64 {
     let (mut sum, mut seen) = (0, from);
-    let mut windows: Vec<_> = faults.chain(stops).collect();
     windows.sort_unstable();
     for (begin, end) in windows {
         let (begin, end) = (begin.max(seen), end.min(to));
@@ -177,7 +191,7 @@ fn is_of_process(fault: &str) -> bool {
     fault == "kill-worker" || fault == "stop-worker" || fault == "clock-client"
 }
 
-fn bound(tale: &Tale, terms: &Terms, cause: Cause, from: u64, to: u64) -> u64 {
+fn bound(tale: &Tale, terms: &Terms, cause: Cause, from: u64, to: u64) -> Bound {
     let was_stopped =
         |stop: &(String, u64, u64)| stop.1 <= to && stop.2.saturating_add(terms.silent) >= from;
     let was_killed = |window: &super::tale::Window| {
@@ -186,11 +200,11 @@ fn bound(tale: &Tale, terms: &Terms, cause: Cause, from: u64, to: u64) -> u64 {
             && window.to.saturating_add(terms.death) >= from
     };
     if tale.stops.iter().any(was_stopped) {
-        terms.silent
+        Bound::Silent
     } else if matches!(cause, Cause::Death | Cause::LeaseEnd) || tale.windows.iter().any(was_killed)
     {
-        terms.death
+        Bound::Death
     } else {
-        terms.prompt
+        Bound::Prompt
     }
 }

@@ -14,6 +14,8 @@ pub(super) struct Tale {
     pub(super) requests: Vec<Request>,
     /// In order of time.
     pub(super) windows: Vec<Window>,
+    /// When the store could grant nothing, if a lookout looked.
+    pub(super) outages: Option<Vec<(u64, u64)>>,
     /// When which life was stopped, and went on.
     pub(super) stops: Vec<(String, u64, u64)>,
 }
@@ -71,6 +73,7 @@ impl Tale {
     fn close(&mut self, at: u64) {
         self.requests.iter_mut().for_each(|request| request.end(at));
         self.windows.iter_mut().for_each(|window| window.to = window.to.min(at));
+        self.outages.iter_mut().flatten().for_each(|outage| outage.1 = outage.1.min(at));
         self.stops.iter_mut().for_each(|stop| stop.2 = stop.2.min(at));
     }
 
@@ -89,6 +92,11 @@ impl Tale {
             What::Continued { life } => {
                 let stop = self.stops.iter_mut().rev().find(|stop| stop.0 == *life);
                 stop.into_iter().for_each(|stop| stop.2 = event.at);
+            }
+            What::Broken => self.outages.get_or_insert_default().push((event.at, u64::MAX)),
+            What::Whole => {
+                let outage = self.outages.iter_mut().flatten().last();
+                outage.into_iter().for_each(|outage| outage.1 = event.at);
             }
             What::FaultBegins { fault, worker } => {
                 let (fault, worker) = (fault.clone(), *worker);

@@ -9,6 +9,17 @@ const PLACES_RENEWED: Duration = Duration::from_secs(5);
 /// How long a place in line lasts without renewal.
 const PLACE: Duration = Duration::from_secs(15);
 
+/// What decides on how long a permit may lie idle.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Bound {
+    /// Nothing but wakeups, which may be lost.
+    Prompt,
+    /// A lease that must run out.
+    Death,
+    /// A client that is stopped, to which it may be granted.
+    Silent,
+}
+
 /// What a store is held to. Times are microseconds.
 #[derive(Clone, Debug)]
 pub struct Terms {
@@ -21,7 +32,7 @@ pub struct Terms {
     /// The same where a client was stopped while it stood in line: each of its places may be granted to it, and
     /// run out.
     pub silent: u64,
-    /// How long the effects of a fault last after its end.
+    /// How long the effects of a fault, or of an outage if a lookout looked, last after its end.
     pub after_fault: u64,
     /// Whether a client that is stopped may hold up others for as long.
     pub stops_hold_up: bool,
@@ -55,6 +66,16 @@ impl Terms {
             silent: at_once,
             stops_hold_up: true,
             ..Self::of_server(ttl)
+        }
+    }
+
+    /// How long that is.
+    #[must_use]
+    pub fn time(&self, bound: Bound) -> u64 {
+        match bound {
+            Bound::Prompt => self.prompt,
+            Bound::Death => self.death,
+            Bound::Silent => self.silent,
         }
     }
 

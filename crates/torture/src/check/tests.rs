@@ -293,6 +293,23 @@ fn a_store_that_cannot_answer_is_not_blamed_for_that_time() {
 }
 
 #[test]
+fn where_somebody_looked_only_the_time_in_which_nothing_could_be_granted_is_passed_over() {
+    let terms = || Terms::of_server(TTL).after_faults(Duration::from_secs(5));
+    let seen = |whole| {
+        let mut doctor = Doctor::new();
+        doctor.rig(0, What::Broken).rig(MS, What::Whole);
+        doctor.rig(3 * S, What::Broken).rig(whole, What::Whole);
+        doctor.fault(3 * S, 30 * S, "fail-over", None);
+        idle(&mut doctor, 24 * S).verdict_on(&terms())
+    };
+    let good = seen(20 * S);
+    assert_acquits(&good);
+    assert_eq!(good.waits_of(|wait| wait.cause == Cause::Release), [24 * S]);
+    assert_eq!(good.delays_of(|wait| wait.cause == Cause::Release), [7 * S]);
+    assert_convicts(&seen(8 * S), Check::Wakeup);
+}
+
+#[test]
 fn who_is_stopped_is_not_waited_for() {
     let mut doctor = Doctor::new();
     doctor.rig(S + 500 * MS, What::Stopping { life: "w2.1".into() });

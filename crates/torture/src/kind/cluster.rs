@@ -5,7 +5,7 @@ use std::{io, time::Duration};
 use seinpaal_conformance::servers::{Node, RedisCluster, until};
 
 use super::Site;
-use crate::{fault::Fault, rig::Scene};
+use crate::{fault::Fault, lookout::Watched, rig::Scene};
 
 const MS: Duration = Duration::from_millis(1);
 const MASTERS: usize = 3;
@@ -76,6 +76,11 @@ impl Site for Cluster {
             other => return Err(io::Error::other(format!("{other} is not for this store"))),
         }
         Ok(())
+    }
+
+    fn watched(&self) -> Option<Watched> {
+        let ports = self.0.nodes().iter().map(Node::port).collect();
+        Some(Watched { ports, masters: MASTERS })
     }
 
     fn kept(&self) -> io::Result<Vec<String>> {

@@ -5,7 +5,7 @@ use std::{io, thread, time::Duration};
 use super::Site;
 use crate::{
     fault::Fault,
-    rig::{Scene, clocks::Clocks},
+    rig::{LONGEST_STEP, Scene, clocks::Clocks},
     server::Server,
 };
 
@@ -172,6 +172,10 @@ impl Site for Redis {
             ),
             other => Err(io::Error::other(format!("{other} is not for this store"))),
         }
+    }
+
+    fn outlast_fences(&self, clocks: &Clocks) {
+        (0..self.servers.len()).for_each(|at| clocks.set(&clock_of(at), LONGEST_STEP + 1));
     }
 
     fn kept(&self) -> io::Result<Vec<String>> {

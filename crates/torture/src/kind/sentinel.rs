@@ -5,7 +5,7 @@ use std::{io, time::Duration};
 use seinpaal_conformance::servers::sentinel::SentinelServers;
 
 use super::Site;
-use crate::{fault::Fault, rig::Scene};
+use crate::{fault::Fault, lookout::Watched, rig::Scene};
 
 const MS: Duration = Duration::from_millis(1);
 
@@ -71,6 +71,11 @@ impl Site for Sentinel {
             other => return Err(io::Error::other(format!("{other} is not for this store"))),
         }
         Ok(())
+    }
+
+    fn watched(&self) -> Option<Watched> {
+        let ports = (0..self.0.count()).map(|node| self.0.port(node)).collect();
+        Some(Watched { ports, masters: 1 })
     }
 
     fn kept(&self) -> io::Result<Vec<String>> {

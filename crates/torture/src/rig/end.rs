@@ -15,7 +15,7 @@ const BETWEEN_LOOKS: Duration = Duration::from_millis(100);
 
 impl Rig<'_> {
     pub(super) fn finish(&mut self) -> io::Result<()> {
-        self.scene.wait(self.plan.ttl, self.plan.ttl * 2); // the last fault is over for a while
+        self.scene.wait(self.plan.calm, self.plan.calm + self.plan.ttl);
         self.crew.finish(GOING);
         let url = self.site.url(&self.site.upstreams());
         let opening = seinpaal::Seinpaal::builder(&url).ttl(self.plan.ttl).connect();
@@ -23,6 +23,7 @@ impl Rig<'_> {
         for (name, _) in &self.plan.names {
             self.is_left(&seinpaal, name)?;
         }
+        self.site.outlast_fences(self.scene.clocks);
         self.is_kept(&seinpaal)
     }
 

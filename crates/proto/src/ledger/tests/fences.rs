@@ -3,7 +3,10 @@
 use std::{collections::BTreeMap, string::ToString, vec};
 
 use super::world::*;
-use crate::{MemoryState, time::SECOND};
+use crate::{
+    MemoryState, OnMismatch,
+    time::{LONGEST_OWED, SECOND},
+};
 
 #[test]
 fn every_grant_has_a_greater_fence() {
@@ -39,6 +42,64 @@ fn fences_grow_over_an_idle_time_in_which_the_name_was_forgotten() {
     world.pass(TTL);
     assert!(world.state.is_empty());
     assert!(world.take(1, ask(2)).fence > before);
+}
+
+/// As it happened on a server whose clock was an hour ahead for a while.
+#[test]
+fn fences_grow_over_an_idle_time_though_the_clock_was_set_back_before_it() {
+    let mut world = World::new();
+    world.now += 3_600 * SECOND;
+    world.take(1, ask(1));
+    world.now -= 3_600 * SECOND;
+    world.release(1, 1);
+    let before = world.take(1, ask(2)).fence;
+    world.release(1, 2);
+    world.pass(TTL);
+    assert!(world.take(1, ask(3)).fence > before);
+}
+
+#[test]
+fn a_name_is_forgotten_when_the_clock_has_passed_its_last_fence_and_not_before() {
+    let mut world = World::new();
+    let fence = world.take(1, ask(1)).fence.0;
+    world.release(1, 1);
+    world.now -= 3_600 * SECOND;
+    world.settle();
+    for (now, is_kept) in [(world.now + TTL, true), (fence, true), (fence + 1, false)] {
+        world.now = now;
+        world.snapshot();
+        assert_eq!(!world.state.is_empty(), is_kept, "at {now}, the fence is {fence}");
+    }
+}
+
+#[test]
+fn of_a_name_that_is_kept_for_its_fence_alone_nothing_else_is_left() {
+    let mut world = World::new();
+    world.take(1, stating(1, 3, OnMismatch::Refuse));
+    world.release(1, 1);
+    world.now -= 3_600 * SECOND;
+    world.settle();
+    world.pass(TTL);
+    let head = world.state.facts().unwrap();
+    assert_eq!((head.past, head.kind, head.limit), (0, None, None));
+}
+
+#[test]
+fn a_name_whose_fence_is_days_ahead_is_not_kept() {
+    let mut world = World::new();
+    world.fence_seen = world.now + LONGEST_OWED + 2 * TTL;
+    world.take(1, ask(1));
+    world.release(1, 1);
+    world.pass(TTL);
+    assert!(world.state.is_empty());
+}
+
+#[test]
+fn a_fence_that_is_only_said_to_have_been_seen_makes_no_name() {
+    let mut world = World::new();
+    world.fence_seen = world.now + 3_600 * SECOND;
+    world.snapshot();
+    assert!(world.state.is_empty());
 }
 
 #[test]

@@ -193,6 +193,7 @@ fn everything_ends(world: &mut World) {
     }
     let undo = [Configure::Resume, Configure::Unpin].map(Request::Configure);
     world.send(0, undo.to_vec());
+    world.now = world.now.max(world.fence_seen); // a name is kept until the clock has passed its last fence
     for _ in 0..100 {
         world.pass(60 * SECOND);
     }

@@ -118,3 +118,63 @@ fn a_wakeup_does_not_repeat_what_the_reply_says() {
     assert_eq!(granted(&outcome), []);
     assert!(matches!(outcome.replies.replies[0], Reply::Granted(_)));
 }
+
+/// A world in which the kernel vouches for clients 1 to 3, of which 1 holds and 2 and 3 stand in line.
+fn vouched() -> World {
+    let mut world = World::limited(1);
+    for client in 1..=3 {
+        world.contacts.0.insert(client, Contact::Alive);
+    }
+    world.take(1, ask(1));
+    world.queue(2, ask(2));
+    world.queue(3, ask(3));
+    world
+}
+
+/// Lets time pass in steps in which client 3 renews its place.
+fn wait(world: &mut World, time: crate::time::Micros) {
+    for _ in 0..time / SECOND {
+        world.now += SECOND;
+        world.acquire(3, ask(3));
+    }
+}
+
+#[test]
+fn who_was_handed_a_permit_and_said_so_keeps_it_for_as_long_as_it_lives() {
+    let mut world = vouched();
+    world.release(1, 1);
+    assert_eq!(world.snapshot().holders[0].valid_for, Some(WAITER_TTL), "until it has said so");
+    assert_eq!(world.take(2, ask(2)).valid_for, None);
+    assert_eq!(world.snapshot().holders[0].valid_for, None);
+    wait(&mut world, 20 * TTL);
+    assert_eq!(world.holders(), [2]);
+}
+
+#[test]
+fn who_lives_and_does_not_say_that_it_was_handed_a_permit_has_it_no_longer_than_its_place() {
+    let mut world = vouched();
+    world.release(1, 1);
+    wait(&mut world, WAITER_TTL - SECOND);
+    assert_eq!(world.holders(), [2]);
+    wait(&mut world, 3 * SECOND);
+    assert_eq!(world.holders(), [3]);
+}
+
+#[test]
+fn who_lives_and_does_not_renew_its_place_is_not_waited_for() {
+    let mut world = vouched();
+    wait(&mut world, WAITER_TTL + 3 * SECOND);
+    assert_eq!(world.waiters(), [3]);
+    assert_eq!(granted(&world.release(1, 1)), [3]);
+}
+
+#[test]
+fn who_was_handed_a_permit_and_takes_another_has_been_heard_from() {
+    let mut world = vouched();
+    world.release(1, 1);
+    world.resize(2);
+    world.one(3, release(3));
+    world.take(2, Acquire { lease: LeaseId(2), ..ask(4) });
+    world.pass(20 * TTL);
+    assert_eq!(world.holders(), [2, 4]);
+}

@@ -245,13 +245,13 @@ fn call(db: &Connection, after: u64, requests: Vec<Request>) -> rusqlite::Result
             return Ok(());
         }
     }
-    endless(db)
+    panic!("the work at a name never ends");
 }
 
-/// Where an index contradicts its table, a lease that was renewed may come up as ended again and again. Each
-/// call ends, and one such name is enough.
+/// Where an index contradicts its table, work at a queue may come up again and again. Each call ends, and one
+/// such queue is enough.
 fn endless(db: &Connection) -> rusqlite::Result<()> {
-    assert!(!is_whole(db), "the work never ends");
+    assert!(!is_whole(db), "the work at a queue never ends");
     Err(rusqlite::Error::InvalidQuery)
 }
 

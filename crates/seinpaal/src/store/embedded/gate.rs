@@ -4,6 +4,8 @@
 
 use std::{os::fd::OwnedFd, path::PathBuf};
 
+use seinpaal_proto::planted::{Bug, planted};
+
 use rustix::{
     fs::{FlockOperation, flock, fstat},
     io::retry_on_intr,
@@ -29,6 +31,9 @@ impl Gate {
 
     /// Waits for those before us. A process stopped inside holds up everybody until it goes on.
     pub(super) fn enter(&self) -> Result<Inside<'_>, StoreError> {
+        if planted(Bug::EmbeddedStepNotWhole) {
+            return Ok(Inside(self));
+        }
         retry_on_intr(|| flock(&self.fd, FlockOperation::LockExclusive))
             .map_err(trouble::at(&self.dir))?;
         let inside = Inside(self);

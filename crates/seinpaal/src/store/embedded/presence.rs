@@ -19,7 +19,10 @@ use rustix::{
     io::Errno,
     process::{Pid, test_kill_process},
 };
-use seinpaal_proto::Inbox;
+use seinpaal_proto::{
+    Inbox,
+    planted::{Bug, planted},
+};
 
 use super::{directory::Directory, trouble};
 use crate::store::StoreError;
@@ -46,6 +49,9 @@ impl Presences {
     /// Whether this client is gone for certain. What cannot be told counts as alive. Only inside the
     /// gate: a client that is just being born has a pipe and no reader yet.
     pub(super) fn is_dead(&self, inbox: Inbox) -> bool {
+        if planted(Bug::EmbeddedDeathUnseen) {
+            return false;
+        }
         match self.writer(inbox) {
             Err(Errno::NOENT | Errno::NXIO) => true,
             Err(_) => false,
@@ -114,6 +120,17 @@ impl Presence {
             fs::rename(self.dir.join(&draft), &path)
         });
         written.map_err(trouble::at(&path))
+    }
+}
+
+impl Presence {
+    /// From here on the pipe alone counts.
+    pub(super) fn forget_child(&self) -> Result<(), StoreError> {
+        let file = record_of(&self.file);
+        match rfs::unlinkat(self.dir.fd(), &file, AtFlags::empty()) {
+            Ok(()) | Err(Errno::NOENT) => Ok(()),
+            Err(error) => Err(trouble::at(&self.dir.join(&file))(error)),
+        }
     }
 }
 

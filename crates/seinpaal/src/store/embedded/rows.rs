@@ -71,6 +71,12 @@ fn must_be_one(deleted: usize) -> Result<()> {
     if deleted == 1 { Ok(()) } else { Err(damaged()) }
 }
 
+/// What an index has first must stand there in its table, too: the ledger works off what comes first, and would
+/// find the same row again whatever it writes.
+fn must_stand_there(row: &Row<'_>, stands_elsewhere: usize) -> Result<()> {
+    if row.get(stands_elsewhere)? { Err(damaged()) } else { Ok(()) }
+}
+
 /// A row that the ledger did not write.
 fn damaged() -> Error {
     Error::FromSqlConversionFailure(0, Type::Null, "out of range".into())

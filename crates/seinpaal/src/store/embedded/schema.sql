@@ -7,8 +7,9 @@ CREATE TABLE name (
     arrival INTEGER NOT NULL, top INTEGER NOT NULL
 );
 
--- Names that nobody uses, of which only ended tickets are remembered.
-CREATE INDEX used_up ON name (wall) WHERE holders = 0 AND waiting = 0 AND past > 0;
+-- Names that nobody uses, of which only ended tickets or the last fence are remembered.
+CREATE INDEX used_up ON name (wall)
+    WHERE holders = 0 AND waiting = 0 AND (past > 0 OR NOT pinned AND paused IS NULL);
 
 -- Ids are 16 bytes, big-endian, so that their order is that of the numbers.
 CREATE TABLE lease (

@@ -59,7 +59,7 @@ fn sql_advice(path: &Path, error: &rusqlite::Error) -> (StoreErrorKind, String) 
             "no permission; make it and the files beside it writable for this user",
         ),
         Some(ErrorCode::NotADatabase) => return (StoreErrorKind::Corrupt, not_ours()),
-        Some(ErrorCode::DatabaseCorrupt) => (StoreErrorKind::Corrupt, DAMAGED),
+        Some(code) if is_damage(code, error) => (StoreErrorKind::Corrupt, DAMAGED),
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => (
             StoreErrorKind::Unreachable,
             "another program keeps it locked; close that program (a database browser?)",
@@ -68,6 +68,23 @@ fn sql_advice(path: &Path, error: &rusqlite::Error) -> (StoreErrorKind, String) 
         None => (StoreErrorKind::Corrupt, DAMAGED),
     };
     (kind, advice.to_owned())
+}
+
+/// Our statements break no constraint and read no wrong type over rows that we wrote, and a file that ends too early
+/// was cut off.
+fn is_damage(code: ErrorCode, error: &rusqlite::Error) -> bool {
+    use rusqlite::ffi::{SQLITE_IOERR_CORRUPTFS, SQLITE_IOERR_DATA, SQLITE_IOERR_SHORT_READ};
+    let extended = error.sqlite_error().map_or(0, |error| error.extended_code);
+    let cut_off = [SQLITE_IOERR_SHORT_READ, SQLITE_IOERR_CORRUPTFS, SQLITE_IOERR_DATA];
+    cut_off.contains(&extended)
+        || matches!(
+            code,
+            ErrorCode::DatabaseCorrupt
+                | ErrorCode::ConstraintViolation
+                | ErrorCode::TypeMismatch
+                | ErrorCode::TooBig
+                | ErrorCode::InternalMalfunction
+        )
 }
 
 const FULL: &str = "no space left; make room there and try again";

@@ -149,7 +149,8 @@ impl<'a> Turn<'a> {
     /// Being looked at moves a name to the end of this list.
     fn used_up_names(&self) -> Result<Vec<Name>> {
         let sql = "SELECT name FROM name INDEXED BY used_up \
-            WHERE holders = 0 AND waiting = 0 AND past > 0 AND wall <= ?1 ORDER BY wall LIMIT ?2";
+            WHERE holders = 0 AND waiting = 0 AND (past > 0 OR NOT pinned AND paused IS NULL) \
+            AND wall <= ?1 ORDER BY wall LIMIT ?2";
         let mut find = self.db.prepare_cached(sql)?;
         let before = self.now.saturating_sub(LINGER) as i64;
         let names = find.query_map((before, MOST_USED_UP), |row| read_name(row, 0))?;

@@ -10,7 +10,10 @@ use rustix::{
     event::{PollFd, PollFlags},
     io::Errno,
 };
-use seinpaal_proto::{Inbox, Name};
+use seinpaal_proto::{
+    Inbox, Name,
+    planted::{Bug, planted},
+};
 
 use super::{
     presence::Presences,
@@ -71,6 +74,7 @@ impl Watches {
         }
         match presences.writer(inbox) {
             Ok(pipe) => self.pipes.insert(inbox, pipe).is_some(),
+            Err(_) if planted(Bug::EmbeddedDeathUnseen) => false,
             Err(error) => matches!(error, Errno::NOENT | Errno::NXIO),
         }
     }

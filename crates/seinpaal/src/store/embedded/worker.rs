@@ -20,7 +20,7 @@ use rustix::{
     event::{PollFd, PollFlags, poll},
     time::Timespec,
 };
-use seinpaal_proto::{Batch, Inbox, Name, Replies, Snapshot, queue, time};
+use seinpaal_proto::{Batch, Inbox, Name, Replies, Snapshot, Wakeup, What, queue, time};
 use tokio::sync::oneshot;
 
 use super::{
@@ -156,16 +156,23 @@ impl Worker {
         for message in self.parts.socket.receive() {
             match message {
                 Message::Wakeups(wakeups) => {
-                    for wakeup in wakeups {
-                        self.line.note_wakeup(&wakeup);
-                        self.tell(News::Wakeup(wakeup));
-                    }
+                    wakeups.into_iter().for_each(|wakeup| self.tell_wakeup(wakeup));
                 }
                 Message::Queue(wakeups) => self.pass_on_queue_wakeups(wakeups),
                 Message::Watch(site) => self.look_soon(site),
                 Message::LookAgain => self.tell(News::LookAgain),
             }
         }
+    }
+
+    /// A permit that was handed on is the holder's for as long as it lives once the store has heard from it; so it
+    /// asks before anybody has the permit in hand. A client that is stopped in between has not had it.
+    fn tell_wakeup(&mut self, wakeup: Wakeup) {
+        self.line.note_wakeup(&wakeup);
+        self.tell(match wakeup.what {
+            What::Granted { .. } => News::LookAt(wakeup),
+            _ => News::Wakeup(wakeup),
+        });
     }
 
     fn tell(&self, news: News) {
@@ -233,10 +240,8 @@ impl Worker {
     /// What concerns this client's own tickets needs no datagram.
     fn pass_on(&mut self, tell: Tell) {
         let me = self.parts.me;
-        for wakeup in tell.wakeups.into_iter().filter(|wakeup| wakeup.inbox == me) {
-            self.line.note_wakeup(&wakeup);
-            self.tell(News::Wakeup(wakeup));
-        }
+        let wakeups = tell.wakeups.into_iter().filter(|wakeup| wakeup.inbox == me);
+        wakeups.for_each(|wakeup| self.tell_wakeup(wakeup));
         let wakeups = tell.queue_wakeups.into_iter();
         self.pass_on_queue_wakeups(wakeups.filter(|wakeup| wakeup.inbox == me).collect());
         for (_, site) in tell.watch.into_iter().filter(|(inbox, _)| *inbox == me) {

@@ -130,7 +130,7 @@ impl MemoryHub {
     }
 
     /// The system's clock at first, and from there on one that nobody can set.
-    fn now(&self) -> Micros {
+    pub(super) fn now(&self) -> Micros {
         match &self.clock {
             Clock::System => self.born.0 + micros(self.born.1.elapsed()),
             Clock::Manual(_) => self.clock.now(),

@@ -18,14 +18,14 @@ use std::{
     collections::HashMap,
     fmt,
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError, Weak,
+        Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak,
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
     time::Duration,
 };
 
 use redis::{Cmd, ToRedisArgs, Value};
-use seinpaal_proto::{Batch, Inbox, Replies, Reply};
+use seinpaal_proto::{Batch, Inbox, Replies, Reply, queue};
 use tokio::{
     sync::Notify,
     task::AbortHandle,
@@ -45,7 +45,10 @@ use super::{
     script::{Mutation, Operation, Scripts, Wire},
     server,
 };
-use crate::store::{Certainty, NewsSender, StoreError, StoreErrorKind, url::ClusterUrl};
+use crate::{
+    boottime,
+    store::{Certainty, NewsSender, Reading, StoreError, StoreErrorKind, url::ClusterUrl},
+};
 
 /// Between two tries of one request.
 const SHORTEST_PAUSE: Duration = Duration::from_millis(20);
@@ -84,6 +87,8 @@ struct Shared {
     looking: tokio::sync::Mutex<()>,
     nodes: Mutex<HashMap<Address, Arc<Node>>>,
     ears: Ears,
+    /// What a clock of it showed when it was opened.
+    reading: OnceLock<Reading>,
     has_missed: AtomicBool,
     is_awaited: AtomicBool,
     had_replicas: AtomicBool,
@@ -91,15 +96,16 @@ struct Shared {
 }
 
 impl Cluster {
-    /// Asks the nodes of the URL for the map. Afterwards a task of the current runtime keeps the
+    /// Asks the nodes of the URL for the map, and the one that answers for its clock. Afterwards a task of the current runtime keeps the
     /// subscriptions.
-    pub(super) async fn open(plan: Plan) -> Result<Self, StoreError> {
+    pub(super) async fn open(plan: Plan) -> Result<(Self, Reading), StoreError> {
         let shared = Arc::new_cyclic(|me| Shared::new(plan, me.clone()));
         shared.look(0).await?;
         let keeper = tokio::spawn(keep(shared.clone())).abort_handle();
         let cluster = Self { shared, keeper };
         cluster.advice().iter().for_each(|line| tracing::warn!(target: "seinpaal", "{line}"));
-        Ok(cluster)
+        let reading = cluster.shared.reading.get().copied();
+        reading.map(|reading| (cluster, reading)).ok_or_else(no_reading)
     }
 
     /// Makes sure that wakeups for a batch are heard before it goes out.
@@ -108,6 +114,21 @@ impl Cluster {
             self.shared.listen(batch).await?;
         }
         Ok(())
+    }
+
+    /// The same for a batch about a queue.
+    pub(super) async fn expect_at_queue(&self, batch: &queue::Batch) -> Result<(), StoreError> {
+        match ears::listens_for(batch) {
+            Some(lasts) if batch.session == self.shared.inbox => {
+                self.shared.listen_at_queue(&batch.name, lasts).await
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Somebody waits for a wakeup: see that the links are alive.
+    pub(super) fn expect_news(&self) {
+        self.shared.is_awaited.store(true, Ordering::Relaxed);
     }
 
     /// Runs a script at the owner of its first key.
@@ -173,7 +194,7 @@ impl Cluster {
         };
         self.shared.ears.release(&channel, &over);
         if replies.replies.iter().any(|reply| matches!(reply, Reply::Queued { .. })) {
-            self.shared.is_awaited.store(true, Ordering::Relaxed);
+            self.expect_news();
         }
     }
 
@@ -228,6 +249,7 @@ impl Shared {
             looking: tokio::sync::Mutex::default(),
             nodes: Mutex::default(),
             ears: Ears::default(),
+            reading: OnceLock::new(),
             has_missed: AtomicBool::new(false),
             is_awaited: AtomicBool::new(false),
             had_replicas: AtomicBool::new(false),
@@ -358,7 +380,7 @@ impl Shared {
         let node = self.node(address);
         let slow = || self.trouble("has a node that does not answer");
         if self.looks.load(Ordering::Relaxed) == 0 {
-            server::check_cluster(node.command(redis::cmd("INFO").arg("server")).await, &self.url)?;
+            self.greet(&node).await?;
         }
         let mut slots = redis::cmd("CLUSTER");
         slots.arg("SLOTS");
@@ -367,6 +389,17 @@ impl Shared {
         let answer = timeout(patience, node.command(&slots)).await.map_err(|_| slow())??;
         let map = SlotMap::parse(&answer, address);
         map.ok_or_else(|| self.trouble("has a node that says something else than its slots"))
+    }
+
+    /// In one round trip: whether a node will do, and its clock.
+    async fn greet(&self, node: &Node) -> Result<(), StoreError> {
+        let (mut info, time) = (redis::cmd("INFO"), server::time());
+        let asked_at = boottime::now();
+        let (info, time) = tokio::join!(node.command(info.arg("server")), node.command(&time));
+        server::check_cluster(info, &self.url)?;
+        let shows = server::read_time(&time?).ok_or_else(|| server::no_time(&self.url))?;
+        self.reading.get_or_init(|| Reading { shows, asked_at });
+        Ok(())
     }
 
     fn take_map(&self, map: SlotMap) {
@@ -420,6 +453,11 @@ fn pause_after(pauses: u32) -> Duration {
 }
 
 /// What is wrong for good says more than that a node is away.
+fn no_reading() -> StoreError {
+    let message = "a cluster was opened without a look at it: please report this";
+    StoreError::new(StoreErrorKind::Internal, Certainty::NotExecuted, message)
+}
+
 fn graver(one: StoreError, other: StoreError) -> StoreError {
     if one.is_passing() { other } else { one }
 }

@@ -15,6 +15,7 @@ use std::{
 };
 
 use redis::{Cmd, RedisResult, ToRedisArgs, Value};
+use seinpaal_proto::planted::{Bug, planted};
 use tokio::{
     sync::{Notify, watch},
     task::AbortHandle,
@@ -29,7 +30,7 @@ use super::{
     script::{Operation, Scripts},
     sentinel::Watch,
 };
-use crate::store::{Certainty, News, StoreError, StoreErrorKind, url::RedisAddress};
+use crate::store::{Certainty, News, Reading, StoreError, StoreErrorKind, url::RedisAddress};
 
 const SHORTEST_PAUSE: Duration = Duration::from_millis(20);
 const LONGEST_PAUSE: Duration = Duration::from_secs(2);
@@ -51,6 +52,8 @@ pub(super) struct Proof(u64, Link);
 struct Shared {
     plan: Arc<Plan>,
     status: watch::Sender<Status>,
+    /// Changes whenever the server is said to have moved.
+    moves: watch::Sender<()>,
     hurry: Notify,
     is_awaited: AtomicBool,
     /// There were as many replicas as are wanted at some time.
@@ -72,22 +75,23 @@ struct Outage {
 }
 
 impl Connection {
-    /// Connects. Afterwards a task of the current runtime keeps it connected.
-    pub(super) async fn open(plan: Plan) -> Result<Self, StoreError> {
+    /// Connects, and reads the server's clock. Afterwards a task of the current runtime keeps it connected.
+    pub(super) async fn open(plan: Plan) -> Result<(Self, Reading), StoreError> {
         let outage = Outage::lost(&plan.shown());
         let shared = Arc::new(Shared {
             plan: Arc::new(plan),
             status: watch::Sender::new(Status::Down(outage)),
+            moves: watch::Sender::default(),
             hurry: Notify::new(),
             is_awaited: AtomicBool::new(false),
             had_replicas: AtomicBool::new(false),
             opened: AtomicU64::new(0),
         });
-        shared.open().await?;
+        let reading = shared.open().await?;
         let keeper = tokio::spawn(keep(shared.clone())).abort_handle();
         let _watch = shared.watch();
         shared.advice().iter().for_each(|line| tracing::warn!(target: "seinpaal", "{line}"));
-        Ok(Self { shared, keeper, _watch })
+        Ok((Self { shared, keeper, _watch }, reading))
     }
 
     /// As in [`Abilities`](crate::store::Abilities).
@@ -125,7 +129,8 @@ impl Connection {
     /// Whether as many replicas as are wanted have what this link wrote until now; if not, a fail-over could
     /// undo it.
     pub(super) async fn confirm(&self, proof: Proof) -> Result<(), StoreError> {
-        let Some(wanted) = self.replicated() else { return Ok(()) };
+        let wanted = self.replicated().filter(|_| !planted(Bug::ReplicatedUnconfirmed));
+        let Some(wanted) = wanted else { return Ok(()) };
         let count = self.replicas_of(proof).await?;
         if count >= wanted {
             self.shared.had_replicas.store(true, Ordering::Relaxed);
@@ -212,15 +217,31 @@ pub(super) fn is_missing_script(answer: &RedisResult<Value>) -> bool {
 }
 
 impl Shared {
-    async fn open(self: &Arc<Self>) -> Result<(), StoreError> {
-        let id = self.opened.fetch_add(1, Ordering::Relaxed);
-        let link = Link::open(&self.plan, self.on_loss(id)).await?;
+    async fn open(self: &Arc<Self>) -> Result<Reading, StoreError> {
+        let (id, mut link) = self.open_where_it_is().await?;
+        if planted(Bug::RedisDeafAfterACut) && id > 0 {
+            let _ = link.commands.unsubscribe(self.plan.keys.channel(self.plan.inbox)).await;
+        }
         let replicated = self.plan.place.options().replicated;
         if link.site.replicas.connected >= replicated && replicated.is_some() {
             self.had_replicas.store(true, Ordering::Relaxed);
         }
+        let reading = link.site.reading;
         self.status.send_replace(Status::Up(id, link));
-        Ok(())
+        Ok(reading)
+    }
+
+    /// Begins again whenever the server moves: the old one may hang, and be none the wiser when it goes on.
+    async fn open_where_it_is(self: &Arc<Self>) -> Result<(u64, Link), StoreError> {
+        let mut moves = self.moves.subscribe();
+        loop {
+            let id = self.opened.fetch_add(1, Ordering::Relaxed);
+            tokio::select! {
+                biased;
+                Ok(()) = moves.changed() => {}
+                link = Link::open(&self.plan, self.on_loss(id)) => return Ok((id, link?)),
+            }
+        }
     }
 
     fn on_loss(self: &Arc<Self>, id: u64) -> OnLoss {
@@ -243,13 +264,14 @@ impl Shared {
         }))
     }
 
-    /// A link to elsewhere is of no use, and it is worth trying again at once.
+    /// A link to elsewhere is of no use, nor is one that is about to be, and it is worth trying again at once.
     fn has_moved(&self, address: &RedisAddress) {
         let old = match &*self.status.borrow() {
             Status::Up(id, link) if link.site.address != *address => Some(*id),
             _ => None,
         };
         old.inspect(|id| self.lose(*id));
+        self.moves.send_replace(());
         self.hurry.notify_one();
     }
 

@@ -8,7 +8,7 @@ use redis::{
     RedisResult, Value,
     aio::{MultiplexedConnection, PubSub, PubSubSink},
 };
-use seinpaal_proto::{Inbox, What};
+use seinpaal_proto::Inbox;
 use tokio::{sync::Mutex, task::AbortHandle, time::timeout};
 
 use super::{
@@ -19,7 +19,7 @@ use super::{
     server, wakeup,
 };
 use crate::store::{
-    News, NewsSender, StoreError,
+    News, NewsSender, Reading, StoreError,
     url::{RedisAddress, RedisUrl},
 };
 
@@ -52,6 +52,7 @@ pub(super) struct Link {
 /// What a link found at its other end.
 pub(super) struct Site {
     pub(super) address: RedisAddress,
+    pub(super) reading: Reading,
     pub(super) replicas: Replicas,
 }
 
@@ -75,14 +76,13 @@ impl Plan {
 
     /// Turns a push into news.
     fn deliver(&self, payload: &[u8]) {
+        if let Some(wakeup) = wakeup::parse_queue(&self.keys, self.inbox, payload) {
+            let _ = self.news.send(News::Queue(wakeup));
+            return;
+        }
         let Some(wakeup) = wakeup::parse(&self.keys, self.inbox, payload) else { return };
-        let is_confirmed = self.place.options().replicated.is_none();
-        let news = match wakeup.what {
-            What::Granted { .. } if !is_confirmed => News::LookAt(wakeup.ticket),
-            _ => News::Wakeup(wakeup),
-        };
         // Nobody is left to be told when the session is gone.
-        let _ = self.news.send(news);
+        let _ = self.news.send(wakeup::news(wakeup, self.place.options()));
     }
 }
 
@@ -152,9 +152,9 @@ impl Site {
         url: &RedisUrl,
     ) -> Result<Arc<Self>, Failure> {
         let shown = url.to_string();
-        server::check(commands, &shown).await?;
+        let reading = server::look(commands, &shown).await?;
         let replicas = Replicas::look(commands, plan, &shown).await?;
-        Ok(Arc::new(Self { address: url.address.clone(), replicas }))
+        Ok(Arc::new(Self { address: url.address.clone(), reading, replicas }))
     }
 }
 

@@ -50,7 +50,7 @@ use self::{
 };
 use super::misconfigured;
 use crate::store::{
-    Abilities, BoxFuture, NewsSender, Store, StoreError,
+    Abilities, BoxFuture, NewsSender, Reading, Store, StoreError,
     url::{QuorumUrl, StoreUrl},
 };
 
@@ -63,6 +63,7 @@ const LIFE: Micros = 5_000_000;
 /// Permits kept by a quorum, as one client sees them.
 pub struct QuorumStore {
     quorum: Arc<Quorum>,
+    first_reading: Reading,
     tasks: Vec<AbortHandle>,
 }
 
@@ -163,6 +164,10 @@ impl fmt::Debug for QuorumStore {
 impl Store for QuorumStore {
     fn abilities(&self) -> Abilities {
         Abilities { scheme: "redis+quorum", notices_death: false, is_shared: true }
+    }
+
+    fn first_reading(&self) -> Reading {
+        self.first_reading
     }
 
     fn longest_ttl(&self) -> Option<Duration> {

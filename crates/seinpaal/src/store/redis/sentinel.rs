@@ -163,7 +163,8 @@ impl Drop for Watch {
 }
 
 impl Watch {
-    /// Calls `on_move` with where the master is now whenever a sentinel says that it has moved.
+    /// Calls `on_move` with where the master is now whenever a sentinel says that it has moved, and whenever
+    /// nobody listened before and it may have.
     pub(super) fn start(
         url: &SentinelUrl,
         on_move: impl Fn(&RedisAddress) + Clone + Send + Sync + 'static,
@@ -179,6 +180,9 @@ impl Watch {
 async fn listen(url: SentinelUrl, sentinel: RedisUrl, on_move: impl Fn(&RedisAddress)) {
     loop {
         if let Ok(Ok(moves)) = timeout(CHECK_EVERY, subscribe(&sentinel)).await {
+            if let Ok(master) = find_master(&url, CHECK_EVERY).await {
+                on_move(&master.address);
+            }
             hear(&url, moves, &on_move).await;
         }
         sleep(CHECK_EVERY).await;

@@ -2,21 +2,50 @@
 
 use std::fmt::Display;
 
-use redis::{RedisResult, Value, aio::MultiplexedConnection};
+use redis::{Cmd, RedisResult, Value, aio::MultiplexedConnection};
+use seinpaal_proto::time::{Micros, SECOND};
 
 use super::link::Failure;
-use crate::store::{Certainty, StoreError, StoreErrorKind};
+use crate::{
+    boottime,
+    store::{Certainty, Reading, StoreError, StoreErrorKind},
+};
 
 const OLDEST: (u32, u32) = (6, 2);
 /// The first with sharded channels.
 const OLDEST_CLUSTER: (u32, u32) = (7, 0);
 
-/// Refuses replicas, members of a cluster and servers that are too old. A server that will not say
-/// (some managed ones) is believed.
-pub(super) async fn check(
+/// Looks at the clock and at the server, in one round trip.
+pub(super) async fn look(
     commands: &mut MultiplexedConnection,
     shown: &str,
-) -> Result<(), Failure> {
+) -> Result<Reading, Failure> {
+    let (time, asked_at) = (time(), boottime::now());
+    let mut same = commands.clone();
+    let (checked, answer) = tokio::join!(check(commands, shown), time.query_async(&mut same));
+    checked?;
+    let shows = read_time(&answer?);
+    Ok(Reading { shows: shows.ok_or_else(|| Failure::Store(no_time(shown)))?, asked_at })
+}
+
+pub(super) fn time() -> Cmd {
+    redis::cmd("TIME")
+}
+
+/// Seconds and microseconds.
+pub(super) fn read_time(answer: &Value) -> Option<Micros> {
+    let (seconds, micros): (u64, u64) = redis::from_redis_value_ref(answer).ok()?;
+    Some(seconds * SECOND + micros)
+}
+
+pub(super) fn no_time(shown: &(impl Display + ?Sized)) -> StoreError {
+    let message = format!("{shown} answers TIME with something else: is there a proxy?");
+    StoreError::new(StoreErrorKind::Misconfigured, Certainty::NotExecuted, message)
+}
+
+/// Refuses replicas, members of a cluster and servers that are too old. A server that will not say
+/// (some managed ones) is believed.
+async fn check(commands: &mut MultiplexedConnection, shown: &str) -> Result<(), Failure> {
     let mut questions = redis::pipe();
     questions.cmd("INFO").arg("server").cmd("INFO").arg("replication");
     let answers: RedisResult<(String, String)> = questions.query_async(commands).await;

@@ -127,7 +127,7 @@ impl Core {
     ) -> Result<Executed, StoreError> {
         let mut gone = link.absent(suspects.iter().copied()).await?;
         let mut present: BTreeSet<Inbox> = BTreeSet::new();
-        let now = self.now(link, replica).await?;
+        let now = self.now(link, replica.leader()).await?;
         loop {
             let executed = self.execute_on(link, replica, batch, &gone, now, floor);
             let doubtful: BTreeSet<_> = executed
@@ -215,7 +215,7 @@ impl Core {
         replica: &mut Replica,
         batch: &Batch,
     ) -> Result<Option<Replies>, StoreError> {
-        let now = self.now(link, replica).await?;
+        let now = self.now(link, replica.leader()).await?;
         Ok(stretch::without_writing(batch, replica, now, link.longest_lease()))
     }
 
@@ -239,12 +239,13 @@ impl Core {
         }
     }
 
-    pub(super) async fn now(&self, link: &Link, replica: &Replica) -> Result<Micros, StoreError> {
+    /// The leader's time, of this leader or a later one.
+    pub(super) async fn now(&self, link: &Link, leader: i64) -> Result<Micros, StoreError> {
         if let Some(now) = self.rigged_now() {
             return Ok(now);
         }
         loop {
-            if let Some(now) = link.time.now(replica.leader()) {
+            if let Some(now) = link.time.now(leader) {
                 return Ok(now);
             }
             link.ask_time().await?;

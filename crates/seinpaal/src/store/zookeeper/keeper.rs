@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use seinpaal_proto::{Inbox, Name};
+use seinpaal_proto::{Inbox, Name, time::Micros};
 use tokio::{
     sync::mpsc,
     time::{MissedTickBehavior, interval, sleep, timeout},
@@ -43,17 +43,18 @@ enum Heard {
 }
 
 impl Keeper {
-    /// Appears in this session and lets calls use it.
+    /// Appears in this session and lets calls use it. Gives the leader's clock, which appearing has shown.
     pub(super) async fn new(
         core: Arc<Core>,
         link: Link,
         gone: mpsc::UnboundedReceiver<Inbox>,
-    ) -> Result<Self, StoreError> {
+    ) -> Result<(Self, Micros), StoreError> {
         link.appear().await?;
+        let shows = core.now(&link, 0).await?;
         let link = Arc::new(link);
         core.set_link(Some(Arc::clone(&link)));
         let states = link.client.state_watcher();
-        Ok(Self { core, link, states, gone, seen: 0 })
+        Ok((Self { core, link, states, gone, seen: 0 }, shows))
     }
 
     /// Serves until the store is dropped.

@@ -110,7 +110,7 @@ impl Link {
             }
             made => made,
         };
-        made.map(drop).map_err(|error| self.failed(&error))
+        made.map(|(stat, _)| self.time.learn(&stat)).map_err(|error| self.failed(&error))
     }
 
     pub(super) async fn disappear(&self) -> Result<(), StoreError> {

@@ -60,7 +60,7 @@ impl Core {
             let name = names.swap_remove(below(names.len()));
             let mut replica = Replica::default();
             self.follow(link, &mut replica, &name).await?;
-            let now = self.now(link, &replica).await?;
+            let now = self.now(link, replica.leader()).await?;
             if is_over(&mut replica.state, now) {
                 self.settle(link, &name, BTreeSet::new()).await?;
             }
@@ -69,11 +69,13 @@ impl Core {
     }
 }
 
-/// Whether nobody is there and the first of the memories has run out.
+/// Whether nobody is there, the first of the memories has run out, and the last fence need not be known.
 fn is_over(state: &mut MemoryState, now: u64) -> bool {
     let Ok(head) = state.head();
     let first = state.memories().next().map_or(0, |past| past.until);
-    state.is_at_rest() && first <= head.clock + now.saturating_sub(head.wall)
+    state.is_at_rest()
+        && !head.owes_fence(now)
+        && first <= head.clock + now.saturating_sub(head.wall)
 }
 
 fn below(sides: usize) -> usize {

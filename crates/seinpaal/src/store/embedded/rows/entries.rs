@@ -3,15 +3,21 @@
 use rusqlite::{Error, OptionalExtension, Result, Row, params, types::Type};
 use seinpaal_proto::{Entry, Fence, Inbox, LeaseId, Slots, Standing, Ticket};
 
-use super::{Rows, bytes, damaged, int, micros, must_be_one};
+use super::{Rows, bytes, damaged, int, micros, must_be_one, must_stand_there};
 
-macro_rules! select {
+macro_rules! columns {
     ($rest:literal) => {
         concat!(
             "SELECT ticket, lease, inbox, permits, ttl, since, about, fence, slots, rank, priority, ",
-            "next_lease, margin, parked FROM entry WHERE name = ?1 ",
+            "next_lease, margin, parked",
             $rest
         )
+    };
+}
+
+macro_rules! select {
+    ($rest:literal) => {
+        concat!(columns!(" FROM entry WHERE name = ?1 "), $rest)
     };
 }
 
@@ -27,6 +33,11 @@ fn read(row: &Row<'_>) -> Result<Entry> {
         standing: read_standing(row)?,
     };
     if entry.is_sound() { Ok(entry) } else { Err(damaged()) }
+}
+
+fn read_first(row: &Row<'_>) -> Result<Entry> {
+    must_stand_there(row, 14)?;
+    read(row)
 }
 
 fn read_inbox(row: &Row<'_>, column: usize) -> Result<Option<Inbox>> {
@@ -59,13 +70,25 @@ impl Rows<'_> {
     }
 
     pub(super) fn find_first_member(&self, lease: LeaseId) -> Result<Option<Entry>> {
-        let sql = select!("AND lease = ?2 ORDER BY ticket LIMIT 1");
-        self.db.prepare_cached(sql)?.query_row((self.id(), bytes(lease.0)), read).optional()
+        let sql = columns!(
+            ", lease IS NOT ?2
+             FROM (SELECT ticket AS first FROM entry WHERE name = ?1 AND lease = ?2
+                   ORDER BY ticket LIMIT 1)
+             LEFT JOIN entry ON name = ?1 AND ticket = first"
+        );
+        let mut find = self.db.prepare_cached(sql)?;
+        find.query_row((self.id(), bytes(lease.0)), read_first).optional()
     }
 
     pub(super) fn find_first_waiter(&self) -> Result<Option<Entry>> {
-        let sql = select!("AND rank IS NOT NULL AND parked = 0 ORDER BY rank, ticket LIMIT 1");
-        self.db.prepare_cached(sql)?.query_row([self.id()], read).optional()
+        let sql = columns!(
+            ", rank IS NOT place OR parked IS NOT 0
+             FROM (SELECT ticket AS first, rank AS place FROM entry
+                   WHERE name = ?1 AND rank IS NOT NULL AND parked = 0
+                   ORDER BY rank, ticket LIMIT 1)
+             LEFT JOIN entry ON name = ?1 AND ticket = first"
+        );
+        self.db.prepare_cached(sql)?.query_row([self.id()], read_first).optional()
     }
 
     pub(super) fn list_holders(&self, rows: u32) -> Result<Vec<Entry>> {

@@ -3,14 +3,25 @@
 use rusqlite::{OptionalExtension, Result, Row, params};
 use seinpaal_proto::{Inbox, Lease, LeaseId};
 
-use super::{Rows, bytes, damaged, int, micros, must_be_one};
+use super::{Rows, bytes, damaged, int, micros, must_be_one, must_stand_there};
 
-macro_rules! select {
-    ($rest:literal) => {
+const BY_ID: &str = "SELECT id, inbox, ttl, ends, ends_wall, members, digest, parked FROM lease \
+                     WHERE name = ?1 AND id = ?2";
+
+/// The first lease in an order, and last whether the table has it elsewhere.
+macro_rules! first_by {
+    ($column:literal) => {
         concat!(
-            "SELECT id, inbox, ttl, ends, ends_wall, members, digest, parked FROM lease ",
-            "WHERE name = ?1 ",
-            $rest
+            "SELECT lease.id, inbox, ttl, ends, ends_wall, members, digest, parked,
+                    ",
+            $column,
+            " IS NOT place
+             FROM (SELECT id AS first, ",
+            $column,
+            " AS place FROM lease WHERE name = ?1 ORDER BY ",
+            $column,
+            ", id LIMIT 1)
+             LEFT JOIN lease ON name = ?1 AND id = first"
         )
     };
 }
@@ -29,20 +40,25 @@ fn read(row: &Row<'_>) -> Result<Lease> {
     if lease.is_sound() { Ok(lease) } else { Err(damaged()) }
 }
 
+fn read_first(row: &Row<'_>) -> Result<Lease> {
+    must_stand_there(row, 8)?;
+    read(row)
+}
+
 impl Rows<'_> {
     pub(super) fn find_lease(&self, id: LeaseId) -> Result<Option<Lease>> {
-        let mut find = self.db.prepare_cached(select!("AND id = ?2"))?;
+        let mut find = self.db.prepare_cached(BY_ID)?;
         find.query_row((self.id(), bytes(id.0)), read).optional()
     }
 
     pub(super) fn find_first_lease_by_end(&self) -> Result<Option<Lease>> {
-        let mut find = self.db.prepare_cached(select!("ORDER BY ends, id LIMIT 1"))?;
-        find.query_row([self.id()], read).optional()
+        let mut find = self.db.prepare_cached(first_by!("ends"))?;
+        find.query_row([self.id()], read_first).optional()
     }
 
     pub(super) fn find_first_lease_by_wall(&self) -> Result<Option<Lease>> {
-        let mut find = self.db.prepare_cached(select!("ORDER BY ends_wall, id LIMIT 1"))?;
-        find.query_row([self.id()], read).optional()
+        let mut find = self.db.prepare_cached(first_by!("ends_wall"))?;
+        find.query_row([self.id()], read_first).optional()
     }
 
     pub(super) fn write_lease(&mut self, lease: &Lease) -> Result<()> {

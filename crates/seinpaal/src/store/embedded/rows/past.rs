@@ -3,7 +3,7 @@
 use rusqlite::{OptionalExtension, Result, Row};
 use seinpaal_proto::{Cause, Past, Ticket};
 
-use super::{Rows, bytes, damaged, int, micros, must_be_one};
+use super::{Rows, bytes, damaged, int, micros, must_be_one, must_stand_there};
 use crate::store::embedded::wire::{cause_code, cause_of};
 
 fn read(row: &Row<'_>) -> Result<Past> {
@@ -38,8 +38,15 @@ impl Rows<'_> {
 
     pub(super) fn find_first_past(&self) -> Result<Option<Past>> {
         let mut find = self.db.prepare_cached(
-            "SELECT ticket, cause, until FROM past WHERE name = ?1 ORDER BY until, ticket LIMIT 1",
+            "SELECT ticket, cause, until, until IS NOT place
+             FROM (SELECT ticket AS first, until AS place FROM past WHERE name = ?1
+                   ORDER BY until, ticket LIMIT 1)
+             LEFT JOIN past ON name = ?1 AND ticket = first",
         )?;
-        find.query_row([self.id()], read).optional()
+        let read_first = |row: &Row<'_>| {
+            must_stand_there(row, 3)?;
+            read(row)
+        };
+        find.query_row([self.id()], read_first).optional()
     }
 }

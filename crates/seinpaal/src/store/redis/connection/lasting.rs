@@ -22,6 +22,7 @@ impl Connection {
         let shared = Arc::new(Shared {
             plan: Arc::new(plan),
             status: watch::Sender::new(Status::Down(outage)),
+            moves: watch::Sender::default(),
             hurry: Notify::new(),
             is_awaited: AtomicBool::new(false),
             had_replicas: AtomicBool::new(false),

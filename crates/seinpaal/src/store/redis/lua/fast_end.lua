@@ -28,7 +28,9 @@
 
   local milliseconds
   if pinned == '0' then
-    local need = is_idle and max(memory - clock, 0) or longest + HALF_DAY
+    local ahead = fence - now
+    local owed = ahead >= 0 and ahead <= HALF_DAY + HALF_DAY and ahead + 1 or 0
+    local need = max(is_idle and memory - clock or longest + HALF_DAY, owed)
     local most = need + ((is_idle and given_now == '') and SECOND or HALF_DAY)
     local left = deadline - now
     if deadline <= 0 or left < need or left > most then

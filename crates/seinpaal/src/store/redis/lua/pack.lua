@@ -88,11 +88,18 @@ local function parse_entry(ticket, text)
   return entry
 end
 
+-- For how long the head must outlive everything else, because its last fence is not behind the clock yet.
+local function owed(h)
+  local ahead = h.fence - now
+  return ahead >= 0 and ahead <= HALF_DAY + HALF_DAY and ahead + 1 or 0
+end
+
 -- When the keys are to expire, in milliseconds from now, should what is set be too near or too far. They
 -- outlive every lease by half a day at least, so that no step of the clock below that ends one; what is
--- only remembered, they outlive by a second. Under a clock that tests give, time is not real.
+-- only remembered, a fence that is ahead of the clock among it, they outlive by a second. Under a clock that
+-- tests give, time is not real.
 local function set_deadline(h, is_idle)
-  local need = is_idle and max(h.memory - h.clock, 0) or h.longest + HALF_DAY
+  local need = max(is_idle and h.memory - h.clock or h.longest + HALF_DAY, owed(h))
   local most = need + ((is_idle and given_now == '') and SECOND or HALF_DAY)
   local left = h.deadline - now
   if h.deadline > 0 and left >= need and left <= most then return nil end

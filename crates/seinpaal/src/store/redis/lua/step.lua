@@ -29,10 +29,15 @@ function ledger.look_in()
   return format('%d', max(min(left, head.bound), 1))
 end
 
+function ledger.is_blank()
+  return head.holders + head.waiting + head.past == 0 and head.pinned == '0' and not head.paused
+end
+
 -- Nobody is here: the clock may run freely and slots start from the bottom.
 function ledger.rest()
   head.bound = UNBOUNDED
   if head.past == 0 and head.pinned == '0' then head.kind = '-' end
+  if ledger.is_blank() then head.limit = nil end
   head.first_end, head.first_wall, head.longest = UNBOUNDED, UNBOUNDED, 0
   if head.top > 0 then
     head.top = 0
@@ -65,7 +70,7 @@ function ledger.finish()
   local look = ledger.look_in()
   local is_idle = head.holders == 0 and head.waiting == 0
   if is_idle then ledger.rest() end
-  if is_idle and head.past == 0 and head.pinned == '0' and not head.paused then
+  if ledger.is_blank() and (ledger.is_fresh or owed(head) == 0) then
     if not ledger.is_fresh or ledger.has_written then call('unlink', records, order) end
   else
     ledger.keep(is_idle)

@@ -13,7 +13,9 @@
 //! (docs/decisions/0013-quorum.md).
 
 use seinpaal_proto::{
-    Acquire, Busy, Cause, Enqueue, Grant, LimitRule, OnMismatch, Reply, Slots, time::Micros,
+    Acquire, Busy, Cause, Enqueue, Grant, LimitRule, OnMismatch, Reply, Slots,
+    planted::{Bug, planted},
+    time::Micros,
 };
 
 use super::{
@@ -52,7 +54,7 @@ impl Ballot {
     /// Counts. `is_over`: no more answers will come.
     pub(super) fn count(&self, answers: Answers<'_>, is_over: bool) -> Verdict {
         let nodes = answers.len();
-        let majority = nodes / 2 + 1;
+        let majority = if planted(Bug::QuorumOfAMinority) { nodes / 2 } else { nodes / 2 + 1 };
         let given = || answers.iter().flatten();
         let silent = if is_over { 0 } else { nodes - given().count() };
         let settings = Settings::of(given().map(|(answer, _)| *answer), majority);

@@ -7,7 +7,10 @@ use std::{
 };
 
 use futures_util::{StreamExt, stream::FuturesUnordered};
-use seinpaal_proto::{Fence, Inbox, Name, Wakeup, What, time::micros};
+use seinpaal_proto::{
+    Fence, Inbox, Name, Wakeup, What,
+    time::{Micros, micros},
+};
 use tokio::{
     sync::{Notify, mpsc},
     time::{Instant, sleep_until, timeout},
@@ -20,8 +23,9 @@ use super::{
     node::{Envelope, Node},
     table::Table,
 };
+use crate::boottime;
 use crate::store::{
-    Certainty, News, NewsSender, StoreError, StoreErrorKind,
+    Certainty, News, NewsSender, Reading, StoreError, StoreErrorKind,
     redis::{
         keys::{DEFAULT_PREFIX, Keys},
         misconfigured,
@@ -46,10 +50,10 @@ impl QuorumStore {
         let (sender, inbound) = mpsc::unbounded_channel();
         let quorum = Arc::new(Quorum::begin(url, inbox, news, rig, &sender)?);
         quorum.connect().await?;
-        quorum.begin_guard().await?;
+        let first_reading = quorum.begin_guard().await?;
         let hearing = tokio::spawn(hear(Arc::downgrade(&quorum), inbound)).abort_handle();
         let asking = tokio::spawn(ask_again(Arc::downgrade(&quorum))).abort_handle();
-        Ok(Arc::new(Self { quorum, tasks: vec![hearing, asking] }))
+        Ok(Arc::new(Self { quorum, first_reading, tasks: vec![hearing, asking] }))
     }
 }
 
@@ -122,12 +126,13 @@ impl Quorum {
     }
 
     /// Looks at every node's marker. Where no node has one they are new, and need not abstain for what they
-    /// could have forgotten before they were started.
-    async fn begin_guard(&self) -> Result<(), StoreError> {
+    /// could have forgotten before they were started. Gives the latest of the nodes' clocks.
+    async fn begin_guard(&self) -> Result<Reading, StoreError> {
         let seen = self.mark("look").await?;
         self.refuse_twins(&seen)?;
         let is_new = seen.iter().flatten().filter(|a| a.guard.word == GuardWord::None).count();
         let how = if is_new == self.nodes.len() { "new" } else { "go" };
+        let asked_at = boottime::now();
         let begun = self.mark(how).await?;
         let guarded = |answer: &&NodeAnswer| answer.guard.left > 0;
         let left: Vec<_> = begun.iter().flatten().filter(guarded).map(|a| a.guard.left).collect();
@@ -141,7 +146,7 @@ impl Quorum {
         }
         match begun.iter().flatten().find(|a| a.guard.word == GuardWord::Differs) {
             Some(answer) => Err(self.other_guard(answer.guard.stored)),
-            None => Ok(()),
+            None => Ok(Reading { shows: latest(&begun), asked_at }),
         }
     }
 
@@ -236,6 +241,11 @@ impl Quorum {
         }
         Err(failed.unwrap_or_else(|| self.too_few(answered, &[])))
     }
+}
+
+/// As replies give it: by it, no node refuses a request before its time.
+fn latest(answers: &[Option<NodeAnswer>]) -> Micros {
+    answers.iter().flatten().map(|answer| answer.now).max().unwrap_or(0)
 }
 
 async fn hear(quorum: Weak<Quorum>, mut inbound: mpsc::UnboundedReceiver<News>) {

@@ -90,18 +90,9 @@ ledger.operations.set = function(text)
   return function() return ledger.set(version, what, value) end
 end
 
--- A name is not forgotten before the clock has passed its last fence, which another node's clock may have made:
--- a ticket that nobody has is remembered for so long.
-function ledger.outlast_fence()
-  if head.holders + head.waiting + head.past == 0 and head.fence > now and not ledger.is_fresh then
-    ledger.remember(string.rep('0', 32), 'released', head.fence - now)
-  end
-end
-
 -- The asker's tickets that may be had now, then what is set, last the reason of the pause.
 ledger.operations.state = function()
   return function()
-    ledger.outlast_fence()
     local looks, versions = ledger.hints(), ledger.versions()
     return format('state %d %d %d %d %s %d %s %s', head.fence, versions.limit, head.limit or -1, versions.pin, head.pinned,
       versions.pause, #looks > 0 and table.concat(looks, ',') or '-', head.paused and '1' .. head.paused or '0')

@@ -1,0 +1,46 @@
+//! A store whose data somebody has damaged.
+
+use super::support::{Done, Held, World};
+
+/// Writes what no ledger writes into every name.
+fn damage(world: &World) {
+    let db = rusqlite::Connection::open(world.path("store").join("seinpaal.db")).unwrap();
+    db.execute("UPDATE name SET held = -1", []).unwrap();
+}
+
+fn assert_says_what_to_do(done: &Done) {
+    assert_eq!((done.code, done.out.as_str()), (70, ""), "{done:?}");
+    assert_eq!(done.err.lines().count(), 1, "{done:?}");
+    assert!(
+        done.err.contains("seinpaal.db: it is damaged; stop what uses it, delete it"),
+        "{done:?}"
+    );
+}
+
+#[test]
+fn damaged_data_is_70_whatever_is_asked_and_cmd_does_not_run() {
+    let world = World::embedded();
+    assert_eq!(world.seinpaal(&["limit", "a", "1"]).code, 0);
+    damage(&world);
+    let run = ["run", "a", "--", "echo", "ran"];
+    let also = ["run", "b", "--also", "a", "--", "echo", "ran"];
+    let hurried = ["run", "a", "-n", "--", "echo", "ran"];
+    for args in [&["show", "a"][..], &run, &hurried, &also, &["acquire", "a"], &["list"]] {
+        assert_says_what_to_do(&world.seinpaal(args));
+    }
+}
+
+#[test]
+fn who_waits_while_the_data_is_damaged_ends_with_70() {
+    let world = World::embedded();
+    let (held, _) = Held::hold(&world, &["a", "--ttl", "500ms"]);
+    let mut waiter = Held::start(world.command(&["run", "a", "--", "echo", "ran"]));
+    world.until_waiting("a", 1);
+    damage(&world);
+    assert_says_what_to_do(&waiter.end());
+    assert_eq!(
+        held.let_go().code,
+        0,
+        "CMD's own status, though the permit could not be given back"
+    );
+}

@@ -1,0 +1,15 @@
+//! What is shipped has no mistakes in it that were put there on purpose.
+
+use std::fs;
+
+fn is_in_the_program(text: &str) -> bool {
+    let program = fs::read(env!("CARGO_BIN_EXE_seinpaal")).unwrap();
+    program.windows(text.len()).any(|part| part == text.as_bytes())
+}
+
+#[test]
+fn the_program_has_no_planted_mistakes_in_it() {
+    assert!(is_in_the_program("SEINPAAL_STORE"), "variables can be found in it at all");
+    assert!(!is_in_the_program("SEINPAAL_PLANTED"));
+    assert!(!is_in_the_program("BUILT TO FAIL"));
+}

@@ -1,0 +1,138 @@
+//! Which check is put to which mistake, with what.
+
+use std::fmt;
+
+use seinpaal::planted::Bug;
+
+/// A way to find mistakes.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Check {
+    Models,
+    Differential,
+    Conformance,
+    Torture,
+}
+
+/// A check with what it is done to, as words of a command line.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(crate) struct Orders {
+    pub(crate) check: Check,
+    /// A store of the conformance suite, or a kind of the torture rig.
+    pub(crate) store: &'static str,
+    /// For torture the faults, with commas; otherwise one model or case, or `all`.
+    pub(crate) what: String,
+}
+
+/// Every store that anything is put to.
+const STORES: &[&str] =
+    &["-", "memory", "embedded", "redis", "failover", "cut", "quorum", "sentinel", "zookeeper"];
+
+impl Check {
+    pub(crate) const ALL: [Self; 4] =
+        [Self::Models, Self::Differential, Self::Conformance, Self::Torture];
+
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Models => "models",
+            Self::Differential => "differential",
+            Self::Conformance => "conformance",
+            Self::Torture => "torture",
+        }
+    }
+}
+
+impl Orders {
+    fn of(check: Check, store: &'static str, what: &str) -> Self {
+        Self { check, store, what: what.to_owned() }
+    }
+
+    pub(crate) fn parse(words: &[&str]) -> Option<Self> {
+        let [check, store, what] = words else { return None };
+        let check = Check::ALL.into_iter().find(|known| known.name() == *check)?;
+        let store = STORES.iter().find(|known| *known == store)?;
+        Some(Self::of(check, store, what))
+    }
+
+    pub(crate) fn words(&self) -> [&str; 3] {
+        [self.check.name(), self.store, &self.what]
+    }
+}
+
+impl fmt::Display for Orders {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.words().join(" "))
+    }
+}
+
+/// What a check does about a mistake; nothing if it cannot see that part of the product.
+pub(crate) fn orders(bug: Bug, check: Check) -> Vec<Orders> {
+    let is_of = |layers: &[&str]| layers.contains(&bug.layer());
+    let one = |store, what| vec![Orders::of(check, store, what)];
+    match check {
+        // They have sessions and the ledger, and no store.
+        Check::Models if is_of(&["ledger", "session"]) => one("-", "all"),
+        // It has the scripts and the ledger, and no session.
+        Check::Differential if is_of(&["ledger", "lua"]) => one("-", "all"),
+        Check::Conformance => {
+            let all = |store: &&'static str| Orders::of(check, store, "all");
+            conformance_stores(bug).iter().map(all).collect()
+        }
+        Check::Torture => {
+            let (kind, faults) = torment(bug);
+            one(kind, faults)
+        }
+        Check::Models | Check::Differential => Vec::new(),
+    }
+}
+
+/// It drives stores by hand, so it has no session.
+fn conformance_stores(bug: Bug) -> &'static [&'static str] {
+    match bug {
+        Bug::EmbeddedDeathUnseen | Bug::EmbeddedStepNotWhole => &["embedded"],
+        Bug::RedisDeafAfterACut => &["redis", "cut"],
+        Bug::ReplicatedUnconfirmed => &["failover"],
+        Bug::QuorumOfAMinority => &["quorum"],
+        _ => match bug.layer() {
+            "ledger" => &["memory", "embedded"],
+            "lua" => &["redis"],
+            _ => &[],
+        },
+    }
+}
+
+/// The store that has the mistake, and faults that could bring it out.
+fn torment(bug: Bug) -> (&'static str, &'static str) {
+    const LINKS: &str = "kill-worker,stop-worker,cut,lose-reply,partition,delay";
+    match bug {
+        Bug::ForgetsTickets | Bug::GrantsARetryAgain => ("zookeeper", LINKS),
+        Bug::ReplicatedUnconfirmed => ("sentinel", "fail-over"),
+        Bug::RedisDeafAfterACut => ("redis", "cut"),
+        Bug::QuorumOfAMinority => ("quorum", LINKS),
+        _ => match (bug.layer(), bug) {
+            ("ledger", _) | (_, Bug::EmbeddedDeathUnseen | Bug::EmbeddedStepNotWhole) => {
+                ("embedded", "kill-worker,stop-worker")
+            }
+            _ => ("redis", LINKS),
+        },
+    }
+}
+
+/// A check that is known to find a mistake, and does not take long.
+pub(crate) fn cheapest(bug: Bug) -> Orders {
+    let models = |model| Orders::of(Check::Models, "-", model);
+    let case = |store, case| Orders::of(Check::Conformance, store, case);
+    match bug {
+        Bug::FenceIsTheClock | Bug::GrantsARetryAgain => models("calm"),
+        Bug::CancelsNothing | Bug::WaitsForWakeups => models("calm"),
+        Bug::CountsFromTheReply => models("delay"),
+        Bug::SilenceIsNoLoss => models("walk-clock"),
+        Bug::AsksOnce => models("break"),
+        Bug::NewcomerPasses => case("memory", "a_newcomer_does_not_pass_a_waiter"),
+        Bug::EmbeddedDeathUnseen => case("embedded", "what_a_dead_holder_held_is_free_at_once"),
+        Bug::EmbeddedStepNotWhole => case("embedded", "all"),
+        Bug::RedisDeafAfterACut => case("cut", "all"),
+        Bug::ReplicatedUnconfirmed => case("failover", "all"),
+        Bug::QuorumOfAMinority => case("quorum", "all"),
+        _ => Orders::of(Check::Differential, "-", "all"),
+    }
+}

@@ -1,0 +1,84 @@
+//! The conformance suite, over a store with the mistake in it.
+
+use std::{panic::AssertUnwindSafe, time::Duration};
+
+use futures_util::FutureExt;
+use seinpaal::Seinpaal;
+use seinpaal_conformance::{
+    CASES, Case, EmbeddedHarness, Harness, MemoryHarness, QuorumHarness, RedisHarness, Stage,
+    servers::{RedisServer, sentinel::SentinelServers},
+};
+
+use crate::catalogue::Orders;
+
+const REPLICAS: usize = 1;
+/// No case takes nearly as long unless it waits for what never comes.
+const BOUND: Duration = Duration::from_secs(60);
+
+/// The first case that fails.
+pub(crate) async fn first_failed(orders: &Orders) -> Option<String> {
+    match orders.store {
+        "failover" => return believed_without_replicas().await,
+        "cut" => return deaf_after_a_cut().await,
+        _ => {}
+    }
+    std::panic::set_hook(Box::new(|_| {}));
+    let is_asked = |case: &&Case| orders.what == "all" || case.name.ends_with(&orders.what);
+    for case in CASES.iter().filter(is_asked) {
+        if fails(case, orders.store).await {
+            return Some(format!("{}: {}", orders.store, case.name.replace("::", ": ")));
+        }
+    }
+    None
+}
+
+fn harness(store: &str) -> Box<dyn Harness> {
+    match store {
+        "memory" => Box::new(MemoryHarness::new()),
+        "embedded" => Box::new(EmbeddedHarness::new()),
+        "quorum" => Box::new(QuorumHarness::new()),
+        _ => Box::new(RedisHarness::new()),
+    }
+}
+
+async fn fails(case: &Case, store: &str) -> bool {
+    let run = async {
+        let stage = Stage::of(harness(store));
+        if stage.lacks(case.needs).is_none() {
+            (case.run)(&stage).await;
+        }
+    };
+    let done = tokio::time::timeout(BOUND, AssertUnwindSafe(run).catch_unwind()).await;
+    !matches!(done, Ok(Ok(())))
+}
+
+/// As `a_grant_that_no_replica_has_is_not_believed_with_replicated`, a test of its own.
+async fn believed_without_replicas() -> Option<String> {
+    let servers = SentinelServers::start(REPLICAS);
+    let url = format!("redis://127.0.0.1:{}?replicated={REPLICAS}", servers.port(servers.master()));
+    let connected = Seinpaal::builder(&url).patience(Duration::from_secs(1)).connect().await;
+    let semaphore = connected.unwrap_or_else(|why| panic!("{why}")).semaphore("n");
+    servers.cut_replication();
+    let permit = semaphore.acquire().await;
+    permit.is_ok().then(|| "fail-over: a grant that no replica has is believed".to_owned())
+}
+
+/// As `a_killed_connection_comes_back_subscribed_and_says_look_again`, a test of the store's own. Whoever answers after the cut
+/// does so over a new connection, which subscribes before it is used.
+async fn deaf_after_a_cut() -> Option<String> {
+    let server = RedisServer::start();
+    let connected = Seinpaal::connect(&server.url()).await;
+    let semaphore = connected.unwrap_or_else(|why| panic!("{why}")).semaphore("n");
+    let client = redis::Client::open(server.url()).unwrap_or_else(|why| panic!("{why}"));
+    let connection = client.get_multiplexed_async_connection().await;
+    let mut connection = connection.unwrap_or_else(|why| panic!("{why}"));
+    let mut kill = redis::cmd("CLIENT");
+    let killed =
+        kill.arg("KILL").arg("TYPE").arg("pubsub").query_async::<u64>(&mut connection).await;
+    assert_eq!(killed.ok(), Some(1), "there was a subscription to cut");
+    while semaphore.snapshot().await.is_err() {}
+    let mut ask = redis::cmd("PUBSUB");
+    let channels = ask.arg("CHANNELS").query_async::<Vec<String>>(&mut connection).await;
+    let is_deaf = channels.is_ok_and(|channels| channels.is_empty());
+    is_deaf.then(|| "redis: a client whose connection was cut is deaf".to_owned())
+}

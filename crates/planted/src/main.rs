@@ -1,0 +1,92 @@
+//! Puts mistakes into Seinpaal, one at a time, and tells which check finds which: docs/planted.md.
+//!
+//! ```text
+//!   planted [all | quick | NAME] ──▶ itself again, a process a mistake and check ──▶ kept | broken, by what
+//! ```
+#![forbid(unsafe_code)]
+
+mod catalogue;
+mod child;
+mod conformance;
+#[path = "../../seinpaal/tests/redis_differential.rs"]
+#[allow(dead_code, unused_imports, reason = "its tests are not here")]
+mod differential;
+mod models;
+mod table;
+mod torment;
+
+use std::{env, io, process::ExitCode};
+
+use seinpaal::planted::{Bug, choose_from_environment};
+
+use crate::{
+    catalogue::{Check, Orders},
+    child::Verdict,
+};
+
+const USAGE: &str = "usage: planted all | quick | none | NAME…
+  all    every mistake under every check, and the same checks without one: some minutes
+  quick  every mistake under one check that finds it: a minute
+  none   every check without a mistake
+  NAME   a mistake, under every check";
+
+fn main() -> ExitCode {
+    let words: Vec<String> = env::args().skip(1).collect();
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    match words.as_slice() {
+        ["worker", orders @ ..] => be_worker(orders),
+        ["check", orders @ ..] => be_check(orders),
+        ["all"] => table::all(Bug::ALL, true),
+        ["none"] => table::all(&[], true),
+        ["quick"] => table::quick(),
+        names => some(names),
+    }
+}
+
+fn some(names: &[&str]) -> ExitCode {
+    let bug = |name: &&str| Bug::ALL.iter().copied().find(|bug| bug.name() == *name);
+    match names.iter().map(bug).collect::<Option<Vec<Bug>>>() {
+        Some(bugs) if !bugs.is_empty() => table::all(&bugs, false),
+        _ => {
+            let known: Vec<&str> = Bug::ALL.iter().map(|bug| bug.name()).collect();
+            eprintln!("{USAGE}\nknown are: {}", known.join(", "));
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// What the torture rig starts.
+fn be_worker(orders: &[&str]) -> ExitCode {
+    choose_from_environment();
+    let orders: Vec<String> = orders.iter().map(ToString::to_string).collect();
+    let done =
+        torture::args::orders(&orders).map_err(io::Error::other).and_then(torture::worker::work);
+    done.map_or_else(
+        |error| {
+            eprintln!("planted: {error}");
+            ExitCode::from(2)
+        },
+        |()| ExitCode::SUCCESS,
+    )
+}
+
+/// One check in this process, with the mistake that the environment names.
+fn be_check(orders: &[&str]) -> ExitCode {
+    choose_from_environment();
+    let Some(orders) = Orders::parse(orders) else {
+        eprintln!("{USAGE}");
+        return ExitCode::from(2);
+    };
+    let found = match orders.check {
+        Check::Models => models::first_broken(&orders.what),
+        Check::Differential => block_on(differential::differs(100)),
+        Check::Conformance => block_on(conformance::first_failed(&orders)),
+        Check::Torture => torment::first_violation(&orders),
+    };
+    Verdict::tell(found)
+}
+
+fn block_on<T>(future: impl Future<Output = T>) -> T {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    runtime.unwrap_or_else(|error| panic!("no runtime: {error}")).block_on(future)
+}

@@ -1,0 +1,112 @@
+//! The table of which check finds which mistake.
+
+use std::{
+    process::ExitCode,
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
+    thread,
+};
+
+use seinpaal::planted::Bug;
+
+use crate::{
+    catalogue::{Check, Orders, cheapest, orders},
+    child::Verdict,
+};
+
+/// Mistakes looked for at the same time.
+const AT_ONCE: usize = 2;
+
+/// Every check about these mistakes. Ends with 1 if one stays hidden, or a check fails without one.
+pub(crate) fn all(bugs: &[Bug], with_control: bool) -> ExitCode {
+    println!(
+        "| mistake | in | models | differential | conformance | torture |\n|---|---|---|---|---|---|"
+    );
+    let found = in_turn(bugs, |bug| row(*bug));
+    let hidden: Vec<&str> =
+        bugs.iter().zip(&found).filter(|(_, found)| !**found).map(|(bug, _)| bug.name()).collect();
+    let is_well = !with_control || control();
+    if !hidden.is_empty() {
+        println!("\nno check finds {}", hidden.join(", "));
+    }
+    if is_well && hidden.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// Each mistake under one check that is known to find it.
+pub(crate) fn quick() -> ExitCode {
+    let found = in_turn(Bug::ALL, |bug| {
+        let orders = cheapest(*bug);
+        let verdict = Verdict::of(Some(*bug), &orders);
+        println!("{}: {orders}: {}", bug.name(), words(&verdict));
+        matches!(verdict, Verdict::Broken(_))
+    });
+    if found.into_iter().all(|is_found| is_found) { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+fn row(bug: Bug) -> bool {
+    let cells = Check::ALL.map(|check| {
+        let verdicts = orders(bug, check).into_iter().map(|orders| Verdict::of(Some(bug), &orders));
+        verdicts.reduce(worse)
+    });
+    let shown: Vec<String> = cells.iter().map(cell).collect();
+    println!("| `{}`: {} | {} | {} |", bug.name(), bug.says(), bug.layer(), shown.join(" | "));
+    cells.iter().flatten().any(|verdict| matches!(verdict, Verdict::Broken(_)))
+}
+
+fn worse(one: Verdict, other: Verdict) -> Verdict {
+    if matches!(one, Verdict::Broken(_)) || other == Verdict::Kept { one } else { other }
+}
+
+fn cell(verdict: &Option<Verdict>) -> String {
+    verdict.as_ref().map_or_else(|| "n/a".to_owned(), words)
+}
+
+fn words(verdict: &Verdict) -> String {
+    match verdict {
+        Verdict::Kept => "–".to_owned(),
+        Verdict::Broken(what) => format!("caught: {what}"),
+        Verdict::Failed(why) => format!("no verdict: {why}"),
+    }
+}
+
+/// Without a mistake, each of these checks passes.
+fn control() -> bool {
+    println!("\nWithout a mistake:\n");
+    let kept = in_turn(&every_check(), |orders| {
+        let verdict = Verdict::of(None, orders);
+        let said = if verdict == Verdict::Kept { "passed".to_owned() } else { words(&verdict) };
+        println!("* {orders}: {said}");
+        verdict == Verdict::Kept
+    });
+    kept.into_iter().all(|is_kept| is_kept)
+}
+
+/// Every check that is put to any mistake, once.
+fn every_check() -> Vec<Orders> {
+    let mut checks: Vec<Orders> = Vec::new();
+    for bug in Bug::ALL {
+        for new in Check::ALL.into_iter().flat_map(|check| orders(*bug, check)) {
+            if !checks.contains(&new) {
+                checks.push(new);
+            }
+        }
+    }
+    checks
+}
+
+/// Does it with each, some at a time, and returns what came of them in order.
+fn in_turn<T: Sync, R: Send>(all: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
+    let (next, done) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
+    let turns = || loop {
+        let at = next.fetch_add(1, Ordering::Relaxed);
+        let Some(one) = all.get(at) else { return };
+        let result = work(one);
+        done.lock().unwrap_or_else(PoisonError::into_inner).push((at, result));
+    };
+    thread::scope(|scope| (0..AT_ONCE).for_each(|_| drop(scope.spawn(turns))));
+    let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
+    done.sort_unstable_by_key(|(at, _)| *at);
+    done.into_iter().map(|(_, result)| result).collect()
+}

@@ -1,0 +1,106 @@
+//! Mistakes put in on purpose, one at a time, to see that the checks can fail. Only with the feature `planted`,
+//! which is for `crates/planted` alone: without it nothing can be chosen and [`planted`] is a constant.
+
+#[cfg(feature = "planted")]
+use core::sync::atomic::{AtomicU8, Ordering};
+
+#[cfg(all(feature = "planted", not(debug_assertions)))]
+compile_error!(
+    "the feature `planted` puts mistakes in: it is for crates/planted, and never for a build that is used"
+);
+
+macro_rules! bugs {
+    ($($layer:literal { $($bug:ident $name:literal $says:literal,)* })*) => {
+        /// A mistake.
+        #[derive(Clone, Copy, Debug, Eq, PartialEq)]
+        pub enum Bug {
+            $($(#[doc = $says] $bug,)*)*
+        }
+
+        #[cfg(feature = "planted")]
+        impl Bug {
+            /// All of them.
+            pub const ALL: &[Self] = &[$($(Self::$bug),*),*];
+
+            /// What it is called.
+            #[must_use]
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $($(Self::$bug => $name,)*)*
+                }
+            }
+
+            /// What is wrong, in words.
+            #[must_use]
+            pub const fn says(self) -> &'static str {
+                match self {
+                    $($(Self::$bug => $says,)*)*
+                }
+            }
+
+            /// In which part of the product it is.
+            #[must_use]
+            pub const fn layer(self) -> &'static str {
+                match self {
+                    $($(Self::$bug => $layer,)*)*
+                }
+            }
+        }
+    };
+}
+
+bugs! {
+    "ledger" {
+        ForgetsTickets "forgets-tickets" "a ticket that is over is not remembered",
+        FenceIsTheClock "fence-is-the-clock" "the fence is the clock, and not raised above the last",
+        NewcomerPasses "newcomer-passes" "a newcomer that fits is let in past those who wait",
+        FreesWithoutServing "frees-without-serving" "a release frees and serves nobody",
+        GrantsARetryAgain "grants-a-retry-again" "a request that comes twice is granted twice",
+        RenewsWhatDiffers "renews-what-differs" "a lease is renewed whatever its holder believes to stand under it",
+    }
+    "session" {
+        CountsFromTheReply "counts-from-the-reply" "a lease is counted from the reply, not from before the request",
+        SilenceIsNoLoss "silence-is-no-loss" "a permit is believed in until the store says otherwise",
+        CancelsNothing "cancels-nothing" "a request that is given up is forgotten, and its place stays",
+        AsksOnce "asks-once" "a reply that was lost is taken for a refusal",
+        WaitsForWakeups "waits-for-wakeups" "who waits never looks by itself",
+    }
+    "lua" {
+        LuaOneTooMany "lua-one-too-many" "one more than the limit is let in",
+        LuaLosesTheHead "lua-loses-the-head" "the head of a name is not written",
+        LuaWakesNobody "lua-wakes-nobody" "a release leaves who waits to find out",
+        LuaFenceNotRaised "lua-fence-not-raised" "a fence may be given twice",
+        LuaSeconds "lua-seconds" "TIME is taken in seconds",
+        LuaCallersTtl "lua-callers-ttl" "the keys of a name live for the ttl of whoever came last",
+    }
+    "store" {
+        EmbeddedDeathUnseen "embedded-death-unseen" "embedded: the death of a process is not noticed",
+        EmbeddedStepNotWhole "embedded-step-not-whole" "embedded: neither gate nor transaction around a step",
+        RedisDeafAfterACut "redis-deaf-after-a-cut" "redis: a new connection does not subscribe again",
+        ReplicatedUnconfirmed "replicated-unconfirmed" "redis: replicas are not waited for",
+        QuorumOfAMinority "quorum-of-a-minority" "quorum: one node too few decides",
+    }
+}
+
+#[cfg(feature = "planted")]
+static CHOSEN: AtomicU8 = AtomicU8::new(u8::MAX);
+
+/// Chooses the mistake of this process, or none.
+#[cfg(feature = "planted")]
+pub fn choose(bug: Option<Bug>) {
+    CHOSEN.store(bug.map_or(u8::MAX, |bug| bug as u8), Ordering::SeqCst);
+}
+
+/// Whether this mistake is made.
+#[cfg(feature = "planted")]
+#[must_use]
+pub fn planted(bug: Bug) -> bool {
+    CHOSEN.load(Ordering::Relaxed) == bug as u8
+}
+
+/// Never.
+#[cfg(not(feature = "planted"))]
+#[must_use]
+pub const fn planted(_: Bug) -> bool {
+    false
+}

@@ -1,0 +1,101 @@
+//! What failed calls do to a session.
+
+use alloc::vec::Vec;
+
+use crate::{
+    Batch, Fence, Inbox, Name, Reply, Request, Ticket,
+    session::{Config, Event, Failure, Refusal, Session},
+    time::{Micros, SECOND},
+};
+
+use super::{TTL, replies, wish};
+
+/// Of a store that will answer the same whenever it is asked: it is damaged.
+const FOR_GOOD: Failure = Failure { maybe_executed: false, is_passing: false };
+
+fn session() -> (Session, Name) {
+    (Session::new(Inbox(7), Config::default()), Name::new("n").unwrap())
+}
+
+/// Lets every call fail for good until nothing is to be done in the next two minutes. What was sent.
+fn fail_all(session: &mut Session, from: Micros) -> Vec<Batch> {
+    let mut sent = Vec::new();
+    while let Some(now) = session.poll_timeout()
+        && now < from + 120 * SECOND
+        && sent.len() < 100
+    {
+        session.handle_timeout(now);
+        while let Some(call) = session.poll_call(now.max(from)) {
+            session.handle_failure(now.max(from), call.id, FOR_GOOD);
+            sent.push(call.batch);
+        }
+    }
+    sent
+}
+
+fn events(session: &mut Session) -> Vec<Event> {
+    core::iter::from_fn(|| session.poll_event()).collect()
+}
+
+#[test]
+fn a_store_that_fails_for_good_is_asked_and_told_once() {
+    let (mut session, name) = session();
+    let ticket = session.acquire(0, &name, wish(1, 1, TTL));
+    let sent = fail_all(&mut session, 0);
+    assert_eq!(sent.len(), 2, "the request, and that it is not wanted any more: {sent:?}");
+    let refused = Event::Refused { ticket, refusal: Refusal::Store };
+    assert_eq!(events(&mut session)[0], refused);
+    assert!(session.is_idle());
+}
+
+#[test]
+fn a_waiter_learns_that_the_store_fails_for_good() {
+    let (mut session, name) = session();
+    let ticket = session.acquire(0, &name, wish(1, 1, TTL));
+    let call = session.poll_call(0).unwrap();
+    session.handle_replies(0, call.id, replies(Reply::Queued { ticket, waiting: 1, limit: 1 }));
+    fail_all(&mut session, 0);
+    let refused = Event::Refused { ticket, refusal: Refusal::Store };
+    assert!(events(&mut session).contains(&refused));
+    assert!(session.is_idle());
+}
+
+fn held() -> (Session, Ticket) {
+    let (mut session, name) = session();
+    let ticket = session.acquire(0, &name, wish(1, 1, TTL));
+    let call = session.poll_call(0).unwrap();
+    let slots = "0".parse().unwrap();
+    let grant = crate::Grant { ticket, fence: Fence(1), slots, limit: 1, valid_for: None };
+    session.handle_replies(0, call.id, replies(Reply::Granted(grant)));
+    events(&mut session);
+    (session, ticket)
+}
+
+#[test]
+fn a_release_that_fails_for_good_is_answered() {
+    let (mut session, ticket) = held();
+    session.release(SECOND, ticket, None);
+    assert_eq!(fail_all(&mut session, SECOND).len(), 1);
+    let released = Event::Released { ticket, was_held: false, left: 0, given: None };
+    assert_eq!(events(&mut session), [released]);
+    assert!(session.is_idle());
+}
+
+#[test]
+fn a_detach_that_fails_for_good_is_answered() {
+    let (mut session, ticket) = held();
+    session.detach(SECOND, ticket);
+    assert_eq!(fail_all(&mut session, SECOND).len(), 1);
+    assert!(
+        matches!(events(&mut session)[..], [Event::Lost { ticket: lost, .. }] if lost == ticket)
+    );
+}
+
+#[test]
+fn what_is_held_is_renewed_however_often_that_fails() {
+    let (mut session, _) = held();
+    let sent = fail_all(&mut session, 0);
+    assert!(sent.len() > 3, "{sent:?}");
+    assert!(sent.iter().all(|batch| matches!(batch.requests[..], [Request::Renew(_)])));
+    assert_eq!(events(&mut session), []);
+}

@@ -1,0 +1,67 @@
+//! Mistakes put in on purpose: which one a process makes, and those of the scripts. For `crates/planted` only.
+
+use std::sync::Once;
+
+pub use seinpaal_proto::planted::{Bug, choose, planted};
+
+/// The variable that names the mistake of this process.
+pub const VARIABLE: &str = "SEINPAAL_PLANTED";
+
+/// Makes the mistake that the environment names, if it names one, and says so aloud.
+///
+/// # Panics
+/// If there is no such mistake.
+pub fn choose_from_environment() {
+    static SAID: Once = Once::new();
+    let name = std::env::var(VARIABLE).unwrap_or_default();
+    let bug = Bug::ALL.iter().copied().find(|bug| bug.name() == name);
+    assert!(bug.is_some() || name.is_empty(), "{VARIABLE}={name}: there is no such mistake");
+    choose(bug);
+    SAID.call_once(|| match bug {
+        Some(bug) => eprintln!("seinpaal: BUILT TO FAIL: {}", bug.says()),
+        None => eprintln!("seinpaal: BUILT TO FAIL, and no mistake is chosen"),
+    });
+}
+
+/// A script with the mistake of this process in it.
+///
+/// # Panics
+/// If there is no mistake of that kind in any script any more.
+pub(crate) fn spoil(source: String) -> String {
+    let chosen = Bug::ALL.iter().copied().find(|bug| planted(*bug));
+    let Some((from, to)) = chosen.and_then(mistake) else { return source };
+    source.replacen(from, to, 1)
+}
+
+fn mistake(bug: Bug) -> Option<(&'static str, &'static str)> {
+    Some(match bug {
+        Bug::LuaOneTooMany => ("permits <= going - held,", "permits <= going - held + 1,"),
+        Bug::LuaLosesTheHead => ("set[#set + 1] = 'h'\n", "set[#set + 1] = 'x'\n"),
+        Bug::LuaWakesNobody => {
+            ("if waiting == 0 then\n    local from, last", "if true then\n    local from, last")
+        }
+        Bug::LuaFenceNotRaised => {
+            ("held + permits, max(fence + 1, now)", "held + permits, max(fence, now)")
+        }
+        Bug::LuaSeconds => ("now = time[1] * 1000000 + time[2]", "now = time[1] + 0"),
+        Bug::LuaCallersTtl => (
+            "if deadline <= 0 or left < need or left > most then\n",
+            "need, most, left = ttl + 0, ttl + 0, -1\n    if left < need then\n",
+        ),
+        _ => return None,
+    })
+}
+
+#[cfg(all(test, feature = "redis"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_mistake_in_a_script_finds_its_place() {
+        for bug in Bug::ALL {
+            if let Some((from, _)) = mistake(*bug) {
+                assert!(crate::store::redis::has_in_a_script(from), "{bug:?}");
+            }
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! The ledger beside which the scripts are put, and what it knows of who listens.
+#![allow(dead_code, missing_docs, unreachable_pub, missing_debug_implementations)]
+
+use std::collections::HashSet;
+
+use seinpaal_proto::{
+    Batch, Contact, Contacts, Inbox, MemoryState, Name, Renew, Request, State, Whom,
+};
+
+use super::history::{Ask, FenceSeen};
+
+/// The ledger and who listens.
+#[derive(Default)]
+pub struct Model {
+    pub state: MemoryState,
+    pub listening: HashSet<Inbox>,
+    pub guard: Option<Guard>,
+}
+
+/// What decision 16 says of the marker: what is left of the guard, and when that was.
+pub struct Guard {
+    pub length: u64,
+    pub kept: Option<(u64, u64)>,
+}
+
+impl Guard {
+    pub fn left_at(&mut self, now: u64) -> Option<u64> {
+        let (left, then) = self.kept.unwrap_or((self.length, now));
+        let left = left.saturating_sub(now.saturating_sub(then).min(self.length / 5));
+        self.kept = Some((left, now));
+        (left > 0).then_some(left)
+    }
+}
+
+pub struct Listening<'a>(pub &'a HashSet<Inbox>, pub Option<u64>);
+
+impl Contacts for Listening<'_> {
+    fn contact(&mut self, inbox: Inbox) -> Contact {
+        if self.0.contains(&inbox) { Contact::Listening } else { Contact::Silent }
+    }
+
+    fn guarded_for(&mut self) -> Option<u64> {
+        self.1
+    }
+}
+
+impl Model {
+    pub fn batch(
+        &mut self,
+        now: u64,
+        inbox: Option<Inbox>,
+        fence: FenceSeen,
+        asks: &[Ask],
+    ) -> Batch {
+        let fence_seen = match fence {
+            FenceSeen::None => 0,
+            FenceSeen::Near(by) => now.saturating_add_signed(by),
+            FenceSeen::Absurd => u64::MAX,
+        };
+        let requests = asks.iter().map(|ask| self.request(now, ask)).collect();
+        Batch { name: Name::new("a name").unwrap(), inbox, fence_seen, requests }
+    }
+
+    fn request(&mut self, now: u64, ask: &Ask) -> Request {
+        match ask.clone() {
+            Ask::Acquire { mut acquire, not_after } => {
+                acquire.not_after = not_after.map(|by| now.saturating_add_signed(by));
+                Request::Acquire(acquire)
+            }
+            Ask::RenewAll { lease, ttl, margin, wrong } => {
+                let Ok(kept) = self.state.lease(lease);
+                let (members, digest) = kept.map_or((1, 1), |kept| (kept.members, kept.digest));
+                let whom = match wrong {
+                    1 => Whom::All { members: members + 1, digest },
+                    2 => Whom::All { members, digest: digest ^ 1 },
+                    _ => Whom::All { members, digest },
+                };
+                Request::Renew(Renew { lease, ttl, margin, whom })
+            }
+            Ask::RenewTickets { lease, ttl, margin, tickets } => {
+                Request::Renew(Renew { lease, ttl, margin, whom: Whom::Tickets(tickets) })
+            }
+            Ask::Release { ticket, slots } => Request::Release { ticket, slots },
+            Ask::Cancel { ticket, remember } => Request::Cancel { ticket, remember },
+            Ask::Evict { ticket } => Request::Evict { ticket },
+            Ask::Configure(change) => Request::Configure(change),
+            Ask::Inspect { rows } => Request::Inspect { rows },
+        }
+    }
+}
