@@ -65,20 +65,21 @@ impl Errand<'_> {
     /// Where the process itself is the lease, each CMD has a connection of its own: if we are killed, it is the
     /// holder of its own item and of nothing else. Elsewhere one connection serves all.
     async fn slots(&self, signals: &mut Signals) -> Result<Vec<Slot<'_>>, Failure> {
-        let first = self.connect(signals).await?;
+        let first = self.connect(signals, self.crew.voice).await?;
         let all = self.args.concurrency;
         if first.presence_fd().is_none() {
             return Ok(vec![self.slot(first, all)]);
         }
         let mut slots = vec![self.slot(first, 1)];
         for _ in 1..all {
-            slots.push(self.slot(self.connect(signals).await?, 1));
+            let another = self.connect(signals, Voice::new(true, false)).await?;
+            slots.push(self.slot(another, 1));
         }
         Ok(slots)
     }
 
-    async fn connect(&self, signals: &mut Signals) -> Result<Seinpaal, Failure> {
-        connect(&self.choice, self.args.ttl, CLIENT, self.crew.voice, signals).await
+    async fn connect(&self, signals: &mut Signals, voice: Voice) -> Result<Seinpaal, Failure> {
+        connect(&self.choice, self.args.ttl, CLIENT, voice, signals).await
     }
 
     fn slot(&self, seinpaal: Seinpaal, concurrency: u32) -> Slot<'_> {
@@ -101,14 +102,11 @@ impl Errand<'_> {
         if let Some(failure) = self.crew.take_failure() {
             return Err(failure);
         }
+        let mut total = Counts::default();
         for counts in worked {
-            let Counts { acknowledged, given_back, failed, died, lost, .. } = counts?;
-            self.crew.voice.explain(format!(
-                "{}: {acknowledged} done, {failed} to be tried again, {died} dead, {given_back} given back, \
-                 {lost} lost",
-                self.args.name
-            ));
+            add(&mut total, counts?);
         }
+        self.crew.voice.explain(format!("{}: {}", self.args.name, words(&total)));
         Ok(self.crew.exit(self.args.until_empty))
     }
 
@@ -128,4 +126,21 @@ impl Errand<'_> {
         // One that was refused is no reason for the others to go on.
         worked.inspect_err(|_| self.crew.stop()).map_err(Failure::from)
     }
+}
+
+fn add(total: &mut Counts, counts: Counts) {
+    total.acknowledged += counts.acknowledged;
+    total.failed += counts.failed;
+    total.died += counts.died;
+    total.given_back += counts.given_back;
+    total.lost += counts.lost;
+    total.unknown += counts.unknown;
+}
+
+fn words(counts: &Counts) -> String {
+    let Counts { acknowledged, failed, died, given_back, lost, unknown, .. } = counts;
+    format!(
+        "{acknowledged} done, {failed} to be tried again, {died} dead, {given_back} given back, {lost} lost, \
+         {unknown} in doubt"
+    )
 }
