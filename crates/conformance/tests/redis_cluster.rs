@@ -3,4 +3,4 @@
 use seinpaal_conformance::{ClusterHarness, conformance, queue_conformance};
 
 conformance!(redis_cluster, ClusterHarness::new());
-queue_conformance!(cluster_queues, ClusterHarness::new());
+queue_conformance!(redis_cluster_queues, ClusterHarness::new());

@@ -5,3 +5,4 @@ use seinpaal_conformance::{SentinelHarness, conformance, queue_conformance};
 conformance!(sentinel, SentinelHarness::new());
 conformance!(sentinel_replicated, SentinelHarness::replicated());
 queue_conformance!(sentinel_queues, SentinelHarness::new());
+queue_conformance!(sentinel_replicated_queues, SentinelHarness::replicated());
