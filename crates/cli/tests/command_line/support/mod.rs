@@ -14,6 +14,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+#[allow(unused_imports)] // some of the programs that share this have no use for it
 pub(crate) use gate::Gate;
 pub(crate) use held::Held;
 use redis::RedisServer;
