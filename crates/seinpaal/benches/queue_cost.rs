@@ -12,7 +12,7 @@ mod asks;
 #[path = "../tests/support/redis_server.rs"]
 mod redis_server;
 
-use std::{collections::BTreeMap, fs, future::Future};
+use std::{collections::BTreeMap, fs};
 
 use asks::{Client, plain};
 use futures_util::future::join_all;

@@ -4,7 +4,7 @@ use std::sync::{Arc, atomic::AtomicU64};
 
 use seinpaal::{
     proto::{Batch, Contact, Inbox, Name, Replies, Snapshot, queue},
-    store::{Abilities, BoxFuture, NewsSender, Store, StoreError},
+    store::{Abilities, BoxFuture, NewsSender, Reading, Store, StoreError},
 };
 use seinpaal_conformance::{Ability, Harness, MemoryHarness};
 use tokio::sync::mpsc;
@@ -67,6 +67,10 @@ struct SpoilingStore {
 impl Store for SpoilingStore {
     fn abilities(&self) -> Abilities {
         self.inner.abilities()
+    }
+
+    fn first_reading(&self) -> Reading {
+        self.inner.first_reading()
     }
 
     fn call<'a>(&'a self, batch: &'a Batch) -> BoxFuture<'a, Result<Replies, StoreError>> {

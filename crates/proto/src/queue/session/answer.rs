@@ -80,9 +80,13 @@ impl Session {
                 self.end_wishes(left);
                 self.go_on(heard.now);
             }
-            (Entry::Pop { .. }, _) => self.pop_due = true,
+            (Entry::Pop { .. }, _) => {
+                self.pop_due = true;
+                self.retry_at = Some(heard.now + self.pause());
+            }
             (Entry::Find, Some(Reply::Snapshot(seen))) => self.find(&seen),
-            (Entry::Find, _) => self.must_find = true,
+            // Not the answer to what was asked: what is not found ends with its lease.
+            (Entry::Find, _) => {}
             (Entry::Leave, _) => (self.in_line, self.look_at) = (false, None),
         }
     }

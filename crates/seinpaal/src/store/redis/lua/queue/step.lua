@@ -169,3 +169,6 @@ end
 local ok, answer = pcall(ledger.run)
 if ok then return answer end
 return redis.error_reply(ledger.refusal_of(answer))
+end
+
+return rest()
