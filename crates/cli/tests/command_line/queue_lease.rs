@@ -1,6 +1,6 @@
 //! Deliveries: the worker is killed, cut off, or told that the item is cancelled.
 
-use super::support::{Gate, Held, World, both, kill, lives, until};
+use super::support::{Held, World, both, gate::Gate, kill, lives, until};
 
 /// Its own id, and that of something in the background that shrugs off TERM.
 const STUBBORN: &str = "echo $$; (trap '' TERM; exec sleep 1000) & echo $!; exec sleep 1000";
