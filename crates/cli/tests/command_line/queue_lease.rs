@@ -63,6 +63,23 @@ fn is_sleeping(pid: u32) -> bool {
 }
 
 #[test]
+fn on_this_machine_many_cmds_of_a_killed_worker_keep_all_their_items() {
+    let world = World::embedded();
+    let gate = Gate::new(&world);
+    let count = 40;
+    let push = format!("seq {count} | $SEINPAAL queue push a --lines");
+    assert_eq!(world.shell(&push).code, 0);
+    let mut worker = work(&world, &["-c", "40"], gate.hold());
+    let cmds: Vec<u32> = (0..count).map(|_| worker.line().parse().unwrap()).collect();
+    worker.kill_hard();
+    let shown = world.queue("a");
+    assert_eq!((&shown["in_work"], &shown["ready"]), (&count.into(), &0.into()));
+    gate.open();
+    until("they have ended", || cmds.iter().all(|cmd| !lives(*cmd)));
+    assert_eq!(world.work("a", "cat; echo").out.lines().count(), count as usize);
+}
+
+#[test]
 fn on_this_machine_the_second_cmd_of_a_worker_counts_as_well_as_the_first() {
     let world = World::embedded();
     let gate = Gate::new(&world);
