@@ -120,10 +120,10 @@ pub(crate) struct Push {
     /// Whose share of the queue it counts for: see `queue limit --group`
     #[arg(long, value_name = "G", value_parser = values::name)]
     pub(crate) group: Option<Name>,
-    /// Push nothing if an item with this key was pushed not long ago
+    /// Push nothing if an item with this key was pushed and its key is remembered still
     #[arg(long, value_name = "KEY", value_parser = values::name)]
     pub(crate) dedup: Option<Name>,
-    /// How long ago is not long ago, a week at most
+    /// How long this item's key is remembered, a week at most
     #[arg(long, value_name = "DUR", default_value = "1h", value_parser = values::duration,
           requires = "dedup")]
     pub(crate) dedup_window: Duration,

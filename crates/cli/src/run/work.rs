@@ -30,6 +30,8 @@ use slot::Slot;
 const CLIENT: &str = "seinpaal queue work";
 /// A worker that was told to stop waits for the commands that run, however long that takes.
 const NO_END: Duration = Duration::from_secs(365 * 86_400);
+/// Each is a database that is open, with some fifteen descriptors: there may be a thousand.
+const MOST_CONNECTIONS: u32 = 16;
 /// How long to wait for the store to hear that we are gone.
 const PARTING: Duration = Duration::from_secs(3);
 
@@ -62,19 +64,19 @@ struct Errand<'a> {
 }
 
 impl Errand<'_> {
-    /// Where the process itself is the lease, each CMD has a connection of its own: if we are killed, it is the
-    /// holder of its own item and of nothing else. Elsewhere one connection serves all.
+    /// Where the process itself is the lease, each CMD has a connection of its own, as long as they are few: if we
+    /// are killed, it is the holder of its own item and of nothing else. Elsewhere one connection serves all.
     async fn slots(&self, signals: &mut Signals) -> Result<Vec<Slot<'_>>, Failure> {
-        let first = self.connect(signals, self.crew.voice).await?;
         let all = self.args.concurrency;
-        if first.presence_fd().is_none() {
-            return Ok(vec![self.slot(first, all)]);
+        let mut next = self.connect(signals, self.crew.voice).await?;
+        let connections = if next.presence_fd().is_some() { all.min(MOST_CONNECTIONS) } else { 1 };
+        let share = |at: u32| all / connections + u32::from(at < all % connections);
+        let mut slots = Vec::new();
+        for at in 1..connections {
+            slots.push(self.slot(next, share(at)));
+            next = self.connect(signals, Voice::new(true, false)).await?;
         }
-        let mut slots = vec![self.slot(first, 1)];
-        for _ in 1..all {
-            let another = self.connect(signals, Voice::new(true, false)).await?;
-            slots.push(self.slot(another, 1));
-        }
+        slots.push(self.slot(next, share(0)));
         Ok(slots)
     }
 

@@ -1,6 +1,6 @@
 //! Deliveries: the worker is killed, cut off, or told that the item is cancelled.
 
-use super::support::{Gate, Held, World, both, kill, lives, until};
+use super::support::{Held, World, both, gate::Gate, kill, lives, until};
 
 /// Its own id, and that of something in the background that shrugs off TERM.
 const STUBBORN: &str = "echo $$; (trap '' TERM; exec sleep 1000) & echo $!; exec sleep 1000";
@@ -60,6 +60,23 @@ fn is_sleeping(pid: u32) -> bool {
         found.is_some()
     });
     found == Some(0)
+}
+
+#[test]
+fn on_this_machine_many_cmds_of_a_killed_worker_keep_all_their_items() {
+    let world = World::embedded();
+    let gate = Gate::new(&world);
+    let count = 40;
+    let push = format!("seq {count} | $SEINPAAL queue push a --lines");
+    assert_eq!(world.shell(&push).code, 0);
+    let mut worker = work(&world, &["-c", "40"], gate.hold());
+    let cmds: Vec<u32> = (0..count).map(|_| worker.line().parse().unwrap()).collect();
+    worker.kill_hard();
+    let shown = world.queue("a");
+    assert_eq!((&shown["in_work"], &shown["ready"]), (&count.into(), &0.into()));
+    gate.open();
+    until("they have ended", || cmds.iter().all(|cmd| !lives(*cmd)));
+    assert_eq!(world.work("a", "cat; echo").out.lines().count(), count as usize);
 }
 
 #[test]

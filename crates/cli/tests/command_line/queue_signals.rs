@@ -1,6 +1,6 @@
 //! Stopping a worker.
 
-use super::support::{Gate, Held, World, both, lives, until};
+use super::support::{Held, World, both, gate::Gate, lives, until};
 
 fn work(world: &World, options: &[&str], script: &str) -> Held {
     let args = [&["queue", "work", "a"], options, &["sh", "-c", script]].concat();

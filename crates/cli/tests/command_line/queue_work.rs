@@ -1,6 +1,6 @@
 //! `queue work`: what becomes of an item, and what CMD is told.
 
-use super::support::{Gate, Held, World, both, until};
+use super::support::{Held, World, both, gate::Gate, until};
 
 #[test]
 fn an_item_is_gone_when_cmd_ends_with_0() {

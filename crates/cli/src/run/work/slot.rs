@@ -23,7 +23,7 @@ pub(super) struct Slot<'a> {
     pub(super) args: &'a Work,
     pub(super) program: &'a Path,
     pub(super) seinpaal: Seinpaal,
-    /// How many items at a time; 1 where CMD inherits the connection's sign of life.
+    /// How many items at a time.
     pub(super) concurrency: u32,
     pub(super) terms: Terms,
     pub(super) crew: Rc<Crew>,
@@ -63,7 +63,7 @@ impl Slot<'_> {
 
     fn start(&self, item: &Item, dies_with_us: bool) -> Result<Cmd, Failure> {
         let presence = self.seinpaal.presence_fd().map(|fd| fd.as_raw_fd());
-        // The record of the CMD before: if we were killed with that standing, this one would not count.
+        // It has the CMD before: if we were killed with that standing, this one would not count.
         self.seinpaal.presence_childless()?;
         let stdin = payload::file(item.payload());
         let stdin = stdin.map_err(|error| {
@@ -79,7 +79,8 @@ impl Slot<'_> {
             presence,
             dies_with_us,
         })?;
-        if presence.is_some() {
+        // There is room for one on the record. Where more have inherited the sign of life, it alone counts.
+        if presence.is_some() && self.concurrency == 1 {
             self.put_on_record(&cmd);
         }
         Ok(cmd)

@@ -1,7 +1,7 @@
 //! A world for one test: a directory, a store, and the program in it. Waits are bounded and end on a
 //! condition; nothing here is a matter of timing.
 
-mod gate;
+pub(crate) mod gate;
 mod held;
 mod redis;
 
@@ -14,8 +14,6 @@ use std::{
     time::{Duration, Instant},
 };
 
-#[allow(unused_imports)] // some of the programs that share this have no use for it
-pub(crate) use gate::Gate;
 pub(crate) use held::Held;
 use redis::RedisServer;
 use tempfile::TempDir;
