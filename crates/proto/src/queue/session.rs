@@ -67,6 +67,8 @@ pub struct Session {
     look_at: Option<Micros>,
     /// The store has work left over.
     must_settle: bool,
+    /// A pop was given up, and what it may have leased is not known.
+    must_find: bool,
     retry_at: Option<Micros>,
     failures: u32,
     draws: u64,
@@ -102,6 +104,7 @@ impl Session {
             in_line: false,
             look_at: None,
             must_settle: false,
+            must_find: false,
             retry_at: None,
             failures: 0,
             draws: inbox.0 as u64,
@@ -289,6 +292,7 @@ impl Session {
         !self.asks.is_empty()
             || !self.finishes.is_empty()
             || self.must_settle
+            || self.must_find
             || (self.pop_due && self.poppers.want_any())
             || (self.in_line && !self.poppers.want_any())
     }

@@ -148,6 +148,12 @@ impl Push {
 
     options!();
 
+    /// By what the part of a spread queue is chosen.
+    pub(super) fn part_key(&self) -> Option<&str> {
+        let key = self.dedup.as_ref().map(|(key, _)| key);
+        self.group.as_ref().or(key).map(String::as_str)
+    }
+
     /// Checks everything before anything is sent.
     fn request(self, queue: &Queue) -> Result<Request, PushError> {
         let payload = self.payload?;

@@ -32,6 +32,29 @@ impl Keys {
         [records, order]
     }
 
+    /// The hash and the ordered set of a queue.
+    pub(super) fn of_queue(&self, name: &Name) -> [String; 2] {
+        let records = format!("{}{}:q", self.prefix, hash_tag(name));
+        let order = format!("{records}:o");
+        [records, order]
+    }
+
+    /// The queue whose hash this is.
+    pub(super) fn queue_of(&self, records: &str) -> Option<Name> {
+        self.name_of(records.strip_suffix(":q")?)
+    }
+
+    /// Where an inbox listens for one queue, in a cluster: in its slot. The scripts build the same.
+    pub(super) fn channel_at_queue(&self, name: &Name, inbox: Inbox) -> String {
+        let [records, _] = self.of_queue(name);
+        format!("{records}:inbox:{inbox}")
+    }
+
+    /// What `SCAN` is to match for the hashes of queues whose names start with `start`.
+    pub(super) fn queue_pattern(&self, start: &str) -> String {
+        format!("{}:q", self.pattern(start))
+    }
+
     /// Where a node of a quorum keeps the marker of its restart guard.
     pub(super) fn node_marker(&self) -> String {
         format!("{}node", self.prefix)
@@ -208,6 +231,24 @@ mod tests {
         }
         for (key, tag) in [("{}a", "{}a"), ("a{b", "a{b"), ("x{a}{b}", "a"), ("{{a}}", "{a")] {
             assert_eq!(tag_of(key.as_bytes()), tag.as_bytes());
+        }
+    }
+
+    #[test]
+    fn a_queue_and_a_semaphore_are_never_taken_for_each_other() {
+        let keys = Keys::new("a:").unwrap();
+        for text in ["gpus", "gpus}:q", "a{b}c", "q", ":q"] {
+            let name = Name::new(text).unwrap();
+            let ([semaphore, _], [queue, order]) = (keys.of(&name), keys.of_queue(&name));
+            assert_eq!(keys.queue_of(&queue), Some(name.clone()));
+            assert_eq!((keys.name_of(&queue), keys.queue_of(&semaphore)), (None, None));
+            assert_eq!((keys.name_of(&order), keys.queue_of(&order)), (None, None));
+            let slot = hash_slot(tag_of(semaphore.as_bytes()));
+            let channel = keys.channel_at_queue(&name, Inbox(1));
+            for key in [&queue, &order, &channel] {
+                assert_eq!(hash_slot(tag_of(key.as_bytes())), slot, "{key}");
+                assert!(keys.is_ours(key.as_bytes()), "{key}");
+            }
         }
     }
 
