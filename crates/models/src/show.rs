@@ -124,8 +124,19 @@ where
 {
     let shortest = if report.violations.is_empty() { Vec::new() } else { shortest(bounds) };
     for (property, actions) in &shortest {
-        println!("\nbroken: {property}\n{}", bounds.tell(actions));
+        println!("\nbroken: {property}{}\n{}", why(bounds, actions), bounds.tell(actions));
     }
+}
+
+/// What does not come about after this, if that is what is wrong.
+fn why<G: Game>(bounds: &G, actions: &[G::Action]) -> String {
+    let mut world = bounds.init_states().swap_remove(0);
+    for action in actions {
+        let Some(next) = bounds.next_state(&world, *action) else { break };
+        world = next;
+    }
+    let outcome = bounds.broken(&world).map_or_else(|| bounds.quiet(&world).err(), |_| None);
+    outcome.map(|stuck| format!(": {stuck}")).unwrap_or_default()
 }
 
 fn walked_row<G: Game>(bounds: &G, walks: &Walks<G::Action>) -> bool {

@@ -278,7 +278,11 @@ impl World {
         self.faults_left -= 1;
         let watch = self.ledger.facts().and_then(|head| head.watch);
         let goes_only = matches!(fault, Fault::Crash | Fault::Vanish);
-        self.ghost.is_slow |= !goes_only || watch == Some(self.clients[who].inbox);
+        // A request of the dead may still put it in line.
+        let asks =
+            |parcel: &Parcel| matches!(parcel.load, Load::Request { from, .. } if from == who);
+        let is_counted_on = watch == Some(self.clients[who].inbox) || self.parcels.iter().any(asks);
+        self.ghost.is_slow |= !goes_only || is_counted_on;
         match fault {
             Fault::Break => self.break_call(who),
             Fault::Crash => self.bury(who, Contact::Silent),

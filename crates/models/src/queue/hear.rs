@@ -73,11 +73,12 @@ impl World {
     fn hear_end(&self, id: ItemId, fence: u64, end: End) -> Option<Broken> {
         let tale = self.nth(id).map(|nth| self.ghost.items[nth])?;
         let is_done_by = tale.done_by == Some(fence);
-        let is_true = match end {
-            End::Acknowledged => tale.fate == Fate::Acknowledged && is_done_by,
-            End::Lost => !is_done_by,
-            _ => true,
-        };
+        let is_true = tale.is_doubled
+            || match end {
+                End::Acknowledged => tale.fate == Fate::Acknowledged && is_done_by,
+                End::Lost => !is_done_by,
+                _ => true,
+            };
         (!is_true).then_some(Broken::Answer)
     }
 }

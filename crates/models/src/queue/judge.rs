@@ -99,6 +99,7 @@ impl Step<'_> {
                     }
                     (_, true, ..) => tale.fate = Fate::Cancelled,
                     (_, _, _, Standing::Dead { .. }) => {} // purged at the end
+                    _ if tale.is_doubled => {}
                     _ => return Some(Broken::Lost),
                 }
                 continue;
@@ -150,7 +151,8 @@ impl Step<'_> {
         for item in self.after.all_items().filter(is_new) {
             let is_excused = ghost.was_set_back; // a deadline is on the store's clock, and moves with it
             let tale = ghost.items.get_mut(nth(item))?;
-            if tale.fate != Fate::Unpushed && !is_excused {
+            tale.is_doubled |= tale.fate != Fate::Unpushed;
+            if tale.is_doubled && !is_excused {
                 return Some(Broken::Again);
             }
             if tale.answer == Told::NotPushed && !is_excused {
@@ -182,14 +184,14 @@ impl Step<'_> {
             }
             ghost.last = work.fence.0;
             let tale = ghost.items.get_mut(nth(item))?;
-            if tale.fate != Fate::There {
+            if tale.fate != Fate::There && !tale.is_doubled {
                 return Some(Broken::Again);
             }
             tale.deliveries += 1;
             ghost.fences.insert(work.fence.0, (nth(item), tale.deliveries));
             let most = self.bounds.items.get(nth(item)).map_or(0, |spec| spec.most);
             let counted = tale.deliveries - tale.returned;
-            if item.attempt != counted || counted > most {
+            if (item.attempt != counted || counted > most) && !tale.is_doubled {
                 return Some(Broken::Count);
             }
         }
@@ -203,7 +205,7 @@ impl Step<'_> {
             let most = self.bounds.items.get(nth(item)).map_or(0, |spec| spec.most);
             if tale.fate == Fate::There {
                 tale.fate = Fate::Dead;
-                if tale.deliveries - tale.returned != most {
+                if tale.deliveries - tale.returned != most && !tale.is_doubled {
                     return Some(Broken::Count);
                 }
             }

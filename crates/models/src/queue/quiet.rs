@@ -3,7 +3,7 @@
 
 use seinpaal_proto::{
     Contact,
-    queue::{PLACE_TTL, Purge, Request, Standing},
+    queue::{Call, PLACE_TTL, Purge, Request, Standing},
 };
 
 use super::{
@@ -47,7 +47,7 @@ impl World {
     pub fn quiet(&self, bounds: &Bounds) -> Result<u64, Stuck> {
         let calm = Bounds { faults: 0, wakeups: 16, ..*bounds };
         let base = 2 * bounds.ttl + bounds.patience() / TICK + bounds.longest_delay() + PROMPT;
-        let (most, stuck) = match self.ghost.is_slow {
+        let (most, stuck) = match self.is_slow() {
             true => (base + LOOK, Stuck::Waits),
             false => (base, Stuck::Late),
         };
@@ -113,9 +113,31 @@ impl World {
             if is_done(self) {
                 return Some(ticks);
             }
+            if !self.is_slow() && bounds.wakeups > 0 && self.is_overdue() {
+                return None;
+            }
             self.tick();
         }
         None
+    }
+
+    /// Whether the ledger counts on somebody who does not listen, or something was lost: then items wait for the
+    /// look that the next in line takes by itself.
+    fn is_slow(&self) -> bool {
+        let is_gone = |inbox| {
+            let client = self.clients.iter().find(|client| client.inbox == inbox);
+            client.is_none_or(|client| client.life != Life::Alive)
+        };
+        let mut line = self.ledger.workers().filter(|(_, call)| *call == Call::InLine);
+        self.ghost.is_slow || line.any(|(inbox, _)| is_gone(inbox))
+    }
+
+    /// An item fell due a while ago, and nobody has looked.
+    fn is_overdue(&self) -> bool {
+        let has_slept = |due: u64| due + PROMPT * TICK < self.store_now;
+        self.ledger
+            .all_items()
+            .any(|item| matches!(item.standing, Standing::Delayed { due } if has_slept(due)))
     }
 
     /// Everything under way arrives, and what is in hand is acknowledged, until nothing happens any more.

@@ -53,6 +53,7 @@ impl Hash for World {
         for tale in &ghost.items {
             (tale.id.is_some(), tale.answer, tale.fate, tale.deliveries, tale.returned)
                 .hash(hasher);
+            tale.is_doubled.hash(hasher);
             tale.done_by.map(|by| fence(Fence(by))).hash(hasher);
         }
         ghost.handed.iter().for_each(|handed| fence(Fence(*handed)).hash(hasher));

@@ -68,6 +68,8 @@ pub(super) struct Tale {
     pub(super) fate: Fate,
     pub(super) deliveries: u32,
     pub(super) returned: u32,
+    /// It was pushed twice, which is excused only where the store's clock was set back.
+    pub(super) is_doubled: bool,
     /// The delivery by which it was acknowledged.
     pub(super) done_by: Option<u64>,
 }
