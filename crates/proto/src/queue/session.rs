@@ -18,6 +18,7 @@ mod answer;
 mod compose;
 mod event;
 mod failure;
+mod fingerprint;
 mod poppers;
 mod work;
 
@@ -306,7 +307,8 @@ impl Session {
     /// A place was given or renewed.
     fn stand_in_line(&mut self, now: Micros) {
         let draw = self.draw();
-        self.look_at = Some(now + PLACE_TTL / 3 - PLACE_TTL / 30 * draw / 1024);
+        // Not later than what was told while the answer was under way.
+        self.look_by(now + PLACE_TTL / 3 - PLACE_TTL / 30 * draw / 1024);
     }
 
     fn give_back(&mut self, delivery: Delivery) {

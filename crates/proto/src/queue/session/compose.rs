@@ -168,6 +168,7 @@ impl Session {
             return;
         };
         let (items, ttl, waits) = (demand.items, demand.ttl, demand.waits);
+        self.look_at = None; // what is told from now on is about the place that this asks for
         self.in_line |= waits;
         let pop = Pop {
             items,
