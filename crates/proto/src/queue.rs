@@ -16,6 +16,7 @@ mod line;
 mod memory;
 mod reply;
 mod request;
+pub mod session;
 mod state;
 
 pub use item::{

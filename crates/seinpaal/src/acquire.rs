@@ -253,20 +253,25 @@ impl Plan {
     }
 
     fn about(&self) -> Result<String, BadSetting> {
-        for (key, value) in &self.labels {
-            let is_odd = key.is_empty()
-                || key.contains('=')
-                || key.chars().chain(value.chars()).any(char::is_control);
-            if is_odd {
-                return Err(BadSetting::Label(format!("{key}={value}")));
-            }
-        }
+        check_labels(&self.labels)?;
         let about = self.seinpaal.client.about(self.labels.clone()).encode();
         if about.len() > MAX_ABOUT_BYTES {
             return Err(BadSetting::AboutTooLong(about.len()));
         }
         Ok(about)
     }
+}
+
+pub(crate) fn check_labels(labels: &[(String, String)]) -> Result<(), BadSetting> {
+    for (key, value) in labels {
+        let is_odd = key.is_empty()
+            || key.contains('=')
+            || key.chars().chain(value.chars()).any(char::is_control);
+        if is_odd {
+            return Err(BadSetting::Label(format!("{key}={value}")));
+        }
+    }
+    Ok(())
 }
 
 async fn ask(

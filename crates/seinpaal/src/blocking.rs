@@ -18,6 +18,7 @@ use crate::{
     guarded::{Group, GuardedError, Value},
     inspect::Snapshot,
     permit::Permit,
+    queue::{Item, PopError, PushError, Pushed, QueueError, QueueSnapshot},
 };
 
 /// Blocks the calling thread until a request, or any future of this crate, is done.
@@ -55,6 +56,11 @@ pub struct Mutex(crate::Mutex);
 #[must_use]
 pub struct RwLock(crate::RwLock);
 
+/// Items that wait for somebody to work on them. See [`crate::Queue`].
+#[derive(Clone, Debug)]
+#[must_use]
+pub struct Queue(crate::Queue);
+
 impl Seinpaal {
     /// Connects. See [`crate::Seinpaal::connect`].
     ///
@@ -77,6 +83,11 @@ impl Seinpaal {
     /// Returns the readers-writer lock with this name.
     pub fn rwlock(&self, name: &str) -> RwLock {
         RwLock(self.0.rwlock(name))
+    }
+
+    /// Returns the queue with this name.
+    pub fn queue(&self, name: &str) -> Queue {
+        Queue(self.0.queue(name))
     }
 
     /// Returns the asynchronous face of the same connection.
@@ -172,6 +183,64 @@ impl RwLock {
 
     /// Returns the asynchronous face of the same lock.
     pub fn asynchronous(&self) -> &crate::RwLock {
+        &self.0
+    }
+}
+
+impl Queue {
+    /// Pushes an item with this payload. See [`crate::Queue::push`] for more to say of it.
+    ///
+    /// # Errors
+    /// As [`crate::PushRequest`].
+    pub fn push(&self, payload: impl Into<Vec<u8>>) -> Result<Pushed, PushError> {
+        wait(self.0.push(payload))
+    }
+
+    /// Waits for an item to work on, for as long as it takes.
+    ///
+    /// # Errors
+    /// As [`crate::Pop`].
+    ///
+    /// # Examples
+    /// ```
+    /// use seinpaal::blocking::{Seinpaal, wait};
+    ///
+    /// let mails = Seinpaal::connect("memory:")?.queue("mails, one by one");
+    /// mails.push("to: ann")?;
+    /// let item = mails.pop()?;
+    /// wait(item.acknowledge())?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn pop(&self) -> Result<Item, PopError> {
+        wait(self.0.pop())
+    }
+
+    /// Waits for an item to work on, at most `timeout`.
+    ///
+    /// # Errors
+    /// As [`crate::Pop`], [`PopError::TimedOut`] among it.
+    pub fn pop_timeout(&self, timeout: Duration) -> Result<Item, PopError> {
+        wait(self.0.pop().timeout(timeout))
+    }
+
+    /// Takes an item to work on if there is one now.
+    ///
+    /// # Errors
+    /// As [`crate::Pop`].
+    pub fn try_pop(&self) -> Result<Option<Item>, PopError> {
+        wait(self.0.try_pop())
+    }
+
+    /// Reads everything about the queue.
+    ///
+    /// # Errors
+    /// As [`crate::Queue::snapshot`].
+    pub fn snapshot(&self) -> Result<QueueSnapshot, QueueError> {
+        wait(self.0.snapshot())
+    }
+
+    /// Returns the asynchronous face of the same queue.
+    pub fn asynchronous(&self) -> &crate::Queue {
         &self.0
     }
 }

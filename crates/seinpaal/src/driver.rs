@@ -12,20 +12,27 @@
 //! (docs/decisions/0004-driver-thread.md). This is the only place that waits.
 
 mod command;
+mod desk;
 mod dispatch;
 mod grant;
+mod lease;
+mod queues;
 
 use std::{sync::mpsc as std_mpsc, time::Duration};
 
 use futures_util::{StreamExt, stream::FuturesUnordered};
 use seinpaal_proto::{
-    Busy, Inbox, Name, Replies, Reply, Request as StoreRequest, Snapshot, Ticket,
+    Busy, Inbox, Name, Replies, Reply, Request as StoreRequest, Snapshot, Ticket, queue,
     session::{AskId, Call, CallId, Config, Failure, Session},
 };
 use tokio::sync::{mpsc, oneshot};
 
 pub(crate) use command::{Asked, Command, Detached, Opening, Request, Wanted};
 pub(crate) use grant::{Grant, Handle};
+pub(crate) use lease::Lease;
+pub(crate) use queues::{
+    Asked as QueueAsked, Handed, NotDone, QueueCommand, Wanted as WantedItems,
+};
 
 use crate::{
     boottime,
@@ -33,6 +40,7 @@ use crate::{
     store::{BoxFuture, Certainty, News, Reading, Store, StoreError, Together},
 };
 use dispatch::Waiting;
+use queues::Queues;
 use std::{collections::HashMap, sync::Arc};
 
 /// How long a driver whose program is gone goes on trying to give everything back.
@@ -42,10 +50,14 @@ enum Done {
     Call(CallId, Result<Replies, StoreError>),
     Together(Vec<(CallId, Ticket)>, Result<Together, StoreError>),
     List(oneshot::Sender<Listed>, Listed),
+    Queue(Name, CallId, Result<queue::Replies, StoreError>),
+    ListQueues(oneshot::Sender<ListedQueues>, ListedQueues),
     Guarded,
+    Slept,
 }
 
 pub(crate) type Listed = Result<Vec<(Name, Snapshot)>, StoreError>;
+pub(crate) type ListedQueues = Result<Vec<(Name, queue::Snapshot)>, StoreError>;
 
 /// A session at work.
 struct Driver {
@@ -60,6 +72,7 @@ struct Driver {
     closing: Vec<oneshot::Sender<()>>,
     /// Tickets of different names that are to be asked for in one step.
     together: Vec<Vec<Ticket>>,
+    queues: Queues,
 }
 
 /// Starts a driver: opens the store on a thread of its own and serves until every handle is gone.
@@ -113,16 +126,18 @@ fn run(
             Some(longest) => config.within(longest),
             None => config,
         };
+        let queues = Queues::new(inbox, config.clone());
         let mut session = Session::new(inbox, config);
         let Reading { shows, asked_at } = store.first_reading();
         session.learn_clock(shows, asked_at);
-        Driver::new(session, store, commands, news).serve().await;
+        Driver::new(session, queues, store, commands, news).serve().await;
     });
 }
 
 impl Driver {
     fn new(
         session: Session,
+        queues: Queues,
         store: Arc<dyn Store>,
         commands: mpsc::UnboundedReceiver<Command>,
         news: mpsc::UnboundedReceiver<News>,
@@ -138,6 +153,7 @@ impl Driver {
             last_error: None,
             closing: Vec::new(),
             together: Vec::new(),
+            queues,
         }
     }
 
@@ -145,7 +161,7 @@ impl Driver {
         let mut news_open = true;
         loop {
             self.step();
-            let timeout = self.session.poll_timeout();
+            let timeout = self.next_timeout();
             tokio::select! {
                 biased;
                 Some(done) = self.under_way.next(), if !self.under_way.is_empty() => self.take_done(done),
@@ -166,14 +182,15 @@ impl Driver {
     /// The program is gone: gives back what is left, for a while.
     async fn finish(&mut self) {
         self.session.close(boottime::now());
+        self.queues.close();
         let deadline = tokio::time::sleep(LAST_WORDS);
         tokio::pin!(deadline);
         loop {
             self.step();
-            if self.session.is_idle() {
+            if self.is_idle() {
                 return;
             }
-            let timeout = self.session.poll_timeout();
+            let timeout = self.next_timeout();
             tokio::select! {
                 Some(done) = self.under_way.next(), if !self.under_way.is_empty() => self.take_done(done),
                 Some(news) = self.news.recv() => self.take_news(news),
@@ -190,10 +207,29 @@ impl Driver {
         self.tell(now);
         let calls = std::iter::from_fn(|| self.session.poll_call(now)).collect();
         self.make(calls);
-        if self.session.is_idle() {
+        self.step_queues(now);
+        if self.is_idle() {
             for closed in self.closing.drain(..) {
                 let _ = closed.send(());
             }
+        }
+    }
+
+    fn next_timeout(&self) -> Option<u64> {
+        self.session.poll_timeout().into_iter().chain(self.queues.next_timeout()).min()
+    }
+
+    fn is_idle(&self) -> bool {
+        self.session.is_idle() && self.queues.is_idle()
+    }
+
+    fn step_queues(&mut self, now: u64) {
+        for (name, call) in self.queues.step(now) {
+            let store = Arc::clone(&self.store);
+            self.under_way.push(Box::pin(async move {
+                let result = store.call_queue(&call.batch).await;
+                Done::Queue(name, call.id, result)
+            }));
         }
     }
 
@@ -263,7 +299,9 @@ impl Driver {
             Done::Call(id, Err(error)) => self.take_error(now, id, &error),
             Done::Together(calls, result) => self.take_together(now, calls, result),
             Done::List(reply, listed) => drop(reply.send(listed)),
-            Done::Guarded => {}
+            Done::Queue(name, id, result) => self.queues.take_done(now, &name, id, result),
+            Done::ListQueues(reply, listed) => drop(reply.send(listed)),
+            Done::Guarded | Done::Slept => {}
         }
         self.tell(now);
     }
@@ -279,9 +317,12 @@ impl Driver {
     fn take_one(&mut self, now: u64, news: News) {
         match news {
             News::Wakeup(wakeup) => self.session.handle_wakeup(now, wakeup),
-            News::LookAgain => self.session.look_again(now),
-            News::LookAt(wakeup) => self.session.look_at_ticket(now, wakeup),
-            News::Queue(_) => {}
+            News::LookAgain => {
+                self.session.look_again(now);
+                self.queues.look_again(now);
+            }
+            News::LookAt(ticket) => self.session.look_at_ticket(now, ticket),
+            News::Queue(wakeup) => self.queues.take_wakeup(now, &wakeup),
         }
     }
 

@@ -1,6 +1,8 @@
 //! What can go wrong, one type an operation. That others hold the permits is not an error but an answer.
 
-use seinpaal_proto::{BadCount, BadName, Cause, Kind, MAX_ABOUT_BYTES, Ticket};
+use seinpaal_proto::{
+    BadCount, BadName, Cause, Kind, MAX_ABOUT_BYTES, Ticket, queue::MAX_DELIVERIES,
+};
 use thiserror::Error;
 
 use crate::store::{
@@ -179,6 +181,18 @@ pub enum BadSetting {
     /// A pause reason that is too long or has control characters.
     #[error("a reason has at most 512 bytes and no control characters")]
     Reason,
+    /// No deliveries, or too many.
+    #[error("an item has 1 to {MAX_DELIVERIES} deliveries, not {0}")]
+    Deliveries(u32),
+    /// A deduplication window that is too long.
+    #[error("a key is remembered for a week at most, not for {0:?}")]
+    Window(std::time::Duration),
+    /// No items, or too many at once.
+    #[error("1 to 64 items can be had at once, not {0}: ask again for more")]
+    Items(u32),
+    /// A worker that works on nothing.
+    #[error("a worker works on 1 item at least")]
+    Concurrency,
     /// No replicas, or a store that has none.
     #[error(
         "replicated is 1 or more, and only for Redis stores with replicas, not {0} for this one"

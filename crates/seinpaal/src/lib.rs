@@ -36,6 +36,7 @@ mod permit;
 #[cfg(feature = "planted")]
 #[doc(hidden)]
 pub mod planted;
+mod queue;
 mod rwlock;
 mod seinpaal;
 mod semaphore;
@@ -49,9 +50,15 @@ pub use guarded::{BadGroup, Group, GuardedError, GuardedWrite, Value};
 pub use inspect::{Holder, Snapshot, Waiter};
 pub use mutex::Mutex;
 pub use permit::{Detached, Lost, Permit, PermitState};
+pub use queue::{
+    BackOff, Counts, DeadLetter, Failed, FinishError, GiveBack, GroupCount, InWork, Item, Pop,
+    PopError, PopMany, Push, PushAll, PushError, PushRequest, Pushed, Queue, QueueError,
+    QueueSnapshot, TryPop, WorkError, Worker,
+};
 pub use rwlock::RwLock;
 pub use seinpaal::{Builder, Seinpaal};
 pub use seinpaal_proto as proto;
+pub use seinpaal_proto::queue::{Ending, ItemId, MAX_PAYLOAD_BYTES, Was};
 pub use seinpaal_proto::{About, BadCount, BadName, Fence, Kind, Name, OnMismatch, Slots, Ticket};
 pub use semaphore::Semaphore;
 

@@ -72,6 +72,9 @@ pub enum Lost {
     /// The store does not know it any more: it lost its memory.
     #[error("the store has forgotten it")]
     Forgotten,
+    /// The store ended the delivery of an item.
+    #[error("its lease ran out, or it was cancelled")]
+    Withdrawn,
     /// The store did not answer before the lease could have ended.
     #[error("the store did not answer in time")]
     Silence,

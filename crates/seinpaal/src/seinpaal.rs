@@ -16,6 +16,7 @@ use crate::{
     error::{BadSetting, ConnectError},
     inspect::Snapshot,
     mutex::Mutex,
+    queue::{Queue, QueueSnapshot},
     rwlock::RwLock,
     semaphore::Semaphore,
     store::{
@@ -106,6 +107,24 @@ impl Seinpaal {
     /// Returns the readers-writer lock with this name: many readers or one writer.
     pub fn rwlock(&self, name: &str) -> RwLock {
         RwLock::new(self.clone(), name)
+    }
+
+    /// Returns the queue with this name, made when something is first pushed, wanted or configured there. Queues
+    /// have names of their own: a semaphore of the same name has nothing to do with it.
+    pub fn queue(&self, name: &str) -> Queue {
+        Queue::new(self.clone(), name)
+    }
+
+    /// Lists the queues whose names start with `prefix` and that have items, workers or something configured, in
+    /// order of name. The snapshots list neither what is in work nor groups; their totals are complete.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the store does not answer, or keeps no queues.
+    pub async fn queues(&self, prefix: &str) -> Result<Vec<QueueSnapshot>, StoreError> {
+        let (reply, answer) = oneshot::channel();
+        self.handle.send(Command::ListQueues { prefix: prefix.to_owned(), reply });
+        let listed = answer.await.map_err(|_| driver::is_over())??;
+        Ok(listed.into_iter().map(|(name, seen)| QueueSnapshot::new(name, seen)).collect())
     }
 
     /// Asks for permits of several names, all or none. Await what is returned. Nobody waits for ever, whatever

@@ -53,7 +53,7 @@ impl Config {
     }
 
     /// The margin that requests state.
-    pub(super) fn stated_margin(&self, ttl: Micros) -> Micros {
+    pub(crate) fn stated_margin(&self, ttl: Micros) -> Micros {
         match self.clock_bound {
             ClockBound::Quarter => time::margin(ttl),
             ClockBound::Fixed(bound) => bound.min(ttl / 2),
@@ -63,7 +63,7 @@ impl Config {
 
     /// How long before the store the client ends a lease: the bound of the clock's jumps, and one part
     /// in a hundred for clocks that run at different speeds.
-    pub(super) fn margin(&self, ttl: Micros) -> Micros {
+    pub(crate) fn margin(&self, ttl: Micros) -> Micros {
         let bound = match self.clock_bound {
             ClockBound::Off => 0,
             _ => self.stated_margin(ttl),

@@ -1,6 +1,6 @@
 //! What the API tells the driver.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use seinpaal_proto::{
     Enqueue, Inbox, Kind, LimitRule, Name, Permits, Priority, Reply, Request as StoreRequest,
@@ -8,7 +8,7 @@ use seinpaal_proto::{
 };
 use tokio::sync::oneshot;
 
-use super::{Grant, Listed};
+use super::{Grant, Listed, ListedQueues, QueueCommand};
 use crate::{
     error::{AcquireError, ReleaseError},
     guarded::{GuardedError, GuardedWrite, Value},
@@ -77,6 +77,20 @@ pub(crate) enum Command {
     List {
         prefix: String,
         reply: oneshot::Sender<Listed>,
+    },
+    /// About a queue.
+    Queue {
+        name: Name,
+        command: QueueCommand,
+    },
+    ListQueues {
+        prefix: String,
+        reply: oneshot::Sender<ListedQueues>,
+    },
+    /// A timer for futures that may run where no runtime is.
+    Sleep {
+        time: Duration,
+        reply: oneshot::Sender<()>,
     },
     Guarded {
         write: GuardedWrite,

@@ -72,6 +72,19 @@ impl Driver {
                     Done::List(reply, listed)
                 }));
             }
+            Command::Queue { name, command } => self.queues.take_command(now, name, command),
+            Command::ListQueues { prefix, reply } => {
+                let store = Arc::clone(&self.store);
+                self.under_way.push(Box::pin(async move {
+                    let listed = store.list_queues(&prefix).await;
+                    Done::ListQueues(reply, listed)
+                }));
+            }
+            Command::Sleep { time, reply } => self.under_way.push(Box::pin(async move {
+                tokio::time::sleep(time).await;
+                let _ = reply.send(());
+                Done::Slept
+            })),
             Command::Guarded { write, reply } => {
                 let store = Arc::clone(&self.store);
                 self.under_way.push(Box::pin(async move {
@@ -86,6 +99,7 @@ impl Driver {
             }
             Command::Close { reply } => {
                 self.session.close(now);
+                self.queues.close();
                 for (_, grant) in self.waiting.grants.drain() {
                     grant.set(PermitState::Lost(Lost::Ended(Ended::Released)));
                 }

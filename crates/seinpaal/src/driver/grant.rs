@@ -2,6 +2,7 @@
 
 use std::{
     fmt,
+    ops::Deref,
     sync::{
         Arc, Mutex,
         atomic::{AtomicU64, Ordering},
@@ -11,10 +12,10 @@ use std::{
 };
 
 use seinpaal_proto::{Fence, Name, Slots, Ticket};
-use tokio::sync::{mpsc, watch};
+use tokio::sync::mpsc;
 
-use super::Command;
-use crate::{boottime, permit::PermitState, store::Store};
+use super::{Command, Lease};
+use crate::store::Store;
 
 /// How long the last handle waits for the driver to give back what is left.
 const PARTING: Duration = Duration::from_secs(1);
@@ -26,9 +27,7 @@ pub(crate) struct Grant {
     pub(crate) fence: Fence,
     pub(crate) slots: Slots,
     pub(crate) limit: u32,
-    /// On [`boottime`]; `u64::MAX`: as long as the process lives.
-    valid_until: AtomicU64,
-    state: watch::Sender<PermitState>,
+    lease: Lease,
 }
 
 impl Grant {
@@ -40,50 +39,15 @@ impl Grant {
         limit: u32,
         valid_until: Option<u64>,
     ) -> Self {
-        Self {
-            name,
-            ticket,
-            fence,
-            slots,
-            limit,
-            valid_until: AtomicU64::new(valid_until.unwrap_or(u64::MAX)),
-            state: watch::Sender::new(PermitState::Held),
-        }
+        Self { name, ticket, fence, slots, limit, lease: Lease::new(valid_until) }
     }
+}
 
-    /// What is left of the lease, by now: not what was known when somebody last looked.
-    pub(crate) fn remaining(&self) -> Option<Duration> {
-        match self.valid_until.load(Ordering::Acquire) {
-            u64::MAX => None,
-            until => Some(Duration::from_micros(until.saturating_sub(boottime::now()))),
-        }
-    }
+impl Deref for Grant {
+    type Target = Lease;
 
-    pub(crate) fn is_held(&self) -> bool {
-        !matches!(*self.state.borrow(), PermitState::Lost(_))
-            && self.remaining() != Some(Duration::ZERO)
-    }
-
-    pub(crate) fn watch(&self) -> watch::Receiver<PermitState> {
-        self.state.subscribe()
-    }
-
-    pub(super) fn renewed(&self, valid_until: Option<u64>) {
-        self.valid_until.store(valid_until.unwrap_or(u64::MAX), Ordering::Release);
-        self.state.send_if_modified(|state| match state {
-            PermitState::Lost(_) => false,
-            state => {
-                *state = PermitState::Held;
-                true
-            }
-        });
-    }
-
-    pub(super) fn set(&self, state: PermitState) {
-        if let PermitState::Lost(_) = state {
-            self.valid_until.store(0, Ordering::Release);
-        }
-        self.state.send_replace(state);
+    fn deref(&self) -> &Lease {
+        &self.lease
     }
 }
 

@@ -1,0 +1,215 @@
+//! What answers do to what the session believes.
+
+use alloc::{collections::BTreeMap, vec::Vec};
+
+use super::{
+    Session,
+    compose::{Entry, Sent},
+    event::{Answer, Delivered, End, Event, PopId, Until},
+    work::Held,
+};
+use crate::{
+    queue::{
+        item::Delivery,
+        reply::{Popped, Replies, Reply},
+        request::How,
+    },
+    time::{MILLISECOND, Micros},
+};
+
+/// When an answer was heard, and what it counts from.
+#[derive(Clone, Copy)]
+struct Heard {
+    now: Micros,
+    /// When the batch was first sent. A renewal may have been made then, though it was answered now.
+    first_at: Micros,
+    /// When the call was made that was answered.
+    at: Micros,
+}
+
+impl Session {
+    pub(super) fn take_answers(&mut self, now: Micros, sent: Sent, replies: Replies) {
+        self.bearings.clock = Some((replies.now, sent.at, now));
+        self.see(replies.now);
+        self.retry_at = None;
+        if replies.replies.contains(&Reply::Late) {
+            return self.take_late(now, sent);
+        }
+        self.failures = 0;
+        self.must_settle |= replies.backlog;
+        let heard = Heard { now, first_at: sent.first_at, at: sent.at };
+        let mut answers = replies.replies.into_iter();
+        for entry in sent.entries {
+            self.take_answer(heard, entry, answers.next());
+        }
+        self.lost_early.clear();
+        if let Some(look_in) = replies.look_in {
+            self.look_by(now + look_in.max(MILLISECOND));
+        }
+    }
+
+    fn see(&mut self, number: u64) {
+        self.bearings.seen = self.bearings.seen.max(number);
+    }
+
+    fn take_answer(&mut self, heard: Heard, entry: Entry, reply: Option<Reply>) {
+        match (entry, reply) {
+            (Entry::Ask(ask, _), reply) => {
+                if let Some(Reply::Pushed { id }) = &reply {
+                    self.see(id.0);
+                }
+                let answer = reply.map_or(Answer::Unknown, Answer::Done);
+                self.events.push_back(Event::Answer { ask, answer });
+            }
+            (Entry::Finish(delivery), reply) => {
+                self.take_end(delivery, reply.map_or(End::Unknown, end_of));
+            }
+            (Entry::Renew(asked), Some(Reply::Renewed { valid_for, lost })) => {
+                self.take_renewal(heard, &asked, valid_for, &lost);
+            }
+            (Entry::Renew(asked), _) => {
+                asked.into_iter().for_each(|delivery| self.work.renew_at(delivery, heard.now));
+            }
+            (
+                Entry::Pop { items: asked, ttl, waits },
+                Some(Reply::Popped { items, valid_for, left }),
+            ) => {
+                self.in_line = waits && items.len() < asked as usize;
+                let until = self.until(heard.at, ttl, valid_for);
+                self.take_items(heard.now, ttl, until, items);
+                self.end_wishes(left);
+                self.go_on(heard.now);
+            }
+            (Entry::Pop { .. }, _) => self.pop_due = true,
+            (Entry::Leave, _) => (self.in_line, self.look_at) = (false, None),
+        }
+    }
+
+    /// Until when to believe what was valid for so long at some moment after `at`.
+    fn until(&self, at: Micros, ttl: Micros, valid_for: Option<Micros>) -> Option<Micros> {
+        let margin = self.config.margin(ttl);
+        valid_for.map(|valid_for| (at + valid_for).saturating_sub(margin))
+    }
+
+    fn take_renewal(
+        &mut self,
+        heard: Heard,
+        asked: &[Delivery],
+        valid_for: Option<Micros>,
+        lost: &[Delivery],
+    ) {
+        lost.iter().for_each(|delivery| self.take_loss(*delivery));
+        let draw = self.draw();
+        for &delivery in asked {
+            let Some(held) = self.work.get(delivery) else { continue };
+            if held.leaving.is_some() {
+                continue;
+            }
+            let ttl = held.ttl;
+            let until = self.until(heard.first_at, ttl, valid_for);
+            self.work.change(delivery, |held| held.believe(heard.now, until));
+            self.work.renew_at(delivery, next_renewal(heard.now, ttl, until, draw));
+            if until.is_none_or(|until| until > heard.now) {
+                self.events.push_back(Event::Renewed { delivery, valid_until: until });
+            }
+        }
+    }
+
+    fn take_items(&mut self, now: Micros, ttl: Micros, until: Option<Micros>, items: Vec<Popped>) {
+        let draw = self.draw();
+        let mut parcels = BTreeMap::<PopId, Vec<Delivered>>::new();
+        for item in items {
+            let delivery = item.delivery;
+            self.see(delivery.fence.0);
+            if self.lost_early.contains(&delivery) {
+                continue;
+            }
+            let mut held = Held::new(ttl);
+            held.believe(now, until);
+            let is_over = held.is_over(now);
+            self.work.put(delivery, held);
+            match self.poppers.first().filter(|_| !is_over) {
+                Some(pop) => {
+                    self.take_item(pop, delivery);
+                    self.work.renew_at(delivery, next_renewal(now, ttl, until, draw));
+                    let delivered = Delivered { item, valid_until: until };
+                    parcels.entry(pop).or_default().push(delivered);
+                }
+                None => self.give_back(delivery),
+            }
+        }
+        for (pop, items) in parcels {
+            if self.poppers.get(pop).is_some_and(|popper| popper.wish.until != Until::Unpopped) {
+                self.poppers.remove(pop);
+            }
+            self.events.push_back(Event::Delivered { pop, items });
+        }
+    }
+
+    fn take_item(&mut self, pop: PopId, delivery: Delivery) {
+        let Some(popper) = self.poppers.get(pop) else { return };
+        let (ttl, goes_on) = (popper.wish.ttl, popper.wish.until == Until::Unpopped);
+        self.work.change(delivery, |held| held.ttl = ttl);
+        if goes_on {
+            self.work.takers.insert(delivery, pop);
+        }
+        self.poppers.change(pop, |popper| popper.in_hand += 1);
+    }
+
+    /// Ends the wishes of those who did not want to wait, and of those who drain what is empty.
+    fn end_wishes(&mut self, left: u64) {
+        let asked = self.poppers.ids().filter(|(_, popper)| popper.is_asked);
+        let over = asked.filter_map(|(pop, popper)| match popper.wish.until {
+            Until::Answered => Some((pop, Event::Delivered { pop, items: Vec::new() })),
+            _ if popper.wish.drains && left == 0 => Some((pop, Event::Drained { pop })),
+            _ => None,
+        });
+        for (pop, event) in over.collect::<Vec<_>>() {
+            self.poppers.remove(pop);
+            self.events.push_back(event);
+        }
+    }
+
+    /// Whoever wants more is in line, or asks again at once.
+    fn go_on(&mut self, now: Micros) {
+        if self.in_line {
+            self.stand_in_line(now);
+        } else {
+            self.look_at = None;
+            self.pop_due |= self.poppers.want_any();
+        }
+    }
+
+    /// The answer to a batch that was given up: what it delivered is for others.
+    pub(super) fn take_late_answers(&mut self, replies: Replies) {
+        for reply in replies.replies {
+            let Reply::Popped { items, .. } = reply else { continue };
+            for delivery in items.into_iter().map(|item| item.delivery) {
+                if self.work.get(delivery).is_none() {
+                    let mut held = Held::new(self.config.ttl);
+                    held.believe(0, None);
+                    held.leave(How::GiveBack { delay: 0 }, true);
+                    self.work.put(delivery, held);
+                    self.finishes.push_back(delivery);
+                }
+            }
+        }
+    }
+}
+
+fn end_of(reply: Reply) -> End {
+    match reply {
+        Reply::Acknowledged { .. } => End::Acknowledged,
+        Reply::Returned { .. } => End::Returned,
+        Reply::Died { .. } => End::Died,
+        Reply::Lost { .. } => End::Lost,
+        _ => End::Unknown,
+    }
+}
+
+/// At a third of the ttl, or, where less than half of it is certain, at a third of what is.
+fn next_renewal(now: Micros, ttl: Micros, until: Option<Micros>, draw: u64) -> Micros {
+    let certain = until.map(|until| until.saturating_sub(now));
+    let third = certain.filter(|certain| *certain < ttl / 2).unwrap_or(ttl) / 3;
+    now + third - third / 10 * draw / 1024
+}

@@ -1,0 +1,181 @@
+//! What goes between the session, its driver and the program.
+
+use alloc::{string::String, sync::Arc, vec::Vec};
+
+use crate::{
+    queue::{
+        item::Delivery,
+        reply::{Popped, Reply},
+        request::Batch,
+    },
+    session::CallId,
+    time::Micros,
+};
+
+/// The number of a question put with [`Session::ask`](super::Session::ask).
+#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+pub struct AskId(pub u64);
+
+/// The number of a wish for items.
+#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+pub struct PopId(pub u64);
+
+/// What a session must carry on from the one before it at the same queue, and may from that at any other: so a
+/// client need not keep a session for each queue that it ever used.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct Bearings {
+    /// The number of the last batch.
+    pub number: u64,
+    /// Its deadline. Those of later ones are not before it, so the store remembers a batch for as long as an
+    /// older one may still arrive.
+    pub not_after: Micros,
+    /// What the store's clock showed, when it was asked on ours, and when it answered.
+    pub clock: Option<(Micros, Micros, Micros)>,
+    /// The highest number of an item or a delivery that was seen, or reading of the store's clock, which they
+    /// follow.
+    pub seen: u64,
+}
+
+/// What a program wants items for.
+#[derive(Clone, Debug)]
+pub struct Wish {
+    /// How many at most: at once, or in hand at any time.
+    pub items: u32,
+    /// How long a lease lasts without renewal.
+    pub ttl: Micros,
+    /// How long it is wanted.
+    pub until: Until,
+    /// Tell when nothing is ready, delayed or in work.
+    pub drains: bool,
+    /// Who asks, encoded.
+    pub about: String,
+}
+
+/// How long items are wanted.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub enum Until {
+    /// Until the store has said once what there is.
+    Answered,
+    /// Until there are some, or until this instant of our clock.
+    Served(Option<Micros>),
+    /// Until [`unpop`](super::Session::unpop): what is finished is followed by more.
+    Unpopped,
+}
+
+/// A call to make.
+#[derive(Clone, Debug)]
+pub struct Call {
+    /// To be given back with what came of it.
+    pub id: CallId,
+    /// For the store.
+    pub batch: Arc<Batch>,
+}
+
+/// What came of a question.
+#[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub enum Answer {
+    /// This.
+    Done(Reply),
+    /// Nothing: it was not done, and will not be.
+    NotDone,
+    /// The store was silent for so long that it is not known whether it was done. It will not be any more.
+    Unknown,
+}
+
+/// How a delivery was ended.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+#[non_exhaustive]
+pub enum End {
+    /// The item is done and gone.
+    Acknowledged,
+    /// The item is in the queue again.
+    Returned,
+    /// That was its last delivery: it is a dead letter.
+    Died,
+    /// The delivery was over before: its lease ran out, or the item was cancelled.
+    Lost,
+    /// The store has been silent for too long to say. It is told once more, as soon as it can be reached.
+    Unknown,
+}
+
+/// How a delivery was lost.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+#[non_exhaustive]
+pub enum Loss {
+    /// The store ended it: its lease ran out, the item was cancelled, or the store lost its memory.
+    Ended,
+    /// The store did not confirm it in time.
+    Silence,
+}
+
+/// An item that was delivered.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Delivered {
+    /// The item.
+    pub item: Popped,
+    /// Until when to believe in its lease; `None`: as long as the process lives.
+    pub valid_until: Option<Micros>,
+}
+
+/// What the program is told.
+#[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub enum Event {
+    /// An answer.
+    Answer {
+        /// To which question.
+        ask: AskId,
+        /// What it is.
+        answer: Answer,
+    },
+    /// Items; none only for a wish that does not wait.
+    Delivered {
+        /// For whom.
+        pop: PopId,
+        /// Which.
+        items: Vec<Delivered>,
+    },
+    /// Nothing is ready, delayed or in work. The wish is over.
+    Drained {
+        /// Whose.
+        pop: PopId,
+    },
+    /// The deadline came first. The wish is over.
+    TimedOut {
+        /// Whose.
+        pop: PopId,
+    },
+    /// The store was silent for too long, or refuses. The wish is over.
+    Failed {
+        /// Whose.
+        pop: PopId,
+    },
+    /// Believed until later than was said before; not in danger.
+    Renewed {
+        /// Which delivery.
+        delivery: Delivery,
+        /// Until when; `None`: as long as the process lives.
+        valid_until: Option<Micros>,
+    },
+    /// The lease was not renewed and ends soon: time to stop.
+    Danger {
+        /// Which delivery.
+        delivery: Delivery,
+    },
+    /// Somebody else may have the item from now on.
+    Lost {
+        /// Which delivery.
+        delivery: Delivery,
+        /// How.
+        loss: Loss,
+    },
+    /// The delivery was ended.
+    Finished {
+        /// Which.
+        delivery: Delivery,
+        /// How.
+        end: End,
+    },
+}

@@ -1,0 +1,117 @@
+//! What silence means: the same batch again, until its deadline has passed. Then nobody can say what it did.
+
+use alloc::vec::Vec;
+
+use super::{
+    Ask, Session,
+    compose::{Entry, Sent},
+    event::{Answer, End, Event, PopId, Until},
+};
+use crate::{
+    queue::{item::Delivery, request::Request},
+    session::Failure,
+    time::Micros,
+};
+
+impl Session {
+    pub(super) fn take_failure(&mut self, now: Micros, failure: Failure) {
+        self.retry_at = Some(now + self.pause());
+        let Some(sent) = &mut self.sent else { return };
+        sent.call = None;
+        sent.is_doubtful |= failure.maybe_executed;
+        if !failure.is_passing {
+            self.give_up_batch(now);
+            self.fail_poppers(|_, _| true);
+        }
+    }
+
+    /// Nothing will come of the batch any more that has not come of it already.
+    pub(super) fn give_up_batch(&mut self, now: Micros) {
+        let Some(sent) = self.sent.take() else { return };
+        let is_doubtful = sent.is_doubtful || sent.call.is_some();
+        self.lost_early.clear();
+        for (entry, request) in sent.entries.into_iter().zip(&sent.batch.requests) {
+            self.give_up(now, entry, request, is_doubtful);
+        }
+        self.give_up_old_asks(now);
+    }
+
+    fn give_up(&mut self, now: Micros, entry: Entry, request: &Request, is_doubtful: bool) {
+        match entry {
+            Entry::Ask(ask, _) => {
+                let is_unknown = is_doubtful && !request.reads();
+                let answer = if is_unknown { Answer::Unknown } else { Answer::NotDone };
+                self.events.push_back(Event::Answer { ask, answer });
+            }
+            Entry::Finish(delivery) => self.finish_again(delivery, is_doubtful),
+            Entry::Renew(deliveries) => {
+                deliveries.into_iter().for_each(|delivery| self.work.renew_at(delivery, now));
+            }
+            // What it may have leased ends by itself.
+            Entry::Pop { .. } => {
+                self.pop_due = true;
+                self.fail_poppers(|_, until| until != Until::Unpopped);
+            }
+            Entry::Leave => {}
+        }
+    }
+
+    /// Whoever waits is told that nobody can say; the store is told again, which does no harm.
+    fn finish_again(&mut self, delivery: Delivery, is_doubtful: bool) {
+        let mut is_news = false;
+        self.work.change(delivery, |held| {
+            if let Some(leaving) = &mut held.leaving {
+                leaving.is_doubtful |= is_doubtful;
+                is_news = !core::mem::replace(&mut leaving.is_told, true);
+            }
+        });
+        self.finishes.push_back(delivery);
+        if is_news {
+            self.events.push_back(Event::Finished { delivery, end: End::Unknown });
+        }
+    }
+
+    fn fail_poppers(&mut self, fails: impl Fn(PopId, Until) -> bool) {
+        let asked = self.poppers.ids().filter(|(_, popper)| popper.is_asked);
+        let failed = asked.filter(|(id, popper)| fails(*id, popper.wish.until));
+        let failed: Vec<PopId> = failed.map(|(id, _)| id).collect();
+        for pop in failed {
+            self.poppers.remove(pop);
+            self.events.push_back(Event::Failed { pop });
+        }
+    }
+
+    /// What could not even be sent for as long as anybody is patient.
+    fn give_up_old_asks(&mut self, now: Micros) {
+        let patience = self.config.patience;
+        let is_old = |ask: &Ask| now.saturating_sub(ask.at) >= patience;
+        while let Some(ask) = self.asks.front().filter(|ask| is_old(ask)).map(|ask| ask.id) {
+            self.asks.pop_front();
+            self.events.push_back(Event::Answer { ask, answer: Answer::NotDone });
+        }
+    }
+
+    /// The store refused a batch because it came after its deadline. Nothing of it was done unless an earlier
+    /// call did it; if not, it is asked again with a fresh idea of the store's clock.
+    pub(super) fn take_late(&mut self, now: Micros, sent: Sent) {
+        self.retry_at = Some(now + self.pause());
+        if sent.is_doubtful {
+            self.sent = Some(Sent { call: None, ..sent });
+            return self.give_up_batch(now);
+        }
+        for (entry, request) in sent.entries.into_iter().zip(&sent.batch.requests).rev() {
+            match entry {
+                Entry::Ask(id, at) => {
+                    self.asks.push_front(Ask { id, request: request.clone(), at });
+                }
+                Entry::Finish(delivery) => self.finishes.push_front(delivery),
+                Entry::Renew(deliveries) => {
+                    deliveries.into_iter().for_each(|delivery| self.work.renew_at(delivery, now));
+                }
+                Entry::Pop { .. } => self.pop_due = true,
+                Entry::Leave => {}
+            }
+        }
+        self.give_up_old_asks(now);
+    }
+}

@@ -1,0 +1,131 @@
+//! Who in the program wants items: first come, first served, and who wants on and on goes to the end each time.
+
+use alloc::collections::{BTreeMap, BTreeSet};
+
+use super::event::{PopId, Until, Wish};
+use crate::{queue::request::Batch, time::Micros};
+
+/// A wish, and how far it is fulfilled.
+#[derive(Clone, Debug)]
+pub(super) struct Popper {
+    pub(super) wish: Wish,
+    /// Items that were delivered and are not finished.
+    pub(super) in_hand: u32,
+    /// A pop was sent that asks for it.
+    pub(super) is_asked: bool,
+    place: u64,
+}
+
+/// All wishes of a session.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Poppers {
+    all: BTreeMap<PopId, Popper>,
+    /// Those that want more.
+    line: BTreeSet<(u64, PopId)>,
+    deadlines: BTreeSet<(Micros, PopId)>,
+    places: u64,
+}
+
+/// What the next pop asks for, for all of them.
+pub(super) struct Demand {
+    pub(super) items: u32,
+    /// The shortest: whoever wants a longer one gets it with the first renewal.
+    pub(super) ttl: Micros,
+    pub(super) waits: bool,
+    pub(super) drains: bool,
+    pub(super) about: alloc::string::String,
+}
+
+impl Popper {
+    pub(super) fn wants(&self) -> u32 {
+        self.wish.items.saturating_sub(self.in_hand)
+    }
+
+    fn deadline(&self) -> Option<Micros> {
+        match self.wish.until {
+            Until::Served(deadline) => deadline,
+            _ => None,
+        }
+    }
+}
+
+impl Poppers {
+    pub(super) fn add(&mut self, id: PopId, wish: Wish) {
+        let popper = Popper { wish, in_hand: 0, is_asked: false, place: 0 };
+        if let Some(deadline) = popper.deadline() {
+            self.deadlines.insert((deadline, id));
+        }
+        self.all.insert(id, popper);
+        self.refile(id);
+    }
+
+    pub(super) fn remove(&mut self, id: PopId) {
+        let Some(popper) = self.all.remove(&id) else { return };
+        self.line.remove(&(popper.place, id));
+        if let Some(deadline) = popper.deadline() {
+            self.deadlines.remove(&(deadline, id));
+        }
+    }
+
+    /// Changes a wish, and puts it at the end of the line if it wants more. Says whether it does.
+    pub(super) fn change(&mut self, id: PopId, change: impl FnOnce(&mut Popper)) -> bool {
+        let Some(popper) = self.all.get_mut(&id) else { return false };
+        change(popper);
+        self.refile(id)
+    }
+
+    fn refile(&mut self, id: PopId) -> bool {
+        let Some(popper) = self.all.get_mut(&id) else { return false };
+        self.line.remove(&(popper.place, id));
+        self.places += 1;
+        popper.place = self.places;
+        if popper.wants() == 0 {
+            return false;
+        }
+        self.line.insert((popper.place, id))
+    }
+
+    pub(super) fn get(&self, id: PopId) -> Option<&Popper> {
+        self.all.get(&id)
+    }
+
+    pub(super) fn ids(&self) -> impl Iterator<Item = (PopId, &Popper)> {
+        self.all.iter().map(|(id, popper)| (*id, popper))
+    }
+
+    /// Whoever is to be served next.
+    pub(super) fn first(&self) -> Option<PopId> {
+        self.line.first().map(|(_, id)| *id)
+    }
+
+    pub(super) fn next_deadline(&self) -> Option<(Micros, PopId)> {
+        self.deadlines.first().copied()
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.all.is_empty()
+    }
+
+    pub(super) fn want_any(&self) -> bool {
+        !self.line.is_empty()
+    }
+
+    /// What to ask for now; they count as asked for.
+    pub(super) fn demand(&mut self) -> Option<Demand> {
+        let first = self.all.get(&self.first()?)?;
+        let about = first.wish.about.clone();
+        let mut demand = Demand { items: 0, ttl: Micros::MAX, waits: false, drains: false, about };
+        for (_, id) in &self.line {
+            let Some(popper) = self.all.get_mut(id) else { continue };
+            popper.is_asked = true;
+            demand.items = demand.items.saturating_add(popper.wants()).min(Batch::MOST_ITEMS);
+            demand.ttl = demand.ttl.min(popper.wish.ttl);
+            demand.waits |= popper.wish.until != Until::Answered;
+            demand.drains |= popper.wish.drains;
+            if demand.items == Batch::MOST_ITEMS {
+                break;
+            }
+        }
+        Some(demand)
+    }
+}

@@ -1,0 +1,263 @@
+//! Sessions, a ledger and a virtual clock, joined by links that lose, delay, repeat and reorder.
+
+mod lossy;
+mod net;
+mod silence;
+
+use alloc::{vec, vec::Vec};
+use std::format;
+
+use self::net::{Fate, Net, item, wish};
+use crate::{
+    queue::{
+        Due, How, Reply, Request,
+        session::{Answer, End, Event, Until, Wish},
+    },
+    time::{MILLISECOND, Micros, SECOND},
+};
+
+const TTL: Micros = 30 * SECOND;
+const ON_AND_ON: Until = Until::Unpopped;
+const ONCE: Until = Until::Served(None);
+
+fn acknowledge_all(net: &mut Net, who: usize) -> usize {
+    let in_hand = net.in_hand(who);
+    in_hand.iter().for_each(|delivery| net.finish(*delivery, How::Acknowledge));
+    in_hand.len()
+}
+
+#[test]
+fn pushing_popping_and_acknowledging_cost_a_call_each() {
+    let mut net = Net::new(1, 7);
+    net.push_text(0, "x");
+    net.run_for(SECOND);
+    let before = net.calls;
+    assert_eq!(before, 2, "the first call of all tells the store's clock");
+    net.pop(0, wish(1, ONCE, TTL));
+    net.run_for(SECOND);
+    assert_eq!(acknowledge_all(&mut net, 0), 1);
+    net.run_for(SECOND);
+    assert_eq!(net.calls - before, 2);
+    assert!(net.sessions[0].is_idle());
+}
+
+#[test]
+fn a_busy_worker_makes_a_call_an_item() {
+    let mut net = Net::new(2, 7);
+    (0..100).for_each(|i| drop(net.push_text(0, &format!("{i}"))));
+    net.run_for(SECOND);
+    net.pop(1, wish(1, ON_AND_ON, TTL));
+    net.run_for(SECOND);
+    let before = net.calls;
+    for _ in 0..50 {
+        assert_eq!(acknowledge_all(&mut net, 1), 1);
+        net.run_for(10 * MILLISECOND);
+    }
+    assert_eq!((net.calls - before, net.done.len()), (50, 50));
+}
+
+#[test]
+fn requests_of_many_tasks_share_calls() {
+    let mut net = Net::new(1, 7);
+    (0..630).for_each(|i| drop(net.push_text(0, &format!("{i}"))));
+    net.run_for(SECOND);
+    assert_eq!(net.calls, 11, "63 in a call, and one to learn the store's clock");
+    assert_eq!((net.answers.len(), net.pushed.len()), (630, 630));
+    let before = net.calls;
+    (0..128).for_each(|_| drop(net.pop(0, wish(1, ONCE, TTL))));
+    net.run_for(SECOND);
+    assert_eq!((net.calls - before, net.held.len()), (2, 128));
+    let before = net.calls;
+    net.run_for(60 * SECOND);
+    assert_eq!(net.in_hand(0).len(), 128);
+    assert!(net.calls - before <= 8, "{} renewals a minute", net.calls - before);
+}
+
+#[test]
+fn payloads_go_in_batches_of_four_mebibytes() {
+    let mut net = Net::new(1, 7);
+    let large = || net::item(core::str::from_utf8(&[b'x'; 1 << 20]).unwrap());
+    (0..6).for_each(|_| drop(net.push(0, large())));
+    net.run_for(SECOND);
+    assert_eq!((net.calls, net.answers.len()), (3, 6));
+}
+
+#[test]
+fn an_idle_hour_costs_a_call_a_minute() {
+    let mut net = Net::new(1, 7);
+    net.pop(0, wish(8, ON_AND_ON, TTL));
+    net.run_for(SECOND);
+    let before = net.calls;
+    net.run_for(3600 * SECOND);
+    assert_eq!(net.calls - before, 63);
+}
+
+#[test]
+fn an_idle_worker_is_called_at_once_and_one_that_was_not_called_asks_nothing() {
+    let mut net = Net::new(3, 7);
+    (1..3).for_each(|who| drop(net.pop(who, wish(1, ON_AND_ON, TTL))));
+    net.run_for(SECOND);
+    let before = net.calls;
+    net.push_text(0, "x");
+    net.run_for(20 * MILLISECOND);
+    assert_eq!((net.calls - before, net.held.len()), (3, 1), "clock, push, pop");
+}
+
+#[test]
+fn a_due_item_is_delivered_within_milliseconds_and_costs_one_look() {
+    let mut net = Net::new(3, 7);
+    let delayed = crate::queue::Push { due: Due::In(40 * SECOND), ..item("x") };
+    net.push(0, delayed);
+    net.run_for(SECOND);
+    (1..3).for_each(|who| drop(net.pop(who, wish(1, ON_AND_ON, TTL))));
+    net.run_for(SECOND);
+    let before = net.calls;
+    net.run_for(38 * SECOND);
+    net.run_for(10 * MILLISECOND);
+    assert_eq!((net.calls - before, net.held.len()), (1, 1));
+}
+
+#[test]
+fn a_call_that_was_lost_costs_time_and_no_more() {
+    let mut net = Net::new(2, 7);
+    net.pop(1, wish(1, ON_AND_ON, TTL));
+    net.run_for(SECOND);
+    net.fate = Fate { cut_off: Some(1), ..Fate::default() };
+    net.push_text(0, "x");
+    net.run_for(SECOND);
+    net.fate = Fate::default();
+    net.run_for(60 * SECOND);
+    assert_eq!(net.in_hand(1).len(), 1);
+}
+
+#[test]
+fn an_item_for_somebody_who_has_gone_goes_back_as_if_it_had_not_been_delivered() {
+    let mut net = Net::new(2, 7);
+    net.push_text(0, "x");
+    net.run_for(SECOND);
+    let pop = net.pop(1, wish(1, ONCE, TTL));
+    net.run_for(MILLISECOND); // the clock is asked
+    net.run_for(MILLISECOND); // the pop is under way
+    net.sessions[1].unpop(pop);
+    net.run_for(SECOND);
+    assert!(net.held.is_empty() && net.sessions[1].is_idle());
+    net.pop(0, wish(1, ONCE, TTL));
+    net.run_for(SECOND);
+    let held = net.held.values().next().unwrap();
+    assert_eq!((held.who, held.attempt), (0, 1));
+}
+
+#[test]
+fn who_wants_no_more_leaves_the_line_so_that_others_are_called() {
+    let mut net = Net::new(3, 7);
+    let pop = net.pop(1, wish(1, ONCE, TTL));
+    net.run_for(SECOND);
+    net.pop(2, wish(1, ONCE, TTL));
+    net.run_for(SECOND);
+    net.sessions[1].unpop(pop);
+    net.run_for(SECOND);
+    assert!(net.sessions[1].is_idle());
+    net.push_text(0, "x");
+    net.run_for(20 * MILLISECOND);
+    assert_eq!(net.in_hand(2).len(), 1);
+}
+
+#[test]
+fn who_does_not_wait_is_told_that_there_is_nothing() {
+    let mut net = Net::new(1, 7);
+    let pop = net.pop(0, wish(1, Until::Answered, TTL));
+    net.run_for(SECOND);
+    let told: Vec<Event> = net.told.drain(..).map(|(_, _, event)| event).collect();
+    assert_eq!(told, [Event::Delivered { pop, items: vec![] }]);
+    assert!(net.sessions[0].is_idle());
+}
+
+#[test]
+fn a_deadline_ends_the_wait() {
+    let mut net = Net::new(1, 7);
+    let at = net.now + 3 * SECOND;
+    let pop = net.pop(0, wish(1, Until::Served(Some(at)), TTL));
+    net.run_for(4 * SECOND);
+    assert_eq!(net.told, [(0, at, Event::TimedOut { pop })]);
+    assert!(net.sessions[0].is_idle());
+}
+
+#[test]
+fn who_drains_is_told_when_all_is_done_by_whomever() {
+    let mut net = Net::new(3, 7);
+    net.push_text(0, "x");
+    net.run_for(SECOND);
+    net.pop(1, wish(1, ONCE, TTL));
+    net.run_for(SECOND);
+    let pop = net.pop(2, Wish { drains: true, ..wish(4, ON_AND_ON, TTL) });
+    net.run_for(SECOND);
+    let drained = |net: &Net| net.told.iter().any(|(_, _, e)| *e == Event::Drained { pop });
+    assert!(!drained(&net));
+    acknowledge_all(&mut net, 1);
+    net.run_for(20 * MILLISECOND);
+    assert!(drained(&net));
+    assert!(net.sessions[2].is_idle());
+}
+
+#[test]
+fn one_that_goes_on_shares_with_others_of_its_session() {
+    let mut net = Net::new(2, 7);
+    net.pop(1, wish(64, ON_AND_ON, TTL));
+    net.run_for(SECOND);
+    let pop = net.pop(1, wish(1, ONCE, TTL));
+    net.run_for(SECOND);
+    (0..4).for_each(|i| drop(net.push_text(0, &format!("{i}"))));
+    net.run_for(SECOND);
+    let is_served =
+        |(_, _, e): &(_, _, Event)| matches!(e, Event::Delivered { pop: p, .. } if *p == pop);
+    assert!(net.told.iter().any(is_served));
+}
+
+#[test]
+fn a_shorter_ttl_of_another_wish_costs_a_renewal_and_then_its_own_counts() {
+    let mut net = Net::new(1, 7);
+    (0..2).for_each(|i| drop(net.push_text(0, &format!("{i}"))));
+    net.pop(0, wish(1, ONCE, SECOND));
+    net.pop(0, wish(1, ONCE, 100 * SECOND));
+    net.run_for(2 * SECOND);
+    assert_eq!(net.in_hand(0).len(), 2);
+    net.fate.cut_off = Some(0);
+    net.run_for(20 * SECOND);
+    assert_eq!(net.in_hand(0).len(), 1);
+}
+
+#[test]
+fn a_cancelled_item_is_lost_at_once() {
+    let mut net = Net::new(2, 7);
+    net.push_text(0, "x");
+    net.pop(1, wish(1, ONCE, TTL));
+    net.run_for(SECOND);
+    let delivery = net.in_hand(1)[0];
+    let ask = net.sessions[0].ask(net.now, Request::Cancel { id: delivery.id });
+    net.run_for(20 * MILLISECOND);
+    assert!(net.held.is_empty());
+    assert!(matches!(net.answers[&(0, ask)], Answer::Done(Reply::Cancelled { .. })));
+    net.sessions[1].finish(delivery, How::Acknowledge);
+    net.run_for(20 * MILLISECOND);
+    assert_eq!(net.ends[&delivery], End::Lost);
+    assert!(net.sessions[1].is_idle());
+}
+
+#[test]
+fn closing_sends_what_was_finished_and_gives_back_the_rest() {
+    let mut net = Net::new(2, 7);
+    (0..3).for_each(|i| drop(net.push_text(0, &format!("{i}"))));
+    net.run_for(SECOND);
+    net.pop(1, wish(5, ON_AND_ON, TTL));
+    net.run_for(SECOND);
+    let first = net.in_hand(1)[0];
+    net.finish(first, How::Acknowledge);
+    net.sessions[1].close();
+    net.run_for(SECOND);
+    assert!(net.sessions[1].is_idle() && net.held.is_empty());
+    assert_eq!(net.ends[&first], End::Acknowledged);
+    net.pop(0, wish(5, ONCE, TTL));
+    net.run_for(SECOND);
+    assert_eq!(net.held.len(), 2);
+    assert!(net.held.values().all(|held| held.attempt == 1));
+}

@@ -1,0 +1,342 @@
+//! The network of the tests: one queue, one ledger, virtual time.
+
+use alloc::{collections::BTreeMap, string::String, vec::Vec};
+
+use crate::{
+    Contact, Contacts, Inbox, Name,
+    id::mix,
+    queue::{
+        Batch, Delivery, Due, How, ItemId, MemoryQueue, Push, Replies, Request, State, Wakeup,
+        execute,
+        session::{Answer, AskId, Bearings, End, Event, PopId, Session, Until, Wish},
+    },
+    session::{CallId, Config, Failure},
+    time::{MILLISECOND, Micros, SECOND},
+};
+
+/// What links do, in per cent.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Fate {
+    pub(super) lose_requests: u64,
+    pub(super) lose_replies: u64,
+    pub(super) repeat: u64,
+    pub(super) lose_wakeups: bool,
+    pub(super) slow: bool,
+    /// The session whose requests and wakeups are all lost.
+    pub(super) cut_off: Option<usize>,
+}
+
+enum Parcel {
+    Request(usize, CallId, Batch),
+    /// A copy of a request, whose reply nobody waits for.
+    Echo(Batch),
+    Replies(usize, CallId, Replies),
+    Failure(usize, CallId),
+    Wakeup(usize, Wakeup),
+}
+
+struct Everybody;
+
+impl Contacts for Everybody {
+    fn contact(&mut self, _: Inbox) -> Contact {
+        Contact::Listening
+    }
+}
+
+/// What a program has in hand.
+#[derive(Clone, Debug)]
+pub(super) struct InHand {
+    pub(super) who: usize,
+    pub(super) until: Option<Micros>,
+    pub(super) attempt: u32,
+}
+
+pub(super) struct Net {
+    pub(super) now: Micros,
+    pub(super) sessions: Vec<Session>,
+    pub(super) state: MemoryQueue,
+    pub(super) fate: Fate,
+    pub(super) calls: usize,
+    pub(super) requests: usize,
+    pub(super) largest_call: usize,
+    pub(super) told: Vec<(usize, Micros, Event)>,
+    pub(super) held: BTreeMap<Delivery, InHand>,
+    pub(super) ends: BTreeMap<Delivery, End>,
+    pub(super) answers: BTreeMap<(usize, AskId), Answer>,
+    /// How often each text was put into the queue by the ledger.
+    pub(super) pushed: BTreeMap<String, u32>,
+    /// Items that were acknowledged, as their programs were told.
+    pub(super) done: Vec<ItemId>,
+    pub(super) texts: BTreeMap<ItemId, String>,
+    /// Wishes that are not fulfilled.
+    pub(super) wanted: BTreeMap<(usize, PopId), Until>,
+    /// How far the store's clock is from where it would be.
+    pub(super) clock_step: i64,
+    inboxes: Vec<Inbox>,
+    parcels: BTreeMap<(Micros, u64), Parcel>,
+    draws: u64,
+    count: u64,
+}
+
+/// The store's clock is another than the sessions'.
+const STORE_AHEAD: Micros = 1_700_000_000 * SECOND;
+
+pub(super) fn name() -> Name {
+    Name::new("q").unwrap()
+}
+
+pub(super) fn item(text: &str) -> Push {
+    Push {
+        payload: text.as_bytes().to_vec(),
+        priority: crate::Priority::default(),
+        due: Due::Now,
+        group: None,
+        dedup: None,
+        most: 1000,
+        about: String::new(),
+    }
+}
+
+pub(super) fn wish(items: u32, until: Until, ttl: Micros) -> Wish {
+    Wish { items, ttl, until, drains: false, about: String::new() }
+}
+
+impl Net {
+    pub(super) fn new(sessions: usize, seed: u64) -> Self {
+        let inboxes: Vec<Inbox> = (1..=sessions as u64)
+            .map(|i| Inbox(u128::from(mix(i)) << 64 | u128::from(mix(seed))))
+            .collect();
+        let session =
+            |inbox: &Inbox| Session::new(*inbox, name(), Config::default(), Bearings::default());
+        Self {
+            now: 1000 * SECOND,
+            sessions: inboxes.iter().map(session).collect(),
+            state: MemoryQueue::default(),
+            fate: Fate::default(),
+            calls: 0,
+            requests: 0,
+            largest_call: 0,
+            told: Vec::new(),
+            held: BTreeMap::new(),
+            ends: BTreeMap::new(),
+            answers: BTreeMap::new(),
+            pushed: BTreeMap::new(),
+            done: Vec::new(),
+            texts: BTreeMap::new(),
+            wanted: BTreeMap::new(),
+            clock_step: 0,
+            inboxes,
+            parcels: BTreeMap::new(),
+            draws: seed << 20,
+            count: 0,
+        }
+    }
+
+    pub(super) fn push(&mut self, who: usize, push: Push) -> AskId {
+        self.sessions[who].ask(self.now, Request::Push(push))
+    }
+
+    pub(super) fn push_text(&mut self, who: usize, text: &str) -> AskId {
+        self.push(who, item(text))
+    }
+
+    pub(super) fn pop(&mut self, who: usize, wish: Wish) -> PopId {
+        let until = wish.until;
+        let pop = self.sessions[who].pop(wish);
+        self.wanted.insert((who, pop), until);
+        pop
+    }
+
+    pub(super) fn finish(&mut self, delivery: Delivery, how: How) {
+        let Some(held) = self.held.remove(&delivery) else { return };
+        self.sessions[held.who].finish(delivery, how);
+    }
+
+    pub(super) fn draw(&mut self, below: u64) -> u64 {
+        self.draws += 1;
+        mix(self.draws) % below
+    }
+
+    /// What this client believes to have in hand now.
+    pub(super) fn in_hand(&self, who: usize) -> Vec<Delivery> {
+        let its = self.held.iter().filter(|(_, held)| held.who == who);
+        let believed = its.filter(|(_, held)| held.until.is_none_or(|until| until > self.now));
+        believed.map(|(delivery, _)| *delivery).collect()
+    }
+
+    /// Nobody believes in a delivery that the ledger has ended, and no item is believed in by two.
+    pub(super) fn check(&mut self) {
+        let mut items = BTreeMap::new();
+        for who in 0..self.sessions.len() {
+            for delivery in self.in_hand(who) {
+                let Ok(item) = self.state.item(delivery.id);
+                let is_in_work = item.as_ref().is_some_and(|item| {
+                    item.work().is_some_and(|work| work.fence == delivery.fence)
+                });
+                let is_done = item.is_none() && self.done.contains(&delivery.id);
+                assert!(is_in_work && !is_done, "{delivery:?} at {}: {item:?}", self.now);
+                assert_eq!(items.insert(delivery.id, who), None, "{delivery:?} is in two hands");
+            }
+        }
+        self.state.check().unwrap();
+    }
+
+    pub(super) fn run_for(&mut self, time: Micros) {
+        let end = self.now + time;
+        loop {
+            self.step();
+            let timeouts = self.sessions.iter().filter_map(Session::poll_timeout);
+            let parcel = self.parcels.keys().next().map(|key| key.0);
+            let Some(next) = timeouts.chain(parcel).min().filter(|next| *next <= end) else {
+                break;
+            };
+            self.now = next.max(self.now);
+            self.deliver();
+        }
+        self.now = end;
+    }
+
+    fn step(&mut self) {
+        for who in 0..self.sessions.len() {
+            self.sessions[who].handle_timeout(self.now);
+            self.listen(who);
+            while let Some(call) = self.sessions[who].poll_call(self.now) {
+                self.calls += 1;
+                self.requests += call.batch.requests.len();
+                self.largest_call = self.largest_call.max(call.batch.requests.len());
+                self.post(who, call.id, Batch::clone(&call.batch));
+            }
+            self.listen(who);
+        }
+    }
+
+    fn post(&mut self, who: usize, call: CallId, batch: Batch) {
+        if self.draw(100) < self.fate.repeat {
+            let late = self.now + self.draw(40 * SECOND);
+            self.put(late, Parcel::Echo(batch.clone()));
+        }
+        if self.draw(100) < self.fate.lose_requests || self.fate.cut_off == Some(who) {
+            return self.put(self.now + 2 * SECOND, Parcel::Failure(who, call));
+        }
+        let at = self.now + self.latency();
+        self.put(at, Parcel::Request(who, call, batch));
+    }
+
+    fn deliver(&mut self) {
+        while let Some(entry) = self.parcels.first_entry()
+            && entry.key().0 <= self.now
+        {
+            match entry.remove() {
+                Parcel::Request(who, call, batch) => {
+                    let replies = self.execute(&batch);
+                    let is_lost = self.draw(100) < self.fate.lose_replies;
+                    let at = self.now + if is_lost { 2 * SECOND } else { self.latency() };
+                    let parcel = if is_lost {
+                        Parcel::Failure(who, call)
+                    } else {
+                        Parcel::Replies(who, call, replies)
+                    };
+                    self.put(at, parcel);
+                }
+                Parcel::Echo(batch) => drop(self.execute(&batch)),
+                Parcel::Replies(who, call, replies) => {
+                    self.sessions[who].handle_replies(self.now, call, replies);
+                }
+                Parcel::Failure(who, call) => {
+                    let failure = Failure { maybe_executed: true, is_passing: true };
+                    self.sessions[who].handle_failure(self.now, call, failure);
+                }
+                Parcel::Wakeup(who, wakeup) => {
+                    self.sessions[who].handle_wakeup(self.now, &wakeup);
+                }
+            }
+        }
+    }
+
+    fn execute(&mut self, batch: &Batch) -> Replies {
+        let now = (self.now + STORE_AHEAD).saturating_add_signed(self.clock_step);
+        let Ok(before) = self.state.head();
+        let Ok(outcome) = execute(&mut self.state, &mut Everybody, now, batch);
+        self.note_pushes(before.last, now);
+        for wakeup in outcome.wakeups {
+            let who = self.inboxes.iter().position(|inbox| *inbox == wakeup.inbox).unwrap();
+            let is_lost = self.fate.lose_wakeups && self.draw(2) == 1;
+            if !is_lost && self.fate.cut_off != Some(who) {
+                let at = self.now + self.latency();
+                self.put(at, Parcel::Wakeup(who, wakeup));
+            }
+        }
+        outcome.replies
+    }
+
+    /// Which items are in the queue now that were not before.
+    fn note_pushes(&mut self, last: u64, now: Micros) {
+        let Ok(head) = self.state.head();
+        for id in now.max(last + 1)..=head.last {
+            self.note_push(ItemId(id));
+        }
+    }
+
+    fn note_push(&mut self, id: ItemId) {
+        let Ok(Some(_)) = self.state.item(id) else { return };
+        let Ok(payload) = self.state.payload(id);
+        let text = String::from_utf8(payload).unwrap();
+        if self.texts.insert(id, text.clone()).is_none() {
+            *self.pushed.entry(text).or_default() += 1;
+        }
+    }
+
+    fn listen(&mut self, who: usize) {
+        while let Some(event) = self.sessions[who].poll_event() {
+            self.take(who, &event);
+            self.told.push((who, self.now, event));
+        }
+    }
+
+    fn take(&mut self, who: usize, event: &Event) {
+        match event {
+            Event::Delivered { pop, items } => {
+                for delivered in items {
+                    let held = InHand {
+                        who,
+                        until: delivered.valid_until,
+                        attempt: delivered.item.attempt,
+                    };
+                    let before = self.held.insert(delivered.item.delivery, held);
+                    assert!(before.is_none(), "delivered twice to a program");
+                }
+                if self.wanted.get(&(who, *pop)).is_some_and(|until| *until != Until::Unpopped) {
+                    self.wanted.remove(&(who, *pop));
+                }
+            }
+            Event::Drained { pop } | Event::TimedOut { pop } | Event::Failed { pop } => {
+                self.wanted.remove(&(who, *pop));
+            }
+            Event::Renewed { delivery, valid_until } => {
+                self.held.entry(*delivery).and_modify(|held| held.until = *valid_until);
+            }
+            Event::Lost { delivery, .. } => drop(self.held.remove(delivery)),
+            Event::Finished { delivery, end } => {
+                if *end == End::Acknowledged {
+                    assert!(!self.done.contains(&delivery.id), "acknowledged twice");
+                    self.done.push(delivery.id);
+                }
+                self.ends.insert(*delivery, *end);
+            }
+            Event::Answer { ask, answer } => {
+                self.answers.insert((who, *ask), answer.clone());
+            }
+            Event::Danger { .. } => {}
+        }
+    }
+
+    fn latency(&mut self) -> Micros {
+        let most = if self.fate.slow { 300 * MILLISECOND } else { 1 };
+        MILLISECOND + self.draw(most)
+    }
+
+    fn put(&mut self, at: Micros, parcel: Parcel) {
+        self.count += 1;
+        self.parcels.insert((at, self.count), parcel);
+    }
+}

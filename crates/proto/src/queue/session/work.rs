@@ -1,0 +1,181 @@
+//! What the program has in hand: until when to believe in it, when to renew it, how it ends.
+
+use alloc::collections::{BTreeMap, BTreeSet};
+
+use super::event::PopId;
+use crate::{
+    queue::{item::Delivery, request::How},
+    time::Micros,
+};
+
+/// One delivery.
+#[derive(Clone, Debug)]
+pub(super) struct Held {
+    pub(super) ttl: Micros,
+    /// Until when to believe in it; `None`: as long as the process lives.
+    pub(super) until: Option<Micros>,
+    danger_at: Micros,
+    in_danger: bool,
+    renew_at: Option<Micros>,
+    pub(super) leaving: Option<Leaving>,
+}
+
+/// How a delivery is to end.
+#[derive(Clone, Debug)]
+pub(super) struct Leaving {
+    pub(super) how: How,
+    /// Nobody waits to hear of it any more.
+    pub(super) is_told: bool,
+    /// It may have been done before.
+    pub(super) is_doubtful: bool,
+    /// The store has ended it by then, whatever it hears.
+    give_up_at: Option<Micros>,
+}
+
+/// What an alarm is about.
+pub(super) enum Alarm {
+    Danger,
+    Lost,
+    GiveUp,
+}
+
+/// All deliveries of a session.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Work {
+    held: BTreeMap<Delivery, Held>,
+    alarms: BTreeSet<(Micros, Delivery)>,
+    renewals: BTreeSet<(Micros, Delivery)>,
+    /// For whom each was delivered, until the program is done with it.
+    pub(super) takers: BTreeMap<Delivery, PopId>,
+}
+
+impl Held {
+    pub(super) fn new(ttl: Micros) -> Self {
+        Self { ttl, until: Some(0), danger_at: 0, in_danger: false, renew_at: None, leaving: None }
+    }
+
+    /// Danger is a quarter of the ttl before the end, or half-way to it where less time is left.
+    pub(super) fn believe(&mut self, now: Micros, until: Option<Micros>) {
+        self.until = until;
+        self.in_danger = false;
+        self.danger_at = until.map_or(Micros::MAX, |until| {
+            let half_way = now + until.saturating_sub(now) / 2;
+            until.saturating_sub(self.ttl / 4).max(half_way)
+        });
+    }
+
+    pub(super) fn is_over(&self, now: Micros) -> bool {
+        self.until.is_some_and(|until| until <= now)
+    }
+
+    fn alarm_at(&self) -> Option<Micros> {
+        match (&self.leaving, self.until) {
+            (Some(leaving), _) => leaving.give_up_at,
+            (None, Some(until)) if self.in_danger => Some(until),
+            (None, Some(_)) => Some(self.danger_at),
+            (None, None) => None,
+        }
+    }
+
+    /// By then its lease has ended, also by a clock that is slow.
+    pub(super) fn leave(&mut self, how: How, is_told: bool) {
+        let give_up_at = self.until.map(|until| until.saturating_add(self.ttl.saturating_mul(2)));
+        self.leaving = Some(Leaving { how, is_told, is_doubtful: false, give_up_at });
+        self.renew_at = None;
+    }
+}
+
+impl Work {
+    pub(super) fn get(&self, delivery: Delivery) -> Option<&Held> {
+        self.held.get(&delivery)
+    }
+
+    pub(super) fn put(&mut self, delivery: Delivery, held: Held) {
+        self.remove(delivery);
+        if let Some(at) = held.alarm_at() {
+            self.alarms.insert((at, delivery));
+        }
+        if let Some(at) = held.renew_at {
+            self.renewals.insert((at, delivery));
+        }
+        self.held.insert(delivery, held);
+    }
+
+    pub(super) fn remove(&mut self, delivery: Delivery) -> Option<Held> {
+        let held = self.held.remove(&delivery)?;
+        if let Some(at) = held.alarm_at() {
+            self.alarms.remove(&(at, delivery));
+        }
+        if let Some(at) = held.renew_at {
+            self.renewals.remove(&(at, delivery));
+        }
+        Some(held)
+    }
+
+    /// Changes a delivery that is in hand.
+    pub(super) fn change(&mut self, delivery: Delivery, change: impl FnOnce(&mut Held)) {
+        if let Some(mut held) = self.remove(delivery) {
+            change(&mut held);
+            self.put(delivery, held);
+        }
+    }
+
+    pub(super) fn renew_at(&mut self, delivery: Delivery, at: Micros) {
+        self.change(delivery, |held| {
+            if held.leaving.is_none() {
+                held.renew_at = Some(at);
+            }
+        });
+    }
+
+    /// The next alarm that has gone off; danger is noted.
+    pub(super) fn ring(&mut self, now: Micros) -> Option<(Delivery, Alarm)> {
+        let (_, delivery) = self.alarms.first().copied().filter(|(at, _)| *at <= now)?;
+        let held = self.held.get(&delivery)?;
+        if held.leaving.is_some() {
+            return Some((delivery, Alarm::GiveUp));
+        }
+        if held.is_over(now) {
+            return Some((delivery, Alarm::Lost));
+        }
+        self.change(delivery, |held| held.in_danger = true);
+        Some((delivery, Alarm::Danger))
+    }
+
+    pub(super) fn next_alarm(&self) -> Option<Micros> {
+        self.alarms.first().map(|(at, _)| *at)
+    }
+
+    pub(super) fn next_renewal(&self) -> Option<Micros> {
+        self.renewals.first().map(|(at, _)| *at)
+    }
+
+    /// What is to be renewed now, by ttl: if anything is due, what is nearly due goes along.
+    pub(super) fn due(&self, now: Micros) -> BTreeMap<Micros, alloc::vec::Vec<Delivery>> {
+        let mut due = BTreeMap::<_, alloc::vec::Vec<_>>::new();
+        if self.next_renewal().is_none_or(|at| at > now) {
+            return due;
+        }
+        for &(at, delivery) in &self.renewals {
+            let Some(held) = self.held.get(&delivery) else { continue };
+            if at <= now + held.ttl / 12 {
+                due.entry(held.ttl).or_default().push(delivery);
+            }
+        }
+        due
+    }
+
+    pub(super) fn asked_to_renew(&mut self, delivery: Delivery) {
+        self.change(delivery, |held| held.renew_at = None);
+    }
+
+    /// What is not on its way back.
+    pub(super) fn in_hand(&self) -> alloc::vec::Vec<Delivery> {
+        let held = self.held.iter().filter(|(_, held)| held.leaving.is_none());
+        held.map(|(delivery, _)| *delivery).collect()
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.held.is_empty()
+    }
+}

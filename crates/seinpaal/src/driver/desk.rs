@@ -1,0 +1,171 @@
+//! Who in the program waits for what of one queue.
+
+use std::{collections::HashMap, sync::Arc};
+
+use seinpaal_proto::{
+    queue::{
+        Delivery, How,
+        session::{Answer, AskId, Delivered, End, Event, Loss, PopId, Session},
+    },
+    time::Micros,
+};
+use tokio::sync::{mpsc, oneshot};
+
+use super::{
+    Lease, misfit,
+    queues::{Asked, Handed, NotDone},
+};
+use crate::{
+    permit::{Lost, PermitState},
+    store::StoreError,
+};
+
+pub(super) struct Desk {
+    pub(super) session: Session,
+    pub(super) asks: HashMap<AskId, oneshot::Sender<Asked>>,
+    pub(super) pops: HashMap<PopId, Taker>,
+    pub(super) numbers: HashMap<u64, PopId>,
+    pub(super) leases: HashMap<Delivery, Arc<Lease>>,
+    pub(super) finishes: HashMap<Delivery, oneshot::Sender<End>>,
+    pub(super) last_error: Option<StoreError>,
+    pub(super) agenda_at: Option<Micros>,
+}
+
+/// Who wants items.
+pub(super) struct Taker {
+    pub(super) number: u64,
+    pub(super) to: mpsc::UnboundedSender<Handed>,
+    /// It wants on after it was served.
+    pub(super) goes_on: bool,
+}
+
+impl Desk {
+    pub(super) fn new(session: Session) -> Self {
+        Self {
+            session,
+            asks: HashMap::new(),
+            pops: HashMap::new(),
+            numbers: HashMap::new(),
+            leases: HashMap::new(),
+            finishes: HashMap::new(),
+            last_error: None,
+            agenda_at: None,
+        }
+    }
+
+    pub(super) fn is_idle(&self) -> bool {
+        self.pops.is_empty() && self.leases.is_empty()
+    }
+
+    pub(super) fn unpop(&mut self, number: u64) {
+        if let Some(pop) = self.numbers.remove(&number) {
+            self.pops.remove(&pop);
+            self.session.unpop(pop);
+        }
+    }
+
+    /// Who waits for items learns that the connection is closed by the end of its channel.
+    pub(super) fn close(&mut self) {
+        self.session.close();
+        self.pops.clear();
+        self.numbers.clear();
+    }
+
+    /// Passes on what the session has to tell.
+    pub(super) fn tell(&mut self) {
+        while let Some(event) = self.session.poll_event() {
+            tracing::debug!(target: "seinpaal", ?event);
+            self.pass_on(event);
+        }
+    }
+
+    fn pass_on(&mut self, event: Event) {
+        match event {
+            Event::Answer { ask, answer } => {
+                let answer = self.answer(answer);
+                // Nobody is left to be told if the future was dropped.
+                let _ = self.asks.remove(&ask).map(|reply| reply.send(answer));
+            }
+            Event::Delivered { pop, items } => self.hand_over(pop, items),
+            Event::Drained { pop } => self.end(pop, Handed::Drained),
+            Event::TimedOut { pop } => self.end(pop, Handed::TimedOut),
+            Event::Failed { pop } => {
+                let error = self.error();
+                self.end(pop, Handed::Failed(error));
+            }
+            Event::Renewed { delivery, valid_until } => {
+                self.on_lease(delivery, |lease| lease.renewed(valid_until));
+            }
+            Event::Danger { delivery } => {
+                self.on_lease(delivery, |lease| lease.set(PermitState::Danger));
+            }
+            Event::Lost { delivery, loss } => self.lost(delivery, loss),
+            Event::Finished { delivery, end } => {
+                let _ = self.finishes.remove(&delivery).map(|reply| reply.send(end));
+            }
+            _ => {}
+        }
+    }
+
+    fn answer(&self, answer: Answer) -> Asked {
+        match answer {
+            Answer::Done(reply) => Ok(reply),
+            Answer::NotDone => Err(NotDone::Refused(self.error())),
+            _ => Err(NotDone::Unknown(self.error())),
+        }
+    }
+
+    fn error(&self) -> StoreError {
+        self.last_error.clone().unwrap_or_else(misfit)
+    }
+
+    /// What came for somebody who has gone goes back at once, as if it had not been delivered.
+    fn hand_over(&mut self, pop: PopId, items: Vec<Delivered>) {
+        let deliveries: Vec<Delivery> = items.iter().map(|it| it.item.delivery).collect();
+        let leases = items.into_iter().map(|it| (it.item, Arc::new(Lease::new(it.valid_until))));
+        let items: Vec<_> = leases.collect();
+        for (item, lease) in &items {
+            self.leases.insert(item.delivery, Arc::clone(lease));
+        }
+        let to = self.pops.get(&pop).map(|taker| taker.to.clone());
+        let is_taken = to.is_some_and(|to| to.send(Handed::Items(items)).is_ok());
+        if self.pops.get(&pop).is_some_and(|taker| !taker.goes_on) {
+            self.remove(pop);
+        }
+        if !is_taken {
+            for delivery in deliveries {
+                self.leases.remove(&delivery);
+                self.session.finish(delivery, How::GiveBack { delay: 0 });
+            }
+        }
+    }
+
+    fn end(&mut self, pop: PopId, handed: Handed) {
+        if let Some(taker) = self.remove(pop) {
+            let _ = taker.to.send(handed);
+        }
+    }
+
+    fn remove(&mut self, pop: PopId) -> Option<Taker> {
+        let taker = self.pops.remove(&pop)?;
+        self.numbers.remove(&taker.number);
+        Some(taker)
+    }
+
+    fn on_lease(&self, delivery: Delivery, tell: impl FnOnce(&Lease)) {
+        if let Some(lease) = self.leases.get(&delivery) {
+            tell(lease);
+        }
+    }
+
+    fn lost(&mut self, delivery: Delivery, loss: Loss) {
+        let lost = match loss {
+            Loss::Silence => Lost::Silence,
+            _ => Lost::Withdrawn,
+        };
+        if let Some(lease) = self.leases.remove(&delivery) {
+            tracing::warn!(target: "seinpaal", item = %delivery.id, fence = %delivery.fence, %lost, "lost");
+            lease.set(PermitState::Lost(lost));
+        }
+    }
+}

@@ -1,0 +1,195 @@
+//! The queue: items that wait for somebody to work on them.
+
+mod back_off;
+mod error;
+mod inspect;
+mod item;
+mod pop;
+mod push;
+mod steer;
+mod worker;
+
+use seinpaal_proto::{
+    BadName, MAX_ABOUT_BYTES, Name,
+    queue::{Reply, Request},
+};
+use tokio::sync::oneshot;
+
+pub use back_off::BackOff;
+pub use error::{FinishError, PopError, PushError, QueueError, WorkError};
+pub use inspect::{DeadLetter, GroupCount, InWork, QueueSnapshot};
+pub use item::{Failed, Item};
+pub use pop::{Pop, PopMany, TryPop};
+pub use push::{Push, PushAll, PushRequest, Pushed};
+pub use worker::{Counts, GiveBack, Worker};
+
+use crate::{
+    driver::{self, Command, NotDone, QueueAsked, QueueCommand},
+    error::BadSetting,
+    seinpaal::Seinpaal,
+};
+
+/// Items that wait for somebody to work on them: pushed by anybody, delivered to whoever pops, by priority and age.
+///
+/// Cheap to clone. Nothing is sent before something is awaited.
+///
+/// # At least once
+/// An item is delivered to one at a time, under a lease that is renewed while the [`Item`] is in hand. If whoever works on
+/// it dies or is cut off, it is delivered again, with a higher [fence](Item::fence): its effect may happen twice,
+/// unless the resource refuses a lower fence than it has seen.
+///
+/// # Idle workers
+/// Who waits for items costs a call a minute, and is called when there are some.
+///
+/// ```
+/// # futures_executor::block_on(async {
+/// let seinpaal = seinpaal::Seinpaal::connect("memory:").await?;
+/// let mails = seinpaal.queue("mails");
+/// mails.push("to: ann").await?;
+/// let item = mails.pop().await?;
+/// assert_eq!(item.payload(), b"to: ann");
+/// item.acknowledge().await?;
+/// # Ok::<(), Box<dyn std::error::Error>>(()) }).unwrap();
+/// ```
+#[derive(Clone, Debug)]
+#[must_use]
+pub struct Queue {
+    seinpaal: Seinpaal,
+    name: Result<Name, BadName>,
+}
+
+impl Queue {
+    pub(crate) fn new(seinpaal: Seinpaal, name: &str) -> Self {
+        Self { seinpaal, name: Name::new(name) }
+    }
+
+    /// Returns the name; empty if it is a bad one.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        self.name.as_ref().map_or("", Name::as_str)
+    }
+
+    /// Pushes an item with this payload. Await what is returned.
+    ///
+    /// # Examples
+    /// ```
+    /// # futures_executor::block_on(async {
+    /// # use std::time::Duration;
+    /// # let seinpaal = seinpaal::Seinpaal::connect("memory:").await?;
+    /// let mails = seinpaal.queue("mails to push");
+    /// let hour = Duration::from_secs(3600);
+    /// let first = mails.push("to: ann").priority(10).dedup("ann", hour).await?;
+    /// let again = mails.push("to: ann").dedup("ann", hour).await?;
+    /// assert!(again.is_duplicate && again.id == first.id);
+    /// mails.push("to: bob").delay(hour).group("bob").await?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(()) }).unwrap();
+    /// ```
+    pub fn push(&self, payload: impl Into<Vec<u8>>) -> PushRequest {
+        PushRequest::new(self.clone(), Push::new(payload))
+    }
+
+    /// Pushes an item with this value as JSON for its payload. Await what is returned.
+    #[cfg(feature = "serde")]
+    pub fn push_json<T: serde::Serialize + ?Sized>(&self, value: &T) -> PushRequest {
+        PushRequest::new(self.clone(), Push::json(value))
+    }
+
+    /// Pushes many items in as few round trips as possible, in order. Await what is returned: an answer each.
+    ///
+    /// # Examples
+    /// ```
+    /// # futures_executor::block_on(async {
+    /// # let seinpaal = seinpaal::Seinpaal::connect("memory:").await?;
+    /// use seinpaal::Push;
+    ///
+    /// let mails = seinpaal.queue("mails of today");
+    /// let pushes = ["ann", "bob"].map(|to| Push::new(to).group(to));
+    /// for pushed in mails.push_all(pushes).await {
+    ///     println!("item {}", pushed?.id);
+    /// }
+    /// # Ok::<(), Box<dyn std::error::Error>>(()) }).unwrap();
+    /// ```
+    pub fn push_all(&self, pushes: impl IntoIterator<Item = Push>) -> PushAll {
+        PushAll::new(self.clone(), pushes.into_iter().collect())
+    }
+
+    /// Waits for an item to work on. Await what is returned.
+    pub fn pop(&self) -> Pop {
+        Pop::new(self.clone())
+    }
+
+    /// Takes an item to work on if there is one now. Await what is returned.
+    pub fn try_pop(&self) -> TryPop {
+        TryPop::new(self.clone())
+    }
+
+    /// Waits for items to work on, at least one and at most `items` (1 to 64). Await what is returned.
+    pub fn pop_many(&self, items: u32) -> PopMany {
+        PopMany::new(self.clone(), items)
+    }
+
+    /// Works on items as they come, at most `concurrency` at a time. [Run](Worker::run) what is returned.
+    ///
+    /// See [`Worker`] for what becomes of the answers of `handler`.
+    ///
+    /// # Examples
+    /// ```
+    /// # futures_executor::block_on(async {
+    /// # let seinpaal = seinpaal::Seinpaal::connect("memory:").await?;
+    /// # async fn send(_mail: &[u8]) -> Result<(), std::io::Error> { Ok(()) }
+    /// let mails = seinpaal.queue("mails to send");
+    /// mails.push("to: ann").await?;
+    /// let counts = mails
+    ///     .worker(8, |item| async move { send(item.payload()).await })
+    ///     .until_empty()
+    ///     .run()
+    ///     .await?;
+    /// assert_eq!(counts.acknowledged, 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(()) }).unwrap();
+    /// ```
+    pub fn worker<H, F, E>(&self, concurrency: u32, handler: H) -> Worker<H>
+    where
+        H: Fn(Item) -> F,
+        F: Future<Output = Result<(), E>>,
+        E: Into<Box<dyn std::error::Error + Send + Sync>>,
+    {
+        Worker::new(self.clone(), concurrency, handler)
+    }
+
+    // ---- inside
+
+    fn send(&self, name: Name, command: QueueCommand) {
+        self.seinpaal.handle.send(Command::Queue { name, command });
+    }
+
+    /// Asks many things; what was answered to each, in order.
+    async fn ask_all(&self, name: Name, requests: Vec<Request>) -> Vec<QueueAsked> {
+        let (asks, answers): (Vec<_>, Vec<_>) = requests
+            .into_iter()
+            .map(|request| {
+                let (reply, answer) = oneshot::channel();
+                ((request, reply), answer)
+            })
+            .unzip();
+        self.send(name, QueueCommand::Ask(asks));
+        let is_over = |_| Err(NotDone::Unknown(driver::is_over()));
+        let answers =
+            answers.into_iter().map(|answer| async { answer.await.unwrap_or_else(is_over) });
+        futures_util::future::join_all(answers).await
+    }
+
+    async fn ask(&self, request: Request) -> Result<Reply, QueueError> {
+        let answers = self.ask_all(self.name.clone()?, vec![request]).await;
+        let answer = answers.into_iter().next().unwrap_or_else(|| unreachable!("one was asked"));
+        Ok(answer?)
+    }
+
+    fn about(&self, labels: Vec<(String, String)>) -> Result<String, BadSetting> {
+        crate::acquire::check_labels(&labels)?;
+        let about = self.seinpaal.client.about(labels).encode();
+        if about.len() > MAX_ABOUT_BYTES {
+            return Err(BadSetting::AboutTooLong(about.len()));
+        }
+        Ok(about)
+    }
+}

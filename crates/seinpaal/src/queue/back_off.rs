@@ -1,0 +1,79 @@
+//! How long an item waits that did not work.
+
+use std::time::Duration;
+
+/// How long an item waits after a failed delivery, until it is delivered again.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[must_use]
+pub struct BackOff {
+    base: Duration,
+    most: Duration,
+    jitter: f64,
+}
+
+impl BackOff {
+    /// Waits `base` after the first delivery, twice as long after each further one, and at most `most`. Half of it is
+    /// left to chance, so that items which failed together do not come back together.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use seinpaal::BackOff;
+    ///
+    /// let retry = BackOff::exponential(Duration::from_secs(1), Duration::from_secs(60)).jitter(0.0);
+    /// assert_eq!(retry.delay(1), Duration::from_secs(1));
+    /// assert_eq!(retry.delay(4), Duration::from_secs(8));
+    /// assert_eq!(retry.delay(100), Duration::from_secs(60));
+    /// ```
+    pub fn exponential(base: Duration, most: Duration) -> Self {
+        Self { base, most, jitter: 0.5 }
+    }
+
+    /// Waits always as long.
+    pub fn constant(delay: Duration) -> Self {
+        Self { base: delay, most: delay, jitter: 0.0 }
+    }
+
+    /// Sets which share of each wait is left to chance, 0 to 1: with 0.5, something between a half and the whole.
+    pub fn jitter(mut self, share: f64) -> Self {
+        self.jitter = share.clamp(0.0, 1.0);
+        self
+    }
+
+    /// Returns how long to wait after this delivery, from 1.
+    #[must_use]
+    pub fn delay(&self, attempt: u32) -> Duration {
+        let doublings = attempt.saturating_sub(1).min(31);
+        let full = self.base.saturating_mul(1 << doublings).min(self.most);
+        full.mul_f64(1.0 - self.jitter * chance())
+    }
+}
+
+impl Default for BackOff {
+    /// A second at first, five minutes at most.
+    fn default() -> Self {
+        Self::exponential(Duration::from_secs(1), Duration::from_secs(300))
+    }
+}
+
+/// From 0 to 1. Without random numbers there is no jitter.
+fn chance() -> f64 {
+    let mut bytes = [0; 4];
+    match getrandom::fill(&mut bytes) {
+        Ok(()) => f64::from(u32::from_le_bytes(bytes)) / f64::from(u32::MAX),
+        Err(_) => 0.0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn jitter_takes_no_more_than_its_share() {
+        let retry = BackOff::exponential(Duration::from_secs(8), Duration::MAX).jitter(0.25);
+        for _ in 0..100 {
+            let delay = retry.delay(1);
+            assert!(Duration::from_secs(6) <= delay && delay <= Duration::from_secs(8));
+        }
+    }
+}

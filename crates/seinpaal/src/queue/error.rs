@@ -1,0 +1,138 @@
+//! What can go wrong with a queue, one type an operation.
+
+use seinpaal_proto::{
+    BadCount, BadName,
+    queue::{ItemId, MAX_PAYLOAD_BYTES},
+};
+use thiserror::Error;
+
+use crate::{
+    driver::{self, NotDone},
+    error::BadSetting,
+    store::StoreError,
+};
+
+/// Why an item is not, or perhaps not, in the queue.
+#[derive(Clone, Debug, Error)]
+#[non_exhaustive]
+pub enum PushError {
+    /// Not a name of a queue, a group or a deduplication key.
+    #[error(transparent)]
+    Name(#[from] BadName),
+    /// Not a priority.
+    #[error(transparent)]
+    Count(#[from] BadCount),
+    /// A label, a window or a number of deliveries outside its range.
+    #[error(transparent)]
+    Setting(#[from] BadSetting),
+    /// The payload is too long.
+    #[error(
+        "a payload has at most {MAX_PAYLOAD_BYTES} bytes, not {0}: store it elsewhere and push a reference to it"
+    )]
+    TooLarge(usize),
+    /// The value cannot be serialised.
+    #[cfg(feature = "serde")]
+    #[error("the value cannot be made JSON: {0}")]
+    Json(String),
+    /// The store was silent for too long: the item may be in the queue or not. Push it with a deduplication key, and
+    /// pushing it again is safe.
+    #[error("the item may have been pushed or not: {0}")]
+    Unknown(#[source] StoreError),
+    /// The store does not answer, or refuses: the item is not in the queue.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// Why there are no items.
+#[derive(Clone, Debug, Error)]
+#[non_exhaustive]
+pub enum PopError {
+    /// Not a name.
+    #[error(transparent)]
+    Name(#[from] BadName),
+    /// A ttl or a number of items outside its range.
+    #[error(transparent)]
+    Setting(#[from] BadSetting),
+    /// The timeout came first.
+    #[error("timed out waiting")]
+    TimedOut,
+    /// The store does not answer, or refuses. What it may have delivered is delivered again when the lease ends.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// Why a delivery was not ended.
+#[derive(Clone, Copy, Debug, Error, Eq, PartialEq)]
+#[non_exhaustive]
+pub enum FinishError {
+    /// It was over before: its lease ran out, or the item was cancelled. Others may have worked on the item
+    /// meanwhile.
+    #[error("the delivery was over before: its lease ran out, or the item was cancelled")]
+    Lost,
+    /// The store was silent for too long to say. It is told again, but the item may be delivered once more.
+    #[error("the store did not answer: the delivery may have been ended or not")]
+    Unknown,
+}
+
+/// Why a worker stopped before it was told to.
+#[derive(Clone, Debug, Error)]
+#[non_exhaustive]
+pub enum WorkError {
+    /// Not a name.
+    #[error(transparent)]
+    Name(#[from] BadName),
+    /// A ttl or a number outside its range.
+    #[error(transparent)]
+    Setting(#[from] BadSetting),
+    /// The store refuses for good. One that is only silent is waited for.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// Why something could not be read or changed.
+#[derive(Clone, Debug, Error)]
+#[non_exhaustive]
+pub enum QueueError {
+    /// Not a name.
+    #[error(transparent)]
+    Name(#[from] BadName),
+    /// Not a limit.
+    #[error(transparent)]
+    Count(#[from] BadCount),
+    /// A reason outside its range.
+    #[error(transparent)]
+    Setting(#[from] BadSetting),
+    /// There is no such item, or no such dead letter.
+    #[error("there is no such item here: {0}")]
+    NoSuchItem(ItemId),
+    /// The store was silent for too long: it may have been done or not.
+    #[error("it may have been done or not: {0}")]
+    Unknown(#[source] StoreError),
+    /// The store does not answer, or refuses: nothing was done.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl From<NotDone> for PushError {
+    fn from(not_done: NotDone) -> Self {
+        match not_done {
+            NotDone::Refused(error) => Self::Store(error),
+            NotDone::Unknown(error) => Self::Unknown(error),
+        }
+    }
+}
+
+impl From<NotDone> for QueueError {
+    fn from(not_done: NotDone) -> Self {
+        match not_done {
+            NotDone::Refused(error) => Self::Store(error),
+            NotDone::Unknown(error) => Self::Unknown(error),
+        }
+    }
+}
+
+impl QueueError {
+    pub(super) fn misfit() -> Self {
+        Self::Store(driver::misfit())
+    }
+}

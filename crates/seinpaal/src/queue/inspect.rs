@@ -1,0 +1,161 @@
+//! What people see of a queue.
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use seinpaal_proto::{
+    About, Fence, Name,
+    queue::{DeadRow, GroupRow, History, ItemId, Snapshot, WorkRow},
+};
+
+/// Everything about a queue at one moment.
+#[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct QueueSnapshot {
+    /// The name.
+    pub name: Name,
+    /// How many items may be in work at once; `None`: any number.
+    pub limit: Option<u32>,
+    /// How many of one group.
+    pub group_limit: Option<u32>,
+    /// Why it is paused, if it is.
+    pub paused: Option<String>,
+    /// Items that can be delivered, those of full groups among them.
+    pub ready: u32,
+    /// Items that are not due yet.
+    pub delayed: u32,
+    /// Items in work.
+    pub in_work: u32,
+    /// Dead letters.
+    pub dead: u32,
+    /// Connections that want more items.
+    pub idle: u32,
+    /// How long ago the item was pushed that is next.
+    pub oldest: Option<Duration>,
+    /// In how long the next delayed item is due.
+    pub next_due: Option<Duration>,
+    /// What is in work, by the ends of the leases, perhaps not all.
+    pub work: Vec<InWork>,
+    /// Groups that have items ready or in work, by name, perhaps not all.
+    pub groups: Vec<GroupCount>,
+}
+
+/// An item that somebody works on.
+#[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct InWork {
+    /// Its number.
+    pub id: ItemId,
+    /// The number of the delivery.
+    pub fence: Fence,
+    /// Which delivery it is, from 1.
+    pub attempt: u32,
+    /// Its group.
+    pub group: Option<Name>,
+    /// What the worker says of itself.
+    pub worker: About,
+    /// For how long.
+    pub worked_for: Duration,
+    /// How long the lease lasts without renewal; `None`: for as long as the worker's process lives.
+    pub valid_for: Option<Duration>,
+}
+
+/// What there is of a group.
+#[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct GroupCount {
+    /// Its key.
+    pub group: Name,
+    /// Items of it in work.
+    pub in_work: u32,
+    /// Items of it that are ready.
+    pub ready: u32,
+}
+
+/// An item that has had all its deliveries.
+#[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct DeadLetter {
+    /// Its number.
+    pub id: ItemId,
+    /// Deliveries that it had.
+    pub attempt: u32,
+    /// Its priority.
+    pub priority: i8,
+    /// Its group.
+    pub group: Option<Name>,
+    /// Who pushed it, and its labels.
+    pub pushed_by: About,
+    /// When it was pushed, by the store's clock.
+    pub pushed_at: SystemTime,
+    /// When it died, by the store's clock.
+    pub died_at: SystemTime,
+    /// How its latest deliveries ended, oldest first, at most eight.
+    pub history: History,
+    /// How long its payload is, in bytes.
+    pub bytes: u32,
+    /// The first 256 bytes of it.
+    pub payload: Vec<u8>,
+}
+
+impl QueueSnapshot {
+    pub(crate) fn new(name: Name, seen: Snapshot) -> Self {
+        Self {
+            name,
+            limit: seen.limit,
+            group_limit: seen.group_limit,
+            paused: seen.paused,
+            ready: seen.ready,
+            delayed: seen.delayed,
+            in_work: seen.in_work,
+            dead: seen.dead,
+            idle: seen.idle,
+            oldest: seen.oldest.map(Duration::from_micros),
+            next_due: seen.next_due.map(Duration::from_micros),
+            work: seen.work.into_iter().map(InWork::from).collect(),
+            groups: seen.groups.into_iter().map(GroupCount::from).collect(),
+        }
+    }
+
+    /// Whether nothing is ready, delayed or in work.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.ready == 0 && self.delayed == 0 && self.in_work == 0
+    }
+}
+
+impl From<WorkRow> for InWork {
+    fn from(row: WorkRow) -> Self {
+        Self {
+            id: row.id,
+            fence: row.fence,
+            attempt: row.attempt,
+            group: row.group,
+            worker: About::decode(&row.about),
+            worked_for: Duration::from_micros(row.worked),
+            valid_for: row.valid_for.map(Duration::from_micros),
+        }
+    }
+}
+
+impl From<GroupRow> for GroupCount {
+    fn from(row: GroupRow) -> Self {
+        Self { group: row.group, in_work: row.in_work, ready: row.ready }
+    }
+}
+
+impl From<DeadRow> for DeadLetter {
+    fn from(row: DeadRow) -> Self {
+        Self {
+            id: row.id,
+            attempt: row.attempt,
+            priority: row.priority.get(),
+            group: row.group,
+            pushed_by: About::decode(&row.about),
+            pushed_at: UNIX_EPOCH + Duration::from_micros(row.pushed),
+            died_at: UNIX_EPOCH + Duration::from_micros(row.died),
+            history: row.history,
+            bytes: row.bytes,
+            payload: row.payload,
+        }
+    }
+}

@@ -1,0 +1,352 @@
+//! The item in hand.
+
+use std::{
+    fmt,
+    future::Future,
+    sync::{Arc, OnceLock},
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
+
+use futures_util::future::{Either, select};
+use seinpaal_proto::{
+    About, Fence, Name,
+    queue::{How, ItemId, Popped, Reason, session::End},
+    time::micros,
+};
+use tokio::sync::oneshot;
+
+use super::FinishError;
+use crate::{
+    driver::{Command, Handle, Lease, QueueCommand},
+    permit::{Lost, PermitState},
+    seinpaal::Seinpaal,
+};
+
+/// An item to work on, until it is acknowledged, given back, failed or dropped.
+///
+/// It is owned: it can be sent anywhere and kept anywhere, also outside a runtime. Its lease is renewed meanwhile.
+///
+/// # If it is dropped
+/// Whoever drops an item without a word, by a panic or by `?`, has failed at it: the delivery counts, the item is
+/// delivered again at once, and becomes a dead letter after its last delivery. So one that nobody can cope with goes
+/// round a few times and not for ever. What never reached the program (a pop whose future was dropped) does not count.
+///
+/// # If the worker dies
+/// On one machine (memory, embedded) the item is delivered again at once; elsewhere when the lease ends, at most a ttl
+/// later.
+///
+/// # If the store is unreachable
+/// The item stays in hand for as long as the lease is certain to last, then it is in [danger](Self::danger), then
+/// [lost](Self::lost), all before the store delivers it to anybody else. Give [`fence`](Self::fence) to the resource,
+/// which alone can refuse somebody who is late.
+///
+/// ```
+/// # futures_executor::block_on(async {
+/// # use std::time::Duration;
+/// # let seinpaal = seinpaal::Seinpaal::connect("memory:").await?;
+/// let mails = seinpaal.queue("mails in hand");
+/// mails.push("to: ann").label("for", "ann").await?;
+///
+/// let item = mails.pop().await?;
+/// assert_eq!((item.attempt(), item.deliveries()), (1, 5));
+/// item.fail("no route to host", Duration::ZERO).await?;
+///
+/// let item = mails.pop().await?;
+/// assert_eq!(item.attempt(), 2);
+/// item.acknowledge().await?;
+/// # Ok::<(), Box<dyn std::error::Error>>(()) }).unwrap();
+/// ```
+#[must_use = "an item that is dropped has failed"]
+pub struct Item {
+    shared: Arc<Shared>,
+}
+
+/// What became of an item that failed.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+#[non_exhaustive]
+pub enum Failed {
+    /// It will be delivered again.
+    Returned,
+    /// That was its last delivery: it is a dead letter.
+    Died,
+}
+
+/// An item and its end, which comes once, whoever brings it.
+pub(super) struct Shared {
+    handle: Arc<Handle>,
+    queue: Name,
+    popped: Popped,
+    lease: Arc<Lease>,
+    /// Set once it is ended: whether it was given back.
+    is_given_back: OnceLock<bool>,
+    /// What the store said to it.
+    end: OnceLock<End>,
+}
+
+impl Item {
+    pub(super) fn new(
+        seinpaal: &Seinpaal,
+        queue: &Name,
+        popped: Popped,
+        lease: Arc<Lease>,
+    ) -> Self {
+        let shared = Shared {
+            handle: Arc::clone(&seinpaal.handle),
+            queue: queue.clone(),
+            popped,
+            lease,
+            is_given_back: OnceLock::new(),
+            end: OnceLock::new(),
+        };
+        Self { shared: Arc::new(shared) }
+    }
+
+    /// Returns what is to be worked on.
+    #[must_use]
+    pub fn payload(&self) -> &[u8] {
+        &self.shared.popped.payload
+    }
+
+    /// Reads the payload as JSON.
+    ///
+    /// # Errors
+    /// It is not what was expected.
+    #[cfg(feature = "serde")]
+    pub fn json<'a, T: serde::Deserialize<'a>>(&'a self) -> Result<T, serde_json::Error> {
+        serde_json::from_slice(self.payload())
+    }
+
+    /// Returns its number, which stays the same over all deliveries.
+    #[must_use]
+    pub fn id(&self) -> ItemId {
+        self.shared.popped.delivery.id
+    }
+
+    /// Returns the number of this delivery. It grows with every delivery of the queue and so of the item.
+    #[must_use]
+    pub fn fence(&self) -> Fence {
+        self.shared.popped.delivery.fence
+    }
+
+    /// Returns which delivery this is, from 1. What was given back does not count.
+    #[must_use]
+    pub fn attempt(&self) -> u32 {
+        self.shared.popped.attempt
+    }
+
+    /// Returns how many deliveries it is allowed.
+    #[must_use]
+    pub fn deliveries(&self) -> u32 {
+        self.shared.popped.most
+    }
+
+    /// Returns whose share of the queue it counts for.
+    #[must_use]
+    pub fn group(&self) -> Option<&str> {
+        self.shared.popped.group.as_deref()
+    }
+
+    /// Returns its priority.
+    #[must_use]
+    pub fn priority(&self) -> i8 {
+        self.shared.popped.priority.get()
+    }
+
+    /// Returns its labels, in the order given.
+    #[must_use]
+    pub fn labels(&self) -> Vec<(String, String)> {
+        self.pushed_by().labels
+    }
+
+    /// Returns who pushed it, as far as they said.
+    #[must_use]
+    pub fn pushed_by(&self) -> About {
+        About::decode(&self.shared.popped.about)
+    }
+
+    /// Returns when it was pushed, by the store's clock.
+    #[must_use]
+    pub fn pushed_at(&self) -> SystemTime {
+        UNIX_EPOCH + Duration::from_micros(self.shared.popped.pushed)
+    }
+
+    /// Returns the name of its queue.
+    #[must_use]
+    pub fn queue(&self) -> &str {
+        self.shared.queue.as_str()
+    }
+
+    /// Whether this delivery goes on at this moment, by the clock and not by what a task last noted.
+    #[must_use]
+    pub fn is_held(&self) -> bool {
+        self.shared.lease.is_held()
+    }
+
+    /// Returns how long this delivery is certain to go on if the store is not heard from again; `None`: for as long
+    /// as this process lives.
+    #[must_use]
+    pub fn remaining(&self) -> Option<Duration> {
+        self.shared.lease.remaining()
+    }
+
+    /// Waits until this delivery is in danger (its lease was not renewed and ends soon) or lost.
+    ///
+    /// # Cancel safety
+    /// Yes.
+    pub async fn danger(&self) {
+        self.shared.until(|state| state != PermitState::Held).await;
+    }
+
+    /// Waits until this delivery is lost, so that somebody else may have the item, and says how. What is said may
+    /// come late to a program that was stopped; [`is_held`](Self::is_held) never does.
+    ///
+    /// # Cancel safety
+    /// Yes.
+    pub async fn lost(&self) -> Lost {
+        self.shared.lost().await
+    }
+
+    /// Runs `work` for as long as the delivery goes on; drops it when it is lost.
+    ///
+    /// # Errors
+    /// [`Lost`] when it was lost before `work` was done.
+    pub async fn while_held<T>(&self, work: impl Future<Output = T>) -> Result<T, Lost> {
+        let (work, lost) = (std::pin::pin!(work), std::pin::pin!(self.lost()));
+        match select(lost, work).await {
+            Either::Left((lost, _)) => Err(lost),
+            Either::Right((done, _)) => Ok(done),
+        }
+    }
+
+    /// Says that the item is done, and waits until the store has confirmed it: it is gone then.
+    ///
+    /// # Cancel safety
+    /// Once this has been polled the item is acknowledged, whether or not it is polled again.
+    ///
+    /// # Errors
+    /// [`FinishError::Lost`] if somebody else may have worked on it meanwhile; [`FinishError::Unknown`] if the store
+    /// is silent for too long.
+    pub async fn acknowledge(self) -> Result<(), FinishError> {
+        ended(self.shared.finish(How::Acknowledge).await).map(drop)
+    }
+
+    /// Leaves the item to somebody else, after `delay`; this delivery does not count. Without a delay it goes back to
+    /// where it stood.
+    ///
+    /// # Cancel safety
+    /// As [`acknowledge`](Self::acknowledge).
+    ///
+    /// # Errors
+    /// As [`acknowledge`](Self::acknowledge).
+    pub async fn give_back(self, delay: Duration) -> Result<(), FinishError> {
+        let how = How::GiveBack { delay: micros(delay) };
+        ended(self.shared.finish(how).await).map(drop)
+    }
+
+    /// Says that it did not work, and why (cut to 256 bytes): it is delivered again after `delay`, or becomes a dead
+    /// letter if this was its last delivery.
+    ///
+    /// # Cancel safety
+    /// As [`acknowledge`](Self::acknowledge).
+    ///
+    /// # Errors
+    /// As [`acknowledge`](Self::acknowledge).
+    pub async fn fail(self, reason: &str, delay: Duration) -> Result<Failed, FinishError> {
+        let how = How::Fail { delay: micros(delay), reason: Reason::new(reason) };
+        ended(self.shared.finish(how).await)
+    }
+
+    /// It never reached the program.
+    pub(super) fn return_unseen(self) {
+        self.shared.finish_unheard(How::GiveBack { delay: 0 });
+    }
+
+    /// While this is kept, dropping the item says nothing.
+    pub(super) fn share(&self) -> Arc<Shared> {
+        Arc::clone(&self.shared)
+    }
+}
+
+fn ended(end: End) -> Result<Failed, FinishError> {
+    match end {
+        End::Acknowledged | End::Returned => Ok(Failed::Returned),
+        End::Died => Ok(Failed::Died),
+        End::Lost => Err(FinishError::Lost),
+        _ => Err(FinishError::Unknown),
+    }
+}
+
+impl Shared {
+    /// Ends the delivery, or waits for nothing if somebody has ended it already, and says how that went.
+    pub(super) async fn finish(&self, how: How) -> End {
+        if !self.is_first_end(&how) {
+            return self.end.get().copied().unwrap_or(End::Unknown);
+        }
+        let (reply, answer) = oneshot::channel();
+        self.send(how, Some(reply));
+        let end = answer.await.unwrap_or(End::Unknown);
+        *self.end.get_or_init(|| end)
+    }
+
+    pub(super) fn finish_unheard(&self, how: How) {
+        if self.is_first_end(&how) {
+            self.send(how, None);
+        }
+    }
+
+    fn is_first_end(&self, how: &How) -> bool {
+        self.is_given_back.set(matches!(how, How::GiveBack { .. })).is_ok()
+    }
+
+    pub(super) fn is_given_back(&self) -> bool {
+        self.is_given_back.get() == Some(&true)
+    }
+
+    fn send(&self, how: How, reply: Option<oneshot::Sender<End>>) {
+        let delivery = self.popped.delivery;
+        let command = QueueCommand::Finish { delivery, how, reply };
+        self.handle.send(Command::Queue { name: self.queue.clone(), command });
+    }
+
+    pub(super) fn attempt(&self) -> u32 {
+        self.popped.attempt
+    }
+
+    pub(super) async fn lost(&self) -> Lost {
+        match self.until(|state| matches!(state, PermitState::Lost(_))).await {
+            PermitState::Lost(lost) => lost,
+            _ => Lost::Silence,
+        }
+    }
+
+    async fn until(&self, wanted: impl Fn(PermitState) -> bool) -> PermitState {
+        let mut watch = self.lease.watch();
+        loop {
+            let noted = *watch.borrow_and_update();
+            let is_over = !self.lease.is_held() && !matches!(noted, PermitState::Lost(_));
+            let state = if is_over { PermitState::Lost(Lost::Silence) } else { noted };
+            // The lease is ours, and it is what tells: the channel does not close.
+            if wanted(state) || watch.changed().await.is_err() {
+                return state;
+            }
+        }
+    }
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        let reason = if std::thread::panicking() { "panicked" } else { "dropped unfinished" };
+        self.finish_unheard(How::Fail { delay: 0, reason: Reason::new(reason) });
+    }
+}
+
+impl fmt::Debug for Item {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Item")
+            .field("queue", &self.queue())
+            .field("id", &self.id())
+            .field("fence", &self.fence())
+            .field("attempt", &self.attempt())
+            .finish_non_exhaustive()
+    }
+}

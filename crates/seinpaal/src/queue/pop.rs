@@ -1,0 +1,209 @@
+//! Popping: described, then awaited.
+
+use std::{
+    fmt,
+    future::{Future, IntoFuture},
+    pin::Pin,
+    time::Duration,
+};
+
+use seinpaal_proto::{
+    Name,
+    queue::{Batch, session::Until},
+};
+use tokio::sync::mpsc;
+
+use super::{Item, PopError, Queue, push::awaited};
+use crate::{
+    boottime,
+    driver::{self, Handed, QueueCommand, WantedItems},
+    error::BadSetting,
+    store::StoreError,
+};
+
+/// A request for an item that waits until there is one. Nothing is sent before it is awaited.
+///
+/// # Cancel safety
+/// Dropping the future, at any point, leaves the line; an item that was delivered meanwhile goes back to where it stood,
+/// and that delivery does not count.
+///
+/// # If the store is unreachable
+/// It is tried again for as long as the connection's patience lasts.
+///
+/// # Errors
+/// [`PopError`], bad input among it: that is found before anything is sent.
+#[must_use = "a request does nothing before it is awaited"]
+pub struct Pop {
+    queue: Queue,
+    ttl: Option<Duration>,
+    timeout: Option<Duration>,
+}
+
+/// A request for an item that does not wait: `Ok(None)` if there is none to be had now. See [`Pop`] for everything else.
+#[must_use = "a request does nothing before it is awaited"]
+pub struct TryPop {
+    queue: Queue,
+    ttl: Option<Duration>,
+}
+
+/// A request for items that waits until there is at least one. See [`Pop`] for everything else.
+#[must_use = "a request does nothing before it is awaited"]
+pub struct PopMany {
+    queue: Queue,
+    items: u32,
+    ttl: Option<Duration>,
+    timeout: Option<Duration>,
+}
+
+macro_rules! ttl {
+    () => {
+        /// Sets how long the lease lasts without renewal, 100 ms to 24 h. Default: the connection's. It is renewed at a
+        /// third of it: a longer one outlasts longer silences of the store, a shorter one returns the items of a dead
+        /// worker earlier.
+        pub fn ttl(mut self, ttl: Duration) -> Self {
+            self.ttl = Some(ttl);
+            self
+        }
+    };
+}
+
+macro_rules! timeout {
+    () => {
+        /// Stops waiting after this long, counted from the first poll. Default: never.
+        pub fn timeout(mut self, timeout: Duration) -> Self {
+            self.timeout = Some(timeout);
+            self
+        }
+    };
+}
+
+impl Pop {
+    pub(super) fn new(queue: Queue) -> Self {
+        Self { queue, ttl: None, timeout: None }
+    }
+
+    ttl!();
+    timeout!();
+
+    async fn run(self) -> Result<Item, PopError> {
+        let until = Until::Served(self.timeout.map(boottime::after));
+        let items = pop(&self.queue, 1, self.ttl, until).await?;
+        items.into_iter().next().ok_or(PopError::TimedOut)
+    }
+}
+
+impl TryPop {
+    pub(super) fn new(queue: Queue) -> Self {
+        Self { queue, ttl: None }
+    }
+
+    ttl!();
+
+    async fn run(self) -> Result<Option<Item>, PopError> {
+        let items = pop(&self.queue, 1, self.ttl, Until::Answered).await?;
+        Ok(items.into_iter().next())
+    }
+}
+
+impl PopMany {
+    pub(super) fn new(queue: Queue, items: u32) -> Self {
+        Self { queue, items, ttl: None, timeout: None }
+    }
+
+    ttl!();
+    timeout!();
+
+    async fn run(self) -> Result<Vec<Item>, PopError> {
+        let until = Until::Served(self.timeout.map(boottime::after));
+        pop(&self.queue, self.items, self.ttl, until).await
+    }
+}
+
+awaited!(Pop => Result<Item, PopError>);
+awaited!(TryPop => Result<Option<Item>, PopError>);
+awaited!(PopMany => Result<Vec<Item>, PopError>);
+
+async fn pop(
+    queue: &Queue,
+    items: u32,
+    ttl: Option<Duration>,
+    until: Until,
+) -> Result<Vec<Item>, PopError> {
+    if !(1..=Batch::MOST_ITEMS).contains(&items) {
+        return Err(BadSetting::Items(items).into());
+    }
+    let mut wish = Wish::new(queue, items, ttl, until, false)?;
+    match wish.next().await {
+        Got::Items(items) => Ok(items),
+        Got::TimedOut | Got::Drained => Err(PopError::TimedOut),
+        Got::Failed(error) => Err(error.into()),
+    }
+}
+
+/// A wish for items under way. Dropped, it wants no more, and what nobody took out is given back.
+pub(super) struct Wish {
+    queue: Queue,
+    name: Name,
+    number: u64,
+    from: mpsc::UnboundedReceiver<Handed>,
+}
+
+/// What comes of a wish.
+pub(super) enum Got {
+    Items(Vec<Item>),
+    Drained,
+    TimedOut,
+    Failed(StoreError),
+}
+
+impl Wish {
+    pub(super) fn new(
+        queue: &Queue,
+        items: u32,
+        ttl: Option<Duration>,
+        until: Until,
+        drains: bool,
+    ) -> Result<Self, PopError> {
+        let name = queue.name.clone()?;
+        let ttl = ttl.map(|ttl| queue.seinpaal.checked_ttl(ttl)).transpose()?;
+        let about = queue.about(Vec::new())?;
+        let (to, from) = mpsc::unbounded_channel();
+        let number = queue.seinpaal.handle.next_request();
+        let wanted = WantedItems { number, items, ttl, until, drains, about, to };
+        queue.send(name.clone(), QueueCommand::Pop(wanted));
+        Ok(Self { queue: queue.clone(), name, number, from })
+    }
+    pub(super) async fn next(&mut self) -> Got {
+        match self.from.recv().await {
+            Some(handed) => self.got(handed),
+            None => Got::Failed(driver::is_over()),
+        }
+    }
+
+    fn got(&self, handed: Handed) -> Got {
+        let item = |(popped, lease)| Item::new(&self.queue.seinpaal, &self.name, popped, lease);
+        match handed {
+            Handed::Items(items) => Got::Items(items.into_iter().map(item).collect()),
+            Handed::Drained => Got::Drained,
+            Handed::TimedOut => Got::TimedOut,
+            Handed::Failed(error) => Got::Failed(error),
+        }
+    }
+
+    /// Wants no more.
+    pub(super) fn stop(&self) {
+        self.queue.send(self.name.clone(), QueueCommand::Unpop { number: self.number });
+    }
+}
+
+impl Drop for Wish {
+    fn drop(&mut self) {
+        self.stop();
+        self.from.close();
+        while let Ok(handed) = self.from.try_recv() {
+            if let Got::Items(items) = self.got(handed) {
+                items.into_iter().for_each(Item::return_unseen);
+            }
+        }
+    }
+}

@@ -1,0 +1,248 @@
+//! Pushing: described, then awaited.
+
+use std::{
+    fmt,
+    future::{Future, IntoFuture},
+    pin::Pin,
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
+
+use seinpaal_proto::{
+    Name, Priority,
+    queue::{
+        self, Dedup, Due, ItemId, MAX_DELIVERIES, MAX_PAYLOAD_BYTES, MAX_WINDOW, Reply, Request,
+    },
+    time::micros,
+};
+
+use super::{PushError, Queue};
+use crate::{driver, error::BadSetting};
+
+/// How many deliveries an item is allowed that does not say.
+const DELIVERIES: u32 = 5;
+
+/// A new item, not yet pushed. See [`Queue::push_all`].
+#[derive(Clone, Debug)]
+#[must_use = "nothing is pushed before it is given to a queue"]
+pub struct Push {
+    payload: Result<Vec<u8>, PushError>,
+    priority: i32,
+    due: Due,
+    group: Option<String>,
+    dedup: Option<(String, Duration)>,
+    deliveries: u32,
+    labels: Vec<(String, String)>,
+}
+
+/// A request to push one item. Nothing is sent before it is awaited.
+///
+/// # Cancel safety
+/// Dropping the future before it is polled pushes nothing. After that the item may be pushed or not: use
+/// [`dedup`](Self::dedup) if it is to be pushed once, however often it is tried.
+///
+/// # If the store is unreachable
+/// It is tried again for as long as the connection's patience lasts, and is done once however often it was tried.
+/// Then [`PushError::Store`] says that it was not done, and [`PushError::Unknown`] that nobody can say.
+///
+/// # Errors
+/// [`PushError`], bad input among it: that is found before anything is sent.
+#[must_use = "a request does nothing before it is awaited"]
+pub struct PushRequest {
+    queue: Queue,
+    push: Push,
+}
+
+/// A request to push many items: an answer each, in order. Nothing is sent before it is awaited.
+///
+/// Items go in batches of up to 63 and about 4 MiB, in order. If one is refused the others are pushed all the same.
+#[must_use = "a request does nothing before it is awaited"]
+pub struct PushAll {
+    queue: Queue,
+    pushes: Vec<Push>,
+}
+
+/// What became of a push.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+#[non_exhaustive]
+pub struct Pushed {
+    /// The number of the item.
+    pub id: ItemId,
+    /// Nothing was pushed: this item with the same deduplication key had been, not long ago.
+    pub is_duplicate: bool,
+}
+
+macro_rules! options {
+    ($($at:ident)?) => {
+        /// Sets the rank among items, −100…100, higher first. Default 0. A minute of waiting outweighs one step, so
+        /// nothing waits for ever.
+        pub fn priority(mut self, priority: i32) -> Self {
+            self$(.$at)?.priority = priority;
+            self
+        }
+
+        /// Delivers it after this long at the earliest, by the store's clock.
+        pub fn delay(mut self, delay: Duration) -> Self {
+            self$(.$at)?.due = Due::In(micros(delay));
+            self
+        }
+
+        /// Delivers it at this instant of the store's clock at the earliest. One that has passed is now.
+        pub fn due(mut self, due: SystemTime) -> Self {
+            let since = due.duration_since(UNIX_EPOCH).unwrap_or_default();
+            self$(.$at)?.due = Due::At(micros(since));
+            self
+        }
+
+        /// Says whose share of the queue it counts for: see [`Queue::group_limit`]. 1 to 512 bytes of UTF-8 without
+        /// control characters.
+        pub fn group(mut self, group: &str) -> Self {
+            self$(.$at)?.group = Some(group.to_owned());
+            self
+        }
+
+        /// Pushes nothing if an item with this key was pushed no longer than `window` before, up to a week; then the
+        /// answer is that item. A key is as a group is.
+        pub fn dedup(mut self, key: &str, window: Duration) -> Self {
+            self$(.$at)?.dedup = Some((key.to_owned(), window));
+            self
+        }
+
+        /// Sets how often it is delivered at most, 1 to 1 000 000; then it becomes a dead letter. Default 5. What is
+        /// given back does not count.
+        pub fn deliveries(mut self, deliveries: u32) -> Self {
+            self$(.$at)?.deliveries = deliveries;
+            self
+        }
+
+        /// Adds a label for whoever works on it or looks at it.
+        pub fn label(mut self, key: &str, value: &str) -> Self {
+            self$(.$at)?.labels.push((key.to_owned(), value.to_owned()));
+            self
+        }
+    };
+}
+
+impl Push {
+    /// An item with this payload, at most 1 MiB.
+    pub fn new(payload: impl Into<Vec<u8>>) -> Self {
+        Self::of(Ok(payload.into()))
+    }
+
+    /// An item with this value as JSON for its payload. One that cannot be serialised is reported by what is awaited.
+    #[cfg(feature = "serde")]
+    pub fn json<T: serde::Serialize + ?Sized>(value: &T) -> Self {
+        Self::of(serde_json::to_vec(value).map_err(|error| PushError::Json(error.to_string())))
+    }
+
+    fn of(payload: Result<Vec<u8>, PushError>) -> Self {
+        Self {
+            payload,
+            priority: 0,
+            due: Due::Now,
+            group: None,
+            dedup: None,
+            deliveries: DELIVERIES,
+            labels: Vec::new(),
+        }
+    }
+
+    options!();
+
+    /// Checks everything before anything is sent.
+    fn request(self, queue: &Queue) -> Result<Request, PushError> {
+        let payload = self.payload?;
+        if payload.len() > MAX_PAYLOAD_BYTES {
+            return Err(PushError::TooLarge(payload.len()));
+        }
+        if !(1..=MAX_DELIVERIES).contains(&self.deliveries) {
+            return Err(BadSetting::Deliveries(self.deliveries).into());
+        }
+        Ok(Request::Push(queue::Push {
+            payload,
+            priority: Priority::new(self.priority)?,
+            due: self.due,
+            group: self.group.map(|group| Name::new(&group)).transpose()?,
+            dedup: self.dedup.map(|(key, window)| dedup(&key, window)).transpose()?,
+            most: self.deliveries,
+            about: queue.about(self.labels)?,
+        }))
+    }
+}
+
+impl PushRequest {
+    pub(super) fn new(queue: Queue, push: Push) -> Self {
+        Self { queue, push }
+    }
+
+    options!(push);
+
+    async fn run(self) -> Result<Pushed, PushError> {
+        let pushed = PushAll::new(self.queue, vec![self.push]).run().await;
+        pushed.into_iter().next().unwrap_or_else(|| unreachable!("one was pushed"))
+    }
+}
+
+impl PushAll {
+    pub(super) fn new(queue: Queue, pushes: Vec<Push>) -> Self {
+        Self { queue, pushes }
+    }
+
+    async fn run(self) -> Vec<Result<Pushed, PushError>> {
+        let Self { queue, pushes } = self;
+        let name = match queue.name.clone() {
+            Ok(name) => name,
+            Err(bad) => return pushes.iter().map(|_| Err(bad.clone().into())).collect(),
+        };
+        let mut requests = Vec::with_capacity(pushes.len());
+        let checked = pushes.into_iter().map(|push| push.request(&queue));
+        let checked = checked.map(|checked| checked.map(|request| requests.push(request)));
+        let checked: Vec<Result<(), PushError>> = checked.collect();
+        let mut answers = queue.ask_all(name, requests).await.into_iter();
+        let mut answer = || match answers.next() {
+            Some(answer) => pushed(answer?),
+            None => Err(PushError::Store(driver::misfit())),
+        };
+        checked.into_iter().map(|checked| checked.and_then(|()| answer())).collect()
+    }
+}
+
+fn pushed(reply: Reply) -> Result<Pushed, PushError> {
+    match reply {
+        Reply::Pushed { id } => Ok(Pushed { id, is_duplicate: false }),
+        Reply::Duplicate { id } => Ok(Pushed { id, is_duplicate: true }),
+        _ => Err(PushError::Store(driver::misfit())),
+    }
+}
+
+fn dedup(key: &str, window: Duration) -> Result<Dedup, PushError> {
+    let length = micros(window);
+    if length > MAX_WINDOW {
+        return Err(BadSetting::Window(window).into());
+    }
+    Ok(Dedup { key: Name::new(key)?, window: length })
+}
+
+macro_rules! awaited {
+    ($request:ty => $output:ty) => {
+        impl IntoFuture for $request {
+            type Output = $output;
+            type IntoFuture = Pin<Box<dyn Future<Output = $output> + Send>>;
+
+            fn into_future(self) -> Self::IntoFuture {
+                Box::pin(self.run())
+            }
+        }
+
+        impl fmt::Debug for $request {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.debug_struct(stringify!($request))
+                    .field("queue", &self.queue)
+                    .finish_non_exhaustive()
+            }
+        }
+    };
+}
+
+awaited!(PushRequest => Result<Pushed, PushError>);
+awaited!(PushAll => Vec<Result<Pushed, PushError>>);
+pub(super) use awaited;

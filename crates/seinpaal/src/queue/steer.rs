@@ -1,0 +1,201 @@
+//! Looking at a queue, and steering it.
+
+use seinpaal_proto::{
+    Limit,
+    queue::{Configure, ItemId, Purge, Reply, Request, Was},
+};
+
+use super::{DeadLetter, Queue, QueueError, QueueSnapshot};
+use crate::error::BadSetting;
+
+/// The most items in work, and groups, that [`Queue::snapshot`] lists.
+const ROWS: u32 = 1_000;
+/// The longest reason for a pause, in bytes.
+const MAX_REASON_BYTES: usize = 512;
+
+impl Queue {
+    /// Sets how many items may be in work at once, 0 to 1 000 000 000; `None`: any number. Lowering it ends nothing that
+    /// is in work, and delivers nothing until it fits.
+    ///
+    /// # Errors
+    /// [`QueueError`] for bad input or a store that does not answer.
+    ///
+    /// # Examples
+    /// ```
+    /// # futures_executor::block_on(async {
+    /// # let seinpaal = seinpaal::Seinpaal::connect("memory:").await?;
+    /// let mails = seinpaal.queue("mails with a limit");
+    /// mails.limit(Some(1)).await?;
+    /// mails.push("to: ann").await?;
+    /// mails.push("to: bob").await?;
+    /// let first = mails.pop().await?;
+    /// assert!(mails.try_pop().await?.is_none());
+    /// first.acknowledge().await?;
+    /// mails.pop().await?.acknowledge().await?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(()) }).unwrap();
+    /// ```
+    pub async fn limit(&self, limit: Option<u32>) -> Result<(), QueueError> {
+        let limit = limit.map(Limit::new).transpose()?;
+        self.configure(Configure::Limit(limit)).await
+    }
+
+    /// Sets how many items of one group may be in work at once; `None`: any number. A full group holds up no other.
+    ///
+    /// # Errors
+    /// As [`limit`](Self::limit).
+    pub async fn group_limit(&self, limit: Option<u32>) -> Result<(), QueueError> {
+        let limit = limit.map(Limit::new).transpose()?;
+        self.configure(Configure::GroupLimit(limit)).await
+    }
+
+    /// Delivers nothing until [`resume`](Self::resume); who works, works on. `reason` (at most 512 bytes) is shown to
+    /// people.
+    ///
+    /// # Errors
+    /// As [`limit`](Self::limit).
+    pub async fn pause(&self, reason: &str) -> Result<(), QueueError> {
+        if reason.len() > MAX_REASON_BYTES || reason.chars().any(char::is_control) {
+            return Err(BadSetting::Reason.into());
+        }
+        self.configure(Configure::Pause(reason.to_owned())).await
+    }
+
+    /// Delivers again.
+    ///
+    /// # Errors
+    /// As [`limit`](Self::limit).
+    pub async fn resume(&self) -> Result<(), QueueError> {
+        self.configure(Configure::Resume).await
+    }
+
+    /// Reads everything about the queue; of what is in work and of groups at most 1000 each.
+    ///
+    /// # Errors
+    /// As [`limit`](Self::limit).
+    ///
+    /// # Examples
+    /// ```
+    /// # futures_executor::block_on(async {
+    /// # let seinpaal = seinpaal::Seinpaal::connect("memory:").await?;
+    /// let mails = seinpaal.queue("mails to look at");
+    /// mails.push("to: ann").await?;
+    /// let seen = mails.snapshot().await?;
+    /// assert_eq!((seen.ready, seen.in_work), (1, 0));
+    /// # Ok::<(), Box<dyn std::error::Error>>(()) }).unwrap();
+    /// ```
+    pub async fn snapshot(&self) -> Result<QueueSnapshot, QueueError> {
+        let Reply::Snapshot(seen) = self.ask(Request::Inspect { rows: ROWS }).await? else {
+            return Err(QueueError::misfit());
+        };
+        Ok(QueueSnapshot::new(self.name.clone()?, seen))
+    }
+
+    /// Reads up to `rows` dead letters in the order of their numbers, those after `after`; `None`: from the first.
+    ///
+    /// # Errors
+    /// As [`limit`](Self::limit).
+    ///
+    /// # Examples
+    /// ```
+    /// # futures_executor::block_on(async {
+    /// # use std::time::Duration;
+    /// # let seinpaal = seinpaal::Seinpaal::connect("memory:").await?;
+    /// let mails = seinpaal.queue("mails that fail");
+    /// mails.push("to: ann").deliveries(1).await?;
+    /// mails.pop().await?.fail("no route to host", Duration::ZERO).await?;
+    ///
+    /// for letter in mails.dead(None, 10).await? {
+    ///     println!("{}: {:?}", letter.id, letter.history);
+    ///     mails.replay(letter.id).await?;
+    /// }
+    /// # mails.pop().await?.acknowledge().await?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(()) }).unwrap();
+    /// ```
+    pub async fn dead(
+        &self,
+        after: Option<ItemId>,
+        rows: u32,
+    ) -> Result<Vec<DeadLetter>, QueueError> {
+        let after = after.unwrap_or(ItemId(0));
+        let Reply::Dead(letters) = self.ask(Request::Dead { after, rows }).await? else {
+            return Err(QueueError::misfit());
+        };
+        Ok(letters.into_iter().map(DeadLetter::from).collect())
+    }
+
+    /// Makes a dead letter an item again, at the end of the line and with all its deliveries before it.
+    ///
+    /// # Errors
+    /// [`QueueError::NoSuchItem`] if there is no such dead letter; as [`limit`](Self::limit).
+    pub async fn replay(&self, id: ItemId) -> Result<(), QueueError> {
+        match self.ask(Request::Replay { id }).await? {
+            Reply::Replayed { .. } => Ok(()),
+            other => Err(no_such(&other)),
+        }
+    }
+
+    /// Forgets a dead letter.
+    ///
+    /// # Errors
+    /// As [`replay`](Self::replay).
+    pub async fn drop_dead(&self, id: ItemId) -> Result<(), QueueError> {
+        match self.ask(Request::Drop { id }).await? {
+            Reply::Dropped { .. } => Ok(()),
+            other => Err(no_such(&other)),
+        }
+    }
+
+    /// Takes an item out of the queue, and says what it was. Whoever works on it learns of it at once.
+    ///
+    /// # Errors
+    /// [`QueueError::NoSuchItem`] if there is no such item, or it is a dead letter; as [`limit`](Self::limit).
+    pub async fn cancel(&self, id: ItemId) -> Result<Was, QueueError> {
+        match self.ask(Request::Cancel { id }).await? {
+            Reply::Cancelled { was, .. } => Ok(was),
+            other => Err(no_such(&other)),
+        }
+    }
+
+    /// Takes out everything that is ready or delayed, and says how much. What is in work stays, and so do dead letters.
+    ///
+    /// # Errors
+    /// As [`limit`](Self::limit); then some may have been taken out.
+    pub async fn purge(&self) -> Result<u64, QueueError> {
+        self.purge_all(Purge::Waiting).await
+    }
+
+    /// Forgets all dead letters, and says how many.
+    ///
+    /// # Errors
+    /// As [`purge`](Self::purge).
+    pub async fn purge_dead(&self) -> Result<u64, QueueError> {
+        self.purge_all(Purge::Dead).await
+    }
+
+    async fn purge_all(&self, what: Purge) -> Result<u64, QueueError> {
+        let mut total = 0;
+        loop {
+            let Reply::Purged { removed, more } = self.ask(Request::Purge(what)).await? else {
+                return Err(QueueError::misfit());
+            };
+            total += u64::from(removed);
+            if !more {
+                return Ok(total);
+            }
+        }
+    }
+
+    async fn configure(&self, change: Configure) -> Result<(), QueueError> {
+        match self.ask(Request::Configure(change)).await? {
+            Reply::Configured { .. } => Ok(()),
+            _ => Err(QueueError::misfit()),
+        }
+    }
+}
+
+fn no_such(reply: &Reply) -> QueueError {
+    match reply {
+        Reply::Unknown { id } => QueueError::NoSuchItem(*id),
+        _ => QueueError::misfit(),
+    }
+}

@@ -1,0 +1,343 @@
+//! Working on items as they come.
+
+use std::{
+    any::Any,
+    error::Error,
+    fmt,
+    future::{Future, pending},
+    panic::AssertUnwindSafe,
+    pin::pin,
+    sync::Arc,
+    time::Duration,
+};
+
+use futures_util::{
+    FutureExt, StreamExt,
+    future::{Either, OptionFuture, select},
+    stream::FuturesUnordered,
+};
+use seinpaal_proto::{
+    queue::{
+        How, Reason,
+        session::{End, Until},
+    },
+    time::micros,
+};
+use tokio::sync::oneshot;
+
+use super::{
+    BackOff, Item, PopError, Queue, WorkError,
+    item::Shared,
+    pop::{Got, Wish},
+};
+use crate::{driver::Command, error::BadSetting};
+
+/// How long running handlers may go on after the shutdown, unless told otherwise.
+const GRACE: Duration = Duration::from_secs(30);
+
+/// Works on items as they come, up to a number of them at a time. Nothing happens before it is [run](Self::run).
+///
+/// | the handler | the item |
+/// |---|---|
+/// | returns `Ok(())` | is acknowledged |
+/// | returns [`GiveBack`] as its error | goes back; the delivery does not count |
+/// | returns any other error, or panics | is delivered again after the [back-off](Self::retry), with that text as the reason; after its last delivery it becomes a dead letter |
+/// | ends the item itself | is what the handler said |
+///
+/// When a delivery is [lost](Item::lost), its handler is dropped at its next `await`, for somebody else may have the
+/// item; unless it is [told to go on](Self::run_on_when_lost).
+///
+/// Handlers run inside the future of the worker, on whatever executor polls it, so one that blocks holds up the others:
+/// let it spawn a task. An item that is done and the next one cost one round trip.
+#[must_use = "a worker does nothing before it is run"]
+pub struct Worker<H> {
+    queue: Queue,
+    concurrency: u32,
+    handler: H,
+    ttl: Option<Duration>,
+    retry: BackOff,
+    until_empty: bool,
+    grace: Duration,
+    runs_on: bool,
+}
+
+/// The error by which a handler leaves an item to somebody else. It may be wrapped in others.
+///
+/// ```
+/// use seinpaal::{GiveBack, Item};
+/// use std::time::Duration;
+///
+/// async fn send(item: Item) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+///     if item.group() == Some("closed today") {
+///         Err(GiveBack::after(Duration::from_secs(3600)))?;
+///     }
+///     Ok(())
+/// }
+/// ```
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct GiveBack {
+    delay: Duration,
+}
+
+/// What became of the items that a worker worked on.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct Counts {
+    /// Done.
+    pub acknowledged: u64,
+    /// Left to others: because the handler said so, or at the shutdown.
+    pub given_back: u64,
+    /// Failed, to be delivered again.
+    pub failed: u64,
+    /// Failed for the last time: dead letters.
+    pub died: u64,
+    /// Lost before they were done: others may have worked on them, too.
+    pub lost: u64,
+    /// Ended while the store was silent: they may be delivered once more.
+    pub unknown: u64,
+}
+
+impl<H> Worker<H> {
+    pub(super) fn new(queue: Queue, concurrency: u32, handler: H) -> Self {
+        Self {
+            queue,
+            concurrency,
+            handler,
+            ttl: None,
+            retry: BackOff::default(),
+            until_empty: false,
+            grace: GRACE,
+            runs_on: false,
+        }
+    }
+
+    /// Sets how long leases last without renewal, 100 ms to 24 h. Default: the connection's. See
+    /// [`Pop::ttl`](super::Pop::ttl).
+    pub fn ttl(mut self, ttl: Duration) -> Self {
+        self.ttl = Some(ttl);
+        self
+    }
+
+    /// Sets how long an item waits after a delivery that failed. Default: a second, doubled each time, five minutes at
+    /// most.
+    pub fn retry(mut self, retry: BackOff) -> Self {
+        self.retry = retry;
+        self
+    }
+
+    /// Ends when nothing is ready, delayed or in work anywhere.
+    pub fn until_empty(mut self) -> Self {
+        self.until_empty = true;
+        self
+    }
+
+    /// Sets how long running handlers may go on after the shutdown. Default 30 s.
+    pub fn grace(mut self, grace: Duration) -> Self {
+        self.grace = grace;
+        self
+    }
+
+    /// Does not drop a handler whose delivery was lost. It can see that by [`Item::lost`] and [`Item::is_held`].
+    pub fn run_on_when_lost(mut self) -> Self {
+        self.runs_on = true;
+        self
+    }
+}
+
+impl<H, F, E> Worker<H>
+where
+    H: Fn(Item) -> F,
+    F: Future<Output = Result<(), E>>,
+    E: Into<Box<dyn Error + Send + Sync>>,
+{
+    /// Works for ever, or until the queue is [empty](Self::until_empty) if that was asked for. Says what became of the
+    /// items.
+    ///
+    /// # Cancel safety
+    /// Dropping the future drops the handlers, and gives back what they worked on. Prefer
+    /// [`run_until`](Self::run_until).
+    ///
+    /// # Errors
+    /// [`WorkError`] for bad input, or a store that refuses for good; one that is silent is waited for.
+    pub async fn run(self) -> Result<Counts, WorkError> {
+        self.run_until(pending()).await
+    }
+
+    /// The same until `shutdown` is done: then no item is taken any more, running handlers may go on for the
+    /// [grace](Self::grace) period, and what they have not done by then is given back.
+    ///
+    /// # Cancel safety
+    /// As [`run`](Self::run).
+    ///
+    /// # Errors
+    /// As [`run`](Self::run).
+    ///
+    /// # Examples
+    /// ```no_run
+    /// # async fn example(mails: seinpaal::Queue, ctrl_c: impl Future<Output = ()>) -> Result<(), seinpaal::WorkError> {
+    /// let worker = mails.worker(8, |item| async move {
+    ///     println!("{}", String::from_utf8_lossy(item.payload()));
+    ///     Ok::<(), std::io::Error>(())
+    /// });
+    /// let counts = worker.run_until(ctrl_c).await?;
+    /// println!("{} done", counts.acknowledged);
+    /// # Ok(()) }
+    /// ```
+    pub async fn run_until(self, shutdown: impl Future<Output = ()>) -> Result<Counts, WorkError> {
+        if self.concurrency == 0 {
+            return Err(BadSetting::Concurrency.into());
+        }
+        let mut wish = self.wish()?;
+        let (mut counts, mut running) = (Counts::default(), FuturesUnordered::new());
+        let (mut shutdown, mut grace) = (pin!(shutdown), pin!(OptionFuture::from(None)));
+        let (mut goes_on, mut refusal) = (true, None);
+        while goes_on || !running.is_empty() {
+            tokio::select! {
+                biased;
+                Some(outcome) = running.next(), if !running.is_empty() => counts.add(outcome),
+                got = wish.next(), if goes_on => match got {
+                    Got::Items(items) => running.extend(items.into_iter().map(|item| self.work_on(item))),
+                    Got::Failed(error) => (goes_on, refusal) = (false, Some(error)),
+                    Got::Drained | Got::TimedOut => goes_on = false,
+                },
+                () = &mut shutdown, if goes_on => {
+                    wish.stop();
+                    goes_on = false;
+                    grace.set(Some(self.sleep()).into());
+                }
+                Some(()) = &mut grace => break,
+            }
+        }
+        counts.given_back += running.len() as u64;
+        refusal.map_or(Ok(counts), |error| Err(error.into()))
+    }
+
+    fn wish(&self) -> Result<Wish, WorkError> {
+        let wish =
+            Wish::new(&self.queue, self.concurrency, self.ttl, Until::Unpopped, self.until_empty);
+        wish.map_err(|error| match error {
+            PopError::Name(error) => error.into(),
+            PopError::Setting(error) => error.into(),
+            PopError::Store(error) => error.into(),
+            PopError::TimedOut => WorkError::Store(crate::driver::misfit()),
+        })
+    }
+
+    /// By the driver's clock, so that any executor will do.
+    fn sleep(&self) -> impl Future<Output = ()> + use<H, F, E> {
+        let (reply, is_over) = oneshot::channel();
+        self.queue.seinpaal.handle.send(Command::Sleep { time: self.grace, reply });
+        async move { drop(is_over.await) }
+    }
+
+    async fn work_on(&self, item: Item) -> Outcome {
+        let hand = Hand(item.share());
+        let attempt = hand.0.attempt();
+        let handled = async { (self.handler)(item).await };
+        let handled = pin!(AssertUnwindSafe(handled).catch_unwind());
+        let lost = async {
+            match self.runs_on {
+                true => pending().await,
+                false => hand.0.lost().await,
+            }
+        };
+        let how = match select(handled, pin!(lost)).await {
+            Either::Left((Ok(Ok(())), _)) => How::Acknowledge,
+            Either::Left((Ok(Err(error)), _)) => self.how(attempt, error.into().as_ref()),
+            Either::Left((Err(panic), _)) => self.failed(attempt, &words(panic.as_ref())),
+            // It is over already: this frees its place.
+            Either::Right(_) => How::GiveBack { delay: 0 },
+        };
+        let end = hand.0.finish(how).await;
+        Outcome { end, is_given_back: hand.0.is_given_back() }
+    }
+
+    fn how(&self, attempt: u32, error: &(dyn Error + Send + Sync + 'static)) -> How {
+        match find_give_back(error) {
+            Some(GiveBack { delay }) => How::GiveBack { delay: micros(delay) },
+            None => self.failed(attempt, &error.to_string()),
+        }
+    }
+
+    fn failed(&self, attempt: u32, reason: &str) -> How {
+        let delay = micros(self.retry.delay(attempt));
+        How::Fail { delay, reason: Reason::new(reason) }
+    }
+}
+
+/// What became of an item.
+struct Outcome {
+    end: End,
+    is_given_back: bool,
+}
+
+/// What a worker works on. If the worker is dropped it is nobody's fault, and goes back.
+struct Hand(Arc<Shared>);
+
+impl Drop for Hand {
+    fn drop(&mut self) {
+        self.0.finish_unheard(How::GiveBack { delay: 0 });
+    }
+}
+
+fn find_give_back(error: &(dyn Error + 'static)) -> Option<GiveBack> {
+    let mut next = Some(error);
+    while let Some(error) = next {
+        if let Some(give_back) = error.downcast_ref::<GiveBack>() {
+            return Some(*give_back);
+        }
+        next = error.source();
+    }
+    None
+}
+
+fn words(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().copied();
+    let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+    text.map_or_else(|| "panicked".to_owned(), |text| format!("panicked: {text}"))
+}
+
+impl Counts {
+    fn add(&mut self, outcome: Outcome) {
+        let count = match outcome.end {
+            End::Acknowledged => &mut self.acknowledged,
+            End::Returned if outcome.is_given_back => &mut self.given_back,
+            End::Returned => &mut self.failed,
+            End::Died => &mut self.died,
+            End::Lost => &mut self.lost,
+            _ => &mut self.unknown,
+        };
+        *count += 1;
+    }
+}
+
+impl GiveBack {
+    /// At once, to where it stood.
+    #[must_use]
+    pub fn now() -> Self {
+        Self::default()
+    }
+
+    /// After this long.
+    #[must_use]
+    pub fn after(delay: Duration) -> Self {
+        Self { delay }
+    }
+}
+
+impl fmt::Display for GiveBack {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "given back for {:?}", self.delay)
+    }
+}
+
+impl Error for GiveBack {}
+
+impl<H> fmt::Debug for Worker<H> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Worker")
+            .field("queue", &self.queue)
+            .field("concurrency", &self.concurrency)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,486 @@
+//! Queues by the public API, with the real driver and the real clock, on every store that keeps them.
+
+use std::{
+    future::{Future, IntoFuture},
+    pin::pin,
+    sync::{
+        Arc,
+        atomic::{AtomicU32, Ordering},
+    },
+    task::{Context, Poll, Waker},
+    time::{Duration, SystemTime},
+};
+
+use seinpaal::{
+    BackOff, Failed, FinishError, GiveBack, PopError, Push, PushError, Queue, QueueError,
+    QueueSnapshot, Seinpaal, Was, blocking,
+};
+
+type Result = std::result::Result<(), Box<dyn std::error::Error + Send + Sync>>;
+
+const HOUR: Duration = Duration::from_secs(3600);
+
+async fn connect(url: &str) -> Seinpaal {
+    Seinpaal::connect(url).await.expect("the store opens")
+}
+
+async fn queue(url: &str, name: &str) -> Queue {
+    connect(url).await.queue(name)
+}
+
+/// Looks until a condition holds; a test that never sees it hangs, and is stopped by its runner.
+async fn eventually(queue: &Queue, condition: impl Fn(&QueueSnapshot) -> bool) {
+    while !condition(&queue.snapshot().await.expect("the store answers")) {
+        tokio::task::yield_now().await;
+    }
+}
+
+async fn is_left_empty(queue: &Queue) {
+    eventually(queue, |seen| seen.is_empty() && seen.idle == 0).await;
+}
+
+fn text(item: &seinpaal::Item) -> String {
+    String::from_utf8_lossy(item.payload()).into_owned()
+}
+
+async fn items_come_in_order_with_all_that_was_said_of_them(url: &str) -> Result {
+    let queue = queue(url, "order").await;
+    let before = SystemTime::now() - HOUR;
+    queue.push("second").await?;
+    let pushed = queue.push("first").priority(7).group("ann").label("k", "v").deliveries(2).await?;
+    let (first, second) = (queue.pop().await?, queue.pop().await?);
+    assert_eq!((text(&first), text(&second)), ("first".into(), "second".into()));
+    assert_eq!((first.id(), first.attempt(), first.deliveries()), (pushed.id, 1, 2));
+    assert_eq!((first.group(), first.priority()), (Some("ann"), 7));
+    assert_eq!(first.labels(), [("k".to_owned(), "v".to_owned())]);
+    assert!(first.pushed_at() > before && second.fence() > first.fence());
+    first.acknowledge().await?;
+    second.acknowledge().await?;
+    is_left_empty(&queue).await;
+    Ok(())
+}
+
+async fn many_are_pushed_and_popped_at_once(url: &str) -> Result {
+    let queue = queue(url, "many").await;
+    let pushes = (0..200).map(|i| Push::new(i.to_string()).dedup(&(i / 2).to_string(), HOUR));
+    let pushed = queue.push_all(pushes).await;
+    let pushed = pushed.into_iter().collect::<std::result::Result<Vec<_>, _>>()?;
+    assert!(pushed.chunks(2).all(|two| two[0].id == two[1].id && two[1].is_duplicate));
+    let mut seen = Vec::new();
+    while seen.len() < 100 {
+        for item in queue.pop_many(64).await? {
+            seen.push(text(&item));
+            item.acknowledge().await?;
+        }
+    }
+    assert_eq!(seen, (0..100).map(|i| (2 * i).to_string()).collect::<Vec<_>>());
+    is_left_empty(&queue).await;
+    Ok(())
+}
+
+async fn a_popper_of_another_connection_is_called_for_an_item(url: &str) -> Result {
+    let (here, there) = (queue(url, "called").await, queue(url, "called").await);
+    let popping = tokio::spawn(there.pop().into_future());
+    eventually(&here, |seen| seen.idle == 1).await;
+    here.push("x").await?;
+    popping.await??.acknowledge().await?;
+    is_left_empty(&here).await;
+    Ok(())
+}
+
+async fn a_delayed_item_comes_when_it_is_due_and_not_before(url: &str) -> Result {
+    let queue = queue(url, "delayed").await;
+    let delay = Duration::from_millis(300);
+    let start = std::time::Instant::now();
+    queue.push("later").delay(delay).await?;
+    queue.push("past").due(SystemTime::UNIX_EPOCH).await?;
+    assert_eq!(text(&queue.pop().await?), "past");
+    assert!(queue.try_pop().await?.is_none_or(|item| text(&item) == "past"));
+    eventually(&queue, |seen| seen.delayed == 1).await;
+    purge_ready(&queue).await?;
+    let item = loop {
+        let item = queue.pop().await?;
+        if text(&item) == "later" {
+            break item;
+        }
+        item.acknowledge().await?;
+    };
+    assert!(start.elapsed() >= delay);
+    item.acknowledge().await?;
+    Ok(())
+}
+
+/// What was dropped unfinished before is acknowledged.
+async fn purge_ready(queue: &Queue) -> Result {
+    while let Some(item) = queue.try_pop().await? {
+        item.acknowledge().await?;
+    }
+    Ok(())
+}
+
+async fn a_timeout_leaves_the_line(url: &str) -> Result {
+    let queue = queue(url, "timeout").await;
+    let refused = queue.pop().timeout(Duration::from_millis(20)).await;
+    assert!(matches!(refused, Err(PopError::TimedOut)));
+    assert!(queue.try_pop().await?.is_none());
+    is_left_empty(&queue).await;
+    Ok(())
+}
+
+async fn a_pop_dropped_after_any_number_of_polls_leaves_nothing_behind(url: &str) -> Result {
+    let queue = queue(url, "dropped").await;
+    queue.push("x").deliveries(1).await?;
+    for polls in 0..20 {
+        let mut future = pin!(queue.pop().into_future());
+        for _ in 0..polls {
+            let mut context = Context::from_waker(Waker::noop());
+            if let Poll::Ready(item) = future.as_mut().poll(&mut context) {
+                item?.give_back(Duration::ZERO).await?;
+                break;
+            }
+            tokio::task::yield_now().await;
+        }
+    }
+    let item = queue.pop().await?;
+    assert_eq!(item.attempt(), 1, "no delivery was counted");
+    item.acknowledge().await?;
+    is_left_empty(&queue).await;
+    Ok(())
+}
+
+async fn bad_input_is_refused_before_anything_is_sent(url: &str) -> Result {
+    let seinpaal = connect(url).await;
+    let good = seinpaal.queue("bad input");
+    assert!(matches!(seinpaal.queue("").push("x").await, Err(PushError::Name(_))));
+    assert!(matches!(seinpaal.queue("").pop().await, Err(PopError::Name(_))));
+    assert!(matches!(seinpaal.queue("a\nb").snapshot().await, Err(QueueError::Name(_))));
+    let huge = vec![0; (1 << 20) + 1];
+    assert!(matches!(good.push(huge).await, Err(PushError::TooLarge(1_048_577))));
+    assert!(matches!(good.push("x").priority(101).await, Err(PushError::Count(_))));
+    assert!(matches!(good.push("x").deliveries(0).await, Err(PushError::Setting(_))));
+    assert!(matches!(good.push("x").group("").await, Err(PushError::Name(_))));
+    assert!(matches!(good.push("x").dedup("k", 200 * HOUR).await, Err(PushError::Setting(_))));
+    assert!(matches!(good.push("x").label("", "x").await, Err(PushError::Setting(_))));
+    assert!(matches!(good.pop().ttl(Duration::ZERO).await, Err(PopError::Setting(_))));
+    assert!(matches!(good.pop_many(65).await, Err(PopError::Setting(_))));
+    assert!(matches!(good.limit(Some(u32::MAX)).await, Err(QueueError::Count(_))));
+    let answers = good.push_all([Push::new("x").priority(-101), Push::new("y")]).await;
+    assert!(answers[0].is_err() && answers[1].is_ok());
+    assert_eq!(good.purge().await?, 1);
+    Ok(())
+}
+
+async fn a_payload_of_a_mebibyte_goes_through(url: &str) -> Result {
+    let queue = queue(url, "large").await;
+    let pushes = (0..6_u8).map(|i| Push::new(vec![i; 1 << 20]));
+    for pushed in queue.push_all(pushes).await {
+        pushed?;
+    }
+    for i in 0..6_u8 {
+        let item = queue.pop().await?;
+        assert!(item.payload().len() == 1 << 20 && item.payload().iter().all(|byte| *byte == i));
+        item.acknowledge().await?;
+    }
+    Ok(())
+}
+
+async fn an_item_that_fails_comes_again_and_dies_after_its_last_delivery(url: &str) -> Result {
+    let queue = queue(url, "failing").await;
+    let id = queue.push("x").deliveries(2).await?.id;
+    assert_eq!(queue.pop().await?.fail("one", Duration::ZERO).await?, Failed::Returned);
+    assert_eq!(queue.pop().await?.fail("two", Duration::ZERO).await?, Failed::Died);
+    let dead = queue.dead(None, 10).await?;
+    assert_eq!((dead.len(), dead[0].id, dead[0].history.ends().len()), (1, id, 2));
+    assert_eq!(dead[0].payload, b"x");
+    queue.replay(id).await?;
+    assert!(matches!(queue.drop_dead(id).await, Err(QueueError::NoSuchItem(_))));
+    let item = queue.pop().await?;
+    assert_eq!((item.id(), item.attempt()), (id, 1));
+    drop(item);
+    assert_eq!(queue.pop().await?.fail("four", Duration::ZERO).await?, Failed::Died);
+    queue.drop_dead(id).await?;
+    assert!(queue.dead(None, 10).await?.is_empty());
+    is_left_empty(&queue).await;
+    Ok(())
+}
+
+async fn an_item_that_is_dropped_has_failed_and_one_given_back_has_not(url: &str) -> Result {
+    let queue = queue(url, "dropping").await;
+    queue.push("x").await?;
+    queue.pop().await?.give_back(Duration::ZERO).await?;
+    let item = queue.pop().await?;
+    assert_eq!(item.attempt(), 1);
+    drop(item);
+    let item = queue.pop().await?;
+    assert_eq!(item.attempt(), 2);
+    item.acknowledge().await?;
+    Ok(())
+}
+
+async fn a_cancelled_item_is_lost_by_its_worker_at_once(url: &str) -> Result {
+    let queue = queue(url, "cancelled").await;
+    let id = queue.push("x").await?.id;
+    let item = queue.pop().await?;
+    let (was, worked) =
+        tokio::join!(queue.cancel(id), item.while_held(std::future::pending::<()>()));
+    assert_eq!(was?, Was::InWork);
+    assert!(worked.is_err() && !item.is_held());
+    item.danger().await;
+    assert_eq!(item.acknowledge().await, Err(FinishError::Lost));
+    assert!(matches!(queue.cancel(id).await, Err(QueueError::NoSuchItem(_))));
+    Ok(())
+}
+
+async fn an_item_is_renewed_while_it_is_in_hand(url: &str) -> Result {
+    let queue = queue(url, "renewed").await;
+    queue.push("x").await?;
+    let ttl = Duration::from_millis(400);
+    let item = queue.pop().ttl(ttl).await?;
+    let start = std::time::Instant::now();
+    while start.elapsed() < 3 * ttl {
+        let seen = queue.snapshot().await?;
+        assert!(item.is_held() && seen.in_work == 1, "{item:?} {seen:?}");
+        tokio::task::yield_now().await;
+    }
+    item.acknowledge().await?;
+    Ok(())
+}
+
+async fn what_a_closed_connection_had_in_hand_goes_back(url: &str) -> Result {
+    let (here, there) = (connect(url).await, connect(url).await);
+    here.queue("closed").push("x").await?;
+    let item = here.queue("closed").pop().await?;
+    here.close().await;
+    assert!(!item.is_held());
+    let again = there.queue("closed").pop().await?;
+    assert_eq!((again.id(), again.attempt()), (item.id(), 1));
+    again.acknowledge().await?;
+    Ok(())
+}
+
+async fn limits_pauses_and_groups_are_kept(url: &str) -> Result {
+    let queue = queue(url, "steered").await;
+    queue.group_limit(Some(1)).await?;
+    queue.limit(Some(2)).await?;
+    for (payload, group) in [("a1", "a"), ("a2", "a"), ("b1", "b"), ("c1", "c")] {
+        queue.push(payload).group(group).await?;
+    }
+    let (one, two) = (queue.pop().await?, queue.pop().await?);
+    assert_eq!((text(&one), text(&two)), ("a1".into(), "b1".into()));
+    assert!(queue.try_pop().await?.is_none());
+    queue.pause("lunch").await?;
+    queue.limit(None).await?;
+    assert!(queue.try_pop().await?.is_none());
+    assert_eq!(queue.snapshot().await?.paused.as_deref(), Some("lunch"));
+    queue.resume().await?;
+    assert_eq!(text(&queue.pop().await?), "c1");
+    for item in [one, two] {
+        item.acknowledge().await?;
+    }
+    queue.group_limit(None).await?;
+    assert!(queue.purge().await? >= 1);
+    Ok(())
+}
+
+async fn queues_are_listed_by_prefix_and_apart_from_semaphores(url: &str) -> Result {
+    let seinpaal = connect(url).await;
+    let _permit = seinpaal.semaphore("list a").acquire().await?;
+    seinpaal.queue("list b").push("x").await?;
+    let listed = seinpaal.queues("list ").await?;
+    assert_eq!(listed.iter().map(|seen| seen.name.as_str()).collect::<Vec<_>>(), ["list b"]);
+    assert_eq!(seinpaal.queue("list b").purge().await?, 1);
+    Ok(())
+}
+
+async fn a_worker_works_on_everything_and_says_what_became_of_it(url: &str) -> Result {
+    let queue = queue(url, "worked").await;
+    let pushes = (0..50).map(|i| Push::new(i.to_string()).deliveries(2));
+    queue.push_all(pushes).await;
+    let back = AtomicU32::new(0);
+    let worker = queue.worker(4, |item| {
+        let is_first_back = text(&item) == "7" && back.fetch_add(1, Ordering::Relaxed) == 0;
+        async move {
+            match text(&item).as_str() {
+                "3" => panic!("three"),
+                "5" => Err("five")?,
+                "7" if is_first_back => Err(GiveBack::now())?,
+                "9" => item.acknowledge().await?,
+                _ => {}
+            }
+            Ok::<_, Box<dyn std::error::Error + Send + Sync>>(())
+        }
+    });
+    let retry = BackOff::constant(Duration::from_millis(10));
+    let counts = worker.retry(retry).until_empty().run().await?;
+    assert_eq!((counts.acknowledged, counts.given_back), (48, 1));
+    assert_eq!((counts.failed, counts.died, counts.lost, counts.unknown), (2, 2, 0, 0));
+    let dead = queue.dead(None, 10).await?;
+    let reasons: Vec<_> = dead.iter().map(|letter| format!("{:?}", letter.history)).collect();
+    assert!(reasons[0].contains("panicked: three") && reasons[1].contains("five"), "{reasons:?}");
+    assert_eq!(queue.purge_dead().await?, 2);
+    is_left_empty(&queue).await;
+    Ok(())
+}
+
+async fn a_worker_never_has_more_in_hand_than_it_may(url: &str) -> Result {
+    let queue = queue(url, "concurrency").await;
+    queue.push_all((0..40).map(|i| Push::new(i.to_string()))).await;
+    let (busy, most) = (AtomicU32::new(0), AtomicU32::new(0));
+    let (busy, most) = (&busy, &most);
+    let worker = queue.worker(3, |_item| async move {
+        most.fetch_max(busy.fetch_add(1, Ordering::Relaxed) + 1, Ordering::Relaxed);
+        for _ in 0..10 {
+            tokio::task::yield_now().await;
+        }
+        busy.fetch_sub(1, Ordering::Relaxed);
+        Ok::<_, std::io::Error>(())
+    });
+    let counts = worker.until_empty().run().await?;
+    assert_eq!((counts.acknowledged, most.load(Ordering::Relaxed)), (40, 3));
+    Ok(())
+}
+
+async fn a_worker_that_is_shut_down_gives_back_what_it_cannot_finish(url: &str) -> Result {
+    let queue = queue(url, "shutdown").await;
+    queue.push_all((0..4).map(|i| Push::new(i.to_string()))).await;
+    let (shut, shutdown) = tokio::sync::oneshot::channel::<()>();
+    let shut = Arc::new(std::sync::Mutex::new(Some(shut)));
+    let (left, started) = (queue.clone(), Arc::new(AtomicU32::new(0)));
+    let worker = queue.worker(2, move |item| {
+        let (shut, started) = (Arc::clone(&shut), Arc::clone(&started));
+        async move {
+            if started.fetch_add(1, Ordering::Relaxed) == 1 {
+                drop(shut.lock().expect("nobody panics").take());
+            }
+            if text(&item) == "0" {
+                Ok(())
+            } else {
+                std::future::pending::<std::io::Result<()>>().await
+            }
+        }
+    });
+    let worker = worker.grace(Duration::from_millis(50));
+    let counts = worker.run_until(async { drop(shutdown.await) }).await?;
+    assert_eq!(counts.acknowledged, 1);
+    assert!((1..=2).contains(&counts.given_back), "{counts:?}");
+    eventually(&left, |seen| seen.in_work == 0 && seen.ready == 3 && seen.idle == 0).await;
+    assert_eq!(left.pop().await?.attempt(), 1, "no delivery was counted");
+    left.purge().await?;
+    Ok(())
+}
+
+async fn a_handler_is_dropped_when_its_delivery_is_lost(url: &str) -> Result {
+    let queue = queue(url, "lost").await;
+    let id = queue.push("x").await?.id;
+    let steering = queue.clone();
+    let worker = queue.worker(1, |item| {
+        let steering = steering.clone();
+        async move {
+            steering.cancel(item.id()).await?;
+            std::future::pending::<std::result::Result<(), QueueError>>().await
+        }
+    });
+    let counts = worker.until_empty().run().await?;
+    assert_eq!((counts.lost, counts.acknowledged), (1, 0));
+    assert!(matches!(queue.cancel(id).await, Err(QueueError::NoSuchItem(_))));
+    Ok(())
+}
+
+async fn a_worker_that_is_told_so_runs_on_when_its_delivery_is_lost(url: &str) -> Result {
+    let queue = queue(url, "lost and on").await;
+    queue.push("x").await?;
+    let (steering, seen) = (queue.clone(), AtomicU32::new(0));
+    let worker = queue.worker(1, |item| {
+        let (steering, seen) = (&steering, &seen);
+        async move {
+            steering.cancel(item.id()).await?;
+            item.lost().await;
+            seen.fetch_add(1, Ordering::Relaxed);
+            Ok::<_, QueueError>(())
+        }
+    });
+    let counts = worker.run_on_when_lost().until_empty().run().await?;
+    assert_eq!((counts.lost, seen.load(Ordering::Relaxed)), (1, 1));
+    Ok(())
+}
+
+async fn a_thousand_tasks_pop_from_one_connection(url: &str) -> Result {
+    let seinpaal = connect(url).await;
+    let queue = seinpaal.queue("crowd");
+    let popping: Vec<_> = (0..1000).map(|_| tokio::spawn(queue.pop().into_future())).collect();
+    eventually(&queue, |seen| seen.idle == 1).await;
+    queue.push_all((0..1000).map(|i| Push::new(i.to_string()))).await;
+    for popped in popping {
+        popped.await??.acknowledge().await?;
+    }
+    is_left_empty(&queue).await;
+    Ok(())
+}
+
+async fn programs_without_a_runtime_push_and_pop(url: &str) -> Result {
+    let url = url.to_owned();
+    let thread = std::thread::spawn(move || -> Result {
+        let queue = blocking::Seinpaal::connect(&url)?.queue("blocking");
+        queue.push("x")?;
+        let item = queue.pop()?;
+        assert_eq!(item.payload(), b"x");
+        blocking::wait(item.acknowledge())?;
+        assert!(queue.try_pop()?.is_none());
+        let timeout = Duration::from_millis(10);
+        assert!(matches!(queue.pop_timeout(timeout), Err(PopError::TimedOut)));
+        Ok(())
+    });
+    thread.join().expect("it does not panic")
+}
+
+#[cfg(feature = "serde")]
+async fn a_value_travels_as_json(url: &str) -> Result {
+    let queue = queue(url, "json").await;
+    queue.push_json(&("ann", 7)).priority(1).await?;
+    let item = queue.pop().await?;
+    assert_eq!(item.json::<(String, u32)>()?, ("ann".to_owned(), 7));
+    assert!(item.json::<u32>().is_err());
+    item.acknowledge().await?;
+    Ok(())
+}
+
+macro_rules! every_case {
+    ($url:expr; $($(#[$when:meta])* $case:ident)*) => {
+        $(#[tokio::test] $(#[$when])* async fn $case() -> super::Result { super::$case(&$url).await })*
+    };
+}
+
+macro_rules! on_every_store {
+    ($($cases:tt)*) => {
+        mod memory {
+            every_case! { "memory:"; $($cases)* }
+        }
+    };
+}
+
+on_every_store! {
+    items_come_in_order_with_all_that_was_said_of_them
+    many_are_pushed_and_popped_at_once
+    a_popper_of_another_connection_is_called_for_an_item
+    a_delayed_item_comes_when_it_is_due_and_not_before
+    a_timeout_leaves_the_line
+    a_pop_dropped_after_any_number_of_polls_leaves_nothing_behind
+    bad_input_is_refused_before_anything_is_sent
+    a_payload_of_a_mebibyte_goes_through
+    an_item_that_fails_comes_again_and_dies_after_its_last_delivery
+    an_item_that_is_dropped_has_failed_and_one_given_back_has_not
+    a_cancelled_item_is_lost_by_its_worker_at_once
+    an_item_is_renewed_while_it_is_in_hand
+    what_a_closed_connection_had_in_hand_goes_back
+    limits_pauses_and_groups_are_kept
+    queues_are_listed_by_prefix_and_apart_from_semaphores
+    a_worker_works_on_everything_and_says_what_became_of_it
+    a_worker_never_has_more_in_hand_than_it_may
+    a_worker_that_is_shut_down_gives_back_what_it_cannot_finish
+    a_handler_is_dropped_when_its_delivery_is_lost
+    a_worker_that_is_told_so_runs_on_when_its_delivery_is_lost
+    a_thousand_tasks_pop_from_one_connection
+    programs_without_a_runtime_push_and_pop
+    #[cfg(feature = "serde")]
+    a_value_travels_as_json
+}
