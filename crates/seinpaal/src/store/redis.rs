@@ -16,6 +16,7 @@ pub(crate) mod fuzzing;
 mod keys;
 mod link;
 mod place;
+mod queue;
 pub mod quorum;
 mod replicas;
 mod reply;
@@ -36,7 +37,9 @@ use std::{
     time::Duration,
 };
 
-use seinpaal_proto::{Batch, Inbox, Name, Replies, Reply, Request, Snapshot, time::micros};
+use seinpaal_proto::{
+    Batch, Inbox, Name, Replies, Reply, Request, Snapshot, queue as queue_ledger, time::micros,
+};
 
 use self::{
     cluster::Cluster,
@@ -299,6 +302,20 @@ impl Store for RedisStore {
         batches: &'a [Batch],
     ) -> BoxFuture<'a, Result<Together, StoreError>> {
         Box::pin(self.execute_together(batches))
+    }
+
+    fn call_queue<'a>(
+        &'a self,
+        batch: &'a queue_ledger::Batch,
+    ) -> BoxFuture<'a, Result<queue_ledger::Replies, StoreError>> {
+        Box::pin(self.execute_queue(batch))
+    }
+
+    fn list_queues<'a>(
+        &'a self,
+        prefix: &'a str,
+    ) -> BoxFuture<'a, Result<Vec<(Name, queue_ledger::Snapshot)>, StoreError>> {
+        Box::pin(self.queue_snapshots(prefix))
     }
 
     fn list<'a>(

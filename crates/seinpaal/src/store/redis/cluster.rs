@@ -25,7 +25,7 @@ use std::{
 };
 
 use redis::{Cmd, ToRedisArgs, Value};
-use seinpaal_proto::{Batch, Inbox, Replies, Reply};
+use seinpaal_proto::{Batch, Inbox, Replies, Reply, queue};
 use tokio::{
     sync::Notify,
     task::AbortHandle,
@@ -116,6 +116,21 @@ impl Cluster {
         Ok(())
     }
 
+    /// The same for a batch about a queue.
+    pub(super) async fn expect_at_queue(&self, batch: &queue::Batch) -> Result<(), StoreError> {
+        match ears::listens_for(batch) {
+            Some(lasts) if batch.session == self.shared.inbox => {
+                self.shared.listen_at_queue(&batch.name, lasts).await
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Somebody waits for a wakeup: see that the links are alive.
+    pub(super) fn expect_news(&self) {
+        self.shared.is_awaited.store(true, Ordering::Relaxed);
+    }
+
     /// Runs a script at the owner of its first key.
     pub(super) async fn evaluate(
         &self,
@@ -179,7 +194,7 @@ impl Cluster {
         };
         self.shared.ears.release(&channel, &over);
         if replies.replies.iter().any(|reply| matches!(reply, Reply::Queued { .. })) {
-            self.shared.is_awaited.store(true, Ordering::Relaxed);
+            self.expect_news();
         }
     }
 

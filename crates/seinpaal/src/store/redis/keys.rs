@@ -32,6 +32,29 @@ impl Keys {
         [records, order]
     }
 
+    /// The hash and the ordered set of a queue.
+    pub(super) fn of_queue(&self, name: &Name) -> [String; 2] {
+        let records = format!("{}{}:q", self.prefix, hash_tag(name));
+        let order = format!("{records}:o");
+        [records, order]
+    }
+
+    /// The queue whose hash this is.
+    pub(super) fn queue_of(&self, records: &str) -> Option<Name> {
+        self.name_of(records.strip_suffix(":q")?)
+    }
+
+    /// Where an inbox listens for one queue, in a cluster: in its slot. The scripts build the same.
+    pub(super) fn channel_at_queue(&self, name: &Name, inbox: Inbox) -> String {
+        let [records, _] = self.of_queue(name);
+        format!("{records}:inbox:{inbox}")
+    }
+
+    /// What `SCAN` is to match for the hashes of queues whose names start with `start`.
+    pub(super) fn queue_pattern(&self, start: &str) -> String {
+        format!("{}:q", self.pattern(start))
+    }
+
     /// Where a node of a quorum keeps the marker of its restart guard.
     pub(super) fn node_marker(&self) -> String {
         format!("{}node", self.prefix)

@@ -76,6 +76,10 @@ impl Plan {
 
     /// Turns a push into news.
     fn deliver(&self, payload: &[u8]) {
+        if let Some(wakeup) = wakeup::parse_queue(&self.keys, self.inbox, payload) {
+            let _ = self.news.send(News::Queue(wakeup));
+            return;
+        }
         let Some(wakeup) = wakeup::parse(&self.keys, self.inbox, payload) else { return };
         // Nobody is left to be told when the session is gone.
         let _ = self.news.send(wakeup::news(wakeup, self.place.options()));

@@ -17,14 +17,16 @@ pub(super) fn parse(
     script: &'static str,
     requests: usize,
 ) -> Result<Replies, StoreError> {
-    read(&value, requests).ok_or_else(|| {
-        // The script ran; only what it said is lost.
-        let message = format!(
-            "the script {script} answered {}, which cannot be read: is there a proxy that changes replies?",
-            shorten(&value)
-        );
-        StoreError::new(StoreErrorKind::Corrupt, Certainty::Unknown, message)
-    })
+    read(&value, requests).ok_or_else(|| unreadable(script, &value))
+}
+
+/// The script ran; only what it said is lost.
+pub(super) fn unreadable(script: &str, value: &Value) -> StoreError {
+    let message = format!(
+        "the script {script} answered {}, which cannot be read: is there a proxy that changes replies?",
+        shorten(value)
+    );
+    StoreError::new(StoreErrorKind::Corrupt, Certainty::Unknown, message)
 }
 
 fn read(value: &Value, requests: usize) -> Option<Replies> {
@@ -241,6 +243,12 @@ impl<'a> Words<'a> {
         self.0
     }
 
+    /// The next word counts the bytes of a text that comes after it; what is left is the rest.
+    pub(super) fn counted(mut self) -> Option<(&'a str, &'a str)> {
+        let bytes = self.parsed()?;
+        self.0.split_at_checked(bytes)
+    }
+
     pub(super) fn parsed<T: std::str::FromStr>(&mut self) -> Option<T> {
         self.word()?.parse().ok()
     }
@@ -249,7 +257,7 @@ impl<'a> Words<'a> {
         number(self.word()?)
     }
 
-    fn flag(&mut self) -> Option<bool> {
+    pub(super) fn flag(&mut self) -> Option<bool> {
         match self.word()? {
             "0" => Some(false),
             "1" => Some(true),
@@ -257,7 +265,7 @@ impl<'a> Words<'a> {
         }
     }
 
-    fn or_dash(&mut self) -> Option<Option<u64>> {
+    pub(super) fn or_dash(&mut self) -> Option<Option<u64>> {
         match self.word()? {
             "-" => Some(None),
             text => number(text).map(Some),
@@ -282,7 +290,7 @@ impl<'a> Words<'a> {
         }
     }
 
-    fn expect(&mut self, word: &str) -> Option<()> {
+    pub(super) fn expect(&mut self, word: &str) -> Option<()> {
         (self.word()? == word).then_some(())
     }
 }

@@ -7,6 +7,8 @@ use seinpaal_proto::{
     Acquire, Batch, Configure, Enqueue, LimitRule, OnMismatch, Renew, Request, Whom,
 };
 
+use super::queue::QUEUE;
+
 /// Fences that clients claim to have seen are believed up to here, as the ledger does.
 const MOST_FENCE_SEEN: u64 = 1 << 52;
 /// Lua's numbers are exact up to here; a deadline beyond it is none.
@@ -33,6 +35,8 @@ pub(super) enum Operation {
     Write,
     /// Acquires of several names; it is made of two others.
     Together,
+    /// Requests of any kind about a queue.
+    Queue,
 }
 
 /// What the header of a script's own file says, too.
@@ -130,7 +134,11 @@ impl Operation {
     }
 
     pub(super) fn name(self) -> &'static str {
-        SCRIPTS.get(self as usize).map_or("together", |row| row.name)
+        match self {
+            Self::Together => "together",
+            Self::Queue => "queue",
+            _ => SCRIPTS[self as usize].name,
+        }
     }
 }
 
@@ -166,7 +174,7 @@ pub(super) struct Mutation {
 #[derive(Debug)]
 pub(super) struct Scripts {
     wire: Wire,
-    hashed: [OnceLock<Script>; SCRIPTS.len() + 1],
+    hashed: [OnceLock<Script>; SCRIPTS.len() + 2],
     is_guarded: bool,
     mutation: Option<Mutation>,
 }
@@ -188,10 +196,16 @@ impl Scripts {
         if operation == Operation::Together {
             return self.together();
         }
+        if operation == Operation::Queue {
+            return self.changed([self.wire.piece(), QUEUE].concat());
+        }
         let (begin, rest) = SCRIPTS[operation as usize].source.split_at(BEGIN.len());
         let has_guard = self.is_guarded && operation != Operation::Write;
         let guard = if has_guard { GUARD } else { "" };
-        let source = [self.wire.piece(), begin, guard, rest].concat();
+        self.changed([self.wire.piece(), begin, guard, rest].concat())
+    }
+
+    fn changed(&self, source: String) -> String {
         #[cfg(feature = "planted")]
         let source = crate::planted::spoil(source);
         match &self.mutation {
@@ -199,9 +213,7 @@ impl Scripts {
             Some(mutation) => source.replacen(&mutation.from, &mutation.to, 1),
         }
     }
-}
 
-impl Scripts {
     fn together(&self) -> String {
         let function = |name, operation| {
             format!("local function {name}(KEYS, ARGV)\n{}\nend\n", self.source(operation))

@@ -1,7 +1,7 @@
 //! Who answers: one server, or the nodes of a cluster.
 
 use redis::{Cmd, ToRedisArgs, Value};
-use seinpaal_proto::{Batch, Replies, Reply};
+use seinpaal_proto::{Batch, Replies, Reply, queue};
 
 use super::{
     cluster::{self, Cluster, Master},
@@ -104,6 +104,27 @@ impl Servers {
                 }
             }
             Self::Cluster(cluster) => cluster.take_note(batch, replies),
+        }
+    }
+
+    /// As [`Servers::expect`], of a queue.
+    pub(super) async fn expect_at_queue(&self, batch: &queue::Batch) -> Result<(), StoreError> {
+        match self {
+            Self::One { .. } => Ok(()),
+            Self::Cluster(cluster) => cluster.expect_at_queue(batch).await,
+        }
+    }
+
+    /// Whoever stands in line waits to be called.
+    pub(super) fn take_note_of_queue(&self, batch: &queue::Batch) {
+        let waits =
+            |request: &queue::Request| matches!(request, queue::Request::Pop(pop) if pop.wait);
+        if !batch.requests.iter().any(waits) {
+            return;
+        }
+        match self {
+            Self::One { connection, .. } => connection.expect_news(),
+            Self::Cluster(cluster) => cluster.expect_news(),
         }
     }
 

@@ -1,6 +1,6 @@
 //! Wakeups as the scripts publish them: what happened, and last the key of the name.
 
-use seinpaal_proto::{Fence, Inbox, Wakeup, What};
+use seinpaal_proto::{Fence, Inbox, Wakeup, What, queue};
 
 use super::{
     keys::Keys,
@@ -30,6 +30,28 @@ pub(super) fn parse(keys: &Keys, inbox: Inbox, payload: &[u8]) -> Option<Wakeup>
         _ => return None,
     };
     Some(Wakeup { inbox, name: keys.name_of(key)?, ticket, what })
+}
+
+/// The same about a queue.
+pub(super) fn parse_queue(keys: &Keys, inbox: Inbox, payload: &[u8]) -> Option<queue::Wakeup> {
+    let (kind, rest) = std::str::from_utf8(payload).ok()?.split_once(' ')?;
+    let (what, key) = match kind {
+        "called" => (queue::What::Called, rest),
+        "watch" => {
+            let (look_in, key) = rest.split_once(' ')?;
+            (queue::What::Watch { look_in: number(look_in)? }, key)
+        }
+        "lost" => lost(rest)?,
+        _ => return None,
+    };
+    Some(queue::Wakeup { inbox, name: keys.queue_of(key)?, what })
+}
+
+fn lost(rest: &str) -> Option<(queue::What, &str)> {
+    let mut fields = rest.splitn(3, ' ');
+    let id = queue::ItemId(number(fields.next()?)?);
+    let fence = Fence(number(fields.next()?)?);
+    Some((queue::What::Lost(queue::Delivery { id, fence }), fields.next()?))
 }
 
 fn granted(rest: &str) -> Option<(What, &str)> {
@@ -68,6 +90,25 @@ mod tests {
     fn an_end_carries_its_cause() {
         let wakeup = parsed(&format!("ended {} evicted seinpaal:{{a}}", Ticket(1))).unwrap();
         assert_eq!(wakeup.what, What::Ended(Cause::Evicted));
+    }
+
+    #[test]
+    fn a_queue_says_who_is_called_who_watches_and_what_is_lost() {
+        let keys = Keys::new("seinpaal:").unwrap();
+        let name = Name::new("two words").unwrap();
+        let delivery = queue::Delivery { id: queue::ItemId(5), fence: Fence(9) };
+        for (said, what) in [
+            ("called", queue::What::Called),
+            ("watch 250", queue::What::Watch { look_in: 250 }),
+            ("lost 5 9", queue::What::Lost(delivery)),
+        ] {
+            let payload = format!("{said} seinpaal:{{two words}}:q");
+            let wakeup = queue::Wakeup { inbox: INBOX, name: name.clone(), what };
+            assert_eq!(parse_queue(&keys, INBOX, payload.as_bytes()), Some(wakeup));
+            assert_eq!(parsed(&payload), None);
+            let elsewhere = format!("{said} seinpaal:{{two words}}");
+            assert_eq!(parse_queue(&keys, INBOX, elsewhere.as_bytes()), None);
+        }
     }
 
     #[test]

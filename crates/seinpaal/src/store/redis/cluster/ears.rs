@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use seinpaal_proto::{Batch, Replies, Reply, Request, Ticket, TicketReply, Whom};
+use seinpaal_proto::{Batch, Replies, Reply, Request, Ticket, TicketReply, Whom, queue};
 use tokio::time::Instant;
 
 use super::slots::Address;
@@ -35,6 +35,7 @@ struct Ear {
     at: Option<At>,
     was_heard: bool,
     used: Instant,
+    lasts: Duration,
 }
 
 impl Ears {
@@ -50,12 +51,24 @@ impl Ears {
         slot: u16,
         tickets: impl IntoIterator<Item = Ticket>,
     ) -> Option<At> {
+        self.want_more(channel, slot, |ear| ear.tickets.extend(tickets))
+    }
+
+    /// Wants to hear of a queue for so long from now on, at least. Where that is so already, if anywhere.
+    pub(super) fn want_for(&self, channel: &str, slot: u16, lasts: Duration) -> Option<At> {
+        self.want_more(channel, slot, |ear| {
+            let left = (ear.used + ear.lasts).saturating_duration_since(Instant::now());
+            ear.lasts = lasts.max(left);
+        })
+    }
+
+    fn want_more(&self, channel: &str, slot: u16, more: impl FnOnce(&mut Ear)) -> Option<At> {
         let mut all = self.all();
         if !all.contains_key(channel) {
             all.insert(channel.to_owned(), Ear::new(slot));
         }
         let ear = all.get_mut(channel)?;
-        ear.tickets.extend(tickets);
+        more(ear);
         ear.used = Instant::now();
         ear.at.clone()
     }
@@ -105,7 +118,8 @@ impl Ears {
 
     /// Gives up what nobody has had a ticket at for a while, and says where that was.
     pub(super) fn give_up_idle(&self, now: Instant) -> Vec<(String, Option<At>)> {
-        let is_idle = |ear: &Ear| ear.tickets.is_empty() && now.duration_since(ear.used) >= LINGER;
+        let is_idle =
+            |ear: &Ear| ear.tickets.is_empty() && now.duration_since(ear.used) >= ear.lasts;
         let idle = self.all().extract_if(|_, ear| is_idle(ear)).collect::<Vec<_>>();
         idle.into_iter().map(|(channel, ear)| (channel, ear.at)).collect()
     }
@@ -113,12 +127,30 @@ impl Ears {
 
 impl Ear {
     fn new(slot: u16) -> Self {
-        Self { slot, tickets: HashSet::new(), at: None, was_heard: false, used: Instant::now() }
+        Self {
+            slot,
+            tickets: HashSet::new(),
+            at: None,
+            was_heard: false,
+            used: Instant::now(),
+            lasts: LINGER,
+        }
     }
 
     fn is_over(&self, link: u64) -> bool {
         self.at.as_ref().is_some_and(|at| at.link == link)
     }
+}
+
+/// For how long a batch may give its sender something to hear of at a queue; `None`: not at all. A place in line
+/// and a lease are renewed before they end.
+pub(super) fn listens_for(batch: &queue::Batch) -> Option<Duration> {
+    let ttls = batch.requests.iter().filter_map(|request| match request {
+        queue::Request::Pop(pop) => Some(pop.ttl),
+        queue::Request::Renew(renew) => Some(renew.ttl),
+        _ => None,
+    });
+    ttls.max().map(|ttl| Duration::from_micros(ttl.max(queue::PLACE_TTL)))
 }
 
 /// Whether a batch may give its sender something at the name.

@@ -6,7 +6,7 @@ use std::{
 };
 
 use futures_util::{StreamExt, stream};
-use seinpaal_proto::{Batch, What};
+use seinpaal_proto::{Batch, Name, What};
 use tokio::time::{Instant, sleep_until, timeout};
 
 use super::{
@@ -49,11 +49,33 @@ impl Shared {
         let slot = slot_of(records.as_bytes());
         let channel = self.keys.channel_at(&batch.name, self.inbox);
         let at = self.ears.want(&channel, slot, ears::gained(batch));
+        self.listen_there(slot, &channel, at).await
+    }
+
+    /// The same for a batch about a queue, at which something can happen for so long.
+    pub(super) async fn listen_at_queue(
+        &self,
+        name: &Name,
+        lasts: Duration,
+    ) -> Result<(), StoreError> {
+        let [records, _] = self.keys.of_queue(name);
+        let slot = slot_of(records.as_bytes());
+        let channel = self.keys.channel_at_queue(name, self.inbox);
+        let at = self.ears.want_for(&channel, slot, lasts);
+        self.listen_there(slot, &channel, at).await
+    }
+
+    async fn listen_there(
+        &self,
+        slot: u16,
+        channel: &str,
+        at: Option<At>,
+    ) -> Result<(), StoreError> {
         let is_heard = at.is_some_and(|at| self.map().owner(slot) == Some(&at.node));
         if is_heard {
             return Ok(());
         }
-        self.route(slot, &Errand::Listen(&channel)).await.map(drop)
+        self.route(slot, &Errand::Listen(channel)).await.map(drop)
     }
 
     pub(super) fn on_heard(&self, node: Address) -> OnHeard {
@@ -98,6 +120,10 @@ impl Shared {
     }
 
     fn deliver(&self, payload: &[u8]) {
+        if let Some(wakeup) = wakeup::parse_queue(&self.keys, self.inbox, payload) {
+            let _ = self.news.send(News::Queue(wakeup));
+            return;
+        }
         let Some(wakeup) = wakeup::parse(&self.keys, self.inbox, payload) else { return };
         if matches!(wakeup.what, What::Ended(_)) {
             let channel = self.keys.channel_at(&wakeup.name, self.inbox);

@@ -1,0 +1,59 @@
+-- inspect: reads about the queue.
+-- keys   records order
+-- args   inspect: rows  dead: after rows
+-- reply  snapshot dead
+-- error  SEINPAALARGUMENT
+-- cost   one ZRANGEBYLEX a kind of row and one HGET a row
+
+function ledger.limit_or_dash(limit)
+  return limit and format('%d', limit) or '-'
+end
+
+function ledger.work_row(item)
+  return format('work %d %d %d %d %d %s %d ', item.number, item.fence, item.attempt, max(now - item.since, 0),
+    max(item.ends - head.clock, 0), item.by, #item.group) .. item.group .. item.worked_about
+end
+
+function ledger.listed_item(member)
+  return ledger.item_of(read(NUMBER, member, #member - 7)) or ledger.corrupt('an item that is listed is not there')
+end
+
+function ledger.snapshot(rows)
+  local oldest, next_due = ledger.first_item('o'), ledger.first_item('d')
+  local answer = { format('snapshot %s %s %d %d %d %d %d %s %s %s', ledger.limit_or_dash(head.limit),
+    ledger.limit_or_dash(head.group_limit), head.ready, head.delayed, head.in_work, head.dead,
+    head.idle + head.called, oldest and format('%d', max(now - oldest.pushed, 0)) or '-',
+    next_due and format('%d', max(next_due.at - now, 0)) or '-', head.paused and ':' .. head.paused or '-') }
+  if rows == 0 then return answer end
+  for _, member in ipairs(ledger.members('e', '', format('%d', rows))) do
+    answer[#answer + 1] = ledger.work_row(ledger.listed_item(member))
+  end
+  for _, member in ipairs(ledger.members('c', '', format('%d', rows))) do
+    local group = ledger.group_of(sub(member, 2))
+    answer[#answer + 1] = format('group %d %d ', group.in_work, group.ready) .. group.name
+  end
+  return answer
+end
+
+function ledger.operations.inspect(text)
+  local rows = ledger.number(text, 0, 4294967295, 'the number of rows')
+  return function() return ledger.snapshot(rows), 'left' end
+end
+
+function ledger.dead_letters(after, rows)
+  local answer = { 'dead' }
+  if rows == 0 then return answer end
+  for _, member in ipairs(ledger.members('x', pack(NUMBER, after), format('%d', rows))) do
+    local item = ledger.listed_item(member)
+    answer[#answer + 1] = format('%d %d %d %d %d %d %d %d ', item.number, item.attempt, item.priority, item.pushed,
+      item.at, item.bytes, #item.group, #item.about) .. item.group .. item.about .. item.history
+    answer[#answer + 1] = sub(ledger.payload_of(item), 1, PREVIEW)
+  end
+  return answer
+end
+
+function ledger.operations.dead(text)
+  local after, rows = match(text, '^(%d+) (%d+)$')
+  after, rows = ledger.item_number(after), ledger.number(rows, 0, 4294967295, 'the number of rows')
+  return function() return ledger.dead_letters(after, rows), 'left' end
+end

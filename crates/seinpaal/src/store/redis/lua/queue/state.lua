@@ -1,0 +1,217 @@
+-- state: what is kept of one queue, and how it is read and written.
+-- keys   records order
+-- args   session
+-- reply  nothing; the pieces after this one build on it
+-- error  SEINPAALCORRUPT SEINPAALTORN SEINPAALARGUMENT SEINPAALOOM
+-- cost   one HGET a record, one ZRANGEBYLEX for some members of the order; all writes in one go at the end
+--
+-- records (hash)  h: the head  n: in a cluster, the node where the queue is at home, and until when it settles
+--                  iID: an item  pID: its payload  gGROUP: counts  lINBOX: a place  sINBOX: a session  kKEY: a key
+-- order (zset, all scores 0)  one letter, and numbers of eight bytes, inboxes or names:
+--   o RANK ID open  g GROUP 0 RANK ID ready in a group  d DUE ID  e END ID  w WALLEND ID  x ID dead
+--   c GROUP  f GROUP full  l DRAINS UNTIL INBOX WANT in line  k SINCE INBOX DRAINS UNTIL WANT called
+--   s UNTIL INBOX (or earlier than it ends: see time)  t UNTIL KEY  z (so that the key outlives its members)
+-- What is written is kept here until the end, and looks at the order see it.
+
+-- Functions and state are fields of this table: for each local that a function captures, Lua walks all that
+-- are captured.
+local ledger = {
+  items = {}, dirty_items = {}, groups = {}, fields = {}, changed = {}, placed = {}, pending = {}, windows = {},
+  is_fresh = false, has_written = false, may_grow = false,
+  work = WORK, room = MOST_PAYLOAD, has_backlog = false, wakeups = {}, listeners = {},
+}
+local head
+
+function ledger.refuse(code, what)
+  error({ refusal = code .. ' ' .. what }, 0)
+end
+
+function ledger.corrupt(what)
+  ledger.refuse('SEINPAALCORRUPT', what)
+end
+
+-- Nobody's key is taken for ours: without a head, nothing may be there but an order whose records were
+-- evicted or deleted, and that is dropped.
+function ledger.start_afresh()
+  ledger.is_fresh = true
+  head = blank_head()
+  if call('exists', records, order) == 0 then return end
+  if call('exists', records) == 1 or call('type', order).ok ~= 'zset' then
+    ledger.corrupt('the key is somebody else\'s')
+  end
+  if call('zrangebylex', order, '[z', '[z')[1] ~= 'z' then ledger.corrupt('the key is somebody else\'s') end
+  call('unlink', order)
+end
+
+function ledger.read_head()
+  local field = 's' .. asker
+  local found = call('hmget', records, 'h', field)
+  ledger.fields[field] = found[2]
+  if not found[1] then return ledger.start_afresh() end
+  head = parse_head(found[1])
+  if not head then ledger.corrupt('the head of the queue') end
+end
+
+-- Records.
+
+function ledger.record(field)
+  local text = ledger.fields[field]
+  if text == nil then
+    text = not ledger.is_fresh and call('hget', records, field)
+    ledger.fields[field] = text
+  end
+  return text
+end
+
+-- A text, or false to remove it.
+function ledger.write(field, text)
+  ledger.fields[field], ledger.changed[field] = text, true
+end
+
+-- The order. What was added and taken away in this call lies over what is stored, by the letters that
+-- members begin with.
+
+function ledger.precedes(a, b)
+  for i = 1, min(#a, #b) do
+    local x, y = byte(a, i), byte(b, i)
+    if x ~= y then return x < y end
+  end
+  return #a < #b
+end
+
+function ledger.add(prefix, member)
+  local list = ledger.pending[prefix]
+  if not list then
+    list = { first = 1 }
+    ledger.pending[prefix] = list
+  end
+  list[#list + 1], list.is_sorted = member, false
+  ledger.placed[member] = true
+end
+
+function ledger.remove(member)
+  ledger.placed[member] = false
+end
+
+-- Has an object stand there with this member and no longer with the one before.
+function ledger.place(object, slot, prefix, member)
+  local old = object[slot]
+  if old == member then return end
+  if old then ledger.remove(old) end
+  if member then ledger.add(prefix, member) end
+  object[slot] = member
+end
+
+function ledger.first_stored(prefix, at_once)
+  local window = ledger.windows[prefix]
+  if not window then
+    local last = #prefix
+    window = { at = 1, from = '[' .. prefix, to = '(' .. sub(prefix, 1, last - 1) .. char(byte(prefix, last) + 1),
+      is_whole = ledger.is_fresh }
+    ledger.windows[prefix] = window
+  end
+  while true do
+    local member = window[window.at]
+    if member and ledger.placed[member] ~= false then return member end
+    if member then
+      window.at = window.at + 1
+    elseif window.is_whole then
+      return nil
+    else
+      local page = call('zrangebylex', order, window.from, window.to, 'limit', '0', at_once)
+      for i, found in ipairs(page) do window[#window + 1] = found end
+      window.is_whole = #page < tonumber(at_once)
+      if #page > 0 then window.from = '(' .. page[#page] end
+    end
+  end
+end
+
+function ledger.first_pending(prefix)
+  local list = ledger.pending[prefix]
+  if not list then return nil end
+  if not list.is_sorted then
+    table.sort(list, ledger.precedes)
+    list.first, list.is_sorted = 1, true
+  end
+  while list[list.first] and ledger.placed[list[list.first]] == false do list.first = list.first + 1 end
+  return list[list.first]
+end
+
+-- The first member that begins with these letters.
+function ledger.first(prefix, at_once)
+  local stored, pending = ledger.first_stored(prefix, at_once or '4'), ledger.first_pending(prefix)
+  if stored and pending then return ledger.precedes(pending, stored) and pending or stored end
+  return stored or pending
+end
+
+-- Up to so many members that begin with this letter, after that text; what is pending is written first.
+function ledger.members(letter, after, most)
+  ledger.flush()
+  if ledger.is_fresh then return {} end
+  return call('zrangebylex', order, '(' .. letter .. after, '(' .. char(byte(letter) + 1), 'limit', '0', most)
+end
+
+-- Writing. Removals go first: they free memory, and after one Redis lets a script write also when memory
+-- is short. A script that only makes the queue grow begins with the head instead, and so is refused whole.
+
+function ledger.send(command, key, list)
+  for from = 1, #list, 1000 do
+    call(command, key, unpack(list, from, min(from + 999, #list)))
+    ledger.has_written = true -- only now: the first may be refused, and then nothing is torn
+  end
+end
+
+function ledger.collect_records(set, del)
+  for number in pairs(ledger.dirty_items) do
+    local item = ledger.items[number]
+    if item then
+      set[#set + 1] = 'i' .. pack(NUMBER, number)
+      set[#set + 1] = pack_item(item)
+    end
+  end
+  for field in pairs(ledger.changed) do
+    local text = ledger.fields[field]
+    if text then
+      set[#set + 1] = field
+      set[#set + 1] = text
+    else
+      del[#del + 1] = field
+    end
+  end
+end
+
+function ledger.collect_members(add, remove)
+  for member, is_there in pairs(ledger.placed) do
+    if is_there then
+      add[#add + 1] = '0'
+      add[#add + 1] = member
+    else
+      remove[#remove + 1] = member
+    end
+  end
+end
+
+function ledger.flush(with_head)
+  if not with_head and not next(ledger.dirty_items) and not next(ledger.changed) and not next(ledger.placed) then return end
+  local set, del, add, remove = {}, {}, {}, {}
+  local is_growth = ledger.may_grow and not ledger.has_written
+  if ledger.is_fresh and not ledger.has_written then
+    ledger.placed.z = true
+    ledger.home = SETTLING and call('cluster', 'myid') .. ' 0'
+  end
+  if ledger.home then
+    ledger.write('n', ledger.home)
+    ledger.home = nil
+  end
+  if with_head or is_growth then set[1], set[2] = 'h', pack_head(head) end
+  ledger.collect_records(set, del)
+  ledger.collect_members(add, remove)
+  if is_growth then ledger.send('hset', records, set) end
+  if not is_growth and not ledger.has_written and #del + #remove == 0 then call('hdel', records, '-') end
+  ledger.send('zrem', order, remove)
+  ledger.send('hdel', records, del)
+  if not is_growth then ledger.send('hset', records, set) end
+  ledger.send('zadd', order, add)
+  ledger.dirty_items, ledger.changed, ledger.placed, ledger.pending, ledger.windows = {}, {}, {}, {}, {}
+  ledger.is_fresh = false
+end

@@ -1,0 +1,171 @@
+-- step: the end of every script: executes the requests in order, writes, wakes and answers.
+-- keys   records order
+-- args   now session number not_after seen request...
+-- reply  done now backlog look_in, and one answer a request
+-- error  SEINPAALCORRUPT SEINPAALTORN SEINPAALARGUMENT SEINPAALOOM SEINPAALFAILED
+-- cost   one HMGET, HSET, ZADD; HDEL and ZREM if something ends; one PUBLISH a wakeup; PERSIST or PEXPIRE of both
+--        keys when the queue gets its first item or loses its last
+--
+-- A request is its operation, a space and the operation's arguments; after a push comes its payload. Each
+-- operation first reads its arguments, so that what is wrong with them is said before anything is written,
+-- and gives what executes it. That gives the answer, and what is kept of it if that is something else.
+
+local MOST_REQUESTS = 64
+local READS = { inspect = true, dead = true }
+local GROWS = { push = true, configure = true }
+
+function ledger.read_requests()
+  local requests, at = {}, FIRST_REQUEST
+  ledger.may_grow = at <= #ARGV
+  while at <= #ARGV do
+    local operation, text = match(ARGV[at], '^(%a+) ?(.*)$')
+    if not ledger.operations[operation or ''] then ledger.refuse('SEINPAALARGUMENT', 'no such operation here') end
+    local payload = operation == 'push' and ARGV[at + 1]
+    requests[#requests + 1] = { execute = ledger.operations[operation](text, payload), reads = READS[operation] }
+    ledger.may_grow = ledger.may_grow and GROWS[operation]
+    at = at + (operation == 'push' and 2 or 1)
+  end
+  if #requests > MOST_REQUESTS then ledger.refuse('SEINPAALARGUMENT', 'too many requests') end
+  return requests
+end
+
+function ledger.start(seen)
+  ledger.read_head()
+  advance_clock(head)
+  head.last = max(head.last, min(seen, MOST_SEEN))
+  ledger.expire_by_clock()
+  ledger.expire_by_wall()
+  ledger.take_due()
+  ledger.reopen()
+end
+
+-- Each batch of a session is done once: what arrives again is answered as before, and what a later one has
+-- overtaken is refused, as is what arrives too late to be known.
+function ledger.first_time(known, requests, number, not_after)
+  local answer, lines = { '' }, {}
+  for i, request in ipairs(requests) do
+    local reply, kept = request.execute()
+    answer[i + 1], lines[i] = reply, kept or reply
+  end
+  if number > 0 then ledger.put_session(known, number, not_after, concat(lines, '\n')) end
+  return answer
+end
+
+function ledger.repeat_answers(known, requests)
+  local answer, i = { '' }, 1
+  for line in string.gmatch(known.lines .. '\n', '([^\n]*)\n') do
+    if not requests[i] then break end
+    if requests[i].reads then
+      answer[i + 1] = (requests[i].execute())
+    elseif sub(line, 1, 7) == 'popped ' then
+      answer[i + 1] = (ledger.deliver_again(line))
+    else
+      answer[i + 1] = line
+    end
+    i = i + 1
+  end
+  return answer
+end
+
+function ledger.too_late(requests)
+  local answer = { '' }
+  for i in ipairs(requests) do answer[i + 1] = 'late' end
+  return answer
+end
+
+function ledger.answers(requests, number, not_after)
+  if number == 0 then return ledger.first_time(nil, requests, 0) end
+  local known = ledger.session_of(asker)
+  if (known and number < known.number) or now > not_after then return ledger.too_late(requests) end
+  if known and number == known.number then return ledger.repeat_answers(known, requests) end
+  return ledger.first_time(known, requests, number, not_after)
+end
+
+-- The end.
+
+function ledger.is_blank()
+  local counted = head.ready + head.delayed + head.in_work + head.dead + head.idle + head.called + head.sessions + head.keys
+  return counted == 0 and not head.limit and not head.group_limit and not head.paused
+end
+
+function ledger.rest()
+  if head.in_work == 0 then head.bound, head.first_end, head.first_wall = UNBOUNDED, UNBOUNDED, UNBOUNDED end
+  if head.delayed == 0 then head.first_due = UNBOUNDED end
+  if head.sessions == 0 then head.first_session = UNBOUNDED end
+  if head.keys == 0 then head.first_key = UNBOUNDED end
+end
+
+-- Nothing that anybody would miss expires. What is only remembered does, a little after it would be forgotten.
+function ledger.deadline()
+  local items = head.ready + head.delayed + head.in_work + head.dead
+  if items > 0 or head.limit or head.group_limit or head.paused then
+    local had_deadline = head.deadline > 0
+    head.deadline = 0
+    return had_deadline and 'persist'
+  end
+  local need = max(head.memory - now, 0)
+  local left = head.deadline - now
+  if head.deadline > 0 and left >= need and left <= need + PLACE_TTL then return nil end
+  local most = need + ((given_now == '') and PLACE_TTL / 2 or HALF_DAY)
+  head.deadline = now + most
+  return 'pexpire', format('%d', floor(most / 1000))
+end
+
+function ledger.keep()
+  local command, milliseconds = ledger.deadline()
+  ledger.flush(true)
+  for _, key in ipairs(command and KEYS or {}) do
+    if milliseconds then call(command, key, milliseconds) else call(command, key) end
+  end
+end
+
+function ledger.finish()
+  ledger.end_places()
+  ledger.call_workers()
+  local look = ledger.tell_watch()
+  ledger.forget_sessions()
+  ledger.forget_keys()
+  ledger.rest()
+  if not ledger.is_blank() then
+    ledger.keep()
+  elseif not ledger.is_fresh or ledger.has_written then
+    call('unlink', records, order)
+  end
+  for _, wakeup in ipairs(ledger.wakeups) do
+    call(PUBLISH, ledger.channel_of(wakeup.inbox), wakeup.what .. ' ' .. records)
+  end
+  return format('done %d %s %s', now, ledger.has_backlog and '1' or '0', look)
+end
+
+function ledger.run()
+  if not match(asker, '^%x+$') or #asker ~= 32 then ledger.refuse('SEINPAALARGUMENT', 'the session') end
+  local number, not_after = ledger.moment(ARGV[3], 'the number'), ledger.moment(ARGV[4], 'the deadline')
+  local seen = ledger.moment(ARGV[5], 'the number seen')
+  if given_now ~= '' then ledger.moment(given_now, 'now') end
+  local requests = ledger.read_requests()
+  ledger.start(seen)
+  local answer = ledger.answers(requests, number, not_after)
+  answer[1] = ledger.finish()
+  return answer
+end
+
+-- What Redis raises becomes an answer of ours; what was written before cannot be taken back, and is said.
+function ledger.refusal_of(raised)
+  if ledger.has_written then pcall(ledger.flush, true) end
+  if type(raised) == 'table' and raised.refusal then
+    if ledger.has_written then return (string.gsub(raised.refusal, '^SEINPAALCORRUPT', 'SEINPAALTORN')) end
+    return raised.refusal
+  end
+  local text = type(raised) == 'table' and raised.err or tostring(raised)
+  if string.find(text, 'OOM', 1, true) then return 'SEINPAALOOM the server has no memory left' end
+  if string.find(text, 'WRONGTYPE', 1, true) then
+    return (ledger.has_written and 'SEINPAALTORN' or 'SEINPAALCORRUPT') .. ' the key has another type'
+  end
+  local plain = string.gsub(text, '[\r\n]', ' ')
+  if ledger.has_written then return 'SEINPAALTORN ' .. plain end
+  return match(plain, '^%-?(%u%u+ .*)$') or match(plain, '%-(%u%u+ .*)$') or 'SEINPAALFAILED ' .. plain
+end
+
+local ok, answer = pcall(ledger.run)
+if ok then return answer end
+return redis.error_reply(ledger.refusal_of(answer))

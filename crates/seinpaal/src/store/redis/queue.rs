@@ -1,0 +1,97 @@
+//! Queues: one script a batch, on two keys of their own next to those of a semaphore of the same name.
+
+mod ask;
+mod reply;
+
+use seinpaal_proto::{
+    Name,
+    queue::{Batch, Replies, Reply, Request, Snapshot},
+};
+
+use super::{Need, RedisStore, script::Operation};
+use crate::store::{StoreError, StoreErrorKind};
+
+/// The script of queues, without how wakeups travel.
+pub(super) const QUEUE: &str = concat!(
+    include_str!("lua/queue/begin.lua"),
+    include_str!("lua/queue/pack.lua"),
+    include_str!("lua/queue/state.lua"),
+    include_str!("lua/queue/items.lua"),
+    include_str!("lua/queue/order.lua"),
+    include_str!("lua/queue/time.lua"),
+    include_str!("lua/queue/workers.lua"),
+    include_str!("lua/queue/ask.lua"),
+    include_str!("lua/queue/push.lua"),
+    include_str!("lua/queue/pop.lua"),
+    include_str!("lua/queue/finish.lua"),
+    include_str!("lua/queue/steer.lua"),
+    include_str!("lua/queue/inspect.lua"),
+    include_str!("lua/queue/step.lua"),
+);
+
+impl RedisStore {
+    pub(super) async fn execute_queue(&self, batch: &Batch) -> Result<Replies, StoreError> {
+        ask::refuse_too_much(batch)?;
+        let keys = self.keys.of_queue(&batch.name);
+        let arguments = ask::arguments(batch, self.given_now());
+        self.servers.expect_at_queue(batch).await?;
+        let (answer, proof) = self.servers.evaluate(Operation::Queue, &keys, &arguments).await?;
+        let replies = reply::parse(answer, batch.requests.len())?;
+        self.servers.take_note_of_queue(batch);
+        match replies.replies.iter().map(need_of).max() {
+            None | Some(Need::Nothing) => {}
+            Some(Need::Asked) => drop(self.servers.replicas_of(proof).await?),
+            Some(Need::Confirmed) => self.servers.confirm(proof).await?,
+        }
+        Ok(replies)
+    }
+
+    pub(super) async fn queue_snapshots(
+        &self,
+        prefix: &str,
+    ) -> Result<Vec<(Name, Snapshot)>, StoreError> {
+        let keys = self.servers.keys_like(&self.keys.queue_pattern(prefix)).await?;
+        let names = keys.into_iter().filter_map(|key| self.keys.queue_of(&key));
+        let mut listed = Vec::new();
+        for name in names.collect::<std::collections::BTreeSet<_>>() {
+            match self.inspect_queue(&name).await {
+                Ok(Some(snapshot)) => listed.push((name, snapshot)),
+                Ok(None) => {}
+                Err(error) if error.kind() == StoreErrorKind::Corrupt => {
+                    tracing::warn!(%name, %error, "passed over");
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(listed)
+    }
+
+    async fn inspect_queue(&self, name: &Name) -> Result<Option<Snapshot>, StoreError> {
+        let batch = Batch {
+            name: name.clone(),
+            session: self.inbox,
+            number: 0,
+            not_after: 0,
+            seen: 0,
+            requests: vec![Request::Inspect { rows: 0 }],
+        };
+        let replies = self.execute_queue(&batch).await?.replies;
+        let Some(Reply::Snapshot(snapshot)) = replies.into_iter().next() else { return Ok(None) };
+        Ok(Some(snapshot).filter(Snapshot::is_worth_listing))
+    }
+}
+
+/// Whoever is told that an item is in, that it is theirs or that it is done goes by that. What was refused or
+/// only read is nothing that could be undone.
+fn need_of(reply: &Reply) -> Need {
+    match reply {
+        Reply::Late
+        | Reply::Left
+        | Reply::Lost { .. }
+        | Reply::Unknown { .. }
+        | Reply::Snapshot(_)
+        | Reply::Dead(_) => Need::Nothing,
+        Reply::Popped { items, .. } if items.is_empty() => Need::Nothing,
+        _ => Need::Confirmed,
+    }
+}
