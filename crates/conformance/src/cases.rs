@@ -11,6 +11,7 @@ pub mod kinds;
 pub mod ledger;
 pub mod limits;
 pub mod pause;
+pub mod queues;
 pub mod renewal;
 pub mod retry;
 pub mod slots;

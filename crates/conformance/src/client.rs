@@ -11,7 +11,7 @@ use tokio::{sync::mpsc, time::timeout};
 use crate::{Stage, ask::release};
 
 /// How long a case waits for what must happen. No verdict depends on its length.
-const BOUND: Duration = Duration::from_secs(30);
+pub(crate) const BOUND: Duration = Duration::from_secs(30);
 
 /// One inbox, the store opened for it, and what it hears.
 #[derive(Debug)]
@@ -95,11 +95,16 @@ impl Client {
         assert_eq!(self.one(release(ticket)).await, Reply::Released { ticket, left: 0 });
     }
 
+    /// The next thing this client hears.
+    pub(crate) async fn next_news(&mut self) -> News {
+        let news = timeout(BOUND, self.news.recv()).await.expect("nothing was heard");
+        news.expect("the store keeps its sender")
+    }
+
     /// The next thing this client hears of a ticket.
     pub(crate) async fn told(&mut self) -> (Ticket, What) {
         loop {
-            let news = timeout(BOUND, self.news.recv()).await.expect("nothing was heard");
-            match news.expect("the store keeps its sender") {
+            match self.next_news().await {
                 News::Wakeup(wakeup) => {
                     assert_eq!((wakeup.inbox, &wakeup.name), (self.inbox, &self.name));
                     return (wakeup.ticket, wakeup.what);

@@ -55,6 +55,11 @@ pub trait Harness: fmt::Debug + Send + Sync {
     /// Why the store has not got an ability, or `None` if it has.
     fn lacks(&self, ability: Ability) -> Option<&'static str>;
 
+    /// How many queues cost the store anything, if it can be asked.
+    fn queues(&self) -> Option<usize> {
+        None
+    }
+
     /// The store's time.
     fn now(&self) -> Micros {
         self.clock().load(Ordering::SeqCst)
@@ -85,4 +90,6 @@ pub enum Ability {
     KeepsOrder,
     /// The harness can take away the subscription of a client that lives on.
     LosesSubscriptions,
+    /// It keeps queues.
+    KeepsQueues,
 }

@@ -22,6 +22,7 @@ pub mod failover;
 pub mod faults;
 pub mod harness;
 mod list;
+mod queue;
 pub mod servers;
 mod stage;
 
@@ -31,4 +32,5 @@ pub use harness::{
     SentinelHarness, ZookeeperHarness,
 };
 pub use list::{CASES, Case};
+pub use queue::{QUEUE_CASES, cases as queue_cases};
 pub use stage::{Stage, summary};

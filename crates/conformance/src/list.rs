@@ -4,12 +4,12 @@ use seinpaal::store::BoxFuture;
 
 use crate::{Ability, Stage};
 
-/// Gives the list to the macro `$then`, after what that macro needs of its own.
+/// Gives the list to the macro `$then`, after the module of the cases and what that macro needs of its own.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! with_every_case {
     ($then:ident, $($own:tt)*) => {
-        $crate::$then! { $($own)*;
+        $crate::$then! { cases, $($own)*;
             exclusion {
                 no_more_than_the_limit_hold [];
                 a_permit_that_was_given_back_can_be_had_again [];
@@ -148,6 +148,9 @@ macro_rules! with_every_case {
                 resuming_serves_the_queue_in_order [];
                 the_reason_is_shown_and_stays_when_nobody_is_here [];
             }
+            queues {
+                a_store_keeps_queues_or_says_that_it_keeps_none [];
+            }
             ledger {
                 a_random_history_is_answered_as_the_ledger_answers_it [KeepsOrder];
             }
@@ -169,7 +172,7 @@ macro_rules! conformance {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! every_case {
-    ($store:ident, $harness:expr;
+    ($cases:ident, $store:ident, $harness:expr;
         $($topic:ident { $($case:ident [$($need:ident)*];)* })*) => {
         mod $store {
             #[allow(unused_imports, reason = "a harness may be named by its whole path")]
@@ -183,7 +186,7 @@ macro_rules! every_case {
                 async fn $case() {
                     let needs: &[$crate::Ability] = &[$($crate::Ability::$need),*];
                     if let Some(stage) = $crate::Stage::promised($harness, needs) {
-                        $crate::cases::$topic::$case(&stage).await;
+                        $crate::$cases::$topic::$case(&stage).await;
                     }
                 })*
             })*
@@ -221,11 +224,11 @@ impl std::fmt::Debug for Case {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! case_values {
-    (; $($topic:ident { $($case:ident [$($need:ident)*];)* })*) => {
+    ($cases:ident,; $($topic:ident { $($case:ident [$($need:ident)*];)* })*) => {
         &[$($(Case {
             name: concat!(stringify!($topic), "::", stringify!($case)),
             needs: &[$(Ability::$need),*],
-            run: |stage| Box::pin($crate::cases::$topic::$case(stage)),
+            run: |stage| Box::pin($crate::$cases::$topic::$case(stage)),
         },)*)*]
     };
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use seinpaal::proto::{Inbox, LeaseId, Name, Ticket, TicketSource, time::Micros};
 
-use crate::{Ability, Client, Harness};
+use crate::{Ability, Client, Harness, queue::QueueClient};
 
 /// The scene of one case.
 #[derive(Debug)]
@@ -72,10 +72,20 @@ impl Stage {
         client
     }
 
+    /// A client of the queue of this stage's name.
+    pub(crate) async fn queue_client(&self) -> QueueClient<'_> {
+        QueueClient::new(self, self.client().await)
+    }
+
     /// The client dies without a word.
     pub(crate) async fn vanish(&self, client: Client) {
         let (inbox, store) = client.into_parts();
         self.harness.vanish(inbox, store).await;
+    }
+
+    /// The same for a client of the queue.
+    pub(crate) async fn vanish_from_queue(&self, client: QueueClient<'_>) {
+        self.vanish(client.into_client()).await;
     }
 
     pub(crate) fn now(&self) -> Micros {
@@ -88,6 +98,14 @@ impl Stage {
 
     /// Time passes second by second while somebody looks, as it does where there are clients.
     pub(crate) async fn pass(&self, time: Duration, witness: &Client) {
+        for _ in 0..time.as_secs() {
+            self.advance(Duration::from_secs(1));
+            witness.settle().await;
+        }
+    }
+
+    /// The same, of a queue.
+    pub(crate) async fn pass_at_queue(&self, time: Duration, witness: &QueueClient<'_>) {
         for _ in 0..time.as_secs() {
             self.advance(Duration::from_secs(1));
             witness.settle().await;

@@ -1,5 +1,6 @@
 //! The memory store keeps what every store promises.
 
-use seinpaal_conformance::{MemoryHarness, conformance};
+use seinpaal_conformance::{MemoryHarness, conformance, queue_conformance};
 
 conformance!(memory, MemoryHarness::new());
+queue_conformance!(memory_queues, MemoryHarness::new());

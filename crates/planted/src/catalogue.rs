@@ -122,7 +122,7 @@ pub(crate) fn cheapest(bug: Bug) -> Orders {
     let models = |model| Orders::of(Check::Models, "-", model);
     let case = |store, case| Orders::of(Check::Conformance, store, case);
     match bug {
-        Bug::ForgetsTickets | Bug::FenceIsTheClock | Bug::GrantsARetryAgain => models("calm"),
+        Bug::FenceIsTheClock | Bug::GrantsARetryAgain => models("calm"),
         Bug::CancelsNothing | Bug::WaitsForWakeups => models("calm"),
         Bug::CountsFromTheReply => models("delay"),
         Bug::SilenceIsNoLoss => models("walk-clock"),

@@ -321,7 +321,7 @@ impl Driver {
                 self.session.look_again(now);
                 self.queues.look_again(now);
             }
-            News::LookAt(ticket) => self.session.look_at_ticket(now, ticket),
+            News::LookAt(wakeup) => self.session.look_at_ticket(now, wakeup),
             News::Queue(wakeup) => self.queues.take_wakeup(now, &wakeup),
         }
     }

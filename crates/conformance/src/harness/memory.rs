@@ -52,6 +52,10 @@ impl Harness for MemoryHarness {
         &self.clock
     }
 
+    fn queues(&self) -> Option<usize> {
+        Some(self.hub.queues())
+    }
+
     fn contact(&self) -> Contact {
         Contact::Listening
     }

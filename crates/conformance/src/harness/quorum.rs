@@ -130,6 +130,9 @@ impl Harness for QuorumHarness {
                 "every node has a queue of its own, and no two need have the same first: order, priority and \
                  the place of a large request are followed as far as the nodes agree",
             ),
+            Ability::KeepsQueues => Some(
+                "no two nodes need have the same first item, and payloads on each are as many copies",
+            ),
             Ability::EndsLivingLeases => None,
         }
     }

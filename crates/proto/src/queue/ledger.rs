@@ -44,8 +44,9 @@ pub const MOST_PAYLOAD: usize = 4 << 20;
 
 /// Ends of leases, items that fall due, calls and removals that one call may do (rule 18).
 const WORK: u32 = 128;
-/// What is forgotten of sessions and of keys in one call. A call adds one session, and a key a push.
-const FORGET: u32 = 4;
+/// What is forgotten of sessions and of keys in one call, and as many more as it had requests: a call adds one
+/// session, and a key a push.
+const FORGET: usize = 4;
 /// Numbers that clients claim to have seen are believed up to here (Lua's numbers are exact to 2^53).
 const MOST_SEEN: u64 = 1 << 52;
 
@@ -178,7 +179,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         self.end_places()?;
         self.call_workers()?;
         let look_in = self.tell_watch()?;
-        self.forget()?;
+        self.forget(FORGET + replies.len())?;
         if self.head.in_work == 0 {
             self.head.bound = UNBOUNDED;
         }

@@ -84,7 +84,9 @@ impl Desk {
             Event::Answer { ask, answer } => {
                 let answer = self.answer(answer);
                 // Nobody is left to be told if the future was dropped.
-                let _ = self.asks.remove(&ask).map(|reply| reply.send(answer));
+                if let Some(reply) = self.asks.remove(&ask) {
+                    let _ = reply.send(answer); // whoever asked may be gone
+                }
             }
             Event::Delivered { pop, items } => self.hand_over(pop, items),
             Event::Drained { pop } => self.end(pop, Handed::Drained),

@@ -1,6 +1,6 @@
 //! What time ends: leases, and what is remembered.
 
-use super::{FORGET, Ledger};
+use super::Ledger;
 use crate::{
     ledger::{Contact, Contacts},
     queue::{
@@ -62,8 +62,8 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
 
     /// Forgets a few sessions and keys whose time is over. Also what was to be remembered for longer than
     /// anything is: the clock was set back.
-    pub(super) fn forget(&mut self) -> Result<(), S::Error> {
-        for _ in 0..FORGET {
+    pub(super) fn forget(&mut self, most: usize) -> Result<(), S::Error> {
+        for _ in 0..most {
             let Some((until, session)) = self.state.first_session()? else { break };
             if until >= self.now {
                 break;
@@ -71,7 +71,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
             self.head.sessions = self.head.sessions.saturating_sub(1);
             self.state.remove_session(session)?;
         }
-        for _ in 0..FORGET {
+        for _ in 0..most {
             let Some(known) = self.state.first_key()? else { break };
             if known.until > self.now {
                 break;

@@ -111,3 +111,19 @@ fn a_cancelled_item_can_be_pushed_again_under_its_key() {
     assert_eq!(world.ask(1, Request::Cancel { id }), unknown(id.0));
     world.push(keyed(60 * SECOND));
 }
+
+/// 64 keys a batch, where a batch forgot four, would be remembered ever longer the more there are.
+#[test]
+fn keys_whose_time_is_over_are_forgotten_as_fast_as_new_ones_come() {
+    let mut world = World::new();
+    for round in 0..20 {
+        let push = |n: u32| {
+            let key = Name::new(&std::format!("{round}.{n}")).unwrap();
+            Request::Push(Push { dedup: Some(Dedup { key, window: SECOND }), ..item("a") })
+        };
+        world.send(1, (0..64).map(push).collect());
+        world.pass(2 * SECOND);
+    }
+    let Ok(head) = crate::queue::State::head(&mut world.state);
+    assert!(head.keys <= 2 * 64, "{} keys are remembered", head.keys);
+}

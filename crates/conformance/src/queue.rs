@@ -1,0 +1,9 @@
+//! The cases about queues: as those about semaphores, with a list of their own.
+
+pub(crate) mod ask;
+pub mod cases;
+mod client;
+mod list;
+
+pub(crate) use client::QueueClient;
+pub use list::QUEUE_CASES;

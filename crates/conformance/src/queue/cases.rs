@@ -1,0 +1,18 @@
+//! What every store that keeps queues promises, a sentence a case, a topic a file.
+#![expect(missing_docs, reason = "the name of a case says what it is about")]
+
+pub mod cancel;
+pub mod dead;
+pub mod dedup;
+pub mod delays;
+pub mod groups;
+pub mod inspect;
+pub mod leases;
+pub mod ledger;
+pub mod limits;
+pub mod line;
+pub mod numbers;
+pub mod once;
+pub mod order;
+pub mod payloads;
+pub mod workers;

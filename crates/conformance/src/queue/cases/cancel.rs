@@ -1,0 +1,58 @@
+use seinpaal::proto::queue::{How, Reply, Request, Was};
+
+use crate::{
+    Stage,
+    queue::ask::{MINUTE, delayed, group_limit, item, limit, of_group},
+};
+
+pub async fn what_is_ready_can_be_cancelled(stage: &Stage) {
+    let client = stage.queue_client().await;
+    let ids = client.push_all(&["a", "b", "c"]).await;
+    let id = ids[1];
+    assert_eq!(client.one(Request::Cancel { id }).await, Reply::Cancelled { id, was: Was::Ready });
+    assert_eq!(client.one(Request::Cancel { id }).await, Reply::Unknown { id });
+    assert_eq!(client.texts(9).await, ["a", "c"]);
+}
+
+pub async fn what_is_delayed_can_be_cancelled(stage: &Stage) {
+    let client = stage.queue_client().await;
+    let id = client.push(delayed("a", MINUTE)).await;
+    let reply = client.one(Request::Cancel { id }).await;
+    assert_eq!(reply, Reply::Cancelled { id, was: Was::Delayed });
+    stage.advance(MINUTE);
+    assert_eq!(client.texts(1).await, [""; 0]);
+}
+
+pub async fn cancelling_what_is_in_work_tells_its_worker_whose_end_of_it_counts_no_more(
+    stage: &Stage,
+) {
+    let (maker, mut worker) = (stage.queue_client().await, stage.queue_client().await);
+    let id = maker.push(item("a")).await;
+    let held = worker.take().await;
+    let reply = maker.one(Request::Cancel { id }).await;
+    assert_eq!(reply, Reply::Cancelled { id, was: Was::InWork });
+    worker.told_of_loss(held.delivery).await;
+    assert_eq!(worker.finish(held.delivery, How::Acknowledge).await, Reply::Lost { id });
+    assert_eq!(maker.counts().await, [0; 4]);
+}
+
+pub async fn cancelling_what_is_in_work_makes_room_for_the_next(stage: &Stage) {
+    let client = stage.queue_client().await;
+    client.one(limit(1)).await;
+    client.one(group_limit(1)).await;
+    let id = client.push(of_group("a", "a1")).await;
+    client.push(of_group("a", "a2")).await;
+    client.take().await;
+    client.one(Request::Cancel { id }).await;
+    assert_eq!(client.texts(9).await, ["a2"]);
+}
+
+pub async fn cancelling_the_first_of_a_group_brings_in_its_next_one(stage: &Stage) {
+    let client = stage.queue_client().await;
+    client.one(group_limit(1)).await;
+    let id = client.push(of_group("a", "a1")).await;
+    client.push(of_group("a", "a2")).await;
+    client.one(Request::Cancel { id }).await;
+    assert_eq!(client.texts(9).await, ["a2"]);
+    assert_eq!(client.counts().await, [0, 0, 1, 0]);
+}
