@@ -17,6 +17,7 @@ mod memory;
 mod reply;
 mod request;
 pub mod session;
+mod sound;
 mod state;
 
 pub use item::{

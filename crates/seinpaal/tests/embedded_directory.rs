@@ -120,6 +120,21 @@ fn a_full_disk_is_told_and_goes_on_when_there_is_room_again() {
 }
 
 #[test]
+fn a_push_to_a_full_disk_is_told_and_leaves_nothing_of_itself() {
+    let dir = directory(0o700);
+    let path = dir.path().to_str().unwrap();
+    let mut client = behind(&format!("mount -t tmpfs -o size=2m tmpfs {path}"), dir.path());
+    assert_eq!(client.line(), "open");
+    assert_eq!(client.order("push q a"), "pushed");
+    assert_eq!(client.order("fill"), "filled");
+    let said = client.order("push-large q");
+    assert!(said.starts_with("Full ") && said.contains("seinpaal.db"), "{said}");
+    assert_eq!(client.order("unfill"), "unfilled");
+    assert_eq!(client.order("work q 5"), "works on a 1");
+    assert_eq!(client.order("acknowledge q"), "acknowledged 1");
+}
+
+#[test]
 fn a_disk_that_is_full_from_the_start_is_told() {
     let dir = directory(0o700);
     let path = dir.path().to_str().unwrap();

@@ -4,7 +4,8 @@
 //! Every client opens the same directory. A call waits at a file lock (in order, unlike SQLite's own
 //! lock), runs the ledger over rows in one transaction, and tells those whom it concerns by datagram.
 //! A client whose process dies, in whatever way, is noticed at once: its permits go to the next in line.
-//! A reboot voids all leases. Linux only.
+//! A reboot voids all leases. Items of queues stay, and whoever pushed one hears of it when it is on the
+//! disk. Linux only.
 //!
 //! A process that is stopped (`SIGSTOP`) in the moment it is inside a call holds up the others until it
 //! goes on.
@@ -16,6 +17,7 @@ mod directory;
 pub(crate) mod fuzzing;
 mod gate;
 mod inbox;
+mod keeper;
 mod line;
 mod list;
 mod network;
@@ -29,6 +31,7 @@ mod wire;
 mod worker;
 
 use std::{
+    io,
     os::fd::{BorrowedFd, OwnedFd},
     path::Path,
     sync::{Arc, mpsc},
@@ -36,11 +39,12 @@ use std::{
 };
 
 use rustix::event::{EventfdFlags, eventfd};
-use seinpaal_proto::{Batch, Inbox, Name, Replies, Snapshot};
+use seinpaal_proto::{Batch, Inbox, Name, Replies, Snapshot, queue};
 use tokio::sync::oneshot;
 
 pub use self::directory::default_dir;
 use self::{
+    keeper::Keeper,
     parts::Parts,
     presence::Presence,
     worker::{Answer, Job, Worker},
@@ -80,12 +84,33 @@ impl EmbeddedStore {
         inbox: Inbox,
         news: NewsSender,
     ) -> Result<Arc<Self>, StoreError> {
+        Self::open_with(dir, clock, inbox, news, keeper::log_in(dir))
+    }
+
+    /// The same with a disk that a test watches: `sync` is what waits until all that was written is kept.
+    #[doc(hidden)]
+    pub fn open_with_disk(
+        dir: &Path,
+        sync: impl FnMut() -> io::Result<()> + Send + 'static,
+        inbox: Inbox,
+        news: NewsSender,
+    ) -> Result<Arc<Self>, StoreError> {
+        Self::open_with(dir, Clock::System, inbox, news, Box::new(sync))
+    }
+
+    fn open_with(
+        dir: &Path,
+        clock: Clock,
+        inbox: Inbox,
+        news: NewsSender,
+        sync: keeper::Sync,
+    ) -> Result<Arc<Self>, StoreError> {
         let (parts, presence) = Parts::open(dir, clock, inbox)?;
         let first_reading = parts.read_clock();
         let flags = EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK;
         let bell = Arc::new(eventfd(0, flags).map_err(trouble::at(dir))?);
         let (jobs, inside) = mpsc::channel();
-        let worker = Worker::new(parts, news, inside, Arc::clone(&bell));
+        let worker = Worker::new(parts, news, inside, Arc::clone(&bell), Keeper::new(dir, sync));
         let thread = thread::Builder::new().name("seinpaal-store".to_owned());
         thread.spawn(move || worker.run()).map_err(trouble::at(dir))?;
         Ok(Arc::new(Self { presence, jobs: Some(jobs), bell, first_reading }))
@@ -167,6 +192,20 @@ impl Store for EmbeddedStore {
         prefix: &'a str,
     ) -> BoxFuture<'a, Result<Vec<(Name, Snapshot)>, StoreError>> {
         Box::pin(self.ask(|answer| Job::List { prefix: prefix.to_owned(), answer }))
+    }
+
+    fn call_queue<'a>(
+        &'a self,
+        batch: &'a queue::Batch,
+    ) -> BoxFuture<'a, Result<queue::Replies, StoreError>> {
+        Box::pin(self.ask(|answer| Job::CallQueue { batch: batch.clone(), answer }))
+    }
+
+    fn list_queues<'a>(
+        &'a self,
+        prefix: &'a str,
+    ) -> BoxFuture<'a, Result<Vec<(Name, queue::Snapshot)>, StoreError>> {
+        Box::pin(self.ask(|answer| Job::ListQueues { prefix: prefix.to_owned(), answer }))
     }
 }
 

@@ -22,6 +22,8 @@ use seinpaal::{
 };
 use tokio::sync::mpsc;
 
+use super::queue::Hand;
+
 pub(crate) fn acquire(ticket: u128, limit: u32, waits: bool) -> Request {
     let limit = Limit::new(limit).unwrap();
     Request::Acquire(Acquire {
@@ -76,7 +78,8 @@ async fn obey(dir: PathBuf, inbox: Inbox) {
     };
     say("open");
     let mut orders = orders();
-    let mut servant = Servant { dir, inbox, store, children: Vec::new() };
+    let hand = Hand::new(Arc::clone(&store), inbox);
+    let mut servant = Servant { dir, inbox, store, hand, children: Vec::new() };
     loop {
         tokio::select! {
             Some(news) = news.recv() => say(&told(&news)),
@@ -103,11 +106,11 @@ fn told(news: &News) -> String {
         News::Wakeup(wakeup) => format!("news {:?}", wakeup.what),
         News::LookAgain => "news look again".to_owned(),
         News::LookAt(_) => "news granted".to_owned(), // which a session would ask about
-        News::Queue(wakeup) => format!("news queue {wakeup:?}"),
+        News::Queue(wakeup) => super::queue::told(wakeup),
     }
 }
 
-fn failed(error: &StoreError) -> String {
+pub(crate) fn failed(error: &StoreError) -> String {
     format!("{:?} {error}", error.kind())
 }
 
@@ -115,6 +118,7 @@ struct Servant {
     dir: PathBuf,
     inbox: Inbox,
     store: Arc<EmbeddedStore>,
+    hand: Hand,
     children: Vec<Child>,
 }
 
@@ -135,6 +139,10 @@ impl Servant {
                 let pause = Configure::Pause("full ".repeat(100_000));
                 self.ask(name, Request::Configure(pause)).await
             }
+            ["push", queue, text] => self.hand.push(queue, text.into()).await,
+            ["push-large", queue] => self.hand.push(queue, vec![0; 1 << 20]).await,
+            ["work", queue, items] => self.hand.work(queue, items.parse().unwrap()).await,
+            ["acknowledge", queue] => self.hand.acknowledge(queue).await,
             ["child"] => self.start_child(),
             ["grandchild"] => self.start_grandchild(),
             ["fill"] => self.fill(),

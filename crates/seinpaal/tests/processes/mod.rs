@@ -19,6 +19,7 @@ use std::{
 use rustix::process::{Pid, Signal, kill_process};
 
 pub(crate) mod client;
+pub(crate) mod queue;
 
 /// Longer than any machine takes; only a failing test waits for it.
 const PATIENCE: Duration = Duration::from_secs(60);

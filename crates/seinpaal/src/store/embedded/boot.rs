@@ -15,6 +15,9 @@ use crate::store::{StoreError, clock::Clock};
 
 const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
 
+const MOST_GIVEN_OUT: &str = "SELECT coalesce(max(most), 0) FROM (
+    SELECT max(max(fence, wall)) AS most FROM name UNION ALL SELECT max(max(last, wall)) FROM queue)";
+
 /// The store's clock.
 #[derive(Clone, Debug)]
 pub(super) enum StoreClock {
@@ -58,8 +61,7 @@ fn known_offset(db: &Connection, boot: &str) -> rusqlite::Result<Option<i64>> {
 fn begin_boot(db: &Connection, boot: &str, clock: &Clock) -> rusqlite::Result<i64> {
     let tx = db.unchecked_transaction()?;
     // Fences follow this clock, so it does not begin below one that was given out.
-    let most: i64 =
-        tx.query_row("SELECT coalesce(max(max(fence, wall)), 0) FROM name", [], |row| row.get(0))?;
+    let most: i64 = tx.query_row(MOST_GIVEN_OUT, [], |row| row.get(0))?;
     let wall = (clock.now() as i64).max(most);
     let offset = wall - since_boot() as i64;
     void_leases(&tx)?;
@@ -69,12 +71,16 @@ fn begin_boot(db: &Connection, boot: &str, clock: &Clock) -> rusqlite::Result<i6
     Ok(offset)
 }
 
-/// No process outlives its boot. What was configured on purpose stays, and so do fences.
+/// No process outlives its boot. What was configured on purpose stays, and so do fences and the items of
+/// queues. Those that were in work are nobody's, and the ledger returns them when it next looks.
 fn void_leases(db: &Connection) -> rusqlite::Result<()> {
     db.execute_batch(&format!(
         "DELETE FROM lease; DELETE FROM entry; DELETE FROM free; DELETE FROM past;
          DELETE FROM name WHERE NOT pinned AND paused IS NULL;
-         UPDATE name SET held = 0, holders = 0, waiting = 0, past = 0, top = 0, bound = {UNBOUNDED};"
+         UPDATE name SET held = 0, holders = 0, waiting = 0, past = 0, top = 0, bound = {UNBOUNDED};
+         DELETE FROM place; DELETE FROM session;
+         UPDATE queue SET idle = 0, called = 0, wanted = 0, sessions = 0, watch = NULL;
+         UPDATE item SET worker = zeroblob(16), ends = 0, ends_wall = 0 WHERE worker IS NOT NULL;"
     ))
 }
 

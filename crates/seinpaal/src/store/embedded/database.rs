@@ -64,7 +64,7 @@ pub(super) fn connect(path: &Path) -> rusqlite::Result<Connection> {
     let db = Connection::open_with_flags(path, flags)?;
     // Only foreign programs can be in the way: we meet at the gate.
     db.busy_timeout(Duration::from_secs(5))?;
-    db.set_prepared_statement_cache_capacity(64);
+    db.set_prepared_statement_cache_capacity(128);
     db.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
     // Without it, most statements are compiled anew whenever another value is bound: twice the time.
     db.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;

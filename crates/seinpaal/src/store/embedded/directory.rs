@@ -117,7 +117,18 @@ fn create_private(path: &Path) -> Result<(), StoreError> {
     if path.is_dir() {
         return Ok(());
     }
-    fs::DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(trouble::at(path))
+    let is_there = |dir: &&Path| dir.is_dir();
+    let there = path.ancestors().find(is_there).map(Path::to_owned);
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(trouble::at(path))?;
+    for dir in path.ancestors().skip(1) {
+        // What is in it survives a power loss only if its name does. Who may not read what it may write has
+        // to do without.
+        let _ = fs::File::open(dir).and_then(|dir| dir.sync_all());
+        if there.as_deref() == Some(dir) {
+            break;
+        }
+    }
+    Ok(())
 }
 
 /// Where the store of this user is: `$XDG_STATE_HOME/seinpaal`, else `~/.local/state/seinpaal`. Not the

@@ -20,7 +20,7 @@ use super::{
     list,
     rows::Rows,
     trouble,
-    wire::{Message, decode, encode_wakeups, encode_watch},
+    wire::{Message, decode, encode_queue_wakeups, encode_wakeups, encode_watch},
 };
 use crate::{
     fuzzing::must_be_one_line,
@@ -42,8 +42,13 @@ pub(crate) fn datagram(bytes: &[u8]) {
                     || again == Some(Message::Wakeups(wakeups))
             );
         }
-        Some(Message::Watch(name)) => {
-            assert_eq!(decode(Inbox(9), &encode_watch(&name)), Some(Message::Watch(name)));
+        Some(Message::Queue(wakeups)) => {
+            let Some(first) = wakeups.first() else { return };
+            let again = encode_queue_wakeups(&first.name, &wakeups.iter().collect::<Vec<_>>());
+            assert_eq!(decode(Inbox(9), &again), Some(Message::Queue(wakeups)));
+        }
+        Some(Message::Watch(site)) => {
+            assert_eq!(decode(Inbox(9), &encode_watch(&site)), Some(Message::Watch(site)));
         }
         Some(Message::LookAgain) | None => {}
     }

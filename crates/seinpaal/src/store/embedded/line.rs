@@ -2,11 +2,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use seinpaal_proto::{Batch, Name, Replies, Reply, Request, Ticket, Wakeup};
+use seinpaal_proto::{Batch, Name, Replies, Reply, Request, Ticket, Wakeup, queue};
 
-/// The tickets of this client that wait.
+use super::watch::Site;
+
+/// The tickets of this client that wait, and the queues that it is idle at.
 #[derive(Debug, Default)]
-pub(super) struct Line(BTreeMap<Name, BTreeSet<Ticket>>);
+pub(super) struct Line {
+    tickets: BTreeMap<Name, BTreeSet<Ticket>>,
+    idle: BTreeSet<Name>,
+}
 
 impl Line {
     /// Learns from the answers to a batch. Whether it waits at that name.
@@ -14,7 +19,7 @@ impl Line {
         for (request, reply) in batch.requests.iter().zip(&replies.replies) {
             match (request, reply) {
                 (_, Reply::Queued { ticket, .. }) => {
-                    self.0.entry(batch.name.clone()).or_default().insert(*ticket);
+                    self.tickets.entry(batch.name.clone()).or_default().insert(*ticket);
                 }
                 (Request::Acquire(ask), _) => self.remove(&batch.name, ask.ticket),
                 (Request::Release { ticket, .. } | Request::Cancel { ticket, .. }, _) => {
@@ -23,7 +28,7 @@ impl Line {
                 _ => {}
             }
         }
-        self.0.contains_key(&batch.name)
+        self.tickets.contains_key(&batch.name)
     }
 
     /// Every wakeup there is ends the waiting.
@@ -31,19 +36,45 @@ impl Line {
         self.remove(&wakeup.name, wakeup.ticket);
     }
 
-    pub(super) fn names(&self) -> Vec<Name> {
-        self.0.keys().cloned().collect()
+    /// The same of a batch about a queue. Whether it is idle there now.
+    pub(super) fn note_queue(&mut self, batch: &queue::Batch, replies: &queue::Replies) -> bool {
+        for (request, reply) in batch.requests.iter().zip(&replies.replies) {
+            match (request, reply) {
+                (queue::Request::Pop(pop), queue::Reply::Popped { items, .. })
+                    if pop.wait && items.len() < pop.items as usize =>
+                {
+                    self.idle.insert(batch.name.clone());
+                }
+                (queue::Request::Pop(_) | queue::Request::Leave, _) => {
+                    self.idle.remove(&batch.name);
+                }
+                _ => {}
+            }
+        }
+        self.idle.contains(&batch.name)
     }
 
-    pub(super) fn is_empty(&self) -> bool {
-        self.0.is_empty()
+    /// Whoever is called is in line no more.
+    pub(super) fn note_queue_wakeup(&mut self, wakeup: &queue::Wakeup) {
+        if wakeup.what == queue::What::Called {
+            self.idle.remove(&wakeup.name);
+        }
+    }
+
+    pub(super) fn sites(&self) -> Vec<Site> {
+        let permits = self.tickets.keys().cloned().map(Site::Permits);
+        permits.chain(self.idle.iter().cloned().map(Site::Items)).collect()
+    }
+
+    pub(super) fn waits_for_permits(&self) -> bool {
+        !self.tickets.is_empty()
     }
 
     fn remove(&mut self, name: &Name, ticket: Ticket) {
-        let Some(tickets) = self.0.get_mut(name) else { return };
+        let Some(tickets) = self.tickets.get_mut(name) else { return };
         tickets.remove(&ticket);
         if tickets.is_empty() {
-            self.0.remove(name);
+            self.tickets.remove(name);
         }
     }
 }

@@ -1,7 +1,7 @@
-//! Listing names.
+//! Listing names and queues.
 
 use rusqlite::Connection;
-use seinpaal_proto::{Batch, Inbox, Name, Replies, Reply, Request, Snapshot};
+use seinpaal_proto::{Batch, Inbox, Name, Replies, Reply, Request, Snapshot, queue, time::Micros};
 
 use super::turn::read_name;
 
@@ -10,9 +10,18 @@ const ROWS: u32 = 64;
 
 /// The names that start with `prefix`, in order.
 pub(super) fn names(db: &Connection, prefix: &str) -> rusqlite::Result<Vec<Name>> {
-    let mut find = db.prepare_cached("SELECT name FROM name WHERE name >= ?1 ORDER BY name")?;
+    starting_with(prefix, db, "SELECT name FROM name WHERE name >= ?1 ORDER BY name")
+}
+
+/// The queues that do.
+pub(super) fn queues(db: &Connection, prefix: &str) -> rusqlite::Result<Vec<Name>> {
+    starting_with(prefix, db, "SELECT name FROM queue WHERE name >= ?1 ORDER BY name")
+}
+
+fn starting_with(prefix: &str, db: &Connection, sql: &str) -> rusqlite::Result<Vec<Name>> {
+    let mut find = db.prepare_cached(sql)?;
     let mut found = Vec::new();
-    for name in find.query_map([prefix], read_name)? {
+    for name in find.query_map([prefix], |row| read_name(row, 0))? {
         let name = name?;
         if !name.starts_with(prefix) {
             break;
@@ -36,4 +45,22 @@ pub(super) fn shown(name: Name, replies: Replies) -> Option<(Name, Snapshot)> {
     snapshot.holders.clear();
     let used = snapshot.holders_total > 0 || snapshot.waiting_total > 0;
     (used || snapshot.pinned || snapshot.paused.is_some()).then_some((name, snapshot))
+}
+
+/// The batch that looks at one queue. It is nobody's: an idle worker that asked would be taken to have heard
+/// when to look next.
+pub(super) fn look_at_queue(name: Name) -> queue::Batch {
+    let (requests, session) = (vec![queue::Request::Inspect { rows: 0 }], Inbox(0));
+    queue::Batch { name, session, number: 0, not_after: Micros::MAX, seen: 0, requests }
+}
+
+/// What is listed of a queue, if there is anything.
+pub(super) fn shown_of_queue(
+    name: Name,
+    replies: queue::Replies,
+) -> Option<(Name, queue::Snapshot)> {
+    let Some(queue::Reply::Snapshot(snapshot)) = replies.replies.into_iter().next() else {
+        return None;
+    };
+    snapshot.is_worth_listing().then_some((name, snapshot))
 }

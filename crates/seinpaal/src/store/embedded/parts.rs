@@ -94,8 +94,11 @@ impl Parts {
         for (inbox, name, wakeups) in tell.by_inbox(self.me) {
             self.socket.send(inbox, &wire::encode_wakeups(name, &wakeups));
         }
-        for (inbox, name) in tell.watch.iter().filter(|(inbox, _)| *inbox != self.me) {
-            self.socket.send(*inbox, &wire::encode_watch(name));
+        for (inbox, name, wakeups) in tell.queues_by_inbox(self.me) {
+            self.socket.send(inbox, &wire::encode_queue_wakeups(name, &wakeups));
+        }
+        for (inbox, site) in tell.watch.iter().filter(|(inbox, _)| *inbox != self.me) {
+            self.socket.send(*inbox, &wire::encode_watch(site));
         }
     }
 

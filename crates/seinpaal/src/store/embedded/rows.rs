@@ -4,6 +4,7 @@
 mod entries;
 mod leases;
 mod past;
+pub(super) mod queue;
 #[cfg(test)]
 mod tests;
 

@@ -45,6 +45,73 @@ CREATE TABLE free (
     name INTEGER NOT NULL, first INTEGER NOT NULL, last INTEGER NOT NULL, PRIMARY KEY (name, first)
 ) WITHOUT ROWID;
 
+-- One row a queue; what is not a list about it.
+CREATE TABLE queue (
+    id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE,
+    cap INTEGER, group_cap INTEGER, paused TEXT,
+    clock INTEGER NOT NULL, wall INTEGER NOT NULL, bound INTEGER NOT NULL, last INTEGER NOT NULL,
+    ready INTEGER NOT NULL, open INTEGER NOT NULL, delayed INTEGER NOT NULL, in_work INTEGER NOT NULL,
+    dead INTEGER NOT NULL, idle INTEGER NOT NULL, called INTEGER NOT NULL, wanted INTEGER NOT NULL,
+    sessions INTEGER NOT NULL, keys INTEGER NOT NULL,
+    watch BLOB, watch_at INTEGER NOT NULL, reopen TEXT
+);
+CREATE INDEX queue_in_work ON queue (id) WHERE in_work > 0;
+-- Queues that nobody uses, of which only sessions are remembered, or only keys.
+CREATE INDEX queue_of_sessions ON queue (wall) WHERE ready = 0 AND delayed = 0 AND in_work = 0 AND dead = 0
+    AND idle = 0 AND called = 0 AND sessions > 0;
+CREATE INDEX queue_of_keys ON queue (wall) WHERE ready = 0 AND delayed = 0 AND in_work = 0 AND dead = 0
+    AND idle = 0 AND called = 0 AND sessions = 0 AND keys > 0;
+
+-- An item that is ready says whether it is open, a delayed one when it is due, a dead one when it died, and one
+-- in work has a fence and what follows it. Exactly one of the four is not null.
+CREATE TABLE item (
+    queue INTEGER NOT NULL, id INTEGER NOT NULL, priority INTEGER NOT NULL, of_group TEXT,
+    most INTEGER NOT NULL, bytes INTEGER NOT NULL, dedup TEXT, about TEXT NOT NULL,
+    pushed INTEGER NOT NULL, rank INTEGER NOT NULL, attempt INTEGER NOT NULL, history TEXT NOT NULL,
+    open INTEGER, due INTEGER, died INTEGER,
+    fence INTEGER, worker BLOB, worker_about TEXT, since INTEGER, ttl INTEGER, ends INTEGER, ends_wall INTEGER,
+    PRIMARY KEY (queue, id)
+) WITHOUT ROWID;
+CREATE INDEX item_open ON item (queue, rank, id) WHERE open = 1;
+CREATE INDEX item_of_group ON item (queue, of_group, rank, id) WHERE open IS NOT NULL AND of_group IS NOT NULL;
+CREATE INDEX item_delayed ON item (queue, due, id) WHERE due IS NOT NULL;
+CREATE INDEX item_by_end ON item (queue, ends, id) WHERE ends IS NOT NULL;
+CREATE INDEX item_by_wall ON item (queue, ends_wall, id) WHERE ends_wall IS NOT NULL;
+CREATE INDEX item_by_worker ON item (queue, worker, id) WHERE worker IS NOT NULL;
+CREATE INDEX item_dead ON item (queue, id) WHERE died IS NOT NULL;
+
+-- Apart from the items, so that changing an item does not write its payload again.
+CREATE TABLE payload (
+    queue INTEGER NOT NULL, id INTEGER NOT NULL, bytes BLOB NOT NULL, PRIMARY KEY (queue, id)
+) WITHOUT ROWID;
+
+CREATE TABLE item_group (
+    queue INTEGER NOT NULL, name TEXT NOT NULL, in_work INTEGER NOT NULL, ready INTEGER NOT NULL, front INTEGER,
+    PRIMARY KEY (queue, name)
+) WITHOUT ROWID;
+CREATE INDEX full_group ON item_group (queue, name) WHERE ready > 0 AND front IS NULL;
+
+CREATE TABLE place (
+    queue INTEGER NOT NULL, inbox BLOB NOT NULL, want INTEGER NOT NULL, drains INTEGER NOT NULL,
+    until INTEGER NOT NULL, called INTEGER, PRIMARY KEY (queue, inbox)
+) WITHOUT ROWID;
+CREATE INDEX place_in_line ON place (queue, drains DESC, until, inbox) WHERE called IS NULL;
+CREATE INDEX place_called ON place (queue, called, inbox) WHERE called IS NOT NULL;
+CREATE INDEX place_by_inbox ON place (inbox);
+
+-- The answers to a session's last batch, a line each.
+CREATE TABLE session (
+    queue INTEGER NOT NULL, inbox BLOB NOT NULL, number INTEGER NOT NULL, until INTEGER NOT NULL,
+    replies TEXT NOT NULL, PRIMARY KEY (queue, inbox)
+) WITHOUT ROWID;
+CREATE INDEX session_by_end ON session (queue, until, inbox);
+
+CREATE TABLE dedup (
+    queue INTEGER NOT NULL, key TEXT NOT NULL, id INTEGER NOT NULL, until INTEGER NOT NULL,
+    PRIMARY KEY (queue, key)
+) WITHOUT ROWID;
+CREATE INDEX dedup_by_end ON dedup (queue, until, key);
+
 -- One row: the boot in which leases are valid, what to add to the time since that boot to have the
 -- store's clock, and when the dead were last cleared away (on that clock).
 CREATE TABLE boot (id TEXT NOT NULL, clock_offset INTEGER NOT NULL, swept INTEGER NOT NULL);

@@ -88,8 +88,9 @@ fn is_damage(code: ErrorCode, error: &rusqlite::Error) -> bool {
 }
 
 const FULL: &str = "no space left; make room there and try again";
-const DAMAGED: &str = "it is damaged; stop what uses it, delete it and the files beside it \
-                       (who holds, who waits and the limits set are forgotten), and try again";
+const DAMAGED: &str = "it is damaged; stop what uses it, move it and the files beside it away \
+                       (who holds, who waits, the limits set and the items of queues are forgotten), \
+                       and try again";
 
 /// SQLite reports a full disk under several names, so the file system is asked.
 fn is_full(path: &Path) -> bool {

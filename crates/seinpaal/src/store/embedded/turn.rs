@@ -1,10 +1,12 @@
 //! What is done inside the gate: the ledger is executed, and the dead are buried.
 
+mod queues;
+
 use std::collections::BTreeMap;
 
 use rusqlite::{Connection, Result};
 use seinpaal_proto::{
-    Batch, Busy, Contact, Contacts, Inbox, Name, Replies, Reply, Wakeup, What, execute,
+    Batch, Busy, Contact, Contacts, Inbox, Name, Replies, Reply, Wakeup, What, execute, queue,
     time::{Micros, SECOND},
 };
 
@@ -13,6 +15,7 @@ use crate::store::{Together, together};
 use super::{
     parts::{Parts, run},
     rows::{Rows, bytes},
+    watch::Site,
 };
 
 /// The most distinct holders of one name that are looked at in one call.
@@ -37,8 +40,9 @@ pub(super) struct Turn<'a> {
 #[derive(Debug, Default)]
 pub(super) struct Tell {
     pub(super) wakeups: Vec<Wakeup>,
-    /// Clients whose waiter is now first, at names where somebody new holds.
-    pub(super) watch: Vec<(Inbox, Name)>,
+    pub(super) queue_wakeups: Vec<queue::Wakeup>,
+    /// Clients that are now first in line, where somebody new holds or works.
+    pub(super) watch: Vec<(Inbox, Site)>,
 }
 
 impl<'a> Turn<'a> {
@@ -99,7 +103,8 @@ impl<'a> Turn<'a> {
         let outcome = execute(&mut rows, &mut self.known, self.now, batch)?;
         if outcome.wakeups.iter().any(|wakeup| matches!(wakeup.what, What::Granted { .. })) {
             let first = rows.first_waiting(1)?;
-            self.tell.watch.extend(first.into_iter().map(|inbox| (inbox, batch.name.clone())));
+            let site = |inbox| (inbox, Site::Permits(batch.name.clone()));
+            self.tell.watch.extend(first.into_iter().map(site));
         }
         self.tell.wakeups.extend(outcome.wakeups);
         Ok(outcome.replies)
@@ -130,14 +135,14 @@ impl<'a> Turn<'a> {
         for name in names {
             self.settle(name)?;
         }
-        Ok(())
+        self.bury_worker(inbox)
     }
 
     fn names_of(&self, inbox: Inbox) -> Result<Vec<Name>> {
         let sql =
             "SELECT name.name FROM name WHERE id IN (SELECT name FROM lease WHERE inbox = ?1)";
         let mut find = self.db.prepare_cached(sql)?;
-        let names = find.query_map([bytes(inbox.0)], read_name)?;
+        let names = find.query_map([bytes(inbox.0)], |row| read_name(row, 0))?;
         names.collect()
     }
 
@@ -148,7 +153,7 @@ impl<'a> Turn<'a> {
             AND wall <= ?1 ORDER BY wall LIMIT ?2";
         let mut find = self.db.prepare_cached(sql)?;
         let before = self.now.saturating_sub(LINGER) as i64;
-        let names = find.query_map((before, MOST_USED_UP), read_name)?;
+        let names = find.query_map((before, MOST_USED_UP), |row| read_name(row, 0))?;
         names.collect()
     }
 
@@ -169,10 +174,10 @@ impl<'a> Turn<'a> {
     }
 }
 
-pub(super) fn read_name(row: &rusqlite::Row<'_>) -> Result<Name> {
-    let text: String = row.get(0)?;
+pub(super) fn read_name(row: &rusqlite::Row<'_>, column: usize) -> Result<Name> {
+    let text: String = row.get(column)?;
     Name::new(&text).map_err(|bad| {
-        rusqlite::Error::FromSqlConversionFailure(0, rusqlite::types::Type::Text, bad.into())
+        rusqlite::Error::FromSqlConversionFailure(column, rusqlite::types::Type::Text, bad.into())
     })
 }
 
@@ -188,12 +193,25 @@ fn depends_on_holders(reply: &Reply) -> bool {
 impl Tell {
     /// The wakeups of others, grouped, so that one datagram says all to one of them.
     pub(super) fn by_inbox(&self, me: Inbox) -> Vec<(Inbox, &Name, Vec<&Wakeup>)> {
-        let mut groups: BTreeMap<(Inbox, &Name), Vec<&Wakeup>> = BTreeMap::new();
-        for wakeup in self.wakeups.iter().filter(|wakeup| wakeup.inbox != me) {
-            groups.entry((wakeup.inbox, &wakeup.name)).or_default().push(wakeup);
-        }
-        groups.into_iter().map(|((inbox, name), wakeups)| (inbox, name, wakeups)).collect()
+        let wakeups = self.wakeups.iter().filter(|wakeup| wakeup.inbox != me);
+        group(wakeups.map(|wakeup| ((wakeup.inbox, &wakeup.name), wakeup)))
     }
+
+    /// The same for wakeups about queues.
+    pub(super) fn queues_by_inbox(&self, me: Inbox) -> Vec<(Inbox, &Name, Vec<&queue::Wakeup>)> {
+        let wakeups = self.queue_wakeups.iter().filter(|wakeup| wakeup.inbox != me);
+        group(wakeups.map(|wakeup| ((wakeup.inbox, &wakeup.name), wakeup)))
+    }
+}
+
+fn group<'a, W>(
+    wakeups: impl Iterator<Item = ((Inbox, &'a Name), &'a W)>,
+) -> Vec<(Inbox, &'a Name, Vec<&'a W>)> {
+    let mut groups: BTreeMap<(Inbox, &Name), Vec<&W>> = BTreeMap::new();
+    for (key, wakeup) in wakeups {
+        groups.entry(key).or_default().push(wakeup);
+    }
+    groups.into_iter().map(|((inbox, name), wakeups)| (inbox, name, wakeups)).collect()
 }
 
 /// What has been found out about clients in this turn. Being inside the gate, it stays true for the

@@ -1,4 +1,5 @@
-//! Whose death this client waits for: the ones who hold where its waiter is among the first.
+//! Whose death this client waits for: the ones who hold where its waiter is among the first, and the ones who
+//! work at a queue where it is among the first idle workers.
 
 use std::{
     collections::BTreeMap,
@@ -14,7 +15,11 @@ use seinpaal_proto::{
     planted::{Bug, planted},
 };
 
-use super::{presence::Presences, rows::Rows, turn::MOST_HOLDERS};
+use super::{
+    presence::Presences,
+    rows::{Rows, queue::QueueRows},
+    turn::MOST_HOLDERS,
+};
 
 /// The most pipes that are kept open for this. Those beyond it are looked at once a second.
 const MOST_PIPES: usize = 256;
@@ -22,31 +27,40 @@ const MOST_PIPES: usize = 256;
 /// In line so far ahead, a client watches the holders.
 const WATCHERS: u32 = 3;
 
+/// Where a client stands in line.
+#[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
+pub(super) enum Site {
+    /// For permits of this name. Watched are those who hold some.
+    Permits(Name),
+    /// For items of this queue. Watched are those who work on some.
+    Items(Name),
+}
+
 /// The holders that are watched.
 #[derive(Debug, Default)]
 pub(super) struct Watches {
-    wanted: BTreeMap<Name, Vec<Inbox>>,
+    wanted: BTreeMap<Site, Vec<Inbox>>,
     pipes: BTreeMap<Inbox, OwnedFd>,
 }
 
 impl Watches {
-    /// Watches the holders of a name, and no others on its account; none at all forgets the name.
+    /// Watches the holders at a site, and no others on its account; none at all forgets the site.
     /// Returns those that turn out to be dead already.
     pub(super) fn set(
         &mut self,
-        name: &Name,
+        site: &Site,
         holders: Vec<Inbox>,
         presences: &Presences,
     ) -> Vec<Inbox> {
-        let before = self.wanted.get(name).map_or(&[][..], Vec::as_slice);
+        let before = self.wanted.get(site).map_or(&[][..], Vec::as_slice);
         if before == holders {
             return Vec::new();
         }
         let dead = holders.iter().filter(|inbox| self.open(**inbox, presences)).copied().collect();
         if holders.is_empty() {
-            self.wanted.remove(name);
+            self.wanted.remove(site);
         } else {
-            self.wanted.insert(name.clone(), holders);
+            self.wanted.insert(site.clone(), holders);
         }
         let wanted = &self.wanted;
         self.pipes.retain(|inbox, _| wanted.values().any(|holders| holders.contains(inbox)));
@@ -63,6 +77,11 @@ impl Watches {
             Err(_) if planted(Bug::EmbeddedDeathUnseen) => false,
             Err(error) => matches!(error, Errno::NOENT | Errno::NXIO),
         }
+    }
+
+    /// Whether anybody at this site is watched.
+    pub(super) fn has(&self, site: &Site) -> bool {
+        self.wanted.get(site).is_some_and(|holders| !holders.is_empty())
     }
 
     /// What to poll, in the order of `dead`'s argument. The error that matters is always reported.
@@ -82,17 +101,25 @@ impl Watches {
     }
 }
 
-/// The clients that hold at a name, if this one is among the first in line there.
+/// The clients that hold or work at a site, if this one is among the first in line there.
 pub(super) fn holders_to_watch(
     db: &rusqlite::Connection,
-    name: &Name,
+    site: &Site,
     me: Inbox,
 ) -> rusqlite::Result<Vec<Inbox>> {
-    let rows = Rows::open(db, name)?;
-    if !rows.first_waiting(WATCHERS)?.contains(&me) {
+    let (line, mut holders) = match site {
+        Site::Permits(name) => {
+            let rows = Rows::open(db, name)?;
+            (rows.first_waiting(WATCHERS)?, rows.holding(MOST_HOLDERS)?)
+        }
+        Site::Items(name) => {
+            let rows = QueueRows::open(db, name)?;
+            (rows.first_idle(WATCHERS)?, rows.workers(MOST_HOLDERS)?)
+        }
+    };
+    if !line.contains(&me) {
         return Ok(Vec::new());
     }
-    let mut holders = rows.holding(MOST_HOLDERS)?;
     holders.retain(|inbox| *inbox != me);
     Ok(holders)
 }

@@ -1,10 +1,16 @@
 //! What goes into a datagram between two clients of the same directory.
 //!
 //! `version, kind, length of name, name`, then for wakeups about that name any number of
-//! `ticket, 1, fence, limit, length of slots, slots` and `ticket, 2, cause`. Numbers are big-endian.
+//! `ticket, 1, fence, limit, length of slots, slots` and `ticket, 2, cause`, and for wakeups about that queue any
+//! number of `1`, `2, look in` and `3, item, fence`. Numbers are big-endian.
 //! What cannot be read is ignored: it came from another version, and it is only a hint.
 
-use seinpaal_proto::{Cause, Fence, Inbox, Name, Ticket, Wakeup, What, time::UNBOUNDED};
+mod queues;
+
+use seinpaal_proto::{Cause, Fence, Inbox, Name, Ticket, Wakeup, What, queue, time::UNBOUNDED};
+
+use super::watch::Site;
+pub(super) use queues::encode_queue_wakeups;
 
 const VERSION: u8 = 1;
 /// The longest datagram; beyond it, the receiver is told to look for itself.
@@ -15,6 +21,8 @@ pub(super) const BUFFER: usize = MOST_BYTES + 1024;
 const WAKEUPS: u8 = 1;
 const WATCH: u8 = 2;
 const LOOK_AGAIN: u8 = 3;
+const QUEUE: u8 = 4;
+const WATCH_WORKERS: u8 = 5;
 const GRANTED: u8 = 1;
 const ENDED: u8 = 2;
 
@@ -23,8 +31,10 @@ const ENDED: u8 = 2;
 pub(super) enum Message {
     /// Something happened to these tickets at one name.
     Wakeups(Vec<Wakeup>),
+    /// Something happened at one queue.
+    Queue(Vec<queue::Wakeup>),
     /// You are first in line here and others hold now: watch them.
-    Watch(Name),
+    Watch(Site),
     /// More happened than fits.
     LookAgain,
 }
@@ -36,11 +46,18 @@ pub(super) fn encode_wakeups(name: &Name, wakeups: &[&Wakeup]) -> Vec<u8> {
         bytes.extend(wakeup.ticket.0.to_be_bytes());
         encode_what(&mut bytes, &wakeup.what);
     }
-    if bytes.len() > MOST_BYTES { vec![VERSION, LOOK_AGAIN, 0, 0] } else { bytes }
+    or_look_again(bytes)
 }
 
-pub(super) fn encode_watch(name: &Name) -> Vec<u8> {
-    start(WATCH, name)
+pub(super) fn encode_watch(site: &Site) -> Vec<u8> {
+    match site {
+        Site::Permits(name) => start(WATCH, name),
+        Site::Items(name) => start(WATCH_WORKERS, name),
+    }
+}
+
+fn or_look_again(bytes: Vec<u8>) -> Vec<u8> {
+    if bytes.len() > MOST_BYTES { vec![VERSION, LOOK_AGAIN, 0, 0] } else { bytes }
 }
 
 fn start(kind: u8, name: &Name) -> Vec<u8> {
@@ -75,7 +92,9 @@ pub(super) fn decode(inbox: Inbox, bytes: &[u8]) -> Option<Message> {
     let name = reader.text(length.into())?;
     match (version, kind) {
         (VERSION, WAKEUPS) => decode_wakeups(inbox, &Name::new(name).ok()?, reader),
-        (VERSION, WATCH) => Some(Message::Watch(Name::new(name).ok()?)),
+        (VERSION, WATCH) => Some(Message::Watch(Site::Permits(Name::new(name).ok()?))),
+        (VERSION, WATCH_WORKERS) => Some(Message::Watch(Site::Items(Name::new(name).ok()?))),
+        (VERSION, QUEUE) => queues::decode(inbox, &Name::new(name).ok()?, reader),
         (VERSION, LOOK_AGAIN) => Some(Message::LookAgain),
         _ => None,
     }

@@ -7,6 +7,8 @@
 //!  pipes of the watched  ──┘
 //! ```
 
+mod queues;
+
 use std::{
     mem,
     os::fd::{AsFd, OwnedFd},
@@ -18,15 +20,16 @@ use rustix::{
     event::{PollFd, PollFlags, poll},
     time::Timespec,
 };
-use seinpaal_proto::{Batch, Inbox, Name, Replies, Snapshot, Wakeup, What, time};
+use seinpaal_proto::{Batch, Inbox, Name, Replies, Snapshot, Wakeup, What, queue, time};
 use tokio::sync::oneshot;
 
 use super::{
+    keeper::Keeper,
     line::Line,
     list,
     parts::Parts,
     turn::Tell,
-    watch::{Watches, holders_to_watch},
+    watch::{Site, Watches, holders_to_watch},
     wire::Message,
 };
 use crate::store::{News, NewsSender, StoreError, Together};
@@ -51,6 +54,8 @@ pub(super) enum Job {
     Call { batch: Batch, answer: Answer<Replies> },
     Together { batches: Vec<Batch>, answer: Answer<Together> },
     List { prefix: String, answer: Answer<Vec<(Name, Snapshot)>> },
+    CallQueue { batch: queue::Batch, answer: Answer<queue::Replies> },
+    ListQueues { prefix: String, answer: Answer<Vec<(Name, queue::Snapshot)>> },
 }
 
 pub(super) type Answer<T> = oneshot::Sender<Result<T, StoreError>>;
@@ -61,12 +66,13 @@ pub(super) struct Worker {
     news: NewsSender,
     jobs: mpsc::Receiver<Job>,
     bell: Arc<OwnedFd>,
+    keeper: Keeper,
     line: Line,
     watches: Watches,
-    /// Names to look at once `soon_at` has come.
-    soon: Vec<Name>,
+    /// Sites to look at once `soon_at` has come.
+    soon: Vec<Site>,
     soon_at: Option<Instant>,
-    /// When to look at all names where this client waits.
+    /// When to look at all sites where this client waits.
     look_at: Option<Instant>,
     tidy_at: Option<Instant>,
     calls: u32,
@@ -86,6 +92,7 @@ impl Worker {
         news: NewsSender,
         jobs: mpsc::Receiver<Job>,
         bell: Arc<OwnedFd>,
+        keeper: Keeper,
     ) -> Self {
         let (line, watches) = (Line::default(), Watches::default());
         let tidy_at = Some(Instant::now() + IDLE);
@@ -94,6 +101,7 @@ impl Worker {
             news,
             jobs,
             bell,
+            keeper,
             line,
             watches,
             soon: Vec::new(),
@@ -150,7 +158,8 @@ impl Worker {
                 Message::Wakeups(wakeups) => {
                     wakeups.into_iter().for_each(|wakeup| self.tell_wakeup(wakeup));
                 }
-                Message::Watch(name) => self.look_soon(name),
+                Message::Queue(wakeups) => self.pass_on_queue_wakeups(wakeups),
+                Message::Watch(site) => self.look_soon(site),
                 Message::LookAgain => self.tell(News::LookAgain),
             }
         }
@@ -200,6 +209,10 @@ impl Worker {
             Job::List { prefix, answer } => {
                 let _ = answer.send(self.list(&prefix));
             }
+            Job::CallQueue { batch, answer } => self.answer_queue(&batch, answer),
+            Job::ListQueues { prefix, answer } => {
+                let _ = answer.send(self.list_queues(&prefix));
+            }
         }
     }
 
@@ -208,7 +221,7 @@ impl Worker {
         let waits = self.line.note(batch, &replies);
         self.pass_on(tell);
         if waits && replies.replies.iter().any(is_queued) {
-            self.look_soon(batch.name.clone());
+            self.look_soon(Site::Permits(batch.name.clone()));
         }
         Ok(replies)
     }
@@ -229,14 +242,16 @@ impl Worker {
         let me = self.parts.me;
         let wakeups = tell.wakeups.into_iter().filter(|wakeup| wakeup.inbox == me);
         wakeups.for_each(|wakeup| self.tell_wakeup(wakeup));
-        for (_, name) in tell.watch.into_iter().filter(|(inbox, _)| *inbox == me) {
-            self.look_soon(name);
+        let wakeups = tell.queue_wakeups.into_iter();
+        self.pass_on_queue_wakeups(wakeups.filter(|wakeup| wakeup.inbox == me).collect());
+        for (_, site) in tell.watch.into_iter().filter(|(inbox, _)| *inbox == me) {
+            self.look_soon(site);
         }
     }
 
-    fn look_soon(&mut self, name: Name) {
-        if !self.soon.contains(&name) {
-            self.soon.push(name);
+    fn look_soon(&mut self, site: Site) {
+        if !self.soon.contains(&site) {
+            self.soon.push(site);
         }
         self.soon_at.get_or_insert_with(|| Instant::now() + CALM);
         self.look_at.get_or_insert_with(|| Instant::now() + LOOK);
@@ -244,27 +259,36 @@ impl Worker {
 
     fn look_if_due(&mut self) {
         let now = Instant::now();
-        let mut names = Vec::new();
+        let mut sites = Vec::new();
         if self.soon_at.is_some_and(|at| at <= now) {
             self.soon_at = None;
-            names = mem::take(&mut self.soon);
+            sites = mem::take(&mut self.soon);
         }
-        if self.look_at.is_some_and(|at| at <= now) {
-            self.look_at = (!self.line.is_empty()).then(|| now + LOOK);
-            names = self.line.names();
+        let looks_at_all = self.look_at.is_some_and(|at| at <= now);
+        if looks_at_all {
+            self.look_at = None;
+            sites = self.line.sites();
         }
-        names.iter().for_each(|name| self.look_at_holders(name));
+        sites.iter().for_each(|site| self.look_at_holders(site));
+        if looks_at_all && self.has_somebody_to_watch() {
+            self.look_at = Some(now + LOOK);
+        }
+    }
+
+    /// An idle worker looks again only while somebody works: it is told when somebody begins.
+    fn has_somebody_to_watch(&self) -> bool {
+        self.line.waits_for_permits() || self.line.sites().iter().any(|site| self.watches.has(site))
     }
 
     /// Watches those who hold where this client is among the first in line, and buries the dead.
-    fn look_at_holders(&mut self, name: &Name) {
-        let holders = match self.parts.read(|db| holders_to_watch(db, name, self.parts.me)) {
+    fn look_at_holders(&mut self, site: &Site) {
+        let holders = match self.parts.read(|db| holders_to_watch(db, site, self.parts.me)) {
             Ok(holders) => holders,
             Err(error) => return tracing::debug!(%error, "the holders could not be looked at"),
         };
         let is_dead = |inbox: &&Inbox| self.parts.presences.is_dead(**inbox);
         let mut dead: Vec<Inbox> = holders.iter().filter(is_dead).copied().collect();
-        dead.extend(self.watches.set(name, holders, &self.parts.presences));
+        dead.extend(self.watches.set(site, holders, &self.parts.presences));
         self.bury(&dead);
     }
 
@@ -301,6 +325,7 @@ impl Worker {
         let presences = &self.parts.presences;
         let dead: Vec<Inbox> = presences.all().filter(|inbox| presences.is_dead(*inbox)).collect();
         self.bury(&dead);
+        self.forget_queues();
     }
 }
 

@@ -19,7 +19,7 @@ use super::{
     server, wakeup,
 };
 use crate::store::{
-    NewsSender, Reading, StoreError,
+    News, NewsSender, Reading, StoreError,
     url::{RedisAddress, RedisUrl},
 };
 

@@ -1,0 +1,115 @@
+//! What stores read back, looked at before the ledger works with it: a damaged row is to be told, not to
+//! overflow.
+
+use super::{
+    item::{Item, MAX_DELIVERIES, MAX_PAYLOAD_BYTES, Standing, Work},
+    request::Batch,
+    state::{Call, Group, Head, Place},
+};
+use crate::{
+    count::MAX_LIMIT,
+    time::{Micros, UNBOUNDED},
+};
+
+/// The ledger can count this many and still add.
+const MOST_ROWS: u32 = 1 << 31;
+
+fn are_times(times: &[Micros]) -> bool {
+    times.iter().all(|time| *time <= UNBOUNDED)
+}
+
+fn are_counts(counts: &[u32]) -> bool {
+    counts.iter().all(|count| *count < MOST_ROWS)
+}
+
+impl Head {
+    /// Whether the ledger can work with it.
+    #[must_use]
+    pub fn is_sound(&self) -> bool {
+        // Who watches may be told to look after the end of all times, from now.
+        let watch_at = self.watch_at.saturating_sub(UNBOUNDED);
+        are_times(&[self.clock, self.wall, self.bound, self.last, watch_at])
+            && are_counts(&[self.ready, self.open, self.delayed, self.in_work, self.dead])
+            && are_counts(&[self.idle, self.called, self.wanted, self.sessions, self.keys])
+            && [self.limit, self.group_limit].iter().flatten().all(|limit| *limit <= MAX_LIMIT)
+    }
+}
+
+impl Item {
+    /// Whether the ledger can work with it.
+    #[must_use]
+    pub fn is_sound(&self) -> bool {
+        let standing = match &self.standing {
+            Standing::Ready { .. } => true,
+            Standing::Delayed { due: at } | Standing::Dead { at } => are_times(&[*at]),
+            Standing::InWork(work) => work.is_sound(),
+        };
+        standing
+            && are_times(&[self.id.0, self.pushed])
+            && self.rank.unsigned_abs() <= UNBOUNDED
+            && (1..=MAX_DELIVERIES).contains(&self.most)
+            && self.attempt <= MAX_DELIVERIES
+            && self.bytes as usize <= MAX_PAYLOAD_BYTES
+    }
+}
+
+impl Work {
+    fn is_sound(&self) -> bool {
+        are_times(&[self.fence.0, self.since, self.ttl, self.ends, self.ends_wall])
+    }
+}
+
+impl Group {
+    /// Whether the ledger can work with it.
+    #[must_use]
+    pub fn is_sound(&self) -> bool {
+        are_counts(&[self.in_work, self.ready])
+    }
+}
+
+impl Place {
+    /// Whether the ledger can work with it.
+    #[must_use]
+    pub fn is_sound(&self) -> bool {
+        let called = match self.call {
+            Call::InLine => 0,
+            Call::Since(at) => at,
+        };
+        are_times(&[self.until, called]) && self.want <= Batch::MOST_ITEMS
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Inbox;
+
+    #[test]
+    fn what_the_ledger_could_not_add_up_is_not_sound() {
+        let head = Head::default();
+        assert!(head.is_sound());
+        for damaged in [
+            Head { clock: u64::MAX, ..head.clone() },
+            Head { last: UNBOUNDED + 1, ..head.clone() },
+            Head { wanted: u32::MAX, ..head.clone() },
+            Head { group_limit: Some(u32::MAX), ..head },
+        ] {
+            assert!(!damaged.is_sound(), "{damaged:?}");
+        }
+        assert!(!Group { in_work: u32::MAX, ..Group::default() }.is_sound());
+    }
+
+    #[test]
+    fn a_place_for_more_items_than_can_be_wanted_is_not_sound() {
+        let place = Place {
+            inbox: Inbox(1),
+            want: Batch::MOST_ITEMS,
+            drains: false,
+            until: 5,
+            call: Call::Since(5),
+        };
+        assert!(place.is_sound());
+        assert!(!Place { want: Batch::MOST_ITEMS + 1, ..place }.is_sound());
+        assert!(!Place { call: Call::Since(u64::MAX), ..place }.is_sound());
+    }
+}

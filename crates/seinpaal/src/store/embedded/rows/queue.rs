@@ -1,0 +1,266 @@
+//! One queue's state as rows. Every method finds its rows by an index, and what the ledger could not have
+//! written is damage.
+
+mod groups;
+mod items;
+mod memories;
+mod places;
+#[cfg(test)]
+mod tests;
+
+use rusqlite::{Connection, OptionalExtension, Result, Row, named_params};
+use seinpaal_proto::{
+    Inbox, Name,
+    queue::{Dedupped, Group, Head, Item, ItemId, Place, SessionRecord, State},
+    time::Micros,
+};
+
+use super::{bytes, damaged, int};
+
+/// The state of one queue.
+pub(in super::super) struct QueueRows<'a> {
+    db: &'a Connection,
+    name: &'a str,
+    /// `None` until the queue has a row.
+    id: Option<i64>,
+}
+
+const FIND: &str = "SELECT id FROM queue WHERE name = ?1";
+const MAKE: &str = "INSERT INTO queue VALUES
+    (NULL, ?1, NULL, NULL, NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL, 0, NULL)";
+const READ_HEAD: &str =
+    "SELECT cap, group_cap, paused, clock, wall, bound, last, ready, open, delayed, in_work,
+    dead, idle, called, wanted, sessions, keys, watch, watch_at, reopen FROM queue WHERE id = ?1";
+const WRITE_HEAD: &str = "UPDATE queue SET cap = :cap, group_cap = :group_cap, paused = :paused, clock = :clock,
+    wall = :wall, bound = :bound, last = :last, ready = :ready, open = :open, delayed = :delayed,
+    in_work = :in_work, dead = :dead, idle = :idle, called = :called, wanted = :wanted, sessions = :sessions,
+    keys = :keys, watch = :watch, watch_at = :watch_at, reopen = :reopen WHERE id = :id";
+
+impl<'a> QueueRows<'a> {
+    pub(in super::super) fn open(db: &'a Connection, name: &'a Name) -> Result<Self> {
+        let mut find = db.prepare_cached(FIND)?;
+        let id = find.query_row([name.as_str()], |row| row.get(0)).optional()?;
+        Ok(Self { db, name: name.as_str(), id })
+    }
+
+    /// For reading: a queue without a row has nothing under 0 either.
+    fn id(&self) -> i64 {
+        self.id.unwrap_or(0)
+    }
+
+    /// For writing.
+    fn own_id(&mut self) -> Result<i64> {
+        if let Some(id) = self.id {
+            return Ok(id);
+        }
+        let id = self.db.prepare_cached(MAKE)?.insert([self.name])?;
+        self.id = Some(id);
+        Ok(id)
+    }
+}
+
+fn read_head(row: &Row<'_>) -> Result<Head> {
+    let head = Head {
+        limit: row.get(0)?,
+        group_limit: row.get(1)?,
+        paused: row.get(2)?,
+        clock: micros(row, 3)?,
+        wall: micros(row, 4)?,
+        bound: micros(row, 5)?,
+        last: micros(row, 6)?,
+        ready: row.get(7)?,
+        open: row.get(8)?,
+        delayed: row.get(9)?,
+        in_work: row.get(10)?,
+        dead: row.get(11)?,
+        idle: row.get(12)?,
+        called: row.get(13)?,
+        wanted: row.get(14)?,
+        sessions: row.get(15)?,
+        keys: row.get(16)?,
+        watch: row.get::<_, Option<[u8; 16]>>(17)?.map(inbox_of),
+        watch_at: micros(row, 18)?,
+        reopen: row.get(19)?,
+    };
+    if head.is_sound() { Ok(head) } else { Err(damaged()) }
+}
+
+fn inbox_of(bytes: [u8; 16]) -> Inbox {
+    Inbox(u128::from_be_bytes(bytes))
+}
+
+fn inbox(row: &Row<'_>, column: usize) -> Result<Inbox> {
+    row.get(column).map(inbox_of)
+}
+
+fn micros(row: &Row<'_>, column: usize) -> Result<Micros> {
+    u64::try_from(row.get::<_, i64>(column)?).map_err(|_| damaged())
+}
+
+fn name(text: &str) -> Result<Name> {
+    Name::new(text).map_err(|_| damaged())
+}
+
+fn optional_name(row: &Row<'_>, column: usize) -> Result<Option<Name>> {
+    let text: Option<String> = row.get(column)?;
+    text.as_deref().map(name).transpose()
+}
+
+impl State for QueueRows<'_> {
+    type Error = rusqlite::Error;
+
+    fn head(&mut self) -> Result<Head> {
+        let Some(id) = self.id else { return Ok(Head::default()) };
+        self.db.prepare_cached(READ_HEAD)?.query_row([id], read_head)
+    }
+
+    fn set_head(&mut self, head: &Head) -> Result<()> {
+        let id = self.own_id()?;
+        self.db.prepare_cached(WRITE_HEAD)?.execute(named_params! {
+            ":id": id,
+            ":cap": head.limit,
+            ":group_cap": head.group_limit,
+            ":paused": head.paused,
+            ":clock": int(head.clock),
+            ":wall": int(head.wall),
+            ":bound": int(head.bound),
+            ":last": int(head.last),
+            ":ready": head.ready,
+            ":open": head.open,
+            ":delayed": head.delayed,
+            ":in_work": head.in_work,
+            ":dead": head.dead,
+            ":idle": head.idle,
+            ":called": head.called,
+            ":wanted": head.wanted,
+            ":sessions": head.sessions,
+            ":keys": head.keys,
+            ":watch": head.watch.map(|inbox| bytes(inbox.0)),
+            ":watch_at": int(head.watch_at),
+            ":reopen": head.reopen,
+        })?;
+        Ok(())
+    }
+
+    fn clear(&mut self) -> Result<()> {
+        let Some(id) = self.id.take() else { return Ok(()) };
+        self.db.prepare_cached("DELETE FROM queue WHERE id = ?1")?.execute([id])?;
+        Ok(())
+    }
+
+    fn item(&mut self, id: ItemId) -> Result<Option<Item>> {
+        self.find_item(id)
+    }
+
+    fn put_item(&mut self, item: &Item) -> Result<()> {
+        self.write_item(item)
+    }
+
+    fn remove_item(&mut self, id: ItemId) -> Result<()> {
+        self.delete_item(id)
+    }
+
+    fn payload(&mut self, id: ItemId) -> Result<Vec<u8>> {
+        self.find_payload(id)
+    }
+
+    fn put_payload(&mut self, id: ItemId, payload: &[u8]) -> Result<()> {
+        self.write_payload(id, payload)
+    }
+
+    fn first_open(&mut self) -> Result<Option<Item>> {
+        self.find_first_open()
+    }
+
+    fn first_of_group(&mut self, group: &Name) -> Result<Option<Item>> {
+        self.find_first_of_group(group)
+    }
+
+    fn first_delayed(&mut self) -> Result<Option<Item>> {
+        self.find_first_delayed()
+    }
+
+    fn first_work_by_end(&mut self) -> Result<Option<Item>> {
+        self.find_first_work(items::FIRST_BY_END)
+    }
+
+    fn first_work_by_wall(&mut self) -> Result<Option<Item>> {
+        self.find_first_work(items::FIRST_BY_WALL)
+    }
+
+    fn work(&mut self, rows: u32) -> Result<Vec<Item>> {
+        self.list_work(rows)
+    }
+
+    fn dead(&mut self, after: ItemId, rows: u32) -> Result<Vec<Item>> {
+        self.list_dead(after, rows)
+    }
+
+    fn group(&mut self, group: &Name) -> Result<Group> {
+        self.find_group(group)
+    }
+
+    fn put_group(&mut self, group: &Name, counts: &Group) -> Result<()> {
+        self.write_group(group, counts)
+    }
+
+    fn full_group_after(&mut self, after: &str) -> Result<Option<(Name, Group)>> {
+        self.find_full_group_after(after)
+    }
+
+    fn groups(&mut self, rows: u32) -> Result<Vec<(Name, Group)>> {
+        self.list_groups(rows)
+    }
+
+    fn place(&mut self, inbox: Inbox) -> Result<Option<Place>> {
+        self.find_place(inbox)
+    }
+
+    fn put_place(&mut self, place: &Place) -> Result<()> {
+        self.write_place(place)
+    }
+
+    fn remove_place(&mut self, inbox: Inbox) -> Result<()> {
+        self.delete_place(inbox)
+    }
+
+    fn first_in_line(&mut self) -> Result<Option<Place>> {
+        self.find_first_in_line()
+    }
+
+    fn first_called(&mut self) -> Result<Option<Place>> {
+        self.find_first_called()
+    }
+
+    fn session(&mut self, session: Inbox) -> Result<Option<SessionRecord>> {
+        self.find_session(session)
+    }
+
+    fn put_session(&mut self, record: &SessionRecord) -> Result<()> {
+        self.write_session(record)
+    }
+
+    fn remove_session(&mut self, session: Inbox) -> Result<()> {
+        self.delete_session(session)
+    }
+
+    fn first_session(&mut self) -> Result<Option<(Micros, Inbox)>> {
+        self.find_first_session()
+    }
+
+    fn key(&mut self, key: &Name) -> Result<Option<Dedupped>> {
+        self.find_key(key)
+    }
+
+    fn put_key(&mut self, key: &Dedupped) -> Result<()> {
+        self.write_key(key)
+    }
+
+    fn remove_key(&mut self, key: &Name) -> Result<()> {
+        self.delete_key(key)
+    }
+
+    fn first_key(&mut self) -> Result<Option<Dedupped>> {
+        self.find_first_key()
+    }
+}
