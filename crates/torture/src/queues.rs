@@ -45,7 +45,8 @@ impl Plan {
     /// What is judged in such a run.
     #[must_use]
     pub fn rules(&self) -> Rules {
-        Rules { ttl: self.ttl, may_forget: self.kind.may_forget() && self.faults.1 > 0 }
+        let may_forget = self.kind.may_forget() && self.faults.1 > 0;
+        Rules { ttl: self.ttl, concurrency: self.concurrency, may_forget }
     }
 }
 

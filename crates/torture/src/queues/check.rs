@@ -21,6 +21,8 @@ use tale::{Cause, Tale};
 pub struct Rules {
     /// The ttl of leases.
     pub ttl: Duration,
+    /// How many items a worker has at once.
+    pub concurrency: u32,
     /// The store may forget what it has answered (as no persistence, or a fail-over): that is counted then.
     pub may_forget: bool,
 }
@@ -183,12 +185,17 @@ fn end(tale: &Tale, verdict: &mut Verdict) {
         }
         None => verdict.violations.push("the run did not come to its end".to_owned()),
     }
-    let unseen = verdict.count(Count::Unseen);
-    let excuses = verdict.count(Count::Kills) + verdict.count(Count::Faults);
-    if unseen > 0 && excuses == 0 {
-        verdict
-            .violations
-            .push(format!("{unseen} deliveries that nobody saw, and nobody was killed"));
+    kills_suffice(verdict);
+}
+
+/// A worker that is killed takes no more with it than it can have at once, seen or not.
+fn kills_suffice(verdict: &mut Verdict) {
+    let taken = verdict.count(Count::Unseen) + verdict.count(Count::ByKill);
+    let most = verdict.count(Count::Kills) * u64::from(verdict.rules.concurrency);
+    if verdict.count(Count::Faults) == 0 && taken > most {
+        let words =
+            format!("{taken} deliveries ended with their workers, which can have had {most}");
+        verdict.violations.push(words);
     }
 }
 

@@ -1,6 +1,6 @@
 use super::*;
 
-const RULES: Rules = Rules { ttl: Duration::from_secs(2), may_forget: false };
+const RULES: Rules = Rules { ttl: Duration::from_secs(2), concurrency: 1, may_forget: false };
 
 struct Told(Vec<Event<What>>);
 
@@ -143,4 +143,11 @@ fn items_that_are_left_convict() {
     let mut events = calm().0;
     events.push(Event { at: 99, who: "rig".to_owned(), what: What::Left { items: 1, dead: 0 } });
     assert_eq!(check(&events, RULES).violations.len(), 1);
+}
+
+#[test]
+fn more_deliveries_that_ended_with_their_workers_than_those_can_have_had_convict() {
+    let told = calm().pushed(3, 12, 0).killed(25, "w2.1");
+    let told = told.delivered(30, "w0.1", (3, 12), 30, 3).done(31, "w0.1", 12, 30);
+    assert_eq!(told.judged(RULES).violations.len(), 1);
 }
