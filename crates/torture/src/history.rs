@@ -7,20 +7,20 @@ use std::{
     sync::Arc,
 };
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use crate::clock;
 
-/// Something that happened.
+/// Something that happened: to semaphores, unless said otherwise.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
-pub struct Event {
+pub struct Event<W = What> {
     /// When, in microseconds of [`clock::now`].
     pub at: u64,
     /// To whom: `rig`, or a worker's life such as `w1.3`.
     pub who: String,
     /// What.
     #[serde(flatten)]
-    pub what: What,
+    pub what: W,
 }
 
 /// What can happen. Requests are named by `req`, unique in a history.
@@ -92,7 +92,7 @@ impl Pen {
     }
 
     /// Writes down what happens now.
-    pub fn write(&self, what: What) {
+    pub fn write(&self, what: impl Serialize) {
         self.write_at(clock::now(), what);
     }
 
@@ -100,7 +100,7 @@ impl Pen {
     ///
     /// # Panics
     /// If it cannot be written: a history with gaps proves nothing.
-    pub fn write_at(&self, at: u64, what: What) {
+    pub fn write_at(&self, at: u64, what: impl Serialize) {
         let event = Event { at, who: self.who.clone(), what };
         let mut line = serde_json::to_vec(&event).expect("events are plain data");
         line.push(b'\n');
@@ -113,10 +113,10 @@ impl Pen {
 ///
 /// # Errors
 /// If the file cannot be read, or a line of it is no event.
-pub fn read(path: &Path) -> io::Result<Vec<Event>> {
+pub fn read<W: DeserializeOwned>(path: &Path) -> io::Result<Vec<Event<W>>> {
     let lines = BufReader::new(File::open(path)?).lines();
     let parse = |line: io::Result<String>| Ok(serde_json::from_str(&line?)?);
-    let mut events: Vec<Event> = lines.map(parse).collect::<io::Result<_>>()?;
+    let mut events: Vec<Event<W>> = lines.map(parse).collect::<io::Result<_>>()?;
     events.sort_by_key(|event| event.at); // stable: one process's events stay in its order
     Ok(events)
 }
@@ -142,7 +142,7 @@ mod tests {
             },
         );
         other.write_at(5, fault());
-        let events = read(&path).unwrap();
+        let events: Vec<Event> = read(&path).unwrap();
         assert_eq!(events.iter().map(|event| event.at).collect::<Vec<_>>(), [5, 7]);
         assert_eq!(events[0].what, fault());
         assert!(matches!(&events[1].what, What::Granted { fence: u64::MAX, until: None, .. }));

@@ -21,6 +21,7 @@ pub mod kind;
 pub mod lookout;
 pub mod promise;
 pub mod proxy;
+pub mod queues;
 pub mod report;
 pub mod rig;
 pub mod server;

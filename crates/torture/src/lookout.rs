@@ -147,7 +147,7 @@ mod tests {
         }
         let last = seen.servers[1].1;
         seen.take(1, false);
-        let events = history::read(&path).unwrap();
+        let events: Vec<history::Event> = history::read(&path).unwrap();
         let told: Vec<_> = events.iter().map(|event| event.what.clone()).collect();
         assert_eq!(told, [What::Whole, What::Broken]);
         assert_eq!(events[1].at, last);

@@ -1,0 +1,61 @@
+//! Items that are due within one second: how late, and at what cost.
+
+use std::time::{Duration, UNIX_EPOCH};
+
+use seinpaal::{Push, Queue, Seinpaal};
+
+use crate::{
+    Place,
+    crew::{Crew, payload, wall},
+    table::{Bound, Table, quantile, text},
+};
+
+const SECOND: u64 = 1_000_000;
+const WORKERS: u32 = 8;
+const CONCURRENCY: u32 = 8;
+
+pub(crate) async fn same_second(place: &Place, is_quick: bool, table: &mut Table) {
+    let items: u64 = if is_quick { 1_000 } else { 10_000 };
+    let seinpaal = Seinpaal::connect(&place.url()).await.expect("the store is there");
+    let queue = seinpaal.queue("due");
+    let crew = Crew::start(&place.url(), &queue, WORKERS, CONCURRENCY).await;
+    // Pushed well before, or it would be pushes that are measured.
+    let first = wall() + items * 3_000 + 3 * SECOND;
+    push(&queue, items, first).await;
+    let what = format!("{}: {items} items due within a second, {WORKERS} workers", place.kind);
+    table.count(
+        &format!("{what}: due before all were pushed"),
+        if wall() < first { 0.0 } else { items as f64 },
+        Bound::Exactly(0.0),
+        "",
+    );
+    let tap = place.server.as_ref().map(|server| server.tap());
+    let worked = crew.worked(usize::try_from(items).expect("small"));
+    let commands = tap.map(|tap| tap.end().len());
+    let early = worked.iter().filter(|worked| worked.began < worked.stamp).count();
+    let late = |worked: &crate::crew::Worked| worked.began.saturating_sub(worked.stamp);
+    let mut late: Vec<_> =
+        worked.iter().map(|worked| Duration::from_micros(late(worked))).collect();
+    table.count(&format!("{what}: early"), early as f64, Bound::Exactly(0.0), "");
+    let [p50, p99, worst] = [0.5, 0.99, 1.0].map(|part| text(quantile(&mut late, part)));
+    table.figure(
+        &format!("{what}: late, p50 / p99 / worst"),
+        &format!("{p50} / {p99} / {worst}"),
+        "",
+    );
+    if let Some(commands) = commands {
+        let figure = commands as f64 / items as f64;
+        table.count(&format!("{what}: commands an item"), figure, Bound::AtMost(2.0), "");
+    }
+}
+
+async fn push(queue: &Queue, items: u64, first: u64) {
+    let push = |item: u64| {
+        let due = first + item * SECOND / items;
+        let due_at = UNIX_EPOCH + Duration::from_micros(due);
+        Push::new(payload(0, Duration::ZERO, due)).due(due_at)
+    };
+    for pushed in queue.push_all((0..items).map(push)).await {
+        pushed.expect("it is pushed");
+    }
+}
