@@ -21,6 +21,7 @@ pub mod kind;
 pub mod lookout;
 pub mod promise;
 pub mod proxy;
+pub mod queue;
 pub mod report;
 pub mod rig;
 pub mod server;
