@@ -101,6 +101,8 @@ pub enum What {
     Finished { id: u64, fence: u64, end: String },
     /// What is in the queue when all have gone and everything was taken out.
     QueueLeft { ready: u32, delayed: u32, in_work: u32 },
+    /// An item that was still delayed then, and was cancelled: the store's clock was set.
+    StillDelayed { id: u64 },
     /// A dead letter that is there then.
     DeadLetter { id: u64 },
     /// Something did not come about in time.

@@ -156,6 +156,10 @@ fn tell(
                 let held = tales.values_mut().flat_map(|tale| &mut tale.deliveries);
                 held.filter(|it| it.who == *life).for_each(|it| it.until = it.until.min(at));
             }
+            What::StillDelayed { id } => {
+                let tale = ids.get(id).and_then(|req| tales.get_mut(req));
+                tale.into_iter().for_each(|tale| tale.may_be_done = true);
+            }
             What::QueueLeft { ready, delayed, in_work } if ready + delayed + in_work > 0 => {
                 broken(
                     Check::Left,

@@ -1,11 +1,11 @@
 //! Before a run the limits are set, and after it what is left is taken out and told apart from what is lost.
 
-use std::{io, thread, time::Duration};
+use std::{collections::BTreeSet, io, path::Path, thread, time::Duration};
 
-use seinpaal::{ItemId, Seinpaal, blocking::wait};
+use seinpaal::{ItemId, Queue, Seinpaal, blocking::wait};
 
 use super::{GROUP_LIMIT, LIMIT, labour};
-use crate::history::{Pen, What};
+use crate::history::{self, Event, Pen, What};
 
 /// How long what dead workers had, and what is delayed, may last.
 const FADING: Duration = Duration::from_secs(60);
@@ -29,10 +29,10 @@ pub fn begin(url: &str, pen: &Pen) -> io::Result<()> {
 ///
 /// # Errors
 /// If the store cannot be asked.
-pub fn empty(seinpaal: &Seinpaal, pen: &Pen) -> io::Result<()> {
+pub fn empty(seinpaal: &Seinpaal, pen: &Pen, path: &Path) -> io::Result<()> {
     let queue = labour::queue(seinpaal);
     let looks = FADING.as_millis() / BETWEEN_LOOKS.as_millis();
-    for number in 0..looks {
+    for number in 0..u64::try_from(looks).unwrap_or(0) {
         while let Some(item) = wait(queue.try_pop()).map_err(io::Error::other)? {
             labour::note(pen, &format!("rig.{number}"), &item);
             let (id, fence) = (item.id().0, item.fence().0);
@@ -40,8 +40,12 @@ pub fn empty(seinpaal: &Seinpaal, pen: &Pen) -> io::Result<()> {
             let end = if wait(item.acknowledge()).is_ok() { "acknowledged" } else { "lost" };
             pen.write(What::Finished { id, fence, end: end.to_owned() });
         }
-        if wait(queue.snapshot()).map_err(io::Error::other)?.is_empty() {
+        let seen = wait(queue.snapshot()).map_err(io::Error::other)?;
+        if seen.is_empty() {
             break;
+        }
+        if seen.ready + seen.in_work == 0 && u128::from(number) > looks / 6 {
+            cancel_delayed(&queue, pen, &history::read(path)?)?;
         }
         thread::sleep(BETWEEN_LOOKS);
     }
@@ -56,4 +60,23 @@ pub fn empty(seinpaal: &Seinpaal, pen: &Pen) -> io::Result<()> {
             pen.write(What::DeadLetter { id: letter.id.0 });
         }
     }
+}
+
+/// What was delayed while the store's clock was ahead is due when that clock says so, hours later. That it is there
+/// is enough. What nobody has the number of, since its push was not answered, is purged.
+fn cancel_delayed(queue: &Queue, pen: &Pen, events: &[Event]) -> io::Result<()> {
+    let mut open = BTreeSet::new();
+    for event in events {
+        match &event.what {
+            What::Pushed { id, .. } | What::Delivered { id, .. } => drop(open.insert(*id)),
+            What::Finished { id, end, .. } if end == "acknowledged" => drop(open.remove(id)),
+            _ => {}
+        }
+    }
+    for id in open {
+        if wait(queue.cancel(ItemId(id))).is_ok() {
+            pen.write(What::StillDelayed { id });
+        }
+    }
+    wait(queue.purge()).map(drop).map_err(io::Error::other)
 }

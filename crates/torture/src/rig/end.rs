@@ -21,7 +21,7 @@ impl Rig<'_> {
         let opening = seinpaal::Seinpaal::builder(&url).ttl(self.plan.ttl).connect();
         let seinpaal = wait(opening).map_err(io::Error::other)?;
         if self.plan.queue {
-            return queue::end::empty(&seinpaal, &self.pen);
+            return queue::end::empty(&seinpaal, &self.pen, &self.plan.history);
         }
         for (name, _) in &self.plan.names {
             self.is_left(&seinpaal, name)?;
