@@ -129,7 +129,11 @@ fn tell(
             }
             What::InHand { id, fence, until } => {
                 let until = until.unwrap_or(u64::MAX);
-                each(&mut tales, &ids, *id, *fence, |it| it.until = until);
+                // Who was stopped finds that it is over: it was so when its time was.
+                let told = |it: &mut Delivery| {
+                    it.until = if until > at { until } else { it.until.min(at) };
+                };
+                each(&mut tales, &ids, *id, *fence, told);
             }
             What::ItemLost { id, fence } => {
                 verdict.lost += 1;

@@ -107,6 +107,15 @@ fn two_who_believe_in_one_item_are_convicted_and_one_after_the_other_is_not() {
 }
 
 #[test]
+fn who_finds_late_that_its_lease_is_over_has_not_believed_until_then() {
+    let mut doctor = Doctor::new();
+    doctor.pushed(S, "a", 1, None).delivered(2 * S, "w1.1", "a", 1, 11);
+    doctor.delivered(6 * S, "w2.1", "a", 1, 12).acknowledged(9 * S, "w2.1", 1, 12);
+    doctor.say(8 * S, "w1.1", What::InHand { id: 1, fence: 11, until: Some(8 * S) });
+    assert_eq!(doctor.verdict().violations, []);
+}
+
+#[test]
 fn a_fence_that_is_given_twice_is_convicted() {
     let mut doctor = Doctor::new();
     doctor.pushed(S, "a", 1, None).delivered(2 * S, "w1.1", "a", 1, 11);
