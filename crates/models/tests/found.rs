@@ -40,9 +40,9 @@ fn every_planted_mistake_is_found_by_the_promise_that_it_breaks() {
 fn expected_of_queue(plant: queue::plant::Plant) -> &'static str {
     use queue::{judge::Broken, plant::Plant};
     queue::model::property(match plant {
-        Plant::LateAcknowledged => Some(Broken::Ended),
+        Plant::LateAcknowledged | Plant::RenewalRevives => Some(Broken::Ended),
         Plant::ExpiredGone => Some(Broken::Lost),
-        Plant::RepeatDone | Plant::RenewalRevives => Some(Broken::Again),
+        Plant::RepeatDone => Some(Broken::Again),
         Plant::GroupOneMore => Some(Broken::Limit),
         Plant::CallForEver | Plant::WatchUntold => None,
         Plant::PlaceLost => Some(Broken::Order),

@@ -47,7 +47,7 @@ fn random_histories_keep_every_promise_and_end_with_all_served_and_nothing_left(
 #[test]
 fn every_model_of_a_queue_keeps_every_promise_in_the_states_that_are_near() {
     for bounds in queue::list::explored() {
-        keeps_its_promises(&bounds, 8_000);
+        keeps_its_promises(&bounds, 20_000);
     }
 }
 

@@ -24,8 +24,19 @@ pub(crate) struct Orders {
 }
 
 /// Every store that anything is put to.
-const STORES: &[&str] =
-    &["-", "memory", "embedded", "redis", "failover", "cut", "quorum", "sentinel", "zookeeper"];
+const STORES: &[&str] = &[
+    "-",
+    "memory",
+    "embedded",
+    "redis",
+    "failover",
+    "cut",
+    "quorum",
+    "sentinel",
+    "zookeeper",
+    "queue-embedded",
+    "queue-redis",
+];
 
 impl Check {
     pub(crate) const ALL: [Self; 4] =
@@ -71,6 +82,7 @@ pub(crate) fn orders(bug: Bug, check: Check) -> Vec<Orders> {
     match check {
         // They have sessions and the ledger, and no store.
         Check::Models if is_of(&["ledger", "session"]) => one("-", "all"),
+        Check::Models if is_of(&["queue ledger", "queue session"]) => one("-", "queues"),
         // It has the scripts and the ledger, and no session.
         Check::Differential if is_of(&["ledger", "lua"]) => one("-", "all"),
         Check::Conformance => {
@@ -93,7 +105,7 @@ fn conformance_stores(bug: Bug) -> &'static [&'static str] {
         Bug::ReplicatedUnconfirmed => &["failover"],
         Bug::QuorumOfAMinority => &["quorum"],
         _ => match bug.layer() {
-            "ledger" => &["memory", "embedded"],
+            "ledger" | "queue ledger" => &["memory", "embedded"],
             "lua" => &["redis"],
             _ => &[],
         },
@@ -109,6 +121,8 @@ fn torment(bug: Bug) -> (&'static str, &'static str) {
         Bug::RedisDeafAfterACut => ("redis", "cut"),
         Bug::QuorumOfAMinority => ("quorum", LINKS),
         _ => match (bug.layer(), bug) {
+            ("queue ledger", _) => ("queue-embedded", "kill-worker,stop-worker"),
+            ("queue session", _) => ("queue-redis", LINKS),
             ("ledger", _) | (_, Bug::EmbeddedDeathUnseen | Bug::EmbeddedStepNotWhole) => {
                 ("embedded", "kill-worker,stop-worker")
             }
@@ -125,6 +139,14 @@ pub(crate) fn cheapest(bug: Bug) -> Orders {
         Bug::FenceIsTheClock | Bug::GrantsARetryAgain => models("calm"),
         Bug::CancelsNothing | Bug::WaitsForWakeups => models("calm"),
         Bug::CountsFromTheReply => models("delay"),
+        Bug::QueueLateEnds => models("queue-pause"),
+        Bug::QueueRepeats => models("queue-repeat"),
+        Bug::QueueGroupOneMore => models("queue-groups"),
+        Bug::QueueUncounted | Bug::QueuePlaceLost => models("queue-ends"),
+        Bug::QueueWatchUntold => models("queue-walk"),
+        Bug::QueueHintLost => models("queue-delayed"),
+        Bug::QueueLossUnheard => models("queue-cancel"),
+        Bug::QueueFromReply => models("queue-delay"),
         Bug::SilenceIsNoLoss => models("walk-clock"),
         Bug::AsksOnce => models("break"),
         Bug::NewcomerPasses => case("memory", "a_newcomer_does_not_pass_a_waiter"),

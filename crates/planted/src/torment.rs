@@ -16,7 +16,7 @@ const SEED: &str = "3";
 pub(crate) fn first_violation(orders: &Orders) -> Option<String> {
     let words = [
         "--store",
-        orders.store,
+        orders.store.trim_start_matches("queue-"),
         "--faults",
         &orders.what,
         "--minutes",
@@ -26,15 +26,19 @@ pub(crate) fn first_violation(orders: &Orders) -> Option<String> {
         "--seed",
         SEED,
     ];
-    let words: Vec<String> = words.iter().map(ToString::to_string).collect();
+    let kind = orders.store.starts_with("queue-").then_some("--queue");
+    let words: Vec<String> = kind.iter().chain(&words).map(ToString::to_string).collect();
     let plan = args::plan(&words).unwrap_or_else(|why| panic!("{why}"));
     let plan = Plan { program: env::current_exe().unwrap_or_else(|why| panic!("{why}")), ..plan };
-    let judged = rig::run(&plan);
+    let judged = match plan.queue {
+        true => rig::run_queue(&plan).map(|verdict| verdict.violations),
+        false => rig::run(&plan).map(|verdict| verdict.violations),
+    };
     let _ = fs::remove_file(&plan.history);
     // Without a mistake the same run goes on to its end.
-    let Ok(verdict) = judged.map_err(|why| eprintln!("{why}")) else {
+    let Ok(violations) = judged.map_err(|why| eprintln!("{why}")) else {
         return Some("the store answers nobody at the end".to_owned());
     };
-    let first = verdict.violations.first()?;
-    Some(format!("{:?} ({} violations)", first.check, verdict.violations.len()))
+    let first = violations.first()?;
+    Some(format!("{:?} ({} violations)", first.check, violations.len()))
 }

@@ -58,6 +58,19 @@ bugs! {
         GrantsARetryAgain "grants-a-retry-again" "a request that comes twice is granted twice",
         RenewsWhatDiffers "renews-what-differs" "a lease is renewed whatever its holder believes to stand under it",
     }
+    "queue ledger" {
+        QueueLateEnds "queue-late-ends" "a delivery that is over can end its item",
+        QueueRepeats "queue-repeats" "a batch that comes twice is done twice",
+        QueueGroupOneMore "queue-group-one-more" "one more of a group is in work",
+        QueueUncounted "queue-uncounted" "an item has one delivery too many",
+        QueueWatchUntold "queue-watch-untold" "the watch is not told of what is due sooner",
+        QueuePlaceLost "queue-place-lost" "what is given back goes to the end",
+    }
+    "queue session" {
+        QueueHintLost "queue-hint-lost" "a call or request to watch that overtakes an answer is forgotten",
+        QueueLossUnheard "queue-loss-unheard" "a worker does not hear that its delivery is over",
+        QueueFromReply "queue-from-reply" "a lease is counted from the reply, not from before the request",
+    }
     "session" {
         CountsFromTheReply "counts-from-the-reply" "a lease is counted from the reply, not from before the request",
         SilenceIsNoLoss "silence-is-no-loss" "a permit is believed in until the store says otherwise",

@@ -5,7 +5,7 @@ use std::{io, path::PathBuf, time::Duration};
 use crate::{fault::Fault, kind::Kind, promise, rig::Plan, worker::Orders};
 
 /// How to call it.
-pub const USAGE: &str = "usage: torture --store KIND [--minutes N] [--calm N] [--seed S] [--faults LIST] [--workers N] [--tasks N] \
+pub const USAGE: &str = "usage: torture [--queue] --store KIND [--minutes N] [--calm N] [--seed S] [--faults LIST] [--workers N] [--tasks N] \
 [--history FILE]
   KIND      embedded, redis, guarded (no persistence, restart guard), sentinel, cluster, quorum, zookeeper
   --faults  names, with commas between; `promised` (default): all that the store promises to survive; `none`
@@ -21,6 +21,8 @@ pub fn plan(args: &[String]) -> Result<Plan, String> {
     let program = std::env::current_exe().map_err(|error| error.to_string())?;
     let mut plan = Plan::new(Kind::Redis, program);
     let (mut kind, mut faults) = (None, "promised");
+    plan.queue = args.iter().any(|arg| arg == "--queue");
+    let args: Vec<String> = args.iter().filter(|arg| *arg != "--queue").cloned().collect();
     for pair in args.chunks(2) {
         let [option, value] = pair else { return Err(format!("{} needs a value", pair[0])) };
         match option.as_str() {
@@ -58,6 +60,7 @@ impl Plan {
             tasks: 3,
             ttl: Duration::from_secs(3),
             names: vec![("one".to_owned(), 1), ("few".to_owned(), 3)],
+            queue: false,
             history: std::env::temp_dir().join(name),
             program,
         }
@@ -83,7 +86,10 @@ pub fn orders(args: &[String]) -> Result<Orders, String> {
         seed: number(seed)?,
         ttl: Duration::from_millis(number(ttl)?),
         tasks: number(tasks)?,
-        names: names.split(',').map(name).collect::<Result<_, String>>()?,
+        names: match names.as_str() {
+            "queue" => Vec::new(),
+            names => names.split(',').map(name).collect::<Result<_, String>>()?,
+        },
     })
 }
 

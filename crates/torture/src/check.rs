@@ -36,6 +36,12 @@ pub enum Check {
     Order,
     /// What is free is granted to who waits, in time.
     Wakeup,
+    /// What was answered as pushed is in the queue until it is acknowledged or dead.
+    ItemLost,
+    /// Nothing is pushed twice, and nothing that was acknowledged is delivered again.
+    Again,
+    /// Two do not believe in one item at one time.
+    ItemTwice,
     /// Nothing is left when all have gone.
     Left,
     /// What must come about comes about.

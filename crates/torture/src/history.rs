@@ -70,6 +70,41 @@ pub enum What {
     Left { name: String, permits: u32, waiting: u32 },
     /// What the store still keeps then.
     Kept { what_is_kept: String },
+    /// The limits of the queue.
+    Limits { limit: u32, group_limit: u32 },
+    /// An item is about to be pushed, due after so many microseconds.
+    Push { req: String, delay: u64, group: Option<String> },
+    /// It is in the queue.
+    Pushed { req: String, id: u64 },
+    /// It is not, or maybe.
+    NotPushed { req: String, maybe: bool, why: String },
+    /// A worker is about to wait for an item.
+    Pop { req: String },
+    /// It got none.
+    PopEnded { req: String, why: String },
+    /// An item is in hand, believed in until this moment if its lease is not renewed (`None`: for life).
+    Delivered {
+        req: String,
+        payload: String,
+        id: u64,
+        fence: u64,
+        group: Option<String>,
+        until: Option<u64>,
+    },
+    /// It is still believed in, now until this moment.
+    InHand { id: u64, fence: u64, until: Option<u64> },
+    /// The worker was told of the loss.
+    ItemLost { id: u64, fence: u64 },
+    /// A delivery is about to be ended.
+    Finishing { id: u64, fence: u64, how: String },
+    /// The store has answered that.
+    Finished { id: u64, fence: u64, end: String },
+    /// What is in the queue when all have gone and everything was taken out.
+    QueueLeft { ready: u32, delayed: u32, in_work: u32 },
+    /// An item that was still delayed then, and was cancelled: the store's clock was set.
+    StillDelayed { id: u64 },
+    /// A dead letter that is there then.
+    DeadLetter { id: u64 },
     /// Something did not come about in time.
     Hangs { what_hangs: String },
 }

@@ -22,6 +22,7 @@ pub mod lookout;
 pub mod promise;
 pub mod proxy;
 pub mod queues;
+pub mod queue;
 pub mod report;
 pub mod rig;
 pub mod server;

@@ -3,7 +3,11 @@
 
 use std::{fs, io, process::ExitCode};
 
-use torture::{args, report, rig, worker};
+use torture::{
+    args, report,
+    rig::{self, Plan},
+    worker,
+};
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -29,10 +33,23 @@ fn be_worker(orders: &[String]) -> io::Result<ExitCode> {
 fn torment(args: &[String]) -> io::Result<ExitCode> {
     let plan = args::plan(args).or_else(args::refuse)?;
     println!("store {}, seed {}, history {}", plan.kind, plan.seed, plan.history.display());
+    if plan.queue {
+        return torment_queue(&plan, args);
+    }
     let verdict = rig::run(&plan)?;
     print!("{}", report::report(&plan, &verdict));
+    told(&plan, args, verdict.violations.is_empty())
+}
+
+fn torment_queue(plan: &Plan, args: &[String]) -> io::Result<ExitCode> {
+    let verdict = rig::run_queue(plan)?;
+    print!("{}", report::queue(plan, &verdict));
+    told(plan, args, verdict.violations.is_empty())
+}
+
+fn told(plan: &Plan, args: &[String], is_well: bool) -> io::Result<ExitCode> {
     let is_kept = args.iter().any(|arg| arg == "--history");
-    if verdict.violations.is_empty() {
+    if is_well {
         if !is_kept {
             fs::remove_file(&plan.history)?;
         }

@@ -134,6 +134,31 @@ pub fn not_promised(kind: Kind, faults: &[Fault]) -> Vec<Check> {
     checks
 }
 
+/// The same of queues. A store that loses its memory loses items and what it knew of those that were done.
+#[must_use]
+pub fn queue_not_promised(kind: Kind, faults: &[Fault]) -> Vec<Check> {
+    let forgets = |row: &Row| faults.contains(&row.0) && row.1 == MEMORY;
+    let empties = |fault: &Fault| matches!(fault, Fault::Forget | Fault::FlushAll);
+    let mut checks = Vec::new();
+    if rows(kind).iter().any(|row| forgets(row)) || faults.iter().any(empties) {
+        checks = vec![
+            Check::Limit,
+            Check::ItemLost,
+            Check::Again,
+            Check::ItemTwice,
+            Check::Fence,
+            Check::Order,
+            Check::Wakeup,
+            Check::Left,
+        ];
+    }
+    if faults.contains(&Fault::ClockServer) {
+        // Delays, order and the looks of idle workers are on that clock.
+        checks.extend([Check::Fence, Check::Order, Check::Wakeup]);
+    }
+    checks
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

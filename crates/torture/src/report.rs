@@ -4,6 +4,7 @@ use std::fmt::{self, Write};
 
 use crate::{
     check::{Bound, Cause, Verdict, Violation, Wait},
+    queue,
     rig::Plan,
 };
 
@@ -67,6 +68,43 @@ fn write(text: &mut String, plan: &Plan, verdict: &Verdict) -> fmt::Result {
          less the time in which the store could grant nothing | holder's death to grant | end of belief to grant |\n\
          |---|---|---|---|---|---|---|---|---|---|\n{}",
         row(plan, verdict)
+    )
+}
+
+/// The report about a queue, ending with a line.
+#[must_use]
+pub fn queue(plan: &Plan, verdict: &queue::check::Verdict) -> String {
+    let mut text = String::new();
+    // A string takes everything.
+    let _ = write_queue(&mut text, plan, verdict);
+    text
+}
+
+fn write_queue(text: &mut String, plan: &Plan, verdict: &queue::check::Verdict) -> fmt::Result {
+    let faults: Vec<_> =
+        verdict.faults.iter().map(|(name, count)| format!("{name} {count}")).collect();
+    writeln!(text, "faults: {}", faults.join(", "))?;
+    told(text, "counted, not promised", &verdict.counted)?;
+    told(text, "VIOLATIONS", &verdict.violations)?;
+    writeln!(
+        text,
+        "| store | minutes | seed | pushed | deliveries | acknowledged | lost by workers | dead | faults | violations \
+         | counted | pairs in order | due to in hand beside an idle worker: p50 / p99 / worst |\n\
+         |---|---|---|---|---|---|---|---|---|---|---|---|---|\n\
+         | {} | {:.1} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} |",
+        plan.kind,
+        plan.time.as_secs_f64() / 60.0,
+        plan.seed,
+        verdict.pushed,
+        verdict.deliveries,
+        verdict.acknowledged,
+        verdict.lost,
+        verdict.dead,
+        verdict.faults.values().sum::<u64>(),
+        verdict.violations.len(),
+        verdict.counted.len(),
+        verdict.pairs,
+        times(&verdict.waits),
     )
 }
 

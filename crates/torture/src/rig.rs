@@ -18,8 +18,15 @@ use crate::{
     lookout::Lookout,
     promise,
     proxy::{Mode, Proxy, Way},
+    queue,
 };
 
+/// A timer, and the machine being busy.
+const PROMPT: Duration = Duration::from_secs(3);
+/// How often an idle worker looks by itself.
+const LOOK: Duration = Duration::from_secs(60);
+/// How long clients may take to find a server again, and be found.
+const RECOVERY: Duration = Duration::from_secs(30);
 const MS: Duration = Duration::from_millis(1);
 /// Steps of clocks, in seconds, either way. Keys on a server end half a day early when its clock is set so far.
 const STEPS: [i64; 6] = [1, 5, 60, 600, 3_600, LONGEST_STEP];
@@ -49,6 +56,8 @@ pub struct Plan {
     pub names: Vec<(String, u32)>,
     /// Where the history goes.
     pub history: PathBuf,
+    /// Whether workers use a queue and not semaphores.
+    pub queue: bool,
     /// This program.
     pub program: PathBuf,
 }
@@ -95,21 +104,43 @@ struct Rig<'a> {
 /// # Errors
 /// If servers or workers do not start, or a fault cannot be undone.
 pub fn run(plan: &Plan) -> io::Result<Verdict> {
+    let events = play(plan)?;
+    let terms = plan.kind.terms(plan.ttl);
+    let terms = terms.but_for(promise::not_promised(plan.kind, &plan.faults));
+    Ok(check::check(&events, &terms))
+}
+
+/// Runs the plan with a queue and judges its history.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_queue(plan: &Plan) -> io::Result<queue::check::Verdict> {
+    let events = play(plan)?;
+    let micros = |time: Duration| u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
+    let bounds = queue::check::Bounds {
+        prompt: micros(plan.ttl + PROMPT),
+        look: micros(plan.ttl * 2 + LOOK + RECOVERY),
+    };
+    Ok(queue::check::check(&events, &bounds, &promise::queue_not_promised(plan.kind, &plan.faults)))
+}
+
+fn play(plan: &Plan) -> io::Result<Vec<history::Event>> {
     let clocks = Clocks::new()?;
     let pen = Pen::open(&plan.history, "rig")?;
-    for (name, limit) in &plan.names {
+    for (name, limit) in plan.names.iter().filter(|_| !plan.queue) {
         pen.write(What::Name { name: name.clone(), limit: *limit });
     }
     let scene = Scene { draw: Draw::new(plan.seed), clocks: &clocks, ttl: plan.ttl };
     let site = plan.kind.start(&scene)?;
+    if plan.queue {
+        queue::end::begin(&site.url(&site.upstreams()), &pen)?;
+    }
     let _lookout = site.watched().map(|watched| Lookout::start(&watched, &pen));
     let crew = Crew::start(plan, &clocks, &pen, site.as_ref())?;
     let mut rig = Rig { plan, pen, site, crew, scene };
     rig.torment()?;
     rig.finish()?;
-    let terms = plan.kind.terms(plan.ttl);
-    let terms = terms.but_for(promise::not_promised(plan.kind, &plan.faults));
-    Ok(check::check(&history::read(&plan.history)?, &terms))
+    history::read(&plan.history)
 }
 
 impl Rig<'_> {

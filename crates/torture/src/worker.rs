@@ -18,6 +18,7 @@ use crate::{
     clock,
     draw::Draw,
     history::{Pen, What},
+    queue::{self, labour::Labour},
 };
 
 const BETWEEN_TRIES: Duration = Duration::from_millis(100);
@@ -37,7 +38,7 @@ pub struct Orders {
     pub ttl: Duration,
     /// How many tasks ask at once.
     pub tasks: u64,
-    /// The names and their limits.
+    /// The names and their limits; none: the queue.
     pub names: Vec<(String, u32)>,
 }
 
@@ -61,7 +62,11 @@ pub fn work(orders: Orders) -> io::Result<()> {
         let worker = Arc::new(Worker { orders, pen, seinpaal });
         let mut tasks = JoinSet::new();
         for task in 0..worker.orders.tasks {
-            tasks.spawn(Arc::clone(&worker).labour(task, stop.clone()));
+            if worker.orders.names.is_empty() {
+                tasks.spawn(Arc::clone(&worker).at_queue(task, stop.clone()));
+            } else {
+                tasks.spawn(Arc::clone(&worker).labour(task, stop.clone()));
+            }
         }
         while let Some(ended) = tasks.join_next().await {
             ended.expect("a task does not panic: what it cannot write ends the run");
@@ -93,6 +98,19 @@ async fn connect(orders: &Orders, stop: watch::Receiver<bool>) -> Option<Seinpaa
 }
 
 impl Worker {
+    /// One task pushes, the others pop.
+    async fn at_queue(self: Arc<Self>, task: u64, stop: watch::Receiver<bool>) {
+        let labour = Labour {
+            pen: self.pen.clone(),
+            queue: queue::labour::queue(&self.seinpaal),
+            who: format!("{}.{task}", self.orders.who),
+            ttl: self.orders.ttl,
+            draw: Draw::new(self.orders.seed).fork(task),
+            stop,
+        };
+        if task == 0 { labour.push().await } else { labour.work().await }
+    }
+
     async fn labour(self: Arc<Self>, task: u64, mut stop: watch::Receiver<bool>) {
         let mut draw = Draw::new(self.orders.seed).fork(task);
         for number in 0_u64.. {

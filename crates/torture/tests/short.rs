@@ -45,3 +45,17 @@ fn what_is_not_promised_is_found_and_counted() {
     let said = torment("redis", "0.1", &["--faults", "overwrite-keys,flushall", "--seed", "2"]);
     assert!(said.contains("counted, not promised"), "{said}");
 }
+
+#[test]
+fn a_queue_in_a_directory_under_fire_keeps_its_promises() {
+    let faults = "kill-worker,stop-worker";
+    let said = torment("embedded", "0.2", &["--queue", "--faults", faults, "--seed", "5"]);
+    assert!(said.contains("kill-worker") && said.contains("VIOLATIONS: 0"), "{said}");
+}
+
+#[test]
+fn a_queue_in_redis_under_fire_keeps_its_promises() {
+    let faults = "kill-worker,cut,half-close,garble,lose-reply,delay,restart,script-flush";
+    let said = torment("redis", "0.3", &["--queue", "--faults", faults, "--seed", "3"]);
+    assert!(said.contains("cut") && said.contains("VIOLATIONS: 0"), "{said}");
+}

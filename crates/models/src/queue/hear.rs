@@ -62,7 +62,9 @@ impl World {
         let is_excused = self.ghost.was_set_back;
         let tale = &mut self.ghost.items[nth];
         let (told, is_true) = match answer {
-            Answer::Done(Reply::Pushed { id }) => (Told::Pushed, tale.id == Some(id.0)),
+            Answer::Done(Reply::Pushed { id }) => {
+                (Told::Pushed, tale.id == Some(id.0) || tale.is_doubled)
+            }
             Answer::NotDone => (Told::NotPushed, tale.id.is_none() || is_excused),
             _ => (Told::Unknown, true),
         };

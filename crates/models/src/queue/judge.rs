@@ -108,6 +108,9 @@ impl Step<'_> {
             if item.work().is_some() && !goes_on && !over && how.is_none() {
                 return Some(Broken::Ended);
             }
+            if over && goes_on {
+                return Some(Broken::Ended);
+            }
             let is_given_back = matches!(how, Some(How::GiveBack { .. })) && !goes_on;
             tale.returned += u32::from(is_given_back);
             if self.loses_its_place(item, after, how) {

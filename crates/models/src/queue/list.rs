@@ -122,7 +122,8 @@ pub fn planted(plant: Plant) -> Bounds {
     };
     let one = |kinds| Bounds { faults: 1, kinds, ..base };
     match plant {
-        Plant::LateAcknowledged | Plant::RenewalRevives => one(&[Fault::Pause]),
+        Plant::LateAcknowledged => one(&[Fault::Pause]),
+        Plant::RenewalRevives => one(&[Fault::Delay]),
         Plant::ExpiredGone => one(&[Fault::Vanish]),
         Plant::RepeatDone => one(&[Fault::Repeat]),
         Plant::CallForEver => Bounds { quiet_one_in: 1, ..one(&[Fault::Vanish]) },

@@ -30,6 +30,7 @@ use crate::{
     id::Inbox,
     ledger::{Contact, Contacts},
     name::Name,
+    planted::{Bug, planted},
     time::{Micros, SECOND, UNBOUNDED},
 };
 
@@ -129,7 +130,9 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
             return Ok(batch.requests.iter().map(|_| Reply::Late).collect());
         }
         match known {
-            Some(known) if known.number == batch.number => self.repeat(known, batch),
+            Some(known) if known.number == batch.number && !planted(Bug::QueueRepeats) => {
+                self.repeat(known, batch)
+            }
             _ => self.first_time(known.is_none(), batch),
         }
     }

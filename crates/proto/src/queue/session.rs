@@ -35,6 +35,7 @@ use super::{
 use crate::{
     id::{Inbox, mix},
     name::Name,
+    planted::{Bug, planted},
     session::{CallId, Config, Failure},
     time::{MILLISECOND, Micros},
 };
@@ -184,6 +185,7 @@ impl Session {
         match wakeup.what {
             What::Called => self.look_by(now),
             What::Watch { look_in } => self.look_by(now + look_in),
+            What::Lost(_) if planted(Bug::QueueLossUnheard) => {}
             What::Lost(delivery) => self.take_loss(delivery),
         }
     }
@@ -307,6 +309,9 @@ impl Session {
     /// A place was given or renewed.
     fn stand_in_line(&mut self, now: Micros) {
         let draw = self.draw();
+        if planted(Bug::QueueHintLost) {
+            self.look_at = None;
+        }
         // Not later than what was told while the answer was under way.
         self.look_by(now + PLACE_TTL / 3 - PLACE_TTL / 30 * draw / 1024);
     }

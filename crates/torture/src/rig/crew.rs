@@ -75,7 +75,7 @@ impl<'a> Crew<'a> {
             .args([&member.url, &member.life()])
             .arg(&plan.history)
             .args([seed, plan.ttl.as_millis() as u64, plan.tasks].map(|number| number.to_string()))
-            .arg(names.join(","))
+            .arg(if plan.queue { "queue".to_owned() } else { names.join(",") })
             .envs(self.clocks.environment(&clock_of(plan.kind, worker)))
             .stdin(Stdio::piped())
             .spawn()?;

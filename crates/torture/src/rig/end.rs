@@ -5,7 +5,7 @@ use std::{io, thread, time::Duration};
 use seinpaal::{Seinpaal, Snapshot, blocking::wait};
 
 use super::Rig;
-use crate::history::What;
+use crate::{history::What, queue};
 
 /// How long workers may take to give back what they have and to end.
 const GOING: Duration = Duration::from_secs(60);
@@ -20,6 +20,9 @@ impl Rig<'_> {
         let url = self.site.url(&self.site.upstreams());
         let opening = seinpaal::Seinpaal::builder(&url).ttl(self.plan.ttl).connect();
         let seinpaal = wait(opening).map_err(io::Error::other)?;
+        if self.plan.queue {
+            return queue::end::empty(&seinpaal, &self.pen, &self.plan.history);
+        }
         for (name, _) in &self.plan.names {
             self.is_left(&seinpaal, name)?;
         }

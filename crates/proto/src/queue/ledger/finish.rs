@@ -5,6 +5,7 @@ use alloc::vec::Vec;
 use super::Ledger;
 use crate::{
     ledger::Contacts,
+    planted::{Bug, planted},
     queue::{
         item::{Delivery, Ending, Item, Past, Standing},
         reply::Reply,
@@ -76,7 +77,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
     ) -> Result<Reply, S::Error> {
         let id = item.id;
         item.history.push(Past { attempt: item.attempt, at: self.now, ending });
-        if item.attempt < item.most {
+        if item.attempt < item.most + u32::from(planted(Bug::QueueUncounted)) {
             self.put_back(item, delay)?;
             return Ok(Reply::Returned { id });
         }
@@ -86,8 +87,11 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         Ok(Reply::Died { id })
     }
 
-    fn put_back(&mut self, item: Item, delay: Micros) -> Result<(), S::Error> {
+    fn put_back(&mut self, mut item: Item, delay: Micros) -> Result<(), S::Error> {
         if delay == 0 {
+            if planted(Bug::QueuePlaceLost) {
+                item.rank = self.now as i64 + 1;
+            }
             return self.make_ready(item);
         }
         self.delay(item, self.now.saturating_add(delay).min(UNBOUNDED))

@@ -9,6 +9,7 @@ use super::{AGING, Ledger};
 use crate::{
     ledger::Contacts,
     name::Name,
+    planted::{Bug, planted},
     queue::{
         item::{Item, ItemId, Standing},
         state::{Group, State},
@@ -91,7 +92,8 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
     }
 
     fn has_room(&self, counts: &Group) -> bool {
-        self.head.group_limit.is_none_or(|limit| counts.in_work < limit)
+        let more = u32::from(planted(Bug::QueueGroupOneMore));
+        self.head.group_limit.is_none_or(|limit| counts.in_work < limit + more)
     }
 
     /// The next item to deliver. Fronts of groups that are full since the limit was lowered are passed.

@@ -9,6 +9,7 @@ use super::{
     work::Held,
 };
 use crate::{
+    planted::{Bug, planted},
     queue::{
         item::Delivery,
         reply::{Popped, Replies, Reply, Snapshot},
@@ -75,7 +76,8 @@ impl Session {
                 Some(Reply::Popped { items, valid_for, left }),
             ) => {
                 self.in_line = waits && items.len() < asked as usize;
-                let until = self.until(heard.at, ttl, valid_for);
+                let from = if planted(Bug::QueueFromReply) { heard.now } else { heard.at };
+                let until = self.until(from, ttl, valid_for);
                 self.take_items(heard.now, ttl, until, items);
                 self.end_wishes(left);
                 self.go_on(heard.now);

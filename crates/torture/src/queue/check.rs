@@ -1,0 +1,364 @@
+//! The checker of histories of a queue. Pure, and tested with doctored histories.
+
+use std::collections::BTreeMap;
+
+use crate::{
+    check::{Check, Violation},
+    history::{Event, What},
+};
+
+/// How long an item may lie beside an idle worker, in microseconds.
+#[derive(Clone, Copy, Debug)]
+pub struct Bounds {
+    /// Where nothing goes wrong.
+    pub prompt: u64,
+    /// At the worst: the look of a worker that nobody called, and all that may be behind it.
+    pub look: u64,
+}
+
+/// What a history of a queue says.
+#[derive(Clone, Debug, Default)]
+pub struct Verdict {
+    /// Pushes that were answered.
+    pub pushed: u64,
+    /// Deliveries that reached a program.
+    pub deliveries: u64,
+    /// Items that were acknowledged, as their workers were told.
+    pub acknowledged: u64,
+    /// Deliveries that were lost by their workers.
+    pub lost: u64,
+    /// Dead letters.
+    pub dead: u64,
+    /// Pairs of items whose order the history proves.
+    pub pairs: u64,
+    /// From due to in hand, of ungrouped items beside an idle worker: sorted.
+    pub waits: Vec<u64>,
+    /// Faults, by name.
+    pub faults: BTreeMap<String, u64>,
+    /// Broken promises.
+    pub violations: Vec<Violation>,
+    /// What was broken and not promised.
+    pub counted: Vec<Violation>,
+}
+
+/// An item, as it was told.
+#[derive(Debug, Default)]
+struct Tale {
+    req: String,
+    group: Option<String>,
+    asked: u64,
+    due: u64,
+    pushed: Option<u64>,
+    id: Option<u64>,
+    deliveries: Vec<Delivery>,
+    acknowledged: Option<u64>,
+    may_be_done: bool,
+    is_dead: bool,
+}
+
+/// A delivery that reached a program.
+#[derive(Clone, Debug)]
+struct Delivery {
+    fence: u64,
+    at: u64,
+    until: u64,
+    who: String,
+}
+
+/// Judges a history, in order of time.
+#[must_use]
+pub fn check(events: &[Event], bounds: &Bounds, not_promised: &[Check]) -> Verdict {
+    let mut verdict = Verdict::default();
+    let mut found = Vec::new();
+    let tales = tell(events, &mut verdict, &mut found);
+    for tale in tales.values() {
+        once(tale, &mut found);
+        beliefs(tale, &mut found);
+    }
+    kept(&tales, events, &mut found);
+    crowds(&tales, events, &mut found);
+    let trouble = trouble(events);
+    verdict.pairs = order(&tales, &trouble, &mut found);
+    verdict.waits = waits(&tales, events, &trouble, bounds, &mut found);
+    verdict.waits.sort_unstable();
+    found.sort_by_key(|violation| violation.at);
+    (verdict.counted, verdict.violations) =
+        found.into_iter().partition(|violation| not_promised.contains(&violation.check));
+    verdict
+}
+
+fn tell(
+    events: &[Event],
+    verdict: &mut Verdict,
+    found: &mut Vec<Violation>,
+) -> BTreeMap<String, Tale> {
+    let mut tales: BTreeMap<String, Tale> = BTreeMap::new();
+    let mut ids: BTreeMap<u64, String> = BTreeMap::new();
+    for Event { at, who, what } in events {
+        let at = *at;
+        let mut broken = |check, story| found.push(Violation { check, at, story });
+        match what {
+            What::Push { req, delay, group } => {
+                let (due, group, req) = (at + delay, group.clone(), req.clone());
+                let tale = Tale { req: req.clone(), group, asked: at, due, ..Tale::default() };
+                tales.insert(req, tale);
+            }
+            What::Pushed { req, id } => {
+                verdict.pushed += 1;
+                let Some(tale) = tales.get_mut(req) else { continue };
+                tale.pushed = Some(at);
+                if tale.id.replace(*id).is_some_and(|other| other != *id) {
+                    broken(Check::Again, format!("{req} is in the queue twice"));
+                }
+                ids.insert(*id, req.clone());
+            }
+            What::NotPushed { req, maybe: false, .. } => {
+                if tales.get(req).is_some_and(|tale| tale.id.is_some()) {
+                    broken(Check::Again, format!("{req} was not pushed, and is delivered"));
+                }
+            }
+            What::Delivered { payload, id, fence, until, .. } => {
+                verdict.deliveries += 1;
+                let Some(tale) = tales.get_mut(payload) else { continue };
+                if tale.id.replace(*id).is_some_and(|other| other != *id) {
+                    broken(Check::Again, format!("{payload} is in the queue twice"));
+                }
+                ids.insert(*id, payload.clone());
+                let until = until.unwrap_or(u64::MAX);
+                tale.deliveries.push(Delivery { fence: *fence, at, until, who: who.clone() });
+            }
+            What::InHand { id, fence, until } => {
+                let until = until.unwrap_or(u64::MAX);
+                // Who was stopped finds that it is over: it was so when its time was.
+                let told = |it: &mut Delivery| {
+                    it.until = if until > at { until } else { it.until.min(at) };
+                };
+                each(&mut tales, &ids, *id, *fence, told);
+            }
+            What::ItemLost { id, fence } => {
+                verdict.lost += 1;
+                each(&mut tales, &ids, *id, *fence, |it| it.until = it.until.min(at));
+            }
+            What::Finishing { id, fence, how } => {
+                each(&mut tales, &ids, *id, *fence, |it| it.until = it.until.min(at));
+                let tale = ids.get(id).and_then(|req| tales.get_mut(req));
+                tale.into_iter().for_each(|tale| tale.may_be_done |= how == "acknowledge");
+            }
+            What::Finished { id, fence, end } if end == "acknowledged" => {
+                verdict.acknowledged += 1;
+                let Some(tale) = ids.get(id).and_then(|req| tales.get_mut(req)) else { continue };
+                if tale.acknowledged.replace(*fence).is_some() {
+                    broken(Check::Again, format!("{} was acknowledged twice", tale.req));
+                }
+            }
+            What::DeadLetter { id } => {
+                verdict.dead += 1;
+                let tale = ids.get(id).and_then(|req| tales.get_mut(req));
+                tale.into_iter().for_each(|tale| tale.is_dead = true);
+            }
+            What::Killing { life } => {
+                let held = tales.values_mut().flat_map(|tale| &mut tale.deliveries);
+                held.filter(|it| it.who == *life).for_each(|it| it.until = it.until.min(at));
+            }
+            What::StillDelayed { id } => {
+                let tale = ids.get(id).and_then(|req| tales.get_mut(req));
+                tale.into_iter().for_each(|tale| tale.may_be_done = true);
+            }
+            What::QueueLeft { ready, delayed, in_work } if ready + delayed + in_work > 0 => {
+                broken(
+                    Check::Left,
+                    format!("{ready} items ready, {delayed} delayed, {in_work} in work"),
+                );
+            }
+            What::Kept { what_is_kept } => broken(Check::Left, format!("{what_is_kept} is kept")),
+            What::Hangs { what_hangs } => broken(Check::Hang, what_hangs.clone()),
+            What::FaultBegins { fault, .. } => {
+                *verdict.faults.entry(fault.clone()).or_default() += 1;
+            }
+            _ => {}
+        }
+    }
+    tales
+}
+
+fn each(
+    tales: &mut BTreeMap<String, Tale>,
+    ids: &BTreeMap<u64, String>,
+    id: u64,
+    fence: u64,
+    change: impl FnMut(&mut Delivery),
+) {
+    let tale = ids.get(&id).and_then(|req| tales.get_mut(req));
+    let delivery = tale.and_then(|tale| tale.deliveries.iter_mut().find(|it| it.fence == fence));
+    delivery.into_iter().for_each(change);
+}
+
+/// Nothing that was acknowledged, as its worker was told, is delivered again.
+fn once(tale: &Tale, found: &mut Vec<Violation>) {
+    let Some(done) = tale.acknowledged else { return };
+    for again in tale.deliveries.iter().filter(|it| it.fence > done) {
+        let story = format!(
+            "{} was acknowledged with {done}, and delivered with {}",
+            tale.req, again.fence
+        );
+        found.push(Violation { check: Check::Again, at: again.at, story });
+    }
+}
+
+/// Two workers do not believe in one item at one time, and fences of its deliveries grow.
+fn beliefs(tale: &Tale, found: &mut Vec<Violation>) {
+    let mut sorted = tale.deliveries.clone();
+    sorted.sort_by_key(|it| it.fence);
+    for pair in sorted.windows(2) {
+        let [one, next] = pair else { continue };
+        let story = || format!("{}: {one:?}, {next:?}", tale.req);
+        if one.fence == next.fence {
+            found.push(Violation { check: Check::Fence, at: next.at, story: story() });
+        } else if one.at.max(next.at) < one.until.min(next.until) {
+            found.push(Violation { check: Check::ItemTwice, at: next.at, story: story() });
+        }
+    }
+}
+
+/// What was answered as pushed was acknowledged, or may have been, or is dead.
+fn kept(tales: &BTreeMap<String, Tale>, events: &[Event], found: &mut Vec<Violation>) {
+    let Some(end) = events.iter().find(|event| matches!(event.what, What::QueueLeft { .. })) else {
+        return;
+    };
+    for tale in tales.values().filter(|tale| tale.pushed.is_some()) {
+        if !(tale.may_be_done || tale.is_dead) {
+            let story = format!("{} was pushed, and is gone: {:?}", tale.req, tale.deliveries);
+            found.push(Violation { check: Check::ItemLost, at: end.at, story });
+        }
+    }
+}
+
+/// No more are believed in than the limits say.
+fn crowds(tales: &BTreeMap<String, Tale>, events: &[Event], found: &mut Vec<Violation>) {
+    let limits = events.iter().find_map(|event| match event.what {
+        What::Limits { limit, group_limit } => Some((limit as usize, group_limit as usize)),
+        _ => None,
+    });
+    let Some((limit, group_limit)) = limits else { return };
+    let of =
+        |tale: &'_ Tale, it: &Delivery| (it.at, it.until, tale.group.clone(), tale.req.clone());
+    let mut all: Vec<_> = tales
+        .values()
+        .flat_map(|tale| tale.deliveries.iter().map(move |it| of(tale, it)))
+        .collect();
+    all.sort();
+    let mut held: Vec<(u64, Option<String>, String)> = Vec::new();
+    for (at, until, group, req) in all.into_iter().filter(|(at, until, ..)| at < until) {
+        held.retain(|(until, ..)| *until > at);
+        held.push((until, group.clone(), req));
+        let of_group = held.iter().filter(|it| group.is_some() && it.1 == group).count();
+        if held.len() > limit || of_group > group_limit {
+            let story = format!("{} in work, {of_group} of {group:?}: {held:?}", held.len());
+            found.push(Violation { check: Check::Limit, at, story });
+        }
+    }
+}
+
+/// When faults were under way.
+fn trouble(events: &[Event]) -> Vec<(u64, u64)> {
+    let mut windows: Vec<(u64, u64)> = Vec::new();
+    let mut open = None;
+    for event in events {
+        match event.what {
+            What::FaultBegins { .. } => open = open.or(Some(event.at)),
+            What::FaultEnds { .. } => {
+                windows.extend(open.take().map(|from| (from, event.at)));
+            }
+            _ => {}
+        }
+    }
+    windows.extend(open.map(|from| (from, u64::MAX)));
+    windows
+}
+
+/// How long a fault is felt in the order of items: what a dead or deaf worker had is delivered a ttl later.
+const FELT: u64 = 20_000_000;
+
+fn is_calm(trouble: &[(u64, u64)], from: u64, to: u64) -> bool {
+    !trouble.iter().any(|(begin, end)| *begin <= to && end.saturating_add(FELT) >= from)
+}
+
+/// Of ungrouped items that were due at once, the one that was in the queue before the other was pushed is
+/// delivered first.
+fn order(
+    tales: &BTreeMap<String, Tale>,
+    trouble: &[(u64, u64)],
+    found: &mut Vec<Violation>,
+) -> u64 {
+    let first = |tale: &Tale| tale.deliveries.iter().map(|it| (it.fence, it.at)).min();
+    let plain = tales.values().filter(|tale| tale.group.is_none() && tale.due == tale.asked);
+    let mut plain: Vec<_> = plain
+        .filter_map(|tale| Some((tale.asked, tale.pushed?, first(tale)?, &tale.req)))
+        .collect();
+    plain.sort_unstable();
+    let mut pairs = 0;
+    for (nth, (asked, pushed, (fence, at), req)) in plain.iter().enumerate() {
+        let later = plain[nth + 1..].iter().take(64).filter(|later| later.0 > *pushed);
+        for (_, _, (other, other_at), other_req) in later {
+            if !is_calm(trouble, *asked, (*at).max(*other_at)) {
+                continue;
+            }
+            pairs += 1;
+            if other < fence {
+                let story = format!("{other_req} was delivered before {req}, which came first");
+                found.push(Violation { check: Check::Order, at: *other_at, story });
+            }
+        }
+    }
+    pairs
+}
+
+/// How long ungrouped items that nobody had yet lay due beside an idle worker, the queue not being full.
+fn waits(
+    tales: &BTreeMap<String, Tale>,
+    events: &[Event],
+    trouble: &[(u64, u64)],
+    bounds: &Bounds,
+    found: &mut Vec<Violation>,
+) -> Vec<u64> {
+    let idle = idle(events);
+    let mut waits = Vec::new();
+    for tale in tales.values().filter(|tale| tale.group.is_none()) {
+        let (Some(pushed), Some(first)) = (tale.pushed, tale.deliveries.first()) else { continue };
+        let from = tale.due.max(pushed);
+        // Whoever was idle all the time could have had it.
+        let since = idle.iter().filter(|(begin, end, _)| *begin < first.at && *end >= first.at);
+        let Some(since) = since.map(|(begin, ..)| (*begin).max(from)).min() else { continue };
+        let wait = first.at.saturating_sub(since);
+        let bound = if is_calm(trouble, from, first.at) { bounds.prompt } else { bounds.look };
+        waits.push(wait);
+        if wait > bound {
+            let story =
+                format!("{} lay due for {} ms beside an idle worker", tale.req, wait / 1000);
+            found.push(Violation { check: Check::Wakeup, at: first.at, story });
+        }
+    }
+    waits
+}
+
+/// When somebody waited for an item, from the pop to what came of it. Who was stopped or killed meanwhile is no
+/// idle worker.
+fn idle(events: &[Event]) -> Vec<(u64, u64, String)> {
+    let mut open: BTreeMap<String, (u64, String)> = BTreeMap::new();
+    let mut idle = Vec::new();
+    for event in events {
+        match &event.what {
+            What::Pop { req } => drop(open.insert(req.clone(), (event.at, event.who.clone()))),
+            What::Delivered { req, .. } | What::PopEnded { req, .. } => {
+                if let Some((from, who)) = open.remove(req) {
+                    idle.push((from, event.at, who));
+                }
+            }
+            What::Stopping { life } | What::Killing { life } => {
+                open.retain(|_, (_, who)| who != life);
+            }
+            _ => {}
+        }
+    }
+    idle
+}

@@ -1,0 +1,82 @@
+//! Before a run the limits are set, and after it what is left is taken out and told apart from what is lost.
+
+use std::{collections::BTreeSet, io, path::Path, thread, time::Duration};
+
+use seinpaal::{ItemId, Queue, Seinpaal, blocking::wait};
+
+use super::{GROUP_LIMIT, LIMIT, labour};
+use crate::history::{self, Event, Pen, What};
+
+/// How long what dead workers had, and what is delayed, may last.
+const FADING: Duration = Duration::from_secs(60);
+const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
+const PAGE: u32 = 1000;
+
+/// Sets the limits.
+///
+/// # Errors
+/// If the store cannot be asked.
+pub fn begin(url: &str, pen: &Pen) -> io::Result<()> {
+    let seinpaal = wait(Seinpaal::connect(url)).map_err(io::Error::other)?;
+    let queue = labour::queue(&seinpaal);
+    wait(queue.limit(Some(LIMIT))).map_err(io::Error::other)?;
+    wait(queue.group_limit(Some(GROUP_LIMIT))).map_err(io::Error::other)?;
+    pen.write(What::Limits { limit: LIMIT, group_limit: GROUP_LIMIT });
+    Ok(())
+}
+
+/// Takes out everything, acknowledged and dead, and writes down what remains.
+///
+/// # Errors
+/// If the store cannot be asked.
+pub fn empty(seinpaal: &Seinpaal, pen: &Pen, path: &Path) -> io::Result<()> {
+    let queue = labour::queue(seinpaal);
+    let looks = FADING.as_millis() / BETWEEN_LOOKS.as_millis();
+    for number in 0..u64::try_from(looks).unwrap_or(0) {
+        while let Some(item) = wait(queue.try_pop()).map_err(io::Error::other)? {
+            labour::note(pen, &format!("rig.{number}"), &item);
+            let (id, fence) = (item.id().0, item.fence().0);
+            pen.write(What::Finishing { id, fence, how: "acknowledge".to_owned() });
+            let end = if wait(item.acknowledge()).is_ok() { "acknowledged" } else { "lost" };
+            pen.write(What::Finished { id, fence, end: end.to_owned() });
+        }
+        let seen = wait(queue.snapshot()).map_err(io::Error::other)?;
+        if seen.is_empty() {
+            break;
+        }
+        if seen.ready + seen.in_work == 0 && u128::from(number) > looks / 6 {
+            cancel_delayed(&queue, pen, &history::read(path)?)?;
+        }
+        thread::sleep(BETWEEN_LOOKS);
+    }
+    let seen = wait(queue.snapshot()).map_err(io::Error::other)?;
+    pen.write(What::QueueLeft { ready: seen.ready, delayed: seen.delayed, in_work: seen.in_work });
+    let mut after = ItemId(0);
+    loop {
+        let dead = wait(queue.dead(Some(after), PAGE)).map_err(io::Error::other)?;
+        let Some(last) = dead.last() else { return Ok(()) };
+        after = last.id;
+        for letter in dead {
+            pen.write(What::DeadLetter { id: letter.id.0 });
+        }
+    }
+}
+
+/// What was delayed while the store's clock was ahead is due when that clock says so, hours later. That it is there
+/// is enough. What nobody has the number of, since its push was not answered, is purged.
+fn cancel_delayed(queue: &Queue, pen: &Pen, events: &[Event]) -> io::Result<()> {
+    let mut open = BTreeSet::new();
+    for event in events {
+        match &event.what {
+            What::Pushed { id, .. } | What::Delivered { id, .. } => drop(open.insert(*id)),
+            What::Finished { id, end, .. } if end == "acknowledged" => drop(open.remove(id)),
+            _ => {}
+        }
+    }
+    for id in open {
+        if wait(queue.cancel(ItemId(id))).is_ok() {
+            pen.write(What::StillDelayed { id });
+        }
+    }
+    wait(queue.purge()).map(drop).map_err(io::Error::other)
+}
