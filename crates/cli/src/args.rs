@@ -1,5 +1,7 @@
 //! The command line, as clap reads it. What the words mean is in docs/cli.md.
 
+pub(crate) mod queue;
+mod time;
 mod values;
 
 use std::{ffi::OsString, path::PathBuf, time::Duration};
@@ -153,6 +155,11 @@ pub(crate) enum Command {
     /// End a holder's lease or a waiter's place; its owner learns of it at once
     #[command(after_long_help = after(&[ENVIRONMENT, TABLE]))]
     Evict(NameAndTicket),
+    /// Push items into a queue, work on them, see and steer
+    Queue {
+        #[command(subcommand)]
+        command: queue::Queue,
+    },
     /// Print the completion script of a shell
     Completions(Completions),
     /// Print a manual page
@@ -313,6 +320,6 @@ pub(crate) struct Completions {
 
 #[derive(Args, Debug)]
 pub(crate) struct Man {
-    /// The page of this command (default: of seinpaal itself)
-    pub(crate) command: Option<String>,
+    /// The page of this command, like `run` or `queue push` (default: of seinpaal itself)
+    pub(crate) command: Vec<String>,
 }

@@ -4,6 +4,7 @@ mod acquire;
 mod documents;
 mod limit;
 mod list;
+mod queue;
 mod show;
 mod steer;
 mod ticket;
@@ -60,6 +61,7 @@ fn dispatch(global: &Global, command: &Command, voice: Voice) -> Result<Exit, Fa
         Command::Pause(args) => steer::pause(global, args, voice),
         Command::Resume(args) => steer::resume(global, args, voice),
         Command::Evict(args) => steer::evict(global, args, voice),
+        Command::Queue { command } => queue::queue(global, command, voice),
         Command::Completions(args) => documents::completions(args),
         Command::Man(args) => documents::man(args),
     }
@@ -72,7 +74,7 @@ fn explain(error: &clap::Error) -> Result<Exit, Failure> {
             output::print(&error.render().to_string()).map(|()| Exit::Success)
         }
         ErrorKind::MissingSubcommand | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
-            Err(Failure::usage("no command given (seinpaal --help lists them)"))
+            Err(Failure::usage("no command given (--help lists them)"))
         }
         _ => Err(Failure::usage(format!("{} (see --help)", first_lines(error)))),
     }

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use seinpaal::{
-    AdminError, ConnectError,
+    AdminError, ConnectError, PushError, QueueError, WorkError,
     store::{StoreError, StoreErrorKind},
 };
 
@@ -52,10 +52,12 @@ Exit status:
   78       another limit is stored, more permits wanted than exist,
            or bad configuration
   122      the lease was lost and CMD stopped;
-           renew, release, evict: the ticket is gone
+           renew, release, evict: the ticket is gone;
+           queue: there is no such item
   124      --max-hold reached
   126/127  CMD cannot be executed / was not found
-  128+n    signal n ended the waiting";
+  128+n    signal n ended the waiting;
+           queue work: it ended before the queue was empty, or twice";
 
 impl Exit {
     /// 128+n, as shells have it.
@@ -141,6 +143,36 @@ impl From<AdminError> for Failure {
             AdminError::Store(error) => error.into(),
             AdminError::FixedLimit(_) => Self::new(Exit::Conflict, error),
             AdminError::Unknown(_) | AdminError::Ended(_) => Self::new(Exit::Lost, error),
+            other => Self::usage(other),
+        }
+    }
+}
+
+impl From<PushError> for Failure {
+    fn from(error: PushError) -> Self {
+        match error {
+            PushError::Store(error) => error.into(),
+            PushError::Unknown(_) => Self::new(Exit::Unreachable, error),
+            other => Self::usage(other),
+        }
+    }
+}
+
+impl From<WorkError> for Failure {
+    fn from(error: WorkError) -> Self {
+        match error {
+            WorkError::Store(error) => error.into(),
+            other => Self::usage(other),
+        }
+    }
+}
+
+impl From<QueueError> for Failure {
+    fn from(error: QueueError) -> Self {
+        match error {
+            QueueError::Store(error) => error.into(),
+            QueueError::Unknown(_) => Self::new(Exit::Unreachable, error),
+            QueueError::NoSuchItem(_) => Self::new(Exit::Lost, error),
             other => Self::usage(other),
         }
     }

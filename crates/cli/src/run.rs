@@ -4,11 +4,13 @@ mod events;
 mod find;
 pub(crate) mod guard;
 mod hold;
+mod leash;
 mod process;
 mod raw;
 mod signals;
 mod terminal;
 mod waiting;
+mod work;
 
 use std::{os::fd::AsRawFd, path::Path, time::Instant};
 
@@ -17,6 +19,7 @@ use seinpaal::{Permit, PermitSet, Seinpaal};
 pub(crate) use events::{Event, Events};
 pub(crate) use signals::{Signals, ends_waiting};
 pub(crate) use waiting::{Entrance, unless_ended};
+pub(crate) use work::work;
 
 use crate::{
     args::{Global, Run},
@@ -27,6 +30,7 @@ use crate::{
 };
 use guard::{Guard, Terms};
 use hold::Hold;
+use leash::Leash;
 use process::{Cmd, Start};
 use terminal::Terminal;
 
@@ -73,8 +77,8 @@ impl Errand<'_> {
         let mut terminal = Terminal::open();
         let terms = self.terms();
         // Where the process itself is the lease, CMD holds it by living. Elsewhere time ends it.
-        let mut guard = permits.remaining().map(|_| Guard::start(terms)).transpose()?;
-        let children = hold::children()?;
+        let guard = permits.remaining().map(|_| Guard::start(terms)).transpose()?;
+        let children = leash::children()?;
         let cmd = match self.start(&permits, terminal.as_mut(), guard.is_some(), signals) {
             Ok(cmd) => cmd,
             Err(failure) => {
@@ -83,12 +87,9 @@ impl Errand<'_> {
                 return Err(failure);
             }
         };
-        if let (Some(guard), Some(left)) = (&mut guard, permits.remaining()) {
-            guard.lease(left, false);
-            guard.protect(cmd.pid());
-        }
+        let leash = Leash::new(cmd, terms, guard, permits.remaining());
         let voice = self.voice;
-        let hold = Hold { cmd, terms, voice, events, signals, terminal, guard, ending: None };
+        let hold = Hold { leash, voice, events, signals, terminal, exit: None };
         hold.watch(permits, self.args.max_hold, children).await
     }
 
@@ -112,6 +113,7 @@ impl Errand<'_> {
             command: &self.args.command,
             variables: variables(permits.permits()),
             mask: signals.mask,
+            stdin: None,
             terminal: terminal.and_then(Terminal::lend_at_start),
             presence,
             dies_with_us: is_guarded,

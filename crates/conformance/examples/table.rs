@@ -1,5 +1,5 @@
-//! Puts every store through every case and prints one table: cases × stores, and why where a case is not
-//! promised. Ends with 1 if a case fails.
+//! Puts every store through every case and prints two tables, of semaphores and of queues: cases × stores, and
+//! why where a case is not promised. Ends with 1 if a case fails.
 //!
 //! `cargo run -p seinpaal-conformance --example table [STORE…]`
 
@@ -7,8 +7,8 @@ use std::{collections::BTreeMap, panic::AssertUnwindSafe, process::ExitCode, tim
 
 use futures_util::FutureExt;
 use seinpaal_conformance::{
-    CASES, Case, ClusterHarness, EmbeddedHarness, Harness, MemoryHarness, QuorumHarness,
-    RedisHarness, SentinelHarness, Stage, ZookeeperHarness,
+    Ability, CASES, Case, ClusterHarness, EmbeddedHarness, Harness, MemoryHarness, QUEUE_CASES,
+    QuorumHarness, RedisHarness, SentinelHarness, Stage, ZookeeperHarness,
 };
 
 /// No case takes nearly as long unless it waits for what never comes.
@@ -46,17 +46,33 @@ async fn main() -> ExitCode {
         return ExitCode::from(64);
     }
     std::panic::set_hook(Box::new(|_| {})); // what failed is said once, below the table
-    let mut columns = Vec::new();
-    for (store, harness) in &stores {
-        eprintln!("{store}: {} cases", CASES.len());
-        columns.push(column(*harness).await);
+    let with_queues: Vec<&Row> = stores.iter().copied().filter(|row| keeps_queues(row)).collect();
+    let mut failures = table(CASES, &stores).await;
+    if !with_queues.is_empty() {
+        println!("\n## Queues\n");
+        failures.extend(table(QUEUE_CASES, &with_queues).await);
     }
-    print(&stores, &columns)
+    failures.iter().for_each(|failure| eprintln!("FAILED {failure}"));
+    if failures.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-async fn column(harness: fn() -> Box<dyn Harness>) -> Vec<Verdict> {
-    let mut verdicts = Vec::with_capacity(CASES.len());
-    for case in CASES {
+fn keeps_queues((_, harness): &Row) -> bool {
+    harness().lacks(Ability::KeepsQueues).is_none()
+}
+
+/// Prints one table; what failed.
+async fn table(cases: &[Case], stores: &[&Row]) -> Vec<String> {
+    let mut columns = Vec::new();
+    for (store, harness) in stores {
+        eprintln!("{store}: {} cases", cases.len());
+        columns.push(column(cases, *harness).await);
+    }
+    print(cases, stores, &columns)
+}
+
+async fn column(cases: &[Case], harness: fn() -> Box<dyn Harness>) -> Vec<Verdict> {
+    let mut verdicts = Vec::with_capacity(cases.len());
+    for case in cases {
         verdicts.push(verdict(case, harness).await);
     }
     verdicts
@@ -83,11 +99,11 @@ fn words(panic: &(dyn std::any::Any + Send)) -> String {
     text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("panicked").to_owned()
 }
 
-fn print(stores: &[&Row], columns: &[Vec<Verdict>]) -> ExitCode {
+fn print(cases: &[Case], stores: &[&Row], columns: &[Vec<Verdict>]) -> Vec<String> {
     let names: Vec<_> = stores.iter().map(|(store, _)| *store).collect();
     println!("| case | {} |\n|---|{}", names.join(" | "), "---|".repeat(names.len()));
     let (mut reasons, mut failures) = (BTreeMap::new(), Vec::new());
-    for (at, case) in CASES.iter().enumerate() {
+    for (at, case) in cases.iter().enumerate() {
         let cells = columns.iter().zip(&names).map(|(column, store)| match &column[at] {
             Verdict::Passed => "passed".to_owned(),
             Verdict::NotPromised(why) => {
@@ -105,15 +121,16 @@ fn print(stores: &[&Row], columns: &[Vec<Verdict>]) -> ExitCode {
             cells.collect::<Vec<_>>().join(" | ")
         );
     }
-    println!("\n– not promised, because:\n");
+    if !reasons.is_empty() {
+        println!("\n– not promised, because:\n");
+    }
     let mut reasons: Vec<_> = reasons.into_iter().collect();
     reasons.sort_by_key(|(_, number)| *number);
     for ((store, why), number) in reasons {
         println!("{number}. {store}: {why}");
     }
     totals(&names, columns);
-    failures.iter().for_each(|failure| eprintln!("FAILED {failure}"));
-    if failures.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    failures
 }
 
 fn totals(names: &[&str], columns: &[Vec<Verdict>]) {

@@ -7,11 +7,11 @@ use std::{
 
 use stateright::{Checker, CheckerBuilder, HasDiscoveries, Model};
 
-use crate::{bounds::Bounds, world::Action};
+use crate::game::Game;
 
 /// What an exploration found.
 #[derive(Debug)]
-pub struct Report {
+pub struct Report<A> {
     /// Which model.
     pub name: &'static str,
     /// Transitions taken.
@@ -25,18 +25,21 @@ pub struct Report {
     /// Whether every state was seen.
     pub is_whole: bool,
     /// What was broken, and how; see [`shortest`].
-    pub violations: Vec<(&'static str, Vec<Action>)>,
+    pub violations: Vec<(&'static str, Vec<A>)>,
 }
 
 /// Explores breadth-first until all is seen, `most` transitions were taken or the time is up.
 #[must_use]
-pub fn explore(bounds: &Bounds, threads: usize, most: usize, time: Duration) -> Report {
+pub fn explore<G>(bounds: &G, threads: usize, most: usize, time: Duration) -> Report<G::Action>
+where
+    G: Game + Clone + Send + Sync + 'static,
+{
     let begun = Instant::now();
     let checker =
         builder(bounds).threads(threads).target_state_count(most).timeout(time).spawn_bfs().join();
     let found = checker.discoveries().into_iter();
     Report {
-        name: bounds.name,
+        name: bounds.name(),
         total: checker.state_count(),
         unique: checker.unique_state_count(),
         depth: checker.max_depth(),

@@ -12,9 +12,11 @@
 
 pub mod bounds;
 pub mod explore;
+pub mod game;
 pub mod list;
 pub mod model;
 pub mod plant;
+pub mod queue;
 pub mod recipes;
 pub mod story;
 pub mod walk;

@@ -1,6 +1,6 @@
 //! Explores the models and prints what was found.
 //!
-//! `all`, the name of a model, `planted`, `limits` or `recipes`; `--minutes N` in all, `--seed S` for the walks.
+//! `all`, `queues`, the name of a model, `planted`, `limits` or `recipes`; `--minutes N` in all, `--seed S` for the walks.
 //! Ends with 1 if a promise was broken, or a planted mistake was not found.
 
 mod show;
@@ -19,7 +19,7 @@ struct Asked {
 fn main() -> ExitCode {
     let Some(asked) = asked() else {
         eprintln!(
-            "usage: seinpaal-models all|planted|limits|recipes|NAME [--minutes N] [--seed S]"
+            "usage: seinpaal-models all|queues|planted|limits|recipes|NAME [--minutes N] [--seed S]"
         );
         return ExitCode::from(2);
     };

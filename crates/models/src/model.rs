@@ -9,6 +9,8 @@ use stateright::{Model, Property};
 
 use crate::{
     bounds::Bounds,
+    game::Game,
+    story,
     world::{Action, Broken, World},
 };
 
@@ -77,5 +79,33 @@ impl Bounds {
         let mut hasher = DefaultHasher::new();
         world.hash(&mut hasher);
         hasher.finish().is_multiple_of(self.quiet_one_in)
+    }
+}
+
+impl Game for Bounds {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn broken(&self, world: &World) -> Option<String> {
+        world.broken().map(|broken| format!("Broken({broken:?})"))
+    }
+
+    fn quiet(&self, world: &World) -> Result<u64, String> {
+        world.quiet(self).map_err(|stuck| format!("Stuck({stuck:?})"))
+    }
+
+    /// Faults are rarer than what is ordinary, and time passes about every fourth step.
+    fn rarity(action: &Action) -> usize {
+        match action {
+            Action::Befall(..) | Action::Forward | Action::Backward => 12,
+            Action::Mangle(..) => 6,
+            Action::Cancel(..) => 4,
+            _ => 1,
+        }
+    }
+
+    fn tell(&self, actions: &[Action]) -> String {
+        story::tell(self, actions)
     }
 }

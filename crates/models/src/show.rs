@@ -3,12 +3,12 @@
 use std::time::{Duration, Instant};
 
 use seinpaal_models::{
-    bounds::Bounds,
     explore::{Report, explore, shortest},
+    game::Game,
     list,
     model::PROPERTIES,
     plant::Plant,
-    story::tell,
+    queue,
     walk::{Walks, walk},
 };
 
@@ -19,32 +19,67 @@ const PLANTED: usize = 4_000_000;
 /// Steps of one random history.
 const STEPS: usize = 400;
 
-/// Explores or walks the models of this name, or all of them. Says whether every promise was kept.
+/// Explores or walks the models of this name, all of them, or all of queues. Says whether every promise was kept.
 pub(crate) fn models(name: &str, time: Duration, seed: u64) -> bool {
-    let is_asked = |bounds: &Bounds| name == "all" || bounds.name == name;
-    let explored: Vec<Bounds> = list::explored().into_iter().filter(is_asked).collect();
-    let walked: Vec<Bounds> = list::walked().into_iter().filter(is_asked).collect();
-    let mut clock = Shares::new(time, explored.len() + walked.len());
-    if explored.is_empty() && walked.is_empty() {
-        eprintln!("no model is called {name}: try all");
+    let mut semaphores = (list::explored(), list::walked());
+    let mut queues = (queue::list::explored(), queue::list::walked());
+    let count = keep(name, &mut semaphores.0)
+        + keep(name, &mut semaphores.1)
+        + keep(name, &mut queues.0)
+        + keep(name, &mut queues.1);
+    if count == 0 {
+        eprintln!("no model is called {name}: try all, or queues");
         return false;
     }
     println!("| model | states | transitions | depth | time | seen | violations |");
     println!("|---|---|---|---|---|---|---|");
-    let (mut states, mut is_well) = (0, true);
-    for bounds in &explored {
-        let report = explore(bounds, 2, MOST, clock.next());
-        states += report.unique as u64;
-        is_well &= explored_row(bounds, &report);
+    let mut sum = Sum { clock: Shares::new(time, count), seed, states: 0, is_well: true };
+    sum.explore_all(&semaphores.0);
+    sum.explore_all(&queues.0);
+    sum.walk_all(&semaphores.1);
+    sum.walk_all(&queues.1);
+    println!("\n{} states in all. Properties checked:", sum.states);
+    let of_queues = queue::model::PROPERTIES.iter().map(|(property, _)| property);
+    let properties = PROPERTIES.iter().filter(|_| !name.starts_with("queue"));
+    properties.chain(of_queues).for_each(|property| println!("* {property}"));
+    sum.is_well
+}
+
+/// Leaves those that are asked for, and says how many.
+fn keep<G: Game>(name: &str, models: &mut Vec<G>) -> usize {
+    let is_asked = |model: &G| match name {
+        "all" => true,
+        "queues" => model.name().starts_with("queue-"),
+        name => model.name() == name,
+    };
+    models.retain(is_asked);
+    models.len()
+}
+
+/// What has been seen so far.
+struct Sum {
+    clock: Shares,
+    seed: u64,
+    states: u64,
+    is_well: bool,
+}
+
+impl Sum {
+    fn explore_all<G: Game + Clone + Send + Sync + 'static>(&mut self, models: &[G]) {
+        for model in models {
+            let report = explore(model, 2, MOST, self.clock.next());
+            self.states += report.unique as u64;
+            self.is_well &= explored_row(model, &report);
+        }
     }
-    for bounds in &walked {
-        let walks = walk(bounds, seed, STEPS, u64::MAX, clock.next());
-        states += walks.steps;
-        is_well &= walked_row(bounds, &walks);
+
+    fn walk_all<G: Game>(&mut self, models: &[G]) {
+        for model in models {
+            let walks = walk(model, self.seed, STEPS, u64::MAX, self.clock.next());
+            self.states += walks.steps;
+            self.is_well &= walked_row(model, &walks);
+        }
     }
-    println!("\n{states} states in all. Properties checked:");
-    PROPERTIES.iter().for_each(|property| println!("* {property}"));
-    is_well
 }
 
 /// Shares out the time that is left among the models that are left.
@@ -65,11 +100,14 @@ impl Shares {
     }
 }
 
-fn explored_row(bounds: &Bounds, report: &Report) -> bool {
+fn explored_row<G>(bounds: &G, report: &Report<G::Action>) -> bool
+where
+    G: Game + Clone + Send + Sync + 'static,
+{
     let seen = if report.is_whole { "all" } else { "the first, breadth-first" };
     println!(
         "| {} | {} | {} | {} | {:.1} s | {seen} | {} |",
-        bounds.name,
+        bounds.name(),
         report.unique,
         report.total,
         report.depth,
@@ -80,17 +118,31 @@ fn explored_row(bounds: &Bounds, report: &Report) -> bool {
     report.violations.is_empty()
 }
 
-fn stories(bounds: &Bounds, report: &Report) {
+fn stories<G>(bounds: &G, report: &Report<G::Action>)
+where
+    G: Game + Clone + Send + Sync + 'static,
+{
     let shortest = if report.violations.is_empty() { Vec::new() } else { shortest(bounds) };
     for (property, actions) in &shortest {
-        println!("\nbroken: {property}\n{}", tell(bounds, actions));
+        println!("\nbroken: {property}{}\n{}", why(bounds, actions), bounds.tell(actions));
     }
 }
 
-fn walked_row(bounds: &Bounds, walks: &Walks) -> bool {
+/// What does not come about after this, if that is what is wrong.
+fn why<G: Game>(bounds: &G, actions: &[G::Action]) -> String {
+    let mut world = bounds.init_states().swap_remove(0);
+    for action in actions {
+        let Some(next) = bounds.next_state(&world, *action) else { break };
+        world = next;
+    }
+    let outcome = bounds.broken(&world).map_or_else(|| bounds.quiet(&world).err(), |_| None);
+    outcome.map(|stuck| format!(": {stuck}")).unwrap_or_default()
+}
+
+fn walked_row<G: Game>(bounds: &G, walks: &Walks<G::Action>) -> bool {
     println!(
         "| {} | {} | {} | {STEPS} | {:.1} s | {} histories | {} |",
-        bounds.name,
+        bounds.name(),
         walks.steps,
         walks.steps,
         walks.took.as_secs_f64(),
@@ -98,7 +150,7 @@ fn walked_row(bounds: &Bounds, walks: &Walks) -> bool {
         u8::from(walks.violation.is_some()),
     );
     if let Some((seed, what, actions)) = &walks.violation {
-        println!("\nseed {seed}: {what}\n{}", tell(bounds, actions));
+        println!("\nseed {seed}: {what}\n{}", bounds.tell(actions));
     }
     walks.violation.is_none()
 }
@@ -109,17 +161,20 @@ pub(crate) fn planted() -> bool {
     for plant in Plant::ALL {
         is_well &= found(&list::planted(plant));
     }
+    for plant in queue::plant::Plant::ALL {
+        is_well &= found(&queue::list::planted(plant));
+    }
     is_well
 }
 
 /// Shows what is not promised. Says whether it is still so.
 pub(crate) fn limits() -> bool {
-    list::limits().iter().filter(|bounds| !found(bounds)).count() == 0
+    list::limits().iter().filter(|bounds| !found(*bounds)).count() == 0
 }
 
-fn found(bounds: &Bounds) -> bool {
+fn found<G: Game + Clone + Send + Sync + 'static>(bounds: &G) -> bool {
     let report = explore(bounds, 1, PLANTED, Duration::from_secs(600));
-    println!("## {}\n", bounds.name);
+    println!("## {}\n", bounds.name());
     if report.violations.is_empty() {
         println!("NOT FOUND in {} states.\n", report.unique);
         return false;

@@ -53,7 +53,7 @@ fn says(world: &World, action: Action) -> String {
     }
 }
 
-fn befalls(fault: Fault) -> &'static str {
+pub(crate) fn befalls(fault: Fault) -> &'static str {
     match fault {
         Fault::Break => "loses its connection while it waits for an answer",
         Fault::Crash => "crashes, and the store notices",
@@ -64,7 +64,7 @@ fn befalls(fault: Fault) -> &'static str {
     }
 }
 
-fn mangles(fault: Fault) -> &'static str {
+pub(crate) fn mangles(fault: Fault) -> &'static str {
     match fault {
         Fault::Repeat => "is copied on the way",
         Fault::Delay => "is delayed",

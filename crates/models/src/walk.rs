@@ -2,14 +2,11 @@
 
 use std::time::{Duration, Instant};
 
-use crate::{
-    bounds::Bounds,
-    world::{Action, Broken, Stuck, World},
-};
+use crate::game::Game;
 
 /// What walking found.
 #[derive(Debug)]
-pub struct Walks {
+pub struct Walks<A> {
     /// Histories walked.
     pub histories: u64,
     /// Steps in all; each is a state looked at.
@@ -19,7 +16,7 @@ pub struct Walks {
     /// The most ticks that waiters needed once nothing went wrong any more.
     pub slowest: u64,
     /// The first violation: its seed, what it is, and a history made as short as leaving out steps makes it.
-    pub violation: Option<(u64, String, Vec<Action>)>,
+    pub violation: Option<(u64, String, Vec<A>)>,
 }
 
 /// Xorshift (Marsaglia 2003).
@@ -37,94 +34,89 @@ impl Dice {
 
 /// Walks histories of `length` steps from `seed` on, until time is up or something is broken.
 #[must_use]
-pub fn walk(bounds: &Bounds, seed: u64, length: usize, most: u64, time: Duration) -> Walks {
+pub fn walk<G: Game>(
+    game: &G,
+    seed: u64,
+    length: usize,
+    most: u64,
+    time: Duration,
+) -> Walks<G::Action> {
     let begun = Instant::now();
     let mut walks =
         Walks { histories: 0, steps: 0, took: Duration::ZERO, slowest: 0, violation: None };
     while walks.violation.is_none() && walks.histories < most && begun.elapsed() < time {
         let seed = seed + walks.histories;
         walks.histories += 1;
-        let history = history(bounds, seed, length);
+        let history = history(game, seed, length);
         walks.steps += history.len() as u64;
-        match outcome(bounds, &history) {
+        match outcome(game, &history) {
             Ok(ticks) => walks.slowest = walks.slowest.max(ticks),
-            Err(found) => {
-                walks.violation = Some((seed, format!("{found:?}"), shorten(bounds, history)));
-            }
+            Err(found) => walks.violation = Some((seed, found, shorten(game, history))),
         }
     }
     walks.took = begun.elapsed();
     walks
 }
 
-fn history(bounds: &Bounds, seed: u64, length: usize) -> Vec<Action> {
+fn begin<G: Game>(game: &G) -> G::State {
+    game.init_states().swap_remove(0) // every game has one beginning
+}
+
+fn history<G: Game>(game: &G, seed: u64, length: usize) -> Vec<G::Action> {
     let mut dice = Dice(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
-    let mut world = World::new(bounds);
+    let mut world = begin(game);
     let (mut history, mut actions) = (Vec::new(), Vec::new());
-    while history.len() < length && world.broken().is_none() {
+    while history.len() < length && game.broken(&world).is_none() {
         actions.clear();
-        world.actions(bounds, &mut actions);
-        let action = choose(&mut dice, &actions);
-        world.act(bounds, action);
+        game.actions(&world, &mut actions);
+        let action = choose::<G>(&mut dice, &actions);
+        let Some(next) = game.next_state(&world, action) else { break };
+        world = next;
         history.push(action);
     }
     history
 }
 
-/// Faults are rarer than what is ordinary, and time passes about every fourth step.
-fn choose(dice: &mut Dice, actions: &[Action]) -> Action {
+fn choose<G: Game>(dice: &mut Dice, actions: &[G::Action]) -> G::Action {
     loop {
         let action = actions[dice.below(actions.len())];
-        let sides = match action {
-            Action::Befall(..) | Action::Forward | Action::Backward => 12,
-            Action::Mangle(..) => 6,
-            Action::Cancel(..) => 4,
-            _ => 1,
-        };
-        if dice.below(sides) == 0 {
+        if dice.below(G::rarity(&action)) == 0 {
             return action;
         }
     }
 }
 
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-enum Found {
-    Broken(Broken),
-    Stuck(Stuck),
-}
-
-fn outcome(bounds: &Bounds, history: &[Action]) -> Result<u64, Found> {
-    let world = replay(bounds, history);
-    if let Some(broken) = world.broken() {
-        return Err(Found::Broken(broken));
-    }
-    world.quiet(bounds).map_err(Found::Stuck)
+fn outcome<G: Game>(game: &G, history: &[G::Action]) -> Result<u64, String> {
+    let world = replay(game, history);
+    game.broken(&world).map_or_else(|| game.quiet(&world), Err)
 }
 
 /// Plays a history, leaving out what cannot be done.
-fn replay(bounds: &Bounds, history: &[Action]) -> World {
-    let mut world = World::new(bounds);
+fn replay<G: Game>(game: &G, history: &[G::Action]) -> G::State {
+    let mut world = begin(game);
     let mut actions = Vec::new();
     for action in history {
         actions.clear();
-        world.actions(bounds, &mut actions);
-        if actions.contains(action) {
-            world.act(bounds, *action);
+        game.actions(&world, &mut actions);
+        if actions.contains(action)
+            && let Some(next) = game.next_state(&world, *action)
+        {
+            world = next;
         }
     }
     world
 }
 
 /// Leaves out steps for as long as the same thing goes wrong.
-fn shorten(bounds: &Bounds, mut history: Vec<Action>) -> Vec<Action> {
-    let Err(found) = outcome(bounds, &history) else { return history };
+fn shorten<G: Game>(game: &G, mut history: Vec<G::Action>) -> Vec<G::Action> {
+    let Err(found) = outcome(game, &history) else { return history };
     let mut size = history.len() / 2;
     while size > 0 {
         let mut at = 0;
         while at + size <= history.len() {
             let mut shorter = history.clone();
             shorter.drain(at..at + size);
-            if outcome(bounds, &shorter) == Err(found) {
+            if outcome(game, &shorter).as_ref() == Err(&found) {
                 history = shorter;
             } else {
                 at += size;

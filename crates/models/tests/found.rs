@@ -3,15 +3,16 @@
 use std::time::Duration;
 
 use seinpaal_models::{
-    bounds::Bounds,
     explore::explore,
+    game::Game,
     list,
     model::{BELIEVED, FENCE, HELD, ORDER, PROGRESS, SHORTENED, TWICE},
     plant::Plant,
+    queue,
 };
 
 /// What an exploration finds to be broken.
-fn broken(bounds: &Bounds) -> Vec<&'static str> {
+fn broken<G: Game + Clone + Send + Sync + 'static>(bounds: &G) -> Vec<&'static str> {
     let report = explore(bounds, 1, 2_000_000, Duration::from_secs(3600));
     report.violations.into_iter().map(|(property, _)| property).collect()
 }
@@ -33,6 +34,28 @@ fn every_planted_mistake_is_found_by_the_promise_that_it_breaks() {
     for plant in Plant::ALL {
         let broken = broken(&list::planted(plant));
         assert!(broken.contains(&expected(plant)), "{plant:?} breaks {broken:?}");
+    }
+}
+
+fn expected_of_queue(plant: queue::plant::Plant) -> &'static str {
+    use queue::{judge::Broken, plant::Plant};
+    queue::model::property(match plant {
+        Plant::LateAcknowledged => Some(Broken::Ended),
+        Plant::ExpiredGone => Some(Broken::Lost),
+        Plant::RepeatDone | Plant::RenewalRevives => Some(Broken::Again),
+        Plant::GroupOneMore => Some(Broken::Limit),
+        Plant::CallForEver | Plant::WatchUntold => None,
+        Plant::PlaceLost => Some(Broken::Order),
+        Plant::LossIgnored | Plant::FromReply => Some(Broken::Believed),
+        Plant::Uncounted | Plant::OneMore => Some(Broken::Count),
+    })
+}
+
+#[test]
+fn every_mistake_planted_in_a_queue_is_found_by_the_promise_that_it_breaks() {
+    for plant in queue::plant::Plant::ALL {
+        let broken = broken(&queue::list::planted(plant));
+        assert!(broken.contains(&expected_of_queue(plant)), "{plant:?} breaks {broken:?}");
     }
 }
 

@@ -5,22 +5,22 @@ use std::time::Duration;
 use seinpaal_models::{
     bounds::{Bounds, Fault},
     explore::explore,
-    list,
-    story::tell,
+    game::Game,
+    list, queue,
     walk::walk,
 };
 
 const HOUR: Duration = Duration::from_secs(3600);
 
-fn keeps_its_promises(bounds: &Bounds, most: usize) {
+fn keeps_its_promises<G: Game + Clone + Send + Sync + 'static>(bounds: &G, most: usize) {
     let report = explore(bounds, 1, most, HOUR);
     let stories: Vec<String> = report
         .violations
         .iter()
-        .map(|(property, actions)| format!("{property}\n{}", tell(bounds, actions)))
+        .map(|(property, actions)| format!("{property}\n{}", bounds.tell(actions)))
         .collect();
-    assert!(stories.is_empty(), "{}: {}", bounds.name, stories.concat());
-    assert!(report.total >= most || report.is_whole, "{} saw too little", bounds.name);
+    assert!(stories.is_empty(), "{}: {}", bounds.name(), stories.concat());
+    assert!(report.total >= most || report.is_whole, "{} saw too little", bounds.name());
 }
 
 #[test]
@@ -30,16 +30,30 @@ fn every_model_keeps_every_promise_in_the_states_that_are_near() {
     }
 }
 
+fn walks_keep_their_promises<G: Game>(bounds: &G) {
+    let walks = walk(bounds, 1, 400, 150, HOUR);
+    let story = walks
+        .violation
+        .map(|(seed, what, actions)| format!("seed {seed}: {what}\n{}", bounds.tell(&actions)));
+    assert!(story.is_none(), "{}: {}", bounds.name(), story.unwrap_or_default());
+    assert_eq!(walks.histories, 150);
+}
+
 #[test]
 fn random_histories_keep_every_promise_and_end_with_all_served_and_nothing_left() {
-    for bounds in list::walked() {
-        let walks = walk(&bounds, 1, 400, 150, HOUR);
-        let story = walks.violation.map(|(seed, what, actions)| {
-            format!("seed {seed}: {what}\n{}", tell(&bounds, &actions))
-        });
-        assert!(story.is_none(), "{}: {}", bounds.name, story.unwrap_or_default());
-        assert_eq!(walks.histories, 150);
+    list::walked().iter().for_each(walks_keep_their_promises);
+}
+
+#[test]
+fn every_model_of_a_queue_keeps_every_promise_in_the_states_that_are_near() {
+    for bounds in queue::list::explored() {
+        keeps_its_promises(&bounds, 8_000);
     }
+}
+
+#[test]
+fn random_histories_of_a_queue_keep_every_promise_and_end_with_all_done_and_nothing_left() {
+    queue::list::walked().iter().for_each(walks_keep_their_promises);
 }
 
 /// Races, a late step, a crash at any place, a pause over the end of a lease, a late release, a lost wakeup.

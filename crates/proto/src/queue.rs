@@ -10,6 +10,7 @@
 //! [`execute`] is the specification of every store, as [`crate::execute`] is for semaphores. How requests
 //! are done once, how items are ordered and how idle workers are called: docs/decisions/0022-queues.md.
 
+mod fingerprint;
 mod item;
 mod ledger;
 mod line;
@@ -20,6 +21,7 @@ pub mod session;
 mod sound;
 mod state;
 
+pub use fingerprint::View;
 pub use item::{
     Delivery, Ending, History, Item, ItemId, MAX_DELIVERIES, MAX_PAYLOAD_BYTES, MAX_REASON_BYTES,
     Past, Reason, Standing, Work,

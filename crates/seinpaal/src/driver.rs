@@ -37,7 +37,7 @@ pub(crate) use queues::{
 use crate::{
     boottime,
     error::AcquireError,
-    store::{BoxFuture, Certainty, News, Reading, Store, StoreError, Together},
+    store::{BoxFuture, Certainty, News, Store, StoreError, Together},
 };
 use dispatch::Waiting;
 use queues::Queues;
@@ -126,10 +126,10 @@ fn run(
             Some(longest) => config.within(longest),
             None => config,
         };
-        let queues = Queues::new(inbox, config.clone());
+        let reading = store.first_reading();
+        let queues = Queues::new(inbox, config.clone(), reading);
         let mut session = Session::new(inbox, config);
-        let Reading { shows, asked_at } = store.first_reading();
-        session.learn_clock(shows, asked_at);
+        session.learn_clock(reading.shows, reading.asked_at);
         Driver::new(session, queues, store, commands, news).serve().await;
     });
 }

@@ -27,6 +27,8 @@ pub const TARGETS: &[Target] = &[
     ("embedded_file", embedded::damaged_file),
     #[cfg(feature = "embedded")]
     ("embedded_rows", embedded::damaged_rows),
+    #[cfg(feature = "embedded")]
+    ("embedded_queue_rows", embedded::damaged_queue_rows),
     #[cfg(feature = "redis")]
     ("redis_reply", crate::store::redis::fuzzing::answer),
     #[cfg(feature = "redis")]

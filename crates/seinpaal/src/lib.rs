@@ -53,7 +53,7 @@ pub use permit::{Detached, Lost, Permit, PermitState};
 pub use queue::{
     BackOff, Counts, DeadLetter, Failed, FinishError, GiveBack, GroupCount, InWork, Item, Pop,
     PopError, PopMany, Push, PushAll, PushError, PushRequest, Pushed, Queue, QueueError,
-    QueueSnapshot, TryPop, WorkError, Worker,
+    QueueSnapshot, Spread, TryPop, WorkError, Worker,
 };
 pub use rwlock::RwLock;
 pub use seinpaal::{Builder, Seinpaal};

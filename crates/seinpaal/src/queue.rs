@@ -6,6 +6,7 @@ mod inspect;
 mod item;
 mod pop;
 mod push;
+mod spread;
 mod steer;
 mod worker;
 
@@ -21,6 +22,7 @@ pub use inspect::{DeadLetter, GroupCount, InWork, QueueSnapshot};
 pub use item::{Failed, Item};
 pub use pop::{Pop, PopMany, TryPop};
 pub use push::{Push, PushAll, PushRequest, Pushed};
+pub use spread::Spread;
 pub use worker::{Counts, GiveBack, Worker};
 
 use crate::{
@@ -154,6 +156,11 @@ impl Queue {
         E: Into<Box<dyn std::error::Error + Send + Sync>>,
     {
         Worker::new(self.clone(), concurrency, handler)
+    }
+
+    /// Spreads the queue over this many queues with derived names, for when it must carry more than one server does.
+    pub fn spread(&self, parts: u32) -> Spread {
+        Spread::new(self, parts)
     }
 
     // ---- inside

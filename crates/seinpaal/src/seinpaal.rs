@@ -199,6 +199,15 @@ impl Seinpaal {
         self.handle.store().record_child(pid)
     }
 
+    /// Takes the child off the record that [`presence_child`](Self::presence_child) put there. Call it before another
+    /// child is started: while a record stands, a child that is not on it does not count.
+    ///
+    /// # Errors
+    /// The record could not be removed; start no other child then.
+    pub fn presence_childless(&self) -> Result<(), StoreError> {
+        self.handle.store().forget_child()
+    }
+
     /// Returns the ttl that permits have which are asked for with this one, while they are held by this connection:
     /// a store whose own sessions end earlier (ZooKeeper) cuts it. Detached permits have the whole of it.
     #[must_use]

@@ -78,6 +78,14 @@ pub trait Store: fmt::Debug + Send + Sync + 'static {
         Ok(())
     }
 
+    /// Takes the child off the record again: the descriptor alone counts. Do it before another child inherits it.
+    ///
+    /// # Errors
+    /// The record could not be removed.
+    fn forget_child(&self) -> Result<(), StoreError> {
+        Ok(())
+    }
+
     /// The longest ttl for which this store keeps its promises as it was opened; `None`: any.
     fn longest_ttl(&self) -> Option<Duration> {
         None

@@ -2,7 +2,10 @@
 
 use std::future::IntoFuture;
 
-use seinpaal::{Acquire, Attach, Permit, Seinpaal, Semaphore, Snapshot, TryAcquire, blocking};
+use seinpaal::{
+    Acquire, Attach, Item, Permit, Pop, PushAll, PushRequest, Queue, Seinpaal, Semaphore, Snapshot,
+    TryAcquire, blocking,
+};
 
 fn send<T: Send>() {}
 fn sync<T: Sync>() {}
@@ -20,6 +23,11 @@ fn connections_semaphores_and_permits_are_sent_and_shared() {
     is_static::<Permit>();
     send::<Snapshot>();
     sync::<Snapshot>();
+    send::<Queue>();
+    sync::<Queue>();
+    send::<Item>();
+    sync::<Item>();
+    is_static::<Item>();
     send::<blocking::Semaphore>();
     sync::<blocking::Semaphore>();
 }
@@ -31,6 +39,9 @@ fn requests_are_sent_and_can_be_polled_anywhere() {
     unpin::<<Acquire as IntoFuture>::IntoFuture>();
     send::<<TryAcquire as IntoFuture>::IntoFuture>();
     send::<<Attach as IntoFuture>::IntoFuture>();
+    send::<<Pop as IntoFuture>::IntoFuture>();
+    send::<<PushRequest as IntoFuture>::IntoFuture>();
+    send::<<PushAll as IntoFuture>::IntoFuture>();
 }
 
 #[test]
@@ -40,4 +51,13 @@ fn what_waits_on_a_permit_can_be_spawned() {
     spawnable(Permit::danger);
     spawnable(Permit::changed);
     spawnable(|permit| permit.while_held(std::future::ready(())));
+}
+
+#[test]
+fn a_worker_whose_handlers_can_be_spawned_can_be_spawned() {
+    fn spawnable<F: Future + Send>(_: impl Fn(Queue) -> F) {}
+    spawnable(|queue| {
+        let handler = |item: Item| async move { item.acknowledge().await };
+        queue.worker(1, handler).run()
+    });
 }

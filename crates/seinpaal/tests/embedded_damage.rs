@@ -7,11 +7,12 @@ use std::{fs, future::IntoFuture, path::Path, sync::Arc, time::Duration};
 
 use processes::{
     client::{acquire, ask},
+    queue::{Hand, push},
     unique,
 };
 use seinpaal::{
     AcquireError, Seinpaal,
-    proto::{Configure, Inbox, Request, Ticket},
+    proto::{Configure, Inbox, Request, Ticket, queue},
     store::{Store, StoreError, StoreErrorKind, embedded::EmbeddedStore},
 };
 use tokio::{
@@ -44,6 +45,11 @@ async fn files() -> Vec<(String, Vec<u8>)> {
         ask(&store, me, "n", release).await.unwrap();
     }
     ask(&store, me, "o", Request::Configure(Configure::Pause("why".into()))).await.unwrap();
+    let mut hand = Hand::new(Arc::clone(&store), me);
+    for n in 0..20_usize {
+        hand.ask("q", queue::Request::Push(push(vec![b'x'; n * 100]))).await;
+    }
+    hand.pop("q", 5).await;
     ["seinpaal.db", "seinpaal.db-wal"]
         .map(|name| (name.to_owned(), fs::read(dir.path().join(name)).unwrap()))
         .into()
@@ -77,6 +83,11 @@ async fn use_it(dir: &Path) -> Result<(), StoreError> {
     ask(&store, me, "n", acquire(50, 4, true)).await?;
     ask(&store, me, "n", Request::Evict { ticket: Ticket(3) }).await?;
     ask(&store, me, "o", Request::Configure(Configure::Resume)).await?;
+    let mut hand = Hand::new(Arc::clone(&store), me);
+    hand.send("q", vec![queue::Request::Inspect { rows: 64 }]).await?;
+    hand.send("q", vec![queue::Request::Push(push("x"))]).await?;
+    hand.send("q", vec![queue::Request::Purge(queue::Purge::Waiting)]).await?;
+    store.list_queues("").await?;
     store.list("").await.map(drop)
 }
 

@@ -105,6 +105,23 @@ async fn a_dropped_store_frees_what_it_held() {
 }
 
 #[tokio::test]
+async fn a_child_is_on_record_until_it_is_forgotten() {
+    let dir = tempfile::tempdir().unwrap();
+    let a = Client::open(dir.path());
+    let of_a = || {
+        let mut files = files(&dir.path().join("presence"));
+        files.sort();
+        files
+    };
+    let inbox = a.inbox.to_string();
+    a.store.forget_child().unwrap();
+    a.store.record_child(std::process::id()).unwrap();
+    assert_eq!(of_a(), [inbox.clone(), format!("{inbox}.processes")]);
+    a.store.forget_child().unwrap();
+    assert_eq!(of_a(), [inbox], "the descriptor alone counts");
+}
+
+#[tokio::test]
 async fn a_death_is_noticed_at_every_name_at_once() {
     let dir = tempfile::tempdir().unwrap();
     let (a, mut b) = (Client::open(dir.path()), Client::open(dir.path()));

@@ -1,5 +1,8 @@
 //! Queues by the public API, with the real driver and the real clock, on every store that keeps them.
 
+#[path = "support/redis_server.rs"]
+mod redis_server;
+
 use std::{
     future::{Future, IntoFuture},
     pin::pin,
@@ -433,6 +436,27 @@ async fn programs_without_a_runtime_push_and_pop(url: &str) -> Result {
     thread.join().expect("it does not panic")
 }
 
+async fn a_spread_queue_keeps_a_group_together_and_all_its_parts_are_worked_on(
+    url: &str,
+) -> Result {
+    let spread = queue(url, "spread").await.spread(4);
+    for i in 0..8 {
+        spread.push(Push::new("x")).await?;
+        spread.push(Push::new("y").group("one").label("i", &i.to_string())).await?;
+    }
+    let mut of_group = Vec::new();
+    for part in spread.parts() {
+        let seen = part.snapshot().await?;
+        assert!(seen.ready >= 2);
+        of_group.extend(seen.groups.iter().map(|group| group.ready));
+    }
+    assert_eq!(of_group, [8]);
+    let handler = |_item| async { Ok::<(), std::io::Error>(()) };
+    let counts = spread.work(2, handler, |it| it.until_empty(), std::future::pending()).await?;
+    assert_eq!(counts.acknowledged, 16);
+    Ok(())
+}
+
 #[cfg(feature = "serde")]
 async fn a_value_travels_as_json(url: &str) -> Result {
     let queue = queue(url, "json").await;
@@ -444,16 +468,38 @@ async fn a_value_travels_as_json(url: &str) -> Result {
     Ok(())
 }
 
-macro_rules! every_case {
-    ($url:expr; $($(#[$when:meta])* $case:ident)*) => {
-        $(#[tokio::test] $(#[$when])* async fn $case() -> super::Result { super::$case(&$url).await })*
-    };
+/// A store by its URL, with what keeps it there.
+fn memory() -> ((), String) {
+    ((), "memory:".to_owned())
+}
+
+fn embedded() -> (tempfile::TempDir, String) {
+    let directory = tempfile::tempdir().expect("a directory for the store");
+    let url = format!("file://{}", directory.path().display());
+    (directory, url)
+}
+
+fn redis() -> (redis_server::RedisServer, String) {
+    let server = redis_server::RedisServer::start();
+    let url = server.url("");
+    (server, url)
 }
 
 macro_rules! on_every_store {
     ($($cases:tt)*) => {
-        mod memory {
-            every_case! { "memory:"; $($cases)* }
+        on_store! { memory: $($cases)* }
+        on_store! { embedded: $($cases)* }
+        on_store! { redis: $($cases)* }
+    };
+}
+
+macro_rules! on_store {
+    ($store:ident: $($(#[$when:meta])* $case:ident)*) => {
+        mod $store {
+            $(#[tokio::test] $(#[$when])* async fn $case() -> super::Result {
+                let (_kept, url) = super::$store();
+                super::$case(&url).await
+            })*
         }
     };
 }
@@ -481,6 +527,7 @@ on_every_store! {
     a_worker_that_is_told_so_runs_on_when_its_delivery_is_lost
     a_thousand_tasks_pop_from_one_connection
     programs_without_a_runtime_push_and_pop
+    a_spread_queue_keeps_a_group_together_and_all_its_parts_are_worked_on
     #[cfg(feature = "serde")]
     a_value_travels_as_json
 }

@@ -409,7 +409,30 @@ async fn a_mistake_in_a_script_of_queues_does_not_stay_hidden() {
         ("math.abs(now - place.since)", "(now - place.since)", SMALL),
         ("head.wanted = max(head.wanted - place.want, 0)", "", SMALL),
     ];
-    for (from, to, scale) in mistakes {
+    must_be_found(&mistakes).await;
+}
+
+#[tokio::test]
+async fn a_mistake_in_the_fast_path_of_queues_does_not_stay_hidden() {
+    let mistakes = [
+        ("ready + pushes, open + pushes", "ready + pushes, open", PLAIN),
+        ("(first_end <= clock or", "(first_end <= clock - 99000 or", PLAIN),
+        ("if number <= known or", "if number < known or", PLAIN),
+        ("texts[field] = in_work - 1, false", "texts[field] = in_work, false", PLAIN),
+        ("pack('<I4', attempt + 1)", "pack('<I4', attempt)", PLAIN),
+        ("bound = min(bound, pop.margin)", "", PLAIN),
+        ("bound = min(bound, margin)", "", PLAIN),
+        ("version ~= 1 or idle + called > 0", "version ~= 1", PLAIN),
+        ("(delayed > 0 and first_due <= now)", "false", PLAIN),
+        ("limit >= 0 and limit - in_work or open", "open", PLAIN),
+        ("is_it = is_plain and its_fence == fence", "is_it = is_plain", PLAIN),
+        ("if number > 0 and now > not_after then break end", "", PLAIN),
+    ];
+    must_be_found(&mistakes).await;
+}
+
+async fn must_be_found(mistakes: &[(&str, &str, Scale)]) {
+    for &(from, to, scale) in mistakes {
         let mut bench = Bench::new(Some((from, to))).await;
         let mut is_found = false;
         for seed in 0..histories() {

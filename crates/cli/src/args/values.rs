@@ -4,9 +4,13 @@ use std::time::Duration;
 
 use clap::builder::RangedI64ValueParser;
 use seinpaal::{
+    ItemId,
     proto::{MAX_LIMIT, Name, Permits, Ticket, time},
     store::url::parse_duration,
 };
+
+use super::queue::{Most, Which};
+pub(super) use super::time::time;
 
 const MIN_TTL: Duration = Duration::from_micros(time::MIN_TTL);
 const MAX_TTL: Duration = Duration::from_micros(time::MAX_TTL);
@@ -34,6 +38,26 @@ fn is_number(text: &str) -> bool {
 pub(super) fn ticket(text: &str) -> Result<Ticket, String> {
     text.parse()
         .map_err(|_| "a ticket is 32 hexadecimal digits, as `acquire` printed it".to_owned())
+}
+
+pub(super) fn item(text: &str) -> Result<ItemId, String> {
+    let id = text.parse().ok().filter(|_| is_number(text));
+    id.ok_or_else(|| "an item is a number, as `queue push` printed it".to_owned())
+}
+
+pub(super) fn which(text: &str) -> Result<Which, String> {
+    if text == "all" { Ok(Which::All) } else { item(text).map(Which::One) }
+}
+
+/// A number, or `none`.
+pub(super) fn limit(text: &str) -> Result<Most, String> {
+    if text == "none" {
+        return Ok(Most(None));
+    }
+    let number = text.parse().ok().filter(|number| is_number(text) && *number <= MAX_LIMIT);
+    number
+        .map(|number| Most(Some(number)))
+        .ok_or_else(|| format!("it is 0 to {MAX_LIMIT}, or none"))
 }
 
 pub(super) fn duration(text: &str) -> Result<Duration, String> {
@@ -124,6 +148,9 @@ mod tests {
             also(value).err(),
             name(value).err(),
             ticket(value).err(),
+            which(value).err(),
+            limit(value).err(),
+            time(value).err(),
             above_zero(value).err(),
             ttl(value).err(),
             label(value).err(),

@@ -20,7 +20,7 @@ pub(super) fn completions(args: &Completions) -> Result<Exit, Failure> {
 pub(super) fn man(args: &Man) -> Result<Exit, Failure> {
     let mut command = Arguments::command();
     command.build();
-    if let Some(name) = &args.command {
+    for name in &args.command {
         let found = command.find_subcommand(name).cloned();
         command = found.ok_or_else(|| Failure::usage(format!("no such command: {name:?}")))?;
     }

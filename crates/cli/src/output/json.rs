@@ -1,5 +1,7 @@
 //! What `--json` prints. Scripts depend on every name here.
 
+pub(crate) mod queue;
+
 use std::time::Duration;
 
 use seinpaal::{Holder, Kind, Slots, Snapshot, Waiter};

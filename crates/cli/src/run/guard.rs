@@ -36,6 +36,8 @@ pub(super) struct Terms {
 }
 
 /// Our end of the guard.
+///
+/// It looks after one CMD at a time.
 #[derive(Debug)]
 pub(super) struct Guard {
     terms: Terms,
@@ -104,6 +106,17 @@ impl Guard {
         if let Ok(next) = Self::spawn(self.terms, &first) {
             *self = Self { cmd, lease, ..next };
         }
+    }
+
+    /// CMD is gone, and the guard did not have to act: it may look after another.
+    pub(super) fn rest(&mut self) {
+        (self.cmd, self.lease) = (None, None);
+        self.tell(Note::Rest);
+    }
+
+    /// Whether it can look after somebody: nobody killed it meanwhile.
+    pub(super) fn is_there(&mut self) -> bool {
+        matches!(self.child.try_wait(), Ok(None))
     }
 
     /// Sends the guard home. Whether it had to act.

@@ -8,16 +8,17 @@ use std::{
 };
 
 use rustix::process::Signal;
-use seinpaal::{Ended, Lost, Permit, PermitSet, PermitState};
+use seinpaal::{Lost, Permit, PermitSet, PermitState};
 use tokio::{
-    signal::unix::{Signal as Stream, SignalKind, signal},
-    time::{Instant, sleep, sleep_until, timeout},
+    signal::unix::Signal as Stream,
+    time::{Instant, timeout},
 };
 
 use super::{
     Event, Events, Signals,
-    guard::{Guard, Terms},
-    process::{Change, Cmd},
+    guard::Guard,
+    leash::{Leash, until},
+    process::Change,
     terminal::Terminal,
 };
 use crate::{
@@ -26,34 +27,18 @@ use crate::{
     output::{Voice, text::age},
 };
 
-/// How often to see whether the rest of CMD's group has ended.
-const GLANCE: Duration = Duration::from_millis(20);
 /// How long to wait for the store to confirm the release: CMD is gone, and our caller waits.
 const PARTING: Duration = Duration::from_secs(3);
 
 /// CMD, and everything around it.
 pub(super) struct Hold<'a> {
-    pub(super) cmd: Cmd,
-    pub(super) terms: Terms,
+    pub(super) leash: Leash,
     pub(super) voice: Voice,
     pub(super) events: &'a mut Events,
     pub(super) signals: &'a mut Signals,
     pub(super) terminal: Option<Terminal>,
-    pub(super) guard: Option<Guard>,
-    pub(super) ending: Option<Ending>,
-}
-
-/// CMD was told to end.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Ending {
-    exit: Exit,
-    /// When it is told no more but killed.
-    kill_at: Instant,
-}
-
-/// Notices of children that ended or stopped; listen before there is a child.
-pub(super) fn children() -> Result<Stream, Failure> {
-    signal(SignalKind::child()).map_err(|e| Failure::internal(format!("cannot hear of CMD: {e}")))
+    /// CMD was told to end, and this is why.
+    pub(super) exit: Option<Exit>,
 }
 
 impl Hold<'_> {
@@ -76,31 +61,28 @@ impl Hold<'_> {
             if let Some(status) = self.look_at_cmd()? {
                 break status;
             }
-            let (kill_at, is_ending) = (self.ending.map(|e| e.kill_at), self.ending.is_some());
+            let (kill_due, is_ending) = (self.leash.kill_due(), self.leash.is_ending());
             tokio::select! {
                 biased;
                 _ = children.recv() => {}
                 signal = self.signals.next() => self.pass_on(signal),
                 () = changed => {}
-                () = until(kill_at) => self.kill(),
+                () = kill_due => self.leash.kill(),
                 () = until(max_hold_at), if !is_ending => self.reach_max_hold(max_hold, &permits),
             }
         };
         self.finish(permits, status).await
     }
 
-    /// What became of CMD: its status if it ended. If it was stopped, we stop, too.
+    /// What became of CMD: its status, or 128+n, if it ended. If it was stopped, we stop, too.
     fn look_at_cmd(&mut self) -> Result<Option<u8>, Failure> {
-        if let Some(guard) = &mut self.guard {
-            guard.keep();
-        }
         loop {
-            let change = self.cmd.change();
-            match change
-                .map_err(|error| Failure::internal(format!("cannot wait for CMD: {error}")))?
-            {
+            match self.leash.change()? {
                 None => return Ok(None),
                 Some(Change::Ended(status)) => return Ok(Some(status)),
+                Some(Change::Killed(signal)) => {
+                    return Ok(Some(u8::try_from(128 + signal).unwrap_or(u8::MAX)));
+                }
                 Some(Change::Stopped(signal)) => self.stop_with_cmd(signal),
             }
         }
@@ -113,11 +95,11 @@ impl Hold<'_> {
             return;
         }
         if wants_terminal && self.lend_terminal() {
-            return self.cmd.signal_group(Signal::CONT);
+            return self.leash.cmd.signal_group(Signal::CONT);
         }
         let was_lent = self.terminal.as_ref().is_some_and(Terminal::is_lent);
         if let Some(terminal) = &mut self.terminal {
-            terminal.take_back(self.cmd.pid());
+            terminal.take_back(self.leash.cmd.pid());
         }
         let has_stopped = self.signals.stop(number);
         if was_lent || wants_terminal {
@@ -125,21 +107,21 @@ impl Hold<'_> {
         }
         // Nobody will ever bring us to the foreground: what the kernel does to such a group is this.
         if wants_terminal && !has_stopped {
-            self.cmd.signal_group(Signal::HUP);
+            self.leash.cmd.signal_group(Signal::HUP);
         }
-        self.cmd.signal_group(Signal::CONT);
+        self.leash.cmd.signal_group(Signal::CONT);
     }
 
     fn lend_terminal(&mut self) -> bool {
-        let group = self.cmd.pid();
+        let group = self.leash.cmd.pid();
         self.terminal.as_mut().is_some_and(|terminal| terminal.lend(group))
     }
 
     /// USR1 and USR2 mean something to CMD only; the rest is for all that it started.
     fn pass_on(&mut self, signal: Signal) {
         match signal {
-            Signal::USR1 | Signal::USR2 => self.cmd.signal(signal),
-            _ => self.cmd.signal_group(signal),
+            Signal::USR1 | Signal::USR2 => self.leash.cmd.signal(signal),
+            _ => self.leash.cmd.signal_group(signal),
         }
     }
 
@@ -153,10 +135,8 @@ impl Hold<'_> {
                 _ => {}
             }
         }
-        if let (Some(guard), Some(left)) = (&mut self.guard, permits.remaining())
-            && !matches!(state, PermitState::Lost(_))
-        {
-            guard.lease(left, self.ending.is_some());
+        if !matches!(state, PermitState::Lost(_)) {
+            self.leash.lease(permits.remaining());
         }
     }
 
@@ -166,23 +146,17 @@ impl Hold<'_> {
         self.events.emit(&Event::Danger { name: worst(permits), valid_for_ms });
         let why =
             format!("{}: the lease was not renewed and ends in {}", worst(permits), age(left));
-        // An eighth of what is left is kept for the KILL itself.
-        self.act(&why, self.terms.kill_after.min(left - left / 8));
+        self.act(&why, self.leash.grace_in_danger(left));
     }
 
     fn meet_loss(&mut self, permits: &PermitSet, lost: Lost) {
         self.events.emit(&Event::Lost { name: worst(permits), cause: lost.to_string() });
         let why = format!("{}: the lease is lost: {lost}", worst(permits));
-        let grace = match lost {
-            // It ran out: what CMD does from here on, it does without a permit.
-            Lost::Silence | Lost::Ended(Ended::Expired) => Duration::ZERO,
-            _ => self.terms.kill_after,
-        };
-        self.act(&why, grace);
+        self.act(&why, self.leash.grace_after(lost));
     }
 
     fn act(&mut self, why: &str, grace: Duration) {
-        match self.terms.on_lost {
+        match self.leash.terms.on_lost {
             OnLost::Warn => self.voice.say(format!("{why}; going on")),
             OnLost::Term => self.end(why, Exit::Lost, grace),
             OnLost::Kill => self.end(why, Exit::Lost, Duration::ZERO),
@@ -192,39 +166,23 @@ impl Hold<'_> {
     fn reach_max_hold(&mut self, max_hold: Option<Duration>, permits: &PermitSet) {
         let most = age(max_hold.unwrap_or_default());
         let why = format!("{}: held for {most}, as long as --max-hold allows", first(permits));
-        self.end(&why, Exit::MaxHold, self.terms.kill_after);
+        self.end(&why, Exit::MaxHold, self.leash.terms.kill_after);
     }
 
-    /// TERM now, KILL after `grace`. Somebody who is ending already may have less time now, never more.
     fn end(&mut self, why: &str, exit: Exit, grace: Duration) {
-        let now = Instant::now();
-        let kill_at = now.checked_add(grace).unwrap_or(now);
-        if let Some(ending) = &mut self.ending {
-            ending.kill_at = ending.kill_at.min(kill_at);
-            return;
-        }
-        self.voice.say(format!("{why}; stopping the command"));
-        self.ending = Some(Ending { exit, kill_at });
-        if !grace.is_zero() {
-            self.cmd.terminate();
-        }
-    }
-
-    fn kill(&mut self) {
-        self.cmd.signal_group(Signal::KILL);
-        if let Some(ending) = &mut self.ending {
-            // What cannot be killed now (it waits for a disk) is killed again.
-            ending.kill_at = Instant::now() + Duration::from_secs(1);
+        if self.leash.end(grace) {
+            self.exit = Some(exit);
+            self.voice.say(format!("{why}; stopping the command"));
         }
     }
 
     /// CMD is gone.
     async fn finish(mut self, permits: PermitSet, status: u8) -> Result<Exit, Failure> {
-        self.sweep().await;
+        self.leash.sweep().await;
         if let Some(terminal) = &mut self.terminal {
-            terminal.take_back(self.cmd.pid());
+            terminal.take_back(self.leash.cmd.pid());
         }
-        let guard_acted = self.guard.take().is_some_and(Guard::dismiss);
+        let guard_acted = self.leash.take_guard().is_some_and(Guard::dismiss);
         let name = first(&permits).to_owned();
         match timeout(PARTING, permits.release()).await {
             Ok(Ok(())) => self.events.emit(&Event::Released { name: &name }),
@@ -232,22 +190,11 @@ impl Hold<'_> {
             Err(_) => self.voice.explain(format!("{name}: the store did not confirm the release")),
         }
         self.events.emit(&Event::Exited { name: &name, status });
-        Ok(match self.ending {
-            Some(ending) => ending.exit,
+        Ok(match self.exit {
+            Some(exit) => exit,
             None if guard_acted => Exit::Lost,
             None => Exit::Status(status),
         })
-    }
-
-    /// If CMD was made to end, so is the rest of its group.
-    async fn sweep(&self) {
-        let Some(ending) = self.ending else { return };
-        while self.cmd.group_lives() {
-            if Instant::now() >= ending.kill_at {
-                return self.cmd.signal_group(Signal::KILL);
-            }
-            sleep(GLANCE).await;
-        }
     }
 }
 
@@ -263,11 +210,4 @@ fn worst(permits: &PermitSet) -> &str {
 /// Polls once, which subscribes. `true`: it has happened already.
 async fn subscribe(mut changed: Pin<&mut impl Future<Output = ()>>) -> bool {
     poll_fn(|context| Poll::Ready(changed.as_mut().poll(context).is_ready())).await
-}
-
-async fn until(at: Option<Instant>) {
-    match at {
-        Some(at) => sleep_until(at).await,
-        None => std::future::pending().await,
-    }
 }

@@ -2,6 +2,7 @@
 
 use std::{
     ffi::OsString,
+    fs::File,
     io,
     os::{fd::RawFd, unix::process::CommandExt},
     path::Path,
@@ -29,6 +30,8 @@ pub(super) struct Start<'a> {
     pub(super) variables: Vec<(&'static str, String)>,
     /// The signals that were blocked when we were started.
     pub(super) mask: SigSet,
+    /// What CMD reads; `None`: what we would.
+    pub(super) stdin: Option<File>,
     /// The terminal to come to the foreground of.
     pub(super) terminal: Option<RawFd>,
     /// The descriptor that makes CMD count as the holder.
@@ -40,8 +43,10 @@ pub(super) struct Start<'a> {
 /// What the kernel says about CMD.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Change {
-    /// It exited with this status, or signal n ended it and this is 128+n.
+    /// It exited with this status.
     Ended(u8),
+    /// This signal ended it.
+    Killed(i32),
     /// This signal stopped it.
     Stopped(i32),
 }
@@ -55,10 +60,13 @@ pub(super) struct Cmd {
 impl Cmd {
     /// Starts CMD. The calling thread must live as long as the process: the kernel sends the
     /// parent-death signal when the *thread* that forked ends.
-    pub(super) fn start(start: Start<'_>) -> Result<Self, Failure> {
+    pub(super) fn start(mut start: Start<'_>) -> Result<Self, Failure> {
         let mut command = Command::new(start.program);
         command.arg0(&start.command[0]).args(&start.command[1..]).process_group(0);
         command.envs(start.variables.iter().map(|(key, value)| (key, value)));
+        if let Some(stdin) = start.stdin.take() {
+            command.stdin(stdin);
+        }
         setup(&mut command, &start);
         let child = command.spawn().map_err(|error| cannot_start(&start, &error))?;
         // Reaped by number from here on: std has no way to learn of a stop.
@@ -80,7 +88,7 @@ impl Cmd {
         let change = if let Some(code) = status.exit_status() {
             Change::Ended(u8::try_from(code).unwrap_or(u8::MAX))
         } else if let Some(signal) = status.terminating_signal() {
-            Change::Ended(u8::try_from(128 + signal).unwrap_or(u8::MAX))
+            Change::Killed(signal)
         } else if let Some(signal) = status.stopping_signal() {
             Change::Stopped(signal)
         } else {

@@ -12,7 +12,7 @@ fn assert_says_what_to_do(done: &Done) {
     assert_eq!((done.code, done.out.as_str()), (70, ""), "{done:?}");
     assert_eq!(done.err.lines().count(), 1, "{done:?}");
     assert!(
-        done.err.contains("seinpaal.db: it is damaged; stop what uses it, delete it"),
+        done.err.contains("seinpaal.db: it is damaged; stop what uses it, move it"),
         "{done:?}"
     );
 }

@@ -73,3 +73,16 @@ fn a_quorum_runs_commands_one_at_a_time_and_refuses_a_wrong_password() {
     assert!(done.code == 3 && done.out.trim().parse::<u64>().is_ok(), "{done:?}");
     drop(worlds);
 }
+
+#[test]
+fn a_quorum_keeps_no_queues_and_says_who_does() {
+    let (worlds, hosts) = quorum("right");
+    let mut world = World::embedded();
+    world.store = format!("redis+quorum://:right@{hosts}?restart-guard=off");
+    for args in [&["push", "a", "x"][..], &["work", "a", "true"], &["show", "a"], &["list"]] {
+        let done = world.seinpaal(&[&["queue"], args].concat());
+        assert_eq!((done.code, done.err.lines().count()), (78, 1), "{args:?}: {done:?}");
+        assert!(done.err.contains("keeps no queues: use file:"), "{done:?}");
+    }
+    drop(worlds);
+}

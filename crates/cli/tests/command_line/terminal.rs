@@ -208,3 +208,32 @@ fn a_command_in_the_background_of_a_shell_draws_no_line() {
     screen.typed("exit\n");
     screen.end();
 }
+
+#[test]
+fn control_c_lets_the_item_of_a_worker_finish_and_a_second_one_ends_it() {
+    let world = World::embedded();
+    world.push("a", "x");
+    let script =
+        "trap 'echo orderly; exit 1' TERM; echo ready; while :; do sleep 1000 & wait; done";
+    let work = [env!("CARGO_BIN_EXE_seinpaal"), "queue", "work", "a", "sh", "-c", script];
+    let mut screen = Screen::start(&world, &work);
+    screen.until_shown("ready");
+    screen.typed("\x03");
+    screen.until_shown("finishing");
+    assert!(!screen.shown().contains("orderly"));
+    screen.typed("\x03");
+    screen.until_shown("orderly");
+    assert_eq!(screen.end(), 130);
+}
+
+#[test]
+fn the_cmd_of_a_worker_that_wants_the_terminal_is_hung_up_on() {
+    let world = World::embedded();
+    world.seinpaal(&["queue", "push", "a", "x", "--deliveries", "1"]);
+    let work = [env!("CARGO_BIN_EXE_seinpaal"), "queue", "work", "a", "--until-empty"];
+    let mut screen =
+        Screen::start(&world, &[&work[..], &["sh", "-c", "read key < /dev/tty"]].concat());
+    screen.until_shown("wants the terminal");
+    assert_eq!(screen.end(), 0);
+    assert!(world.seinpaal(&["queue", "dead", "a"]).out.contains("killed by signal 1 "));
+}

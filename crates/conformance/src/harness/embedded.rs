@@ -60,7 +60,6 @@ impl Harness for EmbeddedHarness {
             Ability::LosesSubscriptions => {
                 Some("there is no subscription: who has its place in the directory is heard")
             }
-            Ability::KeepsQueues => Some("not yet"),
             _ => None,
         }
     }

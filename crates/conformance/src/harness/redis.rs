@@ -106,7 +106,6 @@ pub(super) fn servers_lack(ability: Ability) -> Option<&'static str> {
         Ability::LosesSubscriptions => {
             Some("a connection that is cut is opened again at once: the store's own tests cut it")
         }
-        Ability::KeepsQueues => Some("not yet"),
-        Ability::EndsLivingLeases | Ability::KeepsOrder => None,
+        Ability::EndsLivingLeases | Ability::KeepsOrder | Ability::KeepsQueues => None,
     }
 }

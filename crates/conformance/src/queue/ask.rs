@@ -10,6 +10,7 @@ use seinpaal::proto::{
 
 use crate::ask::TTL_MICROS;
 
+pub(crate) const AT_ONCE: Duration = Duration::ZERO;
 pub(crate) const SECOND: Duration = Duration::from_secs(1);
 pub(crate) const MINUTE: Duration = Duration::from_secs(60);
 pub(crate) const HOUR: Duration = Duration::from_secs(3600);

@@ -1,6 +1,7 @@
 //! A queue's state in ordinary maps.
 
 mod check;
+mod fingerprint;
 
 use alloc::{
     collections::{BTreeMap, BTreeSet},

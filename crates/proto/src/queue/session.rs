@@ -18,6 +18,7 @@ mod answer;
 mod compose;
 mod event;
 mod failure;
+mod fingerprint;
 mod poppers;
 mod work;
 
@@ -66,6 +67,8 @@ pub struct Session {
     look_at: Option<Micros>,
     /// The store has work left over.
     must_settle: bool,
+    /// A pop was given up, and what it may have leased is not known.
+    must_find: bool,
     retry_at: Option<Micros>,
     failures: u32,
     draws: u64,
@@ -101,6 +104,7 @@ impl Session {
             in_line: false,
             look_at: None,
             must_settle: false,
+            must_find: false,
             retry_at: None,
             failures: 0,
             draws: inbox.0 as u64,
@@ -288,6 +292,7 @@ impl Session {
         !self.asks.is_empty()
             || !self.finishes.is_empty()
             || self.must_settle
+            || self.must_find
             || (self.pop_due && self.poppers.want_any())
             || (self.in_line && !self.poppers.want_any())
     }
@@ -302,7 +307,8 @@ impl Session {
     /// A place was given or renewed.
     fn stand_in_line(&mut self, now: Micros) {
         let draw = self.draw();
-        self.look_at = Some(now + PLACE_TTL / 3 - PLACE_TTL / 30 * draw / 1024);
+        // Not later than what was told while the answer was under way.
+        self.look_by(now + PLACE_TTL / 3 - PLACE_TTL / 30 * draw / 1024);
     }
 
     fn give_back(&mut self, delivery: Delivery) {

@@ -83,9 +83,9 @@ impl Desk {
         match event {
             Event::Answer { ask, answer } => {
                 let answer = self.answer(answer);
-                // Nobody is left to be told if the future was dropped.
                 if let Some(reply) = self.asks.remove(&ask) {
-                    let _ = reply.send(answer); // whoever asked may be gone
+                    // Nobody is left to be told if the future was dropped.
+                    let _ = reply.send(answer);
                 }
             }
             Event::Delivered { pop, items } => self.hand_over(pop, items),

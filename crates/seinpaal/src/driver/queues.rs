@@ -20,7 +20,10 @@ use super::{
     Lease,
     desk::{Desk, Taker},
 };
-use crate::store::{Certainty, StoreError};
+use crate::{
+    boottime,
+    store::{Certainty, Reading, StoreError},
+};
 
 /// What came of a request about a queue.
 pub(crate) type Asked = Result<Reply, NotDone>;
@@ -82,11 +85,13 @@ pub(super) struct Queues {
 }
 
 impl Queues {
-    pub(super) fn new(inbox: Inbox, config: Config) -> Self {
+    pub(super) fn new(inbox: Inbox, config: Config, reading: Reading) -> Self {
+        let Reading { shows, asked_at } = reading;
+        let clock = Some((shows, asked_at, boottime::now()));
         Self {
             inbox,
             config,
-            bearings: Bearings::default(),
+            bearings: Bearings { clock, seen: shows, ..Bearings::default() },
             desks: BTreeMap::new(),
             agenda: BTreeSet::new(),
             touched: BTreeSet::new(),

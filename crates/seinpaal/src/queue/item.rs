@@ -189,6 +189,21 @@ impl Item {
         self.shared.lease.remaining()
     }
 
+    /// Returns how this delivery stands.
+    #[must_use]
+    pub fn state(&self) -> PermitState {
+        self.shared.standing(*self.shared.lease.watch().borrow())
+    }
+
+    /// Waits until [`state`](Self::state) or [`remaining`](Self::remaining) changes: also after each renewal.
+    ///
+    /// # Cancel safety
+    /// Yes; a change between two calls may be missed, the state is not.
+    pub async fn changed(&self) {
+        // The lease is ours, and it is what tells: the channel does not close.
+        let _ = self.shared.lease.watch().changed().await;
+    }
+
     /// Waits until this delivery is in danger (its lease was not renewed and ends soon) or lost.
     ///
     /// # Cancel safety
@@ -319,12 +334,17 @@ impl Shared {
         }
     }
 
+    /// By the clock, which may be ahead of what was noted.
+    fn standing(&self, noted: PermitState) -> PermitState {
+        let is_over = !self.lease.is_held() && !matches!(noted, PermitState::Lost(_));
+        if is_over { PermitState::Lost(Lost::Silence) } else { noted }
+    }
+
     async fn until(&self, wanted: impl Fn(PermitState) -> bool) -> PermitState {
         let mut watch = self.lease.watch();
         loop {
             let noted = *watch.borrow_and_update();
-            let is_over = !self.lease.is_held() && !matches!(noted, PermitState::Lost(_));
-            let state = if is_over { PermitState::Lost(Lost::Silence) } else { noted };
+            let state = self.standing(noted);
             // The lease is ours, and it is what tells: the channel does not close.
             if wanted(state) || watch.changed().await.is_err() {
                 return state;

@@ -190,20 +190,20 @@ impl Wish {
         }
     }
 
-    /// Wants no more.
-    pub(super) fn stop(&self) {
+    /// Wants no more, and gives back what nobody took out.
+    pub(super) fn stop(&mut self) {
         self.queue.send(self.name.clone(), QueueCommand::Unpop { number: self.number });
-    }
-}
-
-impl Drop for Wish {
-    fn drop(&mut self) {
-        self.stop();
         self.from.close();
         while let Ok(handed) = self.from.try_recv() {
             if let Got::Items(items) = self.got(handed) {
                 items.into_iter().for_each(Item::return_unseen);
             }
         }
+    }
+}
+
+impl Drop for Wish {
+    fn drop(&mut self) {
+        self.stop();
     }
 }

@@ -100,8 +100,8 @@ macro_rules! options {
             self
         }
 
-        /// Pushes nothing if an item with this key was pushed no longer than `window` before, up to a week; then the
-        /// answer is that item. A key is as a group is.
+        /// Pushes nothing if an item with this key was pushed and the `window` that it was pushed with (up to a week)
+        /// has not passed; then the answer is that item. A key is as a group is.
         pub fn dedup(mut self, key: &str, window: Duration) -> Self {
             self$(.$at)?.dedup = Some((key.to_owned(), window));
             self
@@ -147,6 +147,12 @@ impl Push {
     }
 
     options!();
+
+    /// By what the part of a spread queue is chosen.
+    pub(super) fn part_key(&self) -> Option<&str> {
+        let key = self.dedup.as_ref().map(|(key, _)| key);
+        self.group.as_ref().or(key).map(String::as_str)
+    }
 
     /// Checks everything before anything is sent.
     fn request(self, queue: &Queue) -> Result<Request, PushError> {

@@ -298,6 +298,19 @@ fn words(panic: &(dyn Any + Send)) -> String {
 }
 
 impl Counts {
+    /// Both together.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        Self {
+            acknowledged: self.acknowledged + other.acknowledged,
+            given_back: self.given_back + other.given_back,
+            failed: self.failed + other.failed,
+            died: self.died + other.died,
+            lost: self.lost + other.lost,
+            unknown: self.unknown + other.unknown,
+        }
+    }
+
     fn add(&mut self, outcome: Outcome) {
         let count = match outcome.end {
             End::Acknowledged => &mut self.acknowledged,

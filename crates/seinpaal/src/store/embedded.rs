@@ -172,6 +172,10 @@ impl Store for EmbeddedStore {
         self.presence_child(pid)
     }
 
+    fn forget_child(&self) -> Result<(), StoreError> {
+        self.presence.forget_child()
+    }
+
     fn call<'a>(&'a self, batch: &'a Batch) -> BoxFuture<'a, Result<Replies, StoreError>> {
         Box::pin(self.ask(|answer| Job::Call { batch: batch.clone(), answer }))
     }

@@ -82,7 +82,7 @@ async fn obey(dir: PathBuf, inbox: Inbox) {
     let mut servant = Servant { dir, inbox, store, hand, children: Vec::new() };
     loop {
         tokio::select! {
-            Some(news) = news.recv() => say(&told(&news)),
+            Some(news) = news.recv() => told(&news).iter().for_each(|news| say(news)),
             order = orders.recv() => match order {
                 Some(order) => say(&servant.obey(&order).await),
                 None => return,
@@ -101,13 +101,13 @@ fn orders() -> mpsc::UnboundedReceiver<String> {
     orders
 }
 
-fn told(news: &News) -> String {
-    match news {
+fn told(news: &News) -> Option<String> {
+    Some(match news {
         News::Wakeup(wakeup) => format!("news {:?}", wakeup.what),
         News::LookAgain => "news look again".to_owned(),
         News::LookAt(_) => "news granted".to_owned(), // which a session would ask about
-        News::Queue(wakeup) => super::queue::told(wakeup),
-    }
+        News::Queue(wakeup) => super::queue::told(wakeup)?.to_owned(),
+    })
 }
 
 pub(crate) fn failed(error: &StoreError) -> String {

@@ -46,12 +46,12 @@ pub(crate) fn texts(items: &[Popped]) -> String {
     items.iter().map(text).collect()
 }
 
-pub(crate) fn told(wakeup: &seinpaal::proto::queue::Wakeup) -> String {
+/// Nothing of what is only to say when to look again.
+pub(crate) fn told(wakeup: &seinpaal::proto::queue::Wakeup) -> Option<&'static str> {
     match wakeup.what {
-        What::Called => "news called".to_owned(),
-        What::Watch { .. } => "news watch".to_owned(),
-        What::Lost(_) => "news lost".to_owned(),
-        _ => "news".to_owned(),
+        What::Called => Some("news called"),
+        What::Lost(_) => Some("news lost"),
+        _ => None,
     }
 }
 

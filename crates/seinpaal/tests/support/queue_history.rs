@@ -317,7 +317,7 @@ fn reason(random: &mut Random) -> Reason {
 }
 
 fn change(random: &mut Random) -> Configure {
-    let limit = random.pick(&[None, Some(1), Some(2), Some(3)]);
+    let limit = random.pick(&[None, Some(0), Some(1), Some(2), Some(3)]);
     let limit = limit.map(|limit| Limit::new(limit).unwrap());
     match random.below(9) {
         0 | 1 => Configure::Limit(limit),

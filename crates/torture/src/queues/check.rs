@@ -181,7 +181,7 @@ fn end(tale: &Tale, verdict: &mut Verdict) {
     match tale.left {
         Some((0, 0)) => {}
         Some((items, dead)) => {
-            verdict.violations.push(format!("{items} items and {dead} dead letters are left"))
+            verdict.violations.push(format!("{items} items and {dead} dead letters are left"));
         }
         None => verdict.violations.push("the run did not come to its end".to_owned()),
     }

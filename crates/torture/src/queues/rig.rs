@@ -173,7 +173,7 @@ impl<'a> Crew<'a> {
                     next = Some((due + every).max(Instant::now()));
                 }
                 (Some(due), _) => {
-                    thread::sleep(due.saturating_duration_since(Instant::now()).min(LOOK_EVERY))
+                    thread::sleep(due.saturating_duration_since(Instant::now()).min(LOOK_EVERY));
                 }
                 (None, _) => thread::sleep(LOOK_EVERY),
             }

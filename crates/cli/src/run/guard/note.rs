@@ -17,6 +17,8 @@ pub(super) enum Note {
     Cmd { group: Pid, kill_after: Duration },
     /// When to act if nothing more is heard, and when the lease ends. By [`now`].
     Lease { term: Duration, kill: Duration, end: Duration },
+    /// CMD is gone; another may follow.
+    Rest,
     /// CMD is gone; go, too.
     Bye,
 }
@@ -30,6 +32,7 @@ impl Note {
             Self::Lease { term, kill, end } => {
                 format!("lease {} {} {}\n", nanos(term), nanos(kill), nanos(end))
             }
+            Self::Rest => "rest\n".to_owned(),
             Self::Bye => "bye\n".to_owned(),
         }
     }
@@ -48,6 +51,7 @@ impl Note {
                 kill: duration(number()?),
                 end: duration(number()?),
             }),
+            "rest" => Some(Self::Rest),
             "bye" => Some(Self::Bye),
             _ => None,
         }
@@ -85,6 +89,7 @@ mod tests {
             Note::Cmd { group, kill_after: second },
             Note::Lease { term: NEVER, kill: NEVER, end: second },
             Note::Lease { term: second, kill: second * 2, end: second * 2 },
+            Note::Rest,
             Note::Bye,
         ] {
             assert_eq!(Note::parse(note.line().trim_end()), Some(note));

@@ -99,6 +99,7 @@ impl Watch {
             Note::Lease { term, kill, end } => {
                 (self.term, self.kill, self.end) = (term, kill, end);
             }
+            Note::Rest => *self = Self::new(),
             Note::Bye => {}
         }
     }

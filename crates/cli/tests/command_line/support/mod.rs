@@ -1,6 +1,7 @@
 //! A world for one test: a directory, a store, and the program in it. Waits are bounded and end on a
 //! condition; nothing here is a matter of timing.
 
+pub(crate) mod gate;
 mod held;
 mod redis;
 
@@ -102,12 +103,36 @@ impl World {
         serde_json::from_str(&done.out).unwrap()
     }
 
+    /// What `queue show --json` says of a queue.
+    pub(crate) fn queue(&self, name: &str) -> serde_json::Value {
+        let done = self.seinpaal(&["queue", "show", name, "--json"]);
+        assert_eq!(done.code, 0, "{done:?}");
+        serde_json::from_str(&done.out).unwrap()
+    }
+
+    /// Pushes an item; its number.
+    pub(crate) fn push(&self, queue: &str, payload: &str) -> String {
+        let done = self.seinpaal(&["queue", "push", queue, payload]);
+        assert_eq!((done.code, done.err.as_str()), (0, ""));
+        done.out.trim_end().to_owned()
+    }
+
+    /// Works until the queue is empty, with `sh -c script`.
+    pub(crate) fn work(&self, queue: &str, script: &str) -> Done {
+        self.seinpaal(&["queue", "work", queue, "--until-empty", "--", "sh", "-c", script])
+    }
+
     /// Waits until so many wait at a name.
     pub(crate) fn until_waiting(&self, name: &str, waiting: usize) {
         until("the queue has its length", || {
             self.show(name)["waiters"].as_array().unwrap().len() == waiting
         });
     }
+}
+
+/// A store of this machine's own, and a server.
+pub(crate) fn both() -> [World; 2] {
+    [World::embedded(), World::redis()]
 }
 
 fn finish(mut command: Command) -> Done {

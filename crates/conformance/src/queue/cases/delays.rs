@@ -7,7 +7,7 @@ use seinpaal::proto::{
 
 use crate::{
     Stage,
-    queue::ask::{HOUR, SECOND, delayed, item, ranked},
+    queue::ask::{AT_ONCE, HOUR, SECOND, delayed, item, ranked},
 };
 
 const MILLISECOND: Duration = Duration::from_millis(1);
@@ -38,7 +38,7 @@ pub async fn what_was_due_in_the_past_is_ready_at_once_and_passes_nobody(stage: 
     client.push(item("a")).await;
     client.push(Push { due: Due::At(stage.now() - 3_600_000_000), ..item("b") }).await;
     client.push(Push { due: Due::At(0), ..item("c") }).await;
-    client.push(delayed("d", SECOND * 0)).await;
+    client.push(delayed("d", AT_ONCE)).await;
     assert_eq!(client.texts(9).await, ["a", "b", "c", "d"]);
 }
 

@@ -9,7 +9,7 @@ use crate::{
     Stage,
     queue::{
         QueueClient,
-        ask::{SECOND, give_back, group_limit, item, of_group},
+        ask::{AT_ONCE, give_back, group_limit, item, of_group},
     },
 };
 
@@ -53,7 +53,7 @@ pub async fn a_group_goes_on_in_its_order_when_it_has_room_again(stage: &Stage) 
     let held = client.pop(9).await;
     client.acknowledge(held[1].delivery).await;
     assert_eq!(client.texts(9).await, ["a3"]);
-    client.finish(held[0].delivery, give_back(SECOND * 0)).await;
+    client.finish(held[0].delivery, give_back(AT_ONCE)).await;
     assert_eq!(client.texts(9).await, ["a1"]);
 }
 

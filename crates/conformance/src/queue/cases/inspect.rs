@@ -7,8 +7,8 @@ use crate::{
     Stage,
     ask::TTL_MICROS,
     queue::ask::{
-        HOUR, MINUTE, SECOND, allowed, delayed, fail, item, keyed, limit, of_group, pause, pop,
-        waiting,
+        AT_ONCE, HOUR, MINUTE, SECOND, allowed, delayed, fail, item, keyed, limit, of_group, pause,
+        pop, waiting,
     },
     stage::random,
 };
@@ -17,7 +17,7 @@ pub async fn a_snapshot_counts_everything(stage: &Stage) {
     let client = stage.queue_client().await;
     client.push(allowed("dead", 1)).await;
     let held = client.take().await;
-    client.finish(held.delivery, fail("no", SECOND * 0)).await;
+    client.finish(held.delivery, fail("no", AT_ONCE)).await;
     client.push_all(&["in work", "a", "b"]).await;
     client.take().await;
     stage.advance(2 * SECOND);

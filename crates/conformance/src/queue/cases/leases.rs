@@ -140,7 +140,7 @@ pub async fn five_hundred_deliveries_are_renewed_in_one_call(stage: &Stage) {
     let client = stage.queue_client().await;
     client.push_all(&["x"; 500]).await;
     let mut held = Vec::new();
-    while held.len() < 500 {
+    for _ in 0..8 {
         held.extend(client.pop(64).await.iter().map(|popped| popped.delivery));
     }
     stage.advance(TTL - SECOND);
@@ -194,7 +194,9 @@ pub async fn hundreds_of_leases_that_end_at_once_are_ended_a_few_in_each_call(st
     let (client, dying) = (stage.queue_client().await, stage.queue_client().await);
     let texts: Vec<_> = (0..300).map(|number| number.to_string()).collect();
     client.push_all(&texts).await;
-    while !dying.pop(64).await.is_empty() {}
+    for _ in 0..5 {
+        dying.pop(64).await;
+    }
     stage.vanish_from_queue(dying).await;
     stage.advance(TTL);
     client.settle().await;

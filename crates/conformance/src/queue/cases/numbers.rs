@@ -4,7 +4,7 @@ use crate::{
     Stage,
     queue::{
         QueueClient,
-        ask::{HOUR, SECOND, fail, give_back, item, pop},
+        ask::{AT_ONCE, HOUR, SECOND, fail, give_back, item, pop},
         client::popped,
     },
 };
@@ -41,9 +41,7 @@ pub async fn every_delivery_of_an_item_has_a_greater_fence(stage: &Stage) {
     let client = stage.queue_client().await;
     client.push(item("a")).await;
     let mut last = None;
-    for how in
-        [give_back(SECOND * 0), fail("no", SECOND), give_back(SECOND), fail("no", SECOND * 0)]
-    {
+    for how in [give_back(AT_ONCE), fail("no", SECOND), give_back(SECOND), fail("no", AT_ONCE)] {
         let held = client.take().await.delivery;
         assert!(last < Some(held.fence));
         last = Some(held.fence);

@@ -12,8 +12,8 @@ use crate::{
     queue::{
         QueueClient,
         ask::{
-            HOUR, SECOND, acknowledge, allowed, fail, finish, give_back, group_limit, item, keyed,
-            limit, of_group, pause, pop, renew, resume, waiting,
+            AT_ONCE, HOUR, SECOND, acknowledge, allowed, fail, finish, give_back, group_limit,
+            item, keyed, limit, of_group, pause, pop, renew, resume, waiting,
         },
         client::popped,
     },
@@ -30,9 +30,9 @@ async fn requests(client: &QueueClient<'_>) -> Vec<Request> {
         Request::Push(keyed("k", HOUR)),
         renew(&held),
         acknowledge(held[0]),
-        finish(held[1], give_back(SECOND * 0)),
+        finish(held[1], give_back(AT_ONCE)),
         finish(held[2], fail("no", SECOND)),
-        finish(held[3], fail("no", SECOND * 0)),
+        finish(held[3], fail("no", AT_ONCE)),
         Request::Cancel { id },
         Request::Replay { id: dead[0].id },
         Request::Drop { id: dead[1].id },
@@ -54,7 +54,7 @@ async fn busy(stage: &Stage) -> QueueClient<'_> {
     for _ in 0..2 {
         client.push(allowed("dead", 1)).await;
         let held = client.take().await;
-        client.finish(held.delivery, fail("no", SECOND * 0)).await;
+        client.finish(held.delivery, fail("no", AT_ONCE)).await;
     }
     client.push_all(&["a", "b", "c", "d", "e"]).await;
     client

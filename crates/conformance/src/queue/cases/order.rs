@@ -5,7 +5,7 @@ use seinpaal::proto::queue::{Reply, Request};
 use crate::{
     Stage,
     queue::{
-        ask::{MINUTE, SECOND, acknowledge, give_back, item, pop, ranked},
+        ask::{AT_ONCE, MINUTE, SECOND, acknowledge, give_back, item, pop, ranked},
         client::{popped, text},
     },
 };
@@ -61,7 +61,7 @@ pub async fn what_is_given_back_is_first_again(stage: &Stage) {
     client.push_all(&["a", "b", "c"]).await;
     let held = client.pop(2).await;
     for popped in &held {
-        let reply = client.finish(popped.delivery, give_back(SECOND * 0)).await;
+        let reply = client.finish(popped.delivery, give_back(AT_ONCE)).await;
         assert_eq!(reply, Reply::Returned { id: popped.delivery.id });
     }
     let again = client.pop(9).await;

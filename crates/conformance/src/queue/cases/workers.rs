@@ -9,8 +9,8 @@ use crate::{
     queue::{
         QueueClient,
         ask::{
-            MINUTE, SECOND, draining, fail, give_back, group_limit, item, limit, of_group, pause,
-            resume,
+            AT_ONCE, MINUTE, SECOND, draining, fail, give_back, group_limit, item, limit, of_group,
+            pause, resume,
         },
     },
 };
@@ -177,10 +177,10 @@ pub async fn what_comes_back_calls_a_worker(stage: &Stage) {
     maker.push_all(&["a", "b"]).await;
     let held = maker.pop(2).await;
     let [mut first, mut second] = in_line(stage, [1; 2]).await;
-    maker.finish(held[0].delivery, give_back(SECOND * 0)).await;
+    maker.finish(held[0].delivery, give_back(AT_ONCE)).await;
     first.told_to_come().await;
     assert_eq!(first.texts(1).await, ["a"]);
-    maker.finish(held[1].delivery, fail("no", SECOND * 0)).await;
+    maker.finish(held[1].delivery, fail("no", AT_ONCE)).await;
     second.told_to_come().await;
     assert_eq!(second.texts(1).await, ["b"]);
 }

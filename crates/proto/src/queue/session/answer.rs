@@ -11,7 +11,7 @@ use super::{
 use crate::{
     queue::{
         item::Delivery,
-        reply::{Popped, Replies, Reply},
+        reply::{Popped, Replies, Reply, Snapshot},
         request::How,
     },
     time::{MILLISECOND, Micros},
@@ -80,7 +80,13 @@ impl Session {
                 self.end_wishes(left);
                 self.go_on(heard.now);
             }
-            (Entry::Pop { .. }, _) => self.pop_due = true,
+            (Entry::Pop { .. }, _) => {
+                self.pop_due = true;
+                self.retry_at = Some(heard.now + self.pause());
+            }
+            (Entry::Find, Some(Reply::Snapshot(seen))) => self.find(&seen),
+            // Not the answer to what was asked: what is not found ends with its lease.
+            (Entry::Find, _) => {}
             (Entry::Leave, _) => (self.in_line, self.look_at) = (false, None),
         }
     }
@@ -183,16 +189,27 @@ impl Session {
     /// The answer to a batch that was given up: what it delivered is for others.
     pub(super) fn take_late_answers(&mut self, replies: Replies) {
         for reply in replies.replies {
-            let Reply::Popped { items, .. } = reply else { continue };
-            for delivery in items.into_iter().map(|item| item.delivery) {
-                if self.work.get(delivery).is_none() {
-                    let mut held = Held::new(self.config.ttl);
-                    held.believe(0, None);
-                    held.leave(How::GiveBack { delay: 0 }, true);
-                    self.work.put(delivery, held);
-                    self.finishes.push_back(delivery);
-                }
+            if let Reply::Popped { items, .. } = reply {
+                items.iter().for_each(|item| self.disown(item.delivery));
             }
+        }
+    }
+
+    /// What the store believes us to work on, and nobody here has heard of, was delivered by a pop that was given
+    /// up. Where leases last as long as the process nothing else would end it.
+    fn find(&mut self, seen: &Snapshot) {
+        let ours = seen.work.iter().filter(|row| row.by == self.inbox);
+        let ours: Vec<_> = ours.map(|row| Delivery { id: row.id, fence: row.fence }).collect();
+        ours.into_iter().for_each(|delivery| self.disown(delivery));
+    }
+
+    fn disown(&mut self, delivery: Delivery) {
+        if self.work.get(delivery).is_none() {
+            let mut held = Held::new(self.config.ttl);
+            held.believe(0, None);
+            held.leave(How::GiveBack { delay: 0 }, true);
+            self.work.put(delivery, held);
+            self.finishes.push_back(delivery);
         }
     }
 }

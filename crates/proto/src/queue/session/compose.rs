@@ -39,9 +39,18 @@ pub(super) enum Entry {
     Ask(AskId, Micros),
     Finish(Delivery),
     Renew(Vec<Delivery>),
-    Pop { items: u32, ttl: Micros, waits: bool },
+    Pop {
+        items: u32,
+        ttl: Micros,
+        waits: bool,
+    },
     Leave,
+    /// What the store believes us to work on.
+    Find,
 }
+
+/// How many deliveries are looked through for those that we do not know of.
+const FOUND: u32 = 10_000;
 
 #[derive(Default)]
 struct Draft {
@@ -102,6 +111,9 @@ impl Session {
         let mut draft = Draft::default();
         self.draft_renewals(now, &mut draft);
         self.draft_finishes(&mut draft);
+        if core::mem::take(&mut self.must_find) {
+            draft.push(Entry::Find, Request::Inspect { rows: FOUND });
+        }
         self.draft_asks(&mut draft);
         self.draft_pop(&mut draft);
         draft
@@ -156,6 +168,7 @@ impl Session {
             return;
         };
         let (items, ttl, waits) = (demand.items, demand.ttl, demand.waits);
+        self.look_at = None; // what is told from now on is about the place that this asks for
         self.in_line |= waits;
         let pop = Pop {
             items,

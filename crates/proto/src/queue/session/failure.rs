@@ -47,8 +47,9 @@ impl Session {
             Entry::Renew(deliveries) => {
                 deliveries.into_iter().for_each(|delivery| self.work.renew_at(delivery, now));
             }
-            // What it may have leased ends by itself.
+            Entry::Find => self.must_find = true,
             Entry::Pop { .. } => {
+                self.must_find |= is_doubtful;
                 self.pop_due = true;
                 self.fail_poppers(|_, until| until != Until::Unpopped);
             }
@@ -109,6 +110,7 @@ impl Session {
                     deliveries.into_iter().for_each(|delivery| self.work.renew_at(delivery, now));
                 }
                 Entry::Pop { .. } => self.pop_due = true,
+                Entry::Find => self.must_find = true,
                 Entry::Leave => {}
             }
         }

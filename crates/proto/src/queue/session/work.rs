@@ -14,9 +14,9 @@ pub(super) struct Held {
     pub(super) ttl: Micros,
     /// Until when to believe in it; `None`: as long as the process lives.
     pub(super) until: Option<Micros>,
-    danger_at: Micros,
-    in_danger: bool,
-    renew_at: Option<Micros>,
+    pub(super) danger_at: Micros,
+    pub(super) in_danger: bool,
+    pub(super) renew_at: Option<Micros>,
     pub(super) leaving: Option<Leaving>,
 }
 
@@ -29,7 +29,7 @@ pub(super) struct Leaving {
     /// It may have been done before.
     pub(super) is_doubtful: bool,
     /// The store has ended it by then, whatever it hears.
-    give_up_at: Option<Micros>,
+    pub(super) give_up_at: Option<Micros>,
 }
 
 /// What an alarm is about.
@@ -167,6 +167,11 @@ impl Work {
 
     pub(super) fn asked_to_renew(&mut self, delivery: Delivery) {
         self.change(delivery, |held| held.renew_at = None);
+    }
+
+    /// Everything, on its way back or not.
+    pub(super) fn all(&self) -> impl Iterator<Item = (Delivery, &Held)> {
+        self.held.iter().map(|(delivery, held)| (*delivery, held))
     }
 
     /// What is not on its way back.

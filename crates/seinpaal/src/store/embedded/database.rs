@@ -16,7 +16,7 @@ use crate::store::{Certainty, StoreError, StoreErrorKind};
 const FILE: &str = "seinpaal.db";
 /// "SPaa": tells our databases from others.
 const APPLICATION: i32 = 0x5350_6161;
-const VERSION: i32 = 3;
+const VERSION: i32 = 4;
 /// A call that finds this many pages in the log writes them back itself, idle or not. The first to open the
 /// store after all had left reads the whole log, so programs that come and go want it short.
 const MOST_LOG_PAGES: u32 = 256;

@@ -1,5 +1,7 @@
 //! What the embedded store reads that others have written: datagrams, and rows of a damaged file.
 
+mod queues;
+
 use std::{
     fs,
     path::{Path, PathBuf},
@@ -27,6 +29,8 @@ use crate::{
     store::{Certainty, StoreErrorKind},
 };
 
+/// Work that comes to an end does so in this many calls of 128 ends each.
+const MOST_CALLS: usize = 16;
 const NOW: u64 = 1_800_000_000 * SECOND;
 
 /// A datagram is read or not, and what was read is sent as it came.
@@ -78,22 +82,42 @@ pub(crate) fn damaged_file(bytes: &[u8]) {
 /// Rows with any values: eight bytes each say which cell gets which.
 pub(crate) fn damaged_rows(bytes: &[u8]) {
     thread_local! {
-        static WHOLE: rusqlite::Result<Connection> = Connection::open_in_memory().and_then(|db| {
-            fill(&db)?;
-            Ok(db)
-        });
+        static WHOLE: rusqlite::Result<Connection> = whole(fill);
+    }
+    WHOLE.with(|db| over_damage(db.as_ref().expect("the seeds are sound"), &CELLS, bytes, use_it));
+}
+
+/// The same for the rows of a queue.
+pub(crate) fn damaged_queue_rows(bytes: &[u8]) {
+    thread_local! {
+        static WHOLE: rusqlite::Result<Connection> = whole(queues::fill);
     }
     WHOLE.with(|db| {
         let db = db.as_ref().expect("the seeds are sound");
-        // Whatever a run does is taken back, here if it panicked.
-        let _ = db.execute_batch("ROLLBACK");
-        db.execute_batch("BEGIN").expect("there is no transaction");
-        for change in bytes.as_chunks::<8>().0 {
-            let _ = spoil(db, *change);
-        }
-        judge(Path::new("x"), use_it(db));
-        let _ = db.execute_batch("ROLLBACK");
+        over_damage(db, &queues::CELLS, bytes, queues::use_it);
     });
+}
+
+fn whole(fill: fn(&Connection) -> rusqlite::Result<()>) -> rusqlite::Result<Connection> {
+    let db = Connection::open_in_memory()?;
+    fill(&db)?;
+    Ok(db)
+}
+
+fn over_damage(
+    db: &Connection,
+    cells: &[Cells],
+    bytes: &[u8],
+    use_it: fn(&Connection) -> rusqlite::Result<()>,
+) {
+    // Whatever a run does is taken back, here if it panicked.
+    let _ = db.execute_batch("ROLLBACK");
+    db.execute_batch("BEGIN").expect("there is no transaction");
+    for change in bytes.as_chunks::<8>().0 {
+        let _ = spoil(db, cells, *change);
+    }
+    judge(Path::new("x"), use_it(db));
+    let _ = db.execute_batch("ROLLBACK");
 }
 
 /// Every failure has a kind and says in one line what to do.
@@ -105,7 +129,10 @@ fn judge(path: &Path, outcome: rusqlite::Result<()>) {
     }
 }
 
-const CELLS: [(&str, &[&str]); 5] = [
+/// A table and its columns.
+type Cells = (&'static str, &'static [&'static str]);
+
+const CELLS: [Cells; 5] = [
     (
         "name",
         &[
@@ -138,12 +165,13 @@ const CELLS: [(&str, &[&str]); 5] = [
 ];
 
 /// Writes one value into one column of some rows, or removes the rows.
-fn spoil(db: &Connection, change: [u8; 8]) -> rusqlite::Result<usize> {
+fn spoil(db: &Connection, cells: &[Cells], change: [u8; 8]) -> rusqlite::Result<usize> {
     let [table, column, which, kind, number @ ..] = change;
-    let (table, columns) = CELLS[usize::from(table) % CELLS.len()];
+    let (table, columns) = cells[usize::from(table) % cells.len()];
     let column = columns[usize::from(column) % columns.len()];
     let number = i64::from(i32::from_be_bytes(number));
-    let rows = "WHERE (SELECT count(*) FROM name) + ?1 % 2 > 0";
+    // Some changes reach no row.
+    let rows = "WHERE (SELECT count(*) FROM name) + (SELECT count(*) FROM queue) + ?1 % 2 > 0";
     let which = i64::from(which);
     if kind % 16 == 15 {
         return db.execute(&format!("DELETE FROM {table} {rows}"), [which]);
@@ -211,13 +239,25 @@ fn use_it(db: &Connection) -> rusqlite::Result<()> {
 
 fn call(db: &Connection, after: u64, requests: Vec<Request>) -> rusqlite::Result<()> {
     let batch = Batch { name: a_name(), inbox: Some(Inbox(1)), fence_seen: 0, requests };
-    for _ in 0..64 {
+    for _ in 0..MOST_CALLS {
         let mut rows = Rows::open(db, &batch.name)?;
         if !execute(&mut rows, &mut Somebody, NOW + after * SECOND, &batch)?.replies.backlog {
             return Ok(());
         }
     }
     panic!("the work at a name never ends");
+}
+
+/// Where an index contradicts its table, work at a queue may come up again and again. Each call ends, and one
+/// such queue is enough.
+fn endless(db: &Connection) -> rusqlite::Result<()> {
+    assert!(!is_whole(db), "the work at a queue never ends");
+    Err(rusqlite::Error::InvalidQuery)
+}
+
+fn is_whole(db: &Connection) -> bool {
+    let check = db.query_row("PRAGMA integrity_check", [], |row| row.get::<_, String>(0));
+    check.is_ok_and(|found| found == "ok")
 }
 
 fn a_name() -> Name {

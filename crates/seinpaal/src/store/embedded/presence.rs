@@ -123,6 +123,17 @@ impl Presence {
     }
 }
 
+impl Presence {
+    /// From here on the pipe alone counts.
+    pub(super) fn forget_child(&self) -> Result<(), StoreError> {
+        let file = record_of(&self.file);
+        match rfs::unlinkat(self.dir.fd(), &file, AtFlags::empty()) {
+            Ok(()) | Err(Errno::NOENT) => Ok(()),
+            Err(error) => Err(trouble::at(&self.dir.join(&file))(error)),
+        }
+    }
+}
+
 impl Drop for Presence {
     fn drop(&mut self) {
         self.dir.unlink(&self.file);

@@ -235,6 +235,24 @@ mod tests {
     }
 
     #[test]
+    fn a_queue_and_a_semaphore_are_never_taken_for_each_other() {
+        let keys = Keys::new("a:").unwrap();
+        for text in ["gpus", "gpus}:q", "a{b}c", "q", ":q"] {
+            let name = Name::new(text).unwrap();
+            let ([semaphore, _], [queue, order]) = (keys.of(&name), keys.of_queue(&name));
+            assert_eq!(keys.queue_of(&queue), Some(name.clone()));
+            assert_eq!((keys.name_of(&queue), keys.queue_of(&semaphore)), (None, None));
+            assert_eq!((keys.name_of(&order), keys.queue_of(&order)), (None, None));
+            let slot = hash_slot(tag_of(semaphore.as_bytes()));
+            let channel = keys.channel_at_queue(&name, Inbox(1));
+            for key in [&queue, &order, &channel] {
+                assert_eq!(hash_slot(tag_of(key.as_bytes())), slot, "{key}");
+                assert!(keys.is_ours(key.as_bytes()), "{key}");
+            }
+        }
+    }
+
+    #[test]
     fn our_own_keys_are_known() {
         let keys = Keys::new(DEFAULT_PREFIX).unwrap();
         let name = Name::new("n").unwrap();

@@ -2,6 +2,8 @@
 
 mod ask;
 mod reply;
+#[cfg(test)]
+mod tests;
 
 use seinpaal_proto::{
     Name,
@@ -14,6 +16,11 @@ use crate::store::{StoreError, StoreErrorKind};
 /// The script of queues, without how wakeups travel.
 pub(super) const QUEUE: &str = concat!(
     include_str!("lua/queue/begin.lua"),
+    include_str!("lua/queue/fast_ask.lua"),
+    include_str!("lua/queue/fast_head.lua"),
+    include_str!("lua/queue/fast_work.lua"),
+    include_str!("lua/queue/fast_end.lua"),
+    include_str!("lua/queue/rest.lua"),
     include_str!("lua/queue/pack.lua"),
     include_str!("lua/queue/state.lua"),
     include_str!("lua/queue/items.lua"),

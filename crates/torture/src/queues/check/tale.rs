@@ -110,7 +110,7 @@ impl Tale {
                 self.items.entry(*id).or_default().acknowledged.push(*fence);
             }
             What::NotAcknowledged { id, fence, is_lost } => {
-                self.take_refusal(*id, *fence, *is_lost)
+                self.take_refusal(*id, *fence, *is_lost);
             }
             What::Killing { life } => {
                 self.count(Count::Kills);

@@ -1,6 +1,7 @@
 //! The network of the tests: one queue, one ledger, virtual time.
 
 use alloc::{collections::BTreeMap, string::String, vec::Vec};
+use std::format;
 
 use crate::{
     Contact, Contacts, Inbox, Name,
@@ -22,6 +23,10 @@ pub(super) struct Fate {
     pub(super) repeat: u64,
     pub(super) lose_wakeups: bool,
     pub(super) slow: bool,
+    /// How long everything takes, if not a millisecond.
+    pub(super) lag: Micros,
+    /// A planted mistake: sessions count from the reply, not from the request.
+    pub(super) count_from_reply: bool,
     /// The session whose requests and wakeups are all lost.
     pub(super) cut_off: Option<usize>,
 }
@@ -103,11 +108,15 @@ pub(super) fn wish(items: u32, until: Until, ttl: Micros) -> Wish {
 
 impl Net {
     pub(super) fn new(sessions: usize, seed: u64) -> Self {
+        Self::with(sessions, seed, &Config::default())
+    }
+
+    pub(super) fn with(sessions: usize, seed: u64, config: &Config) -> Self {
         let inboxes: Vec<Inbox> = (1..=sessions as u64)
             .map(|i| Inbox(u128::from(mix(i)) << 64 | u128::from(mix(seed))))
             .collect();
         let session =
-            |inbox: &Inbox| Session::new(*inbox, name(), Config::default(), Bearings::default());
+            |inbox: &Inbox| Session::new(*inbox, name(), config.clone(), Bearings::default());
         Self {
             now: 1000 * SECOND,
             sessions: inboxes.iter().map(session).collect(),
@@ -138,6 +147,12 @@ impl Net {
 
     pub(super) fn push_text(&mut self, who: usize, text: &str) -> AskId {
         self.push(who, item(text))
+    }
+
+    pub(super) fn push_texts(&mut self, count: usize) {
+        for i in 0..count {
+            self.push_text(0, &format!("{i}"));
+        }
     }
 
     pub(super) fn pop(&mut self, who: usize, wish: Wish) -> PopId {
@@ -240,6 +255,11 @@ impl Net {
                 }
                 Parcel::Echo(batch) => drop(self.execute(&batch)),
                 Parcel::Replies(who, call, replies) => {
+                    if self.fate.count_from_reply
+                        && let Some(sent) = &mut self.sessions[who].sent
+                    {
+                        (sent.first_at, sent.at) = (self.now, self.now);
+                    }
                     self.sessions[who].handle_replies(self.now, call, replies);
                 }
                 Parcel::Failure(who, call) => {
@@ -251,6 +271,19 @@ impl Net {
                 }
             }
         }
+    }
+
+    /// Somebody looks at the queue, which settles what is due. Says whether somebody believes in what is over.
+    pub(super) fn somebody_is_wrong(&mut self) -> bool {
+        let (session, requests) = (Inbox(0), Vec::new());
+        let batch = Batch { name: name(), session, number: 0, not_after: 0, seen: 0, requests };
+        self.execute(&batch);
+        let believed: Vec<_> = (0..self.sessions.len()).flat_map(|who| self.in_hand(who)).collect();
+        believed.into_iter().any(|delivery| {
+            let Ok(item) = self.state.item(delivery.id);
+            let fence = item.and_then(|item| item.work().map(|work| work.fence));
+            fence != Some(delivery.fence)
+        })
     }
 
     fn execute(&mut self, batch: &Batch) -> Replies {
@@ -332,7 +365,7 @@ impl Net {
 
     fn latency(&mut self) -> Micros {
         let most = if self.fate.slow { 300 * MILLISECOND } else { 1 };
-        MILLISECOND + self.draw(most)
+        MILLISECOND.max(self.fate.lag) + self.draw(most)
     }
 
     fn put(&mut self, at: Micros, parcel: Parcel) {

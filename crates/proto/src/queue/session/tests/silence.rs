@@ -7,8 +7,8 @@ use crate::{
         Delivery, How, Replies, Reply, Request,
         session::{Answer, Bearings, End, Event, Session},
     },
-    session::{Config, Failure},
-    time::SECOND,
+    session::{ClockBound, Config, Failure},
+    time::{MILLISECOND, SECOND},
 };
 
 const LOSES_REPLIES: Fate = Fate {
@@ -17,6 +17,8 @@ const LOSES_REPLIES: Fate = Fate {
     repeat: 0,
     lose_wakeups: false,
     slow: false,
+    lag: 0,
+    count_from_reply: false,
     cut_off: None,
 };
 
@@ -73,6 +75,30 @@ fn silence_means_danger_and_then_loss_before_the_lease_ends_and_then_it_is_deliv
     assert!(danger < lost);
     assert_eq!(net.in_hand(0).len(), 1);
     assert_eq!(net.held.values().next().unwrap().attempt, 2);
+}
+
+/// Whether a worker that was cut off believes in its delivery for longer than the ledger does, with the smallest margin
+/// that there is.
+fn outlasts_the_lease(count_from_reply: bool) -> bool {
+    let config = Config { clock_bound: ClockBound::Off, ..Config::default() };
+    let mut net = Net::with(1, 7, &config);
+    net.push_text(0, "x");
+    net.run_for(SECOND);
+    net.fate = Fate { lag: 300 * MILLISECOND, count_from_reply, ..Fate::default() };
+    net.pop(0, wish(1, ONCE, 3 * SECOND));
+    net.run_for(700 * MILLISECOND); // delivered, and not yet renewed
+    assert_eq!(net.in_hand(0).len(), 1);
+    net.fate.cut_off = Some(0);
+    (0..600).any(|_| {
+        net.run_for(10 * MILLISECOND);
+        net.somebody_is_wrong()
+    })
+}
+
+#[test]
+fn a_session_that_counted_from_the_reply_would_be_found_out() {
+    assert!(!outlasts_the_lease(false));
+    assert!(outlasts_the_lease(true));
 }
 
 #[test]
@@ -205,6 +231,24 @@ fn a_store_that_refuses_for_good_is_not_asked_again_for_anybody() {
     let answer = Answer::NotDone;
     assert_eq!(session.poll_event(), Some(Event::Answer { ask, answer }));
     assert_eq!(session.poll_event(), Some(Event::Failed { pop }));
+}
+
+#[test]
+fn what_a_pop_delivered_that_was_given_up_is_found_and_given_back() {
+    let mut net = Net::new(2, 7);
+    net.push_text(0, "x");
+    net.run_for(SECOND);
+    let pop = net.pop(1, wish(1, ONCE, 24 * 3600 * SECOND));
+    net.run_for(2_000);
+    net.fate = LOSES_REPLIES;
+    net.run_for(40 * SECOND);
+    assert!(net.told.iter().any(|(_, _, event)| *event == Event::Failed { pop }));
+    net.fate = Fate::default();
+    net.run_for(3 * SECOND);
+    net.pop(0, wish(1, ONCE, TTL));
+    net.run_for(SECOND);
+    assert_eq!(net.in_hand(0).len(), 1);
+    assert!(net.sessions[1].is_idle());
 }
 
 #[test]

@@ -16,7 +16,7 @@ impl Worker {
     pub(super) fn answer_queue(&mut self, batch: &queue::Batch, answer: Answer<queue::Replies>) {
         match self.call_queue(batch) {
             Ok(replies) if keeper::is_to_be_kept(batch) => {
-                self.keeper.answer_later(answer, replies)
+                self.keeper.answer_later(answer, replies);
             }
             done => drop(answer.send(done)),
         }

@@ -14,7 +14,7 @@
 -- What is written is kept here until the end, and looks at the order see it.
 
 -- Functions and state are fields of this table: for each local that a function captures, Lua walks all that
--- are captured.
+-- are captured, from the last one on.
 local ledger = {
   items = {}, dirty_items = {}, groups = {}, fields = {}, changed = {}, placed = {}, pending = {}, windows = {},
   is_fresh = false, has_written = false, may_grow = false,

@@ -107,7 +107,7 @@ function ledger.operations.configure(text)
   local what, value = match(text, '^(%a+) (.*)$')
   if not change[what or ''] then ledger.refuse('SEINPAALARGUMENT', 'limit, group, pause or resume') end
   local is_limit = what == 'limit' or what == 'group'
-  if is_limit and value ~= '-' then ledger.number(value, 1, MOST_LIMIT, 'a limit') end
+  if is_limit and value ~= '-' then ledger.number(value, 0, MOST_LIMIT, 'a limit') end
   return function()
     change[what](value)
     local limit, group = head.limit and format('%d', head.limit), head.group_limit and format('%d', head.group_limit)

@@ -119,12 +119,12 @@ function ledger.keep()
   end
 end
 
-function ledger.finish()
+function ledger.finish(replies)
   ledger.end_places()
   ledger.call_workers()
   local look = ledger.tell_watch()
-  ledger.forget_sessions()
-  ledger.forget_keys()
+  ledger.forget_sessions(FORGET + replies)
+  ledger.forget_keys(FORGET + replies)
   ledger.rest()
   if not ledger.is_blank() then
     ledger.keep()
@@ -145,7 +145,7 @@ function ledger.run()
   local requests = ledger.read_requests()
   ledger.start(seen)
   local answer = ledger.answers(requests, number, not_after)
-  answer[1] = ledger.finish()
+  answer[1] = ledger.finish(#answer - 1)
   return answer
 end
 
@@ -169,3 +169,6 @@ end
 local ok, answer = pcall(ledger.run)
 if ok then return answer end
 return redis.error_reply(ledger.refusal_of(answer))
+end
+
+return rest()

@@ -2,7 +2,7 @@
 -- keys   records order
 -- args   session
 -- reply  nothing
--- cost   at most WORK items ended and FORGET sessions and keys forgotten; the rest is the backlog
+-- cost   at most WORK items ended and FORGET sessions and keys forgotten, and as many more as there are requests; the rest is the backlog
 
 ledger.channels = match(records, BEFORE_INBOX) .. INBOX
 
@@ -124,8 +124,7 @@ function ledger.session_of(inbox)
   return { number = number, till = till, stands = stands, lines = sub(text, at) }
 end
 
-function ledger.forget_sessions()
-  local left = FORGET
+function ledger.forget_sessions(left)
   while left > 0 and head.sessions > 0 and head.first_session < now do
     local member = ledger.first('s')
     if not member then ledger.corrupt('a session that is counted is not there') end
@@ -179,8 +178,7 @@ function ledger.forget_key_of(item)
   ledger.remove_key(item.key, known)
 end
 
-function ledger.forget_keys()
-  local left = FORGET
+function ledger.forget_keys(left)
   while left > 0 and head.keys > 0 and head.first_key <= now do
     local member = ledger.first('t')
     if not member then ledger.corrupt('a key that is counted is not there') end

@@ -110,14 +110,14 @@ impl Random {
     }
 
     fn id(&mut self) -> ItemId {
-        let back = 1 + self.below(12) as usize;
-        self.items.iter().rev().take(back).last().copied().unwrap_or(ItemId(1))
+        let back = self.below(12) as usize;
+        self.items.iter().rev().nth(back).copied().unwrap_or(ItemId(1))
     }
 
     fn delivery(&mut self) -> Delivery {
-        let back = 1 + self.below(8) as usize;
+        let back = self.below(8) as usize;
         let nothing = Delivery { id: ItemId(1), fence: Fence(1) };
-        self.deliveries.iter().rev().take(back).last().copied().unwrap_or(nothing)
+        self.deliveries.iter().rev().nth(back).copied().unwrap_or(nothing)
     }
 
     fn request(&mut self) -> Request {

@@ -1,0 +1,239 @@
+//! `queue` and what stands after it.
+
+use std::{ffi::OsString, time::Duration, time::SystemTime};
+
+use clap::{Args, Subcommand};
+use seinpaal::{ItemId, proto::Name};
+
+use super::{ENVIRONMENT, after, values};
+use crate::exit::TABLE;
+
+/// More commands than that at once are for several machines.
+const MOST_AT_ONCE: u32 = 1024;
+
+const PUSH_EXAMPLES: &str = "\
+Examples:
+  seinpaal queue push mails 'to: ann'
+  seinpaal queue push reports --priority 10 --group acme - < report.json
+  seinpaal queue push mails --delay 1h --dedup ann 'to: ann'
+      in an hour, and once, however often it is pushed meanwhile
+  find /photos -name '*.raw' | seinpaal queue push photos --lines
+      an item a line, as the lines come
+
+Prints the number of each item. A duplicate prints that of the item which
+was pushed before, says so on stderr, and is no error: exit status 0.
+A payload has 1 MiB at most: keep more elsewhere, and push where.";
+
+const WORK_HELP: &str = "\
+CMD reads the payload from its stdin. What becomes of the item:
+  exit status 0    it is done and gone
+  75               it goes back for later, and the delivery does not count
+  anything else    it is delivered again, each time later; after its last
+                   delivery it is a dead letter (`queue dead`)
+
+Added to CMD's environment:
+  SEINPAAL_NAME (the queue)       SEINPAAL_ITEM (the item's number)
+  SEINPAAL_FENCE (the delivery's number, greater with each)
+  SEINPAAL_ATTEMPT (from 1)       SEINPAAL_DELIVERIES (allowed)
+  SEINPAAL_GROUP (may be empty)   SEINPAAL_LABELS (KEY=VALUE, a line each)
+
+An item may be delivered twice, if we or the store die in between: give
+the fence to what CMD writes to, which can refuse a lower one.
+
+Signals: the first TERM, INT, HUP or QUIT takes no more items and lets
+those in work finish: exit status 0, or 128+n with --until-empty. The
+second sends TERM to the commands, and gives back what they do not
+finish; the third sends KILL: exit status 128+n.";
+
+const WORK_EXAMPLES: &str = "\
+Examples:
+  seinpaal queue work mails -- ./send.sh
+      for ever, one at a time
+  seinpaal queue work photos -c 8 --until-empty -- sh -c 'read -r file
+      convert \"$file\" \"${file%.raw}.jpg\"'
+      eight at a time, until all is done";
+
+const DEAD_EXAMPLES: &str = "\
+Examples:
+  seinpaal queue dead mails
+  seinpaal queue dead mails --replay 1733000000000017
+  seinpaal queue dead mails --replay all";
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Queue {
+    /// Push items, and print their numbers
+    #[command(after_long_help = after(&[PUSH_EXAMPLES, ENVIRONMENT, TABLE]))]
+    Push(Push),
+    /// Run a command for each item
+    #[command(
+        override_usage = "seinpaal queue work <NAME> [OPTIONS] [--] <CMD> [ARG]...",
+        after_long_help = after(&[WORK_HELP, WORK_EXAMPLES, ENVIRONMENT, TABLE])
+    )]
+    Work(Work),
+    /// Show what waits and who works on what
+    #[command(after_long_help = after(&[ENVIRONMENT, TABLE]))]
+    Show(OneQueue),
+    /// List the queues in use
+    #[command(after_long_help = after(&[ENVIRONMENT, TABLE]))]
+    List(List),
+    /// List the dead letters, replay or drop them
+    #[command(after_long_help = after(&[DEAD_EXAMPLES, ENVIRONMENT, TABLE]))]
+    Dead(Dead),
+    /// Print or change how many items may be in work at once
+    #[command(after_long_help = after(&[ENVIRONMENT, TABLE]))]
+    Limit(Limit),
+    /// Deliver nothing; what is in work, goes on
+    #[command(after_long_help = after(&[ENVIRONMENT, TABLE]))]
+    Pause(Pause),
+    /// Deliver again
+    #[command(after_long_help = after(&[ENVIRONMENT, TABLE]))]
+    Resume(OneQueue),
+    /// Take out all that is ready or delayed, and print how many items that was
+    #[command(after_long_help = after(&[ENVIRONMENT, TABLE]))]
+    Purge(OneQueue),
+    /// Take out one item; who works on it learns of it at once
+    #[command(after_long_help = after(&[ENVIRONMENT, TABLE]))]
+    Cancel(Cancel),
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Push {
+    /// The queue
+    #[arg(value_parser = values::name)]
+    pub(crate) name: Name,
+    /// What is to be worked on; - reads it from stdin
+    #[arg(required_unless_present = "lines")]
+    pub(crate) payload: Option<OsString>,
+    /// Push every line of stdin as an item, as the lines come
+    #[arg(long, conflicts_with_all = ["payload", "dedup"])]
+    pub(crate) lines: bool,
+    /// Rank among the items, -100 to 100; higher first, and waiting raises it
+    #[arg(long, value_name = "P", default_value = "0", allow_negative_numbers = true,
+          value_parser = clap::value_parser!(i32).range(-100..=100))]
+    pub(crate) priority: i32,
+    /// Deliver it after that long at the earliest
+    #[arg(long, value_name = "DUR", value_parser = values::duration, conflicts_with = "due")]
+    pub(crate) delay: Option<Duration>,
+    /// Deliver it at that time at the earliest: 2030-01-31T09:00:00Z, or @SECONDS since 1970
+    #[arg(long, value_name = "TIME", value_parser = values::time)]
+    pub(crate) due: Option<SystemTime>,
+    /// Whose share of the queue it counts for: see `queue limit --group`
+    #[arg(long, value_name = "G", value_parser = values::name)]
+    pub(crate) group: Option<Name>,
+    /// Push nothing if an item with this key was pushed and its key is remembered still
+    #[arg(long, value_name = "KEY", value_parser = values::name)]
+    pub(crate) dedup: Option<Name>,
+    /// How long this item's key is remembered, a week at most
+    #[arg(long, value_name = "DUR", default_value = "1h", value_parser = values::duration,
+          requires = "dedup")]
+    pub(crate) dedup_window: Duration,
+    /// How often it is delivered at most
+    #[arg(long, value_name = "N", default_value = "5", value_parser = values::count(1_000_000))]
+    pub(crate) deliveries: u32,
+    /// For whoever works on it; repeatable
+    #[arg(long = "label", value_name = "KEY=VALUE", value_parser = values::label)]
+    pub(crate) labels: Vec<(String, String)>,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Work {
+    /// The queue
+    #[arg(value_parser = values::name)]
+    pub(crate) name: Name,
+    /// Work on N items at a time
+    #[arg(short, long, value_name = "N", default_value = "1", value_parser = values::count(MOST_AT_ONCE))]
+    pub(crate) concurrency: u32,
+    /// End when nothing is waiting, delayed or in work anywhere
+    #[arg(long)]
+    pub(crate) until_empty: bool,
+    /// How long an item's lease lasts without renewal, 100ms to 24h
+    #[arg(long, value_name = "DUR", default_value = "30s", value_parser = values::ttl)]
+    pub(crate) ttl: Duration,
+    /// How long an item waits that failed, the first time; then twice as long each time
+    #[arg(long, value_name = "DUR", default_value = "1s", value_parser = values::duration)]
+    pub(crate) retry_base: Duration,
+    /// How long it waits at most
+    #[arg(long, value_name = "DUR", default_value = "5m", value_parser = values::duration)]
+    pub(crate) retry_max: Duration,
+    /// How long an item waits that CMD gave back
+    #[arg(long, value_name = "DUR", default_value = "1s", value_parser = values::duration)]
+    pub(crate) give_back_after: Duration,
+    /// How long between TERM and KILL when a lease is lost, cut so as to end before the lease does
+    #[arg(short, long, value_name = "DUR", default_value = "5s", value_parser = values::duration)]
+    pub(crate) kill_after: Duration,
+    /// What to run, with its arguments: everything from here on is CMD's own
+    #[arg(required = true, trailing_var_arg = true, value_name = "CMD")]
+    pub(crate) command: Vec<OsString>,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct OneQueue {
+    /// The queue
+    #[arg(value_parser = values::name)]
+    pub(crate) name: Name,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct List {
+    /// Only queues whose names start with this
+    #[arg(default_value = "", hide_default_value = true)]
+    pub(crate) prefix: String,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Dead {
+    /// The queue
+    #[arg(value_parser = values::name)]
+    pub(crate) name: Name,
+    /// Make it an item again, with all its deliveries before it; `all` does so with all, and prints how many
+    #[arg(long, value_name = "ID", value_parser = values::which, conflicts_with = "drop")]
+    pub(crate) replay: Option<Which>,
+    /// Forget it; `all` forgets all, and prints how many
+    #[arg(long, value_name = "ID", value_parser = values::which)]
+    pub(crate) drop: Option<Which>,
+}
+
+/// One dead letter or all.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Which {
+    All,
+    One(ItemId),
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Limit {
+    /// The queue
+    #[arg(value_parser = values::name)]
+    pub(crate) name: Name,
+    /// How many items may be in work at once; 0 delivers nothing, `none` any number
+    #[arg(value_name = "N", value_parser = values::limit)]
+    pub(crate) limit: Option<Most>,
+    /// How many items of each group
+    #[arg(long, value_name = "M", value_parser = values::limit)]
+    pub(crate) group: Option<Most>,
+}
+
+/// A number, or any.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) struct Most(pub(crate) Option<u32>);
+
+#[derive(Args, Debug)]
+pub(crate) struct Pause {
+    /// The queue
+    #[arg(value_parser = values::name)]
+    pub(crate) name: Name,
+    /// Why, for people to read
+    #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true,
+          value_parser = values::text)]
+    pub(crate) reason: String,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Cancel {
+    /// The queue
+    #[arg(value_parser = values::name)]
+    pub(crate) name: Name,
+    /// The item, as `push` printed it
+    #[arg(value_parser = values::item)]
+    pub(crate) id: ItemId,
+}

@@ -1,0 +1,124 @@
+//! Instants on the command line.
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+const DAY: i64 = 86_400;
+
+/// `2030-01-31T09:00:00Z`, with a fraction or an offset like `+01:00` if need be, or `@SECONDS`.
+pub(super) fn time(text: &str) -> Result<SystemTime, String> {
+    let seconds = match text.strip_prefix('@') {
+        Some(seconds) => seconds.parse().ok().filter(|_| is_number(seconds)),
+        None => instant(text),
+    };
+    let time = seconds
+        .filter(|seconds: &f64| *seconds >= 0.0)
+        .and_then(|seconds| UNIX_EPOCH.checked_add(Duration::try_from_secs_f64(seconds).ok()?));
+    time.ok_or_else(|| "write 2030-01-31T09:00:00Z, or @SECONDS since 1970".to_owned())
+}
+
+fn is_number(text: &str) -> bool {
+    text.starts_with(|c: char| c.is_ascii_digit())
+        && text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.')
+}
+
+/// Seconds since 1970.
+fn instant(text: &str) -> Option<f64> {
+    let (day, rest) = text.split_once(['T', 't', ' '])?;
+    let [year, month, day] = numbers(day, '-')?;
+    let clock_ends = rest.find(['Z', 'z', '+', '-'])?;
+    let (clock, zone) = rest.split_at(clock_ends);
+    let (clock, fraction) = match clock.split_once('.') {
+        Some((clock, digits)) if is_number(digits) => (clock, format!("0.{digits}").parse().ok()?),
+        Some(_) => return None,
+        None => (clock, 0.0),
+    };
+    let [hour, minute, second] = numbers(clock, ':')?;
+    let is_clock = hour < 24 && minute < 60 && second <= 60;
+    let day = day_number(year, month, day).filter(|_| is_clock)?;
+    Some((day * DAY + hour * 3600 + minute * 60 + second - offset(zone)?) as f64 + fraction)
+}
+
+/// How far the zone is ahead.
+fn offset(zone: &str) -> Option<i64> {
+    if matches!(zone, "Z" | "z") {
+        return Some(0);
+    }
+    let (hours, minutes) = zone.get(1..)?.split_once(':')?;
+    let [hours, minutes, _] = numbers(&format!("{hours}:{minutes}:00"), ':')?;
+    let ahead = (hours < 24 && minutes < 60).then_some(hours * 3600 + minutes * 60)?;
+    Some(if zone.starts_with('-') { -ahead } else { ahead })
+}
+
+fn numbers(text: &str, separator: char) -> Option<[i64; 3]> {
+    let mut parts = text.split(separator);
+    let mut number = || {
+        let part = parts.next()?;
+        let is_plain = (2..=4).contains(&part.len()) && part.bytes().all(|b| b.is_ascii_digit());
+        is_plain.then(|| part.parse().ok())?
+    };
+    let numbers = [number()?, number()?, number()?];
+    parts.next().is_none().then_some(numbers)
+}
+
+/// Days since 1970, by the rules of leap years. Years begin in March here, so that the day that comes and goes is
+/// their last one.
+fn day_number(year: i64, month: i64, day: i64) -> Option<i64> {
+    let is_leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+    let length = match month {
+        2 if is_leap => 29,
+        2 => 28,
+        4 | 6 | 9 | 11 => 30,
+        1..=12 => 31,
+        _ => return None,
+    };
+    let since_march = (month + 9) % 12;
+    let year = year - i64::from(month < 3);
+    let leaps = year.div_euclid(4) - year.div_euclid(100) + year.div_euclid(400);
+    // The months from March on have 31 30 31 30 31 days again and again: 153 in five.
+    let days = year * 365 + leaps + (153 * since_march + 2) / 5 + day - 1;
+    // From 1 March of the year 0 to 1 January 1970.
+    (1..=length).contains(&day).then_some(days - 719_468)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn seconds(text: &str) -> Option<f64> {
+        let since = time(text).ok()?.duration_since(UNIX_EPOCH).ok()?;
+        Some(since.as_secs_f64())
+    }
+
+    #[test]
+    fn instants_are_read_as_they_are_written_elsewhere() {
+        assert_eq!(seconds("1970-01-01T00:00:00Z"), Some(0.0));
+        assert_eq!(seconds("2000-02-29T12:30:15Z"), Some(951_827_415.0));
+        assert_eq!(seconds("2030-01-31T09:00:00+01:00"), Some(1_896_076_800.0));
+        assert_eq!(seconds("2030-01-31 07:30:00.5-00:30"), Some(1_896_076_800.5));
+        assert_eq!(seconds("@951827415"), Some(951_827_415.0));
+        assert_eq!(seconds("@0.25"), Some(0.25));
+    }
+
+    #[test]
+    fn what_is_no_instant_is_refused() {
+        for text in [
+            "",
+            "@",
+            "@-1",
+            "@1e9",
+            "tomorrow",
+            "2030-01-31",
+            "2030-02-29T00:00:00Z",
+            "2030-13-01T00:00:00Z",
+            "2030-01-31T24:00:00Z",
+            "2030-01-31T09:00:00",
+            "2030-01-31T09:00Z",
+            "2030-01-31T09:00:00+1",
+            "1969-12-31T23:59:59Z",
+            "2030-01-31T09:00:00.Z",
+            "2030-01-31T09:00:00Zulu",
+        ] {
+            assert!(time(text).is_err(), "{text:?}");
+        }
+    }
+}

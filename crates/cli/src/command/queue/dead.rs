@@ -1,0 +1,120 @@
+//! `queue dead`: items that had all their deliveries.
+
+use std::time::SystemTime;
+
+use seinpaal::{DeadLetter, ItemId, Queue, QueueError, Seinpaal};
+
+use crate::{
+    args::{
+        Global,
+        queue::{Dead, Which},
+    },
+    command::ask,
+    exit::{Exit, Failure},
+    output::{
+        self, Voice, json,
+        table::{Align, Table, may_be_bold},
+        text::age,
+    },
+};
+
+/// How many are asked for at once.
+const PAGE: u32 = 100;
+/// How much of a payload stands in a table.
+const MOST_SHOWN: usize = 40;
+
+/// Lists, replays or drops dead letters.
+pub(super) fn dead(global: &Global, args: &Dead, voice: Voice) -> Result<Exit, Failure> {
+    ask(global, voice, "seinpaal queue dead", async |seinpaal: &Seinpaal| {
+        let queue = seinpaal.queue(&args.name);
+        match (args.replay, args.drop) {
+            (Some(Which::One(id)), _) => queue.replay(id).await?,
+            (Some(Which::All), _) => count(replay_all(&queue).await?)?,
+            (_, Some(Which::One(id))) => queue.drop_dead(id).await?,
+            (_, Some(Which::All)) => count(queue.purge_dead().await?)?,
+            (None, None) if global.json => each_page(&queue, print_lines).await?,
+            (None, None) => print_table(&queue).await?,
+        }
+        Ok(Exit::Success)
+    })
+}
+
+fn count(number: u64) -> Result<(), Failure> {
+    output::print(&format!("{number}\n"))
+}
+
+/// All that are dead now: one that dies again meanwhile has its number still, and is not replayed twice.
+async fn replay_all(queue: &Queue) -> Result<u64, Failure> {
+    let mut ids = Vec::new();
+    each_page(queue, |letters| {
+        ids.extend(letters.iter().map(|letter| letter.id));
+        Ok(())
+    })
+    .await?;
+    let mut replayed = 0;
+    for id in ids {
+        match queue.replay(id).await {
+            Ok(()) => replayed += 1,
+            // Somebody else was faster.
+            Err(QueueError::NoSuchItem(_)) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(replayed)
+}
+
+async fn each_page(
+    queue: &Queue,
+    mut act: impl FnMut(&[DeadLetter]) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    let mut after: Option<ItemId> = None;
+    loop {
+        let letters = queue.dead(after, PAGE).await?;
+        let Some(last) = letters.last() else { return Ok(()) };
+        after = Some(last.id);
+        act(&letters)?;
+    }
+}
+
+fn print_lines(letters: &[DeadLetter]) -> Result<(), Failure> {
+    let lines = letters.iter().map(|letter| json::line(&json::queue::Dead::new(letter)));
+    output::print(&lines.collect::<String>())
+}
+
+async fn print_table(queue: &Queue) -> Result<(), Failure> {
+    let mut table = Table::new(&[
+        ("ITEM", Align::Left),
+        ("DELIVERIES", Align::Right),
+        ("DIED", Align::Right),
+        ("GROUP", Align::Left),
+        ("REASON", Align::Left),
+        ("PAYLOAD", Align::Left),
+    ]);
+    let mut is_empty = true;
+    each_page(queue, |letters| {
+        is_empty = false;
+        letters.iter().for_each(|letter| table.row(row(letter)));
+        Ok(())
+    })
+    .await?;
+    if is_empty { Ok(()) } else { output::print(&table.render(may_be_bold())) }
+}
+
+fn row(letter: &DeadLetter) -> Vec<String> {
+    let since = SystemTime::now().duration_since(letter.died_at).unwrap_or_default();
+    let last = letter.history.ends().last();
+    vec![
+        letter.id.to_string(),
+        letter.attempt.to_string(),
+        format!("{} ago", age(since)),
+        letter.group.as_deref().unwrap_or_default().to_owned(),
+        last.map(|past| json::queue::reason(&past.ending).to_owned()).unwrap_or_default(),
+        glimpse(letter),
+    ]
+}
+
+fn glimpse(letter: &DeadLetter) -> String {
+    let text = String::from_utf8_lossy(&letter.payload);
+    let start = text.chars().take(MOST_SHOWN).collect::<String>();
+    if start.len() < letter.bytes as usize { format!("{start}…") } else { start }
+}

@@ -1,0 +1,136 @@
+//! A running CMD, the guard beside it, and how it is made to end.
+
+use std::time::Duration;
+
+use rustix::process::Signal;
+use seinpaal::{Ended, Lost};
+use tokio::{
+    signal::unix::{Signal as Stream, SignalKind, signal},
+    time::{Instant, sleep, sleep_until},
+};
+
+use super::{
+    guard::{Guard, Terms},
+    process::{Change, Cmd},
+};
+use crate::exit::Failure;
+
+/// How often to see whether the rest of CMD's group has ended.
+const GLANCE: Duration = Duration::from_millis(20);
+/// What cannot be killed now (it waits for a disk) is killed again.
+const AGAIN: Duration = Duration::from_secs(1);
+
+/// CMD, and what ends it before its lease does.
+#[derive(Debug)]
+pub(super) struct Leash {
+    pub(super) cmd: Cmd,
+    pub(super) terms: Terms,
+    guard: Option<Guard>,
+    /// CMD was told to end, and when it is told no more but killed.
+    kill_at: Option<Instant>,
+}
+
+/// Notices of children that ended or stopped; listen before there is a child.
+pub(super) fn children() -> Result<Stream, Failure> {
+    signal(SignalKind::child()).map_err(|e| Failure::internal(format!("cannot hear of CMD: {e}")))
+}
+
+impl Leash {
+    /// Has `guard` look after CMD, if there is one and the lease runs out by time.
+    pub(super) fn new(
+        cmd: Cmd,
+        terms: Terms,
+        mut guard: Option<Guard>,
+        left: Option<Duration>,
+    ) -> Self {
+        if let (Some(guard), Some(left)) = (&mut guard, left) {
+            guard.lease(left, false);
+            guard.protect(cmd.pid());
+        }
+        Self { cmd, terms, guard, kill_at: None }
+    }
+
+    /// What has become of CMD since the last call, if anything.
+    pub(super) fn change(&mut self) -> Result<Option<Change>, Failure> {
+        if let Some(guard) = &mut self.guard {
+            guard.keep();
+        }
+        let change = self.cmd.change();
+        change.map_err(|error| Failure::internal(format!("cannot wait for CMD: {error}")))
+    }
+
+    /// Tells the guard how long the lease lasts.
+    pub(super) fn lease(&mut self, left: Option<Duration>) {
+        if let (Some(guard), Some(left)) = (&mut self.guard, left) {
+            guard.lease(left, self.kill_at.is_some());
+        }
+    }
+
+    /// How long CMD may take to end that has so much left of its lease: an eighth of that is kept for the
+    /// KILL itself.
+    pub(super) fn grace_in_danger(&self, left: Duration) -> Duration {
+        self.terms.kill_after.min(left - left / 8)
+    }
+
+    /// How long CMD may take to end whose lease is lost.
+    pub(super) fn grace_after(&self, lost: Lost) -> Duration {
+        match lost {
+            // It ran out: what CMD does from here on, it does without a lease.
+            Lost::Silence | Lost::Ended(Ended::Expired) => Duration::ZERO,
+            _ => self.terms.kill_after,
+        }
+    }
+
+    /// TERM now, KILL after `grace`. Somebody who is ending already may have less time now, never more.
+    /// `true` if CMD was not ending before.
+    pub(super) fn end(&mut self, grace: Duration) -> bool {
+        let now = Instant::now();
+        let kill_at = now.checked_add(grace).unwrap_or(now);
+        if let Some(at) = &mut self.kill_at {
+            *at = kill_at.min(*at);
+            return false;
+        }
+        self.kill_at = Some(kill_at);
+        if !grace.is_zero() {
+            self.cmd.terminate();
+        }
+        true
+    }
+
+    pub(super) fn is_ending(&self) -> bool {
+        self.kill_at.is_some()
+    }
+
+    /// Waits until CMD must be [killed](Self::kill).
+    pub(super) fn kill_due(&self) -> impl Future<Output = ()> + use<> {
+        until(self.kill_at)
+    }
+
+    pub(super) fn kill(&mut self) {
+        self.cmd.signal_group(Signal::KILL);
+        self.kill_at = self.kill_at.map(|_| Instant::now() + AGAIN);
+    }
+
+    /// If CMD was made to end, so is the rest of its group.
+    pub(super) async fn sweep(&self) {
+        let Some(kill_at) = self.kill_at else { return };
+        while self.cmd.group_lives() {
+            if Instant::now() >= kill_at {
+                return self.cmd.signal_group(Signal::KILL);
+            }
+            sleep(GLANCE).await;
+        }
+    }
+
+    /// CMD is gone: the guard is free for something else.
+    pub(super) fn take_guard(&mut self) -> Option<Guard> {
+        self.guard.take()
+    }
+}
+
+pub(super) async fn until(at: Option<Instant>) {
+    match at {
+        Some(at) => sleep_until(at).await,
+        None => std::future::pending().await,
+    }
+}

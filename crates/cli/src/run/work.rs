@@ -1,0 +1,148 @@
+//! `queue work`: CMD once an item, from the first item to the last.
+
+mod crew;
+mod delivery;
+mod payload;
+mod slot;
+
+use std::{
+    path::{Path, PathBuf},
+    rc::Rc,
+    time::Duration,
+};
+
+use futures_util::future::join_all;
+use seinpaal::{BackOff, Counts, Seinpaal};
+use tokio::time::timeout;
+
+use super::{Signals, find, guard::Terms};
+use crate::{
+    args::{Global, OnLost, queue::Work},
+    command::{connect, on_runtime},
+    exit::{Exit, Failure},
+    output::Voice,
+    settings::{self, Choice},
+};
+use crew::Crew;
+use slot::Slot;
+
+/// What the store sees in its lists.
+const CLIENT: &str = "seinpaal queue work";
+/// A worker that was told to stop waits for the commands that run, however long that takes.
+const NO_END: Duration = Duration::from_secs(365 * 86_400);
+/// Each is a database that is open, with some fifteen descriptors: there may be a thousand.
+const MOST_CONNECTIONS: u32 = 16;
+/// How long to wait for the store to hear that we are gone.
+const PARTING: Duration = Duration::from_secs(3);
+
+/// Runs CMD for each item. What can be known to be wrong is found before an item is taken.
+pub(crate) fn work(global: &Global, args: &Work, voice: Voice) -> Result<Exit, Failure> {
+    let choice = settings::choose(global)?;
+    let program = find::find(&args.command[0])?;
+    on_runtime(async {
+        let mut signals = Signals::listen()?;
+        let crew = Rc::new(Crew::new(signals.mask, voice));
+        let errand = Errand { args, choice, program, crew };
+        let slots = errand.slots(&mut signals).await?;
+        let worked = tokio::select! {
+            worked = errand.work(&slots) => worked,
+            never = errand.crew.command(&mut signals) => never,
+        };
+        for slot in &slots {
+            let _ = timeout(PARTING, slot.seinpaal.close()).await;
+        }
+        worked
+    })
+}
+
+/// What to run, and for which queue.
+struct Errand<'a> {
+    args: &'a Work,
+    choice: Choice,
+    program: PathBuf,
+    crew: Rc<Crew>,
+}
+
+impl Errand<'_> {
+    /// Where the process itself is the lease, each CMD has a connection of its own, as long as they are few: if we
+    /// are killed, it is the holder of its own item and of nothing else. Elsewhere one connection serves all.
+    async fn slots(&self, signals: &mut Signals) -> Result<Vec<Slot<'_>>, Failure> {
+        let all = self.args.concurrency;
+        let mut next = self.connect(signals, self.crew.voice).await?;
+        let connections = if next.presence_fd().is_some() { all.min(MOST_CONNECTIONS) } else { 1 };
+        let share = |at: u32| all / connections + u32::from(at < all % connections);
+        let mut slots = Vec::new();
+        for at in 1..connections {
+            slots.push(self.slot(next, share(at)));
+            next = self.connect(signals, Voice::new(true, false)).await?;
+        }
+        slots.push(self.slot(next, share(0)));
+        Ok(slots)
+    }
+
+    async fn connect(&self, signals: &mut Signals, voice: Voice) -> Result<Seinpaal, Failure> {
+        connect(&self.choice, self.args.ttl, CLIENT, voice, signals).await
+    }
+
+    fn slot(&self, seinpaal: Seinpaal, concurrency: u32) -> Slot<'_> {
+        let Work { kill_after, ttl, .. } = *self.args;
+        let ttl = seinpaal.ttl_while_held(ttl);
+        let terms = Terms { on_lost: OnLost::Term, kill_after, ttl };
+        Slot {
+            args: self.args,
+            program: Path::new(&self.program),
+            seinpaal,
+            concurrency,
+            terms,
+            crew: Rc::clone(&self.crew),
+            guards: Rc::default(),
+        }
+    }
+
+    async fn work(&self, slots: &[Slot<'_>]) -> Result<Exit, Failure> {
+        let worked = join_all(slots.iter().map(|slot| self.work_at(slot))).await;
+        if let Some(failure) = self.crew.take_failure() {
+            return Err(failure);
+        }
+        let mut total = Counts::default();
+        for counts in worked {
+            add(&mut total, counts?);
+        }
+        self.crew.voice.explain(format!("{}: {}", self.args.name, words(&total)));
+        Ok(self.crew.exit(self.args.until_empty))
+    }
+
+    async fn work_at(&self, slot: &Slot<'_>) -> Result<Counts, Failure> {
+        let Work { retry_base, retry_max, .. } = *self.args;
+        let queue = slot.seinpaal.queue(&self.args.name);
+        let mut worker = queue
+            .worker(slot.concurrency, |item| slot.work_on(item))
+            .ttl(self.args.ttl)
+            .retry(BackOff::exponential(retry_base, retry_max))
+            .grace(NO_END)
+            .run_on_when_lost();
+        if self.args.until_empty {
+            worker = worker.until_empty();
+        }
+        let worked = worker.run_until(self.crew.is_stopped()).await;
+        // One that was refused is no reason for the others to go on.
+        worked.inspect_err(|_| self.crew.stop()).map_err(Failure::from)
+    }
+}
+
+fn add(total: &mut Counts, counts: Counts) {
+    total.acknowledged += counts.acknowledged;
+    total.failed += counts.failed;
+    total.died += counts.died;
+    total.given_back += counts.given_back;
+    total.lost += counts.lost;
+    total.unknown += counts.unknown;
+}
+
+fn words(counts: &Counts) -> String {
+    let Counts { acknowledged, failed, died, given_back, lost, unknown, .. } = counts;
+    format!(
+        "{acknowledged} done, {failed} to be tried again, {died} dead, {given_back} given back, {lost} lost, \
+         {unknown} in doubt"
+    )
+}

@@ -1,0 +1,135 @@
+//! All the commands that run, and the signals that are meant for them.
+
+use std::cell::{Cell, RefCell};
+
+use nix::sys::signal::SigSet;
+use rustix::process::{Pid, Signal, kill_process, kill_process_group};
+use tokio::sync::watch;
+
+use super::super::{Signals, ends_waiting};
+use crate::{
+    exit::{Exit, Failure},
+    output::Voice,
+};
+
+/// Who works, and how far they were told to stop.
+pub(super) struct Crew {
+    pub(super) voice: Voice,
+    /// The signals that were blocked when we were started.
+    pub(super) mask: SigSet,
+    /// Each leads a group of its own. Entered when started and left when reaped, on one thread: what stands here is
+    /// never the number of somebody else.
+    running: RefCell<Vec<Pid>>,
+    stop: watch::Sender<bool>,
+    /// How often we were told to stop, and by which signal at last.
+    told: Cell<(u32, i32)>,
+    failure: RefCell<Option<Failure>>,
+}
+
+impl Crew {
+    pub(super) fn new(mask: SigSet, voice: Voice) -> Self {
+        Self {
+            voice,
+            mask,
+            running: RefCell::default(),
+            stop: watch::Sender::new(false),
+            told: Cell::default(),
+            failure: RefCell::default(),
+        }
+    }
+
+    pub(super) fn enter(&self, pid: Pid) {
+        self.running.borrow_mut().push(pid);
+    }
+
+    pub(super) fn leave(&self, pid: Pid) {
+        self.running.borrow_mut().retain(|running| *running != pid);
+    }
+
+    /// Takes no more items.
+    pub(super) fn stop(&self) {
+        self.stop.send_replace(true);
+    }
+
+    /// Waits until no more items are to be taken.
+    pub(super) fn is_stopped(&self) -> impl Future<Output = ()> + use<> {
+        let mut stop = self.stop.subscribe();
+        async move { drop(stop.wait_for(|stop| *stop).await) }
+    }
+
+    /// Stops for a reason that ends the program.
+    pub(super) fn fail(&self, failure: Failure) {
+        self.failure.borrow_mut().get_or_insert(failure);
+        self.stop();
+    }
+
+    pub(super) fn take_failure(&self) -> Option<Failure> {
+        self.failure.take()
+    }
+
+    /// Whether the commands that run were told to end, and not only to be the last.
+    pub(super) fn is_ending(&self) -> bool {
+        self.told.get().0 > 1
+    }
+
+    /// To stop is what a worker is for that works for ever. One that was to empty the queue has not done so, and
+    /// one whose commands were ended has not, either.
+    pub(super) fn exit(&self, until_empty: bool) -> Exit {
+        match self.told.get() {
+            (0, _) => Exit::Success,
+            (1, _) if !until_empty => Exit::Success,
+            (_, number) => Exit::signal(number),
+        }
+    }
+
+    /// Does what the signals say that are sent to us, for as long as there is work.
+    pub(super) async fn command<T>(&self, signals: &mut Signals) -> T {
+        loop {
+            match signals.next().await {
+                signal @ (Signal::USR1 | Signal::USR2) => self.each(|pid| {
+                    let _ = kill_process(pid, signal);
+                }),
+                signal if ends_waiting(signal) => self.obey(signal),
+                Signal::TSTP => {
+                    self.signal_groups(Signal::TSTP);
+                    signals.stop(Signal::TSTP.as_raw());
+                    self.signal_groups(Signal::CONT);
+                }
+                signal => self.signal_groups(signal),
+            }
+        }
+    }
+
+    /// First nobody begins, then those who run are asked to end, then they are ended.
+    fn obey(&self, signal: Signal) {
+        let times = self.told.get().0.saturating_add(1);
+        self.told.set((times, signal.as_raw()));
+        match times {
+            1 => self.begin_to_stop(),
+            2 => {
+                self.signal_groups(Signal::TERM);
+                self.signal_groups(Signal::CONT);
+            }
+            _ => self.signal_groups(Signal::KILL),
+        }
+    }
+
+    fn begin_to_stop(&self) {
+        match self.running.borrow().len() {
+            0 => {}
+            1 => self.voice.say("finishing the item in work (another signal stops it)"),
+            items => self.voice.say(format!("finishing {items} items (another signal stops them)")),
+        }
+        self.stop();
+    }
+
+    fn signal_groups(&self, signal: Signal) {
+        self.each(|pid| {
+            let _ = kill_process_group(pid, signal);
+        });
+    }
+
+    fn each(&self, act: impl Fn(Pid)) {
+        self.running.borrow().iter().for_each(|pid| act(*pid));
+    }
+}

@@ -1,0 +1,168 @@
+//! One item and the CMD that works on it.
+
+use std::{future::poll_fn, pin::pin, task::Poll, time::Duration};
+
+use rustix::process::Signal;
+use seinpaal::{GiveBack, Item, PermitState};
+use tokio::signal::unix::Signal as Stream;
+
+use super::slot::{Handled, Slot};
+use crate::{
+    exit::Failure,
+    output::text::age,
+    run::{guard::Guard, leash::Leash, process::Change},
+};
+
+/// CMD's status for: not now.
+const LATER: u8 = 75;
+
+/// An item in work.
+pub(super) struct Delivery<'a> {
+    pub(super) slot: &'a Slot<'a>,
+    pub(super) item: &'a Item,
+    pub(super) leash: Leash,
+    /// Notices of children that ended or stopped.
+    pub(super) children: Stream,
+    /// CMD was made to end, which is no fault of the item.
+    pub(super) is_cut_short: bool,
+}
+
+/// How CMD ended.
+#[derive(Clone, Copy)]
+enum End {
+    Exit(u8),
+    Signal(i32),
+}
+
+impl Delivery<'_> {
+    /// Looks after CMD until it is gone, and judges.
+    pub(super) async fn finish(mut self) -> Handled {
+        let end = self.watch().await;
+        self.slot.crew.leave(self.leash.cmd.pid());
+        self.leash.sweep().await;
+        match end {
+            Ok(end) => self.judge(end),
+            Err(failure) => {
+                self.slot.crew.fail(failure);
+                Err(GiveBack::now().into())
+            }
+        }
+    }
+
+    async fn watch(&mut self) -> Result<End, Failure> {
+        let mut seen = PermitState::Held;
+        loop {
+            let item = self.item;
+            // Subscribed before the state is read, so that no change falls in between.
+            let mut changed = pin!(item.changed());
+            if poll_fn(|context| Poll::Ready(changed.as_mut().poll(context).is_ready())).await {
+                continue;
+            }
+            self.look_at_lease(&mut seen);
+            if let Some(end) = self.look_at_cmd()? {
+                return Ok(end);
+            }
+            tokio::select! {
+                biased;
+                _ = self.children.recv() => {}
+                () = changed => {}
+                () = self.leash.kill_due() => self.leash.kill(),
+            }
+        }
+    }
+
+    fn look_at_cmd(&mut self) -> Result<Option<End>, Failure> {
+        loop {
+            match self.leash.change()? {
+                None => return Ok(None),
+                Some(Change::Ended(status)) => return Ok(Some(End::Exit(status))),
+                Some(Change::Killed(signal)) => return Ok(Some(End::Signal(signal))),
+                Some(Change::Stopped(signal)) => self.answer_stop(signal),
+            }
+        }
+    }
+
+    /// Who wants the terminal waits for ever: it is nobody's to give while several run.
+    fn answer_stop(&self, signal: i32) {
+        if signal == Signal::TTIN.as_raw() || signal == Signal::TTOU.as_raw() {
+            self.say("the command wants the terminal, which it cannot have; hanging up");
+            self.leash.cmd.signal_group(Signal::HUP);
+            self.leash.cmd.signal_group(Signal::CONT);
+        }
+    }
+
+    fn look_at_lease(&mut self, seen: &mut PermitState) {
+        let state = self.item.state();
+        let is_news = state != *seen;
+        *seen = state;
+        match state {
+            PermitState::Danger if is_news => {
+                let left = self.item.remaining().unwrap_or_default();
+                let why = format!("the lease was not renewed and ends in {}", age(left));
+                self.cut_short(&why, self.leash.grace_in_danger(left));
+            }
+            PermitState::Lost(lost) if is_news => {
+                let why = format!("the delivery is lost: {lost}");
+                self.cut_short(&why, self.leash.grace_after(lost));
+            }
+            _ => {}
+        }
+        if !matches!(state, PermitState::Lost(_)) {
+            self.leash.lease(self.item.remaining());
+        }
+    }
+
+    fn cut_short(&mut self, why: &str, grace: Duration) {
+        self.is_cut_short = true;
+        if self.leash.end(grace) {
+            self.say(&format!("{why}; stopping the command"));
+        }
+    }
+
+    /// What the worker is to say of the item. If the delivery is lost, nobody listens to it.
+    fn judge(mut self, end: End) -> Handled {
+        let is_usual = matches!(end, End::Exit(0 | LATER)) && !self.is_cut_short;
+        let guard_acted = self.let_guard_go(is_usual);
+        match end {
+            End::Exit(0) => Ok(()),
+            _ if guard_acted || self.is_cut_short || self.slot.crew.is_ending() => {
+                Err(GiveBack::now().into())
+            }
+            End::Exit(LATER) => Err(GiveBack::after(self.slot.args.give_back_after).into()),
+            End::Exit(status) => Err(self.failed(format!("exit status {status}"))),
+            End::Signal(number) => Err(self.failed(format!("killed by signal {number}"))),
+        }
+    }
+
+    /// A guard that may have acted is not asked to look after another. Whether it has.
+    fn let_guard_go(&mut self, is_usual: bool) -> bool {
+        let Some(mut guard) = self.leash.take_guard() else { return false };
+        if is_usual && self.item.is_held() {
+            guard.rest();
+            self.slot.guards.borrow_mut().push(guard);
+            return false;
+        }
+        Guard::dismiss(guard)
+    }
+
+    fn failed(&self, reason: String) -> Box<dyn std::error::Error + Send + Sync> {
+        let (attempt, most) = (self.item.attempt(), self.item.deliveries());
+        if attempt >= most {
+            self.say(&format!(
+                "{reason}; that was delivery {attempt} of {most}: a dead letter now"
+            ));
+        } else {
+            let words = format!("{reason}; that was delivery {attempt} of {most}");
+            self.slot.crew.voice.explain(format!("{}: {words}", self.of()));
+        }
+        reason.into()
+    }
+
+    fn say(&self, words: &str) {
+        self.slot.crew.voice.say(format!("{}: {words}", self.of()));
+    }
+
+    fn of(&self) -> String {
+        format!("{}: item {}", self.item.queue(), self.item.id())
+    }
+}

@@ -1,0 +1,109 @@
+//! A connection, and the commands that work on what it is given.
+
+use std::{cell::RefCell, error::Error, os::fd::AsRawFd, path::Path, rc::Rc};
+
+use seinpaal::{GiveBack, Item, Seinpaal};
+
+use super::{Crew, delivery::Delivery, payload};
+use crate::{
+    args::queue::Work,
+    exit::{Exit, Failure},
+    run::{
+        guard::{Guard, Terms},
+        leash::{self, Leash},
+        process::{Cmd, Start},
+    },
+};
+
+/// What the worker is told about an item, beyond that it is done.
+pub(super) type Handled = Result<(), Box<dyn Error + Send + Sync>>;
+
+/// Where items come in.
+pub(super) struct Slot<'a> {
+    pub(super) args: &'a Work,
+    pub(super) program: &'a Path,
+    pub(super) seinpaal: Seinpaal,
+    /// How many items at a time.
+    pub(super) concurrency: u32,
+    pub(super) terms: Terms,
+    pub(super) crew: Rc<Crew>,
+    /// Those that look after nobody.
+    pub(super) guards: Rc<RefCell<Vec<Guard>>>,
+}
+
+impl Slot<'_> {
+    /// Runs CMD for this item.
+    pub(super) async fn work_on(&self, item: Item) -> Handled {
+        match self.begin(&item) {
+            Ok(delivery) => delivery.finish().await,
+            Err(failure) => {
+                self.crew.fail(failure);
+                Err(GiveBack::now().into())
+            }
+        }
+    }
+
+    fn begin<'a>(&'a self, item: &'a Item) -> Result<Delivery<'a>, Failure> {
+        // Where the connection's process is the lease, CMD holds it by living. Elsewhere time ends it.
+        let guard = item.remaining().map(|_| self.guard()).transpose()?;
+        let children = leash::children()?;
+        let cmd = self.start(item, guard.is_some())?;
+        self.crew.enter(cmd.pid());
+        let leash = Leash::new(cmd, self.terms, guard, item.remaining());
+        Ok(Delivery { slot: self, item, leash, children, is_cut_short: false })
+    }
+
+    fn guard(&self) -> Result<Guard, Failure> {
+        let mut idle = self.guards.borrow_mut().pop();
+        match idle.take_if(Guard::is_there) {
+            Some(guard) => Ok(guard),
+            None => Guard::start(self.terms),
+        }
+    }
+
+    fn start(&self, item: &Item, dies_with_us: bool) -> Result<Cmd, Failure> {
+        let presence = self.seinpaal.presence_fd().map(|fd| fd.as_raw_fd());
+        // It has the CMD before: if we were killed with that standing, this one would not count.
+        self.seinpaal.presence_childless()?;
+        let stdin = payload::file(item.payload());
+        let stdin = stdin.map_err(|error| {
+            Failure::new(Exit::Unreachable, format!("cannot keep the payload: {error}"))
+        })?;
+        let cmd = Cmd::start(Start {
+            program: self.program,
+            command: &self.args.command,
+            variables: variables(item),
+            mask: self.crew.mask,
+            stdin: Some(stdin),
+            terminal: None,
+            presence,
+            dies_with_us,
+        })?;
+        // There is room for one on the record. Where more have inherited the sign of life, it alone counts.
+        if presence.is_some() && self.concurrency == 1 {
+            self.put_on_record(&cmd);
+        }
+        Ok(cmd)
+    }
+
+    /// So that what CMD leaves in the background is no holder. If it fails, it is one: safe, if slow.
+    fn put_on_record(&self, cmd: &Cmd) {
+        let pid = cmd.pid().as_raw_pid().unsigned_abs();
+        if let Err(error) = self.seinpaal.presence_child(pid) {
+            self.crew.voice.explain(error);
+        }
+    }
+}
+
+fn variables(item: &Item) -> Vec<(&'static str, String)> {
+    let labels = item.labels().into_iter().map(|(key, value)| format!("{key}={value}"));
+    vec![
+        ("SEINPAAL_NAME", item.queue().to_owned()),
+        ("SEINPAAL_ITEM", item.id().to_string()),
+        ("SEINPAAL_FENCE", item.fence().to_string()),
+        ("SEINPAAL_ATTEMPT", item.attempt().to_string()),
+        ("SEINPAAL_DELIVERIES", item.deliveries().to_string()),
+        ("SEINPAAL_GROUP", item.group().unwrap_or_default().to_owned()),
+        ("SEINPAAL_LABELS", labels.collect::<Vec<_>>().join("\n")),
+    ]
+}

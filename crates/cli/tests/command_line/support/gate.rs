@@ -1,0 +1,49 @@
+//! Something for commands to wait at whose stdin is taken.
+
+use std::{
+    cell::Cell,
+    fs::{self, OpenOptions},
+    path::PathBuf,
+    process::Command,
+};
+
+use super::{World, until};
+
+/// A pipe with a name that nobody writes into. Those who read it wait, until it is opened for good.
+pub(crate) struct Gate {
+    path: PathBuf,
+    script: String,
+}
+
+thread_local! {
+    static NEXT: Cell<u32> = const { Cell::new(0) };
+}
+
+impl Gate {
+    pub(crate) fn new(world: &World) -> Self {
+        let name = format!("gate{}", NEXT.replace(NEXT.get() + 1));
+        let path = world.path(&name);
+        assert!(Command::new("mkfifo").arg(&path).status().unwrap().success());
+        Self { path, script: format!("echo $$; exec cat {name}") }
+    }
+
+    /// A script that says its process id, then lives until the gate is opened.
+    pub(crate) fn hold(&self) -> &str {
+        &self.script
+    }
+
+    /// Lets all through who wait, and who come later.
+    pub(crate) fn open(&self) {
+        let aside = self.path.with_extension("open");
+        fs::rename(&self.path, &aside).unwrap();
+        fs::write(&self.path, "").unwrap();
+        // Whoever was on the way opens the old or the new one; at the old one a writer is awaited.
+        until("nobody waits at the gate", || {
+            let flags = rustix::fs::OFlags::NONBLOCK.bits() as i32;
+            let mut options = OpenOptions::new();
+            std::os::unix::fs::OpenOptionsExt::custom_flags(options.write(true), flags);
+            // ENXIO: no reader is there any more.
+            options.open(&aside).is_err()
+        });
+    }
+}

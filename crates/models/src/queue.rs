@@ -1,0 +1,14 @@
+//! The same for queues: one ledger of a queue, one session that pushes and some that work.
+
+mod act;
+pub mod bounds;
+mod hear;
+pub mod judge;
+pub mod list;
+pub mod model;
+pub mod plant;
+mod quiet;
+mod serve;
+mod story;
+mod view;
+pub mod world;

@@ -1,0 +1,387 @@
+//! What may happen next, and what it does.
+
+use std::sync::Arc;
+
+use seinpaal_proto::{
+    Contact, Name, Priority,
+    queue::{
+        Due, How, ItemId, Push, Reason, Request, What,
+        session::{Session, Until, Wish},
+    },
+    session::Failure,
+    time::Micros,
+};
+
+use super::{
+    bounds::{Bounds, End, LATER, Spec},
+    judge::Broken,
+    plant::Plant,
+    world::{Asked, Held, Life, Load, Parcel, Told, World},
+};
+use crate::bounds::{Fault, TICK};
+
+/// How many ticks a driver waits for an answer.
+const CALL: u64 = 3;
+
+/// One step of a history. Clients are numbers, items the order of their pushes, parcels and what is held
+/// their places in lists.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub enum Action {
+    /// The next item is pushed.
+    Push,
+    /// An item is cancelled.
+    Cancel(usize),
+    /// A worker wants items.
+    Pop(usize),
+    /// A worker ends a delivery.
+    Finish(usize, usize, End),
+    /// What is under way arrives.
+    Deliver(usize),
+    /// Time passes.
+    Tick,
+    /// A paused client goes on.
+    Resume(usize),
+    /// A subscription is back.
+    Hear(usize),
+    /// The store's clock is set forward.
+    Forward,
+    /// The store's clock is set back.
+    Backward,
+    /// A fault that befalls a client.
+    Befall(Fault, usize),
+    /// A fault that befalls a parcel.
+    Mangle(Fault, usize),
+}
+
+impl World {
+    /// Everything that may happen now.
+    pub fn actions(&self, bounds: &Bounds, actions: &mut Vec<Action>) {
+        if self.ghost.broken.is_some() {
+            return;
+        }
+        self.actions_of_maker(bounds, actions);
+        for who in 0..self.clients.len() {
+            self.actions_of(bounds, who, actions);
+        }
+        for at in 0..self.parcels.len() {
+            self.actions_on(bounds, at, actions);
+        }
+        if self.forward_left > 0 {
+            actions.push(Action::Forward);
+        }
+        if self.backward_left > 0 {
+            actions.push(Action::Backward);
+        }
+        if !self.parcels.iter().any(|parcel| !parcel.is_late && self.can_arrive(parcel)) {
+            actions.push(Action::Tick);
+        }
+    }
+
+    pub(super) fn can_arrive(&self, parcel: &Parcel) -> bool {
+        match parcel.load {
+            Load::Request { .. } => true,
+            Load::Replies { to, .. } | Load::Wakeup { to, .. } => self.is_alive(to),
+        }
+    }
+
+    pub(super) fn is_alive(&self, who: usize) -> bool {
+        self.clients[who].life == Life::Alive
+    }
+
+    fn actions_of_maker(&self, bounds: &Bounds, actions: &mut Vec<Action>) {
+        if !self.is_alive(0) {
+            return;
+        }
+        if self.pushed < bounds.items.len() {
+            actions.push(Action::Push);
+        }
+        if self.cancels_left > 0 {
+            let known = self.ghost.items.iter().enumerate();
+            let known = known.filter(|(_, tale)| tale.answer == Told::Pushed);
+            actions.extend(known.map(|(nth, _)| Action::Cancel(nth)));
+        }
+    }
+
+    fn actions_of(&self, bounds: &Bounds, who: usize, actions: &mut Vec<Action>) {
+        let client = &self.clients[who];
+        if client.life == Life::Paused {
+            actions.push(Action::Resume(who));
+        }
+        if client.life == Life::Alive {
+            if client.pops_left > 0 && client.pop.is_none() {
+                actions.push(Action::Pop(who));
+            }
+            for nth in 0..client.held.len() {
+                actions.push(Action::Finish(who, nth, End::Acknowledge));
+                if self.returns_left > 0 {
+                    actions.extend(bounds.ends.iter().map(|end| Action::Finish(who, nth, *end)));
+                }
+            }
+            if client.contact == Contact::Silent {
+                actions.push(Action::Hear(who));
+            }
+        }
+        if self.faults_left > 0 {
+            let faults = bounds.kinds.iter().filter(|fault| self.can_befall(**fault, who));
+            actions.extend(faults.map(|fault| Action::Befall(*fault, who)));
+        }
+    }
+
+    fn can_befall(&self, fault: Fault, who: usize) -> bool {
+        let client = &self.clients[who];
+        let is_used = !client.session.is_idle();
+        match fault {
+            Fault::Break => client.life == Life::Alive && client.call.is_some(),
+            Fault::Crash | Fault::Vanish => client.life != Life::Gone && is_used,
+            Fault::Pause => client.life == Life::Alive && is_used,
+            Fault::Deaf => {
+                client.life == Life::Alive && is_used && client.contact == Contact::Listening
+            }
+            Fault::Repeat | Fault::LoseWakeup | Fault::Delay => false,
+        }
+    }
+
+    fn actions_on(&self, bounds: &Bounds, at: usize, actions: &mut Vec<Action>) {
+        let parcel = &self.parcels[at];
+        if !self.can_arrive(parcel) {
+            return;
+        }
+        actions.push(Action::Deliver(at));
+        let can = |fault: Fault| self.faults_left > 0 && bounds.kinds.contains(&fault);
+        match parcel.load {
+            Load::Request { call: Some(_), .. }
+                if can(Fault::Repeat) && self.copies() < bounds.copies =>
+            {
+                actions.push(Action::Mangle(Fault::Repeat, at));
+            }
+            Load::Wakeup { .. } if can(Fault::LoseWakeup) => {
+                actions.push(Action::Mangle(Fault::LoseWakeup, at));
+            }
+            _ => {}
+        }
+        if can(Fault::Delay) && !parcel.is_late {
+            actions.push(Action::Mangle(Fault::Delay, at));
+        }
+    }
+
+    fn copies(&self) -> usize {
+        let is_copy = |parcel: &&Parcel| matches!(parcel.load, Load::Request { call: None, .. });
+        self.parcels.iter().filter(is_copy).count()
+    }
+
+    /// Does it.
+    pub fn act(&mut self, bounds: &Bounds, action: Action) {
+        match action {
+            Action::Push => self.push(bounds),
+            Action::Cancel(nth) => self.cancel(nth),
+            Action::Pop(who) => self.pop(bounds, who),
+            Action::Finish(who, nth, end) => self.finish(who, nth, end),
+            Action::Deliver(at) => self.deliver(bounds, at),
+            Action::Tick => self.tick(),
+            Action::Resume(who) => {
+                self.clients[who].life = Life::Alive;
+                self.with_session(who, |_, _| {});
+            }
+            Action::Hear(who) => {
+                self.clients[who].contact = Contact::Listening;
+                self.with_session(who, Session::look_again);
+            }
+            Action::Forward => {
+                (self.forward_left, self.ghost.is_slow) = (self.forward_left - 1, true);
+                self.store_now += bounds.clock_step * TICK;
+            }
+            Action::Backward => {
+                (self.backward_left, self.ghost.is_slow) = (self.backward_left - 1, true);
+                self.ghost.was_set_back = true;
+                self.store_now -= bounds.clock_step * TICK;
+            }
+            Action::Befall(fault, who) => self.befall(fault, who),
+            Action::Mangle(fault, at) => self.mangle(fault, at),
+        }
+        if self.believes_wrongly() {
+            self.ghost.broken = self.ghost.broken.or(Some(Broken::Believed));
+        }
+    }
+
+    fn push(&mut self, bounds: &Bounds) {
+        let nth = self.pushed;
+        self.pushed += 1;
+        let request = Request::Push(item(nth, &bounds.items[nth]));
+        self.ask(Asked::Push(nth), request);
+    }
+
+    fn cancel(&mut self, nth: usize) {
+        self.cancels_left -= 1;
+        let id = self.ghost.items[nth].id.map_or(ItemId(0), ItemId);
+        self.ask(Asked::Cancel(nth), Request::Cancel { id });
+    }
+
+    fn ask(&mut self, asked: Asked, request: Request) {
+        let ask = Arc::make_mut(&mut self.clients[0].session).ask(self.now, request);
+        self.clients[0].asks.push((ask, asked));
+        self.with_session(0, |_, _| {});
+    }
+
+    pub(super) fn pop(&mut self, bounds: &Bounds, who: usize) {
+        let until = if bounds.goes_on { Until::Unpopped } else { Until::Served(None) };
+        let (items, ttl, about) = (bounds.at_once, bounds.ttl(), String::new());
+        let wish = Wish { items, ttl, until, drains: false, about };
+        let client = &mut self.clients[who];
+        client.pops_left = client.pops_left.saturating_sub(1);
+        client.pop = Some(Arc::make_mut(&mut client.session).pop(wish));
+        self.with_session(who, |_, _| {});
+    }
+
+    fn finish(&mut self, who: usize, nth: usize, end: End) {
+        let held = self.clients[who].held.remove(nth);
+        self.returns_left -= u8::from(end != End::Acknowledge);
+        self.with_session(who, |session, _| session.finish(held.delivery, how(end)));
+    }
+
+    pub(super) fn tick(&mut self) {
+        self.now += TICK;
+        self.store_now += TICK;
+        for who in 0..self.clients.len() {
+            if self.is_alive(who) {
+                let is_over = |since: Micros| since + CALL * TICK <= self.now;
+                if self.clients[who].call.is_some_and(|(_, since)| is_over(since)) {
+                    self.break_call(who);
+                }
+                self.pump(who);
+            }
+        }
+    }
+
+    fn deliver(&mut self, bounds: &Bounds, at: usize) {
+        match self.parcels.swap_remove(at).load {
+            Load::Request { from, call, batch } => self.serve(bounds, from, call, &batch),
+            Load::Replies { to, call, replies } => {
+                let since = self.clients[to].call.take().map_or(self.now, |(_, since)| since);
+                let mut replies = Arc::unwrap_or_clone(replies);
+                bounds.plant.inspect(|plant| plant.replies(self.now - since, &mut replies));
+                self.with_session(to, |session, now| session.handle_replies(now, call, replies));
+            }
+            Load::Wakeup { to, wakeup } => {
+                let what = wakeup.what;
+                if !(matches!(what, What::Lost(_)) && bounds.plant == Some(Plant::LossIgnored)) {
+                    self.with_session(to, |session, now| session.handle_wakeup(now, &wakeup));
+                }
+                let is_held = |held: &Held| What::Lost(held.delivery) == what;
+                if self.clients[to].held.iter().any(is_held) {
+                    self.ghost.broken = self.ghost.broken.or(Some(Broken::Believed));
+                }
+            }
+        }
+    }
+
+    fn befall(&mut self, fault: Fault, who: usize) {
+        self.faults_left -= 1;
+        let watch = self.ledger.facts().and_then(|head| head.watch);
+        let goes_only = matches!(fault, Fault::Crash | Fault::Vanish);
+        // A request of the dead may still put it in line.
+        let asks =
+            |parcel: &Parcel| matches!(parcel.load, Load::Request { from, .. } if from == who);
+        let is_counted_on = watch == Some(self.clients[who].inbox) || self.parcels.iter().any(asks);
+        self.ghost.is_slow |= !goes_only || is_counted_on;
+        match fault {
+            Fault::Break => self.break_call(who),
+            Fault::Crash => self.bury(who, Contact::Silent),
+            Fault::Vanish => self.bury(who, Contact::Listening),
+            Fault::Pause => self.clients[who].life = Life::Paused,
+            Fault::Deaf => {
+                self.clients[who].contact = Contact::Silent;
+                self.parcels.retain(|parcel| !parcel.is_wakeup_to(who));
+            }
+            Fault::Repeat | Fault::LoseWakeup | Fault::Delay => {}
+        }
+    }
+
+    fn mangle(&mut self, fault: Fault, at: usize) {
+        self.faults_left -= 1;
+        self.ghost.is_slow = true;
+        let parcel = &mut self.parcels[at];
+        match (fault, &parcel.load) {
+            (Fault::Delay, _) => parcel.is_late = true,
+            (Fault::Repeat, Load::Request { from, batch, .. }) => {
+                let load = Load::Request { from: *from, call: None, batch: Arc::clone(batch) };
+                self.parcels.push(Parcel { is_late: true, load });
+            }
+            _ => drop(self.parcels.swap_remove(at)),
+        }
+    }
+
+    /// The client learns that its call failed. The request may still arrive; a reply is lost.
+    fn break_call(&mut self, who: usize) {
+        let Some((call, _)) = self.clients[who].call.take() else { return };
+        self.abandon(who);
+        let failure = Failure { maybe_executed: true, is_passing: true };
+        self.with_session(who, |session, now| session.handle_failure(now, call, failure));
+    }
+
+    fn abandon(&mut self, who: usize) {
+        let is_reply = |load: &Load| matches!(load, Load::Replies { to, .. } if *to == who);
+        self.parcels.retain(|parcel| !is_reply(&parcel.load));
+        for parcel in &mut self.parcels {
+            if let Load::Request { from, call, .. } = &mut parcel.load
+                && *from == who
+            {
+                (*call, parcel.is_late) = (None, true);
+            }
+        }
+    }
+
+    fn bury(&mut self, who: usize, contact: Contact) {
+        self.abandon(who);
+        self.parcels.retain(|parcel| !parcel.is_wakeup_to(who));
+        let client = &mut self.clients[who];
+        (client.life, client.contact, client.call) = (Life::Gone, contact, None);
+        (client.asks, client.held) = (Vec::new(), Vec::new());
+        (client.pop, client.pops_left) = (None, 0);
+    }
+
+    pub(super) fn with_session(&mut self, who: usize, change: impl FnOnce(&mut Session, Micros)) {
+        change(Arc::make_mut(&mut self.clients[who].session), self.now);
+        self.listen(who);
+        self.pump(who);
+    }
+
+    /// What a driver does: timers, calls, events.
+    fn pump(&mut self, who: usize) {
+        let now = self.now;
+        if self.clients[who].session.poll_timeout().is_none_or(|at| at > now) {
+            return;
+        }
+        let client = &mut self.clients[who];
+        let session = Arc::make_mut(&mut client.session);
+        session.handle_timeout(now);
+        while let Some(call) = session.poll_call(now) {
+            client.call = Some((call.id, now));
+            let (call, batch) = (Some(call.id), call.batch);
+            self.parcels.push(Parcel::new(Load::Request { from: who, call, batch }));
+        }
+        self.listen(who);
+    }
+}
+
+fn how(end: End) -> How {
+    let reason = Reason::default();
+    match end {
+        End::Acknowledge => How::Acknowledge,
+        End::GiveBack => How::GiveBack { delay: 0 },
+        End::GiveBackLater => How::GiveBack { delay: LATER * TICK },
+        End::Fail => How::Fail { delay: 0, reason },
+        End::FailLater => How::Fail { delay: LATER * TICK, reason },
+    }
+}
+
+fn item(nth: usize, spec: &Spec) -> Push {
+    Push {
+        payload: Vec::new(),
+        priority: Priority::new(i32::from(spec.priority)).unwrap_or_default(),
+        due: if spec.delay == 0 { Due::Now } else { Due::In(spec.delay * TICK) },
+        group: spec.group.and_then(|group| Name::new(group).ok()),
+        dedup: None,
+        most: spec.most,
+        about: nth.to_string(),
+    }
+}

@@ -1,0 +1,84 @@
+//! What programs are told, and whether it is true.
+
+use std::sync::Arc;
+
+use seinpaal_proto::queue::{
+    ItemId, Reply,
+    session::{Answer, End, Event},
+};
+
+use super::{
+    judge::Broken,
+    world::{Asked, Fate, Held, Told, World},
+};
+
+impl World {
+    pub(super) fn listen(&mut self, who: usize) {
+        while let Some(event) = Arc::make_mut(&mut self.clients[who].session).poll_event() {
+            let broken = self.hear(who, event);
+            self.ghost.broken = self.ghost.broken.or(broken);
+        }
+    }
+
+    fn hear(&mut self, who: usize, event: Event) -> Option<Broken> {
+        let client = &mut self.clients[who];
+        match event {
+            Event::Delivered { items, .. } => {
+                if !client.goes_on && !items.is_empty() {
+                    client.pop = None;
+                }
+                for it in items {
+                    let delivery = it.item.delivery;
+                    client.held.push(Held { delivery, until: it.valid_until });
+                    if !self.ghost.handed.insert(delivery.fence.0) {
+                        return Some(Broken::Again);
+                    }
+                }
+            }
+            Event::Renewed { delivery, valid_until } => {
+                let held = client.held.iter_mut().find(|held| held.delivery == delivery);
+                held.into_iter().for_each(|held| held.until = valid_until);
+            }
+            Event::Lost { delivery, .. } => client.held.retain(|held| held.delivery != delivery),
+            Event::TimedOut { .. } | Event::Failed { .. } | Event::Drained { .. } => {
+                client.pop = None;
+                client.pops_left += 1;
+            }
+            Event::Answer { ask, answer } => {
+                let at = client.asks.iter().position(|(id, _)| *id == ask)?;
+                let (_, asked) = client.asks.remove(at);
+                return self.hear_answer(asked, &answer);
+            }
+            Event::Finished { delivery, end } => {
+                return self.hear_end(delivery.id, delivery.fence.0, end);
+            }
+            _ => {}
+        }
+        None
+    }
+
+    fn hear_answer(&mut self, asked: Asked, answer: &Answer) -> Option<Broken> {
+        let Asked::Push(nth) = asked else { return None };
+        let is_excused = self.ghost.was_set_back;
+        let tale = &mut self.ghost.items[nth];
+        let (told, is_true) = match answer {
+            Answer::Done(Reply::Pushed { id }) => (Told::Pushed, tale.id == Some(id.0)),
+            Answer::NotDone => (Told::NotPushed, tale.id.is_none() || is_excused),
+            _ => (Told::Unknown, true),
+        };
+        tale.answer = told;
+        (!is_true).then_some(Broken::Answer)
+    }
+
+    fn hear_end(&self, id: ItemId, fence: u64, end: End) -> Option<Broken> {
+        let tale = self.nth(id).map(|nth| self.ghost.items[nth])?;
+        let is_done_by = tale.done_by == Some(fence);
+        let is_true = tale.is_doubled
+            || match end {
+                End::Acknowledged => tale.fate == Fate::Acknowledged && is_done_by,
+                End::Lost => !is_done_by,
+                _ => true,
+            };
+        (!is_true).then_some(Broken::Answer)
+    }
+}

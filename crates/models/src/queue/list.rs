@@ -1,0 +1,141 @@
+//! The models of queues, by name.
+
+use super::{
+    bounds::{Bounds, End, Spec},
+    plant::Plant,
+};
+use crate::bounds::Fault;
+
+/// One fault of each kind, with the name of its model.
+const ONE: [(&str, &[Fault]); 8] = [
+    ("queue-wakeup", &[Fault::LoseWakeup]),
+    ("queue-crash", &[Fault::Crash]),
+    ("queue-vanish", &[Fault::Vanish]),
+    ("queue-deaf", &[Fault::Deaf]),
+    ("queue-break", &[Fault::Break]),
+    ("queue-repeat", &[Fault::Repeat]),
+    ("queue-delay", &[Fault::Delay]),
+    ("queue-pause", &[Fault::Pause]),
+];
+
+/// As for semaphores: all but a worker whom the store knows not to listen. And but for a copy that nobody sent: if
+/// the clock jumps over the deadline between the two, the second is refused, though the first was done.
+const WITH_CLOCK: &[Fault] =
+    &[Fault::Break, Fault::Delay, Fault::LoseWakeup, Fault::Crash, Fault::Vanish, Fault::Pause];
+
+const ENDS: &[End] = &[End::GiveBack, End::GiveBackLater, End::Fail, End::FailLater];
+const ONE_ITEM: &[Spec] = &[Spec::PLAIN];
+const TWO: &[Spec] = &[Spec::PLAIN, Spec::PLAIN];
+const DELAYED: &[Spec] = &[Spec { delay: 3, ..Spec::PLAIN }, Spec { delay: 1, ..Spec::PLAIN }];
+const APART: &[Spec] = &[Spec { delay: 20, ..Spec::PLAIN }, Spec { delay: 1, ..Spec::PLAIN }];
+const GROUPS: &[Spec] = &[
+    Spec { group: Some("a"), ..Spec::PLAIN },
+    Spec { group: Some("a"), ..Spec::PLAIN },
+    Spec { group: Some("b"), ..Spec::PLAIN },
+];
+const RANKED: &[Spec] = &[Spec::PLAIN, Spec { priority: 5, ..Spec::PLAIN }, Spec::PLAIN];
+const MORTAL: &[Spec] = &[Spec { most: 2, ..Spec::PLAIN }];
+
+/// What is explored breadth-first.
+#[must_use]
+pub fn explored() -> Vec<Bounds> {
+    let base = Bounds { quiet_one_in: 64, ..Bounds::BASE };
+    let calm = Bounds { faults: 0, ..base };
+    let mut all = vec![
+        Bounds { name: "queue-calm", quiet_one_in: 16, ..calm },
+        Bounds { name: "queue-ends", ends: ENDS, returns: 2, items: MORTAL, ..calm },
+        Bounds { name: "queue-delayed", items: DELAYED, ..calm },
+        Bounds { name: "queue-cancel", cancels: 1, ..calm },
+        Bounds { name: "queue-limit", limit: Some(1), ..calm },
+        Bounds { name: "queue-groups", items: GROUPS, group_limit: Some(1), ..calm },
+        Bounds { name: "queue-ranked", items: RANKED, workers: 1, at_once: 2, ..calm },
+        Bounds { name: "queue-served", goes_on: false, pops: 2, ..calm },
+        Bounds { name: "queue-clock", clock_steps: 1, steps_back: 1, items: ONE_ITEM, ..calm },
+    ];
+    all.extend(ONE.map(|(name, kinds)| Bounds { name, kinds, ..base }));
+    all.extend([
+        Bounds { name: "queue-mortal", items: MORTAL, kinds: &[Fault::Vanish], faults: 2, ..base },
+        Bounds { name: "queue-everything", ends: ENDS, returns: 1, ..base },
+        Bounds {
+            name: "queue-everything-clock",
+            clock_steps: 1,
+            steps_back: 1,
+            kinds: WITH_CLOCK,
+            items: ONE_ITEM,
+            ..base
+        },
+    ]);
+    all
+}
+
+/// What is walked at random: many items, many faults.
+#[must_use]
+pub fn walked() -> Vec<Bounds> {
+    const MIXED: &[Spec] = &[
+        Spec { group: Some("a"), ..Spec::PLAIN },
+        Spec { delay: 5, ..Spec::PLAIN },
+        Spec { group: Some("a"), most: 1, ..Spec::PLAIN },
+        Spec { priority: 3, ..Spec::PLAIN },
+        Spec { group: Some("b"), delay: 2, ..Spec::PLAIN },
+        Spec { group: Some("a"), priority: -2, ..Spec::PLAIN },
+        Spec { most: 2, ..Spec::PLAIN },
+        Spec { group: Some("b"), ..Spec::PLAIN },
+    ];
+    let long = Bounds {
+        items: MIXED,
+        limit: Some(3),
+        group_limit: Some(1),
+        at_once: 2,
+        ends: ENDS,
+        returns: 10,
+        cancels: 2,
+        ttl: 6,
+        faults: 30,
+        copies: 4,
+        wakeups: 6,
+        ..Bounds::BASE
+    };
+    vec![
+        Bounds { name: "queue-walk", ..long },
+        Bounds { name: "queue-walk-three", workers: 3, ..long },
+        Bounds { name: "queue-walk-served", goes_on: false, pops: 12, ..long },
+        Bounds {
+            name: "queue-walk-clock",
+            clock_steps: 1,
+            steps_back: 1,
+            kinds: WITH_CLOCK,
+            ..long
+        },
+    ]
+}
+
+/// The model in which a planted mistake is looked for.
+#[must_use]
+pub fn planted(plant: Plant) -> Bounds {
+    let base = Bounds {
+        name: plant.says(),
+        plant: Some(plant),
+        faults: 0,
+        quiet_one_in: u64::MAX,
+        items: ONE_ITEM,
+        ..Bounds::BASE
+    };
+    let one = |kinds| Bounds { faults: 1, kinds, ..base };
+    match plant {
+        Plant::LateAcknowledged | Plant::RenewalRevives => one(&[Fault::Pause]),
+        Plant::ExpiredGone => one(&[Fault::Vanish]),
+        Plant::RepeatDone => one(&[Fault::Repeat]),
+        Plant::CallForEver => Bounds { quiet_one_in: 1, ..one(&[Fault::Vanish]) },
+        Plant::WatchUntold => Bounds { quiet_one_in: 1, items: APART, ..base },
+        Plant::GroupOneMore => Bounds { items: GROUPS, group_limit: Some(1), ..base },
+        Plant::PlaceLost => {
+            Bounds { items: TWO, goes_on: false, ends: &[End::GiveBack], returns: 1, ..base }
+        }
+        Plant::LossIgnored => Bounds { cancels: 1, ..base },
+        Plant::Uncounted => base,
+        Plant::OneMore => {
+            Bounds { items: MORTAL, ends: &[End::Fail], returns: 3, workers: 1, ..base }
+        }
+        Plant::FromReply => one(&[Fault::Delay]),
+    }
+}

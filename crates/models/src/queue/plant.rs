@@ -1,0 +1,182 @@
+//! Mistakes put in on purpose, each as a wrapper around the real machines.
+
+use seinpaal_proto::{
+    queue::{Batch, Call, Delivery, Item, MemoryQueue, Replies, Reply, Request, Standing, State},
+    time::Micros,
+};
+
+/// A mistake.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Plant {
+    /// Whoever acknowledges an item is believed, whichever delivery it had.
+    LateAcknowledged,
+    /// An item whose delivery's lease ended is not put back.
+    ExpiredGone,
+    /// A batch that comes twice is done twice.
+    RepeatDone,
+    /// One more of a group may be in work.
+    GroupOneMore,
+    /// Who was called and does not come is waited for.
+    CallForEver,
+    /// The watch is not told of what is due sooner.
+    WatchUntold,
+    /// What is given back goes to the end.
+    PlaceLost,
+    /// A worker is not told that its delivery is over.
+    LossIgnored,
+    /// A renewal makes a delivery that is over go on.
+    RenewalRevives,
+    /// A delivery is not counted.
+    Uncounted,
+    /// An item has one delivery more than it is allowed.
+    OneMore,
+    /// A lease is counted from the reply.
+    FromReply,
+}
+
+impl Plant {
+    /// All of them.
+    pub const ALL: [Self; 12] = [
+        Self::LateAcknowledged,
+        Self::ExpiredGone,
+        Self::RepeatDone,
+        Self::GroupOneMore,
+        Self::CallForEver,
+        Self::WatchUntold,
+        Self::PlaceLost,
+        Self::LossIgnored,
+        Self::RenewalRevives,
+        Self::Uncounted,
+        Self::OneMore,
+        Self::FromReply,
+    ];
+
+    /// What is wrong, in words.
+    #[must_use]
+    pub const fn says(self) -> &'static str {
+        match self {
+            Self::LateAcknowledged => "queue: a delivery that is over can acknowledge its item",
+            Self::ExpiredGone => "queue: an item whose lease ended is not put back",
+            Self::RepeatDone => "queue: a batch that comes twice is done twice",
+            Self::GroupOneMore => "queue: one more of a group is in work",
+            Self::CallForEver => "queue: a worker that was called is waited for, for ever",
+            Self::WatchUntold => "queue: the watch is not told of what is due sooner",
+            Self::PlaceLost => "queue: what is given back goes to the end",
+            Self::LossIgnored => "queue: a worker does not hear that its delivery is over",
+            Self::RenewalRevives => "queue: a renewal revives a delivery that is over",
+            Self::Uncounted => "queue: a delivery is not counted",
+            Self::OneMore => "queue: an item has one delivery too many",
+            Self::FromReply => "queue: a lease is counted from the reply",
+        }
+    }
+
+    /// The batch as it arrives.
+    pub(super) fn request(self, batch: &Batch, ledger: &MemoryQueue) -> Batch {
+        let mut batch = batch.clone();
+        for request in &mut batch.requests {
+            match (self, request) {
+                (Self::LateAcknowledged, Request::Finish { delivery, .. }) => {
+                    let item = ledger.all_items().find(|item| item.id == delivery.id);
+                    let work = item.and_then(Item::work);
+                    delivery.fence = work.map_or(delivery.fence, |work| work.fence);
+                }
+                (Self::OneMore, Request::Push(push)) => push.most += 1,
+                _ => {}
+            }
+        }
+        batch
+    }
+
+    /// The ledger before it executes.
+    pub(super) fn before(self, ledger: &mut MemoryQueue, now: Micros) {
+        let Ok(mut head) = ledger.head();
+        match self {
+            Self::RepeatDone => {
+                while let Ok(Some((_, session))) = ledger.first_session() {
+                    let Ok(()) = ledger.remove_session(session);
+                }
+                head.sessions = 0;
+            }
+            Self::CallForEver => {
+                let called = ledger.workers().filter(|(_, call)| *call != Call::InLine);
+                for (inbox, _) in called.collect::<Vec<_>>() {
+                    if let Ok(Some(mut place)) = ledger.place(inbox) {
+                        place.call = Call::Since(now);
+                        let Ok(()) = ledger.put_place(&place);
+                    }
+                }
+                return;
+            }
+            Self::WatchUntold => head.watch_at = now + 1,
+            _ => return,
+        }
+        if !ledger.is_empty() {
+            let Ok(()) = ledger.set_head(&head);
+        }
+    }
+
+    /// The ledger after it executed.
+    pub(super) fn after(
+        self,
+        before: &MemoryQueue,
+        ledger: &mut MemoryQueue,
+        batch: &Batch,
+        now: Micros,
+    ) {
+        let Ok(mut head) = ledger.head();
+        for old in before.all_items() {
+            let Ok(item) = ledger.item(old.id);
+            let Some(mut item) = item else { continue };
+            let is_back = old.work().is_some() && item.standing == (Standing::Ready { open: true });
+            let finishes = |request: &Request| matches!(request, Request::Finish { delivery, .. } if delivery.id == old.id);
+            let is_finished = batch.requests.iter().any(finishes);
+            match self {
+                Self::ExpiredGone if is_back && !is_finished => {
+                    let Ok(()) = ledger.remove_item(item.id);
+                    (head.ready, head.open) = (head.ready - 1, head.open - 1);
+                }
+                Self::PlaceLost if is_back && is_finished => {
+                    item.rank = now as i64;
+                    let Ok(()) = ledger.put_item(&item);
+                }
+                Self::Uncounted if old.work().is_none() && item.work().is_some() => {
+                    item.attempt -= 1;
+                    let Ok(()) = ledger.put_item(&item);
+                }
+                Self::RenewalRevives if is_back && !is_finished => {
+                    if let (Some(work), true) = (old.work(), renews(batch, old)) {
+                        item.standing = Standing::InWork(work.clone());
+                        let Ok(()) = ledger.put_item(&item);
+                        (head.ready, head.open) = (head.ready - 1, head.open - 1);
+                        head.in_work += 1;
+                    }
+                }
+                _ => {}
+            }
+        }
+        if !ledger.is_empty() {
+            let Ok(()) = ledger.set_head(&head);
+        }
+    }
+
+    /// The replies as the session takes them, `late` after it asked.
+    pub(super) fn replies(self, late: Micros, replies: &mut Replies) {
+        if self != Self::FromReply {
+            return;
+        }
+        for reply in &mut replies.replies {
+            if let Reply::Popped { valid_for, .. } | Reply::Renewed { valid_for, .. } = reply {
+                valid_for.iter_mut().for_each(|time| *time += late);
+            }
+        }
+    }
+}
+
+fn renews(batch: &Batch, item: &Item) -> bool {
+    let fence = item.work().map(|work| work.fence);
+    let is_it = |it: &Delivery| it.id == item.id && Some(it.fence) == fence;
+    batch.requests.iter().any(|request| match request {
+        Request::Renew(renew) => renew.deliveries.iter().any(is_it),
+        _ => false,
+    })
+}

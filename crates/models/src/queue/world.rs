@@ -1,0 +1,244 @@
+//! One moment of everything about a queue: the ledger, the clients, what is under way, the clocks.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
+
+use seinpaal_proto::{
+    Contact, Inbox, Limit, Name,
+    queue::{
+        Batch, Configure, Delivery, ItemId, MemoryQueue, Replies, Request, Wakeup,
+        session::{AskId, Bearings, PopId, Session},
+    },
+    session::{CallId, Config},
+    time::{Micros, SECOND},
+};
+
+pub use super::{act::Action, judge::Broken, quiet::Stuck};
+use super::{bounds::Bounds, plant::Plant};
+
+/// Where the clocks begin: far enough from 0 that nothing is before the beginning.
+const START: Micros = 1_000_000 * SECOND;
+/// The store's clock is another than the clients'.
+const STORE_AHEAD: Micros = 1_000_000 * SECOND;
+
+/// One moment of everything. Parts that a step does not touch are shared with the moment before.
+#[derive(Clone, Debug)]
+pub struct World {
+    /// The clients' clock.
+    pub now: Micros,
+    /// The store's.
+    pub store_now: Micros,
+    pub(super) ledger: Arc<MemoryQueue>,
+    /// The first one pushes, the others work.
+    pub(super) clients: Vec<Client>,
+    pub(super) parcels: Vec<Parcel>,
+    pub(super) pushed: usize,
+    pub(super) returns_left: u8,
+    pub(super) cancels_left: u8,
+    pub(super) faults_left: u8,
+    pub(super) forward_left: u8,
+    pub(super) backward_left: u8,
+    pub(super) ghost: Ghost,
+}
+
+/// What is remembered only to judge by.
+#[derive(Clone, Debug)]
+pub(super) struct Ghost {
+    pub(super) items: Vec<Tale>,
+    /// Of each delivery the item, and the how manieth of it.
+    pub(super) fences: BTreeMap<u64, (usize, u32)>,
+    /// The last number that the ledger gave.
+    pub(super) last: u64,
+    /// What programs were handed.
+    pub(super) handed: BTreeSet<u64>,
+    /// Something was lost or died that the ledger counted on, so it may take the look of an idle worker.
+    pub(super) is_slow: bool,
+    /// The store's clock was set back.
+    pub(super) was_set_back: bool,
+    pub(super) broken: Option<Broken>,
+}
+
+/// What became of an item.
+#[derive(Clone, Copy, Debug, Default, Hash)]
+pub(super) struct Tale {
+    pub(super) id: Option<u64>,
+    pub(super) answer: Told,
+    pub(super) fate: Fate,
+    pub(super) deliveries: u32,
+    pub(super) returned: u32,
+    /// It was pushed twice, which is excused only where the store's clock was set back.
+    pub(super) is_doubled: bool,
+    /// The delivery by which it was acknowledged.
+    pub(super) done_by: Option<u64>,
+}
+
+/// What its maker was told.
+#[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
+pub(super) enum Told {
+    #[default]
+    Nothing,
+    Pushed,
+    NotPushed,
+    Unknown,
+}
+
+/// Where it is.
+#[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
+pub(super) enum Fate {
+    #[default]
+    Unpushed,
+    There,
+    Acknowledged,
+    Cancelled,
+    Dead,
+}
+
+/// A client: its session, and what its program knows.
+#[derive(Clone, Debug)]
+pub(super) struct Client {
+    pub(super) inbox: Inbox,
+    pub(super) session: Arc<Session>,
+    pub(super) life: Life,
+    /// What the store knows of it.
+    pub(super) contact: Contact,
+    /// The call that it waits for, and since when.
+    pub(super) call: Option<(CallId, Micros)>,
+    pub(super) pops_left: u8,
+    /// A wish goes on when items were delivered.
+    pub(super) goes_on: bool,
+    pub(super) pop: Option<PopId>,
+    pub(super) asks: Vec<(AskId, Asked)>,
+    pub(super) held: Vec<Held>,
+}
+
+/// What a program asked.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub(super) enum Asked {
+    Push(usize),
+    Cancel(usize),
+}
+
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub(super) enum Life {
+    Alive,
+    Paused,
+    Gone,
+}
+
+/// An item in a program's hand.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Held {
+    pub(super) delivery: Delivery,
+    /// Until when it is believed in; `None`: as long as the process lives.
+    pub(super) until: Option<Micros>,
+}
+
+/// What is under way. It arrives before the next tick, unless it is late.
+#[derive(Clone, Debug)]
+pub(super) struct Parcel {
+    /// It may arrive at any time from now on.
+    pub(super) is_late: bool,
+    pub(super) load: Load,
+}
+
+#[derive(Clone, Debug)]
+pub(super) enum Load {
+    /// To the store; the call is the one that its sender waits for, if it still does.
+    Request { from: usize, call: Option<CallId>, batch: Arc<Batch> },
+    /// To a client that waits for it.
+    Replies { to: usize, call: CallId, replies: Arc<Replies> },
+    /// To a client.
+    Wakeup { to: usize, wakeup: Arc<Wakeup> },
+}
+
+impl World {
+    /// Nobody has done anything yet, but the limits are set.
+    #[must_use]
+    pub fn new(bounds: &Bounds) -> Self {
+        let ghost = Ghost {
+            items: vec![Tale::default(); bounds.items.len()],
+            fences: BTreeMap::new(),
+            last: 0,
+            handed: BTreeSet::new(),
+            is_slow: false,
+            was_set_back: false,
+            broken: None,
+        };
+        let mut world = Self {
+            now: START,
+            store_now: START + STORE_AHEAD,
+            ledger: Arc::default(),
+            clients: (0..=bounds.workers).map(|who| Client::new(who, bounds, START)).collect(),
+            parcels: Vec::new(),
+            pushed: 0,
+            returns_left: bounds.returns,
+            cancels_left: bounds.cancels,
+            faults_left: bounds.faults,
+            forward_left: bounds.clock_steps,
+            backward_left: bounds.steps_back,
+            ghost,
+        };
+        let more = u32::from(bounds.plant == Some(Plant::GroupOneMore));
+        let group_limit = bounds.group_limit.map(|limit| limit + more);
+        world.configure(bounds, bounds.limit, group_limit);
+        world
+    }
+
+    pub(super) fn configure(&mut self, bounds: &Bounds, limit: Option<u32>, group: Option<u32>) {
+        let limit_of = |limit: Option<u32>| limit.and_then(|limit| Limit::new(limit).ok());
+        let changes = [Configure::Limit(limit_of(limit)), Configure::GroupLimit(limit_of(group))];
+        self.ask_aside(bounds, changes.map(Request::Configure).to_vec());
+    }
+
+    /// The one queue.
+    pub(super) fn name() -> Name {
+        Name::new("q").unwrap_or_else(|_| unreachable!("a letter is a name"))
+    }
+
+    /// Which rule the last step broke.
+    #[must_use]
+    pub fn broken(&self) -> Option<Broken> {
+        self.ghost.broken
+    }
+
+    /// Which item it is, by the order of pushes.
+    pub(super) fn nth(&self, id: ItemId) -> Option<usize> {
+        self.ghost.items.iter().position(|tale| tale.id == Some(id.0))
+    }
+}
+
+impl Client {
+    /// Somebody who has not done anything, on the clock of clients.
+    pub(super) fn new(who: usize, bounds: &Bounds, now: Micros) -> Self {
+        let inbox = Inbox((who as u128 + 1) << 64);
+        let config = Config { ttl: bounds.ttl(), patience: bounds.patience(), ..Config::default() };
+        // A store tells its clock when it is opened.
+        let clock = Some((now + STORE_AHEAD, now, now));
+        let bearings = Bearings { clock, ..Bearings::default() };
+        let session = Session::new(inbox, World::name(), config, bearings);
+        Self {
+            inbox,
+            session: Arc::new(session),
+            life: Life::Alive,
+            contact: Contact::Listening,
+            call: None,
+            pops_left: if who > 0 { bounds.pops } else { 0 },
+            goes_on: bounds.goes_on,
+            pop: None,
+            asks: Vec::new(),
+            held: Vec::new(),
+        }
+    }
+}
+
+impl Parcel {
+    pub(super) fn new(load: Load) -> Self {
+        Self { is_late: false, load }
+    }
+
+    pub(super) fn is_wakeup_to(&self, who: usize) -> bool {
+        matches!(self.load, Load::Wakeup { to, .. } if to == who)
+    }
+}

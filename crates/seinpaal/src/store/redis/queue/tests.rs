@@ -1,0 +1,57 @@
+//! What the files say about themselves is true.
+
+use super::QUEUE;
+
+macro_rules! pieces {
+    ($($name:literal),*) => {
+        [$(($name, include_str!(concat!("../lua/queue/", $name, ".lua")))),*]
+    };
+}
+
+#[rustfmt::skip]
+const PIECES: [(&str, &str); 19] = pieces![
+    "begin", "fast_ask", "fast_head", "fast_work", "fast_end", "rest", "pack", "state", "items", "order", "time",
+    "workers", "ask", "push", "pop", "finish", "steer", "inspect", "step"
+];
+
+fn field<'a>(source: &'a str, field: &str) -> Option<&'a str> {
+    let start = format!("-- {field} ");
+    let header = source.lines().take_while(|line| line.starts_with("--"));
+    header.filter_map(|line| line.strip_prefix(&start)).next().map(str::trim)
+}
+
+#[test]
+fn every_file_starts_with_what_it_is_given_and_answers() {
+    for (name, source) in PIECES {
+        assert!(source.starts_with(&format!("-- {name}: ")), "{name}");
+        assert_eq!(field(source, "keys"), Some("records order"), "{name}");
+        for said in ["args", "reply", "cost"] {
+            assert!(field(source, said).is_some(), "{name} does not say its {said}");
+        }
+    }
+    assert_eq!(PIECES.map(|(_, source)| source).concat(), QUEUE);
+}
+
+#[test]
+fn every_reply_in_a_header_is_given_by_its_file() {
+    for (name, source) in PIECES {
+        let replies = field(source, "reply").unwrap_or_default();
+        if replies == "nothing" || replies.contains(',') || replies.contains(';') {
+            continue;
+        }
+        for word in replies.split(' ') {
+            let is_given = [format!("'{word}'"), format!("'{word} ")];
+            let outside = ["returned", "died"].contains(&word); // a failure is for two files
+            assert!(
+                outside || is_given.iter().any(|w| source.contains(w.as_str())),
+                "{name}: {word}"
+            );
+        }
+    }
+}
+
+#[test]
+fn the_script_asks_the_clock_in_one_place_and_names_no_key_itself() {
+    assert_eq!(QUEUE.matches("'time'").count(), 1);
+    assert_eq!(QUEUE.matches("KEYS[").count(), 2);
+}

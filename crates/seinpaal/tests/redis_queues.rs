@@ -1,0 +1,335 @@
+//! Queues on Redis: what only a real server shows.
+
+#[path = "support/asks.rs"]
+mod asks;
+#[path = "support/redis_server.rs"]
+mod redis_server;
+#[path = "support/severing_proxy.rs"]
+mod severing_proxy;
+
+use std::{collections::HashMap, time::Duration};
+
+use asks::{Client, acquire, plain};
+use redis::{Cmd, FromRedisValue, aio::MultiplexedConnection, cmd};
+use redis_server::RedisServer;
+use seinpaal::store::{Certainty, News, Store, StoreError, StoreErrorKind};
+use seinpaal_proto::{
+    Name, Priority,
+    queue::{
+        Batch, Configure, Dedup, Delivery, Due, How, MAX_PAYLOAD_BYTES, Pop, Popped, Push, Renew,
+        Replies, Reply, Request, What,
+    },
+    time::SECOND,
+};
+use severing_proxy::SeveringProxy;
+use tokio::time::timeout;
+
+const LONG: Duration = Duration::from_secs(30);
+const LATER: u64 = 1 << 52;
+const RECORDS: &str = "seinpaal:{n}:q";
+
+fn batch(client: &Client, number: u64, requests: Vec<Request>) -> Batch {
+    let name = Name::new("n").unwrap();
+    Batch { name, session: client.inbox, number, not_after: LATER, seen: 0, requests }
+}
+
+async fn send(client: &Client, number: u64, request: Request) -> Result<Reply, StoreError> {
+    let batch = batch(client, number, vec![request]);
+    Ok(client.store.call_queue(&batch).await?.replies.remove(0))
+}
+
+/// Sends the same batch again, as a session does, until it is answered; how often that took is told, too.
+async fn insist(client: &Client, batch: &Batch) -> (Replies, u32) {
+    let mut tries = 1;
+    let insisting = async {
+        loop {
+            match client.store.call_queue(batch).await {
+                Ok(replies) => return replies,
+                Err(error) => assert!(error.is_passing(), "{error}"),
+            }
+            tries += 1;
+        }
+    };
+    let replies = timeout(LONG, insisting).await.expect("an answer");
+    (replies, tries)
+}
+
+fn push(payload: &[u8]) -> Push {
+    Push {
+        payload: payload.to_vec(),
+        priority: Priority::default(),
+        due: Due::Now,
+        group: None,
+        dedup: None,
+        most: 3,
+        about: String::new(),
+    }
+}
+
+fn pop(items: u32, wait: bool) -> Request {
+    let (ttl, margin) = (60 * SECOND, SECOND);
+    Request::Pop(Pop { items, ttl, margin, wait, drains: false, about: String::new() })
+}
+
+fn finish(delivery: Delivery) -> Request {
+    Request::Finish { delivery, how: How::Acknowledge }
+}
+
+fn popped(reply: Reply) -> Vec<Popped> {
+    match reply {
+        Reply::Popped { items, .. } => items,
+        other => panic!("{other:?}"),
+    }
+}
+
+async fn say<T: FromRedisValue>(connection: &mut MultiplexedConnection, command: &mut Cmd) -> T {
+    command.query_async(connection).await.unwrap()
+}
+
+/// Calls by command since the last `CONFIG RESETSTAT`.
+async fn calls(connection: &mut MultiplexedConnection) -> HashMap<String, u64> {
+    let info: String = say(connection, cmd("INFO").arg("commandstats")).await;
+    let lines = info.lines().filter_map(|line| line.strip_prefix("cmdstat_")?.split_once(':'));
+    let ours = lines.filter(|(command, _)| !command.starts_with("config") && *command != "info");
+    ours.map(|(command, figures)| {
+        (command.to_owned(), figures.split(['=', ',']).nth(1).unwrap().parse().unwrap())
+    })
+    .collect()
+}
+
+fn counts(list: &[(&str, u64)]) -> HashMap<String, u64> {
+    list.iter().map(|(command, count)| ((*command).to_owned(), *count)).collect()
+}
+
+#[tokio::test]
+async fn a_push_is_one_command_of_four_and_acknowledging_with_a_pop_one_of_eight() {
+    let server = RedisServer::start();
+    let client = Client::connect(&server.url(""), 1).await;
+    let mut behind = plain(&server.url("")).await;
+    for number in 1..=3 {
+        send(&client, number, Request::Push(push(b"x"))).await.unwrap();
+    }
+    let first = popped(send(&client, 4, pop(1, true)).await.unwrap()).remove(0).delivery;
+    say::<()>(&mut behind, cmd("CONFIG").arg("RESETSTAT")).await;
+    send(&client, 5, Request::Push(push(b"x"))).await.unwrap();
+    let expected = [("evalsha", 1), ("time", 1), ("hmget", 1), ("hset", 1), ("zadd", 1)];
+    assert_eq!(calls(&mut behind).await, counts(&expected));
+    say::<()>(&mut behind, cmd("CONFIG").arg("RESETSTAT")).await;
+    let both = batch(&client, 6, vec![finish(first), pop(1, true)]);
+    client.store.call_queue(&both).await.unwrap();
+    let reads = [("evalsha", 1), ("time", 1), ("hmget", 2), ("zrangebylex", 1)];
+    let writes = [("zrem", 1), ("hdel", 1), ("hset", 1), ("zadd", 1)];
+    assert_eq!(calls(&mut behind).await, counts(&[&reads[..], &writes].concat()));
+}
+
+#[tokio::test]
+async fn what_was_done_though_its_answer_was_lost_is_done_once() {
+    let (_server, port) = RedisServer::on_port(&[]);
+    let proxy = SeveringProxy::start(port);
+    let client = Client::connect(&proxy.url(), 1).await;
+    let direct = Client::connect(&format!("redis://127.0.0.1:{port}"), 2).await;
+    proxy.sever_after("push ");
+    let (pushed, tries) =
+        insist(&client, &batch(&client, 1, vec![Request::Push(push(b"once"))])).await;
+    assert_eq!((proxy.severed(), tries), (1, 2));
+    let Reply::Pushed { id } = pushed.replies[0] else { panic!("{pushed:?}") };
+
+    proxy.sever_after("pop ");
+    let (delivered, tries) = insist(&client, &batch(&client, 2, vec![pop(8, false)])).await;
+    assert_eq!((proxy.severed(), tries), (2, 2));
+    let items = popped(delivered.replies[0].clone());
+    assert_eq!(items.len(), 1, "{items:?}");
+    assert_eq!((items[0].delivery.id, items[0].attempt), (id, 1));
+    assert_eq!(items[0].payload, b"once");
+    let left = popped(send(&direct, 1, pop(8, false)).await.unwrap());
+    assert!(left.is_empty(), "{left:?}");
+
+    proxy.sever_after("acknowledge ");
+    let done = batch(&client, 3, vec![finish(items[0].delivery)]);
+    let (done, tries) = insist(&client, &done).await;
+    assert_eq!((proxy.severed(), tries), (3, 2));
+    assert_eq!(done.replies, [Reply::Acknowledged { id }]);
+}
+
+#[tokio::test]
+async fn without_memory_nothing_is_put_in_but_everything_can_be_taken_out() {
+    let server = RedisServer::with(&["--maxmemory-policy", "noeviction"]);
+    let client = Client::connect(&server.url(""), 1).await;
+    let mut behind = plain(&server.url("")).await;
+    for number in 1..=3 {
+        send(&client, number, Request::Push(push(b"x"))).await.unwrap();
+    }
+    let first = popped(send(&client, 4, pop(1, false)).await.unwrap()).remove(0).delivery;
+    say::<()>(&mut behind, cmd("CONFIG").arg("SET").arg("maxmemory").arg(1)).await;
+    let delayed = Push { due: Due::In(SECOND), ..push(b"x") };
+    for (number, push) in [(5, push(b"x")), (6, delayed)] {
+        let error = send(&client, number, Request::Push(push)).await.unwrap_err();
+        let full = (StoreErrorKind::Full, Certainty::NotExecuted);
+        assert_eq!((error.kind(), error.certainty()), full, "{error}");
+    }
+    let deliveries = vec![first];
+    let renew = Request::Renew(Renew { ttl: 60 * SECOND, margin: SECOND, deliveries });
+    let renewed = send(&client, 7, renew).await.unwrap();
+    assert!(matches!(renewed, Reply::Renewed { .. }), "{renewed:?}");
+    let both = batch(&client, 8, vec![finish(first), pop(8, true)]);
+    let replies = client.store.call_queue(&both).await.unwrap().replies;
+    assert_eq!(replies[0], Reply::Acknowledged { id: first.id });
+    let rest = popped(replies[1].clone());
+    assert_eq!(rest.len(), 2, "{rest:?}");
+    let all = rest.iter().map(|item| finish(item.delivery)).collect();
+    client.store.call_queue(&batch(&client, 9, all)).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_key_that_is_not_a_queues_is_a_typed_answer_and_stays_as_it_was() {
+    let server = RedisServer::start();
+    let client = Client::connect(&server.url(""), 1).await;
+    let mut behind = plain(&server.url("")).await;
+    let mut set = cmd("SET");
+    let mut hset = cmd("HSET");
+    for foreign in [
+        set.arg(RECORDS).arg("mine"),
+        hset.arg(RECORDS).arg("a").arg("b"),
+        cmd("HSET").arg(RECORDS).arg("h").arg("nonsense"),
+        cmd("SET").arg(format!("{RECORDS}:o")).arg("mine"),
+        cmd("ZADD").arg(format!("{RECORDS}:o")).arg(1).arg("mine"),
+    ] {
+        say::<()>(&mut behind, &mut cmd("FLUSHALL")).await;
+        say::<()>(&mut behind, foreign).await;
+        for request in [Request::Push(push(b"x")), pop(1, true), Request::Inspect { rows: 1 }] {
+            let error = send(&client, 1, request).await.unwrap_err();
+            let corrupt = (StoreErrorKind::Corrupt, Certainty::NotExecuted);
+            assert_eq!((error.kind(), error.certainty()), corrupt, "{error}");
+        }
+        assert_eq!(say::<u64>(&mut behind, &mut cmd("DBSIZE")).await, 1);
+        assert!(client.store.list_queues("").await.unwrap().is_empty());
+    }
+}
+
+#[tokio::test]
+async fn an_order_whose_records_were_evicted_is_dropped_and_a_damaged_item_is_a_typed_answer() {
+    let server = RedisServer::start();
+    let client = Client::connect(&server.url(""), 1).await;
+    let mut behind = plain(&server.url("")).await;
+    let Reply::Pushed { id } = send(&client, 1, Request::Push(push(b"x"))).await.unwrap() else {
+        panic!("it is new")
+    };
+    let field = [b"i", &id.0.to_be_bytes()[..]].concat();
+    say::<()>(&mut behind, cmd("HSET").arg(RECORDS).arg(&field).arg("damage")).await;
+    let error = send(&client, 2, pop(1, false)).await.unwrap_err();
+    let corrupt = (StoreErrorKind::Corrupt, Certainty::NotExecuted);
+    assert_eq!((error.kind(), error.certainty()), corrupt, "{error}");
+
+    say::<()>(&mut behind, cmd("DEL").arg(RECORDS)).await;
+    assert!(popped(send(&client, 3, pop(1, false)).await.unwrap()).is_empty());
+    send(&client, 4, Request::Push(push(b"y"))).await.unwrap();
+    assert_eq!(popped(send(&client, 5, pop(8, false)).await.unwrap()).len(), 1);
+}
+
+#[tokio::test]
+async fn what_is_out_of_range_is_refused_before_anything_is_written() {
+    let server = RedisServer::start();
+    let client = Client::connect(&server.url(""), 1).await;
+    let mut behind = plain(&server.url("")).await;
+    let wrong_ttl =
+        Pop { items: 1, ttl: 1, margin: 0, wait: true, drains: false, about: String::new() };
+    let dedup = Dedup { key: Name::new("k").unwrap(), window: LATER };
+    let wrong = [
+        vec![Request::Push(push(&vec![0; MAX_PAYLOAD_BYTES + 1]))],
+        vec![Request::Push(push(&vec![0; MAX_PAYLOAD_BYTES])); 5],
+        vec![Request::Push(push(b"")); Batch::MOST + 1],
+        vec![Request::Push(Push { most: 0, ..push(b"") })],
+        vec![Request::Push(Push { about: "x".repeat(4097), ..push(b"") })],
+        vec![Request::Push(Push { dedup: Some(dedup), ..push(b"") })],
+        vec![Request::Push(push(b"")), Request::Pop(wrong_ttl)],
+        vec![Request::Push(push(b"")), pop(Batch::MOST_ITEMS + 1, false)],
+    ];
+    for requests in wrong {
+        let error = client.store.call_queue(&batch(&client, 1, requests)).await.unwrap_err();
+        let refused = (StoreErrorKind::Internal, Certainty::NotExecuted);
+        assert_eq!((error.kind(), error.certainty()), refused, "{error}");
+        assert_eq!(say::<u64>(&mut behind, &mut cmd("DBSIZE")).await, 0);
+    }
+    let largest = push(&vec![0xff; MAX_PAYLOAD_BYTES]);
+    send(&client, 1, Request::Push(largest.clone())).await.unwrap();
+    let items = popped(send(&client, 2, pop(1, false)).await.unwrap());
+    assert_eq!(items[0].payload, largest.payload);
+}
+
+#[tokio::test]
+async fn what_is_kept_does_not_expire_and_what_is_only_remembered_does() {
+    let server = RedisServer::start();
+    let client = Client::connect(&server.url(""), 1).await;
+    let mut behind = plain(&server.url("")).await;
+    let ttls = async |behind: &mut MultiplexedConnection| {
+        let mut ttls = Vec::new();
+        for key in [RECORDS.to_owned(), format!("{RECORDS}:o")] {
+            ttls.push(say::<i64>(behind, cmd("PTTL").arg(key)).await);
+        }
+        ttls
+    };
+    let now = send(&client, 0, Request::Inspect { rows: 0 }).await;
+    assert!(now.is_ok());
+    assert_eq!(ttls(&mut behind).await, [-2, -2], "reading leaves nothing behind");
+    let empty = client.store.call_queue(&batch(&client, 0, vec![])).await.unwrap();
+    let soon =
+        |request| Batch { not_after: empty.now + 30 * SECOND, ..batch(&client, 1, vec![request]) };
+    // Nothing but a session and a place; then an item; then the session and the place again.
+    client.store.call_queue(&soon(pop(1, true))).await.unwrap();
+    let remembered = ttls(&mut behind).await;
+    assert!(remembered.iter().all(|ttl| (180_000..600_000).contains(ttl)), "{remembered:?}");
+    let next = |number, request| Batch { number, ..soon(request) };
+    client.store.call_queue(&next(2, Request::Push(push(b"x")))).await.unwrap();
+    assert_eq!(ttls(&mut behind).await, [-1, -1]);
+    let replies = client.store.call_queue(&next(3, pop(1, false))).await.unwrap().replies;
+    let delivery = popped(replies[0].clone()).remove(0).delivery;
+    client.store.call_queue(&next(4, finish(delivery))).await.unwrap();
+    let remembered = ttls(&mut behind).await;
+    assert!(remembered.iter().all(|ttl| (20_000..600_000).contains(ttl)), "{remembered:?}");
+    client.store.call_queue(&next(5, Request::Configure(Configure::Limit(None)))).await.unwrap();
+    let pause = Request::Configure(Configure::Pause(String::new()));
+    client.store.call_queue(&next(6, pause)).await.unwrap();
+    assert_eq!(ttls(&mut behind).await, [-1, -1]);
+}
+
+#[tokio::test]
+async fn a_queue_and_a_semaphore_of_one_name_have_nothing_to_do_with_each_other() {
+    let server = RedisServer::start();
+    let client = Client::connect(&server.url(""), 1).await;
+    for name in ["a", "a{b}c", "zürich", "100%"] {
+        let push = batch(&client, 1, vec![Request::Push(push(b"x"))]);
+        let push = Batch { name: Name::new(name).unwrap(), ..push };
+        client.store.call_queue(&push).await.unwrap();
+    }
+    client.ask("a", acquire(1)).await.unwrap();
+    client.ask("b", acquire(2)).await.unwrap();
+    let queues = client.store.list_queues("").await.unwrap();
+    let names = queues.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>();
+    assert_eq!(names, ["100%", "a", "a{b}c", "zürich"]);
+    assert!(queues.iter().all(|(_, snapshot)| snapshot.ready == 1));
+    let semaphores = client.store.list("").await.unwrap();
+    let names = semaphores.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>();
+    assert_eq!(names, ["a", "b"]);
+    assert_eq!(client.store.list_queues("a").await.unwrap().len(), 2);
+}
+
+#[tokio::test]
+async fn an_idle_worker_is_called_and_nobody_else() {
+    let server = RedisServer::start();
+    let mut worker = Client::connect(&server.url(""), 1).await;
+    let mut other = Client::connect(&server.url(""), 2).await;
+    let maker = Client::connect(&server.url(""), 3).await;
+    send(&worker, 1, pop(1, true)).await.unwrap();
+    send(&other, 1, pop(1, true)).await.unwrap();
+    send(&maker, 1, Request::Push(push(b"x"))).await.unwrap();
+    let News::Queue(wakeup) = timeout(LONG, worker.news.recv()).await.unwrap().unwrap() else {
+        panic!("news of a queue")
+    };
+    assert_eq!((wakeup.name.as_str(), wakeup.what), ("n", What::Called));
+    // The other one is the first in line now, and is told when the call will have gone unanswered.
+    let News::Queue(wakeup) = timeout(LONG, other.news.recv()).await.unwrap().unwrap() else {
+        panic!("news of a queue")
+    };
+    assert!(matches!(wakeup.what, What::Watch { .. }), "{wakeup:?}");
+    assert!(other.news.try_recv().is_err());
+}
