@@ -194,17 +194,17 @@ where
         while goes_on || !running.is_empty() {
             tokio::select! {
                 biased;
+                () = &mut shutdown, if goes_on => {
+                    wish.stop();
+                    goes_on = false;
+                    grace.set(Some(self.sleep()).into());
+                }
                 Some(outcome) = running.next(), if !running.is_empty() => counts.add(outcome),
                 got = wish.next(), if goes_on => match got {
                     Got::Items(items) => running.extend(items.into_iter().map(|item| self.work_on(item))),
                     Got::Failed(error) => (goes_on, refusal) = (false, Some(error)),
                     Got::Drained | Got::TimedOut => goes_on = false,
                 },
-                () = &mut shutdown, if goes_on => {
-                    wish.stop();
-                    goes_on = false;
-                    grace.set(Some(self.sleep()).into());
-                }
                 Some(()) = &mut grace => break,
             }
         }

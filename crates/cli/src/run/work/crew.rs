@@ -115,12 +115,13 @@ impl Crew {
     }
 
     fn begin_to_stop(&self) {
+        // Before it is said: who reads it may rely on it.
+        self.stop();
         match self.running.borrow().len() {
             0 => {}
             1 => self.voice.say("finishing the item in work (another signal stops it)"),
             items => self.voice.say(format!("finishing {items} items (another signal stops them)")),
         }
-        self.stop();
     }
 
     fn signal_groups(&self, signal: Signal) {
