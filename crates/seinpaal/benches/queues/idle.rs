@@ -26,13 +26,15 @@ pub(crate) async fn window(server: &Server, workers: u32, is_quick: bool, table:
     tokio::time::sleep(window).await;
     let commands = tap.end();
     drop(crew);
-    let hourly = commands.len() as f64 * HOUR / window.as_secs_f64();
-    let what = format!(
-        "redis: {workers} idle worker processes, 8 items at once each, a window of {window:?}: {} commands; an hour",
-        commands.len()
-    );
-    // A place is renewed once a minute; the window may begin just before one and end just after another.
-    let renewals = window.as_secs_f64() / 60.0 + 1.0;
+    // What each connection sends without any queue, to learn that the server is still there.
+    let pings = commands.iter().filter(|command| command.contains("\"PING\"")).count();
+    let hourly = |count: usize| count as f64 * HOUR / window.as_secs_f64();
+    let what =
+        format!("redis: {workers} idle worker processes, a window of {window:?}, in an hour");
+    // A place is renewed every 54 to 60 s; the window may begin just before a renewal and end just after another.
+    let renewals = window.as_secs_f64() / 54.0 + 1.0;
     let most = f64::from(workers) * renewals * HOUR / window.as_secs_f64();
-    table.count(&what, hourly, Bound::AtMost(most.ceil()), "");
+    let of_queues = hourly(commands.len() - pings);
+    table.count(&format!("{what}: commands of queues"), of_queues, Bound::AtMost(most.ceil()), "");
+    table.figure(&format!("{what}: pings of connections"), &hourly(pings).to_string(), "");
 }

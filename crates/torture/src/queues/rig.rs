@@ -31,6 +31,10 @@ const CALM: Duration = Duration::from_secs(3);
 /// # Errors
 /// If processes, files or the store fail in a way that is no part of the run.
 pub fn run(plan: &Plan) -> io::Result<()> {
+    if plan.history.exists() {
+        let why = format!("{} is there already: remove it first", plan.history.display());
+        return Err(io::Error::other(why));
+    }
     let place = plan.kind.start()?;
     let pen = Pen::open(&plan.history, "rig")?;
     let url = place.url();
