@@ -20,7 +20,10 @@ use seinpaal::{
     },
     store::{News, Store, StoreError, embedded::EmbeddedStore},
 };
-use tokio::sync::mpsc;
+use tokio::{
+    signal::unix::{SignalKind, signal},
+    sync::mpsc,
+};
 
 use super::queue::Hand;
 
@@ -61,7 +64,7 @@ pub(crate) async fn ask(
 /// Does nothing unless this process was started to be a client.
 pub(crate) fn run() {
     let (Ok(dir), Ok(inbox)) = (env::var(super::DIR), env::var(super::INBOX)) else { return };
-    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(obey(PathBuf::from(dir), inbox.parse().unwrap()));
 }
 
@@ -172,8 +175,12 @@ impl Servant {
         let seinpaal = Seinpaal::connect(&format!("file://{}", self.dir.display())).await.unwrap();
         let permit = seinpaal.semaphore(name).acquire().ttl(Duration::from_secs(1));
         let permit = permit.on_queued(|_| say("queued")).await.unwrap();
+        // The stop reaches this thread when the kernel gets round to it, so it waits until it has been let go on.
+        let cont = SignalKind::from_raw(Signal::CONT.as_raw());
+        let mut goes_on = signal(cont).unwrap();
         say("holds and stops");
         kill_process(getpid(), Signal::STOP).unwrap();
+        goes_on.recv().await;
         if permit.is_held() { "held".to_owned() } else { "lost".to_owned() }
     }
 
