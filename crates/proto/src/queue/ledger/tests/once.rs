@@ -55,6 +55,16 @@ fn an_earlier_batch_that_arrives_late_does_nothing() {
 }
 
 #[test]
+fn a_batch_that_was_done_in_time_is_answered_as_before_though_its_deadline_has_passed() {
+    let mut world = World::new();
+    let batch = world.batch(1, [Request::Push(item("a"))].to_vec());
+    let first = world.execute(&batch).replies.replies;
+    world.pass(3_600 * SECOND);
+    assert_eq!(world.execute(&batch).replies.replies, first);
+    assert_eq!(world.look().ready, 1);
+}
+
+#[test]
 fn a_batch_that_arrives_after_its_deadline_does_nothing_though_its_session_is_forgotten() {
     let mut world = World::new();
     let batch = world.batch(1, [Request::Push(item("a"))].to_vec());

@@ -76,8 +76,8 @@ end
 function ledger.answers(requests, number, not_after)
   if number == 0 then return ledger.first_time(nil, requests, 0) end
   local known = ledger.session_of(asker)
-  if (known and number < known.number) or now > not_after then return ledger.too_late(requests) end
   if known and number == known.number then return ledger.repeat_answers(known, requests) end
+  if (known and number < known.number) or now > not_after then return ledger.too_late(requests) end
   return ledger.first_time(known, requests, number, not_after)
 end
 
