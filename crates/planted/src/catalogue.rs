@@ -143,7 +143,9 @@ pub(crate) fn cheapest(bug: Bug) -> Orders {
         Bug::FenceIsTheClock | Bug::GrantsARetryAgain => models("calm"),
         Bug::CancelsNothing | Bug::WaitsForWakeups => models("calm"),
         Bug::CountsFromTheReply => models("delay"),
-        Bug::QueueLateEnds => models("queue-one-pause"),
+        Bug::QueueLateEnds => {
+            case("memory", "queues:a_late_end_of_a_delivery_is_lost_and_changes_nothing")
+        }
         Bug::QueueRepeats => models("queue-repeat"),
         Bug::QueueGroupOneMore => models("queue-groups"),
         Bug::QueueUncounted | Bug::QueuePlaceLost => models("queue-ends"),

@@ -41,7 +41,6 @@ const MORTAL: &[Spec] = &[Spec { most: 2, ..Spec::PLAIN }];
 pub fn explored() -> Vec<Bounds> {
     let base = Bounds { quiet_one_in: 64, ..Bounds::BASE };
     let calm = Bounds { faults: 0, ..base };
-    let one_item = Bounds { items: ONE_ITEM, ..base };
     let mut all = vec![
         Bounds { name: "queue-calm", quiet_one_in: 16, ..calm },
         Bounds { name: "queue-ends", ends: ENDS, returns: 2, items: MORTAL, ..calm },
@@ -55,8 +54,7 @@ pub fn explored() -> Vec<Bounds> {
     ];
     all.extend(ONE.map(|(name, kinds)| Bounds { name, kinds, ..base }));
     all.extend([
-        Bounds { name: "queue-one-delay", kinds: &[Fault::Delay], ..one_item },
-        Bounds { name: "queue-one-pause", kinds: &[Fault::Pause], ..one_item },
+        Bounds { name: "queue-one-delay", items: ONE_ITEM, kinds: &[Fault::Delay], ..base },
         Bounds { name: "queue-apart", items: APART, quiet_one_in: 1, ..calm },
         Bounds { name: "queue-mortal", items: MORTAL, kinds: &[Fault::Vanish], faults: 2, ..base },
         Bounds { name: "queue-everything", ends: ENDS, returns: 1, ..base },
