@@ -19,7 +19,8 @@ pub(crate) struct Orders {
     pub(crate) check: Check,
     /// A store of the conformance suite, or a kind of the torture rig.
     pub(crate) store: &'static str,
-    /// For torture the faults, with commas; otherwise one model or case, or `all`.
+    /// For torture the faults, with commas; otherwise one model or case (of a queue: `queues:case`), `all` of
+    /// semaphores, or all of `queues`.
     pub(crate) what: String,
 }
 
@@ -85,8 +86,10 @@ pub(crate) fn orders(bug: Bug, check: Check) -> Vec<Orders> {
         Check::Models if is_of(&["queue ledger", "queue session"]) => one("-", "queues"),
         // It has the scripts and the ledger, and no session.
         Check::Differential if is_of(&["ledger", "lua"]) => one("-", "all"),
+        Check::Differential if is_of(&["queue ledger", "queue lua"]) => one("-", "queues"),
         Check::Conformance => {
-            let all = |store: &&'static str| Orders::of(check, store, "all");
+            let what = if bug.layer().starts_with("queue") { "queues" } else { "all" };
+            let all = |store: &&'static str| Orders::of(check, store, what);
             conformance_stores(bug).iter().map(all).collect()
         }
         Check::Torture => {
@@ -106,7 +109,8 @@ fn conformance_stores(bug: Bug) -> &'static [&'static str] {
         Bug::QuorumOfAMinority => &["quorum"],
         _ => match bug.layer() {
             "ledger" | "queue ledger" => &["memory", "embedded"],
-            "lua" => &["redis"],
+            "lua" | "queue lua" => &["redis"],
+            "queue store" => &["embedded"],
             _ => &[],
         },
     }
@@ -121,8 +125,8 @@ fn torment(bug: Bug) -> (&'static str, &'static str) {
         Bug::RedisDeafAfterACut => ("redis", "cut"),
         Bug::QuorumOfAMinority => ("quorum", LINKS),
         _ => match (bug.layer(), bug) {
-            ("queue ledger", _) => ("queue-embedded", "kill-worker,stop-worker"),
-            ("queue session", _) => ("queue-redis", LINKS),
+            ("queue ledger" | "queue store", _) => ("queue-embedded", "kill-worker,stop-worker"),
+            ("queue session" | "queue lua", _) => ("queue-redis", LINKS),
             ("ledger", _) | (_, Bug::EmbeddedDeathUnseen | Bug::EmbeddedStepNotWhole) => {
                 ("embedded", "kill-worker,stop-worker")
             }
@@ -139,14 +143,22 @@ pub(crate) fn cheapest(bug: Bug) -> Orders {
         Bug::FenceIsTheClock | Bug::GrantsARetryAgain => models("calm"),
         Bug::CancelsNothing | Bug::WaitsForWakeups => models("calm"),
         Bug::CountsFromTheReply => models("delay"),
-        Bug::QueueLateEnds => models("queue-pause"),
+        Bug::QueueLateEnds => {
+            case("memory", "queues:a_late_end_of_a_delivery_is_lost_and_changes_nothing")
+        }
         Bug::QueueRepeats => models("queue-repeat"),
         Bug::QueueGroupOneMore => models("queue-groups"),
         Bug::QueueUncounted | Bug::QueuePlaceLost => models("queue-ends"),
-        Bug::QueueWatchUntold => models("queue-walk"),
+        Bug::QueueWatchUntold => models("queue-apart"),
         Bug::QueueHintLost => models("queue-delayed"),
         Bug::QueueLossUnheard => models("queue-cancel"),
-        Bug::QueueFromReply => models("queue-delay"),
+        Bug::QueueFromReply => models("queue-one-delay"),
+        Bug::QueueLuaOneTooMany | Bug::QueueLuaCallsNobody => {
+            Orders::of(Check::Differential, "-", "queues")
+        }
+        Bug::QueueEmbeddedDeathKeeps => {
+            case("embedded", "queues:an_item_whose_worker_died_is_delivered_again_at_once")
+        }
         Bug::SilenceIsNoLoss => models("walk-clock"),
         Bug::AsksOnce => models("break"),
         Bug::NewcomerPasses => case("memory", "a_newcomer_does_not_pass_a_waiter"),

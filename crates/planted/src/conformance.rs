@@ -5,7 +5,8 @@ use std::{panic::AssertUnwindSafe, time::Duration};
 use futures_util::FutureExt;
 use seinpaal::Seinpaal;
 use seinpaal_conformance::{
-    CASES, Case, EmbeddedHarness, Harness, MemoryHarness, QuorumHarness, RedisHarness, Stage,
+    CASES, Case, EmbeddedHarness, Harness, MemoryHarness, QUEUE_CASES, QuorumHarness, RedisHarness,
+    Stage,
     servers::{RedisServer, sentinel::SentinelServers},
 };
 
@@ -23,8 +24,12 @@ pub(crate) async fn first_failed(orders: &Orders) -> Option<String> {
         _ => {}
     }
     std::panic::set_hook(Box::new(|_| {}));
-    let is_asked = |case: &&Case| orders.what == "all" || case.name.ends_with(&orders.what);
-    for case in CASES.iter().filter(is_asked) {
+    let (all, cases) = match orders.what.starts_with("queues") {
+        true => ("queues", QUEUE_CASES),
+        false => ("all", CASES),
+    };
+    let what = orders.what.trim_start_matches("queues:");
+    for case in cases.iter().filter(|case| what == all || case.name.ends_with(what)) {
         if fails(case, orders.store).await {
             return Some(format!("{}: {}", orders.store, case.name.replace("::", ": ")));
         }

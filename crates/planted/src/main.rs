@@ -12,6 +12,9 @@ mod conformance;
 #[allow(dead_code, unused_imports, reason = "its tests are not here")]
 mod differential;
 mod models;
+#[path = "../../seinpaal/tests/queue_differential.rs"]
+#[allow(dead_code, unused_imports, clippy::duplicate_mod, reason = "its tests are not here")]
+mod queue_differential;
 mod table;
 mod torment;
 
@@ -79,6 +82,9 @@ fn be_check(orders: &[&str]) -> ExitCode {
     };
     let found = match orders.check {
         Check::Models => models::first_broken(&orders.what),
+        Check::Differential if orders.what == "queues" => {
+            block_on(queue_differential::differs(100))
+        }
         Check::Differential => block_on(differential::differs(100)),
         Check::Conformance => block_on(conformance::first_failed(&orders)),
         Check::Torture => torment::first_violation(&orders),

@@ -71,6 +71,13 @@ bugs! {
         QueueLossUnheard "queue-loss-unheard" "a worker does not hear that its delivery is over",
         QueueFromReply "queue-from-reply" "a lease is counted from the reply, not from before the request",
     }
+    "queue lua" {
+        QueueLuaOneTooMany "queue-lua-one-too-many" "one item more than the limit is in work",
+        QueueLuaCallsNobody "queue-lua-calls-nobody" "a worker that is called is not told",
+    }
+    "queue store" {
+        QueueEmbeddedDeathKeeps "queue-embedded-death-keeps" "embedded: what a dead process worked on is not returned",
+    }
     "session" {
         CountsFromTheReply "counts-from-the-reply" "a lease is counted from the reply, not from before the request",
         SilenceIsNoLoss "silence-is-no-loss" "a permit is believed in until the store says otherwise",

@@ -48,6 +48,10 @@ fn mistake(bug: Bug) -> Option<(&'static str, &'static str)> {
             "if deadline <= 0 or left < need or left > most then\n",
             "need, most, left = ttl + 0, ttl + 0, -1\n    if left < need then\n",
         ),
+        Bug::QueueLuaOneTooMany => {
+            ("limit >= 0 and limit - in_work or open", "limit >= 0 and limit - in_work + 1 or open")
+        }
+        Bug::QueueLuaCallsNobody => ("ledger.wake(place.inbox, 'called')", ""),
         _ => return None,
     })
 }

@@ -54,6 +54,8 @@ pub fn explored() -> Vec<Bounds> {
     ];
     all.extend(ONE.map(|(name, kinds)| Bounds { name, kinds, ..base }));
     all.extend([
+        Bounds { name: "queue-one-delay", items: ONE_ITEM, kinds: &[Fault::Delay], ..base },
+        Bounds { name: "queue-apart", items: APART, quiet_one_in: 1, ..calm },
         Bounds { name: "queue-mortal", items: MORTAL, kinds: &[Fault::Vanish], faults: 2, ..base },
         Bounds { name: "queue-everything", ends: ENDS, returns: 1, ..base },
         Bounds {

@@ -353,8 +353,8 @@ fn need_of(reply: &Reply) -> Need {
 
 #[cfg(all(test, feature = "planted"))]
 pub(crate) fn has_in_a_script(text: &str) -> bool {
-    let begin = script::SCRIPTS.iter();
-    begin.map(|row| row.source).any(|source| source.contains(text))
+    let sources = script::SCRIPTS.iter().map(|row| row.source).chain([queue::QUEUE]);
+    sources.into_iter().any(|source| source.contains(text))
 }
 
 fn misconfigured(message: &str) -> StoreError {

@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use super::Ledger;
+use super::{Ledger, order::rank};
 use crate::{
     ledger::Contacts,
     planted::{Bug, planted},
@@ -90,7 +90,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
     fn put_back(&mut self, mut item: Item, delay: Micros) -> Result<(), S::Error> {
         if delay == 0 {
             if planted(Bug::QueuePlaceLost) {
-                item.rank = self.now as i64 + 1;
+                item.rank = rank(self.next_number(), &item);
             }
             return self.make_ready(item);
         }
