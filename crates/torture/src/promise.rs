@@ -140,7 +140,7 @@ pub fn queue_not_promised(kind: Kind, faults: &[Fault]) -> Vec<Check> {
     let forgets = |row: &Row| faults.contains(&row.0) && row.1 == MEMORY;
     let empties = |fault: &Fault| matches!(fault, Fault::Forget | Fault::FlushAll);
     let mut checks = Vec::new();
-    if rows(kind).iter().any(|row| forgets(row)) || faults.iter().any(empties) {
+    if rows(kind).iter().any(forgets) || faults.iter().any(empties) {
         checks = vec![
             Check::Limit,
             Check::ItemLost,

@@ -112,10 +112,10 @@ fn tell(
                 }
                 ids.insert(*id, req.clone());
             }
-            What::NotPushed { req, maybe: false, .. } => {
-                if tales.get(req).is_some_and(|tale| tale.id.is_some()) {
-                    broken(Check::Again, format!("{req} was not pushed, and is delivered"));
-                }
+            What::NotPushed { req, maybe: false, .. }
+                if tales.get(req).is_some_and(|tale| tale.id.is_some()) =>
+            {
+                broken(Check::Again, format!("{req} was not pushed, and is delivered"));
             }
             What::Delivered { payload, id, fence, until, .. } => {
                 verdict.deliveries += 1;

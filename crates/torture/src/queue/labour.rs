@@ -40,7 +40,8 @@ impl Labour {
 
     async fn push_one(&mut self, req: String) {
         let group = self.draw.chance(30).then(|| format!("g{}", self.draw.below(3)));
-        let delay = if self.draw.chance(20) { self.draw.between(MS, 800 * MS) } else { 0 * MS };
+        let delay =
+            if self.draw.chance(20) { self.draw.between(MS, 800 * MS) } else { Duration::ZERO };
         let mut push =
             Push::new(req.as_bytes()).deliveries(if self.draw.chance(10) { 2 } else { 50 });
         if let Some(group) = &group {
@@ -109,7 +110,7 @@ impl Labour {
     /// Mostly short, so that much happens; sometimes so long that the lease must be renewed.
     fn hold(&mut self) -> Duration {
         match self.draw.below(1000) {
-            0..900 => self.draw.between(0 * MS, 20 * MS),
+            0..900 => self.draw.between(Duration::ZERO, 20 * MS),
             900..990 => self.draw.between(20 * MS, 200 * MS),
             _ => self.draw.between(self.ttl / 3, self.ttl * 3 / 2),
         }
@@ -117,7 +118,8 @@ impl Labour {
 
     async fn end(&mut self, item: Item) {
         let (id, fence) = (item.id().0, item.fence().0);
-        let delay = if self.draw.chance(50) { 0 * MS } else { self.draw.between(MS, 300 * MS) };
+        let delay =
+            if self.draw.chance(50) { Duration::ZERO } else { self.draw.between(MS, 300 * MS) };
         let drawn = self.draw.below(100);
         let how = match drawn {
             0..80 => "acknowledge",
