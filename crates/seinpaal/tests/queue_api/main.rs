@@ -1,7 +1,8 @@
 //! Queues by the public API, with the real driver and the real clock, on every store that keeps them.
 
-#[path = "support/redis_server.rs"]
+#[path = "../support/redis_server.rs"]
 mod redis_server;
+mod workers;
 
 use std::{
     future::{Future, IntoFuture},
@@ -18,6 +19,8 @@ use seinpaal::{
     BackOff, Failed, FinishError, GiveBack, PopError, Push, PushError, Queue, QueueError,
     QueueSnapshot, Seinpaal, Was, blocking,
 };
+
+use workers::*;
 
 type Result = std::result::Result<(), Box<dyn std::error::Error + Send + Sync>>;
 
@@ -292,118 +295,6 @@ async fn queues_are_listed_by_prefix_and_apart_from_semaphores(url: &str) -> Res
     let listed = seinpaal.queues("list ").await?;
     assert_eq!(listed.iter().map(|seen| seen.name.as_str()).collect::<Vec<_>>(), ["list b"]);
     assert_eq!(seinpaal.queue("list b").purge().await?, 1);
-    Ok(())
-}
-
-async fn a_worker_works_on_everything_and_says_what_became_of_it(url: &str) -> Result {
-    let queue = queue(url, "worked").await;
-    let pushes = (0..50).map(|i| Push::new(i.to_string()).deliveries(2));
-    queue.push_all(pushes).await;
-    let back = AtomicU32::new(0);
-    let worker = queue.worker(4, |item| {
-        let is_first_back = text(&item) == "7" && back.fetch_add(1, Ordering::Relaxed) == 0;
-        async move {
-            match text(&item).as_str() {
-                "3" => panic!("three"),
-                "5" => Err("five")?,
-                "7" if is_first_back => Err(GiveBack::now())?,
-                "9" => item.acknowledge().await?,
-                _ => {}
-            }
-            Ok::<_, Box<dyn std::error::Error + Send + Sync>>(())
-        }
-    });
-    let retry = BackOff::constant(Duration::from_millis(10));
-    let counts = worker.retry(retry).until_empty().run().await?;
-    assert_eq!((counts.acknowledged, counts.given_back), (48, 1));
-    assert_eq!((counts.failed, counts.died, counts.lost, counts.unknown), (2, 2, 0, 0));
-    let dead = queue.dead(None, 10).await?;
-    let reasons: Vec<_> = dead.iter().map(|letter| format!("{:?}", letter.history)).collect();
-    assert!(reasons[0].contains("panicked: three") && reasons[1].contains("five"), "{reasons:?}");
-    assert_eq!(queue.purge_dead().await?, 2);
-    is_left_empty(&queue).await;
-    Ok(())
-}
-
-async fn a_worker_never_has_more_in_hand_than_it_may(url: &str) -> Result {
-    let queue = queue(url, "concurrency").await;
-    queue.push_all((0..40).map(|i| Push::new(i.to_string()))).await;
-    let (busy, most) = (AtomicU32::new(0), AtomicU32::new(0));
-    let (busy, most) = (&busy, &most);
-    let worker = queue.worker(3, |_item| async move {
-        most.fetch_max(busy.fetch_add(1, Ordering::Relaxed) + 1, Ordering::Relaxed);
-        for _ in 0..10 {
-            tokio::task::yield_now().await;
-        }
-        busy.fetch_sub(1, Ordering::Relaxed);
-        Ok::<_, std::io::Error>(())
-    });
-    let counts = worker.until_empty().run().await?;
-    assert_eq!((counts.acknowledged, most.load(Ordering::Relaxed)), (40, 3));
-    Ok(())
-}
-
-async fn a_worker_that_is_shut_down_gives_back_what_it_cannot_finish(url: &str) -> Result {
-    let queue = queue(url, "shutdown").await;
-    queue.push_all((0..4).map(|i| Push::new(i.to_string()))).await;
-    let (shut, shutdown) = tokio::sync::oneshot::channel::<()>();
-    let shut = Arc::new(std::sync::Mutex::new(Some(shut)));
-    let (left, started) = (queue.clone(), Arc::new(AtomicU32::new(0)));
-    let worker = queue.worker(2, move |item| {
-        let (shut, started) = (Arc::clone(&shut), Arc::clone(&started));
-        async move {
-            if started.fetch_add(1, Ordering::Relaxed) == 1 {
-                drop(shut.lock().expect("nobody panics").take());
-            }
-            if text(&item) == "0" {
-                Ok(())
-            } else {
-                std::future::pending::<std::io::Result<()>>().await
-            }
-        }
-    });
-    let worker = worker.grace(Duration::from_millis(50));
-    let counts = worker.run_until(async { drop(shutdown.await) }).await?;
-    assert_eq!(counts.acknowledged, 1);
-    assert!((1..=2).contains(&counts.given_back), "{counts:?}");
-    eventually(&left, |seen| seen.in_work == 0 && seen.ready == 3 && seen.idle == 0).await;
-    assert_eq!(left.pop().await?.attempt(), 1, "no delivery was counted");
-    left.purge().await?;
-    Ok(())
-}
-
-async fn a_handler_is_dropped_when_its_delivery_is_lost(url: &str) -> Result {
-    let queue = queue(url, "lost").await;
-    let id = queue.push("x").await?.id;
-    let steering = queue.clone();
-    let worker = queue.worker(1, |item| {
-        let steering = steering.clone();
-        async move {
-            steering.cancel(item.id()).await?;
-            std::future::pending::<std::result::Result<(), QueueError>>().await
-        }
-    });
-    let counts = worker.until_empty().run().await?;
-    assert_eq!((counts.lost, counts.acknowledged), (1, 0));
-    assert!(matches!(queue.cancel(id).await, Err(QueueError::NoSuchItem(_))));
-    Ok(())
-}
-
-async fn a_worker_that_is_told_so_runs_on_when_its_delivery_is_lost(url: &str) -> Result {
-    let queue = queue(url, "lost and on").await;
-    queue.push("x").await?;
-    let (steering, seen) = (queue.clone(), AtomicU32::new(0));
-    let worker = queue.worker(1, |item| {
-        let (steering, seen) = (&steering, &seen);
-        async move {
-            steering.cancel(item.id()).await?;
-            item.lost().await;
-            seen.fetch_add(1, Ordering::Relaxed);
-            Ok::<_, QueueError>(())
-        }
-    });
-    let counts = worker.run_on_when_lost().until_empty().run().await?;
-    assert_eq!((counts.lost, seen.load(Ordering::Relaxed)), (1, 1));
     Ok(())
 }
 
