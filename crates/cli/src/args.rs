@@ -6,11 +6,12 @@ mod values;
 
 use std::{ffi::OsString, path::PathBuf, time::Duration};
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
-use seinpaal::proto::{MAX_LIMIT, Name, Ticket};
+use seinpaal::proto::{MAX_LIMIT, Name};
 
 use crate::exit::{NOT_ACQUIRED, TABLE};
+pub(crate) use values::TicketStart;
 
 // Lines of at most 70 characters: manual pages indent them by seven.
 const ENVIRONMENT: &str = "\
@@ -18,7 +19,8 @@ Environment:
   SEINPAAL_STORE   the store, unless --store or --store-file names one
   XDG_CONFIG_HOME  where seinpaal/config.toml is: store = \"URL\"
                    (default ~/.config; after it /etc/seinpaal.toml)
-  NO_COLOR         if set to anything: no bold print";
+  NO_COLOR         if set to anything: no bold print
+There is no RUST_LOG: -vv prints what the library logs.";
 
 const STORES: &str = "\
 Stores:
@@ -34,15 +36,20 @@ Stores:
   rediss+quorum://        3, 5, 7 or 9 servers that know nothing of
                           each other; no order
   zookeeper://[USER:PASSWORD@]HOST[:PORT],HOST[:PORT][/CHROOT]
-                          an ensemble (?session=DUR  connect-timeout=DUR)
+                          an ensemble (?session=DUR  connect-timeout=DUR);
+                          packages have it, your own build with
+                          `--features zookeeper`
   memory:                 one process, for trying out
 
 Options of a Redis store:
   ?replicated=N  restart-guard=on|off|DUR  clock-bound=DUR|off
   prefix=TEXT  connect-timeout=DUR
+  ca=PATH  cert=PATH&key=PATH  (PEM files, with TLS)
 
-A password is best kept in SEINPAAL_STORE, a configuration file or the
-file that --store-file names.
+A password is best kept in a file that only you can read: the
+configuration file, or the one that --store-file names. SEINPAAL_STORE
+keeps it out of `ps`, too, but CMD inherits it, unless --hide-store is
+given.
 
 Durations: 500ms 2s 1.5m 2h 1d; a bare number is seconds.";
 
@@ -112,9 +119,9 @@ pub(crate) struct Global {
     /// Say nothing
     #[arg(short, long, global = true, help_heading = EVERYWHERE)]
     pub(crate) quiet: bool,
-    /// Explain what happens
-    #[arg(short, long, global = true, help_heading = EVERYWHERE)]
-    pub(crate) verbose: bool,
+    /// Explain what happens; twice: in detail
+    #[arg(short, long, global = true, help_heading = EVERYWHERE, action = ArgAction::Count)]
+    pub(crate) verbose: u8,
     /// Print data as JSON: one object, or one object a line
     #[arg(long, global = true, help_heading = EVERYWHERE)]
     pub(crate) json: bool,
@@ -183,6 +190,9 @@ pub(crate) struct Run {
     /// Stop CMD after that long and exit with 124
     #[arg(long, value_name = "DUR", value_parser = values::above_zero)]
     pub(crate) max_hold: Option<Duration>,
+    /// Take SEINPAAL_STORE, which may have a password in it, out of CMD's environment
+    #[arg(long)]
+    pub(crate) hide_store: bool,
     /// Write JSON lines of what happens to this open file descriptor
     #[arg(long, value_name = "FD", value_parser = clap::value_parser!(i32).range(0..))]
     pub(crate) events: Option<i32>,
@@ -247,9 +257,14 @@ pub(crate) struct Entry {
     #[arg(long, value_name = "P", default_value = "0", allow_negative_numbers = true,
           value_parser = clap::value_parser!(i32).range(-100..=100))]
     pub(crate) priority: i32,
-    /// How long the lease lasts without renewal, 100ms to 24h
-    #[arg(long, value_name = "DUR", default_value = "30s", value_parser = values::ttl)]
-    pub(crate) ttl: Duration,
+    /// How long the lease lasts without renewal, 100ms to 24h (default: 30s, or as long as the store's restart guard
+    /// allows)
+    ///
+    /// It is renewed at a third of that. A store on the network may be silent for 16 % of it at any moment without harm
+    /// (30s: 4.7s, 1m: 9.4s, 10m: 94s), and for 49 % right after a renewal. Choose it about six times as long as the
+    /// longest outage that CMD is to outlast. What holds is free that much later after a crash.
+    #[arg(long, value_name = "DUR", value_parser = values::ttl)]
+    pub(crate) ttl: Option<Duration>,
     /// Shown by `show`; repeatable
     #[arg(long = "label", value_name = "KEY=VALUE", value_parser = values::label)]
     pub(crate) labels: Vec<(String, String)>,
@@ -259,9 +274,9 @@ pub(crate) struct Entry {
 pub(crate) struct Renew {
     #[command(flatten)]
     pub(crate) which: NameAndTicket,
-    /// How long the lease lasts from now, 100ms to 24h
-    #[arg(long, value_name = "DUR", default_value = "30s", value_parser = values::ttl)]
-    pub(crate) ttl: Duration,
+    /// How long the lease lasts from now, 100ms to 24h (default: 30s, or as long as the store's restart guard allows)
+    #[arg(long, value_name = "DUR", value_parser = values::ttl)]
+    pub(crate) ttl: Option<Duration>,
 }
 
 #[derive(Args, Debug)]
@@ -269,9 +284,9 @@ pub(crate) struct NameAndTicket {
     /// What the permits are counted under
     #[arg(value_parser = values::name)]
     pub(crate) name: Name,
-    /// The ticket that `acquire` printed or `show` lists
+    /// The ticket that `acquire` printed or `show` lists, or as much of its beginning as no other has
     #[arg(value_parser = values::ticket)]
-    pub(crate) ticket: Ticket,
+    pub(crate) ticket: TicketStart,
 }
 
 #[derive(Args, Debug)]
@@ -296,7 +311,7 @@ pub(crate) struct Limit {
     /// How many permits may exist; 0 admits nobody. Below what is held, nobody is thrown out
     #[arg(value_name = "N", value_parser = values::count_or_zero(MAX_LIMIT))]
     pub(crate) limit: Option<u32>,
-    /// Let the limit go when nobody uses the name any more
+    /// Let go of the limit that was set: what those say counts again who hold or wait
     #[arg(long, conflicts_with = "limit")]
     pub(crate) unset: bool,
 }

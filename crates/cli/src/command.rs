@@ -17,13 +17,10 @@ use seinpaal::Seinpaal;
 use crate::{
     args::{Arguments, Command, Global},
     exit::{Exit, Failure},
-    output::{self, Voice, text::plain},
+    output::{self, Subject, Voice, text::plain},
     run::{self, Signals, guard},
     settings::Choice,
 };
-
-/// The ttl of a connection that takes no permits.
-const NO_TTL: Duration = Duration::from_secs(30);
 
 /// Reads the command line, does what it says, and says why if that failed.
 pub(crate) fn main() -> ExitCode {
@@ -34,19 +31,24 @@ pub(crate) fn main() -> ExitCode {
         Ok(arguments) => {
             let global = &arguments.global;
             let voice = Voice::new(global.quiet, global.verbose);
+            if voice.is_detailed() {
+                output::log::start();
+            }
             (voice, dispatch(global, &arguments.command, voice))
         }
-        Err(error) => (Voice::new(false, false), explain(&error)),
+        Err(error) => (Voice::new(false, 0), explain(&error)),
     };
-    match result {
-        Ok(exit) => exit.into(),
+    let exit = match result {
+        Ok(exit) => exit,
         Err(Failure { exit, message }) => {
             if let Some(message) = message {
                 voice.say(message);
             }
-            exit.into()
+            exit
         }
-    }
+    };
+    output::voice::part();
+    exit.into()
 }
 
 fn dispatch(global: &Global, command: &Command, voice: Voice) -> Result<Exit, Failure> {
@@ -76,7 +78,21 @@ fn explain(error: &clap::Error) -> Result<Exit, Failure> {
         ErrorKind::MissingSubcommand | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
             Err(Failure::usage("no command given (--help lists them)"))
         }
+        ErrorKind::InvalidUtf8 => Err(Failure::usage(invalid_utf8())),
         _ => Err(Failure::usage(format!("{} (see --help)", first_lines(error)))),
+    }
+}
+
+/// Which argument it is that clap does not name. CMD's own may be any bytes, and stand behind all of ours.
+fn invalid_utf8() -> String {
+    let mut arguments = env::args_os().enumerate().skip(1);
+    let odd = arguments.find_map(|(at, argument)| Some((at, argument.into_string().err()?)));
+    match odd {
+        Some((at, argument)) => format!(
+            "argument {at}, {}, is not UTF-8: names and flags are text, only CMD and what follows it may be any bytes",
+            argument.display()
+        ),
+        None => "an argument is not UTF-8: names and flags are text".to_owned(),
     }
 }
 
@@ -97,26 +113,53 @@ pub(crate) fn on_runtime<T>(work: impl Future<Output = Result<T, Failure>>) -> R
 /// Connects to the store, unless a signal comes first.
 pub(crate) async fn connect(
     choice: &Choice,
-    ttl: Duration,
+    ttl: Option<Duration>,
     client: &str,
     voice: Voice,
     signals: &mut Signals,
 ) -> Result<Seinpaal, Failure> {
-    voice.explain(format!("store {} ({})", choice.url, choice.origin));
-    let connecting = Seinpaal::builder(&choice.text).client(client).ttl(ttl).connect();
-    Ok(run::unless_ended(signals, Box::pin(connecting)).await??)
+    choice.introduce(voice, true);
+    let connecting = Seinpaal::builder(&choice.text).client(client).ttl(choice.ttl(ttl)).connect();
+    let seinpaal = run::unless_ended(signals, Box::pin(connecting)).await??;
+    seinpaal.advice().iter().for_each(|line| voice.explain(line));
+    Ok(seinpaal)
 }
 
-/// Connects, and asks one thing.
-fn ask<T, F>(global: &Global, voice: Voice, client: &str, question: F) -> Result<T, Failure>
+/// Connects, and asks one thing, about this name if there is one.
+fn ask<T, F>(
+    global: &Global,
+    voice: Voice,
+    client: &str,
+    name: &str,
+    question: F,
+) -> Result<T, Failure>
 where
     F: AsyncFnOnce(&Seinpaal) -> Result<T, Failure>,
 {
-    let choice = crate::settings::choose(global)?;
-    on_runtime(async {
-        voice.explain(format!("store {} ({})", choice.url, choice.origin));
-        let connecting = Seinpaal::builder(&choice.text).client(client).ttl(NO_TTL).connect();
-        let seinpaal = connecting.await?;
-        question(&seinpaal).await
-    })
+    ask_at(&crate::settings::choose(global)?, voice, client, name, question)
+}
+
+/// The same, at a store that is chosen already.
+fn ask_at<T, F>(
+    choice: &Choice,
+    voice: Voice,
+    client: &str,
+    name: &str,
+    question: F,
+) -> Result<T, Failure>
+where
+    F: AsyncFnOnce(&Seinpaal) -> Result<T, Failure>,
+{
+    let answer = on_runtime(async {
+        choice.introduce(voice, false);
+        let connecting = Seinpaal::builder(&choice.text).client(client).ttl(choice.ttl(None));
+        let seinpaal = connecting.connect().await?;
+        seinpaal.advice().iter().for_each(|line| voice.explain(line));
+        tokio::select! {
+            biased;
+            answer = question(&seinpaal) => answer,
+            full = run::full(&seinpaal) => Err(full),
+        }
+    });
+    answer.map_err(|failure| failure.about(Subject::new(name, &choice.url)))
 }

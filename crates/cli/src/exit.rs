@@ -7,6 +7,8 @@ use seinpaal::{
     store::{StoreError, StoreErrorKind},
 };
 
+use crate::output::Subject;
+
 /// How the program ends.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Exit {
@@ -100,6 +102,11 @@ impl Failure {
         Self { exit, message: Some(message.to_string()) }
     }
 
+    /// The same, and what it is about.
+    pub(crate) fn about(self, subject: Subject<'_>) -> Self {
+        Self { message: self.message.map(|message| subject.line(&message)), ..self }
+    }
+
     /// An end about which there is nothing to say.
     pub(crate) fn silent(exit: Exit) -> Self {
         Self { exit, message: None }
@@ -119,7 +126,7 @@ impl From<StoreError> for Failure {
         let exit = match error.kind() {
             StoreErrorKind::Unreachable | StoreErrorKind::Full => Exit::Unreachable,
             StoreErrorKind::Forbidden => Exit::Forbidden,
-            StoreErrorKind::Misconfigured => Exit::Conflict,
+            StoreErrorKind::Misconfigured | StoreErrorKind::OtherVersion => Exit::Conflict,
             // Corrupt, Internal, and kinds that a later crate may add.
             _ => Exit::Internal,
         };
@@ -141,8 +148,17 @@ impl From<AdminError> for Failure {
     fn from(error: AdminError) -> Self {
         match error {
             AdminError::Store(error) => error.into(),
-            AdminError::FixedLimit(_) => Self::new(Exit::Conflict, error),
-            AdminError::Unknown(_) | AdminError::Ended(_) => Self::new(Exit::Lost, error),
+            AdminError::FixedLimit(_) => Self::new(
+                Exit::Conflict,
+                format!("{error}; `seinpaal pause` keeps people out, or take another name"),
+            ),
+            AdminError::Unknown(_) => Self::new(
+                Exit::Lost,
+                format!("{error}; `seinpaal show` lists those that hold or wait"),
+            ),
+            AdminError::Ended(_) => {
+                Self::new(Exit::Lost, format!("{error}; acquire anew if it is still wanted"))
+            }
             other => Self::usage(other),
         }
     }

@@ -5,6 +5,7 @@ mod args;
 mod command;
 mod exit;
 mod output;
+mod raw;
 mod run;
 mod settings;
 

@@ -1,24 +1,52 @@
 //! What is printed: data to stdout, our own words to stderr.
 
 pub(crate) mod json;
+pub(crate) mod log;
+mod outlet;
+mod subject;
 pub(crate) mod table;
 pub(crate) mod text;
-mod voice;
+pub(crate) mod voice;
 
 use std::io::{self, Write};
 
-use crate::exit::{Exit, Failure};
+use rustix::io::Errno;
+
+use crate::{
+    exit::{Exit, Failure},
+    raw,
+};
+pub(crate) use outlet::Outlet;
+pub(crate) use subject::Subject;
 pub(crate) use voice::Voice;
 
 const SIGPIPE: i32 = 13;
+const STDOUT: i32 = 1;
 
 /// Writes data to stdout. A reader that went away ends us like the signal that it would have sent.
 pub(crate) fn print(data: &str) -> Result<(), Failure> {
-    let mut stdout = io::stdout().lock();
-    stdout.write_all(data.as_bytes()).and_then(|()| stdout.flush()).map_err(|error| {
-        match error.kind() {
-            io::ErrorKind::BrokenPipe => Failure::silent(Exit::signal(SIGPIPE)),
-            _ => Failure::internal(format!("cannot write to stdout: {error}")),
-        }
+    write(data).map_err(|error| match exit_for(&error) {
+        Exit::Internal => Failure::internal(format!(
+            "cannot write to stdout: {error}; is it open, and has it room?"
+        )),
+        exit => Failure::silent(exit),
     })
+}
+
+/// How the program ends that cannot write its data.
+pub(crate) fn exit_for(error: &io::Error) -> Exit {
+    match error.kind() {
+        io::ErrorKind::BrokenPipe => Exit::signal(SIGPIPE),
+        _ => Exit::Internal,
+    }
+}
+
+/// Writes data to stdout, whole.
+pub(crate) fn write(data: &str) -> io::Result<()> {
+    if raw::was_closed_at_start(STDOUT) && !data.is_empty() {
+        return Err(Errno::BADF.into());
+    }
+    let mut stdout = io::stdout().lock();
+    stdout.write_all(data.as_bytes())?;
+    stdout.flush()
 }

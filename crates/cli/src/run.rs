@@ -1,32 +1,36 @@
 //! `run`: CMD under a permit, from the first signal to the last.
 
+mod ending;
 mod events;
 mod find;
 pub(crate) mod guard;
 mod hold;
 mod leash;
 mod process;
-mod raw;
 mod signals;
 mod terminal;
 mod waiting;
 mod work;
 
-use std::{os::fd::AsRawFd, path::Path, time::Instant};
+use std::{
+    os::fd::AsRawFd,
+    path::Path,
+    time::{Duration, Instant},
+};
 
-use seinpaal::{Permit, PermitSet, Seinpaal};
+use seinpaal::{Permit, PermitSet, Schedule, Seinpaal};
 
 pub(crate) use events::{Event, Events};
 pub(crate) use signals::{Signals, ends_waiting};
-pub(crate) use waiting::{Entrance, unless_ended};
+pub(crate) use waiting::{Entrance, full, unless_ended};
 pub(crate) use work::work;
 
 use crate::{
     args::{Global, Run},
     command::{connect, on_runtime},
     exit::{Exit, Failure},
-    output::{Voice, json},
-    settings,
+    output::{Subject, Voice, json},
+    raw, settings,
 };
 use guard::{Guard, Terms};
 use hold::Hold;
@@ -39,31 +43,37 @@ const MOST_SLOTS_TEXT: usize = 64 * 1024;
 
 /// Runs CMD while holding permits. What can be known to be wrong is found before anybody queues.
 pub(crate) fn run(global: &Global, args: &Run, voice: Voice) -> Result<Exit, Failure> {
-    let mut events = Events::open(args.events)?;
+    let events = Events::open(args.events)?;
     let choice = settings::choose(global)?;
-    let program = find::find(&args.command[0])?;
-    on_runtime(async {
+    let subject = Subject::new(&args.entry.name, &choice.url);
+    let program = find::find(&args.command[0]).map_err(|failure| failure.about(subject))?;
+    let ended = on_runtime(async {
         let mut signals = Signals::listen()?;
         let began = Instant::now();
-        let ttl = args.entry.ttl;
-        let seinpaal = connect(&choice, ttl, "seinpaal run", voice, &mut signals).await?;
+        let connecting = connect(&choice, args.entry.ttl, "seinpaal run", voice, &mut signals);
+        let seinpaal = connecting.await.map_err(|failure| failure.about(subject))?;
         let entrance =
-            Entrance { seinpaal: &seinpaal, entry: &args.entry, also: &args.also, voice };
-        let permits = entrance.enter(&mut events, &mut signals).await?;
-        if events.are_wanted() {
-            permits.permits().iter().for_each(|permit| events.emit(&acquired(permit, began)));
-        }
-        let errand = Errand { args, program: &program, seinpaal: &seinpaal, voice };
-        errand.hold(permits, &mut events, &mut signals).await
-    })
+            Entrance { seinpaal: &seinpaal, entry: &args.entry, also: &args.also, subject, voice };
+        let permits = entrance.enter(&events, &mut signals).await?;
+        permits.permits().iter().for_each(|permit| events.emit(&acquired(permit, began)));
+        let schedule = seinpaal.schedule(choice.ttl(args.entry.ttl));
+        let errand =
+            Errand { args, schedule, program: &program, seinpaal: &seinpaal, subject, voice };
+        let held = errand.hold(permits, &events, &mut signals).await;
+        held.map_err(|failure| failure.about(subject))
+    });
+    events.part();
+    ended
 }
 
 /// What to run, and for whom.
 #[derive(Clone, Copy)]
 struct Errand<'a> {
     args: &'a Run,
+    schedule: Schedule,
     program: &'a Path,
     seinpaal: &'a Seinpaal,
+    subject: Subject<'a>,
     voice: Voice,
 }
 
@@ -71,32 +81,59 @@ impl Errand<'_> {
     async fn hold(
         self,
         permits: PermitSet,
-        events: &mut Events,
+        events: &Events,
         signals: &mut Signals,
     ) -> Result<Exit, Failure> {
         let mut terminal = Terminal::open();
         let terms = self.terms();
         // Where the process itself is the lease, CMD holds it by living. Elsewhere time ends it.
         let guard = permits.remaining().map(|_| Guard::start(terms)).transpose()?;
+        if guard.is_some() {
+            self.explain_schedule();
+        }
         let children = leash::children()?;
         let cmd = match self.start(&permits, terminal.as_mut(), guard.is_some(), signals) {
             Ok(cmd) => cmd,
             Err(failure) => {
                 guard.map(Guard::dismiss);
-                let _ = permits.release().await;
+                if permits.release().await.is_ok() {
+                    events.emit(&Event::Released { name: self.subject.name });
+                }
                 return Err(failure);
             }
         };
         let leash = Leash::new(cmd, terms, guard, permits.remaining());
-        let voice = self.voice;
-        let hold = Hold { leash, voice, events, signals, terminal, exit: None };
+        let Self { seinpaal, subject, voice, .. } = self;
+        let hold = Hold {
+            leash,
+            seinpaal,
+            subject,
+            voice,
+            events,
+            signals,
+            terminal,
+            exit: None,
+            continued_at: None,
+            loss_is_told: false,
+        };
         hold.watch(permits, self.args.max_hold, children).await
+    }
+
+    fn explain_schedule(self) {
+        let seconds = |duration: Duration| format!("{:.1}s", duration.as_secs_f64());
+        self.voice.explain(format!(
+            "{}: the lease of {} is renewed every {}; an outage of {} does no harm, one of {} ends the command",
+            self.subject.name,
+            seconds(self.schedule.ttl()),
+            seconds(self.schedule.renewal()),
+            seconds(self.schedule.shortest_outage()),
+            seconds(self.schedule.danger()),
+        ));
     }
 
     fn terms(self) -> Terms {
         let Run { on_lost, kill_after, .. } = *self.args;
-        let ttl = self.seinpaal.ttl_while_held(self.args.entry.ttl);
-        Terms { on_lost, kill_after, ttl }
+        Terms { on_lost, kill_after, schedule: self.schedule }
     }
 
     fn start(
@@ -112,6 +149,7 @@ impl Errand<'_> {
             program: self.program,
             command: &self.args.command,
             variables: variables(permits.permits()),
+            hides_store: self.args.hide_store,
             mask: signals.mask,
             stdin: None,
             terminal: terminal.and_then(Terminal::lend_at_start),

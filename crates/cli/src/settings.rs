@@ -2,17 +2,29 @@
 
 use std::{
     env, fs, io,
+    os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
+    time::Duration,
 };
 
-use seinpaal::store::url::{DEFAULT_URL, StoreUrl};
+use seinpaal::store::url::{DEFAULT_URL, RestartGuard, StoreUrl};
 use serde::Deserialize;
 
 use crate::{
     args::Global,
     exit::{Exit, Failure},
+    output::{Voice, text::age},
 };
 
+/// How long leases last if nobody says anything.
+const USUAL_TTL: Duration = Duration::from_secs(30);
+/// What others may do with a file.
+const OTHERS: u32 = 0o077;
+
+/// The variable that names the store.
+pub(crate) const STORE_VARIABLE: &str = "SEINPAAL_STORE";
+/// Nobody named the store.
+const BY_DEFAULT: &str = "the default";
 const SYSTEM_CONFIG: &str = "/etc/seinpaal.toml";
 
 /// A store, and who named it. Without `Debug`, because the text may have a password in it.
@@ -23,6 +35,48 @@ pub(crate) struct Choice {
     pub(crate) url: StoreUrl,
     /// Who named it.
     pub(crate) origin: String,
+    /// Others can read the file, and it has a password in it.
+    is_exposed: bool,
+}
+
+impl Choice {
+    /// How long leases last: as long as asked for, else as long as usual if this store allows that.
+    pub(crate) fn ttl(&self, wanted: Option<Duration>) -> Duration {
+        wanted.unwrap_or_else(|| self.longest_ttl().map_or(USUAL_TTL, |most| most.min(USUAL_TTL)))
+    }
+
+    fn longest_ttl(&self) -> Option<Duration> {
+        self.url.redis_options()?.restart_guard.map(RestartGuard::longest_ttl)
+    }
+
+    fn read_from(self, path: &Path) -> Self {
+        let is_open =
+            |file: fs::Metadata| file.is_file() && file.permissions().mode() & OTHERS != 0;
+        let is_exposed = self.url.has_password() && fs::metadata(path).is_ok_and(is_open);
+        Self { is_exposed, ..self }
+    }
+
+    /// Says which store it is, and what to mind about it. To somebody who only wants to run a command the usual store
+    /// is not worth a line.
+    pub(crate) fn introduce(&self, voice: Voice, is_for_running: bool) {
+        let words = format!("store {} ({})", self.url, self.origin);
+        match is_for_running && self.origin == BY_DEFAULT {
+            true => voice.explain_more(words),
+            false => voice.explain(words),
+        }
+        if let Some(most) = self.longest_ttl().filter(|most| *most < USUAL_TTL) {
+            let most = age(most);
+            voice.explain(format!(
+                "leases last {most} unless --ttl says less, because of restart-guard"
+            ));
+        }
+        if self.is_exposed {
+            voice.say(format!(
+                "{}: others can read this file, and it has a password in it: chmod 600 it",
+                self.origin
+            ));
+        }
+    }
 }
 
 #[derive(Default, Deserialize)]
@@ -38,16 +92,17 @@ pub(crate) fn choose(global: &Global) -> Result<Choice, Failure> {
     }
     if let Some(path) = &global.store_file {
         let text = fs::read_to_string(path).map_err(|error| unreadable(path, &error))?;
-        return parsed(text.trim(), path.display().to_string(), Exit::Conflict);
+        let choice = parsed(text.trim(), path.display().to_string(), Exit::Conflict)?;
+        return Ok(choice.read_from(path));
     }
     if let Some(text) = from_environment()? {
-        return parsed(&text, "SEINPAAL_STORE".to_owned(), Exit::Conflict);
+        return parsed(&text, STORE_VARIABLE.to_owned(), Exit::Conflict);
     }
     from_config_files(&config_files())
 }
 
 fn from_environment() -> Result<Option<String>, Failure> {
-    match env::var("SEINPAAL_STORE") {
+    match env::var(STORE_VARIABLE) {
         Ok(text) => Ok(Some(text).filter(|text| !text.is_empty())),
         Err(env::VarError::NotPresent) => Ok(None),
         Err(_) => Err(Failure::new(Exit::Conflict, "SEINPAAL_STORE is not UTF-8")),
@@ -64,10 +119,11 @@ fn config_files() -> Vec<PathBuf> {
 fn from_config_files(paths: &[PathBuf]) -> Result<Choice, Failure> {
     for path in paths {
         if let Some(text) = read_config(path)?.store {
-            return parsed(&text, path.display().to_string(), Exit::Conflict);
+            let choice = parsed(&text, path.display().to_string(), Exit::Conflict)?;
+            return Ok(choice.read_from(path));
         }
     }
-    parsed(DEFAULT_URL, "the default".to_owned(), Exit::Internal)
+    parsed(DEFAULT_URL, BY_DEFAULT.to_owned(), Exit::Internal)
 }
 
 fn read_config(path: &Path) -> Result<Config, Failure> {
@@ -86,10 +142,19 @@ fn read_config(path: &Path) -> Result<Config, Failure> {
 }
 
 fn parsed(text: &str, origin: String, if_bad: Exit) -> Result<Choice, Failure> {
-    match StoreUrl::parse(text) {
-        Ok(url) => Ok(Choice { text: text.to_owned(), url, origin }),
-        Err(error) => Err(Failure::new(if_bad, format!("{origin}: {error}"))),
+    let url = StoreUrl::parse(text)
+        .map_err(|error| Failure::new(if_bad, format!("{origin}: {error}")))?;
+    if let Some(feature) = url.missing_feature() {
+        return Err(Failure::new(if_bad, format!("{origin}: {}", without(feature))));
     }
+    Ok(Choice { text: text.to_owned(), url, origin, is_exposed: false })
+}
+
+fn without(feature: &str) -> String {
+    format!(
+        "this program was built without the stores of the feature {feature:?}; \
+         `cargo install --path crates/cli --features {feature}` builds one that has them"
+    )
 }
 
 fn unreadable(path: &Path, error: &io::Error) -> Failure {

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use seinpaal::proto::{
-    Acquire, Configure, Enqueue, Kind, LeaseId, Limit, LimitRule, OnMismatch, Permits, Priority,
-    Renew, Request, Ticket, Whom,
+    Acquire, Attach, Configure, Enqueue, Kind, LeaseId, Limit, LimitRule, OnMismatch, Permits,
+    Priority, Renew, Request, Ticket, Whom,
     time::{Micros, UNBOUNDED, WAITER_TTL, margin, micros},
 };
 
@@ -71,7 +71,18 @@ pub(crate) fn release_slots(ticket: Ticket, slots: &str) -> Request {
 }
 
 pub(crate) fn cancel(ticket: Ticket) -> Request {
-    Request::Cancel { ticket, remember: TTL_MICROS }
+    Request::Cancel { ticket, remember: TTL_MICROS, attach: None }
+}
+
+/// Whoever sends it takes the ticket over, under this lease.
+pub(crate) fn attach(ticket: Ticket, lease: LeaseId) -> Request {
+    let (ttl, about) = (TTL_MICROS, String::new());
+    Request::Attach(Attach { ticket, lease, ttl, margin: margin(ttl), not_after: None, about })
+}
+
+/// Whoever sends it leaves its permit to itself.
+pub(crate) fn detach(ticket: Ticket) -> Request {
+    Request::Detach { ticket, ttl: TTL_MICROS, margin: UNBOUNDED }
 }
 
 pub(crate) fn evict(ticket: Ticket) -> Request {

@@ -1,6 +1,8 @@
 //! What every store promises, a sentence a case, a topic a file.
 #![expect(missing_docs, reason = "the name of a case says what it is about")]
 
+pub mod alarms;
+pub mod attach;
 pub mod cancel;
 pub mod exclusion;
 pub mod expiry;

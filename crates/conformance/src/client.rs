@@ -101,6 +101,11 @@ impl Client {
         news.expect("the store keeps its sender")
     }
 
+    /// What this client has heard and nobody has looked at.
+    pub(crate) fn try_news(&mut self) -> Option<News> {
+        self.news.try_recv().ok()
+    }
+
     /// The next thing this client hears of a ticket.
     pub(crate) async fn told(&mut self) -> (Ticket, What) {
         loop {
@@ -109,21 +114,9 @@ impl Client {
                     assert_eq!((wakeup.inbox, &wakeup.name), (self.inbox, &self.name));
                     return (wakeup.ticket, wakeup.what);
                 }
-                News::LookAt(wakeup) => {
-                    if let Some(what) = self.look_at(wakeup.ticket).await {
-                        return (wakeup.ticket, what);
-                    }
-                }
                 News::LookAgain | News::Queue(_) => {}
             }
         }
-    }
-
-    /// What a wakeup would have said, had it been believed.
-    async fn look_at(&self, ticket: Ticket) -> Option<What> {
-        let Snapshot { limit, holders, .. } = self.snapshot().await;
-        let row = holders.into_iter().find(|row| row.ticket == ticket)?;
-        Some(What::Granted { fence: row.fence, slots: row.slots, limit })
     }
 
     /// Hears next that this ticket was granted.

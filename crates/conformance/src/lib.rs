@@ -22,6 +22,7 @@ pub mod failover;
 pub mod faults;
 pub mod harness;
 mod list;
+mod member;
 mod queue;
 pub mod servers;
 mod stage;

@@ -20,6 +20,10 @@ macro_rules! with_every_case {
                 clients_that_come_and_go_never_hold_more_than_the_limit [];
                 what_a_batch_frees_its_later_requests_can_take [];
             }
+            alarms {
+                what_was_waited_for_is_certain_for_two_thirds_of_its_ttl [];
+                what_was_waited_for_is_renewed_before_anybody_is_alarmed [];
+            }
             fairness {
                 who_comes_first_is_served_first [KeepsOrder];
                 a_newcomer_does_not_pass_a_waiter [KeepsOrder];
@@ -54,8 +58,17 @@ macro_rules! with_every_case {
                 renewing_never_revives_what_is_over [];
                 a_waiter_is_not_made_a_holder_by_a_renewal [];
                 the_places_in_the_queue_are_renewed_in_one_call [];
-                a_permit_is_handed_to_another_client_by_its_ticket [];
                 five_hundred_tickets_are_renewed_in_one_call [];
+            }
+            attach {
+                attaching_is_a_grant_with_a_fence_of_its_own_and_ends_the_one_before [];
+                nothing_that_an_old_holder_sends_frees_or_keeps_the_permit_of_the_new_one [];
+                the_same_attach_twice_is_one_grant [];
+                of_two_that_attach_the_later_has_it_and_a_late_copy_takes_nothing_back [];
+                a_detached_permit_outlives_its_client_and_is_taken_up_by_attaching [];
+                an_attach_that_is_given_up_before_it_arrives_changes_nothing [];
+                a_renewal_as_nobody_leaves_alone_what_a_client_keeps [];
+                a_holder_whose_ticket_somebody_gives_back_is_told [];
             }
             cancel {
                 a_waiter_that_cancels_is_never_granted [];
@@ -74,6 +87,7 @@ macro_rules! with_every_case {
                 slots_given_back_twice_are_given_back_once [];
                 every_other_request_sent_twice_is_answered_as_if_sent_once [];
                 an_acquire_that_arrives_again_after_the_release_makes_no_lease [];
+                numbers_of_one_series_are_granted_once_each [];
                 a_late_release_does_not_free_the_next_permit_of_its_client [];
                 a_release_after_the_end_does_not_free_the_permit_of_another [];
                 a_request_that_comes_after_its_deadline_is_refused [];
@@ -101,6 +115,10 @@ macro_rules! with_every_case {
                 the_limit_is_one_until_somebody_says_otherwise [];
                 the_limit_that_the_first_states_holds_for_all [];
                 who_states_another_limit_is_told_both_numbers [];
+                an_implied_limit_counts_like_a_stated_one_while_anybody_holds [];
+                what_is_stated_goes_with_the_last_holder_at_once [];
+                a_pinned_limit_is_adopted_unless_exactly_another_is_wanted [];
+                a_limit_that_is_unset_is_let_go_at_once_and_the_queue_is_served [];
                 who_adopts_goes_by_the_stored_limit [];
                 who_sets_the_limit_lets_in_who_waits [];
                 more_permits_than_exist_are_refused_and_never_queued [];

@@ -2,6 +2,8 @@
 
 pub mod again;
 mod cluster;
+pub mod fake;
+pub mod program;
 pub mod sentinel;
 mod zookeeper;
 
@@ -25,8 +27,7 @@ const START: Duration = Duration::from_secs(20);
 /// A free port may be taken by somebody else before the server has it.
 const TRIES: usize = 5;
 
-/// A running Redis (or, with `SEINPAAL_REDIS_SERVER`, whatever program that names). Killed, by its
-/// process id, when dropped; if the test failed its log is shown.
+/// A running server: see [`program`]. Killed, by its process id, when dropped; if the test failed its log is shown.
 #[derive(Debug)]
 pub struct RedisServer {
     port: u16,
@@ -121,8 +122,7 @@ impl Drop for RedisServer {
 }
 
 fn spawn(port: u16, dir: &TempDir, args: &[&str]) -> Child {
-    let program = std::env::var_os("SEINPAAL_REDIS_SERVER");
-    let program = program.unwrap_or_else(|| "redis-server".into());
+    let program = program::program();
     let started = Command::new(&program)
         .args(args) // a configuration file comes first
         .args(["--port", &port.to_string(), "--bind", "127.0.0.1", "--daemonize", "no"])

@@ -103,10 +103,12 @@ async fn a_permit_handed_on_by_a_wakeup_is_not_believed_before_replicas_have_it(
     let url = servers.url("?replicated=2");
     let (first, second) = (client(&url).await, client(&url).await);
     let permit = held(&first).await;
-    let waiting = tokio::spawn(second.acquire().into_future());
+    let bounded = second.acquire().timeout(Duration::from_secs(10));
+    let waiting = tokio::spawn(bounded.into_future());
     eventually(&first, |seen| seen.waiting_total == 1).await;
     servers.cut_replication();
     permit.release().await.expect("a release does not wait for replicas for ever");
+    // Whoever was granted something while waiting waits for the proof, here as long as it likes to.
     let refused = timeout(LONG, waiting).await.expect("in time").unwrap();
     assert!(is_about_replicas(&refused.expect_err("no replica has it")));
     servers.replicas().iter().for_each(|replica| servers.resume(*replica));

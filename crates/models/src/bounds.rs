@@ -1,6 +1,10 @@
 //! How large a world is explored.
 
-use seinpaal_proto::time::{Micros, SECOND};
+use seinpaal_proto::{
+    Limit, LimitRule, OnMismatch,
+    session::Config,
+    time::{Micros, SECOND},
+};
 
 use crate::plant::Plant;
 
@@ -44,8 +48,63 @@ pub struct Bounds {
     pub is_strict: bool,
     /// A mistake put in on purpose, to show that it is found.
     pub plant: Option<Plant>,
+    /// What a request may state about the limit; none: that it is `limit`.
+    pub rules: &'static [Rule],
+    /// What may be done to permits of others and by an operator, in one history at most so often.
+    pub turns: u8,
+    /// What of it.
+    pub steers: &'static [Steer],
     /// From how many states, one in this many, the quiet schedule is run.
     pub quiet_one_in: u64,
+}
+
+/// What a request states about the limit.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub enum Rule {
+    /// Nothing.
+    Nothing,
+    /// It is this many, or the request is refused.
+    Refuse(u32),
+    /// It is this many, unless another is stated.
+    Adopt(u32),
+    /// It is to be this many.
+    Set(u32),
+    /// It is this many, whoever says otherwise.
+    Exact(u32),
+}
+
+impl Rule {
+    /// As a request carries it.
+    pub(crate) fn to_request(self) -> Option<LimitRule> {
+        let (limit, on_mismatch) = match self {
+            Self::Nothing => return None,
+            Self::Refuse(limit) => (limit, OnMismatch::Refuse),
+            Self::Adopt(limit) => (limit, OnMismatch::Adopt),
+            Self::Set(limit) => (limit, OnMismatch::Set),
+            Self::Exact(limit) => (limit, OnMismatch::Exact),
+        };
+        let limit = Limit::new(limit).unwrap_or(Limit::ONE);
+        Some(LimitRule { limit, on_mismatch })
+    }
+}
+
+/// What may be done to permits of others, and by an operator.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub enum Steer {
+    /// A client attaches to what another holds or has left to itself.
+    Attach,
+    /// A client leaves what it holds to itself.
+    Detach,
+    /// An operator gives back somebody's ticket.
+    Release,
+    /// An operator evicts somebody.
+    Evict,
+    /// A script renews somebody's ticket.
+    Renew,
+    /// An operator pins the limit.
+    Pin(u32),
+    /// An operator lets go of it.
+    Unpin,
 }
 
 /// What may go wrong.
@@ -99,13 +158,32 @@ impl Bounds {
         wakeups: 2,
         is_strict: false,
         plant: None,
+        rules: &[],
+        turns: 0,
+        steers: &[],
         quiet_one_in: 1,
     };
+
+    /// What requests may state.
+    pub(crate) fn stated(&self) -> Vec<Rule> {
+        if self.rules.is_empty() { vec![Rule::Refuse(self.limit)] } else { self.rules.to_vec() }
+    }
+
+    /// Whether the limit is what the rules make of it, and not one number all the time.
+    pub(crate) fn has_terms(&self) -> bool {
+        !self.rules.is_empty()
+    }
 
     /// A lease's length.
     #[must_use]
     pub fn ttl(&self) -> Micros {
         self.ttl * TICK
+    }
+
+    /// Whether a tick lies between the first renewal and danger, both being seen at the next tick.
+    pub(crate) fn sees_renewals(&self) -> bool {
+        let schedule = Config::default().schedule(self.ttl());
+        schedule.renew().next_multiple_of(TICK) < schedule.danger()
     }
 
     /// The length of a place in the queue.

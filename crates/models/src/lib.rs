@@ -6,7 +6,8 @@
 //!     │
 //!     ├─ MemoryState      the ledger of one name, by `execute`
 //!     ├─ Session × 2..3   clients, polled at every tick
-//!     └─ Parcels          requests, replies and wakeups under way
+//!     ├─ Parcels          requests, replies and wakeups under way
+//!     └─ an operator      who pins limits and ends what others hold
 //! ```
 #![forbid(unsafe_code)]
 

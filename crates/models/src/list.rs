@@ -1,9 +1,22 @@
 //! The models, by name.
 
 use crate::{
-    bounds::{Bounds, Fault},
+    bounds::{Bounds, Fault, Rule, Steer},
     plant::Plant,
 };
+
+/// What an operator does about a limit.
+const PINS: &[Steer] = &[Steer::Pin(0), Steer::Pin(1), Steer::Pin(2), Steer::Unpin];
+
+/// What requests state of a limit.
+const RULES: &[Rule] = &[
+    Rule::Nothing,
+    Rule::Refuse(1),
+    Rule::Refuse(2),
+    Rule::Adopt(2),
+    Rule::Set(2),
+    Rule::Exact(2),
+];
 
 /// One fault of each kind, with the name of its model.
 const ONE: [(&str, &[Fault]); 8] = [
@@ -29,6 +42,62 @@ const WITH_CLOCK: &[Fault] = &[
     Fault::Pause,
 ];
 
+/// How a ticket changes hands.
+const HANDS: &[Steer] = &[Steer::Attach, Steer::Detach];
+/// How others end what somebody holds, or meddle with it.
+const ENDS: &[Steer] = &[Steer::Release, Steer::Evict, Steer::Renew, Steer::Attach];
+/// All of it.
+const MEDDLING: &[Steer] =
+    &[Steer::Attach, Steer::Detach, Steer::Release, Steer::Evict, Steer::Renew];
+
+/// Tickets that change hands, are ended by others or left to themselves.
+fn hands() -> [Bounds; 5] {
+    let base =
+        Bounds { faults: 0, turns: 2, steers: HANDS, wakeups: 8, quiet_one_in: 64, ..Bounds::BASE };
+    let short = Bounds { faults: 1, ttl: 4, place: 2, ..base };
+    let untold =
+        &[Fault::LoseWakeup, Fault::Delay, Fault::Deaf, Fault::Break, Fault::Repeat, Fault::Pause];
+    [
+        Bounds { name: "hands", ..base },
+        Bounds { name: "hands-ended", steers: ENDS, ..base },
+        Bounds { name: "hands-three", clients: 3, steers: &[Steer::Attach], ..base },
+        Bounds { name: "hands-untold", kinds: untold, ..short },
+        Bounds { name: "hands-gone", kinds: &[Fault::Crash, Fault::Vanish], ..short },
+    ]
+}
+
+/// Limits that are stated, set, pinned and unset.
+fn terms() -> [Bounds; 4] {
+    let base =
+        Bounds { limit: 2, faults: 0, turns: 2, wakeups: 8, quiet_one_in: 64, ..Bounds::BASE };
+    let pin = &[Steer::Pin(1), Steer::Unpin];
+    [
+        Bounds { name: "terms-stated", rules: RULES, wishes: 2, turns: 0, ..base },
+        Bounds {
+            name: "terms-pinned",
+            rules: &[Rule::Nothing, Rule::Refuse(2), Rule::Exact(2)],
+            steers: &[Steer::Pin(0), Steer::Pin(1), Steer::Unpin],
+            ..base
+        },
+        Bounds {
+            name: "terms-weights",
+            weights: &[1, 2],
+            rules: &[Rule::Refuse(2), Rule::Set(1)],
+            steers: pin,
+            ..base
+        },
+        Bounds {
+            name: "terms-faults",
+            rules: &[Rule::Nothing, Rule::Set(2)],
+            steers: pin,
+            faults: 1,
+            ttl: 4,
+            place: 2,
+            ..base
+        },
+    ]
+}
+
 /// What is explored breadth-first.
 #[must_use]
 pub fn explored() -> Vec<Bounds> {
@@ -36,6 +105,9 @@ pub fn explored() -> Vec<Bounds> {
     let short = Bounds { ttl: 4, place: 2, ..base };
     let mut all = vec![
         Bounds { name: "calm", faults: 0, quiet_one_in: 1, ..base },
+        Bounds { name: "calm-places", faults: 0, place: 12, wishes: 2, quiet_one_in: 1, ..base },
+        // The first in line looks again after a quarter of the ttl, which is no sooner than its place is renewed.
+        Bounds { name: "calm-short-places", faults: 0, place: 5, quiet_one_in: 1, ..base },
         Bounds { name: "clock", faults: 0, clock_steps: 1, steps_back: 1, ..base },
     ];
     all.extend(ONE.map(|(name, kinds)| Bounds { name, kinds, ..short }));
@@ -52,6 +124,8 @@ pub fn explored() -> Vec<Bounds> {
             ..base
         },
     ]);
+    all.extend(hands());
+    all.extend(terms());
     all
 }
 
@@ -79,6 +153,8 @@ pub fn walked() -> Vec<Bounds> {
             kinds: WITH_CLOCK,
             ..long
         },
+        Bounds { name: "walk-hands", clients: 3, steers: MEDDLING, turns: 20, ..long },
+        Bounds { name: "walk-terms", clients: 3, rules: RULES, steers: PINS, turns: 20, ..long },
     ]
 }
 
@@ -93,9 +169,8 @@ pub fn planted(plant: Plant) -> Bounds {
         ..Bounds::BASE
     };
     match plant {
-        Plant::FromReply => Bounds { faults: 1, kinds: &[Fault::Delay], ttl: 4, place: 2, ..base },
         Plant::NoMargin => {
-            Bounds { faults: 1, kinds: &[Fault::Pause], clock_steps: 1, ttl: 4, place: 2, ..base }
+            Bounds { faults: 1, kinds: &[Fault::Pause], clock_steps: 1, ttl: 4, place: 12, ..base }
         }
         Plant::FreeClock => Bounds { clock_steps: 1, ..base },
         Plant::NoSecondLook => Bounds { quiet_one_in: 1, ..base },

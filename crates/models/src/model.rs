@@ -36,10 +36,13 @@ impl Model for Bounds {
         vec![
             Property::always(HELD, |_, w: &World| w.broken() != Some(Broken::Held)),
             Property::always(BELIEVED, |_, w: &World| w.broken() != Some(Broken::Believed)),
+            Property::always(UNTOLD, |_, w: &World| w.broken() != Some(Broken::Untold)),
             Property::always(FENCE, |_, w: &World| w.broken() != Some(Broken::Fence)),
             Property::always(TWICE, |_, w: &World| w.broken() != Some(Broken::Twice)),
             Property::always(SHORTENED, |_, w: &World| w.broken() != Some(Broken::Shortened)),
             Property::always(ORDER, |_, w: &World| w.broken() != Some(Broken::Order)),
+            Property::always(TERMS, |_, w: &World| w.broken() != Some(Broken::Terms)),
+            Property::always(CALM, |_, w: &World| w.broken() != Some(Broken::Alarm)),
             Property::always(BOOKS, |_, w: &World| w.broken() != Some(Broken::Books)),
             Property::always(PROGRESS, |bounds: &Self, w: &World| {
                 !bounds.samples(w) || w.quiet(bounds).is_ok()
@@ -51,22 +54,30 @@ impl Model for Bounds {
 /// The names of the properties.
 pub const HELD: &str = "the ledger lets no more than the limit hold";
 /// Of beliefs.
-pub const BELIEVED: &str = "clients believe to hold no more than the limit";
+pub const BELIEVED: &str = "clients believe to hold only what the ledger has them hold";
+/// Of what changed hands, or was ended by somebody else.
+pub const UNTOLD: &str = "whose permit another takes or ends is told, or its belief ends";
 /// Of fences.
 pub const FENCE: &str = "fences grow strictly";
 /// Of tickets.
-pub const TWICE: &str = "one ticket, one grant";
+pub const TWICE: &str = "one ticket, one grant; one attach, one grant";
 /// Of leases.
 pub const SHORTENED: &str = "nobody's lease is shortened or ended by another";
 /// Of order.
 pub const ORDER: &str = "first come, first served among those reachable";
+/// Of limits.
+pub const TERMS: &str = "the limit in force is what the rules say";
+/// Of alarms.
+pub const CALM: &str =
+    "where nothing fails nobody is in danger, loses or is refused, and what is granted lasts";
 /// Of the ledger's books.
 pub const BOOKS: &str = "every total agrees with what it counts";
 /// Of progress.
 pub const PROGRESS: &str = "whoever waits is served, and nothing is left behind";
 
 /// All of them.
-pub const PROPERTIES: [&str; 8] = [HELD, BELIEVED, FENCE, TWICE, SHORTENED, ORDER, BOOKS, PROGRESS];
+pub const PROPERTIES: [&str; 11] =
+    [HELD, BELIEVED, UNTOLD, FENCE, TWICE, SHORTENED, ORDER, TERMS, CALM, BOOKS, PROGRESS];
 
 impl Bounds {
     fn samples(&self, world: &World) -> bool {
@@ -100,7 +111,8 @@ impl Game for Bounds {
         match action {
             Action::Befall(..) | Action::Forward | Action::Backward => 12,
             Action::Mangle(..) => 6,
-            Action::Cancel(..) => 4,
+            Action::Cancel(..) | Action::Attach(..) | Action::Detach(..) => 4,
+            Action::Operate(..) => 6,
             _ => 1,
         }
     }

@@ -2,8 +2,8 @@
 //! that the models can fail.
 
 use seinpaal_proto::{
-    Batch, Limit, MemoryState, Outcome, Replies, Reply, Request, Standing, State, Ticket, Whom,
-    time::{Micros, UNBOUNDED},
+    Batch, Limit, Memory, MemoryState, Outcome, Replies, Reply, Request, Standing, State, Ticket,
+    Whom, time::UNBOUNDED,
 };
 
 use crate::bounds::{Bounds, TICK};
@@ -11,8 +11,6 @@ use crate::bounds::{Bounds, TICK};
 /// A mistake.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Plant {
-    /// The session counts a lease from the reply, not from before the request.
-    FromReply,
     /// The session leaves no margin for steps of the store's clock.
     NoMargin,
     /// The session never looks again by itself, and wakeups are lost.
@@ -39,8 +37,7 @@ pub enum Plant {
 
 impl Plant {
     /// All of them.
-    pub const ALL: [Self; 12] = [
-        Self::FromReply,
+    pub const ALL: [Self; 11] = [
         Self::NoMargin,
         Self::NoSecondLook,
         Self::ByClient,
@@ -58,7 +55,6 @@ impl Plant {
     #[must_use]
     pub const fn says(self) -> &'static str {
         match self {
-            Self::FromReply => "the session counts a lease from the reply",
             Self::NoMargin => "the session leaves no margin for the store's clock",
             Self::NoSecondLook => "the session waits for a wakeup and never looks by itself",
             Self::ByClient => "a release names the client, not the ticket",
@@ -108,10 +104,7 @@ impl Plant {
         let Ok(mut head) = ledger.head();
         match self {
             Self::ForgetsPast => {
-                while let Ok(Some(past)) = ledger.first_past() {
-                    let Ok(()) = ledger.remove_past(past.ticket);
-                }
-                head.past = 0;
+                head.past -= forget_what_is_over(ledger);
             }
             Self::FreeClock => head.bound = UNBOUNDED,
             Self::FenceIsClock => head.fence = 0,
@@ -160,13 +153,12 @@ impl Plant {
         }
     }
 
-    /// The replies as the session takes them, `late` after it asked.
-    pub(crate) fn replies(self, bounds: &Bounds, late: Micros, replies: &mut Replies) {
-        let more = match self {
-            Self::FromReply => late,
-            Self::NoMargin => bounds.ttl() / 4 + bounds.ttl() / 100,
-            _ => return,
-        };
+    /// The replies as the session takes them.
+    pub(crate) fn replies(self, bounds: &Bounds, replies: &mut Replies) {
+        if self != Self::NoMargin {
+            return;
+        }
+        let more = bounds.ttl() / 4 + bounds.ttl() / 100;
         for reply in &mut replies.replies {
             match reply {
                 Reply::Granted(grant) => grant.valid_for.iter_mut().for_each(|t| *t += more),
@@ -177,6 +169,26 @@ impl Plant {
             }
         }
     }
+}
+
+/// Forgets every ticket that is over, and says how many series with them.
+fn forget_what_is_over(ledger: &mut MemoryState) -> u32 {
+    let memories: Vec<Memory> = ledger.memories().cloned().collect();
+    let mut forgotten = 0;
+    for mut memory in memories {
+        let held = ledger.entries().filter(|entry| {
+            entry.ticket.series() == memory.series
+                && matches!(entry.standing, Standing::Holding { .. })
+        });
+        if let Some(last) = held.map(|entry| entry.ticket.number()).max() {
+            (memory.last, memory.ends) = (last, Vec::new());
+            let Ok(()) = ledger.put_memory(&memory);
+        } else {
+            let Ok(()) = ledger.remove_memory(memory.series);
+            forgotten += 1;
+        }
+    }
+    forgotten
 }
 
 /// Puts the last in line before the first.

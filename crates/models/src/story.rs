@@ -2,10 +2,10 @@
 
 use std::fmt::Write;
 
-use seinpaal_proto::{Request, Standing};
+use seinpaal_proto::{Request, Standing, Ticket};
 
 use crate::{
-    bounds::{Bounds, Fault, TICK},
+    bounds::{Bounds, Fault, Rule, Steer, TICK},
     world::{Action, World, parcel_says},
 };
 
@@ -39,9 +39,16 @@ pub fn tell(bounds: &Bounds, actions: &[Action]) -> String {
 
 fn says(world: &World, action: Action) -> String {
     match action {
-        Action::Want(who, permits) => format!("{} wants {permits}", letter(who)),
+        Action::Want(who, permits, rule) => {
+            format!("{} wants {permits}{}", letter(who), states(rule, world))
+        }
         Action::Release(who, _) => format!("{} gives back what it holds", letter(who)),
         Action::Cancel(who, _) => format!("{} does not want to wait any more", letter(who)),
+        Action::Attach(who, ticket) => {
+            format!("{} attaches to what {}", letter(who), whose(world, ticket))
+        }
+        Action::Detach(who, _) => format!("{} leaves what it holds to itself", letter(who)),
+        Action::Operate(steer, ticket) => operates(world, steer, ticket),
         Action::Deliver(at) => format!("{} arrives", parcel_says(world, at)),
         Action::Tick => String::from("a second passes"),
         Action::Resume(who) => format!("{} goes on", letter(who)),
@@ -50,6 +57,35 @@ fn says(world: &World, action: Action) -> String {
         Action::Backward => String::from("the store's clock is set back"),
         Action::Befall(fault, who) => format!("{} {}", letter(who), befalls(fault)),
         Action::Mangle(fault, at) => format!("{} {}", parcel_says(world, at), mangles(fault)),
+    }
+}
+
+fn states(rule: Rule, world: &World) -> String {
+    match rule {
+        _ if world.ghost.terms.is_none() => String::new(),
+        Rule::Nothing => String::from(" and states no limit"),
+        Rule::Refuse(limit) => format!(" of {limit}"),
+        Rule::Adopt(limit) => format!(" of {limit}, or of as many as there are"),
+        Rule::Set(limit) => format!(" and sets the limit to {limit}"),
+        Rule::Exact(limit) => format!(" of exactly {limit}"),
+    }
+}
+
+fn whose(world: &World, ticket: Ticket) -> String {
+    let inbox = world.holders().find(|entry| entry.ticket == ticket).map(|entry| entry.inbox);
+    let owner = world.clients.iter().position(|client| inbox == Some(Some(client.inbox)));
+    owner.map_or_else(|| String::from("nobody keeps"), |who| format!("{} holds", letter(who)))
+}
+
+fn operates(world: &World, steer: Steer, ticket: Option<Ticket>) -> String {
+    let what = ticket.map(|ticket| whose(world, ticket)).unwrap_or_default();
+    match steer {
+        Steer::Release => format!("an operator gives back what {what}"),
+        Steer::Evict => format!("an operator ends what {what}"),
+        Steer::Renew => format!("a script renews what {what}"),
+        Steer::Pin(limit) => format!("an operator pins the limit to {limit}"),
+        Steer::Unpin => String::from("an operator lets go of the limit"),
+        Steer::Attach | Steer::Detach => String::from("an operator does nothing"),
     }
 }
 
@@ -81,6 +117,8 @@ pub fn requests_say(requests: &[Request]) -> String {
         Request::Renew(_) => "renew",
         Request::Release { .. } => "release",
         Request::Cancel { .. } => "cancel",
+        Request::Attach(_) => "attach",
+        Request::Detach { .. } => "detach",
         _ => "look",
     });
     let words: Vec<&str> = words.collect();
@@ -90,7 +128,7 @@ pub fn requests_say(requests: &[Request]) -> String {
 fn stands(world: &World) -> String {
     let (mut holds, mut waits) = (String::new(), String::new());
     for entry in world.entries() {
-        let who = letter(entry.0);
+        let who = if entry.0 < world.clients.len() { letter(entry.0) } else { '-' };
         match entry.1 {
             Standing::Holding { .. } => holds.push(who),
             Standing::Waiting { .. } => waits.push(who),

@@ -1,12 +1,20 @@
 //! One moment of everything: the ledger, the clients, what is under way between them, the clocks.
 
 mod act;
+mod belief;
+mod fault;
 mod fingerprint;
+mod hear;
 mod judge;
 mod quiet;
 mod serve;
+mod steer;
+mod terms;
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use seinpaal_proto::{
     Batch, Contact, Inbox, MemoryState, Name, Replies, Standing, Ticket, Wakeup,
@@ -17,6 +25,7 @@ use seinpaal_proto::{
 pub use act::Action;
 pub use judge::Broken;
 pub use quiet::Stuck;
+use terms::Terms;
 
 use crate::bounds::Bounds;
 
@@ -38,6 +47,7 @@ pub struct World {
     pub(crate) faults_left: u8,
     pub(crate) forward_left: u8,
     pub(crate) backward_left: u8,
+    pub(crate) turns_left: u8,
     pub(crate) ghost: Ghost,
 }
 
@@ -50,8 +60,19 @@ pub(crate) struct Ghost {
     pub(crate) was_forgotten: bool,
     /// The store's clock was set back.
     pub(crate) was_set_back: bool,
+    /// Nothing has failed, and no clock was set, where ticks are short enough to tell.
+    pub(crate) is_calm: bool,
+    /// Grants that somebody else than their holder ended, and when. Kept while the holder may still believe in them.
+    pub(crate) ended: BTreeMap<GrantOf, Micros>,
+    /// Who has attached to what.
+    pub(crate) attached: Vec<(usize, Ticket)>,
+    /// What the limit is by the rules, where it is not one number all the time.
+    pub(crate) terms: Option<Terms>,
     pub(crate) broken: Option<Broken>,
 }
+
+/// A grant: whose, of which ticket, with which fence.
+pub(crate) type GrantOf = (usize, Ticket, u64);
 
 /// A client: its session, and what its program knows.
 #[derive(Clone, Debug)]
@@ -61,8 +82,8 @@ pub(crate) struct Client {
     pub(crate) life: Life,
     /// What the store knows of it.
     pub(crate) contact: Contact,
-    /// The call that it waits for, and since when.
-    pub(crate) call: Option<(CallId, Micros)>,
+    /// The calls that it waits for, and since when.
+    pub(crate) calls: Vec<(CallId, Micros)>,
     pub(crate) wishes_left: u8,
     pub(crate) wanted: Vec<Ticket>,
     pub(crate) held: Vec<Held>,
@@ -79,6 +100,7 @@ pub(crate) enum Life {
 #[derive(Clone, Debug)]
 pub(crate) struct Held {
     pub(crate) ticket: Ticket,
+    pub(crate) fence: u64,
     pub(crate) permits: u32,
     /// Until when it is believed in; `None`: as long as the process lives.
     pub(crate) until: Option<Micros>,
@@ -115,11 +137,16 @@ impl World {
             faults_left: bounds.faults,
             forward_left: bounds.clock_steps,
             backward_left: bounds.steps_back,
+            turns_left: bounds.turns,
             ghost: Ghost {
                 last_fence: 0,
                 granted: BTreeSet::new(),
                 was_forgotten: false,
                 was_set_back: false,
+                is_calm: bounds.sees_renewals(),
+                ended: BTreeMap::new(),
+                attached: Vec::new(),
+                terms: bounds.has_terms().then(Terms::default),
                 broken: None,
             },
         }
@@ -133,10 +160,7 @@ impl World {
     /// What clients believe to hold at this moment, in all.
     #[must_use]
     pub fn believed(&self) -> u32 {
-        let held = self.clients.iter().filter(|c| c.life != Life::Gone).flat_map(|c| &c.held);
-        held.filter(|held| held.until.is_none_or(|until| until > self.now))
-            .map(|held| held.permits)
-            .sum()
+        self.beliefs().map(|(_, held)| held.permits).sum()
     }
 
     /// Who holds and who waits, as the ledger has it.
@@ -171,7 +195,7 @@ impl Client {
             session: Arc::new(session),
             life: Life::Alive,
             contact: Contact::Listening,
-            call: None,
+            calls: Vec::new(),
             wishes_left: bounds.wishes,
             wanted: Vec::new(),
             held: Vec::new(),

@@ -19,7 +19,7 @@ fn broken<G: Game + Clone + Send + Sync + 'static>(bounds: &G) -> Vec<&'static s
 
 fn expected(plant: Plant) -> &'static str {
     match plant {
-        Plant::FromReply | Plant::NoMargin | Plant::ByClient => BELIEVED,
+        Plant::NoMargin | Plant::ByClient => BELIEVED,
         Plant::NoSecondLook => PROGRESS,
         Plant::ForgetsPast | Plant::NoDeadline => TWICE,
         Plant::OneTooMany => HELD,
@@ -46,7 +46,7 @@ fn expected_of_queue(plant: queue::plant::Plant) -> &'static str {
         Plant::GroupOneMore => Some(Broken::Limit),
         Plant::CallForEver | Plant::WatchUntold => None,
         Plant::PlaceLost => Some(Broken::Order),
-        Plant::LossIgnored | Plant::FromReply => Some(Broken::Believed),
+        Plant::LossIgnored => Some(Broken::Believed),
         Plant::Uncounted | Plant::OneMore => Some(Broken::Count),
     })
 }

@@ -100,13 +100,15 @@ pub(crate) fn orders(bug: Bug, check: Check) -> Vec<Orders> {
     }
 }
 
-/// It drives stores by hand, so it has no session.
+/// It drives stores by hand, and sessions in the cases of alarms only.
 fn conformance_stores(bug: Bug) -> &'static [&'static str] {
     match bug {
         Bug::EmbeddedDeathUnseen | Bug::EmbeddedStepNotWhole => &["embedded"],
         Bug::RedisDeafAfterACut => &["redis", "cut"],
         Bug::ReplicatedUnconfirmed => &["failover"],
         Bug::QuorumOfAMinority => &["quorum"],
+        // Some cases have a session.
+        Bug::HandsOverUnproved | Bug::DangerBeforeRenewal => &["redis"],
         _ => match bug.layer() {
             "ledger" | "queue ledger" => &["memory", "embedded"],
             "lua" | "queue lua" => &["redis"],
@@ -143,6 +145,11 @@ pub(crate) fn cheapest(bug: Bug) -> Orders {
         Bug::FenceIsTheClock | Bug::GrantsARetryAgain => models("calm"),
         Bug::CancelsNothing | Bug::WaitsForWakeups => models("calm"),
         Bug::CountsFromTheReply => models("delay"),
+        Bug::HandsOverUnproved => {
+            case("redis", "what_was_waited_for_is_certain_for_two_thirds_of_its_ttl")
+        }
+        Bug::DangerBeforeRenewal => models("calm-short-places"),
+        Bug::SilenceIsNoLoss => models("pause"),
         Bug::QueueLateEnds => {
             case("memory", "queues:a_late_end_of_a_delivery_is_lost_and_changes_nothing")
         }
@@ -159,8 +166,19 @@ pub(crate) fn cheapest(bug: Bug) -> Orders {
         Bug::QueueEmbeddedDeathKeeps => {
             case("embedded", "queues:an_item_whose_worker_died_is_delivered_again_at_once")
         }
-        Bug::SilenceIsNoLoss => models("walk-clock"),
         Bug::AsksOnce => models("break"),
+        Bug::AttachKeepsTheLease => {
+            case("memory", "attaching_is_a_grant_with_a_fence_of_its_own_and_ends_the_one_before")
+        }
+        Bug::RenewsWhatChangedHands => case(
+            "memory",
+            "nothing_that_an_old_holder_sends_frees_or_keeps_the_permit_of_the_new_one",
+        ),
+        Bug::ReleasesUntold => case("memory", "a_holder_whose_ticket_somebody_gives_back_is_told"),
+        Bug::UnpinKeepsTheLimit => {
+            case("memory", "a_limit_that_is_unset_is_let_go_at_once_and_the_queue_is_served")
+        }
+        Bug::CancelRaisesNothing => case("memory", "a_cancel_that_overtakes_its_acquire_wins"),
         Bug::NewcomerPasses => case("memory", "a_newcomer_does_not_pass_a_waiter"),
         Bug::EmbeddedDeathUnseen => case("embedded", "what_a_dead_holder_held_is_free_at_once"),
         Bug::EmbeddedStepNotWhole => case("embedded", "all"),

@@ -31,8 +31,14 @@ macro_rules! hex_id {
 
 hex_id! {
     /// The id of one request for permits, from the first try to the release. The client chooses it
-    /// before it sends anything, so that sending twice is one grant.
+    /// before it sends anything, so that sending twice is one grant. The high 96 bits are its
+    /// [`series`](Self::series), the low 32 bits its [`number`](Self::number) in it, from 1.
     Ticket
+}
+hex_id! {
+    /// The high 96 bits of the tickets that a client draws one after the other; the low 32 bits are 0. A ledger
+    /// remembers what is over by series, and not by ticket.
+    Series
 }
 hex_id! {
     /// The id of one lease record at one name. Many tickets of a client may stand under one lease.
@@ -47,6 +53,45 @@ impl From<Ticket> for LeaseId {
     /// The lease that a ticket has to itself.
     fn from(ticket: Ticket) -> Self {
         Self(ticket.0)
+    }
+}
+
+/// The low 32 bits.
+const NUMBER: u128 = 0xffff_ffff;
+
+impl Ticket {
+    /// The series that it was drawn from.
+    #[must_use]
+    pub const fn series(self) -> Series {
+        Series(self.0 & !NUMBER)
+    }
+
+    /// Its number in the series: a client draws them ascending, from 1.
+    #[must_use]
+    pub const fn number(self) -> u32 {
+        (self.0 & NUMBER) as u32
+    }
+}
+
+impl Series {
+    /// The ticket with this number.
+    #[must_use]
+    pub const fn ticket(self, number: u32) -> Ticket {
+        Ticket(self.0 & !NUMBER | number as u128)
+    }
+}
+
+impl From<LeaseId> for Series {
+    /// The series of the tickets that share a lease.
+    fn from(lease: LeaseId) -> Self {
+        Ticket(lease.0).series()
+    }
+}
+
+impl LeaseId {
+    /// The ticket by which a ledger remembers that an attach with this lease is over.
+    pub(crate) const fn as_ticket(self) -> Ticket {
+        Ticket(self.0)
     }
 }
 
@@ -77,34 +122,42 @@ impl fmt::Display for Fence {
     }
 }
 
-/// Draws the tickets and leases of one session from its random seed, without repeating one.
+/// Draws the leases, and with them the series of tickets, of one session from its random seed.
 #[derive(Clone, Debug)]
 pub struct TicketSource {
     session: u64,
-    count: u64,
+    count: u32,
 }
 
 impl TicketSource {
     /// A source for the session with this inbox; the inbox must have been drawn at random.
     #[must_use]
     pub fn new(inbox: Inbox) -> Self {
-        Self { session: (inbox.0 >> 64) as u64, count: inbox.0 as u64 }
+        Self { session: (inbox.0 >> 64) as u64, count: inbox.0 as u32 }
     }
 
-    /// The next ticket.
+    /// The first ticket of a series of its own.
     pub fn ticket(&mut self) -> Ticket {
-        self.count = self.count.wrapping_add(1);
-        Ticket(u128::from(self.session) << 64 | u128::from(mix(self.count)))
+        Series::from(self.lease()).ticket(1)
     }
 
-    /// The next lease.
+    /// The next lease, with a series of its own. Four thousand million draws go by before one comes again.
     pub fn lease(&mut self) -> LeaseId {
-        LeaseId(self.ticket().0)
+        self.count = self.count.wrapping_add(1);
+        LeaseId(u128::from(self.session) << 64 | u128::from(mix_short(self.count)) << 32)
     }
 }
 
+/// The finisher of MurmurHash3 (Appleby 2011): a bijection, so distinct counts stay distinct.
+const fn mix_short(count: u32) -> u32 {
+    let mut z = count;
+    z = (z ^ (z >> 16)).wrapping_mul(0x85eb_ca6b);
+    z = (z ^ (z >> 13)).wrapping_mul(0xc2b2_ae35);
+    z ^ (z >> 16)
+}
+
 /// The finisher of SplitMix64 (Steele, Lea, Flood 2014): a bijection, so distinct counts stay distinct.
-pub(crate) fn mix(count: u64) -> u64 {
+pub(crate) const fn mix(count: u64) -> u64 {
     let mut z = count.wrapping_mul(0x9e37_79b9_7f4a_7c15);
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);

@@ -13,6 +13,7 @@
 //! operation. The rules, numbered as in docs/protocol.md, are cited where they are kept.
 
 mod acquire;
+mod attach;
 mod expire;
 mod inspect;
 mod leave;
@@ -25,6 +26,7 @@ use crate::{
     id::Inbox,
     kind::Kind,
     name::Name,
+    planted::{Bug, planted},
     reply::{Replies, Reply, Wakeup, What},
     request::{Batch, Configure, Request},
     state::{Entry, Head, State},
@@ -33,9 +35,9 @@ use crate::{
 
 /// Leases, places, memories and grants that one call may end or make (rule 18).
 const WORK: u32 = 128;
-/// Tickets that a name remembers at most; the oldest go first. It bounds what a name costs at
-/// thousands of releases a second.
-const MOST_PAST: u32 = 65_536;
+/// Series that a name remembers at most; the oldest go first. It bounds what a name costs where thousands of
+/// clients a second hold it once each.
+const MOST_MEMORIES: u32 = 65_536;
 /// Fences that clients claim to have seen are believed up to here (Lua's numbers are exact to 2^53).
 const MOST_FENCE_SEEN: u64 = 1 << 52;
 
@@ -141,8 +143,12 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         match request {
             Request::Acquire(acquire) => self.acquire(acquire),
             Request::Renew(renew) => self.renew(renew),
+            Request::Attach(attach) => self.attach(attach),
+            Request::Detach { ticket, ttl, margin } => self.detach(*ticket, *ttl, *margin),
             Request::Release { ticket, slots } => self.release(*ticket, slots.as_ref()),
-            Request::Cancel { ticket, remember } => self.cancel(*ticket, *remember),
+            Request::Cancel { ticket, remember, attach } => {
+                self.cancel(*ticket, *remember, *attach)
+            }
             Request::Evict { ticket } => self.evict(*ticket),
             Request::Configure(change) => self.configure(change),
             Request::Inspect { rows } => self.inspect(*rows),
@@ -156,6 +162,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
     }
 
     fn configure(&mut self, change: &Configure) -> Result<Reply, S::Error> {
+        self.drop_terms();
         match change {
             Configure::Limit(limit) => {
                 if let Some(stored) = self.head.kind.filter(|kind| kind.limit().is_some()) {
@@ -163,10 +170,12 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
                     return Ok(Reply::OtherKind { ticket: None, stored, stated });
                 }
                 self.head.kind = Some(Kind::Semaphore);
-                self.head.limit = Some(limit.get());
-                self.head.pinned = true;
+                self.head.pinned = Some(limit.get());
             }
-            Configure::Unpin => self.head.pinned = false,
+            Configure::Unpin if planted(Bug::UnpinKeepsTheLimit) => {
+                self.head.stated = self.head.pinned.take();
+            }
+            Configure::Unpin => self.head.pinned = None,
             Configure::Pause(reason) => self.head.paused = Some(reason.clone()),
             Configure::Resume => self.head.paused = None,
         }
@@ -189,21 +198,23 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         Ok(Outcome { replies, wakeups: self.wakeups })
     }
 
-    /// Nobody is here: the clock may run freely and slots start from the bottom. The limit stays for as
-    /// long as a ticket is remembered, so that two commands run one after the other agree on it.
+    /// Nobody is here: the clock may run freely and slots start from the bottom.
     fn rest(&mut self) -> Result<(), S::Error> {
         self.head.bound = UNBOUNDED;
-        if self.head.past == 0 && !self.head.pinned {
-            self.head.kind = None;
-        }
-        if self.is_blank() {
-            self.head.limit = None;
-        }
+        self.drop_terms();
         if self.head.top > 0 {
             self.head.top = 0;
             self.state.clear_free_slots()?;
         }
         Ok(())
+    }
+
+    /// Rule 11: what nobody set on purpose goes with the last holder and waiter, though tickets be remembered.
+    fn drop_terms(&mut self) {
+        if self.head.holders == 0 && self.head.waiting == 0 {
+            self.head.stated = None;
+            self.head.kind = self.head.kind.filter(|_| self.head.pinned.is_some());
+        }
     }
 
     /// Rule 12: nothing here was configured on purpose and nothing has to be remembered.
@@ -212,7 +223,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         head.holders == 0
             && head.waiting == 0
             && head.past == 0
-            && !head.pinned
+            && head.pinned.is_none()
             && head.paused.is_none()
     }
 
@@ -234,7 +245,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
     }
 
     fn limit(&self) -> u32 {
-        self.head.limit.unwrap_or(1)
+        self.head.limit()
     }
 
     fn contact(&mut self, inbox: Inbox) -> Contact {

@@ -23,6 +23,7 @@ mod count;
 mod fingerprint;
 mod id;
 mod kind;
+mod kinds;
 mod ledger;
 mod memory;
 mod name;
@@ -39,7 +40,7 @@ pub mod time;
 pub use about::{About, MAX_ABOUT_BYTES};
 pub use count::{BadCount, Limit, MAX_LIMIT, Permits, Priority};
 pub use fingerprint::Lens;
-pub use id::{Fence, Inbox, LeaseId, Ticket, TicketSource};
+pub use id::{Fence, Inbox, LeaseId, Series, Ticket, TicketSource};
 pub use kind::{Kind, MOST_READERS};
 pub use ledger::{Contact, Contacts, Outcome, execute};
 pub use memory::MemoryState;
@@ -48,7 +49,7 @@ pub use reply::{
     Busy, Cause, Grant, HolderRow, Replies, Reply, Snapshot, TicketReply, WaiterRow, Wakeup, What,
 };
 pub use request::{
-    Acquire, Batch, Configure, Enqueue, LimitRule, OnMismatch, Renew, Request, Whom,
+    Acquire, Attach, Batch, Configure, Enqueue, LimitRule, OnMismatch, Renew, Request, Whom,
 };
 pub use slots::Slots;
-pub use state::{Entry, Head, Lease, Past, Standing, State};
+pub use state::{Entry, Head, Lease, Memory, Standing, State};

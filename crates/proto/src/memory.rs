@@ -11,8 +11,8 @@ use alloc::{
 use core::convert::Infallible;
 
 use crate::{
-    id::{Fence, Inbox, LeaseId, Ticket},
-    state::{Entry, Head, Lease, Past, Standing, State},
+    id::{Fence, Inbox, LeaseId, Series, Ticket},
+    state::{Entry, Head, Lease, Memory, Standing, State},
     time::Micros,
 };
 
@@ -28,8 +28,8 @@ pub struct MemoryState {
     grants: BTreeSet<(Fence, Ticket)>,
     queue: BTreeSet<(i64, Ticket)>,
     parked: BTreeSet<(i64, Ticket)>,
-    past: BTreeMap<Ticket, Past>,
-    past_by_end: BTreeSet<(Micros, Ticket)>,
+    memories: BTreeMap<Series, Memory>,
+    memories_by_end: BTreeSet<(Micros, Series)>,
     free: BTreeSet<(u32, u32)>,
 }
 
@@ -173,26 +173,29 @@ impl State for MemoryState {
         Ok(self.list(self.queue.iter().chain(&self.parked), rows))
     }
 
-    fn past(&mut self, ticket: Ticket) -> Kept<Option<Past>> {
-        Ok(self.past.get(&ticket).copied())
+    fn memory(&mut self, series: Series) -> Kept<Option<Memory>> {
+        Ok(self.memories.get(&series).cloned())
     }
 
-    fn put_past(&mut self, past: &Past) -> Kept<()> {
-        self.remove_past(past.ticket)?;
-        self.past_by_end.insert((past.until, past.ticket));
-        self.past.insert(past.ticket, *past);
+    fn put_memory(&mut self, memory: &Memory) -> Kept<()> {
+        self.remove_memory(memory.series)?;
+        if memory.open == 0 {
+            self.memories_by_end.insert((memory.until, memory.series));
+        }
+        self.memories.insert(memory.series, memory.clone());
         Ok(())
     }
 
-    fn remove_past(&mut self, ticket: Ticket) -> Kept<()> {
-        if let Some(past) = self.past.remove(&ticket) {
-            self.past_by_end.remove(&(past.until, ticket));
+    fn remove_memory(&mut self, series: Series) -> Kept<()> {
+        if let Some(memory) = self.memories.remove(&series) {
+            self.memories_by_end.remove(&(memory.until, series));
         }
         Ok(())
     }
 
-    fn first_past(&mut self) -> Kept<Option<Past>> {
-        Ok(self.past_by_end.first().and_then(|(_, ticket)| self.past.get(ticket).copied()))
+    fn first_memory(&mut self) -> Kept<Option<Memory>> {
+        let first = self.memories_by_end.first();
+        Ok(first.and_then(|(_, series)| self.memories.get(series).cloned()))
     }
 
     fn pop_free_slots(&mut self) -> Kept<Option<(u32, u32)>> {

@@ -52,10 +52,15 @@ macro_rules! bugs {
 bugs! {
     "ledger" {
         ForgetsTickets "forgets-tickets" "a ticket that is over is not remembered",
+        CancelRaisesNothing "cancel-raises-nothing" "a cancel of a ticket that has not come does not raise its series",
         FenceIsTheClock "fence-is-the-clock" "the fence is the clock, and not raised above the last",
         NewcomerPasses "newcomer-passes" "a newcomer that fits is let in past those who wait",
         FreesWithoutServing "frees-without-serving" "a release frees and serves nobody",
         GrantsARetryAgain "grants-a-retry-again" "a request that comes twice is granted twice",
+        AttachKeepsTheLease "attach-keeps-the-lease" "a ticket that is attached to answers to its old holder, too",
+        RenewsWhatChangedHands "renews-what-changed-hands" "a renewal by ticket takes a ticket back that changed hands",
+        ReleasesUntold "releases-untold" "a holder whose ticket somebody gives back is not told",
+        UnpinKeepsTheLimit "unpin-keeps-the-limit" "a limit that is unset stays in force while anybody holds or waits",
         RenewsWhatDiffers "renews-what-differs" "a lease is renewed whatever its holder believes to stand under it",
     }
     "queue ledger" {
@@ -84,6 +89,8 @@ bugs! {
         CancelsNothing "cancels-nothing" "a request that is given up is forgotten, and its place stays",
         AsksOnce "asks-once" "a reply that was lost is taken for a refusal",
         WaitsForWakeups "waits-for-wakeups" "who waits never looks by itself",
+        HandsOverUnproved "hands-over-unproved" "a permit that was waited for is handed over on the age of its place",
+        DangerBeforeRenewal "danger-before-renewal" "danger comes before the first renewal of what was waited for",
     }
     "lua" {
         LuaOneTooMany "lua-one-too-many" "one more than the limit is let in",

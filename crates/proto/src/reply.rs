@@ -69,6 +69,8 @@ pub enum Reply {
         stored: u32,
         /// The caller's.
         stated: u32,
+        /// Whether an operator pinned the stored one. If not, those who hold or wait stated it.
+        is_pinned: bool,
     },
     /// More permits were asked for than exist. Nothing was written.
     TooMany {
@@ -107,7 +109,7 @@ pub enum Reply {
     Gone,
     /// A renewal by ticket: what became of each, in order.
     Tickets {
-        /// As in `Renewed`, for those that are held.
+        /// As in `Renewed`, for those that are held: the least of what they have.
         valid_for: Option<Micros>,
         /// One answer a ticket.
         tickets: Vec<TicketReply>,
@@ -200,6 +202,8 @@ pub enum Cause {
     Evicted,
     /// The limit was lowered below what it asked for while it waited.
     TooMany,
+    /// It changed hands: another client attached to it, or it was left to itself.
+    Attached,
 }
 
 /// A hint to one session. It may be lost, late or repeated; the ledger is the truth.
@@ -235,12 +239,14 @@ pub enum What {
 /// Everything about a name at one moment.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub struct Snapshot {
-    /// Which lock it is, while anybody uses it or its limit is pinned.
+    /// Which lock it is, while anybody holds or waits or its limit is pinned.
     pub kind: Option<Kind>,
     /// The limit in force.
     pub limit: u32,
-    /// Whether that limit stays when the name falls idle.
-    pub pinned: bool,
+    /// What those who hold or wait stated, an implied 1 among it.
+    pub stated: Option<u32>,
+    /// What an operator pinned.
+    pub pinned: Option<u32>,
     /// Why it is paused, if it is.
     pub paused: Option<String>,
     /// For how long the store admits nobody because it may have forgotten leases.

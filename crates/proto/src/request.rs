@@ -41,8 +41,20 @@ pub enum Request {
     Acquire(Acquire),
     /// Extend a lease. Answers `Renewed`, `Differs`, `Gone` or `Tickets`.
     Renew(Renew),
-    /// Give back the permits of a ticket, or only these slots of it.
-    /// Answers `Released`, `Ended` or `Unknown`.
+    /// Become the holder of a ticket that holds. Answers `Granted`, `TooLate`, `Ended` or `Unknown`.
+    Attach(Attach),
+    /// Leave a permit of the sender's to itself: its lease is nobody's from now on and ends after `ttl`, unless somebody
+    /// renews it by ticket or attaches. Answers `Renewed`, `Ended` or `Unknown`.
+    Detach {
+        /// Which ticket.
+        ticket: Ticket,
+        /// How long its lease lasts from now on.
+        ttl: Micros,
+        /// As in [`Acquire::margin`].
+        margin: Micros,
+    },
+    /// Give back the permits of a ticket, or only these slots of it. Who sends it as nobody, without an inbox, gives
+    /// back whole tickets, whoever holds them; the holder is told. Answers `Released`, `Ended` or `Unknown`.
     Release {
         /// Whose permits.
         ticket: Ticket,
@@ -50,12 +62,14 @@ pub enum Request {
         slots: Option<Slots>,
     },
     /// Give up a ticket whatever has become of it, and refuse it for the time of `remember` should
-    /// it still arrive. Answers `Cancelled`.
+    /// it still arrive. A permit that is another's by now stays. Answers `Cancelled`.
     Cancel {
         /// Which ticket.
         ticket: Ticket,
         /// How long to refuse it.
         remember: Micros,
+        /// Give up only what an [`Attach`] with this lease was granted or may still be granted.
+        attach: Option<LeaseId>,
     },
     /// End somebody's lease or place in the queue. Answers `Evicted` or `Unknown`.
     Evict {
@@ -81,7 +95,7 @@ pub struct Acquire {
     pub kind: Kind,
     /// How many, all at once.
     pub permits: Permits,
-    /// What the caller believes the limit to be; `None`: whatever is stored, else 1.
+    /// What the caller believes the limit to be; `None`: whatever is stored, else 1, which is then stored.
     pub limit: Option<LimitRule>,
     /// What to do when they cannot be had at once.
     pub enqueue: Enqueue,
@@ -104,6 +118,25 @@ pub struct Acquire {
     pub about: String,
 }
 
+/// A request to become the holder of a ticket that another client holds, or that was left to itself. It is a grant of
+/// its own: with a fence of its own, and at the end of what was granted before.
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
+pub struct Attach {
+    /// Which ticket.
+    pub ticket: Ticket,
+    /// The lease that the permits will stand under. It is also the id of this request: drawn for it, and used once. The
+    /// same lease again is the same request.
+    pub lease: LeaseId,
+    /// That lease's length without renewal.
+    pub ttl: Micros,
+    /// As in [`Acquire::margin`].
+    pub margin: Micros,
+    /// Refuse this request if the store's clock is past this. `None`: never.
+    pub not_after: Option<Micros>,
+    /// What the new holder says of itself, [encoded](crate::About::encode).
+    pub about: String,
+}
+
 /// What a caller believes the limit to be.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub struct LimitRule {
@@ -116,13 +149,16 @@ pub struct LimitRule {
 /// What to do when the stored limit is another than the caller's.
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
 pub enum OnMismatch {
-    /// Refuse the request and tell both numbers.
+    /// Refuse the request and tell both numbers, where the other one is by those who hold or wait. One that an operator
+    /// pinned is used.
     #[default]
     Refuse,
     /// Use the stored one.
     Adopt,
-    /// Store the caller's.
+    /// State the caller's in place of what those who hold or wait stated. One that an operator pinned stays in force.
     Set,
+    /// Refuse the request and tell both numbers, whoever the other one is by.
+    Exact,
 }
 
 /// What to do when permits cannot be had at once.
@@ -160,8 +196,9 @@ pub enum Whom {
         /// The sum of their [`Ticket::digest`]s, modulo 2^48.
         digest: u64,
     },
-    /// These held tickets, wherever they stand: each moves under this lease. Also how a permit is
-    /// handed to another client. Tickets that wait are left alone.
+    /// These held tickets of the sender's, wherever they stand: each moves under this lease. One that changed hands is
+    /// [over](crate::Cause::Attached) for the sender. Who sends this as nobody, without an inbox, renews what was left to
+    /// itself; what a client keeps is left alone, since only that client renews it. So are tickets that wait.
     Tickets(Vec<Ticket>),
 }
 
@@ -169,9 +206,9 @@ pub enum Whom {
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 #[non_exhaustive]
 pub enum Configure {
-    /// The limit, which then stays when the name falls idle.
+    /// Pins the limit: it is in force, whatever callers state, until it is unset.
     Limit(Limit),
-    /// Let the limit go when the name falls idle.
+    /// Lets go of a pinned limit at once: what those who hold or wait stated is in force.
     Unpin,
     /// Admit nobody until resumed; who holds, holds. The reason is for people to read.
     Pause(String),
@@ -180,12 +217,17 @@ pub enum Configure {
 }
 
 impl Ticket {
-    /// What [`Whom::All`] sums up: the low 48 bits.
+    /// What [`Whom::All`] sums up. Sums over numbers in a row must differ, too, so it is no linear function of the
+    /// number; and each step is exact in Lua's numbers.
     #[must_use]
-    pub fn digest(self) -> u64 {
-        self.0 as u64 & DIGEST_MASK
+    pub const fn digest(self) -> u64 {
+        let series = (self.0 >> 32) as u64 & DIGEST_WORD;
+        let mixed = (self.number() as u64 * 69_069 + series) & DIGEST_WORD;
+        mixed * ((mixed * mixed) & DIGEST_WORD)
     }
 }
 
+/// The numbers that a digest is a product of are below this.
+const DIGEST_WORD: u64 = (1 << 24) - 1;
 /// Sums of digests wrap here: 48 bits, because Lua's numbers are exact to 53.
 pub(crate) const DIGEST_MASK: u64 = (1 << 48) - 1;

@@ -7,22 +7,30 @@
 //! ```
 //!
 //! For each name at most one call is under way; what comes up meanwhile goes into the next one, so many
-//! tasks share a round trip. Everything is repeated with the same tickets until it is answered.
+//! tasks share a round trip. Only renewals do not wait: one that is due, or was not answered in time, overtakes what
+//! is under way. Everything is repeated with the same tickets until it is answered.
 //!
 //! Times are microseconds of a monotonic clock that also counts while the machine sleeps. A lease is
 //! believed in from the moment *before* the request that proves it was sent, less a margin.
 
+mod agenda;
 mod answer;
 mod belief;
 mod compose;
 mod config;
 mod desk;
+mod ending;
 mod event;
 mod failure;
 mod fingerprint;
 mod outbox;
 mod record;
 mod renewal;
+mod repetition;
+mod schedule;
+mod series;
+#[cfg(feature = "planted")]
+mod unproved;
 
 use alloc::{
     collections::{BTreeMap, BTreeSet, VecDeque},
@@ -31,9 +39,10 @@ use alloc::{
 
 pub use config::{ClockBound, Config};
 pub use event::{AskId, Call, CallId, Event, Failure, Loss, Refusal, Wish};
+pub use schedule::Schedule;
 
 use crate::{
-    id::{Fence, Inbox, LeaseId, Ticket, TicketSource, mix},
+    id::{Inbox, LeaseId, Ticket, TicketSource, mix},
     name::Name,
     planted::{Bug, planted},
     reply::{Cause, Replies, Wakeup, What},
@@ -41,9 +50,11 @@ use crate::{
     slots::Slots,
     time::Micros,
 };
+use agenda::Agenda;
 use compose::Sent;
 use desk::Desk;
-use record::{Exit, Phase, Record};
+use record::{Exit, Granted, Phase, Record};
+use series::{Shared, Shelf};
 
 /// One client. See the [module](self).
 #[derive(Clone, Debug)]
@@ -52,12 +63,14 @@ pub struct Session {
     config: Config,
     source: TicketSource,
     desks: BTreeMap<Name, Desk>,
+    shelf: Shelf,
     tickets: BTreeMap<Ticket, Name>,
-    /// When a desk wants to be looked at next.
-    agenda: BTreeSet<(Micros, Name)>,
+    agenda: Agenda,
     /// When a ticket's next alarm goes off: danger, loss, timeout.
     alarms: BTreeSet<(Micros, Ticket)>,
     calls: BTreeMap<CallId, Sent>,
+    /// How many of the calls overtake others.
+    overtaking: usize,
     events: VecDeque<Event>,
     last_call: u64,
     last_ask: u64,
@@ -68,8 +81,6 @@ pub struct Session {
     /// The highest fence seen anywhere, or reading of the store's clock. Fences follow the clock, so it is a fair
     /// floor for every name.
     fence_seen: u64,
-    /// The highest fence of a permit that was detached. Grants up to it may be another client's by now.
-    detached_to: u64,
 }
 
 impl Session {
@@ -82,10 +93,12 @@ impl Session {
             config,
             source: TicketSource::new(inbox),
             desks: BTreeMap::new(),
+            shelf: Shelf::default(),
             tickets: BTreeMap::new(),
-            agenda: BTreeSet::new(),
+            agenda: Agenda::default(),
             alarms: BTreeSet::new(),
             calls: BTreeMap::new(),
+            overtaking: 0,
             events: VecDeque::new(),
             last_call: 0,
             last_ask: 0,
@@ -93,7 +106,6 @@ impl Session {
             draws: inbox.0 as u64,
             numbers: 0,
             fence_seen: 0,
-            detached_to: 0,
         }
     }
 
@@ -101,19 +113,43 @@ impl Session {
 
     /// Wants permits. How it goes is told by events about the ticket.
     pub fn acquire(&mut self, now: Micros, name: &Name, wish: Wish) -> Ticket {
-        let ticket = self.source.ticket();
         let longest = self.config.longest_lease;
-        let lease = self.shared_lease(name, wish.ttl.min(longest));
+        let (lease, ticket) = self.draw_ticket(name, wish.ttl.min(longest));
         let number = self.next_number();
         self.add(now, name, Record::asking(ticket, number, lease, wish).within(longest));
         ticket
     }
 
-    /// Wants to be the holder of a ticket that another client holds or detached.
-    pub fn attach(&mut self, now: Micros, name: &Name, ticket: Ticket, wish: Wish) {
+    /// Wants to be the holder of a ticket that another client, or this one, holds or detached. What this session has of
+    /// the ticket is over at once, and told.
+    ///
+    /// # Errors
+    /// A ticket that this session itself waits for, or gives back, is nothing to attach to.
+    pub fn attach(
+        &mut self,
+        now: Micros,
+        name: &Name,
+        ticket: Ticket,
+        wish: Wish,
+    ) -> Result<(), Refusal> {
+        self.end_before_attach(ticket)?;
         let number = self.next_number();
         let longest = self.config.longest_lease;
-        self.add(now, name, Record::attaching(ticket, number, wish).within(longest));
+        let lease = self.source.lease();
+        self.add(now, name, Record::attaching(ticket, number, lease, wish).within(longest));
+        Ok(())
+    }
+
+    fn end_before_attach(&mut self, ticket: Ticket) -> Result<(), Refusal> {
+        let Some(name) = self.tickets.get(&ticket).cloned() else { return Ok(()) };
+        let Some(record) = self.desk(&name).records.get(&ticket) else { return Ok(()) };
+        match (record.phase, record.is_delivered) {
+            (Phase::Leaving, _) => return Err(Refusal::Ended(Cause::Released)),
+            (Phase::Held, true) => self.lose(&name, ticket, Loss::Ended(Cause::Attached)),
+            _ if record.is_attaching => self.refuse(&name, ticket, Refusal::Ended(Cause::Attached)),
+            _ => return Err(Refusal::Unknown),
+        }
+        Ok(())
     }
 
     /// Gives back a ticket's permits, or these slots of them.
@@ -136,7 +172,6 @@ impl Session {
     /// Leaves a held ticket to itself: its lease lasts its ttl once more and belongs to nobody until
     /// somebody attaches.
     pub fn detach(&mut self, now: Micros, ticket: Ticket) {
-        self.detached_to = self.detached_to.max(self.fence_of(ticket));
         self.with(now, ticket, |record| record.leave(now, Exit::Detach));
     }
 
@@ -186,11 +221,11 @@ impl Session {
     /// The store says that something happened. It may be late, repeated or about a ticket long gone.
     pub fn handle_wakeup(&mut self, now: Micros, wakeup: Wakeup) {
         match wakeup.what {
-            What::Granted { fence, .. } if !self.tickets.contains_key(&wakeup.ticket) => {
-                self.give_back(now, &wakeup.name, wakeup.ticket, fence);
+            What::Granted { .. } if !self.tickets.contains_key(&wakeup.ticket) => {
+                self.give_back(now, &wakeup.name, wakeup.ticket);
             }
             What::Granted { fence, slots, limit } => {
-                self.take_grant_by_wakeup(now, wakeup.ticket, fence, slots, limit);
+                self.take_grant_by_wakeup(now, wakeup.ticket, Granted { fence, slots, limit });
             }
             What::Ended(cause) => self.take_end(now, wakeup.ticket, cause),
         }
@@ -201,23 +236,6 @@ impl Session {
         let names: Vec<Name> = self.desks.keys().cloned().collect();
         for name in names {
             self.desk(&name).make_all_due(now);
-            self.look_at(now, &name);
-        }
-    }
-
-    /// A ticket that was not granted when last heard of may be now. Nothing is believed before the store
-    /// has said so.
-    pub fn look_at_ticket(&mut self, now: Micros, wakeup: Wakeup) {
-        let ticket = wakeup.ticket;
-        let Some(name) = self.tickets.get(&ticket).cloned() else {
-            return self.handle_wakeup(now, wakeup);
-        };
-        let desk = self.desk(&name);
-        let is_under_way = desk.under_way.is_some();
-        let Some(record) = desk.records.get_mut(&ticket) else { return };
-        if matches!(record.phase, Phase::Asking | Phase::Waiting) {
-            record.is_hinted = is_under_way;
-            desk.send_again(ticket);
             self.look_at(now, &name);
         }
     }
@@ -234,17 +252,16 @@ impl Session {
 
     // ---- do
 
-    /// The next call to make. Any number may be under way.
+    /// The next call to make. Only so many are under way at a time, one a name: what a program asks for at once at very
+    /// many names waits here and not at the store, whose silence would be told otherwise. Renewals go first.
     pub fn poll_call(&mut self, now: Micros) -> Option<Call> {
-        while let Some((at, name)) = self.agenda.first().cloned()
-            && at <= now
-        {
-            self.agenda.pop_first();
+        while let Some(name) = self.next_name(now) {
             self.desk(&name).agenda_at = None;
-            if let Some(call) = self.compose(now, &name) {
-                return Some(call);
-            }
+            let call = self.compose(now, &name);
             self.plan(&name);
+            if call.is_some() {
+                return call;
+            }
         }
         None
     }
@@ -257,9 +274,8 @@ impl Session {
     /// When to call [`handle_timeout`](Self::handle_timeout) and [`poll_call`](Self::poll_call) next.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Micros> {
-        let agenda = self.agenda.first().map(|(at, _)| *at);
         let alarm = self.alarms.first().map(|(at, _)| *at);
-        agenda.into_iter().chain(alarm).min()
+        self.next_turn().into_iter().chain(alarm).min()
     }
 
     // ---- see
@@ -286,17 +302,34 @@ impl Session {
     fn desk(&mut self, name: &Name) -> &mut Desk {
         if !self.desks.contains_key(name) {
             let waiter_lease = self.source.lease();
-            self.desks.insert(name.clone(), Desk::new(waiter_lease));
+            let shared_leases = self.shelf.take(name);
+            self.desks.insert(name.clone(), Desk::new(waiter_lease, shared_leases));
         }
         self.desks.get_mut(name).unwrap_or_else(|| unreachable!("inserted above"))
     }
 
-    fn shared_lease(&mut self, name: &Name, ttl: Micros) -> LeaseId {
-        let fresh = self.source.lease();
-        let desk = self.desk(name);
-        let lease = *desk.shared_leases.entry(ttl).or_insert(fresh);
+    /// A new ticket, and the lease that it will stand under.
+    fn draw_ticket(&mut self, name: &Name, ttl: Micros) -> (LeaseId, Ticket) {
+        self.desk(name);
+        let Self { desks, source, .. } = self;
+        let desk = desks.get_mut(name).unwrap_or_else(|| unreachable!("made above"));
+        let shared = desk.shared_leases.entry(ttl).or_insert_with(|| Shared::new(source.lease()));
+        let ticket = shared.draw(source);
+        let lease = shared.lease;
         desk.lease(lease, ttl);
-        lease
+        (lease, ticket)
+    }
+
+    /// A ticket that was overtaken by a later one of its series before the store heard of it, or whose place has lapsed
+    /// since: nobody has ended it, and it cannot be granted any more. What was wanted of it is asked for with another.
+    fn renumber(&mut self, now: Micros, name: &Name, ticket: Ticket) {
+        let desk = self.desk(name);
+        let Some(record) = desk.records.get(&ticket).cloned() else { return };
+        self.forget_quietly(name, ticket);
+        let (lease, fresh) = self.draw_ticket(name, record.wish.ttl);
+        self.events.push_back(Event::Renumbered { from: ticket, to: fresh });
+        let number = self.next_number(); // behind all tickets that were drawn before, or it would overtake them
+        self.add(now, name, record.asking_anew(fresh, number, lease));
     }
 
     fn add(&mut self, now: Micros, name: &Name, record: Record) {
@@ -333,107 +366,19 @@ impl Session {
     }
 
     fn forget(&mut self, name: &Name, ticket: Ticket) {
+        if self.forget_quietly(name, ticket) {
+            self.plan(name);
+        }
+    }
+
+    /// Says whether it was here.
+    fn forget_quietly(&mut self, name: &Name, ticket: Ticket) -> bool {
         self.tickets.remove(&ticket);
-        let desk = self.desk(name);
-        let Some(record) = desk.remove(ticket) else { return };
+        let Some(record) = self.desk(name).remove(ticket) else { return false };
         if let Some(alarm) = record.alarm_at() {
             self.alarms.remove(&(alarm, ticket));
         }
-        self.plan(name);
-    }
-
-    /// Looks at a desk at `at`, or earlier if it was to be looked at earlier.
-    fn look_at(&mut self, at: Micros, name: &Name) {
-        let desk = self.desk(name);
-        match desk.agenda_at {
-            Some(earlier) if earlier <= at => {}
-            before => {
-                desk.agenda_at = Some(at);
-                before.map(|before| self.agenda.remove(&(before, name.clone())));
-                self.agenda.insert((at, name.clone()));
-            }
-        }
-    }
-
-    /// Puts a desk on the agenda for its next deadline, or clears it away.
-    fn plan(&mut self, name: &Name) {
-        let Some(desk) = self.desks.get(name) else { return };
-        if desk.is_idle() {
-            if let Some(at) = desk.agenda_at {
-                self.agenda.remove(&(at, name.clone()));
-            }
-            self.desks.remove(name);
-        } else if let Some(at) = desk.next_due() {
-            self.look_at(at, name);
-        }
-    }
-
-    /// A ticket's alarm: its wait is over, it is in danger, or it is lost.
-    fn ring(&mut self, now: Micros, ticket: Ticket) {
-        let Some(name) = self.tickets.get(&ticket).cloned() else { return };
-        let Some(record) = self.desk(&name).records.get_mut(&ticket) else { return };
-        match record.phase {
-            Phase::Leaving => self.give_up_leaving(&name, ticket),
-            _ if !record.is_delivered => {
-                self.events.push_back(Event::Refused { ticket, refusal: Refusal::TimedOut });
-                self.cancel(now, ticket);
-            }
-            _ if record.is_lost(now) => {
-                // The store may have it still: it is given up there once it can be reached.
-                self.events.push_back(Event::Lost { ticket, loss: Loss::Silence });
-                self.cancel(now, ticket);
-            }
-            _ => {
-                record.in_danger = true;
-                let next = record.alarm_at();
-                self.move_alarm(ticket, None, next);
-                self.events.push_back(Event::Danger { ticket });
-            }
-        }
-    }
-
-    /// A grant that nobody waits for any more: a fail-over has undone that its ticket left. Left alone, it would
-    /// keep others out for a ttl, and there may be many. One that may have been detached is left alone.
-    fn give_back(&mut self, now: Micros, name: &Name, ticket: Ticket, fence: Fence) {
-        if fence.0 > self.detached_to {
-            let number = self.next_number();
-            self.add(now, name, Record::orphan(now, ticket, number, self.config.ttl));
-        }
-    }
-
-    fn fence_of(&self, ticket: Ticket) -> u64 {
-        let desk = self.tickets.get(&ticket).and_then(|name| self.desks.get(name));
-        let grant = desk.and_then(|desk| desk.records.get(&ticket)?.grant.as_ref());
-        grant.map_or(0, |(fence, ..)| fence.0)
-    }
-
-    /// The store has been silent for two ttls, so that whatever it had has run out, or will never do as asked.
-    fn give_up_leaving(&mut self, name: &Name, ticket: Ticket) {
-        let exit = self.desk(name).records.get(&ticket).map(|record| record.exit);
-        self.events.push_back(match exit {
-            Some(Exit::Detach) => Event::Lost { ticket, loss: Loss::Silence },
-            _ => Event::Released { ticket, was_held: false, left: 0, given: None },
-        });
-        self.forget(name, ticket);
-    }
-
-    /// The ticket is not held any more; what the store still has of it runs out by itself or is cancelled.
-    fn lose(&mut self, name: &Name, ticket: Ticket, loss: Loss) {
-        self.events.push_back(Event::Lost { ticket, loss });
-        self.forget(name, ticket);
-    }
-
-    fn take_end(&mut self, now: Micros, ticket: Ticket, cause: Cause) {
-        let Some(name) = self.tickets.get(&ticket).cloned() else { return };
-        let Some(record) = self.desk(&name).records.get(&ticket) else { return };
-        match record.phase {
-            Phase::Leaving => self.look_at(now, &name),
-            _ if record.is_delivered => self.lose(&name, ticket, Loss::Ended(cause)),
-            _ => {
-                self.events.push_back(Event::Refused { ticket, refusal: Refusal::Ended(cause) });
-                self.forget(&name, ticket);
-            }
-        }
+        true
     }
 
     /// A number from 0 to 1023, for jitter. Not random, only uneven between sessions and calls.

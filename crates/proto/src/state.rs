@@ -4,7 +4,7 @@ use alloc::{string::String, vec::Vec};
 
 use crate::{
     count::MAX_LIMIT,
-    id::{Fence, Inbox, LeaseId, Ticket},
+    id::{Fence, Inbox, LeaseId, Series, Ticket},
     kind::Kind,
     reply::Cause,
     request::DIGEST_MASK,
@@ -20,10 +20,10 @@ const MOST_ROWS: u32 = 1 << 31;
 pub struct Head {
     /// Which lock the name is, since somebody used it.
     pub kind: Option<Kind>,
-    /// The stored limit, once somebody stated one.
-    pub limit: Option<u32>,
-    /// Whether it stays when the name falls idle.
-    pub pinned: bool,
+    /// The limit by those who hold or wait; it goes with the last of them. An implied 1 is stored like a stated 1.
+    pub stated: Option<u32>,
+    /// The limit by an operator, which stays until it is unset and is in force before what is stated.
+    pub pinned: Option<u32>,
     /// Why the name is paused, if it is.
     pub paused: Option<String>,
     /// The ledger's clock: the store's, but never backwards, and never far in one step.
@@ -40,7 +40,7 @@ pub struct Head {
     pub holders: u32,
     /// Tickets that wait, parked ones among them.
     pub waiting: u32,
-    /// Tickets remembered after their end.
+    /// Series that are remembered.
     pub past: u32,
     /// The arrival of the last waiter; the next one's is later.
     pub arrival: Micros,
@@ -54,7 +54,8 @@ impl Head {
     #[must_use]
     pub fn is_sound(&self) -> bool {
         let times = [self.clock, self.wall, self.bound, self.fence, self.arrival];
-        let permits = [self.limit.unwrap_or(0), self.held, self.top];
+        let (stated, pinned) = (self.stated.unwrap_or(0), self.pinned.unwrap_or(0));
+        let permits = [stated, pinned, self.held, self.top];
         let rows = [self.holders, self.waiting, self.past];
         times.iter().all(|time| *time <= UNBOUNDED)
             && permits.iter().all(|permits| *permits <= MAX_LIMIT)
@@ -63,6 +64,12 @@ impl Head {
 }
 
 impl Head {
+    /// The limit in force.
+    #[must_use]
+    pub fn limit(&self) -> u32 {
+        self.pinned.or(self.stated).unwrap_or(1)
+    }
+
     /// Whether the last fence is not behind the store's clock, `now`, yet. Then the name is kept though nobody needs
     /// anything else of it: a fence made of the clock alone could be one that was given already (rule 10). One
     /// that is further ahead than [`LONGEST_OWED`] is not kept, so that nothing is left behind for years.
@@ -100,11 +107,50 @@ impl Entry {
     }
 }
 
-impl Past {
+impl Memory {
+    /// Causes that a series remembers at most; the lowest number's goes first.
+    pub const MOST_ENDS: usize = 64;
+
+    /// Of a series that the store has just met.
+    #[must_use]
+    pub const fn new(series: Series) -> Self {
+        Self { series, last: 0, until: 0, open: 0, ends: Vec::new() }
+    }
+
     /// Whether the ledger can work with it.
     #[must_use]
     pub fn is_sound(&self) -> bool {
+        let is_ordered = self.ends.windows(2).all(|two| two[0].0 < two[1].0);
         self.until <= UNBOUNDED
+            && self.open < MOST_ROWS
+            && self.ends.len() <= Self::MOST_ENDS
+            && is_ordered
+            && self.ends.last().is_none_or(|(number, _)| *number <= self.last)
+            && self.ends.iter().all(|(_, cause)| *cause != Cause::Released)
+    }
+
+    /// Why a ticket with this number is over that neither holds nor waits; `None` if it may still come.
+    #[must_use]
+    pub fn cause(&self, number: u32) -> Option<Cause> {
+        let listed = self.ends.binary_search_by_key(&number, |(number, _)| *number);
+        match listed {
+            Ok(at) => Some(self.ends[at].1),
+            Err(_) => (number <= self.last).then_some(Cause::Released),
+        }
+    }
+
+    /// Takes note of why a number is over. That it was released goes without saying.
+    pub(crate) fn note(&mut self, number: u32, cause: Cause) {
+        let listed = self.ends.binary_search_by_key(&number, |(number, _)| *number);
+        match (listed, cause) {
+            (Ok(at), Cause::Released) => drop(self.ends.remove(at)),
+            (Ok(at), _) => self.ends[at].1 = cause,
+            (Err(_), Cause::Released) => {}
+            (Err(at), _) => self.ends.insert(at, (number, cause)),
+        }
+        if self.ends.len() > Self::MOST_ENDS {
+            self.ends.remove(0);
+        }
     }
 }
 
@@ -112,8 +158,8 @@ impl Default for Head {
     fn default() -> Self {
         Self {
             kind: None,
-            limit: None,
-            pinned: false,
+            stated: None,
+            pinned: None,
             paused: None,
             clock: 0,
             wall: 0,
@@ -196,15 +242,20 @@ pub enum Standing {
     },
 }
 
-/// A ticket that is over.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub struct Past {
-    /// Which ticket.
-    pub ticket: Ticket,
-    /// Why it is over.
-    pub cause: Cause,
-    /// Until when it is remembered, on the ledger's clock.
+/// What is remembered of a series (rule 9): a ticket of it that neither holds nor waits is over if its number is not
+/// above `last`.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Memory {
+    /// Which series.
+    pub series: Series,
+    /// The highest number that was granted or came to an end.
+    pub last: u32,
+    /// Until when it is remembered, on the ledger's clock, once nothing of it is held.
     pub until: Micros,
+    /// Tickets of it that hold.
+    pub open: u32,
+    /// Why numbers are over that were not simply released, ascending.
+    pub ends: Vec<(u32, Cause)>,
 }
 
 /// One name's state in some store. Every method costs a logarithm at most of what is kept, except
@@ -249,14 +300,14 @@ pub trait State {
     /// Up to `rows` waiters: those not parked by (`rank`, ticket), then the parked by (`rank`, ticket).
     fn waiters(&mut self, rows: u32) -> Result<Vec<Entry>, Self::Error>;
 
-    /// A ticket that is remembered.
-    fn past(&mut self, ticket: Ticket) -> Result<Option<Past>, Self::Error>;
-    /// Remembers a ticket, in place of what was remembered of it before.
-    fn put_past(&mut self, past: &Past) -> Result<(), Self::Error>;
-    /// Forgets a ticket.
-    fn remove_past(&mut self, ticket: Ticket) -> Result<(), Self::Error>;
-    /// The remembered ticket with the smallest (`until`, ticket).
-    fn first_past(&mut self) -> Result<Option<Past>, Self::Error>;
+    /// What is remembered of a series.
+    fn memory(&mut self, series: Series) -> Result<Option<Memory>, Self::Error>;
+    /// Writes a memory, new or changed.
+    fn put_memory(&mut self, memory: &Memory) -> Result<(), Self::Error>;
+    /// Forgets a series.
+    fn remove_memory(&mut self, series: Series) -> Result<(), Self::Error>;
+    /// Of the memories of which nothing is held (`open` is 0), the one with the smallest (`until`, series).
+    fn first_memory(&mut self) -> Result<Option<Memory>, Self::Error>;
 
     /// Takes out the free range with the lowest first slot.
     fn pop_free_slots(&mut self) -> Result<Option<(u32, u32)>, Self::Error>;

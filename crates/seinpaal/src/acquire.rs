@@ -2,7 +2,7 @@
 
 use std::{
     fmt,
-    future::{Future, IntoFuture},
+    future::Future,
     pin::Pin,
     sync::Arc,
     task::{Context, Poll},
@@ -18,52 +18,93 @@ use tokio::sync::oneshot;
 
 use crate::{
     all::Named,
-    boottime,
     driver::{Command, Grant, Handle, Request, Wanted},
     error::{AcquireError, BadSetting},
     permit::Permit,
+    request::{Described, request},
     seinpaal::Seinpaal,
 };
 
-/// A request for permits that waits its turn. Nothing is sent before it is awaited.
+/// A request for permits that waits its turn: a future. Its methods say more of what is wanted, before it is first
+/// polled; after that they change nothing. Nothing is sent before it is polled.
 ///
 /// Waiters are served first come, first served; a request for many permits is not passed by small ones behind
 /// it, so it holds those back while it is first.
 ///
 /// # Cancel safety
 /// Dropping the future, at any point, leaves the queue and gives back what may have been granted meanwhile.
-/// Awaiting a new one starts at the end of the line.
+/// Awaiting a new one starts at the end of the line. In `select!` in a loop, poll `&mut` the same request:
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let seinpaal = seinpaal::Seinpaal::in_memory();
+/// let mut tick = tokio::time::interval(std::time::Duration::from_secs(1));
+/// let mut request = seinpaal.semaphore("gpus").acquire();
+/// let permit = loop {
+///     tokio::select! {
+///         permit = &mut request => break permit?,
+///         _ = tick.tick() => println!("still waiting"),
+///     }
+/// };
+/// # permit.release().await?; Ok(()) }
+/// ```
 ///
 /// # If the store is unreachable
-/// It is tried again for as long as the connection's patience lasts; the place in the queue is kept if the
-/// store comes back within the waiter's lease (15 s).
+/// It is tried again for as long as the connection's [patience](crate::Builder::patience) lasts, then it is a
+/// [`Store`](AcquireError::Store) error. A request that has a place in the queue waits on, and keeps the place if the
+/// store comes back within the waiter's lease (15 s); say by [`timeout`](Self::timeout) how long that may take.
 ///
 /// # Errors
 /// [`AcquireError`], bad input among it: that is found before anything is sent.
 #[must_use = "a request does nothing before it is awaited"]
-pub struct Acquire {
-    plan: Plan,
-    timeout: Option<Duration>,
-    max_waiting: Option<u32>,
-    on_queued: Option<Box<dyn FnOnce(u32) + Send>>,
-}
+pub struct Acquire(Described<Waited, Result<Permit, AcquireError>>);
 
 /// A request for permits that does not wait: `Ok(None)` when they cannot be had now.
 ///
-/// See [`Acquire`] for everything else.
+/// It is a [`Store`](AcquireError::Store) error if the store does not answer within the [timeout](Self::timeout). See
+/// [`Acquire`] for everything else.
 #[must_use = "a request does nothing before it is awaited"]
-pub struct TryAcquire {
-    plan: Plan,
-}
+pub struct TryAcquire(Described<Tried, Result<Option<Permit>, AcquireError>>);
 
 /// A request to become the holder of a ticket that another client detached or holds.
 ///
 /// # Errors
-/// [`AcquireError::Unknown`] if there is no such ticket, [`AcquireError::Ended`] if it is over.
+/// [`AcquireError::Unknown`] if there is no such ticket, [`AcquireError::Ended`] if it is over,
+/// [`AcquireError::Store`] if the store does not answer within the [timeout](Self::timeout).
 #[must_use = "a request does nothing before it is awaited"]
-pub struct Attach {
+pub struct Attach(Described<Attached, Result<Permit, AcquireError>>);
+
+/// How long the store may take to answer what does not wait for anybody, unless the caller says otherwise.
+pub(crate) const PROMPT: Duration = Duration::from_secs(5);
+
+#[derive(Debug)]
+struct Waited {
     plan: Plan,
+    timeout: Option<Duration>,
+    max_waiting: Option<u32>,
+    on_queued: Option<OnQueued>,
+}
+
+#[derive(Debug)]
+struct Tried {
+    plan: Plan,
+    timeout: Duration,
+}
+
+#[derive(Debug)]
+struct Attached {
+    plan: Plan,
+    timeout: Duration,
     ticket: Ticket,
+}
+
+/// Whom to tell that a request waits, and how many do.
+pub(crate) struct OnQueued(pub(crate) Box<dyn FnOnce(u32) + Send>);
+
+impl fmt::Debug for OnQueued {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a function")
+    }
 }
 
 /// What the kinds of requests have in common.
@@ -83,83 +124,101 @@ pub(crate) struct Plan {
 macro_rules! shared_options {
     () => {
         /// Asks for this many permits at once, all or nothing. Default 1. More than the limit is refused.
-        pub fn permits(mut self, permits: u32) -> Self {
-            self.plan.permits = permits;
-            self
+        pub fn permits(self, permits: u32) -> Self {
+            Self(self.0.with(|it| it.plan.permits = permits))
         }
 
         /// Sets the rank among waiters, −100…100, higher first. Default 0. Ten seconds of waiting outweigh one
         /// step, so nobody waits for ever.
-        pub fn priority(mut self, priority: i32) -> Self {
-            self.plan.priority = priority;
-            self
+        pub fn priority(self, priority: i32) -> Self {
+            Self(self.0.with(|it| it.plan.priority = priority))
         }
 
         /// Sets how long the lease lasts without renewal, 100 ms to 24 h. Default: the connection's. It is
         /// renewed at a third of it, together with all others of this ttl.
-        pub fn ttl(mut self, ttl: Duration) -> Self {
-            self.plan.ttl = Some(ttl);
-            self
+        pub fn ttl(self, ttl: Duration) -> Self {
+            Self(self.0.with(|it| it.plan.ttl = Some(ttl)))
         }
 
         /// Adds a label for people who look at holders and waiters.
-        pub fn label(mut self, key: &str, value: &str) -> Self {
-            self.plan.labels.push((key.to_owned(), value.to_owned()));
-            self
+        pub fn label(self, key: &str, value: &str) -> Self {
+            Self(self.0.with(|it| it.plan.labels.push((key.to_owned(), value.to_owned()))))
+        }
+    };
+}
+
+macro_rules! prompt {
+    () => {
+        /// Sets how long the store may take to answer, counted from the first poll. Default 5 s.
+        pub fn timeout(self, timeout: Duration) -> Self {
+            Self(self.0.with(|it| it.timeout = timeout))
         }
     };
 }
 
 impl Acquire {
     pub(crate) fn new(plan: Plan) -> Self {
-        Self { plan, timeout: None, max_waiting: None, on_queued: None }
+        Self(Described::new(Waited { plan, timeout: None, max_waiting: None, on_queued: None }))
     }
 
     shared_options!();
 
-    /// Stops waiting after this long, counted from the first poll. Default: never.
-    pub fn timeout(mut self, timeout: Duration) -> Self {
-        self.timeout = Some(timeout);
-        self
+    /// Stops waiting after this long, counted from the first poll: with [`AcquireError::TimedOut`] if others held the
+    /// permits, with [`AcquireError::Store`] if the store did not answer. Default: never.
+    pub fn timeout(self, timeout: Duration) -> Self {
+        Self(self.0.with(|it| it.timeout = Some(timeout)))
     }
 
     /// Does not queue if this many wait already.
-    pub fn max_waiting(mut self, waiting: u32) -> Self {
-        self.max_waiting = Some(waiting);
-        self
+    pub fn max_waiting(self, waiting: u32) -> Self {
+        Self(self.0.with(|it| it.max_waiting = Some(waiting)))
     }
 
     /// Calls `tell` once if the request has to wait, with the number of requests that wait then, this one among
     /// them. It is called on the connection's thread and must not block.
-    pub fn on_queued(mut self, tell: impl FnOnce(u32) + Send + 'static) -> Self {
-        self.on_queued = Some(Box::new(tell));
-        self
+    pub fn on_queued(self, tell: impl FnOnce(u32) + Send + 'static) -> Self {
+        Self(self.0.with(|it| it.on_queued = Some(OnQueued(Box::new(tell)))))
     }
 
+    /// Waits no longer than until `deadline`, on the connection's clock.
+    pub(crate) async fn until(self, deadline: Option<Micros>) -> Result<Permit, AcquireError> {
+        match self.0.into_description() {
+            Some(waited) => waited.until(deadline).await,
+            None => unreachable!("it was looked at, and not polled"),
+        }
+    }
+}
+
+impl Waited {
     async fn run(self) -> Result<Permit, AcquireError> {
         self.until(None).await
     }
 
-    /// Waits no longer than until `deadline`, on [`boottime`].
-    pub(crate) async fn until(self, deadline: Option<Micros>) -> Result<Permit, AcquireError> {
+    async fn until(self, deadline: Option<Micros>) -> Result<Permit, AcquireError> {
+        let handle = &self.plan.seinpaal.handle;
         let mut wanted = self.plan.wanted()?;
         wanted.enqueue = Enqueue::Yes { max_waiting: self.max_waiting };
-        let own = self.timeout.map(boottime::after);
+        let own = self.timeout.map(|timeout| handle.clock().after(timeout));
         wanted.deadline = own.into_iter().chain(deadline).min();
-        ask(&self.plan.seinpaal.handle, wanted, self.on_queued).await
+        ask(handle, wanted, self.on_queued).await
     }
 }
 
 impl TryAcquire {
     pub(crate) fn new(plan: Plan) -> Self {
-        Self { plan }
+        Self(Described::new(Tried { plan, timeout: PROMPT }))
     }
 
     shared_options!();
+    prompt!();
+}
 
+impl Tried {
     async fn run(self) -> Result<Option<Permit>, AcquireError> {
-        let wanted = self.plan.wanted()?;
-        match ask(&self.plan.seinpaal.handle, wanted, None).await {
+        let handle = &self.plan.seinpaal.handle;
+        let mut wanted = self.plan.wanted()?;
+        wanted.deadline = Some(handle.clock().after(self.timeout));
+        match ask(handle, wanted, None).await {
             Ok(permit) => Ok(Some(permit)),
             Err(error) if error.is_contention() => Ok(None),
             Err(error) => Err(error),
@@ -169,65 +228,58 @@ impl TryAcquire {
 
 impl Attach {
     pub(crate) fn new(plan: Plan, ticket: Ticket) -> Self {
-        Self { plan, ticket }
+        Self(Described::new(Attached { plan, timeout: PROMPT, ticket }))
     }
+
+    prompt!();
 
     /// Sets how long the lease lasts without renewal from now on, 100 ms to 24 h. Default: the connection's.
-    pub fn ttl(mut self, ttl: Duration) -> Self {
-        self.plan.ttl = Some(ttl);
-        self
-    }
-
-    async fn run(self) -> Result<Permit, AcquireError> {
-        let mut wanted = self.plan.wanted()?;
-        wanted.attach = Some(self.ticket);
-        ask(&self.plan.seinpaal.handle, wanted, None).await
+    pub fn ttl(self, ttl: Duration) -> Self {
+        Self(self.0.with(|it| it.plan.ttl = Some(ttl)))
     }
 }
 
+impl Attached {
+    async fn run(self) -> Result<Permit, AcquireError> {
+        let handle = &self.plan.seinpaal.handle;
+        let mut wanted = self.plan.wanted()?;
+        wanted.attach = Some(self.ticket);
+        wanted.deadline = Some(handle.clock().after(self.timeout));
+        ask(handle, wanted, None).await
+    }
+}
+
+request!(Acquire => Result<Permit, AcquireError>);
+request!(TryAcquire => Result<Option<Permit>, AcquireError>);
+request!(Attach => Result<Permit, AcquireError>);
+
 macro_rules! named {
-    ($request:ty) => {
+    ($request:ty, $timeout:expr) => {
         impl Named for $request {
             fn name(&self) -> &str {
-                self.plan.name.as_ref().map_or("", Name::as_str)
+                let plan = self.0.description().map(|it| &it.plan);
+                plan.and_then(|plan| plan.name.as_ref().ok()).map_or("", Name::as_str)
             }
 
             fn wanted(&self) -> Result<Wanted, AcquireError> {
-                self.plan.wanted()
+                let it = self.0.description().unwrap_or_else(|| unreachable!("not polled"));
+                let mut wanted = it.plan.wanted()?;
+                let timeout: fn(_) -> Duration = $timeout;
+                wanted.deadline = Some(it.plan.seinpaal.handle.clock().after(timeout(it)));
+                Ok(wanted)
             }
 
             fn is_of(&self, seinpaal: &Seinpaal) -> bool {
-                Arc::ptr_eq(&self.plan.seinpaal.handle, &seinpaal.handle)
+                let plan = self.0.description().map(|it| &it.plan);
+                plan.is_some_and(|plan| Arc::ptr_eq(&plan.seinpaal.handle, &seinpaal.handle))
             }
         }
     };
 }
 
-named!(Acquire);
-named!(TryAcquire);
-
-macro_rules! awaited {
-    ($request:ty => $output:ty) => {
-        impl IntoFuture for $request {
-            type Output = $output;
-            type IntoFuture = Pin<Box<dyn Future<Output = $output> + Send>>;
-
-            fn into_future(self) -> Self::IntoFuture {
-                Box::pin(self.run())
-            }
-        }
-
-        impl fmt::Debug for $request {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.debug_tuple(stringify!($request)).field(&self.plan).finish()
-            }
-        }
-    };
-}
-
-awaited!(Acquire => Result<Permit, AcquireError>);
-awaited!(TryAcquire => Result<Option<Permit>, AcquireError>);
-awaited!(Attach => Result<Permit, AcquireError>);
+// What is asked for in one step does not wait, whatever is done after it.
+named!(Acquire, |it: &Waited| it.timeout.map_or(PROMPT, |timeout| timeout.min(PROMPT)));
+named!(TryAcquire, |it: &Tried| it.timeout);
 
 impl Plan {
     /// Checks everything before anything is sent.
@@ -277,7 +329,7 @@ pub(crate) fn check_labels(labels: &[(String, String)]) -> Result<(), BadSetting
 async fn ask(
     handle: &Arc<Handle>,
     wanted: Wanted,
-    on_queued: Option<Box<dyn FnOnce(u32) + Send>>,
+    on_queued: Option<OnQueued>,
 ) -> Result<Permit, AcquireError> {
     let (request, asking) = Asking::new(handle, wanted, on_queued);
     handle.send(Command::Acquire(request));
@@ -305,11 +357,7 @@ struct Asking {
 }
 
 impl Asking {
-    fn new(
-        handle: &Arc<Handle>,
-        wanted: Wanted,
-        on_queued: Option<Box<dyn FnOnce(u32) + Send>>,
-    ) -> (Request, Self) {
+    fn new(handle: &Arc<Handle>, wanted: Wanted, on_queued: Option<OnQueued>) -> (Request, Self) {
         let (reply, answer) = oneshot::channel();
         let number = handle.next_request();
         let asking = Self { handle: Arc::clone(handle), number, answer, is_over: false };
@@ -328,7 +376,7 @@ impl Future for Asking {
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let answer = std::task::ready!(Pin::new(&mut self.answer).poll(context));
         self.is_over = true;
-        Poll::Ready(answer.unwrap_or_else(|_| Err(crate::driver::is_over().into())))
+        Poll::Ready(answer.unwrap_or_else(|_| Err(self.handle.gone().into())))
     }
 }
 

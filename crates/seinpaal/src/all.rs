@@ -1,22 +1,17 @@
 //! Permits of several names at once: all or none, and nobody waits for ever.
 
-use std::{
-    fmt,
-    future::{Future, IntoFuture},
-    pin::{Pin, pin},
-    sync::Arc,
-    time::Duration,
-};
+use std::{future::Future, pin::pin, sync::Arc, time::Duration};
 
 use futures_util::future::{Either, select, select_all};
+use seinpaal_proto::time::Micros;
 use thiserror::Error;
 
 use crate::{
     acquire::{Acquire, TryAcquire, ask_together},
-    boottime,
     driver::Wanted,
     error::{AcquireError, ReleaseError},
     permit::{Lost, Permit, PermitState},
+    request::{Described, request},
     seinpaal::Seinpaal,
 };
 
@@ -35,18 +30,24 @@ use crate::{
 /// [`AcquireAllError`] names the request that failed; by then what had been granted was given back. Bad input,
 /// the same name twice among it, is found before anything is sent.
 #[must_use = "a request does nothing before it is awaited"]
-pub struct AcquireAll {
-    seinpaal: Seinpaal,
-    requests: Vec<Acquire>,
-    timeout: Option<Duration>,
-}
+pub struct AcquireAll(Described<AllWaited, Result<PermitSet, AcquireAllError>>);
 
 /// A request for permits of several names that does not wait: `Ok(None)` unless all can be had now. Made by
 /// [`Seinpaal::try_acquire_all`](crate::Seinpaal::try_acquire_all).
 ///
 /// See [`AcquireAll`] for everything else.
 #[must_use = "a request does nothing before it is awaited"]
-pub struct TryAcquireAll {
+pub struct TryAcquireAll(Described<AllTried, Result<Option<PermitSet>, AcquireAllError>>);
+
+#[derive(Debug)]
+struct AllWaited {
+    seinpaal: Seinpaal,
+    requests: Vec<Acquire>,
+    timeout: Option<Duration>,
+}
+
+#[derive(Debug)]
+struct AllTried {
     seinpaal: Seinpaal,
     requests: Vec<TryAcquire>,
 }
@@ -73,23 +74,31 @@ pub struct PermitSet {
 
 impl AcquireAll {
     pub(crate) fn new(seinpaal: Seinpaal, requests: Vec<Acquire>) -> Self {
-        Self { seinpaal, requests, timeout: None }
+        Self(Described::new(AllWaited { seinpaal, requests, timeout: None }))
     }
 
     /// Stops waiting after this long, for all of them together, counted from the first poll. A timeout of a
     /// request of its own counts, too. Default: never.
-    pub fn timeout(mut self, timeout: Duration) -> Self {
-        self.timeout = Some(timeout);
-        self
+    pub fn timeout(self, timeout: Duration) -> Self {
+        Self(self.0.with(|it| it.timeout = Some(timeout)))
     }
+}
 
+impl AllWaited {
     async fn run(self) -> Result<PermitSet, AcquireAllError> {
-        let deadline = self.timeout.map(boottime::after);
+        let clock = self.seinpaal.handle.clock();
+        let deadline = self.timeout.map(|timeout| clock.after(timeout));
         let requests = in_order(self.requests)?;
-        if let Some(at_once) = all_at_once(&self.seinpaal, &requests)
-            && let Ok(Some(permits)) = at_once.await
-        {
-            return Ok(permits);
+        if let Some(at_once) = all_at_once(&self.seinpaal, &requests, deadline) {
+            match at_once.await {
+                Ok(Some(permits)) => return Ok(permits),
+                // The whole time went by without an answer, and there is no more of it.
+                Err(failed) if deadline.is_some_and(|deadline| deadline <= clock.now()) => {
+                    return Err(failed);
+                }
+                // One after the other says what is wrong, or waits.
+                Ok(None) | Err(_) => {}
+            }
         }
         let mut granted = Vec::with_capacity(requests.len());
         for (place, request) in requests {
@@ -104,12 +113,14 @@ impl AcquireAll {
 
 impl TryAcquireAll {
     pub(crate) fn new(seinpaal: Seinpaal, requests: Vec<TryAcquire>) -> Self {
-        Self { seinpaal, requests }
+        Self(Described::new(AllTried { seinpaal, requests }))
     }
+}
 
+impl AllTried {
     async fn run(self) -> Result<Option<PermitSet>, AcquireAllError> {
         let requests = in_order(self.requests)?;
-        if let Some(at_once) = all_at_once(&self.seinpaal, &requests) {
+        if let Some(at_once) = all_at_once(&self.seinpaal, &requests, None) {
             return at_once.await;
         }
         let mut granted = Vec::with_capacity(requests.len());
@@ -128,12 +139,16 @@ impl TryAcquireAll {
 fn all_at_once<R: Named>(
     seinpaal: &Seinpaal,
     requests: &[(usize, R)],
+    deadline: Option<Micros>,
 ) -> Option<impl Future<Output = Result<Option<PermitSet>, AcquireAllError>> + use<R>> {
     if requests.len() < 2 || !seinpaal.handle.store().is_one_step() {
         return None;
     }
-    let wanted =
-        requests.iter().map(|(_, request)| request.wanted()).collect::<Result<_, _>>().ok()?;
+    let wanted = requests.iter().map(|(_, request)| request.wanted());
+    let mut wanted: Vec<Wanted> = wanted.collect::<Result<_, _>>().ok()?;
+    for one in &mut wanted {
+        one.deadline = one.deadline.into_iter().chain(deadline).min();
+    }
     let asked: Vec<_> =
         requests.iter().map(|(at, request)| (*at, request.name().to_owned())).collect();
     let handle = Arc::clone(&seinpaal.handle);
@@ -176,35 +191,8 @@ fn in_order<R: Named>(requests: Vec<R>) -> Result<Vec<(usize, R)>, AcquireAllErr
     }
 }
 
-impl IntoFuture for AcquireAll {
-    type Output = Result<PermitSet, AcquireAllError>;
-    type IntoFuture = Pin<Box<dyn Future<Output = Self::Output> + Send>>;
-
-    fn into_future(self) -> Self::IntoFuture {
-        Box::pin(self.run())
-    }
-}
-
-impl fmt::Debug for AcquireAll {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("AcquireAll").field(&self.requests).finish()
-    }
-}
-
-impl IntoFuture for TryAcquireAll {
-    type Output = Result<Option<PermitSet>, AcquireAllError>;
-    type IntoFuture = Pin<Box<dyn Future<Output = Self::Output> + Send>>;
-
-    fn into_future(self) -> Self::IntoFuture {
-        Box::pin(self.run())
-    }
-}
-
-impl fmt::Debug for TryAcquireAll {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("TryAcquireAll").field(&self.requests).finish()
-    }
-}
+request!(AcquireAll => Result<PermitSet, AcquireAllError>);
+request!(TryAcquireAll => Result<Option<PermitSet>, AcquireAllError>);
 
 impl PermitSet {
     fn new(mut granted: Vec<(usize, Permit)>) -> Self {

@@ -1,4 +1,4 @@
-//! The same for programs without a runtime: every function blocks the calling thread.
+//! Blocking versions of the API, for programs without an async runtime: every function blocks the calling thread.
 //!
 //! ```
 //! use seinpaal::blocking::Seinpaal;
@@ -9,12 +9,23 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! What is not here is reached through [`Seinpaal::asynchronous`] and [`wait`].
+//! Requests with options, and whatever else is not here, are those of the asynchronous face. [`Wait`] blocks on them:
+//!
+//! ```
+//! use std::time::Duration;
+//! use seinpaal::blocking::{Seinpaal, Wait};
+//!
+//! let seinpaal = Seinpaal::connect("memory:")?;
+//! let gpus = seinpaal.asynchronous().semaphore("gpus").limit(4);
+//! let permit = gpus.acquire().permits(2).timeout(Duration::from_secs(1)).label("job", "42").wait()?;
+//! permit.release().wait()?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 use std::{future::IntoFuture, time::Duration};
 
 use crate::{
-    error::{AcquireError, AdminError, ConnectError},
+    error::{AcquireError, AdminError, ConnectError, ReleaseError},
     guarded::{Group, GuardedError, Value},
     inspect::Snapshot,
     permit::Permit,
@@ -25,6 +36,16 @@ use crate::{
 pub fn wait<F: IntoFuture>(future: F) -> F::Output {
     futures_executor::block_on(future.into_future())
 }
+
+/// Blocks on the requests of the asynchronous face, with all their options.
+pub trait Wait: IntoFuture + Sized {
+    /// Blocks the calling thread until the request is done.
+    fn wait(self) -> Self::Output {
+        wait(self)
+    }
+}
+
+impl<F: IntoFuture> Wait for F {}
 
 /// Applies a group of commands if the permit is held. See [`Permit::guarded`].
 ///
@@ -68,6 +89,14 @@ impl Seinpaal {
     /// As there.
     pub fn connect(url: &str) -> Result<Self, ConnectError> {
         wait(crate::Seinpaal::connect(url)).map(Self)
+    }
+
+    /// Gives back everything and ends every wait on this connection. See [`crate::Seinpaal::close`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn close(&self) -> Result<(), ReleaseError> {
+        wait(self.0.close())
     }
 
     /// Returns the semaphore with this name.

@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use seinpaal_proto::time::{Micros, micros};
+use tokio::time::Instant;
 
 #[cfg(target_os = "linux")]
 const CLOCK: rustix::time::ClockId = rustix::time::ClockId::Boottime;
@@ -17,7 +18,26 @@ pub(crate) fn now() -> Micros {
     time.tv_sec.unsigned_abs() * 1_000_000 + time.tv_nsec.unsigned_abs() / 1_000
 }
 
-/// The instant after this long.
-pub(crate) fn after(duration: Duration) -> Micros {
-    now().saturating_add(micros(duration))
+/// The clock that a connection goes by.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum ClientClock {
+    /// This machine's.
+    Machine,
+    /// That of a tokio runtime, which a test can pause, since this instant of it.
+    Tokio(Instant),
+}
+
+impl ClientClock {
+    /// Microseconds since the machine started, or since this clock was made.
+    pub(crate) fn now(self) -> Micros {
+        match self {
+            Self::Machine => now(),
+            Self::Tokio(start) => micros(start.elapsed()),
+        }
+    }
+
+    /// The instant after this long.
+    pub(crate) fn after(self, duration: Duration) -> Micros {
+        self.now().saturating_add(micros(duration))
+    }
 }

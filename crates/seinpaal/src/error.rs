@@ -1,5 +1,7 @@
 //! What can go wrong, one type an operation. That others hold the permits is not an error but an answer.
 
+use std::time::Duration;
+
 use seinpaal_proto::{
     BadCount, BadName, Cause, Kind, MAX_ABOUT_BYTES, Ticket, queue::MAX_DELIVERIES,
 };
@@ -44,9 +46,13 @@ pub enum AcquireError {
     /// The name is paused. Only from `try_acquire`, and there it is `Ok(None)`.
     #[error("paused")]
     Paused,
-    /// The timeout came first.
+    /// The timeout came first, and others held the permits as far as the store was heard from. A store that did not
+    /// answer in that time is a [`Store`](Self::Store) error instead.
     #[error("timed out waiting")]
     TimedOut,
+    /// The connection is [closed](crate::Seinpaal::close).
+    #[error("the connection is closed")]
+    Closed,
     /// One request for several names names this one twice.
     #[error("named twice in one request: ask for more permits of it instead")]
     NamedTwice,
@@ -61,15 +67,16 @@ pub enum AcquireError {
         /// What the caller takes it for.
         stated: Kind,
     },
-    /// Another limit is stored. Adopt it, set yours, or correct one of them.
-    #[error(
-        "the stored limit is {stored}, but this caller says {stated}: adopt the stored one, or set it"
-    )]
+    /// Another limit is stored: by those who hold or wait, or, where the caller wants [exactly](crate::Semaphore::limit_exactly)
+    /// its own, by an operator. Adopt it, set yours, or correct one of them.
+    #[error("{}", other_limit(*stored, *stated, *is_pinned))]
     OtherLimit {
         /// The stored limit.
         stored: u32,
         /// The caller's.
         stated: u32,
+        /// Whether an operator set the stored one. If not, those who hold or wait stated it.
+        is_pinned: bool,
     },
     /// More permits were asked for than exist, so this would wait for ever.
     #[error("{permits} permits cannot be had where the limit is {limit}")]
@@ -85,13 +92,44 @@ pub enum AcquireError {
     /// There is no such ticket to attach to.
     #[error("there is no such ticket")]
     Unknown,
-    /// The store did not answer for too long, or refuses. What it may have granted is given back in the
-    /// background.
+    /// The store did not answer in time, or refuses: its [kind](StoreError::kind) says which. What it may have granted
+    /// is given back in the background.
     #[error(transparent)]
-    Store(#[from] StoreError),
+    Store(StoreError),
+}
+
+fn other_limit(stored: u32, stated: u32, is_pinned: bool) -> String {
+    if is_pinned {
+        return format!(
+            "an operator has set the limit to {stored}, and this caller wants exactly {stated}: unset that one, or state \
+             the limit without insisting on it"
+        );
+    }
+    format!(
+        "those who hold or wait say that the limit is {stored}, and this caller says {stated}: adopt theirs, set this \
+         one for all, or wait until they have left"
+    )
 }
 
 impl AcquireError {
+    /// Whether others were in the way, so that the same request may be granted later: a service answers "429 Too Many
+    /// Requests".
+    #[must_use]
+    pub fn is_busy(&self) -> bool {
+        matches!(self, Self::Busy | Self::Paused | Self::TimedOut | Self::TooManyWaiting)
+    }
+
+    /// Whether the store could not be asked, or this connection is closed, so that nobody knows whether others are in
+    /// the way: a service answers "503 Service Unavailable".
+    #[must_use]
+    pub fn is_unavailable(&self) -> bool {
+        match self {
+            Self::Store(error) => error.is_passing(),
+            Self::Closed => true,
+            _ => false,
+        }
+    }
+
     /// Whether others are in the way, which is no error where nobody waits.
     pub(crate) fn is_contention(&self) -> bool {
         matches!(self, Self::Busy | Self::Paused)
@@ -105,6 +143,18 @@ pub enum ReleaseError {
     /// They were lost before: others may have held them meanwhile.
     #[error("the permits had been lost before they were given back")]
     NotHeld,
+    /// The store did not answer in time. It is told again in the background for as long as that can matter.
+    #[error(
+        "the store did not answer: the permits may have been given back or not, and are free {}",
+        free_after(*.at_most)
+    )]
+    Unknown {
+        /// They are free after this long at the latest, counted from this answer; `None`: when this process ends.
+        at_most: Option<Duration>,
+    },
+    /// The connection is [closed](crate::Seinpaal::close), which gives back everything.
+    #[error("the connection is closed, which gives back everything that it held")]
+    Closed,
     /// The permit was split or merged, so its ticket is not all its own.
     #[error(
         "a permit that was split or merged cannot be detached: only a whole ticket can change hands"
@@ -134,6 +184,9 @@ pub enum Ended {
     /// The limit was lowered below what it asked for.
     #[error("the limit was lowered below what it asked for")]
     TooMany,
+    /// It changed hands: somebody attached to it.
+    #[error("another client attached to it")]
+    Attached,
 }
 
 impl From<Cause> for Ended {
@@ -143,6 +196,7 @@ impl From<Cause> for Ended {
             Cause::Cancelled => Self::Cancelled,
             Cause::Evicted => Self::Evicted,
             Cause::TooMany => Self::TooMany,
+            Cause::Attached => Self::Attached,
             _ => Self::Expired,
         }
     }
@@ -154,7 +208,7 @@ impl From<Cause> for Ended {
 pub enum BadSetting {
     /// A ttl that is too short or too long.
     #[error("a ttl is 100ms to 24h, not {0:?}")]
-    Ttl(std::time::Duration),
+    Ttl(Duration),
     /// A ttl that the restart guard of this connection is too short for.
     #[error(
         "a ttl of {ttl:?} outlasts the restart guard: set restart-guard={}s or longer, for all clients",
@@ -162,13 +216,13 @@ pub enum BadSetting {
     )]
     OutlastsGuard {
         /// The ttl.
-        ttl: std::time::Duration,
+        ttl: Duration,
         /// The longest that will do.
-        longest: std::time::Duration,
+        longest: Duration,
     },
     /// A restart guard shorter than 125 ms or longer than 30 h.
     #[error("a restart guard is 125ms to 30h, not {0:?}")]
-    Guard(std::time::Duration),
+    Guard(Duration),
     /// A restart guard for a store that has none.
     #[error("this store has no restart guard: leave it out")]
     NoGuard,
@@ -186,7 +240,7 @@ pub enum BadSetting {
     Deliveries(u32),
     /// A deduplication window that is too long.
     #[error("a key is remembered for a week at most, not for {0:?}")]
-    Window(std::time::Duration),
+    Window(Duration),
     /// No items, or too many at once.
     #[error("1 to 64 items can be had at once, not {0}: ask again for more")]
     Items(u32),
@@ -222,7 +276,35 @@ pub enum AdminError {
     /// The ticket is over.
     #[error("the ticket is over: {0}")]
     Ended(Ended),
-    /// The store did not answer, or refuses.
+    /// The connection is [closed](crate::Seinpaal::close). What was asked when it was closed may have been done.
+    #[error("the connection is closed")]
+    Closed,
+    /// The store did not answer in time, or refuses. A change may have been made if the error's
+    /// [certainty](StoreError::certainty) is `Unknown`.
     #[error(transparent)]
-    Store(#[from] StoreError),
+    Store(StoreError),
+}
+
+/// A closed connection has a variant of its own in errors that have one for trouble with the store.
+macro_rules! from_store_error {
+    ($($error:ty),*) => {$(
+        impl From<crate::store::StoreError> for $error {
+            fn from(error: crate::store::StoreError) -> Self {
+                match error.kind() {
+                    crate::store::StoreErrorKind::Closed => Self::Closed,
+                    _ => Self::Store(error),
+                }
+            }
+        }
+    )*};
+}
+pub(crate) use from_store_error;
+
+from_store_error!(AcquireError, AdminError);
+
+fn free_after(at_most: Option<Duration>) -> String {
+    match at_most {
+        Some(at_most) => format!("in at most {at_most:?}"),
+        None => "when this process ends".to_owned(),
+    }
 }

@@ -110,13 +110,19 @@ pub enum GuardedError {
     /// The store did not answer in time: the group was applied wholly, once, or not at all.
     #[error("the group may have been applied or not: {0}")]
     Unknown(StoreError),
+    /// The connection is [closed](crate::Seinpaal::close). A group that was under way then was applied wholly, once, or
+    /// not at all.
+    #[error("the connection is closed: the group may have been applied or not")]
+    Closed,
     /// The store did not take it: nothing was written.
     #[error(transparent)]
-    Store(#[from] StoreError),
+    Store(StoreError),
     /// This store keeps permits and nothing else.
     #[error("guarded writes are not on this store: give the fence to what you write to")]
     NotOnThisStore,
 }
+
+crate::error::from_store_error!(GuardedError);
 
 /// What is wrong with a group before it is sent.
 #[derive(Clone, Debug, Eq, Error, PartialEq)]

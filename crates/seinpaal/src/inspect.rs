@@ -10,12 +10,14 @@ use seinpaal_proto::{About, Fence, HolderRow, Kind, Name, Slots, Ticket, WaiterR
 pub struct Snapshot {
     /// The name.
     pub name: Name,
-    /// Which lock it is, while anybody uses it or its limit is set on purpose.
+    /// Which lock it is, while anybody holds or waits, or its limit is set on purpose.
     pub kind: Option<Kind>,
     /// The limit in force; 1 where nobody has stated one.
     pub limit: u32,
-    /// Whether that limit was set on purpose and stays when the name falls idle.
+    /// Whether that limit was [set](crate::Semaphore::set_limit) by an operator, and stays until it is unset.
     pub is_pinned: bool,
+    /// What those who hold or wait stated; it is in force where no limit was set, and goes with the last of them.
+    pub stated_limit: Option<u32>,
     /// Why the name is paused, if it is.
     pub paused: Option<String>,
     /// For how long the store admits nobody because it may have forgotten leases: its restart guard.
@@ -74,7 +76,8 @@ impl Snapshot {
             name: name.clone(),
             kind: snapshot.kind,
             limit: snapshot.limit,
-            is_pinned: snapshot.pinned,
+            is_pinned: snapshot.pinned.is_some(),
+            stated_limit: snapshot.stated,
             paused: snapshot.paused,
             guarded_for: snapshot.guarded_for.map(Duration::from_micros),
             permits_held: snapshot.held,

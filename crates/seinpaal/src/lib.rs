@@ -18,7 +18,59 @@
 //! # When not to use this
 //! Within one process tokio's semaphore is cheaper. Nothing here makes an effect happen exactly once, and no lock
 //! service can stop a process that is paused: give the [fence](Permit::fence) to the resource.
-#![forbid(unsafe_code)]
+//!
+//! # One connection
+//! Connect once in a process, not once a request: a [`Seinpaal`] has a thread, a socket or two, and one schedule for all
+//! renewals; it is cheap to clone. [`Seinpaal::statistics`] says what it has done.
+//!
+//! # How long a permit lasts
+//! It is renewed at a third of its ttl (30 s by default) for as long as it is kept. A permit that was waited for is handed
+//! over with at least two thirds of its ttl certain, so a store that falls silent right then is outlasted like at any
+//! other time. Without renewal it is first in [danger](PermitState::Danger), then [lost](PermitState::Lost), and only
+//! then free for others.
+//!
+//! # To end
+//! A permit that is dropped goes back in the background; [`Permit::release`] says how that went. [`Seinpaal::close`] ends
+//! everything: whoever waits gets an error `Closed` at once, what is held goes back. Dropping the last clone and the last
+//! permit does the same without a word; that drop waits for nothing, but its thread waits up to a second when it ends.
+//! A program that is killed holds its permits until their leases end; on one machine (memory, embedded) they are free at
+//! once.
+//!
+//! # After a fork
+//! The connection stays the parent's. In the child every request on it fails with an error that says so, drops do
+//! nothing, and the parent's leases go on without it. A permit that the child inherited still says that it is held for as
+//! long as it was certain at the fork: the child must not go by it. Connect again in the child; with the embedded store,
+//! do so only after `exec`, since SQLite's descriptors do not survive a fork.
+//!
+//! # What is logged
+//! With [`tracing`](https://docs.rs/tracing), under the target `seinpaal` and its modules; never a payload, a value or a
+//! password. An event about a permit has the fields `name` and `ticket` (hexadecimal, as everywhere), one about an item
+//! `queue`, `item` and `fence`.
+//!
+//! | level | what |
+//! |---|---|
+//! | warn | `lost`, `danger`, `not known to be released`, a call that the store did not answer, a name that is damaged |
+//! | debug | `queued`, `renumbered`, `acquired`, `refused`, `released`, `detached`, `delivered` (with its size in bytes), `finished`, connections that fail |
+//! | trace | `renewed`, `asked` |
+//!
+//! # To test one's own code
+//! [`Seinpaal::in_memory`] is a store of the test's own, [`Seinpaal::in_memory_here`] one that goes by the clock of the
+//! test's tokio runtime, so that with `start_paused` an hour passes at once.
+//!
+#![doc = include_str!("features.md")]
+// With one exception, which has its proof beside it: `store/embedded/log.rs`.
+#![deny(unsafe_code)]
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
+#[cfg(not(unix))]
+compile_error!(
+    "the crate seinpaal needs a Unix system: its stores use sockets and clocks of one. On Windows use WSL"
+);
+#[cfg(all(feature = "embedded", not(target_os = "linux")))]
+compile_error!(
+    "the feature \"embedded\" of the crate seinpaal needs Linux, by which it tells a dead process, a reboot and a \
+     network file system. Leave the feature out: the other stores need any Unix"
+);
 
 mod acquire;
 mod all;
@@ -37,7 +89,10 @@ mod permit;
 #[doc(hidden)]
 pub mod planted;
 mod queue;
+mod request;
+mod run;
 mod rwlock;
+mod schedule;
 mod seinpaal;
 mod semaphore;
 pub mod store;
@@ -45,17 +100,20 @@ mod store_error;
 
 pub use acquire::{Acquire, Attach, TryAcquire};
 pub use all::{AcquireAll, AcquireAllError, PermitSet, TryAcquireAll};
+pub use driver::{ConnectionStatistics, Outage};
 pub use error::{AcquireError, AdminError, BadSetting, ConnectError, Ended, ReleaseError};
 pub use guarded::{BadGroup, Group, GuardedError, GuardedWrite, Value};
 pub use inspect::{Holder, Snapshot, Waiter};
 pub use mutex::Mutex;
-pub use permit::{Detached, Lost, Permit, PermitState};
+pub use permit::{Detached, Lost, Permit, PermitState, Release};
 pub use queue::{
     BackOff, Counts, DeadLetter, Failed, FinishError, GiveBack, GroupCount, InWork, Item, Pop,
     PopError, PopMany, Push, PushAll, PushError, PushRequest, Pushed, Queue, QueueError,
     QueueSnapshot, Spread, TryPop, WorkError, Worker,
 };
+pub use run::RunError;
 pub use rwlock::RwLock;
+pub use schedule::Schedule;
 pub use seinpaal::{Builder, Seinpaal};
 pub use seinpaal_proto as proto;
 pub use seinpaal_proto::queue::{Ending, ItemId, MAX_PAYLOAD_BYTES, Was};
@@ -66,3 +124,8 @@ pub use semaphore::Semaphore;
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]
 struct Readme;
+
+/// The service guide's code, tested.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/service.md")]
+struct ServiceGuide;

@@ -4,6 +4,8 @@ use seinpaal_proto::Kind;
 
 use crate::{
     acquire::{Acquire, TryAcquire},
+    permit::Permit,
+    run::RunError,
     seinpaal::Seinpaal,
     semaphore::Semaphore,
 };
@@ -37,6 +39,15 @@ impl Mutex {
     /// Waits in line for the mutex. Await what is returned; it takes a timeout, a ttl, a priority and labels.
     pub fn lock(&self) -> Acquire {
         self.0.acquire()
+    }
+
+    /// Waits for the mutex, runs `work` while it is held, and gives it back. See [`Acquire::run`], which takes a timeout
+    /// and the like.
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn run<T>(&self, work: impl AsyncFnOnce(&Permit) -> T) -> Result<T, RunError> {
+        self.lock().run(work).await
     }
 
     /// Takes the mutex if nobody holds it and nobody waits for it. Await what is returned.

@@ -10,8 +10,9 @@ use thiserror::Error;
 use tokio::sync::{oneshot, watch};
 
 use crate::{
-    driver::{Command, Grant, Handle},
+    driver::{ANSWER, Command, Giving, Grant, Handle, ReleaseReply},
     error::{Ended, ReleaseError},
+    request::{Described, request},
 };
 
 /// Permits that are held, until this is released or dropped.
@@ -78,6 +79,9 @@ pub enum Lost {
     /// The store did not answer before the lease could have ended.
     #[error("the store did not answer in time")]
     Silence,
+    /// This program closed the connection.
+    #[error("the connection was closed")]
+    Closed,
 }
 
 impl PermitState {
@@ -155,7 +159,7 @@ impl Permit {
         self.slots().count()
     }
 
-    /// Returns the limit that was in force at the grant; 0 after attaching, where it is not told.
+    /// Returns the limit that was in force at the grant.
     #[must_use]
     pub fn limit(&self) -> u32 {
         self.latest().limit
@@ -291,27 +295,25 @@ impl Permit {
         }
     }
 
-    /// Gives the permits back and waits until the store has confirmed it.
+    /// Gives the permits back. Await what is returned, which says how that went.
     ///
-    /// # Cancel safety
-    /// Once this has been polled the permits go back, whether or not it is polled again.
+    /// # Examples
+    /// ```
+    /// # futures_executor::block_on(async {
+    /// use std::time::Duration;
+    /// use seinpaal::ReleaseError;
     ///
-    /// # Errors
-    /// [`ReleaseError::NotHeld`] if they had been lost. A store that is silent is asked again until the lease
-    /// must have ended by itself; that, too, ends as `NotHeld`.
-    pub async fn release(mut self) -> Result<(), ReleaseError> {
-        let parts = std::mem::take(&mut self.parts);
-        let mut answers = Vec::with_capacity(parts.len());
-        for part in parts {
-            let (reply, answer) = oneshot::channel();
-            self.handle.send(part.release(Some(reply)));
-            answers.push(answer);
-        }
-        let mut result = Ok(());
-        for answer in answers {
-            result = result.and(answer.await.unwrap_or(Err(ReleaseError::NotHeld)));
-        }
-        result
+    /// # let seinpaal = seinpaal::Seinpaal::in_memory();
+    /// let permit = seinpaal.semaphore("gpus").acquire().await?;
+    /// match permit.release().timeout(Duration::from_secs(1)).await {
+    ///     Ok(()) => println!("free"),
+    ///     Err(ReleaseError::Unknown { at_most }) => println!("free in at most {at_most:?}"),
+    ///     Err(error) => println!("{error}"),
+    /// }
+    /// # Ok::<(), Box<dyn std::error::Error>>(()) }).unwrap();
+    /// ```
+    pub fn release(self) -> Release {
+        Release(Described::new(Releasing { permit: self, timeout: ANSWER }))
     }
 
     /// Leaves the permits held and gives up the guard: for its ttl once more the lease belongs to whoever has the
@@ -319,17 +321,18 @@ impl Permit {
     ///
     /// # Errors
     /// [`ReleaseError::NotWhole`] for a permit that was split or merged (it is released);
-    /// [`ReleaseError::NotHeld`] if it had been lost.
+    /// [`ReleaseError::NotHeld`] if it had been lost; [`ReleaseError::Unknown`] if the store does not answer within
+    /// 5 s (it is released as soon as the store can be told).
     pub async fn detach(mut self) -> Result<Detached, ReleaseError> {
         if self.parts.len() != 1 || self.parts[0].slots != self.parts[0].grant.slots {
             return Err(ReleaseError::NotWhole);
         }
         let Part { grant, slots } = self.parts.remove(0);
         let (reply, answer) = oneshot::channel();
-        let ticket = grant.ticket;
-        self.handle.send(Command::Detach { ticket, reply });
-        let valid_for =
-            answer.await.unwrap_or(Err(ReleaseError::NotHeld))?.map(Duration::from_micros);
+        let (ticket, fence) = (grant.ticket, grant.fence);
+        self.handle.send(Command::Detach { ticket, fence, reply });
+        let gone = || Err(self.handle.gone_release());
+        let valid_for = answer.await.unwrap_or_else(|_| gone())?.map(Duration::from_micros);
         Ok(Detached { ticket, fence: grant.fence, slots, limit: grant.limit, valid_for })
     }
 
@@ -382,16 +385,58 @@ impl Permit {
     }
 }
 
+/// A request to give permits back: a future. Dropping it, at any point, gives them back in the background.
+///
+/// # Errors
+/// [`ReleaseError::NotHeld`] if they had been lost; [`ReleaseError::Unknown`] if the store did not answer within the
+/// [timeout](Self::timeout). It is told again in the background then, until the lease must have ended by itself.
+#[must_use = "await it to learn how that went; a permit that is dropped is released, too"]
+pub struct Release(Described<Releasing, Result<(), ReleaseError>>);
+
+#[derive(Debug)]
+struct Releasing {
+    permit: Permit,
+    timeout: Duration,
+}
+
+impl Release {
+    /// Sets how long the store may take to confirm it, counted from the first poll. Default 5 s.
+    pub fn timeout(self, timeout: Duration) -> Self {
+        Self(self.0.with(|it| it.timeout = timeout))
+    }
+}
+
+impl Releasing {
+    async fn run(self) -> Result<(), ReleaseError> {
+        let Self { mut permit, timeout } = self;
+        let mut answers = Vec::with_capacity(permit.parts.len());
+        for part in std::mem::take(&mut permit.parts) {
+            let (reply, answer) = oneshot::channel();
+            permit.handle.send(part.release(timeout, Some(reply)));
+            answers.push(answer);
+        }
+        let mut result = Ok(());
+        for answer in answers {
+            let gone = || Err(permit.handle.gone_release());
+            result = result.and(answer.await.unwrap_or_else(|_| gone()));
+        }
+        result
+    }
+}
+
+request!(Release => Result<(), ReleaseError>);
+
 impl Part {
-    fn release(self, reply: Option<oneshot::Sender<Result<(), ReleaseError>>>) -> Command {
-        Command::Release { ticket: self.grant.ticket, slots: self.slots, reply }
+    fn release(self, timeout: Duration, reply: Option<ReleaseReply>) -> Command {
+        let (ticket, fence) = (self.grant.ticket, self.grant.fence);
+        Command::Release(Giving { ticket, fence, slots: self.slots, timeout, reply })
     }
 }
 
 impl Drop for Permit {
     fn drop(&mut self) {
         for part in std::mem::take(&mut self.parts) {
-            self.handle.send(part.release(None));
+            self.handle.send(part.release(ANSWER, None));
         }
     }
 }

@@ -26,10 +26,14 @@ pub use spread::Spread;
 pub use worker::{Counts, GiveBack, Worker};
 
 use crate::{
-    driver::{self, Command, NotDone, QueueAsked, QueueCommand},
+    driver::{Command, NotDone, QueueAsked, QueueCommand},
     error::BadSetting,
     seinpaal::Seinpaal,
 };
+
+/// What a handler may fail with.
+#[cfg(feature = "serde")]
+type HandlerError = Box<dyn std::error::Error + Send + Sync>;
 
 /// Items that wait for somebody to work on them: pushed by anybody, delivered to whoever pops, by priority and age.
 ///
@@ -158,6 +162,44 @@ impl Queue {
         Worker::new(self.clone(), concurrency, handler)
     }
 
+    /// The same for payloads that are JSON: the handler is given the value, and the item to look at. A payload that is
+    /// not what was expected is an error like one of the handler's: it is tried again, and ends as a dead letter.
+    ///
+    /// # Examples
+    /// ```
+    /// # futures_executor::block_on(async {
+    /// # let seinpaal = seinpaal::Seinpaal::in_memory();
+    /// let sums = seinpaal.queue("sums");
+    /// sums.push_json(&(2, 3)).await?;
+    /// let add = |(a, b): (i32, i32), _| async move {
+    ///     println!("{}", a + b);
+    ///     Ok::<(), std::io::Error>(())
+    /// };
+    /// assert_eq!(sums.worker_json(4, add).until_empty().run().await?.acknowledged, 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(()) }).unwrap();
+    /// ```
+    #[cfg(feature = "serde")]
+    pub fn worker_json<T, H, F, E>(
+        &self,
+        concurrency: u32,
+        handler: H,
+    ) -> Worker<impl Fn(Item) -> crate::store::BoxFuture<'static, Result<(), HandlerError>>>
+    where
+        T: serde::de::DeserializeOwned,
+        H: Fn(T, Item) -> F,
+        F: Future<Output = Result<(), E>> + Send + 'static,
+        E: Into<HandlerError>,
+    {
+        self.worker(concurrency, move |item: Item| {
+            let handled = item.json().map(|value| handler(value, item));
+            let handled: crate::store::BoxFuture<'static, _> = match handled {
+                Ok(handled) => Box::pin(async move { handled.await.map_err(Into::into) }),
+                Err(error) => Box::pin(async move { Err(error.into()) }),
+            };
+            handled
+        })
+    }
+
     /// Spreads the queue over this many queues with derived names, for when it must carry more than one server does.
     pub fn spread(&self, parts: u32) -> Spread {
         Spread::new(self, parts)
@@ -178,10 +220,12 @@ impl Queue {
                 ((request, reply), answer)
             })
             .unzip();
+        let handle = &self.seinpaal.handle;
+        let is_gone = handle.is_gone();
         self.send(name, QueueCommand::Ask(asks));
-        let is_over = |_| Err(NotDone::Unknown(driver::is_over()));
-        let answers =
-            answers.into_iter().map(|answer| async { answer.await.unwrap_or_else(is_over) });
+        let gone =
+            |_| Err(if is_gone { NotDone::Refused } else { NotDone::Unknown }(handle.gone()));
+        let answers = answers.into_iter().map(|answer| async { answer.await.unwrap_or_else(gone) });
         futures_util::future::join_all(answers).await
     }
 

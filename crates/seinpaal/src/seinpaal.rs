@@ -7,20 +7,23 @@ use seinpaal_proto::{
     session::{ClockBound, Config},
     time::{MAX_TTL, MIN_TTL, micros},
 };
-use tokio::sync::oneshot;
 
 use crate::{
     acquire::{Acquire, TryAcquire},
     all::{AcquireAll, Named, TryAcquireAll},
-    driver::{self, Command, Handle},
-    error::{BadSetting, ConnectError},
+    boottime::ClientClock,
+    driver::{self, ConnectionStatistics, Handle, Outage},
+    error::{BadSetting, ConnectError, ReleaseError},
     inspect::Snapshot,
     mutex::Mutex,
     queue::{Queue, QueueSnapshot},
     rwlock::RwLock,
+    schedule::Schedule,
     semaphore::Semaphore,
     store::{
-        self, NewsSender, StoreError,
+        self, NewsSender, Store, StoreError,
+        clock::Clock,
+        memory::{MemoryHub, MemoryStore},
         url::{RestartGuard, StoreUrl},
     },
 };
@@ -29,7 +32,8 @@ use crate::{
 ///
 /// It runs on a thread of its own, so leases are renewed while the program is busy, and futures and permits
 /// work on any executor or none. When the last clone and the last permit are gone everything left is given
-/// back; the drop of the last one waits up to a second for that.
+/// back, in the background: the drop waits for nothing. The thread that dropped the last one waits up to a second for
+/// it when it ends, so that a program may end right after. [`close`](Self::close) says how it went.
 ///
 /// ```
 /// # futures_executor::block_on(async {
@@ -47,6 +51,9 @@ pub struct Seinpaal {
     pub(crate) handle: Arc<Handle>,
     pub(crate) client: Arc<Client>,
 }
+
+/// Opens a store that needs no waiting.
+type Open = Box<dyn FnOnce(Inbox, NewsSender) -> Arc<dyn Store>>;
 
 /// What every request of a connection says of its maker.
 #[derive(Debug)]
@@ -72,13 +79,80 @@ impl Seinpaal {
     /// Connects to the store at `url`, with default settings.
     ///
     /// `file:` is this user's store on this machine and needs no server; `file:///DIR` another directory;
-    /// `memory:` is this process only; `redis://HOST` a Redis or Valkey; `redis+sentinel://HOST,HOST/MASTER`
+    /// `memory:` and `memory:LABEL` are this process only, one store for all who state the same label; `redis://HOST` a Redis or Valkey; `redis+sentinel://HOST,HOST/MASTER`
     /// the master that these sentinels watch over.
     ///
     /// # Errors
     /// [`ConnectError`] says what is wrong with the URL or the store, in one line.
     pub async fn connect(url: &str) -> Result<Self, ConnectError> {
         Self::builder(url).connect().await
+    }
+
+    /// Opens a store in memory that nobody else can reach, and connects to it: for tests, and to limit the tasks of one
+    /// program. The store lasts as long as the connection and its clones.
+    ///
+    /// Two connections to one store in memory are `connect("memory:LABEL")`, twice.
+    ///
+    /// # Panics
+    /// If the system has no more threads, or no random numbers.
+    ///
+    /// # Examples
+    /// ```
+    /// # futures_executor::block_on(async {
+    /// let (one, other) = (seinpaal::Seinpaal::in_memory(), seinpaal::Seinpaal::in_memory());
+    /// let _permit = one.mutex("nightly").lock().await?;
+    /// assert!(other.mutex("nightly").try_lock().await?.is_some());
+    /// # Ok::<(), Box<dyn std::error::Error>>(()) }).unwrap();
+    /// ```
+    #[must_use]
+    pub fn in_memory() -> Self {
+        Self::own_store(ClientClock::Machine, driver::start_at_once)
+    }
+
+    /// The same without a thread of its own: as a task of the current tokio runtime, and by its clock. A test that
+    /// [pauses](https://docs.rs/tokio/latest/tokio/time/fn.pause.html) the clock sees timeouts, renewals and losses
+    /// in virtual time.
+    ///
+    /// Leases are renewed only while the runtime is not blocked, so this is for tests. Use what it gives on that
+    /// runtime only: elsewhere time is another.
+    ///
+    /// # Panics
+    /// Outside a tokio runtime with time enabled.
+    ///
+    /// # Examples
+    /// ```
+    /// use std::time::Duration;
+    /// use seinpaal::{AcquireError, Seinpaal};
+    ///
+    /// # async fn test() -> Result<(), Box<dyn std::error::Error>> {
+    /// let nightly = Seinpaal::in_memory_here().mutex("nightly");
+    /// let _permit = nightly.lock().await?;
+    /// // An hour passes at once.
+    /// let refused = nightly.lock().timeout(Duration::from_secs(3600)).await;
+    /// assert!(matches!(refused, Err(AcquireError::TimedOut)));
+    /// # Ok(()) }
+    /// # tokio::runtime::Builder::new_current_thread()
+    /// #     .enable_time().start_paused(true).build().unwrap().block_on(test()).unwrap();
+    /// ```
+    #[must_use]
+    pub fn in_memory_here() -> Self {
+        let clock = ClientClock::Tokio(tokio::time::Instant::now());
+        Self::own_store(clock, |open, config, address| {
+            driver::start_here(open, config, clock, address)
+        })
+    }
+
+    fn own_store(
+        clock: ClientClock,
+        start: impl FnOnce(Open, Config, String) -> Result<Arc<Handle>, StoreError>,
+    ) -> Self {
+        let open: Open = Box::new(move |inbox, news| {
+            let hub = MemoryHub::running_by(clock, Clock::System);
+            MemoryStore::open(&hub, inbox, news)
+        });
+        let handle = start(open, Config::default(), "memory:".to_owned());
+        let handle = handle.unwrap_or_else(|error| panic!("{error}"));
+        Self { handle, client: Arc::new(Client::own(executable().replace(char::is_control, ""))) }
     }
 
     /// Starts describing a connection.
@@ -121,9 +195,11 @@ impl Seinpaal {
     /// # Errors
     /// [`StoreError`] if the store does not answer, or keeps no queues.
     pub async fn queues(&self, prefix: &str) -> Result<Vec<QueueSnapshot>, StoreError> {
-        let (reply, answer) = oneshot::channel();
-        self.handle.send(Command::ListQueues { prefix: prefix.to_owned(), reply });
-        let listed = answer.await.map_err(|_| driver::is_over())??;
+        let prefix = prefix.to_owned();
+        let listing = self
+            .handle
+            .errand(move |store| Box::pin(async move { store.list_queues(&prefix).await }));
+        let listed = listing.await??;
         Ok(listed.into_iter().map(|(name, seen)| QueueSnapshot::new(name, seen)).collect())
     }
 
@@ -168,18 +244,39 @@ impl Seinpaal {
     /// # Errors
     /// [`StoreError`] if the store does not answer.
     pub async fn list(&self, prefix: &str) -> Result<Vec<Snapshot>, StoreError> {
-        let (reply, answer) = oneshot::channel();
-        self.handle.send(Command::List { prefix: prefix.to_owned(), reply });
-        let listed = answer.await.map_err(|_| driver::is_over())??;
+        let prefix = prefix.to_owned();
+        let listing =
+            self.handle.errand(move |store| Box::pin(async move { store.list(&prefix).await }));
+        let listed = listing.await??;
         Ok(listed.into_iter().map(|(name, snapshot)| Snapshot::new(&name, snapshot)).collect())
     }
 
-    /// Gives back and cancels everything, also what is still in use, and waits until the store has confirmed it.
-    /// Permits in hand are lost.
-    pub async fn close(&self) {
-        let (reply, answer) = oneshot::channel();
-        self.handle.send(Command::Close { reply });
-        let _ = answer.await;
+    /// Gives back and cancels everything, also what is still in use, and waits until the store has confirmed it, for at
+    /// most 10 s.
+    ///
+    /// Whoever waits on this connection, or on a clone of it, is told at once: each request has a variant `Closed` in
+    /// its error. So is whoever asks anything later. Permits and items in hand are [lost](crate::Lost::Closed).
+    ///
+    /// # Cancel safety
+    /// Once this has been polled the connection is closed, whether or not it is polled again.
+    ///
+    /// # Errors
+    /// [`ReleaseError::Unknown`] if the store did not confirm it in time. It is told again in the background for as long
+    /// as a clone of this connection, or a permit, is kept.
+    pub async fn close(&self) -> Result<(), ReleaseError> {
+        self.handle.close().await
+    }
+
+    /// Returns what this connection has done so far, and how many permits it has: to be shown as metrics.
+    #[must_use]
+    pub fn statistics(&self) -> ConnectionStatistics {
+        self.handle.statistics()
+    }
+
+    /// Returns where the store is, as its URL without a password.
+    #[must_use]
+    pub fn address(&self) -> &str {
+        self.handle.address()
     }
 
     /// Returns the descriptor that shows that this process lives, where the store goes by one (embedded). A
@@ -208,12 +305,12 @@ impl Seinpaal {
         self.handle.store().forget_child()
     }
 
-    /// Returns the ttl that permits have which are asked for with this one, while they are held by this connection:
-    /// a store whose own sessions end earlier (ZooKeeper) cuts it. Detached permits have the whole of it.
+    /// Returns what happens when to permits of this ttl if the store is not heard from again, while this connection
+    /// holds them. A store whose own sessions end earlier (ZooKeeper) cuts the ttl; detached permits have the whole of
+    /// it. On one machine (memory, embedded) permits last as long as the process, and none of this happens.
     #[must_use]
-    pub fn ttl_while_held(&self, ttl: Duration) -> Duration {
-        let longest = self.handle.store().longest_lease();
-        longest.map_or(ttl, |longest| ttl.min(Duration::from_micros(longest)))
+    pub fn schedule(&self, ttl: Duration) -> Schedule {
+        Schedule::new(self.handle.config().schedule(micros(ttl)))
     }
 
     /// The ttl in microseconds, if this store can keep its promises for that long.
@@ -223,6 +320,14 @@ impl Seinpaal {
             Some(longest) if ttl > longest => Err(BadSetting::OutlastsGuard { ttl, longest }),
             _ => Ok(length),
         }
+    }
+
+    /// Returns for how long the store has not answered, if a request is without an answer at this moment or the last
+    /// one got none; also if it answers that it has no room. A healthy store has one of some milliseconds now and then.
+    /// Nothing is asked: where nothing is held and nobody waits, an outage goes unnoticed.
+    #[must_use]
+    pub fn outage(&self) -> Option<Outage> {
+        self.handle.pulse().outage()
     }
 
     /// Returns what should be changed about the store so that its promises hold, a line each.
@@ -295,8 +400,9 @@ impl Builder {
             clock_bound: clock_bound(&url),
             ..Config::default()
         };
+        let address = url.to_string();
         let opening = Box::new(move |inbox: Inbox, news: NewsSender| store::open(url, inbox, news));
-        let handle = driver::start(opening, config).await?;
+        let handle = driver::start(opening, config, address).await?;
         let seinpaal = Seinpaal { handle, client: Arc::new(client) };
         seinpaal.checked_ttl(self.ttl)?;
         Ok(seinpaal)
@@ -309,8 +415,12 @@ impl Client {
         if name.chars().any(char::is_control) {
             return Err(BadSetting::Label(name));
         }
+        Ok(Self::own(name))
+    }
+
+    fn own(name: String) -> Self {
         let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
-        Ok(Self { name, host, pid: std::process::id() })
+        Self { name, host, pid: std::process::id() }
     }
 
     pub(crate) fn about(&self, labels: Vec<(String, String)>) -> About {

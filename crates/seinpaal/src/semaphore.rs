@@ -9,16 +9,20 @@ use seinpaal_proto::{
 use tokio::sync::oneshot;
 
 use crate::{
-    acquire::{Acquire, Attach, Plan, TryAcquire},
+    acquire::{Acquire, Attach, PROMPT, Plan, TryAcquire},
     driver::{self, Command},
     error::{AdminError, BadSetting},
     inspect::Snapshot,
+    permit::Permit,
+    run::RunError,
     seinpaal::Seinpaal,
     store::StoreError,
 };
 
 /// The most holders, and waiters, that [`Semaphore::snapshot`] lists.
 const ROWS: u32 = 10_000;
+/// How long the store may take to say everything about a name, which may be much.
+const LOOK: Duration = Duration::from_secs(30);
 /// The longest reason for a pause, in bytes.
 const MAX_REASON_BYTES: usize = 512;
 
@@ -60,15 +64,33 @@ impl Semaphore {
         }
     }
 
-    /// Says how many permits exist, 0 to 1 000 000 000. It is stored with the name by the first who acquires;
-    /// whoever says otherwise is [refused](crate::AcquireError::OtherLimit), unless
-    /// [`on_mismatch`](Self::on_mismatch) says what to do. Default: whatever is stored, else 1.
+    /// Says how many permits exist, 0 to 1 000 000 000. The first who acquires states it for all, and it goes with the
+    /// last holder and waiter. Whoever says otherwise meanwhile is [refused](crate::AcquireError::OtherLimit), unless
+    /// [`on_mismatch`](Self::on_mismatch) says what to do. A limit that an operator [set](Self::set_limit) is in force
+    /// before it, without an error. Default: what the others stated, else 1, which then counts like a stated 1.
     pub fn limit(mut self, limit: u32) -> Self {
         self.plan.limit = Some(limit);
         self
     }
 
-    /// Says what to do when another limit is stored: refuse (default), adopt the stored one, or set this one.
+    /// As [`limit`](Self::limit), for who must have exactly this limit: any other is an
+    /// [error](crate::AcquireError::OtherLimit), also one that an operator set.
+    ///
+    /// # Examples
+    /// ```
+    /// # futures_executor::block_on(async {
+    /// # let seinpaal = seinpaal::Seinpaal::connect("memory:").await?;
+    /// let licences = seinpaal.semaphore("licences");
+    /// licences.set_limit(2).await?;
+    /// assert_eq!(licences.clone().limit(5).acquire().await?.limit(), 2);
+    /// assert!(licences.limit_exactly(5).acquire().await.is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(()) }).unwrap();
+    /// ```
+    pub fn limit_exactly(self, limit: u32) -> Self {
+        self.limit(limit).on_mismatch(OnMismatch::Exact)
+    }
+
+    /// Says what to do when those who hold or wait stated another limit: refuse (default), adopt theirs, or set this one.
     pub fn on_mismatch(mut self, on_mismatch: OnMismatch) -> Self {
         self.plan.on_mismatch = on_mismatch;
         self
@@ -77,6 +99,15 @@ impl Semaphore {
     /// Asks for a permit and waits in line for it. Await what is returned.
     pub fn acquire(&self) -> Acquire {
         Acquire::new(self.plan.clone())
+    }
+
+    /// Waits for a permit, runs `work` while it is held, and gives it back. See [`Acquire::run`], which takes a timeout
+    /// and the like.
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn run<T>(&self, work: impl AsyncFnOnce(&Permit) -> T) -> Result<T, RunError> {
+        self.acquire().run(work).await
     }
 
     /// Asks for a permit and does not wait for it. Await what is returned.
@@ -115,7 +146,7 @@ impl Semaphore {
         Attach::new(self.plan.clone(), ticket)
     }
 
-    /// Reads the stored limit; 1 where nobody has stated one.
+    /// Reads the limit in force; 1 where nobody has set or stated one.
     ///
     /// # Errors
     /// [`AdminError`] for a bad name or a store that does not answer.
@@ -123,8 +154,8 @@ impl Semaphore {
         Ok(self.inspect(0).await?.limit)
     }
 
-    /// Stores a limit, 0 to 1 000 000 000, which then stays also when nobody uses the name. Below what is held
-    /// nobody is thrown out, and nobody new gets in until it fits; 0 admits nobody.
+    /// Sets the limit, 0 to 1 000 000 000, as an operator: it is in force whatever callers state, and stays until it is
+    /// [unset](Self::unset_limit), also when nobody uses the name. Below what is held nobody is thrown out, and nobody new gets in until it fits; 0 admits nobody.
     ///
     /// # Errors
     /// [`AdminError::FixedLimit`] for a mutex or a readers-writer lock; [`AdminError`] for bad input or a store
@@ -143,7 +174,8 @@ impl Semaphore {
         self.configure(Configure::Limit(Limit::new(limit)?)).await
     }
 
-    /// Lets a limit that was [set](Self::set_limit) go when nobody uses the name any more.
+    /// Lets go of a limit that was [set](Self::set_limit), at once: what those who hold or wait stated is in force, else
+    /// 1, and whoever fits is let in.
     ///
     /// # Errors
     /// As [`set_limit`](Self::set_limit).
@@ -278,9 +310,11 @@ impl Semaphore {
 
     async fn ask(&self, request: Request, as_nobody: bool) -> Result<Reply, AdminError> {
         let name = self.plan.name.clone()?;
+        let handle = &self.plan.seinpaal.handle;
+        let timeout = if matches!(request, Request::Inspect { .. }) { LOOK } else { PROMPT };
         let (reply, answer) = oneshot::channel();
-        self.plan.seinpaal.handle.send(Command::Ask { name, request, as_nobody, reply });
-        Ok(answer.await.map_err(|_| driver::is_over())??)
+        handle.send(Command::Ask { name, request, as_nobody, timeout, reply });
+        Ok(answer.await.map_err(|_| handle.gone())??)
     }
 }
 

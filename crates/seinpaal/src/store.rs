@@ -14,7 +14,7 @@ pub mod zookeeper;
 
 use std::{fmt, future::Future, os::fd::BorrowedFd, pin::Pin, sync::Arc, time::Duration};
 
-use seinpaal_proto::{Batch, Inbox, Replies, Snapshot, Wakeup, queue, time::Micros};
+use seinpaal_proto::{Batch, Inbox, Name, Replies, Snapshot, Wakeup, queue, time::Micros};
 use tokio::sync::mpsc;
 
 pub use crate::guarded::GuardedWrite;
@@ -35,8 +35,6 @@ pub enum News {
     Wakeup(Wakeup),
     /// Wakeups may have been lost (the subscription was away): look again at everything.
     LookAgain,
-    /// This grant may have been made, but that counts only if the store says so when asked.
-    LookAt(Wakeup),
     /// Something happened at a queue that this client works at.
     Queue(queue::Wakeup),
 }
@@ -96,6 +94,13 @@ pub trait Store: fmt::Debug + Send + Sync + 'static {
         Vec::new()
     }
 
+    /// An answer about this name is overdue: nothing came for `silence`. Completes once there is a way to the store that
+    /// was heard from since, or a new one; or after a while without. What is under way stays so. The next call about the
+    /// name goes that way.
+    fn reassure<'a>(&'a self, _name: &'a Name, _silence: Duration) -> BoxFuture<'a, ()> {
+        Box::pin(async {})
+    }
+
     /// Executes a batch, whole or not at all.
     fn call<'a>(&'a self, batch: &'a Batch) -> BoxFuture<'a, Result<Replies, StoreError>>;
 
@@ -134,7 +139,7 @@ pub trait Store: fmt::Debug + Send + Sync + 'static {
     fn list_queues<'a>(
         &'a self,
         _prefix: &'a str,
-    ) -> BoxFuture<'a, Result<Vec<(seinpaal_proto::Name, queue::Snapshot)>, StoreError>> {
+    ) -> BoxFuture<'a, Result<Vec<(Name, queue::Snapshot)>, StoreError>> {
         Box::pin(async move { Err(no_queues(self.abilities().scheme)) })
     }
 
@@ -143,7 +148,7 @@ pub trait Store: fmt::Debug + Send + Sync + 'static {
     fn list<'a>(
         &'a self,
         prefix: &'a str,
-    ) -> BoxFuture<'a, Result<Vec<(seinpaal_proto::Name, Snapshot)>, StoreError>>;
+    ) -> BoxFuture<'a, Result<Vec<(Name, Snapshot)>, StoreError>>;
 }
 
 fn no_queues(scheme: &str) -> StoreError {
@@ -160,8 +165,8 @@ pub(crate) fn open(
 ) -> BoxFuture<'static, Result<Arc<dyn Store>, StoreError>> {
     Box::pin(async move {
         match url {
-            url::StoreUrl::Memory => {
-                let hub = memory::MemoryHub::process("");
+            url::StoreUrl::Memory(label) => {
+                let hub = memory::MemoryHub::process(&label);
                 Ok(memory::MemoryStore::open(&hub, inbox, news) as Arc<dyn Store>)
             }
             #[cfg(feature = "embedded")]
@@ -190,13 +195,19 @@ pub(crate) fn open(
                 Ok(zookeeper::ZookeeperStore::open(url, inbox, news).await? as Arc<dyn Store>)
             }
             #[cfg(not(all(feature = "embedded", feature = "redis", feature = "zookeeper")))]
-            _ => Err(StoreError::new(
-                StoreErrorKind::Misconfigured,
-                Certainty::NotExecuted,
-                "this program was built without that store: enable the feature of the crate",
-            )),
+            other => Err(not_built_in(&other)),
         }
     })
+}
+
+/// The store of this URL is a feature of the crate that is not enabled.
+#[cfg(not(all(feature = "embedded", feature = "redis", feature = "zookeeper")))]
+fn not_built_in(url: &url::StoreUrl) -> StoreError {
+    let feature = url.missing_feature().unwrap_or_default();
+    let message = format!(
+        "this program was built without the store of {url}: enable the feature {feature:?} of the crate seinpaal"
+    );
+    StoreError::new(StoreErrorKind::Misconfigured, Certainty::NotExecuted, message)
 }
 
 /// What a store is and can do.

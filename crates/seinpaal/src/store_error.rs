@@ -2,6 +2,8 @@
 
 use std::{error::Error, fmt, sync::Arc};
 
+use seinpaal_proto::session::Failure;
+
 /// A store could not answer. Contention is never one of these.
 #[derive(Clone, Debug)]
 pub struct StoreError {
@@ -37,6 +39,10 @@ pub enum StoreErrorKind {
     Full,
     /// What is kept there is not ours or is damaged.
     Corrupt,
+    /// Another version of Seinpaal keeps it, and this one cannot read it: use that version, or another place.
+    OtherVersion,
+    /// This program closed the connection. Where an error has a variant `Closed`, that is what is returned.
+    Closed,
     /// Our own mistake: please report it.
     Internal,
 }
@@ -63,6 +69,12 @@ impl StoreError {
         self
     }
 
+    /// Whether it is about one record, and says nothing of others.
+    #[cfg(any(feature = "redis", feature = "zookeeper"))]
+    pub(crate) fn is_about_what_is_kept(&self) -> bool {
+        matches!(self.kind, StoreErrorKind::Corrupt | StoreErrorKind::OtherVersion)
+    }
+
     /// What kind of trouble it is.
     #[must_use]
     pub fn kind(&self) -> StoreErrorKind {
@@ -73,6 +85,15 @@ impl StoreError {
     #[must_use]
     pub fn certainty(&self) -> Certainty {
         self.certainty
+    }
+
+    /// What it means to a session.
+    pub(crate) fn as_failure(&self) -> Failure {
+        Failure {
+            maybe_executed: self.certainty != Certainty::NotExecuted,
+            is_passing: self.is_passing(),
+            is_full: self.kind == StoreErrorKind::Full,
+        }
     }
 
     /// Whether trying again later can help.

@@ -1,10 +1,9 @@
 //! The public API on every store, with the real driver and the real clock.
 
+#[path = "support/changing_hands.rs"]
+mod changing_hands;
 #[path = "support/redis_server.rs"]
 mod redis_server;
-#[path = "../../conformance/src/servers/cluster.rs"]
-#[allow(dead_code, missing_docs, unreachable_pub)]
-mod servers_cluster;
 #[cfg(feature = "zookeeper")]
 #[path = "../../conformance/src/servers/zookeeper.rs"]
 #[allow(dead_code, unreachable_pub, reason = "written for all tests of the stores")]
@@ -22,6 +21,12 @@ use seinpaal::{
     blocking,
 };
 use seinpaal_conformance::servers::sentinel::SentinelServers;
+
+use changing_hands::{
+    a_holder_whose_ticket_is_released_by_another_is_told,
+    of_two_that_attach_to_a_detached_ticket_one_has_it,
+    who_attaches_to_its_own_ticket_has_one_permit, who_is_attached_to_is_told_and_can_free_nothing,
+};
 
 type Result = std::result::Result<(), Box<dyn std::error::Error>>;
 
@@ -66,7 +71,8 @@ async fn a_waiter_of_another_connection_is_woken_by_a_release(url: &str) -> Resu
 async fn a_timeout_leaves_the_queue(url: &str) -> Result {
     let semaphore = connect(url).await.semaphore("timeout");
     let _permit = semaphore.acquire().await?;
-    let refused = semaphore.acquire().timeout(Duration::from_millis(20)).await;
+    // What a store that lives does not leave unanswered: a shorter timeout may be the store's.
+    let refused = semaphore.acquire().timeout(Duration::from_secs(1)).await;
     assert!(matches!(refused, Err(AcquireError::TimedOut)));
     eventually(&semaphore, |seen| seen.waiting_total == 0).await;
     Ok(())
@@ -119,7 +125,7 @@ async fn a_stated_limit_is_held_to_unless_told_otherwise(url: &str) -> Result {
     let _permit = seinpaal.semaphore("limits").limit(2).acquire().await?;
     let other = seinpaal.semaphore("limits").limit(3);
     let refused = other.acquire().await;
-    assert!(matches!(refused, Err(AcquireError::OtherLimit { stored: 2, stated: 3 })));
+    assert!(matches!(refused, Err(AcquireError::OtherLimit { stored: 2, stated: 3, .. })));
     let adopted = other.clone().on_mismatch(OnMismatch::Adopt).acquire().await?;
     assert_eq!(adopted.limit(), 2);
     let set = other.on_mismatch(OnMismatch::Set).acquire().await?;
@@ -166,7 +172,7 @@ async fn a_detached_ticket_outlives_its_connection_and_can_be_attached_to(url: &
     assert!(semaphore.try_acquire().await?.is_none());
     assert!(semaphore.renew_ticket(detached.ticket, Duration::from_secs(5)).await?.is_some());
     let permit = semaphore.attach(detached.ticket).await?;
-    assert_eq!((permit.fence(), permit.permits()), (fence, 2));
+    assert!(permit.fence() > fence && permit.permits() == 2);
     permit.release().await?;
     assert!(semaphore.release_ticket(detached.ticket).await.is_err());
     is_left_empty(&semaphore).await;
@@ -262,7 +268,8 @@ async fn all_of_several_names_or_none(url: &str) -> Result {
     let both = seinpaal.acquire_all([b.lock(), a.acquire().permits(2)]).await?;
     let names: Vec<_> = both.permits().iter().map(|permit| permit.name()).collect();
     assert_eq!(names, ["b", "a"]);
-    let soon = Duration::from_millis(20);
+    // Longer than a slow store takes for its answer: a wait that the store is silent through ends as its error.
+    let soon = Duration::from_secs(1);
     let refused = seinpaal.acquire_all([b.lock(), a.acquire()]).timeout(soon).await;
     let refused = refused.expect_err("both are held");
     assert_eq!((&*refused.name, refused.error.to_string()), ("a", "timed out waiting".into()));
@@ -376,7 +383,7 @@ macro_rules! on_every_store {
 
         mod redis_cluster {
             $(#[tokio::test] async fn $case() -> super::Result {
-                let cluster = super::servers_cluster::RedisCluster::shared();
+                let cluster = seinpaal_conformance::servers::RedisCluster::shared();
                 super::$case(&format!("{}?prefix={}:", cluster.url(), stringify!($case))).await
             })*
         }
@@ -393,6 +400,10 @@ on_every_store! {
     a_permit_splits_and_merges_and_goes_back_in_parts
     an_evicted_holder_learns_of_it_and_its_work_is_dropped
     a_detached_ticket_outlives_its_connection_and_can_be_attached_to
+    who_is_attached_to_is_told_and_can_free_nothing
+    who_attaches_to_its_own_ticket_has_one_permit
+    of_two_that_attach_to_a_detached_ticket_one_has_it
+    a_holder_whose_ticket_is_released_by_another_is_told
     a_permit_is_renewed_while_it_is_held
     a_thousand_tasks_share_a_connection
     permits_are_dropped_where_no_runtime_is

@@ -54,6 +54,14 @@ fn what_waits_on_a_permit_can_be_spawned() {
 }
 
 #[test]
+fn requests_and_work_under_a_permit_are_futures_that_can_be_spawned() {
+    fn spawnable<F: Future + Send + 'static>(_: impl Fn(Semaphore) -> F) {}
+    spawnable(|semaphore| semaphore.acquire());
+    spawnable(|semaphore| semaphore.try_acquire());
+    spawnable(|semaphore| async move { semaphore.run(async |permit| permit.slot()).await });
+}
+
+#[test]
 fn a_worker_whose_handlers_can_be_spawned_can_be_spawned() {
     fn spawnable<F: Future + Send>(_: impl Fn(Queue) -> F) {}
     spawnable(|queue| {

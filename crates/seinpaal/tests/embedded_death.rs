@@ -173,3 +173,44 @@ fn a_waiter_that_is_stopped_costs_those_behind_it_no_more_than_its_place_lasted(
         assert!(begin.elapsed() < Duration::from_secs(60), "it is waited for");
     }
 }
+
+/// The lines of `list` are of one instant, so they may not count anybody who is dead in that instant.
+#[test]
+fn neither_killed_holders_nor_killed_waiters_are_counted() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut clients: Vec<Client> = (0..6).map(|_| Client::start(dir.path())).collect();
+    for (n, client) in clients.iter_mut().enumerate().skip(1) {
+        let said = client.order(&format!("acquire n 2 {n}"));
+        assert_eq!(said, if n <= 2 { "granted" } else { "queued" });
+        assert_eq!(client.order("work q 1"), "works on");
+    }
+    let mut watcher = clients.remove(0);
+    assert_eq!(watcher.order("count n"), "2 3");
+    assert_eq!(watcher.order("idle q"), "5");
+    clients.drain(2..).for_each(Client::kill);
+    assert_eq!(watcher.order("short-line n 2 100"), "queued", "nobody else waits");
+    assert_eq!(watcher.order("count n"), "2 1");
+    assert_eq!(watcher.order("idle q"), "2");
+    clients.into_iter().for_each(Client::kill);
+    assert_eq!(watcher.line(), "news granted");
+    assert_eq!(watcher.order("count n"), "1 0", "itself");
+    assert_eq!(watcher.order("idle q"), "0");
+}
+
+#[test]
+fn whoever_comes_next_clears_away_the_files_of_the_killed() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut dead: Vec<Client> = (0..20).map(|_| Client::start(dir.path())).collect();
+    dead.iter_mut().for_each(|client| assert_eq!(client.order("child-on-record"), "on record"));
+    let mut alive = Client::start(dir.path());
+    dead.into_iter().for_each(Client::kill);
+    let mut next = Client::start(dir.path());
+    assert_eq!(next.order("try n 9 1"), "granted");
+    let left = || ["presence", "inbox"].map(|folder| files(&dir.path().join(folder)).len());
+    let begin = Instant::now();
+    while left() != [2, 2] {
+        assert!(begin.elapsed() < Duration::from_secs(60), "left over: {:?}", left());
+        thread::yield_now();
+    }
+    assert_eq!(alive.order("try n 9 2"), "granted", "the living are left alone");
+}

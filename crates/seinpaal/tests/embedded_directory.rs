@@ -5,12 +5,12 @@ mod processes;
 
 use std::{
     fs,
-    os::unix::fs::{PermissionsExt, chown},
+    os::unix::fs::{MetadataExt, PermissionsExt, chown, lchown, symlink},
     path::Path,
 };
 
 use processes::{
-    Client, client::files, command, command_of_user, public_exe, require_root, unshare,
+    Client, client::files, command, command_of_user, public_exe, require_root, through, unshare,
 };
 
 const DAEMON: u32 = 1;
@@ -66,6 +66,157 @@ fn two_users_share_a_directory_of_their_group() {
     share(dir.path(), [(NOBODY, DAEMON), (DAEMON, DAEMON)]);
     let db = fs::metadata(dir.path().join("seinpaal.db")).unwrap();
     assert_eq!(db.permissions().mode() & 0o777, 0o660, "not for others");
+}
+
+#[test]
+fn two_users_share_a_directory_of_their_group_that_does_not_hand_the_group_on() {
+    require_root();
+    let dir = directory(0o700);
+    chown(dir.path(), Some(0), Some(DAEMON)).unwrap();
+    fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o770)).unwrap();
+    let (_keep, exe) = public_exe();
+    let start = |user: u32| {
+        // Their own group comes first; the shared one is one of the others.
+        let group = format!("--groups={DAEMON}");
+        let who = [format!("--reuid={user}"), format!("--regid={user}"), group];
+        let words: Vec<&str> =
+            ["setpriv"].into_iter().chain(who.iter().map(String::as_str)).collect();
+        let client = Client::spawn(through(&exe, dir.path(), &words));
+        assert_eq!(client.line(), "open", "user {user}");
+        client
+    };
+    let (mut first, mut second) = (start(1001), start(1002));
+    assert_eq!(first.order("acquire n 1 1"), "granted");
+    assert_eq!(second.order("acquire n 1 2"), "queued");
+    first.kill();
+    assert_eq!(second.line(), "news granted");
+    let log = fs::metadata(dir.path().join("seinpaal.db-wal")).unwrap();
+    assert_eq!((log.gid(), log.mode() & 0o777), (DAEMON, 0o660));
+}
+
+/// The rights of everything that a client makes.
+fn modes(dir: &Path) -> Vec<(String, u32)> {
+    let mut found = Vec::new();
+    for folder in ["", "presence", "inbox"] {
+        for entry in fs::read_dir(dir.join(folder)).unwrap() {
+            let entry = entry.unwrap();
+            let name = entry.file_name().into_string().unwrap();
+            let name = if folder.is_empty() { name } else { folder[..1].to_owned() + "/" };
+            found.push((name, entry.metadata().unwrap().mode() & 0o7777));
+        }
+    }
+    found.sort();
+    found
+}
+
+#[test]
+fn what_is_made_has_the_rights_of_the_directory_and_no_more() {
+    let expect = |file: u32, folder: u32| {
+        let files = ["gate", "i/", "p/", "seinpaal.db", "seinpaal.db-shm", "seinpaal.db-wal"];
+        let mut modes: Vec<_> = files.map(|name| (name.to_owned(), file)).into();
+        modes.extend(["inbox", "presence"].map(|name| (name.to_owned(), folder)));
+        modes.sort();
+        modes
+    };
+    for (mode, file, folder) in [
+        (0o700, 0o600, 0o700),
+        (0o755, 0o600, 0o700),
+        (0o2770, 0o660, 0o2770),
+        (0o1777, 0o666, 0o3777),
+    ] {
+        let dir = directory(mode);
+        let _client = Client::start(dir.path());
+        assert_eq!(modes(dir.path()), expect(file, folder), "{mode:o}");
+    }
+}
+
+#[test]
+fn what_an_older_version_left_open_to_all_is_closed() {
+    let dir = directory(0o700);
+    Client::start(dir.path()).end();
+    for (name, mode) in [("inbox", 0o777), ("presence", 0o777), ("gate", 0o666)] {
+        fs::set_permissions(dir.path().join(name), fs::Permissions::from_mode(mode)).unwrap();
+    }
+    let _client = Client::start(dir.path());
+    for (name, mode) in [("inbox", 0o700), ("presence", 0o700), ("gate", 0o600)] {
+        assert_eq!(fs::metadata(dir.path().join(name)).unwrap().mode() & 0o7777, mode, "{name}");
+    }
+}
+
+#[test]
+fn no_symbolic_link_in_the_directory_is_followed() {
+    for name in ["seinpaal.db", "seinpaal.db-wal", "gate", "inbox", "presence"] {
+        let (dir, other) = (directory(0o700), directory(0o700));
+        if name == "seinpaal.db-wal" {
+            Client::start(dir.path()).end();
+            fs::remove_file(dir.path().join(name)).unwrap();
+        }
+        let victim = other.path().join("victim");
+        match name {
+            "inbox" | "presence" => fs::create_dir(&victim).unwrap(),
+            _ => fs::write(&victim, "").unwrap(),
+        }
+        symlink(&victim, dir.path().join(name)).unwrap();
+        let said = refusal(dir.path());
+        assert!(said.starts_with("Forbidden ") && said.contains("symbolic link"), "{name}: {said}");
+        assert!(said.contains(name), "{name}: {said}");
+        assert!(fs::metadata(&victim).unwrap().is_dir() || fs::read(&victim).unwrap().is_empty());
+    }
+}
+
+#[test]
+fn a_directory_that_a_stranger_made_where_everybody_can_is_not_used() {
+    require_root();
+    for mode in [0o700, 0o2770, 0o777, 0o1777] {
+        let parent = directory(0o1777);
+        let dir = parent.path().join("store");
+        fs::create_dir(&dir).unwrap();
+        chown(&dir, Some(NOBODY), Some(NOBODY)).unwrap();
+        fs::set_permissions(&dir, fs::Permissions::from_mode(mode)).unwrap();
+        let said = refusal(&dir);
+        assert!(said.starts_with("Forbidden ") && said.contains("user 65534"), "{mode:o}: {said}");
+        assert_eq!(files(&dir), [""; 0], "{mode:o}");
+    }
+}
+
+#[test]
+fn a_file_of_a_stranger_in_a_private_directory_is_not_used() {
+    require_root();
+    let dir = directory(0o700);
+    Client::start(dir.path()).end();
+    chown(dir.path().join("seinpaal.db"), Some(NOBODY), None).unwrap();
+    let said = refusal(dir.path());
+    assert!(said.starts_with("Forbidden ") && said.contains("user 65534"), "{said}");
+}
+
+#[test]
+fn a_link_to_the_directory_is_followed_if_it_is_ours_and_not_if_it_is_a_strangers() {
+    require_root();
+    let (dir, place) = (directory(0o700), directory(0o700));
+    let link = place.path().join("link");
+    symlink(dir.path(), &link).unwrap();
+    Client::start(&link).end();
+    lchown(&link, Some(NOBODY), None).unwrap();
+    let said = refusal(&link);
+    assert!(said.starts_with("Forbidden ") && said.contains("symbolic link"), "{said}");
+}
+
+#[test]
+fn who_keeps_the_gate_locked_is_told_to_newcomers_and_to_those_inside() {
+    let dir = directory(0o700);
+    let mut client = Client::start(dir.path());
+    let gate = fs::File::open(dir.path().join("gate")).unwrap();
+    rustix::fs::flock(&gate, rustix::fs::FlockOperation::LockExclusive).unwrap();
+    let who = format!("process {}", std::process::id());
+    let newcomer = Client::spawn(command(dir.path(), &[]));
+    for said in [client.order("try n 1 1"), newcomer.line()] {
+        assert!(said.starts_with("Unreachable ") && said.contains(&who), "{said}");
+    }
+    drop(gate);
+    let begin = std::time::Instant::now();
+    while client.order("try n 1 2") != "busy" {
+        assert!(begin.elapsed().as_secs() < 60, "what was asked is done once the gate is open");
+    }
 }
 
 #[test]

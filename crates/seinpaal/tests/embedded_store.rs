@@ -28,7 +28,9 @@ impl Client {
     /// The ticket that is said to be granted by what is heard next.
     async fn granted(&mut self) -> Ticket {
         match self.news.recv().await {
-            Some(News::LookAt(wakeup)) => wakeup.ticket,
+            Some(News::Wakeup(wakeup)) if matches!(wakeup.what, What::Granted { .. }) => {
+                wakeup.ticket
+            }
             other => panic!("no grant: {other:?}"),
         }
     }
@@ -150,10 +152,26 @@ async fn a_reboot_voids_leases_and_keeps_what_was_configured() {
     let b = Client::open(dir.path());
     let listed = b.store.list("").await.unwrap();
     let [(name, snapshot)] = &listed[..] else { panic!("{listed:?}") };
-    assert_eq!((name.as_str(), snapshot.limit, snapshot.pinned), ("pinned", 1, true));
+    assert_eq!((name.as_str(), snapshot.limit, snapshot.pinned), ("pinned", 1, Some(1)));
     assert_eq!((snapshot.held, snapshot.holders_total), (0, 0));
     assert!(b.fence("pinned", 3).await > before, "the lease is void, the fence grows");
     assert!(b.fence("plain", 4).await > also_before);
+}
+
+#[tokio::test]
+async fn a_limit_of_nothing_stays_over_a_reboot_and_of_other_names_no_row_does() {
+    let dir = tempfile::tempdir().unwrap();
+    let a = Client::open(dir.path());
+    let limit = Configure::Limit(Limit::new(0).unwrap());
+    a.ask("closed", Request::Configure(limit)).await;
+    a.fence("plain", 1).await;
+    reboot(dir.path());
+    let listed = Client::open(dir.path()).store.list("").await.unwrap();
+    let pinned: Vec<_> = listed.iter().map(|(name, it)| (name.as_str(), it.pinned)).collect();
+    assert_eq!(pinned, [("closed", Some(0))]);
+    let db = rusqlite::Connection::open(dir.path().join("seinpaal.db")).unwrap();
+    let names: i64 = db.query_row("SELECT count(*) FROM name", [], |row| row.get(0)).unwrap();
+    assert_eq!(names, 1);
 }
 
 #[tokio::test]
@@ -200,7 +218,7 @@ async fn names_that_nobody_uses_any_more_go_one_by_one_as_others_are_used() {
     for _ in 0..10 {
         a.ask("another", Request::Inspect { rows: 0 }).await;
     }
-    assert_eq!(count("SELECT count(*) FROM name") + count("SELECT count(*) FROM past"), 0);
+    assert_eq!(count("SELECT count(*) FROM name") + count("SELECT count(*) FROM memory"), 0);
 }
 
 #[tokio::test]

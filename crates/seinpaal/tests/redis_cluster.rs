@@ -3,18 +3,15 @@
 
 #[path = "support/asks.rs"]
 mod asks;
-#[path = "../../conformance/src/servers/cluster.rs"]
-#[allow(dead_code, unreachable_pub, missing_docs)]
-mod cluster;
 
 use std::time::Duration;
 
 use asks::{Client, TTL, acquire, is_granted, release};
-use cluster::RedisCluster;
 use seinpaal::{
     Seinpaal,
     store::{Certainty, News, Store, StoreError, StoreErrorKind},
 };
+use seinpaal_conformance::servers::{RedisCluster, until};
 use seinpaal_proto::{Reply, Request, Ticket};
 use tokio::time::timeout;
 
@@ -152,7 +149,7 @@ fn a_waiter_that_has_not_found_the_new_node_yet_is_not_passed_over() {
     let cluster = RedisCluster::start_with(3, 0, &[]);
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let Scene { holder, waiter, slot, from, to } = runtime.block_on(Scene::at(&cluster, "slow", 1));
-    let cancel = Request::Cancel { ticket: Ticket(2), remember: TTL };
+    let cancel = Request::Cancel { ticket: Ticket(2), remember: TTL, attach: None };
     runtime.block_on(waiter.ask("slow", cancel)).unwrap();
     let (slow_runtime, slow) = frozen_waiter(&cluster.url(), "slow", 3);
     cluster.move_slot(slot, from, to);
@@ -229,10 +226,10 @@ async fn a_node_that_is_added_gets_slots_and_is_found() {
 async fn when_a_master_dies_its_replica_goes_on_with_holders_and_waiters() {
     let mut cluster = RedisCluster::start();
     let Scene { holder, mut waiter, from, .. } = Scene::at(&cluster, "survives", 1).await;
-    // What was written before is on the replica when it has acknowledged this.
-    cluster.nodes()[from].say(&["WAIT", "1", "1000"]);
+    cluster.await_replicas_of(from);
     cluster.kill(from);
-    assert!(matches!(insist(&holder, "survives", release(1)).await, Reply::Released { .. }));
+    let released = insist(&holder, "survives", release(1)).await;
+    assert!(matches!(released, Reply::Released { .. }), "{released:?}");
     // By a wakeup, or by looking again.
     assert!(is_granted(&insist(&waiter, "survives", acquire(2)).await));
     while let Ok(Some(news)) = timeout(LONG, waiter.news.recv()).await {
@@ -247,24 +244,6 @@ async fn when_a_master_dies_its_replica_goes_on_with_holders_and_waiters() {
     assert!(matches!(waiter.release("survives", 2).await, Reply::Released { .. }));
     let mut third = third;
     told_of_grant(&mut third, 3).await;
-}
-
-#[tokio::test]
-async fn with_replicas_asked_for_a_permit_that_is_handed_on_is_not_believed_before_they_have_it() {
-    let cluster = RedisCluster::shared();
-    let url = format!("{}?replicated=1", cluster.url());
-    let (holder, mut waiter) = (Client::connect(&url, 71).await, Client::connect(&url, 72).await);
-    assert!(is_granted(&holder.acquire("handed on", 1).await));
-    assert!(matches!(waiter.acquire("handed on", 2).await, Reply::Queued { .. }));
-    holder.release("handed on", 1).await;
-    let news = loop {
-        match next(&mut waiter).await {
-            News::LookAgain => {}
-            news => break news,
-        }
-    };
-    assert!(matches!(&news, News::LookAt(hint) if hint.ticket == Ticket(2)), "{news:?}");
-    waiter.release("handed on", 2).await;
 }
 
 #[tokio::test]
@@ -314,7 +293,7 @@ async fn refusal(url: &str) -> StoreError {
 /// The two lines of docs/cluster.md.
 fn documented_permissions() -> String {
     let text = include_str!("../../../docs/cluster.md");
-    let lines = text.lines().skip_while(|line| !line.starts_with("~seinpaal:*"));
+    let lines = text.lines().skip_while(|line| !line.starts_with("resetchannels"));
     lines.take_while(|line| !line.starts_with("```")).collect::<Vec<_>>().join(" ")
 }
 
@@ -365,7 +344,7 @@ async fn nothing_is_sent_twice_when_a_master_stops_in_mid_call() {
         let stats = cluster.nodes()[owner].say(&["INFO", "commandstats"]);
         stats.contains("cmdstat_evalsha:calls=1,")
     };
-    cluster::until("what was in the socket is executed, once", executed);
+    until("what was in the socket is executed, once", executed);
     assert!(matches!(
         insist(&client, "paused", acquire(2)).await,
         Reply::Queued { waiting: 1, .. }

@@ -2,15 +2,12 @@
 
 #[path = "support/asks.rs"]
 mod asks;
-#[path = "../../conformance/src/servers/cluster.rs"]
-#[allow(dead_code, unreachable_pub, missing_docs)]
-mod cluster;
 
 use std::time::Duration;
 
 use asks::Client;
-use cluster::RedisCluster;
 use seinpaal::store::{News, Store};
+use seinpaal_conformance::servers::RedisCluster;
 use seinpaal_proto::{
     Name, Priority,
     queue::{Batch, Delivery, Due, How, Pop, Popped, Push, Reply, Request, What},

@@ -1,6 +1,8 @@
 //! The Redis scripts are compared with the ledger, operation by operation, on random histories on a real
 //! server with a clock of the test's own. A difference is made as short as it goes and printed.
 
+#[path = "redis_differential/bench.rs"]
+mod bench;
 #[path = "support/history.rs"]
 mod history;
 #[path = "support/model.rs"]
@@ -8,263 +10,11 @@ mod model;
 #[path = "support/redis_server.rs"]
 mod redis_server;
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicU64, Ordering},
-};
-
-use history::{Ask, Event, FenceSeen, LARGE, SMALL, Scale, guarded_history, history};
-use model::{Guard, Listening, Model};
-use redis::{AsyncConnectionConfig, PushInfo, PushKind, Value, aio::MultiplexedConnection};
-use redis_server::RedisServer;
-use seinpaal::store::{
-    Store,
-    redis::{RedisStore, Rig},
-    url::StoreUrl,
-};
+use bench::{Bench, KEY};
+use history::{Ask, Event, FenceSeen, LARGE, Random, SMALL, Scale, guarded_history, history};
 use seinpaal_proto::{
-    Batch, Cause, Inbox, MemoryState, Name, Request, Ticket, Wakeup, What, execute,
+    Acquire, Enqueue, Kind, LeaseId, Limit, LimitRule, OnMismatch, Permits, Priority, Ticket,
 };
-use tokio::sync::mpsc;
-
-const START: u64 = 1_795_000_000_000_000;
-const KEY: &str = "seinpaal:{a name}";
-const MARKER: &str = "seinpaal:guard";
-
-/// A server, the store under test, and who else is connected.
-struct Bench {
-    server: RedisServer,
-    store: Arc<RedisStore>,
-    now: Arc<AtomicU64>,
-    ears: MultiplexedConnection,
-    observer: MultiplexedConnection,
-    heard: mpsc::UnboundedReceiver<PushInfo>,
-    guard: Option<u64>,
-}
-
-impl Bench {
-    async fn new(mutation: Option<(&str, &str)>) -> Self {
-        Self::with(mutation, None).await
-    }
-
-    async fn with(mutation: Option<(&str, &str)>, guard: Option<u64>) -> Self {
-        let server = RedisServer::start();
-        let options = guard.map(|us| format!("?restart-guard={}ms", us / 1000)).unwrap_or_default();
-        let StoreUrl::Redis(url) = StoreUrl::parse(&server.url(&options)).unwrap() else {
-            panic!()
-        };
-        let now = Arc::new(AtomicU64::new(START));
-        let mutation = mutation.map(|(from, to)| (from.to_owned(), to.to_owned()));
-        let rig = Rig { now: Some(now.clone()), mutation, ..Rig::default() };
-        let (news, _) = mpsc::unbounded_channel();
-        let store = RedisStore::open_rigged(url, Inbox(1), news, rig).await.unwrap();
-        let (ears, _) = connect(&server).await;
-        let (mut observer, heard) = connect(&server).await;
-        observer.psubscribe("seinpaal:inbox:*").await.unwrap();
-        Self { server, store, now, ears, observer, heard, guard }
-    }
-
-    /// What was published, in order. The answer to the PING comes after everything before it.
-    async fn wakeups(&mut self) -> Vec<String> {
-        redis::cmd("PING").exec_async(&mut self.observer).await.unwrap();
-        let mut wakeups = Vec::new();
-        while let Ok(push) = self.heard.try_recv() {
-            if push.kind == PushKind::PMessage {
-                wakeups.push(push.data[1..].iter().map(text).collect::<Vec<_>>().join(" "));
-            }
-        }
-        wakeups
-    }
-
-    /// Runs a history on a clean server and a new ledger. Says where they differ.
-    async fn difference(&mut self, history: &[Event]) -> Option<String> {
-        redis::cmd("FLUSHALL").exec_async(&mut self.ears).await.unwrap();
-        self.ears.unsubscribe(&[(0..4).map(channel).collect::<Vec<_>>()]).await.unwrap();
-        self.wakeups().await;
-        self.now.store(START, Ordering::SeqCst);
-        let guard = self.guard.map(|length| Guard { length, kept: None });
-        let mut model = Model { guard, ..Model::default() };
-        for (i, event) in history.iter().enumerate() {
-            if let Some(difference) = self.compare(&mut model, event).await {
-                return Some(format!("at event {i}, {event:?}:\n{difference}"));
-            }
-        }
-        self.compare_ends(&mut model).await
-    }
-
-    async fn compare(&mut self, model: &mut Model, event: &Event) -> Option<String> {
-        match event {
-            Event::Listen(inbox) => {
-                self.ears.subscribe(channel_of(*inbox)).await.unwrap();
-                model.listening.insert(*inbox);
-                None
-            }
-            Event::Hush(inbox) => {
-                self.ears.unsubscribe(channel_of(*inbox)).await.unwrap();
-                model.listening.remove(inbox);
-                None
-            }
-            Event::LoseMarker => {
-                let _: u64 =
-                    redis::cmd("DEL").arg(MARKER).query_async(&mut self.ears).await.unwrap();
-                model.guard.as_mut().unwrap().kept = None;
-                None
-            }
-            Event::Call { step, inbox, fence, asks } => {
-                let now = self.now.load(Ordering::SeqCst).saturating_add_signed(*step);
-                self.now.store(now, Ordering::SeqCst);
-                let batch = model.batch(now, *inbox, *fence, asks);
-                self.compare_calls(model, now, &batch).await
-            }
-        }
-    }
-
-    async fn compare_calls(
-        &mut self,
-        model: &mut Model,
-        now: u64,
-        batch: &Batch,
-    ) -> Option<String> {
-        let guarded_for = model.guard.as_mut().and_then(|guard| guard.left_at(now));
-        let mut contacts = Listening(&model.listening, guarded_for);
-        let Ok(expected) = execute(&mut model.state, &mut contacts, now, batch);
-        let replies = match self.store.call(batch).await {
-            Ok(replies) => replies,
-            Err(error) => return Some(format!("batch {batch:?}\nfailed: {error}")),
-        };
-        let wakeups = self.wakeups().await;
-        let expected_wakeups = expected.wakeups.iter().map(message).collect::<Vec<_>>();
-        if replies == expected.replies && wakeups == expected_wakeups {
-            return self.cut_short(&model.state).await;
-        }
-        Some(format!(
-            "batch   {batch:?}\nledger  {:?}\nscript  {replies:?}\nledger wakes {expected_wakeups:?}\n\
-             script wakes {wakeups:?}",
-            expected.replies
-        ))
-    }
-
-    /// Whether scripts that are given no time go by another than the server's own, in microseconds. No history would
-    /// show it, since in those the time is given.
-    async fn clocks_differ(&mut self) -> Option<String> {
-        let name = Name::new("a name").unwrap();
-        let batch = Batch {
-            name,
-            inbox: None,
-            fence_seen: 0,
-            requests: vec![Request::Inspect { rows: 0 }],
-        };
-        let before = self.server_time().await;
-        let now = self.unrigged().await.call(&batch).await.unwrap().now;
-        let after = self.server_time().await;
-        let is_between = before <= now && now <= after;
-        (!is_between)
-            .then(|| format!("the scripts' time is {now}, the server's {before} to {after}"))
-    }
-
-    async fn unrigged(&self) -> Arc<RedisStore> {
-        let StoreUrl::Redis(url) = StoreUrl::parse(&self.server.url("")).unwrap() else { panic!() };
-        let (news, _) = mpsc::unbounded_channel();
-        RedisStore::open(url, Inbox(2), news).await.unwrap()
-    }
-
-    async fn server_time(&mut self) -> u64 {
-        let (seconds, micros): (u64, u64) =
-            redis::cmd("TIME").query_async(&mut self.ears).await.unwrap();
-        seconds * 1_000_000 + micros
-    }
-
-    /// Nobody's ttl is the keys': they last at least as long as every lease under them, on the server's own clock. What
-    /// is not seen in any answer would be seen when they are gone.
-    async fn cut_short(&mut self, state: &MemoryState) -> Option<String> {
-        let clock = state.facts()?.clock;
-        let longest = state.leases().map(|lease| lease.ends.saturating_sub(clock) / 1000).max()?;
-        for key in [KEY.to_owned(), format!("{KEY}:o")] {
-            let left: i64 = redis::cmd("PTTL").arg(&key).query_async(&mut self.ears).await.unwrap();
-            if left != -1 && left < longest as i64 {
-                return Some(format!("{key} lasts for {left} ms, and a lease for {longest}"));
-            }
-        }
-        None
-    }
-
-    /// Everything that is left, and that nothing is left of a name that costs nothing.
-    async fn compare_ends(&mut self, model: &mut Model) -> Option<String> {
-        let now = self.now.load(Ordering::SeqCst);
-        let batch = model.batch(now, None, FenceSeen::None, &[Ask::Inspect { rows: 10_000 }]);
-        if let Some(difference) = self.compare_calls(model, now, &batch).await {
-            return Some(format!("at the end:\n{difference}"));
-        }
-        let keys: u64 = redis::cmd("DBSIZE").query_async(&mut self.ears).await.unwrap();
-        let marker = u64::from(self.guard.is_some());
-        let expected = marker + if model.state.is_empty() { 0 } else { 2 };
-        (keys != expected).then(|| format!("at the end: {keys} keys are left, not {expected}"))
-    }
-
-    /// Takes events away for as long as a difference stays.
-    async fn shorten(&mut self, mut history: Vec<Event>) -> Vec<Event> {
-        let mut size = history.len() / 2;
-        while size > 0 {
-            let mut at = 0;
-            while at < history.len() {
-                let end = (at + size).min(history.len());
-                let shorter = [&history[..at], &history[end..]].concat();
-                if self.difference(&shorter).await.is_some() {
-                    history = shorter;
-                } else {
-                    at += size;
-                }
-            }
-            size /= 2;
-        }
-        history
-    }
-}
-
-async fn connect(
-    server: &RedisServer,
-) -> (MultiplexedConnection, mpsc::UnboundedReceiver<PushInfo>) {
-    let client = redis::Client::open(server.url("?protocol=resp3")).unwrap();
-    let (sender, receiver) = mpsc::unbounded_channel();
-    let config = AsyncConnectionConfig::new().set_push_sender(sender).set_response_timeout(None);
-    let connection = client.get_multiplexed_async_connection_with_config(&config).await.unwrap();
-    (connection, receiver)
-}
-
-fn channel(i: u64) -> String {
-    channel_of(history::inbox(i))
-}
-
-fn channel_of(inbox: Inbox) -> String {
-    format!("seinpaal:inbox:{inbox}")
-}
-
-fn text(value: &Value) -> String {
-    redis::from_redis_value_ref(value).unwrap()
-}
-
-/// A wakeup as docs/redis.md says that it is published.
-fn message(wakeup: &Wakeup) -> String {
-    let (channel, ticket) = (channel_of(wakeup.inbox), wakeup.ticket);
-    match &wakeup.what {
-        What::Granted { fence, slots, limit } => {
-            format!("{channel} granted {ticket} {fence} {slots} {limit} {KEY}")
-        }
-        What::Ended(cause) => format!("{channel} ended {ticket} {} {KEY}", word(*cause)),
-        other => panic!("a new wakeup: {other:?}"),
-    }
-}
-
-fn word(cause: Cause) -> &'static str {
-    match cause {
-        Cause::Released => "released",
-        Cause::Cancelled => "cancelled",
-        Cause::Expired => "expired",
-        Cause::Evicted => "evicted",
-        Cause::TooMany => "toomany",
-        other => panic!("a new cause: {other:?}"),
-    }
-}
 
 async fn compare_many(seeds: std::ops::Range<u64>, scale: Scale) {
     let mut bench = Bench::new(None).await;
@@ -361,6 +111,38 @@ async fn the_scripts_stop_where_the_ledger_does_when_there_is_too_much_to_do() {
     compare_many(0..histories() / 4, LARGE).await;
 }
 
+/// Somebody states a limit and leaves; who comes next states none.
+fn one_after_the_other() -> Vec<Event> {
+    let limit = Some(LimitRule { limit: Limit::new(5).unwrap(), on_mismatch: OnMismatch::Refuse });
+    let acquire = |ticket: u128, limit| Ask::Acquire {
+        acquire: Acquire {
+            ticket: Ticket(ticket),
+            kind: Kind::Semaphore,
+            permits: Permits::ONE,
+            limit,
+            enqueue: Enqueue::No,
+            priority: Priority::default(),
+            lease: LeaseId(ticket),
+            ttl: 1_000_000,
+            margin: 250_000,
+            waiter_lease: LeaseId(100 + ticket),
+            waiter_ttl: 1_000_000,
+            not_after: None,
+            about: String::new(),
+        },
+        not_after: None,
+    };
+    let asks =
+        [acquire(1, limit), Ask::Release { ticket: Ticket(1), slots: None }, acquire(2, None)];
+    let call = |ask| Event::Call {
+        step: 1,
+        inbox: Some(history::inbox(0)),
+        fence: FenceSeen::None,
+        asks: vec![ask],
+    };
+    asks.into_iter().map(call).collect()
+}
+
 #[tokio::test]
 async fn a_mistake_in_a_script_does_not_stay_hidden() {
     let mistakes = [
@@ -379,7 +161,38 @@ async fn a_mistake_in_a_script_does_not_stay_hidden() {
             SMALL,
         ),
         ("ahead >= 0 and ahead <= HALF_DAY + HALF_DAY and ahead + 1 or 0", "0", SMALL),
-        ("if ledger.is_blank() then head.limit = nil end", "", SMALL),
+        ("  head.stated = nil\n", "", SMALL),
+        (
+            "top, stated = UNBOUNDED, UNBOUNDED, UNBOUNDED, 0, 0, -1",
+            "top = UNBOUNDED, UNBOUNDED, UNBOUNDED, 0, 0",
+            SMALL,
+        ),
+        (
+            "ask.rule == 'E' or (ask.rule == 'R' and not head.pinned)",
+            "ask.rule == 'E' or ask.rule == 'R'",
+            SMALL,
+        ),
+        (
+            "elseif not head.pinned then head.stated = limit end",
+            "else head.stated = limit end",
+            SMALL,
+        ),
+        // In what changes hands.
+        ("elseif ledger.me then\n    return 'attached'", "elseif not ledger.me then", SMALL),
+        ("if before.inbox ~= ledger.me then", "if before.inbox then", SMALL),
+        ("ledger.raise(ask.lease, ask.ttl, 0, 'attached')", "ledger.work = WORK", SMALL),
+        // In what is remembered of series.
+        ("'released' then table.insert", "'released' and false then table.insert", SMALL),
+        ("max(memory.last, number), max", "number, max", SMALL),
+        ("max(memory['until'], head.clock + ttl)", "head.clock + ttl", SMALL),
+        ("ledger.raise(entry.ticket, entry.ttl, 1)", "ledger.work = WORK", SMALL),
+        (
+            "ledger.raise(refused, time, 0, not ledger.cause_of(refused) and 'cancelled' or nil)",
+            "ledger.work = WORK",
+            SMALL,
+        ),
+        ("if is_read and keeper ~= inbox then break end", "", SMALL),
+        ("(not attach or entry.lease == attach)", "true", SMALL),
         ("(ledger.is_fresh or owed(head) == 0)", "owed(head) == 0", SMALL),
         // In each of the fast paths.
         (
@@ -392,15 +205,14 @@ async fn a_mistake_in_a_script_does_not_stay_hidden() {
         ("if wanted ~= permits", "if wanted > 99", SMALL),
         ("there ~= members + 0 or sum", "sum", SMALL),
         ("if deadline <= 0 or left < need", "need, most = 99999, 99999 if true", SMALL),
-        (
-            "till > clock and past <= MOST_PAST",
-            "till > clock - 1000000 and past <= MOST_PAST",
-            SMALL,
-        ),
+        ("if number <= last_number then break end", "", SMALL),
+        ("pack(MEMORY, number, till, open + 1)", "pack(MEMORY, number, till, open)", SMALL),
+        ("till, open - 1)", "till, open)", SMALL),
+        ("past > 0 and (first_past <= clock or past > MOST_MEMORIES)", "past > 99", SMALL),
     ];
     for (from, to, scale) in mistakes {
         let mut bench = Bench::new(Some((from, to))).await;
-        let mut is_found = false;
+        let mut is_found = bench.difference(&one_after_the_other()).await.is_some();
         for seed in 0..histories() {
             is_found = is_found || bench.difference(&history(seed, scale)).await.is_some();
         }
@@ -409,12 +221,61 @@ async fn a_mistake_in_a_script_does_not_stay_hidden() {
 }
 
 #[tokio::test]
-async fn only_so_many_tickets_are_remembered_and_the_oldest_go_first() {
+async fn the_scripts_have_the_digests_of_the_ledger() {
+    let mut bench = Bench::new(None).await;
+    let mut random = Random(5);
+    let tickets = (0..2_000).map(|n| {
+        let ticket = Ticket(u128::from(random.next()) << 64 | u128::from(random.next()));
+        if n % 2 == 0 { ticket } else { ticket.series().ticket(n) }
+    });
+    let tickets: Vec<Ticket> = tickets.collect();
+    let script = concat!(
+        include_str!("../src/store/redis/lua/begin.lua"),
+        "local sums = {}
+         for i = 4, #ARGV do sums[#sums + 1] = format('%.0f', digest_of(ARGV[i])) end
+         return sums"
+    );
+    let mut ask = redis::cmd("EVAL");
+    ask.arg(script).arg(0).arg(&["1", "", "0"]);
+    for ticket in &tickets {
+        ask.arg(ticket.to_string());
+    }
+    let sums: Vec<String> = ask.query_async(&mut bench.ears).await.unwrap();
+    let expected = tickets.iter().map(|ticket| ticket.digest().to_string());
+    assert!(sums.into_iter().eq(expected));
+}
+
+#[tokio::test]
+async fn only_so_many_causes_of_a_series_are_remembered_and_those_of_the_lowest_numbers_go_first() {
+    let mut bench = Bench::new(None).await;
+    let ticket = |number| Ticket(7 << 32).series().ticket(number);
+    let cancels = (1..=70).map(|number| Ask::Cancel {
+        ticket: ticket(number),
+        remember: 1_000_000_000,
+        attach: None,
+    });
+    let looks = (1..=71).map(|number| Ask::Release { ticket: ticket(number), slots: None });
+    let asks: Vec<Ask> = cancels.chain(looks).collect();
+    let history: Vec<Event> = asks
+        .chunks(64)
+        .map(|asks| Event::Call {
+            step: 1,
+            inbox: None,
+            fence: FenceSeen::None,
+            asks: asks.to_vec(),
+        })
+        .collect();
+    assert_eq!(bench.difference(&history).await, None);
+}
+
+#[tokio::test]
+async fn only_so_many_series_are_remembered_and_the_oldest_go_first() {
     let mut bench = Bench::new(None).await;
     let cancels = |from: u128| {
         (0..64).map(move |i| Ask::Cancel {
-            ticket: Ticket(from + i),
+            ticket: Ticket((from + i) << 32 | 1),
             remember: 1_000_000_000 + (from + i) as u64,
+            attach: None,
         })
     };
     let history = (0..1030).map(|i| Event::Call {

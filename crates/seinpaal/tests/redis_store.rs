@@ -77,7 +77,7 @@ async fn the_keys_of_a_name_outlive_its_last_fence() {
     let granted = Batch { fence_seen: seen, ..client.batch("n", vec![short]) };
     client.store.call(&granted).await.unwrap();
     // By the short script, then by the full one; the second has a ticket to remember for longer.
-    let longer = Request::Cancel { ticket: Ticket(2), remember: 2 * HOUR };
+    let longer = Request::Cancel { ticket: Ticket(2), remember: 2 * HOUR, attach: None };
     for (last, hours) in [(release(1), 1), (longer, 2)] {
         client.ask("n", last).await.unwrap();
         for key in ["seinpaal:{n}", "seinpaal:{n}:o"] {
@@ -162,6 +162,33 @@ async fn a_key_that_is_not_ours_is_a_typed_answer_and_stays_as_it_was() {
     assert_eq!(kept, "mine");
 }
 
+/// The head of a name, with the format of a later version in its first byte.
+async fn written_by_a_later_version(server: &RedisServer, key: &str) {
+    let mut behind = plain(&server.url("")).await;
+    let mut head: Vec<u8> = say(&mut behind, cmd("HGET").arg(key).arg("h")).await;
+    head[0] += 7;
+    say::<()>(&mut behind, cmd("HSET").arg(key).arg("h").arg(head)).await;
+}
+
+#[tokio::test]
+async fn what_another_version_wrote_is_said_to_be_its_and_stays_as_it_is() {
+    let server = RedisServer::start();
+    let client = Client::connect(&server.url(""), 1).await;
+    client.acquire("later", 1).await;
+    written_by_a_later_version(&server, "seinpaal:{later}").await;
+    for request in [acquire(2), release(1), Request::Inspect { rows: 1 }] {
+        let error = client.ask("later", request).await.unwrap_err();
+        let other_version = (StoreErrorKind::OtherVersion, Certainty::NotExecuted);
+        assert_eq!((error.kind(), error.certainty()), other_version, "{error}");
+        let said = error.to_string();
+        assert!(said.contains("written in format") && said.contains("reads format"), "{said}");
+        assert!(!said.contains("delete") && !said.contains("damage"), "{said}");
+    }
+    assert!(is_granted(&client.acquire("good", 3).await));
+    let listed = client.store.list("").await.unwrap();
+    assert!(listed.iter().any(|(name, _)| name.as_str() == "good"));
+}
+
 #[tokio::test]
 async fn a_damaged_record_is_a_typed_answer_and_others_go_on() {
     let server = RedisServer::start();
@@ -219,7 +246,7 @@ async fn without_memory_nobody_is_let_in_but_everybody_can_leave() {
     assert!(matches!(client.release("n", 1).await, Reply::Released { .. }));
     // The release has handed over to the waiter, which leaves in turn.
     assert!(matches!(client.release("n", 2).await, Reply::Released { left: 0, .. }));
-    let cancel = Request::Cancel { ticket: Ticket(3), remember: SECOND };
+    let cancel = Request::Cancel { ticket: Ticket(3), remember: SECOND, attach: None };
     assert!(matches!(client.ask("n", cancel).await.unwrap(), Reply::Cancelled { .. }));
     let evict = Request::Evict { ticket: Ticket(4) };
     assert!(matches!(client.ask("evicted", evict).await.unwrap(), Reply::Evicted { .. }));
@@ -253,7 +280,7 @@ fn renew(ticket: u128) -> Request {
 }
 
 fn cancel(ticket: u128) -> Request {
-    Request::Cancel { ticket: Ticket(ticket), remember: SECOND }
+    Request::Cancel { ticket: Ticket(ticket), remember: SECOND, attach: None }
 }
 
 #[tokio::test]
@@ -270,7 +297,7 @@ async fn what_is_out_of_range_is_refused_before_anything_is_written() {
             waiter_ttl: u64::MAX,
             ..acquisition(1, SECOND)
         }),
-        Request::Cancel { ticket: Ticket(1), remember: MAX_TTL + 1 },
+        Request::Cancel { ticket: Ticket(1), remember: MAX_TTL + 1, attach: None },
     ];
     for request in requests {
         let error = client.ask("n", request.clone()).await.unwrap_err();

@@ -281,13 +281,12 @@ async fn a_store_that_has_no_guard_refuses_one() {
 }
 
 #[tokio::test]
-async fn a_user_who_may_not_ask_for_info_is_told_so() {
+async fn a_user_who_may_not_ask_for_info_is_told_so_at_connect() {
     let server = RedisServer::start();
     let rule = ["SETUSER", "worker", "on", "nopass", "~*", "&*", "+@all", "-info"];
     say::<()>(&server.url(""), cmd("ACL").arg(&rule)).await;
     let url = server.url("?user=worker&pass=x&restart-guard=on");
-    let refused = mutex(&url, LONG).await.try_acquire().await;
-    let Err(AcquireError::Store(refused)) = refused else { panic!("{refused:?}") };
+    let refused = Seinpaal::connect(&url).await.expect_err("a right is missing");
     assert!(refused.to_string().contains("INFO"), "{refused}");
 }
 

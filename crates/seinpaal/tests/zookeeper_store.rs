@@ -189,6 +189,18 @@ async fn what_somebody_else_put_there_is_said_to_be_damaged() {
 }
 
 #[tokio::test]
+async fn what_another_version_wrote_is_said_to_be_its_and_stays_as_it_is() {
+    let client = Client::connect(&url("version"), 1).await;
+    support::put("/store/version/names/n", &[9, 0, 0, 0]).await;
+    let error = client.ask("n", acquire(1)).await.unwrap_err();
+    assert_eq!(error.kind(), StoreErrorKind::OtherVersion);
+    let said = error.to_string();
+    assert!(said.contains("format 9, this one has ") && !said.contains("delete"), "{said}");
+    granted(client.ask("other", acquire(1)).await.unwrap());
+    assert_eq!(client.store.list("").await.unwrap().len(), 1);
+}
+
+#[tokio::test]
 async fn a_batch_that_is_empty_makes_nothing() {
     let client = Client::connect(&url("empty"), 1).await;
     let batch = Batch { inbox: Some(Inbox(1)), ..client.batch("n", vec![]) };

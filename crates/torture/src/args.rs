@@ -7,6 +7,7 @@ use crate::{fault::Fault, kind::Kind, promise, rig::Plan, worker::Orders};
 /// How to call it.
 pub const USAGE: &str = "usage: torture [--queue] --store KIND [--minutes N] [--calm N] [--seed S] [--faults LIST] [--workers N] [--tasks N] \
 [--history FILE]
+       torture judge --store KIND --history FILE
   KIND      embedded, redis, guarded (no persistence, restart guard), sentinel, cluster, quorum, zookeeper
   --faults  names, with commas between; `promised` (default): all that the store promises to survive; `none`
   --history where the history goes; default: a temporary file, kept if a promise was broken

@@ -1,5 +1,6 @@
 //! The checker: from a history to a verdict. Pure, and tested with doctored histories.
 
+mod alarms;
 mod fences;
 mod idle;
 mod order;
@@ -42,6 +43,8 @@ pub enum Check {
     Again,
     /// Two do not believe in one item at one time.
     ItemTwice,
+    /// Where nothing fails nobody is in danger, loses, or is granted what hardly lasts.
+    Alarm,
     /// Nothing is left when all have gone.
     Left,
     /// What must come about comes about.
@@ -111,6 +114,7 @@ pub fn check(events: &[Event], terms: &Terms) -> Verdict {
         verdict.pairs = order::check(&tale, terms, &mut found);
     }
     verdict.waits = idle::check(&tale, terms, &mut found);
+    alarms::check(events, &tale, terms, &mut found);
     ends(events, &mut found);
     found.sort_by_key(|violation| violation.at);
     let (counted, violations) =

@@ -42,6 +42,8 @@ pub enum What {
     Granted { req: String, ticket: String, fence: u64, slots: Vec<u32>, until: Option<u64> },
     /// It is still believed in, now until this moment.
     Held { req: String, until: Option<u64> },
+    /// The holder was told that the lease was not renewed.
+    Danger { req: String },
     /// The holder was told of the loss.
     Lost { req: String, how: String },
     /// The permit is about to be given back.

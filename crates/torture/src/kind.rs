@@ -108,7 +108,9 @@ impl Kind {
             Self::Quorum => {
                 Terms { ordered: false, ..Terms::of_server(ttl) }.after_faults(redis::GUARD * 5 / 4)
             }
-            Self::Zookeeper => Terms::of_server(ttl).after_faults(RECOVERY + zookeeper::SESSION),
+            Self::Zookeeper => Terms::of_server(ttl)
+                .after_faults(RECOVERY + zookeeper::SESSION)
+                .cut_to(zookeeper::SESSION / 2),
         }
     }
 

@@ -13,6 +13,7 @@ fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let done = match args.split_first() {
         Some((first, orders)) if first == "worker" => be_worker(orders),
+        Some((first, args)) if first == "judge" => judge(args),
         Some(_) => torment(&args),
         None => args::refuse("which store?".to_owned()),
     };
@@ -37,6 +38,14 @@ fn torment(args: &[String]) -> io::Result<ExitCode> {
         return torment_queue(&plan, args);
     }
     let verdict = rig::run(&plan)?;
+    print!("{}", report::report(&plan, &verdict));
+    told(&plan, args, verdict.violations.is_empty())
+}
+
+/// Judges once more what an earlier run wrote down.
+fn judge(args: &[String]) -> io::Result<ExitCode> {
+    let plan = args::plan(args).or_else(args::refuse)?;
+    let verdict = rig::judge(&plan)?;
     print!("{}", report::report(&plan, &verdict));
     told(&plan, args, verdict.violations.is_empty())
 }

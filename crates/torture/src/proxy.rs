@@ -4,7 +4,7 @@ use std::{
     io::{self, Read, Write},
     net::{Shutdown, TcpListener, TcpStream},
     sync::{
-        Arc, Condvar, Mutex, MutexGuard, PoisonError,
+        Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak,
         atomic::{AtomicBool, Ordering},
     },
     thread,
@@ -51,7 +51,8 @@ struct Shared {
     upstream: u16,
     mode: Mutex<Mode>,
     changed: Condvar,
-    streams: Mutex<Vec<TcpStream>>,
+    /// Those that are open, and some that were: whoever carries a connection owns it.
+    streams: Mutex<Vec<Weak<TcpStream>>>,
     is_over: AtomicBool,
 }
 
@@ -97,7 +98,7 @@ impl Proxy {
 
     /// Cuts every connection that there is.
     pub fn cut(&self) {
-        for stream in lock(&self.shared.streams).drain(..) {
+        for stream in lock(&self.shared.streams).drain(..).filter_map(|it| it.upgrade()) {
             let _ = stream.shutdown(Shutdown::Both); // it may be closed already
         }
     }
@@ -129,20 +130,26 @@ impl Shared {
             return; // the client is dropped: the server is not there
         };
         let _ = (client.set_nodelay(true), server.set_nodelay(true)); // only a matter of speed
-        let clones =
-            (client.try_clone(), server.try_clone(), client.try_clone(), server.try_clone());
-        let (Ok(client_too), Ok(server_too), Ok(kept), Ok(kept_too)) = clones else { return };
-        lock(&self.streams).extend([kept, kept_too]);
-        let shared = Arc::clone(&self);
-        thread::spawn(move || shared.copy(Way::Answer, server_too, client_too));
-        self.copy(Way::Request, client, server);
+        let (client, server) = (Arc::new(client), Arc::new(server));
+        self.keep([&client, &server]);
+        let (shared, client_too, server_too) = (Arc::clone(&self), client.clone(), server.clone());
+        thread::spawn(move || shared.copy(Way::Answer, &server_too, &client_too));
+        self.copy(Way::Request, &client, &server);
     }
 
-    fn copy(&self, way: Way, mut from: TcpStream, mut to: TcpStream) {
+    /// Makes a connection one that can be cut. Those that have ended are let go, or a day of them
+    /// would use up the descriptors of this process.
+    fn keep(&self, streams: [&Arc<TcpStream>; 2]) {
+        let mut kept = lock(&self.streams);
+        kept.retain(|stream| stream.strong_count() > 0);
+        kept.extend(streams.map(Arc::downgrade));
+    }
+
+    fn copy(&self, way: Way, mut from: &TcpStream, to: &TcpStream) {
         let mut bytes = [0; 16 * 1024];
         while let Ok(length @ 1..) = from.read(&mut bytes) {
             self.wait_while_held();
-            if self.treat(way, &mut bytes[..length], &mut to).is_err() {
+            if self.treat(way, &mut bytes[..length], to).is_err() {
                 let _ = (from.shutdown(Shutdown::Both), to.shutdown(Shutdown::Both));
                 return;
             }
@@ -151,7 +158,7 @@ impl Shared {
     }
 
     /// An error means that the connection is to be cut.
-    fn treat(&self, way: Way, bytes: &mut [u8], to: &mut TcpStream) -> io::Result<()> {
+    fn treat(&self, way: Way, bytes: &mut [u8], mut to: &TcpStream) -> io::Result<()> {
         match self.take(way, bytes.len()) {
             Mode::CutAfter(_, part) => {
                 to.write_all(&bytes[..part])?;

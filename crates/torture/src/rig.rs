@@ -104,7 +104,16 @@ struct Rig<'a> {
 /// # Errors
 /// If servers or workers do not start, or a fault cannot be undone.
 pub fn run(plan: &Plan) -> io::Result<Verdict> {
-    let events = play(plan)?;
+    play(plan)?;
+    judge(plan)
+}
+
+/// Judges the history that a run of the plan has left.
+///
+/// # Errors
+/// If it cannot be read.
+pub fn judge(plan: &Plan) -> io::Result<Verdict> {
+    let events = history::read(&plan.history)?;
     let terms = plan.kind.terms(plan.ttl);
     let terms = terms.but_for(promise::not_promised(plan.kind, &plan.faults));
     Ok(check::check(&events, &terms))
@@ -115,7 +124,8 @@ pub fn run(plan: &Plan) -> io::Result<Verdict> {
 /// # Errors
 /// As [`run`].
 pub fn run_queue(plan: &Plan) -> io::Result<queue::check::Verdict> {
-    let events = play(plan)?;
+    play(plan)?;
+    let events = history::read(&plan.history)?;
     let micros = |time: Duration| u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
     let bounds = queue::check::Bounds {
         prompt: micros(plan.ttl + PROMPT),
@@ -124,7 +134,7 @@ pub fn run_queue(plan: &Plan) -> io::Result<queue::check::Verdict> {
     Ok(queue::check::check(&events, &bounds, &promise::queue_not_promised(plan.kind, &plan.faults)))
 }
 
-fn play(plan: &Plan) -> io::Result<Vec<history::Event>> {
+fn play(plan: &Plan) -> io::Result<()> {
     let clocks = Clocks::new()?;
     let pen = Pen::open(&plan.history, "rig")?;
     for (name, limit) in plan.names.iter().filter(|_| !plan.queue) {
@@ -139,8 +149,7 @@ fn play(plan: &Plan) -> io::Result<Vec<history::Event>> {
     let crew = Crew::start(plan, &clocks, &pen, site.as_ref())?;
     let mut rig = Rig { plan, pen, site, crew, scene };
     rig.torment()?;
-    rig.finish()?;
-    history::read(&plan.history)
+    rig.finish()
 }
 
 impl Rig<'_> {

@@ -10,6 +10,7 @@ use std::{
 };
 
 use rustix::process::{Pid, Signal, kill_process};
+use seinpaal_conformance::servers::program;
 use tempfile::TempDir;
 
 use crate::rig::clocks::Clocks;
@@ -17,7 +18,7 @@ use crate::rig::clocks::Clocks;
 const START: Duration = Duration::from_secs(20);
 const ANSWER: Duration = Duration::from_secs(20);
 
-/// A running `redis-server` (or what `SEINPAAL_REDIS_SERVER` names). Killed, by its process id, when dropped.
+/// A running server: the `redis-server` of this machine, or what `SEINPAAL_TEST_SERVER` names. Killed, by its process id, when dropped.
 #[derive(Debug)]
 pub struct Server {
     port: u16,
@@ -120,8 +121,7 @@ fn launch(
     arguments: &[String],
     clock: &[(String, String)],
 ) -> io::Result<Child> {
-    let program = std::env::var_os("SEINPAAL_REDIS_SERVER");
-    let program = program.unwrap_or_else(|| "redis-server".into());
+    let program = program::program();
     let mut child = Command::new(&program)
         .args(["--port", &port.to_string(), "--bind", "127.0.0.1", "--daemonize", "no"])
         .args(arguments)

@@ -10,7 +10,7 @@ use std::{
     time::Duration,
 };
 
-use seinpaal::{Permit, Seinpaal};
+use seinpaal::{Permit, PermitState, Seinpaal};
 use tokio::{sync::watch, task::JoinSet};
 
 use self::turn::{Turn, Way};
@@ -71,7 +71,7 @@ pub fn work(orders: Orders) -> io::Result<()> {
         while let Some(ended) = tasks.join_next().await {
             ended.expect("a task does not panic: what it cannot write ends the run");
         }
-        worker.seinpaal.close().await;
+        let _ = worker.seinpaal.close().await;
         worker.pen.write(What::Ended);
     });
     Ok(())
@@ -220,6 +220,9 @@ impl Worker {
         let (at, until) = belief(permit);
         if permit.is_held() {
             self.pen.write_at(at, What::Held { req: req.to_owned(), until });
+        }
+        if permit.state() == PermitState::Danger {
+            self.pen.write(What::Danger { req: req.to_owned() });
         }
     }
 }

@@ -146,9 +146,10 @@ pub(crate) struct Work {
     /// End when nothing is waiting, delayed or in work anywhere
     #[arg(long)]
     pub(crate) until_empty: bool,
-    /// How long an item's lease lasts without renewal, 100ms to 24h
-    #[arg(long, value_name = "DUR", default_value = "30s", value_parser = values::ttl)]
-    pub(crate) ttl: Duration,
+    /// How long an item's lease lasts without renewal, 100ms to 24h (default: 30s, or as long as the store's restart
+    /// guard allows)
+    #[arg(long, value_name = "DUR", value_parser = values::ttl)]
+    pub(crate) ttl: Option<Duration>,
     /// How long an item waits that failed, the first time; then twice as long each time
     #[arg(long, value_name = "DUR", default_value = "1s", value_parser = values::duration)]
     pub(crate) retry_base: Duration,
@@ -161,6 +162,9 @@ pub(crate) struct Work {
     /// How long between TERM and KILL when a lease is lost, cut so as to end before the lease does
     #[arg(short, long, value_name = "DUR", default_value = "5s", value_parser = values::duration)]
     pub(crate) kill_after: Duration,
+    /// Take SEINPAAL_STORE, which may have a password in it, out of CMD's environment
+    #[arg(long)]
+    pub(crate) hide_store: bool,
     /// What to run, with its arguments: everything from here on is CMD's own
     #[arg(required = true, trailing_var_arg = true, value_name = "CMD")]
     pub(crate) command: Vec<OsString>,

@@ -1,6 +1,6 @@
 //! Values on the command line: parsed once, right here.
 
-use std::time::Duration;
+use std::{fmt, time::Duration};
 
 use clap::builder::RangedI64ValueParser;
 use seinpaal::{
@@ -12,6 +12,8 @@ use seinpaal::{
 use super::queue::{Most, Which};
 pub(super) use super::time::time;
 
+/// How long a ticket is.
+const TICKET_DIGITS: usize = 32;
 const MIN_TTL: Duration = Duration::from_micros(time::MIN_TTL);
 const MAX_TTL: Duration = Duration::from_micros(time::MAX_TTL);
 
@@ -35,9 +37,34 @@ fn is_number(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-pub(super) fn ticket(text: &str) -> Result<Ticket, String> {
-    text.parse()
-        .map_err(|_| "a ticket is 32 hexadecimal digits, as `acquire` printed it".to_owned())
+/// The beginning of a ticket, or all of it.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(crate) struct TicketStart(String);
+
+impl TicketStart {
+    /// The ticket, if this is all of one.
+    pub(crate) fn whole(&self) -> Option<Ticket> {
+        self.0.parse().ok()
+    }
+
+    pub(crate) fn fits(&self, ticket: Ticket) -> bool {
+        ticket.to_string().starts_with(&self.0)
+    }
+}
+
+impl fmt::Display for TicketStart {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+pub(super) fn ticket(text: &str) -> Result<TicketStart, String> {
+    let is_hexadecimal = text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    if is_hexadecimal && (1..=TICKET_DIGITS).contains(&text.len()) {
+        return Ok(TicketStart(text.to_ascii_lowercase()));
+    }
+    Err("a ticket is 32 hexadecimal digits, as `acquire` printed it, or the first of them"
+        .to_owned())
 }
 
 pub(super) fn item(text: &str) -> Result<ItemId, String> {

@@ -1,35 +1,76 @@
 //! `acquire`: permits without a command, kept by whoever has the ticket.
 
-use seinpaal::Detached;
+use std::{io, thread};
+
+use seinpaal::{AdminError, Detached, Seinpaal};
+use tokio::sync::oneshot;
 
 use crate::{
     args::{Acquire, Global},
     command::{connect, on_runtime},
     exit::{Exit, Failure},
-    output::{self, Voice, json},
-    run::{Entrance, Events, Signals},
+    output::{self, Subject, Voice, json, text::age},
+    run::{Entrance, Events, Signals, unless_ended},
     settings,
 };
 
 /// Takes permits and prints their ticket.
 pub(super) fn acquire(global: &Global, args: &Acquire, voice: Voice) -> Result<Exit, Failure> {
     let choice = settings::choose(global)?;
+    let subject = Subject::new(&args.entry.name, &choice.url);
     on_runtime(async {
         let mut signals = Signals::listen()?;
-        let client = "seinpaal acquire";
-        let seinpaal = connect(&choice, args.entry.ttl, client, voice, &mut signals).await?;
-        let entrance = Entrance { seinpaal: &seinpaal, entry: &args.entry, also: &[], voice };
-        let permits = entrance.enter(&mut Events::none(), &mut signals).await?;
-        let permit = permits.into_permits().pop();
-        let permit = permit.ok_or_else(|| Failure::internal("acquired nothing".to_owned()))?;
-        let detached = permit.detach().await.map_err(|error| Failure::new(Exit::Lost, error))?;
-        let printed = output::print(&text(global, args, &detached));
-        if printed.is_err() {
-            // Nobody has the ticket: nobody could give the permits back.
-            let _ = seinpaal.semaphore(&args.entry.name).release_ticket(detached.ticket).await;
-        }
-        printed.map(|()| Exit::Success)
+        let connecting = connect(&choice, args.entry.ttl, "seinpaal acquire", voice, &mut signals);
+        let seinpaal = connecting.await.map_err(|failure| failure.about(subject))?;
+        let entrance =
+            Entrance { seinpaal: &seinpaal, entry: &args.entry, also: &[], subject, voice };
+        let permits = entrance.enter(&Events::none(), &mut signals).await?;
+        let handed_out = hand_out(global, args, permits, &seinpaal, &mut signals).await;
+        handed_out.map(|()| Exit::Success).map_err(|failure| failure.about(subject))
     })
+}
+
+/// Prints the ticket. If nobody can have it, nobody could give the permits back: they go back at once.
+async fn hand_out(
+    global: &Global,
+    args: &Acquire,
+    permits: seinpaal::PermitSet,
+    seinpaal: &Seinpaal,
+    signals: &mut Signals,
+) -> Result<(), Failure> {
+    let permit = permits.into_permits().pop();
+    let permit = permit.ok_or_else(|| Failure::internal("acquired nothing"))?;
+    let detached = permit.detach().await.map_err(|error| Failure::new(Exit::Lost, error))?;
+    let (exit, why) = match unless_ended(signals, printed(text(global, args, &detached))).await {
+        Ok(Ok(Ok(()))) => return Ok(()),
+        Ok(Ok(Err(error))) => {
+            (output::exit_for(&error), format!("cannot write the ticket to stdout: {error}"))
+        }
+        Ok(Err(_)) => (Exit::Internal, "cannot write the ticket to stdout".to_owned()),
+        Err(Failure { exit, .. }) => {
+            (exit, "stopped by a signal before anybody read the ticket".to_owned())
+        }
+    };
+    let released = seinpaal.semaphore(&args.entry.name).release_ticket(detached.ticket).await;
+    Err(Failure::new(exit, format!("{why}; {}", what_became(&detached, released.err()))))
+}
+
+/// Writes in a thread of its own: whoever does not read must not keep us from being ended.
+fn printed(text: String) -> oneshot::Receiver<io::Result<()>> {
+    let (tell, told) = oneshot::channel();
+    thread::spawn(move || tell.send(output::write(&text)));
+    told
+}
+
+fn what_became(detached: &Detached, error: Option<AdminError>) -> String {
+    match error {
+        None => "the permits were given back".to_owned(),
+        Some(error) => {
+            let left = detached.valid_for.map(|left| format!(" in {}", age(left)));
+            let left = left.unwrap_or_default();
+            format!("the permits may be held until their lease ends{left} ({error})")
+        }
+    }
 }
 
 fn text(global: &Global, args: &Acquire, detached: &Detached) -> String {

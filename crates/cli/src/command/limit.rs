@@ -9,7 +9,7 @@ use crate::{
 
 /// Prints the limit, or changes it and says nothing.
 pub(super) fn limit(global: &Global, args: &Limit, voice: Voice) -> Result<Exit, Failure> {
-    let stored = ask(global, voice, "seinpaal limit", async |seinpaal| {
+    let stored = ask(global, voice, "seinpaal limit", &args.name, async |seinpaal| {
         let semaphore = seinpaal.semaphore(&args.name);
         match args.limit {
             Some(limit) => semaphore.set_limit(limit).await?,

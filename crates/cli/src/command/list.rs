@@ -15,7 +15,7 @@ use crate::{
 
 /// Lists the names in use.
 pub(super) fn list(global: &Global, args: &List, voice: Voice) -> Result<Exit, Failure> {
-    let names = ask(global, voice, "seinpaal list", async |seinpaal| {
+    let names = ask(global, voice, "seinpaal list", "", async |seinpaal| {
         Ok(seinpaal.list(&args.prefix).await?)
     })?;
     let text = if global.json {

@@ -15,7 +15,7 @@ use crate::{
 
 /// Shows one name.
 pub(super) fn show(global: &Global, args: &OneName, voice: Voice) -> Result<Exit, Failure> {
-    let snapshot = ask(global, voice, "seinpaal show", async |seinpaal| {
+    let snapshot = ask(global, voice, "seinpaal show", &args.name, async |seinpaal| {
         Ok(seinpaal.semaphore(&args.name).snapshot().await?)
     })?;
     let text = if global.json { json::line(&json::Shown::new(&snapshot)) } else { page(&snapshot) };
@@ -35,7 +35,7 @@ fn page(snapshot: &Snapshot) -> String {
 }
 
 fn head(snapshot: &Snapshot) -> String {
-    let set = if snapshot.is_pinned { ", set to stay" } else { "" };
+    let set = if snapshot.is_pinned { ", a limit set by `seinpaal limit`" } else { "" };
     let reason = match snapshot.paused.as_deref() {
         Some(reason) if !reason.is_empty() => format!(" ({reason})"),
         _ => String::new(),

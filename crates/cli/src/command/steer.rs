@@ -2,14 +2,14 @@
 
 use crate::{
     args::{Global, NameAndTicket, OneName, Pause},
-    command::ask,
+    command::{ask, ticket::find},
     exit::{Exit, Failure},
     output::Voice,
 };
 
 /// Lets nobody new in.
 pub(super) fn pause(global: &Global, args: &Pause, voice: Voice) -> Result<Exit, Failure> {
-    ask(global, voice, "seinpaal pause", async |seinpaal| {
+    ask(global, voice, "seinpaal pause", &args.name, async |seinpaal| {
         seinpaal.semaphore(&args.name).pause(&args.reason).await?;
         voice.explain(format!("{}: paused", args.name));
         Ok(Exit::Success)
@@ -18,7 +18,7 @@ pub(super) fn pause(global: &Global, args: &Pause, voice: Voice) -> Result<Exit,
 
 /// Lets people in again.
 pub(super) fn resume(global: &Global, args: &OneName, voice: Voice) -> Result<Exit, Failure> {
-    ask(global, voice, "seinpaal resume", async |seinpaal| {
+    ask(global, voice, "seinpaal resume", &args.name, async |seinpaal| {
         seinpaal.semaphore(&args.name).resume().await?;
         voice.explain(format!("{}: resumed", args.name));
         Ok(Exit::Success)
@@ -27,8 +27,9 @@ pub(super) fn resume(global: &Global, args: &OneName, voice: Voice) -> Result<Ex
 
 /// Ends a lease or a place in the queue.
 pub(super) fn evict(global: &Global, args: &NameAndTicket, voice: Voice) -> Result<Exit, Failure> {
-    ask(global, voice, "seinpaal evict", async |seinpaal| {
-        seinpaal.semaphore(&args.name).evict(args.ticket).await?;
+    ask(global, voice, "seinpaal evict", &args.name, async |seinpaal| {
+        let semaphore = seinpaal.semaphore(&args.name);
+        semaphore.evict(find(&semaphore, &args.ticket).await?).await?;
         voice.explain(format!("{}: evicted", args.name));
         Ok(Exit::Success)
     })

@@ -1,17 +1,24 @@
-//! `renew` and `release`: what the ticket of `acquire` is for.
+//! `renew` and `release`: what the ticket of `acquire` is for. And which ticket is meant.
+
+use seinpaal::{Semaphore, Snapshot, Ticket};
 
 use crate::{
-    args::{Global, NameAndTicket, Renew},
-    command::ask,
+    args::{Global, NameAndTicket, Renew, TicketStart},
+    command::{ask, ask_at},
     exit::{Exit, Failure},
     output::{self, Voice, json},
+    settings,
 };
 
 /// Extends a lease.
 pub(super) fn renew(global: &Global, args: &Renew, voice: Voice) -> Result<Exit, Failure> {
     let NameAndTicket { name, ticket } = &args.which;
-    let valid_for = ask(global, voice, "seinpaal renew", async |seinpaal| {
-        Ok(seinpaal.semaphore(name).renew_ticket(*ticket, args.ttl).await?)
+    let choice = settings::choose(global)?;
+    let ttl = choice.ttl(args.ttl);
+    let (ticket, valid_for) = ask_at(&choice, voice, "seinpaal renew", name, async |seinpaal| {
+        let semaphore = seinpaal.semaphore(name);
+        let ticket = find(&semaphore, ticket).await?;
+        Ok((ticket, semaphore.renew_ticket(ticket, ttl).await?))
     })?;
     if global.json {
         let valid_for_ms = valid_for.map(|left| left.as_millis());
@@ -29,9 +36,35 @@ pub(super) fn release(
     args: &NameAndTicket,
     voice: Voice,
 ) -> Result<Exit, Failure> {
-    ask(global, voice, "seinpaal release", async |seinpaal| {
-        seinpaal.semaphore(&args.name).release_ticket(args.ticket).await?;
+    ask(global, voice, "seinpaal release", &args.name, async |seinpaal| {
+        let semaphore = seinpaal.semaphore(&args.name);
+        semaphore.release_ticket(find(&semaphore, &args.ticket).await?).await?;
         voice.explain(format!("{}: released", args.name));
         Ok(Exit::Success)
     })
+}
+
+/// The ticket that is meant: a whole one as it is, else the only one here that begins so.
+pub(super) async fn find(semaphore: &Semaphore, start: &TicketStart) -> Result<Ticket, Failure> {
+    if let Some(ticket) = start.whole() {
+        return Ok(ticket);
+    }
+    let snapshot = semaphore.snapshot().await?;
+    let fitting = tickets(&snapshot).filter(|ticket| start.fits(*ticket)).collect::<Vec<_>>();
+    match fitting.as_slice() {
+        [ticket] => Ok(*ticket),
+        [] => Err(Failure::new(
+            Exit::Lost,
+            format!("no ticket here begins with {start}; `seinpaal show` lists those there are"),
+        )),
+        [one, other, ..] => Err(Failure::usage(format!(
+            "{} tickets here begin with {start}, {one} and {other} among them: give more of it",
+            fitting.len()
+        ))),
+    }
+}
+
+fn tickets(snapshot: &Snapshot) -> impl Iterator<Item = Ticket> {
+    let holders = snapshot.holders.iter().map(|holder| holder.ticket);
+    holders.chain(snapshot.waiters.iter().map(|waiter| waiter.ticket))
 }

@@ -24,15 +24,34 @@ pub(crate) fn age(duration: Duration) -> String {
     }
 }
 
-/// What is held: `2 of 4`, or of a readers-writer lock `3 readers`, `1 writer`.
+/// What is held: `2 of 4 held`, or of a readers-writer lock `3 readers`, `1 writer`.
 pub(crate) fn held(snapshot: &Snapshot) -> String {
     let (held, limit) = (snapshot.permits_held, snapshot.limit);
     match snapshot.kind {
         Some(Kind::RwLock) if held == MOST_READERS => "1 writer".to_owned(),
         Some(Kind::RwLock) if held == 1 => "1 reader".to_owned(),
         Some(Kind::RwLock) => format!("{held} readers"),
+        // The limit was lowered since they got in.
+        _ if held > limit => format!("{held} held, the limit is {limit} now"),
         _ => format!("{held} of {limit} held"),
     }
+}
+
+/// Why nobody gets in, whoever holds: `None` if it is only a matter of who holds.
+pub(crate) fn reason(snapshot: &Snapshot) -> Option<String> {
+    if let Some(reason) = &snapshot.paused {
+        return Some(match reason.as_str() {
+            "" => "paused".to_owned(),
+            reason => format!("paused: {reason}"),
+        });
+    }
+    if let Some(left) = snapshot.guarded_for {
+        let left = left.as_secs() + 1;
+        return Some(format!(
+            "guarded for {left} s more, because the server may have forgotten leases"
+        ));
+    }
+    (snapshot.limit == 0).then(|| "the limit is 0, which admits nobody".to_owned())
 }
 
 /// `1st`, `2nd`, `3rd`, `4th`, `11th`.

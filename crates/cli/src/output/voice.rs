@@ -2,21 +2,23 @@
 
 use std::{
     fmt::Display,
-    io::{self, IsTerminal, Write},
+    io::{self, IsTerminal},
+    sync::OnceLock,
 };
 
-use super::text::plain;
+use super::{Outlet, text::plain};
 
 /// How much to say.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Voice {
     quiet: bool,
-    verbose: bool,
+    verbosity: u8,
 }
 
 impl Voice {
-    pub(crate) fn new(quiet: bool, verbose: bool) -> Self {
-        Self { quiet, verbose: verbose && !quiet }
+    /// `verbosity`: how many `-v` there are.
+    pub(crate) fn new(quiet: bool, verbosity: u8) -> Self {
+        Self { quiet, verbosity: if quiet { 0 } else { verbosity } }
     }
 
     /// Says what the caller should know.
@@ -28,9 +30,26 @@ impl Voice {
 
     /// Says what only `-v` wants to know.
     pub(crate) fn explain(self, words: impl Display) {
-        if self.verbose {
+        if self.verbosity > 0 {
             write_line(&words.to_string());
         }
+    }
+
+    /// Says what only `-vv` wants to know.
+    pub(crate) fn explain_more(self, words: impl Display) {
+        if self.verbosity > 1 {
+            write_line(&words.to_string());
+        }
+    }
+
+    /// Whether `-v` was given.
+    pub(crate) fn is_explaining(self) -> bool {
+        self.verbosity > 0
+    }
+
+    /// Whether `-vv` was given.
+    pub(crate) fn is_detailed(self) -> bool {
+        self.verbosity > 1
     }
 
     /// Whether a line that is redrawn makes sense.
@@ -42,6 +61,30 @@ impl Voice {
 
 /// One line, whatever stands in the text. Nobody may be listening: that is no error.
 fn write_line(words: &str) {
-    let line = format!("seinpaal: {}\n", plain(words));
-    let _ = io::stderr().lock().write_all(line.as_bytes());
+    draw(&format!("seinpaal: {}\n", plain(words)));
+}
+
+/// Puts this on stderr as it is.
+pub(crate) fn draw(text: &str) {
+    let stderr = stderr();
+    stderr.send(text.into());
+    stderr.settle();
+}
+
+/// Lets the last words out, for a moment. Called once, at the end of the program.
+pub(crate) fn part() {
+    if let Some(stderr) = STDERR.get() {
+        stderr.part();
+    }
+}
+
+static STDERR: OnceLock<Outlet> = OnceLock::new();
+
+/// The one way to stderr.
+pub(crate) fn stderr() -> &'static Outlet {
+    STDERR.get_or_init(|| Outlet::open(rustix::stdio::stderr(), missed))
+}
+
+fn missed(lines: u64) -> Vec<u8> {
+    format!("seinpaal: {lines} lines were left out here, because nobody read them\n").into_bytes()
 }

@@ -1,12 +1,12 @@
 //! What happens, as JSON lines for a program that watches us.
 
-use std::{fs::File, io::Write, os::fd::RawFd};
+use std::os::fd::RawFd;
 
 use rustix::fs::{OFlags, fcntl_getfl};
 use serde::Serialize;
 
 use super::raw;
-use crate::exit::Failure;
+use crate::{exit::Failure, output::Outlet};
 
 /// One line.
 #[derive(Debug, Serialize)]
@@ -50,11 +50,15 @@ pub(crate) enum Event<'a> {
     Released {
         name: &'a str,
     },
+    /// So many lines were dropped before this one, because nobody read them.
+    Missed {
+        lines: u64,
+    },
 }
 
 /// Where the lines go, if anywhere.
 #[derive(Debug)]
-pub(crate) struct Events(Option<File>);
+pub(crate) struct Events(Option<Outlet>);
 
 impl Events {
     /// Takes over the descriptor that `--events` names; CMD does not inherit it (a standard stream it
@@ -70,7 +74,7 @@ impl Events {
         if fd > 2 {
             raw::close_on_exec(fd).map_err(|_| refuse("not open"))?;
         }
-        Ok(Self(Some(File::from(copy))))
+        Ok(Self(Some(Outlet::open(copy, |lines| line(&Event::Missed { lines })))))
     }
 
     /// Nobody watches.
@@ -83,15 +87,26 @@ impl Events {
         self.0.is_some()
     }
 
-    /// Writes a line, whole, in one step. Who stops reading misses the rest.
-    pub(crate) fn emit(&mut self, event: &Event<'_>) {
-        let Some(file) = &mut self.0 else { return };
-        let Ok(mut line) = serde_json::to_vec(event) else { return };
-        line.push(b'\n');
-        if file.write_all(&line).is_err() {
-            self.0 = None;
+    /// Hands over a line to be written, whole. Never waits: who does not read misses lines.
+    pub(crate) fn emit(&self, event: &Event<'_>) {
+        if let Some(outlet) = &self.0 {
+            outlet.send(line(event));
         }
     }
+
+    /// Lets the last lines out, for a moment: nothing is written after the end of the program.
+    pub(super) fn part(&self) {
+        if let Some(outlet) = &self.0 {
+            outlet.part();
+        }
+    }
+}
+
+fn line(event: &Event<'_>) -> Vec<u8> {
+    // Maps with other keys than text, which alone cannot be written, stand nowhere here.
+    let mut line = serde_json::to_vec(event).unwrap_or_default();
+    line.push(b'\n');
+    line
 }
 
 #[cfg(test)]

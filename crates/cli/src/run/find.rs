@@ -53,11 +53,23 @@ fn is_executable(path: &Path) -> bool {
 }
 
 fn missing(command: &OsStr) -> Failure {
-    Failure::new(Exit::NotFound, format!("{}: command not found", command.display()))
+    Failure::new(
+        Exit::NotFound,
+        format!(
+            "cannot run {}: command not found; is it installed, and in PATH?",
+            command.display()
+        ),
+    )
 }
 
 fn barred(command: &OsStr) -> Failure {
-    Failure::new(Exit::CannotExecute, format!("{}: cannot be executed", command.display()))
+    Failure::new(
+        Exit::CannotExecute,
+        format!(
+            "cannot run {}: it is no file that may be executed; `chmod +x` makes it one",
+            command.display()
+        ),
+    )
 }
 
 #[cfg(test)]

@@ -16,6 +16,7 @@ use std::{
 };
 
 use rustix::process::Pid;
+use seinpaal::Schedule;
 
 use crate::{args::OnLost, exit::Failure};
 pub(crate) use note::ARGUMENT;
@@ -23,16 +24,14 @@ use note::{NEVER, Note, now};
 
 /// The guard's exit status when it had to act.
 const ACTED: i32 = 1;
-/// KILL comes this much before the end, as a part of the ttl, at most a twentieth of a second.
-const SLACK_PART: u32 = 50;
-const MOST_SLACK: Duration = Duration::from_millis(50);
 
 /// How to end CMD.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Terms {
     pub(super) on_lost: OnLost,
     pub(super) kill_after: Duration,
-    pub(super) ttl: Duration,
+    /// When the guard acts if we do not.
+    pub(super) schedule: Schedule,
 }
 
 /// Our end of the guard.
@@ -82,10 +81,9 @@ impl Guard {
 
     /// Says how long the lease lasts; `is_ending`: we are already ending CMD ourselves.
     pub(super) fn lease(&mut self, left: Duration, is_ending: bool) {
-        let slack = (self.terms.ttl / SLACK_PART).min(MOST_SLACK);
-        let end = now() + left.saturating_sub(slack);
-        // We act a quarter of the ttl before the end; the guard leaves us the first part of that.
-        let grace = self.terms.kill_after.min(self.terms.ttl / 6);
+        let schedule = self.terms.schedule;
+        let end = now() + left.saturating_sub(schedule.slack());
+        let grace = self.terms.kill_after.min(schedule.most_grace());
         let term = match self.terms.on_lost {
             OnLost::Term if !is_ending => end.saturating_sub(grace),
             OnLost::Term | OnLost::Kill => end,

@@ -8,7 +8,7 @@ use std::{
 };
 
 use rustix::process::Signal;
-use seinpaal::{Lost, Permit, PermitSet, PermitState};
+use seinpaal::{Lost, Permit, PermitSet, PermitState, Seinpaal};
 use tokio::{
     signal::unix::Signal as Stream,
     time::{Instant, timeout},
@@ -16,6 +16,7 @@ use tokio::{
 
 use super::{
     Event, Events, Signals,
+    ending::{Ending, Hindrance},
     guard::Guard,
     leash::{Leash, until},
     process::Change,
@@ -24,21 +25,30 @@ use super::{
 use crate::{
     args::OnLost,
     exit::{Exit, Failure},
-    output::{Voice, text::age},
+    output::{Subject, Voice},
 };
 
 /// How long to wait for the store to confirm the release: CMD is gone, and our caller waits.
 const PARTING: Duration = Duration::from_secs(3);
 
+/// The cause of a loss that the guard prevented: the lease was still ours.
+const NOT_RENEWED: &str = "it was not renewed in time";
+
 /// CMD, and everything around it.
 pub(super) struct Hold<'a> {
     pub(super) leash: Leash,
+    pub(super) seinpaal: &'a Seinpaal,
+    pub(super) subject: Subject<'a>,
     pub(super) voice: Voice,
-    pub(super) events: &'a mut Events,
+    pub(super) events: &'a Events,
     pub(super) signals: &'a mut Signals,
     pub(super) terminal: Option<Terminal>,
     /// CMD was told to end, and this is why.
     pub(super) exit: Option<Exit>,
+    /// When somebody continued us last who had stopped us.
+    pub(super) continued_at: Option<Instant>,
+    /// `--events` has told of a loss.
+    pub(super) loss_is_told: bool,
 }
 
 impl Hold<'_> {
@@ -107,6 +117,7 @@ impl Hold<'_> {
         }
         // Nobody will ever bring us to the foreground: what the kernel does to such a group is this.
         if wants_terminal && !has_stopped {
+            self.say("the command wants the terminal, which nobody can give it: hanging up; redirect what it reads");
             self.leash.cmd.signal_group(Signal::HUP);
         }
         self.leash.cmd.signal_group(Signal::CONT);
@@ -125,7 +136,14 @@ impl Hold<'_> {
         }
     }
 
+    fn note_stops(&mut self) {
+        if self.signals.take_continued() {
+            self.continued_at = Some(Instant::now());
+        }
+    }
+
     fn look_at_lease(&mut self, permits: &PermitSet, seen: &mut PermitState) {
+        self.note_stops();
         let state = permits.state();
         if state != *seen {
             *seen = state;
@@ -144,35 +162,54 @@ impl Hold<'_> {
         let left = permits.remaining().unwrap_or_default();
         let valid_for_ms = permits.remaining().map(|left| left.as_millis() as u64);
         self.events.emit(&Event::Danger { name: worst(permits), valid_for_ms });
-        let why =
-            format!("{}: the lease was not renewed and ends in {}", worst(permits), age(left));
-        self.act(&why, self.leash.grace_in_danger(left));
+        let ending = Ending::danger(left, &self.hindrance());
+        self.act(worst(permits), &ending, self.leash.grace_in_danger(left));
     }
 
     fn meet_loss(&mut self, permits: &PermitSet, lost: Lost) {
-        self.events.emit(&Event::Lost { name: worst(permits), cause: lost.to_string() });
-        let why = format!("{}: the lease is lost: {lost}", worst(permits));
-        self.act(&why, self.leash.grace_after(lost));
+        self.tell_loss(worst(permits), &lost.to_string());
+        let ending = Ending::loss(lost, &self.hindrance());
+        self.act(worst(permits), &ending, self.leash.grace_after(lost));
     }
 
-    fn act(&mut self, why: &str, grace: Duration) {
+    fn hindrance(&mut self) -> Hindrance {
+        self.note_stops();
+        let since = self.continued_at.map(|at| at.elapsed());
+        Hindrance::new(self.seinpaal.outage(), since, self.leash.terms.schedule.ttl())
+    }
+
+    fn act(&mut self, name: &str, ending: &Ending, grace: Duration) {
         match self.leash.terms.on_lost {
-            OnLost::Warn => self.voice.say(format!("{why}; going on")),
-            OnLost::Term => self.end(why, Exit::Lost, grace),
-            OnLost::Kill => self.end(why, Exit::Lost, Duration::ZERO),
+            OnLost::Warn => self.say_of(name, ending, "going on, as --on-lost says"),
+            OnLost::Term => self.end(name, ending, Exit::Lost, grace),
+            OnLost::Kill => self.end(name, ending, Exit::Lost, Duration::ZERO),
         }
     }
 
     fn reach_max_hold(&mut self, max_hold: Option<Duration>, permits: &PermitSet) {
-        let most = age(max_hold.unwrap_or_default());
-        let why = format!("{}: held for {most}, as long as --max-hold allows", first(permits));
-        self.end(&why, Exit::MaxHold, self.leash.terms.kill_after);
+        let ending = Ending::max_hold(max_hold.unwrap_or_default());
+        self.end(first(permits), &ending, Exit::MaxHold, self.leash.terms.kill_after);
     }
 
-    fn end(&mut self, why: &str, exit: Exit, grace: Duration) {
+    fn end(&mut self, name: &str, ending: &Ending, exit: Exit, grace: Duration) {
         if self.leash.end(grace) {
             self.exit = Some(exit);
-            self.voice.say(format!("{why}; stopping the command"));
+            self.say_of(name, ending, "stopping the command");
+        }
+    }
+
+    fn say_of(&self, name: &str, ending: &Ending, then: &str) {
+        let words = format!("{}; {then}; {}", ending.what, ending.remedy);
+        self.voice.say(Subject { name, ..self.subject }.line(&words));
+    }
+
+    fn say(&self, words: &str) {
+        self.voice.say(self.subject.line(words));
+    }
+
+    fn tell_loss(&mut self, name: &str, cause: &str) {
+        if !std::mem::replace(&mut self.loss_is_told, true) {
+            self.events.emit(&Event::Lost { name, cause: cause.to_owned() });
         }
     }
 
@@ -182,19 +219,30 @@ impl Hold<'_> {
         if let Some(terminal) = &mut self.terminal {
             terminal.take_back(self.leash.cmd.pid());
         }
-        let guard_acted = self.leash.take_guard().is_some_and(Guard::dismiss);
         let name = first(&permits).to_owned();
-        match timeout(PARTING, permits.release()).await {
-            Ok(Ok(())) => self.events.emit(&Event::Released { name: &name }),
-            Ok(Err(error)) => self.voice.explain(format!("{name}: {error}")),
-            Err(_) => self.voice.explain(format!("{name}: the store did not confirm the release")),
+        if self.leash.take_guard().is_some_and(Guard::dismiss) && self.exit.is_none() {
+            self.exit = Some(Exit::Lost);
+            let ending = Ending::by_guard(&self.hindrance());
+            self.say_of(&name, &ending, "the command was stopped");
         }
+        if self.exit == Some(Exit::Lost) {
+            self.tell_loss(&name, NOT_RENEWED);
+        }
+        self.give_back(&name, permits).await;
         self.events.emit(&Event::Exited { name: &name, status });
-        Ok(match self.exit {
-            Some(exit) => exit,
-            None if guard_acted => Exit::Lost,
-            None => Exit::Status(status),
-        })
+        Ok(self.exit.unwrap_or(Exit::Status(status)))
+    }
+
+    async fn give_back(&self, name: &str, permits: PermitSet) {
+        match timeout(PARTING, permits.release()).await {
+            // What ends as a loss was not given back in time, whatever the store makes of it now.
+            Ok(Ok(())) if self.loss_is_told => {}
+            Ok(Ok(())) => self.events.emit(&Event::Released { name }),
+            Ok(Err(error)) => self.voice.explain(self.subject.line(&error.to_string())),
+            Err(_) => {
+                self.voice.explain(self.subject.line("the store did not confirm the release"));
+            }
+        }
     }
 }
 

@@ -19,7 +19,10 @@ use rustix::{
 };
 
 use super::raw;
-use crate::exit::{Exit, Failure};
+use crate::{
+    exit::{Exit, Failure},
+    settings::STORE_VARIABLE,
+};
 
 /// What CMD starts with, beyond what it inherits from us untouched.
 #[derive(Debug)]
@@ -28,6 +31,8 @@ pub(super) struct Start<'a> {
     /// Its name as the user wrote it, and its arguments.
     pub(super) command: &'a [OsString],
     pub(super) variables: Vec<(&'static str, String)>,
+    /// CMD is not to know where the store is, and with which password.
+    pub(super) hides_store: bool,
     /// The signals that were blocked when we were started.
     pub(super) mask: SigSet,
     /// What CMD reads; `None`: what we would.
@@ -64,6 +69,9 @@ impl Cmd {
         let mut command = Command::new(start.program);
         command.arg0(&start.command[0]).args(&start.command[1..]).process_group(0);
         command.envs(start.variables.iter().map(|(key, value)| (key, value)));
+        if start.hides_store {
+            command.env_remove(STORE_VARIABLE);
+        }
         if let Some(stdin) = start.stdin.take() {
             command.stdin(stdin);
         }
@@ -148,11 +156,34 @@ fn die_with(parent: Pid) -> io::Result<()> {
 }
 
 fn cannot_start(start: &Start<'_>, error: &io::Error) -> Failure {
-    let exit = match error.kind() {
-        io::ErrorKind::NotFound => Exit::NotFound,
-        _ => Exit::CannotExecute,
+    let command = start.command[0].display();
+    let ours = |why| {
+        Failure::new(
+            Exit::Internal,
+            format!("cannot start a process for {command}: {error}; {why}"),
+        )
     };
-    Failure::new(exit, format!("{}: {error}", start.command[0].display()))
+    match error.raw_os_error().map(Errno::from_raw_os_error) {
+        Some(Errno::MFILE) => ours("seinpaal may open no more files: raise `ulimit -n`"),
+        Some(Errno::NFILE) => ours("this machine may open no more files: raise fs.file-max"),
+        Some(Errno::AGAIN | Errno::NOMEM) => ours("too many run already, or memory is short"),
+        Some(Errno::TOOBIG) => Failure::new(
+            Exit::CannotExecute,
+            format!(
+                "cannot run {command}: {error}; its arguments and the environment are too long together"
+            ),
+        ),
+        Some(Errno::NOENT) => Failure::new(
+            Exit::NotFound,
+            format!("cannot run {command}: {error}; is the interpreter in its first line there?"),
+        ),
+        _ => Failure::new(
+            Exit::CannotExecute,
+            format!(
+                "cannot run {command}: {error}; is it a program for this machine, or a script with a first line like #!/bin/sh?"
+            ),
+        ),
+    }
 }
 
 /// All signals are let through to us while we look after CMD; returns what was blocked before. Only TTOU is

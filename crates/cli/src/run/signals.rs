@@ -36,6 +36,8 @@ pub(crate) struct Signals {
     pub(super) mask: SigSet,
     /// Set by the kernel's CONT, to tell a stop that happened from one that did not.
     continued: Arc<AtomicBool>,
+    /// The same, until somebody [asks](Self::take_continued).
+    continued_since: Arc<AtomicBool>,
 }
 
 impl Signals {
@@ -50,10 +52,14 @@ impl Signals {
                 while stream.recv().await.is_some() && sender.send(heard).is_ok() {}
             });
         }
-        let continued = Arc::new(AtomicBool::new(false));
-        signal_hook::flag::register(Signal::CONT.as_raw(), Arc::clone(&continued))
-            .map_err(no_signals)?;
-        Ok(Self { inbox, mask, continued })
+        let [continued, continued_since] = [flag_of_cont()?, flag_of_cont()?];
+        Ok(Self { inbox, mask, continued, continued_since })
+    }
+
+    /// Whether somebody continued us since the last call: we may have been stopped for long. Known at once, before
+    /// the signal comes out of [`next`](Self::next).
+    pub(super) fn take_continued(&self) -> bool {
+        self.continued_since.swap(false, Ordering::SeqCst)
     }
 
     /// The next signal. Cancel safe.
@@ -78,6 +84,17 @@ impl Signals {
 /// Whether this signal, sent to one who waits, ends the waiting.
 pub(crate) fn ends_waiting(signal: Signal) -> bool {
     HEARD[..6].contains(&signal)
+}
+
+/// `SIGINT`, for people.
+pub(crate) fn name(signal: Signal) -> &'static str {
+    Number::try_from(signal.as_raw()).map_or("a signal", Number::as_str)
+}
+
+fn flag_of_cont() -> Result<Arc<AtomicBool>, Failure> {
+    let flag = Arc::new(AtomicBool::new(false));
+    signal_hook::flag::register(Signal::CONT.as_raw(), Arc::clone(&flag)).map_err(no_signals)?;
+    Ok(flag)
 }
 
 fn is_ignored(signal: Signal) -> bool {

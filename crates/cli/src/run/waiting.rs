@@ -2,31 +2,35 @@
 
 mod line;
 mod lookout;
+mod refusal;
+mod vigil;
 
 use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 use seinpaal::{
-    Acquire, AcquireAllError, AcquireError, OnMismatch, Permit, PermitSet, Seinpaal, Semaphore,
-    Snapshot,
+    Acquire, AcquireAllError, OnMismatch, Permit, PermitSet, Seinpaal, Semaphore, Snapshot,
     proto::{MOST_READERS, Name},
 };
-use tokio::{sync::mpsc, time::timeout};
+use tokio::sync::mpsc;
 
-use super::{Event, Events, Signals, ends_waiting};
+use super::{Event, Events, Signals, ending::silence, ends_waiting, signals};
 use crate::{
     args::Entry,
     exit::{Exit, Failure},
     output::{
-        Voice,
-        text::{age, held},
+        Subject, Voice,
+        text::{age, reason},
     },
 };
 use line::Line;
 use lookout::Lookout;
+use refusal::unreachable;
+pub(crate) use vigil::full;
+pub(super) use vigil::{News, Vigil, WORTH_A_LINE};
 
-/// How long to look who was in the way.
-const GLANCE: Duration = Duration::from_secs(1);
+/// How long a store may be silent to somebody who does not want to wait.
+const HURRY: Duration = Duration::from_secs(3);
 
 /// Somebody who wants permits.
 #[derive(Clone, Copy)]
@@ -35,6 +39,7 @@ pub(crate) struct Entrance<'a> {
     pub(crate) entry: &'a Entry,
     /// Of these names, too, or none at all.
     pub(crate) also: &'a [(Name, u32)],
+    pub(crate) subject: Subject<'a>,
     pub(crate) voice: Voice,
 }
 
@@ -51,22 +56,22 @@ impl Entrance<'_> {
     /// Takes the permits, or says why not. A signal that ends the waiting leaves the queue at once.
     pub(crate) async fn enter(
         self,
-        events: &mut Events,
+        events: &Events,
         signals: &mut Signals,
     ) -> Result<PermitSet, Failure> {
         let parts = self.parts();
         let began = Instant::now();
         let answer = if self.is_in_a_hurry() {
-            self.try_once(&parts, signals).await?
+            self.try_once(&parts, signals).await
         } else {
-            self.wait(&parts, events, signals).await?
+            self.wait(&parts, events, signals).await
         };
-        match answer {
+        match answer.map_err(|failure| failure.about(self.subject))? {
             Ok(Some(permits)) => {
                 permits.permits().iter().for_each(|permit| self.greet(permit, began));
                 Ok(permits)
             }
-            Ok(None) => Err(self.not_acquired(&parts, &AcquireError::Busy).await),
+            Ok(None) => Err(self.busy(&parts).await),
             Err(AcquireAllError { name, error }) => Err(self.refusal(&parts, &name, error).await),
         }
     }
@@ -116,7 +121,20 @@ impl Entrance<'_> {
                 .iter()
                 .fold(request, |request, (key, value)| request.label(key, value))
         });
-        unless_ended(signals, self.seinpaal.try_acquire_all(requests).into_future()).await
+        let mut answer = self.seinpaal.try_acquire_all(requests).into_future();
+        let mut vigil = Vigil::keep(self.seinpaal);
+        loop {
+            tokio::select! {
+                biased;
+                signal = signals.next() => heed(signals, signal)?,
+                answer = &mut answer => return Ok(answer),
+                news = vigil.next() => match news {
+                    News::Full(error) => return Err(error.into()),
+                    News::Silent(outage) if outage.lasted >= HURRY => return Err(unreachable(&outage)),
+                    News::Silent(_) | News::Back => {}
+                },
+            }
+        }
     }
 
     fn request(self, part: &Part) -> Acquire {
@@ -131,7 +149,7 @@ impl Entrance<'_> {
     async fn wait(
         self,
         parts: &[Part],
-        events: &mut Events,
+        events: &Events,
         signals: &mut Signals,
     ) -> Result<Answer, Failure> {
         let (tell, mut queued) = mpsc::unbounded_channel();
@@ -146,88 +164,113 @@ impl Entrance<'_> {
             request = request.timeout(wait);
         }
         let mut request = request.into_future();
-        let mut line = Line::new(self.voice);
-        let mut lookout = Lookout::default();
+        let mut waiting = Waiting::new(self, events);
+        let mut vigil = Vigil::keep(self.seinpaal);
         loop {
             tokio::select! {
                 biased;
                 signal = signals.next() => heed(signals, signal)?,
-                Some((at, waiting)) = queued.recv() => {
-                    self.tell_queued(&parts[at].name, waiting, events);
-                    line.place = 0;
-                    lookout.post(&parts[at].semaphore, line.is_wanted() || events.are_wanted());
-                }
+                Some((at, others)) = queued.recv() => waiting.begin(&parts[at], others),
                 result = &mut request => return Ok(result.map(Some)),
-                (snapshot, position) = lookout.next() => {
-                    self.show(&snapshot, position, events, &mut line);
-                }
+                news = vigil.next() => waiting.hear(news)?,
+                (snapshot, place) = waiting.lookout.next() => waiting.show(&snapshot, place),
             }
         }
-    }
-
-    fn tell_queued(self, name: &str, waiting: u32, events: &mut Events) {
-        events.emit(&Event::Queued { name, waiting });
-        self.voice.explain(format!("{name}: waiting, {waiting} in line"));
-    }
-
-    fn show(self, snapshot: &Snapshot, position: u32, events: &mut Events, line: &mut Line) {
-        let waiting = snapshot.waiting_total;
-        if line.place != position {
-            events.emit(&Event::Position { name: &snapshot.name, position, waiting });
-        }
-        line.draw(snapshot, position);
     }
 
     fn greet(self, permit: &Permit, began: Instant) {
-        self.voice.explain(format!(
-            "{}: acquired {} of {} after {}: slots {}, fence {}, ticket {}",
-            permit.name(),
-            permit.permits(),
-            permit.limit(),
-            age(began.elapsed()),
-            permit.slots(),
-            permit.fence(),
-            permit.ticket(),
-        ));
+        let (slots, limit) = (permit.slots(), permit.limit());
+        let slots =
+            if slots.count() == 1 { format!("slot {slots}") } else { format!("slots {slots}") };
+        let after = age(began.elapsed());
+        self.voice.explain(format!("{}: got {slots} of {limit} after {after}", permit.name()));
+        let (fence, ticket) = (permit.fence(), permit.ticket());
+        self.voice.explain_more(format!("{}: fence {fence}, ticket {ticket}", permit.name()));
     }
+}
 
-    /// Why not, in a line with numbers.
-    async fn refusal(self, parts: &[Part], name: &str, error: AcquireError) -> Failure {
-        let conflict = |words| Failure::new(Exit::Conflict, format!("{name}: {words}"));
-        match error {
-            AcquireError::Store(error) => error.into(),
-            AcquireError::OtherKind { .. } => conflict(error.to_string()),
-            AcquireError::OtherLimit { stored, stated } => conflict(format!(
-                "the stored limit is {stored}, not {stated} (--adopt-limit uses {stored}, \
-                 --set-limit stores {stated})"
-            )),
-            AcquireError::TooMany { permits, limit } => {
-                conflict(format!("{permits} permits can never be had: the limit is {limit}"))
-            }
-            AcquireError::Name(_) | AcquireError::Count(_) | AcquireError::Setting(_) => {
-                Failure::usage(error)
-            }
-            AcquireError::NamedTwice => Failure::usage(format!("{name}: {error}")),
-            error => {
-                let part = parts.iter().filter(|part| part.name.as_str() == name);
-                self.not_acquired(part, &error).await
-            }
+/// Somebody in the line, and what was said of it.
+struct Waiting<'a> {
+    entrance: Entrance<'a>,
+    events: &'a Events,
+    line: Line,
+    lookout: Lookout,
+    /// What `-v` was told last: our place, and whether something keeps everybody out.
+    explained: (u32, bool),
+    silence_is_told: bool,
+}
+
+impl<'a> Waiting<'a> {
+    fn new(entrance: Entrance<'a>, events: &'a Events) -> Self {
+        Self {
+            entrance,
+            events,
+            line: Line::new(entrance.voice),
+            lookout: Lookout::default(),
+            explained: (0, false),
+            silence_is_told: false,
         }
     }
 
-    async fn not_acquired(
-        self,
-        parts: impl IntoIterator<Item = &Part>,
-        error: &AcquireError,
-    ) -> Failure {
-        let mut seen = Vec::new();
-        for Part { semaphore, name, .. } in parts {
-            // A store that has fallen silent is not worth another wait.
-            let look = timeout(GLANCE, semaphore.snapshot()).await;
-            let state = look.ok().and_then(Result::ok).map(|snapshot| state(&snapshot));
-            seen.push(format!("{name}: not acquired, {error}{}", state.unwrap_or_default()));
+    /// The line at this name is ours now; `waiting` are in it.
+    fn begin(&mut self, part: &Part, waiting: u32) {
+        self.events.emit(&Event::Queued { name: &part.name, waiting });
+        self.explain(&part.name, waiting, None);
+        self.line.place = 0;
+        let voice = self.entrance.voice;
+        let is_wanted = self.line.is_wanted() || voice.is_explaining() || self.events.are_wanted();
+        self.lookout.post(&part.semaphore, is_wanted);
+    }
+
+    fn show(&mut self, snapshot: &Snapshot, place: u32) {
+        let waiting = snapshot.waiting_total;
+        if self.line.place != place {
+            let name = &snapshot.name;
+            self.events.emit(&Event::Position { name, position: place, waiting });
         }
-        Failure::new(Exit::NotAcquired(self.entry.conflict_exit_code), seen.join("; "))
+        self.line.place = place;
+        self.explain(&snapshot.name, place, reason(snapshot));
+        if !self.silence_is_told {
+            self.line.draw(&line::words(snapshot, place));
+        }
+    }
+
+    fn explain(&mut self, name: &str, place: u32, why: Option<String>) {
+        let told = (place, why.is_some());
+        if std::mem::replace(&mut self.explained, told) != told {
+            let why = why.map(|why| format!(", {why}")).unwrap_or_default();
+            let ahead = place.saturating_sub(1);
+            self.entrance.voice.explain(format!("{name}: waiting, {ahead} ahead{why}"));
+        }
+    }
+
+    /// A store that is silent is told of: on the line, else once an outage.
+    fn hear(&mut self, news: News) -> Result<(), Failure> {
+        let subject = self.entrance.subject;
+        match news {
+            News::Full(error) => return Err(error.into()),
+            News::Silent(outage) => {
+                let is_told = outage.lasted >= WORTH_A_LINE || self.line.is_wanted();
+                let is_news = is_told && !std::mem::replace(&mut self.silence_is_told, true);
+                if self.line.is_wanted() {
+                    self.line.draw(&format!(
+                        "still waiting for {}: {}",
+                        subject.name,
+                        silence(&outage)
+                    ));
+                } else if is_news {
+                    let words = format!("{}; still waiting", silence(&outage));
+                    self.entrance.voice.say(subject.line(&words));
+                }
+            }
+            News::Back => {
+                if std::mem::take(&mut self.silence_is_told) {
+                    let words = subject.line("the store answers again; still waiting");
+                    self.entrance.voice.explain(words);
+                }
+            }
+        }
+        Ok(())
     }
 }
 
@@ -248,15 +291,11 @@ pub(crate) async fn unless_ended<T>(
 
 fn heed(signals: &Signals, signal: Signal) -> Result<(), Failure> {
     if ends_waiting(signal) {
-        return Err(Failure::silent(Exit::signal(signal.as_raw())));
+        let words = format!("stopped by {} while it waited", signals::name(signal));
+        return Err(Failure::new(Exit::signal(signal.as_raw()), words));
     }
     if signal == Signal::TSTP {
         signals.stop(signal.as_raw());
     }
     Ok(())
-}
-
-fn state(snapshot: &Snapshot) -> String {
-    let paused = if snapshot.paused.is_some() { ", paused" } else { "" };
-    format!(": {}, {} waiting{paused}", held(snapshot), snapshot.waiting_total)
 }

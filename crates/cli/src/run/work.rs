@@ -4,6 +4,7 @@ mod crew;
 mod delivery;
 mod payload;
 mod slot;
+mod watch;
 
 use std::{
     path::{Path, PathBuf},
@@ -20,7 +21,7 @@ use crate::{
     args::{Global, OnLost, queue::Work},
     command::{connect, on_runtime},
     exit::{Exit, Failure},
-    output::Voice,
+    output::{Subject, Voice},
     settings::{self, Choice},
 };
 use crew::Crew;
@@ -38,27 +39,30 @@ const PARTING: Duration = Duration::from_secs(3);
 /// Runs CMD for each item. What can be known to be wrong is found before an item is taken.
 pub(crate) fn work(global: &Global, args: &Work, voice: Voice) -> Result<Exit, Failure> {
     let choice = settings::choose(global)?;
-    let program = find::find(&args.command[0])?;
-    on_runtime(async {
+    let subject = Subject::new(&args.name, &choice.url);
+    let program = find::find(&args.command[0]).map_err(|failure| failure.about(subject))?;
+    let worked = on_runtime(async {
         let mut signals = Signals::listen()?;
         let crew = Rc::new(Crew::new(signals.mask, voice));
-        let errand = Errand { args, choice, program, crew };
+        let errand = Errand { args, choice: &choice, program, crew };
         let slots = errand.slots(&mut signals).await?;
         let worked = tokio::select! {
             worked = errand.work(&slots) => worked,
+            never = watch::watch(&slots[0].seinpaal, subject, voice) => never,
             never = errand.crew.command(&mut signals) => never,
         };
         for slot in &slots {
             let _ = timeout(PARTING, slot.seinpaal.close()).await;
         }
         worked
-    })
+    });
+    worked.map_err(|failure| failure.about(subject))
 }
 
 /// What to run, and for which queue.
 struct Errand<'a> {
     args: &'a Work,
-    choice: Choice,
+    choice: &'a Choice,
     program: PathBuf,
     crew: Rc<Crew>,
 }
@@ -74,23 +78,24 @@ impl Errand<'_> {
         let mut slots = Vec::new();
         for at in 1..connections {
             slots.push(self.slot(next, share(at)));
-            next = self.connect(signals, Voice::new(true, false)).await?;
+            next = self.connect(signals, Voice::new(true, 0)).await?;
         }
         slots.push(self.slot(next, share(0)));
         Ok(slots)
     }
 
     async fn connect(&self, signals: &mut Signals, voice: Voice) -> Result<Seinpaal, Failure> {
-        connect(&self.choice, self.args.ttl, CLIENT, voice, signals).await
+        connect(self.choice, self.args.ttl, CLIENT, voice, signals).await
     }
 
     fn slot(&self, seinpaal: Seinpaal, concurrency: u32) -> Slot<'_> {
-        let Work { kill_after, ttl, .. } = *self.args;
-        let ttl = seinpaal.ttl_while_held(ttl);
-        let terms = Terms { on_lost: OnLost::Term, kill_after, ttl };
+        let kill_after = self.args.kill_after;
+        let schedule = seinpaal.schedule(self.choice.ttl(self.args.ttl));
+        let terms = Terms { on_lost: OnLost::Term, kill_after, schedule };
         Slot {
             args: self.args,
             program: Path::new(&self.program),
+            store: &self.choice.url,
             seinpaal,
             concurrency,
             terms,
@@ -117,7 +122,7 @@ impl Errand<'_> {
         let queue = slot.seinpaal.queue(&self.args.name);
         let mut worker = queue
             .worker(slot.concurrency, |item| slot.work_on(item))
-            .ttl(self.args.ttl)
+            .ttl(self.choice.ttl(self.args.ttl))
             .retry(BackOff::exponential(retry_base, retry_max))
             .grace(NO_END)
             .run_on_when_lost();

@@ -200,6 +200,20 @@ fn every_shell_has_its_completions() {
         let done = world.seinpaal(&["completions", shell]);
         assert_eq!(done.code, 0);
         assert!(done.out.contains("seinpaal") && done.out.contains("max-waiting"), "{shell}");
-        assert!(!done.out.contains("guard"), "{shell}");
+        assert!(!done.out.contains("--guard"), "{shell}");
+    }
+}
+
+#[test]
+fn the_help_names_every_option_that_a_stores_url_may_have() {
+    let world = World::embedded();
+    let help = world.seinpaal(&["--help"]).out;
+    for store in ["redis://h", "redis+sentinel://h/m", "redis+cluster://h", "redis+quorum://a,b,c"]
+    {
+        let done = world.seinpaal(&["list", "-s", &format!("{store}?nonsense=1")]);
+        let (_, known) = done.err.split_once("known are ").expect("those that are known");
+        for option in known.split([',', ' ', '\n']).filter(|word| !word.is_empty()) {
+            assert!(help.contains(&format!("{option}=")), "{store}: {option} is not in the help");
+        }
     }
 }

@@ -83,7 +83,7 @@ fn on_a_server_a_stopped_wrapper_cannot_keep_cmd_running_past_the_lease() {
     let world = World::redis();
     let (mut held, cmd) = Held::run(&world, &["a", "--ttl", "2s"], STUBBORN);
     let background: u32 = held.line().parse().unwrap();
-    held.signal("STOP");
+    held.stop();
     let script = states(&[cmd, background]);
     let done = world.seinpaal(&["run", "a", "sh", "-c", &script]);
     assert!(done.out.lines().all(|line| line.contains("zombie")), "{done:?}");

@@ -2,15 +2,20 @@
 
 mod damage;
 mod data;
+mod endings;
+mod errors;
 mod events;
+mod full;
 mod kinds;
 mod lease;
+mod outlets;
 mod planted;
 mod queue_lease;
 mod queue_push;
 mod queue_signals;
 mod queue_steer;
 mod queue_work;
+mod readme;
 mod settings;
 mod signals;
 mod status;
@@ -18,4 +23,6 @@ mod stores;
 mod streams;
 mod support;
 mod terminal;
+mod tickets;
+mod waiting;
 mod zookeeper;

@@ -78,3 +78,26 @@ fn a_password_shows_nowhere() {
     assert_eq!(output.status.code(), Some(69), "{err}");
     assert!(err.contains("ann@127.0.0.1") && !err.contains("hunter2"), "{err}");
 }
+
+#[test]
+fn a_file_with_a_password_that_others_can_read_is_warned_of_in_one_line() {
+    use std::os::unix::fs::PermissionsExt;
+
+    let world = World::with_redis(&["--requirepass", "s3cret"]);
+    let file = world.path("url");
+    for (text, mode, is_warned) in [
+        (format!("{}?pass=s3cret", world.store), 0o644, true),
+        (format!("{}?pass=s3cret", world.store), 0o640, true),
+        (format!("{}?pass=s3cret", world.store), 0o600, false),
+        ("file:".to_owned(), 0o644, false),
+    ] {
+        fs::write(&file, &text).unwrap();
+        fs::set_permissions(&file, fs::Permissions::from_mode(mode)).unwrap();
+        let done = world.seinpaal(&["--store-file", "url", "run", "a", "true"]);
+        assert_eq!(done.code, 0, "{done:?}");
+        assert_eq!(done.err.lines().count(), usize::from(is_warned), "{text} {mode:o}: {done:?}");
+        assert!(!done.err.contains("s3cret"), "{done:?}");
+        let done = world.seinpaal(&["-q", "--store-file", "url", "run", "a", "true"]);
+        assert_eq!(done.err, "");
+    }
+}

@@ -86,3 +86,37 @@ fn a_quorum_keeps_no_queues_and_says_who_does() {
     }
     drop(worlds);
 }
+
+#[test]
+fn every_command_works_with_a_short_restart_guard() {
+    let mut world = World::redis();
+    world.store.push_str("?restart-guard=5s");
+    let shown = world.seinpaal(&["show", "a"]);
+    assert!(shown.out.contains("guarded"), "{shown:?}");
+    let done = world.seinpaal(&["run", "a", "-v", "true"]);
+    assert_eq!(done.code, 0, "it waits until the guard lets it in: {done:?}");
+    assert!(done.err.contains("leases last 4s"), "{done:?}");
+    let (held, _) = Held::hold(&world, &["b"]);
+    let ticket = world.show("b")["holders"][0]["ticket"].as_str().unwrap().to_owned();
+    for args in [
+        &["show", "a"][..],
+        &["list"],
+        &["limit", "a"],
+        &["limit", "a", "2"],
+        &["limit", "a", "--unset"],
+        &["pause", "a"],
+        &["resume", "a"],
+        &["acquire", "c"],
+        &["evict", "b", &ticket],
+        &["queue", "push", "q", "x"],
+        &["queue", "show", "q"],
+        &["queue", "work", "q", "--until-empty", "cat"],
+    ] {
+        let done = world.seinpaal(args);
+        assert_eq!(done.code, 0, "{args:?}: {done:?}");
+    }
+    drop(held);
+    let done = world.seinpaal(&["run", "a", "--ttl", "5s", "true"]);
+    assert_eq!(done.code, 64, "{done:?}");
+    assert!(done.err.contains("restart-guard=6.25s"), "{done:?}");
+}

@@ -2,7 +2,7 @@
 
 use std::{io::Write, os::unix::process::CommandExt, process::Stdio};
 
-use super::support::{Held, World};
+use super::support::{Held, World, both, full_pipe, kill, until};
 
 #[test]
 fn stdin_stdout_and_stderr_are_cmds_own() {
@@ -74,7 +74,7 @@ fn explaining_goes_to_stderr() {
     let world = World::embedded();
     let done = world.seinpaal(&["run", "-v", "a", "echo", "data"]);
     assert_eq!(done.out, "data\n");
-    assert!(done.err.contains("acquired 1 of 1"), "{done:?}");
+    assert!(done.err.contains("a: got slot 0 of 1 after "), "{done:?}");
     assert!(done.err.lines().all(|line| line.starts_with("seinpaal: ")), "{done:?}");
 }
 
@@ -142,6 +142,50 @@ fn a_permit_whose_ticket_nobody_read_is_given_back() {
     let status = world.command(&["acquire", "a"]).stdout(writer).status().unwrap();
     assert_eq!(status.code(), Some(141));
     assert_eq!(world.show("a")["permits_held"], 0);
+}
+
+#[test]
+fn data_that_cannot_be_written_is_never_taken_for_written() {
+    for world in both() {
+        world.seinpaal(&["limit", "b", "2"]);
+        world.push("q", "x");
+        for redirection in [">&-", ">/dev/full"] {
+            for command in [
+                "acquire a",
+                "acquire a --json",
+                "list",
+                "list --json",
+                "show a",
+                "show a --json",
+                "limit a",
+                "queue push q x",
+                "queue show q",
+                "queue list",
+                "queue limit q",
+                "completions bash",
+                "man",
+                "--help",
+            ] {
+                let done = world.shell(&format!("$SEINPAAL {command} {redirection}"));
+                assert_eq!(done.code, 70, "{command} {redirection}: {done:?}");
+                assert_eq!(done.err.lines().count(), 1, "{command} {redirection}: {done:?}");
+                assert!(done.err.contains("cannot write"), "{command} {redirection}: {done:?}");
+            }
+            assert_eq!(world.show("a")["permits_held"], 0, "nobody has the ticket");
+        }
+    }
+}
+
+#[test]
+fn a_ticket_that_nobody_reads_does_not_keep_acquire_from_being_ended() {
+    let world = World::embedded();
+    let (reader, writer) = full_pipe();
+    let mut acquire = world.command(&["acquire", "a"]).stdout(writer).spawn().unwrap();
+    until("it holds", || world.show("a")["permits_held"] == 1);
+    kill("TERM", acquire.id());
+    assert_eq!(acquire.wait().unwrap().code(), Some(143));
+    assert_eq!(world.show("a")["permits_held"], 0);
+    drop(reader);
 }
 
 #[test]

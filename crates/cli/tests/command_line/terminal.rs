@@ -1,75 +1,10 @@
 //! On a terminal: a real pseudo-terminal, a real shell with job control.
 
-use std::{
-    fs::{File, OpenOptions},
-    io::{Read, Write},
-    os::{fd::OwnedFd, unix::ffi::OsStringExt},
-    process::{Child, Command},
-    sync::{Arc, Mutex},
-    thread,
+use super::support::{
+    Held, World, lives,
+    screen::{LISTEN, Screen},
+    until, until_written,
 };
-
-use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
-
-use super::support::{Held, World, until, until_written};
-
-/// A terminal with a program in it.
-struct Screen {
-    keys: File,
-    shown: Arc<Mutex<String>>,
-    process: Child,
-}
-
-impl Screen {
-    /// Runs a program as the leader of a session on a new terminal.
-    fn start(world: &World, program: &[&str]) -> Self {
-        let master =
-            openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).unwrap();
-        grantpt(&master).unwrap();
-        unlockpt(&master).unwrap();
-        let path = std::ffi::OsString::from_vec(ptsname(&master, vec![]).unwrap().into_bytes());
-        let slave = || OpenOptions::new().read(true).write(true).open(&path).unwrap();
-        let mut command = Command::new("setsid");
-        command.arg("--ctty").args(program).stdin(slave()).stdout(slave()).stderr(slave());
-        world.dress(&mut command);
-        command
-            .env("SEINPAAL", env!("CARGO_BIN_EXE_seinpaal"))
-            .env("PS1", "$ ")
-            .env("LISTEN", LISTEN);
-        let process = command.spawn().unwrap();
-        let (keys, shown) = (File::from(master.try_clone().unwrap()), Arc::default());
-        read_along(master, Arc::clone(&shown));
-        Self { keys, shown, process }
-    }
-
-    fn typed(&mut self, keys: &str) {
-        self.keys.write_all(keys.as_bytes()).unwrap();
-    }
-
-    fn until_shown(&self, what: &str) {
-        until(&format!("{what:?} is shown"), || self.shown.lock().unwrap().contains(what));
-    }
-
-    fn shown(&self) -> String {
-        self.shown.lock().unwrap().clone()
-    }
-
-    fn end(&mut self) -> i32 {
-        self.process.wait().unwrap().code().unwrap()
-    }
-}
-
-fn read_along(master: OwnedFd, shown: Arc<Mutex<String>>) {
-    thread::spawn(move || {
-        let (mut master, mut buffer) = (File::from(master), [0; 4096]);
-        while let Ok(read @ 1..) = master.read(&mut buffer) {
-            shown.lock().unwrap().push_str(&String::from_utf8_lossy(&buffer[..read]));
-        }
-    });
-}
-
-const LISTEN: &str = "trap 'echo INT >>got; echo INT' INT; trap 'trap : TERM; kill 0; exit 3' QUIT; echo ready; \
-                      while :; do sleep 1000 & wait; done";
 
 #[test]
 fn control_c_reaches_cmd_once() {
@@ -236,4 +171,43 @@ fn the_cmd_of_a_worker_that_wants_the_terminal_is_hung_up_on() {
     screen.until_shown("wants the terminal");
     assert_eq!(screen.end(), 0);
     assert!(world.seinpaal(&["queue", "dead", "a"]).out.contains("killed by signal 1 "));
+}
+
+#[test]
+fn a_guard_that_acts_while_the_job_is_stopped_is_told_of_after_fg() {
+    let world = World::redis();
+    let mut screen = Screen::start(&world, &["bash", "--norc", "-i"]);
+    screen
+        .typed("$SEINPAAL run a --ttl 2s sh -c 'echo $$ >pid; exec sleep 1000'; echo status $?\n");
+    let cmd = until_written(&world.path("pid")).trim().parse().unwrap();
+    screen.typed("\x1a");
+    screen.until_shown("Stopped");
+    until("the guard has ended CMD", || !lives(cmd));
+    screen.typed("fg\n");
+    screen.until_shown("this seinpaal was stopped for too long");
+    screen.typed("echo then $?\n");
+    screen.until_shown("then 122");
+    screen.typed("exit\n");
+    screen.end();
+}
+
+#[test]
+fn a_terminal_stopped_with_control_s_holds_nobody_up() {
+    for world in [World::embedded(), World::redis()] {
+        let (held, _) = Held::hold(&world, &["a"]);
+        let script = "read go; exec $SEINPAAL run a sh -c 'echo in >in; exit 3'";
+        let mut screen = Screen::start(&world, &["sh", "-c", script]);
+        screen.typed("\x13go\n");
+        world.until_waiting("a", 1);
+        // Long enough for the line to be drawn, which nothing shows here.
+        until("it looks at the line", || {
+            world.show("a")["waiters"][0]["waiting_ms"].as_u64().unwrap() > 1500
+        });
+        held.let_go();
+        assert_eq!(until_written(&world.path("in")), "in\n");
+        screen.until_over();
+        assert_eq!(world.show("a")["permits_held"], 0);
+        screen.typed("\x11");
+        assert_eq!(screen.end(), 3);
+    }
 }

@@ -17,8 +17,8 @@ fn world(chroot: &str) -> World {
 #[test]
 fn a_command_outlives_many_leases_of_a_short_session() {
     let mut world = world("outlives");
-    world.store += "?session=1s";
-    let done = world.seinpaal(&["run", "a", "--ttl", "60s", "sleep", "2"]);
+    world.store += "?session=6s";
+    let done = world.seinpaal(&["run", "a", "--ttl", "60s", "sleep", "6"]);
     assert_eq!((done.code, &done.err[..]), (0, ""));
 }
 

@@ -16,7 +16,7 @@ pub async fn a_snapshot_agrees_with_what_was_granted(stage: &Stage) {
     stage.advance(Duration::from_secs(1));
     let seen = client.snapshot().await;
     let (holder, waiter) = (&seen.holders[0], &seen.waiters[0]);
-    assert_eq!((seen.limit, seen.pinned, seen.paused), (3, true, None));
+    assert_eq!((seen.limit, seen.pinned, seen.paused), (3, Some(3), None));
     assert_eq!((seen.held, seen.holders_total, seen.waiting_total), (2, 1, 1));
     assert_eq!((holder.ticket, holder.fence, &holder.slots), (a, grant.fence, &grant.slots));
     assert_eq!((holder.held_for, holder.valid_for), (1_000_000, Some(29_000_000)));

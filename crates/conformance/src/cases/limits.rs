@@ -21,11 +21,47 @@ pub async fn the_limit_that_the_first_states_holds_for_all(stage: &Stage) {
 }
 
 pub async fn who_states_another_limit_is_told_both_numbers(stage: &Stage) {
-    let client = stage.limited(3).await;
+    let client = stage.client().await;
+    let [a, b] = tickets();
+    client.take(&stating(a, 3, OnMismatch::Refuse)).await;
+    let refused = Reply::OtherLimit { ticket: b, stored: 3, stated: 2, is_pinned: false };
+    assert_eq!(client.acquire(&stating(b, 2, OnMismatch::Refuse)).await, refused);
+    assert_eq!(client.holders().await, [a]);
+}
+
+pub async fn an_implied_limit_counts_like_a_stated_one_while_anybody_holds(stage: &Stage) {
+    let client = stage.client().await;
+    let [a, b] = tickets();
+    client.take(&ask(a)).await;
+    let refused = Reply::OtherLimit { ticket: b, stored: 1, stated: 5, is_pinned: false };
+    assert_eq!(client.acquire(&stating(b, 5, OnMismatch::Refuse)).await, refused);
+}
+
+pub async fn what_is_stated_goes_with_the_last_holder_at_once(stage: &Stage) {
+    let client = stage.client().await;
+    let [a, b] = tickets();
+    client.take(&stating(a, 5, OnMismatch::Refuse)).await;
+    client.release(a).await;
+    assert_eq!(client.take(&stating(b, 1, OnMismatch::Refuse)).await.limit, 1);
+}
+
+pub async fn a_pinned_limit_is_adopted_unless_exactly_another_is_wanted(stage: &Stage) {
+    let client = stage.limited(2).await;
+    let [a, b] = tickets();
+    assert_eq!(client.take(&stating(a, 3, OnMismatch::Refuse)).await.limit, 2);
+    let refused = Reply::OtherLimit { ticket: b, stored: 2, stated: 3, is_pinned: true };
+    assert_eq!(client.acquire(&stating(b, 3, OnMismatch::Exact)).await, refused);
+    let seen = client.snapshot().await;
+    assert_eq!((seen.limit, seen.stated, seen.pinned), (2, Some(3), Some(2)));
+}
+
+pub async fn a_limit_that_is_unset_is_let_go_at_once_and_the_queue_is_served(stage: &Stage) {
+    let (operator, mut waiter) = (stage.limited(0).await, stage.client().await);
     let [a] = tickets();
-    let refused = Reply::OtherLimit { ticket: a, stored: 3, stated: 2 };
-    assert_eq!(client.acquire(&stating(a, 2, OnMismatch::Refuse)).await, refused);
-    assert_eq!(client.holders().await, []);
+    waiter.queue(&ask(a)).await;
+    let reply = operator.one(Request::Configure(Configure::Unpin)).await;
+    assert_eq!(reply, Reply::Configured { limit: 1 });
+    waiter.told_of_grant(a).await;
 }
 
 pub async fn who_adopts_goes_by_the_stored_limit(stage: &Stage) {
@@ -105,14 +141,14 @@ pub async fn a_limit_set_on_purpose_stays_when_nobody_is_here(stage: &Stage) {
     client.release(a).await;
     stage.advance(100 * TTL);
     let seen = client.snapshot().await;
-    assert_eq!((seen.limit, seen.pinned), (7, true));
+    assert_eq!((seen.limit, seen.pinned), (7, Some(7)));
 }
 
 pub async fn a_limit_that_is_let_go_is_forgotten_with_the_name(stage: &Stage) {
     let client = stage.limited(7).await;
     client.one(Request::Configure(Configure::Unpin)).await;
     let seen = client.snapshot().await;
-    assert_eq!((seen.limit, seen.pinned), (1, false));
+    assert_eq!((seen.limit, seen.pinned), (1, None));
 }
 
 pub async fn only_as_many_wait_as_the_caller_allows(stage: &Stage) {

@@ -4,7 +4,7 @@ use seinpaal::proto::{Acquire, Batch, Cause, Reply, TicketReply, time::UNBOUNDED
 
 use crate::{
     Stage,
-    ask::{TTL, TTL_MICROS, acquire, ask, evict, lasting, renew, renew_all},
+    ask::{TTL, TTL_MICROS, acquire, ask, evict, lasting, release, renew, renew_all},
     stage::{lease, many_tickets, tickets},
 };
 
@@ -45,7 +45,7 @@ pub async fn renewing_by_ticket_tells_the_live_from_the_dead(stage: &Stage) {
         client.take_anonymously(&lasting(ticket, TTL)).await;
     }
     stage.advance(TTL / 2);
-    client.release(released).await;
+    client.anonymously(release(released)).await;
     client.one(evict(evicted)).await;
     let all = [live, released, evicted, expired, unknown];
     let Reply::Tickets { valid_for, tickets } = client.anonymously(renew(lease, &all)).await else {
@@ -92,20 +92,6 @@ pub async fn the_places_in_the_queue_are_renewed_in_one_call(stage: &Stage) {
         assert!(matches!(reply, Reply::Renewed { .. }), "{reply:?}");
     }
     assert_eq!(client.waiters().await, [b, c]);
-}
-
-pub async fn a_permit_is_handed_to_another_client_by_its_ticket(stage: &Stage) {
-    let (giver, mut taker) = (stage.limited(2).await, stage.client().await);
-    let ([a, b], lease, other) = (tickets(), lease(), lease());
-    for ticket in [a, b] {
-        giver.take(&Acquire { lease, ..ask(ticket) }).await;
-    }
-    taker.one(renew(other, &[a])).await;
-    assert_eq!(giver.one(renew_all(lease, &[a, b])).await, Reply::Differs);
-    let renewed = giver.one(renew_all(lease, &[b])).await;
-    assert!(matches!(renewed, Reply::Renewed { .. }), "{renewed:?}");
-    giver.one(evict(a)).await;
-    assert_eq!(taker.told().await, (a, seinpaal::proto::What::Ended(Cause::Evicted)));
 }
 
 pub async fn five_hundred_tickets_are_renewed_in_one_call(stage: &Stage) {

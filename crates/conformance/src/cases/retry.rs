@@ -102,6 +102,19 @@ pub async fn an_acquire_that_arrives_again_after_the_release_makes_no_lease(stag
     assert_eq!(client.holders().await, []);
 }
 
+pub async fn numbers_of_one_series_are_granted_once_each(stage: &Stage) {
+    let client = stage.client().await;
+    let [first] = tickets();
+    for number in 1..=3 {
+        let ticket = first.series().ticket(number);
+        client.take(&ask(ticket)).await;
+        client.release(ticket).await;
+        let late = client.acquire(&ask(ticket)).await;
+        assert_eq!(late, Reply::Ended { ticket, cause: Cause::Released });
+    }
+    assert_eq!(client.holders().await, []);
+}
+
 pub async fn a_late_release_does_not_free_the_next_permit_of_its_client(stage: &Stage) {
     let client = stage.client().await;
     let [a, b] = tickets();

@@ -1,11 +1,9 @@
 //! Redis clusters of a test's own: real nodes in a temporary directory, on free ports, gone with their handle.
-//!
-//! On its own apart from the standard library, so that the tests of other crates can have this file, too.
 
 use std::{
     fs::File,
     io::{self, BufRead, BufReader, Write},
-    net::{TcpListener, TcpStream},
+    net::TcpStream,
     path::Path,
     process::{Child, Command, Stdio},
     sync::{Arc, OnceLock},
@@ -14,6 +12,8 @@ use std::{
 };
 
 use tempfile::TempDir;
+
+use super::{free_port, program};
 
 /// How long a cluster may take to do what it was told.
 const BOUND: Duration = Duration::from_secs(60);
@@ -54,6 +54,11 @@ impl RedisCluster {
     /// If `redis-server` is missing or the nodes do not come to agree.
     #[must_use]
     pub fn start_with(masters: usize, replicas: usize, args: &[&str]) -> Self {
+        assert!(
+            program::can_be_a_cluster(),
+            "{:?} is too old for a cluster: 7.0 is the oldest",
+            program::version()
+        );
         let dir = tempfile::tempdir().expect("a temporary directory");
         let nodes = (0..masters * (1 + replicas)).map(|i| Node::start(dir.path(), i, args));
         let cluster = Self { nodes: nodes.collect(), _dir: dir };
@@ -232,6 +237,18 @@ impl RedisCluster {
         });
     }
 
+    /// Waits until every replica of a master has what the master has been told so far. `WAIT` would not do: it waits
+    /// for what its own connection wrote.
+    ///
+    /// # Panics
+    /// If that does not come about.
+    pub fn await_replicas_of(&self, node: usize) {
+        let (master, written) = (&self.nodes[node], self.nodes[node].replication_offset());
+        until("a replica is behind its master", || {
+            master.offsets_of_replicas().iter().all(|offset| *offset >= written)
+        });
+    }
+
     fn share_out(&self, masters: usize) {
         for (i, node) in self.nodes.iter().take(masters).enumerate() {
             let (first, last) = (SLOTS * i / masters, SLOTS * (i + 1) / masters - 1);
@@ -285,7 +302,7 @@ impl Node {
     fn launch(&mut self) {
         let log = File::options().create(true).append(true).open(self.dir.join("log"));
         let log = log.expect("a log");
-        let child = Command::new("redis-server")
+        let child = program::command()
             .args(["--port", &self.port.to_string(), "--bind", "127.0.0.1"])
             .args(["--cluster-enabled", "yes", "--cluster-node-timeout", NODE_TIMEOUT])
             .args(["--cluster-port", &self.bus.to_string(), "--save", "", "--appendonly", "no"])
@@ -296,9 +313,18 @@ impl Node {
             .stdout(log)
             .stderr(Stdio::null())
             .spawn()
-            .expect("redis-server cannot be started: run ./test, which says how to get it");
+            .expect("the server cannot be started: run ./test, which says how to get it");
         self.child = Some(child);
-        until("a node does not answer", || self.try_say(&["PING"]).is_some());
+        until("a node does not answer", || {
+            self.has_not_ended() && self.try_say(&["PING"]).is_some()
+        });
+    }
+
+    /// One that does not take its arguments ends at once, and would be waited for in vain.
+    fn has_not_ended(&mut self) -> bool {
+        let ended = self.child.as_mut().and_then(|child| child.try_wait().ok().flatten());
+        let log = || std::fs::read_to_string(self.dir.join("log")).unwrap_or_default();
+        ended.is_none_or(|status| panic!("a node does not start ({status}); it said:\n{}", log()))
     }
 
     /// Where it listens.
@@ -383,6 +409,26 @@ impl Node {
         info.contains("cluster_state:ok") && is_in_step && self.knows(all)
     }
 
+    fn replication_offset(&self) -> u64 {
+        let info = self.say(&["INFO", "replication"]);
+        let offset = info.lines().find_map(|line| line.strip_prefix("master_repl_offset:"));
+        offset.and_then(|offset| offset.trim().parse().ok()).expect("a master says its offset")
+    }
+
+    /// How far each replica that is online has acknowledged.
+    ///
+    /// # Panics
+    /// If it has none: it would be in step with nobody.
+    fn offsets_of_replicas(&self) -> Vec<u64> {
+        let info = self.say(&["INFO", "replication"]);
+        let replicas = info.lines().filter(|line| line.contains("state=online"));
+        let words = replicas.flat_map(|line| line.trim().split(','));
+        let offsets = words.filter_map(|word| word.strip_prefix("offset="));
+        let offsets: Vec<_> = offsets.filter_map(|offset| offset.parse().ok()).collect();
+        assert!(!offsets.is_empty(), "port {} has no replica that is online: {info}", self.port);
+        offsets
+    }
+
     fn signal(&self, signal: &str) {
         let sent = Command::new("kill").args([signal, &self.pid().to_string()]).status();
         assert!(sent.expect("kill").success());
@@ -437,9 +483,4 @@ pub fn until(what: &str, mut holds: impl FnMut() -> bool) {
         // A real cluster of processes can only be asked again; what is decided is whether, not when.
         thread::park_timeout(Duration::from_millis(20));
     }
-}
-
-fn free_port() -> u16 {
-    let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a port");
-    listener.local_addr().expect("an address").port()
 }

@@ -66,7 +66,8 @@ impl SentinelServers {
     pub fn start(replicas: usize) -> Self {
         let master = Node::start(&[]);
         let port = master.port;
-        let replica = || Node::start(&["--replicaof", &format!("127.0.0.1 {port}")]);
+        let port_text = port.to_string();
+        let replica = || Node::start(&["--replicaof", "127.0.0.1", &port_text]);
         let nodes = std::iter::once(master).chain((0..replicas).map(|_| replica())).collect();
         let mut servers = Self { nodes, sentinels: Vec::new() };
         // Sentinels ask the master for its replicas when they start, and then every ten seconds only.
@@ -126,6 +127,12 @@ impl SentinelServers {
         self.nodes[node].port
     }
 
+    /// The processes of all servers and sentinels.
+    #[must_use]
+    pub fn pids(&self) -> Vec<u32> {
+        self.nodes.iter().chain(&self.sentinels).map(|node| node.child.id()).collect()
+    }
+
     /// Kills a server (`SIGKILL`). What it knew is gone.
     pub fn kill(&mut self, node: usize) {
         end(&mut self.nodes[node].child);
@@ -181,7 +188,7 @@ impl SentinelServers {
     pub fn start_again(&mut self, node: usize) {
         let master = self.nodes[self.master()].port;
         assert_ne!(master, self.nodes[node].port, "an empty master would empty its replicas");
-        self.nodes[node].restart(&["--replicaof", &format!("127.0.0.1 {master}")]);
+        self.nodes[node].restart(&["--replicaof", "127.0.0.1", &master.to_string()]);
     }
 
     /// From now on nothing that the master writes reaches a replica, as if its network were cut; `SIGSTOP`

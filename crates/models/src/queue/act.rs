@@ -256,9 +256,8 @@ impl World {
         match self.parcels.swap_remove(at).load {
             Load::Request { from, call, batch } => self.serve(bounds, from, call, &batch),
             Load::Replies { to, call, replies } => {
-                let since = self.clients[to].call.take().map_or(self.now, |(_, since)| since);
-                let mut replies = Arc::unwrap_or_clone(replies);
-                bounds.plant.inspect(|plant| plant.replies(self.now - since, &mut replies));
+                self.clients[to].call = None;
+                let replies = Arc::unwrap_or_clone(replies);
                 self.with_session(to, |session, now| session.handle_replies(now, call, replies));
             }
             Load::Wakeup { to, wakeup } => {
@@ -314,7 +313,7 @@ impl World {
     fn break_call(&mut self, who: usize) {
         let Some((call, _)) = self.clients[who].call.take() else { return };
         self.abandon(who);
-        let failure = Failure { maybe_executed: true, is_passing: true };
+        let failure = Failure { maybe_executed: true, is_passing: true, is_full: false };
         self.with_session(who, |session, now| session.handle_failure(now, call, failure));
     }
 

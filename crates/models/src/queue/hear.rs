@@ -78,7 +78,8 @@ impl World {
         let is_true = tale.is_doubled
             || match end {
                 End::Acknowledged => tale.fate == Fate::Acknowledged && is_done_by,
-                End::Lost => !is_done_by,
+                // What is remembered of a batch is, too, on the store's clock, and moves with it.
+                End::Lost => !is_done_by || self.ghost.was_set_back,
                 _ => true,
             };
         (!is_true).then_some(Broken::Answer)

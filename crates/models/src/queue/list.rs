@@ -139,6 +139,5 @@ pub fn planted(plant: Plant) -> Bounds {
         Plant::OneMore => {
             Bounds { items: MORTAL, ends: &[End::Fail], returns: 3, workers: 1, ..base }
         }
-        Plant::FromReply => one(&[Fault::Delay]),
     }
 }

@@ -1,7 +1,7 @@
 //! Mistakes put in on purpose, each as a wrapper around the real machines.
 
 use seinpaal_proto::{
-    queue::{Batch, Call, Delivery, Item, MemoryQueue, Replies, Reply, Request, Standing, State},
+    queue::{Batch, Call, Delivery, Item, MemoryQueue, Request, Standing, State},
     time::Micros,
 };
 
@@ -30,13 +30,11 @@ pub enum Plant {
     Uncounted,
     /// An item has one delivery more than it is allowed.
     OneMore,
-    /// A lease is counted from the reply.
-    FromReply,
 }
 
 impl Plant {
     /// All of them.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 11] = [
         Self::LateAcknowledged,
         Self::ExpiredGone,
         Self::RepeatDone,
@@ -48,7 +46,6 @@ impl Plant {
         Self::RenewalRevives,
         Self::Uncounted,
         Self::OneMore,
-        Self::FromReply,
     ];
 
     /// What is wrong, in words.
@@ -66,7 +63,6 @@ impl Plant {
             Self::RenewalRevives => "queue: a renewal revives a delivery that is over",
             Self::Uncounted => "queue: a delivery is not counted",
             Self::OneMore => "queue: an item has one delivery too many",
-            Self::FromReply => "queue: a lease is counted from the reply",
         }
     }
 
@@ -156,18 +152,6 @@ impl Plant {
         }
         if !ledger.is_empty() {
             let Ok(()) = ledger.set_head(&head);
-        }
-    }
-
-    /// The replies as the session takes them, `late` after it asked.
-    pub(super) fn replies(self, late: Micros, replies: &mut Replies) {
-        if self != Self::FromReply {
-            return;
-        }
-        for reply in &mut replies.replies {
-            if let Reply::Popped { valid_for, .. } | Reply::Renewed { valid_for, .. } = reply {
-                valid_for.iter_mut().for_each(|time| *time += late);
-            }
         }
     }
 }

@@ -2,7 +2,10 @@
 
 use super::{chapter, counter, list, lock, redlock, zset};
 
-const HEAD: &str = "# Recipes, and how they fail
+const HEAD: &str = "# Broken recipes: do not copy these
+
+For people who have such a recipe in their program, or are about to write one. What to use instead: `semaphore` for all of the counting ones, `mutex` for the locks, `queue` for the lists; one call each,
+in the [README](../README.md) and in [service.md](service.md).
 
 Semaphores and locks on Redis are usually a few commands from a book or a blog. Each of these was explored whole, as small programs over a little Redis that executes one command (or one
 transaction, or one script) at a time. What follows is the shortest history that breaks each, as the checker found it. This page is the output of `cargo run -p seinpaal-models -- recipes`; a test

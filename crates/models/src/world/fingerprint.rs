@@ -5,13 +5,15 @@ use std::{
     hash::{Hash, Hasher},
 };
 
-use seinpaal_proto::{Acquire, Batch, Contact, Lens, Replies, Reply, Request, TicketReply, What};
+use seinpaal_proto::{
+    Acquire, Attach, Batch, Contact, Fence, Lens, Replies, Reply, Request, TicketReply, What,
+};
 
-use super::{Client, Held, Load, Parcel, World};
+use super::{Client, Ghost, Held, Load, Parcel, World, judge::fence_of};
 use crate::bounds::TICK;
 
-/// Twice the longest lease of any model, in ticks.
-const PAST: u64 = 16;
+/// Twice the longest lease or place of any model, in ticks.
+const PAST: u64 = 24;
 /// No less than any model's clock steps back, in ticks.
 const BACK: u64 = 64;
 
@@ -30,14 +32,82 @@ impl Hash for World {
         for client in &self.clients {
             client_of(client, &own, &store, hasher);
         }
+        let looks = Looks { store, fences: self.fences_in_order() };
+        self.fences_of_holders().for_each(|fence| looks.fence(fence).hash(hasher));
         // The order of what is under way says nothing: anything may arrive first.
-        let parcels = self.parcels.iter().map(|parcel| hash_of(parcel, &store));
+        let parcels = self.parcels.iter().map(|parcel| hash_of(parcel, &looks));
         parcels.fold(0_u64, u64::wrapping_add).hash(hasher);
-        (self.faults_left, self.forward_left, self.backward_left).hash(hasher);
-        store.fence(seinpaal_proto::Fence(self.ghost.last_fence)).hash(hasher);
-        (&self.ghost.granted, self.ghost.was_forgotten, self.ghost.was_set_back, self.ghost.broken)
-            .hash(hasher);
+        (self.faults_left, self.forward_left, self.backward_left, self.turns_left).hash(hasher);
+        ghost_of(&self.ghost, &own, &looks, hasher);
     }
+}
+
+impl World {
+    fn fences_of_holders(&self) -> impl Iterator<Item = Fence> {
+        let held = self.clients.iter().flat_map(|client| &client.held).map(|held| held.fence);
+        held.chain(self.holders().filter_map(fence_of)).map(Fence)
+    }
+
+    /// Every fence that can still be compared with another of its ticket: none before a ticket has changed hands.
+    fn fences_in_order(&self) -> Vec<u64> {
+        if self.ghost.attached.is_empty() {
+            return Vec::new();
+        }
+        let ended = self.ghost.ended.keys().map(|(_, _, fence)| Fence(*fence));
+        let told = self.parcels.iter().flat_map(|parcel| fences_in(&parcel.load));
+        let all = self.fences_of_holders().chain(ended).chain(told).map(|fence| fence.0);
+        let mut all: Vec<u64> = all.collect();
+        all.sort_unstable();
+        all.dedup();
+        all
+    }
+}
+
+/// How a store's instants and fences are looked at: fences by their distance, and by their order among those that can
+/// still be compared.
+struct Looks {
+    store: Lens,
+    fences: Vec<u64>,
+}
+
+impl Looks {
+    fn fence(&self, fence: Fence) -> (i64, Option<usize>) {
+        (self.store.fence(fence), self.fences.iter().position(|known| *known == fence.0))
+    }
+}
+
+fn fences_in(load: &Load) -> Vec<Fence> {
+    let of = |reply: &Reply| match reply {
+        Reply::Granted(grant) => vec![grant.fence],
+        Reply::Tickets { tickets, .. } => tickets.iter().filter_map(fence_told).collect(),
+        _ => Vec::new(),
+    };
+    match load {
+        Load::Replies { replies, .. } => replies.replies.iter().flat_map(of).collect(),
+        Load::Wakeup { wakeup, .. } => match wakeup.what {
+            What::Granted { fence, .. } => vec![fence],
+            _ => Vec::new(),
+        },
+        Load::Request { .. } => Vec::new(),
+    }
+}
+
+fn fence_told(reply: &TicketReply) -> Option<Fence> {
+    match reply {
+        TicketReply::Held { fence, .. } => Some(*fence),
+        _ => None,
+    }
+}
+
+fn ghost_of<H: Hasher>(ghost: &Ghost, own: &Lens, looks: &Looks, hasher: &mut H) {
+    let Ghost { last_fence, granted, was_forgotten, was_set_back, .. } = ghost;
+    looks.store.fence(Fence(*last_fence)).hash(hasher);
+    (granted, was_forgotten, was_set_back).hash(hasher);
+    let Ghost { ended, attached, terms, is_calm, broken, .. } = ghost;
+    for ((who, ticket, fence), at) in ended {
+        (who, ticket, looks.fence(Fence(*fence)), own.exact(*at)).hash(hasher);
+    }
+    (attached, terms, is_calm, broken).hash(hasher);
 }
 
 impl PartialEq for World {
@@ -52,35 +122,35 @@ impl PartialEq for World {
 }
 
 fn client_of<H: Hasher>(client: &Client, own: &Lens, store: &Lens, hasher: &mut H) {
-    let Client { inbox: _, session, life, contact, call, wishes_left, wanted, held } = client;
+    let Client { inbox: _, session, life, contact, calls, wishes_left, wanted, held } = client;
     (life, *contact == Contact::Listening, wishes_left, wanted).hash(hasher);
-    call.map(|(_, since)| own.exact(since)).hash(hasher);
+    calls.iter().for_each(|(_, since)| own.exact(*since).hash(hasher));
     if *life == super::Life::Gone {
         return;
     }
     session.fingerprint(own, store, hasher);
-    for Held { ticket, permits, until } in held {
+    for Held { ticket, fence: _, permits, until } in held {
         (ticket, permits, until.map(|until| own.ticks(until))).hash(hasher);
     }
 }
 
-fn hash_of(parcel: &Parcel, store: &Lens) -> u64 {
+fn hash_of(parcel: &Parcel, looks: &Looks) -> u64 {
     let mut hasher = DefaultHasher::new();
     parcel.is_late.hash(&mut hasher);
     match &parcel.load {
         Load::Request { from, call, batch } => {
             (0_u8, from, call.is_some()).hash(&mut hasher);
-            batch_of(batch, store, &mut hasher);
+            batch_of(batch, &looks.store, &mut hasher);
         }
         Load::Replies { to, replies, .. } => {
             (1_u8, to).hash(&mut hasher);
-            replies_of(replies, store, &mut hasher);
+            replies_of(replies, looks, &mut hasher);
         }
         Load::Wakeup { to, wakeup } => {
             (2_u8, to, wakeup.ticket).hash(&mut hasher);
             match &wakeup.what {
                 What::Granted { fence, slots, limit } => {
-                    (store.fence(*fence), slots, limit).hash(&mut hasher);
+                    (looks.fence(*fence), slots, limit).hash(&mut hasher);
                 }
                 other => other.hash(&mut hasher),
             }
@@ -91,41 +161,50 @@ fn hash_of(parcel: &Parcel, store: &Lens) -> u64 {
 
 fn batch_of<H: Hasher>(batch: &Batch, store: &Lens, hasher: &mut H) {
     let Batch { name: _, inbox, fence_seen, requests } = batch;
-    (inbox, store.fence(seinpaal_proto::Fence(*fence_seen))).hash(hasher);
+    (inbox, store.fence(Fence(*fence_seen))).hash(hasher);
     for request in requests {
         match request {
             Request::Acquire(Acquire {
-                ticket, permits, lease, waiter_lease, not_after, ..
+                ticket,
+                permits,
+                limit,
+                lease,
+                waiter_lease,
+                not_after,
+                ..
             }) => {
                 let not_after = not_after.map(|at| store.exact(at));
-                (ticket, permits, lease, waiter_lease, not_after).hash(hasher);
+                (ticket, permits, limit, lease, waiter_lease, not_after).hash(hasher);
+            }
+            Request::Attach(Attach { ticket, lease, not_after, .. }) => {
+                (ticket, lease, not_after.map(|at| store.exact(at))).hash(hasher);
             }
             other => other.hash(hasher),
         }
     }
 }
 
-fn replies_of<H: Hasher>(replies: &Replies, store: &Lens, hasher: &mut H) {
+fn replies_of<H: Hasher>(replies: &Replies, looks: &Looks, hasher: &mut H) {
     let Replies { now, replies, backlog, look_in } = replies;
-    (store.exact(*now), backlog, look_in).hash(hasher);
+    (looks.store.exact(*now), backlog, look_in).hash(hasher);
     for reply in replies {
         match reply {
             Reply::Granted(grant) => {
-                (grant.ticket, store.fence(grant.fence), &grant.slots).hash(hasher);
+                (grant.ticket, looks.fence(grant.fence), &grant.slots).hash(hasher);
                 (grant.limit, grant.valid_for).hash(hasher);
             }
             Reply::Tickets { valid_for, tickets } => {
                 valid_for.hash(hasher);
-                tickets.iter().for_each(|reply| ticket_of(reply, store, hasher));
+                tickets.iter().for_each(|reply| ticket_of(reply, looks, hasher));
             }
             other => other.hash(hasher),
         }
     }
 }
 
-fn ticket_of<H: Hasher>(reply: &TicketReply, store: &Lens, hasher: &mut H) {
+fn ticket_of<H: Hasher>(reply: &TicketReply, looks: &Looks, hasher: &mut H) {
     match reply {
-        TicketReply::Held { fence, slots } => (store.fence(*fence), slots).hash(hasher),
+        TicketReply::Held { fence, slots } => (looks.fence(*fence), slots).hash(hasher),
         other => other.hash(hasher),
     }
 }

@@ -1,10 +1,11 @@
 //! Whether one step of the ledger kept the rules.
 
 use seinpaal_proto::{
-    Batch, Contact, Entry, Head, Lease, MemoryState, Standing, Ticket, time::Micros,
+    Batch, Contact, Entry, Head, Lease, LeaseId, MemoryState, Reply, Request, Standing, Ticket,
+    time::Micros,
 };
 
-use super::{Client, Ghost};
+use super::{Client, Ghost, Terms, steer::is_ended_by};
 use crate::bounds::Bounds;
 
 /// Which rule was broken.
@@ -14,16 +15,22 @@ pub enum Broken {
     Books,
     /// More than the limit is held by the ledger.
     Held,
-    /// More than the limit is held as clients believe.
+    /// A client believes in what the ledger does not have it hold.
     Believed,
+    /// A client believes for longer than it may in what somebody else ended.
+    Untold,
     /// A fence was not greater than all before.
     Fence,
-    /// A ticket was granted twice.
+    /// A ticket was granted twice or after it was given up, or an attach twice.
     Twice,
     /// Somebody shortened or ended another's lease.
     Shortened,
     /// Somebody was served before one who came first and could be reached.
     Order,
+    /// The limit in force is not what the rules say.
+    Terms,
+    /// Nothing had failed, and somebody was in danger, lost, was refused, or had less than two thirds of a ttl.
+    Alarm,
 }
 
 /// A step of the ledger.
@@ -31,6 +38,16 @@ pub(super) struct Step<'a> {
     pub(super) before: &'a MemoryState,
     pub(super) after: &'a MemoryState,
     pub(super) batch: &'a Batch,
+    pub(super) replies: &'a [Reply],
+}
+
+/// A grant that a step made.
+struct Granted {
+    fence: u64,
+    ticket: Ticket,
+    lease: LeaseId,
+    /// The ticket held nothing before. Otherwise it changed hands.
+    is_new: bool,
 }
 
 impl Step<'_> {
@@ -49,43 +66,79 @@ impl Step<'_> {
         if bounds.steps_back > 0 && self.after.is_empty() && !self.before.is_empty() {
             ghost.was_forgotten = store_now > ghost.last_fence;
         }
-        let held: u32 =
-            self.after.entries().filter(|e| holds(e).is_some()).map(|e| e.permits).sum();
-        let mut grants = self.grants();
-        grants.sort_unstable();
-        for (fence, ticket) in &grants {
-            if *fence <= ghost.last_fence {
+        let grants = self.grants();
+        for grant in &grants {
+            if grant.fence <= ghost.last_fence {
                 return Some(Broken::Fence);
             }
-            ghost.last_fence = *fence;
+            ghost.last_fence = grant.fence;
             // A request's deadline is on the store's clock, and moves with it.
             let is_excused = ghost.was_set_back && !bounds.is_strict;
-            if !ghost.granted.insert(*ticket) && !is_excused {
+            if !ghost.granted.insert(self.request_of(grant)) && !is_excused {
                 return Some(Broken::Twice);
             }
         }
+        ghost.granted.extend(self.given_up());
+        let is_right = ghost.terms.as_mut().is_none_or(|terms| terms.follow(self));
+        let limit = ghost.terms.as_ref().map_or(bounds.limit, Terms::in_force);
         let broken = [
-            (held > bounds.limit, Broken::Held),
+            (self.is_above(limit, &grants), Broken::Held),
             (self.after.check().is_err(), Broken::Books),
+            (!is_right, Broken::Terms),
             (self.shortens(store_now, clients), Broken::Shortened),
             (self.passes(&grants), Broken::Order),
         ];
         broken.into_iter().find_map(|(is_broken, rule)| is_broken.then_some(rule))
     }
 
-    /// Who holds now and did not before.
-    fn grants(&self) -> Vec<(u64, Ticket)> {
-        let held_before =
-            |ticket| self.before.entries().any(|e| e.ticket == ticket && holds(e).is_some());
-        let held = self.after.entries().filter_map(|e| Some((holds(e)?, e.ticket)));
-        held.filter(|(_, ticket)| !held_before(*ticket)).collect()
+    /// What was given up is not granted any more, however late its request comes.
+    fn given_up(&self) -> impl Iterator<Item = Ticket> {
+        self.batch.requests.iter().filter_map(|request| match request {
+            Request::Cancel { ticket, attach: None, .. } => Some(*ticket),
+            _ => None,
+        })
+    }
+
+    /// Who holds now and did not before, or in another's place, in the order of fences.
+    fn grants(&self) -> Vec<Granted> {
+        let grant = |entry: &Entry| {
+            let fence = fence_of(entry).filter(|_| entry.inbox.is_some())?;
+            let mut before = self.before.entries().filter(|e| e.ticket == entry.ticket);
+            let before = before.find(|e| fence_of(e).is_some());
+            let is_same = |e: &Entry| (e.inbox, fence_of(e)) == (entry.inbox, Some(fence));
+            let (ticket, lease, is_new) = (entry.ticket, entry.lease, before.is_none());
+            (!before.is_some_and(is_same)).then_some(Granted { fence, ticket, lease, is_new })
+        };
+        let mut grants: Vec<Granted> = self.after.entries().filter_map(grant).collect();
+        grants.sort_unstable_by_key(|grant| (grant.fence, grant.ticket));
+        grants
+    }
+
+    /// What was granted: one attach is one grant, and so is one ticket.
+    fn request_of(&self, grant: &Granted) -> Ticket {
+        let is_it = |request: &Request| match request {
+            Request::Attach(attach) => (attach.ticket, attach.lease) == (grant.ticket, grant.lease),
+            _ => false,
+        };
+        let is_attach = self.batch.requests.iter().any(is_it);
+        if is_attach { Ticket(grant.lease.0) } else { grant.ticket }
+    }
+
+    /// Whether more is held than the limit, or was let in though that was above it.
+    fn is_above(&self, limit: u32, grants: &[Granted]) -> bool {
+        let held = self.after.entries().filter(|entry| fence_of(entry).is_some());
+        let held: u32 = held.map(|entry| entry.permits).sum();
+        grants.iter().any(|grant| grant.is_new) && held > limit
     }
 
     /// Whether a lease of somebody else than the sender ends earlier than it did, and not because its time
-    /// was over.
+    /// was over, nor because the sender may end it.
     fn shortens(&self, store_now: Micros, clients: &[Client]) -> bool {
         let clock = self.before.facts().map_or(0, |head| clock_after(head, store_now));
-        let others = |e: &&Entry| holds(e).is_some() && e.inbox != self.batch.inbox;
+        let others = |e: &&Entry| {
+            let is_ended = is_ended_by(self.batch, e.ticket);
+            fence_of(e).is_some() && e.inbox != self.batch.inbox && !is_ended
+        };
         self.before.entries().filter(others).any(|entry| {
             let Some(lease) = self.before.lease_under(entry.ticket) else { return true };
             match self.after.lease_under(entry.ticket) {
@@ -97,7 +150,7 @@ impl Step<'_> {
 
     /// Whether somebody who stood in line before, and still does, was passed by one who came later. Who was
     /// passed over kept its place; whose place ended and who asked again stands at the end.
-    fn passes(&self, grants: &[(u64, Ticket)]) -> bool {
+    fn passes(&self, grants: &[Granted]) -> bool {
         let in_line = |ticket| self.after.line().any(|e| e.ticket == ticket);
         let stays = |ticket: &Ticket| {
             in_line(*ticket) && place(self.before, *ticket) == place(self.after, *ticket)
@@ -105,7 +158,8 @@ impl Step<'_> {
         let mut line = self.before.line().map(|entry| entry.ticket);
         let Some(first) = line.find(stays) else { return false };
         let first = place(self.before, first);
-        grants.iter().any(|(_, ticket)| place(self.before, *ticket) > first)
+        let mut new = grants.iter().filter(|grant| grant.is_new);
+        new.any(|grant| place(self.before, grant.ticket) > first)
     }
 }
 
@@ -118,7 +172,8 @@ fn place(ledger: &MemoryState, ticket: Ticket) -> (i64, Ticket) {
     }
 }
 
-fn holds(entry: &Entry) -> Option<u64> {
+/// The fence of a ticket that holds.
+pub(super) fn fence_of(entry: &Entry) -> Option<u64> {
     match &entry.standing {
         Standing::Holding { fence, .. } => Some(fence.0),
         Standing::Waiting { .. } => None,
@@ -126,11 +181,11 @@ fn holds(entry: &Entry) -> Option<u64> {
 }
 
 /// The bounded clock, told a second time.
-fn clock_after(head: &Head, store_now: Micros) -> Micros {
+pub(super) fn clock_after(head: &Head, store_now: Micros) -> Micros {
     head.clock + store_now.saturating_sub(head.wall).min(head.bound)
 }
 
-fn is_over(lease: &Lease, clock: Micros, store_now: Micros, clients: &[Client]) -> bool {
+pub(super) fn is_over(lease: &Lease, clock: Micros, store_now: Micros, clients: &[Client]) -> bool {
     let owner = clients.iter().find(|client| Some(client.inbox) == lease.inbox);
     let is_silent = owner.is_none_or(|owner| owner.contact != Contact::Listening);
     lease.ends <= clock || (is_silent && lease.ends_wall <= store_now)

@@ -1,10 +1,10 @@
-//! Progress, as something to be done within a bound: from any moment on nothing more goes wrong, whoever
-//! holds gives back at once, and then all that wait are served and nothing is left.
+//! Progress, as something to be done within a bound: from any moment on nothing more goes wrong, no limit is pinned any
+//! more, whoever holds gives back at once, and then all that wait are served and nothing is left.
 
 use seinpaal_proto::Contact;
 
 use super::{Action, Life, World};
-use crate::bounds::{Bounds, Fault};
+use crate::bounds::{Bounds, Fault, Steer};
 
 /// What did not come about.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -29,6 +29,10 @@ impl World {
         let patience = 8 * (bounds.ttl + bounds.place);
         let mut world = self.clone();
         (world.faults_left, world.forward_left, world.backward_left) = (0, 0, 0);
+        world.turns_left = 0;
+        if world.ledger.facts().is_some_and(|head| head.pinned.is_some()) {
+            world.operate(&calm, Steer::Unpin, None);
+        }
         let ticks = world.run_until(&calm, patience, Self::nobody_waits).ok_or(Stuck::Waits)?;
         world.everybody_goes_on(&calm);
         world.run_until(&calm, patience, Self::nobody_waits).ok_or(Stuck::Waits)?;

@@ -2,9 +2,11 @@
 
 use std::sync::Arc;
 
-use seinpaal_proto::{Batch, Contact, Contacts, Inbox, Outcome, Wakeup, execute, session::CallId};
+use seinpaal_proto::{
+    Batch, Contact, Contacts, Inbox, Outcome, Request, Wakeup, execute, session::CallId,
+};
 
-use super::{Client, Load, Parcel, World, judge::Step};
+use super::{Broken, Client, Load, Parcel, World, judge::Step};
 use crate::bounds::Bounds;
 
 /// What the store knows of clients.
@@ -43,9 +45,26 @@ impl World {
         }
     }
 
-    fn execute(&mut self, bounds: &Bounds, batch: &Batch) -> Outcome {
+    pub(super) fn execute(&mut self, bounds: &Bounds, batch: &Batch) -> Outcome {
         self.forget(bounds);
+        if self.ghost.terms.is_some() {
+            return self.execute_in_turn(bounds, batch);
+        }
         self.step(bounds, batch)
+    }
+
+    /// First what is due, then request by request, so that the limit can be judged after each.
+    fn execute_in_turn(&mut self, bounds: &Bounds, batch: &Batch) -> Outcome {
+        let of = |requests| Batch { requests, ..batch.clone() };
+        let mut whole = self.step(bounds, &of(Vec::new()));
+        for request in &batch.requests {
+            let outcome = self.step(bounds, &of(vec![request.clone()]));
+            whole.wakeups.extend(outcome.wakeups);
+            whole.replies.replies.extend(outcome.replies.replies);
+            whole.replies.backlog |= outcome.replies.backlog;
+            whole.replies.look_in = outcome.replies.look_in;
+        }
+        whole
     }
 
     /// A store forgets what nobody uses as soon as it may, though nobody asks.
@@ -66,14 +85,31 @@ impl World {
         bounds.plant.inspect(|plant| plant.before(ledger));
         let Ok(outcome) = execute(ledger, &mut Known(&self.clients), self.store_now, batch);
         bounds.plant.inspect(|plant| plant.after(ledger, batch));
-        let step = Step { before: &before, after: &self.ledger, batch };
+        let replies = &outcome.replies.replies;
+        let step = Step { before: &before, after: &self.ledger, batch, replies };
         let broken = step.judge(bounds, self.store_now, &self.clients, &mut self.ghost);
+        let broken = broken.filter(|b| *b != Broken::Twice || !self.asks_in_earnest(bounds, batch));
         self.ghost.broken = self.ghost.broken.or(broken);
+        self.note_endings(&before, batch);
         outcome
     }
 
+    /// Whether somebody who still wants a ticket, and was never told that an operator ended it, asks again after the ttl
+    /// for which that is remembered (docs/guarantees.md, *What the models checked*).
+    fn asks_in_earnest(&self, bounds: &Bounds, batch: &Batch) -> bool {
+        let is_asked = |ticket| {
+            let is_it = |request: &Request| matches!(request, Request::Acquire(ask) if ask.ticket == ticket);
+            batch.requests.iter().any(is_it)
+        };
+        let mut ended = self.ghost.ended.iter();
+        ended.any(|((who, ticket, _), at)| {
+            let wants = self.clients[*who].wanted.contains(ticket);
+            wants && at + bounds.ttl() <= self.now && is_asked(*ticket)
+        })
+    }
+
     /// A wakeup to nobody, or one too many, is lost.
-    fn post(&mut self, bounds: &Bounds, wakeup: Wakeup) {
+    pub(super) fn post(&mut self, bounds: &Bounds, wakeup: Wakeup) {
         let Some(to) = self.clients.iter().position(|c| c.inbox == wakeup.inbox) else { return };
         let under_way = |parcel: &&Parcel| matches!(parcel.load, Load::Wakeup { .. });
         let is_heard = self.clients[to].contact == Contact::Listening

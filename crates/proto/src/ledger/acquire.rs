@@ -2,13 +2,27 @@
 
 use super::{Contacts, Ledger};
 use crate::{
-    id::LeaseId,
+    id::{LeaseId, Ticket},
     planted::{Bug, planted},
     reply::{Busy, Cause, Grant, Reply},
     request::{Acquire, Enqueue, OnMismatch},
-    state::{Entry, Lease, Past, Standing, State},
+    state::{Entry, Lease, Standing, State},
     time::{AGING, Micros},
 };
+
+/// Another limit is stored than the caller goes by.
+struct OtherLimit {
+    stored: u32,
+    stated: u32,
+    is_pinned: bool,
+}
+
+impl OtherLimit {
+    fn into_reply(self, ticket: Ticket) -> Reply {
+        let Self { stored, stated, is_pinned } = self;
+        Reply::OtherLimit { ticket, stored, stated, is_pinned }
+    }
+}
 
 impl<S: State, C: Contacts> Ledger<'_, S, C> {
     pub(super) fn acquire(&mut self, ask: &Acquire) -> Result<Reply, S::Error> {
@@ -20,7 +34,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         {
             return self.look(entry, ask);
         }
-        if let Some(Past { cause, .. }) = self.state.past(ask.ticket)? {
+        if let Some(cause) = self.over(ask.ticket)? {
             return Ok(Reply::Ended { ticket: ask.ticket, cause });
         }
         self.ask(ask)
@@ -33,6 +47,8 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
             self.serve()?;
         } else if entry.inbox == self.asker {
             self.hear_holder(&entry)?;
+        } else {
+            return Ok(Reply::Ended { ticket: ask.ticket, cause: Cause::Attached });
         }
         self.standing_of(ask)
     }
@@ -68,54 +84,62 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
     }
 
     fn ask(&mut self, ask: &Acquire) -> Result<Reply, S::Error> {
+        self.drop_terms();
         let (ticket, permits) = (ask.ticket, ask.permits.get());
         if let Some(stored) = self.head.kind.filter(|stored| *stored != ask.kind) {
             return Ok(Reply::OtherKind { ticket: Some(ticket), stored, stated: ask.kind });
         }
-        let limit = match self.limit_for(ask) {
-            Ok(limit) => limit,
-            Err(refusal) => return Ok(refusal),
+        let stating = match self.stating(ask) {
+            Ok(stating) => stating,
+            Err(refusal) => return Ok(refusal.into_reply(ticket)),
         };
+        let limit = self.head.pinned.or(stating).unwrap_or_else(|| self.limit());
         if permits > limit && limit > 0 {
             return Ok(Reply::TooMany { ticket, permits, limit });
         }
-        if limit != self.limit() {
-            // Nobody stated one before, or this one is to be set: it holds for those in line, too.
-            self.head.limit = Some(limit);
+        let is_set = ask.limit.is_some_and(|rule| rule.on_mismatch == OnMismatch::Set);
+        if is_set || limit != self.limit() {
+            // It holds for those in line, too.
+            self.head.stated = stating;
             self.serve()?;
         }
         if self.is_free_for(permits, limit)? {
-            self.store_terms(ask, limit);
+            self.store_terms(ask, stating, limit);
             return self.grant_at_once(ask);
         }
         if let Some(why) = self.refusal(ask) {
             let (held, waiting) = (self.head.held, self.head.waiting);
             return Ok(Reply::Busy { ticket, why, limit, held, waiting });
         }
-        self.store_terms(ask, limit);
+        self.store_terms(ask, stating, limit);
         self.enqueue(ask)?;
         self.serve()?;
         self.standing_of(ask)
     }
 
-    /// Rule 11: the limit to go by.
-    fn limit_for(&self, ask: &Acquire) -> Result<u32, Reply> {
-        let Some(rule) = ask.limit else { return Ok(self.limit()) };
-        let stated = rule.limit.get();
-        match (self.head.limit, rule.on_mismatch) {
-            (Some(stored), OnMismatch::Refuse) if stored != stated => {
-                Err(Reply::OtherLimit { ticket: ask.ticket, stored, stated })
-            }
-            (Some(stored), OnMismatch::Adopt) => Ok(stored),
-            _ => Ok(stated),
+    /// Rule 11: what this request states anew, if it may.
+    fn stating(&self, ask: &Acquire) -> Result<Option<u32>, OtherLimit> {
+        let Some(rule) = ask.limit else { return Ok(None) };
+        let (stated, head) = (rule.limit.get(), &self.head);
+        let is_exact = rule.on_mismatch == OnMismatch::Exact;
+        let refuses = is_exact || (rule.on_mismatch == OnMismatch::Refuse && head.pinned.is_none());
+        if let Some(stored) =
+            head.pinned.or(head.stated).filter(|stored| refuses && *stored != stated)
+        {
+            return Err(OtherLimit { stored, stated, is_pinned: head.pinned.is_some() });
         }
+        let is_new = rule.on_mismatch == OnMismatch::Set || head.stated.is_none();
+        Ok(is_new.then_some(stated))
     }
 
-    /// What nobody stated is not stored: the limit of 1 that goes without saying contradicts nobody.
-    fn store_terms(&mut self, ask: &Acquire, limit: u32) {
+    /// The limit that goes without saying is stored like a stated one. Under a pinned one it is not: then nobody has
+    /// said what is to be in force once that is unset.
+    fn store_terms(&mut self, ask: &Acquire, stating: Option<u32>, limit: u32) {
         self.head.kind = Some(ask.kind);
-        if ask.limit.is_some() {
-            self.head.limit = Some(limit);
+        if stating.is_some() {
+            self.head.stated = stating;
+        } else if self.head.pinned.is_none() {
+            self.head.stated = Some(limit);
         }
     }
 
@@ -145,6 +169,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
             self.hear_holder(&entry)?;
         }
         self.state.put_entry(&entry)?;
+        self.open(&entry)?;
         self.standing_of(ask)
     }
 
@@ -185,17 +210,21 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         let ticket = ask.ticket;
         self.wakeups.retain(|wakeup| wakeup.ticket != ticket);
         let Some(entry) = self.state.entry(ticket)? else {
-            let past = self.state.past(ticket)?;
-            let cause = past.map_or(Cause::Expired, |past| past.cause);
+            let cause = self.over(ticket)?.unwrap_or(Cause::Expired);
             return Ok(Reply::Ended { ticket, cause });
         };
-        let limit = self.limit();
+        self.told(&entry)
+    }
+
+    /// What its owner is told of a ticket that is here.
+    pub(super) fn told(&mut self, entry: &Entry) -> Result<Reply, S::Error> {
+        let (ticket, limit) = (entry.ticket, self.limit());
         match entry.standing.clone() {
             Standing::Waiting { .. } => {
                 Ok(Reply::Queued { ticket, waiting: self.head.waiting, limit })
             }
             Standing::Holding { fence, slots } => {
-                let valid_for = self.valid_for(&entry)?;
+                let valid_for = self.valid_for(entry)?;
                 Ok(Reply::Granted(Grant { ticket, fence, slots, limit, valid_for }))
             }
         }

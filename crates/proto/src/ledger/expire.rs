@@ -1,12 +1,12 @@
-//! What time ends: leases, and the memory of tickets.
+//! What time ends: leases, and the memory of series.
 
-use super::{Contact, Contacts, Ledger, MOST_PAST};
+use super::{Contact, Contacts, Ledger, MOST_MEMORIES};
 use crate::{
     id::{LeaseId, Ticket},
     planted::{Bug, planted},
     reply::{Cause, What},
     request::DIGEST_MASK,
-    state::{Entry, Lease, Past, Standing, State},
+    state::{Entry, Lease, Memory, Standing, State},
     time::Micros,
 };
 
@@ -82,36 +82,63 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         let holds = matches!(entry.standing, Standing::Holding { .. });
         self.leave(entry)?;
         if holds || cause != Cause::Expired {
-            self.remember(entry.ticket, cause, entry.ttl)?;
+            self.close(entry, cause)?;
             self.wake(entry, What::Ended(cause));
         }
         Ok(())
     }
 
-    /// Rule 9: a late duplicate of this ticket's request is refused for one ttl.
-    pub(super) fn remember(
+    /// Rule 9: a grant, too, is remembered by the number that it raises its series to.
+    pub(super) fn open(&mut self, entry: &Entry) -> Result<(), S::Error> {
+        self.raise(entry.ticket, entry.ttl, |memory| memory.open += 1)
+    }
+
+    /// Rule 9: a ticket that held or waited is over, and a late duplicate of its request is refused.
+    pub(super) fn close(&mut self, entry: &Entry, cause: Cause) -> Result<(), S::Error> {
+        let held = u32::from(matches!(entry.standing, Standing::Holding { .. }));
+        self.raise(entry.ticket, entry.ttl, |memory| {
+            memory.open = memory.open.saturating_sub(held);
+            memory.note(entry.ticket.number(), cause);
+        })
+    }
+
+    /// Rule 9: no ticket of this series up to this one's number is granted any more, for one ttl at least and for as
+    /// long as anything of the series is held.
+    pub(super) fn raise(
         &mut self,
         ticket: Ticket,
-        cause: Cause,
         ttl: Micros,
+        change: impl FnOnce(&mut Memory),
     ) -> Result<(), S::Error> {
-        if planted(Bug::ForgetsTickets) {
-            return Ok(());
-        }
-        if self.state.past(ticket)?.is_none() {
+        let series = ticket.series();
+        let known = self.state.memory(series)?;
+        if known.is_none() {
             self.head.past += 1;
         }
-        self.state.put_past(&Past { ticket, cause, until: self.head.clock + ttl })
+        let mut memory = known.unwrap_or_else(|| Memory::new(series));
+        memory.last = memory.last.max(ticket.number());
+        memory.until = memory.until.max(self.head.clock + ttl);
+        change(&mut memory);
+        self.state.put_memory(&memory)
+    }
+
+    /// Why a ticket that neither holds nor waits is over; `None` if it may still come.
+    pub(super) fn over(&mut self, ticket: Ticket) -> Result<Option<Cause>, S::Error> {
+        if planted(Bug::ForgetsTickets) {
+            return Ok(None);
+        }
+        let memory = self.state.memory(ticket.series())?;
+        Ok(memory.and_then(|memory| memory.cause(ticket.number())))
     }
 
     pub(super) fn forget(&mut self) -> Result<(), S::Error> {
-        while let Some(past) = self.state.first_past()? {
-            let due = past.until <= self.head.clock || self.head.past > MOST_PAST;
+        while let Some(memory) = self.state.first_memory()? {
+            let due = memory.until <= self.head.clock || self.head.past > MOST_MEMORIES;
             if !due || !self.has_work() {
                 break;
             }
             self.head.past = self.head.past.saturating_sub(1);
-            self.state.remove_past(past.ticket)?;
+            self.state.remove_memory(memory.series)?;
         }
         Ok(())
     }

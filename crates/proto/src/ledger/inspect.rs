@@ -10,6 +10,7 @@ use crate::{
 
 impl<S: State, C: Contacts> Ledger<'_, S, C> {
     pub(super) fn inspect(&mut self, rows: u32) -> Result<Reply, S::Error> {
+        self.drop_terms();
         let mut holders = Vec::new();
         for entry in self.state.holders(rows)? {
             holders.extend(self.holder_row(entry)?);
@@ -18,6 +19,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         Ok(Reply::Snapshot(Snapshot {
             kind: self.head.kind,
             limit: self.limit(),
+            stated: self.head.stated,
             pinned: self.head.pinned,
             paused: self.head.paused.clone(),
             guarded_for: self.guarded_for,

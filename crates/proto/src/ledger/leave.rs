@@ -2,11 +2,11 @@
 
 use super::{Contacts, Ledger};
 use crate::{
-    id::Ticket,
+    id::{LeaseId, Ticket},
     planted::{Bug, planted},
-    reply::{Cause, Reply},
+    reply::{Cause, Reply, What},
     slots::Slots,
-    state::{Entry, Past, Standing, State},
+    state::{Entry, Standing, State},
     time::Micros,
 };
 
@@ -17,7 +17,12 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         some: Option<&Slots>,
     ) -> Result<Reply, S::Error> {
         let Some(entry) = self.state.entry(ticket)? else { return self.not_here(ticket) };
-        if let (Some(some), Standing::Holding { .. }) = (some, &entry.standing) {
+        if !self.may_end(&entry) {
+            return Ok(Reply::Ended { ticket, cause: Cause::Attached });
+        }
+        if let (Some(some), Standing::Holding { .. }) = (some, &entry.standing)
+            && entry.inbox == self.asker
+        {
             return self.release_some(entry, some);
         }
         self.release_all(&entry, Cause::Released)?;
@@ -44,23 +49,53 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         Ok(Reply::Released { ticket, left })
     }
 
+    /// Rule 20: an owner whose ticket somebody else gives back is told.
     fn release_all(&mut self, entry: &Entry, cause: Cause) -> Result<(), S::Error> {
         self.leave(entry)?;
-        self.remember(entry.ticket, cause, entry.ttl)?;
+        self.close(entry, cause)?;
+        if entry.inbox != self.asker && !planted(Bug::ReleasesUntold) {
+            self.wake(entry, What::Ended(cause));
+        }
         if planted(Bug::FreesWithoutServing) {
             return Ok(());
         }
         self.settle()
     }
 
-    pub(super) fn cancel(&mut self, ticket: Ticket, remember: Micros) -> Result<Reply, S::Error> {
-        if let Some(entry) = self.state.entry(ticket)? {
-            self.release_all(&entry, Cause::Cancelled)?;
-        } else if self.state.past(ticket)?.is_none() {
+    /// Rule 14: a client ends its own grants only; who asks as nobody is the ticket's operator and ends any.
+    fn may_end(&self, entry: &Entry) -> bool {
+        let is_place = matches!(entry.standing, Standing::Waiting { .. });
+        is_place || self.asker.is_none() || entry.inbox == self.asker
+    }
+
+    pub(super) fn cancel(
+        &mut self,
+        ticket: Ticket,
+        remember: Micros,
+        attach: Option<LeaseId>,
+    ) -> Result<Reply, S::Error> {
+        let entry = self.state.entry(ticket)?;
+        let is_given_up =
+            |entry: &Entry| self.may_end(entry) && attach.is_none_or(|lease| entry.lease == lease);
+        match entry.filter(is_given_up) {
+            Some(entry) => self.release_all(&entry, Cause::Cancelled)?,
             // The request itself may still be on its way (docs/protocol.md, "Cancel before acquire").
-            self.remember(ticket, Cause::Cancelled, remember)?;
+            None => self.refuse_later(attach.map_or(ticket, LeaseId::as_ticket), remember)?,
         }
         Ok(Reply::Cancelled { ticket })
+    }
+
+    /// Whatever was remembered before: the latest copy of the request may be as old as this cancel.
+    fn refuse_later(&mut self, ticket: Ticket, remember: Micros) -> Result<(), S::Error> {
+        if planted(Bug::CancelRaisesNothing) || self.state.entry(ticket)?.is_some() {
+            return Ok(());
+        }
+        let is_over = self.over(ticket)?.is_some();
+        self.raise(ticket, remember, |memory| {
+            if !is_over {
+                memory.note(ticket.number(), Cause::Cancelled);
+            }
+        })
     }
 
     pub(super) fn evict(&mut self, ticket: Ticket) -> Result<Reply, S::Error> {
@@ -69,15 +104,15 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
             self.settle()?;
             return Ok(Reply::Evicted { ticket });
         }
-        Ok(match self.state.past(ticket)? {
-            Some(Past { cause: Cause::Evicted, .. }) => Reply::Evicted { ticket },
+        Ok(match self.over(ticket)? {
+            Some(Cause::Evicted) => Reply::Evicted { ticket },
             _ => Reply::Unknown { ticket },
         })
     }
 
-    fn not_here(&mut self, ticket: Ticket) -> Result<Reply, S::Error> {
-        Ok(match self.state.past(ticket)? {
-            Some(Past { cause, .. }) => Reply::Ended { ticket, cause },
+    pub(super) fn not_here(&mut self, ticket: Ticket) -> Result<Reply, S::Error> {
+        Ok(match self.over(ticket)? {
+            Some(cause) => Reply::Ended { ticket, cause },
             None => Reply::Unknown { ticket },
         })
     }

@@ -6,11 +6,25 @@ use super::{Contact, Contacts, Ledger};
 use crate::{
     id::{Inbox, LeaseId, Ticket},
     planted::{Bug, planted},
-    reply::{Reply, TicketReply},
+    reply::{Cause, Reply, TicketReply},
     request::{Renew, Whom},
     state::{Entry, Lease, Standing, State},
     time::Micros,
 };
+
+/// What a renewal by ticket has found held.
+#[derive(Default)]
+struct Held {
+    /// Some of it stands under the lease of the renewal now.
+    is_moved: bool,
+    /// What is left of what others keep, where that is least.
+    least_kept: Option<Option<Micros>>,
+}
+
+/// The shorter of two times; `None` is without end.
+fn sooner(a: Option<Micros>, b: Option<Micros>) -> Option<Micros> {
+    [a, b].into_iter().flatten().min()
+}
 
 impl<S: State, C: Contacts> Ledger<'_, S, C> {
     pub(super) fn renew(&mut self, renew: &Renew) -> Result<Reply, S::Error> {
@@ -28,59 +42,86 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         if !agrees && !planted(Bug::RenewsWhatDiffers) {
             return Ok(Reply::Differs);
         }
-        self.extend(lease, renew)?;
+        self.extend(lease, renew.ttl, renew.margin, self.asker)?;
         Ok(Reply::Renewed { valid_for: self.renewed_for(renew) })
     }
 
     fn renew_tickets(&mut self, renew: &Renew, tickets: &[Ticket]) -> Result<Reply, S::Error> {
         let mut replies = Vec::with_capacity(tickets.len());
+        let mut held = Held::default();
         for ticket in tickets {
-            replies.push(self.renew_ticket(renew, *ticket)?);
+            replies.push(self.renew_ticket(renew, *ticket, &mut held)?);
         }
-        if replies.iter().any(|reply| matches!(reply, TicketReply::Held { .. }))
+        if held.is_moved
             && let Some(lease) = self.state.lease(renew.lease)?
         {
-            self.extend(lease, renew)?;
+            self.extend(lease, renew.ttl, renew.margin, self.asker)?;
         }
-        Ok(Reply::Tickets { valid_for: self.renewed_for(renew), tickets: replies })
-    }
-
-    fn renew_ticket(&mut self, renew: &Renew, ticket: Ticket) -> Result<TicketReply, S::Error> {
-        let Some(entry) = self.state.entry(ticket)? else {
-            let past = self.state.past(ticket)?;
-            return Ok(past.map_or(TicketReply::Unknown, |past| TicketReply::Ended(past.cause)));
+        let renewed = self.renewed_for(renew);
+        let least = if held.is_moved { renewed } else { None };
+        let valid_for = match held.least_kept {
+            Some(kept) => sooner(least, kept),
+            None => renewed,
         };
-        match entry.standing.clone() {
-            Standing::Waiting { .. } => Ok(TicketReply::Waiting),
-            Standing::Holding { fence, slots } => {
-                self.move_under(entry, renew.lease, renew)?;
-                Ok(TicketReply::Held { fence, slots })
-            }
-        }
+        Ok(Reply::Tickets { valid_for, tickets: replies })
     }
 
-    fn move_under(
+    fn renew_ticket(
+        &mut self,
+        renew: &Renew,
+        ticket: Ticket,
+        held: &mut Held,
+    ) -> Result<TicketReply, S::Error> {
+        let Some(entry) = self.state.entry(ticket)? else {
+            let cause = self.over(ticket)?;
+            return Ok(cause.map_or(TicketReply::Unknown, TicketReply::Ended));
+        };
+        let Standing::Holding { fence, slots } = entry.standing.clone() else {
+            return Ok(TicketReply::Waiting);
+        };
+        if entry.inbox == self.asker || planted(Bug::RenewsWhatChangedHands) {
+            held.is_moved = true;
+            self.move_under(entry, renew.lease, self.asker, renew.ttl, renew.margin)?;
+        } else if self.asker.is_some() {
+            return Ok(TicketReply::Ended(Cause::Attached));
+        } else {
+            // Rule 3: whoever keeps it renews it, at its own pace.
+            let kept = self.valid_for(&entry)?;
+            held.least_kept = Some(held.least_kept.map_or(kept, |least| sooner(least, kept)));
+        }
+        Ok(TicketReply::Held { fence, slots })
+    }
+
+    pub(super) fn move_under(
         &mut self,
         mut entry: Entry,
         lease: LeaseId,
-        renew: &Renew,
+        inbox: Option<Inbox>,
+        ttl: Micros,
+        margin: Micros,
     ) -> Result<(), S::Error> {
-        if entry.lease == lease && entry.inbox == self.asker {
+        if entry.lease == lease && entry.inbox == inbox {
             return Ok(());
         }
         self.part(&entry)?;
         entry.lease = lease;
-        entry.inbox = self.asker;
-        self.join(&entry, renew.ttl, renew.margin)?;
+        entry.inbox = inbox;
+        self.join(&entry, ttl, margin)?;
         self.state.put_entry(&entry)
     }
 
-    fn extend(&mut self, mut lease: Lease, renew: &Renew) -> Result<(), S::Error> {
-        lease.inbox = self.asker;
-        lease.ttl = renew.ttl;
-        lease.ends = self.head.clock + renew.ttl;
-        lease.ends_wall = self.now + renew.ttl;
-        self.head.bound = self.head.bound.min(renew.margin);
+    pub(super) fn extend(
+        &mut self,
+        mut lease: Lease,
+        ttl: Micros,
+        margin: Micros,
+        inbox: Option<Inbox>,
+    ) -> Result<(), S::Error> {
+        lease.inbox = inbox;
+        lease.ttl = ttl;
+        lease.ends = self.head.clock + ttl;
+        lease.ends_wall = self.now + ttl;
+        self.head.bound = self.head.bound.min(margin);
         self.state.put_lease(&lease)
     }
 

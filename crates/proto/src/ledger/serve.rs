@@ -95,6 +95,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
             self.state.put_lease(&lease)?;
         }
         self.state.put_entry(&entry)?;
+        self.open(&entry)?;
         if let Standing::Holding { fence, slots } = entry.standing.clone() {
             let limit = self.limit();
             self.wake(&entry, What::Granted { fence, slots, limit });
@@ -115,7 +116,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
     }
 
     /// Rule 10: grows strictly, and because it follows the clock, also over any loss of state.
-    fn next_fence(&mut self) -> Fence {
+    pub(super) fn next_fence(&mut self) -> Fence {
         if planted(Bug::FenceIsTheClock) {
             self.head.fence = 0;
         }

@@ -1,5 +1,6 @@
 //! The rules of the ledger, a sentence a test. The numbers are those of docs/protocol.md.
 
+mod attach;
 mod clock;
 mod cost;
 mod damage;
@@ -13,5 +14,6 @@ mod order;
 mod reach;
 mod renewal;
 mod retry;
+mod series;
 mod steering;
 mod world;

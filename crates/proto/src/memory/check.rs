@@ -9,7 +9,7 @@ use alloc::{
 
 use super::MemoryState;
 use crate::{
-    id::LeaseId,
+    id::{LeaseId, Series},
     request::DIGEST_MASK,
     state::{Entry, Head, Standing},
 };
@@ -33,7 +33,8 @@ impl MemoryState {
         self.check_leases()?;
         self.check_totals(head)?;
         self.check_slots(head)?;
-        self.check_past(head)
+        self.check_memories()?;
+        self.check_rest(head)
     }
 
     fn check_orders(&self) -> Checked {
@@ -72,11 +73,10 @@ impl MemoryState {
     }
 
     fn check_totals(&self, head: &Head) -> Checked {
-        let holds = |entry: &&Entry| matches!(entry.standing, Standing::Holding { .. });
         let held: u32 = self.entries.values().filter(holds).map(|entry| entry.permits).sum();
         let holders = self.grants.len() as u32;
         let waiting = (self.queue.len() + self.parked.len()) as u32;
-        let past = self.past.len() as u32;
+        let past = self.memories.len() as u32;
         ensure(
             (held, holders, waiting, past) == (head.held, head.holders, head.waiting, head.past),
             || format!("{head:?} over {held} held by {holders}, {waiting} waiting, {past} past"),
@@ -97,14 +97,39 @@ impl MemoryState {
         ensure(next == Some(head.top), || format!("slots below {}: {ranges:?}", head.top))
     }
 
-    fn check_past(&self, head: &Head) -> Checked {
-        let by_end: BTreeSet<_> = self.past.values().map(|p| (p.until, p.ticket)).collect();
-        ensure(by_end == self.past_by_end, || format!("past: {:?}", self.past_by_end))?;
-        let twice = self.past.keys().find(|ticket| self.entries.contains_key(ticket));
-        ensure(twice.is_none(), || format!("here and over: {twice:?}"))?;
-        let nothing = self.entries.is_empty() && self.past.is_empty();
+    fn check_memories(&self) -> Checked {
+        let closed = self.memories.values().filter(|memory| memory.open == 0);
+        let by_end: BTreeSet<_> = closed.map(|memory| (memory.until, memory.series)).collect();
+        ensure(by_end == self.memories_by_end, || {
+            format!("memories by end: {:?}", self.memories_by_end)
+        })?;
+        let mut open: BTreeMap<Series, (u32, u32)> = BTreeMap::new();
+        for entry in self.entries.values().filter(holds) {
+            let sum = open.entry(entry.ticket.series()).or_default();
+            *sum = (sum.0 + 1, sum.1.max(entry.ticket.number()));
+        }
+        for memory in self.memories.values() {
+            let (held, most) = open.remove(&memory.series).unwrap_or_default();
+            ensure(memory.is_sound() && held == memory.open && most <= memory.last, || {
+                format!("{memory:?} over {held} held up to {most}")
+            })?;
+            let mut ends = memory.ends.iter().map(|(number, _)| memory.series.ticket(*number));
+            let twice = ends.find(|ticket| self.entries.contains_key(ticket));
+            ensure(twice.is_none(), || format!("here and over: {twice:?}"))?;
+        }
+        ensure(open.is_empty(), || format!("held and not remembered: {open:?}"))
+    }
+
+    fn check_rest(&self, head: &Head) -> Checked {
+        let nothing = self.entries.is_empty() && self.memories.is_empty();
         // The last operation's clock is in the head.
-        let is_kept = head.pinned || head.paused.is_some() || head.owes_fence(head.wall);
+        let is_kept = head.pinned.is_some() || head.paused.is_some() || head.owes_fence(head.wall);
+        let is_stated = head.stated.is_some() || (head.kind.is_some() && head.pinned.is_none());
+        ensure(!is_stated || !self.entries.is_empty(), || format!("stated by nobody: {head:?}"))?;
         ensure(self.is_empty() || !nothing || is_kept, || format!("left behind: {head:?}"))
     }
+}
+
+fn holds(entry: &&Entry) -> bool {
+    matches!(entry.standing, Standing::Holding { .. })
 }

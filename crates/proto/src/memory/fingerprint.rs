@@ -6,7 +6,7 @@ use super::MemoryState;
 use crate::{
     fingerprint::Lens,
     id::{Fence, Ticket},
-    state::{Entry, Head, Lease, Standing},
+    state::{Entry, Head, Lease, Memory, Standing},
 };
 
 impl MemoryState {
@@ -26,8 +26,10 @@ impl MemoryState {
         for (_, ticket) in self.queue.iter().chain(&self.parked) {
             ticket.hash(hasher);
         }
-        for past in self.past.values() {
-            (past.ticket, past.cause, clock.exact(past.until)).hash(hasher);
+        for memory in self.memories.values() {
+            // What is held of it follows from the entries.
+            let Memory { series, last, until, ends, .. } = memory;
+            (series, last, clock.exact(*until), ends).hash(hasher);
         }
         self.free.hash(hasher);
     }
@@ -47,8 +49,8 @@ impl MemoryState {
 }
 
 fn head_of<H: Hasher>(head: &Head, store: &Lens, clock: &Lens, hasher: &mut H) {
-    let Head { kind, limit, pinned, paused, wall, bound, fence, top, .. } = head;
-    (kind, limit, pinned, paused.is_some(), bound, top).hash(hasher);
+    let Head { kind, stated, pinned, paused, wall, bound, fence, top, .. } = head;
+    (kind, stated, pinned, paused.is_some(), bound, top).hash(hasher);
     (store.exact(*wall), store.fence(Fence(*fence)), clock.exact(head.arrival)).hash(hasher);
     (head.held, head.holders, head.waiting, head.past).hash(hasher);
 }

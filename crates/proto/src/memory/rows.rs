@@ -1,7 +1,7 @@
 //! Everything in a state, for stores that keep it packed.
 
 use super::MemoryState;
-use crate::state::{Entry, Lease, Past};
+use crate::state::{Entry, Lease, Memory};
 
 impl MemoryState {
     /// Every lease, in order of id.
@@ -14,9 +14,14 @@ impl MemoryState {
         self.entries.values()
     }
 
-    /// Every ticket that is remembered, those that are forgotten first at the front.
-    pub fn memories(&self) -> impl Iterator<Item = &Past> {
-        self.past_by_end.iter().filter_map(|(_, ticket)| self.past.get(ticket))
+    /// What is remembered of every series, in order.
+    pub fn memories(&self) -> impl Iterator<Item = &Memory> {
+        self.memories.values()
+    }
+
+    /// The memories of series of which nothing is held, those that are forgotten first at the front.
+    pub fn closed_memories(&self) -> impl Iterator<Item = &Memory> {
+        self.memories_by_end.iter().filter_map(|(_, series)| self.memories.get(series))
     }
 
     /// Every range of free slots, in order.

@@ -37,11 +37,15 @@ use crate::{
     name::Name,
     planted::{Bug, planted},
     session::{CallId, Config, Failure},
-    time::{MILLISECOND, Micros},
+    time::{MILLISECOND, Micros, SECOND},
 };
 use compose::Sent;
 use poppers::Poppers;
 use work::{Alarm, Work};
+
+/// A store that leaves a call unanswered for this long is silent. It is a tenth of that for a wish that could not even
+/// be sent.
+const SILENCE: Micros = SECOND;
 
 /// One client at one queue. See the [module](self).
 #[derive(Clone, Debug)]
@@ -213,8 +217,10 @@ impl Session {
             }
         }
         while let Some((_, pop)) = self.poppers.next_deadline().filter(|(at, _)| *at <= now) {
+            let is_silent = self.is_store_silent(now, pop);
             self.poppers.remove(pop);
-            self.events.push_back(Event::TimedOut { pop });
+            let event = if is_silent { Event::Failed { pop } } else { Event::TimedOut { pop } };
+            self.events.push_back(event);
         }
         if self.sent.as_ref().is_some_and(|sent| sent.over_at <= now) {
             self.give_up_batch(now);
@@ -283,6 +289,15 @@ impl Session {
             None if self.has_to_send() => Some(retry_at),
             None => self.work.next_renewal().map(|at| at.max(retry_at)),
         }
+    }
+
+    /// Whether the store, and not the lack of items, kept a wish waiting until its deadline.
+    fn is_store_silent(&self, now: Micros, pop: PopId) -> bool {
+        let unanswered_for = self.sent.as_ref().map_or(0, |sent| now.saturating_sub(sent.first_at));
+        let Some(popper) = self.poppers.get(pop) else { return false };
+        let was_never_answered = popper.is_asked && !popper.is_answered;
+        let long = if popper.is_asked { SILENCE } else { SILENCE / 10 };
+        was_never_answered || self.failures > 0 || unanswered_for >= long
     }
 
     fn next_id(&mut self) -> u64 {
@@ -354,7 +369,7 @@ impl Session {
     /// How long to wait before the next try.
     fn pause(&mut self) -> Micros {
         self.failures += 1;
-        let pause = ((25 * MILLISECOND) << self.failures.min(7)).min(2 * crate::time::SECOND);
+        let pause = ((25 * MILLISECOND) << self.failures.min(7)).min(2 * SECOND);
         pause / 2 + pause / 2 * self.draw() / 1024
     }
 }

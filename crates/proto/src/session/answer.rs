@@ -8,10 +8,10 @@ use super::{
     record::Phase,
 };
 use crate::{
-    id::Ticket,
+    id::{LeaseId, Ticket},
     name::Name,
     planted::{Bug, planted},
-    reply::{Cause, Grant, Replies, Reply, TicketReply},
+    reply::{Cause, Replies, Reply},
     slots::Slots,
     time::Micros,
 };
@@ -26,10 +26,10 @@ pub(super) struct Heard<'a> {
 
 impl Session {
     pub(super) fn take_answers(&mut self, now: Micros, sent: Sent, replies: Replies) {
-        let Sent { at, name, items } = sent;
+        self.has_ended(&sent);
+        let Sent { at, name, items, .. } = sent;
         let at = if planted(Bug::CountsFromTheReply) { now } else { at };
         let desk = self.desk(&name);
-        desk.under_way = None;
         desk.retry_at = None;
         desk.failures = 0;
         desk.must_settle |= replies.backlog;
@@ -57,15 +57,24 @@ impl Session {
             }
             (Item::Lease { lease, .. }, _) => self.renew_by_ticket(heard.now, heard.name, lease),
             (Item::Tickets { lease, tickets }, Reply::Tickets { valid_for, tickets: found }) => {
+                self.desk(heard.name).leases.entry(lease).and_modify(|of| of.renewals.answered());
                 self.tickets_are_renewed(heard, lease, &tickets, &found, valid_for);
             }
-            (Item::Tickets { lease, .. }, _) => self.renew_by_ticket(heard.now, heard.name, lease),
+            (Item::Proof { lease, tickets }, Reply::Tickets { valid_for, tickets: found }) => {
+                self.desk(heard.name).leases.entry(lease).and_modify(|of| of.proofs.answered());
+                self.tickets_are_renewed(heard, lease, &tickets, &found, valid_for);
+            }
+            (Item::Tickets { lease, .. } | Item::Proof { lease, .. }, _) => {
+                self.renew_by_ticket(heard.now, heard.name, lease);
+            }
             (Item::Places, Reply::Renewed { .. }) => {
                 self.places_are_renewed(heard.sent_at, heard.name);
             }
             (Item::Places, _) => self.look_at_all_places(heard.name),
             (Item::Acquire(ticket), reply) => self.take_acquired(heard, ticket, reply),
-            (Item::Attach(ticket), reply) => self.take_attached(heard, ticket, reply),
+            (Item::Attach(ticket, lease), reply) => {
+                self.take_attached(heard, ticket, lease, reply);
+            }
             (Item::Release(ticket, slots), reply) => {
                 self.take_released(heard.name, ticket, slots, &reply);
             }
@@ -77,7 +86,10 @@ impl Session {
     fn take_acquired(&mut self, heard: Heard<'_>, ticket: Ticket, reply: Reply) {
         let desk = self.desk(heard.name);
         desk.uncertain.remove(&ticket);
-        let Some(record) = desk.records.get_mut(&ticket) else { return };
+        let Some(record) = desk.records.get_mut(&ticket).filter(|record| !record.is_attaching)
+        else {
+            return;
+        };
         record.silent_since = None;
         match reply {
             Reply::Granted(grant) if grant.ticket == ticket => {
@@ -97,11 +109,16 @@ impl Session {
             Reply::OtherKind { stored, stated, .. } => {
                 self.refuse(heard.name, ticket, Refusal::OtherKind { stored, stated });
             }
-            Reply::OtherLimit { stored, stated, .. } => {
-                self.refuse(heard.name, ticket, Refusal::OtherLimit { stored, stated });
+            Reply::OtherLimit { stored, stated, is_pinned, .. } => {
+                let refusal = Refusal::OtherLimit { stored, stated, is_pinned };
+                self.refuse(heard.name, ticket, refusal);
             }
             Reply::TooMany { permits, limit, .. } => {
                 self.refuse(heard.name, ticket, Refusal::TooMany { permits, limit });
+            }
+            // It was not given back: the session would have forgotten it.
+            Reply::Ended { cause: Cause::Released, .. } if record.phase != Phase::Leaving => {
+                self.renumber(heard.now, heard.name, ticket);
             }
             Reply::Ended { cause, .. } => self.refuse(heard.name, ticket, Refusal::Ended(cause)),
             _ => self.refuse(heard.name, ticket, Refusal::Store),
@@ -121,43 +138,35 @@ impl Session {
         let due = at + self.config.waiter_ttl / 3;
         let desk = self.desk(name);
         let Some(record) = desk.records.get_mut(&ticket) else { return };
-        if let Some(lease) = desk.leases.get_mut(&record.lease)
-            && lease.known == 1
-        {
-            lease.is_not_there(at); // nobody but this waiter could make it, and it has not
-        }
-        if record.phase == Phase::Leaving {
+        // A wakeup may overtake the answer that says that there is something to wait for.
+        if matches!(record.phase, Phase::Leaving | Phase::Held) {
             return;
         }
         record.phase = Phase::Waiting;
         desk.places.insert(ticket);
         let is_new = !core::mem::replace(&mut record.was_queued, true);
-        let is_hinted = core::mem::take(&mut record.is_hinted);
         desk.waiters_due = Some(desk.waiters_due.map_or(due, |earlier| earlier.min(due)));
         desk.refile(ticket);
-        if is_hinted {
-            desk.send_again(ticket);
-        }
         if is_new {
             self.events.push_back(Event::Queued { ticket, waiting });
         }
     }
 
-    fn take_attached(&mut self, heard: Heard<'_>, ticket: Ticket, reply: Reply) {
+    fn take_attached(&mut self, heard: Heard<'_>, ticket: Ticket, lease: LeaseId, reply: Reply) {
         let desk = self.desk(heard.name);
         desk.uncertain.remove(&ticket);
-        let Reply::Tickets { valid_for, tickets } = reply else {
-            return self.refuse(heard.name, ticket, Refusal::Store);
+        // An attach by another of our tasks may have taken the place of this one.
+        let Some(record) = desk.records.get_mut(&ticket).filter(|record| record.lease == lease)
+        else {
+            return;
         };
-        match tickets.into_iter().next() {
-            Some(TicketReply::Held { fence, slots }) => {
-                let grant = Grant { ticket, fence, slots, limit: 0, valid_for };
-                self.take_grant(heard, grant);
-            }
-            Some(TicketReply::Ended(cause)) => {
-                self.refuse(heard.name, ticket, Refusal::Ended(cause));
-            }
-            _ => self.refuse(heard.name, ticket, Refusal::Unknown),
+        record.silent_since = None;
+        match reply {
+            Reply::Granted(grant) if grant.ticket == ticket => self.take_grant(heard, grant),
+            Reply::TooLate { .. } => desk.refile(ticket),
+            Reply::Ended { cause, .. } => self.refuse(heard.name, ticket, Refusal::Ended(cause)),
+            Reply::Unknown { .. } => self.refuse(heard.name, ticket, Refusal::Unknown),
+            _ => self.refuse(heard.name, ticket, Refusal::Store),
         }
     }
 
@@ -168,15 +177,19 @@ impl Session {
             Reply::Ended { cause: Cause::Released, .. } => (true, 0),
             _ => (false, 0),
         };
-        self.events.push_back(Event::Released { ticket, was_held, left, given: slots.clone() });
         let desk = self.desk(name);
-        desk.uncertain.remove(&ticket);
+        let is_repeated = desk.uncertain.remove(&ticket);
+        let released = Event::Released { ticket, was_held, left, given: slots.clone() };
+        // What the store has forgotten meanwhile may have been released by the call that was not answered.
+        let is_known = !is_repeated || !matches!(reply, Reply::Unknown { .. });
+        self.events.push_back(if is_known { released } else { Event::Unanswered { ticket } });
+        let desk = self.desk(name);
         let Some(record) = desk.records.get_mut(&ticket) else { return };
         match slots {
             Some(given) if was_held && left > 0 => {
                 record.giving.take(&given);
-                if let Some((_, all, _)) = &mut record.grant {
-                    all.take(&given);
+                if let Some(granted) = &mut record.granted {
+                    granted.slots.take(&given);
                 }
                 desk.refile(ticket);
             }
@@ -189,10 +202,11 @@ impl Session {
 
     fn take_detached(&mut self, name: &Name, ticket: Ticket, reply: &Reply) {
         match reply {
-            Reply::Tickets { valid_for, tickets }
-                if matches!(tickets.first(), Some(TicketReply::Held { .. })) =>
-            {
+            Reply::Renewed { valid_for } => {
                 self.events.push_back(Event::Detached { ticket, valid_for: *valid_for });
+            }
+            Reply::Ended { cause, .. } => {
+                self.events.push_back(Event::Lost { ticket, loss: Loss::Ended(*cause) });
             }
             _ => self.events.push_back(Event::Lost { ticket, loss: Loss::Forgotten }),
         }

@@ -1,7 +1,15 @@
 //! What the session believes to hold, and until when.
+//!
+//! A permit is handed to the program only on a full proof: an answer of the store that its lease has just been made or
+//! renewed, which leaves at least two thirds of the ttl (docs/decisions/0025-proof-before-hand-over.md). Until then its
+//! ticket is *unproved* and is renewed by name at once.
 
 use super::answer::Heard;
-use super::{Session, event::Event, record::Phase};
+use super::{
+    Session,
+    record::{Granted, Phase},
+    schedule::Schedule,
+};
 use crate::{
     id::{Fence, Ticket},
     name::Name,
@@ -13,131 +21,130 @@ use crate::{
 
 impl Session {
     pub(super) fn take_grant(&mut self, heard: Heard<'_>, grant: Grant) {
-        let desk = self.desk(heard.name);
-        let Some(record) = desk.records.get_mut(&grant.ticket) else { return };
-        if let (Some(lease), Some(valid_for)) =
-            (desk.leases.get_mut(&record.lease), grant.valid_for)
-        {
-            // The lease ends `valid_for` after a moment later than the sending.
-            let base = (heard.sent_at + valid_for).saturating_sub(lease.ttl);
-            lease.base = lease.base.max(base);
+        let Grant { ticket, fence, slots, limit, valid_for } = grant;
+        self.note_grant(heard.name, ticket, Granted { fence, slots, limit });
+        let lease = self.desk(heard.name).records.get(&ticket).map(|record| record.lease);
+        lease.inspect(|lease| self.schedule_renewal(heard, *lease, valid_for));
+        if self.is_doubted(heard.name, ticket) {
+            // It is handed over once the store has said that it is not over again.
+            return self.look_at(heard.now, heard.name);
         }
-        let margin = self.margin(heard.name, grant.ticket);
-        let until = grant.valid_for.map(|valid| (heard.sent_at + valid).saturating_sub(margin));
-        let Grant { ticket, fence, slots, limit, .. } = grant;
-        self.hold(heard.now, heard.name, ticket, (fence, slots, limit), until);
+        self.believe(heard, ticket, valid_for);
     }
 
-    /// A wakeup says nothing of time: what is believed counts from the last moment at which the lease was
-    /// known not to be there, or to be renewed, and lasts no longer than the place would have.
-    pub(super) fn take_grant_by_wakeup(
-        &mut self,
-        now: Micros,
-        ticket: Ticket,
-        fence: Fence,
-        slots: Slots,
-        limit: u32,
-    ) {
+    /// Whether the end of a grant was told before its beginning. Only once: the grant is proved by name then.
+    fn is_doubted(&mut self, name: &Name, ticket: Ticket) -> bool {
+        let record = self.desk(name).records.get_mut(&ticket);
+        record.is_some_and(|record| core::mem::take(&mut record.is_doubted))
+    }
+
+    /// A wakeup says nothing of time, may be old, and speaks of what may have been undone: it makes the session ask.
+    pub(super) fn take_grant_by_wakeup(&mut self, now: Micros, ticket: Ticket, granted: Granted) {
         let Some(name) = self.tickets.get(&ticket).cloned() else { return };
-        let waiter_ttl = self.config.waiter_ttl;
-        let desk = self.desk(&name);
-        let Some(record) = desk.records.get(&ticket) else { return };
-        if !matches!(record.phase, Phase::Asking | Phase::Waiting) {
-            return;
+        let Some(record) = self.desk(&name).records.get_mut(&ticket) else { return };
+        if !record.is_attaching && matches!(record.phase, Phase::Asking | Phase::Waiting) {
+            record.was_queued = true;
+            #[cfg(feature = "planted")]
+            let age = self.place_age(now, &name);
+            self.note_grant(&name, ticket, granted);
+            #[cfg(feature = "planted")]
+            if planted(Bug::HandsOverUnproved) || planted(Bug::DangerBeforeRenewal) {
+                self.hand_over_unproved(now, &name, ticket, age);
+            }
+            self.expect_proof(now, &name, ticket);
+            self.plan(&name);
+            self.look_at(now, &name);
         }
-        let lease = desk.leases.get(&record.lease);
-        let ends = lease.map_or(0, |lease| lease.earliest_end(waiter_ttl));
-        let ttl = record.wish.ttl;
-        let margin = self.config.handed_margin(ttl);
-        let until = Some(ends.saturating_sub(margin));
-        self.hold(now, &name, ticket, (fence, slots, limit), until);
-        self.plan(&name);
     }
 
-    /// Takes note of a grant that is to be believed in until `until`.
-    fn hold(
-        &mut self,
-        now: Micros,
-        name: &Name,
-        ticket: Ticket,
-        grant: (Fence, Slots, u32),
-        until: Option<Micros>,
-    ) {
-        self.fence_seen = self.fence_seen.max(grant.0.0);
-        let draw = self.draw();
+    /// A grant is proved by the next call, or by one that overtakes it should that one hang.
+    fn expect_proof(&mut self, now: Micros, name: &Name, ticket: Ticket) {
+        let config = self.config.clone();
+        let desk = self.desk(name);
+        let Some(lease) = desk.records.get(&ticket).map(|record| record.lease) else { return };
+        if desk.under_way.is_some()
+            && let Some(lease) = desk.leases.get_mut(&lease)
+        {
+            lease.proofs.is_held_up(now, config.schedule(lease.ttl).repeat());
+        }
+    }
+
+    /// Takes note of a grant that nothing proves yet.
+    fn note_grant(&mut self, name: &Name, ticket: Ticket, granted: Granted) {
+        self.fence_seen = self.fence_seen.max(granted.fence.0);
         let desk = self.desk(name);
         let Some(record) = desk.records.get_mut(&ticket) else { return };
-        let due = now
-            + first_renewal(record.wish.ttl, until.map(|until| until.saturating_sub(now)), draw);
-        if let Some(lease) = desk.leases.get_mut(&record.lease) {
-            lease.hold(ticket, due);
-        }
         let before = record.alarm_at();
-        record.grant = Some(grant);
+        record.granted = Some(granted);
         if record.phase != Phase::Leaving {
             record.phase = Phase::Held;
         }
         let after = record.alarm_at();
+        if let Some(lease) = desk.leases.get_mut(&record.lease) {
+            lease.hold(ticket);
+        }
         desk.leave_place(ticket);
         desk.refile(ticket);
         self.move_alarm(ticket, before, after);
-        self.believe(now, name, ticket, until);
     }
 
-    /// A renewal said how long the lease is valid.
-    pub(super) fn believe_again(
-        &mut self,
-        heard: Heard<'_>,
-        ticket: Ticket,
-        valid_for: Option<Micros>,
-    ) {
-        let margin = self.margin(heard.name, ticket);
-        let until = valid_for.map(|valid| (heard.sent_at + valid).saturating_sub(margin));
-        self.believe(heard.now, heard.name, ticket, until);
+    /// The store does not have it as granted: the wakeup was about a grant that was undone.
+    pub(super) fn stand_again(&mut self, now: Micros, name: &Name, ticket: Ticket) {
+        let desk = self.desk(name);
+        let Some(record) = desk.records.get_mut(&ticket) else { return };
+        if record.phase != Phase::Held || record.is_delivered {
+            return;
+        }
+        record.granted = None;
+        record.phase = Phase::Waiting;
+        if let Some(lease) = desk.leases.get_mut(&record.lease) {
+            lease.let_go(ticket);
+        }
+        desk.places.insert(ticket);
+        desk.waiters_due = Some(now);
     }
 
-    fn margin(&mut self, name: &Name, ticket: Ticket) -> Micros {
-        let ttl = self.desk(name).records.get(&ticket).map_or(0, |record| record.wish.ttl);
-        self.config.margin(ttl)
+    /// The store has a ticket as held, under this fence.
+    pub(super) fn take_held(&mut self, name: &Name, ticket: Ticket, fence: Fence, slots: Slots) {
+        let desk = self.desk(name);
+        desk.uncertain.remove(&ticket);
+        if let Some(record) = desk.records.get_mut(&ticket)
+            && !record.is_delivered
+            && let Some(granted) = &mut record.granted
+        {
+            (granted.fence, granted.slots) = (fence, slots);
+        }
     }
 
-    /// Believes in a grant until `until`, and hands it over once that leaves time to act.
-    fn believe(&mut self, now: Micros, name: &Name, ticket: Ticket, until: Option<Micros>) {
-        let enough = self.config.waiter_ttl / 10;
-        let Some(record) = self.desk(name).records.get_mut(&ticket) else { return };
+    /// An answer said how long the lease of a ticket is valid; `None`: as long as the process lives.
+    pub(super) fn believe(&mut self, heard: Heard<'_>, ticket: Ticket, valid_for: Option<Micros>) {
+        let config = self.config.clone();
+        let desk = self.desk(heard.name);
+        let Some(record) = desk.records.get_mut(&ticket) else { return };
         if record.phase != Phase::Held {
             return;
         }
+        let valid_for = valid_for.filter(|_| !planted(Bug::SilenceIsNoLoss));
+        let ttl = record.wish.ttl;
+        let certain = valid_for.map(|valid_for| valid_for.saturating_sub(config.margin(ttl)));
         let before = record.alarm_at();
         record.silent_since = None;
-        let until = until.filter(|_| !planted(Bug::SilenceIsNoLoss));
-        record.believe(now, until);
-        let is_sound = record.is_sound(now, enough);
-        record.in_danger &= !is_sound;
-        let is_first = is_sound && !record.is_delivered;
-        record.is_delivered |= is_sound;
-        let (lease, valid_until) = (record.lease, record.valid_until());
-        let (granted, is_delivered) = (record.grant.clone(), record.is_delivered);
+        record.believe(heard.sent_at, certain);
+        let is_safe = record.is_safe(heard.now);
+        let is_proof = valid_for.is_none_or(|valid_for| Schedule::is_full(ttl, valid_for));
+        record.in_danger &= !is_safe;
+        let event = record.tell_belief(is_safe, is_proof);
+        let is_delivered = record.is_delivered;
         let after = record.alarm_at();
+        if let Some(lease) = desk.leases.get_mut(&record.lease) {
+            if is_delivered {
+                lease.unproved.remove(&ticket);
+            }
+            if !is_safe {
+                lease.due = Some(heard.now);
+            }
+        }
         self.move_alarm(ticket, before, after);
-        match granted {
-            Some((fence, slots, limit)) if is_first => {
-                self.events.push_back(Event::Acquired { ticket, fence, slots, limit, valid_until });
-            }
-            _ if is_sound && is_delivered => {
-                self.events.push_back(Event::Renewed { ticket, valid_until });
-            }
-            _ => {}
-        }
-        if !is_sound && let Some(lease) = self.desk(name).leases.get_mut(&lease) {
-            lease.due = Some(now);
-        }
+        self.events.extend(event);
     }
-}
-
-/// When to renew for the first time: at a third of the ttl, or, where less than that is certain, at a third
-/// of what is.
-fn first_renewal(ttl: Micros, certain: Option<Micros>, draw: u64) -> Micros {
-    let at = certain.filter(|certain| *certain < ttl / 2).unwrap_or(ttl) / 3;
-    at - at / 10 * draw / 1024
 }

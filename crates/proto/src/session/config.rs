@@ -1,5 +1,6 @@
 //! What a session goes by.
 
+use super::schedule::Schedule;
 use crate::time::{self, Micros, SECOND, UNBOUNDED};
 
 /// What a session goes by.
@@ -71,9 +72,10 @@ impl Config {
         bound.max(ttl / 20) + ttl / 100
     }
 
-    /// The same for a lease that was made for a waiter: the bound of the clock is then no more than half of
-    /// a place's length, which every waiter states.
-    pub(super) fn handed_margin(&self, ttl: Micros) -> Micros {
-        self.margin(ttl).min(self.waiter_ttl / 2 + self.waiter_ttl / 100)
+    /// The schedule of a lease of `ttl`, as long as the store answers.
+    #[must_use]
+    pub fn schedule(&self, ttl: Micros) -> Schedule {
+        let ttl = ttl.min(self.longest_lease);
+        Schedule::new(ttl, ttl - self.margin(ttl))
     }
 }

@@ -9,10 +9,13 @@ use super::{
     event::{AskId, CallId},
     outbox::Outbox,
     record::{Phase, Record},
+    repetition::Repetition,
+    schedule::Schedule,
+    series::ByTtl,
 };
 use crate::{
     id::{LeaseId, Ticket},
-    request::{DIGEST_MASK, Request},
+    request::{Batch, DIGEST_MASK, Request},
     time::Micros,
 };
 
@@ -26,11 +29,13 @@ pub(super) struct Desk {
     pub(super) uncertain: BTreeSet<Ticket>,
     pub(super) leases: BTreeMap<LeaseId, LeaseDesk>,
     /// The lease that permits of each ttl stand under.
-    pub(super) shared_leases: BTreeMap<Micros, LeaseId>,
+    pub(super) shared_leases: ByTtl,
     pub(super) waiter_lease: LeaseId,
     /// When to renew the places in the queue.
     pub(super) waiters_due: Option<Micros>,
     pub(super) asks: VecDeque<(AskId, Request, bool)>,
+    /// The last call was ours, so what must not carry our inbox goes next.
+    pub(super) nobodys_turn: bool,
     pub(super) under_way: Option<CallId>,
     pub(super) retry_at: Option<Micros>,
     pub(super) failures: u32,
@@ -45,32 +50,34 @@ pub(super) struct LeaseDesk {
     pub(super) ttl: Micros,
     /// Granted tickets that the store has not confirmed to be gone.
     pub(super) held: BTreeSet<Ticket>,
+    /// Those of them that the program does not have yet, because nothing proves how long the lease lasts.
+    pub(super) unproved: BTreeSet<Ticket>,
     /// Records that name this lease.
     pub(super) users: u32,
-    /// Those of them that the store may know of.
-    pub(super) known: u32,
-    /// If the lease is there at all, it was made or renewed no earlier than this.
-    pub(super) base: Micros,
-    /// If the lease was made by somebody who handed a permit on to a waiter of ours, it ends no earlier than
-    /// the length of a place after this.
-    pub(super) handed: Micros,
+    /// It lasts a ttl from here, or longer; `MAX`: as long as the process lives.
+    pub(super) proved_at: Micros,
+    /// When to renew it.
     pub(super) due: Option<Micros>,
+    pub(super) renewals: Repetition,
+    /// The same for what is not proved.
+    pub(super) proofs: Repetition,
     /// Both sides disagree on what stands under it: renew ticket by ticket.
     pub(super) by_ticket: bool,
 }
 
 impl Desk {
-    pub(super) fn new(waiter_lease: LeaseId) -> Self {
+    pub(super) fn new(waiter_lease: LeaseId, shared_leases: ByTtl) -> Self {
         Self {
             records: BTreeMap::new(),
             outbox: Outbox::default(),
             places: BTreeSet::new(),
             uncertain: BTreeSet::new(),
             leases: BTreeMap::new(),
-            shared_leases: BTreeMap::new(),
+            shared_leases,
             waiter_lease,
             waiters_due: None,
             asks: VecDeque::new(),
+            nobodys_turn: false,
             under_way: None,
             retry_at: None,
             failures: 0,
@@ -97,6 +104,11 @@ impl Desk {
         } else {
             self.outbox.remove(ticket);
         }
+        if record.phase == Phase::Leaving
+            && let Some(lease) = self.leases.get_mut(&record.lease)
+        {
+            lease.unproved.remove(&ticket); // nobody wants it proved any more
+        }
     }
 
     /// Puts a ticket into the outbox, whatever its record says.
@@ -112,12 +124,20 @@ impl Desk {
         self.leave_place(ticket);
         self.uncertain.remove(&ticket);
         if let Some(lease) = self.leases.get_mut(&record.lease) {
-            lease.drop_user(&record);
+            lease.users -= 1;
+            lease.let_go(ticket);
             if lease.users == 0 {
                 self.leases.remove(&record.lease);
             }
         }
         Some(record)
+    }
+
+    /// What stands under a lease of ours may be over: it is renewed at once, ticket by ticket.
+    pub(super) fn doubt(&mut self, lease: LeaseId, now: Micros) {
+        if let Some(lease) = self.leases.get_mut(&lease).filter(|lease| !lease.held.is_empty()) {
+            (lease.by_ticket, lease.due) = (true, Some(now));
+        }
     }
 
     /// A ticket is not in the queue any more.
@@ -134,6 +154,13 @@ impl Desk {
             self.records.get(ticket).is_some_and(|record| record.phase == Phase::Waiting)
         };
         self.places.iter().filter(is_waiting).copied().collect()
+    }
+
+    /// The leases that the next requests for permits name.
+    pub(super) fn leases_to_join(&self) -> BTreeSet<LeaseId> {
+        let next = self.outbox.tickets().take(Batch::MOST);
+        let asking = next.filter_map(|ticket| self.records.get(&ticket));
+        asking.filter(|record| record.phase == Phase::Asking).map(|record| record.lease).collect()
     }
 
     pub(super) fn is_leaving(&self, ticket: Ticket) -> bool {
@@ -153,14 +180,22 @@ impl Desk {
         }
     }
 
+    /// When to send something. While a call is under way that is a renewal, which does not wait for its answer.
     pub(super) fn next_due(&self) -> Option<Micros> {
+        let leases = self.leases.values().filter_map(LeaseDesk::next_renewal);
         if self.under_way.is_some() {
-            return None;
+            return leases.min().map(|due| due.max(self.retry_at.unwrap_or(0)));
         }
-        let at_once = !self.outbox.is_empty() || !self.asks.is_empty() || self.must_settle;
-        let leases = self.leases.values().filter_map(|lease| lease.due);
+        let is_unproved = self.leases.values().any(|lease| !lease.unproved.is_empty());
+        let at_once =
+            !self.outbox.is_empty() || !self.asks.is_empty() || self.must_settle || is_unproved;
         let due = if at_once { Some(0) } else { leases.chain(self.waiters_due).min() };
         due.map(|due| due.max(self.retry_at.unwrap_or(0)))
+    }
+
+    /// Whether nothing is held here, nobody waits, and the store owes no answer to what was asked.
+    pub(super) fn is_new(&self) -> bool {
+        self.places.is_empty() && self.leases.values().all(|lease| lease.held.is_empty())
     }
 
     pub(super) fn is_idle(&self) -> bool {
@@ -176,53 +211,68 @@ impl LeaseDesk {
         Self {
             ttl,
             held: BTreeSet::new(),
+            unproved: BTreeSet::new(),
             users: 0,
-            known: 0,
-            base: 0,
-            handed: 0,
+            proved_at: 0,
             due: None,
+            renewals: Repetition::default(),
+            proofs: Repetition::default(),
             by_ticket: false,
         }
     }
 
-    /// A request that may make this lease is about to be sent. If the store could not know the lease
-    /// before, it is not made earlier than now.
-    pub(super) fn may_appear(&mut self, now: Micros) {
-        if self.known == 0 {
-            self.is_not_there(now);
+    /// When to renew it or to prove what is under it, if no answer comes before.
+    pub(super) fn next_renewal(&self) -> Option<Micros> {
+        let proofs = self.proofs.at.filter(|_| !self.unproved.is_empty());
+        [self.due, self.renewals.at, proofs].into_iter().flatten().min()
+    }
+
+    /// Whether an answer about it should have come by now.
+    pub(super) fn is_overdue(&self, now: Micros) -> bool {
+        let is_unproved = !self.unproved.is_empty() && self.proofs.is_overdue(now);
+        self.renewals.is_overdue(now) || is_unproved
+    }
+
+    /// Whether a repetition of what was sent at `at` has been answered.
+    pub(super) fn was_renewed_after(&self, at: Micros) -> bool {
+        (at..Micros::MAX).contains(&self.proved_at)
+    }
+
+    /// A renewal goes out. It need not be repeated where the store vouches for the process.
+    pub(super) fn renewal_is_sent(&mut self, now: Micros, pause: Micros) {
+        self.due = None;
+        if self.proved_at < Micros::MAX {
+            self.renewals.sent(now, pause);
         }
-        self.known += 1;
     }
 
-    /// At `at` the lease was not there, and our places in the queue were renewed no earlier.
-    pub(super) fn is_not_there(&mut self, at: Micros) {
-        self.base = self.base.max(at);
-        self.handed = self.handed.max(at);
-    }
-
-    /// When the lease ends at the earliest, if a permit under it was handed on to us.
-    pub(super) fn earliest_end(&self, waiter_ttl: Micros) -> Micros {
-        (self.base + self.ttl).min(self.handed + waiter_ttl)
-    }
-
-    /// A ticket stands under this lease. Renew it at `due`, or earlier if that was planned.
-    pub(super) fn hold(&mut self, ticket: Ticket, due: Micros) {
+    /// A ticket stands under this lease. Nothing proves yet for how long.
+    pub(super) fn hold(&mut self, ticket: Ticket) {
         self.held.insert(ticket);
+        self.unproved.insert(ticket);
+    }
+
+    /// To be renewed at `due`, or earlier if that was planned.
+    pub(super) fn renew_by(&mut self, due: Micros) {
         self.due = Some(self.due.map_or(due, |earlier| earlier.min(due)));
     }
 
-    fn drop_user(&mut self, record: &Record) {
-        self.users -= 1;
-        if record.sent_at.is_some() {
-            self.known -= 1;
-        }
-        self.let_go(record.ticket);
+    /// Whether another permit under it would have to be renewed before it is handed over.
+    pub(super) fn is_stale(&self, now: Micros) -> bool {
+        Schedule::is_stale(self.ttl, now.saturating_sub(self.proved_at))
+    }
+
+    /// Whether a renewal that goes along with a request for another permit under it saves one.
+    pub(super) fn is_worth_renewing(&self, now: Micros) -> bool {
+        !self.held.is_empty() && self.unproved.is_empty() && self.is_stale(now)
     }
 
     pub(super) fn let_go(&mut self, ticket: Ticket) {
         self.held.remove(&ticket);
+        self.unproved.remove(&ticket);
         if self.held.is_empty() {
             self.due = None;
+            self.renewals.answered();
             self.by_ticket = false;
         }
     }

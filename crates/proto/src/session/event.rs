@@ -64,6 +64,9 @@ pub struct Call {
     pub id: CallId,
     /// For the store.
     pub batch: Batch,
+    /// A renewal at this name should have been answered so long after it was sent, and was not: the way there may be
+    /// dead. A store that has several, or can have a new one, does well not to trust one that was silent for so long.
+    pub overdue: Option<Micros>,
 }
 
 /// How a call failed.
@@ -73,6 +76,9 @@ pub struct Failure {
     pub maybe_executed: bool,
     /// Whether trying again later can help.
     pub is_passing: bool,
+    /// Whether the store has no room. Whoever wants something is told so at once; what is held goes on being
+    /// renewed, and what is given back is sent again until there is room.
+    pub is_full: bool,
 }
 
 /// What the program is told.
@@ -85,6 +91,14 @@ pub enum Event {
         ticket: Ticket,
         /// How many wait.
         waiting: u32,
+    },
+    /// What was wanted of one ticket is wanted of another from now on: the first had been overtaken by a later one when
+    /// the store heard of it. Nothing else is told of the first any more.
+    Renumbered {
+        /// The ticket that was.
+        from: Ticket,
+        /// The ticket that is.
+        to: Ticket,
     },
     /// Held.
     Acquired {
@@ -136,6 +150,11 @@ pub enum Event {
         /// Which slots were given back; `None`: all.
         given: Option<Slots>,
     },
+    /// A release or a detach was not answered, and will not be: nobody can say whether the store has executed it.
+    Unanswered {
+        /// Which ticket.
+        ticket: Ticket,
+    },
     /// A detached ticket is on its own for this long.
     Detached {
         /// Which ticket.
@@ -158,8 +177,10 @@ pub enum Event {
 pub enum Refusal {
     /// Held by others, or too many wait.
     Busy(Busy),
-    /// The deadline came first.
+    /// The deadline came first, and others held the permits as far as the store was heard from.
     TimedOut,
+    /// The deadline came first, and the store did not say by then how the request stands.
+    Silence,
     /// The name is another lock.
     OtherKind {
         /// What it is.
@@ -173,6 +194,8 @@ pub enum Refusal {
         stored: u32,
         /// The caller's.
         stated: u32,
+        /// Whether an operator pinned the stored one. If not, those who hold or wait stated it.
+        is_pinned: bool,
     },
     /// More permits than exist.
     TooMany {

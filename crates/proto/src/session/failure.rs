@@ -1,5 +1,7 @@
 //! What failed calls mean: whatever was not answered is asked again, with the same tickets, where that can help
 //! ([`Failure::is_passing`]). Nothing is repeated to a store that will answer the same, but renewals of what is held.
+//! A store without room is not waited for, and what was held there is given back as soon as it has some
+//! ([`Failure::is_full`]).
 
 use alloc::vec::Vec;
 
@@ -22,10 +24,15 @@ const HASTE: Micros = 5 * SECOND;
 impl Session {
     pub(super) fn take_failure(&mut self, now: Micros, sent: Sent, failure: Failure) {
         let draw = self.draw();
+        let config = self.config.clone();
+        self.has_ended(&sent);
         let desk = self.desk(&sent.name);
-        desk.under_way = None;
         desk.failures += 1;
+        let held = desk.leases.values().filter(|lease| !lease.held.is_empty());
+        // The schedule of what is held says when its renewal is repeated at the latest.
+        let most = held.map(|lease| config.schedule(lease.ttl).repeat()).min();
         let pause = ((25 * MILLISECOND) << desk.failures.min(7)).min(2 * SECOND);
+        let pause = most.map_or(pause, |most| pause.min(most));
         desk.retry_at = Some(now + pause / 2 + pause / 2 * draw / 1024);
         for item in sent.items {
             self.take_back(now, sent.at, &sent.name, item, failure);
@@ -40,6 +47,7 @@ impl Session {
             Item::Lease { lease, tickets } | Item::Tickets { lease, tickets } => {
                 if let Some(lease) = desk.leases.get_mut(&lease)
                     && !lease.held.is_empty()
+                    && !lease.was_renewed_after(at)
                 {
                     lease.due = Some(now);
                 }
@@ -47,15 +55,22 @@ impl Session {
                     self.bear_silence(now, at, name, ticket, failure);
                 }
             }
+            Item::Proof { tickets, .. } => {
+                for ticket in tickets {
+                    self.bear_silence(now, at, name, ticket, failure);
+                }
+            }
             Item::Places => {
                 desk.waiters_due = (!desk.places.is_empty()).then_some(now);
-                // A store that is silent for a while keeps the places; from one that is damaged nothing will come.
-                let waiting = if failure.is_passing { Vec::new() } else { desk.waiting() };
+                // A store that is silent for a while keeps the places; from one that is damaged or full nothing
+                // will come.
+                let is_kept = failure.is_passing && !failure.is_full;
+                let waiting = if is_kept { Vec::new() } else { desk.waiting() };
                 for ticket in waiting {
                     self.bear_silence(now, at, name, ticket, failure);
                 }
             }
-            Item::Acquire(ticket) | Item::Attach(ticket) => {
+            Item::Acquire(ticket) | Item::Attach(ticket, _) => {
                 if planted(Bug::AsksOnce) {
                     return self.refuse(name, ticket, Refusal::Store);
                 }
@@ -98,8 +113,19 @@ impl Session {
             crate::request::Enqueue::No => patience.min(HASTE),
             crate::request::Enqueue::Yes { .. } => patience,
         };
-        desk.outbox.insert(record);
-        let is_over = !failure.is_passing || now.saturating_sub(since) >= patience;
+        // Who was granted something while waiting still waits, for the proof.
+        let is_waiting = record.phase == Phase::Held && record.was_queued;
+        if record.phase != Phase::Held {
+            desk.outbox.insert(record);
+        }
+        let is_patient = is_waiting || now.saturating_sub(since) < patience;
+        let is_over = !failure.is_passing || failure.is_full || !is_patient;
+        // What never got there need not be taken back, least of all from a store that has no room for it.
+        let is_certain =
+            !failure.maybe_executed && record.phase == Phase::Asking && !record.was_queued;
+        if is_over && failure.is_full && is_certain && !desk.uncertain.contains(&ticket) {
+            return self.refuse(name, ticket, Refusal::Store);
+        }
         if is_over {
             self.events.push_back(Event::Refused { ticket, refusal: Refusal::Store });
             self.leave_unsure(now, ticket);

@@ -8,6 +8,7 @@ use super::{
     desk::{Desk, LeaseDesk},
     event::Wish,
     record::{Record, Validity},
+    repetition::Repetition,
 };
 use crate::{fingerprint::Lens, id::Fence};
 
@@ -17,20 +18,20 @@ impl Session {
     /// which must be too small to be seen at the lens's ticks.
     pub fn fingerprint<H: Hasher>(&self, own: &Lens, store: &Lens, hasher: &mut H) {
         // `tickets`, `agenda` and `alarms` follow from the desks.
-        let Self { desks, calls, events, store_clock, fence_seen, detached_to, .. } = self;
+        let Self { desks, shelf, calls, events, store_clock, fence_seen, .. } = self;
+        shelf.iter().for_each(|kept| kept.hash(hasher));
         for (name, desk) in desks {
             name.hash(hasher);
             desk_of(desk, own, hasher);
         }
-        for Sent { at, name: _, items } in calls.values() {
-            (own.exact(*at), items).hash(hasher);
+        for Sent { at, name: _, items, overtakes } in calls.values() {
+            (own.exact(*at), items, overtakes).hash(hasher);
         }
         events.len().hash(hasher);
         let ahead = |(clock, sent): (u64, u64)| clock.wrapping_sub(sent);
         let offset = store.now.wrapping_sub(own.now);
         store_clock.map(|told| ahead(told).wrapping_sub(offset)).hash(hasher);
         store.fence(Fence(*fence_seen)).hash(hasher);
-        store.fence(Fence(*detached_to)).hash(hasher);
     }
 }
 
@@ -45,6 +46,7 @@ fn desk_of<H: Hasher>(desk: &Desk, own: &Lens, hasher: &mut H) {
         waiter_lease,
         waiters_due,
         asks,
+        nobodys_turn,
         under_way,
         retry_at,
         failures,
@@ -61,22 +63,27 @@ fn desk_of<H: Hasher>(desk: &Desk, own: &Lens, hasher: &mut H) {
     own.due(*waiters_due, hasher);
     own.due(retry_at.filter(|at| *at > own.now), hasher);
     own.due(*agenda_at, hasher);
+    (*nobodys_turn && !asks.is_empty()).hash(hasher);
     (asks.len(), under_way.is_some(), failures.min(&7), must_settle).hash(hasher);
 }
 
 fn lease_of<H: Hasher>(lease: &LeaseDesk, own: &Lens, hasher: &mut H) {
-    let LeaseDesk { ttl, held, users, known, base, handed, due, by_ticket } = lease;
-    (ttl, held, users, known, own.exact(*base), own.exact(*handed), by_ticket).hash(hasher);
+    let LeaseDesk { ttl, held, unproved, users, proved_at: _, due, by_ticket, .. } = lease;
+    (ttl, held, unproved, users, lease.is_stale(own.now), by_ticket).hash(hasher);
     own.due(*due, hasher);
+    for Repetition { at, sent } in [&lease.renewals, &lease.proofs] {
+        own.due(*at, hasher);
+        sent.hash(hasher);
+    }
 }
 
 fn record_of<H: Hasher>(record: &Record, own: &Lens, hasher: &mut H) {
-    let Record { ticket, lease, wish, phase, exit, is_attaching, grant, .. } = record;
-    let Wish { permits, kind, ttl, deadline, .. } = wish;
-    (ticket, lease, permits, kind, ttl, phase, exit, is_attaching).hash(hasher);
+    let Record { ticket, lease, wish, phase, exit, is_attaching, is_doubted, granted, .. } = record;
+    let Wish { permits, kind, limit, ttl, deadline, .. } = wish;
+    (ticket, lease, permits, kind, limit, ttl, phase, exit, is_attaching, is_doubted).hash(hasher);
     own.due(*deadline, hasher);
     // The fence was told to the program and counts in `fence_seen`.
-    grant.as_ref().map(|(_, slots, limit)| (slots, limit)).hash(hasher);
+    granted.as_ref().map(|granted| (&granted.slots, granted.limit)).hash(hasher);
     beliefs_of(record, own, hasher);
     let Record { sent_at, silent_since, leave_by, giving, .. } = record;
     (sent_at.is_some(), silent_since.map(|at| own.exact(at)), giving).hash(hasher);
@@ -84,10 +91,10 @@ fn record_of<H: Hasher>(record: &Record, own: &Lens, hasher: &mut H) {
 }
 
 fn beliefs_of<H: Hasher>(record: &Record, own: &Lens, hasher: &mut H) {
-    let Record { validity, danger_at, is_delivered, in_danger, was_queued, is_hinted, .. } = record;
+    let Record { validity, danger_at, is_delivered, in_danger, was_queued, .. } = record;
     match validity {
         Validity::Until(until) => own.exact(*until).hash(hasher),
         Validity::Always => i64::MAX.hash(hasher),
     }
-    (own.ticks(*danger_at), is_delivered, in_danger, was_queued, is_hinted).hash(hasher);
+    (own.ticks(*danger_at), is_delivered, in_danger, was_queued).hash(hasher);
 }

@@ -3,13 +3,12 @@
 
 use alloc::collections::{BTreeMap, BTreeSet};
 
-use super::record::{Exit, Phase, Record};
+use super::record::{Phase, Record};
 use crate::id::Ticket;
 
-/// What frees permits goes before what asks for them; what must not carry our inbox has calls of its own.
+/// What frees permits goes before what asks for them.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 enum Turn {
-    Detach,
     Leave,
     Ask,
 }
@@ -45,12 +44,6 @@ impl Outbox {
         Some(ticket)
     }
 
-    /// Takes out the next ticket that is to be left to itself.
-    pub(super) fn pop_detach(&mut self) -> Option<Ticket> {
-        self.line.first().filter(|(turn, ..)| *turn == Turn::Detach)?;
-        self.pop()
-    }
-
     /// Who is in the line, from the front.
     pub(super) fn tickets(&self) -> impl Iterator<Item = Ticket> + '_ {
         self.line.iter().map(|(_, _, ticket)| *ticket)
@@ -62,9 +55,8 @@ impl Outbox {
 }
 
 fn turn(record: &Record) -> Turn {
-    match (record.phase, record.exit) {
-        (Phase::Leaving, Exit::Detach) => Turn::Detach,
-        (Phase::Leaving, _) => Turn::Leave,
+    match record.phase {
+        Phase::Leaving => Turn::Leave,
         _ => Turn::Ask,
     }
 }

@@ -1,6 +1,9 @@
 //! What the session knows of one ticket.
 
-use super::event::Wish;
+use super::{
+    event::{Event, Wish},
+    schedule::Schedule,
+};
 use crate::{
     id::{Fence, LeaseId, Ticket},
     slots::Slots,
@@ -36,6 +39,14 @@ pub(super) enum Validity {
     Always,
 }
 
+/// What the store granted.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(super) struct Granted {
+    pub(super) fence: Fence,
+    pub(super) slots: Slots,
+    pub(super) limit: u32,
+}
+
 #[derive(Clone, Debug)]
 pub(super) struct Record {
     pub(super) ticket: Ticket,
@@ -47,19 +58,19 @@ pub(super) struct Record {
     pub(super) full_ttl: Micros,
     pub(super) phase: Phase,
     pub(super) exit: Exit,
-    /// It is another client's until a renewal by ticket moves it here.
+    /// It came, or is to come, from another client or from nobody.
     pub(super) is_attaching: bool,
+    /// It was said to be over before the answer came that says whether it began.
+    pub(super) is_doubted: bool,
     /// When a request about it was first sent; before that the store cannot know of it.
     pub(super) sent_at: Option<Micros>,
-    pub(super) grant: Option<(Fence, Slots, u32)>,
+    pub(super) granted: Option<Granted>,
     pub(super) validity: Validity,
     /// When to stop in an orderly way if nothing is heard.
     pub(super) danger_at: Micros,
     pub(super) is_delivered: bool,
     pub(super) in_danger: bool,
     pub(super) was_queued: bool,
-    /// It may have been granted since the request was sent that is under way.
-    pub(super) is_hinted: bool,
     /// Slots to give back while the rest is kept.
     pub(super) giving: Slots,
     /// The store has been silent about it since then.
@@ -79,14 +90,14 @@ impl Record {
             phase: Phase::Asking,
             exit: Exit::Cancel,
             is_attaching: false,
+            is_doubted: false,
             sent_at: None,
-            grant: None,
+            granted: None,
             validity: Validity::Until(0),
             danger_at: 0,
             is_delivered: false,
             in_danger: false,
             was_queued: false,
-            is_hinted: false,
             giving: Slots::none(),
             silent_since: None,
             leave_by: None,
@@ -99,20 +110,26 @@ impl Record {
         self
     }
 
-    pub(super) fn attaching(ticket: Ticket, number: u64, wish: Wish) -> Self {
-        let lease = LeaseId::from(ticket);
+    /// The same wish under another ticket, as if nothing had been heard of it.
+    pub(super) fn asking_anew(self, ticket: Ticket, number: u64, lease: LeaseId) -> Self {
+        let Self { wish, full_ttl, was_queued, silent_since, .. } = self;
+        let anew = Self::asking(ticket, number, lease, wish);
+        Self { full_ttl, was_queued, silent_since, ..anew }
+    }
+
+    pub(super) fn attaching(ticket: Ticket, number: u64, lease: LeaseId, wish: Wish) -> Self {
         Self { is_attaching: true, ..Self::asking(ticket, number, lease, wish) }
     }
 
     /// One that the store granted after it had left, which is given back at once.
     pub(super) fn orphan(now: Micros, ticket: Ticket, number: u64, ttl: Micros) -> Self {
-        let mut record = Self::attaching(ticket, number, Wish::plain(ttl));
+        let mut record = Self::asking(ticket, number, LeaseId::from(ticket), Wish::plain(ttl));
         record.leave(now, Exit::Release);
         record
     }
 
     pub(super) fn release(&mut self, now: Micros, slots: Option<Slots>) {
-        let all = self.grant.as_ref().map(|(_, all, _)| all);
+        let all = self.granted.as_ref().map(|granted| &granted.slots);
         match slots {
             Some(some) if all != Some(&some) && self.phase == Phase::Held => {
                 self.giving.extend(&some);
@@ -128,7 +145,7 @@ impl Record {
         self.phase = Phase::Leaving;
         self.exit = exit;
         // What is not known to be granted may wait, and a place can outlast the lease that it waits for.
-        let place = if self.grant.is_none() { WAITER_TTL } else { 0 };
+        let place = if self.granted.is_none() { WAITER_TTL } else { 0 };
         self.leave_by = Some(now.saturating_add(self.wish.ttl.max(place).saturating_mul(2)));
     }
 
@@ -136,21 +153,36 @@ impl Record {
         matches!(self.validity, Validity::Until(until) if until <= now)
     }
 
-    /// Danger is a quarter of the ttl before the end, or half-way to it where less time is left.
-    pub(super) fn believe(&mut self, now: Micros, until: Option<Micros>) {
-        self.validity = until.map_or(Validity::Always, Validity::Until);
-        self.danger_at = until.map_or(Micros::MAX, |until| {
-            let half_way = now + until.saturating_sub(now) / 2;
-            until.saturating_sub(self.wish.ttl / 4).max(half_way)
-        });
+    /// Believes in it for `certain` from `sent_at`, or for as long as the process lives. What was proved before stays
+    /// proved: answers may come in any order.
+    pub(super) fn believe(&mut self, sent_at: Micros, certain: Option<Micros>) {
+        let Some(certain) = certain else {
+            (self.validity, self.danger_at) = (Validity::Always, Micros::MAX);
+            return;
+        };
+        let until = sent_at + certain;
+        if self.valid_until().is_none_or(|before| before <= until) {
+            let danger = Schedule::new(self.wish.ttl, certain).danger();
+            (self.validity, self.danger_at) = (Validity::Until(until), sent_at + danger);
+        }
     }
 
-    /// Whether the grant may be handed to the program: `enough` time is left, or a quarter of the ttl.
-    pub(super) fn is_sound(&self, now: Micros, enough: Micros) -> bool {
-        match self.validity {
-            Validity::Always => true,
-            Validity::Until(until) => until.saturating_sub(now) > enough.min(self.wish.ttl / 4),
+    /// Whether there is time to work before there is danger.
+    pub(super) fn is_safe(&self, now: Micros) -> bool {
+        self.danger_at > now
+    }
+
+    /// What to tell the program: the grant, the first time that there is a proof of it that leaves time to work;
+    /// afterwards that it goes on.
+    pub(super) fn tell_belief(&mut self, is_safe: bool, is_proof: bool) -> Option<Event> {
+        let (ticket, valid_until) = (self.ticket, self.valid_until());
+        if self.is_delivered {
+            return is_safe.then_some(Event::Renewed { ticket, valid_until });
         }
+        let Granted { fence, slots, limit } =
+            self.granted.clone().filter(|_| is_safe && is_proof)?;
+        self.is_delivered = true;
+        Some(Event::Acquired { ticket, fence, slots, limit, valid_until })
     }
 
     pub(super) fn valid_until(&self) -> Option<Micros> {
@@ -185,5 +217,5 @@ impl Record {
 
 fn all_given(record: &Record) -> bool {
     record.phase == Phase::Held
-        && record.grant.as_ref().is_some_and(|(_, all, _)| *all == record.giving)
+        && record.granted.as_ref().is_some_and(|granted| granted.slots == record.giving)
 }

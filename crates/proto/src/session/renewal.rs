@@ -6,6 +6,8 @@ use super::{
     desk::LeaseDesk,
     event::{Loss, Refusal},
     record::Phase,
+    schedule::Schedule,
+    series::Shared,
 };
 use crate::{
     id::{LeaseId, Ticket},
@@ -26,9 +28,15 @@ impl Session {
         tickets: &[Ticket],
         valid_for: Option<Micros>,
     ) {
-        self.schedule_renewal(heard.sent_at, heard.name, lease);
+        self.desk(heard.name).leases.entry(lease).and_modify(|of| of.renewals.answered());
+        self.schedule_renewal(heard, lease, valid_for);
         for &ticket in tickets {
-            self.believe_again(heard, ticket, valid_for);
+            let desk = self.desk(heard.name);
+            // What is not proved yet is proved by name, so that its fence is.
+            let unproved = desk.leases.get(&lease).map(|of| of.unproved.contains(&ticket));
+            if unproved == Some(false) {
+                self.believe(heard, ticket, valid_for);
+            }
         }
     }
 
@@ -40,26 +48,39 @@ impl Session {
         found: &[TicketReply],
         valid_for: Option<Micros>,
     ) {
-        self.schedule_renewal(heard.sent_at, heard.name, lease);
+        self.schedule_renewal(heard, lease, valid_for);
         for (&ticket, found) in tickets.iter().zip(found) {
             match found {
-                TicketReply::Held { .. } => {
-                    self.believe_again(heard, ticket, valid_for);
+                TicketReply::Held { fence, slots } => {
+                    self.take_held(heard.name, ticket, *fence, slots.clone());
+                    self.believe(heard, ticket, valid_for);
+                }
+                TicketReply::Waiting if self.is_unproved(heard.name, ticket) => {
+                    self.stand_again(heard.now, heard.name, ticket);
                 }
                 TicketReply::Ended(cause) => {
-                    self.take_loss(heard.name, ticket, Loss::Ended(*cause));
+                    self.take_loss(heard, ticket, Loss::Ended(*cause));
                 }
-                _ => self.take_loss(heard.name, ticket, Loss::Forgotten),
+                _ => self.take_loss(heard, ticket, Loss::Forgotten),
             }
         }
     }
 
-    fn take_loss(&mut self, name: &Name, ticket: Ticket, loss: Loss) {
+    fn take_loss(&mut self, heard: Heard<'_>, ticket: Ticket, loss: Loss) {
+        let Heard { now, name, .. } = heard;
         let Some(record) = self.desk(name).records.get(&ticket) else { return };
         match (record.phase, record.is_delivered) {
             (Phase::Held, true) => self.lose(name, ticket, loss),
+            // A grant that was undone, and a later ticket was granted since.
+            (Phase::Held, false)
+                if loss == Loss::Ended(Cause::Released) && !record.is_attaching =>
+            {
+                self.renumber(now, name, ticket);
+            }
             (Phase::Held, false) => {
-                self.refuse(name, ticket, Refusal::Ended(Cause::Expired));
+                // What a store has forgotten it has not refused: whoever wanted it may ask again.
+                let cause = if let Loss::Ended(cause) = loss { cause } else { Cause::Expired };
+                self.refuse(name, ticket, Refusal::Ended(cause));
             }
             _ => {}
         }
@@ -81,52 +102,62 @@ impl Session {
         let desk = self.desk(name);
         let Some(old) = desk.leases.get_mut(&lease) else { return };
         let mut new = LeaseDesk::new(old.ttl);
-        (new.base, new.handed) = (old.base, old.handed);
+        new.proved_at = old.proved_at;
         new.by_ticket = true;
         new.due = Some(now);
         while new.held.len() < MOST_MOVED
             && let Some(ticket) = old.held.pop_first()
         {
             new.held.insert(ticket);
+            if old.unproved.remove(&ticket) {
+                new.unproved.insert(ticket);
+            }
         }
         new.users = u32::try_from(new.held.len()).unwrap_or(u32::MAX);
-        new.known = new.users;
         old.users -= new.users;
-        old.known -= new.known;
         old.due = None;
+        old.renewals.answered();
         for ticket in &new.held {
             if let Some(record) = desk.records.get_mut(ticket) {
                 record.lease = fresh;
             }
         }
-        for shared in desk.shared_leases.values_mut().filter(|shared| **shared == lease) {
-            *shared = fresh;
+        for shared in desk.shared_leases.values_mut().filter(|shared| shared.lease == lease) {
+            *shared = Shared::new(fresh);
         }
         desk.leases.insert(fresh, new);
     }
 
-    fn schedule_renewal(&mut self, at: Micros, name: &Name, lease: LeaseId) {
+    /// A lease is valid for so long from when its request was sent.
+    pub(super) fn schedule_renewal(
+        &mut self,
+        heard: Heard<'_>,
+        lease: LeaseId,
+        valid_for: Option<Micros>,
+    ) {
         let draw = self.draw();
-        let Some(of) = self.desk(name).leases.get_mut(&lease) else { return };
-        of.base = of.base.max(at);
+        let config = self.config.clone();
+        let Some(of) = self.desk(heard.name).leases.get_mut(&lease) else { return };
         of.by_ticket = false;
-        of.due = (!of.held.is_empty()).then(|| at + of.ttl / 3 - of.ttl / 30 * draw / 1024);
+        let length = valid_for.unwrap_or(of.ttl);
+        of.proved_at =
+            valid_for.map_or(Micros::MAX, |_| (heard.sent_at + length).saturating_sub(of.ttl));
+        let certain = length.saturating_sub(config.margin(of.ttl));
+        if !of.held.is_empty() {
+            of.renew_by(heard.sent_at + Schedule::new(of.ttl, certain).renew_drawn(draw));
+        }
     }
 
-    /// All who wait were still waiting at some moment after `at`.
+    fn is_unproved(&mut self, name: &Name, ticket: Ticket) -> bool {
+        let desk = self.desk(name);
+        desk.leases.values().any(|lease| lease.unproved.contains(&ticket))
+    }
+
     pub(super) fn places_are_renewed(&mut self, at: Micros, name: &Name) {
         let due = at + self.config.waiter_ttl / 3;
         let desk = self.desk(name);
         if !desk.places.is_empty() {
             desk.waiters_due = Some(desk.waiters_due.map_or(due, |earlier| earlier.min(due)));
-        }
-        if desk.uncertain.is_empty() {
-            for lease in desk.leases.values_mut() {
-                lease.handed = lease.handed.max(at);
-                if lease.held.is_empty() {
-                    lease.is_not_there(at);
-                }
-            }
         }
     }
 

@@ -18,7 +18,7 @@ pub(crate) async fn window(server: &Server, workers: u32, is_quick: bool, table:
         let seinpaal = Seinpaal::connect(&server.url()).await.expect("the store is there");
         let queue = seinpaal.queue(&format!("idle {workers}"));
         let crew = Crew::start(&server.url(), &queue, workers, 8).await;
-        seinpaal.close().await;
+        let _ = seinpaal.close().await;
         crew
     };
     tokio::time::sleep(Duration::from_secs(2)).await; // what belongs to the start is over

@@ -3,15 +3,18 @@
 use std::{sync::Arc, time::Duration};
 
 use seinpaal_proto::{
-    Enqueue, Inbox, Kind, LimitRule, Name, Permits, Priority, Reply, Request as StoreRequest,
-    Slots, Ticket, time::Micros,
+    Enqueue, Fence, Inbox, Kind, LimitRule, Name, Permits, Priority, Reply,
+    Request as StoreRequest, Ticket, time::Micros,
 };
 use tokio::sync::oneshot;
 
-use super::{Grant, Listed, ListedQueues, QueueCommand};
+use super::{
+    Grant, QueueCommand,
+    releases::{Giving, ReleaseReply},
+};
 use crate::{
+    acquire::OnQueued,
     error::{AcquireError, ReleaseError},
-    guarded::{GuardedError, GuardedWrite, Value},
     store::{BoxFuture, NewsSender, Store, StoreError},
 };
 
@@ -19,6 +22,9 @@ use crate::{
 pub(crate) type Opening = Box<
     dyn FnOnce(Inbox, NewsSender) -> BoxFuture<'static, Result<Arc<dyn Store>, StoreError>> + Send,
 >;
+
+/// Something to be done with the store on the driver's runtime; it tells its own outcome.
+pub(crate) type Errand = Box<dyn FnOnce(Arc<dyn Store>) -> BoxFuture<'static, ()> + Send>;
 
 /// What came of a question.
 pub(crate) type Asked = Result<Reply, StoreError>;
@@ -36,7 +42,7 @@ pub(crate) struct Wanted {
     pub(crate) enqueue: Enqueue,
     pub(crate) priority: Priority,
     pub(crate) ttl: Option<Micros>,
-    /// When to stop waiting, on [`boottime`](crate::boottime).
+    /// When to stop waiting, on the connection's clock.
     pub(crate) deadline: Option<Micros>,
     pub(crate) about: String,
     /// Attach to this ticket instead of asking for permits.
@@ -47,7 +53,7 @@ pub(crate) struct Wanted {
 pub(crate) struct Request {
     pub(crate) number: u64,
     pub(crate) wanted: Wanted,
-    pub(crate) on_queued: Option<Box<dyn FnOnce(u32) + Send>>,
+    pub(crate) on_queued: Option<OnQueued>,
     pub(crate) reply: oneshot::Sender<Result<Arc<Grant>, AcquireError>>,
 }
 
@@ -59,44 +65,27 @@ pub(crate) enum Command {
     Abandon {
         number: u64,
     },
-    Release {
-        ticket: Ticket,
-        slots: Slots,
-        reply: Option<oneshot::Sender<Result<(), ReleaseError>>>,
-    },
+    Release(Giving),
     Detach {
         ticket: Ticket,
+        fence: Fence,
         reply: oneshot::Sender<Detached>,
     },
     Ask {
         name: Name,
         request: StoreRequest,
         as_nobody: bool,
+        timeout: Duration,
         reply: oneshot::Sender<Asked>,
-    },
-    List {
-        prefix: String,
-        reply: oneshot::Sender<Listed>,
     },
     /// About a queue.
     Queue {
         name: Name,
         command: QueueCommand,
     },
-    ListQueues {
-        prefix: String,
-        reply: oneshot::Sender<ListedQueues>,
-    },
-    /// A timer for futures that may run where no runtime is.
-    Sleep {
-        time: Duration,
-        reply: oneshot::Sender<()>,
-    },
-    Guarded {
-        write: GuardedWrite,
-        reply: oneshot::Sender<Result<Vec<Value>, GuardedError>>,
-    },
+    /// What the session has nothing to do with.
+    Errand(Errand),
     Close {
-        reply: oneshot::Sender<()>,
+        reply: ReleaseReply,
     },
 }

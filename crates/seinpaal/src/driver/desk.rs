@@ -3,6 +3,7 @@
 use std::{collections::HashMap, sync::Arc};
 
 use seinpaal_proto::{
+    Name,
     queue::{
         Delivery, How,
         session::{Answer, AskId, Delivered, End, Event, Loss, PopId, Session},
@@ -12,10 +13,13 @@ use seinpaal_proto::{
 use tokio::sync::{mpsc, oneshot};
 
 use super::{
-    Lease, misfit,
+    Lease,
+    journal::note_queue,
     queues::{Asked, Handed, NotDone},
+    silence,
 };
 use crate::{
+    boottime::ClientClock,
     permit::{Lost, PermitState},
     store::StoreError,
 };
@@ -29,6 +33,8 @@ pub(super) struct Desk {
     pub(super) finishes: HashMap<Delivery, oneshot::Sender<End>>,
     pub(super) last_error: Option<StoreError>,
     pub(super) agenda_at: Option<Micros>,
+    clock: ClientClock,
+    address: Arc<str>,
 }
 
 /// Who wants items.
@@ -40,7 +46,7 @@ pub(super) struct Taker {
 }
 
 impl Desk {
-    pub(super) fn new(session: Session) -> Self {
+    pub(super) fn new(session: Session, clock: ClientClock, address: Arc<str>) -> Self {
         Self {
             session,
             asks: HashMap::new(),
@@ -50,6 +56,8 @@ impl Desk {
             finishes: HashMap::new(),
             last_error: None,
             agenda_at: None,
+            clock,
+            address,
         }
     }
 
@@ -64,17 +72,22 @@ impl Desk {
         }
     }
 
-    /// Who waits for items learns that the connection is closed by the end of its channel.
+    /// Whoever waits for anything learns that the connection is closed by the end of its channel.
     pub(super) fn close(&mut self) {
         self.session.close();
+        for (_, lease) in self.leases.drain() {
+            lease.set(PermitState::Lost(Lost::Closed));
+        }
+        self.asks.clear();
         self.pops.clear();
         self.numbers.clear();
+        self.finishes.clear();
     }
 
     /// Passes on what the session has to tell.
-    pub(super) fn tell(&mut self) {
+    pub(super) fn tell(&mut self, queue: &Name) {
         while let Some(event) = self.session.poll_event() {
-            tracing::debug!(target: "seinpaal", ?event);
+            note_queue(queue, &event);
             self.pass_on(event);
         }
     }
@@ -118,13 +131,14 @@ impl Desk {
     }
 
     fn error(&self) -> StoreError {
-        self.last_error.clone().unwrap_or_else(misfit)
+        self.last_error.clone().unwrap_or_else(|| silence(&self.address))
     }
 
     /// What came for somebody who has gone goes back at once, as if it had not been delivered.
     fn hand_over(&mut self, pop: PopId, items: Vec<Delivered>) {
         let deliveries: Vec<Delivery> = items.iter().map(|it| it.item.delivery).collect();
-        let leases = items.into_iter().map(|it| (it.item, Arc::new(Lease::new(it.valid_until))));
+        let leases =
+            items.into_iter().map(|it| (it.item, Arc::new(Lease::new(self.clock, it.valid_until))));
         let items: Vec<_> = leases.collect();
         for (item, lease) in &items {
             self.leases.insert(item.delivery, Arc::clone(lease));
@@ -166,7 +180,6 @@ impl Desk {
             _ => Lost::Withdrawn,
         };
         if let Some(lease) = self.leases.remove(&delivery) {
-            tracing::warn!(target: "seinpaal", item = %delivery.id, fence = %delivery.fence, %lost, "lost");
             lease.set(PermitState::Lost(lost));
         }
     }

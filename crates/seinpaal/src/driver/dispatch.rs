@@ -1,37 +1,81 @@
 //! Commands into the session, events out of it.
 
-use std::{collections::HashMap, sync::Arc};
+use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use seinpaal_proto::{
-    Busy, Cause, Name, Slots, Ticket,
+    Busy, Cause, Fence, Name, Ticket,
     session::{Event, Loss, Refusal, Wish},
-    time::Micros,
+    time::{Micros, micros},
 };
-use tokio::sync::oneshot;
 
-use super::{Command, Detached, Done, Driver, Grant, Request};
+use super::{
+    Command, Driver, Grant, Lease, Request, Wanted,
+    grant::Terms,
+    journal::{note, ticket_of},
+    releases::Releases,
+};
 use crate::{
-    error::{AcquireError, Ended, ReleaseError},
-    guarded::GuardedError,
+    error::{AcquireError, ReleaseError},
     permit::{Lost, PermitState},
 };
-
-/// The slots that somebody gives back, and whom to tell.
-type Release = (Slots, Option<oneshot::Sender<Result<(), ReleaseError>>>);
 
 /// Who in the program waits for what.
 #[derive(Default)]
 pub(super) struct Waiting {
     requests: HashMap<Ticket, Request>,
     tickets: HashMap<u64, Ticket>,
-    grants: HashMap<Ticket, Arc<Grant>>,
-    releases: HashMap<Ticket, Vec<Release>>,
-    detaches: HashMap<Ticket, oneshot::Sender<Detached>>,
+    pub(super) grants: HashMap<Ticket, Arc<Grant>>,
+    pub(super) releases: Releases,
+}
+
+impl Waiting {
+    fn name_of(&self, ticket: Ticket) -> Option<&Name> {
+        let wanted = self.requests.get(&ticket).map(|request| &request.wanted.name);
+        wanted.or_else(|| Some(&self.grants.get(&ticket)?.name))
+    }
+
+    /// Whoever waits for one ticket waits for another from now on.
+    fn renumber(&mut self, from: Ticket, to: Ticket) {
+        if let Some(request) = self.requests.remove(&from) {
+            self.tickets.insert(request.number, to);
+            self.requests.insert(to, request);
+        }
+    }
+
+    pub(super) fn held(&self) -> usize {
+        self.grants.len()
+    }
+
+    pub(super) fn requests(&self) -> usize {
+        self.requests.len()
+    }
+
+    pub(super) fn next_overdue(&self) -> Option<Micros> {
+        self.releases.next_overdue()
+    }
+
+    /// Nobody is told any more but by the end of its channel.
+    pub(super) fn close(&mut self) {
+        *self = Self::default();
+    }
+}
+
+impl Waiting {
+    /// Whether a permit is still what the session holds: its ticket may have been attached to, here too.
+    pub(super) fn has_grant(&self, ticket: Ticket, fence: Fence) -> bool {
+        self.grants.get(&ticket).is_some_and(|grant| grant.fence == fence)
+    }
 }
 
 impl Driver {
     pub(super) fn take_command(&mut self, now: Micros, command: Command) {
         match command {
+            Command::Close { reply } => self.close(now).told.push(reply),
+            // Whoever asks a closed connection learns that by the end of its channel.
+            _ if self.closing.is_some() => {}
+            Command::Acquire(request) if request.wanted.attach.is_some() => {
+                self.attach(now, request);
+            }
             Command::Acquire(request) => drop(self.acquire(now, request)),
             Command::AcquireTogether(requests) => {
                 let tickets = requests.into_iter().map(|request| self.acquire(now, request));
@@ -44,73 +88,47 @@ impl Driver {
                     self.session.cancel(now, ticket);
                 }
             }
-            Command::Release { ticket, slots, reply } => {
-                if !self.waiting.grants.contains_key(&ticket) {
-                    reply.map(|reply| reply.send(Err(ReleaseError::NotHeld)));
-                    return;
-                }
-                let release = (slots.clone(), reply);
-                self.waiting.releases.entry(ticket).or_default().push(release);
-                self.session.release(now, ticket, Some(slots));
-            }
-            Command::Detach { ticket, reply } => {
-                if self.waiting.grants.contains_key(&ticket) {
-                    self.waiting.detaches.insert(ticket, reply);
-                    self.session.detach(now, ticket);
-                } else {
-                    let _ = reply.send(Err(ReleaseError::NotHeld));
-                }
-            }
-            Command::Ask { name, request, as_nobody, reply } => {
+            Command::Release(giving) => self.release(now, giving),
+            Command::Detach { ticket, fence, reply } => self.detach(now, ticket, fence, reply),
+            Command::Ask { name, request, as_nobody, timeout, reply } => {
                 let ask = self.session.ask(now, &name, request, as_nobody);
-                self.asks.insert(ask, reply);
-            }
-            Command::List { prefix, reply } => {
-                let store = Arc::clone(&self.store);
-                self.under_way.push(Box::pin(async move {
-                    let listed = store.list(&prefix).await;
-                    Done::List(reply, listed)
-                }));
+                self.asks.add(ask, now.saturating_add(micros(timeout)), reply);
             }
             Command::Queue { name, command } => self.queues.take_command(now, name, command),
-            Command::ListQueues { prefix, reply } => {
-                let store = Arc::clone(&self.store);
-                self.under_way.push(Box::pin(async move {
-                    let listed = store.list_queues(&prefix).await;
-                    Done::ListQueues(reply, listed)
-                }));
-            }
-            Command::Sleep { time, reply } => self.under_way.push(Box::pin(async move {
-                tokio::time::sleep(time).await;
-                let _ = reply.send(());
-                Done::Slept
-            })),
-            Command::Guarded { write, reply } => {
-                let store = Arc::clone(&self.store);
-                self.under_way.push(Box::pin(async move {
-                    let written = match store.guarded(&write) {
-                        Some(written) => written.await,
-                        None => Err(GuardedError::NotOnThisStore),
-                    };
-                    // Nobody is left to be told if the future was dropped.
-                    let _ = reply.send(written);
-                    Done::Guarded
-                }));
-            }
-            Command::Close { reply } => {
-                self.session.close(now);
-                self.queues.close();
-                for (_, grant) in self.waiting.grants.drain() {
-                    grant.set(PermitState::Lost(Lost::Ended(Ended::Released)));
-                }
-                self.closing.push(reply);
-            }
+            Command::Errand(errand) => self.errands.push(errand(Arc::clone(&self.store))),
         }
     }
 
     fn acquire(&mut self, now: Micros, request: Request) -> Ticket {
+        let wish = self.wish(&request.wanted);
+        let ticket = self.session.acquire(now, &request.wanted.name, wish);
+        self.wait(ticket, request);
+        ticket
+    }
+
+    /// What this connection had of the ticket is over, and is told before the new request takes its place.
+    fn attach(&mut self, now: Micros, request: Request) {
         let wanted = &request.wanted;
-        let wish = Wish {
+        let Some(ticket) = wanted.attach else { return };
+        let wish = self.wish(wanted);
+        let attached = self.session.attach(now, &wanted.name, ticket, wish);
+        self.tell(now);
+        match attached {
+            Ok(()) => self.wait(ticket, request),
+            Err(refusal) => {
+                let error = self.error_of(refusal);
+                let _ = request.reply.send(Err(error));
+            }
+        }
+    }
+
+    fn wait(&mut self, ticket: Ticket, request: Request) {
+        self.waiting.tickets.insert(request.number, ticket);
+        self.waiting.requests.insert(ticket, request);
+    }
+
+    fn wish(&self, wanted: &Wanted) -> Wish {
+        Wish {
             kind: wanted.kind,
             permits: wanted.permits,
             limit: wanted.limit,
@@ -119,23 +137,14 @@ impl Driver {
             ttl: wanted.ttl.unwrap_or_else(|| self.session.config().ttl),
             deadline: wanted.deadline,
             about: wanted.about.clone(),
-        };
-        let ticket = match wanted.attach {
-            Some(ticket) => {
-                self.session.attach(now, &wanted.name, ticket, wish);
-                ticket
-            }
-            None => self.session.acquire(now, &wanted.name, wish),
-        };
-        self.waiting.tickets.insert(request.number, ticket);
-        self.waiting.requests.insert(ticket, request);
-        ticket
+        }
     }
 
     /// Passes on what the session has to tell.
     pub(super) fn tell(&mut self, now: Micros) {
         while let Some(event) = self.session.poll_event() {
-            tracing::debug!(target: "seinpaal", ?event);
+            let name = ticket_of(&event).and_then(|ticket| self.waiting.name_of(ticket));
+            note(name, &event);
             self.pass_on(now, event);
         }
     }
@@ -146,15 +155,16 @@ impl Driver {
                 if let Some(request) = self.waiting.requests.get_mut(&ticket)
                     && let Some(on_queued) = request.on_queued.take()
                 {
-                    on_queued(waiting);
+                    on_queued.0(waiting);
                 }
             }
+            Event::Renumbered { from, to } => self.waiting.renumber(from, to),
             Event::Acquired { ticket, fence, slots, limit, valid_until } => {
-                self.hand_over(now, ticket, |name| {
-                    Grant::new(name, ticket, fence, slots, limit, valid_until)
-                });
+                let terms = Terms { ticket, fence, slots, limit };
+                self.hand_over(now, terms, valid_until);
             }
             Event::Renewed { ticket, valid_until } => {
+                self.statistics.renewed();
                 self.on_grant(ticket, |grant| grant.renewed(valid_until));
             }
             Event::Danger { ticket } => {
@@ -167,15 +177,12 @@ impl Driver {
             }
             Event::Detached { ticket, valid_for } => {
                 self.waiting.grants.remove(&ticket);
-                if let Some(reply) = self.waiting.detaches.remove(&ticket) {
-                    let _ = reply.send(Ok(valid_for));
-                }
+                self.waiting.releases.answer_detach(ticket, Ok(valid_for));
             }
+            Event::Unanswered { ticket } => self.unanswered(ticket),
             Event::Answer { ask, reply } => {
                 let answer = reply.ok_or_else(|| self.error());
-                if let Some(asked) = self.asks.remove(&ask) {
-                    let _ = asked.send(answer);
-                }
+                self.asks.answer(ask, answer);
             }
             _ => {}
         }
@@ -187,13 +194,18 @@ impl Driver {
         }
     }
 
-    fn hand_over(&mut self, now: Micros, ticket: Ticket, grant: impl FnOnce(Name) -> Grant) {
+    fn hand_over(&mut self, now: Micros, terms: Terms, valid_until: Option<Micros>) {
+        let ticket = terms.ticket;
         let Some(request) = self.waiting.requests.remove(&ticket) else {
             return self.session.cancel(now, ticket);
         };
         self.waiting.tickets.remove(&request.number);
-        let grant = Arc::new(grant(request.wanted.name));
+        let ttl = request.wanted.ttl.unwrap_or_else(|| self.session.config().ttl);
+        let lease = Lease::new(self.clock, valid_until);
+        let grant = Grant::new(request.wanted.name, terms, Duration::from_micros(ttl), lease);
+        let grant = Arc::new(grant);
         self.waiting.grants.insert(ticket, Arc::clone(&grant));
+        self.statistics.granted();
         if request.reply.send(Ok(grant)).is_err() {
             self.waiting.grants.remove(&ticket);
             self.session.cancel(now, ticket);
@@ -201,61 +213,45 @@ impl Driver {
     }
 
     fn lost(&mut self, ticket: Ticket, loss: Loss) {
-        if let Some(grant) = self.waiting.grants.remove(&ticket) {
-            let lost = Lost::from(loss);
-            tracing::warn!(target: "seinpaal", name = %grant.name, %ticket, %lost, "lost");
+        let lost = Lost::from(loss);
+        if let Some(grant) = self.waiting.grants.get(&ticket) {
             grant.set(PermitState::Lost(lost));
+            self.statistics.lost();
         }
-        self.answer_releases(ticket, false);
-        if let Some(reply) = self.waiting.detaches.remove(&ticket) {
-            let _ = reply.send(Err(ReleaseError::NotHeld));
+        if lost == Lost::Silence {
+            return self.unanswered(ticket);
         }
+        self.no_more_releases(ticket, &Err(ReleaseError::NotHeld));
+        self.waiting.releases.answer_detach(ticket, Err(ReleaseError::NotHeld));
     }
 
     fn refused(&mut self, now: Micros, ticket: Ticket, refusal: Refusal) {
         let Some(request) = self.waiting.requests.remove(&ticket) else { return };
         self.waiting.tickets.remove(&request.number);
-        let error = match refusal {
-            // A grant that ran out before anybody heard of it: ask again, at the end of the line.
-            Refusal::Ended(Cause::Expired) if request.wanted.attach.is_none() => {
-                self.acquire(now, request);
-                return;
-            }
+        // A grant that ran out before anybody heard of it: ask again, at the end of the line.
+        if refusal == Refusal::Ended(Cause::Expired) && request.wanted.attach.is_none() {
+            self.acquire(now, request);
+            return;
+        }
+        let error = self.error_of(refusal);
+        let _ = request.reply.send(Err(error));
+    }
+
+    fn error_of(&self, refusal: Refusal) -> AcquireError {
+        match refusal {
             Refusal::Busy(Busy::TooManyWaiting) => AcquireError::TooManyWaiting,
             Refusal::Busy(Busy::Paused) => AcquireError::Paused,
             Refusal::Busy(_) => AcquireError::Busy,
             Refusal::TimedOut => AcquireError::TimedOut,
+            Refusal::Silence => self.silence().into(),
             Refusal::OtherKind { stored, stated } => AcquireError::OtherKind { stored, stated },
-            Refusal::OtherLimit { stored, stated } => AcquireError::OtherLimit { stored, stated },
+            Refusal::OtherLimit { stored, stated, is_pinned } => {
+                AcquireError::OtherLimit { stored, stated, is_pinned }
+            }
             Refusal::TooMany { permits, limit } => AcquireError::TooMany { permits, limit },
             Refusal::Ended(cause) => AcquireError::Ended(cause.into()),
             Refusal::Unknown => AcquireError::Unknown,
             _ => self.refused_by_store(),
-        };
-        let _ = request.reply.send(Err(error));
-    }
-
-    fn released(&mut self, ticket: Ticket, was_held: bool, left: u32, given: Option<Slots>) {
-        let Some(given) = given.filter(|_| left > 0) else {
-            self.waiting.grants.remove(&ticket);
-            return self.answer_releases(ticket, was_held);
-        };
-        if let Some(releases) = self.waiting.releases.get_mut(&ticket) {
-            for release in releases.extract_if(.., |(slots, _)| given.contains(slots)) {
-                answer(release, was_held);
-            }
         }
-    }
-
-    fn answer_releases(&mut self, ticket: Ticket, was_held: bool) {
-        for release in self.waiting.releases.remove(&ticket).into_iter().flatten() {
-            answer(release, was_held);
-        }
-    }
-}
-
-fn answer((_, reply): Release, was_held: bool) {
-    if let Some(reply) = reply {
-        let _ = reply.send(if was_held { Ok(()) } else { Err(ReleaseError::NotHeld) });
     }
 }

@@ -5,20 +5,24 @@ use std::{
     ops::Deref,
     sync::{
         Arc, Mutex,
-        atomic::{AtomicU64, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
         mpsc as std_mpsc,
     },
     time::Duration,
 };
 
-use seinpaal_proto::{Fence, Name, Slots, Ticket};
-use tokio::sync::mpsc;
+use seinpaal_proto::{Fence, Name, Slots, Ticket, session::Config};
+use tokio::sync::{mpsc, oneshot};
 
-use super::{Command, Lease};
-use crate::store::Store;
-
-/// How long the last handle waits for the driver to give back what is left.
-const PARTING: Duration = Duration::from_secs(1);
+use super::{
+    Command, ConnectionStatistics, Lease, Pulse, Statistics, is_closed,
+    parting::wait_at_end_of_thread,
+};
+use crate::{
+    boottime::ClientClock,
+    error::ReleaseError,
+    store::{BoxFuture, Certainty, Store, StoreError, StoreErrorKind},
+};
 
 /// One grant. The driver writes, permits read.
 pub(crate) struct Grant {
@@ -27,19 +31,23 @@ pub(crate) struct Grant {
     pub(crate) fence: Fence,
     pub(crate) slots: Slots,
     pub(crate) limit: u32,
+    /// How long the store keeps it if nobody renews it.
+    pub(crate) ttl: Duration,
     lease: Lease,
 }
 
+/// What the store granted.
+pub(super) struct Terms {
+    pub(super) ticket: Ticket,
+    pub(super) fence: Fence,
+    pub(super) slots: Slots,
+    pub(super) limit: u32,
+}
+
 impl Grant {
-    pub(crate) fn new(
-        name: Name,
-        ticket: Ticket,
-        fence: Fence,
-        slots: Slots,
-        limit: u32,
-        valid_until: Option<u64>,
-    ) -> Self {
-        Self { name, ticket, fence, slots, limit, lease: Lease::new(valid_until) }
+    pub(super) fn new(name: Name, terms: Terms, ttl: Duration, lease: Lease) -> Self {
+        let Terms { ticket, fence, slots, limit } = terms;
+        Self { name, ticket, fence, slots, limit, ttl, lease }
     }
 }
 
@@ -51,56 +59,134 @@ impl Deref for Grant {
     }
 }
 
-/// How the API reaches the driver. The last one to go waits a moment for it to finish.
+/// How the API reaches the driver.
 pub(crate) struct Handle {
-    commands: Option<mpsc::UnboundedSender<Command>>,
-    is_over: Mutex<std_mpsc::Receiver<()>>,
-    store: Arc<dyn Store>,
-    requests: AtomicU64,
-    process: u32,
+    pub(super) commands: Option<mpsc::UnboundedSender<Command>>,
+    /// The driver's thread has ended when this is closed; `None`: it has none of its own.
+    pub(super) is_over: Mutex<Option<std_mpsc::Receiver<()>>>,
+    pub(super) store: Option<Arc<dyn Store>>,
+    pub(super) clock: ClientClock,
+    pub(super) address: Arc<str>,
+    pub(super) statistics: Arc<Statistics>,
+    pub(super) config: Config,
+    pub(super) pulse: Arc<Pulse>,
+    pub(super) requests: AtomicU64,
+    pub(super) is_closed: AtomicBool,
+    pub(super) process: u32,
 }
 
 impl Handle {
-    pub(super) fn new(
-        commands: mpsc::UnboundedSender<Command>,
-        is_over: std_mpsc::Receiver<()>,
-        store: Arc<dyn Store>,
-    ) -> Self {
-        Self {
-            commands: Some(commands),
-            is_over: Mutex::new(is_over),
-            store,
-            requests: AtomicU64::new(0),
-            process: std::process::id(),
-        }
-    }
-
-    /// Sends a command. A driver that is gone has nothing left to do for us.
+    /// Sends a command. Where nobody is there to take it, it is dropped, and whoever waits for its answer learns
+    /// [`gone`](Self::gone) by the end of its channel.
     pub(crate) fn send(&self, command: Command) {
         // After a fork the child has our memory but not our thread, and no right to what we hold.
-        if self.process == std::process::id()
+        if !self.is_forked()
             && let Some(commands) = &self.commands
         {
             let _ = commands.send(command);
         }
     }
 
+    /// Whether nothing can be asked any more: what is sent now is not done.
+    pub(crate) fn is_gone(&self) -> bool {
+        self.is_closed.load(Ordering::Acquire) || self.is_forked()
+    }
+
+    /// Why nobody answers.
+    pub(crate) fn gone(&self) -> StoreError {
+        if self.is_forked() {
+            let message = format!(
+                "this connection belongs to process {}, which this one was forked from: connect again here",
+                self.process
+            );
+            let kind = StoreErrorKind::Misconfigured;
+            return StoreError::new(kind, Certainty::NotExecuted, message);
+        }
+        is_closed()
+    }
+
+    /// Why nobody answers a release: all is given back by a connection that is closed.
+    pub(crate) fn gone_release(&self) -> ReleaseError {
+        if self.is_forked() { ReleaseError::NotHeld } else { ReleaseError::Closed }
+    }
+
+    /// Closes the connection for whoever asks from now on, and then for whoever waits.
+    pub(crate) async fn close(&self) -> Result<(), ReleaseError> {
+        self.is_closed.store(true, Ordering::Release);
+        let (reply, answer) = oneshot::channel();
+        self.send(Command::Close { reply });
+        answer.await.unwrap_or(Ok(()))
+    }
+
+    /// Has something done with the store on the driver's runtime, and says what came of it.
+    pub(crate) async fn errand<T: Send + 'static>(
+        &self,
+        errand: impl FnOnce(Arc<dyn Store>) -> BoxFuture<'static, T> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let (reply, answer) = oneshot::channel();
+        self.send(Command::Errand(Box::new(move |store| {
+            Box::pin(async move {
+                // Nobody is left to be told if the future was dropped.
+                let _ = reply.send(errand(store).await);
+            })
+        })));
+        answer.await.map_err(|_| self.gone())
+    }
+
+    /// Waits this long, where no runtime may be.
+    pub(crate) async fn sleep(&self, time: Duration) {
+        // A connection that is closed has nothing to wait for.
+        let _ = self.errand(move |_| Box::pin(tokio::time::sleep(time))).await;
+    }
+
     pub(crate) fn next_request(&self) -> u64 {
         self.requests.fetch_add(1, Ordering::Relaxed)
     }
 
+    /// What the session goes by.
+    pub(crate) fn config(&self) -> &Config {
+        &self.config
+    }
+
     pub(crate) fn store(&self) -> &Arc<dyn Store> {
-        &self.store
+        self.store.as_ref().unwrap_or_else(|| unreachable!("taken when this is dropped"))
+    }
+
+    pub(crate) fn clock(&self) -> ClientClock {
+        self.clock
+    }
+
+    pub(crate) fn address(&self) -> &str {
+        &self.address
+    }
+
+    pub(crate) fn statistics(&self) -> ConnectionStatistics {
+        self.statistics.read()
+    }
+
+    fn is_forked(&self) -> bool {
+        self.process != std::process::id()
+    }
+
+    pub(crate) fn pulse(&self) -> &Pulse {
+        &self.pulse
     }
 }
 
 impl Drop for Handle {
+    /// Waits for nothing. The store goes first, so that it is the driver that closes it.
     fn drop(&mut self) {
+        if self.is_forked() {
+            // Both belong to the parent: its threads are not here, and what they share with us is not ours to close.
+            std::mem::forget((self.store.take(), self.commands.take()));
+            return;
+        }
+        drop(self.store.take());
         drop(self.commands.take());
-        if self.process == std::process::id()
-            && let Ok(is_over) = self.is_over.lock()
+        if let Ok(is_over) = self.is_over.get_mut()
+            && let Some(is_over) = is_over.take()
         {
-            let _ = is_over.recv_timeout(PARTING);
+            wait_at_end_of_thread(is_over);
         }
     }
 }

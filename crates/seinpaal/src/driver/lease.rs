@@ -7,18 +7,20 @@ use std::{
 
 use tokio::sync::watch;
 
-use crate::{boottime, permit::PermitState};
+use crate::{boottime::ClientClock, permit::PermitState};
 
 /// The lease of a grant or of a delivery.
 pub(crate) struct Lease {
-    /// On [`boottime`]; `u64::MAX`: as long as the process lives.
+    clock: ClientClock,
+    /// On the clock; `u64::MAX`: as long as the process lives.
     valid_until: AtomicU64,
     state: watch::Sender<PermitState>,
 }
 
 impl Lease {
-    pub(crate) fn new(valid_until: Option<u64>) -> Self {
+    pub(crate) fn new(clock: ClientClock, valid_until: Option<u64>) -> Self {
         Self {
+            clock,
             valid_until: AtomicU64::new(valid_until.unwrap_or(u64::MAX)),
             state: watch::Sender::new(PermitState::Held),
         }
@@ -28,7 +30,7 @@ impl Lease {
     pub(crate) fn remaining(&self) -> Option<Duration> {
         match self.valid_until.load(Ordering::Acquire) {
             u64::MAX => None,
-            until => Some(Duration::from_micros(until.saturating_sub(boottime::now()))),
+            until => Some(Duration::from_micros(until.saturating_sub(self.clock.now()))),
         }
     }
 

@@ -11,7 +11,7 @@ use seinpaal_proto::{
         Delivery, How, Popped, Replies, Reply, Request, Wakeup,
         session::{Bearings, Call, End, Session, Until, Wish},
     },
-    session::{CallId, Config, Failure},
+    session::{CallId, Config},
     time::Micros,
 };
 use tokio::sync::{mpsc, oneshot};
@@ -21,8 +21,8 @@ use super::{
     desk::{Desk, Taker},
 };
 use crate::{
-    boottime,
-    store::{Certainty, Reading, StoreError},
+    boottime::ClientClock,
+    store::{Reading, StoreError},
 };
 
 /// What came of a request about a queue.
@@ -76,6 +76,8 @@ pub(crate) enum QueueCommand {
 pub(super) struct Queues {
     inbox: Inbox,
     config: Config,
+    client_clock: ClientClock,
+    address: Arc<str>,
     /// What the next session goes on from.
     bearings: Bearings,
     desks: BTreeMap<Name, Desk>,
@@ -85,12 +87,20 @@ pub(super) struct Queues {
 }
 
 impl Queues {
-    pub(super) fn new(inbox: Inbox, config: Config, reading: Reading) -> Self {
+    pub(super) fn new(
+        inbox: Inbox,
+        config: Config,
+        reading: Reading,
+        client_clock: ClientClock,
+        address: Arc<str>,
+    ) -> Self {
         let Reading { shows, asked_at } = reading;
-        let clock = Some((shows, asked_at, boottime::now()));
+        let clock = Some((shows, asked_at, client_clock.now()));
         Self {
             inbox,
             config,
+            client_clock,
+            address,
             bearings: Bearings { clock, seen: shows, ..Bearings::default() },
             desks: BTreeMap::new(),
             agenda: BTreeSet::new(),
@@ -130,7 +140,7 @@ impl Queues {
         self.desks.entry(name.clone()).or_insert_with(|| {
             let session =
                 Session::new(self.inbox, name.clone(), self.config.clone(), self.bearings);
-            Desk::new(session)
+            Desk::new(session, self.client_clock, Arc::clone(&self.address))
         })
     }
 
@@ -159,11 +169,13 @@ impl Queues {
         result: Result<Replies, StoreError>,
     ) {
         self.with(name, |desk| match result {
-            Ok(replies) => desk.session.handle_replies(now, call, replies),
+            Ok(replies) => {
+                desk.last_error = None;
+                desk.session.handle_replies(now, call, replies);
+            }
             Err(error) => {
                 tracing::warn!(target: "seinpaal", kind = ?error.kind(), %error, "the store did not answer");
-                let maybe_executed = error.certainty() != Certainty::NotExecuted;
-                let failure = Failure { maybe_executed, is_passing: error.is_passing() };
+                let failure = error.as_failure();
                 desk.last_error = Some(error);
                 desk.session.handle_failure(now, call, failure);
             }
@@ -191,9 +203,9 @@ impl Queues {
     fn step_one(&mut self, now: Micros, name: Name) -> Option<(Name, Call)> {
         let desk = self.desks.get_mut(&name)?;
         desk.session.handle_timeout(now);
-        desk.tell();
+        desk.tell(&name);
         let call = desk.session.poll_call(now);
-        desk.tell();
+        desk.tell(&name);
         self.bearings = later(self.bearings, desk.session.bearings());
         if let Some(at) = desk.agenda_at.take() {
             self.agenda.remove(&(at, name.clone()));

@@ -1,10 +1,8 @@
 //! Writing only while the permit is held.
 
-use tokio::sync::oneshot;
-
 use super::Permit;
 use crate::{
-    driver::{self, Command},
+    driver,
     guarded::{Group, GuardedError, GuardedWrite, Value, hash_tag},
 };
 
@@ -48,9 +46,15 @@ impl Permit {
         let held = self.parts.iter().map(|part| (part.grant.ticket, part.grant.fence)).collect();
         let name = self.latest().name.clone();
         let write = GuardedWrite { name, held, id: u128::from_le_bytes(id), group };
-        let (reply, answer) = oneshot::channel();
-        self.handle.send(Command::Guarded { write, reply });
-        answer.await.unwrap_or_else(|_| Err(driver::is_over().into()))
+        let written = self.handle.errand(move |store| {
+            Box::pin(async move {
+                match store.guarded(&write) {
+                    Some(written) => written.await,
+                    None => Err(GuardedError::NotOnThisStore),
+                }
+            })
+        });
+        written.await?
     }
 
     /// Returns the key `{NAME}:suffix`, which in a Redis cluster is in the same slot as the name.

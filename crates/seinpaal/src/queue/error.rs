@@ -8,7 +8,7 @@ use thiserror::Error;
 
 use crate::{
     driver::{self, NotDone},
-    error::BadSetting,
+    error::{BadSetting, from_store_error},
     store::StoreError,
 };
 
@@ -38,9 +38,12 @@ pub enum PushError {
     /// pushing it again is safe.
     #[error("the item may have been pushed or not: {0}")]
     Unknown(#[source] StoreError),
+    /// The connection is [closed](crate::Seinpaal::close): nothing was pushed.
+    #[error("the connection is closed")]
+    Closed,
     /// The store does not answer, or refuses: the item is not in the queue.
     #[error(transparent)]
-    Store(#[from] StoreError),
+    Store(StoreError),
 }
 
 /// Why there are no items.
@@ -53,12 +56,16 @@ pub enum PopError {
     /// A ttl or a number of items outside its range.
     #[error(transparent)]
     Setting(#[from] BadSetting),
-    /// The timeout came first.
+    /// The timeout came first, and there was nothing to be had as far as the store was heard from. A store that did
+    /// not answer in that time is a [`Store`](Self::Store) error instead.
     #[error("timed out waiting")]
     TimedOut,
+    /// The connection is [closed](crate::Seinpaal::close).
+    #[error("the connection is closed")]
+    Closed,
     /// The store does not answer, or refuses. What it may have delivered is delivered again when the lease ends.
     #[error(transparent)]
-    Store(#[from] StoreError),
+    Store(StoreError),
 }
 
 /// Why a delivery was not ended.
@@ -72,6 +79,10 @@ pub enum FinishError {
     /// The store was silent for too long to say. It is told again, but the item may be delivered once more.
     #[error("the store did not answer: the delivery may have been ended or not")]
     Unknown,
+    /// The connection is [closed](crate::Seinpaal::close), which gives back what was in hand: the delivery may have been
+    /// ended or not.
+    #[error("the connection is closed: the delivery may have been ended or not")]
+    Closed,
 }
 
 /// Why a worker stopped before it was told to.
@@ -84,9 +95,12 @@ pub enum WorkError {
     /// A ttl or a number outside its range.
     #[error(transparent)]
     Setting(#[from] BadSetting),
+    /// The connection is [closed](crate::Seinpaal::close), which gives back what was in hand.
+    #[error("the connection is closed")]
+    Closed,
     /// The store refuses for good. One that is only silent is waited for.
     #[error(transparent)]
-    Store(#[from] StoreError),
+    Store(StoreError),
 }
 
 /// Why something could not be read or changed.
@@ -108,15 +122,20 @@ pub enum QueueError {
     /// The store was silent for too long: it may have been done or not.
     #[error("it may have been done or not: {0}")]
     Unknown(#[source] StoreError),
+    /// The connection is [closed](crate::Seinpaal::close): nothing was done.
+    #[error("the connection is closed")]
+    Closed,
     /// The store does not answer, or refuses: nothing was done.
     #[error(transparent)]
-    Store(#[from] StoreError),
+    Store(StoreError),
 }
+
+from_store_error!(PushError, PopError, WorkError, QueueError);
 
 impl From<NotDone> for PushError {
     fn from(not_done: NotDone) -> Self {
         match not_done {
-            NotDone::Refused(error) => Self::Store(error),
+            NotDone::Refused(error) => error.into(),
             NotDone::Unknown(error) => Self::Unknown(error),
         }
     }
@@ -125,7 +144,7 @@ impl From<NotDone> for PushError {
 impl From<NotDone> for QueueError {
     fn from(not_done: NotDone) -> Self {
         match not_done {
-            NotDone::Refused(error) => Self::Store(error),
+            NotDone::Refused(error) => error.into(),
             NotDone::Unknown(error) => Self::Unknown(error),
         }
     }

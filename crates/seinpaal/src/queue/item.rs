@@ -282,8 +282,8 @@ impl Item {
     }
 }
 
-fn ended(end: End) -> Result<Failed, FinishError> {
-    match end {
+fn ended(end: Result<End, FinishError>) -> Result<Failed, FinishError> {
+    match end? {
         End::Acknowledged | End::Returned => Ok(Failed::Returned),
         End::Died => Ok(Failed::Died),
         End::Lost => Err(FinishError::Lost),
@@ -293,14 +293,14 @@ fn ended(end: End) -> Result<Failed, FinishError> {
 
 impl Shared {
     /// Ends the delivery, or waits for nothing if somebody has ended it already, and says how that went.
-    pub(super) async fn finish(&self, how: How) -> End {
+    pub(super) async fn finish(&self, how: How) -> Result<End, FinishError> {
         if !self.is_first_end(&how) {
-            return self.end.get().copied().unwrap_or(End::Unknown);
+            return Ok(self.end.get().copied().unwrap_or(End::Unknown));
         }
         let (reply, answer) = oneshot::channel();
         self.send(how, Some(reply));
-        let end = answer.await.unwrap_or(End::Unknown);
-        *self.end.get_or_init(|| end)
+        let end = answer.await.map_err(|_| FinishError::Closed)?;
+        Ok(*self.end.get_or_init(|| end))
     }
 
     pub(super) fn finish_unheard(&self, how: How) {

@@ -1,11 +1,6 @@
 //! Popping: described, then awaited.
 
-use std::{
-    fmt,
-    future::{Future, IntoFuture},
-    pin::Pin,
-    time::Duration,
-};
+use std::time::Duration;
 
 use seinpaal_proto::{
     Name,
@@ -13,11 +8,12 @@ use seinpaal_proto::{
 };
 use tokio::sync::mpsc;
 
-use super::{Item, PopError, Queue, push::awaited};
+use super::{Item, PopError, Queue};
 use crate::{
-    boottime,
-    driver::{self, Handed, QueueCommand, WantedItems},
+    acquire::PROMPT,
+    driver::{Handed, QueueCommand, WantedItems},
     error::BadSetting,
+    request::{Described, request},
     store::StoreError,
 };
 
@@ -33,22 +29,31 @@ use crate::{
 /// # Errors
 /// [`PopError`], bad input among it: that is found before anything is sent.
 #[must_use = "a request does nothing before it is awaited"]
-pub struct Pop {
-    queue: Queue,
-    ttl: Option<Duration>,
-    timeout: Option<Duration>,
-}
+pub struct Pop(Described<PopOne, Result<Item, PopError>>);
 
-/// A request for an item that does not wait: `Ok(None)` if there is none to be had now. See [`Pop`] for everything else.
+/// A request for an item that does not wait: `Ok(None)` if there is none to be had now.
+///
+/// It is a [`Store`](PopError::Store) error if the store does not answer within the [timeout](Self::timeout). See
+/// [`Pop`] for everything else.
 #[must_use = "a request does nothing before it is awaited"]
-pub struct TryPop {
-    queue: Queue,
-    ttl: Option<Duration>,
-}
+pub struct TryPop(Described<PopNow, Result<Option<Item>, PopError>>);
 
 /// A request for items that waits until there is at least one. See [`Pop`] for everything else.
 #[must_use = "a request does nothing before it is awaited"]
-pub struct PopMany {
+pub struct PopMany(Described<PopSome, Result<Vec<Item>, PopError>>);
+
+#[derive(Debug)]
+struct PopOne(PopSome);
+
+#[derive(Debug)]
+struct PopNow {
+    queue: Queue,
+    ttl: Option<Duration>,
+    timeout: Duration,
+}
+
+#[derive(Debug)]
+struct PopSome {
     queue: Queue,
     items: u32,
     ttl: Option<Duration>,
@@ -56,72 +61,82 @@ pub struct PopMany {
 }
 
 macro_rules! ttl {
-    () => {
+    ($($at:tt)?) => {
         /// Sets how long the lease lasts without renewal, 100 ms to 24 h. Default: the connection's. It is renewed at a
         /// third of it: a longer one outlasts longer silences of the store, a shorter one returns the items of a dead
         /// worker earlier.
-        pub fn ttl(mut self, ttl: Duration) -> Self {
-            self.ttl = Some(ttl);
-            self
+        pub fn ttl(self, ttl: Duration) -> Self {
+            Self(self.0.with(|it| it$(.$at)?.ttl = Some(ttl)))
         }
     };
 }
 
 macro_rules! timeout {
-    () => {
-        /// Stops waiting after this long, counted from the first poll. Default: never.
-        pub fn timeout(mut self, timeout: Duration) -> Self {
-            self.timeout = Some(timeout);
-            self
+    ($($at:tt)?) => {
+        /// Stops waiting after this long, counted from the first poll: with [`PopError::TimedOut`] if there was
+        /// nothing to be had, with [`PopError::Store`] if the store did not answer. Default: never.
+        pub fn timeout(self, timeout: Duration) -> Self {
+            Self(self.0.with(|it| it$(.$at)?.timeout = Some(timeout)))
         }
     };
 }
 
 impl Pop {
     pub(super) fn new(queue: Queue) -> Self {
-        Self { queue, ttl: None, timeout: None }
+        Self(Described::new(PopOne(PopSome { queue, items: 1, ttl: None, timeout: None })))
     }
 
-    ttl!();
-    timeout!();
+    ttl!(0);
+    timeout!(0);
+}
 
+impl PopOne {
     async fn run(self) -> Result<Item, PopError> {
-        let until = Until::Served(self.timeout.map(boottime::after));
-        let items = pop(&self.queue, 1, self.ttl, until).await?;
-        items.into_iter().next().ok_or(PopError::TimedOut)
+        self.0.run().await?.into_iter().next().ok_or(PopError::TimedOut)
     }
 }
 
 impl TryPop {
     pub(super) fn new(queue: Queue) -> Self {
-        Self { queue, ttl: None }
+        Self(Described::new(PopNow { queue, ttl: None, timeout: PROMPT }))
     }
 
     ttl!();
 
+    /// Sets how long the store may take to answer, counted from the first poll. Default 5 s.
+    pub fn timeout(self, timeout: Duration) -> Self {
+        Self(self.0.with(|it| it.timeout = timeout))
+    }
+}
+
+impl PopNow {
     async fn run(self) -> Result<Option<Item>, PopError> {
-        let items = pop(&self.queue, 1, self.ttl, Until::Answered).await?;
+        let answer_by = self.queue.seinpaal.handle.clock().after(self.timeout);
+        let items = pop(&self.queue, 1, self.ttl, Until::Answered(Some(answer_by))).await?;
         Ok(items.into_iter().next())
     }
 }
 
 impl PopMany {
     pub(super) fn new(queue: Queue, items: u32) -> Self {
-        Self { queue, items, ttl: None, timeout: None }
+        Self(Described::new(PopSome { queue, items, ttl: None, timeout: None }))
     }
 
     ttl!();
     timeout!();
+}
 
+impl PopSome {
     async fn run(self) -> Result<Vec<Item>, PopError> {
-        let until = Until::Served(self.timeout.map(boottime::after));
+        let clock = self.queue.seinpaal.handle.clock();
+        let until = Until::Served(self.timeout.map(|timeout| clock.after(timeout)));
         pop(&self.queue, self.items, self.ttl, until).await
     }
 }
 
-awaited!(Pop => Result<Item, PopError>);
-awaited!(TryPop => Result<Option<Item>, PopError>);
-awaited!(PopMany => Result<Vec<Item>, PopError>);
+request!(Pop => Result<Item, PopError>);
+request!(TryPop => Result<Option<Item>, PopError>);
+request!(PopMany => Result<Vec<Item>, PopError>);
 
 async fn pop(
     queue: &Queue,
@@ -176,7 +191,7 @@ impl Wish {
     pub(super) async fn next(&mut self) -> Got {
         match self.from.recv().await {
             Some(handed) => self.got(handed),
-            None => Got::Failed(driver::is_over()),
+            None => Got::Failed(self.queue.seinpaal.handle.gone()),
         }
     }
 

@@ -2,8 +2,6 @@
 
 use std::{
     fmt,
-    future::{Future, IntoFuture},
-    pin::Pin,
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
@@ -16,13 +14,17 @@ use seinpaal_proto::{
 };
 
 use super::{PushError, Queue};
-use crate::{driver, error::BadSetting};
+use crate::{
+    driver,
+    error::BadSetting,
+    request::{Described, request},
+};
 
 /// How many deliveries an item is allowed that does not say.
 const DELIVERIES: u32 = 5;
 
 /// A new item, not yet pushed. See [`Queue::push_all`].
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 #[must_use = "nothing is pushed before it is given to a queue"]
 pub struct Push {
     payload: Result<Vec<u8>, PushError>,
@@ -47,16 +49,22 @@ pub struct Push {
 /// # Errors
 /// [`PushError`], bad input among it: that is found before anything is sent.
 #[must_use = "a request does nothing before it is awaited"]
-pub struct PushRequest {
-    queue: Queue,
-    push: Push,
-}
+pub struct PushRequest(Described<PushOne, Result<Pushed, PushError>>);
 
 /// A request to push many items: an answer each, in order. Nothing is sent before it is awaited.
 ///
 /// Items go in batches of up to 63 and about 4 MiB, in order. If one is refused the others are pushed all the same.
 #[must_use = "a request does nothing before it is awaited"]
-pub struct PushAll {
+pub struct PushAll(Described<PushMany, Vec<Result<Pushed, PushError>>>);
+
+#[derive(Debug)]
+struct PushOne {
+    queue: Queue,
+    push: Push,
+}
+
+#[derive(Debug)]
+struct PushMany {
     queue: Queue,
     pushes: Vec<Push>,
 }
@@ -72,52 +80,52 @@ pub struct Pushed {
 }
 
 macro_rules! options {
-    ($($at:ident)?) => {
+    (|$self:ident, $it:ident, $change:ident| $changed:expr) => {
         /// Sets the rank among items, −100…100, higher first. Default 0. A minute of waiting outweighs one step, so
         /// nothing waits for ever.
-        pub fn priority(mut self, priority: i32) -> Self {
-            self$(.$at)?.priority = priority;
-            self
+        pub fn priority($self, priority: i32) -> Self {
+            let $change = |$it: &mut Push| $it.priority = priority;
+            $changed
         }
 
         /// Delivers it after this long at the earliest, by the store's clock.
-        pub fn delay(mut self, delay: Duration) -> Self {
-            self$(.$at)?.due = Due::In(micros(delay));
-            self
+        pub fn delay($self, delay: Duration) -> Self {
+            let $change = |$it: &mut Push| $it.due = Due::In(micros(delay));
+            $changed
         }
 
         /// Delivers it at this instant of the store's clock at the earliest. One that has passed is now.
-        pub fn due(mut self, due: SystemTime) -> Self {
+        pub fn due($self, due: SystemTime) -> Self {
             let since = due.duration_since(UNIX_EPOCH).unwrap_or_default();
-            self$(.$at)?.due = Due::At(micros(since));
-            self
+            let $change = |$it: &mut Push| $it.due = Due::At(micros(since));
+            $changed
         }
 
         /// Says whose share of the queue it counts for: see [`Queue::group_limit`]. 1 to 512 bytes of UTF-8 without
         /// control characters.
-        pub fn group(mut self, group: &str) -> Self {
-            self$(.$at)?.group = Some(group.to_owned());
-            self
+        pub fn group($self, group: &str) -> Self {
+            let $change = |$it: &mut Push| $it.group = Some(group.to_owned());
+            $changed
         }
 
         /// Pushes nothing if an item with this key was pushed and the `window` that it was pushed with (up to a week)
         /// has not passed; then the answer is that item. A key is as a group is.
-        pub fn dedup(mut self, key: &str, window: Duration) -> Self {
-            self$(.$at)?.dedup = Some((key.to_owned(), window));
-            self
+        pub fn dedup($self, key: &str, window: Duration) -> Self {
+            let $change = |$it: &mut Push| $it.dedup = Some((key.to_owned(), window));
+            $changed
         }
 
         /// Sets how often it is delivered at most, 1 to 1 000 000; then it becomes a dead letter. Default 5. What is
         /// given back does not count.
-        pub fn deliveries(mut self, deliveries: u32) -> Self {
-            self$(.$at)?.deliveries = deliveries;
-            self
+        pub fn deliveries($self, deliveries: u32) -> Self {
+            let $change = |$it: &mut Push| $it.deliveries = deliveries;
+            $changed
         }
 
         /// Adds a label for whoever works on it or looks at it.
-        pub fn label(mut self, key: &str, value: &str) -> Self {
-            self$(.$at)?.labels.push((key.to_owned(), value.to_owned()));
-            self
+        pub fn label($self, key: &str, value: &str) -> Self {
+            let $change = |$it: &mut Push| $it.labels.push((key.to_owned(), value.to_owned()));
+            $changed
         }
     };
 }
@@ -146,7 +154,11 @@ impl Push {
         }
     }
 
-    options!();
+    options!(|self, it, change| {
+        let mut it = self;
+        change(&mut it);
+        it
+    });
 
     /// By what the part of a spread queue is chosen.
     pub(super) fn part_key(&self) -> Option<&str> {
@@ -175,24 +187,39 @@ impl Push {
     }
 }
 
+impl fmt::Debug for Push {
+    /// Without the payload, which may be a secret.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let bytes = self.payload.as_ref().map_or(0, Vec::len);
+        f.debug_struct("Push")
+            .field("bytes", &bytes)
+            .field("group", &self.group)
+            .finish_non_exhaustive()
+    }
+}
+
 impl PushRequest {
     pub(super) fn new(queue: Queue, push: Push) -> Self {
-        Self { queue, push }
+        Self(Described::new(PushOne { queue, push }))
     }
 
-    options!(push);
+    options!(|self, it, change| Self(self.0.with(|one: &mut PushOne| change(&mut one.push))));
+}
 
+impl PushOne {
     async fn run(self) -> Result<Pushed, PushError> {
-        let pushed = PushAll::new(self.queue, vec![self.push]).run().await;
+        let pushed = PushMany { queue: self.queue, pushes: vec![self.push] }.run().await;
         pushed.into_iter().next().unwrap_or_else(|| unreachable!("one was pushed"))
     }
 }
 
 impl PushAll {
     pub(super) fn new(queue: Queue, pushes: Vec<Push>) -> Self {
-        Self { queue, pushes }
+        Self(Described::new(PushMany { queue, pushes }))
     }
+}
 
+impl PushMany {
     async fn run(self) -> Vec<Result<Pushed, PushError>> {
         let Self { queue, pushes } = self;
         let name = match queue.name.clone() {
@@ -228,27 +255,5 @@ fn dedup(key: &str, window: Duration) -> Result<Dedup, PushError> {
     Ok(Dedup { key: Name::new(key)?, window: length })
 }
 
-macro_rules! awaited {
-    ($request:ty => $output:ty) => {
-        impl IntoFuture for $request {
-            type Output = $output;
-            type IntoFuture = Pin<Box<dyn Future<Output = $output> + Send>>;
-
-            fn into_future(self) -> Self::IntoFuture {
-                Box::pin(self.run())
-            }
-        }
-
-        impl fmt::Debug for $request {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.debug_struct(stringify!($request))
-                    .field("queue", &self.queue)
-                    .finish_non_exhaustive()
-            }
-        }
-    };
-}
-
-awaited!(PushRequest => Result<Pushed, PushError>);
-awaited!(PushAll => Vec<Result<Pushed, PushError>>);
-pub(super) use awaited;
+request!(PushRequest => Result<Pushed, PushError>);
+request!(PushAll => Vec<Result<Pushed, PushError>>);

@@ -23,14 +23,13 @@ use seinpaal_proto::{
     },
     time::micros,
 };
-use tokio::sync::oneshot;
 
 use super::{
     BackOff, Item, PopError, Queue, WorkError,
     item::Shared,
     pop::{Got, Wish},
 };
-use crate::{driver::Command, error::BadSetting};
+use crate::error::BadSetting;
 
 /// How long running handlers may go on after the shutdown, unless told otherwise.
 const GRACE: Duration = Duration::from_secs(30);
@@ -219,15 +218,15 @@ where
             PopError::Name(error) => error.into(),
             PopError::Setting(error) => error.into(),
             PopError::Store(error) => error.into(),
+            PopError::Closed => WorkError::Closed,
             PopError::TimedOut => WorkError::Store(crate::driver::misfit()),
         })
     }
 
     /// By the driver's clock, so that any executor will do.
     fn sleep(&self) -> impl Future<Output = ()> + use<H, F, E> {
-        let (reply, is_over) = oneshot::channel();
-        self.queue.seinpaal.handle.send(Command::Sleep { time: self.grace, reply });
-        async move { drop(is_over.await) }
+        let (handle, grace) = (Arc::clone(&self.queue.seinpaal.handle), self.grace);
+        async move { handle.sleep(grace).await }
     }
 
     async fn work_on(&self, item: Item) -> Outcome {
@@ -248,7 +247,7 @@ where
             // It is over already: this frees its place.
             Either::Right(_) => How::GiveBack { delay: 0 },
         };
-        let end = hand.0.finish(how).await;
+        let end = hand.0.finish(how).await.unwrap_or(End::Unknown);
         Outcome { end, is_given_back: hand.0.is_given_back() }
     }
 

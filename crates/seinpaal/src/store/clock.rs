@@ -10,6 +10,7 @@ use std::{
 
 use seinpaal_proto::time::{Micros, micros};
 
+#[cfg(any(feature = "embedded", feature = "redis"))]
 use crate::boottime;
 
 /// What a store's clock showed.
@@ -22,6 +23,7 @@ pub struct Reading {
     pub asked_at: Micros,
 }
 
+#[cfg(any(feature = "embedded", feature = "redis"))]
 impl Reading {
     /// Of a clock that is at hand.
     pub(crate) fn take(shows: Micros) -> Self {

@@ -20,9 +20,11 @@ mod inbox;
 mod keeper;
 mod line;
 mod list;
+mod log;
 mod network;
 mod parts;
 mod presence;
+mod rights;
 mod rows;
 mod trouble;
 mod turn;
@@ -34,8 +36,10 @@ use std::{
     io,
     os::fd::{BorrowedFd, OwnedFd},
     path::Path,
+    process,
     sync::{Arc, mpsc},
     thread,
+    time::Duration,
 };
 
 use rustix::event::{EventfdFlags, eventfd};
@@ -44,9 +48,9 @@ use tokio::sync::oneshot;
 
 pub use self::directory::default_dir;
 use self::{
+    gate::GateWait,
     keeper::Keeper,
-    parts::Parts,
-    presence::Presence,
+    parts::{Parts, Signs},
     worker::{Answer, Job, Worker},
 };
 use super::{
@@ -58,20 +62,32 @@ use super::{
 /// holds is free and its places in line are gone.
 #[derive(Debug)]
 pub struct EmbeddedStore {
-    presence: Presence,
+    signs: Signs,
     jobs: Option<mpsc::Sender<Job>>,
     bell: Arc<OwnedFd>,
+    wait: Arc<GateWait>,
     first_reading: Reading,
+    process: u32,
 }
+
+/// How often somebody who waits for the thread looks whether it stands at the gate.
+const LOOK: Duration = Duration::from_secs(1);
+
+type Opened = Result<(Signs, Reading), StoreError>;
 
 impl EmbeddedStore {
     /// Opens the store in `dir` for one client, and makes both if they are not there. Whoever may write
-    /// the directory may use the store (for a group: `chmod 2770`). May wait for calls of others.
+    /// the directory may use the store (for a group: `chgrp GROUP DIR; chmod 2770 DIR`). Waits up to five seconds
+    /// for calls of others. A process may have any number of stores open, in one directory too.
     ///
     /// # Errors
-    /// Nothing was written, or nothing that matters: `Forbidden` (no permission, read-only),
-    /// `Misconfigured` (network file system, not a directory, other version), `Corrupt` (not our
-    /// database, damaged), `Full`, or `Unreachable`.
+    /// Nothing was written, or nothing that matters: `Forbidden` (no permission, read-only, somebody else's
+    /// directory or file, a symbolic link), `Misconfigured` (network file system, not a directory, other version),
+    /// `Corrupt` (not our database, damaged), `Full`, or `Unreachable` (another process keeps the gate locked).
+    ///
+    /// # Forks
+    /// A child that was forked and did not execute another program shares nothing of the store: what it asks is
+    /// answered with an error, and what it drops stays its parent's.
     pub fn open(dir: &Path, inbox: Inbox, news: NewsSender) -> Result<Arc<Self>, StoreError> {
         Self::open_with_clock(dir, Clock::System, inbox, news)
     }
@@ -84,7 +100,7 @@ impl EmbeddedStore {
         inbox: Inbox,
         news: NewsSender,
     ) -> Result<Arc<Self>, StoreError> {
-        Self::open_with(dir, clock, inbox, news, keeper::log_in(dir))
+        Self::open_with(dir, clock, inbox, news, None)
     }
 
     /// The same with a disk that a test watches: `sync` is what waits until all that was written is kept.
@@ -95,7 +111,7 @@ impl EmbeddedStore {
         inbox: Inbox,
         news: NewsSender,
     ) -> Result<Arc<Self>, StoreError> {
-        Self::open_with(dir, Clock::System, inbox, news, Box::new(sync))
+        Self::open_with(dir, Clock::System, inbox, news, Some(Box::new(sync)))
     }
 
     fn open_with(
@@ -103,17 +119,29 @@ impl EmbeddedStore {
         clock: Clock,
         inbox: Inbox,
         news: NewsSender,
-        sync: keeper::Sync,
+        sync: Option<keeper::Sync>,
     ) -> Result<Arc<Self>, StoreError> {
-        let (parts, presence) = Parts::open(dir, clock, inbox)?;
-        let first_reading = parts.read_clock();
         let flags = EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK;
         let bell = Arc::new(eventfd(0, flags).map_err(trouble::at(dir))?);
+        let wait = Arc::new(GateWait::new(dir));
         let (jobs, inside) = mpsc::channel();
-        let worker = Worker::new(parts, news, inside, Arc::clone(&bell), Keeper::new(dir, sync));
+        let (tell, opened) = mpsc::channel();
         let thread = thread::Builder::new().name("seinpaal-store".to_owned());
-        thread.spawn(move || worker.run()).map_err(trouble::at(dir))?;
-        Ok(Arc::new(Self { presence, jobs: Some(jobs), bell, first_reading }))
+        let (place, waits, rung) = (dir.to_owned(), Arc::clone(&wait), Arc::clone(&bell));
+        let live = move || match Parts::open(&place, clock, inbox, waits) {
+            Ok((parts, signs)) => {
+                let sync = sync.unwrap_or_else(|| log::syncing(parts.database().to_owned()));
+                // Whoever has given up waiting for this takes the signs with it.
+                if tell.send(Ok((signs, parts.read_clock()))).is_ok() {
+                    Worker::new(parts, news, inside, rung, Keeper::new(&place, sync)).run();
+                }
+            }
+            Err(error) => drop(tell.send(Err(error))),
+        };
+        thread.spawn(live).map_err(trouble::at(dir))?;
+        let (signs, first_reading) = is_opened(&opened, &wait)?;
+        let process = process::id();
+        Ok(Arc::new(Self { signs, jobs: Some(jobs), bell, wait, first_reading, process }))
     }
 
     /// The descriptor that shows that this client lives. A child that inherits it (it is
@@ -121,7 +149,7 @@ impl EmbeddedStore {
     /// process is gone. Nothing can be read from it.
     #[must_use]
     pub fn presence_fd(&self) -> BorrowedFd<'_> {
-        self.presence.fd()
+        self.signs.presence.fd()
     }
 
     /// Puts the child on record that inherits [`presence_fd`](Self::presence_fd): once both it and this
@@ -130,16 +158,24 @@ impl EmbeddedStore {
     /// # Errors
     /// The record could not be written; then the descriptor alone counts.
     pub fn presence_child(&self, pid: u32) -> Result<(), StoreError> {
-        self.presence.record_child(pid)
+        self.signs.presence.record_child(pid)
     }
 
     async fn ask<T>(&self, job: impl FnOnce(Answer<T>) -> Job) -> Result<T, StoreError> {
+        if self.process != process::id() {
+            return Err(is_forked());
+        }
         let (answer, reply) = oneshot::channel();
         let sent = self.jobs.as_ref().is_some_and(|jobs| jobs.send(job(answer)).is_ok());
         self.ring();
-        match reply.await {
-            Ok(reply) if sent => reply,
-            _ => Err(thread_is_gone(sent)),
+        let mut reply = reply;
+        loop {
+            match tokio::time::timeout(LOOK, &mut reply).await {
+                Ok(Ok(reply)) if sent => return reply,
+                Ok(_) => return Err(thread_is_gone(sent)),
+                // The thread does it once it gets in.
+                Err(_) => self.wait.trouble(Certainty::Unknown).map_or(Ok(()), Err)?,
+            }
         }
     }
 
@@ -147,6 +183,25 @@ impl EmbeddedStore {
         // It can only fail when it has been rung 2^64 times and not been heard.
         let _ = rustix::io::write(&*self.bell, &1_u64.to_ne_bytes());
     }
+}
+
+/// Waits until the thread has opened everything, or stands at the gate for too long.
+fn is_opened(opened: &mpsc::Receiver<Opened>, wait: &GateWait) -> Opened {
+    loop {
+        match opened.recv_timeout(LOOK) {
+            Ok(opened) => return opened,
+            Err(mpsc::RecvTimeoutError::Disconnected) => return Err(thread_is_gone(false)),
+            Err(mpsc::RecvTimeoutError::Timeout) => {
+                wait.trouble(Certainty::NotExecuted).map_or(Ok(()), Err)?;
+            }
+        }
+    }
+}
+
+/// A child has our memory after a fork, but not our thread, and SQLite must not be used across a fork.
+fn is_forked() -> StoreError {
+    let message = "this process was forked from the one that opened the store; open it again here";
+    StoreError::new(StoreErrorKind::Misconfigured, Certainty::NotExecuted, message)
 }
 
 fn thread_is_gone(sent: bool) -> StoreError {
@@ -173,7 +228,7 @@ impl Store for EmbeddedStore {
     }
 
     fn forget_child(&self) -> Result<(), StoreError> {
-        self.presence.forget_child()
+        self.signs.presence.forget_child()
     }
 
     fn call<'a>(&'a self, batch: &'a Batch) -> BoxFuture<'a, Result<Replies, StoreError>> {

@@ -34,7 +34,7 @@ impl Store for MemoryStore {
     }
 
     fn first_reading(&self) -> Reading {
-        Reading::take(self.hub.now())
+        self.hub.reading()
     }
 
     fn call<'a>(&'a self, batch: &'a Batch) -> BoxFuture<'a, Result<Replies, StoreError>> {

@@ -25,6 +25,7 @@ mod sentinel;
 mod server;
 mod servers;
 mod together;
+mod transport;
 mod wakeup;
 mod write;
 
@@ -59,6 +60,11 @@ use crate::{
         url::{ClusterUrl, RedisOptions, RedisUrl, RestartGuard, SentinelUrl, StoreUrl},
     },
 };
+
+/// What an answer may have besides rows.
+const ANSWER_ROOM: usize = 8 << 20;
+/// A row of a snapshot: its labels, at most four thousand bytes, and numbers.
+const ROW_ROOM: usize = 8 << 10;
 
 /// Waiters that a listed snapshot shows at most.
 const LISTED_WAITERS: u32 = 64;
@@ -208,7 +214,8 @@ impl RedisStore {
         let operation = Operation::of(batch);
         let (keys, arguments) = self.keys_and_arguments(batch);
         self.servers.expect(batch).await?;
-        let (answer, proof) = self.servers.evaluate(operation, &keys, &arguments).await?;
+        let (answer, proof) =
+            self.servers.evaluate(operation, &keys, &arguments, room_of(batch)).await?;
         let replies = reply::parse(answer, operation.name(), batch.requests.len())?;
         self.hear(replies.now);
         self.servers.take_note(batch, &replies);
@@ -240,7 +247,7 @@ impl RedisStore {
             match self.inspect(&name).await {
                 Ok(Some(snapshot)) => listed.push((name, snapshot)),
                 Ok(None) => {}
-                Err(error) if error.kind() == StoreErrorKind::Corrupt => {
+                Err(error) if error.is_about_what_is_kept() => {
                     tracing::warn!(%name, %error, "passed over");
                 }
                 Err(error) => return Err(error),
@@ -263,7 +270,7 @@ impl RedisStore {
         };
         snapshot.holders.clear();
         let has_people = snapshot.holders_total > 0 || snapshot.waiting_total > 0;
-        let is_configured = snapshot.pinned || snapshot.paused.is_some();
+        let is_configured = snapshot.pinned.is_some() || snapshot.paused.is_some();
         Ok((has_people || is_configured).then_some(snapshot))
     }
 }
@@ -283,6 +290,13 @@ impl Store for RedisStore {
 
     fn longest_ttl(&self) -> Option<Duration> {
         self.guard.map(RestartGuard::longest_ttl)
+    }
+
+    fn reassure<'a>(&'a self, name: &'a Name, silence: Duration) -> BoxFuture<'a, ()> {
+        Box::pin(async move {
+            let [records, _] = self.keys.of(name);
+            self.servers.reassure(&records, silence).await;
+        })
     }
 
     fn call<'a>(&'a self, batch: &'a Batch) -> BoxFuture<'a, Result<Replies, StoreError>> {
@@ -369,6 +383,16 @@ fn keys_of(options: &RedisOptions) -> Result<Keys, StoreError> {
 fn mutation_of(rig: &Rig) -> Option<Mutation> {
     let (from, to) = rig.mutation.clone()?;
     Some(Mutation { from, to })
+}
+
+/// How many bytes the answer to a batch may have: slots and tickets of many thousands of permits, and the rows that
+/// were asked for.
+fn room_of(batch: &Batch) -> usize {
+    let rows = batch.requests.iter().map(|request| match request {
+        Request::Inspect { rows } => *rows as usize,
+        _ => 0,
+    });
+    ANSWER_ROOM.saturating_add(rows.sum::<usize>().saturating_mul(2 * ROW_ROOM))
 }
 
 fn refuse_too_much(batch: &Batch) -> Result<(), StoreError> {

@@ -1,6 +1,6 @@
 //! Several names in one step, for stores that execute the ledger themselves.
 
-use seinpaal_proto::{Batch, Replies, Reply, Request};
+use seinpaal_proto::{Acquire, Batch, Replies, Reply, Request};
 
 /// What came of batches that were to be executed together.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -38,7 +38,9 @@ fn is_granted(replies: &Replies) -> bool {
 /// Cancels what a batch has acquired.
 pub(crate) fn undoing(batch: &Batch) -> Batch {
     let cancel = |request: &Request| match request {
-        Request::Acquire(ask) => Some(Request::Cancel { ticket: ask.ticket, remember: ask.ttl }),
+        Request::Acquire(Acquire { ticket, ttl, .. }) => {
+            Some(Request::Cancel { ticket: *ticket, remember: *ttl, attach: None })
+        }
         _ => None,
     };
     Batch { requests: batch.requests.iter().filter_map(cancel).collect(), ..batch.clone() }

@@ -44,8 +44,8 @@ const KNOWN: &str = "file:, memory:, redis://, rediss://, unix://, valkey://, va
 pub enum StoreUrl {
     /// `file:` or `file:///DIR`: this machine, without a server. `None`: this user's default directory.
     Embedded(Option<PathBuf>),
-    /// `memory:`: this process only.
-    Memory,
+    /// `memory:` or `memory:LABEL`: this process only, shared by all who state the same label.
+    Memory(String),
     /// `redis://`, `rediss://`, `unix://`, `valkey://`, `valkeys://`.
     Redis(RedisUrl),
     /// `redis+cluster://`, `rediss+cluster://`.
@@ -88,6 +88,33 @@ impl StoreUrl {
 }
 
 impl StoreUrl {
+    /// Whether there is a password in it, which its text form leaves out.
+    #[must_use]
+    pub fn has_password(&self) -> bool {
+        match self {
+            Self::Redis(url) => url.password.is_some(),
+            Self::Sentinel(url) => url.password.is_some() || url.sentinel_password.is_some(),
+            Self::Cluster(url) => url.password.is_some(),
+            Self::Quorum(url) => url.nodes.iter().any(|node| node.password.is_some()),
+            Self::Zookeeper(url) => url.login.is_some(),
+            Self::Memory(_) | Self::Embedded(_) => false,
+        }
+    }
+
+    /// The feature of this crate that the store needs, if it is not enabled.
+    #[must_use]
+    pub fn missing_feature(&self) -> Option<&'static str> {
+        let (feature, is_enabled) = match self {
+            Self::Memory(_) => return None,
+            Self::Embedded(_) => ("embedded", cfg!(feature = "embedded")),
+            Self::Redis(_) | Self::Cluster(_) | Self::Quorum(_) | Self::Sentinel(_) => {
+                ("redis", cfg!(feature = "redis"))
+            }
+            Self::Zookeeper(_) => ("zookeeper", cfg!(feature = "zookeeper")),
+        };
+        (!is_enabled).then_some(feature)
+    }
+
     /// The options of a Redis store, of any kind; `None` for the others.
     #[must_use]
     pub fn redis_options(&self) -> Option<&RedisOptions> {
@@ -96,7 +123,7 @@ impl StoreUrl {
             Self::Sentinel(url) => Some(&url.options),
             Self::Cluster(url) => Some(&url.options),
             Self::Quorum(url) => Some(&url.options),
-            Self::Memory | Self::Embedded(_) | Self::Zookeeper(_) => None,
+            Self::Memory(_) | Self::Embedded(_) | Self::Zookeeper(_) => None,
         }
     }
 
@@ -107,7 +134,7 @@ impl StoreUrl {
             Self::Sentinel(url) => Some(&mut url.options),
             Self::Cluster(url) => Some(&mut url.options),
             Self::Quorum(url) => Some(&mut url.options),
-            Self::Memory | Self::Embedded(_) | Self::Zookeeper(_) => None,
+            Self::Memory(_) | Self::Embedded(_) | Self::Zookeeper(_) => None,
         }
     }
 }
@@ -133,7 +160,7 @@ impl fmt::Display for StoreUrl {
             Self::Embedded(Some(directory)) => {
                 write!(f, "file://{}", options::encode(&directory.to_string_lossy(), &[]))
             }
-            Self::Memory => f.write_str("memory:"),
+            Self::Memory(label) => write!(f, "memory:{}", options::encode(label, &[])),
             Self::Redis(url) => url.fmt(f),
             Self::Cluster(url) => url.fmt(f),
             Self::Quorum(url) => url.fmt(f),
@@ -171,11 +198,11 @@ fn parse_file(rest: &str) -> Result<StoreUrl, BadStoreUrl> {
 fn parse_memory(rest: &str) -> Result<StoreUrl, BadStoreUrl> {
     let (place, query) = Query::split(rest)?;
     query.finish("memory:", &[])?;
-    if place.is_empty() || place == "//" {
-        Ok(StoreUrl::Memory)
-    } else {
-        Err(BadStoreUrl::MemoryHasNoPlace)
+    let label = place.strip_prefix("//").unwrap_or(place);
+    if label.contains('/') {
+        return Err(BadStoreUrl::BadMemoryLabel);
     }
+    Ok(StoreUrl::Memory(options::decode(label)?))
 }
 
 /// Why a text is not a store URL. None of these repeats a password.
@@ -191,9 +218,11 @@ pub enum BadStoreUrl {
     /// A `file:` URL with a relative path or a host.
     #[error("a file: URL names an absolute directory, like file:///var/lib/seinpaal")]
     NotAbsolute,
-    /// A `memory:` URL with a path or a host.
-    #[error("the memory: store has no place: write memory: and nothing else")]
-    MemoryHasNoPlace,
+    /// A `memory:` URL with a path.
+    #[error(
+        "a memory: URL has a label and no path: write memory:LABEL (a / in a label is written %2F)"
+    )]
+    BadMemoryLabel,
     /// A `%` that is not followed by two hexadecimal digits, or bytes that are not UTF-8.
     #[error("a % in a store URL is followed by two hexadecimal digits (write % as %25)")]
     BadEscape,

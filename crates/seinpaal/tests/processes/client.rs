@@ -16,7 +16,7 @@ use seinpaal::{
     Seinpaal,
     proto::{
         Acquire, Batch, Configure, Enqueue, Inbox, Kind, LeaseId, Limit, LimitRule, Name,
-        OnMismatch, Permits, Priority, Reply, Request, Ticket, time::SECOND,
+        OnMismatch, Permits, Priority, Reply, Request, Ticket, Wakeup, What, time::SECOND,
     },
     store::{News, Store, StoreError, embedded::EmbeddedStore},
 };
@@ -106,9 +106,9 @@ fn orders() -> mpsc::UnboundedReceiver<String> {
 
 fn told(news: &News) -> Option<String> {
     Some(match news {
+        News::Wakeup(Wakeup { what: What::Granted { .. }, .. }) => "news granted".to_owned(),
         News::Wakeup(wakeup) => format!("news {:?}", wakeup.what),
         News::LookAgain => "news look again".to_owned(),
-        News::LookAt(_) => "news granted".to_owned(), // which a session would ask about
         News::Queue(wakeup) => super::queue::told(wakeup)?.to_owned(),
     })
 }
@@ -146,6 +146,15 @@ impl Servant {
             ["push-large", queue] => self.hand.push(queue, vec![0; 1 << 20]).await,
             ["work", queue, items] => self.hand.work(queue, items.parse().unwrap()).await,
             ["acknowledge", queue] => self.hand.acknowledge(queue).await,
+            ["count", name] => self.count(name).await,
+            ["idle", queue] => self.idle(queue).await,
+            ["short-line", name, limit, ticket] => {
+                self.wait_in_a_short_line(name, limit, ticket).await
+            }
+            ["child-on-record"] => {
+                self.store.presence_child(std::process::id()).unwrap();
+                "on record".to_owned()
+            }
             ["child"] => self.start_child(),
             ["grandchild"] => self.start_grandchild(),
             ["fill"] => self.fill(),
@@ -182,6 +191,26 @@ impl Servant {
         kill_process(getpid(), Signal::STOP).unwrap();
         goes_on.recv().await;
         if permit.is_held() { "held".to_owned() } else { "lost".to_owned() }
+    }
+
+    /// How many permits are held and how many wait, as `list` tells.
+    async fn count(&self, name: &str) -> String {
+        let listed = self.store.list(name).await.unwrap();
+        let seen = &listed.iter().find(|(listed, _)| listed.as_str() == name).unwrap().1;
+        format!("{} {}", seen.held, seen.waiting_total)
+    }
+
+    async fn idle(&self, queue: &str) -> String {
+        let listed = self.store.list_queues(queue).await.unwrap();
+        listed.first().map_or(0, |(_, seen)| seen.idle).to_string()
+    }
+
+    /// Waits unless one waits already.
+    async fn wait_in_a_short_line(&self, name: &str, limit: &str, ticket: &str) -> String {
+        let (limit, ticket) = (limit.parse().unwrap(), ticket.parse().unwrap());
+        let Request::Acquire(ask) = acquire(ticket, limit, true) else { unreachable!() };
+        let enqueue = Enqueue::Yes { max_waiting: Some(1) };
+        self.ask(name, Request::Acquire(Acquire { enqueue, ..ask })).await
     }
 
     /// For how many seconds the first holder has held.

@@ -22,7 +22,7 @@ pub(crate) mod client;
 pub(crate) mod queue;
 
 /// Longer than any machine takes; only a failing test waits for it.
-const PATIENCE: Duration = Duration::from_secs(60);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 pub(crate) const DIR: &str = "SEINPAAL_TEST_DIR";
 pub(crate) const INBOX: &str = "SEINPAAL_TEST_INBOX";
 
@@ -45,7 +45,8 @@ pub(crate) fn command(dir: &Path, program: &[&str]) -> Command {
     through(&env::current_exe().unwrap(), dir, program)
 }
 
-fn through(exe: &Path, dir: &Path, program: &[&str]) -> Command {
+/// The same for another copy of the test binary.
+pub(crate) fn through(exe: &Path, dir: &Path, program: &[&str]) -> Command {
     let mut words = program.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
     words.push(exe.to_str().unwrap().to_owned());
     let mut command = Command::new(&words[0]);
@@ -105,8 +106,13 @@ impl Client {
 
     /// Gives an order and returns what it says to that.
     pub(crate) fn order(&mut self, order: &str) -> String {
-        writeln!(self.orders.as_mut().unwrap(), "{order}").unwrap();
+        self.give(order);
         self.line()
+    }
+
+    /// Gives an order.
+    pub(crate) fn give(&mut self, order: &str) {
+        writeln!(self.orders.as_mut().unwrap(), "{order}").unwrap();
     }
 
     pub(crate) fn signal(&self, signal: Signal) {
@@ -119,9 +125,36 @@ impl Client {
         assert!(self.process.wait().unwrap().success());
     }
 
+    /// Lets it end in an orderly way, and returns all that it had not been asked about.
+    pub(crate) fn end_and_hear(mut self) -> Vec<String> {
+        self.orders = None;
+        let said = self.rest();
+        assert!(self.process.wait().unwrap().success());
+        said
+    }
+
+    /// What it says until it ends.
+    fn rest(&self) -> Vec<String> {
+        let mut said = Vec::new();
+        loop {
+            match self.lines.recv_timeout(PATIENCE) {
+                Ok(line) => said.push(line),
+                Err(mpsc::RecvTimeoutError::Disconnected) => return said,
+                Err(mpsc::RecvTimeoutError::Timeout) => panic!("it does not end: {said:?}"),
+            }
+        }
+    }
+
     pub(crate) fn kill(mut self) {
         self.process.kill().unwrap();
         self.process.wait().unwrap();
+    }
+
+    /// Kills it, and returns all that it had not been asked about.
+    pub(crate) fn kill_and_hear(mut self) -> Vec<String> {
+        self.process.kill().unwrap();
+        self.process.wait().unwrap();
+        self.rest()
     }
 }
 

@@ -2,8 +2,8 @@
 #![allow(missing_docs, unreachable_pub)]
 
 use seinpaal_proto::{
-    Acquire, Configure, Enqueue, Inbox, Kind, LeaseId, Limit, LimitRule, OnMismatch, Permits,
-    Priority, Slots, Ticket,
+    Acquire, Attach, Configure, Enqueue, Inbox, Kind, LeaseId, Limit, LimitRule, OnMismatch,
+    Permits, Priority, Slots, Ticket,
     time::{MILLISECOND, SECOND, UNBOUNDED},
 };
 
@@ -51,6 +51,16 @@ pub enum Ask {
         margin: u64,
         tickets: Vec<Ticket>,
     },
+    /// `not_after` is relative to the clock.
+    Attach {
+        attach: Attach,
+        not_after: Option<i64>,
+    },
+    Detach {
+        ticket: Ticket,
+        ttl: u64,
+        margin: u64,
+    },
     Release {
         ticket: Ticket,
         slots: Option<Slots>,
@@ -58,6 +68,7 @@ pub enum Ask {
     Cancel {
         ticket: Ticket,
         remember: u64,
+        attach: Option<LeaseId>,
     },
     Evict {
         ticket: Ticket,
@@ -168,7 +179,7 @@ fn fence(random: &mut Random) -> FenceSeen {
 }
 
 fn ask(random: &mut Random, scale: Scale) -> Ask {
-    match random.below(40) {
+    match random.below(44) {
         0..18 => acquire(random, scale),
         18..24 => {
             let slots = random.one_in(3).then(|| slots(random));
@@ -185,7 +196,14 @@ fn ask(random: &mut Random, scale: Scale) -> Ask {
             Ask::RenewTickets { lease: lease(random, scale), ttl, margin, tickets }
         }
         32 | 33 => {
-            Ask::Cancel { ticket: ticket(random, scale), remember: random.below(3 * SECOND) }
+            let attach = random.one_in(3).then(|| attach_lease(random));
+            let (ticket, remember) = (ticket(random, scale), random.below(3 * SECOND));
+            Ask::Cancel { ticket, remember, attach }
+        }
+        40..43 => attach(random, scale),
+        43 => {
+            let (ttl, margin) = terms(random);
+            Ask::Detach { ticket: ticket(random, scale), ttl, margin }
         }
         34 => Ask::Evict { ticket: ticket(random, scale) },
         35 | 36 => Ask::Configure(configure(random)),
@@ -216,6 +234,25 @@ fn acquire(random: &mut Random, scale: Scale) -> Ask {
     Ask::Acquire { acquire, not_after }
 }
 
+fn attach(random: &mut Random, scale: Scale) -> Ask {
+    let (ttl, margin) = terms(random);
+    let attach = Attach {
+        ticket: ticket(random, scale),
+        lease: attach_lease(random),
+        ttl,
+        margin,
+        not_after: None,
+        about: random.pick(&["", "another", "three more words"]).to_owned(),
+    };
+    let not_after = random.one_in(6).then(|| random.below(100) as i64 - 50);
+    Ask::Attach { attach, not_after }
+}
+
+/// One that is drawn for an attach. Few, so that some are used twice.
+fn attach_lease(random: &mut Random) -> LeaseId {
+    LeaseId(0xa77ac4 + u128::from(random.below(12)))
+}
+
 fn terms(random: &mut Random) -> (u64, u64) {
     let ttl = random.pick(&[100, 101, 150, 300, 1_000, 5_000]) * MILLISECOND;
     let margin = random.pick(&[ttl / 4, ttl / 4, ttl / 4, 7 * MILLISECOND, UNBOUNDED, 0]);
@@ -224,8 +261,13 @@ fn terms(random: &mut Random) -> (u64, u64) {
 
 fn rule(random: &mut Random, scale: Scale) -> LimitRule {
     let limit = if scale.tickets > 100 { 200 } else { random.pick(&[2, 2, 2, 3, 1, 4, 0]) };
-    let on_mismatch =
-        random.pick(&[OnMismatch::Refuse, OnMismatch::Adopt, OnMismatch::Adopt, OnMismatch::Set]);
+    let on_mismatch = random.pick(&[
+        OnMismatch::Refuse,
+        OnMismatch::Adopt,
+        OnMismatch::Adopt,
+        OnMismatch::Set,
+        OnMismatch::Exact,
+    ]);
     LimitRule { limit: Limit::new(limit).unwrap(), on_mismatch }
 }
 
@@ -255,10 +297,16 @@ fn slots(random: &mut Random) -> Slots {
     slots
 }
 
+/// Most have a series to themselves, so that there is much to forget at once; the others share two.
 fn ticket(random: &mut Random, scale: Scale) -> Ticket {
-    // Spread over all 128 bits, so that digests wrap.
-    let number = u128::from(random.below(scale.tickets) + 1);
-    Ticket(number.wrapping_mul(0x0123_4567_89ab_cdef_fedc_ba98_7654_3211))
+    let shares = if scale.tickets > 100 { 20 } else { 3 };
+    let (series, number) = match random.below(shares) {
+        0 => (random.below(2), 1 + random.below(5)),
+        _ => (2 + random.below(scale.tickets), 1),
+    };
+    // Spread over all bits, so that digests wrap.
+    let spread = u128::from(series + 1).wrapping_mul(0x0123_4567_89ab_cdef_fedc_ba98_7654_3211);
+    Ticket(spread).series().ticket(number as u32)
 }
 
 /// Now and then one that places in the queue stand under.

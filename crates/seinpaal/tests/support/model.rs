@@ -81,7 +81,14 @@ impl Model {
                 Request::Renew(Renew { lease, ttl, margin, whom: Whom::Tickets(tickets) })
             }
             Ask::Release { ticket, slots } => Request::Release { ticket, slots },
-            Ask::Cancel { ticket, remember } => Request::Cancel { ticket, remember },
+            Ask::Attach { mut attach, not_after } => {
+                attach.not_after = not_after.map(|by| now.saturating_add_signed(by));
+                Request::Attach(attach)
+            }
+            Ask::Detach { ticket, ttl, margin } => Request::Detach { ticket, ttl, margin },
+            Ask::Cancel { ticket, remember, attach } => {
+                Request::Cancel { ticket, remember, attach }
+            }
             Ask::Evict { ticket } => Request::Evict { ticket },
             Ask::Configure(change) => Request::Configure(change),
             Ask::Inspect { rows } => Request::Inspect { rows },

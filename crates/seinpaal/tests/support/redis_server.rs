@@ -9,6 +9,7 @@ use std::{
     thread,
 };
 
+use seinpaal_conformance::servers::program;
 use tempfile::TempDir;
 
 /// A running `redis-server` without persistence.
@@ -61,11 +62,6 @@ impl RedisServer {
         self.child.id()
     }
 
-    /// The process, so that its CPU time can be read.
-    pub fn process(&self) -> u32 {
-        self.child.id()
-    }
-
     pub fn directory(&self) -> PathBuf {
         self.directory.path().to_owned()
     }
@@ -109,7 +105,7 @@ pub fn free_port() -> u16 {
 }
 
 fn launch(directory: &TempDir, arguments: &[String], environment: &[(String, String)]) -> Child {
-    let mut command = Command::new("redis-server");
+    let mut command = program::command();
     if !arguments.iter().any(|argument| argument == "--port") {
         command.args(["--port", "0"]);
     }
@@ -121,9 +117,7 @@ fn launch(directory: &TempDir, arguments: &[String], environment: &[(String, Str
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .spawn()
-        .expect(
-            "redis-server cannot be started: install it (apt install redis-server) for this test",
-        );
+        .expect("the server cannot be started: run ./test, which says how to get it");
     wait_until_ready(&mut child);
     child
 }

@@ -1,4 +1,5 @@
-//! A way to a server that loses the answer to one request: the server has executed it, and nobody hears.
+//! A way to a server that loses the answer to one request, which the server has executed and nobody hears; or on which
+//! connections die without a word: nothing passes any more, and nobody is told.
 #![allow(dead_code, missing_docs, unreachable_pub)]
 
 use std::{
@@ -23,6 +24,8 @@ struct Plan {
     wanted: Mutex<Option<String>>,
     severed: AtomicUsize,
     connections: AtomicUsize,
+    /// Connections are counted. Those up to this number are dead.
+    dead: AtomicUsize,
 }
 
 impl SeveringProxy {
@@ -34,8 +37,8 @@ impl SeveringProxy {
         thread::spawn(move || {
             for client in listener.incoming().flatten() {
                 let Ok(server) = TcpStream::connect(("127.0.0.1", server)) else { continue };
-                theirs.connections.fetch_add(1, Ordering::SeqCst);
-                connect(client, server, &theirs);
+                let number = theirs.connections.fetch_add(1, Ordering::SeqCst) + 1;
+                connect(client, server, number, &theirs);
             }
         });
         Self { port, plan }
@@ -50,6 +53,11 @@ impl SeveringProxy {
         *self.plan.wanted.lock().unwrap() = Some(text.to_owned());
     }
 
+    /// All connections that there are die. New ones live.
+    pub fn kill_without_a_word(&self) {
+        self.plan.dead.store(self.connections(), Ordering::SeqCst);
+    }
+
     /// How many connections there have been.
     pub fn connections(&self) -> usize {
         self.plan.connections.load(Ordering::SeqCst)
@@ -61,15 +69,32 @@ impl SeveringProxy {
     }
 }
 
-fn connect(client: TcpStream, server: TcpStream, plan: &Arc<Plan>) {
-    let is_cut = Arc::new(AtomicBool::new(false));
-    let (from, to) = (client.try_clone().unwrap(), server.try_clone().unwrap());
-    let (plan, cut) = (Arc::clone(plan), Arc::clone(&is_cut));
-    thread::spawn(move || pass_requests(from, to, &plan, &cut));
-    thread::spawn(move || pass_answers(server, client, &is_cut));
+impl Plan {
+    /// Passes it on, or swallows it if it came over a dead connection.
+    fn pass(&self, bytes: &[u8], number: usize, to: &mut TcpStream) -> std::io::Result<()> {
+        if number <= self.dead.load(Ordering::SeqCst) {
+            return Ok(());
+        }
+        to.write_all(bytes)
+    }
 }
 
-fn pass_requests(mut from: TcpStream, mut to: TcpStream, plan: &Plan, is_cut: &AtomicBool) {
+fn connect(client: TcpStream, server: TcpStream, number: usize, plan: &Arc<Plan>) {
+    let is_cut = Arc::new(AtomicBool::new(false));
+    let (from, to) = (client.try_clone().unwrap(), server.try_clone().unwrap());
+    let (asked, cut) = (Arc::clone(plan), Arc::clone(&is_cut));
+    thread::spawn(move || pass_requests(from, to, number, &asked, &cut));
+    let answered = Arc::clone(plan);
+    thread::spawn(move || pass_answers(server, client, number, &answered, &is_cut));
+}
+
+fn pass_requests(
+    mut from: TcpStream,
+    mut to: TcpStream,
+    number: usize,
+    plan: &Plan,
+    is_cut: &AtomicBool,
+) {
     let mut chunk = vec![0; 1 << 16];
     while let Ok(n @ 1..) = from.read(&mut chunk) {
         let mut wanted = plan.wanted.lock().unwrap();
@@ -80,17 +105,23 @@ fn pass_requests(mut from: TcpStream, mut to: TcpStream, plan: &Plan, is_cut: &A
             plan.severed.fetch_add(1, Ordering::SeqCst);
         }
         drop(wanted);
-        if to.write_all(&chunk[..n]).is_err() {
+        if plan.pass(&chunk[..n], number, &mut to).is_err() {
             break;
         }
     }
     let _ = to.shutdown(Shutdown::Both);
 }
 
-fn pass_answers(mut from: TcpStream, mut to: TcpStream, is_cut: &AtomicBool) {
+fn pass_answers(
+    mut from: TcpStream,
+    mut to: TcpStream,
+    number: usize,
+    plan: &Plan,
+    is_cut: &AtomicBool,
+) {
     let mut chunk = vec![0; 1 << 16];
     while let Ok(n @ 1..) = from.read(&mut chunk) {
-        if is_cut.load(Ordering::SeqCst) || to.write_all(&chunk[..n]).is_err() {
+        if is_cut.load(Ordering::SeqCst) || plan.pass(&chunk[..n], number, &mut to).is_err() {
             break;
         }
     }

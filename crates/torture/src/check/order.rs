@@ -37,7 +37,8 @@ fn judge(
     pairs[0] += 1;
     let has_passed = match &ahead.grant {
         Some(other) => other.fence > grant.fence,
-        None => grant.at < ahead.ends,
+        // It may have had its permits, and have left before it was told: where both fit, nothing is proven.
+        None => grant.at < ahead.ends && ahead.permits + request.permits > limit_of(tale, request),
     };
     if !has_passed {
         return;
@@ -52,6 +53,10 @@ fn judge(
         request.req, request.asked, grant.at, ahead.req, ahead.ends
     );
     found.push(Violation { check: Check::Order, at: grant.at, story });
+}
+
+fn limit_of(tale: &Tale, request: &Request) -> u32 {
+    tale.names.get(&request.name).copied().unwrap_or(1)
 }
 
 /// Whether something kept it from being reached while it waited.

@@ -25,6 +25,10 @@ pub enum Bound {
 pub struct Terms {
     /// Whether it promises first come first served.
     pub ordered: bool,
+    /// The ttl of permits.
+    pub ttl: u64,
+    /// How much of it the store promises at a time.
+    pub lease: u64,
     /// From a release, or a request for what is free, to the grant.
     pub prompt: u64,
     /// From a holder's death, or from the end of what it believed, to the next grant.
@@ -47,6 +51,8 @@ impl Terms {
         let prompt = PLACES_RENEWED + ttl;
         Self {
             ordered: true,
+            ttl: micros(ttl),
+            lease: micros(ttl),
             prompt: micros(prompt),
             death: micros(ttl + prompt),
             silent: micros(PLACE + ttl + prompt),
@@ -79,10 +85,22 @@ impl Terms {
         }
     }
 
+    /// How long after a fault nobody may be alarmed any more: a lease, a place and a hand-over may have begun in it.
+    pub(super) fn calm_after(&self) -> u64 {
+        self.after_fault + self.silent
+    }
+
     /// Where a fault has effects after its end.
     #[must_use]
     pub fn after_faults(mut self, time: Duration) -> Self {
         self.after_fault = micros(time);
+        self
+    }
+
+    /// Where the store cuts a ttl to this.
+    #[must_use]
+    pub fn cut_to(mut self, longest: Duration) -> Self {
+        self.lease = self.lease.min(micros(longest));
         self
     }
 

@@ -197,9 +197,9 @@ fn a_fence_that_falls_behind_one_that_a_clock_ahead_gave_is_told_apart() {
     let mut doctor = Doctor::new();
     let usual = |at: u64| 1_000_000_000 * S + at;
     for (at, worker, fence) in
-        [(S, "w1a", usual(S)), (2 * S, "w2a", usual(3602 * S)), (60 * S, "w3a", usual(60 * S))]
+        [(S, "w1a", usual(S)), (9 * S, "w2a", usual(3609 * S)), (60 * S, "w3a", usual(60 * S))]
     {
-        doctor.ask(at, worker, "few", 1).granted(at + MS, worker, fence, &[0], at + S);
+        doctor.ask(at, worker, "few", 1).granted(at + MS, worker, fence, &[0], at + 3 * S);
     }
     assert_convicts(&doctor.verdict(), Check::FenceBehind);
 }
@@ -244,6 +244,27 @@ fn who_passes_one_that_never_gets_in_is_convicted() {
     passed(&mut doctor).0.retain(|event| event.at <= 2 * S + MS);
     doctor.rig(3 * S, What::Left { name: "one".into(), permits: 0, waiting: 0 });
     assert_convicts(&doctor.verdict(), Check::Order);
+}
+
+/// At a name with room for three the second leaves without having been told anything.
+#[test]
+fn who_gets_in_beside_one_that_left_untold_is_acquitted_if_there_was_room_for_both() {
+    let beside = |permits| {
+        let mut doctor = Doctor::new();
+        doctor
+            .ask(S, "w1a", "few", 3)
+            .granted(S + MS, "w1a", 10, &[0, 1, 2], 9 * S)
+            .ask(S + 2 * MS, "w2a", "few", permits)
+            .queued(S + 3 * MS, "w2a")
+            .ask(S + 4 * MS, "w3a", "few", 1)
+            .releasing(2 * S, "w1a")
+            .granted(2 * S + MS, "w3a", 30, &[2], 9 * S)
+            .say(2 * S + 2 * MS, "w2.1", What::Withdrawn { req: "w2a".into() })
+            .releasing(2 * S + 3 * MS, "w3a");
+        doctor.verdict()
+    };
+    assert_acquits(&beside(1));
+    assert_convicts(&beside(3), Check::Order);
 }
 
 #[test]
@@ -342,4 +363,33 @@ fn what_is_not_promised_is_counted_and_not_passed() {
     let verdict = passed(&mut Doctor::new()).verdict_on(&terms);
     assert_acquits(&verdict);
     assert_eq!(verdict.counted.len(), 1);
+}
+
+#[test]
+fn an_alarm_where_nothing_fails_is_convicted_and_beside_a_fault_it_is_not() {
+    let history = |what: What, fault: Option<u64>| {
+        let mut doctor = Doctor::new();
+        doctor.ask(80 * S, "w1a", "one", 1).granted(80 * S + MS, "w1a", 10, &[0], 83 * S);
+        doctor.say(82 * S, "w1.1", what);
+        if let Some(at) = fault {
+            doctor.fault(at, at + S, "cut", None);
+        }
+        doctor.releasing(82 * S + MS, "w1a").verdict()
+    };
+    let req = || "w1a".to_owned();
+    for what in [What::Danger { req: req() }, What::Lost { req: req(), how: "silence".into() }] {
+        assert_convicts(&history(what.clone(), None), Check::Alarm);
+        assert_convicts(&history(what.clone(), Some(2 * S)), Check::Alarm);
+        assert_acquits(&history(what, Some(75 * S)));
+    }
+}
+
+#[test]
+fn a_grant_that_hardly_lasts_where_nothing_fails_is_convicted() {
+    let mut doctor = Doctor::new();
+    doctor
+        .ask(S, "w1a", "one", 1)
+        .granted(S + MS, "w1a", 10, &[0], 2 * S)
+        .releasing(S + 2 * MS, "w1a");
+    assert_convicts(&doctor.verdict(), Check::Alarm);
 }

@@ -85,3 +85,18 @@ fn all_connections_are_cut_at_once() {
     proxy.cut();
     assert!(hear(&mut client, 1).is_err());
 }
+
+#[test]
+fn a_connection_that_has_ended_leaves_no_descriptor_behind() {
+    let (proxy, mut first) = talk();
+    say(&mut first, b"hello");
+    assert_eq!(hear(&mut first, 5).unwrap(), b"hello");
+    first.shutdown(Shutdown::Both).unwrap();
+    let is_open =
+        |proxy: &Proxy| lock(&proxy.shared.streams).iter().any(|stream| stream.strong_count() > 0);
+    let until = std::time::Instant::now() + BOUND;
+    while is_open(&proxy) {
+        assert!(std::time::Instant::now() < until, "its sockets are still open");
+        thread::yield_now();
+    }
+}

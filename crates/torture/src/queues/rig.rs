@@ -65,7 +65,7 @@ fn push_and_watch(plan: &Plan, url: &str, pen: &Pen) -> io::Result<()> {
             push(&queue, first..plan.items.min(first + BATCH), &mut draw, pen).await;
         }
         until_empty(&queue, pen).await;
-        seinpaal.close().await;
+        let _ = seinpaal.close().await;
         Ok(())
     })
 }

@@ -56,7 +56,7 @@ pub fn work(orders: Orders) -> io::Result<()> {
         let worker = seinpaal.queue(NAME).worker(orders.concurrency, handler).run_on_when_lost();
         let stopped = async move { drop(stop.wait_for(|stop| *stop).await) };
         let worked = worker.run_until(stopped).await;
-        seinpaal.close().await;
+        let _ = seinpaal.close().await;
         worked.map(drop).map_err(io::Error::other)
     })
 }

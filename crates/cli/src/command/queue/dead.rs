@@ -25,7 +25,7 @@ const MOST_SHOWN: usize = 40;
 
 /// Lists, replays or drops dead letters.
 pub(super) fn dead(global: &Global, args: &Dead, voice: Voice) -> Result<Exit, Failure> {
-    ask(global, voice, "seinpaal queue dead", async |seinpaal: &Seinpaal| {
+    ask(global, voice, "seinpaal queue dead", &args.name, async |seinpaal: &Seinpaal| {
         let queue = seinpaal.queue(&args.name);
         match (args.replay, args.drop) {
             (Some(Which::One(id)), _) => queue.replay(id).await?,

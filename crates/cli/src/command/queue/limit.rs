@@ -14,17 +14,18 @@ use crate::{
 
 /// Prints the limits, or changes them and says nothing.
 pub(super) fn limit(global: &Global, args: &Limit, voice: Voice) -> Result<Exit, Failure> {
-    let stored = ask(global, voice, "seinpaal queue limit", async |seinpaal: &Seinpaal| {
-        let queue = seinpaal.queue(&args.name);
-        if let Some(Most(limit)) = args.limit {
-            queue.limit(limit).await?;
-        }
-        if let Some(Most(limit)) = args.group {
-            queue.group_limit(limit).await?;
-        }
-        let is_question = args.limit.is_none() && args.group.is_none();
-        Ok(if is_question { Some(queue.snapshot().await?) } else { None })
-    })?;
+    let stored =
+        ask(global, voice, "seinpaal queue limit", &args.name, async |seinpaal: &Seinpaal| {
+            let queue = seinpaal.queue(&args.name);
+            if let Some(Most(limit)) = args.limit {
+                queue.limit(limit).await?;
+            }
+            if let Some(Most(limit)) = args.group {
+                queue.group_limit(limit).await?;
+            }
+            let is_question = args.limit.is_none() && args.group.is_none();
+            Ok(if is_question { Some(queue.snapshot().await?) } else { None })
+        })?;
     let Some(snapshot) = stored else { return Ok(Exit::Success) };
     let text = if global.json { json(&snapshot) } else { words(&snapshot) };
     output::print(&text).map(|()| Exit::Success)

@@ -15,7 +15,7 @@ use crate::{
 
 /// Lists the queues in use.
 pub(super) fn list(global: &Global, args: &List, voice: Voice) -> Result<Exit, Failure> {
-    let queues = ask(global, voice, "seinpaal queue list", async |seinpaal| {
+    let queues = ask(global, voice, "seinpaal queue list", "", async |seinpaal| {
         Ok(seinpaal.queues(&args.prefix).await?)
     })?;
     let text = if global.json {

@@ -19,7 +19,7 @@ use crate::{
 pub(super) fn push(global: &Global, args: &args::Push, voice: Voice) -> Result<Exit, Failure> {
     let payload = args.payload.as_deref().map(|payload| read(payload.as_bytes())).transpose()?;
     let pusher = Pusher { args, is_json: global.json, voice };
-    ask(global, voice, "seinpaal queue push", async |seinpaal| match payload {
+    ask(global, voice, "seinpaal queue push", &args.name, async |seinpaal| match payload {
         Some(payload) => pusher.push(seinpaal, vec![payload], None).await,
         None => pusher.push_lines(seinpaal).await,
     })?;

@@ -15,7 +15,7 @@ use crate::{
 
 /// Shows one queue.
 pub(super) fn show(global: &Global, args: &OneQueue, voice: Voice) -> Result<Exit, Failure> {
-    let snapshot = ask(global, voice, "seinpaal queue show", async |seinpaal| {
+    let snapshot = ask(global, voice, "seinpaal queue show", &args.name, async |seinpaal| {
         Ok(seinpaal.queue(&args.name).snapshot().await?)
     })?;
     let text = match global.json {

@@ -14,7 +14,7 @@ use crate::{
 
 /// Delivers nothing.
 pub(super) fn pause(global: &Global, args: &Pause, voice: Voice) -> Result<Exit, Failure> {
-    ask(global, voice, "seinpaal queue pause", async |seinpaal| {
+    ask(global, voice, "seinpaal queue pause", &args.name, async |seinpaal| {
         seinpaal.queue(&args.name).pause(&args.reason).await?;
         voice.explain(format!("{}: paused", args.name));
         Ok(Exit::Success)
@@ -23,7 +23,7 @@ pub(super) fn pause(global: &Global, args: &Pause, voice: Voice) -> Result<Exit,
 
 /// Delivers again.
 pub(super) fn resume(global: &Global, args: &OneQueue, voice: Voice) -> Result<Exit, Failure> {
-    ask(global, voice, "seinpaal queue resume", async |seinpaal| {
+    ask(global, voice, "seinpaal queue resume", &args.name, async |seinpaal| {
         seinpaal.queue(&args.name).resume().await?;
         voice.explain(format!("{}: resumed", args.name));
         Ok(Exit::Success)
@@ -32,7 +32,7 @@ pub(super) fn resume(global: &Global, args: &OneQueue, voice: Voice) -> Result<E
 
 /// Takes out what is ready or delayed.
 pub(super) fn purge(global: &Global, args: &OneQueue, voice: Voice) -> Result<Exit, Failure> {
-    let removed = ask(global, voice, "seinpaal queue purge", async |seinpaal| {
+    let removed = ask(global, voice, "seinpaal queue purge", &args.name, async |seinpaal| {
         Ok(seinpaal.queue(&args.name).purge().await?)
     })?;
     output::print(&format!("{removed}\n")).map(|()| Exit::Success)
@@ -40,7 +40,7 @@ pub(super) fn purge(global: &Global, args: &OneQueue, voice: Voice) -> Result<Ex
 
 /// Takes out one item.
 pub(super) fn cancel(global: &Global, args: &Cancel, voice: Voice) -> Result<Exit, Failure> {
-    ask(global, voice, "seinpaal queue cancel", async |seinpaal| {
+    ask(global, voice, "seinpaal queue cancel", &args.name, async |seinpaal| {
         let was = match seinpaal.queue(&args.name).cancel(args.id).await? {
             Was::Delayed => "delayed",
             Was::InWork => "in work",

@@ -1,9 +1,6 @@
 //! The one line on a terminal while we wait: drawn over itself, gone when we are in.
 
-use std::{
-    io::{self, Write},
-    time::Duration,
-};
+use std::{io, time::Duration};
 
 use rustix::{
     process::getpgrp,
@@ -13,7 +10,8 @@ use seinpaal::{Holder, Snapshot};
 
 use crate::output::{
     Voice,
-    text::{age, held, ordinal, plain},
+    text::{age, held, ordinal, plain, reason},
+    voice::{draw, stderr},
 };
 
 const CLEAR: &str = "\r\x1b[K";
@@ -32,19 +30,21 @@ pub(super) struct Line {
 }
 
 impl Line {
+    /// Who has things explained reads line by line.
     pub(super) fn new(voice: Voice) -> Self {
-        Self { is_wanted: voice.is_live(), is_drawn: false, place: 0 }
+        let is_wanted = voice.is_live() && !voice.is_explaining();
+        Self { is_wanted, is_drawn: false, place: 0 }
     }
 
     pub(super) fn is_wanted(&self) -> bool {
         self.is_wanted
     }
 
-    pub(super) fn draw(&mut self, snapshot: &Snapshot, place: u32) {
-        self.place = place;
-        if self.is_wanted && is_in_foreground() {
+    /// Shows this, in place of what was shown. A terminal that takes nothing is left alone.
+    pub(super) fn draw(&mut self, words: &str) {
+        if self.is_wanted && is_in_foreground() && stderr().is_idle() {
             self.is_drawn = true;
-            write(&format!("{CLEAR}{}", cut(&words(snapshot, place), width())));
+            draw(&format!("{CLEAR}{}", cut(&plain(words), width())));
         }
     }
 }
@@ -52,7 +52,7 @@ impl Line {
 impl Drop for Line {
     fn drop(&mut self) {
         if self.is_drawn {
-            write(CLEAR);
+            draw(CLEAR);
         }
     }
 }
@@ -62,17 +62,18 @@ fn is_in_foreground() -> bool {
     tcgetpgrp(io::stderr()).map_or(true, |group| group == getpgrp())
 }
 
-fn words(snapshot: &Snapshot, place: u32) -> String {
-    let mut words = format!(
-        "waiting for {}: {} of {} \u{b7} {}",
-        snapshot.name,
-        ordinal(place),
-        snapshot.waiting_total,
-        held(snapshot),
-    );
-    if snapshot.paused.is_some() {
-        words.push_str(", paused");
+/// Our place, and what is in the way.
+pub(super) fn words(snapshot: &Snapshot, place: u32) -> String {
+    let place = format!("{} of {}", ordinal(place), snapshot.waiting_total);
+    format!("waiting for {}: {place} \u{b7} {}", snapshot.name, obstacle(snapshot))
+}
+
+/// What keeps everybody out, else who holds.
+fn obstacle(snapshot: &Snapshot) -> String {
+    if let Some(reason) = reason(snapshot) {
+        return reason;
     }
+    let mut words = held(snapshot);
     let holders = snapshot.holders.iter().take(MOST_HOLDERS).map(holder).collect::<Vec<_>>();
     if !holders.is_empty() {
         words.push_str(&format!(" by {}", holders.join(", ")));
@@ -80,7 +81,7 @@ fn words(snapshot: &Snapshot, place: u32) -> String {
     if snapshot.holders_total as usize > MOST_HOLDERS {
         words.push_str(", \u{2026}");
     }
-    plain(&words).into_owned()
+    words
 }
 
 fn holder(holder: &Holder) -> String {
@@ -99,10 +100,6 @@ fn cut(words: &str, width: usize) -> String {
         return words.to_owned();
     }
     words.chars().take(width - 2).chain(['\u{2026}']).collect()
-}
-
-fn write(text: &str) {
-    let _ = io::stderr().lock().write_all(text.as_bytes());
 }
 
 #[cfg(test)]

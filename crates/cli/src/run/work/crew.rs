@@ -1,6 +1,9 @@
 //! All the commands that run, and the signals that are meant for them.
 
-use std::cell::{Cell, RefCell};
+use std::{
+    cell::{Cell, RefCell},
+    time::{Duration, Instant},
+};
 
 use nix::sys::signal::SigSet;
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
@@ -24,6 +27,8 @@ pub(super) struct Crew {
     /// How often we were told to stop, and by which signal at last.
     told: Cell<(u32, i32)>,
     failure: RefCell<Option<Failure>>,
+    /// When somebody continued us last who had stopped us.
+    continued_at: Cell<Option<Instant>>,
 }
 
 impl Crew {
@@ -35,6 +40,7 @@ impl Crew {
             stop: watch::Sender::new(false),
             told: Cell::default(),
             failure: RefCell::default(),
+            continued_at: Cell::default(),
         }
     }
 
@@ -82,6 +88,11 @@ impl Crew {
         }
     }
 
+    /// How long ago somebody continued us.
+    pub(super) fn continued(&self) -> Option<Duration> {
+        self.continued_at.get().map(|at| at.elapsed())
+    }
+
     /// Does what the signals say that are sent to us, for as long as there is work.
     pub(super) async fn command<T>(&self, signals: &mut Signals) -> T {
         loop {
@@ -95,7 +106,12 @@ impl Crew {
                     signals.stop(Signal::TSTP.as_raw());
                     self.signal_groups(Signal::CONT);
                 }
-                signal => self.signal_groups(signal),
+                signal => {
+                    if signal == Signal::CONT {
+                        self.continued_at.set(Some(Instant::now()));
+                    }
+                    self.signal_groups(signal);
+                }
             }
         }
     }

@@ -9,8 +9,13 @@ use tokio::signal::unix::Signal as Stream;
 use super::slot::{Handled, Slot};
 use crate::{
     exit::Failure,
-    output::text::age,
-    run::{guard::Guard, leash::Leash, process::Change},
+    output::Subject,
+    run::{
+        ending::{Ending, Hindrance},
+        guard::Guard,
+        leash::Leash,
+        process::Change,
+    },
 };
 
 /// CMD's status for: not now.
@@ -98,12 +103,12 @@ impl Delivery<'_> {
         match state {
             PermitState::Danger if is_news => {
                 let left = self.item.remaining().unwrap_or_default();
-                let why = format!("the lease was not renewed and ends in {}", age(left));
-                self.cut_short(&why, self.leash.grace_in_danger(left));
+                let ending = Ending::danger(left, &self.hindrance());
+                self.cut_short(&ending, self.leash.grace_in_danger(left));
             }
             PermitState::Lost(lost) if is_news => {
-                let why = format!("the delivery is lost: {lost}");
-                self.cut_short(&why, self.leash.grace_after(lost));
+                let ending = Ending::loss(lost, &self.hindrance());
+                self.cut_short(&ending, self.leash.grace_after(lost));
             }
             _ => {}
         }
@@ -112,17 +117,32 @@ impl Delivery<'_> {
         }
     }
 
-    fn cut_short(&mut self, why: &str, grace: Duration) {
+    fn hindrance(&self) -> Hindrance {
+        let ttl = self.leash.terms.schedule.ttl();
+        Hindrance::new(self.slot.seinpaal.outage(), self.slot.crew.continued(), ttl)
+    }
+
+    fn cut_short(&mut self, ending: &Ending, grace: Duration) {
         self.is_cut_short = true;
         if self.leash.end(grace) {
-            self.say(&format!("{why}; stopping the command"));
+            self.say_cut_short(ending, "stopping the command, and the item comes again");
         }
+    }
+
+    fn say_cut_short(&self, ending: &Ending, then: &str) {
+        let words = format!("item {}: {}; {then}; {}", self.item.id(), ending.what, ending.remedy);
+        let subject = Subject::new(self.item.queue(), self.slot.store);
+        self.slot.crew.voice.say(subject.line(&words));
     }
 
     /// What the worker is to say of the item. If the delivery is lost, nobody listens to it.
     fn judge(mut self, end: End) -> Handled {
         let is_usual = matches!(end, End::Exit(0 | LATER)) && !self.is_cut_short;
         let guard_acted = self.let_guard_go(is_usual);
+        if guard_acted && !self.is_cut_short && !matches!(end, End::Exit(0)) {
+            let ending = Ending::by_guard(&self.hindrance());
+            self.say_cut_short(&ending, "the command was stopped, and the item comes again");
+        }
         match end {
             End::Exit(0) => Ok(()),
             _ if guard_acted || self.is_cut_short || self.slot.crew.is_ending() => {

@@ -2,7 +2,7 @@
 
 use std::{cell::RefCell, error::Error, os::fd::AsRawFd, path::Path, rc::Rc};
 
-use seinpaal::{GiveBack, Item, Seinpaal};
+use seinpaal::{GiveBack, Item, Seinpaal, store::url::StoreUrl};
 
 use super::{Crew, delivery::Delivery, payload};
 use crate::{
@@ -22,6 +22,7 @@ pub(super) type Handled = Result<(), Box<dyn Error + Send + Sync>>;
 pub(super) struct Slot<'a> {
     pub(super) args: &'a Work,
     pub(super) program: &'a Path,
+    pub(super) store: &'a StoreUrl,
     pub(super) seinpaal: Seinpaal,
     /// How many items at a time.
     pub(super) concurrency: u32,
@@ -73,6 +74,7 @@ impl Slot<'_> {
             program: self.program,
             command: &self.args.command,
             variables: variables(item),
+            hides_store: self.args.hide_store,
             mask: self.crew.mask,
             stdin: Some(stdin),
             terminal: None,

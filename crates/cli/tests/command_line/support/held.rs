@@ -1,6 +1,7 @@
 //! `seinpaal run` in the background.
 
 use std::{
+    fs,
     io::{BufRead, BufReader, Read},
     process::{Child, ChildStdin, ChildStdout, Command, Stdio},
 };
@@ -54,6 +55,16 @@ impl Held {
 
     pub(crate) fn signal(&self, name: &str) {
         kill(name, self.pid());
+    }
+
+    /// Stops the program while it only looks after its CMD: all that is done at the start is done.
+    pub(crate) fn stop(&self) {
+        let asleep = format!("/proc/{}/wchan", self.pid());
+        until("it waits for what happens next", || {
+            fs::read_to_string(&asleep)
+                .is_ok_and(|place| place.contains("ep_poll") || place.contains("epoll"))
+        });
+        self.signal("STOP");
     }
 
     /// Ends a CMD that reads its stdin.

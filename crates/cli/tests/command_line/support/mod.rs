@@ -4,9 +4,11 @@
 pub(crate) mod gate;
 mod held;
 mod redis;
+pub(crate) mod screen;
 
 use std::{
     fs,
+    io::{self, PipeReader, PipeWriter, Write},
     os::unix::process::CommandExt,
     path::{Path, PathBuf},
     process::{Command, Output, Stdio},
@@ -87,13 +89,18 @@ impl World {
         finish(self.command(args))
     }
 
-    /// Runs `sh -c script` to its end, with the program as `$SEINPAAL`.
-    pub(crate) fn shell(&self, script: &str) -> Done {
+    /// `sh -c script`, with the program as `$SEINPAAL`.
+    pub(crate) fn shell_command(&self, script: &str) -> Command {
         let mut command = Command::new("sh");
         command.args(["-c", script]).stdin(Stdio::null());
         self.dress(&mut command);
         command.env("SEINPAAL", env!("CARGO_BIN_EXE_seinpaal"));
-        finish(command)
+        command
+    }
+
+    /// Runs `sh -c script` to its end.
+    pub(crate) fn shell(&self, script: &str) -> Done {
+        finish(self.shell_command(script))
     }
 
     /// What `show --json` says of a name.
@@ -133,6 +140,17 @@ impl World {
 /// A store of this machine's own, and a server.
 pub(crate) fn both() -> [World; 2] {
     [World::embedded(), World::redis()]
+}
+
+/// A pipe that takes nothing more, and that nobody reads.
+pub(crate) fn full_pipe() -> (PipeReader, PipeWriter) {
+    let (reader, mut writer) = io::pipe().unwrap();
+    rustix::io::ioctl_fionbio(&writer, true).unwrap();
+    for size in [4096, 1] {
+        while writer.write(&vec![b'x'; size]).is_ok() {}
+    }
+    rustix::io::ioctl_fionbio(&writer, false).unwrap();
+    (reader, writer)
 }
 
 fn finish(mut command: Command) -> Done {

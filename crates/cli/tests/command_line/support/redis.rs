@@ -6,6 +6,8 @@ use std::{
     process::{Child, Command, Stdio},
 };
 
+use seinpaal_conformance::servers::program;
+
 use super::{kill, until};
 
 pub(crate) struct RedisServer {
@@ -16,7 +18,7 @@ pub(crate) struct RedisServer {
 impl RedisServer {
     pub(super) fn start(directory: &Path, options: &[&str]) -> Self {
         let socket = directory.join("redis.sock");
-        let process = Command::new("redis-server")
+        let process = program::command()
             .args(["--port", "0", "--save", "", "--appendonly", "no", "--dir"])
             .arg(directory)
             .arg("--unixsocket")
@@ -24,7 +26,7 @@ impl RedisServer {
             .args(options)
             .stdout(Stdio::null())
             .spawn()
-            .expect("redis-server is installed");
+            .expect("the server is installed");
         until("redis-server listens", || UnixStream::connect(&socket).is_ok());
         Self { socket, process }
     }
@@ -32,6 +34,13 @@ impl RedisServer {
     /// The server stops answering, and keeps its connections.
     pub(crate) fn freeze(&self) {
         kill("STOP", self.process.id());
+    }
+
+    /// The server loses everything that it keeps.
+    pub(crate) fn forget(&self) {
+        let mut command = Command::new("redis-cli");
+        let status = command.arg("-s").arg(&self.socket).arg("FLUSHALL").stdout(Stdio::null());
+        assert!(status.status().unwrap().success());
     }
 
     pub(crate) fn thaw(&self) {

@@ -2,7 +2,7 @@
 
 use super::world::*;
 use crate::{
-    Acquire, Cause, Contact, Reply, Ticket,
+    Acquire, Cause, Contact, Reply,
     time::{Micros, SECOND, margin},
 };
 
@@ -115,7 +115,7 @@ fn the_clock_of_an_idle_name_runs_freely() {
     world.take(1, ask(1));
     world.release(1, 1);
     world.pass(HOUR);
-    assert_eq!(world.one(1, release(1)), Reply::Unknown { ticket: Ticket(1) });
+    assert_eq!(world.one(1, release(1)), Reply::Unknown { ticket: ticket_of(1) });
 }
 
 #[test]
@@ -123,7 +123,7 @@ fn a_request_that_comes_after_its_deadline_is_refused() {
     let mut world = World::limited(1);
     let until = Acquire { not_after: Some(world.now + SECOND), ..ask(1) };
     world.now += SECOND + 1;
-    assert_eq!(world.acquire(1, until.clone()), Reply::TooLate { ticket: Ticket(1) });
+    assert_eq!(world.acquire(1, until.clone()), Reply::TooLate { ticket: ticket_of(1) });
     assert_eq!(world.holders(), []);
     world.now -= 1;
     world.take(1, until);
@@ -135,7 +135,7 @@ fn a_request_that_comes_late_does_not_change_what_its_ticket_holds() {
     let until = Acquire { not_after: Some(world.now), ..ask(1) };
     world.take(1, until.clone());
     world.now += 1;
-    assert_eq!(world.acquire(1, until), Reply::TooLate { ticket: Ticket(1) });
+    assert_eq!(world.acquire(1, until), Reply::TooLate { ticket: ticket_of(1) });
     assert_eq!(world.holders(), [1]);
 }
 

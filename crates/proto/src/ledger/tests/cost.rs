@@ -4,8 +4,8 @@ use std::{convert::Infallible, vec, vec::Vec};
 
 use super::world::*;
 use crate::{
-    Acquire, Batch, Configure, Contact, Entry, Head, Lease, LeaseId, MemoryState, Outcome, Past,
-    Request, State, Ticket, execute,
+    Acquire, Batch, Configure, Contact, Entry, Head, Lease, LeaseId, Memory, MemoryState, Outcome,
+    Request, Series, State, Ticket, execute,
     time::{Micros, WAITER_TTL},
 };
 
@@ -51,10 +51,10 @@ counted! {
     first_waiter() -> Option<Entry>;
     holders(rows: u32) -> Vec<Entry>;
     waiters(rows: u32) -> Vec<Entry>;
-    past(ticket: Ticket) -> Option<Past>;
-    put_past(past: &Past) -> ();
-    remove_past(ticket: Ticket) -> ();
-    first_past() -> Option<Past>;
+    memory(series: Series) -> Option<Memory>;
+    put_memory(memory: &Memory) -> ();
+    remove_memory(series: Series) -> ();
+    first_memory() -> Option<Memory>;
     pop_free_slots() -> Option<(u32, u32)>;
     push_free_slots(first: u32, last: u32) -> ();
     clear_free_slots() -> ();
@@ -170,7 +170,7 @@ fn old_memories_do_not_hold_up_a_grant() {
 fn as_many_waiters_as_one_lease_has_end_in_bounded_steps() {
     let mut world = World::limited(0);
     for ticket in 1..=1_000 {
-        let under = Acquire { waiter_lease: LeaseId(7), ..patient(ticket) };
+        let under = Acquire { waiter_lease: lease_of(7), ..patient(ticket) };
         world.counted(1, vec![Request::Acquire(under)]);
     }
     world.contacts.0.insert(1, Contact::Dead);

@@ -3,7 +3,7 @@
 use std::vec;
 
 use super::world::*;
-use crate::{Batch, Contact, Contacts, Head, Inbox, Lease, LeaseId, State, execute};
+use crate::{Batch, Contact, Contacts, Head, Inbox, Lease, State, execute};
 
 struct Nobody;
 
@@ -23,7 +23,7 @@ fn settle(world: &mut World) -> bool {
 fn a_lease_with_nobody_under_it_is_gone_once_it_has_ended() {
     let mut world = World::limited(1);
     let lease = Lease {
-        id: LeaseId(5),
+        id: lease_of(5),
         inbox: None,
         ttl: TTL,
         ends: 0,

@@ -81,7 +81,7 @@ fn of_a_name_that_is_kept_for_its_fence_alone_nothing_else_is_left() {
     world.settle();
     world.pass(TTL);
     let head = world.state.facts().unwrap();
-    assert_eq!((head.past, head.kind, head.limit), (0, None, None));
+    assert_eq!((head.past, head.kind, head.stated), (0, None, None));
 }
 
 #[test]

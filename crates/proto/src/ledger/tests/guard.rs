@@ -4,7 +4,7 @@ use std::vec;
 
 use super::world::*;
 use crate::{
-    Acquire, Busy, Enqueue, Reply, Request, Ticket, TicketReply,
+    Acquire, Busy, Enqueue, Reply, Request, TicketReply,
     time::{MILLISECOND, SECOND},
 };
 
@@ -58,7 +58,7 @@ fn what_is_known_is_renewed_and_released_and_what_is_not_is_gone() {
     let Reply::Tickets { tickets, .. } = reply else { panic!("{reply:?}") };
     assert_eq!(tickets, [TicketReply::Unknown]);
     assert_eq!(world.one(1, release(1)), released(1, 0));
-    let unknown = Reply::Unknown { ticket: Ticket(7) };
+    let unknown = Reply::Unknown { ticket: ticket_of(7) };
     assert_eq!(world.one(2, release(7)), unknown);
 }
 

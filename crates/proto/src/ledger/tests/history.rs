@@ -4,8 +4,8 @@ use std::{collections::BTreeMap, string::String, vec, vec::Vec};
 
 use super::world::*;
 use crate::{
-    Acquire, Configure, Contact, Enqueue, Fence, Kind, LeaseId, Limit, OnMismatch, Permits,
-    Priority, Replies, Request, Snapshot, Ticket, WaiterRow,
+    Acquire, Configure, Contact, Enqueue, Fence, Kind, Limit, OnMismatch, Permits, Priority,
+    Replies, Request, Snapshot, Ticket, WaiterRow,
     time::{Micros, SECOND},
 };
 
@@ -57,8 +57,8 @@ impl Dice {
             limit: limit.filter(|_| self.one_in(4)),
             enqueue: if self.one_in(5) { Enqueue::No } else { Enqueue::Yes { max_waiting: most } },
             priority: Priority::new(self.below(5) as i32 - 2).unwrap(),
-            lease: if own { LeaseId(ticket) } else { LeaseId(1_000 + client) },
-            waiter_lease: LeaseId(2_000 + client),
+            lease: if own { lease_of(ticket) } else { lease_of(1_000 + client) },
+            waiter_lease: lease_of(2_000 + client),
             ttl: 10 * SECOND,
             margin: 2_500_000,
             ..ask(ticket)

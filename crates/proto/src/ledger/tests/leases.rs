@@ -4,7 +4,7 @@ use std::vec;
 
 use super::world::*;
 use crate::{
-    Acquire, Cause, LeaseId, Reply, Request, What,
+    Acquire, Cause, Reply, Request, What,
     time::{Micros, SECOND, WAITER_TTL},
 };
 
@@ -94,7 +94,7 @@ fn a_waiter_that_was_not_heard_from_may_ask_again_at_the_end_of_the_line() {
 fn what_stands_under_one_lease_ends_together() {
     let mut world = World::limited(3);
     for ticket in 1..=3 {
-        world.take(1, Acquire { lease: LeaseId(7), ..lasting(ticket, TTL) });
+        world.take(1, Acquire { lease: lease_of(7), ..lasting(ticket, TTL) });
     }
     world.pass(TTL);
     assert_eq!(world.holders(), []);
@@ -103,9 +103,9 @@ fn what_stands_under_one_lease_ends_together() {
 #[test]
 fn a_permit_that_joins_a_lease_is_valid_for_what_is_left_of_it() {
     let mut world = World::limited(2);
-    world.take(1, Acquire { lease: LeaseId(7), ..lasting(1, TTL) });
+    world.take(1, Acquire { lease: lease_of(7), ..lasting(1, TTL) });
     world.now += SECOND;
-    let grant = world.take(1, Acquire { lease: LeaseId(7), ..lasting(2, TTL) });
+    let grant = world.take(1, Acquire { lease: lease_of(7), ..lasting(2, TTL) });
     assert_eq!(grant.valid_for, Some(TTL - SECOND));
 }
 
@@ -152,7 +152,7 @@ fn what_was_configured_on_purpose_stays() {
     world.take(1, ask(1));
     world.release(1, 1);
     world.pass(10 * TTL);
-    assert_eq!((world.snapshot().limit, world.snapshot().pinned), (4, true));
+    assert_eq!((world.snapshot().limit, world.snapshot().pinned), (4, Some(4)));
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::{string::ToString, vec};
 
 use super::world::*;
-use crate::{Cause, Reply, Request, Ticket};
+use crate::{Cause, Reply, Request};
 
 #[test]
 fn releasing_twice_releases_once() {
@@ -39,7 +39,7 @@ fn releasing_what_has_run_out_does_not_free_the_permit_of_another() {
 fn releasing_an_unknown_ticket_changes_nothing() {
     let mut world = World::limited(1);
     world.take(1, ask(1));
-    assert_eq!(world.one(1, release(7)), Reply::Unknown { ticket: Ticket(7) });
+    assert_eq!(world.one(1, release(7)), Reply::Unknown { ticket: ticket_of(7) });
     assert_eq!(world.holders(), [1]);
 }
 
@@ -87,7 +87,7 @@ fn a_waiter_that_cancels_is_gone_and_nobody_is_granted_in_its_name() {
     let mut world = World::limited(1);
     world.take(1, ask(1));
     world.queue(2, ask(2));
-    assert_eq!(world.one(2, cancel(2)), Reply::Cancelled { ticket: Ticket(2) });
+    assert_eq!(world.one(2, cancel(2)), Reply::Cancelled { ticket: ticket_of(2) });
     assert_eq!(granted(&world.release(1, 1)), []);
 }
 
@@ -115,7 +115,7 @@ fn cancelling_what_was_released_leaves_it_released() {
     let mut world = World::limited(1);
     world.take(1, ask(1));
     world.release(1, 1);
-    assert_eq!(world.one(1, cancel(1)), Reply::Cancelled { ticket: Ticket(1) });
+    assert_eq!(world.one(1, cancel(1)), Reply::Cancelled { ticket: ticket_of(1) });
     assert_eq!(world.acquire(1, ask(1)), ended(1, Cause::Released));
 }
 

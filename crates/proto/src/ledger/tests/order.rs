@@ -4,7 +4,7 @@ use std::{vec, vec::Vec};
 
 use super::world::*;
 use crate::{
-    Acquire, Busy, Enqueue, Priority, Reply, Request, Ticket,
+    Acquire, Busy, Enqueue, Priority, Reply, Request,
     time::{SECOND, UNBOUNDED},
 };
 
@@ -53,7 +53,7 @@ fn a_newcomer_does_not_pass_a_waiter() {
     world.take(1, permits(1, 2));
     world.queue(2, permits(2, 3));
     let impatient = Acquire { enqueue: Enqueue::No, ..ask(3) };
-    let busy = Reply::Busy { ticket: Ticket(3), why: Busy::Full, limit: 3, held: 2, waiting: 1 };
+    let busy = Reply::Busy { ticket: ticket_of(3), why: Busy::Full, limit: 3, held: 2, waiting: 1 };
     assert_eq!(world.acquire(3, impatient), busy);
 }
 
@@ -76,7 +76,7 @@ fn a_release_wakes_the_winner_only() {
     }
     let wakeups = world.release(1, 1).wakeups;
     assert_eq!(wakeups.len(), 1);
-    assert_eq!((wakeups[0].inbox.0, wakeups[0].ticket.0), (2, 2));
+    assert_eq!((wakeups[0].inbox.0, number_of(wakeups[0].ticket)), (2, 2));
 }
 
 #[test]

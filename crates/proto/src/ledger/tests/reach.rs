@@ -4,7 +4,7 @@ use std::vec;
 
 use super::world::*;
 use crate::{
-    Acquire, Contact, LeaseId, Reply, Request,
+    Acquire, Contact, Reply, Request,
     time::{SECOND, WAITER_TTL},
 };
 
@@ -17,7 +17,7 @@ fn a_waiter_that_cannot_be_reached_is_passed_over() {
     world.contacts.0.insert(2, Contact::Silent);
     assert_eq!(granted(&world.release(1, 1)), [3]);
     let row = world.snapshot().waiters[0].clone();
-    assert_eq!((row.ticket.0, row.unreachable), (2, true));
+    assert_eq!((number_of(row.ticket), row.unreachable), (2, true));
 }
 
 #[test]
@@ -90,7 +90,7 @@ fn a_waiter_without_an_inbox_is_served_in_its_turn() {
 fn renewing_a_lease_under_which_a_waiter_is_passed_over_says_that_something_differs() {
     let mut world = World::limited(1);
     world.take(1, ask(1));
-    let under = |ticket| Acquire { waiter_lease: LeaseId(7), ..ask(ticket) };
+    let under = |ticket| Acquire { waiter_lease: lease_of(7), ..ask(ticket) };
     world.queue(2, under(2));
     world.queue(2, under(3));
     world.contacts.0.insert(2, Contact::Silent);
@@ -174,7 +174,7 @@ fn who_was_handed_a_permit_and_takes_another_has_been_heard_from() {
     world.release(1, 1);
     world.resize(2);
     world.one(3, release(3));
-    world.take(2, Acquire { lease: LeaseId(2), ..ask(4) });
+    world.take(2, Acquire { lease: lease_of(2), ..ask(4) });
     world.pass(20 * TTL);
     assert_eq!(world.holders(), [2, 4]);
 }

@@ -2,12 +2,12 @@
 
 use super::world::*;
 use crate::{
-    Acquire, Cause, LeaseId, Renew, Reply, Request, Ticket, TicketReply, Whom,
+    Acquire, Cause, Renew, Reply, Request, TicketReply, Whom,
     time::{SECOND, WAITER_TTL, margin},
 };
 
 fn shared(ticket: u128) -> Acquire {
-    Acquire { lease: LeaseId(7), margin: TTL, ..ask(ticket) }
+    Acquire { lease: lease_of(7), margin: TTL, ..ask(ticket) }
 }
 
 #[test]
@@ -96,15 +96,13 @@ fn tickets_renewed_by_ticket_gather_under_the_lease_named() {
 }
 
 #[test]
-fn a_permit_is_handed_over_by_its_ticket() {
+fn a_ticket_of_another_client_cannot_be_renewed() {
     let mut world = World::limited(2);
     world.take(1, shared(1));
     world.take(1, shared(2));
-    world.renew(2, 8, &[1]);
-    assert_eq!(world.one(1, renew_all(7, &[1, 2], TTL)), Reply::Differs);
-    assert!(matches!(world.one(1, renew_all(7, &[2], TTL)), Reply::Renewed { .. }));
-    let told = world.send(9, std::vec![evict(1)]).wakeups;
-    assert_eq!((told[0].inbox.0, told[0].ticket.0), (2, 1));
+    let Reply::Tickets { tickets, .. } = world.renew(2, 8, &[1]) else { panic!() };
+    assert_eq!(tickets, [TicketReply::Ended(Cause::Attached)]);
+    assert!(matches!(world.one(1, renew_all(7, &[1, 2], TTL)), Reply::Renewed { .. }));
 }
 
 #[test]
@@ -131,7 +129,7 @@ fn a_renewal_can_name_another_length() {
 fn the_places_in_the_queue_are_renewed_together() {
     let mut world = World::limited(1);
     world.take(1, shared(1));
-    let under = |ticket| Acquire { waiter_lease: LeaseId(8), ..ask(ticket) };
+    let under = |ticket| Acquire { waiter_lease: lease_of(8), ..ask(ticket) };
     world.queue(2, under(2));
     world.queue(2, under(3));
     for _ in 0..4 {
@@ -146,8 +144,8 @@ fn the_places_in_the_queue_are_renewed_together() {
 #[test]
 fn renewing_nothing_makes_no_lease() {
     let mut world = World::limited(1);
-    let whom = Whom::Tickets(std::vec![Ticket(5)]);
-    let request = Renew { lease: LeaseId(7), ttl: TTL, margin: TTL, whom };
+    let whom = Whom::Tickets(std::vec![ticket_of(5)]);
+    let request = Renew { lease: lease_of(7), ttl: TTL, margin: TTL, whom };
     world.one(1, Request::Renew(request));
     assert_eq!(world.one(1, renew_all(7, &[], TTL)), Reply::Gone);
 }

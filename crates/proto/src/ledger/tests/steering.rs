@@ -3,9 +3,7 @@
 use std::{string::String, vec};
 
 use super::world::*;
-use crate::{
-    Acquire, Busy, Cause, Configure, Enqueue, Fence, Reply, Request, Ticket, What, time::SECOND,
-};
+use crate::{Acquire, Busy, Cause, Configure, Enqueue, Fence, Reply, Request, What, time::SECOND};
 
 fn pause(world: &mut World) -> Reply {
     world.one(9, Request::Configure(Configure::Pause(String::from("repairs"))))
@@ -81,7 +79,7 @@ fn an_evicted_waiter_is_told_and_cannot_come_back_with_its_ticket() {
 #[test]
 fn nobody_can_be_evicted_who_is_not_here() {
     let mut world = World::limited(1);
-    assert_eq!(world.one(9, evict(1)), Reply::Unknown { ticket: Ticket(1) });
+    assert_eq!(world.one(9, evict(1)), Reply::Unknown { ticket: ticket_of(1) });
 }
 
 #[test]

@@ -3,11 +3,25 @@
 use std::{collections::BTreeMap, string::String, vec, vec::Vec};
 
 use crate::{
-    Acquire, Batch, Cause, Configure, Contact, Contacts, Enqueue, Grant, Inbox, Kind, LeaseId,
-    Limit, LimitRule, MemoryState, Name, OnMismatch, Outcome, Permits, Priority, Renew, Reply,
-    Request, Slots, Snapshot, Ticket, Wakeup, What, Whom, execute,
+    Acquire, Attach, Batch, Cause, Configure, Contact, Contacts, Enqueue, Grant, Inbox, Kind,
+    LeaseId, Limit, LimitRule, MemoryState, Name, OnMismatch, Outcome, Permits, Priority, Renew,
+    Reply, Request, Slots, Snapshot, Ticket, Wakeup, What, Whom, execute,
     time::{Micros, SECOND, WAITER_TTL, margin},
 };
+
+/// Tickets are numbers here, each the first of a series of its own.
+pub(super) fn ticket_of(number: u128) -> Ticket {
+    Ticket(number << 32 | 1)
+}
+
+/// The lease with this number.
+pub(super) fn lease_of(number: u128) -> LeaseId {
+    LeaseId(number << 32)
+}
+
+pub(super) fn number_of(ticket: Ticket) -> u128 {
+    ticket.0 >> 32
+}
 
 /// The ttl of every request that names none.
 pub(super) const TTL: Micros = 30 * SECOND;
@@ -90,6 +104,14 @@ impl World {
         self.one(client, renew(lease, tickets))
     }
 
+    /// Takes over a ticket that can be had.
+    pub(super) fn attach(&mut self, client: u128, ask: Attach) -> Grant {
+        match self.one(client, Request::Attach(ask)) {
+            Reply::Granted(grant) => grant,
+            other => panic!("not attached: {other:?}"),
+        }
+    }
+
     pub(super) fn resize(&mut self, limit: u32) -> Outcome {
         let limit = Limit::new(limit).unwrap();
         self.send(99, vec![Request::Configure(Configure::Limit(limit))])
@@ -113,28 +135,28 @@ impl World {
     }
 
     pub(super) fn holders(&mut self) -> Vec<u128> {
-        self.snapshot().holders.iter().map(|row| row.ticket.0).collect()
+        self.snapshot().holders.iter().map(|row| number_of(row.ticket)).collect()
     }
 
     /// In the order of service, those that are passed over last.
     pub(super) fn waiters(&mut self) -> Vec<u128> {
-        self.snapshot().waiters.iter().map(|row| row.ticket.0).collect()
+        self.snapshot().waiters.iter().map(|row| number_of(row.ticket)).collect()
     }
 }
 
 /// A request for one permit under leases of its own.
 pub(super) fn ask(ticket: u128) -> Acquire {
     Acquire {
-        ticket: Ticket(ticket),
+        ticket: ticket_of(ticket),
         kind: Kind::Semaphore,
         permits: Permits::ONE,
         limit: None,
         enqueue: Enqueue::Yes { max_waiting: None },
         priority: Priority::default(),
-        lease: LeaseId(ticket),
+        lease: lease_of(ticket),
         ttl: TTL,
         margin: margin(TTL),
-        waiter_lease: LeaseId(ticket + 1_000_000),
+        waiter_lease: lease_of(ticket + 1_000_000),
         waiter_ttl: WAITER_TTL,
         not_after: None,
         about: String::new(),
@@ -151,43 +173,59 @@ pub(super) fn stating(ticket: u128, limit: u32, on_mismatch: OnMismatch) -> Acqu
 }
 
 pub(super) fn release(ticket: u128) -> Request {
-    Request::Release { ticket: Ticket(ticket), slots: None }
+    Request::Release { ticket: ticket_of(ticket), slots: None }
 }
 
 pub(super) fn release_slots(ticket: u128, slots: &str) -> Request {
     let slots: Slots = slots.parse().unwrap();
-    Request::Release { ticket: Ticket(ticket), slots: Some(slots) }
+    Request::Release { ticket: ticket_of(ticket), slots: Some(slots) }
 }
 
 pub(super) fn cancel(ticket: u128) -> Request {
-    Request::Cancel { ticket: Ticket(ticket), remember: TTL }
+    Request::Cancel { ticket: ticket_of(ticket), remember: TTL, attach: None }
+}
+
+/// A request to take over a ticket, under this lease.
+pub(super) fn attach(ticket: u128, lease: u128) -> Attach {
+    Attach {
+        ticket: ticket_of(ticket),
+        lease: lease_of(lease),
+        ttl: TTL,
+        margin: margin(TTL),
+        not_after: None,
+        about: String::new(),
+    }
+}
+
+pub(super) fn detach(ticket: u128) -> Request {
+    Request::Detach { ticket: ticket_of(ticket), ttl: TTL, margin: margin(TTL) }
 }
 
 pub(super) fn evict(ticket: u128) -> Request {
-    Request::Evict { ticket: Ticket(ticket) }
+    Request::Evict { ticket: ticket_of(ticket) }
 }
 
 pub(super) fn renew(lease: u128, tickets: &[u128]) -> Request {
-    let whom = Whom::Tickets(tickets.iter().copied().map(Ticket).collect());
-    Request::Renew(Renew { lease: LeaseId(lease), ttl: TTL, margin: margin(TTL), whom })
+    let whom = Whom::Tickets(tickets.iter().copied().map(ticket_of).collect());
+    Request::Renew(Renew { lease: lease_of(lease), ttl: TTL, margin: margin(TTL), whom })
 }
 
 pub(super) fn renew_all(lease: u128, tickets: &[u128], ttl: Micros) -> Request {
-    let digest = tickets.iter().map(|t| Ticket(*t).digest()).sum::<u64>() & ((1 << 48) - 1);
+    let digest = tickets.iter().map(|t| ticket_of(*t).digest()).sum::<u64>() & ((1 << 48) - 1);
     let whom = Whom::All { members: tickets.len() as u32, digest };
-    Request::Renew(Renew { lease: LeaseId(lease), ttl, margin: margin(ttl), whom })
+    Request::Renew(Renew { lease: lease_of(lease), ttl, margin: margin(ttl), whom })
 }
 
 /// The tickets that an outcome tells of their grant.
 pub(super) fn granted(outcome: &Outcome) -> Vec<u128> {
     let told = |wakeup: &&Wakeup| matches!(wakeup.what, What::Granted { .. });
-    outcome.wakeups.iter().filter(told).map(|wakeup| wakeup.ticket.0).collect()
+    outcome.wakeups.iter().filter(told).map(|wakeup| number_of(wakeup.ticket)).collect()
 }
 
 pub(super) fn ended(ticket: u128, cause: Cause) -> Reply {
-    Reply::Ended { ticket: Ticket(ticket), cause }
+    Reply::Ended { ticket: ticket_of(ticket), cause }
 }
 
 pub(super) fn released(ticket: u128, left: u32) -> Reply {
-    Reply::Released { ticket: Ticket(ticket), left }
+    Reply::Released { ticket: ticket_of(ticket), left }
 }

@@ -15,6 +15,7 @@ use crate::{
         reply::{Popped, Replies, Reply, Snapshot},
         request::How,
     },
+    session::Schedule,
     time::{MILLISECOND, Micros},
 };
 
@@ -76,9 +77,10 @@ impl Session {
                 Some(Reply::Popped { items, valid_for, left }),
             ) => {
                 self.in_line = waits && items.len() < asked as usize;
+                self.poppers.are_answered();
                 let from = if planted(Bug::QueueFromReply) { heard.now } else { heard.at };
-                let until = self.until(from, ttl, valid_for);
-                self.take_items(heard.now, ttl, until, items);
+                let certain = self.certain(ttl, valid_for);
+                self.take_items(heard.now, from, ttl, certain, items);
                 self.end_wishes(left);
                 self.go_on(heard.now);
             }
@@ -93,10 +95,10 @@ impl Session {
         }
     }
 
-    /// Until when to believe what was valid for so long at some moment after `at`.
-    fn until(&self, at: Micros, ttl: Micros, valid_for: Option<Micros>) -> Option<Micros> {
+    /// For how long to believe what is valid for so long.
+    fn certain(&self, ttl: Micros, valid_for: Option<Micros>) -> Option<Micros> {
         let margin = self.config.margin(ttl);
-        valid_for.map(|valid_for| (at + valid_for).saturating_sub(margin))
+        valid_for.map(|valid_for| valid_for.saturating_sub(margin))
     }
 
     fn take_renewal(
@@ -114,17 +116,27 @@ impl Session {
                 continue;
             }
             let ttl = held.ttl;
-            let until = self.until(heard.first_at, ttl, valid_for);
-            self.work.change(delivery, |held| held.believe(heard.now, until));
-            self.work.renew_at(delivery, next_renewal(heard.now, ttl, until, draw));
+            let (at, certain) = (heard.first_at, self.certain(ttl, valid_for));
+            let until = certain.map(|certain| at + certain);
+            self.work.change(delivery, |held| held.believe(at, certain));
+            self.work.renew_at(delivery, next_renewal(at, ttl, certain, draw));
             if until.is_none_or(|until| until > heard.now) {
                 self.events.push_back(Event::Renewed { delivery, valid_until: until });
             }
         }
     }
 
-    fn take_items(&mut self, now: Micros, ttl: Micros, until: Option<Micros>, items: Vec<Popped>) {
+    /// What came is believed in for `certain` from `at`.
+    fn take_items(
+        &mut self,
+        now: Micros,
+        at: Micros,
+        ttl: Micros,
+        certain: Option<Micros>,
+        items: Vec<Popped>,
+    ) {
         let draw = self.draw();
+        let until = certain.map(|certain| at + certain);
         let mut parcels = BTreeMap::<PopId, Vec<Delivered>>::new();
         for item in items {
             let delivery = item.delivery;
@@ -133,13 +145,13 @@ impl Session {
                 continue;
             }
             let mut held = Held::new(ttl);
-            held.believe(now, until);
+            held.believe(at, certain);
             let is_over = held.is_over(now);
             self.work.put(delivery, held);
             match self.poppers.first().filter(|_| !is_over) {
                 Some(pop) => {
                     self.take_item(pop, delivery);
-                    self.work.renew_at(delivery, next_renewal(now, ttl, until, draw));
+                    self.work.renew_at(delivery, next_renewal(at, ttl, certain, draw));
                     let delivered = Delivered { item, valid_until: until };
                     parcels.entry(pop).or_default().push(delivered);
                 }
@@ -168,7 +180,7 @@ impl Session {
     fn end_wishes(&mut self, left: u64) {
         let asked = self.poppers.ids().filter(|(_, popper)| popper.is_asked);
         let over = asked.filter_map(|(pop, popper)| match popper.wish.until {
-            Until::Answered => Some((pop, Event::Delivered { pop, items: Vec::new() })),
+            Until::Answered(_) => Some((pop, Event::Delivered { pop, items: Vec::new() })),
             _ if popper.wish.drains && left == 0 => Some((pop, Event::Drained { pop })),
             _ => None,
         });
@@ -226,9 +238,6 @@ fn end_of(reply: Reply) -> End {
     }
 }
 
-/// At a third of the ttl, or, where less than half of it is certain, at a third of what is.
-fn next_renewal(now: Micros, ttl: Micros, until: Option<Micros>, draw: u64) -> Micros {
-    let certain = until.map(|until| until.saturating_sub(now));
-    let third = certain.filter(|certain| *certain < ttl / 2).unwrap_or(ttl) / 3;
-    now + third - third / 10 * draw / 1024
+fn next_renewal(at: Micros, ttl: Micros, certain: Option<Micros>, draw: u64) -> Micros {
+    at + Schedule::new(ttl, certain.unwrap_or(ttl)).renew_drawn(draw)
 }

@@ -55,8 +55,8 @@ pub struct Wish {
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum Until {
-    /// Until the store has said once what there is.
-    Answered,
+    /// Until the store has said once what there is, or until this instant of our clock.
+    Answered(Option<Micros>),
     /// Until there are some, or until this instant of our clock.
     Served(Option<Micros>),
     /// Until [`unpop`](super::Session::unpop): what is finished is followed by more.

@@ -22,6 +22,31 @@ impl Session {
         if !failure.is_passing {
             self.give_up_batch(now);
             self.fail_poppers(|_, _| true);
+        } else if failure.is_full && !sent.is_doubtful {
+            self.take_no_room(now);
+        }
+    }
+
+    /// Nothing of the batch was done. Whoever wants something new is told; what is finished or renewed is sent
+    /// again, without what there was no room for.
+    fn take_no_room(&mut self, now: Micros) {
+        let Some(sent) = self.sent.take() else { return };
+        for entry in sent.entries.into_iter().rev() {
+            match entry {
+                Entry::Ask(ask, _) => {
+                    self.events.push_back(Event::Answer { ask, answer: Answer::NotDone });
+                }
+                Entry::Finish(delivery) => self.finishes.push_front(delivery),
+                Entry::Renew(deliveries) => {
+                    deliveries.into_iter().for_each(|delivery| self.work.renew_at(delivery, now));
+                }
+                Entry::Find => self.must_find = true,
+                Entry::Pop { .. } => {
+                    self.pop_due = true;
+                    self.fail_poppers(|_, _| true);
+                }
+                Entry::Leave => {}
+            }
         }
     }
 

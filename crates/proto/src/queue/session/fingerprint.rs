@@ -50,11 +50,15 @@ impl Session {
 
     fn poppers_of<H: Hasher>(&self, view: &View<'_>, hasher: &mut H) {
         for (nth, (id, popper)) in self.poppers.ids().enumerate() {
-            let Popper { wish, in_hand, is_asked, .. } = popper;
-            (nth, wish.items, wish.ttl, wish.drains, in_hand, is_asked).hash(hasher);
+            let Popper { wish, in_hand, is_asked, is_answered, .. } = popper;
+            (nth, wish.items, wish.ttl, wish.drains).hash(hasher);
+            (in_hand, is_asked, is_answered).hash(hasher);
             (self.poppers.first() == Some(id)).hash(hasher);
             match wish.until {
-                Until::Answered => 0_u8.hash(hasher),
+                Until::Answered(until) => {
+                    0_u8.hash(hasher);
+                    view.own.due(until, hasher);
+                }
                 Until::Served(until) => view.own.due(until, hasher),
                 Until::Unpopped => 1_u8.hash(hasher),
             }

@@ -13,6 +13,8 @@ pub(super) struct Popper {
     pub(super) in_hand: u32,
     /// A pop was sent that asks for it.
     pub(super) is_asked: bool,
+    /// A pop that asked for it was answered.
+    pub(super) is_answered: bool,
     place: u64,
 }
 
@@ -43,15 +45,15 @@ impl Popper {
 
     fn deadline(&self) -> Option<Micros> {
         match self.wish.until {
-            Until::Served(deadline) => deadline,
-            _ => None,
+            Until::Served(deadline) | Until::Answered(deadline) => deadline,
+            Until::Unpopped => None,
         }
     }
 }
 
 impl Poppers {
     pub(super) fn add(&mut self, id: PopId, wish: Wish) {
-        let popper = Popper { wish, in_hand: 0, is_asked: false, place: 0 };
+        let popper = Popper { wish, in_hand: 0, is_asked: false, is_answered: false, place: 0 };
         if let Some(deadline) = popper.deadline() {
             self.deadlines.insert((deadline, id));
         }
@@ -93,6 +95,11 @@ impl Poppers {
         self.all.iter().map(|(id, popper)| (*id, popper))
     }
 
+    /// A pop was answered.
+    pub(super) fn are_answered(&mut self) {
+        self.all.values_mut().for_each(|popper| popper.is_answered |= popper.is_asked);
+    }
+
     /// Whoever is to be served next.
     pub(super) fn first(&self) -> Option<PopId> {
         self.line.first().map(|(_, id)| *id)
@@ -120,7 +127,7 @@ impl Poppers {
             popper.is_asked = true;
             demand.items = demand.items.saturating_add(popper.wants()).min(Batch::MOST_ITEMS);
             demand.ttl = demand.ttl.min(popper.wish.ttl);
-            demand.waits |= popper.wish.until != Until::Answered;
+            demand.waits |= !matches!(popper.wish.until, Until::Answered(_));
             demand.drains |= popper.wish.drains;
             if demand.items == Batch::MOST_ITEMS {
                 break;

@@ -171,7 +171,7 @@ fn who_wants_no_more_leaves_the_line_so_that_others_are_called() {
 #[test]
 fn who_does_not_wait_is_told_that_there_is_nothing() {
     let mut net = Net::new(1, 7);
-    let pop = net.pop(0, wish(1, Until::Answered, TTL));
+    let pop = net.pop(0, wish(1, Until::Answered(None), TTL));
     net.run_for(SECOND);
     let told: Vec<Event> = net.told.drain(..).map(|(_, _, event)| event).collect();
     assert_eq!(told, [Event::Delivered { pop, items: vec![] }]);
@@ -186,6 +186,40 @@ fn a_deadline_ends_the_wait() {
     net.run_for(4 * SECOND);
     assert_eq!(net.told, [(0, at, Event::TimedOut { pop })]);
     assert!(net.sessions[0].is_idle());
+}
+
+/// How a pop ends whose deadline comes in `wait`, at a store that is silent from `from` after it on.
+fn end_of_pop(until: impl Fn(Option<Micros>) -> Until, wait: Micros, from: Micros) -> Event {
+    let mut net = Net::new(1, 7);
+    // The clock is known by then, as it is wherever a driver has asked.
+    net.push_text(0, "x");
+    net.pop(0, wish(1, ONCE, TTL));
+    net.run_for(SECOND);
+    net.told.clear();
+    let (start, at) = (net.now, net.now + wait);
+    if from > 0 {
+        net.pop(0, wish(1, until(Some(at)), TTL));
+        net.run_for(from);
+        net.fate.lose_requests = 100;
+    } else {
+        net.fate.lose_requests = 100;
+        net.pop(0, wish(1, until(Some(at)), TTL));
+    }
+    net.run_for(start + wait + SECOND - net.now);
+    let is_end = |event: &&Event| matches!(event, Event::Failed { .. } | Event::TimedOut { .. });
+    net.told.iter().map(|(_, _, event)| event).find(is_end).cloned().unwrap()
+}
+
+#[test]
+fn a_pop_that_the_store_was_silent_through_fails_and_does_not_time_out() {
+    for wait in [MILLISECOND * 100, SECOND, 10 * SECOND] {
+        let told = end_of_pop(Until::Served, wait, 0);
+        assert!(matches!(told, Event::Failed { .. }), "{wait}: {told:?}");
+        let told = end_of_pop(Until::Answered, wait, 0);
+        assert!(matches!(told, Event::Failed { .. }), "{wait}: {told:?}");
+    }
+    let told = end_of_pop(Until::Served, 70 * SECOND, SECOND);
+    assert!(matches!(told, Event::Failed { .. }), "{told:?}");
 }
 
 #[test]

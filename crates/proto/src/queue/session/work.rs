@@ -5,6 +5,7 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use super::event::PopId;
 use crate::{
     queue::{item::Delivery, request::How},
+    session::Schedule,
     time::Micros,
 };
 
@@ -54,14 +55,12 @@ impl Held {
         Self { ttl, until: Some(0), danger_at: 0, in_danger: false, renew_at: None, leaving: None }
     }
 
-    /// Danger is a quarter of the ttl before the end, or half-way to it where less time is left.
-    pub(super) fn believe(&mut self, now: Micros, until: Option<Micros>) {
-        self.until = until;
+    /// Believes in it for `certain` from `at`, or for as long as the process lives.
+    pub(super) fn believe(&mut self, at: Micros, certain: Option<Micros>) {
+        self.until = certain.map(|certain| at + certain);
         self.in_danger = false;
-        self.danger_at = until.map_or(Micros::MAX, |until| {
-            let half_way = now + until.saturating_sub(now) / 2;
-            until.saturating_sub(self.ttl / 4).max(half_way)
-        });
+        let danger = |certain| at + Schedule::new(self.ttl, certain).danger();
+        self.danger_at = certain.map_or(Micros::MAX, danger);
     }
 
     pub(super) fn is_over(&self, now: Micros) -> bool {

@@ -11,7 +11,7 @@ use crate::{
 use super::{TTL, replies, wish};
 
 /// Of a store that will answer the same whenever it is asked: it is damaged.
-const FOR_GOOD: Failure = Failure { maybe_executed: false, is_passing: false };
+const FOR_GOOD: Failure = Failure { maybe_executed: false, is_passing: false, is_full: false };
 
 fn session() -> (Session, Name) {
     (Session::new(Inbox(7), Config::default()), Name::new("n").unwrap())
@@ -72,23 +72,20 @@ fn held() -> (Session, Ticket) {
 }
 
 #[test]
-fn a_release_that_fails_for_good_is_answered() {
+fn a_release_that_fails_for_good_is_known_to_be_unknown() {
     let (mut session, ticket) = held();
     session.release(SECOND, ticket, None);
     assert_eq!(fail_all(&mut session, SECOND).len(), 1);
-    let released = Event::Released { ticket, was_held: false, left: 0, given: None };
-    assert_eq!(events(&mut session), [released]);
+    assert_eq!(events(&mut session), [Event::Unanswered { ticket }]);
     assert!(session.is_idle());
 }
 
 #[test]
-fn a_detach_that_fails_for_good_is_answered() {
+fn a_detach_that_fails_for_good_is_known_to_be_unknown() {
     let (mut session, ticket) = held();
     session.detach(SECOND, ticket);
     assert_eq!(fail_all(&mut session, SECOND).len(), 1);
-    assert!(
-        matches!(events(&mut session)[..], [Event::Lost { ticket: lost, .. }] if lost == ticket)
-    );
+    assert_eq!(events(&mut session), [Event::Unanswered { ticket }]);
 }
 
 #[test]
@@ -98,4 +95,60 @@ fn what_is_held_is_renewed_however_often_that_fails() {
     assert!(sent.len() > 3, "{sent:?}");
     assert!(sent.iter().all(|batch| matches!(batch.requests[..], [Request::Renew(_)])));
     assert_eq!(events(&mut session), []);
+}
+
+const FULL: Failure = Failure { maybe_executed: false, is_passing: true, is_full: true };
+
+#[test]
+fn a_store_without_room_is_told_at_once_and_asked_no_more() {
+    let (mut session, name) = session();
+    let ticket = session.acquire(0, &name, wish(1, 1, TTL));
+    let call = session.poll_call(0).unwrap();
+    session.handle_failure(0, call.id, FULL);
+    assert_eq!(events(&mut session), [Event::Refused { ticket, refusal: Refusal::Store }]);
+    assert!(session.is_idle(), "nothing of it is there to be taken back");
+}
+
+#[test]
+fn what_may_have_got_into_a_store_before_it_was_full_is_taken_back() {
+    let (mut session, name) = session();
+    let ticket = session.acquire(0, &name, wish(1, 1, TTL));
+    let call = session.poll_call(0).unwrap();
+    session.handle_failure(0, call.id, Failure { maybe_executed: true, ..FULL });
+    assert_eq!(events(&mut session), [Event::Refused { ticket, refusal: Refusal::Store }]);
+    let mut calls = core::iter::from_fn(|| {
+        let at = session.poll_timeout()?;
+        session.handle_timeout(at);
+        Some(session.poll_call(at))
+    });
+    let call = calls.find_map(|call| call).unwrap();
+    assert!(
+        matches!(call.batch.requests[..], [Request::Cancel { ticket: of, .. }] if of == ticket)
+    );
+}
+
+#[test]
+fn a_waiter_learns_that_the_store_has_no_room() {
+    let (mut session, name) = session();
+    let ticket = session.acquire(0, &name, wish(1, 1, TTL));
+    let call = session.poll_call(0).unwrap();
+    session.handle_replies(0, call.id, replies(Reply::Queued { ticket, waiting: 1, limit: 1 }));
+    events(&mut session);
+    let at = session.poll_timeout().unwrap();
+    let call = session.poll_call(at).unwrap();
+    session.handle_failure(at, call.id, FULL);
+    assert_eq!(events(&mut session), [Event::Refused { ticket, refusal: Refusal::Store }]);
+}
+
+#[test]
+fn what_is_given_back_to_a_store_without_room_is_given_back_when_it_has_some() {
+    let (mut session, ticket) = held();
+    session.release(SECOND, ticket, None);
+    for _ in 0..5 {
+        let at = session.poll_timeout().unwrap().max(SECOND);
+        let call = session.poll_call(at).unwrap();
+        assert!(matches!(call.batch.requests[..], [Request::Release { .. }]));
+        session.handle_failure(at, call.id, FULL);
+        assert_eq!(events(&mut session), []);
+    }
 }

@@ -1,12 +1,15 @@
 //! The network of the tests: one name, one ledger, virtual time.
 
-use alloc::{collections::BTreeMap, vec::Vec};
+use alloc::{
+    collections::{BTreeMap, BTreeSet},
+    vec::Vec,
+};
 
 use crate::{
-    Batch, Contact, Contacts, Fence, Inbox, MemoryState, Name, Replies, State, Ticket, Wakeup,
-    execute,
+    Batch, Contact, Contacts, Fence, Inbox, MemoryState, Name, Replies, Request, State, Ticket,
+    Wakeup, execute,
     id::mix,
-    session::{CallId, Config, Event, Failure, Session, Wish},
+    session::{AskId, CallId, Config, Event, Failure, Session, Wish},
     time::{MILLISECOND, Micros, SECOND},
 };
 
@@ -20,8 +23,13 @@ pub(super) struct Fate {
     pub(super) slow: bool,
     /// How long everything takes, if not a millisecond.
     pub(super) lag: Micros,
+    /// Up to how much longer, each for itself: what was sent later may arrive earlier.
+    pub(super) jumble: Micros,
     /// The session whose requests and wakeups are all lost.
     pub(super) cut_off: Option<usize>,
+    /// The session whose connection has died without a word. What is sent over it fails after two seconds, or is
+    /// sent over a new one as soon as an answer is overdue.
+    pub(super) dead_way: Option<usize>,
     /// A planted mistake: sessions count from the reply, not from the request.
     pub(super) count_from_reply: bool,
 }
@@ -55,8 +63,8 @@ pub(super) struct Net {
     name: Name,
     inboxes: Vec<Inbox>,
     parcels: BTreeMap<(Micros, u64), Parcel>,
-    held: BTreeMap<Ticket, (usize, Fence, u32, Option<Micros>)>,
-    wanted: BTreeMap<Ticket, usize>,
+    held: BTreeMap<(Ticket, usize), (Fence, u32, Option<Micros>)>,
+    wanted: BTreeSet<(Ticket, usize)>,
     draws: u64,
     count: u64,
 }
@@ -85,7 +93,7 @@ impl Net {
             inboxes,
             parcels: BTreeMap::new(),
             held: BTreeMap::new(),
-            wanted: BTreeMap::new(),
+            wanted: BTreeSet::new(),
             draws: seed << 20,
             count: 0,
         }
@@ -94,28 +102,58 @@ impl Net {
     pub(super) fn acquire(&mut self, who: usize, wish: Wish) -> Ticket {
         let name = self.name.clone();
         let ticket = self.sessions[who].acquire(self.now, &name, wish);
-        self.wanted.insert(ticket, who);
+        self.wanted.insert((ticket, who));
         ticket
     }
 
+    pub(super) fn attach(&mut self, who: usize, ticket: Ticket, wish: Wish) {
+        let name = self.name.clone();
+        if self.sessions[who].attach(self.now, &name, ticket, wish).is_ok() {
+            self.listen(who);
+            self.wanted.insert((ticket, who));
+        }
+    }
+
+    pub(super) fn detach(&mut self, who: usize, ticket: Ticket) {
+        self.held.remove(&(ticket, who));
+        self.sessions[who].detach(self.now, ticket);
+    }
+
+    /// Somebody asks as nobody.
+    pub(super) fn operate(&mut self, who: usize, request: Request) {
+        let name = self.name.clone();
+        self.sessions[who].ask(self.now, &name, request, true);
+    }
+
     pub(super) fn release(&mut self, who: usize, ticket: Ticket) {
-        self.held.remove(&ticket);
+        self.held.remove(&(ticket, who));
         self.sessions[who].release(self.now, ticket, None);
     }
 
     pub(super) fn cancel(&mut self, who: usize, ticket: Ticket) {
-        self.wanted.remove(&ticket);
+        self.wanted.remove(&(ticket, who));
         self.sessions[who].cancel(self.now, ticket);
     }
 
+    /// A question that does not carry the session's inbox.
+    pub(super) fn ask_as_nobody(&mut self, who: usize) -> AskId {
+        let (name, request) = (self.name.clone(), Request::Inspect { rows: 0 });
+        self.sessions[who].ask(self.now, &name, request, true)
+    }
+
+    /// How many questions were answered.
+    pub(super) fn answered(&self) -> usize {
+        let is_answer = |event: &Event| matches!(event, Event::Answer { .. });
+        self.told.iter().filter(|(_, _, event)| is_answer(event)).count()
+    }
+
     pub(super) fn holds(&self, who: usize, ticket: Ticket) -> bool {
-        self.held
-            .get(&ticket)
-            .is_some_and(|held| held.0 == who && held.3.is_none_or(|until| until > self.now))
+        let held = self.held.get(&(ticket, who));
+        held.is_some_and(|held| held.2.is_none_or(|until| until > self.now))
     }
 
     pub(super) fn fence(&self, ticket: Ticket) -> Fence {
-        let granted = self.told.iter().find_map(|(_, _, event)| match event {
+        let granted = self.told.iter().rev().find_map(|(_, _, event)| match event {
             Event::Acquired { ticket: t, fence, .. } if *t == ticket => Some(*fence),
             _ => None,
         });
@@ -129,7 +167,12 @@ impl Net {
     }
 
     pub(super) fn waits(&self) -> Vec<Ticket> {
-        self.wanted.keys().copied().collect()
+        self.wanted.iter().map(|(ticket, _)| *ticket).collect()
+    }
+
+    /// How many calls were made that did not wait for another.
+    pub(super) fn overtaking(&self) -> usize {
+        self.sessions.iter().map(|session| session.overtaking).sum()
     }
 
     /// How many the store has in line.
@@ -151,13 +194,13 @@ impl Net {
     /// The session believes to have lost it; the store was never told.
     pub(super) fn forget_in_session(&mut self, who: usize, ticket: Ticket) {
         let name = self.name.clone();
-        self.held.remove(&ticket);
+        self.held.remove(&(ticket, who));
         self.sessions[who].forget(&name, ticket);
     }
 
     pub(super) fn release_everything(&mut self) {
-        for (ticket, held) in self.held.clone() {
-            self.release(held.0, ticket);
+        for (ticket, who) in self.held.clone().into_keys() {
+            self.release(who, ticket);
         }
     }
 
@@ -175,22 +218,36 @@ impl Net {
                 self.acquire(who, super::wish(permits, limit, ttl));
             }
             1 => {
-                let mine =
-                    self.held.iter().find(|(_, held)| held.0 == who).map(|(ticket, _)| *ticket);
+                let mine = self.held.keys().find(|key| key.1 == who).map(|key| key.0);
                 mine.into_iter().for_each(|ticket| self.release(who, ticket));
             }
             _ if self.draw(4) == 0 => {
-                let mine =
-                    self.wanted.iter().find(|(_, owner)| **owner == who).map(|(ticket, _)| *ticket);
-                if let Some(ticket) = mine {
-                    self.wanted.remove(&ticket);
-                    self.sessions[who].cancel(self.now, ticket);
-                }
+                let mine = self.wanted.iter().find(|key| key.1 == who).map(|key| key.0);
+                mine.into_iter().for_each(|ticket| self.cancel(who, ticket));
             }
             _ => {}
         }
         let pause = self.draw(400) * MILLISECOND;
         self.run_for(pause);
+    }
+
+    /// The same, with tickets that are detached and attached to.
+    pub(super) fn hand_around(&mut self, tickets: &mut Vec<Ticket>, limit: u32) {
+        let who = self.draw(self.sessions.len() as u64) as usize;
+        let some = self.draw(tickets.len() as u64 + 1) as usize;
+        let (wish, some) = (super::wish(1, limit, super::TTL), tickets.get(some).copied());
+        match (self.draw(4), some) {
+            (0, Some(ticket)) if self.holds(who, ticket) => self.detach(who, ticket),
+            (1, Some(ticket)) => self.attach(who, ticket, wish),
+            (2, _) => tickets.push(self.acquire(who, wish)),
+            _ => self.do_something(limit, super::TTL),
+        }
+        let pause = self.draw(400) * MILLISECOND;
+        self.run_for(pause);
+    }
+
+    pub(super) fn inbox(&self, who: usize) -> Inbox {
+        self.inboxes[who]
     }
 
     /// What everybody believes to hold at this moment is within the limit.
@@ -199,10 +256,17 @@ impl Net {
         assert!(believed <= limit, "{believed} of {limit} at {}: {:?}", self.now, self.held);
     }
 
-    /// How many permits everybody believes to hold at this moment.
+    /// How many permits everybody believes to hold at this moment. A ticket that changes hands counts once: for a
+    /// moment, the old holder has not heard of it.
     pub(super) fn believed(&self) -> u32 {
-        let held = self.held.values();
-        held.filter(|held| held.3.is_none_or(|until| until > self.now)).map(|held| held.2).sum()
+        let held = self.held.iter().filter(|(_, held)| held.2.is_none_or(|until| until > self.now));
+        let tickets: BTreeMap<Ticket, u32> = held.map(|(key, held)| (key.0, held.1)).collect();
+        tickets.values().sum()
+    }
+
+    /// Who believes to hold a ticket at this moment.
+    pub(super) fn holders_of(&self, ticket: Ticket) -> Vec<usize> {
+        (0..self.sessions.len()).filter(|who| self.holds(*who, ticket)).collect()
     }
 
     pub(super) fn run_for(&mut self, time: Micros) {
@@ -226,6 +290,9 @@ impl Net {
             while let Some(call) = self.sessions[who].poll_call(self.now) {
                 self.calls += 1;
                 self.largest = self.largest.max(call.batch.requests.len());
+                if call.overdue.is_some() && self.fate.dead_way == Some(who) {
+                    self.fate.dead_way = None;
+                }
                 self.post(who, call.id, call.batch);
             }
             self.listen(who);
@@ -237,7 +304,8 @@ impl Net {
             let late = self.now + self.draw(3 * SECOND);
             self.put(late, Parcel::Echo(batch.clone()));
         }
-        if self.draw(100) < self.fate.lose_requests || self.fate.cut_off == Some(who) {
+        let is_cut = [self.fate.cut_off, self.fate.dead_way].contains(&Some(who));
+        if self.draw(100) < self.fate.lose_requests || is_cut {
             return self.put(self.now + 2 * SECOND, Parcel::Failure(who, call));
         }
         let at = self.now + self.latency();
@@ -270,7 +338,10 @@ impl Net {
                     self.sessions[who].handle_replies(self.now, call, replies);
                 }
                 Parcel::Failure(who, call) => {
-                    let failure = Failure { maybe_executed: true, is_passing: true };
+                    // Who hears that a connection has failed makes another.
+                    self.fate.dead_way = self.fate.dead_way.filter(|dead| *dead != who);
+                    let failure =
+                        Failure { maybe_executed: true, is_passing: true, is_full: false };
                     self.sessions[who].handle_failure(self.now, call, failure);
                 }
                 Parcel::Wakeup(who, wakeup) => self.sessions[who].handle_wakeup(self.now, wakeup),
@@ -296,16 +367,20 @@ impl Net {
         while let Some(event) = self.sessions[who].poll_event() {
             match &event {
                 Event::Acquired { ticket, fence, slots, valid_until, .. } => {
-                    self.held.insert(*ticket, (who, *fence, slots.count(), *valid_until));
-                    if self.wanted.remove(ticket).is_none() {
+                    self.held.insert((*ticket, who), (*fence, slots.count(), *valid_until));
+                    if !self.wanted.remove(&(*ticket, who)) {
                         self.release(who, *ticket);
                     }
                 }
                 Event::Renewed { ticket, valid_until } => {
-                    self.held.entry(*ticket).and_modify(|held| held.3 = *valid_until);
+                    let held = self.held.entry((*ticket, who));
+                    held.and_modify(|held| held.2 = *valid_until);
                 }
-                Event::Lost { ticket, .. } => drop(self.held.remove(ticket)),
-                Event::Refused { ticket, .. } => drop(self.wanted.remove(ticket)),
+                Event::Lost { ticket, .. } => drop(self.held.remove(&(*ticket, who))),
+                Event::Refused { ticket, .. } => drop(self.wanted.remove(&(*ticket, who))),
+                Event::Renumbered { from, to } if self.wanted.remove(&(*from, who)) => {
+                    self.wanted.insert((*to, who));
+                }
                 _ => {}
             }
             self.told.push((who, self.now, event));
@@ -313,8 +388,9 @@ impl Net {
     }
 
     fn latency(&mut self) -> Micros {
-        let most = if self.fate.slow { 300 * MILLISECOND } else { 1 };
-        MILLISECOND.max(self.fate.lag) + self.draw(most)
+        let most = if self.fate.slow { 300 * MILLISECOND } else { 1 + self.fate.jumble };
+        let least = if self.fate.lag > 0 { self.fate.lag } else { MILLISECOND };
+        least + self.draw(most)
     }
 
     fn put(&mut self, at: Micros, parcel: Parcel) {

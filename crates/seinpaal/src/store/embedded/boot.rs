@@ -75,8 +75,8 @@ fn begin_boot(db: &Connection, boot: &str, clock: &Clock) -> rusqlite::Result<i6
 /// queues. Those that were in work are nobody's, and the ledger returns them when it next looks.
 fn void_leases(db: &Connection) -> rusqlite::Result<()> {
     db.execute_batch(&format!(
-        "DELETE FROM lease; DELETE FROM entry; DELETE FROM free; DELETE FROM past;
-         DELETE FROM name WHERE NOT pinned AND paused IS NULL;
+        "DELETE FROM lease; DELETE FROM entry; DELETE FROM free; DELETE FROM memory;
+         DELETE FROM name WHERE pinned IS NULL AND paused IS NULL;
          UPDATE name SET held = 0, holders = 0, waiting = 0, past = 0, top = 0, bound = {UNBOUNDED};
          DELETE FROM place; DELETE FROM session;
          UPDATE queue SET idle = 0, called = 0, wanted = 0, sessions = 0, watch = NULL;

@@ -1,22 +1,28 @@
 //! The database: opened, made or refused.
+//!
+//! Nothing but SQLite ever has a descriptor of its files. SQLite protects them with POSIX locks, and the kernel
+//! drops all such locks of a process when the process closes any descriptor of the file. Without them, a database
+//! shell that comes and goes takes the log for left over and deletes it. So what has to be known about the files
+//! is asked by name (`statat`, `accessat`), and what is in them is read by SQLite
+//! (docs/decisions/0033-only-sqlite-opens-the-database.md).
 
 use std::{
-    fs::File,
-    io::Read,
     path::{Path, PathBuf},
     time::Duration,
 };
 
 use rusqlite::{Connection, OpenFlags, config::DbConfig};
-use rustix::fs::{AtFlags, Mode, OFlags, openat, statat};
+use rustix::fs::{FileType, stat};
 
 use super::{directory::Directory, trouble};
 use crate::store::{Certainty, StoreError, StoreErrorKind};
 
 const FILE: &str = "seinpaal.db";
+/// The log and its index, which SQLite makes beside the database.
+const BESIDE: [&str; 2] = ["seinpaal.db-wal", "seinpaal.db-shm"];
 /// "SPaa": tells our databases from others.
 const APPLICATION: i32 = 0x5350_6161;
-const VERSION: i32 = 4;
+const VERSION: i32 = 6;
 /// A call that finds this many pages in the log writes them back itself, idle or not. The first to open the
 /// store after all had left reads the whole log, so programs that come and go want it short.
 const MOST_LOG_PAGES: u32 = 256;
@@ -24,43 +30,59 @@ const MOST_LOG_PAGES: u32 = 256;
 /// An open database.
 #[derive(Debug)]
 pub(super) struct Database {
+    /// As people know it.
     pub(super) path: PathBuf,
+    /// Without symbolic links.
+    pub(super) true_path: PathBuf,
     pub(super) db: Connection,
 }
 
 /// Refuses what is not ours, or not ours to write, before anything is written.
 pub(super) fn check(dir: &Directory) -> Result<(), StoreError> {
-    if statat(dir.fd(), FILE, AtFlags::empty()).is_err() {
-        return Ok(());
+    for file in [FILE].into_iter().chain(BESIDE) {
+        if dir.look(file, FileType::RegularFile)?.is_some() {
+            dir.check_access(file)?;
+        }
     }
+    let is_database = dir.look(FILE, FileType::RegularFile)?.is_some();
+    let has_gate = dir.look("gate", FileType::RegularFile)?.is_some();
+    // Where there is a gate, it is looked at inside, and all else is made already.
+    if is_database && !has_gate { check_content(dir) } else { Ok(()) }
+}
+
+fn check_content(dir: &Directory) -> Result<(), StoreError> {
     let path = dir.join(FILE);
-    let fd = openat(dir.fd(), FILE, OFlags::RDWR | OFlags::CLOEXEC, Mode::empty());
-    let mut head = Vec::new();
-    let file = File::from(fd.map_err(trouble::at(&path))?);
-    file.take(16).read_to_end(&mut head).map_err(trouble::at(&path))?;
-    let is_ours = head.is_empty() || head == b"SQLite format 3\0";
-    if is_ours { Ok(()) } else { Err(trouble::foreign(&path)) }
+    let trouble = |error| trouble::sql(&path, Certainty::NotExecuted, error);
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
+        | OpenFlags::SQLITE_OPEN_NO_MUTEX
+        | OpenFlags::SQLITE_OPEN_NOFOLLOW;
+    let db = Connection::open_with_flags(dir.true_path()?.join(FILE), flags).map_err(trouble)?;
+    is_made(&path, &db).map(drop)
 }
 
 /// Opens the database, or makes it. Only inside the gate.
 pub(super) fn open(dir: &Directory, unique: &str) -> Result<Database, StoreError> {
-    drop(dir.file(FILE, unique)?);
+    dir.ensure(FILE, unique)?;
     let path = dir.join(FILE);
     let trouble = |error| trouble::sql(&path, Certainty::NotExecuted, error);
-    let db = connect(&path).map_err(trouble)?;
-    let (application, version) = marks(&db).map_err(trouble)?;
-    match (application, version) {
-        (APPLICATION, VERSION) => {}
-        (0, 0) if is_empty(&db).map_err(trouble)? => create(&db).map_err(trouble)?,
-        (APPLICATION, _) => return Err(other_version(&path, version)),
-        _ => return Err(trouble::foreign(&path)),
+    let true_path = dir.true_path()?.join(FILE);
+    let db = connect(&true_path).map_err(trouble)?;
+    if !is_made(&path, &db)? {
+        create(&db).map_err(trouble)?;
     }
-    Ok(Database { path, db })
+    keep_log(&db).map_err(trouble)?;
+    // SQLite gives them the rights of the database, but the group only if we are root.
+    BESIDE.iter().for_each(|file| dir.rights().bestow_group(dir.fd(), file));
+    refuse_if_moved(dir)?;
+    Ok(Database { path, true_path, db })
 }
 
+/// Connects to the database at a path without symbolic links.
 pub(super) fn connect(path: &Path) -> rusqlite::Result<Connection> {
     // The file exists with its rights, and SQLite gives the same to the files beside it.
-    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
+        | OpenFlags::SQLITE_OPEN_NO_MUTEX
+        | OpenFlags::SQLITE_OPEN_NOFOLLOW;
     let db = Connection::open_with_flags(path, flags)?;
     // Only foreign programs can be in the way: we meet at the gate.
     db.busy_timeout(Duration::from_secs(5))?;
@@ -75,6 +97,17 @@ pub(super) fn connect(path: &Path) -> rusqlite::Result<Connection> {
     Ok(db)
 }
 
+/// Whether the tables are there, in a database that is ours; an empty one will be.
+fn is_made(path: &Path, db: &Connection) -> Result<bool, StoreError> {
+    let trouble = |error| trouble::sql(path, Certainty::NotExecuted, error);
+    match marks(db).map_err(trouble)? {
+        (APPLICATION, VERSION) => Ok(true),
+        (0, 0) if is_empty(db).map_err(trouble)? => Ok(false),
+        (APPLICATION, version) => Err(other_version(path, version)),
+        _ => Err(trouble::foreign(path)),
+    }
+}
+
 fn marks(db: &Connection) -> rusqlite::Result<(i32, i32)> {
     let number = |pragma: &str| db.query_row(pragma, [], |row| row.get(0));
     Ok((number("PRAGMA application_id")?, number("PRAGMA user_version")?))
@@ -85,12 +118,30 @@ fn is_empty(db: &Connection) -> rusqlite::Result<bool> {
 }
 
 fn create(db: &Connection) -> rusqlite::Result<()> {
-    db.pragma_update(None, "journal_mode", "WAL")?;
+    keep_log(db)?;
     db.execute_batch(&format!(
         "BEGIN IMMEDIATE; PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {VERSION}; \
          {} COMMIT;",
         include_str!("schema.sql")
     ))
+}
+
+/// Another program may have changed to another kind of journal while nobody was here.
+fn keep_log(db: &Connection) -> rusqlite::Result<()> {
+    let kind: String = db.query_row("PRAGMA journal_mode", [], |row| row.get(0))?;
+    if kind == "wal" { Ok(()) } else { db.pragma_update(None, "journal_mode", "WAL") }
+}
+
+/// SQLite went by a path. If that leads elsewhere by now, so did SQLite.
+fn refuse_if_moved(dir: &Directory) -> Result<(), StoreError> {
+    let by_path = stat(&dir.true_path()?).map_err(trouble::at(&dir.path))?;
+    let by_descriptor = rustix::fs::fstat(dir.fd()).map_err(trouble::at(&dir.path))?;
+    let place = |file: &rustix::fs::Stat| (file.st_dev, file.st_ino);
+    if place(&by_path) == place(&by_descriptor) {
+        return Ok(());
+    }
+    let message = format!("{} was moved while it was opened; try again", dir.path.display());
+    Err(StoreError::new(StoreErrorKind::Unreachable, Certainty::NotExecuted, message))
 }
 
 fn other_version(path: &Path, version: i32) -> StoreError {
@@ -99,5 +150,5 @@ fn other_version(path: &Path, version: i32) -> StoreError {
          {VERSION}); use that version or choose another directory",
         path.display()
     );
-    StoreError::new(StoreErrorKind::Misconfigured, Certainty::NotExecuted, message)
+    StoreError::new(StoreErrorKind::OtherVersion, Certainty::NotExecuted, message)
 }

@@ -1,5 +1,6 @@
 //! What the embedded store reads that others have written: datagrams, and rows of a damaged file.
 
+mod permits;
 mod queues;
 
 use std::{
@@ -12,10 +13,7 @@ use std::{
 };
 
 use rusqlite::{Connection, params_from_iter, types::Value};
-use seinpaal_proto::{
-    Acquire, Batch, Configure, Contact, Contacts, Enqueue, Inbox, Kind, LeaseId, Limit, LimitRule,
-    Name, OnMismatch, Permits, Priority, Renew, Request, Ticket, Whom, execute, time::SECOND,
-};
+use seinpaal_proto::{Batch, Contact, Contacts, Inbox, Name, Request, execute, time::SECOND};
 
 use super::{
     database::connect,
@@ -136,8 +134,8 @@ const CELLS: [Cells; 5] = [
     (
         "name",
         &[
-            "name", "kind", "cap", "pinned", "paused", "clock", "wall", "bound", "fence", "held",
-            "holders", "waiting", "past", "arrival", "top",
+            "name", "kind", "stated", "pinned", "paused", "clock", "wall", "bound", "fence",
+            "held", "holders", "waiting", "past", "arrival", "top",
         ],
     ),
     ("lease", &["id", "inbox", "ttl", "ends", "ends_wall", "members", "digest", "parked"]),
@@ -160,7 +158,7 @@ const CELLS: [Cells; 5] = [
             "parked",
         ],
     ),
-    ("past", &["ticket", "cause", "until"]),
+    ("memory", &["series", "last", "until", "open", "ends"]),
     ("free", &["first", "last"]),
 ];
 
@@ -211,21 +209,14 @@ fn whole_file() -> &'static Vec<u8> {
 
 fn fill(db: &Connection) -> rusqlite::Result<()> {
     db.execute_batch(include_str!("schema.sql"))?;
-    for (n, request) in (1..=9).map(|ticket| acquire(ticket, 1 + ticket as u32 % 3)).enumerate() {
-        call(db, n as u64, vec![Request::Acquire(request)])?;
-    }
-    call(db, 9, vec![release(2), release(1), Request::Configure(Configure::Pause("why".into()))])
+    let mut asked = permits::filling().into_iter();
+    asked.try_for_each(|(after, requests)| call(db, after, requests))
 }
 
 /// What a day brings: asking, renewing, leaving, looking, steering, and the ends of leases.
 fn use_it(db: &Connection) -> rusqlite::Result<()> {
-    let tickets = (1..=9).map(Ticket).collect();
-    let whom = Whom::Tickets(tickets);
-    let renew = Renew { lease: LeaseId(3), ttl: 30 * SECOND, margin: SECOND, whom };
-    call(db, 10, vec![Request::Inspect { rows: 64 }, Request::Configure(Configure::Resume)])?;
-    call(db, 11, vec![Request::Acquire(acquire(10, 2)), Request::Renew(renew)])?;
-    call(db, 12, vec![release(3), Request::Evict { ticket: Ticket(4) }])?;
-    call(db, 13, vec![Request::Cancel { ticket: Ticket(9), remember: SECOND }])?;
+    let mut asked = permits::day().into_iter();
+    asked.try_for_each(|(after, requests)| call(db, after, requests))?;
     list::names(db, "")?;
     let name = a_name();
     let rows = Rows::open(db, &name)?;
@@ -262,29 +253,6 @@ fn is_whole(db: &Connection) -> bool {
 
 fn a_name() -> Name {
     Name::new("gpus").expect("that is a name")
-}
-
-fn release(ticket: u128) -> Request {
-    Request::Release { ticket: Ticket(ticket), slots: None }
-}
-
-fn acquire(ticket: u128, permits: u32) -> Acquire {
-    let limit = Limit::new(8).expect("in range");
-    Acquire {
-        ticket: Ticket(ticket),
-        kind: Kind::Semaphore,
-        permits: Permits::new(permits).expect("in range"),
-        limit: Some(LimitRule { limit, on_mismatch: OnMismatch::Set }),
-        enqueue: Enqueue::Yes { max_waiting: None },
-        priority: Priority::default(),
-        lease: LeaseId(ticket % 4),
-        ttl: 30 * SECOND,
-        margin: 8 * SECOND,
-        waiter_lease: LeaseId(100 + ticket % 2),
-        waiter_ttl: 15 * SECOND,
-        not_after: None,
-        about: format!("client\u{1f}{ticket}"),
-    }
 }
 
 struct Somebody;

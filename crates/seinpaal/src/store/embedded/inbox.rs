@@ -7,9 +7,11 @@ use std::{
         unix::net::UnixDatagram,
     },
     path::PathBuf,
+    process,
+    sync::Arc,
 };
 
-use rustix::fs::{AtFlags, chmodat};
+use rustix::fs::{FileType, Mode, OFlags, chmod, fstat, openat};
 use seinpaal_proto::Inbox;
 
 use super::{directory::Directory, trouble, wire};
@@ -21,23 +23,17 @@ const SHORTEST_QUEUE: usize = 10;
 /// This client's inbox.
 #[derive(Debug)]
 pub(super) struct InboxSocket {
-    dir: Directory,
+    dir: Arc<Directory>,
     inbox: Inbox,
     socket: UnixDatagram,
 }
 
 impl InboxSocket {
     /// Only inside the gate.
-    pub(super) fn open(dir: &Directory, inbox: Inbox) -> Result<Self, StoreError> {
-        let dir = dir.folder("inbox")?;
-        let file = inbox.to_string();
-        let socket = UnixDatagram::bind(short(&dir, inbox)).map_err(trouble::at(&dir.path))?;
-        let own = Self { dir, inbox, socket };
-        let dir = &own.dir;
-        chmodat(dir.fd(), &*file, dir.file_mode(), AtFlags::empty())
-            .map_err(trouble::at(&dir.path))?;
-        own.socket.set_nonblocking(true).map_err(trouble::at(&dir.path))?;
-        Ok(own)
+    pub(super) fn open(dir: &Directory, inbox: Inbox) -> Result<(Self, Address), StoreError> {
+        let dir = Arc::new(dir.folder("inbox")?);
+        let (socket, address) = bind(dir, inbox)?;
+        Ok((Self { dir: Arc::clone(&address.dir), inbox, socket }, address))
     }
 
     pub(super) fn fd(&self) -> BorrowedFd<'_> {
@@ -75,16 +71,55 @@ impl InboxSocket {
         }
     }
 
+    /// The clients that have a socket here, dead or alive.
+    pub(super) fn all(&self) -> impl Iterator<Item = Inbox> {
+        self.dir.clients()
+    }
+
     /// Removes what a dead client left.
     pub(super) fn clear_away(&self, inbox: Inbox) {
         self.dir.unlink(&inbox.to_string());
     }
 }
 
-impl Drop for InboxSocket {
+/// The name of this client's socket in the directory, which goes when this does: in whichever thread that is, for
+/// a thread that stands at the gate may never come to it.
+#[derive(Debug)]
+pub(super) struct Address {
+    dir: Arc<Directory>,
+    inbox: Inbox,
+    process: u32,
+}
+
+impl Drop for Address {
     fn drop(&mut self) {
-        self.clear_away(self.inbox);
+        // A child has our memory after a fork, but the address is its parent's.
+        if self.process == process::id() {
+            self.dir.unlink(&self.inbox.to_string());
+        }
     }
+}
+
+fn bind(dir: Arc<Directory>, inbox: Inbox) -> Result<(UnixDatagram, Address), StoreError> {
+    let socket = UnixDatagram::bind(short(&dir, inbox)).map_err(trouble::at(&dir.path))?;
+    let address = Address { dir, inbox, process: process::id() };
+    let ready = let_in(&address).and_then(|()| socket.set_nonblocking(true));
+    ready.map_err(trouble::at(&address.dir.path))?;
+    Ok((socket, address))
+}
+
+/// Gives the socket the rights that it should have. It is reached by a descriptor of its name, so that nobody can
+/// put a link in its place meanwhile.
+fn let_in(address: &Address) -> io::Result<()> {
+    let rights = address.dir.rights();
+    let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let name = openat(address.dir.fd(), address.inbox.to_string(), flags, Mode::empty())?;
+    if FileType::from_raw_mode(fstat(&name)?.st_mode) != FileType::Socket {
+        return Err(io::ErrorKind::PermissionDenied.into());
+    }
+    chmod(format!("/proc/self/fd/{}", name.as_raw_fd()), rights.file_mode())?;
+    rights.bestow_group(address.dir.fd(), &address.inbox.to_string());
+    Ok(())
 }
 
 /// A socket's path has at most 108 bytes and directories are longer; this is the same file.

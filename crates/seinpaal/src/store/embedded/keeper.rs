@@ -8,7 +8,6 @@
 //! database by then, which SQLite has synchronised.
 
 use std::{
-    fs::File,
     io,
     path::{Path, PathBuf},
     sync::mpsc::{self, Receiver, Sender},
@@ -41,19 +40,6 @@ pub(super) fn is_to_be_kept(batch: &Batch) -> bool {
         finishes || works || request.reads()
     };
     !batch.requests.iter().all(is_passing)
-}
-
-/// The log beside the database in `dir`. Its name must be on the disk as well.
-pub(super) fn log_in(dir: &Path) -> Sync {
-    let dir = dir.to_owned();
-    let mut log = None;
-    Box::new(move || {
-        if log.is_none() {
-            File::open(&dir)?.sync_all()?;
-            log = Some(File::open(dir.join("seinpaal.db-wal"))?);
-        }
-        log.as_ref().map_or(Ok(()), File::sync_data)
-    })
 }
 
 impl Keeper {

@@ -44,7 +44,7 @@ pub(super) fn shown(name: Name, replies: Replies) -> Option<(Name, Snapshot)> {
     };
     snapshot.holders.clear();
     let used = snapshot.holders_total > 0 || snapshot.waiting_total > 0;
-    (used || snapshot.pinned || snapshot.paused.is_some()).then_some((name, snapshot))
+    (used || snapshot.pinned.is_some() || snapshot.paused.is_some()).then_some((name, snapshot))
 }
 
 /// The batch that looks at one queue. It is nobody's: an idle worker that asked would be taken to have heard

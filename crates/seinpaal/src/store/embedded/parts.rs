@@ -1,8 +1,8 @@
 //! What an open store consists of, and the way into a call: through the gate, in one transaction.
 
-use std::path::Path;
+use std::{path::Path, sync::Arc};
 
-use rusqlite::Connection;
+use rusqlite::{Connection, ErrorCode};
 use seinpaal_proto::{
     Inbox,
     planted::{Bug, planted},
@@ -12,14 +12,14 @@ use super::{
     boot::{self, StoreClock},
     database::{self, Database},
     directory::Directory,
-    gate::Gate,
-    inbox::InboxSocket,
+    gate::{Gate, GateWait},
+    inbox::{Address, InboxSocket},
     presence::{Presence, Presences},
     trouble,
     turn::{Tell, Turn},
     wire,
 };
-use crate::store::{Certainty, Reading, StoreError, clock::Clock};
+use crate::store::{Certainty, Reading, StoreError, StoreErrorKind, clock::Clock};
 
 /// Everything that the store's thread works with.
 #[derive(Debug)]
@@ -32,6 +32,14 @@ pub(super) struct Parts {
     pub(super) me: Inbox,
 }
 
+/// What this client shows of itself in the directory. It goes when this is dropped, whatever the thread of the
+/// store is at.
+#[derive(Debug)]
+pub(super) struct Signs {
+    pub(super) presence: Presence,
+    _address: Address,
+}
+
 impl Parts {
     /// Opens everything, and nothing is left behind if something is refused. From the moment the gate
     /// is left, others see this client as alive.
@@ -39,19 +47,27 @@ impl Parts {
         path: &Path,
         clock: Clock,
         me: Inbox,
-    ) -> Result<(Self, Presence), StoreError> {
+        wait: Arc<GateWait>,
+    ) -> Result<(Self, Signs), StoreError> {
         let dir = Directory::open(path)?;
         database::check(&dir)?;
-        let gate = Gate::open(&dir, &me.to_string())?;
+        let gate = Gate::open(&dir, &me.to_string(), wait)?;
         let inside = gate.enter()?;
         let database = database::open(&dir, &me.to_string())?;
         let boot = boot::boot_id()?;
         let clock = boot::begin(&database.db, &boot, clock)
             .map_err(|error| trouble::sql(&database.path, Certainty::NotExecuted, error))?;
         let presence = Presence::show(&dir, me)?;
-        let (presences, socket) = (Presences::open(&dir)?, InboxSocket::open(&dir, me)?);
+        let presences = Presences::open(&dir)?;
+        let (socket, address) = InboxSocket::open(&dir, me)?;
         drop(inside);
-        Ok((Self { gate, database, presences, socket, clock, me }, presence))
+        let parts = Self { gate, database, presences, socket, clock, me };
+        Ok((parts, Signs { presence, _address: address }))
+    }
+
+    /// Where the database is, without symbolic links.
+    pub(super) fn database(&self) -> &Path {
+        &self.database.true_path
     }
 
     pub(super) fn read_clock(&self) -> Reading {
@@ -62,17 +78,32 @@ impl Parts {
     /// concerns.
     pub(super) fn turn<T>(
         &self,
-        work: impl FnOnce(&mut Turn<'_>) -> rusqlite::Result<T>,
+        mut work: impl FnMut(&mut Turn<'_>) -> rusqlite::Result<T>,
     ) -> Result<(T, Tell), StoreError> {
         let inside = self.gate.enter()?;
-        let mut turn = Turn::new(&self.database.db, self, self.clock.now());
-        self.run("BEGIN IMMEDIATE").map_err(|error| self.undo(Certainty::NotExecuted, error))?;
-        let done = work(&mut turn).map_err(|error| self.undo(Certainty::NotExecuted, error))?;
-        self.run("COMMIT").map_err(|error| self.undo(Certainty::Unknown, error))?;
-        let tell = turn.tell;
+        let (done, tell) = match self.step(&mut work) {
+            // On a full disk the log cannot grow. Once it is written back it begins anew in the room that it has,
+            // which is enough to renew and to give back.
+            Err(error) if error.kind() == StoreErrorKind::Full => {
+                self.write_back();
+                self.step(&mut work)?
+            }
+            done => done?,
+        };
         drop(inside);
         self.send(&tell);
         Ok((done, tell))
+    }
+
+    fn step<T>(
+        &self,
+        work: &mut impl FnMut(&mut Turn<'_>) -> rusqlite::Result<T>,
+    ) -> Result<(T, Tell), StoreError> {
+        let mut turn = Turn::new(&self.database.db, self, self.clock.now());
+        self.run("BEGIN IMMEDIATE").map_err(|error| self.undo(Certainty::NotExecuted, error))?;
+        let done = work(&mut turn).map_err(|error| self.undo(Certainty::NotExecuted, error))?;
+        self.run("COMMIT").map_err(|error| self.undo(at_commit(&error), error))?;
+        Ok((done, turn.tell))
     }
 
     /// Reads without waiting at the gate; what is read may be old by the time it is used.
@@ -117,6 +148,15 @@ impl Parts {
 
     fn trouble(&self, certainty: Certainty, error: rusqlite::Error) -> StoreError {
         trouble::sql(&self.database.path, certainty, error)
+    }
+}
+
+/// The log ends with the page that says that all before it counts. SQLite says `FULL` where a page did not fit, so
+/// that one did not get there.
+fn at_commit(error: &rusqlite::Error) -> Certainty {
+    match error.sqlite_error_code() {
+        Some(ErrorCode::DiskFull) => Certainty::NotExecuted,
+        _ => Certainty::Unknown,
     }
 }
 

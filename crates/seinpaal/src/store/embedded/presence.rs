@@ -6,7 +6,7 @@
 
 use std::{
     fs, io,
-    io::Write as _,
+    io::{Read as _, Write as _},
     os::{
         fd::{AsFd, BorrowedFd, OwnedFd},
         unix::fs::MetadataExt,
@@ -27,6 +27,9 @@ use seinpaal_proto::{
 use super::{directory::Directory, trouble};
 use crate::store::StoreError;
 
+/// Longer than any record.
+const MOST_RECORD: u64 = 256;
+
 /// Where clients show that they live.
 #[derive(Debug)]
 pub(super) struct Presences {
@@ -39,6 +42,7 @@ pub(super) struct Presence {
     dir: Directory,
     file: String,
     reader: OwnedFd,
+    process: u32,
 }
 
 impl Presences {
@@ -55,7 +59,7 @@ impl Presences {
         match self.writer(inbox) {
             Err(Errno::NOENT | Errno::NXIO) => true,
             Err(_) => false,
-            Ok(_) => self.are_processes_gone(inbox),
+            Ok(pipe) => self.are_processes_gone(inbox, &pipe),
         }
     }
 
@@ -72,15 +76,25 @@ impl Presences {
 
     /// The clients that have a file here, dead or alive.
     pub(super) fn all(&self) -> impl Iterator<Item = Inbox> {
-        let files = fs::read_dir(&self.dir.path).into_iter().flatten().flatten();
-        files.filter_map(|file| file.file_name().to_str()?.parse().ok())
+        self.dir.clients()
+    }
+
+    /// A record counts if whoever made the pipe, or root, wrote it.
+    fn read_record(&self, inbox: Inbox, pipe: &OwnedFd) -> io::Result<String> {
+        let file = record_of(&inbox.to_string());
+        let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+        let fd = rfs::openat(self.dir.fd(), file, flags, Mode::empty())?;
+        let (owner, writer) = (rfs::fstat(pipe)?.st_uid, rfs::fstat(&fd)?.st_uid);
+        if writer != owner && writer != 0 {
+            return Err(io::ErrorKind::PermissionDenied.into());
+        }
+        io::read_to_string(fs::File::from(fd).take(MOST_RECORD))
     }
 
     /// A grandchild that lives on in the background may have inherited the pipe. Where the two
     /// processes that matter are on record and can be seen from here, they decide.
-    fn are_processes_gone(&self, inbox: Inbox) -> bool {
-        let path = self.dir.join(&record_of(&inbox.to_string()));
-        let Ok(record) = fs::read_to_string(path) else { return false };
+    fn are_processes_gone(&self, inbox: Inbox, pipe: &OwnedFd) -> bool {
+        let Ok(record) = self.read_record(inbox, pipe) else { return false };
         let mut words = record.split_whitespace();
         let Some(ours) = pid_namespace() else { return false };
         let same_namespace = words.next().is_some_and(|word| word.parse() == Ok(ours));
@@ -102,7 +116,7 @@ impl Presence {
         let dir = dir.folder("presence")?;
         let file = inbox.to_string();
         let reader = make_pipe(&dir, &file).map_err(trouble::at(&dir.join(&file)))?;
-        Ok(Self { dir, file, reader })
+        Ok(Self { dir, file, reader, process: process::id() })
     }
 
     pub(super) fn fd(&self) -> BorrowedFd<'_> {
@@ -111,19 +125,26 @@ impl Presence {
 
     /// Puts on record which two processes matter: this one and a child that inherits the pipe.
     pub(super) fn record_child(&self, child: u32) -> Result<(), StoreError> {
-        let path = self.dir.join(&record_of(&self.file));
+        let file = record_of(&self.file);
+        let path = self.dir.join(&file);
         let Some(record) = record(child) else { return Ok(()) };
         let draft = draft_of(&self.file);
-        let written = fs::File::create(self.dir.join(&draft)).and_then(|mut file| {
-            file.write_all(record.as_bytes())?;
-            rfs::fchmod(&file, self.dir.file_mode())?;
-            fs::rename(self.dir.join(&draft), &path)
-        });
+        let written = self
+            .write(&draft, &record)
+            .and_then(|()| Ok(rfs::renameat(self.dir.fd(), &draft, self.dir.fd(), &file)?));
         written.map_err(trouble::at(&path))
     }
 }
 
 impl Presence {
+    fn write(&self, file: &str, text: &str) -> io::Result<()> {
+        self.dir.unlink(file); // what an earlier attempt left
+        let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::CLOEXEC;
+        let fd = rfs::openat(self.dir.fd(), file, flags, Mode::RUSR | Mode::WUSR)?;
+        self.dir.rights().bestow(&fd, self.dir.rights().file_mode())?;
+        fs::File::from(fd).write_all(text.as_bytes())
+    }
+
     /// From here on the pipe alone counts.
     pub(super) fn forget_child(&self) -> Result<(), StoreError> {
         let file = record_of(&self.file);
@@ -136,17 +157,24 @@ impl Presence {
 
 impl Drop for Presence {
     fn drop(&mut self) {
+        // A child has our memory after a fork, but it is its parent that lives or dies.
+        if self.process != process::id() {
+            return;
+        }
         self.dir.unlink(&self.file);
         self.dir.unlink(&record_of(&self.file));
     }
 }
 
-fn make_pipe(dir: &Directory, file: &str) -> rustix::io::Result<OwnedFd> {
+fn make_pipe(dir: &Directory, file: &str) -> io::Result<OwnedFd> {
     rfs::mkfifoat(dir.fd(), file, Mode::RUSR | Mode::WUSR)?;
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOFOLLOW;
-    let opened = rfs::chmodat(dir.fd(), file, dir.file_mode(), AtFlags::empty())
-        .and_then(|()| rfs::openat(dir.fd(), file, flags, Mode::empty()));
-    opened.inspect_err(|_| dir.unlink(file))
+    let opened = rfs::openat(dir.fd(), file, flags, Mode::empty()).map_err(io::Error::from);
+    let ready = opened.and_then(|pipe| {
+        dir.rights().bestow(&pipe, dir.rights().file_mode())?;
+        Ok(pipe)
+    });
+    ready.inspect_err(|_| dir.unlink(file))
 }
 
 fn record_of(file: &str) -> String {

@@ -3,13 +3,15 @@
 
 mod entries;
 mod leases;
-mod past;
+mod memories;
 pub(super) mod queue;
 #[cfg(test)]
 mod tests;
 
 use rusqlite::{Connection, Error, OptionalExtension, Result, Row, params, types::Type};
-use seinpaal_proto::{Entry, Head, Kind, Lease, LeaseId, Name, Past, State, Ticket, time::Micros};
+use seinpaal_proto::{
+    Entry, Head, Kind, Lease, LeaseId, Memory, Name, Series, State, Ticket, time::Micros,
+};
 
 /// The state of one name. SQLite's numbers are signed; all of ours are below 2^53.
 pub(super) struct Rows<'a> {
@@ -37,7 +39,7 @@ impl<'a> Rows<'a> {
             return Ok(id);
         }
         let mut make = self.db.prepare_cached(
-            "INSERT INTO name VALUES (NULL, ?1, NULL, NULL, 0, NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)",
+            "INSERT INTO name VALUES (NULL, ?1, NULL, NULL, NULL, NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)",
         )?;
         let id = make.insert([self.name])?;
         self.id = Some(id);
@@ -48,7 +50,7 @@ impl<'a> Rows<'a> {
 fn read_head(row: &Row<'_>) -> Result<Head> {
     let head = Head {
         kind: kind(row, 13)?,
-        limit: row.get(0)?,
+        stated: row.get(0)?,
         pinned: row.get(1)?,
         paused: row.get(2)?,
         clock: micros(row, 3)?,
@@ -106,7 +108,7 @@ impl State for Rows<'_> {
     fn head(&mut self) -> Result<Head> {
         let Some(id) = self.id else { return Ok(Head::default()) };
         let mut find = self.db.prepare_cached(
-            "SELECT cap, pinned, paused, clock, wall, bound, fence, held, holders, waiting, past,
+            "SELECT stated, pinned, paused, clock, wall, bound, fence, held, holders, waiting, past,
                     arrival, top, kind FROM name WHERE id = ?1",
         )?;
         find.query_row([id], read_head)
@@ -115,7 +117,7 @@ impl State for Rows<'_> {
     fn set_head(&mut self, head: &Head) -> Result<()> {
         let id = self.own_id()?;
         let mut write = self.db.prepare_cached(
-            "UPDATE name SET cap = ?2, pinned = ?3, paused = ?4, clock = ?5, wall = ?6, bound = ?7,
+            "UPDATE name SET stated = ?2, pinned = ?3, paused = ?4, clock = ?5, wall = ?6, bound = ?7,
                     fence = ?8, held = ?9, holders = ?10, waiting = ?11, past = ?12, arrival = ?13,
                     top = ?14, kind = ?15 WHERE id = ?1",
         )?;
@@ -123,7 +125,7 @@ impl State for Rows<'_> {
         let (fence, arrival) = (int(head.fence), int(head.arrival));
         write.execute(params![
             id,
-            head.limit,
+            head.stated,
             head.pinned,
             head.paused,
             clock,
@@ -197,20 +199,20 @@ impl State for Rows<'_> {
         self.list_waiters(rows)
     }
 
-    fn past(&mut self, ticket: Ticket) -> Result<Option<Past>> {
-        self.find_past(ticket)
+    fn memory(&mut self, series: Series) -> Result<Option<Memory>> {
+        self.find_memory(series)
     }
 
-    fn put_past(&mut self, past: &Past) -> Result<()> {
-        self.write_past(past)
+    fn put_memory(&mut self, memory: &Memory) -> Result<()> {
+        self.write_memory(memory)
     }
 
-    fn remove_past(&mut self, ticket: Ticket) -> Result<()> {
-        self.delete_past(ticket)
+    fn remove_memory(&mut self, series: Series) -> Result<()> {
+        self.delete_memory(series)
     }
 
-    fn first_past(&mut self) -> Result<Option<Past>> {
-        self.find_first_past()
+    fn first_memory(&mut self) -> Result<Option<Memory>> {
+        self.find_first_memory()
     }
 
     fn pop_free_slots(&mut self) -> Result<Option<(u32, u32)>> {

@@ -1,15 +1,15 @@
--- One row a name; what is not a list about it. 'cap' is the limit, which is a word of SQL.
+-- One row a name; what is not a list about it. 'stated' and 'pinned' are limits.
 CREATE TABLE name (
     id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE,
-    kind TEXT, cap INTEGER, pinned INTEGER NOT NULL, paused TEXT,
+    kind TEXT, stated INTEGER, pinned INTEGER, paused TEXT,
     clock INTEGER NOT NULL, wall INTEGER NOT NULL, bound INTEGER NOT NULL, fence INTEGER NOT NULL,
     held INTEGER NOT NULL, holders INTEGER NOT NULL, waiting INTEGER NOT NULL, past INTEGER NOT NULL,
     arrival INTEGER NOT NULL, top INTEGER NOT NULL
 );
 
--- Names that nobody uses, of which only ended tickets or the last fence are remembered.
+-- Names that nobody uses, of which only series of tickets or the last fence are remembered.
 CREATE INDEX used_up ON name (wall)
-    WHERE holders = 0 AND waiting = 0 AND (past > 0 OR NOT pinned AND paused IS NULL);
+    WHERE holders = 0 AND waiting = 0 AND (past > 0 OR pinned IS NULL AND paused IS NULL);
 
 -- Ids are 16 bytes, big-endian, so that their order is that of the numbers.
 CREATE TABLE lease (
@@ -35,11 +35,13 @@ CREATE INDEX holder_by_fence ON entry (name, fence, ticket) WHERE fence IS NOT N
 CREATE INDEX holder_by_inbox ON entry (name, inbox) WHERE fence IS NOT NULL AND inbox IS NOT NULL;
 CREATE INDEX waiter_by_rank ON entry (name, parked, rank, ticket) WHERE rank IS NOT NULL;
 
-CREATE TABLE past (
-    name INTEGER NOT NULL, ticket BLOB NOT NULL, cause INTEGER NOT NULL, until INTEGER NOT NULL,
-    PRIMARY KEY (name, ticket)
+-- What is remembered of a series of tickets. 'ends' has five bytes an end: number, big-endian, and cause.
+CREATE TABLE memory (
+    name INTEGER NOT NULL, series BLOB NOT NULL, last INTEGER NOT NULL, until INTEGER NOT NULL,
+    open INTEGER NOT NULL, ends BLOB NOT NULL,
+    PRIMARY KEY (name, series)
 ) WITHOUT ROWID;
-CREATE INDEX past_by_end ON past (name, until, ticket);
+CREATE INDEX memory_by_end ON memory (name, until, series) WHERE open = 0;
 
 CREATE TABLE free (
     name INTEGER NOT NULL, first INTEGER NOT NULL, last INTEGER NOT NULL, PRIMARY KEY (name, first)

@@ -7,6 +7,7 @@ use std::{
 
 use rusqlite::ErrorCode;
 
+use super::rights::Stranger;
 use crate::store::{Certainty, StoreError, StoreErrorKind};
 
 /// The kernel refused something about `path`; nothing of a batch was executed.
@@ -43,6 +44,31 @@ fn advice(error: &Error) -> (StoreErrorKind, String) {
     (kind, advice.to_owned())
 }
 
+/// Something in place of the directory or a file of it is not used.
+pub(super) fn strange(path: &Path, stranger: Stranger) -> StoreError {
+    let why = match stranger {
+        Stranger::Owner(user) => format!(
+            "it belongs to user {user}; choose a directory of your own, or have its owner share it with a group \
+             (chgrp GROUP DIR; chmod 2770 DIR)"
+        ),
+        Stranger::Group(group) => format!(
+            "it is shared with group {group}, which this user is not in; join that group or choose another \
+             directory"
+        ),
+        Stranger::InPublic(user) => format!(
+            "user {user} made it where everybody can make something; choose a directory that only you or root \
+             can have made"
+        ),
+        Stranger::Kind => {
+            "it is a symbolic link, or no plain file or directory; remove it or choose another \
+                           directory"
+                .to_owned()
+        }
+    };
+    let message = format!("cannot use {}: {why}", path.display());
+    StoreError::new(StoreErrorKind::Forbidden, Certainty::NotExecuted, message)
+}
+
 /// SQLite refused something about the database at `path`.
 pub(super) fn sql(path: &Path, certainty: Certainty, error: rusqlite::Error) -> StoreError {
     let (kind, advice) = sql_advice(path, &error);
@@ -54,6 +80,9 @@ fn sql_advice(path: &Path, error: &rusqlite::Error) -> (StoreErrorKind, String) 
     let (kind, advice) = match error.sqlite_error_code() {
         Some(ErrorCode::DiskFull) => (StoreErrorKind::Full, FULL),
         Some(ErrorCode::SystemIoFailure) if is_full(path) => (StoreErrorKind::Full, FULL),
+        Some(ErrorCode::SystemIoFailure) if is_unwritten(error) => {
+            (StoreErrorKind::Full, UNWRITTEN)
+        }
         Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen | ErrorCode::PermissionDenied) => (
             StoreErrorKind::Forbidden,
             "no permission; make it and the files beside it writable for this user",
@@ -87,6 +116,15 @@ fn is_damage(code: ErrorCode, error: &rusqlite::Error) -> bool {
         )
 }
 
+/// A quota, a limit on the size of files and a failing disk have no name of their own here; none passes by itself.
+fn is_unwritten(error: &rusqlite::Error) -> bool {
+    use rusqlite::ffi::{SQLITE_IOERR_SHMSIZE, SQLITE_IOERR_WRITE};
+    let extended = error.sqlite_error().map_or(0, |error| error.extended_code);
+    [SQLITE_IOERR_WRITE, SQLITE_IOERR_SHMSIZE].contains(&extended)
+}
+
+const UNWRITTEN: &str = "it could not be written (no space, a quota, a limit on the size of files, or a failing \
+                         disk); make room there and try again";
 const FULL: &str = "no space left; make room there and try again";
 const DAMAGED: &str = "it is damaged; stop what uses it, move it and the files beside it away \
                        (who holds, who waits, the limits set and the items of queues are forgotten), \

@@ -20,6 +20,8 @@ use super::{
 
 /// The most distinct holders of one name that are looked at in one call.
 pub(super) const MOST_HOLDERS: usize = 64;
+/// The most waiters of one name that are looked at where somebody counts them.
+const MOST_WAITERS: u32 = 256;
 /// The most calls that one burial takes; 128 leases, places and grants each.
 const MOST_CALLS: usize = 128;
 
@@ -60,14 +62,17 @@ impl<'a> Turn<'a> {
         Ok(replies)
     }
 
-    /// Executes a batch. Before anybody is told that there is no room, those who hold are looked at: a
-    /// dead one makes room.
+    /// Executes a batch. Before anybody is told that there is no room, or how many there are, those who hold
+    /// and wait are looked at: a dead one makes room, and is not counted.
     fn call_alone(&mut self, batch: &Batch) -> Result<Replies> {
         let replies = self.execute(batch)?;
-        if !replies.replies.iter().any(depends_on_holders) {
-            return Ok(replies);
+        let mut dead = Vec::new();
+        if replies.replies.iter().any(depends_on_holders) {
+            dead = self.dead_holders(&batch.name)?;
         }
-        let dead = self.dead_holders(&batch.name)?;
+        if replies.replies.iter().any(counts_waiters) {
+            dead.extend(self.dead_waiters(&batch.name)?);
+        }
         if dead.is_empty() {
             return Ok(replies);
         }
@@ -123,6 +128,12 @@ impl<'a> Turn<'a> {
         Ok(holding)
     }
 
+    fn dead_waiters(&mut self, name: &Name) -> Result<Vec<Inbox>> {
+        let mut waiting = Rows::open(self.db, name)?.waiting(MOST_WAITERS)?;
+        waiting.retain(|inbox| self.known.contact(*inbox) == Contact::Dead);
+        Ok(waiting)
+    }
+
     /// Ends everything that a dead client has anywhere, and serves those who waited for it. Nothing is
     /// done to a client that is not dead.
     pub(super) fn bury(&mut self, inbox: Inbox) -> Result<()> {
@@ -149,7 +160,7 @@ impl<'a> Turn<'a> {
     /// Being looked at moves a name to the end of this list.
     fn used_up_names(&self) -> Result<Vec<Name>> {
         let sql = "SELECT name FROM name INDEXED BY used_up \
-            WHERE holders = 0 AND waiting = 0 AND (past > 0 OR NOT pinned AND paused IS NULL) \
+            WHERE holders = 0 AND waiting = 0 AND (past > 0 OR pinned IS NULL AND paused IS NULL) \
             AND wall <= ?1 ORDER BY wall LIMIT ?2";
         let mut find = self.db.prepare_cached(sql)?;
         let before = self.now.saturating_sub(LINGER) as i64;
@@ -188,6 +199,10 @@ fn depends_on_holders(reply: &Reply) -> bool {
             | Reply::Busy { why: Busy::Full | Busy::TooManyWaiting, .. }
             | Reply::Snapshot(_)
     )
+}
+
+fn counts_waiters(reply: &Reply) -> bool {
+    matches!(reply, Reply::Busy { why: Busy::TooManyWaiting, .. } | Reply::Snapshot(_))
 }
 
 impl Tell {

@@ -135,6 +135,7 @@ pub(super) fn cause_code(cause: Cause) -> u8 {
         Cause::Cancelled => 2,
         Cause::Evicted => 4,
         Cause::TooMany => 5,
+        Cause::Attached => 6,
         // Whatever is added to the ledger needs a number here; until then it is told as an expiry.
         Cause::Expired | _ => 3,
     }
@@ -147,6 +148,7 @@ pub(super) fn cause_of(code: u8) -> Option<Cause> {
         3 => Cause::Expired,
         4 => Cause::Evicted,
         5 => Cause::TooMany,
+        6 => Cause::Attached,
         _ => return None,
     })
 }

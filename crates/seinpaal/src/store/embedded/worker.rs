@@ -10,6 +10,7 @@
 mod queues;
 
 use std::{
+    collections::BTreeSet,
     mem,
     os::fd::{AsFd, OwnedFd},
     sync::{Arc, mpsc},
@@ -20,7 +21,7 @@ use rustix::{
     event::{PollFd, PollFlags, poll},
     time::Timespec,
 };
-use seinpaal_proto::{Batch, Inbox, Name, Replies, Snapshot, Wakeup, What, queue, time};
+use seinpaal_proto::{Batch, Inbox, Name, Replies, Snapshot, Wakeup, queue, time};
 use tokio::sync::oneshot;
 
 use super::{
@@ -44,7 +45,9 @@ const IDLE: Duration = Duration::from_millis(100);
 /// How often the dead are cleared away that nobody stumbles over.
 const SWEEP_PAUSE: time::Micros = 300 * time::SECOND;
 /// The most dead that one turn buries.
-const MOST_BURIED: usize = 64;
+const MOST_BURIED: usize = 16;
+/// The most files of each folder that a newcomer looks at, after what it came for.
+const MOST_LOOKED_AT: usize = 64;
 /// After so many calls, the log is written back in an idle moment.
 const MANY_CALLS: u32 = 200;
 
@@ -77,6 +80,7 @@ pub(super) struct Worker {
     tidy_at: Option<Instant>,
     calls: u32,
     is_swept: bool,
+    has_looked_around: bool,
 }
 
 /// What `poll` found.
@@ -110,6 +114,7 @@ impl Worker {
             tidy_at,
             calls: 0,
             is_swept: false,
+            has_looked_around: false,
         }
     }
 
@@ -165,14 +170,9 @@ impl Worker {
         }
     }
 
-    /// A permit that was handed on is the holder's for as long as it lives once the store has heard from it; so it
-    /// asks before anybody has the permit in hand. A client that is stopped in between has not had it.
     fn tell_wakeup(&mut self, wakeup: Wakeup) {
         self.line.note_wakeup(&wakeup);
-        self.tell(match wakeup.what {
-            What::Granted { .. } => News::LookAt(wakeup),
-            _ => News::Wakeup(wakeup),
-        });
+        self.tell(News::Wakeup(wakeup));
     }
 
     fn tell(&self, news: News) {
@@ -185,7 +185,12 @@ impl Worker {
         loop {
             match self.jobs.try_recv() {
                 Ok(job) => self.execute(job),
-                Err(mpsc::TryRecvError::Empty) => return true,
+                Err(mpsc::TryRecvError::Empty) => {
+                    if self.calls > 0 {
+                        self.look_around();
+                    }
+                    return true;
+                }
                 Err(mpsc::TryRecvError::Disconnected) => return false,
             }
         }
@@ -312,18 +317,36 @@ impl Worker {
             self.calls = 0;
             self.parts.write_back();
         }
+        self.look_around();
         if !self.is_swept {
             self.is_swept = true;
             self.sweep();
         }
     }
 
+    /// Clears away what the dead have left, as far as one newcomer comes: so programs that come and go leave no
+    /// more behind than those that were killed last.
+    fn look_around(&mut self) {
+        if mem::replace(&mut self.has_looked_around, true) {
+            return;
+        }
+        let dead = self.dead_among(MOST_LOOKED_AT);
+        self.bury(&dead);
+    }
+
+    /// The dead that have a file, of the first `most` of each folder.
+    fn dead_among(&self, most: usize) -> Vec<Inbox> {
+        let (presences, socket) = (&self.parts.presences, &self.parts.socket);
+        let files: BTreeSet<Inbox> =
+            presences.all().take(most).chain(socket.all().take(most)).collect();
+        files.into_iter().filter(|inbox| presences.is_dead(*inbox)).collect()
+    }
+
     fn sweep(&mut self) {
         if !matches!(self.parts.turn(|turn| turn.take_sweep(SWEEP_PAUSE)), Ok((true, _))) {
             return;
         }
-        let presences = &self.parts.presences;
-        let dead: Vec<Inbox> = presences.all().filter(|inbox| presences.is_dead(*inbox)).collect();
+        let dead = self.dead_among(usize::MAX);
         self.bury(&dead);
         self.forget_queues();
     }

@@ -7,17 +7,19 @@ use std::{
     convert::Infallible,
     ops::Bound,
     sync::{Arc, Mutex, MutexGuard},
-    time::Instant,
 };
 
 use seinpaal_proto::{
     Batch, Contact, Contacts, Inbox, MemoryState, Name, Replies, Reply, Request, Snapshot, Wakeup,
-    execute, queue,
-    time::{Micros, micros},
+    execute, queue, time::Micros,
 };
 
-use crate::store::{
-    Certainty, News, NewsSender, StoreError, StoreErrorKind, Together, clock::Clock, together,
+use crate::{
+    boottime::ClientClock,
+    store::{
+        Certainty, News, NewsSender, Reading, StoreError, StoreErrorKind, Together, clock::Clock,
+        together,
+    },
 };
 
 /// Idle names looked at in each call. A call makes at most one name, so two are enough to keep up.
@@ -29,7 +31,9 @@ const LISTED_WAITERS: u32 = 64;
 #[derive(Debug)]
 pub struct MemoryHub {
     clock: Clock,
-    born: (Micros, Instant),
+    /// What the system's clock showed, and when, by the clock that it goes by from there on.
+    born: (Micros, Micros),
+    runs_by: ClientClock,
     inner: Mutex<Inner>,
 }
 
@@ -58,8 +62,12 @@ impl MemoryHub {
     /// A hub that nobody else can reach.
     #[must_use]
     pub fn new(clock: Clock) -> Arc<Self> {
-        let born = (clock.now(), Instant::now());
-        Arc::new(Self { clock, born, inner: Mutex::default() })
+        Self::running_by(ClientClock::Machine, clock)
+    }
+
+    pub(crate) fn running_by(runs_by: ClientClock, clock: Clock) -> Arc<Self> {
+        let born = (clock.now(), runs_by.now());
+        Arc::new(Self { clock, born, runs_by, inner: Mutex::default() })
     }
 
     /// The hub that this process knows by `label`: `memory:` is the empty one, `memory:LABEL` another.
@@ -132,9 +140,14 @@ impl MemoryHub {
     /// The system's clock at first, and from there on one that nobody can set.
     pub(super) fn now(&self) -> Micros {
         match &self.clock {
-            Clock::System => self.born.0 + micros(self.born.1.elapsed()),
+            Clock::System => self.born.0 + self.runs_by.now().saturating_sub(self.born.1),
             Clock::Manual(_) => self.clock.now(),
         }
+    }
+
+    /// What the clock shows, and when that is for the clients.
+    pub(super) fn reading(&self) -> Reading {
+        Reading { shows: self.now(), asked_at: self.runs_by.now() }
     }
 
     fn lock(&self) -> Result<MutexGuard<'_, Inner>, StoreError> {
@@ -199,7 +212,7 @@ impl Inner {
         };
         snapshot.holders.clear();
         let in_use = snapshot.holders_total > 0 || snapshot.waiting_total > 0;
-        let configured = snapshot.pinned || snapshot.paused.is_some();
+        let configured = snapshot.pinned.is_some() || snapshot.paused.is_some();
         (in_use || configured).then_some((batch.name, snapshot))
     }
 }

@@ -43,12 +43,9 @@ use super::{
     link::RESPONSE_TIMEOUT,
     replicas,
     script::{Mutation, Operation, Scripts, Wire},
-    server,
+    server::{Kind, Look, Subject},
 };
-use crate::{
-    boottime,
-    store::{Certainty, NewsSender, Reading, StoreError, StoreErrorKind, url::ClusterUrl},
-};
+use crate::store::{Certainty, NewsSender, Reading, StoreError, StoreErrorKind, url::ClusterUrl};
 
 /// Between two tries of one request.
 const SHORTEST_PAUSE: Duration = Duration::from_millis(20);
@@ -57,6 +54,8 @@ const LONGEST_PAUSE: Duration = Duration::from_millis(160);
 const MOST_HOPS: u32 = 8;
 /// How long one node may take to show its map: others know it as well.
 const MAP_TIMEOUT: Duration = Duration::from_millis(500);
+/// A map in which each slot is a range of its own, with three nodes that have long names.
+const MAP_ROOM: usize = 32 << 20;
 
 /// All nodes of a cluster, as one client uses them.
 pub(super) struct Cluster {
@@ -87,8 +86,8 @@ struct Shared {
     looking: tokio::sync::Mutex<()>,
     nodes: Mutex<HashMap<Address, Arc<Node>>>,
     ears: Ears,
-    /// What a clock of it showed when it was opened.
-    reading: OnceLock<Reading>,
+    /// What the first node that answered showed and said.
+    first_look: OnceLock<Look>,
     has_missed: AtomicBool,
     is_awaited: AtomicBool,
     had_replicas: AtomicBool,
@@ -104,7 +103,7 @@ impl Cluster {
         let keeper = tokio::spawn(keep(shared.clone())).abort_handle();
         let cluster = Self { shared, keeper };
         cluster.advice().iter().for_each(|line| tracing::warn!(target: "seinpaal", "{line}"));
-        let reading = cluster.shared.reading.get().copied();
+        let reading = cluster.shared.first_look.get().map(|look| look.reading);
         reading.map(|reading| (cluster, reading)).ok_or_else(no_reading)
     }
 
@@ -126,6 +125,14 @@ impl Cluster {
         }
     }
 
+    /// An answer about a name of this slot is overdue: a link that was silent for so long is not used for the next call.
+    pub(super) async fn reassure(&self, slot: u16, silence: Duration) {
+        let owner = self.shared.map().owner(slot).cloned();
+        if let Some(owner) = owner {
+            self.shared.node(&owner).doubt(silence).await;
+        }
+    }
+
     /// Somebody waits for a wakeup: see that the links are alive.
     pub(super) fn expect_news(&self) {
         self.shared.is_awaited.store(true, Ordering::Relaxed);
@@ -137,10 +144,11 @@ impl Cluster {
         operation: Operation,
         keys: &[impl ToRedisArgs],
         arguments: &[impl ToRedisArgs],
+        room: usize,
     ) -> Result<(Value, Proof), StoreError> {
         let (keys, arguments) = (keys.to_redis_args(), arguments.to_redis_args());
         let slot = keys.first().map(|key| slot_of(key)).unwrap_or_default();
-        let call = Call { operation, keys, arguments };
+        let call = Call { operation, keys, arguments, room };
         let done = self.shared.route(slot, &Errand::Evaluate(&call)).await?;
         Ok((done.answer, Proof(done.at)))
     }
@@ -172,16 +180,20 @@ impl Cluster {
 
     /// What should be changed about the cluster, or how it is used.
     pub(super) fn advice(&self) -> Vec<String> {
+        let mut lines =
+            self.shared.first_look.get().map_or_else(Vec::new, |look| look.advice.clone());
         let Some(wanted) = self.shared.url.options.replicated else {
             let line = "grants may be lost in a fail-over, and be given twice: replicated=N, with N as \
                         many as each master has replicas, prevents that";
-            return vec![line.to_owned()];
+            lines.push(line.to_owned());
+            return lines;
         };
         let most = self.shared.map().most_replicas();
         let line = format!(
             "no master has more than {most} replicas, and replicated={wanted}: nothing is granted"
         );
-        if most < wanted { vec![line] } else { Vec::new() }
+        lines.extend((most < wanted).then_some(line));
+        lines
     }
 
     /// What the replies mean for who is listened for.
@@ -214,8 +226,8 @@ pub(super) struct Proof(Option<(Arc<Node>, Link)>);
 pub(super) struct Master(Arc<Node>);
 
 impl Master {
-    pub(super) async fn command(&self, command: &Cmd) -> Result<Value, StoreError> {
-        self.0.command(command).await
+    pub(super) async fn command(&self, command: &Cmd, room: usize) -> Result<Value, StoreError> {
+        self.0.command(command, room).await
     }
 }
 
@@ -249,7 +261,7 @@ impl Shared {
             looking: tokio::sync::Mutex::default(),
             nodes: Mutex::default(),
             ears: Ears::default(),
-            reading: OnceLock::new(),
+            first_look: OnceLock::new(),
             has_missed: AtomicBool::new(false),
             is_awaited: AtomicBool::new(false),
             had_replicas: AtomicBool::new(false),
@@ -386,19 +398,17 @@ impl Shared {
         slots.arg("SLOTS");
         let is_first = self.looks.load(Ordering::Relaxed) == 0;
         let patience = if is_first { RESPONSE_TIMEOUT } else { MAP_TIMEOUT };
-        let answer = timeout(patience, node.command(&slots)).await.map_err(|_| slow())??;
+        let answer =
+            timeout(patience, node.command(&slots, MAP_ROOM)).await.map_err(|_| slow())??;
         let map = SlotMap::parse(&answer, address);
         map.ok_or_else(|| self.trouble("has a node that says something else than its slots"))
     }
 
-    /// In one round trip: whether a node will do, and its clock.
     async fn greet(&self, node: &Node) -> Result<(), StoreError> {
-        let (mut info, time) = (redis::cmd("INFO"), server::time());
-        let asked_at = boottime::now();
-        let (info, time) = tokio::join!(node.command(info.arg("server")), node.command(&time));
-        server::check_cluster(info, &self.url)?;
-        let shows = server::read_time(&time?).ok_or_else(|| server::no_time(&self.url))?;
-        self.reading.get_or_init(|| Reading { shows, asked_at });
+        let shown = self.url.to_string();
+        let (kind, options) = (Kind::Cluster, &self.url.options);
+        let look = node.look(&Subject::new(&shown, kind, &self.keys, self.inbox, options)).await?;
+        self.first_look.get_or_init(|| look);
         Ok(())
     }
 

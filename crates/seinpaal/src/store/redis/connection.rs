@@ -4,6 +4,7 @@
 //! that was lost may have been executed, and the session finds out with the same tickets.
 
 pub(super) mod lasting;
+mod upkeep;
 
 use std::{
     fmt,
@@ -14,12 +15,12 @@ use std::{
     time::Duration,
 };
 
-use redis::{Cmd, RedisResult, ToRedisArgs, Value};
+use redis::{Cmd, ToRedisArgs, Value};
 use seinpaal_proto::planted::{Bug, planted};
 use tokio::{
     sync::{Notify, watch},
     task::AbortHandle,
-    time::{Instant, sleep, timeout},
+    time::timeout,
 };
 
 use super::{
@@ -29,13 +30,13 @@ use super::{
     replicas,
     script::{Operation, Scripts},
     sentinel::Watch,
+    server,
+    transport::Answer,
 };
-use crate::store::{Certainty, News, Reading, StoreError, StoreErrorKind, url::RedisAddress};
+use crate::store::{Certainty, Reading, StoreError, StoreErrorKind, url::RedisAddress};
+use upkeep::keep;
+pub(super) use upkeep::pause_of_callers;
 
-const SHORTEST_PAUSE: Duration = Duration::from_millis(20);
-const LONGEST_PAUSE: Duration = Duration::from_secs(2);
-/// How often a link is tried while somebody waits for a wakeup: a half-open one says nothing by itself.
-const PING_EVERY: Duration = Duration::from_secs(5);
 /// How often a script is loaded for one call, should somebody flush scripts all the time.
 const MOST_LOADS: u32 = 6;
 
@@ -56,14 +57,32 @@ struct Shared {
     moves: watch::Sender<()>,
     hurry: Notify,
     is_awaited: AtomicBool,
+    is_doubted: AtomicBool,
     /// There were as many replicas as are wanted at some time.
     had_replicas: AtomicBool,
     opened: AtomicU64,
+    /// Tries to connect since a script was last answered: a link that answers none is no success.
+    tries: AtomicU64,
 }
 
 enum Status {
     Up(u64, Link),
+    /// It says nothing, and a new one is being opened.
+    Doubted(u64, Link),
     Down(Outage),
+}
+
+impl Status {
+    fn link(&self) -> Option<(u64, &Link)> {
+        match self {
+            Self::Up(id, link) | Self::Doubted(id, link) => Some((*id, link)),
+            Self::Down(_) => None,
+        }
+    }
+
+    fn is_link(&self, id: u64) -> bool {
+        self.link().is_some_and(|(current, _)| current == id)
+    }
 }
 
 /// Since when, after so many attempts, and why.
@@ -77,16 +96,7 @@ struct Outage {
 impl Connection {
     /// Connects, and reads the server's clock. Afterwards a task of the current runtime keeps it connected.
     pub(super) async fn open(plan: Plan) -> Result<(Self, Reading), StoreError> {
-        let outage = Outage::lost(&plan.shown());
-        let shared = Arc::new(Shared {
-            plan: Arc::new(plan),
-            status: watch::Sender::new(Status::Down(outage)),
-            moves: watch::Sender::default(),
-            hurry: Notify::new(),
-            is_awaited: AtomicBool::new(false),
-            had_replicas: AtomicBool::new(false),
-            opened: AtomicU64::new(0),
-        });
+        let shared = Arc::new(Shared::new(plan));
         let reading = shared.open().await?;
         let keeper = tokio::spawn(keep(shared.clone())).abort_handle();
         let _watch = shared.watch();
@@ -111,19 +121,24 @@ impl Connection {
         operation: Operation,
         keys: &[impl ToRedisArgs],
         arguments: &[impl ToRedisArgs],
+        room: usize,
     ) -> Result<(Value, Proof), StoreError> {
         let mut evalsha = redis::cmd("EVALSHA");
         evalsha.arg(scripts.hash(operation)).arg(keys.len()).arg(keys).arg(arguments);
         let (id, mut link) = self.shared.link().await?;
-        let mut answer = link.commands.send_packed_command(&evalsha).await;
+        let mut answer = link.commands.send_for(&evalsha, room).await;
         for load in 0..MOST_LOADS {
             if !is_missing_script(&answer) {
                 break;
             }
             let (source, as_transaction) = (scripts.source(operation), load % 2 == 1);
-            answer = load_and_repeat(&mut link, &source, &evalsha, as_transaction).await;
+            answer = load_and_repeat(&mut link, &source, &evalsha, room, as_transaction).await;
         }
-        Ok((self.shared.judge(id, answer)?, Proof(id, link)))
+        self.shared.note(&link, &answer);
+        match self.shared.judge(id, answer) {
+            Ok(answer) => Ok((answer, Proof(id, link))),
+            Err(error) => Err(self.shared.with_the_right_named(error, &mut link).await),
+        }
     }
 
     /// Whether as many replicas as are wanted have what this link wrote until now; if not, a fail-over could
@@ -156,10 +171,19 @@ impl Connection {
     }
 
     /// Runs one plain command.
-    pub(super) async fn command(&self, command: &Cmd) -> Result<Value, StoreError> {
+    pub(super) async fn command(&self, command: &Cmd, room: usize) -> Result<Value, StoreError> {
         let (id, mut link) = self.shared.link().await?;
-        let answer = link.commands.send_packed_command(command).await;
+        let answer = link.commands.send_for(command, room).await;
         self.shared.judge(id, answer)
+    }
+
+    /// An answer is overdue. Completes once there is a link that was heard from within the last `silence`: this one, or
+    /// a new one that is opened beside it. What is under way over this one stays so.
+    pub(super) async fn reassure(&self, silence: Duration) {
+        let mut status = self.shared.status.subscribe();
+        self.shared.doubt(silence);
+        let is_settled = status.wait_for(|status| !matches!(status, Status::Doubted(..)));
+        let _ = timeout(RESPONSE_TIMEOUT, is_settled).await.map(drop);
     }
 
     /// Somebody waits for a wakeup: see that the link is alive.
@@ -189,17 +213,18 @@ async fn load_and_repeat(
     link: &mut Link,
     source: &str,
     evalsha: &Cmd,
+    room: usize,
     as_transaction: bool,
-) -> RedisResult<Value> {
+) -> Answer<Value> {
     let mut both = redis::pipe();
     both.cmd("SCRIPT").arg("LOAD").arg(source);
     both.add_command(evalsha.clone());
     let mut answers = if as_transaction {
-        let answer = link.commands.send_packed_commands(both.atomic(), 3, 1).await?.pop();
+        let answer = link.commands.send_all(both.atomic(), 3, 1, room).await?.pop();
         let Some(Value::Array(answers)) = answer else { return Ok(answer.unwrap_or_default()) };
         answers
     } else {
-        link.commands.send_packed_commands(&both, 0, 2).await?
+        link.commands.send_all(&both, 0, 2, room).await?
     };
     let (last, first) = (answers.pop(), answers.pop());
     match first {
@@ -208,7 +233,7 @@ async fn load_and_repeat(
     }
 }
 
-pub(super) fn is_missing_script(answer: &RedisResult<Value>) -> bool {
+pub(super) fn is_missing_script(answer: &Answer<Value>) -> bool {
     match answer {
         Ok(Value::ServerError(error)) => error.code() == "NOSCRIPT",
         Ok(_) => false,
@@ -217,30 +242,18 @@ pub(super) fn is_missing_script(answer: &RedisResult<Value>) -> bool {
 }
 
 impl Shared {
-    async fn open(self: &Arc<Self>) -> Result<Reading, StoreError> {
-        let (id, mut link) = self.open_where_it_is().await?;
-        if planted(Bug::RedisDeafAfterACut) && id > 0 {
-            let _ = link.commands.unsubscribe(self.plan.keys.channel(self.plan.inbox)).await;
-        }
-        let replicated = self.plan.place.options().replicated;
-        if link.site.replicas.connected >= replicated && replicated.is_some() {
-            self.had_replicas.store(true, Ordering::Relaxed);
-        }
-        let reading = link.site.reading;
-        self.status.send_replace(Status::Up(id, link));
-        Ok(reading)
-    }
-
-    /// Begins again whenever the server moves: the old one may hang, and be none the wiser when it goes on.
-    async fn open_where_it_is(self: &Arc<Self>) -> Result<(u64, Link), StoreError> {
-        let mut moves = self.moves.subscribe();
-        loop {
-            let id = self.opened.fetch_add(1, Ordering::Relaxed);
-            tokio::select! {
-                biased;
-                Ok(()) = moves.changed() => {}
-                link = Link::open(&self.plan, self.on_loss(id)) => return Ok((id, link?)),
-            }
+    fn new(plan: Plan) -> Self {
+        let outage = Outage::lost(&plan.shown());
+        Self {
+            plan: Arc::new(plan),
+            status: watch::Sender::new(Status::Down(outage)),
+            moves: watch::Sender::default(),
+            hurry: Notify::new(),
+            is_awaited: AtomicBool::new(false),
+            is_doubted: AtomicBool::new(false),
+            had_replicas: AtomicBool::new(false),
+            opened: AtomicU64::new(0),
+            tries: AtomicU64::new(0),
         }
     }
 
@@ -266,28 +279,46 @@ impl Shared {
 
     /// A link to elsewhere is of no use, nor is one that is about to be, and it is worth trying again at once.
     fn has_moved(&self, address: &RedisAddress) {
-        let old = match &*self.status.borrow() {
-            Status::Up(id, link) if link.site.address != *address => Some(*id),
-            _ => None,
-        };
+        let is_elsewhere = |link: &Link| link.site.address != *address;
+        let old = self.status.borrow().link().filter(|(_, link)| is_elsewhere(link)).map(|up| up.0);
         old.inspect(|id| self.lose(*id));
         self.moves.send_replace(());
         self.hurry.notify_one();
     }
 
     fn advice(&self) -> Vec<String> {
-        match &*self.status.borrow() {
-            Status::Up(_, link) => link.site.replicas.advice.clone(),
-            Status::Down(_) => Vec::new(),
-        }
+        self.status.borrow().link().map_or_else(Vec::new, |(_, link)| link.site.advice.clone())
     }
 
     /// This link is no good any more; a newer one stays.
     fn lose(&self, id: u64) {
         let lost = Outage::lost(&self.plan.shown());
-        self.status.send_if_modified(|status| match status {
-            Status::Up(current, _) if *current == id => {
+        self.status.send_if_modified(|status| {
+            let is_it = status.is_link(id);
+            if is_it {
                 *status = Status::Down(lost);
+            }
+            is_it
+        });
+    }
+
+    /// If the link was silent for so long, a new one is opened beside it.
+    fn doubt(&self, silence: Duration) {
+        self.status.send_if_modified(|status| match status {
+            Status::Up(id, link) if link.heard.was_silent_for(silence) => {
+                *status = Status::Doubted(*id, link.clone());
+                self.is_doubted.store(true, Ordering::Relaxed);
+                true
+            }
+            _ => false,
+        });
+    }
+
+    /// The link has answered after all.
+    fn trust(&self, link: &Link) {
+        self.status.send_if_modified(|status| match status {
+            Status::Doubted(id, doubted) if Arc::ptr_eq(&doubted.heard, &link.heard) => {
+                *status = Status::Up(*id, doubted.clone());
                 true
             }
             _ => false,
@@ -298,23 +329,23 @@ impl Shared {
     async fn link(&self) -> Result<(u64, Link), StoreError> {
         let mut status = self.status.subscribe();
         let seen = match &*status.borrow_and_update() {
-            Status::Up(id, link) => return Ok((*id, link.clone())),
+            Status::Up(id, link) | Status::Doubted(id, link) => return Ok((*id, link.clone())),
             Status::Down(outage) => outage.attempts,
         };
         self.hurry.notify_one();
         let changed = status.wait_for(|status| match status {
-            Status::Up(..) => true,
+            Status::Up(..) | Status::Doubted(..) => true,
             Status::Down(outage) => outage.attempts > seen,
         });
         // Too late or not, what the status says now is the answer.
         let _ = timeout(RESPONSE_TIMEOUT, changed).await.map(drop);
         match &*self.status.borrow() {
-            Status::Up(id, link) => Ok((*id, link.clone())),
+            Status::Up(id, link) | Status::Doubted(id, link) => Ok((*id, link.clone())),
             Status::Down(outage) => Err(outage.error()),
         }
     }
 
-    fn judge(&self, id: u64, answer: RedisResult<Value>) -> Result<Value, StoreError> {
+    fn judge(&self, id: u64, answer: Answer<Value>) -> Result<Value, StoreError> {
         match answer {
             Ok(Value::ServerError(refused)) => {
                 if refused.code() == "READONLY" {
@@ -330,68 +361,28 @@ impl Shared {
         }
     }
 
-    async fn until_lost(&self) {
-        let mut status = self.status.subscribe();
-        loop {
-            let down = status.wait_for(|status| matches!(status, Status::Down(_)));
-            if timeout(PING_EVERY, down).await.is_ok() {
-                return;
+    /// A script that may not go on does not always say because of which command.
+    async fn with_the_right_named(&self, error: StoreError, link: &mut Link) -> StoreError {
+        if error.kind() != StoreErrorKind::Forbidden {
+            return error;
+        }
+        let shown = self.plan.shown();
+        let missing = server::missing_right(&mut link.commands, &self.plan.subject(&shown)).await;
+        let Some(named) = missing else { return error };
+        let message = format!("{named} (it said: {error})");
+        StoreError::new(error.kind(), error.certainty(), message)
+    }
+
+    /// A server that answers a script, if only with a refusal, is well.
+    fn note(&self, link: &Link, answer: &Answer<Value>) {
+        if answer.is_ok() {
+            self.tries.store(0, Ordering::Relaxed);
+            link.heard.note();
+            if self.is_doubted.load(Ordering::Relaxed) {
+                self.trust(link);
             }
-            if self.is_awaited.swap(false, Ordering::Relaxed) {
-                self.ping().await;
-            }
         }
     }
-
-    async fn ping(&self) {
-        let current = match &*self.status.borrow() {
-            Status::Up(id, link) => Some((*id, link.clone())),
-            Status::Down(_) => None,
-        };
-        if let Some((id, mut link)) = current
-            && !link.is_alive().await
-        {
-            self.lose(id);
-        }
-    }
-
-    async fn reopen(self: &Arc<Self>) {
-        let mut attempts = 0;
-        while let Err(error) = self.open().await {
-            attempts += 1;
-            tracing::debug!(%error, attempts, "no connection");
-            let outage = Outage { attempts, kind: error.kind(), message: error.to_string() };
-            self.status.send_replace(Status::Down(outage));
-            self.pause(attempts).await;
-        }
-    }
-
-    /// Longer every time; shorter, but never nothing, when somebody calls.
-    async fn pause(&self, attempts: u64) {
-        let began = Instant::now();
-        tokio::select! {
-            () = sleep(pause_after(attempts)) => {}
-            () = self.hurry.notified() => {}
-        }
-        sleep(SHORTEST_PAUSE.saturating_sub(began.elapsed())).await;
-    }
-}
-
-async fn keep(shared: Arc<Shared>) {
-    loop {
-        shared.until_lost().await;
-        shared.reopen().await;
-        // The link has subscribed before it was put in place; what was published before that is lost.
-        let _ = shared.plan.news.send(News::LookAgain);
-    }
-}
-
-fn pause_after(attempts: u64) -> Duration {
-    let doublings = u32::try_from(attempts.min(8)).unwrap_or(8);
-    let most = (SHORTEST_PAUSE * 2u32.pow(doublings)).min(LONGEST_PAUSE);
-    // Without randomness every client would come back at the same moment, which is a pity and no more.
-    let share = getrandom::u32().unwrap_or(0);
-    most / 2 + most.mul_f64(f64::from(share) / f64::from(u32::MAX) / 2.0)
 }
 
 impl Outage {
@@ -402,19 +393,5 @@ impl Outage {
 
     fn error(&self) -> StoreError {
         StoreError::new(self.kind, Certainty::NotExecuted, self.message.clone())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn pauses_grow_and_are_bounded() {
-        for attempts in 1..100 {
-            let pause = pause_after(attempts);
-            assert!(pause >= SHORTEST_PAUSE && pause <= LONGEST_PAUSE, "{attempts}: {pause:?}");
-        }
-        assert!(pause_after(1) < pause_after(8));
     }
 }

@@ -2,7 +2,7 @@
 
 use redis::{Value, parse_redis_value};
 use seinpaal_proto::{
-    Enqueue, Fence, Inbox, Kind, Name, Permits, Priority, Replies,
+    Enqueue, Fence, Inbox, Kind, Name, Permits, Priority, Replies, Ticket,
     session::{Config, Session, Wish},
     time::SECOND,
 };
@@ -17,7 +17,7 @@ use crate::{
 };
 
 /// What the client has asked for when it hears one of these answers.
-const REQUESTS: usize = 2;
+const REQUESTS: usize = 3;
 
 /// An answer of a script; what can be read of it is told to a session.
 pub(crate) fn answer(bytes: &[u8]) {
@@ -36,7 +36,8 @@ pub(crate) fn answer(bytes: &[u8]) {
     }
 }
 
-/// A client that holds nothing yet asks, hears this, and goes on for a while.
+/// A client that holds nothing yet asks, attaches, hears this, and goes on for a while; what it attached to it leaves to
+/// itself.
 fn tell_a_session(replies: Replies) {
     let mut session = Session::new(Inbox(1 << 64 | 9), Config::default());
     let name = Name::new("gpus").expect("that is a name");
@@ -44,8 +45,14 @@ fn tell_a_session(replies: Replies) {
     for permits in [1, 2] {
         tickets.push(session.acquire(SECOND, &name, wish(permits)));
     }
+    let strange = Ticket(77);
+    session.attach(SECOND, &name, strange, wish(1)).expect("it is not ours");
+    tickets.push(strange);
     let mut now = SECOND;
-    for _ in 0..6 {
+    for turn in 0..6 {
+        if turn == 3 {
+            session.detach(now, strange);
+        }
         while let Some(call) = session.poll_call(now) {
             let mut replies = replies.clone();
             address_to(&mut replies, &tickets);
@@ -62,7 +69,7 @@ fn tell_a_session(replies: Replies) {
 }
 
 /// Seeds cannot know the tickets that the session draws.
-fn address_to(replies: &mut Replies, tickets: &[seinpaal_proto::Ticket]) {
+fn address_to(replies: &mut Replies, tickets: &[Ticket]) {
     for (reply, mine) in replies.replies.iter_mut().zip(tickets) {
         use seinpaal_proto::Reply;
         match reply {
@@ -108,7 +115,7 @@ pub(crate) fn wakeup(bytes: &[u8]) {
 pub(crate) fn refusal(bytes: &[u8]) {
     let Some(Value::ServerError(said)) = value(bytes) else { return };
     must_be_one_line(error::of_server(&said));
-    let error = redis::RedisError::from(said);
+    let error = redis::RedisError::from(said).into();
     must_be_one_line(error::of_call(&error, "redis://h:1/0"));
     must_be_one_line(error::of_connecting(&error, "redis://h:1/0"));
 }
@@ -165,4 +172,30 @@ pub(crate) fn guarded_write(bytes: &[u8]) {
 /// What the Redis crate makes of the bytes. A server's error inside an answer is part of the answer.
 fn value(bytes: &[u8]) -> Option<Value> {
     parse_redis_value(bytes).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{collections::BTreeSet, fs, path::Path};
+
+    use seinpaal_proto::Reply;
+
+    use super::*;
+
+    fn read(seed: &Path) -> Vec<Reply> {
+        let bytes = fs::read(seed).unwrap();
+        let Some(Value::Array(answers)) = value(&bytes) else { return Vec::new() };
+        let told = answers.len().saturating_sub(1);
+        let replies = reply::parse(Value::Array(answers), "step", told);
+        replies.map(|replies| replies.replies).unwrap_or_default()
+    }
+
+    #[test]
+    fn the_seeds_have_every_kind_of_answer_as_scripts_write_it() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/seeds/redis_reply");
+        let seeds = fs::read_dir(folder).unwrap().map(|file| file.unwrap().path());
+        let replies = seeds.flat_map(|seed| read(&seed));
+        let kinds: BTreeSet<_> = replies.map(|reply| reply.kind()).collect();
+        assert_eq!(kinds, Reply::KINDS.iter().copied().collect());
+    }
 }

@@ -25,6 +25,16 @@ impl Keys {
         is_plain.then(|| Self { prefix: prefix.to_owned() })
     }
 
+    /// What every key starts with.
+    pub(super) fn prefix(&self) -> &str {
+        &self.prefix
+    }
+
+    /// A key that nobody writes, for asking what may be done with ours.
+    pub(super) fn probe(&self) -> String {
+        format!("{}{{}}", self.prefix)
+    }
+
     /// The hash and the ordered set of a name.
     pub(super) fn of(&self, name: &Name) -> [String; 2] {
         let records = format!("{}{}", self.prefix, hash_tag(name));

@@ -1,12 +1,17 @@
 //! One connection to a server, from the handshake to its loss. It is never mended: a new one is opened.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
 
 use futures_util::StreamExt;
 use redis::{
-    AsyncConnectionConfig, Client, ErrorKind, ProtocolVersion, PushInfo, PushKind, RedisError,
-    RedisResult, Value,
-    aio::{MultiplexedConnection, PubSub, PubSubSink},
+    AsyncConnectionConfig, ErrorKind, ProtocolVersion, PushInfo, PushKind, Value,
+    aio::{PubSub, PubSubSink},
 };
 use seinpaal_proto::Inbox;
 use tokio::{sync::Mutex, task::AbortHandle, time::timeout};
@@ -14,13 +19,18 @@ use tokio::{sync::Mutex, task::AbortHandle, time::timeout};
 use super::{
     error,
     keys::Keys,
-    place::{self, Place},
+    place::Place,
     replicas::Replicas,
-    server, wakeup,
+    server::{self, Kind, Subject},
+    transport::{self, Answer, CallError, Commands, Fault},
+    wakeup,
 };
-use crate::store::{
-    News, NewsSender, Reading, StoreError,
-    url::{RedisAddress, RedisUrl},
+use crate::{
+    boottime,
+    store::{
+        News, NewsSender, Reading, StoreError,
+        url::{RedisAddress, RedisUrl},
+    },
 };
 
 /// How long an answer may take. A coordinated fail-over holds writes back for about a second, which is
@@ -44,8 +54,9 @@ pub(super) type OnLoss = Arc<dyn Fn() + Send + Sync>;
 /// An open connection that has subscribed.
 #[derive(Clone)]
 pub(super) struct Link {
-    pub(super) commands: MultiplexedConnection,
+    pub(super) commands: Commands,
     pub(super) site: Arc<Site>,
+    pub(super) heard: Arc<LastHeard>,
     subscriber: Option<Arc<Subscriber>>,
 }
 
@@ -54,6 +65,29 @@ pub(super) struct Site {
     pub(super) address: RedisAddress,
     pub(super) reading: Reading,
     pub(super) replicas: Replicas,
+    /// A line for each thing to change about the server.
+    pub(super) advice: Vec<String>,
+}
+
+/// When a link was last heard from: it was opened, or a script was answered.
+#[derive(Debug)]
+pub(super) struct LastHeard(AtomicU64);
+
+impl Default for LastHeard {
+    fn default() -> Self {
+        Self(AtomicU64::new(boottime::now()))
+    }
+}
+
+impl LastHeard {
+    pub(super) fn note(&self) {
+        self.0.store(boottime::now(), Ordering::Relaxed);
+    }
+
+    pub(super) fn was_silent_for(&self, silence: Duration) -> bool {
+        let silent = boottime::now().saturating_sub(self.0.load(Ordering::Relaxed));
+        Duration::from_micros(silent) >= silence
+    }
 }
 
 /// The second connection, for servers that refuse RESP3.
@@ -74,6 +108,10 @@ impl Plan {
         self.place.to_string()
     }
 
+    pub(super) fn subject<'a>(&'a self, shown: &'a str) -> Subject<'a> {
+        Subject::new(shown, Kind::Server, &self.keys, self.inbox, self.place.options())
+    }
+
     /// Turns a push into news.
     fn deliver(&self, payload: &[u8]) {
         if let Some(wakeup) = wakeup::parse_queue(&self.keys, self.inbox, payload) {
@@ -82,7 +120,7 @@ impl Plan {
         }
         let Some(wakeup) = wakeup::parse(&self.keys, self.inbox, payload) else { return };
         // Nobody is left to be told when the session is gone.
-        let _ = self.news.send(wakeup::news(wakeup, self.place.options()));
+        let _ = self.news.send(News::Wakeup(wakeup));
     }
 }
 
@@ -91,13 +129,13 @@ impl Link {
     pub(super) async fn open(plan: &Arc<Plan>, on_loss: OnLoss) -> Result<Self, StoreError> {
         let url = plan.place.find().await?;
         let link = match Self::over_resp3(plan, &url, on_loss.clone()).await {
-            Err(Failure::Redis(error)) if refuses_resp3(&error) => {
+            Err(Failure::Call(error)) if refuses_resp3(&error) => {
                 Self::over_resp2(plan, &url, on_loss).await
             }
             other => other,
         };
         link.map_err(|failure| match failure {
-            Failure::Redis(error) => error::of_connecting(&error, &url.to_string()),
+            Failure::Call(error) => error::of_connecting(&error, &url.to_string()),
             Failure::Store(error) => error,
         })
     }
@@ -108,11 +146,12 @@ impl Link {
         on_loss: OnLoss,
     ) -> Result<Self, Failure> {
         let config = config(plan).set_push_sender(on_push(plan, on_loss));
-        let client = place::client(url, ProtocolVersion::RESP3)?;
-        let mut commands = client.get_multiplexed_async_connection_with_config(&config).await?;
+        let patience = plan.place.connect_timeout();
+        let mut commands = Commands::open(url, ProtocolVersion::RESP3, config, patience).await?;
         let site = Site::look(&mut commands, plan, url).await?;
-        commands.subscribe(plan.keys.channel(plan.inbox)).await?;
-        Ok(Self { commands, site, subscriber: None })
+        let subscribed = commands.subscribe(plan.keys.channel(plan.inbox)).await;
+        subscribed.map_err(|refused| refused_inbox(refused, plan, url))?;
+        Ok(Self { commands, site: Arc::new(site), heard: Arc::default(), subscriber: None })
     }
 
     async fn over_resp2(
@@ -120,20 +159,20 @@ impl Link {
         url: &RedisUrl,
         on_loss: OnLoss,
     ) -> Result<Self, Failure> {
-        let client = place::client(url, ProtocolVersion::RESP2)?;
-        let config = config(plan);
-        let mut commands = client.get_multiplexed_async_connection_with_config(&config).await?;
-        let site = Site::look(&mut commands, plan, url).await?;
-        let pubsub = timeout(plan.place.connect_timeout(), subscribe(&client, plan));
-        let pubsub = pubsub.await.map_err(|_| timed_out())??;
+        let (config, patience) = (config(plan), plan.place.connect_timeout());
+        let mut commands = Commands::open(url, ProtocolVersion::RESP2, config, patience).await?;
+        let site = Site::look(&mut commands, plan, url).await?.over_resp2(url);
+        let subscribed = timeout(patience, subscribe(url, plan, patience)).await;
+        let pubsub = subscribed.unwrap_or(Err(Fault::Slow.into()));
+        let pubsub = pubsub.map_err(|refused| refused_inbox(refused, plan, url))?;
         let subscriber = Some(Arc::new(Subscriber::start(pubsub, plan.clone(), on_loss)));
-        Ok(Self { commands, site, subscriber })
+        Ok(Self { commands, site: Arc::new(site), heard: Arc::default(), subscriber })
     }
 
     /// Whether both ends of it still answer.
     pub(super) async fn is_alive(&mut self) -> bool {
         let ping = redis::cmd("PING");
-        let answers = self.commands.send_packed_command(&ping).await.is_ok();
+        let answers = self.commands.send(&ping).await.is_ok();
         answers && self.subscriber_answers().await
     }
 
@@ -145,16 +184,21 @@ impl Link {
 }
 
 impl Site {
+    fn over_resp2(mut self, url: &RedisUrl) -> Self {
+        self.advice.push(format!(
+            "{url}: HELLO 3 is refused, so each client needs a second connection for wakeups: let the server \
+             know HELLO, and allow it +hello"
+        ));
+        self
+    }
+
     /// Refuses what will not do.
-    async fn look(
-        commands: &mut MultiplexedConnection,
-        plan: &Plan,
-        url: &RedisUrl,
-    ) -> Result<Arc<Self>, Failure> {
+    async fn look(commands: &mut Commands, plan: &Plan, url: &RedisUrl) -> Result<Self, Failure> {
         let shown = url.to_string();
-        let reading = server::look(commands, &shown).await?;
+        let seen = server::look(commands, &plan.subject(&shown)).await??;
         let replicas = Replicas::look(commands, plan, &shown).await?;
-        Ok(Arc::new(Self { address: url.address.clone(), reading, replicas }))
+        let advice = [seen.advice, replicas.advice.clone()].concat();
+        Ok(Self { address: url.address.clone(), reading: seen.reading, replicas, advice })
     }
 }
 
@@ -173,7 +217,6 @@ impl Subscriber {
 
 fn config(plan: &Plan) -> AsyncConnectionConfig {
     AsyncConnectionConfig::new()
-        .set_connection_timeout(Some(plan.place.connect_timeout()))
         .set_response_timeout(Some(RESPONSE_TIMEOUT.max(plan.replication_timeout * 3)))
 }
 
@@ -192,14 +235,22 @@ fn on_push(
     }
 }
 
-async fn subscribe(client: &Client, plan: &Plan) -> RedisResult<PubSub> {
-    let mut pubsub = client.get_async_pubsub().await?;
+async fn subscribe(url: &RedisUrl, plan: &Plan, patience: Duration) -> Answer<PubSub> {
+    let mut pubsub = transport::open_pubsub(url, patience).await?;
     pubsub.subscribe(plan.keys.channel(plan.inbox)).await?;
     Ok(pubsub)
 }
 
+fn refused_inbox(refused: CallError, plan: &Plan, url: &RedisUrl) -> Failure {
+    match server::of_subscribing(refused, &plan.subject(&url.to_string())) {
+        Ok(error) => error.into(),
+        Err(other) => other.into(),
+    }
+}
+
 /// Old servers do not know `HELLO`, some hide it, and some users may not say it.
-fn refuses_resp3(error: &RedisError) -> bool {
+fn refuses_resp3(error: &CallError) -> bool {
+    let CallError::Library(error) = error else { return false };
     let about_hello = || error.detail().is_some_and(|d| d.to_ascii_lowercase().contains("hello"));
     match (error.kind(), error.code()) {
         (ErrorKind::RESP3NotSupported, _) | (_, Some("NOPROTO")) => true,
@@ -208,19 +259,15 @@ fn refuses_resp3(error: &RedisError) -> bool {
     }
 }
 
-fn timed_out() -> RedisError {
-    std::io::Error::from(std::io::ErrorKind::TimedOut).into()
-}
-
 /// Why a link could not be opened.
 pub(super) enum Failure {
-    Redis(RedisError),
+    Call(CallError),
     Store(StoreError),
 }
 
-impl From<RedisError> for Failure {
-    fn from(error: RedisError) -> Self {
-        Self::Redis(error)
+impl From<CallError> for Failure {
+    fn from(error: CallError) -> Self {
+        Self::Call(error)
     }
 }
 

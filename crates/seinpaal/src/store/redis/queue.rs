@@ -7,11 +7,11 @@ mod tests;
 
 use seinpaal_proto::{
     Name,
-    queue::{Batch, Replies, Reply, Request, Snapshot},
+    queue::{Batch, MAX_PAYLOAD_BYTES, MOST_PAYLOAD, Replies, Reply, Request, Snapshot},
 };
 
-use super::{Need, RedisStore, script::Operation};
-use crate::store::{StoreError, StoreErrorKind};
+use super::{Need, ROW_ROOM, RedisStore, script::Operation};
+use crate::store::StoreError;
 
 /// The script of queues, without how wakeups travel.
 pub(super) const QUEUE: &str = concat!(
@@ -42,7 +42,8 @@ impl RedisStore {
         let keys = self.keys.of_queue(&batch.name);
         let arguments = ask::arguments(batch, self.given_now());
         self.servers.expect_at_queue(batch).await?;
-        let (answer, proof) = self.servers.evaluate(Operation::Queue, &keys, &arguments).await?;
+        let (answer, proof) =
+            self.servers.evaluate(Operation::Queue, &keys, &arguments, room_of(batch)).await?;
         let replies = reply::parse(answer, batch.requests.len())?;
         self.servers.take_note_of_queue(batch);
         match replies.replies.iter().map(need_of).max() {
@@ -64,7 +65,7 @@ impl RedisStore {
             match self.inspect_queue(&name).await {
                 Ok(Some(snapshot)) => listed.push((name, snapshot)),
                 Ok(None) => {}
-                Err(error) if error.kind() == StoreErrorKind::Corrupt => {
+                Err(error) if error.is_about_what_is_kept() => {
                     tracing::warn!(%name, %error, "passed over");
                 }
                 Err(error) => return Err(error),
@@ -86,6 +87,16 @@ impl RedisStore {
         let Some(Reply::Snapshot(snapshot)) = replies.into_iter().next() else { return Ok(None) };
         Ok(Some(snapshot).filter(Snapshot::is_worth_listing))
     }
+}
+
+/// Payloads of one batch, what its makers said of them, and the rows that were asked for.
+fn room_of(batch: &Batch) -> usize {
+    let rows = batch.requests.iter().map(|request| match request {
+        Request::Inspect { rows } | Request::Dead { rows, .. } => *rows as usize,
+        _ => 0,
+    });
+    let items = MOST_PAYLOAD + MAX_PAYLOAD_BYTES + Batch::MOST_ITEMS as usize * ROW_ROOM;
+    (2 * items).saturating_add(rows.sum::<usize>().saturating_mul(4 * ROW_ROOM))
 }
 
 /// Whoever is told that an item is in, that it is theirs or that it is done goes by that. What was refused or

@@ -11,6 +11,7 @@
 //! where, and what is not promised: docs/quorum.md.
 
 mod answer;
+mod attach;
 mod ballot;
 mod call;
 mod gather;
@@ -139,7 +140,7 @@ impl QuorumStore {
             if let Some(Reply::Snapshot(mut snapshot)) = replies.into_iter().next() {
                 snapshot.holders.clear();
                 let has_people = snapshot.holders_total > 0 || snapshot.waiting_total > 0;
-                if has_people || snapshot.pinned || snapshot.paused.is_some() {
+                if has_people || snapshot.pinned.is_some() || snapshot.paused.is_some() {
                     listed.push((name, snapshot));
                 }
             }
@@ -280,6 +281,8 @@ impl Quorum {
     fn refuse_what_outlasts_the_guard(&self, batch: &Batch) -> Result<(), StoreError> {
         let ttl = batch.requests.iter().filter_map(|request| match request {
             Request::Acquire(ask) => Some(ask.ttl),
+            Request::Attach(ask) => Some(ask.ttl),
+            Request::Detach { ttl, .. } => Some(*ttl),
             // What stands under a lease as a whole was acquired with its ttl, or only waits.
             Request::Renew(Renew { ttl, whom: Whom::Tickets(_), .. }) => Some(*ttl),
             _ => None,

@@ -10,12 +10,13 @@ use std::{
     time::Duration,
 };
 
-use redis::{RedisError, RedisResult, Value, aio::MultiplexedConnection};
+use redis::{RedisError, Value};
 use tokio::sync::Mutex;
 
 use super::{
     link::{Failure, Plan},
     server::field,
+    transport::{Answer, CallError, Commands, ROOM},
 };
 use crate::store::{Certainty, StoreError, StoreErrorKind};
 
@@ -40,7 +41,7 @@ pub(super) struct Replicas {
 struct Round {
     /// Confirmations asked for up to this number are answered by it.
     covers: u64,
-    result: RedisResult<u32>,
+    result: Answer<u32>,
 }
 
 /// Those of a node of a cluster, where the map tells how many there are.
@@ -61,7 +62,7 @@ impl Replicas {
     /// Asks about replicas where something depends on them, and refuses what is no master where a master
     /// was promised. A server that will not say is believed.
     pub(super) async fn look(
-        commands: &mut MultiplexedConnection,
+        commands: &mut Commands,
         plan: &Plan,
         shown: &str,
     ) -> Result<Self, Failure> {
@@ -72,7 +73,7 @@ impl Replicas {
             let mut questions = redis::pipe();
             questions.cmd("ROLE").cmd("INFO").arg("replication");
             questions.cmd("CONFIG").arg("GET").arg("min-replicas-*");
-            let mut answers = commands.send_packed_commands(&questions, 0, 3).await?.into_iter();
+            let mut answers = commands.send_all(&questions, 0, 3, ROOM).await?.into_iter();
             let mut next = || answers.next().unwrap_or_default();
             let (role, info, limits) = (next(), next(), next());
             if is_no_master(&role) {
@@ -87,11 +88,7 @@ impl Replicas {
 
     /// How many replicas have everything that this connection wrote before; waits for `wanted` of them, for
     /// a while.
-    pub(super) async fn confirm(
-        &self,
-        commands: &mut MultiplexedConnection,
-        wanted: u32,
-    ) -> RedisResult<u32> {
+    pub(super) async fn confirm(&self, commands: &mut Commands, wanted: u32) -> Answer<u32> {
         let number = self.asked.fetch_add(1, Ordering::SeqCst) + 1;
         let mut round = self.round.lock().await;
         if round.covers < number {
@@ -105,16 +102,12 @@ impl Replicas {
     }
 }
 
-async fn wait(
-    commands: &mut MultiplexedConnection,
-    wanted: u32,
-    patience: Duration,
-) -> RedisResult<u32> {
+async fn wait(commands: &mut Commands, wanted: u32, patience: Duration) -> Answer<u32> {
     let mut wait = redis::cmd("WAIT");
     wait.arg(wanted).arg(patience.as_millis().to_string());
-    match commands.send_packed_command(&wait).await? {
-        Value::ServerError(refused) => Err(RedisError::from(refused)),
-        value => Ok(redis::from_redis_value(value)?),
+    match commands.send(&wait).await? {
+        Value::ServerError(refused) => Err(RedisError::from(refused).into()),
+        value => redis::from_redis_value(value).map_err(|bad| RedisError::from(bad).into()),
     }
 }
 
@@ -133,7 +126,7 @@ pub(super) fn too_few(count: u32, wanted: u32, had_enough: bool) -> StoreError {
 }
 
 /// `WAIT` was refused, or cut short because the server has just been made a replica.
-pub(super) fn not_confirmed(refused: &RedisError, shown: &str) -> StoreError {
+pub(super) fn not_confirmed(refused: &CallError, shown: &str) -> StoreError {
     let (kind, advice) = match refused.code() {
         Some("NOPERM") => {
             (StoreErrorKind::Forbidden, "this user may not WAIT, which replicated=N needs")
@@ -165,12 +158,13 @@ fn advise(
     limits: Option<HashMap<String, String>>,
 ) -> Vec<String> {
     let mut advice = Vec::new();
-    let Some(wanted) = replicated else {
+    if replicated.is_none() {
         let line = "grants may be lost in a fail-over, and be given twice: replicated=N, with N as \
                     many as there are replicas, prevents that";
-        return vec![line.to_owned()];
-    };
-    match connected {
+        advice.push(line.to_owned());
+    }
+    let wanted = replicated.unwrap_or(u32::MAX);
+    match connected.filter(|_| replicated.is_some()) {
         Some(count) if count < wanted => advice.push(format!(
             "{count} replicas are connected and replicated={wanted}: nothing is granted until there are \
              enough"

@@ -69,6 +69,7 @@ pub(super) fn reply(value: &Value) -> Option<Reply> {
             ticket: words.parsed()?,
             stored: words.parsed()?,
             stated: words.parsed()?,
+            is_pinned: words.flag()?,
         },
         "too-many" => Reply::TooMany {
             ticket: words.parsed()?,
@@ -138,7 +139,8 @@ fn totals_of(mut words: Words<'_>) -> Option<Snapshot> {
     Some(Snapshot {
         kind: words.kind_or_dash()?,
         limit: words.parsed()?,
-        pinned: words.flag()?,
+        stated: words.limit_or_none()?,
+        pinned: words.limit_or_none()?,
         held: words.parsed()?,
         holders_total: words.parsed()?,
         waiting_total: words.parsed()?,
@@ -193,6 +195,7 @@ pub(super) fn cause(word: &str) -> Option<Cause> {
         "expired" => Some(Cause::Expired),
         "evicted" => Some(Cause::Evicted),
         "toomany" => Some(Cause::TooMany),
+        "attached" => Some(Cause::Attached),
         _ => None,
     }
 }
@@ -290,6 +293,14 @@ impl<'a> Words<'a> {
         }
     }
 
+    /// A limit, or −1 where there is none.
+    pub(super) fn limit_or_none(&mut self) -> Option<Option<u32>> {
+        match self.parsed::<i64>()? {
+            -1 => Some(None),
+            limit => u32::try_from(limit).ok().map(Some),
+        }
+    }
+
     pub(super) fn expect(&mut self, word: &str) -> Option<()> {
         (self.word()? == word).then_some(())
     }
@@ -348,7 +359,7 @@ mod tests {
 
     #[test]
     fn an_empty_reason_is_still_a_pause() {
-        let rows = [text("snapshot s 4 1 0 0 0 0 1")];
+        let rows = [text("snapshot s 4 -1 4 0 0 0 0 1")];
         assert_eq!(snapshot(&rows).unwrap().paused, Some(String::new()));
     }
 }

@@ -4,7 +4,8 @@ use std::{fmt::Write, sync::OnceLock};
 
 use redis::Script;
 use seinpaal_proto::{
-    Acquire, Batch, Configure, Enqueue, LimitRule, OnMismatch, Renew, Request, Whom,
+    Acquire, Attach, Batch, Configure, Enqueue, LimitRule, OnMismatch, Renew, Request, Whom,
+    time::Micros,
 };
 
 use super::queue::QUEUE;
@@ -91,12 +92,12 @@ pub(super) const SCRIPTS: [Row; 9] = [
         ["fast_renew_ask", "fast_head", "fast_renew", "fast_end"], ["renew"]),
     row!(Release, "release", "ticket slots", "released ended unknown",
         ["fast_release_ask", "fast_head", "fast_release", "fast_end"], ["release"]),
-    row!(Cancel, "cancel", "ticket remember", "cancelled", [], ["cancel"]),
+    row!(Cancel, "cancel", "ticket remember attach", "cancelled", [], ["cancel"]),
     row!(Evict, "evict", "ticket", "evicted unknown", [], ["evict"]),
     row!(Configure, "configure", "what value", "configured other-kind", [], ["configure"]),
     row!(Inspect, "inspect", "rows", "snapshot", [], ["inspect"]),
     row!(Step, "step", "now inbox fence_seen request...", "done now backlog look_in, and one answer a request",
-        [], ["acquire", "renew", "release", "cancel", "evict", "configure", "inspect"]),
+        [], ["acquire", "renew", "attach", "release", "cancel", "evict", "configure", "inspect"]),
     Row {
         #[cfg(test)]
         operation: Operation::Write,
@@ -240,7 +241,14 @@ pub(super) fn line(request: &Request) -> String {
         Request::Release { ticket, slots: None } => format!("release {ticket} all"),
         // A comma, so that no slots at all are still an argument.
         Request::Release { ticket, slots: Some(slots) } => format!("release {ticket} {slots},"),
-        Request::Cancel { ticket, remember } => format!("cancel {ticket} {remember}"),
+        Request::Attach(attach) => format!("attach {}", attach_words(attach)),
+        Request::Detach { ticket, ttl, margin } => {
+            format!("detach {ticket} {ttl} {}", (*margin).min(MOST_EXACT))
+        }
+        Request::Cancel { ticket, remember, attach } => {
+            let attach = attach.map_or_else(|| "-".to_owned(), |lease| lease.to_string());
+            format!("cancel {ticket} {remember} {attach}")
+        }
         Request::Evict { ticket } => format!("evict {ticket}"),
         Request::Configure(Configure::Limit(limit)) => format!("configure limit {limit}"),
         Request::Configure(Configure::Unpin) => "configure unpin ".to_owned(),
@@ -257,12 +265,22 @@ pub(super) fn acquire_line(acquire: &Acquire) -> String {
     let (limit, enqueue) = (limit_word(acquire.limit), enqueue_word(acquire.enqueue));
     let kind = acquire.kind.letter();
     let (priority, margin) = (acquire.priority.get(), acquire.margin.min(MOST_EXACT));
-    let not_after = acquire.not_after.map(|at| at.min(MOST_EXACT).to_string());
-    let not_after = not_after.as_deref().unwrap_or("-");
+    let not_after = deadline_word(acquire.not_after);
     format!(
         "acquire {ticket} {kind} {permits} {limit} {enqueue} {priority} {lease} {ttl} {margin} \
          {waiter_lease} {waiter_ttl} {not_after} {about}"
     )
+}
+
+/// An attach without the word that begins its line.
+pub(super) fn attach_words(attach: &Attach) -> String {
+    let Attach { ticket, lease, ttl, about, .. } = attach;
+    let (margin, not_after) = (attach.margin.min(MOST_EXACT), deadline_word(attach.not_after));
+    format!("{ticket} {lease} {ttl} {margin} {not_after} {about}")
+}
+
+fn deadline_word(not_after: Option<Micros>) -> String {
+    not_after.map_or_else(|| "-".to_owned(), |at| at.min(MOST_EXACT).to_string())
 }
 
 fn limit_word(rule: Option<LimitRule>) -> String {
@@ -271,6 +289,7 @@ fn limit_word(rule: Option<LimitRule>) -> String {
         OnMismatch::Refuse => format!("R{limit}"),
         OnMismatch::Adopt => format!("A{limit}"),
         OnMismatch::Set => format!("S{limit}"),
+        OnMismatch::Exact => format!("E{limit}"),
     }
 }
 

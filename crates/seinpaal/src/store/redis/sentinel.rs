@@ -3,7 +3,7 @@
 use std::{collections::HashMap, time::Duration};
 
 use futures_util::{StreamExt, stream::FuturesUnordered};
-use redis::{ProtocolVersion, RedisError, RedisResult, Value, aio::PubSub};
+use redis::{AsyncConnectionConfig, ProtocolVersion, Value, aio::PubSub};
 use tokio::{
     task::AbortHandle,
     time::{Instant, sleep, timeout, timeout_at},
@@ -11,7 +11,7 @@ use tokio::{
 
 use super::{
     error::{self, one_line},
-    place,
+    transport::{self, Answer, Commands, Fault, ROOM},
 };
 use crate::store::{
     Certainty, StoreError, StoreErrorKind,
@@ -64,8 +64,8 @@ async fn ask(
     patience: Duration,
 ) -> Result<Sighting, StoreError> {
     let shown = shown(&host, port);
-    let asked = question(url.sentinel(host, port), &url.master);
-    let answer = timeout(patience, asked).await.unwrap_or_else(|_| Err(timed_out()));
+    let asked = question(url.sentinel(host, port), &url.master, patience);
+    let answer = timeout(patience, asked).await.unwrap_or(Err(Fault::Slow.into()));
     match answer.map_err(|error| error::of_connecting(&error, &shown))?.as_mut_slice() {
         [address, details] => {
             sighting(url, &shown, std::mem::take(address), std::mem::take(details))
@@ -74,13 +74,13 @@ async fn ask(
     }
 }
 
-async fn question(sentinel: RedisUrl, master: &str) -> RedisResult<Vec<Value>> {
-    let client = place::client(&sentinel, ProtocolVersion::RESP2)?;
-    let mut connection = client.get_multiplexed_async_connection().await?;
+async fn question(sentinel: RedisUrl, master: &str, patience: Duration) -> Answer<Vec<Value>> {
+    let (config, protocol) = (AsyncConnectionConfig::new(), ProtocolVersion::RESP2);
+    let mut connection = Commands::open(&sentinel, protocol, config, patience).await?;
     let mut both = redis::pipe();
     both.cmd("SENTINEL").arg("GET-MASTER-ADDR-BY-NAME").arg(master);
     both.cmd("SENTINEL").arg("MASTER").arg(master);
-    connection.send_packed_commands(&both, 0, 2).await
+    connection.send_all(&both, 0, 2, ROOM).await
 }
 
 pub(super) fn sighting(
@@ -104,10 +104,6 @@ pub(super) fn sighting(
 
 fn shown(host: &str, port: u16) -> String {
     format!("the sentinel {}:{port}", show_host(host))
-}
-
-fn timed_out() -> RedisError {
-    std::io::Error::from(std::io::ErrorKind::TimedOut).into()
 }
 
 fn refused(shown: &str, said: &redis::ServerError) -> StoreError {
@@ -189,8 +185,8 @@ async fn listen(url: SentinelUrl, sentinel: RedisUrl, on_move: impl Fn(&RedisAdd
     }
 }
 
-async fn subscribe(sentinel: &RedisUrl) -> RedisResult<PubSub> {
-    let mut moves = place::client(sentinel, ProtocolVersion::RESP2)?.get_async_pubsub().await?;
+async fn subscribe(sentinel: &RedisUrl) -> Answer<PubSub> {
+    let mut moves = transport::open_pubsub(sentinel, CHECK_EVERY).await?;
     moves.subscribe(MOVES).await?;
     Ok(moves)
 }

@@ -1,5 +1,7 @@
 //! Who answers: one server, or the nodes of a cluster.
 
+use std::time::Duration;
+
 use redis::{Cmd, ToRedisArgs, Value};
 use seinpaal_proto::{Batch, Replies, Reply, queue};
 
@@ -11,6 +13,9 @@ use super::{
     script::{Operation, Scripts},
 };
 use crate::store::StoreError;
+
+/// A page of `SCAN` has a thousand keys, or some more, of up to two thousand bytes.
+pub(super) const PAGE_ROOM: usize = 16 << 20;
 
 /// The servers of a store.
 #[derive(Debug)]
@@ -50,20 +55,30 @@ impl Servers {
         }
     }
 
-    /// Runs the script of an operation.
+    /// As [`Store::reassure`](crate::store::Store::reassure), where the first of a name's keys is this.
+    pub(super) async fn reassure(&self, key: &str, silence: Duration) {
+        match self {
+            Self::One { connection, .. } => connection.reassure(silence).await,
+            Self::Cluster(cluster) => cluster.reassure(slot_of(key.as_bytes()), silence).await,
+        }
+    }
+
+    /// Runs the script of an operation, whose answer has at most `room` bytes.
     pub(super) async fn evaluate(
         &self,
         operation: Operation,
         keys: &[impl ToRedisArgs],
         arguments: &[impl ToRedisArgs],
+        room: usize,
     ) -> Result<(Value, Proof), StoreError> {
         match self {
             Self::One { connection, scripts } => {
-                let evaluated = connection.evaluate(scripts, operation, keys, arguments).await?;
+                let evaluated =
+                    connection.evaluate(scripts, operation, keys, arguments, room).await?;
                 Ok((evaluated.0, Proof::One(evaluated.1)))
             }
             Self::Cluster(cluster) => {
-                let evaluated = cluster.evaluate(operation, keys, arguments).await?;
+                let evaluated = cluster.evaluate(operation, keys, arguments, room).await?;
                 Ok((evaluated.0, Proof::Node(evaluated.1)))
             }
         }
@@ -151,8 +166,8 @@ enum Scanned<'a> {
 impl Scanned<'_> {
     async fn command(&self, command: &Cmd) -> Result<Value, StoreError> {
         match self {
-            Self::One(connection) => connection.command(command).await,
-            Self::Master(master) => master.command(command).await,
+            Self::One(connection) => connection.command(command, PAGE_ROOM).await,
+            Self::Master(master) => master.command(command, PAGE_ROOM).await,
         }
     }
 }

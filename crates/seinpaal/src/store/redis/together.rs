@@ -4,7 +4,7 @@ use redis::Value;
 use seinpaal_proto::Batch;
 
 use super::{
-    RedisStore, reply,
+    ANSWER_ROOM, RedisStore, reply,
     script::{self, Operation},
 };
 use crate::store::{Certainty, StoreError, StoreErrorKind, Together, together::undoing};
@@ -20,7 +20,9 @@ impl RedisStore {
             arguments.extend(batch_arguments);
             arguments.extend(undoing(batch).requests.iter().map(script::line));
         }
-        let (answer, proof) = self.servers.evaluate(Operation::Together, &keys, &arguments).await?;
+        let room = ANSWER_ROOM.saturating_mul(batches.len());
+        let (answer, proof) =
+            self.servers.evaluate(Operation::Together, &keys, &arguments, room).await?;
         let together = parse(answer, batches)?;
         if matches!(together, Together::Granted(_)) {
             self.servers.confirm(proof).await?;

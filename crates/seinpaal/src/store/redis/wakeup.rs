@@ -6,15 +6,6 @@ use super::{
     keys::Keys,
     reply::{cause, number},
 };
-use crate::store::{News, url::RedisOptions};
-
-/// What the session is told of it: a grant counts only when replicas have it, if that was asked for.
-pub(super) fn news(wakeup: Wakeup, options: &RedisOptions) -> News {
-    match wakeup.what {
-        What::Granted { .. } if options.replicated.is_some() => News::LookAt(wakeup),
-        _ => News::Wakeup(wakeup),
-    }
-}
 
 /// Reads a message. `None` if it is not one of ours: a hint that cannot be read is no hint.
 pub(super) fn parse(keys: &Keys, inbox: Inbox, payload: &[u8]) -> Option<Wakeup> {

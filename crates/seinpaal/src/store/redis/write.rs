@@ -18,6 +18,8 @@ use crate::{
 
 /// For how long a group is sent again, and may be executed, in microseconds.
 const PATIENCE: u64 = 10_000_000;
+/// What the commands of a group may answer: values that were there before, among others.
+const GROUP_ROOM: usize = 64 << 20;
 /// Between two tries; a lost connection has a pause of its own.
 const PAUSE: Duration = Duration::from_millis(50);
 
@@ -62,7 +64,8 @@ impl RedisStore {
         keys: &[Vec<u8>],
         arguments: &[Vec<u8>],
     ) -> Result<Outcome, StoreError> {
-        let (answer, proof) = self.servers.evaluate(Operation::Write, keys, arguments).await?;
+        let (answer, proof) =
+            self.servers.evaluate(Operation::Write, keys, arguments, GROUP_ROOM).await?;
         let outcome = read(answer);
         if matches!(outcome, Some(Ok(_) | Err(GuardedError::Partial { .. }))) {
             self.servers.confirm(proof).await?;

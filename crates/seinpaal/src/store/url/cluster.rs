@@ -38,7 +38,7 @@ impl ClusterUrl {
         let (user, password) = parse_login(login)?;
         let nodes = servers.split(',').map(|server| parse_server(server, DEFAULT_PORT));
         let nodes = nodes.collect::<Result<_, _>>()?;
-        let options = RedisOptions::take(&mut query)?;
+        let options = RedisOptions::take(&mut query, tls)?;
         query.finish("Redis Cluster", &RedisOptions::KNOWN)?;
         Ok(Self { nodes, tls, user, password, options })
     }

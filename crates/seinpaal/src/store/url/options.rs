@@ -1,6 +1,6 @@
 //! What stands behind the `?`.
 
-use std::time::Duration;
+use std::{path::PathBuf, time::Duration};
 
 use super::{BadStoreUrl, RestartGuard, parse_duration};
 
@@ -19,6 +19,15 @@ pub struct RedisOptions {
     pub prefix: Option<String>,
     /// `connect-timeout=DUR`: how long connecting may take; above zero.
     pub connect_timeout: Option<Duration>,
+    /// `ca=PATH`: a PEM file with the authorities that are trusted over TLS. `None`: those that `SSL_CERT_FILE` or
+    /// `SSL_CERT_DIR` names, else this machine's. Files for TLS are read at every connect, so a new one is used from
+    /// the next on.
+    pub ca: Option<PathBuf>,
+    /// `cert=PATH`: a PEM file with our own certificate and those between it and its authority, for servers that want
+    /// one; with `key`.
+    pub cert: Option<PathBuf>,
+    /// `key=PATH`: the PEM file with the private key of `cert`, without a passphrase.
+    pub key: Option<PathBuf>,
 }
 
 /// By how much the ledger's clock may advance in one operation.
@@ -31,11 +40,24 @@ pub enum ClockBound {
 }
 
 impl RedisOptions {
-    pub(super) const KNOWN: [&'static str; 5] =
-        ["replicated", "restart-guard", "clock-bound", "prefix", "connect-timeout"];
+    pub(super) const KNOWN: [&'static str; 8] = [
+        "replicated",
+        "restart-guard",
+        "clock-bound",
+        "prefix",
+        "connect-timeout",
+        "ca",
+        "cert",
+        "key",
+    ];
 
-    pub(super) fn take(query: &mut Query) -> Result<Self, BadStoreUrl> {
+    /// Takes those that it knows, of a URL with TLS or without.
+    pub(super) fn take(query: &mut Query, tls: bool) -> Result<Self, BadStoreUrl> {
+        let Files { ca, cert, key } = Files::take(query, tls)?;
         Ok(Self {
+            ca,
+            cert,
+            key,
             replicated: query.take_as("replicated", "a number of replicas, 1 or more", count)?,
             restart_guard: query
                 .take_as(
@@ -48,6 +70,28 @@ impl RedisOptions {
             prefix: query.take_prefix()?,
             connect_timeout: query.take_connect_timeout()?,
         })
+    }
+}
+
+/// The files for TLS.
+pub(super) struct Files {
+    pub(super) ca: Option<PathBuf>,
+    pub(super) cert: Option<PathBuf>,
+    pub(super) key: Option<PathBuf>,
+}
+
+impl Files {
+    pub(super) fn take(query: &mut Query, tls: bool) -> Result<Self, BadStoreUrl> {
+        let wanted = if tls { "the path of a file" } else { "for TLS only: write rediss://" };
+        let path = |text: &str| (tls && !text.is_empty()).then(|| PathBuf::from(text));
+        let mut take = |option| query.take_as(option, wanted, path);
+        let files = Self { ca: take("ca")?, cert: take("cert")?, key: take("key")? };
+        let wanted = "given together with the other of cert and key";
+        match (&files.cert, &files.key) {
+            (Some(_), None) => Err(BadStoreUrl::BadOption { option: "cert", wanted }),
+            (None, Some(_)) => Err(BadStoreUrl::BadOption { option: "key", wanted }),
+            _ => Ok(files),
+        }
     }
 }
 

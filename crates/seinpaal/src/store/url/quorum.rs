@@ -4,6 +4,7 @@ use std::{collections::BTreeSet, fmt};
 
 use super::{
     BadStoreUrl, Query, RedisAddress, RedisOptions, RedisUrl, RestartGuard,
+    options::Files,
     redis::{DEFAULT_PORT, parse_database, parse_login, parse_server, show_host, show_user},
 };
 
@@ -17,7 +18,8 @@ pub struct QuorumUrl {
     pub options: RedisOptions,
 }
 
-const KNOWN: [&str; 4] = ["restart-guard", "clock-bound", "prefix", "connect-timeout"];
+const KNOWN: [&str; 7] =
+    ["restart-guard", "clock-bound", "prefix", "connect-timeout", "ca", "cert", "key"];
 
 impl QuorumUrl {
     /// Parses what follows `redis+quorum:`.
@@ -30,7 +32,11 @@ impl QuorumUrl {
         let database = parse_database(database)?;
         let wanted = "on, off, or a duration of 125ms to 30h";
         let guard = query.take_as("restart-guard", wanted, RestartGuard::parse)?;
+        let Files { ca, cert, key } = Files::take(&mut query, tls)?;
         let options = RedisOptions {
+            ca,
+            cert,
+            key,
             restart_guard: guard.unwrap_or(Some(RestartGuard::ON)),
             clock_bound: query.take_clock_bound()?,
             prefix: query.take_prefix()?,

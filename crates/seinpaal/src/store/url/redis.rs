@@ -71,7 +71,7 @@ impl RedisUrl {
         let (server, database) = server.split_once('/').unwrap_or((server, ""));
         let (user, password) = parse_login(login)?;
         let (host, port) = parse_server(server, DEFAULT_PORT)?;
-        let options = RedisOptions::take(&mut query)?;
+        let options = RedisOptions::take(&mut query, tls)?;
         query.finish("Redis", &RedisOptions::KNOWN)?;
         let address = RedisAddress::Tcp { host, port, tls };
         Ok(Self { address, user, password, database: parse_database(database)?, options })
@@ -86,7 +86,7 @@ impl RedisUrl {
         }
         let (user, password) = (query.take("user")?, query.take("pass")?.map(Password));
         let database = parse_database(&query.take("db")?.unwrap_or_default())?;
-        let options = RedisOptions::take(&mut query)?;
+        let options = RedisOptions::take(&mut query, false)?;
         query.finish("Redis", &[&["user", "pass", "db"], &RedisOptions::KNOWN[..]].concat())?;
         let address = RedisAddress::Unix(PathBuf::from(path));
         Ok(Self { address, user, password, database, options })

@@ -49,7 +49,7 @@ impl SentinelUrl {
         let (user, password) = parse_login(login)?;
         let sentinel_user = query.take("sentinel-user")?;
         let sentinel_password = query.take("sentinel-pass")?.map(Password);
-        let options = RedisOptions::take(&mut query)?;
+        let options = RedisOptions::take(&mut query, tls)?;
         query.finish("Sentinel", &[&Self::OWN[..], &RedisOptions::KNOWN].concat())?;
         Ok(Self {
             sentinels: parse_hosts(hosts)?,

@@ -31,8 +31,9 @@ fn a_relative_directory_or_a_host_is_refused() {
 
 #[test]
 fn the_memory_store_has_no_place_and_no_options() {
-    assert_eq!(StoreUrl::parse("memory:"), Ok(StoreUrl::Memory));
-    assert_eq!(StoreUrl::parse("memory:a"), Err(BadStoreUrl::MemoryHasNoPlace));
+    assert_eq!(StoreUrl::parse("memory:"), Ok(StoreUrl::Memory(String::new())));
+    assert_eq!(StoreUrl::parse("memory:a%2Fb"), Ok(StoreUrl::Memory("a/b".into())));
+    assert_eq!(StoreUrl::parse("memory:a/b"), Err(BadStoreUrl::BadMemoryLabel));
     assert!(refusal("memory:?prefix=a").contains("it has none"));
 }
 
@@ -175,4 +176,22 @@ fn the_text_form_is_one_line_and_means_the_same_store() {
     }
     let url = StoreUrl::parse("redis://a%0A%3Ab%2F:secret@h").unwrap();
     assert_eq!(url.to_string(), "redis://a%0A%3Ab%2F@h:6379/0");
+}
+
+#[test]
+fn a_store_that_is_not_built_in_names_the_feature_that_it_needs() {
+    let missing = |text| StoreUrl::parse(text).unwrap().missing_feature();
+    assert_eq!(missing("memory:"), None);
+    let servers =
+        ["redis://h", "redis+sentinel://h/m", "redis+cluster://h", "redis+quorum://a,b,c"];
+    let stores = servers.map(|url| (url, "redis", cfg!(feature = "redis")));
+    for (url, feature, is_enabled) in [
+        ("file:", "embedded", cfg!(feature = "embedded")),
+        ("zookeeper://h", "zookeeper", cfg!(feature = "zookeeper")),
+    ]
+    .into_iter()
+    .chain(stores)
+    {
+        assert_eq!(missing(url), (!is_enabled).then_some(feature), "{url}");
+    }
 }

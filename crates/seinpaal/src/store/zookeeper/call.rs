@@ -19,7 +19,7 @@ use super::{
     core::{Core, count_attempt},
     error,
     link::Link,
-    replica::{Change, LONGEST_BASE, Learned, Replica},
+    replica::{Change, Header, LONGEST_BASE, Learned, Replica},
     stretch,
     transaction::{Floor, Written},
     write::Hint,
@@ -102,6 +102,9 @@ impl Core {
                 return link.floor().await.map(Some);
             };
             replica.saw_leader(&stat);
+            if let Some(format) = Header::other_format(&log) {
+                return Err(error::other_version(&link.path(name), format));
+            }
             let header = Replica::header(&log).map_err(|bad| bad.at(&link.path(name)))?;
             let base = match replica.has_base(&header) {
                 true => None,

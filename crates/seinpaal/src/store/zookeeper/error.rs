@@ -2,11 +2,13 @@
 
 use zookeeper_client::Error;
 
-use super::pack::Damaged;
+use super::{pack::Damaged, replica::FORMAT};
 use crate::store::{
     Certainty::{self, NotExecuted, Unknown},
     StoreError,
-    StoreErrorKind::{Corrupt, Forbidden, Full, Internal, Misconfigured, Unreachable},
+    StoreErrorKind::{
+        Corrupt, Forbidden, Full, Internal, Misconfigured, OtherVersion, Unreachable,
+    },
 };
 
 /// What became of a request that writes nothing by itself, or of a write that was refused whole.
@@ -74,6 +76,14 @@ pub(super) fn damaged(path: &str) -> StoreError {
         "what is kept at {path} is not ours or is damaged: use another chroot, or delete it"
     );
     StoreError::new(Corrupt, NotExecuted, what)
+}
+
+pub(super) fn other_version(path: &str, format: u8) -> StoreError {
+    let what = format!(
+        "what is kept at {path} was written by another version of Seinpaal (format {format}, this one has \
+         {FORMAT}): use that version or another chroot"
+    );
+    StoreError::new(OtherVersion, NotExecuted, what)
 }
 
 impl Damaged {

@@ -2,7 +2,9 @@
 
 use seinpaal_proto::time::SECOND;
 use seinpaal_proto::{
-    Batch, Contact, Contacts, Inbox, MemoryState, Name, Request, Ticket, execute,
+    Acquire, Attach, Batch, Configure, Contact, Contacts, Enqueue, Inbox, Kind, LeaseId, Limit,
+    LimitRule, MemoryState, Name, OnMismatch, Permits, Priority, Renew, Request, Slots, Ticket,
+    Whom, execute,
 };
 
 use super::{
@@ -43,12 +45,57 @@ pub(crate) fn node(bytes: &[u8]) {
 
 fn use_it(state: &mut MemoryState) {
     let tickets = state.entries().map(|entry| entry.ticket).take(4).collect::<Vec<_>>();
-    let mut requests = vec![Request::Inspect { rows: 64 }];
-    requests.extend(tickets.iter().map(|&ticket| Request::Release { ticket, slots: None }));
-    requests.push(Request::Cancel { ticket: Ticket(77), remember: SECOND });
-    call(state, 0, requests);
+    call(state, 0, asked_of(&tickets));
     for later in [1, 40, 100_000] {
         call(state, later, Vec::new());
+    }
+}
+
+/// Every kind of request, of tickets that are there and of others.
+fn asked_of(tickets: &[Ticket]) -> Vec<Request> {
+    let ticket = tickets.first().copied().unwrap_or(Ticket(76));
+    let (ttl, margin, lease) = (30 * SECOND, SECOND, LeaseId(1 << 100));
+    let renew = |whom| Request::Renew(Renew { lease: LeaseId::from(ticket), ttl, margin, whom });
+    let attach = Attach { ticket, lease, ttl, margin, not_after: None, about: String::new() };
+    let rules = [OnMismatch::Refuse, OnMismatch::Adopt, OnMismatch::Set, OnMismatch::Exact];
+    let limit = Limit::ONE;
+    let stated = rules.map(|on_mismatch| Some(LimitRule { limit, on_mismatch }));
+    let asks = (80..).zip([None].into_iter().chain(stated));
+    let cancel = |ticket, attach| Request::Cancel { ticket, remember: SECOND, attach };
+    let mut requests = vec![
+        Request::Inspect { rows: 64 },
+        renew(Whom::All { members: 1, digest: ticket.digest() }),
+        renew(Whom::Tickets(tickets.to_vec())),
+        Request::Attach(attach),
+        Request::Detach { ticket, ttl, margin },
+        Request::Release { ticket, slots: Some(Slots::range(0, 1)) },
+        Request::Configure(Configure::Limit(limit)),
+        Request::Configure(Configure::Pause("why".into())),
+        Request::Configure(Configure::Unpin),
+        Request::Configure(Configure::Resume),
+    ];
+    requests.extend(asks.map(|(n, limit)| Request::Acquire(acquire(Ticket(n), limit))));
+    requests.extend(tickets.iter().map(|&ticket| Request::Release { ticket, slots: None }));
+    requests.extend([cancel(Ticket(77), None), cancel(ticket, Some(lease))]);
+    requests.extend([80, 81].map(|n| Request::Evict { ticket: Ticket(n) }));
+    requests
+}
+
+fn acquire(ticket: Ticket, limit: Option<LimitRule>) -> Acquire {
+    Acquire {
+        ticket,
+        kind: Kind::Semaphore,
+        permits: Permits::ONE,
+        limit,
+        enqueue: Enqueue::Yes { max_waiting: None },
+        priority: Priority::default(),
+        lease: LeaseId::from(ticket),
+        ttl: 30 * SECOND,
+        margin: 8 * SECOND,
+        waiter_lease: LeaseId(9),
+        waiter_ttl: 15 * SECOND,
+        not_after: None,
+        about: String::new(),
     }
 }
 
@@ -78,5 +125,19 @@ struct Somebody;
 impl Contacts for Somebody {
     fn contact(&mut self, inbox: Inbox) -> Contact {
         if inbox.0.is_multiple_of(2) { Contact::Listening } else { Contact::Silent }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn a_node_that_others_wrote_meets_every_kind_of_request() {
+        let kinds: BTreeSet<_> =
+            asked_of(&[Ticket(1)]).into_iter().map(|request| request.kind()).collect();
+        assert_eq!(kinds, Request::KINDS.iter().copied().collect());
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use seinpaal_proto::{Batch, MemoryState, Name, Reply, Request, Snapshot, State};
 
 use super::{call::undo, core::Core, link::Link, paths::decode, replica::Replica};
-use crate::store::{StoreError, StoreErrorKind};
+use crate::store::StoreError;
 
 /// Waiters that a listed snapshot shows at most.
 const LISTED_WAITERS: u32 = 64;
@@ -22,7 +22,7 @@ impl Core {
             }
             match self.peek(&link, &name).await {
                 Ok(snapshot) => listed.extend(snapshot.map(|snapshot| (name, snapshot))),
-                Err(error) if error.kind() == StoreErrorKind::Corrupt => {
+                Err(error) if error.is_about_what_is_kept() => {
                     tracing::warn!(%name, %error, "passed over");
                 }
                 Err(error) => return Err(error),
@@ -49,7 +49,7 @@ impl Core {
         let Some(Reply::Snapshot(mut snapshot)) = reply else { return Ok(None) };
         snapshot.holders.clear();
         let in_use = snapshot.holders_total > 0 || snapshot.waiting_total > 0;
-        let configured = snapshot.pinned || snapshot.paused.is_some();
+        let configured = snapshot.pinned.is_some() || snapshot.paused.is_some();
         Ok((in_use || configured).then_some(snapshot))
     }
 
@@ -72,7 +72,7 @@ impl Core {
 /// Whether nobody is there, the first of the memories has run out, and the last fence need not be known.
 fn is_over(state: &mut MemoryState, now: u64) -> bool {
     let Ok(head) = state.head();
-    let first = state.memories().next().map_or(0, |past| past.until);
+    let first = state.closed_memories().next().map_or(0, |memory| memory.until);
     state.is_at_rest()
         && !head.owes_fence(now)
         && first <= head.clock + now.saturating_sub(head.wall)

@@ -2,13 +2,15 @@
 
 use std::{collections::BTreeSet, convert::Infallible};
 
-use seinpaal_proto::{Entry, Head, Inbox, Lease, LeaseId, MemoryState, Past, State, Ticket};
+use seinpaal_proto::{
+    Entry, Head, Inbox, Lease, LeaseId, Memory, MemoryState, Series, State, Ticket,
+};
 
 use super::{
     pack::Packer,
     write::{
-        CLEAR, LOWEST_FREE_TAKEN, NO_ENTRY, NO_LEASE, NO_PAST, NOTHING_FREE, put_entry, put_free,
-        put_head, put_lease, put_past,
+        CLEAR, LOWEST_FREE_TAKEN, NO_ENTRY, NO_LEASE, NO_MEMORY, NOTHING_FREE, put_entry, put_free,
+        put_head, put_lease, put_memory,
     },
 };
 
@@ -97,23 +99,23 @@ impl State for Recorder<'_> {
         self.state.waiters(rows)
     }
 
-    fn past(&mut self, ticket: Ticket) -> Kept<Option<Past>> {
-        self.state.past(ticket)
+    fn memory(&mut self, series: Series) -> Kept<Option<Memory>> {
+        self.state.memory(series)
     }
 
-    fn put_past(&mut self, past: &Past) -> Kept<()> {
-        put_past(&mut self.packer, past);
-        self.state.put_past(past)
+    fn put_memory(&mut self, memory: &Memory) -> Kept<()> {
+        put_memory(&mut self.packer, memory);
+        self.state.put_memory(memory)
     }
 
-    fn remove_past(&mut self, ticket: Ticket) -> Kept<()> {
-        self.packer.byte(NO_PAST);
-        self.packer.id(ticket.0);
-        self.state.remove_past(ticket)
+    fn remove_memory(&mut self, series: Series) -> Kept<()> {
+        self.packer.byte(NO_MEMORY);
+        self.packer.id(series.0);
+        self.state.remove_memory(series)
     }
 
-    fn first_past(&mut self) -> Kept<Option<Past>> {
-        self.state.first_past()
+    fn first_memory(&mut self) -> Kept<Option<Memory>> {
+        self.state.first_memory()
     }
 
     fn pop_free_slots(&mut self) -> Kept<Option<(u32, u32)>> {

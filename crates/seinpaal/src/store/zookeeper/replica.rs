@@ -15,7 +15,7 @@ use super::{
     write::{Hint, pack, put_hint, replay},
 };
 
-const FORMAT: u8 = 1;
+pub(super) const FORMAT: u8 = 2;
 /// The writes since the base are packed away above this many bytes, or above a quarter of the base.
 const LONG_LOG: usize = 24 << 10;
 /// The longest base: a server refuses a request of 1 MB, in which the base is not alone.
@@ -92,6 +92,12 @@ pub(super) struct Learned {
 }
 
 impl Header {
+    /// The format of a name's znode, if another version wrote it.
+    pub(super) fn other_format(log: &[u8]) -> Option<u8> {
+        // Formats are counted from 1, and what is not ours begins with a letter.
+        log.first().copied().filter(|format| *format != FORMAT && (1..32).contains(format))
+    }
+
     /// What starts the name's znode.
     fn parse(log: &[u8]) -> Result<(Self, &[u8]), Damaged> {
         let (format, rest) = log.split_first().ok_or(Damaged)?;
@@ -257,14 +263,14 @@ impl Replica {
     fn forget_some(&mut self) -> bool {
         let Ok(mut head) = self.state.head();
         let many = (head.past / 4).max(1).min(head.past);
-        let oldest: Vec<_> =
-            self.state.memories().take(many as usize).map(|past| past.ticket).collect();
-        for ticket in oldest {
-            let Ok(()) = self.state.remove_past(ticket);
+        let closed = self.state.closed_memories().take(many as usize);
+        let oldest: Vec<_> = closed.map(|memory| memory.series).collect();
+        head.past -= oldest.len() as u32;
+        for series in &oldest {
+            let Ok(()) = self.state.remove_memory(*series);
         }
-        head.past -= many;
         let Ok(()) = self.state.set_head(&head);
-        many > 0
+        !oldest.is_empty()
     }
 
     /// What was executed is written.

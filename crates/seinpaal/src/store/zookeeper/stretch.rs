@@ -25,6 +25,7 @@ pub(super) fn stretched(batch: &Batch, longest: Micros) -> Batch {
                 ask.ttl = stretch(ask.ttl, longest);
                 ask.waiter_ttl = stretch(ask.waiter_ttl, longest);
             }
+            Request::Attach(attach) => attach.ttl = stretch(attach.ttl, longest),
             Request::Renew(renew) => {
                 renew.ttl = stretch(renew.ttl, longest);
             }
@@ -85,6 +86,7 @@ pub(super) fn shorten(batch: &Batch, replies: &mut Replies, longest: Micros) {
     for (request, reply) in batch.requests.iter().zip(&mut replies.replies) {
         let asked = match request {
             Request::Acquire(ask) => ask.ttl,
+            Request::Attach(attach) => attach.ttl,
             Request::Renew(renew) => renew.ttl,
             _ => continue,
         };

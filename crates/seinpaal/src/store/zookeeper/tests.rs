@@ -1,8 +1,11 @@
 //! What is written can be read again.
 
+use std::collections::BTreeSet;
+
 use seinpaal_proto::{
-    Acquire, Batch, Configure, Contact, Contacts, Enqueue, Inbox, Kind, LeaseId, Limit,
-    MemoryState, Name, Permits, Priority, Request, State, Ticket, execute,
+    Acquire, Attach, Batch, Configure, Contact, Contacts, Enqueue, Inbox, Kind, LeaseId, Limit,
+    LimitRule, MemoryState, Name, OnMismatch, Permits, Priority, Renew, Request, Slots, State,
+    Ticket, Whom, execute,
     time::{SECOND, WAITER_TTL},
 };
 
@@ -51,12 +54,65 @@ impl Dice {
 
     fn request(&mut self) -> Request {
         let ticket = Ticket(u128::from(self.below(40)) << 60 | 7);
-        match self.below(10) {
-            0..=4 => Request::Acquire(self.acquire(ticket)),
-            5..=6 => Request::Release { ticket, slots: None },
-            7 => Request::Cancel { ticket, remember: SECOND },
-            8 => Request::Configure(Configure::Limit(Limit::new(self.below(9) as u32).unwrap())),
-            _ => Request::Configure(Configure::Pause("for a while".into())),
+        match self.below(20) {
+            0..=8 => Request::Acquire(Acquire { limit: self.rule(), ..self.acquire(ticket) }),
+            9..=10 => Request::Release { ticket, slots: None },
+            11 => Request::Release { ticket, slots: Some(Slots::range(0, 1)) },
+            12 => Request::Renew(self.renew(ticket)),
+            13..=14 => Request::Attach(self.attach(ticket)),
+            15 => Request::Detach { ticket, ttl: 20 * SECOND, margin: SECOND },
+            16 => Request::Cancel { ticket, remember: SECOND, attach: self.attaching() },
+            17 => Request::Evict { ticket },
+            18 => Request::Configure(self.configure()),
+            _ => Request::Inspect { rows: 3 },
+        }
+    }
+
+    fn rule(&mut self) -> Option<LimitRule> {
+        let on_mismatch = match self.below(8) {
+            0 => OnMismatch::Refuse,
+            1 => OnMismatch::Adopt,
+            2 => OnMismatch::Set,
+            3 => OnMismatch::Exact,
+            _ => return None,
+        };
+        let limit = Limit::new(self.below(9) as u32).unwrap();
+        Some(LimitRule { limit, on_mismatch })
+    }
+
+    fn renew(&mut self, ticket: Ticket) -> Renew {
+        let whom = match self.below(2) {
+            0 => Whom::All { members: 1, digest: ticket.digest() },
+            _ => Whom::Tickets(vec![ticket]),
+        };
+        Renew { lease: LeaseId::from(ticket), ttl: 25 * SECOND, margin: SECOND, whom }
+    }
+
+    fn attaching(&mut self) -> Option<LeaseId> {
+        (self.below(2) == 0).then(|| self.lease())
+    }
+
+    fn lease(&mut self) -> LeaseId {
+        LeaseId(1 << 100 | u128::from(self.below(1000)))
+    }
+
+    fn attach(&mut self, ticket: Ticket) -> Attach {
+        Attach {
+            ticket,
+            lease: self.lease(),
+            ttl: 20 * SECOND,
+            margin: 5 * SECOND,
+            not_after: None,
+            about: format!("heir {}", self.below(9)),
+        }
+    }
+
+    fn configure(&mut self) -> Configure {
+        match self.below(5) {
+            0 | 1 => Configure::Limit(Limit::new(self.below(9) as u32).unwrap()),
+            2 => Configure::Unpin,
+            3 => Configure::Pause("for a while".into()),
+            _ => Configure::Resume,
         }
     }
 
@@ -83,6 +139,14 @@ fn write(replica: &mut Replica, now: u64, batch: &Batch) -> Option<(Vec<u8>, Opt
     };
     replica.keep(change, hints);
     written
+}
+
+#[test]
+fn the_random_batches_have_every_kind_of_request_in_them() {
+    let mut dice = Dice(0x5eed);
+    let requests = (0..1000).flat_map(|_| dice.batch().requests);
+    let kinds: BTreeSet<_> = requests.map(|request| request.kind()).collect();
+    assert_eq!(kinds, Request::KINDS.iter().copied().collect());
 }
 
 #[test]
@@ -163,7 +227,7 @@ fn damage_is_noticed_and_never_a_panic() {
     }
     assert!(Replica::default().follow(1, vec![9, 9, 9], Some(Vec::new())).is_err());
     let mut header = Packer::bare();
-    header.byte(1);
+    header.byte(2);
     [9, 0, u64::MAX].into_iter().for_each(|number| header.number(number));
     let too_many_hints = header.into_bytes();
     assert!(Replica::default().follow(1, too_many_hints, Some(Vec::new())).is_err());

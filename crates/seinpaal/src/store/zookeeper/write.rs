@@ -2,8 +2,8 @@
 //! the fewest writes that make the rest.
 
 use seinpaal_proto::{
-    Cause, Entry, Fence, Head, Inbox, Kind, Lease, LeaseId, MemoryState, Name, Past, Slots,
-    Standing, State, Ticket, Wakeup, What, time::UNBOUNDED,
+    Cause, Entry, Fence, Head, Inbox, Kind, Lease, LeaseId, Memory, MemoryState, Name, Series,
+    Slots, Standing, State, Ticket, Wakeup, What, time::UNBOUNDED,
 };
 
 use super::pack::{Damaged, Packer, Unpacker};
@@ -23,8 +23,8 @@ pub(super) const NO_LEASE: u8 = 4;
 const HOLDER: u8 = 5;
 const WAITER: u8 = 6;
 pub(super) const NO_ENTRY: u8 = 7;
-const PAST: u8 = 8;
-pub(super) const NO_PAST: u8 = 9;
+const MEMORY: u8 = 8;
+pub(super) const NO_MEMORY: u8 = 9;
 const FREE: u8 = 10;
 pub(super) const LOWEST_FREE_TAKEN: u8 = 11;
 pub(super) const NOTHING_FREE: u8 = 12;
@@ -38,7 +38,7 @@ pub(super) fn pack(state: &mut MemoryState) -> Vec<u8> {
     put_head(&mut packer, &head);
     state.leases().for_each(|lease| put_lease(&mut packer, lease));
     state.entries().for_each(|entry| put_entry(&mut packer, entry));
-    state.memories().for_each(|past| put_past(&mut packer, past));
+    state.memories().for_each(|memory| put_memory(&mut packer, memory));
     state.free_slots().for_each(|(first, last)| put_free(&mut packer, first, last));
     packer.into_bytes()
 }
@@ -62,8 +62,10 @@ pub(super) fn put_hint(packer: &mut Packer, hint: &Hint) {
 pub(super) fn put_head(packer: &mut Packer, head: &Head) {
     packer.byte(HEAD);
     packer.byte(head.kind.map_or(0, |kind| kind.letter() as u8));
-    packer.number(head.limit.map_or(0, |limit| u64::from(limit) + 1));
-    packer.byte(u8::from(head.pinned) | u8::from(head.paused.is_some()) << 1);
+    for limit in [head.stated, head.pinned] {
+        packer.number(limit.map_or(0, |limit| u64::from(limit) + 1));
+    }
+    packer.byte(head.paused.is_some().into());
     if let Some(reason) = &head.paused {
         packer.text(reason);
     }
@@ -121,11 +123,17 @@ fn put_slots(packer: &mut Packer, slots: &Slots) {
     }
 }
 
-pub(super) fn put_past(packer: &mut Packer, past: &Past) {
-    packer.byte(PAST);
-    packer.id(past.ticket.0);
-    packer.byte(cause_number(past.cause));
-    packer.instant(past.until);
+pub(super) fn put_memory(packer: &mut Packer, memory: &Memory) {
+    packer.byte(MEMORY);
+    packer.id(memory.series.0);
+    packer.number(memory.last.into());
+    packer.instant(memory.until);
+    packer.number(memory.open.into());
+    packer.number(memory.ends.len() as u64);
+    for (number, cause) in &memory.ends {
+        packer.number((*number).into());
+        packer.byte(cause_number(*cause));
+    }
 }
 
 pub(super) fn put_free(packer: &mut Packer, first: u32, last: u32) {
@@ -134,8 +142,14 @@ pub(super) fn put_free(packer: &mut Packer, first: u32, last: u32) {
     packer.number((last - first).into());
 }
 
-const CAUSES: [Cause; 5] =
-    [Cause::Released, Cause::Cancelled, Cause::Expired, Cause::Evicted, Cause::TooMany];
+const CAUSES: [Cause; 6] = [
+    Cause::Released,
+    Cause::Cancelled,
+    Cause::Expired,
+    Cause::Evicted,
+    Cause::TooMany,
+    Cause::Attached,
+];
 
 fn cause_number(cause: Cause) -> u8 {
     CAUSES.iter().position(|known| *known == cause).map_or(u8::MAX, |at| at as u8)
@@ -160,8 +174,8 @@ pub(super) fn replay(
             NO_LEASE => state.remove_lease(LeaseId(from.id()?)),
             holds @ (HOLDER | WAITER) => state.put_entry(&take_entry(&mut from, holds == HOLDER)?),
             NO_ENTRY => state.remove_entry(Ticket(from.id()?)),
-            PAST => state.put_past(&take_past(&mut from)?),
-            NO_PAST => state.remove_past(Ticket(from.id()?)),
+            MEMORY => state.put_memory(&take_memory(&mut from)?),
+            NO_MEMORY => state.remove_memory(Series(from.id()?)),
             FREE => {
                 let (first, last) = take_range(&mut from)?;
                 state.push_free_slots(first, last)
@@ -183,18 +197,21 @@ fn sound<T>(read: T, is_sound: impl FnOnce(&T) -> bool) -> Result<T, Damaged> {
     if is_sound(&read) { Ok(read) } else { Err(Damaged) }
 }
 
+fn take_limit(from: &mut Unpacker<'_>) -> Result<Option<u32>, Damaged> {
+    let limit = from.number()?.checked_sub(1).map(u32::try_from).transpose();
+    limit.map_err(|_| Damaged)
+}
+
 fn take_head(from: &mut Unpacker<'_>) -> Result<Head, Damaged> {
     let kind = match from.byte()? {
         0 => None,
         letter => Some(Kind::of_letter(letter.into()).ok_or(Damaged)?),
     };
-    let limit = from.number()?.checked_sub(1).map(u32::try_from).transpose();
-    let flags = from.byte()?;
     let head = Head {
         kind,
-        limit: limit.map_err(|_| Damaged)?,
-        pinned: flags & 1 != 0,
-        paused: if flags & 2 != 0 { Some(from.text()?) } else { None },
+        stated: take_limit(from)?,
+        pinned: take_limit(from)?,
+        paused: if from.byte()? != 0 { Some(from.text()?) } else { None },
         clock: from.instant()?,
         wall: from.instant()?,
         fence: from.instant()?,
@@ -272,9 +289,13 @@ fn take_range(from: &mut Unpacker<'_>) -> Result<(u32, u32), Damaged> {
     sound((first, last), |(_, last)| *last < u32::MAX)
 }
 
-fn take_past(from: &mut Unpacker<'_>) -> Result<Past, Damaged> {
-    let (ticket, cause) = (Ticket(from.id()?), take_cause(from)?);
-    sound(Past { ticket, cause, until: from.instant()? }, Past::is_sound)
+fn take_memory(from: &mut Unpacker<'_>) -> Result<Memory, Damaged> {
+    let mut memory = Memory::new(Series(from.id()?));
+    (memory.last, memory.until, memory.open) = (from.small()?, from.instant()?, from.small()?);
+    for _ in 0..from.number()?.min(Memory::MOST_ENDS as u64 + 1) {
+        memory.ends.push((from.small()?, take_cause(from)?));
+    }
+    sound(memory, Memory::is_sound)
 }
 
 fn take_hint(from: &mut Unpacker<'_>, granted: bool) -> Result<Hint, Damaged> {

@@ -263,7 +263,8 @@ impl Net {
                     self.sessions[who].handle_replies(self.now, call, replies);
                 }
                 Parcel::Failure(who, call) => {
-                    let failure = Failure { maybe_executed: true, is_passing: true };
+                    let failure =
+                        Failure { maybe_executed: true, is_passing: true, is_full: false };
                     self.sessions[who].handle_failure(self.now, call, failure);
                 }
                 Parcel::Wakeup(who, wakeup) => {

@@ -202,7 +202,7 @@ fn the_same_batch_is_sent_until_its_outcome_is_known_and_the_next_has_the_next_n
     assert_eq!((first.batch.number, first.batch.not_after), (6, 1030 * SECOND));
     session.ask(0, Request::Push(item("y")));
     assert!(session.poll_call(0).is_none());
-    let failure = Failure { maybe_executed: true, is_passing: true };
+    let failure = Failure { maybe_executed: true, is_passing: true, is_full: false };
     session.handle_failure(SECOND, first.id, failure);
     let again = session.poll_call(3 * SECOND).unwrap();
     assert_eq!(again.batch, first.batch);
@@ -226,11 +226,34 @@ fn a_store_that_refuses_for_good_is_not_asked_again_for_anybody() {
     let ask = session.ask(0, Request::Push(item("x")));
     let pop = session.pop(wish(1, ON_AND_ON, TTL));
     let call = session.poll_call(0).unwrap();
-    let failure = Failure { maybe_executed: false, is_passing: false };
+    let failure = Failure { maybe_executed: false, is_passing: false, is_full: false };
     session.handle_failure(0, call.id, failure);
     let answer = Answer::NotDone;
     assert_eq!(session.poll_event(), Some(Event::Answer { ask, answer }));
     assert_eq!(session.poll_event(), Some(Event::Failed { pop }));
+}
+
+#[test]
+fn a_store_without_room_is_told_at_once_to_those_who_push_and_pop_and_nothing_else_is_dropped() {
+    let mut net = Net::new(1, 7);
+    net.push_text(0, "x");
+    net.pop(0, wish(1, ONCE, TTL));
+    net.run_for(SECOND);
+    let delivery = net.in_hand(0)[0];
+    let mut session = net.sessions.remove(0);
+    let now = net.now;
+    while session.poll_event().is_some() {}
+    session.finish(delivery, How::Acknowledge);
+    let ask = session.ask(now, Request::Push(item("y")));
+    let call = session.poll_call(now).unwrap();
+    let full = Failure { maybe_executed: false, is_passing: true, is_full: true };
+    session.handle_failure(now, call.id, full);
+    assert_eq!(session.poll_event(), Some(Event::Answer { ask, answer: Answer::NotDone }));
+    assert_eq!(session.poll_event(), None);
+    let at = session.poll_timeout().unwrap();
+    let call = session.poll_call(at).unwrap();
+    let how = How::Acknowledge;
+    assert_eq!(call.batch.requests, [Request::Finish { delivery, how }]);
 }
 
 #[test]

@@ -112,6 +112,15 @@ impl Rows<'_> {
         inboxes.filter_map(Result::transpose).collect()
     }
 
+    /// The clients of up to `most` waiters, those that were passed over among them.
+    pub(in super::super) fn waiting(&self, most: u32) -> Result<Vec<Inbox>> {
+        let sql = "SELECT inbox FROM entry WHERE name = ?1 AND rank IS NOT NULL
+                   ORDER BY parked DESC, rank, ticket LIMIT ?2";
+        let mut find = self.db.prepare_cached(sql)?;
+        let inboxes = find.query_map((self.id(), most), |row| read_inbox(row, 0))?;
+        inboxes.filter_map(Result::transpose).collect()
+    }
+
     /// Up to `most` distinct clients that hold here, one step in the index each.
     pub(in super::super) fn holding(&self, most: usize) -> Result<Vec<Inbox>> {
         let sql = "SELECT min(inbox) FROM entry WHERE name = ?1 AND fence IS NOT NULL

@@ -1,12 +1,12 @@
 //! Rows against B-trees: the same random history through both, compared answer by answer.
 
-use std::path::Path;
+use std::{collections::BTreeSet, path::Path};
 
 use rusqlite::Connection;
 use seinpaal_proto::{
-    Acquire, Batch, Configure, Contact, Contacts, Enqueue, Inbox, Kind, LeaseId, Limit, LimitRule,
-    MemoryState, Name, OnMismatch, Permits, Priority, Renew, Request, Slots, State, Ticket, Whom,
-    execute, time::SECOND,
+    Acquire, Attach, Batch, Configure, Contact, Contacts, Enqueue, Inbox, Kind, LeaseId, Limit,
+    LimitRule, MemoryState, Name, OnMismatch, Permits, Priority, Renew, Request, Slots, State,
+    Ticket, Whom, execute, time::SECOND,
 };
 
 use super::Rows;
@@ -25,8 +25,9 @@ impl Random {
 
     /// High bytes as well as low ones, so that the order of blobs matters.
     fn ticket(&mut self) -> Ticket {
-        let n = u128::from(self.below(12));
-        Ticket(n << 120 | n)
+        let series = self.below(12);
+        let number = if series < 3 { 1 + self.below(4) } else { 1 };
+        Ticket(u128::from(series) << 120 | u128::from(number))
     }
 
     fn lease(&mut self) -> LeaseId {
@@ -34,25 +35,56 @@ impl Random {
     }
 
     fn request(&mut self) -> Request {
-        match self.below(12) {
+        let (ticket, remember) = (self.ticket(), SECOND);
+        match self.below(17) {
             0..=4 => Request::Acquire(self.acquire()),
             5 => Request::Renew(self.renew()),
-            6 | 7 => Request::Release { ticket: self.ticket(), slots: None },
-            8 => Request::Release { ticket: self.ticket(), slots: Some(Slots::range(0, 1)) },
-            9 => Request::Cancel { ticket: self.ticket(), remember: SECOND },
-            10 => Request::Evict { ticket: self.ticket() },
+            6 | 7 => Request::Release { ticket, slots: None },
+            8 => Request::Release { ticket, slots: Some(Slots::range(0, 1)) },
+            9 => Request::Cancel { ticket, remember, attach: None },
+            10 => Request::Cancel { ticket, remember, attach: Some(self.attaching()) },
+            11 => Request::Evict { ticket },
+            12 | 13 => Request::Attach(self.attach()),
+            14 => Request::Detach { ticket, ttl: 10 * SECOND, margin: SECOND },
+            15 => Request::Inspect { rows: 5 },
             _ => Request::Configure(self.configure()),
         }
     }
 
-    fn acquire(&mut self) -> Acquire {
+    /// The lease of an attach: so few that one comes twice, now and then.
+    fn attaching(&mut self) -> LeaseId {
+        LeaseId(1 << 100 | u128::from(self.below(300)))
+    }
+
+    fn attach(&mut self) -> Attach {
+        Attach {
+            ticket: self.ticket(),
+            lease: self.attaching(),
+            ttl: (1 + self.below(20)) * SECOND,
+            margin: self.below(5) * SECOND + 1,
+            not_after: None,
+            about: format!("heir\u{1f}{}", self.below(100)),
+        }
+    }
+
+    fn rule(&mut self) -> LimitRule {
         let limit = Limit::new(self.below(5) as u32).unwrap();
-        let rule = LimitRule { limit, on_mismatch: OnMismatch::Set };
+        let on_mismatch = match self.below(6) {
+            0 => OnMismatch::Refuse,
+            1 => OnMismatch::Adopt,
+            2 => OnMismatch::Exact,
+            _ => OnMismatch::Set,
+        };
+        LimitRule { limit, on_mismatch }
+    }
+
+    fn acquire(&mut self) -> Acquire {
+        let rule = self.rule();
         Acquire {
             ticket: self.ticket(),
             kind: if self.below(12) == 0 { Kind::Mutex } else { Kind::Semaphore },
             permits: Permits::new(1 + self.below(3) as u32).unwrap(),
-            limit: (self.below(6) == 0).then_some(rule),
+            limit: (self.below(4) == 0).then_some(rule),
             enqueue: if self.below(4) == 0 {
                 Enqueue::No
             } else {
@@ -70,7 +102,10 @@ impl Random {
     }
 
     fn renew(&mut self) -> Renew {
-        let whom = Whom::Tickets(vec![self.ticket(), self.ticket()]);
+        let whom = match self.below(3) {
+            0 => Whom::All { members: self.below(3) as u32, digest: self.ticket().digest() },
+            _ => Whom::Tickets(vec![self.ticket(), self.ticket()]),
+        };
         Renew { lease: self.lease(), ttl: 10 * SECOND, margin: SECOND, whom }
     }
 
@@ -138,7 +173,7 @@ fn compare(rows: &mut Rows<'_>, memory: &mut MemoryState, seed: u64, step: u32) 
     let leases = (rows.first_lease_by_end().unwrap(), rows.first_lease_by_wall().unwrap());
     let expected = (memory.first_lease_by_end().unwrap(), memory.first_lease_by_wall().unwrap());
     assert_eq!(leases, expected, "{at}");
-    assert_eq!(rows.first_past().unwrap(), memory.first_past().unwrap(), "{at}");
+    assert_eq!(rows.first_memory().unwrap(), memory.first_memory().unwrap(), "{at}");
 }
 
 #[test]
@@ -146,6 +181,16 @@ fn rows_and_b_trees_give_the_same_answers_to_random_histories() {
     for seed in 0..20 {
         run_history(seed, 400);
     }
+}
+
+#[test]
+fn the_random_histories_have_every_kind_of_request_in_them() {
+    let mut random = Random(0);
+    let names = [Name::new("a").unwrap()];
+    let batches = (0..400).map(|_| random_batch(&mut random, &names));
+    let kinds: BTreeSet<_> =
+        batches.flat_map(|batch| batch.requests).map(|request| request.kind()).collect();
+    assert_eq!(kinds, Request::KINDS.iter().copied().collect());
 }
 
 #[test]
@@ -163,7 +208,7 @@ fn a_name_that_fell_idle_leaves_no_rows() {
     run(2 * SECOND, vec![Request::Release { ticket: ask.ticket, slots: None }]);
     run(3600 * SECOND, vec![]);
     run(7200 * SECOND, vec![]);
-    for table in ["name", "lease", "entry", "past", "free"] {
+    for table in ["name", "lease", "entry", "memory", "free"] {
         let count: i64 =
             db.query_row(&format!("SELECT count(*) FROM {table}"), [], |row| row.get(0)).unwrap();
         assert_eq!(count, 0, "rows left in {table}");
@@ -185,7 +230,7 @@ fn every_statement_finds_its_rows_by_an_index() {
         "SELECT about FROM entry WHERE name = 1 AND fence IS NOT NULL ORDER BY fence, ticket LIMIT 9",
         "SELECT min(inbox) FROM entry WHERE name = 1 AND fence IS NOT NULL AND inbox IS NOT NULL
          AND inbox > x''",
-        "SELECT 1 FROM past WHERE name = 1 ORDER BY until, ticket LIMIT 1",
+        "SELECT 1 FROM memory WHERE name = 1 AND open = 0 ORDER BY until, series LIMIT 1",
         "DELETE FROM free WHERE name = 1 AND first = (SELECT min(first) FROM free WHERE name = 1)",
     ] {
         let mut explain = db.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
@@ -246,13 +291,13 @@ fn an_index_that_contradicts_its_table_is_damage_and_no_endless_work() {
             "UPDATE entry SET fence = 7, slots = '7', rank = NULL WHERE rank IS NOT NULL",
             &listening,
         ),
-        ("past_by_end", "UPDATE past SET until = until + 1", &alive),
+        ("memory_by_end", "UPDATE memory SET until = until + 1", &alive),
     ] {
         let db = database();
         let mut random = Random(7);
         for ticket in 1..=4 {
             let mut ask = random.acquire();
-            (ask.ticket, ask.permits) = (Ticket(ticket), Permits::ONE);
+            (ask.ticket, ask.permits) = (Ticket(ticket << 32 | 1), Permits::ONE);
             (ask.lease, ask.waiter_lease) = (LeaseId(1), LeaseId(2));
             (ask.ttl, ask.margin) = (20 * SECOND, 5 * SECOND);
             ask.limit = (ticket == 1).then_some(LimitRule {
@@ -260,7 +305,7 @@ fn an_index_that_contradicts_its_table_is_damage_and_no_endless_work() {
                 on_mismatch: OnMismatch::Set,
             });
             (ask.kind, ask.enqueue) = (Kind::Semaphore, Enqueue::Yes { max_waiting: None });
-            let release = Request::Release { ticket: Ticket(1), slots: None };
+            let release = Request::Release { ticket: Ticket(1 << 32 | 1), slots: None };
             let requests = vec![Request::Acquire(ask), release];
             let batch =
                 Batch { name: name.clone(), inbox: Some(Inbox(5)), fence_seen: 0, requests };

@@ -19,6 +19,8 @@ use crate::store::embedded::{
 const SESSIONS_LINGER: Micros = 60 * SECOND;
 /// The same where only deduplication keys are remembered, which can be for a week.
 const KEYS_LINGER: Micros = 3600 * SECOND;
+/// The most idle workers of one queue that are looked at where somebody counts them.
+const MOST_IDLE: u32 = 256;
 /// The most of either that one call looks at. More than one, so that they get fewer.
 const MOST_USED_UP: u32 = 2;
 
@@ -46,10 +48,13 @@ impl Turn<'_> {
     fn call_queue_alone(&mut self, batch: &Batch) -> Result<Replies> {
         let replies = self.execute_queue(batch)?;
         let mut pairs = batch.requests.iter().zip(&replies.replies);
-        if !pairs.any(|(request, reply)| depends_on_workers(request, reply)) {
-            return Ok(replies);
+        let mut dead = Vec::new();
+        if pairs.any(|(request, reply)| depends_on_workers(request, reply)) {
+            dead = self.dead_workers(&batch.name)?;
         }
-        let dead = self.dead_workers(&batch.name)?;
+        if replies.replies.iter().any(|reply| matches!(reply, Reply::Snapshot(_))) {
+            dead.extend(self.dead_idle(&batch.name)?);
+        }
         if dead.is_empty() {
             return Ok(replies);
         }
@@ -76,6 +81,12 @@ impl Turn<'_> {
         let mut workers = QueueRows::open(self.db, name)?.workers(MOST_HOLDERS)?;
         workers.retain(|inbox| self.known.contact(*inbox) == Contact::Dead);
         Ok(workers)
+    }
+
+    fn dead_idle(&mut self, name: &Name) -> Result<Vec<Inbox>> {
+        let mut idle = QueueRows::open(self.db, name)?.idle(MOST_IDLE)?;
+        idle.retain(|inbox| self.known.contact(*inbox) == Contact::Dead);
+        Ok(idle)
     }
 
     /// Returns what a dead client worked on anywhere, and takes its places.

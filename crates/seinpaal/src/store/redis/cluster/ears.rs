@@ -155,13 +155,17 @@ pub(super) fn listens_for(batch: &queue::Batch) -> Option<Duration> {
 
 /// Whether a batch may give its sender something at the name.
 pub(super) fn may_gain(batch: &Batch) -> bool {
-    batch.requests.iter().any(|request| matches!(request, Request::Acquire(_) | Request::Renew(_)))
+    let gains = |request: &Request| {
+        matches!(request, Request::Acquire(_) | Request::Attach(_) | Request::Renew(_))
+    };
+    batch.requests.iter().any(gains)
 }
 
 /// The tickets that a batch may give its sender.
 pub(super) fn gained(batch: &Batch) -> Vec<Ticket> {
     let of = |request: &Request| match request {
         Request::Acquire(acquire) => vec![acquire.ticket],
+        Request::Attach(attach) => vec![attach.ticket],
         Request::Renew(renew) => match &renew.whom {
             Whom::Tickets(tickets) => tickets.clone(),
             Whom::All { .. } => vec![],
@@ -186,8 +190,14 @@ fn lost_by(request: &Request, reply: &Reply) -> Vec<Ticket> {
         }
         (_, Reply::Granted(_) | Reply::Queued { .. }) => vec![],
         (Request::Acquire(acquire), _) => vec![acquire.ticket],
+        (Request::Attach(attach), _) => vec![attach.ticket],
         (Request::Release { .. }, Reply::Released { left, .. }) if *left > 0 => vec![],
-        (Request::Release { ticket, .. } | Request::Cancel { ticket, .. }, _) => vec![*ticket],
+        (
+            Request::Release { ticket, .. }
+            | Request::Cancel { ticket, .. }
+            | Request::Detach { ticket, .. },
+            _,
+        ) => vec![*ticket],
         _ => vec![],
     }
 }

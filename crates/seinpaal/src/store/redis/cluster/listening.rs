@@ -130,7 +130,7 @@ impl Shared {
             self.ears.release(&channel, &[wakeup.ticket]);
         }
         // Nobody is left to be told when the session is gone.
-        let _ = self.news.send(wakeup::news(wakeup, &self.url.options));
+        let _ = self.news.send(News::Wakeup(wakeup));
     }
 
     /// Listens again wherever it should and does not, and says so. False if it could not everywhere.

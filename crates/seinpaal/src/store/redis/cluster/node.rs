@@ -13,22 +13,20 @@ use std::{
     time::Duration,
 };
 
-use redis::{
-    AsyncConnectionConfig, Cmd, ProtocolVersion, PushInfo, PushKind, RedisResult, ServerError,
-    Value, aio::MultiplexedConnection,
-};
-use tokio::{sync::Mutex, time::timeout};
+use redis::{AsyncConnectionConfig, Cmd, ProtocolVersion, PushInfo, PushKind, ServerError, Value};
+use tokio::{sync::Mutex, time::sleep};
 
 use super::slots::Address;
 use crate::store::{
     Certainty, StoreError, StoreErrorKind,
     redis::{
-        connection::is_missing_script,
+        connection::{is_missing_script, pause_of_callers},
         error,
-        link::RESPONSE_TIMEOUT,
-        place,
+        link::{LastHeard, RESPONSE_TIMEOUT},
         replicas::{self, Replicas},
         script::{Operation, Scripts},
+        server::{self, Look, Subject},
+        transport::{Answer, CallError, Commands, Fault},
     },
     url::RedisUrl,
 };
@@ -38,6 +36,8 @@ pub(super) struct Call {
     pub(super) operation: Operation,
     pub(super) keys: Vec<Vec<u8>>,
     pub(super) arguments: Vec<Vec<u8>>,
+    /// How many bytes its answer may have.
+    pub(super) room: usize,
 }
 
 /// What a node is asked to do.
@@ -93,12 +93,15 @@ pub(super) struct Node {
     on_heard: OnHeard,
     commands: Mutex<Option<Link>>,
     wakeups: Mutex<Option<Link>>,
+    /// How often it was connected to since it last answered a script.
+    tries: AtomicU64,
 }
 
 #[derive(Clone)]
 pub(super) struct Link {
     id: u64,
-    connection: MultiplexedConnection,
+    connection: Commands,
+    heard: Arc<LastHeard>,
     replicas: Arc<Replicas>,
 }
 
@@ -113,7 +116,8 @@ impl Node {
         on_heard: OnHeard,
     ) -> Self {
         let (commands, wakeups) = (Mutex::default(), Mutex::default());
-        Self { address, url, scripts, on_heard, commands, wakeups }
+        let tries = AtomicU64::new(0);
+        Self { address, url, scripts, on_heard, commands, wakeups, tries }
     }
 
     pub(super) async fn run(self: &Arc<Self>, errand: &Errand<'_>, asking: bool) -> Outcome {
@@ -124,15 +128,27 @@ impl Node {
     }
 
     /// Runs one plain command.
-    pub(super) async fn command(&self, command: &Cmd) -> Result<Value, StoreError> {
+    pub(super) async fn command(&self, command: &Cmd, room: usize) -> Result<Value, StoreError> {
         let mut link = self.command_link().await?;
-        let answer = link.connection.send_packed_command(command).await;
+        let answer = link.connection.send_for(command, room).await;
         self.judge(link.id, answer).await.map_err(|outcome| match outcome {
             Outcome::Later(error) | Outcome::Refused(error) | Outcome::Lost(error) => error,
             Outcome::Done(_) | Outcome::Moved(_) | Outcome::Ask(_) => {
                 self.later("is not the right node")
             }
         })
+    }
+
+    /// Whether it will do, what its clock shows, and what should be changed about it.
+    pub(super) async fn look(&self, subject: &Subject<'_>) -> Result<Look, StoreError> {
+        let mut link = self.command_link().await?;
+        match server::look(&mut link.connection, subject).await {
+            Ok(look) => look,
+            Err(failed) => {
+                self.lose_commands(link.id).await;
+                Err(error::of_connecting(&failed, &self.url.to_string()))
+            }
+        }
     }
 
     /// Runs a script. Only one that the node does not know is sent a second time: that ran nothing.
@@ -142,9 +158,13 @@ impl Node {
             Err(error) => return unsent(error),
         };
         let scripts = if asking { &self.scripts.moving } else { &self.scripts.sharded };
-        let mut answer = send(&mut link, call.evalsha(scripts), asking).await;
+        let mut answer = send(&mut link, call.evalsha(scripts), call.room, asking).await;
         if is_missing_script(&answer) {
-            answer = send(&mut link, call.eval(scripts), asking).await;
+            answer = send(&mut link, call.eval(scripts), call.room, asking).await;
+        }
+        if answer.is_ok() {
+            self.tries.store(0, Ordering::Relaxed);
+            link.heard.note();
         }
         match self.judge(link.id, answer).await {
             Ok(answer) => Outcome::Done(Done { answer, at: Some((self.clone(), link)) }),
@@ -171,7 +191,7 @@ impl Node {
         };
         let mut subscribe = redis::cmd("SSUBSCRIBE");
         subscribe.arg(channel);
-        match link.connection.send_packed_command(&subscribe).await {
+        match link.connection.send(&subscribe).await {
             Ok(Value::Push { kind: PushKind::SSubscribe, data }) if is_about(&data, channel) => {
                 Outcome::Done(Done { answer: Value::Nil, at: None })
             }
@@ -190,7 +210,7 @@ impl Node {
         if let Some(mut link) = link {
             let mut unsubscribe = redis::cmd("SUNSUBSCRIBE");
             unsubscribe.arg(channel);
-            let _ = link.connection.send_packed_command(&unsubscribe).await;
+            let _ = link.connection.send(&unsubscribe).await;
         }
     }
 
@@ -198,7 +218,7 @@ impl Node {
     pub(super) async fn try_wakeups(&self) {
         let link = self.wakeups.lock().await.clone();
         if let Some(mut link) = link
-            && link.connection.send_packed_command(&redis::cmd("PING")).await.is_err()
+            && link.connection.send(&redis::cmd("PING")).await.is_err()
         {
             self.lose_wakeups(link.id).await;
         }
@@ -206,12 +226,11 @@ impl Node {
 
     async fn command_link(&self) -> Result<Link, StoreError> {
         let mut current = self.commands.lock().await;
-        match &*current {
-            Some(link) => Ok(link.clone()),
-            None => Ok(current
-                .insert(self.open(ProtocolVersion::RESP2, self.config(), 0).await?)
-                .clone()),
+        if let Some(link) = &*current {
+            return Ok(link.clone());
         }
+        sleep(pause_of_callers(self.tries.fetch_add(1, Ordering::Relaxed))).await;
+        Ok(current.insert(self.open(ProtocolVersion::RESP2, self.config(), 0).await?).clone())
     }
 
     async fn wakeup_link(&self) -> Result<Link, StoreError> {
@@ -234,21 +253,17 @@ impl Node {
         config: AsyncConnectionConfig,
         id: u64,
     ) -> Result<Link, StoreError> {
-        let of_connecting = |error| error::of_connecting(&error, &self.url.to_string());
-        let client = place::client(&self.url, protocol).map_err(of_connecting)?;
-        let opened = client.get_multiplexed_async_connection_with_config(&config);
-        let connection = timeout(self.patience(), opened)
-            .await
-            .map_err(|_| self.later("does not answer"))?
-            .map_err(of_connecting)?;
+        let opened = Commands::open(&self.url, protocol, config, self.patience()).await;
+        let connection = opened.map_err(|failed| match failed {
+            CallError::Fault(Fault::Slow) => self.later("does not answer"),
+            failed => error::of_connecting(&failed, &self.url.to_string()),
+        })?;
         let id = if id > 0 { id } else { LINKS.fetch_add(1, Ordering::Relaxed) };
-        Ok(Link { id, connection, replicas: Arc::new(Replicas::default()) })
+        Ok(Link { id, connection, heard: Arc::default(), replicas: Arc::default() })
     }
 
     fn config(&self) -> AsyncConnectionConfig {
-        AsyncConnectionConfig::new()
-            .set_connection_timeout(Some(self.patience()))
-            .set_response_timeout(Some(RESPONSE_TIMEOUT))
+        AsyncConnectionConfig::new().set_response_timeout(Some(RESPONSE_TIMEOUT))
     }
 
     /// A node that does not even greet is no longer waited for than an answer: others may have its slots.
@@ -256,7 +271,7 @@ impl Node {
         self.url.options.connect_timeout.unwrap_or(RESPONSE_TIMEOUT).min(RESPONSE_TIMEOUT)
     }
 
-    async fn judge(&self, link: u64, answer: RedisResult<Value>) -> Result<Value, Outcome> {
+    async fn judge(&self, link: u64, answer: Answer<Value>) -> Result<Value, Outcome> {
         match answer {
             Ok(Value::ServerError(refused)) => Err(self.refusal(&refused)),
             Ok(value) => Ok(value),
@@ -278,6 +293,12 @@ impl Node {
             }
             _ => Outcome::Refused(error::of_server(refused)),
         }
+    }
+
+    /// A new link takes the place of one that was silent for so long. What is under way over it stays so.
+    pub(super) async fn doubt(&self, silence: Duration) {
+        let mut current = self.commands.lock().await;
+        current.take_if(|link| link.heard.was_silent_for(silence));
     }
 
     async fn lose_commands(&self, id: u64) {
@@ -326,13 +347,13 @@ impl Call {
 }
 
 /// `ASKING` holds for the next command of the connection, so the two go out as one.
-async fn send(link: &mut Link, command: Cmd, asking: bool) -> RedisResult<Value> {
+async fn send(link: &mut Link, command: Cmd, room: usize, asking: bool) -> Answer<Value> {
     if !asking {
-        return link.connection.send_packed_command(&command).await;
+        return link.connection.send_for(&command, room).await;
     }
     let mut both = redis::pipe();
     both.cmd("ASKING").add_command(command);
-    let answers = link.connection.send_packed_commands(&both, 0, 2).await?;
+    let answers = link.connection.send_all(&both, 0, 2, room).await?;
     Ok(answers.into_iter().last().unwrap_or_default())
 }
 

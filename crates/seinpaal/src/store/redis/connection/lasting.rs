@@ -3,8 +3,7 @@
 use redis::Value;
 
 use super::{
-    Arc, AtomicBool, AtomicU64, Connection, MOST_LOADS, Notify, Outage, Shared, Status,
-    is_missing_script, keep, load_and_repeat, watch,
+    Arc, Connection, MOST_LOADS, Shared, Status, is_missing_script, keep, load_and_repeat,
 };
 use crate::store::{StoreError, redis::link::Plan};
 
@@ -18,16 +17,7 @@ pub(in crate::store::redis) struct Text<'a> {
 impl Connection {
     /// A connection that a task of the current runtime makes, and makes again, in its own time.
     pub(in crate::store::redis) fn begin(plan: Plan) -> Self {
-        let outage = Outage::lost(&plan.shown());
-        let shared = Arc::new(Shared {
-            plan: Arc::new(plan),
-            status: watch::Sender::new(Status::Down(outage)),
-            moves: watch::Sender::default(),
-            hurry: Notify::new(),
-            is_awaited: AtomicBool::new(false),
-            had_replicas: AtomicBool::new(false),
-            opened: AtomicU64::new(0),
-        });
+        let shared = Arc::new(Shared::new(plan));
         let keeper = tokio::spawn(keep(shared.clone())).abort_handle();
         Self { shared, keeper, _watch: None }
     }
@@ -36,7 +26,7 @@ impl Connection {
     pub(in crate::store::redis) async fn first_try(&self) -> Result<(), StoreError> {
         let mut status = self.shared.status.subscribe();
         let tried = status.wait_for(|status| match status {
-            Status::Up(..) => true,
+            Status::Up(..) | Status::Doubted(..) => true,
             Status::Down(outage) => outage.attempts > 0,
         });
         match tried.await.as_deref() {
@@ -47,7 +37,7 @@ impl Connection {
 
     /// Whether there is a link to send over now. If there is none, the next try to make one comes soon.
     pub(in crate::store::redis) fn is_up(&self) -> bool {
-        let is_up = matches!(&*self.shared.status.borrow(), Status::Up(..));
+        let is_up = self.shared.status.borrow().link().is_some();
         if !is_up {
             self.shared.hurry.notify_one();
         }
@@ -60,17 +50,19 @@ impl Connection {
         text: Text<'_>,
         keys: &[String],
         arguments: &[String],
+        room: usize,
     ) -> Result<Value, StoreError> {
         let mut evalsha = redis::cmd("EVALSHA");
         evalsha.arg(text.hash).arg(keys.len()).arg(keys).arg(arguments);
         let (id, mut link) = self.shared.link().await?;
-        let mut answer = link.commands.send_packed_command(&evalsha).await;
+        let mut answer = link.commands.send_for(&evalsha, room).await;
         for load in 0..MOST_LOADS {
             if !is_missing_script(&answer) {
                 break;
             }
-            answer = load_and_repeat(&mut link, text.source, &evalsha, load % 2 == 1).await;
+            answer = load_and_repeat(&mut link, text.source, &evalsha, room, load % 2 == 1).await;
         }
+        self.shared.note(&link, &answer);
         self.shared.judge(id, answer)
     }
 }

@@ -2,16 +2,16 @@
 -- keys   records order
 -- args   ticket kind permits limit enqueue priority lease ttl margin waiter_lease waiter_ttl not_after about
 -- reply  granted queued busy other-kind other-limit too-many too-late ended
--- cost   where fast_acquire gives up: HGET head, entry, past and lease, one HSET, one ZADD
+-- cost   where fast_acquire gives up: HGET head, entry, memory and lease, one HSET, one ZADD
 --
 -- kind: s, m, r (semaphore, mutex, readers-writer lock)
--- limit: - or R, A, S (refuse, adopt, set) and the number  enqueue: no, yes, or the most that may wait
+-- limit: - or R, A, S, E (refuse, adopt, set, exact) and the number  enqueue: no, yes, or the most that may wait
 
 function ledger.parse_acquire(text)
   local ticket, kind, permits, limit, enqueue, priority, lease, ttl, margin, waiter_lease, waiter_ttl, not_after, about =
     match(text, '^(%S+) ([smr]) (%S+) (%S+) (%S+) (%S+) (%S+) (%S+) (%S+) (%S+) (%S+) (%S+) (.*)$')
   local rule = limit and sub(limit, 1, 1)
-  if not rule or not string.find('-RAS', rule, 1, true) then ledger.refuse('SEINPAALARGUMENT', 'acquire cannot be read') end
+  if not rule or not string.find('-RASE', rule, 1, true) then ledger.refuse('SEINPAALARGUMENT', 'acquire cannot be read') end
   if #about > MOST_ABOUT then ledger.refuse('SEINPAALARGUMENT', 'about is too long') end
   return {
     ticket = ledger.id(ticket, 'the ticket'), kind = kind, permits = ledger.permits_of(permits, 1, 'permits'), rule = rule,
@@ -31,10 +31,15 @@ function ledger.standing_of(ticket)
   end
   local entry = ledger.entry_of(ticket)
   if not entry then return 'ended ' .. ticket .. ' ' .. (ledger.cause_of(ticket) or 'expired') end
-  if not entry.fence then return format('queued %s %d %d', ticket, head.waiting, ledger.limit_now()) end
+  return ledger.told(entry)
+end
+
+-- What its owner is told of a ticket that is here.
+function ledger.told(entry)
+  if not entry.fence then return format('queued %s %d %d', entry.ticket, head.waiting, ledger.limit_now()) end
   local lease = ledger.lease_of(entry.lease)
   local left = max((lease and lease.ends or 0) - head.clock, 0)
-  return format('granted %s %d %s %d %d', ticket, entry.fence, entry.slots, ledger.limit_now(), left)
+  return format('granted %s %d %s %d %d', entry.ticket, entry.fence, entry.slots, ledger.limit_now(), left)
 end
 
 -- Puts a waiter under the lease of its place and renews that.
@@ -47,16 +52,17 @@ end
 
 function ledger.new_entry(ask, lease)
   return {
-    ticket = ask.ticket, lease = lease, inbox = asker ~= '' and asker or nil, permits = ask.permits,
+    ticket = ask.ticket, lease = lease, inbox = ledger.me, permits = ask.permits,
     ttl = ask.ttl, since = now, about = ask.about,
   }
 end
 
 -- A waiter that is heard from again keeps its rank and comes back into the order of service.
 function ledger.look(entry, ask)
+  if entry.fence and entry.inbox ~= ledger.me then return 'ended ' .. ask.ticket .. ' attached' end
   if not entry.fence then
     ledger.part(entry)
-    entry.lease, entry.inbox, entry.parked = ask.waiter_lease, asker ~= '' and asker or nil, '0'
+    entry.lease, entry.inbox, entry.parked = ask.waiter_lease, ledger.me, '0'
     ledger.put_entry(entry)
     ledger.stand_in_line(entry, ask)
     ledger.serve()
@@ -64,19 +70,24 @@ function ledger.look(entry, ask)
   return ledger.standing_of(ask.ticket)
 end
 
-function ledger.limit_for(ask)
-  if ask.rule == '-' then return ledger.limit_now() end
-  if head.limit and ask.rule == 'A' then return head.limit end
-  return ask.stated
+-- What this request states anew, if it may; else nothing and the refusal.
+function ledger.stating(ask)
+  if ask.rule == '-' then return nil end
+  local stored = head.pinned or head.stated
+  local refuses = ask.rule == 'E' or (ask.rule == 'R' and not head.pinned)
+  if refuses and stored and stored ~= ask.stated then
+    return nil, format('other-limit %s %d %d %d', ask.ticket, stored, ask.stated, head.pinned and 1 or 0)
+  end
+  return (ask.rule == 'S' or not head.stated) and ask.stated or nil
+end
+
+-- The limit that goes without saying is stored like a stated one, but for under a pinned one.
+function ledger.store_terms(ask, stating, limit)
+  head.kind = ask.kind
+  if stating then head.stated = stating elseif not head.pinned then head.stated = limit end
 end
 
 -- A newcomer never passes a waiter that could be served.
--- What nobody stated is not stored: the limit of 1 that goes without saying contradicts nobody.
-function ledger.store_terms(ask, limit)
-  head.kind = ask.kind
-  if ask.rule ~= '-' then head.limit = limit end
-end
-
 function ledger.is_free_for(permits, limit)
   if permits > limit - head.held or not ledger.admits() then return false end
   return head.waiting == 0 or not ledger.first_waiter()
@@ -92,6 +103,7 @@ function ledger.grant_at_once(ask)
   ledger.hold(entry)
   ledger.join(entry, ask.ttl, ask.margin)
   ledger.put_entry(entry)
+  ledger.open(entry)
   return ledger.standing_of(ask.ticket)
 end
 
@@ -110,27 +122,27 @@ function ledger.enqueue(ask)
 end
 
 function ledger.ask_for(ask)
+  ledger.drop_terms()
   if head.kind ~= '-' and head.kind ~= ask.kind then
     return format('other-kind %s %s %s', ask.ticket, head.kind, ask.kind)
   end
-  local limit = ledger.limit_for(ask)
-  if ask.rule == 'R' and head.limit and head.limit ~= limit then
-    return format('other-limit %s %d %d', ask.ticket, head.limit, limit)
-  end
+  local stating, refusal = ledger.stating(ask)
+  if refusal then return refusal end
+  local limit = head.pinned or stating or ledger.limit_now()
   if ask.permits > limit and limit > 0 then
     return format('too-many %s %d %d', ask.ticket, ask.permits, limit)
   end
-  if ledger.limit_now() ~= limit then
-    head.limit = limit
+  if ask.rule == 'S' or ledger.limit_now() ~= limit then
+    head.stated = stating
     ledger.serve()
   end
   if ledger.is_free_for(ask.permits, limit) then
-    ledger.store_terms(ask, limit)
+    ledger.store_terms(ask, stating, limit)
     return ledger.grant_at_once(ask)
   end
   local why = ledger.refusal(ask)
   if why then return format('busy %s %s %d %d %d', ask.ticket, why, limit, head.held, head.waiting) end
-  ledger.store_terms(ask, limit)
+  ledger.store_terms(ask, stating, limit)
   return ledger.enqueue(ask)
 end
 

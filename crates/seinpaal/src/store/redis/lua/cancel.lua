@@ -1,22 +1,26 @@
 -- cancel: give up a ticket whatever has become of it, and refuse it should it still arrive.
 -- keys   records order
--- args   ticket remember
+-- args   ticket remember attach
 -- reply  cancelled
 -- cost   as release; of an unknown ticket: one HSET, one ZADD
 
-function ledger.cancel(ticket, time)
-  local entry = ledger.entry_of(ticket)
-  if entry then
+--
+-- attach: - or the lease of an attach that is given up
+
+function ledger.cancel(ticket, time, attach)
+  local entry, refused = ledger.entry_of(ticket), attach or ticket
+  if entry and ledger.may_end(entry) and (not attach or entry.lease == attach) then
     ledger.release_all(entry, 'cancelled')
-  elseif not ledger.past_of(ticket) then
-    ledger.remember(ticket, 'cancelled', time)
+  elseif not ledger.entry_of(refused) then
+    ledger.raise(refused, time, 0, not ledger.cause_of(refused) and 'cancelled' or nil)
   end
   return 'cancelled ' .. ticket
 end
 
 ledger.operations.cancel = function(text)
-  local ticket, remembered = match(text, '^(%S+) (%S+)$')
+  local ticket, remembered, attach = match(text, '^(%S+) (%S+) (%S+)$')
   ledger.id(ticket, 'the ticket')
   local time = ledger.number(remembered, 0, MAX_TTL, 'the time to remember')
-  return function() return ledger.cancel(ticket, time) end
+  local lease = attach ~= '-' and ledger.id(attach, 'the lease') or nil
+  return function() return ledger.cancel(ticket, time, lease) end
 end

@@ -7,8 +7,8 @@
 -- what: limit, unpin, pause, resume  value: the limit, the reason, or nothing
 
 local changes = {
-  limit = function(value) head.kind, head.limit, head.pinned = 's', value + 0, '1' end,
-  unpin = function() head.pinned = '0' end,
+  limit = function(value) head.kind, head.pinned = 's', value + 0 end,
+  unpin = function() head.pinned = nil end,
   pause = function(value) head.paused = value end,
   resume = function() head.paused = nil end,
 }
@@ -19,6 +19,7 @@ ledger.operations.configure = function(text)
   if not change then ledger.refuse('SEINPAALARGUMENT', 'configure cannot be read') end
   if what == 'limit' then ledger.permits_of(value, 0, 'the limit') end
   return function()
+    ledger.drop_terms()
     if what == 'limit' and (head.kind == 'm' or head.kind == 'r') then return 'other-kind - ' .. head.kind .. ' s' end
     change(value)
     ledger.serve()

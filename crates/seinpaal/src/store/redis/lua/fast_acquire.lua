@@ -5,9 +5,11 @@
 -- cost   queued: one HGET
 
   if kind ~= '-' and kind ~= asked_kind then break end
-  local going = rule == '-' and (limit >= 0 and limit or 1) or (limit >= 0 and rule == 'A') and limit or stated
-  if (rule ~= '-' and limit >= 0 and limit ~= going) or permits > going then break end
-  if rule ~= '-' then limit = going end
+  -- The limit to go by, and what is stated from now on. Where something is to be refused or set, nothing is plain.
+  local going = (rule == '-' or pinned >= 0 or stated >= 0) and limit or asked_limit
+  if (rule == 'R' and pinned < 0 or rule == 'E') and going ~= asked_limit then break end
+  if (rule == 'S' and stated >= 0 and stated ~= asked_limit) or permits > going then break end
+  if stated < 0 then stated = asked_limit or (pinned < 0 and going or -1) end
   local is_let_in, has_free_slots, reply = permits <= going - held, false, nil
   if is_let_in and waiting > 0 then break end
 
@@ -30,7 +32,7 @@
     remove[1], remove[2] = pack(MEMBER, 'e', ends, id), pack(MEMBER, 'w', ends_wall, id)
     ends, ends_wall = clock + term, now + term
   end
-  digest = (digest + tonumber(sub(ticket, 21), 16)) % DIGESTS
+  digest = (digest + digest_of(ticket)) % DIGESTS
   set[1], set[2] = 'l:' .. id, pack(LEASE, by, their_ttl, ends, ends_wall, members + 1, digest, parked)
   add[1], add[2] = '0', 'm' .. id .. ticket
   if not known or not is_let_in then
@@ -60,6 +62,14 @@
     set[4] = pack(HOLDER, 'H', '0', lease, inbox, permits, ttl, now, fence, slots) .. about
     add[#add + 1] = '0'
     add[#add + 1] = pack(MEMBER, 'g', fence, ticket)
+    if not found[3] then
+      past = past + 1
+    elseif open == 0 then
+      remove[#remove + 1] = pack(MEMBER, 'p', till, series)
+    end
+    till = max(till, clock + ttl)
+    memory = max(memory, till)
+    set[5], set[6] = 's:' .. series, pack(MEMORY, number, till, open + 1) .. ends_before
     reply = format('granted %s %d %s %d %d', ticket, fence, slots, going, max(ends - clock, 0))
   else
     arrival, waiting = max(arrival + 1, clock), waiting + 1

@@ -1,4 +1,4 @@
--- fast_end: the last quarter of a fast path: forgets, writes, wakes and answers.
+-- fast_end: the last quarter of a fast path: writes, wakes and answers.
 -- keys   records order
 -- args   now inbox
 -- reply  done
@@ -6,28 +6,13 @@
 --
 -- What only grows begins with a write that grows, anything else with a removal: see state.
 
-  if past > 0 and (first_past <= clock or past > MOST_PAST) then
-    local kept, dels, removes, is_done = past, #del, #remove, false
-    for _, most in ipairs({ 4, work + 1 }) do
-      past, first_past = kept, UNBOUNDED
-      local members = try('zrangebylex', order, '[p', '(q', 'limit', '0', format('%d', most))
-      for i, member in ipairs(members) do
-        if #member ~= 41 then break end
-        local _, till, old = read(MEMBER, member)
-        if till > clock and past <= MOST_PAST then first_past = till end
-        if first_past < UNBOUNDED or till >= newest then break end
-        past, del[dels + i], remove[removes + i] = past - 1, 'p:' .. old, member
-      end
-      is_done = first_past < UNBOUNDED or (not members.err and #members < most and past <= MOST_PAST)
-      if is_done then break end
-    end
-    if not is_done then break end
-  end
+  -- What is to be forgotten the full script forgets: there is little of it, one memory a series.
+  if past > 0 and (first_past <= clock or past > MOST_MEMORIES) then break end
   if past == 0 then first_past, memory = UNBOUNDED, 0 end
   first_past = min(first_past, newest)
 
   local milliseconds
-  if pinned == '0' then
+  if pinned < 0 then
     local ahead = fence - now
     local owed = ahead >= 0 and ahead <= HALF_DAY + HALF_DAY and ahead + 1 or 0
     local need = max(is_idle and memory - clock or longest + HALF_DAY, owed)
@@ -38,7 +23,7 @@
     end
   end
   set[#set + 1] = 'h'
-  set[#set + 1] = pack(HEAD, 3, kind, pinned, '0', limit, clock, wall, bound, fence, held, holders, waiting, past,
+  set[#set + 1] = pack(HEAD, VERSION, kind, '0', stated, pinned, clock, wall, bound, fence, held, holders, waiting, past,
     arrival, top, first_end, first_wall, first_past, longest, memory, deadline)
 
   -- The first write may be refused, and then the full script says so. After it there is no way back.
@@ -58,8 +43,8 @@
     try('pexpire', records, milliseconds)
     try('pexpire', order, milliseconds)
   end
-  more = channel and try(PUBLISH, channel, message)
-  failed = type(more) == 'table' and more or failed
+  -- A wakeup is a hint: where it may not be published, whoever waits looks again in time.
+  if channel then try(PUBLISH, channel, message) end
   if failed then return redis.error_reply('SEINPAALTORN ' .. string.gsub(failed.err, '[\r\n]', ' ')) end
 
   local look_in = '-'

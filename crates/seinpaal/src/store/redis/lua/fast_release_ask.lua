@@ -7,5 +7,6 @@
 repeat
   local ticket = #ARGV == 4 and match(ARGV[4], '^release (%x+) all$')
   if not ticket or #ticket ~= 32 or lower(ticket) ~= ticket then break end
-  local found = try('hmget', records, 'h', 't:' .. ticket)
-  if found.err or not found[1] or not found[2] then break end
+  local series, number = sub(ticket, 1, 24) .. '00000000', tonumber(sub(ticket, 25), 16)
+  local found = try('hmget', records, 'h', 't:' .. ticket, 's:' .. series)
+  if found.err or not found[1] or not found[2] or not found[3] or #found[3] < 24 then break end

@@ -33,8 +33,9 @@ function ledger.add_rows(answer, members, row)
 end
 
 function ledger.inspect(rows)
-  local answer = { format('snapshot %s %d %s %d %d %d %d %s', head.kind, ledger.limit_now(), head.pinned, head.held,
-    head.holders, head.waiting, guarded_for, head.paused and '1' .. head.paused or '0') }
+  ledger.drop_terms()
+  local answer = { format('snapshot %s %d %d %d %d %d %d %d %s', head.kind, ledger.limit_now(), head.stated or -1,
+    head.pinned or -1, head.held, head.holders, head.waiting, guarded_for, head.paused and '1' .. head.paused or '0') }
   ledger.add_rows(answer, ledger.rows_of('g', 'h', rows), ledger.holder_row)
   local waiters = ledger.rows_of('q', 'r', rows)
   ledger.add_rows(answer, waiters, ledger.waiter_row)

@@ -5,11 +5,12 @@
 -- cost   nothing but time
 
 -- first_end, first_wall and first_past are lower bounds, so that most calls need not look at the order.
--- longest: the longest ttl since somebody came. memory: until when a ticket is remembered, at most.
+-- stated, pinned: the limit by those who hold or wait, and by an operator, if there is one.
+-- longest: the longest ttl since somebody came. memory: until when a series is remembered, at most.
 -- deadline: when the keys expire by themselves, on the store's clock; 0: never.
 local function blank_head()
   return {
-    kind = '-', pinned = '0', clock = 0, wall = 0, bound = UNBOUNDED, fence = 0, held = 0, holders = 0, waiting = 0,
+    kind = '-', clock = 0, wall = 0, bound = UNBOUNDED, fence = 0, held = 0, holders = 0, waiting = 0,
     past = 0, arrival = 0, top = 0, first_end = UNBOUNDED, first_wall = UNBOUNDED, first_past = UNBOUNDED,
     longest = 0, memory = 0, deadline = 0,
   }
@@ -17,12 +18,13 @@ end
 
 -- Nothing if it cannot be read.
 local function parse_head(text)
-  if #text < 140 then return nil end
-  local version, kind, pinned, paused, limit, clock, wall, bound, fence, held, holders, waiting, past, arrival, top,
+  if #text < HEAD_SIZE then return nil end
+  local version, kind, paused, stated, pinned, clock, wall, bound, fence, held, holders, waiting, past, arrival, top,
     first_end, first_wall, first_past, longest, memory, deadline = read(HEAD, text)
-  if version ~= 3 then return nil end
+  if version ~= VERSION then return nil end
   return {
-    limit = limit >= 0 and limit or nil, kind = kind, pinned = pinned, paused = paused == '1' and sub(text, 141) or nil,
+    stated = stated >= 0 and stated or nil, pinned = pinned >= 0 and pinned or nil, kind = kind,
+    paused = paused == '1' and sub(text, HEAD_SIZE + 1) or nil,
     clock = clock, wall = wall, bound = bound, fence = fence, held = held, holders = holders,
     waiting = waiting, past = past, arrival = arrival, top = top, first_end = first_end,
     first_wall = first_wall, first_past = first_past, longest = longest, memory = memory, deadline = deadline,
@@ -30,7 +32,7 @@ local function parse_head(text)
 end
 
 local function pack_head(h)
-  return pack(HEAD, 3, h.kind, h.pinned, h.paused and '1' or '0', h.limit or -1, h.clock, h.wall, h.bound, h.fence,
+  return pack(HEAD, VERSION, h.kind, h.paused and '1' or '0', h.stated or -1, h.pinned or -1, h.clock, h.wall, h.bound, h.fence,
     h.held, h.holders, h.waiting, h.past, h.arrival, h.top, h.first_end, h.first_wall, h.first_past,
     h.longest, h.memory, h.deadline) .. (h.paused or '')
 end

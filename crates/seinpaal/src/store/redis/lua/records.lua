@@ -1,4 +1,4 @@
--- records: leases, entries and tickets that are over, each read at most once and written at most once.
+-- records: leases, entries and memories, each read at most once and written at most once.
 -- keys   records order
 -- args   none of its own
 -- reply  nothing
@@ -94,35 +94,49 @@ function ledger.first_waiter()
   return ledger.first_entry('q', 'r', 10)
 end
 
--- Tickets that are over.
+-- What is remembered of series: the last number that was granted or ended, until when, how many of it hold, and why
+-- those numbers ended that were not simply released.
 
-function ledger.past_of(ticket)
-  local past = ledger.pasts[ticket]
-  if past ~= nil then return past end
-  local text = head.past > 0 and call('hget', records, 'p:' .. ticket)
-  if not text then
-    ledger.pasts[ticket] = false
-    return false
+function ledger.series_of(ticket)
+  return sub(ticket, 1, 24) .. '00000000'
+end
+
+function ledger.number_of(ticket)
+  return tonumber(sub(ticket, 25), 16)
+end
+
+function ledger.parse_memory(series, text)
+  if #text < 24 or match(text, '[^%d%l= ]', 25) then return nil end
+  local last, till, open = read(MEMORY, text)
+  local memory = { series = series, last = last, ['until'] = till, open = open, ends = {} }
+  for number, cause in string.gmatch(sub(text, 25), '(%d+)=(%l+) ') do
+    memory.ends[#memory.ends + 1] = { number + 0, cause }
   end
-  local cause = match(text, '^%a+$', 9)
-  if not cause then ledger.corrupt('ticket ' .. ticket) end
-  past = { ticket = ticket, cause = cause, ['until'] = read('<d', text) }
-  past.by_end = pack(MEMBER, 'p', past['until'], ticket)
-  ledger.pasts[ticket] = past
-  return past
+  if open == 0 then memory.by_end = pack(MEMBER, 'p', till, series) end
+  return memory
 end
 
-function ledger.put_past(past)
-  ledger.pasts[past.ticket] = past
-  ledger.dirty_pasts[past.ticket] = true
+function ledger.memory_of(series)
+  local memory = ledger.memories[series]
+  if memory ~= nil then return memory end
+  local text = head.past > 0 and call('hget', records, 's:' .. series)
+  memory = text and ledger.parse_memory(series, text)
+  if text and not memory then ledger.corrupt('series ' .. series) end
+  ledger.memories[series] = memory
+  return memory
+end
+
+function ledger.put_memory(memory)
+  ledger.memories[memory.series] = memory
+  ledger.dirty_memories[memory.series] = true
   ledger.is_dirty = true
-  head.first_past = min(head.first_past, past['until'])
-  head.memory = max(head.memory, past['until'])
+  if memory.open == 0 then head.first_past = min(head.first_past, memory['until']) end
+  head.memory = max(head.memory, memory['until'])
 end
 
-function ledger.remove_past(past)
-  ledger.place(past, 'by_end', nil)
-  ledger.pasts[past.ticket] = false
-  ledger.dirty_pasts[past.ticket] = true
+function ledger.remove_memory(memory)
+  ledger.place(memory, 'by_end', nil)
+  ledger.memories[memory.series] = false
+  ledger.dirty_memories[memory.series] = true
   ledger.is_dirty = true
 end

@@ -2,7 +2,7 @@
 -- keys   records order
 -- args   ticket slots
 -- reply  released ended unknown
--- cost   where fast_release gives up: HGET head, entry, lease and past, one HDEL, ZREM, HSET, ZADD
+-- cost   where fast_release gives up: HGET head, entry, lease and memory, one HDEL, ZREM, HSET, ZADD
 --
 -- slots: all, or text like 0-2,5
 
@@ -28,7 +28,8 @@ function ledger.release(ticket, some)
     local cause = ledger.cause_of(ticket)
     return cause and 'ended ' .. ticket .. ' ' .. cause or 'unknown ' .. ticket
   end
-  if some and entry.fence then return ledger.release_some(entry, some) end
+  if not ledger.may_end(entry) then return 'ended ' .. ticket .. ' attached' end
+  if some and entry.fence and entry.inbox == ledger.me then return ledger.release_some(entry, some) end
   ledger.release_all(entry, 'released')
   return format('released %s 0', ticket)
 end

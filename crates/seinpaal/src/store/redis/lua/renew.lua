@@ -6,8 +6,8 @@
 --
 -- whom: all MEMBERS DIGEST, or tickets TICKET...
 
-function ledger.extend(lease, renew)
-  lease.inbox = asker ~= '' and asker or nil
+function ledger.extend(lease, renew, inbox)
+  lease.inbox = inbox
   lease.ttl = renew.ttl
   lease.ends = head.clock + renew.ttl
   lease.ends_wall = now + renew.ttl
@@ -19,12 +19,11 @@ function ledger.renew_all(renew, members, digest)
   local lease = ledger.lease_of(renew.lease)
   if not lease then return 'gone' end
   if lease.members ~= members or lease.digest ~= digest or lease.parked ~= 0 then return 'differs' end
-  ledger.extend(lease, renew)
+  ledger.extend(lease, renew, ledger.me)
   return format('renewed %d', renew.ttl)
 end
 
-function ledger.move_under(entry, renew)
-  local inbox = asker ~= '' and asker or nil
+function ledger.move_under(entry, renew, inbox)
   if entry.lease == renew.lease and entry.inbox == inbox then return end
   ledger.part(entry)
   entry.lease, entry.inbox = renew.lease, inbox
@@ -36,8 +35,16 @@ function ledger.renew_ticket(ticket, renew)
   local entry = ledger.entry_of(ticket)
   if not entry then return ledger.cause_of(ticket) or 'unknown' end
   if not entry.fence then return 'waiting' end
-  ledger.move_under(entry, renew)
-  renew.holds = true
+  if entry.inbox == ledger.me then
+    ledger.move_under(entry, renew, ledger.me)
+    renew.holds = true
+  elseif ledger.me then
+    return 'attached'
+  else
+    -- Whoever keeps it renews it, at its own pace.
+    local lease = ledger.lease_of(entry.lease)
+    renew.kept = min(renew.kept or UNBOUNDED, max((lease and lease.ends or 0) - head.clock, 0))
+  end
   return format('held:%d:%s', entry.fence, entry.slots)
 end
 
@@ -45,8 +52,9 @@ function ledger.renew_tickets(renew, tickets)
   local found = {}
   for i, ticket in ipairs(tickets) do found[i] = ledger.renew_ticket(ticket, renew) end
   local lease = renew.holds and ledger.lease_of(renew.lease)
-  if lease then ledger.extend(lease, renew) end
-  return format('tickets %d ', renew.ttl) .. table.concat(found, ' ')
+  if lease then ledger.extend(lease, renew, ledger.me) end
+  local left = renew.kept and min(renew.kept, renew.holds and renew.ttl or UNBOUNDED) or renew.ttl
+  return format('tickets %d ', left) .. table.concat(found, ' ')
 end
 
 function ledger.parse_tickets(text)

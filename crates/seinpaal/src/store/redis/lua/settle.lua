@@ -52,7 +52,14 @@ function ledger.wake(entry, what)
 end
 
 function ledger.limit_now()
-  return head.limit or 1
+  return head.pinned or head.stated or 1
+end
+
+-- What nobody set on purpose goes with the last holder and waiter, though tickets be remembered.
+function ledger.drop_terms()
+  if head.holders + head.waiting > 0 then return end
+  head.stated = nil
+  if not head.pinned then head.kind = '-' end
 end
 
 -- Standing under leases.
@@ -66,7 +73,7 @@ function ledger.join(entry, ttl, margin)
     }
   end
   lease.members = lease.members + 1
-  lease.digest = (lease.digest + tonumber(sub(entry.ticket, 21), 16)) % DIGESTS
+  lease.digest = (lease.digest + digest_of(entry.ticket)) % DIGESTS
   head.bound = min(head.bound, margin)
   ledger.put_lease(lease)
   return lease
@@ -76,7 +83,7 @@ function ledger.part(entry)
   local lease = ledger.lease_of(entry.lease)
   if not lease then return end
   lease.members = lease.members - 1
-  lease.digest = (lease.digest - tonumber(sub(entry.ticket, 21), 16)) % DIGESTS
+  lease.digest = (lease.digest - digest_of(entry.ticket)) % DIGESTS
   if entry.parked == '1' then lease.parked = lease.parked - 1 end
   if lease.members == 0 then ledger.remove_lease(lease) else ledger.put_lease(lease) end
 end
@@ -94,20 +101,41 @@ function ledger.leave(entry)
   end
 end
 
-function ledger.remember(ticket, cause, ttl)
-  local past = ledger.past_of(ticket)
-  if not past then
+-- Why a number is over; that it was released goes without saying.
+function ledger.note(ends, number, cause)
+  local at = #ends + 1
+  while at > 1 and ends[at - 1][1] >= number do at = at - 1 end
+  if ends[at] and ends[at][1] == number then table.remove(ends, at) end
+  if cause ~= 'released' then table.insert(ends, at, { number, cause }) end
+  if #ends > MOST_ENDS then table.remove(ends, 1) end
+end
+
+-- No ticket of this series up to this one's number is granted any more. opened: 1 for a grant, -1 for its end.
+function ledger.raise(ticket, ttl, opened, cause)
+  local series, number = ledger.series_of(ticket), ledger.number_of(ticket)
+  local memory = ledger.memory_of(series)
+  if not memory then
     head.past = head.past + 1
-    past = { ticket = ticket }
+    memory = { series = series, last = 0, ['until'] = 0, open = 0, ends = {} }
   end
-  past.cause, past['until'] = cause, head.clock + ttl
-  ledger.put_past(past)
+  memory.last, memory['until'] = max(memory.last, number), max(memory['until'], head.clock + ttl)
+  memory.open = max(memory.open + opened, 0)
+  if cause then ledger.note(memory.ends, number, cause) end
+  ledger.put_memory(memory)
+end
+
+function ledger.open(entry)
+  ledger.raise(entry.ticket, entry.ttl, 1)
+end
+
+function ledger.close(entry, cause)
+  ledger.raise(entry.ticket, entry.ttl, entry.fence and -1 or 0, cause)
 end
 
 function ledger.end_entry(entry, cause)
   ledger.leave(entry)
   if entry.fence or cause ~= 'expired' then
-    ledger.remember(entry.ticket, cause, entry.ttl)
+    ledger.close(entry, cause)
     ledger.wake(entry, 'ended ' .. entry.ticket .. ' ' .. cause)
   end
 end
@@ -147,15 +175,19 @@ function ledger.expire_by_wall()
 end
 
 function ledger.forget()
-  while head.past > 0 and (head.first_past <= head.clock or head.past > MOST_PAST) do
+  while head.past > 0 and (head.first_past <= head.clock or head.past > MOST_MEMORIES) do
     local member = ledger.first('p', 'q')
-    local past = member and ledger.past_of(sub(member, 10))
-    if not past then ledger.corrupt('a ticket that is remembered is not there') end
-    head.first_past = past['until']
-    local is_due = past['until'] <= head.clock or head.past > MOST_PAST
+    if not member then
+      head.first_past = UNBOUNDED -- something is held of each
+      return
+    end
+    local memory = ledger.memory_of(sub(member, 10))
+    if not memory then ledger.corrupt('a series that is remembered is not there') end
+    head.first_past = memory['until']
+    local is_due = memory['until'] <= head.clock or head.past > MOST_MEMORIES
     if not is_due or not ledger.has_work() then return end
     head.past = head.past - 1
-    ledger.remove_past(past)
+    ledger.remove_memory(memory)
   end
 end
 
@@ -220,6 +252,7 @@ function ledger.grant_waiter(entry)
     ledger.put_lease(lease)
   end
   ledger.put_entry(entry)
+  ledger.open(entry)
   ledger.wake(entry, format('granted %s %d %s %d', entry.ticket, entry.fence, entry.slots, ledger.limit_now()))
 end
 

@@ -5,6 +5,8 @@
 -- cost   one HGET, and what settling costs
 
 ledger.operations = {}
+-- The inbox of who asks; nothing for nobody, who is an operator.
+ledger.me = asker ~= '' and asker or nil
 
 function ledger.ttl_of(text, what)
   return ledger.number(text, MIN_TTL, MAX_TTL, what)
@@ -26,12 +28,23 @@ end
 
 -- How a ticket that is not here has ended, or false.
 function ledger.cause_of(ticket)
-  local past = ledger.past_of(ticket)
-  return past and past.cause
+  local memory, number = ledger.memory_of(ledger.series_of(ticket)), ledger.number_of(ticket)
+  if not memory or number > memory.last then return false end
+  for _, ended in ipairs(memory.ends) do
+    if ended[1] == number then return ended[2] end
+  end
+  return 'released'
 end
 
+-- A client ends its own grants only; who asks as nobody ends any.
+function ledger.may_end(entry)
+  return not entry.fence or not ledger.me or entry.inbox == ledger.me
+end
+
+-- An owner whose ticket somebody else gives back is told.
 function ledger.release_all(entry, cause)
   ledger.leave(entry)
-  ledger.remember(entry.ticket, cause, entry.ttl)
+  ledger.close(entry, cause)
+  if entry.inbox ~= ledger.me then ledger.wake(entry, 'ended ' .. entry.ticket .. ' ' .. cause) end
   ledger.settle()
 end

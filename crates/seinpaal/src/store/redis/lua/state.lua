@@ -2,14 +2,15 @@
 -- keys   records order
 -- args   now inbox fence_seen
 -- reply  nothing; the pieces after this one build on it
--- error  SEINPAALCORRUPT SEINPAALTORN SEINPAALARGUMENT SEINPAALOOM
+-- error  SEINPAALCORRUPT SEINPAALFORMAT SEINPAALTORN SEINPAALARGUMENT SEINPAALOOM
 -- cost   one HGET a record, one ZRANGEBYLEX a look at the order; all writes in one go at the end
 --
 -- records (hash)  h: the head  n: in a cluster, the node where the name is at home, and until when it settles there
---                  l:LEASE: a lease  t:TICKET: an entry  p:TICKET: a ticket that is over
+--                  l:LEASE: a lease  t:TICKET: an entry  s:SERIES: what is remembered of it
 -- order (zset, all scores 0)  one letter and numbers of eight bytes or ids:
 --   e END LEASE  w WALLEND LEASE  m LEASE TICKET  g FENCE TICKET  q RANK TICKET  k RANK TICKET (parked)
---   p UNTIL TICKET  f FIRST LAST (free slots)  z (so that the key, and its TTL, outlive the last member)
+--   p UNTIL SERIES (of which nothing is held)  f FIRST LAST (free slots)
+--   z (so that the key, and its TTL, outlive the last member)
 -- Times are microseconds. Lua's numbers are exact to 2^53; only strings go to commands, because Redis
 -- formats numbers slowly and, above 2^31, not always as integers.
 
@@ -17,7 +18,7 @@
 -- are captured, and a hundred of them cost more than everything else that a call does. What is captured most
 -- stands last, where the walk begins.
 local ledger = {
-  leases = {}, entries = {}, pasts = {}, dirty_leases = {}, dirty_entries = {}, dirty_pasts = {}, placed = {},
+  leases = {}, entries = {}, memories = {}, dirty_leases = {}, dirty_entries = {}, dirty_memories = {}, placed = {},
   is_dirty = false, has_written = false, is_fresh = false, may_grow = true, had_free_slots = false,
 }
 local head
@@ -46,6 +47,15 @@ function ledger.id(text, what)
   return text
 end
 
+-- A head begins with the number of its format.
+function ledger.unreadable(text)
+  local written = string.byte(text) or 0
+  if written > 0 and written < 32 and written ~= VERSION then
+    ledger.refuse('SEINPAALFORMAT', format('written in format %d, and this program reads format %d', written, VERSION))
+  end
+  ledger.corrupt('the head of the name')
+end
+
 -- Nobody's key is taken for ours: without a head, nothing may be there but an order whose records were
 -- evicted or deleted, and that is dropped.
 function ledger.start_afresh()
@@ -62,8 +72,7 @@ end
 function ledger.read_head()
   local text = call('hget', records, 'h')
   if text then
-    head = parse_head(text)
-    if not head then ledger.corrupt('the head of the name') end
+    head = parse_head(text) or ledger.unreadable(text)
   else
     ledger.start_afresh()
   end
@@ -105,9 +114,11 @@ function ledger.pack_entry(entry)
   return pack_entry(entry)
 end
 
-function ledger.pack_past(past)
-  ledger.place(past, 'by_end', pack(MEMBER, 'p', past['until'], past.ticket))
-  return pack('<d', past['until']) .. past.cause
+function ledger.pack_memory(memory)
+  ledger.place(memory, 'by_end', memory.open == 0 and pack(MEMBER, 'p', memory['until'], memory.series) or nil)
+  local ends = {}
+  for i, ended in ipairs(memory.ends) do ends[i] = format('%d=%s ', ended[1], ended[2]) end
+  return pack(MEMORY, memory.last, memory['until'], memory.open) .. table.concat(ends)
 end
 
 function ledger.collect(dirty, kind, objects, write, set, del)
@@ -129,7 +140,7 @@ function ledger.flush(with_head)
   local is_growth = ledger.may_grow and not ledger.has_written
   ledger.collect(ledger.dirty_leases, 'l:', ledger.leases, ledger.pack_lease, set, del)
   ledger.collect(ledger.dirty_entries, 't:', ledger.entries, ledger.pack_entry, set, del)
-  ledger.collect(ledger.dirty_pasts, 'p:', ledger.pasts, ledger.pack_past, set, del)
+  ledger.collect(ledger.dirty_memories, 's:', ledger.memories, ledger.pack_memory, set, del)
   if with_head or is_growth then
     set[#set + 1] = 'h'
     set[#set + 1] = pack_head(head)
@@ -157,5 +168,5 @@ function ledger.flush(with_head)
   ledger.send('zrem', order, remove)
   if not is_growth then ledger.send('hset', records, set) end
   ledger.send('zadd', order, add)
-  ledger.dirty_leases, ledger.dirty_entries, ledger.dirty_pasts, ledger.placed, ledger.is_dirty = {}, {}, {}, {}, false
+  ledger.dirty_leases, ledger.dirty_entries, ledger.dirty_memories, ledger.placed, ledger.is_dirty = {}, {}, {}, {}, false
 end

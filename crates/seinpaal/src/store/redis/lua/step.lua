@@ -30,14 +30,13 @@ function ledger.look_in()
 end
 
 function ledger.is_blank()
-  return head.holders + head.waiting + head.past == 0 and head.pinned == '0' and not head.paused
+  return head.holders + head.waiting + head.past == 0 and not head.pinned and not head.paused
 end
 
 -- Nobody is here: the clock may run freely and slots start from the bottom.
 function ledger.rest()
   head.bound = UNBOUNDED
-  if head.past == 0 and head.pinned == '0' then head.kind = '-' end
-  if ledger.is_blank() then head.limit = nil end
+  ledger.drop_terms()
   head.first_end, head.first_wall, head.longest = UNBOUNDED, UNBOUNDED, 0
   if head.top > 0 then
     head.top = 0
@@ -47,7 +46,7 @@ end
 
 function ledger.keep(is_idle)
   if head.past == 0 then head.first_past, head.memory = UNBOUNDED, 0 end
-  if head.pinned == '1' or head.paused then
+  if head.pinned or head.paused then
     local had_deadline = head.deadline > 0
     head.deadline = 0
     ledger.flush(true)
@@ -76,7 +75,7 @@ function ledger.finish()
     ledger.keep(is_idle)
   end
   for _, wakeup in ipairs(ledger.wakeups) do
-    call(PUBLISH, ledger.channel_of(wakeup.inbox), wakeup.what .. ' ' .. records)
+    try(PUBLISH, ledger.channel_of(wakeup.inbox), wakeup.what .. ' ' .. records)
   end
   return format('done %d %s %s', now, ledger.has_backlog and '1' or '0', look)
 end

@@ -47,8 +47,8 @@ pub(super) enum GuardWord {
 pub(super) struct NodeState {
     /// The greatest fence that it has voted for.
     pub(super) fence: u64,
-    pub(super) limit: Register<Option<u32>>,
-    pub(super) pinned: Register<bool>,
+    pub(super) stated: Register<Option<u32>>,
+    pub(super) pinned: Register<Option<u32>>,
     pub(super) paused: Register<Option<String>>,
     /// Tickets of the asker that are next.
     pub(super) looks: Vec<Ticket>,
@@ -154,14 +154,13 @@ fn read_state(value: &Value) -> Option<NodeState> {
     let mut words = Words::of(value)?;
     (words.word()? == "state").then_some(())?;
     let fence = words.number()?;
-    let limit =
-        Register { version: words.number()?, value: words.parsed::<i64>()?.try_into().ok() };
-    let pinned = Register { version: words.number()?, value: words.number()? == 1 };
+    let stated = Register { version: words.number()?, value: words.limit_or_none()? };
+    let pinned = Register { version: words.number()?, value: words.limit_or_none()? };
     let pause_version = words.number()?;
     let looks = words.word()?.split(',').filter_map(|ticket| ticket.parse().ok()).collect();
     let value = words.rest().strip_prefix('1').map(str::to_owned);
     let paused = Register { version: pause_version, value };
-    Some(NodeState { fence, limit, pinned, paused, looks })
+    Some(NodeState { fence, stated, pinned, paused, looks })
 }
 
 fn node_reply(value: &Value) -> Option<NodeReply> {

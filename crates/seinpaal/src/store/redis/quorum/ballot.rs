@@ -169,11 +169,8 @@ impl Ballot {
             let (stored, stated) = (*stored, self.ask.kind);
             return Verdict::Refused(Reply::OtherKind { ticket: Some(ticket), stored, stated });
         }
-        if let (Some(LimitRule { limit: stated, on_mismatch: OnMismatch::Refuse }), Some(stored)) =
-            (self.ask.limit, settings.limit)
-            && stored != stated.get()
-        {
-            return Verdict::Refused(Reply::OtherLimit { ticket, stored, stated: stated.get() });
+        if let Some(refusal) = self.other_limit(settings) {
+            return Verdict::Refused(refusal);
         }
         if permits > limit && limit > 0 {
             return Verdict::Refused(Reply::TooMany { ticket, permits, limit });
@@ -199,6 +196,24 @@ impl Ballot {
             is_outbid: count(Why::Fence) + count(Why::Stale) > 0,
             free: free(limit, answers),
         }
+    }
+
+    /// What the caller is told where it must not go by the limit in force.
+    fn other_limit(&self, settings: &Settings) -> Option<Reply> {
+        let LimitRule { limit, on_mismatch } = self.ask.limit?;
+        let (ticket, stated, is_pinned) = (self.ask.ticket, limit.get(), settings.pinned.is_some());
+        let refuses = match on_mismatch {
+            OnMismatch::Exact => true,
+            OnMismatch::Refuse => !is_pinned,
+            OnMismatch::Adopt | OnMismatch::Set => false,
+        };
+        let stored = settings.pinned.or(settings.stated)?;
+        (refuses && stored != stated).then_some(Reply::OtherLimit {
+            ticket,
+            stored,
+            stated,
+            is_pinned,
+        })
     }
 
     /// What is said to somebody who cannot have permits now.

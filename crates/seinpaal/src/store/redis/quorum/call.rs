@@ -10,6 +10,7 @@ use seinpaal_proto::{
 use super::{
     Quorum,
     answer::{GuardWord, NodeAnswer, NodeReply},
+    attach::{self, Transfer},
     ballot::{Ballot, Verdict},
     gather::Gathering,
     mend::{Fixes, ballot_line},
@@ -17,7 +18,10 @@ use super::{
     table::Held,
     tally::Tally,
 };
-use crate::store::{Certainty, StoreError, StoreErrorKind, redis::script::line};
+use crate::store::{
+    Certainty, StoreError, StoreErrorKind,
+    redis::script::{attach_words, line},
+};
 
 /// Proposals for one request in one call, before others are given way.
 const MOST_TRIES: u32 = 7;
@@ -34,6 +38,7 @@ pub(super) struct Item {
 
 pub(super) enum Matter {
     Take(Ballot),
+    Attach(Transfer),
     Set(Vec<(&'static str, String)>),
     Plain(Request),
 }
@@ -81,6 +86,7 @@ impl Quorum {
     pub(super) fn matter(&self, name: &Name, request: &Request) -> Matter {
         match request {
             Request::Acquire(ask) => Matter::Take(self.ballot(name, ask)),
+            Request::Attach(ask) => Matter::Attach(Transfer { ask: ask.clone(), fence: 0 }),
             Request::Configure(change) => Matter::Set(settings_of(change)),
             other => Matter::Plain(other.clone()),
         }
@@ -186,6 +192,12 @@ impl Quorum {
                     }
                     lines.push(ballot_line("take", ballot));
                 }
+                Matter::Attach(transfer) => {
+                    *at = lines.len();
+                    transfer.fence = self.next_fence(errand.fence_seen);
+                    let words = attach_words(&transfer.ask);
+                    lines.push(format!("attach {} {words}", transfer.fence));
+                }
                 Matter::Set(settings) => {
                     *at = lines.len();
                     let version = self.next_fence(errand.fence_seen);
@@ -213,6 +225,7 @@ impl Quorum {
         let answers: Vec<_> = at(gathering, item.line).collect();
         match item.matter {
             Matter::Take(ballot) => self.judge_ballot(errand, ballot, &answers, fixes, is_last),
+            Matter::Attach(transfer) => self.judge_transfer(errand, transfer, &answers, is_last),
             Matter::Set(settings) => self.judge_setting(settings, &answers, is_last),
             Matter::Plain(request) => {
                 let answers: Vec<_> = answers.into_iter().flatten().collect();
@@ -284,6 +297,25 @@ impl Quorum {
         Outcome::Again(Matter::Take(ballot), at_once)
     }
 
+    fn judge_transfer(
+        &self,
+        errand: &Errand<'_>,
+        transfer: Transfer,
+        answers: &[Option<(&NodeAnswer, &NodeReply)>],
+        is_last: bool,
+    ) -> Outcome {
+        match transfer.count(answers) {
+            attach::Verdict::Decided(reply) => {
+                self.table().hand_over(errand.name, transfer.ask.ticket);
+                Outcome::Done(reply)
+            }
+            attach::Verdict::Again(fence) => {
+                self.see_fence(fence);
+                Outcome::Again(Matter::Attach(transfer), !is_last)
+            }
+        }
+    }
+
     fn judge_setting(
         &self,
         settings: Vec<(&'static str, String)>,
@@ -343,6 +375,7 @@ impl Quorum {
     fn patience(&self, open: &[Item]) -> Duration {
         let ttl = open.iter().filter_map(|item| match &item.matter {
             Matter::Take(ballot) => Some(ballot.ask.ttl),
+            Matter::Attach(transfer) => Some(transfer.ask.ttl),
             Matter::Plain(Request::Renew(renew)) => Some(renew.ttl),
             _ => None,
         });
@@ -377,7 +410,7 @@ fn is_decided(open: &[Item], gathering: &Gathering) -> bool {
 
 fn settings_of(change: &Configure) -> Vec<(&'static str, String)> {
     match change {
-        Configure::Limit(limit) => vec![("limit", limit.to_string()), ("pin", String::new())],
+        Configure::Limit(limit) => vec![("pin", limit.to_string())],
         Configure::Unpin => vec![("unpin", String::new())],
         Configure::Pause(reason) => vec![("pause", reason.clone())],
         Configure::Resume => vec![("resume", String::new())],

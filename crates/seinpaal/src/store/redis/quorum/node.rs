@@ -15,6 +15,7 @@ use crate::store::{
         misconfigured,
         place::Place,
         replicas::REPLICATION_TIMEOUT,
+        servers::PAGE_ROOM,
     },
     url::RedisUrl,
 };
@@ -31,6 +32,7 @@ const SOURCE: &str = concat!(
     include_str!("../lua/start.lua"),
     include_str!("../lua/acquire.lua"),
     include_str!("../lua/renew.lua"),
+    include_str!("../lua/attach.lua"),
     include_str!("../lua/release.lua"),
     include_str!("../lua/cancel.lua"),
     include_str!("../lua/evict.lua"),
@@ -40,6 +42,9 @@ const SOURCE: &str = concat!(
     include_str!("lua/take.lua"),
     include_str!("../lua/step.lua"),
 );
+
+/// An answer tells of all tickets of a name, besides what was asked.
+const NODE_ROOM: usize = 32 << 20;
 
 /// One server of the quorum.
 pub(super) struct Node {
@@ -93,7 +98,7 @@ impl Node {
         keys.push(self.keys.node_marker());
         let text = Text { hash: self.script.get_hash(), source: SOURCE };
         let arguments = arguments(envelope, lines);
-        let value = self.connection.evaluate_text(text, &keys, &arguments).await?;
+        let value = self.connection.evaluate_text(text, &keys, &arguments, NODE_ROOM).await?;
         self.is_silent.store(false, Ordering::Relaxed);
         NodeAnswer::read(&value, lines.len()).ok_or_else(|| {
             let shown: String = format!("{value:?}").chars().take(200).collect();
@@ -108,7 +113,7 @@ impl Node {
         loop {
             let mut scan = redis::cmd("SCAN");
             scan.arg(cursor).arg("MATCH").arg(self.keys.pattern(prefix)).arg("COUNT").arg(1000);
-            let page = self.connection.command(&scan).await?;
+            let page = self.connection.command(&scan, PAGE_ROOM).await?;
             let (next, keys): (u64, Vec<Vec<u8>>) = redis::from_redis_value(page)
                 .map_err(|_| misconfigured("SCAN answered something else: is there a proxy?"))?;
             let keys = keys.into_iter().filter_map(|key| String::from_utf8(key).ok());

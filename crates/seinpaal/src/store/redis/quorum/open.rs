@@ -193,7 +193,7 @@ impl Quorum {
     /// What a node says unasked.
     fn hear(&self, news: News) {
         match news {
-            News::LookAgain | News::LookAt(_) => {
+            News::LookAgain => {
                 self.table().hurry_all();
                 self.hint.notify_one();
                 let _ = self.news.send(News::LookAgain);

@@ -10,9 +10,10 @@ use super::answer::{NodeAnswer, NodeState, Register};
 /// The settings in force.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub(super) struct Settings {
-    /// Nobody stated one: `None`.
-    pub(super) limit: Option<u32>,
-    pub(super) pinned: bool,
+    /// By those who hold or wait.
+    pub(super) stated: Option<u32>,
+    /// By an operator.
+    pub(super) pinned: Option<u32>,
     pub(super) paused: Option<String>,
     /// The latest version of anything.
     pub(super) version: u64,
@@ -24,16 +25,16 @@ impl Settings {
         answers: impl Iterator<Item = &'a NodeAnswer> + Clone,
         majority: usize,
     ) -> Self {
-        let limit = in_force(answers.clone(), majority, |state| &state.limit);
+        let stated = in_force(answers.clone(), majority, |state| &state.stated);
         let pinned = in_force(answers.clone(), majority, |state| &state.pinned);
         let paused = in_force(answers.clone(), majority, |state| &state.paused);
         let versions = answers.map(|answer| {
             let state = &answer.state;
-            state.limit.version.max(state.pinned.version).max(state.paused.version)
+            state.stated.version.max(state.pinned.version).max(state.paused.version)
         });
         Self {
-            limit: limit.flatten(),
-            pinned: pinned.unwrap_or_default(),
+            stated: stated.flatten(),
+            pinned: pinned.flatten(),
             paused: paused.flatten(),
             version: versions.max().unwrap_or(0),
         }
@@ -41,7 +42,7 @@ impl Settings {
 
     /// The limit to go by.
     pub(super) fn limit(&self) -> u32 {
-        self.limit.unwrap_or(1)
+        self.pinned.or(self.stated).unwrap_or(1)
     }
 }
 
@@ -80,19 +81,19 @@ mod tests {
             backlog: false,
             guard: Guard { run: "a".into(), word: GuardWord::Same, stored: 0, left: guarded },
             replies: Vec::new(),
-            state: NodeState { limit: Register { version, value: limit }, ..NodeState::default() },
+            state: NodeState { stated: Register { version, value: limit }, ..NodeState::default() },
         }
     }
 
     fn limit(nodes: &[NodeAnswer]) -> Option<u32> {
-        Settings::of(nodes.iter(), 2).limit
+        Settings::of(nodes.iter(), 2).stated
     }
 
     #[test]
     fn a_change_that_counted_is_seen_by_every_majority() {
         let (old, new) = (node(Some(5), 10, 0), node(Some(3), 20, 0));
         for two in [[&new, &old], [&old, &new], [&new, &new]] {
-            assert_eq!(Settings::of(two.into_iter(), 2).limit, Some(3));
+            assert_eq!(Settings::of(two.into_iter(), 2).stated, Some(3));
         }
     }
 

@@ -95,6 +95,12 @@ impl Table {
         self.waiting.remove(&key);
     }
 
+    /// A ticket has changed hands. What is heard of its ends from now on is about the grant that it has now.
+    pub(super) fn hand_over(&mut self, name: &Name, ticket: Ticket) {
+        self.forget(name, ticket);
+        self.ends.remove(&(name.clone(), ticket));
+    }
+
     /// A hint: this ticket's turn may have come.
     pub(super) fn hurry(&mut self, name: &Name, ticket: Ticket) {
         if let Some(place) = self.waiting.get_mut(&(name.clone(), ticket)) {
@@ -143,7 +149,13 @@ impl Table {
             {
                 self.shrink(name, *ticket, slots, *left);
             }
-            (Request::Release { ticket, .. } | Request::Cancel { ticket, .. }, _) => {
+            // What is left to itself is no longer ours.
+            (
+                Request::Release { ticket, .. }
+                | Request::Cancel { ticket, .. }
+                | Request::Detach { ticket, .. },
+                _,
+            ) => {
                 self.forget(name, *ticket);
             }
             (Request::Evict { ticket }, Reply::Evicted { .. }) => self.forget(name, *ticket),
@@ -151,7 +163,6 @@ impl Table {
                 let Whom::Tickets(asked) = &renew.whom else { return };
                 for (ticket, found) in asked.iter().zip(tickets) {
                     match (found, self.held.get_mut(&(name.clone(), *ticket))) {
-                        // What is renewed for nobody is left to itself, and no longer ours.
                         (TicketReply::Held { .. }, Some(held)) if batch.inbox.is_some() => {
                             (held.ask.lease, held.ask.ttl) = (renew.lease, renew.ttl);
                         }

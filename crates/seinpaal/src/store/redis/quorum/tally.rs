@@ -1,6 +1,6 @@
 //! What the answers of several nodes to the same request say together: pure.
 
-use std::collections::BTreeMap;
+use std::{cmp::Reverse, collections::BTreeMap};
 
 use seinpaal_proto::{
     Cause, HolderRow, Kind, Reply, Request, Slots, Snapshot, Ticket, TicketReply, WaiterRow,
@@ -43,6 +43,7 @@ impl<'a> Tally<'a> {
     pub(super) fn reply(&self, request: &Request) -> Option<Reply> {
         match request {
             Request::Renew(_) => self.renewed(),
+            Request::Detach { ticket, .. } => Some(self.detached(*ticket)),
             Request::Release { ticket, .. } => Some(self.released(*ticket)),
             Request::Cancel { ticket, .. } => {
                 let cancelled = self.count(|reply| matches!(reply, Reply::Cancelled { .. }));
@@ -59,19 +60,34 @@ impl<'a> Tally<'a> {
         if self.replies().any(|reply| matches!(reply, Reply::Tickets { .. })) {
             return self.tickets();
         }
-        let mut valid: Vec<Micros> = self
-            .replies()
-            .filter_map(|reply| match reply {
-                Reply::Renewed { valid_for } => *valid_for,
-                _ => None,
-            })
-            .collect();
-        if valid.len() >= self.majority() {
-            valid.sort_unstable_by(|a, b| b.cmp(a));
-            return Some(Reply::Renewed { valid_for: Some(valid[self.majority() - 1]) });
+        if let Some(valid_for) = self.renewed_for() {
+            return Some(Reply::Renewed { valid_for: Some(valid_for) });
         }
         let gone = self.count(|reply| matches!(reply, Reply::Gone));
         Some(if gone >= self.majority() { Reply::Gone } else { Reply::Differs })
+    }
+
+    /// For how long a majority has renewed it at least.
+    fn renewed_for(&self) -> Option<Micros> {
+        let valid = self.replies().filter_map(|reply| match reply {
+            Reply::Renewed { valid_for } => *valid_for,
+            _ => None,
+        });
+        let mut valid: Vec<Micros> = valid.collect();
+        valid.sort_unstable_by(|a, b| b.cmp(a));
+        valid.get(self.majority() - 1).copied()
+    }
+
+    fn detached(&self, ticket: Ticket) -> Reply {
+        let causes = self.replies().filter_map(|reply| match reply {
+            Reply::Ended { cause, .. } => Some(*cause),
+            _ => None,
+        });
+        match (self.renewed_for(), weightiest(&causes.collect::<Vec<_>>())) {
+            (Some(valid_for), _) => Reply::Renewed { valid_for: Some(valid_for) },
+            (None, Some(cause)) => Reply::Ended { ticket, cause },
+            (None, None) => Reply::Unknown { ticket },
+        }
     }
 
     fn tickets(&self) -> Option<Reply> {
@@ -182,6 +198,7 @@ impl<'a> Tally<'a> {
         Snapshot {
             kind: kind(&seen),
             limit: settings.limit(),
+            stated: settings.stated,
             pinned: settings.pinned,
             paused: settings.paused,
             guarded_for: self.guarded_for(),
@@ -215,7 +232,8 @@ impl<'a> Tally<'a> {
             found.entry((row.fence.0, row.ticket)).or_default().push(row);
         }
         let may_hold = |rows: &Vec<&HolderRow>| rows.len() + self.silent() >= self.majority();
-        found.into_values().filter(may_hold).map(|rows| self.holder(&rows)).collect()
+        let rows = found.into_values().filter(may_hold);
+        one_a_slot(rows.map(|rows| (rows.len(), self.holder(&rows))).collect())
     }
 
     fn holder(&self, rows: &[&HolderRow]) -> HolderRow {
@@ -255,6 +273,23 @@ fn weightiest(causes: &[Cause]) -> Option<Cause> {
     on_purpose.or_else(|| causes.first()).copied()
 }
 
+/// Nodes are read one after the other, so some may show whoever held before. A slot is held by one: by whom most nodes
+/// show there, or by whoever came last.
+fn one_a_slot(mut rows: Vec<(usize, HolderRow)>) -> Vec<HolderRow> {
+    rows.sort_by_key(|(votes, row)| Reverse((*votes, row.fence)));
+    let mut taken = Slots::none();
+    let mut holders: Vec<HolderRow> = Vec::new();
+    for (_, mut row) in rows {
+        row.slots.take(&taken);
+        taken.extend(&row.slots);
+        if !row.slots.is_empty() {
+            holders.push(row);
+        }
+    }
+    holders.sort_by_key(|row| (row.fence, row.ticket));
+    holders
+}
+
 fn most_common_slots(rows: &[&HolderRow]) -> Slots {
     let count = |row: &&&HolderRow| rows.iter().filter(|other| other.slots == row.slots).count();
     rows.iter().max_by_key(count).map(|row| row.slots.clone()).unwrap_or_default()
@@ -264,3 +299,6 @@ fn kind(seen: &[&Snapshot]) -> Option<Kind> {
     let kinds: Vec<Kind> = seen.iter().filter_map(|snapshot| snapshot.kind).collect();
     kinds.iter().max_by_key(|kind| kinds.iter().filter(|other| other == kind).count()).copied()
 }
+
+#[cfg(test)]
+mod tests;

@@ -4,7 +4,7 @@ use seinpaal_proto::{Kind, Limit, Name, Permits, Priority, Slots, Ticket};
 
 use super::*;
 
-const PIECES: [(&str, &str); 20] = [
+const PIECES: [(&str, &str); 21] = [
     ("wire_single", include_str!("../lua/wire_single.lua")),
     ("wire_sharded", include_str!("../lua/wire_sharded.lua")),
     ("wire_moving", include_str!("../lua/wire_moving.lua")),
@@ -25,6 +25,7 @@ const PIECES: [(&str, &str); 20] = [
     ("slots", include_str!("../lua/slots.lua")),
     ("settle", include_str!("../lua/settle.lua")),
     ("start", include_str!("../lua/start.lua")),
+    ("attach", include_str!("../lua/attach.lua")),
 ];
 
 fn field<'a>(source: &'a str, field: &str) -> Option<&'a str> {

@@ -63,6 +63,14 @@ impl QueueRows<'_> {
         inboxes.collect()
     }
 
+    /// Up to `most` clients with a place here, called or not.
+    pub(in super::super::super) fn idle(&self, most: u32) -> Result<Vec<Inbox>> {
+        let sql = "SELECT inbox FROM place WHERE queue = ?1 LIMIT ?2";
+        let mut find = self.db.prepare_cached(sql)?;
+        let inboxes = find.query_map((self.id(), most), |row| inbox(row, 0))?;
+        inboxes.collect()
+    }
+
     pub(super) fn write_place(&mut self, place: &Place) -> Result<()> {
         let queue = self.own_id()?;
         let called = match place.call {

@@ -114,7 +114,11 @@
       else
         payloads = try('hmget', records, unpack(wants, 1, count))
       end
-      for i = 1, count do row[2 * i + 1] = payloads[i] or '' end
+      for i = 1, count do
+        row[2 * i + 1] = payloads[i]
+        is_plain = is_plain and payloads[i] and true
+      end
+      if not is_plain then break end
       in_work, ready, open = in_work + count, ready - count, open - count
       bound = min(bound, pop.margin)
       first_end, first_wall = min(first_end, clock + ttl), min(first_wall, now + ttl)

@@ -100,6 +100,12 @@ function ledger.payload_of(item)
   return ledger.record('p' .. pack(NUMBER, item.number)) or ''
 end
 
+-- Nobody works on an item of which nothing is left: an empty payload would be taken for one that was pushed.
+function ledger.whole_payload_of(item)
+  local payload = ledger.record('p' .. pack(NUMBER, item.number))
+  return payload or ledger.corrupt(format('the payload of item %d is gone: cancel that item', item.number))
+end
+
 -- Groups.
 
 function ledger.group_of(name)

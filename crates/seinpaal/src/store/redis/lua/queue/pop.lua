@@ -56,7 +56,7 @@ function ledger.popped(items)
     least = least and min(least, left) or left
     answer[2 * i] = format('%d %d %d %d %d %d %d ', item.number, item.fence, item.attempt, item.most, item.priority,
       item.pushed, #item.group) .. item.group .. item.about
-    answer[2 * i + 1] = ledger.payload_of(item)
+    answer[2 * i + 1] = ledger.whole_payload_of(item)
     kept[i] = format('%d:%d', item.number, item.fence)
   end
   answer[1] = format('popped %d %d', least or 0, head.ready + head.delayed + head.in_work)

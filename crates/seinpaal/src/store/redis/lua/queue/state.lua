@@ -2,7 +2,7 @@
 -- keys   records order
 -- args   session
 -- reply  nothing; the pieces after this one build on it
--- error  SEINPAALCORRUPT SEINPAALTORN SEINPAALARGUMENT SEINPAALOOM
+-- error  SEINPAALCORRUPT SEINPAALFORMAT SEINPAALTORN SEINPAALARGUMENT SEINPAALOOM
 -- cost   one HGET a record, one ZRANGEBYLEX for some members of the order; all writes in one go at the end
 --
 -- records (hash)  h: the head  n: in a cluster, the node where the queue is at home, and until when it settles
@@ -30,6 +30,15 @@ function ledger.corrupt(what)
   ledger.refuse('SEINPAALCORRUPT', what)
 end
 
+-- A head begins with the number of its format.
+function ledger.unreadable(text)
+  local version = byte(text) or 0
+  if version > 1 and version < 32 then
+    ledger.refuse('SEINPAALFORMAT', format('written in format %d, and this program reads format 1', version))
+  end
+  ledger.corrupt('the head of the queue')
+end
+
 -- Nobody's key is taken for ours: without a head, nothing may be there but an order whose records were
 -- evicted or deleted, and that is dropped.
 function ledger.start_afresh()
@@ -48,8 +57,7 @@ function ledger.read_head()
   local found = call('hmget', records, 'h', field)
   ledger.fields[field] = found[2]
   if not found[1] then return ledger.start_afresh() end
-  head = parse_head(found[1])
-  if not head then ledger.corrupt('the head of the queue') end
+  head = parse_head(found[1]) or ledger.unreadable(found[1])
 end
 
 -- Records.

@@ -132,7 +132,7 @@ function ledger.finish(replies)
     call('unlink', records, order)
   end
   for _, wakeup in ipairs(ledger.wakeups) do
-    call(PUBLISH, ledger.channel_of(wakeup.inbox), wakeup.what .. ' ' .. records)
+    try(PUBLISH, ledger.channel_of(wakeup.inbox), wakeup.what .. ' ' .. records)
   end
   return format('done %d %s %s', now, ledger.has_backlog and '1' or '0', look)
 end

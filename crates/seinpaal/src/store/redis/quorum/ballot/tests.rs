@@ -67,7 +67,7 @@ impl Node {
             backlog: false,
             guard: Guard { run: String::new(), word: GuardWord::Same, stored: 0, left: 0 },
             replies: Vec::new(),
-            state: NodeState { fence: self.fence, limit, ..NodeState::default() },
+            state: NodeState { fence: self.fence, stated: limit, ..NodeState::default() },
         }
     }
 

@@ -5,13 +5,20 @@
 -- reply  set stale other-kind state
 -- cost   set: one HGET, two HSET; state: one HGET, one ZRANGEBYLEX when something was freed
 --
--- Field v of the records: the versions of the limit, of its pin and of the pause, three numbers.
+-- Field v of the records: the versions of what is stated, pinned and paused, three numbers. What is stated in passing
+-- has none, and one that is over has none any more.
 
 local HINTED = 16
 
 ledger.has_freed = false
 
 function ledger.serve() end
+
+-- A node remembers each ticket by itself: a vote that was taken back may come again, though a later ticket of the same
+-- series is over already, and the other nodes may have heard of them in another order.
+function ledger.series_of(ticket)
+  return ticket
+end
 
 local free_slots, leave = ledger.free_slots, ledger.leave
 function ledger.free_slots(slots)
@@ -57,27 +64,32 @@ end
 function ledger.versions()
   local text = not ledger.is_fresh and call('hget', records, 'v') or '0 0 0'
   local limit, pin, pause = match(text, '^(%d+) (%d+) (%d+)$')
-  return { limit = limit + 0, pin = pin + 0, pause = pause + 0 }
+  return { limit = head.stated and limit + 0 or 0, pin = pin + 0, pause = pause + 0 }
+end
+
+function ledger.keep_versions(versions)
+  call('hset', records, 'v', format('%d %d %d', versions.limit, versions.pin, versions.pause))
 end
 
 local settings = {
-  limit = { 'limit', function(value) head.kind, head.limit = 's', value + 0 end },
-  pin = { 'pin', function() head.pinned = '1' end },
-  unpin = { 'pin', function() head.pinned = '0' end },
+  limit = { 'limit', function(value) head.kind, head.stated = 's', value + 0 end },
+  pin = { 'pin', function(value) head.kind, head.pinned = 's', value + 0 end },
+  unpin = { 'pin', function() head.pinned = nil end },
   pause = { 'pause', function(value) head.paused = value end },
   resume = { 'pause', function() head.paused = nil end },
 }
 
 function ledger.set(version, what, value)
   local setting = settings[what]
-  if what == 'limit' and (head.kind == 'm' or head.kind == 'r') then return 'other-kind - ' .. head.kind .. ' s' end
+  ledger.drop_terms()
+  if (what == 'limit' or what == 'pin') and (head.kind == 'm' or head.kind == 'r') then return 'other-kind - ' .. head.kind .. ' s' end
   local versions = ledger.versions()
   local register, change = setting[1], setting[2]
   if version < versions[register] then return format('stale %d', versions[register]) end
   change(value)
   versions[register] = version
   ledger.flush(true)
-  call('hset', records, 'v', format('%d %d %d', versions.limit, versions.pin, versions.pause))
+  ledger.keep_versions(versions)
   ledger.is_fresh, ledger.has_freed = false, true
   return format('set %d', ledger.limit_now())
 end
@@ -86,15 +98,16 @@ ledger.operations.set = function(text)
   local version, what, value = match(text, '^(%d+) (%a+) (.*)$')
   if not settings[what or ''] then ledger.refuse('SEINPAALARGUMENT', 'set cannot be read') end
   version = ledger.number(version, 0, UNBOUNDED, 'the version')
-  if what == 'limit' then ledger.permits_of(value, 0, 'the limit') end
+  if what == 'limit' or what == 'pin' then ledger.permits_of(value, 0, 'the limit') end
   return function() return ledger.set(version, what, value) end
 end
 
 -- The asker's tickets that may be had now, then what is set, last the reason of the pause.
 ledger.operations.state = function()
   return function()
+    ledger.drop_terms()
     local looks, versions = ledger.hints(), ledger.versions()
-    return format('state %d %d %d %d %s %d %s %s', head.fence, versions.limit, head.limit or -1, versions.pin, head.pinned,
-      versions.pause, #looks > 0 and table.concat(looks, ',') or '-', head.paused and '1' .. head.paused or '0')
+    return format('state %d %d %d %d %d %d %s %s', head.fence, versions.limit, head.stated or -1, versions.pin,
+      head.pinned or -1, versions.pause, #looks > 0 and table.concat(looks, ',') or '-', head.paused and '1' .. head.paused or '0')
   end
 end

@@ -1,7 +1,7 @@
 -- take: vote for a ticket to have slots, those that it names or the lowest free ones, under a fence that it names.
 -- keys   records order marker
--- args   take, mend: slots fence and those of acquire; yield: fence and those of acquire
--- reply  took not ended too-late other-kind other-limit too-many
+-- args   take, mend: slots fence and those of acquire; yield: fence and those of acquire; attach: fence and its own
+-- reply  took not ended too-late other-kind other-limit too-many unknown
 -- cost   HGET head, entry, past and lease, one HSET, one ZADD; of a refusal also one HGET a holder, at most 64
 --
 -- slots: any, or text like 0-2,5. A vote is a holder's entry like any other: it has an end, and is renewed, released
@@ -77,10 +77,22 @@ function ledger.refuse_vote(ask, entry, why)
     ledger.guard_left, ledger.holders_text(true))
 end
 
--- The first to come says which lock it is and, if it likes, the limit.
+-- The first to come says which lock it is, and the limit. What was set before, by those who have gone, is over.
 function ledger.keep_terms(ask)
   head.kind = ask.kind
-  if ask.rule ~= '-' and not head.limit then head.limit = ask.stated end
+  local stated = ask.stated or (not head.pinned and 1) or nil
+  if head.stated or not stated then return end
+  local versions = { limit = 0 }
+  if not ledger.is_fresh then
+    local text = call('hget', records, 'v') or '0 0 0'
+    local limit, pin, pause = match(text, '^(%d+) (%d+) (%d+)$')
+    versions = { limit = limit + 0, pin = pin + 0, pause = pause + 0 }
+  end
+  head.stated = stated
+  if versions.limit > 0 then
+    versions.limit = 0
+    ledger.keep_versions(versions)
+  end
 end
 
 -- A newcomer leaves as many permits free as those want who wait here and can be reached.
@@ -146,13 +158,13 @@ function ledger.take(ask)
   local answer
   answer, entry = ledger.earlier(ask, entry)
   if answer then return answer end
+  ledger.drop_terms()
   if head.kind ~= '-' and head.kind ~= ask.kind then
     return format('other-kind %s %s %s', ask.ticket, head.kind, ask.kind)
   end
-  local limit = ledger.limit_for(ask)
-  if ask.rule == 'R' and head.limit and head.limit ~= limit then
-    return format('other-limit %s %d %d', ask.ticket, head.limit, limit)
-  end
+  local stating, refusal = ledger.stating(ask)
+  if refusal then return refusal end
+  local limit = head.pinned or stating or ledger.limit_now()
   if ask.permits > limit and limit > 0 then return format('too-many %s %d %d', ask.ticket, ask.permits, limit) end
   local why = ledger.why_not(ask, entry, limit)
   if why then return ledger.refuse_vote(ask, entry, why) end
@@ -193,4 +205,32 @@ for _, operation in ipairs({ 'take', 'mend', 'yield' }) do
     local ask = ledger.parse_take(text)
     return function() return ledger[operation](ask) end
   end
+end
+
+-- The ticket changes hands under the asker's fence. Which slots it has is as this node has voted.
+function ledger.transfer(ask)
+  if ask.not_after and now > ask.not_after then return 'too-late ' .. ask.ticket end
+  local entry, refusal = ledger.held_entry(ask.ticket)
+  refusal = refusal or ledger.attach_refusal(entry, ask)
+  if refusal then return refusal end
+  local is_same = entry.lease == ask.lease and entry.inbox == ledger.me
+  if is_same and entry.fence == ask.fence then return ledger.took(entry) end
+  if ask.fence <= head.fence then
+    return format('not %s fence %d %d %d %d 0 ', ask.ticket, head.fence, ledger.limit_now(), head.held, head.waiting)
+  end
+  head.fence = ask.fence
+  if is_same then
+    entry.fence = ask.fence -- the same attach, put to the vote again
+    ledger.put_entry(entry)
+  else
+    ledger.hand_over(entry, ask, ask.fence)
+  end
+  return ledger.took(entry)
+end
+
+ledger.operations.attach = function(text)
+  local fence, rest = match(text, '^(%d+) (.*)$')
+  local ask = ledger.parse_attach(rest or '')
+  ask.fence = ledger.number(fence, 0, UNBOUNDED, 'the fence')
+  return function() return ledger.transfer(ask) end
 end

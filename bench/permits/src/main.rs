@@ -1,0 +1,108 @@
+//! Our permits and their peers, side by side: see README.md.
+//!
+//! ```text
+//! ../run                                      everything, about half an hour
+//! ../run --only pair --peers seinpaal,rslock  one row, of two of them
+//! ../run --list                               the rows and the peers
+//! ../run --page                               writes the figures into docs/performance.md
+//! ```
+#![forbid(unsafe_code)]
+
+mod drive;
+mod install;
+mod page;
+mod peer;
+mod report;
+mod rows;
+mod server;
+mod times;
+mod worker;
+
+use std::{io, path::PathBuf, process::ExitCode};
+
+use report::Report;
+use rows::{Bench, Row};
+
+const USAGE: &str =
+    "usage: run [--only ROW,ROW] [--peers NAME,NAME] [--json FILE] [--page] [--list]";
+
+/// What was asked for.
+struct Wishes {
+    rows: Vec<Row>,
+    peers: Option<Vec<String>>,
+    json: PathBuf,
+    is_page: bool,
+    is_list: bool,
+}
+
+fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let done = match args.split_first() {
+        Some((first, rest)) if first == "drive" => drive::run(rest),
+        _ => Wishes::read(&args).and_then(run),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("bench: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(wishes: Wishes) -> io::Result<()> {
+    if wishes.is_list {
+        wishes.rows.iter().for_each(|row| println!("{:10} {}", row.name, row.title));
+        println!();
+        peers().iter().for_each(|peer| println!("{peer}"));
+        return Ok(());
+    }
+    let mut bench = Bench { wanted: wishes.peers, report: Report::open(wishes.json)? };
+    if wishes.is_page {
+        return page::write(&peer::here("../../docs/performance.md"), &bench.report.lines);
+    }
+    wishes.rows.iter().try_for_each(|row| bench.measure(row))
+}
+
+impl Wishes {
+    fn read(args: &[String]) -> io::Result<Self> {
+        let (rows, json) = (rows::all(), peer::here("../figures.jsonl"));
+        let mut wishes = Self { rows, peers: None, json, is_page: false, is_list: false };
+        let mut args = args.iter();
+        while let Some(option) = args.next() {
+            let mut value = || args.next().ok_or_else(|| io::Error::other(USAGE));
+            match option.as_str() {
+                "--only" => keep(&mut wishes.rows, value()?, |row| row.name)?,
+                "--peers" => {
+                    let mut wanted = peers();
+                    keep(&mut wanted, value()?, |name| name)?;
+                    wishes.peers = Some(wanted.into_iter().map(str::to_owned).collect());
+                }
+                "--json" => wishes.json = value()?.into(),
+                "--page" => wishes.is_page = true,
+                "--list" => wishes.is_list = true,
+                _ => return Err(io::Error::other(USAGE)),
+            }
+        }
+        Ok(wishes)
+    }
+}
+
+/// Everybody's names.
+fn peers() -> Vec<&'static str> {
+    let mut names: Vec<_> = peer::all().iter().map(|peer| peer.name).collect();
+    names
+        .extend(rows::queue::PEERS.iter().map(|peer| peer.name).filter(|name| *name != peer::OURS));
+    names
+}
+
+/// Keeps those that are named; a name of nothing is a mistake.
+fn keep<T>(of: &mut Vec<T>, names: &str, name: impl Fn(&T) -> &str) -> io::Result<()> {
+    let names: Vec<&str> = names.split(',').collect();
+    let unknown = names.iter().find(|wanted| !of.iter().any(|it| name(it) == **wanted));
+    if let Some(unknown) = unknown {
+        return Err(io::Error::other(format!("there is no {unknown}: see --list")));
+    }
+    of.retain(|it| names.contains(&name(it)));
+    Ok(())
+}

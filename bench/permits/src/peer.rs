@@ -1,0 +1,152 @@
+//! The peers, and how each is driven: a program of its own that speaks lines.
+//!
+//! ```text
+//! DRIVER KIND URL tasks=N names=N limit=N hold=MS pause=MS count=N millis=MS clients=0|1 stamps=0|1
+//! ```
+//! The driver connects, has each name once, and says `ready`. At each line of input every task asks for a permit
+//! (task `i` of the name `i % names`), holds it for `hold`, gives it back and pauses, `count` times or for `millis`. With
+//! `clients=1` each task has a connection of its own. Then the driver says `took NANOSECONDS PAIRS LEAST MOST`, the last
+//! two being those of one task. With `stamps=1` it says `held TASK ASKED GRANTED RELEASED` for each permit when it is back:
+//! nanoseconds of `CLOCK_MONOTONIC`. It ends when its input does.
+
+use std::{
+    env, io,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use crate::{install, worker::Worker};
+
+/// Something to measure.
+pub(crate) struct Peer {
+    /// As `--peers` names it, and the driver.
+    pub(crate) name: &'static str,
+    pub(crate) shown: &'static str,
+    pub(crate) version: &'static str,
+    /// Whether it has limits above one.
+    pub(crate) counts: bool,
+    language: Language,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Language {
+    Rust,
+    Node,
+    Python,
+    Java,
+    Go,
+}
+
+/// Who we are among the peers.
+pub(crate) const OURS: &str = "seinpaal";
+
+/// What every task of a driver does.
+#[derive(Clone, Copy)]
+pub(crate) struct Plan {
+    pub(crate) tasks: u64,
+    pub(crate) names: u64,
+    pub(crate) limit: u64,
+    pub(crate) hold: u64,
+    pub(crate) pause: u64,
+    pub(crate) count: u64,
+    pub(crate) millis: u64,
+    pub(crate) clients: bool,
+    pub(crate) stamps: bool,
+}
+
+impl Default for Plan {
+    fn default() -> Self {
+        let (tasks, names, limit, hold, pause, count, millis) = (1, 1, 1, 0, 0, 0, 0);
+        Self { tasks, names, limit, hold, pause, count, millis, clients: false, stamps: false }
+    }
+}
+
+/// The versions are those that the lock files beside the drivers pin.
+pub(crate) fn all() -> Vec<Peer> {
+    use Language::{Go, Java, Node, Python, Rust};
+    let peer =
+        |name, shown, version, counts, language| Peer { name, shown, version, counts, language };
+    vec![
+        peer(OURS, "Seinpaal", env!("CARGO_PKG_VERSION"), true, Rust),
+        peer("rslock", "rslock", "0.10.0", false, Rust),
+        peer("distributed-lock", "distributed-lock-redis semaphore", "0.2.0", true, Rust),
+        peer("redis-semaphore", "redis-semaphore (npm)", "5.8.0", true, Node),
+        peer("redlock", "redlock (npm)", "4.2.0", false, Node),
+        peer("redis-py", "redis-py Lock", "8.1.0", false, Python),
+        peer("python-redis-lock", "python-redis-lock", "4.0.1", false, Python),
+        peer("redisson-semaphore", "Redisson RSemaphore", "4.7.0", true, Java),
+        peer("redisson-permits", "Redisson RPermitExpirableSemaphore", "4.7.0", true, Java),
+        peer("redisson-fair", "Redisson fair lock", "4.7.0", false, Java),
+        peer("redsync", "redsync", "4.18.1", false, Go),
+    ]
+}
+
+impl Peer {
+    pub(crate) fn is_ours(&self) -> bool {
+        self.name == OURS
+    }
+
+    /// Installs what it needs; if that cannot be, the error says what is missing.
+    pub(crate) fn prepare(&self) -> io::Result<()> {
+        match self.language {
+            Language::Rust => Ok(()),
+            Language::Node => install::npm(&here("node")),
+            Language::Python => install::python(&here("python"), &built("python")),
+            Language::Java => install::java(&here("java"), &built("java")),
+            Language::Go => install::go(&here("go"), &built("redsync")),
+        }
+    }
+
+    /// Starts a driver, and waits until it is ready.
+    pub(crate) fn start(&self, url: &str, plan: Plan) -> io::Result<Worker> {
+        let mut command = self.driver()?;
+        // One client of Redisson's has dozens of threads: it is shared, as its own documents advise.
+        let clients = plan.clients && self.language != Language::Java;
+        command.args([self.name, url]).args(plan.words(clients));
+        let mut worker = Worker::start(&mut command)?;
+        worker.hear("ready")?;
+        Ok(worker)
+    }
+
+    fn driver(&self) -> io::Result<Command> {
+        let mut command = match self.language {
+            Language::Rust => Command::new(env::current_exe()?),
+            Language::Node => Command::new("node"),
+            Language::Python => Command::new(built("python").join("bin/python")),
+            Language::Java => Command::new("java"),
+            Language::Go => Command::new(built("redsync")),
+        };
+        match self.language {
+            Language::Rust => command.arg("drive"),
+            Language::Node => command.arg(here("node/driver.mjs")),
+            Language::Python => command.arg(here("python/driver.py")),
+            Language::Java => {
+                let path = format!("{0}:{0}/*", built("java").display());
+                command.args(["-XX:+UseSerialGC", "-cp", &path, "Driver"])
+            }
+            Language::Go => &mut command,
+        };
+        Ok(command)
+    }
+}
+
+impl Plan {
+    fn words(&self, clients: bool) -> Vec<String> {
+        let Self { tasks, names, limit, hold, pause, count, millis, stamps, .. } = *self;
+        let (clients, stamps) = (u64::from(clients), u64::from(stamps));
+        let words = [("tasks", tasks), ("names", names), ("limit", limit), ("hold", hold)];
+        let more = [("pause", pause), ("count", count), ("millis", millis), ("clients", clients)];
+        let words = words.into_iter().chain(more).chain([("stamps", stamps)]);
+        words.map(|(key, value)| format!("{key}={value}")).collect()
+    }
+}
+
+/// A place beside the drivers.
+pub(crate) fn here(path: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
+}
+
+/// Where peers are built.
+fn built(path: &str) -> PathBuf {
+    here("../target/peers").join(path)
+}

@@ -1,0 +1,184 @@
+//! A fresh Redis server that keeps nothing on disk, and what is counted of it: instructions, commands, time, memory.
+
+use std::{
+    cell::Cell,
+    fs,
+    io::{self, BufRead, BufReader, Write},
+    net::{TcpListener, TcpStream},
+    path::PathBuf,
+    process::{Child, Command, Stdio},
+    thread::{self, JoinHandle},
+    time::{Duration, Instant},
+};
+
+use redis::FromRedisValue;
+use tempfile::TempDir;
+
+use crate::{install, worker::processor_time};
+
+const START: Duration = Duration::from_secs(60);
+/// Long enough for what happens once a second.
+const IDLE: Duration = Duration::from_secs(3);
+const END: &str = "the tap ends here";
+
+/// A server. It is killed, by its process id, when this is dropped.
+pub(crate) struct Server {
+    dir: TempDir,
+    port: u16,
+    child: Child,
+    /// Instructions a second of what it does by the clock, which are no part of any count.
+    by_clock: f64,
+    since: Cell<Instant>,
+}
+
+/// Listens to what clients send.
+pub(crate) struct Tap {
+    observer: redis::Connection,
+    lines: JoinHandle<u32>,
+}
+
+impl Server {
+    pub(crate) fn start() -> io::Result<Self> {
+        Self::of(Command::new("redis-server"), &[])
+    }
+
+    /// One under callgrind. What it does by the clock is made rare, so that it does not count.
+    pub(crate) fn counted() -> io::Result<Self> {
+        ["valgrind", "callgrind_control"].into_iter().try_for_each(install::needs)?;
+        let mut command = Command::new("valgrind");
+        let output = "--callgrind-out-file=callgrind.out";
+        command.args(["--tool=callgrind", "--instr-atstart=no", output, "redis-server"]);
+        command.stderr(Stdio::null());
+        let mut server = Self::of(command, &["--hz", "1", "--dynamic-hz", "no"])?;
+        server.count()?;
+        thread::sleep(IDLE);
+        server.by_clock = server.counted_since()? / server.since.get().elapsed().as_secs_f64();
+        Ok(server)
+    }
+
+    fn of(mut command: Command, options: &[&str]) -> io::Result<Self> {
+        install::needs("redis-server")?;
+        let dir = tempfile::tempdir()?;
+        let port = TcpListener::bind(("127.0.0.1", 0))?.local_addr()?.port();
+        command.args(["--port", &port.to_string(), "--bind", "127.0.0.1"]).args(options);
+        command.args(["--save", "", "--appendonly", "no"]).current_dir(dir.path());
+        let child = command.stdin(Stdio::null()).stdout(Stdio::null()).spawn()?;
+        let server = Self { dir, port, child, by_clock: 0.0, since: Cell::new(Instant::now()) };
+        let until = Instant::now() + START;
+        while server.connect().is_err() {
+            if Instant::now() > until {
+                return Err(io::Error::other("redis-server does not start"));
+            }
+            thread::sleep(Duration::from_millis(10));
+        }
+        Ok(server)
+    }
+
+    pub(crate) fn url(&self) -> String {
+        format!("redis://127.0.0.1:{}", self.port)
+    }
+
+    pub(crate) fn connect(&self) -> io::Result<redis::Connection> {
+        let client = redis::Client::open(self.url()).map_err(io::Error::other)?;
+        client.get_connection().map_err(io::Error::other)
+    }
+
+    /// From here on instructions are counted.
+    pub(crate) fn count(&self) -> io::Result<()> {
+        self.control(&["-i", "on"])?;
+        self.since.set(Instant::now());
+        self.control(&["-z"])
+    }
+
+    /// How many instructions it has executed since the last [`Self::count`].
+    pub(crate) fn counted_since(&self) -> io::Result<f64> {
+        let (before, seconds) = (self.dumps().count(), self.since.get().elapsed().as_secs_f64());
+        self.control(&["-d"])?;
+        let until = Instant::now() + START;
+        loop {
+            let newest = self.dumps().nth(before).map(fs::read_to_string).transpose()?;
+            let total = newest.as_deref().unwrap_or_default().lines();
+            let total = total.filter_map(|line| line.strip_prefix("totals: ")).next_back();
+            if let Some(total) = total.and_then(|total| total.trim().parse().ok()) {
+                let total: f64 = total;
+                return Ok(total - self.by_clock * seconds);
+            }
+            if Instant::now() > until {
+                return Err(io::Error::other("callgrind writes no totals"));
+            }
+            thread::sleep(Duration::from_millis(10));
+        }
+    }
+
+    /// What callgrind has written, in order.
+    fn dumps(&self) -> impl Iterator<Item = PathBuf> {
+        let name = |number| self.dir.path().join(format!("callgrind.out.{number}"));
+        (1..).map(name).take_while(|path| path.exists())
+    }
+
+    fn control(&self, words: &[&str]) -> io::Result<()> {
+        let mut command = Command::new("callgrind_control");
+        let command = command.args(words).arg(self.child.id().to_string());
+        let output = command.current_dir(self.dir.path()).output()?;
+        if output.status.success() {
+            return Ok(());
+        }
+        Err(io::Error::other(String::from_utf8_lossy(&output.stderr).into_owned()))
+    }
+
+    /// The processor time of the thread that executes commands, in nanoseconds.
+    pub(crate) fn cpu(&self) -> f64 {
+        processor_time(&format!("/proc/{}", self.child.id()))
+    }
+
+    /// The bytes that its data and its clients take.
+    pub(crate) fn memory(&self) -> io::Result<f64> {
+        let info: String = ask(&mut self.connect()?, redis::cmd("INFO").arg("memory"))?;
+        let used = info.lines().find_map(|line| line.strip_prefix("used_memory:"));
+        let used = used.and_then(|used| used.trim().parse().ok());
+        used.ok_or_else(|| io::Error::other("INFO memory without used_memory"))
+    }
+
+    /// Starts to listen; what was sent before is not heard.
+    pub(crate) fn tap(&self) -> io::Result<Tap> {
+        let mut stream = TcpStream::connect(("127.0.0.1", self.port))?;
+        stream.write_all(b"MONITOR\r\n")?;
+        let mut lines = BufReader::new(stream).lines();
+        lines.next().transpose()?; // +OK
+        let lines = thread::spawn(move || {
+            let lines = lines.map_while(Result::ok).take_while(|line| !line.contains(END));
+            lines.filter(|line| is_sent(line)).count() as u32
+        });
+        Ok(Tap { observer: self.connect()?, lines })
+    }
+}
+
+impl Tap {
+    /// Returns how many commands clients have sent since the start.
+    pub(crate) fn end(mut self) -> io::Result<f64> {
+        let _: String = ask(&mut self.observer, redis::cmd("ECHO").arg(END))?;
+        self.lines.join().map(f64::from).map_err(|_| io::Error::other("the tap broke"))
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = (self.child.kill(), self.child.wait()); // both fail only if it has ended
+    }
+}
+
+/// Sends a command, and returns the answer.
+pub(crate) fn ask<T: FromRedisValue>(
+    connection: &mut redis::Connection,
+    command: &redis::Cmd,
+) -> io::Result<T> {
+    command.query(connection).map_err(io::Error::other)
+}
+
+/// Commands that a script called are marked, and so are not counted; nor is the observer's own greeting.
+fn is_sent(line: &str) -> bool {
+    let source = line.split_once(" [").and_then(|(_, rest)| rest.split_once(']'));
+    source.is_some_and(|(source, command)| {
+        !source.ends_with(" lua") && !command.contains("\"CLIENT\" \"SETINFO\"")
+    })
+}

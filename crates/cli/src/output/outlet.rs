@@ -1,0 +1,300 @@
+//! A way out for words that holds nobody up: a thread of its own writes, and what it cannot keep up with is dropped.
+//!
+//! A pipe that nobody reads and a terminal that was stopped with ^S take nothing for as long as they like. A program
+//! that holds permits does not wait for them. `O_NONBLOCK` would not do: it belongs to the open file, which CMD and
+//! others share with us.
+
+use std::{
+    collections::VecDeque,
+    fmt, io,
+    os::fd::AsFd,
+    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
+    thread,
+    time::{Duration, Instant},
+};
+
+use nix::sys::signal::{SigSet, Signal};
+use rustix::{
+    event::{PollFd, PollFlags, Timespec, poll},
+    io::Errno,
+};
+
+/// How much may wait to be written.
+const MOST_LINES: usize = 1024;
+const MOST_BYTES: usize = 1024 * 1024;
+/// How long a line is waited for, so that it stands before what CMD writes. Only where lines get through.
+const MOMENT: Duration = Duration::from_millis(50);
+/// How long the end of the program waits for its last lines where nobody takes them.
+const PARTING: Duration = Duration::from_millis(500);
+/// And where there is room for them, but the machine is so busy that the writer does not get to it.
+const LONG_PARTING: Duration = Duration::from_secs(10);
+
+/// Where lines go. Cheap to clone.
+#[derive(Clone)]
+pub(crate) struct Outlet {
+    shared: Arc<Shared>,
+    to: Arc<dyn AsFd + Send + Sync>,
+}
+
+impl fmt::Debug for Outlet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Outlet").field("shared", &self.shared).finish_non_exhaustive()
+    }
+}
+
+#[derive(Debug, Default)]
+struct Shared {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    lines: VecDeque<Vec<u8>>,
+    bytes: usize,
+    is_writing: bool,
+    /// It took longer than a moment, and has not come through since.
+    is_stalled: bool,
+    /// The reader has gone: nothing is written any more.
+    is_over: bool,
+    /// How many lines were dropped since the last one that was written.
+    dropped: u64,
+}
+
+impl Outlet {
+    /// Writes to this descriptor, in a thread of its own. `missed` makes the line that tells of so many dropped ones.
+    pub(crate) fn open(to: impl AsFd + Send + Sync + 'static, missed: fn(u64) -> Vec<u8>) -> Self {
+        let outlet = Self::shut(to);
+        let writer = outlet.clone();
+        let thread = thread::Builder::new().name("seinpaal-outlet".into());
+        let started = thread.spawn(move || writer.shared.write_on(&*writer.to, missed));
+        outlet.shared.state().is_over = started.is_err();
+        outlet
+    }
+
+    /// One to which nobody writes yet.
+    fn shut(to: impl AsFd + Send + Sync + 'static) -> Self {
+        Self { shared: Arc::default(), to: Arc::new(to) }
+    }
+
+    /// Takes a line to be written. Never waits; drops the line if too many wait already.
+    pub(crate) fn send(&self, line: Vec<u8>) {
+        let mut state = self.shared.state();
+        if state.is_over {
+            return;
+        }
+        if state.lines.len() >= MOST_LINES || state.bytes + line.len() > MOST_BYTES {
+            state.dropped += 1;
+            return;
+        }
+        state.bytes += line.len();
+        state.lines.push_back(line);
+        self.shared.changed.notify_all();
+    }
+
+    /// Waits until all is written: a moment where lines get through, not at all where they do not.
+    pub(crate) fn settle(&self) {
+        if !self.shared.state().is_stalled && !self.settle_within(MOMENT) {
+            self.shared.state().is_stalled = true;
+        }
+    }
+
+    /// Waits longer, because nothing is written after the end of the program. Longest where there is room, so that only
+    /// the machine can be what is slow.
+    pub(crate) fn part(&self) {
+        let deadline = Instant::now() + LONG_PARTING;
+        while !self.settle_within(PARTING) && self.has_room() && Instant::now() < deadline {}
+    }
+
+    fn has_room(&self) -> bool {
+        let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+        let to = &*self.to;
+        let mut fds = [PollFd::new(&to, PollFlags::OUT)];
+        poll(&mut fds, Some(&now)).is_ok_and(|ready| ready > 0)
+    }
+
+    /// Whether nothing waits to be written.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.shared.state().is_idle()
+    }
+
+    fn settle_within(&self, most: Duration) -> bool {
+        let deadline = Instant::now() + most;
+        let mut state = self.shared.state();
+        while !state.is_idle() {
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return false;
+            }
+            let waited = self.shared.changed.wait_timeout(state, left);
+            state = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+        true
+    }
+}
+
+impl State {
+    fn is_idle(&self) -> bool {
+        self.is_over || self.lines.is_empty() && !self.is_writing
+    }
+}
+
+impl Shared {
+    /// Nothing here panics while it has the lock.
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write_on(&self, to: &(impl AsFd + ?Sized), missed: fn(u64) -> Vec<u8>) {
+        // On a terminal set to `tostop`, a group in the background that writes would be stopped as a whole.
+        let _ = SigSet::from(Signal::SIGTTOU).thread_block();
+        loop {
+            let line = self.next(missed);
+            let result = write_all(to, &line);
+            let mut state = self.state();
+            state.is_writing = false;
+            state.is_stalled = false;
+            state.is_over = result.is_err();
+            self.changed.notify_all();
+            if state.is_over {
+                return;
+            }
+        }
+    }
+
+    /// Waits for a line. What was dropped is told once the lines that were there before it are out.
+    fn next(&self, missed: fn(u64) -> Vec<u8>) -> Vec<u8> {
+        let mut state = self.state();
+        loop {
+            if let Some(line) = state.lines.pop_front() {
+                state.bytes -= line.len();
+                state.is_writing = true;
+                return line;
+            }
+            if state.dropped > 0 {
+                state.is_writing = true;
+                return missed(std::mem::take(&mut state.dropped));
+            }
+            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+}
+
+/// Writes all of it, also if somebody made the open file non-blocking.
+fn write_all(to: &(impl AsFd + ?Sized), mut bytes: &[u8]) -> io::Result<()> {
+    while !bytes.is_empty() {
+        match rustix::io::write(to, bytes) {
+            Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+            Ok(written) => bytes = &bytes[written..],
+            Err(Errno::INTR) => {}
+            Err(Errno::AGAIN) => wait_for_room(to)?,
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(())
+}
+
+fn wait_for_room(to: &(impl AsFd + ?Sized)) -> io::Result<()> {
+    match poll(&mut [PollFd::new(&to, PollFlags::OUT)], None) {
+        Ok(_) | Err(Errno::INTR) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        fs::File,
+        io::{BufRead, BufReader},
+        os::fd::OwnedFd,
+    };
+
+    use super::*;
+
+    fn pipe() -> (BufReader<File>, OwnedFd) {
+        let (reader, writer) = io::pipe().unwrap();
+        (BufReader::new(OwnedFd::from(reader).into()), writer.into())
+    }
+
+    fn missed(lines: u64) -> Vec<u8> {
+        format!("missed {lines}\n").into_bytes()
+    }
+
+    #[test]
+    fn lines_come_out_whole_and_in_order() {
+        let (mut reader, writer) = pipe();
+        let outlet = Outlet::open(writer, missed);
+        for line in ["one\n", "two\n"] {
+            outlet.send(line.into());
+        }
+        outlet.part();
+        assert!(outlet.is_idle());
+        let mut text = String::new();
+        reader.read_line(&mut text).unwrap();
+        reader.read_line(&mut text).unwrap();
+        assert_eq!(text, "one\ntwo\n");
+    }
+
+    #[test]
+    fn a_reader_that_does_not_read_holds_nobody_up_and_is_told_how_much_it_missed() {
+        for is_nonblocking in [false, true] {
+            let (mut reader, writer) = pipe();
+            rustix::io::ioctl_fionbio(&writer, is_nonblocking).unwrap();
+            let outlet = Outlet::open(writer, missed);
+            let sent = 3 * MOST_LINES as u64;
+            for _ in 0..sent {
+                outlet.send([&[b'x'; 1023][..], b"\n"].concat());
+            }
+            outlet.settle();
+            assert!(!outlet.is_idle(), "a pipe has no room for all that");
+            let mut line = String::new();
+            let mut seen = 0;
+            while !line.starts_with("missed") {
+                seen += u64::from(line.starts_with('x'));
+                line.clear();
+                reader.read_line(&mut line).unwrap();
+            }
+            assert_eq!(line, format!("missed {}\n", sent - seen));
+        }
+    }
+
+    #[test]
+    fn a_writer_that_gets_no_time_is_waited_for_while_there_is_room() {
+        let (mut reader, writer) = pipe();
+        let outlet = Outlet::shut(writer);
+        outlet.send(b"the last line\n".into());
+        let late = outlet.clone();
+        thread::spawn(move || {
+            thread::sleep(PARTING * 3 / 2);
+            late.shared.write_on(&*late.to, missed);
+        });
+        outlet.part();
+        assert!(outlet.is_idle());
+        let mut line = String::new();
+        reader.read_line(&mut line).unwrap();
+        assert_eq!(line, "the last line\n");
+    }
+
+    #[test]
+    fn the_end_of_the_program_is_not_held_up_by_a_reader_that_does_not_read() {
+        let (_reader, writer) = pipe();
+        let outlet = Outlet::open(writer, missed);
+        for _ in 0..MOST_LINES {
+            outlet.send([&[b'x'; 1023][..], b"\n"].concat());
+        }
+        let began = Instant::now();
+        outlet.part();
+        assert!(!outlet.is_idle() && began.elapsed() < LONG_PARTING);
+    }
+
+    #[test]
+    fn a_reader_that_goes_away_ends_it() {
+        let (reader, writer) = pipe();
+        let outlet = Outlet::open(writer, missed);
+        drop(reader);
+        outlet.send(b"one\n".into());
+        outlet.part();
+        outlet.send(b"two\n".into());
+        assert!(outlet.is_idle());
+    }
+}

@@ -1,0 +1,48 @@
+//! What a line is about: a name, and the store that keeps it.
+
+use seinpaal::store::url::StoreUrl;
+
+/// A name at a store. Either may be missing: `list` has no name.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Subject<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) store: &'a StoreUrl,
+}
+
+impl<'a> Subject<'a> {
+    pub(crate) fn new(name: &'a str, store: &'a StoreUrl) -> Self {
+        Self { name, store }
+    }
+
+    /// These words, and before them what they are about. Errors of a store name it themselves.
+    pub(crate) fn line(self, words: &str) -> String {
+        let (name, store) = (self.name, self.store.to_string());
+        match (name.is_empty(), words.contains(&store)) {
+            (true, true) => words.to_owned(),
+            (true, false) => format!("{store}: {words}"),
+            (false, true) => format!("{name}: {words}"),
+            (false, false) => format!("{name} ({store}): {words}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn name_and_store_stand_there_once() {
+        let store = StoreUrl::parse("redis://ann:secret@cache").unwrap();
+        let line = |name, words: &str| Subject::new(name, &store).line(words);
+        assert_eq!(line("a", "evicted"), "a (redis://ann@cache:6379/0): evicted");
+        assert_eq!(
+            line("a", "redis://ann@cache:6379/0 is gone"),
+            "a: redis://ann@cache:6379/0 is gone"
+        );
+        assert_eq!(line("", "evicted"), "redis://ann@cache:6379/0: evicted");
+        assert_eq!(
+            line("", "redis://ann@cache:6379/0 is gone"),
+            "redis://ann@cache:6379/0 is gone"
+        );
+    }
+}

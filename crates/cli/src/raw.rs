@@ -1,0 +1,111 @@
+//! The only unsafe code of the command line, with its proofs.
+#![allow(unsafe_code)]
+
+use std::{
+    io,
+    mem::MaybeUninit,
+    os::{
+        fd::{BorrowedFd, OwnedFd, RawFd},
+        unix::process::CommandExt,
+    },
+    process::Command,
+    sync::atomic::{AtomicU8, Ordering},
+};
+
+use nix::{
+    libc,
+    sys::signal::{SaFlags, SigAction, SigHandler, SigSet, SigmaskHow, Signal, raise, sigaction},
+};
+
+/// Bit n: descriptor n, of the first three, was closed when we were started.
+static CLOSED_AT_START: AtomicU8 = AtomicU8::new(0);
+
+/// Whether our caller gave us this descriptor (0 to 2) closed, as `>&-` does. By now something stands there: Rust opens
+/// /dev/null in its place before `main`, so that a write to it would seem to succeed.
+pub(crate) fn was_closed_at_start(fd: RawFd) -> bool {
+    (0..3).contains(&fd) && CLOSED_AT_START.load(Ordering::Relaxed) & (1 << fd) != 0
+}
+
+extern "C" fn note_what_is_closed() {
+    for fd in 0..3 {
+        // SAFETY: this asks the kernel about a number and changes nothing, whatever the number stands for.
+        if unsafe { libc::fcntl(fd, libc::F_GETFD) } == -1 {
+            CLOSED_AT_START.fetch_or(1 << fd, Ordering::Relaxed);
+        }
+    }
+}
+
+// SAFETY: the C library calls every function whose address stands in this section once, before `main`, on the only
+// thread there is. This one needs nothing of Rust's runtime, which is not there yet: it neither allocates nor panics,
+// and it takes no arguments, whatever the C library passes.
+#[used]
+#[cfg_attr(not(target_vendor = "apple"), unsafe(link_section = ".init_array"))]
+#[cfg_attr(target_vendor = "apple", unsafe(link_section = "__DATA,__mod_init_func"))]
+static BEFORE_MAIN: extern "C" fn() = note_what_is_closed;
+
+/// Has `setup` run in the child between fork and exec.
+///
+/// `setup` may do system calls and nothing else: no allocation, no lock, no panic.
+pub(crate) fn before_exec<F>(command: &mut Command, setup: F)
+where
+    F: FnMut() -> io::Result<()> + Send + Sync + 'static,
+{
+    // SAFETY: the one caller (process::setup) passes a closure of plain system calls on values that
+    // were computed before the fork, which are async-signal-safe; its errors are bare errno numbers.
+    unsafe { command.pre_exec(setup) };
+}
+
+/// A copy of a descriptor that somebody passed to us by number; the copy is closed on exec.
+pub(crate) fn duplicate(fd: RawFd) -> io::Result<OwnedFd> {
+    // SAFETY: the borrow lasts for this one call, while nothing here closes descriptors: it is done
+    // before the program starts a thread or opens anything. If `fd` is not open, the kernel says so.
+    let fd = unsafe { BorrowedFd::borrow_raw(fd) };
+    Ok(rustix::io::fcntl_dupfd_cloexec(fd, 3)?)
+}
+
+/// Marks a descriptor that somebody passed to us by number as closed on exec.
+pub(crate) fn close_on_exec(fd: RawFd) -> io::Result<()> {
+    // SAFETY: as in `duplicate`.
+    let fd = unsafe { BorrowedFd::borrow_raw(fd) };
+    Ok(rustix::io::fcntl_setfd(fd, rustix::io::FdFlags::CLOEXEC)?)
+}
+
+/// Does something with a descriptor that is known to be open, by its number; for use between fork
+/// and exec.
+pub(crate) fn borrowed<T>(fd: RawFd, act: impl FnOnce(BorrowedFd<'_>) -> T) -> T {
+    // SAFETY: the parent held `fd` open when it forked, and nobody in the child has closed it since.
+    act(unsafe { BorrowedFd::borrow_raw(fd) })
+}
+
+/// Whether the one who started us wants this signal ignored, as `nohup` does.
+pub(crate) fn is_ignored(signal: Signal) -> bool {
+    let mut now = MaybeUninit::<libc::sigaction>::uninit();
+    // SAFETY: a null action changes nothing; where the call succeeds it has filled `now`.
+    unsafe {
+        libc::sigaction(signal as i32, std::ptr::null(), now.as_mut_ptr()) == 0
+            && now.assume_init().sa_sigaction == libc::SIG_IGN
+    }
+}
+
+/// Ignores a signal from now on.
+pub(crate) fn ignore(signal: Signal) {
+    let ignore = SigAction::new(SigHandler::SigIgn, SaFlags::empty(), SigSet::empty());
+    // SAFETY: ignoring runs no code of ours.
+    let _ = unsafe { sigaction(signal, &ignore) };
+}
+
+/// Stops this process as the signal does by default. Returns when it is continued, or at once if the
+/// kernel would not stop it (its process group is orphaned).
+pub(crate) fn stop(signal: Signal) {
+    let default = SigAction::new(SigHandler::SigDfl, SaFlags::empty(), SigSet::empty());
+    // SAFETY: the default action runs no code of ours, and what was there before is put back.
+    let Ok(before) = (unsafe { sigaction(signal, &default) }) else { return };
+    let _ = raise(signal);
+    // A signal that is blocked, as TTOU is, stops us only when it is let through.
+    let mask = SigSet::from(signal).thread_swap_mask(SigmaskHow::SIG_UNBLOCK);
+    // SAFETY: this is the action that was there before.
+    let _ = unsafe { sigaction(signal, &before) };
+    if let Ok(mask) = mask {
+        let _ = mask.thread_set_mask();
+    }
+}

@@ -1,0 +1,111 @@
+//! Why CMD is made to end, in words: what happened, and what to do about it.
+
+use std::time::Duration;
+
+use seinpaal::{Ended, Lost, Outage};
+
+use crate::output::text::age;
+
+/// A store that has not answered for this part of the ttl is the reason why nothing was renewed.
+const SILENCE_PART: u32 = 20;
+
+/// What was in the way of renewing a lease.
+#[derive(Clone, Debug)]
+pub(super) enum Hindrance {
+    /// The store does not answer.
+    Store(Outage),
+    /// We were stopped meanwhile, by ^Z or STOP.
+    Stop,
+    /// The machine slept, or had no time for us.
+    Machine,
+}
+
+impl Hindrance {
+    /// `continued`: how long ago somebody continued us who had been stopped. What the store seemed silent for while
+    /// we were stopped says nothing about the store.
+    pub(super) fn new(outage: Option<Outage>, continued: Option<Duration>, ttl: Duration) -> Self {
+        let continued = continued.filter(|ago| *ago <= ttl);
+        let is_real = |outage: &Outage| {
+            outage.lasted >= ttl / SILENCE_PART && continued.is_none_or(|ago| outage.lasted < ago)
+        };
+        match (outage.filter(is_real), continued) {
+            (Some(outage), _) => Self::Store(outage),
+            (None, Some(_)) => Self::Stop,
+            (None, None) => Self::Machine,
+        }
+    }
+
+    fn why(&self) -> String {
+        match self {
+            Self::Store(outage) => format!("because {}", silence(outage)),
+            Self::Stop => "because this seinpaal was stopped for too long".to_owned(),
+            Self::Machine => "because the machine slept or was too busy".to_owned(),
+        }
+    }
+
+    fn remedy(&self) -> &'static str {
+        match self {
+            Self::Store(_) => "a longer --ttl outlasts longer outages",
+            Self::Stop => "a longer --ttl outlasts longer stops",
+            Self::Machine => "a longer --ttl outlasts longer pauses",
+        }
+    }
+}
+
+/// `the store has not answered for 12s (connection refused)`.
+pub(super) fn silence(outage: &Outage) -> String {
+    let error = outage.error.as_ref().map(|error| format!(" ({error})")).unwrap_or_default();
+    format!("the store has not answered for {}{error}", age(outage.lasted))
+}
+
+/// What is said: `what`; then what becomes of CMD; then `remedy`.
+#[derive(Clone, Debug)]
+pub(super) struct Ending {
+    pub(super) what: String,
+    pub(super) remedy: &'static str,
+}
+
+impl Ending {
+    pub(super) fn danger(left: Duration, hindrance: &Hindrance) -> Self {
+        let what =
+            format!("the lease was not renewed, {}, and ends in {}", hindrance.why(), age(left));
+        Self { what, remedy: hindrance.remedy() }
+    }
+
+    pub(super) fn loss(lost: Lost, hindrance: &Hindrance) -> Self {
+        let (why, remedy) = match lost {
+            Lost::Silence | Lost::Ended(Ended::Expired) => {
+                (format!("it was not renewed, {}", hindrance.why()), hindrance.remedy())
+            }
+            Lost::Ended(Ended::Evicted) => (
+                "somebody evicted it (`seinpaal evict`)".to_owned(),
+                "whoever steers this name knows whether to run it again",
+            ),
+            Lost::Ended(Ended::Released) => (
+                "somebody released its ticket (`seinpaal release`)".to_owned(),
+                "the ticket of a running command is for looking, not for releasing",
+            ),
+            Lost::Ended(Ended::Attached) => (
+                "another client attached to its ticket and has it now".to_owned(),
+                "run it again if two are wanted",
+            ),
+            Lost::Forgotten => (
+                "the store has lost its data and does not know it any more".to_owned(),
+                "a store that keeps its data, or restart-guard=on, prevents that",
+            ),
+            other => (other.to_string(), "run it again if it is still wanted"),
+        };
+        Self { what: format!("the lease is lost: {why}"), remedy }
+    }
+
+    pub(super) fn by_guard(hindrance: &Hindrance) -> Self {
+        let what =
+            format!("the lease was not renewed in time, {}, and the guard acted", hindrance.why());
+        Self { what, remedy: hindrance.remedy() }
+    }
+
+    pub(super) fn max_hold(most: Duration) -> Self {
+        let what = format!("held for {}, as long as --max-hold allows", age(most));
+        Self { what, remedy: "a longer --max-hold gives it more time" }
+    }
+}

@@ -1,0 +1,163 @@
+//! Why somebody did not get in: what happened, to which name at which store, and what to do.
+
+use std::time::Duration;
+
+use seinpaal::{AcquireError, Ended, Outage, Snapshot};
+use tokio::time::timeout;
+
+use super::{Entrance, Part};
+use crate::{
+    exit::{Exit, Failure},
+    output::{
+        Subject,
+        text::{age, held, reason},
+    },
+    run::ending::silence,
+};
+
+/// How long to look who was in the way.
+const GLANCE: Duration = Duration::from_secs(2);
+
+/// A store that did not answer is the reason, not those who hold.
+pub(super) fn unreachable(outage: &Outage) -> Failure {
+    let words = format!("{}; does it run, and can it be reached from here?", silence(outage));
+    Failure::new(Exit::Unreachable, words)
+}
+
+impl Entrance<'_> {
+    /// Nobody was to wait, and not all could be had.
+    pub(super) async fn busy(self, parts: &[Part]) -> Failure {
+        let mut seen = Vec::new();
+        for part in parts {
+            let snapshot = self.look(part).await;
+            let remedy = "leave out -n to wait in line";
+            seen.push(self.of(part).line(&not_acquired("busy", snapshot.as_ref(), remedy)));
+        }
+        self.conflict(seen.join("; "))
+    }
+
+    pub(super) async fn refusal(self, parts: &[Part], name: &str, error: AcquireError) -> Failure {
+        let part = parts.iter().find(|part| part.name.as_str() == name);
+        let subject = part.map_or(self.subject, |part| self.of(part));
+        let conflict = |words: String| Failure::new(Exit::Conflict, words).about(subject);
+        match error {
+            AcquireError::Store(error) => Failure::from(error).about(subject),
+            AcquireError::OtherKind { stored, stated } => conflict(format!(
+                "it is in use as a {stored}, and this asks for a {stated}: take another name for one of them"
+            )),
+            AcquireError::OtherLimit { stored, stated, is_pinned: true } => conflict(format!(
+                "somebody pinned the limit at {stored} with `seinpaal limit`, and this says {stated}: --adopt-limit joins \
+                 them, `seinpaal limit NAME --unset` lets the pinned one go"
+            )),
+            AcquireError::OtherLimit { stored, stated, .. } => conflict(format!(
+                "those who hold or wait say the limit is {stored}, and this says {stated}: -j {stored} or \
+                 --adopt-limit joins them, --set-limit changes it for all"
+            )),
+            AcquireError::TooMany { permits, limit } => {
+                let snapshot = match part {
+                    Some(part) => self.look(part).await,
+                    None => None,
+                };
+                let is_pinned = snapshot.is_some_and(|snapshot| snapshot.is_pinned);
+                conflict(too_many(permits, limit, is_pinned))
+            }
+            AcquireError::Name(_) | AcquireError::Count(_) | AcquireError::Setting(_) => {
+                Failure::usage(error).about(subject)
+            }
+            AcquireError::NamedTwice => Failure::usage(
+                "it is named twice: ask for more permits of it instead, with -p or NAME:W",
+            )
+            .about(subject),
+            error => match part {
+                Some(part) => self.turned_away(part, &error).await,
+                None => self.conflict(subject.line(&error.to_string())),
+            },
+        }
+    }
+
+    /// Somebody waited, or was not to wait behind so many.
+    async fn turned_away(self, part: &Part, error: &AcquireError) -> Failure {
+        let subject = self.of(part);
+        let snapshot = self.look(part).await;
+        if matches!(error, AcquireError::TimedOut) && snapshot.is_none() {
+            return self.silent().about(subject);
+        }
+        let (why, remedy) = match error {
+            AcquireError::TimedOut => {
+                let wait = age(self.entry.wait.unwrap_or_default());
+                (format!("timed out after {wait}"), "a longer -w waits longer")
+            }
+            AcquireError::TooManyWaiting => (
+                "as many already wait as --max-waiting allows".to_owned(),
+                "a higher one lets more wait",
+            ),
+            AcquireError::Ended(Ended::Evicted) => (
+                "somebody took it out of the line (`seinpaal evict`)".to_owned(),
+                "run it again to wait at the end",
+            ),
+            AcquireError::Ended(Ended::TooMany) => (
+                "the limit was lowered below what it asks for".to_owned(),
+                "ask for fewer with -p, or have the limit raised",
+            ),
+            other => (other.to_string(), "run it again to wait at the end"),
+        };
+        self.conflict(subject.line(&not_acquired(&why, snapshot.as_ref(), remedy)))
+    }
+
+    /// The wait is over, and the store does not even say who is in the way.
+    fn silent(self) -> Failure {
+        match self.seinpaal.outage() {
+            Some(outage) => unreachable(&outage),
+            None => Failure::new(
+                Exit::Unreachable,
+                "the store did not answer while this waited; does it run, and can it be reached from here?",
+            ),
+        }
+    }
+
+    fn conflict(self, words: String) -> Failure {
+        Failure::new(Exit::NotAcquired(self.entry.conflict_exit_code), words)
+    }
+
+    fn of<'b>(&'b self, part: &'b Part) -> Subject<'b> {
+        Subject { name: &part.name, ..self.subject }
+    }
+
+    /// A store that has fallen silent is not worth another wait.
+    async fn look(&self, part: &Part) -> Option<Snapshot> {
+        timeout(GLANCE, part.semaphore.snapshot()).await.ok()?.ok()
+    }
+}
+
+/// A pinned limit wins over what callers state.
+fn too_many(permits: u32, limit: u32, is_pinned: bool) -> String {
+    let (what, raise) = if is_pinned {
+        ("the limit is pinned at", "have it raised or unset with `seinpaal limit`")
+    } else {
+        ("the limit is", "raise it with -j or `seinpaal limit`")
+    };
+    format!("{permits} permits can never be had, {what} {limit}: ask for fewer with -p, or {raise}")
+}
+
+fn not_acquired(why: &str, snapshot: Option<&Snapshot>, remedy: &str) -> String {
+    let (state, remedy) = match snapshot {
+        None => (String::new(), remedy.to_owned()),
+        Some(snapshot) => (format!(": {}", state(snapshot)), remedy_for(snapshot, remedy)),
+    };
+    format!("not acquired, {why}{state}; {remedy}")
+}
+
+fn state(snapshot: &Snapshot) -> String {
+    let reason = reason(snapshot).map(|reason| format!(", {reason}")).unwrap_or_default();
+    format!("{}, {} waiting{reason}", held(snapshot), snapshot.waiting_total)
+}
+
+/// What keeps everybody out is what something is to be done about.
+fn remedy_for(snapshot: &Snapshot, remedy: &str) -> String {
+    match (&snapshot.paused, snapshot.guarded_for, snapshot.limit) {
+        (Some(_), ..) => "`seinpaal resume` lets people in again".to_owned(),
+        (None, Some(_), _) => "wait until then, or longer with -w".to_owned(),
+        (None, None, 0) => "`seinpaal limit` sets another".to_owned(),
+        _ => remedy.to_owned(),
+    }
+}

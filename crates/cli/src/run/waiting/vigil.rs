@@ -1,0 +1,80 @@
+//! Whether the store answers while we wait: looked at without asking it anything.
+
+use std::time::Duration;
+
+use crate::exit::Failure;
+use seinpaal::{
+    Outage, Seinpaal,
+    store::{StoreError, StoreErrorKind},
+};
+use tokio::time::{Interval, MissedTickBehavior, interval};
+
+/// How often to look. It costs the store nothing.
+const PERIOD: Duration = Duration::from_millis(100);
+/// How long a store may be silent before it is shown.
+const NOTICE: Duration = Duration::from_secs(2);
+/// How long before it is worth a line that stays: a busy machine keeps its own store waiting for a while.
+pub(in crate::run) const WORTH_A_LINE: Duration = Duration::from_secs(6);
+
+/// What there is to say about the store.
+#[derive(Clone, Debug)]
+pub(in crate::run) enum News {
+    /// It does not answer. Told again and again for as long as that lasts.
+    Silent(Outage),
+    /// It answers again.
+    Back,
+    /// It has no room for another waiter or holder.
+    Full(StoreError),
+}
+
+/// Somebody who keeps an eye on the store.
+#[derive(Debug)]
+pub(in crate::run) struct Vigil<'a> {
+    seinpaal: &'a Seinpaal,
+    ticks: Interval,
+    is_silent: bool,
+}
+
+impl<'a> Vigil<'a> {
+    pub(in crate::run) fn keep(seinpaal: &'a Seinpaal) -> Self {
+        let mut ticks = interval(PERIOD);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        Self { seinpaal, ticks, is_silent: false }
+    }
+
+    /// The next thing to say. Cancel safe.
+    pub(in crate::run) async fn next(&mut self) -> News {
+        loop {
+            self.ticks.tick().await;
+            if let Some(news) = self.look() {
+                return news;
+            }
+        }
+    }
+
+    fn look(&mut self) -> Option<News> {
+        let outage = self.seinpaal.outage();
+        let was_silent = self.is_silent;
+        let full = outage.as_ref().and_then(|outage| outage.error.as_ref());
+        if let Some(error) = full.filter(|error| error.kind() == StoreErrorKind::Full) {
+            self.is_silent = true;
+            return Some(News::Full(error.clone()));
+        }
+        let silent = outage.filter(|outage| outage.lasted >= NOTICE);
+        self.is_silent = silent.is_some();
+        match silent {
+            Some(outage) => Some(News::Silent(outage)),
+            None => was_silent.then_some(News::Back),
+        }
+    }
+}
+
+/// Waits until the store says that it has no room, which it says at once and the library bears for a while.
+pub(crate) async fn full(seinpaal: &Seinpaal) -> Failure {
+    let mut vigil = Vigil::keep(seinpaal);
+    loop {
+        if let News::Full(error) = vigil.next().await {
+            return error.into();
+        }
+    }
+}

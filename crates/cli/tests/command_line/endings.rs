@@ -1,0 +1,316 @@
+//! Every way in which `run` can end that is not CMD's own: one line that says what happened, to which name at which
+//! store, and what to do; and the events that belong to it.
+
+use std::{fs, process::Command};
+
+use seinpaal::blocking::{Seinpaal, Wait};
+use serde_json::Value;
+
+use super::support::{Done, Held, World, both, kill, lives, until};
+
+/// How a `run` ended.
+struct Ended {
+    done: Done,
+    events: Vec<Value>,
+}
+
+impl Ended {
+    fn kinds(&self) -> Vec<&str> {
+        self.events.iter().map(|event| event["event"].as_str().unwrap()).collect()
+    }
+
+    /// One line, about this name at this store, with all of these words.
+    fn must_say(&self, world: &World, words: &[&str]) {
+        let line = self.done.err.trim_end();
+        assert!(line.starts_with("seinpaal: a"), "{:?}", self.done);
+        assert_eq!(line.lines().count(), 1, "{:?}", self.done);
+        let store = world.store.split('?').next().unwrap();
+        assert!(line.contains(store), "it names the store: {line}");
+        for word in words {
+            assert!(line.contains(word), "{word:?} is missing: {line}");
+        }
+    }
+
+    /// The last of the events are these.
+    fn must_end_with(&self, kinds: &[&str]) {
+        assert!(self.kinds().ends_with(kinds), "{:?}: {:?}", self.kinds(), self.done);
+    }
+
+    fn must_not_hold(&self) {
+        assert!(!self.kinds().contains(&"acquired"), "{:?}", self.kinds());
+    }
+}
+
+/// `run a OPTIONS --events 5 sh -c SCRIPT`, in the background. CMD says its process id first.
+fn watched(world: &World, options: &str, script: &str) -> Held {
+    let _ = fs::remove_file(world.path("events"));
+    let line = format!("exec $SEINPAAL run a {options} --events 5 -- sh -c \"$SCRIPT\" 5>events");
+    let mut command: Command = world.shell_command(&line);
+    command.env("SCRIPT", script);
+    Held::start(command)
+}
+
+fn end(world: &World, run: &mut Held) -> Ended {
+    let done = run.end();
+    let events = fs::read_to_string(world.path("events")).unwrap();
+    Ended { done, events: events.lines().map(|line| serde_json::from_str(line).unwrap()).collect() }
+}
+
+/// To the end, with a CMD that would hold for ever.
+fn run(world: &World, options: &str) -> Ended {
+    end(world, &mut watched(world, options, HOLD))
+}
+
+const HOLD: &str = "echo $$; exec sleep 1000";
+
+fn ticket(world: &World, list: &str) -> String {
+    world.show("a")[list][0]["ticket"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn evicted() {
+    for world in both() {
+        let mut holder = watched(&world, "", HOLD);
+        holder.line();
+        assert_eq!(world.seinpaal(&["evict", "a", &ticket(&world, "holders")]).code, 0);
+        let ended = end(&world, &mut holder);
+        assert_eq!(ended.done.code, 122);
+        ended.must_say(&world, &["evict", "stopping the command"]);
+        ended.must_end_with(&["acquired", "lost", "exited"]);
+        assert!(ended.events[1]["cause"].as_str().unwrap().contains("evicted"));
+    }
+}
+
+#[test]
+fn released_by_somebody_else() {
+    for world in both() {
+        let mut holder = watched(&world, "", HOLD);
+        holder.line();
+        assert_eq!(world.seinpaal(&["release", "a", &ticket(&world, "holders")]).code, 0);
+        let ended = end(&world, &mut holder);
+        assert_eq!(ended.done.code, 122);
+        ended.must_say(&world, &["seinpaal release", "stopping the command"]);
+        ended.must_end_with(&["acquired", "lost", "exited"]);
+    }
+}
+
+#[test]
+fn taken_by_another_client() {
+    for world in both() {
+        let mut holder = watched(&world, "", HOLD);
+        holder.line();
+        let ticket = ticket(&world, "holders").parse().unwrap();
+        let seinpaal = Seinpaal::connect(&world.store).unwrap();
+        let permit = seinpaal.asynchronous().semaphore("a").attach(ticket).wait().unwrap();
+        let ended = end(&world, &mut holder);
+        assert_eq!(ended.done.code, 122);
+        ended.must_say(&world, &["attached to its ticket", "stopping the command"]);
+        ended.must_end_with(&["acquired", "lost", "exited"]);
+        assert!(permit.is_held(), "CMD's end took nothing from its new holder");
+        assert_eq!(world.show("a")["permits_held"], 1);
+    }
+}
+
+#[test]
+fn the_store_falls_silent() {
+    let world = World::redis();
+    let mut holder = watched(&world, "--ttl 3s", HOLD);
+    holder.line();
+    world.redis.as_ref().unwrap().freeze();
+    let ended = end(&world, &mut holder);
+    world.redis.as_ref().unwrap().thaw();
+    assert_eq!(ended.done.code, 122);
+    ended.must_say(&world, &["has not answered for", "--ttl", "stopping the command"]);
+    ended.must_end_with(&["danger", "lost", "exited"]);
+}
+
+#[test]
+fn the_store_loses_its_data() {
+    let world = World::redis();
+    let mut holder = watched(&world, "--ttl 3s", HOLD);
+    holder.line();
+    world.redis.as_ref().unwrap().forget();
+    let ended = end(&world, &mut holder);
+    assert_eq!(ended.done.code, 122);
+    ended.must_say(&world, &["lost its data", "restart-guard", "stopping the command"]);
+    ended.must_end_with(&["lost", "exited"]);
+}
+
+#[test]
+fn the_guard_acted_while_we_were_stopped() {
+    let world = World::redis();
+    let mut holder = watched(&world, "--ttl 2s", HOLD);
+    let cmd: u32 = holder.line().parse().unwrap();
+    holder.stop();
+    until("the guard has ended CMD", || !lives(cmd));
+    holder.signal("CONT");
+    let ended = end(&world, &mut holder);
+    assert_eq!(ended.done.code, 122);
+    ended.must_say(&world, &["stopped", "--ttl"]);
+    ended.must_end_with(&["lost", "exited"]);
+}
+
+#[test]
+fn the_longest_hold() {
+    for world in both() {
+        let ended = run(&world, "--max-hold 100ms");
+        assert_eq!(ended.done.code, 124);
+        ended.must_say(&world, &["--max-hold", "stopping the command"]);
+        ended.must_end_with(&["acquired", "released", "exited"]);
+    }
+}
+
+#[test]
+fn busy_timed_out_too_many_and_paused() {
+    for world in both() {
+        let (held, _) = Held::hold(&world, &["a"]);
+        for (options, words) in [
+            ("-n", &["busy", "1 of 1 held", "leave out -n"][..]),
+            ("-w 50ms", &["timed out after 50ms", "1 of 1 held", "longer -w"]),
+            ("--max-waiting 0", &["already wait", "--max-waiting"]),
+        ] {
+            let ended = run(&world, options);
+            assert_eq!(ended.done.code, 75, "{options}: {:?}", ended.done);
+            ended.must_say(&world, words);
+            ended.must_not_hold();
+        }
+        held.let_go();
+        world.seinpaal(&["pause", "a", "--reason", "driver update"]);
+        for options in ["-n", "-w 50ms"] {
+            let ended = run(&world, options);
+            assert_eq!(ended.done.code, 75, "{options}: {:?}", ended.done);
+            ended.must_say(&world, &["paused: driver update", "resume"]);
+        }
+    }
+}
+
+#[test]
+fn a_limit_of_none() {
+    for world in both() {
+        world.seinpaal(&["limit", "a", "0"]);
+        let ended = run(&world, "-n");
+        assert_eq!(ended.done.code, 75, "{:?}", ended.done);
+        ended.must_say(&world, &["limit is 0", "seinpaal limit"]);
+    }
+}
+
+#[test]
+fn guarded_after_a_restart() {
+    let mut world = World::redis();
+    world.store.push_str("?restart-guard=20s");
+    let ended = run(&world, "-n");
+    assert_eq!(ended.done.code, 75, "{:?}", ended.done);
+    ended.must_say(&world, &["guarded for", "s more"]);
+}
+
+#[test]
+fn a_signal_ends_the_wait() {
+    for world in both() {
+        let (held, _) = Held::hold(&world, &["a"]);
+        for (name, number) in [("INT", 2), ("TERM", 15), ("HUP", 1)] {
+            let mut waiter = watched(&world, "", HOLD);
+            world.until_waiting("a", 1);
+            waiter.signal(name);
+            let ended = end(&world, &mut waiter);
+            assert_eq!(ended.done.code, 128 + number);
+            ended.must_say(&world, &[name, "while it waited"]);
+            ended.must_not_hold();
+            world.until_waiting("a", 0);
+        }
+        held.let_go();
+    }
+}
+
+#[test]
+fn evicted_from_the_line() {
+    for world in both() {
+        let (held, _) = Held::hold(&world, &["a"]);
+        let mut waiter = watched(&world, "", HOLD);
+        world.until_waiting("a", 1);
+        assert_eq!(world.seinpaal(&["evict", "a", &ticket(&world, "waiters")]).code, 0);
+        let ended = end(&world, &mut waiter);
+        assert_eq!(ended.done.code, 75);
+        ended.must_say(&world, &["out of the line", "evict"]);
+        ended.must_not_hold();
+        held.let_go();
+    }
+}
+
+#[test]
+fn another_limit_another_kind_and_more_than_there_are() {
+    for world in both() {
+        let (held, _) = Held::hold(&world, &["a", "-j", "2"]);
+        for (options, words) in [
+            ("-j 3", &["say the limit is 2", "says 3", "--adopt-limit", "--set-limit"][..]),
+            ("-j 2 -p 3", &["3 permits", "the limit is 2", "-p"]),
+            ("--shared", &["in use as a", "another name"]),
+        ] {
+            let ended = run(&world, options);
+            assert_eq!(ended.done.code, 78, "{options}: {:?}", ended.done);
+            ended.must_say(&world, words);
+            ended.must_not_hold();
+        }
+        held.let_go();
+    }
+}
+
+#[test]
+fn a_limit_that_is_pinned_is_said_to_be() {
+    for world in both() {
+        assert_eq!(world.seinpaal(&["limit", "a", "2"]).code, 0);
+        let ended = run(&world, "-j 5 -p 3");
+        assert_eq!(ended.done.code, 78, "{:?}", ended.done);
+        ended.must_say(&world, &["3 permits", "the limit is pinned at 2", "-p", "seinpaal limit"]);
+        assert!(!ended.done.err.contains("-j"), "no -j helps: {:?}", ended.done);
+    }
+}
+
+#[test]
+fn no_store_and_no_command() {
+    for mut world in both() {
+        for (line, code, words) in [
+            ("run a no-such-command", 127, &["command not found", "PATH"][..]),
+            ("run a /etc/passwd", 126, &["chmod"]),
+            ("run a ./script", 127, &["interpreter"]),
+        ] {
+            world.shell("printf '#!/no/such/shell\n' >script; chmod +x script");
+            let done = world.shell(&format!("$SEINPAAL {line}"));
+            assert_eq!(done.code, code, "{done:?}");
+            Ended { done, events: Vec::new() }.must_say(&world, words);
+        }
+        world.store = "redis://127.0.0.1:1?connect-timeout=100ms".to_owned();
+        let ended = run(&world, "");
+        world.store = "redis://127.0.0.1:1".to_owned();
+        assert_eq!(ended.done.code, 69);
+        ended.must_say(&world, &["start the server"]);
+    }
+}
+
+#[test]
+fn a_store_that_falls_silent_ends_the_wait_as_unreachable() {
+    let world = World::redis();
+    let (held, cmd) = Held::hold(&world, &["a"]);
+    let mut waiter = watched(&world, "-w 3s", HOLD);
+    world.until_waiting("a", 1);
+    world.redis.as_ref().unwrap().freeze();
+    let ended = end(&world, &mut waiter);
+    world.redis.as_ref().unwrap().thaw();
+    assert_eq!(ended.done.code, 69, "{:?}", ended.done);
+    let last = ended.done.err.lines().last().unwrap();
+    assert!(last.contains("answer") && last.contains(&world.store), "{last}");
+    ended.must_not_hold();
+    kill("KILL", cmd);
+    drop(held);
+}
+
+#[test]
+fn quiet_says_nothing_of_any_of_it() {
+    let world = World::embedded();
+    let (held, _) = Held::hold(&world, &["a", "-j", "1"]);
+    for options in ["-q -n", "-q -w 50ms", "-q -j 7", "-q --shared", "-q -p 9"] {
+        assert_eq!(run(&world, options).done.err, "", "{options}");
+    }
+    held.let_go();
+    let ended = run(&world, "-q --max-hold 100ms");
+    assert_eq!((ended.done.code, ended.done.err.as_str()), (124, ""));
+}

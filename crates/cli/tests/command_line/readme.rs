@@ -1,0 +1,36 @@
+//! What stands in README, as it stands there.
+
+use std::process::Stdio;
+
+use super::support::World;
+
+const README: &str = include_str!("../../../../README.md");
+
+/// The first line of the first block that is typed.
+fn first_command() -> &'static str {
+    README.lines().find_map(|line| line.strip_prefix("$ ")).unwrap()
+}
+
+#[test]
+fn the_first_command_of_the_readme_works_as_it_stands() {
+    let world = World::embedded();
+    let built =
+        first_command().strip_prefix("cargo build && ").expect("it builds the program first");
+    // This very program stands where the build would put it.
+    std::fs::create_dir_all(world.path("target/debug")).unwrap();
+    let program = env!("CARGO_BIN_EXE_seinpaal");
+    std::os::unix::fs::symlink(program, world.path("target/debug/seinpaal")).unwrap();
+    let mut command = world.shell_command(built);
+    command.env_remove("SEINPAAL_STORE").env_remove("XDG_DATA_HOME").env_remove("XDG_RUNTIME_DIR");
+    let output = command.stdin(Stdio::null()).output().unwrap();
+    let (out, err) =
+        (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap());
+    assert_eq!(output.status.code(), Some(0), "{out}{err}");
+    for job in 1..=6 {
+        assert!(out.contains(&format!("job {job} has slot ")), "{out}");
+    }
+    assert!(out.lines().all(|line| line.ends_with("slot 0") || line.ends_with("slot 1")), "{out}");
+    assert_eq!(err.matches(": got slot ").count(), 6, "{err}");
+    assert!(err.contains("demo: waiting, 0 ahead"), "{err}");
+    assert!(err.lines().all(|line| line.starts_with("seinpaal: demo: ")), "{err}");
+}

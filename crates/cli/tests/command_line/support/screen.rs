@@ -1,0 +1,78 @@
+//! A real pseudo-terminal.
+
+use std::{
+    fs::{File, OpenOptions},
+    io::{Read, Write},
+    os::{fd::OwnedFd, unix::ffi::OsStringExt},
+    process::{Child, Command},
+    sync::{Arc, Mutex},
+    thread,
+};
+
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+
+use super::{World, lives, until};
+
+/// A script that says when it hears INT, and ends when it hears QUIT.
+pub(crate) const LISTEN: &str = "trap 'echo INT >>got; echo INT' INT; trap 'trap : TERM; kill 0; exit 3' QUIT; echo ready; \
+                      while :; do sleep 1000 & wait; done";
+
+/// A terminal with a program in it.
+pub(crate) struct Screen {
+    keys: File,
+    shown: Arc<Mutex<String>>,
+    process: Child,
+}
+
+impl Screen {
+    /// Runs a program as the leader of a session on a new terminal.
+    pub(crate) fn start(world: &World, program: &[&str]) -> Self {
+        let master =
+            openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).unwrap();
+        grantpt(&master).unwrap();
+        unlockpt(&master).unwrap();
+        let path = std::ffi::OsString::from_vec(ptsname(&master, vec![]).unwrap().into_bytes());
+        let slave = || OpenOptions::new().read(true).write(true).open(&path).unwrap();
+        let mut command = Command::new("setsid");
+        command.arg("--ctty").args(program).stdin(slave()).stdout(slave()).stderr(slave());
+        world.dress(&mut command);
+        command
+            .env("SEINPAAL", env!("CARGO_BIN_EXE_seinpaal"))
+            .env("PS1", "$ ")
+            .env("LISTEN", LISTEN);
+        let process = command.spawn().unwrap();
+        let (keys, shown) = (File::from(master.try_clone().unwrap()), Arc::default());
+        read_along(master, Arc::clone(&shown));
+        Self { keys, shown, process }
+    }
+
+    pub(crate) fn typed(&mut self, keys: &str) {
+        self.keys.write_all(keys.as_bytes()).unwrap();
+    }
+
+    pub(crate) fn until_shown(&self, what: &str) {
+        until(&format!("{what:?} is shown"), || self.shown.lock().unwrap().contains(what));
+    }
+
+    pub(crate) fn shown(&self) -> String {
+        self.shown.lock().unwrap().clone()
+    }
+
+    /// Waits until the program has ended, whether or not its terminal takes anything.
+    pub(crate) fn until_over(&self) {
+        until("it ends", || !lives(self.process.id()));
+    }
+
+    pub(crate) fn end(&mut self) -> i32 {
+        self.process.wait().unwrap().code().unwrap()
+    }
+}
+
+fn read_along(master: OwnedFd, shown: Arc<Mutex<String>>) {
+    thread::spawn(move || {
+        let (mut master, mut buffer) = (File::from(master), [0; 4096]);
+        while let Ok(read @ 1..) = master.read(&mut buffer) {
+            shown.lock().unwrap().push_str(&String::from_utf8_lossy(&buffer[..read]));
+        }
+    });
+}

@@ -1,0 +1,121 @@
+use seinpaal::proto::{Acquire, Cause, Reply, Request, TicketReply, What};
+
+use crate::{
+    Stage,
+    ask::{
+        TTL_MICROS, acquire, ask, attach, cancel, detach, evict, permits, release, renew, renew_all,
+    },
+    client::{Client, granted},
+    stage::{lease, tickets},
+};
+
+pub async fn attaching_is_a_grant_with_a_fence_of_its_own_and_ends_the_one_before(stage: &Stage) {
+    let (mut giver, mut taker) = (stage.limited(3).await, stage.client().await);
+    let ([a, b], shared) = (tickets(), lease());
+    let before = giver.take(&Acquire { lease: shared, ..permits(a, 2) }).await;
+    giver.take(&Acquire { lease: shared, ..ask(b) }).await;
+    let after = granted(taker.one(attach(a, lease())).await);
+    assert!(after.fence > before.fence, "{after:?} after {before:?}");
+    assert_eq!((after.slots, after.limit), (before.slots, 3));
+    assert_eq!(giver.told().await, (a, What::Ended(Cause::Attached)));
+    assert_eq!(giver.one(renew_all(shared, &[a, b])).await, Reply::Differs);
+    let renewed = giver.one(renew_all(shared, &[b])).await;
+    assert!(matches!(renewed, Reply::Renewed { .. }), "{renewed:?}");
+    giver.one(evict(a)).await;
+    assert_eq!(taker.told().await, (a, What::Ended(Cause::Evicted)));
+}
+
+pub async fn nothing_that_an_old_holder_sends_frees_or_keeps_the_permit_of_the_new_one(
+    stage: &Stage,
+) {
+    let (giver, taker) = (stage.client().await, stage.client().await);
+    let ([a], lease) = (tickets(), lease());
+    giver.take(&ask(a)).await;
+    granted(taker.one(attach(a, lease)).await);
+    let ended = Reply::Ended { ticket: a, cause: Cause::Attached };
+    for request in [release(a), detach(a)] {
+        assert_eq!(giver.one(request).await, ended);
+    }
+    giver.one(cancel(a)).await;
+    let Reply::Tickets { tickets, .. } = giver.one(renew(crate::stage::lease(), &[a])).await else {
+        panic!("renewed by ticket, answered otherwise")
+    };
+    assert_eq!(tickets, [TicketReply::Ended(Cause::Attached)]);
+    let renewed = taker.one(renew_all(lease, &[a])).await;
+    assert!(matches!(renewed, Reply::Renewed { .. }), "{renewed:?}");
+    taker.release(a).await;
+}
+
+pub async fn the_same_attach_twice_is_one_grant(stage: &Stage) {
+    let (giver, taker) = (stage.client().await, stage.client().await);
+    let ([a], lease) = (tickets(), lease());
+    giver.take(&ask(a)).await;
+    granted(taker.one(attach(a, lease)).await);
+    let again = granted(taker.one(attach(a, lease)).await);
+    let holders = taker.snapshot().await.holders;
+    assert_eq!((holders.len(), holders[0].fence), (1, again.fence));
+    taker.release(a).await;
+    assert_eq!(taker.holders().await, []);
+}
+
+pub async fn of_two_that_attach_the_later_has_it_and_a_late_copy_takes_nothing_back(stage: &Stage) {
+    let (giver, mut first) = (stage.client().await, stage.client().await);
+    let (second, [a]) = (stage.client().await, tickets());
+    let (early, late) = (lease(), lease());
+    giver.take(&ask(a)).await;
+    assert!(matches!(giver.one(detach(a)).await, Reply::Renewed { .. }));
+    granted(first.one(attach(a, early)).await);
+    granted(second.one(attach(a, late)).await);
+    assert_eq!(first.told().await, (a, What::Ended(Cause::Attached)));
+    let copy = first.one(attach(a, early)).await;
+    assert_eq!(copy, Reply::Ended { ticket: a, cause: Cause::Attached });
+    let renewed = second.one(renew_all(late, &[a])).await;
+    assert!(matches!(renewed, Reply::Renewed { .. }), "{renewed:?}");
+}
+
+pub async fn a_detached_permit_outlives_its_client_and_is_taken_up_by_attaching(stage: &Stage) {
+    let (giver, taker) = (stage.client().await, stage.client().await);
+    let [a] = tickets();
+    let before = giver.take(&ask(a)).await;
+    assert_eq!(giver.one(detach(a)).await, Reply::Renewed { valid_for: Some(TTL_MICROS) });
+    assert!(matches!(giver.one(detach(a)).await, Reply::Renewed { .. }), "sent twice");
+    stage.vanish(giver).await;
+    assert_eq!(taker.holders().await, [a]);
+    let after = granted(taker.one(attach(a, lease())).await);
+    assert!(after.fence > before.fence, "{after:?} after {before:?}");
+}
+
+pub async fn an_attach_that_is_given_up_before_it_arrives_changes_nothing(stage: &Stage) {
+    let (giver, taker) = (stage.client().await, stage.client().await);
+    let ([a], lease) = (tickets(), lease());
+    giver.take(&ask(a)).await;
+    let give_up = Request::Cancel { ticket: a, remember: TTL_MICROS, attach: Some(lease) };
+    assert_eq!(taker.one(give_up).await, Reply::Cancelled { ticket: a });
+    let late = taker.one(attach(a, lease)).await;
+    assert_eq!(late, Reply::Ended { ticket: a, cause: Cause::Cancelled });
+    giver.release(a).await;
+}
+
+pub async fn a_renewal_as_nobody_leaves_alone_what_a_client_keeps(stage: &Stage) {
+    let client = stage.client().await;
+    let [a] = tickets();
+    let held = client.take(&ask(a)).await;
+    let Reply::Tickets { tickets, .. } = client.anonymously(renew(lease(), &[a])).await else {
+        panic!("renewed by ticket, answered otherwise")
+    };
+    assert!(matches!(&tickets[..], [TicketReply::Held { fence, .. }] if *fence == held.fence));
+    let renewed = client.one(renew_all(ask(a).lease, &[a])).await;
+    assert!(matches!(renewed, Reply::Renewed { .. }), "{renewed:?}");
+}
+
+pub async fn a_holder_whose_ticket_somebody_gives_back_is_told(stage: &Stage) {
+    let (mut holder, mut waiter): (Client, Client) = (stage.client().await, stage.client().await);
+    let [a, b] = tickets();
+    holder.take(&ask(a)).await;
+    waiter.one(acquire(&ask(b))).await;
+    for (client, ticket) in [(&mut waiter, b), (&mut holder, a)] {
+        let released = Reply::Released { ticket, left: 0 };
+        assert_eq!(client.anonymously(release(ticket)).await, released);
+        assert_eq!(client.told().await, (ticket, What::Ended(Cause::Released)));
+    }
+}

@@ -1,0 +1,113 @@
+//! What the command line says.
+
+use std::{env, io, path::PathBuf, time::Duration};
+
+use crate::{rig::Plan, runs, store::Store};
+
+/// How to call it.
+pub const USAGE: &str = "usage: day [--minutes N | --seconds N] [--seed S] [--stores LIST] [--program FILE] [--scratch DIR]
+       day service [--minutes N] [--service FILE] [--seed S] [--stores LIST] [--program FILE]
+       day judge DIR
+       day runs [--runs N] [-j N] [--seed S] [--stores LIST] [--program FILE] [--scratch DIR]
+  --service  the example `service` of the crate; default: built beside this program
+  --program  the program under test; default: SEINPAAL_PROGRAM, else target/release/seinpaal
+  --stores   with commas between: embedded, redis, sentinel, cluster, quorum, zookeeper; default: all
+  --scratch  where the history and all output go, and stay; default: a temporary directory, kept if something was broken
+See docs/day.md.";
+
+/// All that may be said.
+#[derive(Debug)]
+pub struct Said {
+    /// The day.
+    pub plan: Plan,
+    /// Whether the directory stays.
+    pub is_kept: bool,
+    /// How many runs, where that is asked for.
+    pub runs: u32,
+    /// And at which limit.
+    pub limit: u32,
+    /// The service.
+    pub service: PathBuf,
+}
+
+/// Reads the options.
+///
+/// # Errors
+/// What is wrong, in one line.
+pub fn read(args: &[String]) -> Result<Said, String> {
+    let scratch = env::temp_dir().join(format!("day-{}", std::process::id()));
+    let plan = Plan {
+        time: Duration::from_secs(120),
+        seed: 1,
+        stores: Store::ALL.to_vec(),
+        program: program(),
+        scratch,
+    };
+    let mut said = Said {
+        plan,
+        is_kept: false,
+        runs: runs::RUNS,
+        limit: runs::LIMIT,
+        service: beside("examples/service"),
+    };
+    for pair in args.chunks(2) {
+        let [option, value] = pair else { return Err(format!("{} needs a value", pair[0])) };
+        said.take(option, value)?;
+    }
+    if !said.plan.program.is_file() {
+        let path = said.plan.program.display();
+        return Err(format!("{path} is not there: cargo build --release -p seinpaal-cli"));
+    }
+    Ok(said)
+}
+
+impl Said {
+    fn take(&mut self, option: &str, value: &str) -> Result<(), String> {
+        match option {
+            "--minutes" => self.plan.time = seconds(value)? * 60,
+            "--seconds" => self.plan.time = seconds(value)?,
+            "--seed" => self.plan.seed = number(value)?,
+            "--program" => self.plan.program = PathBuf::from(value),
+            "--scratch" => (self.plan.scratch, self.is_kept) = (PathBuf::from(value), true),
+            "--stores" => {
+                self.plan.stores = value.split(',').map(str::parse).collect::<Result<_, _>>()?;
+            }
+            "--service" => self.service = PathBuf::from(value),
+            "--runs" => self.runs = number(value)?,
+            "-j" => self.limit = number(value)?,
+            _ => return Err(format!("there is no option {option}")),
+        }
+        Ok(())
+    }
+}
+
+/// The release program, which stands beside the directory of a program of any other build.
+fn program() -> PathBuf {
+    if let Some(program) = env::var_os("SEINPAAL_PROGRAM") {
+        return PathBuf::from(program);
+    }
+    beside("../release/seinpaal")
+}
+
+/// What was built beside this program.
+fn beside(path: &str) -> PathBuf {
+    let this = env::current_exe().unwrap_or_default();
+    this.parent().unwrap_or(&this).join(path)
+}
+
+fn seconds(text: &str) -> Result<Duration, String> {
+    let seconds = text.parse().ok().and_then(|s| Duration::try_from_secs_f64(s).ok());
+    seconds.ok_or_else(|| format!("no time: {text}"))
+}
+
+fn number<T: std::str::FromStr>(text: &str) -> Result<T, String> {
+    text.parse().map_err(|_| format!("not a number: {text}"))
+}
+
+/// As [`io::Error`], for `main`.
+///
+/// # Errors
+/// Always.
+pub fn refuse<T>(why: String) -> io::Result<T> {
+    Err(io::Error::new(io::ErrorKind::InvalidInput, why))
+}

@@ -1,0 +1,128 @@
+//! What the program runs, and what a shell runs instead of the program: this program again.
+
+use std::{
+    env, fs,
+    hash::{DefaultHasher, Hash, Hasher},
+    io::{self, Read},
+    process,
+    sync::mpsc,
+    thread,
+    time::Duration,
+};
+
+use signal_hook::{
+    consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM},
+    iterator::Signals,
+    low_level::emulate_default_handler,
+};
+use torture::draw::Draw;
+
+use crate::{
+    end::End,
+    history::{Delivery, Visit, What},
+    job::{Job, said},
+    world::World,
+};
+
+/// What CMD prints when it has done its work.
+pub const DONE: &str = "done\n";
+/// How long a single run of a shell's may take before it is taken for hanging.
+const BOUND: Duration = Duration::from_secs(600);
+
+/// `day hold SPAN [STATUS]`: CMD. It says when it is inside, stays so long (`2.5`, or a time drawn from `0.5..5`),
+/// says when it leaves, and ends with this status.
+///
+/// # Errors
+/// If it was not started in a world.
+pub fn hold(args: &[String]) -> io::Result<i32> {
+    let (world, job) = World::found()?;
+    let (ended, signals) = mpsc::channel();
+    let mut caught = Signals::new([SIGTERM, SIGINT, SIGHUP, SIGQUIT])?;
+    thread::spawn(move || caught.forever().all(|number| ended.send(number).is_ok()));
+    let time = span(args.first().map_or("0", String::as_str), &job)?;
+    world.note(&job, What::Entered(visit()));
+    fs::write(said(&world, &job, "in"), "")?;
+    if let Ok(number) = signals.recv_timeout(time) {
+        world.note(&job, What::Left { status: 128 + number });
+        emulate_default_handler(number)?;
+    }
+    let status = args.get(1).and_then(|status| status.parse().ok()).unwrap_or(0);
+    world.note(&job, What::Left { status });
+    print!("{DONE}");
+    Ok(status)
+}
+
+/// What the program has told CMD, or a script has on the program's behalf.
+fn visit() -> Visit {
+    let find = |name: &str| env::var(format!("SEINPAAL_{name}")).ok();
+    let number = |name: &str| find(name).and_then(|text| text.parse::<u64>().ok());
+    Visit {
+        name: find("NAME").unwrap_or_default(),
+        permits: number("PERMITS").and_then(|n| u32::try_from(n).ok()).unwrap_or(1),
+        slot: number("SLOT").and_then(|n| u32::try_from(n).ok()),
+        fence: number("FENCE"),
+        pid: process::id(),
+    }
+}
+
+/// A time, or one drawn from a range; the same for the same job.
+fn span(text: &str, job: &str) -> io::Result<Duration> {
+    let seconds = |text: &str| {
+        let parsed = text.parse().ok().and_then(|s| Duration::try_from_secs_f64(s).ok());
+        parsed.ok_or_else(|| io::Error::other(format!("not seconds: {text}")))
+    };
+    let Some((shortest, longest)) = text.split_once("..") else { return seconds(text) };
+    Ok(draw(job).between(seconds(shortest)?, seconds(longest)?))
+}
+
+fn draw(job: &str) -> Draw {
+    let mut hasher = DefaultHasher::new();
+    (job, env::var("DAY_SEED").unwrap_or_default()).hash(&mut hasher);
+    Draw::new(hasher.finish())
+}
+
+/// `day item`: CMD of a worker. What the item carries says what becomes of it: `later` is given back once, `twice`
+/// fails once, `bad` fails always, everything else is done.
+///
+/// # Errors
+/// If it was not started in a world.
+pub fn item() -> io::Result<i32> {
+    let (world, job) = World::found()?;
+    let mut payload = String::new();
+    io::stdin().read_to_string(&mut payload)?;
+    let find = |name: &str| env::var(format!("SEINPAAL_{name}")).unwrap_or_default();
+    let queue = find("NAME");
+    let is_first = || {
+        let mark = said(&world, &world.who(&format!("{queue}-{payload}")), "seen");
+        fs::File::create_new(mark).is_ok()
+    };
+    let status = match payload.rsplit_once('-').map(|(_, what)| what) {
+        Some("later") if is_first() => 75,
+        Some("twice") if is_first() => 1,
+        Some("bad") => 3,
+        _ => 0,
+    };
+    thread::sleep(
+        draw(&format!("{queue}{payload}")).between(Duration::ZERO, Duration::from_millis(400)),
+    );
+    let fence = find("FENCE").parse().unwrap_or(0);
+    world.note(&job, What::Delivered(Delivery { queue, payload, fence, status }));
+    Ok(status)
+}
+
+/// `day once N NAME LIMIT COMMAND…`: one job of a shell's loop, as `JOB.N`, watched like any other.
+///
+/// # Errors
+/// If it was not started in a world.
+pub fn once(args: &[String]) -> io::Result<i32> {
+    let (world, job) = World::found()?;
+    let [number, name, limit, argv @ ..] = args else {
+        return Err(io::Error::other("day once N NAME LIMIT COMMAND…"));
+    };
+    let limit = limit.parse().map_err(|_| io::Error::other("the limit is no number"))?;
+    let is_watched = argv.iter().any(|arg| arg == "--events");
+    let job = Job::new(&world, format!("{job}.{number}"), argv.to_vec());
+    let job = job.asks(name, limit, 0).may_end(End::own(0, DONE));
+    let job = if is_watched { job.watched() } else { job };
+    Ok(job.start().wait(BOUND))
+}

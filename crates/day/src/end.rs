@@ -1,0 +1,138 @@
+//! How a job may end, and what it may say.
+
+use serde::{Deserialize, Serialize};
+
+/// The status when no permit was had.
+pub const BUSY: i32 = 75;
+/// The status when the lease was lost and CMD stopped.
+pub const LOST: i32 = 122;
+/// The status when the store does not answer.
+pub const UNREACHABLE: i32 = 69;
+/// The status of a conflict of configuration.
+pub const CONFLICT: i32 = 78;
+
+/// One way in which a job may end.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+pub struct End {
+    /// The exit status; 128+n for signal n.
+    pub status: i32,
+    /// All of stdout; `None`: anything.
+    pub out: Option<String>,
+    /// What stands on stderr.
+    pub err: Said,
+}
+
+/// What a job says on stderr.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+pub enum Said {
+    /// Nothing at all.
+    Nothing,
+    /// One line of our own that has each of these; a `|` stands between alternatives.
+    Line(Vec<String>),
+    /// Any number of lines of our own, each with all of these.
+    Lines(Vec<String>),
+    /// Not looked at: the job was killed, or this is the screen of a terminal.
+    Anything,
+}
+
+impl End {
+    /// CMD's own status, CMD's own output, and not a word of ours.
+    #[must_use]
+    pub fn own(status: i32, out: &str) -> Self {
+        Self { status, out: Some(out.to_owned()), err: Said::Nothing }
+    }
+
+    /// This status, whatever stands on stdout, and not a word on stderr.
+    #[must_use]
+    pub fn quiet(status: i32) -> Self {
+        Self { status, out: None, err: Said::Nothing }
+    }
+
+    /// An end that is not CMD's: one line says what happened, with all these words.
+    #[must_use]
+    pub fn told(status: i32, words: &[&str]) -> Self {
+        let words = words.iter().map(ToString::to_string).collect();
+        Self { status, out: None, err: Said::Line(words) }
+    }
+
+    /// This status, and any number of lines with all these words.
+    #[must_use]
+    pub fn lines(status: i32, words: &[&str]) -> Self {
+        let words = words.iter().map(ToString::to_string).collect();
+        Self { status, out: None, err: Said::Lines(words) }
+    }
+
+    /// This status after a kill, or on a terminal, where nobody can say what else is said.
+    #[must_use]
+    pub fn anyhow(status: i32) -> Self {
+        Self { status, out: None, err: Said::Anything }
+    }
+
+    /// The name is busy, or the wait is over.
+    #[must_use]
+    pub fn busy(name: &str) -> Self {
+        Self::told(BUSY, &[name, "busy|timed out|already wait"])
+    }
+
+    /// The lease was lost, CMD stopped.
+    #[must_use]
+    pub fn lost(name: &str) -> Self {
+        Self::told(LOST, &[name, "lease|lost", "ttl"])
+    }
+
+    /// The store does not answer, as each call of a script says.
+    #[must_use]
+    pub fn unreachable_again() -> Self {
+        Self::lines(UNREACHABLE, &["answer|reach|connect|listens"])
+    }
+
+    /// The store does not answer.
+    #[must_use]
+    pub fn unreachable() -> Self {
+        Self::told(UNREACHABLE, &["answer|reach|connect|listens"])
+    }
+}
+
+impl Said {
+    /// Whether this is what may be said.
+    #[must_use]
+    pub fn fits(&self, said: &str) -> bool {
+        let is_ours = |line: &str| line.starts_with("seinpaal: ");
+        let has = |line: &str, words: &[String]| {
+            words.iter().all(|word| word.split('|').any(|either| line.contains(either)))
+        };
+        match self {
+            Self::Anything => true,
+            Self::Nothing => said.is_empty(),
+            Self::Line(words) => {
+                let one = said.strip_suffix('\n').filter(|line| !line.contains('\n'));
+                one.is_some_and(|line| is_ours(line) && has(line, words))
+            }
+            Self::Lines(words) => said.lines().all(|line| is_ours(line) && has(line, words)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_line_with_its_words_fits_and_two_lines_or_none_do_not() {
+        let Said::Line(words) = End::busy("gpus").err else { unreachable!() };
+        let line = Said::Line(words);
+        assert!(line.fits("seinpaal: gpus: not acquired, busy: 1 of 1 held, 0 waiting\n"));
+        for said in ["", "seinpaal: gpus: busy", "gpus: busy\n", "seinpaal: gpus: lost\n"] {
+            assert!(!line.fits(said), "{said}");
+        }
+        assert!(!line.fits("seinpaal: gpus: busy\nseinpaal: gpus: busy\n"));
+    }
+
+    #[test]
+    fn nothing_is_nothing_and_lines_may_be_none() {
+        assert!(Said::Nothing.fits("") && !Said::Nothing.fits("\n"));
+        let lines = Said::Lines(vec!["dead".into()]);
+        assert!(lines.fits("") && lines.fits("seinpaal: a is dead\nseinpaal: b is dead\n"));
+        assert!(!lines.fits("seinpaal: a is dead\nwhat?\n"));
+    }
+}

@@ -1,0 +1,153 @@
+//! Each job ends as it may, and says what it may. No end but CMD's own is silent.
+
+use super::{
+    Check,
+    tale::{JobEnd, JobTale, Tale},
+};
+use crate::{
+    end::{BUSY, End, LOST},
+    store::Store,
+};
+
+/// What a lease lasts at most after the store was last heard: the default ttl.
+const TTL: u64 = 30_000_000;
+
+/// How long it may take to connect to a store that answers.
+const CONNECTING: u64 = 2_000_000;
+/// How long the program may stay when CMD is gone: far more than it needs, and no more than a third of a ttl.
+const PARTING: u64 = 10_000_000;
+
+pub(super) fn check(store: Store, tale: &Tale<'_>, found: &mut Vec<(Check, String)>) {
+    for job in tale.jobs.values() {
+        let Some(end) = &job.ended else {
+            found.push((Check::Hung, format!("{} never ended", job.who)));
+            continue;
+        };
+        if job.hung {
+            found.push((Check::Hung, told(job, end)));
+        } else if !is_allowed(tale, job, end) && !is_starved(store, tale, job, end) {
+            found.push((breach(job, end), told(job, end)));
+        }
+        if is_silent(job, end) {
+            found.push((Check::Silent, told(job, end)));
+        }
+        if job.exited.is_some_and(|at| end.at > at + PARTING) {
+            found.push((Check::Lingers, told(job, end)));
+        }
+        check_events(job, end, found);
+        check_lease(store, tale, job, end, found);
+        check_refusal(tale, job, end, found);
+    }
+}
+
+fn is_allowed(tale: &Tale<'_>, job: &JobTale<'_>, end: &JobEnd<'_>) -> bool {
+    // Who comes while the store is silent may be told so, and who gives up soon may, too.
+    let until = if job.start.is_hurried { end.at } else { job.started + CONNECTING };
+    let unreachable = tale.was_silent(job.started, until, 0).then(End::unreachable_again);
+    let err = beside_silence(tale, job, end);
+    job.start.ends.iter().chain(&unreachable).any(|may| {
+        may.status == end.status
+            && may.out.as_ref().is_none_or(|out| out == end.out)
+            && may.err.fits(&err)
+    })
+}
+
+/// A machine that had no time for a client, or for a server, for longer than a permit may go without, costs it: that is
+/// told, and is no mistake.
+fn is_starved(store: Store, tale: &Tale<'_>, job: &JobTale<'_>, end: &JobEnd<'_>) -> bool {
+    let name = job.start.ask.as_ref().map_or("", |ask| &ask.name);
+    let blink = u64::try_from(store.blink().as_micros()).unwrap_or(u64::MAX);
+    let lost = End::lost(name);
+    end.status == LOST
+        && lost.err.fits(&beside_silence(tale, job, end))
+        && tale.was_slow(job.started, end.at, blink)
+}
+
+/// What stands on stderr. Who waits while the store is silent may say so, in a line more.
+fn beside_silence(tale: &Tale<'_>, job: &JobTale<'_>, end: &JobEnd<'_>) -> String {
+    let was_silent = tale.was_silent(job.started, end.at, 0);
+    let is_told = |line: &&str| !(was_silent && line.ends_with("; still waiting\n"));
+    end.err.split_inclusive('\n').filter(is_told).collect()
+}
+
+fn breach(job: &JobTale<'_>, end: &JobEnd<'_>) -> Check {
+    let is_expected = job.start.ends.iter().any(|may| may.status == end.status);
+    if is_expected { Check::Words } else { Check::Status }
+}
+
+/// Nothing on stderr, and a status that CMD did not end with and that may not come without a word.
+fn is_silent(job: &JobTale<'_>, end: &JobEnd<'_>) -> bool {
+    let is_own = job.left.iter().any(|(_, status)| *status == end.status);
+    let may_be = |may: &End| may.status == end.status && may.err.fits("");
+    let is_call = job.start.ask.is_none();
+    !is_call
+        && end.err.is_empty()
+        && end.status != 0
+        && !is_own
+        && job.killed.is_none()
+        && !job.start.ends.iter().any(may_be)
+}
+
+/// Where events are read, a loss is told as one, before the end.
+fn check_events(job: &JobTale<'_>, end: &JobEnd<'_>, found: &mut Vec<(Check, String)>) {
+    if end.status != LOST || job.told.is_empty() {
+        return;
+    }
+    let at = |event| job.told.iter().position(|told| *told == event);
+    if at("lost").is_none() || at("lost") > at("exited") {
+        let story = format!("{}: the events of a loss are {:?}", job.who, job.told);
+        found.push((Check::Words, story));
+    }
+}
+
+/// Where the store fell silent while CMD was inside and the lease was lost, CMD was gone before the lease was.
+fn check_lease(
+    store: Store,
+    tale: &Tale<'_>,
+    job: &JobTale<'_>,
+    end: &JobEnd<'_>,
+    found: &mut Vec<(Check, String)>,
+) {
+    let (Some((entered, _)), true) = (job.visits.first(), store.has_leases()) else { return };
+    let (left, lost) = (job.until(*entered), end.status == LOST);
+    let silence = tale.outages.iter().find(|(from, to)| *from > *entered && *to - from > TTL);
+    let Some((from, _)) = silence else { return };
+    if lost && left > from + TTL {
+        let late = (left - from) as f64 / 1e6;
+        let story = format!("{}: CMD was inside {late:.1} s after the store fell silent", job.who);
+        found.push((Check::Lease, story));
+    }
+}
+
+/// Nobody is refused at a name where nobody is.
+fn check_refusal(
+    tale: &Tale<'_>,
+    job: &JobTale<'_>,
+    end: &JobEnd<'_>,
+    found: &mut Vec<(Check, String)>,
+) {
+    let Some(ask) = job.start.ask.as_ref().filter(|_| end.status == BUSY) else { return };
+    let is_other = |other: &JobTale<'_>| {
+        let same = other.start.ask.as_ref().is_some_and(|theirs| theirs.name == ask.name);
+        same && other.who != job.who && other.started <= end.at && other.end() >= job.started
+    };
+    // Whoever could not give back what it had, since the machine was too busy, is there until its lease ends.
+    let may_be_held = tale.was_slow(job.started.saturating_sub(TTL), end.at, 0);
+    if !may_be_held && !tale.jobs.values().any(is_other) {
+        found.push((Check::Refused, told(job, end)));
+    }
+}
+
+pub(super) fn told(job: &JobTale<'_>, end: &JobEnd<'_>) -> String {
+    let cmd: Vec<_> = job.left.iter().map(|(_, status)| status).collect();
+    format!(
+        "{} {:?}: status {} (CMD {cmd:?}) after {:.1} s, stdout {:?}, stderr {:?}, events {:?}",
+        job.who,
+        job.start.argv.join(" "),
+        end.status,
+        (end.at - job.started) as f64 / 1e6,
+        end.out,
+        end.err,
+        job.told
+    )
+}

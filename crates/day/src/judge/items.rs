@@ -1,0 +1,60 @@
+//! Every item is done once, in the order in which they were pushed; what never works out is tried five times.
+
+use std::collections::BTreeMap;
+
+use super::{Check, tale::Tale};
+use crate::history::Delivery;
+
+/// How often an item is delivered at most.
+const DELIVERIES: usize = 5;
+
+/// Returns how many deliveries were judged.
+pub(super) fn check(tale: &Tale<'_>, found: &mut Vec<(Check, String)>) -> u64 {
+    let mut judged = 0;
+    for (queue, payloads) in &tale.pushed {
+        let deliveries = tale.delivered.get(queue).map_or(&[][..], Vec::as_slice);
+        judged += deliveries.len() as u64;
+        let mut all: BTreeMap<&str, Vec<&Delivery>> = BTreeMap::new();
+        deliveries.iter().for_each(|it| all.entry(&it.payload).or_default().push(it));
+        for payload in *payloads {
+            let ends: Vec<_> =
+                all.get(payload.as_str()).into_iter().flatten().map(|it| it.status).collect();
+            if ends != wanted(payload) {
+                found.push((Check::Item, format!("{queue}: {payload} ended with {ends:?}")));
+            }
+        }
+        check_order(queue, payloads, deliveries, found);
+    }
+    judged
+}
+
+fn wanted(payload: &str) -> Vec<i32> {
+    match payload.rsplit_once('-').map(|(_, what)| what) {
+        Some("later") => vec![75, 0],
+        Some("twice") => vec![1, 0],
+        Some("bad") => vec![3; DELIVERIES],
+        _ => vec![0],
+    }
+}
+
+/// In order of fences, each was delivered for the first time in its turn.
+fn check_order(
+    queue: &str,
+    payloads: &[String],
+    deliveries: &[&Delivery],
+    found: &mut Vec<(Check, String)>,
+) {
+    let mut first: Vec<&str> = Vec::new();
+    for delivery in deliveries {
+        if !first.contains(&delivery.payload.as_str()) {
+            first.push(&delivery.payload);
+        }
+    }
+    let is_expected = first.iter().zip(payloads).all(|(seen, pushed)| seen == pushed);
+    if !is_expected {
+        found.push((
+            Check::Item,
+            format!("{queue}: delivered as {first:?}, pushed as {payloads:?}"),
+        ));
+    }
+}

@@ -1,0 +1,72 @@
+//! No more inside than there may be, and no two in a slot.
+
+use super::{Check, tale::Tale};
+
+struct Inside<'a> {
+    who: &'a str,
+    from: u64,
+    until: u64,
+    permits: u32,
+    slot: Option<u32>,
+}
+
+pub(super) fn check(tale: &Tale<'_>, found: &mut Vec<(Check, String)>) {
+    for name in tale.names() {
+        let mut all = inside(tale, name);
+        all.sort_by_key(|it| it.from);
+        sweep(name, limit(tale, name), &all, found);
+    }
+}
+
+/// Everybody states the same.
+fn limit(tale: &Tale<'_>, name: &str) -> u32 {
+    let asks = tale.jobs.values().filter_map(|job| job.start.ask.as_ref());
+    asks.filter(|ask| ask.name == name).map(|ask| ask.limit).max().unwrap_or(1)
+}
+
+fn inside<'a>(tale: &Tale<'a>, name: &str) -> Vec<Inside<'a>> {
+    let mut all = Vec::new();
+    for job in tale.jobs.values() {
+        for (from, visit) in &job.visits {
+            let (who, until) = (job.who, job.until(*from));
+            if visit.name == name {
+                let (permits, slot) = (visit.permits, visit.slot);
+                all.push(Inside { who, from: *from, until, permits, slot });
+            } else if has_also(&job.start.argv, name) {
+                all.push(Inside { who, from: *from, until, permits: 1, slot: None });
+            }
+        }
+    }
+    all
+}
+
+fn has_also(argv: &[String], name: &str) -> bool {
+    argv.windows(2).any(|pair| pair[0] == "--also" && pair[1] == name)
+}
+
+/// Only one who comes in can make it more than before, so it is enough to look at each.
+fn sweep(name: &str, limit: u32, all: &[Inside<'_>], found: &mut Vec<(Check, String)>) {
+    let mut now: Vec<&Inside<'_>> = Vec::new();
+    for new in all {
+        now.retain(|it| it.until > new.from);
+        if new.until <= new.from {
+            continue;
+        }
+        let twice = now.iter().find(|it| it.slot.is_some() && it.slot == new.slot);
+        if let Some(other) = twice {
+            found.push((
+                Check::Limit,
+                format!("slot {:?} of {name}: {} and {}", new.slot, other.who, new.who),
+            ));
+        }
+        now.push(new);
+        let permits: u64 = now.iter().map(|it| u64::from(it.permits)).sum();
+        if permits > u64::from(limit) {
+            let who: Vec<_> = now.iter().map(|it| it.who).collect();
+            found.push((
+                Check::Limit,
+                format!("{permits} of {limit} at {name}: {}", who.join(", ")),
+            ));
+        }
+    }
+}

@@ -1,0 +1,171 @@
+//! The history, told job by job.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::history::{Delivery, Event, Start, Visit, What};
+
+/// All that happened on one store.
+#[derive(Debug, Default)]
+pub(super) struct Tale<'a> {
+    pub(super) jobs: BTreeMap<&'a str, JobTale<'a>>,
+    /// From when until when the store was silent.
+    pub(super) outages: Vec<(u64, u64)>,
+    /// The same for times in which the machine was too busy.
+    pub(super) slow: Vec<(u64, u64)>,
+    /// What was pushed into which queue, in order.
+    pub(super) pushed: BTreeMap<&'a str, &'a [String]>,
+    /// What was delivered from which queue, in order of fences.
+    pub(super) delivered: BTreeMap<&'a str, Vec<&'a Delivery>>,
+}
+
+/// One job.
+#[derive(Debug)]
+pub(super) struct JobTale<'a> {
+    pub(super) who: &'a str,
+    pub(super) start: &'a Start,
+    pub(super) started: u64,
+    /// Since when it is known to stand in line, at which name.
+    pub(super) queued: BTreeMap<&'a str, u64>,
+    pub(super) told: Vec<&'a str>,
+    /// When it said that CMD is gone.
+    pub(super) exited: Option<u64>,
+    pub(super) visits: Vec<(u64, &'a Visit)>,
+    pub(super) left: Vec<(u64, i32)>,
+    pub(super) ended: Option<JobEnd<'a>>,
+    pub(super) killed: Option<u64>,
+    pub(super) was_stopped: bool,
+    pub(super) hung: bool,
+}
+
+/// How it ended.
+#[derive(Debug)]
+pub(super) struct JobEnd<'a> {
+    pub(super) at: u64,
+    pub(super) status: i32,
+    pub(super) out: &'a str,
+    pub(super) err: &'a str,
+}
+
+impl<'a> Tale<'a> {
+    pub(super) fn of(events: &[&'a Event]) -> Self {
+        let mut tale = Self::default();
+        for event in events {
+            tale.hear(event);
+        }
+        for items in tale.delivered.values_mut() {
+            items.sort_by_key(|delivery| delivery.fence);
+        }
+        tale
+    }
+
+    fn hear(&mut self, event: &'a Event) {
+        match &event.what {
+            What::Started(start) => {
+                self.jobs.insert(&event.who, JobTale::new(event, start));
+            }
+            What::OutageBegins => self.outages.push((event.at, u64::MAX)),
+            What::OutageEnds => {
+                if let Some((_, until)) = self.outages.last_mut() {
+                    *until = event.at;
+                }
+            }
+            What::Slow { from } => self.slow.push((*from, event.at)),
+            What::Pushed { queue, payloads } => {
+                self.pushed.insert(queue, payloads);
+            }
+            What::Delivered(delivery) => {
+                self.delivered.entry(&delivery.queue).or_default().push(delivery);
+            }
+            _ => {
+                if let Some(job) = self.jobs.get_mut(event.who.as_str()) {
+                    job.hear(event);
+                }
+            }
+        }
+    }
+
+    /// All names that were asked for.
+    pub(super) fn names(&self) -> BTreeSet<&'a str> {
+        self.jobs.values().filter_map(|job| Some(job.start.ask.as_ref()?.name.as_str())).collect()
+    }
+
+    /// Whether the store was silent at some time between, for longer than `least`, or seemed so to a machine that was
+    /// too busy.
+    pub(super) fn was_silent(&self, from: u64, until: u64, least: u64) -> bool {
+        any(&self.outages, from, until, least) || self.was_slow(from, until, least)
+    }
+
+    /// Whether the machine was too busy at some time between, for longer than `least`.
+    pub(super) fn was_slow(&self, from: u64, until: u64, least: u64) -> bool {
+        any(&self.slow, from, until, least)
+    }
+
+    /// For how long the machine was too busy, in microseconds.
+    pub(super) fn slow_time(&self) -> u64 {
+        let is_calm = |(from, until): &&(u64, u64)| !any(&self.outages, *from, *until, 0);
+        self.slow.iter().filter(is_calm).map(|(from, until)| until - from).sum()
+    }
+}
+
+fn any(spans: &[(u64, u64)], from: u64, until: u64, least: u64) -> bool {
+    spans
+        .iter()
+        .any(|(begin, end)| end.saturating_sub(*begin) > least && *begin <= until && *end >= from)
+}
+
+impl<'a> JobTale<'a> {
+    fn new(event: &'a Event, start: &'a Start) -> Self {
+        Self {
+            who: &event.who,
+            start,
+            started: event.at,
+            queued: BTreeMap::new(),
+            told: Vec::new(),
+            exited: None,
+            visits: Vec::new(),
+            left: Vec::new(),
+            ended: None,
+            killed: None,
+            was_stopped: false,
+            hung: false,
+        }
+    }
+
+    fn hear(&mut self, event: &'a Event) {
+        match &event.what {
+            What::Queued { name } => {
+                self.queued.entry(name).or_insert(event.at);
+            }
+            What::Told { event: told } => {
+                self.told.push(told);
+                self.exited = (told == "exited").then_some(event.at).or(self.exited);
+            }
+            What::Entered(visit) => self.visits.push((event.at, visit)),
+            What::Left { status } => self.left.push((event.at, *status)),
+            What::Ended { status, out, err } => {
+                self.ended = Some(JobEnd { at: event.at, status: *status, out, err });
+            }
+            What::Killing => self.killed = Some(event.at),
+            What::Stopped { .. } => self.was_stopped = true,
+            What::Hung => self.hung = true,
+            _ => {}
+        }
+    }
+
+    /// When it was over, as far as it is known.
+    pub(super) fn end(&self) -> u64 {
+        self.ended.as_ref().map_or(u64::MAX, |end| end.at)
+    }
+
+    /// Until when its CMD was certainly inside that came in at this moment.
+    pub(super) fn until(&self, entered: u64) -> u64 {
+        let after = |at: &&(u64, i32)| at.0 >= entered;
+        let left = self.left.iter().find(after).map(|(at, _)| *at);
+        left.or_else(|| self.killed.filter(|at| *at >= entered)).unwrap_or(entered)
+    }
+
+    /// The fence of its first grant at the name that it asks for.
+    pub(super) fn fence(&self) -> Option<u64> {
+        self.visits.first()?.1.fence
+    }
+}

@@ -1,0 +1,303 @@
+//! Histories with something wrong, each of which must be convicted, and of nothing else.
+
+use super::*;
+use crate::{
+    cmd::DONE,
+    end::{End, LOST},
+    history::{Ask, Delivery, Start, Visit},
+};
+
+/// A history that is written by hand; times are in seconds.
+#[derive(Default)]
+struct Book(Vec<Event>);
+
+impl Book {
+    fn add(mut self, at: f64, who: &str, what: What) -> Self {
+        let at = (at * 1e6) as u64;
+        self.0.push(Event { at, who: format!("redis/{who}"), what });
+        self
+    }
+
+    /// A job that may end with 0 and nothing else.
+    fn run(self, at: f64, who: &str, name: &str, limit: u32) -> Self {
+        self.run_that_may(at, who, name, limit, &[End::own(0, DONE)])
+    }
+
+    fn run_that_may(self, at: f64, who: &str, name: &str, limit: u32, ends: &[End]) -> Self {
+        let argv = ["seinpaal", "run", name].map(str::to_owned).to_vec();
+        let ask = Some(Ask { name: name.to_owned(), limit, priority: 0 });
+        let start = Start { argv, ask, ends: ends.to_vec(), is_hurried: false };
+        self.add(at, who, What::Started(start))
+    }
+
+    fn queued(self, at: f64, who: &str, name: &str) -> Self {
+        self.add(at, who, What::Queued { name: name.to_owned() })
+    }
+
+    fn told(self, at: f64, who: &str, event: &str) -> Self {
+        self.add(at, who, What::Told { event: event.to_owned() })
+    }
+
+    fn entered(self, at: f64, who: &str, name: &str, slot: u32, fence: u64) -> Self {
+        let (name, slot, fence) = (name.to_owned(), Some(slot), Some(fence));
+        self.add(at, who, What::Entered(Visit { name, permits: 1, slot, fence, pid: 1 }))
+    }
+
+    fn left(self, at: f64, who: &str, status: i32) -> Self {
+        self.add(at, who, What::Left { status })
+    }
+
+    fn ended(self, at: f64, who: &str, status: i32, out: &str, err: &str) -> Self {
+        self.add(at, who, What::Ended { status, out: out.to_owned(), err: err.to_owned() })
+    }
+
+    /// All of a run that ends well.
+    fn whole(self, who: &str, name: &str, slot: u32, fence: u64, times: [f64; 3]) -> Self {
+        let [started, entered, left] = times;
+        self.run(started, who, name, 2)
+            .entered(entered, who, name, slot, fence)
+            .left(left, who, 0)
+            .ended(left + 0.1, who, 0, DONE, "")
+    }
+
+    fn outage(self, from: f64, until: f64) -> Self {
+        self.add(from, "rig", What::OutageBegins).add(until, "rig", What::OutageEnds)
+    }
+
+    fn delivered(self, payload: &str, fence: u64, status: i32) -> Self {
+        let (queue, payload) = ("q".to_owned(), payload.to_owned());
+        self.add(1.0, "worker", What::Delivered(Delivery { queue, payload, fence, status }))
+    }
+
+    fn pushed(self, payloads: &[&str]) -> Self {
+        let payloads = payloads.iter().map(ToString::to_string).collect();
+        self.add(0.5, "queue", What::Pushed { queue: "q".to_owned(), payloads })
+    }
+
+    /// What it is convicted of.
+    fn found(mut self) -> Vec<Check> {
+        self.0.sort_by_key(|event| event.at);
+        judge(&self.0, &[]).violations.iter().map(|violation| violation.check).collect()
+    }
+}
+
+/// A job that was granted, whose CMD was told to end though nothing had failed, and which says nothing: what the guard
+/// did to most runs that had to wait.
+fn ended_by_its_own_guard() -> Book {
+    Book::default()
+        .run(0.0, "a", "n", 1)
+        .told(5.0, "a", "acquired")
+        .entered(5.0, "a", "n", 0, 7)
+        .left(7.3, "a", 143)
+        .told(7.3, "a", "released")
+        .told(7.3, "a", "exited")
+        .ended(7.4, "a", LOST, "", "")
+}
+
+#[test]
+fn a_run_that_its_own_guard_ends_without_a_word_is_found_three_times_over() {
+    let mut found = ended_by_its_own_guard().found();
+    found.sort();
+    assert_eq!(found, [Check::Status, Check::Silent, Check::Words]);
+}
+
+#[test]
+fn a_day_on_which_all_is_well_convicts_nobody() {
+    let book = Book::default()
+        .whole("a", "n", 0, 1, [0.0, 0.1, 5.0])
+        .whole("b", "n", 1, 2, [0.2, 0.3, 6.0])
+        .whole("c", "n", 0, 3, [0.4, 5.1, 8.0])
+        .queued(0.5, "c", "n")
+        .whole("d", "n", 1, 4, [1.0, 6.1, 7.0])
+        .pushed(&["0-ok", "1-later", "2-bad"])
+        .delivered("0-ok", 1, 0)
+        .delivered("1-later", 2, 75)
+        .delivered("2-bad", 3, 3)
+        .delivered("1-later", 4, 0);
+    let book = (5..9).fold(book, |book, fence| book.delivered("2-bad", fence, 3));
+    assert_eq!(book.found(), []);
+}
+
+#[test]
+fn a_status_that_may_not_be_and_words_that_may_not_are_told_apart() {
+    let ended = |status, err| {
+        Book::default()
+            .run(0.0, "a", "n", 1)
+            .entered(0.1, "a", "n", 0, 7)
+            .left(1.0, "a", status)
+            .ended(1.1, "a", status, DONE, err)
+    };
+    assert_eq!(ended(1, "seinpaal: n: what?\n").found(), [Check::Status]);
+    assert_eq!(ended(0, "seinpaal: n: by the way\n").found(), [Check::Words]);
+    assert_eq!(ended(0, "").found(), []);
+}
+
+#[test]
+fn a_waiter_may_say_that_the_store_is_silent_only_where_it_is() {
+    let said = "seinpaal: n (redis://h): the store has not answered for 2s; still waiting\n";
+    let waits = || {
+        Book::default()
+            .run(0.0, "a", "n", 1)
+            .entered(8.0, "a", "n", 0, 7)
+            .left(9.0, "a", 0)
+            .ended(9.1, "a", 0, DONE, said)
+    };
+    assert_eq!(waits().found(), [Check::Words]);
+    assert_eq!(waits().outage(2.0, 5.0).found(), []);
+}
+
+#[test]
+fn a_lease_that_a_starved_machine_costs_is_excused_only_where_it_starved_and_was_told() {
+    let lost = |err| {
+        Book::default()
+            .run(0.0, "a", "n", 1)
+            .entered(0.1, "a", "n", 0, 7)
+            .left(19.0, "a", 143)
+            .ended(19.1, "a", LOST, "", err)
+    };
+    let slow = |book: Book| book.add(15.0, "rig", What::Slow { from: 5_000_000 });
+    let told = "seinpaal: n: the lease was not renewed; a longer --ttl helps\n";
+    assert_eq!(lost(told).found(), [Check::Status]);
+    assert_eq!(slow(lost(told)).found(), []);
+    assert_eq!(slow(lost("")).found(), [Check::Status, Check::Silent]);
+}
+
+#[test]
+fn a_job_that_never_ends_and_one_that_lingers_are_found() {
+    assert_eq!(Book::default().run(0.0, "a", "n", 1).found(), [Check::Hung]);
+    let lingers = Book::default()
+        .run(0.0, "a", "n", 1)
+        .entered(0.1, "a", "n", 0, 7)
+        .left(1.0, "a", 0)
+        .told(1.0, "a", "exited")
+        .ended(20.0, "a", 0, DONE, "");
+    assert_eq!(lingers.found(), [Check::Lingers]);
+}
+
+#[test]
+fn one_too_many_inside_and_a_slot_given_twice_are_found() {
+    let three = Book::default()
+        .whole("a", "n", 0, 1, [0.0, 0.1, 5.0])
+        .whole("b", "n", 1, 2, [0.2, 0.3, 6.0])
+        .whole("c", "n", 2, 3, [0.4, 0.5, 8.0]);
+    assert_eq!(three.found(), [Check::Limit]);
+    let slot = Book::default().whole("a", "n", 0, 1, [0.0, 0.1, 5.0]).whole(
+        "b",
+        "n",
+        0,
+        2,
+        [0.2, 0.3, 6.0],
+    );
+    assert_eq!(slot.found(), [Check::Limit]);
+}
+
+#[test]
+fn a_holder_of_another_name_as_well_is_counted_there() {
+    let argv = ["seinpaal", "run", "m", "--also", "n"].map(str::to_owned).to_vec();
+    let ask = Some(Ask { name: "m".to_owned(), limit: 1, priority: 0 });
+    let ends = vec![End::own(0, DONE)];
+    let both = Start { argv, ask, ends, is_hurried: false };
+    let book = Book::default()
+        .run(0.0, "a", "n", 1)
+        .entered(0.1, "a", "n", 0, 1)
+        .left(5.0, "a", 0)
+        .ended(5.1, "a", 0, DONE, "")
+        .add(1.0, "b", What::Started(both))
+        .entered(1.1, "b", "m", 0, 2)
+        .left(2.0, "b", 0)
+        .ended(2.1, "b", 0, DONE, "");
+    assert_eq!(book.found(), [Check::Limit]);
+}
+
+#[test]
+fn who_came_later_and_went_in_first_is_found_unless_the_store_was_silent() {
+    let passed = || {
+        Book::default().whole("a", "n", 0, 9, [0.0, 8.0, 9.0]).queued(0.5, "a", "n").whole(
+            "b",
+            "n",
+            1,
+            5,
+            [1.0, 6.0, 7.0],
+        )
+    };
+    assert_eq!(passed().found(), [Check::Order]);
+    assert_eq!(
+        passed().outage(2.0, 4.0).found(),
+        [Check::Order],
+        "so short a silence is no excuse"
+    );
+    assert_eq!(passed().outage(0.8, 7.8).found(), []);
+}
+
+#[test]
+fn priority_goes_before_age_as_long_as_ten_seconds_a_step_say() {
+    let with = |priority, came: f64| {
+        let mut book = Book::default()
+            .whole("a", "n", 0, 9, [0.0, 80.0, 90.0])
+            .queued(0.5, "a", "n")
+            .whole("b", "n", 1, 5, [came, 70.0, 79.0]);
+        for event in &mut book.0 {
+            if let (What::Started(start), "redis/b") = (&mut event.what, event.who.as_str()) {
+                start.ask.as_mut().unwrap().priority = priority;
+            }
+        }
+        book.found()
+    };
+    assert_eq!(with(5, 20.0), []);
+    assert_eq!(with(5, 60.0), [Check::Order]);
+    assert_eq!(with(-1, 1.0), [Check::Order]);
+}
+
+#[test]
+fn a_cmd_that_outlives_its_lease_in_a_silence_is_found() {
+    let lost = |left: f64| {
+        Book::default()
+            .run_that_may(0.0, "a", "n", 1, &[End::lost("n")])
+            .entered(0.1, "a", "n", 0, 7)
+            .outage(5.0, 50.0)
+            .left(left, "a", 143)
+            .ended(
+                left + 1.0,
+                "a",
+                LOST,
+                "",
+                "seinpaal: n: the lease is lost; a longer --ttl helps\n",
+            )
+    };
+    assert_eq!(lost(36.0).found(), [Check::Lease]);
+    assert_eq!(lost(20.0).found(), []);
+}
+
+#[test]
+fn a_refusal_where_nobody_is_is_found() {
+    let busy = "seinpaal: n: not acquired, busy: 1 of 1 held, 0 waiting\n";
+    let refused = || {
+        let ends = [End::busy("n")];
+        Book::default().run_that_may(1.0, "a", "n", 2, &ends).ended(1.1, "a", 75, "", busy)
+    };
+    assert_eq!(refused().found(), [Check::Refused]);
+    assert_eq!(refused().whole("b", "n", 0, 1, [0.0, 0.1, 5.0]).found(), []);
+}
+
+#[test]
+fn an_item_that_is_lost_done_twice_or_out_of_turn_is_found() {
+    let pushed = || Book::default().pushed(&["0-ok", "1-ok"]);
+    assert_eq!(pushed().delivered("0-ok", 1, 0).found(), [Check::Item], "lost");
+    let once = || pushed().delivered("0-ok", 1, 0).delivered("1-ok", 2, 0);
+    assert_eq!(once().found(), []);
+    assert_eq!(once().delivered("1-ok", 3, 0).found(), [Check::Item], "twice");
+    let turned = pushed().delivered("0-ok", 2, 0).delivered("1-ok", 1, 0);
+    assert_eq!(turned.found(), [Check::Item], "out of turn");
+}
+
+#[test]
+fn what_others_have_found_and_what_is_left_counts() {
+    let story = || "one too few".to_owned();
+    let book = Book::default().add(1.0, "watch", What::Wrong { story: story() }).add(
+        2.0,
+        "end",
+        What::Remains { story: story() },
+    );
+    assert_eq!(book.found(), [Check::Wrong, Check::Remains]);
+    assert_eq!(judge(&[], &[story()]).violations[0].check, Check::Remains);
+}

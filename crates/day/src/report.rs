@@ -1,0 +1,65 @@
+//! What a day prints.
+
+use std::fmt::Write;
+
+use crate::{
+    judge::{Check, Counts, Verdict},
+    store::Store,
+};
+
+/// The most violations of a kind on a store that are told in full.
+const TOLD: usize = 5;
+
+const HEAD: &str = "\
+| store | runs | other calls | waits | longest wait | order: pairs | items | machine too busy | least left at a grant | statuses \
+| unexpected | silent ends | words | order broken | over limit | lease outlived | refused | items | hung | lingers | wrong | left |
+|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|
+";
+
+const CHECKS: [Check; 12] = [
+    Check::Status,
+    Check::Silent,
+    Check::Words,
+    Check::Order,
+    Check::Limit,
+    Check::Lease,
+    Check::Refused,
+    Check::Item,
+    Check::Hung,
+    Check::Lingers,
+    Check::Wrong,
+    Check::Remains,
+];
+
+/// The whole report, ending with a line.
+#[must_use]
+pub fn report(verdict: &Verdict) -> String {
+    let mut text = HEAD.to_owned();
+    for (store, counts) in &verdict.stores {
+        text.push_str(&row(verdict, *store, counts));
+    }
+    // A string takes everything.
+    let _ = writeln!(text, "VIOLATIONS: {}", verdict.violations.len());
+    for violation in verdict.samples(TOLD) {
+        let _ = writeln!(text, "    {violation}");
+    }
+    text
+}
+
+fn row(verdict: &Verdict, store: Store, counts: &Counts) -> String {
+    let Counts { runs, calls, waits, longest, pairs, items, slow, least, statuses } = counts;
+    let least = least.map_or_else(|| "–".to_owned(), |permille| format!("{}%", permille / 10));
+    let statuses: Vec<_> =
+        statuses.iter().map(|(status, times)| format!("{status}: {times}")).collect();
+    let mut text = format!(
+        "| {store} | {runs} | {calls} | {waits} | {:.1} s | {pairs} | {items} | {:.0} s | {least} | {} |",
+        *longest as f64 / 1e6,
+        *slow as f64 / 1e6,
+        statuses.join(", ")
+    );
+    for check in CHECKS {
+        let _ = write!(text, " {} |", verdict.count(store, check)); // a string takes everything
+    }
+    text.push('\n');
+    text
+}

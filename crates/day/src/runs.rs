@@ -1,0 +1,87 @@
+//! `day runs`: so many `run`s with README's flags and no others, on every store.
+//!
+//! All come at once, and each works for 0.5 to 10 s. Whether they are served in order is seen from outside: whoever
+//! `show` lists as a waiter is ahead of everybody who is started later.
+
+use std::{collections::BTreeMap, io, thread, time::Duration};
+
+use serde_json::Value;
+use torture::{draw::Draw, history};
+
+use crate::{
+    end::End,
+    history::What,
+    job::said,
+    judge::{self, Verdict},
+    rig::Plan,
+    site::Site,
+    stage::{Stage, ms, pass},
+    store::Store,
+    world::World,
+};
+
+/// How many, if nobody says.
+pub const RUNS: u32 = 200;
+/// How many at once, if nobody says.
+pub const LIMIT: u32 = 3;
+/// How many are started between two looks at the line.
+const AT_ONCE: u32 = 5;
+const NAME: &str = "thumbnails";
+
+/// Has them run.
+///
+/// # Errors
+/// If the program is not there, or files cannot be written.
+///
+/// # Panics
+/// If a server does not start.
+pub fn run(plan: &Plan, runs: u32, limit: u32) -> io::Result<Verdict> {
+    World::furnish(&plan.scratch, &plan.program)?;
+    thread::scope(|scope| {
+        let all: Vec<_> = plan
+            .stores
+            .iter()
+            .map(|store| scope.spawn(move || on(plan, *store, runs, limit)))
+            .collect();
+        all.into_iter().try_for_each(|one| one.join().expect("all stores go to their ends"))
+    })?;
+    let events = history::read(&World::history(&plan.scratch))?;
+    Ok(judge::judge(&events, &[]))
+}
+
+fn on(plan: &Plan, store: Store, runs: u32, limit: u32) -> io::Result<()> {
+    let site = Site::start(store)?;
+    let world = World::new(store, &site.url, &plan.scratch);
+    let mut draw = Draw::new(plan.seed).fork(store as u64);
+    // 5.25 s each on average, so many at a time, and what a fresh quorum and a busy machine may add.
+    let time = Duration::from_secs(u64::from(runs) * 6 / u64::from(limit)) + store.guard();
+    let stage = Stage::new(&world, &site, "run", draw.clone(), time);
+    thread::scope(|scope| {
+        let mut pids = BTreeMap::new();
+        for number in 0..runs {
+            let hold = draw.between(ms(500), ms(10_000));
+            let job = stage.run(&format!("-j {limit}"), NAME, limit, hold).start();
+            pids.insert(u64::from(job.pid()), stage.last());
+            stage.let_go(scope, job);
+            if (number + 1).is_multiple_of(AT_ONCE) {
+                look_at_line(&stage, &pids);
+            }
+        }
+    });
+    Ok(())
+}
+
+/// Writes down who stands in line now.
+fn look_at_line(stage: &Stage<'_>, pids: &BTreeMap<u64, String>) {
+    let show = stage.call(&format!("show {NAME} --json")).may_end(End::quiet(0));
+    show.start().wait(stage.bound());
+    let shown = std::fs::read_to_string(said(stage.world, &stage.last(), "out"));
+    let shown: Value = serde_json::from_str(&shown.unwrap_or_default()).unwrap_or_default();
+    for waiter in shown["waiters"].as_array().into_iter().flatten() {
+        let job = waiter["pid"].as_u64().and_then(|pid| pids.get(&pid));
+        if let Some(job) = job {
+            stage.world.note(job, What::Queued { name: NAME.to_owned() });
+        }
+    }
+    pass(ms(50));
+}

@@ -1,0 +1,29 @@
+//! Several names at once, named in all orders: nobody waits in a circle.
+
+use std::thread;
+
+use crate::{
+    cmd::DONE,
+    end::End,
+    stage::{Stage, ms, pass},
+};
+
+pub(super) fn play(stage: &Stage<'_>) {
+    let mut draw = stage.draw.clone();
+    let names = ["licence", "press", "van"].map(|what| stage.name(what));
+    thread::scope(|scope| {
+        while !stage.left(ms(10_000)).is_zero() {
+            let mut order = names.clone();
+            draw.shuffle(&mut order);
+            let [first, second, third] = &order;
+            let third = if draw.chance(50) { format!("--also {third}") } else { String::new() };
+            let hold = draw.between(ms(100), ms(2500)).as_secs_f64();
+            let run = format!("run {first} --also {second} {third} -- day hold {hold}");
+            // In which order the names are asked for is not the order of the flags: only the first is judged,
+            // and its place in line is not.
+            let job = stage.call(&run).asks(first, 1, 0).may_end(End::own(0, DONE));
+            stage.let_go(scope, job.start());
+            pass(draw.between(ms(1500), ms(6000)));
+        }
+    });
+}

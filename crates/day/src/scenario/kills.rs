@@ -1,0 +1,28 @@
+//! `kill -9` of the program while it waits and while it holds: the next in line gets in when the permit is free, and
+//! not before.
+
+use crate::{
+    end::End,
+    stage::{Stage, ms, pass},
+};
+
+/// How long CMD of a holder that is killed would run. On the embedded store it does, and is the holder until then.
+const WORK: u64 = 6000;
+
+pub(super) fn play(stage: &Stage<'_>) {
+    let name = stage.name("import");
+    let mut holder = stage.run("-j 1", &name, 1, ms(WORK)).may_end(End::anyhow(137)).start();
+    holder.until_inside(stage.bound());
+    let waiter = || stage.run("-j 1 --events 3", &name, 1, ms(1000)).watched();
+    let mut doomed = waiter().may_end(End::anyhow(137)).start();
+    doomed.until_queued(stage.bound());
+    let mut next = waiter().start();
+    next.until_queued(stage.bound());
+    doomed.kill();
+    doomed.wait(stage.bound());
+    pass(ms(1000));
+    holder.kill();
+    holder.wait(stage.bound());
+    // On a server the lease of the dead runs out first.
+    next.wait(stage.bound());
+}

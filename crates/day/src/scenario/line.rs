@@ -1,0 +1,29 @@
+//! `seq N | xargs -P K`: a shell's loop, more at once than there are permits.
+
+use crate::{
+    end::End,
+    stage::{Stage, ms},
+};
+
+pub(super) fn play(stage: &Stage<'_>) {
+    let mut draw = stage.draw.clone();
+    loop {
+        let limit = 1 + draw.below(3);
+        let jobs = 4 * limit;
+        // Holds of 0.5 to 5 s: so long a round takes at most, about.
+        let round = ms(jobs * 2750 / limit + 5000);
+        if stage.left(round).is_zero() {
+            return;
+        }
+        let name = stage.name(&format!("x{limit}"));
+        let events = if draw.chance(50) { "--events 3 " } else { "" };
+        let script = format!(
+            "seq {jobs} | xargs -P {} -I% day once % {name} {limit} \
+             seinpaal run {events}-j {limit} {name} -- day hold 0.5..5",
+            2 * limit + 1
+        );
+        // Each run is judged by itself; 123 only says that one of them failed.
+        let job = stage.script(&script).may_end(End::own(0, "")).may_end(End::own(123, ""));
+        job.start().wait(stage.bound());
+    }
+}

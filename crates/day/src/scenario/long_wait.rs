@@ -1,0 +1,25 @@
+//! Waits of more than a ttl, behind somebody who holds for longer than that, and then work for a while.
+
+use std::thread;
+
+use crate::{
+    end::End,
+    stage::{Stage, ms, pass},
+};
+
+pub(super) fn play(stage: &Stage<'_>) {
+    let name = stage.name("report");
+    let first = stage.left(ms(24_000)).max(ms(1000));
+    thread::scope(|scope| {
+        let mut holder = stage.run("-j 1", &name, 1, first).start();
+        holder.until_inside(stage.bound());
+        stage.let_go(scope, holder);
+        for hold in [7000, 6000, 5000] {
+            let job = stage.run("-j 1 --events 3", &name, 1, ms(hold)).watched();
+            stage.let_go(scope, job.start());
+            pass(ms(500));
+        }
+        let impatient = stage.run("-j 1 -w 5", &name, 1, ms(100));
+        stage.let_go(scope, impatient.may_end(End::busy(&name)).hurried().start());
+    });
+}

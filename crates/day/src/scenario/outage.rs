@@ -1,0 +1,65 @@
+//! All servers of the store are silent for longer than a ttl. Who holds is stopped in time and told; who waits sits it
+//! out or is told; who comes is told.
+
+use std::{thread, time::Duration};
+
+use crate::{
+    cmd::DONE,
+    end::{BUSY, End},
+    history::What,
+    job::Job,
+    stage::{Stage, ms, pass},
+};
+
+/// Longer than the ttl of 30 s.
+pub(crate) const SILENCE: Duration = Duration::from_secs(40);
+
+pub(super) fn play(stage: &Stage<'_>) {
+    let name = stage.name("held");
+    let silent = stage.time.max(SILENCE);
+    let mut holder = lost(stage, &name, silent).start();
+    holder.until_inside(stage.bound());
+    let waiter = stage.run("-j 1 --events 3", &name, 1, ms(500)).watched();
+    let mut waiter = waiter.may_end(End::unreachable()).start();
+    waiter.until_queued(stage.bound());
+    pass(ms(500));
+    silence(stage, true);
+    pass(ms(2000));
+    thread::scope(|scope| {
+        stage.let_go(scope, holder);
+        stage.let_go(scope, waiter);
+        come(stage).into_iter().for_each(|job| stage.let_go(scope, job.start()));
+        pass(silent - ms(2000));
+        silence(stage, false);
+    });
+}
+
+/// CMD would work for much longer, and says nothing when it is ended.
+fn lost(stage: &Stage<'_>, name: &str, silent: Duration) -> Job {
+    let hold = (silent * 2).as_secs();
+    let run = format!("run -j 1 --events 3 {name} -- day hold {hold}");
+    stage.call(&run).asks(name, 1, 0).may_end(End::lost(name)).watched()
+}
+
+/// Those who come while the store is silent: whoever does not wait is told, the others may be, or get in later.
+fn come(stage: &Stage<'_>) -> Vec<Job> {
+    let name = stage.name("other");
+    let run = |flags: &str| {
+        let job = stage.call(&format!("run {flags} {name} -- day hold 0.2")).asks(&name, 1, 0);
+        job.may_end(End::unreachable())
+    };
+    let job = run("-w 60").may_end(End::own(0, DONE));
+    vec![run("-n"), run("-w 5"), job.may_end(End::told(BUSY, &["answer"]))]
+}
+
+/// Whether the servers are silent from now on.
+pub(crate) fn silence(stage: &Stage<'_>, is_silent: bool) {
+    let rig = stage.world.who("rig");
+    if is_silent {
+        stage.world.note(&rig, What::OutageBegins);
+    }
+    stage.site.silence(is_silent);
+    if !is_silent {
+        stage.world.note(&rig, What::OutageEnds);
+    }
+}

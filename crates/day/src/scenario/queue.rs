@@ -1,0 +1,63 @@
+//! A queue: lines pushed, two workers, some items that come again, some that never work out.
+
+use std::thread;
+
+use crate::{
+    end::{CONFLICT, End, UNREACHABLE},
+    history::What,
+    job::Job,
+    stage::{Stage, ms, pass},
+};
+
+const KINDS: [&str; 8] = ["ok", "ok", "ok", "ok", "ok", "later", "twice", "bad"];
+/// A round takes that long at most: five deliveries of a bad item with their back-off.
+const ROUND: u64 = 30_000;
+
+pub(super) fn play(stage: &Stage<'_>) {
+    if !stage.world.store.has_queues() {
+        let refused = End::told(CONFLICT, &["queue"]);
+        let job = stage.call("queue push photos x").may_end(refused);
+        job.start().wait(stage.bound());
+        return;
+    }
+    for round in 0.. {
+        play_round(stage, &stage.name(&format!("photos{round}")));
+        if stage.left(ms(ROUND)).is_zero() {
+            return;
+        }
+    }
+}
+
+fn play_round(stage: &Stage<'_>, queue: &str) {
+    let mut draw = stage.draw.fork(stage.left(ms(0)).as_micros() as u64);
+    let items = 8 + draw.below(12);
+    let payloads: Vec<_> =
+        (0..items).map(|item| format!("{item}-{}", draw.one_of(&KINDS))).collect();
+    let lines = payloads.join("\\n");
+    let push = format!("printf '{lines}\\n' | seinpaal queue push {queue} --lines >/dev/null");
+    let job = stage.script(&push).may_end(End::own(0, ""));
+    if job.start().wait(stage.bound()) == 0 {
+        let pushed = What::Pushed { queue: queue.to_owned(), payloads };
+        stage.world.note(&stage.world.who("queue"), pushed);
+    }
+    // A worker that comes while the store is silent is told so, and another comes later.
+    while !work_off(stage, queue) {
+        pass(ms(1000));
+    }
+    let drop = format!("queue dead {queue} --drop all");
+    stage.call(&drop).may_end(End::quiet(0)).start().wait(stage.bound());
+}
+
+/// Two workers until nothing is left. Whether one of them has seen that.
+fn work_off(stage: &Stage<'_>, queue: &str) -> bool {
+    let worker = || -> Job {
+        let work = format!("queue work {queue} -c 2 --until-empty -- day item");
+        stage.call(&work).may_end(End::lines(0, &["dead"]))
+    };
+    let workers = [worker().start(), worker().start()];
+    let bound = stage.bound();
+    thread::scope(|scope| {
+        let ends = workers.map(|job| scope.spawn(move || job.wait(bound)));
+        ends.into_iter().any(|end| end.join().is_ok_and(|status| status != UNREACHABLE))
+    })
+}

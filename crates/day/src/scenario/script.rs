@@ -1,0 +1,40 @@
+//! Shell scripts that acquire, renew and release.
+
+use crate::{
+    cmd::DONE,
+    end::End,
+    stage::{Stage, ms, pass},
+};
+
+/// As docs have it: a permit, a trap, work, a renewal, work.
+const ORDERLY: &str = r#"
+ticket=$(seinpaal acquire "$NAME" -j 2) || exit
+trap 'seinpaal release "$NAME" "$ticket"' EXIT
+SEINPAAL_NAME=$NAME day hold "$WORK" >/dev/null
+seinpaal renew "$NAME" "$ticket" || exit
+echo done
+"#;
+
+/// What was released is gone: to renew or to release it again is said to be 122.
+const TWICE: &str = r#"
+ticket=$(seinpaal acquire "$NAME" -j 2) || exit
+seinpaal release "$NAME" "$ticket" || exit
+seinpaal renew "$NAME" "$ticket"
+"#;
+
+pub(super) fn play(stage: &Stage<'_>) {
+    let (mut draw, name) = (stage.draw.clone(), stage.name("deploy"));
+    while !stage.left(ms(6000)).is_zero() {
+        let work = draw.between(ms(200), ms(4000)).as_secs_f64();
+        let prefix = format!("NAME={name} WORK={work}\n");
+        let job = match draw.below(4) {
+            0 => {
+                let gone = End::told(122, &["ticket"]);
+                stage.script(&(prefix + TWICE)).may_end(gone)
+            }
+            _ => stage.script(&(prefix + ORDERLY)).may_end(End::own(0, DONE)),
+        };
+        job.asks(&name, 2, 0).hurried().start().wait(stage.bound());
+        pass(draw.between(ms(200), ms(3000)));
+    }
+}

@@ -1,0 +1,43 @@
+//! `SIGSTOP` of the program for a moment, while it holds and while it waits: nobody notices. Signals that end it.
+
+use std::thread;
+
+use rustix::process::Signal;
+
+use crate::{
+    end::End,
+    stage::{Stage, ms, pass},
+};
+
+pub(super) fn play(stage: &Stage<'_>) {
+    let (name, blink) = (stage.name("build"), stage.world.store.blink());
+    while !stage.left(ms(20_000)).is_zero() {
+        let mut holder = stage.run("-j 1", &name, 1, ms(6000)).start();
+        holder.until_inside(stage.bound());
+        let mut waiter = stage.run("-j 1 --events 3", &name, 1, ms(500)).watched().start();
+        waiter.until_queued(stage.bound());
+        pass(ms(500));
+        thread::scope(|scope| {
+            scope.spawn(|| holder.stop_for(blink));
+            scope.spawn(|| waiter.stop_for(blink));
+        });
+        holder.wait(stage.bound());
+        waiter.wait(stage.bound());
+        end_by_signals(stage, &name);
+    }
+}
+
+/// INT leaves the line with 130 and a line; TERM reaches CMD, whose end it is.
+fn end_by_signals(stage: &Stage<'_>, name: &str) {
+    let ended = End::own(143, "");
+    let mut holder = stage.run("-j 1", name, 1, ms(60_000)).may_end(ended).start();
+    holder.until_inside(stage.bound());
+    let told = End::told(130, &[name, "SIGINT"]);
+    let waiter = stage.run("-j 1 --events 3", name, 1, ms(0)).watched().may_end(told);
+    let mut waiter = waiter.start();
+    waiter.until_queued(stage.bound());
+    waiter.signal(Signal::INT);
+    waiter.wait(stage.bound());
+    holder.signal(Signal::TERM);
+    holder.wait(stage.bound());
+}

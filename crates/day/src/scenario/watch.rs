@@ -1,0 +1,34 @@
+//! Somebody who looks: lists and snapshots are always there, and never show more than there can be.
+
+use serde_json::Value;
+
+use crate::{
+    end::End,
+    job::said,
+    stage::{Stage, ms, pass},
+};
+
+pub(super) fn play(stage: &Stage<'_>) {
+    while !stage.left(ms(2000)).is_zero() {
+        let job = stage.call("list --json").may_end(End::quiet(0)).hurried();
+        if job.start().wait(stage.bound()) == 0 {
+            look(stage);
+        }
+        pass(ms(4000));
+    }
+}
+
+fn look(stage: &Stage<'_>) {
+    let listed = said(stage.world, &stage.last(), "out");
+    let text = std::fs::read_to_string(listed).unwrap_or_default();
+    for line in text.lines() {
+        let Ok(name) = serde_json::from_str::<Value>(line) else {
+            stage.wrong(format!("no JSON: {line}"));
+            continue;
+        };
+        let (held, limit) = (name["permits_held"].as_u64(), name["limit"].as_u64());
+        if held.zip(limit).is_none_or(|(held, limit)| held > limit) {
+            stage.wrong(format!("more than there can be: {line}"));
+        }
+    }
+}

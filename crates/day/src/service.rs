@@ -1,0 +1,168 @@
+//! `day service`: two processes of the service that docs show, tenants that ask them for work, default settings, and a
+//! store that falls silent for 5 s and for 60 s in the middle.
+
+mod client;
+pub mod verdict;
+
+use std::{
+    io,
+    net::TcpListener,
+    path::Path,
+    process::{Child, Command, Stdio},
+    sync::atomic::{AtomicBool, Ordering},
+    thread,
+    time::{Duration, Instant},
+};
+
+use rustix::process::Signal;
+use torture::{clock, draw::Draw, server::signal};
+
+use crate::{
+    rig::{Plan, look_for_remains},
+    site::Site,
+    stage::{ms, pass},
+    store::Store,
+    world::World,
+};
+use client::Client;
+use verdict::{Answer, Outage, Terms, Verdict};
+
+/// How much work of one tenant the service does at once.
+pub const LIMIT: u32 = 3;
+const TENANTS: usize = 4;
+/// How many requests of a tenant are under way at once, at most.
+const CLIENTS: usize = 6;
+const PROCESSES: usize = 2;
+const SHORT: Duration = Duration::from_secs(5);
+const LONG: Duration = Duration::from_secs(60);
+/// How long a process may take to start or to end.
+const BOUND: Duration = Duration::from_secs(60);
+
+/// The processes of the service.
+struct Service {
+    ports: Vec<u16>,
+    children: Vec<Child>,
+}
+
+/// Has it served, and judges what the clients were told.
+///
+/// # Errors
+/// If the service is not there, or files cannot be written.
+///
+/// # Panics
+/// If a server does not start.
+pub fn run(plan: &Plan, program: &Path) -> io::Result<Vec<(Store, Verdict)>> {
+    World::furnish(&plan.scratch, &plan.program)?;
+    let stores = plan.stores.iter().filter(|store| store.has_servers());
+    thread::scope(|scope| {
+        let all: Vec<_> = stores
+            .map(|store| (*store, scope.spawn(move || serve(plan, *store, program))))
+            .collect();
+        let join = |(store, one): (Store, thread::ScopedJoinHandle<'_, io::Result<Verdict>>)| {
+            Ok((store, one.join().expect("all stores go to their ends")?))
+        };
+        all.into_iter().map(join).collect()
+    })
+}
+
+fn serve(plan: &Plan, store: Store, program: &Path) -> io::Result<Verdict> {
+    let site = Site::start(store)?;
+    let world = World::new(store, &site.url, &plan.scratch);
+    let mut service = Service::start(&world, program)?;
+    // A fresh quorum lets nobody in at first: that is not what is looked at here.
+    pass(store.guard());
+    let is_over = AtomicBool::new(false);
+    let (answers, outages) = thread::scope(|scope| {
+        let draw = Draw::new(plan.seed).fork(store as u64);
+        let clients: Vec<_> = (0..TENANTS * CLIENTS)
+            .map(|number| {
+                let tenant = number % TENANTS;
+                let client = Client::new(&service.ports, tenant, draw.fork(number as u64));
+                scope.spawn(|| client.ask_until(&is_over))
+            })
+            .collect();
+        let outages = fall_silent(&site, plan.time);
+        is_over.store(true, Ordering::SeqCst);
+        let answers: Vec<Answer> =
+            clients.into_iter().flat_map(|it| it.join().expect("a client ends")).collect();
+        (answers, outages)
+    });
+    let terms = Terms { limit: LIMIT, loses_soon: store == Store::Zookeeper };
+    let mut verdict = verdict::judge(&answers, &outages, terms);
+    service.end(&mut verdict);
+    verdict.remains = look_for_remains(&world, &site);
+    Ok(verdict)
+}
+
+/// Returns when the store was silent.
+fn fall_silent(site: &Site, time: Duration) -> Vec<Outage> {
+    let began = Instant::now();
+    let plays = [(time * 3 / 10, SHORT), (time / 2, LONG)];
+    let outages = plays.map(|(at, length)| {
+        pass(at.saturating_sub(began.elapsed()));
+        let from = clock::now();
+        site.silence(true);
+        pass(length);
+        site.silence(false);
+        Outage { from, until: clock::now() }
+    });
+    pass(time.saturating_sub(began.elapsed()));
+    outages.to_vec()
+}
+
+impl Service {
+    fn start(world: &World, program: &Path) -> io::Result<Self> {
+        let mut service = Self { ports: Vec::new(), children: Vec::new() };
+        for number in 0..PROCESSES {
+            let port = TcpListener::bind(("127.0.0.1", 0))?.local_addr()?.port();
+            let child = command(world, program, port);
+            let log = std::fs::File::create(
+                world.scratch.join(format!("service-{}-{number}", world.store)),
+            )?;
+            let child =
+                { child }.stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log).spawn()?;
+            service.children.push(child);
+            service.ports.push(port);
+        }
+        let deadline = Instant::now() + BOUND;
+        while !service.ports.iter().all(|port| client::answers(*port)) {
+            if Instant::now() > deadline {
+                return Err(io::Error::other("the service does not start"));
+            }
+            pass(ms(50));
+        }
+        Ok(service)
+    }
+
+    /// TERM ends each process orderly.
+    fn end(&mut self, verdict: &mut Verdict) {
+        self.children.iter().for_each(|child| signal(child.id(), Signal::TERM));
+        let deadline = Instant::now() + BOUND;
+        for child in &mut self.children {
+            while matches!(child.try_wait(), Ok(None)) && Instant::now() < deadline {
+                pass(ms(20));
+            }
+            match child.try_wait() {
+                Ok(Some(status)) if status.success() => {}
+                other => {
+                    verdict.wrong.push(format!("after TERM a process of the service: {other:?}"));
+                }
+            }
+        }
+    }
+}
+
+impl Drop for Service {
+    fn drop(&mut self) {
+        for child in &mut self.children {
+            let _ = (child.kill(), child.wait()); // both fail only if it has ended already
+        }
+    }
+}
+
+/// How the service is called.
+fn command(world: &World, program: &Path, port: u16) -> Command {
+    let mut command = world.command(&world.who("service"), &program.display().to_string());
+    command.args([&format!("127.0.0.1:{port}"), &world.url]);
+    command
+}

@@ -1,0 +1,69 @@
+//! Somebody who asks for work again and again, as a tenant.
+
+use std::{
+    io::{self, Read, Write},
+    net::TcpStream,
+    sync::atomic::{AtomicBool, Ordering},
+    time::Duration,
+};
+
+use torture::{clock, draw::Draw};
+
+use super::verdict::Answer;
+use crate::stage::{ms, pass};
+
+/// Nobody waits longer for an answer.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+pub(super) struct Client {
+    ports: Vec<u16>,
+    tenant: usize,
+    draw: Draw,
+}
+
+impl Client {
+    pub(super) fn new(ports: &[u16], tenant: usize, draw: Draw) -> Self {
+        Self { ports: ports.to_vec(), tenant, draw }
+    }
+
+    /// Asks one process or the other, thinks, and asks again.
+    pub(super) fn ask_until(mut self, is_over: &AtomicBool) -> Vec<Answer> {
+        let mut answers = Vec::new();
+        while !is_over.load(Ordering::SeqCst) {
+            let port = *self.draw.one_of(&self.ports);
+            let work = self.work();
+            let path = format!("/jobs/t{}?ms={}", self.tenant, work.as_millis());
+            let sent = clock::now();
+            let status = post(port, &path).map_err(|error| error.to_string());
+            let (tenant, got) = (self.tenant, clock::now());
+            answers.push(Answer { tenant, sent, got, work: work.as_micros() as u64, status });
+            pass(self.draw.between(ms(10), ms(800)));
+        }
+        answers
+    }
+
+    /// Mostly short. One tenant has work that takes so long that a silent store costs its permit.
+    fn work(&mut self) -> Duration {
+        match self.tenant == 0 && self.draw.chance(20) {
+            true => self.draw.between(ms(15_000), ms(45_000)),
+            false => self.draw.between(ms(50), ms(1500)),
+        }
+    }
+}
+
+/// Whether somebody listens there.
+pub(super) fn answers(port: u16) -> bool {
+    TcpStream::connect(("127.0.0.1", port)).is_ok()
+}
+
+/// The status of an answer.
+fn post(port: u16, path: &str) -> io::Result<u16> {
+    let mut stream = TcpStream::connect(("127.0.0.1", port))?;
+    stream.set_read_timeout(Some(PATIENCE))?;
+    let request = format!("POST {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
+    stream.write_all(request.as_bytes())?;
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer)?;
+    let status = answer.split_whitespace().nth(1).and_then(|status| status.parse().ok());
+    status.ok_or_else(|| io::Error::other(format!("no answer: {answer:?}")))
+}

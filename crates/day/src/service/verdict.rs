@@ -1,0 +1,184 @@
+//! What the clients of a service were told, and whether that may be.
+
+use std::{
+    collections::BTreeMap,
+    fmt::{self, Display},
+};
+
+/// What one request came to. Times are in microseconds.
+#[derive(Clone, Debug)]
+pub struct Answer {
+    /// Whose request.
+    pub tenant: usize,
+    /// When it was sent.
+    pub sent: u64,
+    /// When the answer was there.
+    pub got: u64,
+    /// How long the work takes.
+    pub work: u64,
+    /// The status, or why there is none.
+    pub status: Result<u16, String>,
+}
+
+/// From when until when the store was silent.
+#[derive(Clone, Copy, Debug)]
+pub struct Outage {
+    /// When it began.
+    pub from: u64,
+    /// When it was over.
+    pub until: u64,
+}
+
+/// What the answers are held against.
+#[derive(Clone, Copy, Debug)]
+pub struct Terms {
+    /// How much work of a tenant may be done at once.
+    pub limit: u32,
+    /// Whether even the shorter silence outlasts a lease of this store.
+    pub loses_soon: bool,
+}
+
+/// What it comes to.
+#[derive(Debug, Default)]
+pub struct Verdict {
+    /// How often each status came while all was well, and around each outage.
+    pub statuses: [BTreeMap<String, u64>; 3],
+    /// The longest time to an answer in each, in microseconds.
+    pub longest: [u64; 3],
+    /// What must not be.
+    pub wrong: Vec<String>,
+    /// What is left when all have gone.
+    pub remains: Vec<String>,
+}
+
+/// What a request meets.
+const NAMES: [&str; 3] = ["all well", "silent for 5 s", "silent for 60 s"];
+/// So long after an outage its consequences may show: the leases that nobody could give back, and a queue that is long.
+const AFTERMATH: u64 = 45_000_000;
+
+/// Judges all answers.
+#[must_use]
+pub fn judge(answers: &[Answer], outages: &[Outage], terms: Terms) -> Verdict {
+    let mut verdict = Verdict::default();
+    for answer in answers {
+        let met = outages
+            .iter()
+            .position(|it| answer.got >= it.from && answer.sent <= it.until + AFTERMATH);
+        let met = met.map_or(0, |outage| outage + 1);
+        let status = match &answer.status {
+            Ok(status) => status.to_string(),
+            Err(_) => "none".to_owned(),
+        };
+        *verdict.statuses[met].entry(status).or_default() += 1;
+        verdict.longest[met] = verdict.longest[met].max(answer.got - answer.sent);
+        if !may_be(met, answer, terms) {
+            let seconds = (answer.got - answer.sent) as f64 / 1e6;
+            let story = format!("{}: {:?} after {seconds:.1} s", NAMES[met], answer.status);
+            verdict.wrong.push(story);
+        }
+    }
+    over_limit(answers, terms.limit, &mut verdict.wrong);
+    verdict
+}
+
+/// Done, or busy, or no answer from the store within the 2 s that the service gives it: a busy machine may need them.
+/// That a permit was lost only where the store was silent for long.
+fn may_be(met: usize, answer: &Answer, terms: Terms) -> bool {
+    match answer.status {
+        Ok(200 | 429 | 503) => true,
+        // The permit was lost while the work went on: the store was silent, or said that its lease had ended.
+        Ok(500 | 409) => met == 2 || met == 1 && terms.loses_soon,
+        _ => false,
+    }
+}
+
+/// Work that was done took place somewhere between the request and the answer. Where that leaves no choice, so
+/// much of it is certain.
+fn over_limit(answers: &[Answer], limit: u32, wrong: &mut Vec<String>) {
+    let certain = |it: &&Answer| it.status == Ok(200) && it.got - it.sent < 2 * it.work;
+    let mut spans: Vec<(usize, u64, u64)> = answers
+        .iter()
+        .filter(certain)
+        .map(|it| (it.tenant, it.got - it.work, it.sent + it.work))
+        .collect();
+    spans.sort_by_key(|(_, from, _)| *from);
+    for (tenant, from, _) in &spans {
+        let inside = |it: &&(usize, u64, u64)| it.0 == *tenant && it.1 <= *from && *from < it.2;
+        let count = spans.iter().filter(inside).count();
+        if count > limit as usize {
+            wrong.push(format!("{count} of {limit} at once for tenant {tenant}, at {from}"));
+        }
+    }
+}
+
+impl Verdict {
+    /// Whether nothing is wrong.
+    #[must_use]
+    pub fn is_well(&self) -> bool {
+        self.wrong.is_empty() && self.remains.is_empty()
+    }
+}
+
+impl Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (at, statuses) in self.statuses.iter().enumerate() {
+            let statuses: Vec<_> =
+                statuses.iter().map(|(status, n)| format!("{status}: {n}")).collect();
+            let longest = self.longest[at] as f64 / 1e6;
+            writeln!(f, "    {}: {}; longest {longest:.1} s", NAMES[at], statuses.join(", "))?;
+        }
+        writeln!(f, "    wrong: {}, left: {}", self.wrong.len(), self.remains.len())?;
+        self.wrong
+            .iter()
+            .chain(&self.remains)
+            .take(20)
+            .try_for_each(|it| writeln!(f, "        {it}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn answer(sent: u64, got: u64, status: u16) -> Answer {
+        let second = 1_000_000;
+        Answer {
+            tenant: 0,
+            sent: sent * second,
+            got: got * second,
+            work: 2 * second,
+            status: Ok(status),
+        }
+    }
+
+    const TERMS: Terms = Terms { limit: 1, loses_soon: false };
+    const OUTAGES: [Outage; 2] = [
+        Outage { from: 100_000_000, until: 105_000_000 },
+        Outage { from: 300_000_000, until: 360_000_000 },
+    ];
+
+    #[test]
+    fn a_lost_permit_is_told_only_where_the_store_was_silent_for_long() {
+        let wrong =
+            |sent, status| judge(&[answer(sent, sent + 2, status)], &OUTAGES, TERMS).wrong.len();
+        assert_eq!([wrong(10, 500), wrong(101, 500), wrong(310, 500)], [1, 1, 0]);
+        let soon = Terms { loses_soon: true, ..TERMS };
+        assert!(judge(&[answer(101, 103, 500)], &OUTAGES, soon).wrong.is_empty());
+        assert_eq!([wrong(10, 200), wrong(10, 429), wrong(10, 404)], [0, 0, 1]);
+    }
+
+    #[test]
+    fn one_too_many_is_found_where_the_times_prove_it() {
+        let at_once = [answer(10, 12, 200), answer(11, 13, 200)];
+        assert_eq!(judge(&at_once, &OUTAGES, TERMS).wrong.len(), 1);
+        assert_eq!(judge(&at_once, &OUTAGES, Terms { limit: 2, ..TERMS }).wrong.len(), 0);
+        let in_turn = [answer(10, 12, 200), answer(11, 14, 200)];
+        assert_eq!(judge(&in_turn, &OUTAGES, TERMS).wrong.len(), 0);
+    }
+
+    #[test]
+    fn no_answer_is_always_wrong() {
+        let silent = Answer { status: Err("refused".to_owned()), ..answer(310, 312, 0) };
+        assert_eq!(judge(&[silent], &OUTAGES, TERMS).wrong.len(), 1);
+    }
+}

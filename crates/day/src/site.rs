@@ -1,0 +1,171 @@
+//! The servers of a store, started as its documentation says, and how they are made to fall silent.
+
+use std::{fs, io, thread, time::Duration};
+
+use seinpaal_conformance::servers::{
+    Node, RedisCluster, RedisServer, ZookeeperEnsemble, sentinel::SentinelServers,
+};
+use tempfile::TempDir;
+use torture::{
+    proxy::{Mode, Proxy},
+    server::{say, signal},
+};
+
+use crate::store::Store;
+use rustix::process::Signal;
+
+/// Redis keys that stay: one each a server, on purpose.
+const LASTING: [&str; 2] = ["seinpaal:guard", "seinpaal:node"];
+
+/// A store with its servers, if it has any.
+#[derive(Debug)]
+pub struct Site {
+    /// Which store.
+    pub store: Store,
+    /// As users write it.
+    pub url: String,
+    servers: Servers,
+}
+
+#[derive(Debug)]
+enum Servers {
+    Directory(TempDir),
+    Redis(Vec<RedisServer>),
+    Sentinel(SentinelServers),
+    Cluster(RedisCluster),
+    Zookeeper { ensemble: ZookeeperEnsemble, proxies: Vec<Proxy> },
+}
+
+impl Site {
+    /// Starts the store.
+    ///
+    /// # Errors
+    /// If there is no place for it.
+    ///
+    /// # Panics
+    /// If its servers do not start.
+    pub fn start(store: Store) -> io::Result<Self> {
+        let servers = match store {
+            Store::Embedded => Servers::Directory(tempfile::tempdir()?),
+            Store::Redis => Servers::Redis(vec![RedisServer::start()]),
+            Store::Quorum => Servers::Redis((0..3).map(|_| RedisServer::start()).collect()),
+            Store::Sentinel => Servers::Sentinel(SentinelServers::start(1)),
+            // The time after which nodes take each other for dead is Redis's own default.
+            Store::Cluster => Servers::Cluster(RedisCluster::start_with(
+                3,
+                1,
+                &["--cluster-node-timeout", "15000"],
+            )),
+            Store::Zookeeper => {
+                let ensemble = ZookeeperEnsemble::start(3);
+                let proxies = ensemble.ports().into_iter().map(Proxy::start);
+                let proxies = proxies.collect::<io::Result<_>>()?;
+                Servers::Zookeeper { ensemble, proxies }
+            }
+        };
+        Ok(Self { store, url: url(&servers), servers })
+    }
+
+    /// All servers stop answering, or answer again: the network is away, nothing is lost.
+    pub fn silence(&self, is_silent: bool) {
+        match &self.servers {
+            Servers::Directory(_) => {}
+            Servers::Zookeeper { proxies, .. } => {
+                let mode = if is_silent { Mode::Hold } else { Mode::Pass };
+                proxies.iter().for_each(|proxy| proxy.set(mode));
+            }
+            servers => {
+                let number = if is_silent { Signal::STOP } else { Signal::CONT };
+                pids(servers).into_iter().for_each(|pid| signal(pid, number));
+            }
+        }
+    }
+
+    /// Asks each server for a sign of life.
+    pub fn look(&self) {
+        let ports = match &self.servers {
+            Servers::Redis(servers) => servers.iter().map(RedisServer::port).collect(),
+            Servers::Sentinel(servers) => (0..servers.count()).map(|at| servers.port(at)).collect(),
+            Servers::Cluster(cluster) => cluster.nodes().iter().map(Node::port).collect(),
+            Servers::Zookeeper { ensemble, .. } => {
+                let _ = ensemble.leader(); // each is asked
+                return;
+            }
+            Servers::Directory(_) => Vec::new(),
+        };
+        for port in ports {
+            let _ = say(port, &["PING"]); // how long it takes is what is asked
+        }
+    }
+
+    /// What is kept where all names are idle, waited for this long.
+    #[must_use]
+    pub fn remains(&self, bound: Duration) -> Vec<String> {
+        let deadline = std::time::Instant::now() + bound;
+        loop {
+            let kept = self.kept();
+            if kept.is_empty() || std::time::Instant::now() > deadline {
+                return kept;
+            }
+            thread::sleep(Duration::from_millis(500));
+        }
+    }
+
+    fn kept(&self) -> Vec<String> {
+        match &self.servers {
+            Servers::Directory(dir) => ["inbox", "presence"]
+                .iter()
+                .flat_map(|part| fs::read_dir(dir.path().join("store").join(part)))
+                .flatten()
+                .filter_map(Result::ok)
+                .map(|entry| entry.path().display().to_string())
+                .collect(),
+            Servers::Redis(servers) => servers.iter().flat_map(|it| keys(it.port())).collect(),
+            Servers::Sentinel(servers) => keys(servers.port(servers.master())),
+            Servers::Cluster(cluster) => {
+                let ports = cluster.masters().into_iter().map(|at| cluster.nodes()[at].port());
+                ports.flat_map(keys).collect()
+            }
+            // What it keeps of a name is what the program lists.
+            Servers::Zookeeper { .. } => Vec::new(),
+        }
+    }
+}
+
+fn url(servers: &Servers) -> String {
+    let hosts = |ports: Vec<u16>| {
+        let hosts: Vec<_> = ports.iter().map(|port| format!("127.0.0.1:{port}")).collect();
+        hosts.join(",")
+    };
+    match servers {
+        Servers::Directory(dir) => format!("file://{}", dir.path().join("store").display()),
+        Servers::Redis(servers) if servers.len() == 1 => servers[0].url(),
+        Servers::Redis(servers) => {
+            format!("redis+quorum://{}", hosts(servers.iter().map(RedisServer::port).collect()))
+        }
+        Servers::Sentinel(servers) => servers.url(""),
+        Servers::Cluster(cluster) => cluster.url(),
+        Servers::Zookeeper { proxies, .. } => {
+            format!("zookeeper://{}/day", hosts(proxies.iter().map(Proxy::port).collect()))
+        }
+    }
+}
+
+fn pids(servers: &Servers) -> Vec<u32> {
+    match servers {
+        Servers::Redis(servers) => servers.iter().map(RedisServer::pid).collect(),
+        Servers::Sentinel(servers) => servers.pids(),
+        Servers::Cluster(cluster) => cluster.nodes().iter().map(|node| node.pid()).collect(),
+        Servers::Directory(_) | Servers::Zookeeper { .. } => Vec::new(),
+    }
+}
+
+fn keys(port: u16) -> Vec<String> {
+    match say(port, &["KEYS", "seinpaal:*"]) {
+        Ok(mut keys) => {
+            keys.retain(|key| !LASTING.contains(&key.as_str()));
+            keys
+        }
+        Err(error) => vec![format!("port {port} cannot be asked: {error}")],
+    }
+}

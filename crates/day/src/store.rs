@@ -1,0 +1,106 @@
+//! The stores of the day.
+
+use std::{fmt, str::FromStr, time::Duration};
+
+/// A kind of store, with the settings that its documentation shows.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+pub enum Store {
+    /// A directory of this machine.
+    Embedded,
+    /// One Redis.
+    Redis,
+    /// A master and a replica behind three sentinels.
+    Sentinel,
+    /// Three masters with a replica each.
+    Cluster,
+    /// Three servers that know nothing of each other.
+    Quorum,
+    /// An ensemble of three.
+    Zookeeper,
+}
+
+impl Store {
+    /// All of them.
+    pub const ALL: &[Self] = &[
+        Self::Embedded,
+        Self::Redis,
+        Self::Sentinel,
+        Self::Cluster,
+        Self::Quorum,
+        Self::Zookeeper,
+    ];
+
+    /// What it is called.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Embedded => "embedded",
+            Self::Redis => "redis",
+            Self::Sentinel => "sentinel",
+            Self::Cluster => "cluster",
+            Self::Quorum => "quorum",
+            Self::Zookeeper => "zookeeper",
+        }
+    }
+
+    /// Whether it promises first come, first served.
+    #[must_use]
+    pub fn is_ordered(self) -> bool {
+        self != Self::Quorum
+    }
+
+    /// Whether it keeps queues.
+    #[must_use]
+    pub fn has_queues(self) -> bool {
+        !matches!(self, Self::Quorum | Self::Zookeeper)
+    }
+
+    /// Whether there are servers, which can be stopped.
+    #[must_use]
+    pub fn has_servers(self) -> bool {
+        self != Self::Embedded
+    }
+
+    /// Whether a lease here runs out by time alone, so that a dead holder is waited for.
+    #[must_use]
+    pub fn has_leases(self) -> bool {
+        self != Self::Embedded
+    }
+
+    /// How long the store, or a client, may be stopped without anybody noticing. ZooKeeper's session cuts the
+    /// default ttl of 30 s to a quarter, and this with it.
+    #[must_use]
+    pub fn blink(self) -> Duration {
+        match self {
+            Self::Zookeeper => Duration::from_millis(700),
+            _ => Duration::from_secs(3),
+        }
+    }
+
+    /// How long a fresh store lets nobody in: the restart guard of a quorum, 30 s and a quarter.
+    #[must_use]
+    pub fn guard(self) -> Duration {
+        match self {
+            Self::Quorum => Duration::from_secs(45),
+            _ => Duration::ZERO,
+        }
+    }
+}
+
+impl fmt::Display for Store {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Store {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let found = Self::ALL.iter().find(|store| store.name() == text);
+        found.copied().ok_or_else(|| {
+            let known: Vec<_> = Self::ALL.iter().map(|store| store.name()).collect();
+            format!("no store is called {text}: known are {}", known.join(", "))
+        })
+    }
+}

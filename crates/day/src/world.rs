@@ -1,0 +1,106 @@
+//! What a job of one store needs: the program in its path, the store's URL, a place for files, the history.
+
+use std::{
+    env, fs, io,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use torture::history::Pen;
+
+use crate::{history::What, store::Store};
+
+const STORE: &str = "DAY_STORE";
+const SCRATCH: &str = "DAY_SCRATCH";
+const JOB: &str = "DAY_JOB";
+const URL: &str = "SEINPAAL_STORE";
+
+/// One store, as jobs find it.
+#[derive(Clone, Debug)]
+pub struct World {
+    /// Which store.
+    pub store: Store,
+    /// Its URL.
+    pub url: String,
+    /// A directory with `bin`, the history, and what jobs write.
+    pub scratch: PathBuf,
+}
+
+impl World {
+    /// A world for this store.
+    #[must_use]
+    pub fn new(store: Store, url: &str, scratch: &Path) -> Self {
+        Self { store, url: url.to_owned(), scratch: scratch.to_owned() }
+    }
+
+    /// The world that this process was started in, and as which job.
+    ///
+    /// # Errors
+    /// If it was started by hand.
+    pub fn found() -> io::Result<(Self, String)> {
+        let find = |name| {
+            env::var(name).map_err(|_| io::Error::other(format!("{name} is not set: the rig does")))
+        };
+        let store: Store = find(STORE)?.parse().map_err(io::Error::other)?;
+        let world = Self::new(store, &find(URL)?, Path::new(&find(SCRATCH)?));
+        Ok((world, find(JOB)?))
+    }
+
+    /// Makes the directories, and links the program and this one into the path of all jobs.
+    ///
+    /// # Errors
+    /// As for any file.
+    pub fn furnish(scratch: &Path, program: &Path) -> io::Result<()> {
+        let bin = scratch.join("bin");
+        fs::create_dir_all(&bin)?;
+        fs::create_dir_all(scratch.join("said"))?;
+        // A copy, so that whatever runs it later is known to be ours.
+        fs::copy(program, bin.join("seinpaal"))?;
+        std::os::unix::fs::symlink(env::current_exe()?, bin.join("day"))
+    }
+
+    /// The program under test, as `/proc` shows it.
+    #[must_use]
+    pub fn program(scratch: &Path) -> PathBuf {
+        scratch.join("bin/seinpaal")
+    }
+
+    /// A command in this world, as this job: nothing of ours in its environment but the store and the path.
+    #[must_use]
+    pub fn command(&self, job: &str, program: &str) -> Command {
+        let mut command = Command::new(program);
+        let path = env::var("PATH").unwrap_or_default();
+        command.env("PATH", format!("{}:{path}", self.scratch.join("bin").display()));
+        command.env(STORE, self.store.name()).env(SCRATCH, &self.scratch).env(JOB, job);
+        command.env(URL, &self.url).env("HOME", &self.scratch).env("TERM", "xterm");
+        command.env("XDG_CONFIG_HOME", self.scratch.join("config")).env_remove("NO_COLOR");
+        command.current_dir(&self.scratch);
+        command
+    }
+
+    /// The name of a job, or of the rig, of this store.
+    #[must_use]
+    pub fn who(&self, job: &str) -> String {
+        format!("{}/{job}", self.store)
+    }
+
+    /// Writes down what happens to this job now.
+    pub fn note(&self, who: &str, what: What) {
+        self.pen(who).write(what);
+    }
+
+    /// Where this job's events are written.
+    ///
+    /// # Panics
+    /// If the history cannot be opened: without it nothing is proved.
+    #[must_use]
+    pub fn pen(&self, who: &str) -> Pen {
+        Pen::open(&Self::history(&self.scratch), who).expect("the history can be opened")
+    }
+
+    /// Where the history is.
+    #[must_use]
+    pub fn history(scratch: &Path) -> PathBuf {
+        scratch.join("history")
+    }
+}

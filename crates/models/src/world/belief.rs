@@ -1,0 +1,69 @@
+//! Whether what clients believe to hold is what the ledger has them hold.
+
+use seinpaal_proto::{Entry, Standing};
+
+use super::{
+    Broken, Held, Life, World,
+    judge::{clock_after, fence_of, is_over},
+};
+
+impl World {
+    /// What clients believe in now.
+    pub(super) fn beliefs(&self) -> impl Iterator<Item = (usize, &Held)> {
+        let clients = self.clients.iter().enumerate().filter(|(_, c)| c.life != Life::Gone);
+        let held =
+            clients.flat_map(|(who, client)| client.held.iter().map(move |held| (who, held)));
+        held.filter(|(_, held)| held.until.is_none_or(|until| until > self.now))
+    }
+
+    /// What the ledger has as held.
+    pub(crate) fn holders(&self) -> impl Iterator<Item = &Entry> {
+        let holds = |entry: &&Entry| matches!(entry.standing, Standing::Holding { .. });
+        self.ledger.entries().filter(holds)
+    }
+
+    /// Who believes in a grant that the ledger has ended, or would end if anybody looked now. What somebody else ended
+    /// may be believed in until its holder hears of it, but for no longer than it was certain at that moment.
+    pub(super) fn misbelief(&self) -> Option<Broken> {
+        self.beliefs().find_map(|(who, held)| match self.ended_at(who, held) {
+            Some(at) => {
+                let config = self.clients[who].session.config();
+                let certain = config.schedule(config.ttl).lost();
+                let is_bounded = held.until.is_some_and(|until| until <= at + certain);
+                (!is_bounded).then_some(Broken::Untold)
+            }
+            None => (!self.is_so(who, held)).then_some(Broken::Believed),
+        })
+    }
+
+    /// Whether somebody believes in a grant that somebody else ended. Where nothing fails, all are told before time
+    /// passes.
+    pub(super) fn is_anybody_untold(&self) -> bool {
+        self.beliefs().any(|(who, held)| self.ended_at(who, held).is_some())
+    }
+
+    pub(super) fn ended_at(&self, who: usize, held: &Held) -> Option<u64> {
+        self.ghost.ended.get(&(who, held.ticket, held.fence)).copied()
+    }
+
+    pub(super) fn is_so(&self, who: usize, held: &Held) -> bool {
+        let inbox = Some(self.clients[who].inbox);
+        let is_it = |entry: &&Entry| {
+            entry.ticket == held.ticket
+                && entry.inbox == inbox
+                && fence_of(entry) == Some(held.fence)
+        };
+        let lease = self.holders().find(is_it).and_then(|e| self.ledger.lease_under(e.ticket));
+        let clock = self.ledger.facts().map_or(0, |head| clock_after(head, self.store_now));
+        lease.is_some_and(|lease| !is_over(lease, clock, self.store_now, &self.clients))
+    }
+
+    /// What nobody can believe in any more is of no more account.
+    pub(super) fn forget_endings(&mut self) {
+        let clients = &self.clients;
+        self.ghost.ended.retain(|(who, ticket, _), _| {
+            let client = &clients[*who];
+            client.wanted.contains(ticket) || client.held.iter().any(|held| held.ticket == *ticket)
+        });
+    }
+}

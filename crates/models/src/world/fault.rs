@@ -1,0 +1,116 @@
+//! What may go wrong, and what it does.
+
+use std::sync::Arc;
+
+use seinpaal_proto::{Contact, session::Failure};
+
+use super::{Action, Life, Load, Parcel, World};
+use crate::bounds::{Bounds, Fault};
+
+impl World {
+    pub(super) fn faults_of(&self, bounds: &Bounds, who: usize, actions: &mut Vec<Action>) {
+        let befalls = |fault: &&Fault| self.can_befall(**fault, who);
+        let faults = bounds.kinds.iter().filter(befalls);
+        actions.extend(faults.map(|fault| Action::Befall(*fault, who)));
+    }
+
+    fn can_befall(&self, fault: Fault, who: usize) -> bool {
+        let client = &self.clients[who];
+        let is_used =
+            !client.held.is_empty() || !client.wanted.is_empty() || !client.calls.is_empty();
+        match fault {
+            Fault::Break => client.life == Life::Alive && !client.calls.is_empty(),
+            Fault::Crash | Fault::Vanish => client.life != Life::Gone && is_used,
+            Fault::Pause => client.life == Life::Alive && is_used,
+            Fault::Deaf => {
+                client.life == Life::Alive && is_used && client.contact == Contact::Listening
+            }
+            Fault::Repeat | Fault::LoseWakeup | Fault::Delay => false,
+        }
+    }
+
+    pub(super) fn faults_on(&self, bounds: &Bounds, at: usize, actions: &mut Vec<Action>) {
+        let parcel = &self.parcels[at];
+        let fault = match parcel.load {
+            Load::Request { call: Some(_), .. } if self.copies() < bounds.copies => Fault::Repeat,
+            Load::Wakeup { .. } => Fault::LoseWakeup,
+            _ => Fault::Delay,
+        };
+        for fault in [fault, Fault::Delay] {
+            let is_new = fault != Fault::Delay || !parcel.is_late;
+            let action = Action::Mangle(fault, at);
+            if is_new && bounds.kinds.contains(&fault) && actions.last() != Some(&action) {
+                actions.push(action);
+            }
+        }
+    }
+
+    fn copies(&self) -> usize {
+        let is_copy = |parcel: &&Parcel| matches!(parcel.load, Load::Request { call: None, .. });
+        self.parcels.iter().filter(is_copy).count()
+    }
+
+    pub(super) fn befall(&mut self, fault: Fault, who: usize) {
+        self.faults_left -= 1;
+        match fault {
+            Fault::Break => self.break_calls(who),
+            Fault::Crash | Fault::Vanish => {
+                let contact =
+                    if fault == Fault::Crash { Contact::Silent } else { Contact::Listening };
+                self.bury(who, contact);
+            }
+            Fault::Pause => self.clients[who].life = Life::Paused,
+            Fault::Deaf => {
+                self.clients[who].contact = Contact::Silent;
+                self.parcels.retain(|parcel| !parcel.is_wakeup_to(who));
+            }
+            Fault::Repeat | Fault::LoseWakeup | Fault::Delay => {}
+        }
+    }
+
+    pub(super) fn mangle(&mut self, fault: Fault, at: usize) {
+        self.faults_left -= 1;
+        let parcel = &mut self.parcels[at];
+        match (fault, &parcel.load) {
+            (Fault::Delay, _) => parcel.is_late = true,
+            (Fault::Repeat, Load::Request { from, batch, .. }) => {
+                let load = Load::Request { from: *from, call: None, batch: Arc::clone(batch) };
+                self.parcels.push(Parcel { is_late: true, load });
+            }
+            _ => drop(self.parcels.swap_remove(at)),
+        }
+    }
+
+    /// The client's connection is gone, and it learns that its calls failed. Requests may still arrive; replies are lost.
+    pub(super) fn break_calls(&mut self, who: usize) {
+        let calls = std::mem::take(&mut self.clients[who].calls);
+        if calls.is_empty() {
+            return;
+        }
+        self.abandon(who);
+        let failure = Failure { maybe_executed: true, is_passing: true, is_full: false };
+        self.with_session(who, |session, now| {
+            calls.iter().for_each(|(call, _)| session.handle_failure(now, *call, failure));
+        });
+    }
+
+    fn abandon(&mut self, who: usize) {
+        let is_reply = |load: &Load| matches!(load, Load::Replies { to, .. } if *to == who);
+        self.parcels.retain(|parcel| !is_reply(&parcel.load));
+        for parcel in &mut self.parcels {
+            if let Load::Request { from, call, .. } = &mut parcel.load
+                && *from == who
+            {
+                (*call, parcel.is_late) = (None, true);
+            }
+        }
+    }
+
+    fn bury(&mut self, who: usize, contact: Contact) {
+        self.abandon(who);
+        self.parcels.retain(|parcel| !parcel.is_wakeup_to(who));
+        let client = &mut self.clients[who];
+        (client.life, client.contact, client.calls) = (Life::Gone, contact, Vec::new());
+        (client.wanted, client.held, client.wishes_left) = (Vec::new(), Vec::new(), 0);
+    }
+}

@@ -1,0 +1,94 @@
+//! How a ticket changes hands: another client attaches to it, or its holder leaves it to itself.
+
+use super::{Contacts, Ledger};
+use crate::{
+    id::{LeaseId, Ticket},
+    planted::{Bug, planted},
+    reply::{Cause, Reply, What},
+    request::Attach,
+    state::{Entry, Standing, State},
+    time::Micros,
+};
+
+impl<S: State, C: Contacts> Ledger<'_, S, C> {
+    pub(super) fn attach(&mut self, ask: &Attach) -> Result<Reply, S::Error> {
+        let ticket = ask.ticket;
+        if ask.not_after.is_some_and(|not_after| self.now > not_after) {
+            return Ok(Reply::TooLate { ticket }); // rule 16
+        }
+        let Some(entry) = self.state.entry(ticket)? else { return self.not_here(ticket) };
+        if matches!(entry.standing, Standing::Waiting { .. }) {
+            return Ok(Reply::Unknown { ticket });
+        }
+        if entry.lease == ask.lease && entry.inbox == self.asker {
+            return self.told(&entry); // rule 9: the same attach again
+        }
+        if let Some(cause) = self.over(ask.lease.as_ticket())? {
+            return Ok(Reply::Ended { ticket, cause });
+        }
+        self.hand_over(entry, ask)
+    }
+
+    /// Rule 20: a grant of its own, which ends the one before and tells its holder.
+    fn hand_over(&mut self, before: Entry, ask: &Attach) -> Result<Reply, S::Error> {
+        if planted(Bug::AttachKeepsTheLease) {
+            return self.share_lease(before, ask);
+        }
+        self.part(&before)?;
+        self.spend(ask)?;
+        let mut entry = Entry {
+            lease: ask.lease,
+            inbox: self.asker,
+            ttl: ask.ttl,
+            since: self.now,
+            about: ask.about.clone(),
+            ..before.clone()
+        };
+        if let Standing::Holding { fence, .. } = &mut entry.standing {
+            *fence = self.next_fence();
+        }
+        self.join(&entry, ask.ttl, ask.margin)?;
+        self.state.put_entry(&entry)?;
+        if before.inbox != self.asker {
+            self.wake(&before, What::Ended(Cause::Attached));
+        }
+        self.told(&entry)
+    }
+
+    /// The mistake: the ticket answers to two clients.
+    fn share_lease(&mut self, before: Entry, ask: &Attach) -> Result<Reply, S::Error> {
+        let lease = before.lease;
+        self.move_under(before.clone(), lease, self.asker, ask.ttl, ask.margin)?;
+        self.told(&before)
+    }
+
+    /// A late copy of this request must not take the ticket back from whoever attaches next. Its lease is
+    /// remembered as a ticket is, which works because clients draw it for this and give it a series of its own.
+    fn spend(&mut self, ask: &Attach) -> Result<(), S::Error> {
+        let spent = ask.lease.as_ticket();
+        if self.state.entry(spent)?.is_some() {
+            return Ok(()); // no client of ours draws a number twice
+        }
+        self.raise(spent, ask.ttl, |memory| memory.note(spent.number(), Cause::Attached))
+    }
+
+    pub(super) fn detach(
+        &mut self,
+        ticket: Ticket,
+        ttl: Micros,
+        margin: Micros,
+    ) -> Result<Reply, S::Error> {
+        let Some(entry) = self.state.entry(ticket)? else { return self.not_here(ticket) };
+        if matches!(entry.standing, Standing::Waiting { .. }) {
+            return Ok(Reply::Unknown { ticket });
+        }
+        if entry.inbox.is_some() && entry.inbox != self.asker {
+            return Ok(Reply::Ended { ticket, cause: Cause::Attached });
+        }
+        self.move_under(entry, LeaseId::from(ticket), None, ttl, margin)?;
+        if let Some(lease) = self.state.lease(LeaseId::from(ticket))? {
+            self.extend(lease, ttl, margin, None)?;
+        }
+        Ok(Reply::Renewed { valid_for: Some(ttl) })
+    }
+}

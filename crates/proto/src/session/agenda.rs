@@ -1,0 +1,138 @@
+//! When which name is to be looked at. Not every one may be at every time: what a program asks for at once at very many
+//! names waits here and not at the store, whose silence would be told otherwise. Renewals go first.
+
+use alloc::collections::BTreeSet;
+
+use super::{Session, compose::MOST_OVERTAKING};
+use crate::{name::Name, time::Micros};
+
+/// The most calls under way; and up to how many of them something is asked for at a name where nothing is held and
+/// nobody waits. A store has an answer to so many long before a call is taken for lost.
+const MOST_CALLS: usize = 4096;
+const MOST_NEW: usize = 512;
+
+/// Names by when they want to be looked at.
+type Line = BTreeSet<(Micros, Name)>;
+
+/// A line for each [`Turn`].
+#[derive(Clone, Debug, Default)]
+pub(super) struct Agenda([Line; 3]);
+
+/// In which line a name stands.
+#[derive(Clone, Copy, Debug)]
+enum Turn {
+    /// A call is under way there that a renewal is to overtake.
+    Overdue,
+    /// Something is held there, or waits.
+    Known,
+    /// Nothing has been asked for there yet.
+    Newcomer,
+}
+
+/// How many calls are under way, and how many of them overtake others.
+#[derive(Clone, Copy, Debug)]
+struct Load {
+    calls: usize,
+    overtaking: usize,
+}
+
+impl Turn {
+    /// In which order they have their turn.
+    const ALL: [Self; 3] = [Self::Overdue, Self::Known, Self::Newcomer];
+
+    fn is_open(self, load: Load) -> bool {
+        match self {
+            Self::Overdue => load.overtaking < MOST_OVERTAKING,
+            Self::Known => load.calls < MOST_CALLS,
+            Self::Newcomer => load.calls < MOST_NEW,
+        }
+    }
+}
+
+impl Agenda {
+    fn line(&mut self, turn: Turn) -> &mut Line {
+        &mut self.0[turn as usize]
+    }
+
+    /// The first of a line, if it may have its turn.
+    fn first(&self, turn: Turn, load: Load) -> Option<&(Micros, Name)> {
+        self.0[turn as usize].first().filter(|_| turn.is_open(load))
+    }
+
+    fn next_at(&self, load: Load) -> Option<Micros> {
+        Turn::ALL.into_iter().filter_map(|turn| Some(self.first(turn, load)?.0)).min()
+    }
+
+    fn take(&mut self, now: Micros, load: Load) -> Option<Name> {
+        let is_due = |turn: &Turn| self.first(*turn, load).is_some_and(|(at, _)| *at <= now);
+        let turn = Turn::ALL.into_iter().find(is_due)?;
+        self.line(turn).pop_first().map(|(_, name)| name)
+    }
+
+    fn remove(&mut self, at: Micros, name: &Name) {
+        let key = (at, name.clone());
+        let _ = self.0.iter_mut().any(|line| line.remove(&key));
+    }
+}
+
+impl Session {
+    fn load(&self) -> Load {
+        Load { calls: self.calls.len(), overtaking: self.overtaking }
+    }
+
+    /// Takes the name from the agenda that is to be looked at now.
+    pub(super) fn next_name(&mut self, now: Micros) -> Option<Name> {
+        self.agenda.take(now, self.load())
+    }
+
+    /// When there is one.
+    pub(super) fn next_turn(&self) -> Option<Micros> {
+        self.agenda.next_at(self.load())
+    }
+
+    /// Looks at a desk at `at`, or earlier if it was to be looked at earlier.
+    pub(super) fn look_at(&mut self, at: Micros, name: &Name) {
+        let desk = self.desk(name);
+        let overtakes = desk.under_way.is_some();
+        let at = if overtakes { desk.next_due() } else { Some(at) };
+        let Some(at) = at else { return };
+        let is_new = desk.is_new();
+        match desk.agenda_at {
+            Some(earlier) if earlier <= at && is_new => {}
+            before => {
+                let at = before.map_or(at, |before| before.min(at));
+                desk.agenda_at = Some(at);
+                self.strike(before, name);
+                let turn = match (overtakes, is_new) {
+                    (true, _) => Turn::Overdue,
+                    (false, true) => Turn::Newcomer,
+                    (false, false) => Turn::Known,
+                };
+                self.agenda.line(turn).insert((at, name.clone()));
+            }
+        }
+    }
+
+    /// Takes a desk from the agenda, on which it stands at `at`.
+    fn strike(&mut self, at: Option<Micros>, name: &Name) {
+        at.inspect(|at| self.agenda.remove(*at, name));
+    }
+
+    /// Puts a desk on the agenda for its next deadline, or clears it away.
+    pub(super) fn plan(&mut self, name: &Name) {
+        let Some(desk) = self.desks.get(name) else { return };
+        if desk.is_idle() {
+            self.strike(desk.agenda_at, name);
+            if let Some(desk) = self.desks.remove(name) {
+                self.shelf.put(name, desk.shared_leases);
+            }
+        } else {
+            let (before, due) = (desk.agenda_at, desk.next_due());
+            if before != due || before.is_none() {
+                self.strike(before, name);
+                self.desk(name).agenda_at = None;
+                due.inspect(|at| self.look_at(*at, name));
+            }
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! How tickets end without having been given back: by time, by the store's word, or because it has been silent.
+
+use super::{
+    Session,
+    event::{Event, Loss, Refusal},
+    record::{Phase, Record},
+};
+use crate::{
+    id::Ticket,
+    name::Name,
+    reply::Cause,
+    time::{Micros, SECOND},
+};
+
+/// A store that leaves a call about a place in the queue unanswered for this long is silent. It is a tenth of that for
+/// a request that could not even be sent.
+const SILENCE: Micros = SECOND;
+
+impl Session {
+    /// A ticket's alarm: its wait is over, it is in danger, or it is lost.
+    pub(super) fn ring(&mut self, now: Micros, ticket: Ticket) {
+        let Some(name) = self.tickets.get(&ticket).cloned() else { return };
+        let Some(record) = self.desk(&name).records.get_mut(&ticket) else { return };
+        match record.phase {
+            Phase::Leaving => self.give_up_leaving(&name, ticket),
+            _ if !record.is_delivered => {
+                let is_silent = self.is_store_silent(now, &name, ticket);
+                let refusal = if is_silent { Refusal::Silence } else { Refusal::TimedOut };
+                self.events.push_back(Event::Refused { ticket, refusal });
+                self.cancel(now, ticket);
+            }
+            _ if record.is_lost(now) => {
+                // The store may have it still: it is given up there once it can be reached.
+                self.events.push_back(Event::Lost { ticket, loss: Loss::Silence });
+                self.cancel(now, ticket);
+            }
+            _ => {
+                record.in_danger = true;
+                let next = record.alarm_at();
+                self.move_alarm(ticket, None, next);
+                self.events.push_back(Event::Danger { ticket });
+            }
+        }
+    }
+
+    /// Whether the store, and not those who hold, kept a request waiting until its deadline.
+    fn is_store_silent(&self, now: Micros, name: &Name, ticket: Ticket) -> bool {
+        let Some(desk) = self.desks.get(name) else { return false };
+        let Some(record) = desk.records.get(&ticket) else { return false };
+        let unanswered_since = desk.under_way.and_then(|call| Some(self.calls.get(&call)?.at));
+        let unanswered_for = unanswered_since.map_or(0, |at| now.saturating_sub(at));
+        let has_place = record.phase == Phase::Waiting;
+        let was_never_answered = record.sent_at.is_some() && !has_place;
+        let long = if has_place { SILENCE } else { SILENCE / 10 };
+        was_never_answered || desk.failures > 0 || unanswered_for >= long
+    }
+
+    /// A grant that nobody waits for any more: a fail-over has undone that its ticket left. Left alone, it would
+    /// keep others out for a ttl, and there may be many. One that was detached is not ours, and the store keeps it.
+    pub(super) fn give_back(&mut self, now: Micros, name: &Name, ticket: Ticket) {
+        let number = self.next_number();
+        self.add(now, name, Record::orphan(now, ticket, number, self.config.ttl));
+    }
+
+    /// The store has been silent for two ttls, so that whatever it had has run out, or will never do as asked. Nothing
+    /// joins a lease under which it may stand still: that would keep it alive.
+    pub(super) fn give_up_leaving(&mut self, name: &Name, ticket: Ticket) {
+        self.events.push_back(Event::Unanswered { ticket });
+        let desk = self.desk(name);
+        if let Some(lease) = desk.records.get(&ticket).map(|record| record.lease) {
+            desk.shared_leases.retain(|_, shared| shared.lease != lease);
+        }
+        self.forget(name, ticket);
+    }
+
+    /// The ticket is not held any more; what the store still has of it runs out by itself or is cancelled.
+    pub(super) fn lose(&mut self, name: &Name, ticket: Ticket, loss: Loss) {
+        self.events.push_back(Event::Lost { ticket, loss });
+        self.forget(name, ticket);
+    }
+
+    /// A wakeup may be old: the ticket may have been asked for again since, and be granted. So it is given up at the
+    /// store, too, or a permit would stay held that nobody here knows of.
+    pub(super) fn take_end(&mut self, now: Micros, ticket: Ticket, cause: Cause) {
+        let Some(name) = self.tickets.get(&ticket).cloned() else { return };
+        let Some(record) = self.desk(&name).records.get_mut(&ticket) else { return };
+        match record.phase {
+            Phase::Leaving => self.look_at(now, &name),
+            // It may be about what was ours before we attached: the store is asked.
+            _ if record.is_attaching && cause == Cause::Attached => {
+                let lease = record.lease;
+                record.is_doubted = record.granted.is_none();
+                self.desk(&name).doubt(lease, now);
+                self.look_at(now, &name);
+            }
+            _ => {
+                let told = match record.is_delivered {
+                    true => Event::Lost { ticket, loss: Loss::Ended(cause) },
+                    false => Event::Refused { ticket, refusal: Refusal::Ended(cause) },
+                };
+                self.events.push_back(told);
+                self.cancel(now, ticket);
+            }
+        }
+    }
+}

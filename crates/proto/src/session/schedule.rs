@@ -1,0 +1,105 @@
+//! When a lease is renewed, when that is repeated, when to stop, when it is lost: one schedule for everybody.
+//!
+//! ```text
+//!   sent                 renew   repeat  repeat  danger    TERM           KILL lost
+//!    ├─────────────────────┼───────┼───────┼───────┼─────────┼──────────────┼───┤
+//!    0                                                                      certain
+//! ```
+//!
+//! All times count from the moment before the request was sent that proved the lease. `certain` is how long the
+//! lease then lasts for certain: what the store said, less the margin. The proof that nobody is alarmed while the store
+//! answers is in docs/protocol.md, "One schedule".
+
+use crate::time::{MILLISECOND, Micros};
+
+/// How many times the first renewal is sent before danger: once, and two repetitions.
+const TRIES: Micros = 3;
+/// A renewal is sent up to this part of its time early, so that clients do not keep step.
+const JITTER: Micros = 10;
+/// A permit is handed over on a proof that misses at most this part of the ttl.
+const FULL: Micros = 16;
+/// KILL comes this part of the ttl before the end, or [`MOST_SLACK`] before it.
+const SLACK: Micros = 50;
+const MOST_SLACK: Micros = 50 * MILLISECOND;
+
+/// What happens when to a lease of which nothing more is heard. All its times count from
+/// the moment before the request was sent that proved the lease.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Schedule {
+    ttl: Micros,
+    certain: Micros,
+}
+
+impl Schedule {
+    /// The schedule of a lease of `ttl` that is certain for `certain`, counted from before the proof was asked for.
+    #[must_use]
+    pub const fn new(ttl: Micros, certain: Micros) -> Self {
+        Self { ttl, certain }
+    }
+
+    /// The ttl.
+    #[must_use]
+    pub fn ttl(&self) -> Micros {
+        self.ttl
+    }
+
+    /// When it is renewed, at the latest: a third of the ttl, or nine twentieths of what is certain.
+    #[must_use]
+    pub fn renew(&self) -> Micros {
+        (self.ttl / 3).min(self.certain / 20 * 9)
+    }
+
+    /// When it is renewed by a client that drew this number from 0 to 1023.
+    pub(crate) fn renew_drawn(&self, draw: u64) -> Micros {
+        let latest = self.renew();
+        latest - latest / JITTER * draw / 1024
+    }
+
+    /// How long a renewal may be without an answer before it is repeated.
+    #[must_use]
+    pub fn repeat(&self) -> Micros {
+        (self.danger() - self.renew()) / TRIES
+    }
+
+    /// When to stop in an orderly way.
+    #[must_use]
+    pub fn danger(&self) -> Micros {
+        self.certain - self.warning()
+    }
+
+    /// When it is over as far as the client knows; the store ends it a margin later.
+    #[must_use]
+    pub fn lost(&self) -> Micros {
+        self.certain
+    }
+
+    /// From danger to loss: a quarter of the ttl, or seven twentieths of what is certain.
+    #[must_use]
+    pub fn warning(&self) -> Micros {
+        (self.ttl / 4).min(self.certain / 20 * 7)
+    }
+
+    /// How long before the end somebody is killed who did not stop.
+    #[must_use]
+    pub fn slack(&self) -> Micros {
+        (self.ttl / SLACK).min(MOST_SLACK)
+    }
+
+    /// How long somebody who is stopped by a guard has between TERM and KILL, at most: so the guard leaves
+    /// the first third of the warning to the client itself.
+    #[must_use]
+    pub fn most_grace(&self) -> Micros {
+        self.warning() / 3 * 2
+    }
+
+    /// Whether a store that says that a lease of `ttl` lasts `valid_for` has just renewed it. Only on such a proof is
+    /// a permit handed over.
+    pub(crate) fn is_full(ttl: Micros, valid_for: Micros) -> bool {
+        valid_for >= ttl - ttl / FULL
+    }
+
+    /// Whether a lease that was proved so long ago is too old to hand over another permit under it.
+    pub(crate) fn is_stale(ttl: Micros, age: Micros) -> bool {
+        age > ttl / FULL / 2
+    }
+}

@@ -1,0 +1,108 @@
+//! From which series tickets are drawn. A session has one for each name and ttl: that of the lease that its permits
+//! share there. It outlasts the desk for a while, so that a program that takes one permit after the other costs a store
+//! one memory and not thousands.
+
+use alloc::collections::BTreeMap;
+
+use crate::{
+    id::{LeaseId, Series, Ticket, TicketSource},
+    name::Name,
+    time::Micros,
+};
+
+/// Names of which nothing is wanted at the moment and whose series are kept.
+const MOST_KEPT: usize = 1024;
+
+/// The lease that permits of one ttl share at one name, and the last number drawn from its series.
+#[derive(Clone, Copy, Debug, Hash)]
+pub(super) struct Shared {
+    pub(super) lease: LeaseId,
+    last: u32,
+}
+
+/// The shared leases of a name by their ttl.
+pub(super) type ByTtl = BTreeMap<Micros, Shared>;
+
+impl Shared {
+    pub(super) const fn new(lease: LeaseId) -> Self {
+        Self { lease, last: 0 }
+    }
+
+    /// The next ticket; from a new series where this one is used up.
+    pub(super) fn draw(&mut self, source: &mut TicketSource) -> Ticket {
+        if self.last == u32::MAX {
+            *self = Self::new(source.lease());
+        }
+        self.last += 1;
+        Series::from(self.lease).ticket(self.last)
+    }
+}
+
+/// The series of names of which nothing is wanted at the moment.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Shelf {
+    kept: BTreeMap<Name, (u64, ByTtl)>,
+    /// When each was put here, counted.
+    order: BTreeMap<u64, Name>,
+    count: u64,
+}
+
+impl Shelf {
+    pub(super) fn take(&mut self, name: &Name) -> ByTtl {
+        let Some((place, shared)) = self.kept.remove(name) else { return ByTtl::new() };
+        self.order.remove(&place);
+        shared
+    }
+
+    /// The one that has been here longest makes way.
+    pub(super) fn put(&mut self, name: &Name, shared: ByTtl) {
+        if shared.is_empty() {
+            return;
+        }
+        self.take(name);
+        self.count += 1;
+        self.kept.insert(name.clone(), (self.count, shared));
+        self.order.insert(self.count, name.clone());
+        if self.kept.len() > MOST_KEPT
+            && let Some((_, oldest)) = self.order.pop_first()
+        {
+            self.kept.remove(&oldest);
+        }
+    }
+
+    /// Every name with its shared leases.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (&Name, &ByTtl)> {
+        self.kept.iter().map(|(name, (_, shared))| (name, shared))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::id::Inbox;
+
+    #[test]
+    fn a_series_that_is_used_up_is_followed_by_another() {
+        let mut source = TicketSource::new(Inbox(7 << 64));
+        let mut shared = Shared::new(source.lease());
+        shared.last = u32::MAX - 1;
+        let last = shared.draw(&mut source);
+        let next = shared.draw(&mut source);
+        assert_eq!((last.number(), next.number()), (u32::MAX, 1));
+        assert_ne!(last.series(), next.series());
+    }
+
+    #[test]
+    fn the_shelf_keeps_the_names_that_were_used_last() {
+        let mut source = TicketSource::new(Inbox(7 << 64));
+        let mut shelf = Shelf::default();
+        let name = |n: usize| Name::new(&std::format!("n{n}")).unwrap();
+        for n in 0..=MOST_KEPT {
+            shelf.put(&name(n), ByTtl::from([(1, Shared::new(source.lease()))]));
+        }
+        assert!(shelf.take(&name(0)).is_empty());
+        assert_eq!(shelf.iter().count(), MOST_KEPT);
+        assert_eq!(shelf.take(&name(1)).len(), 1);
+        assert_eq!(shelf.order.len(), MOST_KEPT - 1);
+    }
+}

@@ -1,0 +1,81 @@
+//! Which cause the end of a wait names, and what is said of a release that nobody answered.
+
+use super::{
+    net::{Fate, Net},
+    *,
+};
+
+/// How a request for a permit that another session holds ends at its deadline, if the network is as `fate` says from
+/// `silent_from` after the request on.
+fn refusal_at_deadline(wait: Micros, silent_from: Option<Micros>) -> Refusal {
+    let mut net = Net::new(2, 7);
+    net.acquire(0, wish(1, 1, TTL));
+    net.run_for(SECOND);
+    let deadline = Some(net.now + wait);
+    let start = net.now;
+    let silence = Fate { lose_requests: 100, lose_wakeups: true, ..Fate::default() };
+    if silent_from == Some(0) {
+        net.fate = silence;
+    }
+    net.acquire(1, Wish { deadline, ..wish(1, 1, TTL) });
+    if let Some(from) = silent_from {
+        net.run_for(from);
+        net.fate = silence;
+    }
+    net.run_for(start + wait + SECOND - net.now);
+    let refused = net.told.iter().find_map(|(_, _, event)| match event {
+        Event::Refused { refusal, .. } => Some(refusal.clone()),
+        _ => None,
+    });
+    refused.unwrap()
+}
+
+#[test]
+fn a_wait_that_others_outlast_times_out() {
+    for wait in [MILLISECOND * 100, SECOND, 10 * SECOND, 100 * SECOND] {
+        assert_eq!(refusal_at_deadline(wait, None), Refusal::TimedOut, "{wait}");
+    }
+}
+
+#[test]
+fn a_wait_that_the_store_was_silent_through_names_the_store() {
+    for wait in [MILLISECOND * 100, SECOND, 10 * SECOND, 25 * SECOND] {
+        assert_eq!(refusal_at_deadline(wait, Some(0)), Refusal::Silence, "{wait}");
+    }
+}
+
+#[test]
+fn a_store_that_falls_silent_for_long_while_somebody_waits_is_named() {
+    for wait in [20 * SECOND, 100 * SECOND] {
+        assert_eq!(refusal_at_deadline(wait, Some(SECOND)), Refusal::Silence, "{wait}");
+    }
+}
+
+#[test]
+fn a_release_that_a_silent_store_never_answered_is_not_said_to_have_come_too_late() {
+    let mut net = Net::new(1, 7);
+    let ticket = net.acquire(0, wish(1, 1, TTL));
+    net.run_for(SECOND);
+    net.fate.lose_requests = 100;
+    net.release(0, ticket);
+    net.run_for(3 * TTL);
+    let said: Vec<_> = net.told.iter().map(|(_, _, event)| event).collect();
+    assert_eq!(said.last(), Some(&&Event::Unanswered { ticket }), "{said:?}");
+    let is_release = |event: &&&Event| matches!(event, Event::Released { .. });
+    assert_eq!(said.iter().find(is_release), None);
+}
+
+#[test]
+fn a_release_whose_answer_was_lost_and_that_the_store_has_forgotten_is_unknown() {
+    let mut net = Net::new(1, 7);
+    let ticket = net.acquire(0, wish(1, 1, TTL));
+    net.run_for(SECOND);
+    net.fate.lose_replies = 100;
+    net.release(0, ticket);
+    net.run_for(SECOND);
+    net.forget_everything();
+    net.fate.lose_replies = 0;
+    net.run_for(TTL);
+    let last = net.told.last().map(|(_, _, event)| event);
+    assert_eq!(last, Some(&Event::Unanswered { ticket }));
+}

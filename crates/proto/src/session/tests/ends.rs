@@ -1,0 +1,76 @@
+//! Wakeups that say that something is over. One may be old: meanwhile the ticket may have been asked for again.
+
+use alloc::vec::Vec;
+
+use crate::{
+    Batch, Cause, Fence, Grant, Inbox, Name, Reply, Request, Ticket, Wakeup, What,
+    session::{Config, Event, Loss, Refusal, Session},
+    slots::Slots,
+    time::{Micros, SECOND},
+};
+
+use super::{TTL, replies, wish};
+
+const INBOX: Inbox = Inbox(7);
+
+fn session() -> (Session, Name) {
+    (Session::new(INBOX, Config::default()), Name::new("n").unwrap())
+}
+
+fn ended(name: &Name, ticket: Ticket) -> Wakeup {
+    Wakeup { inbox: INBOX, name: name.clone(), ticket, what: What::Ended(Cause::Expired) }
+}
+
+fn granted(ticket: Ticket) -> Reply {
+    let (fence, slots) = (Fence(9), Slots::range(0, 0));
+    Reply::Granted(Grant { ticket, fence, slots, limit: 1, valid_for: Some(TTL) })
+}
+
+fn events(session: &mut Session) -> Vec<Event> {
+    core::iter::from_fn(|| session.poll_event()).collect()
+}
+
+/// What the session sends until it has nothing to send; each call has one request and gets `answer`.
+fn sent(session: &mut Session, now: Micros, answer: &Reply) -> Vec<Batch> {
+    let mut sent = Vec::new();
+    while let Some(call) = session.poll_call(now) {
+        assert_eq!(call.batch.requests.len(), 1, "{call:?}");
+        sent.push(call.batch);
+        session.handle_replies(now, call.id, replies(answer.clone()));
+    }
+    sent
+}
+
+fn cancels(batches: &[Batch], of: Ticket) -> bool {
+    let mut requests = batches.iter().flat_map(|batch| &batch.requests);
+    requests.any(|request| matches!(request, Request::Cancel { ticket, .. } if *ticket == of))
+}
+
+#[test]
+fn an_old_word_of_an_end_that_overtakes_a_grant_leaves_no_permit_that_nobody_knows_of() {
+    let (mut session, name) = session();
+    let ticket = session.acquire(0, &name, wish(1, 1, TTL));
+    let asked = session.poll_call(0).expect("it is asked for");
+    session.handle_wakeup(SECOND, ended(&name, ticket));
+    let refused = Event::Refused { ticket, refusal: Refusal::Ended(Cause::Expired) };
+    assert_eq!(events(&mut session), [refused]);
+    session.handle_replies(SECOND, asked.id, replies(granted(ticket)));
+    let sent = sent(&mut session, SECOND, &Reply::Cancelled { ticket });
+    assert!(cancels(&sent, ticket), "{sent:?}");
+    assert!(session.is_idle() && events(&mut session).is_empty());
+}
+
+#[test]
+fn what_is_said_to_be_over_is_given_up_at_the_store_too() {
+    let (mut session, name) = session();
+    let ticket = session.acquire(0, &name, wish(1, 1, TTL));
+    let asked = session.poll_call(0).expect("it is asked for");
+    session.handle_replies(0, asked.id, replies(granted(ticket)));
+    assert!(matches!(events(&mut session)[..], [Event::Acquired { .. }]));
+    session.handle_wakeup(SECOND, ended(&name, ticket));
+    let lost = Event::Lost { ticket, loss: Loss::Ended(Cause::Expired) };
+    assert_eq!(events(&mut session), [lost]);
+    let sent = sent(&mut session, SECOND, &Reply::Cancelled { ticket });
+    assert!(cancels(&sent, ticket), "{sent:?}");
+    assert!(session.is_idle());
+}

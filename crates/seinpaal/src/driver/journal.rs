@@ -1,0 +1,96 @@
+//! What is logged of events, and in which form: the crate's documentation has the table. Never a payload.
+
+use seinpaal_proto::{
+    Name, Ticket,
+    queue::session::{Delivered, Event as QueueEvent},
+    session::Event,
+};
+
+/// Notes what happened to a ticket.
+pub(super) fn note(name: Option<&Name>, event: &Event) {
+    let name = name.map_or("", Name::as_str);
+    match event {
+        Event::Queued { ticket, waiting } => {
+            tracing::debug!(target: "seinpaal", name, %ticket, waiting, "queued");
+        }
+        Event::Renumbered { from, to } => {
+            tracing::debug!(target: "seinpaal", name, ticket = %from, %to, "renumbered");
+        }
+        Event::Acquired { ticket, fence, slots, limit, .. } => {
+            tracing::debug!(target: "seinpaal", name, %ticket, %fence, %slots, limit, "acquired");
+        }
+        Event::Renewed { ticket, .. } => {
+            tracing::trace!(target: "seinpaal", name, %ticket, "renewed");
+        }
+        Event::Danger { ticket } => tracing::warn!(target: "seinpaal", name, %ticket, "danger"),
+        Event::Lost { ticket, loss } => {
+            tracing::warn!(target: "seinpaal", name, %ticket, ?loss, "lost");
+        }
+        Event::Refused { ticket, refusal } => {
+            tracing::debug!(target: "seinpaal", name, %ticket, ?refusal, "refused");
+        }
+        Event::Released { ticket, was_held, left, .. } => {
+            tracing::debug!(target: "seinpaal", name, %ticket, was_held, left, "released");
+        }
+        Event::Unanswered { ticket } => {
+            tracing::warn!(target: "seinpaal", name, %ticket, "not known to be released");
+        }
+        Event::Detached { ticket, .. } => {
+            tracing::debug!(target: "seinpaal", name, %ticket, "detached");
+        }
+        Event::Answer { reply, .. } => {
+            tracing::trace!(target: "seinpaal", is_answered = reply.is_some(), "asked");
+        }
+        _ => {}
+    }
+}
+
+/// Notes what happened at a queue.
+pub(super) fn note_queue(queue: &Name, event: &QueueEvent) {
+    let queue = queue.as_str();
+    match event {
+        QueueEvent::Delivered { items, .. } => {
+            for Delivered { item, .. } in items {
+                let (id, fence, bytes) =
+                    (item.delivery.id, item.delivery.fence, item.payload.len());
+                tracing::debug!(target: "seinpaal", queue, item = %id, %fence, bytes, "delivered");
+            }
+        }
+        QueueEvent::Drained { .. } => tracing::debug!(target: "seinpaal", queue, "drained"),
+        QueueEvent::TimedOut { .. } => tracing::debug!(target: "seinpaal", queue, "timed out"),
+        QueueEvent::Failed { .. } => tracing::warn!(target: "seinpaal", queue, "failed"),
+        QueueEvent::Renewed { delivery, .. } => {
+            tracing::trace!(target: "seinpaal", queue, item = %delivery.id, "renewed");
+        }
+        QueueEvent::Danger { delivery } => {
+            tracing::warn!(target: "seinpaal", queue, item = %delivery.id, "danger");
+        }
+        QueueEvent::Lost { delivery, loss } => {
+            let (id, fence) = (delivery.id, delivery.fence);
+            tracing::warn!(target: "seinpaal", queue, item = %id, %fence, ?loss, "lost");
+        }
+        QueueEvent::Finished { delivery, end } => {
+            let (id, fence) = (delivery.id, delivery.fence);
+            tracing::debug!(target: "seinpaal", queue, item = %id, %fence, ?end, "finished");
+        }
+        QueueEvent::Answer { .. } => tracing::trace!(target: "seinpaal", queue, "asked"),
+        _ => {}
+    }
+}
+
+/// The ticket that an event is about.
+pub(super) fn ticket_of(event: &Event) -> Option<Ticket> {
+    match event {
+        Event::Queued { ticket, .. }
+        | Event::Renumbered { from: ticket, .. }
+        | Event::Acquired { ticket, .. }
+        | Event::Renewed { ticket, .. }
+        | Event::Danger { ticket }
+        | Event::Lost { ticket, .. }
+        | Event::Refused { ticket, .. }
+        | Event::Released { ticket, .. }
+        | Event::Unanswered { ticket }
+        | Event::Detached { ticket, .. } => Some(*ticket),
+        _ => None,
+    }
+}

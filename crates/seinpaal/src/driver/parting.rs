@@ -1,0 +1,44 @@
+//! How a program that drops its last connection and ends gives back what it held.
+//!
+//! The driver gives it back on its own thread, which takes a round trip. Whoever dropped the connection does not wait
+//! for that: it may be a task on an executor's thread, with others behind it. Its *thread* does when it ends, so that a
+//! program that ends right after does not end before its permits are given back.
+
+use std::{
+    cell::RefCell,
+    sync::mpsc::{Receiver, TryRecvError},
+    time::{Duration, Instant},
+};
+
+/// How long a thread that ends waits for drivers in all.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+thread_local! {
+    static PARTED: Parted = const { Parted(RefCell::new(Vec::new())) };
+}
+
+/// The drivers whose last handle was dropped on this thread. Their channels close when they are over.
+struct Parted(RefCell<Vec<Receiver<()>>>);
+
+/// Lets this thread wait for a driver when it ends, and not now.
+pub(super) fn wait_at_end_of_thread(is_over: Receiver<()>) {
+    // A thread that is ending already has nothing else left to do.
+    let _ = PARTED.try_with(|parted| parted.add(is_over));
+}
+
+impl Parted {
+    fn add(&self, is_over: Receiver<()>) {
+        let mut drivers = self.0.borrow_mut();
+        drivers.retain(|driver| driver.try_recv() == Err(TryRecvError::Empty));
+        drivers.push(is_over);
+    }
+}
+
+impl Drop for Parted {
+    fn drop(&mut self) {
+        let until = Instant::now() + PATIENCE;
+        for driver in self.0.take() {
+            let _ = driver.recv_timeout(until.saturating_duration_since(Instant::now()));
+        }
+    }
+}

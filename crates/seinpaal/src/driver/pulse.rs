@@ -1,0 +1,130 @@
+//! Whether the store answers, for people who wait.
+
+use std::{
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use seinpaal_proto::time::Micros;
+
+use crate::{
+    boottime::ClientClock,
+    store::{BoxFuture, StoreError},
+};
+
+/// A store that does not answer, or that has no room: see [`Seinpaal::outage`](crate::Seinpaal::outage).
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Outage {
+    /// How long it has not answered, counted from the first request that got no answer.
+    pub lasted: Duration,
+    /// What came instead of the last answer; `None`: nothing yet.
+    pub error: Option<StoreError>,
+}
+
+/// What the driver notes and the API reads.
+#[derive(Debug)]
+pub(crate) struct Pulse {
+    clock: ClientClock,
+    beat: Mutex<Beat>,
+}
+
+#[derive(Debug, Default)]
+struct Beat {
+    under_way: u32,
+    /// Since when nothing was answered, on the clock.
+    since: Option<Micros>,
+    error: Option<StoreError>,
+}
+
+impl Pulse {
+    pub(super) fn new(clock: ClientClock) -> Self {
+        Self { clock, beat: Mutex::default() }
+    }
+
+    /// The same call, with a note of when it was made and what came of it.
+    pub(super) fn watch<T: 'static>(
+        self: &Arc<Self>,
+        call: impl Future<Output = Result<T, StoreError>> + Send + 'static,
+    ) -> BoxFuture<'static, Result<T, StoreError>> {
+        let pulse = Arc::clone(self);
+        pulse.ask(pulse.clock.now());
+        Box::pin(async move {
+            let result = call.await;
+            pulse.hear(pulse.clock.now(), result.as_ref().err());
+            result
+        })
+    }
+
+    pub(crate) fn outage(&self) -> Option<Outage> {
+        let beat = self.beat();
+        let since = beat.since?;
+        let lasted = Duration::from_micros(self.clock.now().saturating_sub(since));
+        Some(Outage { lasted, error: beat.error.clone() })
+    }
+
+    fn ask(&self, now: Micros) {
+        let mut beat = self.beat();
+        beat.under_way += 1;
+        beat.since.get_or_insert(now);
+    }
+
+    fn hear(&self, now: Micros, error: Option<&StoreError>) {
+        let mut beat = self.beat();
+        beat.under_way = beat.under_way.saturating_sub(1);
+        match error.filter(|error| error.is_passing()) {
+            Some(error) => beat.error = Some(error.clone()),
+            // A refusal is an answer, too.
+            None => {
+                beat.error = None;
+                beat.since = (beat.under_way > 0).then_some(now);
+            }
+        }
+    }
+
+    /// Nothing here panics while it has the lock.
+    fn beat(&self) -> MutexGuard<'_, Beat> {
+        self.beat.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::{Certainty, StoreErrorKind};
+
+    fn error(kind: StoreErrorKind) -> StoreError {
+        StoreError::new(kind, Certainty::Unknown, "no")
+    }
+
+    #[test]
+    fn an_outage_lasts_from_the_first_request_without_an_answer_to_the_next_answer() {
+        let pulse = Pulse::new(ClientClock::Machine);
+        assert!(pulse.outage().is_none());
+        pulse.ask(10);
+        pulse.hear(20, Some(&error(StoreErrorKind::Unreachable)));
+        pulse.ask(30);
+        let outage = pulse.outage().unwrap();
+        assert!(outage.error.is_some());
+        assert_eq!(pulse.beat().since, Some(10));
+        pulse.hear(40, None);
+        assert!(pulse.outage().is_none());
+    }
+
+    #[test]
+    fn a_store_that_answers_one_of_two_requests_has_been_silent_since_that_answer() {
+        let pulse = Pulse::new(ClientClock::Machine);
+        pulse.ask(10);
+        pulse.ask(10);
+        pulse.hear(20, None);
+        assert_eq!(pulse.beat().since, Some(20));
+    }
+
+    #[test]
+    fn a_store_that_refuses_has_answered() {
+        let pulse = Pulse::new(ClientClock::Machine);
+        pulse.ask(10);
+        pulse.hear(20, Some(&error(StoreErrorKind::Forbidden)));
+        assert!(pulse.outage().is_none());
+    }
+}

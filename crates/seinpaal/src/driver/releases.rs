@@ -1,0 +1,217 @@
+//! Giving back, and leaving a ticket to itself: who is told how that went, by when, and what a closed connection does.
+
+use std::{
+    collections::{BTreeSet, HashMap},
+    time::Duration,
+};
+
+use seinpaal_proto::{
+    Fence, Slots, Ticket,
+    time::{Micros, micros},
+};
+use tokio::sync::oneshot;
+
+use super::{Closing, Detached, Driver, LAST_WORDS};
+use crate::{
+    error::ReleaseError,
+    permit::{Lost, PermitState},
+};
+
+/// How long the store may take to confirm a release, unless the caller says otherwise.
+pub(crate) const ANSWER: Duration = Duration::from_secs(5);
+
+/// Where the answer to a release goes.
+pub(crate) type ReleaseReply = oneshot::Sender<Result<(), ReleaseError>>;
+
+/// What somebody gives back.
+pub(crate) struct Giving {
+    pub(crate) ticket: Ticket,
+    pub(crate) fence: Fence,
+    pub(crate) slots: Slots,
+    /// How long the store may take to confirm it.
+    pub(crate) timeout: Duration,
+    pub(crate) reply: Option<ReleaseReply>,
+}
+
+/// The slots that somebody gives back, whom to tell, and by when.
+struct Release {
+    slots: Slots,
+    reply: Option<ReleaseReply>,
+    answer_by: Micros,
+}
+
+/// What goes back or leaves, and was not answered yet.
+#[derive(Default)]
+pub(super) struct Releases {
+    releases: HashMap<Ticket, Vec<Release>>,
+    detaches: HashMap<Ticket, (Micros, oneshot::Sender<Detached>)>,
+    overdue_at: BTreeSet<(Micros, Ticket)>,
+}
+
+impl Releases {
+    pub(super) fn next_overdue(&self) -> Option<Micros> {
+        self.overdue_at.first().map(|(at, _)| *at)
+    }
+
+    fn add(&mut self, ticket: Ticket, release: Release) {
+        if release.reply.is_some() {
+            self.overdue_at.insert((release.answer_by, ticket));
+        }
+        self.releases.entry(ticket).or_default().push(release);
+    }
+
+    fn add_detach(&mut self, ticket: Ticket, answer_by: Micros, reply: oneshot::Sender<Detached>) {
+        self.overdue_at.insert((answer_by, ticket));
+        self.detaches.insert(ticket, (answer_by, reply));
+    }
+
+    /// Answers those releases of a ticket that are wanted.
+    fn answer(
+        &mut self,
+        ticket: Ticket,
+        answer: &Result<(), ReleaseError>,
+        is_wanted: impl Fn(&Release) -> bool,
+    ) {
+        let Some(releases) = self.releases.get_mut(&ticket) else { return };
+        for release in releases.extract_if(.., |release| is_wanted(release)) {
+            if let Some(reply) = release.reply {
+                self.overdue_at.remove(&(release.answer_by, ticket));
+                // Nobody is left to be told if the future was dropped.
+                let _ = reply.send(answer.clone());
+            }
+        }
+        if releases.is_empty() {
+            self.releases.remove(&ticket);
+        }
+    }
+
+    pub(super) fn answer_detach(&mut self, ticket: Ticket, answer: Detached) -> bool {
+        let Some((answer_by, reply)) = self.detaches.remove(&ticket) else { return false };
+        self.overdue_at.remove(&(answer_by, ticket));
+        let _ = reply.send(answer);
+        true
+    }
+}
+
+impl Driver {
+    pub(super) fn release(&mut self, now: Micros, giving: Giving) {
+        let Giving { ticket, fence, slots, timeout, reply } = giving;
+        if !self.waiting.has_grant(ticket, fence) {
+            reply.map(|reply| reply.send(Err(ReleaseError::NotHeld)));
+            return;
+        }
+        let answer_by = now.saturating_add(micros(timeout));
+        self.waiting.releases.add(ticket, Release { slots: slots.clone(), reply, answer_by });
+        self.session.release(now, ticket, Some(slots));
+    }
+
+    pub(super) fn detach(
+        &mut self,
+        now: Micros,
+        ticket: Ticket,
+        fence: Fence,
+        reply: oneshot::Sender<Detached>,
+    ) {
+        if self.waiting.has_grant(ticket, fence) {
+            self.waiting.releases.add_detach(ticket, now + micros(ANSWER), reply);
+            self.session.detach(now, ticket);
+        } else {
+            let _ = reply.send(Err(ReleaseError::NotHeld));
+        }
+    }
+
+    pub(super) fn released(
+        &mut self,
+        ticket: Ticket,
+        was_held: bool,
+        left: u32,
+        given: Option<Slots>,
+    ) {
+        let answer = if was_held { Ok(()) } else { Err(ReleaseError::NotHeld) };
+        match given.filter(|_| left > 0) {
+            Some(given) => {
+                self.waiting.releases.answer(ticket, &answer, |it| given.contains(&it.slots));
+            }
+            None => self.no_more_releases(ticket, &answer),
+        }
+    }
+
+    /// The permit is gone from here; `answer` says what became of those of its slots that were to go back.
+    pub(super) fn no_more_releases(&mut self, ticket: Ticket, answer: &Result<(), ReleaseError>) {
+        self.waiting.grants.remove(&ticket);
+        self.waiting.releases.answer(ticket, answer, |_| true);
+    }
+
+    /// Nobody can say what became of a release or a detach.
+    pub(super) fn unanswered(&mut self, ticket: Ticket) {
+        let unknown = self.unknown(ticket);
+        self.no_more_releases(ticket, &Err(unknown.clone()));
+        self.waiting.releases.answer_detach(ticket, Err(unknown));
+    }
+
+    pub(super) fn answer_overdue_releases(&mut self, now: Micros) {
+        while let Some(&(answer_by, ticket)) = self.waiting.releases.overdue_at.first()
+            && answer_by <= now
+        {
+            self.waiting.releases.overdue_at.pop_first();
+            let unknown = self.unknown(ticket);
+            let is_overdue = |it: &Release| it.reply.is_some() && it.answer_by <= now;
+            self.waiting.releases.answer(ticket, &Err(unknown.clone()), is_overdue);
+            if self.waiting.releases.answer_detach(ticket, Err(unknown)) {
+                // Nobody was told that it is on its own: it goes back.
+                self.waiting.grants.remove(&ticket);
+                self.session.cancel(now, ticket);
+            }
+        }
+    }
+
+    /// A lease that is not renewed any more ends a ttl after the last renewal that the store may have heard.
+    fn unknown(&self, ticket: Ticket) -> ReleaseError {
+        let grant = self.waiting.grants.get(&ticket);
+        let at_most = match grant {
+            Some(grant) if grant.remaining().is_none() => None,
+            Some(grant) => Some(grant.ttl),
+            None => Some(Duration::from_micros(self.session.config().ttl)),
+        };
+        ReleaseError::Unknown { at_most }
+    }
+
+    /// Whoever waits for anything learns that the connection is closed by the end of its channel; what is held is lost
+    /// to the program, and goes back.
+    pub(super) fn close(&mut self, now: Micros) -> &mut Closing {
+        let ttl = Duration::from_micros(self.session.config().ttl);
+        let ttls = self.waiting.grants.values().map(|grant| grant.ttl);
+        let longest = ttls.max().unwrap_or(ttl);
+        self.session.close(now);
+        self.queues.close();
+        for (_, grant) in self.waiting.grants.drain() {
+            grant.set(PermitState::Lost(Lost::Closed));
+        }
+        self.waiting.close();
+        self.asks.close();
+        self.errands.clear();
+        let give_up_at = now + micros(LAST_WORDS);
+        let closing = Closing { longest, give_up_at, told: Vec::new() };
+        self.closing.get_or_insert(closing)
+    }
+
+    pub(super) fn closed_by(&self) -> Option<Micros> {
+        let closing = self.closing.as_ref().filter(|closing| !closing.told.is_empty());
+        closing.map(|closing| closing.give_up_at)
+    }
+
+    /// Says that everything went back, or that nobody can say so.
+    pub(super) fn answer_closing(&mut self, now: Micros) {
+        let is_idle = self.is_idle();
+        let Some(closing) = &mut self.closing else { return };
+        let unknown = ReleaseError::Unknown { at_most: Some(closing.longest) };
+        let answer = match is_idle {
+            true => Ok(()),
+            false if closing.give_up_at <= now => Err(unknown),
+            false => return,
+        };
+        for told in closing.told.drain(..) {
+            let _ = told.send(answer.clone());
+        }
+    }
+}

@@ -1,0 +1,173 @@
+//! Starting a driver: on a thread of its own, or on the runtime of whoever asks.
+
+use std::sync::{
+    Arc, Mutex,
+    atomic::{AtomicBool, AtomicU64},
+    mpsc as std_mpsc,
+};
+
+use seinpaal_proto::{
+    Inbox,
+    session::{Config, Session},
+};
+use tokio::sync::{mpsc, oneshot};
+
+use super::{Command, Driver, Handle, Opening, Pulse, Queues, Statistics, internal, internal_text};
+use crate::{
+    boottime::ClientClock,
+    store::{News, NewsSender, Store, StoreError},
+};
+
+/// What a driver is made of, but for its store.
+pub(super) struct Makings {
+    inbox: Inbox,
+    config: Config,
+    pub(super) clock: ClientClock,
+    pub(super) address: Arc<str>,
+    pub(super) statistics: Arc<Statistics>,
+    pub(super) pulse: Arc<Pulse>,
+    pub(super) commands: mpsc::UnboundedReceiver<Command>,
+    pub(super) news: mpsc::UnboundedReceiver<News>,
+}
+
+/// What the other ends of a driver's channels are.
+struct Ends {
+    config: Config,
+    clock: ClientClock,
+    address: Arc<str>,
+    statistics: Arc<Statistics>,
+    pulse: Arc<Pulse>,
+    commands: mpsc::UnboundedSender<Command>,
+    news: NewsSender,
+}
+
+/// Opens the store at `address` on a thread of its own, and serves it there until every handle is gone.
+pub(crate) async fn start(
+    opening: Opening,
+    config: Config,
+    address: String,
+) -> Result<Arc<Handle>, StoreError> {
+    let (makings, ends) = makings(config, ClientClock::Machine, address.into())?;
+    let (opened, is_opened) = oneshot::channel();
+    let news = ends.news.clone();
+    let is_over = on_a_thread(async move {
+        let store = opening(makings.inbox, news).await;
+        let is_open = store.as_ref().ok().cloned();
+        // Nobody is there to be told if the program gave up connecting.
+        if let (Ok(()), Some(store)) = (opened.send(store), is_open) {
+            makings.serve(store).await;
+        }
+    })?;
+    let store = is_opened.await.map_err(|_| internal_text("the driver stopped"))??;
+    Ok(ends.handle(store, Some(is_over)))
+}
+
+/// Opens a store that needs no waiting, and serves it on a thread of its own.
+pub(crate) fn start_at_once(
+    open: impl FnOnce(Inbox, NewsSender) -> Arc<dyn Store>,
+    config: Config,
+    address: String,
+) -> Result<Arc<Handle>, StoreError> {
+    let (makings, ends) = makings(config, ClientClock::Machine, address.into())?;
+    let store = open(makings.inbox, ends.news.clone());
+    let is_over = on_a_thread(makings.serve(Arc::clone(&store)))?;
+    Ok(ends.handle(store, Some(is_over)))
+}
+
+/// The same as a task of the current runtime, by its clock.
+///
+/// # Panics
+/// Outside a tokio runtime.
+pub(crate) fn start_here(
+    open: impl FnOnce(Inbox, NewsSender) -> Arc<dyn Store>,
+    config: Config,
+    clock: ClientClock,
+    address: String,
+) -> Result<Arc<Handle>, StoreError> {
+    let (makings, ends) = makings(config, clock, address.into())?;
+    let store = open(makings.inbox, ends.news.clone());
+    tokio::spawn(makings.serve(Arc::clone(&store)));
+    Ok(ends.handle(store, None))
+}
+
+fn makings(
+    config: Config,
+    clock: ClientClock,
+    address: Arc<str>,
+) -> Result<(Makings, Ends), StoreError> {
+    #[cfg(feature = "planted")]
+    crate::planted::choose_from_environment();
+    let mut seed = [0; 16];
+    getrandom::fill(&mut seed).map_err(|error| internal("no random numbers", error))?;
+    let inbox = Inbox(u128::from_le_bytes(seed));
+    let (to_driver, commands) = mpsc::unbounded_channel();
+    let (from_store, news) = mpsc::unbounded_channel();
+    let statistics = Arc::new(Statistics::default());
+    let pulse = Arc::new(Pulse::new(clock));
+    let ends = Ends {
+        config: config.clone(),
+        clock,
+        address: Arc::clone(&address),
+        statistics: Arc::clone(&statistics),
+        pulse: Arc::clone(&pulse),
+        commands: to_driver,
+        news: from_store,
+    };
+    Ok((Makings { inbox, config, clock, address, statistics, pulse, commands, news }, ends))
+}
+
+/// Runs it on a thread with a runtime. The channel that is returned closes when it is over.
+fn on_a_thread(
+    work: impl Future<Output = ()> + Send + 'static,
+) -> Result<std_mpsc::Receiver<()>, StoreError> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| internal("cannot start a runtime", error))?;
+    let (over, is_over) = std_mpsc::channel();
+    std::thread::Builder::new()
+        .name("seinpaal-driver".into())
+        .spawn(move || {
+            runtime.block_on(work);
+            drop(runtime);
+            drop(over);
+        })
+        .map_err(|error| internal("cannot start a thread", error))?;
+    Ok(is_over)
+}
+
+/// What a session at this store goes by.
+fn fitting(config: Config, store: &dyn Store) -> Config {
+    match store.longest_lease() {
+        Some(longest) => config.within(longest),
+        None => config,
+    }
+}
+
+impl Makings {
+    async fn serve(self, store: Arc<dyn Store>) {
+        let config = fitting(self.config.clone(), &*store);
+        let reading = store.first_reading();
+        let address = Arc::clone(&self.address);
+        let queues = Queues::new(self.inbox, config.clone(), reading, self.clock, address);
+        let mut session = Session::new(self.inbox, config);
+        session.learn_clock(reading.shows, reading.asked_at);
+        Driver::new(session, queues, store, self).serve().await;
+    }
+}
+
+impl Ends {
+    fn handle(self, store: Arc<dyn Store>, is_over: Option<std_mpsc::Receiver<()>>) -> Arc<Handle> {
+        Arc::new(Handle {
+            config: fitting(self.config, &*store),
+            commands: Some(self.commands),
+            is_over: Mutex::new(is_over),
+            store: Some(store),
+            clock: self.clock,
+            address: self.address,
+            statistics: self.statistics,
+            pulse: self.pulse,
+            requests: AtomicU64::new(0),
+            is_closed: AtomicBool::new(false),
+            process: std::process::id(),
+        })
+    }
+}

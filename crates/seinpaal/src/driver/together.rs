@@ -1,0 +1,71 @@
+//! Requests of several names that are made in one step.
+
+use std::sync::Arc;
+
+use seinpaal_proto::{
+    Busy, Replies, Reply, Request as StoreRequest, Ticket,
+    session::{Call, CallId},
+};
+
+use super::{Done, Driver};
+use crate::store::{StoreError, Together};
+
+impl Driver {
+    /// Makes calls of one step each where all of its requests can go together. What had to be merged with other
+    /// requests of its name, or must wait for them, goes by itself.
+    pub(super) fn make_steps(&mut self, calls: &mut Vec<Call>) {
+        for tickets in std::mem::take(&mut self.together) {
+            let is_one = |call: &Call| asks_only(call).is_some_and(|t| tickets.contains(&t));
+            if calls.iter().filter(|call| is_one(call)).count() == tickets.len() {
+                let ones = calls.extract_if(.., |call| is_one(call)).collect();
+                self.make_together(ones);
+            }
+        }
+    }
+
+    fn make_together(&mut self, calls: Vec<Call>) {
+        let ids = calls.iter().filter_map(|call| Some((call.id, asks_only(call)?))).collect();
+        let batches: Vec<_> = calls.into_iter().map(|call| call.batch).collect();
+        let store = Arc::clone(&self.store);
+        self.statistics.called();
+        let asked = self.pulse.watch(async move { store.call_together(&batches).await });
+        self.under_way.push(Box::pin(async move { Done::Together(ids, asked.await) }));
+    }
+
+    pub(super) fn take_together(
+        &mut self,
+        now: u64,
+        calls: Vec<(CallId, Ticket)>,
+        result: Result<Together, StoreError>,
+    ) {
+        match result {
+            Ok(Together::Granted(replies)) => {
+                for ((id, _), replies) in calls.into_iter().zip(replies) {
+                    self.session.handle_replies(now, id, replies);
+                }
+            }
+            Ok(Together::Refused(at, refusal)) => {
+                for (place, (id, ticket)) in calls.into_iter().enumerate() {
+                    let is_it = place == at;
+                    let replies = if is_it { refusal.clone() } else { busy(&refusal, ticket) };
+                    self.session.handle_replies(now, id, replies);
+                }
+            }
+            Err(error) => calls.into_iter().for_each(|(id, _)| self.take_error(now, id, &error)),
+        }
+    }
+}
+
+/// The ticket, if a call asks for permits and for nothing else.
+fn asks_only(call: &Call) -> Option<Ticket> {
+    match call.batch.requests.as_slice() {
+        [StoreRequest::Acquire(ask)] => Some(ask.ticket),
+        _ => None,
+    }
+}
+
+/// What the others are told where one of several was refused.
+fn busy(refusal: &Replies, ticket: Ticket) -> Replies {
+    let reply = Reply::Busy { ticket, why: Busy::Full, limit: 0, held: 0, waiting: 0 };
+    Replies { now: refusal.now, replies: vec![reply], backlog: false, look_in: None }
+}

@@ -1,0 +1,52 @@
+//! Work that is done under a permit, from asking for it to giving it back.
+
+use thiserror::Error;
+
+use crate::{
+    acquire::Acquire,
+    error::AcquireError,
+    permit::{Lost, Permit},
+};
+
+/// Why work under a permit was not done, or not to its end.
+#[derive(Clone, Debug, Error)]
+#[non_exhaustive]
+pub enum RunError {
+    /// There was no permit: the work was not begun.
+    #[error(transparent)]
+    Acquire(#[from] AcquireError),
+    /// The permit was lost while the work went on, which was dropped at its next `await`.
+    #[error("the work was stopped, because its permit was lost: {0}")]
+    Lost(#[from] Lost),
+}
+
+impl Acquire {
+    /// Waits for the permits, runs `work` while they are held, and gives them back.
+    ///
+    /// They go back in the background, so this does not wait for the store at its end; use
+    /// [`Permit::release`] to learn how that went.
+    ///
+    /// # Cancel safety
+    /// Dropping the future drops `work` and gives the permits back, or leaves the line.
+    ///
+    /// # Errors
+    /// [`RunError::Acquire`] if there were no permits to be had; [`RunError::Lost`] if they were lost before `work` was
+    /// done. What `work` returns, an error of its own too, is in the `Ok`.
+    ///
+    /// # Examples
+    /// ```
+    /// # futures_executor::block_on(async {
+    /// use std::time::Duration;
+    ///
+    /// # let seinpaal = seinpaal::Seinpaal::in_memory();
+    /// let nightly = seinpaal.mutex("nightly");
+    /// let request = nightly.lock().timeout(Duration::from_secs(10));
+    /// let fence = request.run(async |permit| permit.fence()).await?;
+    /// println!("done with fence {fence}");
+    /// # Ok::<(), Box<dyn std::error::Error>>(()) }).unwrap();
+    /// ```
+    pub async fn run<T>(self, work: impl AsyncFnOnce(&Permit) -> T) -> Result<T, RunError> {
+        let permit = self.await?;
+        Ok(permit.while_held(work(&permit)).await?)
+    }
+}

@@ -1,0 +1,83 @@
+//! What happens when to a permit, in durations.
+
+use std::time::Duration;
+
+use seinpaal_proto::session::Schedule as Micros;
+
+/// What happens when to a permit if its store is not heard from again.
+///
+/// Each time counts from just before the last request was sent that the store answered with a renewal. While the
+/// store answers, nothing of it happens but the renewals. See [`Seinpaal::schedule`](crate::Seinpaal::schedule).
+///
+/// | ttl | [renewal](Self::renewal) | [repetition](Self::repetition) | [danger](Self::danger) | [lost](Self::lost) |
+/// |---|---|---|---|---|
+/// | 30 s | 10 s | after 1.6 s each | 14.7 s | 22.2 s |
+///
+/// ```
+/// # futures_executor::block_on(async {
+/// use std::time::Duration;
+///
+/// let seinpaal = seinpaal::Seinpaal::connect("memory:").await?;
+/// let schedule = seinpaal.schedule(Duration::from_secs(60));
+/// assert!(schedule.renewal() + 3 * schedule.repetition() <= schedule.danger());
+/// assert!(schedule.shortest_outage() > Duration::from_secs(9));
+/// # Ok::<(), Box<dyn std::error::Error>>(()) }).unwrap();
+/// ```
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Schedule(Micros);
+
+impl Schedule {
+    pub(crate) fn new(schedule: Micros) -> Self {
+        Self(schedule)
+    }
+
+    /// Returns the ttl that it is the schedule of: what the store made of the one that was asked for.
+    #[must_use]
+    pub fn ttl(&self) -> Duration {
+        Duration::from_micros(self.0.ttl())
+    }
+
+    /// Returns when the lease is renewed, at the latest; at most a tenth earlier.
+    #[must_use]
+    pub fn renewal(&self) -> Duration {
+        Duration::from_micros(self.0.renew())
+    }
+
+    /// Returns how long a renewal may be without an answer before it is repeated. Two repetitions, and the time for an
+    /// answer to the second, fit before danger.
+    #[must_use]
+    pub fn repetition(&self) -> Duration {
+        Duration::from_micros(self.0.repeat())
+    }
+
+    /// Returns when the permit is in [danger](crate::PermitState::Danger).
+    #[must_use]
+    pub fn danger(&self) -> Duration {
+        Duration::from_micros(self.0.danger())
+    }
+
+    /// Returns when the permit is lost as far as its holder knows. The store lets nobody else in before.
+    #[must_use]
+    pub fn lost(&self) -> Duration {
+        Duration::from_micros(self.0.lost())
+    }
+
+    /// Returns the longest silence of the store that a permit survives without danger, whenever the silence begins.
+    #[must_use]
+    pub fn shortest_outage(&self) -> Duration {
+        self.danger().saturating_sub(self.renewal())
+    }
+
+    /// Returns how long before the end a process is killed that does not stop by itself.
+    #[must_use]
+    pub fn slack(&self) -> Duration {
+        Duration::from_micros(self.0.slack())
+    }
+
+    /// Returns how long a process may have between TERM and KILL that is stopped because its keeper has stopped renewing.
+    /// TERM then lies between danger and the end.
+    #[must_use]
+    pub fn most_grace(&self) -> Duration {
+        Duration::from_micros(self.0.most_grace())
+    }
+}

@@ -1,0 +1,103 @@
+//! What is asked for permits before and after rows are damaged: every kind of request.
+
+use seinpaal_proto::{
+    Acquire, Attach, Configure, Enqueue, Kind, LeaseId, Limit, LimitRule, OnMismatch, Permits,
+    Priority, Renew, Request, Slots, Ticket, Whom, time::SECOND,
+};
+
+/// Requests, and after how many seconds they come.
+pub(super) type Asked = (u64, Vec<Request>);
+
+/// Holders, waiters, a ticket that changed hands, one that was left to itself, ended ones and free slots.
+pub(super) fn filling() -> Vec<Asked> {
+    let acquire = |ticket: u64| {
+        let acquire = acquire(u128::from(ticket), 1 + ticket as u32 % 3, OnMismatch::Set);
+        (ticket - 1, vec![Request::Acquire(acquire)])
+    };
+    let mut asked: Vec<Asked> = (1..=9).map(acquire).collect();
+    let pause = Request::Configure(Configure::Pause("why".into()));
+    let pin = Request::Configure(Configure::Limit(limit(9)));
+    let detach = Request::Detach { ticket: Ticket(4), ttl: 30 * SECOND, margin: SECOND };
+    asked.push((9, vec![release(2), release(1), pause, pin, attach(3), detach]));
+    asked
+}
+
+/// What a day brings: asking, renewing, leaving, changing hands, looking, steering.
+pub(super) fn day() -> Vec<Asked> {
+    let renew =
+        |whom| Request::Renew(Renew { lease: LeaseId(3), ttl: 30 * SECOND, margin: SECOND, whom });
+    let all = renew(Whom::All { members: 2, digest: 7 });
+    let each = renew(Whom::Tickets((1..=9).map(Ticket).collect()));
+    let rules = [OnMismatch::Refuse, OnMismatch::Adopt, OnMismatch::Exact, OnMismatch::Set];
+    let ask = |(nth, rule): (u128, _)| Request::Acquire(acquire(10 + nth, 2, rule));
+    let mut asking: Vec<Request> = (0..).zip(rules).map(ask).collect();
+    asking.push(Request::Acquire(Acquire { limit: None, ..acquire(14, 1, OnMismatch::Set) }));
+    let some = Request::Release { ticket: Ticket(3), slots: Some(Slots::range(0, 1)) };
+    let cancel = |ticket, attach| Request::Cancel { ticket, remember: SECOND, attach };
+    let leaving = vec![
+        cancel(Ticket(9), None),
+        cancel(Ticket(5), Some(LeaseId(1 << 100))),
+        some,
+        release(3),
+        Request::Evict { ticket: Ticket(4) },
+    ];
+    let resume = Request::Configure(Configure::Resume);
+    let unpin = Request::Configure(Configure::Unpin);
+    vec![
+        (10, vec![Request::Inspect { rows: 64 }, resume, unpin]),
+        (11, asking.into_iter().chain([all, each]).collect()),
+        (12, vec![attach(4), attach(5)]),
+        (13, leaving),
+    ]
+}
+
+fn release(ticket: u128) -> Request {
+    Request::Release { ticket: Ticket(ticket), slots: None }
+}
+
+fn limit(count: u32) -> Limit {
+    Limit::new(count).expect("in range")
+}
+
+fn attach(ticket: u128) -> Request {
+    Request::Attach(Attach {
+        ticket: Ticket(ticket),
+        lease: LeaseId(1 << 100 | ticket),
+        ttl: 30 * SECOND,
+        margin: 8 * SECOND,
+        not_after: None,
+        about: format!("heir\u{1f}{ticket}"),
+    })
+}
+
+fn acquire(ticket: u128, permits: u32, on_mismatch: OnMismatch) -> Acquire {
+    Acquire {
+        ticket: Ticket(ticket),
+        kind: Kind::Semaphore,
+        permits: Permits::new(permits).expect("in range"),
+        limit: Some(LimitRule { limit: limit(8), on_mismatch }),
+        enqueue: Enqueue::Yes { max_waiting: None },
+        priority: Priority::default(),
+        lease: LeaseId(ticket % 4),
+        ttl: 30 * SECOND,
+        margin: 8 * SECOND,
+        waiter_lease: LeaseId(100 + ticket % 2),
+        waiter_ttl: 15 * SECOND,
+        not_after: None,
+        about: format!("client\u{1f}{ticket}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn damaged_rows_meet_every_kind_of_request() {
+        let requests = filling().into_iter().chain(day()).flat_map(|(_, requests)| requests);
+        let kinds: BTreeSet<_> = requests.map(|request| request.kind()).collect();
+        assert_eq!(kinds, Request::KINDS.iter().copied().collect());
+    }
+}

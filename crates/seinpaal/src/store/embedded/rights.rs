@@ -1,0 +1,188 @@
+//! Whose a store directory is, and so who may use what is in it.
+//!
+//! | the directory may be written by | its files can be written by | used by |
+//! |---|---|---|
+//! | its owner alone | its owner | its owner; everybody, if that is root, as far as the rights allow |
+//! | its owner and a group | that group | the owner and the members of the group |
+//! | everybody | everybody | everybody, if it belongs to root or to whoever uses it |
+//!
+//! What a stranger made in a place where anybody can make something (`/tmp`) is never used.
+
+use std::{io, os::fd::AsFd};
+
+use rustix::{
+    fs::{self as rfs, AtFlags, FileType, Gid, Mode, RawMode, Stat, Uid},
+    process::{getegid, geteuid, getgroups},
+};
+
+const BY_GROUP: RawMode = 0o020;
+const BY_ALL: RawMode = 0o002;
+const SET_GROUP: RawMode = 0o2000;
+const STICKY: RawMode = 0o1000;
+
+/// Who may do what with the files of a directory.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) struct Rights {
+    owner: u32,
+    group: u32,
+    mode: RawMode,
+}
+
+/// Why a directory or a file in it is not used.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Stranger {
+    /// It belongs to this user, and nothing says that it was meant for us.
+    Owner(u32),
+    /// It is meant for a group that we are not in.
+    Group(u32),
+    /// It belongs to this user and lies where everybody can make something.
+    InPublic(u32),
+    /// It is not what it should be: a symbolic link, a device, a directory in place of a file.
+    Kind,
+}
+
+impl Rights {
+    pub(super) fn of(dir: &Stat) -> Self {
+        Self { owner: dir.st_uid, group: dir.st_gid, mode: dir.st_mode }
+    }
+
+    /// Whether everything in the directory is its owner's alone to write.
+    pub(super) fn is_private(self) -> bool {
+        self.mode & (BY_GROUP | BY_ALL) == 0
+    }
+
+    /// The rights of a file: to read and write, for those who may write the directory.
+    pub(super) fn file_mode(self) -> Mode {
+        let group = if self.mode & BY_GROUP > 0 { 0o060 } else { 0 };
+        let all = if self.mode & BY_ALL > 0 { 0o066 } else { 0 };
+        Mode::from_raw_mode(0o600 | group | all)
+    }
+
+    /// The rights of a folder. What is in it keeps the group of the folder; where everybody may write, each
+    /// clears away only what is its own.
+    pub(super) fn folder_mode(self) -> Mode {
+        let group = if self.mode & BY_GROUP > 0 { 0o070 | SET_GROUP } else { 0 };
+        let all = if self.mode & BY_ALL > 0 { 0o077 | STICKY } else { 0 };
+        Mode::from_raw_mode(0o700 | group | all)
+    }
+
+    /// The group that shares the directory, if one does.
+    pub(super) fn sharing_group(self) -> Option<Gid> {
+        (self.mode & BY_GROUP > 0).then(|| Gid::from_raw(self.group))
+    }
+
+    /// Whether the directory may be used by this process.
+    pub(super) fn check(self, parent: &Stat) -> Result<(), Stranger> {
+        self.check_for(geteuid().as_raw(), parent.st_mode, || is_member(self.group))
+    }
+
+    fn check_for(
+        self,
+        user: u32,
+        parent: RawMode,
+        is_member: impl FnOnce() -> bool,
+    ) -> Result<(), Stranger> {
+        if self.owner == user || self.owner == 0 {
+            return Ok(());
+        }
+        if parent & BY_ALL > 0 {
+            return Err(Stranger::InPublic(self.owner));
+        }
+        match self.mode & BY_GROUP {
+            0 => Err(Stranger::Owner(self.owner)),
+            _ if user == 0 || is_member() => Ok(()),
+            _ => Err(Stranger::Group(self.group)),
+        }
+    }
+
+    /// Whether a file or folder in the directory is one to use. Only those who may write the directory can have
+    /// put it there, unless the directory was somebody else's before.
+    pub(super) fn check_file(self, file: &Stat, kind: FileType) -> Result<(), Stranger> {
+        if FileType::from_raw_mode(file.st_mode) != kind {
+            return Err(Stranger::Kind);
+        }
+        let owners = [geteuid().as_raw(), self.owner, 0];
+        let is_known = owners.contains(&file.st_uid) || !self.is_private();
+        if is_known { Ok(()) } else { Err(Stranger::Owner(file.st_uid)) }
+    }
+
+    /// Gives an open file that is ours the rights and the group that it should have. What an older version or
+    /// another umask made is put right by its owner.
+    pub(super) fn bestow(self, fd: impl AsFd, mode: Mode) -> io::Result<()> {
+        let file = rfs::fstat(&fd)?;
+        if file.st_uid != geteuid().as_raw() {
+            return Ok(());
+        }
+        if let Some(group) = self.sharing_group().filter(|group| group.as_raw() != file.st_gid) {
+            // Refused to an owner who is not in the group; then the group is let in by nothing but setgid.
+            let _ = rfs::fchown(&fd, None::<Uid>, Some(group));
+        }
+        if Mode::from_raw_mode(file.st_mode) != mode {
+            rfs::fchmod(&fd, mode)?;
+        }
+        Ok(())
+    }
+
+    /// The same for the group of a file that must not be opened. Only inside the gate.
+    pub(super) fn bestow_group(self, dir: impl AsFd, name: &str) {
+        let Some(group) = self.sharing_group() else { return };
+        let Ok(file) = rfs::statat(&dir, name, AtFlags::SYMLINK_NOFOLLOW) else { return };
+        if file.st_gid != group.as_raw() && file.st_uid == geteuid().as_raw() {
+            // As above.
+            let flags = AtFlags::SYMLINK_NOFOLLOW;
+            let _ = rfs::chownat(&dir, name, None::<Uid>, Some(group), flags);
+        }
+    }
+}
+
+fn is_member(group: u32) -> bool {
+    getegid().as_raw() == group
+        || getgroups().is_ok_and(|groups| groups.iter().any(|gid| gid.as_raw() == group))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ALICE: u32 = 1000;
+    const BOB: u32 = 1001;
+
+    fn rights(owner: u32, mode: RawMode) -> Rights {
+        Rights { owner, group: 50, mode }
+    }
+
+    #[test]
+    fn a_directory_is_used_by_its_owner_its_group_and_where_root_says_so() {
+        let check = |owner, mode, user, parent, member| {
+            rights(owner, mode).check_for(user, parent, || member)
+        };
+        assert_eq!(check(ALICE, 0o700, ALICE, 0o1777, false), Ok(()));
+        assert_eq!(check(0, 0o1777, BOB, 0o1777, false), Ok(()), "root made it for everybody");
+        assert_eq!(check(ALICE, 0o2770, BOB, 0o755, true), Ok(()));
+        assert_eq!(check(ALICE, 0o2770, BOB, 0o755, false), Err(Stranger::Group(50)));
+        assert_eq!(check(ALICE, 0o755, BOB, 0o755, true), Err(Stranger::Owner(ALICE)));
+        assert_eq!(check(ALICE, 0o700, 0, 0o755, false), Err(Stranger::Owner(ALICE)), "nor root");
+        for mode in [0o700, 0o755, 0o2770, 0o777, 0o1777] {
+            let said = check(ALICE, mode, BOB, 0o1777, true);
+            assert_eq!(said, Err(Stranger::InPublic(ALICE)), "{mode:o}");
+            assert_eq!(check(ALICE, mode, 0, 0o1777, true), said, "nor root");
+        }
+    }
+
+    #[test]
+    fn what_is_made_is_for_those_who_may_write_the_directory_and_nobody_else() {
+        let modes = |mode| {
+            let rights = rights(ALICE, mode);
+            (rights.file_mode().as_raw_mode(), rights.folder_mode().as_raw_mode())
+        };
+        for private in [0o700, 0o755, 0o711, 0o2755] {
+            assert_eq!(modes(private), (0o600, 0o700), "{private:o}");
+        }
+        for shared in [0o770, 0o2770, 0o775] {
+            assert_eq!(modes(shared), (0o660, 0o2770), "{shared:o}");
+        }
+        for public in [0o777, 0o1777] {
+            assert_eq!(modes(public), (0o666, 0o3777), "{public:o}");
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! An attach put to the vote: pure.
+//!
+//! Every node gives the ticket a new fence, the same at all, if it has voted for none as great. A majority that did so
+//! for the same slots is the grant: a majority of the old fence is no longer possible.
+
+use seinpaal_proto::{Attach, Cause, Fence, Grant, Reply, Slots};
+
+use super::{
+    answer::{NodeReply, Vote},
+    ballot::Answers,
+    settings::Settings,
+};
+
+/// A proposal that a ticket changes hands.
+#[derive(Clone, Debug)]
+pub(super) struct Transfer {
+    pub(super) ask: Attach,
+    pub(super) fence: u64,
+}
+
+/// What came of it.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(super) enum Verdict {
+    Decided(Reply),
+    /// No majority: once more, with a fence above this one.
+    Again(u64),
+}
+
+impl Transfer {
+    pub(super) fn count(&self, answers: Answers<'_>) -> Verdict {
+        let majority = answers.len() / 2 + 1;
+        if let Some(grant) = self.grant(answers, majority) {
+            return Verdict::Decided(Reply::Granted(grant));
+        }
+        let ticket = self.ask.ticket;
+        let replies = || answers.iter().flatten().map(|(_, reply)| *reply);
+        let causes: Vec<Cause> = replies().filter_map(NodeReply::ended).collect();
+        let plain = |is: fn(&Reply) -> bool| {
+            replies().filter(|reply| matches!(reply, NodeReply::Plain(reply) if is(reply))).count()
+        };
+        // A node that has not heard of the ticket says so; enough of these, and no majority has it.
+        let unknown = plain(|reply| matches!(reply, Reply::Unknown { .. }));
+        match causes.first() {
+            Some(cause) if causes.len() >= majority => {
+                Verdict::Decided(Reply::Ended { ticket, cause: *cause })
+            }
+            _ if plain(|reply| matches!(reply, Reply::TooLate { .. })) >= majority => {
+                Verdict::Decided(Reply::TooLate { ticket })
+            }
+            _ if unknown + causes.len() >= majority => match causes.first() {
+                Some(cause) => Verdict::Decided(Reply::Ended { ticket, cause: *cause }),
+                None => Verdict::Decided(Reply::Unknown { ticket }),
+            },
+            _ => {
+                let fences = answers.iter().flatten().map(|(answer, _)| answer.state.fence);
+                Verdict::Again(fences.max().unwrap_or(0))
+            }
+        }
+    }
+
+    /// The slots that a majority gave, for as long as a majority of those gave them at least.
+    fn grant(&self, answers: Answers<'_>, majority: usize) -> Option<Grant> {
+        let votes: Vec<&Vote> = answers
+            .iter()
+            .flatten()
+            .filter_map(|(_, reply)| match reply {
+                NodeReply::Took(vote) if vote.fence == self.fence => Some(vote),
+                _ => None,
+            })
+            .collect();
+        let left = |slots: &Slots| {
+            let same = votes.iter().filter(|vote| vote.slots == *slots);
+            let mut left: Vec<_> = same.map(|vote| vote.left).collect();
+            left.sort_unstable_by(|a, b| b.cmp(a));
+            left
+        };
+        let slots = &votes.iter().find(|vote| left(&vote.slots).len() >= majority)?.slots;
+        let settings = Settings::of(answers.iter().flatten().map(|(answer, _)| *answer), majority);
+        Some(Grant {
+            ticket: self.ask.ticket,
+            fence: Fence(self.fence),
+            slots: slots.clone(),
+            limit: settings.limit(),
+            valid_for: left(slots).get(majority - 1).copied(),
+        })
+    }
+}

@@ -1,0 +1,263 @@
+//! Where in the protocol a stream of bytes is: how large the answer is that comes in, before it is in memory.
+//!
+//! The parser of the client library keeps an answer until it is whole, and believes what its header says of its
+//! length. So the lengths are read here first.
+
+/// How deep lists may stand in lists; ours stand four deep.
+const DEEPEST: usize = 16;
+/// What of a header or a line is kept: a length has 20 digits, and an error is cut where it is shown.
+const KEPT: usize = 256;
+/// A list may have one element for so many bytes of room, since in memory an element is larger than its bytes.
+const BYTES_AN_ELEMENT: usize = 16;
+
+/// A reader that keeps nothing but where it is.
+#[derive(Debug, Default)]
+pub(super) struct Frames {
+    /// Elements still to come of each list that is open.
+    open: Vec<usize>,
+    at: At,
+    line: Vec<u8>,
+    /// Of the answer that comes in.
+    bytes: usize,
+    elements: usize,
+    /// Answers that came in whole.
+    whole: u64,
+}
+
+#[derive(Debug, Default)]
+enum At {
+    #[default]
+    Type,
+    Line(u8),
+    Bulk(usize),
+}
+
+/// Why reading stops.
+#[derive(Debug, Eq, PartialEq)]
+pub(super) enum Stop {
+    /// The answer is larger than there is room.
+    TooLarge,
+    /// The first byte of an answer is not one of the protocol.
+    Foreign(u8),
+}
+
+/// What came in whole and may have to be told to somebody.
+#[derive(Debug, Default, Eq, PartialEq)]
+pub(super) struct Seen {
+    /// A refusal that is the first of all answers.
+    pub(super) refusal: Option<String>,
+}
+
+impl Frames {
+    /// Goes on by these bytes, with room for so many in one answer.
+    pub(super) fn advance(&mut self, mut bytes: &[u8], room: usize) -> Result<Seen, Stop> {
+        let mut seen = Seen::default();
+        while let Some(&next) = bytes.first() {
+            let taken = match self.at {
+                At::Type => self.begin(next)?,
+                At::Line(kind) => self.read_line(kind, bytes, room, &mut seen)?,
+                At::Bulk(left) => self.skip_bulk(left, bytes.len()),
+            };
+            self.bytes += taken;
+            bytes = &bytes[taken..];
+            if self.bytes > room {
+                return Err(Stop::TooLarge);
+            }
+            if self.open.is_empty() && matches!(self.at, At::Type) {
+                (self.bytes, self.elements) = (0, 0);
+                self.whole += 1;
+            }
+        }
+        Ok(seen)
+    }
+
+    fn begin(&mut self, kind: u8) -> Result<usize, Stop> {
+        if !b"+-:_,#($!=*~>%|".contains(&kind) {
+            return Err(Stop::Foreign(kind));
+        }
+        self.line.clear();
+        self.at = At::Line(kind);
+        Ok(1)
+    }
+
+    fn read_line(
+        &mut self,
+        kind: u8,
+        bytes: &[u8],
+        room: usize,
+        seen: &mut Seen,
+    ) -> Result<usize, Stop> {
+        let end = bytes.iter().position(|byte| *byte == b'\n');
+        let taken = end.map_or(bytes.len(), |at| at + 1);
+        let kept = KEPT.saturating_sub(self.line.len()).min(taken);
+        self.line.extend_from_slice(&bytes[..kept]);
+        if end.is_some() {
+            self.end_line(kind, room, seen)?;
+        }
+        Ok(taken)
+    }
+
+    fn end_line(&mut self, kind: u8, room: usize, seen: &mut Seen) -> Result<(), Stop> {
+        let number = self.number();
+        match kind {
+            b'$' | b'!' | b'=' => {
+                let Some(length) = number else {
+                    self.end_element();
+                    return Ok(());
+                };
+                let with_end = length.checked_add(2).ok_or(Stop::TooLarge)?;
+                if self.bytes.saturating_add(with_end) > room {
+                    return Err(Stop::TooLarge);
+                }
+                self.at = At::Bulk(with_end);
+            }
+            b'*' | b'~' | b'>' => self.open_list(number.unwrap_or(0), room)?,
+            b'%' => self.open_list(number.unwrap_or(0).saturating_mul(2), room)?,
+            b'|' => {
+                self.open_list(number.unwrap_or(0).saturating_mul(2).saturating_add(1), room)?;
+            }
+            b'-' if self.open.is_empty() && self.whole == 0 => {
+                seen.refusal = Some(self.text());
+                self.end_element();
+            }
+            _ => self.end_element(),
+        }
+        Ok(())
+    }
+
+    fn skip_bulk(&mut self, left: usize, there: usize) -> usize {
+        let taken = left.min(there);
+        self.at = At::Bulk(left - taken);
+        if taken == left {
+            self.end_element();
+        }
+        taken
+    }
+
+    fn open_list(&mut self, elements: usize, room: usize) -> Result<(), Stop> {
+        self.elements = self.elements.saturating_add(elements);
+        let is_too_much = self.elements > room / BYTES_AN_ELEMENT || self.open.len() >= DEEPEST;
+        if is_too_much {
+            return Err(Stop::TooLarge);
+        }
+        if elements == 0 {
+            self.end_element();
+        } else {
+            self.open.push(elements);
+            self.at = At::Type;
+        }
+        Ok(())
+    }
+
+    /// The innermost list is one shorter, and may be whole by that, and so on.
+    fn end_element(&mut self) {
+        self.at = At::Type;
+        while let Some(left) = self.open.last_mut() {
+            *left -= 1;
+            if *left > 0 {
+                return;
+            }
+            self.open.pop();
+        }
+    }
+
+    /// `None` for what is below zero, which stands for nothing. What is no number the parser refuses.
+    fn number(&self) -> Option<usize> {
+        let digits = self.line.trim_ascii();
+        if digits.first() == Some(&b'-') {
+            return None;
+        }
+        let text = std::str::from_utf8(digits).ok()?;
+        Some(text.trim_start_matches('+').parse().unwrap_or(usize::MAX))
+    }
+
+    fn text(&self) -> String {
+        String::from_utf8_lossy(self.line.trim_ascii()).into_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ROOM: usize = 4096;
+
+    /// Whatever the pieces in which it comes in.
+    fn read(text: &[u8]) -> Result<(u64, Option<String>), Stop> {
+        let mut outcomes = Vec::new();
+        for piece in [1, 2, 3, 7, text.len().max(1)] {
+            let (mut frames, mut refusal) = (Frames::default(), None);
+            let mut read_all = || -> Result<u64, Stop> {
+                for part in text.chunks(piece) {
+                    refusal = refusal.take().or(frames.advance(part, ROOM)?.refusal);
+                }
+                Ok(frames.whole)
+            };
+            let whole = read_all();
+            outcomes.push(whole.map(|whole| (whole, refusal)));
+        }
+        assert!(outcomes.windows(2).all(|pair| pair[0] == pair[1]), "{outcomes:?}");
+        outcomes.remove(0)
+    }
+
+    #[test]
+    fn answers_of_all_kinds_end_where_they_end() {
+        for (text, whole) in [
+            ("+OK\r\n:1\r\n_\r\n#t\r\n,1.5\r\n(123\r\n", 6),
+            ("$5\r\nhe\r\nl\r\n$0\r\n\r\n$-1\r\n*-1\r\n*0\r\n", 5),
+            ("*3\r\n:1\r\n*2\r\n$1\r\na\r\n:2\r\n:3\r\n+x\r\n", 2),
+            ("%2\r\n+a\r\n:1\r\n+b\r\n*1\r\n:2\r\n", 1),
+            ("|1\r\n+ttl\r\n:9\r\n$2\r\nab\r\n", 1),
+            (">3\r\n$7\r\nmessage\r\n$1\r\nc\r\n$1\r\np\r\n!3\r\nERR\r\n=5\r\ntxt:a\r\n", 3),
+            ("*1\r\n*1\r\n*1\r\n*0\r\n~1\r\n+a\r\n", 2),
+        ] {
+            assert_eq!(read(text.as_bytes()), Ok((whole, None)), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_length_is_refused_before_what_it_announces_comes() {
+        for header in [
+            "$4097\r\n",
+            "$2147483647\r\n",
+            "$18446744073709551615\r\n",
+            "$99999999999999999999999\r\n",
+            "*1000\r\n",
+            "%200\r\n",
+            "|9223372036854775807\r\n",
+            ">400\r\n",
+            "*2\r\n:1\r\n$5000\r\n",
+        ] {
+            assert_eq!(read(header.as_bytes()), Err(Stop::TooLarge), "{header}");
+        }
+    }
+
+    #[test]
+    fn a_line_without_an_end_and_lists_in_lists_are_cut_off() {
+        let endless = [b"+".as_slice(), &[b'a'; ROOM + 1]].concat();
+        assert_eq!(read(&endless), Err(Stop::TooLarge));
+        assert_eq!(read(&b"*1\r\n".repeat(DEEPEST + 1)), Err(Stop::TooLarge));
+        assert_eq!(
+            read(&[b"*200\r\n".as_slice(), &b"*200\r\n".repeat(8)].concat()),
+            Err(Stop::TooLarge)
+        );
+    }
+
+    #[test]
+    fn many_small_answers_are_no_large_one() {
+        assert_eq!(read(&b"$3\r\nabc\r\n".repeat(2000)), Ok((2000, None)));
+    }
+
+    #[test]
+    fn only_a_refusal_that_comes_first_was_not_asked_for() {
+        let said = "-DENIED protected mode\r\n";
+        assert_eq!(read(said.as_bytes()), Ok((1, Some("DENIED protected mode".to_owned()))));
+        assert_eq!(read(format!("+OK\r\n{said}").as_bytes()), Ok((2, None)));
+    }
+
+    #[test]
+    fn what_is_not_the_protocol_is_told_by_its_first_byte() {
+        assert_eq!(read(b"HTTP/1.1 400"), Err(Stop::Foreign(b'H')));
+        assert_eq!(read(&[0x15, 3, 3, 0, 2]), Err(Stop::Foreign(0x15)));
+    }
+}

@@ -1,0 +1,128 @@
+//! What is logged, at the most talkative level: names, tickets, kinds and sizes, and never what somebody pushed or wrote.
+
+use std::{
+    fmt::{Debug, Write},
+    sync::{Mutex, Once},
+    time::Duration,
+};
+
+use seinpaal::{Push, Seinpaal};
+use tracing::{
+    Event, Metadata, Subscriber,
+    field::{Field, Visit},
+    span,
+};
+
+use crate::redis_server::RedisServer;
+
+const SECRET: &str = "qzj-payload-of-ann";
+
+/// Every line that was logged in this process.
+static LINES: Mutex<Vec<String>> = Mutex::new(Vec::new());
+static LISTENS: Once = Once::new();
+
+struct Listener;
+
+struct Line(String);
+
+impl Visit for Line {
+    fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
+        let _ = write!(self.0, " {}={value:?}", field.name());
+    }
+}
+
+impl Subscriber for Listener {
+    fn enabled(&self, _: &Metadata<'_>) -> bool {
+        true
+    }
+
+    fn new_span(&self, _: &span::Attributes<'_>) -> span::Id {
+        span::Id::from_u64(1)
+    }
+
+    fn record(&self, _: &span::Id, _: &span::Record<'_>) {}
+
+    fn record_follows_from(&self, _: &span::Id, _: &span::Id) {}
+
+    fn event(&self, event: &Event<'_>) {
+        let mut line = Line(event.metadata().target().to_owned());
+        event.record(&mut line);
+        LINES.lock().expect("whole").push(line.0);
+    }
+
+    fn enter(&self, _: &span::Id) {}
+
+    fn exit(&self, _: &span::Id) {}
+}
+
+fn listen() {
+    LISTENS.call_once(|| tracing::subscriber::set_global_default(Listener).expect("the first"));
+}
+
+fn lines_with(text: &str) -> Vec<String> {
+    let lines = LINES.lock().expect("whole");
+    lines.iter().filter(|line| line.contains(text)).cloned().collect()
+}
+
+/// Every way in which a payload or a value gets into this process and out of it.
+async fn use_secrets(seinpaal: &Seinpaal, queue: &str) -> Result<(), Box<dyn std::error::Error>> {
+    let queue = seinpaal.queue(queue);
+    tracing::trace!(target: "test", "{:?} {:?}", queue.push(SECRET), Push::new(SECRET));
+    queue.push(SECRET).group("g").dedup("k", Duration::from_secs(9)).await?;
+    for pushed in queue.push_all([Push::new(SECRET), Push::new(SECRET).deliveries(1)]).await {
+        pushed?;
+    }
+    queue.pop().await?.give_back(Duration::ZERO).await?;
+    queue.pop().await?.acknowledge().await?;
+    for item in queue.pop_many(2).await? {
+        tracing::trace!(target: "test", "{item:?}");
+        item.fail("no", Duration::ZERO).await?;
+    }
+    tracing::trace!(target: "test", "{:?}", queue.snapshot().await?);
+    Ok(())
+}
+
+fn assert_no_secret(name: &str) {
+    assert!(!lines_with(name).is_empty(), "something is logged of {name}");
+    let bytes = SECRET.as_bytes();
+    let decimal = format!("{}, {}, {}, {}", bytes[0], bytes[1], bytes[2], bytes[3]);
+    for form in [SECRET, &decimal] {
+        assert_eq!(lines_with(form), Vec::<String>::new());
+    }
+}
+
+#[tokio::test]
+async fn no_payload_and_no_value_is_ever_logged() -> Result<(), Box<dyn std::error::Error>> {
+    listen();
+    let server = RedisServer::start();
+    for (url, queue) in [("memory:logs".to_owned(), "logged m"), (server.url(""), "logged r")] {
+        let seinpaal = Seinpaal::connect(&url).await?;
+        use_secrets(&seinpaal, queue).await?;
+        assert_no_secret(queue);
+    }
+    let seinpaal = Seinpaal::connect(&server.url("")).await?;
+    let permit = seinpaal.semaphore("logged w").acquire().await?;
+    let write = |tx: &mut seinpaal::Group| {
+        tx.set("logged w", SECRET);
+    };
+    permit.guarded(write).await?;
+    permit.release().await?;
+    assert_no_secret("logged w");
+    Ok(())
+}
+
+#[tokio::test]
+async fn what_happens_to_a_ticket_is_logged_with_its_name_and_the_ticket_as_people_see_it() {
+    listen();
+    let seinpaal = Seinpaal::in_memory();
+    let name = seinpaal.semaphore("logged t");
+    let permit = name.acquire().await.expect("granted");
+    let ticket = permit.ticket();
+    name.evict(ticket).await.expect("evicted");
+    permit.lost().await;
+    let said = lines_with(&ticket.to_string());
+    let is_said = |what: &str| said.iter().any(|line| line.contains(what));
+    assert!(is_said("message=acquired") && is_said("message=lost"), "{said:?}");
+    let is_named = |line: &String| line.contains("name=\"logged t\"");
+    assert!(said.iter().all(is_named), "{said:?}");
+}

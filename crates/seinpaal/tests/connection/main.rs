@@ -1,0 +1,12 @@
+//! What a connection promises beyond its requests: how it ends, what it says of a silent store, what it logs, and by
+//! which clock it goes.
+#![cfg(feature = "redis")]
+
+mod closing;
+mod forking;
+mod logs;
+mod parting;
+#[path = "../support/redis_server.rs"]
+mod redis_server;
+mod silence;
+mod virtual_time;

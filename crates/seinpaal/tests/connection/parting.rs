@@ -1,0 +1,66 @@
+//! Dropping the last permit or connection: nobody is held up, and what was held goes back.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicU32, Ordering},
+    },
+    thread,
+    time::Duration,
+};
+
+use seinpaal::{Seinpaal, blocking};
+
+use crate::redis_server::RedisServer;
+
+/// How often another thread gets round in 10 ms steps while `work` is done. What waits for a second lets it get round a
+/// hundred times.
+fn ticks_during(work: impl FnOnce()) -> u32 {
+    let (ticks, is_over) = (Arc::new(AtomicU32::new(0)), Arc::new(AtomicBool::new(false)));
+    let ticking = {
+        let (ticks, is_over) = (Arc::clone(&ticks), Arc::clone(&is_over));
+        thread::spawn(move || {
+            while !is_over.load(Ordering::SeqCst) {
+                ticks.fetch_add(1, Ordering::SeqCst);
+                thread::sleep(Duration::from_millis(10));
+            }
+        })
+    };
+    while ticks.load(Ordering::SeqCst) == 0 {
+        thread::yield_now();
+    }
+    let before = ticks.load(Ordering::SeqCst);
+    work();
+    let during = ticks.load(Ordering::SeqCst) - before;
+    is_over.store(true, Ordering::SeqCst);
+    ticking.join().expect("it ticks");
+    during
+}
+
+#[tokio::test]
+async fn the_last_permit_of_a_connection_is_dropped_without_waiting_for_a_silent_store() {
+    let server = RedisServer::start();
+    let mut last = Vec::new();
+    for n in 0..4 {
+        let seinpaal = Seinpaal::connect(&server.url("")).await.expect("connected");
+        last.push(seinpaal.semaphore(&format!("{n}")).acquire().await.expect("granted"));
+    }
+    server.pause();
+    let ticks = ticks_during(|| drop(last));
+    assert!(ticks < 100, "four drops took {ticks} ticks of 10 ms: one that waits takes 100");
+    server.resume();
+}
+
+#[test]
+fn a_thread_that_drops_the_last_connection_and_ends_has_given_everything_back() {
+    let server = RedisServer::start();
+    let url = server.url("");
+    let ended = thread::spawn(move || {
+        let seinpaal = blocking::Seinpaal::connect(&url).expect("connected");
+        let permit = seinpaal.mutex("x").lock().expect("granted");
+        drop((seinpaal, permit));
+    });
+    ended.join().expect("it ends");
+    let seinpaal = blocking::Seinpaal::connect(&server.url("")).expect("connected");
+    assert!(seinpaal.mutex("x").try_lock().expect("asked").is_some());
+}

@@ -1,0 +1,261 @@
+//! A server, the store under test and the ledger, which are given the same events.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering},
+};
+
+use redis::{AsyncConnectionConfig, PushInfo, PushKind, Value, aio::MultiplexedConnection};
+use seinpaal::store::{
+    Store,
+    redis::{RedisStore, Rig},
+    url::StoreUrl,
+};
+use seinpaal_proto::{Batch, Cause, Inbox, MemoryState, Name, Request, Wakeup, What, execute};
+use tokio::sync::mpsc;
+
+use super::{
+    history::{self, Ask, Event, FenceSeen},
+    model::{Guard, Listening, Model},
+    redis_server::RedisServer,
+};
+
+const START: u64 = 1_795_000_000_000_000;
+pub(super) const KEY: &str = "seinpaal:{a name}";
+const MARKER: &str = "seinpaal:guard";
+
+/// A server, the store under test, and who else is connected.
+pub(super) struct Bench {
+    server: RedisServer,
+    store: Arc<RedisStore>,
+    now: Arc<AtomicU64>,
+    pub(super) ears: MultiplexedConnection,
+    observer: MultiplexedConnection,
+    heard: mpsc::UnboundedReceiver<PushInfo>,
+    guard: Option<u64>,
+}
+
+impl Bench {
+    pub(super) async fn new(mutation: Option<(&str, &str)>) -> Self {
+        Self::with(mutation, None).await
+    }
+
+    pub(super) async fn with(mutation: Option<(&str, &str)>, guard: Option<u64>) -> Self {
+        let server = RedisServer::start();
+        let options = guard.map(|us| format!("?restart-guard={}ms", us / 1000)).unwrap_or_default();
+        let StoreUrl::Redis(url) = StoreUrl::parse(&server.url(&options)).unwrap() else {
+            panic!()
+        };
+        let now = Arc::new(AtomicU64::new(START));
+        let mutation = mutation.map(|(from, to)| (from.to_owned(), to.to_owned()));
+        let rig = Rig { now: Some(now.clone()), mutation, ..Rig::default() };
+        let (news, _) = mpsc::unbounded_channel();
+        let store = RedisStore::open_rigged(url, Inbox(1), news, rig).await.unwrap();
+        let (ears, _) = connect(&server).await;
+        let (mut observer, heard) = connect(&server).await;
+        observer.psubscribe("seinpaal:inbox:*").await.unwrap();
+        Self { server, store, now, ears, observer, heard, guard }
+    }
+
+    /// What was published, in order. The answer to the PING comes after everything before it.
+    async fn wakeups(&mut self) -> Vec<String> {
+        redis::cmd("PING").exec_async(&mut self.observer).await.unwrap();
+        let mut wakeups = Vec::new();
+        while let Ok(push) = self.heard.try_recv() {
+            if push.kind == PushKind::PMessage {
+                wakeups.push(push.data[1..].iter().map(text).collect::<Vec<_>>().join(" "));
+            }
+        }
+        wakeups
+    }
+
+    /// Runs a history on a clean server and a new ledger. Says where they differ.
+    pub(super) async fn difference(&mut self, history: &[Event]) -> Option<String> {
+        redis::cmd("FLUSHALL").exec_async(&mut self.ears).await.unwrap();
+        self.ears.unsubscribe(&[(0..4).map(channel).collect::<Vec<_>>()]).await.unwrap();
+        self.wakeups().await;
+        self.now.store(START, Ordering::SeqCst);
+        let guard = self.guard.map(|length| Guard { length, kept: None });
+        let mut model = Model { guard, ..Model::default() };
+        for (i, event) in history.iter().enumerate() {
+            if let Some(difference) = self.compare(&mut model, event).await {
+                return Some(format!("at event {i}, {event:?}:\n{difference}"));
+            }
+        }
+        self.compare_ends(&mut model).await
+    }
+
+    async fn compare(&mut self, model: &mut Model, event: &Event) -> Option<String> {
+        match event {
+            Event::Listen(inbox) => {
+                self.ears.subscribe(channel_of(*inbox)).await.unwrap();
+                model.listening.insert(*inbox);
+                None
+            }
+            Event::Hush(inbox) => {
+                self.ears.unsubscribe(channel_of(*inbox)).await.unwrap();
+                model.listening.remove(inbox);
+                None
+            }
+            Event::LoseMarker => {
+                let _: u64 =
+                    redis::cmd("DEL").arg(MARKER).query_async(&mut self.ears).await.unwrap();
+                model.guard.as_mut().unwrap().kept = None;
+                None
+            }
+            Event::Call { step, inbox, fence, asks } => {
+                let now = self.now.load(Ordering::SeqCst).saturating_add_signed(*step);
+                self.now.store(now, Ordering::SeqCst);
+                let batch = model.batch(now, *inbox, *fence, asks);
+                self.compare_calls(model, now, &batch).await
+            }
+        }
+    }
+
+    async fn compare_calls(
+        &mut self,
+        model: &mut Model,
+        now: u64,
+        batch: &Batch,
+    ) -> Option<String> {
+        let guarded_for = model.guard.as_mut().and_then(|guard| guard.left_at(now));
+        let mut contacts = Listening(&model.listening, guarded_for);
+        let Ok(expected) = execute(&mut model.state, &mut contacts, now, batch);
+        let replies = match self.store.call(batch).await {
+            Ok(replies) => replies,
+            Err(error) => return Some(format!("batch {batch:?}\nfailed: {error}")),
+        };
+        let wakeups = self.wakeups().await;
+        let expected_wakeups = expected.wakeups.iter().map(message).collect::<Vec<_>>();
+        if replies == expected.replies && wakeups == expected_wakeups {
+            return self.cut_short(&model.state).await;
+        }
+        Some(format!(
+            "batch   {batch:?}\nledger  {:?}\nscript  {replies:?}\nledger wakes {expected_wakeups:?}\n\
+             script wakes {wakeups:?}",
+            expected.replies
+        ))
+    }
+
+    /// Whether scripts that are given no time go by another than the server's own, in microseconds. No history would
+    /// show it, since in those the time is given.
+    pub(super) async fn clocks_differ(&mut self) -> Option<String> {
+        let name = Name::new("a name").unwrap();
+        let batch = Batch {
+            name,
+            inbox: None,
+            fence_seen: 0,
+            requests: vec![Request::Inspect { rows: 0 }],
+        };
+        let before = self.server_time().await;
+        let now = self.unrigged().await.call(&batch).await.unwrap().now;
+        let after = self.server_time().await;
+        let is_between = before <= now && now <= after;
+        (!is_between)
+            .then(|| format!("the scripts' time is {now}, the server's {before} to {after}"))
+    }
+
+    async fn unrigged(&self) -> Arc<RedisStore> {
+        let StoreUrl::Redis(url) = StoreUrl::parse(&self.server.url("")).unwrap() else { panic!() };
+        let (news, _) = mpsc::unbounded_channel();
+        RedisStore::open(url, Inbox(2), news).await.unwrap()
+    }
+
+    async fn server_time(&mut self) -> u64 {
+        let (seconds, micros): (u64, u64) =
+            redis::cmd("TIME").query_async(&mut self.ears).await.unwrap();
+        seconds * 1_000_000 + micros
+    }
+
+    /// Nobody's ttl is the keys': they last at least as long as every lease under them, on the server's own clock. What
+    /// is not seen in any answer would be seen when they are gone.
+    async fn cut_short(&mut self, state: &MemoryState) -> Option<String> {
+        let clock = state.facts()?.clock;
+        let longest = state.leases().map(|lease| lease.ends.saturating_sub(clock) / 1000).max()?;
+        for key in [KEY.to_owned(), format!("{KEY}:o")] {
+            let left: i64 = redis::cmd("PTTL").arg(&key).query_async(&mut self.ears).await.unwrap();
+            if left != -1 && left < longest as i64 {
+                return Some(format!("{key} lasts for {left} ms, and a lease for {longest}"));
+            }
+        }
+        None
+    }
+
+    /// Everything that is left, and that nothing is left of a name that costs nothing.
+    async fn compare_ends(&mut self, model: &mut Model) -> Option<String> {
+        let now = self.now.load(Ordering::SeqCst);
+        let batch = model.batch(now, None, FenceSeen::None, &[Ask::Inspect { rows: 10_000 }]);
+        if let Some(difference) = self.compare_calls(model, now, &batch).await {
+            return Some(format!("at the end:\n{difference}"));
+        }
+        let keys: u64 = redis::cmd("DBSIZE").query_async(&mut self.ears).await.unwrap();
+        let marker = u64::from(self.guard.is_some());
+        let expected = marker + if model.state.is_empty() { 0 } else { 2 };
+        (keys != expected).then(|| format!("at the end: {keys} keys are left, not {expected}"))
+    }
+
+    /// Takes events away for as long as a difference stays.
+    pub(super) async fn shorten(&mut self, mut history: Vec<Event>) -> Vec<Event> {
+        let mut size = history.len() / 2;
+        while size > 0 {
+            let mut at = 0;
+            while at < history.len() {
+                let end = (at + size).min(history.len());
+                let shorter = [&history[..at], &history[end..]].concat();
+                if self.difference(&shorter).await.is_some() {
+                    history = shorter;
+                } else {
+                    at += size;
+                }
+            }
+            size /= 2;
+        }
+        history
+    }
+}
+
+async fn connect(
+    server: &RedisServer,
+) -> (MultiplexedConnection, mpsc::UnboundedReceiver<PushInfo>) {
+    let client = redis::Client::open(server.url("?protocol=resp3")).unwrap();
+    let (sender, receiver) = mpsc::unbounded_channel();
+    let config = AsyncConnectionConfig::new().set_push_sender(sender).set_response_timeout(None);
+    let connection = client.get_multiplexed_async_connection_with_config(&config).await.unwrap();
+    (connection, receiver)
+}
+
+fn channel(i: u64) -> String {
+    channel_of(history::inbox(i))
+}
+
+fn channel_of(inbox: Inbox) -> String {
+    format!("seinpaal:inbox:{inbox}")
+}
+
+fn text(value: &Value) -> String {
+    redis::from_redis_value_ref(value).unwrap()
+}
+
+/// A wakeup as docs/redis.md says that it is published.
+fn message(wakeup: &Wakeup) -> String {
+    let (channel, ticket) = (channel_of(wakeup.inbox), wakeup.ticket);
+    match &wakeup.what {
+        What::Granted { fence, slots, limit } => {
+            format!("{channel} granted {ticket} {fence} {slots} {limit} {KEY}")
+        }
+        What::Ended(cause) => format!("{channel} ended {ticket} {} {KEY}", word(*cause)),
+        other => panic!("a new wakeup: {other:?}"),
+    }
+}
+
+fn word(cause: Cause) -> &'static str {
+    match cause {
+        Cause::Released => "released",
+        Cause::Cancelled => "cancelled",
+        Cause::Expired => "expired",
+        Cause::Evicted => "evicted",
+        Cause::TooMany => "toomany",
+        Cause::Attached => "attached",
+        other => panic!("a new cause: {other:?}"),
+    }
+}

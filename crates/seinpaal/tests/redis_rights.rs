@@ -1,0 +1,146 @@
+//! What a user of a Redis may do, and what is said about what it may not: when it connects, not when it is too late.
+
+#[path = "support/asks.rs"]
+mod asks;
+#[path = "support/redis_server.rs"]
+mod redis_server;
+
+use std::{sync::Arc, time::Duration};
+
+use asks::{Client, acquire, is_granted, plain};
+use redis::cmd;
+use redis_server::RedisServer;
+use seinpaal::store::{
+    News, Store, StoreError, StoreErrorKind,
+    redis::{RedisStore, Rig},
+    url::StoreUrl,
+};
+use seinpaal_conformance::servers::program;
+use seinpaal_proto::{Configure, Inbox, Limit, Reply, Request, Ticket};
+use tokio::{sync::mpsc, time::timeout};
+
+const LONG: Duration = Duration::from_secs(30);
+const SECRET: &str = "s3cret";
+
+/// The lines of docs/redis.md.
+fn documented() -> Vec<String> {
+    let text = include_str!("../../../docs/redis.md");
+    let lines = text.lines().skip_while(|line| !line.starts_with("resetchannels"));
+    let lines = lines.take_while(|line| !line.starts_with("```"));
+    lines.flat_map(str::split_whitespace).map(str::to_owned).collect()
+}
+
+/// A server with a user of these rights, and its URL for that user.
+fn server_for(rights: &[String]) -> (RedisServer, String) {
+    let password = format!(">{SECRET}");
+    let start = ["--user", "worker", "on", password.as_str()];
+    let arguments: Vec<&str> = start.into_iter().chain(rights.iter().map(String::as_str)).collect();
+    let (server, port) = RedisServer::on_port(&arguments);
+    (server, format!("redis://worker:{SECRET}@127.0.0.1:{port}/2"))
+}
+
+async fn connect(url: &str) -> Result<Arc<RedisStore>, StoreError> {
+    let Ok(StoreUrl::Redis(url)) = StoreUrl::parse(url) else { panic!("not a URL") };
+    RedisStore::open_rigged(url, Inbox(1), mpsc::unbounded_channel().0, Rig::default()).await
+}
+
+/// All that is said when such a user connects.
+async fn said_to(rights: &[String]) -> String {
+    let (_server, url) = server_for(rights);
+    match connect(&url).await {
+        Ok(store) => store.advice().join("\n"),
+        Err(error) => {
+            assert_eq!(error.kind(), StoreErrorKind::Forbidden, "{error}");
+            error.to_string()
+        }
+    }
+}
+
+#[tokio::test]
+async fn the_rights_in_the_documents_are_enough_for_everything() {
+    let (server, url) = server_for(&documented());
+    let mut client = Client::connect(&url, 1).await;
+    let other = Client::connect(&url, 77).await;
+    assert!(is_granted(&other.acquire("w", 10).await));
+    assert!(matches!(client.acquire("w", 11).await, Reply::Queued { .. }));
+    other.release("w", 10).await;
+    let news = timeout(LONG, client.news.recv()).await.expect("in time").expect("news");
+    let News::Wakeup(wakeup) = news else { panic!("{news:?}") };
+    assert_eq!(wakeup.ticket, Ticket(11));
+    let mut behind = plain(&server.url("")).await;
+    cmd("SCRIPT").arg("FLUSH").exec_async(&mut behind).await.unwrap();
+    let limit = Configure::Limit(Limit::new(2).unwrap());
+    client.ask("w", Request::Configure(limit)).await.unwrap();
+    client.ask("w", Request::Evict { ticket: Ticket(11) }).await.unwrap();
+    assert_eq!(client.store.list("").await.unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn a_user_with_the_documented_rights_is_told_of_none_that_is_missing() {
+    let said = said_to(&documented()).await;
+    let missing =
+        said.lines().filter(|line| line.contains("may not") && !line.contains("CONFIG GET"));
+    assert_eq!(missing.collect::<Vec<_>>(), [""; 0]);
+}
+
+#[tokio::test]
+async fn each_documented_right_that_is_missing_is_named_when_a_client_connects() {
+    let knows_its_rights = program::version() >= (7, 0);
+    for missing in documented().iter().filter(|right| right.starts_with('+')) {
+        let command = missing.trim_start_matches('+');
+        // An old server can only be asked about what scripts do.
+        let is_outside = ["scan", "multi", "exec", "ping"].contains(&command);
+        if is_outside && !knows_its_rights {
+            continue;
+        }
+        // Of SCRIPT LOAD it names the first word.
+        let named =
+            if knows_its_rights { command } else { command.split('|').next().unwrap_or(command) };
+        let rights: Vec<_> = documented().into_iter().filter(|right| right != missing).collect();
+        let said = said_to(&rights).await;
+        assert!(said.to_lowercase().contains(&format!("+{named}")), "without {missing}: {said}");
+    }
+}
+
+#[tokio::test]
+async fn keys_and_channels_that_are_not_allowed_are_named_when_a_client_connects() {
+    let without = |gone: char| {
+        documented().into_iter().filter(move |right| !right.starts_with(gone)).collect()
+    };
+    let keys: Vec<String> = without('~');
+    assert!(said_to(&keys).await.contains("~seinpaal:*"));
+    let channels: Vec<String> = without('&');
+    assert!(said_to(&channels).await.contains("&seinpaal:inbox:*"));
+}
+
+#[tokio::test]
+async fn a_user_who_may_not_publish_still_hands_permits_over() {
+    let rights: Vec<_> = documented().into_iter().filter(|right| right != "+publish").collect();
+    let (_server, url) = server_for(&rights);
+    let (holder, waiter) = (Client::connect(&url, 1).await, Client::connect(&url, 2).await);
+    assert!(is_granted(&holder.acquire("w", 10).await));
+    assert!(matches!(waiter.acquire("w", 11).await, Reply::Queued { .. }));
+    let released = holder.release("w", 10).await;
+    assert!(matches!(released, Reply::Released { .. }), "{released:?}");
+    assert!(is_granted(&waiter.acquire("w", 11).await), "the same ticket finds out");
+}
+
+#[tokio::test]
+async fn a_right_that_is_taken_away_later_is_named_and_forbidden() {
+    let (server, url) = server_for(&documented());
+    let client = Client::connect(&url, 1).await;
+    assert!(is_granted(&client.acquire("w", 1).await));
+    let mut behind = plain(&server.url("")).await;
+    cmd("ACL").arg(&["SETUSER", "worker", "-hset"]).exec_async(&mut behind).await.unwrap();
+    let error = client.ask("v", acquire(2)).await.unwrap_err();
+    assert_eq!(error.kind(), StoreErrorKind::Forbidden, "{error}");
+    assert!(error.to_string().contains("+hset"), "{error}");
+}
+
+#[tokio::test]
+async fn settings_that_endanger_a_promise_are_told_when_a_client_connects() {
+    let server = RedisServer::with(&["--maxmemory", "100mb", "--maxmemory-policy", "allkeys-lru"]);
+    let advice = connect(&server.url("")).await.unwrap().advice().join("\n");
+    assert!(advice.contains("allkeys-lru") && advice.contains("noeviction"), "{advice}");
+    assert!(advice.contains("nothing is kept on disk"), "{advice}");
+}

@@ -1,0 +1,59 @@
+//! Connections to a real server that die without a word, with the real driver: a renewal is repeated over a new connection
+//! in time, and nobody is alarmed.
+#![cfg(feature = "redis")]
+
+#[path = "support/redis_server.rs"]
+mod redis_server;
+#[path = "support/severing_proxy.rs"]
+mod severing_proxy;
+
+use std::time::Duration;
+
+use redis_server::RedisServer;
+use seinpaal::{Permit, PermitState, Seinpaal};
+use severing_proxy::SeveringProxy;
+use tokio::time::{Instant, sleep};
+
+/// How many clients there are. Each has its connection killed at another moment.
+const CLIENTS: u32 = 8;
+
+/// The ttl, in seconds: long enough for a busy machine, and too short for a renewal that waits for the one before it to
+/// fail. Another can be named by hand.
+fn ttl() -> Duration {
+    let named = std::env::var("SEINPAAL_SILENT_TTL").ok();
+    Duration::from_secs_f64(named.map_or(6.0, |seconds| seconds.parse().expect("seconds")))
+}
+
+/// The state is looked at until then, and must not change.
+async fn watch(permit: &Permit, until: Instant, what: &str) {
+    while Instant::now() < until {
+        let told = permit.state();
+        assert_eq!(told, PermitState::Held, "{what}");
+        sleep(Duration::from_millis(2)).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_connection_that_dies_without_a_word_alarms_nobody() {
+    let (_server, port) = RedisServer::on_port(&[]);
+    let ttl = ttl();
+    let clients = (0..CLIENTS).map(|client| {
+        tokio::spawn(async move {
+            let proxy = SeveringProxy::start(port);
+            let seinpaal = Seinpaal::connect(&proxy.url()).await.expect("a server");
+            let semaphore = seinpaal.semaphore("n").limit(CLIENTS);
+            let permit = semaphore.acquire().ttl(ttl).await.expect("a permit");
+            let began = Instant::now();
+            // From just after the grant to just before the renewal, at a third of the ttl, has been answered.
+            let moment = ttl / 3 * client / (CLIENTS - 1);
+            watch(&permit, began + moment, "before").await;
+            proxy.kill_without_a_word();
+            watch(&permit, began + moment + ttl * 3 / 2, &format!("killed after {moment:?}")).await;
+            assert!(proxy.connections() >= 2, "over a new connection");
+            permit.release().await.expect("released");
+        })
+    });
+    for client in clients.collect::<Vec<_>>() {
+        client.await.expect("no alarm");
+    }
+}

@@ -1,0 +1,317 @@
+//! TLS: whom we trust, who trusts us, and what is said when somebody does not.
+
+#[path = "support/asks.rs"]
+mod asks;
+#[path = "support/redis_server.rs"]
+mod redis_server;
+
+use std::{
+    env,
+    path::{Path, PathBuf},
+    process::Command,
+    time::Duration,
+};
+
+use asks::{Client, is_granted, plain};
+use redis::cmd;
+use redis_server::{RedisServer, free_port};
+use rustls::crypto::{CryptoProvider, ring};
+use seinpaal::store::{News, StoreErrorKind};
+use seinpaal_proto::{Reply, Ticket};
+use tempfile::TempDir;
+use tokio::time::timeout;
+
+const LONG: Duration = Duration::from_secs(30);
+
+/// An authority, and what it has signed: `server` for localhost and 127.0.0.1, `other` for another host, `expired`
+/// and `client`; and `stranger`, which signed itself.
+struct Files(TempDir);
+
+impl Files {
+    fn make() -> Self {
+        let files = Self(tempfile::tempdir().unwrap());
+        files.sign_itself("ca", "/CN=authority", "CA:TRUE");
+        files.sign_itself("stranger", "/CN=localhost", "CA:FALSE");
+        files.sign("server", "DNS:localhost,IP:127.0.0.1", &[]);
+        files.sign("other", "DNS:elsewhere.example", &[]);
+        files.sign("client", "DNS:client.example", &[]);
+        files.sign("expired", "DNS:localhost", &["faketime", "5 days ago"]);
+        std::fs::write(files.path("empty.pem"), "nothing\n").unwrap();
+        files
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    fn text(&self, name: &str) -> String {
+        self.path(name).display().to_string()
+    }
+
+    fn sign_itself(&self, name: &str, subject: &str, constraints: &str) {
+        let (key, cert) = (format!("{name}.key"), format!("{name}.pem"));
+        let constraints = format!("basicConstraints=critical,{constraints}");
+        run(
+            self.0.path(),
+            &[
+                "openssl",
+                "req",
+                "-x509",
+                "-newkey",
+                "ec",
+                "-pkeyopt",
+                CURVE,
+                "-nodes",
+                "-days",
+                "2",
+                "-subj",
+                subject,
+                "-addext",
+                "subjectAltName=DNS:localhost",
+                "-addext",
+                &constraints,
+                "-keyout",
+                &key,
+                "-out",
+                &cert,
+            ],
+        );
+    }
+
+    fn sign(&self, name: &str, names: &str, clock: &[&str]) {
+        let (key, request, cert, more) = (
+            format!("{name}.key"),
+            format!("{name}.csr"),
+            format!("{name}.pem"),
+            format!("{name}.ext"),
+        );
+        std::fs::write(self.path(&more), format!("subjectAltName={names}\n")).unwrap();
+        run(
+            self.0.path(),
+            &[
+                "openssl",
+                "req",
+                "-newkey",
+                "ec",
+                "-pkeyopt",
+                CURVE,
+                "-nodes",
+                "-subj",
+                "/CN=somebody",
+                "-keyout",
+                &key,
+                "-out",
+                &request,
+            ],
+        );
+        let sign = [
+            "openssl",
+            "x509",
+            "-req",
+            "-in",
+            &request,
+            "-CA",
+            "ca.pem",
+            "-CAkey",
+            "ca.key",
+            "-CAcreateserial",
+            "-days",
+            "2",
+            "-extfile",
+            &more,
+            "-out",
+            &cert,
+        ];
+        run(self.0.path(), &[clock, &sign].concat());
+    }
+
+    /// A server with this certificate, and its port.
+    fn server(&self, name: &str, wants_clients: &str, more: &[&str]) -> (RedisServer, u16) {
+        let port = free_port();
+        let (cert, key) = (self.text(&format!("{name}.pem")), self.text(&format!("{name}.key")));
+        let port_text = port.to_string();
+        let tls = [
+            "--tls-port",
+            &port_text,
+            "--tls-cert-file",
+            &cert,
+            "--tls-key-file",
+            &key,
+            "--tls-ca-cert-file",
+            &self.text("ca.pem"),
+            "--tls-auth-clients",
+            wants_clients,
+        ];
+        (RedisServer::with(&[&tls[..], more].concat()), port)
+    }
+
+    /// The options of a client that trusts the authority, and shows such a certificate.
+    fn options(&self, client: Option<&str>) -> String {
+        let ca = format!("?ca={}", self.text("ca.pem"));
+        match client {
+            Some(name) => {
+                let (cert, key) =
+                    (self.text(&format!("{name}.pem")), self.text(&format!("{name}.key")));
+                format!("{ca}&cert={cert}&key={key}")
+            }
+            None => ca,
+        }
+    }
+}
+
+const CURVE: &str = "ec_paramgen_curve:prime256v1";
+
+fn run(directory: &Path, words: &[&str]) {
+    let done = Command::new(words[0]).args(&words[1..]).current_dir(directory).output();
+    let done =
+        done.unwrap_or_else(|error| panic!("{}: {error}: run ./test, which installs it", words[0]));
+    assert!(done.status.success(), "{words:?}: {}", String::from_utf8_lossy(&done.stderr));
+}
+
+async fn works(url: &str, inbox: u128) {
+    let mut client = Client::connect(url, inbox).await;
+    let other = Client::connect(url, inbox + 1).await;
+    assert!(is_granted(&other.acquire("w", inbox * 10).await));
+    assert!(matches!(client.acquire("w", inbox * 10 + 1).await, Reply::Queued { .. }));
+    other.release("w", inbox * 10).await;
+    let news = timeout(LONG, client.news.recv()).await.expect("in time").expect("news");
+    let News::Wakeup(wakeup) = news else { panic!("{news:?}") };
+    assert_eq!(wakeup.ticket, Ticket(inbox * 10 + 1));
+    client.release("w", inbox * 10 + 1).await;
+}
+
+async fn is_refused(url: &str, kind: StoreErrorKind, words: &str) {
+    let Err(error) = Client::try_connect(url, 1).await else {
+        panic!("{url} was accepted");
+    };
+    assert_eq!(error.kind(), kind, "{error}");
+    assert!(error.to_string().contains(words), "{error}");
+}
+
+#[tokio::test]
+async fn a_server_is_trusted_that_the_named_authority_has_signed() {
+    let files = Files::make();
+    let (_server, port) = files.server("server", "no", &[]);
+    let options = files.options(None);
+    works(&format!("rediss://localhost:{port}{options}"), 1).await;
+    works(&format!("rediss://127.0.0.1:{port}{options}"), 3).await;
+    let own = files.options(Some("client"));
+    works(&format!("rediss://localhost:{port}{own}"), 5).await;
+}
+
+#[tokio::test]
+async fn each_fault_of_a_certificate_is_said_in_words_of_its_own() {
+    let files = Files::make();
+    let options = files.options(None);
+    for (name, words) in
+        [("stranger", "not trusted"), ("other", "another host"), ("expired", "expired")]
+    {
+        let (_server, port) = files.server(name, "no", &[]);
+        let url = format!("rediss://localhost:{port}{options}");
+        is_refused(&url, StoreErrorKind::Misconfigured, words).await;
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_wants_a_client_certificate_is_shown_one() {
+    let files = Files::make();
+    let (_server, port) = files.server("server", "yes", &[]);
+    let url = |client| format!("rediss://localhost:{port}{}", files.options(client));
+    is_refused(&url(None), StoreErrorKind::Forbidden, "cert=PATH&key=PATH").await;
+    is_refused(&url(Some("stranger")), StoreErrorKind::Forbidden, "does not trust our client")
+        .await;
+    works(&url(Some("client")), 1).await;
+}
+
+#[tokio::test]
+async fn a_cluster_is_reached_over_tls_with_a_client_certificate() {
+    let files = Files::make();
+    let (server, port) =
+        files.server("server", "yes", &["--cluster-enabled", "yes", "--tls-cluster", "yes"]);
+    let mut behind = plain(&server.url("")).await;
+    let slots: Vec<u16> = (0..16_384).collect();
+    cmd("CLUSTER").arg("ADDSLOTS").arg(slots).exec_async(&mut behind).await.unwrap();
+    let url = format!("rediss+cluster://127.0.0.1:{port}{}", files.options(Some("client")));
+    // It takes a moment to find that all slots are served.
+    let is_well = async {
+        let mut state = cmd("CLUSTER");
+        state.arg("INFO");
+        while !state.query_async::<String>(&mut behind).await.unwrap().contains("cluster_state:ok")
+        {
+            tokio::task::yield_now().await;
+        }
+    };
+    timeout(LONG, is_well).await.expect("a cluster that is well");
+    let client = Client::connect(&url, 1).await;
+    assert!(is_granted(&client.acquire("w", 1).await));
+    let plain = format!("rediss+cluster://127.0.0.1:{port}{}", files.options(None));
+    is_refused(&plain, StoreErrorKind::Forbidden, "cert=PATH&key=PATH").await;
+}
+
+#[tokio::test]
+async fn a_file_that_cannot_be_used_is_named_with_what_is_wrong() {
+    let files = Files::make();
+    let (_server, port) = files.server("server", "no", &[]);
+    let (ca, cert, key, empty) = (
+        files.text("ca.pem"),
+        files.text("client.pem"),
+        files.text("client.key"),
+        files.text("empty.pem"),
+    );
+    let other = files.text("other.key");
+    for (options, words) in [
+        ("?ca=/nowhere/ca.pem".to_owned(), "/nowhere/ca.pem cannot be read"),
+        (format!("?ca={empty}"), "no certificate"),
+        (format!("?ca={ca}&cert=/nowhere/c.pem&key={key}"), "/nowhere/c.pem cannot be read"),
+        (format!("?ca={ca}&cert={cert}&key={empty}"), "no private key"),
+        (format!("?ca={ca}&cert={cert}&key={other}"), "does not belong to the certificate"),
+    ] {
+        let url = format!("rediss://localhost:{port}{options}");
+        is_refused(&url, StoreErrorKind::Misconfigured, words).await;
+    }
+}
+
+#[tokio::test]
+async fn with_tls_where_there_is_none_and_without_where_there_is_some_the_other_is_offered() {
+    let files = Files::make();
+    let (server, port) = files.server("server", "no", &[]);
+    is_refused(&format!("redis://localhost:{port}"), StoreErrorKind::Unreachable, "rediss://")
+        .await;
+    let (_plain, port) = RedisServer::on_port(&[]);
+    let url = format!("rediss://localhost:{port}{}&connect-timeout=300ms", files.options(None));
+    is_refused(&url, StoreErrorKind::Unreachable, "whether it speaks TLS").await;
+    drop(server);
+}
+
+/// Another part of the program has chosen its provider, which could do nothing for us.
+#[tokio::test]
+async fn the_provider_that_others_have_installed_is_neither_used_nor_changed() {
+    let useless = CryptoProvider { cipher_suites: Vec::new(), ..ring::default_provider() };
+    useless.install_default().expect("nobody else in these tests installs one");
+    let files = Files::make();
+    let (_server, port) = files.server("server", "no", &[]);
+    works(&format!("rediss://localhost:{port}{}", files.options(None)), 1).await;
+    assert!(CryptoProvider::get_default().unwrap().cipher_suites.is_empty());
+}
+
+/// What is read from the environment, and what is installed in a process, is looked at in a child of its own.
+#[tokio::test]
+async fn the_authority_in_the_environment_is_trusted_and_no_provider_is_installed() {
+    let test = "the_authority_in_the_environment_is_trusted_and_no_provider_is_installed";
+    if let Ok(url) = env::var("SEINPAAL_TLS_CHILD") {
+        works(&url, 1).await;
+        assert!(CryptoProvider::get_default().is_none());
+        return;
+    }
+    let files = Files::make();
+    let (_server, port) = files.server("server", "no", &[]);
+    let url = format!("rediss://localhost:{port}");
+    let child = Command::new(env::current_exe().unwrap())
+        .args(["--exact", test, "--nocapture"])
+        .env("SEINPAAL_TLS_CHILD", &url)
+        .env("SSL_CERT_FILE", files.path("ca.pem"))
+        .output()
+        .unwrap();
+    assert!(child.status.success(), "{}", String::from_utf8_lossy(&child.stderr));
+    is_refused(&url, StoreErrorKind::Misconfigured, "SSL_CERT_FILE").await;
+}

@@ -1,0 +1,42 @@
+//! No false alarm: where no fault is near, nobody is in danger, loses, is turned away or is granted something that hardly lasts.
+
+use super::{Check, Terms, Violation, tale::Tale, worker_of};
+use crate::history::{Event, What};
+
+/// What is told by somebody whom nothing has befallen is held against the store.
+pub(super) fn check(events: &[Event], tale: &Tale, terms: &Terms, found: &mut Vec<Violation>) {
+    for event in events {
+        if let Some(story) = alarm(event, terms)
+            && is_calm(event, tale, terms)
+        {
+            let story = format!("{}: {story}", event.who);
+            found.push(Violation { check: Check::Alarm, at: event.at, story });
+        }
+    }
+}
+
+fn alarm(event: &Event, terms: &Terms) -> Option<String> {
+    match &event.what {
+        What::Danger { req } => Some(format!("{req} is in danger")),
+        What::Lost { req, how } => Some(format!("{req} is lost: {how}")),
+        // Less than is promised: the moment is noted some time after the grant.
+        What::Granted { req, until: Some(until), .. } => {
+            let left = until.saturating_sub(event.at);
+            (left < terms.lease / 2).then(|| format!("{req} is granted for {left} µs"))
+        }
+        _ => None,
+    }
+}
+
+/// No fault that could concern this worker goes on, or has ended a moment ago.
+fn is_calm(event: &Event, tale: &Tale, terms: &Terms) -> bool {
+    let from = event.at.saturating_sub(terms.calm_after());
+    let is_near = |begins: u64, ends: u64| begins <= event.at && ends >= from;
+    let worker = worker_of(&event.who);
+    let faults = tale.windows.iter().filter(|w| w.worker.is_none() || w.worker == worker);
+    let stops = tale.stops.iter().filter(|stop| stop.0 == event.who);
+    let mut outages = tale.outages.iter().flatten();
+    !faults.into_iter().any(|window| is_near(window.from, window.to))
+        && !stops.into_iter().any(|stop| is_near(stop.1, stop.2))
+        && !outages.any(|outage| is_near(outage.0, outage.1))
+}
