@@ -31,6 +31,8 @@ pub(crate) fn held(snapshot: &Snapshot) -> String {
         Some(Kind::RwLock) if held == MOST_READERS => "1 writer".to_owned(),
         Some(Kind::RwLock) if held == 1 => "1 reader".to_owned(),
         Some(Kind::RwLock) => format!("{held} readers"),
+        // The reason says the rest.
+        _ if limit == 0 => format!("{held} held"),
         // The limit was lowered since they got in.
         _ if held > limit => format!("{held} held, the limit is {limit} now"),
         _ => format!("{held} of {limit} held"),

@@ -8,7 +8,7 @@ use seinpaal_proto::{
     time::Micros,
 };
 
-use super::{Broken, Life, Load, Parcel, World};
+use super::{Broken, Life, Load, Parcel, World, serve::asks_for};
 use crate::bounds::{Bounds, Fault, Rule, Steer, TICK};
 
 /// How many ticks a driver waits for an answer.
@@ -243,6 +243,10 @@ impl Parcel {
 
     pub(super) fn is_wakeup_to(&self, who: usize) -> bool {
         matches!(self.load, Load::Wakeup { to, .. } if to == who)
+    }
+
+    pub(super) fn asks_for(&self, ticket: Ticket) -> bool {
+        matches!(&self.load, Load::Request { batch, .. } if asks_for(batch, ticket))
     }
 }
 

@@ -58,12 +58,14 @@ impl World {
         lease.is_some_and(|lease| !is_over(lease, clock, self.store_now, &self.clients))
     }
 
-    /// What nobody can believe in any more is of no more account.
+    /// What nobody can believe in any more, and no copy under way asks for again, is of no more account.
     pub(super) fn forget_endings(&mut self) {
-        let clients = &self.clients;
+        let (clients, parcels) = (&self.clients, &self.parcels);
         self.ghost.ended.retain(|(who, ticket, _), _| {
             let client = &clients[*who];
-            client.wanted.contains(ticket) || client.held.iter().any(|held| held.ticket == *ticket)
+            client.wanted.contains(ticket)
+                || client.held.iter().any(|held| held.ticket == *ticket)
+                || parcels.iter().any(|parcel| parcel.asks_for(*ticket))
         });
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use seinpaal_proto::{
-    Batch, Contact, Contacts, Inbox, Outcome, Request, Wakeup, execute, session::CallId,
+    Batch, Contact, Contacts, Inbox, Outcome, Request, Ticket, Wakeup, execute, session::CallId,
 };
 
 use super::{Broken, Client, Load, Parcel, World, judge::Step};
@@ -88,24 +88,19 @@ impl World {
         let replies = &outcome.replies.replies;
         let step = Step { before: &before, after: &self.ledger, batch, replies };
         let broken = step.judge(bounds, self.store_now, &self.clients, &mut self.ghost);
-        let broken = broken.filter(|b| *b != Broken::Twice || !self.asks_in_earnest(bounds, batch));
+        let broken =
+            broken.filter(|b| *b != Broken::Twice || !self.asks_for_the_forgotten(bounds, batch));
         self.ghost.broken = self.ghost.broken.or(broken);
         self.note_endings(&before, batch);
         outcome
     }
 
-    /// Whether somebody who still wants a ticket, and was never told that an operator ended it, asks again after the ttl
-    /// for which that is remembered (docs/guarantees.md, *What the models checked*).
-    fn asks_in_earnest(&self, bounds: &Bounds, batch: &Batch) -> bool {
-        let is_asked = |ticket| {
-            let is_it = |request: &Request| matches!(request, Request::Acquire(ask) if ask.ticket == ticket);
-            batch.requests.iter().any(is_it)
-        };
+    /// Whether a ticket is asked for that somebody else ended so long ago that this is forgotten: by its client, which
+    /// was never told and still wants it, or by a stray copy of its request (docs/guarantees.md, *What the models
+    /// checked*).
+    fn asks_for_the_forgotten(&self, bounds: &Bounds, batch: &Batch) -> bool {
         let mut ended = self.ghost.ended.iter();
-        ended.any(|((who, ticket, _), at)| {
-            let wants = self.clients[*who].wanted.contains(ticket);
-            wants && at + bounds.ttl() <= self.now && is_asked(*ticket)
-        })
+        ended.any(|((_, ticket, _), at)| at + bounds.ttl() <= self.now && asks_for(batch, *ticket))
     }
 
     /// A wakeup to nobody, or one too many, is lost.
@@ -118,4 +113,12 @@ impl World {
             self.parcels.push(Parcel::new(Load::Wakeup { to, wakeup: Arc::new(wakeup) }));
         }
     }
+}
+
+/// Whether a batch asks for permits under a ticket.
+pub(super) fn asks_for(batch: &Batch, ticket: Ticket) -> bool {
+    batch
+        .requests
+        .iter()
+        .any(|request| matches!(request, Request::Acquire(ask) if ask.ticket == ticket))
 }

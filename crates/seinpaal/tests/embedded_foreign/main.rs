@@ -2,6 +2,8 @@
 //! shells, backups, and processes that are killed meanwhile.
 #![cfg(all(feature = "embedded", target_os = "linux"))]
 
+mod judge;
+mod late;
 mod opener;
 mod pair;
 #[path = "../processes/mod.rs"]

@@ -3,7 +3,7 @@
 
 use std::{
     env,
-    fs::{File, OpenOptions},
+    fs::OpenOptions,
     io::{BufRead, Write},
     path::{Path, PathBuf},
     sync::{
@@ -14,41 +14,15 @@ use std::{
     time::Duration,
 };
 
-use rustix::fs::{FlockOperation, flock};
 use seinpaal::{PopError, Seinpaal};
 
 use super::{
+    judge::Judge,
+    late::Late,
     processes,
     siege::{Draws, LIMIT, SEED},
     url,
 };
-
-/// Keeps watch over the limit by locks of its own: who has a slot locks the file of that slot.
-struct Judge {
-    slots: Vec<File>,
-}
-
-impl Judge {
-    /// Before anything else is opened: the kernel closes what a killed process had in the order of its numbers,
-    /// and these have to go before the sign of life does.
-    fn open(place: &Path) -> Self {
-        let file = |slot| {
-            let path = place.join(format!("slot-{slot}"));
-            OpenOptions::new().create(true).append(true).open(path).unwrap()
-        };
-        Self { slots: (0..LIMIT).map(file).collect() }
-    }
-
-    fn enter(&self, slot: u32) {
-        if flock(&self.slots[slot as usize], FlockOperation::NonBlockingLockExclusive).is_err() {
-            println!("> violation: slot {slot} has two holders");
-        }
-    }
-
-    fn leave(&self, slot: u32) {
-        flock(&self.slots[slot as usize], FlockOperation::Unlock).unwrap();
-    }
-}
 
 /// What the tasks of a program share.
 #[derive(Clone)]
@@ -147,9 +121,12 @@ async fn work(seinpaal: &Seinpaal, scene: &Scene) {
     }
 }
 
-/// A store in trouble is a violation: nothing here gives it a reason.
-fn trouble<E: std::fmt::Display>(outcome: Result<(), E>) {
-    if let Err(error) = outcome {
-        println!("> violation: {error}");
+/// A store in trouble is a violation: nothing here gives it a reason. That it was late is none, since the disk may
+/// be slow for seconds where many machines share it, and everybody waits for the disk.
+fn trouble<E: Late>(outcome: Result<(), E>) {
+    match outcome {
+        Err(error) if error.is_late() => println!("> late: {error}"),
+        Err(error) => println!("> violation: {error}"),
+        Ok(()) => {}
     }
 }

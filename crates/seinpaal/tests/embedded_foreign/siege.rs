@@ -54,6 +54,8 @@ pub(super) struct Report {
     pub(super) grants: usize,
     pub(super) looks: u64,
     pub(super) done: usize,
+    /// Calls that the store answered too late, which is for the disk to decide.
+    late: usize,
     pushed: usize,
     kills: u64,
 }
@@ -149,6 +151,7 @@ impl Report {
             match line.split_once(' ') {
                 Some(("looks", count)) => self.looks += count.parse::<u64>().unwrap(),
                 Some(("violation:", what)) => self.violations.push(what.to_owned()),
+                Some(("late:", _)) => self.late += 1,
                 _ => {}
             }
         }
@@ -157,9 +160,13 @@ impl Report {
 
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { violations, grants, looks, done, pushed, kills } = self;
+        let Self { violations, grants, looks, done, late, pushed, kills } = self;
         write!(f, "{grants} grants, {pushed} items pushed, {done} worked on, ")?;
-        write!(f, "{kills} kills, {looks} looks by others, {} violations", violations.len())?;
+        write!(
+            f,
+            "{kills} kills, {looks} looks by others, {late} answers too late, {} violations",
+            violations.len()
+        )?;
         violations.iter().take(20).try_for_each(|violation| write!(f, "\n  {violation}"))
     }
 }
