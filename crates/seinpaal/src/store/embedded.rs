@@ -10,6 +10,7 @@
 //! A process that is stopped (`SIGSTOP`) in the moment it is inside a call holds up the others until it
 //! goes on.
 
+mod backlog;
 mod boot;
 mod database;
 mod directory;
@@ -50,6 +51,7 @@ pub use self::directory::default_dir;
 use self::{
     gate::GateWait,
     keeper::Keeper,
+    log::LogOnDisk,
     parts::{Parts, Signs},
     worker::{Answer, Job, Worker},
 };
@@ -103,7 +105,8 @@ impl EmbeddedStore {
         Self::open_with(dir, clock, inbox, news, None)
     }
 
-    /// The same with a disk that a test watches: `sync` is what waits until all that was written is kept.
+    /// The same with a disk that a test watches: `sync` is called where all that was written is to be kept, and where
+    /// the log would be written back.
     #[doc(hidden)]
     pub fn open_with_disk(
         dir: &Path,
@@ -111,7 +114,7 @@ impl EmbeddedStore {
         inbox: Inbox,
         news: NewsSender,
     ) -> Result<Arc<Self>, StoreError> {
-        Self::open_with(dir, Clock::System, inbox, news, Some(Box::new(sync)))
+        Self::open_with(dir, Clock::System, inbox, news, Some(Box::new(keeper::Watched(sync))))
     }
 
     fn open_with(
@@ -119,7 +122,7 @@ impl EmbeddedStore {
         clock: Clock,
         inbox: Inbox,
         news: NewsSender,
-        sync: Option<keeper::Sync>,
+        disk: Option<Box<dyn keeper::Disk>>,
     ) -> Result<Arc<Self>, StoreError> {
         let flags = EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK;
         let bell = Arc::new(eventfd(0, flags).map_err(trouble::at(dir))?);
@@ -130,10 +133,11 @@ impl EmbeddedStore {
         let (place, waits, rung) = (dir.to_owned(), Arc::clone(&wait), Arc::clone(&bell));
         let live = move || match Parts::open(&place, clock, inbox, waits) {
             Ok((parts, signs)) => {
-                let sync = sync.unwrap_or_else(|| log::syncing(parts.database().to_owned()));
+                let log = || Box::new(LogOnDisk::new(parts.database().to_owned())) as _;
+                let keeper = Keeper::new(&place, disk.unwrap_or_else(log));
                 // Whoever has given up waiting for this takes the signs with it.
                 if tell.send(Ok((signs, parts.read_clock()))).is_ok() {
-                    Worker::new(parts, news, inside, rung, Keeper::new(&place, sync)).run();
+                    Worker::new(parts, news, inside, rung, keeper).run();
                 }
             }
             Err(error) => drop(tell.send(Err(error))),

@@ -8,10 +8,14 @@
 
 use std::{
     path::{Path, PathBuf},
+    sync::{
+        Arc,
+        atomic::{AtomicU32, Ordering},
+    },
     time::Duration,
 };
 
-use rusqlite::{Connection, OpenFlags, config::DbConfig};
+use rusqlite::{Connection, OpenFlags, config::DbConfig, hooks::Wal};
 use rustix::fs::{FileType, stat};
 
 use super::{directory::Directory, trouble};
@@ -23,9 +27,6 @@ const BESIDE: [&str; 2] = ["seinpaal.db-wal", "seinpaal.db-shm"];
 /// "SPaa": tells our databases from others.
 const APPLICATION: i32 = 0x5350_6161;
 const VERSION: i32 = 6;
-/// A call that finds this many pages in the log writes them back itself, idle or not. The first to open the
-/// store after all had left reads the whole log, so programs that come and go want it short.
-const MOST_LOG_PAGES: u32 = 256;
 
 /// An open database.
 #[derive(Debug)]
@@ -35,6 +36,14 @@ pub(super) struct Database {
     /// Without symbolic links.
     pub(super) true_path: PathBuf,
     pub(super) db: Connection,
+    log_pages: Arc<AtomicU32>,
+}
+
+impl Database {
+    /// How many pages the log had when this connection last committed.
+    pub(super) fn log_pages(&self) -> u32 {
+        self.log_pages.load(Ordering::Relaxed)
+    }
 }
 
 /// Refuses what is not ours, or not ours to write, before anything is written.
@@ -66,7 +75,7 @@ pub(super) fn open(dir: &Directory, unique: &str) -> Result<Database, StoreError
     let path = dir.join(FILE);
     let trouble = |error| trouble::sql(&path, Certainty::NotExecuted, error);
     let true_path = dir.true_path()?.join(FILE);
-    let db = connect(&true_path).map_err(trouble)?;
+    let mut db = connect(&true_path).map_err(trouble)?;
     if !is_made(&path, &db)? {
         create(&db).map_err(trouble)?;
     }
@@ -74,7 +83,8 @@ pub(super) fn open(dir: &Directory, unique: &str) -> Result<Database, StoreError
     // SQLite gives them the rights of the database, but the group only if we are root.
     BESIDE.iter().for_each(|file| dir.rights().bestow_group(dir.fd(), file));
     refuse_if_moved(dir)?;
-    Ok(Database { path, true_path, db })
+    let log_pages = watch_log(&mut db).map_err(trouble)?;
+    Ok(Database { path, true_path, db, log_pages })
 }
 
 /// Connects to the database at a path without symbolic links.
@@ -90,11 +100,22 @@ pub(super) fn connect(path: &Path) -> rusqlite::Result<Connection> {
     db.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
     // Without it, most statements are compiled anew whenever another value is bound: twice the time.
     db.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
-    db.execute_batch(&format!(
-        "PRAGMA synchronous = NORMAL; PRAGMA temp_store = MEMORY; \
-         PRAGMA wal_autocheckpoint = {MOST_LOG_PAGES};"
-    ))?;
+    // No commit writes the log back: that waits for the disk, and a commit is inside the gate (`backlog.rs`).
+    db.execute_batch(
+        "PRAGMA synchronous = NORMAL; PRAGMA temp_store = MEMORY; PRAGMA wal_autocheckpoint = 0;",
+    )?;
     Ok(db)
+}
+
+/// Notes after each commit how long the log is.
+fn watch_log(db: &mut Connection) -> rusqlite::Result<Arc<AtomicU32>> {
+    let pages = Arc::new(AtomicU32::new(0));
+    let noted = Arc::clone(&pages);
+    db.wal_hook(Some(move |_: &mut Wal, pages: i32| {
+        noted.store(pages.unsigned_abs(), Ordering::Relaxed);
+        Ok(())
+    }))?;
+    Ok(pages)
 }
 
 /// Whether the tables are there, in a database that is ours; an empty one will be.

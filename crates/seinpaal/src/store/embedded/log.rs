@@ -1,5 +1,7 @@
-//! Waits until SQLite's log is on the disk, by SQLite's own descriptor of it: nobody else ever has one
-//! (`database.rs`). The only unsafe code of this crate, with its proof.
+//! SQLite's log and the disk: waiting until the log is there, and writing it back into the database.
+//!
+//! The wait goes by SQLite's own descriptor of the log, since nobody else ever has one (`database.rs`). That is the
+//! only unsafe code of this crate, with its proof.
 #![allow(unsafe_code)]
 
 use std::{
@@ -9,9 +11,15 @@ use std::{
     ptr,
 };
 
-use rusqlite::{Connection, ffi};
+use rusqlite::{Connection, ErrorCode, Row, ffi};
 
-use super::database;
+use super::{database, keeper::Disk};
+
+/// Calls go on while the log is written back, and what they append is left to the next pass. Each is shorter than the
+/// one before it. The log begins anew once a pass leaves nothing.
+const PASSES: u32 = 3;
+
+const WRITE_BACK: &str = "PRAGMA wal_checkpoint(PASSIVE)";
 
 /// A connection that is used for nothing but this, by one thread.
 #[derive(Debug)]
@@ -57,18 +65,68 @@ impl Log {
             None => Err(io::Error::other("SQLite has no log open")),
         }
     }
+
+    /// Writes the log back into the database, as far as nobody is in the way. Whether nothing is left, or somebody
+    /// else is at it.
+    fn write_back(&mut self) -> io::Result<bool> {
+        let mut pass = self.db.prepare_cached(WRITE_BACK).map_err(io::Error::other)?;
+        let left = |row: &Row<'_>| {
+            let (busy, pages, written): (bool, i64, i64) = (row.get(0)?, row.get(1)?, row.get(2)?);
+            Ok(busy || pages == written)
+        };
+        match pass.query_row([], left) {
+            // The kernel says once that it gave up pages, and it has said so here.
+            Err(error) if error.sqlite_error_code() == Some(ErrorCode::SystemIoFailure) => {
+                Err(io::Error::other(error))
+            }
+            Err(error) => {
+                tracing::debug!(%error, "the log could not be written back");
+                Ok(true)
+            }
+            done => done.map_err(io::Error::other),
+        }
+    }
 }
 
-/// What waits for the log of this database; opened by the first wait.
-pub(super) fn syncing(database: PathBuf) -> super::keeper::Sync {
-    let mut log = None;
-    Box::new(move || {
-        if log.is_none() {
-            // The names of the files must be on the disk as well.
-            let dir = database.parent().unwrap_or_else(|| Path::new("/"));
-            std::fs::File::open(dir)?.sync_all()?;
-            log = Some(Log::open(&database)?);
+/// The log of a database at a path without symbolic links; opened when it is first needed.
+#[derive(Debug)]
+pub(super) struct LogOnDisk {
+    database: PathBuf,
+    log: Option<Log>,
+    /// Whether the names of the files are on the disk as well.
+    has_names: bool,
+}
+
+impl LogOnDisk {
+    pub(super) fn new(database: PathBuf) -> Self {
+        Self { database, log: None, has_names: false }
+    }
+
+    fn log(&mut self) -> io::Result<&mut Log> {
+        if self.log.is_none() {
+            self.log = Some(Log::open(&self.database)?);
         }
-        log.as_mut().map_or(Ok(()), Log::sync)
-    })
+        self.log.as_mut().ok_or_else(|| io::Error::other("the log is not open"))
+    }
+}
+
+impl Disk for LogOnDisk {
+    fn sync(&mut self) -> io::Result<()> {
+        if !self.has_names {
+            let dir = self.database.parent().unwrap_or_else(|| Path::new("/"));
+            std::fs::File::open(dir)?.sync_all()?;
+            self.has_names = true;
+        }
+        self.log()?.sync()
+    }
+
+    fn write_back(&mut self) -> io::Result<()> {
+        let log = self.log()?;
+        for _ in 0..PASSES {
+            if log.write_back()? {
+                break;
+            }
+        }
+        Ok(())
+    }
 }

@@ -80,19 +80,25 @@ impl Parts {
         &self,
         mut work: impl FnMut(&mut Turn<'_>) -> rusqlite::Result<T>,
     ) -> Result<(T, Tell), StoreError> {
-        let inside = self.gate.enter()?;
-        let (done, tell) = match self.step(&mut work) {
+        let (done, tell) = match self.enter_and_step(&mut work) {
             // On a full disk the log cannot grow. Once it is written back it begins anew in the room that it has,
             // which is enough to renew and to give back.
             Err(error) if error.kind() == StoreErrorKind::Full => {
                 self.write_back();
-                self.step(&mut work)?
+                self.enter_and_step(&mut work)?
             }
             done => done?,
         };
-        drop(inside);
         self.send(&tell);
         Ok((done, tell))
+    }
+
+    fn enter_and_step<T>(
+        &self,
+        work: &mut impl FnMut(&mut Turn<'_>) -> rusqlite::Result<T>,
+    ) -> Result<(T, Tell), StoreError> {
+        let _inside = self.gate.enter()?;
+        self.step(work)
     }
 
     fn step<T>(
@@ -114,8 +120,14 @@ impl Parts {
         work(&self.database.db).map_err(|error| self.trouble(Certainty::NotExecuted, error))
     }
 
-    /// Writes the log back into the database, as far as nobody is in the way.
-    pub(super) fn write_back(&self) {
+    /// How many pages the log had when this client last committed.
+    pub(super) fn log_pages(&self) -> u32 {
+        self.database.log_pages()
+    }
+
+    /// Writes the log back into the database, as far as nobody is in the way. Never inside the gate: it waits for
+    /// the disk.
+    fn write_back(&self) {
         if let Err(error) = self.run("PRAGMA wal_checkpoint(PASSIVE)") {
             tracing::debug!(%error, "the log could not be written back");
         }

@@ -25,11 +25,12 @@ use seinpaal_proto::{Batch, Inbox, Name, Replies, Snapshot, Wakeup, queue, time}
 use tokio::sync::oneshot;
 
 use super::{
+    backlog::{Backlog, Need},
     keeper::Keeper,
     line::Line,
     list,
     parts::Parts,
-    turn::Tell,
+    turn::{Tell, Turn},
     watch::{Site, Watches, holders_to_watch},
     wire::Message,
 };
@@ -48,8 +49,6 @@ const SWEEP_PAUSE: time::Micros = 300 * time::SECOND;
 const MOST_BURIED: usize = 16;
 /// The most files of each folder that a newcomer looks at, after what it came for.
 const MOST_LOOKED_AT: usize = 64;
-/// After so many calls, the log is written back in an idle moment.
-const MANY_CALLS: u32 = 200;
 
 /// What the store is asked to do.
 #[derive(Debug)]
@@ -70,6 +69,7 @@ pub(super) struct Worker {
     jobs: mpsc::Receiver<Job>,
     bell: Arc<OwnedFd>,
     keeper: Keeper,
+    backlog: Backlog,
     line: Line,
     watches: Watches,
     /// Sites to look at once `soon_at` has come.
@@ -78,7 +78,7 @@ pub(super) struct Worker {
     /// When to look at all sites where this client waits.
     look_at: Option<Instant>,
     tidy_at: Option<Instant>,
-    calls: u32,
+    was_asked: bool,
     is_swept: bool,
     has_looked_around: bool,
 }
@@ -106,13 +106,14 @@ impl Worker {
             jobs,
             bell,
             keeper,
+            backlog: Backlog::default(),
             line,
             watches,
             soon: Vec::new(),
             soon_at: None,
             look_at: None,
             tidy_at,
-            calls: 0,
+            was_asked: false,
             is_swept: false,
             has_looked_around: false,
         }
@@ -186,7 +187,7 @@ impl Worker {
             match self.jobs.try_recv() {
                 Ok(job) => self.execute(job),
                 Err(mpsc::TryRecvError::Empty) => {
-                    if self.calls > 0 {
+                    if self.was_asked {
                         self.look_around();
                     }
                     return true;
@@ -196,16 +197,38 @@ impl Worker {
         }
     }
 
+    /// One step inside the gate. Outside again, the log is looked after.
+    fn turn<T>(
+        &mut self,
+        work: impl FnMut(&mut Turn<'_>) -> rusqlite::Result<T>,
+    ) -> Result<(T, Tell), StoreError> {
+        let done = self.parts.turn(work)?;
+        let need = self.backlog.note(self.parts.log_pages());
+        self.see_to_log(need);
+        Ok(done)
+    }
+
+    fn see_to_log(&mut self, need: Need) {
+        if need == Need::Nothing {
+            return;
+        }
+        let under_way = self.keeper.write_back();
+        if need == Need::WriteBackFirst {
+            let _ = under_way.recv(); // nothing is ever sent: it ends when all is done
+        }
+        self.backlog.begin(self.parts.log_pages(), under_way);
+    }
+
     /// An answer that nobody waits for any more is dropped; the batch was executed all the same.
     fn execute(&mut self, job: Job) {
-        self.calls += 1;
+        self.was_asked = true;
         self.tidy_at = Some(Instant::now() + IDLE);
         match job {
             Job::Call { batch, answer } => {
                 let _ = answer.send(self.call(&batch));
             }
             Job::Together { batches, answer } => {
-                let together = self.parts.turn(|turn| turn.call_together(&batches));
+                let together = self.turn(|turn| turn.call_together(&batches));
                 let _ = answer.send(together.map(|(together, tell)| {
                     self.pass_on(tell);
                     together
@@ -222,7 +245,7 @@ impl Worker {
     }
 
     fn call(&mut self, batch: &Batch) -> Result<Replies, StoreError> {
-        let (replies, tell) = self.parts.turn(|turn| turn.call(batch))?;
+        let (replies, tell) = self.turn(|turn| turn.call(batch))?;
         let waits = self.line.note(batch, &replies);
         self.pass_on(tell);
         if waits && replies.replies.iter().any(is_queued) {
@@ -235,7 +258,7 @@ impl Worker {
         let mut found = Vec::new();
         for name in self.parts.read(|db| list::names(db, prefix))? {
             let batch = list::look(name, self.parts.me);
-            let (replies, tell) = self.parts.turn(|turn| turn.call(&batch))?;
+            let (replies, tell) = self.turn(|turn| turn.call(&batch))?;
             self.pass_on(tell);
             found.extend(list::shown(batch.name, replies));
         }
@@ -299,8 +322,7 @@ impl Worker {
 
     fn bury(&mut self, dead: &[Inbox]) {
         for some in dead.chunks(MOST_BURIED) {
-            let buried =
-                self.parts.turn(|turn| some.iter().try_for_each(|inbox| turn.bury(*inbox)));
+            let buried = self.turn(|turn| some.iter().try_for_each(|inbox| turn.bury(*inbox)));
             match buried {
                 Ok(((), tell)) => self.pass_on(tell),
                 Err(error) => tracing::warn!(%error, "the dead could not be cleared away"),
@@ -313,10 +335,8 @@ impl Worker {
             return;
         }
         self.tidy_at = None;
-        if self.calls >= MANY_CALLS {
-            self.calls = 0;
-            self.parts.write_back();
-        }
+        let need = self.backlog.note_idle(self.parts.log_pages());
+        self.see_to_log(need);
         self.look_around();
         if !self.is_swept {
             self.is_swept = true;
@@ -343,7 +363,7 @@ impl Worker {
     }
 
     fn sweep(&mut self) {
-        if !matches!(self.parts.turn(|turn| turn.take_sweep(SWEEP_PAUSE)), Ok((true, _))) {
+        if !matches!(self.turn(|turn| turn.take_sweep(SWEEP_PAUSE)), Ok((true, _))) {
             return;
         }
         let dead = self.dead_among(usize::MAX);

@@ -4,7 +4,8 @@ use std::sync::{
 };
 
 use seinpaal_proto::{Inbox, Name, queue::Configure};
-use tokio::sync::oneshot::{self, error::TryRecvError};
+use std::sync::mpsc::{RecvError, TryRecvError};
+use tokio::sync::oneshot;
 
 use super::*;
 
@@ -18,32 +19,32 @@ fn batch(requests: Vec<Request>) -> Batch {
 }
 
 /// A disk that takes its time: it says when it begins, and is done when told so.
-fn slow_disk() -> (Sync, Receiver<()>, Sender<io::Result<()>>) {
+fn slow_disk() -> (Box<dyn Disk>, Receiver<()>, Sender<io::Result<()>>) {
     let (begun, begins) = mpsc::channel();
     let (finish, finished) = mpsc::channel();
     let sync = move || {
         begun.send(()).unwrap();
         finished.recv().unwrap()
     };
-    (Box::new(sync), begins, finish)
+    (Box::new(Watched(sync)), begins, finish)
 }
 
 #[test]
 fn an_answer_is_given_when_the_disk_has_it_and_not_before() {
-    let (sync, begins, finish) = slow_disk();
-    let mut keeper = Keeper::new(Path::new("/x"), sync);
+    let (disk, begins, finish) = slow_disk();
+    let mut keeper = Keeper::new(Path::new("/x"), disk);
     let (answer, mut reply) = oneshot::channel();
     keeper.answer_later(answer, replies());
     begins.recv().unwrap();
-    assert!(matches!(reply.try_recv(), Err(TryRecvError::Empty)));
+    assert!(matches!(reply.try_recv(), Err(oneshot::error::TryRecvError::Empty)));
     finish.send(Ok(())).unwrap();
     assert_eq!(reply.blocking_recv().unwrap().unwrap(), replies());
 }
 
 #[test]
 fn answers_that_come_while_the_disk_is_busy_share_the_next_time_it_is_waited_for() {
-    let (sync, begins, finish) = slow_disk();
-    let mut keeper = Keeper::new(Path::new("/x"), sync);
+    let (disk, begins, finish) = slow_disk();
+    let mut keeper = Keeper::new(Path::new("/x"), disk);
     let asked: Vec<_> = (0..20)
         .map(|n| {
             let (answer, reply) = oneshot::channel();
@@ -71,7 +72,7 @@ fn after_a_disk_has_failed_once_nothing_is_said_to_be_kept() {
         0 => Err(io::Error::other("broken")),
         _ => Ok(()),
     };
-    let mut keeper = Keeper::new(Path::new("/x"), Box::new(sync));
+    let mut keeper = Keeper::new(Path::new("/x"), Box::new(Watched(sync)));
     for _ in 0..2 {
         let (answer, reply) = oneshot::channel();
         keeper.answer_later(answer, replies());
@@ -79,6 +80,38 @@ fn after_a_disk_has_failed_once_nothing_is_said_to_be_kept() {
         assert_eq!(error.certainty(), Certainty::Unknown);
         assert!(error.to_string().contains("broken"), "{error}");
     }
+}
+
+#[test]
+fn a_log_is_written_back_beside_the_calls_and_after_the_answers_that_wait() {
+    let (disk, begins, finish) = slow_disk();
+    let mut keeper = Keeper::new(Path::new("/x"), disk);
+    let under_way = keeper.write_back();
+    begins.recv().unwrap();
+    assert_eq!(under_way.try_recv(), Err(TryRecvError::Empty), "it goes on by itself");
+    let (answer, reply) = oneshot::channel();
+    let again = keeper.write_back();
+    keeper.answer_later(answer, replies());
+    finish.send(Ok(())).unwrap();
+    assert_eq!(under_way.recv(), Err(RecvError));
+    finish.send(Ok(())).unwrap();
+    reply.blocking_recv().unwrap().unwrap();
+    assert_eq!(again.try_recv(), Err(TryRecvError::Empty), "the answer came first");
+    finish.send(Ok(())).unwrap();
+    assert_eq!(again.recv(), Err(RecvError));
+}
+
+#[test]
+fn what_was_pushed_is_not_kept_for_certain_once_the_log_could_not_be_written_back() {
+    let (disk, _begins, finish) = slow_disk();
+    let mut keeper = Keeper::new(Path::new("/x"), disk);
+    let under_way = keeper.write_back();
+    finish.send(Err(io::Error::other("broken"))).unwrap();
+    assert_eq!(under_way.recv(), Err(RecvError));
+    let (answer, reply) = oneshot::channel();
+    keeper.answer_later(answer, replies());
+    let error = reply.blocking_recv().unwrap().unwrap_err();
+    assert!(error.to_string().contains("broken"), "{error}");
 }
 
 #[test]

@@ -23,7 +23,7 @@ impl Worker {
     }
 
     fn call_queue(&mut self, batch: &queue::Batch) -> Result<queue::Replies, StoreError> {
-        let (replies, tell) = self.parts.turn(|turn| turn.call_queue(batch))?;
+        let (replies, tell) = self.turn(|turn| turn.call_queue(batch))?;
         let is_idle = self.line.note_queue(batch, &replies);
         self.pass_on(tell);
         if is_idle {
@@ -39,7 +39,7 @@ impl Worker {
         let mut found = Vec::new();
         for name in self.parts.read(|db| list::queues(db, prefix))? {
             let batch = list::look_at_queue(name);
-            let (replies, tell) = self.parts.turn(|turn| turn.call_queue(&batch))?;
+            let (replies, tell) = self.turn(|turn| turn.call_queue(&batch))?;
             self.pass_on(tell);
             found.extend(list::shown_of_queue(batch.name, replies));
         }
@@ -54,7 +54,7 @@ impl Worker {
     }
 
     pub(super) fn forget_queues(&mut self) {
-        match self.parts.turn(|turn| turn.forget_queues(MOST_FORGOTTEN)) {
+        match self.turn(|turn| turn.forget_queues(MOST_FORGOTTEN)) {
             Ok(((), tell)) => self.pass_on(tell),
             Err(error) => tracing::debug!(%error, "used-up queues could not be let go"),
         }

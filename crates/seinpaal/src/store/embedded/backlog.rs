@@ -1,0 +1,125 @@
+//! When SQLite's log is written back into the database.
+//!
+//! Writing it back waits for the disk, and on a slow one that takes seconds. So no commit does it, as SQLite by itself
+//! would have it: a commit is inside the gate, and everybody else would wait. The thread for the disk does it beside
+//! the calls. Calls that never pause can keep it from ever coming to the end of the log; then those who write wait
+//! for it, outside the gate.
+
+use std::sync::mpsc::{Receiver, TryRecvError};
+
+/// The log grows by so many pages before it is written back.
+const LONG: u32 = 1024;
+/// The first to open the store after all had left reads the whole log, so programs that come and go want it short.
+const LONG_FOR_A_NEWCOMER: u32 = 256;
+/// A client belongs to those that come and go for so many commits.
+const COMMITS_OF_A_NEWCOMER: u32 = 2;
+/// No client writes to a log of this length before it has been written back: 32 MB.
+const TOO_LONG: u32 = 8192;
+
+/// How long the log has become since it was last written back.
+#[derive(Debug, Default)]
+pub(super) struct Backlog {
+    /// The length from which it was last asked to be written back.
+    written_from: u32,
+    commits: u32,
+    under_way: Option<Receiver<()>>,
+}
+
+/// What is to be done about the log.
+#[derive(Debug, Eq, PartialEq)]
+pub(super) enum Need {
+    Nothing,
+    WriteBack,
+    /// … and whoever wants to write waits for it.
+    WriteBackFirst,
+}
+
+impl Backlog {
+    /// After a commit that left the log with so many pages.
+    pub(super) fn note(&mut self, pages: u32) -> Need {
+        self.commits = self.commits.saturating_add(1);
+        if pages < self.written_from {
+            self.written_from = 0; // it has begun anew
+        }
+        if pages >= TOO_LONG {
+            return Need::WriteBackFirst;
+        }
+        let is_newcomer = self.commits <= COMMITS_OF_A_NEWCOMER;
+        let long = if is_newcomer { LONG_FOR_A_NEWCOMER } else { LONG };
+        self.need_from(long, pages)
+    }
+
+    /// In a moment in which nobody asks for anything.
+    pub(super) fn note_idle(&mut self, pages: u32) -> Need {
+        self.need_from(LONG_FOR_A_NEWCOMER, pages)
+    }
+
+    fn need_from(&mut self, long: u32, pages: u32) -> Need {
+        let is_long = pages >= self.written_from.saturating_add(long);
+        if is_long && !self.is_under_way() { Need::WriteBack } else { Need::Nothing }
+    }
+
+    fn is_under_way(&mut self) -> bool {
+        let is = |way: &Receiver<()>| way.try_recv() != Err(TryRecvError::Disconnected);
+        if !self.under_way.as_ref().is_some_and(is) {
+            self.under_way = None;
+        }
+        self.under_way.is_some()
+    }
+
+    /// The log of so many pages is being written back now.
+    pub(super) fn begin(&mut self, pages: u32, under_way: Receiver<()>) {
+        self.written_from = pages;
+        self.under_way = Some(under_way);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::channel;
+
+    use super::*;
+
+    fn settled() -> Backlog {
+        let mut backlog = Backlog::default();
+        for _ in 0..COMMITS_OF_A_NEWCOMER {
+            assert_eq!(backlog.note(1), Need::Nothing);
+        }
+        backlog
+    }
+
+    #[test]
+    fn a_newcomer_has_a_shorter_log_written_back_than_one_that_stays() {
+        assert_eq!(Backlog::default().note(LONG_FOR_A_NEWCOMER), Need::WriteBack);
+        let mut backlog = settled();
+        assert_eq!(backlog.note(LONG - 1), Need::Nothing);
+        assert_eq!(backlog.note(LONG), Need::WriteBack);
+        assert_eq!(backlog.note_idle(LONG_FOR_A_NEWCOMER), Need::WriteBack);
+    }
+
+    #[test]
+    fn a_log_that_is_being_written_back_is_not_asked_for_again_until_it_has_grown() {
+        let mut backlog = settled();
+        let (done, under_way) = channel();
+        backlog.begin(LONG, under_way);
+        assert_eq!(backlog.note(3 * LONG), Need::Nothing, "under way");
+        drop(done);
+        assert_eq!(backlog.note(2 * LONG - 1), Need::Nothing, "not grown");
+        assert_eq!(backlog.note(2 * LONG), Need::WriteBack);
+    }
+
+    #[test]
+    fn a_log_that_began_anew_counts_from_its_beginning() {
+        let mut backlog = settled();
+        let (done, under_way) = channel();
+        backlog.begin(LONG, under_way);
+        drop(done);
+        assert_eq!(backlog.note(7), Need::Nothing);
+        assert_eq!(backlog.note(LONG), Need::WriteBack);
+    }
+
+    #[test]
+    fn nobody_writes_to_a_log_that_is_too_long() {
+        assert_eq!(settled().note(TOO_LONG), Need::WriteBackFirst);
+    }
+}
