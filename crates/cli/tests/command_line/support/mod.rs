@@ -21,7 +21,7 @@ use redis::RedisServer;
 use tempfile::TempDir;
 
 /// Longer than anything takes on a busy machine.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(180);
 
 /// A directory, a store, the program.
 pub(crate) struct World {
