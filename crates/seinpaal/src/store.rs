@@ -5,6 +5,8 @@ pub mod clock;
 #[cfg(feature = "embedded")]
 pub mod embedded;
 pub mod memory;
+#[cfg(any(feature = "embedded", feature = "zookeeper"))]
+mod packed;
 #[cfg(feature = "redis")]
 pub mod redis;
 mod together;

@@ -39,7 +39,9 @@ async fn files() -> Vec<(String, Vec<u8>)> {
     let (store, me) = open(dir.path()).unwrap();
     for ticket in 1..12 {
         ask(&store, me, "n", acquire(ticket, 4, true)).await.unwrap();
+        ask(&store, me, "p", acquire(ticket, 4, true)).await.unwrap();
     }
+    fill(&store, me, "n", 4).await;
     for ticket in [2, 11] {
         let release = Request::Release { ticket: Ticket(ticket), slots: None };
         ask(&store, me, "n", release).await.unwrap();
@@ -53,6 +55,13 @@ async fn files() -> Vec<(String, Vec<u8>)> {
     ["seinpaal.db", "seinpaal.db-wal"]
         .map(|name| (name.to_owned(), fs::read(dir.path().join(name)).unwrap()))
         .into()
+}
+
+/// So many tickets that the name does not fit into one record.
+async fn fill(store: &Arc<EmbeddedStore>, me: Inbox, name: &str, limit: u32) {
+    for ticket in 100..180 {
+        ask(store, me, name, acquire(ticket, limit, true)).await.unwrap();
+    }
 }
 
 /// SplitMix64 (Steele, Lea, Flood 2014).
@@ -83,6 +92,7 @@ async fn use_it(dir: &Path) -> Result<(), StoreError> {
     ask(&store, me, "n", acquire(50, 4, true)).await?;
     ask(&store, me, "n", Request::Evict { ticket: Ticket(3) }).await?;
     ask(&store, me, "o", Request::Configure(Configure::Resume)).await?;
+    ask(&store, me, "p", acquire(50, 4, true)).await?;
     let mut hand = Hand::new(Arc::clone(&store), me);
     hand.send("q", vec![queue::Request::Inspect { rows: 64 }]).await?;
     hand.send("q", vec![queue::Request::Push(push("x"))]).await?;
@@ -112,7 +122,7 @@ async fn whoever_asks_or_waits_is_told_of_damage() {
     let queue = waiter.semaphore("n").acquire().on_queued(move |_| tell.send(()).unwrap());
     let waiting = tokio::spawn(queue.into_future());
     queued.await.unwrap();
-    damage_rows(dir.path(), "UPDATE name SET held = -1");
+    damage_rows(dir.path(), "UPDATE small SET state = x'0123456789'");
     let outcome = timeout(Duration::from_secs(30), waiting).await.expect("it waits for ever");
     assert_is_damage(outcome.unwrap().unwrap_err());
     assert_is_damage(waiter.semaphore("n").acquire().await.unwrap_err());
@@ -126,6 +136,7 @@ async fn a_constraint_that_only_damage_can_break_is_damage() {
     let (store, me) = open(dir.path()).unwrap();
     ask(&store, me, "n", acquire(1, 2, true)).await.unwrap();
     ask(&store, me, "n", acquire(2, 2, true)).await.unwrap();
+    fill(&store, me, "n", 2).await;
     damage_rows(dir.path(), "INSERT INTO free SELECT id, 0, 0 FROM name");
     let release = Request::Release { ticket: Ticket(1), slots: None };
     let error = ask(&store, me, "n", release).await.unwrap_err();

@@ -131,7 +131,8 @@ fn what_the_dead_leave_is_cleared_away_though_nobody_stumbles_over_it() {
     db.execute("UPDATE boot SET swept = 0", []).unwrap(); // long ago
     let _other = Client::start(dir.path());
     let left = || {
-        let leases: i64 = db.query_row("SELECT count(*) FROM lease", [], |row| row.get(0)).unwrap();
+        let leases: i64 =
+            db.query_row("SELECT count(*) FROM small_of", [], |row| row.get(0)).unwrap();
         let folders = ["presence", "inbox"];
         (leases, folders.map(|folder| files(&dir.path().join(folder)).len()))
     };

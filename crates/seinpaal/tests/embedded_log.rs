@@ -101,10 +101,24 @@ async fn while_the_log_is_written_back_nobody_waits_for_the_disk() {
 }
 
 #[tokio::test]
+async fn a_call_about_a_small_name_writes_one_page_of_the_log() {
+    let dir = tempfile::tempdir().unwrap();
+    let client = Client::open_with_disk(dir.path(), || Ok(()));
+    let pages = || fs::metadata(dir.path().join("seinpaal.db-wal")).unwrap().len() / PAGE;
+    client.pair("n", 1).await;
+    sleep(Duration::from_secs(1)).await; // until it has tidied up
+    let before = pages();
+    for ticket in 2..102 {
+        client.pair("n", ticket).await;
+    }
+    assert!(pages() - before <= 204, "{} pages for 200 calls", pages() - before);
+}
+
+#[tokio::test]
 async fn a_log_that_calls_keep_writing_to_is_written_back_and_begins_anew() {
     let dir = tempfile::tempdir().unwrap();
     let client = Client::open(dir.path());
-    for ticket in 1..=60 {
+    for ticket in 1..=80 {
         let reply = ask(&client.store, client.inbox, "n", acquire(ticket, 90, false)).await;
         assert!(matches!(reply.unwrap(), Reply::Granted(_)));
     }

@@ -5,7 +5,7 @@ use super::support::{Done, Held, World};
 /// Writes what no ledger writes into every name.
 fn damage(world: &World) {
     let db = rusqlite::Connection::open(world.path("store").join("seinpaal.db")).unwrap();
-    db.execute("UPDATE name SET held = -1", []).unwrap();
+    db.execute("UPDATE small SET state = x'0123456789'", []).unwrap();
 }
 
 fn assert_says_what_to_do(done: &Done) {

@@ -16,7 +16,6 @@ pub(crate) mod fuzzing;
 mod keeper;
 mod link;
 mod list;
-mod pack;
 mod paths;
 mod recorder;
 mod replica;

@@ -10,7 +10,7 @@ use rusqlite::{Connection, OptionalExtension};
 use rustix::time::{ClockId, clock_gettime};
 use seinpaal_proto::time::{Micros, SECOND, UNBOUNDED};
 
-use super::trouble;
+use super::{small, trouble};
 use crate::store::{StoreError, clock::Clock};
 
 const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
@@ -62,6 +62,7 @@ fn begin_boot(db: &Connection, boot: &str, clock: &Clock) -> rusqlite::Result<i6
     let tx = db.unchecked_transaction()?;
     // Fences follow this clock, so it does not begin below one that was given out.
     let most: i64 = tx.query_row(MOST_GIVEN_OUT, [], |row| row.get(0))?;
+    let most = most.max(small::most_given_out(&tx)?);
     let wall = (clock.now() as i64).max(most);
     let offset = wall - since_boot() as i64;
     void_leases(&tx)?;
@@ -74,6 +75,7 @@ fn begin_boot(db: &Connection, boot: &str, clock: &Clock) -> rusqlite::Result<i6
 /// No process outlives its boot. What was configured on purpose stays, and so do fences and the items of
 /// queues. Those that were in work are nobody's, and the ledger returns them when it next looks.
 fn void_leases(db: &Connection) -> rusqlite::Result<()> {
+    small::void(db)?;
     db.execute_batch(&format!(
         "DELETE FROM lease; DELETE FROM entry; DELETE FROM free; DELETE FROM memory;
          DELETE FROM name WHERE pinned IS NULL AND paused IS NULL;

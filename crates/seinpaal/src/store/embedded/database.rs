@@ -26,7 +26,7 @@ const FILE: &str = "seinpaal.db";
 const BESIDE: [&str; 2] = ["seinpaal.db-wal", "seinpaal.db-shm"];
 /// "SPaa": tells our databases from others.
 const APPLICATION: i32 = 0x5350_6161;
-const VERSION: i32 = 6;
+const VERSION: i32 = 7;
 
 /// An open database.
 #[derive(Debug)]

@@ -10,7 +10,9 @@ const ROWS: u32 = 64;
 
 /// The names that start with `prefix`, in order.
 pub(super) fn names(db: &Connection, prefix: &str) -> rusqlite::Result<Vec<Name>> {
-    starting_with(prefix, db, "SELECT name FROM name WHERE name >= ?1 ORDER BY name")
+    let sql = "SELECT name FROM name WHERE name >= ?1 UNION ALL
+        SELECT name FROM small WHERE name >= ?1 ORDER BY name";
+    starting_with(prefix, db, sql)
 }
 
 /// The queues that do.

@@ -6,7 +6,8 @@ mod leases;
 mod memories;
 pub(super) mod queue;
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;
+mod whole;
 
 use rusqlite::{Connection, Error, OptionalExtension, Result, Row, params, types::Type};
 use seinpaal_proto::{
@@ -26,6 +27,14 @@ impl<'a> Rows<'a> {
         let mut find = db.prepare_cached("SELECT id FROM name WHERE name = ?1")?;
         let id = find.query_row([name.as_str()], |row| row.get(0)).optional()?;
         Ok(Self { db, name: name.as_str(), id })
+    }
+
+    pub(super) fn is_there(&self) -> bool {
+        self.id.is_some()
+    }
+
+    pub(super) fn db(&self) -> &'a Connection {
+        self.db
     }
 
     /// For reading: a name without a row has nothing under 0 either.
@@ -80,7 +89,7 @@ fn must_stand_there(row: &Row<'_>, stands_elsewhere: usize) -> Result<()> {
 }
 
 /// A row that the ledger did not write.
-fn damaged() -> Error {
+pub(super) fn damaged() -> Error {
     Error::FromSqlConversionFailure(0, Type::Null, "out of range".into())
 }
 

@@ -1,4 +1,13 @@
--- One row a name; what is not a list about it. 'stated' and 'pinned' are limits.
+-- A small name is one row. 'look_at' is when somebody looks whether it can be forgotten, 'state' is what the ledger
+-- keeps (small.rs). A large one has a row in 'name', and rows in 'lease', 'entry', 'memory' and 'free'.
+CREATE TABLE small (
+    id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, look_at INTEGER, state BLOB NOT NULL
+);
+CREATE INDEX small_to_look_at ON small (look_at) WHERE look_at IS NOT NULL;
+-- Which clients may have something at which small names.
+CREATE TABLE small_of (inbox BLOB NOT NULL, name INTEGER NOT NULL, PRIMARY KEY (inbox, name)) WITHOUT ROWID;
+
+-- One row a large name; what is not a list about it. 'stated' and 'pinned' are limits.
 CREATE TABLE name (
     id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE,
     kind TEXT, stated INTEGER, pinned INTEGER, paused TEXT,

@@ -6,15 +6,17 @@ use std::collections::BTreeMap;
 
 use rusqlite::{Connection, Result};
 use seinpaal_proto::{
-    Batch, Busy, Contact, Contacts, Inbox, Name, Replies, Reply, Wakeup, What, execute, queue,
+    Batch, Busy, Contact, Contacts, Inbox, Name, Replies, Reply, Wakeup, What, queue,
     time::{Micros, SECOND},
 };
 
 use crate::store::{Together, together};
 
 use super::{
+    name_state::NameState,
     parts::{Parts, run},
-    rows::{Rows, bytes},
+    rows::bytes,
+    small,
     watch::Site,
 };
 
@@ -57,7 +59,10 @@ impl<'a> Turn<'a> {
     pub(super) fn call(&mut self, batch: &Batch) -> Result<Replies> {
         let replies = self.call_alone(batch)?;
         for name in self.used_up_names()? {
-            self.settle(name)?;
+            self.settle(&nothing(name))?;
+        }
+        for name in small::due(self.db, self.now, MOST_USED_UP)? {
+            self.look_at(&nothing(name))?;
         }
         Ok(replies)
     }
@@ -104,10 +109,16 @@ impl<'a> Turn<'a> {
     }
 
     fn execute(&mut self, batch: &Batch) -> Result<Replies> {
-        let mut rows = Rows::open(self.db, &batch.name)?;
-        let outcome = execute(&mut rows, &mut self.known, self.now, batch)?;
+        let mut state = NameState::open(self.db, &batch.name)?;
+        let replies = self.execute_on(&mut state, batch)?;
+        state.keep(self.now)?;
+        Ok(replies)
+    }
+
+    fn execute_on(&mut self, state: &mut NameState<'_>, batch: &Batch) -> Result<Replies> {
+        let outcome = state.execute(&mut self.known, self.now, batch)?;
         if outcome.wakeups.iter().any(|wakeup| matches!(wakeup.what, What::Granted { .. })) {
-            let first = rows.first_waiting(1)?;
+            let first = state.first_waiting(1)?;
             let site = |inbox| (inbox, Site::Permits(batch.name.clone()));
             self.tell.watch.extend(first.into_iter().map(site));
         }
@@ -123,13 +134,13 @@ impl<'a> Turn<'a> {
     }
 
     fn dead_holders(&mut self, name: &Name) -> Result<Vec<Inbox>> {
-        let mut holding = Rows::open(self.db, name)?.holding(MOST_HOLDERS)?;
+        let mut holding = NameState::open(self.db, name)?.holding(MOST_HOLDERS)?;
         holding.retain(|inbox| self.known.contact(*inbox) == Contact::Dead);
         Ok(holding)
     }
 
     fn dead_waiters(&mut self, name: &Name) -> Result<Vec<Inbox>> {
-        let mut waiting = Rows::open(self.db, name)?.waiting(MOST_WAITERS)?;
+        let mut waiting = NameState::open(self.db, name)?.waiting(MOST_WAITERS)?;
         waiting.retain(|inbox| self.known.contact(*inbox) == Contact::Dead);
         Ok(waiting)
     }
@@ -140,11 +151,11 @@ impl<'a> Turn<'a> {
         if self.known.contact(inbox) != Contact::Dead {
             return Ok(());
         }
-        let names = self.names_of(inbox)?;
-        let sql = "UPDATE lease SET ends = 0, ends_wall = 0 WHERE inbox = ?1";
-        self.db.prepare_cached(sql)?.execute([bytes(inbox.0)])?;
-        for name in names {
-            self.settle(name)?;
+        for name in self.names_of(inbox)? {
+            let nothing = nothing(name);
+            let mut state = NameState::open(self.db, &nothing.name)?;
+            state.end_leases_of(inbox)?;
+            self.settle_state(state, &nothing)?;
         }
         self.bury_worker(inbox)
     }
@@ -154,7 +165,8 @@ impl<'a> Turn<'a> {
             "SELECT name.name FROM name WHERE id IN (SELECT name FROM lease WHERE inbox = ?1)";
         let mut find = self.db.prepare_cached(sql)?;
         let names = find.query_map([bytes(inbox.0)], |row| read_name(row, 0))?;
-        names.collect()
+        let small = small::names_of(self.db, inbox)?;
+        names.chain(small.into_iter().map(Ok)).collect()
     }
 
     /// Being looked at moves a name to the end of this list.
@@ -168,14 +180,24 @@ impl<'a> Turn<'a> {
         names.collect()
     }
 
-    fn settle(&mut self, name: Name) -> Result<()> {
-        let nothing = Batch { name, inbox: None, fence_seen: 0, requests: Vec::new() };
+    /// Looks whether a small name can be forgotten.
+    fn look_at(&mut self, nothing: &Batch) -> Result<()> {
+        let state = NameState::open(self.db, &nothing.name)?;
+        if state.is_at_rest() { self.settle_state(state, nothing) } else { state.keep(self.now) }
+    }
+
+    fn settle(&mut self, nothing: &Batch) -> Result<()> {
+        let state = NameState::open(self.db, &nothing.name)?;
+        self.settle_state(state, nothing)
+    }
+
+    fn settle_state(&mut self, mut state: NameState<'_>, nothing: &Batch) -> Result<()> {
         for _ in 0..MOST_CALLS {
-            if !self.execute(&nothing)?.backlog {
+            if !self.execute_on(&mut state, nothing)?.backlog {
                 break;
             }
         }
-        Ok(())
+        state.keep(self.now)
     }
 
     /// Whether it is this long since the dead were last cleared away; then it counts as done now.
@@ -183,6 +205,11 @@ impl<'a> Turn<'a> {
         let sql = "UPDATE boot SET swept = ?1 WHERE swept > ?1 OR swept + ?2 <= ?1";
         Ok(self.db.execute(sql, (self.now as i64, pause as i64))? > 0)
     }
+}
+
+/// Does what is due at a name, for nobody.
+fn nothing(name: Name) -> Batch {
+    Batch { name, inbox: None, fence_seen: 0, requests: Vec::new() }
 }
 
 pub(super) fn read_name(row: &rusqlite::Row<'_>, column: usize) -> Result<Name> {

@@ -16,9 +16,7 @@ use seinpaal_proto::{
 };
 
 use super::{
-    presence::Presences,
-    rows::{Rows, queue::QueueRows},
-    turn::MOST_HOLDERS,
+    name_state::NameState, presence::Presences, rows::queue::QueueRows, turn::MOST_HOLDERS,
 };
 
 /// The most pipes that are kept open for this. Those beyond it are looked at once a second.
@@ -109,7 +107,7 @@ pub(super) fn holders_to_watch(
 ) -> rusqlite::Result<Vec<Inbox>> {
     let (line, mut holders) = match site {
         Site::Permits(name) => {
-            let rows = Rows::open(db, name)?;
+            let rows = NameState::open(db, name)?;
             (rows.first_waiting(WATCHERS)?, rows.holding(MOST_HOLDERS)?)
         }
         Site::Items(name) => {

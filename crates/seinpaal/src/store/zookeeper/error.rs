@@ -2,7 +2,8 @@
 
 use zookeeper_client::Error;
 
-use super::{pack::Damaged, replica::FORMAT};
+use super::replica::FORMAT;
+use crate::store::packed::Damaged;
 use crate::store::{
     Certainty::{self, NotExecuted, Unknown},
     StoreError,

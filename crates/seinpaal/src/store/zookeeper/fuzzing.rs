@@ -7,12 +7,8 @@ use seinpaal_proto::{
     Whom, execute,
 };
 
-use super::{
-    paths,
-    replica::Replica,
-    write::{pack, replay},
-};
-use crate::fuzzing::must_be_one_line;
+use super::{paths, replica::Replica, write::replay};
+use crate::{fuzzing::must_be_one_line, store::packed::pack};
 
 const NOW: u64 = 1_800_000_000 * SECOND;
 

@@ -9,11 +9,11 @@ use seinpaal_proto::{Inbox, MemoryState, State, time::UNBOUNDED};
 use zookeeper_client::Stat;
 
 use super::{
-    pack::{Damaged, Packer, number},
     recorder::Recorder,
     time,
-    write::{Hint, pack, put_hint, replay},
+    write::{Hint, put_hint, replay},
 };
+use crate::store::packed::{Damaged, Packer, number, pack};
 
 pub(super) const FORMAT: u8 = 2;
 /// The writes since the base are packed away above this many bytes, or above a quarter of the base.

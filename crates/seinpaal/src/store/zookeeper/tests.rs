@@ -10,10 +10,10 @@ use seinpaal_proto::{
 };
 
 use super::{
-    pack::{Packer, Unpacker},
     replica::{Change, Replica},
-    write::{Hint, pack, replay},
+    write::{Hint, replay},
 };
+use crate::store::packed::{Packer, Unpacker, pack};
 
 struct Everybody;
 

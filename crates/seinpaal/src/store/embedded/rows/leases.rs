@@ -8,6 +8,9 @@ use super::{Rows, bytes, damaged, int, micros, must_be_one, must_stand_there};
 const BY_ID: &str = "SELECT id, inbox, ttl, ends, ends_wall, members, digest, parked FROM lease \
                      WHERE name = ?1 AND id = ?2";
 
+pub(super) const ALL: &str =
+    "SELECT id, inbox, ttl, ends, ends_wall, members, digest, parked FROM lease WHERE name = ?1";
+
 /// The first lease in an order, and last whether the table has it elsewhere.
 macro_rules! first_by {
     ($column:literal) => {
@@ -26,7 +29,7 @@ macro_rules! first_by {
     };
 }
 
-fn read(row: &Row<'_>) -> Result<Lease> {
+pub(super) fn read(row: &Row<'_>) -> Result<Lease> {
     let lease = Lease {
         id: LeaseId(u128::from_be_bytes(row.get(0)?)),
         inbox: row.get::<_, Option<[u8; 16]>>(1)?.map(|id| Inbox(u128::from_be_bytes(id))),

@@ -9,7 +9,9 @@ use crate::store::embedded::wire::{cause_code, cause_of};
 /// What of a memory each end takes: its number, big-endian, and the code of its cause.
 const END: usize = 5;
 
-fn read(row: &Row<'_>) -> Result<Memory> {
+pub(super) const ALL: &str = "SELECT series, last, until, open, ends FROM memory WHERE name = ?1";
+
+pub(super) fn read(row: &Row<'_>) -> Result<Memory> {
     let memory = Memory {
         series: Series(u128::from_be_bytes(row.get(0)?)),
         last: row.get(1)?,

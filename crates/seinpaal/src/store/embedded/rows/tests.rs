@@ -13,10 +13,10 @@ use super::Rows;
 use crate::store::{Certainty, StoreErrorKind, embedded::trouble};
 
 /// SplitMix64.
-struct Random(u64);
+pub(in super::super) struct Random(pub(in super::super) u64);
 
 impl Random {
-    fn below(&mut self, end: u64) -> u64 {
+    pub(in super::super) fn below(&mut self, end: u64) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -78,7 +78,7 @@ impl Random {
         LimitRule { limit, on_mismatch }
     }
 
-    fn acquire(&mut self) -> Acquire {
+    pub(in super::super) fn acquire(&mut self) -> Acquire {
         let rule = self.rule();
         Acquire {
             ticket: self.ticket(),
@@ -120,7 +120,7 @@ impl Random {
 }
 
 #[derive(Clone)]
-struct Oracle(u64);
+pub(in super::super) struct Oracle(pub(in super::super) u64);
 
 impl Contacts for Oracle {
     fn contact(&mut self, inbox: Inbox) -> Contact {
@@ -133,14 +133,14 @@ impl Contacts for Oracle {
     }
 }
 
-fn database() -> Connection {
+pub(in super::super) fn database() -> Connection {
     let db = Connection::open_in_memory().unwrap();
     db.set_prepared_statement_cache_capacity(64);
     db.execute_batch(include_str!("../schema.sql")).unwrap();
     db
 }
 
-fn random_batch(random: &mut Random, names: &[Name]) -> Batch {
+pub(in super::super) fn random_batch(random: &mut Random, names: &[Name]) -> Batch {
     let name = names[random.below(names.len() as u64) as usize].clone();
     let inbox = (random.below(5) > 0).then(|| Inbox(u128::from(random.below(4)) << 100));
     let requests = (0..random.below(4)).map(|_| random.request()).collect();
@@ -165,7 +165,12 @@ fn run_history(seed: u64, steps: u32) {
     }
 }
 
-fn compare(rows: &mut Rows<'_>, memory: &mut MemoryState, seed: u64, step: u32) {
+pub(in super::super) fn compare(
+    rows: &mut Rows<'_>,
+    memory: &mut MemoryState,
+    seed: u64,
+    step: u32,
+) {
     let at = format!("seed {seed}, step {step}");
     assert_eq!(rows.head().unwrap(), memory.head().unwrap(), "{at}");
     assert_eq!(rows.holders(100).unwrap(), memory.holders(100).unwrap(), "{at}");

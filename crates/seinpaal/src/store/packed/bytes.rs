@@ -5,11 +5,11 @@ use std::collections::HashMap;
 
 /// What was read is not what was written.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) struct Damaged;
+pub(crate) struct Damaged;
 
 /// Writes one record.
 #[derive(Debug)]
-pub(super) struct Packer {
+pub(crate) struct Packer {
     bytes: Vec<u8>,
     at: u64,
     ids: HashMap<u128, u64>,
@@ -18,31 +18,32 @@ pub(super) struct Packer {
 
 impl Packer {
     /// Instants will be kept as distances from `at`.
-    pub(super) fn new(at: u64) -> Self {
+    pub(crate) fn new(at: u64) -> Self {
         let mut packer = Self { at, ..Self::bare() };
         packer.number(at);
         packer
     }
 
     /// For numbers alone.
-    pub(super) fn bare() -> Self {
+    pub(crate) fn bare() -> Self {
         Self { bytes: Vec::new(), at: 0, ids: HashMap::new(), halves: HashMap::new() }
     }
 
-    pub(super) fn into_bytes(self) -> Vec<u8> {
+    pub(crate) fn into_bytes(self) -> Vec<u8> {
         self.bytes
     }
 
-    pub(super) fn len(&self) -> usize {
+    #[cfg(feature = "zookeeper")]
+    pub(crate) fn len(&self) -> usize {
         self.bytes.len()
     }
 
-    pub(super) fn byte(&mut self, byte: u8) {
+    pub(crate) fn byte(&mut self, byte: u8) {
         self.bytes.push(byte);
     }
 
     /// Seven bits a byte, the lowest first.
-    pub(super) fn number(&mut self, mut number: u64) {
+    pub(crate) fn number(&mut self, mut number: u64) {
         while number > 0x7f {
             self.bytes.push(number as u8 | 0x80);
             number >>= 7;
@@ -50,26 +51,26 @@ impl Packer {
         self.bytes.push(number as u8);
     }
 
-    pub(super) fn instant(&mut self, instant: u64) {
+    pub(crate) fn instant(&mut self, instant: u64) {
         self.signed(instant.wrapping_sub(self.at) as i64);
     }
 
     /// Small numbers of either sign in few bytes.
-    pub(super) fn signed(&mut self, number: i64) {
+    pub(crate) fn signed(&mut self, number: i64) {
         self.number((number << 1 ^ number >> 63) as u64);
     }
 
-    pub(super) fn at(&self) -> u64 {
+    pub(crate) fn at(&self) -> u64 {
         self.at
     }
 
-    pub(super) fn text(&mut self, text: &str) {
+    pub(crate) fn text(&mut self, text: &str) {
         self.number(text.len() as u64);
         self.bytes.extend_from_slice(text.as_bytes());
     }
 
     /// An id that was written before is a number. The upper halves of a client's ids are all the same.
-    pub(super) fn id(&mut self, id: u128) {
+    pub(crate) fn id(&mut self, id: u128) {
         if let Some(index) = self.ids.get(&id) {
             return self.number(index + 1);
         }
@@ -87,7 +88,7 @@ impl Packer {
         self.ids.insert(id, self.ids.len() as u64);
     }
 
-    pub(super) fn maybe_id(&mut self, id: Option<u128>) {
+    pub(crate) fn maybe_id(&mut self, id: Option<u128>) {
         self.byte(id.is_some().into());
         if let Some(id) = id {
             self.id(id);
@@ -96,7 +97,7 @@ impl Packer {
 }
 
 /// Reads one record.
-pub(super) struct Unpacker<'a> {
+pub(crate) struct Unpacker<'a> {
     rest: &'a [u8],
     at: u64,
     ids: Vec<u128>,
@@ -104,49 +105,49 @@ pub(super) struct Unpacker<'a> {
 }
 
 impl<'a> Unpacker<'a> {
-    pub(super) fn new(bytes: &'a [u8]) -> Result<Self, Damaged> {
+    pub(crate) fn new(bytes: &'a [u8]) -> Result<Self, Damaged> {
         let mut unpacker = Self { rest: bytes, at: 0, ids: Vec::new(), halves: Vec::new() };
         unpacker.at = unpacker.number()?;
         Ok(unpacker)
     }
 
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.rest.is_empty()
     }
 
-    pub(super) fn at(&self) -> u64 {
+    pub(crate) fn at(&self) -> u64 {
         self.at
     }
 
-    pub(super) fn byte(&mut self) -> Result<u8, Damaged> {
+    pub(crate) fn byte(&mut self) -> Result<u8, Damaged> {
         Ok(self.take(1)?[0])
     }
 
-    pub(super) fn number(&mut self) -> Result<u64, Damaged> {
+    pub(crate) fn number(&mut self) -> Result<u64, Damaged> {
         let (number, rest) = number(self.rest)?;
         self.rest = rest;
         Ok(number)
     }
 
-    pub(super) fn small(&mut self) -> Result<u32, Damaged> {
+    pub(crate) fn small(&mut self) -> Result<u32, Damaged> {
         u32::try_from(self.number()?).map_err(|_| Damaged)
     }
 
-    pub(super) fn instant(&mut self) -> Result<u64, Damaged> {
+    pub(crate) fn instant(&mut self) -> Result<u64, Damaged> {
         Ok(self.at.wrapping_add(self.signed()? as u64))
     }
 
-    pub(super) fn signed(&mut self) -> Result<i64, Damaged> {
+    pub(crate) fn signed(&mut self) -> Result<i64, Damaged> {
         let number = self.number()?;
         Ok((number >> 1) as i64 ^ -((number & 1) as i64))
     }
 
-    pub(super) fn text(&mut self) -> Result<String, Damaged> {
+    pub(crate) fn text(&mut self) -> Result<String, Damaged> {
         let length = usize::try_from(self.number()?).map_err(|_| Damaged)?;
         String::from_utf8(self.take(length)?.to_vec()).map_err(|_| Damaged)
     }
 
-    pub(super) fn id(&mut self) -> Result<u128, Damaged> {
+    pub(crate) fn id(&mut self) -> Result<u128, Damaged> {
         match self.number()? {
             0 => {
                 let upper = match self.number()? {
@@ -165,7 +166,7 @@ impl<'a> Unpacker<'a> {
         }
     }
 
-    pub(super) fn maybe_id(&mut self) -> Result<Option<u128>, Damaged> {
+    pub(crate) fn maybe_id(&mut self) -> Result<Option<u128>, Damaged> {
         match self.byte()? {
             0 => Ok(None),
             _ => self.id().map(Some),
@@ -185,7 +186,7 @@ impl<'a> Unpacker<'a> {
 }
 
 /// The number at the front, and what follows it.
-pub(super) fn number(bytes: &[u8]) -> Result<(u64, &[u8]), Damaged> {
+pub(crate) fn number(bytes: &[u8]) -> Result<(u64, &[u8]), Damaged> {
     let mut number = 0u64;
     for (i, byte) in bytes.iter().take(10).enumerate() {
         number |= u64::from(byte & 0x7f) << (7 * i);

@@ -1,0 +1,124 @@
+//! One name's state as the ledger meets it: one record while it is small, rows when it is not.
+
+use std::collections::BTreeSet;
+
+use rusqlite::{Connection, Result};
+use seinpaal_proto::{
+    Batch, Contacts, Entry, Inbox, MemoryState, Name, Outcome, Standing, execute, time::Micros,
+};
+
+use super::{rows::Rows, small::SmallName};
+
+/// One name's state.
+pub(super) enum NameState<'a> {
+    Small(&'a Name, Box<SmallName<'a>>),
+    Large(&'a Name, Rows<'a>),
+}
+
+impl<'a> NameState<'a> {
+    /// A name that is not there is small.
+    pub(super) fn open(db: &'a Connection, name: &'a Name) -> Result<Self> {
+        if let Some(small) = SmallName::find(db, name)? {
+            return Ok(Self::Small(name, Box::new(small)));
+        }
+        let rows = Rows::open(db, name)?;
+        if rows.is_there() {
+            return Ok(Self::Large(name, rows));
+        }
+        let small = SmallName::new(db, name, MemoryState::default());
+        Ok(Self::Small(name, Box::new(small)))
+    }
+
+    /// Executes a batch. What comes of it is written by [`keep`](Self::keep) at the latest.
+    pub(super) fn execute(
+        &mut self,
+        contacts: &mut impl Contacts,
+        now: Micros,
+        batch: &Batch,
+    ) -> Result<Outcome> {
+        match self {
+            Self::Small(_, small) => {
+                let Ok(outcome) = execute(&mut small.state, contacts, now, batch);
+                Ok(outcome)
+            }
+            Self::Large(_, rows) => execute(rows, contacts, now, batch),
+        }
+    }
+
+    /// Writes what is not written yet, in the form that it should have.
+    pub(super) fn keep(self, now: Micros) -> Result<()> {
+        match self {
+            Self::Small(name, mut small) => {
+                if !small.write(now)? {
+                    small.delete()?;
+                    Rows::open(small.db(), name)?.fill(&mut small.state)?;
+                }
+            }
+            Self::Large(name, mut rows) => {
+                if let Some(state) = rows.gather_if_few()? {
+                    let mut small = SmallName::new(rows.db(), name, state);
+                    if small.write(now)? {
+                        rows.delete_all()?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Lets the leases of a dead client end in the next settling.
+    pub(super) fn end_leases_of(&mut self, inbox: Inbox) -> Result<()> {
+        match self {
+            Self::Small(_, small) => small.end_leases_of(inbox),
+            Self::Large(_, rows) => rows.end_leases_of(inbox)?,
+        }
+        Ok(())
+    }
+
+    /// The clients of up to `most` waiters, in the order of service.
+    pub(super) fn first_waiting(&self, most: u32) -> Result<Vec<Inbox>> {
+        match self {
+            Self::Small(_, small) => Ok(inboxes(small.state.line().take(most as usize))),
+            Self::Large(_, rows) => rows.first_waiting(most),
+        }
+    }
+
+    /// The clients of up to `most` waiters, those that were passed over among them.
+    pub(super) fn waiting(&self, most: u32) -> Result<Vec<Inbox>> {
+        match self {
+            Self::Small(_, small) => {
+                let waiting = small.state.entries().filter(|entry| !holds(entry));
+                Ok(inboxes(waiting.take(most as usize)))
+            }
+            Self::Large(_, rows) => rows.waiting(most),
+        }
+    }
+
+    /// Up to `most` distinct clients that hold here.
+    pub(super) fn holding(&self, most: usize) -> Result<Vec<Inbox>> {
+        match self {
+            Self::Small(_, small) => {
+                let holding = inboxes(small.state.entries().filter(|entry| holds(entry)));
+                let distinct: BTreeSet<Inbox> = holding.into_iter().collect();
+                Ok(distinct.into_iter().take(most).collect())
+            }
+            Self::Large(_, rows) => rows.holding(most),
+        }
+    }
+
+    /// Whether nobody holds or waits here, as far as is known without asking.
+    pub(super) fn is_at_rest(&self) -> bool {
+        match self {
+            Self::Small(_, small) => small.state.is_at_rest(),
+            Self::Large(..) => false,
+        }
+    }
+}
+
+fn inboxes<'e>(entries: impl Iterator<Item = &'e Entry>) -> Vec<Inbox> {
+    entries.filter_map(|entry| entry.inbox).collect()
+}
+
+fn holds(entry: &Entry) -> bool {
+    matches!(entry.standing, Standing::Holding { .. })
+}

@@ -1,0 +1,16 @@
+//! A name's state in few bytes, for stores that keep it whole: a znode, a row.
+
+mod bytes;
+mod facts;
+
+pub(crate) use self::facts::pack;
+#[cfg(feature = "embedded")]
+pub(crate) use self::facts::unpack;
+#[cfg(feature = "zookeeper")]
+pub(crate) use self::{
+    bytes::{Damaged, Packer, Unpacker, number},
+    facts::{
+        put_cause, put_entry, put_free, put_head, put_lease, put_memory, put_slots, repeat_fact,
+        sound, take_cause, take_slots,
+    },
+};
