@@ -288,8 +288,8 @@ async fn only_so_many_series_are_remembered_and_the_oldest_go_first() {
     assert_eq!(bench.difference(&history).await, None);
     let kept: u64 = redis::cmd("ZLEXCOUNT")
         .arg(format!("{KEY}:o"))
-        .arg("[p")
-        .arg("(q")
+        .arg("[e")
+        .arg("(f")
         .query_async(&mut bench.ears)
         .await
         .unwrap();

@@ -214,7 +214,11 @@ fn ask(random: &mut Random, scale: Scale) -> Ask {
 fn acquire(random: &mut Random, scale: Scale) -> Ask {
     let (ttl, margin) = terms(random);
     let ticket = ticket(random, scale);
-    let own = random.one_in(3);
+    let lease = match random.below(6) {
+        0..3 => ticket.series().ticket(0).into(), // as sessions do
+        3 => ticket.into(),
+        _ => lease(random, scale),
+    };
     let acquire = Acquire {
         ticket,
         kind: Kind::ALL[if random.below(12) == 0 { random.below(3) as usize } else { 0 }],
@@ -222,7 +226,7 @@ fn acquire(random: &mut Random, scale: Scale) -> Ask {
         limit: (!random.one_in(4)).then(|| rule(random, scale)),
         enqueue: enqueue(random),
         priority: Priority::new(random.pick(&[0, 0, 0, 1, -1, 2, 100, -100])).unwrap(),
-        lease: if own { ticket.into() } else { lease(random, scale) },
+        lease,
         ttl,
         margin,
         waiter_lease: waiter_lease(random),
@@ -314,11 +318,14 @@ fn lease(random: &mut Random, scale: Scale) -> LeaseId {
     if random.one_in(4) {
         return waiter_lease(random);
     }
+    if random.one_in(3) {
+        return ticket(random, scale).series().ticket(0).into();
+    }
     LeaseId(0x1ea5e + u128::from(random.below(scale.leases)))
 }
 
 fn waiter_lease(random: &mut Random) -> LeaseId {
-    LeaseId(0x3a17 + u128::from(random.below(3)))
+    LeaseId(u128::from(0x3a17 + random.below(3)) << 32)
 }
 
 /// The same under a restart guard that now and then begins anew.

@@ -1,0 +1,5 @@
+-- plain: what goes on all the time, done straight on.
+-- keys   records order
+-- args   those of acquire, release and renew
+-- reply  granted queued released renewed
+-- cost   one HMGET and one HSET
