@@ -134,9 +134,9 @@ function ledger.has_room(entry, record)
   local lease = record.lease
   if not lease or lease.inbox ~= entry.inbox or string.find(entry.slots, ',', 1, true) then return false end
   if entry.home == 'record' then return true end
-  local count = 0
-  for _ in pairs(record.tickets) do count = count + 1 end
-  return count < MOST_INLINE
+  local size = TICKET_SIZE + #entry.about
+  for _, other in pairs(record.tickets) do size = size + TICKET_SIZE + #other.about end
+  return size <= MOST_INLINE
 end
 
 function ledger.house(entry)
