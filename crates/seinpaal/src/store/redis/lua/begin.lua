@@ -27,6 +27,10 @@ local HEAD, HEAD_SIZE = '<Bc1Bi4i4ddddddddddI4I4I4I4I4I4B', 116
 local RECORD, RECORD_SIZE = '<BI4dI4dddI4dI4c32dI2', 99
 local TICKET, TICKET_SIZE = '<I4I4dddI4B', 37
 local HOLDER, WAITER = '<c1c1c32c32dddds', '<c1c1c32c32ddddddc32'
+-- An acquire as one server is asked: ticket number, whether its lease is its series', kind permits rule limit ttl margin
+-- not_after, the most that may wait (-1: it does not), priority place_ttl; then lease and place; then about.
+-- Its size is that with the word before it.
+local ASK, ASK_SIZE = '<c32I4Bc1I4c1I4ddddi4d', 99
 local MEMBER, FREE = '>c1I8c32', '>c1I8I8'
 local records, order = KEYS[1], KEYS[2]
 local given_now, asker, fence_seen = ARGV[1], ARGV[2], ARGV[3]
@@ -36,8 +40,8 @@ local try, read = redis.pcall, struct.unpack
 local min, max, pack, format, call = math.min, math.max, struct.pack, string.format, redis.call
 
 -- What a renewal of a whole lease sums up. No linear function of the number: sums over numbers in a row must differ.
-local function digest_of(ticket)
-  local mixed = (tonumber(sub(ticket, 25), 16) * 69069 + tonumber(sub(ticket, 19, 24), 16)) % 16777216
+local function digest_of(ticket, number)
+  local mixed = ((number or tonumber(sub(ticket, 25), 16)) * 69069 + tonumber(sub(ticket, 19, 24), 16)) % 16777216
   return mixed * (mixed * mixed % 16777216)
 end
 

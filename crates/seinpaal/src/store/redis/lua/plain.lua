@@ -13,8 +13,8 @@
 repeat
   local inbox, seen, first = asker ~= '' and asker or NOBODY, match(fence_seen, '^%d+$'), ARGV[4]
   if not first or #ARGV > 67 or guarded_for > 0 or not now or not seen or seen + 0 > MOST_FENCE_SEEN then break end
-  local id = sub(first, 1, 6) == 'renew ' and sub(first, 7, 38) or sub(first, 9, 32) .. '00000000'
-  local found = try('hmget', records, 'h', 'r' .. id)
+  local field = string.byte(first, 3) == 110 and 'r' .. sub(first, 7, 38) or 'r' .. sub(first, 9, 32) .. '00000000'
+  local found = try('hmget', records, 'h', field)
   if found.err then break end
 
   -- The head.
@@ -42,7 +42,7 @@ repeat
 
   -- The record, and what is to be done besides writing it and the head.
   local what, last, till, open, lease_ttl, ends, ends_wall, members, digest, parked, by, listed, size
-  local causes, tickets, is_there, is_changed
+  local causes, tickets, is_there, is_changed, is_read
   local saved, set, del, add, remove, messages
   -- Who is first in line, if that is known: false for nobody; and who is to be handed what was released.
   local front, front_inbox, has_queued, heir, heir_text, replies = nil, nil, false, nil, nil, {}
@@ -50,40 +50,41 @@ repeat
 
   while i <= #ARGV do
     local line, reply, want, ticket, permits, ttl, margin, about, slot, number = ARGV[i], nil, nil, nil, nil, nil, nil, nil, nil, nil
-    local asked_kind, rule, asked_limit, enqueue, priority, lease, place, place_ttl, not_after, whom
+    local asked_kind, rule, asked_limit, most, priority, place_ttl, not_after, is_own, whom
     local is_granted, is_done = false, false
     local operation = heir and 0 or string.byte(line, 3)
     repeat
       -- Which record it is about.
       if operation == 0 then
-        want = sub(heir, 1, 24) .. '00000000'
+        want = 'r' .. sub(heir, 1, 24) .. '00000000'
       elseif operation == 113 then -- acquire
-        ticket, asked_kind, permits, rule, asked_limit, enqueue, priority, lease, ttl, margin, place, place_ttl, not_after, about =
-          match(line, '^acquire ([0-9a-f]+) ([smr]) (%d+) ([-RASE])(%d*) (%w+) (%-?%d+) ([0-9a-f]+) (%d+) (%d+) ([0-9a-f]+) (%d+) (%S+) (.*)$')
-        if not ticket or (rule == '-') ~= (asked_limit == '') or #ticket ~= 32 or #place ~= 32 then break end
-        want = sub(ticket, 1, 24) .. '00000000'
-        if lease ~= want then break end
+        if #line < ASK_SIZE + 64 then break end
+        ticket, number, is_own, asked_kind, permits, rule, asked_limit, ttl, margin, not_after, most, priority, place_ttl, at = read(ASK, line, 9)
+        if is_own ~= 1 or now > not_after then break end
+        want = i == 4 and field or 'r' .. sub(ticket, 1, 24) .. '00000000'
       elseif operation == 108 then -- release
-        ticket = match(line, '^release ([0-9a-f]+) all$')
-        if not ticket or #ticket ~= 32 then break end
-        want = sub(ticket, 1, 24) .. '00000000'
+        if #line ~= 44 or sub(line, 41) ~= ' all' then break end
+        ticket = sub(line, 9, 40)
+        want = i == 4 and field or 'r' .. sub(ticket, 1, 24) .. '00000000'
       else
         want, ttl, margin, whom = match(line, '^renew ([0-9a-f]+) (%d+) (%d+) (%l+ .*)$')
         if not want or #want ~= 32 then break end
+        want = 'r' .. want
       end
-      if want ~= id or i == 4 and not is_there then
-        if want ~= id then
+      if want ~= field or not is_read then
+        if want ~= field then
           if is_changed then
             saved = saved or {}
-            saved[id] = pack(RECORD, what, last, till, open, lease_ttl, ends, ends_wall, members, digest, parked, by, listed, #causes)
+            saved[field] = pack(RECORD, what, last, till, open, lease_ttl, ends, ends_wall, members, digest, parked, by, listed, #causes)
               .. causes .. tickets
           end
-          id, is_changed, record = want, false, saved and saved[want]
+          field, is_changed, record = want, false, saved and saved[want]
           if record == false then break end
           if record == nil then
-            if operation == 0 then record = heir_text[2] else record = try('hget', records, 'r' .. want) end
+            if operation == 0 then record = heir_text[2] else record = try('hget', records, want) end
           end
         end
+        is_read = true
         if record then
           if type(record) == 'table' or #record < RECORD_SIZE then break end
           what, last, till, open, lease_ttl, ends, ends_wall, members, digest, parked, by, listed, size = read(RECORD, record)
@@ -99,15 +100,10 @@ repeat
       end
 
       if operation == 113 then
-        permits, ttl, margin, place_ttl, priority = permits + 0, ttl + 0, margin + 0, place_ttl + 0, priority + 0
-        asked_limit, number = rule ~= '-' and asked_limit + 0, tonumber(sub(ticket, 25), 16)
-        if permits < 1 or permits > MOST_PERMITS or (asked_limit and asked_limit > MOST_PERMITS) or #about > 255 then break end
+        if permits < 1 or permits > MOST_PERMITS or asked_limit > MOST_PERMITS or #line > ASK_SIZE + 319 then break end
         if ttl < MIN_TTL or ttl > MAX_TTL or place_ttl < MIN_TTL or place_ttl > MAX_TTL then break end
         if margin > UNBOUNDED or priority < -100 or priority > 100 or number <= last then break end
-        if not_after ~= '-' then
-          local latest = match(not_after, '^%d+$')
-          if not latest or now > latest + 0 then break end
-        end
+        about = sub(line, at + 64)
         if by ~= inbox and (what >= 2 or match(inbox, '[^-0-9a-f]') or #inbox ~= 32) then break end
         if holders + waiting == 0 then
           stated = -1
@@ -119,7 +115,7 @@ repeat
         local going = (rule == '-' or pinned >= 0 or stated >= 0) and limit or asked_limit
         if (rule == 'R' and pinned < 0 or rule == 'E') and going ~= asked_limit then break end
         if (rule == 'S' and stated >= 0 and stated ~= asked_limit) or permits > going then break end
-        if stated < 0 then stated = asked_limit or (pinned < 0 and going or -1) end
+        if stated < 0 then stated = rule ~= '-' and asked_limit or (pinned < 0 and going or -1) end
         kind, limit = asked_kind, going
         if permits <= going - held then
           if waiting > 0 then break end
@@ -142,10 +138,11 @@ repeat
           held, holders, is_granted = held + permits, holders + 1, true
         else
           -- In line, under the lease of the place, which that renews.
-          local most = enqueue == 'yes' and UNBOUNDED or match(enqueue, '^%d+$')
-          if held < going or not most or waiting >= most + 0 or (most + 0 > MOST_WAITING and enqueue ~= 'yes') then break end
-          if has_queued or place == id or (saved and saved[place] ~= nil) or #inbox ~= 32 or match(inbox, '[^-0-9a-f]') then break end
-          local there = try('hmget', records, 't' .. ticket, 'r' .. place)
+          local place, most_waiting = sub(line, at + 32, at + 63), most == UNBOUNDED and most or min(most, MOST_WAITING)
+          if held < going or waiting >= most_waiting or most > most_waiting or match(place, '[^0-9a-f]') then break end
+          local place_field = 'r' .. place
+          if has_queued or place_field == field or (saved and saved[place_field] ~= nil) or #inbox ~= 32 or match(inbox, '[^-0-9a-f]') then break end
+          local there = try('hmget', records, 't' .. ticket, place_field)
           if there.err or there[1] then break end
           local place_record, place_listed, known, sum, aside, owner, term = there[2], 0, 0, 0, 0, inbox, place_ttl
           if place_record then
@@ -172,9 +169,9 @@ repeat
           local member = pack(MEMBER, 'q', rank + RANK_BIAS, ticket)
           add[at + 1], add[at + 2], at = '0', member, #set
           saved = saved or {}
-          saved[place] = pack(RECORD, 2, 0, 0, 0, term, clock + place_ttl, now + place_ttl, known + 1,
+          saved[place_field] = pack(RECORD, 2, 0, 0, 0, term, clock + place_ttl, now + place_ttl, known + 1,
             (sum + digest_of(ticket)) % DIGESTS, aside, owner, place_listed, 0)
-          set[at + 1], set[at + 2] = 't' .. ticket, pack(WAITER, 'W', '0', place, inbox, permits, ttl, now, rank, priority, margin, lease) .. about
+          set[at + 1], set[at + 2] = 't' .. ticket, pack(WAITER, 'W', '0', place, inbox, permits, ttl, now, rank, priority, margin, sub(field, 2)) .. about
           if front == nil and waiting > 1 and inbox ~= NOBODY then
             front = try('zrangebylex', order, '[q', '(r', 'limit', '0', '1')[1]
             local entry = front and front < member and try('hget', records, 't' .. sub(front, 10))
@@ -191,6 +188,7 @@ repeat
       elseif operation == 108 then
         local keeper, old_fence = by, nil
         number, at = tonumber(sub(ticket, 25), 16), 1
+        if not number then break end
         while at <= #tickets do
           local held_number, its_permits, its_ttl, _, its_fence, its_slot, its_size = read(TICKET, tickets, at)
           if held_number == number then
@@ -203,15 +201,15 @@ repeat
         if not slot then
           local kept = what == 3 and not (set and #set > 0) and try('hget', records, 't' .. ticket)
           if type(kept) ~= 'string' or sub(kept, 1, 1) ~= 'H' then break end
-          local is_read, under, slots, _
-          is_read, _, _, under, keeper, permits, ttl, _, old_fence, slots = pcall(read, HOLDER, kept)
-          local from = match(is_read and slots or '', '^(%d+)%-?%d*$')
-          if not from or under ~= id then break end
+          local is_whole, under, slots, _
+          is_whole, _, _, under, keeper, permits, ttl, _, old_fence, slots = pcall(read, HOLDER, kept)
+          local from = match(is_whole and slots or '', '^(%d+)%-?%d*$')
+          if not from or under ~= sub(field, 2) then break end
           slot, del, rows = from + 0, del or {}, rows - 1
           del[#del + 1] = 't' .. ticket
           if is_wide then
             remove = remove or {}
-            remove[#remove + 1] = 'm' .. id .. ticket
+            remove[#remove + 1] = 'm' .. sub(field, 2) .. ticket
           end
         end
         -- What another keeps is not ours to give back, or its keeper is to be told.
@@ -220,7 +218,7 @@ repeat
           remove = remove or {}
           remove[#remove + 1] = pack(MEMBER, 'g', old_fence, ticket)
         end
-        members, digest, open, till = members - 1, (digest - digest_of(ticket)) % DIGESTS, open - 1, max(till, clock + ttl)
+        members, digest, open, till = members - 1, (digest - digest_of(ticket, number)) % DIGESTS, open - 1, max(till, clock + ttl)
         if members == 0 then what, lease_ttl, ends, ends_wall, digest, by = 1, 0, 0, 0, 0, NOBODY end
         memory, is_growth, reply = max(memory, till), false, 'released ' .. ticket .. ' 0'
         if waiting == 0 then
@@ -267,8 +265,8 @@ repeat
           reply = format('renewed %d', ttl)
         else
           -- Some of the tickets in the record.
-          local series, told = sub(want, 1, 24), format('tickets %d', ttl)
-          if sub(want, 25) ~= '00000000' or #whom > 1024 or not match(whom, '^tickets [0-9a-f]') then break end
+          local series, told = sub(want, 2, 25), format('tickets %d', ttl)
+          if sub(want, 26) ~= '00000000' or #whom > 1024 or not match(whom, '^tickets [0-9a-f]') then break end
           for named in string.gmatch(sub(whom, 9), '%S+') do
             local is_found = false
             number, at = #named == 32 and sub(named, 1, 24) == series and tonumber(sub(named, 25), 16), 1
@@ -295,7 +293,7 @@ repeat
         local _, its_place, to, wanted, term, next_lease
         ticket, permits, slot = heir, heir_text.permits, heir_text.slot
         _, _, its_place, to, wanted, term, _, _, _, margin, next_lease, at = read(WAITER, heir_text[1])
-        if wanted ~= permits or next_lease ~= id or its_place == id or (saved and saved[its_place] ~= nil) then break end
+        if wanted ~= permits or 'r' .. next_lease ~= field or 'r' .. its_place == field or (saved and saved['r' .. its_place] ~= nil) then break end
         if what >= 2 and by ~= to then break end
         local there = try('hget', records, 'r' .. its_place)
         if type(there) ~= 'string' or #there ~= RECORD_SIZE then break end
@@ -312,11 +310,11 @@ repeat
         if is_wide then remove[#remove + 1] = 'm' .. its_place .. heir end
         saved, del = saved or {}, del or {}
         if known == 1 then
-          rows, saved[its_place] = rows - 1, false
+          rows, saved['r' .. its_place] = rows - 1, false
           del[#del + 1] = 'r' .. its_place
           if place_listed > 0 then remove[#remove + 1] = pack(MEMBER, 'e', place_listed, its_place) end
         else
-          saved[its_place] = pack(RECORD, 2, 0, 0, 0, place_term, place_ends, place_ends_wall, known - 1,
+          saved['r' .. its_place] = pack(RECORD, 2, 0, 0, 0, place_term, place_ends, place_ends_wall, known - 1,
             (sum - digest_of(heir)) % DIGESTS, aside, owner, place_listed, 0)
         end
         del[#del + 1], rows, waiting = 't' .. heir, rows - 1, waiting - 1
@@ -339,7 +337,7 @@ repeat
         if what == 2 then past, what = past + 1, 3 end
         if past > MOST_MEMORIES then break end
         last, till, open = max(last, number), max(till, clock + ttl), open + 1
-        members, digest = members + 1, (digest + digest_of(ticket)) % DIGESTS
+        members, digest = members + 1, (digest + digest_of(ticket, number)) % DIGESTS
         memory, longest = max(memory, till), max(longest, lease_ttl)
         local slots = permits == 1 and format('%d', slot) or format('%d-%d', slot, slot + permits - 1)
         if #tickets + #about + TICKET_SIZE <= MOST_INLINE then
@@ -348,11 +346,11 @@ repeat
           if operation == 0 then break end
           set, rows = set or {}, rows + 1
           set[#set + 1] = 't' .. ticket
-          set[#set + 1] = pack(HOLDER, 'H', '0', id, by, permits, ttl, now, fence, slots) .. about
+          set[#set + 1] = pack(HOLDER, 'H', '0', sub(field, 2), by, permits, ttl, now, fence, slots) .. about
           if is_wide then
             add = add or {}
             add[#add + 1] = '0'
-            add[#add + 1] = 'm' .. id .. ticket
+            add[#add + 1] = 'm' .. sub(field, 2) .. ticket
           end
         end
         if is_wide then
@@ -381,11 +379,11 @@ repeat
             add = add or {}
             if listed > 0 then
               remove = remove or {}
-              remove[#remove + 1] = pack(MEMBER, 'e', listed, id)
+              remove[#remove + 1] = pack(MEMBER, 'e', listed, sub(field, 2))
             end
             listed = ending
             add[#add + 1] = '0'
-            add[#add + 1] = pack(MEMBER, 'e', ending, id)
+            add[#add + 1] = pack(MEMBER, 'e', ending, sub(field, 2))
           end
         end
       end
@@ -437,13 +435,15 @@ repeat
   set[at + 1], set[at + 2] = 'h', pack(HEAD, VERSION, kind, flags, stated, pinned, clock, now, passed, bound, fence, due, deadline,
     memory, longest, arrival, held, holders, waiting, past, top, rows, #free / 8) .. free
   if is_changed then
-    set[at + 3], set[at + 4] = 'r' .. id, pack(RECORD, what, last, till, open, lease_ttl, ends, ends_wall, members, digest, parked,
+    set[at + 3], set[at + 4] = field, pack(RECORD, what, last, till, open, lease_ttl, ends, ends_wall, members, digest, parked,
       by, listed, #causes) .. causes .. tickets
   end
-  for other, kept in pairs(saved or {}) do
-    if kept and (other ~= id or not is_changed) then
-      set[#set + 1] = 'r' .. other
-      set[#set + 1] = kept
+  if saved then
+    for other, kept in pairs(saved) do
+      if kept and (other ~= field or not is_changed) then
+        set[#set + 1] = other
+        set[#set + 1] = kept
+      end
     end
   end
   if not text and SETTLING then

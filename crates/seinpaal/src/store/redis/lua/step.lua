@@ -103,6 +103,7 @@ function ledger.run()
   local requests = {}
   for i = 4, #ARGV do
     local operation, text = match(ARGV[i], '^(%a+) (.*)$')
+    if sub(ARGV[i], 1, 8) == 'acquire:' then operation, text = 'acquire', ledger.acquire_text(ARGV[i]) end
     if not ledger.operations[operation or ''] then ledger.refuse('SEINPAALARGUMENT', 'no such operation here') end
     requests[#requests + 1] = ledger.operations[operation](text)
   end
