@@ -2,7 +2,7 @@
 -- keys   records order
 -- args   ticket kind permits limit enqueue priority lease ttl margin waiter_lease waiter_ttl not_after about
 -- reply  granted queued busy other-kind other-limit too-many too-late ended
--- cost   where fast_acquire gives up: HGET head, entry, memory and lease, one HSET, one ZADD
+-- cost   where the plain path gives up: HGET head, entry, memory and lease, one HSET, one ZADD
 --
 -- kind: s, m, r (semaphore, mutex, readers-writer lock)
 -- limit: - or R, A, S, E (refuse, adopt, set, exact) and the number  enqueue: no, yes, or the most that may wait
