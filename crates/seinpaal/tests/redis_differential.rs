@@ -84,7 +84,7 @@ async fn a_mistake_in_the_guard_does_not_stay_hidden() {
         ("left, wall = length, now end", "left, wall = 0, now end"),
         ("#ARGV > 67 or guarded_for > 0 or", "#ARGV > 67 or"),
         ("not head.paused and guarded_for == 0", "not head.paused"),
-        ("min(left, guarded_for)", "left"),
+        ("min(head.bound, guarded_for)", "head.bound"),
     ];
     for (from, to) in mistakes {
         let mut bench = Bench::with(Some((from, to)), Some(GUARD)).await;
@@ -158,11 +158,7 @@ async fn a_mistake_in_a_script_does_not_stay_hidden() {
         ),
         ("ahead >= 0 and ahead <= HALF_DAY + HALF_DAY and ahead + 1 or 0", "0", SMALL),
         ("  head.stated = nil\n", "", SMALL),
-        (
-            "bound, longest, stated, top, free = UNBOUNDED, 0, -1, 0, ''",
-            "bound, longest, top, free = UNBOUNDED, 0, 0, ''",
-            SMALL,
-        ),
+        ("          stated = -1\n", "", SMALL),
         (
             "ask.rule == 'E' or (ask.rule == 'R' and not head.pinned)",
             "ask.rule == 'E' or ask.rule == 'R'",
@@ -213,14 +209,18 @@ async fn a_mistake_in_a_script_does_not_stay_hidden() {
         ("lease.inbox ~= entry.inbox or", "", SMALL),
         ("if not head.wide then ledger.load_all() end", "", SMALL),
     ];
+    let mut unnoticed = Vec::new();
     for (from, to, scale) in mistakes {
         let mut bench = Bench::new(Some((from, to))).await;
         let mut is_found = bench.difference(&one_after_the_other()).await.is_some();
         for seed in 0..histories() {
             is_found = is_found || bench.difference(&history(seed, scale)).await.is_some();
         }
-        assert!(is_found, "{to:?} in place of {from:?} goes unnoticed");
+        if !is_found {
+            unnoticed.push(format!("{to:?} in place of {from:?}"));
+        }
     }
+    assert!(unnoticed.is_empty(), "these go unnoticed: {unnoticed:#?}");
 }
 
 #[tokio::test]
