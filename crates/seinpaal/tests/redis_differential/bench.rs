@@ -192,7 +192,8 @@ impl Bench {
         let keys: u64 = redis::cmd("DBSIZE").query_async(&mut self.ears).await.unwrap();
         let marker = u64::from(self.guard.is_some());
         // Where nobody waits and little is there, nothing is listed.
-        let expected = if model.state.is_empty() { marker..=marker } else { marker + 1..=marker + 2 };
+        let expected =
+            if model.state.is_empty() { marker..=marker } else { marker + 1..=marker + 2 };
         let is_expected = expected.contains(&keys);
         (!is_expected).then(|| format!("at the end: {keys} keys are left, not {expected:?}"))
     }

@@ -200,13 +200,7 @@ impl Scripts {
         if operation == Operation::Queue {
             return self.changed([self.wire.piece(), QUEUE].concat());
         }
-        let dev; // DEVHACK
-        let (begin, rest) = if let (Ok(file), true) = (std::env::var("SEINPAAL_LUA"), operation != Operation::Write) { // DEVHACK
-            dev = std::fs::read_to_string(file).unwrap(); // DEVHACK
-            dev.split_at(BEGIN.len()) // DEVHACK
-        } else { // DEVHACK
-        SCRIPTS[operation as usize].source.split_at(BEGIN.len())
-        }; // DEVHACK
+        let (begin, rest) = SCRIPTS[operation as usize].source.split_at(BEGIN.len());
         let has_guard = self.is_guarded && operation != Operation::Write;
         let guard = if has_guard { GUARD } else { "" };
         self.changed([self.wire.piece(), begin, guard, rest].concat())

@@ -18,7 +18,9 @@ impl RedisStore {
             keys.extend(batch_keys);
             arguments.push(batch_arguments.len().to_string().into_bytes());
             arguments.extend(batch_arguments);
-            arguments.extend(undoing(batch).requests.iter().map(|request| script::line(request).into_bytes()));
+            arguments.extend(
+                undoing(batch).requests.iter().map(|request| script::line(request).into_bytes()),
+            );
         }
         let room = ANSWER_ROOM.saturating_mul(batches.len());
         let (answer, proof) =
