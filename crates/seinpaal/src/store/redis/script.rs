@@ -54,15 +54,29 @@ pub(super) struct Row {
     reply: &'static str,
 }
 
+/// What goes on all the time, before the general pieces.
+macro_rules! plain {
+    () => {
+        concat!(
+            include_str!("lua/plain.lua"),
+            include_str!("lua/plain_acquire.lua"),
+            include_str!("lua/plain_release.lua"),
+            include_str!("lua/plain_renew.lua"),
+            include_str!("lua/plain_grant.lua"),
+            include_str!("lua/plain_end.lua"),
+        )
+    };
+}
+
 macro_rules! row {
-    ($operation:ident, $name:literal, $args:literal, $reply:literal, [$($plain:literal)?], [$($part:literal),*]) => {
+    ($operation:ident, $name:literal, $args:literal, $reply:literal, [$($plain:tt)*], [$($part:literal),*]) => {
         Row {
             #[cfg(test)]
             operation: Operation::$operation,
             name: $name,
             source: concat!(
                 include_str!("lua/begin.lua"),
-                $(include_str!(concat!("lua/", $plain, ".lua")),)?
+                $($plain)*
                 include_str!("lua/pack.lua"),
                 include_str!("lua/state.lua"),
                 include_str!("lua/records.lua"),
@@ -87,17 +101,17 @@ macro_rules! row {
 pub(super) const SCRIPTS: [Row; 9] = [
     row!(Acquire, "acquire",
         "ticket kind permits limit enqueue priority lease ttl margin waiter_lease waiter_ttl not_after about",
-        "granted queued busy other-kind other-limit too-many too-late ended", ["plain"], ["acquire"]),
+        "granted queued busy other-kind other-limit too-many too-late ended", [plain!(),], ["acquire"]),
     row!(Renew, "renew", "lease ttl margin whom", "renewed differs gone tickets",
-        ["plain"], ["renew"]),
+        [plain!(),], ["renew"]),
     row!(Release, "release", "ticket slots", "released ended unknown",
-        ["plain"], ["release"]),
+        [plain!(),], ["release"]),
     row!(Cancel, "cancel", "ticket remember attach", "cancelled", [], ["cancel"]),
     row!(Evict, "evict", "ticket", "evicted unknown", [], ["evict"]),
     row!(Configure, "configure", "what value", "configured other-kind", [], ["configure"]),
     row!(Inspect, "inspect", "rows", "snapshot", [], ["inspect"]),
     row!(Step, "step", "now inbox fence_seen request...", "done now backlog look_in, and one answer a request",
-        ["plain"], ["acquire", "renew", "attach", "release", "cancel", "evict", "configure", "inspect"]),
+        [plain!(),], ["acquire", "renew", "attach", "release", "cancel", "evict", "configure", "inspect"]),
     Row {
         #[cfg(test)]
         operation: Operation::Write,
