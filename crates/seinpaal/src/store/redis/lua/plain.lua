@@ -39,7 +39,7 @@ repeat
   local limit = pinned >= 0 and pinned or stated >= 0 and stated or 1
   if waiting > 0 and held < limit then break end
   local free, is_wide, is_spread = ranges > 0 and sub(text, HEAD_SIZE + 1) or '', flags % 4 >= 2, flags >= 4
-  local had_order = waiting > 0 or flags > 0
+  local had_order = text and ALWAYS_LISTED or waiting > 0 or flags > 0
 
   -- The record, and what is to be done besides writing it and the head.
   local what, last, till, open, lease_ttl, ends, ends_wall, members, digest, parked, by, listed, size

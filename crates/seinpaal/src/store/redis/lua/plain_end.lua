@@ -55,6 +55,11 @@
       end
     end
   end
+  if not text and ALWAYS_LISTED then
+    add = add or {}
+    add[#add + 1] = '0'
+    add[#add + 1] = 'z'
+  end
   if not text and SETTLING then
     set[#set + 1] = 'n'
     set[#set + 1] = call('cluster', 'myid') .. ' 0'
@@ -74,7 +79,7 @@
   failed = remove and #remove > 0 and try('zrem', order, unpack(remove))
   refused = type(failed) == 'table' and failed or refused
   if milliseconds then try('pexpire', records, milliseconds) end
-  if deadline > 0 and (waiting > 0 or flags > 0) and (milliseconds or not had_order) then
+  if deadline > 0 and (ALWAYS_LISTED or waiting > 0 or flags > 0) and (milliseconds or not had_order) then
     try('pexpire', order, milliseconds or format('%d', max(floor((deadline - now) / 1000), 1)))
   end
   -- A wakeup is a hint: where it may not be published, whoever waits looks again in time.

@@ -12,6 +12,7 @@
 --   q RANK TICKET (who waits)  k RANK TICKET (parked)  f FIRST LAST (free slots, if spread)
 --   and if wide: e DUE LEASE (records, by a lower bound of when something of them ends)  m LEASE TICKET (entries
 --   by themselves)  g FENCE TICKET (who holds)
+--   z (in clusters, so that the key is always there)
 -- Times are microseconds. Lua's numbers are exact to 2^53; only strings go to commands, because Redis
 -- formats numbers slowly and, above 2^31, not always as integers.
 
@@ -67,14 +68,14 @@ function ledger.start_afresh()
     ledger.corrupt('the key is somebody else\'s')
   end
   local first = call('zrangebylex', order, '-', '+', 'limit', '0', '1')[1] or ''
-  if not match(first, '^[egkqmf]') or (#first ~= 41 and #first ~= 65 and #first ~= 17) then
+  if first ~= 'z' and (not match(first, '^[egkqmf]') or (#first ~= 41 and #first ~= 65 and #first ~= 17)) then
     ledger.corrupt('the key is somebody else\'s')
   end
   call('unlink', order)
 end
 
 function ledger.has_order()
-  return head.waiting > 0 or head.wide or head.spread
+  return ALWAYS_LISTED or head.waiting > 0 or head.wide or head.spread
 end
 
 function ledger.read_head()
@@ -84,7 +85,7 @@ function ledger.read_head()
   else
     ledger.start_afresh()
   end
-  ledger.had_order = ledger.has_order()
+  ledger.had_order = not ledger.is_fresh and ledger.has_order()
 end
 
 -- Writing. Removals go first: they free memory, and after one Redis lets a script write also when memory
@@ -256,7 +257,10 @@ function ledger.flush(with_head)
     set[#set + 1] = 'h'
     set[#set + 1] = pack_head(head)
   end
-  if ledger.is_fresh and not ledger.has_written then ledger.home = SETTLING and call('cluster', 'myid') .. ' 0' end
+  if ledger.is_fresh and not ledger.has_written then
+    ledger.home = SETTLING and call('cluster', 'myid') .. ' 0'
+    if ALWAYS_LISTED then ledger.placed.z = true end
+  end
   if ledger.home then
     set[#set + 1] = 'n'
     set[#set + 1] = ledger.home

@@ -48,7 +48,8 @@ function ledger.narrow()
   ledger.flush()
   ledger.load_all()
   call('unlink', order)
-  head.wide, ledger.has_written = false, true
+  head.wide, ledger.has_written, ledger.has_removed = false, true, true
+  if ALWAYS_LISTED then ledger.placed.z = true end
   for _, record in pairs(ledger.records) do
     record.listed, record.by_due = nil, nil
     if record.is_kept then ledger.touch(record) end
