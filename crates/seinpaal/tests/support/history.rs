@@ -87,14 +87,34 @@ pub struct Scale {
     pub leases: u64,
     pub most_requests: u64,
     pub most_permits: u64,
+    /// Clients do as sessions do, and hardly anything runs out.
+    pub is_calm: bool,
 }
 
 /// A history with much contention over little.
-pub const SMALL: Scale =
-    Scale { events: 250, tickets: 12, leases: 4, most_requests: 4, most_permits: 3 };
+pub const SMALL: Scale = Scale {
+    events: 250,
+    tickets: 12,
+    leases: 4,
+    most_requests: 4,
+    most_permits: 3,
+    is_calm: false,
+};
 /// One in which more is due at once than one call may do.
-pub const LARGE: Scale =
-    Scale { events: 60, tickets: 600, leases: 3, most_requests: 60, most_permits: 1 };
+pub const LARGE: Scale = Scale {
+    events: 60,
+    tickets: 600,
+    leases: 3,
+    most_requests: 60,
+    most_permits: 1,
+    is_calm: false,
+};
+/// One in which scripts mostly take their plain path.
+pub const CALM: Scale =
+    Scale { events: 250, tickets: 4, leases: 3, most_requests: 4, most_permits: 2, is_calm: true };
+/// The same with so many clients that they are listed.
+pub const CALM_CROWD: Scale =
+    Scale { events: 500, tickets: 4, leases: 60, most_requests: 4, most_permits: 1, is_calm: true };
 
 /// SplitMix64 (Steele, Lea, Flood 2014).
 #[derive(Clone, Debug)]
@@ -129,6 +149,9 @@ pub fn inbox(i: u64) -> Inbox {
 
 pub fn history(seed: u64, scale: Scale) -> Vec<Event> {
     let mut random = Random(seed);
+    if scale.is_calm {
+        return calm(&mut random, scale);
+    }
     (0..scale.events).map(|_| event(&mut random, scale)).collect()
 }
 
@@ -337,4 +360,76 @@ pub fn guarded_history(seed: u64, scale: Scale) -> Vec<Event> {
         events.insert(at, Event::LoseMarker);
     }
     events
+}
+
+/// Each client has a series, under one lease, and draws its numbers in order.
+fn calm(random: &mut Random, scale: Scale) -> Vec<Event> {
+    let mut events: Vec<Event> = (0..4).map(|i| Event::Listen(inbox(i))).collect();
+    let mut drawn = vec![0_u32; scale.leases as usize];
+    for _ in 0..scale.events {
+        let client = random.below(scale.leases);
+        let drawn = &mut drawn[client as usize];
+        let requests = if random.one_in(3) { 1 + random.below(scale.most_requests) } else { 1 };
+        events.push(Event::Call {
+            step: if random.one_in(60) { 3 * SECOND } else { random.below(30 * MILLISECOND) }
+                as i64,
+            inbox: Some(inbox(if scale.leases > 4 { client % 4 } else { client })),
+            fence: FenceSeen::None,
+            asks: (0..requests).map(|_| calm_ask(random, scale, client, drawn)).collect(),
+        });
+    }
+    events
+}
+
+fn calm_ask(random: &mut Random, scale: Scale, client: u64, drawn: &mut u32) -> Ask {
+    let series =
+        Ticket(u128::from(client + 1).wrapping_mul(0xfedc_ba98_7654_3211_0123_4567_89ab_cdef))
+            .series();
+    let lease = LeaseId::from(series.ticket(0));
+    let (ttl, margin) = (10 * SECOND, 2_500 * MILLISECOND);
+    let recent = |random: &mut Random, drawn: u32| {
+        series.ticket(drawn.saturating_sub(random.below(scale.tickets) as u32).max(1))
+    };
+    match random.below(16) {
+        0..7 => {
+            *drawn += 1;
+            calm_acquire(random, scale, client, series.ticket(*drawn))
+        }
+        7..12 => Ask::Release { ticket: recent(random, *drawn), slots: None },
+        12 | 13 => {
+            let wrong = u64::from(random.one_in(8));
+            Ask::RenewAll { lease, ttl, margin, wrong }
+        }
+        14 => {
+            let tickets = (0..1 + random.below(2)).map(|_| recent(random, *drawn)).collect();
+            Ask::RenewTickets { lease, ttl, margin, tickets }
+        }
+        _ if random.one_in(3) => {
+            Ask::Cancel { ticket: recent(random, *drawn), remember: ttl, attach: None }
+        }
+        _ => Ask::Inspect { rows: 1000 },
+    }
+}
+
+fn calm_acquire(random: &mut Random, scale: Scale, client: u64, ticket: Ticket) -> Ask {
+    let rule = LimitRule {
+        limit: Limit::new(if scale.leases > 4 { 50 } else { 3 }).unwrap(),
+        on_mismatch: OnMismatch::Refuse,
+    };
+    let acquire = Acquire {
+        ticket,
+        kind: Kind::Semaphore,
+        permits: Permits::new(1 + random.below(scale.most_permits) as u32).unwrap(),
+        limit: (!random.one_in(8)).then_some(rule),
+        enqueue: Enqueue::Yes { max_waiting: None },
+        priority: Priority::new(random.pick(&[0, 0, 0, 1])).unwrap(),
+        lease: ticket.series().ticket(0).into(),
+        ttl: 10 * SECOND,
+        margin: 2_500 * MILLISECOND,
+        waiter_lease: LeaseId(u128::from(0x3a17 + client) << 64),
+        waiter_ttl: random.pick(&[4, 6]) * SECOND,
+        not_after: None,
+        about: random.pick(&["", "me", "two words"]).to_owned(),
+    };
+    Ask::Acquire { acquire, not_after: None }
 }
