@@ -373,7 +373,7 @@ fn calm(random: &mut Random, scale: Scale) -> Vec<Event> {
         events.push(Event::Call {
             step: if random.one_in(60) { 3 * SECOND } else { random.below(30 * MILLISECOND) }
                 as i64,
-            inbox: Some(inbox(if scale.leases > 4 { client % 4 } else { client })),
+            inbox: Some(inbox(if random.one_in(12) { random.below(4) } else { client % 4 })),
             fence: FenceSeen::None,
             asks: (0..requests).map(|_| calm_ask(random, scale, client, drawn)).collect(),
         });
@@ -386,7 +386,8 @@ fn calm_ask(random: &mut Random, scale: Scale, client: u64, drawn: &mut u32) -> 
         Ticket(u128::from(client + 1).wrapping_mul(0xfedc_ba98_7654_3211_0123_4567_89ab_cdef))
             .series();
     let lease = LeaseId::from(series.ticket(0));
-    let (ttl, margin) = (10 * SECOND, 2_500 * MILLISECOND);
+    let ttl = random.pick(&[10, 60]) * SECOND;
+    let margin = ttl / 4;
     let recent = |random: &mut Random, drawn: u32| {
         series.ticket(drawn.saturating_sub(random.below(scale.tickets) as u32).max(1))
     };
@@ -412,6 +413,7 @@ fn calm_ask(random: &mut Random, scale: Scale, client: u64, drawn: &mut u32) -> 
 }
 
 fn calm_acquire(random: &mut Random, scale: Scale, client: u64, ticket: Ticket) -> Ask {
+    let ttl = random.pick(&[1, 10, 10]) * SECOND;
     let rule = LimitRule {
         limit: Limit::new(if scale.leases > 4 { 50 } else { 3 }).unwrap(),
         on_mismatch: OnMismatch::Refuse,
@@ -424,8 +426,8 @@ fn calm_acquire(random: &mut Random, scale: Scale, client: u64, ticket: Ticket) 
         enqueue: Enqueue::Yes { max_waiting: None },
         priority: Priority::new(random.pick(&[0, 0, 0, 1])).unwrap(),
         lease: ticket.series().ticket(0).into(),
-        ttl: 10 * SECOND,
-        margin: 2_500 * MILLISECOND,
+        ttl,
+        margin: ttl / 4,
         waiter_lease: LeaseId(u128::from(0x3a17 + client) << 64),
         waiter_ttl: random.pick(&[4, 6]) * SECOND,
         not_after: None,
