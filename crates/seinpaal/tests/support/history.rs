@@ -366,22 +366,31 @@ pub fn guarded_history(seed: u64, scale: Scale) -> Vec<Event> {
 fn calm(random: &mut Random, scale: Scale) -> Vec<Event> {
     let mut events: Vec<Event> = (0..4).map(|i| Event::Listen(inbox(i))).collect();
     let mut drawn = vec![0_u32; scale.leases as usize];
+    // In every other history nearly nothing runs out.
+    let is_brief = random.one_in(2);
+    let pause = if is_brief { 20 } else { 90 };
     for _ in 0..scale.events {
         let client = random.below(scale.leases);
         let drawn = &mut drawn[client as usize];
         let requests = if random.one_in(3) { 1 + random.below(scale.most_requests) } else { 1 };
         events.push(Event::Call {
-            step: if random.one_in(60) { 3 * SECOND } else { random.below(30 * MILLISECOND) }
+            step: if random.one_in(pause) { 3 * SECOND } else { random.below(30 * MILLISECOND) }
                 as i64,
             inbox: Some(inbox(if random.one_in(12) { random.below(4) } else { client % 4 })),
             fence: FenceSeen::None,
-            asks: (0..requests).map(|_| calm_ask(random, scale, client, drawn)).collect(),
+            asks: (0..requests).map(|_| calm_ask(random, scale, client, drawn, is_brief)).collect(),
         });
     }
     events
 }
 
-fn calm_ask(random: &mut Random, scale: Scale, client: u64, drawn: &mut u32) -> Ask {
+fn calm_ask(
+    random: &mut Random,
+    scale: Scale,
+    client: u64,
+    drawn: &mut u32,
+    is_brief: bool,
+) -> Ask {
     let series =
         Ticket(u128::from(client + 1).wrapping_mul(0xfedc_ba98_7654_3211_0123_4567_89ab_cdef))
             .series();
@@ -394,7 +403,11 @@ fn calm_ask(random: &mut Random, scale: Scale, client: u64, drawn: &mut u32) -> 
     match random.below(16) {
         0..7 => {
             *drawn += 1;
-            calm_acquire(random, scale, client, series.ticket(*drawn))
+            calm_acquire(random, scale, client, series.ticket(*drawn), is_brief)
+        }
+        7 if random.one_in(2) => {
+            let again = recent(random, *drawn);
+            calm_acquire(random, scale, client, again, is_brief)
         }
         7..12 => Ask::Release { ticket: recent(random, *drawn), slots: None },
         12 | 13 => {
@@ -412,8 +425,14 @@ fn calm_ask(random: &mut Random, scale: Scale, client: u64, drawn: &mut u32) -> 
     }
 }
 
-fn calm_acquire(random: &mut Random, scale: Scale, client: u64, ticket: Ticket) -> Ask {
-    let ttl = random.pick(&[1, 10, 10]) * SECOND;
+fn calm_acquire(
+    random: &mut Random,
+    scale: Scale,
+    client: u64,
+    ticket: Ticket,
+    is_brief: bool,
+) -> Ask {
+    let ttl = if is_brief { SECOND } else { 10 * SECOND };
     let rule = LimitRule {
         limit: Limit::new(if scale.leases > 4 { 50 } else { 3 }).unwrap(),
         on_mismatch: OnMismatch::Refuse,
