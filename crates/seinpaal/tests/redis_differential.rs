@@ -137,6 +137,21 @@ fn one_with_the_other() -> Vec<Event> {
     vec![call(vec![asks.remove(0)]), call(asks)]
 }
 
+/// A permit is renewed for longer than its ticket would be remembered without it, and asked for once more.
+fn held_for_longer_than_remembered() -> Vec<Event> {
+    let asks = leaving_and_coming(|ticket| Ticket(ticket).series().ticket(0).into());
+    let lease = Ticket(1).series().ticket(0).into();
+    let renew = Ask::RenewAll { lease, ttl: 60_000_000, margin: 250_000, wrong: 0 };
+    let look = |_| Event::Call {
+        step: 250_000,
+        inbox: Some(history::inbox(0)),
+        fence: FenceSeen::None,
+        asks: vec![Ask::Inspect { rows: 9 }],
+    };
+    let held = [call(vec![asks[0].clone()]), call(vec![renew])];
+    held.into_iter().chain((0..8).map(look)).chain([call(vec![asks[0].clone()])]).collect()
+}
+
 fn call(asks: Vec<Ask>) -> Event {
     Event::Call { step: 1, inbox: Some(history::inbox(0)), fence: FenceSeen::None, asks }
 }
@@ -213,7 +228,7 @@ async fn a_mistake_in_a_script_does_not_stay_hidden() {
         ("margin, floor(place_ttl / 2)", "margin, place_ttl", CALM),
         ("holders, held = holders - 1, held", "holders, held = holders, held", CALM),
         ("if wanted ~= permits or", "if", CALM),
-        ("min(clock + term, place_ends),", "clock + term,", CALM),
+        ("min(clock + term, place_ends),", "clock + term,", CALM_CROWD),
         ("if members ~= count + 0 or digest", "if digest", CALM),
         ("if what < 2 or by ~= inbox or ttl", "if what < 2 or ttl", CALM),
         ("if deadline <= 0 or left < need", "need, most = 99999, 99999 if true", SMALL),
@@ -234,7 +249,8 @@ async fn a_mistake_in_a_script_does_not_stay_hidden() {
     for (from, to, scale) in mistakes {
         let mut bench = Bench::new(Some((from, to))).await;
         let mut is_found = bench.difference(&one_after_the_other()).await.is_some()
-            || bench.difference(&one_with_the_other()).await.is_some();
+            || bench.difference(&one_with_the_other()).await.is_some()
+            || bench.difference(&held_for_longer_than_remembered()).await.is_some();
         for seed in 0..histories() {
             is_found = is_found || bench.difference(&history(seed, scale)).await.is_some();
         }
