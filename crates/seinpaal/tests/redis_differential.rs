@@ -19,8 +19,11 @@ use seinpaal_proto::{
 };
 
 async fn compare_many(seeds: std::ops::Range<u64>, scale: Scale) {
-    let mut bench = Bench::new(None).await;
-    if let Some((seed, history)) = first_different(&mut bench, seeds, scale).await {
+    compare_many_on(&mut Bench::new(None).await, seeds, scale).await;
+}
+
+async fn compare_many_on(bench: &mut Bench, seeds: std::ops::Range<u64>, scale: Scale) {
+    if let Some((seed, history)) = first_different(bench, seeds, scale).await {
         let short = bench.shorten(history).await;
         let difference = bench.difference(&short).await.unwrap_or_default();
         panic!(
@@ -121,6 +124,18 @@ async fn the_scripts_stop_where_the_ledger_does_when_there_is_too_much_to_do() {
 async fn the_scripts_do_what_the_ledger_does_where_clients_do_as_sessions_do() {
     compare_many(0..histories(), CALM).await;
     compare_many(0..histories() / 4, CALM_CROWD).await;
+}
+
+/// Few rows, short records and two free ranges are many for these scripts, so that hardly a history is without them.
+const FEW_ARE_MANY: (&str, &str) = ("MOST_FREE = 64, 512, 16", "MOST_FREE = 4, 120, 2");
+
+#[tokio::test]
+async fn the_scripts_do_what_the_ledger_does_where_few_rows_are_many() {
+    let mut bench = Bench::new(Some(FEW_ARE_MANY)).await;
+    compare_many_on(&mut bench, 0..histories(), SMALL).await;
+    compare_many_on(&mut bench, 0..histories(), CALM).await;
+    compare_many_on(&mut bench, 0..histories() / 4, CALM_CROWD).await;
+    compare_many_on(&mut bench, 0..histories() / 4, LARGE).await;
 }
 
 /// Somebody states a limit and leaves; who comes next states none.

@@ -44,7 +44,7 @@ repeat
   -- The record, and what is to be done besides writing it and the head.
   local what, last, till, open, lease_ttl, ends, ends_wall, members, digest, parked, by, listed, size
   local causes, tickets, is_there, is_changed, is_read
-  local saved, set, del, add, remove, messages
+  local saved, set, del, add, remove, messages, has_taken_free
   -- Who is first in line, if that is known: false for nobody; and who is to be handed what was released.
   local front, front_inbox, has_queued, heir, heir_text, replies = nil, nil, false, nil, nil, {}
   local is_growth, i, at = true, 4, nil

@@ -32,7 +32,7 @@
             if not member or #member ~= 17 or (remove and #remove > 0) or (add and #add > 0) then break end
             local _, lowest, highest = read(FREE, member)
             if lowest + permits - 1 > highest then break end
-            slot, remove = lowest, { member }
+            slot, remove, has_taken_free = lowest, { member }, true
             if lowest + permits <= highest then add = { '0', pack(FREE, 'f', lowest + permits, highest) } end
           else
             local lowest, highest = read('<I4I4', free)

@@ -18,7 +18,10 @@
           at = at + TICKET_SIZE + its_size
         end
         if not slot then
-          local kept = what == 3 and not (set and #set > 0) and try('hget', records, 't' .. ticket)
+          -- Not one that this call has made or given back already: what is written comes at the end.
+          local is_kept = what == 3 and not (set and #set > 0)
+          for k = 1, del and #del or 0 do is_kept = is_kept and del[k] ~= 't' .. ticket end
+          local kept = is_kept and try('hget', records, 't' .. ticket)
           if type(kept) ~= 'string' or sub(kept, 1, 1) ~= 'H' then break end
           local is_whole, under, slots, _
           is_whole, _, _, under, keeper, permits, ttl, _, old_fence, slots = pcall(read, HOLDER, kept)
@@ -48,6 +51,7 @@
           elseif slot + permits == top then
             top = slot
           elseif is_spread then
+            if has_taken_free then break end -- what is added goes before what is removed, and this may be both
             add = add or {}
             add[#add + 1] = '0'
             add[#add + 1] = pack(FREE, 'f', slot, slot + permits - 1)
