@@ -12,15 +12,13 @@ use crate::store::{Certainty, StoreError, StoreErrorKind, Together, together::un
 impl RedisStore {
     pub(super) async fn execute_together(&self, batches: &[Batch]) -> Result<Together, StoreError> {
         let mut keys = Vec::new();
-        let mut arguments = vec![batches.len().to_string().into_bytes()];
+        let mut arguments = vec![batches.len().to_string()];
         for batch in batches {
             let (batch_keys, batch_arguments) = self.keys_and_arguments(batch);
             keys.extend(batch_keys);
-            arguments.push(batch_arguments.len().to_string().into_bytes());
+            arguments.push(batch_arguments.len().to_string());
             arguments.extend(batch_arguments);
-            arguments.extend(
-                undoing(batch).requests.iter().map(|request| script::line(request).into_bytes()),
-            );
+            arguments.extend(undoing(batch).requests.iter().map(script::line));
         }
         let room = ANSWER_ROOM.saturating_mul(batches.len());
         let (answer, proof) =

@@ -11,13 +11,12 @@ use crate::store::{
 const SOURCE: &str = include_str!("../lua/rights.lua");
 
 /// Without these no operation works, or one would be torn in the middle.
-const NEEDED: [&str; 18] = [
+const NEEDED: [&str; 17] = [
     "time",
     "exists",
     "type",
     "hget",
     "hmget",
-    "hgetall",
     "hset",
     "hdel",
     "zadd",
