@@ -35,18 +35,16 @@ pub(crate) fn spoil(source: String) -> String {
 
 fn mistake(bug: Bug) -> Option<(&'static str, &'static str)> {
     Some(match bug {
-        Bug::LuaOneTooMany => ("permits <= going - held,", "permits <= going - held + 1,"),
-        Bug::LuaLosesTheHead => ("set[#set + 1] = 'h'\n", "set[#set + 1] = 'x'\n"),
+        Bug::LuaOneTooMany => ("permits <= going - held then", "permits <= going - held + 1 then"),
+        Bug::LuaLosesTheHead => ("= 'h', pack(HEAD", "= 'x', pack(HEAD"),
         Bug::LuaWakesNobody => {
-            ("if waiting == 0 then\n    local from, last", "if true then\n    local from, last")
+            ("if waiting == 0 then\n          holders", "if true then\n          holders")
         }
-        Bug::LuaFenceNotRaised => {
-            ("held + permits, max(fence + 1, now)", "held + permits, max(fence, now)")
-        }
+        Bug::LuaFenceNotRaised => ("  fence = max(fence + 1, now)", "  fence = max(fence, now)"),
         Bug::LuaSeconds => ("now = time[1] * 1000000 + time[2]", "now = time[1] + 0"),
         Bug::LuaCallersTtl => (
             "if deadline <= 0 or left < need or left > most then\n",
-            "need, most, left = ttl + 0, ttl + 0, -1\n    if left < need then\n",
+            "need = max(lease_ttl, MIN_TTL)\n    most, left = need, -1\n    if left < need then\n",
         ),
         Bug::QueueLuaOneTooMany => {
             ("limit >= 0 and limit - in_work or open", "limit >= 0 and limit - in_work + 1 or open")

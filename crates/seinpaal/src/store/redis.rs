@@ -231,12 +231,12 @@ impl RedisStore {
         self.now.as_ref().map(|now| now.load(Ordering::SeqCst))
     }
 
-    fn keys_and_arguments(&self, batch: &Batch) -> (Vec<String>, Vec<String>) {
+    fn keys_and_arguments(&self, batch: &Batch) -> (Vec<String>, Vec<Vec<u8>>) {
         let mut keys = Vec::from(self.keys.of(&batch.name));
         let mut arguments = script::arguments(batch, self.given_now());
         if let Some(guard) = self.guard {
             keys.push(self.keys.marker(self.servers.slot_of(&keys[0])));
-            arguments.push(micros(guard.length()).to_string());
+            arguments.push(micros(guard.length()).to_string().into_bytes());
         }
         (keys, arguments)
     }

@@ -87,14 +87,34 @@ pub struct Scale {
     pub leases: u64,
     pub most_requests: u64,
     pub most_permits: u64,
+    /// Clients do as sessions do, and hardly anything runs out.
+    pub is_calm: bool,
 }
 
 /// A history with much contention over little.
-pub const SMALL: Scale =
-    Scale { events: 250, tickets: 12, leases: 4, most_requests: 4, most_permits: 3 };
+pub const SMALL: Scale = Scale {
+    events: 250,
+    tickets: 12,
+    leases: 4,
+    most_requests: 4,
+    most_permits: 3,
+    is_calm: false,
+};
 /// One in which more is due at once than one call may do.
-pub const LARGE: Scale =
-    Scale { events: 60, tickets: 600, leases: 3, most_requests: 60, most_permits: 1 };
+pub const LARGE: Scale = Scale {
+    events: 60,
+    tickets: 600,
+    leases: 3,
+    most_requests: 60,
+    most_permits: 1,
+    is_calm: false,
+};
+/// One in which scripts mostly take their plain path.
+pub const CALM: Scale =
+    Scale { events: 250, tickets: 4, leases: 3, most_requests: 4, most_permits: 2, is_calm: true };
+/// The same with so many clients that they are listed.
+pub const CALM_CROWD: Scale =
+    Scale { events: 500, tickets: 4, leases: 60, most_requests: 4, most_permits: 1, is_calm: true };
 
 /// SplitMix64 (Steele, Lea, Flood 2014).
 #[derive(Clone, Debug)]
@@ -129,6 +149,9 @@ pub fn inbox(i: u64) -> Inbox {
 
 pub fn history(seed: u64, scale: Scale) -> Vec<Event> {
     let mut random = Random(seed);
+    if scale.is_calm {
+        return calm(&mut random, scale);
+    }
     (0..scale.events).map(|_| event(&mut random, scale)).collect()
 }
 
@@ -214,7 +237,11 @@ fn ask(random: &mut Random, scale: Scale) -> Ask {
 fn acquire(random: &mut Random, scale: Scale) -> Ask {
     let (ttl, margin) = terms(random);
     let ticket = ticket(random, scale);
-    let own = random.one_in(3);
+    let lease = match random.below(6) {
+        0..3 => ticket.series().ticket(0).into(), // as sessions do
+        3 => ticket.into(),
+        _ => lease(random, scale),
+    };
     let acquire = Acquire {
         ticket,
         kind: Kind::ALL[if random.below(12) == 0 { random.below(3) as usize } else { 0 }],
@@ -222,7 +249,7 @@ fn acquire(random: &mut Random, scale: Scale) -> Ask {
         limit: (!random.one_in(4)).then(|| rule(random, scale)),
         enqueue: enqueue(random),
         priority: Priority::new(random.pick(&[0, 0, 0, 1, -1, 2, 100, -100])).unwrap(),
-        lease: if own { ticket.into() } else { lease(random, scale) },
+        lease,
         ttl,
         margin,
         waiter_lease: waiter_lease(random),
@@ -314,11 +341,14 @@ fn lease(random: &mut Random, scale: Scale) -> LeaseId {
     if random.one_in(4) {
         return waiter_lease(random);
     }
+    if random.one_in(3) {
+        return ticket(random, scale).series().ticket(0).into();
+    }
     LeaseId(0x1ea5e + u128::from(random.below(scale.leases)))
 }
 
 fn waiter_lease(random: &mut Random) -> LeaseId {
-    LeaseId(0x3a17 + u128::from(random.below(3)))
+    LeaseId(u128::from(0x3a17 + random.below(3)) << 32)
 }
 
 /// The same under a restart guard that now and then begins anew.
@@ -330,4 +360,97 @@ pub fn guarded_history(seed: u64, scale: Scale) -> Vec<Event> {
         events.insert(at, Event::LoseMarker);
     }
     events
+}
+
+/// Each client has a series, under one lease, and draws its numbers in order.
+fn calm(random: &mut Random, scale: Scale) -> Vec<Event> {
+    let mut events: Vec<Event> = (0..4).map(|i| Event::Listen(inbox(i))).collect();
+    let mut drawn = vec![0_u32; scale.leases as usize];
+    // In every other history nearly nothing runs out.
+    let is_brief = random.one_in(2);
+    let pause = if is_brief { 20 } else { 90 };
+    for _ in 0..scale.events {
+        let client = random.below(scale.leases);
+        let drawn = &mut drawn[client as usize];
+        let requests = if random.one_in(3) { 1 + random.below(scale.most_requests) } else { 1 };
+        events.push(Event::Call {
+            step: if random.one_in(pause) { 3 * SECOND } else { random.below(30 * MILLISECOND) }
+                as i64,
+            inbox: Some(inbox(if random.one_in(12) { random.below(4) } else { client % 4 })),
+            fence: FenceSeen::None,
+            asks: (0..requests).map(|_| calm_ask(random, scale, client, drawn, is_brief)).collect(),
+        });
+    }
+    events
+}
+
+fn calm_ask(
+    random: &mut Random,
+    scale: Scale,
+    client: u64,
+    drawn: &mut u32,
+    is_brief: bool,
+) -> Ask {
+    let series =
+        Ticket(u128::from(client + 1).wrapping_mul(0xfedc_ba98_7654_3211_0123_4567_89ab_cdef))
+            .series();
+    let lease = LeaseId::from(series.ticket(0));
+    let ttl = random.pick(&[10, 60]) * SECOND;
+    let margin = ttl / 4;
+    let recent = |random: &mut Random, drawn: u32| {
+        series.ticket(drawn.saturating_sub(random.below(scale.tickets) as u32).max(1))
+    };
+    match random.below(16) {
+        0..7 => {
+            *drawn += 1;
+            calm_acquire(random, scale, client, series.ticket(*drawn), is_brief)
+        }
+        7 if random.one_in(2) => {
+            let again = recent(random, *drawn);
+            calm_acquire(random, scale, client, again, is_brief)
+        }
+        7..12 => Ask::Release { ticket: recent(random, *drawn), slots: None },
+        12 | 13 => {
+            let wrong = u64::from(random.one_in(8));
+            Ask::RenewAll { lease, ttl, margin, wrong }
+        }
+        14 => {
+            let tickets = (0..1 + random.below(2)).map(|_| recent(random, *drawn)).collect();
+            Ask::RenewTickets { lease, ttl, margin, tickets }
+        }
+        _ if random.one_in(3) => {
+            Ask::Cancel { ticket: recent(random, *drawn), remember: ttl, attach: None }
+        }
+        _ => Ask::Inspect { rows: 1000 },
+    }
+}
+
+fn calm_acquire(
+    random: &mut Random,
+    scale: Scale,
+    client: u64,
+    ticket: Ticket,
+    is_brief: bool,
+) -> Ask {
+    let ttl = if is_brief { SECOND } else { 10 * SECOND };
+    let rule = LimitRule {
+        limit: Limit::new(if scale.leases > 4 { 50 } else { 3 }).unwrap(),
+        on_mismatch: OnMismatch::Refuse,
+    };
+    let acquire = Acquire {
+        ticket,
+        kind: Kind::Semaphore,
+        permits: Permits::new(1 + random.below(scale.most_permits) as u32).unwrap(),
+        limit: (!random.one_in(8)).then_some(rule),
+        enqueue: Enqueue::Yes { max_waiting: None },
+        priority: Priority::new(random.pick(&[0, 0, 0, 1])).unwrap(),
+        lease: ticket.series().ticket(0).into(),
+        ttl,
+        margin: ttl / 4,
+        waiter_lease: LeaseId(u128::from(0x3a17 + client) << 64),
+        waiter_ttl: random.pick(&[4, 6]) * SECOND,
+        not_after: None,
+        about: random.pick(&["", "me", "two words"]).to_owned(),
+    };
+    Ask::Acquire { acquire, not_after: None }
 }

@@ -12,13 +12,15 @@ use crate::store::{Certainty, StoreError, StoreErrorKind, Together, together::un
 impl RedisStore {
     pub(super) async fn execute_together(&self, batches: &[Batch]) -> Result<Together, StoreError> {
         let mut keys = Vec::new();
-        let mut arguments = vec![batches.len().to_string()];
+        let mut arguments = vec![batches.len().to_string().into_bytes()];
         for batch in batches {
             let (batch_keys, batch_arguments) = self.keys_and_arguments(batch);
             keys.extend(batch_keys);
-            arguments.push(batch_arguments.len().to_string());
+            arguments.push(batch_arguments.len().to_string().into_bytes());
             arguments.extend(batch_arguments);
-            arguments.extend(undoing(batch).requests.iter().map(script::line));
+            arguments.extend(
+                undoing(batch).requests.iter().map(|request| script::line(request).into_bytes()),
+            );
         }
         let room = ANSWER_ROOM.saturating_mul(batches.len());
         let (answer, proof) =

@@ -2,10 +2,19 @@
 -- keys   records order
 -- args   ticket kind permits limit enqueue priority lease ttl margin waiter_lease waiter_ttl not_after about
 -- reply  granted queued busy other-kind other-limit too-many too-late ended
--- cost   where fast_acquire gives up: HGET head, entry, memory and lease, one HSET, one ZADD
+-- cost   where the plain path gives up: HGET head, entry, memory and lease, one HSET, one ZADD
 --
 -- kind: s, m, r (semaphore, mutex, readers-writer lock)
 -- limit: - or R, A, S, E (refuse, adopt, set, exact) and the number  enqueue: no, yes, or the most that may wait
+
+-- The packed form in words.
+function ledger.acquire_text(line)
+  local ticket, _, _, kind, permits, rule, limit, ttl, margin, not_after, most, priority, place_ttl, at = read(ASK, line, 9)
+  local enqueue = most < 0 and 'no' or most == UNBOUNDED and 'yes' or format('%.0f', most)
+  return format('%s %s %d %s %s %d %s %.0f %.0f %s %.0f %s ', ticket, kind, permits, rule == '-' and rule or rule .. format('%d', limit),
+    enqueue, priority, sub(line, at, at + 31), ttl, margin, sub(line, at + 32, at + 63), place_ttl,
+    not_after == UNBOUNDED and '-' or format('%.0f', not_after)) .. sub(line, at + 64)
+end
 
 function ledger.parse_acquire(text)
   local ticket, kind, permits, limit, enqueue, priority, lease, ttl, margin, waiter_lease, waiter_ttl, not_after, about =

@@ -9,6 +9,8 @@
 function ledger.rows_of(band, above, rows)
   if rows <= 0 then return {} end
   ledger.flush()
+  if band == 'g' then return ledger.holders_listed(rows) end
+  if head.waiting == 0 then return {} end
   return call('zrangebylex', order, '[' .. band, '(' .. above, 'limit', '0', format('%d', rows))
 end
 

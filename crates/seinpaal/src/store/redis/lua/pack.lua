@@ -1,62 +1,118 @@
--- pack: how the head, leases and entries are packed, and when the keys expire.
+-- pack: how the head, records and entries are packed, and when the keys expire.
 -- keys   records order
 -- args   now
 -- reply  nothing
 -- cost   nothing but time
 
--- first_end, first_wall and first_past are lower bounds, so that most calls need not look at the order.
 -- stated, pinned: the limit by those who hold or wait, and by an operator, if there is one.
+-- passed: all that the store's clock has advanced; unlike it and the ledger's clock this never goes back and is
+-- never held back. due: a lower bound, in it, of the first end of a lease or a memory.
 -- longest: the longest ttl since somebody came. memory: until when a series is remembered, at most.
 -- deadline: when the keys expire by themselves, on the store's clock; 0: never.
+-- rows: records and entries in the hash. wide: so many that the order lists them. free: the free ranges below
+-- the top, ascending. spread: so many that they are in the order instead.
 local function blank_head()
   return {
-    kind = '-', clock = 0, wall = 0, bound = UNBOUNDED, fence = 0, held = 0, holders = 0, waiting = 0,
-    past = 0, arrival = 0, top = 0, first_end = UNBOUNDED, first_wall = UNBOUNDED, first_past = UNBOUNDED,
-    longest = 0, memory = 0, deadline = 0,
+    kind = '-', clock = 0, wall = 0, passed = 0, bound = UNBOUNDED, fence = 0, due = UNBOUNDED, deadline = 0,
+    memory = 0, longest = 0, arrival = 0, held = 0, holders = 0, waiting = 0, past = 0, top = 0, rows = 0,
+    wide = false, spread = false, free = {},
   }
 end
 
 -- Nothing if it cannot be read.
 local function parse_head(text)
   if #text < HEAD_SIZE then return nil end
-  local version, kind, paused, stated, pinned, clock, wall, bound, fence, held, holders, waiting, past, arrival, top,
-    first_end, first_wall, first_past, longest, memory, deadline = read(HEAD, text)
-  if version ~= VERSION then return nil end
+  local version, kind, flags, stated, pinned, clock, wall, passed, bound, fence, due, deadline, memory, longest, arrival,
+    held, holders, waiting, past, top, rows, ranges = read(HEAD, text)
+  local at = HEAD_SIZE + 1
+  if version ~= VERSION or flags > 7 or #text < HEAD_SIZE + 8 * ranges then return nil end
+  local free = {}
+  for i = 1, ranges do
+    local first_slot, last_slot
+    first_slot, last_slot, at = read('<I4I4', text, at)
+    free[i] = { first_slot, last_slot }
+  end
   return {
     stated = stated >= 0 and stated or nil, pinned = pinned >= 0 and pinned or nil, kind = kind,
-    paused = paused == '1' and sub(text, HEAD_SIZE + 1) or nil,
-    clock = clock, wall = wall, bound = bound, fence = fence, held = held, holders = holders,
-    waiting = waiting, past = past, arrival = arrival, top = top, first_end = first_end,
-    first_wall = first_wall, first_past = first_past, longest = longest, memory = memory, deadline = deadline,
+    paused = flags % 2 == 1 and sub(text, at) or nil, wide = flags % 4 >= 2, spread = flags >= 4,
+    clock = clock, wall = wall, passed = passed, bound = bound, fence = fence, due = due, deadline = deadline,
+    memory = memory, longest = longest, arrival = arrival, held = held, holders = holders, waiting = waiting,
+    past = past, top = top, rows = rows, free = free,
   }
 end
 
 local function pack_head(h)
-  return pack(HEAD, VERSION, h.kind, h.paused and '1' or '0', h.stated or -1, h.pinned or -1, h.clock, h.wall, h.bound, h.fence,
-    h.held, h.holders, h.waiting, h.past, h.arrival, h.top, h.first_end, h.first_wall, h.first_past,
-    h.longest, h.memory, h.deadline) .. (h.paused or '')
+  local flags, free = (h.paused and 1 or 0) + (h.wide and 2 or 0) + (h.spread and 4 or 0), {}
+  for i, range in ipairs(h.free) do free[i] = pack('<I4I4', range[1], range[2]) end
+  return pack(HEAD, VERSION, h.kind, flags, h.stated or -1, h.pinned or -1, h.clock, h.wall, h.passed, h.bound, h.fence,
+    h.due, h.deadline, h.memory, h.longest, h.arrival, h.held, h.holders, h.waiting, h.past, h.top, h.rows, #free)
+    .. table.concat(free) .. (h.paused or '')
 end
 
 -- A clock that jumps forward ends no lease whose holder is alive, one that jumps backward delays nothing.
 local function advance_clock(h)
   local passed = max(now - h.wall, 0)
-  h.wall = now
+  h.wall, h.passed = now, h.passed + passed
   h.clock = h.clock + min(passed, h.bound)
 end
 
-local function pack_lease(lease)
-  return pack(LEASE, lease.inbox or NOBODY, lease.ttl, lease.ends, lease.ends_wall, lease.members,
-    lease.digest, lease.parked)
+-- The tickets in a record, by ticket.
+local function parse_tickets(id, lease, text, at)
+  local tickets = {}
+  while at <= #text do
+    local number, permits, ttl, since, fence, slot, size = read(TICKET, text, at)
+    local ticket = sub(id, 1, 24) .. format('%08x', number)
+    at = at + TICKET_SIZE + size
+    tickets[ticket] = {
+      ticket = ticket, lease = id, inbox = lease.inbox, permits = permits, ttl = ttl, since = since, fence = fence,
+      slots = permits == 1 and format('%d', slot) or format('%d-%d', slot, slot + permits - 1),
+      about = sub(text, at - size, at - 1), home = 'record',
+    }
+  end
+  return tickets
 end
 
-local function parse_lease(id, text)
-  if #text ~= 80 then return nil end
-  local inbox, ttl, ends, ends_wall, members, digest, parked = read(LEASE, text)
-  return {
-    id = id, inbox = inbox ~= NOBODY and inbox or nil, ttl = ttl, ends = ends, ends_wall = ends_wall,
-    members = members, digest = digest, parked = parked,
-    by_end = pack(MEMBER, 'e', ends, id), by_wall = pack(MEMBER, 'w', ends_wall, id),
-  }
+-- What there is of a lease and of the series whose number 0 it is. Nothing if it cannot be read.
+local function parse_record(id, text)
+  if #text < RECORD_SIZE then return nil end
+  local what, last, till, open, ttl, ends, ends_wall, members, digest, parked, inbox, listed, size = read(RECORD, text)
+  local from, record = RECORD_SIZE + 1, { id = id, memory = false, lease = false, is_kept = true }
+  local causes = sub(text, from, from + size - 1)
+  if what > 3 or #causes < size or match(causes, '[^%d%l= ]') then return nil end
+  if what % 2 == 1 then
+    record.memory = { series = id, last = last, ['until'] = till, open = open, ends = {} }
+    for number, cause in string.gmatch(causes, '(%d+)=(%l+) ') do
+      record.memory.ends[#record.memory.ends + 1] = { number + 0, cause }
+    end
+  end
+  if what >= 2 then
+    record.lease = {
+      id = id, inbox = inbox ~= NOBODY and inbox or nil, ttl = ttl, ends = ends, ends_wall = ends_wall,
+      members = members, digest = digest, parked = parked,
+    }
+  end
+  if listed > 0 then record.listed, record.by_due = listed, pack(MEMBER, 'e', listed, id) end
+  local ok, tickets = pcall(parse_tickets, id, record.lease, text, from + size)
+  if not ok then return nil end
+  record.tickets = tickets
+  return record
+end
+
+local function pack_ticket(entry)
+  return pack(TICKET, tonumber(sub(entry.ticket, 25), 16), entry.permits, entry.ttl, entry.since, entry.fence,
+    match(entry.slots, '^%d+') + 0, #entry.about) .. entry.about
+end
+
+local function pack_record(record)
+  local memory, lease, causes, parts = record.memory, record.lease, {}, {}
+  for i, ended in ipairs(memory and memory.ends or {}) do causes[i] = format('%d=%s ', ended[1], ended[2]) end
+  parts[2] = table.concat(causes)
+  local past = memory or { last = 0, ['until'] = 0, open = 0 }
+  local held = lease or { ttl = 0, ends = 0, ends_wall = 0, members = 0, digest = 0, parked = 0 }
+  parts[1] = pack(RECORD, (memory and 1 or 0) + (lease and 2 or 0), past.last, past['until'], past.open, held.ttl, held.ends,
+    held.ends_wall, held.members, held.digest, held.parked, held.inbox or NOBODY, record.listed or 0, #parts[2])
+  for _, entry in pairs(record.tickets) do parts[#parts + 1] = pack_ticket(entry) end
+  return table.concat(parts)
 end
 
 local function pack_entry(entry)
@@ -77,16 +133,14 @@ local function parse_entry(ticket, text)
   if not ok or (kind ~= 'H' and kind ~= 'W') then return nil end
   local entry = {
     ticket = ticket, lease = lease, inbox = inbox ~= NOBODY and inbox or nil, permits = permits, ttl = ttl,
-    since = since, by_lease = 'm' .. lease .. ticket,
+    since = since, home = 'entry',
   }
   if is_holder then
     entry.fence, entry.slots, entry.about = x, y, sub(text, z)
-    entry.by_rank = pack(MEMBER, 'g', x, ticket)
     return entry
   end
   entry.rank, entry.priority, entry.margin, entry.next_lease, entry.parked = x, y, z, next_lease, parked
   entry.about = sub(text, at)
-  entry.by_rank = pack(MEMBER, parked == '1' and 'k' or 'q', x + RANK_BIAS, ticket)
   return entry
 end
 

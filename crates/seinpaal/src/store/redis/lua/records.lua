@@ -3,6 +3,10 @@
 -- args   none of its own
 -- reply  nothing
 -- cost   one HGET a record; one ZRANGEBYLEX a look at the order, after writing what is pending
+--
+-- A name with few rows has nothing in the order but who waits: what ends first is found by reading all.
+
+local MOST_LOADED = 512
 
 -- Looking at the order.
 
@@ -11,57 +15,163 @@ function ledger.first(band, above)
   return call('zrangebylex', order, '[' .. band, '(' .. above, 'limit', '0', '1')[1]
 end
 
+-- Records.
+
+-- An entry is listed where `house` has put it.
+function ledger.adopt(entry)
+  if head.wide and entry.home == 'entry' then entry.by_lease = 'm' .. entry.lease .. entry.ticket end
+  if not entry.fence then
+    entry.by_rank = pack(MEMBER, entry.parked == '1' and 'k' or 'q', entry.rank + RANK_BIAS, entry.ticket)
+  elseif head.wide then
+    entry.by_rank = pack(MEMBER, 'g', entry.fence, entry.ticket)
+  end
+  ledger.entries[entry.ticket] = entry
+end
+
+function ledger.keep_record(id, text)
+  local record = parse_record(id, text)
+  if not record then ledger.corrupt('record ' .. id) end
+  ledger.records[id] = record
+  for _, entry in pairs(record.tickets) do ledger.adopt(entry) end
+  return record
+end
+
+function ledger.record_of(id)
+  local record = ledger.records[id]
+  if record then return record end
+  local text = not ledger.is_fresh and call('hget', records, 'r' .. id)
+  if text then return ledger.keep_record(id, text) end
+  record = { id = id, lease = false, memory = false, tickets = {}, is_kept = false }
+  ledger.records[id] = record
+  return record
+end
+
+function ledger.touch(record)
+  ledger.dirty_records[record.id] = true
+  ledger.is_dirty = true
+end
+
+-- Everything there is. Only a name with few rows is read so.
+function ledger.load_all()
+  if ledger.is_loaded or ledger.is_fresh then return end
+  ledger.is_loaded = true
+  local all = call('hgetall', records)
+  for i = 1, #all, 2 do
+    local kind, id, text = sub(all[i], 1, 1), sub(all[i], 2), all[i + 1]
+    if kind == 'r' and not ledger.records[id] then ledger.keep_record(id, text) end
+    if kind == 't' and ledger.entries[id] == nil then ledger.keep_entry(id, text) end
+  end
+end
+
+-- What is listed by then, and some more, so that not every call has to; those that are listed too early are corrected.
+function ledger.load_listed(till, least)
+  local after, count = '[e', 0
+  while count < max(MOST_LOADED, least) do
+    local members = call('zrangebylex', order, after, '(f', 'limit', '0', '64')
+    for _, member in ipairs(members) do ledger.load_member(member) end
+    count = count + #members
+    if #members < 64 then
+      ledger.next_due = UNBOUNDED
+      return
+    end
+    after = '(' .. members[64]
+    local _, bound = read(MEMBER, members[64])
+    ledger.next_due = bound
+    if bound > till and count >= least then return end
+  end
+  ledger.has_backlog = true
+end
+
+function ledger.load_member(member)
+  local _, bound, id = read(MEMBER, member)
+  local record = ledger.record_of(id)
+  if not record.is_kept and not ledger.dirty_records[id] then ledger.corrupt('a record that is listed is not there') end
+  local due = ledger.due_of(record)
+  if record.by_due == member and due > bound then
+    record.listed = nil
+    ledger.touch(record)
+  end
+end
+
+-- Reads all of which something may end by then.
+function ledger.load_until(till, least)
+  least = least or 0
+  if ledger.loaded_till and till <= ledger.loaded_till and least == 0 then return end
+  ledger.loaded_till, ledger.next_due = till, UNBOUNDED
+  if head.wide then ledger.load_listed(till, least) else ledger.load_all() end
+end
+
+-- The bound in the head, made exact again.
+function ledger.sharpen()
+  if ledger.is_due then ledger.load_until(head.passed) end
+  if not ledger.loaded_till then return end
+  head.due = ledger.next_due
+  for _, record in pairs(ledger.records) do
+    if ledger.is_there(record) then head.due = min(head.due, ledger.due_of(record)) end
+  end
+end
+
+-- Of what was read, what is due, in order.
+function ledger.sorted(find)
+  local list = {}
+  for id, record in pairs(ledger.records) do
+    local at = find(record)
+    if at then list[#list + 1] = { at, id, record } end
+  end
+  table.sort(list, function(a, b)
+    if a[1] ~= b[1] then return a[1] < b[1] end
+    return a[2] < b[2]
+  end)
+  return list
+end
+
 -- Leases.
 
 function ledger.lease_of(lease_id)
-  local lease = ledger.leases[lease_id]
-  if lease ~= nil then return lease end
-  local text = not ledger.is_fresh and call('hget', records, 'l:' .. lease_id)
-  if not text then
-    ledger.leases[lease_id] = false
-    return false
-  end
-  lease = parse_lease(lease_id, text)
-  if not lease then ledger.corrupt('lease ' .. lease_id) end
-  ledger.leases[lease_id] = lease
-  return lease
+  return ledger.record_of(lease_id).lease
 end
 
 function ledger.put_lease(lease)
-  ledger.leases[lease.id] = lease
-  ledger.dirty_leases[lease.id] = true
-  ledger.is_dirty = true
-  head.first_end = min(head.first_end, lease.ends)
-  head.first_wall = min(head.first_wall, lease.ends_wall)
+  local record = ledger.record_of(lease.id)
+  record.lease = lease
+  ledger.touch(record)
   head.longest = max(head.longest, lease.ttl)
 end
 
 function ledger.remove_lease(lease)
-  ledger.place(lease, 'by_end', nil)
-  ledger.place(lease, 'by_wall', nil)
-  ledger.leases[lease.id] = false
-  ledger.dirty_leases[lease.id] = true
-  ledger.is_dirty = true
+  local record = ledger.record_of(lease.id)
+  record.lease = false
+  ledger.touch(record)
 end
 
-function ledger.first_lease(band, above)
-  local member = ledger.first(band, above)
-  local lease = member and ledger.lease_of(sub(member, 10))
-  if not lease then ledger.corrupt('a lease that is listed is not there') end
-  return lease
+-- When the first lease ends, or any time after `most` from now.
+function ledger.first_end(most)
+  local first = head.clock + most
+  if head.due - head.passed >= most then return first end
+  ledger.load_until(head.passed + most)
+  for _, record in pairs(ledger.records) do
+    if record.lease then first = min(first, record.lease.ends) end
+  end
+  return first
 end
 
 -- Entries.
 
+function ledger.keep_entry(ticket, text)
+  local entry = parse_entry(ticket, text)
+  if not entry then ledger.corrupt('ticket ' .. ticket) end
+  ledger.adopt(entry)
+  return entry
+end
+
 function ledger.entry_of(ticket)
   local entry = ledger.entries[ticket]
-  if entry == nil then
-    local text = not ledger.is_fresh and call('hget', records, 't:' .. ticket)
-    entry = text and parse_entry(ticket, text)
-    if text and not entry then ledger.corrupt('ticket ' .. ticket) end
-    ledger.entries[ticket] = entry
-  end
-  return entry
+  if entry ~= nil or ledger.is_fresh then return entry end
+  ledger.record_of(ledger.series_of(ticket))
+  if ledger.entries[ticket] then return ledger.entries[ticket] end
+  local text = call('hget', records, 't' .. ticket)
+  ledger.entries[ticket] = text and ledger.keep_entry(ticket, text) or false
+  return ledger.entries[ticket]
 end
 
 function ledger.put_entry(entry)
@@ -73,8 +183,10 @@ end
 function ledger.remove_entry(entry)
   ledger.place(entry, 'by_lease', nil)
   ledger.place(entry, 'by_rank', nil)
+  if entry.home == 'entry' then ledger.vacate(entry) end
+  if entry.home == 'record' then ledger.unlodge(entry) end
+  entry.home = nil
   ledger.entries[entry.ticket] = false
-  ledger.dirty_entries[entry.ticket] = true
   ledger.is_dirty = true
 end
 
@@ -86,12 +198,32 @@ function ledger.first_entry(band, above, from)
   return entry
 end
 
+-- The lowest ticket under a lease.
 function ledger.first_member(lease_id)
-  return ledger.first_entry('m' .. lease_id, 'm' .. lease_id .. '~', 34)
+  local first = head.wide and ledger.first_entry('m' .. lease_id, 'm' .. lease_id .. '~', 34) or nil
+  if not head.wide then ledger.load_all() end
+  for _, entry in pairs(ledger.entries) do
+    if entry and entry.lease == lease_id and (not first or entry.ticket < first.ticket) then first = entry end
+  end
+  return first
 end
 
 function ledger.first_waiter()
+  if head.waiting == 0 then return nil end
   return ledger.first_entry('q', 'r', 10)
+end
+
+-- Those who hold, in order of grant, as they are listed if they are.
+function ledger.holders_listed(rows)
+  if head.wide then return call('zrangebylex', order, '[g', '(h', 'limit', '0', format('%d', rows)) end
+  ledger.load_all()
+  local members = {}
+  for _, entry in pairs(ledger.entries) do
+    if entry and entry.fence then members[#members + 1] = pack(MEMBER, 'g', entry.fence, entry.ticket) end
+  end
+  table.sort(members)
+  for i = #members, rows + 1, -1 do members[i] = nil end
+  return members
 end
 
 -- What is remembered of series: the last number that was granted or ended, until when, how many of it hold, and why
@@ -105,38 +237,19 @@ function ledger.number_of(ticket)
   return tonumber(sub(ticket, 25), 16)
 end
 
-function ledger.parse_memory(series, text)
-  if #text < 24 or match(text, '[^%d%l= ]', 25) then return nil end
-  local last, till, open = read(MEMORY, text)
-  local memory = { series = series, last = last, ['until'] = till, open = open, ends = {} }
-  for number, cause in string.gmatch(sub(text, 25), '(%d+)=(%l+) ') do
-    memory.ends[#memory.ends + 1] = { number + 0, cause }
-  end
-  if open == 0 then memory.by_end = pack(MEMBER, 'p', till, series) end
-  return memory
-end
-
 function ledger.memory_of(series)
-  local memory = ledger.memories[series]
-  if memory ~= nil then return memory end
-  local text = head.past > 0 and call('hget', records, 's:' .. series)
-  memory = text and ledger.parse_memory(series, text)
-  if text and not memory then ledger.corrupt('series ' .. series) end
-  ledger.memories[series] = memory
-  return memory
+  return ledger.record_of(series).memory
 end
 
 function ledger.put_memory(memory)
-  ledger.memories[memory.series] = memory
-  ledger.dirty_memories[memory.series] = true
-  ledger.is_dirty = true
-  if memory.open == 0 then head.first_past = min(head.first_past, memory['until']) end
+  local record = ledger.record_of(memory.series)
+  record.memory = memory
+  ledger.touch(record)
   head.memory = max(head.memory, memory['until'])
 end
 
 function ledger.remove_memory(memory)
-  ledger.place(memory, 'by_end', nil)
-  ledger.memories[memory.series] = false
-  ledger.dirty_memories[memory.series] = true
-  ledger.is_dirty = true
+  local record = ledger.record_of(memory.series)
+  record.memory = false
+  ledger.touch(record)
 end

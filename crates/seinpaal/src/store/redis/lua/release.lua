@@ -2,7 +2,7 @@
 -- keys   records order
 -- args   ticket slots
 -- reply  released ended unknown
--- cost   where fast_release gives up: HGET head, entry, lease and memory, one HDEL, ZREM, HSET, ZADD
+-- cost   where the plain path gives up: HGET head, entry, lease and memory, one HDEL, ZREM, HSET, ZADD
 --
 -- slots: all, or text like 0-2,5
 

@@ -8,7 +8,7 @@
 -- is nonsense, so that permission is looked at and nothing happens; what only reads, reads nothing.
 local key, channel, publish, listeners = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 local tries = {
-  { 'time' }, { 'exists', key }, { 'type', key }, { 'hget', key, 'f' }, { 'hmget', key, 'f' },
+  { 'time' }, { 'exists', key }, { 'type', key }, { 'hget', key, 'f' }, { 'hmget', key, 'f' }, { 'hgetall', key },
   { 'hset', key, 'f', 'v', 'odd' }, { 'hdel', key, 'f' }, { 'zadd', key, 'nonsense', 'm' }, { 'zrem', key, 'm' },
   { 'zrangebylex', key, '-', '+' }, { 'zremrangebylex', key, '-', '+' }, { 'unlink', key },
   { 'pexpire', key, 'nonsense' }, { 'persist', key }, { publish, channel, '' }, { 'pubsub', listeners, channel },

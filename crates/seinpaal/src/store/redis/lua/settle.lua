@@ -143,6 +143,7 @@ end
 function ledger.end_lease(lease)
   while true do
     local entry = ledger.first_member(lease.id)
+    if not entry and ledger.lease_of(lease.id) then ledger.remove_lease(lease) end -- damage has left it empty
     if not entry or not ledger.has_work() then return end
     ledger.end_entry(entry, 'expired')
   end
@@ -151,20 +152,19 @@ end
 -- Time.
 
 function ledger.expire_by_clock()
-  while head.holders + head.waiting > 0 and head.first_end <= head.clock do
-    local lease = ledger.first_lease('e', 'f')
-    head.first_end = lease.ends
-    if lease.ends > head.clock or not ledger.has_work() then return end
-    ledger.end_lease(lease)
+  local due = ledger.sorted(function(record) return record.lease and record.lease.ends <= head.clock and record.lease.ends end)
+  for _, found in ipairs(due) do
+    if not ledger.has_work() then return end
+    ledger.end_lease(found[3].lease)
   end
 end
 
 -- Where somebody listens, only the ledger's clock can end a lease.
 function ledger.expire_by_wall()
-  while head.holders + head.waiting > 0 and head.first_wall <= now do
-    local lease = ledger.first_lease('w', 'x')
-    head.first_wall = lease.ends_wall
-    if lease.ends_wall > now or not ledger.has_work() then return end
+  local due = ledger.sorted(function(record) return record.lease and record.lease.ends_wall <= now and record.lease.ends_wall end)
+  for _, found in ipairs(due) do
+    local lease = found[3].lease
+    if not ledger.has_work() then return end
     if lease.inbox and ledger.is_listening(lease.inbox) then
       lease.ends_wall = now + max(lease.ends - head.clock, 1)
       ledger.put_lease(lease)
@@ -174,18 +174,26 @@ function ledger.expire_by_wall()
   end
 end
 
+-- Nothing ends in the middle of a call, so what is due was so from the beginning.
+function ledger.expire()
+  if not ledger.is_due or head.holders + head.waiting == 0 then return end
+  ledger.load_until(head.passed)
+  ledger.expire_by_clock()
+  ledger.expire_by_wall()
+end
+
 function ledger.forget()
-  while head.past > 0 and (head.first_past <= head.clock or head.past > MOST_MEMORIES) do
-    local member = ledger.first('p', 'q')
-    if not member then
-      head.first_past = UNBOUNDED -- something is held of each
-      return
-    end
-    local memory = ledger.memory_of(sub(member, 10))
-    if not memory then ledger.corrupt('a series that is remembered is not there') end
-    head.first_past = memory['until']
-    local is_due = memory['until'] <= head.clock or head.past > MOST_MEMORIES
-    if not is_due or not ledger.has_work() then return end
+  if head.past == 0 then return end
+  local over = head.past - MOST_MEMORIES
+  if ledger.is_due or over > 0 then ledger.load_until(head.passed, over > 0 and over + WORK or 0) end
+  local due = ledger.sorted(function(record)
+    local memory = record.memory
+    return memory and memory.open == 0 and (memory['until'] <= head.clock or over > 0) and memory['until']
+  end)
+  for _, found in ipairs(due) do
+    local memory = found[3].memory
+    if memory['until'] > head.clock and head.past <= MOST_MEMORIES then return end
+    if not ledger.has_work() then return end
     head.past = head.past - 1
     ledger.remove_memory(memory)
   end
@@ -273,7 +281,6 @@ function ledger.serve()
 end
 
 function ledger.settle()
-  ledger.expire_by_clock()
-  ledger.expire_by_wall()
+  ledger.expire()
   ledger.serve()
 end

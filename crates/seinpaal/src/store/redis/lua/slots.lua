@@ -59,14 +59,28 @@ function ledger.slots_take(slots, others)
   return kept, taken
 end
 
+-- Few free ranges stand in the head. Once there were many, all are in the order, until nothing is held.
 function ledger.push_free_slots(first_slot, last_slot)
-  ledger.placed[pack(FREE, 'f', first_slot, last_slot)] = true
   ledger.is_dirty = true
+  if not head.spread then
+    head.free = ledger.slots_insert(head.free, first_slot, last_slot)
+    if #head.free <= MOST_FREE then return end
+    head.spread = true
+    for _, range in ipairs(head.free) do ledger.placed[pack(FREE, 'f', range[1], range[2])] = true end
+    head.free = {}
+  else
+    ledger.placed[pack(FREE, 'f', first_slot, last_slot)] = true
+  end
 end
 
 -- Below the top, what is not held is free: without that, there is nothing to look for.
 function ledger.pop_free_slots(in_hand)
   if head.top <= head.held + in_hand then return nil end
+  if not head.spread then
+    local range = table.remove(head.free, 1)
+    if not range then return nil end
+    return range[1], range[2]
+  end
   local member = ledger.first('f', 'g')
   if not member then return nil end
   ledger.placed[member] = false
@@ -76,14 +90,12 @@ function ledger.pop_free_slots(in_hand)
 end
 
 function ledger.clear_free_slots()
-  for member in pairs(ledger.placed) do
-    if sub(member, 1, 1) == 'f' then ledger.placed[member] = false end
-  end
-  -- What was written, by an earlier call or by this one, is not pending.
-  if ledger.had_free_slots or ledger.has_written then
-    ledger.flush()
-    call('zremrangebylex', order, '[f', '(g')
-  end
+  head.free = {}
+  if not head.spread then return end
+  ledger.flush()
+  call('zremrangebylex', order, '[f', '(g')
+  ledger.has_removed = true
+  head.spread = false
 end
 
 -- The lowest free slots.

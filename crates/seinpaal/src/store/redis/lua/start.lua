@@ -22,6 +22,7 @@ function ledger.start()
   if given_now ~= '' then ledger.number(given_now, 0, UNBOUNDED, 'now') end
   ledger.read_head()
   advance_clock(head)
+  ledger.is_due = head.passed >= head.due
   head.fence = max(head.fence, seen)
   ledger.settle()
 end

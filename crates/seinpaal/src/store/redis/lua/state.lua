@@ -6,11 +6,13 @@
 -- cost   one HGET a record, one ZRANGEBYLEX a look at the order; all writes in one go at the end
 --
 -- records (hash)  h: the head  n: in a cluster, the node where the name is at home, and until when it settles there
---                  l:LEASE: a lease  t:TICKET: an entry  s:SERIES: what is remembered of it
+--                  rLEASE: a record, of a lease and of the series whose number 0 it is, with tickets of both
+--                  tTICKET: an entry by itself: who waits, and who holds where no record has room
 -- order (zset, all scores 0)  one letter and numbers of eight bytes or ids:
---   e END LEASE  w WALLEND LEASE  m LEASE TICKET  g FENCE TICKET  q RANK TICKET  k RANK TICKET (parked)
---   p UNTIL SERIES (of which nothing is held)  f FIRST LAST (free slots)
---   z (so that the key, and its TTL, outlive the last member)
+--   q RANK TICKET (who waits)  k RANK TICKET (parked)  f FIRST LAST (free slots, if spread)
+--   and if wide: e DUE LEASE (records, by a lower bound of when something of them ends)  m LEASE TICKET (entries
+--   by themselves)  g FENCE TICKET (who holds)
+--   z (in clusters, so that the key is always there)
 -- Times are microseconds. Lua's numbers are exact to 2^53; only strings go to commands, because Redis
 -- formats numbers slowly and, above 2^31, not always as integers.
 
@@ -18,8 +20,8 @@
 -- are captured, and a hundred of them cost more than everything else that a call does. What is captured most
 -- stands last, where the walk begins.
 local ledger = {
-  leases = {}, entries = {}, memories = {}, dirty_leases = {}, dirty_entries = {}, dirty_memories = {}, placed = {},
-  is_dirty = false, has_written = false, is_fresh = false, may_grow = true, had_free_slots = false,
+  records = {}, entries = {}, dirty_records = {}, dirty_entries = {}, gone = {}, placed = {}, is_dirty = false,
+  has_written = false, has_removed = false, is_fresh = false, may_grow = true, had_order = false,
 }
 local head
 
@@ -65,8 +67,15 @@ function ledger.start_afresh()
   if call('exists', records) == 1 or call('type', order).ok ~= 'zset' then
     ledger.corrupt('the key is somebody else\'s')
   end
-  if call('zrangebylex', order, '[z', '[z')[1] ~= 'z' then ledger.corrupt('the key is somebody else\'s') end
+  local first = call('zrangebylex', order, '-', '+', 'limit', '0', '1')[1] or ''
+  if first ~= 'z' and (not match(first, '^[egkqmf]') or (#first ~= 41 and #first ~= 65 and #first ~= 17)) then
+    ledger.corrupt('the key is somebody else\'s')
+  end
   call('unlink', order)
+end
+
+function ledger.has_order()
+  return ALWAYS_LISTED or head.waiting > 0 or head.wide or head.spread
 end
 
 function ledger.read_head()
@@ -76,7 +85,7 @@ function ledger.read_head()
   else
     ledger.start_afresh()
   end
-  ledger.had_free_slots = head.top > head.held
+  ledger.had_order = not ledger.is_fresh and ledger.has_order()
 end
 
 -- Writing. Removals go first: they free memory, and after one Redis lets a script write also when memory
@@ -97,63 +106,133 @@ function ledger.place(object, slot, member)
   object[slot] = member
 end
 
-function ledger.pack_lease(lease)
-  ledger.place(lease, 'by_end', pack(MEMBER, 'e', lease.ends, lease.id))
-  ledger.place(lease, 'by_wall', pack(MEMBER, 'w', lease.ends_wall, lease.id))
-  return pack_lease(lease)
+-- A lower bound, in all that the clock has advanced, of when something of a record ends. No clock advances by more.
+function ledger.due_of(record)
+  local lease, memory, left = record.lease, record.memory, UNBOUNDED
+  if lease then left = min(lease.ends - head.clock, lease.ends_wall - now) end
+  if memory and memory.open == 0 then left = min(left, memory['until'] - head.clock) end
+  return left < UNBOUNDED and max(floor(head.passed + left), 0) or UNBOUNDED
 end
 
-function ledger.pack_entry(entry)
-  ledger.place(entry, 'by_lease', 'm' .. entry.lease .. entry.ticket)
-  if entry.fence then
-    ledger.place(entry, 'by_rank', pack(MEMBER, 'g', entry.fence, entry.ticket))
-  else
-    local band = entry.parked == '1' and 'k' or 'q'
-    ledger.place(entry, 'by_rank', pack(MEMBER, band, entry.rank + RANK_BIAS, entry.ticket))
+-- Listed bounds are only ever too low: who looks at one corrects it.
+function ledger.list(record, due)
+  if not head.wide or due == UNBOUNDED then
+    due = head.wide and record.listed or nil
+  elseif record.listed and record.listed <= due then
+    due = record.listed
   end
-  return pack_entry(entry)
+  record.listed = due
+  ledger.place(record, 'by_due', due and pack(MEMBER, 'e', due, record.id) or nil)
 end
 
-function ledger.pack_memory(memory)
-  ledger.place(memory, 'by_end', memory.open == 0 and pack(MEMBER, 'p', memory['until'], memory.series) or nil)
-  local ends = {}
-  for i, ended in ipairs(memory.ends) do ends[i] = format('%d=%s ', ended[1], ended[2]) end
-  return pack(MEMORY, memory.last, memory['until'], memory.open) .. table.concat(ends)
+function ledger.is_there(record)
+  return record.lease or record.memory or next(record.tickets)
 end
 
-function ledger.collect(dirty, kind, objects, write, set, del)
-  for key in pairs(dirty) do
-    local object = objects[key]
-    if object then
-      set[#set + 1] = kind .. key
-      set[#set + 1] = write(object)
-    else
-      del[#del + 1] = kind .. key
+-- Whether an entry has its place in the record of its lease: then one look finds both.
+function ledger.has_room(entry, record)
+  if not entry.fence or entry.lease ~= ledger.series_of(entry.ticket) or #entry.about > 255 then return false end
+  local lease = record.lease
+  if not lease or lease.inbox ~= entry.inbox or string.find(entry.slots, ',', 1, true) then return false end
+  if entry.home == 'record' then return true end
+  local size = TICKET_SIZE + #entry.about
+  for _, other in pairs(record.tickets) do size = size + TICKET_SIZE + #other.about end
+  return size <= MOST_INLINE
+end
+
+function ledger.house(entry)
+  local record = ledger.record_of(entry.lease)
+  local home = ledger.has_room(entry, record) and 'record' or 'entry'
+  if entry.home ~= home then
+    if entry.home == 'entry' then ledger.vacate(entry) end
+    if entry.home == 'record' then ledger.unlodge(entry) end
+    if home == 'record' then record.tickets[entry.ticket] = entry else head.rows = head.rows + 1 end
+    entry.home = home
+  end
+  if home == 'record' then ledger.dirty_records[entry.lease] = true else ledger.gone[entry.ticket] = nil end
+  local is_by_itself = head.wide and home == 'entry'
+  ledger.place(entry, 'by_lease', is_by_itself and 'm' .. entry.lease .. entry.ticket or nil)
+  local rank = head.wide and entry.fence and pack(MEMBER, 'g', entry.fence, entry.ticket)
+  if not entry.fence then rank = pack(MEMBER, entry.parked == '1' and 'k' or 'q', entry.rank + RANK_BIAS, entry.ticket) end
+  ledger.place(entry, 'by_rank', rank or nil)
+end
+
+-- An entry leaves the record of its series, in which no other lease's are.
+function ledger.unlodge(entry)
+  local record = ledger.record_of(ledger.series_of(entry.ticket))
+  record.tickets[entry.ticket] = nil
+  ledger.dirty_records[record.id] = true
+end
+
+-- An entry by itself goes from the hash.
+function ledger.vacate(entry)
+  ledger.gone[entry.ticket] = true
+  head.rows = head.rows - 1
+end
+
+-- Finds the place of each entry, and counts what is in the hash.
+function ledger.house_all()
+  local unfit = {}
+  for id in pairs(ledger.dirty_records) do
+    local record = ledger.records[id]
+    for ticket, entry in pairs(record.tickets) do
+      if not ledger.has_room(entry, record) then unfit[#unfit + 1] = ticket end
     end
   end
+  for _, ticket in ipairs(unfit) do ledger.dirty_entries[ticket] = true end
+  for ticket in pairs(ledger.dirty_entries) do
+    if ledger.entries[ticket] then ledger.house(ledger.entries[ticket]) end
+  end
+  for id in pairs(ledger.dirty_records) do
+    local record = ledger.records[id]
+    local is_there = ledger.is_there(record) and true or false
+    if is_there ~= record.is_kept then head.rows = head.rows + (is_there and 1 or -1) end
+    if is_there or record.is_kept then record.is_changed = true end
+    record.is_kept = is_there
+  end
 end
 
--- Writes what is pending, and the head with it if that is asked for or has to come first.
-function ledger.flush(with_head)
-  if not ledger.is_dirty and not with_head then return end
-  local set, del, add, remove = {}, {}, {}, {}
-  local is_growth = ledger.may_grow and not ledger.has_written
-  ledger.collect(ledger.dirty_leases, 'l:', ledger.leases, ledger.pack_lease, set, del)
-  ledger.collect(ledger.dirty_entries, 't:', ledger.entries, ledger.pack_entry, set, del)
-  ledger.collect(ledger.dirty_memories, 's:', ledger.memories, ledger.pack_memory, set, del)
-  if with_head or is_growth then
-    set[#set + 1] = 'h'
-    set[#set + 1] = pack_head(head)
+-- From so many on, the order lists what is there.
+function ledger.widen()
+  ledger.load_all()
+  head.wide = true
+  for id, record in pairs(ledger.records) do
+    if ledger.is_there(record) then ledger.dirty_records[id] = true end
   end
-  if ledger.is_fresh and not ledger.has_written then
-    ledger.placed.z = true
-    ledger.home = SETTLING and call('cluster', 'myid') .. ' 0'
+  for ticket, entry in pairs(ledger.entries) do
+    if entry then ledger.dirty_entries[ticket] = true end
   end
-  if ledger.home then
-    set[#set + 1] = 'n'
-    set[#set + 1] = ledger.home
-    ledger.home = nil
+  ledger.house_all()
+end
+
+function ledger.collect(set, del)
+  for ticket in pairs(ledger.dirty_entries) do
+    local entry = ledger.entries[ticket]
+    if entry and entry.home == 'entry' then
+      set[#set + 1] = 't' .. ticket
+      set[#set + 1] = pack_entry(entry)
+    end
   end
+  for ticket in pairs(ledger.gone) do del[#del + 1] = 't' .. ticket end
+  for id in pairs(ledger.dirty_records) do
+    local record = ledger.records[id]
+    if record.is_kept then
+      local due = ledger.due_of(record)
+      head.due = min(head.due, due)
+      ledger.list(record, due)
+      set[#set + 1] = 'r' .. id
+      set[#set + 1] = pack_record(record)
+    elseif record.is_changed then
+      ledger.place(record, 'by_due', nil)
+      record.listed = nil
+      del[#del + 1] = 'r' .. id
+    end
+    record.is_changed = false
+  end
+end
+
+function ledger.sort_placed()
+  local add, remove = {}, {}
   for member, is_there in pairs(ledger.placed) do
     if is_there then
       add[#add + 1] = '0'
@@ -162,11 +241,38 @@ function ledger.flush(with_head)
       remove[#remove + 1] = member
     end
   end
+  return add, remove
+end
+
+-- Writes what is pending, and the head with it if that is asked for or has to come first.
+function ledger.flush(with_head)
+  if not ledger.is_dirty and not with_head then return end
+  local set, del = {}, {}
+  local is_growth = ledger.may_grow and not ledger.has_written
+  ledger.house_all()
+  if head.rows > MOST_ROWS and not head.wide then ledger.widen() end
+  ledger.collect(set, del)
+  if with_head or is_growth then
+    if head.top <= head.held then head.spread = false end
+    set[#set + 1] = 'h'
+    set[#set + 1] = pack_head(head)
+  end
+  if ledger.is_fresh and not ledger.has_written then
+    ledger.home = SETTLING and call('cluster', 'myid') .. ' 0'
+    if ALWAYS_LISTED then ledger.placed.z = true end
+  end
+  if ledger.home then
+    set[#set + 1] = 'n'
+    set[#set + 1] = ledger.home
+    ledger.home = nil
+  end
+  local add, remove = ledger.sort_placed()
   if is_growth then ledger.send('hset', records, set) end
   if not is_growth and not ledger.has_written and #del + #remove == 0 then call('hdel', records, '-') end
   ledger.send('hdel', records, del)
   ledger.send('zrem', order, remove)
   if not is_growth then ledger.send('hset', records, set) end
   ledger.send('zadd', order, add)
-  ledger.dirty_leases, ledger.dirty_entries, ledger.dirty_memories, ledger.placed, ledger.is_dirty = {}, {}, {}, {}, false
+  ledger.has_removed = ledger.has_removed or #remove > 0
+  ledger.dirty_records, ledger.dirty_entries, ledger.gone, ledger.placed, ledger.is_dirty = {}, {}, {}, {}, false
 end

@@ -24,9 +24,8 @@ function ledger.look_in()
   if asker == '' or head.waiting == 0 then return '-' end
   local waiter = ledger.first_waiter()
   if not waiter or waiter.inbox ~= asker then return '-' end
-  local left = max(ledger.first_lease('e', 'f').ends - head.clock, 0)
-  if guarded_for > 0 then left = min(left, guarded_for) end
-  return format('%d', max(min(left, head.bound), 1))
+  local most = guarded_for > 0 and min(head.bound, guarded_for) or head.bound
+  return format('%d', max(ledger.first_end(most) - head.clock, 1))
 end
 
 function ledger.is_blank()
@@ -35,17 +34,39 @@ end
 
 -- Nobody is here: the clock may run freely and slots start from the bottom.
 function ledger.rest()
-  head.bound = UNBOUNDED
+  head.bound, head.longest = UNBOUNDED, 0
   ledger.drop_terms()
-  head.first_end, head.first_wall, head.longest = UNBOUNDED, UNBOUNDED, 0
   if head.top > 0 then
     head.top = 0
     ledger.clear_free_slots()
   end
+  if head.wide and head.rows <= MOST_ROWS / 2 then ledger.narrow() end
+end
+
+-- So few rows are left that none needs to be listed.
+function ledger.narrow()
+  ledger.flush()
+  ledger.load_all()
+  call('unlink', order)
+  head.wide, ledger.has_written, ledger.has_removed = false, true, true
+  if ALWAYS_LISTED then ledger.placed.z = true end
+  for _, record in pairs(ledger.records) do
+    record.listed, record.by_due = nil, nil
+    if record.is_kept then ledger.touch(record) end
+  end
+end
+
+-- An order that was made anew has no end of its own yet.
+function ledger.expire_keys(milliseconds)
+  local has_order = ledger.has_order()
+  if milliseconds then call('pexpire', records, milliseconds) end
+  if has_order and head.deadline > 0 and (milliseconds or not ledger.had_order or ledger.has_removed) then
+    call('pexpire', order, milliseconds or format('%d', max(floor((head.deadline - now) / 1000), 1)))
+  end
 end
 
 function ledger.keep(is_idle)
-  if head.past == 0 then head.first_past, head.memory = UNBOUNDED, 0 end
+  if head.past == 0 then head.memory = 0 end
   if head.pinned or head.paused then
     local had_deadline = head.deadline > 0
     head.deadline = 0
@@ -58,10 +79,7 @@ function ledger.keep(is_idle)
   end
   local milliseconds = set_deadline(head, is_idle)
   ledger.flush(true)
-  if milliseconds then
-    call('pexpire', records, milliseconds)
-    call('pexpire', order, milliseconds)
-  end
+  ledger.expire_keys(milliseconds)
 end
 
 function ledger.finish()
@@ -69,6 +87,7 @@ function ledger.finish()
   local look = ledger.look_in()
   local is_idle = head.holders == 0 and head.waiting == 0
   if is_idle then ledger.rest() end
+  ledger.sharpen()
   if ledger.is_blank() and (ledger.is_fresh or owed(head) == 0) then
     if not ledger.is_fresh or ledger.has_written then call('unlink', records, order) end
   else
@@ -85,6 +104,7 @@ function ledger.run()
   local requests = {}
   for i = 4, #ARGV do
     local operation, text = match(ARGV[i], '^(%a+) (.*)$')
+    if sub(ARGV[i], 1, 8) == 'acquire:' then operation, text = 'acquire', ledger.acquire_text(ARGV[i]) end
     if not ledger.operations[operation or ''] then ledger.refuse('SEINPAALARGUMENT', 'no such operation here') end
     requests[#requests + 1] = ledger.operations[operation](text)
   end

@@ -6,5 +6,5 @@
 --
 -- So everybody is taken to listen.
 local PUBLISH, LISTENERS, BEFORE_INBOX, INBOX = 'spublish', false, '^.*$', ':inbox:'
-local SETTLING = false
+local SETTLING, ALWAYS_LISTED = false, true
 

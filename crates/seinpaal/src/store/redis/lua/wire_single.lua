@@ -6,5 +6,5 @@
 --
 -- Who listens at all listens here, and nothing has to settle.
 local PUBLISH, LISTENERS, BEFORE_INBOX, INBOX = 'publish', 'numsub', '^[^{]*', 'inbox:'
-local SETTLING = false
+local SETTLING, ALWAYS_LISTED = false, false
 

@@ -3,7 +3,7 @@
 -- args   now inbox held not_after command...
 -- reply  done partial refused lost late
 -- error  SEINPAALCORRUPT SEINPAALARGUMENT, and what the server says to the first write
--- cost   one HGET a ticket, its lease and the head; one TYPE a key; two SET for the id; the commands
+-- cost   one HMGET a ticket, one HGET the head and a lease elsewhere; one TYPE a key; two SET for the id; the commands
 --
 -- held: pairs of ticket and fence. A command, with a key each: its name, its shape, how many arguments, those.
 -- shape, four letters: the type it wants and the type it leaves (s h l e z: string, hash, list, set, sorted
@@ -20,11 +20,16 @@ end
 
 -- Rule by rule as the ledger would: a lease that another client renews counts by the wall clock, too.
 local function is_held(head, ticket, fence)
-  local text = call('hget', records, 't:' .. ticket)
-  local entry = text and parse_entry(ticket, text)
+  local id = sub(ticket, 1, 24) .. '00000000'
+  local found = call('hmget', records, 'r' .. id, 't' .. ticket)
+  local record = found[1] and parse_record(id, found[1])
+  local entry = record and record.tickets[ticket] or found[2] and parse_entry(ticket, found[2])
   if not entry or entry.fence ~= fence then return false end
-  text = call('hget', records, 'l:' .. entry.lease)
-  local lease = text and parse_lease(entry.lease, text)
+  if entry.lease ~= id then
+    local text = call('hget', records, 'r' .. entry.lease)
+    record = text and parse_record(entry.lease, text)
+  end
+  local lease = record and record.lease
   if not lease or lease.ends <= head.clock then return false end
   return lease.ends_wall > now or lease.inbox == asker
 end

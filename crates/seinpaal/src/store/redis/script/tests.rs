@@ -4,7 +4,7 @@ use seinpaal_proto::{Kind, Limit, Name, Permits, Priority, Slots, Ticket};
 
 use super::*;
 
-const PIECES: [(&str, &str); 21] = [
+const PIECES: [(&str, &str); 19] = [
     ("wire_single", include_str!("../lua/wire_single.lua")),
     ("wire_sharded", include_str!("../lua/wire_sharded.lua")),
     ("wire_moving", include_str!("../lua/wire_moving.lua")),
@@ -12,14 +12,12 @@ const PIECES: [(&str, &str); 21] = [
     ("begin", include_str!("../lua/begin.lua")),
     ("guard", GUARD),
     ("pack", include_str!("../lua/pack.lua")),
-    ("fast_head", include_str!("../lua/fast_head.lua")),
-    ("fast_end", include_str!("../lua/fast_end.lua")),
-    ("fast_acquire_ask", include_str!("../lua/fast_acquire_ask.lua")),
-    ("fast_release_ask", include_str!("../lua/fast_release_ask.lua")),
-    ("fast_renew_ask", include_str!("../lua/fast_renew_ask.lua")),
-    ("fast_acquire", include_str!("../lua/fast_acquire.lua")),
-    ("fast_release", include_str!("../lua/fast_release.lua")),
-    ("fast_renew", include_str!("../lua/fast_renew.lua")),
+    ("plain", include_str!("../lua/plain.lua")),
+    ("plain_acquire", include_str!("../lua/plain_acquire.lua")),
+    ("plain_release", include_str!("../lua/plain_release.lua")),
+    ("plain_renew", include_str!("../lua/plain_renew.lua")),
+    ("plain_grant", include_str!("../lua/plain_grant.lua")),
+    ("plain_end", include_str!("../lua/plain_end.lua")),
     ("state", include_str!("../lua/state.lua")),
     ("records", include_str!("../lua/records.lua")),
     ("slots", include_str!("../lua/slots.lua")),

@@ -11,12 +11,13 @@ use crate::store::{
 const SOURCE: &str = include_str!("../lua/rights.lua");
 
 /// Without these no operation works, or one would be torn in the middle.
-const NEEDED: [&str; 17] = [
+const NEEDED: [&str; 18] = [
     "time",
     "exists",
     "type",
     "hget",
     "hmget",
+    "hgetall",
     "hset",
     "hdel",
     "zadd",

@@ -11,8 +11,9 @@
 local LISTED = 64
 
 function ledger.free_ranges()
-  local ranges = {}
-  if head.top > head.held then
+  local ranges = head.free
+  head.free = {}
+  if head.spread then
     ledger.flush()
     for _, member in ipairs(call('zrangebylex', order, '[f', '(g')) do
       local _, first_slot, last_slot = read(FREE, member)

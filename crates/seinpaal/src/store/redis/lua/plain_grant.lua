@@ -1,0 +1,112 @@
+-- plain_grant: who is next gets what was released; what every grant and every change of a record does.
+-- keys   records order
+-- args   none of its own
+-- reply  granted
+-- cost   to hand over one HGET, HDEL, ZREM, PUBSUB and PUBLISH
+
+      elseif operation == 0 then
+        local _, its_place, to, wanted, term, next_lease
+        ticket, permits, slot = heir, heir_text.permits, heir_text.slot
+        _, _, its_place, to, wanted, term, _, _, _, margin, next_lease, at = read(WAITER, heir_text[1])
+        if wanted ~= permits or 'r' .. next_lease ~= field or 'r' .. its_place == field or (saved and saved['r' .. its_place] ~= nil) then break end
+        if what >= 2 and by ~= to then break end
+        local there = try('hget', records, 'r' .. its_place)
+        if type(there) ~= 'string' or #there ~= RECORD_SIZE then break end
+        local kinds, place_term, place_ends, place_ends_wall, known, sum, aside, owner, place_listed
+        kinds, _, _, _, place_term, place_ends, place_ends_wall, known, sum, aside, owner, place_listed = read(RECORD, there)
+        if kinds ~= 2 then break end
+        if to ~= NOBODY then
+          local channel = match(records, BEFORE_INBOX) .. INBOX .. to
+          local listeners = (to == asker or not LISTENERS) and 1 or try('pubsub', LISTENERS, channel)[2]
+          if not listeners or listeners == 0 then break end
+          messages = messages or {}
+          messages[#messages + 1] = channel
+        end
+        if is_wide then remove[#remove + 1] = 'm' .. its_place .. heir end
+        saved, del = saved or {}, del or {}
+        if known == 1 then
+          rows, saved['r' .. its_place] = rows - 1, false
+          del[#del + 1] = 'r' .. its_place
+          if place_listed > 0 then remove[#remove + 1] = pack(MEMBER, 'e', place_listed, its_place) end
+        else
+          saved['r' .. its_place] = pack(RECORD, 2, 0, 0, 0, place_term, place_ends, place_ends_wall, known - 1,
+            (sum - digest_of(heir)) % DIGESTS, aside, owner, place_listed, 0)
+        end
+        del[#del + 1], rows, waiting = 't' .. heir, rows - 1, waiting - 1
+        -- A lease made for it ends no later than its place would have.
+        ttl, about, number, bound = term, sub(heir_text[1], at), tonumber(sub(heir, 25), 16), min(bound, margin)
+        if #about > 255 then break end
+        if what < 2 then
+          by, lease_ttl, members, digest, parked = to, term, 0, 0, 0
+          ends, ends_wall, what = min(clock + term, place_ends), min(now + term, place_ends_wall), what + 2
+        end
+        is_granted, reply, heir = true, heir_text.reply, nil
+      end
+
+      -- A grant, at once or from the line.
+      if is_granted then
+        fence = max(fence + 1, now)
+        if what < 2 then
+          by, lease_ttl, ends, ends_wall, members, digest, parked, what = inbox, ttl, clock + ttl, now + ttl, 0, 0, 0, what + 2
+        end
+        if what == 2 then past, what = past + 1, 3 end
+        if past > MOST_MEMORIES then break end
+        last, till, open = max(last, number), max(till, clock + ttl), open + 1
+        members, digest = members + 1, (digest + digest_of(ticket, number)) % DIGESTS
+        memory, longest = max(memory, till), max(longest, lease_ttl)
+        local slots = permits == 1 and format('%d', slot) or format('%d-%d', slot, slot + permits - 1)
+        if #tickets + #about + TICKET_SIZE <= MOST_INLINE then
+          tickets = tickets .. pack(TICKET, number, permits, ttl, now, fence, slot, #about) .. about
+        else
+          if operation == 0 then break end
+          set, rows = set or {}, rows + 1
+          set[#set + 1] = 't' .. ticket
+          set[#set + 1] = pack(HOLDER, 'H', '0', sub(field, 2), by, permits, ttl, now, fence, slots) .. about
+          if is_wide then
+            add = add or {}
+            add[#add + 1] = '0'
+            add[#add + 1] = 'm' .. sub(field, 2) .. ticket
+          end
+        end
+        if is_wide then
+          add = add or {}
+          add[#add + 1] = '0'
+          add[#add + 1] = pack(MEMBER, 'g', fence, ticket)
+        end
+        if operation == 0 then
+          if by ~= NOBODY then messages[#messages + 1] = format('granted %s %d %s %d ', ticket, fence, slots, limit) .. records end
+        else
+          reply = format('granted %s %d %s %d %d', ticket, fence, slots, limit, max(ends - clock, 0))
+        end
+      end
+
+      -- The record, but for one that is only asked about, in line.
+      if operation ~= 113 or is_granted then
+        if not is_there then rows, is_there = rows + 1, true end
+        if rows > MOST_ROWS and not is_wide then break end
+        local left = what >= 2 and min(ends - clock, ends_wall - now) or UNBOUNDED
+        if open == 0 and what % 2 == 1 then left = min(left, till - clock) end
+        is_changed = true
+        if left < UNBOUNDED then
+          local ending = max(floor(passed + left), 0)
+          due = min(due, ending)
+          if is_wide and (listed == 0 or ending < listed) then
+            add = add or {}
+            if listed > 0 then
+              remove = remove or {}
+              remove[#remove + 1] = pack(MEMBER, 'e', listed, sub(field, 2))
+            end
+            listed = ending
+            add[#add + 1] = '0'
+            add[#add + 1] = pack(MEMBER, 'e', ending, sub(field, 2))
+          end
+        end
+      end
+      is_done = true
+    until true
+    if not is_done then break end
+    if not heir then
+      replies[#replies + 1] = reply
+      i = i + 1
+    end
+  end

@@ -1,0 +1,81 @@
+-- plain_release: a holder gives back all it has, and who is next is looked up.
+-- keys   records order
+-- args   those of release
+-- reply  released
+-- cost   with somebody in line one ZRANGEBYLEX and one HMGET
+
+      elseif operation == 108 then
+        local keeper, old_fence = by, nil
+        number, at = tonumber(sub(ticket, 25), 16), 1
+        if not number then break end
+        while at <= #tickets do
+          local held_number, its_permits, its_ttl, _, its_fence, its_slot, its_size = read(TICKET, tickets, at)
+          if held_number == number then
+            permits, ttl, old_fence, slot = its_permits, its_ttl, its_fence, its_slot
+            tickets = at == 1 and #tickets == TICKET_SIZE + its_size and '' or sub(tickets, 1, at - 1) .. sub(tickets, at + TICKET_SIZE + its_size)
+            break
+          end
+          at = at + TICKET_SIZE + its_size
+        end
+        if not slot then
+          -- Not one that this call has made or given back already: what is written comes at the end.
+          local is_kept = what == 3 and not (set and #set > 0)
+          for k = 1, del and #del or 0 do is_kept = is_kept and del[k] ~= 't' .. ticket end
+          local kept = is_kept and try('hget', records, 't' .. ticket)
+          if type(kept) ~= 'string' or sub(kept, 1, 1) ~= 'H' then break end
+          local is_whole, under, slots, _
+          is_whole, _, _, under, keeper, permits, ttl, _, old_fence, slots = pcall(read, HOLDER, kept)
+          local from = match(is_whole and slots or '', '^(%d+)%-?%d*$')
+          if not from or under ~= sub(field, 2) then break end
+          slot, del, rows = from + 0, del or {}, rows - 1
+          del[#del + 1] = 't' .. ticket
+          if is_wide then
+            remove = remove or {}
+            remove[#remove + 1] = 'm' .. sub(field, 2) .. ticket
+          end
+        end
+        -- What another keeps is not ours to give back, or its keeper is to be told.
+        if keeper ~= inbox or what < 3 or open < 1 then break end
+        if is_wide then
+          remove = remove or {}
+          remove[#remove + 1] = pack(MEMBER, 'g', old_fence, ticket)
+        end
+        members, digest, open, till = members - 1, (digest - digest_of(ticket, number)) % DIGESTS, open - 1, max(till, clock + ttl)
+        if members == 0 then what, lease_ttl, ends, ends_wall, digest, by = 1, 0, 0, 0, 0, NOBODY end
+        memory, is_growth, reply = max(memory, till), false, 'released ' .. ticket .. ' 0'
+        if waiting == 0 then
+          holders, held = holders - 1, held - permits
+          if held == 0 then
+            if is_spread then break end
+            top, free = 0, ''
+          elseif slot + permits == top then
+            top = slot
+          elseif is_spread then
+            if has_taken_free then break end -- what is added goes before what is removed, and this may be both
+            add = add or {}
+            add[#add + 1] = '0'
+            add[#add + 1] = pack(FREE, 'f', slot, slot + permits - 1)
+          else
+            at = 1
+            while at < #free and read('<I4', free, at) < slot do at = at + 8 end
+            free = sub(free, 1, at - 1) .. pack('<I4I4', slot, slot + permits - 1) .. sub(free, at)
+            if #free > 8 * MOST_FREE then break end
+          end
+        else
+          -- Who is next takes just what is given back, and nothing else is free.
+          if held ~= limit or top ~= held or front ~= nil then break end
+          local line_up = try('zrangebylex', order, '[q', '(r', 'limit', '0', '2')
+          heir = line_up[1] and sub(line_up[1], 10)
+          if not heir then break end
+          front = line_up[2] or false
+          local names = { 't' .. heir, 'r' .. sub(heir, 1, 24) .. '00000000', front and inbox ~= NOBODY and 't' .. sub(front, 10) or nil }
+          heir_text = try('hmget', records, unpack(names))
+          local kept = heir_text[1]
+          if type(kept) ~= 'string' or #kept < 146 or sub(kept, 1, 1) ~= 'W' then break end
+          front_inbox = heir_text[3] and sub(heir_text[3], 35, 66)
+          remove = remove or {}
+          remove[#remove + 1] = line_up[1]
+          if held == permits then slot, top = 0, permits end
+          heir_text.permits, heir_text.slot, heir_text.reply = permits, slot, reply -- for the next round
+        end
+
