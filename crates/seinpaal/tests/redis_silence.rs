@@ -1,7 +1,9 @@
-//! Connections to a real server that die without a word, with the real driver: a renewal is repeated over a new connection
-//! in time, and nobody is alarmed.
+//! Servers that say nothing and connections that die without a word, with the real driver. A renewal is repeated over a
+//! new connection in time, nobody is alarmed, and the order of a line stays.
 #![cfg(feature = "redis")]
 
+#[path = "redis_silence/order.rs"]
+mod order;
 #[path = "support/redis_server.rs"]
 mod redis_server;
 #[path = "support/severing_proxy.rs"]

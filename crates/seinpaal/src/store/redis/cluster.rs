@@ -278,6 +278,10 @@ impl Shared {
         self.nodes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    fn all_nodes(&self) -> Vec<Arc<Node>> {
+        self.nodes().values().cloned().collect()
+    }
+
     fn node(&self, address: &Address) -> Arc<Node> {
         let mut nodes = self.nodes();
         if let Some(node) = nodes.get(address) {

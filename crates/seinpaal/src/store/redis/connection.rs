@@ -4,6 +4,7 @@
 //! that was lost may have been executed, and the session finds out with the same tickets.
 
 pub(super) mod lasting;
+mod status;
 mod upkeep;
 
 use std::{
@@ -33,7 +34,8 @@ use super::{
     server,
     transport::Answer,
 };
-use crate::store::{Certainty, Reading, StoreError, StoreErrorKind, url::RedisAddress};
+use crate::store::{Reading, StoreError, StoreErrorKind, url::RedisAddress};
+use status::{Last, Outage, Status};
 use upkeep::keep;
 pub(super) use upkeep::pause_of_callers;
 
@@ -63,34 +65,6 @@ struct Shared {
     opened: AtomicU64,
     /// Tries to connect since a script was last answered: a link that answers none is no success.
     tries: AtomicU64,
-}
-
-enum Status {
-    Up(u64, Link),
-    /// It says nothing, and a new one is being opened.
-    Doubted(u64, Link),
-    Down(Outage),
-}
-
-impl Status {
-    fn link(&self) -> Option<(u64, &Link)> {
-        match self {
-            Self::Up(id, link) | Self::Doubted(id, link) => Some((*id, link)),
-            Self::Down(_) => None,
-        }
-    }
-
-    fn is_link(&self, id: u64) -> bool {
-        self.link().is_some_and(|(current, _)| current == id)
-    }
-}
-
-/// Since when, after so many attempts, and why.
-#[derive(Clone)]
-struct Outage {
-    attempts: u64,
-    kind: StoreErrorKind,
-    message: String,
 }
 
 impl Connection {
@@ -197,7 +171,7 @@ impl Drop for Connection {
         self.keeper.abort();
         // The link knows how to report its loss to us, and so must not be kept by us.
         let outage = Outage::lost(&self.shared.plan.shown());
-        self.shared.status.send_replace(Status::Down(outage));
+        self.shared.status.send_replace(Status::Down(outage, None));
     }
 }
 
@@ -246,7 +220,7 @@ impl Shared {
         let outage = Outage::lost(&plan.shown());
         Self {
             plan: Arc::new(plan),
-            status: watch::Sender::new(Status::Down(outage)),
+            status: watch::Sender::new(Status::Down(outage, None)),
             moves: watch::Sender::default(),
             hurry: Notify::new(),
             is_awaited: AtomicBool::new(false),
@@ -281,7 +255,7 @@ impl Shared {
     fn has_moved(&self, address: &RedisAddress) {
         let is_elsewhere = |link: &Link| link.site.address != *address;
         let old = self.status.borrow().link().filter(|(_, link)| is_elsewhere(link)).map(|up| up.0);
-        old.inspect(|id| self.lose(*id));
+        old.inspect(|id| self.leave(*id));
         self.moves.send_replace(());
         self.hurry.notify_one();
     }
@@ -290,13 +264,22 @@ impl Shared {
         self.status.borrow().link().map_or_else(Vec::new, |(_, link)| link.site.advice.clone())
     }
 
-    /// This link is no good any more; a newer one stays.
+    /// This link has not answered in time, or is broken; a newer one stays.
     fn lose(&self, id: u64) {
+        self.go_down(id, Last::Stays);
+    }
+
+    /// This link is to a server that will not do.
+    fn leave(&self, id: u64) {
+        self.go_down(id, Last::Goes);
+    }
+
+    fn go_down(&self, id: u64, last: Last) {
         let lost = Outage::lost(&self.plan.shown());
         self.status.send_if_modified(|status| {
             let is_it = status.is_link(id);
             if is_it {
-                *status = Status::Down(lost);
+                status.go_down(lost, last);
             }
             is_it
         });
@@ -330,18 +313,18 @@ impl Shared {
         let mut status = self.status.subscribe();
         let seen = match &*status.borrow_and_update() {
             Status::Up(id, link) | Status::Doubted(id, link) => return Ok((*id, link.clone())),
-            Status::Down(outage) => outage.attempts,
+            Status::Down(outage, _) => outage.attempts,
         };
         self.hurry.notify_one();
         let changed = status.wait_for(|status| match status {
             Status::Up(..) | Status::Doubted(..) => true,
-            Status::Down(outage) => outage.attempts > seen,
+            Status::Down(outage, _) => outage.attempts > seen,
         });
         // Too late or not, what the status says now is the answer.
         let _ = timeout(RESPONSE_TIMEOUT, changed).await.map(drop);
         match &*self.status.borrow() {
             Status::Up(id, link) | Status::Doubted(id, link) => Ok((*id, link.clone())),
-            Status::Down(outage) => Err(outage.error()),
+            Status::Down(outage, _) => Err(outage.error()),
         }
     }
 
@@ -349,7 +332,7 @@ impl Shared {
         match answer {
             Ok(Value::ServerError(refused)) => {
                 if refused.code() == "READONLY" {
-                    self.lose(id); // It was demoted; the master may be found at the same address.
+                    self.leave(id); // It was demoted; the master may be found at the same address.
                 }
                 Err(error::of_server(&refused))
             }
@@ -382,16 +365,5 @@ impl Shared {
                 self.trust(link);
             }
         }
-    }
-}
-
-impl Outage {
-    fn lost(shown: &str) -> Self {
-        let message = format!("{shown} went away: connecting again");
-        Self { attempts: 0, kind: StoreErrorKind::Unreachable, message }
-    }
-
-    fn error(&self) -> StoreError {
-        StoreError::new(self.kind, Certainty::NotExecuted, self.message.clone())
     }
 }

@@ -95,6 +95,7 @@ impl Shared {
                 return self.has_come_back(&text(channel), At { node: node.clone(), link });
             }
             Heard::ListensNoMore(channel) => self.ears.listens_no_more(&text(channel), link),
+            Heard::Late => self.ears.lose(link),
             Heard::Lost => {
                 self.lose_wakeups(node, link);
                 self.ears.lose(link)
@@ -135,6 +136,9 @@ impl Shared {
 
     /// Listens again wherever it should and does not, and says so. False if it could not everywhere.
     async fn mend(&self) -> bool {
+        // A link is late only when nothing is believed to be heard over it any more, so what these heard is deaf.
+        let nodes = self.all_nodes();
+        let late = nodes.iter().map(|node| (node, node.late_wakeups())).collect::<Vec<_>>();
         let deaf = self.ears.deaf(|slot| self.map().owner(slot).cloned());
         let mended = stream::iter(deaf)
             .map(|(channel, slot)| async move {
@@ -143,6 +147,9 @@ impl Shared {
             })
             .buffer_unordered(EARS_AT_ONCE);
         let is_whole = mended.all(async |is_mended| is_mended).await;
+        if is_whole {
+            late.iter().for_each(|(node, late)| node.close_former_wakeups(late));
+        }
         if self.has_missed.swap(false, Ordering::Relaxed) {
             let _ = self.news.send(News::LookAgain);
         }
@@ -159,8 +166,7 @@ impl Shared {
 
     async fn try_links(&self) {
         if self.is_awaited.swap(false, Ordering::Relaxed) {
-            let nodes: Vec<_> = self.nodes().values().cloned().collect();
-            for node in nodes {
+            for node in self.all_nodes() {
                 node.try_wakeups().await;
             }
         }

@@ -7,7 +7,7 @@
 use std::{
     fmt,
     sync::{
-        Arc,
+        Arc, MutexGuard, PoisonError,
         atomic::{AtomicU64, Ordering},
     },
     time::Duration,
@@ -73,6 +73,8 @@ pub(super) enum Heard<'a> {
     Message(&'a [u8]),
     Listens(&'a [u8]),
     ListensNoMore(&'a [u8]),
+    /// The link did not answer in time. What it hears is still told.
+    Late,
     Lost,
 }
 
@@ -93,6 +95,9 @@ pub(super) struct Node {
     on_heard: OnHeard,
     commands: Mutex<Option<Link>>,
     wakeups: Mutex<Option<Link>>,
+    /// Links that were late. Each stays open until what it heard is heard over another: as long as it is subscribed, the
+    /// server does not pass its client over.
+    former_wakeups: std::sync::Mutex<Vec<Link>>,
     /// How often it was connected to since it last answered a script.
     tries: AtomicU64,
 }
@@ -115,9 +120,16 @@ impl Node {
         scripts: Arc<WiredScripts>,
         on_heard: OnHeard,
     ) -> Self {
-        let (commands, wakeups) = (Mutex::default(), Mutex::default());
-        let tries = AtomicU64::new(0);
-        Self { address, url, scripts, on_heard, commands, wakeups, tries }
+        Self {
+            address,
+            url,
+            scripts,
+            on_heard,
+            commands: Mutex::default(),
+            wakeups: Mutex::default(),
+            former_wakeups: std::sync::Mutex::default(),
+            tries: AtomicU64::new(0),
+        }
     }
 
     pub(super) async fn run(self: &Arc<Self>, errand: &Errand<'_>, asking: bool) -> Outcome {
@@ -306,15 +318,33 @@ impl Node {
         current.take_if(|link| link.id == id);
     }
 
+    /// The wakeups' link was late. It is kept once nobody believes any more that it hears.
     async fn lose_wakeups(&self, id: u64) {
         let mut current = self.wakeups.lock().await;
-        current.take_if(|link| link.id == id);
-        (self.on_heard)(id, Heard::Lost);
+        let late = current.take_if(|link| link.id == id);
+        (self.on_heard)(id, Heard::Late);
+        self.former_wakeups().extend(late);
     }
 
-    /// The wakeups' link has said that it is lost.
+    /// A wakeups' link has said that it is lost.
     pub(super) async fn forget_wakeups(&self, id: u64) {
         self.wakeups.lock().await.take_if(|link| link.id == id);
+        self.close_former_wakeups(&[id]);
+    }
+
+    /// The links that were late and are still open.
+    pub(super) fn late_wakeups(&self) -> Vec<u64> {
+        self.former_wakeups().iter().map(|link| link.id).collect()
+    }
+
+    /// What these have heard is heard over other links now.
+    pub(super) fn close_former_wakeups(&self, ids: &[u64]) {
+        self.former_wakeups().retain(|link| !ids.contains(&link.id));
+    }
+
+    /// Nothing in it is ever left half done.
+    fn former_wakeups(&self) -> MutexGuard<'_, Vec<Link>> {
+        self.former_wakeups.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn later(&self, what: &str) -> StoreError {

@@ -27,10 +27,10 @@ impl Connection {
         let mut status = self.shared.status.subscribe();
         let tried = status.wait_for(|status| match status {
             Status::Up(..) | Status::Doubted(..) => true,
-            Status::Down(outage) => outage.attempts > 0,
+            Status::Down(outage, _) => outage.attempts > 0,
         });
         match tried.await.as_deref() {
-            Ok(Status::Down(outage)) => Err(outage.error()),
+            Ok(Status::Down(outage, _)) => Err(outage.error()),
             _ => Ok(()),
         }
     }

@@ -8,7 +8,10 @@ use std::{
 use seinpaal_proto::planted::{Bug, planted};
 use tokio::time::{Instant, sleep, timeout};
 
-use super::{Outage, Shared, Status};
+use super::{
+    Shared,
+    status::{Outage, Status},
+};
 use crate::store::{News, Reading, StoreError, redis::link::Link};
 
 const SHORTEST_PAUSE: Duration = Duration::from_millis(20);
@@ -87,14 +90,7 @@ impl Shared {
             attempts += 1;
             tracing::debug!(%error, attempts, "no connection");
             let outage = Outage { attempts, kind: error.kind(), message: error.to_string() };
-            // A link that is in doubt is better than none.
-            self.status.send_if_modified(|status| {
-                let is_down = matches!(status, Status::Down(_));
-                if is_down {
-                    *status = Status::Down(outage);
-                }
-                is_down
-            });
+            self.status.send_if_modified(|status| status.has_failed(outage));
         }
     }
 
