@@ -14,6 +14,7 @@ use bench::{Bench, KEY};
 use history::{
     Ask, CALM, CALM_CROWD, Event, FenceSeen, LARGE, Random, SMALL, Scale, guarded_history, history,
 };
+use redis_server::RedisServer;
 use seinpaal_proto::{
     Acquire, Enqueue, Kind, LeaseId, Limit, LimitRule, OnMismatch, Permits, Priority, Ticket,
 };
@@ -124,6 +125,18 @@ async fn the_scripts_stop_where_the_ledger_does_when_there_is_too_much_to_do() {
 async fn the_scripts_do_what_the_ledger_does_where_clients_do_as_sessions_do() {
     compare_many(0..histories(), CALM).await;
     compare_many(0..histories() / 4, CALM_CROWD).await;
+}
+
+#[tokio::test]
+async fn the_scripts_do_what_the_ledger_does_on_a_server_that_sorts_words() {
+    for mutation in [None, Some(FEW_ARE_MANY)] {
+        let mut bench = Bench::on(RedisServer::of_a_language(), mutation, None).await;
+        assert!(bench.sorts_words().await, "this server compares bytes");
+        for scale in [SMALL, CALM] {
+            compare_many_on(&mut bench, 0..histories(), scale).await;
+        }
+        compare_many_on(&mut bench, 0..histories() / 4, LARGE).await;
+    }
 }
 
 /// Few rows, short records and two free ranges are many for these scripts, so that hardly a history is without them.

@@ -41,7 +41,14 @@ impl Bench {
     }
 
     pub(super) async fn with(mutation: Option<(&str, &str)>, guard: Option<u64>) -> Self {
-        let server = RedisServer::start();
+        Self::on(RedisServer::start(), mutation, guard).await
+    }
+
+    pub(super) async fn on(
+        server: RedisServer,
+        mutation: Option<(&str, &str)>,
+        guard: Option<u64>,
+    ) -> Self {
         let options = guard.map(|us| format!("?restart-guard={}ms", us / 1000)).unwrap_or_default();
         let StoreUrl::Redis(url) = StoreUrl::parse(&server.url(&options)).unwrap() else {
             panic!()
@@ -55,6 +62,18 @@ impl Bench {
         let (mut observer, heard) = connect(&server).await;
         observer.psubscribe("seinpaal:inbox:*").await.unwrap();
         Self { server, store, now, ears, observer, heard, guard }
+    }
+
+    /// Whether the server's Lua puts "a" before "B", as people do and bytes do not.
+    pub(super) async fn sorts_words(&mut self) -> bool {
+        let mut eval = redis::cmd("EVAL");
+        let is_so: i64 = eval
+            .arg("return 'a' < 'B' and 1 or 0")
+            .arg(0)
+            .query_async(&mut self.ears)
+            .await
+            .unwrap();
+        is_so == 1
     }
 
     /// What was published, in order. The answer to the PING comes after everything before it.

@@ -40,6 +40,20 @@ impl RedisServer {
         Self { child, directory, arguments, environment }
     }
 
+    /// Starts one whose environment names a language, as that of a service often does: Lua compares strings there as words
+    /// are sorted, and not byte by byte.
+    pub fn of_a_language() -> Self {
+        let locales = tempfile::tempdir().expect("a temporary directory");
+        let locale = locales.path().join("en_US.UTF-8");
+        let made =
+            Command::new("localedef").args(["-i", "en_US", "-f", "UTF-8"]).arg(locale).status();
+        assert!(made.is_ok_and(|made| made.success()), "no locale: run ./test, which installs it");
+        let named = |variable: &str, value: &str| (variable.to_owned(), value.to_owned());
+        let place = locales.path().display().to_string();
+        // Read when it starts.
+        Self::within(&[], vec![named("LC_ALL", "en_US.UTF-8"), named("LOCPATH", &place)])
+    }
+
     /// Starts one that listens on a free port of this machine, too.
     pub fn on_port(arguments: &[&str]) -> (Self, u16) {
         let port = free_port();

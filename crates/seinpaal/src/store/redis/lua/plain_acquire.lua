@@ -79,11 +79,14 @@
           set[at + 1], set[at + 2] = 't' .. ticket, pack(WAITER, 'W', '0', place, inbox, permits, ttl, now, rank, priority, margin, sub(field, 2)) .. about
           if front == nil and waiting > 1 and inbox ~= NOBODY then
             front = try('zrangebylex', order, '[q', '(r', 'limit', '0', '1')[1]
-            local entry = front and front < member and try('hget', records, 't' .. sub(front, 10))
+            local entry = front and try('hget', records, 't' .. sub(front, 10))
             if entry and type(entry) ~= 'string' then break end
             front_inbox = entry and sub(entry, 35, 66)
           end
-          if not front or member < front then front, front_inbox = member, inbox end
+          -- Numbers, not members: Lua compares strings as the server's locale sorts words.
+          local _, front_rank = read('>c1I8', front or member)
+          if front and front ~= member and front_rank == rank + RANK_BIAS then break end
+          if not front or rank + RANK_BIAS < front_rank then front, front_inbox = member, inbox end
           has_queued = true
           margin = min(margin, floor(place_ttl / 2))
           reply = format('queued %s %d %d', ticket, waiting, going)

@@ -217,12 +217,13 @@ end
 function ledger.holders_listed(rows)
   if head.wide then return call('zrangebylex', order, '[g', '(h', 'limit', '0', format('%d', rows)) end
   ledger.load_all()
-  local members = {}
+  local holders, members = {}, {}
   for _, entry in pairs(ledger.entries) do
-    if entry and entry.fence then members[#members + 1] = pack(MEMBER, 'g', entry.fence, entry.ticket) end
+    if entry and entry.fence then holders[#holders + 1] = entry end
   end
-  table.sort(members)
-  for i = #members, rows + 1, -1 do members[i] = nil end
+  -- By their numbers, not as members: Lua compares strings as the server's locale sorts words.
+  table.sort(holders, function(a, b) return a.fence < b.fence end)
+  for i = 1, min(#holders, rows) do members[i] = pack(MEMBER, 'g', holders[i].fence, holders[i].ticket) end
   return members
 end
 
