@@ -80,6 +80,11 @@ pub(crate) fn attach(ticket: Ticket, lease: LeaseId) -> Request {
     Request::Attach(Attach { ticket, lease, ttl, margin: margin(ttl), not_after: None, about })
 }
 
+/// Gives up an attach with this lease.
+pub(crate) fn give_up_attach(ticket: Ticket, lease: LeaseId) -> Request {
+    Request::Cancel { ticket, remember: TTL_MICROS, attach: Some(lease) }
+}
+
 /// Whoever sends it leaves its permit to itself.
 pub(crate) fn detach(ticket: Ticket) -> Request {
     Request::Detach { ticket, ttl: TTL_MICROS, margin: UNBOUNDED }

@@ -4,14 +4,24 @@ use std::{sync::Arc, time::Duration};
 
 use seinpaal::{
     proto::{Acquire, Batch, Grant, Inbox, Name, Replies, Reply, Request, Snapshot, Ticket, What},
-    store::{News, Store},
+    store::{Certainty, News, Store, StoreError, StoreErrorKind},
 };
-use tokio::{sync::mpsc, time::timeout};
+use tokio::{
+    sync::mpsc,
+    time::{sleep, timeout},
+};
 
 use crate::{Stage, ask::release};
 
 /// How long a case waits for what must happen. No verdict depends on its length.
 pub(crate) const BOUND: Duration = Duration::from_secs(30);
+
+/// Between two tries.
+const PAUSE: Duration = Duration::from_millis(20);
+
+fn is_worth_another_try(error: &StoreError) -> bool {
+    error.certainty() == Certainty::NotExecuted && error.kind() == StoreErrorKind::Unreachable
+}
 
 /// One inbox, the store opened for it, and what it hears.
 #[derive(Debug)]
@@ -46,9 +56,18 @@ impl Client {
         Batch { name, inbox, fence_seen: 0, requests }
     }
 
+    /// What was certainly not executed, as on a machine so busy that no server answers, is asked again.
     pub(crate) async fn call(&self, batch: &Batch) -> Replies {
-        let called = timeout(BOUND, self.store.call(batch)).await.expect("no answer");
-        called.unwrap_or_else(|error| panic!("{error}"))
+        let answered = async {
+            loop {
+                match self.store.call(batch).await {
+                    Ok(replies) => return replies,
+                    Err(error) if is_worth_another_try(&error) => sleep(PAUSE).await,
+                    Err(error) => panic!("{error}"),
+                }
+            }
+        };
+        timeout(BOUND, answered).await.expect("no answer")
     }
 
     pub(crate) async fn send(&self, requests: Vec<Request>) -> Replies {

@@ -10,8 +10,8 @@ use seinpaal::proto::{
 use crate::{
     Client, Stage,
     ask::{
-        ask, cancel, evict, limit, pause, ranked, release, release_slots, renew, renew_all, resume,
-        stating,
+        ask, attach, cancel, detach, evict, give_up_attach, limit, pause, ranked, release,
+        release_slots, renew, renew_all, resume, stating,
     },
     stage::{random, tickets},
 };
@@ -42,7 +42,12 @@ impl Dice {
     }
 
     fn acquire(&mut self, ticket: Ticket, lease: LeaseId) -> Acquire {
-        let rule = self.one_of(&[OnMismatch::Refuse, OnMismatch::Adopt, OnMismatch::Set]);
+        let rule = self.one_of(&[
+            OnMismatch::Refuse,
+            OnMismatch::Adopt,
+            OnMismatch::Set,
+            OnMismatch::Exact,
+        ]);
         let stated = stating(ticket, self.below(6) as u32, rule).limit;
         let most = self.one_of(&[None, None, Some(3)]);
         Acquire {
@@ -58,7 +63,7 @@ impl Dice {
 
     fn request(&mut self, pool: &[Ticket], lease: LeaseId) -> Request {
         let (one, other) = (self.one_of(pool), self.one_of(pool));
-        match self.below(22) {
+        match self.below(26) {
             0..=8 => Request::Acquire(self.acquire(one, lease)),
             9..=11 => release(one),
             12 => release_slots(one, self.one_of(&["0", "1-2", "0,2-4"])),
@@ -69,6 +74,9 @@ impl Dice {
             17 => limit(self.below(6) as u32),
             18 => pause("p"),
             19 => resume(),
+            20 => attach(one, self.one_of(&[lease, other.into()])),
+            21 => detach(one),
+            22 => give_up_attach(one, lease),
             _ => Request::Inspect { rows: 5 },
         }
     }
