@@ -149,7 +149,7 @@ pub(crate) enum Command {
     List(List),
     /// Show who holds and who waits
     #[command(after_long_help = after(&[ENVIRONMENT, TABLE]))]
-    Show(OneName),
+    Show(Show),
     /// Print or change how many permits exist
     #[command(after_long_help = after(&[ENVIRONMENT, TABLE]))]
     Limit(Limit),
@@ -294,6 +294,15 @@ pub(crate) struct OneName {
     /// What the permits are counted under
     #[arg(value_parser = values::name)]
     pub(crate) name: Name,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Show {
+    #[command(flatten)]
+    pub(crate) which: OneName,
+    /// Say why this waiter waits, and about how long it may still be
+    #[arg(long, value_name = "TICKET", value_parser = values::ticket)]
+    pub(crate) why: Option<TicketStart>,
 }
 
 #[derive(Args, Debug)]

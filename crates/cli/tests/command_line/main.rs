@@ -25,4 +25,5 @@ mod support;
 mod terminal;
 mod tickets;
 mod waiting;
+mod why;
 mod zookeeper;
