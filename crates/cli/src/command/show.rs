@@ -49,7 +49,7 @@ fn page(snapshot: &Snapshot) -> String {
     text
 }
 
-fn head(snapshot: &Snapshot) -> String {
+pub(crate) fn head(snapshot: &Snapshot) -> String {
     let set = if snapshot.is_pinned { ", a limit set by `seinpaal limit`" } else { "" };
     let reason = match snapshot.paused.as_deref() {
         Some(reason) if !reason.is_empty() => format!(" ({reason})"),
