@@ -160,17 +160,12 @@ pub(crate) fn estimate(estimate: &Estimate) -> String {
     match estimate {
         Estimate::Now => "at once".to_owned(),
         Estimate::AfterGuard { wait } => format!("in {}, when the guard ends", age(*wait)),
-        Estimate::About { wait, holders, held_for } => format!(
-            "about {}, if {} two thirds of {} time behind {} and others hold as long ({} so far)",
+        Estimate::About { wait, holders, held_for, in_line, came_in } => format!(
+            "about {}, going by how long {} ({}) and how fast the line grew ({in_line} in {})",
             age(whole(*wait)),
-            if *holders == 1 { "the holder has" } else { "holders have" },
-            if *holders == 1 { "its" } else { "their" },
-            if *holders == 1 { "it" } else { "them" },
-            if *holders == 1 {
-                age(whole(*held_for))
-            } else {
-                format!("{} on average", age(whole(*held_for)))
-            },
+            if *holders == 1 { "the holder has held" } else { "holders have held on average" },
+            age(whole(*held_for)),
+            age(whole(*came_in)),
         ),
         Estimate::CannotSay(unsaid) => format!("cannot say: {}", because(*unsaid)),
         _ => "cannot say".to_owned(),

@@ -78,16 +78,12 @@ fn head(state: &State) -> String {
     format!("seinpaal top: {names}, {waiting} waiting, by {} · {}", state.sort.word(), state.store)
 }
 
+/// What the error says of the store stands in the head already.
 fn trouble(state: &State) -> String {
-    match state.silence() {
-        Some((silent, Some(error))) => {
-            format!("store unreachable since {} ago, trying on: {error}", age(silent))
-        }
-        Some((silent, None)) => {
-            format!("store unreachable since {} ago: it does not answer", age(silent))
-        }
-        None => String::new(),
-    }
+    let Some((silent, error)) = state.silence() else { return String::new() };
+    let error = error.unwrap_or("it does not answer");
+    let error = error.strip_prefix(&format!("{}: ", state.store)).unwrap_or(error);
+    format!("store unreachable since {}, trying on: {error}", age(silent))
 }
 
 fn keys(state: &State) -> &'static str {

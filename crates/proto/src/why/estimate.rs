@@ -15,15 +15,19 @@ use crate::{
 pub enum Estimate {
     /// It is served at the ledger's next step.
     Now,
-    /// About this long, if those that hold have two thirds of their time behind them, and those ahead will hold as
-    /// long as they.
+    /// About this long: the later of two guesses. One supposes that those that hold have two thirds of their time
+    /// behind them, and that those ahead will hold as long as they. The other, that the line moves as fast as it grew.
     About {
         /// How long.
         wait: Duration,
-        /// How many hold: the fewer, the less it is worth.
+        /// How many hold: the fewer, the less the first guess is worth.
         holders: u32,
         /// For how long they have held, on average.
         held_for: Duration,
+        /// How many stand in line: the fewer, the less the second guess is worth.
+        in_line: u32,
+        /// How long it took them to come.
+        came_in: Duration,
     },
     /// Nobody admits anybody until the guard ends, and then it is free as far as the store knows.
     AfterGuard {
@@ -72,13 +76,16 @@ impl Estimate {
             _ => {}
         }
         let held_for = mean_age(seen);
-        match played(seen, row, line, held_for) {
-            Some(wait) => Self::About {
-                wait: time(wait).max(guard.unwrap_or_default()),
-                holders: seen.holders_total,
-                held_for: time(held_for),
-            },
-            None => Self::CannotSay(Unsaid::NotAllListed),
+        let Some(wait) = played(seen, row, line, held_for) else {
+            return Self::CannotSay(Unsaid::NotAllListed);
+        };
+        let (in_line, came_in) = growth(seen);
+        Self::About {
+            wait: time(wait.max(at_its_pace(seen, row, line))).max(guard.unwrap_or_default()),
+            holders: seen.holders_total,
+            held_for: time(held_for),
+            in_line,
+            came_in: time(came_in),
         }
     }
 }
@@ -117,6 +124,29 @@ fn played(seen: &Snapshot, row: &WaiterRow, line: &Line<'_>, age: Micros) -> Opt
         ends.push(Reverse((now + age + age / 2, next.permits)));
     }
     Some(now)
+}
+
+fn in_line(seen: &Snapshot) -> impl Iterator<Item = &WaiterRow> {
+    seen.waiters.iter().filter(|row| !row.unreachable)
+}
+
+/// All in line have come since the first of them did.
+fn growth(seen: &Snapshot) -> (u32, Micros) {
+    let came_in = in_line(seen).map(|row| row.waiting_for).max().unwrap_or(0);
+    (count(in_line(seen).count()), came_in)
+}
+
+/// How long it is if the line moves as fast as it grew: as many come as go, else it would be longer or shorter. Nothing
+/// where the end of the line is not listed.
+fn at_its_pace(seen: &Snapshot, row: &WaiterRow, line: &Line<'_>) -> Micros {
+    if seen.waiters.len() != seen.waiting_total as usize {
+        return 0;
+    }
+    let all: u128 = in_line(seen).map(|row| u128::from(row.permits)).sum();
+    // Half of its own: it stands somewhere between the one before it and the one behind.
+    let before = 2 * u128::from(line.needs(row)) - u128::from(row.permits);
+    let wait = u128::from(growth(seen).1) * before / (2 * all.max(1));
+    Micros::try_from(wait).unwrap_or(Micros::MAX)
 }
 
 impl LeasesEnd {

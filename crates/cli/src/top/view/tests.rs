@@ -160,10 +160,13 @@ async fn a_store_that_fails_is_told_of_and_the_rows_stay() {
     let (_seinpaal, before) = seen(&[("a", 1)], None).await;
     let mut state = state(before);
     assert_eq!(texts(&mut state, WIDE)[1], "");
-    state.take(Seen::Nothing("connection refused".into()));
+    state.take(Seen::Nothing("memory:: connection refused".into()));
     let drawn = texts(&mut state, WIDE);
     assert!(drawn[1].starts_with("store unreachable since "), "{drawn:#?}");
-    assert!(drawn[1].contains("connection refused") && drawn[3].contains("1/100"), "{drawn:#?}");
+    assert!(
+        drawn[1].ends_with("on: connection refused") && drawn[3].contains("1/100"),
+        "{drawn:#?}"
+    );
     let (_again, after) = seen(&[("a", 1)], None).await;
     state.take(after);
     assert_eq!(texts(&mut state, WIDE)[1], "");
