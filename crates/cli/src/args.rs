@@ -82,6 +82,15 @@ Example:
   ticket=$(seinpaal acquire deploy --ttl 10m) || exit
   trap 'seinpaal release deploy \"$ticket\"' EXIT";
 
+const TOP_KEYS: &str = "\
+Keys:
+  up down (k j), page up, page down, home end (g G)   move
+  enter, right (l)   open a name: who holds, who waits, and why the
+                     waiter at the cursor waits
+  left, escape (h)   back to all names
+  s                  sort by the next column
+  q                  leave";
+
 /// The heading of what every command understands.
 const EVERYWHERE: &str = "Everywhere";
 
@@ -149,7 +158,10 @@ pub(crate) enum Command {
     List(List),
     /// Show who holds and who waits
     #[command(after_long_help = after(&[ENVIRONMENT, TABLE]))]
-    Show(OneName),
+    Show(Show),
+    /// Watch all names, or one of them, as they change
+    #[command(after_long_help = after(&[TOP_KEYS, ENVIRONMENT, TABLE]))]
+    Top(Top),
     /// Print or change how many permits exist
     #[command(after_long_help = after(&[ENVIRONMENT, TABLE]))]
     Limit(Limit),
@@ -297,10 +309,68 @@ pub(crate) struct OneName {
 }
 
 #[derive(Args, Debug)]
+pub(crate) struct Show {
+    #[command(flatten)]
+    pub(crate) which: OneName,
+    /// Say why this waiter waits, and about how long it may still be
+    #[arg(long, value_name = "TICKET", value_parser = values::ticket)]
+    pub(crate) why: Option<TicketStart>,
+}
+
+#[derive(Args, Debug)]
 pub(crate) struct List {
     /// Only names that start with this
     #[arg(default_value = "", hide_default_value = true)]
     pub(crate) prefix: String,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Top {
+    /// Only names that start with this
+    #[arg(default_value = "", hide_default_value = true)]
+    pub(crate) prefix: String,
+    /// How often the store is asked, 100ms to 1h
+    #[arg(long, value_name = "DUR", default_value = "1s", value_parser = values::interval)]
+    pub(crate) interval: Duration,
+    /// What comes first
+    #[arg(long, value_name = "COLUMN", default_value = "waiting")]
+    pub(crate) sort: SortBy,
+    /// Print one table and end, as also where stdout is no terminal, or with --json
+    #[arg(long)]
+    pub(crate) once: bool,
+}
+
+#[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
+pub(crate) enum SortBy {
+    /// By name
+    Name,
+    /// The most permits held
+    Held,
+    /// The most waiters
+    Waiting,
+    /// The longest wait
+    Oldest,
+}
+
+impl SortBy {
+    /// The next one, and after the last the first.
+    pub(crate) fn next(self) -> Self {
+        match self {
+            Self::Name => Self::Held,
+            Self::Held => Self::Waiting,
+            Self::Waiting => Self::Oldest,
+            Self::Oldest => Self::Name,
+        }
+    }
+
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Self::Name => "name",
+            Self::Held => "held",
+            Self::Waiting => "waiting",
+            Self::Oldest => "oldest",
+        }
+    }
 }
 
 #[derive(Args, Debug)]

@@ -3,9 +3,9 @@
 mod acquire;
 mod documents;
 mod limit;
-mod list;
+pub(crate) mod list;
 mod queue;
-mod show;
+pub(crate) mod show;
 mod steer;
 mod ticket;
 
@@ -20,6 +20,7 @@ use crate::{
     output::{self, Subject, Voice, text::plain},
     run::{self, Signals, guard},
     settings::Choice,
+    top,
 };
 
 /// Reads the command line, does what it says, and says why if that failed.
@@ -63,6 +64,7 @@ fn dispatch(global: &Global, command: &Command, voice: Voice) -> Result<Exit, Fa
         Command::Pause(args) => steer::pause(global, args, voice),
         Command::Resume(args) => steer::resume(global, args, voice),
         Command::Evict(args) => steer::evict(global, args, voice),
+        Command::Top(args) => top::top(global, args, voice),
         Command::Queue { command } => queue::queue(global, command, voice),
         Command::Completions(args) => documents::completions(args),
         Command::Man(args) => documents::man(args),

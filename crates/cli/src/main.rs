@@ -8,6 +8,7 @@ mod output;
 mod raw;
 mod run;
 mod settings;
+mod top;
 
 fn main() -> std::process::ExitCode {
     command::main()

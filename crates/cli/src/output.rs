@@ -7,6 +7,7 @@ mod subject;
 pub(crate) mod table;
 pub(crate) mod text;
 pub(crate) mod voice;
+pub(crate) mod why;
 
 use std::io::{self, Write};
 

@@ -36,6 +36,7 @@ pub mod session;
 mod slots;
 mod state;
 pub mod time;
+pub mod why;
 
 pub use about::{About, MAX_ABOUT_BYTES};
 pub use count::{BadCount, Limit, MAX_LIMIT, Permits, Priority};

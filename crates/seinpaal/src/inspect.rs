@@ -2,7 +2,10 @@
 
 use std::time::Duration;
 
-use seinpaal_proto::{About, Fence, HolderRow, Kind, Name, Slots, Ticket, WaiterRow};
+use seinpaal_proto::{
+    self as proto, About, Fence, HolderRow, Kind, Name, Slots, Ticket, WaiterRow, time::micros,
+    why::Why,
+};
 
 /// Everything about a name at one moment.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -98,6 +101,75 @@ impl Snapshot {
     #[must_use]
     pub fn oldest_wait(&self) -> Option<Duration> {
         self.waiters.iter().map(|waiter| waiter.waiting_for).max()
+    }
+
+    /// Returns why a ticket waits, and an estimate of how long; `None` if it neither holds nor waits here, or is not
+    /// listed. It is as old as the snapshot.
+    ///
+    /// # Examples
+    /// ```
+    /// # futures_executor::block_on(async {
+    /// use seinpaal::why::Why;
+    ///
+    /// # let seinpaal = seinpaal::Seinpaal::connect("memory:").await?;
+    /// let gpus = seinpaal.semaphore("gpus of one job");
+    /// let permit = gpus.acquire().await?;
+    /// let seen = gpus.snapshot().await?;
+    /// for waiter in &seen.waiters {
+    ///     let Some(Why::Waits(why)) = seen.why(&waiter.ticket) else { continue };
+    ///     println!("{}: {:?}, {:?}", waiter.about.host, why.reasons, why.estimate);
+    /// }
+    /// assert!(matches!(seen.why(&permit.ticket()), Some(Why::Holds(_))));
+    /// # Ok::<(), Box<dyn std::error::Error>>(()) }).unwrap();
+    /// ```
+    #[must_use]
+    pub fn why(&self, ticket: &Ticket) -> Option<Why> {
+        proto::Snapshot::from(self).why(ticket)
+    }
+}
+
+/// As the ledger has it, without what people say of themselves.
+impl From<&Snapshot> for proto::Snapshot {
+    fn from(seen: &Snapshot) -> Self {
+        Self {
+            kind: seen.kind,
+            limit: seen.limit,
+            stated: seen.stated_limit,
+            pinned: seen.is_pinned.then_some(seen.limit),
+            paused: seen.paused.clone(),
+            guarded_for: seen.guarded_for.map(micros),
+            held: seen.permits_held,
+            holders_total: seen.holders_total,
+            waiting_total: seen.waiting_total,
+            holders: seen.holders.iter().map(Holder::row).collect(),
+            waiters: seen.waiters.iter().map(Waiter::row).collect(),
+        }
+    }
+}
+
+impl Holder {
+    fn row(&self) -> HolderRow {
+        HolderRow {
+            ticket: self.ticket,
+            slots: self.slots.clone(),
+            fence: self.fence,
+            held_for: micros(self.held_for),
+            valid_for: self.valid_for.map(micros),
+            about: String::new(),
+        }
+    }
+}
+
+impl Waiter {
+    fn row(&self) -> WaiterRow {
+        WaiterRow {
+            ticket: self.ticket,
+            permits: self.permits,
+            priority: self.priority,
+            waiting_for: micros(self.waiting_for),
+            unreachable: self.is_unreachable,
+            about: String::new(),
+        }
     }
 }
 

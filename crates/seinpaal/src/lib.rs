@@ -117,6 +117,8 @@ pub use schedule::Schedule;
 pub use seinpaal::{Builder, Seinpaal};
 pub use seinpaal_proto as proto;
 pub use seinpaal_proto::queue::{Ending, ItemId, MAX_PAYLOAD_BYTES, Was};
+#[doc(inline)]
+pub use seinpaal_proto::why;
 pub use seinpaal_proto::{About, BadCount, BadName, Fence, Kind, Name, OnMismatch, Slots, Ticket};
 pub use semaphore::Semaphore;
 

@@ -98,6 +98,13 @@ pub(super) fn above_zero(text: &str) -> Result<Duration, String> {
     }
 }
 
+pub(super) fn interval(text: &str) -> Result<Duration, String> {
+    let interval = duration(text)?;
+    let bounds = Duration::from_millis(100)..=Duration::from_secs(3600);
+    let is_fit = bounds.contains(&interval);
+    is_fit.then_some(interval).ok_or_else(|| "an interval is 100ms to 1h".to_owned())
+}
+
 pub(super) fn ttl(text: &str) -> Result<Duration, String> {
     let ttl = duration(text)?;
     if (MIN_TTL..=MAX_TTL).contains(&ttl) {

@@ -3,7 +3,7 @@
 use seinpaal::{Kind, Snapshot};
 
 use crate::{
-    args::{Global, List},
+    args::{Global, List, SortBy},
     command::ask,
     exit::{Exit, Failure},
     output::{
@@ -11,6 +11,7 @@ use crate::{
         table::{Align, Table, may_be_bold},
         text::{age, held},
     },
+    top::arrange,
 };
 
 /// Lists the names in use.
@@ -18,12 +19,29 @@ pub(super) fn list(global: &Global, args: &List, voice: Voice) -> Result<Exit, F
     let names = ask(global, voice, "seinpaal list", "", async |seinpaal| {
         Ok(seinpaal.list(&args.prefix).await?)
     })?;
+    print(global, &names)
+}
+
+/// What `top` prints where it cannot draw: the same, sorted as it would be there.
+pub(crate) fn once(
+    global: &Global,
+    prefix: &str,
+    sort: SortBy,
+    voice: Voice,
+) -> Result<Exit, Failure> {
+    let mut names =
+        ask(global, voice, "seinpaal top", "", async |seinpaal| Ok(seinpaal.list(prefix).await?))?;
+    arrange(&mut names, sort);
+    print(global, &names)
+}
+
+fn print(global: &Global, names: &[Snapshot]) -> Result<Exit, Failure> {
     let text = if global.json {
         names.iter().map(|name| json::line(&json::Row::new(name))).collect()
     } else if names.is_empty() {
         String::new()
     } else {
-        table(&names).render(may_be_bold())
+        table(names).render(may_be_bold())
     };
     output::print(&text).map(|()| Exit::Success)
 }
@@ -48,7 +66,7 @@ fn table(names: &[Snapshot]) -> Table {
     table
 }
 
-fn held_in_short(snapshot: &Snapshot) -> String {
+pub(crate) fn held_in_short(snapshot: &Snapshot) -> String {
     match snapshot.kind {
         Some(Kind::RwLock) => held(snapshot),
         _ => format!("{}/{}", snapshot.permits_held, snapshot.limit),

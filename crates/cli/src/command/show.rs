@@ -1,25 +1,40 @@
 //! `show`: who holds and who waits.
 
-use seinpaal::{About, Holder, Snapshot, Waiter};
+use seinpaal::{About, Holder, Snapshot, Ticket, Waiter};
 
 use crate::{
-    args::{Global, OneName},
-    command::ask,
+    args::{Global, Show},
+    command::{ask, ticket},
     exit::{Exit, Failure},
     output::{
         self, Voice, json,
         table::{Align, Table, may_be_bold},
         text::{age, held, plain},
+        why,
     },
 };
 
-/// Shows one name.
-pub(super) fn show(global: &Global, args: &OneName, voice: Voice) -> Result<Exit, Failure> {
-    let snapshot = ask(global, voice, "seinpaal show", &args.name, async |seinpaal| {
-        Ok(seinpaal.semaphore(&args.name).snapshot().await?)
+/// Shows one name, or why one of its waiters waits.
+pub(super) fn show(global: &Global, args: &Show, voice: Voice) -> Result<Exit, Failure> {
+    let name = &args.which.name;
+    let text = ask(global, voice, "seinpaal show", name, async |seinpaal| {
+        let snapshot = seinpaal.semaphore(name).snapshot().await?;
+        match &args.why {
+            Some(start) => explain(&snapshot, ticket::among(&snapshot, start)?, global.json),
+            None if global.json => Ok(json::line(&json::Shown::new(&snapshot))),
+            None => Ok(page(&snapshot)),
+        }
     })?;
-    let text = if global.json { json::line(&json::Shown::new(&snapshot)) } else { page(&snapshot) };
     output::print(&text).map(|()| Exit::Success)
+}
+
+fn explain(snapshot: &Snapshot, ticket: Ticket, as_json: bool) -> Result<String, Failure> {
+    // `among` found it in this very snapshot.
+    let why = snapshot.why(&ticket).ok_or_else(|| Failure::internal("the ticket has vanished"))?;
+    Ok(match as_json {
+        true => json::line(&json::why::Explained::new(snapshot, ticket, &why)),
+        false => why::page(snapshot, ticket, &why),
+    })
 }
 
 fn page(snapshot: &Snapshot) -> String {
@@ -34,7 +49,7 @@ fn page(snapshot: &Snapshot) -> String {
     text
 }
 
-fn head(snapshot: &Snapshot) -> String {
+pub(crate) fn head(snapshot: &Snapshot) -> String {
     let set = if snapshot.is_pinned { ", a limit set by `seinpaal limit`" } else { "" };
     let reason = match snapshot.paused.as_deref() {
         Some(reason) if !reason.is_empty() => format!(" ({reason})"),

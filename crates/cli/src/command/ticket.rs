@@ -49,8 +49,12 @@ pub(super) async fn find(semaphore: &Semaphore, start: &TicketStart) -> Result<T
     if let Some(ticket) = start.whole() {
         return Ok(ticket);
     }
-    let snapshot = semaphore.snapshot().await?;
-    let fitting = tickets(&snapshot).filter(|ticket| start.fits(*ticket)).collect::<Vec<_>>();
+    among(&semaphore.snapshot().await?, start)
+}
+
+/// The only ticket in a snapshot that begins so.
+pub(super) fn among(snapshot: &Snapshot, start: &TicketStart) -> Result<Ticket, Failure> {
+    let fitting = tickets(snapshot).filter(|ticket| start.fits(*ticket)).collect::<Vec<_>>();
     match fitting.as_slice() {
         [ticket] => Ok(*ticket),
         [] => Err(Failure::new(

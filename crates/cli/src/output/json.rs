@@ -1,6 +1,7 @@
 //! What `--json` prints. Scripts depend on every name here.
 
 pub(crate) mod queue;
+pub(crate) mod why;
 
 use std::time::Duration;
 

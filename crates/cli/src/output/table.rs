@@ -2,7 +2,7 @@
 
 use std::io::{self, IsTerminal};
 
-use super::text::plain;
+use super::text::{fill, plain, width};
 
 /// How a column is aligned.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -44,17 +44,16 @@ impl Table {
     }
 
     fn widths(&self) -> Vec<usize> {
-        let widest =
-            |i: usize| self.rows.iter().map(|row| row[i].chars().count()).max().unwrap_or(0);
+        let widest = |i: usize| self.rows.iter().map(|row| width(&row[i])).max().unwrap_or(0);
         let columns = self.columns.iter().enumerate();
-        columns.map(|(i, (head, _))| head.chars().count().max(widest(i))).collect()
+        columns.map(|(i, (head, _))| width(head).max(widest(i))).collect()
     }
 
     fn line(&self, cells: &[String], widths: &[usize]) -> String {
         let padded =
             cells.iter().zip(widths).zip(&self.columns).map(
                 |((cell, width), column)| match column.1 {
-                    Align::Left => format!("{cell:<width$}"),
+                    Align::Left => fill(cell, *width),
                     Align::Right => format!("{cell:>width$}"),
                 },
             );
@@ -82,5 +81,13 @@ mod tests {
             table.render(false),
             "NAME    HELD  STATE\na       1/10  open\nlonger   0/1  -\n"
         );
+    }
+
+    #[test]
+    fn columns_are_aligned_after_wide_characters() {
+        let mut table = Table::new(&[("NAME", Align::Left), ("HELD", Align::Right)]);
+        table.row(vec!["構築中".into(), "1/1".into()]);
+        table.row(vec!["b".into(), "1/1".into()]);
+        assert_eq!(table.render(false), "NAME    HELD\n構築中   1/1\nb        1/1\n");
     }
 }

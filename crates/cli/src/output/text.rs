@@ -3,12 +3,61 @@
 use std::{borrow::Cow, time::Duration};
 
 use seinpaal::{Kind, Snapshot, proto::MOST_READERS};
+use unicode_width::UnicodeWidthChar;
 
 /// The text without what could move the cursor or hide something: names and labels are other people's.
 pub(crate) fn plain(text: &str) -> Cow<'_, str> {
     let odd =
         |c: char| c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     if text.contains(odd) { Cow::Owned(text.replace(odd, "\u{fffd}")) } else { Cow::Borrowed(text) }
+}
+
+/// How many columns of a terminal this takes: two for a character of Chinese, none for an accent that combines.
+pub(crate) fn width(text: &str) -> usize {
+    text.chars().map(columns).sum()
+}
+
+fn columns(c: char) -> usize {
+    c.width().unwrap_or(0)
+}
+
+/// The text in at most so many columns; what is cut off leaves an ellipsis.
+pub(crate) fn cut(text: &str, most: usize) -> String {
+    if width(text) <= most {
+        return text.to_owned();
+    }
+    let mut left = most.saturating_sub(1);
+    let fits = |c: &char| match left.checked_sub(columns(*c)) {
+        Some(rest) => {
+            left = rest;
+            true
+        }
+        None => false,
+    };
+    let kept: String = text.chars().take_while(fits).collect();
+    if most == 0 { kept } else { format!("{kept}\u{2026}") }
+}
+
+/// The text in at least so many columns, with spaces after it.
+pub(crate) fn fill(text: &str, least: usize) -> String {
+    format!("{text}{:1$}", "", least.saturating_sub(width(text)))
+}
+
+/// The text in lines of at most so many columns, broken at spaces where there are any.
+pub(crate) fn wrap(text: &str, most: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split(' ') {
+        let line = lines.last().map_or(0, |line| width(line));
+        match lines.last_mut() {
+            Some(last) if line == 0 => last.push_str(word),
+            Some(last) if line + 1 + width(word) <= most => {
+                last.push(' ');
+                last.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines.iter().map(|line| cut(line, most)).collect()
 }
 
 /// An age or a remainder, in two units at most: `850ms`, `12s`, `4m12s`, `3h05m`, `2d07h`.
@@ -76,6 +125,19 @@ mod tests {
         let text = |millis| age(Duration::from_millis(millis));
         let read = [850, 12_900, 252_000, 11_100_000, 198_000_000].map(text);
         assert_eq!(read, ["850ms", "12s", "4m12s", "3h05m", "2d07h"]);
+    }
+
+    #[test]
+    fn text_is_cut_filled_and_wrapped_by_columns_and_not_by_characters() {
+        assert_eq!((width("構築"), width("e\u{301}"), width("ab")), (4, 1, 2));
+        assert_eq!(
+            (cut("構築中", 6), cut("構築中", 5), cut("構築中", 4)),
+            ("構築中".to_owned(), "構築\u{2026}".to_owned(), "構\u{2026}".to_owned())
+        );
+        assert_eq!((cut("ab", 1), cut("ab", 0)), ("\u{2026}".to_owned(), String::new()));
+        assert_eq!(fill("構", 4), "構  ");
+        assert_eq!(wrap("one two three", 7), ["one two", "three"]);
+        assert_eq!(wrap("a 構築中構築中", 6), ["a", "構築\u{2026}"]);
     }
 
     #[test]

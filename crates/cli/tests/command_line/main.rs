@@ -24,5 +24,7 @@ mod streams;
 mod support;
 mod terminal;
 mod tickets;
+mod top;
 mod waiting;
+mod why;
 mod zookeeper;

@@ -87,6 +87,32 @@ fn a_paused_queue_says_why_and_delivers_nothing_until_it_is_resumed() {
 }
 
 #[test]
+fn a_queue_with_items_is_unattended_until_a_worker_comes_and_again_when_it_has_gone() {
+    for world in both() {
+        let state = || world.queue("a")["state"].as_str().unwrap().to_owned();
+        world.seinpaal(&["queue", "push", "a", "later", "--delay", "1h"]);
+        assert_eq!(state(), "open", "nothing is ready");
+        world.push("a", "x");
+        world.push("a", "y");
+        assert_eq!(state(), "unattended");
+        assert!(world.seinpaal(&["queue", "list"]).out.contains("unattended"));
+        world.seinpaal(&["queue", "pause", "a"]);
+        assert_eq!(state(), "paused");
+        world.seinpaal(&["queue", "resume", "a"]);
+        let script = "echo in >in; until [ -e out ]; do sleep 0.05; done";
+        let work = ["queue", "work", "a", "sh", "-c", script];
+        let mut worker = super::support::Held::start(world.command(&work));
+        super::support::until_written(&world.path("in"));
+        assert_eq!(state(), "open", "one is in work");
+        worker.signal("TERM");
+        std::fs::write(world.path("out"), "").unwrap();
+        assert_eq!(worker.end().code, 0);
+        world.push("a", "z");
+        assert_eq!(state(), "unattended");
+    }
+}
+
+#[test]
 fn purge_takes_out_what_waits_and_says_how_much() {
     for world in both() {
         kill_items(&world, 1);

@@ -166,6 +166,8 @@ macro_rules! with_every_queue_case {
             inspect {
                 a_snapshot_counts_everything [];
                 a_snapshot_counts_idle_workers [];
+                a_snapshot_tells_a_queue_that_nobody_works_on [];
+                a_snapshot_does_not_count_a_worker_that_died [];
                 a_snapshot_shows_who_works_on_what [];
                 a_snapshot_shows_groups_by_name [];
                 a_snapshot_lists_as_many_as_asked_for_and_counts_all [];

@@ -16,4 +16,5 @@ mod renewal;
 mod retry;
 mod series;
 mod steering;
+mod why;
 mod world;

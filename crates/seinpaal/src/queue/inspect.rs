@@ -121,6 +121,29 @@ impl QueueSnapshot {
     pub fn is_empty(&self) -> bool {
         self.ready == 0 && self.delayed == 0 && self.in_work == 0
     }
+
+    /// Whether items are ready, and nobody works on any or waits for one: a queue that is not paused and that no worker
+    /// has come for. A worker between two items may make it so for a moment.
+    ///
+    /// # Examples
+    /// ```
+    /// # futures_executor::block_on(async {
+    /// # let seinpaal = seinpaal::Seinpaal::connect("memory:").await?;
+    /// let mails = seinpaal.queue("mails that nobody sends");
+    /// mails.push("to: ann").await?;
+    /// assert!(mails.snapshot().await?.is_unattended());
+    ///
+    /// let item = mails.pop().await?;
+    /// mails.push("to: bob").await?;
+    /// assert!(!mails.snapshot().await?.is_unattended());
+    /// # item.acknowledge().await?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(()) }).unwrap();
+    /// ```
+    #[must_use]
+    pub fn is_unattended(&self) -> bool {
+        let is_attended = self.in_work > 0 || self.idle > 0;
+        self.ready > 0 && !is_attended && self.paused.is_none()
+    }
 }
 
 impl From<WorkRow> for InWork {

@@ -7,9 +7,13 @@ use serde::Serialize;
 
 use super::{Labels, labels};
 
-/// `open` or `paused`.
+/// `open`, `paused` or `unattended`.
 pub(crate) fn state(snapshot: &QueueSnapshot) -> &'static str {
-    if snapshot.paused.is_some() { "paused" } else { "open" }
+    match snapshot.paused {
+        Some(_) => "paused",
+        None if snapshot.is_unattended() => "unattended",
+        None => "open",
+    }
 }
 
 /// `queue push`: one an item.

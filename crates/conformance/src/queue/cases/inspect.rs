@@ -39,6 +39,35 @@ pub async fn a_snapshot_counts_idle_workers(stage: &Stage) {
     assert_eq!(one.look().await.idle, 1);
 }
 
+pub async fn a_snapshot_tells_a_queue_that_nobody_works_on(stage: &Stage) {
+    let (client, worker) = (stage.queue_client().await, stage.queue_client().await);
+    let counts = async || {
+        let seen = client.look().await;
+        [seen.ready, seen.in_work, seen.idle]
+    };
+    client.push_all(&["a", "b"]).await;
+    assert_eq!(counts().await, [2, 0, 0], "nobody has come");
+    let held = worker.take().await;
+    assert_eq!(counts().await, [1, 1, 0], "somebody works");
+    worker.acknowledge(held.delivery).await;
+    assert_eq!(counts().await, [1, 0, 0], "it has gone");
+    client.one(limit(0)).await;
+    worker.wait_for(1).await;
+    assert_eq!(counts().await, [1, 0, 1], "somebody waits");
+    worker.one(Request::Leave).await;
+    assert_eq!(counts().await, [1, 0, 0], "it has gone, too");
+}
+
+pub async fn a_snapshot_does_not_count_a_worker_that_died(stage: &Stage) {
+    let (client, worker) = (stage.queue_client().await, stage.queue_client().await);
+    worker.wait_for(1).await;
+    stage.vanish_from_queue(worker).await;
+    client.push(item("a")).await;
+    client.settle().await;
+    let seen = client.look().await;
+    assert_eq!([seen.ready, seen.in_work, seen.idle], [1, 0, 0]);
+}
+
 pub async fn a_snapshot_shows_who_works_on_what(stage: &Stage) {
     let client = stage.queue_client().await;
     client.push(of_group("{g} 号", "a")).await;

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, string::String, vec, vec::Vec};
 
-use super::world::*;
+use super::{why, world::*};
 use crate::{
     Acquire, Configure, Contact, Enqueue, Fence, Kind, Limit, OnMismatch, Permits, Priority,
     Replies, Request, Snapshot, Ticket, WaiterRow,
@@ -114,6 +114,7 @@ impl Judge {
         self.at_most_the_limit(&after);
         self.nobody_is_passed(&after, request);
         self.fences_grow(world, &after);
+        why::everybody_is_told_the_truth(&after);
         if !replies.backlog {
             Self::nobody_waits_for_nothing(world, &after);
         }
@@ -166,9 +167,13 @@ impl Judge {
 impl World {
     /// A snapshot of the state as it stands, which settling for a look would change.
     fn peek(&self) -> Snapshot {
+        self.copy().snapshot()
+    }
+
+    fn copy(&self) -> Self {
         let (state, contacts) =
             (self.state.clone(), Oracle(self.contacts.0.clone(), self.contacts.1));
-        Self { state, contacts, now: self.now, fence_seen: 0 }.snapshot()
+        Self { state, contacts, now: self.now, fence_seen: 0 }
     }
 }
 
@@ -182,6 +187,7 @@ fn history(seed: u64) {
         let request = dice.request(client);
         let replies = world.send(client, vec![request.clone()]).replies;
         judge.judge(&mut world, &request, &replies);
+        why::what_is_foretold_comes_true(world.copy(), dice.limit().get());
     }
     everything_ends(&mut world);
 }

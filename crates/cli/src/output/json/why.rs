@@ -1,0 +1,127 @@
+//! What `show --why --json` prints.
+
+use seinpaal::{
+    Snapshot, Ticket,
+    why::{Estimate, LeasesEnd, Reason, Unsaid, Waits, Why},
+};
+use serde::Serialize;
+
+use crate::output::why::{estimate, reason_words};
+
+/// `show --why`.
+#[derive(Debug, Serialize)]
+pub(crate) struct Explained<'a> {
+    name: &'a str,
+    ticket: String,
+    /// `holds` or `waits`.
+    standing: &'static str,
+    permits: u32,
+    #[serde(flatten)]
+    waits: Option<Waiting>,
+}
+
+#[derive(Debug, Serialize)]
+struct Waiting {
+    position: u32,
+    waiting_ms: u128,
+    reasons: Vec<Because>,
+    estimate: Guess,
+    /// `null`: nobody can know.
+    leases_end: Option<End>,
+}
+
+#[derive(Debug, Serialize)]
+struct Because {
+    reason: &'static str,
+    text: String,
+}
+
+#[derive(Debug, Serialize)]
+struct Guess {
+    /// `now`, `about`, `after-guard`, or why nothing can be said.
+    kind: &'static str,
+    /// `null`: nothing can be said.
+    wait_ms: Option<u128>,
+    text: String,
+}
+
+#[derive(Debug, Serialize)]
+struct End {
+    within_ms: u128,
+    leases: u32,
+}
+
+impl<'a> Explained<'a> {
+    pub(crate) fn new(seen: &'a Snapshot, ticket: Ticket, why: &Why) -> Self {
+        let (standing, permits, waits) = match why {
+            Why::Holds(held) => ("holds", held.permits, None),
+            Why::Waits(waits) => ("waits", waits.permits, Some(Waiting::new(seen, waits))),
+            _ => ("other", 0, None),
+        };
+        Self { name: &seen.name, ticket: ticket.to_string(), standing, permits, waits }
+    }
+}
+
+impl Waiting {
+    fn new(seen: &Snapshot, waits: &Waits) -> Self {
+        let because =
+            |reason| Because { reason: reason_kind(reason), text: reason_words(seen, reason) };
+        Self {
+            position: waits.position,
+            waiting_ms: waits.waiting_for.as_millis(),
+            reasons: waits.reasons.iter().map(because).collect(),
+            estimate: Guess::new(&waits.estimate),
+            leases_end: waits.leases_end.as_ref().map(End::new),
+        }
+    }
+}
+
+impl Guess {
+    fn new(guess: &Estimate) -> Self {
+        let (kind, wait) = match guess {
+            Estimate::Now => ("now", Some(std::time::Duration::ZERO)),
+            Estimate::About { wait, .. } => ("about", Some(*wait)),
+            Estimate::AfterGuard { wait } => ("after-guard", Some(*wait)),
+            Estimate::CannotSay(unsaid) => (unsaid_kind(*unsaid), None),
+            _ => ("other", None),
+        };
+        Self { kind, wait_ms: wait.map(|wait| wait.as_millis()), text: estimate(guess) }
+    }
+}
+
+impl End {
+    fn new(end: &LeasesEnd) -> Self {
+        Self { within_ms: end.within.as_millis(), leases: end.leases }
+    }
+}
+
+fn reason_kind(reason: &Reason) -> &'static str {
+    match reason {
+        Reason::Paused { .. } => "paused",
+        Reason::Guarded { .. } => "guarded",
+        Reason::LimitIsZero { .. } => "limit-is-zero",
+        Reason::Unreachable => "unreachable",
+        Reason::AboveLimit { .. } => "above-limit",
+        Reason::LimitLowered { .. } => "limit-lowered",
+        Reason::Ahead { .. } => "ahead",
+        Reason::Overtaken { .. } => "overtaken",
+        Reason::KeptFree { .. } => "kept-free",
+        Reason::WriterAhead { .. } => "writer-ahead",
+        Reason::Held { .. } => "held",
+        Reason::ReadersHold { .. } => "readers-hold",
+        Reason::WriterHolds { .. } => "writer-holds",
+        Reason::AboutToBeServed => "about-to-be-served",
+        _ => "other",
+    }
+}
+
+fn unsaid_kind(unsaid: Unsaid) -> &'static str {
+    match unsaid {
+        Unsaid::Paused => "paused",
+        Unsaid::LimitIsZero => "limit-is-zero",
+        Unsaid::AboveLimit => "above-limit",
+        Unsaid::Unreachable => "unreachable",
+        Unsaid::NotAllListed => "not-all-listed",
+        _ => "other",
+    }
+}

@@ -1,0 +1,226 @@
+//! Why a waiter waits, in words.
+
+use std::time::Duration;
+
+use seinpaal::{
+    About, Snapshot, Ticket,
+    why::{Estimate, HeldBy, Holders, LeasesEnd, Reason, Unsaid, Waits, Why},
+};
+
+use super::text::{age, ordinal, plain};
+
+/// Of a ticket, what people compare.
+const TICKET_DIGITS: usize = 8;
+const MOST_HOLDERS: usize = 3;
+
+/// What `show --why` prints.
+pub(crate) fn page(seen: &Snapshot, ticket: Ticket, why: &Why) -> String {
+    let lines = lines(seen, ticket, why);
+    lines.iter().map(|line| format!("{}\n", plain(line))).collect()
+}
+
+/// A head, a line a reason, and how long it may still be.
+pub(crate) fn lines(seen: &Snapshot, ticket: Ticket, why: &Why) -> Vec<String> {
+    match why {
+        Why::Holds(held) => vec![format!(
+            "{} holds {} of {} since {}; it waits for nothing ({})",
+            short(ticket),
+            permits(u64::from(held.permits)),
+            seen.name,
+            age(held.held_for),
+            lease(held),
+        )],
+        Why::Waits(waits) => waiting(seen, ticket, waits),
+        _ => vec![format!("{} stands as this program cannot say", short(ticket))],
+    }
+}
+
+fn waiting(seen: &Snapshot, ticket: Ticket, waits: &Waits) -> Vec<String> {
+    let head = format!(
+        "{} waits for {} of {} since {}, {} of {} in line",
+        short(ticket),
+        permits(u64::from(waits.permits)),
+        seen.name,
+        age(waits.waiting_for),
+        ordinal(waits.position),
+        seen.waiting_total,
+    );
+    let reasons = waits.reasons.iter().map(|reason| format!("- {}", reason_words(seen, reason)));
+    let estimate = [format!("estimate: {}", estimate(&waits.estimate))];
+    let latest = waits.leases_end.as_ref().map(latest);
+    [head].into_iter().chain(reasons).chain(estimate).chain(latest).collect()
+}
+
+/// One reason in one sentence.
+pub(crate) fn reason_words(seen: &Snapshot, reason: &Reason) -> String {
+    match reason {
+        Reason::Paused { reason } if reason.is_empty() => "the name is paused".to_owned(),
+        Reason::Paused { reason } => format!("the name is paused: {reason}"),
+        Reason::Guarded { left } => format!(
+            "the server may have forgotten leases, and admits nobody for {} more",
+            age(*left)
+        ),
+        Reason::LimitIsZero { is_pinned: true } => {
+            "the limit is 0, set by `seinpaal limit`: it admits nobody".to_owned()
+        }
+        Reason::LimitIsZero { .. } => "the limit is 0: it admits nobody".to_owned(),
+        Reason::Unreachable => {
+            "nobody listens where it asked from: it is passed over until it is heard from"
+                .to_owned()
+        }
+        Reason::AboveLimit { permits, limit } => format!(
+            "it wants {permits}, and the limit is {limit} now: it is refused when it is looked at next"
+        ),
+        Reason::LimitLowered { held, limit } => {
+            format!(
+                "{held} are held, and the limit was lowered to {limit}: nobody gets in until it fits"
+            )
+        }
+        Reason::AboutToBeServed => "nothing: it is about to be served".to_owned(),
+        reason => about_others(seen, reason),
+    }
+}
+
+fn about_others(seen: &Snapshot, reason: &Reason) -> String {
+    match reason {
+        Reason::Ahead { waiters, permits: wanted, first } => format!(
+            "{} ahead and {} {}; next is {}",
+            are(*waiters),
+            if *waiters == 1 { "wants" } else { "want" },
+            wanted_words(seen, *wanted),
+            who(seen, *first),
+        ),
+        Reason::Overtaken { waiters, priority } => {
+            format!("{} of those came later with a higher priority (up to {priority})", waiters,)
+        }
+        Reason::KeptFree { ticket, permits: wanted, free } => format!(
+            "{free} free, kept for {}, which wants {wanted}: nobody passes it",
+            who(seen, *ticket),
+        ),
+        Reason::WriterAhead { ticket } => {
+            format!("a writer is ahead, {}: no reader passes it", who(seen, *ticket))
+        }
+        Reason::Held { free, limit, holders } => {
+            let held = seen.permits_held;
+            let rest = if *free > 0 { format!(" and {free} free") } else { String::new() };
+            format!("{held} of {limit} held{rest}: {}", by(seen, holders))
+        }
+        Reason::ReadersHold { holders } => match holders.listed.len() + holders.others as usize {
+            1 => format!("a reader holds: {}", by(seen, holders)),
+            readers => format!("{readers} readers hold: {}", by(seen, holders)),
+        },
+        Reason::WriterHolds { holders } => format!("a writer holds: {}", by(seen, holders)),
+        _ => "for a reason that this program cannot say".to_owned(),
+    }
+}
+
+/// The longest holders first: they are first in order of grants.
+fn by(seen: &Snapshot, holders: &Holders) -> String {
+    let shown = holders.listed.iter().take(MOST_HOLDERS);
+    let mut words: Vec<_> = shown.map(|held| holder(seen, held)).collect();
+    let others = (holders.listed.len() + holders.others as usize).saturating_sub(words.len());
+    if others > 0 {
+        words.push(format!("{others} more"));
+    }
+    words.join("; ")
+}
+
+fn holder(seen: &Snapshot, held: &HeldBy) -> String {
+    let many = match held.permits {
+        1 | seinpaal::proto::MOST_READERS => String::new(),
+        permits => format!(" {permits}"),
+    };
+    format!("{}{many} since {}, {}", who(seen, held.ticket), age(held.held_for), lease(held))
+}
+
+fn lease(held: &HeldBy) -> String {
+    match held.valid_for {
+        Some(left) => format!("lease ends in {} unless renewed", age(left)),
+        None => "for as long as its process lives".to_owned(),
+    }
+}
+
+/// Its ticket, and what it says of itself.
+fn who(seen: &Snapshot, ticket: Ticket) -> String {
+    let holders = seen.holders.iter().map(|row| (row.ticket, &row.about));
+    let mut all = holders.chain(seen.waiters.iter().map(|row| (row.ticket, &row.about)));
+    match all.find(|(other, _)| *other == ticket) {
+        Some((_, about)) => format!("{} ({})", short(ticket), origin(about)),
+        None => short(ticket),
+    }
+}
+
+fn origin(about: &About) -> String {
+    let labels = about.labels.iter().map(|(key, value)| format!(" {key}={value}"));
+    format!("{}@{}{}", about.pid, about.host, labels.collect::<String>())
+}
+
+/// How long, and what that rests on.
+pub(crate) fn estimate(estimate: &Estimate) -> String {
+    match estimate {
+        Estimate::Now => "at once".to_owned(),
+        Estimate::AfterGuard { wait } => format!("in {}, when the guard ends", age(*wait)),
+        Estimate::About { wait, holders, held_for, in_line, came_in } => format!(
+            "about {}, going by how long {} ({}) and how fast the line grew ({in_line} in {})",
+            age(whole(*wait)),
+            if *holders == 1 { "the holder has held" } else { "holders have held on average" },
+            age(whole(*held_for)),
+            age(whole(*came_in)),
+        ),
+        Estimate::CannotSay(unsaid) => format!("cannot say: {}", because(*unsaid)),
+        _ => "cannot say".to_owned(),
+    }
+}
+
+fn because(unsaid: Unsaid) -> &'static str {
+    match unsaid {
+        Unsaid::Paused => "nobody knows when the name is resumed",
+        Unsaid::LimitIsZero => "nobody knows when the limit is raised",
+        Unsaid::AboveLimit => "it will be refused",
+        Unsaid::Unreachable => "nobody knows whether it comes back",
+        _ => "not all holders are listed",
+    }
+}
+
+fn latest(end: &LeasesEnd) -> String {
+    let within = age(end.within);
+    match end.leases {
+        1 => format!("at the latest: in {within}, unless a lease that ends then is renewed"),
+        leases => format!(
+            "at the latest: in {within}, unless one of {leases} leases that end by then is renewed"
+        ),
+    }
+}
+
+/// Without a fraction of a second that nobody knows.
+fn whole(duration: Duration) -> Duration {
+    if duration < Duration::from_secs(1) {
+        duration
+    } else {
+        Duration::from_secs(duration.as_secs())
+    }
+}
+
+pub(crate) fn short(ticket: Ticket) -> String {
+    ticket.to_string().chars().take(TICKET_DIGITS).collect()
+}
+
+fn are(waiters: u32) -> String {
+    if waiters == 1 { "1 is".to_owned() } else { format!("{waiters} are") }
+}
+
+fn permits(permits: u64) -> String {
+    match permits {
+        1 => "1 permit".to_owned(),
+        permits if permits == u64::from(seinpaal::proto::MOST_READERS) => "all permits".to_owned(),
+        permits => format!("{permits} permits"),
+    }
+}
+
+/// Of a readers-writer lock, numbers of permits say nothing.
+fn wanted_words(seen: &Snapshot, wanted: u64) -> String {
+    match seen.kind {
+        Some(seinpaal::Kind::RwLock) => "the lock, too".to_owned(),
+        _ => permits(wanted),
+    }
+}

@@ -1,0 +1,94 @@
+//! `top`: all names of a store, or one of them, on a terminal and as they change.
+//!
+//! ```text
+//!   watch (asks the store) ─┐
+//!   keys (reads them)      ─┼─▶ the loop here ─▶ view (pure) ─▶ screen
+//!   signals                ─┘
+//! ```
+//! docs/decisions/0050-top.md says why there is no library for the terminal.
+
+mod keys;
+mod screen;
+mod state;
+mod view;
+mod watch;
+
+use std::{
+    io::{self, IsTerminal},
+    time::Duration,
+};
+
+use rustix::process::Signal;
+use seinpaal::Seinpaal;
+
+use crate::{
+    args::{Global, Top},
+    command::{self, connect, on_runtime},
+    exit::{Exit, Failure},
+    output::{Subject, Voice, table::may_be_bold},
+    run::{Signals, ends_waiting},
+    settings,
+};
+use screen::Screen;
+pub(crate) use state::arrange;
+use state::{Heard, State};
+use watch::Watch;
+
+/// How often the view is drawn though nothing was read: the age of what it shows grows.
+const REDRAW: Duration = Duration::from_secs(1);
+
+/// Draws until somebody leaves; or prints one table.
+pub(crate) fn top(global: &Global, args: &Top, voice: Voice) -> Result<Exit, Failure> {
+    if args.once || global.json || !io::stdout().is_terminal() {
+        return command::list::once(global, &args.prefix, args.sort, voice);
+    }
+    let choice = settings::choose(global)?;
+    let subject = Subject::new("", &choice.url);
+    let ended = on_runtime(async {
+        let mut signals = Signals::listen()?;
+        let seinpaal = connect(&choice, None, "seinpaal top", voice, &mut signals).await?;
+        let state = State::new(choice.url.to_string(), args.sort, args.interval);
+        live(&seinpaal, args, state, &mut signals).await
+    });
+    ended.map_err(|failure| failure.about(subject))
+}
+
+async fn live(
+    seinpaal: &Seinpaal,
+    args: &Top,
+    mut state: State,
+    signals: &mut Signals,
+) -> Result<Exit, Failure> {
+    let mut watch = Watch::start(seinpaal, &args.prefix, args.interval);
+    let mut keys = keys::listen();
+    let mut screen = Screen::enter()?;
+    let mut clock = tokio::time::interval(REDRAW);
+    loop {
+        screen.draw(&view::lines(&mut state, screen.size()), may_be_bold());
+        tokio::select! {
+            signal = signals.next() => if let Some(exit) = heed(&mut screen, signals, signal)? {
+                return Ok(exit);
+            },
+            key = keys.next() => match state.press(key) {
+                Heard::Leave => return Ok(Exit::Success),
+                Heard::Look => watch.look_at(state.open.clone()),
+                Heard::Nothing => {}
+            },
+            seen = watch.next() => state.take(seen),
+            _ = clock.tick() => {}
+        }
+    }
+}
+
+/// What ends us, or stops us for a while; a change of size is seen when it is drawn.
+fn heed(screen: &mut Screen, signals: &Signals, signal: Signal) -> Result<Option<Exit>, Failure> {
+    if ends_waiting(signal) {
+        return Ok(Some(Exit::signal(signal.as_raw())));
+    }
+    if signal == Signal::TSTP {
+        screen.leave();
+        signals.stop(signal.as_raw());
+        screen.reenter()?;
+    }
+    Ok(None)
+}

@@ -1,0 +1,138 @@
+//! Keys, as a terminal sends them.
+
+use std::{
+    io::{self, IsTerminal, Read},
+    thread,
+};
+
+use tokio::sync::mpsc;
+
+/// What somebody wants.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Key {
+    Up,
+    Down,
+    PageUp,
+    PageDown,
+    First,
+    Last,
+    Open,
+    Back,
+    Sort,
+    Leave,
+}
+
+/// The keys that are pressed, in order.
+pub(super) struct Keys(mpsc::UnboundedReceiver<Key>);
+
+impl Keys {
+    /// The next key; never, once nobody can press any. Cancel safe.
+    pub(super) async fn next(&mut self) -> Key {
+        match self.0.recv().await {
+            Some(key) => key,
+            None => std::future::pending().await,
+        }
+    }
+}
+
+/// Reads keys in a thread of its own, which ends with the program: reading a terminal cannot be cancelled, and
+/// `O_NONBLOCK` belongs to the open file, which our caller has, too.
+pub(super) fn listen() -> Keys {
+    let (sender, keys) = mpsc::unbounded_channel();
+    if io::stdin().is_terminal() {
+        let reader = thread::Builder::new().name("seinpaal-keys".into());
+        // Without a thread there are no keys; signals still end us.
+        drop(reader.spawn(move || read_on(&sender)));
+    }
+    Keys(keys)
+}
+
+fn read_on(sender: &mpsc::UnboundedSender<Key>) {
+    let mut buffer = [0; 64];
+    while let Ok(read @ 1..) = io::stdin().lock().read(&mut buffer) {
+        for key in keys_in(&buffer[..read]) {
+            if sender.send(key).is_err() {
+                return;
+            }
+        }
+    }
+}
+
+/// A terminal sends what one key means in one piece; a lone escape is the key of that name.
+fn keys_in(bytes: &[u8]) -> Vec<Key> {
+    let (mut keys, mut rest) = (Vec::new(), bytes);
+    while !rest.is_empty() {
+        let (key, length) = first_key(rest);
+        keys.extend(key);
+        rest = &rest[length..];
+    }
+    keys
+}
+
+const SEQUENCES: [(&[u8], Key); 16] = [
+    (b"\x1b[A", Key::Up),
+    (b"\x1bOA", Key::Up),
+    (b"\x1b[B", Key::Down),
+    (b"\x1bOB", Key::Down),
+    (b"\x1b[C", Key::Open),
+    (b"\x1bOC", Key::Open),
+    (b"\x1b[D", Key::Back),
+    (b"\x1bOD", Key::Back),
+    (b"\x1b[5~", Key::PageUp),
+    (b"\x1b[6~", Key::PageDown),
+    (b"\x1b[H", Key::First),
+    (b"\x1bOH", Key::First),
+    (b"\x1b[1~", Key::First),
+    (b"\x1b[F", Key::Last),
+    (b"\x1bOF", Key::Last),
+    (b"\x1b[4~", Key::Last),
+];
+
+fn first_key(bytes: &[u8]) -> (Option<Key>, usize) {
+    if let Some((sequence, key)) = SEQUENCES.iter().find(|(text, _)| bytes.starts_with(text)) {
+        return (Some(*key), sequence.len());
+    }
+    let key = match bytes[0] {
+        b'k' => Key::Up,
+        b'j' => Key::Down,
+        b'g' => Key::First,
+        b'G' => Key::Last,
+        b'\r' | b'\n' | b'l' => Key::Open,
+        b'h' | 0x7f | 0x08 => Key::Back,
+        b's' => Key::Sort,
+        b'q' => Key::Leave,
+        0x1b if bytes.len() == 1 => Key::Back,
+        // A sequence of a key that means nothing here.
+        0x1b => return (None, sequence_length(bytes)),
+        _ => return (None, 1),
+    };
+    (Some(key), 1)
+}
+
+/// `ESC [ parameters letter`, or escape and one more.
+fn sequence_length(bytes: &[u8]) -> usize {
+    if !bytes.starts_with(b"\x1b[") {
+        return 2;
+    }
+    let end = bytes.iter().skip(2).position(|byte| (0x40..=0x7e).contains(byte));
+    end.map_or(bytes.len(), |at| at + 3)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_are_read_one_after_the_other() {
+        let read = keys_in(b"j\x1b[A\x1b[5~\rq");
+        assert_eq!(read, [Key::Down, Key::Up, Key::PageUp, Key::Open, Key::Leave]);
+    }
+
+    #[test]
+    fn a_lone_escape_goes_back_and_an_unknown_sequence_does_nothing() {
+        assert_eq!(keys_in(b"\x1b"), [Key::Back]);
+        assert_eq!(keys_in(b"\x1b[1;5Cq"), [Key::Leave]);
+        assert_eq!(keys_in(b"\x1bxq"), [Key::Leave]);
+        assert_eq!(keys_in(b"\x1b[1;5"), []);
+    }
+}

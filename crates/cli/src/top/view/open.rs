@@ -1,0 +1,87 @@
+//! One name: who holds, who waits, and why.
+
+use seinpaal::{About, Holder, Snapshot, Waiter};
+
+use super::{super::state::State, Line, window};
+use crate::{
+    command::show,
+    output::{
+        text::{age, fill, plain, wrap},
+        why,
+    },
+};
+
+/// Of the rows for holders and waiters, at least so many for each, if there are that many.
+const LEAST_ROWS: usize = 3;
+
+pub(super) fn lines(state: &mut State, rows: usize, columns: usize) -> Vec<Line> {
+    let Some(seen) = state.seen.clone() else { return Vec::new() };
+    let mut lines = vec![Line::Plain(show::head(&seen).trim_end().to_owned())];
+    let told = told(&seen, state.waiter(), columns);
+    let left = rows.saturating_sub(lines.len() + told.len() + 4);
+    let for_holders = (left / 2).max(LEAST_ROWS).min(seen.holders.len());
+    lines.push(Line::Plain(String::new()));
+    lines.extend(holders(&seen, for_holders));
+    state.page = left.saturating_sub(for_holders).max(LEAST_ROWS);
+    lines.extend(waiters(&seen, state.waiter(), state.page));
+    lines.extend(told);
+    lines
+}
+
+fn holders(seen: &Snapshot, rows: usize) -> Vec<Line> {
+    if seen.holders_total == 0 {
+        return vec![Line::Plain(" nobody holds".to_owned())];
+    }
+    let mut lines = vec![Line::Head(" HOLDER    PERMITS   SINCE    LEFT  WHO".to_owned())];
+    lines.extend(seen.holders.iter().take(rows).map(|row| Line::Plain(holder(row))));
+    let others = (seen.holders_total as usize).saturating_sub(rows);
+    if others > 0 {
+        lines.push(Line::Plain(format!(" … {others} more")));
+    }
+    lines
+}
+
+fn holder(row: &Holder) -> String {
+    let left = row.valid_for.map_or_else(|| "-".to_owned(), age);
+    let permits = row.slots.count();
+    let (ticket, since) = (why::short(row.ticket), age(row.held_for));
+    format!(" {ticket}  {permits:>7}  {since:>6}  {left:>6}  {}", who(&row.about))
+}
+
+fn waiters(seen: &Snapshot, at: usize, page: usize) -> Vec<Line> {
+    if seen.waiters.is_empty() {
+        return vec![Line::Plain(" nobody waits".to_owned())];
+    }
+    let head = " WAITER    PERMITS   SINCE  PRIORITY  WHO";
+    let mut lines = vec![Line::Plain(String::new()), Line::Head(head.to_owned())];
+    let from = window(at, seen.waiters.len(), page);
+    let shown = seen.waiters.iter().enumerate().skip(from).take(page);
+    lines.extend(shown.map(|(here, row)| Line::row(here == at, &waiter(row))));
+    lines
+}
+
+fn waiter(row: &Waiter) -> String {
+    let (ticket, since) = (why::short(row.ticket), age(row.waiting_for));
+    let (permits, priority) = (row.permits, row.priority);
+    format!("{ticket}  {permits:>7}  {since:>6}  {priority:>8}  {}", who(&row.about))
+}
+
+fn who(about: &About) -> String {
+    let labels = about.labels.iter().map(|(key, value)| format!(" {key}={value}"));
+    format!("{}@{}{}", about.pid, about.host, labels.collect::<String>())
+}
+
+/// Why the waiter at the cursor waits.
+fn told(seen: &Snapshot, at: usize, columns: usize) -> Vec<Line> {
+    let Some(row) = seen.waiters.get(at) else { return Vec::new() };
+    let Some(told) = seen.why(&row.ticket) else { return Vec::new() };
+    let mut lines = vec![Line::Plain(String::new())];
+    for (at, text) in why::lines(seen, row.ticket, &told).iter().enumerate() {
+        let indent = if at == 0 { 0 } else { 2 };
+        for (part, text) in wrap(&plain(text), columns.saturating_sub(2)).iter().enumerate() {
+            let before = if part == 0 { 0 } else { indent };
+            lines.push(Line::Plain(format!("{}{text}", fill("", before))));
+        }
+    }
+    lines
+}

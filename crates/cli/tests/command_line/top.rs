@@ -1,0 +1,176 @@
+//! `top`: on a real pseudo-terminal, and where there is none.
+
+use std::fs;
+
+use super::support::{Held, World, both, kill, screen::Screen, until, until_written};
+
+const ENTERED: &str = "\x1b[?1049h";
+const LEFT: &str = "\x1b[?1049l";
+
+/// `top` in a script that looks at the terminal before and after.
+fn watched(world: &World, options: &str) -> Screen {
+    let script = format!(
+        "trap : INT; stty -g >before; sh -c 'echo $$ >pid; exec $SEINPAAL top --interval 100ms {options}'; \
+         echo status $?; stty -g >after"
+    );
+    Screen::start(world, &["sh", "-c", &script])
+}
+
+/// It ended with this status, and left the terminal as it was.
+fn ended(world: &World, screen: &mut Screen, status: &str) {
+    screen.until_shown(&format!("status {status}"));
+    screen.end();
+    let read = |name| fs::read_to_string(world.path(name)).unwrap();
+    assert_eq!(read("before"), read("after"));
+    let shown = screen.shown();
+    assert_eq!(shown.matches(ENTERED).count(), shown.matches(LEFT).count());
+    let (_, after) = shown.rsplit_once(LEFT).unwrap();
+    assert_eq!(after, format!("status {status}\r\n"), "nothing is drawn after it has left");
+    assert!(shown.contains("\x1b[?25l") && shown.contains("\x1b[?25h"), "the cursor is back");
+}
+
+#[test]
+fn it_draws_follows_what_changes_and_leaves_on_q() {
+    for world in both() {
+        let (held, _) = Held::hold(&world, &["first", "-j", "3"]);
+        let mut screen = watched(&world, "");
+        screen.until_shown("1 name, 0 waiting");
+        screen.until_shown("1/3");
+        let (other, _) = Held::hold(&world, &["構築"]);
+        screen.until_shown("2 names");
+        screen.until_shown("構築");
+        held.let_go();
+        until("the first is gone", || {
+            let shown = screen.shown();
+            let frame = shown.rsplit("seinpaal top: ").next().unwrap();
+            frame.contains("構築") && !frame.contains("first")
+        });
+        screen.typed("q");
+        ended(&world, &mut screen, "0");
+        other.let_go();
+    }
+}
+
+#[test]
+fn a_name_that_is_opened_shows_who_holds_and_why_somebody_waits() {
+    for world in both() {
+        let (held, _) = Held::hold(&world, &["a", "--label", "job=42"]);
+        let mut waiter = Held::start(world.command(&["run", "a", "true"]));
+        world.until_waiting("a", 1);
+        let mut screen = watched(&world, "");
+        screen.until_shown("1 waiting");
+        screen.typed("\r");
+        screen.until_shown("job=42");
+        screen.until_shown("1st of 1 in line");
+        screen.until_shown("estimate: ");
+        held.let_go();
+        screen.until_shown("nobody waits");
+        screen.typed("\x1b[D");
+        screen.until_shown("nothing is held or waited for");
+        screen.typed("q");
+        ended(&world, &mut screen, "0");
+        assert_eq!(waiter.end().code, 0);
+    }
+}
+
+#[test]
+fn int_and_term_give_the_terminal_back() {
+    let world = World::embedded();
+    let mut screen = watched(&world, "");
+    screen.until_shown("nothing is held or waited for");
+    screen.typed("\x03");
+    ended(&world, &mut screen, "130");
+    for (signal, status) in [("TERM", "143"), ("QUIT", "131")] {
+        let world = World::embedded();
+        let mut screen = watched(&world, "");
+        screen.until_shown("nothing is held or waited for");
+        kill(signal, until_written(&world.path("pid")).trim().parse().unwrap());
+        ended(&world, &mut screen, status);
+    }
+}
+
+#[test]
+fn control_z_gives_the_terminal_back_and_fg_takes_it_again() {
+    let world = World::embedded();
+    let mut screen = Screen::start(&world, &["bash", "--norc", "-i"]);
+    screen.typed("stty -g >before; $SEINPAAL top --interval 100ms\n");
+    screen.until_shown("nothing is held or waited for");
+    screen.typed("\x1a");
+    screen.until_shown("Stopped");
+    screen.typed("stty -g >after; echo shell $((40+2))\n");
+    screen.until_shown("shell 42");
+    screen.typed("fg\n");
+    until("it draws again", || screen.shown().matches(ENTERED).count() == 2);
+    screen.typed("q");
+    until("it has left again", || screen.shown().matches(LEFT).count() == 2);
+    screen.typed("echo status $?; exit\n");
+    screen.until_shown("status 0");
+    screen.end();
+    assert_ne!(until_written(&world.path("before")), "");
+    assert_eq!(until_written(&world.path("before")), until_written(&world.path("after")));
+}
+
+#[test]
+fn a_store_that_falls_silent_is_told_of_and_asked_on() {
+    let world = World::redis();
+    let (held, _) = Held::hold(&world, &["a", "--ttl", "1h"]);
+    let mut screen = watched(&world, "");
+    screen.until_shown("1/1");
+    let redis = world.redis.as_ref().unwrap();
+    redis.freeze();
+    screen.until_shown("store unreachable since");
+    redis.thaw();
+    until("it is heard again", || {
+        let shown = screen.shown();
+        let frames: Vec<_> = shown.split("seinpaal top: ").collect();
+        // The last but one is whole.
+        let frame = frames[frames.len() - 2];
+        frame.contains("1/1") && !frame.contains("unreachable")
+    });
+    redis.freeze();
+    until("it is silent again", || {
+        let shown = screen.shown();
+        let frames: Vec<_> = shown.split("seinpaal top: ").collect();
+        frames[frames.len() - 2].contains("unreachable")
+    });
+    screen.typed("q");
+    ended(&world, &mut screen, "0");
+    redis.thaw();
+    held.let_go();
+}
+
+#[test]
+fn without_a_terminal_or_with_once_it_prints_one_table() {
+    for world in both() {
+        let (one, _) = Held::hold(&world, &["a", "-j", "3"]);
+        let (two, _) = Held::hold(&world, &["b", "-j", "3", "-p", "2"]);
+        let done = world.seinpaal(&["top", "--sort", "held"]);
+        assert_eq!((done.code, done.err.as_str()), (0, ""));
+        let names: Vec<_> = done.out.lines().map(|line| line.split(' ').next().unwrap()).collect();
+        assert_eq!(names, ["NAME", "b", "a"]);
+        let json = world.seinpaal(&["top", "--json", "--sort", "name"]).out;
+        assert_eq!(json, world.seinpaal(&["list", "--json"]).out);
+        let mut screen = Screen::start(&world, &["sh", "-c", "$SEINPAAL top --once b"]);
+        screen.until_shown("2/3");
+        assert_eq!(screen.end(), 0);
+        assert!(!screen.shown().contains(ENTERED) && !screen.shown().contains("1/3"));
+        one.let_go();
+        two.let_go();
+    }
+}
+
+#[test]
+fn bad_values_are_64_and_a_store_that_cannot_be_reached_is_69_before_anything_is_drawn() {
+    let world = World::embedded();
+    for args in [["top", "--interval", "1ms"], ["top", "--interval", "2h"], ["top", "--sort", "x"]]
+    {
+        let done = world.seinpaal(&args);
+        assert_eq!((done.code, done.err.lines().count()), (64, 1), "{done:?}");
+    }
+    let missing = format!("unix://{}/none.sock", world.root().display());
+    let script = format!("$SEINPAAL top --store {missing}; echo status $?");
+    let mut screen = Screen::start(&world, &["sh", "-c", &script]);
+    screen.until_shown("status 69");
+    screen.end();
+    assert!(!screen.shown().contains(ENTERED));
+}

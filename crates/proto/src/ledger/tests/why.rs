@@ -1,0 +1,99 @@
+//! What is said of why a waiter waits, against what the ledger then does.
+
+use std::{collections::BTreeSet, vec, vec::Vec};
+
+use super::world::*;
+use crate::{
+    Configure, Kind, Limit, Request, Snapshot, Ticket, WaiterRow,
+    why::{Estimate, Reason, Unsaid, Waits, Why},
+};
+
+pub(super) fn waits(seen: &Snapshot, ticket: Ticket) -> Waits {
+    match seen.why(&ticket) {
+        Some(Why::Waits(waits)) => waits,
+        other => panic!("{ticket} waits: {other:?}"),
+    }
+}
+
+/// Every waiter has a reason, and every reason agrees with what the snapshot shows.
+pub(super) fn everybody_is_told_the_truth(seen: &Snapshot) {
+    for (at, row) in seen.waiters.iter().enumerate() {
+        let told = waits(seen, row.ticket);
+        assert!(!told.reasons.is_empty());
+        let ahead = seen.waiters[..at].iter().filter(|row| !row.unreachable).count();
+        for reason in &told.reasons {
+            let is_true = agrees(seen, row, ahead, &told, reason);
+            assert!(is_true, "{reason:?} of {row:?} in {seen:?}");
+        }
+        estimate_agrees(seen, row, &told);
+    }
+    for row in &seen.holders {
+        assert!(
+            matches!(seen.why(&row.ticket), Some(Why::Holds(held)) if held.ticket == row.ticket)
+        );
+    }
+}
+
+fn agrees(seen: &Snapshot, row: &WaiterRow, ahead: usize, told: &Waits, reason: &Reason) -> bool {
+    let is_full = row.permits > seen.limit.saturating_sub(seen.held) || ahead > 0;
+    match reason {
+        Reason::Paused { reason } => seen.paused.as_ref() == Some(reason),
+        Reason::Guarded { .. } => seen.guarded_for.is_some(),
+        Reason::LimitIsZero { is_pinned } => seen.limit == 0 && *is_pinned == seen.pinned.is_some(),
+        Reason::Unreachable => row.unreachable,
+        Reason::AboveLimit { permits, limit } => *permits == row.permits && permits > limit,
+        Reason::LimitLowered { held, limit } => held > limit && *limit > 0,
+        Reason::Ahead { waiters, first, .. } => {
+            *waiters as usize == ahead && ahead > 0 && *first == seen.waiters[0].ticket
+        }
+        Reason::Overtaken { priority, waiters } => {
+            *priority > row.priority && *waiters as usize <= ahead && *waiters > 0
+        }
+        Reason::KeptFree { ticket, permits, free } => {
+            *ticket != row.ticket && permits > free && *free > 0 && ahead > 0
+        }
+        Reason::WriterAhead { ticket } => *ticket != row.ticket && seen.kind == Some(Kind::RwLock),
+        Reason::Held { holders, .. } => is_full && holders.listed.len() == seen.holders.len(),
+        Reason::ReadersHold { .. } | Reason::WriterHolds { .. } => {
+            is_full && seen.kind == Some(Kind::RwLock) && seen.held > 0
+        }
+        Reason::AboutToBeServed => {
+            told.reasons.len() == 1 && row.permits <= seen.limit.saturating_sub(seen.held)
+        }
+    }
+}
+
+fn estimate_agrees(seen: &Snapshot, row: &WaiterRow, told: &Waits) {
+    let is_served = told.reasons == [Reason::AboutToBeServed];
+    assert_eq!(told.estimate == Estimate::Now, is_served, "{told:?}");
+    if let Estimate::CannotSay(unsaid) = told.estimate {
+        assert_ne!(unsaid, Unsaid::NotAllListed, "all are listed: {seen:?}");
+        assert_eq!(told.leases_end, None);
+    }
+    if let Some(end) = told.leases_end {
+        assert!(
+            !is_served && end.leases > 0 && end.leases <= seen.holders_total,
+            "{row:?}: {end:?}"
+        );
+    }
+}
+
+/// Of a name that is resumed and resized, exactly those are granted that are told of as about to be served.
+pub(super) fn what_is_foretold_comes_true(mut world: World, limit: u32) {
+    world.contacts.0.clear(); // everybody listens
+    let now = world.snapshot();
+    if now.kind.is_some_and(|kind| kind != Kind::Semaphore) {
+        return;
+    }
+    let foreseen = Snapshot { limit, pinned: Some(limit), paused: None, ..now };
+    let tickets: Vec<_> = foreseen.waiters.iter().map(|row| row.ticket).collect();
+    let is_served =
+        |ticket: &Ticket| waits(&foreseen, *ticket).reasons == [Reason::AboutToBeServed];
+    let foretold: BTreeSet<_> = tickets.iter().copied().filter(is_served).collect();
+    let limit = Configure::Limit(Limit::new(limit).unwrap());
+    world.send(0, vec![Request::Configure(limit), Request::Configure(Configure::Resume)]);
+    let after = world.snapshot();
+    let holds = |ticket: &Ticket| after.holders.iter().any(|row| row.ticket == *ticket);
+    let granted: BTreeSet<_> = tickets.iter().copied().filter(holds).collect();
+    assert_eq!(foretold, granted, "{foreseen:?}");
+}

@@ -1,0 +1,283 @@
+//! Why a waiter waits, and for how long it may: from a snapshot alone.
+//!
+//! The rules are those of the ledger (`ledger/serve.rs`), read backwards. Nothing here asks a store, so what it
+//! says is as old as the snapshot.
+
+mod estimate;
+mod line;
+
+use alloc::{string::String, vec::Vec};
+use core::time::Duration;
+
+pub use estimate::{Estimate, LeasesEnd, Unsaid};
+use line::Line;
+
+use crate::{
+    id::Ticket,
+    kind::{Kind, MOST_READERS},
+    reply::{HolderRow, Snapshot, WaiterRow},
+    time::Micros,
+};
+
+/// How a ticket stands.
+#[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub enum Why {
+    /// It holds, and waits for nothing.
+    Holds(HeldBy),
+    /// It waits.
+    Waits(Waits),
+}
+
+/// A waiter, and what keeps it.
+#[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct Waits {
+    /// Its place among all that wait, from 1; those that cannot be reached come last.
+    pub position: u32,
+    /// How many permits it wants.
+    pub permits: u32,
+    /// How long it has waited.
+    pub waiting_for: Duration,
+    /// Why, at least one: first what concerns everybody, then the line, then the holders.
+    pub reasons: Vec<Reason>,
+    /// How long it may still be.
+    pub estimate: Estimate,
+    /// When it is served at the latest if no holder renews; `None` where nobody can know.
+    pub leases_end: Option<LeasesEnd>,
+}
+
+/// A ticket that holds.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct HeldBy {
+    /// Which.
+    pub ticket: Ticket,
+    /// How many permits.
+    pub permits: u32,
+    /// For how long.
+    pub held_for: Duration,
+    /// How long its lease lasts without renewal; `None`: for as long as its process lives.
+    pub valid_for: Option<Duration>,
+}
+
+/// Those that hold.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct Holders {
+    /// In order of their grants.
+    pub listed: Vec<HeldBy>,
+    /// How many more there are that the snapshot does not list.
+    pub others: u32,
+}
+
+/// One reason for which a ticket waits.
+#[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub enum Reason {
+    /// The name is paused.
+    Paused {
+        /// Why, in the words of whoever paused it; possibly none.
+        reason: String,
+    },
+    /// The store may have forgotten leases, and admits nobody yet.
+    Guarded {
+        /// For how long.
+        left: Duration,
+    },
+    /// The limit is 0, which admits nobody.
+    LimitIsZero {
+        /// Whether an operator set it.
+        is_pinned: bool,
+    },
+    /// Nobody listens where the waiter asked from: it is passed over until it is heard from.
+    Unreachable,
+    /// It wants more than the limit has become: it is refused when it is looked at next.
+    AboveLimit {
+        /// What it wants.
+        permits: u32,
+        /// What there is.
+        limit: u32,
+    },
+    /// The limit was lowered below what is held; nobody gets in until it fits.
+    LimitLowered {
+        /// What is held.
+        held: u32,
+        /// What may be.
+        limit: u32,
+    },
+    /// Others stand before it in the line.
+    Ahead {
+        /// How many.
+        waiters: u32,
+        /// How many permits they want.
+        permits: u64,
+        /// The first of them.
+        first: Ticket,
+    },
+    /// Of those ahead, some came later and have a higher priority.
+    Overtaken {
+        /// How many.
+        waiters: u32,
+        /// The highest priority among them.
+        priority: i8,
+    },
+    /// Permits are free, but one ahead wants more than that, and nobody passes it.
+    KeptFree {
+        /// For whom they are kept.
+        ticket: Ticket,
+        /// What that one wants.
+        permits: u32,
+        /// What is free.
+        free: u32,
+    },
+    /// A writer ahead waits for readers; no reader passes it.
+    WriterAhead {
+        /// The writer.
+        ticket: Ticket,
+    },
+    /// Too few permits are free.
+    Held {
+        /// Free permits.
+        free: u32,
+        /// The limit.
+        limit: u32,
+        /// Who has the others.
+        holders: Holders,
+    },
+    /// Readers hold, and whoever is next is a writer.
+    ReadersHold {
+        /// The readers.
+        holders: Holders,
+    },
+    /// A writer holds.
+    WriterHolds {
+        /// The writer, unless the snapshot does not list it.
+        holders: Holders,
+    },
+    /// Nothing: the ledger serves it at its next step.
+    AboutToBeServed,
+}
+
+impl Snapshot {
+    /// Why this ticket waits; `None` if it neither holds nor waits, or is not among the rows that were asked for.
+    #[must_use]
+    pub fn why(&self, ticket: &Ticket) -> Option<Why> {
+        if let Some(row) = self.holders.iter().find(|row| row.ticket == *ticket) {
+            return Some(Why::Holds(HeldBy::new(row)));
+        }
+        let at = self.waiters.iter().position(|row| row.ticket == *ticket)?;
+        Some(Why::Waits(waits(self, at)))
+    }
+}
+
+fn waits(seen: &Snapshot, at: usize) -> Waits {
+    let (row, line) = (&seen.waiters[at], Line::before(seen, at));
+    Waits {
+        position: u32::try_from(at + 1).unwrap_or(u32::MAX),
+        permits: row.permits,
+        waiting_for: time(row.waiting_for),
+        reasons: reasons(seen, row, &line),
+        estimate: Estimate::new(seen, row, &line),
+        leases_end: LeasesEnd::new(seen, row, &line),
+    }
+}
+
+fn reasons(seen: &Snapshot, row: &WaiterRow, line: &Line<'_>) -> Vec<Reason> {
+    let mut reasons: Vec<Reason> = gates(seen).collect();
+    if row.unreachable {
+        reasons.push(Reason::Unreachable);
+    } else if seen.limit > 0 && row.permits > seen.limit {
+        reasons.push(Reason::AboveLimit { permits: row.permits, limit: seen.limit });
+    } else {
+        reasons.extend(in_line(row, line));
+        reasons.extend(by_holders(seen, row, line));
+    }
+    if reasons.is_empty() {
+        reasons.push(Reason::AboutToBeServed);
+    }
+    reasons
+}
+
+/// What keeps everybody out, whoever holds.
+fn gates(seen: &Snapshot) -> impl Iterator<Item = Reason> {
+    let paused = seen.paused.clone().map(|reason| Reason::Paused { reason });
+    let guarded = seen.guarded_for.map(|left| Reason::Guarded { left: time(left) });
+    let zero = Reason::LimitIsZero { is_pinned: seen.pinned.is_some() };
+    let lowered = Reason::LimitLowered { held: seen.held, limit: seen.limit };
+    let limit = match seen.limit {
+        0 => Some(zero),
+        limit => (seen.held > limit).then_some(lowered),
+    };
+    [paused, guarded, limit].into_iter().flatten()
+}
+
+/// Who is ahead; of no interest to a waiter that fits together with all of them.
+fn in_line(row: &WaiterRow, line: &Line<'_>) -> Vec<Reason> {
+    let Some(first) = line.ahead.first().filter(|_| !line.fits(row)) else { return Vec::new() };
+    let mut reasons = [Reason::Ahead {
+        waiters: count(line.ahead.len()),
+        permits: line.ahead.iter().map(|row| u64::from(row.permits)).sum(),
+        first: first.ticket,
+    }]
+    .to_vec();
+    let overtook =
+        |other: &&&WaiterRow| other.priority > row.priority && other.waiting_for < row.waiting_for;
+    let overtaken = line.ahead.iter().filter(overtook);
+    if let Some(priority) = overtaken.clone().map(|row| row.priority).max() {
+        reasons.push(Reason::Overtaken { waiters: count(overtaken.count()), priority });
+    }
+    reasons
+}
+
+/// Who holds what is missing, and for whom the rest is kept. Who holds is no matter at a limit of 0.
+fn by_holders(seen: &Snapshot, row: &WaiterRow, line: &Line<'_>) -> Vec<Reason> {
+    if line.fits(row) || seen.limit == 0 {
+        return Vec::new();
+    }
+    let is_rwlock = seen.kind == Some(Kind::RwLock);
+    let kept = line.kept().map(|(kept, free)| match is_rwlock {
+        true if kept.permits == MOST_READERS => Reason::WriterAhead { ticket: kept.ticket },
+        _ => Reason::KeptFree { ticket: kept.ticket, permits: kept.permits, free },
+    });
+    let holders = || Holders::new(seen);
+    let held = match (seen.held, is_rwlock) {
+        (0, _) => None,
+        (MOST_READERS, true) if seen.holders_total == 1 => {
+            Some(Reason::WriterHolds { holders: holders() })
+        }
+        (_, true) => Some(Reason::ReadersHold { holders: holders() }),
+        (_, false) => Some(Reason::Held { free: line.free, limit: seen.limit, holders: holders() }),
+    };
+    kept.into_iter().chain(held).collect()
+}
+
+impl HeldBy {
+    fn new(row: &HolderRow) -> Self {
+        Self {
+            ticket: row.ticket,
+            permits: row.slots.count(),
+            held_for: time(row.held_for),
+            valid_for: row.valid_for.map(time),
+        }
+    }
+}
+
+impl Holders {
+    fn new(seen: &Snapshot) -> Self {
+        let listed: Vec<_> = seen.holders.iter().map(HeldBy::new).collect();
+        let others = seen.holders_total.saturating_sub(count(listed.len()));
+        Self { listed, others }
+    }
+}
+
+fn count(rows: usize) -> u32 {
+    u32::try_from(rows).unwrap_or(u32::MAX)
+}
+
+fn time(micros: Micros) -> Duration {
+    Duration::from_micros(micros)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,266 @@
+use std::{string::String, vec, vec::Vec};
+
+use super::*;
+use crate::{Fence, Slots};
+
+mod steady;
+
+pub(super) const SECOND: Micros = 1_000_000;
+
+fn ticket(number: u128) -> Ticket {
+    Ticket(number)
+}
+
+fn seconds(seconds: u64) -> Duration {
+    Duration::from_secs(seconds)
+}
+
+/// A holder of so many permits, for so long, with so much of its lease left.
+fn holder(number: u128, permits: u32, held: u64, left: Option<u64>) -> HolderRow {
+    let mut slots = Slots::none();
+    slots.insert(number as u32 * 10, number as u32 * 10 + permits - 1);
+    HolderRow {
+        ticket: ticket(number),
+        slots,
+        fence: Fence(number as u64),
+        held_for: held * SECOND,
+        valid_for: left.map(|left| left * SECOND),
+        about: String::new(),
+    }
+}
+
+fn waiter(number: u128, permits: u32) -> WaiterRow {
+    WaiterRow {
+        ticket: ticket(number),
+        permits,
+        priority: 0,
+        waiting_for: 1_000 - number as u64,
+        unreachable: false,
+        about: String::new(),
+    }
+}
+
+fn name(limit: u32, holders: Vec<HolderRow>, waiters: Vec<WaiterRow>) -> Snapshot {
+    Snapshot {
+        kind: Some(Kind::Semaphore),
+        limit,
+        stated: Some(limit),
+        pinned: None,
+        paused: None,
+        guarded_for: None,
+        held: holders.iter().map(|row| row.slots.count()).sum(),
+        holders_total: holders.len() as u32,
+        waiting_total: waiters.len() as u32,
+        holders,
+        waiters,
+    }
+}
+
+fn told(seen: &Snapshot, number: u128) -> Waits {
+    match seen.why(&ticket(number)) {
+        Some(Why::Waits(waits)) => waits,
+        other => panic!("{number} waits: {other:?}"),
+    }
+}
+
+fn about(wait: u64, holders: u32, held_for: u64) -> Estimate {
+    let (wait, held_for) = (seconds(wait), seconds(held_for));
+    Estimate::About { wait, holders, held_for, in_line: 0, came_in: Duration::ZERO }
+}
+
+/// The estimate of waiters that have only just come, which goes by the holders alone.
+fn by_ages(told: &Waits) -> Estimate {
+    match told.estimate {
+        Estimate::About { wait, holders, held_for, .. } => {
+            let (in_line, came_in) = (0, Duration::ZERO);
+            Estimate::About { wait, holders, held_for, in_line, came_in }
+        }
+        other => other,
+    }
+}
+
+#[test]
+fn a_ticket_that_holds_is_said_to_hold_and_an_unknown_one_is_unknown() {
+    let seen = name(1, vec![holder(1, 1, 5, Some(25))], vec![waiter(2, 1)]);
+    let held = HeldBy {
+        ticket: ticket(1),
+        permits: 1,
+        held_for: seconds(5),
+        valid_for: Some(seconds(25)),
+    };
+    assert_eq!(seen.why(&ticket(1)), Some(Why::Holds(held)));
+    assert_eq!(seen.why(&ticket(3)), None);
+}
+
+#[test]
+fn the_first_in_line_waits_for_those_that_hold_and_for_nobody_ahead() {
+    let seen = name(2, vec![holder(1, 2, 20, Some(7))], vec![waiter(2, 1), waiter(3, 1)]);
+    let told = told(&seen, 2);
+    let holders = Holders::new(&seen);
+    assert_eq!(told.reasons, [Reason::Held { free: 0, limit: 2, holders }]);
+    assert_eq!((told.position, by_ages(&told)), (1, about(10, 1, 20)));
+    assert_eq!(told.leases_end, Some(LeasesEnd { within: seconds(7), leases: 1 }));
+}
+
+#[test]
+fn holders_that_are_not_listed_are_counted_and_forbid_an_estimate() {
+    let mut seen = name(9, vec![holder(1, 1, 5, Some(9))], vec![waiter(2, 1)]);
+    (seen.held, seen.holders_total) = (9, 9);
+    let told = told(&seen, 2);
+    let Some(Reason::Held { holders, .. }) = told.reasons.last() else { panic!("{told:?}") };
+    assert_eq!((holders.listed.len(), holders.others), (1, 8));
+    assert_eq!(told.estimate, Estimate::CannotSay(Unsaid::NotAllListed));
+    assert_eq!(told.leases_end, Some(LeasesEnd { within: seconds(9), leases: 1 }));
+}
+
+#[test]
+fn those_ahead_are_counted_with_what_they_want() {
+    let line = vec![waiter(2, 3), waiter(3, 1), waiter(4, 2)];
+    let seen = name(4, vec![holder(1, 4, 10, None)], line);
+    let told = told(&seen, 4);
+    let ahead = Reason::Ahead { waiters: 2, permits: 4, first: ticket(2) };
+    assert_eq!((told.position, &told.reasons[0]), (3, &ahead));
+    assert_eq!(told.reasons.len(), 2, "and who holds");
+    // 4 permits come back after 5 s; those ahead then hold them for 15 s.
+    assert_eq!((by_ages(&told), told.leases_end), (about(20, 1, 10), None));
+}
+
+#[test]
+fn whoever_came_later_with_a_higher_priority_is_said_to_have_overtaken() {
+    let raised = WaiterRow { priority: 7, waiting_for: 0, ..waiter(2, 1) };
+    let earlier = WaiterRow { priority: 9, waiting_for: 99 * SECOND, ..waiter(3, 1) };
+    let seen = name(1, vec![holder(1, 1, 1, None)], vec![raised, earlier, waiter(4, 1)]);
+    let overtaken = Reason::Overtaken { waiters: 1, priority: 7 };
+    assert!(told(&seen, 4).reasons.contains(&overtaken), "{:?}", told(&seen, 4));
+    assert_eq!(told(&seen, 2).reasons.len(), 1);
+}
+
+#[test]
+fn a_big_request_ahead_keeps_what_is_free() {
+    let seen = name(4, vec![holder(1, 2, 8, Some(3))], vec![waiter(2, 3), waiter(3, 1)]);
+    let told = told(&seen, 3);
+    let ahead = Reason::Ahead { waiters: 1, permits: 3, first: ticket(2) };
+    let kept = Reason::KeptFree { ticket: ticket(2), permits: 3, free: 2 };
+    let held = Reason::Held { free: 2, limit: 4, holders: Holders::new(&seen) };
+    assert_eq!(told.reasons, [ahead, kept, held]);
+    assert_eq!(by_ages(&told), about(4, 1, 8));
+    assert_eq!(told.leases_end, Some(LeasesEnd { within: seconds(3), leases: 1 }));
+}
+
+#[test]
+fn a_writer_waits_for_readers_and_a_reader_for_the_writer_ahead() {
+    let readers = vec![holder(1, 1, 4, Some(30)), holder(2, 1, 8, Some(9))];
+    let line = vec![waiter(3, MOST_READERS), waiter(4, 1)];
+    let seen = Snapshot { kind: Some(Kind::RwLock), ..name(MOST_READERS, readers, line) };
+    let holders = || Holders::new(&seen);
+    assert_eq!(told(&seen, 3).reasons, [Reason::ReadersHold { holders: holders() }]);
+    assert_eq!(told(&seen, 3).leases_end, Some(LeasesEnd { within: seconds(30), leases: 2 }));
+    let reasons = told(&seen, 4).reasons;
+    assert_eq!(reasons[1], Reason::WriterAhead { ticket: ticket(3) });
+    assert_eq!(reasons[2], Reason::ReadersHold { holders: holders() });
+}
+
+#[test]
+fn readers_wait_for_a_writer_that_holds() {
+    let writer = vec![holder(1, MOST_READERS, 4, None)];
+    let line = vec![waiter(3, 1), waiter(4, 1)];
+    let seen = Snapshot { kind: Some(Kind::RwLock), ..name(MOST_READERS, writer, line) };
+    let held = Reason::WriterHolds { holders: Holders::new(&seen) };
+    assert_eq!(told(&seen, 3).reasons, [held]);
+    assert_eq!(by_ages(&told(&seen, 4)), about(2, 1, 4), "with the first");
+}
+
+#[test]
+fn a_paused_name_says_so_with_its_reason_and_cannot_say_until_when() {
+    let seen = Snapshot { paused: Some("repairs".into()), ..name(1, vec![], vec![waiter(2, 1)]) };
+    assert_eq!(told(&seen, 2).reasons, [Reason::Paused { reason: "repairs".into() }]);
+    assert_eq!(told(&seen, 2).estimate, Estimate::CannotSay(Unsaid::Paused));
+}
+
+#[test]
+fn a_guarded_name_says_for_how_long() {
+    let seen = Snapshot { guarded_for: Some(9 * SECOND), ..name(1, vec![], vec![waiter(2, 1)]) };
+    assert_eq!(told(&seen, 2).reasons, [Reason::Guarded { left: seconds(9) }]);
+    assert_eq!(told(&seen, 2).estimate, Estimate::AfterGuard { wait: seconds(9) });
+}
+
+#[test]
+fn an_estimate_is_no_sooner_than_the_end_of_the_guard() {
+    let held = vec![holder(1, 1, 4, Some(3))];
+    let seen = Snapshot { guarded_for: Some(9 * SECOND), ..name(1, held, vec![waiter(2, 1)]) };
+    assert_eq!(by_ages(&told(&seen, 2)), about(9, 1, 4));
+    assert_eq!(told(&seen, 2).leases_end.unwrap().within, seconds(9));
+}
+
+#[test]
+fn a_limit_of_0_says_so_and_who_holds_is_no_matter() {
+    let held = vec![holder(1, 1, 4, Some(3))];
+    let mut seen = name(0, held, vec![waiter(2, 1)]);
+    assert_eq!(told(&seen, 2).reasons, [Reason::LimitIsZero { is_pinned: false }]);
+    seen.pinned = Some(0);
+    assert_eq!(told(&seen, 2).reasons, [Reason::LimitIsZero { is_pinned: true }]);
+    assert_eq!(told(&seen, 2).estimate, Estimate::CannotSay(Unsaid::LimitIsZero));
+    assert_eq!(told(&seen, 2).leases_end, None);
+}
+
+#[test]
+fn a_limit_below_what_is_held_says_so() {
+    let held = vec![holder(1, 1, 4, None), holder(2, 1, 10, None)];
+    let seen = name(1, held, vec![waiter(3, 1)]);
+    assert_eq!(told(&seen, 3).reasons[0], Reason::LimitLowered { held: 2, limit: 1 });
+    assert_eq!(by_ages(&told(&seen, 3)), about(5, 2, 7), "both have to go");
+}
+
+#[test]
+fn a_waiter_that_nobody_can_reach_is_passed_over() {
+    let lost = WaiterRow { unreachable: true, ..waiter(3, 1) };
+    let seen = name(1, vec![holder(1, 1, 4, None)], vec![waiter(2, 1), lost]);
+    assert_eq!(told(&seen, 3).reasons, [Reason::Unreachable]);
+    assert_eq!(told(&seen, 3).estimate, Estimate::CannotSay(Unsaid::Unreachable));
+}
+
+#[test]
+fn whoever_wants_more_than_the_limit_has_become_will_be_refused() {
+    let seen = name(2, vec![holder(1, 2, 4, None)], vec![waiter(2, 3), waiter(3, 2)]);
+    assert_eq!(told(&seen, 2).reasons, [Reason::AboveLimit { permits: 3, limit: 2 }]);
+    assert_eq!(told(&seen, 2).estimate, Estimate::CannotSay(Unsaid::AboveLimit));
+    assert_eq!(by_ages(&told(&seen, 3)), about(2, 1, 4), "it does not wait for the other");
+}
+
+#[test]
+fn whoever_fits_with_all_ahead_is_about_to_be_served() {
+    let line = vec![waiter(2, 1), waiter(3, 2), waiter(4, 1)];
+    let seen = name(4, vec![holder(1, 1, 4, None)], line);
+    for number in [2, 3] {
+        assert_eq!(told(&seen, number).reasons, [Reason::AboutToBeServed]);
+        assert_eq!(told(&seen, number).estimate, Estimate::Now);
+    }
+    assert!(!told(&seen, 4).reasons.contains(&Reason::AboutToBeServed));
+}
+
+#[test]
+fn a_line_that_grew_slowly_is_taken_to_move_as_slowly() {
+    let long = |number, permits, waited| WaiterRow {
+        waiting_for: waited * SECOND,
+        ..waiter(number, permits)
+    };
+    let line = vec![long(2, 1, 60), long(3, 2, 30), long(4, 1, 10)];
+    let seen = name(2, vec![holder(1, 2, 4, None)], line);
+    let Estimate::About { wait, in_line, came_in, .. } = told(&seen, 4).estimate else {
+        panic!("{:?}", told(&seen, 4))
+    };
+    // 4 permits were asked for in 60 s; three and a half go before it is done.
+    assert_eq!((wait, in_line, came_in), (Duration::from_millis(52_500), 3, seconds(60)));
+    let lost = WaiterRow { unreachable: true, ..long(5, 9, 900) };
+    let mut with_lost = seen.clone();
+    with_lost.waiters.push(lost);
+    with_lost.waiting_total += 1;
+    assert_eq!(
+        told(&with_lost, 4).estimate,
+        told(&seen, 4).estimate,
+        "who is passed over is no matter"
+    );
+    with_lost.waiting_total += 1;
+    let Estimate::About { wait, .. } = told(&with_lost, 4).estimate else { panic!() };
+    assert!(wait < seconds(52), "not all are listed: by the holders alone");
+}

@@ -1,0 +1,127 @@
+//! How good estimates are where as many come as go.
+
+use std::{collections::VecDeque, vec::Vec};
+
+use super::{SECOND, holder, name, told, waiter};
+use crate::{HolderRow, Slots, WaiterRow, time::Micros, why::Estimate};
+
+const SAMPLES: usize = 400;
+const MEAN: f64 = 60.0;
+
+/// Xorshift (Marsaglia 2003), as a share of 1, never 0.
+struct Dice(u64);
+
+impl Dice {
+    fn share(&mut self) -> f64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        ((self.0 >> 11) + 1) as f64 / (1u64 << 53) as f64
+    }
+}
+
+/// How long one holds.
+type Hold = fn(&mut Dice) -> f64;
+
+fn equal(_: &mut Dice) -> f64 {
+    MEAN
+}
+
+/// Half to one and a half of the mean.
+fn alike(dice: &mut Dice) -> f64 {
+    MEAN * (0.5 + dice.share())
+}
+
+/// As if each moment were as good as any other to end.
+fn random(dice: &mut Dice) -> f64 {
+    -MEAN * dice.share().ln()
+}
+
+/// As many come as go: whoever is done goes to the end of the line.
+struct Play {
+    holders: Vec<(f64, f64)>,
+    /// When those in line came.
+    line: VecDeque<f64>,
+    now: f64,
+}
+
+impl Play {
+    fn new(limit: u32, line: u32, dice: &mut Dice) -> Self {
+        // They begin at different times, as they do after a while.
+        let holders = (0..limit).map(|_| (0.0, dice.share() * MEAN)).collect();
+        Self { holders, line: (0..line).map(|_| 0.0).collect(), now: 0.0 }
+    }
+
+    fn next(&mut self, hold: Hold, dice: &mut Dice) {
+        let first = (0..self.holders.len())
+            .min_by(|a, b| self.holders[*a].1.total_cmp(&self.holders[*b].1))
+            .unwrap();
+        self.now = self.holders[first].1;
+        self.holders[first] = (self.now, self.now + hold(dice));
+        self.line.pop_front();
+        self.line.push_back(self.now);
+    }
+
+    /// Any moment until the next end.
+    fn moment(&self, dice: &mut Dice) -> f64 {
+        let next = self.holders.iter().map(|(_, end)| *end).fold(f64::MAX, f64::min);
+        self.now + dice.share() * (next - self.now)
+    }
+
+    fn estimates(&self, at: f64) -> Vec<f64> {
+        let since = |began: f64| ((at - began) * SECOND as f64) as Micros;
+        let held = self.holders.iter().zip(0..).map(|((began, _), number)| {
+            let mut slots = Slots::none();
+            slots.insert(number, number);
+            HolderRow { slots, held_for: since(*began), ..holder(number.into(), 1, 0, None) }
+        });
+        let first = self.holders.len() as u128;
+        let waits = self
+            .line
+            .iter()
+            .zip(first..)
+            .map(|(came, number)| WaiterRow { waiting_for: since(*came), ..waiter(number, 1) });
+        let seen = name(self.holders.len() as u32, held.collect(), waits.collect());
+        let guess = |row: &WaiterRow| match told(&seen, row.ticket.0).estimate {
+            Estimate::About { wait, .. } => wait.as_secs_f64(),
+            other => panic!("{other:?}"),
+        };
+        seen.waiters.iter().map(guess).collect()
+    }
+}
+
+/// The share of waiters whose estimate is within a factor of two of what came.
+fn share_within_two(limit: u32, line: u32, hold: Hold) -> f64 {
+    let dice = &mut Dice(0x9e37_79b9_7f4a_7c15);
+    let mut play = Play::new(limit, line, dice);
+    let (mut good, mut all) = (0, 0);
+    for _ in 0..SAMPLES {
+        for _ in 0..4 * (limit + line) {
+            play.next(hold, dice);
+        }
+        let at = play.moment(dice);
+        for guess in play.estimates(at) {
+            play.next(hold, dice);
+            let came = play.now - at;
+            good += u32::from(guess <= 2.0 * came && came <= 2.0 * guess);
+            all += 1;
+        }
+    }
+    f64::from(good) / f64::from(all)
+}
+
+/// Not much less than the shares that decision 48 names.
+#[test]
+fn under_steady_load_most_estimates_are_within_a_factor_of_two() {
+    let known = [
+        ((1, 5), [0.90, 0.85, 0.50]),
+        ((4, 12), [0.90, 0.85, 0.65]),
+        ((16, 64), [0.95, 0.95, 0.85]),
+    ];
+    for ((limit, line), least) in known {
+        let holds = [equal as Hold, alike, random];
+        let shares = holds.map(|hold| share_within_two(limit, line, hold));
+        let is_good = shares.iter().zip(least).all(|(share, least)| *share >= least);
+        assert!(is_good, "limit {limit}, line {line}: {shares:.2?} of {least:?}");
+    }
+}
