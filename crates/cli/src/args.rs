@@ -58,6 +58,8 @@ Added to CMD's environment:
   SEINPAAL_NAME   SEINPAAL_FENCE   SEINPAAL_SLOT (the lowest held)
   SEINPAAL_SLOTS (all, comma-separated)           SEINPAAL_PERMITS
   SEINPAAL_LIMIT  SEINPAAL_TICKET
+  SEINPAAL_HELD   what is held around CMD, as JSON: a `run` of NAME
+                  inside CMD goes in under this permit
 Added with --also, one for each, in their order, comma-separated:
   SEINPAAL_ALSO_FENCES   SEINPAAL_ALSO_SLOTS (the lowest held)";
 
@@ -181,6 +183,9 @@ pub(crate) struct Run {
     /// that ends in a colon and digits is written NAME:1
     #[arg(long, value_name = "NAME[:W]", value_parser = values::also)]
     pub(crate) also: Vec<(Name, u32)>,
+    /// Inside CMD of a `run` of the same name, wait like anybody instead of going in under the permit that it holds
+    #[arg(long)]
+    pub(crate) no_reenter: bool,
     /// What to do when the lease is lost or about to be
     #[arg(long, value_name = "ACTION", default_value = "term")]
     pub(crate) on_lost: OnLost,

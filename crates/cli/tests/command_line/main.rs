@@ -16,6 +16,7 @@ mod queue_signals;
 mod queue_steer;
 mod queue_work;
 mod readme;
+mod reentry;
 mod settings;
 mod signals;
 mod status;
