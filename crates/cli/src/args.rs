@@ -84,6 +84,15 @@ Example:
   ticket=$(seinpaal acquire deploy --ttl 10m) || exit
   trap 'seinpaal release deploy \"$ticket\"' EXIT";
 
+const DOCTOR_STATUS: &str = "\
+Exit status of doctor:
+  0   all well
+  1   a promise is at risk: each line that begins with RISK says
+      which, and the remedy
+  69  the store cannot be reached
+  77, 78  the store cannot be used: this user may not do what is
+      needed; it is too old, a replica, or not what the URL says";
+
 /// The heading of what every command understands.
 const EVERYWHERE: &str = "Everywhere";
 
@@ -169,6 +178,15 @@ pub(crate) enum Command {
         #[command(subcommand)]
         command: queue::Queue,
     },
+    /// Check the store: what is at risk, the remedy, and which outage a ttl survives
+    #[command(after_long_help = after(&[DOCTOR_STATUS, ENVIRONMENT, TABLE]))]
+    Doctor(Doctor),
+    /// Measure the store, which loads it for about ten seconds
+    ///
+    /// Takes and gives back permits as fast as it can, of names of its own that nobody else uses, and leaves none of them
+    /// behind. Others who use the store are slower meanwhile.
+    #[command(after_long_help = after(&[ENVIRONMENT, TABLE]))]
+    Bench(Bench),
     /// Print the completion script of a shell
     Completions(Completions),
     /// Print a manual page
@@ -330,6 +348,20 @@ pub(crate) struct Pause {
     #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true,
           value_parser = values::text)]
     pub(crate) reason: String,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Doctor {
+    /// For leases of this length, 100ms to 24h (default: 30s, or as long as the store's restart guard allows)
+    #[arg(long, value_name = "DUR", value_parser = values::ttl)]
+    pub(crate) ttl: Option<Duration>,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Bench {
+    /// How long it measures in all, 1 to 3600 seconds
+    #[arg(long, value_name = "N", default_value = "10", value_parser = values::count(3600))]
+    pub(crate) seconds: u32,
 }
 
 #[derive(Args, Debug)]

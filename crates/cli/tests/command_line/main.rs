@@ -1,7 +1,9 @@
 //! The command line, tried as people and scripts use it: the built program, real processes, real stores.
 
+mod bench;
 mod damage;
 mod data;
+mod doctor;
 mod endings;
 mod errors;
 mod events;
