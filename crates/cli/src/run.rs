@@ -124,7 +124,7 @@ impl Errand<'_> {
     async fn hold(
         self,
         permits: Option<PermitSet>,
-        ties: Vec<Tie>,
+        mut ties: Vec<Tie>,
         grants: &[Grant],
         events: &Events,
         signals: &mut Signals,
@@ -136,19 +136,22 @@ impl Errand<'_> {
         let children = leash::children()?;
         let held = self.held(sign.as_ref(), permits.as_ref());
         let counts = permits.is_some();
-        let cmd =
-            match self.start(grants, &held, counts, terminal.as_mut(), guard.is_some(), signals) {
-                Ok(cmd) => cmd,
-                Err(failure) => {
-                    guard.map(Guard::dismiss);
-                    if let Some(permits) = permits
-                        && permits.release().await.is_ok()
-                    {
-                        events.emit(&Event::Released { name: self.subject.name });
-                    }
-                    return Err(failure);
+        let started = match fallen(&mut ties) {
+            Some(failure) => Err(failure),
+            None => self.start(grants, &held, counts, terminal.as_mut(), guard.is_some(), signals),
+        };
+        let cmd = match started {
+            Ok(cmd) => cmd,
+            Err(failure) => {
+                guard.map(Guard::dismiss);
+                if let Some(permits) = permits
+                    && permits.release().await.is_ok()
+                {
+                    events.emit(&Event::Released { name: self.subject.name });
                 }
-            };
+                return Err(failure);
+            }
+        };
         let left = permits.as_ref().and_then(PermitSet::remaining);
         let leash = Leash::new(cmd, self.terms(), guard, left).show(sign);
         let Self { seinpaal, subject, voice, .. } = self;
@@ -271,6 +274,14 @@ impl Errand<'_> {
             self.voice.explain(error);
         }
     }
+}
+
+/// A run around us may have lost its permit while we waited for another.
+fn fallen(ties: &mut [Tie]) -> Option<Failure> {
+    let fall = ties.iter_mut().find_map(|tie| tie.fall(Duration::ZERO))?;
+    let words =
+        format!("{}; the command was not started; {}", fall.ending.what, fall.ending.remedy);
+    Some(Failure::new(Exit::Lost, words))
 }
 
 fn acquired(grant: &Grant, began: Instant) -> Event<'_> {

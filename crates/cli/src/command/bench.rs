@@ -212,7 +212,10 @@ impl Measurement {
 
     fn row(&self) -> String {
         let time = |length: Option<Duration>| {
-            length.map_or("-".to_owned(), |length| format!("{:.3} ms", length.as_secs_f64() * 1e3))
+            length.map_or_else(
+                || "-".to_owned(),
+                |length| format!("{:.3} ms", length.as_secs_f64() * 1e3),
+            )
         };
         line([
             self.plan.what.to_owned(),

@@ -96,7 +96,7 @@ impl Hold<'_> {
                 () = kill_due => self.leash.kill(),
                 () = until(max_hold_at), if !is_ending => self.reach_max_hold(max_hold),
                 () = any_changed(&mut self.ties) => {}
-                () = sleep(GLANCE), if status.is_some() => self.leash.keep_guard(),
+                () = sleep(GLANCE), if status.is_some() => self.leash.look_after_the_rest(),
             }
         };
         self.finish(permits, status).await

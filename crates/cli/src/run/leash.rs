@@ -76,15 +76,21 @@ impl Leash {
 
     /// What has become of CMD since the last call, if anything.
     pub(super) fn change(&mut self) -> Result<Option<Change>, Failure> {
-        self.keep_guard();
+        if let Some(guard) = &mut self.guard {
+            guard.keep();
+        }
         let change = self.cmd.change();
         change.map_err(|error| Failure::internal(format!("cannot wait for CMD: {error}")))
     }
 
-    /// Starts another guard if somebody killed it.
-    pub(super) fn keep_guard(&mut self) {
-        if let Some(guard) = &mut self.guard {
-            guard.keep();
+    /// CMD has ended, and runs that it left behind go on under our permit. They have guards of their own.
+    pub(super) fn look_after_the_rest(&mut self) {
+        match &mut self.guard {
+            Some(guard) if self.cmd.is_all_gone() => guard.rest(),
+            Some(guard) => guard.keep(),
+            None => {
+                self.cmd.is_all_gone();
+            }
         }
     }
 

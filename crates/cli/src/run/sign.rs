@@ -7,16 +7,17 @@ use std::{
     fs::File,
     io,
     os::{
-        fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd},
+        fd::{AsFd, AsRawFd, OwnedFd, RawFd},
         unix::fs::FileExt,
     },
     path::PathBuf,
     sync::Arc,
+    time::Duration,
 };
 
 use rustix::fs::{FlockOperation, MemfdFlags, Mode, OFlags, flock, memfd_create, open, readlink};
 
-use super::guard::{Times, now};
+use super::guard::{Times, duration, nanos, now};
 
 const NAME: &str = "seinpaal-run";
 /// What the kernel calls such a file.
@@ -37,7 +38,11 @@ pub(super) struct Sign {
 impl Sign {
     /// A sign that says: go on for as long as you like.
     pub(super) fn put_up() -> io::Result<Self> {
-        let file = File::from(memfd_create(NAME, MemfdFlags::CLOEXEC)?);
+        // Some machines allow no other files in memory than those that cannot be executed; older ones do not know these.
+        let plain = MemfdFlags::CLOEXEC;
+        let file = memfd_create(NAME, plain | MemfdFlags::NOEXEC_SEAL)
+            .or_else(|_| memfd_create(NAME, plain))?;
+        let file = File::from(file);
         let sign = Self { file, times: Times::NEVER, is_ending: false };
         sign.write(UP)?;
         Ok(sign)
@@ -57,7 +62,7 @@ impl Sign {
     }
 
     /// Says that CMD is being ended, and when it is killed.
-    pub(super) fn show_end(&mut self, grace: std::time::Duration) {
+    pub(super) fn show_end(&mut self, grace: Duration) {
         let term = now();
         let kill = term.saturating_add(grace).min(self.times.kill);
         self.times = Times { term, kill, end: self.times.end };
@@ -128,18 +133,8 @@ impl Sight {
     }
 }
 
-impl AsFd for Sight {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.file.as_fd()
-    }
-}
-
-use super::guard::{duration, nanos};
-
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
 
     fn sight(sign: &Sign) -> Option<Sight> {

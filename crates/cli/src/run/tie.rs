@@ -7,7 +7,10 @@ use rustix::{
     io::Errno,
     process::{Pid, PidfdFlags, pidfd_open},
 };
-use tokio::{sync::oneshot, time::sleep};
+use tokio::{
+    sync::oneshot::{self, error::TryRecvError},
+    time::sleep,
+};
 
 use super::{
     ending::Ending,
@@ -70,6 +73,8 @@ impl Tie {
 
     /// Whether CMD must end. `kill_after`: how long it may take where there is time.
     pub(super) fn fall(&mut self, kill_after: Duration) -> Option<Fall> {
+        self.holder.look();
+        self.cmd.look();
         let (times, now) = (self.times(), now());
         if !self.holder.is_gone {
             let grace = times.kill.saturating_sub(now);
@@ -121,6 +126,11 @@ impl Process {
             let _ = tell.send(());
         })?;
         Ok(Some(Self { ended, is_gone: false }))
+    }
+
+    /// Notices the end without waiting for it.
+    fn look(&mut self) {
+        self.is_gone |= !matches!(self.ended.try_recv(), Err(TryRecvError::Empty));
     }
 
     /// Completes once, when it has ended. Cancel safe.
