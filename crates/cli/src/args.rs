@@ -58,6 +58,8 @@ Added to CMD's environment:
   SEINPAAL_NAME   SEINPAAL_FENCE   SEINPAAL_SLOT (the lowest held)
   SEINPAAL_SLOTS (all, comma-separated)           SEINPAAL_PERMITS
   SEINPAAL_LIMIT  SEINPAAL_TICKET
+  SEINPAAL_HELD   what is held around CMD, as JSON: a `run` of NAME
+                  inside CMD goes in under this permit
 Added with --also, one for each, in their order, comma-separated:
   SEINPAAL_ALSO_FENCES   SEINPAAL_ALSO_SLOTS (the lowest held)";
 
@@ -90,6 +92,15 @@ Keys:
   left, escape (h)   back to all names
   s                  sort by the next column
   q                  leave";
+
+const DOCTOR_STATUS: &str = "\
+Exit status of doctor:
+  0   all well
+  1   a promise is at risk: each line that begins with RISK says
+      which, and the remedy
+  69  the store cannot be reached
+  77, 78  the store cannot be used: this user may not do what is
+      needed; it is too old, a replica, or not what the URL says";
 
 /// The heading of what every command understands.
 const EVERYWHERE: &str = "Everywhere";
@@ -179,6 +190,15 @@ pub(crate) enum Command {
         #[command(subcommand)]
         command: queue::Queue,
     },
+    /// Check the store: what is at risk, the remedy, and which outage a ttl survives
+    #[command(after_long_help = after(&[DOCTOR_STATUS, ENVIRONMENT, TABLE]))]
+    Doctor(Doctor),
+    /// Measure the store, which loads it for about ten seconds
+    ///
+    /// Takes and gives back permits as fast as it can, of names of its own that nobody else uses, and leaves none of them
+    /// behind. Others who use the store are slower meanwhile.
+    #[command(after_long_help = after(&[ENVIRONMENT, TABLE]))]
+    Bench(Bench),
     /// Print the completion script of a shell
     Completions(Completions),
     /// Print a manual page
@@ -193,6 +213,9 @@ pub(crate) struct Run {
     /// that ends in a colon and digits is written NAME:1
     #[arg(long, value_name = "NAME[:W]", value_parser = values::also)]
     pub(crate) also: Vec<(Name, u32)>,
+    /// Inside CMD of a `run` of the same name, wait like anybody instead of going in under the permit that it holds
+    #[arg(long)]
+    pub(crate) no_reenter: bool,
     /// What to do when the lease is lost or about to be
     #[arg(long, value_name = "ACTION", default_value = "term")]
     pub(crate) on_lost: OnLost,
@@ -395,6 +418,20 @@ pub(crate) struct Pause {
     #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true,
           value_parser = values::text)]
     pub(crate) reason: String,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Doctor {
+    /// For leases of this length, 100ms to 24h (default: 30s, or as long as the store's restart guard allows)
+    #[arg(long, value_name = "DUR", value_parser = values::ttl)]
+    pub(crate) ttl: Option<Duration>,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Bench {
+    /// How long it measures in all, 1 to 3600 seconds
+    #[arg(long, value_name = "N", default_value = "10", value_parser = values::count(3600))]
+    pub(crate) seconds: u32,
 }
 
 #[derive(Args, Debug)]

@@ -1,6 +1,8 @@
 //! One module a command, and what they share: the way in and the way out.
 
 mod acquire;
+mod bench;
+mod doctor;
 mod documents;
 mod limit;
 pub(crate) mod list;
@@ -66,6 +68,8 @@ fn dispatch(global: &Global, command: &Command, voice: Voice) -> Result<Exit, Fa
         Command::Evict(args) => steer::evict(global, args, voice),
         Command::Top(args) => top::top(global, args, voice),
         Command::Queue { command } => queue::queue(global, command, voice),
+        Command::Doctor(args) => doctor::doctor(global, args, voice),
+        Command::Bench(args) => bench::bench(global, args, voice),
         Command::Completions(args) => documents::completions(args),
         Command::Man(args) => documents::man(args),
     }

@@ -45,6 +45,7 @@ pub(crate) const NOT_ACQUIRED: u8 = 75;
 pub(crate) const TABLE: &str = "\
 Exit status:
   0        done (run: CMD's own, or 128+n if signal n ended it)
+  1        doctor: a promise is at risk
   64       bad flags or values
   69       the store cannot be reached, or has no room
   70       internal error, or damaged data in the store

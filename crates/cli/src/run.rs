@@ -4,11 +4,14 @@ mod ending;
 mod events;
 mod find;
 pub(crate) mod guard;
+mod held;
 mod hold;
 mod leash;
 mod process;
+mod sign;
 mod signals;
 mod terminal;
+mod tie;
 mod waiting;
 mod work;
 
@@ -18,7 +21,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use seinpaal::{Permit, PermitSet, Schedule, Seinpaal};
+use seinpaal::{Permit, PermitSet, Schedule, Seinpaal, Slots, proto::Name};
 
 pub(crate) use events::{Event, Events};
 pub(crate) use signals::{Signals, ends_waiting};
@@ -33,10 +36,13 @@ use crate::{
     raw, settings,
 };
 use guard::{Guard, Terms};
+use held::{Grant, Held, HeldAs};
 use hold::Hold;
 use leash::Leash;
 use process::{Cmd, Start};
+use sign::Sign;
 use terminal::Terminal;
+use tie::Tie;
 
 /// Longer lists of slots are given as ranges: the kernel refuses a variable above 128 KiB.
 const MOST_SLOTS_TEXT: usize = 64 * 1024;
@@ -52,18 +58,42 @@ pub(crate) fn run(global: &Global, args: &Run, voice: Voice) -> Result<Exit, Fai
         let began = Instant::now();
         let connecting = connect(&choice, args.entry.ttl, "seinpaal run", voice, &mut signals);
         let seinpaal = connecting.await.map_err(|failure| failure.about(subject))?;
-        let entrance =
-            Entrance { seinpaal: &seinpaal, entry: &args.entry, also: &args.also, subject, voice };
-        let permits = entrance.enter(&events, &mut signals).await?;
-        permits.permits().iter().for_each(|permit| events.emit(&acquired(permit, began)));
+        let mut entrance = Entrance {
+            seinpaal: &seinpaal,
+            entry: &args.entry,
+            also: &args.also,
+            held: &[],
+            subject,
+            voice,
+        };
+        let around_us = held::around_us();
+        let ties = match args.no_reenter {
+            true => Vec::new(),
+            false => entrance.ties(&around_us, &mut signals).await?,
+        };
+        let held = names(&ties);
+        entrance.held = &held;
+        let permits = match held.len() > args.also.len() {
+            true => None,
+            false => Some(entrance.enter(&events, &mut signals).await?),
+        };
         let schedule = seinpaal.schedule(choice.ttl(args.entry.ttl));
+        let program = &program;
+        let seinpaal = &seinpaal;
         let errand =
-            Errand { args, schedule, program: &program, seinpaal: &seinpaal, subject, voice };
-        let held = errand.hold(permits, &events, &mut signals).await;
+            Errand { args, schedule, program, seinpaal, around_us: &around_us, subject, voice };
+        let grants = errand.grants(permits.as_ref(), &ties);
+        grants.iter().for_each(|grant| events.emit(&acquired(grant, began)));
+        let held = errand.hold(permits, ties, &grants, &events, &mut signals).await;
         held.map_err(|failure| failure.about(subject))
     });
     events.part();
     ended
+}
+
+/// A name that the store confirmed is a name.
+fn names(ties: &[Tie]) -> Vec<Name> {
+    ties.iter().filter_map(|tie| Name::new(&tie.grant.name).ok()).collect()
 }
 
 /// What to run, and for whom.
@@ -73,36 +103,57 @@ struct Errand<'a> {
     schedule: Schedule,
     program: &'a Path,
     seinpaal: &'a Seinpaal,
+    /// What runs around us hold.
+    around_us: &'a [Held],
     subject: Subject<'a>,
     voice: Voice,
 }
 
 impl Errand<'_> {
+    /// What CMD runs under: NAME, then the others in the order of their flags.
+    fn grants(self, permits: Option<&PermitSet>, ties: &[Tie]) -> Vec<Grant> {
+        let own = permits.map(PermitSet::permits).unwrap_or_default().iter().map(Grant::from);
+        let all: Vec<_> = own.chain(ties.iter().map(|tie| tie.grant.clone())).collect();
+        let also = self.args.also.iter().map(|(name, _)| name);
+        let names = [&self.args.entry.name].into_iter().chain(also);
+        names
+            .filter_map(|name| all.iter().find(|grant| grant.name == name.as_str()).cloned())
+            .collect()
+    }
+
     async fn hold(
         self,
-        permits: PermitSet,
+        permits: Option<PermitSet>,
+        mut ties: Vec<Tie>,
+        grants: &[Grant],
         events: &Events,
         signals: &mut Signals,
     ) -> Result<Exit, Failure> {
         let mut terminal = Terminal::open();
-        let terms = self.terms();
-        // Where the process itself is the lease, CMD holds it by living. Elsewhere time ends it.
-        let guard = permits.remaining().map(|_| Guard::start(terms)).transpose()?;
-        if guard.is_some() {
-            self.explain_schedule();
-        }
+        let left = permits.as_ref().and_then(PermitSet::remaining);
+        let sign = permits.is_some().then(|| self.put_up_sign(left)).flatten();
+        let guard = self.guard(left, &ties)?;
         let children = leash::children()?;
-        let cmd = match self.start(&permits, terminal.as_mut(), guard.is_some(), signals) {
+        let held = self.held(sign.as_ref(), permits.as_ref());
+        let counts = permits.is_some();
+        let started = match fallen(&mut ties) {
+            Some(failure) => Err(failure),
+            None => self.start(grants, &held, counts, terminal.as_mut(), guard.is_some(), signals),
+        };
+        let cmd = match started {
             Ok(cmd) => cmd,
             Err(failure) => {
                 guard.map(Guard::dismiss);
-                if permits.release().await.is_ok() {
+                if let Some(permits) = permits
+                    && permits.release().await.is_ok()
+                {
                     events.emit(&Event::Released { name: self.subject.name });
                 }
                 return Err(failure);
             }
         };
-        let leash = Leash::new(cmd, terms, guard, permits.remaining());
+        let left = permits.as_ref().and_then(PermitSet::remaining);
+        let leash = Leash::new(cmd, self.terms(), guard, left).show(sign);
         let Self { seinpaal, subject, voice, .. } = self;
         let hold = Hold {
             leash,
@@ -114,9 +165,59 @@ impl Errand<'_> {
             terminal,
             exit: None,
             continued_at: None,
+            ties,
             loss_is_told: false,
         };
         hold.watch(permits, self.args.max_hold, children).await
+    }
+
+    /// Where the process itself is the lease, CMD holds it by living. Elsewhere time ends it, or a run around us.
+    fn guard(self, left: Option<Duration>, ties: &[Tie]) -> Result<Option<Guard>, Failure> {
+        if left.is_some() {
+            self.explain_schedule();
+        }
+        if left.is_none() && ties.is_empty() {
+            return Ok(None);
+        }
+        let bonds = ties.iter().map(|tie| tie.sight().bond()).collect::<Result<Vec<_>, _>>();
+        let bonds = bonds.map_err(|error| Failure::internal(format!("cannot go in: {error}")))?;
+        Guard::start_under(self.terms(), bonds.into()).map(Some)
+    }
+
+    /// Without one, runs inside CMD wait like anybody.
+    fn put_up_sign(self, left: Option<Duration>) -> Option<Sign> {
+        let mut sign = match Sign::put_up() {
+            Ok(sign) => sign,
+            Err(error) => {
+                self.voice.explain(format!("runs inside the command cannot go in: {error}"));
+                return None;
+            }
+        };
+        if let Some(left) = left {
+            sign.show(self.terms().times(left, false));
+        }
+        Some(sign)
+    }
+
+    /// What is held around CMD: by runs around us, and by us.
+    fn held(self, sign: Option<&Sign>, permits: Option<&PermitSet>) -> Vec<Held> {
+        let own = permits.map(PermitSet::permits).unwrap_or_default();
+        let ours =
+            sign.into_iter().flat_map(|sign| own.iter().map(|permit| self.entry(sign, permit)));
+        self.around_us.iter().cloned().chain(ours).collect()
+    }
+
+    fn entry(self, sign: &Sign, permit: &Permit) -> Held {
+        let is_first = permit.name() == self.subject.name;
+        Held {
+            store: self.subject.store.to_string(),
+            name: permit.name().to_owned(),
+            kind: if is_first { HeldAs::of(&self.args.entry) } else { HeldAs::Semaphore },
+            permits: permit.permits(),
+            ticket: permit.ticket().to_string(),
+            pid: std::process::id(),
+            fd: sign.fd(),
+        }
     }
 
     fn explain_schedule(self) {
@@ -138,17 +239,21 @@ impl Errand<'_> {
 
     fn start(
         self,
-        permits: &PermitSet,
+        grants: &[Grant],
+        held: &[Held],
+        counts: bool,
         terminal: Option<&mut Terminal>,
         is_guarded: bool,
         signals: &Signals,
     ) -> Result<Cmd, Failure> {
         // What makes CMD count as a holder on this machine: it keeps it open for as long as it lives.
-        let presence = self.seinpaal.presence_fd().map(|fd| fd.as_raw_fd());
+        let presence = self.seinpaal.presence_fd().filter(|_| counts).map(|fd| fd.as_raw_fd());
+        let mut variables = variables(grants);
+        variables.push((held::VARIABLE, held::variable(held)));
         let cmd = Cmd::start(Start {
             program: self.program,
             command: &self.args.command,
-            variables: variables(permits.permits()),
+            variables,
             hides_store: self.args.hide_store,
             mask: signals.mask,
             stdin: None,
@@ -171,40 +276,50 @@ impl Errand<'_> {
     }
 }
 
-fn acquired(permit: &Permit, began: Instant) -> Event<'_> {
+/// A run around us may have lost its permit while we waited for another.
+fn fallen(ties: &mut [Tie]) -> Option<Failure> {
+    let fall = ties.iter_mut().find_map(|tie| tie.fall(Duration::ZERO))?;
+    let words =
+        format!("{}; the command was not started; {}", fall.ending.what, fall.ending.remedy);
+    Some(Failure::new(Exit::Lost, words))
+}
+
+fn acquired(grant: &Grant, began: Instant) -> Event<'_> {
     Event::Acquired {
-        name: permit.name(),
-        ticket: permit.ticket().to_string(),
-        fence: permit.fence().0,
-        slots: json::slots(&permit.slots()),
-        permits: permit.permits(),
-        limit: permit.limit(),
+        name: &grant.name,
+        ticket: grant.ticket.to_string(),
+        fence: grant.fence.0,
+        slots: json::slots(&grant.slots),
+        permits: grant.permits,
+        limit: grant.limit,
         waited_ms: u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX),
     }
 }
 
-fn variables(permits: &[Permit]) -> Vec<(&'static str, String)> {
-    let Some((permit, also)) = permits.split_first() else { return Vec::new() };
+fn variables(grants: &[Grant]) -> Vec<(&'static str, String)> {
+    let Some((grant, also)) = grants.split_first() else { return Vec::new() };
     let mut variables = vec![
-        ("SEINPAAL_NAME", permit.name().to_owned()),
-        ("SEINPAAL_FENCE", permit.fence().to_string()),
-        ("SEINPAAL_SLOT", permit.slot().to_string()),
-        ("SEINPAAL_SLOTS", slots(permit)),
-        ("SEINPAAL_PERMITS", permit.permits().to_string()),
-        ("SEINPAAL_LIMIT", permit.limit().to_string()),
-        ("SEINPAAL_TICKET", permit.ticket().to_string()),
+        ("SEINPAAL_NAME", grant.name.clone()),
+        ("SEINPAAL_FENCE", grant.fence.to_string()),
+        ("SEINPAAL_SLOT", slot(grant)),
+        ("SEINPAAL_SLOTS", slots(&grant.slots)),
+        ("SEINPAAL_PERMITS", grant.permits.to_string()),
+        ("SEINPAAL_LIMIT", grant.limit.to_string()),
+        ("SEINPAAL_TICKET", grant.ticket.to_string()),
     ];
     if !also.is_empty() {
-        let each =
-            |what: fn(&Permit) -> String| also.iter().map(what).collect::<Vec<_>>().join(",");
-        variables.push(("SEINPAAL_ALSO_FENCES", each(|permit| permit.fence().to_string())));
-        variables.push(("SEINPAAL_ALSO_SLOTS", each(|permit| permit.slot().to_string())));
+        let each = |what: fn(&Grant) -> String| also.iter().map(what).collect::<Vec<_>>().join(",");
+        variables.push(("SEINPAAL_ALSO_FENCES", each(|grant| grant.fence.to_string())));
+        variables.push(("SEINPAAL_ALSO_SLOTS", each(slot)));
     }
     variables
 }
 
-fn slots(permit: &Permit) -> String {
-    let slots = permit.slots();
+fn slot(grant: &Grant) -> String {
+    grant.slots.lowest().unwrap_or_default().to_string()
+}
+
+fn slots(slots: &Slots) -> String {
     let all = || slots.iter().map(|slot| slot.to_string()).collect::<Vec<_>>().join(",");
     // A slot has ten digits at most, and a comma.
     if slots.count() as usize * 11 > MOST_SLOTS_TEXT { slots.to_string() } else { all() }

@@ -162,7 +162,7 @@ async fn replicas_that_were_never_there_are_said_at_once_and_what_was_granted_is
     let servers = SentinelServers::shared();
     let url = servers.url("?replicated=3&prefix=never:");
     let seinpaal = Seinpaal::connect(&url).await.unwrap(); // with all the patience there is
-    assert!(seinpaal.advice().iter().any(|line| line.contains("replicated=3")));
+    assert!(seinpaal.advice().iter().any(|advice| advice.text.contains("replicated=3")));
     let semaphore = seinpaal.semaphore(NAME);
     let refused = semaphore.acquire().await.expect_err("there are two");
     let AcquireError::Store(error) = refused else { panic!("{refused}") };

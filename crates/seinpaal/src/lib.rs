@@ -73,6 +73,7 @@ compile_error!(
 );
 
 mod acquire;
+mod advice;
 mod all;
 pub mod blocking;
 mod boottime;
@@ -99,6 +100,7 @@ pub mod store;
 mod store_error;
 
 pub use acquire::{Acquire, Attach, TryAcquire};
+pub use advice::{Advice, Fact};
 pub use all::{AcquireAll, AcquireAllError, PermitSet, TryAcquireAll};
 pub use driver::{ConnectionStatistics, Outage};
 pub use error::{AcquireError, AdminError, BadSetting, ConnectError, Ended, ReleaseError};

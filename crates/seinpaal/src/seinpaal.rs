@@ -10,6 +10,7 @@ use seinpaal_proto::{
 
 use crate::{
     acquire::{Acquire, TryAcquire},
+    advice::{Advice, Fact},
     all::{AcquireAll, Named, TryAcquireAll},
     boottime::ClientClock,
     driver::{self, ConnectionStatistics, Handle, Outage},
@@ -330,10 +331,18 @@ impl Seinpaal {
         self.handle.pulse().outage()
     }
 
-    /// Returns what should be changed about the store so that its promises hold, a line each.
+    /// Returns what should be changed about the store so that its promises hold, as far as it was seen when this
+    /// connected.
     #[must_use]
-    pub fn advice(&self) -> Vec<String> {
+    pub fn advice(&self) -> Vec<Advice> {
         self.handle.store().advice()
+    }
+
+    /// Returns what is known about the store, as it was seen when this connected: its version, what it keeps, how far its
+    /// clock is from this machine's. What a server does not say is missing.
+    #[must_use]
+    pub fn facts(&self) -> Vec<Fact> {
+        self.handle.store().facts()
     }
 
     /// Returns what kind of store this is and what it can do.

@@ -21,6 +21,7 @@ use tokio::sync::mpsc;
 
 pub use crate::guarded::GuardedWrite;
 pub use crate::store_error::{Certainty, StoreError, StoreErrorKind};
+use crate::{Advice, Fact};
 pub use clock::Reading;
 pub use together::Together;
 
@@ -92,7 +93,12 @@ pub trait Store: fmt::Debug + Send + Sync + 'static {
     }
 
     /// What should be changed about the store so that its promises hold, a line each; for people.
-    fn advice(&self) -> Vec<String> {
+    fn advice(&self) -> Vec<Advice> {
+        Vec::new()
+    }
+
+    /// What is known about the store.
+    fn facts(&self) -> Vec<Fact> {
         Vec::new()
     }
 

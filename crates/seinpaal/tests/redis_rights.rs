@@ -10,6 +10,7 @@ use std::{sync::Arc, time::Duration};
 use asks::{Client, acquire, is_granted, plain};
 use redis::cmd;
 use redis_server::RedisServer;
+use seinpaal::Advice;
 use seinpaal::store::{
     News, Store, StoreError, StoreErrorKind,
     redis::{RedisStore, Rig},
@@ -44,11 +45,15 @@ async fn connect(url: &str) -> Result<Arc<RedisStore>, StoreError> {
     RedisStore::open_rigged(url, Inbox(1), mpsc::unbounded_channel().0, Rig::default()).await
 }
 
+fn lines(advice: &[Advice]) -> String {
+    advice.iter().map(Advice::to_string).collect::<Vec<_>>().join("\n")
+}
+
 /// All that is said when such a user connects.
 async fn said_to(rights: &[String]) -> String {
     let (_server, url) = server_for(rights);
     match connect(&url).await {
-        Ok(store) => store.advice().join("\n"),
+        Ok(store) => lines(&store.advice()),
         Err(error) => {
             assert_eq!(error.kind(), StoreErrorKind::Forbidden, "{error}");
             error.to_string()
@@ -140,7 +145,9 @@ async fn a_right_that_is_taken_away_later_is_named_and_forbidden() {
 #[tokio::test]
 async fn settings_that_endanger_a_promise_are_told_when_a_client_connects() {
     let server = RedisServer::with(&["--maxmemory", "100mb", "--maxmemory-policy", "allkeys-lru"]);
-    let advice = connect(&server.url("")).await.unwrap().advice().join("\n");
+    let advice = connect(&server.url("")).await.unwrap().advice();
+    assert!(advice.iter().all(|advice| advice.is_risk), "{advice:?}");
+    let advice = lines(&advice);
     assert!(advice.contains("allkeys-lru") && advice.contains("noeviction"), "{advice}");
     assert!(advice.contains("nothing is kept on disk"), "{advice}");
 }

@@ -22,8 +22,14 @@ pub(super) fn acquire(global: &Global, args: &Acquire, voice: Voice) -> Result<E
         let mut signals = Signals::listen()?;
         let connecting = connect(&choice, args.entry.ttl, "seinpaal acquire", voice, &mut signals);
         let seinpaal = connecting.await.map_err(|failure| failure.about(subject))?;
-        let entrance =
-            Entrance { seinpaal: &seinpaal, entry: &args.entry, also: &[], subject, voice };
+        let entrance = Entrance {
+            seinpaal: &seinpaal,
+            entry: &args.entry,
+            also: &[],
+            held: &[],
+            subject,
+            voice,
+        };
         let permits = entrance.enter(&Events::none(), &mut signals).await?;
         let handed_out = hand_out(global, args, permits, &seinpaal, &mut signals).await;
         handed_out.map(|()| Exit::Success).map_err(|failure| failure.about(subject))

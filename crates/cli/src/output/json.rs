@@ -3,7 +3,7 @@
 pub(crate) mod queue;
 pub(crate) mod why;
 
-use std::time::Duration;
+use std::{collections::BTreeMap, time::Duration};
 
 use seinpaal::{Holder, Kind, Slots, Snapshot, Waiter};
 use serde::Serialize;
@@ -50,6 +50,41 @@ pub(crate) struct Acquired<'a> {
     pub(crate) permits: u32,
     pub(crate) limit: u32,
     pub(crate) valid_for_ms: Option<u128>,
+}
+
+/// `doctor`. An outage is `null` where a permit lasts as long as its process.
+#[derive(Debug, Serialize)]
+pub(crate) struct Doctor<'a> {
+    pub(crate) store: String,
+    pub(crate) facts: BTreeMap<&'static str, &'a str>,
+    pub(crate) connected_in_ms: f64,
+    pub(crate) round_trip_ms: f64,
+    pub(crate) longest_round_trip_ms: f64,
+    pub(crate) ttl_ms: f64,
+    pub(crate) survives_any_outage_ms: Option<f64>,
+    pub(crate) survives_some_outages_ms: Option<f64>,
+    pub(crate) advice: Vec<Advised<'a>>,
+}
+
+/// One thing to change.
+#[derive(Debug, Serialize)]
+pub(crate) struct Advised<'a> {
+    pub(crate) is_risk: bool,
+    pub(crate) text: &'a str,
+}
+
+/// A row of `bench`.
+#[derive(Debug, Serialize)]
+pub(crate) struct Measured<'a> {
+    pub(crate) what: &'a str,
+    pub(crate) tasks: usize,
+    pub(crate) names: usize,
+    pub(crate) pairs: usize,
+    pub(crate) seconds: f64,
+    pub(crate) pairs_per_second: f64,
+    pub(crate) p50_us: Option<u128>,
+    pub(crate) p99_us: Option<u128>,
+    pub(crate) max_us: Option<u128>,
 }
 
 /// `renew`.

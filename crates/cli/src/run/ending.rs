@@ -104,6 +104,17 @@ impl Ending {
         Self { what, remedy: hindrance.remedy() }
     }
 
+    /// Seen from inside the CMD of another run.
+    pub(super) fn around_us() -> Self {
+        let what = "the run around this one, which holds it, is ending its command".to_owned();
+        Self { what, remedy: "what that run says tells why" }
+    }
+
+    pub(super) fn killed_around_us() -> Self {
+        let what = "the run around this one, which held it, was killed".to_owned();
+        Self { what, remedy: "run it again if it is still wanted" }
+    }
+
     pub(super) fn max_hold(most: Duration) -> Self {
         let what = format!("held for {}, as long as --max-hold allows", age(most));
         Self { what, remedy: "a longer --max-hold gives it more time" }

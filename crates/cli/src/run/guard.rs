@@ -10,17 +10,22 @@ pub(crate) mod watch;
 use std::{
     ffi::OsString,
     io::{self, PipeWriter, Read, Write},
-    os::unix::process::CommandExt,
+    os::{fd::OwnedFd, unix::process::CommandExt},
     process::{Child, Command, Stdio},
+    rc::Rc,
     time::Duration,
 };
 
-use rustix::process::Pid;
+use rustix::{
+    io::{FdFlags, fcntl_setfd},
+    process::Pid,
+};
 use seinpaal::Schedule;
 
 use crate::{args::OnLost, exit::Failure};
 pub(crate) use note::ARGUMENT;
-use note::{NEVER, Note, now};
+use note::{NEVER, Note};
+pub(super) use note::{Times, duration, nanos, now};
 
 /// The guard's exit status when it had to act.
 const ACTED: i32 = 1;
@@ -34,28 +39,52 @@ pub(super) struct Terms {
     pub(super) schedule: Schedule,
 }
 
+impl Terms {
+    /// When the guard ends CMD whose lease lasts that long; `is_ending`: we are already ending CMD ourselves.
+    pub(super) fn times(self, left: Duration, is_ending: bool) -> Times {
+        let end = now() + left.saturating_sub(self.schedule.slack());
+        let grace = self.kill_after.min(self.schedule.most_grace());
+        let term = match self.on_lost {
+            OnLost::Term if !is_ending => end.saturating_sub(grace),
+            OnLost::Term | OnLost::Kill => end,
+            OnLost::Warn => NEVER,
+        };
+        Times { term, kill: if term == NEVER { NEVER } else { end }, end }
+    }
+}
+
+/// Descriptors that show that CMD goes on under an ancestor's permit: the guard keeps them open, too.
+pub(super) type Bonds = Rc<[OwnedFd]>;
+
 /// Our end of the guard.
 ///
 /// It looks after one CMD at a time.
 #[derive(Debug)]
 pub(super) struct Guard {
     terms: Terms,
+    bonds: Bonds,
     child: Child,
     pipe: PipeWriter,
     cmd: Option<Note>,
-    lease: Option<Note>,
+    own: Times,
+    ancestors: Times,
 }
 
 impl Guard {
     /// Starts a guard, and waits until no signal to our group can end it.
     pub(super) fn start(terms: Terms) -> Result<Self, Failure> {
-        Self::spawn(terms, &[])
+        Self::start_under(terms, Rc::new([]))
+    }
+
+    /// The same for a CMD under an ancestor's permit: if we are killed, it is killed at once.
+    pub(super) fn start_under(terms: Terms, bonds: Bonds) -> Result<Self, Failure> {
+        Self::spawn(terms, bonds, &[])
             .map_err(|error| Failure::internal(format!("cannot start the guard: {error}")))
     }
 
     /// The first notes are in the pipe before there is anybody to read them: if we are killed right
     /// after this, they are found there.
-    fn spawn(terms: Terms, first: &[Note]) -> io::Result<Self> {
+    fn spawn(terms: Terms, bonds: Bonds, first: &[Note]) -> io::Result<Self> {
         let (reader, mut pipe) = io::pipe()?;
         // A guard that does not read must not hold us up.
         rustix::io::ioctl_fionbio(&pipe, true)?;
@@ -65,33 +94,46 @@ impl Guard {
         let mut command = Command::new(ourselves()?);
         command.arg0("seinpaal").arg(ARGUMENT).env_clear().current_dir("/");
         command.stdin(reader).stdout(Stdio::piped()).stderr(Stdio::null());
-        let mut child = command.spawn()?;
+        let mut child = with_inherited(&bonds, || command.spawn())?;
         if let Some(mut ready) = child.stdout.take() {
             ready.read_exact(&mut [0])?;
         }
-        Ok(Self { terms, child, pipe, cmd: None, lease: None })
+        Ok(Self {
+            terms,
+            bonds,
+            child,
+            pipe,
+            cmd: None,
+            own: Times::NEVER,
+            ancestors: Times::NEVER,
+        })
     }
 
     /// Says whom to guard.
     pub(super) fn protect(&mut self, group: Pid) {
-        let note = Note::Cmd { group, kill_after: self.terms.kill_after };
+        // Only we know when an ancestor gives back: without us, CMD goes at once.
+        let is_under = !self.bonds.is_empty();
+        let kill_after = if is_under { Duration::ZERO } else { self.terms.kill_after };
+        let note = Note::Cmd { group, kill_after };
         self.cmd = Some(note);
         self.tell(note);
     }
 
-    /// Says how long the lease lasts; `is_ending`: we are already ending CMD ourselves.
-    pub(super) fn lease(&mut self, left: Duration, is_ending: bool) {
-        let schedule = self.terms.schedule;
-        let end = now() + left.saturating_sub(schedule.slack());
-        let grace = self.terms.kill_after.min(schedule.most_grace());
-        let term = match self.terms.on_lost {
-            OnLost::Term if !is_ending => end.saturating_sub(grace),
-            OnLost::Term | OnLost::Kill => end,
-            OnLost::Warn => NEVER,
-        };
-        let note = Note::Lease { term, kill: if term == NEVER { NEVER } else { end }, end };
-        self.lease = Some(note);
-        self.tell(note);
+    /// Says when to act for the lease of our own.
+    pub(super) fn lease(&mut self, times: Times) {
+        self.own = times;
+        self.tell(self.note());
+    }
+
+    /// Says when to act for the leases of ancestors.
+    pub(super) fn follow(&mut self, times: Times) {
+        if std::mem::replace(&mut self.ancestors, times) != times {
+            self.tell(self.note());
+        }
+    }
+
+    fn note(&self) -> Note {
+        Note::Lease(self.own.or_earlier(self.ancestors))
     }
 
     /// Starts another guard if somebody killed this one.
@@ -99,16 +141,16 @@ impl Guard {
         if !matches!(self.child.try_wait(), Ok(Some(status)) if status.code() != Some(ACTED)) {
             return;
         }
-        let (cmd, lease) = (self.cmd, self.lease);
-        let first = cmd.into_iter().chain(lease).collect::<Vec<_>>();
-        if let Ok(next) = Self::spawn(self.terms, &first) {
-            *self = Self { cmd, lease, ..next };
+        let (cmd, own, ancestors) = (self.cmd, self.own, self.ancestors);
+        let first = cmd.into_iter().chain([self.note()]).collect::<Vec<_>>();
+        if let Ok(next) = Self::spawn(self.terms, Rc::clone(&self.bonds), &first) {
+            *self = Self { cmd, own, ancestors, ..next };
         }
     }
 
     /// CMD is gone, and the guard did not have to act: it may look after another.
     pub(super) fn rest(&mut self) {
-        (self.cmd, self.lease) = (None, None);
+        (self.cmd, self.own, self.ancestors) = (None, Times::NEVER, Times::NEVER);
         self.tell(Note::Rest);
     }
 
@@ -128,6 +170,18 @@ impl Guard {
         // A guard that is gone is noticed by `keep`.
         let _ = self.pipe.write_all(note.line().as_bytes());
     }
+}
+
+/// Nothing else of ours starts a process meanwhile: this is done on the main thread, as everything that does.
+fn with_inherited<T>(bonds: &[OwnedFd], start: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
+    for bond in bonds {
+        fcntl_setfd(bond, FdFlags::empty())?;
+    }
+    let started = start();
+    for bond in bonds {
+        fcntl_setfd(bond, FdFlags::CLOEXEC)?;
+    }
+    started
 }
 
 /// Our own program, also if its file was replaced meanwhile.

@@ -11,16 +11,18 @@ use rustix::process::Signal;
 use seinpaal::{Lost, Permit, PermitSet, PermitState, Seinpaal};
 use tokio::{
     signal::unix::Signal as Stream,
-    time::{Instant, timeout},
+    time::{Instant, sleep, timeout},
 };
 
 use super::{
     Event, Events, Signals,
     ending::{Ending, Hindrance},
-    guard::Guard,
+    ends_waiting,
+    guard::{Guard, Times},
     leash::{Leash, until},
     process::Change,
     terminal::Terminal,
+    tie::{Tie, any_changed},
 };
 use crate::{
     args::OnLost,
@@ -30,6 +32,9 @@ use crate::{
 
 /// How long to wait for the store to confirm the release: CMD is gone, and our caller waits.
 const PARTING: Duration = Duration::from_secs(3);
+
+/// How often to see whether the runs that CMD left behind have ended.
+const GLANCE: Duration = Duration::from_millis(20);
 
 /// The cause of a loss that the guard prevented: the lease was still ours.
 const NOT_RENEWED: &str = "it was not renewed in time";
@@ -47,41 +52,80 @@ pub(super) struct Hold<'a> {
     pub(super) exit: Option<Exit>,
     /// When somebody continued us last who had stopped us.
     pub(super) continued_at: Option<Instant>,
+    /// The permits of runs around us that CMD goes on under.
+    pub(super) ties: Vec<Tie>,
     /// `--events` has told of a loss.
     pub(super) loss_is_told: bool,
 }
 
 impl Hold<'_> {
-    /// Looks after CMD until it is gone, and gives the permit back.
+    /// Looks after CMD until it is gone, and gives the permit back: our own, where a run around us does not hold all.
     pub(super) async fn watch(
         mut self,
-        permits: PermitSet,
+        permits: Option<PermitSet>,
         max_hold: Option<Duration>,
         mut children: Stream,
     ) -> Result<Exit, Failure> {
         let max_hold_at = max_hold.and_then(|most| Instant::now().checked_add(most));
         let mut seen = PermitState::Held;
+        let mut status = None;
         let status = loop {
             // Subscribed before the state is read, so that no change falls in between.
-            let mut changed = pin!(permits.changed());
+            let mut changed = pin!(changed(permits.as_ref()));
             if subscribe(changed.as_mut()).await {
                 continue;
             }
-            self.look_at_lease(&permits, &mut seen);
-            if let Some(status) = self.look_at_cmd()? {
+            if let Some(permits) = &permits {
+                self.look_at_lease(permits, &mut seen);
+            }
+            self.look_at_ties();
+            if status.is_none() {
+                status = self.look_at_cmd()?;
+            }
+            if let Some(status) = status
+                && self.leash.is_alone()
+            {
                 break status;
             }
             let (kill_due, is_ending) = (self.leash.kill_due(), self.leash.is_ending());
             tokio::select! {
                 biased;
                 _ = children.recv() => {}
-                signal = self.signals.next() => self.pass_on(signal),
+                signal = self.signals.next() => self.take(signal, status.is_none()),
                 () = changed => {}
                 () = kill_due => self.leash.kill(),
-                () = until(max_hold_at), if !is_ending => self.reach_max_hold(max_hold, &permits),
+                () = until(max_hold_at), if !is_ending => self.reach_max_hold(max_hold),
+                () = any_changed(&mut self.ties) => {}
+                () = sleep(GLANCE), if status.is_some() => self.leash.look_after_the_rest(),
             }
         };
         self.finish(permits, status).await
+    }
+
+    /// CMD that is gone may have left runs in the background, which go on under our permit.
+    fn take(&mut self, signal: Signal, cmd_is_there: bool) {
+        if cmd_is_there {
+            self.pass_on(signal);
+        } else if ends_waiting(signal) {
+            self.leash.end(self.leash.terms.kill_after);
+        }
+    }
+
+    fn look_at_ties(&mut self) {
+        let kill_after = self.leash.terms.kill_after;
+        let mut times = Times::NEVER;
+        let mut falls = Vec::new();
+        for tie in &mut self.ties {
+            times = times.or_earlier(tie.times());
+            falls.extend(tie.fall(kill_after).map(|fall| (tie.grant.name.clone(), fall)));
+        }
+        if !self.ties.is_empty() {
+            self.leash.follow(times);
+        }
+        for (name, fall) in falls {
+            self.tell_loss(&name, &fall.ending.what);
+            self.end(&name, &fall.ending, Exit::Lost, fall.grace);
+        }
     }
 
     /// What became of CMD: its status, or 128+n, if it ended. If it was stopped, we stop, too.
@@ -186,9 +230,9 @@ impl Hold<'_> {
         }
     }
 
-    fn reach_max_hold(&mut self, max_hold: Option<Duration>, permits: &PermitSet) {
+    fn reach_max_hold(&mut self, max_hold: Option<Duration>) {
         let ending = Ending::max_hold(max_hold.unwrap_or_default());
-        self.end(first(permits), &ending, Exit::MaxHold, self.leash.terms.kill_after);
+        self.end(self.subject.name, &ending, Exit::MaxHold, self.leash.terms.kill_after);
     }
 
     fn end(&mut self, name: &str, ending: &Ending, exit: Exit, grace: Duration) {
@@ -214,22 +258,24 @@ impl Hold<'_> {
     }
 
     /// CMD is gone.
-    async fn finish(mut self, permits: PermitSet, status: u8) -> Result<Exit, Failure> {
+    async fn finish(mut self, permits: Option<PermitSet>, status: u8) -> Result<Exit, Failure> {
         self.leash.sweep().await;
         if let Some(terminal) = &mut self.terminal {
             terminal.take_back(self.leash.cmd.pid());
         }
-        let name = first(&permits).to_owned();
+        let name = self.subject.name;
         if self.leash.take_guard().is_some_and(Guard::dismiss) && self.exit.is_none() {
             self.exit = Some(Exit::Lost);
             let ending = Ending::by_guard(&self.hindrance());
-            self.say_of(&name, &ending, "the command was stopped");
+            self.say_of(name, &ending, "the command was stopped");
         }
         if self.exit == Some(Exit::Lost) {
-            self.tell_loss(&name, NOT_RENEWED);
+            self.tell_loss(name, NOT_RENEWED);
         }
-        self.give_back(&name, permits).await;
-        self.events.emit(&Event::Exited { name: &name, status });
+        if let Some(permits) = permits {
+            self.give_back(name, permits).await;
+        }
+        self.events.emit(&Event::Exited { name, status });
         Ok(self.exit.unwrap_or(Exit::Status(status)))
     }
 
@@ -246,9 +292,11 @@ impl Hold<'_> {
     }
 }
 
-/// The name that `run` was given.
-fn first(permits: &PermitSet) -> &str {
-    permits.permits().first().map_or("", Permit::name)
+async fn changed(permits: Option<&PermitSet>) {
+    match permits {
+        Some(permits) => permits.changed().await,
+        None => std::future::pending().await,
+    }
 }
 
 fn worst(permits: &PermitSet) -> &str {

@@ -10,8 +10,9 @@ use tokio::{
 };
 
 use super::{
-    guard::{Guard, Terms},
+    guard::{Guard, Terms, Times},
     process::{Change, Cmd},
+    sign::Sign,
 };
 use crate::exit::Failure;
 
@@ -26,6 +27,8 @@ pub(super) struct Leash {
     pub(super) cmd: Cmd,
     pub(super) terms: Terms,
     guard: Option<Guard>,
+    /// What the runs inside CMD go by.
+    sign: Option<Sign>,
     /// CMD was told to end, and when it is told no more but killed.
     kill_at: Option<Instant>,
 }
@@ -36,18 +39,39 @@ pub(super) fn children() -> Result<Stream, Failure> {
 }
 
 impl Leash {
-    /// Has `guard` look after CMD, if there is one and the lease runs out by time.
+    /// Has `guard` look after CMD, if there is one; `left`: how long its lease lasts, if it runs out by time.
     pub(super) fn new(
         cmd: Cmd,
         terms: Terms,
         mut guard: Option<Guard>,
         left: Option<Duration>,
     ) -> Self {
-        if let (Some(guard), Some(left)) = (&mut guard, left) {
-            guard.lease(left, false);
+        if let Some(guard) = &mut guard {
+            if let Some(left) = left {
+                guard.lease(terms.times(left, false));
+            }
             guard.protect(cmd.pid());
         }
-        Self { cmd, terms, guard, kill_at: None }
+        Self { cmd, terms, guard, sign: None, kill_at: None }
+    }
+
+    /// Shows the runs inside CMD until when they may go on.
+    pub(super) fn show(self, sign: Option<Sign>) -> Self {
+        Self { sign, ..self }
+    }
+
+    /// Has `guard` look after CMD, which goes on under an ancestor's permit until these times.
+    pub(super) fn follow(&mut self, times: Times) {
+        let is_ending = self.kill_at.is_some();
+        let term = if is_ending { times.kill } else { times.term };
+        if let Some(guard) = &mut self.guard {
+            guard.follow(Times { term, ..times });
+        }
+    }
+
+    /// Whether no run inside CMD goes on under our permit; from then on none can.
+    pub(super) fn is_alone(&self) -> bool {
+        self.sign.as_ref().is_none_or(Sign::take_down)
     }
 
     /// What has become of CMD since the last call, if anything.
@@ -59,10 +83,26 @@ impl Leash {
         change.map_err(|error| Failure::internal(format!("cannot wait for CMD: {error}")))
     }
 
+    /// CMD has ended, and runs that it left behind go on under our permit. They have guards of their own.
+    pub(super) fn look_after_the_rest(&mut self) {
+        match &mut self.guard {
+            Some(guard) if self.cmd.is_all_gone() => guard.rest(),
+            Some(guard) => guard.keep(),
+            None => {
+                self.cmd.is_all_gone();
+            }
+        }
+    }
+
     /// Tells the guard how long the lease lasts.
     pub(super) fn lease(&mut self, left: Option<Duration>) {
-        if let (Some(guard), Some(left)) = (&mut self.guard, left) {
-            guard.lease(left, self.kill_at.is_some());
+        let Some(left) = left else { return };
+        let times = self.terms.times(left, self.kill_at.is_some());
+        if let Some(guard) = &mut self.guard {
+            guard.lease(times);
+        }
+        if let Some(sign) = &mut self.sign {
+            sign.show(times);
         }
     }
 
@@ -86,6 +126,9 @@ impl Leash {
     pub(super) fn end(&mut self, grace: Duration) -> bool {
         let now = Instant::now();
         let kill_at = now.checked_add(grace).unwrap_or(now);
+        if let Some(sign) = &mut self.sign {
+            sign.show_end(grace);
+        }
         if let Some(at) = &mut self.kill_at {
             *at = kill_at.min(*at);
             return false;

@@ -60,6 +60,8 @@ pub(super) enum Change {
 #[derive(Debug)]
 pub(super) struct Cmd {
     pid: Pid,
+    /// Nothing is left of its group: the number may soon be that of another.
+    is_gone: bool,
 }
 
 impl Cmd {
@@ -79,7 +81,8 @@ impl Cmd {
         let child = command.spawn().map_err(|error| cannot_start(&start, &error))?;
         // Reaped by number from here on: std has no way to learn of a stop.
         let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
-        pid.map(|pid| Self { pid }).ok_or_else(|| Failure::internal("CMD has no process id"))
+        pid.map(|pid| Self { pid, is_gone: false })
+            .ok_or_else(|| Failure::internal("CMD has no process id"))
     }
 
     /// Its process id, which is its group's id, too.
@@ -112,7 +115,9 @@ impl Cmd {
 
     /// Sends a signal to everything in CMD's group.
     pub(super) fn signal_group(&self, signal: Signal) {
-        let _ = kill_process_group(self.pid, signal);
+        if !self.is_gone {
+            let _ = kill_process_group(self.pid, signal);
+        }
     }
 
     /// Asks everything in the group to end, also what is stopped.
@@ -123,7 +128,13 @@ impl Cmd {
 
     /// Whether anything in the group is left, CMD itself or what it started.
     pub(super) fn group_lives(&self) -> bool {
-        test_kill_process_group(self.pid).is_ok()
+        !self.is_gone && test_kill_process_group(self.pid).is_ok()
+    }
+
+    /// CMD has ended: whether nothing of its group is left. It gets no signals any more then.
+    pub(super) fn is_all_gone(&mut self) -> bool {
+        self.is_gone = !self.group_lives();
+        self.is_gone
     }
 }
 

@@ -3,13 +3,14 @@
 mod line;
 mod lookout;
 mod refusal;
+mod under;
 mod vigil;
 
 use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 use seinpaal::{
-    Acquire, AcquireAllError, OnMismatch, Permit, PermitSet, Seinpaal, Semaphore, Snapshot,
+    Acquire, AcquireAllError, OnMismatch, Outage, Permit, PermitSet, Seinpaal, Semaphore, Snapshot,
     proto::{MOST_READERS, Name},
 };
 use tokio::sync::mpsc;
@@ -39,6 +40,8 @@ pub(crate) struct Entrance<'a> {
     pub(crate) entry: &'a Entry,
     /// Of these names, too, or none at all.
     pub(crate) also: &'a [(Name, u32)],
+    /// But not of these, which a run around us holds.
+    pub(crate) held: &'a [Name],
     pub(crate) subject: Subject<'a>,
     pub(crate) voice: Voice,
 }
@@ -83,6 +86,7 @@ impl Entrance<'_> {
             name: name.clone(),
             permits: *permits,
         }));
+        parts.retain(|part| !self.held.contains(&part.name));
         parts
     }
 
@@ -175,6 +179,13 @@ impl Entrance<'_> {
                 news = vigil.next() => waiting.hear(news)?,
                 (snapshot, place) = waiting.lookout.next() => waiting.show(&snapshot, place),
             }
+        }
+    }
+
+    fn tell_silence(self, outage: &Outage, is_told: &mut bool) {
+        if outage.lasted >= WORTH_A_LINE && !std::mem::replace(is_told, true) {
+            let words = format!("{}; still waiting", silence(outage));
+            self.voice.say(self.subject.line(&words));
         }
     }
 

@@ -1,7 +1,9 @@
 //! The command line, tried as people and scripts use it: the built program, real processes, real stores.
 
+mod bench;
 mod damage;
 mod data;
+mod doctor;
 mod endings;
 mod errors;
 mod events;
@@ -16,6 +18,7 @@ mod queue_signals;
 mod queue_steer;
 mod queue_work;
 mod readme;
+mod reentry;
 mod settings;
 mod signals;
 mod status;

@@ -69,3 +69,13 @@ fn it_keeps_no_queues_and_says_who_does() {
     assert_eq!((done.code, done.err.lines().count()), (78, 1), "{done:?}");
     assert!(done.err.contains("keeps no queues: use file:"), "{done:?}");
 }
+
+#[test]
+fn doctor_tells_the_session_by_which_its_leases_end() {
+    let mut world = world("doctor");
+    world.store += "?session=6s";
+    let done = world.seinpaal(&["doctor", "--ttl", "60s"]);
+    assert_eq!((done.code, &done.err[..]), (0, ""), "{done:?}");
+    assert!(done.out.contains("session") && done.out.contains("3.0s"), "{done:?}");
+    assert!(done.out.ends_with("all well\n"), "{done:?}");
+}

@@ -14,6 +14,7 @@ mod backlog;
 mod boot;
 mod database;
 mod directory;
+mod facts;
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) mod fuzzing;
 mod gate;
@@ -38,7 +39,7 @@ mod worker;
 use std::{
     io,
     os::fd::{BorrowedFd, OwnedFd},
-    path::Path,
+    path::{Path, PathBuf},
     process,
     sync::{Arc, mpsc},
     thread,
@@ -61,11 +62,13 @@ use super::{
     Abilities, BoxFuture, Certainty, NewsSender, Reading, Store, StoreError, StoreErrorKind,
     Together, clock::Clock,
 };
+use crate::{Advice, Fact};
 
 /// One client of the store in a directory. When it is dropped, or its process dies, whatever it still
 /// holds is free and its places in line are gone.
 #[derive(Debug)]
 pub struct EmbeddedStore {
+    place: PathBuf,
     signs: Signs,
     jobs: Option<mpsc::Sender<Job>>,
     bell: Arc<OwnedFd>,
@@ -147,7 +150,8 @@ impl EmbeddedStore {
         thread.spawn(live).map_err(trouble::at(dir))?;
         let (signs, first_reading) = is_opened(&opened, &wait)?;
         let process = process::id();
-        Ok(Arc::new(Self { signs, jobs: Some(jobs), bell, wait, first_reading, process }))
+        let place = dir.to_owned();
+        Ok(Arc::new(Self { place, signs, jobs: Some(jobs), bell, wait, first_reading, process }))
     }
 
     /// The descriptor that shows that this client lives. A child that inherits it (it is
@@ -223,6 +227,15 @@ impl Store for EmbeddedStore {
 
     fn first_reading(&self) -> Reading {
         self.first_reading
+    }
+
+    fn advice(&self) -> Vec<Advice> {
+        let place = self.place.display().to_string();
+        facts::advice(&self.place).into_iter().map(|advice| advice.at(&place)).collect()
+    }
+
+    fn facts(&self) -> Vec<Fact> {
+        facts::of(&self.place)
     }
 
     fn presence(&self) -> Option<BorrowedFd<'_>> {

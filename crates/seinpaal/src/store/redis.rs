@@ -53,6 +53,7 @@ use self::{
     servers::Servers,
 };
 use crate::{
+    Advice, Fact,
     guarded::GuardedWrite,
     store::{
         Abilities, BoxFuture, Certainty, NewsSender, Reading, Store, StoreError, StoreErrorKind,
@@ -284,8 +285,12 @@ impl Store for RedisStore {
         self.given_now().map_or(self.first_reading, Reading::take)
     }
 
-    fn advice(&self) -> Vec<String> {
+    fn advice(&self) -> Vec<Advice> {
         self.servers.advice()
+    }
+
+    fn facts(&self) -> Vec<Fact> {
+        self.servers.facts()
     }
 
     fn longest_ttl(&self) -> Option<Duration> {

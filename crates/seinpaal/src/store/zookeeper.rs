@@ -27,17 +27,20 @@ mod transaction;
 mod watches;
 mod write;
 
-use std::sync::{Arc, atomic::AtomicU64};
+use std::{
+    sync::{Arc, atomic::AtomicU64},
+    time::Duration,
+};
 
 use seinpaal_proto::{Batch, Inbox, Name, Replies, Snapshot, time::Micros};
 use tokio::{sync::mpsc, task::AbortHandle};
 
 use self::{core::Core, keeper::Keeper, link::Link, link::Plan, paths::Paths};
-use crate::boottime;
 use crate::store::{
     Abilities, BoxFuture, Certainty, NewsSender, Reading, Store, StoreError, StoreErrorKind,
     url::{StoreUrl, ZookeeperUrl},
 };
+use crate::{Fact, boottime};
 
 #[doc(hidden)]
 pub use self::core::{ATTEMPTS, REPEATS, SESSIONS_LOST};
@@ -120,6 +123,14 @@ impl Store for ZookeeperStore {
 
     fn first_reading(&self) -> Reading {
         self.first_reading
+    }
+
+    fn facts(&self) -> Vec<Fact> {
+        let seconds = Duration::from_micros(self.longest_lease).as_secs_f64();
+        vec![Fact::new(
+            "session",
+            format!("half of it is {seconds:.1}s, and no lease lasts longer"),
+        )]
     }
 
     fn longest_lease(&self) -> Option<Micros> {

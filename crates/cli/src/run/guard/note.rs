@@ -10,13 +10,34 @@ pub(crate) const ARGUMENT: &str = "--guard";
 /// No time at all.
 pub(super) const NEVER: Duration = Duration::MAX;
 
+/// When CMD is ended if nothing more is heard, and when the lease ends. By [`now`].
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(in crate::run) struct Times {
+    pub(in crate::run) term: Duration,
+    pub(in crate::run) kill: Duration,
+    pub(in crate::run) end: Duration,
+}
+
+impl Times {
+    pub(in crate::run) const NEVER: Self = Self { term: NEVER, kill: NEVER, end: NEVER };
+
+    /// The earlier of each.
+    pub(in crate::run) fn or_earlier(self, other: Self) -> Self {
+        Self {
+            term: self.term.min(other.term),
+            kill: self.kill.min(other.kill),
+            end: self.end.min(other.end),
+        }
+    }
+}
+
 /// One line.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Note {
     /// Whom to guard, and how long after TERM to KILL if we are gone.
     Cmd { group: Pid, kill_after: Duration },
-    /// When to act if nothing more is heard, and when the lease ends. By [`now`].
-    Lease { term: Duration, kill: Duration, end: Duration },
+    /// When to act if nothing more is heard.
+    Lease(Times),
     /// CMD is gone; another may follow.
     Rest,
     /// CMD is gone; go, too.
@@ -29,7 +50,7 @@ impl Note {
             Self::Cmd { group, kill_after } => {
                 format!("cmd {} {}\n", group.as_raw_pid(), nanos(kill_after))
             }
-            Self::Lease { term, kill, end } => {
+            Self::Lease(Times { term, kill, end }) => {
                 format!("lease {} {} {}\n", nanos(term), nanos(kill), nanos(end))
             }
             Self::Rest => "rest\n".to_owned(),
@@ -46,11 +67,11 @@ impl Note {
                 group: Pid::from_raw(i32::try_from(number()?).ok()?)?,
                 kill_after: duration(number()?),
             }),
-            "lease" => Some(Self::Lease {
+            "lease" => Some(Self::Lease(Times {
                 term: duration(number()?),
                 kill: duration(number()?),
                 end: duration(number()?),
-            }),
+            })),
             "rest" => Some(Self::Rest),
             "bye" => Some(Self::Bye),
             _ => None,
@@ -59,7 +80,7 @@ impl Note {
 }
 
 /// The time since the machine started, also while it slept; the same in every process.
-pub(super) fn now() -> Duration {
+pub(in crate::run) fn now() -> Duration {
     #[cfg(target_os = "linux")]
     let clock = ClockId::Boottime;
     #[cfg(not(target_os = "linux"))]
@@ -69,11 +90,11 @@ pub(super) fn now() -> Duration {
     Duration::new(time.tv_sec.unsigned_abs(), time.tv_nsec as u32)
 }
 
-fn nanos(duration: Duration) -> u64 {
+pub(in crate::run) fn nanos(duration: Duration) -> u64 {
     u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }
 
-fn duration(nanos: u64) -> Duration {
+pub(in crate::run) fn duration(nanos: u64) -> Duration {
     if nanos == u64::MAX { NEVER } else { Duration::from_nanos(nanos) }
 }
 
@@ -87,8 +108,8 @@ mod tests {
         let second = Duration::from_secs(1);
         for note in [
             Note::Cmd { group, kill_after: second },
-            Note::Lease { term: NEVER, kill: NEVER, end: second },
-            Note::Lease { term: second, kill: second * 2, end: second * 2 },
+            Note::Lease(Times { term: NEVER, kill: NEVER, end: second }),
+            Note::Lease(Times { term: second, kill: second * 2, end: second * 2 }),
             Note::Rest,
             Note::Bye,
         ] {

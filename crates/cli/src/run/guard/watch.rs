@@ -11,7 +11,7 @@ use rustix::{
 
 use super::{
     ACTED,
-    note::{NEVER, Note, now},
+    note::{NEVER, Note, Times, now},
 };
 use crate::run::raw;
 
@@ -95,8 +95,8 @@ impl Watch {
                 (self.group, self.kill_after) = (Some(group), kill_after);
             }
             // Once begun it is brought to its end: CMD has had its TERM.
-            Note::Lease { .. } if self.has_termed => {}
-            Note::Lease { term, kill, end } => {
+            Note::Lease(_) if self.has_termed => {}
+            Note::Lease(Times { term, kill, end }) => {
                 (self.term, self.kill, self.end) = (term, kill, end);
             }
             Note::Rest => *self = Self::new(),

@@ -105,7 +105,7 @@ impl Entrance<'_> {
     }
 
     /// The wait is over, and the store does not even say who is in the way.
-    fn silent(self) -> Failure {
+    pub(super) fn silent(self) -> Failure {
         match self.seinpaal.outage() {
             Some(outage) => unreachable(&outage),
             None => Failure::new(

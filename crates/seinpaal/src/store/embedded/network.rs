@@ -56,6 +56,12 @@ fn refused(magic: u64, fuse: Option<&str>) -> Option<String> {
     NETWORK.iter().find(|(known, _)| *known == magic).map(|(_, name)| (*name).to_owned())
 }
 
+/// The type of the file system on a device, `MAJOR:MINOR`.
+pub(super) fn file_system(device: &str) -> Option<String> {
+    let mounts = fs::read_to_string("/proc/self/mountinfo").ok()?;
+    type_of(&mounts, device).map(str::to_owned)
+}
+
 /// The file system type of a device in the text of `mountinfo`.
 fn type_of<'a>(mounts: &'a str, device: &str) -> Option<&'a str> {
     let line = mounts.lines().find(|line| line.split(' ').nth(2) == Some(device))?;

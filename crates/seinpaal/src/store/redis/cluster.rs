@@ -45,7 +45,10 @@ use super::{
     script::{Mutation, Operation, Scripts, Wire},
     server::{Kind, Look, Subject},
 };
-use crate::store::{Certainty, NewsSender, Reading, StoreError, StoreErrorKind, url::ClusterUrl};
+use crate::{
+    Advice, Fact,
+    store::{Certainty, NewsSender, Reading, StoreError, StoreErrorKind, url::ClusterUrl},
+};
 
 /// Between two tries of one request.
 const SHORTEST_PAUSE: Duration = Duration::from_millis(20);
@@ -179,21 +182,26 @@ impl Cluster {
     }
 
     /// What should be changed about the cluster, or how it is used.
-    pub(super) fn advice(&self) -> Vec<String> {
+    pub(super) fn advice(&self) -> Vec<Advice> {
         let mut lines =
             self.shared.first_look.get().map_or_else(Vec::new, |look| look.advice.clone());
         let Some(wanted) = self.shared.url.options.replicated else {
             let line = "grants may be lost in a fail-over, and be given twice: replicated=N, with N as \
                         many as each master has replicas, prevents that";
-            lines.push(line.to_owned());
+            lines.push(Advice::risk(line));
             return lines;
         };
         let most = self.shared.map().most_replicas();
         let line = format!(
             "no master has more than {most} replicas, and replicated={wanted}: nothing is granted"
         );
-        lines.extend((most < wanted).then_some(line));
+        lines.extend((most < wanted).then(|| Advice::risk(line)));
         lines
+    }
+
+    /// What the node says of itself that was asked first.
+    pub(super) fn facts(&self) -> Vec<Fact> {
+        self.shared.first_look.get().map_or_else(Vec::new, |look| look.facts.clone())
     }
 
     /// What the replies mean for who is listened for.

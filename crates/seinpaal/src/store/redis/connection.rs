@@ -34,7 +34,10 @@ use super::{
     server,
     transport::Answer,
 };
-use crate::store::{Reading, StoreError, StoreErrorKind, url::RedisAddress};
+use crate::{
+    Advice, Fact,
+    store::{Reading, StoreError, StoreErrorKind, url::RedisAddress},
+};
 use status::{Last, Outage, Status};
 use upkeep::keep;
 pub(super) use upkeep::pause_of_callers;
@@ -84,8 +87,14 @@ impl Connection {
     }
 
     /// What should be changed about the server that is connected now.
-    pub(super) fn advice(&self) -> Vec<String> {
+    pub(super) fn advice(&self) -> Vec<Advice> {
         self.shared.advice()
+    }
+
+    /// What that server says of itself.
+    pub(super) fn facts(&self) -> Vec<Fact> {
+        let status = self.shared.status.borrow();
+        status.link().map_or_else(Vec::new, |(_, link)| link.site.facts.clone())
     }
 
     /// Runs a script and returns what it answered. The server's refusals are errors.
@@ -260,7 +269,7 @@ impl Shared {
         self.hurry.notify_one();
     }
 
-    fn advice(&self) -> Vec<String> {
+    fn advice(&self) -> Vec<Advice> {
         self.status.borrow().link().map_or_else(Vec::new, |(_, link)| link.site.advice.clone())
     }
 

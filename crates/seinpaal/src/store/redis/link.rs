@@ -26,7 +26,7 @@ use super::{
     wakeup,
 };
 use crate::{
-    boottime,
+    Advice, Fact, boottime,
     store::{
         News, NewsSender, Reading, StoreError,
         url::{RedisAddress, RedisUrl},
@@ -66,7 +66,8 @@ pub(super) struct Site {
     pub(super) reading: Reading,
     pub(super) replicas: Replicas,
     /// A line for each thing to change about the server.
-    pub(super) advice: Vec<String>,
+    pub(super) advice: Vec<Advice>,
+    pub(super) facts: Vec<Fact>,
 }
 
 /// When a link was last heard from: it was opened, or a script was answered.
@@ -185,10 +186,9 @@ impl Link {
 
 impl Site {
     fn over_resp2(mut self, url: &RedisUrl) -> Self {
-        self.advice.push(format!(
-            "{url}: HELLO 3 is refused, so each client needs a second connection for wakeups: let the server \
-             know HELLO, and allow it +hello"
-        ));
+        let words = "HELLO 3 is refused, so each client needs a second connection for wakeups: let the server \
+                     know HELLO, and allow it +hello";
+        self.advice.push(Advice::hint(words).at(&url.to_string()));
         self
     }
 
@@ -198,7 +198,8 @@ impl Site {
         let seen = server::look(commands, &plan.subject(&shown)).await??;
         let replicas = Replicas::look(commands, plan, &shown).await?;
         let advice = [seen.advice, replicas.advice.clone()].concat();
-        Ok(Self { address: url.address.clone(), reading: seen.reading, replicas, advice })
+        let (address, facts) = (url.address.clone(), seen.facts);
+        Ok(Self { address, reading: seen.reading, replicas, advice, facts })
     }
 }
 

@@ -14,6 +14,7 @@ mod answer;
 mod attach;
 mod ballot;
 mod call;
+mod examine;
 mod gather;
 mod mend;
 mod node;
@@ -54,6 +55,7 @@ use crate::store::{
     Abilities, BoxFuture, NewsSender, Reading, Store, StoreError,
     url::{QuorumUrl, StoreUrl},
 };
+use crate::{Advice, Fact};
 
 /// By how much fences are ahead of the nodes' clocks: a node takes none that is behind its own, and a request
 /// is on its way for a while.
@@ -169,6 +171,14 @@ impl Store for QuorumStore {
 
     fn first_reading(&self) -> Reading {
         self.first_reading
+    }
+
+    fn advice(&self) -> Vec<Advice> {
+        self.quorum.advice()
+    }
+
+    fn facts(&self) -> Vec<Fact> {
+        self.quorum.facts()
     }
 
     fn longest_ttl(&self) -> Option<Duration> {

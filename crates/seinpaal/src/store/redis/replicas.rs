@@ -18,7 +18,10 @@ use super::{
     server::field,
     transport::{Answer, CallError, Commands, ROOM},
 };
-use crate::store::{Certainty, StoreError, StoreErrorKind};
+use crate::{
+    Advice,
+    store::{Certainty, StoreError, StoreErrorKind},
+};
 
 /// How long replicas may take; see [`Plan::replication_timeout`].
 pub(super) const REPLICATION_TIMEOUT: Duration = Duration::from_millis(500);
@@ -28,7 +31,7 @@ const LONGEST_LAG: u32 = 10;
 /// The replicas of the server at the other end of one link.
 pub(super) struct Replicas {
     /// A line for each thing to change about the server.
-    pub(super) advice: Vec<String>,
+    pub(super) advice: Vec<Advice>,
     /// How many were connected when the link was opened, if the server said so.
     pub(super) connected: Option<u32>,
     /// How many confirmations were asked for.
@@ -82,7 +85,7 @@ impl Replicas {
             there = connected(info);
             advice = advise(replicated, there, redis::from_redis_value(limits).ok());
         }
-        let advice = advice.into_iter().map(|line| format!("{shown}: {line}")).collect();
+        let advice = advice.into_iter().map(|advice| advice.at(shown)).collect();
         Ok(Self { advice, connected: there, timeout, ..Self::default() })
     }
 
@@ -156,34 +159,33 @@ fn advise(
     replicated: Option<u32>,
     connected: Option<u32>,
     limits: Option<HashMap<String, String>>,
-) -> Vec<String> {
+) -> Vec<Advice> {
     let mut advice = Vec::new();
     if replicated.is_none() {
         let line = "grants may be lost in a fail-over, and be given twice: replicated=N, with N as \
                     many as there are replicas, prevents that";
-        advice.push(line.to_owned());
+        advice.push(Advice::risk(line));
     }
     let wanted = replicated.unwrap_or(u32::MAX);
     match connected.filter(|_| replicated.is_some()) {
-        Some(count) if count < wanted => advice.push(format!(
+        Some(count) if count < wanted => advice.push(Advice::risk(format!(
             "{count} replicas are connected and replicated={wanted}: nothing is granted until there are \
              enough"
-        )),
-        Some(count) if count > wanted => advice.push(format!(
+        ))),
+        Some(count) if count > wanted => advice.push(Advice::risk(format!(
             "replicated={wanted} of {count} replicas: only with all of them has whichever is promoted \
              every grant for certain"
-        )),
+        ))),
         _ => {}
     }
     let limit = |name: &str| limits.as_ref()?.get(name)?.parse::<u32>().ok();
     if limit("min-replicas-to-write") == Some(0) {
-        advice.push(
+        advice.push(Advice::risk(
             "min-replicas-to-write is 0, so a master that was paused or cut off goes on taking writes: \
-             set it to 1 or more, and min-replicas-max-lag to a few seconds"
-                .to_owned(),
-        );
+             set it to 1 or more, and min-replicas-max-lag to a few seconds",
+        ));
     } else if limit("min-replicas-max-lag").is_some_and(|lag| lag == 0 || lag > LONGEST_LAG) {
-        advice.push("min-replicas-max-lag should be a few seconds".to_owned());
+        advice.push(Advice::hint("min-replicas-max-lag should be a few seconds"));
     }
     advice
 }
@@ -206,7 +208,8 @@ mod tests {
     #[test]
     fn what_breaks_a_promise_is_told_with_the_remedy() {
         let told = |wanted, connected, limits, remedy: &str| {
-            let advice = advise(wanted, connected, limits).join("\n");
+            let advice = advise(wanted, connected, limits);
+            let advice = advice.iter().map(Advice::to_string).collect::<Vec<_>>().join("\n");
             assert!(advice.contains(remedy), "{advice}");
         };
         told(None, Some(2), limits("1", "3"), "replicated=N");

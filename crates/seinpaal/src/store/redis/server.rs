@@ -1,9 +1,10 @@
 //! What a server says of itself when a link is opened, and whether it will do: in one round trip.
 
+mod facts;
 mod rights;
 mod settings;
 
-use std::fmt::Display;
+use std::{fmt::Display, time::SystemTime};
 
 use redis::{Cmd, ServerError, Value};
 use seinpaal_proto::{
@@ -12,6 +13,7 @@ use seinpaal_proto::{
 };
 
 pub(super) use self::rights::of_subscribing;
+pub(super) use self::settings::NOTHING_KEPT;
 use self::settings::Settings;
 use super::{
     error,
@@ -19,7 +21,7 @@ use super::{
     transport::{Answer, Commands, ROOM},
 };
 use crate::{
-    boottime,
+    Advice, Fact, boottime,
     store::{Certainty, Reading, StoreError, StoreErrorKind, url::RedisOptions},
 };
 
@@ -50,7 +52,8 @@ pub(super) struct Subject<'a> {
 pub(super) struct Look {
     pub(super) reading: Reading,
     /// A line for each thing to change.
-    pub(super) advice: Vec<String>,
+    pub(super) advice: Vec<Advice>,
+    pub(super) facts: Vec<Fact>,
 }
 
 impl<'a> Subject<'a> {
@@ -102,9 +105,10 @@ pub(super) async fn look(
     for question in rights.iter().chain(&settings) {
         all.add_command(question.clone());
     }
+    let sent = SystemTime::now();
     let (asked_at, count) = (boottime::now(), 3 + rights.len() + settings.len());
     let answers = commands.send_all(&all, 0, count, ROOM).await?;
-    Ok(judge_all(&answers, rights.len(), subject, asked_at))
+    Ok(judge_all(&answers, rights.len(), subject, asked_at, (sent, SystemTime::now())))
 }
 
 /// A right that is missing now, whatever it was when the link was opened.
@@ -125,6 +129,7 @@ fn judge_all(
     rights: usize,
     subject: &Subject<'_>,
     asked_at: Micros,
+    here: (SystemTime, SystemTime),
 ) -> Result<Look, StoreError> {
     let [time, server, replication, rest @ ..] = answers else {
         return Err(no_time(subject.shown));
@@ -136,9 +141,13 @@ fn judge_all(
     }
     let shows = read_time(time).ok_or_else(|| no_time(subject.shown))?;
     advice.extend(rights::judge(rights, subject)?);
-    advice.extend(Settings::read(settings).advice(subject));
-    let advice = advice.into_iter().map(|line| format!("{}: {line}", subject.shown)).collect();
-    Ok(Look { reading: Reading { shows, asked_at }, advice })
+    let settings = Settings::read(settings);
+    advice.extend(settings.advice(subject));
+    let advice = advice.into_iter().map(|advice| advice.at(subject.shown)).collect();
+    let mut facts = facts::of_server(server, replication);
+    facts.extend(settings.facts());
+    facts.extend(facts::of_clock(shows, here));
+    Ok(Look { reading: Reading { shows, asked_at }, advice, facts })
 }
 
 pub(super) fn time() -> Cmd {
@@ -161,7 +170,7 @@ fn check(
     server: &Value,
     replication: &Value,
     subject: &Subject<'_>,
-) -> Result<Vec<String>, StoreError> {
+) -> Result<Vec<Advice>, StoreError> {
     let text = |answer: &Value| match answer {
         Value::ServerError(refused) if hides(refused) => Ok(String::new()),
         Value::ServerError(refused) => Err(error::of_server_at(refused, subject.shown)),
@@ -224,21 +233,21 @@ fn version(server: &str) -> Option<&str> {
     field(server, "valkey_version").or_else(|| field(server, "redis_version"))
 }
 
-fn advise(server: &str, replication: &str, subject: &Subject<'_>) -> Vec<String> {
+fn advise(server: &str, replication: &str, subject: &Subject<'_>) -> Vec<Advice> {
     let mut lines = Vec::new();
     if let Some(version) = version(server)
         && is_before(version, PREFERRED)
     {
-        lines.push(format!(
+        lines.push(Advice::hint(format!(
             "version {version} is of the oldest line that can be used: plan for 7.0 or newer"
-        ));
+        )));
     }
     let replicas = field(replication, "connected_slaves").filter(|count| *count != "0");
     if let (Some(count), Kind::Server, false) = (replicas, subject.kind, subject.is_replicated) {
-        lines.push(format!(
+        lines.push(Advice::risk(format!(
             "{count} replicas follow it: if one is made the master, the last grants are forgotten and given again, \
              unless the store URL says replicated={count}"
-        ));
+        )));
     }
     lines
 }

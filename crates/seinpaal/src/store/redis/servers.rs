@@ -12,7 +12,7 @@ use super::{
     misconfigured,
     script::{Operation, Scripts},
 };
-use crate::store::StoreError;
+use crate::{Advice, Fact, store::StoreError};
 
 /// A page of `SCAN` has a thousand keys, or some more, of up to two thousand bytes.
 pub(super) const PAGE_ROOM: usize = 16 << 20;
@@ -40,10 +40,18 @@ impl Servers {
     }
 
     /// What should be changed about the servers.
-    pub(super) fn advice(&self) -> Vec<String> {
+    pub(super) fn advice(&self) -> Vec<Advice> {
         match self {
             Self::One { connection, .. } => connection.advice(),
             Self::Cluster(cluster) => cluster.advice(),
+        }
+    }
+
+    /// What they say of themselves; of a cluster, one node.
+    pub(super) fn facts(&self) -> Vec<Fact> {
+        match self {
+            Self::One { connection, .. } => connection.facts(),
+            Self::Cluster(cluster) => cluster.facts(),
         }
     }
 

@@ -3,9 +3,12 @@
 use redis::{Cmd, Script, Value};
 
 use super::{Kind, Subject};
-use crate::store::{
-    Certainty, StoreError, StoreErrorKind,
-    redis::{error, transport::CallError},
+use crate::{
+    Advice,
+    store::{
+        Certainty, StoreError, StoreErrorKind,
+        redis::{error, transport::CallError},
+    },
 };
 
 const SOURCE: &str = include_str!("../lua/rights.lua");
@@ -84,7 +87,7 @@ fn words(subject: &Subject<'_>) -> Vec<&'static str> {
 }
 
 /// Refuses a user who may not do what is needed; else what is worse without what is missing.
-pub(super) fn judge(answers: &[Value], subject: &Subject<'_>) -> Result<Vec<String>, StoreError> {
+pub(super) fn judge(answers: &[Value], subject: &Subject<'_>) -> Result<Vec<Advice>, StoreError> {
     for answer in answers {
         match answer {
             Value::ServerError(refused) if refused.code() == "NOSCRIPT" => {} // flushed in between
@@ -128,14 +131,15 @@ fn rights(words: &[&str]) -> String {
     words.iter().map(right).collect::<Vec<_>>().join(" ")
 }
 
-fn advice(denied: &[String], subject: &Subject<'_>) -> Vec<String> {
+fn advice(denied: &[String], subject: &Subject<'_>) -> Vec<Advice> {
     let line = |&(word, cost): &(&str, &str)| {
         denied.iter().any(|denied| denied == word).then(|| {
             let channels = match word {
                 "publish" | "spublish" => format!(" &{}", subject.channels()),
                 _ => String::new(),
             };
-            format!("this user may not {}: {cost}: allow it +{word}{channels}", word.to_uppercase())
+            let denied = word.to_uppercase();
+            Advice::hint(format!("this user may not {denied}: {cost}: allow it +{word}{channels}"))
         })
     };
     WISHED.iter().filter_map(line).collect()

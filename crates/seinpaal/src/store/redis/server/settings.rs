@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use redis::{Cmd, Value};
 
 use super::{Kind, Subject, field};
+use crate::{Advice, Fact};
 
 /// Asked for one by one, since servers before 7.0 take no more at a time.
 const ASKED: [&str; 5] =
@@ -17,6 +18,9 @@ const LONGEST_SCRIPT: u64 = 100;
 const SHORTEST_IDLE: u64 = 30;
 /// In milliseconds: a lease of the default ttl ends before a fail-over that takes longer than this.
 const LONGEST_NODE_TIMEOUT: u64 = 20_000;
+
+/// What is said of a server that forgets everything when it is restarted.
+pub(in crate::store::redis) const NOTHING_KEPT: &str = "nothing is kept on disk";
 
 /// What is known of a server's settings; what it would not say is missing.
 #[derive(Debug, Default)]
@@ -55,25 +59,49 @@ impl Settings {
         settings
     }
 
-    pub(super) fn advice(&self, subject: &Subject<'_>) -> Vec<String> {
-        let mut lines: Vec<String> = [
-            self.eviction(),
-            self.forgetting(subject),
-            self.output(),
-            self.scripts(),
-            self.idle(),
-            self.fail_over(subject),
+    pub(super) fn advice(&self, subject: &Subject<'_>) -> Vec<Advice> {
+        let risks = [self.eviction(), self.forgetting(subject), self.fail_over(subject)];
+        let hints = [self.output(), self.scripts(), self.idle(), self.hidden()];
+        let risks = risks.into_iter().flatten().map(Advice::risk);
+        risks.chain(hints.into_iter().flatten().map(Advice::hint)).collect()
+    }
+
+    fn hidden(&self) -> Option<String> {
+        self.is_hidden.then(|| {
+            let asked = ASKED.join(", ");
+            format!("its settings were not checked: this user may not CONFIG GET {asked}")
+        })
+    }
+
+    /// What is known, whether or not it is well.
+    pub(super) fn facts(&self) -> Vec<Fact> {
+        [
+            self.kept().map(|kept| Fact::new("persistence", kept)),
+            self.memory_limit().map(|limit| Fact::new("memory limit", limit)),
+            field(&self.memory, "maxmemory_policy").map(|p| Fact::new("eviction policy", p)),
         ]
         .into_iter()
         .flatten()
-        .collect();
-        if self.is_hidden {
-            lines.push(format!(
-                "its settings were not checked: this user may not CONFIG GET {}",
-                ASKED.join(", ")
-            ));
-        }
-        lines
+        .collect()
+    }
+
+    fn kept(&self) -> Option<&'static str> {
+        let keeps_log = field(&self.persistence, "aof_enabled")? == "1";
+        let keeps_images = self.config.get("save").map(|save| save.trim() != "");
+        Some(match (keeps_log, keeps_images) {
+            (true, _) => "append-only file",
+            (false, Some(true)) => "snapshots now and then",
+            (false, Some(false)) => "none",
+            (false, None) => "no append-only file",
+        })
+    }
+
+    fn memory_limit(&self) -> Option<String> {
+        let used = field(&self.memory, "used_memory_human")?;
+        Some(match field(&self.memory, "maxmemory")? {
+            "0" => format!("none, {used} used"),
+            _ => format!("{}, {used} used", field(&self.memory, "maxmemory_human")?),
+        })
     }
 
     fn number(&self, name: &str) -> Option<u64> {
@@ -94,9 +122,10 @@ impl Settings {
         let keeps_images = self.config.get("save")?.trim() != "";
         let is_safe = keeps_log || keeps_images || subject.is_guarded;
         (!is_safe).then(|| {
-            "nothing is kept on disk, so after a restart of the server permits that are still held are given \
-             again: set appendonly to yes, or add restart-guard=on to the store URL"
-                .to_owned()
+            format!(
+                "{NOTHING_KEPT}, so after a restart of the server permits that are still held are given again: set \
+                 appendonly to yes, or add restart-guard=on to the store URL"
+            )
         })
     }
 
@@ -150,7 +179,8 @@ mod tests {
         answers.extend(config.iter().map(pair));
         let keys = Keys::new("seinpaal:").unwrap();
         let subject = Subject::plain(&keys, kind);
-        Settings::read(&answers).advice(&subject).join("\n")
+        let advice = Settings::read(&answers).advice(&subject);
+        advice.iter().map(Advice::to_string).collect::<Vec<_>>().join("\n")
     }
 
     fn config(pairs: &[(&str, &str)]) -> String {

@@ -1,0 +1,266 @@
+//! `bench`: how fast the store is, seen through the public API.
+
+use std::{
+    sync::{Arc, Mutex},
+    time::{Duration, Instant},
+};
+
+use seinpaal::{AcquireError, Permit, ReleaseError, Seinpaal, Semaphore};
+use tokio::{sync::Notify, task::JoinSet, time::timeout};
+
+use crate::{
+    args::{Bench, Global},
+    command::{connect, on_runtime},
+    exit::{Exit, Failure},
+    output::{self, Subject, Voice, json},
+    run::{Signals, unless_ended},
+    settings,
+};
+
+/// How many tasks at once, in the rows that have many.
+const MANY: usize = 64;
+/// How long leases last: short, so that what a lost connection leaves behind is soon gone.
+const TTL: Duration = Duration::from_secs(10);
+/// How long the end may take, after which the store forgets what is left by itself.
+const PARTING: Duration = Duration::from_secs(10);
+
+/// What is measured, a part of the time each.
+const ROWS: [Plan; 5] = [
+    Plan { what: "one task, one name", tasks: 1, names: 1, is_relay: false },
+    Plan { what: "many tasks, one name", tasks: MANY, names: 1, is_relay: false },
+    Plan { what: "one task, many names", tasks: 1, names: MANY, is_relay: false },
+    Plan { what: "many tasks, many names", tasks: MANY, names: MANY, is_relay: false },
+    Plan { what: "hand-over", tasks: 2, names: 1, is_relay: true },
+];
+
+#[derive(Clone, Copy)]
+struct Plan {
+    what: &'static str,
+    tasks: usize,
+    names: usize,
+    /// Two clients hand one permit to and fro: counted is from a release to the other's permit.
+    is_relay: bool,
+}
+
+/// How long each pair of acquire and release took, and all of them together.
+struct Measurement {
+    plan: Plan,
+    pairs: Vec<Duration>,
+    lasted: Duration,
+}
+
+/// Measures, a row at a time, and prints each as soon as it is known.
+pub(super) fn bench(global: &Global, args: &Bench, voice: Voice) -> Result<Exit, Failure> {
+    let choice = settings::choose(global)?;
+    let part = Duration::from_secs(u64::from(args.seconds)) / ROWS.len() as u32;
+    let ended = on_runtime(async {
+        let mut signals = Signals::listen()?;
+        let connecting = connect(&choice, Some(TTL), "seinpaal bench", voice, &mut signals);
+        let seinpaal = connecting.await?;
+        let connecting = connect(&choice, Some(TTL), "seinpaal bench", voice, &mut signals);
+        let other = connecting.await?;
+        let measuring = Box::pin(measure_all([&seinpaal, &other], part, global.json));
+        let ended = unless_ended(&mut signals, measuring).await;
+        // Whatever is still held or waited for goes now, also after a signal.
+        for seinpaal in [&seinpaal, &other] {
+            let _ = timeout(PARTING, seinpaal.close()).await;
+        }
+        ended?
+    });
+    ended.map(|()| Exit::Success).map_err(|failure| failure.about(Subject::new("", &choice.url)))
+}
+
+async fn measure_all(
+    seinpaal: [&Seinpaal; 2],
+    part: Duration,
+    as_json: bool,
+) -> Result<(), Failure> {
+    let prefix = format!("seinpaal-bench-{:016x}-", rand_word()?);
+    if !as_json {
+        output::print(&Measurement::heads())?;
+    }
+    for plan in ROWS {
+        let measured = measure(seinpaal, plan, &prefix, part).await?;
+        let row = if as_json { measured.json() } else { measured.row() };
+        output::print(&row)?;
+    }
+    Ok(())
+}
+
+/// From the kernel, so that two runs never share a name.
+fn rand_word() -> Result<u64, Failure> {
+    let mut bytes = [0; 8];
+    let read = std::fs::File::open("/dev/urandom")
+        .and_then(|mut file| std::io::Read::read_exact(&mut file, &mut bytes));
+    read.map_err(|error| Failure::internal(format!("cannot read /dev/urandom: {error}")))?;
+    Ok(u64::from_ne_bytes(bytes))
+}
+
+async fn measure(
+    [seinpaal, other]: [&Seinpaal; 2],
+    plan: Plan,
+    prefix: &str,
+    part: Duration,
+) -> Result<Measurement, Failure> {
+    let names: Vec<_> =
+        (0..plan.names).map(|n| seinpaal.semaphore(&format!("{prefix}{n}"))).collect();
+    let began = Instant::now();
+    let until = began + part;
+    let mut tasks = JoinSet::new();
+    if plan.is_relay {
+        // Two connections, as if they were two machines.
+        let relay = Arc::new(Relay::default());
+        for client in [seinpaal, other] {
+            let semaphore = client.semaphore(&format!("{prefix}relay"));
+            tasks.spawn(hand_over(semaphore, Arc::clone(&relay), until));
+        }
+    }
+    for task in 0..if plan.is_relay { 0 } else { plan.tasks } {
+        // A task has a name of its own, if there are enough; one task goes through all of them.
+        let mine: Vec<_> =
+            names.iter().skip(task % plan.names).step_by(plan.tasks).cloned().collect();
+        let mine = if mine.is_empty() { names.clone() } else { mine };
+        tasks.spawn(pairs(mine, until));
+    }
+    let mut pairs = Vec::new();
+    while let Some(done) = tasks.join_next().await {
+        let done = done.map_err(|error| Failure::internal(format!("a task ended: {error}")))?;
+        pairs.extend(done?);
+    }
+    pairs.sort();
+    Ok(Measurement { plan, pairs, lasted: began.elapsed() })
+}
+
+/// How long each acquire and release took.
+async fn pairs(names: Vec<Semaphore>, until: Instant) -> Result<Vec<Duration>, Failure> {
+    let mut took = Vec::new();
+    for semaphore in names.iter().cycle() {
+        let began = Instant::now();
+        release(acquire(semaphore.acquire().into_future()).await?).await?;
+        took.push(began.elapsed());
+        if Instant::now() >= until {
+            break;
+        }
+    }
+    Ok(took)
+}
+
+/// What the two tell each other that hand a permit to and fro.
+#[derive(Default)]
+struct Relay {
+    /// The other one stands in line.
+    queued: Notify,
+    /// When the permit was given back last.
+    given_back_at: Mutex<Option<Instant>>,
+}
+
+/// How long it took from just before each release until the one in line had the permit.
+async fn hand_over(
+    semaphore: Semaphore,
+    relay: Arc<Relay>,
+    until: Instant,
+) -> Result<Vec<Duration>, Failure> {
+    let mut took = Vec::new();
+    loop {
+        let tell = Arc::clone(&relay);
+        let request = semaphore.acquire().on_queued(move |_| tell.queued.notify_one());
+        let permit = acquire(request.into_future()).await?;
+        let before = relay.given_back_at.lock().ok().and_then(|mut at| at.take());
+        took.extend(before.map(|at| at.elapsed()));
+        let left = until.saturating_duration_since(Instant::now());
+        let is_over = timeout(left, relay.queued.notified()).await.is_err();
+        if let Ok(mut at) = relay.given_back_at.lock() {
+            *at = (!is_over).then(Instant::now);
+        }
+        release(permit).await?;
+        if is_over {
+            // The other one waits for nobody in line either.
+            relay.queued.notify_one();
+            return Ok(took);
+        }
+    }
+}
+
+async fn acquire(
+    request: impl Future<Output = Result<Permit, AcquireError>>,
+) -> Result<Permit, Failure> {
+    request.await.map_err(|error| match error {
+        AcquireError::Store(error) => error.into(),
+        other => Failure::new(Exit::Unreachable, other),
+    })
+}
+
+async fn release(permit: Permit) -> Result<(), Failure> {
+    let released: Result<(), ReleaseError> = permit.release().await;
+    released.map_err(|error| Failure::new(Exit::Unreachable, error))
+}
+
+impl Measurement {
+    fn per_second(&self) -> f64 {
+        self.pairs.len() as f64 / self.lasted.as_secs_f64()
+    }
+
+    /// That many hundredths of all took no longer.
+    fn percentile(&self, hundredths: usize) -> Option<Duration> {
+        let at = (self.pairs.len() * hundredths).div_ceil(100).saturating_sub(1);
+        self.pairs.get(at).copied()
+    }
+
+    fn heads() -> String {
+        line(["", "TASKS", "NAMES", "PAIRS/S", "P50", "P99", "MAX"].map(str::to_owned))
+    }
+
+    fn row(&self) -> String {
+        let time = |length: Option<Duration>| {
+            length.map_or_else(
+                || "-".to_owned(),
+                |length| format!("{:.3} ms", length.as_secs_f64() * 1e3),
+            )
+        };
+        line([
+            self.plan.what.to_owned(),
+            self.plan.tasks.to_string(),
+            self.plan.names.to_string(),
+            format!("{:.0}", self.per_second()),
+            time(self.percentile(50)),
+            time(self.percentile(99)),
+            time(self.pairs.last().copied()),
+        ])
+    }
+
+    fn json(&self) -> String {
+        let micros = |length: Option<Duration>| length.map(|length| length.as_micros());
+        json::line(&json::Measured {
+            what: self.plan.what,
+            tasks: self.plan.tasks,
+            names: self.plan.names,
+            pairs: self.pairs.len(),
+            seconds: self.lasted.as_secs_f64(),
+            pairs_per_second: self.per_second(),
+            p50_us: micros(self.percentile(50)),
+            p99_us: micros(self.percentile(99)),
+            max_us: micros(self.pairs.last().copied()),
+        })
+    }
+}
+
+/// Rows come one by one, so that columns have widths of their own.
+fn line([what, tasks, names, pairs, p50, p99, max]: [String; 7]) -> String {
+    format!("{what:<24}{tasks:>6}{names:>7}{pairs:>9}{p50:>13}{p99:>13}{max:>13}\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_percentile_is_the_time_that_so_many_took_no_longer_than() {
+        let pairs = (1..=200).map(Duration::from_millis).collect();
+        let lasted = Duration::from_secs(10);
+        let measured = Measurement { plan: ROWS[0], pairs, lasted };
+        assert_eq!(measured.percentile(50), Some(Duration::from_millis(100)));
+        assert_eq!(measured.percentile(99), Some(Duration::from_millis(198)));
+        let none = Measurement { plan: ROWS[0], pairs: Vec::new(), lasted };
+        assert_eq!(none.percentile(99), None);
+    }
+}

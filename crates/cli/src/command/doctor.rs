@@ -1,0 +1,210 @@
+//! `doctor`: what is known about the store, what it promises less for, and which outage a ttl survives.
+
+use std::time::{Duration, Instant};
+
+use seinpaal::{Advice, Fact, Schedule, Seinpaal};
+use tokio::time::timeout;
+
+use crate::{
+    args::{Doctor, Global},
+    command::on_runtime,
+    exit::{Exit, Failure},
+    output::{self, Subject, Voice, json, text::age},
+    settings::{self, Choice},
+};
+
+/// How often the store is asked something to see how long that takes.
+const ASKED: usize = 21;
+/// How long one answer may take.
+const PATIENCE: Duration = Duration::from_secs(3);
+/// The status when a promise is at risk.
+const AT_RISK: Exit = Exit::Status(1);
+/// Columns of what stands before a fact.
+const WIDTH: usize = 17;
+
+/// What was found.
+struct Finding {
+    connected_in: Duration,
+    /// Sorted.
+    round_trips: Vec<Duration>,
+    facts: Vec<Fact>,
+    advice: Vec<Advice>,
+    schedule: Schedule,
+    /// Leases end by time there, not with their process.
+    is_leased: bool,
+}
+
+/// Looks at the store, and says what it found.
+pub(super) fn doctor(global: &Global, args: &Doctor, voice: Voice) -> Result<Exit, Failure> {
+    let choice = settings::choose(global)?;
+    let finding = on_runtime(async {
+        choice.introduce(voice, true);
+        examine(&choice, choice.ttl(args.ttl)).await
+    });
+    let finding = finding.map_err(|failure| failure.about(Subject::new("", &choice.url)))?;
+    let text = if global.json { as_json(&choice, &finding) } else { finding.report(&choice) };
+    output::print(&text)?;
+    Ok(if finding.risks() == 0 { Exit::Success } else { AT_RISK })
+}
+
+async fn examine(choice: &Choice, ttl: Duration) -> Result<Finding, Failure> {
+    let began = Instant::now();
+    let connecting = Seinpaal::builder(&choice.text).client("seinpaal doctor").ttl(ttl);
+    let seinpaal = connecting.connect().await?;
+    let connected_in = began.elapsed();
+    let round_trips = round_trips(&seinpaal).await?;
+    let schedule = seinpaal.schedule(ttl);
+    let is_leased = !matches!(seinpaal.abilities().scheme, "embedded" | "memory");
+    let advice = seinpaal.advice();
+    let facts = seinpaal.facts();
+    Ok(Finding { connected_in, round_trips, facts, advice, schedule, is_leased })
+}
+
+/// How long it takes to ask about a name that nobody uses.
+async fn round_trips(seinpaal: &Seinpaal) -> Result<Vec<Duration>, Failure> {
+    let semaphore = seinpaal.semaphore(&format!("seinpaal-doctor-{}", std::process::id()));
+    let mut round_trips = Vec::new();
+    for _ in 0..ASKED {
+        let began = Instant::now();
+        match timeout(PATIENCE, semaphore.snapshot()).await {
+            Ok(snapshot) => drop(snapshot?),
+            Err(_) => return Err(silent()),
+        }
+        round_trips.push(began.elapsed());
+    }
+    round_trips.sort();
+    Ok(round_trips)
+}
+
+fn silent() -> Failure {
+    let words = format!("it was reached, and then did not answer for {}", age(PATIENCE));
+    Failure::new(Exit::Unreachable, words)
+}
+
+impl Finding {
+    fn median(&self) -> Duration {
+        self.round_trips[self.round_trips.len() / 2]
+    }
+
+    fn longest(&self) -> Duration {
+        self.round_trips.last().copied().unwrap_or_default()
+    }
+
+    fn report(&self, choice: &Choice) -> String {
+        let mut lines = vec![fact("store", &format!("{} ({})", choice.url, choice.origin))];
+        lines.extend(self.facts.iter().map(|known| fact(known.what, &known.value)));
+        lines.push(fact("connected in", &millis(self.connected_in)));
+        let (median, longest) = (millis(self.median()), millis(self.longest()));
+        lines.push(fact("round trip", &format!("{median}, at most {longest} (of {ASKED})")));
+        lines.push(fact("outage", &self.outage()));
+        let words = |advice: &Advice| match advice.is_risk {
+            true => format!("RISK  {advice}"),
+            false => format!("hint  {advice}"),
+        };
+        lines.extend(self.advice.iter().map(words));
+        lines.extend(self.slowness().map(|slowness| format!("RISK  {slowness}")));
+        lines.push(self.verdict());
+        lines.iter().map(|line| format!("{}\n", output::text::plain(line))).collect()
+    }
+
+    /// From the schedule that renewals go by.
+    fn outage(&self) -> String {
+        if !self.is_leased {
+            return "a permit lasts as long as its process: no outage ends it".to_owned();
+        }
+        let schedule = self.schedule;
+        let seconds = |length: Duration| format!("{:.1}s", length.as_secs_f64());
+        format!(
+            "a lease of {} survives any silence of the store up to {}, and up to {} right after a renewal; a longer one ends \
+             the command",
+            seconds(schedule.ttl()),
+            seconds(schedule.shortest_outage()),
+            seconds(schedule.danger()),
+        )
+    }
+
+    /// An answer that takes longer than that is not waited for: a renewal is sent again.
+    fn slowness(&self) -> Option<String> {
+        let (longest, most) = (self.longest(), self.schedule.repetition());
+        (self.is_leased && longest > most).then(|| {
+            format!(
+                "an answer took {}, and a lease of {} leaves {} for one, so permits may be lost without any outage: choose \
+                 a longer ttl, or a store nearby",
+                millis(longest),
+                age(self.schedule.ttl()),
+                millis(most),
+            )
+        })
+    }
+
+    fn risks(&self) -> usize {
+        let of_store = self.advice.iter().filter(|advice| advice.is_risk).count();
+        of_store + usize::from(self.slowness().is_some())
+    }
+
+    fn verdict(&self) -> String {
+        match self.risks() {
+            0 => "all well".to_owned(),
+            1 => "1 promise at risk".to_owned(),
+            count => format!("{count} promises at risk"),
+        }
+    }
+}
+
+fn fact(what: &str, value: &str) -> String {
+    format!("{what:<WIDTH$}{value}")
+}
+
+fn millis(length: Duration) -> String {
+    format!("{:.2} ms", length.as_secs_f64() * 1e3)
+}
+
+fn as_json(choice: &Choice, finding: &Finding) -> String {
+    let ms = |length: Duration| length.as_secs_f64() * 1e3;
+    let schedule = finding.schedule;
+    let outage = |length: Duration| finding.is_leased.then(|| ms(length));
+    let slowness = finding.slowness();
+    let of_store = finding
+        .advice
+        .iter()
+        .map(|advice| json::Advised { is_risk: advice.is_risk, text: &advice.text });
+    let slow = slowness.iter().map(|text| json::Advised { is_risk: true, text });
+    json::line(&json::Doctor {
+        store: choice.url.to_string(),
+        facts: finding.facts.iter().map(|known| (known.what, known.value.as_str())).collect(),
+        connected_in_ms: ms(finding.connected_in),
+        round_trip_ms: ms(finding.median()),
+        longest_round_trip_ms: ms(finding.longest()),
+        ttl_ms: ms(schedule.ttl()),
+        survives_any_outage_ms: outage(schedule.shortest_outage()),
+        survives_some_outages_ms: outage(schedule.danger()),
+        advice: of_store.chain(slow).collect(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn finding(ttl: Duration, round_trip: Duration) -> Finding {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let seinpaal = runtime.block_on(Seinpaal::connect("memory:")).unwrap();
+        Finding {
+            connected_in: Duration::ZERO,
+            round_trips: vec![round_trip],
+            facts: Vec::new(),
+            advice: Vec::new(),
+            schedule: seinpaal.schedule(ttl),
+            is_leased: true,
+        }
+    }
+
+    #[test]
+    fn an_answer_that_takes_longer_than_the_schedule_allows_is_a_risk() {
+        let slow = Duration::from_millis(500);
+        assert_eq!(finding(Duration::from_secs(30), slow).risks(), 0);
+        let short = finding(Duration::from_secs(1), slow);
+        assert_eq!((short.risks(), short.verdict().as_str()), (1, "1 promise at risk"));
+        assert!(short.slowness().unwrap().contains("longer ttl"));
+    }
+}

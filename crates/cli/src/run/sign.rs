@@ -1,0 +1,172 @@
+//! The sign of a `run`: a file in memory that the runs inside its CMD open by its process.
+//!
+//! It says until when they may go on. Each has a shared lock on it for as long as it goes on under our permit, so that we
+//! know when nobody does. A sign that is taken down lets nobody in any more.
+
+use std::{
+    fs::File,
+    io,
+    os::{
+        fd::{AsFd, AsRawFd, OwnedFd, RawFd},
+        unix::fs::FileExt,
+    },
+    path::PathBuf,
+    sync::Arc,
+    time::Duration,
+};
+
+use rustix::fs::{FlockOperation, MemfdFlags, Mode, OFlags, flock, memfd_create, open, readlink};
+
+use super::guard::{Times, duration, nanos, now};
+
+const NAME: &str = "seinpaal-run";
+/// What the kernel calls such a file.
+const LINK: &str = "/memfd:seinpaal-run (deleted)";
+const STATE_BYTES: usize = 8 * 4;
+/// Written while nobody is to come in any more.
+const DOWN: u64 = 0;
+const UP: u64 = 0x5e1e_9aa1;
+
+/// Ours.
+#[derive(Debug)]
+pub(super) struct Sign {
+    file: File,
+    times: Times,
+    is_ending: bool,
+}
+
+impl Sign {
+    /// A sign that says: go on for as long as you like.
+    pub(super) fn put_up() -> io::Result<Self> {
+        // Some machines allow no other files in memory than those that cannot be executed; older ones do not know these.
+        let plain = MemfdFlags::CLOEXEC;
+        let file = memfd_create(NAME, plain | MemfdFlags::NOEXEC_SEAL)
+            .or_else(|_| memfd_create(NAME, plain))?;
+        let file = File::from(file);
+        let sign = Self { file, times: Times::NEVER, is_ending: false };
+        sign.write(UP)?;
+        Ok(sign)
+    }
+
+    pub(super) fn fd(&self) -> RawFd {
+        self.file.as_raw_fd()
+    }
+
+    /// Says when the guard would end CMD if it heard no more from us.
+    pub(super) fn show(&mut self, times: Times) {
+        if !self.is_ending {
+            self.times = times;
+            // Memory that was written once can be written again.
+            let _ = self.write(UP);
+        }
+    }
+
+    /// Says that CMD is being ended, and when it is killed.
+    pub(super) fn show_end(&mut self, grace: Duration) {
+        let term = now();
+        let kill = term.saturating_add(grace).min(self.times.kill);
+        self.times = Times { term, kill, end: self.times.end };
+        self.is_ending = true;
+        let _ = self.write(UP);
+    }
+
+    /// Takes it down, unless somebody still goes on under our permit.
+    pub(super) fn take_down(&self) -> bool {
+        flock(&self.file, FlockOperation::NonBlockingLockExclusive).is_ok()
+            && self.write(DOWN).is_ok()
+    }
+
+    /// Twice, so that a reader notices a write in between.
+    fn write(&self, state: u64) -> io::Result<()> {
+        let Times { term, kill, end } = self.times;
+        let words = [state, nanos(term), nanos(kill), nanos(end)];
+        let bytes = words.iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<_>>();
+        self.file.write_all_at(&[bytes.as_slice(), &bytes].concat(), 0)
+    }
+}
+
+/// An ancestor's, seen from inside its CMD. While one is kept, and while a process keeps the descriptor that
+/// it lends, the ancestor does not give back.
+#[derive(Clone, Debug)]
+pub(super) struct Sight {
+    file: Arc<File>,
+    last: Times,
+}
+
+impl Sight {
+    /// `None`: there is none, or it lets nobody in.
+    pub(super) fn open(pid: u32, fd: RawFd) -> Option<Self> {
+        let path = PathBuf::from(format!("/proc/{pid}/fd/{fd}"));
+        if readlink(&path, Vec::new()).ok()?.as_bytes() != LINK.as_bytes() {
+            return None;
+        }
+        let file = open(&path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()).ok()?;
+        flock(&file, FlockOperation::NonBlockingLockShared).ok()?;
+        let mut sight = Self { file: Arc::new(File::from(file)), last: Times::NEVER };
+        let (state, times) = sight.read()?;
+        sight.last = times;
+        (state == UP && now() < times.term.min(times.end)).then_some(sight)
+    }
+
+    /// What it says now.
+    pub(super) fn times(&mut self) -> Times {
+        if let Some((_, times)) = self.read() {
+            self.last = times;
+        }
+        self.last
+    }
+
+    /// `None`: it is being written at this moment.
+    fn read(&self) -> Option<(u64, Times)> {
+        let mut bytes = [0; STATE_BYTES * 2];
+        self.file.read_exact_at(&mut bytes, 0).ok()?;
+        let (one, other) = bytes.split_at(STATE_BYTES);
+        let word = |at: usize| Some(u64::from_le_bytes(one[at * 8..][..8].try_into().ok()?));
+        let times =
+            Times { term: duration(word(1)?), kill: duration(word(2)?), end: duration(word(3)?) };
+        (one == other).then_some((word(0)?, times))
+    }
+
+    /// A copy of the descriptor, lock and all.
+    pub(super) fn bond(&self) -> io::Result<OwnedFd> {
+        self.file.as_fd().try_clone_to_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sight(sign: &Sign) -> Option<Sight> {
+        Sight::open(std::process::id(), sign.fd())
+    }
+
+    #[test]
+    fn a_sign_is_not_taken_down_while_somebody_sees_it() {
+        let sign = Sign::put_up().unwrap();
+        let seen = sight(&sign).unwrap();
+        let lent = seen.bond().unwrap();
+        assert!(!sign.take_down());
+        drop(seen);
+        assert!(!sign.take_down());
+        drop(lent);
+        assert!(sign.take_down());
+        assert!(sight(&sign).is_none());
+    }
+
+    #[test]
+    fn a_sign_says_until_when_to_go_on() {
+        let mut sign = Sign::put_up().unwrap();
+        let mut seen = sight(&sign).unwrap();
+        assert_eq!(seen.times(), Times::NEVER);
+        let at = |seconds| now() + Duration::from_secs(seconds);
+        let times = Times { term: at(10), kill: at(20), end: at(30) };
+        sign.show(times);
+        assert_eq!(seen.times(), times);
+        sign.show_end(Duration::from_secs(5));
+        assert!(seen.times().term <= now() && seen.times().kill < at(6));
+        sign.show(times);
+        assert!(seen.times().term <= now(), "what is ending stays so");
+        assert!(sight(&sign).is_none(), "nobody comes in who would be ended at once");
+    }
+}

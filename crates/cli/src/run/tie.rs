@@ -1,0 +1,144 @@
+//! What ties CMD to the permit of a `run` around us: when that run ends, or has to end, so must CMD.
+
+use std::{io, thread, time::Duration};
+
+use rustix::{
+    event::{PollFd, PollFlags, poll},
+    io::Errno,
+    process::{Pid, PidfdFlags, pidfd_open},
+};
+use tokio::{
+    sync::oneshot::{self, error::TryRecvError},
+    time::sleep,
+};
+
+use super::{
+    ending::Ending,
+    guard::{Times, now},
+    held::{Claim, Grant},
+    sign::Sight,
+};
+use crate::exit::Failure;
+
+/// How often to look at the sign. It costs one read of memory.
+const PERIOD: Duration = Duration::from_millis(100);
+
+/// CMD goes on under this.
+#[derive(Debug)]
+pub(super) struct Tie {
+    pub(super) grant: Grant,
+    sight: Sight,
+    /// The run that holds.
+    holder: Process,
+    /// Its CMD, around us.
+    cmd: Process,
+}
+
+/// Why CMD must end, and how long it may take.
+#[derive(Debug)]
+pub(super) struct Fall {
+    pub(super) ending: Ending,
+    pub(super) grace: Duration,
+}
+
+impl Tie {
+    /// `None`: the run around us is gone already.
+    pub(super) fn new(claim: Claim, grant: Grant) -> Result<Option<Self>, Failure> {
+        let process = |pid| {
+            Process::open(pid)
+                .map_err(|error| Failure::internal(format!("cannot watch process {pid}: {error}")))
+        };
+        let (Some(holder), Some(cmd)) = (process(claim.pid)?, process(claim.cmd)?) else {
+            return Ok(None);
+        };
+        Ok(Some(Self { grant, sight: claim.sight, holder, cmd }))
+    }
+
+    pub(super) fn sight(&self) -> &Sight {
+        &self.sight
+    }
+
+    pub(super) fn times(&mut self) -> Times {
+        self.sight.times()
+    }
+
+    /// Waits until there may be something to see. Cancel safe.
+    async fn changed(&mut self) {
+        tokio::select! {
+            () = self.holder.end() => {}
+            () = self.cmd.end() => {}
+            () = sleep(PERIOD) => {}
+        }
+    }
+
+    /// Whether CMD must end. `kill_after`: how long it may take where there is time.
+    pub(super) fn fall(&mut self, kill_after: Duration) -> Option<Fall> {
+        self.holder.look();
+        self.cmd.look();
+        let (times, now) = (self.times(), now());
+        if !self.holder.is_gone {
+            let grace = times.kill.saturating_sub(now);
+            return (now >= times.term).then(|| Fall { ending: Ending::around_us(), grace });
+        }
+        let grace = if times != Times::NEVER {
+            kill_after.min(times.end.saturating_sub(now))
+        } else if self.cmd.is_gone {
+            // The permit was free as soon as that CMD was gone.
+            Duration::ZERO
+        } else {
+            // The process was the lease, and its CMD is now.
+            return None;
+        };
+        Some(Fall { ending: Ending::killed_around_us(), grace })
+    }
+}
+
+/// Waits until one of these may have changed. Cancel safe.
+pub(super) async fn any_changed(ties: &mut [Tie]) {
+    if ties.is_empty() {
+        return std::future::pending().await;
+    }
+    let changes = ties.iter_mut().map(|tie| Box::pin(tie.changed()));
+    futures_util::future::select_all(changes).await;
+}
+
+/// A process that is not our child.
+#[derive(Debug)]
+struct Process {
+    /// Told by a thread that waits for the end: the runtime has no way to wait for it.
+    ended: oneshot::Receiver<()>,
+    is_gone: bool,
+}
+
+impl Process {
+    /// `None`: it is gone.
+    fn open(pid: u32) -> io::Result<Option<Self>> {
+        let Some(pid) = i32::try_from(pid).ok().and_then(Pid::from_raw) else { return Ok(None) };
+        let fd = match pidfd_open(pid, PidfdFlags::empty()) {
+            Ok(fd) => fd,
+            Err(Errno::SRCH) => return Ok(None),
+            Err(error) => return Err(error.into()),
+        };
+        let (tell, ended) = oneshot::channel();
+        thread::Builder::new().name("seinpaal-tie".to_owned()).spawn(move || {
+            while poll(&mut [PollFd::new(&fd, PollFlags::IN)], None) == Err(Errno::INTR) {}
+            // Nobody may listen any more.
+            let _ = tell.send(());
+        })?;
+        Ok(Some(Self { ended, is_gone: false }))
+    }
+
+    /// Notices the end without waiting for it.
+    fn look(&mut self) {
+        self.is_gone |= !matches!(self.ended.try_recv(), Err(TryRecvError::Empty));
+    }
+
+    /// Completes once, when it has ended. Cancel safe.
+    async fn end(&mut self) {
+        if self.is_gone {
+            return std::future::pending().await;
+        }
+        let _ = (&mut self.ended).await;
+        self.is_gone = true;
+    }
+}

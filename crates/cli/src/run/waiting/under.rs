@@ -1,0 +1,172 @@
+//! Going in under the permit that a `run` around us holds.
+
+use seinpaal::{Holder, Kind, Snapshot, proto::Name};
+use tokio::time::sleep;
+
+use super::{Entrance, HURRY, News, Vigil, heed, unreachable};
+use crate::{
+    exit::{Exit, Failure},
+    output::Subject,
+    run::{
+        Signals,
+        held::{Claim, Grant, Held, HeldAs, claim},
+        tie::Tie,
+    },
+};
+
+/// A name that is wanted, and how.
+#[derive(Clone, Copy)]
+struct Wish<'a> {
+    name: &'a Name,
+    kind: HeldAs,
+    permits: u32,
+    limit: Option<u32>,
+}
+
+impl Entrance<'_> {
+    /// Which of the names the runs around us hold for us, as the store confirms. Where nobody around us says so, the
+    /// store is not asked.
+    pub(in crate::run) async fn ties(
+        self,
+        held: &[Held],
+        signals: &mut Signals,
+    ) -> Result<Vec<Tie>, Failure> {
+        let mut ties = Vec::new();
+        for wish in self.wishes() {
+            let subject = Subject { name: wish.name, ..self.subject };
+            if let Some(claim) = claim(held, wish.name) {
+                let tie = self.tie(wish, claim, signals).await;
+                ties.extend(tie.map_err(|failure| failure.about(subject))?);
+            }
+        }
+        Ok(ties)
+    }
+
+    fn wishes(&self) -> Vec<Wish<'_>> {
+        let first = Wish {
+            name: &self.entry.name,
+            kind: HeldAs::of(self.entry),
+            permits: HeldAs::of(self.entry).permits(self.entry.permits),
+            limit: self.entry.limit,
+        };
+        let also = self.also.iter().map(|(name, permits)| Wish {
+            name,
+            kind: HeldAs::Semaphore,
+            permits: *permits,
+            limit: None,
+        });
+        let wishes: Vec<_> = [first].into_iter().chain(also).collect();
+        let is_twice = |wish: &Wish<'_>| wishes.iter().filter(|w| w.name == wish.name).count() > 1;
+        // That is refused, and by the usual way in.
+        if wishes.iter().any(is_twice) { Vec::new() } else { wishes }
+    }
+
+    async fn tie(
+        self,
+        wish: Wish<'_>,
+        claim: Claim,
+        signals: &mut Signals,
+    ) -> Result<Option<Tie>, Failure> {
+        let snapshot = self.look_once(wish.name, signals).await?;
+        let is_meant =
+            |holder: &&Holder| holder.ticket == claim.ticket && holder.about.pid == claim.pid;
+        let Some(holder) = snapshot.holders.iter().find(is_meant) else { return Ok(None) };
+        if !is_lock_of(wish.kind, snapshot.kind) {
+            return Ok(None);
+        }
+        self.check_permits(wish, holder.slots.count())?;
+        self.check_limit(wish, &snapshot)?;
+        let grant = Grant {
+            name: wish.name.as_str().to_owned(),
+            ticket: holder.ticket,
+            fence: holder.fence,
+            slots: holder.slots.clone(),
+            permits: holder.slots.count(),
+            limit: snapshot.limit,
+        };
+        let pid = claim.pid;
+        self.voice
+            .explain(format!("{}: held by the run around this one (process {pid})", wish.name));
+        Tie::new(claim, grant)
+    }
+
+    /// Asks the store once, for as long as this may wait for it.
+    async fn look_once(self, name: &Name, signals: &mut Signals) -> Result<Snapshot, Failure> {
+        let semaphore = self.seinpaal.semaphore(name);
+        let mut looking = Box::pin(semaphore.snapshot());
+        let mut vigil = Vigil::keep(self.seinpaal);
+        let mut late = Box::pin(async {
+            match self.entry.wait {
+                Some(wait) if !self.is_in_a_hurry() => sleep(wait).await,
+                _ => std::future::pending().await,
+            }
+        });
+        let mut is_told = false;
+        loop {
+            tokio::select! {
+                biased;
+                signal = signals.next() => heed(signals, signal)?,
+                snapshot = &mut looking => return Ok(snapshot?),
+                () = &mut late => return Err(self.silent()),
+                news = vigil.next() => match news {
+                    News::Full(error) => return Err(error.into()),
+                    News::Silent(outage) if self.is_in_a_hurry() && outage.lasted >= HURRY => {
+                        return Err(unreachable(&outage));
+                    }
+                    News::Silent(outage) => self.tell_silence(&outage, &mut is_told),
+                    News::Back => {}
+                },
+            }
+        }
+    }
+
+    fn check_permits(self, wish: Wish<'_>, held: u32) -> Result<(), Failure> {
+        if wish.permits <= held {
+            return Ok(());
+        }
+        let words = if wish.kind == HeldAs::Exclusive {
+            "the run around this one holds it --shared, and this asks for --exclusive: take it --exclusive there, or run \
+             this after it"
+                .to_owned()
+        } else {
+            format!(
+                "the run around this one holds {held} of its permits, and this asks for {}: ask for no more with -p, or \
+                 --no-reenter takes them beside those",
+                wish.permits
+            )
+        };
+        Err(Failure::new(Exit::Conflict, words))
+    }
+
+    fn check_limit(self, wish: Wish<'_>, snapshot: &Snapshot) -> Result<(), Failure> {
+        let Some(stated) = wish.limit.filter(|limit| *limit != snapshot.limit) else {
+            return Ok(());
+        };
+        let in_force = snapshot.limit;
+        if snapshot.is_pinned || self.entry.adopt_limit {
+            self.voice.explain(format!("{}: the limit is {in_force}, not {stated}", wish.name));
+            return Ok(());
+        }
+        let remedy = if self.entry.set_limit {
+            "`seinpaal limit` sets another"
+        } else {
+            "--adopt-limit goes in all the same"
+        };
+        Err(Failure::new(
+            Exit::Conflict,
+            format!(
+                "those who hold or wait, the run around this one among them, say the limit is {in_force}, and this says \
+                 {stated}: -j {in_force} or {remedy}"
+            ),
+        ))
+    }
+}
+
+/// Another kind is refused by the usual way in.
+fn is_lock_of(wanted: HeldAs, there: Option<Kind>) -> bool {
+    let wanted = match wanted {
+        HeldAs::Semaphore => Kind::Semaphore,
+        HeldAs::Shared | HeldAs::Exclusive => Kind::RwLock,
+    };
+    there == Some(wanted)
+}

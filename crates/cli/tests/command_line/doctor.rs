@@ -1,0 +1,183 @@
+//! `doctor`.
+
+use seinpaal_conformance::servers;
+
+use super::support::{World, both};
+
+/// Nothing to be said against it.
+fn healthy() -> World {
+    World::with_redis(&["--appendonly", "yes", "--appendfsync", "no"])
+}
+
+fn json(world: &World, args: &[&str]) -> (i32, serde_json::Value) {
+    let done = world.seinpaal(&[&["doctor", "--json"], args].concat());
+    let lines = done.out.lines().count();
+    assert_eq!(lines, 1, "{done:?}");
+    (done.code, serde_json::from_str(&done.out).unwrap())
+}
+
+#[test]
+fn where_all_is_well_it_ends_with_0_and_says_what_it_saw() {
+    let world = healthy();
+    let done = world.seinpaal(&["doctor"]);
+    assert_eq!((done.code, done.err.as_str()), (0, ""), "{done:?}");
+    for word in [
+        "version",
+        "persistence",
+        "append-only file",
+        "replicas",
+        "memory limit",
+        "noeviction",
+        "clock",
+        "round trip",
+    ] {
+        assert!(done.out.contains(word), "{word}: {done:?}");
+    }
+    assert!(!done.out.contains("RISK"), "{done:?}");
+    assert!(done.out.ends_with("all well\n"), "{done:?}");
+}
+
+#[test]
+fn a_setting_that_endangers_a_promise_is_1_and_named_with_the_remedy() {
+    let world = World::with_redis(&[
+        "--appendonly",
+        "yes",
+        "--maxmemory",
+        "100mb",
+        "--maxmemory-policy",
+        "allkeys-lru",
+    ]);
+    let done = world.seinpaal(&["doctor"]);
+    assert_eq!(done.code, 1, "{done:?}");
+    let risks: Vec<_> = done.out.lines().filter(|line| line.starts_with("RISK")).collect();
+    assert_eq!(risks.len(), 1, "{done:?}");
+    assert!(risks[0].contains("allkeys-lru") && risks[0].contains("noeviction"), "{risks:?}");
+    assert!(done.out.contains("100.00M"), "the memory limit: {done:?}");
+}
+
+#[test]
+fn a_server_that_keeps_nothing_is_at_risk_unless_it_is_guarded() {
+    let world = World::redis();
+    let (code, said) = json(&world, &[]);
+    assert_eq!((code, &said["advice"][0]["is_risk"]), (1, &true.into()), "{said}");
+    assert_eq!(said["facts"]["persistence"], "none");
+    let store = format!("{}?restart-guard=on", world.store);
+    assert_eq!(world.seinpaal(&["doctor", "-s", &store]).code, 0);
+}
+
+#[test]
+fn what_is_merely_worse_is_a_hint_and_no_risk() {
+    let world = World::with_redis(&["--appendonly", "yes", "--timeout", "5"]);
+    let (code, said) = json(&world, &[]);
+    assert_eq!(code, 0, "{said}");
+    assert_eq!(said["advice"][0]["is_risk"], false);
+    assert!(said["advice"][0]["text"].as_str().unwrap().contains("timeout is 5 s"), "{said}");
+}
+
+#[test]
+fn nothing_there_is_69_and_says_what_to_do() {
+    for store in ["redis://127.0.0.1:1/?connect-timeout=1s", "unix:///nowhere/redis.sock"] {
+        let done = World::embedded().seinpaal(&["doctor", "-s", store]);
+        assert_eq!((done.code, done.out.as_str()), (69, ""), "{done:?}");
+        assert_eq!(done.err.lines().count(), 1, "{done:?}");
+    }
+}
+
+#[test]
+fn a_server_that_falls_silent_is_69() {
+    let world = healthy();
+    world.redis.as_ref().unwrap().freeze();
+    let store = format!("{}?connect-timeout=1s", world.store);
+    let done = world.seinpaal(&["doctor", "-s", &store]);
+    world.redis.as_ref().unwrap().thaw();
+    assert_eq!((done.code, done.err.lines().count()), (69, 1), "{done:?}");
+}
+
+#[test]
+fn a_server_that_cannot_be_used_says_so_like_every_command() {
+    let world = World::with_redis(&["--requirepass", "hush"]);
+    let done = world.seinpaal(&["doctor"]);
+    assert_eq!((done.code, done.err.lines().count()), (77, 1), "{done:?}");
+    assert!(!done.err.contains("hush"), "{done:?}");
+}
+
+#[test]
+fn the_outage_that_a_ttl_survives_is_that_of_its_schedule() {
+    let world = healthy();
+    let (_, usual) = json(&world, &[]);
+    let (_, longer) = json(&world, &["--ttl", "1m"]);
+    let known =
+        |said: &serde_json::Value, what: &str| (said[what].as_f64().unwrap() / 100.0).round();
+    // As docs/cli.md has it, in tenths of a second.
+    assert_eq!(
+        (known(&usual, "survives_any_outage_ms"), known(&usual, "survives_some_outages_ms")),
+        (47.0, 147.0)
+    );
+    assert_eq!(
+        (known(&longer, "survives_any_outage_ms"), known(&longer, "survives_some_outages_ms")),
+        (94.0, 294.0)
+    );
+    let done = world.seinpaal(&["doctor", "--ttl", "1m"]);
+    assert!(done.out.contains("9.4s") && done.out.contains("29.4s"), "{done:?}");
+    assert_eq!(world.seinpaal(&["doctor", "--ttl", "1ms"]).code, 64);
+}
+
+#[test]
+fn the_embedded_store_tells_its_directory_and_its_disk() {
+    let world = World::embedded();
+    let (code, said) = json(&world, &[]);
+    assert_eq!(code, 0, "{said}");
+    let facts = &said["facts"];
+    let directory = world.path("store").display().to_string();
+    assert_eq!(facts["directory"], directory.as_str(), "{said}");
+    for fact in ["file system", "rights", "disk room"] {
+        assert!(facts[fact].is_string(), "{fact}: {said}");
+    }
+    assert!(said["survives_any_outage_ms"].is_null(), "{said}");
+    assert!(world.seinpaal(&["doctor"]).out.contains("no outage ends it"));
+}
+
+#[test]
+fn it_leaves_no_name_behind() {
+    for world in both() {
+        world.seinpaal(&["doctor"]);
+        assert_eq!(world.seinpaal(&["list"]).out, world.seinpaal(&["list", "no-such-name"]).out);
+    }
+}
+
+#[test]
+fn behind_sentinels_the_master_is_examined() {
+    let sentinels = servers::sentinel::SentinelServers::shared();
+    let (code, said) = json(&World::embedded(), &["-s", &sentinels.url("")]);
+    assert_eq!(code, 1, "without replicated=N: {said}");
+    assert!(said["facts"]["replicas"].is_string(), "{said}");
+    assert!(said["advice"].to_string().contains("replicated=N"), "{said}");
+}
+
+#[test]
+fn of_a_quorum_each_server_is_examined() {
+    let options = ["--maxmemory", "100mb", "--maxmemory-policy", "allkeys-lru"];
+    let nodes: Vec<_> = (0..3).map(|_| servers::RedisServer::start_with(&options)).collect();
+    let places: Vec<_> = nodes.iter().map(|node| format!("127.0.0.1:{}", node.port())).collect();
+    let url = format!("redis+quorum://{}", places.join(","));
+    let (code, said) = json(&World::embedded(), &["-s", &url]);
+    assert_eq!((code, &said["facts"]["nodes"]), (1, &"3 of 3 answer".into()), "{said}");
+    for place in places {
+        let is_there = |line: &serde_json::Value| line["text"].as_str().unwrap().contains(&place);
+        assert!(said["advice"].as_array().unwrap().iter().any(is_there), "{place}: {said}");
+    }
+}
+
+#[test]
+fn a_quorum_that_has_lost_a_server_is_at_risk() {
+    let mut nodes: Vec<_> = (0..3).map(|_| servers::RedisServer::start()).collect();
+    let places: Vec<_> = nodes.iter().map(|node| format!("127.0.0.1:{}", node.port())).collect();
+    let url = format!("redis+quorum://{}", places.join(","));
+    let world = World::embedded();
+    let (code, said) = json(&world, &["-s", &url]);
+    assert_eq!(code, 0, "what they forget their guard minds: {said}");
+    nodes.pop();
+    let (code, said) = json(&world, &["-s", &url]);
+    assert_eq!((code, &said["facts"]["nodes"]), (1, &"2 of 3 answer".into()), "{said}");
+    assert!(said["advice"][0]["text"].as_str().unwrap().contains(&places[2]), "{said}");
+}
