@@ -301,7 +301,7 @@ fn packed(acquire: &Acquire) -> Vec<u8> {
 
 /// As Lua has numbers; what it has not exactly is out of every range.
 #[allow(clippy::cast_precision_loss, reason = "it is exact up to the bound")]
-fn double(number: u64) -> [u8; 8] {
+pub(super) fn double(number: u64) -> [u8; 8] {
     (number.min(MOST_EXACT) as f64).to_le_bytes()
 }
 
