@@ -151,6 +151,53 @@ async fn the_scripts_do_what_the_ledger_does_where_few_rows_are_many() {
     compare_many_on(&mut bench, 0..histories() / 4, LARGE).await;
 }
 
+async fn first_unlike(bench: &mut Bench, scale: Scale) -> Option<String> {
+    for seed in 0..histories() / 8 {
+        let difference = match bench.is_guarded() {
+            true => bench.list_difference(&guarded_history(seed, scale)).await,
+            false => bench.list_difference(&history(seed, scale)).await,
+        };
+        if let Some(difference) = difference {
+            return Some(format!("seed {seed}, {scale:?}: {difference}"));
+        }
+    }
+    None
+}
+
+#[tokio::test]
+async fn a_list_says_of_a_name_what_an_inspection_says() {
+    for scale in [SMALL, CALM, CALM_CROWD] {
+        assert_eq!(first_unlike(&mut Bench::new(None).await, scale).await, None);
+        assert_eq!(first_unlike(&mut Bench::new(Some(FEW_ARE_MANY)).await, scale).await, None);
+    }
+    assert_eq!(first_unlike(&mut Bench::with(None, Some(GUARD)).await, SMALL).await, None);
+}
+
+#[tokio::test]
+async fn a_mistake_in_the_list_does_not_stay_hidden() {
+    let mistakes = [
+        ("  if holders + waiting > 0 and passed + step >= due then", "  if false then"),
+        ("if lease and (lease.ends <= clock or", "if lease and (false or"),
+        ("  if waiting > 0 and held < limit and not is_paused", "  if false"),
+        ("clock + min(step, bound)) then return 'look'", "clock) then return 'look'"),
+        ("ipairs({ 'q', 'k' })", "ipairs({ 'k', 'q' })"),
+        ("== 0 and pinned < 0 and not is_paused then", "== 0 and pinned < 0 then"),
+        ("8 * ranges + 1)) }", "8 * ranges + 2)) }"),
+    ];
+    let mut unnoticed = Vec::new();
+    for (from, to) in mistakes {
+        let mut is_found = false;
+        for scale in [SMALL, CALM, CALM_CROWD] {
+            is_found = is_found
+                || first_unlike(&mut Bench::new(Some((from, to))).await, scale).await.is_some();
+        }
+        if !is_found {
+            unnoticed.push(format!("{to:?} in place of {from:?}"));
+        }
+    }
+    assert!(unnoticed.is_empty(), "these go unnoticed: {unnoticed:#?}");
+}
+
 /// Somebody states a limit and leaves; who comes next states none.
 fn one_after_the_other() -> Vec<Event> {
     leaving_and_coming(LeaseId).into_iter().map(|ask| call(vec![ask])).collect()

@@ -88,6 +88,37 @@ async fn the_keys_of_a_name_outlive_its_last_fence() {
 }
 
 #[tokio::test]
+async fn a_list_of_many_names_looks_at_none_by_itself() {
+    const NAMES: u128 = 1_200;
+    let server = RedisServer::start();
+    let client = Client::connect(&server.url(""), 1).await;
+    let name = |i: u128| format!("n{i:04}");
+    for i in 0..NAMES {
+        assert!(is_granted(&client.acquire(&name(i), 10 + i).await));
+    }
+    for (at, waiters) in [(7, 2), (8, 70)] {
+        for i in 0..waiters {
+            let queued = client.acquire(&name(at), 10_000 + 100 * at + i).await;
+            assert!(matches!(queued, Reply::Queued { .. }), "{queued:?}");
+        }
+    }
+    client.release(&name(9), 19).await;
+    let mut behind = plain(&server.url("")).await;
+    say::<()>(&mut behind, cmd("CONFIG").arg("RESETSTAT")).await;
+    let listed = client.store.list("").await.unwrap();
+    let calls = calls(&mut behind).await;
+    assert!(calls["evalsha"] <= 5, "{calls:?}");
+    assert_eq!(listed.len() as u128, NAMES - 1);
+    for (listed, i) in listed.iter().zip((0..NAMES).filter(|i| *i != 9)) {
+        let (snapshot, waiting) = (&listed.1, [2, 70].get((i.wrapping_sub(7)) as usize).copied());
+        assert_eq!(listed.0.as_str(), name(i));
+        assert_eq!((snapshot.limit, snapshot.held, snapshot.holders_total), (1, 1, 1));
+        assert_eq!(snapshot.waiting_total, waiting.unwrap_or(0));
+        assert_eq!(snapshot.waiters.len() as u32, waiting.unwrap_or(0).min(64));
+    }
+}
+
+#[tokio::test]
 async fn several_names_that_are_free_are_one_command_and_leave_nothing_if_one_is_not() {
     let server = RedisServer::start();
     let seinpaal = seinpaal::Seinpaal::connect(&server.url("")).await.unwrap();

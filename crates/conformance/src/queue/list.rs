@@ -99,6 +99,7 @@ macro_rules! with_every_queue_case {
                 an_item_whose_worker_died_is_delivered_again_at_once [NoticesDeath];
                 an_item_whose_worker_died_is_delivered_again_after_its_ttl_with_a_higher_fence [];
                 what_was_lost_is_first_again [];
+                what_is_renewed_and_acknowledged_in_one_call_is_gone [];
                 a_late_end_of_a_delivery_is_lost_and_changes_nothing [];
                 a_lease_that_nobody_renews_ends_and_its_worker_is_told [EndsLivingLeases];
                 each_delivery_lasts_as_long_as_its_worker_said [EndsLivingLeases];

@@ -15,6 +15,7 @@ mod error;
 pub(crate) mod fuzzing;
 mod keys;
 mod link;
+mod list;
 mod place;
 mod queue;
 pub mod quorum;
@@ -30,7 +31,6 @@ mod wakeup;
 mod write;
 
 use std::{
-    collections::BTreeSet,
     sync::{
         Arc, Mutex,
         atomic::{AtomicU64, Ordering},
@@ -66,9 +66,6 @@ use crate::{
 const ANSWER_ROOM: usize = 8 << 20;
 /// A row of a snapshot: its labels, at most four thousand bytes, and numbers.
 const ROW_ROOM: usize = 8 << 10;
-
-/// Waiters that a listed snapshot shows at most.
-const LISTED_WAITERS: u32 = 64;
 
 /// Permits kept on one Redis or Valkey server.
 #[derive(Debug)]
@@ -240,39 +237,6 @@ impl RedisStore {
             arguments.push(micros(guard.length()).to_string().into_bytes());
         }
         (keys, arguments)
-    }
-
-    async fn snapshots(&self, prefix: &str) -> Result<Vec<(Name, Snapshot)>, StoreError> {
-        let mut listed = Vec::new();
-        for name in self.names(prefix).await? {
-            match self.inspect(&name).await {
-                Ok(Some(snapshot)) => listed.push((name, snapshot)),
-                Ok(None) => {}
-                Err(error) if error.is_about_what_is_kept() => {
-                    tracing::warn!(%name, %error, "passed over");
-                }
-                Err(error) => return Err(error),
-            }
-        }
-        Ok(listed)
-    }
-
-    async fn names(&self, prefix: &str) -> Result<BTreeSet<Name>, StoreError> {
-        let keys = self.servers.keys_like(&self.keys.pattern(prefix)).await?;
-        Ok(keys.into_iter().filter_map(|key| self.keys.name_of(&key)).collect())
-    }
-
-    async fn inspect(&self, name: &Name) -> Result<Option<Snapshot>, StoreError> {
-        let requests = vec![Request::Inspect { rows: LISTED_WAITERS }];
-        let batch = Batch { name: name.clone(), inbox: None, fence_seen: 0, requests };
-        let replies = self.execute(&batch).await?.replies;
-        let Some(Reply::Snapshot(mut snapshot)) = replies.into_iter().next() else {
-            return Ok(None);
-        };
-        snapshot.holders.clear();
-        let has_people = snapshot.holders_total > 0 || snapshot.waiting_total > 0;
-        let is_configured = snapshot.pinned.is_some() || snapshot.paused.is_some();
-        Ok((has_people || is_configured).then_some(snapshot))
     }
 }
 

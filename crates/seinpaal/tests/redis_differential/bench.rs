@@ -11,7 +11,9 @@ use seinpaal::store::{
     redis::{RedisStore, Rig},
     url::StoreUrl,
 };
-use seinpaal_proto::{Batch, Cause, Inbox, MemoryState, Name, Request, Wakeup, What, execute};
+use seinpaal_proto::{
+    Batch, Cause, Inbox, MemoryState, Name, Reply, Request, Wakeup, What, execute,
+};
 use tokio::sync::mpsc;
 
 use super::{
@@ -76,6 +78,10 @@ impl Bench {
         is_so == 1
     }
 
+    pub(super) fn is_guarded(&self) -> bool {
+        self.guard.is_some()
+    }
+
     /// What was published, in order. The answer to the PING comes after everything before it.
     async fn wakeups(&mut self) -> Vec<String> {
         redis::cmd("PING").exec_async(&mut self.observer).await.unwrap();
@@ -90,10 +96,7 @@ impl Bench {
 
     /// Runs a history on a clean server and a new ledger. Says where they differ.
     pub(super) async fn difference(&mut self, history: &[Event]) -> Option<String> {
-        redis::cmd("FLUSHALL").exec_async(&mut self.ears).await.unwrap();
-        self.ears.unsubscribe(&[(0..4).map(channel).collect::<Vec<_>>()]).await.unwrap();
-        self.wakeups().await;
-        self.now.store(START, Ordering::SeqCst);
+        self.begin_anew().await;
         let guard = self.guard.map(|length| Guard { length, kept: None });
         let mut model = Model { guard, ..Model::default() };
         for (i, event) in history.iter().enumerate() {
@@ -102,6 +105,13 @@ impl Bench {
             }
         }
         self.compare_ends(&mut model).await
+    }
+
+    async fn begin_anew(&mut self) {
+        redis::cmd("FLUSHALL").exec_async(&mut self.ears).await.unwrap();
+        self.ears.unsubscribe(&[(0..4).map(channel).collect::<Vec<_>>()]).await.unwrap();
+        self.wakeups().await;
+        self.now.store(START, Ordering::SeqCst);
     }
 
     async fn compare(&mut self, model: &mut Model, event: &Event) -> Option<String> {
@@ -154,6 +164,41 @@ impl Bench {
              script wakes {wakeups:?}",
             expected.replies
         ))
+    }
+
+    /// Runs a history and lists after each event, a while later. Says where the list is not what an inspection shows.
+    pub(super) async fn list_difference(&mut self, history: &[Event]) -> Option<String> {
+        self.begin_anew().await;
+        let guard = self.guard.map(|length| Guard { length, kept: None });
+        let mut model = Model { guard, ..Model::default() };
+        for (i, event) in history.iter().enumerate() {
+            let _ = self.compare(&mut model, event).await; // another test's
+            let later = [0, 1, 300_000, 1_000_000, 7_000_000][(i * i + history.len()) % 5];
+            self.now.fetch_add(later, Ordering::SeqCst);
+            if let Some(difference) = self.compare_list(&mut model).await {
+                return Some(format!(
+                    "after event {i}, {event:?}, {later} µs later:\n{difference}"
+                ));
+            }
+        }
+        None
+    }
+
+    async fn compare_list(&mut self, model: &mut Model) -> Option<String> {
+        let listed = self.store.list("").await.unwrap();
+        let now = self.now.load(Ordering::SeqCst);
+        let batch = model.batch(now, None, FenceSeen::None, &[Ask::Inspect { rows: 64 }]);
+        let guarded_for = model.guard.as_mut().and_then(|guard| guard.left_at(now));
+        let _ =
+            execute(&mut model.state, &mut Listening(&model.listening, guarded_for), now, &batch);
+        let replies = self.store.call(&batch).await.unwrap().replies;
+        self.wakeups().await;
+        let Some(Reply::Snapshot(mut seen)) = replies.into_iter().next() else { panic!() };
+        seen.holders.clear();
+        let is_used = seen.holders_total + seen.waiting_total > 0;
+        let is_listed = is_used || seen.pinned.is_some() || seen.paused.is_some();
+        let expected: Vec<_> = is_listed.then(|| (batch.name.clone(), seen)).into_iter().collect();
+        (listed != expected).then(|| format!("list {listed:?}\nnot  {expected:?}"))
     }
 
     /// Whether scripts that are given no time go by another than the server's own, in microseconds. No history would

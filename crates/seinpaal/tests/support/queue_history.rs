@@ -88,6 +88,9 @@ pub const LARGE: Scale = Scale { events: 50, most_requests: 60, most_items: 64, 
 /// Little happens but pushes, pops, acknowledgements and renewals.
 pub const PLAIN: Scale = Scale { events: 220, most_requests: 3, most_items: 4, plain: Some(25) };
 
+/// The same, one request a call and one item a pop.
+pub const LONE: Scale = Scale { events: 220, most_requests: 1, most_items: 1, plain: Some(25) };
+
 /// SplitMix64 (Steele, Lea, Flood 2014).
 #[derive(Clone, Debug)]
 pub struct Random(pub u64);

@@ -11,7 +11,7 @@ use crate::{
     ask::{TTL, TTL_MICROS},
     queue::{
         QueueClient,
-        ask::{HOUR, SECOND, fail, give_back, item, limit, pop, renew},
+        ask::{HOUR, SECOND, acknowledge, fail, give_back, item, limit, pop, renew},
     },
 };
 
@@ -54,6 +54,22 @@ pub async fn what_was_lost_is_first_again(stage: &Stage) {
     client.push(item("b")).await;
     stage.advance(TTL);
     assert_eq!(client.texts(9).await, ["a", "b"]);
+}
+
+pub async fn what_is_renewed_and_acknowledged_in_one_call_is_gone(stage: &Stage) {
+    let client = stage.queue_client().await;
+    let ids = client.push_all(&["a", "b"]).await;
+    let held = client.pop(2).await.into_iter().map(|popped| popped.delivery).collect::<Vec<_>>();
+    let both = vec![renew(&held), acknowledge(held[0])];
+    let replies = client.send(both).await.replies;
+    assert!(matches!(&replies[0], Reply::Renewed { lost, .. } if lost.is_empty()), "{replies:?}");
+    assert_eq!(replies[1], Reply::Acknowledged { id: ids[0] });
+    client.acknowledge(held[1]).await;
+    client.settle().await;
+    assert_eq!(client.counts().await, [0, 0, 0, 0]);
+    stage.advance(2 * TTL);
+    assert_eq!(client.pop(9).await, []);
+    assert_eq!(client.finish(held[0], How::Acknowledge).await, Reply::Lost { id: ids[0] });
 }
 
 pub async fn a_late_end_of_a_delivery_is_lost_and_changes_nothing(stage: &Stage) {

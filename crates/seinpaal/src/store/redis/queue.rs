@@ -5,12 +5,15 @@ mod reply;
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeMap;
+
+use futures_util::future::join_all;
 use seinpaal_proto::{
     Name,
     queue::{Batch, MAX_PAYLOAD_BYTES, MOST_PAYLOAD, Replies, Reply, Request, Snapshot},
 };
 
-use super::{Need, ROW_ROOM, RedisStore, script::Operation};
+use super::{Need, ROW_ROOM, RedisStore, list::AT_ONCE, script::Operation};
 use crate::store::StoreError;
 
 /// The script of queues, without how wakeups travel.
@@ -58,20 +61,38 @@ impl RedisStore {
         &self,
         prefix: &str,
     ) -> Result<Vec<(Name, Snapshot)>, StoreError> {
-        let keys = self.servers.keys_like(&self.keys.queue_pattern(prefix)).await?;
-        let names = keys.into_iter().filter_map(|key| self.keys.queue_of(&key));
-        let mut listed = Vec::new();
-        for name in names.collect::<std::collections::BTreeSet<_>>() {
-            match self.inspect_queue(&name).await {
-                Ok(Some(snapshot)) => listed.push((name, snapshot)),
-                Ok(None) => {}
-                Err(error) if error.is_about_what_is_kept() => {
-                    tracing::warn!(%name, %error, "passed over");
-                }
-                Err(error) => return Err(error),
+        let (pattern, mut listed) = (self.keys.queue_pattern(prefix), BTreeMap::new());
+        for server in self.servers.scanned().await? {
+            let mut cursor = Some(0);
+            while let Some(at) = cursor {
+                let (next, keys) = server.page(&pattern, at).await?;
+                let names: Vec<_> = keys.iter().filter_map(|key| self.keys.queue_of(key)).collect();
+                self.look_at_queues(&names, &mut listed).await?;
+                cursor = next;
             }
         }
-        Ok(listed)
+        Ok(listed.into_iter().collect())
+    }
+
+    async fn look_at_queues(
+        &self,
+        names: &[Name],
+        listed: &mut BTreeMap<Name, Snapshot>,
+    ) -> Result<(), StoreError> {
+        for names in names.chunks(AT_ONCE) {
+            let looks = join_all(names.iter().map(|name| self.inspect_queue(name))).await;
+            for (name, look) in names.iter().zip(looks) {
+                match look {
+                    Ok(Some(snapshot)) => drop(listed.insert(name.clone(), snapshot)),
+                    Ok(None) => {}
+                    Err(error) if error.is_about_what_is_kept() => {
+                        tracing::warn!(%name, %error, "passed over");
+                    }
+                    Err(error) => return Err(error),
+                }
+            }
+        }
+        Ok(())
     }
 
     async fn inspect_queue(&self, name: &Name) -> Result<Option<Snapshot>, StoreError> {

@@ -136,7 +136,7 @@ impl QuorumStore {
     async fn snapshots(&self, prefix: &str) -> Result<Vec<(Name, Snapshot)>, StoreError> {
         let mut listed = Vec::new();
         for name in self.quorum.names(prefix).await? {
-            let requests = vec![Request::Inspect { rows: super::LISTED_WAITERS }];
+            let requests = vec![Request::Inspect { rows: super::list::LISTED_WAITERS }];
             let batch = Batch { name: name.clone(), inbox: None, fence_seen: 0, requests };
             let replies = self.quorum.execute(&batch).await?.replies;
             if let Some(Reply::Snapshot(mut snapshot)) = replies.into_iter().next() {

@@ -15,6 +15,9 @@ const MOST_FENCE_SEEN: u64 = 1 << 52;
 /// Lua's numbers are exact up to here; a deadline beyond it is none.
 const MOST_EXACT: u64 = 1 << 53;
 
+/// Where the requests begin among the arguments.
+pub(super) const FIRST_REQUEST: usize = 3;
+
 /// Where every script begins, and what follows it with the restart guard.
 const BEGIN: &str = include_str!("lua/begin.lua");
 const GUARD: &str = include_str!("lua/guard.lua");
@@ -34,6 +37,8 @@ pub(super) enum Operation {
     Step,
     /// Not one of the ledger's: a guarded write.
     Write,
+    /// Not one of the ledger's: what a list tells of many names.
+    List,
     /// Acquires of several names; it is made of two others.
     Together,
     /// Requests of any kind about a queue.
@@ -98,7 +103,7 @@ macro_rules! row {
 
 /// Every script, in the order of [`Operation`].
 #[rustfmt::skip]
-pub(super) const SCRIPTS: [Row; 9] = [
+pub(super) const SCRIPTS: [Row; 10] = [
     row!(Acquire, "acquire",
         "ticket kind permits limit enqueue priority lease ttl margin waiter_lease waiter_ttl not_after about",
         "granted queued busy other-kind other-limit too-many too-late ended", [plain!(),], ["acquire"]),
@@ -109,9 +114,9 @@ pub(super) const SCRIPTS: [Row; 9] = [
     row!(Cancel, "cancel", "ticket remember attach", "cancelled", [], ["cancel"]),
     row!(Evict, "evict", "ticket", "evicted unknown", [], ["evict"]),
     row!(Configure, "configure", "what value", "configured other-kind", [], ["configure"]),
-    row!(Inspect, "inspect", "rows", "snapshot", [], ["inspect"]),
+    row!(Inspect, "inspect", "rows", "snapshot", [], ["rows", "inspect"]),
     row!(Step, "step", "now inbox fence_seen request...", "done now backlog look_in, and one answer a request",
-        [plain!(),], ["acquire", "renew", "attach", "release", "cancel", "evict", "configure", "inspect"]),
+        [plain!(),], ["acquire", "renew", "attach", "release", "cancel", "evict", "configure", "rows", "inspect"]),
     Row {
         #[cfg(test)]
         operation: Operation::Write,
@@ -123,6 +128,23 @@ pub(super) const SCRIPTS: [Row; 9] = [
         args: "now inbox held not_after command...",
         #[cfg(test)]
         reply: "done partial refused lost late",
+    },
+    Row {
+        #[cfg(test)]
+        operation: Operation::List,
+        name: "list",
+        source: concat!(
+            include_str!("lua/begin.lua"),
+            include_str!("lua/pack.lua"),
+            include_str!("lua/rows.lua"),
+            include_str!("lua/list.lua"),
+        ),
+        #[cfg(test)]
+        own: include_str!("lua/list.lua"),
+        #[cfg(test)]
+        args: "now inbox fence_seen rows",
+        #[cfg(test)]
+        reply: "snapshot unused look",
     },
 ];
 
@@ -279,7 +301,7 @@ fn packed(acquire: &Acquire) -> Vec<u8> {
 
 /// As Lua has numbers; what it has not exactly is out of every range.
 #[allow(clippy::cast_precision_loss, reason = "it is exact up to the bound")]
-fn double(number: u64) -> [u8; 8] {
+pub(super) fn double(number: u64) -> [u8; 8] {
     (number.min(MOST_EXACT) as f64).to_le_bytes()
 }
 

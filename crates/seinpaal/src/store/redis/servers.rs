@@ -151,22 +151,24 @@ impl Servers {
         }
     }
 
-    /// All keys that match, some perhaps more than once.
-    pub(super) async fn keys_like(&self, pattern: &str) -> Result<Vec<String>, StoreError> {
+    /// Whether the keys of one script have to be in one slot.
+    pub(super) fn has_slots(&self) -> bool {
+        matches!(self, Self::Cluster(_))
+    }
+
+    /// Those that together have all keys.
+    pub(super) async fn scanned(&self) -> Result<Vec<Scanned<'_>>, StoreError> {
         match self {
-            Self::One { connection, .. } => scan(&Scanned::One(connection), pattern).await,
+            Self::One { connection, .. } => Ok(vec![Scanned::One(connection)]),
             Self::Cluster(cluster) => {
-                let mut keys = Vec::new();
-                for master in cluster.masters().await? {
-                    keys.extend(scan(&Scanned::Master(master), pattern).await?);
-                }
-                Ok(keys)
+                Ok(cluster.masters().await?.into_iter().map(Scanned::Master).collect())
             }
         }
     }
 }
 
-enum Scanned<'a> {
+/// A server whose keys are looked through.
+pub(super) enum Scanned<'a> {
     One(&'a Connection),
     Master(Master),
 }
@@ -178,21 +180,18 @@ impl Scanned<'_> {
             Self::Master(master) => master.command(command, PAGE_ROOM).await,
         }
     }
-}
-
-/// `SCAN` may name a key twice, or one that is gone.
-async fn scan(server: &Scanned<'_>, pattern: &str) -> Result<Vec<String>, StoreError> {
-    let (mut found, mut cursor) = (Vec::new(), 0);
-    loop {
+    /// The keys of a page that match, and where the next one begins. A key may come twice, or be gone by now.
+    pub(super) async fn page(
+        &self,
+        pattern: &str,
+        cursor: u64,
+    ) -> Result<(Option<u64>, Vec<String>), StoreError> {
         let mut scan = redis::cmd("SCAN");
         scan.arg(cursor).arg("MATCH").arg(pattern).arg("COUNT").arg(1000);
-        let page = server.command(&scan).await?;
+        let page = self.command(&scan).await?;
         let (next, keys): (u64, Vec<Vec<u8>>) = redis::from_redis_value(page)
             .map_err(|_| misconfigured("SCAN answered something else: is there a proxy?"))?;
-        found.extend(keys.into_iter().filter_map(|key| String::from_utf8(key).ok()));
-        cursor = next;
-        if cursor == 0 {
-            return Ok(found);
-        }
+        let keys = keys.into_iter().filter_map(|key| String::from_utf8(key).ok()).collect();
+        Ok((Some(next).filter(|next| *next != 0), keys))
     }
 }

@@ -21,11 +21,6 @@ function ledger.holder_row(entry)
     .. entry.about
 end
 
-function ledger.waiter_row(entry)
-  return format('waiter %s %d %d %d %s ', entry.ticket, entry.permits, entry.priority, max(now - entry.since, 0),
-    entry.parked) .. entry.about
-end
-
 function ledger.add_rows(answer, members, row)
   for _, member in ipairs(members) do
     local entry = ledger.entry_of(sub(member, 10))
@@ -36,12 +31,12 @@ end
 
 function ledger.inspect(rows)
   ledger.drop_terms()
-  local answer = { format('snapshot %s %d %d %d %d %d %d %d %s', head.kind, ledger.limit_now(), head.stated or -1,
-    head.pinned or -1, head.held, head.holders, head.waiting, guarded_for, head.paused and '1' .. head.paused or '0') }
+  local answer = { 'snapshot ' .. totals_row(head.kind, ledger.limit_now(), head.stated, head.pinned, head.held, head.holders,
+    head.waiting, head.paused) }
   ledger.add_rows(answer, ledger.rows_of('g', 'h', rows), ledger.holder_row)
   local waiters = ledger.rows_of('q', 'r', rows)
-  ledger.add_rows(answer, waiters, ledger.waiter_row)
-  ledger.add_rows(answer, ledger.rows_of('k', 'l', rows - #waiters), ledger.waiter_row)
+  ledger.add_rows(answer, waiters, waiter_row)
+  ledger.add_rows(answer, ledger.rows_of('k', 'l', rows - #waiters), waiter_row)
   return answer
 end
 

@@ -11,21 +11,21 @@ use seinpaal_proto::{
     },
 };
 
-use crate::store::{Certainty, StoreError, StoreErrorKind};
+use crate::store::{Certainty, StoreError, StoreErrorKind, redis::script::double};
 
 /// Lua's numbers are exact up to here; what is beyond it is never.
 const MOST_EXACT: u64 = 1 << 53;
 
 /// One argument of the script.
 pub(super) enum Argument<'a> {
-    Text(String),
+    Made(Vec<u8>),
     Payload(&'a [u8]),
 }
 
 impl ToRedisArgs for Argument<'_> {
     fn write_redis_args<W: RedisWrite + ?Sized>(&self, out: &mut W) {
         match self {
-            Self::Text(text) => out.write_arg(text.as_bytes()),
+            Self::Made(bytes) => out.write_arg(bytes),
             Self::Payload(payload) => out.write_arg(payload),
         }
     }
@@ -51,18 +51,13 @@ pub(super) fn refuse_too_much(batch: &Batch) -> Result<(), StoreError> {
     Err(StoreError::new(StoreErrorKind::Internal, Certainty::NotExecuted, message))
 }
 
-/// Whose clock, who asks, which batch that is and until when it counts, what number was seen, and a line for
-/// each request; after that of a push the payload.
+/// Whose clock, who asks (as `SENDER` in `begin.lua` says: which batch that is, until when it counts, what number was
+/// seen, and the session), and a line for each request; after that of a push the payload.
 pub(super) fn arguments(batch: &Batch, now: Option<u64>) -> Vec<Argument<'_>> {
-    let mut arguments = vec![
-        Argument::Text(now.map(|now| now.to_string()).unwrap_or_default()),
-        Argument::Text(batch.session.to_string()),
-        exact(batch.number),
-        exact(batch.not_after),
-        exact(batch.seen),
-    ];
+    let now = now.map(|now| now.to_string()).unwrap_or_default();
+    let mut arguments = vec![Argument::Made(now.into_bytes()), Argument::Made(sender(batch))];
     for request in &batch.requests {
-        arguments.push(Argument::Text(line(request)));
+        arguments.push(Argument::Made(packed(request).unwrap_or_else(|| line(request).into())));
         if let Request::Push(push) = request {
             arguments.push(Argument::Payload(&push.payload));
         }
@@ -70,14 +65,56 @@ pub(super) fn arguments(batch: &Batch, now: Option<u64>) -> Vec<Argument<'_>> {
     arguments
 }
 
-fn exact(number: u64) -> Argument<'static> {
-    Argument::Text(number.min(MOST_EXACT).to_string())
+fn sender(batch: &Batch) -> Vec<u8> {
+    let numbers = [batch.number, batch.not_after, batch.seen];
+    let mut sender: Vec<u8> = numbers.into_iter().flat_map(double).collect();
+    sender.extend(batch.session.to_string().bytes());
+    sender
+}
+
+/// What goes on all the time, as `PUSH`, `POP` and `DELIVERY` in `begin.lua` say.
+fn packed(request: &Request) -> Option<Vec<u8>> {
+    match request {
+        Request::Push(push) => packed_push(push),
+        Request::Pop(pop) => Some(packed_pop(pop)),
+        Request::Finish { delivery, how: How::Acknowledge } => packed_delivery(*delivery),
+        _ => None,
+    }
+}
+
+fn packed_push(push: &Push) -> Option<Vec<u8>> {
+    let is_plain = push.due == Due::Now && push.group.is_none() && push.dedup.is_none();
+    is_plain.then(|| {
+        let mut packed = b"push:".to_vec();
+        packed.extend(push.priority.get().to_le_bytes());
+        packed.extend(push.most.to_le_bytes());
+        packed.extend(push.about.bytes());
+        packed
+    })
+}
+
+fn packed_pop(pop: &Pop) -> Vec<u8> {
+    let mut packed = b"pop:".to_vec();
+    packed.push(u8::try_from(pop.items).unwrap_or(u8::MAX));
+    packed.extend(double(pop.ttl));
+    packed.extend(double(pop.margin));
+    packed.extend([u8::from(pop.wait), u8::from(pop.drains)]);
+    packed.extend(pop.about.bytes());
+    packed
+}
+
+fn packed_delivery(Delivery { id, fence }: Delivery) -> Option<Vec<u8>> {
+    (id.0 < MOST_EXACT && fence.0 < MOST_EXACT).then(|| {
+        let mut packed = b"acknowledge:".to_vec();
+        packed.extend(double(id.0));
+        packed.extend(double(fence.0));
+        packed
+    })
 }
 
 fn line(request: &Request) -> String {
     match request {
         Request::Push(push) => push_line(push),
-        Request::Pop(pop) => pop_line(pop),
         Request::Renew(renew) => renew_line(renew),
         Request::Finish { delivery, how } => finish_line(*delivery, how),
         Request::Leave => "leave".into(),
@@ -122,12 +159,6 @@ fn push_line(push: &Push) -> String {
         key.len(),
         push.about
     )
-}
-
-fn pop_line(pop: &Pop) -> String {
-    let Pop { items, ttl, margin, wait, drains, about } = pop;
-    let (margin, wait, drains) = (margin.min(&MOST_EXACT), u8::from(*wait), u8::from(*drains));
-    format!("pop {items} {ttl} {margin} {wait} {drains} {about}")
 }
 
 fn renew_line(renew: &Renew) -> String {

@@ -4,7 +4,7 @@ use seinpaal_proto::{Kind, Limit, Name, Permits, Priority, Slots, Ticket};
 
 use super::*;
 
-const PIECES: [(&str, &str); 19] = [
+const PIECES: [(&str, &str); 20] = [
     ("wire_single", include_str!("../lua/wire_single.lua")),
     ("wire_sharded", include_str!("../lua/wire_sharded.lua")),
     ("wire_moving", include_str!("../lua/wire_moving.lua")),
@@ -12,6 +12,7 @@ const PIECES: [(&str, &str); 19] = [
     ("begin", include_str!("../lua/begin.lua")),
     ("guard", GUARD),
     ("pack", include_str!("../lua/pack.lua")),
+    ("rows", include_str!("../lua/rows.lua")),
     ("plain", include_str!("../lua/plain.lua")),
     ("plain_acquire", include_str!("../lua/plain_acquire.lua")),
     ("plain_release", include_str!("../lua/plain_release.lua")),
@@ -150,5 +151,25 @@ fn a_script_asks_the_clock_in_one_place_and_names_no_key_itself() {
         assert_eq!(row.source.matches("'time'").count(), 1, "{}", row.name);
         let keys = if row.operation == Operation::Write { 5 } else { 2 };
         assert_eq!(row.source.matches("KEYS[").count(), keys, "{}", row.name);
+    }
+}
+
+/// The names of all functions.
+fn functions(source: &str) -> Vec<&str> {
+    source
+        .lines()
+        .filter_map(|line| line.trim_start().strip_prefix("local ").or(Some(line.trim_start())))
+        .filter_map(|line| line.strip_prefix("function ")?.split('(').next())
+        .collect()
+}
+
+#[test]
+fn no_function_is_written_twice() {
+    for source in SCRIPTS.iter().map(|row| row.source).chain([QUEUE]) {
+        let mut names = functions(source);
+        assert!(!names.is_empty(), "{source}");
+        names.sort_unstable();
+        let twice: Vec<_> = names.windows(2).filter(|pair| pair[0] == pair[1]).collect();
+        assert!(twice.is_empty(), "{twice:?}");
     }
 }

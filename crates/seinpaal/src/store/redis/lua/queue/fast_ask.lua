@@ -1,6 +1,6 @@
 -- fast_ask: the first quarter of the fast path: what is asked, if it is what goes on all the time.
 -- keys   records order
--- args   now session number not_after seen request...
+-- args   now sender request...
 -- reply  nothing
 -- cost   one HMGET for the head, the session and all deliveries that are named
 --
@@ -9,46 +9,46 @@
 -- making a single function, which is most of what that costs. It is one block in four pieces. Whatever is not
 -- plain breaks out of the block before anything is written, and the rest begins anew.
 repeat
-  if #ARGV < FIRST_REQUEST or #asker ~= 32 or match(asker, '[^0-9a-f]') or not now then break end
-  local number, not_after, seen = match(ARGV[3] .. ' ' .. ARGV[4] .. ' ' .. ARGV[5], '^(%d+) (%d+) (%d+)$')
-  if not number then break end
-  number, not_after, seen = number + 0, not_after + 0, seen + 0
-  local fields, asks, at, is_plain, pushes, pop = { 'h', 's' .. asker }, {}, FIRST_REQUEST, true, 0, nil
-  while is_plain and at <= #ARGV do
-    local line = ARGV[at]
-    local kind = sub(line, 1, 3)
-    if kind == 'pus' and #asks == pushes then
-      local priority, most, about = match(line, '^push (%-?%d+) %- (%d+) 0 0 0 (.*)$')
-      local payload = ARGV[at + 1]
-      is_plain = priority and payload and #payload <= MOST_BYTES and #about <= MOST_TEXT
-      pushes, at = pushes + 1, at + 1
-      asks[pushes] = { priority, most, about, payload }
-    elseif kind == 'ack' and pushes == 0 and not pop then
-      local id, fence = match(line, '^acknowledge (%d+) (%d+)$')
-      is_plain = id and #id <= 16 and #fence <= 16
-      fields[#fields + 1] = is_plain and 'i' .. pack(NUMBER, id)
-      asks[#asks + 1] = { fields[#fields], fence, id }
-    elseif kind == 'ren' and pushes == 0 and not pop then
-      local ttl, margin, list = match(line, '^renew (%d+) (%d+) ([%d:,]*)$')
-      is_plain = ttl and ttl + 0 >= MIN_TTL and ttl + 0 <= MAX_TTL
-      local deliveries = {}
-      for id, fence in string.gmatch(list or '', '(%d+):(%d+)') do
-        is_plain = is_plain and #id <= 16 and #fence <= 16 and #fields < 1000
-        fields[#fields + 1] = is_plain and 'i' .. pack(NUMBER, id)
-        deliveries[#deliveries + 1] = { fields[#fields], fence, id }
+  local requests = #ARGV - FIRST_REQUEST + 1
+  if requests < 1 or not now then break end
+  if not (number >= 0 and number <= UNBOUNDED and not_after >= 0 and not_after <= UNBOUNDED and seen >= 0 and seen <= UNBOUNDED) then break end
+  local is_push, is_plain, found, asks, fields, pop = byte(ARGV[FIRST_REQUEST], 2) == 117, true, nil, nil, nil, nil
+  local pop_items, pop_ttl, pop_margin, pop_wait, pop_about
+  if is_push then
+    found = try('hmget', records, 'h', 's' .. asker)
+  else
+    fields, asks = { 'h', 's' .. asker }, {}
+    for at = FIRST_REQUEST, #ARGV do
+      local line = ARGV[at]
+      local letter = byte(line)
+      if pop or requests > 64 then
+        is_plain = false
+      elseif letter == 97 then -- acknowledge
+        is_plain = is_plain and #line == 28 and byte(line, 12) == 58
+        if not is_plain then break end
+        local id, fence = read(DELIVERY, line, 13)
+        local field = 'i' .. pack(NUMBER, id)
+        fields[#fields + 1] = field
+        asks[#asks + 1] = { field, fence, format('%d', id) }
+      elseif letter == 114 then -- renew
+        local ttl, margin, list = match(line, '^renew (%d+) (%d+) ([%d:,]*)$')
+        is_plain = is_plain and ttl and ttl + 0 >= MIN_TTL and ttl + 0 <= MAX_TTL
+        local deliveries = {}
+        for id, fence in string.gmatch(list or '', '(%d+):(%d+)') do
+          is_plain = is_plain and #id <= 16 and #fence <= 16 and #fields < 1000
+          fields[#fields + 1] = is_plain and 'i' .. pack(NUMBER, id)
+          deliveries[#deliveries + 1] = { fields[#fields], fence + 0, id, id .. ':' .. fence }
+        end
+        asks[#asks + 1] = { deliveries, ttl = ttl, margin = margin }
+      else
+        is_plain = is_plain and byte(line, 2) == 111 and #line >= 23 and #line <= 23 + MOST_TEXT
+        if not is_plain then break end
+        pop, pop_items, pop_ttl, pop_margin, pop_wait = true, read(POP, line, 5)
+        pop_about = #line > 23 and sub(line, 24) or ''
+        is_plain = pop_items >= 1 and pop_items <= MOST_ITEMS and pop_ttl >= MIN_TTL and pop_ttl <= MAX_TTL and pop_margin >= 0
       end
-      asks[#asks + 1] = { deliveries, ttl = ttl, margin = margin }
-    elseif kind == 'pop' and pushes == 0 and not pop then
-      local items, ttl, margin, wait, about = match(line, '^pop (%d+) (%d+) (%d+) ([01]) [01] (.*)$')
-      is_plain = items and items + 0 >= 1 and items + 0 <= MOST_ITEMS and ttl + 0 >= MIN_TTL and ttl + 0 <= MAX_TTL
-        and #about <= MOST_TEXT
-      pop = { items = items, ttl = ttl, margin = margin, wait = wait, about = about }
-      asks[#asks + 1] = pop
-    else
-      is_plain = false
     end
-    at = at + 1
+    if not is_plain then break end
+    found = try('hmget', records, unpack(fields))
   end
-  if not is_plain or #asks > 64 then break end
-  local found = try('hmget', records, unpack(fields))
   if found.err then break end

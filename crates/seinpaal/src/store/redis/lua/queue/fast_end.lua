@@ -24,20 +24,19 @@
   if keys == 0 then first_key = UNBOUNDED end
   if number > 0 then
     set[#set + 1] = 's' .. asker
-    set[#set + 1] = pack(SESSION, number, not_after, stands) .. concat(lines, '\n')
+    set[#set + 1] = pack(SESSION, number, not_after, stands) .. lines
   end
   if not text then
     add[#add + 1] = '0'
     add[#add + 1] = 'z'
   end
   set[#set + 1] = 'h'
-  set[#set + 1] = pack(HEAD, 1, limit, group_limit, clock, wall, bound, last, ready, open, delayed, in_work, dead, 0, 0,
-    wanted, sessions, keys, watch_at, first_end, first_wall, first_due, first_session, first_key, memory, deadline,
-    NOBODY, 0, '', 0, '')
+  set[#set + 1] = pack(HEAD, VERSION, 0, limit, group_limit, clock, wall, bound, last, ready, open, delayed, in_work, dead,
+    sessions, keys, first_end, first_wall, first_due, first_session, first_key, memory, deadline)
 
   -- The first write may be refused, and then the rest of the script says so. After it there is no way back.
   local first
-  if pushes > 0 then
+  if is_push then
     first = try('hset', records, unpack(set))
   elseif #remove > 0 then
     first = try('zrem', order, unpack(remove))
@@ -45,14 +44,16 @@
     first = try('hdel', records, '-')
   end
   if type(first) == 'table' then break end
-  local more = #del > 0 and try('hdel', records, unpack(del))
+  local more = del and #del > 0 and try('hdel', records, unpack(del))
   local failed = type(more) == 'table' and more
-  more = pushes == 0 and try('hset', records, unpack(set))
+  more = not is_push and try('hset', records, unpack(set))
   failed = type(more) == 'table' and more or failed
   more = #add > 0 and try('zadd', order, unpack(add))
   failed = type(more) == 'table' and more or failed
-  for _, key in ipairs(expiry and KEYS or {}) do
-    if milliseconds then try(expiry, key, milliseconds) else try(expiry, key) end
+  if expiry then
+    for _, key in ipairs(KEYS) do
+      if milliseconds then try(expiry, key, milliseconds) else try(expiry, key) end
+    end
   end
   if failed then return redis.error_reply('SEINPAALTORN ' .. string.gsub(failed.err, '[\r\n]', ' ')) end
   answer[1] = format('done %d 0 -', now)

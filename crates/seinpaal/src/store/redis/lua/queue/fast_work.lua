@@ -6,124 +6,149 @@
 --
 -- What has a group is not plain, but for being renewed.
 
-  for i = 1, pushes do
-    local priority, most, about, payload = unpack(asks[i])
-    priority, most = priority + 0, most + 0
-    is_plain = is_plain and priority >= -100 and priority <= 100 and most >= 1 and most <= MOST_DELIVERIES
-    last = max(last + 1, now)
-    local rank, id = last - priority * AGING, pack(NUMBER, last)
-    local n = 4 * i
-    set[n - 3], set[n - 2] = 'i' .. id, pack(ITEM, 'o', priority, most, #payload, 0, now, rank, 0, '', 0, '', #about, about, 0, '')
-    set[n - 1], set[n] = 'p' .. id, payload
-    add[#add + 1] = '0'
-    add[#add + 1] = 'o' .. pack(NUMBER, rank + RANK_BIAS) .. id
-    lines[i] = format('pushed %d', last)
-    answer[i + 1] = lines[i]
-  end
-  if not is_plain then break end
-  ready, open = ready + pushes, open + pushes
-
-  local texts, touched = {}, {}
-  for i = 3, #fields do texts[fields[i]] = found[i] end
-  for i = pushes + 1, pop and #asks - 1 or #asks do
-    local ask = asks[i]
-    local ttl, margin, lost = ask.ttl, ask.margin, {}
-    for _, delivery in ipairs(ttl and ask[1] or { ask }) do
-      local field, fence, id = delivery[1], delivery[2] + 0, delivery[3]
-      local item, is_it = texts[field], false
-      if item and byte(item) == 119 then -- w: in work
-        local is_whole, _, _, _, _, _, _, _, group, _, _, _, tail = pcall(read, ITEM, item)
-        local has_work, its_fence, _, since, _, ends, ends_wall, about = pcall(read, WORKED, item, is_whole and tail or 0)
-        is_plain = is_plain and is_whole and has_work
-        is_it = is_plain and its_fence == fence
-        is_plain = is_plain and not touched[field] and (ttl or group == '' or not is_it)
-        if is_it then
-          local suffix = sub(field, 2)
-          remove[#remove + 1] = 'e' .. pack(NUMBER, ends) .. suffix
-          remove[#remove + 1] = 'w' .. pack(NUMBER, ends_wall) .. suffix
-          touched[field] = true
-          if ttl then
-            ends, ends_wall = clock + ttl, now + ttl
-            first_end, first_wall = min(first_end, ends), min(first_wall, ends_wall)
-            set[#set + 1] = field
-            set[#set + 1] = sub(item, 1, tail - 1) .. pack(WORKED, its_fence, asker, since, ttl, ends, ends_wall, #about, about)
-            add[#add + 1] = '0'
-            add[#add + 1] = 'e' .. pack(NUMBER, ends) .. suffix
-            add[#add + 1] = '0'
-            add[#add + 1] = 'w' .. pack(NUMBER, ends_wall) .. suffix
-            bound = min(bound, margin)
-          else
-            in_work, texts[field] = in_work - 1, false
-            del[#del + 1] = field
-            del[#del + 1] = 'p' .. suffix
+  if is_push then
+    local at, n, line = FIRST_REQUEST, 0, nil
+    if requests > 128 then break end
+    while at <= #ARGV do
+      local ask, payload = ARGV[at], ARGV[at + 1]
+      is_plain = byte(ask, 5) == 58 and payload and #payload <= MOST_BYTES and #ask >= 10 and #ask <= 10 + MOST_TEXT
+      if not is_plain then break end
+      local priority, most = read(PUSH, ask, 6)
+      local about = #ask > 10 and sub(ask, 11) or ''
+      last = max(last + 1, now)
+      is_plain = priority >= -100 and priority <= 100 and most >= 1 and most <= MOST_DELIVERIES
+      if not is_plain then break end
+      local rank, id = last - priority * AGING, pack(NUMBER, last)
+      set[2 * n + 1], set[2 * n + 2] = 'i' .. id, pack(ITEM, 'o', priority, most, #payload, 0, now, rank, 0, 0, #about, 0, 0) .. about
+      set[2 * n + 3], set[2 * n + 4] = 'p' .. id, payload
+      add[#add + 1] = '0'
+      add[#add + 1] = 'o' .. pack(NUMBER, rank + RANK_BIAS) .. id
+      line, at, n = format('pushed %d', last), at + 2, n + 2
+      answer[n / 2 + 1] = line
+    end
+    if not is_plain then break end
+    ready, open = ready + n / 2, open + n / 2
+    lines = n == 2 and line or concat(answer, '\n', 2)
+  else
+    local touched = nil
+    lines, del, remove = {}, {}, {}
+    local named = 2 -- of the fields, those whose text was used
+    for i, ask in ipairs(asks) do
+      local ttl, margin, lost = ask.ttl, ask.margin, nil
+      local deliveries = ttl and ask[1]
+      for k = 1, ttl and #deliveries or 1 do
+        local delivery, is_it = ttl and deliveries[k] or ask, false
+        local field, fence, id = delivery[1], delivery[2], delivery[3]
+        named = named + 1
+        local item = found[named]
+        if touched and touched[field] then is_plain = false end
+        if is_plain and item and byte(item) == 119 then -- w: in work
+          if #item < ITEM_BYTES + WORKED_BYTES then
+            is_plain = false
+            break
+          end
+          local its_fence, since, _, ends, ends_wall = read(WORKED, item, ITEM_BYTES + 1)
+          is_it = its_fence == fence
+          if is_it then
+            local suffix = sub(field, 2)
+            remove[#remove + 1] = 'e' .. pack(NUMBER, ends) .. suffix
+            remove[#remove + 1] = 'w' .. pack(NUMBER, ends_wall) .. suffix
+            touched = touched or {}
+            touched[field] = true
+            if ttl then
+              ends, ends_wall = clock + ttl, now + ttl
+              first_end, first_wall = min(first_end, ends), min(first_wall, ends_wall)
+              set[#set + 1] = field
+              set[#set + 1] = sub(item, 1, ITEM_BYTES) .. pack(WORKED, its_fence, since, ttl, ends, ends_wall, asker)
+                .. sub(item, ITEM_BYTES + WORKED_BYTES + 1)
+              add[#add + 1] = '0'
+              add[#add + 1] = 'e' .. pack(NUMBER, ends) .. suffix
+              add[#add + 1] = '0'
+              add[#add + 1] = 'w' .. pack(NUMBER, ends_wall) .. suffix
+              bound = min(bound, margin)
+            else
+              if byte(item, 31) + byte(item, 32) > 0 then is_plain = false end -- it has a group
+              in_work = in_work - 1
+              del[#del + 1] = field
+              del[#del + 1] = 'p' .. suffix
+            end
           end
         end
-      end
-      if not is_it then lost[#lost + 1] = id .. ':' .. delivery[2] end
-    end
-    if ttl then
-      lines[i] = format('renewed %d ', ttl) .. concat(lost, ',')
-    else
-      lines[i] = (lost[1] and 'lost ' or 'acknowledged ') .. ask[3]
-    end
-    answer[i + 1] = lines[i]
-  end
-  if not is_plain then break end
-
-  if pop then
-    local wanted_items, ttl = pop.items + 0, pop.ttl + 0
-    local most = max(min(wanted_items, open, limit >= 0 and limit - in_work or open), 0)
-    local row, room, ids, items, payloads = { '' }, MOST_PAYLOAD, {}, {}, nil
-    if most > 0 then
-      local page, wants = try('zrangebylex', order, '[o', '(p', 'limit', '0', format('%d', most)), {}
-      if #page ~= most then break end
-      for i, member in ipairs(page) do
-        ids[i] = sub(member, 10)
-        wants[i] = 'i' .. ids[i]
-        remove[#remove + 1] = member
-      end
-      if most == 1 then wants[2] = 'p' .. ids[1] end
-      local texts = try('hmget', records, unpack(wants))
-      local count, least_removed = 0, #remove - most
-      for i, id in ipairs(ids) do
-        local item = texts[i]
-        local is_whole, standing, priority, allowed, bytes, attempt, pushed, _, group, _, about = pcall(read, ITEM, item)
-        if not is_whole or standing ~= 'o' or group ~= '' then
-          is_plain = false
-          break
+        if not is_it then
+          lost = lost or {}
+          lost[#lost + 1] = delivery[4]
         end
-        if i > 1 and bytes > room then break end
-        count, room, last = i, max(room - bytes, 0), max(last + 1, now)
-        local fence, ends, ends_wall = last, clock + ttl, now + ttl
-        set[#set + 1] = 'i' .. id
-        set[#set + 1] = 'w' .. sub(item, 2, 10) .. pack('<I4', attempt + 1) .. sub(item, 15)
-          .. pack(WORKED, fence, asker, now, ttl, ends, ends_wall, #pop.about, pop.about)
-        add[#add + 1] = '0'
-        add[#add + 1] = 'e' .. pack(NUMBER, ends) .. id
-        add[#add + 1] = '0'
-        add[#add + 1] = 'w' .. pack(NUMBER, ends_wall) .. id
-        local shown = format('%d', read(NUMBER, id))
-        items[i] = shown .. ':' .. format('%d', fence)
-        row[2 * i] = shown .. format(' %d %d %d %d %d 0 ', fence, attempt + 1, allowed, priority, pushed) .. about
-        wants[i] = 'p' .. id
       end
-      if not is_plain then break end
-      for i = #remove, least_removed + count + 1, -1 do remove[i] = nil end
-      if most == 1 then
-        payloads = { texts[2] }
+      if ttl then
+        lines[i] = format('renewed %d ', ttl) .. (lost and concat(lost, ',') or '')
       else
-        payloads = try('hmget', records, unpack(wants, 1, count))
+        lines[i] = (lost and 'lost ' or 'acknowledged ') .. ask[3]
       end
-      for i = 1, count do
-        row[2 * i + 1] = payloads[i]
-        is_plain = is_plain and payloads[i] and true
-      end
-      if not is_plain then break end
-      in_work, ready, open = in_work + count, ready - count, open - count
-      bound = min(bound, pop.margin)
-      first_end, first_wall = min(first_end, clock + ttl), min(first_wall, now + ttl)
+      answer[i + 1] = lines[i]
     end
-    if #items < wanted_items and pop.wait == '1' then break end
-    row[1] = format('popped %d %d', #items > 0 and ttl or 0, ready + delayed + in_work)
-    answer[#asks + 1], lines[#asks] = row, 'popped ' .. concat(items, ',')
+    if not is_plain then break end
+
+    if pop then
+      local ttl = pop_ttl
+      local most = max(min(pop_items, open, limit >= 0 and limit - in_work or open), 0)
+      local row, kept, room, count = { '' }, {}, MOST_PAYLOAD, 0
+      if most > 0 then
+        local page = try('zrangebylex', order, '[o', '(p', 'limit', '0', most == 1 and '1' or format('%d', most))
+        if #page ~= most then break end
+        local texts, wants
+        if most == 1 then
+          local id = sub(page[1], 10)
+          texts = try('hmget', records, 'i' .. id, 'p' .. id)
+        else
+          wants = {}
+          for i, member in ipairs(page) do wants[i] = 'i' .. sub(member, 10) end
+          texts = try('hmget', records, unpack(wants))
+        end
+        local ends, ends_wall = clock + ttl, now + ttl
+        for i, member in ipairs(page) do
+          local item, id = texts[i], sub(member, 10)
+          if not item or #item < ITEM_BYTES then
+            is_plain = false
+            break
+          end
+          local standing, priority, allowed, bytes, attempt, pushed, _, group, key, about, past = read(ITEM, item)
+          if standing ~= 'o' or group > 0 then
+            is_plain = false
+            break
+          end
+          if i > 1 and bytes > room then break end
+          count, room, last = i, max(room - bytes, 0), max(last + 1, now)
+          about = about > 0 and sub(item, ITEM_BYTES + key + 1, ITEM_BYTES + key + about) or ''
+          set[#set + 1] = 'i' .. id
+          set[#set + 1] = 'w' .. sub(item, 2, 10) .. pack('<I4', attempt + 1) .. sub(item, 15, 38) .. pack('<H', #pop_about)
+            .. pack(WORKED, last, now, ttl, ends, ends_wall, asker) .. sub(item, ITEM_BYTES + 1) .. pop_about
+          add[#add + 1] = '0'
+          add[#add + 1] = 'e' .. pack(NUMBER, ends) .. id
+          add[#add + 1] = '0'
+          add[#add + 1] = 'w' .. pack(NUMBER, ends_wall) .. id
+          remove[#remove + 1] = member
+          local shown = format('%d', read(NUMBER, id))
+          local fence = format('%d', last)
+          kept[i] = shown .. ':' .. fence
+          row[2 * i] = shown .. ' ' .. fence .. format(' %d %d %d %d 0 ', attempt + 1, allowed, priority, pushed) .. about
+          if wants then wants[i] = 'p' .. id end
+        end
+        if not is_plain then break end
+        local payloads = wants and try('hmget', records, unpack(wants, 1, count))
+        for i = 1, count do
+          local payload = payloads and payloads[i]
+          if not payloads then payload = texts[2] end
+          row[2 * i + 1] = payload
+          is_plain = is_plain and payload and true
+        end
+        if not is_plain then break end
+        in_work, ready, open = in_work + count, ready - count, open - count
+        bound = min(bound, pop_margin)
+        first_end, first_wall = min(first_end, ends), min(first_wall, ends_wall)
+      end
+      if count < pop_items and pop_wait == 1 then break end
+      row[1] = format('popped %d %d', count > 0 and ttl or 0, ready + delayed + in_work)
+      answer[#asks + 2], lines[#asks + 1] = row, 'popped ' .. concat(kept, ',')
+    end
+    lines = lines[2] and concat(lines, '\n') or lines[1] or ''
   end

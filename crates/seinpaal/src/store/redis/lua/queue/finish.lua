@@ -2,11 +2,13 @@
 -- keys   records order
 -- args   renew: ttl margin number:fence...  acknowledge: number fence  giveback: number fence delay
 --        fail: number fence delay reason
+--        An acknowledgement of numbers below 2^53 travels packed.
 -- reply  renewed acknowledged returned died lost
 -- error  SEINPAALARGUMENT
 -- cost   one HGET a delivery, two more if the item has a group
 
 function ledger.delivery_of(text)
+  if sub(text, 1, 1) == ':' and #text == 17 then text = format('%d %d', read(DELIVERY, text, 2)) end
   local number, fence, rest = match(text, '^(%d+) (%d+) ?(.*)$')
   if not number then ledger.refuse('SEINPAALARGUMENT', 'a delivery has a number and a fence') end
   return ledger.item_number(number), ledger.item_number(fence), rest, number

@@ -22,13 +22,15 @@ end
 
 -- Nothing if it cannot be read.
 local function parse_head(text)
-  if #text < HEAD_BYTES or byte(text) ~= 1 then return nil end
-  local h = {}
-  local _, limit, group_limit, watch, paused, reopen
-  _, limit, group_limit, h.clock, h.wall, h.bound, h.last, h.ready, h.open, h.delayed, h.in_work, h.dead, h.idle,
-    h.called, h.wanted, h.sessions, h.keys, h.watch_at, h.first_end, h.first_wall, h.first_due, h.first_session,
-    h.first_key, h.memory, h.deadline, watch, paused, reopen = read(HEAD, text)
+  if #text < HEAD_BYTES or byte(text) ~= VERSION then return nil end
+  local h, _, has_more, limit, group_limit, watch, paused, reopen = blank_head()
+  _, has_more, limit, group_limit, h.clock, h.wall, h.bound, h.last, h.ready, h.open, h.delayed, h.in_work, h.dead, h.sessions,
+    h.keys, h.first_end, h.first_wall, h.first_due, h.first_session, h.first_key, h.memory, h.deadline = read(HEAD, text)
   h.limit, h.group_limit = limit >= 0 and limit or nil, group_limit >= 0 and group_limit or nil
+  if has_more == 0 then return #text == HEAD_BYTES and h or nil end
+  local ok
+  ok, h.idle, h.called, h.wanted, h.watch_at, watch, paused, reopen = pcall(read, MORE, text, HEAD_BYTES + 1)
+  if not ok then return nil end
   h.watch = watch ~= NOBODY and watch or nil
   h.paused, h.reopen = text_or_nil(paused), text_or_nil(reopen)
   return h
@@ -36,10 +38,12 @@ end
 
 local function pack_head(h)
   local paused, reopen = h.paused and ':' .. h.paused or '', h.reopen and ':' .. h.reopen or ''
-  return pack(HEAD, 1, h.limit or -1, h.group_limit or -1, h.clock, h.wall, h.bound, h.last, h.ready, h.open,
-    h.delayed, h.in_work, h.dead, h.idle, h.called, h.wanted, h.sessions, h.keys, h.watch_at, h.first_end,
-    h.first_wall, h.first_due, h.first_session, h.first_key, h.memory, h.deadline, h.watch or NOBODY,
-    #paused, paused, #reopen, reopen)
+  local has_more = h.idle + h.called > 0 or paused ~= '' or reopen ~= ''
+  local text = pack(HEAD, VERSION, has_more and 1 or 0, h.limit or -1, h.group_limit or -1, h.clock, h.wall, h.bound, h.last,
+    h.ready, h.open, h.delayed, h.in_work, h.dead, h.sessions, h.keys, h.first_end, h.first_wall, h.first_due, h.first_session,
+    h.first_key, h.memory, h.deadline)
+  if not has_more then return text end
+  return text .. pack(MORE, h.idle, h.called, h.wanted, h.watch_at, h.watch or NOBODY, #paused, paused, #reopen, reopen)
 end
 
 -- A clock that jumps forward ends no lease whose worker is alive, one that jumps backward delays nothing.
@@ -51,26 +55,34 @@ end
 
 -- Standing: o ready and in the order of all, r ready and not, d delayed, w in work, x dead.
 local function pack_item(item)
-  local text = pack(ITEM, item.standing, item.priority, item.most, item.bytes, item.attempt, item.pushed, item.rank,
-    #item.group, item.group, #item.key, item.key, #item.about, item.about, #item.history, item.history)
-  if item.standing == 'w' then
-    return text .. pack(WORKED, item.fence, item.by, item.since, item.ttl, item.ends, item.ends_wall,
-      #item.worked_about, item.worked_about)
+  local standing, text = item.standing, ''
+  local worked_about = standing == 'w' and item.worked_about or ''
+  if standing == 'w' then
+    text = pack(WORKED, item.fence, item.since, item.ttl, item.ends, item.ends_wall, item.by)
+  elseif standing == 'd' or standing == 'x' then
+    text = pack('<d', item.at)
   end
-  return (item.standing == 'd' or item.standing == 'x') and text .. pack('<d', item.at) or text
+  return pack(ITEM, standing, item.priority, item.most, item.bytes, item.attempt, item.pushed, item.rank, #item.group, #item.key,
+    #item.about, #item.history, #worked_about) .. text .. item.group .. item.key .. item.about .. item.history .. worked_about
 end
 
 -- Nothing if it cannot be read.
 local function parse_item(number, text)
-  local item, at, _ = { number = number }
-  local function parse()
-    item.standing, item.priority, item.most, item.bytes, item.attempt, item.pushed, item.rank, item.group, item.key,
-      item.about, item.history, at = read(ITEM, text)
-    if item.standing == 'w' then
-      item.fence, item.by, item.since, item.ttl, item.ends, item.ends_wall, item.worked_about = read(WORKED, text, at)
-    elseif item.standing == 'd' or item.standing == 'x' then
-      item.at = read('<d', text, at)
-    end
+  local item, at = { number = number }, ITEM_BYTES + 1
+  local sizes, fields = {}, { 'group', 'key', 'about', 'history', 'worked_about' }
+  if #text < ITEM_BYTES then return nil end
+  item.standing, item.priority, item.most, item.bytes, item.attempt, item.pushed, item.rank, sizes[1], sizes[2], sizes[3],
+    sizes[4], sizes[5] = read(ITEM, text)
+  if item.standing == 'w' and #text >= ITEM_BYTES + WORKED_BYTES then
+    item.fence, item.since, item.ttl, item.ends, item.ends_wall, item.by, at = read(WORKED, text, at)
+  elseif (item.standing == 'd' or item.standing == 'x') and #text >= ITEM_BYTES + 8 then
+    item.at, at = read('<d', text, at)
+  elseif item.standing ~= 'o' and item.standing ~= 'r' then
+    return nil
   end
-  return pcall(parse) and match(item.standing, '^[ordwx]$') and item or nil
+  for i, field in ipairs(fields) do
+    item[field] = sub(text, at, at + sizes[i] - 1)
+    at = at + sizes[i]
+  end
+  return at == #text + 1 and item or nil
 end

@@ -92,10 +92,14 @@ function ledger.pop(ask)
 end
 
 function ledger.operations.pop(text)
-  local items, ttl, margin, wait, drains, about = match(text, '^(%S+) (%S+) (%S+) ([01]) ([01]) (.*)$')
+  if #text < 20 then ledger.refuse('SEINPAALARGUMENT', 'a pop has its arguments') end
+  local items, ttl, margin, wait, drains, at = read(POP, text, 2)
+  local about = sub(text, at)
+  if items < 1 or items > MOST_ITEMS or not (ttl >= MIN_TTL and ttl <= MAX_TTL and margin >= 0) then
+    ledger.refuse('SEINPAALARGUMENT', 'the number of items, the ttl or the margin of a pop')
+  end
   local ask = {
-    items = ledger.number(items, 1, MOST_ITEMS, 'the number of items'), ttl = ledger.ttl_of(ttl),
-    margin = ledger.moment(margin, 'the margin'), wait = wait == '1', drains = drains == '1' and '0' or '1', about = about,
+    items = items, ttl = ttl, margin = min(margin, UNBOUNDED), wait = wait == 1, drains = drains == 1 and '0' or '1', about = about,
   }
   if #about > MOST_TEXT then ledger.refuse('SEINPAALARGUMENT', 'what is said about a worker is too long') end
   return function() return ledger.pop(ask) end

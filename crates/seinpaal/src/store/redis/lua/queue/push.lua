@@ -5,6 +5,7 @@
 -- error  SEINPAALARGUMENT
 -- cost   one HGET if there is a key, three if there is a group
 --
+-- One that is due at once and has no group and no key travels packed.
 -- due: - at once, +US after so long, @US at that time. group, key and about are written one after the other.
 
 function ledger.due_of(text)
@@ -36,6 +37,7 @@ function ledger.push(ask)
 end
 
 function ledger.operations.push(text, payload)
+  if sub(text, 1, 1) == ':' and #text >= 6 then text = format('%d - %d 0 0 0 ', read(PUSH, text, 2)) .. sub(text, 7) end
   local priority, due, most, window, group_bytes, key_bytes, rest =
     match(text, '^(%S+) (%S+) (%S+) (%S+) (%S+) (%S+) (.*)$')
   if not priority or not payload or #payload > MOST_BYTES then

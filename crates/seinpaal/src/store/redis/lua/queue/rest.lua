@@ -5,4 +5,5 @@
 -- cost   nothing
 --
 -- All pieces from here on are in one function: what functions inside of it capture from outside is found at once.
-local function rest()
+-- A function captures at most sixty things, so it is given some.
+local function rest(number, not_after, seen, PUSH, POP, DELIVERY)

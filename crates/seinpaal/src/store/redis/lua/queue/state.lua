@@ -32,9 +32,9 @@ end
 
 -- A head begins with the number of its format.
 function ledger.unreadable(text)
-  local version = byte(text) or 0
-  if version > 1 and version < 32 then
-    ledger.refuse('SEINPAALFORMAT', format('written in format %d, and this program reads format 1', version))
+  local written = byte(text) or 0
+  if written > 0 and written < 32 and written ~= VERSION then
+    ledger.refuse('SEINPAALFORMAT', format('written in format %d, and this program reads format %d', written, VERSION))
   end
   ledger.corrupt('the head of the queue')
 end

@@ -1,6 +1,6 @@
 -- step: the end of every script: executes the requests in order, writes, wakes and answers.
 -- keys   records order
--- args   now session number not_after seen request...
+-- args   now sender request...
 -- reply  done now backlog look_in, and one answer a request
 -- error  SEINPAALCORRUPT SEINPAALTORN SEINPAALARGUMENT SEINPAALOOM SEINPAALFAILED
 -- cost   one HMGET, HSET, ZADD; HDEL and ZREM if something ends; one PUBLISH a wakeup; PERSIST or PEXPIRE of both
@@ -139,8 +139,9 @@ end
 
 function ledger.run()
   if not match(asker, '^%x+$') or #asker ~= 32 then ledger.refuse('SEINPAALARGUMENT', 'the session') end
-  local number, not_after = ledger.moment(ARGV[3], 'the number'), ledger.moment(ARGV[4], 'the deadline')
-  local seen = ledger.moment(ARGV[5], 'the number seen')
+  for _, sent in ipairs({ number, not_after, seen }) do
+    if not (sent >= 0 and sent <= UNBOUNDED) then ledger.refuse('SEINPAALARGUMENT', 'the number, the deadline or the number seen') end
+  end
   if given_now ~= '' then ledger.moment(given_now, 'now') end
   local requests = ledger.read_requests()
   ledger.start(seen)
@@ -171,4 +172,4 @@ if ok then return answer end
 return redis.error_reply(ledger.refusal_of(answer))
 end
 
-return rest()
+return rest(number, not_after, seen, PUSH, POP, DELIVERY)

@@ -1,0 +1,73 @@
+-- list: the totals of many names, and who waits there first. It only reads: a name at which something is to be done is
+--   looked at by itself.
+-- keys   records order
+-- args   now inbox fence_seen rows
+-- reply  snapshot unused look
+-- cost   one HGET a name; where somebody waits two ZRANGEBYLEX and one HMGET; where something may have run out one HGETALL
+--
+-- The keys of the names follow each other; with the restart guard, the marker follows those of the first.
+-- An answer a name, in their order: a snapshot as inspect gives it, without holders; `unused`; or `look`, for a name at
+-- which inspect would do something first, or of which too much would have to be read here.
+
+local MOST_LISTED = 1024
+local rows_left, rows = MOST_LISTED, tonumber(ARGV[4] or '?')
+if not now or not rows then return redis.error_reply('SEINPAALARGUMENT the clock or the rows') end
+if #KEYS % 2 == 1 then table.remove(KEYS, 3) end
+
+-- Whether a lease may have ended by then, where all records are few.
+local function has_ended(key, clock)
+  local all = try('hgetall', key)
+  if all.err then return true end
+  for i = 1, #all, 2 do
+    local record = sub(all[i], 1, 1) == 'r' and (parse_record(sub(all[i], 2), all[i + 1]) or { lease = { ends = 0 } })
+    local lease = record and record.lease
+    if lease and (lease.ends <= clock or lease.ends_wall <= now) then return true end
+  end
+  return false
+end
+
+-- Adds who waits there: first those who can be served. False if they cannot be read.
+local function add_waiters(answer, key, list)
+  local fields, members = {}, {}
+  for _, band in ipairs({ 'q', 'k' }) do
+    local most, above = min(rows, rows_left) - #members, band == 'q' and '(r' or '(l'
+    local page = most > 0 and try('zrangebylex', list, '[' .. band, above, 'limit', '0', format('%d', most)) or {}
+    if page.err then return false end
+    for _, member in ipairs(page) do
+      members[#members + 1] = sub(member, 10)
+      fields[#fields + 1] = 't' .. sub(member, 10)
+    end
+  end
+  local texts = #fields > 0 and try('hmget', key, unpack(fields)) or {}
+  for i, ticket in ipairs(members) do
+    local entry = texts[i] and parse_entry(ticket, texts[i])
+    if not entry or entry.fence then return false end
+    answer[i + 1] = waiter_row(entry)
+  end
+  rows_left = rows_left - #members
+  return true
+end
+
+local function told(key, list)
+  local text = try('hget', key, 'h')
+  if type(text) ~= 'string' or #text < HEAD_SIZE then return 'look' end
+  local version, kind, flags, stated, pinned, clock, wall, passed, bound, _, due, _, _, _, _, held, holders, waiting, _, _, _,
+    ranges = read(HEAD, text)
+  if version ~= VERSION or #text < HEAD_SIZE + 8 * ranges then return 'look' end
+  local is_paused = flags % 2 == 1
+  if holders + waiting == 0 and pinned < 0 and not is_paused then return 'unused' end
+  local step, limit = max(now - wall, 0), pinned >= 0 and pinned or stated >= 0 and stated or 1
+  if waiting > 0 and held < limit and not is_paused and guarded_for == 0 then return 'look' end
+  if holders + waiting > 0 and passed + step >= due then
+    if flags % 4 >= 2 or has_ended(key, clock + min(step, bound)) then return 'look' end
+  end
+  if waiting > 0 and rows_left < min(waiting, rows) then return 'look' end
+  local answer = { 'snapshot ' .. totals_row(kind, limit, stated, pinned, held, holders, waiting,
+    is_paused and sub(text, HEAD_SIZE + 8 * ranges + 1)) }
+  if waiting > 0 and not add_waiters(answer, key, list) then return 'look' end
+  return answer
+end
+
+local answers = {}
+for at = 1, #KEYS, 2 do answers[#answers + 1] = told(unpack(KEYS, at, at + 1)) end
+return answers

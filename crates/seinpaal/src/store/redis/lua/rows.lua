@@ -1,0 +1,15 @@
+-- rows: how a name and those who wait at it are told.
+-- keys   records order
+-- args   none
+-- reply  nothing
+-- cost   nothing but time
+
+local function totals_row(kind, limit, stated, pinned, held, holders, waiting, paused)
+  return format('%s %d %d %d %d %d %d %d %s', kind, limit, stated or -1, pinned or -1, held, holders, waiting,
+    guarded_for, paused and '1' .. paused or '0')
+end
+
+local function waiter_row(entry)
+  return format('waiter %s %d %d %d %s ', entry.ticket, entry.permits, entry.priority, max(now - entry.since, 0),
+    entry.parked) .. entry.about
+end
