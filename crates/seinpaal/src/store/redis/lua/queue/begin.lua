@@ -5,7 +5,7 @@
 -- cost   one TIME
 --
 -- SENDER: the number of the batch, its deadline, the highest number seen, the session.
--- What goes on all the time travels packed: reading words out of a line is a tenth of what it costs. PUSH: priority most;
+-- What goes on all the time travels packed: reading words out of a line is dear. PUSH: priority most;
 -- then about. POP: items ttl margin wait drains; then about. DELIVERY: number fence.
 -- Records and members are packed by `struct`. What is ordered is big-endian, so that members stand in the
 -- order of their numbers. Numbers of items and fences are exact: they stay below 2^53.
