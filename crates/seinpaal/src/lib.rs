@@ -90,6 +90,7 @@ mod permit;
 pub mod planted;
 mod queue;
 mod request;
+mod room;
 mod run;
 mod rwlock;
 mod schedule;
