@@ -17,8 +17,8 @@ const TRIES: usize = 1000;
 
 fn embedded() -> (TempDir, Seinpaal) {
     let directory = TempDir::new().unwrap();
-    let seinpaal = Seinpaal::connect(&format!("file://{}", directory.path().display()));
-    let seinpaal = seinpaal.wait().expect("connected");
+    let url = format!("file://{}", directory.path().display());
+    let seinpaal = Seinpaal::connect(&url).wait().expect("connected");
     (directory, seinpaal)
 }
 
