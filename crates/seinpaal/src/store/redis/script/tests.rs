@@ -158,7 +158,9 @@ fn a_script_asks_the_clock_in_one_place_and_names_no_key_itself() {
 fn functions(source: &str) -> Vec<&str> {
     source
         .lines()
-        .filter_map(|line| line.trim_start().strip_prefix("local ").or(Some(line.trim_start())))
+        .filter_map(|line| {
+            line.trim_start().strip_prefix("local ").or_else(|| Some(line.trim_start()))
+        })
         .filter_map(|line| line.strip_prefix("function ")?.split('(').next())
         .collect()
 }
