@@ -47,7 +47,10 @@ struct Bench {
 
 impl Bench {
     async fn new(mutation: Option<(&str, &str)>) -> Self {
-        let server = RedisServer::start();
+        Self::on(RedisServer::start(), mutation).await
+    }
+
+    async fn on(server: RedisServer, mutation: Option<(&str, &str)>) -> Self {
         let StoreUrl::Redis(url) = StoreUrl::parse(&server.url("")).unwrap() else { panic!() };
         let now = Arc::new(AtomicU64::new(START));
         let mutation = mutation.map(|(from, to)| (from.to_owned(), to.to_owned()));
@@ -327,7 +330,10 @@ fn histories() -> u64 {
 }
 
 async fn compare_many(seeds: std::ops::Range<u64>, scale: Scale) {
-    let mut bench = Bench::new(None).await;
+    compare_many_on(&mut Bench::new(None).await, seeds, scale).await;
+}
+
+async fn compare_many_on(bench: &mut Bench, seeds: std::ops::Range<u64>, scale: Scale) {
     for seed in seeds {
         let history = history(seed, scale);
         if bench.difference(&history).await.is_some() {
@@ -374,6 +380,14 @@ async fn what_goes_on_all_the_time_is_done_as_the_ledger_does_it() {
 #[tokio::test]
 async fn what_goes_on_one_at_a_time_is_done_as_the_ledger_does_it() {
     compare_many(0..histories(), LONE).await;
+}
+
+#[tokio::test]
+async fn the_scripts_of_queues_do_what_their_ledger_does_on_a_server_that_sorts_words() {
+    let mut bench = Bench::on(RedisServer::of_a_language(), None).await;
+    for scale in [SMALL, PLAIN, LONE] {
+        compare_many_on(&mut bench, 0..histories() / 2, scale).await;
+    }
 }
 
 #[tokio::test]

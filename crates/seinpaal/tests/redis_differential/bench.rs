@@ -66,18 +66,6 @@ impl Bench {
         Self { server, store, now, ears, observer, heard, guard }
     }
 
-    /// Whether the server's Lua puts "a" before "B", as people do and bytes do not.
-    pub(super) async fn sorts_words(&mut self) -> bool {
-        let mut eval = redis::cmd("EVAL");
-        let is_so: i64 = eval
-            .arg("return 'a' < 'B' and 1 or 0")
-            .arg(0)
-            .query_async(&mut self.ears)
-            .await
-            .unwrap();
-        is_so == 1
-    }
-
     pub(super) fn is_guarded(&self) -> bool {
         self.guard.is_some()
     }

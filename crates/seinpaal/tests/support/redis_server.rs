@@ -51,7 +51,20 @@ impl RedisServer {
         let named = |variable: &str, value: &str| (variable.to_owned(), value.to_owned());
         let place = locales.path().display().to_string();
         // Read when it starts.
-        Self::within(&[], vec![named("LC_ALL", "en_US.UTF-8"), named("LOCPATH", &place)])
+        let server =
+            Self::within(&[], vec![named("LC_ALL", "en_US.UTF-8"), named("LOCPATH", &place)]);
+        assert!(server.sorts_words(), "this server compares bytes");
+        server
+    }
+
+    /// Whether its Lua puts "a" before "B", as people do and bytes do not.
+    fn sorts_words(&self) -> bool {
+        let client = redis::Client::open(self.url("").replace("unix:", "redis+unix:"));
+        let mut connection =
+            client.and_then(|client| client.get_connection()).expect("a connection");
+        let mut eval = redis::cmd("EVAL");
+        let sorted = eval.arg("return 'a' < 'B' and 1 or 0").arg(0).query::<i64>(&mut connection);
+        sorted.expect("an answer") == 1
     }
 
     /// Starts one that listens on a free port of this machine, too.
