@@ -14,15 +14,18 @@ pub struct Advice {
 }
 
 impl Advice {
+    #[cfg(any(feature = "embedded", feature = "redis"))]
     pub(crate) fn risk(text: impl Into<String>) -> Self {
         Self { is_risk: true, text: text.into() }
     }
 
+    #[cfg(feature = "redis")]
     pub(crate) fn hint(text: impl Into<String>) -> Self {
         Self { is_risk: false, text: text.into() }
     }
 
     /// The same, and before it where that is.
+    #[cfg(any(feature = "embedded", feature = "redis"))]
     pub(crate) fn at(self, place: &str) -> Self {
         Self { text: format!("{place}: {}", self.text), ..self }
     }
@@ -44,6 +47,7 @@ pub struct Fact {
     pub value: String,
 }
 
+#[cfg(any(feature = "embedded", feature = "redis", feature = "zookeeper"))]
 impl Fact {
     pub(crate) fn new(what: &'static str, value: impl Into<String>) -> Self {
         Self { what, value: value.into() }
