@@ -36,6 +36,7 @@ const SOURCE: &str = concat!(
     include_str!("../lua/release.lua"),
     include_str!("../lua/cancel.lua"),
     include_str!("../lua/evict.lua"),
+    include_str!("../lua/rows.lua"),
     include_str!("../lua/inspect.lua"),
     include_str!("lua/guard.lua"),
     include_str!("lua/node.lua"),
