@@ -11,6 +11,7 @@ mod process;
 mod sign;
 mod signals;
 mod terminal;
+mod threshold;
 mod tie;
 mod waiting;
 mod work;
@@ -21,6 +22,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use rustix::process::Pid;
 use seinpaal::{Permit, PermitSet, Schedule, Seinpaal, Slots, proto::Name};
 
 pub(crate) use events::{Event, Events};
@@ -132,13 +134,15 @@ impl Errand<'_> {
         let mut terminal = Terminal::open();
         let left = permits.as_ref().and_then(PermitSet::remaining);
         let sign = permits.is_some().then(|| self.put_up_sign(left)).flatten();
-        let guard = self.guard(left, &ties)?;
+        let mut guard = self.guard(left, &ties)?;
         let children = leash::children()?;
         let held = self.held(sign.as_ref(), permits.as_ref());
         let counts = permits.is_some();
         let started = match fallen(&mut ties) {
             Some(failure) => Err(failure),
-            None => self.start(grants, &held, counts, terminal.as_mut(), guard.is_some(), signals),
+            None => {
+                self.start(grants, &held, counts, terminal.as_mut(), (&mut guard, left), signals)
+            }
         };
         let cmd = match started {
             Ok(cmd) => cmd,
@@ -243,14 +247,24 @@ impl Errand<'_> {
         held: &[Held],
         counts: bool,
         terminal: Option<&mut Terminal>,
-        is_guarded: bool,
+        (guard, left): (&mut Option<Guard>, Option<Duration>),
         signals: &Signals,
     ) -> Result<Cmd, Failure> {
         // What makes CMD count as a holder on this machine: it keeps it open for as long as it lives.
         let presence = self.seinpaal.presence_fd().filter(|_| counts).map(|fd| fd.as_raw_fd());
         let mut variables = variables(grants);
         variables.push((held::VARIABLE, held::variable(held)));
-        let cmd = Cmd::start(Start {
+        let (terms, seinpaal, dies_with_us) = (self.terms(), self.seinpaal, guard.is_some());
+        let mut recorded = Ok(());
+        let note = |cmd: Pid| {
+            if let Some(guard) = guard {
+                guard.look_after(cmd, left.map(|left| terms.times(left, false)));
+            }
+            if presence.is_some() {
+                recorded = seinpaal.presence_child(cmd.as_raw_pid().unsigned_abs());
+            }
+        };
+        let start = Start {
             program: self.program,
             command: &self.args.command,
             variables,
@@ -259,20 +273,14 @@ impl Errand<'_> {
             stdin: None,
             terminal: terminal.and_then(Terminal::lend_at_start),
             presence,
-            dies_with_us: is_guarded,
-        })?;
-        if presence.is_some() {
-            self.put_on_record(&cmd);
-        }
-        Ok(cmd)
-    }
-
-    /// So that what CMD leaves in the background is no holder. If it fails, it is one: safe, if slow.
-    fn put_on_record(self, cmd: &Cmd) {
-        let pid = cmd.pid().as_raw_pid().unsigned_abs();
-        if let Err(error) = self.seinpaal.presence_child(pid) {
+            dies_with_us,
+        };
+        let cmd = Cmd::start(start, note)?;
+        // What CMD leaves in the background is no holder, unless this failed: safe, if slow.
+        if let Err(error) = recorded {
             self.voice.explain(error);
         }
+        Ok(cmd)
     }
 }
 

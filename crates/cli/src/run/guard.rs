@@ -12,7 +12,7 @@ use std::{
     io::{self, PipeWriter, Read, Write},
     os::{fd::OwnedFd, unix::process::CommandExt},
     process::{Child, Command, Stdio},
-    rc::Rc,
+    sync::Arc,
     time::Duration,
 };
 
@@ -54,7 +54,7 @@ impl Terms {
 }
 
 /// Descriptors that show that CMD goes on under an ancestor's permit: the guard keeps them open, too.
-pub(super) type Bonds = Rc<[OwnedFd]>;
+pub(super) type Bonds = Arc<[OwnedFd]>;
 
 /// Our end of the guard.
 ///
@@ -73,7 +73,7 @@ pub(super) struct Guard {
 impl Guard {
     /// Starts a guard, and waits until no signal to our group can end it.
     pub(super) fn start(terms: Terms) -> Result<Self, Failure> {
-        Self::start_under(terms, Rc::new([]))
+        Self::start_under(terms, Arc::new([]))
     }
 
     /// The same for a CMD under an ancestor's permit: if we are killed, it is killed at once.
@@ -109,8 +109,15 @@ impl Guard {
         })
     }
 
-    /// Says whom to guard.
-    pub(super) fn protect(&mut self, group: Pid) {
+    /// Says whom to guard, and until when, if its lease runs out by time.
+    pub(super) fn look_after(&mut self, group: Pid, times: Option<Times>) {
+        if let Some(times) = times {
+            self.lease(times);
+        }
+        self.protect(group);
+    }
+
+    fn protect(&mut self, group: Pid) {
         // Only we know when an ancestor gives back: without us, CMD goes at once.
         let is_under = !self.bonds.is_empty();
         let kill_after = if is_under { Duration::ZERO } else { self.terms.kill_after };
@@ -143,7 +150,7 @@ impl Guard {
         }
         let (cmd, own, ancestors) = (self.cmd, self.own, self.ancestors);
         let first = cmd.into_iter().chain([self.note()]).collect::<Vec<_>>();
-        if let Ok(next) = Self::spawn(self.terms, Rc::clone(&self.bonds), &first) {
+        if let Ok(next) = Self::spawn(self.terms, Arc::clone(&self.bonds), &first) {
             *self = Self { cmd, own, ancestors, ..next };
         }
     }

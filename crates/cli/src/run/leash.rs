@@ -39,18 +39,16 @@ pub(super) fn children() -> Result<Stream, Failure> {
 }
 
 impl Leash {
-    /// Has `guard` look after CMD, if there is one; `left`: how long its lease lasts, if it runs out by time.
+    /// Has `guard` look after CMD, if there is one; it knows whom. `left`: how long its lease lasts, if it
+    /// runs out by time.
     pub(super) fn new(
         cmd: Cmd,
         terms: Terms,
         mut guard: Option<Guard>,
         left: Option<Duration>,
     ) -> Self {
-        if let Some(guard) = &mut guard {
-            if let Some(left) = left {
-                guard.lease(terms.times(left, false));
-            }
-            guard.protect(cmd.pid());
+        if let (Some(guard), Some(left)) = (&mut guard, left) {
+            guard.lease(terms.times(left, false));
         }
         Self { cmd, terms, guard, sign: None, kill_at: None }
     }

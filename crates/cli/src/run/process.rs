@@ -4,7 +4,10 @@ use std::{
     ffi::OsString,
     fs::File,
     io,
-    os::{fd::RawFd, unix::process::CommandExt},
+    os::{
+        fd::RawFd,
+        unix::{net::UnixStream, process::CommandExt},
+    },
     path::Path,
     process::Command,
 };
@@ -18,7 +21,10 @@ use rustix::{
     },
 };
 
-use super::raw;
+use super::{
+    raw,
+    threshold::{self, Threshold},
+};
 use crate::{
     exit::{Exit, Failure},
     settings::STORE_VARIABLE,
@@ -65,9 +71,12 @@ pub(super) struct Cmd {
 }
 
 impl Cmd {
-    /// Starts CMD. The calling thread must live as long as the process: the kernel sends the
-    /// parent-death signal when the *thread* that forked ends.
-    pub(super) fn start(mut start: Start<'_>) -> Result<Self, Failure> {
+    /// Starts CMD. It begins once `note` was called with its process id. The calling thread must live as long as the
+    /// process: the kernel sends the parent-death signal when the *thread* that forked ends.
+    pub(super) fn start(
+        mut start: Start<'_>,
+        note: impl FnOnce(Pid) + Send,
+    ) -> Result<Self, Failure> {
         let mut command = Command::new(start.program);
         command.arg0(&start.command[0]).args(&start.command[1..]).process_group(0);
         command.envs(start.variables.iter().map(|(key, value)| (key, value)));
@@ -77,8 +86,10 @@ impl Cmd {
         if let Some(stdin) = start.stdin.take() {
             command.stdin(stdin);
         }
-        setup(&mut command, &start);
-        let child = command.spawn().map_err(|error| cannot_start(&start, &error))?;
+        let (threshold, its) = Threshold::new().map_err(|error| cannot_start(&start, &error))?;
+        setup(&mut command, &start, its);
+        let child = threshold.start(&mut command, note);
+        let child = child.map_err(|error| cannot_start(&start, &error))?;
         // Reaped by number from here on: std has no way to learn of a stop.
         let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
         pid.map(|pid| Self { pid, is_gone: false })
@@ -138,9 +149,9 @@ impl Cmd {
     }
 }
 
-fn setup(command: &mut Command, start: &Start<'_>) {
+fn setup(command: &mut Command, start: &Start<'_>, its: UnixStream) {
     let (mask, terminal, presence) = (start.mask, start.terminal, start.presence);
-    let parent = start.dies_with_us.then(getpid);
+    let (parent, dies_with_us) = (getpid(), start.dies_with_us);
     raw::before_exec(command, move || {
         if let Some(terminal) = terminal {
             // Before CMD can read from it. A failure is no reason not to run.
@@ -149,9 +160,12 @@ fn setup(command: &mut Command, start: &Start<'_>) {
         if let Some(presence) = presence {
             raw::borrowed(presence, |fd| fcntl_setfd(fd, FdFlags::empty()))?;
         }
-        if let Some(parent) = parent {
+        if dies_with_us {
             die_with(parent)?;
         }
+        // Until it begins, a signal would find our handlers here.
+        pthread_sigmask(SigmaskHow::SIG_SETMASK, Some(&SigSet::all()), None)?;
+        threshold::wait(&its, parent)?;
         pthread_sigmask(SigmaskHow::SIG_SETMASK, Some(&mask), None)?;
         Ok(())
     });

@@ -34,7 +34,6 @@ fn on_this_machine_what_an_orphaned_cmd_left_in_the_background_does_not_hold() {
     let script = "setsid sleep 1000 >/dev/null 2>&1 & echo $$; echo $!; exec cat >/dev/null";
     let (mut held, cmd) = Held::run(&world, &["a"], script);
     let daemon = held.line().parse().unwrap();
-    world.until_cmd_is_on_record();
     held.kill_hard();
     held.stdin = None;
     until("CMD has ended", || !lives(cmd));

@@ -105,7 +105,6 @@ fn on_this_machine_what_a_cmd_left_in_the_background_does_not_keep_the_item() {
     let mut worker = work(&world, &[], &script);
     let daemon = worker.line().parse().unwrap();
     worker.line();
-    world.until_cmd_is_on_record();
     worker.kill_hard();
     gate.open();
     assert_eq!(world.work("a", "cat").out, "x");

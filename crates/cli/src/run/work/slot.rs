@@ -2,6 +2,7 @@
 
 use std::{cell::RefCell, error::Error, os::fd::AsRawFd, path::Path, rc::Rc};
 
+use rustix::process::Pid;
 use seinpaal::{GiveBack, Item, Seinpaal, store::url::StoreUrl};
 
 use super::{Crew, delivery::Delivery, payload};
@@ -46,9 +47,15 @@ impl Slot<'_> {
 
     fn begin<'a>(&'a self, item: &'a Item) -> Result<Delivery<'a>, Failure> {
         // Where the connection's process is the lease, CMD holds it by living. Elsewhere time ends it.
-        let guard = item.remaining().map(|_| self.guard()).transpose()?;
+        let mut guard = item.remaining().map(|_| self.guard()).transpose()?;
         let children = leash::children()?;
-        let cmd = self.start(item, guard.is_some())?;
+        let cmd = match self.start(item, &mut guard) {
+            Ok(cmd) => cmd,
+            Err(failure) => {
+                guard.map(Guard::dismiss);
+                return Err(failure);
+            }
+        };
         self.crew.enter(cmd.pid());
         let leash = Leash::new(cmd, self.terms, guard, item.remaining());
         Ok(Delivery { slot: self, item, leash, children, is_cut_short: false })
@@ -62,7 +69,7 @@ impl Slot<'_> {
         }
     }
 
-    fn start(&self, item: &Item, dies_with_us: bool) -> Result<Cmd, Failure> {
+    fn start(&self, item: &Item, guard: &mut Option<Guard>) -> Result<Cmd, Failure> {
         let presence = self.seinpaal.presence_fd().map(|fd| fd.as_raw_fd());
         // It has the CMD before: if we were killed with that standing, this one would not count.
         self.seinpaal.presence_childless()?;
@@ -70,7 +77,20 @@ impl Slot<'_> {
         let stdin = stdin.map_err(|error| {
             Failure::new(Exit::Unreachable, format!("cannot keep the payload: {error}"))
         })?;
-        let cmd = Cmd::start(Start {
+        // There is room for one on the record. Where more have inherited the sign of life, it alone counts.
+        let is_recorded = presence.is_some() && self.concurrency == 1;
+        let (seinpaal, times) = (&self.seinpaal, item.remaining());
+        let (terms, dies_with_us) = (self.terms, guard.is_some());
+        let mut recorded = Ok(());
+        let note = |cmd: Pid| {
+            if let Some(guard) = guard {
+                guard.look_after(cmd, times.map(|left| terms.times(left, false)));
+            }
+            if is_recorded {
+                recorded = seinpaal.presence_child(cmd.as_raw_pid().unsigned_abs());
+            }
+        };
+        let start = Start {
             program: self.program,
             command: &self.args.command,
             variables: variables(item),
@@ -80,20 +100,13 @@ impl Slot<'_> {
             terminal: None,
             presence,
             dies_with_us,
-        })?;
-        // There is room for one on the record. Where more have inherited the sign of life, it alone counts.
-        if presence.is_some() && self.concurrency == 1 {
-            self.put_on_record(&cmd);
-        }
-        Ok(cmd)
-    }
-
-    /// So that what CMD leaves in the background is no holder. If it fails, it is one: safe, if slow.
-    fn put_on_record(&self, cmd: &Cmd) {
-        let pid = cmd.pid().as_raw_pid().unsigned_abs();
-        if let Err(error) = self.seinpaal.presence_child(pid) {
+        };
+        let cmd = Cmd::start(start, note)?;
+        // What CMD leaves in the background is no holder, unless this failed: safe, if slow.
+        if let Err(error) = recorded {
             self.crew.voice.explain(error);
         }
+        Ok(cmd)
     }
 }
 

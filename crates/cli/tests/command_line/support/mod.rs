@@ -130,16 +130,6 @@ impl World {
     }
 
     /// Waits until so many wait at a name.
-    /// CMD runs before it can be put on record in the store's directory. If we are killed just then, whatever CMD left in the
-    /// background counts as the holder, too: safe, if slow.
-    pub(crate) fn until_cmd_is_on_record(&self) {
-        let presence = self.path("store/presence");
-        until("CMD is on record", || {
-            let mut files = fs::read_dir(&presence).unwrap().map(|file| file.unwrap().file_name());
-            files.any(|file| file.to_string_lossy().ends_with(".processes"))
-        });
-    }
-
     pub(crate) fn until_waiting(&self, name: &str, waiting: usize) {
         until("the queue has its length", || {
             self.show(name)["waiters"].as_array().unwrap().len() == waiting

@@ -1,0 +1,82 @@
+//! The threshold: CMD waits before it begins until the guard knows of it, and the store's directory, where CMD counts as
+//! the holder. If we are killed before that, CMD has done nothing, and does nothing.
+
+use std::{
+    io::{self, Read, Write},
+    net::Shutdown,
+    os::unix::net::UnixStream,
+    process::{Child, Command},
+    thread,
+};
+
+use rustix::{
+    event::{PollFd, PollFlags, poll},
+    io::Errno,
+    process::{Pid, getpid, getppid},
+    time::Timespec,
+};
+
+/// How often CMD looks, while it waits, whether we are still there.
+const GLANCE: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
+
+/// Our end.
+#[derive(Debug)]
+pub(super) struct Threshold(UnixStream);
+
+impl Threshold {
+    /// Our end, and the one at which CMD [waits](wait).
+    pub(super) fn new() -> io::Result<(Self, UnixStream)> {
+        let (ours, its) = UnixStream::pair()?;
+        Ok((Self(ours), its))
+    }
+
+    /// Starts CMD from this thread, and lets it begin once `note` has been called with its process id. That is done on
+    /// another thread, since this one waits until CMD has begun.
+    pub(super) fn start(
+        self,
+        command: &mut Command,
+        note: impl FnOnce(Pid) + Send,
+    ) -> io::Result<Child> {
+        let ours = &self.0;
+        thread::scope(|scope| {
+            thread::Builder::new().spawn_scoped(scope, move || admit(ours, note))?;
+            let child = command.spawn();
+            // If it could not be started, nobody comes.
+            let _ = ours.shutdown(Shutdown::Both);
+            child
+        })
+    }
+}
+
+fn admit(mut ours: &UnixStream, note: impl FnOnce(Pid)) {
+    let mut number = [0; 4];
+    if ours.read_exact(&mut number).is_err() {
+        return;
+    }
+    if let Some(pid) = Pid::from_raw(i32::from_ne_bytes(number)) {
+        note(pid);
+        // If CMD is gone, whoever started it learns that.
+        let _ = ours.write_all(b"g");
+    }
+}
+
+/// Says that CMD is there, and waits until it may begin; for use between fork and exec. An error if `parent` is gone.
+pub(super) fn wait(its: &UnixStream, parent: Pid) -> io::Result<()> {
+    rustix::io::write(its, &getpid().as_raw_pid().to_ne_bytes())?;
+    loop {
+        let mut fds = [PollFd::new(its, PollFlags::IN)];
+        match poll(&mut fds, Some(&GLANCE)) {
+            Ok(0) | Err(Errno::INTR) if getppid() == Some(parent) => {}
+            Ok(0) | Err(Errno::INTR) => return Err(Errno::SRCH.into()),
+            Ok(_) => return enter(its),
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
+
+fn enter(its: &UnixStream) -> io::Result<()> {
+    match rustix::io::read(its, &mut [0; 1])? {
+        0 => Err(Errno::SRCH.into()),
+        _ => Ok(()),
+    }
+}
