@@ -11,6 +11,7 @@
 
 mod ears;
 mod listening;
+mod map;
 mod node;
 mod slots;
 
@@ -29,7 +30,7 @@ use seinpaal_proto::{Batch, Inbox, Replies, Reply, queue};
 use tokio::{
     sync::Notify,
     task::AbortHandle,
-    time::{Instant, sleep, timeout},
+    time::{Instant, sleep},
 };
 
 use self::{
@@ -43,7 +44,7 @@ use super::{
     link::RESPONSE_TIMEOUT,
     replicas,
     script::{Mutation, Operation, Scripts, Wire},
-    server::{Kind, Look, Subject},
+    server::Look,
 };
 use crate::{
     Advice, Fact,
@@ -55,10 +56,6 @@ const SHORTEST_PAUSE: Duration = Duration::from_millis(20);
 const LONGEST_PAUSE: Duration = Duration::from_millis(160);
 /// Nodes may contradict each other while a slot changes hands; after so many redirections it is time to wait.
 const MOST_HOPS: u32 = 8;
-/// How long one node may take to show its map: others know it as well.
-const MAP_TIMEOUT: Duration = Duration::from_millis(500);
-/// A map in which each slot is a range of its own, with three nodes that have long names.
-const MAP_ROOM: usize = 32 << 20;
 
 /// All nodes of a cluster, as one client uses them.
 pub(super) struct Cluster {
@@ -355,83 +352,6 @@ impl Shared {
     fn trouble(&self, what: &str) -> StoreError {
         let message = format!("{} {what}: look at CLUSTER INFO, or try again later", self.url);
         StoreError::new(StoreErrorKind::Unreachable, Certainty::NotExecuted, message)
-    }
-
-    // The map.
-
-    /// Looks at the map anew, unless somebody has since it was looked at for the `seen`th time.
-    async fn look(&self, seen: u64) -> Result<(), StoreError> {
-        let _turn = self.looking.lock().await;
-        if self.looks.load(Ordering::Relaxed) != seen {
-            return Ok(());
-        }
-        self.is_doubtful.store(false, Ordering::Relaxed);
-        let mut worst = self.trouble("has no node that answers");
-        for address in self.who_knows(seen) {
-            match self.ask_for_map(&address).await {
-                Ok(map) => {
-                    self.take_map(map);
-                    return Ok(());
-                }
-                Err(error) => worst = graver(worst, error),
-            }
-        }
-        self.is_doubtful.store(true, Ordering::Relaxed);
-        Err(worst)
-    }
-
-    /// All nodes, first another one every time, so that none that is wrong is believed for long.
-    fn who_knows(&self, turn: u64) -> Vec<Address> {
-        let (mut nodes, all) = {
-            let map = self.map();
-            (map.masters(), map.nodes().to_vec())
-        };
-        if !nodes.is_empty() {
-            let first = turn as usize % nodes.len();
-            nodes.rotate_left(first);
-        }
-        let seeds = self.url.nodes.iter();
-        let seeds = seeds.map(|(host, port)| Address { host: host.clone(), port: *port });
-        for other in all.into_iter().chain(seeds) {
-            if !nodes.contains(&other) {
-                nodes.push(other);
-            }
-        }
-        nodes
-    }
-
-    async fn ask_for_map(&self, address: &Address) -> Result<SlotMap, StoreError> {
-        let node = self.node(address);
-        let slow = || self.trouble("has a node that does not answer");
-        if self.looks.load(Ordering::Relaxed) == 0 {
-            self.greet(&node).await?;
-        }
-        let mut slots = redis::cmd("CLUSTER");
-        slots.arg("SLOTS");
-        let is_first = self.looks.load(Ordering::Relaxed) == 0;
-        let patience = if is_first { RESPONSE_TIMEOUT } else { MAP_TIMEOUT };
-        let answer =
-            timeout(patience, node.command(&slots, MAP_ROOM)).await.map_err(|_| slow())??;
-        let map = SlotMap::parse(&answer, address);
-        map.ok_or_else(|| self.trouble("has a node that says something else than its slots"))
-    }
-
-    async fn greet(&self, node: &Node) -> Result<(), StoreError> {
-        let shown = self.url.to_string();
-        let (kind, options) = (Kind::Cluster, &self.url.options);
-        let look = node.look(&Subject::new(&shown, kind, &self.keys, self.inbox, options)).await?;
-        self.first_look.get_or_init(|| look);
-        Ok(())
-    }
-
-    fn take_map(&self, map: SlotMap) {
-        self.nodes().retain(|address, _| map.knows(address));
-        *self.map() = map;
-        self.looks.fetch_add(1, Ordering::Relaxed);
-        let has_deaf = !self.ears.deaf(|slot| self.map().owner(slot).cloned()).is_empty();
-        if has_deaf {
-            self.hurry.notify_one();
-        }
     }
 }
 

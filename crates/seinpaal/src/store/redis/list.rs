@@ -93,19 +93,12 @@ impl RedisStore {
         (keys, arguments)
     }
 
-    /// Each by itself. What is kept at a name may be damaged, which is nothing to the others.
+    /// Each by itself.
     async fn look_at(&self, names: &[Name], listed: &mut Listed) -> Result<(), StoreError> {
         for names in names.chunks(AT_ONCE) {
             let looks = join_all(names.iter().map(|name| self.inspect(name))).await;
             for (name, look) in names.iter().zip(looks) {
-                match look {
-                    Ok(Some(snapshot)) => drop(listed.insert(name.clone(), snapshot)),
-                    Ok(None) => {}
-                    Err(error) if error.is_about_what_is_kept() => {
-                        tracing::warn!(%name, %error, "passed over");
-                    }
-                    Err(error) => return Err(error),
-                }
+                take_look(name, look, listed)?;
             }
         }
         Ok(())
@@ -121,6 +114,23 @@ impl RedisStore {
         let is_configured = snapshot.pinned.is_some() || snapshot.paused.is_some();
         Ok((has_people || is_configured).then_some(snapshot))
     }
+}
+
+/// What is kept at a name may be damaged, which is nothing to the others.
+pub(super) fn take_look<S>(
+    name: &Name,
+    look: Result<Option<S>, StoreError>,
+    listed: &mut BTreeMap<Name, S>,
+) -> Result<(), StoreError> {
+    match look {
+        Ok(Some(snapshot)) => drop(listed.insert(name.clone(), snapshot)),
+        Ok(None) => {}
+        Err(error) if error.is_about_what_is_kept() => {
+            tracing::warn!(%name, %error, "passed over");
+        }
+        Err(error) => return Err(error),
+    }
+    Ok(())
 }
 
 fn inspection(name: &Name) -> Batch {

@@ -13,7 +13,11 @@ use seinpaal_proto::{
     queue::{Batch, MAX_PAYLOAD_BYTES, MOST_PAYLOAD, Replies, Reply, Request, Snapshot},
 };
 
-use super::{Need, ROW_ROOM, RedisStore, list::AT_ONCE, script::Operation};
+use super::{
+    Need, ROW_ROOM, RedisStore,
+    list::{AT_ONCE, take_look},
+    script::Operation,
+};
 use crate::store::StoreError;
 
 /// The script of queues, without how wakeups travel.
@@ -82,14 +86,7 @@ impl RedisStore {
         for names in names.chunks(AT_ONCE) {
             let looks = join_all(names.iter().map(|name| self.inspect_queue(name))).await;
             for (name, look) in names.iter().zip(looks) {
-                match look {
-                    Ok(Some(snapshot)) => drop(listed.insert(name.clone(), snapshot)),
-                    Ok(None) => {}
-                    Err(error) if error.is_about_what_is_kept() => {
-                        tracing::warn!(%name, %error, "passed over");
-                    }
-                    Err(error) => return Err(error),
-                }
+                take_look(name, look, listed)?;
             }
         }
         Ok(())

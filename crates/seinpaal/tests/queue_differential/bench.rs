@@ -1,0 +1,322 @@
+//! A server, the store under test and the ledger of queues, which are given the same events.
+
+use std::{
+    collections::{HashMap, HashSet},
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+
+use redis::{AsyncConnectionConfig, PushInfo, PushKind, Value, aio::MultiplexedConnection};
+use seinpaal::store::{
+    Store,
+    redis::{RedisStore, Rig},
+    url::StoreUrl,
+};
+use seinpaal_proto::{
+    Contact, Contacts, Fence, Inbox, Name,
+    queue::{
+        Batch, Configure, Delivery, Due, How, ItemId, MemoryQueue, Pop, Push, Renew, Reply,
+        Request, Wakeup, What, execute,
+    },
+    time::SECOND,
+};
+use tokio::sync::mpsc;
+
+use super::{
+    queue_history::{Ask, Event, Seen, Turn, inbox},
+    redis_server::RedisServer,
+};
+
+const START: u64 = 1_795_000_000_000_000;
+const KEY: &str = "seinpaal:{a name}:q";
+
+/// A server, the store under test, and who else is connected.
+pub(super) struct Bench {
+    _server: RedisServer,
+    store: Arc<RedisStore>,
+    now: Arc<AtomicU64>,
+    ears: MultiplexedConnection,
+    observer: MultiplexedConnection,
+    heard: mpsc::UnboundedReceiver<PushInfo>,
+}
+
+impl Bench {
+    pub(super) async fn new(mutation: Option<(&str, &str)>) -> Self {
+        Self::on(RedisServer::start(), mutation).await
+    }
+
+    pub(super) async fn on(server: RedisServer, mutation: Option<(&str, &str)>) -> Self {
+        let StoreUrl::Redis(url) = StoreUrl::parse(&server.url("")).unwrap() else { panic!() };
+        let now = Arc::new(AtomicU64::new(START));
+        let mutation = mutation.map(|(from, to)| (from.to_owned(), to.to_owned()));
+        let rig = Rig { now: Some(now.clone()), mutation, ..Rig::default() };
+        let (news, _) = mpsc::unbounded_channel();
+        let store = RedisStore::open_rigged(url, Inbox(1), news, rig).await.unwrap();
+        let (ears, _) = connect(&server).await;
+        let (mut observer, heard) = connect(&server).await;
+        observer.psubscribe("seinpaal:inbox:*").await.unwrap();
+        Self { _server: server, store, now, ears, observer, heard }
+    }
+
+    /// What was published, in order. The answer to the PING comes after everything before it.
+    async fn wakeups(&mut self) -> Vec<String> {
+        redis::cmd("PING").exec_async(&mut self.observer).await.unwrap();
+        let mut wakeups = Vec::new();
+        while let Ok(push) = self.heard.try_recv() {
+            if push.kind == PushKind::PMessage {
+                wakeups.push(push.data[1..].iter().map(text).collect::<Vec<_>>().join(" "));
+            }
+        }
+        wakeups
+    }
+
+    /// Runs a history on a clean server and a new ledger. Says where they differ.
+    pub(super) async fn difference(&mut self, history: &[Event]) -> Option<String> {
+        redis::cmd("FLUSHALL").exec_async(&mut self.ears).await.unwrap();
+        let channels = (0..5).map(|i| channel_of(inbox(i))).collect::<Vec<_>>();
+        self.ears.unsubscribe(&[channels]).await.unwrap();
+        self.wakeups().await;
+        self.now.store(START, Ordering::SeqCst);
+        let mut model = Model::default();
+        for (i, event) in history.iter().enumerate() {
+            if let Some(difference) = self.compare(&mut model, event).await {
+                return Some(format!("at event {i}, {event:?}:\n{difference}"));
+            }
+        }
+        self.compare_ends(&mut model).await
+    }
+
+    async fn compare(&mut self, model: &mut Model, event: &Event) -> Option<String> {
+        match event {
+            Event::Listen(inbox) => {
+                self.ears.subscribe(channel_of(*inbox)).await.unwrap();
+                model.listening.insert(*inbox);
+                None
+            }
+            Event::Hush(inbox) => {
+                self.ears.unsubscribe(channel_of(*inbox)).await.unwrap();
+                model.listening.remove(inbox);
+                None
+            }
+            Event::Call { step, session, turn, seen, asks } => {
+                let now = self.now.load(Ordering::SeqCst).saturating_add_signed(*step);
+                self.now.store(now, Ordering::SeqCst);
+                let batch = model.batch(now, *session, *turn, *seen, asks);
+                self.compare_calls(model, now, &batch).await
+            }
+        }
+    }
+
+    async fn compare_calls(
+        &mut self,
+        model: &mut Model,
+        now: u64,
+        batch: &Batch,
+    ) -> Option<String> {
+        let mut contacts = Listening(&model.listening);
+        let Ok(expected) = execute(&mut model.state, &mut contacts, now, batch);
+        let replies = match self.store.call_queue(batch).await {
+            Ok(replies) => replies,
+            Err(error) => return Some(format!("batch {batch:?}\nfailed: {error}")),
+        };
+        let wakeups = self.wakeups().await;
+        let expected_wakeups = expected.wakeups.iter().map(message).collect::<Vec<_>>();
+        if replies == expected.replies && wakeups == expected_wakeups {
+            model.learn(&replies.replies);
+            return self.compare_keys(model).await;
+        }
+        Some(format!(
+            "batch   {batch:?}\nledger  {:?}\nscript  {replies:?}\nledger wakes {expected_wakeups:?}\n\
+             script wakes {wakeups:?}",
+            expected.replies
+        ))
+    }
+
+    /// Nothing is left of a queue that costs nothing, and what is worth keeping does not expire.
+    async fn compare_keys(&mut self, model: &Model) -> Option<String> {
+        let keys: u64 = redis::cmd("DBSIZE").query_async(&mut self.ears).await.unwrap();
+        let expected = if model.state.is_empty() { 0 } else { 2 };
+        (keys != expected).then(|| format!("{keys} keys are left, not {expected}"))
+    }
+
+    /// Everything that is left: what is dead, and what is popped when nothing holds it back.
+    async fn compare_ends(&mut self, model: &mut Model) -> Option<String> {
+        let rows = 10_000;
+        let looks = [Ask::Inspect { rows }, Ask::Dead { after: usize::MAX, rows }];
+        let frees = [Configure::Limit(None), Configure::GroupLimit(None), Configure::Resume];
+        let mut batches = vec![looks.to_vec(), frees.map(Ask::Configure).to_vec()];
+        batches.extend((0..6).map(|_| vec![Ask::Pop(everything())]));
+        batches.push(looks.to_vec());
+        for asks in batches {
+            let now = self.now.load(Ordering::SeqCst);
+            let batch = model.batch(now, inbox(9), Turn::Next(SECOND as i64), Seen::None, &asks);
+            if let Some(difference) = self.compare_calls(model, now, &batch).await {
+                return Some(format!("at the end:\n{difference}"));
+            }
+        }
+        None
+    }
+
+    /// Takes events away for as long as a difference stays.
+    pub(super) async fn shorten(&mut self, mut history: Vec<Event>) -> Vec<Event> {
+        let mut size = history.len() / 2;
+        while size > 0 {
+            let mut at = 0;
+            while at < history.len() {
+                let end = (at + size).min(history.len());
+                let shorter = [&history[..at], &history[end..]].concat();
+                if self.difference(&shorter).await.is_some() {
+                    history = shorter;
+                } else {
+                    at += size;
+                }
+            }
+            size /= 2;
+        }
+        history
+    }
+}
+
+pub(super) fn everything() -> Pop {
+    let (ttl, margin) = (SECOND, SECOND / 4);
+    Pop { items: 64, ttl, margin, wait: false, drains: false, about: String::new() }
+}
+
+/// The ledger, who listens, and what was answered.
+#[derive(Default)]
+struct Model {
+    state: MemoryQueue,
+    listening: HashSet<Inbox>,
+    pushed: Vec<ItemId>,
+    delivered: Vec<Delivery>,
+    last: HashMap<Inbox, Batch>,
+    overtaken: u64,
+}
+
+struct Listening<'a>(&'a HashSet<Inbox>);
+
+impl Contacts for Listening<'_> {
+    fn contact(&mut self, inbox: Inbox) -> Contact {
+        if self.0.contains(&inbox) { Contact::Listening } else { Contact::Silent }
+    }
+}
+
+impl Model {
+    fn batch(&mut self, now: u64, session: Inbox, turn: Turn, seen: Seen, asks: &[Ask]) -> Batch {
+        let last = self.last.get(&session);
+        let number = last.map_or(1_000_000, |last| last.number);
+        self.overtaken += 1;
+        let next = |number, not_after| Batch {
+            name: Name::new("a name").unwrap(),
+            session,
+            number,
+            not_after,
+            seen: seen_at(now, seen),
+            requests: asks.iter().map(|ask| self.request(now, ask)).collect(),
+        };
+        let batch = match (turn, last) {
+            (Turn::Again, Some(last)) => last.clone(),
+            (Turn::Overtaken, Some(_)) => next(number - 500 - self.overtaken, now + SECOND),
+            (Turn::Unnumbered, _) => next(0, 0),
+            (Turn::Next(by), _) => next(number + 1_000, now.saturating_add_signed(by)),
+            _ => next(number + 1_000, now + SECOND),
+        };
+        if batch.number > number {
+            self.last.insert(session, batch.clone());
+        }
+        batch
+    }
+
+    fn request(&self, now: u64, ask: &Ask) -> Request {
+        let finish = |at, how| Request::Finish { delivery: self.delivery(at), how };
+        match ask.clone() {
+            Ask::Push(push) => Request::Push(push_at(now, push)),
+            Ask::Pop(pop) => Request::Pop(pop),
+            Ask::Renew { ttl, margin, deliveries } => {
+                let deliveries = deliveries.iter().map(|at| self.delivery(*at)).collect();
+                Request::Renew(Renew { ttl, margin, deliveries })
+            }
+            Ask::Acknowledge(at) => finish(at, How::Acknowledge),
+            Ask::GiveBack(at, delay) => finish(at, How::GiveBack { delay }),
+            Ask::Fail(at, delay, reason) => finish(at, How::Fail { delay, reason }),
+            Ask::Leave => Request::Leave,
+            Ask::Cancel(at) => Request::Cancel { id: self.id(at) },
+            Ask::Replay(at) => Request::Replay { id: self.id(at) },
+            Ask::Drop(at) => Request::Drop { id: self.id(at) },
+            Ask::Purge(what) => Request::Purge(what),
+            Ask::Configure(change) => Request::Configure(change),
+            Ask::Inspect { rows } => Request::Inspect { rows },
+            Ask::Dead { after: usize::MAX, rows } => Request::Dead { after: ItemId(0), rows },
+            Ask::Dead { after, rows } => Request::Dead { after: self.id(after), rows },
+        }
+    }
+
+    /// One of the latest, or one that never was.
+    fn delivery(&self, at: usize) -> Delivery {
+        let nothing = Delivery { id: ItemId(u64::MAX), fence: Fence(7) };
+        self.delivered.iter().rev().nth(at).copied().unwrap_or(nothing)
+    }
+
+    fn id(&self, at: usize) -> ItemId {
+        self.pushed.iter().rev().nth(at).copied().unwrap_or(ItemId(u64::MAX))
+    }
+
+    fn learn(&mut self, replies: &[Reply]) {
+        for reply in replies {
+            match reply {
+                Reply::Pushed { id } => self.pushed.push(*id),
+                Reply::Popped { items, .. } => {
+                    self.delivered.extend(items.iter().map(|popped| popped.delivery));
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+fn seen_at(now: u64, seen: Seen) -> u64 {
+    match seen {
+        Seen::None => 0,
+        Seen::Near(by) => now.saturating_add_signed(by),
+        Seen::Absurd => u64::MAX,
+    }
+}
+
+fn push_at(now: u64, push: Push) -> Push {
+    let due = match push.due {
+        Due::At(at) => Due::At(now - SECOND + at),
+        due => due,
+    };
+    Push { due, ..push }
+}
+
+async fn connect(
+    server: &RedisServer,
+) -> (MultiplexedConnection, mpsc::UnboundedReceiver<PushInfo>) {
+    let client = redis::Client::open(server.url("?protocol=resp3")).unwrap();
+    let (sender, receiver) = mpsc::unbounded_channel();
+    let config = AsyncConnectionConfig::new().set_push_sender(sender).set_response_timeout(None);
+    let connection = client.get_multiplexed_async_connection_with_config(&config).await.unwrap();
+    (connection, receiver)
+}
+
+fn channel_of(inbox: Inbox) -> String {
+    format!("seinpaal:inbox:{inbox}")
+}
+
+fn text(value: &Value) -> String {
+    redis::from_redis_value_ref(value).unwrap()
+}
+
+/// A wakeup as docs/redis.md says that it is published.
+fn message(wakeup: &Wakeup) -> String {
+    let channel = channel_of(wakeup.inbox);
+    match &wakeup.what {
+        What::Called => format!("{channel} called {KEY}"),
+        What::Watch { look_in } => format!("{channel} watch {look_in} {KEY}"),
+        What::Lost(Delivery { id, fence }) => format!("{channel} lost {id} {fence} {KEY}"),
+        other => panic!("a new wakeup: {other:?}"),
+    }
+}
