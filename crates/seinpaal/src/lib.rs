@@ -91,7 +91,6 @@ mod permit;
 pub mod planted;
 mod queue;
 mod request;
-mod room;
 mod run;
 mod rwlock;
 mod schedule;
