@@ -9,7 +9,7 @@
 //!
 //! The thread is its own so that leases are renewed while the program blocks its executor, so that a
 //! permit can be dropped where no runtime is, and so that every executor will do
-//! (docs/decisions/0004-driver-thread.md). This is the only place that waits.
+//! (docs/internals/decisions/0004-driver-thread.md). This is the only place that waits.
 
 mod asks;
 mod command;

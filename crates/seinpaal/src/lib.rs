@@ -131,5 +131,5 @@ struct Readme;
 
 /// The service guide's code, tested.
 #[cfg(doctest)]
-#[doc = include_str!("../../../docs/service.md")]
+#[doc = include_str!("../../../docs/guide/service.md")]
 struct ServiceGuide;

@@ -55,7 +55,7 @@ pub trait Store: fmt::Debug + Send + Sync + 'static {
     fn abilities(&self) -> Abilities;
 
     /// What the store's clock showed when it was opened. Requests carry a deadline on that clock, the very first
-    /// one too (docs/protocol.md, rule 16).
+    /// one too (docs/internals/protocol.md, rule 16).
     fn first_reading(&self) -> Reading;
 
     /// The longest that this client may believe in a lease without being heard from; `None`: as long as the

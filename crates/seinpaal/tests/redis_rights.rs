@@ -23,9 +23,9 @@ use tokio::{sync::mpsc, time::timeout};
 const LONG: Duration = Duration::from_secs(30);
 const SECRET: &str = "s3cret";
 
-/// The lines of docs/redis.md.
+/// The lines of docs/internals/stores/redis.md.
 fn documented() -> Vec<String> {
-    let text = include_str!("../../../docs/redis.md");
+    let text = include_str!("../../../docs/internals/stores/redis.md");
     let lines = text.lines().skip_while(|line| !line.starts_with("resetchannels"));
     let lines = lines.take_while(|line| !line.starts_with("```"));
     lines.flat_map(str::split_whitespace).map(str::to_owned).collect()
