@@ -45,29 +45,12 @@ fn named_tests(text: &str) -> Vec<&str> {
 
 #[test]
 fn every_test_that_the_guarantees_name_exists() {
-    let text = fs::read_to_string(root().join("docs/internals/guarantees.md")).expect("docs/internals/guarantees.md");
+    let text = fs::read_to_string(root().join("docs/internals/guarantees.md"))
+        .expect("docs/internals/guarantees.md");
     let (named, functions) = (named_tests(&text), functions());
     assert!(named.len() > 30, "only {} tests are named", named.len());
     let missing: Vec<_> = named.iter().filter(|name| !functions.contains(**name)).collect();
     assert!(missing.is_empty(), "named but not there: {missing:?}");
-}
-
-#[test]
-fn links_between_documents_lead_somewhere() {
-    let mut documents = vec![root().join("README.md"), root().join("CONTRIBUTING.md")];
-    for entry in fs::read_dir(root().join("docs")).expect("docs") {
-        documents.push(entry.expect("its entry").path());
-    }
-    for document in documents.iter().filter(|path| path.extension().is_some_and(|e| e == "md")) {
-        let text = fs::read_to_string(document).expect("a document");
-        for link in text.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
-            let target = link.split('#').next().unwrap_or_default();
-            if !target.is_empty() && !target.contains("://") {
-                let path = document.parent().expect("its directory").join(target);
-                assert!(path.exists(), "{} links to {link}", document.display());
-            }
-        }
-    }
 }
 
 /// The rows of the table whose head begins so, cell by cell.

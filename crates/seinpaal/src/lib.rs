@@ -133,3 +133,13 @@ struct Readme;
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/guide/service.md")]
 struct ServiceGuide;
+
+/// The code of the guide's page about the library, tested.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/guide/library.md")]
+struct LibraryGuide;
+
+/// The code of the guide's page for those who come from something else, tested.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/guide/coming-from.md")]
+struct ComingFrom;

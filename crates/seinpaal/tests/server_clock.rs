@@ -47,7 +47,10 @@ async fn a_client_that_was_connected_while_the_clock_was_ahead_gets_greater_fenc
     let seinpaal = seinpaal::Seinpaal::connect(&server.url("")).await.unwrap();
     clock.set(&server, 0).await;
     let repeats = fence_of_a_new_client(&server, 2).await;
-    assert!(repeats < before, "{repeats:?} after {before:?}: promise it, in docs/internals/guarantees.md");
+    assert!(
+        repeats < before,
+        "{repeats:?} after {before:?}: promise it, in docs/internals/guarantees.md"
+    );
     let permit = seinpaal.semaphore("n").limit(1).acquire().await.unwrap();
     assert!(permit.fence() > before);
 }

@@ -118,8 +118,9 @@ fn denied(code: &str, details: &str) -> Option<StoreError> {
         ""
     };
     let said = one_line(&format!("{code} {details}"));
-    let message =
-        format!("{advice} (docs/internals/stores/redis.md has all that is needed){torn} (it said: {said})");
+    let message = format!(
+        "{advice} (docs/internals/stores/redis.md has all that is needed){torn} (it said: {said})"
+    );
     Some(StoreError::new(Forbidden, certainty, message))
 }
 
