@@ -145,8 +145,9 @@ async fn a_right_that_is_taken_away_later_is_named_and_forbidden() {
 #[tokio::test]
 async fn settings_that_endanger_a_promise_are_told_when_a_client_connects() {
     let server = RedisServer::with(&["--maxmemory", "100mb", "--maxmemory-policy", "allkeys-lru"]);
-    let advice = connect(&server.url("")).await.unwrap().advice();
-    assert!(advice.iter().all(|advice| advice.is_risk), "{advice:?}");
+    let mut advice = connect(&server.url("")).await.unwrap().advice();
+    // An old server is a hint besides.
+    advice.retain(|advice| advice.is_risk);
     let advice = lines(&advice);
     assert!(advice.contains("allkeys-lru") && advice.contains("noeviction"), "{advice}");
     assert!(advice.contains("nothing is kept on disk"), "{advice}");
