@@ -112,6 +112,18 @@ pub trait Store: fmt::Debug + Send + Sync + 'static {
     /// Executes a batch, whole or not at all.
     fn call<'a>(&'a self, batch: &'a Batch) -> BoxFuture<'a, Result<Replies, StoreError>>;
 
+    /// Executes a batch on the thread that asks, if that waits for nobody: neither for others that are inside a call nor
+    /// for a disk that is slow. `None`: it cannot, and nothing was done; [`call`](Self::call) does it. A store may decline
+    /// whatever would queue. Needs no runtime.
+    fn call_in_place(&self, _batch: &Batch) -> Option<Result<Replies, StoreError>> {
+        None
+    }
+
+    /// Whether [`call_in_place`](Self::call_in_place) ever does something.
+    fn answers_in_place(&self) -> bool {
+        false
+    }
+
     /// Applies a group of commands, once for its id, if its tickets hold at that moment; else nothing of it.
     /// `None`: this store keeps permits and nothing else.
     fn guarded<'a>(&'a self, _write: &'a GuardedWrite) -> Option<Written<'a>> {
