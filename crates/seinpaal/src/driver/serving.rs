@@ -15,6 +15,9 @@ use tokio::time::Sleep;
 use super::{Driver, Shared};
 use crate::room::Room;
 
+/// After so many rounds the runtime has its turn: timers and sockets are looked at by nobody else on this thread.
+const MOST_ROUNDS: u32 = 64;
+
 /// A driver at work, and how long it may sleep. What is waited for inside ends when this is dropped.
 pub(super) struct Serving {
     room: Arc<Room<Shared>>,
@@ -41,20 +44,23 @@ impl Serving {
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<()> {
         let room = Arc::clone(&self.room);
         let Some(mut shared) = room.enter() else { return Poll::Ready(()) };
-        loop {
+        shared.waker = Some(context.waker().clone());
+        for _ in 0..MOST_ROUNDS {
             shared.driver.step();
             let timeout = shared.driver.next_timeout();
-            match shared.driver.poll_next(context) {
+            match shared.driver.poll_round(context) {
                 Next::Done => continue,
                 Next::Gone => return Poll::Ready(()),
                 Next::Nothing => {}
             }
             if self.sleep_until(&shared.driver, timeout, context).is_pending() {
                 shared.looks_at = self.sleep.as_ref().map(|(until, _)| *until);
-                shared.waker = Some(context.waker().clone());
                 return Poll::Pending;
             }
         }
+        shared.looks_at = Some(0);
+        context.waker().wake_by_ref();
+        Poll::Pending
     }
 
     /// A timer that was set for an earlier moment is kept: callers that come and go would set it anew with each call.
@@ -95,27 +101,36 @@ enum Next {
 }
 
 impl Driver {
-    /// Takes what has come, answers of the store before all else.
-    fn poll_next(&mut self, context: &mut Context<'_>) -> Next {
+    /// Takes what has come, answers of the store before all else. Each round takes from every source, so that answers which
+    /// are ready at once keep neither news nor commands waiting.
+    fn poll_round(&mut self, context: &mut Context<'_>) -> Next {
         for (on_queued, waiting) in std::mem::take(&mut self.queued) {
             on_queued.0(waiting);
         }
-        if let Poll::Ready(Some(done)) = self.under_way.poll_next_unpin(context) {
-            self.take_done(done);
-            return Next::Done;
-        }
-        if let Poll::Ready(Some(())) = self.errands.poll_next_unpin(context) {
-            return Next::Done;
-        }
-        if let Poll::Ready(Some(news)) = self.news.poll_recv(context) {
-            self.take_news(news);
-            return Next::Done;
-        }
+        let calls = self.poll_calls(context);
+        let errands = matches!(self.errands.poll_next_unpin(context), Poll::Ready(Some(())));
+        let news = self.poll_news(context);
         match self.commands.poll_recv(context) {
             Poll::Ready(Some(command)) => self.take_commands(command),
             Poll::Ready(None) => return Next::Gone,
-            Poll::Pending => return Next::Nothing,
+            Poll::Pending if !(calls || errands || news) => return Next::Nothing,
+            Poll::Pending => {}
         }
         Next::Done
     }
+
+    fn poll_calls(&mut self, context: &mut Context<'_>) -> bool {
+        let Poll::Ready(Some(done)) = self.under_way.poll_next_unpin(context) else { return false };
+        self.take_done(done);
+        true
+    }
+
+    fn poll_news(&mut self, context: &mut Context<'_>) -> bool {
+        let Poll::Ready(Some(news)) = self.news.poll_recv(context) else { return false };
+        self.take_news(news);
+        true
+    }
 }
+
+#[cfg(test)]
+mod tests;

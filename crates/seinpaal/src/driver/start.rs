@@ -36,15 +36,15 @@ pub(super) struct Makings {
 }
 
 /// What the other ends of a driver's channels are.
-struct Ends {
+pub(super) struct Ends {
     config: Config,
     clock: ClientClock,
     address: Arc<str>,
     statistics: Arc<Statistics>,
     pulse: Arc<Pulse>,
     room: Arc<Room<Shared>>,
-    commands: mpsc::UnboundedSender<Command>,
-    news: NewsSender,
+    pub(super) commands: mpsc::UnboundedSender<Command>,
+    pub(super) news: NewsSender,
 }
 
 /// Opens the store at `address` on a thread of its own, and serves it there until every handle is gone.
@@ -96,7 +96,7 @@ pub(crate) fn start_here(
     Ok(ends.handle(store, None))
 }
 
-fn makings(
+pub(super) fn makings(
     config: Config,
     clock: ClientClock,
     address: Arc<str>,
