@@ -27,6 +27,7 @@ mod name_state;
 mod network;
 mod parts;
 mod presence;
+mod record;
 mod rights;
 mod rows;
 mod small;
@@ -61,8 +62,8 @@ use self::{
 use crate::room::Room;
 
 use super::{
-    Abilities, BoxFuture, Certainty, NewsSender, Reading, Store, StoreError, StoreErrorKind,
-    Together, clock::Clock,
+    Abilities, BoxFuture, Certainty, ChildRecord, NewsSender, Reading, Store, StoreError,
+    StoreErrorKind, Together, clock::Clock,
 };
 use crate::{Advice, Fact};
 
@@ -246,6 +247,10 @@ impl Store for EmbeddedStore {
 
     fn record_child(&self, pid: u32) -> Result<(), StoreError> {
         self.presence_child(pid)
+    }
+
+    fn child_record(&self) -> Result<Option<ChildRecord>, StoreError> {
+        self.signs.presence.child_record()
     }
 
     fn forget_child(&self) -> Result<(), StoreError> {
