@@ -91,6 +91,7 @@ mod permit;
 pub mod planted;
 mod queue;
 mod request;
+mod room;
 mod run;
 mod rwlock;
 mod schedule;

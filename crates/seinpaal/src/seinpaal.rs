@@ -22,7 +22,7 @@ use crate::{
     schedule::Schedule,
     semaphore::Semaphore,
     store::{
-        self, NewsSender, Store, StoreError,
+        self, ChildRecord, NewsSender, Store, StoreError,
         clock::Clock,
         memory::{MemoryHub, MemoryStore},
         url::{RestartGuard, StoreUrl},
@@ -295,6 +295,16 @@ impl Seinpaal {
     /// The record could not be written; then the descriptor alone counts.
     pub fn presence_child(&self, pid: u32) -> Result<(), StoreError> {
         self.handle.store().record_child(pid)
+    }
+
+    /// Prepares the record of [`presence_child`](Self::presence_child) so that the child can sign it by itself, between
+    /// fork and exec: then it is on record before it begins, and nobody has to be told its number.
+    /// `None`: there is nothing to sign at this store, or no process can be seen from here.
+    ///
+    /// # Errors
+    /// It could not be prepared; then the descriptor alone counts.
+    pub fn presence_record(&self) -> Result<Option<ChildRecord>, StoreError> {
+        self.handle.store().child_record()
     }
 
     /// Takes the child off the record that [`presence_child`](Self::presence_child) put there. Call it before another

@@ -28,6 +28,9 @@ const BESIDE: [&str; 2] = ["seinpaal.db-wal", "seinpaal.db-shm"];
 const APPLICATION: i32 = 0x5350_6161;
 const VERSION: i32 = 7;
 
+/// How long a call waits for a foreign program that has the database locked.
+pub(super) const PATIENCE: Duration = Duration::from_secs(5);
+
 /// An open database.
 #[derive(Debug)]
 pub(super) struct Database {
@@ -95,7 +98,7 @@ pub(super) fn connect(path: &Path) -> rusqlite::Result<Connection> {
         | OpenFlags::SQLITE_OPEN_NOFOLLOW;
     let db = Connection::open_with_flags(path, flags)?;
     // Only foreign programs can be in the way: we meet at the gate.
-    db.busy_timeout(Duration::from_secs(5))?;
+    db.busy_timeout(PATIENCE)?;
     db.set_prepared_statement_cache_capacity(128);
     db.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
     // Without it, most statements are compiled anew whenever another value is bound: twice the time.
