@@ -166,7 +166,7 @@ fn busy_timed_out_too_many_and_paused() {
         let (held, _) = Held::hold(&world, &["a"]);
         for (options, words) in [
             ("-n", &["busy", "1 of 1 held", "leave out -n"][..]),
-            ("-w 50ms", &["timed out after 50ms", "1 of 1 held", "longer -w"]),
+            ("-w 1s", &["timed out after 1s", "1 of 1 held", "longer -w"]),
             ("--max-waiting 0", &["already wait", "--max-waiting"]),
         ] {
             let ended = run(&world, options);
@@ -176,7 +176,7 @@ fn busy_timed_out_too_many_and_paused() {
         }
         held.let_go();
         world.seinpaal(&["pause", "a", "--reason", "driver update"]);
-        for options in ["-n", "-w 50ms"] {
+        for options in ["-n", "-w 1s"] {
             let ended = run(&world, options);
             assert_eq!(ended.done.code, 75, "{options}: {:?}", ended.done);
             ended.must_say(&world, &["paused: driver update", "resume"]);
@@ -307,7 +307,7 @@ fn a_store_that_falls_silent_ends_the_wait_as_unreachable() {
 fn quiet_says_nothing_of_any_of_it() {
     let world = World::embedded();
     let (held, _) = Held::hold(&world, &["a", "-j", "1"]);
-    for options in ["-q -n", "-q -w 50ms", "-q -j 7", "-q --shared", "-q -p 9"] {
+    for options in ["-q -n", "-q -w 1s", "-q -j 7", "-q --shared", "-q -p 9"] {
         assert_eq!(run(&world, options).done.err, "", "{options}");
     }
     held.let_go();

@@ -38,7 +38,7 @@ fn busy_is_75_with_the_reason_or_what_the_caller_says() {
 fn a_wait_that_is_over_is_75_and_leaves_the_queue() {
     let world = World::embedded();
     let (held, _) = Held::hold(&world, &["a"]);
-    let done = world.seinpaal(&["run", "a", "-w", "50ms", "-E", "3", "true"]);
+    let done = world.seinpaal(&["run", "a", "-w", "1s", "-E", "3", "true"]);
     assert_eq!(done.code, 3, "{done:?}");
     assert!(done.err.contains("timed out"), "{done:?}");
     assert_eq!(world.show("a")["waiters"].as_array().unwrap().len(), 0);

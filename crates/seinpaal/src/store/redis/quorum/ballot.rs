@@ -70,6 +70,13 @@ impl Ballot {
         self.refuse(answers, majority, &settings)
     }
 
+    /// The limit to go by. Where none is in force, because all nodes have turned this proposal down or those who stated
+    /// one have gone, it is the one that is stated here.
+    fn limit(&self, settings: &Settings) -> u32 {
+        let stated = self.ask.limit.map(|rule| rule.limit.get());
+        settings.pinned.or(settings.stated).or(stated).unwrap_or(1)
+    }
+
     /// A vote for this very proposal.
     fn vote<'a>(&self, reply: &'a NodeReply) -> Option<&'a Vote> {
         match reply {
@@ -91,7 +98,7 @@ impl Ballot {
             |vote: &&&Vote| votes.iter().filter(|v| v.slots == vote.slots).count() >= majority;
         let chosen: Vec<&&Vote> = votes.iter().filter(is_chosen).collect();
         let Some(first) = chosen.first() else { return Verdict::Open };
-        let (slots, limit) = (first.slots.clone(), settings.limit());
+        let (slots, limit) = (first.slots.clone(), self.limit(settings));
         let is_below = slots.ranges().iter().all(|range| range.1 < limit);
         if settings.paused.is_some() || !is_below || self.is_overfull(limit, answers) {
             return self.refuse(answers, majority, settings);
@@ -153,7 +160,8 @@ impl Ballot {
                 _ => None,
             })
         };
-        let (ticket, permits, limit) = (self.ask.ticket, self.ask.permits.get(), settings.limit());
+        let (ticket, permits, limit) =
+            (self.ask.ticket, self.ask.permits.get(), self.limit(settings));
         let most = |count: usize| count >= majority;
         if let Some(cause) = ended(replies(), majority) {
             return Verdict::Refused(Reply::Ended { ticket, cause });
@@ -233,7 +241,7 @@ impl Ballot {
     pub(super) fn give_up(&self, answers: Answers<'_>) -> Reply {
         let majority = answers.len() / 2 + 1;
         let settings = Settings::of(answers.iter().flatten().map(|(answer, _)| *answer), majority);
-        match self.wait(Busy::Full, settings.limit(), self.held(answers, majority), answers) {
+        match self.wait(Busy::Full, self.limit(&settings), self.held(answers, majority), answers) {
             Verdict::Refused(reply) => reply,
             _ => Reply::Unknown { ticket: self.ask.ticket },
         }

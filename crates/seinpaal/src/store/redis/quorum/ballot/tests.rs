@@ -490,3 +490,29 @@ fn a_majority_of_one_grant_is_full_and_split_votes_are_not() {
     ));
     assert!(matches!(of([6, 7, 8]), Verdict::Again { .. }));
 }
+
+#[test]
+fn where_all_nodes_were_outbid_and_know_of_no_limit_the_one_that_is_stated_counts() {
+    // Somebody else's try, under a greater fence, was taken back, and the terms went with it.
+    let mut nodes = vec![Node { fence: 30, ..Node::new(4) }; NODES];
+    let heard: Vec<_> = nodes
+        .iter_mut()
+        .map(|node| {
+            let (reply, mut answer) = (node.take(1, 2, None, 20), node.answer());
+            answer.state.stated = Register::default();
+            (answer, reply)
+        })
+        .collect();
+    let answers: Vec<_> = heard.iter().map(|(answer, reply)| Some((answer, reply))).collect();
+    let verdict = |limit: Option<u32>| {
+        let rule = |limit| LimitRule {
+            limit: seinpaal_proto::Limit::new(limit).unwrap(),
+            on_mismatch: OnMismatch::Refuse,
+        };
+        let ask = Acquire { limit: limit.map(rule), ..ask(1, 2) };
+        Ballot { ask, slots: None, fence: 20, tries: 0 }.count(&answers, true)
+    };
+    assert!(matches!(verdict(Some(4)), Verdict::Again { .. }), "{:?}", verdict(Some(4)));
+    let implied = verdict(None);
+    assert!(matches!(implied, Verdict::Refused(Reply::TooMany { limit: 1, .. })), "{implied:?}");
+}
