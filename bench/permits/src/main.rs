@@ -4,7 +4,7 @@
 //! ../run                                      everything, about half an hour
 //! ../run --only pair --peers seinpaal,rslock  one row, of two of them
 //! ../run --list                               the rows and the peers
-//! ../run --page                               writes the figures into docs/performance.md
+//! ../run --page                               writes the figures into docs/internals/performance.md
 //! ```
 #![forbid(unsafe_code)]
 
@@ -59,7 +59,7 @@ fn run(wishes: Wishes) -> io::Result<()> {
     }
     let mut bench = Bench { wanted: wishes.peers, report: Report::open(wishes.json)? };
     if wishes.is_page {
-        return page::write(&peer::here("../../docs/performance.md"), &bench.report.lines);
+        return page::write(&peer::here("../../docs/internals/performance.md"), &bench.report.lines);
     }
     wishes.rows.iter().try_for_each(|row| bench.measure(row))
 }

@@ -1,4 +1,4 @@
-//! The generated part of docs/performance.md: a line a row, and then each row with everybody in it.
+//! The generated part of docs/internals/performance.md: a line a row, and then each row with everybody in it.
 
 use std::{fs, io, path::Path};
 

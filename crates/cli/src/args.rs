@@ -1,4 +1,4 @@
-//! The command line, as clap reads it. What the words mean is in docs/cli.md.
+//! The command line, as clap reads it. What the words mean is in docs/guide/command-line.md.
 
 pub(crate) mod queue;
 pub(crate) mod serve;

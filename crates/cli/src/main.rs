@@ -1,4 +1,4 @@
-//! `seinpaal`: at most N at once, from the command line. What it promises is in docs/cli.md.
+//! `seinpaal`: at most N at once, from the command line. What it promises is in docs/guide/command-line.md.
 #![deny(unsafe_code)]
 
 mod args;

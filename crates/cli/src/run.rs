@@ -23,7 +23,7 @@ use std::{
 };
 
 use rustix::process::Pid;
-use seinpaal::{Permit, PermitSet, Schedule, Seinpaal, Slots, proto::Name};
+use seinpaal::{Permit, PermitSet, Schedule, Seinpaal, Slots, proto::Name, store::ChildRecord};
 
 pub(crate) use events::{Event, Events};
 pub(crate) use signals::{Signals, ends_waiting};
@@ -41,7 +41,7 @@ use guard::{Guard, Terms};
 use held::{Grant, Held, HeldAs};
 use hold::Hold;
 use leash::Leash;
-use process::{Cmd, Start};
+use process::{Cmd, Note, Start};
 use sign::Sign;
 use terminal::Terminal;
 use tie::Tie;
@@ -256,12 +256,17 @@ impl Errand<'_> {
         variables.push((held::VARIABLE, held::variable(held)));
         let (terms, seinpaal, dies_with_us) = (self.terms(), self.seinpaal, guard.is_some());
         let mut recorded = Ok(());
-        let note = |cmd: Pid| {
-            if let Some(guard) = guard {
+        let mut record = None;
+        let note = match guard {
+            Some(guard) => Note::Us(Box::new(|cmd: Pid| {
                 guard.look_after(cmd, left.map(|left| terms.times(left, false)));
-            }
-            if presence.is_some() {
-                recorded = seinpaal.presence_child(cmd.as_raw_pid().unsigned_abs());
+                if presence.is_some() {
+                    recorded = seinpaal.presence_child(cmd.as_raw_pid().unsigned_abs());
+                }
+            })),
+            None => {
+                record = self.record(presence.is_some());
+                Note::Store(record.clone())
             }
         };
         let start = Start {
@@ -275,12 +280,22 @@ impl Errand<'_> {
             presence,
             dies_with_us,
         };
-        let cmd = Cmd::start(start, note)?;
+        let cmd = Cmd::start(start, note);
         // What CMD leaves in the background is no holder, unless this failed: safe, if slow.
-        if let Err(error) = recorded {
+        let signed = record.map_or(Ok(()), |record| record.finish());
+        if let (Ok(_), Err(error)) = (&cmd, recorded.and(signed)) {
             self.voice.explain(error);
         }
-        Ok(cmd)
+        cmd
+    }
+
+    /// What CMD signs before it begins.
+    fn record(self, counts: bool) -> Option<ChildRecord> {
+        let record = if counts { self.seinpaal.presence_record() } else { Ok(None) };
+        record.unwrap_or_else(|error| {
+            self.voice.explain(error);
+            None
+        })
     }
 }
 

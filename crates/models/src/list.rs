@@ -31,7 +31,7 @@ const ONE: [(&str, &[Fault]); 8] = [
 ];
 
 /// Faults that go with steps of the store's clock: all but a holder whom the store knows not to listen, for
-/// whom time counts in full (docs/protocol.md, "The bounded clock").
+/// whom time counts in full (docs/internals/protocol.md, "The bounded clock").
 const WITH_CLOCK: &[Fault] = &[
     Fault::Break,
     Fault::Repeat,

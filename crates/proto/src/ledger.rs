@@ -10,7 +10,7 @@
 //! ```
 //!
 //! Memory and the embedded store run this code; the Redis scripts are compared with it operation by
-//! operation. The rules, numbered as in docs/protocol.md, are cited where they are kept.
+//! operation. The rules, numbered as in docs/internals/protocol.md, are cited where they are kept.
 
 mod acquire;
 mod attach;

@@ -36,7 +36,7 @@ pub fn micros(duration: Duration) -> Micros {
 
 /// The share of a ttl that the client leaves unused: it stops believing in a lease that long before
 /// the store ends it. The ledger's clock may advance by at most this much in one operation
-/// (docs/protocol.md, "The bounded clock").
+/// (docs/internals/protocol.md, "The bounded clock").
 #[must_use]
 pub fn margin(ttl: Micros) -> Micros {
     ttl / 4

@@ -1,5 +1,5 @@
 //! An HTTP service that does at most three pieces of work at a time for each tenant, however many processes of it run:
-//! docs/service.md explains it. Without a framework, so that all of it can be seen.
+//! docs/guide/service.md explains it. Without a framework, so that all of it can be seen.
 //!
 //! `cargo run -p seinpaal --example service -- 127.0.0.1:8080 redis://localhost`, and the same on another port; then
 //! `curl -X POST '127.0.0.1:8080/jobs/ann?ms=500'`.
@@ -139,7 +139,7 @@ impl Service {
 }
 
 /// What the service is for. It gives the fence to whatever it changes, so that it cannot do harm if it is stopped for
-/// so long that somebody else has its place: docs/fencing.md.
+/// so long that somebody else has its place: docs/guide/fencing.md.
 async fn do_work(permit: &Permit, length: Duration) -> String {
     sleep(length).await;
     format!("done in slot {} with fence {}", permit.slot(), permit.fence())

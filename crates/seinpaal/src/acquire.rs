@@ -49,6 +49,10 @@ use crate::{
 /// # permit.release().await?; Ok(()) }
 /// ```
 ///
+/// # On which thread
+/// In memory and with the embedded store, what waits for nobody is done within the first poll, on the thread that polls: one
+/// commit, without waiting for the disk. All else is done by the connection's threads.
+///
 /// # If the store is unreachable
 /// It is tried again for as long as the connection's [patience](crate::Builder::patience) lasts, then it is a
 /// [`Store`](AcquireError::Store) error. A request that has a place in the queue waits on, and keeps the place if the
@@ -332,7 +336,7 @@ async fn ask(
     on_queued: Option<OnQueued>,
 ) -> Result<Permit, AcquireError> {
     let (request, asking) = Asking::new(handle, wanted, on_queued);
-    handle.send(Command::Acquire(request));
+    handle.request(Command::Acquire(request));
     asking.permit().await
 }
 

@@ -9,7 +9,10 @@
 //!
 //! The thread is its own so that leases are renewed while the program blocks its executor, so that a
 //! permit can be dropped where no runtime is, and so that every executor will do
-//! (docs/decisions/0004-driver-thread.md). This is the only place that waits.
+//! (docs/internals/decisions/0004-driver-thread.md). This is the only place that waits.
+//!
+//! A caller may enter an idle driver and have its one call made on its own thread, if the store answers in place
+//! (`shared.rs`, docs/internals/decisions/0047-a-lone-call-on-its-callers-thread.md).
 
 mod asks;
 mod command;
@@ -22,11 +25,13 @@ mod parting;
 mod pulse;
 mod queues;
 mod releases;
+mod serving;
+mod shared;
 mod start;
 mod statistics;
 mod together;
 
-use std::{sync::Arc, time::Duration};
+use std::{pin::pin, sync::Arc, time::Duration};
 
 use futures_util::{StreamExt, stream::FuturesUnordered};
 use seinpaal_proto::{
@@ -45,6 +50,7 @@ pub(crate) use queues::{
 };
 
 use crate::{
+    acquire::OnQueued,
     boottime::ClientClock,
     error::{AcquireError, ReleaseError},
     store::{BoxFuture, Certainty, News, Store, StoreError, StoreErrorKind, Together},
@@ -53,6 +59,7 @@ use asks::Asks;
 use dispatch::Waiting;
 use queues::Queues;
 pub(crate) use releases::{ANSWER, Giving, ReleaseReply};
+pub(crate) use shared::Shared;
 use start::Makings;
 pub(crate) use start::{start, start_at_once, start_here};
 pub use statistics::ConnectionStatistics;
@@ -97,6 +104,8 @@ struct Driver {
     together: Vec<Vec<Ticket>>,
     queues: Queues,
     pulse: Arc<Pulse>,
+    /// Who is to be told that a request waits, and how many do. Told on the connection's thread, and not inside a call.
+    queued: Vec<(OnQueued, u32)>,
 }
 
 impl Driver {
@@ -119,37 +128,14 @@ impl Driver {
             together: Vec::new(),
             queues,
             pulse,
+            queued: Vec::new(),
         }
-    }
-
-    async fn serve(mut self) {
-        let mut news_open = true;
-        loop {
-            self.step();
-            let timeout = self.next_timeout();
-            tokio::select! {
-                biased;
-                Some(done) = self.under_way.next(), if !self.under_way.is_empty() => self.take_done(done),
-                Some(()) = self.errands.next(), if !self.errands.is_empty() => {}
-                news = self.news.recv(), if news_open => match news {
-                    Some(news) => self.take_news(news),
-                    None => news_open = false,
-                },
-                command = self.commands.recv() => match command {
-                    Some(command) => self.take_commands(command),
-                    None => break,
-                },
-                () = sleep_until(self.clock, timeout) => {}
-            }
-        }
-        self.finish().await;
     }
 
     /// The program is gone: gives back what is left, for a while.
     async fn finish(&mut self) {
         self.close(self.clock.now());
-        let deadline = tokio::time::sleep(LAST_WORDS);
-        tokio::pin!(deadline);
+        let mut deadline = pin!(tokio::time::sleep(LAST_WORDS));
         loop {
             self.step();
             if self.is_idle() {
@@ -168,11 +154,21 @@ impl Driver {
     /// Lets time pass, tells what there is to tell, makes the calls that are due.
     fn step(&mut self) {
         let now = self.clock.now();
+        let calls = self.calls(now);
+        self.make(calls);
+        self.stand(now);
+    }
+
+    /// The calls about permits that are due.
+    fn calls(&mut self, now: u64) -> Vec<Call> {
         self.session.handle_timeout(now);
         self.tell(now);
         self.answer_overdue(now);
-        let calls = std::iter::from_fn(|| self.session.poll_call(now)).collect();
-        self.make(calls);
+        std::iter::from_fn(|| self.session.poll_call(now)).collect()
+    }
+
+    /// What is left of a step once these calls are made.
+    fn stand(&mut self, now: u64) {
         self.step_queues(now);
         self.answer_closing(now);
         self.statistics.stand(self.waiting.held(), self.waiting.requests());
@@ -276,6 +272,10 @@ impl Driver {
     fn take_commands(&mut self, first: Command) {
         let now = self.clock.now();
         self.take_command(now, first);
+        self.take_more_commands(now);
+    }
+
+    fn take_more_commands(&mut self, now: u64) {
         while let Ok(command) = self.commands.try_recv() {
             self.take_command(now, command);
         }

@@ -91,6 +91,7 @@ mod permit;
 pub mod planted;
 mod queue;
 mod request;
+mod room;
 mod run;
 mod rwlock;
 mod schedule;
@@ -131,5 +132,15 @@ struct Readme;
 
 /// The service guide's code, tested.
 #[cfg(doctest)]
-#[doc = include_str!("../../../docs/service.md")]
+#[doc = include_str!("../../../docs/guide/service.md")]
 struct ServiceGuide;
+
+/// The code of the guide's page about the library, tested.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/guide/library.md")]
+struct LibraryGuide;
+
+/// The code of the guide's page for those who come from something else, tested.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/guide/coming-from.md")]
+struct ComingFrom;

@@ -412,7 +412,7 @@ impl Releasing {
         let mut answers = Vec::with_capacity(permit.parts.len());
         for part in std::mem::take(&mut permit.parts) {
             let (reply, answer) = oneshot::channel();
-            permit.handle.send(part.release(timeout, Some(reply)));
+            permit.handle.request(part.release(timeout, Some(reply)));
             answers.push(answer);
         }
         let mut result = Ok(());

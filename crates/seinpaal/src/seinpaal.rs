@@ -22,7 +22,7 @@ use crate::{
     schedule::Schedule,
     semaphore::Semaphore,
     store::{
-        self, NewsSender, Store, StoreError,
+        self, ChildRecord, NewsSender, Store, StoreError,
         clock::Clock,
         memory::{MemoryHub, MemoryStore},
         url::{RestartGuard, StoreUrl},
@@ -297,6 +297,16 @@ impl Seinpaal {
         self.handle.store().record_child(pid)
     }
 
+    /// Prepares the record of [`presence_child`](Self::presence_child) so that the child can sign it by itself, between
+    /// fork and exec: then it is on record before it begins, and nobody has to be told its number.
+    /// `None`: there is nothing to sign at this store, or no process can be seen from here.
+    ///
+    /// # Errors
+    /// It could not be prepared; then the descriptor alone counts.
+    pub fn presence_record(&self) -> Result<Option<ChildRecord>, StoreError> {
+        self.handle.store().child_record()
+    }
+
     /// Takes the child off the record that [`presence_child`](Self::presence_child) put there. Call it before another
     /// child is started: while a record stands, a child that is not on it does not count.
     ///
@@ -380,7 +390,7 @@ impl Builder {
     }
 
     /// Counts a grant only when this many replicas have it, at least 1, as the option `replicated` of the store
-    /// URL does, which this overrides. For certain that is only with all replicas there are (docs/sentinel.md). Redis only.
+    /// URL does, which this overrides. For certain that is only with all replicas there are (docs/internals/stores/sentinel.md). Redis only.
     pub fn replicated(mut self, replicas: u32) -> Self {
         self.replicated = Some(replicas);
         self

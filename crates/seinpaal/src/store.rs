@@ -14,7 +14,7 @@ pub mod url;
 #[cfg(feature = "zookeeper")]
 pub mod zookeeper;
 
-use std::{fmt, future::Future, os::fd::BorrowedFd, pin::Pin, sync::Arc, time::Duration};
+use std::{fmt, future::Future, io, os::fd::BorrowedFd, pin::Pin, sync::Arc, time::Duration};
 
 use seinpaal_proto::{Batch, Inbox, Name, Replies, Snapshot, Wakeup, queue, time::Micros};
 use tokio::sync::mpsc;
@@ -30,6 +30,34 @@ pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 /// What becomes of a guarded write.
 pub type Written<'a> = BoxFuture<'a, Result<Vec<crate::Value>, crate::GuardedError>>;
+
+/// A record in a store's directory that a child signs between fork and exec: see
+/// [`Seinpaal::presence_record`](crate::Seinpaal::presence_record).
+#[derive(Clone, Debug)]
+pub struct ChildRecord(pub(crate) Arc<dyn SignedByChild>);
+
+pub(crate) trait SignedByChild: fmt::Debug + Send + Sync {
+    fn sign(&self) -> io::Result<()>;
+    fn finish(&self) -> Result<(), StoreError>;
+}
+
+impl ChildRecord {
+    /// Puts the calling process on record. It does system calls only: it neither allocates nor locks.
+    ///
+    /// # Errors
+    /// The record could not be written; then the descriptor alone counts.
+    pub fn sign(&self) -> io::Result<()> {
+        self.0.sign()
+    }
+
+    /// Clears away what was prepared, in the parent, once the child has signed or will not any more.
+    ///
+    /// # Errors
+    /// Nobody has signed.
+    pub fn finish(&self) -> Result<(), StoreError> {
+        self.0.finish()
+    }
+}
 
 /// What a store says unasked.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -55,7 +83,7 @@ pub trait Store: fmt::Debug + Send + Sync + 'static {
     fn abilities(&self) -> Abilities;
 
     /// What the store's clock showed when it was opened. Requests carry a deadline on that clock, the very first
-    /// one too (docs/protocol.md, rule 16).
+    /// one too (docs/internals/protocol.md, rule 16).
     fn first_reading(&self) -> Reading;
 
     /// The longest that this client may believe in a lease without being heard from; `None`: as long as the
@@ -77,6 +105,14 @@ pub trait Store: fmt::Debug + Send + Sync + 'static {
     /// The record could not be written; then the descriptor alone counts.
     fn record_child(&self, _pid: u32) -> Result<(), StoreError> {
         Ok(())
+    }
+
+    /// Prepares a record that the child signs by itself; `None`: where there is none to be had.
+    ///
+    /// # Errors
+    /// It could not be prepared; then the descriptor alone counts.
+    fn child_record(&self) -> Result<Option<ChildRecord>, StoreError> {
+        Ok(None)
     }
 
     /// Takes the child off the record again: the descriptor alone counts. Do it before another child inherits it.
@@ -111,6 +147,18 @@ pub trait Store: fmt::Debug + Send + Sync + 'static {
 
     /// Executes a batch, whole or not at all.
     fn call<'a>(&'a self, batch: &'a Batch) -> BoxFuture<'a, Result<Replies, StoreError>>;
+
+    /// Executes a batch on the thread that asks, if that waits for nobody: neither for others that are inside a call nor
+    /// for a disk that is slow. `None`: it cannot, and nothing was done; [`call`](Self::call) does it. A store may decline
+    /// whatever would queue. Needs no runtime.
+    fn call_in_place(&self, _batch: &Batch) -> Option<Result<Replies, StoreError>> {
+        None
+    }
+
+    /// Whether [`call_in_place`](Self::call_in_place) ever does something.
+    fn answers_in_place(&self) -> bool {
+        false
+    }
 
     /// Applies a group of commands, once for its id, if its tickets hold at that moment; else nothing of it.
     /// `None`: this store keeps permits and nothing else.

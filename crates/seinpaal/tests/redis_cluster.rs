@@ -43,7 +43,7 @@ async fn insist(client: &Client, name: &str, request: Request) -> Reply {
     timeout(LONG, insisting).await.expect("an answer")
 }
 
-/// Two keys of a name, as docs/redis.md says.
+/// Two keys of a name, as docs/internals/stores/redis.md says.
 fn keys(name: &str) -> [String; 2] {
     [format!("seinpaal:{{{name}}}"), format!("seinpaal:{{{name}}}:o")]
 }
@@ -290,9 +290,9 @@ async fn refusal(url: &str) -> StoreError {
     error
 }
 
-/// The two lines of docs/cluster.md.
+/// The two lines of docs/internals/stores/cluster.md.
 fn documented_permissions() -> String {
-    let text = include_str!("../../../docs/cluster.md");
+    let text = include_str!("../../../docs/internals/stores/cluster.md");
     let lines = text.lines().skip_while(|line| !line.starts_with("resetchannels"));
     lines.take_while(|line| !line.starts_with("```")).collect::<Vec<_>>().join(" ")
 }

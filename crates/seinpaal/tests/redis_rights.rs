@@ -23,9 +23,9 @@ use tokio::{sync::mpsc, time::timeout};
 const LONG: Duration = Duration::from_secs(30);
 const SECRET: &str = "s3cret";
 
-/// The lines of docs/redis.md.
+/// The lines of docs/internals/stores/redis.md.
 fn documented() -> Vec<String> {
-    let text = include_str!("../../../docs/redis.md");
+    let text = include_str!("../../../docs/internals/stores/redis.md");
     let lines = text.lines().skip_while(|line| !line.starts_with("resetchannels"));
     let lines = lines.take_while(|line| !line.starts_with("```"));
     lines.flat_map(str::split_whitespace).map(str::to_owned).collect()
@@ -145,8 +145,9 @@ async fn a_right_that_is_taken_away_later_is_named_and_forbidden() {
 #[tokio::test]
 async fn settings_that_endanger_a_promise_are_told_when_a_client_connects() {
     let server = RedisServer::with(&["--maxmemory", "100mb", "--maxmemory-policy", "allkeys-lru"]);
-    let advice = connect(&server.url("")).await.unwrap().advice();
-    assert!(advice.iter().all(|advice| advice.is_risk), "{advice:?}");
+    let mut advice = connect(&server.url("")).await.unwrap().advice();
+    // An old server is a hint besides.
+    advice.retain(|advice| advice.is_risk);
     let advice = lines(&advice);
     assert!(advice.contains("allkeys-lru") && advice.contains("noeviction"), "{advice}");
     assert!(advice.contains("nothing is kept on disk"), "{advice}");

@@ -17,7 +17,7 @@
 //! # drop(app);
 //! # Ok::<(), Box<dyn std::error::Error>>(()) }).unwrap();
 //! ```
-//! How it is built and what it refuses: docs/serve.md, docs/decisions/0051-serve.md.
+//! How it is built and what it refuses: docs/guide/serve.md, docs/internals/decisions/0051-serve.md.
 #![deny(unsafe_code)]
 
 mod access;

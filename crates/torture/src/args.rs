@@ -12,7 +12,7 @@ pub const USAGE: &str = "usage: torture [--queue] --store KIND [--minutes N] [--
   --faults  names, with commas between; `promised` (default): all that the store promises to survive; `none`
   --history where the history goes; default: a temporary file, kept if a promise was broken
   --calm    minutes without faults at the end
-Numbers may be fractions for --minutes (default 1) and --calm (default 0.25). See docs/torture.md.";
+Numbers may be fractions for --minutes (default 1) and --calm (default 0.25). See docs/internals/proof/torture.md.";
 
 /// A run as the command line has it.
 ///

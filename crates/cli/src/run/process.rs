@@ -4,10 +4,7 @@ use std::{
     ffi::OsString,
     fs::File,
     io,
-    os::{
-        fd::RawFd,
-        unix::{net::UnixStream, process::CommandExt},
-    },
+    os::{fd::RawFd, unix::process::CommandExt},
     path::Path,
     process::Command,
 };
@@ -20,6 +17,8 @@ use rustix::{
         test_kill_process_group, waitpid,
     },
 };
+
+use seinpaal::store::ChildRecord;
 
 use super::{
     raw,
@@ -51,6 +50,14 @@ pub(super) struct Start<'a> {
     pub(super) dies_with_us: bool,
 }
 
+/// Who is told of CMD before it begins.
+pub(super) enum Note<'a> {
+    /// This is called with its process id, on another thread.
+    Us(Box<dyn FnOnce(Pid) + Send + 'a>),
+    /// The store's directory alone, if it has a record: CMD signs that by itself.
+    Store(Option<ChildRecord>),
+}
+
 /// What the kernel says about CMD.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Change {
@@ -71,12 +78,9 @@ pub(super) struct Cmd {
 }
 
 impl Cmd {
-    /// Starts CMD. It begins once `note` was called with its process id. The calling thread must live as long as the
+    /// Starts CMD. It begins once it is noted. The calling thread must live as long as the
     /// process: the kernel sends the parent-death signal when the *thread* that forked ends.
-    pub(super) fn start(
-        mut start: Start<'_>,
-        note: impl FnOnce(Pid) + Send,
-    ) -> Result<Self, Failure> {
+    pub(super) fn start(mut start: Start<'_>, note: Note<'_>) -> Result<Self, Failure> {
         let mut command = Command::new(start.program);
         command.arg0(&start.command[0]).args(&start.command[1..]).process_group(0);
         command.envs(start.variables.iter().map(|(key, value)| (key, value)));
@@ -86,9 +90,16 @@ impl Cmd {
         if let Some(stdin) = start.stdin.take() {
             command.stdin(stdin);
         }
-        let (threshold, its) = Threshold::new().map_err(|error| cannot_start(&start, &error))?;
-        setup(&mut command, &start, its);
-        let child = threshold.start(&mut command, note);
+        let child = match note {
+            Note::Us(note) => Threshold::new().and_then(|(threshold, its)| {
+                setup(&mut command, &start, move |parent| threshold::wait(&its, parent));
+                threshold.start(&mut command, note)
+            }),
+            Note::Store(record) => {
+                setup(&mut command, &start, move |parent| sign(record.as_ref(), parent));
+                command.spawn()
+            }
+        };
         let child = child.map_err(|error| cannot_start(&start, &error))?;
         // Reaped by number from here on: std has no way to learn of a stop.
         let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
@@ -149,7 +160,19 @@ impl Cmd {
     }
 }
 
-fn setup(command: &mut Command, start: &Start<'_>, its: UnixStream) {
+/// Puts CMD on record from within, for use between fork and exec. An error if `parent` is gone: then it does nothing.
+fn sign(record: Option<&ChildRecord>, parent: Pid) -> io::Result<()> {
+    // Without a record what CMD leaves in the background counts as well: safe, if slow.
+    let _ = record.map(ChildRecord::sign);
+    if getppid() == Some(parent) { Ok(()) } else { Err(Errno::SRCH.into()) }
+}
+
+/// Has CMD wait at the threshold, and set up what it inherits.
+fn setup(
+    command: &mut Command,
+    start: &Start<'_>,
+    mut threshold: impl FnMut(Pid) -> io::Result<()> + Send + Sync + 'static,
+) {
     let (mask, terminal, presence) = (start.mask, start.terminal, start.presence);
     let (parent, dies_with_us) = (getpid(), start.dies_with_us);
     raw::before_exec(command, move || {
@@ -165,7 +188,7 @@ fn setup(command: &mut Command, start: &Start<'_>, its: UnixStream) {
         }
         // Until it begins, a signal would find our handlers here.
         pthread_sigmask(SigmaskHow::SIG_SETMASK, Some(&SigSet::all()), None)?;
-        threshold::wait(&its, parent)?;
+        threshold(parent)?;
         pthread_sigmask(SigmaskHow::SIG_SETMASK, Some(&mask), None)?;
         Ok(())
     });

@@ -108,7 +108,7 @@ fn the_outage_that_a_ttl_survives_is_that_of_its_schedule() {
     let (_, longer) = json(&world, &["--ttl", "1m"]);
     let known =
         |said: &serde_json::Value, what: &str| (said[what].as_f64().unwrap() / 100.0).round();
-    // As docs/cli.md has it, in tenths of a second.
+    // As docs/guide/command-line.md has it, in tenths of a second.
     assert_eq!(
         (known(&usual, "survives_any_outage_ms"), known(&usual, "survives_some_outages_ms")),
         (47.0, 147.0)

@@ -65,7 +65,7 @@ pub(crate) fn out_of_order(seen: &Seen) -> usize {
     seen.lines.iter().map(|line| wrong(served(line))).sum()
 }
 
-/// The figures, as docs/measurements.md has them.
+/// The figures, as docs/internals/measurements.md has them.
 pub(crate) fn table(plan: &Plan, seen: &Seen) -> String {
     let grants = seen.holds.len();
     let per_grant = |count: u64| count as f64 / grants.max(1) as f64;

@@ -1,4 +1,4 @@
-//! All recipes, as `docs/recipes.md` has them.
+//! All recipes, as `docs/guide/recipes.md` has them.
 
 use super::{chapter, counter, list, lock, redlock, zset};
 

@@ -79,7 +79,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
             |entry: &Entry| self.may_end(entry) && attach.is_none_or(|lease| entry.lease == lease);
         match entry.filter(is_given_up) {
             Some(entry) => self.release_all(&entry, Cause::Cancelled)?,
-            // The request itself may still be on its way (docs/protocol.md, "Cancel before acquire").
+            // The request itself may still be on its way (docs/internals/protocol.md, "Cancel before acquire").
             None => self.refuse_later(attach.map_or(ticket, LeaseId::as_ticket), remember)?,
         }
         Ok(Reply::Cancelled { ticket })

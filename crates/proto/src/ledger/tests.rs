@@ -1,4 +1,4 @@
-//! The rules of the ledger, a sentence a test. The numbers are those of docs/protocol.md.
+//! The rules of the ledger, a sentence a test. The numbers are those of docs/internals/protocol.md.
 
 mod attach;
 mod clock;

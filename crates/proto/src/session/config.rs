@@ -20,7 +20,7 @@ pub struct Config {
 }
 
 /// How far the store's clock may jump in one step without a holder losing its lease. The holder pays for
-/// it: it stops believing in its lease that much earlier (docs/protocol.md, "The bounded clock").
+/// it: it stops believing in its lease that much earlier (docs/internals/protocol.md, "The bounded clock").
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum ClockBound {
     /// A quarter of the ttl.

@@ -8,7 +8,7 @@
 //!
 //! All times count from the moment before the request was sent that proved the lease. `certain` is how long the
 //! lease then lasts for certain: what the store said, less the margin. The proof that nobody is alarmed while the store
-//! answers is in docs/protocol.md, "One schedule".
+//! answers is in docs/internals/protocol.md, "One schedule".
 
 use crate::time::{MILLISECOND, Micros};
 

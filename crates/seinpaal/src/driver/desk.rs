@@ -143,17 +143,24 @@ impl Desk {
         for (item, lease) in &items {
             self.leases.insert(item.delivery, Arc::clone(lease));
         }
-        let to = self.pops.get(&pop).map(|taker| taker.to.clone());
-        let is_taken = to.is_some_and(|to| to.send(Handed::Items(items)).is_ok());
+        let is_taken =
+            self.pops.get(&pop).is_some_and(|taker| taker.to.send(Handed::Items(items)).is_ok());
         if self.pops.get(&pop).is_some_and(|taker| !taker.goes_on) {
             self.remove(pop);
         }
         if !is_taken {
+            // Said by the command that is on its way, too. Until it is here, the same items would come again at once.
+            self.leave(pop);
             for delivery in deliveries {
                 self.leases.remove(&delivery);
                 self.session.finish(delivery, How::GiveBack { delay: 0 });
             }
         }
+    }
+
+    fn leave(&mut self, pop: PopId) {
+        self.remove(pop);
+        self.session.unpop(pop);
     }
 
     fn end(&mut self, pop: PopId, handed: Handed) {

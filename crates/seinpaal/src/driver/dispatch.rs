@@ -155,7 +155,7 @@ impl Driver {
                 if let Some(request) = self.waiting.requests.get_mut(&ticket)
                     && let Some(on_queued) = request.on_queued.take()
                 {
-                    on_queued.0(waiting);
+                    self.queued.push((on_queued, waiting));
                 }
             }
             Event::Renumbered { from, to } => self.waiting.renumber(from, to),

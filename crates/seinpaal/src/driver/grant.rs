@@ -15,12 +15,13 @@ use seinpaal_proto::{Fence, Name, Slots, Ticket, session::Config};
 use tokio::sync::{mpsc, oneshot};
 
 use super::{
-    Command, ConnectionStatistics, Lease, Pulse, Statistics, is_closed,
-    parting::wait_at_end_of_thread,
+    Command, ConnectionStatistics, Lease, Pulse, Shared, Statistics, is_closed,
+    parting::wait_at_end_of_thread, shared::visit,
 };
 use crate::{
     boottime::ClientClock,
     error::ReleaseError,
+    room::Room,
     store::{BoxFuture, Certainty, Store, StoreError, StoreErrorKind},
 };
 
@@ -65,6 +66,7 @@ pub(crate) struct Handle {
     /// The driver's thread has ended when this is closed; `None`: it has none of its own.
     pub(super) is_over: Mutex<Option<std_mpsc::Receiver<()>>>,
     pub(super) store: Option<Arc<dyn Store>>,
+    pub(super) room: Option<Arc<Room<Shared>>>,
     pub(super) clock: ClientClock,
     pub(super) address: Arc<str>,
     pub(super) statistics: Arc<Statistics>,
@@ -84,6 +86,18 @@ impl Handle {
             && let Some(commands) = &self.commands
         {
             let _ = commands.send(command);
+        }
+    }
+
+    /// Has a command done on this thread if that waits for nobody; else sends it. What is told by then is told in
+    /// either case by the command's channel.
+    pub(crate) fn request(&self, command: Command) {
+        let left = match self.room.as_ref().filter(|_| !self.is_gone()) {
+            Some(room) => visit(room, command),
+            None => Some(command),
+        };
+        if let Some(command) = left {
+            self.send(command);
         }
     }
 
@@ -177,11 +191,12 @@ impl Drop for Handle {
     /// Waits for nothing. The store goes first, so that it is the driver that closes it.
     fn drop(&mut self) {
         if self.is_forked() {
-            // Both belong to the parent: its threads are not here, and what they share with us is not ours to close.
-            std::mem::forget((self.store.take(), self.commands.take()));
+            // All belong to the parent: its threads are not here, and what they share with us is not ours to close.
+            std::mem::forget((self.store.take(), self.room.take(), self.commands.take()));
             return;
         }
         drop(self.store.take());
+        drop(self.room.take());
         drop(self.commands.take());
         if let Ok(is_over) = self.is_over.get_mut()
             && let Some(is_over) = is_over.take()

@@ -63,13 +63,13 @@ impl Pulse {
         Some(Outage { lasted, error: beat.error.clone() })
     }
 
-    fn ask(&self, now: Micros) {
+    pub(super) fn ask(&self, now: Micros) {
         let mut beat = self.beat();
         beat.under_way += 1;
         beat.since.get_or_insert(now);
     }
 
-    fn hear(&self, now: Micros, error: Option<&StoreError>) {
+    pub(super) fn hear(&self, now: Micros, error: Option<&StoreError>) {
         let mut beat = self.beat();
         beat.under_way = beat.under_way.saturating_sub(1);
         match error.filter(|error| error.is_passing()) {

@@ -242,3 +242,6 @@ fn later(a: Bearings, b: Bearings) -> Bearings {
         seen: a.seen.max(b.seen),
     }
 }
+
+#[cfg(test)]
+mod tests;

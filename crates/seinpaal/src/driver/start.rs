@@ -12,9 +12,13 @@ use seinpaal_proto::{
 };
 use tokio::sync::{mpsc, oneshot};
 
-use super::{Command, Driver, Handle, Opening, Pulse, Queues, Statistics, internal, internal_text};
+use super::{
+    Command, Driver, Handle, Opening, Pulse, Queues, Shared, Statistics, internal, internal_text,
+    serving::Serving,
+};
 use crate::{
     boottime::ClientClock,
+    room::Room,
     store::{News, NewsSender, Store, StoreError},
 };
 
@@ -26,19 +30,21 @@ pub(super) struct Makings {
     pub(super) address: Arc<str>,
     pub(super) statistics: Arc<Statistics>,
     pub(super) pulse: Arc<Pulse>,
+    room: Arc<Room<Shared>>,
     pub(super) commands: mpsc::UnboundedReceiver<Command>,
     pub(super) news: mpsc::UnboundedReceiver<News>,
 }
 
 /// What the other ends of a driver's channels are.
-struct Ends {
+pub(super) struct Ends {
     config: Config,
     clock: ClientClock,
     address: Arc<str>,
     statistics: Arc<Statistics>,
     pulse: Arc<Pulse>,
-    commands: mpsc::UnboundedSender<Command>,
-    news: NewsSender,
+    room: Arc<Room<Shared>>,
+    pub(super) commands: mpsc::UnboundedSender<Command>,
+    pub(super) news: NewsSender,
 }
 
 /// Opens the store at `address` on a thread of its own, and serves it there until every handle is gone.
@@ -90,7 +96,7 @@ pub(crate) fn start_here(
     Ok(ends.handle(store, None))
 }
 
-fn makings(
+pub(super) fn makings(
     config: Config,
     clock: ClientClock,
     address: Arc<str>,
@@ -104,16 +110,20 @@ fn makings(
     let (from_store, news) = mpsc::unbounded_channel();
     let statistics = Arc::new(Statistics::default());
     let pulse = Arc::new(Pulse::new(clock));
+    let room = Arc::new(Room::new());
     let ends = Ends {
         config: config.clone(),
         clock,
         address: Arc::clone(&address),
         statistics: Arc::clone(&statistics),
         pulse: Arc::clone(&pulse),
+        room: Arc::clone(&room),
         commands: to_driver,
         news: from_store,
     };
-    Ok((Makings { inbox, config, clock, address, statistics, pulse, commands, news }, ends))
+    let makings =
+        Makings { inbox, config, clock, address, statistics, pulse, room, commands, news };
+    Ok((makings, ends))
 }
 
 /// Runs it on a thread with a runtime. The channel that is returned closes when it is over.
@@ -150,7 +160,8 @@ impl Makings {
         let queues = Queues::new(self.inbox, config.clone(), reading, self.clock, address);
         let mut session = Session::new(self.inbox, config);
         session.learn_clock(reading.shows, reading.asked_at);
-        Driver::new(session, queues, store, self).serve().await;
+        let room = Arc::clone(&self.room);
+        Serving::new(room, Driver::new(session, queues, store, self)).run().await;
     }
 }
 
@@ -161,6 +172,7 @@ impl Ends {
             commands: Some(self.commands),
             is_over: Mutex::new(is_over),
             store: Some(store),
+            room: Some(self.room),
             clock: self.clock,
             address: self.address,
             statistics: self.statistics,

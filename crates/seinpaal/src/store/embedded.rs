@@ -27,6 +27,7 @@ mod name_state;
 mod network;
 mod parts;
 mod presence;
+mod record;
 mod rights;
 mod rows;
 mod small;
@@ -56,11 +57,13 @@ use self::{
     keeper::Keeper,
     log::LogOnDisk,
     parts::{Parts, Signs},
-    worker::{Answer, Job, Worker},
+    worker::{Answer, Job, Worker, in_place, ring},
 };
+use crate::room::Room;
+
 use super::{
-    Abilities, BoxFuture, Certainty, NewsSender, Reading, Store, StoreError, StoreErrorKind,
-    Together, clock::Clock,
+    Abilities, BoxFuture, Certainty, ChildRecord, NewsSender, Reading, Store, StoreError,
+    StoreErrorKind, Together, clock::Clock,
 };
 use crate::{Advice, Fact};
 
@@ -71,6 +74,8 @@ pub struct EmbeddedStore {
     place: PathBuf,
     signs: Signs,
     jobs: Option<mpsc::Sender<Job>>,
+    /// Where the thread works.
+    room: Option<Arc<Room<Worker>>>,
     bell: Arc<OwnedFd>,
     wait: Arc<GateWait>,
     first_reading: Reading,
@@ -133,6 +138,8 @@ impl EmbeddedStore {
         let bell = Arc::new(eventfd(0, flags).map_err(trouble::at(dir))?);
         let wait = Arc::new(GateWait::new(dir));
         let (jobs, inside) = mpsc::channel();
+        let room = Arc::new(Room::new());
+        let place_of_work = Arc::clone(&room);
         let (tell, opened) = mpsc::channel();
         let thread = thread::Builder::new().name("seinpaal-store".to_owned());
         let (place, waits, rung) = (dir.to_owned(), Arc::clone(&wait), Arc::clone(&bell));
@@ -142,7 +149,7 @@ impl EmbeddedStore {
                 let keeper = Keeper::new(&place, disk.unwrap_or_else(log));
                 // Whoever has given up waiting for this takes the signs with it.
                 if tell.send(Ok((signs, parts.read_clock()))).is_ok() {
-                    Worker::new(parts, news, inside, rung, keeper).run();
+                    Worker::new(parts, news, inside, rung, keeper).run(&place_of_work);
                 }
             }
             Err(error) => drop(tell.send(Err(error))),
@@ -151,7 +158,8 @@ impl EmbeddedStore {
         let (signs, first_reading) = is_opened(&opened, &wait)?;
         let process = process::id();
         let place = dir.to_owned();
-        Ok(Arc::new(Self { place, signs, jobs: Some(jobs), bell, wait, first_reading, process }))
+        let (jobs, room) = (Some(jobs), Some(room));
+        Ok(Arc::new(Self { place, signs, jobs, room, bell, wait, first_reading, process }))
     }
 
     /// The descriptor that shows that this client lives. A child that inherits it (it is
@@ -177,7 +185,7 @@ impl EmbeddedStore {
         }
         let (answer, reply) = oneshot::channel();
         let sent = self.jobs.as_ref().is_some_and(|jobs| jobs.send(job(answer)).is_ok());
-        self.ring();
+        ring(&self.bell);
         let mut reply = reply;
         loop {
             match tokio::time::timeout(LOOK, &mut reply).await {
@@ -187,11 +195,6 @@ impl EmbeddedStore {
                 Err(_) => self.wait.trouble(Certainty::Unknown).map_or(Ok(()), Err)?,
             }
         }
-    }
-
-    fn ring(&self) {
-        // It can only fail when it has been rung 2^64 times and not been heard.
-        let _ = rustix::io::write(&*self.bell, &1_u64.to_ne_bytes());
     }
 }
 
@@ -246,12 +249,25 @@ impl Store for EmbeddedStore {
         self.presence_child(pid)
     }
 
+    fn child_record(&self) -> Result<Option<ChildRecord>, StoreError> {
+        self.signs.presence.child_record()
+    }
+
     fn forget_child(&self) -> Result<(), StoreError> {
         self.signs.presence.forget_child()
     }
 
     fn call<'a>(&'a self, batch: &'a Batch) -> BoxFuture<'a, Result<Replies, StoreError>> {
         Box::pin(self.ask(|answer| Job::Call { batch: batch.clone(), answer }))
+    }
+
+    fn call_in_place(&self, batch: &Batch) -> Option<Result<Replies, StoreError>> {
+        let room = self.room.as_ref().filter(|_| self.process == process::id());
+        in_place::call(room?, batch)
+    }
+
+    fn answers_in_place(&self) -> bool {
+        true
     }
 
     fn is_one_step(&self) -> bool {
@@ -292,6 +308,12 @@ impl Drop for EmbeddedStore {
         // The thread ends when it finds no sender any more; it is not waited for, because it may stand
         // at the gate.
         self.jobs = None;
-        self.ring();
+        let room = self.room.take();
+        if self.process == process::id() {
+            drop(room);
+        } else {
+            std::mem::forget(room); // what is inside is the parent's
+        }
+        ring(&self.bell);
     }
 }

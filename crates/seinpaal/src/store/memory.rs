@@ -41,6 +41,14 @@ impl Store for MemoryStore {
         Box::pin(async move { self.hub.call(batch) })
     }
 
+    fn call_in_place(&self, batch: &Batch) -> Option<Result<Replies, StoreError>> {
+        Some(self.hub.call(batch))
+    }
+
+    fn answers_in_place(&self) -> bool {
+        true
+    }
+
     fn is_one_step(&self) -> bool {
         true
     }

@@ -6,7 +6,7 @@
 //!              News ◀── wakeup ◀── link ◀───┘   PUBLISH ◀────┘
 //! ```
 //!
-//! What is kept there, and the contract of the scripts: docs/redis.md.
+//! What is kept there, and the contract of the scripts: docs/internals/stores/redis.md.
 
 mod cluster;
 mod connection;

@@ -6,7 +6,7 @@
 //!              News ◀── keeper ◀───────────────────────┘
 //! ```
 //!
-//! What is kept there, who watches whom, and what is promised: docs/zookeeper.md.
+//! What is kept there, who watches whom, and what is promised: docs/internals/stores/zookeeper.md.
 
 mod call;
 mod core;

@@ -310,7 +310,7 @@ fn text(value: &Value) -> String {
     redis::from_redis_value_ref(value).unwrap()
 }
 
-/// A wakeup as docs/redis.md says that it is published.
+/// A wakeup as docs/internals/stores/redis.md says that it is published.
 fn message(wakeup: &Wakeup) -> String {
     let channel = channel_of(wakeup.inbox);
     match &wakeup.what {

@@ -292,7 +292,7 @@ fn text(value: &Value) -> String {
     redis::from_redis_value_ref(value).unwrap()
 }
 
-/// A wakeup as docs/redis.md says that it is published.
+/// A wakeup as docs/internals/stores/redis.md says that it is published.
 fn message(wakeup: &Wakeup) -> String {
     let (channel, ticket) = (channel_of(wakeup.inbox), wakeup.ticket);
     match &wakeup.what {

@@ -15,7 +15,7 @@ pub const USAGE: &str = "usage: queues --store KIND [--items N] [--workers N] [-
   --kill-every     milliseconds between two kills of workers; 0: none
   --restart        how often the server is killed and started again
   --fail-over      how often the master is killed; --fail-over-cut: after 300 ms of writes that no replica has
-See docs/torture.md.";
+See docs/internals/proof/torture.md.";
 
 /// A run as the command line has it.
 ///

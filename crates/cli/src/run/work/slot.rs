@@ -12,7 +12,7 @@ use crate::{
     run::{
         guard::{Guard, Terms},
         leash::{self, Leash},
-        process::{Cmd, Start},
+        process::{Cmd, Note, Start},
     },
 };
 
@@ -101,7 +101,7 @@ impl Slot<'_> {
             presence,
             dies_with_us,
         };
-        let cmd = Cmd::start(start, note)?;
+        let cmd = Cmd::start(start, Note::Us(Box::new(note)))?;
         // What CMD leaves in the background is no holder, unless this failed: safe, if slow.
         if let Err(error) = recorded {
             self.crew.voice.explain(error);

@@ -104,7 +104,7 @@ fn text(time: Micros) -> String {
 
 #[test]
 fn the_documents_have_the_times_of_the_code() {
-    let document = include_str!("../../../../../docs/protocol.md");
+    let document = include_str!("../../../../../docs/internals/protocol.md");
     let table = table();
-    assert!(document.contains(&table), "put this into docs/protocol.md:\n{table}");
+    assert!(document.contains(&table), "put this into docs/internals/protocol.md:\n{table}");
 }

@@ -56,7 +56,14 @@ impl Backlog {
 
     fn need_from(&mut self, long: u32, pages: u32) -> Need {
         let is_long = pages >= self.written_from.saturating_add(long);
-        if is_long && !self.is_under_way() { Need::WriteBack } else { Need::Nothing }
+        let is_under_way = self.is_under_way();
+        if is_long && !is_under_way { Need::WriteBack } else { Need::Nothing }
+    }
+
+    /// Whether this client's next commit may find the log written back. It begins the log anew then, and waits for the
+    /// disk.
+    pub(super) fn may_begin_anew(&self) -> bool {
+        self.under_way.is_some()
     }
 
     fn is_under_way(&mut self) -> bool {
@@ -116,6 +123,19 @@ mod tests {
         drop(done);
         assert_eq!(backlog.note(7), Need::Nothing);
         assert_eq!(backlog.note(LONG), Need::WriteBack);
+    }
+
+    #[test]
+    fn the_log_may_begin_anew_from_its_writing_back_to_the_first_commit_after_it() {
+        let mut backlog = settled();
+        assert!(!backlog.may_begin_anew());
+        let (done, under_way) = channel();
+        backlog.begin(LONG, under_way);
+        assert_eq!(backlog.note(LONG + 1), Need::Nothing);
+        drop(done);
+        assert!(backlog.may_begin_anew());
+        assert_eq!(backlog.note(1), Need::Nothing);
+        assert!(!backlog.may_begin_anew());
     }
 
     #[test]

@@ -4,7 +4,7 @@
 //! drops all such locks of a process when the process closes any descriptor of the file. Without them, a database
 //! shell that comes and goes takes the log for left over and deletes it. So what has to be known about the files
 //! is asked by name (`statat`, `accessat`), and what is in them is read by SQLite
-//! (docs/decisions/0033-only-sqlite-opens-the-database.md).
+//! (docs/internals/decisions/0033-only-sqlite-opens-the-database.md).
 
 use std::{
     path::{Path, PathBuf},
@@ -27,6 +27,9 @@ const BESIDE: [&str; 2] = ["seinpaal.db-wal", "seinpaal.db-shm"];
 /// "SPaa": tells our databases from others.
 const APPLICATION: i32 = 0x5350_6161;
 const VERSION: i32 = 7;
+
+/// How long a call waits for a foreign program that has the database locked.
+pub(super) const PATIENCE: Duration = Duration::from_secs(5);
 
 /// An open database.
 #[derive(Debug)]
@@ -95,7 +98,7 @@ pub(super) fn connect(path: &Path) -> rusqlite::Result<Connection> {
         | OpenFlags::SQLITE_OPEN_NOFOLLOW;
     let db = Connection::open_with_flags(path, flags)?;
     // Only foreign programs can be in the way: we meet at the gate.
-    db.busy_timeout(Duration::from_secs(5))?;
+    db.busy_timeout(PATIENCE)?;
     db.set_prepared_statement_cache_capacity(128);
     db.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
     // Without it, most statements are compiled anew whenever another value is bound: twice the time.

@@ -17,8 +17,12 @@ use std::{
 use seinpaal_proto::planted::{Bug, planted};
 
 use rustix::{
-    fs::{FlockOperation, Stat, flock, fstat, major, minor},
+    fs::{
+        FlockOperation, Stat, Timespec, Timestamps, UTIME_NOW, UTIME_OMIT, flock, fstat, futimens,
+        major, minor,
+    },
     io::{Errno, retry_on_intr},
+    time::{ClockId, clock_gettime},
 };
 
 use super::{directory::Directory, trouble};
@@ -29,6 +33,9 @@ use crate::{
 
 /// A call takes milliseconds, so whoever is inside for so long does not go on.
 const PATIENCE: Duration = Duration::from_secs(5);
+
+/// So long after somebody had to wait, nobody enters who would not wait, in microseconds.
+const MOMENT: i64 = 10_000;
 
 #[derive(Debug)]
 pub(super) struct Gate {
@@ -76,16 +83,40 @@ impl Gate {
         Ok(inside)
     }
 
+    /// Enters if nobody is inside, and if nobody had to wait a moment ago: the kernel lets in whoever comes while it
+    /// wakes those who wait. Somebody who leaves and comes again at once would be before them each time.
+    pub(super) fn try_enter(&self) -> Option<Inside<'_>> {
+        if planted(Bug::EmbeddedStepNotWhole) {
+            return Some(Inside(self));
+        }
+        let how = FlockOperation::NonBlockingLockExclusive;
+        retry_on_intr(|| flock(&self.fd, how)).ok()?;
+        let inside = Inside(self);
+        let gate = fstat(&self.fd).ok()?;
+        (gate.st_nlink > 0 && !is_recent(&gate)).then_some(inside)
+    }
+
     fn lock(&self) -> rustix::io::Result<()> {
         let lock = |how| retry_on_intr(|| flock(&self.fd, how));
         match lock(FlockOperation::NonBlockingLockExclusive) {
             Err(Errno::WOULDBLOCK) => {}
             done => return done,
         }
+        self.say_that_somebody_waits();
         self.wait.since.store(boottime::now().max(1), Ordering::Relaxed);
         let done = lock(FlockOperation::LockExclusive);
         self.wait.since.store(0, Ordering::Relaxed);
         done
+    }
+
+    /// The file's time says so. It is a hint: where it cannot be set, those who wait have to be lucky.
+    fn say_that_somebody_waits(&self) {
+        let now = Timespec { tv_sec: 0, tv_nsec: UTIME_NOW };
+        let left = Timespec { tv_sec: 0, tv_nsec: UTIME_OMIT };
+        let times = Timestamps { last_access: left, last_modification: now };
+        if let Err(error) = futimens(&self.fd, &times) {
+            tracing::trace!(%error, "the gate's time cannot be set");
+        }
     }
 
     /// Newcomers would meet at another gate, and hold what is held here.
@@ -96,6 +127,15 @@ impl Gate {
         );
         StoreError::new(StoreErrorKind::Misconfigured, Certainty::NotExecuted, message)
     }
+}
+
+/// Whether somebody has had to wait at this gate a moment ago, by the clock that files are dated by.
+fn is_recent(gate: &Stat) -> bool {
+    let now = clock_gettime(ClockId::RealtimeCoarse);
+    let micros = |seconds: i64, nanos: i64| seconds.saturating_mul(1_000_000) + nanos / 1_000;
+    let waited_at = micros(gate.st_mtime, gate.st_mtime_nsec as i64);
+    let since = micros(now.tv_sec, now.tv_nsec) - waited_at;
+    (0..=MOMENT).contains(&since)
 }
 
 impl Drop for Inside<'_> {

@@ -2,10 +2,7 @@
 
 use std::{
     io,
-    os::{
-        fd::{AsFd, AsRawFd, BorrowedFd},
-        unix::net::UnixDatagram,
-    },
+    os::{fd::AsRawFd, unix::net::UnixDatagram},
     path::PathBuf,
     process,
     sync::Arc,
@@ -25,7 +22,7 @@ const SHORTEST_QUEUE: usize = 10;
 pub(super) struct InboxSocket {
     dir: Arc<Directory>,
     inbox: Inbox,
-    socket: UnixDatagram,
+    socket: Arc<UnixDatagram>,
 }
 
 impl InboxSocket {
@@ -33,11 +30,13 @@ impl InboxSocket {
     pub(super) fn open(dir: &Directory, inbox: Inbox) -> Result<(Self, Address), StoreError> {
         let dir = Arc::new(dir.folder("inbox")?);
         let (socket, address) = bind(dir, inbox)?;
+        let socket = Arc::new(socket);
         Ok((Self { dir: Arc::clone(&address.dir), inbox, socket }, address))
     }
 
-    pub(super) fn fd(&self) -> BorrowedFd<'_> {
-        self.socket.as_fd()
+    /// What tells by `poll` that something has arrived.
+    pub(super) fn fd(&self) -> Arc<UnixDatagram> {
+        Arc::clone(&self.socket)
     }
 
     /// Never waits: with a full or a missing inbox the hint is lost.

@@ -1,11 +1,12 @@
 //! What an open store consists of, and the way into a call: through the gate, in one transaction.
 
-use std::{path::Path, sync::Arc};
+use std::{cell::Cell, path::Path, sync::Arc, time::Duration};
 
 use rusqlite::{Connection, ErrorCode};
 use seinpaal_proto::{
     Inbox,
     planted::{Bug, planted},
+    time::Micros,
 };
 
 use super::{
@@ -30,6 +31,8 @@ pub(super) struct Parts {
     pub(super) socket: InboxSocket,
     clock: StoreClock,
     pub(super) me: Inbox,
+    /// When a look for names that nobody uses last found none, on the store's clock.
+    pub(super) found_nothing_at: Cell<Option<Micros>>,
 }
 
 /// What this client shows of itself in the directory. It goes when this is dropped, whatever the thread of the
@@ -61,7 +64,8 @@ impl Parts {
         let presences = Presences::open(&dir)?;
         let (socket, address) = InboxSocket::open(&dir, me)?;
         drop(inside);
-        let parts = Self { gate, database, presences, socket, clock, me };
+        let found_nothing_at = Cell::new(None);
+        let parts = Self { gate, database, presences, socket, clock, me, found_nothing_at };
         Ok((parts, Signs { presence, _address: address }))
     }
 
@@ -91,6 +95,30 @@ impl Parts {
         };
         self.send(&tell);
         Ok((done, tell))
+    }
+
+    /// Does `work` likewise, if that waits for nobody. `None`: nothing was done, because somebody is inside or `work`
+    /// said so, or because of an error that whoever tries it again will see.
+    pub(super) fn try_turn<T>(
+        &self,
+        work: impl FnOnce(&mut Turn<'_>) -> rusqlite::Result<Option<T>>,
+    ) -> Option<Result<(T, Tell), StoreError>> {
+        let inside = self.gate.try_enter()?;
+        let _impatience = Impatience::begin(&self.database.db)?;
+        let mut turn = Turn::new(&self.database.db, self, self.clock.now());
+        self.run("BEGIN IMMEDIATE").ok()?;
+        let Ok(Some(done)) = work(&mut turn) else {
+            self.roll_back();
+            return None;
+        };
+        if let Err(error) = self.run("COMMIT") {
+            let error = self.undo(at_commit(&error), error);
+            return (error.certainty() == Certainty::Unknown).then_some(Err(error));
+        }
+        let tell = turn.tell;
+        drop(inside);
+        self.send(&tell);
+        Some(Ok((done, tell)))
     }
 
     fn enter_and_step<T>(
@@ -147,11 +175,15 @@ impl Parts {
 
     fn undo(&self, certainty: Certainty, error: rusqlite::Error) -> StoreError {
         let trouble = self.trouble(certainty, error);
+        self.roll_back();
+        trouble
+    }
+
+    fn roll_back(&self) {
         // Some errors have rolled back already; then there is nothing to undo.
         if !self.database.db.is_autocommit() {
             let _ = self.run("ROLLBACK");
         }
-        trouble
     }
 
     fn run(&self, sql: &str) -> rusqlite::Result<()> {
@@ -160,6 +192,23 @@ impl Parts {
 
     fn trouble(&self, certainty: Certainty, error: rusqlite::Error) -> StoreError {
         trouble::sql(&self.database.path, certainty, error)
+    }
+}
+
+/// A connection that does not wait for foreign programs that have the database locked.
+struct Impatience<'a>(&'a Connection);
+
+impl<'a> Impatience<'a> {
+    fn begin(db: &'a Connection) -> Option<Self> {
+        db.busy_timeout(Duration::ZERO).ok().map(|()| Self(db))
+    }
+}
+
+impl Drop for Impatience<'_> {
+    fn drop(&mut self) {
+        if let Err(error) = self.0.busy_timeout(database::PATIENCE) {
+            tracing::debug!(%error, "a connection stays impatient");
+        }
     }
 }
 

@@ -12,6 +12,7 @@ use std::{
         unix::fs::MetadataExt,
     },
     process,
+    sync::Arc,
 };
 
 use rustix::{
@@ -24,8 +25,12 @@ use seinpaal_proto::{
     planted::{Bug, planted},
 };
 
-use super::{directory::Directory, trouble};
-use crate::store::StoreError;
+use super::{
+    directory::Directory,
+    record::{Draft, started_by},
+    trouble,
+};
+use crate::store::{ChildRecord, StoreError};
 
 /// Longer than any record.
 const MOST_RECORD: u64 = 256;
@@ -131,18 +136,33 @@ impl Presence {
         let draft = draft_of(&self.file);
         let written = self
             .write(&draft, &record)
-            .and_then(|()| Ok(rfs::renameat(self.dir.fd(), &draft, self.dir.fd(), &file)?));
+            .and_then(|_| Ok(rfs::renameat(self.dir.fd(), &draft, self.dir.fd(), &file)?));
         written.map_err(trouble::at(&path))
+    }
+
+    /// The same record, but for the child, which signs by itself.
+    pub(super) fn child_record(&self) -> Result<Option<ChildRecord>, StoreError> {
+        let (draft, file) = (draft_of(&self.file), record_of(&self.file));
+        let path = self.dir.join(&file);
+        let Some(mine) = record_of_parent() else { return Ok(None) };
+        let made = self.write(&draft, &mine).and_then(|text| {
+            let dir = self.dir.fd().try_clone_to_owned()?;
+            Draft::new(dir, text, &draft, &file, path.clone())
+        });
+        let draft = made.map_err(trouble::at(&path))?;
+        Ok(Some(ChildRecord(Arc::new(draft))))
     }
 }
 
 impl Presence {
-    fn write(&self, file: &str, text: &str) -> io::Result<()> {
+    fn write(&self, file: &str, text: &str) -> io::Result<fs::File> {
         self.dir.unlink(file); // what an earlier attempt left
         let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::CLOEXEC;
         let fd = rfs::openat(self.dir.fd(), file, flags, Mode::RUSR | Mode::WUSR)?;
         self.dir.rights().bestow(&fd, self.dir.rights().file_mode())?;
-        fs::File::from(fd).write_all(text.as_bytes())
+        let mut written = fs::File::from(fd);
+        written.write_all(text.as_bytes())?;
+        Ok(written)
     }
 
     /// From here on the pipe alone counts.
@@ -187,9 +207,15 @@ fn draft_of(file: &str) -> String {
 
 /// `None` where the processes cannot be seen; then only the pipe counts.
 fn record(child: u32) -> Option<String> {
+    let its = started(child).ok()?;
+    Some(format!("{}{child} {its}\n", record_of_parent()?))
+}
+
+/// What a record begins with.
+fn record_of_parent() -> Option<String> {
     let me = process::id();
-    let (mine, its) = (started(me).ok()?, started(child).ok()?);
-    Some(format!("{} {me} {mine} {child} {its}\n", pid_namespace()?))
+    let mine = started(me).ok()?;
+    Some(format!("{} {me} {mine} ", pid_namespace()?))
 }
 
 /// `None` if `/proc` shows another namespace than ours: then its numbers mean nothing.
@@ -213,14 +239,5 @@ fn is_process_gone(pid: u32, began: u64) -> bool {
 
 /// When a process started, in ticks since boot; 0 once it is dead and not reaped.
 fn started(pid: u32) -> io::Result<u64> {
-    let stat = fs::read_to_string(format!("/proc/{pid}/stat"))?;
-    // The name of the program stands in parentheses and may have anything in it.
-    let mut fields = stat.rsplit_once(')').map_or("", |(_, rest)| rest).split_whitespace();
-    if matches!(fields.next(), Some("Z" | "X")) {
-        return Ok(0);
-    }
-    fields
-        .nth(18)
-        .and_then(|ticks| ticks.parse().ok())
-        .ok_or_else(|| io::ErrorKind::InvalidData.into())
+    started_by(&fs::read(format!("/proc/{pid}/stat"))?)
 }

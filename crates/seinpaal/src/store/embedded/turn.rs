@@ -32,6 +32,9 @@ const LINGER: Micros = 30 * SECOND;
 /// The most of them that one call looks at. More than one, so that they get fewer.
 const MOST_USED_UP: u32 = 2;
 
+/// How long after a look that found none of them nobody looks again.
+const LOOK_PAUSE: Micros = SECOND / 20;
+
 /// One stay inside the gate.
 pub(super) struct Turn<'a> {
     db: &'a Connection,
@@ -58,13 +61,38 @@ impl<'a> Turn<'a> {
     /// Executes a batch, and lets go what a few other names need not remember any more.
     pub(super) fn call(&mut self, batch: &Batch) -> Result<Replies> {
         let replies = self.call_alone(batch)?;
-        for name in self.used_up_names()? {
+        self.let_go()?;
+        Ok(replies)
+    }
+
+    /// Executes a batch likewise if nobody has to be looked at for that: then it takes one read and one write. `None`:
+    /// somebody would queue, or is told that there is no room. What was written is to be rolled back then.
+    pub(super) fn call_plainly(&mut self, batch: &Batch) -> Result<Option<Replies>> {
+        let replies = self.execute(batch)?;
+        if replies.replies.iter().any(|reply| depends_on_holders(reply) || counts_waiters(reply)) {
+            return Ok(None);
+        }
+        self.let_go()?;
+        Ok(Some(replies))
+    }
+
+    /// Where a look found nothing, the calls of the next moment do not look: it takes two statements, and a call six.
+    fn let_go(&mut self) -> Result<()> {
+        let looked_at = &self.known.parts.found_nothing_at;
+        if looked_at.get().is_some_and(|at| (at..at + LOOK_PAUSE).contains(&self.now)) {
+            return Ok(());
+        }
+        let (large, small) = (self.used_up_names()?, small::due(self.db, self.now, MOST_USED_UP)?);
+        if large.is_empty() && small.is_empty() {
+            looked_at.set(Some(self.now));
+        }
+        for name in large {
             self.settle(&nothing(name))?;
         }
-        for name in small::due(self.db, self.now, MOST_USED_UP)? {
+        for name in small {
             self.look_at(&nothing(name))?;
         }
-        Ok(replies)
+        Ok(())
     }
 
     /// Executes a batch. Before anybody is told that there is no room, or how many there are, those who hold

@@ -1,15 +1,9 @@
 //! Whose death this client waits for: the ones who hold where its waiter is among the first, and the ones who
 //! work at a queue where it is among the first idle workers.
 
-use std::{
-    collections::BTreeMap,
-    os::fd::{AsFd, OwnedFd},
-};
+use std::{collections::BTreeMap, os::fd::OwnedFd, sync::Arc};
 
-use rustix::{
-    event::{PollFd, PollFlags},
-    io::Errno,
-};
+use rustix::io::Errno;
 use seinpaal_proto::{
     Inbox, Name,
     planted::{Bug, planted},
@@ -38,7 +32,7 @@ pub(super) enum Site {
 #[derive(Debug, Default)]
 pub(super) struct Watches {
     wanted: BTreeMap<Site, Vec<Inbox>>,
-    pipes: BTreeMap<Inbox, OwnedFd>,
+    pipes: BTreeMap<Inbox, Arc<OwnedFd>>,
 }
 
 impl Watches {
@@ -71,7 +65,7 @@ impl Watches {
             return false;
         }
         match presences.writer(inbox) {
-            Ok(pipe) => self.pipes.insert(inbox, pipe).is_some(),
+            Ok(pipe) => self.pipes.insert(inbox, Arc::new(pipe)).is_some(),
             Err(_) if planted(Bug::EmbeddedDeathUnseen) => false,
             Err(error) => matches!(error, Errno::NOENT | Errno::NXIO),
         }
@@ -82,20 +76,17 @@ impl Watches {
         self.wanted.get(site).is_some_and(|holders| !holders.is_empty())
     }
 
-    /// What to poll, in the order of `dead`'s argument. The error that matters is always reported.
-    pub(super) fn poll_fds(&self) -> impl Iterator<Item = PollFd<'_>> {
-        self.pipes.values().map(|pipe| PollFd::from_borrowed_fd(pipe.as_fd(), PollFlags::empty()))
+    /// What to poll. The error that matters is always reported.
+    pub(super) fn pipes(&self) -> Vec<(Inbox, Arc<OwnedFd>)> {
+        self.pipes.iter().map(|(inbox, pipe)| (*inbox, Arc::clone(pipe))).collect()
     }
 
     /// Takes out those whose pipes were reported.
-    pub(super) fn take_dead(&mut self, reported: &[bool]) -> Vec<Inbox> {
-        let inboxes = self.pipes.keys().zip(reported);
-        let dead: Vec<Inbox> = inboxes.filter(|(_, is)| **is).map(|(inbox, _)| *inbox).collect();
-        for inbox in &dead {
+    pub(super) fn take_dead(&mut self, dead: &[Inbox]) {
+        for inbox in dead {
             self.pipes.remove(inbox);
             self.wanted.values_mut().for_each(|holders| holders.retain(|holder| holder != inbox));
         }
-        dead
     }
 }
 

@@ -4,23 +4,24 @@
 //! ```text
 //!            jobs + bell ──┐
 //!   inbox socket (hints) ──┼──▶ poll ──▶ turn inside the gate ──▶ replies, wakeups, datagrams
-//!  pipes of the watched  ──┘
+//!  pipes of the watched  ──┘                    ▲
+//!                         a caller, in place ───┘
 //! ```
+//!
+//! While it polls, a caller may execute a batch with what is the thread's (`in_place.rs`).
 
+pub(super) mod in_place;
 mod queues;
+mod vigil;
 
 use std::{
     collections::BTreeSet,
     mem,
-    os::fd::{AsFd, OwnedFd},
+    os::fd::OwnedFd,
     sync::{Arc, mpsc},
     time::{Duration, Instant},
 };
 
-use rustix::{
-    event::{PollFd, PollFlags, poll},
-    time::Timespec,
-};
 use seinpaal_proto::{Batch, Inbox, Name, Replies, Snapshot, Wakeup, queue, time};
 use tokio::sync::oneshot;
 
@@ -34,7 +35,11 @@ use super::{
     watch::{Site, Watches, holders_to_watch},
     wire::Message,
 };
-use crate::store::{News, NewsSender, StoreError, Together};
+use crate::{
+    room::Room,
+    store::{News, NewsSender, StoreError, Together},
+};
+use vigil::{Ready, Vigil};
 
 /// How often a client that waits looks whether those who hold are alive, whatever it is told.
 const LOOK: Duration = Duration::from_secs(1);
@@ -81,13 +86,10 @@ pub(super) struct Worker {
     was_asked: bool,
     is_swept: bool,
     has_looked_around: bool,
-}
-
-/// What `poll` found.
-#[derive(Debug, Default)]
-struct Ready {
-    hints: bool,
-    dead: Vec<Inbox>,
+    /// What a caller has left to be done about the log.
+    owed: Need,
+    /// Until when the thread sleeps if nothing wakes it; `None`: for good.
+    sleeps_until: Option<Instant>,
 }
 
 impl Worker {
@@ -116,46 +118,60 @@ impl Worker {
             was_asked: false,
             is_swept: false,
             has_looked_around: false,
+            owed: Need::Nothing,
+            sleeps_until: tidy_at,
         }
     }
 
-    /// Until the store is dropped.
-    pub(super) fn run(mut self) {
+    /// What the thread does with a worker until the store is dropped, or a caller has panicked at work.
+    pub(super) fn run(self, room: &Room<Self>) {
+        let mut vigil = self.vigil();
+        room.open(self);
         loop {
-            let ready = self.wait();
-            if ready.hints {
-                self.hear();
+            let ready = vigil.keep();
+            let Some(mut worker) = room.enter() else { break };
+            if !worker.go_on(&ready) {
+                break;
             }
-            self.bury(&ready.dead);
-            if !self.work() {
-                return;
-            }
-            self.look_if_due();
-            self.tidy_if_due();
+            vigil = worker.begin_vigil();
+        }
+        drop(room.close());
+    }
+
+    /// Whether there may be more to do, ever.
+    fn go_on(&mut self, ready: &Ready) -> bool {
+        if ready.hints {
+            self.hear();
+        }
+        self.watches.take_dead(&ready.dead);
+        self.bury(&ready.dead);
+        let owed = mem::replace(&mut self.owed, Need::Nothing);
+        self.see_to_log(owed);
+        if !self.work() {
+            return false;
+        }
+        self.look_if_due();
+        self.tidy_if_due();
+        true
+    }
+
+    fn begin_vigil(&mut self) -> Vigil {
+        self.sleeps_until = self.next_look();
+        self.vigil()
+    }
+
+    fn vigil(&self) -> Vigil {
+        Vigil {
+            bell: Arc::clone(&self.bell),
+            socket: self.parts.socket.fd(),
+            pipes: self.watches.pipes(),
+            until: self.sleeps_until,
         }
     }
 
-    fn wait(&mut self) -> Ready {
-        let timeout = self.timeout();
-        let mut fds = vec![
-            PollFd::from_borrowed_fd(self.bell.as_fd(), PollFlags::IN),
-            PollFd::from_borrowed_fd(self.parts.socket.fd(), PollFlags::IN),
-        ];
-        fds.extend(self.watches.poll_fds());
-        if poll(&mut fds, timeout.as_ref()).is_err() {
-            return Ready::default(); // interrupted by a signal: everything is looked at again
-        }
-        let reported: Vec<bool> = fds.iter().map(|fd| !fd.revents().is_empty()).collect();
-        drop(fds);
-        if reported[0] {
-            let _ = rustix::io::read(&*self.bell, &mut [0; 8]);
-        }
-        Ready { hints: reported[1], dead: self.watches.take_dead(&reported[2..]) }
-    }
-
-    fn timeout(&self) -> Option<Timespec> {
-        let next = [self.soon_at, self.look_at, self.tidy_at].into_iter().flatten().min()?;
-        Timespec::try_from(next.saturating_duration_since(Instant::now())).ok()
+    /// When to look at something without being told.
+    fn next_look(&self) -> Option<Instant> {
+        [self.soon_at, self.look_at, self.tidy_at].into_iter().flatten().min()
     }
 
     fn hear(&mut self) {
@@ -219,10 +235,14 @@ impl Worker {
         self.backlog.begin(self.parts.log_pages(), under_way);
     }
 
-    /// An answer that nobody waits for any more is dropped; the batch was executed all the same.
-    fn execute(&mut self, job: Job) {
+    fn note_that_it_was_asked(&mut self) {
         self.was_asked = true;
         self.tidy_at = Some(Instant::now() + IDLE);
+    }
+
+    /// An answer that nobody waits for any more is dropped; the batch was executed all the same.
+    fn execute(&mut self, job: Job) {
+        self.note_that_it_was_asked();
         match job {
             Job::Call { batch, answer } => {
                 let _ = answer.send(self.call(&batch));
@@ -370,6 +390,11 @@ impl Worker {
         self.bury(&dead);
         self.forget_queues();
     }
+}
+
+pub(super) fn ring(bell: &OwnedFd) {
+    // It can only fail when it has been rung 2^64 times and not been heard.
+    let _ = rustix::io::write(bell, &1_u64.to_ne_bytes());
 }
 
 fn is_queued(reply: &seinpaal_proto::Reply) -> bool {

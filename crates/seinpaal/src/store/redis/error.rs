@@ -41,7 +41,7 @@ const TABLE: [Row; 31] = [
     Row("CROSSSLOT", Misconfigured, NotExecuted, "a proxy does not honour hash tags: connect to the server itself"),
     Row("DENIED", Misconfigured, NotExecuted, "the server is in protected mode: set a password on it, or connect from its own machine"),
     Row("NOPROTO", Misconfigured, NotExecuted, "the server speaks neither RESP3 nor RESP2 with us: is it a Redis?"),
-    Row("NOPERM", Forbidden, NotExecuted, "this user may not do that: allow it the commands, keys and channels listed in docs/redis.md"),
+    Row("NOPERM", Forbidden, NotExecuted, "this user may not do that: allow it the commands, keys and channels listed in docs/internals/stores/redis.md"),
     Row("NOAUTH", Forbidden, NotExecuted, "the server wants a password: put user:password@ into the store URL"),
     Row("WRONGPASS", Forbidden, NotExecuted, "user or password is wrong: check the store URL"),
     Row("WRONGTYPE", Corrupt, NotExecuted, "the key belongs to somebody else: use another prefix"),
@@ -118,8 +118,9 @@ fn denied(code: &str, details: &str) -> Option<StoreError> {
         ""
     };
     let said = one_line(&format!("{code} {details}"));
-    let message =
-        format!("{advice} (docs/redis.md has all that is needed){torn} (it said: {said})");
+    let message = format!(
+        "{advice} (docs/internals/stores/redis.md has all that is needed){torn} (it said: {said})"
+    );
     Some(StoreError::new(Forbidden, certainty, message))
 }
 

@@ -186,7 +186,7 @@ impl Quorum {
         let (stored, stated) = (say(stored), say(self.guard));
         misconfigured(&format!(
             "the quorum was set up with restart-guard={stored}, not {stated}: all clients state the same \
-             (to change it see docs/quorum.md)"
+             (to change it see docs/internals/stores/quorum.md)"
         ))
     }
 

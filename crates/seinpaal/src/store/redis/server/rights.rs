@@ -115,7 +115,7 @@ fn read(answer: &Value) -> Vec<String> {
 fn refusal(needed: &[&str], subject: &Subject<'_>) -> StoreError {
     let (commands, rights) = (needed.join(", ").to_uppercase(), rights(needed));
     let message = format!(
-        "{}: this user may not run {commands} on our keys: allow it {rights} ~{}* (docs/redis.md has all that \
+        "{}: this user may not run {commands} on our keys: allow it {rights} ~{}* (docs/internals/stores/redis.md has all that \
          is needed)",
         subject.shown,
         subject.keys.prefix(),
@@ -154,7 +154,7 @@ pub(in crate::store::redis) fn of_subscribing(
         return Err(refused);
     }
     let message = format!(
-        "{}: this user may not SUBSCRIBE to its inbox: allow it +subscribe &{} (docs/redis.md has all that is \
+        "{}: this user may not SUBSCRIBE to its inbox: allow it +subscribe &{} (docs/internals/stores/redis.md has all that is \
          needed)",
         subject.shown,
         subject.channels(),

@@ -1,0 +1,166 @@
+//! The pages of README and docs/ hang together: links lead somewhere, the site has every page, lines are short.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    path::{Path, PathBuf},
+};
+
+/// The longest line of prose, in characters.
+const WIDTH: usize = 100;
+/// Pages that a command prints, and the list of pages, which has one on each line.
+const PRINTED: [&str; 3] =
+    ["docs/guide/recipes.md", "docs/internals/proof/conformance.md", "docs/SUMMARY.md"];
+
+fn root() -> PathBuf {
+    let manifest = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let is_root = |path: &&Path| path.join("README.md").exists() && path.join("docs").exists();
+    manifest.ancestors().find(is_root).expect("the project's root").to_owned()
+}
+
+/// Every page, by its path from the root.
+fn pages() -> BTreeMap<String, String> {
+    let mut found = Vec::new();
+    pages_in(&root().join("docs"), &mut found);
+    found.extend(["README.md", "CONTRIBUTING.md", "CHANGELOG.md"].map(|name| root().join(name)));
+    let from_root = |path: &Path| path.strip_prefix(root()).unwrap().to_str().unwrap().to_owned();
+    found.iter().map(|path| (from_root(path), fs::read_to_string(path).unwrap())).collect()
+}
+
+fn pages_in(directory: &Path, found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(directory).expect("a directory of docs") {
+        let path = entry.expect("its entry").path();
+        if path.is_dir() {
+            pages_in(&path, found);
+        } else if path.extension().is_some_and(|extension| extension == "md") {
+            found.push(path);
+        }
+    }
+}
+
+/// What is not in a block of code, line by line.
+fn prose(text: &str) -> impl Iterator<Item = &str> {
+    let mut is_code = false;
+    text.lines().filter(move |line| {
+        let is_fence = line.trim_start().starts_with("```");
+        is_code ^= is_fence;
+        !is_code && !is_fence
+    })
+}
+
+fn links(text: &str) -> Vec<String> {
+    let of_line = |line: &str| -> Vec<String> {
+        let rests = line.split("](").skip(1);
+        rests.filter_map(|rest| rest.split(')').next()).map(str::to_owned).collect()
+    };
+    prose(text).flat_map(of_line).collect()
+}
+
+/// What a heading is linked by, as GitHub and mdBook have it.
+fn anchors(text: &str) -> BTreeSet<String> {
+    let headings = prose(text).filter(|line| line.starts_with('#'));
+    headings.map(|line| anchor(line.trim_start_matches('#').trim())).collect()
+}
+
+fn anchor(heading: &str) -> String {
+    let kept = heading.chars().filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'));
+    kept.map(|c| if c == ' ' { '-' } else { c.to_ascii_lowercase() }).collect()
+}
+
+/// A path without `.` and `..`.
+fn plain(path: &Path) -> String {
+    let mut parts: Vec<&str> = Vec::new();
+    for part in path.to_str().unwrap().split('/') {
+        match part {
+            "" | "." => {}
+            ".." => drop(parts.pop()),
+            part => parts.push(part),
+        }
+    }
+    parts.join("/")
+}
+
+/// Why this link of that page leads nowhere.
+fn broken(pages: &BTreeMap<String, String>, page: &str, link: &str) -> Option<String> {
+    let (target, part) = link.split_once('#').unwrap_or((link, ""));
+    if target.contains("://") || target.starts_with("mailto:") {
+        return None;
+    }
+    let directory = Path::new(page).parent().unwrap();
+    let path = if target.is_empty() { page.to_owned() } else { plain(&directory.join(target)) };
+    let is_there = root().join(&path).exists();
+    let has_part =
+        part.is_empty() || pages.get(&path).is_some_and(|text| anchors(text).contains(part));
+    (!is_there || !has_part).then(|| format!("{page} links to {link}"))
+}
+
+#[test]
+fn links_between_pages_lead_to_a_page_and_to_a_heading() {
+    let pages = pages();
+    let of_page = |(page, text): (&String, &String)| -> Vec<String> {
+        links(text).iter().filter_map(|link| broken(&pages, page, link)).collect()
+    };
+    let broken: Vec<String> = pages.iter().flat_map(of_page).collect();
+    assert!(broken.is_empty(), "{}", broken.join("\n"));
+}
+
+#[test]
+fn a_link_to_a_page_or_a_heading_that_is_not_there_is_found() {
+    let pages = BTreeMap::from([("README.md".to_owned(), "# One heading\n".to_owned())]);
+    assert_eq!(broken(&pages, "README.md", "#one-heading"), None);
+    assert_eq!(broken(&pages, "README.md", "docs/"), None);
+    assert!(broken(&pages, "README.md", "#another").is_some());
+    assert!(broken(&pages, "README.md", "docs/nothing.md").is_some());
+}
+
+#[test]
+fn the_site_has_every_page_of_docs() {
+    let pages = pages();
+    let listed: BTreeSet<String> =
+        links(&pages["docs/SUMMARY.md"]).iter().map(|link| format!("docs/{link}")).collect();
+    let is_page = |page: &&String| page.starts_with("docs/") && *page != "docs/SUMMARY.md";
+    let missing: Vec<_> =
+        pages.keys().filter(is_page).filter(|page| !listed.contains(*page)).collect();
+    assert!(missing.is_empty(), "docs/SUMMARY.md lacks {missing:?}");
+}
+
+/// What stands in backquotes and begins like a path of a source file.
+fn named_files(text: &str) -> Vec<&str> {
+    let words = text.split('`').skip(1).step_by(2);
+    words.filter(|word| word.starts_with("crates/") && word.ends_with(".rs")).collect()
+}
+
+#[test]
+fn source_files_that_pages_name_are_there() {
+    let pages = pages();
+    let named = pages.iter().flat_map(|(page, text)| {
+        named_files(text).into_iter().map(move |file| (page.as_str(), file))
+    });
+    let named: Vec<_> = named.filter(|(page, _)| *page != "CHANGELOG.md").collect();
+    assert!(named.len() > 20, "only {} files are named", named.len());
+    let missing: Vec<_> = named.iter().filter(|(_, file)| !root().join(file).exists()).collect();
+    assert!(missing.is_empty(), "named but not there: {missing:?}");
+}
+
+/// A line that could be broken: neither a row of a table nor one long word.
+fn can_be_wrapped(line: &str) -> bool {
+    let text = line.trim_start().trim_start_matches(['-', '*', '>', '#']).trim();
+    !line.trim_start().starts_with('|') && text.contains(' ') && !line.starts_with('#')
+}
+
+#[test]
+fn prose_is_wrapped_at_100_columns() {
+    let is_long = |line: &&str| line.chars().count() > WIDTH && can_be_wrapped(line);
+    let of_page = |(page, text): (&String, &String)| -> Vec<String> {
+        prose(text).filter(is_long).map(|line| format!("{page}: {line}")).collect()
+    };
+    let pages = pages();
+    let written = pages.iter().filter(|(page, _)| !PRINTED.contains(&page.as_str()));
+    let long: Vec<String> = written.flat_map(of_page).collect();
+    assert!(
+        long.is_empty(),
+        "{} lines, such as\n{}",
+        long.len(),
+        long[..long.len().min(9)].join("\n")
+    );
+}

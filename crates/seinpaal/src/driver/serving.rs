@@ -1,0 +1,136 @@
+//! The driver's task: waits for whatever comes next, and does it.
+
+use std::{
+    future::poll_fn,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll, ready},
+    time::Duration,
+};
+
+use futures_util::StreamExt;
+use seinpaal_proto::time::Micros;
+use tokio::time::Sleep;
+
+use super::{Driver, Shared};
+use crate::room::Room;
+
+/// After so many rounds the runtime has its turn: timers and sockets are looked at by nobody else on this thread.
+const MOST_ROUNDS: u32 = 64;
+
+/// A driver at work, and how long it may sleep. What is waited for inside ends when this is dropped.
+pub(super) struct Serving {
+    room: Arc<Room<Shared>>,
+    sleep: Option<(Micros, Pin<Box<Sleep>>)>,
+}
+
+impl Serving {
+    pub(super) fn new(room: Arc<Room<Shared>>, driver: Driver) -> Self {
+        room.open(Shared::new(driver));
+        Self { room, sleep: None }
+    }
+
+    /// Until every handle is gone and all is given back.
+    pub(super) async fn run(mut self) {
+        poll_fn(|context| self.poll(context)).await;
+        if self.room.is_in_disorder() {
+            return;
+        }
+        if let Some(Shared { mut driver, .. }) = self.room.close() {
+            driver.finish().await;
+        }
+    }
+
+    fn poll(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        let room = Arc::clone(&self.room);
+        let Some(mut shared) = room.enter() else { return Poll::Ready(()) };
+        shared.waker = Some(context.waker().clone());
+        for _ in 0..MOST_ROUNDS {
+            shared.driver.step();
+            let timeout = shared.driver.next_timeout();
+            match shared.driver.poll_round(context) {
+                Next::Done => continue,
+                Next::Gone => return Poll::Ready(()),
+                Next::Nothing => {}
+            }
+            if self.sleep_until(&shared.driver, timeout, context).is_pending() {
+                shared.looks_at = self.sleep.as_ref().map(|(until, _)| *until);
+                return Poll::Pending;
+            }
+        }
+        shared.looks_at = Some(0);
+        context.waker().wake_by_ref();
+        Poll::Pending
+    }
+
+    /// A timer that was set for an earlier moment is kept: callers that come and go would set it anew with each call.
+    /// Timers count in milliseconds: a little late rather than early and again.
+    fn sleep_until(
+        &mut self,
+        driver: &Driver,
+        at: Option<Micros>,
+        context: &mut Context<'_>,
+    ) -> Poll<()> {
+        if let Some(at) = at
+            && self.sleep.as_ref().is_none_or(|(until, _)| at < *until)
+        {
+            let left = at.saturating_sub(driver.clock.now());
+            let sleep = tokio::time::sleep(Duration::from_micros(left));
+            self.sleep = Some((at, Box::pin(sleep)));
+        }
+        let Some((_, sleep)) = &mut self.sleep else { return Poll::Pending };
+        ready!(sleep.as_mut().poll(context));
+        self.sleep = None;
+        Poll::Ready(())
+    }
+}
+
+impl Drop for Serving {
+    /// Whoever waits for an answer learns by the end of its channel that none comes.
+    fn drop(&mut self) {
+        drop(self.room.close());
+    }
+}
+
+/// What has come.
+enum Next {
+    Done,
+    /// Every handle is gone.
+    Gone,
+    Nothing,
+}
+
+impl Driver {
+    /// Takes what has come, answers of the store before all else. Each round takes from every source, so that answers which
+    /// are ready at once keep neither news nor commands waiting.
+    fn poll_round(&mut self, context: &mut Context<'_>) -> Next {
+        for (on_queued, waiting) in std::mem::take(&mut self.queued) {
+            on_queued.0(waiting);
+        }
+        let calls = self.poll_calls(context);
+        let errands = matches!(self.errands.poll_next_unpin(context), Poll::Ready(Some(())));
+        let news = self.poll_news(context);
+        match self.commands.poll_recv(context) {
+            Poll::Ready(Some(command)) => self.take_commands(command),
+            Poll::Ready(None) => return Next::Gone,
+            Poll::Pending if !(calls || errands || news) => return Next::Nothing,
+            Poll::Pending => {}
+        }
+        Next::Done
+    }
+
+    fn poll_calls(&mut self, context: &mut Context<'_>) -> bool {
+        let Poll::Ready(Some(done)) = self.under_way.poll_next_unpin(context) else { return false };
+        self.take_done(done);
+        true
+    }
+
+    fn poll_news(&mut self, context: &mut Context<'_>) -> bool {
+        let Poll::Ready(Some(news)) = self.news.poll_recv(context) else { return false };
+        self.take_news(news);
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,80 @@
+use std::{
+    future::ready,
+    sync::atomic::{AtomicU32, Ordering::Relaxed},
+    task::Wake,
+};
+
+use seinpaal_proto::{
+    Inbox,
+    session::{Config, Session},
+};
+use tokio::sync::mpsc;
+
+use super::{
+    super::{Command, Queues, start::makings},
+    *,
+};
+use crate::{
+    boottime::ClientClock,
+    store::{
+        Store,
+        clock::Clock,
+        memory::{MemoryHub, MemoryStore},
+    },
+};
+
+/// More than is done in one poll.
+const MANY: usize = 10_000;
+
+/// A driver, and the way to it. It has many errands, each of which is done at once.
+fn busy() -> (Driver, mpsc::UnboundedSender<Command>) {
+    let (makings, ends) =
+        makings(Config::default(), ClientClock::Machine, "memory:".into()).expect("made");
+    let inbox = Inbox(1);
+    let store = MemoryStore::open(&MemoryHub::new(Clock::System), inbox, ends.news);
+    let (config, clock) = (Config::default(), ClientClock::Machine);
+    let queues = Queues::new(inbox, config.clone(), store.first_reading(), clock, "memory:".into());
+    let driver = Driver::new(Session::new(inbox, config), queues, store, makings);
+    for _ in 0..MANY {
+        driver.errands.push(Box::pin(ready(())));
+    }
+    (driver, ends.commands)
+}
+
+#[derive(Default)]
+struct Wakes(AtomicU32);
+
+impl Wake for Wakes {
+    fn wake(self: Arc<Self>) {
+        self.0.fetch_add(1, Relaxed);
+    }
+}
+
+#[test]
+fn a_command_is_taken_while_there_are_answers_without_end() {
+    let (mut driver, commands) = busy();
+    let taken = Arc::new(AtomicU32::new(0));
+    let note = Arc::clone(&taken);
+    let errand = Box::new(move |_| {
+        note.fetch_add(1, Relaxed);
+        Box::pin(ready(())) as _
+    });
+    assert!(commands.send(Command::Errand(errand)).is_ok());
+    let waker = Arc::new(Wakes::default()).into();
+    let round = driver.poll_round(&mut Context::from_waker(&waker));
+    assert!(matches!(round, Next::Done));
+    assert_eq!(taken.load(Relaxed), 1);
+}
+
+#[test]
+fn a_driver_with_work_without_end_lets_its_runtime_have_a_turn() {
+    let (driver, _commands) = busy();
+    let room = Arc::new(Room::new());
+    let mut serving = Serving::new(Arc::clone(&room), driver);
+    let wakes = Arc::new(Wakes::default());
+    let waker = Arc::clone(&wakes).into();
+    assert!(serving.poll(&mut Context::from_waker(&waker)).is_pending());
+    let left = room.try_enter().expect("nobody is inside").driver.errands.len();
+    assert_eq!(left, MANY - MOST_ROUNDS as usize);
+    assert!(wakes.0.load(Relaxed) > 0, "it comes back by itself");
+}

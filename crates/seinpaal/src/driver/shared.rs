@@ -1,0 +1,115 @@
+//! The driver as callers meet it: whoever asks for something may enter a driver that is idle, and have the one call that
+//! this takes made on its own thread. No other thread is woken, which costs more than the call.
+//!
+//! Where somebody is inside, or a call is under way, or the store would have to wait, the command goes to the driver's
+//! task like any other.
+
+use std::{
+    task::Waker,
+    time::{Duration, Instant},
+};
+
+use seinpaal_proto::{session::Call, time::Micros};
+
+use super::{Command, Done, Driver};
+use crate::room::Room;
+
+/// A call that takes longer on its caller's thread shows that the machine or its disk is busy.
+const LONG: Duration = Duration::from_millis(20);
+/// For so long no other call is made there then.
+const PAUSE: Duration = Duration::from_millis(500);
+
+/// A driver, and what its callers must know of its task.
+pub(crate) struct Shared {
+    pub(super) driver: Driver,
+    /// Wakes the task.
+    pub(super) waker: Option<Waker>,
+    /// When the task looks again by itself.
+    pub(super) looks_at: Option<Micros>,
+    /// No call is made in place until then.
+    pause_until: Option<Instant>,
+}
+
+/// Wakes the task when it is dropped.
+struct Nudge(Option<Waker>);
+
+impl Drop for Nudge {
+    fn drop(&mut self) {
+        if let Some(waker) = self.0.take() {
+            waker.wake();
+        }
+    }
+}
+
+/// Has a command done on this thread, and gives it back if that is not to be had now.
+pub(super) fn visit(room: &Room<Shared>, command: Command) -> Option<Command> {
+    // Dropped after the room is left, also when something panics inside: then the task ends.
+    let mut nudge = Nudge(None);
+    let Some(mut shared) = room.try_enter().filter(|shared| shared.is_open()) else {
+        return Some(command);
+    };
+    nudge.0.clone_from(&shared.waker);
+    if !shared.make(command) {
+        nudge.0 = None;
+    }
+    None
+}
+
+impl Shared {
+    pub(super) fn new(driver: Driver) -> Self {
+        Self { driver, waker: None, looks_at: None, pause_until: None }
+    }
+
+    fn is_open(&self) -> bool {
+        let driver = &self.driver;
+        driver.store.answers_in_place()
+            && driver.under_way.is_empty()
+            && driver.closing.is_none()
+            && self.pause_until.is_none_or(|until| until <= Instant::now())
+    }
+
+    /// Whether the task has something to do now.
+    fn make(&mut self, command: Command) -> bool {
+        let started = Instant::now();
+        self.driver.visit(command);
+        let ended = Instant::now();
+        self.pause_until = (ended - started > LONG).then_some(ended + PAUSE);
+        let is_sooner = |at| self.looks_at.is_none_or(|looks_at| at < looks_at);
+        self.driver.has_work() || self.driver.next_timeout().is_some_and(is_sooner)
+    }
+}
+
+impl Driver {
+    /// Takes a command, after those that came before it, and has the call made in place that is due, if it is one and
+    /// the store is free. All else is left to the task.
+    fn visit(&mut self, command: Command) {
+        let now = self.clock.now();
+        self.take_more_commands(now);
+        self.take_command(now, command);
+        let calls = self.calls(now);
+        match calls.as_slice() {
+            [call] if self.make_in_place(now, call) => self.step(),
+            _ => {
+                self.make(calls);
+                self.stand(now);
+            }
+        }
+    }
+
+    fn make_in_place(&mut self, now: Micros, call: &Call) -> bool {
+        if call.overdue.is_some() {
+            return false;
+        }
+        let Some(result) = self.store.call_in_place(&call.batch) else { return false };
+        self.statistics.called();
+        self.pulse.ask(now);
+        self.pulse.hear(self.clock.now(), result.as_ref().err());
+        self.take_done(Done::Call(call.id, result));
+        true
+    }
+
+    /// Whether there is something that only the task can do.
+    fn has_work(&self) -> bool {
+        !(self.under_way.is_empty() && self.errands.is_empty() && self.queued.is_empty())
+    }
+}

@@ -1,0 +1,57 @@
+//! How the thread of a store waits: for its callers, for hints, for the death of those whom it watches. Nothing of the
+//! worker is needed for that, so that a caller may enter meanwhile.
+
+use std::{
+    os::{
+        fd::{AsFd, OwnedFd},
+        unix::net::UnixDatagram,
+    },
+    sync::Arc,
+    time::Instant,
+};
+
+use rustix::{
+    event::{PollFd, PollFlags, poll},
+    time::Timespec,
+};
+use seinpaal_proto::Inbox;
+
+/// What is waited for.
+pub(super) struct Vigil {
+    pub(super) bell: Arc<OwnedFd>,
+    pub(super) socket: Arc<UnixDatagram>,
+    pub(super) pipes: Vec<(Inbox, Arc<OwnedFd>)>,
+    pub(super) until: Option<Instant>,
+}
+
+/// What `poll` found.
+#[derive(Debug, Default)]
+pub(super) struct Ready {
+    pub(super) hints: bool,
+    pub(super) dead: Vec<Inbox>,
+}
+
+impl Vigil {
+    /// Waits. Interrupted by a signal, it finds nothing, and everything is looked at again.
+    pub(super) fn keep(self) -> Ready {
+        let Self { bell, socket, pipes, until } = self;
+        let mut fds = vec![
+            PollFd::from_borrowed_fd(bell.as_fd(), PollFlags::IN),
+            PollFd::from_borrowed_fd(socket.as_fd(), PollFlags::IN),
+        ];
+        let watched = |pipe| PollFd::from_borrowed_fd(pipe, PollFlags::empty());
+        fds.extend(pipes.iter().map(|(_, pipe)| watched(pipe.as_fd())));
+        let left = until.map(|until| until.saturating_duration_since(Instant::now()));
+        let timeout = left.and_then(|left| Timespec::try_from(left).ok());
+        if poll(&mut fds, timeout.as_ref()).is_err() {
+            return Ready::default();
+        }
+        let reported: Vec<bool> = fds.iter().map(|fd| !fd.revents().is_empty()).collect();
+        if reported[0] {
+            let _ = rustix::io::read(&*bell, &mut [0; 8]);
+        }
+        let pipes = pipes.iter().zip(&reported[2..]);
+        let dead = pipes.filter(|(_, is)| **is).map(|((inbox, _), _)| *inbox).collect();
+        Ready { hints: reported[1], dead }
+    }
+}
