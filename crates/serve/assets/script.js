@@ -6,6 +6,7 @@
   const [live, hold, strip, spoken] = ["live", "hold", "strip", "spoken"].map((id) => document.getElementById(id));
   const SILENCE = 5000; // milliseconds without a word before the page is called stale
   let source = null, heardAt = Date.now(), lastId = "", held = false, said = "", saidAt = 0;
+  let storeTrouble = strip.textContent;
 
   // ---- keys
   document.addEventListener("keydown", (event) => {
@@ -60,7 +61,6 @@
 
   function heard(event) { heardAt = Date.now(); if (event.lastEventId) lastId = event.lastEventId; judge(); }
 
-  let storeTrouble = "";
   function trouble(words) { storeTrouble = words || ""; judge(); }
 
   function judge() {
@@ -141,7 +141,7 @@
     const place = document.getElementById("resort");
     if (!place) return;
     if (!moved) { place.textContent = ""; return; }
-    const words = moved === 1 ? "1 row would move. " : moved + " rows would move. ";
+    const words = moved === 1 ? "1 row is new or would move. " : moved + " rows are new or would move. ";
     let link = place.querySelector("a");
     if (!link) { link = document.createElement("a"); link.href = location.href; link.textContent = "Sort again"; }
     place.replaceChildren(words, link);

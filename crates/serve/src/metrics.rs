@@ -1,6 +1,6 @@
 //! `/metrics`: what the lists say at the moment of the scrape, so that nothing stays that is gone.
 
-use std::{cmp::Reverse, sync::Arc, sync::atomic::Ordering};
+use std::{cmp::Reverse, sync::Arc};
 
 use axum::{
     extract::State,
@@ -14,7 +14,7 @@ use prometheus_client::{
 };
 use seinpaal::{QueueSnapshot, Snapshot};
 
-use crate::{dashboard::Inner, watch::READINGS};
+use crate::dashboard::Inner;
 
 /// How many names, and queues, have series of their own: those with the most waiters, then the most holders.
 const MOST: usize = 500;
@@ -51,9 +51,6 @@ pub(crate) async fn metrics(State(inner): State<Arc<Inner>>) -> Response {
         "Names, queues and lists that somebody looks at",
         watched,
     );
-    let readings = prometheus_client::metrics::counter::Counter::<u64>::default();
-    readings.inc_by(READINGS.load(Ordering::Relaxed));
-    registry.register("serve_readings", "Readings that were made for pages", readings);
     let mut text = String::new();
     if encode(&mut text, &registry).is_err() {
         return (axum::http::StatusCode::INTERNAL_SERVER_ERROR, "cannot be written\n")

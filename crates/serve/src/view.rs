@@ -12,8 +12,7 @@ use seinpaal_words::text::plain;
 
 use crate::dashboard::Inner;
 pub(crate) use headline::Headline;
-pub(crate) use name::Memory;
-pub(crate) use overview::{Page, Query, Show, Sort};
+pub(crate) use overview::{Page, Query};
 
 /// What a page is about.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
@@ -32,15 +31,11 @@ pub(crate) enum Subject {
 pub(crate) type Pieces = [Vec<(&'static str, String)>; 2];
 
 /// Reads what the subject needs, and renders it.
-pub(crate) async fn read(
-    inner: &Arc<Inner>,
-    subject: &Subject,
-    memory: &mut Memory,
-) -> Result<Pieces, String> {
+pub(crate) async fn read(inner: &Arc<Inner>, subject: &Subject) -> Result<Pieces, String> {
     match subject {
         Subject::Names(query) => overview::names(inner, query).await,
         Subject::Queues(query) => overview::queues(inner, query).await,
-        Subject::Name(name) => name::read(inner, name, memory).await,
+        Subject::Name(name) => name::read(inner, name).await,
         Subject::Queue(name) => queue::read(inner, name).await,
     }
 }

@@ -1,8 +1,7 @@
 //! What is looked at: one reader of the store for each name, however many browsers show it.
 //!
 //! A watch reads once a second while a stream is open, and once more whenever a page is asked for. Otherwise it reads
-//! nothing, and after [`LINGER`] it is gone. It remembers what it saw, so that it can tell a holder that has stopped
-//! renewing its lease.
+//! nothing, and after [`LINGER`] it is gone.
 
 use std::{
     collections::HashMap,
@@ -17,12 +16,12 @@ use tokio::{sync::watch, time::timeout};
 
 use crate::{
     dashboard::Inner,
-    view::{self, Memory, Subject},
+    view::{self, Subject},
 };
 
 /// Between two readings.
 pub(crate) const INTERVAL: Duration = Duration::from_secs(1);
-/// How long a watch that nobody looks at keeps its memory.
+/// How long a watch that nobody looks at stays.
 const LINGER: Duration = Duration::from_secs(30);
 /// How long a page waits for the first reading.
 const FIRST: Duration = Duration::from_secs(8);
@@ -66,9 +65,6 @@ struct Watch {
 /// More is looked at than this program will read.
 #[derive(Debug)]
 pub(crate) struct TooMany;
-
-/// How many readings were made of subjects, for tests and metrics.
-pub(crate) static READINGS: AtomicU64 = AtomicU64::new(0);
 
 impl Watches {
     /// The frames of a subject from now on. Asks for a reading, which the caller may wait for with [`first`].
@@ -127,11 +123,9 @@ async fn read_on(
     frames: watch::Sender<Frame>,
     mut asks: watch::Receiver<u64>,
 ) {
-    let mut memory = Memory::default();
     loop {
         asks.borrow_and_update();
-        READINGS.fetch_add(1, Ordering::Relaxed);
-        let seen = timeout(SILENCE, view::read(&inner, &subject, &mut memory)).await;
+        let seen = timeout(SILENCE, view::read(&inner, &subject)).await;
         let seen = seen.unwrap_or_else(|_| Err("it does not answer".to_owned()));
         frames.send_modify(|frame| frame.take(seen));
         tokio::time::sleep(INTERVAL / 10).await;

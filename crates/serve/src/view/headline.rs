@@ -3,19 +3,16 @@
 use std::time::Duration;
 
 use seinpaal::{
-    Holder, Kind, QueueSnapshot, Snapshot, Waiter,
+    Kind, QueueSnapshot, Snapshot, Waiter,
     proto::MOST_READERS,
     why::{Estimate, Why},
 };
-use seinpaal_words::{
-    text::age,
-    why::{origin, short},
-};
+use seinpaal_words::text::age;
 
 /// The cause in a few words, then what happens next.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub(crate) struct Headline {
-    /// The class of its sign: `shut`, `full`, `silent`, `kept`, `alone`, or nothing where all is well.
+    /// The class of its sign: `shut`, `full`, `kept`, `alone`, or nothing where all is well.
     pub(crate) sign: &'static str,
     pub(crate) cause: String,
     pub(crate) rest: String,
@@ -32,9 +29,6 @@ impl Headline {
             "shut" => {
                 r#"<svg class="sign shut" width="14" height="14" viewBox="0 0 14 14" aria-hidden="true"><rect x="3" y="2" width="3" height="10"/><rect x="8" y="2" width="3" height="10"/></svg>"#
             }
-            "silent" => {
-                r#"<svg class="sign silent" width="14" height="14" viewBox="0 0 14 14" aria-hidden="true"><circle cx="7" cy="7" r="5"/></svg>"#
-            }
             "kept" => {
                 r#"<svg class="sign kept" width="14" height="14" viewBox="0 0 14 14" aria-hidden="true"><path d="M2 12V5h4v7zM8 12V2h4v10z"/></svg>"#
             }
@@ -45,13 +39,10 @@ impl Headline {
         }
     }
 
-    /// Of a name. `silent` is a holder that has not renewed its lease, and for how long.
-    pub(crate) fn of(seen: &Snapshot, silent: Option<(&Holder, Duration)>) -> Self {
+    /// Of a name.
+    pub(crate) fn of(seen: &Snapshot) -> Self {
         if let Some(shut) = shut(seen) {
             return shut;
-        }
-        if let Some((holder, since)) = silent {
-            return silent_holder(seen, holder, since);
         }
         match seen.waiters.first() {
             Some(first) if keeps_free(seen, first) => Self::new(
@@ -116,7 +107,10 @@ fn keeps_free(seen: &Snapshot, first: &Waiter) -> bool {
 /// What keeps everybody out, whoever holds.
 fn shut(seen: &Snapshot) -> Option<Headline> {
     let (held, limit) = (seen.permits_held, seen.limit);
-    let still = format!("{held} still held. {}", waiting(seen));
+    let still = match held {
+        0 => format!("Nobody holds it. {}", waiting(seen)),
+        _ => format!("{held} still held. {}", waiting(seen)),
+    };
     if let Some(reason) = &seen.paused {
         let rest = format!("Nobody new gets in until somebody resumes it. {still}");
         return Some(Headline::new("shut", paused(reason), rest));
@@ -135,23 +129,6 @@ fn shut(seen: &Snapshot) -> Option<Headline> {
             format!("{held} still held; nobody new gets in until it fits. {}", waiting(seen));
         Headline::new("full", cause, rest)
     })
-}
-
-fn silent_holder(seen: &Snapshot, holder: &Holder, since: Duration) -> Headline {
-    let who = format!("{} ({})", short(holder.ticket), origin(&holder.about));
-    let left = holder.valid_for.map_or_else(String::new, age);
-    let next = match seen.waiting_total {
-        0 => "then its permit is free",
-        _ => "then the next in line gets in",
-    };
-    Headline::new(
-        "silent",
-        format!("A holder is silent: {who} has not renewed its lease for {}.", age(since)),
-        format!(
-            "Its host may be dead or cut off. If it stays so, the lease ends in {left}; {next}. {}",
-            waiting(seen)
-        ),
-    )
 }
 
 fn by_holders(seen: &Snapshot) -> Headline {
@@ -192,7 +169,7 @@ fn waiting(seen: &Snapshot) -> String {
         .map_or_else(String::new, |oldest| format!(", the oldest for {}", age(oldest)));
     match seen.waiting_total {
         0 => "Nobody waits.".to_owned(),
-        1 => format!("1 waits{}.", oldest.replace(", the oldest", "")),
+        1 => format!("1 has waited{}.", oldest.replace(", the oldest", "")),
         waiters => format!("{waiters} wait{oldest}."),
     }
 }

@@ -1,14 +1,10 @@
 //! The page of a name: its headline, who holds, and who waits, in order.
 
-use std::{
-    collections::HashMap,
-    sync::Arc,
-    time::{Duration, Instant},
-};
+use std::sync::Arc;
 
 use askama::Template;
 use seinpaal::{
-    About, Holder, Kind, Snapshot, Ticket, Waiter,
+    About, Holder, Kind, Snapshot, Waiter,
     proto::MOST_READERS,
     why::{Estimate, Why},
 };
@@ -22,39 +18,6 @@ use crate::dashboard::Inner;
 
 /// How many holders, and waiters, a page lists.
 const ROWS: usize = 50;
-
-/// What was seen of the leases of a name: who renews and who does not.
-#[derive(Debug, Default)]
-pub(crate) struct Memory(HashMap<Ticket, Lease>);
-
-#[derive(Clone, Copy, Debug)]
-struct Lease {
-    left: Duration,
-    renewed_by: Instant,
-}
-
-impl Memory {
-    /// Takes note of all leases. Forgets those that are gone.
-    fn note(&mut self, holders: &[Holder], now: Instant) {
-        let old = std::mem::take(&mut self.0);
-        let leases = holders.iter().filter_map(|holder| Some((holder.ticket, holder.valid_for?)));
-        self.0 = leases
-            .map(|(ticket, left)| {
-                let before = old.get(&ticket).filter(|before| left <= before.left);
-                let renewed_by = before.map_or(now, |before| before.renewed_by);
-                (ticket, Lease { left, renewed_by })
-            })
-            .collect();
-    }
-
-    /// For how long a holder has not renewed, if that is longer than a living one ever takes: who renews at a third of
-    /// the ttl never has less than two thirds of it left, so silence is never longer than half of what is left.
-    fn silence(&self, ticket: &Ticket, now: Instant) -> Option<Duration> {
-        let lease = self.0.get(ticket)?;
-        let silent = now.saturating_duration_since(lease.renewed_by);
-        (silent > lease.left).then_some(silent)
-    }
-}
 
 #[derive(Template)]
 #[template(path = "parts/name_head.html")]
@@ -91,7 +54,6 @@ struct HolderRow {
     left: String,
     fence: String,
     fence_end: String,
-    silent: Option<String>,
 }
 
 #[derive(Template)]
@@ -126,49 +88,27 @@ struct Who {
 }
 
 /// Reads the name, and renders it for both roles.
-pub(super) async fn read(
-    inner: &Arc<Inner>,
-    name: &str,
-    memory: &mut Memory,
-) -> Result<Pieces, String> {
+pub(super) async fn read(inner: &Arc<Inner>, name: &str) -> Result<Pieces, String> {
     let seen = inner.seinpaal.semaphore(name).snapshot().await.map_err(|e| e.to_string())?;
-    let now = Instant::now();
-    memory.note(&seen.holders, now);
-    Ok([false, true].map(|may_act| pieces(&seen, memory, now, may_act, &inner.options.base_path)))
+    Ok([false, true].map(|may_act| pieces(&seen, may_act, &inner.options.base_path)))
 }
 
-fn pieces(
-    seen: &Snapshot,
-    memory: &Memory,
-    now: Instant,
-    may_act: bool,
-    base: &str,
-) -> Vec<(&'static str, String)> {
+fn pieces(seen: &Snapshot, may_act: bool, base: &str) -> Vec<(&'static str, String)> {
     vec![
-        ("head", html(&head(seen, memory, now, may_act, base))),
-        ("holders", html(&holders(seen, memory, now, may_act, base))),
+        ("head", html(&head(seen, may_act, base))),
+        ("holders", html(&holders(seen, may_act, base))),
         ("waiters", html(&waiters(seen, may_act, base))),
     ]
 }
 
-fn head<'a>(
-    seen: &'a Snapshot,
-    memory: &Memory,
-    now: Instant,
-    may_act: bool,
-    base: &'a str,
-) -> Head<'a> {
-    let silent = seen.holders.iter().find_map(|holder| {
-        let since = memory.silence(&holder.ticket, now)?;
-        Some((holder, since))
-    });
+fn head<'a>(seen: &'a Snapshot, may_act: bool, base: &'a str) -> Head<'a> {
     Head {
         name: &seen.name,
         link: encoded(&seen.name),
         kind: kind(seen),
         limit: limit(seen),
         gate: Gate::of(seen),
-        headline: Headline::of(seen, silent),
+        headline: Headline::of(seen),
         is_paused: seen.paused.is_some(),
         has_limit: matches!(seen.kind, None | Some(Kind::Semaphore)),
         may_act,
@@ -192,16 +132,9 @@ fn limit(seen: &Snapshot) -> String {
     }
 }
 
-fn holders<'a>(
-    seen: &'a Snapshot,
-    memory: &Memory,
-    now: Instant,
-    may_act: bool,
-    base: &'a str,
-) -> Holders<'a> {
-    let shown = seen.holders.iter().take(ROWS);
-    let rows: Vec<_> =
-        shown.map(|holder| holder_row(seen, holder, memory.silence(&holder.ticket, now))).collect();
+fn holders<'a>(seen: &'a Snapshot, may_act: bool, base: &'a str) -> Holders<'a> {
+    let listed = seen.holders.iter().take(ROWS);
+    let rows: Vec<_> = listed.map(|holder| holder_row(seen, holder)).collect();
     let more = more(seen.holders_total, rows.len());
     Holders { link: encoded(&seen.name), rows, total: total(seen), more, may_act, base }
 }
@@ -218,7 +151,7 @@ fn more(total: u32, listed: usize) -> String {
     if rest == 0 { String::new() } else { format!("{} more", grouped(rest as u64)) }
 }
 
-fn holder_row(seen: &Snapshot, holder: &Holder, silent: Option<Duration>) -> HolderRow {
+fn holder_row(seen: &Snapshot, holder: &Holder) -> HolderRow {
     let fence = holder.fence.to_string();
     HolderRow {
         ticket: holder.ticket.to_string(),
@@ -233,7 +166,6 @@ fn holder_row(seen: &Snapshot, holder: &Holder, silent: Option<Duration>) -> Hol
         left: holder.valid_for.map_or_else(|| "with its process".to_owned(), age),
         fence_end: fence[fence.len().saturating_sub(6)..].to_owned(),
         fence,
-        silent: silent.map(age),
     }
 }
 
@@ -298,38 +230,5 @@ impl Who {
             pid: about.pid,
             labels: about.labels.iter().map(label).collect(),
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn seconds(seconds: u64) -> Duration {
-        Duration::from_secs(seconds)
-    }
-
-    fn ticket() -> Ticket {
-        "0123456789abcdef0123456789abcdef".parse().unwrap_or_else(|_| panic!("a ticket"))
-    }
-
-    fn remembered(left: u64, silent: u64, now: Instant) -> Memory {
-        let lease = Lease { left: seconds(left), renewed_by: now - seconds(silent) };
-        Memory([(ticket(), lease)].into())
-    }
-
-    #[test]
-    fn a_holder_that_renews_at_a_third_of_its_ttl_is_never_called_silent() {
-        let now = Instant::now() + seconds(100);
-        for silent in 0..=10 {
-            let memory = remembered(30 - silent, silent, now);
-            assert_eq!(memory.silence(&ticket(), now), None, "{silent} s");
-        }
-    }
-
-    #[test]
-    fn a_holder_that_has_let_half_of_its_lease_go_by_is_called_silent() {
-        let now = Instant::now() + seconds(100);
-        assert_eq!(remembered(14, 16, now).silence(&ticket(), now), Some(seconds(16)));
     }
 }

@@ -198,7 +198,7 @@ fn attention<'a>(all: &[Snapshot], base: &'a str) -> Attention<'a> {
     let rows = found.iter().take(ATTENTION).map(|seen| AttentionRow {
         name: seen.name.to_string(),
         link: encoded(&seen.name),
-        headline: Headline::of(seen, None),
+        headline: Headline::of(seen),
     });
     Attention {
         rows: rows.collect(),
@@ -210,7 +210,7 @@ fn attention<'a>(all: &[Snapshot], base: &'a str) -> Attention<'a> {
 
 /// Somebody keeps others out, or permits stay free although some wait for them.
 fn needs_attention(seen: &Snapshot) -> bool {
-    let sign = Headline::of(seen, None).sign;
+    let sign = Headline::of(seen).sign;
     matches!(sign, "shut" | "kept") || (seen.permits_held > seen.limit && seen.waiting_total > 0)
 }
 
@@ -323,7 +323,7 @@ impl NameRow {
             gate: Gate::of(seen),
             waiting: grouped(seen.waiting_total),
             oldest: seen.oldest_wait().map_or_else(|| "\u{2013}".to_owned(), age),
-            headline: Headline::of(seen, None),
+            headline: Headline::of(seen),
         }
     }
 }
