@@ -40,7 +40,7 @@
 
   function setHeld(to) {
     held = to;
-    hold.textContent = held ? "Catch up" : "Hold still";
+    hold.firstChild.nodeValue = held ? "Catch up " : "Hold still ";
     hold.setAttribute("aria-pressed", String(held));
     renew();
   }

@@ -136,7 +136,6 @@ impl Dashboard {
 
     /// The pages under their base path. Every request is checked: its host, who it is from, and of a change where its form
     /// came from.
-    #[must_use]
     pub fn router(&self) -> Router {
         let pages = Router::new()
             .route("/", get(page::names))

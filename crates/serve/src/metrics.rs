@@ -19,6 +19,9 @@ use crate::dashboard::Inner;
 /// How many names, and queues, have series of their own: those with the most waiters, then the most holders.
 const MOST: usize = 500;
 
+/// How many of something a queue has.
+type Figure = fn(&QueueSnapshot) -> u32;
+
 #[derive(Clone, Debug, EncodeLabelSet, Eq, Hash, PartialEq)]
 struct Of {
     name: String,
@@ -127,7 +130,7 @@ fn of_queues(registry: &mut Registry, queues: &[QueueSnapshot]) {
     let mut rows: Vec<_> = queues.iter().collect();
     rows.sort_by_key(|seen| Reverse((seen.ready, seen.in_work)));
     let family = Family::<OfState, Gauge>::default();
-    let states: [(&str, fn(&QueueSnapshot) -> u32); 4] = [
+    let states: [(&str, Figure); 4] = [
         ("ready", |seen| seen.ready),
         ("delayed", |seen| seen.delayed),
         ("in_work", |seen| seen.in_work),

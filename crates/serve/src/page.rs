@@ -10,7 +10,6 @@ use axum::{
     response::{Html, IntoResponse, Response},
 };
 use seinpaal::proto::Name;
-use seinpaal_words::text::age;
 
 use crate::{
     access::Visitor,
@@ -231,7 +230,7 @@ pub(crate) fn trouble(frame: &Frame) -> String {
     match &frame.trouble {
         Some((since, words)) => format!(
             "Stale: the store has not answered for {}. What you see is old. ({})",
-            age(since.elapsed()),
+            view::about(since.elapsed()),
             view::shown(words)
         ),
         None if frame.version == 0 => "The store has not answered yet.".to_owned(),

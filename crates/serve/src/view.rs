@@ -11,7 +11,7 @@ use std::sync::Arc;
 use seinpaal_words::text::plain;
 
 use crate::dashboard::Inner;
-pub(crate) use headline::Headline;
+pub(crate) use headline::{Headline, about};
 pub(crate) use overview::{Page, Query};
 
 /// What a page is about.

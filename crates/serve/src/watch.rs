@@ -48,6 +48,8 @@ pub(crate) struct Frame {
     pub(crate) version: u64,
     /// For those who only read, and for those who may act.
     pub(crate) parts: [Vec<Part>; 2],
+    /// When the store answered last.
+    answered: Option<Instant>,
     /// Since when the store has not answered, and what it said.
     pub(crate) trouble: Option<(Instant, String)>,
 }
@@ -144,11 +146,12 @@ impl Frame {
         self.version += 1;
         match seen {
             Err(error) => {
-                let since = self.trouble.take().map_or_else(Instant::now, |(since, _)| since);
-                self.trouble = Some((since, error));
+                let before = self.trouble.take().map(|(since, _)| since).or(self.answered);
+                self.trouble = Some((before.unwrap_or_else(Instant::now), error));
             }
             Ok(parts) => {
                 self.trouble = None;
+                self.answered = Some(Instant::now());
                 let version = self.version;
                 for (role, parts) in parts.into_iter().enumerate() {
                     let old = std::mem::take(&mut self.parts[role]);
@@ -185,12 +188,13 @@ mod tests {
     }
 
     #[test]
-    fn trouble_counts_from_the_first_failure_and_ends_with_an_answer() {
+    fn trouble_counts_from_the_last_answer_and_ends_with_the_next() {
         let mut frame = Frame::default();
+        frame.take(parts("one"));
+        let answered = frame.answered;
         frame.take(Err("gone".to_owned()));
-        let since = frame.trouble.clone().map(|(since, _)| since);
         frame.take(Err("still gone".to_owned()));
-        assert_eq!(frame.trouble.clone().map(|(since, _)| since), since);
+        assert_eq!(frame.trouble.clone().map(|(since, _)| since), answered);
         frame.take(parts("back"));
         assert!(frame.trouble.is_none());
     }

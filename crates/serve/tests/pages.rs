@@ -321,6 +321,27 @@ async fn metrics_have_a_series_for_each_name_and_one_for_the_rest() -> Outcome {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn alerts_and_the_dashboard_name_only_metrics_that_are_there() -> Outcome {
+    let seinpaal = Seinpaal::in_memory();
+    let _permit = seinpaal.mutex("one").lock().await?;
+    seinpaal.queue("mails").push("to: ann").await?;
+    let site = Site::open(seinpaal, Options::default()).await?;
+    let metrics = site.get("/metrics").await?.body;
+    let docs = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/guide");
+    for page in ["serve.md", "serve/alerts.yaml", "serve/grafana.json"] {
+        let text = std::fs::read_to_string(format!("{docs}/{page}"))?;
+        let words = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+        let named = words.filter(|word| word.starts_with("seinpaal_") && *word != "seinpaal_serve");
+        let named: Vec<_> = named.collect();
+        assert!(named.len() >= 6, "{page} names {named:?}");
+        for name in named {
+            assert!(metrics.contains(&format!("# TYPE {name} gauge\n")), "{page} names {name}");
+        }
+    }
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn everything_stands_under_the_base_path() -> Outcome {
     let options = Options { base_path: "/locks".to_owned(), ..Options::default() };
     let seinpaal = Seinpaal::in_memory();

@@ -71,8 +71,8 @@ impl Query {
         let sort = SORTS.iter().find(|(_, word, _)| *word == field("sort"));
         Self {
             search: field("q").chars().take(MOST_SEARCHED).collect(),
-            show: show.map_or(Show::default(), |(show, _, _)| *show),
-            sort: sort.map_or(Sort::default(), |(sort, _, _)| *sort),
+            show: show.map_or_else(Show::default, |(show, _, _)| *show),
+            sort: sort.map_or_else(Sort::default, |(sort, _, _)| *sort),
             page: field("page").parse::<usize>().unwrap_or(0).min(1_000_000),
         }
     }
@@ -351,7 +351,7 @@ fn urgency(seen: &QueueSnapshot) -> (Option<Duration>, u32) {
 
 impl QueueRow {
     fn new(seen: &QueueSnapshot) -> Self {
-        let limit = seen.limit.unwrap_or(seen.in_work.max(1));
+        let limit = seen.limit.unwrap_or_else(|| seen.in_work.max(1));
         Self {
             name: seen.name.to_string(),
             link: encoded(&seen.name),
