@@ -17,42 +17,42 @@ const PATIENCE: Duration = Duration::from_secs(60);
 type Fallible<T> = Result<T, Box<dyn std::error::Error>>;
 
 /// Pages on a port, until it is dropped.
-pub struct Site {
+pub(crate) struct Site {
     port: u16,
     task: JoinHandle<io::Result<()>>,
 }
 
 /// What came back.
-pub struct Answer {
-    pub status: u16,
+pub(crate) struct Answer {
+    pub(crate) status: u16,
     head: String,
-    pub body: String,
+    pub(crate) body: String,
 }
 
 /// A stream of events.
-pub struct Stream {
+pub(crate) struct Stream {
     socket: TcpStream,
 }
 
 impl Site {
-    pub async fn open(seinpaal: Seinpaal, options: Options) -> Fallible<Self> {
+    pub(crate) async fn open(seinpaal: Seinpaal, options: Options) -> Fallible<Self> {
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         let port = listener.local_addr()?.port();
         let router = Dashboard::new(seinpaal, options)?.router();
         Ok(Self { port, task: tokio::spawn(seinpaal_serve::serve(listener, router)) })
     }
 
-    pub async fn get(&self, address: &str) -> Fallible<Answer> {
+    pub(crate) async fn get(&self, address: &str) -> Fallible<Answer> {
         self.ask(&format!("GET {address} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"))
             .await
     }
 
-    pub async fn post(&self, form: &str) -> Fallible<Answer> {
+    pub(crate) async fn post(&self, form: &str) -> Fallible<Answer> {
         self.ask(&format!("POST /act HTTP/1.1\r\nHost: localhost\r\nOrigin: http://localhost\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{form}", form.len())).await
     }
 
     /// Sends these bytes, and reads until the other side closes.
-    pub async fn ask(&self, request: &str) -> Fallible<Answer> {
+    pub(crate) async fn ask(&self, request: &str) -> Fallible<Answer> {
         let mut socket = TcpStream::connect(("127.0.0.1", self.port)).await?;
         socket.write_all(request.as_bytes()).await?;
         let mut bytes = Vec::new();
@@ -63,7 +63,7 @@ impl Site {
         Ok(Answer { status, head: head.to_owned(), body: body.to_owned() })
     }
 
-    pub async fn stream(&self, address: &str) -> Fallible<Stream> {
+    pub(crate) async fn stream(&self, address: &str) -> Fallible<Stream> {
         let mut socket = TcpStream::connect(("127.0.0.1", self.port)).await?;
         let request = format!("GET {address} HTTP/1.1\r\nHost: localhost\r\n\r\n");
         socket.write_all(request.as_bytes()).await?;
@@ -78,7 +78,7 @@ impl Drop for Site {
 }
 
 impl Answer {
-    pub fn header(&self, name: &str) -> Option<&str> {
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
         self.head.lines().find_map(|line| {
             let (key, value) = line.split_once(": ")?;
             key.eq_ignore_ascii_case(name).then_some(value)
@@ -88,7 +88,7 @@ impl Answer {
 
 impl Stream {
     /// Reads until what came since the last call is as wanted.
-    pub async fn until(&mut self, wanted: impl Fn(&str) -> bool) -> Fallible<String> {
+    pub(crate) async fn until(&mut self, wanted: impl Fn(&str) -> bool) -> Fallible<String> {
         let mut bytes = Vec::new();
         loop {
             let mut buffer = [0; 8192];
@@ -106,7 +106,7 @@ impl Stream {
 }
 
 /// A request that waits in line; it leaves when the task is dropped with its runtime.
-pub async fn waiting(request: Acquire) -> JoinHandle<()> {
+pub(crate) async fn waiting(request: Acquire) -> JoinHandle<()> {
     let task = tokio::spawn(async move {
         let held = request.await;
         // Kept, if it ever is granted.
@@ -119,7 +119,7 @@ pub async fn waiting(request: Acquire) -> JoinHandle<()> {
 }
 
 /// The text of a page, without its tags.
-pub fn text(html: &str) -> String {
+pub(crate) fn text(html: &str) -> String {
     let mut text = String::new();
     let mut is_tag = false;
     for c in html.chars() {
@@ -137,7 +137,7 @@ pub fn text(html: &str) -> String {
 }
 
 /// The secret in a form.
-pub fn csrf(page: &str) -> Option<String> {
+pub(crate) fn csrf(page: &str) -> Option<String> {
     let (_, rest) = page.split_once("name=\"csrf\" value=\"")?;
     rest.split('"').next().map(str::to_owned)
 }
