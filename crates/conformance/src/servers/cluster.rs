@@ -19,6 +19,9 @@ use super::{free_port, program};
 const BOUND: Duration = Duration::from_secs(60);
 /// After how many milliseconds of silence a node is taken for dead.
 const NODE_TIMEOUT: &str = "500";
+/// The same where nothing is killed: on a machine that is busy a node that lives is silent for longer than that, and a
+/// replica that takes its place lacks what it had just written.
+const PATIENT: &str = "15000";
 const SLOTS: usize = 16384;
 
 /// A cluster. Its nodes are killed, by their process ids, when it is dropped.
@@ -79,7 +82,7 @@ impl RedisCluster {
     pub fn shared() -> Arc<Self> {
         static SHARED: OnceLock<Arc<RedisCluster>> = OnceLock::new();
         let start = || {
-            let cluster = Self::start();
+            let cluster = Self::start_with(3, 1, &["--cluster-node-timeout", PATIENT]);
             cluster.end_with_this_program();
             Arc::new(cluster)
         };
