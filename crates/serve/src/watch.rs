@@ -25,8 +25,10 @@ pub(crate) const INTERVAL: Duration = Duration::from_secs(1);
 const LINGER: Duration = Duration::from_secs(30);
 /// How long a page waits for the first reading.
 const FIRST: Duration = Duration::from_secs(8);
-/// How long the store may take for one reading. A list of 100 000 names takes seconds.
+/// How long the store may take for one name or queue.
 const SILENCE: Duration = Duration::from_secs(6);
+/// How long it may take for a list: 100 000 names take tens of seconds on a busy machine.
+const LIST_SILENCE: Duration = Duration::from_secs(120);
 /// How many watches there may be.
 const MOST: usize = 1000;
 
@@ -127,7 +129,7 @@ async fn read_on(
 ) {
     loop {
         asks.borrow_and_update();
-        let seen = timeout(SILENCE, view::read(&inner, &subject)).await;
+        let seen = timeout(silence(&subject), view::read(&inner, &subject)).await;
         let seen = seen.unwrap_or_else(|_| Err("it does not answer".to_owned()));
         frames.send_modify(|frame| frame.take(seen));
         tokio::time::sleep(INTERVAL / 10).await;
@@ -137,6 +139,13 @@ async fn read_on(
         if is_over && frames.receiver_count() <= 1 {
             return;
         }
+    }
+}
+
+fn silence(subject: &Subject) -> Duration {
+    match subject {
+        Subject::Names(_) | Subject::Queues(_) => LIST_SILENCE,
+        Subject::Name(_) | Subject::Queue(_) => SILENCE,
     }
 }
 
