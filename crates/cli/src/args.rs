@@ -1,6 +1,7 @@
 //! The command line, as clap reads it. What the words mean is in docs/guide/command-line.md.
 
 pub(crate) mod queue;
+pub(crate) mod serve;
 mod time;
 mod values;
 
@@ -190,6 +191,9 @@ pub(crate) enum Command {
         #[command(subcommand)]
         command: queue::Queue,
     },
+    /// Show all names on pages for browsers, and metrics (needs a build with `serve`)
+    #[command(after_long_help = after(&[serve::ABOUT, ENVIRONMENT, TABLE]))]
+    Serve(serve::Serve),
     /// Check the store: what is at risk, the remedy, and which outage a ttl survives
     #[command(after_long_help = after(&[DOCTOR_STATUS, ENVIRONMENT, TABLE]))]
     Doctor(Doctor),

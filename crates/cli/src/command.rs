@@ -7,6 +7,7 @@ mod documents;
 mod limit;
 pub(crate) mod list;
 mod queue;
+mod serve;
 pub(crate) mod show;
 mod steer;
 mod ticket;
@@ -68,6 +69,7 @@ fn dispatch(global: &Global, command: &Command, voice: Voice) -> Result<Exit, Fa
         Command::Evict(args) => steer::evict(global, args, voice),
         Command::Top(args) => top::top(global, args, voice),
         Command::Queue { command } => queue::queue(global, command, voice),
+        Command::Serve(args) => serve::serve(global, args, voice),
         Command::Doctor(args) => doctor::doctor(global, args, voice),
         Command::Bench(args) => bench::bench(global, args, voice),
         Command::Completions(args) => documents::completions(args),

@@ -5,9 +5,7 @@ pub(crate) mod log;
 mod outlet;
 mod subject;
 pub(crate) mod table;
-pub(crate) mod text;
 pub(crate) mod voice;
-pub(crate) mod why;
 
 use std::io::{self, Write};
 
@@ -18,6 +16,7 @@ use crate::{
     raw,
 };
 pub(crate) use outlet::Outlet;
+pub(crate) use seinpaal_words::{text, why};
 pub(crate) use subject::Subject;
 pub(crate) use voice::Voice;
 

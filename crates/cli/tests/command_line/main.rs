@@ -19,6 +19,7 @@ mod queue_steer;
 mod queue_work;
 mod readme;
 mod reentry;
+mod serve;
 mod settings;
 mod signals;
 mod status;

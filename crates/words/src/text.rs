@@ -6,14 +6,16 @@ use seinpaal::{Kind, Snapshot, proto::MOST_READERS};
 use unicode_width::UnicodeWidthChar;
 
 /// The text without what could move the cursor or hide something: names and labels are other people's.
-pub(crate) fn plain(text: &str) -> Cow<'_, str> {
+#[must_use]
+pub fn plain(text: &str) -> Cow<'_, str> {
     let odd =
         |c: char| c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     if text.contains(odd) { Cow::Owned(text.replace(odd, "\u{fffd}")) } else { Cow::Borrowed(text) }
 }
 
 /// How many columns of a terminal this takes: two for a character of Chinese, none for an accent that combines.
-pub(crate) fn width(text: &str) -> usize {
+#[must_use]
+pub fn width(text: &str) -> usize {
     text.chars().map(columns).sum()
 }
 
@@ -22,7 +24,8 @@ fn columns(c: char) -> usize {
 }
 
 /// The text in at most so many columns; what is cut off leaves an ellipsis.
-pub(crate) fn cut(text: &str, most: usize) -> String {
+#[must_use]
+pub fn cut(text: &str, most: usize) -> String {
     if width(text) <= most {
         return text.to_owned();
     }
@@ -39,12 +42,14 @@ pub(crate) fn cut(text: &str, most: usize) -> String {
 }
 
 /// The text in at least so many columns, with spaces after it.
-pub(crate) fn fill(text: &str, least: usize) -> String {
+#[must_use]
+pub fn fill(text: &str, least: usize) -> String {
     format!("{text}{:1$}", "", least.saturating_sub(width(text)))
 }
 
 /// The text in lines of at most so many columns, broken at spaces where there are any.
-pub(crate) fn wrap(text: &str, most: usize) -> Vec<String> {
+#[must_use]
+pub fn wrap(text: &str, most: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in text.split(' ') {
         let line = lines.last().map_or(0, |line| width(line));
@@ -61,7 +66,8 @@ pub(crate) fn wrap(text: &str, most: usize) -> Vec<String> {
 }
 
 /// An age or a remainder, in two units at most: `850ms`, `12s`, `4m12s`, `3h05m`, `2d07h`.
-pub(crate) fn age(duration: Duration) -> String {
+#[must_use]
+pub fn age(duration: Duration) -> String {
     let seconds = duration.as_secs();
     let (minutes, hours, days) = (seconds / 60, seconds / 3600, seconds / 86_400);
     match seconds {
@@ -74,7 +80,8 @@ pub(crate) fn age(duration: Duration) -> String {
 }
 
 /// What is held: `2 of 4 held`, or of a readers-writer lock `3 readers`, `1 writer`.
-pub(crate) fn held(snapshot: &Snapshot) -> String {
+#[must_use]
+pub fn held(snapshot: &Snapshot) -> String {
     let (held, limit) = (snapshot.permits_held, snapshot.limit);
     match snapshot.kind {
         Some(Kind::RwLock) if held == MOST_READERS => "1 writer".to_owned(),
@@ -89,7 +96,8 @@ pub(crate) fn held(snapshot: &Snapshot) -> String {
 }
 
 /// Why nobody gets in, whoever holds: `None` if it is only a matter of who holds.
-pub(crate) fn reason(snapshot: &Snapshot) -> Option<String> {
+#[must_use]
+pub fn reason(snapshot: &Snapshot) -> Option<String> {
     if let Some(reason) = &snapshot.paused {
         return Some(match reason.as_str() {
             "" => "paused".to_owned(),
@@ -106,7 +114,8 @@ pub(crate) fn reason(snapshot: &Snapshot) -> Option<String> {
 }
 
 /// `1st`, `2nd`, `3rd`, `4th`, `11th`.
-pub(crate) fn ordinal(n: u32) -> String {
+#[must_use]
+pub fn ordinal(n: u32) -> String {
     let ending = match (n % 10, n % 100) {
         (1, rest) if rest != 11 => "st",
         (2, rest) if rest != 12 => "nd",

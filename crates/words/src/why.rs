@@ -7,20 +7,22 @@ use seinpaal::{
     why::{Estimate, HeldBy, Holders, LeasesEnd, Reason, Unsaid, Waits, Why},
 };
 
-use super::text::{age, ordinal, plain};
+use crate::text::{age, ordinal, plain};
 
 /// Of a ticket, what people compare.
 const TICKET_DIGITS: usize = 8;
 const MOST_HOLDERS: usize = 3;
 
 /// What `show --why` prints.
-pub(crate) fn page(seen: &Snapshot, ticket: Ticket, why: &Why) -> String {
+#[must_use]
+pub fn page(seen: &Snapshot, ticket: Ticket, why: &Why) -> String {
     let lines = lines(seen, ticket, why);
     lines.iter().map(|line| format!("{}\n", plain(line))).collect()
 }
 
 /// A head, a line a reason, and how long it may still be.
-pub(crate) fn lines(seen: &Snapshot, ticket: Ticket, why: &Why) -> Vec<String> {
+#[must_use]
+pub fn lines(seen: &Snapshot, ticket: Ticket, why: &Why) -> Vec<String> {
     match why {
         Why::Holds(held) => vec![format!(
             "{} holds {} of {} since {}; it waits for nothing ({})",
@@ -52,7 +54,8 @@ fn waiting(seen: &Snapshot, ticket: Ticket, waits: &Waits) -> Vec<String> {
 }
 
 /// One reason in one sentence.
-pub(crate) fn reason_words(seen: &Snapshot, reason: &Reason) -> String {
+#[must_use]
+pub fn reason_words(seen: &Snapshot, reason: &Reason) -> String {
     match reason {
         Reason::Paused { reason } if reason.is_empty() => "the name is paused".to_owned(),
         Reason::Paused { reason } => format!("the name is paused: {reason}"),
@@ -150,13 +153,16 @@ fn who(seen: &Snapshot, ticket: Ticket) -> String {
     }
 }
 
-fn origin(about: &About) -> String {
+/// Who it is: process, host and labels.
+#[must_use]
+pub fn origin(about: &About) -> String {
     let labels = about.labels.iter().map(|(key, value)| format!(" {key}={value}"));
     format!("{}@{}{}", about.pid, about.host, labels.collect::<String>())
 }
 
 /// How long, and what that rests on.
-pub(crate) fn estimate(estimate: &Estimate) -> String {
+#[must_use]
+pub fn estimate(estimate: &Estimate) -> String {
     match estimate {
         Estimate::Now => "at once".to_owned(),
         Estimate::AfterGuard { wait } => format!("in {}, when the guard ends", age(*wait)),
@@ -201,7 +207,9 @@ fn whole(duration: Duration) -> Duration {
     }
 }
 
-pub(crate) fn short(ticket: Ticket) -> String {
+/// The first digits of a ticket: what people compare.
+#[must_use]
+pub fn short(ticket: Ticket) -> String {
     ticket.to_string().chars().take(TICKET_DIGITS).collect()
 }
 

@@ -1,0 +1,109 @@
+//! `serve`: pages and metrics, on a port.
+
+use crate::{
+    args::{Global, serve::Serve},
+    exit::{Exit, Failure},
+    output::Voice,
+};
+
+/// Serves until a signal comes.
+#[cfg(feature = "serve")]
+pub(super) fn serve(global: &Global, args: &Serve, voice: Voice) -> Result<Exit, Failure> {
+    with_pages::serve(global, args, voice)
+}
+
+/// Says how to build a program that can.
+#[cfg(not(feature = "serve"))]
+pub(super) fn serve(_global: &Global, _args: &Serve, _voice: Voice) -> Result<Exit, Failure> {
+    Err(Failure::usage(
+        "this program was built without `serve`; `cargo install --path crates/cli --features serve` builds one that has it",
+    ))
+}
+
+#[cfg(feature = "serve")]
+mod with_pages {
+    use seinpaal_serve::{Dashboard, Options, Tokens};
+    use tokio::net::TcpListener;
+
+    use super::*;
+    use crate::{
+        command::{connect, on_runtime},
+        output::Subject,
+        run::{Signals, ends_waiting},
+        settings,
+    };
+
+    pub(super) fn serve(global: &Global, args: &Serve, voice: Voice) -> Result<Exit, Failure> {
+        let options = options(args)?;
+        let choice = settings::choose(global)?;
+        let subject = Subject::new("", &choice.url);
+        let ended = on_runtime(async {
+            let mut signals = Signals::listen()?;
+            let listener = listen(args).await?;
+            let seinpaal = connect(&choice, None, "seinpaal serve", voice, &mut signals).await?;
+            let dashboard = Dashboard::new(seinpaal, options)
+                .map_err(|error| Failure::usage(error.to_string()))?;
+            announce(&listener, args, voice)?;
+            tokio::select! {
+                exit = until_ended(&mut signals) => Ok(exit),
+                served = seinpaal_serve::serve(listener, dashboard.router()) => {
+                    served.map(|()| Exit::Success).map_err(Failure::internal)
+                }
+            }
+        });
+        ended.map_err(|failure| failure.about(subject))
+    }
+
+    fn options(args: &Serve) -> Result<Options, Failure> {
+        let tokens = args.token_file.as_ref().map(|path| {
+            Tokens::read(path).map_err(|error| {
+                Failure::new(Exit::Conflict, format!("{}: {error}", path.display()))
+            })
+        });
+        let tokens = tokens.transpose()?;
+        if tokens.is_none() && !args.listen.ip().is_loopback() {
+            return Err(Failure::usage(format!(
+                "--listen {}: others than this machine can reach that, which needs --token-file",
+                args.listen
+            )));
+        }
+        // What it listens on is a name of it as well.
+        let own = match args.listen {
+            address if address.is_ipv6() => format!("[{}]", address.ip()),
+            address => address.ip().to_string(),
+        };
+        Ok(Options {
+            base_path: args.base_path.clone(),
+            payloads: !args.hide_payloads,
+            allow_actions: args.allow_actions,
+            tokens,
+            hosts: args.host.iter().cloned().chain([own]).collect(),
+            audit: args.audit.clone(),
+            streams: args.streams as usize,
+        })
+    }
+
+    async fn listen(args: &Serve) -> Result<TcpListener, Failure> {
+        TcpListener::bind(args.listen).await.map_err(|error| {
+            let words =
+                format!("cannot listen on {}: {error}; --listen takes another", args.listen);
+            Failure::new(Exit::Unreachable, words)
+        })
+    }
+
+    fn announce(listener: &TcpListener, args: &Serve, voice: Voice) -> Result<(), Failure> {
+        let address = listener.local_addr().map_err(Failure::internal)?;
+        voice.say(format!("serving on http://{address}{}/", args.base_path));
+        Ok(())
+    }
+
+    /// A signal is how this ends, and no failure: those that ask nicely are a success.
+    async fn until_ended(signals: &mut Signals) -> Exit {
+        loop {
+            let signal = signals.next().await;
+            if ends_waiting(signal) {
+                return Exit::Success;
+            }
+        }
+    }
+}

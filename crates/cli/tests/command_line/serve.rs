@@ -1,0 +1,22 @@
+//! `serve`, as far as a program built without it goes.
+
+use super::support::World;
+
+#[cfg(not(feature = "serve"))]
+#[test]
+fn a_program_without_pages_says_how_to_build_one_that_has_them() {
+    let output = World::embedded().command(&["serve"]).output().unwrap();
+    let err = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(64), "{err}");
+    assert!(err.contains("--features serve") && err.lines().count() == 1, "{err}");
+}
+
+#[cfg(feature = "serve")]
+#[test]
+fn pages_for_others_than_this_machine_need_tokens() {
+    let world = World::embedded();
+    let output = world.command(&["serve", "--listen", "0.0.0.0:0"]).output().unwrap();
+    let err = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(64), "{err}");
+    assert!(err.contains("--token-file") && err.lines().count() == 1, "{err}");
+}

@@ -1,0 +1,313 @@
+//! Who may come in: the host that a request names, its token, and the headers of every answer.
+
+use std::{fmt, fs, io, os::unix::fs::PermissionsExt, path::Path, sync::Arc};
+
+use axum::{
+    extract::{Request, State},
+    http::{HeaderMap, HeaderValue, StatusCode, header},
+    middleware::Next,
+    response::{IntoResponse, Response},
+};
+use base64::{Engine, prelude::BASE64_STANDARD};
+use tokio::time::timeout;
+
+use crate::dashboard::{Inner, PATIENCE};
+
+/// The shortest token, in characters.
+const LEAST_TOKEN: usize = 16;
+/// What others may do with a file.
+const OTHERS: u32 = 0o077;
+
+const HEADERS: [(&str, &str); 6] = [
+    (
+        "content-security-policy",
+        "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; object-src 'none'",
+    ),
+    ("x-content-type-options", "nosniff"),
+    // Not `no-referrer`: browsers would then hide the origin of our own forms, too.
+    ("referrer-policy", "same-origin"),
+    ("cross-origin-opener-policy", "same-origin"),
+    ("cross-origin-resource-policy", "same-origin"),
+    ("x-frame-options", "DENY"),
+];
+
+/// What somebody may do.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Role {
+    /// Look.
+    Read,
+    /// Look, and change what there is an action for, where actions are allowed.
+    Operate,
+}
+
+/// The tokens that are let in.
+#[derive(Clone)]
+pub struct Tokens(Vec<Token>);
+
+#[derive(Clone)]
+struct Token {
+    role: Role,
+    text: String,
+    who: String,
+}
+
+/// Without the tokens.
+impl fmt::Debug for Tokens {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} tokens", self.0.len())
+    }
+}
+
+/// A file of tokens that cannot be used.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum BadTokens {
+    /// It cannot be read.
+    Unreadable(io::Error),
+    /// Others than its owner can read it.
+    Exposed,
+    /// A line is not `read TOKEN [WHO]` or `operate TOKEN [WHO]`.
+    Line(usize),
+    /// A token has fewer than 16 characters.
+    Short(usize),
+    /// There is no token in it.
+    Empty,
+}
+
+impl fmt::Display for BadTokens {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unreadable(error) => write!(f, "cannot be read: {error}"),
+            Self::Exposed => f.write_str("others can read it: chmod 600 it"),
+            Self::Line(line) => {
+                write!(f, "line {line} is not `read TOKEN [WHO]` or `operate TOKEN [WHO]`")
+            }
+            Self::Short(line) => write!(
+                f,
+                "the token in line {line} has fewer than {LEAST_TOKEN} characters; `openssl rand -hex 16` makes a good one"
+            ),
+            Self::Empty => f.write_str("there is no token in it"),
+        }
+    }
+}
+
+impl std::error::Error for BadTokens {}
+
+impl Tokens {
+    /// Reads a file: `read TOKEN [WHO]` or `operate TOKEN [WHO]` a line, and lines that begin with `#`.
+    ///
+    /// # Errors
+    /// [`BadTokens`] says what is wrong, never with a token in it.
+    pub fn read(path: &Path) -> Result<Self, BadTokens> {
+        let file = fs::metadata(path).map_err(BadTokens::Unreadable)?;
+        if file.is_file() && file.permissions().mode() & OTHERS != 0 {
+            return Err(BadTokens::Exposed);
+        }
+        Self::parse(&fs::read_to_string(path).map_err(BadTokens::Unreadable)?)
+    }
+
+    fn parse(text: &str) -> Result<Self, BadTokens> {
+        let lines = text.lines().map(str::trim).zip(1..);
+        let lines = lines.filter(|(line, _)| !line.is_empty() && !line.starts_with('#'));
+        let tokens =
+            lines.map(|(line, at)| Token::parse(line, at)).collect::<Result<Vec<_>, _>>()?;
+        if tokens.is_empty() { Err(BadTokens::Empty) } else { Ok(Self(tokens)) }
+    }
+
+    fn find(&self, text: &str) -> Option<&Token> {
+        // All are compared, so that time does not tell which one came near.
+        self.0.iter().fold(
+            None,
+            |found, token| {
+                if is_same(&token.text, text) { Some(token) } else { found }
+            },
+        )
+    }
+}
+
+impl Token {
+    fn parse(line: &str, at: usize) -> Result<Self, BadTokens> {
+        let mut words = line.split_whitespace();
+        let role = match words.next() {
+            Some("read") => Role::Read,
+            Some("operate") => Role::Operate,
+            _ => return Err(BadTokens::Line(at)),
+        };
+        let text = words.next().ok_or(BadTokens::Line(at))?.to_owned();
+        if text.chars().count() < LEAST_TOKEN {
+            return Err(BadTokens::Short(at));
+        }
+        let who = words.collect::<Vec<_>>().join(" ");
+        Ok(Self { role, text, who })
+    }
+}
+
+fn is_same(a: &str, b: &str) -> bool {
+    let differ = a.bytes().zip(b.bytes()).fold(0, |differ, (a, b)| differ | (a ^ b));
+    a.len() == b.len() && differ == 0
+}
+
+/// Who a request is from.
+#[derive(Clone, Debug)]
+pub(crate) struct Visitor {
+    pub(crate) may_act: bool,
+    /// For the audit.
+    pub(crate) who: String,
+    /// In words, for the bar.
+    pub(crate) role: String,
+}
+
+/// Lets a request in, or says why not; and dresses every answer.
+pub(crate) async fn check(
+    State(inner): State<Arc<Inner>>,
+    mut request: Request,
+    next: Next,
+) -> Response {
+    let is_stream = request.uri().path().ends_with("/live");
+    let mut response = match visitor(&inner, request.headers()) {
+        Err(refused) => *refused,
+        Ok(visitor) => {
+            request.extensions_mut().insert(visitor);
+            let answer = next.run(request);
+            if is_stream { answer.await } else { within_patience(answer).await }
+        }
+    };
+    let headers = response.headers_mut();
+    for (name, value) in HEADERS {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
+    headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
+    response
+}
+
+async fn within_patience(answer: impl Future<Output = Response>) -> Response {
+    let slow =
+        || (StatusCode::GATEWAY_TIMEOUT, "the store did not answer in time\n").into_response();
+    timeout(PATIENCE, answer).await.unwrap_or_else(|_| slow())
+}
+
+fn visitor(inner: &Inner, headers: &HeaderMap) -> Result<Visitor, Box<Response>> {
+    let host = headers.get(header::HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
+    if !is_known_host(host, &inner.options.hosts) {
+        let words = "this address is not one of this server's; `--host NAME` adds one\n";
+        return Err(Box::new((StatusCode::MISDIRECTED_REQUEST, words).into_response()));
+    }
+    let allow = inner.options.allow_actions;
+    let Some(tokens) = &inner.options.tokens else {
+        return Ok(Visitor {
+            may_act: allow,
+            who: "somebody on this machine".to_owned(),
+            role: if allow { "Operate" } else { "Read only" }.to_owned(),
+        });
+    };
+    let token = presented(headers).and_then(|text| tokens.find(&text).cloned());
+    let Some(token) = token else { return Err(Box::new(unauthorised())) };
+    let may_act = allow && token.role == Role::Operate;
+    let role = if may_act { "Operate" } else { "Read only" };
+    let role =
+        if token.who.is_empty() { role.to_owned() } else { format!("{role} as {}", token.who) };
+    let who = if token.who.is_empty() { "a token without a name".to_owned() } else { token.who };
+    Ok(Visitor { may_act, who, role })
+}
+
+/// A bearer token; or the password that a browser asks for, whatever the user's name is.
+fn presented(headers: &HeaderMap) -> Option<String> {
+    let text = headers.get(header::AUTHORIZATION)?.to_str().ok()?;
+    let (scheme, rest) = text.split_once(' ')?;
+    if scheme.eq_ignore_ascii_case("bearer") {
+        return Some(rest.trim().to_owned());
+    }
+    if !scheme.eq_ignore_ascii_case("basic") {
+        return None;
+    }
+    let pair = String::from_utf8(BASE64_STANDARD.decode(rest.trim()).ok()?).ok()?;
+    pair.split_once(':').map(|(_, password)| password.to_owned())
+}
+
+fn unauthorised() -> Response {
+    let ask = [(header::WWW_AUTHENTICATE, "Basic realm=\"Seinpaal: the token is the password\"")];
+    (StatusCode::UNAUTHORIZED, ask, "a token is needed\n").into_response()
+}
+
+/// Whether a request came to us on purpose. A foreign page whose name has been made to point here names itself.
+fn is_known_host(host: &str, known: &[String]) -> bool {
+    let name = without_port(host);
+    let is_loopback = matches!(name, "localhost" | "[::1]") || is_loopback_v4(name);
+    is_loopback || known.iter().any(|known| known.eq_ignore_ascii_case(name))
+}
+
+fn is_loopback_v4(name: &str) -> bool {
+    name.parse::<std::net::Ipv4Addr>().is_ok_and(|address| address.is_loopback())
+}
+
+fn without_port(host: &str) -> &str {
+    match host.rsplit_once(':') {
+        Some((name, port)) if port.bytes().all(|b| b.is_ascii_digit()) && !name.is_empty() => name,
+        _ => host,
+    }
+}
+
+/// Whether a form was sent by one of our own pages, as far as the browser says where from.
+pub(crate) fn is_from_here(headers: &HeaderMap) -> bool {
+    let text = |name| headers.get(name).and_then(|value: &HeaderValue| value.to_str().ok());
+    let host = text(header::HOST).unwrap_or_default();
+    let origin = text(header::ORIGIN).map(|origin| {
+        let authority = origin.split_once("://").map_or("", |(_, authority)| authority);
+        authority.eq_ignore_ascii_case(host)
+    });
+    let site = headers.get("sec-fetch-site").map(|site| site == "same-origin" || site == "none");
+    origin.unwrap_or(true) && site.unwrap_or(true)
+}
+
+/// Whether this is the secret that our forms carry.
+pub(crate) fn is_our_form(inner: &Inner, csrf: &str) -> bool {
+    is_same(&inner.csrf, csrf)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_loopback_and_named_hosts_are_ours() {
+        let known = ["locks.example".to_owned()];
+        let ours =
+            ["localhost", "localhost:7478", "127.0.0.1:7478", "[::1]:7478", "LOCKS.example:80"];
+        assert!(ours.into_iter().all(|host| is_known_host(host, &known)));
+        let foreign = [
+            "",
+            "evil.example",
+            "localhost.evil.example",
+            "127.0.0.1.evil.example:7478",
+            "10.0.0.1",
+            "::1",
+        ];
+        assert!(!foreign.into_iter().any(|host| is_known_host(host, &known)));
+    }
+
+    #[test]
+    fn a_file_of_tokens_names_the_line_that_is_wrong() {
+        let parse = |text| Tokens::parse(text).map(|tokens| tokens.0.len());
+        assert!(matches!(parse("# none\n\n"), Err(BadTokens::Empty)));
+        assert!(matches!(parse("read 0123456789abcdef\nwrite x"), Err(BadTokens::Line(2))));
+        assert!(matches!(parse("read short"), Err(BadTokens::Short(1))));
+        assert!(matches!(parse("read 0123456789abcdef ana k\noperate fedcba9876543210"), Ok(2)));
+    }
+
+    #[test]
+    fn a_form_of_another_site_is_not_from_here() {
+        let headers = |pairs: &[(&'static str, &'static str)]| {
+            let pairs = pairs.iter().map(|(name, value)| {
+                (name.parse().unwrap_or(header::HOST), HeaderValue::from_static(value))
+            });
+            pairs.collect::<HeaderMap>()
+        };
+        let host = ("host", "localhost:7478");
+        assert!(is_from_here(&headers(&[host, ("origin", "http://localhost:7478")])));
+        assert!(is_from_here(&headers(&[host])));
+        assert!(!is_from_here(&headers(&[host, ("origin", "http://evil.example")])));
+        assert!(!is_from_here(&headers(&[host, ("origin", "null")])));
+        assert!(!is_from_here(&headers(&[host, ("origin", "http://localhost:8000")])));
+        assert!(!is_from_here(&headers(&[host, ("sec-fetch-site", "cross-site")])));
+    }
+}

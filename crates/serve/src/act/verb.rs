@@ -1,0 +1,212 @@
+//! The actions: what each asks, what it does to whom, and what it says afterwards.
+
+/// What somebody can do to a name or a queue.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Verb {
+    Limit,
+    Pause,
+    Resume,
+    Evict,
+    QueueLimit,
+    QueuePause,
+    QueueResume,
+    Purge,
+    Cancel,
+    Replay,
+    ReplayAll,
+    Drop,
+    DropAll,
+}
+
+/// The words of an action. `*` stands for the ticket or item.
+pub(crate) struct Words {
+    pub(crate) verb: Verb,
+    /// In addresses.
+    pub(crate) word: &'static str,
+    pub(crate) question: &'static str,
+    pub(crate) consequence: &'static str,
+    pub(crate) button: &'static str,
+    pub(crate) keep: &'static str,
+    pub(crate) done: &'static str,
+    /// Something ends that cannot be had back.
+    pub(crate) is_dangerous: bool,
+}
+
+impl Verb {
+    /// By its word in an address.
+    pub(crate) fn find(word: &str) -> Option<&'static Words> {
+        WORDS.iter().find(|words| words.word == word)
+    }
+
+    pub(crate) fn is_of_queue(self) -> bool {
+        !matches!(self, Self::Limit | Self::Pause | Self::Resume | Self::Evict)
+    }
+
+    pub(crate) fn asks_number(self) -> bool {
+        matches!(self, Self::Limit | Self::QueueLimit)
+    }
+
+    /// Whether a ticket or an item has to be named.
+    pub(crate) fn has_target(self) -> bool {
+        matches!(self, Self::Evict | Self::Cancel | Self::Replay | Self::Drop)
+    }
+
+    pub(crate) fn needs_reason(self) -> bool {
+        let needs =
+            [Self::Pause, Self::Evict, Self::QueuePause, Self::Purge, Self::Drop, Self::DropAll];
+        needs.contains(&self)
+    }
+
+    /// Whether the name has to be typed: very much is lost at once.
+    pub(crate) fn is_typed(self) -> bool {
+        matches!(self, Self::Purge | Self::DropAll)
+    }
+}
+
+const WORDS: [Words; 13] = [
+    Words {
+        verb: Verb::Limit,
+        word: "limit",
+        question: "Set the limit?",
+        consequence: "It is in force whatever callers state, until it is let go. Below what is held nobody is thrown out, and nobody new gets in until it fits; 0 admits nobody. Leave the number empty to let go of a limit that was set.",
+        button: "Set the limit",
+        keep: "Leave it",
+        done: "The limit was changed.",
+        is_dangerous: false,
+    },
+    Words {
+        verb: Verb::Pause,
+        word: "pause",
+        question: "Pause it?",
+        consequence: "Who holds, holds. Nobody new gets in until somebody resumes it. The reason is shown to everybody who waits.",
+        button: "Pause it",
+        keep: "Leave it open",
+        done: "Paused.",
+        is_dangerous: false,
+    },
+    Words {
+        verb: Verb::Resume,
+        word: "resume",
+        question: "Resume it?",
+        consequence: "Those who fit get in at once, in their order.",
+        button: "Resume it",
+        keep: "Leave it paused",
+        done: "Resumed.",
+        is_dangerous: false,
+    },
+    Words {
+        verb: Verb::Evict,
+        word: "evict",
+        question: "Evict *?",
+        consequence: "A waiter loses its place. A holder loses its lease and is told at once: `seinpaal run` then ends its command with TERM, with KILL a little later, and exits with 122. A holder whose host is cut off cannot be told and may go on; only the fence protects the resource from it.",
+        button: "Evict it",
+        keep: "Keep it",
+        done: "Evicted. Its owner was told, if it can be reached.",
+        is_dangerous: true,
+    },
+    Words {
+        verb: Verb::QueueLimit,
+        word: "queue-limit",
+        question: "Set how many items may be in work?",
+        consequence: "What is in work stays in work. Leave the number empty for any number.",
+        button: "Set the limit",
+        keep: "Leave it",
+        done: "The limit was changed.",
+        is_dangerous: false,
+    },
+    Words {
+        verb: Verb::QueuePause,
+        word: "queue-pause",
+        question: "Pause the queue?",
+        consequence: "What is in work stays in work. Nothing is delivered until somebody resumes it.",
+        button: "Pause it",
+        keep: "Leave it open",
+        done: "Paused.",
+        is_dangerous: false,
+    },
+    Words {
+        verb: Verb::QueueResume,
+        word: "queue-resume",
+        question: "Resume the queue?",
+        consequence: "Items are delivered again.",
+        button: "Resume it",
+        keep: "Leave it paused",
+        done: "Resumed.",
+        is_dangerous: false,
+    },
+    Words {
+        verb: Verb::Purge,
+        word: "purge",
+        question: "Purge the queue?",
+        consequence: "Everything that is ready or delayed is taken out for good. What is in work stays, and so do dead letters.",
+        button: "Purge it",
+        keep: "Keep the items",
+        done: "Purged.",
+        is_dangerous: true,
+    },
+    Words {
+        verb: Verb::Cancel,
+        word: "cancel",
+        question: "Cancel item *?",
+        consequence: "It is taken out for good. Whoever works on it is told at once.",
+        button: "Cancel it",
+        keep: "Keep it",
+        done: "Cancelled.",
+        is_dangerous: true,
+    },
+    Words {
+        verb: Verb::Replay,
+        word: "replay",
+        question: "Replay item *?",
+        consequence: "It becomes an item again, at the end of the line and with all its deliveries before it.",
+        button: "Replay it",
+        keep: "Leave it",
+        done: "Replayed.",
+        is_dangerous: false,
+    },
+    Words {
+        verb: Verb::ReplayAll,
+        word: "replay-all",
+        question: "Replay all dead letters?",
+        consequence: "Those that are dead now, not only those on the page, become items again at the end of the line.",
+        button: "Replay all",
+        keep: "Leave them",
+        done: "Replayed.",
+        is_dangerous: false,
+    },
+    Words {
+        verb: Verb::Drop,
+        word: "drop",
+        question: "Drop dead letter *?",
+        consequence: "It is forgotten for good, with its payload.",
+        button: "Drop it",
+        keep: "Keep it",
+        done: "Dropped.",
+        is_dangerous: true,
+    },
+    Words {
+        verb: Verb::DropAll,
+        word: "drop-all",
+        question: "Drop all dead letters?",
+        consequence: "All of them, not only those on the page, are forgotten for good, with their payloads.",
+        button: "Drop all",
+        keep: "Keep them",
+        done: "Dropped.",
+        is_dangerous: true,
+    },
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_action_is_found_by_its_word_alone() {
+        let mut words: Vec<_> = WORDS.iter().map(|words| words.word).collect();
+        words.sort_unstable();
+        words.dedup();
+        assert_eq!(words.len(), WORDS.len());
+        assert!(words.iter().all(|word| Verb::find(word).is_some_and(|found| found.word == *word)));
+        assert!(Verb::find("delete").is_none());
+    }
+}

@@ -1,0 +1,116 @@
+//! Who changed what, and why: the last changes in memory, all of them in a file if one is named.
+
+use std::{
+    collections::VecDeque,
+    fs::{File, OpenOptions},
+    io::Write,
+    path::Path,
+    sync::{Mutex, PoisonError},
+    time::{SystemTime, UNIX_EPOCH},
+};
+
+use serde::Serialize;
+
+use crate::dashboard::BadOption;
+
+/// How many changes are kept in memory.
+const KEPT: usize = 500;
+
+/// A change, or an attempt at one.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Change {
+    /// When, in UTC.
+    pub(crate) at: String,
+    pub(crate) who: String,
+    /// `name` or `queue`.
+    pub(crate) kind: &'static str,
+    pub(crate) name: String,
+    /// The action, and what it was done to.
+    pub(crate) what: String,
+    pub(crate) reason: String,
+    /// Why it failed; empty if it was done.
+    #[serde(rename = "error")]
+    pub(crate) result: String,
+}
+
+/// All changes of this program.
+pub(crate) struct Audit {
+    changes: Mutex<VecDeque<Change>>,
+    file: Option<Mutex<File>>,
+}
+
+impl Audit {
+    pub(crate) fn open(path: Option<&Path>) -> Result<Self, BadOption> {
+        let open = |path: &Path| {
+            let file = OpenOptions::new().append(true).create(true).open(path);
+            file.map(Mutex::new).map_err(|error| BadOption::Audit(path.to_owned(), error))
+        };
+        Ok(Self { changes: Mutex::default(), file: path.map(open).transpose()? })
+    }
+
+    /// Writes a change down, first to the file.
+    ///
+    /// # Errors
+    /// The file could not be written.
+    pub(crate) fn note(&self, change: Change) -> std::io::Result<()> {
+        let written = self.append(&change);
+        let mut changes = self.changes.lock().unwrap_or_else(PoisonError::into_inner);
+        changes.truncate(KEPT - 1);
+        changes.push_front(change);
+        written
+    }
+
+    fn append(&self, change: &Change) -> std::io::Result<()> {
+        let Some(file) = &self.file else { return Ok(()) };
+        let mut line = serde_json::to_vec(change)?;
+        line.push(b'\n');
+        file.lock().unwrap_or_else(PoisonError::into_inner).write_all(&line)
+    }
+
+    /// The last ones, newest first; of one name or queue if one is given.
+    pub(crate) fn last(&self, of: Option<(&str, &str)>, most: usize) -> Vec<Change> {
+        let changes = self.changes.lock().unwrap_or_else(PoisonError::into_inner);
+        let wanted = changes.iter().filter(|change| {
+            of.is_none_or(|(kind, name)| change.kind == kind && change.name == name)
+        });
+        wanted.take(most).cloned().collect()
+    }
+}
+
+/// This moment, as `2026-11-23T04:12:09Z`.
+pub(crate) fn now() -> String {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    instant(since.as_secs())
+}
+
+fn instant(seconds: u64) -> String {
+    let (days, rest) = (seconds / 86_400, seconds % 86_400);
+    let (year, month, day) = date(days);
+    let (hour, minute, second) = (rest / 3600, rest / 60 % 60, rest % 60);
+    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
+}
+
+/// Year, month and day of a number of days after 1970-01-01, by counting from 1 March of the year 0.
+fn date(days: u64) -> (u64, u64, u64) {
+    let days = days + 719_468;
+    let (era, of_era) = (days / 146_097, days % 146_097);
+    let year = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
+    let of_year = of_era - (365 * year + year / 4 - year / 100);
+    let month = (5 * of_year + 2) / 153;
+    let day = of_year - (153 * month + 2) / 5 + 1;
+    let (month, next) = if month < 10 { (month + 3, 0) } else { (month - 9, 1) };
+    (era * 400 + year + next, month, day)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn instants_are_written_as_everybody_writes_them() {
+        assert_eq!(instant(0), "1970-01-01T00:00:00Z");
+        assert_eq!(instant(951_782_400), "2000-02-29T00:00:00Z");
+        assert_eq!(instant(1_795_405_929), "2026-11-23T03:52:09Z");
+        assert_eq!(instant(4_107_542_399), "2100-02-28T23:59:59Z");
+    }
+}

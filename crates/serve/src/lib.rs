@@ -1,0 +1,38 @@
+//! Pages that show who holds, who waits, why, and for how long; and metrics of it.
+//!
+//! `seinpaal serve` is this crate on a port. A service mounts the same pages into its own router:
+//!
+//! ```
+//! # futures_executor::block_on(async {
+//! use seinpaal::Seinpaal;
+//! use seinpaal_serve::{Dashboard, Options};
+//!
+//! let options = Options {
+//!     base_path: "/locks".to_owned(),
+//!     hosts: vec!["intranet.example".to_owned()],
+//!     ..Options::default()
+//! };
+//! let dashboard = Dashboard::new(Seinpaal::in_memory(), options)?;
+//! let app: axum::Router = axum::Router::new().merge(dashboard.router());
+//! # drop(app);
+//! # Ok::<(), Box<dyn std::error::Error>>(()) }).unwrap();
+//! ```
+//! How it is built and what it refuses: docs/guide/serve.md, docs/internals/decisions/0051-serve.md.
+#![deny(unsafe_code)]
+
+mod access;
+mod act;
+mod assets;
+mod audit;
+mod dashboard;
+mod listen;
+mod lists;
+mod live;
+mod metrics;
+mod page;
+mod view;
+mod watch;
+
+pub use access::{BadTokens, Role, Tokens};
+pub use dashboard::{BadOption, Dashboard, Options};
+pub use listen::serve;

@@ -1,0 +1,51 @@
+//! The port: a bounded number of connections, and bounds on how slow they may be.
+
+use std::{convert::Infallible, io, sync::Arc, time::Duration};
+
+use axum::Router;
+use hyper::{body::Incoming, server::conn::http1, service::service_fn};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::{
+    net::{TcpListener, TcpStream},
+    sync::{OwnedSemaphorePermit, Semaphore},
+};
+
+/// How many connections there may be.
+const CONNECTIONS: usize = 4096;
+/// How long a client may take to say what it wants.
+const HEADERS: Duration = Duration::from_secs(10);
+/// The longest headers of a request, in bytes. A name in an address may be 512 bytes, three times as long encoded.
+const MOST_HEADERS: usize = 32 * 1024;
+/// After an accept that failed, as one does for want of descriptors.
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// Serves the router on the port until the future is dropped. Connections beyond 4096 wait to be accepted; one that takes
+/// longer than 10 s for its headers is closed.
+///
+/// # Errors
+/// None today: an accept that fails is tried again.
+pub async fn serve(listener: TcpListener, router: Router) -> io::Result<()> {
+    let places = Arc::new(Semaphore::new(CONNECTIONS));
+    loop {
+        let Ok(place) = Arc::clone(&places).acquire_owned().await else { return Ok(()) };
+        match listener.accept().await {
+            Ok((stream, _)) => drop(tokio::spawn(answer(stream, router.clone(), place))),
+            Err(_) => tokio::time::sleep(PAUSE).await,
+        }
+    }
+}
+
+async fn answer(stream: TcpStream, router: Router, _place: OwnedSemaphorePermit) {
+    let service = service_fn(move |request: hyper::Request<Incoming>| {
+        let mut router = router.clone();
+        async move {
+            use tower_service::Service;
+            let request = request.map(axum::body::Body::new);
+            Ok::<_, Infallible>(router.call(request).await.unwrap_or_else(|never| match never {}))
+        }
+    });
+    let mut server = http1::Builder::new();
+    server.timer(TokioTimer::new()).header_read_timeout(HEADERS).max_buf_size(MOST_HEADERS);
+    // A connection that breaks is its client's matter.
+    drop(server.serve_connection(TokioIo::new(stream), service).await);
+}

@@ -1,0 +1,64 @@
+//! The list of all names and the list of all queues, read at most once a second however many look.
+
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use seinpaal::{QueueSnapshot, Seinpaal, Snapshot, store::StoreError};
+use tokio::sync::Mutex;
+
+/// A list is read again when it is older than this, or than ten times what reading it took.
+const FRESH: Duration = Duration::from_secs(1);
+const SHARE: u32 = 10;
+
+/// Both lists, as they were read last.
+pub(crate) struct Lists {
+    seinpaal: Seinpaal,
+    names: Mutex<Option<Listed<Snapshot>>>,
+    queues: Mutex<Option<Listed<QueueSnapshot>>>,
+}
+
+struct Listed<T> {
+    rows: Arc<Vec<T>>,
+    read_at: Instant,
+    took: Duration,
+}
+
+impl<T> Listed<T> {
+    fn fresh(&self) -> Option<Arc<Vec<T>>> {
+        let is_fresh = self.read_at.elapsed() < FRESH.max(self.took * SHARE);
+        is_fresh.then(|| Arc::clone(&self.rows))
+    }
+}
+
+impl Lists {
+    pub(crate) fn new(seinpaal: Seinpaal) -> Self {
+        Self { seinpaal, names: Mutex::default(), queues: Mutex::default() }
+    }
+
+    /// All names in use or configured. Those who ask while it is read wait for the same answer.
+    pub(crate) async fn names(&self) -> Result<Arc<Vec<Snapshot>>, StoreError> {
+        read(&self.names, self.seinpaal.list("")).await
+    }
+
+    /// All queues.
+    pub(crate) async fn queues(&self) -> Result<Arc<Vec<QueueSnapshot>>, StoreError> {
+        read(&self.queues, self.seinpaal.queues("")).await
+    }
+}
+
+async fn read<T>(
+    last: &Mutex<Option<Listed<T>>>,
+    reading: impl Future<Output = Result<Vec<T>, StoreError>>,
+) -> Result<Arc<Vec<T>>, StoreError> {
+    let mut last = last.lock().await;
+    if let Some(rows) = last.as_ref().and_then(Listed::fresh) {
+        return Ok(rows);
+    }
+    let started = Instant::now();
+    let rows = Arc::new(reading.await?);
+    let took = started.elapsed();
+    *last = Some(Listed { rows: Arc::clone(&rows), read_at: Instant::now(), took });
+    Ok(rows)
+}

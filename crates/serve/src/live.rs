@@ -1,0 +1,129 @@
+//! Streams that keep pages up to date: first everything that the page does not have, then what changes.
+//!
+//! A stream holds no frames: a browser that reads slowly gets the newest state when it has read the last one.
+
+use std::{collections::BTreeMap, convert::Infallible, sync::Arc, time::Duration};
+
+use axum::{
+    Extension,
+    extract::{Query as Fields, State},
+    http::{HeaderMap, StatusCode, header},
+    response::{
+        IntoResponse, Response,
+        sse::{Event, Sse},
+    },
+};
+use futures_util::stream::{self, Stream};
+use serde::Serialize;
+use tokio::{
+    sync::{OwnedSemaphorePermit, watch},
+    time::timeout,
+};
+
+use crate::{
+    access::Visitor,
+    dashboard::Inner,
+    page,
+    watch::{Frame, INTERVAL},
+};
+
+/// A stream says something at least this often, so that a page can tell silence from nothing new.
+const BEAT: Duration = Duration::from_secs(2);
+
+struct Live {
+    frames: watch::Receiver<Frame>,
+    role: usize,
+    /// What the page has: a frame's epoch and version.
+    has: (u64, u64),
+    is_first: bool,
+    _place: OwnedSemaphorePermit,
+}
+
+#[derive(Serialize)]
+struct Message<'a> {
+    parts: BTreeMap<&'static str, &'a str>,
+    trouble: String,
+}
+
+/// The stream of a page, whose address and query stand in the fields.
+pub(crate) async fn live(
+    State(inner): State<Arc<Inner>>,
+    Extension(visitor): Extension<Visitor>,
+    Fields(fields): Fields<BTreeMap<String, String>>,
+    headers: HeaderMap,
+) -> Response {
+    let Some(subject) = page::subject(&fields) else {
+        return (StatusCode::BAD_REQUEST, "no such page\n").into_response();
+    };
+    let Ok(place) = Arc::clone(&inner.streams).try_acquire_owned() else { return too_many() };
+    let Ok(frames) = inner.watches.look(&inner, subject) else { return too_many() };
+    let resumed = headers.get("last-event-id").and_then(|id| id.to_str().ok());
+    let from = resumed.or_else(|| fields.get("from").map(String::as_str)).unwrap_or_default();
+    let live = Live {
+        frames,
+        role: usize::from(visitor.may_act),
+        has: version(from).unwrap_or_default(),
+        is_first: true,
+        _place: place,
+    };
+    // A proxy that collects what we send would hold up everything.
+    let unbuffered = [("x-accel-buffering", "no"), ("cache-control", "no-store")];
+    (unbuffered, Sse::new(events(live))).into_response()
+}
+
+fn too_many() -> Response {
+    let later = [(header::RETRY_AFTER, "10")];
+    (StatusCode::SERVICE_UNAVAILABLE, later, "too many pages are open\n").into_response()
+}
+
+/// `epoch-version`.
+fn version(id: &str) -> Option<(u64, u64)> {
+    let (epoch, version) = id.split_once('-')?;
+    Some((epoch.parse().ok()?, version.parse().ok()?))
+}
+
+fn events(live: Live) -> impl Stream<Item = Result<Event, Infallible>> {
+    stream::unfold(live, |mut live| async move {
+        let event = live.next().await?;
+        Some((Ok(event), live))
+    })
+}
+
+impl Live {
+    /// The next event; none if the watch has ended, whereupon the browser connects again.
+    async fn next(&mut self) -> Option<Event> {
+        if std::mem::take(&mut self.is_first) {
+            // At once, so that proxies and browsers see that there is a stream.
+            return Some(Event::default().retry(INTERVAL).comment("seinpaal"));
+        }
+        match timeout(BEAT, self.frames.changed()).await {
+            Ok(Err(_)) => None,
+            Ok(Ok(())) => Some(self.changes()),
+            Err(_) => Some(beat(&self.frames.borrow())),
+        }
+    }
+
+    fn changes(&mut self) -> Event {
+        let frame = self.frames.borrow_and_update();
+        let known = if self.has.0 == frame.epoch { self.has.1 } else { 0 };
+        let new = frame.parts[self.role].iter().filter(|part| part.since > known);
+        let parts: BTreeMap<_, _> = new.map(|part| (part.id, part.html.as_str())).collect();
+        if parts.is_empty() {
+            return beat(&frame);
+        }
+        self.has = (frame.epoch, frame.version);
+        let id = format!("{}-{}", frame.epoch, frame.version);
+        let message = Message { parts, trouble: page::trouble(&frame) };
+        Event::default().event("parts").id(id).data(json(&message))
+    }
+}
+
+fn beat(frame: &Frame) -> Event {
+    let message = Message { parts: BTreeMap::new(), trouble: page::trouble(frame) };
+    Event::default().event("beat").data(json(&message))
+}
+
+fn json(message: &Message<'_>) -> String {
+    // Maps with other keys than text, which alone cannot be written, stand nowhere here.
+    serde_json::to_string(message).unwrap_or_default()
+}

@@ -1,0 +1,270 @@
+//! Whole pages. What changes by itself in them comes from the same frames as the stream's.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use askama::Template;
+use axum::{
+    Extension,
+    extract::{Query as Fields, State},
+    http::StatusCode,
+    response::{Html, IntoResponse, Response},
+};
+use seinpaal::proto::Name;
+
+use crate::{
+    access::Visitor,
+    act,
+    audit::Change,
+    dashboard::Inner,
+    view::{self, Page, Query, Subject, encoded},
+    watch::{self, Frame, Part},
+};
+
+/// How many changes stand on the page of a name, and on the page of all.
+const FEW: usize = 8;
+const MANY: usize = 500;
+
+/// What surrounds every page.
+pub(crate) struct Around<'a> {
+    pub(crate) title: String,
+    pub(crate) tab: &'static str,
+    pub(crate) base: &'a str,
+    pub(crate) store: &'a str,
+    pub(crate) role: String,
+    pub(crate) trouble: String,
+    pub(crate) stream: Option<String>,
+    pub(crate) version: &'static str,
+}
+
+#[derive(Template)]
+#[template(path = "overview.html")]
+struct Overview<'a> {
+    frame: Around<'a>,
+    parts: &'a [Part],
+    page: Page,
+    search: &'a str,
+    has_sorts: bool,
+}
+
+#[derive(Template)]
+#[template(path = "one.html")]
+struct One<'a> {
+    frame: Around<'a>,
+    parts: &'a [Part],
+    up: &'static str,
+    up_label: &'static str,
+    done: &'static str,
+    changes: Vec<Change>,
+}
+
+#[derive(Template)]
+#[template(path = "changes.html")]
+struct Changes<'a> {
+    frame: Around<'a>,
+    changes: Vec<Change>,
+}
+
+#[derive(Template)]
+#[template(path = "notice.html")]
+struct Notice<'a> {
+    frame: Around<'a>,
+    words: &'a str,
+}
+
+type FieldMap = BTreeMap<String, String>;
+
+/// All names.
+pub(crate) async fn names(
+    State(inner): State<Arc<Inner>>,
+    Extension(visitor): Extension<Visitor>,
+    Fields(fields): Fields<FieldMap>,
+) -> Response {
+    let query = Query::from_fields(&fields);
+    overview(&inner, &visitor, &query, Subject::Names(query.clone())).await
+}
+
+/// All queues.
+pub(crate) async fn queues(
+    State(inner): State<Arc<Inner>>,
+    Extension(visitor): Extension<Visitor>,
+    Fields(fields): Fields<FieldMap>,
+) -> Response {
+    let query = Query::from_fields(&fields);
+    overview(&inner, &visitor, &query, Subject::Queues(query.clone())).await
+}
+
+async fn overview(
+    inner: &Arc<Inner>,
+    visitor: &Visitor,
+    query: &Query,
+    subject: Subject,
+) -> Response {
+    let frame = match look(inner, subject.clone()).await {
+        Ok(frame) => frame,
+        Err(refused) => return *refused,
+    };
+    let (title, tab) = match subject {
+        Subject::Names(_) => ("Names", "names"),
+        _ => ("Queues", "queues"),
+    };
+    let stream = format!("{}&of={tab}", query.link());
+    let page = Overview {
+        frame: Around {
+            trouble: trouble(&frame),
+            stream: Some(format!("{}/live{stream}", inner.options.base_path)),
+            ..Around::new(inner, visitor, title, tab)
+        },
+        parts: &frame.parts[usize::from(visitor.may_act)],
+        page: Page::new(query),
+        search: &query.search,
+        has_sorts: tab == "names",
+    };
+    whole(&page)
+}
+
+/// One name.
+pub(crate) async fn name(
+    State(inner): State<Arc<Inner>>,
+    Extension(visitor): Extension<Visitor>,
+    Fields(fields): Fields<FieldMap>,
+) -> Response {
+    one(&inner, &visitor, &fields, "names").await
+}
+
+/// One queue.
+pub(crate) async fn queue(
+    State(inner): State<Arc<Inner>>,
+    Extension(visitor): Extension<Visitor>,
+    Fields(fields): Fields<FieldMap>,
+) -> Response {
+    one(&inner, &visitor, &fields, "queues").await
+}
+
+async fn one(
+    inner: &Arc<Inner>,
+    visitor: &Visitor,
+    fields: &FieldMap,
+    tab: &'static str,
+) -> Response {
+    let name = match named(fields) {
+        Ok(name) => name,
+        Err(words) => return notice(inner, visitor, StatusCode::BAD_REQUEST, "Not a name", &words),
+    };
+    let (kind, subject, up, up_label) = match tab {
+        "names" => ("name", Subject::Name(name.clone()), "", "Names"),
+        _ => ("queue", Subject::Queue(name.clone()), "queues", "Queues"),
+    };
+    let frame = match look(inner, subject).await {
+        Ok(frame) => frame,
+        Err(refused) => return *refused,
+    };
+    let stream = format!("{}/live?of={kind}&n={}", inner.options.base_path, encoded(&name));
+    let page = One {
+        frame: Around {
+            trouble: trouble(&frame),
+            stream: Some(stream),
+            ..Around::new(inner, visitor, &view::shown(&name), tab)
+        },
+        parts: &frame.parts[usize::from(visitor.may_act)],
+        up,
+        up_label,
+        done: act::done(fields.get("done").map_or("", String::as_str)),
+        changes: inner.audit.last(Some((kind, &name)), FEW),
+    };
+    whole(&page)
+}
+
+/// The name in the fields, or why it is none.
+pub(crate) fn named(fields: &FieldMap) -> Result<String, String> {
+    let name = fields.get("n").map_or("", String::as_str);
+    Name::new(name)
+        .map(|name| name.to_string())
+        .map_err(|error| format!("This is not a name: {error}."))
+}
+
+/// What changed.
+pub(crate) async fn changes(
+    State(inner): State<Arc<Inner>>,
+    Extension(visitor): Extension<Visitor>,
+) -> Response {
+    let frame = Around::new(&inner, &visitor, "Changes", "changes");
+    whole(&Changes { frame, changes: inner.audit.last(None, MANY) })
+}
+
+/// That the program runs; nothing of the store.
+pub(crate) async fn health() -> &'static str {
+    "ok\n"
+}
+
+pub(crate) async fn not_found(
+    State(inner): State<Arc<Inner>>,
+    Extension(visitor): Extension<Visitor>,
+) -> Response {
+    let words = "There is no such page here.";
+    notice(&inner, &visitor, StatusCode::NOT_FOUND, "Not found", words)
+}
+
+/// What a stream is about, from its fields.
+pub(crate) fn subject(fields: &FieldMap) -> Option<Subject> {
+    match fields.get("of")?.as_str() {
+        "names" => Some(Subject::Names(Query::from_fields(fields))),
+        "queues" => Some(Subject::Queues(Query::from_fields(fields))),
+        "name" => named(fields).ok().map(Subject::Name),
+        "queue" => named(fields).ok().map(Subject::Queue),
+        _ => None,
+    }
+}
+
+async fn look(inner: &Arc<Inner>, subject: Subject) -> Result<Frame, Box<Response>> {
+    match inner.watches.look(inner, subject) {
+        Ok(mut frames) => Ok(watch::first(&mut frames).await),
+        Err(watch::TooMany) => {
+            let words = "too many names are looked at; try again in half a minute\n";
+            Err(Box::new((StatusCode::SERVICE_UNAVAILABLE, words).into_response()))
+        }
+    }
+}
+
+/// What is wrong with what a frame shows.
+pub(crate) fn trouble(frame: &Frame) -> String {
+    match &frame.trouble {
+        Some((since, words)) => format!(
+            "Stale: the store has not answered for {}. What you see is old. ({})",
+            view::about(since.elapsed()),
+            view::shown(words)
+        ),
+        None if frame.version == 0 => "The store has not answered yet.".to_owned(),
+        None => String::new(),
+    }
+}
+
+/// A page of one sentence.
+pub(crate) fn notice(
+    inner: &Inner,
+    visitor: &Visitor,
+    status: StatusCode,
+    title: &str,
+    words: &str,
+) -> Response {
+    let page = Notice { frame: Around::new(inner, visitor, title, ""), words };
+    (status, whole(&page)).into_response()
+}
+
+pub(crate) fn whole(page: &impl Template) -> Response {
+    Html(view::html(page)).into_response()
+}
+
+impl<'a> Around<'a> {
+    pub(crate) fn new(inner: &'a Inner, visitor: &Visitor, title: &str, tab: &'static str) -> Self {
+        Self {
+            title: title.to_owned(),
+            tab,
+            base: &inner.options.base_path,
+            store: inner.seinpaal.address(),
+            role: visitor.role.clone(),
+            trouble: String::new(),
+            stream: None,
+            version: env!("CARGO_PKG_VERSION"),
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! From what the store says to pieces of pages. Everything here but [`read`] is a pure function.
+
+mod gate;
+mod headline;
+mod name;
+mod overview;
+mod queue;
+
+use std::sync::Arc;
+
+use seinpaal_words::text::plain;
+
+use crate::dashboard::Inner;
+pub(crate) use headline::{Headline, about};
+pub(crate) use overview::{Page, Query};
+
+/// What a page is about.
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
+pub(crate) enum Subject {
+    /// All names, or those that the query finds.
+    Names(Query),
+    /// All queues.
+    Queues(Query),
+    /// One name.
+    Name(String),
+    /// One queue.
+    Queue(String),
+}
+
+/// Pieces of a page by their ids: for those who only read, and for those who may act.
+pub(crate) type Pieces = [Vec<(&'static str, String)>; 2];
+
+/// Reads what the subject needs, and renders it.
+pub(crate) async fn read(inner: &Arc<Inner>, subject: &Subject) -> Result<Pieces, String> {
+    match subject {
+        Subject::Names(query) => overview::names(inner, query).await,
+        Subject::Queues(query) => overview::queues(inner, query).await,
+        Subject::Name(name) => name::read(inner, name).await,
+        Subject::Queue(name) => queue::read(inner, name).await,
+    }
+}
+
+/// Text of other people's, without characters that could turn a line around.
+pub(crate) fn shown(text: &str) -> String {
+    plain(text).into_owned()
+}
+
+/// A number with thin spaces between thousands.
+pub(crate) fn grouped(number: impl Into<u64>) -> String {
+    let digits = number.into().to_string();
+    let mut text = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at) % 3 == 0 {
+            text.push('\u{2009}');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// Renders a template that cannot fail: all of ours write to a string.
+pub(crate) fn html(template: &impl askama::Template) -> String {
+    template.render().unwrap_or_else(|error| format!("<p>This part cannot be shown: {error}.</p>"))
+}
+
+/// A text as a value in the query of a link.
+pub(crate) fn encoded(text: &str) -> String {
+    percent_encoding::utf8_percent_encode(text, percent_encoding::NON_ALPHANUMERIC).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn thousands_are_set_apart() {
+        let thin = |text: &str| text.replace(' ', "\u{2009}");
+        assert_eq!(grouped(7_u32), "7");
+        assert_eq!(grouped(100_214_u32), thin("100 214"));
+        assert_eq!(grouped(1_234_567_u32), thin("1 234 567"));
+    }
+
+    #[test]
+    fn a_name_in_a_link_has_no_character_that_means_something_there() {
+        assert_eq!(encoded("a/b?c=\"&<>'"), "a%2Fb%3Fc%3D%22%26%3C%3E%27");
+    }
+}

@@ -1,0 +1,198 @@
+//! One sentence first: what is the matter with a name, and what ends it.
+
+use std::time::Duration;
+
+use seinpaal::{
+    Kind, QueueSnapshot, Snapshot, Waiter,
+    proto::MOST_READERS,
+    why::{Estimate, Why},
+};
+use seinpaal_words::text::age;
+
+/// The cause in a few words, then what happens next.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub(crate) struct Headline {
+    /// The class of its sign: `shut`, `full`, `kept`, `alone`, or nothing where all is well.
+    pub(crate) sign: &'static str,
+    pub(crate) cause: String,
+    pub(crate) rest: String,
+}
+
+impl Headline {
+    fn new(sign: &'static str, cause: impl Into<String>, rest: impl Into<String>) -> Self {
+        Self { sign, cause: cause.into(), rest: rest.into() }
+    }
+
+    /// Its sign, drawn; nothing where all is well, or where the gate shows it.
+    pub(crate) fn icon(&self) -> &'static str {
+        match self.sign {
+            "shut" => {
+                r#"<svg class="sign shut" width="14" height="14" viewBox="0 0 14 14" aria-hidden="true"><rect x="3" y="2" width="3" height="10"/><rect x="8" y="2" width="3" height="10"/></svg>"#
+            }
+            "kept" => {
+                r#"<svg class="sign kept" width="14" height="14" viewBox="0 0 14 14" aria-hidden="true"><path d="M2 12V5h4v7zM8 12V2h4v10z"/></svg>"#
+            }
+            "alone" => {
+                r#"<svg class="sign alone" width="14" height="14" viewBox="0 0 14 14" aria-hidden="true"><circle cx="7" cy="7" r="5"/><path d="M3 11l8-8"/></svg>"#
+            }
+            _ => "",
+        }
+    }
+
+    /// Of a name.
+    pub(crate) fn of(seen: &Snapshot) -> Self {
+        if let Some(shut) = shut(seen) {
+            return shut;
+        }
+        match seen.waiters.first() {
+            Some(first) if keeps_free(seen, first) => Self::new(
+                "kept",
+                format!(
+                    "{} free, but the 1st in line wants {}.",
+                    is_or_are(seen.available()),
+                    first.permits
+                ),
+                format!("Nobody passes it, so that it is served. {}", waiting(seen)),
+            ),
+            _ => by_holders(seen),
+        }
+    }
+
+    /// Of a queue.
+    pub(crate) fn of_queue(seen: &QueueSnapshot) -> Self {
+        if let Some(reason) = &seen.paused {
+            return Self::new(
+                "shut",
+                paused(reason),
+                format!("{} ready. Nothing is delivered until somebody resumes it.", seen.ready),
+            );
+        }
+        if seen.is_unattended() {
+            let oldest = seen.oldest.map_or_else(String::new, |oldest| {
+                format!(" The next one was pushed {} ago.", age(oldest))
+            });
+            return Self::new(
+                "alone",
+                format!("Nobody works on it: {} ready.", seen.ready),
+                format!(
+                    "No worker is busy or idle.{oldest} Start one: seinpaal queue work NAME -- CMD"
+                ),
+            );
+        }
+        let is_full = seen.limit.is_some_and(|limit| seen.in_work >= limit);
+        match (seen.ready, seen.in_work) {
+            (0, 0) => Self::new("", "Empty.", format!("{} idle.", connections(seen.idle))),
+            (0, busy) => {
+                Self::new("", format!("{busy} in work, none ready."), connections_idle(seen))
+            }
+            (ready, busy) if is_full => Self::new(
+                "full",
+                format!("Full: {busy} in work, which is the limit. {ready} ready."),
+                "More workers would not help; a higher limit would.",
+            ),
+            (ready, 0) => Self::new("", format!("{ready} ready."), connections_idle(seen)),
+            (ready, busy) => {
+                Self::new("", format!("{ready} ready, {busy} in work."), connections_idle(seen))
+            }
+        }
+    }
+}
+
+/// Permits are free that the first in line does not take, because it wants more.
+fn keeps_free(seen: &Snapshot, first: &Waiter) -> bool {
+    let free = seen.available();
+    free > 0 && first.permits > free && seen.kind != Some(Kind::RwLock)
+}
+
+/// What keeps everybody out, whoever holds.
+fn shut(seen: &Snapshot) -> Option<Headline> {
+    let (held, limit) = (seen.permits_held, seen.limit);
+    let still = match held {
+        0 => format!("Nobody holds it. {}", waiting(seen)),
+        _ => format!("{held} still held. {}", waiting(seen)),
+    };
+    if let Some(reason) = &seen.paused {
+        let rest = format!("Nobody new gets in until somebody resumes it. {still}");
+        return Some(Headline::new("shut", paused(reason), rest));
+    }
+    if let Some(left) = seen.guarded_for {
+        let cause = format!("The restart guard holds everybody for {} more.", age(left));
+        let rest = format!("The server may have forgotten holders. {}", waiting(seen));
+        return Some(Headline::new("shut", cause, rest));
+    }
+    if limit == 0 {
+        return Some(Headline::new("shut", "The limit is 0: it admits nobody.", still));
+    }
+    (held > limit && seen.kind != Some(Kind::RwLock)).then(|| {
+        let cause = format!("The limit was lowered to {limit}.");
+        let rest =
+            format!("{held} still held; nobody new gets in until it fits. {}", waiting(seen));
+        Headline::new("full", cause, rest)
+    })
+}
+
+fn by_holders(seen: &Snapshot) -> Headline {
+    let (held, limit) = (seen.permits_held, seen.limit);
+    let cause = match (seen.kind, held) {
+        (_, 0) => "Free. Nobody holds it.".to_owned(),
+        (Some(Kind::RwLock), MOST_READERS) => "A writer holds it.".to_owned(),
+        (Some(Kind::RwLock), 1) => "A reader holds it.".to_owned(),
+        (Some(Kind::RwLock), readers) => format!("{readers} readers hold it."),
+        _ if held >= limit => format!("Full: {held} of {limit} held."),
+        _ => format!("{} of {limit} free.", limit - held),
+    };
+    let sign = if seen.waiting_total > 0 { "full" } else { "" };
+    Headline::new(sign, cause, format!("{} {}", waiting(seen), next(seen)).trim_end())
+}
+
+/// When the next grant is expected.
+fn next(seen: &Snapshot) -> String {
+    let first = seen.waiters.first().and_then(|waiter| seen.why(&waiter.ticket));
+    match first {
+        Some(Why::Waits(waits)) => match waits.estimate {
+            Estimate::About { wait, .. } => format!("Next grant in about {}.", about(wait)),
+            Estimate::Now => "The next grant is due at once.".to_owned(),
+            _ => String::new(),
+        },
+        _ => String::new(),
+    }
+}
+
+/// Without a fraction of a second that nobody knows.
+pub(crate) fn about(wait: Duration) -> String {
+    age(Duration::from_secs(wait.as_secs().max(1)))
+}
+
+fn waiting(seen: &Snapshot) -> String {
+    let oldest = seen
+        .oldest_wait()
+        .map_or_else(String::new, |oldest| format!(", the oldest for {}", age(oldest)));
+    match seen.waiting_total {
+        0 => "Nobody waits.".to_owned(),
+        1 => format!("1 has waited{}.", oldest.replace(", the oldest", "")),
+        waiters => format!("{waiters} wait{oldest}."),
+    }
+}
+
+fn paused(reason: &str) -> String {
+    match reason {
+        "" => "Paused, without a reason given.".to_owned(),
+        reason => format!("Paused: \u{201c}{reason}\u{201d}."),
+    }
+}
+
+fn is_or_are(permits: u32) -> String {
+    if permits == 1 { "1 is".to_owned() } else { format!("{permits} are") }
+}
+
+fn connections(idle: u32) -> String {
+    match idle {
+        0 => "No worker".to_owned(),
+        1 => "1 worker".to_owned(),
+        idle => format!("{idle} workers"),
+    }
+}
+
+fn connections_idle(seen: &QueueSnapshot) -> String {
+    format!("{} idle.", connections(seen.idle))
+}

@@ -1,0 +1,234 @@
+//! The page of a name: its headline, who holds, and who waits, in order.
+
+use std::sync::Arc;
+
+use askama::Template;
+use seinpaal::{
+    About, Holder, Kind, Snapshot, Waiter,
+    proto::MOST_READERS,
+    why::{Estimate, Why},
+};
+use seinpaal_words::{
+    text::age,
+    why::{estimate, reason_words, short},
+};
+
+use super::{Headline, Pieces, encoded, gate::Gate, grouped, headline::about, html, shown};
+use crate::dashboard::Inner;
+
+/// How many holders, and waiters, a page lists.
+const ROWS: usize = 50;
+
+#[derive(Template)]
+#[template(path = "parts/name_head.html")]
+struct Head<'a> {
+    name: &'a str,
+    link: String,
+    kind: &'static str,
+    limit: String,
+    gate: Gate,
+    headline: Headline,
+    is_paused: bool,
+    has_limit: bool,
+    may_act: bool,
+    base: &'a str,
+}
+
+#[derive(Template)]
+#[template(path = "parts/holders.html")]
+struct Holders<'a> {
+    link: String,
+    rows: Vec<HolderRow>,
+    total: String,
+    more: String,
+    may_act: bool,
+    base: &'a str,
+}
+
+struct HolderRow {
+    ticket: String,
+    short: String,
+    slots: String,
+    who: Who,
+    held_for: String,
+    left: String,
+    fence: String,
+    fence_end: String,
+}
+
+#[derive(Template)]
+#[template(path = "parts/waiters.html")]
+struct Waiters<'a> {
+    link: String,
+    rows: Vec<WaiterRow>,
+    total: String,
+    more: String,
+    may_act: bool,
+    base: &'a str,
+}
+
+struct WaiterRow {
+    place: u32,
+    ticket: String,
+    short: String,
+    who: Who,
+    wants: String,
+    priority: i8,
+    waited: String,
+    estimate: String,
+    basis: String,
+    reasons: Vec<String>,
+}
+
+struct Who {
+    client: String,
+    host: String,
+    pid: u32,
+    labels: Vec<String>,
+}
+
+/// Reads the name, and renders it for both roles.
+pub(super) async fn read(inner: &Arc<Inner>, name: &str) -> Result<Pieces, String> {
+    let seen = inner.seinpaal.semaphore(name).snapshot().await.map_err(|e| e.to_string())?;
+    Ok([false, true].map(|may_act| pieces(&seen, may_act, &inner.options.base_path)))
+}
+
+fn pieces(seen: &Snapshot, may_act: bool, base: &str) -> Vec<(&'static str, String)> {
+    vec![
+        ("head", html(&head(seen, may_act, base))),
+        ("holders", html(&holders(seen, may_act, base))),
+        ("waiters", html(&waiters(seen, may_act, base))),
+    ]
+}
+
+fn head<'a>(seen: &'a Snapshot, may_act: bool, base: &'a str) -> Head<'a> {
+    Head {
+        name: &seen.name,
+        link: encoded(&seen.name),
+        kind: kind(seen),
+        limit: limit(seen),
+        gate: Gate::of(seen),
+        headline: Headline::of(seen),
+        is_paused: seen.paused.is_some(),
+        has_limit: matches!(seen.kind, None | Some(Kind::Semaphore)),
+        may_act,
+        base,
+    }
+}
+
+pub(super) fn kind(seen: &Snapshot) -> &'static str {
+    match seen.kind {
+        None | Some(Kind::Semaphore) => "semaphore",
+        Some(Kind::Mutex) => "mutex",
+        Some(Kind::RwLock) => "readers-writer lock",
+    }
+}
+
+fn limit(seen: &Snapshot) -> String {
+    match seen.kind {
+        Some(Kind::RwLock) => "any number of readers, or one writer".to_owned(),
+        _ if seen.is_pinned => format!("limit {}, set by an operator", grouped(seen.limit)),
+        _ => format!("limit {}", grouped(seen.limit)),
+    }
+}
+
+fn holders<'a>(seen: &'a Snapshot, may_act: bool, base: &'a str) -> Holders<'a> {
+    let listed = seen.holders.iter().take(ROWS);
+    let rows: Vec<_> = listed.map(|holder| holder_row(seen, holder)).collect();
+    let more = more(seen.holders_total, rows.len());
+    Holders { link: encoded(&seen.name), rows, total: total(seen), more, may_act, base }
+}
+
+fn total(seen: &Snapshot) -> String {
+    match seen.kind {
+        Some(Kind::RwLock) => grouped(seen.holders_total),
+        _ => format!("{} of {} permits", grouped(seen.permits_held), grouped(seen.limit)),
+    }
+}
+
+fn more(total: u32, listed: usize) -> String {
+    let rest = (total as usize).saturating_sub(listed);
+    if rest == 0 { String::new() } else { format!("{} more", grouped(rest as u64)) }
+}
+
+fn holder_row(seen: &Snapshot, holder: &Holder) -> HolderRow {
+    let fence = holder.fence.to_string();
+    HolderRow {
+        ticket: holder.ticket.to_string(),
+        short: short(holder.ticket),
+        slots: match (seen.kind, holder.slots.count()) {
+            (Some(Kind::RwLock), MOST_READERS) => "writer".to_owned(),
+            (Some(Kind::RwLock), _) => "reader".to_owned(),
+            _ => holder.slots.to_string(),
+        },
+        who: Who::new(&holder.about),
+        held_for: age(holder.held_for),
+        left: holder.valid_for.map_or_else(|| "with its process".to_owned(), age),
+        fence_end: fence[fence.len().saturating_sub(6)..].to_owned(),
+        fence,
+    }
+}
+
+fn waiters<'a>(seen: &'a Snapshot, may_act: bool, base: &'a str) -> Waiters<'a> {
+    let listed = seen.waiters.iter().take(ROWS).zip(1..);
+    let rows: Vec<_> = listed.map(|(waiter, place)| waiter_row(seen, waiter, place)).collect();
+    let more = more(seen.waiting_total, rows.len());
+    let total = grouped(seen.waiting_total);
+    Waiters { link: encoded(&seen.name), rows, total, more, may_act, base }
+}
+
+fn waiter_row(seen: &Snapshot, waiter: &Waiter, place: u32) -> WaiterRow {
+    let (mut reasons, mut guess, mut basis) = (Vec::new(), String::new(), String::new());
+    if let Some(Why::Waits(why)) = seen.why(&waiter.ticket) {
+        reasons = why.reasons.iter().map(|reason| shown(&reason_words(seen, reason))).collect();
+        (guess, basis) = guess_of(&why.estimate);
+    }
+    WaiterRow {
+        place,
+        ticket: waiter.ticket.to_string(),
+        short: short(waiter.ticket),
+        who: Who::new(&waiter.about),
+        wants: wants(seen, waiter),
+        priority: waiter.priority,
+        waited: age(waiter.waiting_for),
+        estimate: guess,
+        basis,
+        reasons,
+    }
+}
+
+fn wants(seen: &Snapshot, waiter: &Waiter) -> String {
+    match (seen.kind, waiter.permits) {
+        (Some(Kind::RwLock), MOST_READERS) => "wants to write".to_owned(),
+        (Some(Kind::RwLock), _) => "wants to read".to_owned(),
+        (_, permits) => format!("wants {}", grouped(permits)),
+    }
+}
+
+/// The figure, and what it rests on.
+fn guess_of(guess: &Estimate) -> (String, String) {
+    let words = estimate(guess);
+    match guess {
+        Estimate::About { wait, .. } => {
+            let basis = words.split_once(", ").map(|(_, basis)| basis.to_owned());
+            (format!("about {}", about(*wait)), basis.unwrap_or_default())
+        }
+        Estimate::CannotSay(_) => {
+            let basis = words.split_once(": ").map(|(_, basis)| basis.to_owned());
+            ("no estimate".to_owned(), basis.unwrap_or_default())
+        }
+        _ => (words, String::new()),
+    }
+}
+
+impl Who {
+    fn new(about: &About) -> Self {
+        let label = |(key, value): &(String, String)| shown(&format!("{key}={value}"));
+        Self {
+            client: shown(&about.client),
+            host: shown(&about.host),
+            pid: about.pid,
+            labels: about.labels.iter().map(label).collect(),
+        }
+    }
+}

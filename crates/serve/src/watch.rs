@@ -1,0 +1,210 @@
+//! What is looked at: one reader of the store for each name, however many browsers show it.
+//!
+//! A watch reads once a second while a stream is open, and once more whenever a page is asked for. Otherwise it reads
+//! nothing, and after [`LINGER`] it is gone.
+
+use std::{
+    collections::HashMap,
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
+};
+
+use tokio::{sync::watch, time::timeout};
+
+use crate::{
+    dashboard::Inner,
+    view::{self, Subject},
+};
+
+/// Between two readings.
+pub(crate) const INTERVAL: Duration = Duration::from_secs(1);
+/// How long a watch that nobody looks at stays.
+const LINGER: Duration = Duration::from_secs(30);
+/// How long a page waits for the first reading.
+const FIRST: Duration = Duration::from_secs(8);
+/// How long the store may take for one name or queue.
+const SILENCE: Duration = Duration::from_secs(6);
+/// How long it may take for a list: 100 000 names take tens of seconds on a busy machine.
+const LIST_SILENCE: Duration = Duration::from_secs(120);
+/// How many watches there may be.
+const MOST: usize = 1000;
+
+/// A piece of a page that changes by itself.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(crate) struct Part {
+    pub(crate) id: &'static str,
+    pub(crate) html: String,
+    /// The version of the frame in which it became so.
+    pub(crate) since: u64,
+}
+
+/// Everything about one subject at one moment.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Frame {
+    /// Which watch it is of: another one counts its versions anew.
+    pub(crate) epoch: u64,
+    /// Grows with each reading; 0 before the first.
+    pub(crate) version: u64,
+    /// For those who only read, and for those who may act.
+    pub(crate) parts: [Vec<Part>; 2],
+    /// When the store answered last.
+    answered: Option<Instant>,
+    /// Since when the store has not answered, and what it said.
+    pub(crate) trouble: Option<(Instant, String)>,
+}
+
+/// All watches.
+#[derive(Default)]
+pub(crate) struct Watches(Mutex<HashMap<Subject, Watch>>);
+
+struct Watch {
+    frames: watch::Receiver<Frame>,
+    /// A page asks for a reading newer than the version it saw.
+    asked: watch::Sender<u64>,
+}
+
+/// More is looked at than this program will read.
+#[derive(Debug)]
+pub(crate) struct TooMany;
+
+impl Watches {
+    /// The frames of a subject from now on. Asks for a reading, which the caller may wait for with [`first`].
+    pub(crate) fn look(
+        &self,
+        inner: &Arc<Inner>,
+        subject: Subject,
+    ) -> Result<watch::Receiver<Frame>, TooMany> {
+        let mut watches = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        watches.retain(|_, watch| watch.asked.receiver_count() > 0);
+        let is_full = watches.len() >= MOST;
+        if let Some(watch) = watches.get(&subject) {
+            watch.asked.send_modify(|asked| *asked += 1);
+            return Ok(watch.frames.clone());
+        }
+        if is_full {
+            return Err(TooMany);
+        }
+        let (sender, frames) = watch::channel(Frame { epoch: epoch(), ..Frame::default() });
+        let (asked, asks) = watch::channel(0);
+        tokio::spawn(read_on(Arc::clone(inner), subject.clone(), sender, asks));
+        watches.insert(subject, Watch { frames: frames.clone(), asked });
+        Ok(frames)
+    }
+
+    /// How many subjects are looked at.
+    pub(crate) fn len(&self) -> usize {
+        let watches = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        watches.values().filter(|watch| watch.asked.receiver_count() > 0).count()
+    }
+}
+
+/// Another number each time, also after this program has started anew.
+fn epoch() -> u64 {
+    static LAST: AtomicU64 = AtomicU64::new(0);
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_micros();
+    let now = u64::try_from(now).unwrap_or(u64::MAX);
+    let later = |last: u64| now.max(last + 1);
+    let last = LAST.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |last| Some(later(last)));
+    later(last.unwrap_or_else(|last| last))
+}
+
+/// The newest frame; waits for one if there is none yet, or if the store may have more to say than a second ago.
+pub(crate) async fn first(frames: &mut watch::Receiver<Frame>) -> Frame {
+    let had = frames.borrow_and_update().version;
+    let next = frames.wait_for(|frame| frame.version > had);
+    // Without an answer in time the page shows what was known, and says so.
+    let _ = timeout(FIRST, next).await;
+    frames.borrow().clone()
+}
+
+/// Reads for as long as anybody looks, and a little longer.
+async fn read_on(
+    inner: Arc<Inner>,
+    subject: Subject,
+    frames: watch::Sender<Frame>,
+    mut asks: watch::Receiver<u64>,
+) {
+    loop {
+        asks.borrow_and_update();
+        let seen = timeout(silence(&subject), view::read(&inner, &subject)).await;
+        let seen = seen.unwrap_or_else(|_| Err("it does not answer".to_owned()));
+        frames.send_modify(|frame| frame.take(seen));
+        tokio::time::sleep(INTERVAL / 10).await;
+        // One receiver is kept among the watches.
+        let patience = if frames.receiver_count() > 1 { INTERVAL * 9 / 10 } else { LINGER };
+        let is_over = timeout(patience, asks.changed()).await.is_err() && patience == LINGER;
+        if is_over && frames.receiver_count() <= 1 {
+            return;
+        }
+    }
+}
+
+fn silence(subject: &Subject) -> Duration {
+    match subject {
+        Subject::Names(_) | Subject::Queues(_) => LIST_SILENCE,
+        Subject::Name(_) | Subject::Queue(_) => SILENCE,
+    }
+}
+
+impl Frame {
+    /// What was read, or why nothing was.
+    fn take(&mut self, seen: Result<[Vec<(&'static str, String)>; 2], String>) {
+        self.version += 1;
+        match seen {
+            Err(error) => {
+                let before = self.trouble.take().map(|(since, _)| since).or(self.answered);
+                self.trouble = Some((before.unwrap_or_else(Instant::now), error));
+            }
+            Ok(parts) => {
+                self.trouble = None;
+                self.answered = Some(Instant::now());
+                let version = self.version;
+                for (role, parts) in parts.into_iter().enumerate() {
+                    let old = std::mem::take(&mut self.parts[role]);
+                    let new = parts.into_iter().map(|(id, html)| {
+                        let same = old.iter().find(|part| part.id == id && part.html == html);
+                        let since = same.map_or(version, |part| part.since);
+                        Part { id, html, since }
+                    });
+                    self.parts[role] = new.collect();
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parts(text: &str) -> Result<[Vec<(&'static str, String)>; 2], String> {
+        let parts = vec![("head", text.to_owned()), ("rest", "same".to_owned())];
+        Ok([parts.clone(), parts])
+    }
+
+    #[test]
+    fn a_part_keeps_the_version_in_which_it_last_changed() {
+        let mut frame = Frame::default();
+        frame.take(parts("one"));
+        frame.take(parts("two"));
+        frame.take(Err("gone".to_owned()));
+        let since: Vec<_> = frame.parts[0].iter().map(|part| (part.id, part.since)).collect();
+        assert_eq!((since, frame.version), (vec![("head", 2), ("rest", 1)], 3));
+        assert_eq!(frame.trouble.as_ref().map(|(_, words)| words.as_str()), Some("gone"));
+    }
+
+    #[test]
+    fn trouble_counts_from_the_last_answer_and_ends_with_the_next() {
+        let mut frame = Frame::default();
+        frame.take(parts("one"));
+        let answered = frame.answered;
+        frame.take(Err("gone".to_owned()));
+        frame.take(Err("still gone".to_owned()));
+        assert_eq!(frame.trouble.clone().map(|(since, _)| since), answered);
+        frame.take(parts("back"));
+        assert!(frame.trouble.is_none());
+    }
+}

@@ -1,0 +1,376 @@
+//! The pages, asked for over a real port as a browser does, of a store in memory and of a real Redis.
+
+mod support;
+
+use std::time::Duration;
+
+use seinpaal::Seinpaal;
+use seinpaal_serve::Options;
+use support::{Site, csrf, text};
+
+type Outcome = Result<(), Box<dyn std::error::Error>>;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_page_alone_tells_three_situations_apart() -> Outcome {
+    let seinpaal = Seinpaal::in_memory();
+    let full = seinpaal.semaphore("full").limit(1);
+    let _held = full.acquire().label("job", "7").await?;
+    let _waits = support::waiting(full.acquire()).await;
+
+    let large = seinpaal.semaphore("large").limit(4);
+    let _two = large.acquire().permits(2).await?;
+    let _wants_four = support::waiting(large.acquire().permits(4)).await;
+    let _wants_one = support::waiting(large.acquire()).await;
+
+    let paused = seinpaal.semaphore("paused");
+    paused.pause("driver update").await?;
+    let _shut_out = support::waiting(paused.acquire()).await;
+
+    let site = Site::open(seinpaal.clone(), Options::default()).await?;
+    let page = text(&site.get("/name?n=full").await?.body);
+    assert!(page.contains("Full: 1 of 1 held. 1 has waited for"), "{page}");
+    assert!(
+        page.contains("job=7") && page.contains("estimate") || page.contains("about"),
+        "{page}"
+    );
+    let page = text(&site.get("/name?n=large").await?.body);
+    assert!(page.contains("2 are free, but the 1st in line wants 4."), "{page}");
+    assert!(page.contains("2 free, kept for"), "the second waiter's reason: {page}");
+    let page = text(&site.get("/name?n=paused").await?.body);
+    assert!(page.contains("Paused: “driver update”."), "{page}");
+    assert!(page.contains("no estimate"), "{page}");
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stream_begins_with_everything_and_goes_on_with_what_changes() -> Outcome {
+    let seinpaal = Seinpaal::in_memory();
+    let site = Site::open(seinpaal.clone(), Options::default()).await?;
+    let mut stream = site.stream("/live?of=name&n=deploy").await?;
+    let first = stream.until(|text| text.contains("Nobody waits.")).await?;
+    assert!(first.contains("Free. Nobody holds it."), "{first}");
+    let _permit = seinpaal.mutex("deploy").lock().await?;
+    stream.until(|text| text.contains("Full: 1 of 1 held.")).await?;
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stream_that_is_resumed_sends_only_what_the_page_does_not_have() -> Outcome {
+    let seinpaal = Seinpaal::in_memory();
+    let site = Site::open(seinpaal, Options::default()).await?;
+    let mut stream = site.stream("/live?of=name&n=quiet").await?;
+    let first = stream.until(|text| text.contains("event: parts") && text.contains("\n\n")).await?;
+    let id = first.lines().find_map(|line| line.strip_prefix("id: ")).ok_or("no id")?.to_owned();
+    drop(stream);
+    let mut again = site.stream(&format!("/live?of=name&n=quiet&from={id}")).await?;
+    let beat = again.until(|text| text.contains("event: beat")).await?;
+    assert!(!beat.contains("event: parts"), "nothing has changed: {beat}");
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn many_pages_of_one_name_ask_the_store_as_often_as_one() -> Outcome {
+    let redis = seinpaal_conformance::servers::RedisServer::start();
+    let seinpaal = Seinpaal::connect(&redis.url()).await?;
+    let _permit = seinpaal.mutex("watched").lock().await?;
+    let site = Site::open(seinpaal, Options::default()).await?;
+    let mut streams = Vec::new();
+    for _ in 0..100 {
+        streams.push(site.stream("/live?of=name&n=watched").await?);
+    }
+    for stream in &mut streams {
+        stream.until(|text| text.contains("Full: 1 of 1 held.")).await?;
+    }
+    let metrics = site.get("/metrics").await?.body;
+    assert!(metrics.contains("seinpaal_serve_watched 1\n"), "{metrics}");
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_others_named_is_text_on_every_page() -> Outcome {
+    let hostile = "<script>alert(1)</script>\"'&{}";
+    let seinpaal = Seinpaal::in_memory();
+    let name = seinpaal.semaphore(hostile);
+    let _held = name.acquire().label("<b>", "</td><img src=x onerror=alert(1)>").await?;
+    let _waits = support::waiting(name.acquire().label("x", hostile)).await;
+    name.pause("<img src=x onerror=alert(2)>").await?;
+    let queue = seinpaal.queue(hostile);
+    queue.push("<script>alert(3)</script>").deliveries(1).group("<i>").await?;
+    queue.pop().await?.fail("<script>alert(4)</script>", Duration::ZERO).await?;
+    let site = Site::open(seinpaal, Options { allow_actions: true, ..Options::default() }).await?;
+    let encoded = "%3Cscript%3Ealert(1)%3C%2Fscript%3E%22'%26%7B%7D";
+    for page in [
+        "/",
+        "/queues",
+        &format!("/name?n={encoded}"),
+        &format!("/queue?n={encoded}"),
+        &format!("/?q={encoded}"),
+        &format!("/confirm?do=pause&n={encoded}"),
+        &format!("/nowhere/{encoded}"),
+    ] {
+        let body = site.get(page).await?.body;
+        assert!(body.len() > 200, "{page}: {body}");
+        let scripts = body.matches("<script").count();
+        assert_eq!((scripts, body.matches("<img").count()), (1, 0), "{page}");
+    }
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_answer_has_the_strict_policy_and_no_page_needs_more() -> Outcome {
+    let seinpaal = Seinpaal::in_memory();
+    let _permit = seinpaal.mutex("one").lock().await?;
+    let site = Site::open(seinpaal, Options::default()).await?;
+    for page in
+        ["/", "/queues", "/changes", "/name?n=one", "/nowhere", "/metrics", "/assets/script.js"]
+    {
+        let answer = site.get(page).await?;
+        let policy = answer.header("content-security-policy").ok_or(page)?;
+        assert!(
+            policy.starts_with("default-src 'self';") && !policy.contains("unsafe"),
+            "{page}: {policy}"
+        );
+        for inline in [" style=", " onclick=", " onload=", "javascript:"] {
+            assert!(!answer.body.contains(inline), "{page}: {inline}");
+        }
+    }
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_hostile_request_is_refused() -> Outcome {
+    let seinpaal = Seinpaal::in_memory();
+    let site =
+        Site::open(seinpaal.clone(), Options { allow_actions: true, ..Options::default() }).await?;
+    let long = "x".repeat(600);
+    let cases: &[(&str, &str, u16)] = &[
+        ("/", "Host: evil.example", 421),
+        ("/", "Host: localhost.evil.example", 421),
+        ("/live?of=names", "Host: 127.0.0.1.evil.example", 421),
+        ("/name", "Host: localhost", 400),
+        ("/name?n=", "Host: localhost", 400),
+        ("/name?n=a%00b", "Host: localhost", 400),
+        ("/name?n=a%0Ab", "Host: localhost", 400),
+        ("/name?n=%FF%FE", "Host: localhost", 200),
+        (&format!("/name?n={long}"), "Host: localhost", 400),
+        ("/live?of=everything", "Host: localhost", 400),
+        ("/live", "Host: localhost", 400),
+        ("/confirm?do=delete&n=a", "Host: localhost", 400),
+        ("/confirm?do=evict&n=a&t=..%2F", "Host: localhost", 400),
+        ("/confirm?do=cancel&n=a&t=-1", "Host: localhost", 400),
+        ("/?page=99999999999999999999&sort=%3Cb%3E", "Host: localhost", 200),
+        ("/assets/..%2F..%2FCargo.toml", "Host: localhost", 404),
+        ("/assets/%2e%2e/lib.rs", "Host: localhost", 404),
+    ];
+    for (address, host, status) in cases {
+        let answer = site
+            .ask(&format!("GET {address} HTTP/1.1\r\n{host}\r\nConnection: close\r\n\r\n"))
+            .await?;
+        assert_eq!(answer.status, *status, "{address} with {host}");
+    }
+    let pauses = |headers: &str, body: &str| {
+        format!(
+            "POST /act HTTP/1.1\r\nHost: localhost\r\n{headers}Content-Type: application/x-www-form-urlencoded\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}",
+            body.len()
+        )
+    };
+    let secret = csrf(&site.get("/confirm?do=pause&n=a").await?.body).ok_or("no secret")?;
+    let body = format!("do=pause&n=a&reason=x&csrf={secret}");
+    for headers in
+        ["Origin: http://evil.example\r\n", "Origin: null\r\n", "Sec-Fetch-Site: cross-site\r\n"]
+    {
+        assert_eq!(site.ask(&pauses(headers, &body)).await?.status, 403, "{headers}");
+    }
+    assert_eq!(site.ask(&pauses("", "do=pause&n=a&reason=x")).await?.status, 403, "no secret");
+    let huge = format!("{body}&more={}", "x".repeat(20_000));
+    assert_eq!(site.ask(&pauses("", &huge)).await?.status, 413);
+    assert!(seinpaal.semaphore("a").snapshot().await?.paused.is_none());
+    assert_eq!(site.ask(&pauses("Origin: http://localhost\r\n", &body)).await?.status, 303);
+    assert_eq!(seinpaal.semaphore("a").snapshot().await?.paused.as_deref(), Some("x"));
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_can_be_changed_unless_actions_are_allowed() -> Outcome {
+    let seinpaal = Seinpaal::in_memory();
+    let permit = seinpaal.mutex("kept").lock().await?;
+    let site = Site::open(seinpaal, Options::default()).await?;
+    let page = site.get("/name?n=kept").await?.body;
+    assert!(!page.contains("/confirm"), "no buttons rather than dead ones: {page}");
+    let ticket = permit.ticket();
+    assert_eq!(site.get(&format!("/confirm?do=evict&n=kept&t={ticket}")).await?.status, 403);
+    assert!(permit.is_held());
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_eviction_is_confirmed_reaches_its_holder_and_is_written_down() -> Outcome {
+    let directory = tempfile::tempdir()?;
+    let audit = directory.path().join("audit.jsonl");
+    let seinpaal = Seinpaal::in_memory();
+    let permit = seinpaal.mutex("taken").lock().await?;
+    let options = Options { allow_actions: true, audit: Some(audit.clone()), ..Options::default() };
+    let site = Site::open(seinpaal, options).await?;
+    let confirm = site.get(&format!("/confirm?do=evict&n=taken&t={}", permit.ticket())).await?.body;
+    let secret = csrf(&confirm).ok_or("no secret")?;
+    let form = format!("do=evict&n=taken&t={}&csrf={secret}", permit.ticket());
+    assert_eq!(site.post(&form).await?.status, 400, "a reason is needed");
+    let answer = site.post(&format!("{form}&reason=hangs+since+noon")).await?;
+    assert_eq!(answer.status, 303);
+    permit.lost().await;
+    let back = site.get(answer.header("location").ok_or("no location")?).await?.body;
+    assert!(back.contains("Evicted.") && back.contains("hangs since noon"), "{back}");
+    let written = std::fs::read_to_string(audit)?;
+    assert!(written.contains(r#""reason":"hangs since noon","error":"""#), "{written}");
+    let nobody = form.replace(&permit.ticket().to_string(), &"0123456789abcdef".repeat(2));
+    assert_eq!(site.post(&format!("{nobody}&reason=gone")).await?.status, 409);
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_queue_shows_its_dead_letters_and_replays_them() -> Outcome {
+    let seinpaal = Seinpaal::in_memory();
+    let queue = seinpaal.queue("mails");
+    queue.push("to: ann").deliveries(1).await?;
+    queue.pop().await?.fail("no route to host", Duration::ZERO).await?;
+    let options = Options { allow_actions: true, ..Options::default() };
+    let site = Site::open(seinpaal.clone(), options).await?;
+    let page = site.get("/queue?n=mails").await?.body;
+    assert!(page.contains("no route to host") && page.contains("to: ann"), "{page}");
+    let secret =
+        csrf(&site.get("/confirm?do=replay-all&n=mails").await?.body).ok_or("no secret")?;
+    assert_eq!(site.post(&format!("do=replay-all&n=mails&csrf={secret}")).await?.status, 303);
+    assert_eq!(queue.snapshot().await?.ready, 1);
+    let page = text(&site.get("/queue?n=mails").await?.body);
+    assert!(page.contains("Nobody works on it: 1 ready."), "{page}");
+    let wrong = format!("do=purge&n=mails&reason=x&typed=mail&csrf={secret}");
+    assert_eq!(site.post(&wrong).await?.status, 400, "the name has to be typed");
+    assert_eq!(queue.snapshot().await?.ready, 1);
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn payloads_stay_hidden_where_they_are_to() -> Outcome {
+    let seinpaal = Seinpaal::in_memory();
+    let queue = seinpaal.queue("secrets");
+    queue.push("the launch code").deliveries(1).await?;
+    queue.pop().await?.fail("no", Duration::ZERO).await?;
+    let site = Site::open(seinpaal, Options { payloads: false, ..Options::default() }).await?;
+    let page = site.get("/queue?n=secrets").await?.body;
+    assert!(page.contains("Dead letters") && !page.contains("launch code"), "{page}");
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_token_is_needed_and_says_what_may_be_done() -> Outcome {
+    use std::os::unix::fs::PermissionsExt;
+    let directory = tempfile::tempdir()?;
+    let path = directory.path().join("tokens");
+    std::fs::write(&path, "read aaaaaaaaaaaaaaaa\noperate bbbbbbbbbbbbbbbb ana\n")?;
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o644))?;
+    assert!(seinpaal_serve::Tokens::read(&path).is_err(), "others can read it");
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600))?;
+    let tokens = Some(seinpaal_serve::Tokens::read(&path)?);
+    let options = Options { tokens, allow_actions: true, ..Options::default() };
+    let site = Site::open(Seinpaal::in_memory(), options).await?;
+    let with = |header: &str| {
+        format!("GET /name?n=a HTTP/1.1\r\nHost: localhost\r\n{header}Connection: close\r\n\r\n")
+    };
+    assert_eq!(site.ask(&with("")).await?.status, 401);
+    assert_eq!(site.ask(&with("Authorization: Bearer aaaaaaaaaaaaaaab\r\n")).await?.status, 401);
+    let reader = site.ask(&with("Authorization: Bearer aaaaaaaaaaaaaaaa\r\n")).await?;
+    assert!(reader.status == 200 && !reader.body.contains("/confirm"), "{}", reader.body);
+    // As a browser sends it: any user, and the token for a password.
+    let operator = site.ask(&with("Authorization: Basic eDpiYmJiYmJiYmJiYmJiYmJi\r\n")).await?;
+    assert!(operator.body.contains("/confirm") && operator.body.contains("Operate as ana"));
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn names_are_searched_sorted_and_paged_by_the_server() -> Outcome {
+    let seinpaal = Seinpaal::in_memory();
+    for number in 0..95 {
+        seinpaal.semaphore(&format!("job/{number:02}")).set_limit(1).await?;
+    }
+    let site = Site::open(seinpaal, Options::default()).await?;
+    let rows = |body: &str| body.matches("<tr data-key").count();
+    let first = site.get("/?show=all&sort=name").await?.body;
+    assert_eq!(rows(&first), 40);
+    assert!(text(&first).contains("1–40 of 95"), "{}", text(&first));
+    let last = site.get("/?show=all&sort=name&page=2").await?.body;
+    assert_eq!((rows(&last), last.contains("rel=\"next\"")), (15, false));
+    assert_eq!(rows(&site.get("/?show=all&q=JOB/7").await?.body), 10);
+    assert!(site.get("/?q=nothing").await?.body.contains("No name matches"));
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn metrics_have_a_series_for_each_name_and_one_for_the_rest() -> Outcome {
+    let seinpaal = Seinpaal::in_memory();
+    let _permit = seinpaal.semaphore("gpus").limit(4).acquire().permits(3).await?;
+    for number in 0..600 {
+        seinpaal.semaphore(&format!("idle {number}")).set_limit(2).await?;
+    }
+    let site = Site::open(seinpaal, Options::default()).await?;
+    let metrics = site.get("/metrics").await?.body;
+    assert!(metrics.contains("seinpaal_permits_held{name=\"gpus\"} 3\n"), "{metrics}");
+    assert!(metrics.contains("seinpaal_limit{name=\"\"} 202\n"), "the limits of 101 others");
+    assert_eq!(metrics.matches("seinpaal_limit{").count(), 501);
+    assert!(metrics.contains("seinpaal_store_up 1\n") && metrics.ends_with("# EOF\n"));
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn alerts_and_the_dashboard_name_only_metrics_that_are_there() -> Outcome {
+    let seinpaal = Seinpaal::in_memory();
+    let _permit = seinpaal.mutex("one").lock().await?;
+    seinpaal.queue("mails").push("to: ann").await?;
+    let site = Site::open(seinpaal, Options::default()).await?;
+    let metrics = site.get("/metrics").await?.body;
+    let docs = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/guide");
+    for page in ["serve.md", "serve/alerts.yaml", "serve/grafana.json"] {
+        let text = std::fs::read_to_string(format!("{docs}/{page}"))?;
+        let words = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+        let named = words.filter(|word| word.starts_with("seinpaal_") && *word != "seinpaal_serve");
+        let named: Vec<_> = named.collect();
+        assert!(named.len() >= 6, "{page} names {named:?}");
+        for name in named {
+            assert!(metrics.contains(&format!("# TYPE {name} gauge\n")), "{page} names {name}");
+        }
+    }
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn everything_stands_under_the_base_path() -> Outcome {
+    let options = Options { base_path: "/locks".to_owned(), ..Options::default() };
+    let seinpaal = Seinpaal::in_memory();
+    let _permit = seinpaal.mutex("one").lock().await?;
+    let site = Site::open(seinpaal, options).await?;
+    for page in ["/locks", "/locks/", "/locks/name?n=one", "/locks/assets/style.css"] {
+        assert_eq!(site.get(page).await?.status, 200, "{page}");
+    }
+    let page = site.get("/locks/").await?.body;
+    for link in page.split("href=\"").skip(1).map(|rest| rest.split('"').next().unwrap_or_default())
+    {
+        assert!(
+            link.starts_with("/locks/") || link.starts_with('?') || link.starts_with('#'),
+            "{link}"
+        );
+    }
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_page_says_that_the_store_has_gone_and_when_it_is_back() -> Outcome {
+    let mut redis = seinpaal_conformance::servers::again::ForgetfulServer::start();
+    let seinpaal = Seinpaal::connect(&format!("redis://127.0.0.1:{}", redis.port())).await?;
+    let site = Site::open(seinpaal, Options::default()).await?;
+    let mut stream = site.stream("/live?of=name&n=shaken").await?;
+    stream.until(|text| text.contains("Free. Nobody holds it.")).await?;
+    redis.kill();
+    stream.until(|text| text.contains("Stale: the store has not answered for")).await?;
+    redis.start_again();
+    stream.until(|text| text.contains("\"trouble\":\"\"")).await?;
+    Ok(())
+}

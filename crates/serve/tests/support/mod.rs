@@ -1,0 +1,143 @@
+//! A site on a port of its own, and a client that sends exactly what it is told to.
+
+use std::{io, time::Duration};
+
+use seinpaal::{Acquire, Seinpaal};
+use seinpaal_serve::{Dashboard, Options};
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::{TcpListener, TcpStream},
+    task::JoinHandle,
+    time::timeout,
+};
+
+/// Nothing here takes that long, on a busy machine either.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+type Fallible<T> = Result<T, Box<dyn std::error::Error>>;
+
+/// Pages on a port, until it is dropped.
+pub(crate) struct Site {
+    port: u16,
+    task: JoinHandle<io::Result<()>>,
+}
+
+/// What came back.
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    head: String,
+    pub(crate) body: String,
+}
+
+/// A stream of events.
+pub(crate) struct Stream {
+    socket: TcpStream,
+}
+
+impl Site {
+    pub(crate) async fn open(seinpaal: Seinpaal, options: Options) -> Fallible<Self> {
+        let listener = TcpListener::bind("127.0.0.1:0").await?;
+        let port = listener.local_addr()?.port();
+        let router = Dashboard::new(seinpaal, options)?.router();
+        Ok(Self { port, task: tokio::spawn(seinpaal_serve::serve(listener, router)) })
+    }
+
+    pub(crate) async fn get(&self, address: &str) -> Fallible<Answer> {
+        self.ask(&format!("GET {address} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"))
+            .await
+    }
+
+    pub(crate) async fn post(&self, form: &str) -> Fallible<Answer> {
+        self.ask(&format!("POST /act HTTP/1.1\r\nHost: localhost\r\nOrigin: http://localhost\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{form}", form.len())).await
+    }
+
+    /// Sends these bytes, and reads until the other side closes.
+    pub(crate) async fn ask(&self, request: &str) -> Fallible<Answer> {
+        let mut socket = TcpStream::connect(("127.0.0.1", self.port)).await?;
+        socket.write_all(request.as_bytes()).await?;
+        let mut bytes = Vec::new();
+        timeout(PATIENCE, socket.read_to_end(&mut bytes)).await??;
+        let text = String::from_utf8_lossy(&bytes).into_owned();
+        let (head, body) = text.split_once("\r\n\r\n").ok_or("no head")?;
+        let status = head.split(' ').nth(1).ok_or("no status")?.parse()?;
+        Ok(Answer { status, head: head.to_owned(), body: body.to_owned() })
+    }
+
+    pub(crate) async fn stream(&self, address: &str) -> Fallible<Stream> {
+        let mut socket = TcpStream::connect(("127.0.0.1", self.port)).await?;
+        let request = format!("GET {address} HTTP/1.1\r\nHost: localhost\r\n\r\n");
+        socket.write_all(request.as_bytes()).await?;
+        Ok(Stream { socket })
+    }
+}
+
+impl Drop for Site {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+impl Answer {
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
+        self.head.lines().find_map(|line| {
+            let (key, value) = line.split_once(": ")?;
+            key.eq_ignore_ascii_case(name).then_some(value)
+        })
+    }
+}
+
+impl Stream {
+    /// Reads until what came since the last call is as wanted.
+    pub(crate) async fn until(&mut self, wanted: impl Fn(&str) -> bool) -> Fallible<String> {
+        let mut bytes = Vec::new();
+        loop {
+            let mut buffer = [0; 8192];
+            let read = timeout(PATIENCE, self.socket.read(&mut buffer)).await??;
+            if read == 0 {
+                return Err("the stream ended".into());
+            }
+            bytes.extend_from_slice(&buffer[..read]);
+            let text = String::from_utf8_lossy(&bytes).into_owned();
+            if wanted(&text) {
+                return Ok(text);
+            }
+        }
+    }
+}
+
+/// A request that waits in line; it leaves when the task is dropped with its runtime.
+pub(crate) async fn waiting(request: Acquire) -> JoinHandle<()> {
+    let task = tokio::spawn(async move {
+        let held = request.await;
+        // Kept, if it ever is granted.
+        std::future::pending::<()>().await;
+        drop(held);
+    });
+    // First come, first served: the next one is to come later.
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    task
+}
+
+/// The text of a page, without its tags.
+pub(crate) fn text(html: &str) -> String {
+    let mut text = String::new();
+    let mut is_tag = false;
+    for c in html.chars() {
+        match c {
+            '<' => is_tag = true,
+            '>' => {
+                is_tag = false;
+                text.push(' ');
+            }
+            c if !is_tag => text.push(c),
+            _ => {}
+        }
+    }
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// The secret in a form.
+pub(crate) fn csrf(page: &str) -> Option<String> {
+    let (_, rest) = page.split_once("name=\"csrf\" value=\"")?;
+    rest.split('"').next().map(str::to_owned)
+}

@@ -1,0 +1,4 @@
+//! How Seinpaal says things to people: ages, reasons and estimates, in the same words in a terminal and on a page.
+
+pub mod text;
+pub mod why;
