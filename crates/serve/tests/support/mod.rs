@@ -7,6 +7,7 @@ use seinpaal_serve::{Dashboard, Options};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::{TcpListener, TcpStream},
+    sync::oneshot,
     task::JoinHandle,
     time::timeout,
 };
@@ -107,6 +108,8 @@ impl Stream {
 
 /// A request that waits in line; it leaves when the task is dropped with its runtime.
 pub(crate) async fn waiting(request: Acquire) -> JoinHandle<()> {
+    let (queued, is_in_line) = oneshot::channel();
+    let request = request.on_queued(move |_| drop(queued.send(())));
     let task = tokio::spawn(async move {
         let held = request.await;
         // Kept, if it ever is granted.
@@ -114,7 +117,7 @@ pub(crate) async fn waiting(request: Acquire) -> JoinHandle<()> {
         drop(held);
     });
     // First come, first served: the next one is to come later.
-    tokio::time::sleep(Duration::from_millis(300)).await;
+    timeout(PATIENCE, is_in_line).await.expect("it is told").expect("it stands in line");
     task
 }
 
