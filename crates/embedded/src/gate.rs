@@ -22,10 +22,7 @@ use rustix::{
 };
 
 use super::{directory::Directory, trouble};
-use crate::{
-    boottime,
-    store::{Certainty, StoreError, StoreErrorKind},
-};
+use seinpaal_store::{Certainty, StoreError, StoreErrorKind, boottime};
 
 /// A call takes milliseconds, so whoever is inside for so long does not go on.
 const PATIENCE: Duration = Duration::from_secs(5);

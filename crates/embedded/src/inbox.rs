@@ -15,7 +15,7 @@ use rustix::fs::{FileType, Mode, OFlags, chmod, fstat, openat};
 use seinpaal_proto::Inbox;
 
 use super::{directory::Directory, trouble, wire};
-use crate::store::StoreError;
+use seinpaal_store::StoreError;
 
 /// A full queue of a socket is this long at least; whoever finds so many may have missed some.
 const SHORTEST_QUEUE: usize = 10;

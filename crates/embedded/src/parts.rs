@@ -19,7 +19,7 @@ use super::{
     turn::{Tell, Turn},
     wire,
 };
-use crate::store::{Certainty, Reading, StoreError, StoreErrorKind, clock::Clock};
+use seinpaal_store::{Certainty, Reading, StoreError, StoreErrorKind, clock::Clock};
 
 /// Everything that the store's thread works with.
 #[derive(Debug)]

@@ -25,7 +25,7 @@ use seinpaal_proto::{
 };
 
 use super::{directory::Directory, trouble};
-use crate::store::StoreError;
+use seinpaal_store::StoreError;
 
 /// Longer than any record.
 const MOST_RECORD: u64 = 256;

@@ -34,7 +34,7 @@ use super::{
     watch::{Site, Watches, holders_to_watch},
     wire::Message,
 };
-use crate::store::{News, NewsSender, StoreError, Together};
+use seinpaal_store::{News, NewsSender, StoreError, Together};
 
 /// How often a client that waits looks whether those who hold are alive, whatever it is told.
 const LOOK: Duration = Duration::from_secs(1);

@@ -13,7 +13,7 @@ use super::{
     ANSWER_ROOM, ROW_ROOM, RedisStore, reply,
     script::{self, Operation},
 };
-use crate::store::StoreError;
+use seinpaal_store::StoreError;
 
 /// Names that one script tells of: so many that their calls cost little, and that nobody else waits long.
 const PAGE: usize = 500;

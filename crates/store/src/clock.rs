@@ -26,7 +26,7 @@ pub struct Reading {
 #[cfg(any(feature = "embedded", feature = "redis"))]
 impl Reading {
     /// Of a clock that is at hand.
-    pub(crate) fn take(shows: Micros) -> Self {
+    pub fn take(shows: Micros) -> Self {
         Self { shows, asked_at: boottime::now() }
     }
 }

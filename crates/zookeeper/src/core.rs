@@ -20,7 +20,7 @@ use super::{
     replica::Replica,
     watches::{Watches, wanted},
 };
-use crate::store::{Certainty, News, NewsSender, StoreError};
+use seinpaal_store::{Certainty, News, NewsSender, StoreError};
 
 /// Copies of names at which this client has nothing; more are dropped.
 const IDLE_COPIES: usize = 64;

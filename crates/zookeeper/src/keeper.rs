@@ -18,7 +18,7 @@ use super::{
     core::{Core, SESSIONS_LOST},
     link::Link,
 };
-use crate::store::{News, StoreError};
+use seinpaal_store::{News, StoreError};
 
 const PAUSE: Duration = Duration::from_millis(100);
 /// How often names that nobody uses any more are looked for.

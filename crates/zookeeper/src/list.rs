@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use seinpaal_proto::{Batch, MemoryState, Name, Reply, Request, Snapshot, State};
 
 use super::{call::undo, core::Core, link::Link, paths::decode, replica::Replica};
-use crate::store::StoreError;
+use seinpaal_store::StoreError;
 
 /// Waiters that a listed snapshot shows at most.
 const LISTED_WAITERS: u32 = 64;

@@ -13,7 +13,7 @@ use super::{
     time,
     write::{Hint, put_hint, replay},
 };
-use crate::store::packed::{Damaged, Packer, number, pack};
+use seinpaal_store::packed::{Damaged, Packer, number, pack};
 
 pub(super) const FORMAT: u8 = 2;
 /// The writes since the base are packed away above this many bytes, or above a quarter of the base.

@@ -3,10 +3,8 @@
 use seinpaal_proto::{Name, queue};
 
 use super::{Answer, Worker};
-use crate::store::{
-    News, StoreError,
-    embedded::{keeper, list, watch::Site},
-};
+use crate::{keeper, list, watch::Site};
+use seinpaal_store::{News, StoreError};
 
 /// The most queues that are let go in an idle moment.
 const MOST_FORGOTTEN: u32 = 64;

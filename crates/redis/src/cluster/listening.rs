@@ -15,10 +15,8 @@ use super::{
     node::{Errand, Heard, OnHeard},
     slots::Address,
 };
-use crate::store::{
-    News, StoreError,
-    redis::{keys::slot_of, link::RESPONSE_TIMEOUT, wakeup},
-};
+use crate::{keys::slot_of, link::RESPONSE_TIMEOUT, wakeup};
+use seinpaal_store::{News, StoreError};
 
 /// How often links are tried while somebody waits, and idle subscriptions given up.
 const ROUND: Duration = Duration::from_secs(5);

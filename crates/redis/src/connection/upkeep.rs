@@ -12,7 +12,8 @@ use super::{
     Shared,
     status::{Outage, Status},
 };
-use crate::store::{News, Reading, StoreError, redis::link::Link};
+use crate::link::Link;
+use seinpaal_store::{News, Reading, StoreError};
 
 const SHORTEST_PAUSE: Duration = Duration::from_millis(20);
 const LONGEST_PAUSE: Duration = Duration::from_secs(2);

@@ -14,7 +14,7 @@ use super::{
     node::{Envelope, MOST_LINES},
     table::Held,
 };
-use crate::store::redis::script::acquire_line;
+use crate::script::acquire_line;
 
 /// Tickets under one lease that are mended in one call.
 const MOST_MENDED: usize = 60;

@@ -9,7 +9,7 @@ use super::{
     call::Errand,
     table::{Held, is_over},
 };
-use crate::store::News;
+use seinpaal_store::News;
 
 impl Quorum {
     /// Asks again for tickets that wait here; who is granted is told.
