@@ -109,7 +109,9 @@ impl Stream {
 /// A request that waits in line; it leaves when the task is dropped with its runtime.
 pub(crate) async fn waiting(request: Acquire) -> JoinHandle<()> {
     let (queued, is_in_line) = oneshot::channel();
-    let request = request.on_queued(move |_| drop(queued.send(())));
+    let request = request.on_queued(move |_| {
+        let _ = queued.send(());
+    });
     let task = tokio::spawn(async move {
         let held = request.await;
         // Kept, if it ever is granted.
