@@ -93,7 +93,7 @@ fn int_and_term_give_the_terminal_back() {
 fn control_z_gives_the_terminal_back_and_fg_takes_it_again() {
     let world = World::embedded();
     let mut screen = Screen::start(&world, &["bash", "--norc", "-i"]);
-    screen.typed("stty -g >before; $SEINPAAL top --interval 100ms\n");
+    screen.typed("PS1='ready> '; stty -g >before; $SEINPAAL top --interval 100ms\n");
     screen.until_shown("nothing is held or waited for");
     screen.typed("\x1a");
     screen.until_shown("Stopped");
@@ -103,6 +103,10 @@ fn control_z_gives_the_terminal_back_and_fg_takes_it_again() {
     until("it draws again", || screen.shown().matches(ENTERED).count() == 2);
     screen.typed("q");
     until("it has left again", || screen.shown().matches(LEFT).count() == 2);
+    // Until its process has ended what is typed may still be its own.
+    let is_back =
+        |shown: &str| shown.rsplit(LEFT).next().is_some_and(|then| then.contains("ready> "));
+    until("the shell is back", || is_back(&screen.shown()));
     screen.typed("echo status $?; exit\n");
     screen.until_shown("status 0");
     screen.end();
