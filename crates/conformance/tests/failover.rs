@@ -62,7 +62,7 @@ async fn a_grant_that_no_replica_had_is_given_again_without_replicated() {
     fail_over(&mut servers);
     let second = client(&servers.url("")).await;
     let other = held(&second).await;
-    // The promise that is not made (docs/internals/guarantees.md); the fence is what protects the resource.
+    // The promise that is not made (docs/guarantees.md); the fence is what protects the resource.
     assert!(one.is_held() && other.is_held());
     assert!(other.fence() > one.fence());
 }

@@ -9,10 +9,10 @@
 //!
 //! The thread is its own so that leases are renewed while the program blocks its executor, so that a
 //! permit can be dropped where no runtime is, and so that every executor will do
-//! (docs/internals/decisions/0004-driver-thread.md). This is the only place that waits.
+//! (docs/decisions/0004-driver-thread.md). This is the only place that waits.
 //!
 //! A caller may enter an idle driver and have its one call made on its own thread, if the store answers in place
-//! (`shared.rs`, docs/internals/decisions/0047-a-lone-call-on-its-callers-thread.md).
+//! (`shared.rs`, docs/decisions/0047-a-lone-call-on-its-callers-thread.md).
 
 mod asks;
 mod command;

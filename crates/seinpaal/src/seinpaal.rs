@@ -390,7 +390,8 @@ impl Builder {
     }
 
     /// Counts a grant only when this many replicas have it, at least 1, as the option `replicated` of the store
-    /// URL does, which this overrides. For certain that is only with all replicas there are (docs/internals/stores/sentinel.md). Redis only.
+    /// URL does, which this overrides. For certain that is only with all replicas there are
+    /// (docs/internals/stores/sentinel.md). Redis only.
     pub fn replicated(mut self, replicas: u32) -> Self {
         self.replicated = Some(replicas);
         self

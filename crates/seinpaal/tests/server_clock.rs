@@ -34,7 +34,7 @@ async fn no_fence_is_given_twice_after_the_servers_clock_was_an_hour_ahead_for_a
     assert_eq!(keys(&server).await, 0, "the clock has passed the last fence");
 }
 
-/// Not promised (docs/internals/guarantees.md): forgotten in the time in which the clock was ahead, the name gives fences that
+/// Not promised (docs/guarantees.md): forgotten in the time in which the clock was ahead, the name gives fences that
 /// a new client cannot know, but not to one that has heard from the server meanwhile.
 #[tokio::test]
 async fn a_client_that_was_connected_while_the_clock_was_ahead_gets_greater_fences_nevertheless() {
@@ -47,10 +47,7 @@ async fn a_client_that_was_connected_while_the_clock_was_ahead_gets_greater_fenc
     let seinpaal = seinpaal::Seinpaal::connect(&server.url("")).await.unwrap();
     clock.set(&server, 0).await;
     let repeats = fence_of_a_new_client(&server, 2).await;
-    assert!(
-        repeats < before,
-        "{repeats:?} after {before:?}: promise it, in docs/internals/guarantees.md"
-    );
+    assert!(repeats < before, "{repeats:?} after {before:?}: promise it, in docs/guarantees.md");
     let permit = seinpaal.semaphore("n").limit(1).acquire().await.unwrap();
     assert!(permit.fence() > before);
 }

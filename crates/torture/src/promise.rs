@@ -1,4 +1,4 @@
-//! Which store promises to survive which fault. Each row cites the heading of docs/internals/guarantees.md that says so.
+//! Which store promises to survive which fault. Each row cites the heading of docs/guarantees.md that says so.
 
 use crate::{check::Check, fault::Fault, kind::Kind};
 
@@ -165,7 +165,7 @@ mod tests {
 
     #[test]
     fn every_row_cites_a_heading_of_the_guarantees() {
-        let text = include_str!("../../../docs/internals/guarantees.md");
+        let text = include_str!("../../../docs/guarantees.md");
         for kind in Kind::ALL {
             for (fault, _, heading) in rows(*kind) {
                 assert!(

@@ -72,7 +72,7 @@ fn nth(item: &Item) -> usize {
 impl Step<'_> {
     pub(super) fn judge(&self, clients: &[Client], ghost: &mut Ghost) -> Option<Broken> {
         if ghost.was_set_back && self.before.is_empty() {
-            // It takes its numbers from the clock, and from what who asks has heard (docs/internals/guarantees.md).
+            // It takes its numbers from the clock, and from what who asks has heard (docs/guarantees.md).
             ghost.last = ghost.last.min(self.batch.seen);
         }
         self.ends(clients, ghost)

@@ -13,7 +13,7 @@ program here, over a little Redis that executes one command, one transaction or 
 checker explored all orders of their steps. What follows is the shortest history that breaks each. This
 page is the output of `cargo run -p seinpaal-models -- recipes`; a test compares the two. The same checker
 finds our own ledger and sessions to keep these promises: see
-[What the models checked](../internals/guarantees.md#what-the-models-checked).
+[What the models checked](../guarantees.md#what-the-models-checked).
 
 ";
 

@@ -60,7 +60,7 @@ impl Step<'_> {
     ) -> Option<Broken> {
         let is_excused = ghost.was_forgotten && ghost.was_set_back && !bounds.is_strict;
         if is_excused && self.before.is_empty() {
-            // It takes its fences from the clock, and from what who asks has heard (docs/internals/guarantees.md).
+            // It takes its fences from the clock, and from what who asks has heard (docs/guarantees.md).
             ghost.last_fence = ghost.last_fence.min(self.batch.fence_seen);
         }
         if bounds.steps_back > 0 && self.after.is_empty() && !self.before.is_empty() {

@@ -96,7 +96,7 @@ impl World {
     }
 
     /// Whether a ticket is asked for that somebody else ended so long ago that this is forgotten: by its client, which
-    /// was never told and still wants it, or by a stray copy of its request (docs/internals/guarantees.md, *What the models
+    /// was never told and still wants it, or by a stray copy of its request (docs/guarantees.md, *What the models
     /// checked*).
     fn asks_for_the_forgotten(&self, bounds: &Bounds, batch: &Batch) -> bool {
         let mut ended = self.ghost.ended.iter();

@@ -1,7 +1,7 @@
 //! What the session believes to hold, and until when.
 //!
 //! A permit is handed to the program only on a full proof: an answer of the store that its lease has just been made or
-//! renewed, which leaves at least two thirds of the ttl (docs/internals/decisions/0025-proof-before-hand-over.md). Until then its
+//! renewed, which leaves at least two thirds of the ttl (docs/decisions/0025-proof-before-hand-over.md). Until then its
 //! ticket is *unproved* and is renewed by name at once.
 
 use super::answer::Heard;

@@ -1,4 +1,4 @@
-//! How long a waiter may still wait, and what that rests on (docs/internals/decisions/0048).
+//! How long a waiter may still wait, and what that rests on (docs/decisions/0048).
 
 use alloc::{collections::BinaryHeap, vec::Vec};
 use core::{cmp::Reverse, time::Duration};

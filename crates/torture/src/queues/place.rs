@@ -57,7 +57,7 @@ impl Kind {
         ("sentinel-2", Self::Sentinel(2)),
     ];
 
-    /// Whether a fault may cost what was answered, by docs/internals/guarantees.md.
+    /// Whether a fault may cost what was answered, by docs/guarantees.md.
     #[must_use]
     pub fn may_forget(self) -> bool {
         match self {

@@ -4,7 +4,7 @@
 //! drops all such locks of a process when the process closes any descriptor of the file. Without them, a database
 //! shell that comes and goes takes the log for left over and deletes it. So what has to be known about the files
 //! is asked by name (`statat`, `accessat`), and what is in them is read by SQLite
-//! (docs/internals/decisions/0033-only-sqlite-opens-the-database.md).
+//! (docs/decisions/0033-only-sqlite-opens-the-database.md).
 
 use std::{
     path::{Path, PathBuf},

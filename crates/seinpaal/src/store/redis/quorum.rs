@@ -7,7 +7,7 @@
 //!              └──▶ table: what this client holds and waits for; it asks again by itself
 //! ```
 //!
-//! Why no more than the limit are ever held, and why fences grow: docs/internals/decisions/0013-quorum.md. What is kept
+//! Why no more than the limit are ever held, and why fences grow: docs/decisions/0013-quorum.md. What is kept
 //! where, and what is not promised: docs/internals/stores/quorum.md.
 
 mod answer;

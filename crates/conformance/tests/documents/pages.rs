@@ -2,9 +2,10 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    fs,
-    path::{Path, PathBuf},
+    path::Path,
 };
+
+use super::tree::{files, in_backquotes, root, text};
 
 /// The longest line of prose, in characters.
 const WIDTH: usize = 100;
@@ -12,30 +13,12 @@ const WIDTH: usize = 100;
 const PRINTED: [&str; 3] =
     ["docs/guide/recipes.md", "docs/internals/proof/conformance.md", "docs/SUMMARY.md"];
 
-fn root() -> PathBuf {
-    let manifest = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let is_root = |path: &&Path| path.join("README.md").exists() && path.join("docs").exists();
-    manifest.ancestors().find(is_root).expect("the project's root").to_owned()
-}
-
 /// Every page, by its path from the root.
 fn pages() -> BTreeMap<String, String> {
-    let mut found = Vec::new();
-    pages_in(&root().join("docs"), &mut found);
-    found.extend(["README.md", "CONTRIBUTING.md", "CHANGELOG.md"].map(|name| root().join(name)));
+    let own = ["README.md", "CONTRIBUTING.md", "CHANGELOG.md"].map(|name| root().join(name));
     let from_root = |path: &Path| path.strip_prefix(root()).unwrap().to_str().unwrap().to_owned();
-    found.iter().map(|path| (from_root(path), fs::read_to_string(path).unwrap())).collect()
-}
-
-fn pages_in(directory: &Path, found: &mut Vec<PathBuf>) {
-    for entry in fs::read_dir(directory).expect("a directory of docs") {
-        let path = entry.expect("its entry").path();
-        if path.is_dir() {
-            pages_in(&path, found);
-        } else if path.extension().is_some_and(|extension| extension == "md") {
-            found.push(path);
-        }
-    }
+    let paths = files(&root().join("docs"), "md").into_iter().chain(own);
+    paths.map(|path| from_root(&path)).map(|path| (path.clone(), text(&path))).collect()
 }
 
 /// What is not in a block of code, line by line.
@@ -126,8 +109,9 @@ fn the_site_has_every_page_of_docs() {
 
 /// What stands in backquotes and begins like a path of a source file.
 fn named_files(text: &str) -> Vec<&str> {
-    let words = text.split('`').skip(1).step_by(2);
-    words.filter(|word| word.starts_with("crates/") && word.ends_with(".rs")).collect()
+    in_backquotes(text)
+        .filter(|word| word.starts_with("crates/") && word.ends_with(".rs"))
+        .collect()
 }
 
 #[test]

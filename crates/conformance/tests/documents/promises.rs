@@ -1,32 +1,13 @@
-//! The documents are true of the tree: tests that they name are there.
+//! What the guarantees name is there: tests, models and runs.
 
-use std::{
-    collections::BTreeSet,
-    fs,
-    path::{Path, PathBuf},
-};
+use std::{collections::BTreeSet, fs};
 
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
-}
-
-fn rust_files(directory: &Path, found: &mut Vec<PathBuf>) {
-    for entry in fs::read_dir(directory).expect("a directory of the project") {
-        let path = entry.expect("its entry").path();
-        if path.is_dir() {
-            rust_files(&path, found);
-        } else if path.extension().is_some_and(|extension| extension == "rs") {
-            found.push(path);
-        }
-    }
-}
+use super::tree::{files, in_backquotes, root, text as document};
 
 fn functions() -> BTreeSet<String> {
-    let mut files = Vec::new();
-    rust_files(&root().join("crates"), &mut files);
     let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let mut functions = BTreeSet::new();
-    for file in files {
+    for file in files(&root().join("crates"), "rs") {
         let text = fs::read_to_string(file).expect("a file of the project");
         for definition in text.split("fn ").skip(1) {
             functions.insert(definition.chars().take_while(|c| is_part(*c)).collect());
@@ -40,13 +21,12 @@ fn named_tests(text: &str) -> Vec<&str> {
     let is_name = |word: &&str| {
         word.matches('_').count() > 3 && word.chars().all(|c| c.is_ascii_lowercase() || c == '_')
     };
-    text.split('`').skip(1).step_by(2).filter(is_name).collect()
+    in_backquotes(text).filter(is_name).collect()
 }
 
 #[test]
 fn every_test_that_the_guarantees_name_exists() {
-    let text = fs::read_to_string(root().join("docs/internals/guarantees.md"))
-        .expect("docs/internals/guarantees.md");
+    let text = document("docs/guarantees.md");
     let (named, functions) = (named_tests(&text), functions());
     assert!(named.len() > 30, "only {} tests are named", named.len());
     let missing: Vec<_> = named.iter().filter(|name| !functions.contains(**name)).collect();
@@ -59,14 +39,6 @@ fn table<'a>(text: &'a str, head: &str) -> Vec<Vec<&'a str>> {
     let rows = from.take_while(|line| line.starts_with('|'));
     let cells = |row: &'a str| row.trim_matches('|').split('|').map(str::trim).collect();
     rows.filter(|row| !row.starts_with("|---")).map(cells).collect()
-}
-
-fn document(path: &str) -> String {
-    fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
-}
-
-fn in_backquotes(cell: &str) -> impl Iterator<Item = &str> {
-    cell.split('`').skip(1).step_by(2)
 }
 
 /// The promise table, as pairs of promise and store, with what is promised.
@@ -84,7 +56,7 @@ fn promises(text: &str) -> Vec<((String, String), String)> {
 
 #[test]
 fn every_cell_of_the_promise_table_has_a_row_that_says_what_stands_behind_it() {
-    let text = document("docs/internals/guarantees.md");
+    let text = document("docs/guarantees.md");
     let behind = table(&text, "| promise | store");
     let proofs: Vec<_> =
         behind[1..].iter().map(|row| (row[0].to_owned(), row[1].to_owned())).collect();
@@ -123,7 +95,7 @@ fn is_put_through(module: &str, case: &str) -> bool {
 
 #[test]
 fn what_is_named_behind_a_promise_is_there() {
-    let (text, functions) = (document("docs/internals/guarantees.md"), functions());
+    let (text, functions) = (document("docs/guarantees.md"), functions());
     let models = document("crates/models/src/list.rs");
     let (kinds, faults) =
         (document("crates/torture/src/kind.rs"), document("crates/torture/src/fault.rs"));
