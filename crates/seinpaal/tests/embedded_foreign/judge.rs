@@ -4,12 +4,13 @@ use std::{
     fs::{self, File, OpenOptions},
     path::Path,
     thread,
-    time::Duration,
 };
 
 use rustix::{
+    event::{PollFd, PollFlags, poll},
     fs::{FlockOperation, flock},
     io::Errno,
+    process::{Pid, PidfdFlags, pidfd_open},
 };
 
 use super::siege::LIMIT;
@@ -35,10 +36,9 @@ impl Judge {
         while let Err(error) = flock(file, FlockOperation::NonBlockingLockExclusive) {
             assert_eq!(error, Errno::WOULDBLOCK);
             match holder(file) {
-                Some(pid) if !is_dying(pid) => {
-                    return println!("> violation: slot {slot} has two holders");
-                }
-                _ => thread::sleep(Duration::from_millis(1)),
+                Some(pid) if is_dying(pid) => await_end(pid),
+                Some(_) => return println!("> violation: slot {slot} has two holders"),
+                None => thread::yield_now(),
             }
         }
     }
@@ -69,4 +69,15 @@ fn is_dying(pid: u32) -> bool {
     let Some((_, fields)) = stat.rsplit_once(") ") else { return true };
     let flags = fields.split(' ').nth(6).and_then(|flags| flags.parse::<u32>().ok());
     flags.is_none_or(|flags| flags & EXITING != 0)
+}
+
+/// Until the kernel says that the process has ended: it closes the files of a process before that.
+fn await_end(pid: u32) {
+    let pid = i32::try_from(pid).ok().and_then(Pid::from_raw).expect("the number of a process");
+    match pidfd_open(pid, PidfdFlags::empty()) {
+        Ok(process) => {
+            poll(&mut [PollFd::new(&process, PollFlags::IN)], None).expect("it ends");
+        }
+        Err(gone) => assert_eq!(gone, Errno::SRCH),
+    }
 }

@@ -10,7 +10,7 @@
 //! A vote is a record "ticket T has the slots S under fence F until t" at a node, and a node keeps each slot
 //! for one ticket at a time. Two majorities share a node, so no two grants have a slot at the same time; and a
 //! node votes for growing fences only, so the later of two grants has the greater one
-//! (docs/internals/decisions/0013-quorum.md).
+//! (docs/decisions/0013-quorum.md).
 
 use seinpaal_proto::{
     Acquire, Busy, Cause, Enqueue, Grant, LimitRule, OnMismatch, Reply, Slots,
