@@ -213,8 +213,10 @@ pub fn short(ticket: Ticket) -> String {
     ticket.to_string().chars().take(TICKET_DIGITS).collect()
 }
 
-fn are(waiters: u32) -> String {
-    if waiters == 1 { "1 is".to_owned() } else { format!("{waiters} are") }
+/// `1 is`, `2 are`.
+#[must_use]
+pub fn are(number: u32) -> String {
+    if number == 1 { "1 is".to_owned() } else { format!("{number} are") }
 }
 
 fn permits(permits: u64) -> String {

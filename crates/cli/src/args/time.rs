@@ -2,6 +2,8 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use seinpaal_words::calendar::day_number;
+
 const DAY: i64 = 86_400;
 
 /// `2030-01-31T09:00:00Z`, with a fraction or an offset like `+01:00` if need be, or `@SECONDS`.
@@ -58,26 +60,6 @@ fn numbers(text: &str, separator: char) -> Option<[i64; 3]> {
     };
     let numbers = [number()?, number()?, number()?];
     parts.next().is_none().then_some(numbers)
-}
-
-/// Days since 1970, by the rules of leap years. Years begin in March here, so that the day that comes and goes is
-/// their last one.
-fn day_number(year: i64, month: i64, day: i64) -> Option<i64> {
-    let is_leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
-    let length = match month {
-        2 if is_leap => 29,
-        2 => 28,
-        4 | 6 | 9 | 11 => 30,
-        1..=12 => 31,
-        _ => return None,
-    };
-    let since_march = (month + 9) % 12;
-    let year = year - i64::from(month < 3);
-    let leaps = year.div_euclid(4) - year.div_euclid(100) + year.div_euclid(400);
-    // The months from March on have 31 30 31 30 31 days again and again: 153 in five.
-    let days = year * 365 + leaps + (153 * since_march + 2) / 5 + day - 1;
-    // From 1 March of the year 0 to 1 January 1970.
-    (1..=length).contains(&day).then_some(days - 719_468)
 }
 
 #[cfg(test)]
