@@ -12,11 +12,7 @@ use seinpaal::Seinpaal;
 use tokio::sync::Semaphore;
 
 use crate::{
-    access::{self, Tokens},
-    act, assets,
-    audit::Audit,
-    lists::Lists,
-    live, metrics, page,
+    access, act, assets, audit::Audit, lists::Lists, live, metrics, page, tokens::Tokens,
     watch::Watches,
 };
 

@@ -17,7 +17,7 @@
 //! # drop(app);
 //! # Ok::<(), Box<dyn std::error::Error>>(()) }).unwrap();
 //! ```
-//! How it is built and what it refuses: docs/guide/serve.md, docs/internals/decisions/0051-serve.md.
+//! How it is built and what it refuses: docs/guide/serve.md, docs/decisions/0051-serve.md.
 #![deny(unsafe_code)]
 
 mod access;
@@ -30,9 +30,10 @@ mod lists;
 mod live;
 mod metrics;
 mod page;
+mod tokens;
 mod view;
 mod watch;
 
-pub use access::{BadTokens, Role, Tokens};
 pub use dashboard::{BadOption, Dashboard, Options};
 pub use listen::serve;
+pub use tokens::{BadTokens, Role, Tokens};

@@ -1,6 +1,10 @@
 //! `/metrics`: what the lists say at the moment of the scrape, so that nothing stays that is gone.
 
-use std::{cmp::Reverse, sync::Arc};
+use std::{
+    cmp::Reverse,
+    sync::{Arc, atomic::AtomicU64},
+    time::Duration,
+};
 
 use axum::{
     extract::State,
@@ -69,7 +73,22 @@ fn gauge(registry: &mut Registry, name: &str, help: &str, value: i64) {
     registry.register(name, help, gauge);
 }
 
-/// A figure of each of the first names, and the sum of all others under the empty name, which nobody can have.
+/// Each of the first rows under its name, and all others together under the empty name, which nobody can have.
+fn each<T>(rows: &[&T], name_of: fn(&T) -> String, mut set: impl FnMut(String, &[&T])) {
+    let (own, others) = rows.split_at(rows.len().min(MOST));
+    for row in own {
+        set(name_of(row), &[row]);
+    }
+    if !others.is_empty() {
+        set(String::new(), others);
+    }
+}
+
+fn sum<T>(rows: &[&T], figure: fn(&T) -> u32) -> i64 {
+    rows.iter().map(|row| i64::from(figure(row))).sum()
+}
+
+/// A figure of each; of the others the sum.
 fn sums<T>(
     registry: &mut Registry,
     (name, help): (&str, &str),
@@ -78,15 +97,26 @@ fn sums<T>(
     figure: fn(&T) -> u32,
 ) {
     let family = Family::<Of, Gauge>::default();
-    let (own, others) = rows.split_at(rows.len().min(MOST));
-    for row in own {
-        family.get_or_create(&Of { name: name_of(row) }).set(i64::from(figure(row)));
-    }
-    if !others.is_empty() {
-        let sum = others.iter().map(|row| i64::from(figure(row))).sum();
-        family.get_or_create(&Of { name: String::new() }).set(sum);
-    }
+    each(rows, name_of, |name, rows| {
+        family.get_or_create(&Of { name }).set(sum(rows, figure));
+    });
     registry.register(name, help, family);
+}
+
+/// A length of time of each; of the others the longest.
+fn seconds<T>(
+    registry: &mut Registry,
+    (name, help): (&str, &str),
+    rows: &[&T],
+    name_of: fn(&T) -> String,
+    length: fn(&T) -> Option<Duration>,
+) {
+    let family = Family::<Of, Gauge<f64, AtomicU64>>::default();
+    each(rows, name_of, |name, rows| {
+        let longest = rows.iter().filter_map(|row| length(row)).max().unwrap_or_default();
+        family.get_or_create(&Of { name }).set(longest.as_secs_f64());
+    });
+    registry.register_with_unit(name, help, Unit::Seconds, family);
 }
 
 fn of_names(registry: &mut Registry, names: &[Snapshot]) {
@@ -94,36 +124,19 @@ fn of_names(registry: &mut Registry, names: &[Snapshot]) {
     let mut rows: Vec<_> = names.iter().collect();
     rows.sort_by_key(|seen| Reverse((seen.waiting_total, seen.holders_total)));
     let name: fn(&Snapshot) -> String = |seen| seen.name.to_string();
-    let mut each = |about, figure: fn(&Snapshot) -> u32| sums(registry, about, &rows, name, figure);
-    each(("permits_held", "Permits that are held"), |seen| seen.permits_held);
-    each(("limit", "Permits that exist"), |seen| seen.limit);
-    each(("holders", "Tickets that hold"), |seen| seen.holders_total);
-    each(("waiters", "Tickets that wait"), |seen| seen.waiting_total);
-    each(("paused", "Whether nobody is let in; of the others: how many"), |seen| {
+    let mut figure_of = |about, figure: fn(&Snapshot) -> u32| {
+        sums(registry, about, &rows, name, figure);
+    };
+    figure_of(("permits_held", "Permits that are held"), |seen| seen.permits_held);
+    figure_of(("limit", "Permits that exist"), |seen| seen.limit);
+    figure_of(("holders", "Tickets that hold"), |seen| seen.holders_total);
+    figure_of(("waiters", "Tickets that wait"), |seen| seen.waiting_total);
+    figure_of(("paused", "Whether nobody is let in; of the others: how many"), |seen| {
         u32::from(seen.paused.is_some())
     });
-    let oldest: Vec<_> =
-        rows.iter().map(|seen| (seen.name.to_string(), seen.oldest_wait())).collect();
-    seconds(registry, ("oldest_wait", "How long the longest waits"), &oldest);
-}
-
-/// The empty name has the longest of the others.
-fn seconds(
-    registry: &mut Registry,
-    (name, help): (&str, &str),
-    rows: &[(String, Option<std::time::Duration>)],
-) {
-    let family = Family::<Of, Gauge<f64, std::sync::atomic::AtomicU64>>::default();
-    let (own, others) = rows.split_at(rows.len().min(MOST));
-    for (name, oldest) in own {
-        let length = oldest.unwrap_or_default().as_secs_f64();
-        family.get_or_create(&Of { name: name.clone() }).set(length);
-    }
-    if !others.is_empty() {
-        let longest = others.iter().filter_map(|(_, oldest)| *oldest).max().unwrap_or_default();
-        family.get_or_create(&Of { name: String::new() }).set(longest.as_secs_f64());
-    }
-    registry.register_with_unit(name, help, Unit::Seconds, family);
+    seconds(registry, ("oldest_wait", "How long the longest waits"), &rows, name, |seen| {
+        seen.oldest_wait()
+    });
 }
 
 fn of_queues(registry: &mut Registry, queues: &[QueueSnapshot]) {
@@ -136,19 +149,13 @@ fn of_queues(registry: &mut Registry, queues: &[QueueSnapshot]) {
         ("in_work", |seen| seen.in_work),
         ("dead", |seen| seen.dead),
     ];
-    let (own, others) = rows.split_at(rows.len().min(MOST));
+    let name: fn(&QueueSnapshot) -> String = |seen| seen.name.to_string();
     for (state, figure) in states {
-        for row in own {
-            let of = OfState { name: row.name.to_string(), state };
-            family.get_or_create(&of).set(i64::from(figure(row)));
-        }
-        if !others.is_empty() {
-            let sum = others.iter().map(|row| i64::from(figure(row))).sum();
-            family.get_or_create(&OfState { name: String::new(), state }).set(sum);
-        }
+        each(&rows, name, |name, rows| {
+            family.get_or_create(&OfState { name, state }).set(sum(rows, figure));
+        });
     }
     registry.register("queue_items", "Items of a queue", family);
-    let name: fn(&QueueSnapshot) -> String = |seen| seen.name.to_string();
     sums(registry, ("queue_idle_workers", "Connections that want items"), &rows, name, |seen| {
         seen.idle
     });
@@ -162,6 +169,6 @@ fn of_queues(registry: &mut Registry, queues: &[QueueSnapshot]) {
         name,
         |seen| u32::from(seen.is_unattended()),
     );
-    let oldest: Vec<_> = rows.iter().map(|seen| (seen.name.to_string(), seen.oldest)).collect();
-    seconds(registry, ("queue_oldest", "How long ago the item was pushed that is next"), &oldest);
+    let about = ("queue_oldest", "How long ago the item was pushed that is next");
+    seconds(registry, about, &rows, name, |seen| seen.oldest);
 }

@@ -4,7 +4,9 @@ mod gate;
 mod headline;
 mod name;
 mod overview;
+mod query;
 mod queue;
+mod queues;
 
 use std::sync::Arc;
 
@@ -12,7 +14,7 @@ use seinpaal_words::text::plain;
 
 use crate::dashboard::Inner;
 pub(crate) use headline::{Headline, about};
-pub(crate) use overview::{Page, Query};
+pub(crate) use query::{Page, Query};
 
 /// What a page is about.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
@@ -34,7 +36,7 @@ pub(crate) type Pieces = [Vec<(&'static str, String)>; 2];
 pub(crate) async fn read(inner: &Arc<Inner>, subject: &Subject) -> Result<Pieces, String> {
     match subject {
         Subject::Names(query) => overview::names(inner, query).await,
-        Subject::Queues(query) => overview::queues(inner, query).await,
+        Subject::Queues(query) => queues::queues(inner, query).await,
         Subject::Name(name) => name::read(inner, name).await,
         Subject::Queue(name) => queue::read(inner, name).await,
     }

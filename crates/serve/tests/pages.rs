@@ -174,7 +174,7 @@ async fn a_hostile_request_is_refused() -> Outcome {
             body.len()
         )
     };
-    let secret = csrf(&site.get("/confirm?do=pause&n=a").await?.body).ok_or("no secret")?;
+    let secret = csrf(&site.get("/confirm?do=pause&n=a").await?.body)?;
     let body = format!("do=pause&n=a&reason=x&csrf={secret}");
     for headers in
         ["Origin: http://evil.example\r\n", "Origin: null\r\n", "Sec-Fetch-Site: cross-site\r\n"]
@@ -212,7 +212,7 @@ async fn an_eviction_is_confirmed_reaches_its_holder_and_is_written_down() -> Ou
     let options = Options { allow_actions: true, audit: Some(audit.clone()), ..Options::default() };
     let site = Site::open(seinpaal, options).await?;
     let confirm = site.get(&format!("/confirm?do=evict&n=taken&t={}", permit.ticket())).await?.body;
-    let secret = csrf(&confirm).ok_or("no secret")?;
+    let secret = csrf(&confirm)?;
     let form = format!("do=evict&n=taken&t={}&csrf={secret}", permit.ticket());
     assert_eq!(site.post(&form).await?.status, 400, "a reason is needed");
     let answer = site.post(&format!("{form}&reason=hangs+since+noon")).await?;
@@ -237,8 +237,7 @@ async fn a_queue_shows_its_dead_letters_and_replays_them() -> Outcome {
     let site = Site::open(seinpaal.clone(), options).await?;
     let page = site.get("/queue?n=mails").await?.body;
     assert!(page.contains("no route to host") && page.contains("to: ann"), "{page}");
-    let secret =
-        csrf(&site.get("/confirm?do=replay-all&n=mails").await?.body).ok_or("no secret")?;
+    let secret = csrf(&site.get("/confirm?do=replay-all&n=mails").await?.body)?;
     assert_eq!(site.post(&format!("do=replay-all&n=mails&csrf={secret}")).await?.status, 303);
     assert_eq!(queue.snapshot().await?.ready, 1);
     let page = text(&site.get("/queue?n=mails").await?.body);

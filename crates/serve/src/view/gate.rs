@@ -3,6 +3,8 @@
 use askama::Template;
 use seinpaal::{Kind, Snapshot, proto::MOST_READERS};
 
+use super::headline::is_shut;
+
 /// Above this a bar has no cells.
 const MOST_CELLS: u32 = 16;
 const MOST_DOTS: u32 = 9;
@@ -33,8 +35,7 @@ pub(crate) struct Cell {
 impl Gate {
     pub(crate) fn of(seen: &Snapshot) -> Self {
         let (held, limit) = permits(seen);
-        let is_shut = seen.paused.is_some() || seen.guarded_for.is_some() || seen.limit == 0;
-        Self::new(held, limit, seen.waiting_total, is_shut)
+        Self::new(held, limit, seen.waiting_total, is_shut(seen))
     }
 
     /// Without a limit (`None`), only what is held is drawn.

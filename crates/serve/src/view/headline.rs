@@ -7,7 +7,7 @@ use seinpaal::{
     proto::MOST_READERS,
     why::{Estimate, Why},
 };
-use seinpaal_words::text::age;
+use seinpaal_words::{text::age, why::are};
 
 /// The cause in a few words, then what happens next.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
@@ -49,7 +49,7 @@ impl Headline {
                 "kept",
                 format!(
                     "{} free, but the 1st in line wants {}.",
-                    is_or_are(seen.available()),
+                    are(seen.available()),
                     first.permits
                 ),
                 format!("Nobody passes it, so that it is served. {}", waiting(seen)),
@@ -95,6 +95,22 @@ impl Headline {
                 Self::new("", format!("{ready} ready, {busy} in work."), connections_idle(seen))
             }
         }
+    }
+}
+
+/// Whether nobody is let in, whoever holds.
+pub(crate) fn is_shut(seen: &Snapshot) -> bool {
+    seen.paused.is_some() || seen.guarded_for.is_some() || seen.limit == 0
+}
+
+/// Whether somebody keeps others out, or permits stay free although some wait for them: what a person may have to see to.
+pub(crate) fn needs_attention(seen: &Snapshot) -> bool {
+    if is_shut(seen) {
+        return true;
+    }
+    match seen.permits_held > seen.limit {
+        true => seen.waiting_total > 0,
+        false => seen.waiters.first().is_some_and(|first| keeps_free(seen, first)),
     }
 }
 
@@ -179,10 +195,6 @@ fn paused(reason: &str) -> String {
         "" => "Paused, without a reason given.".to_owned(),
         reason => format!("Paused: \u{201c}{reason}\u{201d}."),
     }
-}
-
-fn is_or_are(permits: u32) -> String {
-    if permits == 1 { "1 is".to_owned() } else { format!("{permits} are") }
 }
 
 fn connections(idle: u32) -> String {

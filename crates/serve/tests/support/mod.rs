@@ -142,7 +142,7 @@ pub(crate) fn text(html: &str) -> String {
 }
 
 /// The secret in a form.
-pub(crate) fn csrf(page: &str) -> Option<String> {
-    let (_, rest) = page.split_once("name=\"csrf\" value=\"")?;
-    rest.split('"').next().map(str::to_owned)
+pub(crate) fn csrf(page: &str) -> Result<String, &'static str> {
+    let (_, rest) = page.split_once("name=\"csrf\" value=\"").ok_or("no secret")?;
+    rest.split('"').next().map(str::to_owned).ok_or("no secret")
 }

@@ -1,0 +1,139 @@
+//! The file of tokens: who may look, and who may act.
+
+use std::{fmt, fs, io, os::unix::fs::PermissionsExt, path::Path};
+
+/// The shortest token, in characters.
+const LEAST_TOKEN: usize = 16;
+/// What others may do with a file.
+const OTHERS: u32 = 0o077;
+
+/// What somebody may do.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Role {
+    /// Look.
+    Read,
+    /// Look, and change what there is an action for, where actions are allowed.
+    Operate,
+}
+
+/// The tokens that are let in.
+#[derive(Clone)]
+pub struct Tokens(Vec<Token>);
+
+#[derive(Clone)]
+pub(crate) struct Token {
+    pub(crate) role: Role,
+    text: String,
+    pub(crate) who: String,
+}
+
+/// Without the tokens.
+impl fmt::Debug for Tokens {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} tokens", self.0.len())
+    }
+}
+
+/// A file of tokens that cannot be used.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum BadTokens {
+    /// It cannot be read.
+    Unreadable(io::Error),
+    /// Others than its owner can read it.
+    Exposed,
+    /// A line is not `read TOKEN [WHO]` or `operate TOKEN [WHO]`.
+    Line(usize),
+    /// A token has fewer than 16 characters.
+    Short(usize),
+    /// There is no token in it.
+    Empty,
+}
+
+impl fmt::Display for BadTokens {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unreadable(error) => write!(f, "cannot be read: {error}"),
+            Self::Exposed => f.write_str("others can read it: chmod 600 it"),
+            Self::Line(line) => {
+                write!(f, "line {line} is not `read TOKEN [WHO]` or `operate TOKEN [WHO]`")
+            }
+            Self::Short(line) => write!(
+                f,
+                "the token in line {line} has fewer than {LEAST_TOKEN} characters; `openssl rand -hex 16` makes a good one"
+            ),
+            Self::Empty => f.write_str("there is no token in it"),
+        }
+    }
+}
+
+impl std::error::Error for BadTokens {}
+
+impl Tokens {
+    /// Reads a file: `read TOKEN [WHO]` or `operate TOKEN [WHO]` a line, and lines that begin with `#`.
+    ///
+    /// # Errors
+    /// [`BadTokens`] says what is wrong, never with a token in it.
+    pub fn read(path: &Path) -> Result<Self, BadTokens> {
+        let file = fs::metadata(path).map_err(BadTokens::Unreadable)?;
+        if file.is_file() && file.permissions().mode() & OTHERS != 0 {
+            return Err(BadTokens::Exposed);
+        }
+        Self::parse(&fs::read_to_string(path).map_err(BadTokens::Unreadable)?)
+    }
+
+    fn parse(text: &str) -> Result<Self, BadTokens> {
+        let lines = text.lines().map(str::trim).zip(1..);
+        let lines = lines.filter(|(line, _)| !line.is_empty() && !line.starts_with('#'));
+        let tokens =
+            lines.map(|(line, at)| Token::parse(line, at)).collect::<Result<Vec<_>, _>>()?;
+        if tokens.is_empty() { Err(BadTokens::Empty) } else { Ok(Self(tokens)) }
+    }
+
+    pub(crate) fn find(&self, text: &str) -> Option<&Token> {
+        // All are compared, so that time does not tell which one came near.
+        self.0.iter().fold(
+            None,
+            |found, token| {
+                if is_same(&token.text, text) { Some(token) } else { found }
+            },
+        )
+    }
+}
+
+impl Token {
+    fn parse(line: &str, at: usize) -> Result<Self, BadTokens> {
+        let mut words = line.split_whitespace();
+        let role = match words.next() {
+            Some("read") => Role::Read,
+            Some("operate") => Role::Operate,
+            _ => return Err(BadTokens::Line(at)),
+        };
+        let text = words.next().ok_or(BadTokens::Line(at))?.to_owned();
+        if text.chars().count() < LEAST_TOKEN {
+            return Err(BadTokens::Short(at));
+        }
+        let who = words.collect::<Vec<_>>().join(" ");
+        Ok(Self { role, text, who })
+    }
+}
+
+/// Compares all of it, so that time does not tell how far two texts agree.
+pub(crate) fn is_same(a: &str, b: &str) -> bool {
+    let differ = a.bytes().zip(b.bytes()).fold(0, |differ, (a, b)| differ | (a ^ b));
+    a.len() == b.len() && differ == 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_of_tokens_names_the_line_that_is_wrong() {
+        let parse = |text| Tokens::parse(text).map(|tokens| tokens.0.len());
+        assert!(matches!(parse("# none\n\n"), Err(BadTokens::Empty)));
+        assert!(matches!(parse("read 0123456789abcdef\nwrite x"), Err(BadTokens::Line(2))));
+        assert!(matches!(parse("read short"), Err(BadTokens::Short(1))));
+        assert!(matches!(parse("read 0123456789abcdef ana k\noperate fedcba9876543210"), Ok(2)));
+    }
+}

@@ -1,0 +1,193 @@
+//! What somebody wants to see of a list: which rows, in which order, and which page of them.
+
+use std::{cmp::Reverse, collections::BTreeMap};
+
+use askama::Template;
+use seinpaal::Snapshot;
+
+use super::{encoded, grouped};
+
+/// Rows on a page.
+const ROWS: usize = 40;
+/// The longest text to search for, in characters: a name has at most 512 bytes.
+const MOST_SEARCHED: usize = 512;
+
+/// What somebody wants to see of the list.
+#[derive(Clone, Debug, Default, Eq, Hash, PartialEq)]
+pub(crate) struct Query {
+    /// Part of a name.
+    pub(crate) search: String,
+    pub(crate) show: Show,
+    pub(crate) sort: Sort,
+    /// From 0.
+    pub(crate) page: usize,
+}
+
+/// Which names.
+#[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
+pub(crate) enum Show {
+    /// Somebody holds or waits.
+    #[default]
+    Used,
+    Waiting,
+    Full,
+    Paused,
+    All,
+}
+
+/// In which order: most first, and by name where there is no difference.
+#[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
+pub(crate) enum Sort {
+    #[default]
+    Oldest,
+    Waiting,
+    Held,
+    Name,
+}
+
+pub(super) const SHOWS: [(Show, &str, &str); 5] = [
+    (Show::Used, "used", "In use"),
+    (Show::Waiting, "waiting", "In line"),
+    (Show::Full, "full", "Full"),
+    (Show::Paused, "paused", "Paused"),
+    (Show::All, "all", "All"),
+];
+const SORTS: [(Sort, &str, &str); 4] = [
+    (Sort::Oldest, "oldest", "Oldest wait"),
+    (Sort::Waiting, "waiting", "Waiting"),
+    (Sort::Held, "held", "Held"),
+    (Sort::Name, "name", "Name"),
+];
+
+impl Query {
+    /// From the fields of a link or form. What is not known means the usual.
+    pub(crate) fn from_fields(fields: &BTreeMap<String, String>) -> Self {
+        let field = |name: &str| fields.get(name).map_or("", String::as_str);
+        let show = SHOWS.iter().find(|(_, word, _)| *word == field("show"));
+        let sort = SORTS.iter().find(|(_, word, _)| *word == field("sort"));
+        Self {
+            search: field("q").chars().take(MOST_SEARCHED).collect(),
+            show: show.map_or_else(Show::default, |(show, _, _)| *show),
+            sort: sort.map_or_else(Sort::default, |(sort, _, _)| *sort),
+            page: field("page").parse::<usize>().unwrap_or(0).min(1_000_000),
+        }
+    }
+
+    /// As the query of a link, beginning with `?`.
+    pub(crate) fn link(&self) -> String {
+        let show = SHOWS.iter().find(|(show, _, _)| *show == self.show).map_or("", |row| row.1);
+        let sort = SORTS.iter().find(|(sort, _, _)| *sort == self.sort).map_or("", |row| row.1);
+        let search = encoded(&self.search);
+        format!("?q={search}&show={show}&sort={sort}&page={}", self.page)
+    }
+}
+
+/// What a page says beside its table: the choices.
+pub(crate) struct Page {
+    pub(crate) sorts: Vec<(&'static str, &'static str, bool)>,
+    pub(crate) show: &'static str,
+}
+
+impl Page {
+    pub(crate) fn new(query: &Query) -> Self {
+        let sorts = SORTS.iter().map(|(sort, word, label)| (*word, *label, *sort == query.sort));
+        let show = SHOWS.iter().find(|(show, _, _)| *show == query.show).map_or("", |row| row.1);
+        Self { sorts: sorts.collect(), show }
+    }
+}
+
+#[derive(Template)]
+#[template(path = "parts/paging.html")]
+pub(super) struct Paging {
+    words: String,
+    back: Option<String>,
+    next: Option<String>,
+}
+
+/// The rows of the page, or of the last one if there are fewer.
+pub(super) fn page_of<'r, T>(rows: &'r [T], query: &Query) -> &'r [T] {
+    let from = start(rows.len(), query);
+    &rows[from..(from + ROWS).min(rows.len())]
+}
+
+fn start(rows: usize, query: &Query) -> usize {
+    let last = rows.saturating_sub(1) / ROWS;
+    query.page.min(last) * ROWS
+}
+
+impl Show {
+    pub(super) fn has(self, seen: &Snapshot) -> bool {
+        match self {
+            Self::Used => seen.holders_total > 0 || seen.waiting_total > 0,
+            Self::Waiting => seen.waiting_total > 0,
+            Self::Full => seen.permits_held >= seen.limit,
+            Self::Paused => seen.paused.is_some(),
+            Self::All => true,
+        }
+    }
+}
+
+impl Sort {
+    pub(super) fn apply(self, rows: &mut [&Snapshot]) {
+        // The store lists by name, and the sorts are stable.
+        match self {
+            Self::Oldest => rows.sort_by_cached_key(|seen| Reverse(seen.oldest_wait())),
+            Self::Waiting => rows.sort_by_key(|seen| Reverse(seen.waiting_total)),
+            Self::Held => rows.sort_by_key(|seen| Reverse(seen.permits_held)),
+            Self::Name => {}
+        }
+    }
+}
+
+impl Paging {
+    pub(super) fn new(query: &Query, rows: usize) -> Self {
+        let from = start(rows, query);
+        let to = (from + ROWS).min(rows);
+        let page = from / ROWS;
+        let link = |page| Query { page, ..query.clone() }.link();
+        Self {
+            words: match rows {
+                0 => String::new(),
+                _ => format!(
+                    "{}\u{2013}{} of {}",
+                    grouped(from as u64 + 1),
+                    grouped(to as u64),
+                    grouped(rows as u64)
+                ),
+            },
+            back: (page > 0).then(|| link(page - 1)),
+            next: (to < rows).then(|| link(page + 1)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn query(pairs: &[(&str, &str)]) -> Query {
+        let own = |(key, value): &(&str, &str)| ((*key).to_owned(), (*value).to_owned());
+        Query::from_fields(&pairs.iter().map(own).collect())
+    }
+
+    #[test]
+    fn a_query_survives_its_own_link() {
+        let made = query(&[("q", "gpu/a&b"), ("show", "all"), ("sort", "name"), ("page", "3")]);
+        assert_eq!(made.link(), "?q=gpu%2Fa%26b&show=all&sort=name&page=3");
+        assert_eq!((made.show, made.sort, made.page), (Show::All, Sort::Name, 3));
+    }
+
+    #[test]
+    fn a_query_of_nonsense_is_the_usual_one() {
+        let made = query(&[("show", "<script>"), ("sort", "'"), ("page", "-1")]);
+        assert_eq!(made, Query::default());
+    }
+
+    #[test]
+    fn a_page_beyond_the_end_is_the_last_page() {
+        let rows: Vec<u32> = (0..95).collect();
+        let shown = page_of(&rows, &Query { page: 77, ..Query::default() });
+        assert_eq!((shown.first(), shown.len()), (Some(&80), 15));
+        assert!(page_of(&rows[..0], &Query::default()).is_empty());
+    }
+}
