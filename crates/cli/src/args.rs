@@ -1,5 +1,7 @@
 //! The command line, as clap reads it. What the words mean is in docs/guide/command-line.md.
 
+#[cfg(test)]
+mod examples;
 pub(crate) mod queue;
 pub(crate) mod serve;
 mod time;

@@ -1,10 +1,11 @@
-//! What stands in README, as it stands there.
+//! What stands in README and in the first steps, as it stands there.
 
 use std::process::Stdio;
 
-use super::support::World;
+use super::support::{Held, World};
 
 const README: &str = include_str!("../../../../README.md");
+const FIRST_STEPS: &str = include_str!("../../../../docs/guide/first-steps.md");
 
 /// The first line of the first block that is typed.
 fn first_command() -> &'static str {
@@ -33,4 +34,17 @@ fn the_first_command_of_the_readme_works_as_it_stands() {
     assert_eq!(err.matches(": got slot ").count(), 6, "{err}");
     assert!(err.contains("demo: waiting, 0 ahead"), "{err}");
     assert!(err.lines().all(|line| line.starts_with("seinpaal: demo: ")), "{err}");
+}
+
+#[test]
+fn an_eviction_is_told_as_the_first_steps_show_it() {
+    let shown = FIRST_STEPS.lines().find(|line| line.starts_with("seinpaal: backup (file:)"));
+    let world = World::embedded();
+    let (mut held, _) = Held::hold(&world, &["backup"]);
+    let ticket = world.show("backup")["holders"][0]["ticket"].as_str().unwrap().to_owned();
+    assert_eq!(world.seinpaal(&["evict", "backup", &ticket[..8]]).code, 0);
+    let done = held.end();
+    assert_eq!(done.code, 122, "{done:?}");
+    let store = world.store.split('?').next().unwrap();
+    assert_eq!(Some(done.err.trim_end().replace(store, "file:").as_str()), shown);
 }
