@@ -8,9 +8,9 @@ mod query;
 mod queue;
 mod queues;
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
-use seinpaal_words::text::plain;
+use seinpaal_words::text::{age, plain};
 
 use crate::dashboard::Inner;
 pub(crate) use headline::{Headline, about};
@@ -58,6 +58,17 @@ pub(crate) fn grouped(number: impl Into<u64>) -> String {
         text.push(digit);
     }
     text
+}
+
+/// How many are not listed; nothing if all are.
+fn more(total: u32, listed: usize) -> String {
+    let rest = (total as usize).saturating_sub(listed);
+    if rest == 0 { String::new() } else { format!("{} more", grouped(rest as u64)) }
+}
+
+/// How long a lease lasts yet.
+fn lease_left(valid_for: Option<Duration>) -> String {
+    valid_for.map_or_else(|| "with its process".to_owned(), age)
 }
 
 /// Renders a template that cannot fail: all of ours write to a string.

@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, time::Duration};
 
-use seinpaal::{Kind, Snapshot, proto::MOST_READERS};
+use seinpaal::{Ending, Kind, Snapshot, proto::MOST_READERS};
 use unicode_width::UnicodeWidthChar;
 
 /// The text without what could move the cursor or hide something: names and labels are other people's.
@@ -111,6 +111,15 @@ pub fn reason(snapshot: &Snapshot) -> Option<String> {
         ));
     }
     (snapshot.limit == 0).then(|| "the limit is 0, which admits nobody".to_owned())
+}
+
+/// Why the delivery of an item ended.
+#[must_use]
+pub fn delivery_end(ending: &Ending) -> &str {
+    match ending {
+        Ending::Failed(reason) => reason.as_str(),
+        _ => "the lease ran out",
+    }
 }
 
 /// `1st`, `2nd`, `3rd`, `4th`, `11th`.

@@ -166,15 +166,26 @@ pub fn estimate(estimate: &Estimate) -> String {
     match estimate {
         Estimate::Now => "at once".to_owned(),
         Estimate::AfterGuard { wait } => format!("in {}, when the guard ends", age(*wait)),
-        Estimate::About { wait, holders, held_for, in_line, came_in } => format!(
-            "about {}, going by how long {} ({}) and how fast the line grew ({in_line} in {})",
-            age(whole(*wait)),
+        Estimate::About { wait, .. } => {
+            format!("about {}, {}", age(whole(*wait)), basis(estimate))
+        }
+        Estimate::CannotSay(_) => format!("cannot say: {}", basis(estimate)),
+        _ => "cannot say".to_owned(),
+    }
+}
+
+/// What an estimate rests on, or why there is none; empty where that goes without saying.
+#[must_use]
+pub fn basis(estimate: &Estimate) -> String {
+    match estimate {
+        Estimate::About { holders, held_for, in_line, came_in, .. } => format!(
+            "going by how long {} ({}) and how fast the line grew ({in_line} in {})",
             if *holders == 1 { "the holder has held" } else { "holders have held on average" },
             age(whole(*held_for)),
             age(whole(*came_in)),
         ),
-        Estimate::CannotSay(unsaid) => format!("cannot say: {}", because(*unsaid)),
-        _ => "cannot say".to_owned(),
+        Estimate::CannotSay(unsaid) => because(*unsaid).to_owned(),
+        _ => String::new(),
     }
 }
 

@@ -10,10 +10,12 @@ use seinpaal::{
 };
 use seinpaal_words::{
     text::age,
-    why::{estimate, reason_words, short},
+    why::{basis, estimate, reason_words, short},
 };
 
-use super::{Headline, Pieces, encoded, gate::Gate, grouped, headline::about, html, shown};
+use super::{
+    Headline, Pieces, encoded, gate::Gate, grouped, headline::about, html, lease_left, more, shown,
+};
 use crate::dashboard::Inner;
 
 /// How many holders, and waiters, a page lists.
@@ -146,11 +148,6 @@ fn total(seen: &Snapshot) -> String {
     }
 }
 
-fn more(total: u32, listed: usize) -> String {
-    let rest = (total as usize).saturating_sub(listed);
-    if rest == 0 { String::new() } else { format!("{} more", grouped(rest as u64)) }
-}
-
 fn holder_row(seen: &Snapshot, holder: &Holder) -> HolderRow {
     let fence = holder.fence.to_string();
     HolderRow {
@@ -163,7 +160,7 @@ fn holder_row(seen: &Snapshot, holder: &Holder) -> HolderRow {
         },
         who: Who::new(&holder.about),
         held_for: age(holder.held_for),
-        left: holder.valid_for.map_or_else(|| "with its process".to_owned(), age),
+        left: lease_left(holder.valid_for),
         fence_end: fence[fence.len().saturating_sub(6)..].to_owned(),
         fence,
     }
@@ -178,10 +175,10 @@ fn waiters<'a>(seen: &'a Snapshot, may_act: bool, base: &'a str) -> Waiters<'a> 
 }
 
 fn waiter_row(seen: &Snapshot, waiter: &Waiter, place: u32) -> WaiterRow {
-    let (mut reasons, mut guess, mut basis) = (Vec::new(), String::new(), String::new());
+    let (mut reasons, mut guess, mut rests_on) = (Vec::new(), String::new(), String::new());
     if let Some(Why::Waits(why)) = seen.why(&waiter.ticket) {
         reasons = why.reasons.iter().map(|reason| shown(&reason_words(seen, reason))).collect();
-        (guess, basis) = guess_of(&why.estimate);
+        (guess, rests_on) = (figure(&why.estimate), basis(&why.estimate));
     }
     WaiterRow {
         place,
@@ -192,7 +189,7 @@ fn waiter_row(seen: &Snapshot, waiter: &Waiter, place: u32) -> WaiterRow {
         priority: waiter.priority,
         waited: age(waiter.waiting_for),
         estimate: guess,
-        basis,
+        basis: rests_on,
         reasons,
     }
 }
@@ -205,19 +202,12 @@ fn wants(seen: &Snapshot, waiter: &Waiter) -> String {
     }
 }
 
-/// The figure, and what it rests on.
-fn guess_of(guess: &Estimate) -> (String, String) {
-    let words = estimate(guess);
+/// The figure alone.
+fn figure(guess: &Estimate) -> String {
     match guess {
-        Estimate::About { wait, .. } => {
-            let basis = words.split_once(", ").map(|(_, basis)| basis.to_owned());
-            (format!("about {}", about(*wait)), basis.unwrap_or_default())
-        }
-        Estimate::CannotSay(_) => {
-            let basis = words.split_once(": ").map(|(_, basis)| basis.to_owned());
-            ("no estimate".to_owned(), basis.unwrap_or_default())
-        }
-        _ => (words, String::new()),
+        Estimate::About { wait, .. } => format!("about {}", about(*wait)),
+        Estimate::CannotSay(_) => "no estimate".to_owned(),
+        _ => estimate(guess),
     }
 }
 

@@ -3,10 +3,10 @@
 use std::{sync::Arc, time::SystemTime};
 
 use askama::Template;
-use seinpaal::{DeadLetter, Ending, InWork, QueueSnapshot};
-use seinpaal_words::text::age;
+use seinpaal::{DeadLetter, InWork, QueueSnapshot};
+use seinpaal_words::text::{age, delivery_end};
 
-use super::{Headline, Pieces, encoded, grouped, html, shown};
+use super::{Headline, Pieces, encoded, grouped, html, lease_left, more, shown};
 use crate::dashboard::Inner;
 
 /// How many rows of each kind a page lists.
@@ -143,11 +143,6 @@ fn work<'a>(seen: &'a QueueSnapshot, may_act: bool, base: &'a str) -> Work<'a> {
     }
 }
 
-fn more(total: u32, listed: usize) -> String {
-    let rest = (total as usize).saturating_sub(listed);
-    if rest == 0 { String::new() } else { format!("{} more", grouped(rest as u64)) }
-}
-
 impl WorkRow {
     fn new(item: &InWork) -> Self {
         let worker = &item.worker;
@@ -157,7 +152,7 @@ impl WorkRow {
             group: item.group.as_ref().map_or_else(String::new, |group| shown(group)),
             worker: shown(&format!("{} {}@{}", worker.client, worker.pid, worker.host)),
             worked_for: age(item.worked_for),
-            left: item.valid_for.map_or_else(|| "with its process".to_owned(), age),
+            left: lease_left(item.valid_for),
         }
     }
 }
@@ -188,18 +183,15 @@ impl DeadRow {
             attempt: letter.attempt,
             group: letter.group.as_ref().map_or_else(String::new, |group| shown(group)),
             died: age(died),
-            history: letter.history.ends().iter().map(|past| ending(&past.ending)).collect(),
+            history: letter
+                .history
+                .ends()
+                .iter()
+                .map(|past| shown(delivery_end(&past.ending)))
+                .collect(),
             payload: if shows_payloads { preview(letter) } else { String::new() },
             bytes: grouped(letter.bytes),
         }
-    }
-}
-
-fn ending(ending: &Ending) -> String {
-    match ending {
-        Ending::Expired => "its lease ran out".to_owned(),
-        Ending::Failed(reason) => shown(reason.as_str()),
-        _ => "it ended".to_owned(),
     }
 }
 

@@ -14,7 +14,7 @@ use crate::{
     output::{
         self, Voice, json,
         table::{Align, Table, may_be_bold},
-        text::age,
+        text::{age, delivery_end},
     },
 };
 
@@ -108,7 +108,7 @@ fn row(letter: &DeadLetter) -> Vec<String> {
         letter.attempt.to_string(),
         format!("{} ago", age(since)),
         letter.group.as_deref().unwrap_or_default().to_owned(),
-        last.map(|past| json::queue::reason(&past.ending).to_owned()).unwrap_or_default(),
+        last.map(|past| delivery_end(&past.ending).to_owned()).unwrap_or_default(),
         glimpse(letter),
     ]
 }

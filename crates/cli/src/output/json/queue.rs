@@ -2,7 +2,8 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use seinpaal::{DeadLetter, Ending, QueueSnapshot};
+use seinpaal::{DeadLetter, QueueSnapshot};
+use seinpaal_words::text::delivery_end;
 use serde::Serialize;
 
 use super::{Labels, labels};
@@ -93,12 +94,12 @@ impl<'a> Dead<'a> {
         let history = letter.history.ends().iter().map(|past| End {
             attempt: past.attempt,
             at_ms: Duration::from_micros(past.at).as_millis(),
-            reason: reason(&past.ending),
+            reason: delivery_end(&past.ending),
         });
         Self {
             id: letter.id.0,
             deliveries: letter.attempt,
-            reason: letter.history.ends().last().map_or("", |past| reason(&past.ending)),
+            reason: letter.history.ends().last().map_or("", |past| delivery_end(&past.ending)),
             priority: letter.priority,
             group: letter.group.as_deref(),
             labels: labels(&letter.pushed_by.labels),
@@ -110,14 +111,6 @@ impl<'a> Dead<'a> {
             bytes: letter.bytes,
             payload: String::from_utf8_lossy(&letter.payload).into_owned(),
         }
-    }
-}
-
-/// Why a delivery ended.
-pub(crate) fn reason(ending: &Ending) -> &str {
-    match ending {
-        Ending::Failed(reason) => reason.as_str(),
-        _ => "the lease ran out",
     }
 }
 
