@@ -1,0 +1,92 @@
+//! The boot in which leases are valid, and the store's clock.
+//!
+//! The clock is the time since boot (which also counts while the machine sleeps) plus what the wall
+//! clock was ahead of it when the store was first opened in this boot. So all processes agree, and
+//! nobody who sets the wall clock ends a lease.
+
+use std::{fs, path::Path};
+
+use rusqlite::{Connection, OptionalExtension};
+use rustix::time::{ClockId, clock_gettime};
+use seinpaal_proto::time::{Micros, SECOND, UNBOUNDED};
+
+use super::{small, trouble};
+use seinpaal_store::{StoreError, clock::Clock};
+
+const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
+
+const MOST_GIVEN_OUT: &str = "SELECT coalesce(max(most), 0) FROM (
+    SELECT max(max(fence, wall)) AS most FROM name UNION ALL SELECT max(max(last, wall)) FROM queue)";
+
+/// The store's clock.
+#[derive(Clone, Debug)]
+pub(super) enum StoreClock {
+    /// The time since boot plus so many microseconds.
+    Boot(i64),
+    /// What a test says.
+    Given(Clock),
+}
+
+impl StoreClock {
+    pub(super) fn now(&self) -> Micros {
+        match self {
+            Self::Boot(offset) => since_boot().saturating_add_signed(*offset),
+            Self::Given(clock) => clock.now(),
+        }
+    }
+}
+
+pub(super) fn boot_id() -> Result<String, StoreError> {
+    let path = Path::new(BOOT_ID);
+    Ok(fs::read_to_string(path).map_err(trouble::at(path))?.trim().to_owned())
+}
+
+/// Voids what an earlier boot left, and says which clock this boot has. Only inside the gate and a
+/// transaction, unless nothing is to be written.
+pub(super) fn begin(db: &Connection, boot: &str, clock: Clock) -> rusqlite::Result<StoreClock> {
+    let offset = match known_offset(db, boot)? {
+        Some(offset) => offset,
+        None => begin_boot(db, boot, &clock)?,
+    };
+    Ok(match clock {
+        Clock::System => StoreClock::Boot(offset),
+        manual => StoreClock::Given(manual),
+    })
+}
+
+fn known_offset(db: &Connection, boot: &str) -> rusqlite::Result<Option<i64>> {
+    db.query_row("SELECT clock_offset FROM boot WHERE id = ?1", [boot], |row| row.get(0)).optional()
+}
+
+fn begin_boot(db: &Connection, boot: &str, clock: &Clock) -> rusqlite::Result<i64> {
+    let tx = db.unchecked_transaction()?;
+    // Fences follow this clock, so it does not begin below one that was given out.
+    let most: i64 = tx.query_row(MOST_GIVEN_OUT, [], |row| row.get(0))?;
+    let most = most.max(small::most_given_out(&tx)?);
+    let wall = (clock.now() as i64).max(most);
+    let offset = wall - since_boot() as i64;
+    void_leases(&tx)?;
+    tx.execute("DELETE FROM boot", [])?;
+    tx.execute("INSERT INTO boot VALUES (?1, ?2, ?3)", (boot, offset, wall))?;
+    tx.commit()?;
+    Ok(offset)
+}
+
+/// No process outlives its boot. What was configured on purpose stays, and so do fences and the items of
+/// queues. Those that were in work are nobody's, and the ledger returns them when it next looks.
+fn void_leases(db: &Connection) -> rusqlite::Result<()> {
+    small::void(db)?;
+    db.execute_batch(&format!(
+        "DELETE FROM lease; DELETE FROM entry; DELETE FROM free; DELETE FROM memory;
+         DELETE FROM name WHERE pinned IS NULL AND paused IS NULL;
+         UPDATE name SET held = 0, holders = 0, waiting = 0, past = 0, top = 0, bound = {UNBOUNDED};
+         DELETE FROM place; DELETE FROM session;
+         UPDATE queue SET idle = 0, called = 0, wanted = 0, sessions = 0, watch = NULL;
+         UPDATE item SET worker = zeroblob(16), ends = 0, ends_wall = 0 WHERE worker IS NOT NULL;"
+    ))
+}
+
+fn since_boot() -> Micros {
+    let time = clock_gettime(ClockId::Boottime);
+    time.tv_sec as u64 * SECOND + time.tv_nsec as u64 / 1000
+}

@@ -1,0 +1,178 @@
+//! The database: opened, made or refused.
+//!
+//! Nothing but SQLite ever has a descriptor of its files. SQLite protects them with POSIX locks, and the kernel
+//! drops all such locks of a process when the process closes any descriptor of the file. Without them, a database
+//! shell that comes and goes takes the log for left over and deletes it. So what has to be known about the files
+//! is asked by name (`statat`, `accessat`), and what is in them is read by SQLite
+//! (docs/decisions/0033-only-sqlite-opens-the-database.md).
+
+use std::{
+    path::{Path, PathBuf},
+    sync::{
+        Arc,
+        atomic::{AtomicU32, Ordering},
+    },
+    time::Duration,
+};
+
+use rusqlite::{Connection, OpenFlags, config::DbConfig, hooks::Wal};
+use rustix::fs::{FileType, stat};
+
+use super::{directory::Directory, trouble};
+use seinpaal_store::{Certainty, StoreError, StoreErrorKind};
+
+const FILE: &str = "seinpaal.db";
+/// The log and its index, which SQLite makes beside the database.
+const BESIDE: [&str; 2] = ["seinpaal.db-wal", "seinpaal.db-shm"];
+/// "SPaa": tells our databases from others.
+const APPLICATION: i32 = 0x5350_6161;
+const VERSION: i32 = 7;
+
+/// How long a call waits for a foreign program that has the database locked.
+pub(super) const PATIENCE: Duration = Duration::from_secs(5);
+
+/// An open database.
+#[derive(Debug)]
+pub(super) struct Database {
+    /// As people know it.
+    pub(super) path: PathBuf,
+    /// Without symbolic links.
+    pub(super) true_path: PathBuf,
+    pub(super) db: Connection,
+    log_pages: Arc<AtomicU32>,
+}
+
+impl Database {
+    /// How many pages the log had when this connection last committed.
+    pub(super) fn log_pages(&self) -> u32 {
+        self.log_pages.load(Ordering::Relaxed)
+    }
+}
+
+/// Refuses what is not ours, or not ours to write, before anything is written.
+pub(super) fn check(dir: &Directory) -> Result<(), StoreError> {
+    for file in [FILE].into_iter().chain(BESIDE) {
+        if dir.look(file, FileType::RegularFile)?.is_some() {
+            dir.check_access(file)?;
+        }
+    }
+    let is_database = dir.look(FILE, FileType::RegularFile)?.is_some();
+    let has_gate = dir.look("gate", FileType::RegularFile)?.is_some();
+    // Where there is a gate, it is looked at inside, and all else is made already.
+    if is_database && !has_gate { check_content(dir) } else { Ok(()) }
+}
+
+fn check_content(dir: &Directory) -> Result<(), StoreError> {
+    let path = dir.join(FILE);
+    let trouble = |error| trouble::sql(&path, Certainty::NotExecuted, error);
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
+        | OpenFlags::SQLITE_OPEN_NO_MUTEX
+        | OpenFlags::SQLITE_OPEN_NOFOLLOW;
+    let db = Connection::open_with_flags(dir.true_path()?.join(FILE), flags).map_err(trouble)?;
+    is_made(&path, &db).map(drop)
+}
+
+/// Opens the database, or makes it. Only inside the gate.
+pub(super) fn open(dir: &Directory, unique: &str) -> Result<Database, StoreError> {
+    dir.ensure(FILE, unique)?;
+    let path = dir.join(FILE);
+    let trouble = |error| trouble::sql(&path, Certainty::NotExecuted, error);
+    let true_path = dir.true_path()?.join(FILE);
+    let mut db = connect(&true_path).map_err(trouble)?;
+    if !is_made(&path, &db)? {
+        create(&db).map_err(trouble)?;
+    }
+    keep_log(&db).map_err(trouble)?;
+    // SQLite gives them the rights of the database, but the group only if we are root.
+    BESIDE.iter().for_each(|file| dir.rights().bestow_group(dir.fd(), file));
+    refuse_if_moved(dir)?;
+    let log_pages = watch_log(&mut db).map_err(trouble)?;
+    Ok(Database { path, true_path, db, log_pages })
+}
+
+/// Connects to the database at a path without symbolic links.
+pub(super) fn connect(path: &Path) -> rusqlite::Result<Connection> {
+    // The file exists with its rights, and SQLite gives the same to the files beside it.
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
+        | OpenFlags::SQLITE_OPEN_NO_MUTEX
+        | OpenFlags::SQLITE_OPEN_NOFOLLOW;
+    let db = Connection::open_with_flags(path, flags)?;
+    // Only foreign programs can be in the way: we meet at the gate.
+    db.busy_timeout(PATIENCE)?;
+    db.set_prepared_statement_cache_capacity(128);
+    db.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
+    // Without it, most statements are compiled anew whenever another value is bound: twice the time.
+    db.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
+    // No commit writes the log back: that waits for the disk, and a commit is inside the gate (`backlog.rs`).
+    db.execute_batch(
+        "PRAGMA synchronous = NORMAL; PRAGMA temp_store = MEMORY; PRAGMA wal_autocheckpoint = 0;",
+    )?;
+    Ok(db)
+}
+
+/// Notes after each commit how long the log is.
+fn watch_log(db: &mut Connection) -> rusqlite::Result<Arc<AtomicU32>> {
+    let pages = Arc::new(AtomicU32::new(0));
+    let noted = Arc::clone(&pages);
+    db.wal_hook(Some(move |_: &mut Wal, pages: i32| {
+        noted.store(pages.unsigned_abs(), Ordering::Relaxed);
+        Ok(())
+    }))?;
+    Ok(pages)
+}
+
+/// Whether the tables are there, in a database that is ours; an empty one will be.
+fn is_made(path: &Path, db: &Connection) -> Result<bool, StoreError> {
+    let trouble = |error| trouble::sql(path, Certainty::NotExecuted, error);
+    match marks(db).map_err(trouble)? {
+        (APPLICATION, VERSION) => Ok(true),
+        (0, 0) if is_empty(db).map_err(trouble)? => Ok(false),
+        (APPLICATION, version) => Err(other_version(path, version)),
+        _ => Err(trouble::foreign(path)),
+    }
+}
+
+fn marks(db: &Connection) -> rusqlite::Result<(i32, i32)> {
+    let number = |pragma: &str| db.query_row(pragma, [], |row| row.get(0));
+    Ok((number("PRAGMA application_id")?, number("PRAGMA user_version")?))
+}
+
+fn is_empty(db: &Connection) -> rusqlite::Result<bool> {
+    db.query_row("SELECT count(*) = 0 FROM sqlite_schema", [], |row| row.get(0))
+}
+
+fn create(db: &Connection) -> rusqlite::Result<()> {
+    keep_log(db)?;
+    db.execute_batch(&format!(
+        "BEGIN IMMEDIATE; PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {VERSION}; \
+         {} COMMIT;",
+        include_str!("schema.sql")
+    ))
+}
+
+/// Another program may have changed to another kind of journal while nobody was here.
+fn keep_log(db: &Connection) -> rusqlite::Result<()> {
+    let kind: String = db.query_row("PRAGMA journal_mode", [], |row| row.get(0))?;
+    if kind == "wal" { Ok(()) } else { db.pragma_update(None, "journal_mode", "WAL") }
+}
+
+/// SQLite went by a path. If that leads elsewhere by now, so did SQLite.
+fn refuse_if_moved(dir: &Directory) -> Result<(), StoreError> {
+    let by_path = stat(&dir.true_path()?).map_err(trouble::at(&dir.path))?;
+    let by_descriptor = rustix::fs::fstat(dir.fd()).map_err(trouble::at(&dir.path))?;
+    let place = |file: &rustix::fs::Stat| (file.st_dev, file.st_ino);
+    if place(&by_path) == place(&by_descriptor) {
+        return Ok(());
+    }
+    let message = format!("{} was moved while it was opened; try again", dir.path.display());
+    Err(StoreError::new(StoreErrorKind::Unreachable, Certainty::NotExecuted, message))
+}
+
+fn other_version(path: &Path, version: i32) -> StoreError {
+    let message = format!(
+        "cannot use {}: it was made by another version of Seinpaal (format {version}, this one has \
+         {VERSION}); use that version or choose another directory",
+        path.display()
+    );
+    StoreError::new(StoreErrorKind::OtherVersion, Certainty::NotExecuted, message)
+}

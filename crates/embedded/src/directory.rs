@@ -1,0 +1,232 @@
+//! The directory that users of the same names share, and the rights of what is put into it.
+//!
+//! ```text
+//!   DIR/gate               locked by whoever is inside a call
+//!   DIR/seinpaal.db        what is true (with -wal and -shm beside it)
+//!   DIR/presence/<inbox>   a pipe that its client keeps open for reading for as long as it lives
+//!   DIR/inbox/<inbox>      the socket on which a client is told things
+//! ```
+//! Whoever may write DIR may use the store: every file can be written by those who can write DIR, whatever the
+//! umask, and by nobody else (`rights.rs`). Everything is reached through the open directory, and no symbolic
+//! link in it is followed.
+
+use std::{
+    env, fs,
+    os::{
+        fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd},
+        unix::fs::DirBuilderExt,
+    },
+    path::{Path, PathBuf},
+};
+
+use rustix::{
+    fs::{self as rfs, Access, AtFlags, FileType, Mode, OFlags, Stat},
+    io::Errno,
+    process::geteuid,
+};
+
+use seinpaal_proto::Inbox;
+
+use super::{
+    network::network_file_system,
+    rights::{Rights, Stranger},
+    trouble,
+};
+use seinpaal_store::{Certainty, StoreError, StoreErrorKind};
+
+const FOLDER: OFlags =
+    OFlags::DIRECTORY.union(OFlags::RDONLY).union(OFlags::CLOEXEC).union(OFlags::NOFOLLOW);
+
+/// An open directory of a store.
+#[derive(Debug)]
+pub(super) struct Directory {
+    pub(super) path: PathBuf,
+    fd: OwnedFd,
+    rights: Rights,
+}
+
+impl Directory {
+    /// Opens `path`, or creates it for this user alone.
+    pub(super) fn open(path: &Path) -> Result<Self, StoreError> {
+        // Without a slash at the end, which would follow a link.
+        let path: PathBuf = path.components().collect();
+        create_private(&path)?;
+        let fd = open_unless_strange_link(&path)?;
+        refuse_network(&path, fd.as_fd())?;
+        let rights = Rights::of(&rfs::fstat(&fd).map_err(trouble::at(&path))?);
+        let parent = rfs::statat(&fd, "..", AtFlags::empty()).map_err(trouble::at(&path))?;
+        rights.check(&parent).map_err(|stranger| trouble::strange(&path, stranger))?;
+        Ok(Self { path, fd, rights })
+    }
+
+    pub(super) fn fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
+    }
+
+    pub(super) fn rights(&self) -> Rights {
+        self.rights
+    }
+
+    pub(super) fn join(&self, file: &str) -> PathBuf {
+        self.path.join(file)
+    }
+
+    /// The path of the directory itself, with no symbolic link in it, for a library that takes paths.
+    pub(super) fn true_path(&self) -> Result<PathBuf, StoreError> {
+        let link = format!("/proc/self/fd/{}", self.fd.as_raw_fd());
+        fs::read_link(link).map_err(trouble::at(&self.path))
+    }
+
+    /// What stands in the directory under this name, if it is of this kind and one to use.
+    pub(super) fn look(&self, name: &str, kind: FileType) -> Result<Option<Stat>, StoreError> {
+        let path = self.join(name);
+        match rfs::statat(&self.fd, name, AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(file) => {
+                let checked = self.rights.check_file(&file, kind);
+                checked.map_err(|stranger| trouble::strange(&path, stranger))?;
+                Ok(Some(file))
+            }
+            Err(Errno::NOENT) => Ok(None),
+            Err(error) => Err(trouble::at(&path)(error)),
+        }
+    }
+
+    /// Whether this user may read and write a file that is not opened here.
+    pub(super) fn check_access(&self, name: &str) -> Result<(), StoreError> {
+        let wanted = Access::READ_OK | Access::WRITE_OK;
+        match rfs::accessat(&self.fd, name, wanted, AtFlags::EACCESS) {
+            Ok(()) | Err(Errno::NOENT) => Ok(()),
+            Err(error) => Err(trouble::at(&self.join(name))(error)),
+        }
+    }
+
+    /// A file made if it is not there. It never exists with fewer rights than it is to have, because somebody
+    /// else may open it at once.
+    pub(super) fn file(&self, name: &str, unique: &str) -> Result<OwnedFd, StoreError> {
+        self.ensure(name, unique)?;
+        let path = self.join(name);
+        let flags = OFlags::RDWR | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+        let fd = rfs::openat(&self.fd, name, flags, Mode::empty()).map_err(trouble::at(&path))?;
+        let file = rfs::fstat(&fd).map_err(trouble::at(&path))?;
+        let checked = self.rights.check_file(&file, FileType::RegularFile);
+        checked.map_err(|stranger| trouble::strange(&path, stranger))?;
+        self.rights.bestow(&fd, self.rights.file_mode()).map_err(trouble::at(&path))?;
+        Ok(fd)
+    }
+
+    /// Makes a file if it is not there, and keeps no descriptor of it.
+    pub(super) fn ensure(&self, name: &str, unique: &str) -> Result<(), StoreError> {
+        if self.look(name, FileType::RegularFile)?.is_some() {
+            return Ok(());
+        }
+        let made = self.make(name, &format!("{name}.{unique}"));
+        made.map_err(trouble::at(&self.join(name)))
+    }
+
+    /// The descriptor is closed before the file has its name: whoever closes a descriptor of a database drops the
+    /// locks that its process has there.
+    fn make(&self, name: &str, draft: &str) -> rustix::io::Result<()> {
+        let flags = OFlags::CREATE | OFlags::EXCL | OFlags::RDWR | OFlags::CLOEXEC;
+        let fd = rfs::openat(&self.fd, draft, flags, Mode::RUSR | Mode::WUSR)?;
+        let ready = self.rights.bestow(&fd, self.rights.file_mode());
+        drop(fd);
+        let linked = ready
+            .map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))
+            .and_then(|()| rfs::linkat(&self.fd, draft, &self.fd, name, AtFlags::empty()));
+        rfs::unlinkat(&self.fd, draft, AtFlags::empty())?;
+        // Another one was faster: its file is as good.
+        if linked == Err(Errno::EXIST) { Ok(()) } else { linked }
+    }
+
+    /// A folder made if it is not there, for those who may write this directory. Only inside the gate.
+    pub(super) fn folder(&self, name: &str) -> Result<Self, StoreError> {
+        let path = self.join(name);
+        match rfs::mkdirat(&self.fd, name, Mode::RWXU) {
+            Ok(()) | Err(Errno::EXIST) => {}
+            Err(error) => return Err(trouble::at(&path)(error)),
+        }
+        self.look(name, FileType::Directory)?;
+        let fd = rfs::openat(&self.fd, name, FOLDER, Mode::empty()).map_err(trouble::at(&path))?;
+        let file = rfs::fstat(&fd).map_err(trouble::at(&path))?;
+        let checked = self.rights.check_file(&file, FileType::Directory);
+        checked.map_err(|stranger| trouble::strange(&path, stranger))?;
+        self.rights.bestow(&fd, self.rights.folder_mode()).map_err(trouble::at(&path))?;
+        Ok(Self { path, fd, rights: self.rights })
+    }
+
+    /// The clients that have a file here.
+    pub(super) fn clients(&self) -> impl Iterator<Item = Inbox> {
+        let files = rfs::Dir::read_from(&self.fd).into_iter().flatten().flatten();
+        files.filter_map(|file| file.file_name().to_str().ok()?.parse().ok())
+    }
+
+    pub(super) fn unlink(&self, name: &str) {
+        // What is gone already, or cannot be removed, only costs a little space.
+        let _ = rfs::unlinkat(&self.fd, name, AtFlags::empty());
+    }
+}
+
+/// A symbolic link in place of the directory is followed if it is ours or root's, as the kernel does in `/tmp`.
+fn open_unless_strange_link(path: &Path) -> Result<OwnedFd, StoreError> {
+    let open = |flags| rfs::open(path, flags, Mode::empty());
+    let is_link = |file: &Stat| FileType::from_raw_mode(file.st_mode) == FileType::Symlink;
+    match open(FOLDER) {
+        Err(Errno::LOOP | Errno::NOTDIR) => match rfs::lstat(path) {
+            Ok(link) if is_link(&link) && ![0, geteuid().as_raw()].contains(&link.st_uid) => {
+                Err(trouble::strange(path, Stranger::Kind))
+            }
+            _ => open(FOLDER.difference(OFlags::NOFOLLOW)).map_err(trouble::at(path)),
+        },
+        opened => opened.map_err(trouble::at(path)),
+    }
+}
+
+fn refuse_network(path: &Path, fd: BorrowedFd<'_>) -> Result<(), StoreError> {
+    let Some(kind) = network_file_system(fd).map_err(trouble::at(path))? else { return Ok(()) };
+    let path = path.display();
+    let message = format!(
+        "cannot use {path}: it is on a network file system ({kind}), where locks and processes of \
+         other machines cannot be seen; choose a local directory, or use redis:// between machines"
+    );
+    Err(StoreError::new(StoreErrorKind::Misconfigured, Certainty::NotExecuted, message))
+}
+
+fn create_private(path: &Path) -> Result<(), StoreError> {
+    if path.is_dir() {
+        return Ok(());
+    }
+    let is_there = |dir: &&Path| dir.is_dir();
+    let there = path.ancestors().find(is_there).map(Path::to_owned);
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(trouble::at(path))?;
+    for dir in path.ancestors().skip(1) {
+        // What is in it survives a power loss only if its name does. Who may not read what it may write has
+        // to do without.
+        let _ = fs::File::open(dir).and_then(|dir| dir.sync_all());
+        if there.as_deref() == Some(dir) {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// Where the store of this user is: `$XDG_STATE_HOME/seinpaal`, else `~/.local/state/seinpaal`. Not the
+/// runtime directory, because cron jobs and shells have to agree. Made for this user alone if missing.
+///
+/// # Errors
+/// `Misconfigured` if neither variable is an absolute path; otherwise why it could not be made.
+pub fn default_dir() -> Result<PathBuf, StoreError> {
+    let absolute = |key: &str| env::var_os(key).map(PathBuf::from).filter(|p| p.is_absolute());
+    let state = absolute("XDG_STATE_HOME")
+        .or_else(|| absolute("HOME").map(|home| home.join(".local/state")));
+    let Some(state) = state else {
+        let message = "neither XDG_STATE_HOME nor HOME is set; name a directory with file:///DIR";
+        return Err(StoreError::new(
+            StoreErrorKind::Misconfigured,
+            Certainty::NotExecuted,
+            message,
+        ));
+    };
+    let dir = state.join("seinpaal");
+    create_private(&dir)?;
+    Ok(dir)
+}

@@ -1,0 +1,68 @@
+//! What the directory says of itself, for people: where it is, on which disk, and whose.
+
+use std::{
+    fs,
+    os::unix::fs::{MetadataExt, PermissionsExt},
+    path::Path,
+};
+
+use rustix::fs::{major, minor, statvfs};
+
+use super::network::file_system;
+use seinpaal_store::{Advice, Fact};
+
+/// The log grows to half of this before those who write wait for the disk, and SQLite may copy it.
+const LEAST_ROOM: u64 = 64 << 20;
+const MIB: u64 = 1 << 20;
+
+/// What is known about it. What cannot be seen is missing.
+pub(super) fn of(dir: &Path) -> Vec<Fact> {
+    let meta = fs::metadata(dir).ok();
+    let rights = meta.as_ref().map(|meta| {
+        let mode = meta.permissions().mode() & 0o7777;
+        format!("{mode:04o}, owner {}, group {}", meta.uid(), meta.gid())
+    });
+    let device = meta.as_ref().map(MetadataExt::dev);
+    let system = device.and_then(|dev| file_system(&format!("{}:{}", major(dev), minor(dev))));
+    let room = room(dir).map(|room| format!("{} MiB free", room / MIB));
+    [
+        Some(Fact::new("directory", dir.display().to_string())),
+        system.map(|system| Fact::new("file system", system)),
+        rights.map(|rights| Fact::new("rights", rights)),
+        room.map(|room| Fact::new("disk room", room)),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+/// What should be changed about it.
+pub(super) fn advice(dir: &Path) -> Vec<Advice> {
+    room(dir).into_iter().filter_map(too_little).collect()
+}
+
+fn too_little(room: u64) -> Option<Advice> {
+    (room < LEAST_ROOM).then(|| {
+        Advice::risk(format!(
+            "its disk has {} MiB free, and a full one lets nobody in: free {} MiB or more",
+            room / MIB,
+            LEAST_ROOM / MIB
+        ))
+    })
+}
+
+fn room(dir: &Path) -> Option<u64> {
+    let disk = statvfs(dir).ok()?;
+    Some(disk.f_bavail.saturating_mul(disk.f_frsize))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_disk_that_is_nearly_full_is_a_risk() {
+        assert!(too_little(LEAST_ROOM - 1).unwrap().is_risk);
+        assert_eq!(too_little(LEAST_ROOM), None);
+    }
+}

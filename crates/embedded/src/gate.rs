@@ -1,0 +1,209 @@
+//! The gate: one client at a time is inside a call, in the order of the kernel's queue.
+//!
+//! SQLite alone would do for what is true, but it sleeps and tries again, so some processes starve. A process
+//! that is stopped inside holds up everybody; those who wait for long say who it is.
+
+use std::{
+    fs,
+    os::fd::OwnedFd,
+    path::{Path, PathBuf},
+    sync::{
+        Arc, OnceLock,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use seinpaal_proto::planted::{Bug, planted};
+
+use rustix::{
+    fs::{
+        FlockOperation, Stat, Timespec, Timestamps, UTIME_NOW, UTIME_OMIT, flock, fstat, futimens,
+        major, minor,
+    },
+    io::{Errno, retry_on_intr},
+    time::{ClockId, clock_gettime},
+};
+
+use super::{directory::Directory, trouble};
+use seinpaal_store::{Certainty, StoreError, StoreErrorKind, boottime};
+
+/// A call takes milliseconds, so whoever is inside for so long does not go on.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// So long after somebody had to wait, nobody enters who would not wait, in microseconds.
+const MOMENT: i64 = 10_000;
+
+#[derive(Debug)]
+pub(super) struct Gate {
+    fd: OwnedFd,
+    dir: PathBuf,
+    wait: Arc<GateWait>,
+}
+
+/// How long a thread has been standing at the gate, for those who wait for the thread.
+#[derive(Debug)]
+pub(super) struct GateWait {
+    dir: PathBuf,
+    /// The device and the file number of the gate, as `/proc/locks` has them.
+    place: OnceLock<String>,
+    /// Since when, in microseconds since boot; 0: it does not.
+    since: AtomicU64,
+}
+
+/// Being inside; leaves when dropped.
+#[derive(Debug)]
+pub(super) struct Inside<'a>(&'a Gate);
+
+impl Gate {
+    pub(super) fn open(
+        dir: &Directory,
+        unique: &str,
+        wait: Arc<GateWait>,
+    ) -> Result<Self, StoreError> {
+        let fd = dir.file("gate", unique)?;
+        let file = fstat(&fd).map_err(trouble::at(&dir.path))?;
+        wait.place.get_or_init(|| place(&file));
+        Ok(Self { fd, dir: dir.path.clone(), wait })
+    }
+
+    /// Waits for those before us. A process stopped inside holds up everybody until it goes on.
+    pub(super) fn enter(&self) -> Result<Inside<'_>, StoreError> {
+        if planted(Bug::EmbeddedStepNotWhole) {
+            return Ok(Inside(self));
+        }
+        self.lock().map_err(trouble::at(&self.dir))?;
+        let inside = Inside(self);
+        if fstat(&self.fd).is_ok_and(|gate| gate.st_nlink == 0) {
+            return Err(self.deleted());
+        }
+        Ok(inside)
+    }
+
+    /// Enters if nobody is inside, and if nobody had to wait a moment ago: the kernel lets in whoever comes while it
+    /// wakes those who wait. Somebody who leaves and comes again at once would be before them each time.
+    pub(super) fn try_enter(&self) -> Option<Inside<'_>> {
+        if planted(Bug::EmbeddedStepNotWhole) {
+            return Some(Inside(self));
+        }
+        let how = FlockOperation::NonBlockingLockExclusive;
+        retry_on_intr(|| flock(&self.fd, how)).ok()?;
+        let inside = Inside(self);
+        let gate = fstat(&self.fd).ok()?;
+        (gate.st_nlink > 0 && !is_recent(&gate)).then_some(inside)
+    }
+
+    fn lock(&self) -> rustix::io::Result<()> {
+        let lock = |how| retry_on_intr(|| flock(&self.fd, how));
+        match lock(FlockOperation::NonBlockingLockExclusive) {
+            Err(Errno::WOULDBLOCK) => {}
+            done => return done,
+        }
+        self.say_that_somebody_waits();
+        self.wait.since.store(boottime::now().max(1), Ordering::Relaxed);
+        let done = lock(FlockOperation::LockExclusive);
+        self.wait.since.store(0, Ordering::Relaxed);
+        done
+    }
+
+    /// The file's time says so. It is a hint: where it cannot be set, those who wait have to be lucky.
+    fn say_that_somebody_waits(&self) {
+        let now = Timespec { tv_sec: 0, tv_nsec: UTIME_NOW };
+        let left = Timespec { tv_sec: 0, tv_nsec: UTIME_OMIT };
+        let times = Timestamps { last_access: left, last_modification: now };
+        if let Err(error) = futimens(&self.fd, &times) {
+            tracing::trace!(target: crate::TARGET, %error, "the gate's time cannot be set");
+        }
+    }
+
+    /// Newcomers would meet at another gate, and hold what is held here.
+    fn deleted(&self) -> StoreError {
+        let message = format!(
+            "{} was deleted while it was in use; start this program again",
+            self.dir.display()
+        );
+        StoreError::new(StoreErrorKind::Misconfigured, Certainty::NotExecuted, message)
+    }
+}
+
+/// Whether somebody has had to wait at this gate a moment ago, by the clock that files are dated by.
+fn is_recent(gate: &Stat) -> bool {
+    let now = clock_gettime(ClockId::RealtimeCoarse);
+    let micros = |seconds: i64, nanos: i64| seconds.saturating_mul(1_000_000) + nanos / 1_000;
+    let waited_at = micros(gate.st_mtime, gate.st_mtime_nsec as i64);
+    let since = micros(now.tv_sec, now.tv_nsec) - waited_at;
+    (0..=MOMENT).contains(&since)
+}
+
+impl Drop for Inside<'_> {
+    fn drop(&mut self) {
+        // Unlocked and not closed: a process forked just now may have a copy of the descriptor.
+        let _ = retry_on_intr(|| flock(&self.0.fd, FlockOperation::Unlock));
+    }
+}
+
+impl GateWait {
+    pub(super) fn new(dir: &Path) -> Self {
+        Self { dir: dir.to_owned(), place: OnceLock::new(), since: AtomicU64::new(0) }
+    }
+
+    /// What to say if the thread has been standing at the gate for long.
+    pub(super) fn trouble(&self, certainty: Certainty) -> Option<StoreError> {
+        let since = self.since.load(Ordering::Relaxed);
+        let waited = Duration::from_micros(boottime::now().saturating_sub(since));
+        if since == 0 || waited < PATIENCE {
+            return None;
+        }
+        let locks = fs::read_to_string("/proc/locks").unwrap_or_default();
+        let holder = self.place.get().and_then(|place| holder(&locks, place));
+        let who = holder.map_or_else(|| "a process that is not seen from here".to_owned(), called);
+        let message = format!(
+            "cannot use {}: {who} has kept its gate locked for {} s, which takes milliseconds; let that process \
+             go on, or end it",
+            self.dir.display(),
+            waited.as_secs()
+        );
+        Some(StoreError::new(StoreErrorKind::Unreachable, certainty, message))
+    }
+}
+
+fn place(file: &Stat) -> String {
+    let device = file.st_dev;
+    format!("{:02x}:{:02x}:{}", major(device), minor(device), file.st_ino)
+}
+
+/// Which process has this file locked, in the text of `/proc/locks`; `->` marks those that wait.
+fn holder(locks: &str, place: &str) -> Option<u32> {
+    let words = locks.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
+    let mut here = words.filter(|words| words.contains(&"FLOCK") && words.contains(&place));
+    let holds = here.find(|words| words.get(1) != Some(&"->"))?;
+    holds.get(4)?.parse().ok().filter(|pid| *pid > 0)
+}
+
+/// A process as people know it.
+fn called(pid: u32) -> String {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    let name = stat.split_once('(').and_then(|(_, rest)| rest.rsplit_once(')'));
+    match name {
+        Some((name, rest)) if rest.trim_start().starts_with(['T', 't']) => {
+            format!("process {pid} ({name}, which is stopped)")
+        }
+        Some((name, _)) => format!("process {pid} ({name})"),
+        None => format!("process {pid}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_holds_a_lock_is_told_from_who_waits_for_it() {
+        let locks = "1: POSIX  ADVISORY  READ 7 fe:00:9 1073741826 1073742335\n\
+                     2: FLOCK  ADVISORY  WRITE 42 fe:00:9 0 EOF\n\
+                     2: -> FLOCK  ADVISORY  WRITE 43 fe:00:9 0 EOF\n\
+                     3: FLOCK  ADVISORY  WRITE 44 fe:00:99 0 EOF\n";
+        assert_eq!(holder(locks, "fe:00:9"), Some(42));
+        assert_eq!(holder(locks, "fe:00:8"), None);
+    }
+}

@@ -1,0 +1,127 @@
+//! The socket on which a client is told things, and from which it tells others.
+
+use std::{
+    io,
+    os::{fd::AsRawFd, unix::net::UnixDatagram},
+    path::PathBuf,
+    process,
+    sync::Arc,
+};
+
+use rustix::fs::{FileType, Mode, OFlags, chmod, fstat, openat};
+use seinpaal_proto::Inbox;
+
+use super::{directory::Directory, trouble, wire};
+use seinpaal_store::StoreError;
+
+/// A full queue of a socket is this long at least; whoever finds so many may have missed some.
+const SHORTEST_QUEUE: usize = 10;
+
+/// This client's inbox.
+#[derive(Debug)]
+pub(super) struct InboxSocket {
+    dir: Arc<Directory>,
+    inbox: Inbox,
+    socket: Arc<UnixDatagram>,
+}
+
+impl InboxSocket {
+    /// Only inside the gate.
+    pub(super) fn open(dir: &Directory, inbox: Inbox) -> Result<(Self, Address), StoreError> {
+        let dir = Arc::new(dir.folder("inbox")?);
+        let (socket, address) = bind(dir, inbox)?;
+        let socket = Arc::new(socket);
+        Ok((Self { dir: Arc::clone(&address.dir), inbox, socket }, address))
+    }
+
+    /// What tells by `poll` that something has arrived.
+    pub(super) fn fd(&self) -> Arc<UnixDatagram> {
+        Arc::clone(&self.socket)
+    }
+
+    /// Never waits: with a full or a missing inbox the hint is lost.
+    pub(super) fn send(&self, inbox: Inbox, datagram: &[u8]) {
+        if let Err(error) = self.socket.send_to(datagram, short(&self.dir, inbox)) {
+            tracing::trace!(target: crate::TARGET, %inbox, %error, "a hint was lost");
+        }
+    }
+
+    /// All that has arrived.
+    pub(super) fn receive(&self) -> Vec<wire::Message> {
+        let mut messages = Vec::new();
+        let mut buffer = vec![0; wire::BUFFER];
+        let mut count = 0;
+        while let Ok(length) = self.receive_one(&mut buffer) {
+            count += 1;
+            messages.extend(wire::decode(self.inbox, &buffer[..length]));
+        }
+        if count >= SHORTEST_QUEUE {
+            messages.push(wire::Message::LookAgain);
+        }
+        messages
+    }
+
+    fn receive_one(&self, buffer: &mut [u8]) -> io::Result<usize> {
+        loop {
+            match self.socket.recv(buffer) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                other => return other,
+            }
+        }
+    }
+
+    /// The clients that have a socket here, dead or alive.
+    pub(super) fn all(&self) -> impl Iterator<Item = Inbox> {
+        self.dir.clients()
+    }
+
+    /// Removes what a dead client left.
+    pub(super) fn clear_away(&self, inbox: Inbox) {
+        self.dir.unlink(&inbox.to_string());
+    }
+}
+
+/// The name of this client's socket in the directory, which goes when this does: in whichever thread that is, for
+/// a thread that stands at the gate may never come to it.
+#[derive(Debug)]
+pub(super) struct Address {
+    dir: Arc<Directory>,
+    inbox: Inbox,
+    process: u32,
+}
+
+impl Drop for Address {
+    fn drop(&mut self) {
+        // A child has our memory after a fork, but the address is its parent's.
+        if self.process == process::id() {
+            self.dir.unlink(&self.inbox.to_string());
+        }
+    }
+}
+
+fn bind(dir: Arc<Directory>, inbox: Inbox) -> Result<(UnixDatagram, Address), StoreError> {
+    let socket = UnixDatagram::bind(short(&dir, inbox)).map_err(trouble::at(&dir.path))?;
+    let address = Address { dir, inbox, process: process::id() };
+    let ready = let_in(&address).and_then(|()| socket.set_nonblocking(true));
+    ready.map_err(trouble::at(&address.dir.path))?;
+    Ok((socket, address))
+}
+
+/// Gives the socket the rights that it should have. It is reached by a descriptor of its name, so that nobody can
+/// put a link in its place meanwhile.
+fn let_in(address: &Address) -> io::Result<()> {
+    let rights = address.dir.rights();
+    let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let name = openat(address.dir.fd(), address.inbox.to_string(), flags, Mode::empty())?;
+    if FileType::from_raw_mode(fstat(&name)?.st_mode) != FileType::Socket {
+        return Err(io::ErrorKind::PermissionDenied.into());
+    }
+    chmod(format!("/proc/self/fd/{}", name.as_raw_fd()), rights.file_mode())?;
+    rights.bestow_group(address.dir.fd(), &address.inbox.to_string());
+    Ok(())
+}
+
+/// A socket's path has at most 108 bytes and directories are longer; this is the same file.
+fn short(dir: &Directory, inbox: Inbox) -> PathBuf {
+    PathBuf::from(format!("/proc/self/fd/{}/{inbox}", dir.fd().as_raw_fd()))
+}

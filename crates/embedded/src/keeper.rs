@@ -1,0 +1,155 @@
+//! Answers that are given once the disk has what they say: an item that was pushed is there after a power
+//! loss.
+//!
+//! A commit alone survives the death of every process, and SQLite keeps the order of commits over a power
+//! loss, so all that is missing is to wait until the log is on the disk. That takes milliseconds, and is done
+//! outside the gate and in a thread of its own: nobody else waits for it, and pushes that come meanwhile are
+//! kept together by the next one. What the log had before it was written back and begun anew is in the
+//! database by then, which SQLite has synchronised.
+//!
+//! A long log is written back by the same thread (`backlog.rs`).
+
+use std::{
+    io,
+    path::{Path, PathBuf},
+    sync::mpsc::{self, Receiver, Sender},
+    thread,
+};
+
+use seinpaal_proto::queue::{Batch, Replies, Request};
+
+use super::worker::Answer;
+use seinpaal_store::{Certainty, StoreError, StoreErrorKind};
+
+/// The log, as far as it is on the disk.
+pub(super) trait Disk: Send {
+    /// Waits until all that was written to the log is on the disk.
+    fn sync(&mut self) -> io::Result<()>;
+    /// Writes the log back into the database, as far as nobody is in the way.
+    fn write_back(&mut self) -> io::Result<()>;
+}
+
+/// A disk that a test watches.
+pub(super) struct Watched<F>(pub(super) F);
+
+impl<F: FnMut() -> io::Result<()> + Send> Disk for Watched<F> {
+    fn sync(&mut self) -> io::Result<()> {
+        self.0()
+    }
+
+    fn write_back(&mut self) -> io::Result<()> {
+        self.0()
+    }
+}
+
+/// The thread that waits for the disk. The first errand starts it.
+pub(super) struct Keeper {
+    dir: PathBuf,
+    disk: Option<Box<dyn Disk>>,
+    errands: Option<Sender<Errand>>,
+}
+
+/// What has to wait for the disk.
+enum Errand {
+    Answer(Answer<Replies>, Replies),
+    /// Who waits for it hears that it is done when the sender is dropped.
+    WriteBack(Sender<()>),
+}
+
+/// Whether there is something in it that must survive a power loss: what people and producers say. What
+/// workers say may be lost then, and their items are delivered again.
+pub(super) fn is_to_be_kept(batch: &Batch) -> bool {
+    let is_passing = |request: &Request| {
+        let finishes = matches!(request, Request::Finish { .. });
+        let works = matches!(request, Request::Pop(_) | Request::Renew(_) | Request::Leave);
+        finishes || works || request.reads()
+    };
+    !batch.requests.iter().all(is_passing)
+}
+
+impl Keeper {
+    pub(super) fn new(dir: &Path, disk: Box<dyn Disk>) -> Self {
+        Self { dir: dir.to_owned(), disk: Some(disk), errands: None }
+    }
+
+    pub(super) fn answer_later(&mut self, answer: Answer<Replies>, replies: Replies) {
+        if let Some(Errand::Answer(answer, _)) = self.send(Errand::Answer(answer, replies)) {
+            let error = io::Error::other("its thread could not be started");
+            let _ = answer.send(Err(not_kept(&self.dir, &error)));
+        }
+    }
+
+    /// Has the log written back. What is returned is disconnected when that is done.
+    pub(super) fn write_back(&mut self) -> Receiver<()> {
+        let (done, is_done) = mpsc::channel();
+        drop(self.send(Errand::WriteBack(done)));
+        is_done
+    }
+
+    /// Gives an errand back if there is no thread for it.
+    fn send(&mut self, errand: Errand) -> Option<Errand> {
+        if let Some(disk) = self.disk.take() {
+            let (errands, inside) = mpsc::channel();
+            let dir = self.dir.clone();
+            let thread = thread::Builder::new().name("seinpaal-disk".to_owned());
+            // Without a thread the receiver is gone, and every errand comes back.
+            let _ = thread.spawn(move || run_all(&inside, disk, &dir));
+            self.errands = Some(errands);
+        }
+        let sent = self.errands.as_ref().map(|errands| errands.send(errand));
+        sent.and_then(Result::err).map(|lost| lost.0)
+    }
+}
+
+impl std::fmt::Debug for Keeper {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Keeper").field("dir", &self.dir).finish_non_exhaustive()
+    }
+}
+
+/// Until the store is gone. After a failure nothing is believed any more: the kernel tells it once, and says
+/// later that all is well though pages were given up.
+fn run_all(errands: &Receiver<Errand>, mut disk: Box<dyn Disk>, dir: &Path) {
+    let mut failure: Option<io::Error> = None;
+    while let Ok(first) = errands.recv() {
+        let (mut answers, mut written_back) = (Vec::new(), Vec::new());
+        for errand in std::iter::once(first).chain(errands.try_iter()) {
+            match errand {
+                Errand::Answer(answer, replies) => answers.push((answer, replies)),
+                Errand::WriteBack(done) => written_back.push(done),
+            }
+        }
+        if !answers.is_empty() && failure.is_none() {
+            failure = disk.sync().err();
+        }
+        give(answers, failure.as_ref(), dir);
+        if !written_back.is_empty() {
+            let error = disk.write_back().err();
+            failure = failure.or(error);
+        }
+    }
+}
+
+/// An answer that nobody waits for any more is dropped; what it says was done all the same.
+fn give(answers: Vec<(Answer<Replies>, Replies)>, failure: Option<&io::Error>, dir: &Path) {
+    for (answer, replies) in answers {
+        let done = failure.map_or(Ok(replies), |error| Err(not_kept(dir, error)));
+        let _ = answer.send(done);
+    }
+}
+
+fn not_kept(dir: &Path, error: &io::Error) -> StoreError {
+    let kind = match error.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => StoreErrorKind::Full,
+        _ => StoreErrorKind::Unreachable,
+    };
+    let message = format!(
+        "cannot keep what was pushed in {} over a power loss: {error}; look after that disk, and start this \
+         program again",
+        dir.display()
+    );
+    StoreError::new(kind, Certainty::Unknown, message)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,330 @@
+//! The store for one machine, without a server: SQLite for what is true, the kernel for who is alive and
+//! who is next.
+//!
+//! Every client opens the same directory. A call waits at a file lock (in order, unlike SQLite's own
+//! lock), runs the ledger over rows in one transaction, and tells those whom it concerns by datagram.
+//! A client whose process dies, in whatever way, is noticed at once: its permits go to the next in line.
+//! A reboot voids all leases. Items of queues stay, and whoever pushed one hears of it when it is on the
+//! disk. Linux only.
+//!
+//! A process that is stopped (`SIGSTOP`) in the moment it is inside a call holds up the others until it
+//! goes on.
+
+// With one exception, which has its proof beside it: `log.rs`.
+#![deny(unsafe_code)]
+
+#[cfg(not(target_os = "linux"))]
+compile_error!(
+    "the feature \"embedded\" of the crate seinpaal needs Linux, by which it tells a dead process, a reboot and a \
+     network file system. Leave the feature out: the other stores need any Unix"
+);
+
+mod backlog;
+mod boot;
+mod database;
+mod directory;
+mod facts;
+#[cfg(any(test, feature = "fuzzing"))]
+#[doc(hidden)]
+pub mod fuzzing;
+mod gate;
+mod inbox;
+mod keeper;
+mod line;
+mod list;
+mod log;
+mod name_state;
+mod network;
+mod parts;
+mod presence;
+mod record;
+mod rights;
+mod rows;
+mod small;
+mod trouble;
+mod turn;
+mod watch;
+mod wire;
+mod worker;
+
+use std::{
+    io,
+    os::fd::{BorrowedFd, OwnedFd},
+    path::{Path, PathBuf},
+    process,
+    sync::{Arc, mpsc},
+    thread,
+    time::Duration,
+};
+
+use rustix::event::{EventfdFlags, eventfd};
+use seinpaal_proto::{Batch, Inbox, Name, Replies, Snapshot, queue};
+use tokio::sync::oneshot;
+
+pub use self::directory::default_dir;
+use self::{
+    gate::GateWait,
+    keeper::Keeper,
+    log::LogOnDisk,
+    parts::{Parts, Signs},
+    worker::{Answer, Job, Worker, in_place, ring},
+};
+use seinpaal_store::{
+    Abilities, BoxFuture, Certainty, ChildRecord, NewsSender, Reading, Store, StoreError,
+    StoreErrorKind, Together, clock::Clock, room::Room,
+};
+use seinpaal_store::{Advice, Fact};
+
+/// Where events are logged: where users of the crate `seinpaal` find this store.
+const TARGET: &str = "seinpaal::store::embedded";
+
+/// One client of the store in a directory. When it is dropped, or its process dies, whatever it still
+/// holds is free and its places in line are gone.
+#[derive(Debug)]
+pub struct EmbeddedStore {
+    place: PathBuf,
+    signs: Signs,
+    jobs: Option<mpsc::Sender<Job>>,
+    /// Where the thread works.
+    room: Option<Arc<Room<Worker>>>,
+    bell: Arc<OwnedFd>,
+    wait: Arc<GateWait>,
+    first_reading: Reading,
+    process: u32,
+}
+
+/// How often somebody who waits for the thread looks whether it stands at the gate.
+const LOOK: Duration = Duration::from_secs(1);
+
+type Opened = Result<(Signs, Reading), StoreError>;
+
+impl EmbeddedStore {
+    /// Opens the store in `dir` for one client, and makes both if they are not there. Whoever may write
+    /// the directory may use the store (for a group: `chgrp GROUP DIR; chmod 2770 DIR`). Waits up to five seconds
+    /// for calls of others. A process may have any number of stores open, in one directory too.
+    ///
+    /// # Errors
+    /// Nothing was written, or nothing that matters: `Forbidden` (no permission, read-only, somebody else's
+    /// directory or file, a symbolic link), `Misconfigured` (network file system, not a directory, other version),
+    /// `Corrupt` (not our database, damaged), `Full`, or `Unreachable` (another process keeps the gate locked).
+    ///
+    /// # Forks
+    /// A child that was forked and did not execute another program shares nothing of the store: what it asks is
+    /// answered with an error, and what it drops stays its parent's.
+    pub fn open(dir: &Path, inbox: Inbox, news: NewsSender) -> Result<Arc<Self>, StoreError> {
+        Self::open_with_clock(dir, Clock::System, inbox, news)
+    }
+
+    /// The same with a clock that a test moves.
+    #[doc(hidden)]
+    pub fn open_with_clock(
+        dir: &Path,
+        clock: Clock,
+        inbox: Inbox,
+        news: NewsSender,
+    ) -> Result<Arc<Self>, StoreError> {
+        Self::open_with(dir, clock, inbox, news, None)
+    }
+
+    /// The same with a disk that a test watches: `sync` is called where all that was written is to be kept, and where
+    /// the log would be written back.
+    #[doc(hidden)]
+    pub fn open_with_disk(
+        dir: &Path,
+        sync: impl FnMut() -> io::Result<()> + Send + 'static,
+        inbox: Inbox,
+        news: NewsSender,
+    ) -> Result<Arc<Self>, StoreError> {
+        Self::open_with(dir, Clock::System, inbox, news, Some(Box::new(keeper::Watched(sync))))
+    }
+
+    fn open_with(
+        dir: &Path,
+        clock: Clock,
+        inbox: Inbox,
+        news: NewsSender,
+        disk: Option<Box<dyn keeper::Disk>>,
+    ) -> Result<Arc<Self>, StoreError> {
+        let flags = EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK;
+        let bell = Arc::new(eventfd(0, flags).map_err(trouble::at(dir))?);
+        let wait = Arc::new(GateWait::new(dir));
+        let (jobs, inside) = mpsc::channel();
+        let room = Arc::new(Room::new());
+        let place_of_work = Arc::clone(&room);
+        let (tell, opened) = mpsc::channel();
+        let thread = thread::Builder::new().name("seinpaal-store".to_owned());
+        let (place, waits, rung) = (dir.to_owned(), Arc::clone(&wait), Arc::clone(&bell));
+        let live = move || match Parts::open(&place, clock, inbox, waits) {
+            Ok((parts, signs)) => {
+                let log = || Box::new(LogOnDisk::new(parts.database().to_owned())) as _;
+                let keeper = Keeper::new(&place, disk.unwrap_or_else(log));
+                // Whoever has given up waiting for this takes the signs with it.
+                if tell.send(Ok((signs, parts.read_clock()))).is_ok() {
+                    Worker::new(parts, news, inside, rung, keeper).run(&place_of_work);
+                }
+            }
+            Err(error) => drop(tell.send(Err(error))),
+        };
+        thread.spawn(live).map_err(trouble::at(dir))?;
+        let (signs, first_reading) = is_opened(&opened, &wait)?;
+        let process = process::id();
+        let place = dir.to_owned();
+        let (jobs, room) = (Some(jobs), Some(room));
+        Ok(Arc::new(Self { place, signs, jobs, room, bell, wait, first_reading, process }))
+    }
+
+    /// The descriptor that shows that this client lives. A child that inherits it (it is
+    /// close-on-exec: clear that flag in the child) keeps the leases of this client alive after this
+    /// process is gone. Nothing can be read from it.
+    #[must_use]
+    pub fn presence_fd(&self) -> BorrowedFd<'_> {
+        self.signs.presence.fd()
+    }
+
+    /// Puts the child on record that inherits [`presence_fd`](Self::presence_fd): once both it and this
+    /// process are gone, the leases end, even if a grandchild has inherited the descriptor as well.
+    ///
+    /// # Errors
+    /// The record could not be written; then the descriptor alone counts.
+    pub fn presence_child(&self, pid: u32) -> Result<(), StoreError> {
+        self.signs.presence.record_child(pid)
+    }
+
+    async fn ask<T>(&self, job: impl FnOnce(Answer<T>) -> Job) -> Result<T, StoreError> {
+        if self.process != process::id() {
+            return Err(is_forked());
+        }
+        let (answer, reply) = oneshot::channel();
+        let sent = self.jobs.as_ref().is_some_and(|jobs| jobs.send(job(answer)).is_ok());
+        ring(&self.bell);
+        let mut reply = reply;
+        loop {
+            match tokio::time::timeout(LOOK, &mut reply).await {
+                Ok(Ok(reply)) if sent => return reply,
+                Ok(_) => return Err(thread_is_gone(sent)),
+                // The thread does it once it gets in.
+                Err(_) => self.wait.trouble(Certainty::Unknown).map_or(Ok(()), Err)?,
+            }
+        }
+    }
+}
+
+/// Waits until the thread has opened everything, or stands at the gate for too long.
+fn is_opened(opened: &mpsc::Receiver<Opened>, wait: &GateWait) -> Opened {
+    loop {
+        match opened.recv_timeout(LOOK) {
+            Ok(opened) => return opened,
+            Err(mpsc::RecvTimeoutError::Disconnected) => return Err(thread_is_gone(false)),
+            Err(mpsc::RecvTimeoutError::Timeout) => {
+                wait.trouble(Certainty::NotExecuted).map_or(Ok(()), Err)?;
+            }
+        }
+    }
+}
+
+/// A child has our memory after a fork, but not our thread, and SQLite must not be used across a fork.
+fn is_forked() -> StoreError {
+    let message = "this process was forked from the one that opened the store; open it again here";
+    StoreError::new(StoreErrorKind::Misconfigured, Certainty::NotExecuted, message)
+}
+
+fn thread_is_gone(sent: bool) -> StoreError {
+    let certainty = if sent { Certainty::Unknown } else { Certainty::NotExecuted };
+    let message = "the thread of the embedded store has ended; please report this";
+    StoreError::new(StoreErrorKind::Internal, certainty, message)
+}
+
+impl Store for EmbeddedStore {
+    fn abilities(&self) -> Abilities {
+        Abilities::shared("embedded", true)
+    }
+
+    fn first_reading(&self) -> Reading {
+        self.first_reading
+    }
+
+    fn advice(&self) -> Vec<Advice> {
+        let place = self.place.display().to_string();
+        facts::advice(&self.place).into_iter().map(|advice| advice.at(&place)).collect()
+    }
+
+    fn facts(&self) -> Vec<Fact> {
+        facts::of(&self.place)
+    }
+
+    fn presence(&self) -> Option<BorrowedFd<'_>> {
+        Some(self.presence_fd())
+    }
+
+    fn record_child(&self, pid: u32) -> Result<(), StoreError> {
+        self.presence_child(pid)
+    }
+
+    fn child_record(&self) -> Result<Option<ChildRecord>, StoreError> {
+        self.signs.presence.child_record()
+    }
+
+    fn forget_child(&self) -> Result<(), StoreError> {
+        self.signs.presence.forget_child()
+    }
+
+    fn call<'a>(&'a self, batch: &'a Batch) -> BoxFuture<'a, Result<Replies, StoreError>> {
+        Box::pin(self.ask(|answer| Job::Call { batch: batch.clone(), answer }))
+    }
+
+    fn call_in_place(&self, batch: &Batch) -> Option<Result<Replies, StoreError>> {
+        let room = self.room.as_ref().filter(|_| self.process == process::id());
+        in_place::call(room?, batch)
+    }
+
+    fn answers_in_place(&self) -> bool {
+        true
+    }
+
+    fn is_one_step(&self) -> bool {
+        true
+    }
+
+    fn call_together<'a>(
+        &'a self,
+        batches: &'a [Batch],
+    ) -> BoxFuture<'a, Result<Together, StoreError>> {
+        Box::pin(self.ask(|answer| Job::Together { batches: batches.to_vec(), answer }))
+    }
+
+    fn list<'a>(
+        &'a self,
+        prefix: &'a str,
+    ) -> BoxFuture<'a, Result<Vec<(Name, Snapshot)>, StoreError>> {
+        Box::pin(self.ask(|answer| Job::List { prefix: prefix.to_owned(), answer }))
+    }
+
+    fn call_queue<'a>(
+        &'a self,
+        batch: &'a queue::Batch,
+    ) -> BoxFuture<'a, Result<queue::Replies, StoreError>> {
+        Box::pin(self.ask(|answer| Job::CallQueue { batch: batch.clone(), answer }))
+    }
+
+    fn list_queues<'a>(
+        &'a self,
+        prefix: &'a str,
+    ) -> BoxFuture<'a, Result<Vec<(Name, queue::Snapshot)>, StoreError>> {
+        Box::pin(self.ask(|answer| Job::ListQueues { prefix: prefix.to_owned(), answer }))
+    }
+}
+
+impl Drop for EmbeddedStore {
+    fn drop(&mut self) {
+        // The thread ends when it finds no sender any more; it is not waited for, because it may stand
+        // at the gate.
+        self.jobs = None;
+        let room = self.room.take();
+        if self.process == process::id() {
+            drop(room);
+        } else {
+            std::mem::forget(room); // what is inside is the parent's
+        }
+        ring(&self.bell);
+    }
+}

@@ -1,0 +1,233 @@
+//! What an open store consists of, and the way into a call: through the gate, in one transaction.
+
+use std::{cell::Cell, path::Path, sync::Arc, time::Duration};
+
+use rusqlite::{Connection, ErrorCode};
+use seinpaal_proto::{
+    Inbox,
+    planted::{Bug, planted},
+    time::Micros,
+};
+
+use super::{
+    boot::{self, StoreClock},
+    database::{self, Database},
+    directory::Directory,
+    gate::{Gate, GateWait},
+    inbox::{Address, InboxSocket},
+    presence::{Presence, Presences},
+    trouble,
+    turn::{Tell, Turn},
+    wire,
+};
+use seinpaal_store::{Certainty, Reading, StoreError, StoreErrorKind, clock::Clock};
+
+/// Everything that the store's thread works with.
+#[derive(Debug)]
+pub(super) struct Parts {
+    gate: Gate,
+    database: Database,
+    pub(super) presences: Presences,
+    pub(super) socket: InboxSocket,
+    clock: StoreClock,
+    pub(super) me: Inbox,
+    /// When a look for names that nobody uses last found none, on the store's clock.
+    pub(super) found_nothing_at: Cell<Option<Micros>>,
+}
+
+/// What this client shows of itself in the directory. It goes when this is dropped, whatever the thread of the
+/// store is at.
+#[derive(Debug)]
+pub(super) struct Signs {
+    pub(super) presence: Presence,
+    _address: Address,
+}
+
+impl Parts {
+    /// Opens everything, and nothing is left behind if something is refused. From the moment the gate
+    /// is left, others see this client as alive.
+    pub(super) fn open(
+        path: &Path,
+        clock: Clock,
+        me: Inbox,
+        wait: Arc<GateWait>,
+    ) -> Result<(Self, Signs), StoreError> {
+        let dir = Directory::open(path)?;
+        database::check(&dir)?;
+        let gate = Gate::open(&dir, &me.to_string(), wait)?;
+        let inside = gate.enter()?;
+        let database = database::open(&dir, &me.to_string())?;
+        let boot = boot::boot_id()?;
+        let clock = boot::begin(&database.db, &boot, clock)
+            .map_err(|error| trouble::sql(&database.path, Certainty::NotExecuted, error))?;
+        let presence = Presence::show(&dir, me)?;
+        let presences = Presences::open(&dir)?;
+        let (socket, address) = InboxSocket::open(&dir, me)?;
+        drop(inside);
+        let found_nothing_at = Cell::new(None);
+        let parts = Self { gate, database, presences, socket, clock, me, found_nothing_at };
+        Ok((parts, Signs { presence, _address: address }))
+    }
+
+    /// Where the database is, without symbolic links.
+    pub(super) fn database(&self) -> &Path {
+        &self.database.true_path
+    }
+
+    pub(super) fn read_clock(&self) -> Reading {
+        Reading::take(self.clock.now())
+    }
+
+    /// Does `work` as one step that takes effect whole or not at all, and then tells those whom it
+    /// concerns.
+    pub(super) fn turn<T>(
+        &self,
+        mut work: impl FnMut(&mut Turn<'_>) -> rusqlite::Result<T>,
+    ) -> Result<(T, Tell), StoreError> {
+        let (done, tell) = match self.enter_and_step(&mut work) {
+            // On a full disk the log cannot grow. Once it is written back it begins anew in the room that it has,
+            // which is enough to renew and to give back.
+            Err(error) if error.kind() == StoreErrorKind::Full => {
+                self.write_back();
+                self.enter_and_step(&mut work)?
+            }
+            done => done?,
+        };
+        self.send(&tell);
+        Ok((done, tell))
+    }
+
+    /// Does `work` likewise, if that waits for nobody. `None`: nothing was done, because somebody is inside or `work`
+    /// said so, or because of an error that whoever tries it again will see.
+    pub(super) fn try_turn<T>(
+        &self,
+        work: impl FnOnce(&mut Turn<'_>) -> rusqlite::Result<Option<T>>,
+    ) -> Option<Result<(T, Tell), StoreError>> {
+        let inside = self.gate.try_enter()?;
+        let _impatience = Impatience::begin(&self.database.db)?;
+        let mut turn = Turn::new(&self.database.db, self, self.clock.now());
+        self.run("BEGIN IMMEDIATE").ok()?;
+        let Ok(Some(done)) = work(&mut turn) else {
+            self.roll_back();
+            return None;
+        };
+        if let Err(error) = self.run("COMMIT") {
+            let error = self.undo(at_commit(&error), error);
+            return (error.certainty() == Certainty::Unknown).then_some(Err(error));
+        }
+        let tell = turn.tell;
+        drop(inside);
+        self.send(&tell);
+        Some(Ok((done, tell)))
+    }
+
+    fn enter_and_step<T>(
+        &self,
+        work: &mut impl FnMut(&mut Turn<'_>) -> rusqlite::Result<T>,
+    ) -> Result<(T, Tell), StoreError> {
+        let _inside = self.gate.enter()?;
+        self.step(work)
+    }
+
+    fn step<T>(
+        &self,
+        work: &mut impl FnMut(&mut Turn<'_>) -> rusqlite::Result<T>,
+    ) -> Result<(T, Tell), StoreError> {
+        let mut turn = Turn::new(&self.database.db, self, self.clock.now());
+        self.run("BEGIN IMMEDIATE").map_err(|error| self.undo(Certainty::NotExecuted, error))?;
+        let done = work(&mut turn).map_err(|error| self.undo(Certainty::NotExecuted, error))?;
+        self.run("COMMIT").map_err(|error| self.undo(at_commit(&error), error))?;
+        Ok((done, turn.tell))
+    }
+
+    /// Reads without waiting at the gate; what is read may be old by the time it is used.
+    pub(super) fn read<T>(
+        &self,
+        work: impl FnOnce(&Connection) -> rusqlite::Result<T>,
+    ) -> Result<T, StoreError> {
+        work(&self.database.db).map_err(|error| self.trouble(Certainty::NotExecuted, error))
+    }
+
+    /// How many pages the log had when this client last committed.
+    pub(super) fn log_pages(&self) -> u32 {
+        self.database.log_pages()
+    }
+
+    /// Writes the log back into the database, as far as nobody is in the way. Never inside the gate: it waits for
+    /// the disk.
+    fn write_back(&self) {
+        if let Err(error) = self.run("PRAGMA wal_checkpoint(PASSIVE)") {
+            tracing::debug!(target: crate::TARGET, %error, "the log could not be written back");
+        }
+    }
+
+    fn send(&self, tell: &Tell) {
+        for (inbox, name, wakeups) in tell.by_inbox(self.me) {
+            self.socket.send(inbox, &wire::encode_wakeups(name, &wakeups));
+        }
+        for (inbox, name, wakeups) in tell.queues_by_inbox(self.me) {
+            self.socket.send(inbox, &wire::encode_queue_wakeups(name, &wakeups));
+        }
+        for (inbox, site) in tell.watch.iter().filter(|(inbox, _)| *inbox != self.me) {
+            self.socket.send(*inbox, &wire::encode_watch(site));
+        }
+    }
+
+    fn undo(&self, certainty: Certainty, error: rusqlite::Error) -> StoreError {
+        let trouble = self.trouble(certainty, error);
+        self.roll_back();
+        trouble
+    }
+
+    fn roll_back(&self) {
+        // Some errors have rolled back already; then there is nothing to undo.
+        if !self.database.db.is_autocommit() {
+            let _ = self.run("ROLLBACK");
+        }
+    }
+
+    fn run(&self, sql: &str) -> rusqlite::Result<()> {
+        run(&self.database.db, sql)
+    }
+
+    fn trouble(&self, certainty: Certainty, error: rusqlite::Error) -> StoreError {
+        trouble::sql(&self.database.path, certainty, error)
+    }
+}
+
+/// A connection that does not wait for foreign programs that have the database locked.
+struct Impatience<'a>(&'a Connection);
+
+impl<'a> Impatience<'a> {
+    fn begin(db: &'a Connection) -> Option<Self> {
+        db.busy_timeout(Duration::ZERO).ok().map(|()| Self(db))
+    }
+}
+
+impl Drop for Impatience<'_> {
+    fn drop(&mut self) {
+        if let Err(error) = self.0.busy_timeout(database::PATIENCE) {
+            tracing::debug!(target: crate::TARGET, %error, "a connection stays impatient");
+        }
+    }
+}
+
+/// The log ends with the page that says that all before it counts. SQLite says `FULL` where a page did not fit, so
+/// that one did not get there.
+fn at_commit(error: &rusqlite::Error) -> Certainty {
+    match error.sqlite_error_code() {
+        Some(ErrorCode::DiskFull) => Certainty::NotExecuted,
+        _ => Certainty::Unknown,
+    }
+}
+
+/// Runs a statement whose rows, if it has any, do not matter.
+pub(super) fn run(db: &Connection, sql: &str) -> rusqlite::Result<()> {
+    if planted(Bug::EmbeddedStepNotWhole) && !sql.starts_with("PRAGMA") {
+        return Ok(());
+    }
+    let mut statement = db.prepare_cached(sql)?;
+    let mut rows = statement.query([])?;
+    while rows.next()?.is_some() {}
+    Ok(())
+}

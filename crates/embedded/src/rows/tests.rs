@@ -1,0 +1,325 @@
+//! Rows against B-trees: the same random history through both, compared answer by answer.
+
+use std::{collections::BTreeSet, path::Path};
+
+use rusqlite::Connection;
+use seinpaal_proto::{
+    Acquire, Attach, Batch, Configure, Contact, Contacts, Enqueue, Inbox, Kind, LeaseId, Limit,
+    LimitRule, MemoryState, Name, OnMismatch, Permits, Priority, Renew, Request, Slots, State,
+    Ticket, Whom, execute, time::SECOND,
+};
+
+use super::Rows;
+use crate::trouble;
+use seinpaal_store::{Certainty, StoreErrorKind};
+
+/// SplitMix64.
+pub(in super::super) struct Random(pub(in super::super) u64);
+
+impl Random {
+    pub(in super::super) fn below(&mut self, end: u64) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (z ^ (z >> 31)) % end
+    }
+
+    /// High bytes as well as low ones, so that the order of blobs matters.
+    fn ticket(&mut self) -> Ticket {
+        let series = self.below(12);
+        let number = if series < 3 { 1 + self.below(4) } else { 1 };
+        Ticket(u128::from(series) << 120 | u128::from(number))
+    }
+
+    fn lease(&mut self) -> LeaseId {
+        LeaseId(u128::from(self.below(5)) << 64)
+    }
+
+    fn request(&mut self) -> Request {
+        let (ticket, remember) = (self.ticket(), SECOND);
+        match self.below(17) {
+            0..=4 => Request::Acquire(self.acquire()),
+            5 => Request::Renew(self.renew()),
+            6 | 7 => Request::Release { ticket, slots: None },
+            8 => Request::Release { ticket, slots: Some(Slots::range(0, 1)) },
+            9 => Request::Cancel { ticket, remember, attach: None },
+            10 => Request::Cancel { ticket, remember, attach: Some(self.attaching()) },
+            11 => Request::Evict { ticket },
+            12 | 13 => Request::Attach(self.attach()),
+            14 => Request::Detach { ticket, ttl: 10 * SECOND, margin: SECOND },
+            15 => Request::Inspect { rows: 5 },
+            _ => Request::Configure(self.configure()),
+        }
+    }
+
+    /// The lease of an attach: so few that one comes twice, now and then.
+    fn attaching(&mut self) -> LeaseId {
+        LeaseId(1 << 100 | u128::from(self.below(300)))
+    }
+
+    fn attach(&mut self) -> Attach {
+        Attach {
+            ticket: self.ticket(),
+            lease: self.attaching(),
+            ttl: (1 + self.below(20)) * SECOND,
+            margin: self.below(5) * SECOND + 1,
+            not_after: None,
+            about: format!("heir\u{1f}{}", self.below(100)),
+        }
+    }
+
+    fn rule(&mut self) -> LimitRule {
+        let limit = Limit::new(self.below(5) as u32).unwrap();
+        let on_mismatch = match self.below(6) {
+            0 => OnMismatch::Refuse,
+            1 => OnMismatch::Adopt,
+            2 => OnMismatch::Exact,
+            _ => OnMismatch::Set,
+        };
+        LimitRule { limit, on_mismatch }
+    }
+
+    pub(in super::super) fn acquire(&mut self) -> Acquire {
+        let rule = self.rule();
+        Acquire {
+            ticket: self.ticket(),
+            kind: if self.below(12) == 0 { Kind::Mutex } else { Kind::Semaphore },
+            permits: Permits::new(1 + self.below(3) as u32).unwrap(),
+            limit: (self.below(4) == 0).then_some(rule),
+            enqueue: if self.below(4) == 0 {
+                Enqueue::No
+            } else {
+                Enqueue::Yes { max_waiting: None }
+            },
+            priority: Priority::new(self.below(3) as i32 - 1).unwrap(),
+            lease: self.lease(),
+            ttl: (1 + self.below(20)) * SECOND,
+            margin: self.below(5) * SECOND + 1,
+            waiter_lease: self.lease(),
+            waiter_ttl: 10 * SECOND,
+            not_after: None,
+            about: format!("client\u{1f}{}", self.below(100)),
+        }
+    }
+
+    fn renew(&mut self) -> Renew {
+        let whom = match self.below(3) {
+            0 => Whom::All { members: self.below(3) as u32, digest: self.ticket().digest() },
+            _ => Whom::Tickets(vec![self.ticket(), self.ticket()]),
+        };
+        Renew { lease: self.lease(), ttl: 10 * SECOND, margin: SECOND, whom }
+    }
+
+    fn configure(&mut self) -> Configure {
+        match self.below(5) {
+            0 => Configure::Unpin,
+            1 => Configure::Pause("why \u{e9}".to_owned()),
+            2 => Configure::Limit(Limit::new(self.below(6) as u32).unwrap()),
+            _ => Configure::Resume,
+        }
+    }
+}
+
+#[derive(Clone)]
+pub(in super::super) struct Oracle(pub(in super::super) u64);
+
+impl Contacts for Oracle {
+    fn contact(&mut self, inbox: Inbox) -> Contact {
+        match (self.0 >> (inbox.0 as u64 % 16)) % 8 {
+            0 => Contact::Dead,
+            1 | 2 => Contact::Silent,
+            3 => Contact::Alive,
+            _ => Contact::Listening,
+        }
+    }
+}
+
+pub(in super::super) fn database() -> Connection {
+    let db = Connection::open_in_memory().unwrap();
+    db.set_prepared_statement_cache_capacity(64);
+    db.execute_batch(include_str!("../schema.sql")).unwrap();
+    db
+}
+
+pub(in super::super) fn random_batch(random: &mut Random, names: &[Name]) -> Batch {
+    let name = names[random.below(names.len() as u64) as usize].clone();
+    let inbox = (random.below(5) > 0).then(|| Inbox(u128::from(random.below(4)) << 100));
+    let requests = (0..random.below(4)).map(|_| random.request()).collect();
+    Batch { name, inbox, fence_seen: 0, requests }
+}
+
+fn run_history(seed: u64, steps: u32) {
+    let mut random = Random(seed);
+    let names = ["a", "b"].map(|name| Name::new(name).unwrap());
+    let (db, mut states) = (database(), [MemoryState::default(), MemoryState::default()]);
+    let mut now = 1000 * SECOND;
+    for step in 0..steps {
+        now = (now + random.below(4 * SECOND)).saturating_sub(random.below(SECOND));
+        let batch = random_batch(&mut random, &names);
+        let oracle = Oracle(random.below(u64::MAX));
+        let memory = &mut states[names.iter().position(|name| *name == batch.name).unwrap()];
+        let expected = execute(memory, &mut oracle.clone(), now, &batch).unwrap();
+        let mut rows = Rows::open(&db, &batch.name).unwrap();
+        let found = execute(&mut rows, &mut oracle.clone(), now, &batch).unwrap();
+        assert_eq!(found, expected, "seed {seed}, step {step}: {batch:?}");
+        compare(&mut rows, memory, seed, step);
+    }
+}
+
+pub(in super::super) fn compare(
+    rows: &mut Rows<'_>,
+    memory: &mut MemoryState,
+    seed: u64,
+    step: u32,
+) {
+    let at = format!("seed {seed}, step {step}");
+    assert_eq!(rows.head().unwrap(), memory.head().unwrap(), "{at}");
+    assert_eq!(rows.holders(100).unwrap(), memory.holders(100).unwrap(), "{at}");
+    assert_eq!(rows.waiters(100).unwrap(), memory.waiters(100).unwrap(), "{at}");
+    let leases = (rows.first_lease_by_end().unwrap(), rows.first_lease_by_wall().unwrap());
+    let expected = (memory.first_lease_by_end().unwrap(), memory.first_lease_by_wall().unwrap());
+    assert_eq!(leases, expected, "{at}");
+    assert_eq!(rows.first_memory().unwrap(), memory.first_memory().unwrap(), "{at}");
+}
+
+#[test]
+fn rows_and_b_trees_give_the_same_answers_to_random_histories() {
+    for seed in 0..20 {
+        run_history(seed, 400);
+    }
+}
+
+#[test]
+fn the_random_histories_have_every_kind_of_request_in_them() {
+    let mut random = Random(0);
+    let names = [Name::new("a").unwrap()];
+    let batches = (0..400).map(|_| random_batch(&mut random, &names));
+    let kinds: BTreeSet<_> =
+        batches.flat_map(|batch| batch.requests).map(|request| request.kind()).collect();
+    assert_eq!(kinds, Request::KINDS.iter().copied().collect());
+}
+
+#[test]
+fn a_name_that_fell_idle_leaves_no_rows() {
+    let db = database();
+    let name = Name::new("idle").unwrap();
+    let mut random = Random(7);
+    let run = |now, requests| {
+        let batch = Batch { name: name.clone(), inbox: None, fence_seen: 0, requests };
+        execute(&mut Rows::open(&db, &name).unwrap(), &mut Oracle(0), now, &batch).unwrap();
+    };
+    let mut ask = random.acquire();
+    ask.limit = Some(LimitRule { limit: Limit::new(3).unwrap(), on_mismatch: OnMismatch::Set });
+    run(SECOND, vec![Request::Acquire(ask.clone())]);
+    run(2 * SECOND, vec![Request::Release { ticket: ask.ticket, slots: None }]);
+    run(3600 * SECOND, vec![]);
+    run(7200 * SECOND, vec![]);
+    for table in ["name", "lease", "entry", "memory", "free"] {
+        let count: i64 =
+            db.query_row(&format!("SELECT count(*) FROM {table}"), [], |row| row.get(0)).unwrap();
+        assert_eq!(count, 0, "rows left in {table}");
+    }
+}
+
+#[test]
+fn every_statement_finds_its_rows_by_an_index() {
+    let db = database();
+    for sql in [
+        "SELECT 1 FROM lease WHERE name = 1 ORDER BY ends, id LIMIT 1",
+        "SELECT 1 FROM lease WHERE name = 1 ORDER BY ends_wall, id LIMIT 1",
+        "UPDATE lease SET ends = 0 WHERE inbox = x'00'",
+        "SELECT 1 FROM entry WHERE name = 1 AND lease = x'00' ORDER BY ticket LIMIT 1",
+        "SELECT about FROM entry WHERE name = 1 AND rank IS NOT NULL AND parked = 0
+         ORDER BY rank, ticket LIMIT 1",
+        "SELECT about FROM entry WHERE name = 1 AND rank IS NOT NULL
+         ORDER BY parked, rank, ticket LIMIT 9",
+        "SELECT about FROM entry WHERE name = 1 AND fence IS NOT NULL ORDER BY fence, ticket LIMIT 9",
+        "SELECT min(inbox) FROM entry WHERE name = 1 AND fence IS NOT NULL AND inbox IS NOT NULL
+         AND inbox > x''",
+        "SELECT 1 FROM memory WHERE name = 1 AND open = 0 ORDER BY until, series LIMIT 1",
+        "DELETE FROM free WHERE name = 1 AND first = (SELECT min(first) FROM free WHERE name = 1)",
+    ] {
+        let mut explain = db.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
+        let plan: Vec<String> =
+            explain.query_map([], |row| row.get(3)).unwrap().map(Result::unwrap).collect();
+        let plan = plan.join("; ");
+        assert!(!plan.contains("SCAN") && !plan.contains("TEMP B-TREE"), "{sql}\n{plan}");
+    }
+}
+
+/// Changes rows behind the back of an index.
+fn contradict(db: &Connection, index: &str, change: &str) {
+    let schema = "SELECT type, name, tbl_name, rootpage, sql FROM sqlite_schema WHERE name";
+    db.execute_batch(&format!(
+        "CREATE TEMP TABLE kept AS {schema} = '{index}';
+         PRAGMA writable_schema = ON;
+         DELETE FROM sqlite_schema WHERE name = '{index}';
+         PRAGMA writable_schema = RESET;
+         {change};
+         PRAGMA writable_schema = ON;
+         INSERT INTO sqlite_schema SELECT * FROM kept;
+         PRAGMA writable_schema = RESET;"
+    ))
+    .unwrap();
+}
+
+/// The first failure in a minute of looking once a second. Work that is left over is done at once, as a session
+/// does it, but not for ever.
+fn trouble_in_a_minute(db: &Connection, name: &Name, who: Oracle) -> Option<StoreErrorKind> {
+    for second in 0..60 {
+        let batch = Batch { name: name.clone(), inbox: None, fence_seen: 0, requests: Vec::new() };
+        for call in 0.. {
+            let mut rows = Rows::open(db, name).unwrap();
+            match execute(&mut rows, &mut who.clone(), (10 + second) * SECOND, &batch) {
+                Ok(outcome) if !outcome.replies.backlog => break,
+                Ok(_) => assert!(call < 100, "there is always some work left over"),
+                Err(error) => {
+                    let error = trouble::sql(Path::new("x"), Certainty::NotExecuted, error);
+                    return Some(error.kind());
+                }
+            }
+        }
+    }
+    None
+}
+
+#[test]
+fn an_index_that_contradicts_its_table_is_damage_and_no_endless_work() {
+    let name = Name::new("n").unwrap();
+    let (alive, listening) = (Oracle(3 << 5), Oracle(7 << 5));
+    for (index, change, who) in [
+        ("lease_by_end", "UPDATE lease SET ends = ends + 3600000000", &alive),
+        ("lease_by_wall", "UPDATE lease SET ends_wall = ends_wall + 3600000000", &alive),
+        ("entry_by_lease", "UPDATE entry SET lease = x'01' WHERE fence IS NOT NULL", &listening),
+        ("waiter_by_rank", "UPDATE entry SET rank = rank + 1 WHERE rank IS NOT NULL", &listening),
+        (
+            "waiter_by_rank",
+            "UPDATE entry SET fence = 7, slots = '7', rank = NULL WHERE rank IS NOT NULL",
+            &listening,
+        ),
+        ("memory_by_end", "UPDATE memory SET until = until + 1", &alive),
+    ] {
+        let db = database();
+        let mut random = Random(7);
+        for ticket in 1..=4 {
+            let mut ask = random.acquire();
+            (ask.ticket, ask.permits) = (Ticket(ticket << 32 | 1), Permits::ONE);
+            (ask.lease, ask.waiter_lease) = (LeaseId(1), LeaseId(2));
+            (ask.ttl, ask.margin) = (20 * SECOND, 5 * SECOND);
+            ask.limit = (ticket == 1).then_some(LimitRule {
+                limit: Limit::new(2).unwrap(),
+                on_mismatch: OnMismatch::Set,
+            });
+            (ask.kind, ask.enqueue) = (Kind::Semaphore, Enqueue::Yes { max_waiting: None });
+            let release = Request::Release { ticket: Ticket(1 << 32 | 1), slots: None };
+            let requests = vec![Request::Acquire(ask), release];
+            let batch =
+                Batch { name: name.clone(), inbox: Some(Inbox(5)), fence_seen: 0, requests };
+            let mut rows = Rows::open(&db, &name).unwrap();
+            execute(&mut rows, &mut who.clone(), 9 * SECOND, &batch).unwrap();
+        }
+        contradict(&db, index, change);
+        let trouble = trouble_in_a_minute(&db, &name, who.clone());
+        assert_eq!(trouble, Some(StoreErrorKind::Corrupt), "{index}");
+    }
+}

@@ -1,0 +1,310 @@
+//! What is done inside the gate: the ledger is executed, and the dead are buried.
+
+mod queues;
+
+use std::collections::BTreeMap;
+
+use rusqlite::{Connection, Result};
+use seinpaal_proto::{
+    Batch, Busy, Contact, Contacts, Inbox, Name, Replies, Reply, Wakeup, What, queue,
+    time::{Micros, SECOND},
+};
+
+use seinpaal_store::{Together, together};
+
+use super::{
+    name_state::NameState,
+    parts::{Parts, run},
+    rows::bytes,
+    small,
+    watch::Site,
+};
+
+/// The most distinct holders of one name that are looked at in one call.
+pub(super) const MOST_HOLDERS: usize = 64;
+/// The most waiters of one name that are looked at where somebody counts them.
+const MOST_WAITERS: u32 = 256;
+/// The most calls that one burial takes; 128 leases, places and grants each.
+const MOST_CALLS: usize = 128;
+
+/// Names nobody uses are looked at this long after their last use, until nothing of them is remembered.
+const LINGER: Micros = 30 * SECOND;
+/// The most of them that one call looks at. More than one, so that they get fewer.
+const MOST_USED_UP: u32 = 2;
+
+/// How long after a look that found none of them nobody looks again.
+const LOOK_PAUSE: Micros = SECOND / 20;
+
+/// One stay inside the gate.
+pub(super) struct Turn<'a> {
+    db: &'a Connection,
+    known: Known<'a>,
+    now: Micros,
+    pub(super) tell: Tell,
+}
+
+/// Whom to tell what once the turn is over.
+#[derive(Debug, Default)]
+pub(super) struct Tell {
+    pub(super) wakeups: Vec<Wakeup>,
+    pub(super) queue_wakeups: Vec<queue::Wakeup>,
+    /// Clients that are now first in line, where somebody new holds or works.
+    pub(super) watch: Vec<(Inbox, Site)>,
+}
+
+impl<'a> Turn<'a> {
+    pub(super) fn new(db: &'a Connection, parts: &'a Parts, now: Micros) -> Self {
+        let known = Known { parts, contacts: BTreeMap::new() };
+        Self { db, known, now, tell: Tell::default() }
+    }
+
+    /// Executes a batch, and lets go what a few other names need not remember any more.
+    pub(super) fn call(&mut self, batch: &Batch) -> Result<Replies> {
+        let replies = self.call_alone(batch)?;
+        self.let_go()?;
+        Ok(replies)
+    }
+
+    /// Executes a batch likewise if nobody has to be looked at for that: then it takes one read and one write. `None`:
+    /// somebody would queue, or is told that there is no room. What was written is to be rolled back then.
+    pub(super) fn call_plainly(&mut self, batch: &Batch) -> Result<Option<Replies>> {
+        let replies = self.execute(batch)?;
+        if replies.replies.iter().any(|reply| depends_on_holders(reply) || counts_waiters(reply)) {
+            return Ok(None);
+        }
+        self.let_go()?;
+        Ok(Some(replies))
+    }
+
+    /// Where a look found nothing, the calls of the next moment do not look: it takes two statements, and a call six.
+    fn let_go(&mut self) -> Result<()> {
+        let looked_at = &self.known.parts.found_nothing_at;
+        if looked_at.get().is_some_and(|at| (at..at + LOOK_PAUSE).contains(&self.now)) {
+            return Ok(());
+        }
+        let (large, small) = (self.used_up_names()?, small::due(self.db, self.now, MOST_USED_UP)?);
+        if large.is_empty() && small.is_empty() {
+            looked_at.set(Some(self.now));
+        }
+        for name in large {
+            self.settle(&nothing(name))?;
+        }
+        for name in small {
+            self.look_at(&nothing(name))?;
+        }
+        Ok(())
+    }
+
+    /// Executes a batch. Before anybody is told that there is no room, or how many there are, those who hold
+    /// and wait are looked at: a dead one makes room, and is not counted.
+    fn call_alone(&mut self, batch: &Batch) -> Result<Replies> {
+        let replies = self.execute(batch)?;
+        let mut dead = Vec::new();
+        if replies.replies.iter().any(depends_on_holders) {
+            dead = self.dead_holders(&batch.name)?;
+        }
+        if replies.replies.iter().any(counts_waiters) {
+            dead.extend(self.dead_waiters(&batch.name)?);
+        }
+        if dead.is_empty() {
+            return Ok(replies);
+        }
+        self.start_again()?;
+        for inbox in dead {
+            self.bury(inbox)?;
+        }
+        self.execute(batch)
+    }
+
+    /// Several names at once. Before they are refused, those who hold are looked at.
+    pub(super) fn call_together(&mut self, batches: &[Batch]) -> Result<Together> {
+        let together = together::execute(batches, |batch| self.execute(batch))?;
+        if matches!(together, Together::Granted(_)) {
+            return Ok(together);
+        }
+        let mut dead = Vec::new();
+        for batch in batches {
+            dead.extend(self.dead_holders(&batch.name)?);
+        }
+        if dead.is_empty() {
+            return Ok(together);
+        }
+        self.start_again()?;
+        for inbox in dead {
+            self.bury(inbox)?;
+        }
+        together::execute(batches, |batch| self.execute(batch))
+    }
+
+    fn execute(&mut self, batch: &Batch) -> Result<Replies> {
+        let mut state = NameState::open(self.db, &batch.name)?;
+        let replies = self.execute_on(&mut state, batch)?;
+        state.keep(self.now)?;
+        Ok(replies)
+    }
+
+    fn execute_on(&mut self, state: &mut NameState<'_>, batch: &Batch) -> Result<Replies> {
+        let outcome = state.execute(&mut self.known, self.now, batch)?;
+        if outcome.wakeups.iter().any(|wakeup| matches!(wakeup.what, What::Granted { .. })) {
+            let first = state.first_waiting(1)?;
+            let site = |inbox| (inbox, Site::Permits(batch.name.clone()));
+            self.tell.watch.extend(first.into_iter().map(site));
+        }
+        self.tell.wakeups.extend(outcome.wakeups);
+        Ok(outcome.replies)
+    }
+
+    /// Forgets what this turn has written so far.
+    fn start_again(&mut self) -> Result<()> {
+        self.tell = Tell::default();
+        run(self.db, "ROLLBACK")?;
+        run(self.db, "BEGIN IMMEDIATE")
+    }
+
+    fn dead_holders(&mut self, name: &Name) -> Result<Vec<Inbox>> {
+        let mut holding = NameState::open(self.db, name)?.holding(MOST_HOLDERS)?;
+        holding.retain(|inbox| self.known.contact(*inbox) == Contact::Dead);
+        Ok(holding)
+    }
+
+    fn dead_waiters(&mut self, name: &Name) -> Result<Vec<Inbox>> {
+        let mut waiting = NameState::open(self.db, name)?.waiting(MOST_WAITERS)?;
+        waiting.retain(|inbox| self.known.contact(*inbox) == Contact::Dead);
+        Ok(waiting)
+    }
+
+    /// Ends everything that a dead client has anywhere, and serves those who waited for it. Nothing is
+    /// done to a client that is not dead.
+    pub(super) fn bury(&mut self, inbox: Inbox) -> Result<()> {
+        if self.known.contact(inbox) != Contact::Dead {
+            return Ok(());
+        }
+        for name in self.names_of(inbox)? {
+            let nothing = nothing(name);
+            let mut state = NameState::open(self.db, &nothing.name)?;
+            state.end_leases_of(inbox)?;
+            self.settle_state(state, &nothing)?;
+        }
+        self.bury_worker(inbox)
+    }
+
+    fn names_of(&self, inbox: Inbox) -> Result<Vec<Name>> {
+        let sql =
+            "SELECT name.name FROM name WHERE id IN (SELECT name FROM lease WHERE inbox = ?1)";
+        let mut find = self.db.prepare_cached(sql)?;
+        let names = find.query_map([bytes(inbox.0)], |row| read_name(row, 0))?;
+        let small = small::names_of(self.db, inbox)?;
+        names.chain(small.into_iter().map(Ok)).collect()
+    }
+
+    /// Being looked at moves a name to the end of this list.
+    fn used_up_names(&self) -> Result<Vec<Name>> {
+        let sql = "SELECT name FROM name INDEXED BY used_up \
+            WHERE holders = 0 AND waiting = 0 AND (past > 0 OR pinned IS NULL AND paused IS NULL) \
+            AND wall <= ?1 ORDER BY wall LIMIT ?2";
+        let mut find = self.db.prepare_cached(sql)?;
+        let before = self.now.saturating_sub(LINGER) as i64;
+        let names = find.query_map((before, MOST_USED_UP), |row| read_name(row, 0))?;
+        names.collect()
+    }
+
+    /// Looks whether a small name can be forgotten.
+    fn look_at(&mut self, nothing: &Batch) -> Result<()> {
+        let state = NameState::open(self.db, &nothing.name)?;
+        if state.is_at_rest() { self.settle_state(state, nothing) } else { state.keep(self.now) }
+    }
+
+    fn settle(&mut self, nothing: &Batch) -> Result<()> {
+        let state = NameState::open(self.db, &nothing.name)?;
+        self.settle_state(state, nothing)
+    }
+
+    fn settle_state(&mut self, mut state: NameState<'_>, nothing: &Batch) -> Result<()> {
+        for _ in 0..MOST_CALLS {
+            if !self.execute_on(&mut state, nothing)?.backlog {
+                break;
+            }
+        }
+        state.keep(self.now)
+    }
+
+    /// Whether it is this long since the dead were last cleared away; then it counts as done now.
+    pub(super) fn take_sweep(&mut self, pause: Micros) -> Result<bool> {
+        let sql = "UPDATE boot SET swept = ?1 WHERE swept > ?1 OR swept + ?2 <= ?1";
+        Ok(self.db.execute(sql, (self.now as i64, pause as i64))? > 0)
+    }
+}
+
+/// Does what is due at a name, for nobody.
+fn nothing(name: Name) -> Batch {
+    Batch { name, inbox: None, fence_seen: 0, requests: Vec::new() }
+}
+
+pub(super) fn read_name(row: &rusqlite::Row<'_>, column: usize) -> Result<Name> {
+    let text: String = row.get(column)?;
+    Name::new(&text).map_err(|bad| {
+        rusqlite::Error::FromSqlConversionFailure(column, rusqlite::types::Type::Text, bad.into())
+    })
+}
+
+fn depends_on_holders(reply: &Reply) -> bool {
+    matches!(
+        reply,
+        Reply::Queued { .. }
+            | Reply::Busy { why: Busy::Full | Busy::TooManyWaiting, .. }
+            | Reply::Snapshot(_)
+    )
+}
+
+fn counts_waiters(reply: &Reply) -> bool {
+    matches!(reply, Reply::Busy { why: Busy::TooManyWaiting, .. } | Reply::Snapshot(_))
+}
+
+impl Tell {
+    /// The wakeups of others, grouped, so that one datagram says all to one of them.
+    pub(super) fn by_inbox(&self, me: Inbox) -> Vec<(Inbox, &Name, Vec<&Wakeup>)> {
+        let wakeups = self.wakeups.iter().filter(|wakeup| wakeup.inbox != me);
+        group(wakeups.map(|wakeup| ((wakeup.inbox, &wakeup.name), wakeup)))
+    }
+
+    /// The same for wakeups about queues.
+    pub(super) fn queues_by_inbox(&self, me: Inbox) -> Vec<(Inbox, &Name, Vec<&queue::Wakeup>)> {
+        let wakeups = self.queue_wakeups.iter().filter(|wakeup| wakeup.inbox != me);
+        group(wakeups.map(|wakeup| ((wakeup.inbox, &wakeup.name), wakeup)))
+    }
+}
+
+fn group<'a, W>(
+    wakeups: impl Iterator<Item = ((Inbox, &'a Name), &'a W)>,
+) -> Vec<(Inbox, &'a Name, Vec<&'a W>)> {
+    let mut groups: BTreeMap<(Inbox, &Name), Vec<&W>> = BTreeMap::new();
+    for (key, wakeup) in wakeups {
+        groups.entry(key).or_default().push(wakeup);
+    }
+    groups.into_iter().map(|((inbox, name), wakeups)| (inbox, name, wakeups)).collect()
+}
+
+/// What has been found out about clients in this turn. Being inside the gate, it stays true for the
+/// dead, and for the living it was true a moment ago.
+struct Known<'a> {
+    parts: &'a Parts,
+    contacts: BTreeMap<Inbox, Contact>,
+}
+
+impl Contacts for Known<'_> {
+    fn contact(&mut self, inbox: Inbox) -> Contact {
+        if inbox == self.parts.me {
+            return Contact::Alive;
+        }
+        *self.contacts.entry(inbox).or_insert_with(|| ask_kernel(self.parts, inbox))
+    }
+}
+
+fn ask_kernel(parts: &Parts, inbox: Inbox) -> Contact {
+    if !parts.presences.is_dead(inbox) {
+        return Contact::Alive;
+    }
+    parts.presences.clear_away(inbox);
+    parts.socket.clear_away(inbox);
+    Contact::Dead
+}

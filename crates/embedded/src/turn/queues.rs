@@ -1,0 +1,199 @@
+//! The same for queues: the ledger of queues is executed, and the dead give back what they worked on.
+
+use rusqlite::{OptionalExtension, Result};
+use seinpaal_proto::{
+    Contact, Contacts, Inbox, Name,
+    planted::{Bug, planted},
+    queue::{Batch, Replies, Reply, Request, execute},
+    time::{Micros, SECOND},
+};
+
+use super::{MOST_CALLS, MOST_HOLDERS, Turn, read_name};
+use crate::{
+    rows::{bytes, queue::QueueRows},
+    watch::Site,
+};
+
+/// Queues of which only sessions are remembered are looked at this long after their last use: a session's
+/// last batch is remembered for less.
+const SESSIONS_LINGER: Micros = 60 * SECOND;
+/// The same where only deduplication keys are remembered, which can be for a week.
+const KEYS_LINGER: Micros = 3600 * SECOND;
+/// The most idle workers of one queue that are looked at where somebody counts them.
+const MOST_IDLE: u32 = 256;
+/// The most of either that one call looks at. More than one, so that they get fewer.
+const MOST_USED_UP: u32 = 2;
+
+const OF_SESSIONS: &str = "SELECT name FROM queue INDEXED BY queue_of_sessions
+    WHERE ready = 0 AND delayed = 0 AND in_work = 0 AND dead = 0 AND idle = 0 AND called = 0
+        AND sessions > 0 AND wall <= ?1 ORDER BY wall LIMIT ?2";
+const OF_KEYS: &str = "SELECT name FROM queue INDEXED BY queue_of_keys
+    WHERE ready = 0 AND delayed = 0 AND in_work = 0 AND dead = 0 AND idle = 0 AND called = 0
+        AND sessions = 0 AND keys > 0 AND wall <= ?1 ORDER BY wall LIMIT ?2";
+const OF_WORKER: &str = "SELECT id, name FROM queue WHERE in_work > 0 AND EXISTS
+    (SELECT 1 FROM item WHERE queue = queue.id AND worker = ?1)";
+const OF_PLACES: &str =
+    "SELECT name FROM queue WHERE id IN (SELECT queue FROM place WHERE inbox = ?1)";
+
+impl Turn<'_> {
+    /// Executes a batch, and lets go what a few other queues need not remember any more.
+    pub(in super::super) fn call_queue(&mut self, batch: &Batch) -> Result<Replies> {
+        let replies = self.call_queue_alone(batch)?;
+        self.forget_queues(MOST_USED_UP)?;
+        Ok(replies)
+    }
+
+    /// Executes a batch. Before anybody is told that there is less than it wanted, those who work are looked
+    /// at: what a dead one worked on is there to be had.
+    fn call_queue_alone(&mut self, batch: &Batch) -> Result<Replies> {
+        let replies = self.execute_queue(batch)?;
+        let mut pairs = batch.requests.iter().zip(&replies.replies);
+        let mut dead = Vec::new();
+        if pairs.any(|(request, reply)| depends_on_workers(request, reply)) {
+            dead = self.dead_workers(&batch.name)?;
+        }
+        if replies.replies.iter().any(|reply| matches!(reply, Reply::Snapshot(_))) {
+            dead.extend(self.dead_idle(&batch.name)?);
+        }
+        if dead.is_empty() {
+            return Ok(replies);
+        }
+        self.start_again()?;
+        for inbox in dead {
+            self.bury(inbox)?;
+        }
+        self.execute_queue(batch)
+    }
+
+    fn execute_queue(&mut self, batch: &Batch) -> Result<Replies> {
+        let mut rows = QueueRows::open(self.db, &batch.name)?;
+        let outcome = execute(&mut rows, &mut self.known, self.now, batch)?;
+        if outcome.replies.replies.iter().any(delivers) {
+            let first = rows.first_idle(1)?;
+            let site = |inbox| (inbox, Site::Items(batch.name.clone()));
+            self.tell.watch.extend(first.into_iter().map(site));
+        }
+        self.tell.queue_wakeups.extend(outcome.wakeups);
+        Ok(outcome.replies)
+    }
+
+    fn dead_workers(&mut self, name: &Name) -> Result<Vec<Inbox>> {
+        let mut workers = QueueRows::open(self.db, name)?.workers(MOST_HOLDERS)?;
+        workers.retain(|inbox| self.known.contact(*inbox) == Contact::Dead);
+        Ok(workers)
+    }
+
+    fn dead_idle(&mut self, name: &Name) -> Result<Vec<Inbox>> {
+        let mut idle = QueueRows::open(self.db, name)?.idle(MOST_IDLE)?;
+        idle.retain(|inbox| self.known.contact(*inbox) == Contact::Dead);
+        Ok(idle)
+    }
+
+    /// Returns what a dead client worked on anywhere, and takes its places.
+    pub(super) fn bury_worker(&mut self, inbox: Inbox) -> Result<()> {
+        for (queue, name) in self.queues_worked_at(inbox)? {
+            let sql = "UPDATE item SET ends = 0, ends_wall = 0 WHERE queue = ?1 AND worker = ?2";
+            self.db.prepare_cached(sql)?.execute((queue, bytes(inbox.0)))?;
+            self.settle_queue(nothing(name))?;
+        }
+        for name in self.queues(OF_PLACES, [bytes(inbox.0)])? {
+            let requests = vec![Request::Leave];
+            self.settle_queue(Batch { session: inbox, requests, ..nothing(name) })?;
+        }
+        Ok(())
+    }
+
+    fn queues_worked_at(&self, inbox: Inbox) -> Result<Vec<(i64, Name)>> {
+        if planted(Bug::QueueEmbeddedDeathKeeps) {
+            return Ok(Vec::new());
+        }
+        let mut find = self.db.prepare_cached(OF_WORKER)?;
+        let queues =
+            find.query_map([bytes(inbox.0)], |row| Ok((row.get(0)?, read_name(row, 1)?)))?;
+        queues.collect()
+    }
+
+    fn queues(&self, sql: &str, values: impl rusqlite::Params) -> Result<Vec<Name>> {
+        let mut find = self.db.prepare_cached(sql)?;
+        let names = find.query_map(values, |row| read_name(row, 0))?;
+        names.collect()
+    }
+
+    /// Rule 12: queues of which only memories are left go, though nobody asks for them again. Being looked
+    /// at moves one to the end of its list.
+    pub(in super::super) fn forget_queues(&mut self, most: u32) -> Result<()> {
+        for (sql, linger) in [(OF_SESSIONS, SESSIONS_LINGER), (OF_KEYS, KEYS_LINGER)] {
+            let before = self.now.saturating_sub(linger) as i64;
+            for name in self.queues(sql, (before, most))? {
+                self.forget_queue(name)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// One call forgets a few; so it is called until it forgets none.
+    fn forget_queue(&mut self, name: Name) -> Result<()> {
+        let mut left = self.memories(&name)?;
+        for _ in 0..MOST_CALLS {
+            self.execute_queue(&nothing(name.clone()))?;
+            let before = std::mem::replace(&mut left, self.memories(&name)?);
+            if left >= before {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn memories(&self, name: &Name) -> Result<u32> {
+        let sql = "SELECT sessions + keys FROM queue WHERE name = ?1";
+        let mut find = self.db.prepare_cached(sql)?;
+        Ok(find.query_row([name.as_str()], |row| row.get(0)).optional()?.unwrap_or(0))
+    }
+
+    fn settle_queue(&mut self, batch: Batch) -> Result<()> {
+        for _ in 0..MOST_CALLS {
+            if !self.execute_queue(&batch)?.backlog {
+                break;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Does what is due, for nobody.
+fn nothing(name: Name) -> Batch {
+    let requests = Vec::new();
+    Batch { name, session: Inbox(0), number: 0, not_after: Micros::MAX, seen: 0, requests }
+}
+
+fn delivers(reply: &Reply) -> bool {
+    matches!(reply, Reply::Popped { items, .. } if !items.is_empty())
+}
+
+fn depends_on_workers(request: &Request, reply: &Reply) -> bool {
+    match (request, reply) {
+        (Request::Pop(pop), Reply::Popped { items, .. }) => items.len() < pop.items as usize,
+        (_, reply) => matches!(reply, Reply::Snapshot(_)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn used_up_queues_and_those_of_the_dead_are_found_by_an_index() {
+        let db = rusqlite::Connection::open_in_memory().unwrap();
+        db.execute_batch(include_str!("../schema.sql")).unwrap();
+        for sql in [OF_SESSIONS, OF_KEYS, OF_WORKER, OF_PLACES] {
+            let mut explain = db.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
+            let mut rows = explain.raw_query();
+            let mut plan = String::new();
+            while let Some(row) = rows.next().unwrap() {
+                plan = format!("{plan}{}; ", row.get::<_, String>(3).unwrap());
+            }
+            let scans_table = plan.contains("SCAN queue;");
+            assert!(!scans_table && !plan.contains("TEMP B-TREE"), "{sql}\n{plan}");
+        }
+    }
+}

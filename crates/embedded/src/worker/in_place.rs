@@ -1,0 +1,57 @@
+//! A call on its caller's thread. It waits for nobody: not at the gate, not for foreign programs, not for the disk. It
+//! looks at nobody's pipe either, so whatever would queue or be refused is left to the thread.
+
+use std::{os::fd::OwnedFd, sync::Arc};
+
+use seinpaal_proto::{Batch, Replies};
+
+use super::{Need, Worker, ring};
+use seinpaal_store::{StoreError, room::Room};
+
+/// Rings when it is dropped: the thread has something to do, or somebody has panicked in its place.
+struct Errand(Option<Arc<OwnedFd>>);
+
+impl Drop for Errand {
+    fn drop(&mut self) {
+        if let Some(bell) = self.0.take() {
+            ring(&bell);
+        }
+    }
+}
+
+/// Executes a batch. `None`: that is not to be had now, and nothing was done.
+pub(crate) fn call(room: &Room<Worker>, batch: &Batch) -> Option<Result<Replies, StoreError>> {
+    let mut errand = Errand(None); // dropped after the room is left
+    let mut worker = room.try_enter().filter(|worker| worker.is_free())?;
+    errand.0 = Some(Arc::clone(&worker.bell));
+    let done = worker.call_in_place(batch);
+    if !worker.has_errand() {
+        errand.0 = None;
+    }
+    done
+}
+
+impl Worker {
+    fn is_free(&self) -> bool {
+        self.owed == Need::Nothing && !self.backlog.may_begin_anew()
+    }
+
+    fn call_in_place(&mut self, batch: &Batch) -> Option<Result<Replies, StoreError>> {
+        let done = self.parts.try_turn(|turn| turn.call_plainly(batch))?;
+        self.note_that_it_was_asked();
+        Some(done.map(|(replies, tell)| {
+            self.owed = self.backlog.note(self.parts.log_pages());
+            self.line.note(batch, &replies);
+            self.pass_on(tell);
+            replies
+        }))
+    }
+
+    /// Whether the thread is to be woken.
+    fn has_errand(&self) -> bool {
+        let is_early = |at| self.sleeps_until.is_none_or(|until| at < until);
+        self.owed != Need::Nothing
+            || self.was_asked && !self.has_looked_around
+            || self.next_look().is_some_and(is_early)
+    }
+}

@@ -1,0 +1,426 @@
+//! A Redis or Valkey cluster: finds the node that owns a name's slot, and listens there.
+//!
+//! ```text
+//!   call ──▶ slot ──▶ map ──▶ node ──▶ answer
+//!             ▲        ▲        │ MOVED: another node from now on · ASK: this once
+//!             └────────┴────────┘ TRYAGAIN, CLUSTERDOWN, nobody there: look at the map again
+//! ```
+//!
+//! Only what was certainly not executed is sent on. What was handed over and not answered may have been
+//! executed, and the session finds out with the same tickets.
+
+mod ears;
+mod listening;
+mod map;
+mod node;
+mod slots;
+
+use std::{
+    collections::HashMap,
+    fmt,
+    sync::{
+        Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use redis::{Cmd, ToRedisArgs, Value};
+use seinpaal_proto::{Batch, Inbox, Replies, Reply, queue};
+use tokio::{
+    sync::Notify,
+    task::AbortHandle,
+    time::{Instant, sleep},
+};
+
+use self::{
+    ears::Ears,
+    listening::keep,
+    node::{Call, Done, Errand, Link, Node, Outcome, WiredScripts},
+    slots::{Address, SlotMap},
+};
+use super::{
+    keys::{Keys, slot_of},
+    link::RESPONSE_TIMEOUT,
+    replicas,
+    script::{Mutation, Operation, Scripts, Wire},
+    server::Look,
+};
+use seinpaal_store::{
+    Advice, Certainty, Fact, NewsSender, Reading, StoreError, StoreErrorKind, url::ClusterUrl,
+};
+
+/// Between two tries of one request.
+const SHORTEST_PAUSE: Duration = Duration::from_millis(20);
+const LONGEST_PAUSE: Duration = Duration::from_millis(160);
+/// Nodes may contradict each other while a slot changes hands; after so many redirections it is time to wait.
+const MOST_HOPS: u32 = 8;
+
+/// All nodes of a cluster, as one client uses them.
+pub(super) struct Cluster {
+    shared: Arc<Shared>,
+    keeper: AbortHandle,
+}
+
+/// What it takes to connect, and where wakeups go.
+pub(super) struct Plan {
+    pub(super) url: ClusterUrl,
+    pub(super) keys: Keys,
+    pub(super) inbox: Inbox,
+    pub(super) news: NewsSender,
+    pub(super) mutation: Option<Mutation>,
+}
+
+struct Shared {
+    me: Weak<Self>,
+    url: ClusterUrl,
+    keys: Keys,
+    inbox: Inbox,
+    news: NewsSender,
+    scripts: Arc<WiredScripts>,
+    map: Mutex<SlotMap>,
+    /// How often the map was looked at.
+    looks: AtomicU64,
+    is_doubtful: AtomicBool,
+    looking: tokio::sync::Mutex<()>,
+    nodes: Mutex<HashMap<Address, Arc<Node>>>,
+    ears: Ears,
+    /// What the first node that answered showed and said.
+    first_look: OnceLock<Look>,
+    has_missed: AtomicBool,
+    is_awaited: AtomicBool,
+    had_replicas: AtomicBool,
+    hurry: Notify,
+}
+
+impl Cluster {
+    /// Asks the nodes of the URL for the map, and the one that answers for its clock. Afterwards a task of the current runtime keeps the
+    /// subscriptions.
+    pub(super) async fn open(plan: Plan) -> Result<(Self, Reading), StoreError> {
+        let shared = Arc::new_cyclic(|me| Shared::new(plan, me.clone()));
+        shared.look(0).await?;
+        let keeper = tokio::spawn(keep(shared.clone())).abort_handle();
+        let cluster = Self { shared, keeper };
+        cluster.advice().iter().for_each(|line| tracing::warn!(target: "seinpaal", "{line}"));
+        let reading = cluster.shared.first_look.get().map(|look| look.reading);
+        reading.map(|reading| (cluster, reading)).ok_or_else(no_reading)
+    }
+
+    /// Makes sure that wakeups for a batch are heard before it goes out.
+    pub(super) async fn expect(&self, batch: &Batch) -> Result<(), StoreError> {
+        if batch.inbox == Some(self.shared.inbox) && ears::may_gain(batch) {
+            self.shared.listen(batch).await?;
+        }
+        Ok(())
+    }
+
+    /// The same for a batch about a queue.
+    pub(super) async fn expect_at_queue(&self, batch: &queue::Batch) -> Result<(), StoreError> {
+        match ears::listens_for(batch) {
+            Some(lasts) if batch.session == self.shared.inbox => {
+                self.shared.listen_at_queue(&batch.name, lasts).await
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// An answer about a name of this slot is overdue: a link that was silent for so long is not used for the next call.
+    pub(super) async fn reassure(&self, slot: u16, silence: Duration) {
+        let owner = self.shared.map().owner(slot).cloned();
+        if let Some(owner) = owner {
+            self.shared.node(&owner).doubt(silence).await;
+        }
+    }
+
+    /// Somebody waits for a wakeup: see that the links are alive.
+    pub(super) fn expect_news(&self) {
+        self.shared.is_awaited.store(true, Ordering::Relaxed);
+    }
+
+    /// Runs a script at the owner of its first key.
+    pub(super) async fn evaluate(
+        &self,
+        operation: Operation,
+        keys: &[impl ToRedisArgs],
+        arguments: &[impl ToRedisArgs],
+        room: usize,
+    ) -> Result<(Value, Proof), StoreError> {
+        let (keys, arguments) = (keys.to_redis_args(), arguments.to_redis_args());
+        let slot = keys.first().map(|key| slot_of(key)).unwrap_or_default();
+        let call = Call { operation, keys, arguments, room };
+        let done = self.shared.route(slot, &Errand::Evaluate(&call)).await?;
+        Ok((done.answer, Proof(done.at)))
+    }
+
+    /// Whether as many replicas as are wanted have what was written at a node until now.
+    pub(super) async fn confirm(&self, proof: Proof) -> Result<(), StoreError> {
+        let Some(wanted) = self.shared.url.options.replicated else { return Ok(()) };
+        let count = self.replicas_of(proof).await?;
+        if count >= wanted {
+            self.shared.had_replicas.store(true, Ordering::Relaxed);
+            return Ok(());
+        }
+        let has_known_some = self.shared.map().most_replicas() >= wanted;
+        let had_enough = has_known_some || self.shared.had_replicas.load(Ordering::Relaxed);
+        Err(replicas::too_few(count, wanted, had_enough))
+    }
+
+    /// How many replicas have what was written at a node until now; waits for as many as are wanted, for a
+    /// while.
+    pub(super) async fn replicas_of(&self, proof: Proof) -> Result<u32, StoreError> {
+        match (self.shared.url.options.replicated, proof.0) {
+            (Some(wanted), Some((node, link))) => {
+                let confirmed = node.replicas_of(link, wanted).await;
+                confirmed.inspect_err(|_| self.shared.is_doubtful.store(true, Ordering::Relaxed))
+            }
+            _ => Ok(0),
+        }
+    }
+
+    /// What should be changed about the cluster, or how it is used.
+    pub(super) fn advice(&self) -> Vec<Advice> {
+        let mut lines =
+            self.shared.first_look.get().map_or_else(Vec::new, |look| look.advice.clone());
+        let Some(wanted) = self.shared.url.options.replicated else {
+            let line = "grants may be lost in a fail-over, and be given twice: replicated=N, with N as \
+                        many as each master has replicas, prevents that";
+            lines.push(Advice::risk(line));
+            return lines;
+        };
+        let most = self.shared.map().most_replicas();
+        let line = format!(
+            "no master has more than {most} replicas, and replicated={wanted}: nothing is granted"
+        );
+        lines.extend((most < wanted).then(|| Advice::risk(line)));
+        lines
+    }
+
+    /// What the node says of itself that was asked first.
+    pub(super) fn facts(&self) -> Vec<Fact> {
+        self.shared.first_look.get().map_or_else(Vec::new, |look| look.facts.clone())
+    }
+
+    /// What the replies mean for who is listened for.
+    pub(super) fn take_note(&self, batch: &Batch, replies: &Replies) {
+        let channel = self.shared.keys.channel_at(&batch.name, self.shared.inbox);
+        let over = if batch.inbox == Some(self.shared.inbox) {
+            ears::lost(batch, replies)
+        } else {
+            ears::gained(batch) // by somebody else, so no longer by us
+        };
+        self.shared.ears.release(&channel, &over);
+        if replies.replies.iter().any(|reply| matches!(reply, Reply::Queued { .. })) {
+            self.expect_news();
+        }
+    }
+
+    /// The masters that there are.
+    pub(super) async fn masters(&self) -> Result<Vec<Master>, StoreError> {
+        let looks = self.shared.looks.load(Ordering::Relaxed);
+        self.shared.look(looks).await?;
+        let masters = self.shared.map().masters();
+        Ok(masters.iter().map(|address| Master(self.shared.node(address))).collect())
+    }
+}
+
+/// Where a script was executed.
+pub(super) struct Proof(Option<(Arc<Node>, Link)>);
+
+/// One master, for commands that are not about a name.
+pub(super) struct Master(Arc<Node>);
+
+impl Master {
+    pub(super) async fn command(&self, command: &Cmd, room: usize) -> Result<Value, StoreError> {
+        self.0.command(command, room).await
+    }
+}
+
+impl Drop for Cluster {
+    fn drop(&mut self) {
+        self.keeper.abort();
+    }
+}
+
+impl fmt::Debug for Cluster {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Cluster").field("url", &self.shared.url.to_string()).finish()
+    }
+}
+
+impl Shared {
+    fn new(plan: Plan, me: Weak<Self>) -> Self {
+        let is_guarded = plan.url.options.restart_guard.is_some();
+        let sharded = Scripts::new(Wire::Sharded, is_guarded, plan.mutation.clone());
+        let moving = Scripts::new(Wire::Moving, is_guarded, plan.mutation);
+        Self {
+            me,
+            url: plan.url,
+            keys: plan.keys,
+            inbox: plan.inbox,
+            news: plan.news,
+            scripts: Arc::new(WiredScripts { sharded, moving }),
+            map: Mutex::default(),
+            looks: AtomicU64::new(0),
+            is_doubtful: AtomicBool::new(false),
+            looking: tokio::sync::Mutex::default(),
+            nodes: Mutex::default(),
+            ears: Ears::default(),
+            first_look: OnceLock::new(),
+            has_missed: AtomicBool::new(false),
+            is_awaited: AtomicBool::new(false),
+            had_replicas: AtomicBool::new(false),
+            hurry: Notify::new(),
+        }
+    }
+
+    /// Nothing in it is ever left half done.
+    fn map(&self) -> MutexGuard<'_, SlotMap> {
+        self.map.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn nodes(&self) -> MutexGuard<'_, HashMap<Address, Arc<Node>>> {
+        self.nodes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn all_nodes(&self) -> Vec<Arc<Node>> {
+        self.nodes().values().cloned().collect()
+    }
+
+    fn node(&self, address: &Address) -> Arc<Node> {
+        let mut nodes = self.nodes();
+        if let Some(node) = nodes.get(address) {
+            return node.clone();
+        }
+        let url = self.url.node(&address.host, address.port);
+        let on_heard = self.on_heard(address.clone());
+        let node = Arc::new(Node::new(address.clone(), url, self.scripts.clone(), on_heard));
+        nodes.insert(address.clone(), node.clone());
+        node
+    }
+
+    // Routing.
+
+    /// Sends an errand to whoever owns the slot, until it was executed or the time for an answer is over.
+    async fn route(&self, slot: u16, errand: &Errand<'_>) -> Result<Done, StoreError> {
+        let deadline = Instant::now() + RESPONSE_TIMEOUT;
+        let (mut hop, mut hops, mut pauses) = (None, 0, 0);
+        loop {
+            let outcome = match &hop {
+                Some(asked) => self.node(asked).run(errand, true).await,
+                None => self.run_at_owner(slot, errand).await,
+            };
+            let error = match self.react(slot, outcome) {
+                Reaction::Return(result) => return result,
+                Reaction::Hop(to) if hops < MOST_HOPS => {
+                    (hop, hops) = (to, hops + 1);
+                    continue;
+                }
+                Reaction::Hop(_) => {
+                    self.trouble("has nodes that send this request round and round")
+                }
+                Reaction::Wait(error) => error,
+            };
+            if Instant::now() >= deadline {
+                return Err(error);
+            }
+            (hop, hops, pauses) = (None, 0, pauses + 1);
+            sleep(pause_after(pauses)).await;
+        }
+    }
+
+    async fn run_at_owner(&self, slot: u16, errand: &Errand<'_>) -> Outcome {
+        match self.owner(slot).await {
+            Ok(owner) => self.node(&owner).run(errand, false).await,
+            Err(error) => Outcome::Later(error),
+        }
+    }
+
+    async fn owner(&self, slot: u16) -> Result<Address, StoreError> {
+        let looks = self.looks.load(Ordering::Relaxed);
+        if self.is_doubtful.load(Ordering::Relaxed) {
+            // Without a newer map the one that we have must do.
+            let _ = self.look(looks).await;
+        }
+        let owner = self.map().owner(slot).cloned();
+        owner.ok_or_else(|| {
+            self.is_doubtful.store(true, Ordering::Relaxed);
+            self.trouble("has no node that owns the slot of this name")
+        })
+    }
+
+    fn trouble(&self, what: &str) -> StoreError {
+        let message = format!("{} {what}: look at CLUSTER INFO, or try again later", self.url);
+        StoreError::new(StoreErrorKind::Unreachable, Certainty::NotExecuted, message)
+    }
+}
+
+/// What to do about an outcome.
+enum Reaction {
+    Return(Result<Done, StoreError>),
+    /// Go on at once: at the owner, or at this node for once.
+    Hop(Option<Address>),
+    Wait(StoreError),
+}
+
+impl Shared {
+    fn react(&self, slot: u16, outcome: Outcome) -> Reaction {
+        match outcome {
+            Outcome::Done(done) => Reaction::Return(Ok(done)),
+            Outcome::Refused(error) => Reaction::Return(Err(error)),
+            Outcome::Lost(error) => {
+                self.is_doubtful.store(true, Ordering::Relaxed);
+                Reaction::Return(Err(error))
+            }
+            Outcome::Ask(to) => Reaction::Hop(Some(to)),
+            Outcome::Moved(to) => {
+                self.map().correct(slot, to);
+                self.hurry.notify_one();
+                Reaction::Hop(None)
+            }
+            Outcome::Later(error) => {
+                self.is_doubtful.store(true, Ordering::Relaxed);
+                Reaction::Wait(error)
+            }
+        }
+    }
+}
+
+/// Longer every time, and never the same for two clients.
+fn pause_after(pauses: u32) -> Duration {
+    let most = (SHORTEST_PAUSE * 2u32.pow(pauses.min(8))).min(LONGEST_PAUSE);
+    // Without randomness every client would come back at the same moment, which is a pity and no more.
+    let share = getrandom::u32().unwrap_or(0);
+    most / 2 + most.mul_f64(f64::from(share) / f64::from(u32::MAX) / 2.0)
+}
+
+/// What is wrong for good says more than that a node is away.
+fn no_reading() -> StoreError {
+    let message = "a cluster was opened without a look at it: please report this";
+    StoreError::new(StoreErrorKind::Internal, Certainty::NotExecuted, message)
+}
+
+fn graver(one: StoreError, other: StoreError) -> StoreError {
+    if one.is_passing() { other } else { one }
+}
+
+/// Reads the answer to `CLUSTER SLOTS`, and asks everything of what was read.
+#[cfg(any(test, feature = "fuzzing"))]
+pub(super) fn fuzz_slots(answer: &Value) {
+    let of = Address { host: "h".into(), port: 1 };
+    let Some(map) = SlotMap::parse(answer, &of) else { return };
+    for slot in [0, 1, 16_383, u16::MAX] {
+        let owner = map.owner(slot);
+        assert!(owner.is_none_or(|owner| map.knows(owner)), "{slot}");
+    }
+    assert!(map.masters().iter().all(|master| map.nodes().contains(master)));
+    assert!(map.nodes().len() <= map.masters().len() * (map.most_replicas() as usize + 1) * 16_384);
+}
+
+/// Reads a redirection, and writes it again.
+#[cfg(any(test, feature = "fuzzing"))]
+pub(super) fn fuzz_redirection(text: &str) {
+    let of = Address { host: "h".into(), port: 1 };
+    if let Some(address) = Address::parse(text, &of) {
+        assert_eq!(Address::parse(&address.to_string(), &of), Some(address));
+    }
+}

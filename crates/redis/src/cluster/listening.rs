@@ -1,0 +1,176 @@
+//! Hearing wakeups: at the owner of each name where this client holds or waits, wherever that moves.
+
+use std::{
+    sync::{Arc, atomic::Ordering},
+    time::Duration,
+};
+
+use futures_util::{StreamExt, stream};
+use seinpaal_proto::{Batch, Name, What};
+use tokio::time::{Instant, sleep_until, timeout};
+
+use super::{
+    Shared,
+    ears::{self, At, LINGER},
+    node::{Errand, Heard, OnHeard},
+    slots::Address,
+};
+use crate::{keys::slot_of, link::RESPONSE_TIMEOUT, wakeup};
+use seinpaal_store::{News, StoreError};
+
+/// How often links are tried while somebody waits, and idle subscriptions given up.
+const ROUND: Duration = Duration::from_secs(5);
+/// Subscriptions that are made at the same time.
+const EARS_AT_ONCE: usize = 32;
+
+/// Keeps the subscriptions of a client.
+pub(super) async fn keep(shared: Arc<Shared>) {
+    loop {
+        let round = timeout(ROUND.min(LINGER), shared.hurry.notified()).await;
+        if round.is_err() {
+            shared.try_links().await;
+            shared.give_up_idle().await;
+        }
+        let began = Instant::now();
+        if !shared.mend().await {
+            // One that has waited in vain has waited long enough; a refusal comes at once.
+            sleep_until(began + RESPONSE_TIMEOUT).await;
+            shared.hurry.notify_one();
+        }
+    }
+}
+
+impl Shared {
+    /// Makes sure that wakeups for a batch are heard before it goes out.
+    pub(super) async fn listen(&self, batch: &Batch) -> Result<(), StoreError> {
+        let [records, _] = self.keys.of(&batch.name);
+        let slot = slot_of(records.as_bytes());
+        let channel = self.keys.channel_at(&batch.name, self.inbox);
+        let at = self.ears.want(&channel, slot, ears::gained(batch));
+        self.listen_there(slot, &channel, at).await
+    }
+
+    /// The same for a batch about a queue, at which something can happen for so long.
+    pub(super) async fn listen_at_queue(
+        &self,
+        name: &Name,
+        lasts: Duration,
+    ) -> Result<(), StoreError> {
+        let [records, _] = self.keys.of_queue(name);
+        let slot = slot_of(records.as_bytes());
+        let channel = self.keys.channel_at_queue(name, self.inbox);
+        let at = self.ears.want_for(&channel, slot, lasts);
+        self.listen_there(slot, &channel, at).await
+    }
+
+    async fn listen_there(
+        &self,
+        slot: u16,
+        channel: &str,
+        at: Option<At>,
+    ) -> Result<(), StoreError> {
+        let is_heard = at.is_some_and(|at| self.map().owner(slot) == Some(&at.node));
+        if is_heard {
+            return Ok(());
+        }
+        self.route(slot, &Errand::Listen(channel)).await.map(drop)
+    }
+
+    pub(super) fn on_heard(&self, node: Address) -> OnHeard {
+        let me = self.me.clone();
+        Arc::new(move |link, heard| {
+            if let Some(shared) = me.upgrade() {
+                shared.hear(&node, link, heard);
+            }
+        })
+    }
+
+    fn hear(&self, node: &Address, link: u64, heard: Heard<'_>) {
+        let text = |channel: &[u8]| String::from_utf8_lossy(channel).into_owned();
+        let is_deaf = match heard {
+            Heard::Message(payload) => return self.deliver(payload),
+            Heard::Listens(channel) => {
+                return self.has_come_back(&text(channel), At { node: node.clone(), link });
+            }
+            Heard::ListensNoMore(channel) => self.ears.listens_no_more(&text(channel), link),
+            Heard::Late => self.ears.lose(link),
+            Heard::Lost => {
+                self.lose_wakeups(node, link);
+                self.ears.lose(link)
+            }
+        };
+        if is_deaf {
+            self.is_doubtful.store(true, Ordering::Relaxed);
+            self.hurry.notify_one();
+        }
+    }
+
+    fn has_come_back(&self, channel: &str, at: At) {
+        if self.ears.listens(channel, at) {
+            self.has_missed.store(true, Ordering::Relaxed);
+            self.hurry.notify_one();
+        }
+    }
+
+    fn lose_wakeups(&self, node: &Address, link: u64) {
+        if let Some(node) = self.nodes().get(node).cloned() {
+            tokio::spawn(async move { node.forget_wakeups(link).await });
+        }
+    }
+
+    fn deliver(&self, payload: &[u8]) {
+        if let Some(wakeup) = wakeup::parse_queue(&self.keys, self.inbox, payload) {
+            let _ = self.news.send(News::Queue(wakeup));
+            return;
+        }
+        let Some(wakeup) = wakeup::parse(&self.keys, self.inbox, payload) else { return };
+        if matches!(wakeup.what, What::Ended(_)) {
+            let channel = self.keys.channel_at(&wakeup.name, self.inbox);
+            self.ears.release(&channel, &[wakeup.ticket]);
+        }
+        // Nobody is left to be told when the session is gone.
+        let _ = self.news.send(News::Wakeup(wakeup));
+    }
+
+    /// Listens again wherever it should and does not, and says so. False if it could not everywhere.
+    async fn mend(&self) -> bool {
+        // A link is late only when nothing is believed to be heard over it any more, so what these heard is deaf.
+        let nodes = self.all_nodes();
+        let late = nodes.iter().map(|node| (node, node.late_wakeups())).collect::<Vec<_>>();
+        let deaf = self.ears.deaf(|slot| self.map().owner(slot).cloned());
+        let mended = stream::iter(deaf)
+            .map(|(channel, slot)| async move {
+                let listening = self.route(slot, &Errand::Listen(&channel)).await;
+                listening
+                    .inspect_err(|error| {
+                        tracing::debug!(target: crate::TARGET, %error, channel, "not heard");
+                    })
+                    .is_ok()
+            })
+            .buffer_unordered(EARS_AT_ONCE);
+        let is_whole = mended.all(async |is_mended| is_mended).await;
+        if is_whole {
+            late.iter().for_each(|(node, late)| node.close_former_wakeups(late));
+        }
+        if self.has_missed.swap(false, Ordering::Relaxed) {
+            let _ = self.news.send(News::LookAgain);
+        }
+        is_whole
+    }
+
+    async fn give_up_idle(&self) {
+        for (channel, at) in self.ears.give_up_idle(Instant::now()) {
+            if let Some(node) = at.map(|at| self.node(&at.node)) {
+                node.leave(&channel).await;
+            }
+        }
+    }
+
+    async fn try_links(&self) {
+        if self.is_awaited.swap(false, Ordering::Relaxed) {
+            for node in self.all_nodes() {
+                node.try_wakeups().await;
+            }
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! The map of a cluster: which node owns a slot. It is looked at when a request shows that it is wrong.
+
+use std::{sync::atomic::Ordering, time::Duration};
+
+use tokio::time::timeout;
+
+use super::{
+    Shared, graver,
+    node::Node,
+    slots::{Address, SlotMap},
+};
+use crate::{
+    link::RESPONSE_TIMEOUT,
+    server::{Kind, Subject},
+};
+use seinpaal_store::StoreError;
+
+/// How long one node may take to show its map: others know it as well.
+const MAP_TIMEOUT: Duration = Duration::from_millis(500);
+/// A map in which each slot is a range of its own, with three nodes that have long names.
+const MAP_ROOM: usize = 32 << 20;
+
+impl Shared {
+    /// Looks at the map anew, unless somebody has since it was looked at for the `seen`th time.
+    pub(super) async fn look(&self, seen: u64) -> Result<(), StoreError> {
+        let _turn = self.looking.lock().await;
+        if self.looks.load(Ordering::Relaxed) != seen {
+            return Ok(());
+        }
+        self.is_doubtful.store(false, Ordering::Relaxed);
+        let mut worst = self.trouble("has no node that answers");
+        for address in self.who_knows(seen) {
+            match self.ask_for_map(&address).await {
+                Ok(map) => {
+                    self.take_map(map);
+                    return Ok(());
+                }
+                Err(error) => worst = graver(worst, error),
+            }
+        }
+        self.is_doubtful.store(true, Ordering::Relaxed);
+        Err(worst)
+    }
+
+    /// All nodes, first another one every time, so that none that is wrong is believed for long.
+    fn who_knows(&self, turn: u64) -> Vec<Address> {
+        let (mut nodes, all) = {
+            let map = self.map();
+            (map.masters(), map.nodes().to_vec())
+        };
+        if !nodes.is_empty() {
+            let first = turn as usize % nodes.len();
+            nodes.rotate_left(first);
+        }
+        let seeds = self.url.nodes.iter();
+        let seeds = seeds.map(|(host, port)| Address { host: host.clone(), port: *port });
+        for other in all.into_iter().chain(seeds) {
+            if !nodes.contains(&other) {
+                nodes.push(other);
+            }
+        }
+        nodes
+    }
+
+    async fn ask_for_map(&self, address: &Address) -> Result<SlotMap, StoreError> {
+        let node = self.node(address);
+        let slow = || self.trouble("has a node that does not answer");
+        if self.looks.load(Ordering::Relaxed) == 0 {
+            self.greet(&node).await?;
+        }
+        let mut slots = redis::cmd("CLUSTER");
+        slots.arg("SLOTS");
+        let is_first = self.looks.load(Ordering::Relaxed) == 0;
+        let patience = if is_first { RESPONSE_TIMEOUT } else { MAP_TIMEOUT };
+        let answer =
+            timeout(patience, node.command(&slots, MAP_ROOM)).await.map_err(|_| slow())??;
+        let map = SlotMap::parse(&answer, address);
+        map.ok_or_else(|| self.trouble("has a node that says something else than its slots"))
+    }
+
+    async fn greet(&self, node: &Node) -> Result<(), StoreError> {
+        let shown = self.url.to_string();
+        let (kind, options) = (Kind::Cluster, &self.url.options);
+        let look = node.look(&Subject::new(&shown, kind, &self.keys, self.inbox, options)).await?;
+        self.first_look.get_or_init(|| look);
+        Ok(())
+    }
+
+    fn take_map(&self, map: SlotMap) {
+        self.nodes().retain(|address, _| map.knows(address));
+        *self.map() = map;
+        self.looks.fetch_add(1, Ordering::Relaxed);
+        let has_deaf = !self.ears.deaf(|slot| self.map().owner(slot).cloned()).is_empty();
+        if has_deaf {
+            self.hurry.notify_one();
+        }
+    }
+}

@@ -1,0 +1,409 @@
+//! One node: a connection for commands and one for wakeups, each opened when first needed, and dropped when
+//! it is lost.
+//!
+//! They are two because a server takes a subscription away unasked when a slot moves, and the client library
+//! gives that message to whoever waits for an answer next. Here nobody believes an answer: see `listen`.
+
+use std::{
+    fmt,
+    sync::{
+        Arc, MutexGuard, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use redis::{AsyncConnectionConfig, Cmd, ProtocolVersion, PushInfo, PushKind, ServerError, Value};
+use tokio::{sync::Mutex, time::sleep};
+
+use super::slots::Address;
+use crate::{
+    connection::{is_missing_script, pause_of_callers},
+    error,
+    link::{LastHeard, RESPONSE_TIMEOUT},
+    replicas::{self, Replicas},
+    script::{Operation, Scripts},
+    server::{self, Look, Subject},
+    transport::{Answer, CallError, Commands, Fault},
+};
+use seinpaal_store::{Certainty, StoreError, StoreErrorKind, url::RedisUrl};
+
+/// A script with its arguments, not yet addressed to anybody.
+pub(super) struct Call {
+    pub(super) operation: Operation,
+    pub(super) keys: Vec<Vec<u8>>,
+    pub(super) arguments: Vec<Vec<u8>>,
+    /// How many bytes its answer may have.
+    pub(super) room: usize,
+}
+
+/// What a node is asked to do.
+pub(super) enum Errand<'a> {
+    Evaluate(&'a Call),
+    Listen(&'a str),
+}
+
+/// What became of it.
+pub(super) enum Outcome {
+    Done(Done),
+    /// Not executed: another node owns the slot.
+    Moved(Address),
+    /// Not executed: another node has the keys, for now.
+    Ask(Address),
+    /// Not executed: another time, or by another node, it may be.
+    Later(StoreError),
+    /// Refused for good, or executed with an error.
+    Refused(StoreError),
+    /// Handed over, and never answered.
+    Lost(StoreError),
+}
+
+/// What was answered, and by whom.
+pub(super) struct Done {
+    pub(super) answer: Value,
+    /// Where a script was executed.
+    pub(super) at: Option<(Arc<Node>, Link)>,
+}
+
+/// What comes in without having been asked for, in the order in which it comes.
+pub(super) enum Heard<'a> {
+    Message(&'a [u8]),
+    Listens(&'a [u8]),
+    ListensNoMore(&'a [u8]),
+    /// The link did not answer in time. What it hears is still told.
+    Late,
+    Lost,
+}
+
+/// Told of what is heard, and over which link.
+pub(super) type OnHeard = Arc<dyn Fn(u64, Heard<'_>) + Send + Sync>;
+
+/// The scripts for slots that are here, and for those that are on their way here.
+pub(super) struct WiredScripts {
+    pub(super) sharded: Scripts,
+    pub(super) moving: Scripts,
+}
+
+/// One node of the cluster.
+pub(super) struct Node {
+    address: Address,
+    url: RedisUrl,
+    scripts: Arc<WiredScripts>,
+    on_heard: OnHeard,
+    commands: Mutex<Option<Link>>,
+    wakeups: Mutex<Option<Link>>,
+    /// Links that were late. Each stays open until what it heard is heard over another: as long as it is subscribed, the
+    /// server does not pass its client over.
+    former_wakeups: std::sync::Mutex<Vec<Link>>,
+    /// How often it was connected to since it last answered a script.
+    tries: AtomicU64,
+}
+
+#[derive(Clone)]
+pub(super) struct Link {
+    id: u64,
+    connection: Commands,
+    heard: Arc<LastHeard>,
+    replicas: Arc<Replicas>,
+}
+
+/// So that a link is never taken for another, at whatever node.
+static LINKS: AtomicU64 = AtomicU64::new(0);
+
+impl Node {
+    pub(super) fn new(
+        address: Address,
+        url: RedisUrl,
+        scripts: Arc<WiredScripts>,
+        on_heard: OnHeard,
+    ) -> Self {
+        Self {
+            address,
+            url,
+            scripts,
+            on_heard,
+            commands: Mutex::default(),
+            wakeups: Mutex::default(),
+            former_wakeups: std::sync::Mutex::default(),
+            tries: AtomicU64::new(0),
+        }
+    }
+
+    pub(super) async fn run(self: &Arc<Self>, errand: &Errand<'_>, asking: bool) -> Outcome {
+        match errand {
+            Errand::Evaluate(call) => self.evaluate(call, asking).await,
+            Errand::Listen(channel) => self.listen(channel).await,
+        }
+    }
+
+    /// Runs one plain command.
+    pub(super) async fn command(&self, command: &Cmd, room: usize) -> Result<Value, StoreError> {
+        let mut link = self.command_link().await?;
+        let answer = link.connection.send_for(command, room).await;
+        self.judge(link.id, answer).await.map_err(|outcome| match outcome {
+            Outcome::Later(error) | Outcome::Refused(error) | Outcome::Lost(error) => error,
+            Outcome::Done(_) | Outcome::Moved(_) | Outcome::Ask(_) => {
+                self.later("is not the right node")
+            }
+        })
+    }
+
+    /// Whether it will do, what its clock shows, and what should be changed about it.
+    pub(super) async fn look(&self, subject: &Subject<'_>) -> Result<Look, StoreError> {
+        let mut link = self.command_link().await?;
+        match server::look(&mut link.connection, subject).await {
+            Ok(look) => look,
+            Err(failed) => {
+                self.lose_commands(link.id).await;
+                Err(error::of_connecting(&failed, &self.url.to_string()))
+            }
+        }
+    }
+
+    /// Runs a script. Only one that the node does not know is sent a second time: that ran nothing.
+    async fn evaluate(self: &Arc<Self>, call: &Call, asking: bool) -> Outcome {
+        let mut link = match self.command_link().await {
+            Ok(link) => link,
+            Err(error) => return unsent(error),
+        };
+        let scripts = if asking { &self.scripts.moving } else { &self.scripts.sharded };
+        let mut answer = send(&mut link, call.evalsha(scripts), call.room, asking).await;
+        if is_missing_script(&answer) {
+            answer = send(&mut link, call.eval(scripts), call.room, asking).await;
+        }
+        if answer.is_ok() {
+            self.tries.store(0, Ordering::Relaxed);
+            link.heard.note();
+        }
+        match self.judge(link.id, answer).await {
+            Ok(answer) => Outcome::Done(Done { answer, at: Some((self.clone(), link)) }),
+            Err(outcome) => outcome,
+        }
+    }
+
+    /// How many replicas have what this link wrote until now; waits for as many as are wanted, for a while.
+    pub(super) async fn replicas_of(&self, mut link: Link, wanted: u32) -> Result<u32, StoreError> {
+        match link.replicas.confirm(&mut link.connection, wanted).await {
+            Ok(count) => Ok(count),
+            Err(failed) => {
+                self.lose_commands(link.id).await;
+                Err(replicas::not_confirmed(&failed, &self.url.to_string()))
+            }
+        }
+    }
+
+    /// Subscribes. That it has is told by `Heard::Listens`, in order with what may take it away again.
+    async fn listen(&self, channel: &str) -> Outcome {
+        let mut link = match self.wakeup_link().await {
+            Ok(link) => link,
+            Err(error) => return unsent(error),
+        };
+        let mut subscribe = redis::cmd("SSUBSCRIBE");
+        subscribe.arg(channel);
+        match link.connection.send(&subscribe).await {
+            Ok(Value::Push { kind: PushKind::SSubscribe, data }) if is_about(&data, channel) => {
+                Outcome::Done(Done { answer: Value::Nil, at: None })
+            }
+            Ok(Value::ServerError(refused)) => self.refusal(&refused),
+            // Answers are out of step, or there are none: start anew.
+            _ => {
+                self.lose_wakeups(link.id).await;
+                Outcome::Later(self.later("went away"))
+            }
+        }
+    }
+
+    /// Gives a subscription up. Nobody is there any more whom a failure could harm.
+    pub(super) async fn leave(&self, channel: &str) {
+        let link = self.wakeups.lock().await.clone();
+        if let Some(mut link) = link {
+            let mut unsubscribe = redis::cmd("SUNSUBSCRIBE");
+            unsubscribe.arg(channel);
+            let _ = link.connection.send(&unsubscribe).await;
+        }
+    }
+
+    /// A half-open connection says nothing by itself.
+    pub(super) async fn try_wakeups(&self) {
+        let link = self.wakeups.lock().await.clone();
+        if let Some(mut link) = link
+            && link.connection.send(&redis::cmd("PING")).await.is_err()
+        {
+            self.lose_wakeups(link.id).await;
+        }
+    }
+
+    async fn command_link(&self) -> Result<Link, StoreError> {
+        let mut current = self.commands.lock().await;
+        if let Some(link) = &*current {
+            return Ok(link.clone());
+        }
+        sleep(pause_of_callers(self.tries.fetch_add(1, Ordering::Relaxed))).await;
+        Ok(current.insert(self.open(ProtocolVersion::RESP2, self.config(), 0).await?).clone())
+    }
+
+    async fn wakeup_link(&self) -> Result<Link, StoreError> {
+        let mut current = self.wakeups.lock().await;
+        if let Some(link) = &*current {
+            return Ok(link.clone());
+        }
+        let id = LINKS.fetch_add(1, Ordering::Relaxed);
+        let on_heard = self.on_heard.clone();
+        let config = self.config().set_push_sender(move |push| {
+            hear(&on_heard, id, &push);
+            Ok::<(), ()>(())
+        });
+        Ok(current.insert(self.open(ProtocolVersion::RESP3, config, id).await?).clone())
+    }
+
+    async fn open(
+        &self,
+        protocol: ProtocolVersion,
+        config: AsyncConnectionConfig,
+        id: u64,
+    ) -> Result<Link, StoreError> {
+        let opened = Commands::open(&self.url, protocol, config, self.patience()).await;
+        let connection = opened.map_err(|failed| match failed {
+            CallError::Fault(Fault::Slow) => self.later("does not answer"),
+            failed => error::of_connecting(&failed, &self.url.to_string()),
+        })?;
+        let id = if id > 0 { id } else { LINKS.fetch_add(1, Ordering::Relaxed) };
+        Ok(Link { id, connection, heard: Arc::default(), replicas: Arc::default() })
+    }
+
+    fn config(&self) -> AsyncConnectionConfig {
+        AsyncConnectionConfig::new().set_response_timeout(Some(RESPONSE_TIMEOUT))
+    }
+
+    /// A node that does not even greet is no longer waited for than an answer: others may have its slots.
+    fn patience(&self) -> Duration {
+        self.url.options.connect_timeout.unwrap_or(RESPONSE_TIMEOUT).min(RESPONSE_TIMEOUT)
+    }
+
+    async fn judge(&self, link: u64, answer: Answer<Value>) -> Result<Value, Outcome> {
+        match answer {
+            Ok(Value::ServerError(refused)) => Err(self.refusal(&refused)),
+            Ok(value) => Ok(value),
+            Err(failed) => {
+                self.lose_commands(link).await;
+                Err(Outcome::Lost(error::of_call(&failed, &self.url.to_string())))
+            }
+        }
+    }
+
+    fn refusal(&self, refused: &ServerError) -> Outcome {
+        let to = refused.details().and_then(|details| details.split_once(' '));
+        let to = to.and_then(|(_slot, to)| Address::parse(to, &self.address));
+        match (refused.code(), to) {
+            ("MOVED", Some(to)) => Outcome::Moved(to),
+            ("ASK", Some(to)) => Outcome::Ask(to),
+            ("TRYAGAIN" | "CLUSTERDOWN" | "LOADING" | "MASTERDOWN" | "READONLY", _) => {
+                Outcome::Later(error::of_server(refused))
+            }
+            _ => Outcome::Refused(error::of_server(refused)),
+        }
+    }
+
+    /// A new link takes the place of one that was silent for so long. What is under way over it stays so.
+    pub(super) async fn doubt(&self, silence: Duration) {
+        let mut current = self.commands.lock().await;
+        current.take_if(|link| link.heard.was_silent_for(silence));
+    }
+
+    async fn lose_commands(&self, id: u64) {
+        let mut current = self.commands.lock().await;
+        current.take_if(|link| link.id == id);
+    }
+
+    /// The wakeups' link was late. It is kept once nobody believes any more that it hears.
+    async fn lose_wakeups(&self, id: u64) {
+        let mut current = self.wakeups.lock().await;
+        let late = current.take_if(|link| link.id == id);
+        (self.on_heard)(id, Heard::Late);
+        self.former_wakeups().extend(late);
+    }
+
+    /// A wakeups' link has said that it is lost.
+    pub(super) async fn forget_wakeups(&self, id: u64) {
+        self.wakeups.lock().await.take_if(|link| link.id == id);
+        self.close_former_wakeups(&[id]);
+    }
+
+    /// The links that were late and are still open.
+    pub(super) fn late_wakeups(&self) -> Vec<u64> {
+        self.former_wakeups().iter().map(|link| link.id).collect()
+    }
+
+    /// What these have heard is heard over other links now.
+    pub(super) fn close_former_wakeups(&self, ids: &[u64]) {
+        self.former_wakeups().retain(|link| !ids.contains(&link.id));
+    }
+
+    /// Nothing in it is ever left half done.
+    fn former_wakeups(&self) -> MutexGuard<'_, Vec<Link>> {
+        self.former_wakeups.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn later(&self, what: &str) -> StoreError {
+        let message = format!("{} {what}: try again later", self.url);
+        StoreError::new(StoreErrorKind::Unreachable, Certainty::NotExecuted, message)
+    }
+}
+
+impl fmt::Debug for Node {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Node").field("address", &self.address).finish_non_exhaustive()
+    }
+}
+
+impl Call {
+    fn evalsha(&self, scripts: &Scripts) -> Cmd {
+        self.with("EVALSHA", scripts.hash(self.operation))
+    }
+
+    /// Unlike loading it first this cannot be undone by somebody's `SCRIPT FLUSH` in between.
+    fn eval(&self, scripts: &Scripts) -> Cmd {
+        self.with("EVAL", &scripts.source(self.operation))
+    }
+
+    fn with(&self, command: &str, script: &str) -> Cmd {
+        let mut command = redis::cmd(command);
+        command.arg(script).arg(self.keys.len()).arg(&self.keys).arg(&self.arguments);
+        command
+    }
+}
+
+/// `ASKING` holds for the next command of the connection, so the two go out as one.
+async fn send(link: &mut Link, command: Cmd, room: usize, asking: bool) -> Answer<Value> {
+    if !asking {
+        return link.connection.send_for(&command, room).await;
+    }
+    let mut both = redis::pipe();
+    both.cmd("ASKING").add_command(command);
+    let answers = link.connection.send_all(&both, 0, 2, room).await?;
+    Ok(answers.into_iter().last().unwrap_or_default())
+}
+
+fn unsent(error: StoreError) -> Outcome {
+    if error.is_passing() { Outcome::Later(error) } else { Outcome::Refused(error) }
+}
+
+fn is_about(data: &[Value], channel: &str) -> bool {
+    matches!(data.first(), Some(Value::BulkString(about)) if about == channel.as_bytes())
+}
+
+fn hear(on_heard: &OnHeard, link: u64, push: &PushInfo) {
+    match (&push.kind, push.data.as_slice()) {
+        (PushKind::SMessage, [_, Value::BulkString(payload)]) => {
+            on_heard(link, Heard::Message(payload));
+        }
+        (PushKind::SSubscribe, [Value::BulkString(channel), ..]) => {
+            on_heard(link, Heard::Listens(channel));
+        }
+        (PushKind::SUnsubscribe, [Value::BulkString(channel), ..]) => {
+            on_heard(link, Heard::ListensNoMore(channel));
+        }
+        (PushKind::Disconnection, _) => on_heard(link, Heard::Lost),
+        _ => {}
+    }
+}

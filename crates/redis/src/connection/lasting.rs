@@ -1,0 +1,69 @@
+//! What a quorum needs of the connection to a node: one that may begin without its server.
+
+use redis::Value;
+
+use super::{
+    Arc, Connection, MOST_LOADS, Shared, Status, is_missing_script, keep, load_and_repeat,
+};
+use crate::link::Plan;
+use seinpaal_store::StoreError;
+
+/// A script: its hash and its text.
+#[derive(Clone, Copy)]
+pub(crate) struct Text<'a> {
+    pub(crate) hash: &'a str,
+    pub(crate) source: &'a str,
+}
+
+impl Connection {
+    /// A connection that a task of the current runtime makes, and makes again, in its own time.
+    pub(crate) fn begin(plan: Plan) -> Self {
+        let shared = Arc::new(Shared::new(plan));
+        let keeper = tokio::spawn(keep(shared.clone())).abort_handle();
+        Self { shared, keeper, _watch: None }
+    }
+
+    /// How the first try to connect went.
+    pub(crate) async fn first_try(&self) -> Result<(), StoreError> {
+        let mut status = self.shared.status.subscribe();
+        let tried = status.wait_for(|status| match status {
+            Status::Up(..) | Status::Doubted(..) => true,
+            Status::Down(outage, _) => outage.attempts > 0,
+        });
+        match tried.await.as_deref() {
+            Ok(Status::Down(outage, _)) => Err(outage.error()),
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether there is a link to send over now. If there is none, the next try to make one comes soon.
+    pub(crate) fn is_up(&self) -> bool {
+        let is_up = self.shared.status.borrow().link().is_some();
+        if !is_up {
+            self.shared.hurry.notify_one();
+        }
+        is_up
+    }
+
+    /// Runs a script by its text, as [`Connection::evaluate`] does one of the ledger's.
+    pub(crate) async fn evaluate_text(
+        &self,
+        text: Text<'_>,
+        keys: &[String],
+        arguments: &[String],
+        room: usize,
+    ) -> Result<Value, StoreError> {
+        let mut evalsha = redis::cmd("EVALSHA");
+        evalsha.arg(text.hash).arg(keys.len()).arg(keys).arg(arguments);
+        let (id, mut link) = self.shared.link().await?;
+        let mut answer = link.commands.send_for(&evalsha, room).await;
+        for load in 0..MOST_LOADS {
+            if !is_missing_script(&answer) {
+                break;
+            }
+            answer = load_and_repeat(&mut link, text.source, &evalsha, room, load % 2 == 1).await;
+        }
+        self.shared.note(&link, &answer);
+        self.shared.judge(id, answer)
+    }
+}

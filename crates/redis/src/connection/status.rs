@@ -1,0 +1,70 @@
+//! Which link a connection has now, and what keeps the server from taking its client for gone when it has none.
+
+use crate::link::Link;
+use seinpaal_store::{Certainty, StoreError, StoreErrorKind};
+
+pub(super) enum Status {
+    Up(u64, Link),
+    /// It says nothing, and a new one is being opened.
+    Doubted(u64, Link),
+    /// Nothing is sent. The last link stays open until there is another if all that is known against it is an answer that
+    /// was late: as long as it is subscribed, the server does not pass its client over.
+    Down(Outage, Option<Link>),
+}
+
+impl Status {
+    pub(super) fn link(&self) -> Option<(u64, &Link)> {
+        match self {
+            Self::Up(id, link) | Self::Doubted(id, link) => Some((*id, link)),
+            Self::Down(..) => None,
+        }
+    }
+
+    pub(super) fn is_link(&self, id: u64) -> bool {
+        self.link().is_some_and(|(current, _)| current == id)
+    }
+
+    /// Nothing is sent over the link any more.
+    pub(super) fn go_down(&mut self, outage: Outage, last: Last) {
+        let old = std::mem::replace(self, Self::Down(outage, None));
+        let (Self::Up(_, link) | Self::Doubted(_, link)) = old else { return };
+        if let (Last::Stays, Self::Down(_, last)) = (last, self) {
+            *last = Some(link);
+        }
+    }
+
+    /// Another try to connect has failed. A link that is in doubt is better than none.
+    pub(super) fn has_failed(&mut self, failed: Outage) -> bool {
+        let Self::Down(outage, _) = self else { return false };
+        *outage = failed;
+        true
+    }
+}
+
+/// What becomes of the last link.
+#[derive(Clone, Copy)]
+pub(super) enum Last {
+    /// It may only be late.
+    Stays,
+    /// The server said that it is no good, or it is to the wrong server.
+    Goes,
+}
+
+/// Since when, after so many attempts, and why.
+#[derive(Clone)]
+pub(super) struct Outage {
+    pub(super) attempts: u64,
+    pub(super) kind: StoreErrorKind,
+    pub(super) message: String,
+}
+
+impl Outage {
+    pub(super) fn lost(shown: &str) -> Self {
+        let message = format!("{shown} went away: connecting again");
+        Self { attempts: 0, kind: StoreErrorKind::Unreachable, message }
+    }
+
+    pub(super) fn error(&self) -> StoreError {
+        StoreError::new(self.kind, Certainty::NotExecuted, self.message.clone())
+    }
+}

@@ -1,0 +1,150 @@
+//! Opening a link, looking after it, and opening another in its place.
+
+use std::{
+    sync::{Arc, atomic::Ordering},
+    time::Duration,
+};
+
+use seinpaal_proto::planted::{Bug, planted};
+use tokio::time::{Instant, sleep, timeout};
+
+use super::{
+    Shared,
+    status::{Outage, Status},
+};
+use crate::link::Link;
+use seinpaal_store::{News, Reading, StoreError};
+
+const SHORTEST_PAUSE: Duration = Duration::from_millis(20);
+const LONGEST_PAUSE: Duration = Duration::from_secs(2);
+/// Somebody who calls is not kept waiting for longer than this by the pause between two tries.
+const LONGEST_PAUSE_OF_CALLERS: Duration = Duration::from_millis(320);
+/// How often a link is tried while somebody waits for a wakeup: a half-open one says nothing by itself.
+const PING_EVERY: Duration = Duration::from_secs(5);
+
+pub(super) async fn keep(shared: Arc<Shared>) {
+    loop {
+        shared.until_lost_or_doubted().await;
+        if shared.replace().await {
+            // The link has subscribed before it was put in place; what was published before that is lost.
+            let _ = shared.plan.news.send(News::LookAgain);
+        }
+    }
+}
+
+impl Shared {
+    pub(super) async fn open(self: &Arc<Self>) -> Result<Reading, StoreError> {
+        let (id, mut link) = self.open_where_it_is().await?;
+        if planted(Bug::RedisDeafAfterACut) && id > 0 {
+            let _ = link.commands.unsubscribe(self.plan.keys.channel(self.plan.inbox)).await;
+        }
+        let replicated = self.plan.place.options().replicated;
+        if link.site.replicas.connected >= replicated && replicated.is_some() {
+            self.had_replicas.store(true, Ordering::Relaxed);
+        }
+        let reading = link.site.reading;
+        self.status.send_replace(Status::Up(id, link));
+        Ok(reading)
+    }
+
+    /// Begins again whenever the server moves: the old one may hang, and be none the wiser when it goes on.
+    async fn open_where_it_is(self: &Arc<Self>) -> Result<(u64, Link), StoreError> {
+        let mut moves = self.moves.subscribe();
+        loop {
+            let id = self.opened.fetch_add(1, Ordering::Relaxed);
+            tokio::select! {
+                biased;
+                Ok(()) = moves.changed() => {}
+                link = Link::open(&self.plan, self.on_loss(id)) => return Ok((id, link?)),
+            }
+        }
+    }
+
+    async fn until_lost_or_doubted(&self) {
+        let mut status = self.status.subscribe();
+        loop {
+            let trouble = status.wait_for(|status| !matches!(status, Status::Up(..)));
+            if timeout(PING_EVERY, trouble).await.is_ok() {
+                return;
+            }
+            if self.is_awaited.swap(false, Ordering::Relaxed) {
+                self.ping().await;
+            }
+        }
+    }
+
+    async fn ping(&self) {
+        let current = self.status.borrow().link().map(|(id, link)| (id, link.clone()));
+        if let Some((id, mut link)) = current
+            && !link.is_alive().await
+        {
+            self.lose(id);
+        }
+    }
+
+    /// The first try comes at once, unless the last link answered nothing either.
+    async fn reopen(self: &Arc<Self>) {
+        let mut attempts = 0;
+        loop {
+            self.pause(self.tries.fetch_add(1, Ordering::Relaxed)).await;
+            let Err(error) = self.open().await else { return };
+            attempts += 1;
+            tracing::debug!(target: crate::TARGET, %error, attempts, "no connection");
+            let outage = Outage { attempts, kind: error.kind(), message: error.to_string() };
+            self.status.send_if_modified(|status| status.has_failed(outage));
+        }
+    }
+
+    /// Opens a link in place of one that is lost, or beside one that is in doubt until that answers after all. Says whether
+    /// there is another one now.
+    async fn replace(self: &Arc<Self>) -> bool {
+        let mut status = self.status.subscribe();
+        let is_replaced = tokio::select! {
+            biased;
+            () = self.reopen() => true,
+            _ = status.wait_for(|status| matches!(status, Status::Up(..))) => false,
+        };
+        self.is_doubted.store(false, Ordering::Relaxed);
+        is_replaced
+    }
+
+    /// Longer every time; when somebody calls not as long, but as long as callers can be kept waiting.
+    async fn pause(&self, tries: u64) {
+        if tries == 0 {
+            return;
+        }
+        let (began, pause) = (Instant::now(), pause_after(tries));
+        tokio::select! {
+            () = sleep(pause) => {}
+            () = self.hurry.notified() => {}
+        }
+        sleep(pause.min(LONGEST_PAUSE_OF_CALLERS).saturating_sub(began.elapsed())).await;
+    }
+}
+
+/// The same where somebody waits for the connection.
+pub(in super::super) fn pause_of_callers(tries: u64) -> Duration {
+    if tries == 0 { Duration::ZERO } else { pause_after(tries).min(LONGEST_PAUSE_OF_CALLERS) }
+}
+
+fn pause_after(attempts: u64) -> Duration {
+    let doublings = u32::try_from(attempts.min(8)).unwrap_or(8);
+    let most = (SHORTEST_PAUSE * 2u32.pow(doublings)).min(LONGEST_PAUSE);
+    // Without randomness every client would come back at the same moment, which is a pity and no more.
+    let share = getrandom::u32().unwrap_or(0);
+    most / 2 + most.mul_f64(f64::from(share) / f64::from(u32::MAX) / 2.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pauses_grow_and_are_bounded() {
+        for attempts in 1..100 {
+            let pause = pause_after(attempts);
+            assert!(pause >= SHORTEST_PAUSE && pause <= LONGEST_PAUSE, "{attempts}: {pause:?}");
+        }
+        assert!(pause_after(1) < pause_after(8));
+    }
+}

@@ -1,0 +1,411 @@
+//! What a server says when it will not, and what that means: one table.
+
+use redis::{ErrorKind, RedisError, ServerError};
+use rustls::{AlertDescription, CertificateError};
+
+use super::transport::{CallError, Fault};
+use seinpaal_store::{
+    Certainty::{self, NotExecuted, Unknown},
+    StoreError,
+    StoreErrorKind::{
+        self, Corrupt, Forbidden, Full, Internal, Misconfigured, OtherVersion, Unreachable,
+    },
+};
+
+/// A code that begins a server's error, what it means, and what to do.
+struct Row(&'static str, StoreErrorKind, Certainty, &'static str);
+
+/// Codes of servers and of our scripts. A server refuses with its own codes before it runs a script, and
+/// our scripts pass them on only if nothing was written: so all but a torn write are certain.
+#[rustfmt::skip]
+const TABLE: [Row; 31] = [
+    Row("SEINPAALCORRUPT", Corrupt, NotExecuted, "what is kept under this name is not ours or is damaged: use another prefix, or delete the key"),
+    Row("SEINPAALFORMAT", OtherVersion, NotExecuted, "another version of Seinpaal keeps this name: use that version, or another prefix"),
+    Row("SEINPAALTORN", Corrupt, Unknown, "the server failed in the middle of a script: look at its log, then evict or delete what is left"),
+    Row("SEINPAALARGUMENT", Internal, NotExecuted, "a request is out of range: please report it"),
+    Row("SEINPAALFAILED", Internal, NotExecuted, "a script failed: please report it"),
+    Row("SEINPAALGUARD", Misconfigured, NotExecuted, "restart-guard needs the command INFO in full: allow it to this user, or leave the option out"),
+    Row("SEINPAALOOM", Full, NotExecuted, "the server has no memory left: raise its maxmemory or delete something"),
+    Row("OOM", Full, NotExecuted, "the server has no memory left: raise its maxmemory or delete something"),
+    Row("MISCONF", Full, NotExecuted, "the server refuses writes because it cannot save to disk: look at its disk and log"),
+    Row("READONLY", Unreachable, NotExecuted, "the server is a replica: connect to its master"),
+    Row("LOADING", Unreachable, NotExecuted, "the server is loading its data: try again later"),
+    Row("MASTERDOWN", Unreachable, NotExecuted, "the server is a replica and has lost its master: try again later"),
+    Row("NOREPLICAS", Unreachable, NotExecuted, "the server refuses writes because too few replicas are connected: try again later"),
+    Row("BUSY", Unreachable, NotExecuted, "the server is busy with somebody's slow script: wait, or SCRIPT KILL it"),
+    Row("CLUSTERDOWN", Unreachable, NotExecuted, "the cluster is down: try again later"),
+    Row("TRYAGAIN", Unreachable, NotExecuted, "the cluster is moving this key: try again later"),
+    Row("NOSCRIPT", Unreachable, NotExecuted, "the server forgets scripts as fast as they are loaded: stop whoever runs SCRIPT FLUSH"),
+    Row("MOVED", Misconfigured, NotExecuted, "the server is part of a cluster: write redis+cluster:// in the store URL"),
+    Row("ASK", Misconfigured, NotExecuted, "the server is part of a cluster: write redis+cluster:// in the store URL"),
+    Row("CROSSSLOT", Misconfigured, NotExecuted, "a proxy does not honour hash tags: connect to the server itself"),
+    Row("DENIED", Misconfigured, NotExecuted, "the server is in protected mode: set a password on it, or connect from its own machine"),
+    Row("NOPROTO", Misconfigured, NotExecuted, "the server speaks neither RESP3 nor RESP2 with us: is it a Redis?"),
+    Row("NOPERM", Forbidden, NotExecuted, "this user may not do that: allow it the commands, keys and channels listed in docs/internals/stores/redis.md"),
+    Row("NOAUTH", Forbidden, NotExecuted, "the server wants a password: put user:password@ into the store URL"),
+    Row("WRONGPASS", Forbidden, NotExecuted, "user or password is wrong: check the store URL"),
+    Row("WRONGTYPE", Corrupt, NotExecuted, "the key belongs to somebody else: use another prefix"),
+    Row("EXECABORT", Internal, NotExecuted, "a transaction was refused: please report it"),
+    Row("NOTBUSY", Internal, NotExecuted, "no script was running: please report it"),
+    Row("NOSUB", Internal, NotExecuted, "there was no subscription: please report it"),
+    Row("UNKILLABLE", Unreachable, NotExecuted, "the server is busy with a script that cannot be stopped: wait, or restart it"),
+    Row("ERR", Internal, Unknown, "the server refuses a command: is it a Redis or Valkey of 6.2 or newer, with scripts allowed?"),
+];
+
+/// What has no code of its own: code, words of it, what it means and what to do. None of it was executed.
+#[rustfmt::skip]
+const SPECIAL: [(&str, &str, StoreErrorKind, &str); 4] = [
+    ("ERR", "max number of clients", Unreachable, "the server has as many clients as it takes: raise its maxclients, or close some"),
+    ("ERR", "unknown command", Misconfigured, "the server does not know a command that is needed: it is no Redis or Valkey of 6.2 or newer, or the command was renamed"),
+    ("ERR", "unknown subcommand", Misconfigured, "the server does not know a command that is needed: it is no Redis or Valkey of 6.2 or newer, or a proxy stands before it"),
+    ("ERR", "only (P|S)SUBSCRIBE", Unreachable, "a proxy mixes up connections: connect to the server itself"),
+];
+
+/// What became of a batch that the server answered with an error.
+pub(super) fn of_server(error: &ServerError) -> StoreError {
+    let (code, details) = (error.code(), error.details().unwrap_or_default());
+    refused(code, details)
+}
+
+/// The same of a server that is not yet known to be the right one.
+pub(super) fn of_server_at(error: &ServerError, shown: &str) -> StoreError {
+    at(shown, &of_server(error))
+}
+
+fn at(shown: &str, error: &StoreError) -> StoreError {
+    StoreError::new(error.kind(), NotExecuted, format!("{shown}: {error}"))
+}
+
+fn refused(code: &str, details: &str) -> StoreError {
+    if let Some(denied) = denied(code, details) {
+        return denied;
+    }
+    let special = SPECIAL.iter().find(|(of, words, ..)| *of == code && details.contains(words));
+    if let Some((_, _, kind, advice)) = special {
+        let said = one_line(&format!("{code} {details}"));
+        return StoreError::new(*kind, NotExecuted, format!("{advice} (it said: {said})"));
+    }
+    let row = TABLE.iter().find(|row| row.0 == code);
+    let (kind, certainty, advice) = match row {
+        Some(Row(_, kind, certainty, advice)) => (*kind, *certainty, *advice),
+        None => (Internal, Unknown, "the server says something unknown: please report it"),
+    };
+    let said = one_line(&format!("{code} {details}"));
+    StoreError::new(kind, certainty, format!("{advice} (it said: {said})"))
+}
+
+/// A command that this user may not run, by itself or inside a script.
+fn denied(code: &str, details: &str) -> Option<StoreError> {
+    let in_script = ["ACL failure in script", "The user executing the script"]
+        .iter()
+        .any(|said| details.contains(said));
+    if code != "NOPERM" && !in_script {
+        return None;
+    }
+    let certainty = if code == "SEINPAALTORN" { Unknown } else { NotExecuted };
+    let advice = match command_of(details) {
+        Some(command) => {
+            let (shown, right) = (command.to_uppercase(), command.to_lowercase());
+            format!("this user may not run {}: allow it +{right}", shown.replace('|', " "))
+        }
+        None => {
+            "this user may not do that: allow it the commands, keys and channels listed".to_owned()
+        }
+    };
+    let torn = if certainty == Unknown {
+        "; the script stopped in the middle, so evict or delete what is left"
+    } else {
+        ""
+    };
+    let said = one_line(&format!("{code} {details}"));
+    let message = format!(
+        "{advice} (docs/internals/stores/redis.md has all that is needed){torn} (it said: {said})"
+    );
+    Some(StoreError::new(Forbidden, certainty, message))
+}
+
+/// `... no permissions to run the 'zadd' command`.
+fn command_of(details: &str) -> Option<&str> {
+    let (_, rest) = details.split_once("to run the '")?;
+    let (command, _) = rest.split_once('\'')?;
+    let is_one = command.len() < 40
+        && command.chars().all(|c| c.is_ascii_alphanumeric() || "|-_".contains(c));
+    is_one.then_some(command)
+}
+
+/// What became of a batch whose answer did not come. It was handed to a connection, so nobody knows.
+pub(super) fn of_call(error: &CallError, shown: &str) -> StoreError {
+    let error = match error {
+        CallError::Fault(fault) => return of_fault_in_call(fault, shown),
+        CallError::Library(error) => error,
+    };
+    if let (Some(code), false) = (error.code(), is_local(error.kind())) {
+        return refused(code, error.detail().unwrap_or_default());
+    }
+    let what = if error.is_timeout() { "did not answer in time" } else { "went away" };
+    let message = format!("{shown} {what}: the same request is sent again when it is back");
+    StoreError::new(Unreachable, Unknown, message).caused_by(error.clone())
+}
+
+fn of_fault_in_call(fault: &Fault, shown: &str) -> StoreError {
+    let Advice(kind, advice) = of_fault(fault);
+    let message = format!("{shown}: {advice}");
+    StoreError::new(kind, Unknown, message).caused_by(CallError::from(fault.clone()))
+}
+
+/// Why there is no connection. Nothing was sent.
+pub(super) fn of_connecting(error: &CallError, shown: &str) -> StoreError {
+    let at = |kind, advice: &str| {
+        StoreError::new(kind, NotExecuted, format!("{shown}: {advice}")).caused_by(error.clone())
+    };
+    let error = match error {
+        CallError::Fault(Fault::Refused(said)) => {
+            let (code, details) = said.split_once(' ').unwrap_or((said, ""));
+            return self::at(shown, &refused(code, details));
+        }
+        CallError::Fault(fault) => {
+            let Advice(kind, advice) = of_fault(fault);
+            return at(kind, &advice);
+        }
+        CallError::Library(error) => error,
+    };
+    match error.kind() {
+        ErrorKind::AuthenticationFailed => at(Forbidden, wrong_login(error)),
+        ErrorKind::Parse | ErrorKind::UnexpectedReturnType => at(
+            Misconfigured,
+            "what listens there does not speak the Redis protocol: check host and port",
+        ),
+        ErrorKind::InvalidClientConfig => at(Misconfigured, &one_line(&error.to_string())),
+        kind if is_local(kind) && error.is_timeout() => at(Unreachable, SLOW),
+        kind if is_local(kind) => at(
+            Unreachable,
+            "the connection broke before it was ready: is it a Redis, and with or without TLS (rediss://)?",
+        ),
+        _ if is_bad_database(error) && error.to_string().contains("permission") => {
+            at(Forbidden, "this user may not SELECT a database: allow it +select")
+        }
+        _ if is_bad_database(error) => {
+            at(Misconfigured, "there is no database of that number: check the end of the store URL")
+        }
+        _ => {
+            let answer = refused(error.code().unwrap_or("ERR"), error.detail().unwrap_or_default());
+            self::at(shown, &answer)
+        }
+    }
+}
+
+const SLOW: &str = "it does not answer: check host, port and firewall, and whether it speaks TLS (rediss://) or not, \
+                    or raise connect-timeout";
+
+struct Advice(StoreErrorKind, String);
+
+fn of_fault(fault: &Fault) -> Advice {
+    let say = |kind, advice: &str| Advice(kind, advice.to_owned());
+    match fault {
+        Fault::Lookup => say(Unreachable, "the host cannot be found: check its name"),
+        Fault::Slow => say(Unreachable, SLOW),
+        Fault::Connect(kind) => of_connect(*kind),
+        Fault::File { path, wrong } => {
+            Advice(Misconfigured, one_line(&format!("the file {} {wrong}", path.display())))
+        }
+        Fault::NoAuthorities => say(
+            Misconfigured,
+            "this machine has no certificates of authorities: install ca-certificates, or name a file with \
+             ca=PATH in the store URL or in SSL_CERT_FILE",
+        ),
+        Fault::Tls(error) => of_tls(error),
+        Fault::SpeaksTls => {
+            say(Misconfigured, "the server wants TLS: write rediss:// in the store URL")
+        }
+        Fault::TooLarge(most) => Advice(
+            Misconfigured,
+            format!(
+                "it answered with more than {most} bytes, which nobody asked for, and was cut off: is it a Redis, \
+                 and is there a proxy?"
+            ),
+        ),
+        Fault::Refused(said) => {
+            let (code, details) = said.split_once(' ').unwrap_or((said, ""));
+            let answer = refused(code, details);
+            Advice(answer.kind(), answer.to_string())
+        }
+    }
+}
+
+fn of_connect(kind: std::io::ErrorKind) -> Advice {
+    use std::io::ErrorKind as Io;
+    let (kind, advice) = match kind {
+        Io::ConnectionRefused | Io::NotFound => {
+            (Unreachable, "nothing listens there: start the server, or check host and port")
+        }
+        Io::PermissionDenied => {
+            (Forbidden, "this user may not open the socket: change its permissions")
+        }
+        Io::TimedOut => (Unreachable, SLOW),
+        Io::HostUnreachable | Io::NetworkUnreachable => {
+            (Unreachable, "there is no way to that host: check the network, or the host")
+        }
+        Io::UnexpectedEof | Io::ConnectionReset => (
+            Unreachable,
+            "the connection broke before it was ready: is it a Redis, and with or without TLS (rediss://)?",
+        ),
+        _ => (Unreachable, "no connection could be made: check host, port and network"),
+    };
+    Advice(kind, advice.to_owned())
+}
+
+/// Each cause has words of its own: what is to be done differs.
+fn of_tls(error: &rustls::Error) -> Advice {
+    use rustls::Error as Tls;
+    let advice = match error {
+        Tls::InvalidCertificate(why) => return of_certificate(why),
+        Tls::AlertReceived(alert) => return of_alert(*alert),
+        Tls::InvalidMessage(_) => {
+            "the server does not speak TLS: write redis:// in the store URL, or check the port"
+        }
+        _ => {
+            return Advice(Misconfigured, one_line(&format!("TLS with it does not work: {error}")));
+        }
+    };
+    Advice(Misconfigured, advice.to_owned())
+}
+
+fn of_certificate(why: &CertificateError) -> Advice {
+    let advice = match why {
+        CertificateError::Expired | CertificateError::ExpiredContext { .. } => {
+            "its certificate has expired: put a new one on the server, or set this machine's clock"
+        }
+        CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => {
+            "its certificate is not valid yet: set this machine's clock, or the server's certificate"
+        }
+        CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
+            "its certificate is for another host: write the name that stands in the certificate into the store URL"
+        }
+        CertificateError::Revoked => {
+            "its certificate has been revoked: put a new one on the server"
+        }
+        CertificateError::UnknownIssuer | CertificateError::BadSignature => {
+            "its certificate is not trusted, since an authority unknown here signed it: name that authority's file \
+             with ca=PATH in the store URL or in SSL_CERT_FILE"
+        }
+        _ => {
+            return Advice(
+                Misconfigured,
+                one_line(&format!("its certificate cannot be used: {why}")),
+            );
+        }
+    };
+    Advice(Misconfigured, advice.to_owned())
+}
+
+/// The server ends TLS because of us.
+fn of_alert(alert: AlertDescription) -> Advice {
+    let advice = match alert {
+        AlertDescription::CertificateRequired | AlertDescription::HandshakeFailure => {
+            "the server wants a client certificate: add cert=PATH&key=PATH to the store URL"
+        }
+        AlertDescription::CertificateExpired => {
+            "the server refuses our client certificate, which has expired: get a new one"
+        }
+        AlertDescription::UnknownCA
+        | AlertDescription::BadCertificate
+        | AlertDescription::CertificateUnknown
+        | AlertDescription::UnsupportedCertificate
+        | AlertDescription::CertificateRevoked => {
+            "the server does not trust our client certificate: use one from an authority that it trusts"
+        }
+        _ => return Advice(Misconfigured, format!("the server ended TLS, saying {alert:?}")),
+    };
+    Advice(Forbidden, advice.to_owned())
+}
+
+fn wrong_login(error: &RedisError) -> &'static str {
+    let said = error.to_string();
+    if said.contains("NOAUTH") || said.contains("no password") {
+        "the server wants another login: check user and password in the store URL"
+    } else {
+        "user or password is wrong: check the store URL"
+    }
+}
+
+fn is_bad_database(error: &RedisError) -> bool {
+    let said = error.to_string();
+    said.contains("DB index") || said.contains("database")
+}
+
+/// Whether an error arose on this side of the connection.
+fn is_local(kind: ErrorKind) -> bool {
+    matches!(
+        kind,
+        ErrorKind::Io
+            | ErrorKind::Client
+            | ErrorKind::Parse
+            | ErrorKind::UnexpectedReturnType
+            | ErrorKind::InvalidClientConfig
+    )
+}
+
+/// What a server says, in one line and without what a terminal would obey.
+pub(super) fn one_line(text: &str) -> String {
+    text.split(|c: char| c.is_whitespace() || c.is_control())
+        .filter(|word| !word.is_empty())
+        .collect::<Vec<_>>()
+        .join(" ")
+        .chars()
+        .take(200)
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[rustfmt::skip]
+    const EXPECTED: [(&str, StoreErrorKind, Certainty); 31] = [
+        ("SEINPAALCORRUPT", Corrupt, NotExecuted), ("SEINPAALTORN", Corrupt, Unknown),
+        ("SEINPAALFORMAT", OtherVersion, NotExecuted),
+        ("SEINPAALARGUMENT", Internal, NotExecuted), ("SEINPAALFAILED", Internal, NotExecuted),
+        ("SEINPAALGUARD", Misconfigured, NotExecuted),
+        ("SEINPAALOOM", Full, NotExecuted), ("OOM", Full, NotExecuted), ("MISCONF", Full, NotExecuted),
+        ("READONLY", Unreachable, NotExecuted), ("LOADING", Unreachable, NotExecuted),
+        ("MASTERDOWN", Unreachable, NotExecuted), ("NOREPLICAS", Unreachable, NotExecuted),
+        ("BUSY", Unreachable, NotExecuted), ("CLUSTERDOWN", Unreachable, NotExecuted),
+        ("TRYAGAIN", Unreachable, NotExecuted), ("NOSCRIPT", Unreachable, NotExecuted),
+        ("MOVED", Misconfigured, NotExecuted), ("ASK", Misconfigured, NotExecuted),
+        ("CROSSSLOT", Misconfigured, NotExecuted), ("DENIED", Misconfigured, NotExecuted),
+        ("NOPROTO", Misconfigured, NotExecuted), ("NOPERM", Forbidden, NotExecuted),
+        ("NOAUTH", Forbidden, NotExecuted), ("WRONGPASS", Forbidden, NotExecuted),
+        ("WRONGTYPE", Corrupt, NotExecuted), ("EXECABORT", Internal, NotExecuted),
+        ("NOTBUSY", Internal, NotExecuted), ("NOSUB", Internal, NotExecuted),
+        ("UNKILLABLE", Unreachable, NotExecuted), ("ERR", Internal, Unknown),
+    ];
+
+    #[test]
+    fn every_code_has_its_kind_and_certainty() {
+        assert_eq!(EXPECTED.len(), TABLE.len());
+        for (code, kind, certainty) in EXPECTED {
+            let error = refused(code, "some detail");
+            assert_eq!((error.kind(), error.certainty()), (kind, certainty), "{code}");
+        }
+    }
+
+    #[test]
+    fn an_unknown_code_may_have_been_executed() {
+        let error = refused("SOMETHING", "new");
+        assert_eq!((error.kind(), error.certainty()), (Internal, Unknown));
+    }
+
+    #[test]
+    fn an_error_is_one_line_whatever_the_server_says() {
+        let error = refused("ERR", "one\r\ntwo\n three\u{1b}[31m");
+        assert!(!error.to_string().contains(char::is_control), "{error}");
+    }
+
+    #[test]
+    fn a_lost_connection_leaves_the_outcome_unknown() {
+        let lost = RedisError::from(std::io::Error::from(std::io::ErrorKind::BrokenPipe)).into();
+        let error = of_call(&lost, "redis://a:1/0");
+        assert_eq!((error.kind(), error.certainty()), (Unreachable, Unknown));
+        assert_eq!(of_connecting(&lost, "redis://a:1/0").certainty(), NotExecuted);
+    }
+}

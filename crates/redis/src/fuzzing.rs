@@ -1,0 +1,199 @@
+//! What a server gone wrong may answer: the bytes are its reply, as they come over the connection.
+
+use redis::{Value, parse_redis_value};
+use seinpaal_proto::{
+    Enqueue, Fence, Inbox, Kind, Name, Permits, Priority, Replies, Ticket,
+    session::{Config, Session, Wish},
+    time::SECOND,
+};
+
+use super::{cluster, error, keys::Keys, quorum, reply, sentinel, wakeup, write};
+use seinpaal_store::{
+    StoreErrorKind,
+    fuzzing::must_be_one_line,
+    url::{SentinelUrl, StoreUrl},
+};
+
+/// What the client has asked for when it hears one of these answers.
+const REQUESTS: usize = 3;
+
+/// An answer of a script; what can be read of it is told to a session.
+pub fn answer(bytes: &[u8]) {
+    let Some(value) = value(bytes) else { return };
+    let requests = match &value {
+        Value::Array(parts) => parts.len().saturating_sub(1),
+        _ => REQUESTS,
+    };
+    match reply::parse(value, "step", requests) {
+        Ok(replies) => tell_a_session(replies),
+        Err(error) => {
+            assert_eq!(error.kind(), StoreErrorKind::Corrupt);
+            must_be_one_line(&error);
+            assert!(error.to_string().len() < 1000, "{error}");
+        }
+    }
+}
+
+/// A client that holds nothing yet asks, attaches, hears this, and goes on for a while; what it attached to it leaves to
+/// itself.
+fn tell_a_session(replies: Replies) {
+    let mut session = Session::new(Inbox(1 << 64 | 9), Config::default());
+    let name = Name::new("gpus").expect("that is a name");
+    let mut tickets = Vec::new();
+    for permits in [1, 2] {
+        tickets.push(session.acquire(SECOND, &name, wish(permits)));
+    }
+    let strange = Ticket(77);
+    session.attach(SECOND, &name, strange, wish(1)).expect("it is not ours");
+    tickets.push(strange);
+    let mut now = SECOND;
+    for turn in 0..6 {
+        if turn == 3 {
+            session.detach(now, strange);
+        }
+        while let Some(call) = session.poll_call(now) {
+            let mut replies = replies.clone();
+            address_to(&mut replies, &tickets);
+            session.handle_replies(now, call.id, replies);
+            while session.poll_event().is_some() {}
+            now += SECOND;
+            if now > 100 * SECOND {
+                return;
+            }
+        }
+        now = session.poll_timeout().map_or(now + SECOND, |due| due.max(now + 1));
+        session.handle_timeout(now);
+    }
+}
+
+/// Seeds cannot know the tickets that the session draws.
+fn address_to(replies: &mut Replies, tickets: &[Ticket]) {
+    for (reply, mine) in replies.replies.iter_mut().zip(tickets) {
+        use seinpaal_proto::Reply;
+        match reply {
+            Reply::Granted(grant) => grant.ticket = *mine,
+            Reply::Queued { ticket, .. } | Reply::TooLate { ticket } => *ticket = *mine,
+            _ => {}
+        }
+    }
+}
+
+fn wish(permits: u32) -> Wish {
+    Wish {
+        permits: Permits::new(permits).expect("in range"),
+        kind: Kind::Semaphore,
+        limit: None,
+        enqueue: Enqueue::Yes { max_waiting: None },
+        priority: Priority::default(),
+        ttl: 30 * SECOND,
+        deadline: None,
+        about: String::new(),
+    }
+}
+
+/// A message on the channel of an inbox, or of a cluster's name.
+pub fn wakeup(bytes: &[u8]) {
+    let keys = Keys::new("seinpaal:").expect("it has no braces");
+    let Some(wakeup) = wakeup::parse(&keys, Inbox(7), bytes) else { return };
+    must_be_one_line(&wakeup.name);
+    let [records, _] = keys.of(&wakeup.name);
+    assert_eq!(keys.name_of(&records), Some(wakeup.name.clone()));
+    if let seinpaal_proto::What::Granted { fence: Fence(fence), slots, .. } = &wakeup.what {
+        assert!(*fence <= seinpaal_proto::time::UNBOUNDED, "{fence}");
+        let _ = slots.count();
+    }
+    let mut session = Session::new(Inbox(7), Config::default());
+    let ticket = session.acquire(SECOND, &wakeup.name, wish(1));
+    let _ = session.poll_call(SECOND);
+    session.handle_wakeup(SECOND, seinpaal_proto::Wakeup { ticket, ..wakeup });
+    session.handle_timeout(2 * SECOND);
+}
+
+/// An error that a server sends: a code and what it has to say.
+pub fn refusal(bytes: &[u8]) {
+    let Some(Value::ServerError(said)) = value(bytes) else { return };
+    must_be_one_line(error::of_server(&said));
+    let error = redis::RedisError::from(said).into();
+    must_be_one_line(error::of_call(&error, "redis://h:1/0"));
+    must_be_one_line(error::of_connecting(&error, "redis://h:1/0"));
+}
+
+/// The answer to `CLUSTER SLOTS`, or a redirection.
+pub fn cluster_slots(bytes: &[u8]) {
+    if let Ok(text) = std::str::from_utf8(bytes) {
+        cluster::fuzz_redirection(text);
+    }
+    if let Some(value) = value(bytes) {
+        cluster::fuzz_slots(&value);
+    }
+}
+
+/// What a sentinel answers to both questions, and what it publishes.
+pub fn sentinel(bytes: &[u8]) {
+    if let Ok(text) = std::str::from_utf8(bytes) {
+        let _ = sentinel::moved_to(text, "m");
+    }
+    let Some(value) = value(bytes) else { return };
+    let (address, details) = match value {
+        Value::Array(parts) => match <[Value; 2]>::try_from(parts) {
+            Ok([address, details]) => (address, details),
+            Err(parts) => (Value::Array(parts), Value::Nil),
+        },
+        value => (value, Value::Nil),
+    };
+    if let Err(error) = sentinel::sighting(&a_sentinel(), "the sentinel h:1", address, details) {
+        must_be_one_line(error);
+    }
+}
+
+fn a_sentinel() -> SentinelUrl {
+    match StoreUrl::parse("redis+sentinel://h/m") {
+        Ok(StoreUrl::Sentinel(url)) => url,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// A node of a quorum.
+pub fn quorum_node(bytes: &[u8]) {
+    let Some(value) = value(bytes) else { return };
+    quorum::fuzz_answer(&value);
+}
+
+/// What became of a guarded write.
+pub fn guarded_write(bytes: &[u8]) {
+    let Some(value) = value(bytes) else { return };
+    if let Some(Err(error)) = write::read(value) {
+        must_be_one_line(error);
+    }
+}
+
+/// What the Redis crate makes of the bytes. A server's error inside an answer is part of the answer.
+fn value(bytes: &[u8]) -> Option<Value> {
+    parse_redis_value(bytes).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{collections::BTreeSet, fs, path::Path};
+
+    use seinpaal_proto::Reply;
+
+    use super::*;
+
+    fn read(seed: &Path) -> Vec<Reply> {
+        let bytes = fs::read(seed).unwrap();
+        let Some(Value::Array(answers)) = value(&bytes) else { return Vec::new() };
+        let told = answers.len().saturating_sub(1);
+        let replies = reply::parse(Value::Array(answers), "step", told);
+        replies.map(|replies| replies.replies).unwrap_or_default()
+    }
+
+    #[test]
+    fn the_seeds_have_every_kind_of_answer_as_scripts_write_it() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/seeds/redis_reply");
+        let seeds = fs::read_dir(folder).unwrap().map(|file| file.unwrap().path());
+        let replies = seeds.flat_map(|seed| read(&seed));
+        let kinds: BTreeSet<_> = replies.map(|reply| reply.kind()).collect();
+        assert_eq!(kinds, Reply::KINDS.iter().copied().collect());
+    }
+}

@@ -1,0 +1,378 @@
+//! The Redis and Valkey store: one script a call, one connection, wakeups pushed to this client's inbox.
+//!
+//! ```text
+//!   Batch ──▶ script (line by line) ──▶ connection ──▶ server: Lua ledger ──▶ reply ──▶ Replies
+//!                                           ▲                │
+//!              News ◀── wakeup ◀── link ◀───┘   PUBLISH ◀────┘
+//! ```
+//!
+//! What is kept there, and the contract of the scripts: docs/internals/stores/redis.md.
+
+#![forbid(unsafe_code)]
+
+mod cluster;
+mod connection;
+mod error;
+#[cfg(any(test, feature = "fuzzing"))]
+#[doc(hidden)]
+pub mod fuzzing;
+mod keys;
+mod link;
+mod list;
+mod place;
+#[cfg(feature = "planted")]
+mod planted;
+mod queue;
+pub mod quorum;
+mod replicas;
+mod reply;
+mod script;
+mod sentinel;
+mod server;
+mod servers;
+mod together;
+mod transport;
+mod wakeup;
+mod write;
+
+use std::{
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use seinpaal_proto::{
+    Batch, Inbox, Name, Replies, Reply, Request, Snapshot, queue as queue_ledger, time::micros,
+};
+
+use self::{
+    cluster::Cluster,
+    connection::Connection,
+    keys::{DEFAULT_PREFIX, Keys},
+    link::Plan,
+    place::Place,
+    replicas::REPLICATION_TIMEOUT,
+    script::{Mutation, Operation, Scripts, Wire},
+    servers::Servers,
+};
+use seinpaal_store::{
+    Abilities, Advice, BoxFuture, Certainty, Fact, NewsSender, Reading, Store, StoreError,
+    StoreErrorKind, Together, Written,
+    guarded::GuardedWrite,
+    url::{ClusterUrl, RedisOptions, RedisUrl, RestartGuard, SentinelUrl, StoreUrl},
+};
+
+/// Where events are logged: where users of the crate `seinpaal` find this store.
+const TARGET: &str = "seinpaal::store::redis";
+
+/// What an answer may have besides rows.
+const ANSWER_ROOM: usize = 8 << 20;
+/// A row of a snapshot: its labels, at most four thousand bytes, and numbers.
+const ROW_ROOM: usize = 8 << 10;
+
+/// Permits kept on one Redis or Valkey server.
+#[derive(Debug)]
+pub struct RedisStore {
+    servers: Servers,
+    keys: Keys,
+    guard: Option<RestartGuard>,
+    inbox: Inbox,
+    now: Option<Arc<AtomicU64>>,
+    first_reading: Reading,
+    /// What the server's clock last showed, and when on ours.
+    heard: Mutex<Option<(u64, u64)>>,
+}
+
+/// What tests may change: the clock that scripts believe in, and the scripts themselves.
+#[doc(hidden)]
+#[derive(Clone, Debug, Default)]
+pub struct Rig {
+    /// Microseconds, in place of the server's clock.
+    pub now: Option<Arc<AtomicU64>>,
+    /// A piece of every script's source, and what stands there instead.
+    pub mutation: Option<(String, String)>,
+    /// How long replicas may take, in place of half a second.
+    pub replication_timeout: Option<Duration>,
+}
+
+impl RedisStore {
+    /// Connects to the server at a `redis://`, `rediss://`, `unix://`, `valkey://` or `valkeys://` URL, or to
+    /// the master of a `redis+sentinel://` or `rediss+sentinel://` one.
+    /// Must be called inside a tokio runtime, which keeps the connection from then on.
+    ///
+    /// # Errors
+    /// [`StoreErrorKind::Misconfigured`] if the URL, an option of it or the server will not do,
+    /// [`StoreErrorKind::Forbidden`] if the login will not, [`StoreErrorKind::Unreachable`] if no server
+    /// that takes writes answers within `connect-timeout`. No error repeats the password.
+    pub async fn connect(
+        url: &str,
+        inbox: Inbox,
+        news: NewsSender,
+    ) -> Result<Arc<Self>, StoreError> {
+        match StoreUrl::parse(url) {
+            Ok(StoreUrl::Redis(url)) => Self::open(url, inbox, news).await,
+            Ok(StoreUrl::Cluster(url)) => Self::open_cluster(url, inbox, news).await,
+            Ok(StoreUrl::Sentinel(url)) => Self::open_behind(url, inbox, news).await,
+            Ok(_) => Err(misconfigured("not the URL of a Redis or Valkey server")),
+            Err(bad) => Err(misconfigured(&bad.to_string())),
+        }
+    }
+
+    /// The same with a URL that is parsed already.
+    ///
+    /// # Errors
+    /// As [`RedisStore::connect`].
+    pub async fn open(
+        url: RedisUrl,
+        inbox: Inbox,
+        news: NewsSender,
+    ) -> Result<Arc<Self>, StoreError> {
+        Self::open_rigged(url, inbox, news, Rig::default()).await
+    }
+
+    /// The same under a clock and with scripts that a test chooses.
+    #[doc(hidden)]
+    pub async fn open_rigged(
+        url: RedisUrl,
+        inbox: Inbox,
+        news: NewsSender,
+        rig: Rig,
+    ) -> Result<Arc<Self>, StoreError> {
+        Self::open_at(Place::Server(url), inbox, news, rig).await
+    }
+
+    /// Connects to the master that the sentinels of a `redis+sentinel://` URL know, wherever it moves.
+    ///
+    /// # Errors
+    /// As [`RedisStore::connect`], and [`StoreErrorKind::Misconfigured`] if no sentinel knows such a master.
+    pub async fn open_behind(
+        url: SentinelUrl,
+        inbox: Inbox,
+        news: NewsSender,
+    ) -> Result<Arc<Self>, StoreError> {
+        Self::open_behind_rigged(url, inbox, news, Rig::default()).await
+    }
+
+    /// The same under a clock and with scripts that a test chooses.
+    #[doc(hidden)]
+    pub async fn open_behind_rigged(
+        url: SentinelUrl,
+        inbox: Inbox,
+        news: NewsSender,
+        rig: Rig,
+    ) -> Result<Arc<Self>, StoreError> {
+        Self::open_at(Place::Sentinels(url), inbox, news, rig).await
+    }
+
+    async fn open_at(
+        place: Place,
+        inbox: Inbox,
+        news: NewsSender,
+        rig: Rig,
+    ) -> Result<Arc<Self>, StoreError> {
+        let keys = keys_of(place.options())?;
+        let guard = place.options().restart_guard;
+        let replication_timeout = rig.replication_timeout.unwrap_or(REPLICATION_TIMEOUT);
+        let plan = Plan { place, keys: keys.clone(), inbox, news, replication_timeout };
+        let (connection, first_reading) = Connection::open(plan).await?;
+        let scripts = Box::new(Scripts::new(Wire::Single, guard.is_some(), mutation_of(&rig)));
+        let servers = Servers::One { connection, scripts };
+        let heard = Mutex::new(None);
+        Ok(Arc::new(Self { servers, keys, guard, inbox, now: rig.now, first_reading, heard }))
+    }
+
+    /// Connects to a cluster.
+    ///
+    /// # Errors
+    /// As [`RedisStore::connect`].
+    pub async fn open_cluster(
+        url: ClusterUrl,
+        inbox: Inbox,
+        news: NewsSender,
+    ) -> Result<Arc<Self>, StoreError> {
+        Self::open_cluster_rigged(url, inbox, news, Rig::default()).await
+    }
+
+    /// The same under a clock and with scripts that a test chooses.
+    #[doc(hidden)]
+    pub async fn open_cluster_rigged(
+        url: ClusterUrl,
+        inbox: Inbox,
+        news: NewsSender,
+        rig: Rig,
+    ) -> Result<Arc<Self>, StoreError> {
+        let (keys, guard) = (keys_of(&url.options)?, url.options.restart_guard);
+        let mutation = mutation_of(&rig);
+        let plan = cluster::Plan { url, keys: keys.clone(), inbox, news, mutation };
+        let (cluster, first_reading) = Cluster::open(plan).await?;
+        let servers = Servers::Cluster(cluster);
+        let heard = Mutex::new(None);
+        Ok(Arc::new(Self { servers, keys, guard, inbox, now: rig.now, first_reading, heard }))
+    }
+
+    async fn execute(&self, batch: &Batch) -> Result<Replies, StoreError> {
+        refuse_too_much(batch)?;
+        let operation = Operation::of(batch);
+        let (keys, arguments) = self.keys_and_arguments(batch);
+        self.servers.expect(batch).await?;
+        let (answer, proof) =
+            self.servers.evaluate(operation, &keys, &arguments, room_of(batch)).await?;
+        let replies = reply::parse(answer, operation.name(), batch.requests.len())?;
+        self.hear(replies.now);
+        self.servers.take_note(batch, &replies);
+        match replies.replies.iter().map(need_of).max() {
+            None | Some(Need::Nothing) => {}
+            Some(Need::Asked) => drop(self.servers.replicas_of(proof).await?),
+            Some(Need::Confirmed) => self.servers.confirm(proof).await?,
+        }
+        Ok(replies)
+    }
+
+    fn given_now(&self) -> Option<u64> {
+        self.now.as_ref().map(|now| now.load(Ordering::SeqCst))
+    }
+
+    fn keys_and_arguments(&self, batch: &Batch) -> (Vec<String>, Vec<Vec<u8>>) {
+        let mut keys = Vec::from(self.keys.of(&batch.name));
+        let mut arguments = script::arguments(batch, self.given_now());
+        if let Some(guard) = self.guard {
+            keys.push(self.keys.marker(self.servers.slot_of(&keys[0])));
+            arguments.push(micros(guard.length()).to_string().into_bytes());
+        }
+        (keys, arguments)
+    }
+}
+
+impl Store for RedisStore {
+    fn abilities(&self) -> Abilities {
+        Abilities::shared(self.servers.scheme(), false)
+    }
+
+    fn first_reading(&self) -> Reading {
+        self.given_now().map_or(self.first_reading, Reading::take)
+    }
+
+    fn advice(&self) -> Vec<Advice> {
+        self.servers.advice()
+    }
+
+    fn facts(&self) -> Vec<Fact> {
+        self.servers.facts()
+    }
+
+    fn longest_ttl(&self) -> Option<Duration> {
+        self.guard.map(RestartGuard::longest_ttl)
+    }
+
+    fn reassure<'a>(&'a self, name: &'a Name, silence: Duration) -> BoxFuture<'a, ()> {
+        Box::pin(async move {
+            let [records, _] = self.keys.of(name);
+            self.servers.reassure(&records, silence).await;
+        })
+    }
+
+    fn call<'a>(&'a self, batch: &'a Batch) -> BoxFuture<'a, Result<Replies, StoreError>> {
+        Box::pin(self.execute(batch))
+    }
+
+    fn guarded<'a>(&'a self, write: &'a GuardedWrite) -> Option<Written<'a>> {
+        Some(Box::pin(self.write(write)))
+    }
+
+    fn is_one_step(&self) -> bool {
+        matches!(self.servers, Servers::One { .. })
+    }
+
+    fn call_together<'a>(
+        &'a self,
+        batches: &'a [Batch],
+    ) -> BoxFuture<'a, Result<Together, StoreError>> {
+        Box::pin(self.execute_together(batches))
+    }
+
+    fn call_queue<'a>(
+        &'a self,
+        batch: &'a queue_ledger::Batch,
+    ) -> BoxFuture<'a, Result<queue_ledger::Replies, StoreError>> {
+        Box::pin(self.execute_queue(batch))
+    }
+
+    fn list_queues<'a>(
+        &'a self,
+        prefix: &'a str,
+    ) -> BoxFuture<'a, Result<Vec<(Name, queue_ledger::Snapshot)>, StoreError>> {
+        Box::pin(self.queue_snapshots(prefix))
+    }
+
+    fn list<'a>(
+        &'a self,
+        prefix: &'a str,
+    ) -> BoxFuture<'a, Result<Vec<(Name, Snapshot)>, StoreError>> {
+        Box::pin(self.snapshots(prefix))
+    }
+}
+
+/// What an answer needs of the replicas before it counts.
+#[derive(Clone, Copy, Eq, Ord, PartialEq, PartialOrd)]
+enum Need {
+    /// Nothing is lost with it.
+    Nothing,
+    /// They are asked, and the request is repeated if the master is gone before it could say: a permit that
+    /// is given back there and still out on the next master would be nobody's for a ttl.
+    Asked,
+    /// Enough of them must have it, since somebody goes by it.
+    Confirmed,
+}
+
+fn need_of(reply: &Reply) -> Need {
+    match reply {
+        Reply::Granted(_)
+        | Reply::Renewed { .. }
+        | Reply::Tickets { .. }
+        | Reply::Configured { .. } => Need::Confirmed,
+        // Undone, the slots given back would stand under a lease that goes on being renewed.
+        Reply::Released { left: 1.., .. } => Need::Confirmed,
+        Reply::Released { .. } | Reply::Cancelled { .. } | Reply::Evicted { .. } => Need::Asked,
+        _ => Need::Nothing,
+    }
+}
+
+#[cfg(all(test, feature = "planted"))]
+pub(crate) fn has_in_a_script(text: &str) -> bool {
+    let sources = script::SCRIPTS.iter().map(|row| row.source).chain([queue::QUEUE]);
+    sources.into_iter().any(|source| source.contains(text))
+}
+
+fn misconfigured(message: &str) -> StoreError {
+    StoreError::new(StoreErrorKind::Misconfigured, Certainty::NotExecuted, message)
+}
+
+fn keys_of(options: &RedisOptions) -> Result<Keys, StoreError> {
+    let prefix = options.prefix.as_deref().unwrap_or(DEFAULT_PREFIX);
+    Keys::new(prefix).ok_or_else(|| misconfigured("the store option prefix has no braces in it"))
+}
+
+fn mutation_of(rig: &Rig) -> Option<Mutation> {
+    let (from, to) = rig.mutation.clone()?;
+    Some(Mutation { from, to })
+}
+
+/// How many bytes the answer to a batch may have: slots and tickets of many thousands of permits, and the rows that
+/// were asked for.
+fn room_of(batch: &Batch) -> usize {
+    let rows = batch.requests.iter().map(|request| match request {
+        Request::Inspect { rows } => *rows as usize,
+        _ => 0,
+    });
+    ANSWER_ROOM.saturating_add(rows.sum::<usize>().saturating_mul(2 * ROW_ROOM))
+}
+
+fn refuse_too_much(batch: &Batch) -> Result<(), StoreError> {
+    if batch.requests.len() <= Batch::MOST {
+        return Ok(());
+    }
+    let message = format!("a batch has at most {} requests: please report this", Batch::MOST);
+    Err(StoreError::new(StoreErrorKind::Internal, Certainty::NotExecuted, message))
+}

@@ -1,0 +1,276 @@
+//! One connection to a server, from the handshake to its loss. It is never mended: a new one is opened.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use futures_util::StreamExt;
+use redis::{
+    AsyncConnectionConfig, ErrorKind, ProtocolVersion, PushInfo, PushKind, Value,
+    aio::{PubSub, PubSubSink},
+};
+use seinpaal_proto::Inbox;
+use tokio::{sync::Mutex, task::AbortHandle, time::timeout};
+
+use super::{
+    error,
+    keys::Keys,
+    place::Place,
+    replicas::Replicas,
+    server::{self, Kind, Subject},
+    transport::{self, Answer, CallError, Commands, Fault},
+    wakeup,
+};
+use seinpaal_store::{
+    Advice, Fact, News, NewsSender, Reading, StoreError, boottime,
+    url::{RedisAddress, RedisUrl},
+};
+
+/// How long an answer may take. A coordinated fail-over holds writes back for about a second, which is
+/// no loss; much longer, and a renewal at a third of the default ttl could not be tried again in time.
+pub(super) const RESPONSE_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// What it takes to connect, and where wakeups go.
+pub(super) struct Plan {
+    pub(super) place: Place,
+    pub(super) keys: Keys,
+    pub(super) inbox: Inbox,
+    pub(super) news: NewsSender,
+    /// How long replicas may take. A call may wait for the confirmation under way and for its own, and that
+    /// must fit into the time that an answer may take.
+    pub(super) replication_timeout: Duration,
+}
+
+/// Called, perhaps more than once, when a link is lost.
+pub(super) type OnLoss = Arc<dyn Fn() + Send + Sync>;
+
+/// An open connection that has subscribed.
+#[derive(Clone)]
+pub(super) struct Link {
+    pub(super) commands: Commands,
+    pub(super) site: Arc<Site>,
+    pub(super) heard: Arc<LastHeard>,
+    subscriber: Option<Arc<Subscriber>>,
+}
+
+/// What a link found at its other end.
+pub(super) struct Site {
+    pub(super) address: RedisAddress,
+    pub(super) reading: Reading,
+    pub(super) replicas: Replicas,
+    /// A line for each thing to change about the server.
+    pub(super) advice: Vec<Advice>,
+    pub(super) facts: Vec<Fact>,
+}
+
+/// When a link was last heard from: it was opened, or a script was answered.
+#[derive(Debug)]
+pub(super) struct LastHeard(AtomicU64);
+
+impl Default for LastHeard {
+    fn default() -> Self {
+        Self(AtomicU64::new(boottime::now()))
+    }
+}
+
+impl LastHeard {
+    pub(super) fn note(&self) {
+        self.0.store(boottime::now(), Ordering::Relaxed);
+    }
+
+    pub(super) fn was_silent_for(&self, silence: Duration) -> bool {
+        let silent = boottime::now().saturating_sub(self.0.load(Ordering::Relaxed));
+        Duration::from_micros(silent) >= silence
+    }
+}
+
+/// The second connection, for servers that refuse RESP3.
+struct Subscriber {
+    sink: Mutex<PubSubSink>,
+    reader: AbortHandle,
+}
+
+impl Drop for Subscriber {
+    fn drop(&mut self) {
+        self.reader.abort();
+    }
+}
+
+impl Plan {
+    /// What to connect to, without a password.
+    pub(super) fn shown(&self) -> String {
+        self.place.to_string()
+    }
+
+    pub(super) fn subject<'a>(&'a self, shown: &'a str) -> Subject<'a> {
+        Subject::new(shown, Kind::Server, &self.keys, self.inbox, self.place.options())
+    }
+
+    /// Turns a push into news.
+    fn deliver(&self, payload: &[u8]) {
+        if let Some(wakeup) = wakeup::parse_queue(&self.keys, self.inbox, payload) {
+            let _ = self.news.send(News::Queue(wakeup));
+            return;
+        }
+        let Some(wakeup) = wakeup::parse(&self.keys, self.inbox, payload) else { return };
+        // Nobody is left to be told when the session is gone.
+        let _ = self.news.send(News::Wakeup(wakeup));
+    }
+}
+
+impl Link {
+    /// Finds the server, connects, checks it and subscribes, over one connection if it can.
+    pub(super) async fn open(plan: &Arc<Plan>, on_loss: OnLoss) -> Result<Self, StoreError> {
+        let url = plan.place.find().await?;
+        let link = match Self::over_resp3(plan, &url, on_loss.clone()).await {
+            Err(Failure::Call(error)) if refuses_resp3(&error) => {
+                Self::over_resp2(plan, &url, on_loss).await
+            }
+            other => other,
+        };
+        link.map_err(|failure| match failure {
+            Failure::Call(error) => error::of_connecting(&error, &url.to_string()),
+            Failure::Store(error) => error,
+        })
+    }
+
+    async fn over_resp3(
+        plan: &Arc<Plan>,
+        url: &RedisUrl,
+        on_loss: OnLoss,
+    ) -> Result<Self, Failure> {
+        let config = config(plan).set_push_sender(on_push(plan, on_loss));
+        let patience = plan.place.connect_timeout();
+        let mut commands = Commands::open(url, ProtocolVersion::RESP3, config, patience).await?;
+        let site = Site::look(&mut commands, plan, url).await?;
+        let subscribed = commands.subscribe(plan.keys.channel(plan.inbox)).await;
+        subscribed.map_err(|refused| refused_inbox(refused, plan, url))?;
+        Ok(Self { commands, site: Arc::new(site), heard: Arc::default(), subscriber: None })
+    }
+
+    async fn over_resp2(
+        plan: &Arc<Plan>,
+        url: &RedisUrl,
+        on_loss: OnLoss,
+    ) -> Result<Self, Failure> {
+        let (config, patience) = (config(plan), plan.place.connect_timeout());
+        let mut commands = Commands::open(url, ProtocolVersion::RESP2, config, patience).await?;
+        let site = Site::look(&mut commands, plan, url).await?.over_resp2(url);
+        let subscribed = timeout(patience, subscribe(url, plan, patience)).await;
+        let pubsub = subscribed.unwrap_or(Err(Fault::Slow.into()));
+        let pubsub = pubsub.map_err(|refused| refused_inbox(refused, plan, url))?;
+        let subscriber = Some(Arc::new(Subscriber::start(pubsub, plan.clone(), on_loss)));
+        Ok(Self { commands, site: Arc::new(site), heard: Arc::default(), subscriber })
+    }
+
+    /// Whether both ends of it still answer.
+    pub(super) async fn is_alive(&mut self) -> bool {
+        let ping = redis::cmd("PING");
+        let answers = self.commands.send(&ping).await.is_ok();
+        answers && self.subscriber_answers().await
+    }
+
+    async fn subscriber_answers(&self) -> bool {
+        let Some(subscriber) = &self.subscriber else { return true };
+        let mut sink = subscriber.sink.lock().await;
+        matches!(timeout(RESPONSE_TIMEOUT, sink.ping::<Value>()).await, Ok(Ok(_)))
+    }
+}
+
+impl Site {
+    fn over_resp2(mut self, url: &RedisUrl) -> Self {
+        let words = "HELLO 3 is refused, so each client needs a second connection for wakeups: let the server \
+                     know HELLO, and allow it +hello";
+        self.advice.push(Advice::hint(words).at(&url.to_string()));
+        self
+    }
+
+    /// Refuses what will not do.
+    async fn look(commands: &mut Commands, plan: &Plan, url: &RedisUrl) -> Result<Self, Failure> {
+        let shown = url.to_string();
+        let seen = server::look(commands, &plan.subject(&shown)).await??;
+        let replicas = Replicas::look(commands, plan, &shown).await?;
+        let advice = [seen.advice, replicas.advice.clone()].concat();
+        let (address, facts) = (url.address.clone(), seen.facts);
+        Ok(Self { address, reading: seen.reading, replicas, advice, facts })
+    }
+}
+
+impl Subscriber {
+    fn start(pubsub: PubSub, plan: Arc<Plan>, on_loss: OnLoss) -> Self {
+        let (sink, mut messages) = pubsub.split();
+        let reader = tokio::spawn(async move {
+            while let Some(message) = messages.next().await {
+                plan.deliver(message.get_payload_bytes());
+            }
+            on_loss();
+        });
+        Self { sink: Mutex::new(sink), reader: reader.abort_handle() }
+    }
+}
+
+fn config(plan: &Plan) -> AsyncConnectionConfig {
+    AsyncConnectionConfig::new()
+        .set_response_timeout(Some(RESPONSE_TIMEOUT.max(plan.replication_timeout * 3)))
+}
+
+fn on_push(
+    plan: &Arc<Plan>,
+    on_loss: OnLoss,
+) -> impl Fn(PushInfo) -> Result<(), ()> + Send + Sync + 'static {
+    let plan = plan.clone();
+    move |push| {
+        match (push.kind, push.data.as_slice()) {
+            (PushKind::Message, [_, Value::BulkString(payload)]) => plan.deliver(payload),
+            (PushKind::Disconnection, _) => on_loss(),
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+async fn subscribe(url: &RedisUrl, plan: &Plan, patience: Duration) -> Answer<PubSub> {
+    let mut pubsub = transport::open_pubsub(url, patience).await?;
+    pubsub.subscribe(plan.keys.channel(plan.inbox)).await?;
+    Ok(pubsub)
+}
+
+fn refused_inbox(refused: CallError, plan: &Plan, url: &RedisUrl) -> Failure {
+    match server::of_subscribing(refused, &plan.subject(&url.to_string())) {
+        Ok(error) => error.into(),
+        Err(other) => other.into(),
+    }
+}
+
+/// Old servers do not know `HELLO`, some hide it, and some users may not say it.
+fn refuses_resp3(error: &CallError) -> bool {
+    let CallError::Library(error) = error else { return false };
+    let about_hello = || error.detail().is_some_and(|d| d.to_ascii_lowercase().contains("hello"));
+    match (error.kind(), error.code()) {
+        (ErrorKind::RESP3NotSupported, _) | (_, Some("NOPROTO")) => true,
+        (_, Some("ERR" | "NOPERM")) => about_hello(),
+        _ => false,
+    }
+}
+
+/// Why a link could not be opened.
+pub(super) enum Failure {
+    Call(CallError),
+    Store(StoreError),
+}
+
+impl From<CallError> for Failure {
+    fn from(error: CallError) -> Self {
+        Self::Call(error)
+    }
+}
+
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Self {
+        Self::Store(error)
+    }
+}

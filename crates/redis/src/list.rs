@@ -1,0 +1,157 @@
+//! Lists: the names that a server has, a page at a time, and what is told of them.
+//!
+//! On one server a script tells of a page of names. In a cluster a script is about the keys of one slot, so there it
+//! tells of one name, and many are asked for at once.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use futures_util::future::{join_all, try_join_all};
+use redis::Value;
+use seinpaal_proto::{Batch, Name, Reply, Request, Snapshot};
+
+use super::{
+    ANSWER_ROOM, ROW_ROOM, RedisStore, reply,
+    script::{self, Operation},
+};
+use seinpaal_store::StoreError;
+
+/// Names that one script tells of: so many that their calls cost little, and that nobody else waits long.
+const PAGE: usize = 500;
+/// Calls that are out at once, where each is about one name.
+pub(super) const AT_ONCE: usize = 64;
+/// Waiters that a listed snapshot shows at most.
+pub(super) const LISTED_WAITERS: u32 = 64;
+/// Waiters that a page shows at most; `MOST_LISTED` in the script.
+const PAGE_ROWS: usize = 1024;
+
+type Listed = BTreeMap<Name, Snapshot>;
+
+/// What a page says of a name.
+enum Told {
+    Listed(Snapshot),
+    /// Nobody is there, and nothing is configured.
+    Unused,
+    /// Something is to be done there first.
+    Look,
+}
+
+impl RedisStore {
+    pub(super) async fn snapshots(
+        &self,
+        prefix: &str,
+    ) -> Result<Vec<(Name, Snapshot)>, StoreError> {
+        let (pattern, mut listed) = (self.keys.pattern(prefix), Listed::new());
+        for server in self.servers.scanned().await? {
+            let mut cursor = Some(0);
+            while let Some(at) = cursor {
+                let (next, keys) = server.page(&pattern, at).await?;
+                let names = keys.iter().filter_map(|key| self.keys.name_of(key));
+                let new: BTreeSet<_> = names.filter(|name| !listed.contains_key(name)).collect();
+                self.tell_of(new.into_iter().collect(), &mut listed).await?;
+                cursor = next;
+            }
+        }
+        Ok(listed.into_iter().collect())
+    }
+
+    async fn tell_of(&self, names: Vec<Name>, listed: &mut Listed) -> Result<(), StoreError> {
+        let mut unclear = Vec::new();
+        let (page, at_once) = if self.servers.has_slots() { (1, AT_ONCE) } else { (PAGE, 1) };
+        for names in names.chunks(page * at_once) {
+            let pages = names.chunks(page).map(|names| self.page(names));
+            let told = try_join_all(pages).await?.into_iter().flatten();
+            for (name, told) in names.iter().zip(told) {
+                match told {
+                    Told::Listed(snapshot) => drop(listed.insert(name.clone(), snapshot)),
+                    Told::Unused => {}
+                    Told::Look => unclear.push(name.clone()),
+                }
+            }
+        }
+        self.look_at(&unclear, listed).await
+    }
+
+    /// What a script tells of so many names.
+    async fn page(&self, names: &[Name]) -> Result<Vec<Told>, StoreError> {
+        let (keys, arguments) = self.keys_and_arguments_of_page(names);
+        let room = ANSWER_ROOM + PAGE_ROWS * 2 * ROW_ROOM;
+        let (answer, _) = self.servers.evaluate(Operation::List, &keys, &arguments, room).await?;
+        read(&answer, names.len()).ok_or_else(|| reply::unreadable("list", &answer))
+    }
+
+    /// Those of an inspection of the first name, and the keys of the others.
+    fn keys_and_arguments_of_page(&self, names: &[Name]) -> (Vec<String>, Vec<Vec<u8>>) {
+        let (mut keys, mut arguments) = (Vec::new(), Vec::new());
+        for (i, name) in names.iter().enumerate() {
+            if i == 0 {
+                (keys, arguments) = self.keys_and_arguments(&inspection(name));
+                arguments[script::FIRST_REQUEST] = LISTED_WAITERS.to_string().into_bytes();
+            } else {
+                keys.extend(self.keys.of(name));
+            }
+        }
+        (keys, arguments)
+    }
+
+    /// Each by itself.
+    async fn look_at(&self, names: &[Name], listed: &mut Listed) -> Result<(), StoreError> {
+        for names in names.chunks(AT_ONCE) {
+            let looks = join_all(names.iter().map(|name| self.inspect(name))).await;
+            for (name, look) in names.iter().zip(looks) {
+                take_look(name, look, listed)?;
+            }
+        }
+        Ok(())
+    }
+
+    async fn inspect(&self, name: &Name) -> Result<Option<Snapshot>, StoreError> {
+        let replies = self.execute(&inspection(name)).await?.replies;
+        let Some(Reply::Snapshot(mut snapshot)) = replies.into_iter().next() else {
+            return Ok(None);
+        };
+        snapshot.holders.clear();
+        let has_people = snapshot.holders_total > 0 || snapshot.waiting_total > 0;
+        let is_configured = snapshot.pinned.is_some() || snapshot.paused.is_some();
+        Ok((has_people || is_configured).then_some(snapshot))
+    }
+}
+
+/// What is kept at a name may be damaged, which is nothing to the others.
+pub(super) fn take_look<S>(
+    name: &Name,
+    look: Result<Option<S>, StoreError>,
+    listed: &mut BTreeMap<Name, S>,
+) -> Result<(), StoreError> {
+    match look {
+        Ok(Some(snapshot)) => drop(listed.insert(name.clone(), snapshot)),
+        Ok(None) => {}
+        Err(error) if error.is_about_what_is_kept() => {
+            tracing::warn!(target: crate::TARGET, %name, %error, "passed over");
+        }
+        Err(error) => return Err(error),
+    }
+    Ok(())
+}
+
+fn inspection(name: &Name) -> Batch {
+    let requests = vec![Request::Inspect { rows: LISTED_WAITERS }];
+    Batch { name: name.clone(), inbox: None, fence_seen: 0, requests }
+}
+
+fn read(answer: &Value, names: usize) -> Option<Vec<Told>> {
+    let Value::Array(told) = answer else { return None };
+    let told = told.iter().map(told_of).collect::<Option<Vec<_>>>()?;
+    (told.len() == names).then_some(told)
+}
+
+fn told_of(value: &Value) -> Option<Told> {
+    match value {
+        Value::BulkString(word) if word == b"unused" => Some(Told::Unused),
+        Value::BulkString(word) if word == b"look" => Some(Told::Look),
+        Value::Array(_) => match reply::reply(value)? {
+            Reply::Snapshot(snapshot) => Some(Told::Listed(snapshot)),
+            _ => None,
+        },
+        _ => None,
+    }
+}

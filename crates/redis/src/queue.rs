@@ -1,0 +1,133 @@
+//! Queues: one script a batch, on two keys of their own next to those of a semaphore of the same name.
+
+mod ask;
+mod reply;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+
+use futures_util::future::join_all;
+use seinpaal_proto::{
+    Name,
+    queue::{Batch, MAX_PAYLOAD_BYTES, MOST_PAYLOAD, Replies, Reply, Request, Snapshot},
+};
+
+use super::{
+    Need, ROW_ROOM, RedisStore,
+    list::{AT_ONCE, take_look},
+    script::Operation,
+};
+use seinpaal_store::StoreError;
+
+/// The script of queues, without how wakeups travel.
+pub(super) const QUEUE: &str = concat!(
+    include_str!("lua/queue/begin.lua"),
+    include_str!("lua/queue/fast_ask.lua"),
+    include_str!("lua/queue/fast_head.lua"),
+    include_str!("lua/queue/fast_work.lua"),
+    include_str!("lua/queue/fast_end.lua"),
+    include_str!("lua/queue/rest.lua"),
+    include_str!("lua/queue/pack.lua"),
+    include_str!("lua/queue/state.lua"),
+    include_str!("lua/queue/items.lua"),
+    include_str!("lua/queue/order.lua"),
+    include_str!("lua/queue/time.lua"),
+    include_str!("lua/queue/workers.lua"),
+    include_str!("lua/queue/ask.lua"),
+    include_str!("lua/queue/push.lua"),
+    include_str!("lua/queue/pop.lua"),
+    include_str!("lua/queue/finish.lua"),
+    include_str!("lua/queue/steer.lua"),
+    include_str!("lua/queue/inspect.lua"),
+    include_str!("lua/queue/step.lua"),
+);
+
+impl RedisStore {
+    pub(super) async fn execute_queue(&self, batch: &Batch) -> Result<Replies, StoreError> {
+        ask::refuse_too_much(batch)?;
+        let keys = self.keys.of_queue(&batch.name);
+        let arguments = ask::arguments(batch, self.given_now());
+        self.servers.expect_at_queue(batch).await?;
+        let (answer, proof) =
+            self.servers.evaluate(Operation::Queue, &keys, &arguments, room_of(batch)).await?;
+        let replies = reply::parse(answer, batch.requests.len())?;
+        self.servers.take_note_of_queue(batch);
+        match replies.replies.iter().map(need_of).max() {
+            None | Some(Need::Nothing) => {}
+            Some(Need::Asked) => drop(self.servers.replicas_of(proof).await?),
+            Some(Need::Confirmed) => self.servers.confirm(proof).await?,
+        }
+        Ok(replies)
+    }
+
+    pub(super) async fn queue_snapshots(
+        &self,
+        prefix: &str,
+    ) -> Result<Vec<(Name, Snapshot)>, StoreError> {
+        let (pattern, mut listed) = (self.keys.queue_pattern(prefix), BTreeMap::new());
+        for server in self.servers.scanned().await? {
+            let mut cursor = Some(0);
+            while let Some(at) = cursor {
+                let (next, keys) = server.page(&pattern, at).await?;
+                let names: Vec<_> = keys.iter().filter_map(|key| self.keys.queue_of(key)).collect();
+                self.look_at_queues(&names, &mut listed).await?;
+                cursor = next;
+            }
+        }
+        Ok(listed.into_iter().collect())
+    }
+
+    async fn look_at_queues(
+        &self,
+        names: &[Name],
+        listed: &mut BTreeMap<Name, Snapshot>,
+    ) -> Result<(), StoreError> {
+        for names in names.chunks(AT_ONCE) {
+            let looks = join_all(names.iter().map(|name| self.inspect_queue(name))).await;
+            for (name, look) in names.iter().zip(looks) {
+                take_look(name, look, listed)?;
+            }
+        }
+        Ok(())
+    }
+
+    async fn inspect_queue(&self, name: &Name) -> Result<Option<Snapshot>, StoreError> {
+        let batch = Batch {
+            name: name.clone(),
+            session: self.inbox,
+            number: 0,
+            not_after: 0,
+            seen: 0,
+            requests: vec![Request::Inspect { rows: 0 }],
+        };
+        let replies = self.execute_queue(&batch).await?.replies;
+        let Some(Reply::Snapshot(snapshot)) = replies.into_iter().next() else { return Ok(None) };
+        Ok(Some(snapshot).filter(Snapshot::is_worth_listing))
+    }
+}
+
+/// Payloads of one batch, what its makers said of them, and the rows that were asked for.
+fn room_of(batch: &Batch) -> usize {
+    let rows = batch.requests.iter().map(|request| match request {
+        Request::Inspect { rows } | Request::Dead { rows, .. } => *rows as usize,
+        _ => 0,
+    });
+    let items = MOST_PAYLOAD + MAX_PAYLOAD_BYTES + Batch::MOST_ITEMS as usize * ROW_ROOM;
+    (2 * items).saturating_add(rows.sum::<usize>().saturating_mul(4 * ROW_ROOM))
+}
+
+/// Whoever is told that an item is in, that it is theirs or that it is done goes by that. What was refused or
+/// only read is nothing that could be undone.
+fn need_of(reply: &Reply) -> Need {
+    match reply {
+        Reply::Late
+        | Reply::Left
+        | Reply::Lost { .. }
+        | Reply::Unknown { .. }
+        | Reply::Snapshot(_)
+        | Reply::Dead(_) => Need::Nothing,
+        Reply::Popped { items, .. } if items.is_empty() => Need::Nothing,
+        _ => Need::Confirmed,
+    }
+}

@@ -1,0 +1,161 @@
+//! What the script of queues answers.
+
+use redis::Value;
+use seinpaal_proto::{
+    Fence, Name, Priority,
+    queue::{
+        DeadRow, Delivery, GroupRow, History, ItemId, Popped, Replies, Reply, Snapshot, WorkRow,
+    },
+};
+
+use crate::reply::{Words, unreadable};
+use seinpaal_store::StoreError;
+
+/// Reads the answer to a batch of so many requests.
+pub(super) fn parse(answer: Value, requests: usize) -> Result<Replies, StoreError> {
+    let Value::Array(mut answers) = answer else { return Err(unreadable("queue", &answer)) };
+    let done = answers.first().and_then(done_of);
+    let (Some(done), true) = (done, answers.len() == requests + 1) else {
+        return Err(unreadable("queue", &Value::Array(answers)));
+    };
+    let mut replies = Vec::with_capacity(requests);
+    for answer in answers.drain(1..) {
+        replies.push(reply(answer).map_err(|unread| unreadable("queue", &unread))?);
+    }
+    Ok(Replies { replies, ..done })
+}
+
+fn done_of(value: &Value) -> Option<Replies> {
+    let mut words = Words::of(value)?;
+    words.expect("done")?;
+    Some(Replies {
+        now: words.number()?,
+        replies: Vec::new(),
+        backlog: words.flag()?,
+        look_in: words.or_dash()?,
+    })
+}
+
+/// What cannot be read comes back, for people to see.
+fn reply(answer: Value) -> Result<Reply, Value> {
+    let Value::Array(parts) = answer else {
+        let read = Words::of(&answer).and_then(|words| Reply::from_line(words.rest()).ok());
+        return read.ok_or(answer);
+    };
+    let Some((first, rest)) = parts.split_first() else { return Err(Value::Array(parts)) };
+    let read = Words::of(first).and_then(|mut words| match words.word()? {
+        "popped" => popped(words, rest),
+        "snapshot" => snapshot(words, rest),
+        "dead" => dead(rest),
+        _ => None,
+    });
+    read.ok_or(Value::Array(parts))
+}
+
+fn popped(mut words: Words<'_>, rest: &[Value]) -> Option<Reply> {
+    let (valid_for, left) = (Some(words.number()?), words.number()?);
+    let items = in_pairs(rest)?.map(item).collect::<Option<Vec<_>>>()?;
+    Some(Reply::Popped { items, valid_for, left })
+}
+
+fn in_pairs(rest: &[Value]) -> Option<impl Iterator<Item = (&Value, &Value)>> {
+    let pairs = rest.chunks_exact(2);
+    pairs.remainder().is_empty().then(|| pairs.map(|pair| (&pair[0], &pair[1])))
+}
+
+fn item((line, payload): (&Value, &Value)) -> Option<Popped> {
+    let mut words = Words::of(line)?;
+    let delivery = Delivery { id: ItemId(words.number()?), fence: Fence(words.number()?) };
+    let (attempt, most, priority) = (words.parsed()?, words.parsed()?, priority(&mut words)?);
+    let pushed = words.number()?;
+    let (group, about) = words.counted()?;
+    let (group, about) = (name(group)?, about.to_owned());
+    let payload = bytes(payload)?.to_vec();
+    Some(Popped { delivery, attempt, most, priority, group, about, pushed, payload })
+}
+
+fn snapshot(mut words: Words<'_>, rest: &[Value]) -> Option<Reply> {
+    let mut snapshot = Snapshot {
+        limit: narrow(words.or_dash()?)?,
+        group_limit: narrow(words.or_dash()?)?,
+        ready: words.parsed()?,
+        delayed: words.parsed()?,
+        in_work: words.parsed()?,
+        dead: words.parsed()?,
+        idle: words.parsed()?,
+        oldest: words.or_dash()?,
+        next_due: words.or_dash()?,
+        paused: words.rest().strip_prefix(':').map(str::to_owned),
+        ..Snapshot::default()
+    };
+    for row in rest {
+        let mut words = Words::of(row)?;
+        match words.word()? {
+            "work" => snapshot.work.push(work(words)?),
+            "group" => snapshot.groups.push(GroupRow {
+                in_work: words.parsed()?,
+                ready: words.parsed()?,
+                group: Name::new(words.rest()).ok()?,
+            }),
+            _ => return None,
+        }
+    }
+    Some(Reply::Snapshot(snapshot))
+}
+
+fn work(mut words: Words<'_>) -> Option<WorkRow> {
+    let (id, fence) = (ItemId(words.number()?), Fence(words.number()?));
+    let attempt = words.parsed()?;
+    let (worked, valid_for) = (words.number()?, Some(words.number()?));
+    let by = words.parsed()?;
+    let (group, about) = words.counted()?;
+    let (group, about) = (name(group)?, about.to_owned());
+    Some(WorkRow { id, fence, attempt, group, by, about, worked, valid_for })
+}
+
+fn dead(rest: &[Value]) -> Option<Reply> {
+    in_pairs(rest)?.map(dead_row).collect::<Option<Vec<_>>>().map(Reply::Dead)
+}
+
+fn dead_row((line, payload): (&Value, &Value)) -> Option<DeadRow> {
+    let mut words = Words::of(line)?;
+    let (id, attempt) = (ItemId(words.number()?), words.parsed()?);
+    let priority = priority(&mut words)?;
+    let (pushed, died, bytes_of_it) = (words.number()?, words.number()?, words.parsed()?);
+    let (group_bytes, about_bytes): (usize, usize) = (words.parsed()?, words.parsed()?);
+    let (group, rest) = words.rest().split_at_checked(group_bytes)?;
+    let (about, history) = rest.split_at_checked(about_bytes)?;
+    Some(DeadRow {
+        id,
+        attempt,
+        priority,
+        group: name(group)?,
+        about: about.to_owned(),
+        pushed,
+        died,
+        history: History::decode(history),
+        bytes: bytes_of_it,
+        payload: bytes(payload)?.to_vec(),
+    })
+}
+
+fn priority(words: &mut Words<'_>) -> Option<Priority> {
+    Priority::new(words.parsed()?).ok()
+}
+
+/// A group that has no name is none.
+fn name(text: &str) -> Option<Option<Name>> {
+    if text.is_empty() { Some(None) } else { Name::new(text).ok().map(Some) }
+}
+
+fn narrow(number: Option<u64>) -> Option<Option<u32>> {
+    number.map(u32::try_from).transpose().ok()
+}
+
+fn bytes(value: &Value) -> Option<&[u8]> {
+    match value {
+        Value::BulkString(bytes) => Some(bytes),
+        Value::SimpleString(text) => Some(text.as_bytes()),
+        _ => None,
+    }
+}

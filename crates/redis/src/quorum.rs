@@ -1,0 +1,324 @@
+//! Permits kept by a majority of several independent Redis or Valkey servers.
+//!
+//! ```text
+//!   Batch ──▶ call ──▶ gather ──▶ node ─┬─▶ server 1: node script (a ledger that grants nothing by itself)
+//!              │  ▲                     ├─▶ server 2
+//!              │  └── ballot, tally ◀───┴─▶ server 3        pure: what the answers say together
+//!              └──▶ table: what this client holds and waits for; it asks again by itself
+//! ```
+//!
+//! Why no more than the limit are ever held, and why fences grow: docs/decisions/0013-quorum.md. What is kept
+//! where, and what is not promised: docs/internals/stores/quorum.md.
+
+mod answer;
+mod attach;
+mod ballot;
+mod call;
+mod examine;
+mod gather;
+mod mend;
+mod node;
+mod open;
+mod poll;
+mod settings;
+mod table;
+mod tally;
+
+use std::{
+    collections::HashMap,
+    fmt,
+    sync::{
+        Arc, Mutex, MutexGuard,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use seinpaal_proto::{
+    Batch, Inbox, Name, Renew, Replies, Reply, Request, Slots, Snapshot, Whom,
+    time::{Micros, micros},
+};
+use tokio::{
+    sync::{Mutex as Turn, Notify},
+    task::AbortHandle,
+    time::Instant,
+};
+
+use self::{
+    call::Errand,
+    gather::Gathering,
+    node::{Envelope, Node},
+    table::Table,
+};
+use super::misconfigured;
+use seinpaal_store::{
+    Abilities, BoxFuture, NewsSender, Reading, Store, StoreError,
+    url::{QuorumUrl, StoreUrl},
+};
+use seinpaal_store::{Advice, Fact};
+
+/// By how much fences are ahead of the nodes' clocks: a node takes none that is behind its own, and a request
+/// is on its way for a while.
+const AHEAD: Micros = 100_000;
+/// How long a request that this store makes by itself may be on its way.
+const LIFE: Micros = 5_000_000;
+
+/// Permits kept by a quorum, as one client sees them.
+pub struct QuorumStore {
+    quorum: Arc<Quorum>,
+    first_reading: Reading,
+    tasks: Vec<AbortHandle>,
+}
+
+/// The nodes, and what this client knows of them.
+struct Quorum {
+    nodes: Vec<Arc<Node>>,
+    inbox: Inbox,
+    news: NewsSender,
+    guard: Micros,
+    now: Option<Arc<AtomicU64>>,
+    clock: Mutex<Clock>,
+    table: Mutex<Table>,
+    /// One call at a time is made about a name, by the session or for a waiter.
+    desks: Mutex<HashMap<Name, Arc<Turn<()>>>>,
+    hint: Notify,
+    dice: AtomicU64,
+}
+
+/// What fences are made of.
+#[derive(Default)]
+struct Clock {
+    /// The latest of the nodes' clocks, and when it was heard.
+    heard: Option<(Micros, Instant)>,
+    /// The greatest fence or version that was given or seen.
+    last: u64,
+}
+
+/// What tests may change.
+#[doc(hidden)]
+#[derive(Clone, Debug, Default)]
+pub struct QuorumRig {
+    /// Microseconds, in place of every node's clock.
+    pub now: Option<Arc<AtomicU64>>,
+}
+
+impl QuorumStore {
+    /// Connects to the servers at a `redis+quorum://` URL: to a majority of them at least. Must be called
+    /// inside a tokio runtime, which keeps the connections from then on.
+    ///
+    /// # Errors
+    /// As [`RedisStore::connect`](super::RedisStore::connect), if fewer than a majority will do; also if two
+    /// nodes are the same server, or were set up with another `restart-guard`.
+    pub async fn connect(
+        url: &str,
+        inbox: Inbox,
+        news: NewsSender,
+    ) -> Result<Arc<Self>, StoreError> {
+        match StoreUrl::parse(url) {
+            Ok(StoreUrl::Quorum(url)) => Self::open(url, inbox, news).await,
+            Ok(_) => Err(misconfigured("not the URL of a quorum")),
+            Err(bad) => Err(misconfigured(&bad.to_string())),
+        }
+    }
+
+    /// The same with a URL that is parsed already.
+    ///
+    /// # Errors
+    /// As [`QuorumStore::connect`].
+    pub async fn open(
+        url: QuorumUrl,
+        inbox: Inbox,
+        news: NewsSender,
+    ) -> Result<Arc<Self>, StoreError> {
+        Self::open_rigged(url, inbox, news, QuorumRig::default()).await
+    }
+
+    async fn snapshots(&self, prefix: &str) -> Result<Vec<(Name, Snapshot)>, StoreError> {
+        let mut listed = Vec::new();
+        for name in self.quorum.names(prefix).await? {
+            let requests = vec![Request::Inspect { rows: super::list::LISTED_WAITERS }];
+            let batch = Batch { name: name.clone(), inbox: None, fence_seen: 0, requests };
+            let replies = self.quorum.execute(&batch).await?.replies;
+            if let Some(Reply::Snapshot(mut snapshot)) = replies.into_iter().next() {
+                snapshot.holders.clear();
+                let has_people = snapshot.holders_total > 0 || snapshot.waiting_total > 0;
+                if has_people || snapshot.pinned.is_some() || snapshot.paused.is_some() {
+                    listed.push((name, snapshot));
+                }
+            }
+        }
+        Ok(listed)
+    }
+}
+
+impl Drop for QuorumStore {
+    fn drop(&mut self) {
+        self.tasks.iter().for_each(AbortHandle::abort);
+    }
+}
+
+impl fmt::Debug for QuorumStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let nodes: Vec<_> = self.quorum.nodes.iter().map(|node| &node.shown).collect();
+        f.debug_struct("QuorumStore").field("nodes", &nodes).finish()
+    }
+}
+
+impl Store for QuorumStore {
+    fn abilities(&self) -> Abilities {
+        Abilities::shared("redis+quorum", false)
+    }
+
+    fn first_reading(&self) -> Reading {
+        self.first_reading
+    }
+
+    fn advice(&self) -> Vec<Advice> {
+        self.quorum.advice()
+    }
+
+    fn facts(&self) -> Vec<Fact> {
+        self.quorum.facts()
+    }
+
+    fn longest_ttl(&self) -> Option<Duration> {
+        let guard = self.quorum.guard;
+        (guard > 0).then(|| Duration::from_micros(guard / 5 * 4))
+    }
+
+    fn call<'a>(&'a self, batch: &'a Batch) -> BoxFuture<'a, Result<Replies, StoreError>> {
+        Box::pin(async move {
+            super::refuse_too_much(batch)?;
+            self.quorum.execute(batch).await
+        })
+    }
+
+    fn list<'a>(
+        &'a self,
+        prefix: &'a str,
+    ) -> BoxFuture<'a, Result<Vec<(Name, Snapshot)>, StoreError>> {
+        Box::pin(self.snapshots(prefix))
+    }
+}
+
+impl Quorum {
+    fn majority(&self) -> usize {
+        self.nodes.len() / 2 + 1
+    }
+
+    fn table(&self) -> MutexGuard<'_, Table> {
+        self.table.lock().unwrap_or_else(|held| held.into_inner())
+    }
+
+    fn clock(&self) -> MutexGuard<'_, Clock> {
+        self.clock.lock().unwrap_or_else(|held| held.into_inner())
+    }
+
+    fn desk(&self, name: &Name) -> Arc<Turn<()>> {
+        let mut desks = self.desks.lock().unwrap_or_else(|held| held.into_inner());
+        desks.retain(|other, desk| Arc::strong_count(desk) > 1 || other == name);
+        Arc::clone(desks.entry(name.clone()).or_default())
+    }
+
+    fn envelope(&self, errand: &Errand<'_>) -> Envelope {
+        Envelope {
+            name: errand.name.clone(),
+            inbox: errand.inbox,
+            fence_seen: errand.fence_seen,
+            now: self.rigged_now(),
+            guard: format!("{} go", self.guard),
+        }
+    }
+
+    fn rigged_now(&self) -> Option<Micros> {
+        self.now.as_ref().map(|now| now.load(Ordering::SeqCst))
+    }
+
+    /// Greater than all that were given or seen, and no less than the nodes' clocks.
+    fn next_fence(&self, seen: u64) -> u64 {
+        let is_rigged = self.now.is_some();
+        let mut clock = self.clock();
+        let passed = |at: Instant| if is_rigged { 0 } else { micros(at.elapsed()) };
+        let now = clock.heard.map_or(0, |(now, at)| now + passed(at) + AHEAD);
+        clock.last = (clock.last.max(seen) + 1).max(now);
+        clock.last
+    }
+
+    /// When a request that is sent now has been on its way for too long, by any node's clock.
+    fn not_after(&self) -> Option<Micros> {
+        let is_rigged = self.now.is_some();
+        let passed = |at: Instant| if is_rigged { 0 } else { micros(at.elapsed()) };
+        self.clock().heard.map(|(now, at)| now + passed(at) + LIFE)
+    }
+
+    fn see_fence(&self, fence: u64) {
+        let mut clock = self.clock();
+        clock.last = clock.last.max(fence);
+    }
+
+    /// Takes note of the nodes' clocks.
+    fn learn(&self, gathering: &Gathering) {
+        let now = gathering.answers().flatten().map(|answer| answer.now).max();
+        if let Some(now) = now {
+            self.clock().heard = Some((now, Instant::now()));
+        }
+    }
+
+    /// A number from 0 to 1, different for every client and call.
+    fn share(&self) -> f64 {
+        let mut x = self.dice.fetch_add(0x9e37_79b9_7f4a_7c15, Ordering::Relaxed);
+        x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (x >> 11) as f64 / (1u64 << 53) as f64
+    }
+
+    /// So many of these slots, from somewhere in the middle on: whoever proposes at the same time begins
+    /// elsewhere.
+    fn some_of(&self, free: &Slots, permits: u32) -> Option<Slots> {
+        let total = free.count();
+        if total < permits {
+            return None;
+        }
+        let mut rest = free.clone();
+        let before = rest.split_lowest((f64::from(total - permits + 1) * self.share()) as u32);
+        let mut some = rest.split_lowest(permits);
+        if some.count() < permits {
+            some.extend(&before.clone().split_lowest(permits - some.count()));
+        }
+        Some(some)
+    }
+
+    fn refuse_what_outlasts_the_guard(&self, batch: &Batch) -> Result<(), StoreError> {
+        let ttl = batch.requests.iter().filter_map(|request| match request {
+            Request::Acquire(ask) => Some(ask.ttl),
+            Request::Attach(ask) => Some(ask.ttl),
+            Request::Detach { ttl, .. } => Some(*ttl),
+            // What stands under a lease as a whole was acquired with its ttl, or only waits.
+            Request::Renew(Renew { ttl, whom: Whom::Tickets(_), .. }) => Some(*ttl),
+            _ => None,
+        });
+        let (longest, most) = (ttl.max().unwrap_or(0), self.guard / 5 * 4);
+        if self.guard == 0 || longest <= most {
+            return Ok(());
+        }
+        let (ttl, most) = (Duration::from_micros(longest), Duration::from_micros(most));
+        let needed = Duration::from_micros(longest / 4 * 5);
+        Err(misconfigured(&format!(
+            "a ttl of {ttl:?} is longer than the restart guard allows ({most:?}): use restart-guard={}s \
+             everywhere, or a shorter ttl",
+            needed.as_secs() + 1
+        )))
+    }
+}
+
+/// Reads a node's answer of any number of lines.
+#[cfg(any(test, feature = "fuzzing"))]
+pub(super) fn fuzz_answer(value: &redis::Value) {
+    let redis::Value::Array(parts) = value else { return };
+    let read = answer::NodeAnswer::read(value, parts.len().saturating_sub(3));
+    for reply in read.iter().flat_map(|answer| &answer.replies) {
+        if let answer::NodeReply::Took(vote) = reply {
+            let _ = vote.slots.count();
+        }
+    }
+}

@@ -1,0 +1,232 @@
+//! What a node answers: the words of the ledger's scripts, and a few of its own.
+
+use redis::Value;
+use seinpaal_proto::{Cause, Kind, Reply, Slots, Ticket, time::Micros};
+
+use crate::reply::{Words, number, reply};
+
+/// A node's answer to one call.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(super) struct NodeAnswer {
+    /// The node's clock.
+    pub(super) now: Micros,
+    /// It has work left over.
+    pub(super) backlog: bool,
+    pub(super) guard: Guard,
+    /// One a line, in order.
+    pub(super) replies: Vec<NodeReply>,
+    pub(super) state: NodeState,
+}
+
+/// How far a node is to be trusted.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(super) struct Guard {
+    /// Which run of which server it is.
+    pub(super) run: String,
+    pub(super) word: GuardWord,
+    /// The guard that is stored there.
+    pub(super) stored: Micros,
+    /// For how much longer it admits nobody.
+    pub(super) left: Micros,
+}
+
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum GuardWord {
+    /// There is no marker.
+    None,
+    /// There is one of this run, for this guard.
+    Same,
+    /// There is one of another run.
+    Other,
+    /// There is one for another guard.
+    Differs,
+}
+
+/// What is set at a node, and who may look.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub(super) struct NodeState {
+    /// The greatest fence that it has voted for.
+    pub(super) fence: u64,
+    pub(super) stated: Register<Option<u32>>,
+    pub(super) pinned: Register<Option<u32>>,
+    pub(super) paused: Register<Option<String>>,
+    /// Tickets of the asker that are next.
+    pub(super) looks: Vec<Ticket>,
+}
+
+/// A value with the version that was given with it; 0: nobody has set it.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub(super) struct Register<T> {
+    pub(super) version: u64,
+    pub(super) value: T,
+}
+
+/// A node's answer to one line.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(super) enum NodeReply {
+    /// A vote for the ticket.
+    Took(Vote),
+    /// No vote.
+    Not(Refusal),
+    /// A setting was taken over, or is there already with a later version.
+    Set(u32),
+    Stale(u64),
+    Plain(Reply),
+}
+
+/// A vote for a ticket to have slots.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(super) struct Vote {
+    pub(super) ticket: Ticket,
+    pub(super) fence: u64,
+    pub(super) slots: Slots,
+    /// What is left of its lease there.
+    pub(super) left: Micros,
+    /// Who else holds, if some slots are above the limit.
+    pub(super) others: Holders,
+}
+
+/// Why a node does not vote for a ticket, and what it knows.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(super) struct Refusal {
+    pub(super) ticket: Ticket,
+    pub(super) why: Why,
+    /// The greatest fence that it has voted for.
+    pub(super) fence: u64,
+    pub(super) held: u32,
+    pub(super) waiting: u32,
+    pub(super) holders: Holders,
+}
+
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Why {
+    Full,
+    Paused,
+    /// It may have forgotten somebody.
+    Guarded,
+    /// Others wait there already.
+    Late,
+    TooManyWaiting,
+    /// It has voted for a greater fence.
+    Fence,
+    /// It has a later vote for the same ticket.
+    Stale,
+}
+
+/// Who holds at a node: the fence of each grant, and its slots.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub(super) struct Holders {
+    pub(super) known: Vec<(u64, Slots)>,
+    /// There are more.
+    pub(super) is_cut: bool,
+}
+
+impl NodeAnswer {
+    /// Reads the answer to a call with so many lines between the guard's and the state's. `None` if it
+    /// cannot be read.
+    pub(super) fn read(value: &Value, lines: usize) -> Option<Self> {
+        let Value::Array(answers) = value else { return None };
+        let [done, guard, replies @ .., state] = answers.as_slice() else { return None };
+        let mut done = Words::of(done)?;
+        (done.word()? == "done").then_some(())?;
+        let (now, backlog) = (done.number()?, done.number()? == 1);
+        let replies = replies.iter().map(node_reply).collect::<Option<Vec<_>>>()?;
+        let (guard, state) = (read_guard(guard)?, read_state(state)?);
+        (replies.len() == lines).then_some(Self { now, backlog, guard, replies, state })
+    }
+}
+
+fn read_guard(value: &Value) -> Option<Guard> {
+    let mut words = Words::of(value)?;
+    (words.word()? == "guard").then_some(())?;
+    let run = words.word()?.to_owned();
+    let word = match words.word()? {
+        "none" => GuardWord::None,
+        "same" => GuardWord::Same,
+        "other" => GuardWord::Other,
+        "differs" => GuardWord::Differs,
+        _ => return None,
+    };
+    Some(Guard { run, word, stored: words.number()?, left: words.number()? })
+}
+
+fn read_state(value: &Value) -> Option<NodeState> {
+    let mut words = Words::of(value)?;
+    (words.word()? == "state").then_some(())?;
+    let fence = words.number()?;
+    let stated = Register { version: words.number()?, value: words.limit_or_none()? };
+    let pinned = Register { version: words.number()?, value: words.limit_or_none()? };
+    let pause_version = words.number()?;
+    let looks = words.word()?.split(',').filter_map(|ticket| ticket.parse().ok()).collect();
+    let value = words.rest().strip_prefix('1').map(str::to_owned);
+    let paused = Register { version: pause_version, value };
+    Some(NodeState { fence, stated, pinned, paused, looks })
+}
+
+fn node_reply(value: &Value) -> Option<NodeReply> {
+    if let Some(mut words) = Words::of(value) {
+        match words.word()? {
+            "took" => return took(&mut words).map(NodeReply::Took),
+            "not" => return refusal(&mut words).map(NodeReply::Not),
+            "set" => return words.parsed().map(NodeReply::Set),
+            "stale" => return words.number().map(NodeReply::Stale),
+            _ => {}
+        }
+    }
+    reply(value).map(NodeReply::Plain)
+}
+
+fn took(words: &mut Words<'_>) -> Option<Vote> {
+    let (ticket, fence, slots) = (words.parsed()?, words.number()?, words.parsed()?);
+    let _limit: u32 = words.parsed()?;
+    let left = words.number()?;
+    Some(Vote { ticket, fence, slots, left, others: holders(words.rest())? })
+}
+
+fn refusal(words: &mut Words<'_>) -> Option<Refusal> {
+    let ticket = words.parsed()?;
+    let why = match words.word()? {
+        "full" => Why::Full,
+        "paused" => Why::Paused,
+        "guarded" => Why::Guarded,
+        "late" => Why::Late,
+        "too-many-waiting" => Why::TooManyWaiting,
+        "fence" => Why::Fence,
+        "stale" => Why::Stale,
+        _ => return None,
+    };
+    let (fence, _limit, held, waiting) =
+        (words.number()?, words.number()?, words.parsed()?, words.parsed()?);
+    let _guard = words.number()?;
+    Some(Refusal { ticket, why, fence, held, waiting, holders: holders(words.rest())? })
+}
+
+fn holders(text: &str) -> Option<Holders> {
+    let mut holders = Holders::default();
+    for word in text.split(' ').filter(|word| !word.is_empty()) {
+        match word.split_once(':') {
+            Some((fence, slots)) => {
+                holders.known.push((number(fence)?, slots.parse().ok()?));
+            }
+            None => holders.is_cut = true,
+        }
+    }
+    Some(holders)
+}
+
+impl NodeReply {
+    /// What it says of how a ticket has ended, or of another lock or limit.
+    pub(super) fn ended(&self) -> Option<Cause> {
+        match self {
+            Self::Plain(Reply::Ended { cause, .. }) => Some(*cause),
+            _ => None,
+        }
+    }
+
+    pub(super) fn other_kind(&self) -> Option<Kind> {
+        match self {
+            Self::Plain(Reply::OtherKind { stored, .. }) => Some(*stored),
+            _ => None,
+        }
+    }
+}

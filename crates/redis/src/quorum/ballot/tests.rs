@@ -1,0 +1,356 @@
+//! Clients at three nodes, and every interleaving of what they send and hear.
+
+use std::{
+    collections::{BTreeMap, BTreeSet, HashSet, VecDeque},
+    hash::{DefaultHasher, Hash, Hasher},
+};
+
+use seinpaal_proto::{
+    Enqueue, Kind, LeaseId, Permits, Priority, Ticket,
+    time::{UNBOUNDED, WAITER_TTL},
+};
+
+use super::*;
+use crate::quorum::answer::{Guard, GuardWord, NodeState, Refusal, Register};
+
+mod cases;
+
+const NODES: usize = 3;
+const TTL: Micros = 1_000_000;
+
+/// What a node script does with votes, without time.
+#[derive(Clone, Debug, Default, Eq, Hash, PartialEq)]
+struct Node {
+    limit: u32,
+    fence: u64,
+    slots: BTreeMap<u32, (u128, u64)>,
+}
+
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
+enum Message {
+    Take { slots: Option<Vec<u32>>, fence: u64 },
+    Yield { fence: u64 },
+    Release,
+}
+
+fn ask(ticket: u128, permits: u32) -> Acquire {
+    Acquire {
+        ticket: Ticket(ticket),
+        kind: Kind::Semaphore,
+        permits: Permits::new(permits).unwrap(),
+        limit: None,
+        enqueue: Enqueue::No,
+        priority: Priority::default(),
+        lease: LeaseId(ticket),
+        ttl: TTL,
+        margin: UNBOUNDED,
+        waiter_lease: LeaseId(!ticket),
+        waiter_ttl: WAITER_TTL,
+        not_after: None,
+        about: String::new(),
+    }
+}
+
+fn set(slots: &[u32]) -> Slots {
+    let mut set = Slots::none();
+    slots.iter().for_each(|slot| set.insert(*slot, *slot));
+    set
+}
+
+impl Node {
+    fn new(limit: u32) -> Self {
+        Self { limit, ..Self::default() }
+    }
+
+    fn answer(&self) -> NodeAnswer {
+        let limit = Register { version: 1, value: Some(self.limit) };
+        NodeAnswer {
+            now: 1,
+            backlog: false,
+            guard: Guard { run: String::new(), word: GuardWord::Same, stored: 0, left: 0 },
+            replies: Vec::new(),
+            state: NodeState { fence: self.fence, stated: limit, ..NodeState::default() },
+        }
+    }
+
+    fn holders(&self, has_slots: bool) -> Holders {
+        let mut by_fence: BTreeMap<u64, Vec<u32>> = BTreeMap::new();
+        for (slot, (_, fence)) in &self.slots {
+            by_fence.entry(*fence).or_default().push(*slot);
+        }
+        let has_high = self.slots.keys().any(|slot| *slot >= self.limit);
+        let slots =
+            |slots: &Vec<u32>| if has_slots || has_high { set(slots) } else { Slots::none() };
+        let known = by_fence.iter().map(|(fence, of)| (*fence, slots(of))).collect();
+        Holders { known, is_cut: false }
+    }
+
+    fn remove(&mut self, ticket: u128, fence: u64) {
+        self.slots.retain(|_, (holder, f)| *holder != ticket || *f > fence);
+    }
+
+    fn take(&mut self, ticket: u128, permits: u32, slots: Option<&[u32]>, fence: u64) -> NodeReply {
+        if self.slots.values().any(|held| *held == (ticket, fence)) {
+            return self.vote(ticket, fence);
+        }
+        self.remove(ticket, fence);
+        let held = self.slots.len() as u32;
+        let is_free = |slot: &u32| *slot < self.limit && !self.slots.contains_key(slot);
+        let chosen: Vec<u32> = match slots {
+            Some(slots) => slots.to_vec(),
+            None => {
+                (0..).filter(|slot| !self.slots.contains_key(slot)).take(permits as usize).collect()
+            }
+        };
+        let why = if permits > self.limit.saturating_sub(held) {
+            Some(Why::Full)
+        } else if fence <= self.fence {
+            Some(Why::Fence)
+        } else {
+            (!chosen.iter().all(is_free)).then_some(Why::Full)
+        };
+        if let Some(why) = why {
+            let (holders, ticket) = (self.holders(true), Ticket(ticket));
+            return NodeReply::Not(Refusal {
+                ticket,
+                why,
+                fence: self.fence,
+                held,
+                waiting: 0,
+                holders,
+            });
+        }
+        self.fence = fence;
+        self.slots.extend(chosen.into_iter().map(|slot| (slot, (ticket, fence))));
+        self.vote(ticket, fence)
+    }
+
+    fn vote(&self, ticket: u128, fence: u64) -> NodeReply {
+        let own = self.slots.iter().filter(|(_, held)| **held == (ticket, fence));
+        let slots = set(&own.map(|(slot, _)| *slot).collect::<Vec<_>>());
+        let (ticket, others) = (Ticket(ticket), self.holders(false));
+        NodeReply::Took(Vote { ticket, fence, slots, left: TTL, others })
+    }
+}
+
+/// One client: its proposal, what it has heard, what it has sent to each node and is still on its way.
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
+struct Client {
+    ticket: u128,
+    permits: u32,
+    fence: u64,
+    slots: Option<Vec<u32>>,
+    tries: u32,
+    on_their_way: Vec<VecDeque<Message>>,
+    believes: Option<Vec<u32>>,
+    is_done: bool,
+}
+
+impl Client {
+    fn new(number: u64, permits: u32) -> Self {
+        let fence = 10 + number;
+        let take = VecDeque::from([Message::Take { slots: None, fence }]);
+        Self {
+            ticket: u128::from(number) + 1,
+            permits,
+            fence,
+            slots: None,
+            tries: 0,
+            on_their_way: vec![take; NODES],
+            believes: None,
+            is_done: false,
+        }
+    }
+
+    fn ballot(&self) -> Ballot {
+        Ballot {
+            ask: ask(self.ticket, self.permits),
+            slots: self.slots.as_deref().map(set),
+            fence: self.fence,
+            tries: self.tries,
+        }
+    }
+
+    fn send(&mut self, message: &Message) {
+        self.on_their_way.iter_mut().for_each(|line| line.push_back(message.clone()));
+    }
+
+    /// Decides on what has been heard, as `call.rs` does.
+    fn decide(&mut self, heard: &[Option<(NodeAnswer, NodeReply)>], most_tries: u32) {
+        let answers: Vec<_> = heard.iter().map(|one| one.as_ref().map(|(a, r)| (a, r))).collect();
+        let is_over = answers.iter().all(Option::is_some);
+        match self.ballot().count(&answers, is_over) {
+            Verdict::Open => {}
+            Verdict::Granted { slots, .. } => {
+                self.believes = Some(slots.iter().collect());
+                self.is_done = true;
+            }
+            _ if !is_over => {} // it waits for all, or a little longer
+            Verdict::Again { fence_above, free, .. } if self.tries + 1 < most_tries => {
+                self.send(&Message::Yield { fence: self.fence });
+                self.tries += 1;
+                self.fence = (fence_above / 10 + 1) * 10 + self.ticket as u64;
+                let free: Vec<u32> = free.iter().collect();
+                // Different clients begin at different ends.
+                let mut free = if self.ticket.is_multiple_of(2) {
+                    free
+                } else {
+                    free.into_iter().rev().collect()
+                };
+                free.truncate(self.permits as usize);
+                self.slots = (free.len() == self.permits as usize).then_some(free);
+                self.send(&Message::Take { slots: self.slots.clone(), fence: self.fence });
+            }
+            _ => {
+                self.send(&Message::Yield { fence: self.fence });
+                self.is_done = true;
+            }
+        }
+    }
+}
+
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
+struct World {
+    nodes: Vec<Node>,
+    clients: Vec<Client>,
+    heard: Vec<Vec<Option<Heard>>>,
+}
+
+/// The answer of a node to a client's proposal under way.
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
+struct Heard {
+    node: Node,
+    is_vote: bool,
+    why: u8,
+}
+
+impl World {
+    fn new(limit: u32, permits: &[u32]) -> Self {
+        let clients =
+            permits.iter().enumerate().map(|(n, permits)| Client::new(n as u64, *permits));
+        Self {
+            nodes: vec![Node::new(limit); NODES],
+            clients: clients.collect(),
+            heard: vec![vec![None; NODES]; permits.len()],
+        }
+    }
+
+    /// What can happen next: a message arrives, or somebody gives back.
+    fn choices(&self, gives_back: bool) -> Vec<(usize, Option<usize>)> {
+        let mut choices = Vec::new();
+        for (who, client) in self.clients.iter().enumerate() {
+            let lines = client.on_their_way.iter().enumerate();
+            choices
+                .extend(lines.filter(|(_, line)| !line.is_empty()).map(|(at, _)| (who, Some(at))));
+            if gives_back && client.believes.is_some() {
+                choices.push((who, None));
+            }
+        }
+        choices
+    }
+
+    fn step(&mut self, (who, at): (usize, Option<usize>), most_tries: u32) {
+        let Some(at) = at else {
+            let client = &mut self.clients[who];
+            client.believes = None;
+            return client.send(&Message::Release);
+        };
+        let (client, node) = (&mut self.clients[who], &mut self.nodes[at]);
+        let Some(message) = client.on_their_way[at].pop_front() else { return };
+        match message {
+            Message::Yield { fence } => node.remove(client.ticket, fence),
+            Message::Release => node.remove(client.ticket, u64::MAX),
+            Message::Take { slots, fence } => {
+                let reply = node.take(client.ticket, client.permits, slots.as_deref(), fence);
+                if fence != client.fence || client.is_done {
+                    return;
+                }
+                let (is_vote, why) = match &reply {
+                    NodeReply::Not(refusal) => (false, refusal.why as u8),
+                    _ => (true, 0),
+                };
+                self.heard[who][at] = Some(Heard { node: node.clone(), is_vote, why });
+                let before = client.tries;
+                let answers: Vec<_> = self.heard[who]
+                    .iter()
+                    .map(|heard| heard.as_ref().map(|h| replay(h, client)))
+                    .collect();
+                client.decide(&answers, most_tries);
+                if client.tries != before || client.is_done {
+                    self.heard[who] = vec![None; NODES];
+                }
+            }
+        }
+    }
+
+    fn check(&self, limit: u32) {
+        let held: Vec<u32> =
+            self.clients.iter().filter_map(|c| c.believes.clone()).flatten().collect();
+        let slots: BTreeSet<u32> = held.iter().copied().collect();
+        assert_eq!(slots.len(), held.len(), "a slot is held twice: {self:#?}");
+        assert!(held.len() <= limit as usize, "more than {limit} are held: {self:#?}");
+        let believers = self.clients.iter().filter(|client| client.believes.is_some());
+        let fences: BTreeSet<u64> = believers.clone().map(|client| client.fence).collect();
+        assert_eq!(fences.len(), believers.count(), "two grants have a fence: {self:#?}");
+    }
+}
+
+/// The answer again, from the node as it was.
+fn replay(heard: &Heard, client: &Client) -> (NodeAnswer, NodeReply) {
+    let node = &heard.node;
+    let reply = if heard.is_vote {
+        node.vote(client.ticket, client.fence)
+    } else {
+        let why =
+            [Why::Full, Why::Paused, Why::Guarded, Why::Late, Why::TooManyWaiting, Why::Fence]
+                .into_iter()
+                .find(|why| *why as u8 == heard.why)
+                .unwrap_or(Why::Stale);
+        let held = node.slots.len() as u32;
+        let (ticket, holders) = (Ticket(client.ticket), node.holders(true));
+        NodeReply::Not(Refusal { ticket, why, fence: node.fence, held, waiting: 0, holders })
+    };
+    (node.answer(), reply)
+}
+
+/// Every world that can be reached while nobody gives back; how many there are, and how many clients believe
+/// to hold in one or the other.
+fn explore(limit: u32, permits: &[u32]) -> (usize, BTreeSet<usize>) {
+    let first = World::new(limit, permits);
+    let (mut seen, mut open) = (HashSet::from([mark(&first)]), vec![first]);
+    let mut believers = BTreeSet::new();
+    while let Some(world) = open.pop() {
+        world.check(limit);
+        believers.insert(world.clients.iter().filter(|client| client.believes.is_some()).count());
+        for choice in world.choices(false) {
+            let mut next = world.clone();
+            next.step(choice, 1);
+            if seen.insert(mark(&next)) {
+                open.push(next);
+            }
+        }
+    }
+    (seen.len(), believers)
+}
+
+/// Two worlds with the same mark are taken for the same one: nodes are alike, so their order is left out.
+fn mark(world: &World) -> u64 {
+    let mut nodes: Vec<u64> = (0..NODES)
+        .map(|at| {
+            let lines: Vec<_> =
+                world.clients.iter().map(|client| &client.on_their_way[at]).collect();
+            let heard: Vec<_> = world.heard.iter().map(|heard| &heard[at]).collect();
+            hash(&(&world.nodes[at], lines, heard))
+        })
+        .collect();
+    nodes.sort_unstable();
+    let clients = world.clients.iter();
+    let clients = clients.map(|c| (c.fence, &c.slots, c.tries, &c.believes, c.is_done));
+    hash(&(nodes, clients.collect::<Vec<_>>()))
+}
+
+fn hash(value: &impl Hash) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    value.hash(&mut hasher);
+    hasher.finish()
+}

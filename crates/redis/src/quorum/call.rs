@@ -1,0 +1,424 @@
+//! A batch, put to all nodes: everything in one call, and what was not decided by it once more.
+
+use std::{sync::Arc, time::Duration};
+
+use seinpaal_proto::{
+    Acquire, Batch, Configure, Inbox, LimitRule, Name, OnMismatch, Replies, Reply, Request, Ticket,
+    time::Micros,
+};
+
+use super::{
+    Quorum,
+    answer::{GuardWord, NodeAnswer, NodeReply},
+    attach::{self, Transfer},
+    ballot::{Ballot, Verdict},
+    gather::Gathering,
+    mend::{Fixes, ballot_line},
+    settings::Settings,
+    table::Held,
+    tally::Tally,
+};
+use crate::script::{attach_words, line};
+use seinpaal_store::{Certainty, StoreError, StoreErrorKind};
+
+/// Proposals for one request in one call, before others are given way.
+const MOST_TRIES: u32 = 7;
+const SHORTEST_PAUSE: Duration = Duration::from_millis(1);
+
+/// Something to be decided.
+pub(super) struct Item {
+    /// Which request of the batch.
+    index: usize,
+    pub(super) matter: Matter,
+    /// Its line in the call under way.
+    pub(super) line: usize,
+}
+
+pub(super) enum Matter {
+    Take(Ballot),
+    Attach(Transfer),
+    Set(Vec<(&'static str, String)>),
+    Plain(Request),
+}
+
+enum Outcome {
+    Done(Reply),
+    /// Once more; `true`: at once.
+    Again(Matter, bool),
+}
+
+/// What a call about a name is made for.
+pub(super) struct Errand<'a> {
+    pub(super) name: &'a Name,
+    pub(super) inbox: Option<Inbox>,
+    pub(super) fence_seen: u64,
+}
+
+/// What a call gave.
+#[derive(Default)]
+pub(super) struct Yield {
+    pub(super) now: Micros,
+    pub(super) backlog: bool,
+    pub(super) replies: Vec<Option<Reply>>,
+    pub(super) looks: Vec<Ticket>,
+}
+
+impl Quorum {
+    pub(super) async fn execute(self: &Arc<Self>, batch: &Batch) -> Result<Replies, StoreError> {
+        self.refuse_what_outlasts_the_guard(batch)?;
+        let desk = self.desk(&batch.name);
+        let _turn = desk.lock().await;
+        let errand = Errand { name: &batch.name, inbox: batch.inbox, fence_seen: batch.fence_seen };
+        let matters = batch.requests.iter().map(|request| self.matter(&batch.name, request));
+        let given = self.decide(&errand, matters.collect()).await?;
+        let replies = given.replies.into_iter().zip(&batch.requests);
+        let replies: Vec<Reply> = replies
+            .map(|(reply, request)| reply.ok_or(request))
+            .map(undecided)
+            .collect::<Result<_, _>>()?;
+        self.note(batch, &replies);
+        self.poll_in_turn(&batch.name, given.looks).await;
+        Ok(Replies { now: given.now, replies, backlog: given.backlog, look_in: None })
+    }
+
+    pub(super) fn matter(&self, name: &Name, request: &Request) -> Matter {
+        match request {
+            Request::Acquire(ask) => Matter::Take(self.ballot(name, ask)),
+            Request::Attach(ask) => Matter::Attach(Transfer { ask: ask.clone(), fence: 0 }),
+            Request::Configure(change) => Matter::Set(settings_of(change)),
+            other => Matter::Plain(other.clone()),
+        }
+    }
+
+    /// The proposal of a ticket that was granted is made once more as it was: it is the same grant.
+    fn ballot(&self, name: &Name, ask: &Acquire) -> Ballot {
+        let known =
+            self.table().held(name, ask.ticket).map(|held| (held.slots.clone(), held.fence));
+        let (slots, fence) = known.map_or((None, 0), |(slots, fence)| (Some(slots), fence));
+        Ballot { ask: ask.clone(), slots, fence, tries: 0 }
+    }
+
+    pub(super) async fn decide(
+        self: &Arc<Self>,
+        errand: &Errand<'_>,
+        matters: Vec<Matter>,
+    ) -> Result<Yield, StoreError> {
+        let mut given =
+            Yield { replies: matters.iter().map(|_| None).collect(), ..Yield::default() };
+        let mut open: Vec<Item> = matters
+            .into_iter()
+            .enumerate()
+            .map(|(index, matter)| Item { index, matter, line: 0 })
+            .collect();
+        for tries in 0..MOST_TRIES {
+            let is_last = tries + 1 == MOST_TRIES;
+            let hurry = self.round(errand, &mut open, &mut given, is_last).await?;
+            if open.is_empty() {
+                break;
+            }
+            if !hurry {
+                tokio::time::sleep(self.pause_after(tries)).await;
+            }
+        }
+        Ok(given)
+    }
+
+    /// One call to all nodes about everything that is open. Says whether to go on at once.
+    async fn round(
+        self: &Arc<Self>,
+        errand: &Errand<'_>,
+        open: &mut Vec<Item>,
+        given: &mut Yield,
+        is_last: bool,
+    ) -> Result<bool, StoreError> {
+        let lines = self.lines(errand, open);
+        let envelope = self.envelope(errand);
+        let mut gathering = Gathering::send(&self.nodes, &envelope, &lines);
+        gathering.wait(|so_far| is_decided(open, so_far), self.patience(open)).await;
+        self.learn(&gathering);
+        if let Err(error) = gathering.majority().and_then(|()| self.check_guard(&gathering)) {
+            self.take_back(errand, open, &gathering);
+            return Err(error);
+        }
+        for answer in gathering.answers().flatten() {
+            given.now = given.now.max(answer.now);
+            given.backlog |= answer.backlog;
+            given.looks.extend(
+                answer
+                    .state
+                    .looks
+                    .iter()
+                    .filter(|t| !given.looks.contains(t))
+                    .copied()
+                    .collect::<Vec<_>>(),
+            );
+        }
+        let mut hurry = true;
+        let mut fixes = Fixes::new(self.nodes.len());
+        for item in std::mem::take(open) {
+            let index = item.index;
+            match self.judge(errand, item, &gathering, &mut fixes, is_last) {
+                Outcome::Done(reply) => given.replies[index] = Some(reply),
+                Outcome::Again(matter, at_once) => {
+                    hurry &= at_once;
+                    open.push(Item { index, matter, line: 0 });
+                }
+            }
+        }
+        self.fix(&envelope, &gathering, fixes);
+        Ok(hurry)
+    }
+
+    /// The lines of a call. Proposals get their fences here.
+    fn lines(&self, errand: &Errand<'_>, open: &mut [Item]) -> Vec<String> {
+        let mut lines = Vec::new();
+        for item in open {
+            let Item { matter, line: at, .. } = item;
+            match matter {
+                Matter::Take(ballot) => {
+                    if let Some(LimitRule { limit, on_mismatch: OnMismatch::Set }) =
+                        ballot.ask.limit
+                    {
+                        lines.push(format!(
+                            "set {} limit {limit}",
+                            self.next_fence(errand.fence_seen)
+                        ));
+                    }
+                    *at = lines.len();
+                    if ballot.fence == 0 {
+                        ballot.fence = self.next_fence(errand.fence_seen);
+                    }
+                    lines.push(ballot_line("take", ballot));
+                }
+                Matter::Attach(transfer) => {
+                    *at = lines.len();
+                    transfer.fence = self.next_fence(errand.fence_seen);
+                    let words = attach_words(&transfer.ask);
+                    lines.push(format!("attach {} {words}", transfer.fence));
+                }
+                Matter::Set(settings) => {
+                    *at = lines.len();
+                    let version = self.next_fence(errand.fence_seen);
+                    let line =
+                        |(what, value): &(&str, String)| format!("set {version} {what} {value}");
+                    lines.extend(settings.iter().map(line));
+                }
+                Matter::Plain(request) => {
+                    *at = lines.len();
+                    lines.push(line(request));
+                }
+            }
+        }
+        lines
+    }
+
+    fn judge(
+        &self,
+        errand: &Errand<'_>,
+        item: Item,
+        gathering: &Gathering,
+        fixes: &mut Fixes,
+        is_last: bool,
+    ) -> Outcome {
+        let answers: Vec<_> = at(gathering, item.line).collect();
+        match item.matter {
+            Matter::Take(ballot) => self.judge_ballot(errand, ballot, &answers, fixes, is_last),
+            Matter::Attach(transfer) => self.judge_transfer(errand, transfer, &answers, is_last),
+            Matter::Set(settings) => self.judge_setting(settings, &answers, is_last),
+            Matter::Plain(request) => {
+                let answers: Vec<_> = answers.into_iter().flatten().collect();
+                let tally = Tally { answers: &answers, nodes: self.nodes.len() };
+                let reply = tally.reply(&request);
+                if let Some(reply) = &reply {
+                    self.mend_renewed(errand, &request, reply, gathering, item.line, fixes);
+                }
+                Outcome::Done(reply.unwrap_or(Reply::Differs))
+            }
+        }
+    }
+
+    fn judge_ballot(
+        &self,
+        errand: &Errand<'_>,
+        mut ballot: Ballot,
+        answers: &[Option<(&NodeAnswer, &NodeReply)>],
+        fixes: &mut Fixes,
+        is_last: bool,
+    ) -> Outcome {
+        let verdict = ballot.count(answers, true);
+        match verdict {
+            Verdict::Granted { slots, left, limit } => {
+                ballot.slots = Some(slots.clone());
+                let is_done = |reply: &NodeReply| matches!(reply, NodeReply::Took(vote) if vote.slots == slots && vote.fence == ballot.fence);
+                fixes.add(answers, is_done, &ballot_line("mend", &ballot));
+                let grant = ballot.granted(slots.clone(), left, limit);
+                let held = Held { ask: ballot.ask, slots, fence: ballot.fence };
+                if errand.inbox == Some(self.inbox) || errand.inbox.is_none() {
+                    self.table().grant(errand.name, held);
+                }
+                Outcome::Done(Reply::Granted(grant))
+            }
+            Verdict::Refused(reply) => {
+                fixes.give_way(answers, &ballot);
+                Outcome::Done(reply)
+            }
+            Verdict::Open | Verdict::Again { .. } if is_last => {
+                fixes.give_way(answers, &ballot);
+                Outcome::Done(ballot.give_up(answers))
+            }
+            Verdict::Open => self.propose_again(ballot, None, answers, fixes, false),
+            Verdict::Again { is_outbid, free, fence_above } => {
+                self.see_fence(fence_above);
+                self.propose_again(ballot, Some(free), answers, fixes, is_outbid)
+            }
+        }
+    }
+
+    /// Other slots, from another end than others will choose, and a greater fence.
+    fn propose_again(
+        &self,
+        mut ballot: Ballot,
+        free: Option<seinpaal_proto::Slots>,
+        answers: &[Option<(&NodeAnswer, &NodeReply)>],
+        fixes: &mut Fixes,
+        at_once: bool,
+    ) -> Outcome {
+        let permits = ballot.ask.permits.get();
+        if !at_once {
+            fixes.give_way(answers, &ballot);
+        }
+        ballot.slots = free
+            .filter(|_| !at_once && ballot.tries > 0)
+            .and_then(|free| self.some_of(&free, permits));
+        ballot.fence = 0;
+        ballot.tries += 1;
+        Outcome::Again(Matter::Take(ballot), at_once)
+    }
+
+    fn judge_transfer(
+        &self,
+        errand: &Errand<'_>,
+        transfer: Transfer,
+        answers: &[Option<(&NodeAnswer, &NodeReply)>],
+        is_last: bool,
+    ) -> Outcome {
+        match transfer.count(answers) {
+            attach::Verdict::Decided(reply) => {
+                self.table().hand_over(errand.name, transfer.ask.ticket);
+                Outcome::Done(reply)
+            }
+            attach::Verdict::Again(fence) => {
+                self.see_fence(fence);
+                Outcome::Again(Matter::Attach(transfer), !is_last)
+            }
+        }
+    }
+
+    fn judge_setting(
+        &self,
+        settings: Vec<(&'static str, String)>,
+        answers: &[Option<(&NodeAnswer, &NodeReply)>],
+        is_last: bool,
+    ) -> Outcome {
+        let majority = self.majority();
+        let given = || answers.iter().flatten();
+        if let Some((_, NodeReply::Plain(reply @ Reply::OtherKind { .. }))) =
+            given().find(|(_, reply)| reply.other_kind().is_some())
+        {
+            return Outcome::Done(reply.clone());
+        }
+        let set = given().filter(|(_, reply)| matches!(reply, NodeReply::Set(_))).count();
+        if set >= majority || is_last {
+            let limit = Settings::of(given().map(|(answer, _)| *answer), majority).limit();
+            return Outcome::Done(Reply::Configured { limit });
+        }
+        for (_, reply) in given() {
+            if let NodeReply::Stale(version) = reply {
+                self.see_fence(*version);
+            }
+        }
+        Outcome::Again(Matter::Set(settings), true)
+    }
+
+    fn note(&self, batch: &Batch, replies: &[Reply]) {
+        let share = self.share();
+        let mut table = self.table();
+        for (request, reply) in batch.requests.iter().zip(replies) {
+            match (request, reply) {
+                (Request::Acquire(ask), Reply::Queued { .. })
+                    if batch.inbox == Some(self.inbox) =>
+                {
+                    table.wait(&batch.name, ask, share);
+                }
+                (Request::Acquire(_), Reply::Granted(_) | Reply::Queued { .. }) => {}
+                (Request::Acquire(ask), _) => table.forget(&batch.name, ask.ticket),
+                _ => table.note(batch, request, reply),
+            }
+        }
+        if table.is_waiting() {
+            self.hint.notify_one();
+            self.nodes.iter().for_each(|node| node.connection.expect_news());
+        }
+    }
+
+    fn check_guard(&self, gathering: &Gathering) -> Result<(), StoreError> {
+        let differs = |answer: &&NodeAnswer| answer.guard.word == GuardWord::Differs;
+        match gathering.answers().flatten().find(differs) {
+            None => Ok(()),
+            Some(answer) => Err(self.other_guard(answer.guard.stored)),
+        }
+    }
+
+    /// A tenth of the shortest ttl, so that a node that does not answer costs nobody a lease.
+    fn patience(&self, open: &[Item]) -> Duration {
+        let ttl = open.iter().filter_map(|item| match &item.matter {
+            Matter::Take(ballot) => Some(ballot.ask.ttl),
+            Matter::Attach(transfer) => Some(transfer.ask.ttl),
+            Matter::Plain(Request::Renew(renew)) => Some(renew.ttl),
+            _ => None,
+        });
+        Duration::from_micros(ttl.min().unwrap_or(Micros::MAX) / 5)
+    }
+
+    fn pause_after(&self, tries: u32) -> Duration {
+        SHORTEST_PAUSE * 2u32.pow(tries.min(5)) / 2
+            + (SHORTEST_PAUSE * 2u32.pow(tries.min(5) + 1)).mul_f64(self.share())
+    }
+}
+
+/// Each node's answer to one line.
+pub(super) fn at(
+    gathering: &Gathering,
+    line: usize,
+) -> impl Iterator<Item = Option<(&NodeAnswer, &NodeReply)>> {
+    gathering.answers().map(move |answer| answer.map(|answer| (answer, &answer.replies[line])))
+}
+
+/// Whether nothing that is still to come can matter. Only a grant is decided before all have answered, or
+/// have had time to.
+fn is_decided(open: &[Item], gathering: &Gathering) -> bool {
+    open.iter().all(|item| match &item.matter {
+        Matter::Take(ballot) => {
+            let answers: Vec<_> = at(gathering, item.line).collect();
+            matches!(ballot.count(&answers, false), Verdict::Granted { .. })
+        }
+        _ => false,
+    }) && !open.is_empty()
+}
+
+fn settings_of(change: &Configure) -> Vec<(&'static str, String)> {
+    match change {
+        Configure::Limit(limit) => vec![("pin", limit.to_string())],
+        Configure::Unpin => vec![("unpin", String::new())],
+        Configure::Pause(reason) => vec![("pause", reason.clone())],
+        Configure::Resume => vec![("resume", String::new())],
+        _ => Vec::new(),
+    }
+}
+
+fn undecided(reply: Result<Reply, &Request>) -> Result<Reply, StoreError> {
+    reply.map_err(|_| {
+        let message = "the nodes of the quorum do not agree: try again";
+        StoreError::new(StoreErrorKind::Unreachable, Certainty::Unknown, message)
+    })
+}

@@ -1,0 +1,38 @@
+//! What the nodes say of themselves, for people.
+
+use super::{super::server::NOTHING_KEPT, Quorum};
+use seinpaal_store::{Advice, Fact};
+
+impl Quorum {
+    /// What should be changed about each node that answers, and about those that do not.
+    pub(super) fn advice(&self) -> Vec<Advice> {
+        let of_nodes = self.nodes.iter().flat_map(|node| node.connection.advice());
+        // Of what nodes may forget, the quorum's own guard takes care.
+        let is_met = |advice: &Advice| self.guard > 0 && advice.text.contains(NOTHING_KEPT);
+        let mut advice: Vec<_> = of_nodes.filter(|advice| !is_met(advice)).collect();
+        let silent = self.nodes.iter().filter(|node| !node.connection.is_up());
+        let silent: Vec<_> = silent.map(|node| node.shown.to_string()).collect();
+        if !silent.is_empty() {
+            advice.push(Advice::risk(format!(
+                "no answer from {}: the quorum bears the loss of {} nodes: see that they run, and can be reached",
+                silent.join(", "),
+                self.nodes.len() - self.majority(),
+            )));
+        }
+        advice
+    }
+
+    /// What is known of the nodes: each value once.
+    pub(super) fn facts(&self) -> Vec<Fact> {
+        let up = self.nodes.iter().filter(|node| node.connection.is_up()).count();
+        let mut facts = vec![Fact::new("nodes", format!("{up} of {} answer", self.nodes.len()))];
+        for fact in self.nodes.iter().flat_map(|node| node.connection.facts()) {
+            match facts.iter_mut().find(|known| known.what == fact.what) {
+                Some(known) if known.value.split("; ").any(|value| value == fact.value) => {}
+                Some(known) => known.value = format!("{}; {}", known.value, fact.value),
+                None => facts.push(fact),
+            }
+        }
+        facts
+    }
+}

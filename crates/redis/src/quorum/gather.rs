@@ -1,0 +1,142 @@
+//! One call to all nodes at once, and how long to wait for whom.
+
+use std::{sync::Arc, time::Duration};
+
+use tokio::{
+    sync::mpsc,
+    time::{Instant, timeout_at},
+};
+
+use super::{
+    answer::NodeAnswer,
+    node::{Envelope, Node},
+};
+use seinpaal_store::{Certainty, StoreError, StoreErrorKind};
+
+/// How long a majority may take to answer: much shorter than a ttl.
+const PATIENCE: Duration = Duration::from_millis(1000);
+/// How long the others may take, once a majority has answered.
+const GRACE: Duration = Duration::from_millis(200);
+
+/// Calls under way, and what has been answered.
+pub(super) struct Gathering {
+    nodes: Vec<Arc<Node>>,
+    slots: Vec<Slot>,
+    inbound: mpsc::UnboundedReceiver<(usize, Result<NodeAnswer, StoreError>)>,
+    began: Instant,
+}
+
+enum Slot {
+    /// Nothing was sent: there is no connection.
+    Unsent,
+    Waiting,
+    Answered(NodeAnswer),
+    Failed(StoreError),
+}
+
+impl Gathering {
+    /// Sends these lines to every node that there is a connection to, or to all if that is no majority.
+    pub(super) fn send(nodes: &[Arc<Node>], envelope: &Envelope, lines: &[String]) -> Self {
+        let up: Vec<bool> = nodes.iter().map(|node| node.connection.is_up()).collect();
+        let has_majority = up.iter().filter(|is_up| **is_up).count() > nodes.len() / 2;
+        let (sender, inbound) = mpsc::unbounded_channel();
+        let slots = nodes.iter().zip(up).enumerate().map(|(index, (node, is_up))| {
+            if has_majority && !is_up {
+                return Slot::Unsent;
+            }
+            let (node, envelope, lines) = (Arc::clone(node), envelope.clone(), lines.to_vec());
+            let sender = sender.clone();
+            // A task of its own, so that a node that is slow gets what it was sent in any case.
+            tokio::spawn(async move {
+                let answer = node.ask(&envelope, &lines).await;
+                let _ = sender.send((index, answer));
+            });
+            Slot::Waiting
+        });
+        let slots = slots.collect();
+        Self { nodes: nodes.to_vec(), slots, inbound, began: Instant::now() }
+    }
+
+    /// Waits for answers until they are enough, or for a majority and then a little for the others.
+    pub(super) async fn wait(&mut self, is_enough: impl Fn(&Self) -> bool, limit: Duration) {
+        let patience = PATIENCE.min(limit);
+        let mut until = self.began + patience;
+        let mut has_majority = false;
+        while self.is_worth_waiting() && !is_enough(self) {
+            if !has_majority && self.answered() > self.nodes.len() / 2 {
+                has_majority = true;
+                until = Instant::now() + GRACE.min(patience);
+            }
+            match timeout_at(until, self.inbound.recv()).await {
+                Ok(Some((index, Ok(answer)))) => self.slots[index] = Slot::Answered(answer),
+                Ok(Some((index, Err(error)))) => self.slots[index] = Slot::Failed(error),
+                Ok(None) | Err(_) => {
+                    self.note_silence();
+                    return;
+                }
+            }
+        }
+    }
+
+    /// Whether somebody may still answer who is not known to be slow, or without whom there is no majority.
+    fn is_worth_waiting(&self) -> bool {
+        let has_majority = self.answered() > self.nodes.len() / 2;
+        self.nodes.iter().zip(&self.slots).any(|(node, slot)| {
+            matches!(slot, Slot::Waiting) && !(has_majority && node.is_silent())
+        })
+    }
+
+    fn note_silence(&self) {
+        for (node, slot) in self.nodes.iter().zip(&self.slots) {
+            if matches!(slot, Slot::Waiting) {
+                node.was_silent();
+            }
+        }
+    }
+
+    fn answered(&self) -> usize {
+        self.answers().flatten().count()
+    }
+
+    /// What each node has answered.
+    pub(super) fn answers(&self) -> impl Iterator<Item = Option<&NodeAnswer>> + Clone {
+        self.slots.iter().map(|slot| match slot {
+            Slot::Answered(answer) => Some(answer),
+            _ => None,
+        })
+    }
+
+    /// Nodes that were sent something.
+    pub(super) fn was_sent(&self, index: usize) -> bool {
+        !matches!(self.slots[index], Slot::Unsent)
+    }
+
+    /// # Errors
+    /// Fewer than a majority have answered.
+    pub(super) fn majority(&self) -> Result<(), StoreError> {
+        if self.answered() > self.nodes.len() / 2 { Ok(()) } else { Err(self.error()) }
+    }
+
+    /// Why there is no majority. What may have been executed anywhere may have been executed.
+    fn error(&self) -> StoreError {
+        let errors = || {
+            self.slots.iter().filter_map(|slot| match slot {
+                Slot::Failed(error) => Some(error),
+                _ => None,
+            })
+        };
+        let is_certain = |slot: &Slot| match slot {
+            Slot::Unsent => true,
+            Slot::Failed(error) => error.certainty() == Certainty::NotExecuted,
+            Slot::Waiting | Slot::Answered(_) => false,
+        };
+        let is_certain = self.slots.iter().all(is_certain);
+        let certainty = if is_certain { Certainty::NotExecuted } else { Certainty::Unknown };
+        let worst = errors().find(|error| !error.is_passing()).or_else(|| errors().next());
+        let kind = worst.map_or(StoreErrorKind::Unreachable, StoreError::kind);
+        let why = worst.map_or_else(|| "the others do not answer".to_owned(), ToString::to_string);
+        let (up, all) = (self.answered(), self.nodes.len());
+        let message = format!("only {up} of {all} nodes of the quorum answer: {why}");
+        StoreError::new(kind, certainty, message)
+    }
+}

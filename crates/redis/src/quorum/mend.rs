@@ -1,0 +1,154 @@
+//! Putting nodes right after a decision: votes in vain are taken back, a grant is written down where it is
+//! missing. Nobody waits for it: on each connection it comes after what it puts right.
+
+use std::sync::Arc;
+
+use seinpaal_proto::{Acquire, LimitRule, OnMismatch, Reply, Request, TicketReply, Whom};
+
+use super::{
+    Quorum,
+    answer::{NodeAnswer, NodeReply},
+    ballot::Ballot,
+    call::{Errand, Item, Matter, at},
+    gather::Gathering,
+    node::{Envelope, MOST_LINES},
+    table::Held,
+};
+use crate::script::acquire_line;
+
+/// Tickets under one lease that are mended in one call.
+const MOST_MENDED: usize = 60;
+
+impl Quorum {
+    /// What a majority has just renewed is written down where it is missing: at a node that came back without
+    /// its memory, or that missed the grant.
+    pub(super) fn mend_renewed(
+        &self,
+        errand: &Errand<'_>,
+        request: &Request,
+        reply: &Reply,
+        gathering: &Gathering,
+        line: usize,
+        fixes: &mut Fixes,
+    ) {
+        let (Request::Renew(renew), Some(_)) = (request, errand.inbox) else { return };
+        let missing: Vec<usize> = at(gathering, line)
+            .enumerate()
+            .filter(|(_, answer)| answer.is_some_and(|(_, found)| misses(found)))
+            .map(|(node, _)| node)
+            .collect();
+        if missing.is_empty() {
+            return;
+        }
+        let table = self.table();
+        let held: Vec<Held> = match (&renew.whom, reply) {
+            (Whom::All { .. }, Reply::Renewed { .. }) => {
+                table.under(errand.name, renew.lease, MOST_MENDED)
+            }
+            (Whom::Tickets(tickets), Reply::Tickets { tickets: found, .. }) => tickets
+                .iter()
+                .zip(found)
+                .filter(|(_, found)| matches!(found, TicketReply::Held { .. }))
+                .filter_map(|(ticket, _)| table.held(errand.name, *ticket).cloned())
+                .take(MOST_MENDED)
+                .collect(),
+            _ => return,
+        };
+        for held in held {
+            let ask = Acquire { lease: renew.lease, ttl: renew.ttl, ..held.ask };
+            let ballot = Ballot { ask, slots: Some(held.slots), fence: held.fence, tries: 0 };
+            for node in &missing {
+                fixes.lines[*node].push(ballot_line("mend", &ballot));
+            }
+        }
+    }
+
+    /// No majority answered: what some may have voted for is taken back; the session asks again.
+    pub(super) fn take_back(&self, errand: &Errand<'_>, open: &[Item], gathering: &Gathering) {
+        let mut fixes = Fixes::new(self.nodes.len());
+        for item in open {
+            if let Matter::Take(ballot) = &item.matter
+                && self.table().held(errand.name, ballot.ask.ticket).is_none()
+            {
+                fixes.give_way(&at(gathering, item.line).collect::<Vec<_>>(), ballot);
+            }
+        }
+        self.fix(&self.envelope(errand), gathering, fixes);
+    }
+
+    /// Sends what is to be put right and waits for nobody: it comes after what was sent before.
+    pub(super) fn fix(&self, envelope: &Envelope, gathering: &Gathering, fixes: Fixes) {
+        for (index, lines) in fixes.lines.into_iter().enumerate() {
+            if lines.is_empty() || !gathering.was_sent(index) {
+                continue;
+            }
+            let (node, envelope) = (Arc::clone(&self.nodes[index]), envelope.clone());
+            tokio::spawn(async move {
+                for some in lines.chunks(MOST_LINES) {
+                    if let Err(error) = node.ask(&envelope, some).await {
+                        tracing::debug!(target: crate::TARGET, %error, "not put right");
+                    }
+                }
+            });
+        }
+    }
+}
+
+/// What is to be put right at each node.
+pub(super) struct Fixes {
+    lines: Vec<Vec<String>>,
+}
+
+impl Fixes {
+    pub(super) fn new(nodes: usize) -> Self {
+        Self { lines: vec![Vec::new(); nodes] }
+    }
+
+    /// For every node whose answer is not that already, and for those who have not answered.
+    pub(super) fn add(
+        &mut self,
+        answers: &[Option<(&NodeAnswer, &NodeReply)>],
+        is_done: impl Fn(&NodeReply) -> bool,
+        line: &str,
+    ) {
+        for (lines, answer) in self.lines.iter_mut().zip(answers) {
+            if !answer.is_some_and(|(_, reply)| is_done(reply)) {
+                lines.push(line.to_owned());
+            }
+        }
+    }
+
+    /// Takes votes back, which releases a minority at once.
+    pub(super) fn give_way(
+        &mut self,
+        answers: &[Option<(&NodeAnswer, &NodeReply)>],
+        ballot: &Ballot,
+    ) {
+        let has_no_vote = |reply: &NodeReply| !matches!(reply, NodeReply::Took(_));
+        self.add(answers, has_no_vote, &ballot_line("yield", ballot));
+    }
+}
+
+fn misses(reply: &NodeReply) -> bool {
+    match reply {
+        NodeReply::Plain(Reply::Gone | Reply::Differs) => true,
+        NodeReply::Plain(Reply::Tickets { tickets, .. }) => {
+            tickets.iter().any(|found| !matches!(found, TicketReply::Held { .. }))
+        }
+        _ => false,
+    }
+}
+
+/// A line for a ballot: `take`, `mend` or `yield`.
+pub(super) fn ballot_line(word: &str, ballot: &Ballot) -> String {
+    let slots = ballot.slots.as_ref().map_or_else(|| "any".to_owned(), ToString::to_string);
+    // A limit that is to be set is set by a line of its own.
+    let limit = ballot.ask.limit.map(|rule| match rule.on_mismatch {
+        OnMismatch::Set => LimitRule { on_mismatch: OnMismatch::Adopt, ..rule },
+        _ => rule,
+    });
+    let ask = Acquire { limit, ..ballot.ask.clone() };
+    let line = acquire_line(&ask);
+    let rest = line.strip_prefix("acquire ").unwrap_or(&line);
+    format!("{word} {slots} {} {rest}", ballot.fence)
+}

@@ -1,0 +1,151 @@
+//! One node: its connection, and calls of the node script.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use redis::Script;
+use seinpaal_proto::{Batch, Inbox, Name, time::Micros};
+
+use super::answer::NodeAnswer;
+use crate::{
+    connection::{Connection, lasting::Text},
+    keys::Keys,
+    link::Plan,
+    misconfigured,
+    place::Place,
+    replicas::REPLICATION_TIMEOUT,
+    servers::PAGE_ROOM,
+};
+use seinpaal_store::{Certainty, NewsSender, StoreError, StoreErrorKind, url::RedisUrl};
+
+/// The node script: the ledger's pieces, but for the order of service, and what is a node's own.
+const SOURCE: &str = concat!(
+    include_str!("../lua/wire_single.lua"),
+    include_str!("../lua/begin.lua"),
+    include_str!("../lua/pack.lua"),
+    include_str!("../lua/state.lua"),
+    include_str!("../lua/records.lua"),
+    include_str!("../lua/slots.lua"),
+    include_str!("../lua/settle.lua"),
+    include_str!("../lua/start.lua"),
+    include_str!("../lua/acquire.lua"),
+    include_str!("../lua/renew.lua"),
+    include_str!("../lua/attach.lua"),
+    include_str!("../lua/release.lua"),
+    include_str!("../lua/cancel.lua"),
+    include_str!("../lua/evict.lua"),
+    include_str!("../lua/rows.lua"),
+    include_str!("../lua/inspect.lua"),
+    include_str!("lua/guard.lua"),
+    include_str!("lua/node.lua"),
+    include_str!("lua/take.lua"),
+    include_str!("../lua/step.lua"),
+);
+
+/// An answer tells of all tickets of a name, besides what was asked.
+const NODE_ROOM: usize = 32 << 20;
+
+/// One server of the quorum.
+pub(super) struct Node {
+    pub(super) connection: Connection,
+    pub(super) shown: String,
+    keys: Keys,
+    script: Script,
+    /// It let its last caller wait in vain: nobody waits for it until it answers again.
+    is_silent: AtomicBool,
+}
+
+/// What a call carries besides its lines.
+#[derive(Clone, Debug)]
+pub(super) struct Envelope {
+    pub(super) name: Name,
+    pub(super) inbox: Option<Inbox>,
+    pub(super) fence_seen: u64,
+    pub(super) now: Option<Micros>,
+    /// The guard and how it is begun: the arguments of `guard`.
+    pub(super) guard: String,
+}
+
+impl Node {
+    /// Begins to connect.
+    pub(super) fn begin(url: RedisUrl, keys: Keys, inbox: Inbox, news: NewsSender) -> Self {
+        let shown = url.to_string();
+        let plan = Plan {
+            place: Place::Server(url),
+            keys: keys.clone(),
+            inbox,
+            news,
+            replication_timeout: REPLICATION_TIMEOUT,
+        };
+        let connection = Connection::begin(plan);
+        Self {
+            connection,
+            shown,
+            keys,
+            script: Script::new(SOURCE),
+            is_silent: AtomicBool::new(false),
+        }
+    }
+
+    /// Executes lines, whole or not at all.
+    pub(super) async fn ask(
+        &self,
+        envelope: &Envelope,
+        lines: &[String],
+    ) -> Result<NodeAnswer, StoreError> {
+        let mut keys = self.keys.of(&envelope.name).to_vec();
+        keys.push(self.keys.node_marker());
+        let text = Text { hash: self.script.get_hash(), source: SOURCE };
+        let arguments = arguments(envelope, lines);
+        let value = self.connection.evaluate_text(text, &keys, &arguments, NODE_ROOM).await?;
+        self.is_silent.store(false, Ordering::Relaxed);
+        NodeAnswer::read(&value, lines.len()).ok_or_else(|| {
+            let shown: String = format!("{value:?}").chars().take(200).collect();
+            let message = format!("{} answered {shown}, which cannot be read", self.shown);
+            StoreError::new(StoreErrorKind::Corrupt, Certainty::Unknown, message)
+        })
+    }
+
+    /// `SCAN` may name a key twice, or one that is gone.
+    pub(super) async fn names(&self, prefix: &str) -> Result<Vec<Name>, StoreError> {
+        let (mut names, mut cursor) = (Vec::new(), 0);
+        loop {
+            let mut scan = redis::cmd("SCAN");
+            scan.arg(cursor).arg("MATCH").arg(self.keys.pattern(prefix)).arg("COUNT").arg(1000);
+            let page = self.connection.command(&scan, PAGE_ROOM).await?;
+            let (next, keys): (u64, Vec<Vec<u8>>) = redis::from_redis_value(page)
+                .map_err(|_| misconfigured("SCAN answered something else: is there a proxy?"))?;
+            let keys = keys.into_iter().filter_map(|key| String::from_utf8(key).ok());
+            names.extend(keys.filter_map(|key| self.keys.name_of(&key)));
+            cursor = next;
+            if cursor == 0 {
+                return Ok(names);
+            }
+        }
+    }
+
+    pub(super) fn is_silent(&self) -> bool {
+        self.is_silent.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn was_silent(&self) {
+        self.is_silent.store(true, Ordering::Relaxed);
+    }
+}
+
+fn arguments(envelope: &Envelope, lines: &[String]) -> Vec<String> {
+    let mut arguments = vec![
+        envelope.now.map(|now| now.to_string()).unwrap_or_default(),
+        envelope.inbox.map(|inbox| inbox.to_string()).unwrap_or_default(),
+        envelope.fence_seen.min(MOST_FENCE_SEEN).to_string(),
+        format!("guard {}", envelope.guard),
+    ];
+    arguments.extend_from_slice(lines);
+    arguments.push("state ".to_owned());
+    arguments
+}
+
+/// As the ledger: Lua's numbers are exact to 2^53.
+const MOST_FENCE_SEEN: u64 = 1 << 52;
+
+/// The most lines in one call.
+pub(super) const MOST_LINES: usize = 2 * Batch::MOST;

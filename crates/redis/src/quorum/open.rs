@@ -1,0 +1,280 @@
+//! Connecting, and the tasks that run as long as a client is connected.
+
+use std::{
+    collections::{BTreeSet, HashMap},
+    sync::{Arc, Mutex, Weak, atomic::AtomicU64},
+    time::Duration,
+};
+
+use futures_util::{StreamExt, stream::FuturesUnordered};
+use seinpaal_proto::{
+    Fence, Inbox, Name, Wakeup, What,
+    time::{Micros, micros},
+};
+use tokio::{
+    sync::{Notify, mpsc},
+    time::{Instant, sleep_until, timeout},
+};
+
+use super::{
+    Clock, Quorum, QuorumRig, QuorumStore,
+    answer::{GuardWord, NodeAnswer},
+    gather::Gathering,
+    node::{Envelope, Node},
+    table::Table,
+};
+use crate::{
+    keys::{DEFAULT_PREFIX, Keys},
+    misconfigured,
+};
+use seinpaal_store::boottime;
+use seinpaal_store::{
+    Certainty, News, NewsSender, Reading, StoreError, StoreErrorKind,
+    url::{QuorumUrl, RedisOptions, RedisUrl},
+};
+
+/// How long the others may take, once a majority is connected.
+const GRACE: Duration = Duration::from_millis(300);
+/// Tickets of a name that are asked for in one call.
+const MOST_POLLED: usize = 16;
+
+impl QuorumStore {
+    /// The same under a clock that a test sets.
+    #[doc(hidden)]
+    pub async fn open_rigged(
+        url: QuorumUrl,
+        inbox: Inbox,
+        news: NewsSender,
+        rig: QuorumRig,
+    ) -> Result<Arc<Self>, StoreError> {
+        let (sender, inbound) = mpsc::unbounded_channel();
+        let quorum = Arc::new(Quorum::begin(url, inbox, news, rig, &sender)?);
+        quorum.connect().await?;
+        let first_reading = quorum.begin_guard().await?;
+        let hearing = tokio::spawn(hear(Arc::downgrade(&quorum), inbound)).abort_handle();
+        let asking = tokio::spawn(ask_again(Arc::downgrade(&quorum))).abort_handle();
+        Ok(Arc::new(Self { quorum, first_reading, tasks: vec![hearing, asking] }))
+    }
+}
+
+impl Quorum {
+    fn begin(
+        url: QuorumUrl,
+        inbox: Inbox,
+        news: NewsSender,
+        rig: QuorumRig,
+        sender: &NewsSender,
+    ) -> Result<Self, StoreError> {
+        let RedisOptions { restart_guard: guard, replicated, .. } = url.options;
+        if replicated.is_some() {
+            return Err(misconfigured(
+                "the nodes of a quorum have no replicas: leave out replicated",
+            ));
+        }
+        let prefix = url.options.prefix.as_deref().unwrap_or(DEFAULT_PREFIX);
+        let keys = Keys::new(prefix)
+            .ok_or_else(|| misconfigured("the store option prefix has no braces in it"))?;
+        let mut options = url.options.clone();
+        options.restart_guard = None;
+        let nodes = url.nodes.into_iter().map(|node| {
+            let mut node: RedisUrl = node;
+            node.options = options.clone();
+            Arc::new(Node::begin(node, keys.clone(), inbox, sender.clone()))
+        });
+        Ok(Self {
+            nodes: nodes.collect(),
+            inbox,
+            news,
+            guard: guard.map_or(0, |guard| micros(guard.length())),
+            now: rig.now,
+            clock: Mutex::new(Clock::default()),
+            table: Mutex::new(Table::default()),
+            desks: Mutex::new(HashMap::new()),
+            hint: Notify::new(),
+            dice: AtomicU64::new(inbox.0 as u64 ^ (inbox.0 >> 64) as u64),
+        })
+    }
+
+    /// Waits for a majority of the nodes, and a little for the others.
+    async fn connect(&self) -> Result<(), StoreError> {
+        let first = |node: &Arc<Node>| {
+            let node = Arc::clone(node);
+            async move { node.connection.first_try().await }
+        };
+        let mut tries: FuturesUnordered<_> = self.nodes.iter().map(first).collect();
+        let (mut up, mut errors) = (0, Vec::new());
+        loop {
+            let next = if up >= self.majority() {
+                timeout(GRACE, tries.next()).await.ok().flatten()
+            } else {
+                tries.next().await
+            };
+            match next {
+                Some(Ok(())) => up += 1,
+                Some(Err(error)) => errors.push(error),
+                None => break,
+            }
+        }
+        if up >= self.majority() { Ok(()) } else { Err(self.too_few(up, &errors)) }
+    }
+
+    fn too_few(&self, up: usize, errors: &[StoreError]) -> StoreError {
+        let worst = errors.iter().find(|error| !error.is_passing()).or_else(|| errors.first());
+        let kind = worst.map_or(StoreErrorKind::Unreachable, StoreError::kind);
+        let why = worst.map(ToString::to_string).unwrap_or_default();
+        let (all, majority) = (self.nodes.len(), self.majority());
+        let message = format!("{up} of {all} nodes can be used, and {majority} are needed: {why}");
+        StoreError::new(kind, Certainty::NotExecuted, message)
+    }
+
+    /// Looks at every node's marker. Where no node has one they are new, and need not abstain for what they
+    /// could have forgotten before they were started. Gives the latest of the nodes' clocks.
+    async fn begin_guard(&self) -> Result<Reading, StoreError> {
+        let seen = self.mark("look").await?;
+        self.refuse_twins(&seen)?;
+        let is_new = seen.iter().flatten().filter(|a| a.guard.word == GuardWord::None).count();
+        let how = if is_new == self.nodes.len() { "new" } else { "go" };
+        let asked_at = boottime::now();
+        let begun = self.mark(how).await?;
+        let guarded = |answer: &&NodeAnswer| answer.guard.left > 0;
+        let left: Vec<_> = begun.iter().flatten().filter(guarded).map(|a| a.guard.left).collect();
+        if let Some(longest) = left.iter().max() {
+            let (nodes, left) = (left.len(), Duration::from_micros(*longest));
+            tracing::warn!(
+                target: crate::TARGET,
+                nodes,
+                ?left,
+                "nodes of the quorum are new or lost their memory, and abstain"
+            );
+        }
+        match begun.iter().flatten().find(|a| a.guard.word == GuardWord::Differs) {
+            Some(answer) => Err(self.other_guard(answer.guard.stored)),
+            None => Ok(Reading { shows: latest(&begun), asked_at }),
+        }
+    }
+
+    async fn mark(&self, how: &str) -> Result<Vec<Option<NodeAnswer>>, StoreError> {
+        // No name has braces alone in its key, and what is only looked at is not made.
+        let name = Name::new("marker").map_err(|_| misconfigured("no name"))?;
+        let guard = format!("{} {how}", self.guard);
+        let envelope = Envelope { name, inbox: None, fence_seen: 0, now: self.rigged_now(), guard };
+        let mut gathering = Gathering::send(&self.nodes, &envelope, &[]);
+        gathering.wait(|_| false, Duration::MAX).await;
+        self.learn(&gathering);
+        gathering.majority()?;
+        Ok(gathering.answers().map(Option::<&NodeAnswer>::cloned).collect())
+    }
+
+    /// One server under two addresses would have two votes.
+    fn refuse_twins(&self, seen: &[Option<NodeAnswer>]) -> Result<(), StoreError> {
+        let mut runs = BTreeSet::new();
+        for (node, answer) in self.nodes.iter().zip(seen) {
+            if let Some(answer) = answer
+                && !runs.insert(&answer.guard.run)
+            {
+                let shown = &node.shown;
+                return Err(misconfigured(&format!(
+                    "{shown} is the same server as another node: every node is a server of its own"
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn other_guard(&self, stored: u64) -> StoreError {
+        let say = |guard| match guard {
+            0 => "off".to_owned(),
+            guard => format!("{:?}", Duration::from_micros(guard)),
+        };
+        let (stored, stated) = (say(stored), say(self.guard));
+        misconfigured(&format!(
+            "the quorum was set up with restart-guard={stored}, not {stated}: all clients state the same \
+             (to change it see docs/internals/stores/quorum.md)"
+        ))
+    }
+
+    /// What a node says unasked.
+    fn hear(&self, news: News) {
+        match news {
+            News::LookAgain => {
+                self.table().hurry_all();
+                self.hint.notify_one();
+                let _ = self.news.send(News::LookAgain);
+            }
+            News::Wakeup(Wakeup {
+                name,
+                ticket,
+                what: What::Granted { fence: Fence(0), .. },
+                ..
+            }) => {
+                self.table().hurry(&name, ticket);
+                self.hint.notify_one();
+            }
+            News::Queue(_) => {} // a quorum keeps none
+            News::Wakeup(wakeup) => {
+                let is_over = self.table().ends(&wakeup.name, wakeup.ticket, self.majority());
+                if is_over {
+                    self.table().forget(&wakeup.name, wakeup.ticket);
+                    let _ = self.news.send(News::Wakeup(wakeup));
+                }
+            }
+        }
+    }
+
+    /// Names that a majority of the nodes was asked for.
+    pub(super) async fn names(&self, prefix: &str) -> Result<BTreeSet<Name>, StoreError> {
+        let mut scans: FuturesUnordered<_> = self
+            .nodes
+            .iter()
+            .filter(|node| node.connection.is_up())
+            .map(|node| node.names(prefix))
+            .collect();
+        let (mut names, mut answered, mut failed) = (BTreeSet::new(), 0, None);
+        while let Some(scanned) = scans.next().await {
+            match scanned {
+                Ok(some) => {
+                    names.extend(some);
+                    answered += 1;
+                }
+                Err(error) => failed = Some(error),
+            }
+        }
+        if answered >= self.majority() {
+            return Ok(names);
+        }
+        Err(failed.unwrap_or_else(|| self.too_few(answered, &[])))
+    }
+}
+
+/// As replies give it: by it, no node refuses a request before its time.
+fn latest(answers: &[Option<NodeAnswer>]) -> Micros {
+    answers.iter().flatten().map(|answer| answer.now).max().unwrap_or(0)
+}
+
+async fn hear(quorum: Weak<Quorum>, mut inbound: mpsc::UnboundedReceiver<News>) {
+    while let Some(news) = inbound.recv().await {
+        let Some(quorum) = quorum.upgrade() else { return };
+        quorum.hear(news);
+    }
+}
+
+/// Asks again for what waits: when a hint comes, and now and then.
+async fn ask_again(quorum: Weak<Quorum>) {
+    loop {
+        let Some(alive) = quorum.upgrade() else { return };
+        let due = alive.table().due(MOST_POLLED);
+        if let Some((name, tickets)) = due {
+            alive.poll(&name, tickets).await;
+            continue;
+        }
+        let next = alive.table().next_due();
+        let hint = alive.hint.notified();
+        match next {
+            Some(at) => tokio::select! {
+                () = hint => {}
+                () = sleep_until(at.max(Instant::now())) => {}
+            },
+            None => hint.await,
+        }
+    }
+}

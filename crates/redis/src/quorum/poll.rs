@@ -1,0 +1,70 @@
+//! Asking again for what waits.
+
+use std::sync::Arc;
+
+use seinpaal_proto::{Acquire, Name, Reply, Request, Ticket, Wakeup, What};
+
+use super::{
+    Quorum,
+    call::Errand,
+    table::{Held, is_over},
+};
+use seinpaal_store::News;
+
+impl Quorum {
+    /// Asks again for tickets that wait here; who is granted is told.
+    pub(super) async fn poll(self: &Arc<Self>, name: &Name, tickets: Vec<Ticket>) {
+        let desk = self.desk(name);
+        let _turn = desk.lock().await;
+        self.poll_in_turn(name, tickets).await;
+    }
+
+    /// The same where it is the caller's turn at the name already.
+    pub(super) async fn poll_in_turn(self: &Arc<Self>, name: &Name, tickets: Vec<Ticket>) {
+        let not_after = self.not_after();
+        let asks: Vec<Acquire> = {
+            let table = self.table();
+            let asks = tickets.iter().filter_map(|ticket| table.waits(name, *ticket).cloned());
+            asks.map(|ask| Acquire { not_after, ..ask }).collect()
+        };
+        if asks.is_empty() {
+            return;
+        }
+        let errand = Errand { name, inbox: Some(self.inbox), fence_seen: 0 };
+        let requests: Vec<Request> = asks.iter().cloned().map(Request::Acquire).collect();
+        let matters = requests.iter().map(|request| self.matter(name, request)).collect();
+        let replies = match self.decide(&errand, matters).await {
+            Ok(given) => given.replies,
+            Err(error) => {
+                tracing::debug!(target: crate::TARGET, %error, "asked again in vain");
+                vec![None; asks.len()]
+            }
+        };
+        for (ask, reply) in asks.into_iter().zip(replies) {
+            self.take_poll(name, &ask, reply);
+        }
+    }
+
+    fn take_poll(&self, name: &Name, ask: &Acquire, reply: Option<Reply>) {
+        let ticket = ask.ticket;
+        let ended = reply.as_ref().and_then(is_over);
+        let what = match (reply, ended) {
+            (Some(Reply::Granted(grant)), _) => {
+                let (fence, slots, limit) = (grant.fence, grant.slots, grant.limit);
+                self.table()
+                    .grant(name, Held { ask: ask.clone(), slots: slots.clone(), fence: fence.0 });
+                What::Granted { fence, slots, limit }
+            }
+            (_, Some(cause)) => {
+                self.table().forget(name, ticket);
+                What::Ended(cause)
+            }
+            _ => {
+                self.table().wait(name, ask, self.share());
+                return;
+            }
+        };
+        let wakeup = Wakeup { inbox: self.inbox, name: name.clone(), ticket, what };
+        let _ = self.news.send(News::Wakeup(wakeup));
+    }
+}

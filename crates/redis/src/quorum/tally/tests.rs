@@ -1,0 +1,88 @@
+//! What is shown of nodes that were read one after the other, while permits changed hands.
+
+use seinpaal_proto::Fence;
+
+use super::*;
+use crate::quorum::answer::{Guard, GuardWord, NodeState};
+
+const NODES: usize = 3;
+
+fn holder(ticket: u128, slot: u32) -> HolderRow {
+    HolderRow {
+        ticket: Ticket(ticket),
+        slots: Slots::range(slot, slot),
+        fence: Fence(ticket as u64),
+        held_for: 0,
+        valid_for: Some(1),
+        about: String::new(),
+    }
+}
+
+/// What a node shows that has these tickets in its slots, one after the other.
+fn node(tickets: &[u128]) -> (NodeAnswer, NodeReply) {
+    let holders = (0..).zip(tickets).map(|(slot, ticket)| holder(*ticket, slot));
+    let holders: Vec<HolderRow> = holders.filter(|row| row.ticket.0 > 0).collect();
+    let snapshot = Snapshot {
+        kind: Some(Kind::Semaphore),
+        limit: tickets.len() as u32,
+        stated: None,
+        pinned: None,
+        paused: None,
+        guarded_for: None,
+        held: holders.len() as u32,
+        holders_total: holders.len() as u32,
+        waiting_total: 0,
+        holders,
+        waiters: Vec::new(),
+    };
+    let run = String::new();
+    let guard = Guard { run, word: GuardWord::Same, stored: 0, left: 0 };
+    let state = NodeState::default();
+    let answer = NodeAnswer { now: 1, backlog: false, guard, replies: Vec::new(), state };
+    (answer, NodeReply::Plain(Reply::Snapshot(snapshot)))
+}
+
+fn shown(nodes: &[&[u128]]) -> Snapshot {
+    let nodes: Vec<_> = nodes.iter().map(|tickets| node(tickets)).collect();
+    let answers: Vec<_> = nodes.iter().map(|(answer, reply)| (answer, reply)).collect();
+    Tally { answers: &answers, nodes: NODES }.snapshot(64)
+}
+
+/// Each slot of each node has nobody, or one of three tickets.
+fn every_node() -> Vec<[u128; 2]> {
+    let tickets = || [0, 1, 2, 3].into_iter();
+    let pairs = tickets().flat_map(|first| tickets().map(move |second| [first, second]));
+    pairs.filter(|[first, second]| first != second || *first == 0).collect()
+}
+
+#[test]
+fn no_more_are_shown_than_there_are_slots_whatever_the_nodes_show() {
+    for first in every_node() {
+        for second in every_node() {
+            for third in every_node() {
+                for nodes in [&[&first[..], &second, &third][..], &[&first, &second]] {
+                    let shown = shown(nodes);
+                    assert!(shown.held <= 2, "{nodes:?}: {shown:?}");
+                    let slots: u32 = shown.holders.iter().map(|row| row.slots.count()).sum();
+                    assert_eq!(
+                        (slots, shown.holders.len() as u32),
+                        (shown.held, shown.holders_total)
+                    );
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn of_two_who_may_hold_a_slot_the_later_is_shown() {
+    let shown = shown(&[&[1], &[2]]);
+    assert_eq!((shown.held, shown.holders[0].ticket), (1, Ticket(2)));
+}
+
+#[test]
+fn whoever_a_majority_shows_is_shown() {
+    let shown = shown(&[&[1, 5], &[1, 6], &[2, 5]]);
+    let tickets: Vec<_> = shown.holders.iter().map(|row| row.ticket.0).collect();
+    assert_eq!(tickets, [1, 5]);
+}

@@ -1,0 +1,232 @@
+//! Replicas: whether they are there, and whether they have what was written.
+//!
+//! `WAIT` is sent on the connection that wrote, after the script was answered. One at a time is under way
+//! on a connection, and covers every script that was answered before it was sent: so however many names
+//! are asked about, a replica that hangs costs one timeout, not one a name.
+
+use std::{
+    collections::HashMap,
+    sync::atomic::{AtomicU64, Ordering},
+    time::Duration,
+};
+
+use redis::{RedisError, Value};
+use tokio::sync::Mutex;
+
+use super::{
+    link::{Failure, Plan},
+    server::field,
+    transport::{Answer, CallError, Commands, ROOM},
+};
+use seinpaal_store::{Advice, Certainty, StoreError, StoreErrorKind};
+
+/// How long replicas may take; see [`Plan::replication_timeout`].
+pub(super) const REPLICATION_TIMEOUT: Duration = Duration::from_millis(500);
+/// With more lag than this before it notices, a cut off master takes writes for too long.
+const LONGEST_LAG: u32 = 10;
+
+/// The replicas of the server at the other end of one link.
+pub(super) struct Replicas {
+    /// A line for each thing to change about the server.
+    pub(super) advice: Vec<Advice>,
+    /// How many were connected when the link was opened, if the server said so.
+    pub(super) connected: Option<u32>,
+    /// How many confirmations were asked for.
+    asked: AtomicU64,
+    round: Mutex<Round>,
+    timeout: Duration,
+}
+
+/// The last `WAIT`.
+struct Round {
+    /// Confirmations asked for up to this number are answered by it.
+    covers: u64,
+    result: Answer<u32>,
+}
+
+/// Those of a node of a cluster, where the map tells how many there are.
+impl Default for Replicas {
+    fn default() -> Self {
+        let round = Mutex::new(Round { covers: 0, result: Ok(0) });
+        Self {
+            advice: Vec::new(),
+            connected: None,
+            asked: AtomicU64::new(0),
+            round,
+            timeout: REPLICATION_TIMEOUT,
+        }
+    }
+}
+
+impl Replicas {
+    /// Asks about replicas where something depends on them, and refuses what is no master where a master
+    /// was promised. A server that will not say is believed.
+    pub(super) async fn look(
+        commands: &mut Commands,
+        plan: &Plan,
+        shown: &str,
+    ) -> Result<Self, Failure> {
+        let (place, timeout) = (&plan.place, plan.replication_timeout);
+        let replicated = place.options().replicated;
+        let (mut advice, mut there) = (Vec::new(), None);
+        if place.may_move() || replicated.is_some() {
+            let mut questions = redis::pipe();
+            questions.cmd("ROLE").cmd("INFO").arg("replication");
+            questions.cmd("CONFIG").arg("GET").arg("min-replicas-*");
+            let mut answers = commands.send_all(&questions, 0, 3, ROOM).await?.into_iter();
+            let mut next = || answers.next().unwrap_or_default();
+            let (role, info, limits) = (next(), next(), next());
+            if is_no_master(&role) {
+                return Err(Failure::Store(no_master(shown)));
+            }
+            there = connected(info);
+            advice = advise(replicated, there, redis::from_redis_value(limits).ok());
+        }
+        let advice = advice.into_iter().map(|advice| advice.at(shown)).collect();
+        Ok(Self { advice, connected: there, timeout, ..Self::default() })
+    }
+
+    /// How many replicas have everything that this connection wrote before; waits for `wanted` of them, for
+    /// a while.
+    pub(super) async fn confirm(&self, commands: &mut Commands, wanted: u32) -> Answer<u32> {
+        let number = self.asked.fetch_add(1, Ordering::SeqCst) + 1;
+        let mut round = self.round.lock().await;
+        if round.covers < number {
+            let covers = self.asked.load(Ordering::SeqCst);
+            let result = wait(commands, wanted, self.timeout).await;
+            // A connection that failed once answers nobody any more.
+            let covers = if result.is_err() { u64::MAX } else { covers };
+            *round = Round { covers, result };
+        }
+        round.result.clone()
+    }
+}
+
+async fn wait(commands: &mut Commands, wanted: u32, patience: Duration) -> Answer<u32> {
+    let mut wait = redis::cmd("WAIT");
+    wait.arg(wanted).arg(patience.as_millis().to_string());
+    match commands.send(&wait).await? {
+        Value::ServerError(refused) => Err(RedisError::from(refused).into()),
+        value => redis::from_redis_value(value).map_err(|bad| RedisError::from(bad).into()),
+    }
+}
+
+/// The grant may be there, but a fail-over could undo it: so nobody may believe in it.
+pub(super) fn too_few(count: u32, wanted: u32, had_enough: bool) -> StoreError {
+    let advice = if had_enough {
+        "see that they run and are connected, or wait for them"
+    } else {
+        "connect more replicas, or lower replicated"
+    };
+    let kind = if had_enough { StoreErrorKind::Unreachable } else { StoreErrorKind::Misconfigured };
+    let message = format!(
+        "{count} of the {wanted} replicas that replicated={wanted} asks for have the write: {advice}"
+    );
+    StoreError::new(kind, Certainty::Unknown, message)
+}
+
+/// `WAIT` was refused, or cut short because the server has just been made a replica.
+pub(super) fn not_confirmed(refused: &CallError, shown: &str) -> StoreError {
+    let (kind, advice) = match refused.code() {
+        Some("NOPERM") => {
+            (StoreErrorKind::Forbidden, "this user may not WAIT, which replicated=N needs")
+        }
+        _ => (StoreErrorKind::Unreachable, "it cannot say which replicas have the write any more"),
+    };
+    StoreError::new(kind, Certainty::Unknown, format!("{shown}: {advice}"))
+        .caused_by(refused.clone())
+}
+
+fn is_no_master(role: &Value) -> bool {
+    let Value::Array(parts) = role else { return false };
+    !matches!(parts.first(), Some(Value::BulkString(role)) if role == b"master")
+}
+
+fn no_master(shown: &str) -> StoreError {
+    let message = format!("{shown} is no master (any more): asking for the master again");
+    StoreError::new(StoreErrorKind::Unreachable, Certainty::NotExecuted, message)
+}
+
+fn connected(info: Value) -> Option<u32> {
+    let info: String = redis::from_redis_value(info).ok()?;
+    field(&info, "connected_slaves")?.parse().ok()
+}
+
+fn advise(
+    replicated: Option<u32>,
+    connected: Option<u32>,
+    limits: Option<HashMap<String, String>>,
+) -> Vec<Advice> {
+    let mut advice = Vec::new();
+    if replicated.is_none() {
+        let line = "grants may be lost in a fail-over, and be given twice: replicated=N, with N as \
+                    many as there are replicas, prevents that";
+        advice.push(Advice::risk(line));
+    }
+    let wanted = replicated.unwrap_or(u32::MAX);
+    match connected.filter(|_| replicated.is_some()) {
+        Some(count) if count < wanted => advice.push(Advice::risk(format!(
+            "{count} replicas are connected and replicated={wanted}: nothing is granted until there are \
+             enough"
+        ))),
+        Some(count) if count > wanted => advice.push(Advice::risk(format!(
+            "replicated={wanted} of {count} replicas: only with all of them has whichever is promoted \
+             every grant for certain"
+        ))),
+        _ => {}
+    }
+    let limit = |name: &str| limits.as_ref()?.get(name)?.parse::<u32>().ok();
+    if limit("min-replicas-to-write") == Some(0) {
+        advice.push(Advice::risk(
+            "min-replicas-to-write is 0, so a master that was paused or cut off goes on taking writes: \
+             set it to 1 or more, and min-replicas-max-lag to a few seconds",
+        ));
+    } else if limit("min-replicas-max-lag").is_some_and(|lag| lag == 0 || lag > LONGEST_LAG) {
+        advice.push(Advice::hint("min-replicas-max-lag should be a few seconds"));
+    }
+    advice
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn limits(replicas: &str, lag: &str) -> Option<HashMap<String, String>> {
+        let pairs = [("min-replicas-to-write", replicas), ("min-replicas-max-lag", lag)];
+        Some(pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).into())
+    }
+
+    #[test]
+    fn where_all_is_well_there_is_no_advice() {
+        assert!(advise(Some(2), Some(2), limits("1", "3")).is_empty());
+        assert!(advise(Some(2), None, None).is_empty());
+    }
+
+    #[test]
+    fn what_breaks_a_promise_is_told_with_the_remedy() {
+        let told = |wanted, connected, limits, remedy: &str| {
+            let advice = advise(wanted, connected, limits);
+            let advice = advice.iter().map(Advice::to_string).collect::<Vec<_>>().join("\n");
+            assert!(advice.contains(remedy), "{advice}");
+        };
+        told(None, Some(2), limits("1", "3"), "replicated=N");
+        told(Some(2), Some(1), limits("1", "3"), "until there are enough");
+        told(Some(1), Some(2), limits("1", "3"), "only with all of them");
+        told(Some(2), Some(2), limits("0", "10"), "min-replicas-to-write");
+        told(Some(2), Some(2), limits("1", "60"), "min-replicas-max-lag");
+    }
+
+    #[test]
+    fn too_few_replicas_are_a_misconfiguration_until_there_were_enough() {
+        let kind = |had_enough| too_few(0, 1, had_enough).kind();
+        assert_eq!(kind(false), StoreErrorKind::Misconfigured);
+        assert_eq!(kind(true), StoreErrorKind::Unreachable);
+    }
+
+    #[test]
+    fn a_replica_is_no_master_and_who_will_not_say_is_believed() {
+        let role = |role: &str| Value::Array(vec![Value::BulkString(role.into())]);
+        assert!(is_no_master(&role("slave")) && is_no_master(&role("sentinel")));
+        assert!(!is_no_master(&role("master")) && !is_no_master(&Value::Nil));
+    }
+}

@@ -1,0 +1,365 @@
+//! What the scripts answer. Every answer begins with a word; an unknown one is damage, not a guess.
+
+use std::fmt::{self, Write};
+
+use redis::Value;
+use seinpaal_proto::{
+    Busy, Cause, Fence, Grant, HolderRow, Kind, Replies, Reply, Slots, Snapshot, Ticket,
+    TicketReply, WaiterRow, time::UNBOUNDED,
+};
+
+use super::error::one_line;
+use seinpaal_store::{Certainty, StoreError, StoreErrorKind};
+
+/// Reads the answer of a script to a batch of so many requests.
+pub(super) fn parse(
+    value: Value,
+    script: &'static str,
+    requests: usize,
+) -> Result<Replies, StoreError> {
+    read(&value, requests).ok_or_else(|| unreadable(script, &value))
+}
+
+/// The script ran; only what it said is lost.
+pub(super) fn unreadable(script: &str, value: &Value) -> StoreError {
+    let message = format!(
+        "the script {script} answered {}, which cannot be read: is there a proxy that changes replies?",
+        shorten(value)
+    );
+    StoreError::new(StoreErrorKind::Corrupt, Certainty::Unknown, message)
+}
+
+fn read(value: &Value, requests: usize) -> Option<Replies> {
+    let Value::Array(answers) = value else { return None };
+    let (done, rest) = answers.split_first()?;
+    let mut done = Words::of(done)?;
+    done.expect("done")?;
+    let now = done.number()?;
+    let backlog = done.flag()?;
+    let look_in = done.or_dash()?;
+    let replies = rest.iter().map(reply).collect::<Option<Vec<_>>>()?;
+    (replies.len() == requests).then_some(Replies { now, replies, backlog, look_in })
+}
+
+pub(super) fn reply(value: &Value) -> Option<Reply> {
+    if let Value::Array(rows) = value {
+        return snapshot(rows).map(Reply::Snapshot);
+    }
+    let mut words = Words::of(value)?;
+    Some(match words.word()? {
+        "granted" => Reply::Granted(granted(&mut words)?),
+        "queued" => Reply::Queued {
+            ticket: words.parsed()?,
+            waiting: words.parsed()?,
+            limit: words.parsed()?,
+        },
+        "busy" => Reply::Busy {
+            ticket: words.parsed()?,
+            why: busy(words.word()?)?,
+            limit: words.parsed()?,
+            held: words.parsed()?,
+            waiting: words.parsed()?,
+        },
+        "other-kind" => Reply::OtherKind {
+            ticket: words.ticket_or_dash()?,
+            stored: words.kind()?,
+            stated: words.kind()?,
+        },
+        "other-limit" => Reply::OtherLimit {
+            ticket: words.parsed()?,
+            stored: words.parsed()?,
+            stated: words.parsed()?,
+            is_pinned: words.flag()?,
+        },
+        "too-many" => Reply::TooMany {
+            ticket: words.parsed()?,
+            permits: words.parsed()?,
+            limit: words.parsed()?,
+        },
+        "too-late" => Reply::TooLate { ticket: words.parsed()? },
+        "ended" => Reply::Ended { ticket: words.parsed()?, cause: cause(words.word()?)? },
+        "unknown" => Reply::Unknown { ticket: words.parsed()? },
+        "renewed" => Reply::Renewed { valid_for: Some(words.number()?) },
+        "differs" => Reply::Differs,
+        "gone" => Reply::Gone,
+        "tickets" => tickets(&mut words)?,
+        "released" => Reply::Released { ticket: words.parsed()?, left: words.parsed()? },
+        "cancelled" => Reply::Cancelled { ticket: words.parsed()? },
+        "evicted" => Reply::Evicted { ticket: words.parsed()? },
+        "configured" => Reply::Configured { limit: words.parsed()? },
+        _ => return None,
+    })
+}
+
+fn granted(words: &mut Words<'_>) -> Option<Grant> {
+    Some(Grant {
+        ticket: words.parsed()?,
+        fence: Fence(words.number()?),
+        slots: words.parsed()?,
+        limit: words.parsed()?,
+        valid_for: Some(words.number()?),
+    })
+}
+
+fn tickets(words: &mut Words<'_>) -> Option<Reply> {
+    let valid_for = Some(words.number()?);
+    let tickets = words.rest().split(' ').filter(|word| !word.is_empty()).map(ticket_reply);
+    Some(Reply::Tickets { valid_for, tickets: tickets.collect::<Option<_>>()? })
+}
+
+fn ticket_reply(word: &str) -> Option<TicketReply> {
+    if let Some(held) = word.strip_prefix("held:") {
+        let (fence, slots) = held.split_once(':')?;
+        let (fence, slots) = (Fence(number(fence)?), slots.parse::<Slots>().ok()?);
+        return Some(TicketReply::Held { fence, slots });
+    }
+    match word {
+        "waiting" => Some(TicketReply::Waiting),
+        "unknown" => Some(TicketReply::Unknown),
+        over => cause(over).map(TicketReply::Ended),
+    }
+}
+
+fn snapshot(rows: &[Value]) -> Option<Snapshot> {
+    let (totals, rows) = rows.split_first()?;
+    let mut snapshot = totals_of(Words::of(totals)?)?;
+    for row in rows {
+        let mut words = Words::of(row)?;
+        match words.word()? {
+            "holder" => snapshot.holders.push(holder(&mut words)?),
+            "waiter" => snapshot.waiters.push(waiter(&mut words)?),
+            _ => return None,
+        }
+    }
+    Some(snapshot)
+}
+
+fn totals_of(mut words: Words<'_>) -> Option<Snapshot> {
+    words.expect("snapshot")?;
+    Some(Snapshot {
+        kind: words.kind_or_dash()?,
+        limit: words.parsed()?,
+        stated: words.limit_or_none()?,
+        pinned: words.limit_or_none()?,
+        held: words.parsed()?,
+        holders_total: words.parsed()?,
+        waiting_total: words.parsed()?,
+        guarded_for: Some(words.number()?).filter(|guarded| *guarded > 0),
+        paused: match words.rest().split_at_checked(1)? {
+            ("0", _) => None,
+            ("1", reason) => Some(reason.to_owned()),
+            _ => return None,
+        },
+        holders: Vec::new(),
+        waiters: Vec::new(),
+    })
+}
+
+fn holder(words: &mut Words<'_>) -> Option<HolderRow> {
+    Some(HolderRow {
+        ticket: words.parsed()?,
+        fence: Fence(words.number()?),
+        slots: words.parsed()?,
+        held_for: words.number()?,
+        valid_for: Some(words.number()?),
+        about: words.rest().to_owned(),
+    })
+}
+
+fn waiter(words: &mut Words<'_>) -> Option<WaiterRow> {
+    Some(WaiterRow {
+        ticket: words.parsed()?,
+        permits: words.parsed()?,
+        priority: words.parsed()?,
+        waiting_for: words.number()?,
+        unreachable: words.flag()?,
+        about: words.rest().to_owned(),
+    })
+}
+
+fn busy(word: &str) -> Option<Busy> {
+    match word {
+        "full" => Some(Busy::Full),
+        "too-many-waiting" => Some(Busy::TooManyWaiting),
+        "paused" => Some(Busy::Paused),
+        "guarded" => Some(Busy::Guarded),
+        _ => None,
+    }
+}
+
+/// Why a ticket is over, as scripts and wakeups call it.
+pub(super) fn cause(word: &str) -> Option<Cause> {
+    match word {
+        "released" => Some(Cause::Released),
+        "cancelled" => Some(Cause::Cancelled),
+        "expired" => Some(Cause::Expired),
+        "evicted" => Some(Cause::Evicted),
+        "toomany" => Some(Cause::TooMany),
+        "attached" => Some(Cause::Attached),
+        _ => None,
+    }
+}
+
+fn shorten(value: &Value) -> String {
+    let mut shown = Short(String::new());
+    let _ = write!(shown, "{value:?}"); // it stops on purpose
+    one_line(&shown.0)
+}
+
+/// The beginning of a text, of which there may be megabytes.
+struct Short(String);
+
+impl Write for Short {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        let room = 120_usize.saturating_sub(self.0.chars().count());
+        self.0.extend(text.chars().take(room));
+        if text.chars().nth(room).is_some() { Err(fmt::Error) } else { Ok(()) }
+    }
+}
+
+/// A number as Lua has them: beyond 2^53 it would not be exact, and no script says it. So nothing overflows
+/// that adds a few.
+pub(super) fn number(text: &str) -> Option<u64> {
+    text.parse().ok().filter(|number| *number <= UNBOUNDED)
+}
+
+/// An answer, word by word.
+pub(super) struct Words<'a>(&'a str);
+
+impl<'a> Words<'a> {
+    pub(super) fn of(value: &'a Value) -> Option<Self> {
+        match value {
+            Value::BulkString(bytes) => std::str::from_utf8(bytes).ok().map(Self),
+            Value::SimpleString(text) => Some(Self(text)),
+            _ => None,
+        }
+    }
+
+    pub(super) fn word(&mut self) -> Option<&'a str> {
+        let (word, rest) = self.0.split_once(' ').unwrap_or((self.0, ""));
+        self.0 = rest;
+        (!word.is_empty()).then_some(word)
+    }
+
+    /// What is left: text that people wrote.
+    pub(super) fn rest(&self) -> &'a str {
+        self.0
+    }
+
+    /// The next word counts the bytes of a text that comes after it; what is left is the rest.
+    pub(super) fn counted(mut self) -> Option<(&'a str, &'a str)> {
+        let bytes = self.parsed()?;
+        self.0.split_at_checked(bytes)
+    }
+
+    pub(super) fn parsed<T: std::str::FromStr>(&mut self) -> Option<T> {
+        self.word()?.parse().ok()
+    }
+
+    pub(super) fn number(&mut self) -> Option<u64> {
+        number(self.word()?)
+    }
+
+    pub(super) fn flag(&mut self) -> Option<bool> {
+        match self.word()? {
+            "0" => Some(false),
+            "1" => Some(true),
+            _ => None,
+        }
+    }
+
+    pub(super) fn or_dash(&mut self) -> Option<Option<u64>> {
+        match self.word()? {
+            "-" => Some(None),
+            text => number(text).map(Some),
+        }
+    }
+
+    fn ticket_or_dash(&mut self) -> Option<Option<Ticket>> {
+        match self.word()? {
+            "-" => Some(None),
+            ticket => ticket.parse().ok().map(Some),
+        }
+    }
+
+    fn kind(&mut self) -> Option<Kind> {
+        self.parsed().and_then(Kind::of_letter)
+    }
+
+    fn kind_or_dash(&mut self) -> Option<Option<Kind>> {
+        match self.word()? {
+            "-" => Some(None),
+            letter => Kind::of_letter(letter.parse().ok()?).map(Some),
+        }
+    }
+
+    /// A limit, or −1 where there is none.
+    pub(super) fn limit_or_none(&mut self) -> Option<Option<u32>> {
+        match self.parsed::<i64>()? {
+            -1 => Some(None),
+            limit => u32::try_from(limit).ok().map(Some),
+        }
+    }
+
+    pub(super) fn expect(&mut self, word: &str) -> Option<()> {
+        (self.word()? == word).then_some(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(text: &str) -> Value {
+        Value::BulkString(text.as_bytes().to_vec())
+    }
+
+    fn answer(parts: &[&str]) -> Value {
+        Value::Array(parts.iter().map(|part| text(part)).collect())
+    }
+
+    #[test]
+    fn an_unknown_word_is_damage_and_names_the_script() {
+        let error = parse(answer(&["done 5 0 -", "winged 1"]), "acquire", 1).unwrap_err();
+        assert_eq!(error.kind(), StoreErrorKind::Corrupt);
+        assert!(
+            error.to_string().contains("acquire") && error.to_string().contains("winged"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn damage_is_told_in_one_short_line() {
+        let long = Value::SimpleString("a\u{1b}\n".repeat(100_000));
+        let said = redis::parse_redis_value(b"-ERR one\rtwo\r\n").unwrap();
+        for value in [long, said] {
+            let error = parse(value, "acquire", 1).unwrap_err().to_string();
+            assert!(error.len() < 300 && !error.contains(char::is_control), "{error:?}");
+        }
+    }
+
+    #[test]
+    fn an_answer_too_few_is_damage() {
+        assert!(parse(answer(&["done 5 0 -"]), "release", 1).is_err());
+    }
+
+    #[test]
+    fn the_clock_the_backlog_and_the_next_look_are_read() {
+        let replies = parse(answer(&["done 5 1 250"]), "step", 0).unwrap();
+        assert_eq!((replies.now, replies.backlog, replies.look_in), (5, true, Some(250)));
+    }
+
+    #[test]
+    fn a_number_that_lua_cannot_say_is_damage() {
+        for done in ["done 9007199254740993 0 -", "done 5 0 18446744073709551615"] {
+            assert!(parse(answer(&[done]), "step", 0).is_err(), "{done}");
+        }
+        assert!(parse(answer(&["done 5 0 9007199254740992"]), "step", 0).is_ok());
+    }
+
+    #[test]
+    fn an_empty_reason_is_still_a_pause() {
+        let rows = [text("snapshot s 4 -1 4 0 0 0 0 1")];
+        assert_eq!(snapshot(&rows).unwrap().paused, Some(String::new()));
+    }
+}

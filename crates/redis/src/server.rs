@@ -1,0 +1,333 @@
+//! What a server says of itself when a link is opened, and whether it will do: in one round trip.
+
+mod facts;
+mod rights;
+mod settings;
+
+use std::{fmt::Display, time::SystemTime};
+
+use redis::{Cmd, ServerError, Value};
+use seinpaal_proto::{
+    Inbox,
+    time::{Micros, SECOND},
+};
+
+pub(super) use self::rights::of_subscribing;
+pub(super) use self::settings::NOTHING_KEPT;
+use self::settings::Settings;
+use super::{
+    error,
+    keys::Keys,
+    transport::{Answer, Commands, ROOM},
+};
+use seinpaal_store::{
+    Advice, Certainty, Fact, Reading, StoreError, StoreErrorKind, boottime, url::RedisOptions,
+};
+
+const OLDEST: (u32, u32) = (6, 2);
+/// The first with sharded channels.
+const OLDEST_CLUSTER: (u32, u32) = (7, 0);
+/// The next line that can be used for anything.
+const PREFERRED: (u32, u32) = (7, 0);
+
+/// What the URL promises.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Kind {
+    Server,
+    Cluster,
+}
+
+/// Who is looked at, and what for.
+pub(super) struct Subject<'a> {
+    pub(super) shown: &'a str,
+    pub(super) kind: Kind,
+    pub(super) keys: &'a Keys,
+    pub(super) inbox: Inbox,
+    pub(super) is_guarded: bool,
+    pub(super) is_replicated: bool,
+}
+
+/// What was seen.
+pub(super) struct Look {
+    pub(super) reading: Reading,
+    /// A line for each thing to change.
+    pub(super) advice: Vec<Advice>,
+    pub(super) facts: Vec<Fact>,
+}
+
+impl<'a> Subject<'a> {
+    pub(super) fn new(
+        shown: &'a str,
+        kind: Kind,
+        keys: &'a Keys,
+        inbox: Inbox,
+        options: &RedisOptions,
+    ) -> Self {
+        let is_guarded = options.restart_guard.is_some();
+        let is_replicated = options.replicated.is_some();
+        Self { shown, kind, keys, inbox, is_guarded, is_replicated }
+    }
+
+    #[cfg(test)]
+    fn plain(keys: &'a Keys, kind: Kind) -> Self {
+        Self::new("redis://a:1/0", kind, keys, Inbox(1), &RedisOptions::default())
+    }
+
+    /// One at which wakeups could come.
+    fn channel(&self) -> String {
+        match self.kind {
+            Kind::Server => self.keys.channel(self.inbox),
+            Kind::Cluster => format!("{}:inbox:{}", self.keys.probe(), self.inbox),
+        }
+    }
+
+    /// All of them, as an access list has it.
+    fn channels(&self) -> String {
+        match self.kind {
+            Kind::Server => format!("{}inbox:*", self.keys.prefix()),
+            Kind::Cluster => format!("{}*:inbox:*", self.keys.prefix()),
+        }
+    }
+}
+
+/// Looks at the clock, at the server and its settings, and at what this user may do.
+pub(super) async fn look(
+    commands: &mut Commands,
+    subject: &Subject<'_>,
+) -> Answer<Result<Look, StoreError>> {
+    let (mut all, rights, settings) =
+        (redis::pipe(), rights::questions(subject), settings::questions());
+    all.add_command(time());
+    for section in ["server", "replication"] {
+        all.cmd("INFO").arg(section);
+    }
+    for question in rights.iter().chain(&settings) {
+        all.add_command(question.clone());
+    }
+    let sent = SystemTime::now();
+    let (asked_at, count) = (boottime::now(), 3 + rights.len() + settings.len());
+    let answers = commands.send_all(&all, 0, count, ROOM).await?;
+    Ok(judge_all(&answers, rights.len(), subject, asked_at, (sent, SystemTime::now())))
+}
+
+/// A right that is missing now, whatever it was when the link was opened.
+pub(super) async fn missing_right(
+    commands: &mut Commands,
+    subject: &Subject<'_>,
+) -> Option<StoreError> {
+    let (mut all, rights) = (redis::pipe(), rights::questions(subject));
+    for question in &rights {
+        all.add_command(question.clone());
+    }
+    let answers = commands.send_all(&all, 0, rights.len(), ROOM).await.ok()?;
+    rights::judge(&answers, subject).err()
+}
+
+fn judge_all(
+    answers: &[Value],
+    rights: usize,
+    subject: &Subject<'_>,
+    asked_at: Micros,
+    here: (SystemTime, SystemTime),
+) -> Result<Look, StoreError> {
+    let [time, server, replication, rest @ ..] = answers else {
+        return Err(no_time(subject.shown));
+    };
+    let mut advice = check(server, replication, subject)?;
+    let (rights, settings) = rest.split_at(rights.min(rest.len()));
+    if let Value::ServerError(refused) = time {
+        return Err(error::of_server_at(refused, subject.shown));
+    }
+    let shows = read_time(time).ok_or_else(|| no_time(subject.shown))?;
+    advice.extend(rights::judge(rights, subject)?);
+    let settings = Settings::read(settings);
+    advice.extend(settings.advice(subject));
+    let advice = advice.into_iter().map(|advice| advice.at(subject.shown)).collect();
+    let mut facts = facts::of_server(server, replication);
+    facts.extend(settings.facts());
+    facts.extend(facts::of_clock(shows, here));
+    Ok(Look { reading: Reading { shows, asked_at }, advice, facts })
+}
+
+pub(super) fn time() -> Cmd {
+    redis::cmd("TIME")
+}
+
+/// Seconds and microseconds.
+pub(super) fn read_time(answer: &Value) -> Option<Micros> {
+    let (seconds, micros): (u64, u64) = redis::from_redis_value_ref(answer).ok()?;
+    Some(seconds * SECOND + micros)
+}
+
+pub(super) fn no_time(shown: &(impl Display + ?Sized)) -> StoreError {
+    let message = format!("{shown} answers TIME with something else: is there a proxy?");
+    StoreError::new(StoreErrorKind::Misconfigured, Certainty::NotExecuted, message)
+}
+
+/// Refuses what will not do. A server that hides what it is (some managed ones do) is believed.
+fn check(
+    server: &Value,
+    replication: &Value,
+    subject: &Subject<'_>,
+) -> Result<Vec<Advice>, StoreError> {
+    let text = |answer: &Value| match answer {
+        Value::ServerError(refused) if hides(refused) => Ok(String::new()),
+        Value::ServerError(refused) => Err(error::of_server_at(refused, subject.shown)),
+        answer => Ok(redis::from_redis_value_ref(answer).unwrap_or_default()),
+    };
+    let (server, replication) = (text(server)?, text(replication)?);
+    judge(&server, &replication, subject)?;
+    Ok(advise(&server, &replication, subject))
+}
+
+/// It may not be asked, or does not know the question.
+fn hides(refused: &ServerError) -> bool {
+    matches!(refused.code(), "NOPERM" | "ERR")
+}
+
+fn judge(server: &str, replication: &str, subject: &Subject<'_>) -> Result<(), StoreError> {
+    let refuse = |kind, why: String| {
+        Err(StoreError::new(kind, Certainty::NotExecuted, format!("{} {why}", subject.shown)))
+    };
+    let (oldest, what) = match subject.kind {
+        Kind::Server => (OLDEST, "6.2 is the oldest"),
+        Kind::Cluster => (OLDEST_CLUSTER, "7.0 is the oldest cluster"),
+    };
+    if let Some(why) = wrong_mode(server, subject.kind) {
+        return refuse(StoreErrorKind::Misconfigured, why.into());
+    }
+    if let Some(version) = version(server)
+        && is_before(version, oldest)
+    {
+        let why = format!("is version {version}: {what} that can be used, so upgrade it");
+        return refuse(StoreErrorKind::Misconfigured, why);
+    }
+    if subject.kind == Kind::Server && field(replication, "role") == Some("slave") {
+        let host = field(replication, "master_host").unwrap_or("?");
+        let port = field(replication, "master_port").unwrap_or("?");
+        let why = format!("is a replica: connect to its master, {host}:{port}");
+        return refuse(StoreErrorKind::Unreachable, why);
+    }
+    Ok(())
+}
+
+fn wrong_mode(server: &str, kind: Kind) -> Option<&'static str> {
+    match (mode(server)?, kind) {
+        ("sentinel", _) => Some("is a sentinel: write redis+sentinel://HOST:PORT/MASTER"),
+        ("cluster", Kind::Server) => {
+            Some("is part of a cluster: write redis+cluster:// in the store URL")
+        }
+        ("cluster", Kind::Cluster) | (_, Kind::Server) => None,
+        (_, Kind::Cluster) => Some("is not a cluster: write redis:// in the store URL"),
+    }
+}
+
+/// Redis says `redis_mode`, and so does Valkey if it is told to be like Redis; else it says `server_mode`.
+fn mode(server: &str) -> Option<&str> {
+    field(server, "server_mode").or_else(|| field(server, "redis_mode"))
+}
+
+/// Valkey's `redis_version` is that of the Redis it can stand in for.
+fn version(server: &str) -> Option<&str> {
+    field(server, "valkey_version").or_else(|| field(server, "redis_version"))
+}
+
+fn advise(server: &str, replication: &str, subject: &Subject<'_>) -> Vec<Advice> {
+    let mut lines = Vec::new();
+    if let Some(version) = version(server)
+        && is_before(version, PREFERRED)
+    {
+        lines.push(Advice::hint(format!(
+            "version {version} is of the oldest line that can be used: plan for 7.0 or newer"
+        )));
+    }
+    let replicas = field(replication, "connected_slaves").filter(|count| *count != "0");
+    if let (Some(count), Kind::Server, false) = (replicas, subject.kind, subject.is_replicated) {
+        lines.push(Advice::risk(format!(
+            "{count} replicas follow it: if one is made the master, the last grants are forgotten and given again, \
+             unless the store URL says replicated={count}"
+        )));
+    }
+    lines
+}
+
+pub(super) fn field<'a>(info: &'a str, name: &str) -> Option<&'a str> {
+    info.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':')).map(str::trim)
+}
+
+fn is_before(version: &str, oldest: (u32, u32)) -> bool {
+    let mut numbers = version.split('.').map(|part| part.parse::<u32>().ok());
+    match (numbers.next().flatten(), numbers.next().flatten()) {
+        (Some(major), Some(minor)) => (major, minor) < oldest,
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn judged(server: &str, replication: &str) -> Result<(), String> {
+        judged_as(Kind::Server, server, replication)
+    }
+
+    fn judged_as(kind: Kind, server: &str, replication: &str) -> Result<(), String> {
+        let keys = Keys::new("seinpaal:").unwrap();
+        let subject = Subject::plain(&keys, kind);
+        judge(server, replication, &subject).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn versions_from_6_2_will_do() {
+        for version in ["6.2.0", "7.0.15", "7.2.4", "8.0", "10.1.2", "unstable"] {
+            assert_eq!(judged(&format!("redis_version:{version}\r\n"), "role:master"), Ok(()));
+        }
+    }
+
+    #[test]
+    fn older_ones_are_refused_with_what_to_do() {
+        for version in ["6.0.16", "5.0.7", "2.8.0"] {
+            let error =
+                judged(&format!("# Server\r\nredis_version:{version}\r\n"), "").unwrap_err();
+            assert!(error.contains(version) && error.contains("upgrade"), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_mode_that_the_url_does_not_promise_is_refused_with_the_scheme_to_use() {
+        for name in ["redis_mode", "server_mode"] {
+            for (mode, kind, scheme) in [
+                ("sentinel", Kind::Server, "redis+sentinel://"),
+                ("sentinel", Kind::Cluster, "redis+sentinel://"),
+                ("cluster", Kind::Server, "redis+cluster://"),
+                ("standalone", Kind::Cluster, "redis://"),
+            ] {
+                let error = judged_as(kind, &format!("{name}:{mode}\r\n"), "").unwrap_err();
+                assert!(error.contains(scheme), "{error}");
+            }
+            assert_eq!(judged_as(Kind::Server, &format!("{name}:standalone\r\n"), ""), Ok(()));
+            assert_eq!(judged_as(Kind::Cluster, &format!("{name}:cluster\r\n"), ""), Ok(()));
+        }
+    }
+
+    #[test]
+    fn a_cluster_that_is_too_old_for_sharded_channels_is_refused() {
+        let info = "redis_version:6.2.16\r\nredis_mode:cluster\r\n";
+        let error = judged_as(Kind::Cluster, info, "").unwrap_err();
+        assert!(error.contains("6.2.16") && error.contains("upgrade"), "{error}");
+    }
+
+    #[test]
+    fn a_valkey_is_as_old_as_it_says_itself() {
+        let info = "redis_version:7.2.4\r\nserver_name:valkey\r\nvalkey_version:9.1.2\r\n";
+        assert_eq!(version(info), Some("9.1.2"));
+        assert_eq!(judged(info, "role:master"), Ok(()));
+    }
+
+    #[test]
+    fn a_replica_is_refused_with_the_name_of_its_master() {
+        let error =
+            judged("", "role:slave\r\nmaster_host:db1\r\nmaster_port:6380\r\n").unwrap_err();
+        assert!(error.contains("db1:6380"), "{error}");
+    }
+}

@@ -1,0 +1,53 @@
+//! What a server says of itself, for people.
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use redis::Value;
+use seinpaal_proto::time::Micros;
+
+use super::{field, mode, version};
+use seinpaal_store::Fact;
+
+/// What its answers to `INFO server` and `INFO replication` tell.
+pub(super) fn of_server(server: &Value, replication: &Value) -> Vec<Fact> {
+    let text = |value| redis::from_redis_value_ref::<String>(value).unwrap_or_default();
+    let (server, replication) = (text(server), text(replication));
+    let is_valkey = field(&server, "valkey_version").is_some();
+    let product = if is_valkey { "Valkey" } else { "Redis" };
+    [
+        version(&server).map(|version| Fact::new("version", format!("{product} {version}"))),
+        mode(&server).map(|mode| Fact::new("mode", mode)),
+        field(&replication, "connected_slaves").map(|count| Fact::new("replicas", count)),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+/// How far its clock is from ours, where ours showed these times just before and just after it was read.
+pub(super) fn of_clock(shows: Micros, here: (SystemTime, SystemTime)) -> Option<Fact> {
+    let since = |at: SystemTime| at.duration_since(UNIX_EPOCH).ok();
+    let (sent, answered) = (since(here.0)?, since(here.1)?);
+    let (between, doubt) = ((sent + answered) / 2, answered.saturating_sub(sent) / 2);
+    let there = Duration::from_micros(shows);
+    let (off, way) = match there.checked_sub(between) {
+        Some(ahead) => (ahead, "ahead of"),
+        None => (between - there, "behind"),
+    };
+    let off = off.as_secs_f64() * 1e3;
+    let doubt = doubt.as_secs_f64() * 1e3;
+    Some(Fact::new("clock", format!("{off:.1} ms {way} this machine's (± {doubt:.1} ms)")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_clock_is_told_with_its_doubt() {
+        let at = |millis| UNIX_EPOCH + Duration::from_millis(millis);
+        let told = |shows| of_clock(shows, (at(1000), at(1010))).unwrap().value;
+        assert_eq!(told(1_105_000), "100.0 ms ahead of this machine's (± 5.0 ms)");
+        assert_eq!(told(905_000), "100.0 ms behind this machine's (± 5.0 ms)");
+    }
+}

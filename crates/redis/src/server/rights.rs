@@ -1,0 +1,158 @@
+//! What a user may not do, asked when a connection is opened: each thing by its name, and what it costs.
+
+use redis::{Cmd, Script, Value};
+
+use super::{Kind, Subject};
+use crate::{error, transport::CallError};
+use seinpaal_store::{Advice, Certainty, StoreError, StoreErrorKind};
+
+const SOURCE: &str = include_str!("../lua/rights.lua");
+
+/// Without these no operation works, or one would be torn in the middle.
+const NEEDED: [&str; 18] = [
+    "time",
+    "exists",
+    "type",
+    "hget",
+    "hmget",
+    "hgetall",
+    "hset",
+    "hdel",
+    "zadd",
+    "zrem",
+    "zrangebylex",
+    "zremrangebylex",
+    "unlink",
+    "pexpire",
+    "persist",
+    "get",
+    "set",
+    "wait",
+];
+
+/// Without these something is worse.
+#[rustfmt::skip]
+const WISHED: [(&str, &str); 10] = [
+    ("publish", "waiters are not woken, and look again only every few seconds"),
+    ("spublish", "waiters are not woken, and look again only every few seconds"),
+    ("pubsub", "a waiter whose process is gone is served all the same, and delays the others"),
+    ("scan", "names cannot be listed"),
+    ("ping", "a connection that has died silently is not noticed"),
+    ("info", "version, mode, role and settings are not checked"),
+    ("multi", "a server whose scripts are flushed all the time cannot be used"),
+    ("exec", "a server whose scripts are flushed all the time cannot be used"),
+    ("sunsubscribe", "subscriptions to names that are not used any more stay"),
+    ("asking", "calls fail while a slot moves"),
+];
+
+/// The commands that ask. On one server they are those that the scripts need anyhow.
+pub(super) fn questions(subject: &Subject<'_>) -> Vec<Cmd> {
+    let (mut load, hash) = (redis::cmd("SCRIPT"), Script::new(SOURCE).get_hash().to_owned());
+    load.arg("LOAD").arg(SOURCE);
+    match subject.kind {
+        Kind::Server => vec![load, asking("EVALSHA", &hash, subject)],
+        Kind::Cluster => vec![asking("EVAL", SOURCE, subject)],
+    }
+}
+
+fn asking(command: &str, script: &str, subject: &Subject<'_>) -> Cmd {
+    let mut asking = redis::cmd(command);
+    let (publish, listeners) = match subject.kind {
+        Kind::Server => ("publish", "numsub"),
+        Kind::Cluster => ("spublish", "shardnumsub"),
+    };
+    asking.arg(script).arg(0).arg(subject.keys.probe()).arg(subject.channel());
+    asking.arg(publish).arg(listeners).arg(words(subject));
+    asking
+}
+
+fn words(subject: &Subject<'_>) -> Vec<&'static str> {
+    let mut words = vec!["scan", "ping", "info"];
+    match subject.kind {
+        Kind::Server => words.extend(["multi", "exec"]),
+        Kind::Cluster => words.extend(["sunsubscribe", "asking", "myid"]),
+    }
+    if subject.is_guarded {
+        words.extend(["get", "set"]);
+    }
+    if subject.is_replicated {
+        words.push("wait");
+    }
+    words
+}
+
+/// Refuses a user who may not do what is needed; else what is worse without what is missing.
+pub(super) fn judge(answers: &[Value], subject: &Subject<'_>) -> Result<Vec<Advice>, StoreError> {
+    for answer in answers {
+        match answer {
+            Value::ServerError(refused) if refused.code() == "NOSCRIPT" => {} // flushed in between
+            Value::ServerError(refused) => return Err(error::of_server_at(refused, subject.shown)),
+            _ => {}
+        }
+    }
+    let denied = answers.last().map(read).unwrap_or_default();
+    let is_needed = |word: &&String| {
+        NEEDED.contains(&word.as_str()) || *word == "myid" || is_info(word, subject)
+    };
+    let needed: Vec<_> = denied.iter().filter(is_needed).map(String::as_str).collect();
+    if needed.is_empty() { Ok(advice(&denied, subject)) } else { Err(refusal(&needed, subject)) }
+}
+
+/// The restart guard tells a server's incarnation by it.
+fn is_info(word: &str, subject: &Subject<'_>) -> bool {
+    word == "info" && subject.is_guarded
+}
+
+fn read(answer: &Value) -> Vec<String> {
+    redis::from_redis_value_ref(answer).unwrap_or_default()
+}
+
+fn refusal(needed: &[&str], subject: &Subject<'_>) -> StoreError {
+    let (commands, rights) = (needed.join(", ").to_uppercase(), rights(needed));
+    let message = format!(
+        "{}: this user may not run {commands} on our keys: allow it {rights} ~{}* (docs/internals/stores/redis.md has all that \
+         is needed)",
+        subject.shown,
+        subject.keys.prefix(),
+    );
+    StoreError::new(StoreErrorKind::Forbidden, Certainty::NotExecuted, message)
+}
+
+fn rights(words: &[&str]) -> String {
+    let right = |word: &&str| match *word {
+        "myid" => "+cluster|myid".to_owned(),
+        word => format!("+{word}"),
+    };
+    words.iter().map(right).collect::<Vec<_>>().join(" ")
+}
+
+fn advice(denied: &[String], subject: &Subject<'_>) -> Vec<Advice> {
+    let line = |&(word, cost): &(&str, &str)| {
+        denied.iter().any(|denied| denied == word).then(|| {
+            let channels = match word {
+                "publish" | "spublish" => format!(" &{}", subject.channels()),
+                _ => String::new(),
+            };
+            let denied = word.to_uppercase();
+            Advice::hint(format!("this user may not {denied}: {cost}: allow it +{word}{channels}"))
+        })
+    };
+    WISHED.iter().filter_map(line).collect()
+}
+
+/// A subscription that is refused names the channel, which nobody wrote.
+pub(crate) fn of_subscribing(
+    refused: CallError,
+    subject: &Subject<'_>,
+) -> Result<StoreError, CallError> {
+    if refused.code() != Some("NOPERM") {
+        return Err(refused);
+    }
+    let message = format!(
+        "{}: this user may not SUBSCRIBE to its inbox: allow it +subscribe &{} (docs/internals/stores/redis.md has all that is \
+         needed)",
+        subject.shown,
+        subject.channels(),
+    );
+    Ok(StoreError::new(StoreErrorKind::Forbidden, Certainty::NotExecuted, message))
+}

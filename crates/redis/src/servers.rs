@@ -1,0 +1,197 @@
+//! Who answers: one server, or the nodes of a cluster.
+
+use std::time::Duration;
+
+use redis::{Cmd, ToRedisArgs, Value};
+use seinpaal_proto::{Batch, Replies, Reply, queue};
+
+use super::{
+    cluster::{self, Cluster, Master},
+    connection::{self, Connection},
+    keys::slot_of,
+    misconfigured,
+    script::{Operation, Scripts},
+};
+use seinpaal_store::{Advice, Fact, StoreError};
+
+/// A page of `SCAN` has a thousand keys, or some more, of up to two thousand bytes.
+pub(super) const PAGE_ROOM: usize = 16 << 20;
+
+/// The servers of a store.
+#[derive(Debug)]
+pub(super) enum Servers {
+    One { connection: Connection, scripts: Box<Scripts> },
+    Cluster(Cluster),
+}
+
+/// Where a script was executed, for asking about its replicas.
+pub(super) enum Proof {
+    One(connection::Proof),
+    Node(cluster::Proof),
+}
+
+impl Servers {
+    /// As in [`Abilities`](seinpaal_store::Abilities).
+    pub(super) fn scheme(&self) -> &'static str {
+        match self {
+            Self::One { connection, .. } => connection.scheme(),
+            Self::Cluster(_) => "redis+cluster",
+        }
+    }
+
+    /// What should be changed about the servers.
+    pub(super) fn advice(&self) -> Vec<Advice> {
+        match self {
+            Self::One { connection, .. } => connection.advice(),
+            Self::Cluster(cluster) => cluster.advice(),
+        }
+    }
+
+    /// What they say of themselves; of a cluster, one node.
+    pub(super) fn facts(&self) -> Vec<Fact> {
+        match self {
+            Self::One { connection, .. } => connection.facts(),
+            Self::Cluster(cluster) => cluster.facts(),
+        }
+    }
+
+    /// Makes sure that wakeups for a batch are heard before it goes out.
+    pub(super) async fn expect(&self, batch: &Batch) -> Result<(), StoreError> {
+        match self {
+            Self::One { .. } => Ok(()), // where its inbox listens for all names
+            Self::Cluster(cluster) => cluster.expect(batch).await,
+        }
+    }
+
+    /// As [`Store::reassure`](seinpaal_store::Store::reassure), where the first of a name's keys is this.
+    pub(super) async fn reassure(&self, key: &str, silence: Duration) {
+        match self {
+            Self::One { connection, .. } => connection.reassure(silence).await,
+            Self::Cluster(cluster) => cluster.reassure(slot_of(key.as_bytes()), silence).await,
+        }
+    }
+
+    /// Runs the script of an operation, whose answer has at most `room` bytes.
+    pub(super) async fn evaluate(
+        &self,
+        operation: Operation,
+        keys: &[impl ToRedisArgs],
+        arguments: &[impl ToRedisArgs],
+        room: usize,
+    ) -> Result<(Value, Proof), StoreError> {
+        match self {
+            Self::One { connection, scripts } => {
+                let evaluated =
+                    connection.evaluate(scripts, operation, keys, arguments, room).await?;
+                Ok((evaluated.0, Proof::One(evaluated.1)))
+            }
+            Self::Cluster(cluster) => {
+                let evaluated = cluster.evaluate(operation, keys, arguments, room).await?;
+                Ok((evaluated.0, Proof::Node(evaluated.1)))
+            }
+        }
+    }
+
+    /// Whether as many replicas as are wanted have what was written there until now; if not, a fail-over
+    /// could undo it.
+    pub(super) async fn confirm(&self, proof: Proof) -> Result<(), StoreError> {
+        match (self, proof) {
+            (Self::One { connection, .. }, Proof::One(proof)) => connection.confirm(proof).await,
+            (Self::Cluster(cluster), Proof::Node(proof)) => cluster.confirm(proof).await,
+            _ => Ok(()), // a proof is given back to whom it came from
+        }
+    }
+
+    /// How many replicas have what was written there until now; waits for as many as are wanted, for a while.
+    pub(super) async fn replicas_of(&self, proof: Proof) -> Result<u32, StoreError> {
+        match (self, proof) {
+            (Self::One { connection, .. }, Proof::One(proof)) => {
+                connection.replicas_of(proof).await
+            }
+            (Self::Cluster(cluster), Proof::Node(proof)) => cluster.replicas_of(proof).await,
+            _ => Ok(0),
+        }
+    }
+
+    /// The slot of a key, if there are slots.
+    pub(super) fn slot_of(&self, key: &str) -> Option<u16> {
+        matches!(self, Self::Cluster(_)).then(|| slot_of(key.as_bytes()))
+    }
+
+    /// What the replies to a batch mean for the connections.
+    pub(super) fn take_note(&self, batch: &Batch, replies: &Replies) {
+        match self {
+            Self::One { connection, .. } => {
+                if replies.replies.iter().any(|reply| matches!(reply, Reply::Queued { .. })) {
+                    connection.expect_news();
+                }
+            }
+            Self::Cluster(cluster) => cluster.take_note(batch, replies),
+        }
+    }
+
+    /// As [`Servers::expect`], of a queue.
+    pub(super) async fn expect_at_queue(&self, batch: &queue::Batch) -> Result<(), StoreError> {
+        match self {
+            Self::One { .. } => Ok(()),
+            Self::Cluster(cluster) => cluster.expect_at_queue(batch).await,
+        }
+    }
+
+    /// Whoever stands in line waits to be called.
+    pub(super) fn take_note_of_queue(&self, batch: &queue::Batch) {
+        let waits =
+            |request: &queue::Request| matches!(request, queue::Request::Pop(pop) if pop.wait);
+        if !batch.requests.iter().any(waits) {
+            return;
+        }
+        match self {
+            Self::One { connection, .. } => connection.expect_news(),
+            Self::Cluster(cluster) => cluster.expect_news(),
+        }
+    }
+
+    /// Whether the keys of one script have to be in one slot.
+    pub(super) fn has_slots(&self) -> bool {
+        matches!(self, Self::Cluster(_))
+    }
+
+    /// Those that together have all keys.
+    pub(super) async fn scanned(&self) -> Result<Vec<Scanned<'_>>, StoreError> {
+        match self {
+            Self::One { connection, .. } => Ok(vec![Scanned::One(connection)]),
+            Self::Cluster(cluster) => {
+                Ok(cluster.masters().await?.into_iter().map(Scanned::Master).collect())
+            }
+        }
+    }
+}
+
+/// A server whose keys are looked through.
+pub(super) enum Scanned<'a> {
+    One(&'a Connection),
+    Master(Master),
+}
+
+impl Scanned<'_> {
+    async fn command(&self, command: &Cmd) -> Result<Value, StoreError> {
+        match self {
+            Self::One(connection) => connection.command(command, PAGE_ROOM).await,
+            Self::Master(master) => master.command(command, PAGE_ROOM).await,
+        }
+    }
+    /// The keys of a page that match, and where the next one begins. A key may come twice, or be gone by now.
+    pub(super) async fn page(
+        &self,
+        pattern: &str,
+        cursor: u64,
+    ) -> Result<(Option<u64>, Vec<String>), StoreError> {
+        let mut scan = redis::cmd("SCAN");
+        scan.arg(cursor).arg("MATCH").arg(pattern).arg("COUNT").arg(1000);
+        let page = self.command(&scan).await?;
+        let (next, keys): (u64, Vec<Vec<u8>>) = redis::from_redis_value(page)
+            .map_err(|_| misconfigured("SCAN answered something else: is there a proxy?"))?;
+        let keys = keys.into_iter().filter_map(|key| String::from_utf8(key).ok()).collect();
+        Ok((Some(next).filter(|next| *next != 0), keys))
+    }
+}

@@ -1,0 +1,205 @@
+//! The way to a server: a socket, TLS over it where that is wanted, and a watch on what comes in.
+//!
+//! The client library does the protocol. It is given a stream of ours, because it hides three things that we
+//! must know: what TLS refused and why, what a server says before it is asked, and how large an answer is that
+//! has not come in whole.
+
+mod dial;
+mod frames;
+mod stream;
+mod tls;
+mod watched;
+
+use std::{fmt, io, path::PathBuf, sync::Arc, time::Duration};
+
+use redis::{
+    AsyncConnectionConfig, Cmd, Pipeline, ProtocolVersion, RedisConnectionInfo, RedisError,
+    RedisResult, ToRedisArgs, Value,
+    aio::{MultiplexedConnection, PubSub},
+};
+use tokio::{task::AbortHandle, time::timeout};
+
+use self::{stream::Stream, watched::Watched};
+use seinpaal_store::url::RedisUrl;
+
+pub(super) use watched::ROOM;
+
+/// A connection for commands, on which many can be under way. It closes when its last clone is dropped.
+#[derive(Clone)]
+pub(super) struct Commands {
+    connection: MultiplexedConnection,
+    line: Arc<Line>,
+}
+
+/// The task that reads and writes, and what it saw.
+struct Line {
+    watched: Arc<Watched>,
+    driver: AbortHandle,
+}
+
+impl Drop for Line {
+    fn drop(&mut self) {
+        self.driver.abort();
+    }
+}
+
+/// What a command came to. A server's refusal of it is an answer.
+pub(super) type Answer<T> = Result<T, CallError>;
+
+/// Why there is no answer.
+#[derive(Clone, Debug)]
+pub(super) enum CallError {
+    /// What the client library says.
+    Library(RedisError),
+    /// What we saw ourselves.
+    Fault(Fault),
+}
+
+/// What is wrong with a server, or with the way to it.
+#[derive(Clone, Debug)]
+pub(super) enum Fault {
+    /// The host has no address.
+    Lookup,
+    /// Nobody took the connection.
+    Connect(io::ErrorKind),
+    /// It took longer than `connect-timeout`.
+    Slow,
+    /// A file for TLS that the URL or the environment names, and what is wrong with it.
+    File { path: PathBuf, wrong: String },
+    /// No authority to trust: this machine has none, and none was named.
+    NoAuthorities,
+    /// What TLS refused, on this side or on the other.
+    Tls(rustls::Error),
+    /// It answers in TLS what was not asked in TLS.
+    SpeaksTls,
+    /// It sent more than this many bytes as one answer.
+    TooLarge(usize),
+    /// It refused before it was asked anything.
+    Refused(String),
+}
+
+impl From<RedisError> for CallError {
+    fn from(error: RedisError) -> Self {
+        Self::Library(error)
+    }
+}
+
+impl From<Fault> for CallError {
+    fn from(fault: Fault) -> Self {
+        Self::Fault(fault)
+    }
+}
+
+/// For who reads a log: `error` has the words for users.
+impl fmt::Display for CallError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Library(error) => error.fmt(f),
+            Self::Fault(fault) => write!(f, "{fault:?}"),
+        }
+    }
+}
+
+impl std::error::Error for CallError {}
+
+impl CallError {
+    /// The code of a server's refusal.
+    pub(super) fn code(&self) -> Option<&str> {
+        match self {
+            Self::Library(error) => error.code(),
+            Self::Fault(_) => None,
+        }
+    }
+}
+
+impl Commands {
+    /// Connects and logs in.
+    pub(super) async fn open(
+        url: &RedisUrl,
+        protocol: ProtocolVersion,
+        config: AsyncConnectionConfig,
+        patience: Duration,
+    ) -> Answer<Self> {
+        in_time(patience, async {
+            let (stream, watched) = Stream::open(url).await?;
+            let login = login(url, protocol);
+            let opened = MultiplexedConnection::new_with_config(&login, stream, config).await;
+            let (connection, driver) = opened.map_err(|error| watched.explain(error))?;
+            watched.is_open();
+            let driver = tokio::spawn(driver).abort_handle();
+            Ok(Self { connection, line: Arc::new(Line { watched, driver }) })
+        })
+        .await
+    }
+
+    /// Sends a command whose answer needs no more than [`ROOM`].
+    pub(super) async fn send(&mut self, command: &Cmd) -> Answer<Value> {
+        self.send_for(command, ROOM).await
+    }
+
+    /// The same, for an answer of up to `room` bytes. A longer one ends the connection.
+    pub(super) async fn send_for(&mut self, command: &Cmd, room: usize) -> Answer<Value> {
+        let room = self.line.watched.make_room(room);
+        let answer = self.connection.send_packed_command(command).await;
+        room.close_after(&answer);
+        self.explained(answer)
+    }
+
+    /// Sends several commands as one, and returns the answers of the last `count`.
+    pub(super) async fn send_all(
+        &mut self,
+        commands: &Pipeline,
+        skip: usize,
+        count: usize,
+        room: usize,
+    ) -> Answer<Vec<Value>> {
+        let room = self.line.watched.make_room(room);
+        let answer = self.connection.send_packed_commands(commands, skip, count).await;
+        room.close_after(&answer);
+        self.explained(answer)
+    }
+
+    /// Subscribes, over RESP3.
+    pub(super) async fn subscribe(&mut self, channel: impl ToRedisArgs) -> Answer<()> {
+        let answer = self.connection.subscribe(channel).await;
+        self.explained(answer)
+    }
+
+    /// Gives a subscription up, over RESP3.
+    pub(super) async fn unsubscribe(&mut self, channel: impl ToRedisArgs) -> Answer<()> {
+        let answer = self.connection.unsubscribe(channel).await;
+        self.explained(answer)
+    }
+
+    fn explained<T>(&self, answer: RedisResult<T>) -> Answer<T> {
+        answer.map_err(|error| self.line.watched.explain(error))
+    }
+}
+
+/// A connection for a subscription and nothing else, over RESP2.
+pub(super) async fn open_pubsub(url: &RedisUrl, patience: Duration) -> Answer<PubSub> {
+    in_time(patience, async {
+        let (stream, watched) = Stream::open(url).await?;
+        let opened = PubSub::new(&login(url, ProtocolVersion::RESP2), stream).await;
+        opened.map_err(|error| watched.explain(error))
+    })
+    .await
+}
+
+async fn in_time<T>(patience: Duration, opening: impl Future<Output = Answer<T>>) -> Answer<T> {
+    timeout(patience, opening).await.unwrap_or(Err(Fault::Slow.into()))
+}
+
+fn login(url: &RedisUrl, protocol: ProtocolVersion) -> RedisConnectionInfo {
+    let mut login = RedisConnectionInfo::default()
+        .set_protocol(protocol)
+        .set_db(i64::from(url.database))
+        .set_lib_name("seinpaal", env!("CARGO_PKG_VERSION"));
+    if let Some(user) = &url.user {
+        login = login.set_username(user);
+    }
+    if let Some(password) = &url.password {
+        login = login.set_password(password.reveal());
+    }
+    login
+}

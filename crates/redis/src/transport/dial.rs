@@ -1,0 +1,50 @@
+//! A socket to where a URL says.
+
+use std::{future::Future, io, net::SocketAddr, pin::Pin};
+
+use futures_util::future::select_ok;
+use tokio::{
+    io::{AsyncRead, AsyncWrite},
+    net::{TcpStream, UnixStream, lookup_host},
+};
+
+use super::{Answer, Fault, tls};
+use seinpaal_store::url::{RedisAddress, RedisUrl};
+
+/// Whatever bytes come and go through.
+pub(super) trait Socket: AsyncRead + AsyncWrite + Send + Unpin {}
+
+impl<T: AsyncRead + AsyncWrite + Send + Unpin> Socket for T {}
+
+/// Connects, over TLS if the URL says so.
+pub(super) async fn dial(url: &RedisUrl) -> Answer<Box<dyn Socket>> {
+    match &url.address {
+        RedisAddress::Unix(path) => {
+            let connected = UnixStream::connect(path).await;
+            Ok(Box::new(connected.map_err(|error| Fault::Connect(error.kind()))?))
+        }
+        RedisAddress::Tcp { host, port, tls } => {
+            let socket = connect(host, *port).await?;
+            if *tls { tls::wrap(socket, host, &url.options).await } else { Ok(Box::new(socket)) }
+        }
+    }
+}
+
+type Try = Pin<Box<dyn Future<Output = io::Result<TcpStream>> + Send>>;
+
+/// To whichever of its addresses answers first.
+async fn connect(host: &str, port: u16) -> Answer<TcpStream> {
+    let addresses = lookup_host((host, port)).await.map_err(|_| Fault::Lookup)?;
+    let tries: Vec<Try> = addresses.map(|address| Box::pin(connect_to(address)) as Try).collect();
+    if tries.is_empty() {
+        return Err(Fault::Lookup.into());
+    }
+    let (socket, _) = select_ok(tries).await.map_err(|error| Fault::Connect(error.kind()))?;
+    Ok(socket)
+}
+
+async fn connect_to(address: SocketAddr) -> io::Result<TcpStream> {
+    let socket = TcpStream::connect(address).await?;
+    socket.set_nodelay(true)?;
+    Ok(socket)
+}

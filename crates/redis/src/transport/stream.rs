@@ -1,0 +1,105 @@
+//! The stream that the client library reads and writes.
+
+use std::{
+    io,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll, ready},
+};
+
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+
+use super::{
+    Answer, Fault,
+    dial::{Socket, dial},
+    frames::{Frames, Stop},
+    tls,
+    watched::Watched,
+};
+use seinpaal_store::url::RedisUrl;
+
+/// The first byte of an alert.
+const TLS_ALERT: u8 = 0x15;
+
+pub(super) struct Stream {
+    socket: Box<dyn Socket>,
+    frames: Frames,
+    watched: Arc<Watched>,
+}
+
+impl Stream {
+    pub(super) async fn open(url: &RedisUrl) -> Answer<(Self, Arc<Watched>)> {
+        let (socket, watched) = (dial(url).await?, Arc::<Watched>::default());
+        Ok((Self { socket, frames: Frames::default(), watched: watched.clone() }, watched))
+    }
+
+    fn look_at(&mut self, bytes: &[u8]) -> io::Result<()> {
+        let room = self.watched.room();
+        match self.frames.advance(bytes, room) {
+            Ok(seen) => {
+                seen.refusal.into_iter().for_each(|said| self.watched.note(Fault::Refused(said)));
+                Ok(())
+            }
+            Err(Stop::TooLarge) => {
+                self.watched.note(Fault::TooLarge(room));
+                Err(io::Error::new(io::ErrorKind::InvalidData, "the answer is too large"))
+            }
+            Err(Stop::Foreign(TLS_ALERT)) => {
+                self.watched.note(Fault::SpeaksTls);
+                Err(io::Error::new(io::ErrorKind::InvalidData, "TLS where none was wanted"))
+            }
+            Err(Stop::Foreign(_)) => Ok(()), // the parser says it better
+        }
+    }
+
+    fn note(&self, error: &io::Error) {
+        tls::said(error).into_iter().for_each(|said| self.watched.note(Fault::Tls(said)));
+    }
+}
+
+impl AsyncRead for Stream {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let before = buffer.filled().len();
+        if let Err(error) = ready!(Pin::new(&mut self.socket).poll_read(cx, buffer)) {
+            self.note(&error);
+            return Poll::Ready(Err(error));
+        }
+        let (_, new) = buffer.filled().split_at(before);
+        Poll::Ready(self.look_at(new))
+    }
+}
+
+/// A server that refuses a connection says why and closes it, and may have done so before we write. What it said
+/// is still there to be read. So a write that comes too late is no error here: the reader finds the end.
+fn or_too_late<T>(written: Poll<io::Result<T>>, instead: T) -> Poll<io::Result<T>> {
+    match written {
+        Poll::Ready(Err(error)) if is_closed(&error) => Poll::Ready(Ok(instead)),
+        other => other,
+    }
+}
+
+fn is_closed(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset)
+}
+
+impl AsyncWrite for Stream {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        or_too_late(Pin::new(&mut self.socket).poll_write(cx, bytes), bytes.len())
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        or_too_late(Pin::new(&mut self.socket).poll_flush(cx), ())
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.socket).poll_shutdown(cx)
+    }
+}

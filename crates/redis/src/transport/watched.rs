@@ -1,0 +1,105 @@
+//! What a stream has seen, for those who wait at the other side of the client library.
+
+use std::{
+    collections::BTreeMap,
+    sync::{Mutex, MutexGuard, PoisonError},
+};
+
+use redis::{RedisError, RedisResult};
+
+use super::{CallError, Fault};
+
+/// How many bytes an answer may have when nobody has asked for a longer one; wakeups never have more.
+pub(crate) const ROOM: usize = 1 << 20;
+
+/// Shared by a stream and those who send over it.
+#[derive(Default)]
+pub(super) struct Watched {
+    /// How many of the commands under way may have an answer of so many bytes, where that is more than [`ROOM`].
+    asked: Mutex<BTreeMap<usize, usize>>,
+    fault: Mutex<Option<Fault>>,
+}
+
+impl Watched {
+    /// Makes room for an answer, until it has come.
+    pub(super) fn make_room(&self, bytes: usize) -> Room<'_> {
+        if bytes > ROOM {
+            *locked(&self.asked).entry(bytes).or_default() += 1;
+        }
+        Room { watched: self, bytes }
+    }
+
+    /// How many bytes the answer that comes in may have.
+    pub(super) fn room(&self) -> usize {
+        locked(&self.asked).keys().next_back().copied().unwrap_or(ROOM)
+    }
+
+    /// The first fault counts: what follows is its consequence.
+    pub(super) fn note(&self, fault: Fault) {
+        locked(&self.fault).get_or_insert(fault);
+    }
+
+    /// The server has let us in, whatever it refused before: there are commands that need not succeed.
+    pub(super) fn is_open(&self) {
+        locked(&self.fault).take();
+    }
+
+    /// What was seen here says more than that a connection has ended.
+    pub(super) fn explain(&self, error: RedisError) -> CallError {
+        match &*locked(&self.fault) {
+            Some(fault) if error.is_io_error() => fault.clone().into(),
+            _ => error.into(),
+        }
+    }
+}
+
+/// Room for one answer. Dropped before the answer has come it stays, since that may still come.
+pub(super) struct Room<'a> {
+    watched: &'a Watched,
+    bytes: usize,
+}
+
+impl Room<'_> {
+    /// Nothing more comes of the command, if this is an answer to it and not the end of patience.
+    pub(super) fn close_after<T>(self, answer: &RedisResult<T>) {
+        let has_come = !answer.as_ref().is_err_and(RedisError::is_timeout);
+        if self.bytes > ROOM && has_come {
+            let mut asked = locked(&self.watched.asked);
+            if let Some(count) = asked.get_mut(&self.bytes) {
+                *count -= 1;
+                if *count == 0 {
+                    asked.remove(&self.bytes);
+                }
+            }
+        }
+    }
+}
+
+/// Nothing in these is ever left half done.
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn there_is_room_for_the_longest_answer_that_is_awaited() {
+        let watched = Watched::default();
+        assert_eq!(watched.room(), ROOM);
+        let (long, longer) = (watched.make_room(ROOM * 2), watched.make_room(ROOM * 3));
+        assert_eq!(watched.room(), ROOM * 3);
+        longer.close_after(&Ok(()));
+        assert_eq!(watched.room(), ROOM * 2);
+        long.close_after(&Ok(()));
+        assert_eq!(watched.room(), ROOM);
+    }
+
+    #[test]
+    fn an_answer_that_nobody_waits_for_any_more_has_its_room() {
+        let watched = Watched::default();
+        let _never_answered = watched.make_room(ROOM * 2);
+        assert_eq!(watched.room(), ROOM * 2);
+    }
+}

@@ -1,0 +1,177 @@
+//! Guarded writes: one script, sent again until somebody answers.
+
+use std::{
+    sync::{MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use redis::Value as Answer;
+use seinpaal_proto::{Batch, Inbox, Name};
+use tokio::time::sleep;
+
+use super::{RedisStore, error::one_line, keys::slot_of, script::Operation};
+use seinpaal_store::{
+    Certainty, StoreError, StoreErrorKind, boottime,
+    guarded::{BadGroup, GuardedError, GuardedWrite, Value},
+};
+
+/// For how long a group is sent again, and may be executed, in microseconds.
+const PATIENCE: u64 = 10_000_000;
+/// What the commands of a group may answer: values that were there before, among others.
+const GROUP_ROOM: usize = 64 << 20;
+/// Between two tries; a lost connection has a pause of its own.
+const PAUSE: Duration = Duration::from_millis(50);
+
+impl RedisStore {
+    pub(super) async fn write(&self, write: &GuardedWrite) -> Result<Vec<Value>, GuardedError> {
+        let keys = self.keys_of_write(write)?;
+        for _ in 0..2 {
+            let not_after = self.server_now(&write.name).await? + PATIENCE;
+            let arguments = arguments(write, self.inbox, self.given_now(), not_after);
+            if let Some(outcome) = self.repeat(&keys, &arguments).await {
+                return outcome;
+            }
+            // Nothing was written. Its clock has stepped, so it is asked anew what it shows.
+            *self.heard() = None;
+        }
+        Err(too_late().into())
+    }
+
+    /// Sends a group until it is answered; all tries have one deadline. `None`: it came too late.
+    async fn repeat(&self, keys: &[Vec<u8>], arguments: &[Vec<u8>]) -> Outcome {
+        let give_up = boottime::now() + PATIENCE;
+        let mut doubt = None;
+        loop {
+            let error = match self.evaluate_write(keys, arguments).await {
+                Ok(outcome) => return outcome.or_else(|| doubt.map(unknown)),
+                Err(error) => error,
+            };
+            let is_over = !error.is_passing() || boottime::now() >= give_up;
+            if error.certainty() == Certainty::Unknown {
+                doubt = Some(error.clone());
+            }
+            if is_over {
+                return Some(doubt.map_or_else(|| Err(error.into()), unknown));
+            }
+            sleep(PAUSE).await;
+        }
+    }
+
+    /// Sends a group once. What was written counts only when as many replicas have it as are asked for.
+    async fn evaluate_write(
+        &self,
+        keys: &[Vec<u8>],
+        arguments: &[Vec<u8>],
+    ) -> Result<Outcome, StoreError> {
+        let (answer, proof) =
+            self.servers.evaluate(Operation::Write, keys, arguments, GROUP_ROOM).await?;
+        let outcome = read(answer);
+        if matches!(outcome, Some(Ok(_) | Err(GuardedError::Partial { .. }))) {
+            self.servers.confirm(proof).await?;
+        }
+        Ok(outcome)
+    }
+
+    /// The name's keys, the id's, and one a command; or what is wrong with one of these.
+    fn keys_of_write(&self, write: &GuardedWrite) -> Result<Vec<Vec<u8>>, GuardedError> {
+        let [records, order] = self.keys.of(&write.name);
+        let slot = self.servers.slot_of(&records);
+        let id = self.keys.write(&write.name, write.id);
+        let mut keys = vec![records.into_bytes(), order.into_bytes(), id.into_bytes()];
+        for command in &write.group.commands {
+            let shown = || String::from_utf8_lossy(&command.key).into_owned();
+            if self.keys.is_ours(&command.key) {
+                return Err(BadGroup::OurKey(shown()).into());
+            }
+            if slot.is_some_and(|slot| slot_of(&command.key) != slot) {
+                return Err(GuardedError::OtherSlot(shown()));
+            }
+            keys.push(command.key.clone());
+        }
+        Ok(keys)
+    }
+
+    /// What the server's clock shows at least: what it last showed, and what has passed since.
+    async fn server_now(&self, name: &Name) -> Result<u64, StoreError> {
+        let is_unheard = self.heard().is_none();
+        if is_unheard {
+            let name = name.clone();
+            let nothing = Batch { name, inbox: None, fence_seen: 0, requests: Vec::new() };
+            self.execute(&nothing).await?;
+        }
+        let (showed, when) = self.heard().unwrap_or_default();
+        Ok(showed + boottime::now().saturating_sub(when))
+    }
+
+    /// Remembers what the server's clock showed.
+    pub(super) fn hear(&self, now: u64) {
+        *self.heard() = Some((now, boottime::now()));
+    }
+
+    fn heard(&self) -> MutexGuard<'_, Option<(u64, u64)>> {
+        self.heard.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The arguments of `lua/write.lua`.
+fn arguments(write: &GuardedWrite, inbox: Inbox, now: Option<u64>, not_after: u64) -> Vec<Vec<u8>> {
+    let now = now.map(|now| now.to_string()).unwrap_or_default();
+    let held = write.held.iter().map(|(ticket, fence)| format!("{ticket} {fence}"));
+    let held = held.collect::<Vec<_>>().join(" ");
+    let mut arguments: Vec<Vec<u8>> =
+        [now, inbox.to_string(), held, not_after.to_string()].map(String::into_bytes).into();
+    for command in &write.group.commands {
+        let count = command.args.len().to_string();
+        arguments
+            .extend([command.name, command.shape, &count].map(|text| text.as_bytes().to_vec()));
+        arguments.extend(command.args.iter().cloned());
+    }
+    arguments
+}
+
+/// What became of a group; `None`: it came too late, and nothing was written.
+pub(super) type Outcome = Option<Result<Vec<Value>, GuardedError>>;
+
+pub(super) fn read(answer: Answer) -> Outcome {
+    parse(answer).unwrap_or_else(|| {
+        let message = "the script write answered what cannot be read: is there a proxy?";
+        Some(unknown(StoreError::new(StoreErrorKind::Corrupt, Certainty::Unknown, message)))
+    })
+}
+
+fn unknown(doubt: StoreError) -> Result<Vec<Value>, GuardedError> {
+    Err(GuardedError::Unknown(doubt))
+}
+
+fn parse(answer: Answer) -> Option<Outcome> {
+    let Answer::Array(parts) = answer else { return None };
+    let [word, at, why, answers] = <[Answer; 4]>::try_from(parts).ok()?;
+    let command = usize::try_from(value(at)?.as_int()?).ok()?.saturating_sub(1);
+    let why = one_line(&String::from_utf8_lossy(value(why)?.as_bytes()?));
+    let Value::List(answers) = value(answers)? else { return None };
+    Some(Some(match value(word)?.as_bytes()? {
+        b"done" => Ok(answers),
+        b"partial" => Err(GuardedError::Partial { command, why, answers }),
+        b"refused" => Err(GuardedError::Refused { command, why }),
+        b"lost" => Err(GuardedError::NotHeld),
+        b"late" => return Some(None),
+        _ => return None,
+    }))
+}
+
+fn value(answer: Answer) -> Option<Value> {
+    Some(match answer {
+        Answer::Nil => Value::Nil,
+        Answer::Int(number) => Value::Int(number),
+        Answer::BulkString(bytes) => Value::Bytes(bytes),
+        Answer::SimpleString(text) => Value::Status(text),
+        Answer::Okay => Value::Status("OK".into()),
+        Answer::Array(parts) => Value::List(parts.into_iter().map(value).collect::<Option<_>>()?),
+        _ => return None,
+    })
+}
+
+fn too_late() -> StoreError {
+    let message = "the server was slow, or its clock steps, and the group was refused: try again";
+    StoreError::new(StoreErrorKind::Unreachable, Certainty::NotExecuted, message)
+}

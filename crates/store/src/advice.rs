@@ -1,0 +1,58 @@
+//! What a store says of itself, for people: facts, and what should be changed.
+
+use std::fmt;
+
+/// Something that should be changed about a store, or about how it is used.
+#[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct Advice {
+    /// Whether a promise may be broken as it is now: a permit given twice, or taken from somebody who renews it. If not,
+    /// something is merely slower, or could go unnoticed.
+    pub is_risk: bool,
+    /// What it is, and the remedy; one line.
+    pub text: String,
+}
+
+impl Advice {
+    /// A promise may be broken.
+    #[must_use]
+    pub fn risk(text: impl Into<String>) -> Self {
+        Self { is_risk: true, text: text.into() }
+    }
+
+    /// No promise is at stake.
+    #[must_use]
+    pub fn hint(text: impl Into<String>) -> Self {
+        Self { is_risk: false, text: text.into() }
+    }
+
+    /// The same, and before it where that is.
+    #[must_use]
+    pub fn at(self, place: &str) -> Self {
+        Self { text: format!("{place}: {}", self.text), ..self }
+    }
+}
+
+impl fmt::Display for Advice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+/// Something that is known about a store.
+#[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct Fact {
+    /// What, in a word or two: `version`, `memory limit`.
+    pub what: &'static str,
+    /// How it is.
+    pub value: String,
+}
+
+impl Fact {
+    /// What is known, and how it is.
+    #[must_use]
+    pub fn new(what: &'static str, value: impl Into<String>) -> Self {
+        Self { what, value: value.into() }
+    }
+}

@@ -1,0 +1,50 @@
+//! The clock of a store that has no server to ask.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::{SystemTime, UNIX_EPOCH},
+};
+
+use seinpaal_proto::time::{Micros, micros};
+
+use crate::boottime;
+
+/// What a store's clock showed.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Reading {
+    /// Microseconds since 1970, as the store believes.
+    pub shows: Micros,
+    /// When this client asked, in microseconds of its monotonic clock that also counts while the machine sleeps:
+    /// so the store's clock is never taken for earlier than it is.
+    pub asked_at: Micros,
+}
+
+impl Reading {
+    /// Of a clock that is at hand.
+    pub fn take(shows: Micros) -> Self {
+        Self { shows, asked_at: boottime::now() }
+    }
+}
+
+/// Where a store reads its clock. `Manual` is for tests.
+#[derive(Clone, Debug)]
+pub enum Clock {
+    /// The machine's, which people and daemons may set.
+    System,
+    /// Whatever number is in here, in microseconds.
+    Manual(Arc<AtomicU64>),
+}
+
+impl Clock {
+    /// Microseconds since 1970; 0 if the machine believes in an earlier year.
+    #[must_use]
+    pub fn now(&self) -> Micros {
+        match self {
+            Self::System => SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, micros),
+            Self::Manual(now) => now.load(Ordering::SeqCst),
+        }
+    }
+}

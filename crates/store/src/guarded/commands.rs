@@ -1,0 +1,199 @@
+//! The commands that may be in a group: one key, plain data, no effect beyond it.
+
+use std::time::Duration;
+
+use super::{BadGroup, Group};
+
+/// What a command wants and does, in the four letters of `lua/write.lua`.
+pub type Shape = &'static str;
+
+/// The most arguments of one command: Lua passes on no more than some thousands.
+const MOST: usize = 1000;
+
+/// Name, shape, least and most arguments besides the key.
+struct Row(&'static str, Shape, usize, usize);
+
+#[rustfmt::skip]
+const TABLE: [Row; 58] = [
+    // Any type.
+    Row("DEL", "-n-w", 0, 0), Row("UNLINK", "-n-w", 0, 0), Row("EXISTS", "---r", 0, 0), Row("TYPE", "---r", 0, 0),
+    Row("EXPIRE", "---w", 1, 2), Row("PEXPIRE", "---w", 1, 2), Row("EXPIREAT", "---w", 1, 2),
+    Row("PEXPIREAT", "---w", 1, 2), Row("PERSIST", "---w", 0, 0), Row("TTL", "---r", 0, 0), Row("PTTL", "---r", 0, 0),
+    // Strings.
+    Row("GET", "s--r", 0, 0), Row("SET", "-s-w", 1, 6), Row("SETEX", "-s-w", 2, 2), Row("PSETEX", "-s-w", 2, 2),
+    Row("GETSET", "ss-w", 1, 1), Row("GETDEL", "sn-w", 0, 0), Row("GETEX", "s--w", 0, 2), Row("APPEND", "ss-w", 1, 1),
+    Row("STRLEN", "s--r", 0, 0), Row("GETRANGE", "s--r", 2, 2), Row("SETRANGE", "ss-w", 2, 2),
+    Row("INCR", "ssiw", 0, 0), Row("DECR", "ssiw", 0, 0), Row("INCRBY", "ssiw", 1, 1), Row("DECRBY", "ssiw", 1, 1),
+    Row("INCRBYFLOAT", "ssfw", 1, 1), Row("SETBIT", "ss-w", 2, 2), Row("GETBIT", "s--r", 1, 1),
+    // Hashes.
+    Row("HGET", "h--r", 1, 1), Row("HMGET", "h--r", 1, MOST), Row("HGETALL", "h--r", 0, 0), Row("HLEN", "h--r", 0, 0),
+    Row("HEXISTS", "h--r", 1, 1), Row("HSET", "hh-w", 2, MOST), Row("HSETNX", "hh-w", 2, 2), Row("HDEL", "h--w", 1, MOST),
+    Row("HINCRBY", "hhjw", 2, 2), Row("HINCRBYFLOAT", "hhgw", 2, 2),
+    // Lists.
+    Row("LPUSH", "ll-w", 1, MOST), Row("RPUSH", "ll-w", 1, MOST), Row("LPOP", "l--w", 0, 1), Row("RPOP", "l--w", 0, 1),
+    Row("LLEN", "l--r", 0, 0), Row("LRANGE", "l--r", 2, 2), Row("LTRIM", "l--w", 2, 2), Row("LREM", "l--w", 2, 2),
+    // Sets.
+    Row("SADD", "ee-w", 1, MOST), Row("SREM", "e--w", 1, MOST), Row("SISMEMBER", "e--r", 1, 1), Row("SCARD", "e--r", 0, 0),
+    // Sorted sets.
+    Row("ZADD", "zz-w", 2, MOST), Row("ZREM", "z--w", 1, MOST), Row("ZINCRBY", "zz-w", 2, 2), Row("ZSCORE", "z--r", 1, 1),
+    Row("ZCARD", "z--r", 0, 0), Row("ZRANGE", "z--r", 2, 6), Row("ZREMRANGEBYSCORE", "z--w", 2, 2),
+];
+
+/// Finds a command by its name in any case.
+pub(super) fn find(name: &str, args: usize) -> Result<(&'static str, Shape), BadGroup> {
+    let row = TABLE.iter().find(|row| row.0.eq_ignore_ascii_case(name));
+    let Some(Row(name, shape, least, most)) = row else {
+        return Err(BadGroup::UnknownCommand(name.to_owned()));
+    };
+    // Fields and their values come in pairs; a hash that gets half of one would fail in the middle.
+    if args < *least || args > *most || (*name == "HSET" && args % 2 == 1) {
+        return Err(BadGroup::Arguments(name, args, *least, *most));
+    }
+    Ok((name, shape))
+}
+
+const NONE: [&[u8]; 0] = [];
+
+impl Group {
+    /// `GET`: the value, or nothing.
+    pub fn get(&mut self, key: impl AsRef<[u8]>) -> &mut Self {
+        self.command("GET", key, &NONE)
+    }
+
+    /// `SET`: replaces what is there, of whatever type, and its expiry.
+    pub fn set(&mut self, key: impl AsRef<[u8]>, value: impl AsRef<[u8]>) -> &mut Self {
+        self.command("SET", key, &[value.as_ref()])
+    }
+
+    /// `SET` with an expiry, at least a millisecond.
+    pub fn set_for(
+        &mut self,
+        key: impl AsRef<[u8]>,
+        value: impl AsRef<[u8]>,
+        time: Duration,
+    ) -> &mut Self {
+        let time = millis(time);
+        self.command("SET", key, &[value.as_ref(), b"PX", time.as_bytes()])
+    }
+
+    /// `DEL`: how many keys there were, 0 or 1.
+    pub fn del(&mut self, key: impl AsRef<[u8]>) -> &mut Self {
+        self.command("DEL", key, &NONE)
+    }
+
+    /// `INCRBY`: the number that is there then.
+    pub fn incr_by(&mut self, key: impl AsRef<[u8]>, by: i64) -> &mut Self {
+        self.command("INCRBY", key, &[by.to_string()])
+    }
+
+    /// `INCRBY` 1.
+    pub fn incr(&mut self, key: impl AsRef<[u8]>) -> &mut Self {
+        self.incr_by(key, 1)
+    }
+
+    /// `APPEND`: how long the value is then.
+    pub fn append(&mut self, key: impl AsRef<[u8]>, value: impl AsRef<[u8]>) -> &mut Self {
+        self.command("APPEND", key, &[value])
+    }
+
+    /// `PEXPIRE`: 1, or 0 if there is no such key.
+    pub fn expire(&mut self, key: impl AsRef<[u8]>, after: Duration) -> &mut Self {
+        self.command("PEXPIRE", key, &[millis(after)])
+    }
+
+    /// `HSET`: 1 if the field is new, else 0.
+    pub fn hset(
+        &mut self,
+        key: impl AsRef<[u8]>,
+        field: impl AsRef<[u8]>,
+        value: impl AsRef<[u8]>,
+    ) -> &mut Self {
+        self.command("HSET", key, &[field.as_ref(), value.as_ref()])
+    }
+
+    /// `HGET`: the value of the field, or nothing.
+    pub fn hget(&mut self, key: impl AsRef<[u8]>, field: impl AsRef<[u8]>) -> &mut Self {
+        self.command("HGET", key, &[field])
+    }
+
+    /// `HDEL`: 1 if the field was there.
+    pub fn hdel(&mut self, key: impl AsRef<[u8]>, field: impl AsRef<[u8]>) -> &mut Self {
+        self.command("HDEL", key, &[field])
+    }
+
+    /// `LPUSH`: how long the list is then.
+    pub fn lpush(&mut self, key: impl AsRef<[u8]>, value: impl AsRef<[u8]>) -> &mut Self {
+        self.command("LPUSH", key, &[value])
+    }
+
+    /// `RPUSH`: how long the list is then.
+    pub fn rpush(&mut self, key: impl AsRef<[u8]>, value: impl AsRef<[u8]>) -> &mut Self {
+        self.command("RPUSH", key, &[value])
+    }
+
+    /// `SADD`: 1 if the member is new.
+    pub fn sadd(&mut self, key: impl AsRef<[u8]>, member: impl AsRef<[u8]>) -> &mut Self {
+        self.command("SADD", key, &[member])
+    }
+
+    /// `ZADD`: 1 if the member is new.
+    pub fn zadd(
+        &mut self,
+        key: impl AsRef<[u8]>,
+        member: impl AsRef<[u8]>,
+        score: f64,
+    ) -> &mut Self {
+        let score = score.to_string();
+        self.command("ZADD", key, &[score.as_bytes(), member.as_ref()])
+    }
+}
+
+fn millis(time: Duration) -> String {
+    time.as_millis().max(1).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_is_found_in_any_case_and_only_if_it_is_listed() {
+        assert_eq!(find("incrby", 1), Ok(("INCRBY", "ssiw")));
+        for name in ["FLUSHALL", "EVAL", "MSET", "RENAME", "BLPOP", "PUBLISH", "get "] {
+            assert_eq!(find(name, 1), Err(BadGroup::UnknownCommand(name.into())), "{name}");
+        }
+    }
+
+    #[test]
+    fn too_few_and_too_many_arguments_are_refused() {
+        for (name, args) in [("GET", 1), ("SET", 0), ("HSET", 3), ("HSET", 1), ("LPUSH", 1001)] {
+            assert!(matches!(find(name, args), Err(BadGroup::Arguments(..))), "{name} {args}");
+        }
+    }
+
+    #[test]
+    fn every_shape_is_four_known_letters() {
+        for Row(name, shape, least, most) in TABLE {
+            let letters: Vec<_> = shape.chars().collect();
+            let known = ["shlez-", "shlezn-", "ijfg-", "rw"];
+            assert!(letters.iter().zip(known).all(|(c, of)| of.contains(*c)), "{name}");
+            assert!(letters.len() == 4 && least <= most, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_group_that_is_empty_too_large_or_wrong_is_refused() {
+        let mut group = Group::default();
+        assert_eq!(group.check(), Err(BadGroup::Empty));
+        group.set("k", vec![0; Group::MOST_BYTES]);
+        assert_eq!(group.check(), Err(BadGroup::TooLarge));
+        let mut group = Group::default();
+        for _ in 0..=Group::MOST {
+            group.get("k");
+        }
+        assert_eq!(group.check(), Err(BadGroup::TooLarge));
+        let mut group = Group::default();
+        group.get("k").command("FLUSHALL", "k", &NONE).get("k");
+        assert_eq!(group.check(), Err(BadGroup::UnknownCommand("FLUSHALL".into())));
+    }
+}

@@ -1,0 +1,247 @@
+//! What the clients of a memory store share: the names, the inboxes and the clock.
+
+mod queues;
+
+use std::{
+    collections::BTreeMap,
+    convert::Infallible,
+    ops::Bound,
+    sync::{Arc, Mutex, MutexGuard},
+};
+
+use seinpaal_proto::{
+    Batch, Contact, Contacts, Inbox, MemoryState, Name, Replies, Reply, Request, Snapshot, Wakeup,
+    execute, queue, time::Micros,
+};
+
+use crate::{
+    Certainty, News, NewsSender, Reading, StoreError, StoreErrorKind, Together,
+    boottime::ClientClock, clock::Clock, together,
+};
+
+/// Idle names looked at in each call. A call makes at most one name, so two are enough to keep up.
+const SWEEP: usize = 2;
+/// The most waiters in a listed snapshot.
+const LISTED_WAITERS: u32 = 64;
+
+/// The "server" of a memory store: whoever opens the same hub shares its names.
+#[derive(Debug)]
+pub struct MemoryHub {
+    clock: Clock,
+    /// What the system's clock showed, and when, by the clock that it goes by from there on.
+    born: (Micros, Micros),
+    runs_by: ClientClock,
+    inner: Mutex<Inner>,
+}
+
+#[derive(Debug, Default)]
+struct Inner {
+    names: BTreeMap<Name, MemoryState>,
+    queues: BTreeMap<Name, queue::MemoryQueue>,
+    inboxes: Inboxes,
+    swept: Option<Name>,
+    swept_queue: Option<Name>,
+}
+
+#[derive(Debug, Default)]
+struct Inboxes(BTreeMap<Inbox, Listener>);
+
+#[derive(Debug)]
+struct Listener {
+    news: NewsSender,
+    hears: bool,
+}
+
+/// The hubs of this process, by label. They stay: what is configured in one is meant to.
+static HUBS: Mutex<BTreeMap<String, Arc<MemoryHub>>> = Mutex::new(BTreeMap::new());
+
+impl MemoryHub {
+    /// A hub that nobody else can reach.
+    #[must_use]
+    pub fn new(clock: Clock) -> Arc<Self> {
+        Self::running_by(ClientClock::Machine, clock)
+    }
+
+    /// A hub that goes by a clock which a test may pause.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn running_by(runs_by: ClientClock, clock: Clock) -> Arc<Self> {
+        let born = (clock.now(), runs_by.now());
+        Arc::new(Self { clock, born, runs_by, inner: Mutex::default() })
+    }
+
+    /// The hub that this process knows by `label`: `memory:` is the empty one, `memory:LABEL` another.
+    #[must_use]
+    pub fn process(label: &str) -> Arc<Self> {
+        // Whole whatever panicked: an entry is there or it is not.
+        let mut hubs = HUBS.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let hub = hubs.entry(label.to_owned()).or_insert_with(|| Self::new(Clock::System));
+        Arc::clone(hub)
+    }
+
+    /// Takes a client's subscription away, or gives it back, as a broken connection would. For tests.
+    #[doc(hidden)]
+    pub fn set_hears(&self, inbox: Inbox, hears: bool) {
+        let Ok(mut inner) = self.lock() else { return };
+        if let Some(listener) = inner.inboxes.0.get_mut(&inbox) {
+            listener.hears = hears;
+            if hears {
+                listener.tell(News::LookAgain);
+            }
+        }
+    }
+
+    /// How many names cost anything. For tests.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn names(&self) -> usize {
+        self.lock().map_or(0, |inner| inner.names.len())
+    }
+
+    pub(super) fn register(&self, inbox: Inbox, news: NewsSender) {
+        if let Ok(mut inner) = self.lock() {
+            inner.inboxes.0.insert(inbox, Listener { news, hears: true });
+        }
+    }
+
+    /// The client is gone: everything of it ends now, and whoever waited for that is served.
+    pub(super) fn bury(&self, inbox: Inbox) {
+        let now = self.now();
+        if let Ok(mut inner) = self.lock() {
+            inner.inboxes.0.remove(&inbox);
+            inner.end_leases(inbox, now);
+            inner.end_deliveries(inbox, now);
+        }
+    }
+
+    pub(super) fn call(&self, batch: &Batch) -> Result<Replies, StoreError> {
+        let mut inner = self.lock()?;
+        // Read under the lock, so that the clock never runs backwards from one batch to the next.
+        let now = self.now();
+        let replies = inner.execute(now, batch);
+        inner.sweep(now);
+        Ok(replies)
+    }
+
+    pub(super) fn call_together(&self, batches: &[Batch]) -> Result<Together, StoreError> {
+        let mut inner = self.lock()?;
+        let now = self.now();
+        let Ok(together) =
+            together::execute(batches, |batch| Ok::<_, Infallible>(inner.execute(now, batch)));
+        Ok(together)
+    }
+
+    pub(super) fn list(&self, prefix: &str) -> Result<Vec<(Name, Snapshot)>, StoreError> {
+        let mut inner = self.lock()?;
+        let now = self.now();
+        Ok(inner.names_from(prefix).filter_map(|name| inner.listed(now, name)).collect())
+    }
+
+    /// The system's clock at first, and from there on one that nobody can set.
+    pub(super) fn now(&self) -> Micros {
+        match &self.clock {
+            Clock::System => self.born.0 + self.runs_by.now().saturating_sub(self.born.1),
+            Clock::Manual(_) => self.clock.now(),
+        }
+    }
+
+    /// What the clock shows, and when that is for the clients.
+    pub(super) fn reading(&self) -> Reading {
+        Reading { shows: self.now(), asked_at: self.runs_by.now() }
+    }
+
+    fn lock(&self) -> Result<MutexGuard<'_, Inner>, StoreError> {
+        self.inner.lock().map_err(|_| {
+            let what = "the memory store broke in an earlier call; please report that call's panic";
+            StoreError::new(StoreErrorKind::Internal, Certainty::NotExecuted, what)
+        })
+    }
+}
+
+impl Inner {
+    fn execute(&mut self, now: Micros, batch: &Batch) -> Replies {
+        let state = self.names.entry(batch.name.clone()).or_default();
+        let Ok(outcome) = execute(state, &mut self.inboxes, now, batch);
+        if state.is_empty() {
+            self.names.remove(&batch.name);
+        }
+        for wakeup in outcome.wakeups {
+            self.inboxes.wake(wakeup);
+        }
+        outcome.replies
+    }
+
+    fn settle(&mut self, now: Micros, name: Name) -> Replies {
+        self.execute(now, &Batch { name, inbox: None, fence_seen: 0, requests: Vec::new() })
+    }
+
+    fn end_leases(&mut self, inbox: Inbox, now: Micros) {
+        let names = self.names.iter_mut();
+        let touched = names.filter_map(|(name, state)| state.end_leases_of(inbox).then_some(name));
+        for name in touched.cloned().collect::<Vec<_>>() {
+            while self.settle(now, name.clone()).backlog {}
+        }
+    }
+
+    /// Rule 12: names at rest whose memories have run out go, though nobody asks for them again.
+    fn sweep(&mut self, now: Micros) {
+        for _ in 0..SWEEP {
+            let after = self.swept.take().map_or(Bound::Unbounded, Bound::Excluded);
+            let next = self.names.range_mut((after, Bound::Unbounded)).next();
+            let Some((name, state)) = next else { return };
+            let (name, at_rest) = (name.clone(), state.is_at_rest());
+            if at_rest {
+                self.settle(now, name.clone());
+            }
+            self.swept = Some(name);
+        }
+    }
+
+    fn names_from(&self, prefix: &str) -> impl Iterator<Item = Name> + use<> {
+        let from = Name::new(prefix).map_or(Bound::Unbounded, Bound::Included);
+        let names = self.names.range((from, Bound::Unbounded)).map(|(name, _)| name);
+        let names = names.take_while(|name| name.as_str().starts_with(prefix));
+        names.cloned().collect::<Vec<_>>().into_iter()
+    }
+
+    fn listed(&mut self, now: Micros, name: Name) -> Option<(Name, Snapshot)> {
+        let requests = vec![Request::Inspect { rows: LISTED_WAITERS }];
+        let batch = Batch { name, inbox: None, fence_seen: 0, requests };
+        let Reply::Snapshot(mut snapshot) = self.execute(now, &batch).replies.pop()? else {
+            return None;
+        };
+        snapshot.holders.clear();
+        let in_use = snapshot.holders_total > 0 || snapshot.waiting_total > 0;
+        let configured = snapshot.pinned.is_some() || snapshot.paused.is_some();
+        (in_use || configured).then_some((batch.name, snapshot))
+    }
+}
+
+impl Inboxes {
+    fn wake(&self, wakeup: Wakeup) {
+        self.tell(wakeup.inbox, News::Wakeup(wakeup));
+    }
+
+    fn tell(&self, inbox: Inbox, news: News) {
+        if let Some(listener) = self.0.get(&inbox).filter(|listener| listener.hears) {
+            listener.tell(news);
+        }
+    }
+}
+
+impl Contacts for Inboxes {
+    fn contact(&mut self, inbox: Inbox) -> Contact {
+        match self.0.get(&inbox) {
+            None => Contact::Dead,
+            Some(Listener { hears: false, .. }) => Contact::Silent,
+            Some(_) => Contact::Listening,
+        }
+    }
+}
+
+impl Listener {
+    fn tell(&self, news: News) {
+        // A client that drops its receiver before its store does not want to know.
+        let _ = self.news.send(news);
+    }
+}

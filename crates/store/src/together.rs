@@ -1,0 +1,47 @@
+//! Several names in one step, for stores that execute the ledger themselves.
+
+use seinpaal_proto::{Acquire, Batch, Replies, Reply, Request};
+
+/// What came of batches that were to be executed together.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum Together {
+    /// Every request was granted; the replies, batch by batch.
+    Granted(Vec<Replies>),
+    /// Not every one was, so none holds or waits. The first batch that was not granted, and what it was told.
+    Refused(usize, Replies),
+}
+
+/// Executes batches of one acquire each, and gives back what was granted unless all were. The caller keeps
+/// everybody else out meanwhile.
+pub fn execute<E>(
+    batches: &[Batch],
+    mut execute: impl FnMut(&Batch) -> Result<Replies, E>,
+) -> Result<Together, E> {
+    let mut granted = Vec::with_capacity(batches.len());
+    for batch in batches {
+        let replies = execute(batch)?;
+        if !is_granted(&replies) {
+            for batch in &batches[..granted.len()] {
+                execute(&undoing(batch))?;
+            }
+            return Ok(Together::Refused(granted.len(), replies));
+        }
+        granted.push(replies);
+    }
+    Ok(Together::Granted(granted))
+}
+
+fn is_granted(replies: &Replies) -> bool {
+    replies.replies.iter().all(|reply| matches!(reply, Reply::Granted(_)))
+}
+
+/// Cancels what a batch has acquired.
+pub fn undoing(batch: &Batch) -> Batch {
+    let cancel = |request: &Request| match request {
+        Request::Acquire(Acquire { ticket, ttl, .. }) => {
+            Some(Request::Cancel { ticket: *ticket, remember: *ttl, attach: None })
+        }
+        _ => None,
+    };
+    Batch { requests: batch.requests.iter().filter_map(cancel).collect(), ..batch.clone() }
+}

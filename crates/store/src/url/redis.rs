@@ -1,0 +1,168 @@
+//! URLs of Redis and Valkey servers, in the convention that their own tools use.
+
+use std::{fmt, path::PathBuf};
+
+use super::{
+    BadStoreUrl, Query, RedisOptions,
+    options::{decode, encode},
+};
+
+pub(super) const DEFAULT_PORT: u16 = 6379;
+
+/// One Redis or Valkey server. `Debug` and the text form leave the password out, and a user without one:
+/// that may be a password in the wrong place.
+#[derive(Clone, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct RedisUrl {
+    /// Where it listens.
+    pub address: RedisAddress,
+    /// Whom to log in as; `None`: the default user.
+    pub user: Option<String>,
+    /// With which password; `None`: without logging in.
+    pub password: Option<Password>,
+    /// Which of its databases to use.
+    pub database: u32,
+    /// How to use it.
+    pub options: RedisOptions,
+}
+
+/// Where a Redis server listens; there are no other ways.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum RedisAddress {
+    /// A host and a port.
+    Tcp {
+        /// A name or an address; an IPv6 address without its brackets.
+        host: String,
+        /// The port.
+        port: u16,
+        /// Whether to use TLS.
+        tls: bool,
+    },
+    /// A socket on this machine.
+    Unix(PathBuf),
+}
+
+/// A password that nothing prints by accident.
+#[derive(Clone, Eq, PartialEq)]
+pub struct Password(pub(super) String);
+
+impl Password {
+    /// The password itself, for the server and for nobody else.
+    #[must_use]
+    pub fn reveal(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Password {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("***")
+    }
+}
+
+impl RedisUrl {
+    /// Parses what follows `redis:`.
+    pub(super) fn parse(rest: &str, tls: bool) -> Result<Self, BadStoreUrl> {
+        let (place, mut query) = Query::split(rest)?;
+        let place = place.strip_prefix("//").ok_or(BadStoreUrl::BadHost)?;
+        // The last @, since people forget to encode the one in their password.
+        let (login, server) = place.rsplit_once('@').unwrap_or(("", place));
+        let (server, database) = server.split_once('/').unwrap_or((server, ""));
+        let (user, password) = parse_login(login)?;
+        let (host, port) = parse_server(server, DEFAULT_PORT)?;
+        let options = RedisOptions::take(&mut query, tls)?;
+        query.finish("Redis", &RedisOptions::KNOWN)?;
+        let address = RedisAddress::Tcp { host, port, tls };
+        Ok(Self { address, user, password, database: parse_database(database)?, options })
+    }
+
+    /// Parses what follows `unix:`. The login and the database are parameters here.
+    pub(super) fn parse_unix(rest: &str) -> Result<Self, BadStoreUrl> {
+        let (place, mut query) = Query::split(rest)?;
+        let path = decode(place.strip_prefix("//").unwrap_or(place))?;
+        if !path.starts_with('/') || path.ends_with('/') {
+            return Err(BadStoreUrl::BadSocket);
+        }
+        let (user, password) = (query.take("user")?, query.take("pass")?.map(Password));
+        let database = parse_database(&query.take("db")?.unwrap_or_default())?;
+        let options = RedisOptions::take(&mut query, false)?;
+        query.finish("Redis", &[&["user", "pass", "db"], &RedisOptions::KNOWN[..]].concat())?;
+        let address = RedisAddress::Unix(PathBuf::from(path));
+        Ok(Self { address, user, password, database, options })
+    }
+}
+
+pub(super) type Login = (Option<String>, Option<Password>);
+
+pub(super) fn parse_login(login: &str) -> Result<Login, BadStoreUrl> {
+    let (user, password) = login.split_once(':').unwrap_or((login, ""));
+    let present = |text: &str| decode(text).map(|text| Some(text).filter(|text| !text.is_empty()));
+    Ok((present(user)?, present(password)?.map(Password)))
+}
+
+pub(super) fn parse_server(server: &str, default_port: u16) -> Result<(String, u16), BadStoreUrl> {
+    let (host, port) = match server.strip_prefix('[') {
+        Some(rest) => rest.split_once(']').ok_or(BadStoreUrl::BadHost)?,
+        None => server.split_at(server.find(':').unwrap_or(server.len())),
+    };
+    let port = match port.strip_prefix(':') {
+        Some(digits) => digits.parse().ok().filter(|port| *port > 0),
+        None => port.is_empty().then_some(default_port),
+    };
+    // redis://:6379 and redis:/// mean this machine to redis-cli, too.
+    let host = if host.is_empty() { "localhost".to_owned() } else { decode(host)? };
+    if host.contains(|c: char| c.is_control() || c.is_whitespace() || c == ',') {
+        return Err(BadStoreUrl::BadHost);
+    }
+    Ok((host, port.ok_or(BadStoreUrl::BadPort)?))
+}
+
+pub(super) fn parse_database(text: &str) -> Result<u32, BadStoreUrl> {
+    let text = text.trim_end_matches('/');
+    if text.is_empty() { Ok(0) } else { text.parse().map_err(|_| BadStoreUrl::BadDatabase) }
+}
+
+/// An IPv6 address gets its brackets back.
+pub fn show_host(host: &str) -> String {
+    let shown = encode(host, &['/', '@', ',', '[', ']']);
+    if host.contains(':') { format!("[{shown}]") } else { shown }
+}
+
+/// The user of a login, as it is written before the host.
+pub(super) fn show_user(user: Option<&str>) -> String {
+    user.map(|user| format!("{}@", encode(user, &[':', '/', '@']))).unwrap_or_default()
+}
+
+impl RedisUrl {
+    fn user_to_show(&self) -> Option<&str> {
+        self.user.as_deref().filter(|_| self.password.is_some())
+    }
+}
+
+impl fmt::Debug for RedisUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RedisUrl")
+            .field("address", &self.address)
+            .field("user", &self.user_to_show())
+            .field("database", &self.database)
+            .field("options", &self.options)
+            .finish_non_exhaustive()
+    }
+}
+
+impl fmt::Display for RedisUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.address {
+            RedisAddress::Unix(path) => {
+                let database = Some(self.database).filter(|database| *database > 0);
+                let database = database.map(|n| format!("?db={n}")).unwrap_or_default();
+                write!(f, "unix://{}{database}", encode(&path.to_string_lossy(), &[]))
+            }
+            RedisAddress::Tcp { host, port, tls } => {
+                let scheme = if *tls { "rediss" } else { "redis" };
+                let user = show_user(self.user_to_show());
+                write!(f, "{scheme}://{user}{}:{port}/{}", show_host(host), self.database)
+            }
+        }
+    }
+}

@@ -1,0 +1,308 @@
+//! One call: read the name, execute the batch on a copy, write what came out if nobody wrote meanwhile.
+//!
+//! ```text
+//!   follow the log ─▶ execute ─▶ who is in doubt? look ─▶ one transaction: check the base, write the log,
+//!        ▲                ▲                │ gone: again     tell the inboxes concerned
+//!        └── overtaken: pause ─────────────┴──────────────────────┘
+//! ```
+
+use std::{collections::BTreeSet, time::Duration};
+
+use futures_util::future::try_join;
+use seinpaal_proto::{
+    Batch, Contact, Contacts, Inbox, Name, Outcome, Replies, Reply, Request, Standing, State,
+    execute, time::Micros,
+};
+use tokio::time::{Instant, sleep};
+
+use super::{
+    core::{Core, count_attempt},
+    error,
+    link::Link,
+    replica::{Change, Header, LONGEST_BASE, Learned, Replica},
+    stretch,
+    transaction::{Floor, Written},
+    write::Hint,
+};
+use crate::error::DamagedAt as _;
+use seinpaal_store::{News, StoreError};
+
+/// The longest pause before a call that was overtaken tries again, in attempts.
+const LONGEST_PAUSE: u32 = 4;
+
+/// What is known of clients while a batch is executed: who is gone, and who was asked about.
+struct Known<'a> {
+    gone: &'a BTreeSet<Inbox>,
+    asked: BTreeSet<Inbox>,
+}
+
+impl Contacts for Known<'_> {
+    fn contact(&mut self, inbox: Inbox) -> Contact {
+        if self.gone.contains(&inbox) {
+            return Contact::Dead;
+        }
+        self.asked.insert(inbox);
+        Contact::Listening
+    }
+}
+
+/// A batch executed on the copy, and what has to be written for it.
+pub(super) struct Executed {
+    pub(super) outcome: Outcome,
+    pub(super) change: Change,
+    pub(super) hints: Vec<Hint>,
+    /// Whom the transaction tells to look: it fails if one of them is gone.
+    pub(super) told: BTreeSet<Inbox>,
+    /// Who was believed to be there, and is not told.
+    doubtful: BTreeSet<Inbox>,
+    /// The highest fence given out here.
+    pub(super) fence: u64,
+}
+
+impl Core {
+    /// Executes a batch. Whoever of `suspects` is gone loses everything first.
+    pub(super) async fn execute(
+        &self,
+        link: &Link,
+        replica: &mut Replica,
+        batch: &Batch,
+        mut suspects: BTreeSet<Inbox>,
+    ) -> Result<Replies, StoreError> {
+        let mut attempt = 0;
+        loop {
+            let begun = Instant::now();
+            let followed = self.follow(link, replica, &batch.name);
+            let is_renewal = !self.is_rigged() && is_renewal(batch);
+            let ((), floor) = try_join(self.freshen_time(link, is_renewal), followed).await?;
+            if is_renewal && let Some(replies) = self.renew(link, replica, batch).await? {
+                return Ok(replies);
+            }
+            let executed = self.settle_doubts(link, replica, batch, &suspects, floor).await?;
+            count_attempt(attempt > 0);
+            match link.write(&batch.name, &executed, floor).await? {
+                Written::Yes => return Ok(self.finish(link, replica, batch, executed)),
+                Written::Overtaken => pause(attempt, begun.elapsed()).await,
+                Written::Gone(inbox) => drop(suspects.insert(inbox)),
+            }
+            undo(link, replica, &batch.name)?;
+            attempt += 1;
+        }
+    }
+
+    /// Brings the copy up to date. If the name is not there, says what its fences start from.
+    pub(super) async fn follow(
+        &self,
+        link: &Link,
+        replica: &mut Replica,
+        name: &Name,
+    ) -> Result<Option<Floor>, StoreError> {
+        loop {
+            let Some((log, stat)) = link.get(&link.path(name)).await? else {
+                replica.is_gone();
+                // Read after the name was seen to be gone, so whatever was forgotten is in it.
+                return link.floor().await.map(Some);
+            };
+            replica.saw_leader(&stat);
+            if let Some(format) = Header::other_format(&log) {
+                return Err(error::other_version(&link.path(name), format));
+            }
+            let header = Replica::header(&log).map_err(|bad| bad.at(&link.path(name)))?;
+            let base = match replica.has_base(&header) {
+                true => None,
+                false => match link.base(name, &header).await? {
+                    Some(base) => Some(base),
+                    None => continue, // packed again, or forgotten, between the two reads
+                },
+            };
+            let learned = replica.follow(stat.version, log, base);
+            self.pass_on(name, learned.map_err(|bad| bad.at(&link.path(name)))?);
+            return Ok(None);
+        }
+    }
+
+    /// Executes until nobody who is gone was taken to be there.
+    pub(super) async fn settle_doubts(
+        &self,
+        link: &Link,
+        replica: &mut Replica,
+        batch: &Batch,
+        suspects: &BTreeSet<Inbox>,
+        floor: Option<Floor>,
+    ) -> Result<Executed, StoreError> {
+        let mut gone = link.absent(suspects.iter().copied()).await?;
+        let mut present: BTreeSet<Inbox> = BTreeSet::new();
+        let now = self.now(link, replica.leader()).await?;
+        loop {
+            let executed = self.execute_on(link, replica, batch, &gone, now, floor);
+            let doubtful: BTreeSet<_> = executed
+                .doubtful
+                .iter()
+                .filter(|inbox| !present.contains(*inbox))
+                .copied()
+                .collect();
+            let absent = link.absent(doubtful.iter().copied()).await?;
+            if absent.is_empty() {
+                return Ok(executed);
+            }
+            present.extend(doubtful.difference(&absent));
+            gone.extend(absent);
+            undo(link, replica, &batch.name)?;
+        }
+    }
+
+    fn execute_on(
+        &self,
+        link: &Link,
+        replica: &mut Replica,
+        batch: &Batch,
+        gone: &BTreeSet<Inbox>,
+        now: Micros,
+        floor: Option<Floor>,
+    ) -> Executed {
+        let fence_seen = batch.fence_seen.max(floor.map_or(0, |floor| floor.fence));
+        let batch = Batch { fence_seen, ..self.as_executed(link, batch) };
+        let first = replica.state.line().next().map(|entry| entry.ticket);
+        let Ok(before) = replica.state.head();
+        let mut recorder = replica.recorder(now);
+        recorder.end_leases_of(gone);
+        let mut known = Known { gone, asked: BTreeSet::new() };
+        let Ok(outcome) = execute(&mut recorder, &mut known, now, &batch);
+        let recorded = recorder.packer;
+        let hints: Vec<Hint> = outcome.wakeups.iter().map(Hint::from).collect();
+        let mut told: BTreeSet<_> = hints.iter().map(|hint| hint.inbox).collect();
+        if let Some(next) = replica.state.line().next().filter(|next| Some(next.ticket) != first) {
+            // From now on it is this one who notices when a holder dies.
+            told.extend(next.inbox);
+        }
+        told.retain(|inbox| *inbox != self.inbox() && !gone.contains(inbox));
+        let mut doubtful = known.asked;
+        if must_be_sure(&outcome.replies) {
+            doubtful.extend(holders(replica));
+        }
+        doubtful.retain(|inbox| {
+            *inbox != self.inbox() && !told.contains(inbox) && !self.watches.sees(*inbox)
+        });
+        let fence = before.fence.max(batch.fence_seen).max(highest_fence(&outcome.replies));
+        let change = replica.change(recorded, &hints);
+        Executed { outcome, change, hints, told, doubtful, fence }
+    }
+
+    fn finish(
+        &self,
+        link: &Link,
+        replica: &mut Replica,
+        batch: &Batch,
+        executed: Executed,
+    ) -> Replies {
+        let mine = executed.hints.iter().filter(|hint| hint.inbox == self.inbox()).cloned();
+        let learned = Learned { hints: mine.collect(), has_gap: false };
+        replica.keep(executed.change, executed.hints);
+        self.pass_on(&batch.name, learned);
+        let mut replies = executed.outcome.replies;
+        if !self.is_rigged() {
+            stretch::shorten(batch, &mut replies, link.longest_lease());
+        }
+        replies
+    }
+
+    fn as_executed(&self, link: &Link, batch: &Batch) -> Batch {
+        match self.is_rigged() {
+            true => batch.clone(), // the cases compare with the ledger, which has no sessions
+            false => stretch::stretched(batch, link.longest_lease()),
+        }
+    }
+
+    /// Answers renewals that need no write.
+    async fn renew(
+        &self,
+        link: &Link,
+        replica: &mut Replica,
+        batch: &Batch,
+    ) -> Result<Option<Replies>, StoreError> {
+        let now = self.now(link, replica.leader()).await?;
+        Ok(stretch::without_writing(batch, replica, now, link.longest_lease()))
+    }
+
+    /// Tells the session what concerns it.
+    fn pass_on(&self, name: &Name, learned: Learned) {
+        // A client that drops its receiver before its store does not want to know.
+        if learned.has_gap {
+            let _ = self.news.send(News::LookAgain);
+        }
+        for hint in learned.hints.into_iter().filter(|hint| hint.inbox == self.inbox()) {
+            let _ = self.news.send(News::Wakeup(hint.about(name)));
+        }
+    }
+
+    /// Asks what time it is before the name is read, if it must be asked or if what is read will be acted on
+    /// without a write: then this is the write that a quorum has agreed to.
+    async fn freshen_time(&self, link: &Link, must_write: bool) -> Result<(), StoreError> {
+        match self.rigged_now().or_else(|| link.time.now(0)) {
+            Some(_) if !must_write => Ok(()),
+            _ => link.ask_time().await,
+        }
+    }
+
+    /// The leader's time, of this leader or a later one.
+    pub(super) async fn now(&self, link: &Link, leader: i64) -> Result<Micros, StoreError> {
+        if let Some(now) = self.rigged_now() {
+            return Ok(now);
+        }
+        loop {
+            if let Some(now) = link.time.now(leader) {
+                return Ok(now);
+            }
+            link.ask_time().await?;
+        }
+    }
+}
+
+fn is_renewal(batch: &Batch) -> bool {
+    let renews = |request: &Request| matches!(request, Request::Renew(_));
+    !batch.requests.is_empty() && batch.requests.iter().all(renews)
+}
+
+/// Whether an answer depends on every holder being there.
+fn must_be_sure(replies: &Replies) -> bool {
+    let depends = |reply: &Reply| matches!(reply, Reply::Busy { .. } | Reply::Snapshot(_));
+    replies.replies.is_empty() || replies.replies.iter().any(depends)
+}
+
+/// The clients that hold something.
+pub(super) fn holders(replica: &Replica) -> BTreeSet<Inbox> {
+    let holds = replica.state.entries().filter(|e| matches!(e.standing, Standing::Holding { .. }));
+    holds.filter_map(|entry| entry.inbox).collect()
+}
+
+fn highest_fence(replies: &Replies) -> u64 {
+    let fence = |reply: &Reply| match reply {
+        Reply::Granted(grant) => grant.fence.0,
+        _ => 0,
+    };
+    replies.replies.iter().map(fence).max().unwrap_or(0)
+}
+
+/// Nothing of what was executed was written.
+pub(super) fn undo(link: &Link, replica: &mut Replica, name: &Name) -> Result<(), StoreError> {
+    replica.undo().map_err(|bad| bad.at(&link.path(name)))
+}
+
+/// Who is overtaken waits for a part of the time that an attempt takes, and for more of it when it is overtaken
+/// again: on a slow ensemble, where more calls come between, longer than on a fast one.
+async fn pause(attempt: u32, took: Duration) {
+    let mut draw = [0; 2];
+    if getrandom::fill(&mut draw).is_ok() {
+        let part = f64::from(u16::from_le_bytes(draw)) / f64::from(u16::MAX);
+        sleep(took.mul_f64(part) * attempt.min(LONGEST_PAUSE)).await;
+    }
+}
+
+/// There is no room for so many.
+pub(super) fn check_room(name: &Name, change: &Change) -> Result<(), StoreError> {
+    match change {
+        Change::Pack { base, .. } if base.len() > LONGEST_BASE => {
+            Err(error::full(name.as_str(), LONGEST_BASE))
+        }
+        _ => Ok(()),
+    }
+}

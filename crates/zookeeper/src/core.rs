@@ -1,0 +1,224 @@
+//! What the calls of a store and its keeper share.
+
+use std::{
+    collections::{BTreeSet, HashMap},
+    sync::{
+        Arc, Mutex, MutexGuard,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+
+use seinpaal_proto::{Batch, Inbox, Name, Replies, time::Micros};
+use tokio::{
+    sync::{mpsc, watch},
+    time::timeout,
+};
+
+use super::{
+    error,
+    link::{Link, Plan},
+    replica::Replica,
+    watches::{Watches, wanted},
+};
+use seinpaal_store::{Certainty, News, NewsSender, StoreError};
+
+/// Copies of names at which this client has nothing; more are dropped.
+const IDLE_COPIES: usize = 64;
+
+/// The copies of names, the session, and whom it watches.
+#[derive(Debug)]
+pub(super) struct Core {
+    pub(super) plan: Arc<Plan>,
+    pub(super) news: NewsSender,
+    pub(super) watches: Watches,
+    link: watch::Sender<Option<Arc<Link>>>,
+    names: Mutex<HashMap<Name, Arc<Desk>>>,
+    now: Option<Arc<AtomicU64>>,
+}
+
+/// One name's copy. A call takes the copy out and puts it back, so that a call that fails or is dropped
+/// half-way leaves none behind.
+#[derive(Debug, Default)]
+struct Desk(tokio::sync::Mutex<Place>);
+
+#[derive(Debug, Default)]
+enum Place {
+    /// Nobody has looked yet.
+    #[default]
+    New,
+    Copy(Box<Replica>),
+    /// A call did not come to its end: what it was told may not have been passed on.
+    Lost,
+}
+
+/// How often calls of this process tried to write, how often somebody else had written first, and how
+/// many sessions expired. For measurements.
+#[doc(hidden)]
+pub static ATTEMPTS: AtomicU64 = AtomicU64::new(0);
+#[doc(hidden)]
+pub static REPEATS: AtomicU64 = AtomicU64::new(0);
+
+#[doc(hidden)]
+pub static SESSIONS_LOST: AtomicU64 = AtomicU64::new(0);
+
+pub(super) fn count_attempt(is_repeat: bool) {
+    ATTEMPTS.fetch_add(1, Ordering::Relaxed);
+    REPEATS.fetch_add(is_repeat.into(), Ordering::Relaxed);
+}
+
+impl Core {
+    pub(super) fn new(
+        plan: Arc<Plan>,
+        news: NewsSender,
+        gone: mpsc::UnboundedSender<Inbox>,
+        now: Option<Arc<AtomicU64>>,
+    ) -> Self {
+        let (link, _) = watch::channel(None);
+        let names = Mutex::default();
+        Self { plan, news, watches: Watches::new(gone), link, names, now }
+    }
+
+    pub(super) fn inbox(&self) -> Inbox {
+        self.plan.inbox
+    }
+
+    pub(super) fn is_rigged(&self) -> bool {
+        self.now.is_some()
+    }
+
+    pub(super) fn rigged_now(&self) -> Option<Micros> {
+        self.now.as_ref().map(|now| now.load(Ordering::SeqCst))
+    }
+
+    /// From now on calls are made in this session; `None`: they wait for the next.
+    pub(super) fn set_link(&self, link: Option<Arc<Link>>) {
+        self.link.send_replace(link);
+    }
+
+    /// The session, or the next one if it comes soon. Without one nothing was sent.
+    pub(super) async fn link(&self) -> Result<Arc<Link>, StoreError> {
+        let mut link = self.link.subscribe();
+        let opened = timeout(self.plan.session() / 2, link.wait_for(Option::is_some)).await;
+        match opened {
+            Ok(Ok(link)) => link.clone().ok_or_else(|| self.away()),
+            _ => Err(self.away()),
+        }
+    }
+
+    fn away(&self) -> StoreError {
+        error::no_answer(&self.plan.shown(), Certainty::NotExecuted)
+    }
+
+    pub(super) async fn call(&self, batch: &Batch) -> Result<Replies, StoreError> {
+        let link = self.link().await?;
+        self.call_over(&link, batch, BTreeSet::new()).await
+    }
+
+    /// Executes a batch, and sees to it that the deaths that matter here are noticed.
+    pub(super) async fn call_over(
+        &self,
+        link: &Link,
+        batch: &Batch,
+        suspects: BTreeSet<Inbox>,
+    ) -> Result<Replies, StoreError> {
+        let desk = self.desk(&batch.name);
+        let mut place = desk.0.lock().await;
+        let mut replica = self.take_copy(&mut place);
+        let replies = self.execute(link, &mut replica, batch, suspects).await?;
+        if let Err(error) = self.attend(link, &mut replica, &batch.name).await {
+            tracing::debug!(target: crate::TARGET, name = %batch.name, %error, "nobody is watched");
+        }
+        let is_needed = replica.has(self.inbox());
+        *place = Place::Copy(replica);
+        drop(place);
+        drop(desk);
+        self.tidy(&batch.name, is_needed);
+        Ok(replies)
+    }
+
+    /// Watches whom it must, and settles what those leave behind who are gone already.
+    async fn attend(
+        &self,
+        link: &Link,
+        replica: &mut Replica,
+        name: &Name,
+    ) -> Result<(), StoreError> {
+        loop {
+            let missing = self.watches.want(name, wanted(replica, self.inbox()));
+            let mut gone = BTreeSet::new();
+            for inbox in missing {
+                match link.watch(inbox).await? {
+                    Some(watcher) => self.watches.set(inbox, watcher),
+                    None => drop(gone.insert(inbox)),
+                }
+            }
+            if gone.is_empty() {
+                return Ok(());
+            }
+            self.execute(link, replica, &settling(name.clone()), gone).await?;
+        }
+    }
+
+    /// Has everything settled that these clients have left behind at a name.
+    pub(super) async fn settle(
+        &self,
+        link: &Link,
+        name: &Name,
+        suspects: BTreeSet<Inbox>,
+    ) -> Result<(), StoreError> {
+        let batch = settling(name.clone());
+        while self.call_over(link, &batch, suspects.clone()).await?.backlog {}
+        Ok(())
+    }
+
+    /// Looks what others have written at a name, and whether this client must now watch somebody.
+    pub(super) async fn look(&self, link: &Link, name: &Name) -> Result<(), StoreError> {
+        let desk = self.desk(name);
+        let mut place = desk.0.lock().await;
+        let mut replica = self.take_copy(&mut place);
+        self.follow(link, &mut replica, name).await?;
+        self.attend(link, &mut replica, name).await?;
+        *place = Place::Copy(replica);
+        Ok(())
+    }
+
+    fn take_copy(&self, place: &mut Place) -> Box<Replica> {
+        match std::mem::replace(place, Place::Lost) {
+            Place::Copy(replica) => replica,
+            Place::New => Box::default(),
+            Place::Lost => {
+                let _ = self.news.send(News::LookAgain); // nobody listens once the store is closed
+                Box::default()
+            }
+        }
+    }
+
+    /// The names at which this client may have something.
+    pub(super) fn names(&self) -> Vec<Name> {
+        self.lock().keys().cloned().collect()
+    }
+
+    fn desk(&self, name: &Name) -> Arc<Desk> {
+        Arc::clone(self.lock().entry(name.clone()).or_default())
+    }
+
+    /// Copies cost memory: those of names at which this client has nothing go when there are many. One that
+    /// another call is about to use stays.
+    fn tidy(&self, name: &Name, is_needed: bool) {
+        let mut names = self.lock();
+        let is_idle = names.get(name).is_some_and(|desk| Arc::strong_count(desk) == 1);
+        if !is_needed && is_idle && names.len() > IDLE_COPIES {
+            names.remove(name);
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<Name, Arc<Desk>>> {
+        // Whole whatever panicked: each entry stands for itself.
+        self.names.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+}
+
+/// A batch that only has done what is due.
+pub(super) fn settling(name: Name) -> Batch {
+    Batch { name, inbox: None, fence_seen: 0, requests: Vec::new() }
+}

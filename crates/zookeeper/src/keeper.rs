@@ -1,0 +1,191 @@
+//! The task that keeps a store going: it hears that this client is to look somewhere, that somebody has
+//! died, that the session is over, and that memories have run out.
+
+use std::{
+    collections::BTreeSet,
+    sync::{Arc, atomic::Ordering},
+    time::Duration,
+};
+
+use seinpaal_proto::{Inbox, Name, time::Micros};
+use tokio::{
+    sync::mpsc,
+    time::{MissedTickBehavior, interval, sleep, timeout},
+};
+use zookeeper_client::{SessionState, StateWatcher, WatchedEvent};
+
+use super::{
+    core::{Core, SESSIONS_LOST},
+    link::Link,
+};
+use seinpaal_store::{News, StoreError};
+
+const PAUSE: Duration = Duration::from_millis(100);
+/// How often names that nobody uses any more are looked for.
+const SWEEP_EVERY: Duration = Duration::from_secs(20);
+
+pub(super) struct Keeper {
+    core: Arc<Core>,
+    link: Arc<Link>,
+    states: StateWatcher,
+    gone: mpsc::UnboundedReceiver<Inbox>,
+    /// The version of this client's inbox that was seen last.
+    seen: i32,
+}
+
+type Nudge = futures_util::future::BoxFuture<'static, WatchedEvent>;
+
+enum Heard {
+    Nudge,
+    State(SessionState),
+    Gone(Inbox),
+    Time,
+}
+
+impl Keeper {
+    /// Appears in this session and lets calls use it. Gives the leader's clock, which appearing has shown.
+    pub(super) async fn new(
+        core: Arc<Core>,
+        link: Link,
+        gone: mpsc::UnboundedReceiver<Inbox>,
+    ) -> Result<(Self, Micros), StoreError> {
+        link.appear().await?;
+        let shows = core.now(&link, 0).await?;
+        let link = Arc::new(link);
+        core.set_link(Some(Arc::clone(&link)));
+        let states = link.client.state_watcher();
+        Ok((Self { core, link, states, gone, seen: 0 }, shows))
+    }
+
+    /// Serves until the store is dropped.
+    pub(super) async fn serve(mut self) {
+        let mut sweep = interval(SWEEP_EVERY);
+        sweep.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut nudge: Option<Nudge> = None;
+        loop {
+            if nudge.is_none() {
+                nudge = self.open_inbox().await;
+            }
+            let heard = tokio::select! {
+                Some(_) = poll(&mut nudge) => { nudge = None; Heard::Nudge }
+                state = self.states.changed() => Heard::State(state),
+                Some(inbox) = self.gone.recv() => Heard::Gone(inbox),
+                _ = sweep.tick() => Heard::Time,
+            };
+            if self.take(heard).await {
+                nudge = None;
+            }
+        }
+    }
+
+    /// Says whether there is another session.
+    async fn take(&mut self, heard: Heard) -> bool {
+        match heard {
+            Heard::Nudge => {}
+            Heard::Gone(inbox) => self.settle_for(inbox).await,
+            Heard::Time => self.sweep().await,
+            Heard::State(SessionState::SyncConnected) => {
+                self.link.time.forget();
+                let _ = self.core.news.send(News::LookAgain); // nobody listens once the store is closed
+            }
+            Heard::State(state) if state.is_terminated() => {
+                self.begin_again().await;
+                return true;
+            }
+            Heard::State(_) => self.link.time.forget(),
+        }
+        false
+    }
+
+    /// Reads this client's inbox and watches it. Where it was told to look it looks; if it was told more
+    /// than once it looks everywhere, since an inbox holds one name.
+    async fn open_inbox(&mut self) -> Option<Nudge> {
+        let path = self.core.plan.paths.inbox(self.core.inbox());
+        let read = self.link.client.get_and_watch_data(&path);
+        let Ok(Ok((data, stat, watcher))) = timeout(self.link.patience(), read).await else {
+            sleep(PAUSE).await;
+            return None;
+        };
+        let told = stat.version - self.seen;
+        self.seen = stat.version;
+        let name = String::from_utf8(data).ok().and_then(|name| Name::new(&name).ok());
+        match name {
+            _ if told == 0 => {}
+            Some(name) if told == 1 => self.look(&name).await,
+            _ => {
+                for name in self.core.names() {
+                    self.look(&name).await;
+                }
+            }
+        }
+        Some(Box::pin(watcher.changed()))
+    }
+
+    async fn look(&self, name: &Name) {
+        if let Err(error) = self.core.look(&self.link, name).await {
+            tracing::debug!(target: crate::TARGET, %name, %error, "could not look");
+            let _ = self.core.news.send(News::LookAgain); // as above
+        }
+    }
+
+    /// Somebody whom this client watched is gone: whatever it had is free.
+    async fn settle_for(&self, inbox: Inbox) {
+        self.core.watches.clear(inbox);
+        for name in self.core.watches.names_of(inbox) {
+            let settled = self.core.settle(&self.link, &name, BTreeSet::from([inbox])).await;
+            if let Err(error) = settled {
+                // The session's own calls will find the watch missing.
+                tracing::debug!(target: crate::TARGET, %name, %error, "could not settle");
+            }
+        }
+    }
+
+    /// The session is over, and with it everything that this client had. That is settled before it
+    /// appears again, so that nobody sees it alive with what it has lost.
+    async fn begin_again(&mut self) {
+        let store = self.core.plan.shown();
+        tracing::warn!(target: crate::TARGET, %store, "the session has expired: everything is lost");
+        SESSIONS_LOST.fetch_add(1, Ordering::Relaxed);
+        self.core.set_link(None);
+        self.core.watches.clear_all();
+        loop {
+            match self.try_again().await {
+                Ok(link) => {
+                    self.states = link.client.state_watcher();
+                    (self.link, self.seen) = (Arc::new(link), 0);
+                    self.core.set_link(Some(Arc::clone(&self.link)));
+                    let _ = self.core.news.send(News::LookAgain); // as above
+                    return;
+                }
+                Err(error) => {
+                    tracing::debug!(target: crate::TARGET, %error, "no session");
+                }
+            }
+            sleep(PAUSE).await;
+        }
+    }
+
+    async fn try_again(&self) -> Result<Link, StoreError> {
+        let link = Link::open(&self.core.plan).await?;
+        link.disappear().await?;
+        for name in self.core.names() {
+            self.core.settle(&link, &name, BTreeSet::from([self.core.inbox()])).await?;
+        }
+        link.appear().await?;
+        Ok(link)
+    }
+
+    /// Names whose memories have run out go, though nobody asks for them again.
+    async fn sweep(&self) {
+        if let Err(error) = self.core.sweep(&self.link).await {
+            tracing::debug!(target: crate::TARGET, %error, "could not sweep");
+        }
+    }
+}
+
+async fn poll(nudge: &mut Option<Nudge>) -> Option<WatchedEvent> {
+    match nudge {
+        Some(nudge) => Some(nudge.await),
+        None => std::future::pending().await,
+    }
+}

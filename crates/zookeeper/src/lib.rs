@@ -1,0 +1,169 @@
+//! The ZooKeeper store: the ledger itself, over a copy of a name that every client keeps for itself.
+//!
+//! ```text
+//!   Batch ──▶ call: follow the name's znode, execute, one transaction ──▶ ensemble ──▶ Replies
+//!                                                      │ inboxes written to, sessions that end
+//!              News ◀── keeper ◀───────────────────────┘
+//! ```
+//!
+//! What is kept there, who watches whom, and what is promised: docs/internals/stores/zookeeper.md.
+
+#![forbid(unsafe_code)]
+
+mod call;
+mod core;
+mod error;
+#[cfg(any(test, feature = "fuzzing"))]
+#[doc(hidden)]
+pub mod fuzzing;
+mod keeper;
+mod link;
+mod list;
+mod paths;
+mod recorder;
+mod replica;
+mod stretch;
+#[cfg(test)]
+mod tests;
+mod time;
+mod transaction;
+mod watches;
+mod write;
+
+use std::{
+    sync::{Arc, atomic::AtomicU64},
+    time::Duration,
+};
+
+use seinpaal_proto::{Batch, Inbox, Name, Replies, Snapshot, time::Micros};
+use tokio::{sync::mpsc, task::AbortHandle};
+
+use self::{core::Core, keeper::Keeper, link::Link, link::Plan, paths::Paths};
+use seinpaal_store::{
+    Abilities, BoxFuture, Certainty, NewsSender, Reading, Store, StoreError, StoreErrorKind,
+    url::{StoreUrl, ZookeeperUrl},
+};
+use seinpaal_store::{Fact, boottime};
+
+/// Where events are logged: where users of the crate `seinpaal` find this store.
+const TARGET: &str = "seinpaal::store::zookeeper";
+
+#[doc(hidden)]
+pub use self::core::{ATTEMPTS, REPEATS, SESSIONS_LOST};
+
+/// Permits kept by a ZooKeeper ensemble.
+#[derive(Debug)]
+pub struct ZookeeperStore {
+    core: Arc<Core>,
+    keeper: AbortHandle,
+    longest_lease: Micros,
+    first_reading: Reading,
+}
+
+/// What tests may change: the clock that calls believe in.
+#[doc(hidden)]
+#[derive(Clone, Debug, Default)]
+pub struct Rig {
+    /// Microseconds, in place of the leader's clock.
+    pub now: Option<Arc<AtomicU64>>,
+}
+
+impl ZookeeperStore {
+    /// Opens a session with the ensemble at a `zookeeper://` URL. Must be called inside a tokio runtime,
+    /// which keeps the session from then on.
+    ///
+    /// # Errors
+    /// [`StoreErrorKind::Misconfigured`] if the URL will not do, [`StoreErrorKind::Forbidden`] if the login
+    /// will not, [`StoreErrorKind::Unreachable`] if no server of a quorum answers within
+    /// `connect-timeout`. No error repeats the password.
+    pub async fn connect(
+        url: &str,
+        inbox: Inbox,
+        news: NewsSender,
+    ) -> Result<Arc<Self>, StoreError> {
+        match StoreUrl::parse(url) {
+            Ok(StoreUrl::Zookeeper(url)) => Self::open(url, inbox, news).await,
+            Ok(_) => Err(misconfigured("not the URL of a ZooKeeper ensemble")),
+            Err(bad) => Err(misconfigured(&bad.to_string())),
+        }
+    }
+
+    /// The same with a URL that is parsed already.
+    ///
+    /// # Errors
+    /// As [`ZookeeperStore::connect`].
+    pub async fn open(
+        url: ZookeeperUrl,
+        inbox: Inbox,
+        news: NewsSender,
+    ) -> Result<Arc<Self>, StoreError> {
+        Self::open_rigged(url, inbox, news, Rig::default()).await
+    }
+
+    /// The same under a clock that a test chooses.
+    #[doc(hidden)]
+    pub async fn open_rigged(
+        url: ZookeeperUrl,
+        inbox: Inbox,
+        news: NewsSender,
+        rig: Rig,
+    ) -> Result<Arc<Self>, StoreError> {
+        let paths = Paths::new(&url.root);
+        let plan = Arc::new(Plan { url, paths, inbox });
+        let link = Link::open(&plan).await?;
+        let longest_lease = link.longest_lease();
+        let (gone, deaths) = mpsc::unbounded_channel();
+        let core = Arc::new(Core::new(plan, news, gone, rig.now));
+        let asked_at = boottime::now();
+        let (keeper, shows) = Keeper::new(Arc::clone(&core), link, deaths).await?;
+        let first_reading = Reading { shows, asked_at };
+        let keeper = tokio::spawn(keeper.serve()).abort_handle();
+        Ok(Arc::new(Self { core, keeper, longest_lease, first_reading }))
+    }
+}
+
+impl Store for ZookeeperStore {
+    fn abilities(&self) -> Abilities {
+        Abilities::shared("zookeeper", true)
+    }
+
+    fn first_reading(&self) -> Reading {
+        self.first_reading
+    }
+
+    fn facts(&self) -> Vec<Fact> {
+        let seconds = Duration::from_micros(self.longest_lease).as_secs_f64();
+        vec![Fact::new(
+            "session",
+            format!("half of it is {seconds:.1}s, and no lease lasts longer"),
+        )]
+    }
+
+    fn longest_lease(&self) -> Option<Micros> {
+        Some(self.longest_lease)
+    }
+
+    fn call<'a>(&'a self, batch: &'a Batch) -> BoxFuture<'a, Result<Replies, StoreError>> {
+        Box::pin(self.core.call(batch))
+    }
+
+    fn list<'a>(
+        &'a self,
+        prefix: &'a str,
+    ) -> BoxFuture<'a, Result<Vec<(Name, Snapshot)>, StoreError>> {
+        Box::pin(self.core.list(prefix))
+    }
+}
+
+impl Drop for ZookeeperStore {
+    fn drop(&mut self) {
+        self.keeper.abort();
+        self.core.watches.clear_all();
+        // The session ends with its last user.
+        self.core.set_link(None);
+    }
+}
+
+fn misconfigured(message: &str) -> StoreError {
+    StoreError::new(StoreErrorKind::Misconfigured, Certainty::NotExecuted, message)
+}

@@ -1,0 +1,194 @@
+//! One session with the ensemble: opening it, and the few requests that the store makes.
+
+use std::{collections::BTreeSet, future::Future, sync::Arc, time::Duration};
+
+use futures_util::future::join_all;
+use seinpaal_proto::{Inbox, Name};
+use tokio::time::{Instant, sleep, timeout};
+use zookeeper_client::{Acls, Client, CreateMode, CreateOptions, Error, OneshotWatcher, Stat};
+
+use super::{error, paths::Paths, time::LeaderTime};
+use seinpaal_store::{Certainty, StoreError, url::ZookeeperUrl};
+
+/// The session time-out to ask for.
+const SESSION: Duration = Duration::from_secs(15);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// Whom to connect to, and as whom.
+#[derive(Debug)]
+pub(super) struct Plan {
+    pub(super) url: ZookeeperUrl,
+    pub(super) paths: Paths,
+    pub(super) inbox: Inbox,
+}
+
+/// A session. The connection under it comes and goes; when the session expires there is another `Link`.
+#[derive(Debug)]
+pub(super) struct Link {
+    pub(super) client: Client,
+    pub(super) plan: Arc<Plan>,
+    pub(super) time: LeaderTime,
+}
+
+impl Plan {
+    pub(super) fn shown(&self) -> String {
+        self.url.to_string()
+    }
+
+    /// Who may do what with the znodes: who has logged in, else everybody.
+    pub(super) fn acls(&self) -> Acls<'static> {
+        if self.url.login.is_some() { Acls::creator_all() } else { Acls::anyone_all() }
+    }
+
+    pub(super) fn persistent(&self) -> CreateOptions<'static> {
+        CreateMode::Persistent.with_acls(self.acls())
+    }
+
+    /// The session time-out to ask for.
+    pub(super) fn session(&self) -> Duration {
+        self.url.session.unwrap_or(SESSION)
+    }
+
+    async fn connect(&self) -> Result<Client, Error> {
+        let mut connector =
+            Client::connector().with_session_timeout(self.session()).with_fail_eagerly();
+        if let Some((user, password)) = &self.url.login {
+            let login = format!("{user}:{}", password.reveal());
+            connector = connector.with_auth("digest", login.as_bytes());
+        }
+        connector.connect(&self.url.servers()).await
+    }
+}
+
+impl Link {
+    /// Opens a session and makes what is missing under the root. An ensemble that is choosing its leader is
+    /// given `connect-timeout`.
+    pub(super) async fn open(plan: &Arc<Plan>) -> Result<Self, StoreError> {
+        let limit = plan.url.connect_timeout.unwrap_or(CONNECT_TIMEOUT);
+        let deadline = Instant::now() + limit;
+        loop {
+            let opened = timeout(limit, Self::try_open(plan)).await;
+            match opened.unwrap_or(Err(Error::Timeout)) {
+                Ok(link) => return Ok(link),
+                Err(error) if is_final(&error) || Instant::now() + PAUSE > deadline => {
+                    return Err(error::of_read(&error, &plan.shown()));
+                }
+                Err(_) => sleep(PAUSE).await,
+            }
+        }
+    }
+
+    async fn try_open(plan: &Arc<Plan>) -> Result<Self, Error> {
+        let client = plan.connect().await?;
+        let link = Self { client, plan: Arc::clone(plan), time: LeaderTime::default() };
+        link.make_folders().await?;
+        Ok(link)
+    }
+
+    async fn make_folders(&self) -> Result<(), Error> {
+        for folder in self.plan.paths.folders() {
+            if self.client.check_stat(&folder).await?.is_none() {
+                match self.client.create(&folder, b"", &self.plan.persistent()).await {
+                    Ok(_) | Err(Error::NodeExists) => {}
+                    Err(error) => return Err(error),
+                }
+            }
+        }
+        // Who may not read here is told now, and not at the first call.
+        self.client.get_data(&self.plan.paths.floor()).await.map(drop)
+    }
+
+    /// Says that this client lives. What an earlier session of it has left is taken away first.
+    pub(super) async fn appear(&self) -> Result<(), StoreError> {
+        let path = self.plan.paths.inbox(self.plan.inbox);
+        let options = CreateMode::Ephemeral.with_acls(self.plan.acls());
+        let made = match self.client.create(&path, b"", &options).await {
+            Err(Error::NodeExists) => {
+                self.disappear().await?;
+                self.client.create(&path, b"", &options).await
+            }
+            made => made,
+        };
+        made.map(|(stat, _)| self.time.learn(&stat)).map_err(|error| self.failed(&error))
+    }
+
+    pub(super) async fn disappear(&self) -> Result<(), StoreError> {
+        match self.client.delete(&self.plan.paths.inbox(self.plan.inbox), None).await {
+            Ok(()) | Err(Error::NoNode) => Ok(()),
+            Err(error) => Err(self.failed(&error)),
+        }
+    }
+
+    /// How long a request may take: less than what is left of the session when the answer is missed.
+    pub(super) fn patience(&self) -> Duration {
+        self.client.session_timeout() / 2
+    }
+
+    pub(super) fn failed(&self, error: &Error) -> StoreError {
+        error::of_read(error, &self.plan.shown())
+    }
+
+    /// Waits for the answer to something that writes nothing that counts.
+    pub(super) async fn read<T>(
+        &self,
+        request: impl Future<Output = Result<T, Error>>,
+    ) -> Result<Result<T, Error>, StoreError> {
+        match timeout(self.patience(), request).await {
+            Ok(Err(Error::NoNode)) => Ok(Err(Error::NoNode)),
+            Ok(Err(error)) => Err(self.failed(&error)),
+            Ok(Ok(answer)) => Ok(Ok(answer)),
+            Err(_) => Err(error::no_answer(&self.plan.shown(), Certainty::NotExecuted)),
+        }
+    }
+
+    pub(super) async fn get(&self, path: &str) -> Result<Option<(Vec<u8>, Stat)>, StoreError> {
+        Ok(self.read(self.client.get_data(path)).await?.ok())
+    }
+
+    /// The leader writes, and so says what time it is.
+    pub(super) async fn ask_time(&self) -> Result<(), StoreError> {
+        let path = self.plan.paths.clock();
+        match self.read(self.client.set_data(&path, b"", None)).await? {
+            Ok(stat) => self.time.learn(&stat),
+            Err(error) => return Err(self.failed(&error)),
+        }
+        Ok(())
+    }
+
+    /// Which of these clients are gone.
+    pub(super) async fn absent(
+        &self,
+        inboxes: impl Iterator<Item = Inbox>,
+    ) -> Result<BTreeSet<Inbox>, StoreError> {
+        let looks = inboxes.map(|inbox| async move {
+            let path = self.plan.paths.inbox(inbox);
+            let stat = self.read(self.client.check_stat(&path)).await?;
+            let gone = stat.map_err(|error| self.failed(&error))?.is_none();
+            Ok::<_, StoreError>(gone.then_some(inbox))
+        });
+        let found = join_all(looks).await.into_iter().collect::<Result<Vec<_>, _>>()?;
+        Ok(found.into_iter().flatten().collect())
+    }
+
+    /// Watches a client's presence. `None`: it is gone. Being written to does not set this watch off.
+    pub(super) async fn watch(&self, inbox: Inbox) -> Result<Option<OneshotWatcher>, StoreError> {
+        let path = self.plan.paths.inbox(inbox);
+        let watched = self.read(self.client.list_and_watch_children(&path)).await?;
+        Ok(watched.ok().map(|(_, watcher)| watcher))
+    }
+
+    pub(super) async fn children(&self, path: &str) -> Result<Vec<String>, StoreError> {
+        let children = self.read(self.client.list_children(path)).await?;
+        children.map_err(|error| self.failed(&error))
+    }
+
+    pub(super) fn path(&self, name: &Name) -> String {
+        self.plan.paths.name(name)
+    }
+}
+
+/// Whether trying again at once is of no use.
+fn is_final(error: &Error) -> bool {
+    matches!(error, Error::NoAuth | Error::AuthFailed | Error::InvalidAcl | Error::BadArguments(_))
+}

@@ -1,0 +1,86 @@
+//! Looking at many names: to list them, and to forget those that nobody uses any more.
+
+use std::collections::BTreeSet;
+
+use seinpaal_proto::{Batch, MemoryState, Name, Reply, Request, Snapshot, State};
+
+use super::{call::undo, core::Core, link::Link, paths::decode, replica::Replica};
+use seinpaal_store::StoreError;
+
+/// Waiters that a listed snapshot shows at most.
+const LISTED_WAITERS: u32 = 64;
+/// Names looked at in one sweep.
+const SWEPT: usize = 16;
+
+impl Core {
+    pub(super) async fn list(&self, prefix: &str) -> Result<Vec<(Name, Snapshot)>, StoreError> {
+        let link = self.link().await?;
+        let mut listed = Vec::new();
+        for name in self.names_there(&link).await? {
+            if !name.as_str().starts_with(prefix) {
+                continue;
+            }
+            match self.peek(&link, &name).await {
+                Ok(snapshot) => listed.extend(snapshot.map(|snapshot| (name, snapshot))),
+                Err(error) if error.is_about_what_is_kept() => {
+                    tracing::warn!(target: crate::TARGET, %name, %error, "passed over");
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(listed)
+    }
+
+    async fn names_there(&self, link: &Link) -> Result<BTreeSet<Name>, StoreError> {
+        let children = link.children(&self.plan.paths.names()).await?;
+        Ok(children.iter().filter_map(|child| decode(child)).collect())
+    }
+
+    /// Looks at a name and writes nothing.
+    async fn peek(&self, link: &Link, name: &Name) -> Result<Option<Snapshot>, StoreError> {
+        let mut replica = Replica::default();
+        let requests = vec![Request::Inspect { rows: LISTED_WAITERS }];
+        let batch = Batch { name: name.clone(), inbox: None, fence_seen: 0, requests };
+        let floor = self.follow(link, &mut replica, name).await?;
+        let executed =
+            self.settle_doubts(link, &mut replica, &batch, &BTreeSet::new(), floor).await?;
+        undo(link, &mut replica, name)?;
+        let reply = executed.outcome.replies.replies.into_iter().next();
+        let Some(Reply::Snapshot(mut snapshot)) = reply else { return Ok(None) };
+        snapshot.holders.clear();
+        let in_use = snapshot.holders_total > 0 || snapshot.waiting_total > 0;
+        let configured = snapshot.pinned.is_some() || snapshot.paused.is_some();
+        Ok((in_use || configured).then_some(snapshot))
+    }
+
+    /// Rule 12: settles some names at which nobody is any more, whoever used them last.
+    pub(super) async fn sweep(&self, link: &Link) -> Result<(), StoreError> {
+        let mut names: Vec<Name> = self.names_there(link).await?.into_iter().collect();
+        for _ in 0..SWEPT.min(names.len()) {
+            let name = names.swap_remove(below(names.len()));
+            let mut replica = Replica::default();
+            self.follow(link, &mut replica, &name).await?;
+            let now = self.now(link, replica.leader()).await?;
+            if is_over(&mut replica.state, now) {
+                self.settle(link, &name, BTreeSet::new()).await?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether nobody is there, the first of the memories has run out, and the last fence need not be known.
+fn is_over(state: &mut MemoryState, now: u64) -> bool {
+    let Ok(head) = state.head();
+    let first = state.closed_memories().next().map_or(0, |memory| memory.until);
+    state.is_at_rest()
+        && !head.owes_fence(now)
+        && first <= head.clock + now.saturating_sub(head.wall)
+}
+
+fn below(sides: usize) -> usize {
+    let mut draw = [0; 8];
+    // Without random numbers the first will do.
+    let _ = getrandom::fill(&mut draw);
+    u64::from_le_bytes(draw) as usize % sides.max(1)
+}

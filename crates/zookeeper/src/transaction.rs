@@ -1,0 +1,180 @@
+//! What a call writes: all of it in one transaction, or nothing.
+
+use seinpaal_proto::{
+    Inbox, Name,
+    time::{Micros, micros},
+};
+use tokio::time::timeout;
+use zookeeper_client::{Error, MultiWriteError, MultiWriteResult, MultiWriter};
+
+use super::{
+    call::{Executed, check_room},
+    error,
+    link::Link,
+    replica::{Change, Header},
+};
+use seinpaal_store::{Certainty, StoreError};
+
+/// The highest fence of the names that were forgotten, and the version of the znode that says so.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Floor {
+    pub(super) fence: u64,
+    version: i32,
+}
+
+/// What became of a transaction.
+pub(super) enum Written {
+    Yes,
+    /// Somebody else wrote first.
+    Overtaken,
+    /// A client that was to be told is gone.
+    Gone(Inbox),
+}
+
+impl Link {
+    pub(super) async fn floor(&self) -> Result<Floor, StoreError> {
+        let path = self.plan.paths.floor();
+        let (data, stat) = self.get(&path).await?.ok_or_else(|| error::damaged(&path))?;
+        let fence = match &data[..] {
+            [] => 0,
+            data => u64::from_be_bytes(data.try_into().map_err(|_| error::damaged(&path))?),
+        };
+        Ok(Floor { fence, version: stat.version })
+    }
+
+    /// The base that `header` names, if it is still the one.
+    pub(super) async fn base(
+        &self,
+        name: &Name,
+        header: &Header,
+    ) -> Result<Option<Vec<u8>>, StoreError> {
+        let found = self.get(&self.plan.paths.base(name, header.incarnation)).await?;
+        let is_it =
+            |base: &(Vec<u8>, zookeeper_client::Stat)| base.1.version == header.base_version;
+        Ok(found.filter(is_it).map(|(base, _)| base))
+    }
+
+    pub(super) async fn write(
+        &self,
+        name: &Name,
+        executed: &Executed,
+        floor: Option<Floor>,
+    ) -> Result<Written, StoreError> {
+        check_room(name, &executed.change)?;
+        let mut writer = self.client.new_multi_writer();
+        let before = match &executed.change {
+            Change::Nothing => return Ok(Written::Yes),
+            Change::Forget { .. } => {
+                let floor = match floor {
+                    Some(floor) => floor,
+                    None => self.floor().await?,
+                };
+                self.add_forgetting(&mut writer, name, executed, floor)
+            }
+            change => self.add_change(&mut writer, name, change, floor),
+        };
+        let before = before.map_err(|error| self.failed(&error))?;
+        for inbox in &executed.told {
+            let path = self.plan.paths.inbox(*inbox);
+            let told = writer.add_set_data(&path, name.as_str().as_bytes(), None);
+            told.map_err(|error| self.failed(&error))?;
+        }
+        let written = timeout(self.patience(), writer.commit()).await;
+        let told =
+            |index: usize| index.checked_sub(before).and_then(|i| executed.told.iter().nth(i));
+        match written {
+            Ok(Ok(results)) => {
+                self.learn_time(&results);
+                Ok(Written::Yes)
+            }
+            Ok(Err(MultiWriteError::OperationFailed { index, source })) => {
+                match (source, told(index)) {
+                    (Error::NoNode, Some(inbox)) => Ok(Written::Gone(*inbox)),
+                    (
+                        Error::NoNode | Error::BadVersion | Error::NodeExists | Error::NotEmpty,
+                        _,
+                    ) => Ok(Written::Overtaken),
+                    (error, _) => Err(error::of_write(&error, &self.plan.shown())),
+                }
+            }
+            Ok(Err(MultiWriteError::RequestFailed { source })) => {
+                Err(error::of_write(&source, &self.plan.shown()))
+            }
+            Err(_) => Err(error::no_answer(&self.plan.shown(), Certainty::Unknown)),
+        }
+    }
+
+    /// Says how many operations it added.
+    fn add_change(
+        &self,
+        writer: &mut MultiWriter<'_>,
+        name: &Name,
+        change: &Change,
+        floor: Option<Floor>,
+    ) -> Result<usize, Error> {
+        let path = self.path(name);
+        match change {
+            Change::Create { header, log } => {
+                // Nothing was forgotten since the floor was read.
+                let floor = floor.map_or(0, |floor| floor.version);
+                writer.add_check_version(&self.plan.paths.floor(), floor)?;
+                writer.add_create(&path, log, &self.plan.persistent())?;
+                let base = self.plan.paths.base(name, header.incarnation);
+                writer.add_create(&base, b"", &self.plan.persistent())?;
+                Ok(3)
+            }
+            Change::Append { version, header, log } => {
+                // The incarnation's own child: another one may have come to the same version.
+                let base = self.plan.paths.base(name, header.incarnation);
+                writer.add_check_version(&base, header.base_version)?;
+                writer.add_set_data(&path, log, Some(*version))?;
+                Ok(2)
+            }
+            Change::Pack { version, header, log, base } => {
+                let child = self.plan.paths.base(name, header.incarnation);
+                writer.add_set_data(&child, base, Some(header.base_version - 1))?;
+                writer.add_set_data(&path, log, Some(*version))?;
+                Ok(2)
+            }
+            Change::Nothing | Change::Forget { .. } => Ok(0),
+        }
+    }
+
+    /// A name goes, but not the fences it has given out.
+    fn add_forgetting(
+        &self,
+        writer: &mut MultiWriter<'_>,
+        name: &Name,
+        executed: &Executed,
+        floor: Floor,
+    ) -> Result<usize, Error> {
+        let Change::Forget { version, header } = &executed.change else { return Ok(0) };
+        let base = self.plan.paths.base(name, header.incarnation);
+        writer.add_delete(&base, Some(header.base_version))?;
+        writer.add_delete(&self.path(name), Some(*version))?;
+        if executed.fence <= floor.fence {
+            return Ok(2);
+        }
+        let fence = executed.fence.to_be_bytes();
+        writer.add_set_data(&self.plan.paths.floor(), &fence, Some(floor.version))?;
+        Ok(3)
+    }
+
+    fn learn_time(&self, results: &[MultiWriteResult]) {
+        for result in results {
+            if let MultiWriteResult::SetData { stat } = result {
+                self.time.learn(stat);
+            }
+        }
+    }
+
+    /// How long a session is sure to last after a request was sent that the leader has had a hand in.
+    ///
+    /// The leader knows of a client's requests only what its follower tells it every half tick, and if that
+    /// follower is cut off right after the answer, what it was told last may be from the client's ping before:
+    /// up to 0.15 of the time-out earlier. A tick is half of the shortest time-out at most, so what is
+    /// left of a time-out of one is 1 - 0.15 - 0.25; half is on the safe side.
+    pub(super) fn longest_lease(&self) -> Micros {
+        micros(self.client.session_timeout()) / 2
+    }
+}
