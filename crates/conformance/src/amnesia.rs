@@ -20,7 +20,7 @@ use seinpaal::{Permit, Seinpaal};
 use tokio::task::JoinSet;
 
 use crate::draws::Draws;
-use crate::servers::RedisServer;
+use seinpaal_rig::RedisServer;
 
 const NAME: &str = "under fire";
 /// The guard of a run must be a quarter longer.
@@ -80,7 +80,7 @@ impl fmt::Display for Report {
 pub fn run(plan: &Plan) -> Report {
     let mut server = RedisServer::start();
     let field = Arc::new(Field::new(plan));
-    let url = format!("{}?{}", server.url(), plan.option);
+    let url = server.url(&format!("?{}", plan.option));
     let clients = {
         let field = Arc::clone(&field);
         thread::spawn(move || field.populate(&url))

@@ -17,7 +17,7 @@ use seinpaal::{Permit, Seinpaal};
 use tokio::task::JoinSet;
 
 use crate::draws::Draws;
-use crate::servers::{RedisCluster, until};
+use seinpaal_rig::{RedisCluster, until};
 
 /// Long enough to keep a permit over a fail-over.
 const TTL: Duration = Duration::from_secs(15);

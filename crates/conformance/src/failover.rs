@@ -20,7 +20,7 @@ use tokio::{
 };
 
 use crate::draws::Draws;
-use crate::servers::sentinel::{SentinelServers, until};
+use seinpaal_rig::{SentinelServers, until};
 
 const NAME: &str = "under fire";
 /// Long enough to keep a permit over a fail-over.

@@ -24,7 +24,6 @@ pub mod harness;
 mod list;
 mod member;
 mod queue;
-pub mod servers;
 mod stage;
 
 pub use client::Client;

@@ -6,10 +6,8 @@ use std::time::Duration;
 use seinpaal::{
     AcquireError, GuardedError, Lost, Permit, Seinpaal, Semaphore, Snapshot, store::StoreErrorKind,
 };
-use seinpaal_conformance::{
-    failover::{Fault, Plan, run},
-    servers::sentinel::{SentinelServers, until},
-};
+use seinpaal_conformance::failover::{Fault, Plan, run};
+use seinpaal_rig::{SentinelServers, until};
 use tokio::time::timeout;
 
 /// How long a test waits for what must happen. No verdict depends on its length.

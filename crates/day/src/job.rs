@@ -18,7 +18,7 @@ use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
     process::{Pid, PidfdFlags, Signal, pidfd_open},
 };
-use torture::server::signal;
+use seinpaal_rig::signal;
 
 use crate::{
     end::End,

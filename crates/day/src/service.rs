@@ -15,7 +15,8 @@ use std::{
 };
 
 use rustix::process::Signal;
-use torture::{clock, draw::Draw, server::signal};
+use seinpaal_rig::signal;
+use torture::{clock, draw::Draw};
 
 use crate::{
     rig::{Plan, look_for_remains},

@@ -2,17 +2,15 @@
 
 use std::{fs, io, thread, time::Duration};
 
-use seinpaal_conformance::servers::{
-    Node, RedisCluster, RedisServer, ZookeeperEnsemble, sentinel::SentinelServers,
+use seinpaal_rig::{
+    Mode, Node, Proxy, RedisCluster, RedisServer, SentinelServers, ZookeeperEnsemble, say,
 };
 use tempfile::TempDir;
-use torture::{
-    proxy::{Mode, Proxy},
-    server::{say, signal},
-};
 
 use crate::store::Store;
-use rustix::process::Signal;
+
+/// How long a server may take to answer us.
+const ANSWER: Duration = Duration::from_secs(20);
 
 /// Redis keys that stay: one each a server, on purpose.
 const LASTING: [&str; 2] = ["seinpaal:guard", "seinpaal:node"];
@@ -74,9 +72,10 @@ impl Site {
                 let mode = if is_silent { Mode::Hold } else { Mode::Pass };
                 proxies.iter().for_each(|proxy| proxy.set(mode));
             }
-            servers => {
-                let number = if is_silent { Signal::STOP } else { Signal::CONT };
-                pids(servers).into_iter().for_each(|pid| signal(pid, number));
+            Servers::Redis(servers) => servers.iter().for_each(|it| still(it, is_silent)),
+            Servers::Sentinel(servers) => servers.servers().for_each(|it| still(it, is_silent)),
+            Servers::Cluster(cluster) => {
+                cluster.nodes().iter().for_each(|it| still(it.server(), is_silent));
             }
         }
     }
@@ -94,7 +93,7 @@ impl Site {
             Servers::Directory(_) => Vec::new(),
         };
         for port in ports {
-            let _ = say(port, &["PING"]); // how long it takes is what is asked
+            let _ = say(port, &["PING"], ANSWER); // how long it takes is what is asked
         }
     }
 
@@ -139,7 +138,7 @@ fn url(servers: &Servers) -> String {
     };
     match servers {
         Servers::Directory(dir) => format!("file://{}", dir.path().join("store").display()),
-        Servers::Redis(servers) if servers.len() == 1 => servers[0].url(),
+        Servers::Redis(servers) if servers.len() == 1 => servers[0].url(""),
         Servers::Redis(servers) => {
             format!("redis+quorum://{}", hosts(servers.iter().map(RedisServer::port).collect()))
         }
@@ -151,17 +150,12 @@ fn url(servers: &Servers) -> String {
     }
 }
 
-fn pids(servers: &Servers) -> Vec<u32> {
-    match servers {
-        Servers::Redis(servers) => servers.iter().map(RedisServer::pid).collect(),
-        Servers::Sentinel(servers) => servers.pids(),
-        Servers::Cluster(cluster) => cluster.nodes().iter().map(|node| node.pid()).collect(),
-        Servers::Directory(_) | Servers::Zookeeper { .. } => Vec::new(),
-    }
+fn still(server: &RedisServer, is_silent: bool) {
+    if is_silent { server.pause() } else { server.resume() }
 }
 
 fn keys(port: u16) -> Vec<String> {
-    match say(port, &["KEYS", "seinpaal:*"]) {
+    match say(port, &["KEYS", "seinpaal:*"], ANSWER) {
         Ok(mut keys) => {
             keys.retain(|key| !LASTING.contains(&key.as_str()));
             keys

@@ -7,8 +7,9 @@ use seinpaal::Seinpaal;
 use seinpaal_conformance::{
     CASES, Case, EmbeddedHarness, Harness, MemoryHarness, QUEUE_CASES, QuorumHarness, RedisHarness,
     Stage,
-    servers::{RedisServer, sentinel::SentinelServers},
 };
+
+use seinpaal_rig::{RedisServer, SentinelServers};
 
 use crate::catalogue::Orders;
 
@@ -72,9 +73,9 @@ async fn believed_without_replicas() -> Option<String> {
 /// does so over a new connection, which subscribes before it is used.
 async fn deaf_after_a_cut() -> Option<String> {
     let server = RedisServer::start();
-    let connected = Seinpaal::connect(&server.url()).await;
+    let connected = Seinpaal::connect(&server.url("")).await;
     let semaphore = connected.unwrap_or_else(|why| panic!("{why}")).semaphore("n");
-    let client = redis::Client::open(server.url()).unwrap_or_else(|why| panic!("{why}"));
+    let client = redis::Client::open(server.url("")).unwrap_or_else(|why| panic!("{why}"));
     let connection = client.get_multiplexed_async_connection().await;
     let mut connection = connection.unwrap_or_else(|why| panic!("{why}"));
     let mut kill = redis::cmd("CLIENT");

@@ -2,13 +2,7 @@
 
 #[path = "support/changing_hands.rs"]
 mod changing_hands;
-#[path = "support/redis_server.rs"]
-mod redis_server;
 #[cfg(feature = "zookeeper")]
-#[path = "../../conformance/src/servers/zookeeper.rs"]
-#[allow(dead_code, unreachable_pub, reason = "written for all tests of the stores")]
-mod zookeeper_server;
-
 use std::{
     future::{Future, IntoFuture},
     pin::pin,
@@ -20,7 +14,7 @@ use seinpaal::{
     AcquireError, AdminError, Kind, OnMismatch, PermitState, ReleaseError, Seinpaal, Semaphore,
     blocking,
 };
-use seinpaal_conformance::servers::sentinel::SentinelServers;
+use seinpaal_rig::SentinelServers;
 
 use changing_hands::{
     a_holder_whose_ticket_is_released_by_another_is_told,
@@ -365,15 +359,15 @@ macro_rules! on_every_store {
 
         mod redis {
             $(#[tokio::test] async fn $case() -> super::Result {
-                let server = super::redis_server::RedisServer::start();
-                super::$case(&server.url("")).await
+                let server = seinpaal_rig::RedisServer::start();
+                super::$case(&server.socket_url("")).await
             })*
         }
 
         mod quorum {
             $(#[tokio::test] async fn $case() -> super::Result {
-                let servers: [_; 3] = std::array::from_fn(|_| super::redis_server::RedisServer::on_port(&[]));
-                let nodes = servers.each_ref().map(|(_, port)| format!("127.0.0.1:{port}")).join(",");
+                let servers: [_; 3] = std::array::from_fn(|_| seinpaal_rig::RedisServer::start());
+                let nodes = servers.each_ref().map(|server| format!("127.0.0.1:{}", server.port())).join(",");
                 super::$case(&format!("redis+quorum://{nodes}?restart-guard=off")).await
             })*
         }
@@ -381,14 +375,14 @@ macro_rules! on_every_store {
         #[cfg(feature = "zookeeper")]
         mod zookeeper {
             $(#[tokio::test] async fn $case() -> super::Result {
-                let server = super::zookeeper_server::ZookeeperEnsemble::shared();
+                let server = seinpaal_rig::ZookeeperEnsemble::shared();
                 super::$case(&format!("{}/api/{}", server.url(), stringify!($case))).await
             })*
         }
 
         mod redis_cluster {
             $(#[tokio::test] async fn $case() -> super::Result {
-                let cluster = seinpaal_conformance::servers::RedisCluster::shared();
+                let cluster = seinpaal_rig::RedisCluster::shared();
                 super::$case(&format!("{}?prefix={}:", cluster.url(), stringify!($case))).await
             })*
         }

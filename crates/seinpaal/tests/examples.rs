@@ -1,14 +1,11 @@
 //! Each example of fencing ends well only if a holder who is late was refused.
 
-#[path = "support/redis_server.rs"]
-mod redis_server;
-
 use std::{
     env,
     process::{Command, Output},
 };
 
-use redis_server::RedisServer;
+use seinpaal_rig::RedisServer;
 
 /// `cargo test` builds the examples with the tests, beside them. A cargo inside a test would build
 /// dependencies anew, for it has another environment.
@@ -42,7 +39,7 @@ fn an_object_store_refuses_a_late_holder() {
 #[test]
 fn a_guarded_write_refuses_a_holder_whose_process_was_stopped() {
     let server = RedisServer::start();
-    refuses_the_late_holder("guarded_write", &[&server.url("")]);
+    refuses_the_late_holder("guarded_write", &[&server.socket_url("")]);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Guarded writes on a real cluster: in the slot of the name, and said before anything is sent elsewhere.
 
 use seinpaal::{GuardedError, Seinpaal, Value};
-use seinpaal_conformance::servers::RedisCluster;
+use seinpaal_rig::RedisCluster;
 
 #[tokio::test]
 async fn in_a_cluster_keys_in_the_slot_of_the_name_are_written_and_others_refused() {

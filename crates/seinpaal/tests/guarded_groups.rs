@@ -2,18 +2,16 @@
 
 #[path = "support/asks.rs"]
 mod asks;
-#[path = "support/redis_server.rs"]
-mod redis_server;
 
 use std::time::Duration;
 
 use asks::plain;
 use redis::{Cmd, FromRedisValue, cmd};
-use redis_server::RedisServer;
 use seinpaal::{BadGroup, Group, GuardedError, Permit, Seinpaal, Semaphore, Value, blocking};
+use seinpaal_rig::RedisServer;
 
 async fn say<T: FromRedisValue>(server: &RedisServer, command: &mut Cmd) -> T {
-    command.query_async(&mut plain(&server.url("")).await).await.unwrap()
+    command.query_async(&mut plain(&server.socket_url("")).await).await.unwrap()
 }
 
 async fn get(server: &RedisServer, key: &str) -> Option<String> {
@@ -33,7 +31,7 @@ fn bytes(text: &str) -> Value {
 #[tokio::test]
 async fn a_group_is_applied_while_the_permit_is_held_and_says_what_each_command_answered() {
     let server = RedisServer::start();
-    let (_, permit) = held(&server.url("")).await;
+    let (_, permit) = held(&server.socket_url("")).await;
     let answers = permit
         .guarded(|tx| {
             tx.get("none").set("k", "v").get("k").incr("c").incr_by("c", 41);
@@ -63,7 +61,7 @@ async fn a_group_is_applied_while_the_permit_is_held_and_says_what_each_command_
 #[tokio::test]
 async fn large_values_of_any_bytes_are_kept_as_they_are() {
     let server = RedisServer::start();
-    let (_, permit) = held(&server.url("")).await;
+    let (_, permit) = held(&server.socket_url("")).await;
     let large: Vec<u8> = (0..3 << 20).map(|i| (i * 7 % 256) as u8).collect();
     let answers = permit
         .guarded(|tx| {
@@ -78,7 +76,7 @@ async fn large_values_of_any_bytes_are_kept_as_they_are() {
 #[tokio::test]
 async fn a_command_that_cannot_work_is_found_before_anything_is_written() {
     let server = RedisServer::start();
-    let (_, permit) = held(&server.url("")).await;
+    let (_, permit) = held(&server.socket_url("")).await;
     permit
         .guarded(|tx| {
             tx.set("text", "abc").hset("hash", "f", "abc").lpush("list", "1");
@@ -130,7 +128,7 @@ async fn a_command_that_cannot_work_is_found_before_anything_is_written() {
 #[tokio::test]
 async fn a_failure_that_cannot_be_foreseen_is_told_with_what_was_applied() {
     let server = RedisServer::start();
-    let (_, permit) = held(&server.url("")).await;
+    let (_, permit) = held(&server.socket_url("")).await;
     permit
         .guarded(|tx| {
             tx.set("full", i64::MAX.to_string());
@@ -162,7 +160,7 @@ async fn a_failure_that_cannot_be_foreseen_is_told_with_what_was_applied() {
 #[tokio::test]
 async fn a_server_without_memory_refuses_a_group_whole() {
     let server = RedisServer::start();
-    let (_, permit) = held(&server.url("")).await;
+    let (_, permit) = held(&server.socket_url("")).await;
     permit
         .guarded(|tx| {
             tx.set("old", "1");
@@ -194,7 +192,7 @@ async fn a_server_without_memory_refuses_a_group_whole() {
 #[tokio::test]
 async fn what_is_not_a_group_is_refused_before_it_is_sent() {
     let server = RedisServer::start();
-    let (_, permit) = held(&server.url("")).await;
+    let (_, permit) = held(&server.socket_url("")).await;
     let bad = permit.guarded(|_| {}).await;
     assert!(matches!(bad, Err(GuardedError::Bad(BadGroup::Empty))), "{bad:?}");
     let bad = permit
@@ -228,7 +226,7 @@ async fn a_store_that_keeps_permits_only_says_so() {
 #[test]
 fn programs_without_a_runtime_can_write_too() {
     let server = RedisServer::start();
-    let semaphore = blocking::Seinpaal::connect(&server.url("")).unwrap().semaphore("n");
+    let semaphore = blocking::Seinpaal::connect(&server.socket_url("")).unwrap().semaphore("n");
     let permit = semaphore.acquire().unwrap();
     let answers = blocking::guarded(&permit, |tx| {
         tx.incr("a");

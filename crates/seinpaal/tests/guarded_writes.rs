@@ -2,10 +2,6 @@
 
 #[path = "support/asks.rs"]
 mod asks;
-#[path = "support/redis_server.rs"]
-mod redis_server;
-#[path = "support/severing_proxy.rs"]
-mod severing_proxy;
 
 use std::sync::{
     Arc,
@@ -14,7 +10,6 @@ use std::sync::{
 
 use asks::{acquisition, plain};
 use redis::{Cmd, FromRedisValue, cmd};
-use redis_server::RedisServer;
 use seinpaal::{
     Fence, Group, GuardedError, Name, Permit, Seinpaal, Semaphore, Ticket, Value,
     store::{
@@ -24,11 +19,12 @@ use seinpaal::{
     },
 };
 use seinpaal_proto::{Batch, Inbox, Reply, Request, time::SECOND};
-use severing_proxy::SeveringProxy;
+use seinpaal_rig::Proxy;
+use seinpaal_rig::RedisServer;
 use tokio::sync::mpsc;
 
 async fn say<T: FromRedisValue>(server: &RedisServer, command: &mut Cmd) -> T {
-    command.query_async(&mut plain(&server.url("")).await).await.unwrap()
+    command.query_async(&mut plain(&server.socket_url("")).await).await.unwrap()
 }
 
 async fn get(server: &RedisServer, key: &str) -> Option<String> {
@@ -44,7 +40,7 @@ async fn held(url: &str) -> (Semaphore, Permit) {
 #[tokio::test]
 async fn a_permit_that_was_released_or_evicted_writes_nothing() {
     let server = RedisServer::start();
-    let (semaphore, released) = held(&server.url("")).await;
+    let (semaphore, released) = held(&server.socket_url("")).await;
     semaphore.release_ticket(released.ticket()).await.unwrap();
     let evicted = semaphore.acquire().await.unwrap();
     semaphore.evict(evicted.ticket()).await.unwrap();
@@ -62,7 +58,8 @@ async fn a_permit_that_was_released_or_evicted_writes_nothing() {
 #[tokio::test]
 async fn a_merged_permit_writes_while_all_of_it_is_held() {
     let server = RedisServer::start();
-    let semaphore = Seinpaal::connect(&server.url("")).await.unwrap().semaphore("n").limit(2);
+    let semaphore =
+        Seinpaal::connect(&server.socket_url("")).await.unwrap().semaphore("n").limit(2);
     let mut permit = semaphore.acquire().await.unwrap();
     let other = semaphore.acquire().await.unwrap();
     let ticket = other.ticket();
@@ -104,7 +101,9 @@ impl Late {
         let server = RedisServer::start();
         let now = Arc::new(AtomicU64::new(1_795_000_000_000_000));
         let open = async |inbox| {
-            let StoreUrl::Redis(url) = StoreUrl::parse(&server.url("")).unwrap() else { panic!() };
+            let StoreUrl::Redis(url) = StoreUrl::parse(&server.socket_url("")).unwrap() else {
+                panic!()
+            };
             let rig =
                 Rig { now: Some(Arc::clone(&now)), mutation: mutation.clone(), ..Rig::default() };
             let (news, _) = mpsc::unbounded_channel();
@@ -203,8 +202,9 @@ async fn a_step_of_the_servers_clock_is_not_the_end_of_writing() {
 
 #[tokio::test]
 async fn a_lost_answer_is_asked_for_again_and_the_group_applied_once() {
-    let (server, port) = RedisServer::on_port(&[]);
-    let proxy = SeveringProxy::start(port);
+    let server = RedisServer::start();
+    let port = server.port();
+    let proxy = Proxy::start(port).unwrap();
     let (_, permit) = held(&proxy.url()).await;
     permit
         .guarded(|tx| {
@@ -213,7 +213,7 @@ async fn a_lost_answer_is_asked_for_again_and_the_group_applied_once() {
         .await
         .unwrap();
     for round in 1..=5 {
-        proxy.sever_after("incr-me");
+        proxy.cut_after("incr-me");
         let answers = permit
             .guarded(|tx| {
                 tx.incr("incr-me");
@@ -221,15 +221,16 @@ async fn a_lost_answer_is_asked_for_again_and_the_group_applied_once() {
             .await
             .unwrap();
         assert_eq!(answers, [Value::Int(round)]);
-        assert_eq!(proxy.severed(), round as usize);
+        assert_eq!(proxy.trapped(), round as usize);
     }
     assert_eq!(get(&server, "incr-me").await.as_deref(), Some("5"));
 }
 
 #[tokio::test]
 async fn a_server_that_was_stopped_applies_the_group_once_when_it_goes_on() {
-    let (server, port) = RedisServer::on_port(&[]);
-    let proxy = SeveringProxy::start(port);
+    let server = RedisServer::start();
+    let port = server.port();
+    let proxy = Proxy::start(port).unwrap();
     let (_, permit) = held(&proxy.url()).await;
     permit
         .guarded(|tx| {
@@ -260,14 +261,15 @@ async fn a_server_that_was_stopped_applies_the_group_once_when_it_goes_on() {
 #[tokio::test]
 async fn with_replicas_asked_for_a_group_counts_when_they_have_it() {
     let at_once = ["--repl-diskless-sync-delay", "0"];
-    let (server, port) = RedisServer::on_port(&at_once);
+    let server = RedisServer::with(&at_once);
+    let port = server.port();
     let port_text = port.to_string();
     let of = [&at_once[..], &["--replicaof", "127.0.0.1", &port_text]].concat();
     let mut replica = RedisServer::with(&of);
-    let mut behind = plain(&server.url("")).await;
+    let mut behind = plain(&server.socket_url("")).await;
     cmd("SET").arg("settled").arg(1).exec_async(&mut behind).await.unwrap();
     while cmd("WAIT").arg(1).arg(100).query_async::<u64>(&mut behind).await.unwrap() < 1 {}
-    let (_, permit) = held(&server.url("?replicated=1")).await;
+    let (_, permit) = held(&server.socket_url("?replicated=1")).await;
     permit
         .guarded(|tx| {
             tx.incr("count");
@@ -275,7 +277,7 @@ async fn with_replicas_asked_for_a_group_counts_when_they_have_it() {
         .await
         .unwrap();
     assert_eq!(get(&replica, "count").await.as_deref(), Some("1"));
-    replica.stop();
+    replica.kill();
     let unknown = permit
         .guarded(|tx| {
             tx.incr("count");
@@ -288,7 +290,7 @@ async fn with_replicas_asked_for_a_group_counts_when_they_have_it() {
 #[tokio::test]
 async fn a_group_is_one_command_to_the_server_and_leaves_no_key_for_long() {
     let server = RedisServer::start();
-    let (_, permit) = held(&server.url("")).await;
+    let (_, permit) = held(&server.socket_url("")).await;
     permit
         .guarded(|tx| {
             tx.incr("warm");
@@ -315,8 +317,8 @@ async fn a_group_is_one_command_to_the_server_and_leaves_no_key_for_long() {
 #[tokio::test]
 async fn a_lost_server_leaves_it_certain_that_nothing_was_written_or_unknown() {
     let mut server = RedisServer::start();
-    let (_, permit) = held(&server.url("")).await;
-    server.stop();
+    let (_, permit) = held(&server.socket_url("")).await;
+    server.kill();
     let failed = permit
         .guarded(|tx| {
             tx.incr("a");

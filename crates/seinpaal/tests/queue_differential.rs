@@ -5,17 +5,15 @@
 mod bench;
 #[path = "support/queue_history.rs"]
 mod queue_history;
-#[path = "support/redis_server.rs"]
-mod redis_server;
 
 use bench::{Bench, everything};
 use queue_history::{Ask, Event, LARGE, LONE, PLAIN, SMALL, Scale, Seen, Turn, history, inbox};
-use redis_server::RedisServer;
 use seinpaal_proto::{
     Priority,
     queue::{Due, Push},
     time::SECOND,
 };
+use seinpaal_rig::RedisServer;
 
 /// As many as CI has time for; set the variable to look further.
 fn histories() -> u64 {

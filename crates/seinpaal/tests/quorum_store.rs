@@ -3,8 +3,6 @@
 
 #[path = "support/asks.rs"]
 mod asks;
-#[path = "support/redis_server.rs"]
-mod redis_server;
 
 use std::{
     sync::Arc,
@@ -13,26 +11,26 @@ use std::{
 
 use asks::{acquisition, plain, release};
 use redis::cmd;
-use redis_server::RedisServer;
 use seinpaal::store::{News, Store, StoreError, StoreErrorKind, redis::quorum::QuorumStore};
 use seinpaal_proto::{
     Acquire, Batch, Busy, Enqueue, Inbox, LeaseId, Limit, LimitRule, Name, OnMismatch, Renew,
     Reply, Request, Ticket, TicketReply, Whom, time::SECOND,
 };
+use seinpaal_rig::RedisServer;
 use tokio::sync::mpsc;
 
 struct Ensemble {
-    servers: Vec<(RedisServer, u16)>,
+    servers: Vec<RedisServer>,
 }
 
 impl Ensemble {
     fn start() -> Self {
-        Self { servers: (0..3).map(|_| RedisServer::on_port(&[])).collect() }
+        Self { servers: (0..3).map(|_| RedisServer::start()).collect() }
     }
 
     fn url(&self, options: &str) -> String {
         let nodes: Vec<_> =
-            self.servers.iter().map(|(_, port)| format!("127.0.0.1:{port}")).collect();
+            self.servers.iter().map(|server| format!("127.0.0.1:{}", server.port())).collect();
         format!("redis+quorum://{}?{options}", nodes.join(","))
     }
 
@@ -41,7 +39,7 @@ impl Ensemble {
     }
 
     async fn say<T: redis::FromRedisValue>(&self, node: usize, command: &redis::Cmd) -> T {
-        let mut plain = plain(&format!("redis://127.0.0.1:{}", self.servers[node].1)).await;
+        let mut plain = plain(&self.servers[node].url("")).await;
         command.query_async(&mut plain).await.unwrap()
     }
 }
@@ -102,7 +100,7 @@ async fn one_node_that_is_killed_is_not_missed() {
     let mut nodes = Ensemble::start();
     let client = nodes.client(1).await;
     assert!(is_granted(&client.attempt(1, 1).await));
-    nodes.servers[1].0.stop();
+    nodes.servers[1].kill();
     let busy = client.attempt(2, 1).await;
     assert!(matches!(busy, Reply::Busy { why: Busy::Full, .. }), "{busy:?}");
     assert!(is_renewed(&client.ask(renewal(1)).await.unwrap()));
@@ -114,7 +112,7 @@ async fn one_node_that_is_killed_is_not_missed() {
 async fn one_node_that_is_paused_holds_up_nobody_for_long() {
     let nodes = Ensemble::start();
     let client = nodes.client(1).await;
-    nodes.servers[0].0.pause();
+    nodes.servers[0].pause();
     let began = Instant::now();
     for ticket in 1..20 {
         assert!(is_granted(&client.attempt(ticket, 1).await));
@@ -122,15 +120,15 @@ async fn one_node_that_is_paused_holds_up_nobody_for_long() {
     }
     // It is waited for once, and not again before it has answered.
     assert!(began.elapsed() < Duration::from_secs(15), "{:?}", began.elapsed());
-    nodes.servers[0].0.resume();
+    nodes.servers[0].resume();
 }
 
 #[tokio::test]
 async fn without_a_majority_nothing_is_granted_and_why_is_said() {
     let mut nodes = Ensemble::start();
     let client = nodes.client(1).await;
-    nodes.servers[0].0.stop();
-    nodes.servers[1].0.stop();
+    nodes.servers[0].kill();
+    nodes.servers[1].kill();
     let error = client.ask(Request::Acquire(attempt(1, 1))).await.unwrap_err();
     assert_eq!(error.kind(), StoreErrorKind::Unreachable);
     assert!(error.to_string().contains("of 3 nodes"), "{error}");
@@ -146,14 +144,14 @@ async fn a_renewal_writes_down_at_a_node_that_forgot_what_a_majority_knows() {
     let mut nodes = Ensemble::start();
     let client = nodes.client(1).await;
     assert!(is_granted(&client.attempt(1, 1).await));
-    nodes.servers[0].0.stop();
-    nodes.servers[0].0.start_again();
+    nodes.servers[0].kill();
+    nodes.servers[0].start_again();
     let key = cmd("EXISTS").arg("seinpaal:{n}").clone();
     while nodes.say::<u32>(0, &key).await == 0 {
         assert!(is_renewed(&client.ask(renewal(1)).await.unwrap()));
     }
     // Now another may fail: two still have it.
-    nodes.servers[1].0.stop();
+    nodes.servers[1].kill();
     assert!(is_renewed(&client.ask(renewal(1)).await.unwrap()));
     assert!(!is_granted(&client.attempt(2, 1).await));
 }
@@ -167,11 +165,11 @@ async fn three_clients_that_each_reach_two_nodes_have_two_permits_at_most() {
         let mut granted = Vec::new();
         for (number, client) in clients.iter().enumerate() {
             let ticket = 1 + round * 3 + number as u128;
-            nodes.servers[(number + 2) % 3].0.pause();
+            nodes.servers[(number + 2) % 3].pause();
             if is_granted(&client.attempt(ticket, 2).await) {
                 granted.push((client, ticket));
             }
-            nodes.servers[(number + 2) % 3].0.resume();
+            nodes.servers[(number + 2) % 3].resume();
         }
         assert!(granted.len() <= 2, "{} of 2 granted", granted.len());
         for (client, ticket) in granted {
@@ -192,8 +190,8 @@ async fn with_the_guard_two_nodes_that_forgot_admit_nobody_and_without_it_they_d
         let client = Client::connect(&nodes.url(guard), 1).await.unwrap();
         assert!(is_granted(&client.attempt(1, 1).await));
         for node in 0..2 {
-            nodes.servers[node].0.stop();
-            nodes.servers[node].0.start_again();
+            nodes.servers[node].kill();
+            nodes.servers[node].start_again();
         }
         let other = Client::connect(&nodes.url(guard), 2).await.unwrap();
         let reply = other.attempt(2, 1).await;
@@ -233,7 +231,7 @@ async fn a_ttl_that_the_guard_does_not_cover_is_refused() {
 #[tokio::test]
 async fn two_nodes_that_are_one_server_are_refused() {
     let nodes = Ensemble::start();
-    let (one, other) = (nodes.servers[0].1, nodes.servers[1].1);
+    let (one, other) = (nodes.servers[0].port(), nodes.servers[1].port());
     let url = format!("redis+quorum://127.0.0.1:{one},localhost:{one},127.0.0.1:{other}");
     let error = Client::connect(&url, 1).await.err().unwrap();
     assert!(error.to_string().contains("same server"), "{error}");

@@ -2,9 +2,6 @@
 //! everybody gets through.
 #![cfg(feature = "redis")]
 
-#[path = "support/redis_server.rs"]
-mod redis_server;
-
 use std::{
     sync::{
         Arc,
@@ -13,8 +10,8 @@ use std::{
     time::Duration,
 };
 
-use redis_server::RedisServer;
 use seinpaal::{Seinpaal, Semaphore};
+use seinpaal_rig::RedisServer;
 
 const CLIENTS: usize = 12;
 const ROUNDS: usize = 60;
@@ -72,11 +69,11 @@ async fn clients_that_are_cut_off_over_and_over_all_get_through_and_never_one_to
     let (room, is_over) = (Arc::new(Room::default()), Arc::new(AtomicBool::new(false)));
     let mut clients = Vec::new();
     for _ in 0..CLIENTS {
-        let seinpaal = Seinpaal::connect(&server.url("")).await.expect("a connection");
+        let seinpaal = Seinpaal::connect(&server.socket_url("")).await.expect("a connection");
         let semaphore = seinpaal.semaphore("churn").limit(LIMIT);
         clients.push(tokio::spawn(rounds(semaphore, Arc::clone(&room))));
     }
-    let cutting = tokio::spawn(cut(server.url(""), Arc::clone(&is_over)));
+    let cutting = tokio::spawn(cut(server.socket_url(""), Arc::clone(&is_over)));
     for client in clients {
         client.await.expect("the client got through");
     }
@@ -86,7 +83,7 @@ async fn clients_that_are_cut_off_over_and_over_all_get_through_and_never_one_to
     assert!(cuts > 0, "nothing was cut");
     let most = room.most.load(Ordering::SeqCst);
     assert!(most <= LIMIT, "{most} were inside at once");
-    let seinpaal = Seinpaal::connect(&server.url("")).await.expect("a connection");
+    let seinpaal = Seinpaal::connect(&server.socket_url("")).await.expect("a connection");
     let semaphore = seinpaal.semaphore("churn");
     while semaphore.snapshot().await.expect("an answer").permits_held > 0 {
         tokio::task::yield_now().await;

@@ -11,8 +11,8 @@ use seinpaal::{
     Seinpaal,
     store::{Certainty, News, Store, StoreError, StoreErrorKind},
 };
-use seinpaal_conformance::servers::{RedisCluster, until};
 use seinpaal_proto::{Reply, Request, Ticket};
+use seinpaal_rig::{RedisCluster, until};
 use tokio::time::timeout;
 
 const LONG: Duration = Duration::from_secs(30);

@@ -7,12 +7,12 @@ use std::time::Duration;
 
 use asks::Client;
 use seinpaal::store::{News, Store};
-use seinpaal_conformance::servers::RedisCluster;
 use seinpaal_proto::{
     Name, Priority,
     queue::{Batch, Delivery, Due, How, Pop, Popped, Push, Reply, Request, What},
     time::SECOND,
 };
+use seinpaal_rig::RedisCluster;
 use tokio::time::timeout;
 
 const LONG: Duration = Duration::from_secs(30);

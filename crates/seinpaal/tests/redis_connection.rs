@@ -2,8 +2,6 @@
 
 #[path = "support/asks.rs"]
 mod asks;
-#[path = "support/redis_server.rs"]
-mod redis_server;
 
 use std::{
     io::{Read, Write},
@@ -14,9 +12,9 @@ use std::{
 
 use asks::{Client, acquire, is_granted, plain};
 use redis::cmd;
-use redis_server::{RedisServer, free_port};
 use seinpaal::store::{Certainty, News, StoreError, StoreErrorKind};
 use seinpaal_proto::{Reply, Ticket};
+use seinpaal_rig::{RedisServer, free_port};
 use tokio::time::timeout;
 
 const LONG: Duration = Duration::from_secs(30);
@@ -53,11 +51,12 @@ async fn wakeups_arrive(url: &str, client: &mut Client, tickets: u128) {
 #[tokio::test]
 async fn tcp_with_user_password_and_database() {
     let user = format!("worker on >{SECRET} ~* &* +@all");
-    let (server, port) = RedisServer::on_port(&with_users(&[&user]));
+    let server = RedisServer::with(&with_users(&[&user]));
+    let port = server.port();
     let url = format!("redis://worker:{SECRET}@127.0.0.1:{port}/3");
     let mut client = Client::connect(&url, 1).await;
     assert!(is_granted(&client.acquire("n", 1).await));
-    let mut third = plain(&server.url("?db=3")).await;
+    let mut third = plain(&server.socket_url("?db=3")).await;
     let keys: u64 = cmd("DBSIZE").query_async(&mut third).await.unwrap();
     assert_eq!(keys, 1);
     wakeups_arrive(&url, &mut client, 10).await;
@@ -66,7 +65,8 @@ async fn tcp_with_user_password_and_database() {
 
 #[tokio::test]
 async fn a_wrong_login_is_forbidden_and_keeps_its_secret() {
-    let (_server, port) = RedisServer::on_port(&["--requirepass", "right"]);
+    let server = RedisServer::with(&["--requirepass", "right"]);
+    let port = server.port();
     for login in [format!("default:{SECRET}@"), format!("nobody:{SECRET}@"), String::new()] {
         let error = refusal(&format!("redis://{login}127.0.0.1:{port}")).await;
         assert_eq!(error.kind(), StoreErrorKind::Forbidden, "{error}");
@@ -77,7 +77,8 @@ async fn a_wrong_login_is_forbidden_and_keeps_its_secret() {
 async fn a_user_without_the_permissions_it_takes_is_forbidden() {
     let user = format!("guest on >{SECRET} ~other:* &* +@all");
     let channels = format!("deaf on >{SECRET} ~* resetchannels +@all");
-    let (_server, port) = RedisServer::on_port(&with_users(&[&user, &channels]));
+    let server = RedisServer::with(&with_users(&[&user, &channels]));
+    let port = server.port();
     let url = format!("redis://guest:{SECRET}@127.0.0.1:{port}");
     let error = refusal(&url).await;
     assert_eq!(error.kind(), StoreErrorKind::Forbidden, "{error}");
@@ -90,7 +91,7 @@ async fn a_user_without_the_permissions_it_takes_is_forbidden() {
 #[tokio::test]
 async fn a_database_that_is_not_there_is_said_to_be() {
     let server = RedisServer::start();
-    let error = refusal(&server.url("?db=99")).await;
+    let error = refusal(&server.socket_url("?db=99")).await;
     assert_eq!(error.kind(), StoreErrorKind::Misconfigured, "{error}");
     assert!(error.to_string().contains("database"), "{error}");
 }
@@ -142,9 +143,10 @@ async fn what_is_no_redis_is_said_to_be_none() {
 
 #[tokio::test]
 async fn a_replica_is_refused() {
-    let (_master, master_port) = RedisServer::on_port(&[]);
+    let master = RedisServer::start();
+    let master_port = master.port();
     let replica = RedisServer::with(&["--replicaof", "127.0.0.1", &master_port.to_string()]);
-    let error = refusal(&replica.url("")).await;
+    let error = refusal(&replica.socket_url("")).await;
     assert!(error.to_string().contains(&format!("127.0.0.1:{master_port}")), "{error}");
 }
 
@@ -152,7 +154,7 @@ async fn a_replica_is_refused() {
 async fn options_that_cannot_be_had_are_refused() {
     let server = RedisServer::start();
     for option in ["?replicated=0", "?restart-guard=1ms", "?prefix=a%7Bb", "?colour=red"] {
-        let error = refusal(&server.url(option)).await;
+        let error = refusal(&server.socket_url(option)).await;
         assert_eq!(error.kind(), StoreErrorKind::Misconfigured, "{option}: {error}");
     }
 }
@@ -160,21 +162,21 @@ async fn options_that_cannot_be_had_are_refused() {
 #[tokio::test]
 async fn a_killed_connection_comes_back_subscribed_and_says_look_again() {
     let server = RedisServer::start();
-    let mut client = Client::connect(&server.url(""), 1).await;
-    let mut behind = plain(&server.url("")).await;
+    let mut client = Client::connect(&server.socket_url(""), 1).await;
+    let mut behind = plain(&server.socket_url("")).await;
     for round in 0..3 {
         cmd("CLIENT").arg("KILL").arg("SKIPME").arg("yes").exec_async(&mut behind).await.unwrap();
         assert_eq!(next(&mut client).await, News::LookAgain);
-        wakeups_arrive(&server.url(""), &mut client, 10 + 2 * round).await;
+        wakeups_arrive(&server.socket_url(""), &mut client, 10 + 2 * round).await;
     }
 }
 
 #[tokio::test]
 async fn after_a_restart_of_the_server_everything_goes_on() {
     let mut server = RedisServer::start();
-    let mut client = Client::connect(&server.url(""), 1).await;
+    let mut client = Client::connect(&server.socket_url(""), 1).await;
     client.acquire("n", 1).await;
-    server.stop();
+    server.kill();
     let error = loop {
         // The first call may still have been sent.
         let error = client.ask("n", acquire(2)).await.unwrap_err();
@@ -186,13 +188,13 @@ async fn after_a_restart_of_the_server_everything_goes_on() {
     server.start_again();
     assert_eq!(next(&mut client).await, News::LookAgain);
     assert!(is_granted(&client.acquire("n", 3).await));
-    wakeups_arrive(&server.url(""), &mut client, 10).await;
+    wakeups_arrive(&server.socket_url(""), &mut client, 10).await;
 }
 
 #[tokio::test]
 async fn a_server_that_stops_in_mid_call_leaves_the_outcome_unknown() {
     let server = RedisServer::start();
-    let mut client = Client::connect(&server.url(""), 1).await;
+    let mut client = Client::connect(&server.socket_url(""), 1).await;
     client.acquire("n", 1).await;
     server.pause();
     let error = client.ask("n", acquire(2)).await.unwrap_err();
@@ -208,18 +210,19 @@ async fn a_server_that_stops_in_mid_call_leaves_the_outcome_unknown() {
 #[tokio::test]
 async fn a_server_without_hello_is_given_a_second_connection() {
     let server = RedisServer::with(&["--rename-command", "HELLO", ""]);
-    let mut client = Client::connect(&server.url(""), 1).await;
-    wakeups_arrive(&server.url(""), &mut client, 10).await;
-    let mut behind = plain(&server.url("")).await;
+    let mut client = Client::connect(&server.socket_url(""), 1).await;
+    wakeups_arrive(&server.socket_url(""), &mut client, 10).await;
+    let mut behind = plain(&server.socket_url("")).await;
     cmd("CLIENT").arg("KILL").arg("TYPE").arg("pubsub").exec_async(&mut behind).await.unwrap();
     assert_eq!(next(&mut client).await, News::LookAgain);
-    wakeups_arrive(&server.url(""), &mut client, 20).await;
+    wakeups_arrive(&server.socket_url(""), &mut client, 20).await;
 }
 
 #[tokio::test]
 async fn a_user_who_may_not_say_hello_is_given_a_second_connection() {
     let user = format!("worker on >{SECRET} ~* &* +@all -hello");
-    let (_server, port) = RedisServer::on_port(&with_users(&[&user]));
+    let server = RedisServer::with(&with_users(&[&user]));
+    let port = server.port();
     let url = format!("redis://worker:{SECRET}@127.0.0.1:{port}");
     let mut client = Client::connect(&url, 1).await;
     wakeups_arrive(&url, &mut client, 10).await;

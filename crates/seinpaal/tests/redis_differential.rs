@@ -7,17 +7,15 @@ mod bench;
 mod history;
 #[path = "support/model.rs"]
 mod model;
-#[path = "support/redis_server.rs"]
-mod redis_server;
 
 use bench::{Bench, KEY};
 use history::{
     Ask, CALM, CALM_CROWD, Event, FenceSeen, LARGE, Random, SMALL, Scale, guarded_history, history,
 };
-use redis_server::RedisServer;
 use seinpaal_proto::{
     Acquire, Enqueue, Kind, LeaseId, Limit, LimitRule, OnMismatch, Permits, Priority, Ticket,
 };
+use seinpaal_rig::RedisServer;
 
 async fn compare_many(seeds: std::ops::Range<u64>, scale: Scale) {
     compare_many_on(&mut Bench::new(None).await, seeds, scale).await;

@@ -7,7 +7,7 @@ use std::{env, process::Command, time::Duration};
 
 use asks::{Client, acquire};
 use seinpaal::store::{Certainty, Store, StoreErrorKind};
-use seinpaal_conformance::servers::fake::{Act, FakeServer};
+use seinpaal_rig::{Act, FakeServer};
 use tokio::time::{Instant, timeout, timeout_at};
 
 const LONG: Duration = Duration::from_secs(30);

@@ -2,16 +2,11 @@
 
 #[path = "support/asks.rs"]
 mod asks;
-#[path = "support/redis_server.rs"]
-mod redis_server;
-#[path = "support/severing_proxy.rs"]
-mod severing_proxy;
 
 use std::{collections::HashMap, time::Duration};
 
 use asks::{Client, acquire, plain};
 use redis::{Cmd, FromRedisValue, aio::MultiplexedConnection, cmd};
-use redis_server::RedisServer;
 use seinpaal::store::{Certainty, News, Store, StoreError, StoreErrorKind};
 use seinpaal_proto::{
     Name, Priority,
@@ -21,7 +16,8 @@ use seinpaal_proto::{
     },
     time::SECOND,
 };
-use severing_proxy::SeveringProxy;
+use seinpaal_rig::Proxy;
+use seinpaal_rig::RedisServer;
 use tokio::time::timeout;
 
 const LONG: Duration = Duration::from_secs(30);
@@ -104,8 +100,8 @@ fn counts(list: &[(&str, u64)]) -> HashMap<String, u64> {
 #[tokio::test]
 async fn a_push_is_one_command_of_four_and_acknowledging_with_a_pop_one_of_eight() {
     let server = RedisServer::start();
-    let client = Client::connect(&server.url(""), 1).await;
-    let mut behind = plain(&server.url("")).await;
+    let client = Client::connect(&server.socket_url(""), 1).await;
+    let mut behind = plain(&server.socket_url("")).await;
     for number in 1..=3 {
         send(&client, number, Request::Push(push(b"x"))).await.unwrap();
     }
@@ -124,21 +120,22 @@ async fn a_push_is_one_command_of_four_and_acknowledging_with_a_pop_one_of_eight
 
 #[tokio::test]
 async fn what_was_done_though_its_answer_was_lost_is_done_once() {
-    let (_server, port) = RedisServer::on_port(&[]);
-    let proxy = SeveringProxy::start(port);
+    let server = RedisServer::start();
+    let port = server.port();
+    let proxy = Proxy::start(port).unwrap();
     let client = Client::connect(&proxy.url(), 1).await;
     let direct = Client::connect(&format!("redis://127.0.0.1:{port}"), 2).await;
     // The server knows the script: what is cut off was executed.
     assert!(popped(send(&direct, 1, pop(8, false)).await.unwrap()).is_empty());
-    proxy.sever_after("push:");
+    proxy.cut_after("push:");
     let (pushed, tries) =
         insist(&client, &batch(&client, 1, vec![Request::Push(push(b"once"))])).await;
-    assert_eq!((proxy.severed(), tries), (1, 2));
+    assert_eq!((proxy.trapped(), tries), (1, 2));
     let Reply::Pushed { id } = pushed.replies[0] else { panic!("{pushed:?}") };
 
-    proxy.sever_after("pop:");
+    proxy.cut_after("pop:");
     let (delivered, tries) = insist(&client, &batch(&client, 2, vec![pop(8, false)])).await;
-    assert_eq!((proxy.severed(), tries), (2, 2));
+    assert_eq!((proxy.trapped(), tries), (2, 2));
     let items = popped(delivered.replies[0].clone());
     assert_eq!(items.len(), 1, "{items:?}");
     assert_eq!((items[0].delivery.id, items[0].attempt), (id, 1));
@@ -146,18 +143,18 @@ async fn what_was_done_though_its_answer_was_lost_is_done_once() {
     let left = popped(send(&direct, 2, pop(8, false)).await.unwrap());
     assert!(left.is_empty(), "{left:?}");
 
-    proxy.sever_after("acknowledge:");
+    proxy.cut_after("acknowledge:");
     let done = batch(&client, 3, vec![finish(items[0].delivery)]);
     let (done, tries) = insist(&client, &done).await;
-    assert_eq!((proxy.severed(), tries), (3, 2));
+    assert_eq!((proxy.trapped(), tries), (3, 2));
     assert_eq!(done.replies, [Reply::Acknowledged { id }]);
 }
 
 #[tokio::test]
 async fn without_memory_nothing_is_put_in_but_everything_can_be_taken_out() {
     let server = RedisServer::with(&["--maxmemory-policy", "noeviction"]);
-    let client = Client::connect(&server.url(""), 1).await;
-    let mut behind = plain(&server.url("")).await;
+    let client = Client::connect(&server.socket_url(""), 1).await;
+    let mut behind = plain(&server.socket_url("")).await;
     for number in 1..=3 {
         send(&client, number, Request::Push(push(b"x"))).await.unwrap();
     }
@@ -185,8 +182,8 @@ async fn without_memory_nothing_is_put_in_but_everything_can_be_taken_out() {
 #[tokio::test]
 async fn a_key_that_is_not_a_queues_is_a_typed_answer_and_stays_as_it_was() {
     let server = RedisServer::start();
-    let client = Client::connect(&server.url(""), 1).await;
-    let mut behind = plain(&server.url("")).await;
+    let client = Client::connect(&server.socket_url(""), 1).await;
+    let mut behind = plain(&server.socket_url("")).await;
     let mut set = cmd("SET");
     let mut hset = cmd("HSET");
     for foreign in [
@@ -211,8 +208,8 @@ async fn a_key_that_is_not_a_queues_is_a_typed_answer_and_stays_as_it_was() {
 #[tokio::test]
 async fn a_queue_that_another_version_keeps_is_said_to_be_its() {
     let server = RedisServer::start();
-    let client = Client::connect(&server.url(""), 1).await;
-    let mut behind = plain(&server.url("")).await;
+    let client = Client::connect(&server.socket_url(""), 1).await;
+    let mut behind = plain(&server.socket_url("")).await;
     send(&client, 1, Request::Push(push(b"x"))).await.unwrap();
     let mut head: Vec<u8> = say(&mut behind, cmd("HGET").arg(RECORDS).arg("h")).await;
     head[0] += 7;
@@ -228,8 +225,8 @@ async fn a_queue_that_another_version_keeps_is_said_to_be_its() {
 #[tokio::test]
 async fn an_order_whose_records_were_evicted_is_dropped_and_a_damaged_item_is_a_typed_answer() {
     let server = RedisServer::start();
-    let client = Client::connect(&server.url(""), 1).await;
-    let mut behind = plain(&server.url("")).await;
+    let client = Client::connect(&server.socket_url(""), 1).await;
+    let mut behind = plain(&server.socket_url("")).await;
     let Reply::Pushed { id } = send(&client, 1, Request::Push(push(b"x"))).await.unwrap() else {
         panic!("it is new")
     };
@@ -249,8 +246,8 @@ async fn an_order_whose_records_were_evicted_is_dropped_and_a_damaged_item_is_a_
 #[tokio::test]
 async fn an_item_whose_payload_is_gone_is_a_typed_answer_until_it_is_cancelled() {
     let server = RedisServer::start();
-    let client = Client::connect(&server.url(""), 1).await;
-    let mut behind = plain(&server.url("")).await;
+    let client = Client::connect(&server.socket_url(""), 1).await;
+    let mut behind = plain(&server.socket_url("")).await;
     let Reply::Pushed { id } = send(&client, 1, Request::Push(push(b"x"))).await.unwrap() else {
         panic!("it is new")
     };
@@ -274,8 +271,8 @@ async fn an_item_whose_payload_is_gone_is_a_typed_answer_until_it_is_cancelled()
 #[tokio::test]
 async fn what_is_out_of_range_is_refused_before_anything_is_written() {
     let server = RedisServer::start();
-    let client = Client::connect(&server.url(""), 1).await;
-    let mut behind = plain(&server.url("")).await;
+    let client = Client::connect(&server.socket_url(""), 1).await;
+    let mut behind = plain(&server.socket_url("")).await;
     let wrong_ttl =
         Pop { items: 1, ttl: 1, margin: 0, wait: true, drains: false, about: String::new() };
     let dedup = Dedup { key: Name::new("k").unwrap(), window: LATER };
@@ -304,8 +301,8 @@ async fn what_is_out_of_range_is_refused_before_anything_is_written() {
 #[tokio::test]
 async fn what_is_kept_does_not_expire_and_what_is_only_remembered_does() {
     let server = RedisServer::start();
-    let client = Client::connect(&server.url(""), 1).await;
-    let mut behind = plain(&server.url("")).await;
+    let client = Client::connect(&server.socket_url(""), 1).await;
+    let mut behind = plain(&server.socket_url("")).await;
     let ttls = async |behind: &mut MultiplexedConnection| {
         let mut ttls = Vec::new();
         for key in [RECORDS.to_owned(), format!("{RECORDS}:o")] {
@@ -340,7 +337,7 @@ async fn what_is_kept_does_not_expire_and_what_is_only_remembered_does() {
 #[tokio::test]
 async fn a_queue_and_a_semaphore_of_one_name_have_nothing_to_do_with_each_other() {
     let server = RedisServer::start();
-    let client = Client::connect(&server.url(""), 1).await;
+    let client = Client::connect(&server.socket_url(""), 1).await;
     for name in ["a", "a{b}c", "zürich", "100%"] {
         let push = batch(&client, 1, vec![Request::Push(push(b"x"))]);
         let push = Batch { name: Name::new(name).unwrap(), ..push };
@@ -361,9 +358,9 @@ async fn a_queue_and_a_semaphore_of_one_name_have_nothing_to_do_with_each_other(
 #[tokio::test]
 async fn an_idle_worker_is_called_and_nobody_else() {
     let server = RedisServer::start();
-    let mut worker = Client::connect(&server.url(""), 1).await;
-    let mut other = Client::connect(&server.url(""), 2).await;
-    let maker = Client::connect(&server.url(""), 3).await;
+    let mut worker = Client::connect(&server.socket_url(""), 1).await;
+    let mut other = Client::connect(&server.socket_url(""), 2).await;
+    let maker = Client::connect(&server.socket_url(""), 3).await;
     send(&worker, 1, pop(1, true)).await.unwrap();
     send(&other, 1, pop(1, true)).await.unwrap();
     send(&maker, 1, Request::Push(push(b"x"))).await.unwrap();

@@ -2,22 +2,20 @@
 
 #[path = "support/asks.rs"]
 mod asks;
-#[path = "support/redis_server.rs"]
-mod redis_server;
 
 use std::{sync::Arc, time::Duration};
 
 use asks::{Client, acquire, is_granted, plain};
 use redis::cmd;
-use redis_server::RedisServer;
 use seinpaal::Advice;
 use seinpaal::store::{
     News, Store, StoreError, StoreErrorKind,
     redis::{RedisStore, Rig},
     url::StoreUrl,
 };
-use seinpaal_conformance::servers::program;
 use seinpaal_proto::{Configure, Inbox, Limit, Reply, Request, Ticket};
+use seinpaal_rig::RedisServer;
+use seinpaal_rig::program;
 use tokio::{sync::mpsc, time::timeout};
 
 const LONG: Duration = Duration::from_secs(30);
@@ -36,7 +34,8 @@ fn server_for(rights: &[String]) -> (RedisServer, String) {
     let password = format!(">{SECRET}");
     let start = ["--user", "worker", "on", password.as_str()];
     let arguments: Vec<&str> = start.into_iter().chain(rights.iter().map(String::as_str)).collect();
-    let (server, port) = RedisServer::on_port(&arguments);
+    let server = RedisServer::with(&arguments);
+    let port = server.port();
     (server, format!("redis://worker:{SECRET}@127.0.0.1:{port}/2"))
 }
 
@@ -72,7 +71,7 @@ async fn the_rights_in_the_documents_are_enough_for_everything() {
     let news = timeout(LONG, client.news.recv()).await.expect("in time").expect("news");
     let News::Wakeup(wakeup) = news else { panic!("{news:?}") };
     assert_eq!(wakeup.ticket, Ticket(11));
-    let mut behind = plain(&server.url("")).await;
+    let mut behind = plain(&server.socket_url("")).await;
     cmd("SCRIPT").arg("FLUSH").exec_async(&mut behind).await.unwrap();
     let limit = Configure::Limit(Limit::new(2).unwrap());
     client.ask("w", Request::Configure(limit)).await.unwrap();
@@ -135,7 +134,7 @@ async fn a_right_that_is_taken_away_later_is_named_and_forbidden() {
     let (server, url) = server_for(&documented());
     let client = Client::connect(&url, 1).await;
     assert!(is_granted(&client.acquire("w", 1).await));
-    let mut behind = plain(&server.url("")).await;
+    let mut behind = plain(&server.socket_url("")).await;
     cmd("ACL").arg(&["SETUSER", "worker", "-hset"]).exec_async(&mut behind).await.unwrap();
     let error = client.ask("v", acquire(2)).await.unwrap_err();
     assert_eq!(error.kind(), StoreErrorKind::Forbidden, "{error}");
@@ -145,7 +144,7 @@ async fn a_right_that_is_taken_away_later_is_named_and_forbidden() {
 #[tokio::test]
 async fn settings_that_endanger_a_promise_are_told_when_a_client_connects() {
     let server = RedisServer::with(&["--maxmemory", "100mb", "--maxmemory-policy", "allkeys-lru"]);
-    let mut advice = connect(&server.url("")).await.unwrap().advice();
+    let mut advice = connect(&server.socket_url("")).await.unwrap().advice();
     // An old server is a hint besides.
     advice.retain(|advice| advice.is_risk);
     let advice = lines(&advice);

@@ -2,8 +2,6 @@
 
 #[path = "support/asks.rs"]
 mod asks;
-#[path = "support/redis_server.rs"]
-mod redis_server;
 
 use std::{
     io::{BufRead, BufReader, Write},
@@ -18,12 +16,12 @@ use std::{
 
 use asks::{Client, acquire, is_granted, plain};
 use redis::aio::MultiplexedConnection;
-use redis_server::{RedisServer, free_port};
 use seinpaal::store::{
     Certainty, StoreError,
     StoreErrorKind::{self, Forbidden, Misconfigured, Unreachable},
 };
-use seinpaal_conformance::servers::sentinel::{MASTER, SentinelServers};
+use seinpaal_rig::{MASTER, SentinelServers};
+use seinpaal_rig::{RedisServer, free_port};
 use tokio::time::timeout;
 
 /// How long a test waits for what must happen. No verdict depends on its length.
@@ -85,7 +83,8 @@ async fn sentinels_and_servers_have_logins_of_their_own() {
 
 #[tokio::test]
 async fn of_sentinels_that_disagree_the_one_with_the_latest_configuration_is_right() {
-    let (_server, port) = RedisServer::on_port(&[]);
+    let server = RedisServer::start();
+    let port = server.port();
     let (late, early) = (sentinel_that_says(free_port(), 5), sentinel_that_says(port, 7));
     for (one, two) in [(late, early), (early, late)] {
         let url = format!("redis+sentinel://127.0.0.1:{one},127.0.0.1:{two}/m");
@@ -95,7 +94,8 @@ async fn of_sentinels_that_disagree_the_one_with_the_latest_configuration_is_rig
 
 #[tokio::test]
 async fn a_sentinel_that_says_nothing_holds_up_nobody_for_long() {
-    let (_server, port) = RedisServer::on_port(&[]);
+    let server = RedisServer::start();
+    let port = server.port();
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let (silent, honest) = (silent.local_addr().unwrap().port(), sentinel_that_says(port, 1));
     let url = format!("redis+sentinel://127.0.0.1:{silent},127.0.0.1:{honest}/m");
@@ -104,7 +104,8 @@ async fn a_sentinel_that_says_nothing_holds_up_nobody_for_long() {
 
 #[tokio::test]
 async fn a_replica_is_not_taken_for_the_master_whoever_says_so() {
-    let (_replica, port) = RedisServer::on_port(&["--replicaof", "127.0.0.1", "1"]);
+    let replica = RedisServer::with(&["--replicaof", "127.0.0.1", "1"]);
+    let port = replica.port();
     let sentinel = sentinel_that_says(port, 1);
     let url = format!("redis+sentinel://127.0.0.1:{sentinel}/m");
     is_refused(&url, Unreachable, "is a replica").await;
@@ -112,9 +113,10 @@ async fn a_replica_is_not_taken_for_the_master_whoever_says_so() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_master_that_moves_while_the_old_one_hangs_is_followed_at_once() {
-    let (_server, port) = RedisServer::on_port(&[]);
-    let (dead, hangs) = (RedisServer::on_port(&[]), TcpListener::bind("127.0.0.1:0").unwrap());
-    let sentinel = Sentinel::that_says(dead.1, 1);
+    let server = RedisServer::start();
+    let port = server.port();
+    let (dead, hangs) = (RedisServer::start(), TcpListener::bind("127.0.0.1:0").unwrap());
+    let sentinel = Sentinel::that_says(dead.port(), 1);
     let url = format!("redis+sentinel://127.0.0.1:{}/m?connect-timeout=1h", sentinel.port);
     let client = Client::connect(&url, 1).await;
     sentinel.until_somebody_listens();
@@ -128,12 +130,12 @@ async fn a_master_that_moves_while_the_old_one_hangs_is_followed_at_once() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_move_of_which_nobody_was_told_is_noticed_by_who_begins_to_listen() {
-    let ((_old, old), (_new, new)) = (RedisServer::on_port(&[]), RedisServer::on_port(&[]));
-    let sentinel = Sentinel::that_says(old, 1);
-    sentinel.once_asked_says(new);
+    let (old, new) = (RedisServer::start(), RedisServer::start());
+    let sentinel = Sentinel::that_says(old.port(), 1);
+    sentinel.once_asked_says(new.port());
     let client = Client::connect(&sentinel.url(), 1).await;
     let is_there = async {
-        let mut to_new = plain(&format!("redis://127.0.0.1:{new}")).await;
+        let mut to_new = plain(&new.url("")).await;
         while !is_subscribed(&mut to_new).await {
             tokio::task::yield_now().await;
         }

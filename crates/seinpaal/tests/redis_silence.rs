@@ -4,16 +4,12 @@
 
 #[path = "redis_silence/order.rs"]
 mod order;
-#[path = "support/redis_server.rs"]
-mod redis_server;
-#[path = "support/severing_proxy.rs"]
-mod severing_proxy;
 
 use std::time::Duration;
 
-use redis_server::RedisServer;
 use seinpaal::{Permit, PermitState, Seinpaal};
-use severing_proxy::SeveringProxy;
+use seinpaal_rig::Proxy;
+use seinpaal_rig::RedisServer;
 use tokio::time::{Instant, sleep};
 
 /// How many clients there are. Each has its connection killed at another moment.
@@ -37,11 +33,12 @@ async fn watch(permit: &Permit, until: Instant, what: &str) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_connection_that_dies_without_a_word_alarms_nobody() {
-    let (_server, port) = RedisServer::on_port(&[]);
+    let server = RedisServer::start();
+    let port = server.port();
     let ttl = ttl();
     let clients = (0..CLIENTS).map(|client| {
         tokio::spawn(async move {
-            let proxy = SeveringProxy::start(port);
+            let proxy = Proxy::start(port).unwrap();
             let seinpaal = Seinpaal::connect(&proxy.url()).await.expect("a server");
             let semaphore = seinpaal.semaphore("n").limit(CLIENTS);
             let permit = semaphore.acquire().ttl(ttl).await.expect("a permit");

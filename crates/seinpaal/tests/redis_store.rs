@@ -3,19 +3,17 @@
 
 #[path = "support/asks.rs"]
 mod asks;
-#[path = "support/redis_server.rs"]
-mod redis_server;
 
 use std::{collections::HashMap, time::Duration};
 
 use asks::{Client, TTL, acquire, acquisition, is_granted, plain, release};
 use redis::{Cmd, FromRedisValue, aio::MultiplexedConnection, cmd};
-use redis_server::RedisServer;
 use seinpaal::store::{Certainty, News, Store, StoreErrorKind};
 use seinpaal_proto::{
     About, Batch, Configure, Limit, MAX_ABOUT_BYTES, Renew, Reply, Request, Ticket, What, Whom,
     time::{MAX_TTL, SECOND},
 };
+use seinpaal_rig::RedisServer;
 use tokio::time::timeout;
 
 async fn say<T: FromRedisValue>(connection: &mut MultiplexedConnection, command: &mut Cmd) -> T {
@@ -37,10 +35,10 @@ async fn calls(connection: &mut MultiplexedConnection) -> HashMap<String, u64> {
 #[tokio::test]
 async fn an_uncontended_acquire_and_its_release_are_two_commands() {
     let server = RedisServer::start();
-    let client = Client::connect(&server.url(""), 1).await;
+    let client = Client::connect(&server.socket_url(""), 1).await;
     client.acquire("warm", 1).await;
     client.release("warm", 1).await;
-    let mut behind = plain(&server.url("")).await;
+    let mut behind = plain(&server.socket_url("")).await;
     say::<()>(&mut behind, cmd("CONFIG").arg("RESETSTAT")).await;
     assert!(is_granted(&client.acquire("n", 2).await));
     assert!(matches!(client.release("n", 2).await, Reply::Released { left: 0, .. }));
@@ -54,13 +52,13 @@ async fn an_uncontended_acquire_and_its_release_are_two_commands() {
 #[tokio::test]
 async fn the_servers_clock_is_read_when_it_is_opened() {
     let server = RedisServer::start();
-    let mut behind = plain(&server.url("")).await;
+    let mut behind = plain(&server.socket_url("")).await;
     let mut time = async || {
         let (seconds, micros): (u64, u64) = say(&mut behind, &mut cmd("TIME")).await;
         seconds * SECOND + micros
     };
     let before = time().await;
-    let client = Client::connect(&server.url(""), 1).await;
+    let client = Client::connect(&server.socket_url(""), 1).await;
     let reading = client.store.first_reading();
     assert!((before..=time().await).contains(&reading.shows), "{reading:?}");
 }
@@ -70,8 +68,8 @@ async fn the_servers_clock_is_read_when_it_is_opened() {
 async fn the_keys_of_a_name_outlive_its_last_fence() {
     const HOUR: u64 = 3600 * SECOND;
     let server = RedisServer::start();
-    let client = Client::connect(&server.url(""), 1).await;
-    let mut behind = plain(&server.url("")).await;
+    let client = Client::connect(&server.socket_url(""), 1).await;
+    let mut behind = plain(&server.socket_url("")).await;
     let seen = client.store.first_reading().shows + HOUR;
     let short = Request::Acquire(acquisition(1, TTL));
     let granted = Batch { fence_seen: seen, ..client.batch("n", vec![short]) };
@@ -91,7 +89,7 @@ async fn the_keys_of_a_name_outlive_its_last_fence() {
 async fn a_list_of_many_names_looks_at_none_by_itself() {
     const NAMES: u128 = 1_200;
     let server = RedisServer::start();
-    let client = Client::connect(&server.url(""), 1).await;
+    let client = Client::connect(&server.socket_url(""), 1).await;
     let name = |i: u128| format!("n{i:04}");
     for i in 0..NAMES {
         assert!(is_granted(&client.acquire(&name(i), 10 + i).await));
@@ -103,7 +101,7 @@ async fn a_list_of_many_names_looks_at_none_by_itself() {
         }
     }
     client.release(&name(9), 19).await;
-    let mut behind = plain(&server.url("")).await;
+    let mut behind = plain(&server.socket_url("")).await;
     say::<()>(&mut behind, cmd("CONFIG").arg("RESETSTAT")).await;
     let listed = client.store.list("").await.unwrap();
     let calls = calls(&mut behind).await;
@@ -121,13 +119,13 @@ async fn a_list_of_many_names_looks_at_none_by_itself() {
 #[tokio::test]
 async fn several_names_that_are_free_are_one_command_and_leave_nothing_if_one_is_not() {
     let server = RedisServer::start();
-    let seinpaal = seinpaal::Seinpaal::connect(&server.url("")).await.unwrap();
-    let other = seinpaal::Seinpaal::connect(&server.url("")).await.unwrap();
+    let seinpaal = seinpaal::Seinpaal::connect(&server.socket_url("")).await.unwrap();
+    let other = seinpaal::Seinpaal::connect(&server.socket_url("")).await.unwrap();
     let names = ["a", "b", "c"].map(|name| seinpaal.mutex(name));
     let take =
         async || seinpaal.try_acquire_all(names.each_ref().map(|name| name.try_lock())).await;
     take().await.unwrap().unwrap().release().await.unwrap();
-    let mut behind = plain(&server.url("")).await;
+    let mut behind = plain(&server.socket_url("")).await;
     say::<()>(&mut behind, cmd("CONFIG").arg("RESETSTAT")).await;
     let all = take().await.unwrap().unwrap();
     assert_eq!(calls(&mut behind).await.get("evalsha"), Some(&1));
@@ -144,8 +142,8 @@ async fn several_names_that_are_free_are_one_command_and_leave_nothing_if_one_is
 #[tokio::test]
 async fn scripts_that_are_flushed_in_mid_flight_are_loaded_again_unseen() {
     let server = RedisServer::start();
-    let client = Client::connect(&server.url(""), 1).await;
-    let mut behind = plain(&server.url("")).await;
+    let client = Client::connect(&server.socket_url(""), 1).await;
+    let mut behind = plain(&server.socket_url("")).await;
     let flusher = tokio::spawn(async move {
         loop {
             say::<()>(&mut behind, cmd("SCRIPT").arg("FLUSH")).await;
@@ -166,15 +164,15 @@ async fn scripts_that_are_flushed_in_mid_flight_are_loaded_again_unseen() {
 #[tokio::test]
 async fn a_key_that_is_not_ours_is_a_typed_answer_and_stays_as_it_was() {
     let server = RedisServer::start();
-    let client = Client::connect(&server.url(""), 1).await;
-    let mut behind = plain(&server.url("")).await;
+    let client = Client::connect(&server.socket_url(""), 1).await;
+    let mut behind = plain(&server.socket_url("")).await;
     say::<()>(&mut behind, cmd("SET").arg("seinpaal:{text}").arg("mine")).await;
     say::<()>(&mut behind, cmd("HSET").arg("seinpaal:{hash}").arg("a").arg("b")).await;
     say::<()>(&mut behind, cmd("SET").arg("seinpaal:{order}:o").arg("mine")).await;
     say::<()>(&mut behind, cmd("ZADD").arg("seinpaal:{zset}:o").arg(1).arg("mine")).await;
     say::<()>(&mut behind, cmd("HSET").arg("seinpaal:{head}").arg("h").arg("nonsense")).await;
     let all = |_| async {
-        let mut behind = plain(&server.url("")).await;
+        let mut behind = plain(&server.socket_url("")).await;
         say::<Vec<String>>(&mut behind, cmd("KEYS").arg("*")).await.len()
     };
     assert_eq!(all(()).await, 5);
@@ -193,7 +191,7 @@ async fn a_key_that_is_not_ours_is_a_typed_answer_and_stays_as_it_was() {
 
 /// The head of a name, with the format of a later version in its first byte.
 async fn written_by_a_later_version(server: &RedisServer, key: &str) {
-    let mut behind = plain(&server.url("")).await;
+    let mut behind = plain(&server.socket_url("")).await;
     let mut head: Vec<u8> = say(&mut behind, cmd("HGET").arg(key).arg("h")).await;
     head[0] += 7;
     say::<()>(&mut behind, cmd("HSET").arg(key).arg("h").arg(head)).await;
@@ -202,7 +200,7 @@ async fn written_by_a_later_version(server: &RedisServer, key: &str) {
 #[tokio::test]
 async fn what_another_version_wrote_is_said_to_be_its_and_stays_as_it_is() {
     let server = RedisServer::start();
-    let client = Client::connect(&server.url(""), 1).await;
+    let client = Client::connect(&server.socket_url(""), 1).await;
     client.acquire("later", 1).await;
     written_by_a_later_version(&server, "seinpaal:{later}").await;
     for request in [acquire(2), release(1), Request::Inspect { rows: 1 }] {
@@ -221,8 +219,8 @@ async fn what_another_version_wrote_is_said_to_be_its_and_stays_as_it_is() {
 #[tokio::test]
 async fn a_damaged_record_is_a_typed_answer_and_others_go_on() {
     let server = RedisServer::start();
-    let client = Client::connect(&server.url(""), 1).await;
-    let mut behind = plain(&server.url("")).await;
+    let client = Client::connect(&server.socket_url(""), 1).await;
+    let mut behind = plain(&server.socket_url("")).await;
     // The record of its series, its lease, and itself.
     let records = [Ticket(1).series().ticket(0), Ticket(1)].map(|id| format!("r{id}"));
     for (i, field) in records.into_iter().chain([format!("t{}", Ticket(1))]).enumerate() {
@@ -242,10 +240,10 @@ async fn a_damaged_record_is_a_typed_answer_and_others_go_on() {
 #[tokio::test]
 async fn an_order_whose_records_were_evicted_is_dropped() {
     let server = RedisServer::start();
-    let client = Client::connect(&server.url(""), 1).await;
+    let client = Client::connect(&server.socket_url(""), 1).await;
     client.acquire("n", 1).await;
     client.acquire("n", 2).await;
-    let mut behind = plain(&server.url("")).await;
+    let mut behind = plain(&server.socket_url("")).await;
     let listed = async |behind: &mut MultiplexedConnection| {
         say::<u64>(behind, cmd("ZCARD").arg("seinpaal:{n}:o")).await
     };
@@ -258,12 +256,12 @@ async fn an_order_whose_records_were_evicted_is_dropped() {
 #[tokio::test]
 async fn without_memory_nobody_is_let_in_but_everybody_can_leave() {
     let server = RedisServer::with(&["--maxmemory-policy", "noeviction"]);
-    let client = Client::connect(&server.url(""), 1).await;
+    let client = Client::connect(&server.socket_url(""), 1).await;
     for ticket in 1..=3 {
         client.acquire("n", ticket).await;
     }
     client.acquire("evicted", 4).await;
-    let mut behind = plain(&server.url("")).await;
+    let mut behind = plain(&server.socket_url("")).await;
     say::<()>(&mut behind, cmd("CONFIG").arg("SET").arg("maxmemory").arg(1)).await;
     let before: u64 = say(&mut behind, &mut cmd("DBSIZE")).await;
     for name in ["n", "new"] {
@@ -290,11 +288,11 @@ async fn without_memory_nobody_is_let_in_but_everybody_can_leave() {
 #[tokio::test]
 async fn a_master_that_takes_no_writes_any_more_has_executed_nothing_and_is_asked_again_later() {
     let server = RedisServer::start();
-    let mut behind = plain(&server.url("")).await;
+    let mut behind = plain(&server.socket_url("")).await;
     let requests = [acquire(1), acquire(9), release(1), renew(1), cancel(2)];
     for (inbox, request) in (1..).zip(requests) {
         let name = inbox.to_string();
-        let client = Client::connect(&server.url(""), inbox).await;
+        let client = Client::connect(&server.socket_url(""), inbox).await;
         if !matches!(&request, Request::Acquire(asked) if asked.ticket == Ticket(1)) {
             assert!(is_granted(&client.acquire(&name, 1).await));
             client.acquire(&name, 2).await;
@@ -321,7 +319,7 @@ fn cancel(ticket: u128) -> Request {
 #[tokio::test]
 async fn what_is_out_of_range_is_refused_before_anything_is_written() {
     let server = RedisServer::start();
-    let client = Client::connect(&server.url(""), 1).await;
+    let client = Client::connect(&server.socket_url(""), 1).await;
     let about = About { client: "x".repeat(MAX_ABOUT_BYTES), ..About::default() }.encode();
     let requests = [
         Request::Acquire(acquisition(1, 0)),
@@ -341,15 +339,15 @@ async fn what_is_out_of_range_is_refused_before_anything_is_written() {
     }
     let good_then_bad = client.batch("n", vec![acquire(1), Request::Acquire(acquisition(2, 0))]);
     client.store.call(&good_then_bad).await.unwrap_err();
-    let mut behind = plain(&server.url("")).await;
+    let mut behind = plain(&server.socket_url("")).await;
     assert_eq!(say::<u64>(&mut behind, &mut cmd("DBSIZE")).await, 0);
 }
 
 #[tokio::test]
 async fn nothing_is_left_behind_when_all_have_left_and_are_forgotten() {
     let server = RedisServer::start();
-    let client = Client::connect(&server.url(""), 1).await;
-    let mut behind = plain(&server.url("?protocol=resp3")).await;
+    let client = Client::connect(&server.socket_url(""), 1).await;
+    let mut behind = plain(&server.socket_url("?protocol=resp3")).await;
     client.ask("n", Request::Acquire(acquisition(1, TTL))).await.unwrap();
     client.ask("n", Request::Acquire(acquisition(2, TTL))).await.unwrap();
     for key in ["seinpaal:{n}", "seinpaal:{n}:o"] {
@@ -366,8 +364,8 @@ async fn nothing_is_left_behind_when_all_have_left_and_are_forgotten() {
 #[tokio::test]
 async fn what_is_pinned_or_paused_stays_until_it_is_let_go() {
     let server = RedisServer::start();
-    let client = Client::connect(&server.url(""), 1).await;
-    let mut behind = plain(&server.url("")).await;
+    let client = Client::connect(&server.socket_url(""), 1).await;
+    let mut behind = plain(&server.socket_url("")).await;
     client.ask("n", Request::Acquire(acquisition(1, TTL))).await.unwrap();
     let limit = Configure::Limit(Limit::new(3).unwrap());
     client.ask("n", Request::Configure(limit)).await.unwrap();
@@ -390,9 +388,9 @@ async fn wait_until_empty(behind: &mut MultiplexedConnection) {
 #[tokio::test]
 async fn the_winner_is_woken_and_nobody_else() {
     let server = RedisServer::start();
-    let holder = Client::connect(&server.url(""), 1).await;
-    let mut first = Client::connect(&server.url(""), 2).await;
-    let mut second = Client::connect(&server.url(""), 3).await;
+    let holder = Client::connect(&server.socket_url(""), 1).await;
+    let mut first = Client::connect(&server.socket_url(""), 2).await;
+    let mut second = Client::connect(&server.socket_url(""), 3).await;
     holder.acquire("n", 1).await;
     first.acquire("n", 2).await;
     second.acquire("n", 3).await;
@@ -410,14 +408,14 @@ async fn the_winner_is_woken_and_nobody_else() {
 #[tokio::test]
 async fn a_waiter_whose_client_is_gone_is_passed_over() {
     let server = RedisServer::start();
-    let holder = Client::connect(&server.url(""), 1).await;
-    let gone = Client::connect(&server.url(""), 2).await;
-    let mut behind = Client::connect(&server.url(""), 3).await;
+    let holder = Client::connect(&server.socket_url(""), 1).await;
+    let gone = Client::connect(&server.socket_url(""), 2).await;
+    let mut behind = Client::connect(&server.socket_url(""), 3).await;
     holder.acquire("n", 1).await;
     gone.acquire("n", 2).await;
     behind.acquire("n", 3).await;
     drop(gone);
-    let mut watcher = plain(&server.url("")).await;
+    let mut watcher = plain(&server.socket_url("")).await;
     let channel = format!("seinpaal:inbox:{}", seinpaal_proto::Inbox(2));
     let hung_up = async {
         loop {
@@ -437,7 +435,7 @@ async fn a_waiter_whose_client_is_gone_is_passed_over() {
 #[tokio::test]
 async fn any_name_can_be_used_and_is_listed_in_order() {
     let server = RedisServer::start();
-    let client = Client::connect(&server.url("?prefix=p*%25:"), 1).await;
+    let client = Client::connect(&server.socket_url("?prefix=p*%25:"), 1).await;
     let mut names = ["a{b}c", "}{", "two words", "zürich 東京", "100%", "a*", "a[x]", "aax"];
     for (ticket, name) in names.iter().enumerate() {
         assert!(is_granted(&client.acquire(name, ticket as u128 + 1).await), "{name}");

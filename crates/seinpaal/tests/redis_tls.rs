@@ -2,8 +2,6 @@
 
 #[path = "support/asks.rs"]
 mod asks;
-#[path = "support/redis_server.rs"]
-mod redis_server;
 
 use std::{
     env,
@@ -14,10 +12,10 @@ use std::{
 
 use asks::{Client, is_granted, plain};
 use redis::cmd;
-use redis_server::{RedisServer, free_port};
 use rustls::crypto::{CryptoProvider, ring};
 use seinpaal::store::{News, StoreErrorKind};
 use seinpaal_proto::{Reply, Ticket};
+use seinpaal_rig::{RedisServer, free_port};
 use tempfile::TempDir;
 use tokio::time::timeout;
 
@@ -228,7 +226,7 @@ async fn a_cluster_is_reached_over_tls_with_a_client_certificate() {
     let files = Files::make();
     let (server, port) =
         files.server("server", "yes", &["--cluster-enabled", "yes", "--tls-cluster", "yes"]);
-    let mut behind = plain(&server.url("")).await;
+    let mut behind = plain(&server.socket_url("")).await;
     let slots: Vec<u16> = (0..16_384).collect();
     cmd("CLUSTER").arg("ADDSLOTS").arg(slots).exec_async(&mut behind).await.unwrap();
     let url = format!("rediss+cluster://127.0.0.1:{port}{}", files.options(Some("client")));
@@ -277,7 +275,8 @@ async fn with_tls_where_there_is_none_and_without_where_there_is_some_the_other_
     let (server, port) = files.server("server", "no", &[]);
     is_refused(&format!("redis://localhost:{port}"), StoreErrorKind::Unreachable, "rediss://")
         .await;
-    let (_plain, port) = RedisServer::on_port(&[]);
+    let plain = RedisServer::start();
+    let port = plain.port();
     let url = format!("rediss://localhost:{port}{}&connect-timeout=300ms", files.options(None));
     is_refused(&url, StoreErrorKind::Unreachable, "whether it speaks TLS").await;
     drop(server);

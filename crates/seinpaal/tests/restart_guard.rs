@@ -3,16 +3,14 @@
 
 #[path = "support/asks.rs"]
 mod asks;
-#[path = "support/redis_server.rs"]
-mod redis_server;
 
 use std::time::{Duration, Instant};
 
 use asks::{Client, acquisition, is_granted, plain};
 use redis::{Cmd, FromRedisValue, cmd};
-use redis_server::RedisServer;
 use seinpaal::{AcquireError, BadSetting, ConnectError, Seinpaal, Semaphore};
 use seinpaal_proto::{Request, time::margin};
+use seinpaal_rig::RedisServer;
 
 const NAME: &str = "n";
 /// Long enough that nobody's belief ends while a server starts.
@@ -43,14 +41,14 @@ struct Restart(RedisServer);
 impl Mishap for Restart {
     fn begin() -> (Self, String) {
         let server = RedisServer::start();
-        let url = server.url("");
+        let url = server.socket_url("");
         (Self(server), url)
     }
 
     async fn happen(&mut self) -> String {
-        self.0.stop();
+        self.0.kill();
         self.0.start_again();
-        self.0.url("")
+        self.0.socket_url("")
     }
 }
 
@@ -59,13 +57,13 @@ struct Flush(RedisServer);
 impl Mishap for Flush {
     fn begin() -> (Self, String) {
         let server = RedisServer::start();
-        let url = server.url("");
+        let url = server.socket_url("");
         (Self(server), url)
     }
 
     async fn happen(&mut self) -> String {
-        say::<()>(&self.0.url(""), &mut cmd("FLUSHALL")).await;
-        self.0.url("")
+        say::<()>(&self.0.socket_url(""), &mut cmd("FLUSHALL")).await;
+        self.0.socket_url("")
     }
 }
 
@@ -74,18 +72,18 @@ struct OldSnapshot(RedisServer);
 impl Mishap for OldSnapshot {
     fn begin() -> (Self, String) {
         let server = RedisServer::start();
-        let url = server.url("");
+        let url = server.socket_url("");
         (Self(server), url)
     }
 
     async fn prepare(&mut self) {
-        say::<()>(&self.0.url(""), &mut cmd("SAVE")).await;
+        say::<()>(&self.0.socket_url(""), &mut cmd("SAVE")).await;
     }
 
     async fn happen(&mut self) -> String {
-        self.0.stop();
+        self.0.kill();
         self.0.start_again();
-        self.0.url("")
+        self.0.socket_url("")
     }
 }
 
@@ -98,10 +96,12 @@ struct Pair {
 impl Pair {
     fn start() -> Self {
         let at_once = ["--repl-diskless-sync-delay", "0"];
-        let (master, port) = RedisServer::on_port(&at_once);
+        let master = RedisServer::with(&at_once);
+        let port = master.port();
         let port_text = port.to_string();
         let of = [&at_once[..], &["--replicaof", "127.0.0.1", &port_text]].concat();
-        let (replica, other) = RedisServer::on_port(&of);
+        let replica = RedisServer::with(&of);
+        let other = replica.port();
         Self { ports: [port, other], servers: [master, replica] }
     }
 
@@ -151,7 +151,7 @@ impl Mishap for LaggingReplica {
     }
 
     async fn happen(&mut self) -> String {
-        self.0.servers[0].stop();
+        self.0.servers[0].kill();
         self.0.url(1)
     }
 }
@@ -258,7 +258,7 @@ mishaps! {
 #[tokio::test]
 async fn a_ttl_that_outlasts_the_guard_is_refused_with_the_guard_it_needs() {
     let server = RedisServer::start();
-    let url = server.url("?restart-guard=on");
+    let url = server.socket_url("?restart-guard=on");
     let seinpaal = Seinpaal::connect(&url).await.expect("the default ttl is covered");
     let refused = seinpaal.semaphore(NAME).acquire().ttl(Duration::from_secs(60)).await;
     let Err(AcquireError::Setting(refused)) = refused else { panic!("{refused:?}") };
@@ -268,7 +268,7 @@ async fn a_ttl_that_outlasts_the_guard_is_refused_with_the_guard_it_needs() {
         panic!("{refused:?}")
     };
     assert_eq!(longest, LONG);
-    let longer = Seinpaal::builder(&server.url("")).restart_guard(Duration::from_secs(75));
+    let longer = Seinpaal::builder(&server.socket_url("")).restart_guard(Duration::from_secs(75));
     let seinpaal = longer.connect().await.expect("the store opens");
     let asked = seinpaal.semaphore(NAME).try_acquire().ttl(Duration::from_secs(60)).await;
     assert!(asked.expect("an answer").is_none(), "guarded, as the builder says");
@@ -284,8 +284,8 @@ async fn a_store_that_has_no_guard_refuses_one() {
 async fn a_user_who_may_not_ask_for_info_is_told_so_at_connect() {
     let server = RedisServer::start();
     let rule = ["SETUSER", "worker", "on", "nopass", "~*", "&*", "+@all", "-info"];
-    say::<()>(&server.url(""), cmd("ACL").arg(&rule)).await;
-    let url = server.url("?user=worker&pass=x&restart-guard=on");
+    say::<()>(&server.socket_url(""), cmd("ACL").arg(&rule)).await;
+    let url = server.socket_url("?user=worker&pass=x&restart-guard=on");
     let refused = Seinpaal::connect(&url).await.expect_err("a right is missing");
     assert!(refused.to_string().contains("INFO"), "{refused}");
 }
@@ -293,11 +293,11 @@ async fn a_user_who_may_not_ask_for_info_is_told_so_at_connect() {
 #[tokio::test]
 async fn a_server_without_memory_to_note_it_stays_guarded_and_lets_go_of_what_is_held() {
     let server = RedisServer::start();
-    let url = server.url("?restart-guard=1250ms");
+    let url = server.socket_url("?restart-guard=1250ms");
     let semaphore = mutex(&url, SHORT).await;
     let permit = semaphore.acquire().await.expect("a permit");
-    say::<()>(&server.url(""), cmd("CONFIG").arg("SET").arg("maxmemory").arg("1")).await;
-    say::<()>(&server.url(""), cmd("DEL").arg("seinpaal:guard")).await;
+    say::<()>(&server.socket_url(""), cmd("CONFIG").arg("SET").arg("maxmemory").arg("1")).await;
+    say::<()>(&server.socket_url(""), cmd("DEL").arg("seinpaal:guard")).await;
     permit.release().await.expect("it goes back");
     let guarded = semaphore.snapshot().await.expect("an answer").guarded_for;
     assert_eq!(guarded, Some(Duration::from_millis(1250)), "no time counts that cannot be noted");

@@ -3,17 +3,12 @@
 
 #[path = "support/asks.rs"]
 mod asks;
-#[path = "support/redis_server.rs"]
-mod redis_server;
-
-use std::{fs, path::PathBuf, process::Command};
 
 use asks::{Client, TTL, acquisition, plain, release};
 use redis::cmd;
-use redis_server::RedisServer;
 use seinpaal::store::Store;
 use seinpaal_proto::{Batch, Fence, Reply, Request};
-use tempfile::TempDir;
+use seinpaal_rig::{Clocks, RedisServer};
 
 const HOUR: i64 = 3_600;
 
@@ -44,7 +39,7 @@ async fn a_client_that_was_connected_while_the_clock_was_ahead_gets_greater_fenc
     let before = fence_of_a_new_client(&server, 1).await;
     clock.set(&server, HOUR + 60).await;
     assert_eq!(keys(&server).await, 0, "idle for longer than anything is remembered");
-    let seinpaal = seinpaal::Seinpaal::connect(&server.url("")).await.unwrap();
+    let seinpaal = seinpaal::Seinpaal::connect(&server.socket_url("")).await.unwrap();
     clock.set(&server, 0).await;
     let repeats = fence_of_a_new_client(&server, 2).await;
     assert!(repeats < before, "{repeats:?} after {before:?}: promise it, in docs/guarantees.md");
@@ -56,11 +51,11 @@ async fn a_client_that_was_connected_while_the_clock_was_ahead_gets_greater_fenc
 async fn keys(server: &RedisServer) -> u64 {
     let mut exists = cmd("EXISTS");
     exists.arg("seinpaal:{n}").arg("seinpaal:{n}:o");
-    exists.query_async(&mut plain(&server.url("")).await).await.unwrap()
+    exists.query_async(&mut plain(&server.socket_url("")).await).await.unwrap()
 }
 
 async fn fence_of_a_new_client(server: &RedisServer, ticket: u128) -> Fence {
-    let client = Client::connect(&server.url(""), ticket).await;
+    let client = Client::connect(&server.socket_url(""), ticket).await;
     let ask = Request::Acquire(acquisition(ticket, TTL));
     let batch = Batch { fence_seen: 0, ..client.batch("n", vec![ask]) };
     let reply = client.store.call(&batch).await.unwrap().replies.remove(0);
@@ -69,47 +64,28 @@ async fn fence_of_a_new_client(server: &RedisServer, ticket: u128) -> Fence {
     grant.fence
 }
 
-/// The wall clock of servers, in a file that the library reads.
-struct ServerClock {
-    directory: TempDir,
-    environment: Vec<(String, String)>,
-}
+/// The wall clock of a server.
+struct ServerClock(Clocks);
 
 impl ServerClock {
+    const OF: &str = "server";
+
     fn new() -> Self {
-        let directory = tempfile::tempdir().unwrap();
-        let file = directory.path().join("clock").display().to_string();
-        // The library and jemalloc, which servers are built with, each ask the other first: so the C library's
-        // own malloc goes between.
-        let environment = [
-            ("LD_PRELOAD", format!("{}:{}", libfaketime(), libc())),
-            ("FAKETIME_TIMESTAMP_FILE", file),
-            ("FAKETIME_NO_CACHE", "1".into()),
-            ("FAKETIME_DONT_FAKE_MONOTONIC", "1".into()),
-        ];
-        let environment = environment.map(|(key, value)| (key.to_owned(), value)).into();
-        let clock = Self { directory, environment };
-        clock.write(0);
-        clock
+        let clocks = Clocks::new().unwrap();
+        assert!(clocks.can_be_set(), "faketime is missing: run ./test, which installs it");
+        Self(clocks)
     }
 
     fn server(&self) -> RedisServer {
-        RedisServer::within(&[], self.environment.clone())
+        self.0.server(Self::OF, &[]).unwrap()
     }
 
     /// Sets it to be ahead by so many seconds, and sees that it is.
     async fn set(&self, server: &RedisServer, ahead: i64) {
-        self.write(ahead);
-        let mut behind = plain(&server.url("")).await;
+        self.0.set(Self::OF, ahead);
+        let mut behind = plain(&server.socket_url("")).await;
         let (shows, _): (i64, i64) = cmd("TIME").query_async(&mut behind).await.unwrap();
         assert!((shows - clock() - ahead).abs() < 30, "faketime does nothing");
-    }
-
-    fn write(&self, ahead: i64) {
-        let file: PathBuf = self.directory.path().join("clock");
-        let next = file.with_extension("next");
-        fs::write(&next, format!("{ahead:+}\n")).unwrap();
-        fs::rename(next, file).unwrap();
     }
 }
 
@@ -117,20 +93,4 @@ impl ServerClock {
 fn clock() -> i64 {
     let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
     since.as_secs().try_into().unwrap()
-}
-
-/// Where it lies, by what the program makes of its environment; the one for programs with threads.
-fn libfaketime() -> String {
-    let output =
-        Command::new("faketime").args(["-m", "-f", "+0s", "printenv", "LD_PRELOAD"]).output();
-    let output = output
-        .expect("faketime cannot be started: install it (apt install faketime) for this test");
-    String::from_utf8(output.stdout).unwrap().trim_end().to_owned()
-}
-
-/// Where the C library lies that this program runs on.
-fn libc() -> String {
-    let maps = fs::read_to_string("/proc/self/maps").unwrap();
-    let mut paths = maps.lines().filter_map(|line| line.split_whitespace().nth(5));
-    paths.find(|path| path.ends_with("/libc.so.6")).expect("a C library").to_owned()
 }

@@ -3,9 +3,6 @@
 //! The clients are this program again, with the library of `faketime`. They show the parent their clock, so that a
 //! `faketime` that does nothing is found out.
 
-#[path = "support/redis_server.rs"]
-mod redis_server;
-
 use std::{
     env,
     io::{BufRead, BufReader, Write, stdin, stdout},
@@ -13,8 +10,8 @@ use std::{
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
-use redis_server::RedisServer;
 use seinpaal::{Permit, Seinpaal, Semaphore, Snapshot};
+use seinpaal_rig::{Clocks, RedisServer};
 
 const URL: &str = "SEINPAAL_TEST_URL";
 const HOUR: i64 = 3_600;
@@ -23,11 +20,11 @@ const TTL: Duration = Duration::from_secs(30);
 #[tokio::test]
 async fn a_client_whose_clock_is_an_hour_off_robs_nobody_and_is_not_robbed() {
     let server = RedisServer::start();
-    let seinpaal = Seinpaal::connect(&server.url("")).await.unwrap();
+    let seinpaal = Seinpaal::connect(&server.socket_url("")).await.unwrap();
     let semaphore = seinpaal.semaphore("clocks").limit(1);
     let permit = semaphore.acquire().await.unwrap();
-    let mut ahead = Client::start(&server.url(""), HOUR);
-    let mut behind = Client::start(&server.url(""), -HOUR);
+    let mut ahead = Client::start(&server.socket_url(""), HOUR);
+    let mut behind = Client::start(&server.socket_url(""), -HOUR);
     assert_eq!(ahead.order("acquire"), "queued");
     assert_eq!(behind.order("acquire"), "queued");
     let snapshot = assert_nobody_gets_in(&semaphore).await;
@@ -96,17 +93,12 @@ fn clock() -> i64 {
     since.as_secs().try_into().unwrap()
 }
 
-/// Where the library lies, by what the program makes of its environment. (As a parent it would be in our way:
-/// it stays between us and the client.)
-fn libfaketime() -> String {
-    let output = Command::new("faketime").args(["-f", "+0s", "printenv", "LD_PRELOAD"]).output();
-    let output = output
-        .expect("faketime cannot be started: install it (apt install faketime) for this test");
-    String::from_utf8(output.stdout).unwrap().trim_end().to_owned()
-}
+/// Each client has a clock of its own.
+const WHOSE: &str = "client";
 
 struct Client {
     process: Child,
+    _clocks: Clocks,
     orders: ChildStdin,
     lines: BufReader<ChildStdout>,
 }
@@ -114,19 +106,20 @@ struct Client {
 impl Client {
     /// Starts one whose clock is off by so many seconds.
     fn start(url: &str, off: i64) -> Self {
+        let clocks = Clocks::new().unwrap();
+        assert!(clocks.can_be_set(), "faketime is missing: run ./test, which installs it");
+        clocks.set(WHOSE, off);
         let mut process = Command::new(env::current_exe().unwrap())
             .args(["--exact", "a_client_process", "--nocapture"])
             .env(URL, url)
-            .env("LD_PRELOAD", libfaketime())
-            .env("FAKETIME", format!("{off:+}s"))
-            .env("FAKETIME_DONT_FAKE_MONOTONIC", "1")
+            .envs(clocks.environment(WHOSE))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();
         let orders = process.stdin.take().unwrap();
         let lines = BufReader::new(process.stdout.take().unwrap());
-        let mut client = Self { process, orders, lines };
+        let mut client = Self { process, _clocks: clocks, orders, lines };
         let said = client.line();
         let shown: i64 = said.strip_prefix("clock ").expect(&said).parse().unwrap();
         assert!((shown - clock() - off).abs() < 600, "faketime does nothing: {said}");

@@ -1,29 +1,23 @@
 //! The ZooKeeper store when connections, sessions and servers are lost.
 
-#[path = "support/relay.rs"]
-mod relay;
-#[path = "../../conformance/src/servers/zookeeper.rs"]
-#[allow(dead_code, unreachable_pub, reason = "written for all tests of the stores")]
-mod servers;
 #[path = "support/zookeeper.rs"]
 mod support;
 
 use std::time::{Duration, Instant};
 
-use relay::Relay;
 use seinpaal::{
     PermitState, Seinpaal,
     store::{Certainty, News, Store, StoreErrorKind},
 };
 use seinpaal_proto::{Cause, Inbox, Reply, Request, Ticket, What};
-use servers::ZookeeperEnsemble;
+use seinpaal_rig::{Mode, Proxy, Way, ZookeeperEnsemble};
 use support::{Client, acquire, granted, release};
 
 /// How long a test waits for what must happen. No verdict depends on its length.
 const LONG: Duration = Duration::from_secs(60);
 
 struct Scene {
-    relay: Relay,
+    relay: Proxy,
     direct: String,
     relayed: String,
 }
@@ -31,7 +25,7 @@ struct Scene {
 /// A server, and a way to it that can be cut.
 fn scene(chroot: &str, session: &str) -> Scene {
     let server = ZookeeperEnsemble::shared();
-    let relay = Relay::to(server.ports()[0]);
+    let relay = Proxy::start(server.ports()[0]).unwrap();
     let direct = format!("{}/faults/{chroot}?session={session}", server.url());
     let relayed =
         format!("zookeeper://127.0.0.1:{}/faults/{chroot}?session={session}", relay.port());
@@ -66,9 +60,9 @@ async fn a_session_that_has_expired_is_a_loss_even_if_nobody_else_noticed() {
     let Scene { relay, relayed, .. } = scene("expired", "1s");
     let mut client = Client::connect(&relayed, 0xe1).await;
     granted(client.ask("n", acquire(1)).await.unwrap());
-    relay.cut();
+    relay.set(Mode::Refuse);
     until(async || !has_session(Inbox(0xe1))).await;
-    relay.heal();
+    relay.set(Mode::Pass);
     assert_eq!(told_of(&mut client, 1).await, What::Ended(Cause::Expired));
     let ended = Reply::Ended { ticket: Ticket(1), cause: Cause::Expired };
     assert_eq!(client.ask("n", release(1)).await.unwrap(), ended);
@@ -83,7 +77,7 @@ async fn what_a_client_held_whose_session_expired_goes_to_the_first_waiter() {
     let mut waiter = Client::connect(&direct, 0xf2).await;
     granted(holder.ask("n", acquire(1)).await.unwrap());
     assert!(matches!(waiter.ask("n", acquire(2)).await.unwrap(), Reply::Queued { .. }));
-    relay.cut();
+    relay.set(Mode::Refuse);
     assert!(matches!(told_of(&mut waiter, 2).await, What::Granted { .. }));
 }
 
@@ -98,7 +92,7 @@ async fn if_the_first_waiter_dies_before_the_holder_the_second_is_served() {
     second.ask("n", acquire(3)).await.unwrap();
     drop(first);
     until(async || !has_session(Inbox(0xc2))).await;
-    relay.cut();
+    relay.set(Mode::Refuse);
     assert!(matches!(told_of(&mut second, 3).await, What::Granted { .. }));
 }
 
@@ -115,7 +109,7 @@ async fn a_connection_that_is_lost_is_danger_and_then_loss_before_anybody_else_g
     });
     let watcher = Seinpaal::connect(&direct).await.unwrap().semaphore("n");
     until(async || watcher.snapshot().await.unwrap().waiting_total == 1).await;
-    relay.cut();
+    relay.set(Mode::Refuse);
     permit.danger().await;
     assert_eq!(permit.state(), PermitState::Danger);
     permit.lost().await;
@@ -132,12 +126,25 @@ async fn a_connection_that_comes_back_in_time_keeps_the_permit_and_hears_what_it
     granted(client.ask("mine", acquire(1)).await.unwrap());
     granted(holder.ask("n", acquire(2)).await.unwrap());
     client.ask("n", acquire(3)).await.unwrap();
-    relay.cut();
+    relay.set(Mode::Refuse);
     holder.ask("n", release(2)).await.unwrap();
-    relay.heal();
+    relay.set(Mode::Pass);
     assert!(matches!(told_of(&mut client, 3).await, What::Granted { .. }));
     let left = Reply::Released { ticket: Ticket(1), left: 0 };
     assert_eq!(client.ask("mine", release(1)).await.unwrap(), left);
+}
+
+/// Whether one of these requests is a transaction: each is a length, a number, and what it wants.
+fn has_transaction(mut bytes: &[u8]) -> bool {
+    const TRANSACTION: [u8; 4] = 14_i32.to_be_bytes();
+    while let Some((head, _)) = bytes.split_at_checked(12) {
+        if head[8..] == TRANSACTION {
+            return true;
+        }
+        let length = u32::from_be_bytes([head[0], head[1], head[2], head[3]]) as usize;
+        bytes = bytes.get(4 + length..).unwrap_or_default();
+    }
+    false
 }
 
 async fn held(witness: &Client) -> u32 {
@@ -152,12 +159,12 @@ async fn held(witness: &Client) -> u32 {
 async fn lose_the_answer(scene: &Scene, client: &Client, witness: &Client, request: Request) {
     let (batch, before) = (client.batch("n", vec![request]), held(witness).await);
     while held(witness).await == before {
-        scene.relay.swallow_answers_from_the_next_write_on();
+        scene.relay.set_after(has_transaction, Mode::Swallow(Way::Answer));
         let losing = async {
             let done = until(async || held(witness).await != before);
             let _ = tokio::time::timeout(Duration::from_secs(3), done).await;
-            scene.relay.heal();
-            scene.relay.end_all();
+            scene.relay.set(Mode::Pass);
+            scene.relay.cut();
         };
         let (asked, ()) = tokio::join!(client.store.call(&batch), losing);
         assert_eq!(asked.unwrap_err().certainty(), Certainty::Unknown);

@@ -1,9 +1,6 @@
 //! The ZooKeeper store beyond what every store promises: where it keeps things, and what it says when it
 //! cannot.
 
-#[path = "../../conformance/src/servers/zookeeper.rs"]
-#[allow(dead_code, unreachable_pub, reason = "written for all tests of the stores")]
-mod servers;
 #[path = "support/zookeeper.rs"]
 mod support;
 
@@ -20,7 +17,7 @@ use seinpaal_proto::{
     Batch, Fence, Inbox, Reply, Request, Ticket,
     time::{MILLISECOND, SECOND},
 };
-use servers::ZookeeperEnsemble;
+use seinpaal_rig::ZookeeperEnsemble;
 use support::{Client, acquire, behind, children, granted, release};
 
 const SECRET: &str = "s3cret";

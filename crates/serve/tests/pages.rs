@@ -70,8 +70,8 @@ async fn a_stream_that_is_resumed_sends_only_what_the_page_does_not_have() -> Ou
 
 #[tokio::test(flavor = "multi_thread")]
 async fn many_pages_of_one_name_ask_the_store_as_often_as_one() -> Outcome {
-    let redis = seinpaal_conformance::servers::RedisServer::start();
-    let seinpaal = Seinpaal::connect(&redis.url()).await?;
+    let redis = seinpaal_rig::RedisServer::start();
+    let seinpaal = Seinpaal::connect(&redis.url("")).await?;
     let _permit = seinpaal.mutex("watched").lock().await?;
     let site = Site::open(seinpaal, Options::default()).await?;
     let mut streams = Vec::new();
@@ -362,7 +362,7 @@ async fn everything_stands_under_the_base_path() -> Outcome {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_page_says_that_the_store_has_gone_and_when_it_is_back() -> Outcome {
-    let mut redis = seinpaal_conformance::servers::again::ForgetfulServer::start();
+    let mut redis = seinpaal_rig::RedisServer::start();
     let seinpaal = Seinpaal::connect(&format!("redis://127.0.0.1:{}", redis.port())).await?;
     let site = Site::open(seinpaal, Options::default()).await?;
     let mut stream = site.stream("/live?of=name&n=shaken").await?;

@@ -8,12 +8,9 @@ mod zookeeper;
 
 use std::{fmt, io, str::FromStr, time::Duration};
 
-use crate::{
-    check::Terms,
-    fault::Fault,
-    lookout::Watched,
-    rig::{Scene, clocks::Clocks},
-};
+use seinpaal_rig::Clocks;
+
+use crate::{check::Terms, fault::Fault, lookout::Watched, rig::Scene};
 
 /// How long clients may take to find the next master or leader once it is there.
 const RECOVERY: Duration = Duration::from_secs(5);

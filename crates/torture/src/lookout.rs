@@ -2,8 +2,6 @@
 //! blame and however long its servers take to sort themselves out.
 
 use std::{
-    io::{self, Read, Write},
-    net::{SocketAddr, TcpStream},
     sync::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicBool, Ordering},
@@ -11,6 +9,8 @@ use std::{
     thread::{self, JoinHandle},
     time::Duration,
 };
+
+use seinpaal_rig::say;
 
 use crate::{
     clock,
@@ -73,11 +73,8 @@ impl Drop for Lookout {
 }
 
 fn look(port: u16, server: usize, seen: &Mutex<Seen>, is_over: &AtomicBool) {
-    let mut link = None;
     while !is_over.load(Ordering::Relaxed) {
-        let role = link.take().map_or_else(|| connect(port), Ok).and_then(role);
-        let is_well = role.as_ref().is_ok_and(|(_, role)| has_replica(role));
-        link = role.ok().map(|(link, _)| link);
+        let is_well = say(port, &["ROLE"], PATIENCE).is_ok_and(|role| has_replica(&role));
         seen.lock().unwrap_or_else(PoisonError::into_inner).take(server, is_well);
         thread::sleep(LOOK_EVERY);
     }
@@ -96,27 +93,9 @@ impl Seen {
     }
 }
 
-fn connect(port: u16) -> io::Result<TcpStream> {
-    let address = SocketAddr::from(([127, 0, 0, 1], port));
-    let link = TcpStream::connect_timeout(&address, PATIENCE)?;
-    link.set_read_timeout(Some(PATIENCE))?;
-    Ok(link)
-}
-
-fn role(mut link: TcpStream) -> io::Result<(TcpStream, String)> {
-    link.write_all(b"ROLE\r\n")?;
-    let mut bytes = [0; 1024]; // an answer of some words comes in one piece
-    let count = link.read(&mut bytes)?;
-    if count == 0 {
-        return Err(io::ErrorKind::UnexpectedEof.into());
-    }
-    Ok((link, String::from_utf8_lossy(&bytes[..count]).into_owned()))
-}
-
-/// A master's answer is its role, its offset and the replicas that follow it.
-fn has_replica(role: &str) -> bool {
-    let lines: Vec<_> = role.lines().collect();
-    lines.get(2) == Some(&"master") && lines.get(4).is_some_and(|replicas| *replicas != "*0")
+/// A master's answer is its role, its offset and three words about each replica that follows it.
+fn has_replica(role: &[String]) -> bool {
+    role.first().is_some_and(|role| role == "master") && role.len() > 2
 }
 
 #[cfg(test)]
@@ -126,14 +105,11 @@ mod tests {
 
     #[test]
     fn a_master_without_replicas_and_a_replica_can_grant_nothing() {
-        let one =
-            "*3\r\n$6\r\nmaster\r\n:9\r\n*1\r\n*3\r\n$9\r\n127.0.0.1\r\n$1\r\n1\r\n$1\r\n9\r\n";
-        assert!(has_replica(one));
-        assert!(!has_replica("*3\r\n$6\r\nmaster\r\n:9\r\n*0\r\n"));
-        assert!(!has_replica(
-            "*5\r\n$5\r\nslave\r\n$9\r\n127.0.0.1\r\n:1\r\n$9\r\nconnected\r\n:9\r\n"
-        ));
-        assert!(!has_replica("-LOADING\r\n"));
+        let is_well =
+            |role: &str| has_replica(&role.split(' ').map(str::to_owned).collect::<Vec<_>>());
+        assert!(is_well("master 9 127.0.0.1 1 9"));
+        assert!(!is_well("master 9"));
+        assert!(!is_well("slave 127.0.0.1 1 connected 9"));
     }
 
     #[test]

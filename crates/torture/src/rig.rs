@@ -1,13 +1,14 @@
 //! The rig: starts a store and workers, does one fault after the other, and lets the checker judge.
 
-pub mod clocks;
 mod crew;
 mod end;
 mod victim;
 
 use std::{io, path::PathBuf, thread, time::Duration};
 
-use self::{clocks::Clocks, crew::Crew};
+use seinpaal_rig::{Clocks, Mode, Proxy, Way};
+
+use self::crew::Crew;
 use crate::{
     check::{self, Verdict},
     clock,
@@ -16,9 +17,7 @@ use crate::{
     history::{self, Pen, What},
     kind::{Kind, Site},
     lookout::Lookout,
-    promise,
-    proxy::{Mode, Proxy, Way},
-    queue,
+    promise, queue,
 };
 
 /// A timer, and the machine being busy.

@@ -1,6 +1,6 @@
 //! `doctor`.
 
-use seinpaal_conformance::servers;
+use seinpaal_rig::{RedisServer, SentinelServers};
 
 use super::support::{World, both};
 
@@ -86,10 +86,10 @@ fn nothing_there_is_69_and_says_what_to_do() {
 #[test]
 fn a_server_that_falls_silent_is_69() {
     let world = healthy();
-    world.redis.as_ref().unwrap().freeze();
+    world.redis.as_ref().unwrap().pause();
     let store = format!("{}?connect-timeout=1s", world.store);
     let done = world.seinpaal(&["doctor", "-s", &store]);
-    world.redis.as_ref().unwrap().thaw();
+    world.redis.as_ref().unwrap().resume();
     assert_eq!((done.code, done.err.lines().count()), (69, 1), "{done:?}");
 }
 
@@ -147,7 +147,7 @@ fn it_leaves_no_name_behind() {
 
 #[test]
 fn behind_sentinels_the_master_is_examined() {
-    let sentinels = servers::sentinel::SentinelServers::shared();
+    let sentinels = SentinelServers::shared();
     let (code, said) = json(&World::embedded(), &["-s", &sentinels.url("")]);
     assert_eq!(code, 1, "without replicated=N: {said}");
     assert!(said["facts"]["replicas"].is_string(), "{said}");
@@ -157,7 +157,7 @@ fn behind_sentinels_the_master_is_examined() {
 #[test]
 fn of_a_quorum_each_server_is_examined() {
     let options = ["--maxmemory", "100mb", "--maxmemory-policy", "allkeys-lru"];
-    let nodes: Vec<_> = (0..3).map(|_| servers::RedisServer::start_with(&options)).collect();
+    let nodes: Vec<_> = (0..3).map(|_| RedisServer::with(&options)).collect();
     let places: Vec<_> = nodes.iter().map(|node| format!("127.0.0.1:{}", node.port())).collect();
     let url = format!("redis+quorum://{}", places.join(","));
     let (code, said) = json(&World::embedded(), &["-s", &url]);
@@ -170,7 +170,7 @@ fn of_a_quorum_each_server_is_examined() {
 
 #[test]
 fn a_quorum_that_has_lost_a_server_is_at_risk() {
-    let mut nodes: Vec<_> = (0..3).map(|_| servers::RedisServer::start()).collect();
+    let mut nodes: Vec<_> = (0..3).map(|_| RedisServer::start()).collect();
     let places: Vec<_> = nodes.iter().map(|node| format!("127.0.0.1:{}", node.port())).collect();
     let url = format!("redis+quorum://{}", places.join(","));
     let world = World::embedded();

@@ -116,9 +116,9 @@ fn the_store_falls_silent() {
     let world = World::redis();
     let mut holder = watched(&world, "--ttl 3s", HOLD);
     holder.line();
-    world.redis.as_ref().unwrap().freeze();
+    world.redis.as_ref().unwrap().pause();
     let ended = end(&world, &mut holder);
-    world.redis.as_ref().unwrap().thaw();
+    world.redis.as_ref().unwrap().resume();
     assert_eq!(ended.done.code, 122);
     ended.must_say(&world, &["has not answered for", "--ttl", "stopping the command"]);
     ended.must_end_with(&["danger", "lost", "exited"]);
@@ -129,7 +129,7 @@ fn the_store_loses_its_data() {
     let world = World::redis();
     let mut holder = watched(&world, "--ttl 3s", HOLD);
     holder.line();
-    world.redis.as_ref().unwrap().forget();
+    world.redis.as_ref().unwrap().say(&["FLUSHALL"]).unwrap();
     let ended = end(&world, &mut holder);
     assert_eq!(ended.done.code, 122);
     ended.must_say(&world, &["lost its data", "restart-guard", "stopping the command"]);
@@ -292,9 +292,9 @@ fn a_store_that_falls_silent_ends_the_wait_as_unreachable() {
     let (held, cmd) = Held::hold(&world, &["a"]);
     let mut waiter = watched(&world, "-w 3s", HOLD);
     world.until_waiting("a", 1);
-    world.redis.as_ref().unwrap().freeze();
+    world.redis.as_ref().unwrap().pause();
     let ended = end(&world, &mut waiter);
-    world.redis.as_ref().unwrap().thaw();
+    world.redis.as_ref().unwrap().resume();
     assert_eq!(ended.done.code, 69, "{:?}", ended.done);
     let last = ended.done.err.lines().last().unwrap();
     assert!(last.contains("answer") && last.contains(&world.store), "{last}");

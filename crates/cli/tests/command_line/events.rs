@@ -53,11 +53,11 @@ fn danger_and_loss_are_told() {
         command
     });
     assert_eq!(events(&held.line())[0]["event"], "acquired");
-    world.redis.as_ref().unwrap().freeze();
+    world.redis.as_ref().unwrap().pause();
     assert_eq!(events(&held.line())[0]["event"], "danger");
     let lost = events(&held.line()).remove(0);
     assert_eq!((&lost["event"], lost["cause"].is_string()), (&"lost".into(), true));
-    world.redis.as_ref().unwrap().thaw();
+    world.redis.as_ref().unwrap().resume();
     let done = held.let_go();
     assert_eq!(kinds(&events(&done.out)), ["exited"]);
 }

@@ -96,10 +96,10 @@ fn a_silent_store_costs_the_lease_and_cmd_ends_with_a_term() {
     let world = World::redis();
     let script = "trap 'echo orderly; exit 0' TERM; echo $$; while :; do sleep 1000 & wait; done";
     let (mut held, _) = Held::run(&world, &["a", "--ttl", "2s"], script);
-    world.redis.as_ref().unwrap().freeze();
+    world.redis.as_ref().unwrap().pause();
     assert_eq!(held.line(), "orderly");
     let done = held.end();
-    world.redis.as_ref().unwrap().thaw();
+    world.redis.as_ref().unwrap().resume();
     assert_eq!(done.code, 122, "{done:?}");
     assert_eq!(done.err.lines().count(), 1, "{done:?}");
 }
@@ -109,9 +109,9 @@ fn who_ignores_term_is_killed_before_the_lease_ends() {
     let world = World::redis();
     let script = "trap '' TERM; echo $$; while :; do sleep 1000; done";
     let (mut held, cmd) = Held::run(&world, &["a", "--ttl", "2s", "-k", "1h"], script);
-    world.redis.as_ref().unwrap().freeze();
+    world.redis.as_ref().unwrap().pause();
     let done = held.end();
-    world.redis.as_ref().unwrap().thaw();
+    world.redis.as_ref().unwrap().resume();
     assert_eq!(done.code, 122, "{done:?}");
     assert!(!lives(cmd));
 }
@@ -121,9 +121,9 @@ fn on_lost_kill_gives_no_term() {
     let world = World::redis();
     let script = "trap 'echo asked' TERM; echo $$; while :; do sleep 1000 & wait; done";
     let (mut held, _) = Held::run(&world, &["a", "--ttl", "1s", "--on-lost", "kill"], script);
-    world.redis.as_ref().unwrap().freeze();
+    world.redis.as_ref().unwrap().pause();
     let done = held.end();
-    world.redis.as_ref().unwrap().thaw();
+    world.redis.as_ref().unwrap().resume();
     assert_eq!((done.code, done.out.as_str()), (122, ""));
 }
 
@@ -131,7 +131,7 @@ fn on_lost_kill_gives_no_term() {
 fn on_lost_warn_goes_on_without_the_lease() {
     let world = World::redis();
     let (mut held, cmd) = Held::hold(&world, &["a", "--ttl", "500ms", "--on-lost", "warn", "-v"]);
-    world.redis.as_ref().unwrap().freeze();
+    world.redis.as_ref().unwrap().pause();
     // Two lines: about the danger, then about the loss.
     let mut err = std::io::BufReader::new(held.process.stderr.take().unwrap());
     until("the loss is told", || {
@@ -140,7 +140,7 @@ fn on_lost_warn_goes_on_without_the_lease() {
         line.contains("is lost")
     });
     assert!(lives(cmd));
-    world.redis.as_ref().unwrap().thaw();
+    world.redis.as_ref().unwrap().resume();
     held.process.stderr = None;
     held.stdin = None;
     assert_eq!(held.process.wait().unwrap().code(), Some(0));

@@ -158,9 +158,9 @@ fn a_silent_store_costs_the_delivery_and_the_worker_goes_on_when_it_is_back() {
                   trap 'echo orderly; exit 3' TERM; echo $$; while :; do sleep 1000 & wait; done";
     let mut worker = work(&world, &["--ttl", "2s", "--until-empty"], script);
     worker.line();
-    world.redis.as_ref().unwrap().freeze();
+    world.redis.as_ref().unwrap().pause();
     assert_eq!(worker.line(), "orderly");
-    world.redis.as_ref().unwrap().thaw();
+    world.redis.as_ref().unwrap().resume();
     let attempt = worker.line();
     assert!(
         attempt == "1" || attempt == "2",

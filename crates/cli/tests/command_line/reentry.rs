@@ -220,9 +220,9 @@ fn on_a_server_a_stopped_wrapper_cannot_keep_the_inner_cmd_running_past_the_leas
 fn a_silent_store_ends_the_inner_cmd_with_the_outer_one() {
     let world = World::redis();
     let (mut held, inner) = deep(&world, "");
-    world.redis.as_ref().unwrap().freeze();
+    world.redis.as_ref().unwrap().pause();
     let done = held.end();
-    world.redis.as_ref().unwrap().thaw();
+    world.redis.as_ref().unwrap().resume();
     assert_eq!(done.code, 122, "{done:?}");
     until("it is gone", || !lives(inner));
 }
@@ -323,11 +323,11 @@ fn a_store_that_is_silent_when_it_is_asked_is_69() {
     command.stdin(std::process::Stdio::piped());
     let mut outer = Held::start(command);
     outer.line();
-    world.redis.as_ref().unwrap().freeze();
+    world.redis.as_ref().unwrap().pause();
     use std::io::Write;
     outer.stdin.as_mut().unwrap().write_all(b"go\n").unwrap();
     assert_eq!(outer.line(), "69");
-    world.redis.as_ref().unwrap().thaw();
+    world.redis.as_ref().unwrap().resume();
     assert_eq!(outer.end().code, 0);
     held.let_go();
 }

@@ -121,9 +121,9 @@ fn a_store_that_falls_silent_is_told_of_and_asked_on() {
     let mut screen = watched(&world, "");
     screen.until_shown("1/1");
     let redis = world.redis.as_ref().unwrap();
-    redis.freeze();
+    redis.pause();
     screen.until_shown("store unreachable since");
-    redis.thaw();
+    redis.resume();
     until("it is heard again", || {
         let shown = screen.shown();
         let frames: Vec<_> = shown.split("seinpaal top: ").collect();
@@ -131,7 +131,7 @@ fn a_store_that_falls_silent_is_told_of_and_asked_on() {
         let frame = frames[frames.len() - 2];
         frame.contains("1/1") && !frame.contains("unreachable")
     });
-    redis.freeze();
+    redis.pause();
     until("it is silent again", || {
         let shown = screen.shown();
         let frames: Vec<_> = shown.split("seinpaal top: ").collect();
@@ -139,7 +139,7 @@ fn a_store_that_falls_silent_is_told_of_and_asked_on() {
     });
     screen.typed("q");
     ended(&world, &mut screen, "0");
-    redis.thaw();
+    redis.resume();
     held.let_go();
 }
 

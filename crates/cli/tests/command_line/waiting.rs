@@ -42,9 +42,9 @@ fn the_line_says_that_the_store_does_not_answer() {
     let (held, _) = Held::hold(&world, &["a"]);
     let mut screen = Screen::start(&world, &RUN);
     screen.until_shown("waiting for a");
-    world.redis.as_ref().unwrap().freeze();
+    world.redis.as_ref().unwrap().pause();
     screen.until_shown("still waiting for a: the store has not answered for ");
-    world.redis.as_ref().unwrap().thaw();
+    world.redis.as_ref().unwrap().resume();
     held.let_go();
     assert_eq!(screen.end(), 0);
 }
@@ -56,13 +56,13 @@ fn without_a_terminal_an_outage_is_one_line_and_with_q_none() {
     let mut waiters = [&["run", "a", "true"][..], &["run", "a", "-q", "true"]]
         .map(|args| Held::start(world.command(args)));
     world.until_waiting("a", 2);
-    world.redis.as_ref().unwrap().freeze();
+    world.redis.as_ref().unwrap().pause();
     let mut line = String::new();
     let mut err = std::io::BufReader::new(waiters[0].process.stderr.take().unwrap());
     std::io::BufRead::read_line(&mut err, &mut line).unwrap();
     assert!(line.contains("has not answered for") && line.contains("still waiting"), "{line}");
     assert!(line.contains(&world.store), "{line}");
-    world.redis.as_ref().unwrap().thaw();
+    world.redis.as_ref().unwrap().resume();
     held.let_go();
     let mut rest = String::new();
     std::io::Read::read_to_string(&mut err, &mut rest).unwrap();
@@ -112,14 +112,14 @@ fn a_worker_says_that_its_store_does_not_answer_and_goes_on() {
     let hold = ["queue", "work", "q", "--ttl", "3s", "--", "sh", "-c", "echo $$; exec sleep 1000"];
     let mut worker = Held::start(world.command(&hold));
     worker.line();
-    world.redis.as_ref().unwrap().freeze();
+    world.redis.as_ref().unwrap().pause();
     let err = std::io::BufReader::new(worker.process.stderr.take().unwrap());
     let line =
         std::io::BufRead::lines(err).map(Result::unwrap).find(|line| line.ends_with("trying on"));
     let line = line.unwrap();
     assert!(line.starts_with("seinpaal: q") && line.contains("has not answered for"), "{line}");
     assert!(line.contains(&world.store), "{line}");
-    world.redis.as_ref().unwrap().thaw();
+    world.redis.as_ref().unwrap().resume();
     worker.process.kill().unwrap();
     worker.process.wait().unwrap();
 }

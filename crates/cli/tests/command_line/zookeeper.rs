@@ -1,11 +1,7 @@
 //! The program on ZooKeeper.
 
-#[path = "../../../conformance/src/servers/zookeeper.rs"]
-#[allow(dead_code, unreachable_pub, missing_docs, reason = "written for all tests of the stores")]
-mod servers;
-
 use super::support::{Held, World, until};
-use servers::ZookeeperEnsemble;
+use seinpaal_rig::ZookeeperEnsemble;
 
 fn world(chroot: &str) -> World {
     let mut world = World::embedded();

@@ -107,6 +107,6 @@ fn queue(world: &World) -> Vec<u32> {
 fn nothing_is_left(world: &World) {
     until("no name is left", || world.seinpaal(&["list"]).out.is_empty());
     if let Some(redis) = &world.redis {
-        until("no key is left", || stamps::keys(&redis.socket) == 0);
+        until("no key is left", || stamps::keys(&redis.socket()) == 0);
     }
 }

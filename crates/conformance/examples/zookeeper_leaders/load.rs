@@ -11,7 +11,7 @@ use std::{
 };
 
 use seinpaal::{Seinpaal, Ticket, store::zookeeper};
-use seinpaal_conformance::servers::ZookeeperEnsemble;
+use seinpaal_rig::ZookeeperEnsemble;
 
 /// How long the load may stand still before that is a verdict.
 const STANDSTILL: Duration = Duration::from_secs(120);

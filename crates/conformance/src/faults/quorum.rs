@@ -16,7 +16,7 @@ use std::{
 
 use seinpaal::{Permit, Seinpaal, Semaphore};
 
-use crate::servers::again::ForgetfulServer;
+use seinpaal_rig::RedisServer;
 
 /// What to run.
 #[derive(Clone, Debug)]
@@ -62,7 +62,7 @@ pub struct Row {
 }
 
 /// Something done to the three servers.
-type Deed = fn(&mut [ForgetfulServer; 3]);
+type Deed = fn(&mut [RedisServer; 3]);
 
 /// The phases: what is done, and whether progress must go on. `guarded`: two of three nodes may have forgotten
 /// somebody, so with the guard nobody is admitted until it ends.
@@ -104,7 +104,7 @@ struct Score {
 /// If servers or clients cannot be started.
 #[must_use]
 pub fn run(plan: &Plan) -> Report {
-    let mut nodes: [ForgetfulServer; 3] = std::array::from_fn(|_| ForgetfulServer::start());
+    let mut nodes: [RedisServer; 3] = std::array::from_fn(|_| RedisServer::start());
     let url = url(&nodes, plan.guard);
     let score = Arc::new(Score::default());
     let rooms = [1, 3].map(|limit| Arc::new(Room { limit, inside: Mutex::new(0) }));
@@ -126,7 +126,7 @@ pub fn run(plan: &Plan) -> Report {
     Report { rows, too_many, lost }
 }
 
-fn url(nodes: &[ForgetfulServer; 3], guard: Option<Duration>) -> String {
+fn url(nodes: &[RedisServer; 3], guard: Option<Duration>) -> String {
     let nodes = nodes.each_ref().map(|node| format!("127.0.0.1:{}", node.port())).join(",");
     let guard = guard.map_or_else(|| "off".to_owned(), |guard| format!("{}ms", guard.as_millis()));
     format!("redis+quorum://{nodes}?restart-guard={guard}")
@@ -140,7 +140,7 @@ fn until(condition: impl Fn() -> bool, what: &str) {
     }
 }
 
-fn go_through(plan: &Plan, nodes: &mut [ForgetfulServer; 3], score: &Score) -> Vec<Row> {
+fn go_through(plan: &Plan, nodes: &mut [RedisServer; 3], score: &Score) -> Vec<Row> {
     let row = |(phase, must_go_on, _): (&'static str, bool, Deed)| Row {
         phase,
         must_go_on,

@@ -15,7 +15,9 @@ use seinpaal::{
 };
 
 use super::{Ability, Harness, memory::BEGINNING};
-use crate::{servers::RedisCluster, stage::random};
+use seinpaal_rig::RedisCluster;
+
+use crate::stage::random;
 
 /// How long the nodes may take to find that a connection has ended.
 const BOUND: Duration = Duration::from_secs(30);

@@ -17,7 +17,9 @@ use seinpaal::{
 };
 
 use super::{Ability, Harness, memory::BEGINNING};
-use crate::{servers::RedisServer, stage::random};
+use seinpaal_rig::RedisServer;
+
+use crate::stage::random;
 
 /// How long a server may take to find that a connection has ended.
 const BOUND: Duration = Duration::from_secs(30);

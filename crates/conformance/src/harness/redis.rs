@@ -17,7 +17,7 @@ use seinpaal::{
 };
 
 use super::{Ability, Harness, memory::BEGINNING};
-use crate::servers::RedisServer;
+use seinpaal_rig::RedisServer;
 
 /// How long a server may take to find that a connection has ended.
 const BOUND: Duration = Duration::from_secs(30);
@@ -38,8 +38,8 @@ impl RedisHarness {
     #[must_use]
     pub fn new() -> Self {
         let server = RedisServer::start();
-        let Ok(StoreUrl::Redis(url)) = StoreUrl::parse(&server.url()) else {
-            panic!("not the URL of a server: {}", server.url())
+        let Ok(StoreUrl::Redis(url)) = StoreUrl::parse(&server.url("")) else {
+            panic!("not the URL of a server: {}", server.url(""))
         };
         Self { server, url, clock: Arc::new(AtomicU64::new(BEGINNING)) }
     }

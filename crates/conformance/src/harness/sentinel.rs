@@ -15,7 +15,7 @@ use seinpaal::{
 };
 
 use super::{Ability, Harness, memory::BEGINNING};
-use crate::servers::sentinel::SentinelServers;
+use seinpaal_rig::SentinelServers;
 
 /// How long a server may take to find that a connection has ended.
 const BOUND: Duration = Duration::from_secs(30);

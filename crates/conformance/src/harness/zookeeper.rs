@@ -18,7 +18,7 @@ use seinpaal::{
 };
 
 use super::{Ability, Harness, memory::BEGINNING};
-use crate::servers::ZookeeperEnsemble;
+use seinpaal_rig::ZookeeperEnsemble;
 
 /// How long a server may take to end a session that was closed.
 const BOUND: Duration = Duration::from_secs(30);

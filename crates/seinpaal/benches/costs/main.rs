@@ -16,8 +16,6 @@ mod contended;
 mod cycles;
 mod heads;
 mod masses;
-#[path = "../../tests/support/redis_server.rs"]
-mod redis_server;
 mod server;
 mod table;
 mod waiting;

@@ -7,7 +7,7 @@ use std::{
     thread::{self, JoinHandle},
 };
 
-use crate::redis_server::RedisServer;
+use seinpaal_rig::RedisServer;
 
 const END: &str = "the tap ends here";
 

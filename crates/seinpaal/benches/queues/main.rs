@@ -15,8 +15,6 @@ mod due;
 mod groups;
 mod hour;
 mod idle;
-#[path = "../../tests/support/redis_server.rs"]
-mod redis_server;
 #[path = "../costs/server.rs"]
 #[allow(dead_code)] // the other program asks for more
 mod server;

@@ -12,7 +12,7 @@ use std::{
 use futures_util::future::join_all;
 use seinpaal::{AcquireError, Item, ItemId, Lost, Permit, Push, ReleaseError, Seinpaal, Ticket};
 
-use crate::redis_server::RedisServer;
+use seinpaal_rig::RedisServer;
 
 type Ended = Result<(), String>;
 type Request = (&'static str, Pin<Box<dyn Future<Output = Ended> + Send>>);
@@ -184,7 +184,7 @@ async fn assert_all_closed(requests: Vec<Request>) {
 #[tokio::test]
 async fn every_kind_of_request_under_way_to_a_silent_store_ends_when_the_connection_is_closed() {
     let server = RedisServer::start();
-    let seinpaal = Seinpaal::connect(&server.url("")).await.expect("connected");
+    let seinpaal = Seinpaal::connect(&server.socket_url("")).await.expect("connected");
     let in_hand = InHand::take(&seinpaal).await;
     server.pause();
     let requests: Vec<_> = every_kind(&seinpaal).into_iter().chain(in_hand.requests()).collect();
@@ -204,8 +204,8 @@ async fn every_kind_of_request_under_way_to_a_silent_store_ends_when_the_connect
 #[tokio::test]
 async fn whoever_waits_in_line_is_told_when_the_connection_is_closed_and_leaves_the_line() {
     let server = RedisServer::start();
-    let here = Seinpaal::connect(&server.url("")).await.expect("connected");
-    let there = Seinpaal::connect(&server.url("")).await.expect("connected");
+    let here = Seinpaal::connect(&server.socket_url("")).await.expect("connected");
+    let there = Seinpaal::connect(&server.socket_url("")).await.expect("connected");
     let names = || [there.semaphore("held"), there.mutex("mutex").as_semaphore().clone()];
     let held = join_all(names().map(|name| name.acquire())).await;
     let waiting = vec![

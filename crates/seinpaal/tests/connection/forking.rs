@@ -12,7 +12,7 @@ use seinpaal::{
     blocking::{Seinpaal, Semaphore, Wait},
 };
 
-use crate::redis_server::RedisServer;
+use seinpaal_rig::RedisServer;
 
 /// Looks at something in a forked child, and whether all was well.
 fn is_well_in_a_child(look: impl Fn() -> bool + Send + Sync + 'static) -> bool {
@@ -47,7 +47,7 @@ fn refuses_a_child(url: &str) {
 #[test]
 fn a_forked_child_is_refused_and_gives_back_nothing_of_its_parents() {
     let server = RedisServer::start();
-    refuses_a_child(&server.url(""));
+    refuses_a_child(&server.socket_url(""));
 }
 
 #[cfg(feature = "embedded")]

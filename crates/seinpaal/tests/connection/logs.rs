@@ -13,7 +13,7 @@ use tracing::{
     span,
 };
 
-use crate::redis_server::RedisServer;
+use seinpaal_rig::RedisServer;
 
 const SECRET: &str = "qzj-payload-of-ann";
 
@@ -95,12 +95,14 @@ fn assert_no_secret(name: &str) {
 async fn no_payload_and_no_value_is_ever_logged() -> Result<(), Box<dyn std::error::Error>> {
     listen();
     let server = RedisServer::start();
-    for (url, queue) in [("memory:logs".to_owned(), "logged m"), (server.url(""), "logged r")] {
+    for (url, queue) in
+        [("memory:logs".to_owned(), "logged m"), (server.socket_url(""), "logged r")]
+    {
         let seinpaal = Seinpaal::connect(&url).await?;
         use_secrets(&seinpaal, queue).await?;
         assert_no_secret(queue);
     }
-    let seinpaal = Seinpaal::connect(&server.url("")).await?;
+    let seinpaal = Seinpaal::connect(&server.socket_url("")).await?;
     let permit = seinpaal.semaphore("logged w").acquire().await?;
     let write = |tx: &mut seinpaal::Group| {
         tx.set("logged w", SECRET);

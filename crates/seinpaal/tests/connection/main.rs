@@ -6,7 +6,5 @@ mod closing;
 mod forking;
 mod logs;
 mod parting;
-#[path = "../support/redis_server.rs"]
-mod redis_server;
 mod silence;
 mod virtual_time;

@@ -11,7 +11,7 @@ use std::{
 
 use seinpaal::{Seinpaal, blocking};
 
-use crate::redis_server::RedisServer;
+use seinpaal_rig::RedisServer;
 
 /// How often another thread gets round in 10 ms steps while `work` is done. What waits for a second lets it get round a
 /// hundred times.
@@ -42,7 +42,7 @@ async fn the_last_permit_of_a_connection_is_dropped_without_waiting_for_a_silent
     let server = RedisServer::start();
     let mut last = Vec::new();
     for n in 0..4 {
-        let seinpaal = Seinpaal::connect(&server.url("")).await.expect("connected");
+        let seinpaal = Seinpaal::connect(&server.socket_url("")).await.expect("connected");
         last.push(seinpaal.semaphore(&format!("{n}")).acquire().await.expect("granted"));
     }
     server.pause();
@@ -54,13 +54,13 @@ async fn the_last_permit_of_a_connection_is_dropped_without_waiting_for_a_silent
 #[test]
 fn a_thread_that_drops_the_last_connection_and_ends_has_given_everything_back() {
     let server = RedisServer::start();
-    let url = server.url("");
+    let url = server.socket_url("");
     let ended = thread::spawn(move || {
         let seinpaal = blocking::Seinpaal::connect(&url).expect("connected");
         let permit = seinpaal.mutex("x").lock().expect("granted");
         drop((seinpaal, permit));
     });
     ended.join().expect("it ends");
-    let seinpaal = blocking::Seinpaal::connect(&server.url("")).expect("connected");
+    let seinpaal = blocking::Seinpaal::connect(&server.socket_url("")).expect("connected");
     assert!(seinpaal.mutex("x").try_lock().expect("asked").is_some());
 }

@@ -7,7 +7,7 @@ use std::{
 
 use seinpaal::{AcquireError, AdminError, PopError, ReleaseError, Seinpaal, store::StoreErrorKind};
 
-use crate::redis_server::RedisServer;
+use seinpaal_rig::RedisServer;
 
 const SHORT: Duration = Duration::from_millis(300);
 /// What is promised without a timeout of one's own is 5 s; a busy machine may take a little longer to say it.
@@ -15,7 +15,7 @@ const PROMPT: Duration = Duration::from_secs(9);
 
 async fn connected() -> (RedisServer, Seinpaal) {
     let server = RedisServer::start();
-    let seinpaal = Seinpaal::connect(&server.url("")).await.expect("connected");
+    let seinpaal = Seinpaal::connect(&server.socket_url("")).await.expect("connected");
     (server, seinpaal)
 }
 

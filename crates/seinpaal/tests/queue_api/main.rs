@@ -1,7 +1,5 @@
 //! Queues by the public API, with the real driver and the real clock, on every store that keeps them.
 
-#[path = "../support/redis_server.rs"]
-mod redis_server;
 mod workers;
 
 use std::{
@@ -373,9 +371,9 @@ fn embedded() -> (tempfile::TempDir, String) {
     (directory, url)
 }
 
-fn redis() -> (redis_server::RedisServer, String) {
-    let server = redis_server::RedisServer::start();
-    let url = server.url("");
+fn redis() -> (seinpaal_rig::RedisServer, String) {
+    let server = seinpaal_rig::RedisServer::start();
+    let url = server.socket_url("");
     (server, url)
 }
 

@@ -25,8 +25,8 @@ use seinpaal_proto::{
 use tokio::sync::mpsc;
 
 use super::{
+    RedisServer,
     queue_history::{Ask, Event, Seen, Turn, inbox},
-    redis_server::RedisServer,
 };
 
 const START: u64 = 1_795_000_000_000_000;
@@ -48,7 +48,9 @@ impl Bench {
     }
 
     pub(super) async fn on(server: RedisServer, mutation: Option<(&str, &str)>) -> Self {
-        let StoreUrl::Redis(url) = StoreUrl::parse(&server.url("")).unwrap() else { panic!() };
+        let StoreUrl::Redis(url) = StoreUrl::parse(&server.socket_url("")).unwrap() else {
+            panic!()
+        };
         let now = Arc::new(AtomicU64::new(START));
         let mutation = mutation.map(|(from, to)| (from.to_owned(), to.to_owned()));
         let rig = Rig { now: Some(now.clone()), mutation, ..Rig::default() };
@@ -295,7 +297,7 @@ fn push_at(now: u64, push: Push) -> Push {
 async fn connect(
     server: &RedisServer,
 ) -> (MultiplexedConnection, mpsc::UnboundedReceiver<PushInfo>) {
-    let client = redis::Client::open(server.url("?protocol=resp3")).unwrap();
+    let client = redis::Client::open(server.socket_url("?protocol=resp3")).unwrap();
     let (sender, receiver) = mpsc::unbounded_channel();
     let config = AsyncConnectionConfig::new().set_push_sender(sender).set_response_timeout(None);
     let connection = client.get_multiplexed_async_connection_with_config(&config).await.unwrap();

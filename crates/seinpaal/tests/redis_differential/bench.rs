@@ -17,9 +17,9 @@ use seinpaal_proto::{
 use tokio::sync::mpsc;
 
 use super::{
+    RedisServer,
     history::{self, Ask, Event, FenceSeen},
     model::{Guard, Listening, Model},
-    redis_server::RedisServer,
 };
 
 const START: u64 = 1_795_000_000_000_000;
@@ -52,7 +52,7 @@ impl Bench {
         guard: Option<u64>,
     ) -> Self {
         let options = guard.map(|us| format!("?restart-guard={}ms", us / 1000)).unwrap_or_default();
-        let StoreUrl::Redis(url) = StoreUrl::parse(&server.url(&options)).unwrap() else {
+        let StoreUrl::Redis(url) = StoreUrl::parse(&server.socket_url(&options)).unwrap() else {
             panic!()
         };
         let now = Arc::new(AtomicU64::new(START));
@@ -208,7 +208,9 @@ impl Bench {
     }
 
     async fn unrigged(&self) -> Arc<RedisStore> {
-        let StoreUrl::Redis(url) = StoreUrl::parse(&self.server.url("")).unwrap() else { panic!() };
+        let StoreUrl::Redis(url) = StoreUrl::parse(&self.server.socket_url("")).unwrap() else {
+            panic!()
+        };
         let (news, _) = mpsc::unbounded_channel();
         RedisStore::open(url, Inbox(2), news).await.unwrap()
     }
@@ -273,7 +275,7 @@ impl Bench {
 async fn connect(
     server: &RedisServer,
 ) -> (MultiplexedConnection, mpsc::UnboundedReceiver<PushInfo>) {
-    let client = redis::Client::open(server.url("?protocol=resp3")).unwrap();
+    let client = redis::Client::open(server.socket_url("?protocol=resp3")).unwrap();
     let (sender, receiver) = mpsc::unbounded_channel();
     let config = AsyncConnectionConfig::new().set_push_sender(sender).set_response_timeout(None);
     let connection = client.get_multiplexed_async_connection_with_config(&config).await.unwrap();

@@ -6,10 +6,10 @@ use std::{
 };
 
 use seinpaal::{Seinpaal, Semaphore, Snapshot};
-use seinpaal_conformance::servers::RedisCluster;
+use seinpaal_rig::RedisCluster;
 use tokio::{task::JoinHandle, time::sleep};
 
-use crate::redis_server::RedisServer;
+use seinpaal_rig::RedisServer;
 
 /// How many wait.
 const WAITERS: usize = 8;
@@ -77,14 +77,16 @@ async fn the_line_is_kept(url: &str, pause: impl Fn(), resume: impl Fn()) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_silence_of_the_server_changes_no_order() {
-    let (server, port) = RedisServer::on_port(&[]);
+    let server = RedisServer::start();
+    let port = server.port();
     let url = format!("redis://127.0.0.1:{port}");
     the_line_is_kept(&url, || server.pause(), || server.resume()).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_silence_changes_no_order_where_wakeups_have_a_connection_of_their_own() {
-    let (server, port) = RedisServer::on_port(&["--rename-command", "HELLO", ""]);
+    let server = RedisServer::with(&["--rename-command", "HELLO", ""]);
+    let port = server.port();
     let url = format!("redis://127.0.0.1:{port}");
     the_line_is_kept(&url, || server.pause(), || server.resume()).await;
 }

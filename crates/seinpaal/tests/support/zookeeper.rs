@@ -16,7 +16,7 @@ use seinpaal_proto::{
 use tokio::sync::mpsc;
 use zookeeper_client::{Acls, Client as Plain, CreateMode};
 
-use crate::servers::ZookeeperEnsemble;
+use seinpaal_rig::ZookeeperEnsemble;
 
 /// One client: its store, its inbox and what it is told.
 pub struct Client {

@@ -2,7 +2,7 @@
 
 use std::{io, time::Duration};
 
-use seinpaal_conformance::servers::{Node, RedisCluster, until};
+use seinpaal_rig::{Node, RedisCluster, until};
 
 use super::Site;
 use crate::{fault::Fault, lookout::Watched, rig::Scene};

@@ -2,11 +2,12 @@
 
 use std::{io, thread, time::Duration};
 
+use seinpaal_rig::{Clocks, RedisServer};
+
 use super::Site;
 use crate::{
     fault::Fault,
-    rig::{LONGEST_STEP, Scene, clocks::Clocks},
-    server::Server,
+    rig::{LONGEST_STEP, Scene},
 };
 
 /// How long a server that may have forgotten admits nobody: a quarter more than the rig's ttl, at least.
@@ -26,7 +27,7 @@ pub(super) enum Memory {
 
 #[derive(Debug)]
 pub(super) struct Redis {
-    servers: Vec<Server>,
+    servers: Vec<RedisServer>,
     /// Which one the fault of now is about.
     hit: usize,
     memory: Memory,
@@ -37,12 +38,12 @@ impl Redis {
         let disk = if memory == Memory::Disk { "yes" } else { "no" };
         let arguments = ["--save", "", "--appendonly", disk, "--enable-debug-command", "yes"];
         let count = if memory == Memory::Quorum { 3 } else { 1 };
-        let start = |number| Server::start(&arguments, clocks, &clock_of(number));
+        let start = |number| clocks.server(&clock_of(number), &arguments);
         let servers = (0..count).map(start).collect::<io::Result<_>>()?;
         Ok(Self { servers, hit: 0, memory })
     }
 
-    fn server(&self) -> &Server {
+    fn server(&self) -> &RedisServer {
         &self.servers[self.hit]
     }
 
@@ -52,9 +53,13 @@ impl Redis {
 
     fn again(&mut self, scene: &mut Scene<'_>, forgets: bool) -> io::Result<()> {
         let server = &mut self.servers[self.hit];
-        server.kill();
+        if forgets {
+            server.kill_and_forget()
+        } else {
+            server.kill()
+        }
         scene.wait(Duration::ZERO, 1500 * MS);
-        server.start_again(forgets)?;
+        server.try_start_again()?;
         self.await_guard();
         Ok(())
     }
@@ -110,7 +115,7 @@ fn clock_of(number: usize) -> String {
 
 impl Site for Redis {
     fn upstreams(&self) -> Vec<u16> {
-        self.servers.iter().map(Server::port).collect()
+        self.servers.iter().map(RedisServer::port).collect()
     }
 
     fn url(&self, ports: &[u16]) -> String {
@@ -128,9 +133,9 @@ impl Site for Redis {
         self.hit = usize::try_from(hit).unwrap_or(0);
         match fault {
             Fault::StopServer => {
-                self.server().stop(true);
+                self.server().pause();
                 scene.wait(200 * MS, scene.ttl * 5 / 3);
-                self.server().stop(false);
+                self.server().resume();
                 Ok(())
             }
             Fault::SlowServer => {

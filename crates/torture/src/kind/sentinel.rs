@@ -2,7 +2,7 @@
 
 use std::{io, time::Duration};
 
-use seinpaal_conformance::servers::sentinel::SentinelServers;
+use seinpaal_rig::SentinelServers;
 
 use super::Site;
 use crate::{fault::Fault, lookout::Watched, rig::Scene};

@@ -2,7 +2,7 @@
 
 use std::{io, time::Duration};
 
-use seinpaal_conformance::servers::ZookeeperEnsemble;
+use seinpaal_rig::ZookeeperEnsemble;
 
 use super::Site;
 use crate::{fault::Fault, rig::Scene};

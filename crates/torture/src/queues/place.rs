@@ -2,7 +2,7 @@
 
 use std::{fmt, io, str::FromStr, thread, time::Duration};
 
-use seinpaal_conformance::servers::{RedisServer, sentinel::SentinelServers};
+use seinpaal_rig::{RedisServer, SentinelServers};
 use tempfile::TempDir;
 
 /// How long writes reach no replica before the master is killed, where they are to be lost.
@@ -75,9 +75,8 @@ impl Kind {
     /// # Panics
     /// If a server does not start.
     pub fn start(self) -> io::Result<Place> {
-        let appending = |sync| {
-            RedisServer::start_with(&["--save", "", "--appendonly", "yes", "--appendfsync", sync])
-        };
+        let appending =
+            |sync| RedisServer::with(&["--save", "", "--appendonly", "yes", "--appendfsync", sync]);
         Ok(match self {
             Self::Embedded => Place::Embedded(tempfile::tempdir()?),
             Self::Redis => Place::Redis(RedisServer::start()),
@@ -106,7 +105,7 @@ impl Place {
     pub fn url(&self) -> String {
         match self {
             Self::Embedded(dir) => format!("file://{}", dir.path().display()),
-            Self::Redis(server) => server.url(),
+            Self::Redis(server) => server.url(""),
             Self::Sentinel(servers, 0) => servers.url(""),
             Self::Sentinel(servers, replicated) => {
                 servers.url(&format!("?replicated={replicated}"))

@@ -8,15 +8,14 @@ use std::{
 };
 
 use rustix::process::Signal;
+use seinpaal_rig::{Clocks, Proxy, signal};
 
-use super::{Plan, clocks::Clocks};
+use super::Plan;
 use crate::{
     clock,
     draw::Draw,
     history::{Pen, What},
     kind::{Kind, Site},
-    proxy::Proxy,
-    server::signal,
 };
 
 pub(super) struct Crew<'a> {

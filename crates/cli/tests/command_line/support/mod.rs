@@ -3,7 +3,6 @@
 
 pub(crate) mod gate;
 mod held;
-mod redis;
 pub(crate) mod screen;
 
 use std::{
@@ -17,7 +16,7 @@ use std::{
 };
 
 pub(crate) use held::Held;
-use redis::RedisServer;
+use seinpaal_rig::RedisServer;
 use tempfile::TempDir;
 
 /// Longer than anything takes on a busy machine.
@@ -53,8 +52,8 @@ impl World {
 
     pub(crate) fn with_redis(options: &[&str]) -> Self {
         let directory = tempfile::tempdir().unwrap();
-        let redis = RedisServer::start(directory.path(), options);
-        let store = format!("unix://{}", redis.socket.display());
+        let redis = RedisServer::with(options);
+        let store = redis.socket_url("");
         Self { directory, store, redis: Some(redis) }
     }
 

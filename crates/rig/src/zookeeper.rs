@@ -1,9 +1,9 @@
-//! ZooKeeper ensembles: each server in a directory of its own, on free ports, gone with its handle.
+//! ZooKeeper ensembles.
 
 use std::{
     fs,
     io::{Read, Write},
-    net::{TcpListener, TcpStream},
+    net::TcpStream,
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
     sync::OnceLock,
@@ -13,11 +13,9 @@ use std::{
 
 use tempfile::TempDir;
 
-/// How long an ensemble may take to start on a busy machine.
-const START: Duration = Duration::from_secs(60);
+use crate::process::{BOUND, TRIES, end, end_with_this_program, free_port, free_ports, spawn};
+
 const LOOK_EVERY: Duration = Duration::from_millis(20);
-/// A free port may be taken by somebody else before the server has it.
-const TRIES: usize = 5;
 /// Where Debian puts the program.
 const JARS: &str = "/usr/share/java";
 /// A virtual machine that starts fast and stays small.
@@ -118,15 +116,16 @@ impl ZookeeperEnsemble {
     /// If Java or ZooKeeper is missing.
     pub fn revive(&mut self, server: usize) {
         let server = &mut self.servers[server];
-        let child = spawn(server.dir.path());
-        let reaper = reaper(child.id());
+        let child = launch(server.dir.path());
+        // A shared ensemble has no handle that is ever dropped.
+        let reaper = end_with_this_program([(child.id(), server.dir.path())].into_iter());
         server.running = Some(Running { child, reaper });
     }
 
     /// Waits until every server takes part.
     #[must_use]
     pub fn is_ready_in_time(&self) -> bool {
-        let deadline = Instant::now() + START;
+        let deadline = Instant::now() + BOUND;
         while Instant::now() < deadline {
             let takes_part = |server: &Server| ask(server.port, "srvr").contains("Mode: ");
             if self.servers.iter().all(takes_part) {
@@ -146,7 +145,7 @@ impl ZookeeperEnsemble {
     fn configure(count: usize) -> Self {
         let servers: Vec<_> = (0..count)
             .map(|_| Server {
-                port: free_ports(1)[0],
+                port: free_port(),
                 dir: tempfile::tempdir().expect("a temporary directory"),
                 running: None,
             })
@@ -192,11 +191,11 @@ impl Drop for ZookeeperEnsemble {
     }
 }
 
-fn spawn(dir: &Path) -> Child {
+fn launch(dir: &Path) -> Child {
     let log =
         fs::OpenOptions::new().create(true).append(true).open(dir.join("log")).expect("a file");
-    let started = Command::new("java")
-        .args(JAVA)
+    let mut java = Command::new("java");
+    java.args(JAVA)
         .arg("-Dzookeeper.forceSync=no")
         .arg("-cp")
         .arg(class_path())
@@ -204,21 +203,8 @@ fn spawn(dir: &Path) -> Child {
         .arg(dir.join("zoo.cfg"))
         .stdin(Stdio::null())
         .stdout(log.try_clone().expect("a file"))
-        .stderr(log)
-        .spawn();
-    started
-        .unwrap_or_else(|error| panic!("java does not start ({error}): run ./test, which gets it"))
-}
-
-/// Kills the process when the pipe to it closes: a shared server has no handle that is ever dropped.
-fn reaper(pid: u32) -> Child {
-    Command::new("sh")
-        .args(["-c", "read -r _; kill -9 \"$1\"", "sh", &pid.to_string()])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
-        .expect("a shell")
+        .stderr(log);
+    spawn(&mut java).unwrap_or_else(|error| panic!("{error}"))
 }
 
 fn class_path() -> String {
@@ -240,17 +226,4 @@ fn ask(port: u16, question: &str) -> String {
     // What was said before it hung up counts.
     let _ = talk();
     said
-}
-
-fn end(child: &mut Child) {
-    // Both fail only if it has ended already.
-    let _ = child.kill();
-    let _ = child.wait();
-}
-
-/// All different.
-fn free_ports(count: usize) -> Vec<u16> {
-    let bind = |_| TcpListener::bind(("127.0.0.1", 0)).expect("a port");
-    let listeners: Vec<_> = (0..count).map(bind).collect();
-    listeners.iter().map(|it| it.local_addr().expect("an address").port()).collect()
 }

@@ -1,45 +1,38 @@
 //! A master, its replicas and the sentinels that watch over them, with ways to break and mend them.
 
 use std::{
-    fs,
-    io::{self, BufRead, BufReader, Read, Write},
-    net::TcpStream,
-    process::{Child, Command},
+    io,
     sync::{Arc, LazyLock, Mutex, PoisonError, Weak},
-    thread,
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use tempfile::TempDir;
 
-use super::{Log, START, TRIES, end, follow, free_port, spawn};
+use crate::{process::until, redis::RedisServer, say::say};
 
 /// What the sentinels call the master.
 pub const MASTER: &str = "seinpaal-test";
 
 /// How many sentinels there are; two of them must agree.
 const SENTINELS: usize = 3;
-/// How long a fail-over or the return of a replica may take. No verdict depends on it.
-const BOUND: Duration = Duration::from_secs(60);
+/// A server that is stopped is soon asked again.
+const ANSWER: Duration = Duration::from_secs(1);
 /// Milliseconds. A sentinel connects to a new master only a second after it last tried, and with less than that it
 /// finds it down, and replaces it, before it has asked.
 const DOWN_AFTER: u32 = 1500;
-const LOOK_EVERY: Duration = Duration::from_millis(5);
 
 /// A master with replicas behind three sentinels. Killed, by their process ids, when dropped.
 #[derive(Debug)]
 pub struct SentinelServers {
-    nodes: Vec<Node>,
-    sentinels: Vec<Node>,
+    nodes: Vec<RedisServer>,
+    sentinels: Vec<Sentinel>,
 }
 
-/// One server, which keeps its port and its directory while it is down.
+/// One of those who watch, with its configuration, which it rewrites.
 #[derive(Debug)]
-struct Node {
-    port: u16,
-    dir: TempDir,
-    child: Child,
-    log: Log,
+struct Sentinel {
+    server: RedisServer,
+    _configuration: TempDir,
 }
 
 /// Servers are dear to start, so tests that break nothing share them. They are gone with the last one.
@@ -64,15 +57,14 @@ impl SentinelServers {
     /// If a program is missing or does not start.
     #[must_use]
     pub fn start(replicas: usize) -> Self {
-        let master = Node::start(&[]);
-        let port = master.port;
-        let port_text = port.to_string();
-        let replica = || Node::start(&["--replicaof", "127.0.0.1", &port_text]);
+        let master = RedisServer::start();
+        let port = master.port();
+        let replica = || RedisServer::with(&replica_of(&port.to_string()));
         let nodes = std::iter::once(master).chain((0..replicas).map(|_| replica())).collect();
         let mut servers = Self { nodes, sentinels: Vec::new() };
         // Sentinels ask the master for its replicas when they start, and then every ten seconds only.
         until("replicas follow", || servers.connected_replicas(0) == Some(replicas));
-        servers.sentinels = (0..SENTINELS).map(|_| Node::start_sentinel(port)).collect();
+        servers.sentinels = (0..SENTINELS).map(|_| Sentinel::start(port)).collect();
         servers.until_whole();
         servers
     }
@@ -80,7 +72,7 @@ impl SentinelServers {
     /// As clients write it, with `options` like `"?replicated=1"`.
     #[must_use]
     pub fn url(&self, options: &str) -> String {
-        let sentinel = |node: &Node| format!("127.0.0.1:{}", node.port);
+        let sentinel = |sentinel: &Sentinel| format!("127.0.0.1:{}", sentinel.server.port());
         let hosts = self.sentinels.iter().map(sentinel).collect::<Vec<_>>().join(",");
         format!("redis+sentinel://{hosts}/{MASTER}{options}")
     }
@@ -94,7 +86,7 @@ impl SentinelServers {
     /// The ports of the sentinels.
     #[must_use]
     pub fn sentinel_ports(&self) -> Vec<u16> {
-        self.sentinels.iter().map(|sentinel| sentinel.port).collect()
+        self.sentinels.iter().map(|sentinel| sentinel.server.port()).collect()
     }
 
     /// Which server is the master, as most sentinels see it.
@@ -105,10 +97,10 @@ impl SentinelServers {
     pub fn master(&self) -> usize {
         let mut found = None;
         until("most sentinels know one master", || {
-            let seen: Vec<_> = self.sentinels.iter().filter_map(Node::master_port).collect();
+            let seen: Vec<_> = self.sentinels.iter().filter_map(Sentinel::master_port).collect();
             let is_common = |port: &&u16| seen.iter().filter(|p| p == port).count() > SENTINELS / 2;
             let port = seen.iter().find(is_common).copied();
-            found = port.and_then(|port| self.nodes.iter().position(|node| node.port == port));
+            found = port.and_then(|port| self.nodes.iter().position(|node| node.port() == port));
             found.is_some()
         });
         found.expect("seen just now")
@@ -124,47 +116,42 @@ impl SentinelServers {
     /// Where a server listens.
     #[must_use]
     pub fn port(&self, node: usize) -> u16 {
-        self.nodes[node].port
+        self.nodes[node].port()
     }
 
-    /// The processes of all servers and sentinels.
-    #[must_use]
-    pub fn pids(&self) -> Vec<u32> {
-        self.nodes.iter().chain(&self.sentinels).map(|node| node.child.id()).collect()
+    /// All servers, and then the sentinels.
+    pub fn servers(&self) -> impl Iterator<Item = &RedisServer> {
+        self.nodes.iter().chain(self.sentinels.iter().map(|sentinel| &sentinel.server))
     }
 
     /// Kills a server (`SIGKILL`). What it knew is gone.
     pub fn kill(&mut self, node: usize) {
-        end(&mut self.nodes[node].child);
+        self.nodes[node].kill();
     }
 
     /// Stops a server without ending it: it takes connections and answers nothing.
     pub fn pause(&self, node: usize) {
-        self.nodes[node].signal("-STOP");
+        self.nodes[node].pause();
     }
 
     /// Lets it go on.
     pub fn resume(&self, node: usize) {
-        self.nodes[node].signal("-CONT");
+        self.nodes[node].resume();
     }
 
     /// Lets all servers go on that were not killed.
-    pub fn resume_all(&mut self) {
-        for node in &mut self.nodes {
-            if matches!(node.child.try_wait(), Ok(None)) {
-                node.signal("-CONT");
-            }
-        }
+    pub fn resume_all(&self) {
+        self.nodes.iter().filter(|node| node.is_up()).for_each(RedisServer::resume);
     }
 
     /// Stops a sentinel (`SIGKILL`) for good.
     pub fn kill_sentinel(&mut self, sentinel: usize) {
-        end(&mut self.sentinels[sentinel].child);
+        self.sentinels[sentinel].server.kill();
     }
 
     /// Stops a sentinel without ending it.
     pub fn pause_sentinel(&self, sentinel: usize) {
-        self.sentinels[sentinel].signal("-STOP");
+        self.sentinels[sentinel].server.pause();
     }
 
     /// Whether a server answers.
@@ -178,7 +165,7 @@ impl SentinelServers {
     /// # Errors
     /// If it cannot be reached.
     pub fn ask(&self, node: usize, question: &str) -> io::Result<Vec<String>> {
-        ask(self.nodes[node].port, question)
+        ask(self.nodes[node].port(), question)
     }
 
     /// Starts a server that was killed as a replica of the master of now.
@@ -186,9 +173,9 @@ impl SentinelServers {
     /// # Panics
     /// If it does not start.
     pub fn start_again(&mut self, node: usize) {
-        let master = self.nodes[self.master()].port;
-        assert_ne!(master, self.nodes[node].port, "an empty master would empty its replicas");
-        self.nodes[node].restart(&["--replicaof", "127.0.0.1", &master.to_string()]);
+        let master = self.nodes[self.master()].port();
+        assert_ne!(master, self.nodes[node].port(), "an empty master would empty its replicas");
+        self.nodes[node].start_again_with(&replica_of(&master.to_string()));
     }
 
     /// From now on nothing that the master writes reaches a replica, as if its network were cut; `SIGSTOP`
@@ -242,69 +229,35 @@ impl SentinelServers {
     }
 }
 
-impl Node {
-    fn start(args: &[&str]) -> Self {
-        let fixed = ["--save", "", "--appendonly", "no", "--repl-diskless-sync-delay", "0"];
-        Self::launch("", &[&fixed[..], args].concat())
-    }
-
-    fn start_sentinel(master: u16) -> Self {
+impl Sentinel {
+    fn start(master: u16) -> Self {
         let quorum = SENTINELS / 2 + 1;
-        let config = format!(
+        let text = format!(
             "sentinel monitor {MASTER} 127.0.0.1 {master} {quorum}\n\
              sentinel down-after-milliseconds {MASTER} {DOWN_AFTER}\n\
              sentinel failover-timeout {MASTER} 3000\n\
              sentinel parallel-syncs {MASTER} 8\n"
         );
-        Self::launch(&config, &["sentinel.conf", "--sentinel"])
-    }
-
-    fn launch(config: &str, args: &[&str]) -> Self {
-        for _ in 0..TRIES {
-            let (dir, port) = (tempfile::tempdir().expect("a temporary directory"), free_port());
-            fs::write(dir.path().join("sentinel.conf"), config).expect("a configuration");
-            let (child, log) = run(port, &dir, args);
-            let mut node = Self { port, dir, child, log };
-            if node.answers() {
-                return node;
-            }
-            end(&mut node.child);
-        }
-        panic!("redis-server does not start")
-    }
-
-    fn restart(&mut self, args: &[&str]) {
-        let fixed = ["--save", "", "--appendonly", "no", "--repl-diskless-sync-delay", "0"];
-        (self.child, self.log) = run(self.port, &self.dir, &[&fixed[..], args].concat());
-        assert!(self.answers(), "it does not start again: {:?}", self.log);
-    }
-
-    fn answers(&mut self) -> bool {
-        let until = Instant::now() + START;
-        while Instant::now() < until && !matches!(self.child.try_wait(), Ok(Some(_))) {
-            if ask(self.port, "PING").is_ok_and(|answer| answer == ["PONG"]) {
-                return true;
-            }
-            thread::sleep(LOOK_EVERY);
-        }
-        false
-    }
-
-    fn signal(&self, signal: &str) {
-        let sent = Command::new("kill").args([signal, &self.child.id().to_string()]).status();
-        assert!(sent.expect("kill").success());
+        let configuration = tempfile::tempdir().expect("a temporary directory");
+        let file = configuration.path().join("sentinel.conf");
+        std::fs::write(&file, text).expect("a configuration");
+        let server = RedisServer::with(&[&file.display().to_string(), "--sentinel"]);
+        Self { server, _configuration: configuration }
     }
 
     /// Where this sentinel sees the master.
     fn master_port(&self) -> Option<u16> {
-        let address = ask(self.port, &format!("SENTINEL GET-MASTER-ADDR-BY-NAME {MASTER}")).ok()?;
+        let address =
+            ask(self.server.port(), &format!("SENTINEL GET-MASTER-ADDR-BY-NAME {MASTER}")).ok()?;
         address.get(1)?.parse().ok()
     }
 
     fn sees_all(&self, replicas: usize) -> bool {
-        let about = ask(self.port, &format!("SENTINEL MASTER {MASTER}")).unwrap_or_default();
+        let about =
+            ask(self.server.port(), &format!("SENTINEL MASTER {MASTER}")).unwrap_or_default();
         let has = |key: &str, value: &str| about.chunks(2).any(|pair| pair == [key, value]);
-        let slaves = ask(self.port, &format!("SENTINEL REPLICAS {MASTER}")).unwrap_or_default();
+        let slaves =
+            ask(self.server.port(), &format!("SENTINEL REPLICAS {MASTER}")).unwrap_or_default();
         let well = slaves.windows(2).filter(|pair| *pair == ["flags", "slave"]).count();
         has("flags", "master")
             && has("num-other-sentinels", &(SENTINELS - 1).to_string())
@@ -312,67 +265,14 @@ impl Node {
     }
 }
 
-impl Drop for Node {
-    fn drop(&mut self) {
-        end(&mut self.child);
-        if thread::panicking() {
-            let text = self.log.text();
-            let last = text.lines().rev().take(20).collect::<Vec<_>>();
-            eprintln!("the server on port {} said, latest first:\n{}", self.port, last.join("\n"));
-        }
-    }
+fn replica_of(master: &str) -> [&str; 3] {
+    ["--replicaof", "127.0.0.1", master]
 }
 
-fn run(port: u16, dir: &TempDir, args: &[&str]) -> (Child, Log) {
-    let mut child = spawn(port, dir, args);
-    let (log, _) = follow(child.stdout.take().expect("piped"));
-    (child, log)
-}
-
-/// Looks until a condition holds.
-///
-/// # Panics
-/// If it does not hold within a minute.
-pub fn until(what: &str, mut condition: impl FnMut() -> bool) {
-    let bound = Instant::now() + BOUND;
-    while !condition() {
-        assert!(Instant::now() < bound, "not in time: {what}");
-        thread::sleep(LOOK_EVERY);
-    }
-}
-
-/// Asks a server one thing, and flattens the answer.
+/// Asks a server one thing, in words.
 fn ask(port: u16, question: &str) -> io::Result<Vec<String>> {
-    let mut stream = TcpStream::connect(("127.0.0.1", port))?;
-    stream.set_read_timeout(Some(Duration::from_secs(1)))?;
-    stream.write_all(format!("{question}\r\n").as_bytes())?;
-    let (mut reader, mut parts) = (BufReader::new(stream), Vec::new());
-    let mut left = 1;
-    while left > 0 {
-        left -= 1;
-        let mut line = String::new();
-        reader.read_line(&mut line)?;
-        let line = line.trim_end();
-        let Some((kind, rest)) = line.split_at_checked(1) else { return Err(cut_short()) };
-        let count = || rest.parse::<usize>().unwrap_or(0);
-        match kind {
-            "*" => left += count(),
-            "$" if rest != "-1" => parts.push(bulk(&mut reader, count())?),
-            "-" => return Err(io::Error::other(line.to_owned())),
-            _ => parts.push(rest.to_owned()),
-        }
-    }
-    Ok(parts)
-}
-
-fn bulk(reader: &mut impl Read, length: usize) -> io::Result<String> {
-    let mut bytes = vec![0; length + 2];
-    reader.read_exact(&mut bytes)?;
-    Ok(String::from_utf8_lossy(&bytes[..length]).into_owned())
-}
-
-fn cut_short() -> io::Error {
-    io::ErrorKind::UnexpectedEof.into()
+    let words: Vec<_> = question.split(' ').collect();
+    say(port, &words, ANSWER)
 }
 
 #[cfg(test)]
@@ -399,6 +299,6 @@ mod tests {
         servers.kill(old);
         servers.replicas().iter().for_each(|replica| servers.resume(*replica));
         servers.until_promoted(old);
-        assert_eq!(servers.ask(servers.master(), "GET key").unwrap(), ["-1"]);
+        assert_eq!(servers.ask(servers.master(), "GET key").unwrap(), [""]);
     }
 }

@@ -1,3 +1,5 @@
+use std::io::{Read, Write};
+
 use super::*;
 
 const BOUND: Duration = Duration::from_secs(30);
@@ -99,4 +101,50 @@ fn a_connection_that_has_ended_leaves_no_descriptor_behind() {
         assert!(std::time::Instant::now() < until, "its sockets are still open");
         thread::yield_now();
     }
+}
+
+#[test]
+fn a_request_is_executed_and_its_connection_cut_before_the_answer() {
+    let (proxy, mut client) = talk();
+    let mut other = TcpStream::connect(("127.0.0.1", proxy.port())).unwrap();
+    proxy.cut_after("wanted");
+    say(&mut client, b"wanted");
+    assert!(hear(&mut client, 1).is_err());
+    say(&mut other, b"wanted");
+    assert_eq!(hear(&mut other, 6).unwrap(), b"wanted");
+    assert_eq!(proxy.trapped(), 1);
+}
+
+#[test]
+fn answers_are_swallowed_from_a_request_on() {
+    let (proxy, mut client) = talk();
+    proxy.set_after(|bytes| bytes.starts_with(b"two"), Mode::Swallow(Way::Answer));
+    say(&mut client, b"one");
+    assert_eq!(hear(&mut client, 3).unwrap(), b"one");
+    say(&mut client, b"two");
+    client.set_read_timeout(Some(Duration::from_millis(50))).unwrap();
+    assert!(hear(&mut client, 1).is_err());
+}
+
+#[test]
+fn connections_die_without_a_word_and_new_ones_live() {
+    let (proxy, mut client) = talk();
+    say(&mut client, b"one");
+    assert_eq!(hear(&mut client, 3).unwrap(), b"one");
+    proxy.kill_without_a_word();
+    say(&mut client, b"two");
+    client.set_read_timeout(Some(Duration::from_millis(50))).unwrap();
+    let silence = hear(&mut client, 1).unwrap_err();
+    assert_eq!(silence.kind(), io::ErrorKind::WouldBlock);
+    let mut next = TcpStream::connect(("127.0.0.1", proxy.port())).unwrap();
+    say(&mut next, b"new");
+    assert_eq!(hear(&mut next, 3).unwrap(), b"new");
+}
+
+#[test]
+fn whoever_is_refused_hears_the_end_of_the_connection() {
+    let (proxy, _client) = talk();
+    proxy.set(Mode::Refuse);
+    let mut next = TcpStream::connect(("127.0.0.1", proxy.port())).unwrap();
+    assert!(hear(&mut next, 1).is_err());
 }

@@ -4,6 +4,8 @@ use std::{fs, io, path::PathBuf, process::Command};
 
 use tempfile::TempDir;
 
+use crate::redis::RedisServer;
+
 /// One clock a process, all right at first.
 #[derive(Debug)]
 pub struct Clocks {
@@ -49,6 +51,32 @@ impl Clocks {
         pairs.map(|(key, value)| (key.to_owned(), value.to_owned())).to_vec()
     }
 
+    /// Starts a server with this clock, and sees that the clock can be set: one that only seems to be
+    /// set would prove nothing. Where clocks cannot be set it has the machine's.
+    ///
+    /// # Errors
+    /// If it does not start, or its clock cannot be set.
+    pub fn server(&self, whose: &str, arguments: &[&str]) -> io::Result<RedisServer> {
+        let server = RedisServer::try_within(arguments, &self.environment(whose))?;
+        if self.can_be_set() {
+            self.check(whose, &server)?;
+        }
+        Ok(server)
+    }
+
+    fn check(&self, whose: &str, server: &RedisServer) -> io::Result<()> {
+        let before = time(server)?;
+        self.set(whose, 1000);
+        let after = time(server)?;
+        self.set(whose, 0);
+        match before.zip(after) {
+            Some((before, after)) if (after - before - 1000).abs() < 100 => Ok(()),
+            _ => Err(io::Error::other(format!(
+                "the server's clock cannot be set: {before:?} {after:?}"
+            ))),
+        }
+    }
+
     /// Sets a clock to be off by so many seconds, at once.
     ///
     /// # Panics
@@ -63,6 +91,11 @@ impl Clocks {
     fn file(&self, whose: &str) -> PathBuf {
         self.dir.path().join(whose)
     }
+}
+
+/// The server's clock, in seconds.
+fn time(server: &RedisServer) -> io::Result<Option<i64>> {
+    Ok(server.say(&["TIME"])?.first().and_then(|seconds| seconds.parse().ok()))
 }
 
 /// Where it lies, by what the program makes of its environment; the one for programs with threads.
