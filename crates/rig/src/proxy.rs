@@ -69,9 +69,12 @@ struct Shared {
     is_over: AtomicBool,
 }
 
+/// Whether a request is the one that is waited for.
+type IsFor = dyn Fn(&[u8]) -> bool + Send;
+
 /// What waits for a request.
 struct Trap {
-    is_for: Box<dyn Fn(&[u8]) -> bool + Send>,
+    is_for: Box<IsFor>,
     act: Act,
 }
 

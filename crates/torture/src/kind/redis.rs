@@ -54,9 +54,9 @@ impl Redis {
     fn again(&mut self, scene: &mut Scene<'_>, forgets: bool) -> io::Result<()> {
         let server = &mut self.servers[self.hit];
         if forgets {
-            server.kill_and_forget()
+            server.kill_and_forget();
         } else {
-            server.kill()
+            server.kill();
         }
         scene.wait(Duration::ZERO, 1500 * MS);
         server.try_start_again()?;
