@@ -54,26 +54,87 @@ fn promises(text: &str) -> Vec<((String, String), String)> {
     rows.iter().flat_map(cells).collect()
 }
 
+/// What stands behind one cell of the promise table.
+#[derive(Debug)]
+struct Proof {
+    cell: (String, String),
+    /// Why the cell is not promised; empty where it is.
+    unpromised: String,
+    tests: String,
+    models: String,
+    torture: String,
+}
+
+/// The section "What stands behind each cell", a list item or a heading a line.
+fn proof_lines(text: &str) -> Vec<String> {
+    let from = text.lines().skip_while(|line| *line != "## What stands behind each cell").skip(1);
+    let mut lines: Vec<String> = Vec::new();
+    for line in from.take_while(|line| !line.starts_with("## ")) {
+        let begins_anew = ["#", "- **", "  - "].iter().any(|start| line.starts_with(start));
+        match lines.last_mut() {
+            Some(last) if !begins_anew => last.push_str(&format!(" {}", line.trim())),
+            _ => lines.push(line.to_owned()),
+        }
+    }
+    lines.into_iter().map(|line| line.trim_end().to_owned()).collect()
+}
+
+/// The proofs in the order of the page: a heading for each promise, an item for each store.
+fn proofs(text: &str) -> Vec<Proof> {
+    let (mut proofs, mut promise) = (Vec::new(), None);
+    for line in proof_lines(text) {
+        if let Some(heading) = line.strip_prefix("### Proof: ") {
+            promise = Some(heading.to_owned());
+        } else if let (Some(promise), Some(store)) = (&promise, line.strip_prefix("- **")) {
+            proofs.push(proof(promise, store));
+        } else if let (Some(proof), Some(evidence)) = (proofs.last_mut(), line.strip_prefix("  - "))
+        {
+            add(proof, evidence);
+        }
+    }
+    proofs
+}
+
+/// The proof that this item begins, as yet without evidence.
+fn proof(promise: &str, item: &str) -> Proof {
+    let (store, rest) = item.split_once("**").expect("a store in bold");
+    let unpromised = rest.trim_start_matches(':').trim().to_owned();
+    let [tests, models, torture] = [const { String::new() }; 3];
+    Proof { cell: (promise.to_owned(), store.to_owned()), unpromised, tests, models, torture }
+}
+
+fn add(proof: &mut Proof, evidence: &str) {
+    let (kind, names) = evidence.split_once(": ").expect("a kind of evidence");
+    let part = match kind {
+        "tests" => &mut proof.tests,
+        "models" => &mut proof.models,
+        "torture" => &mut proof.torture,
+        _ => panic!("{kind} is no kind of evidence: {evidence}"),
+    };
+    assert!(part.is_empty(), "{kind} stands twice behind {:?}", proof.cell);
+    *part = names.to_owned();
+}
+
 #[test]
-fn every_cell_of_the_promise_table_has_a_row_that_says_what_stands_behind_it() {
+fn every_cell_of_the_promise_table_has_an_entry_that_says_what_stands_behind_it() {
     let text = document("docs/guarantees.md");
-    let behind = table(&text, "| promise | store");
-    let proofs: Vec<_> =
-        behind[1..].iter().map(|row| (row[0].to_owned(), row[1].to_owned())).collect();
-    let promises = promises(&text);
-    let cells: Vec<_> = promises.iter().map(|(cell, _)| cell.clone()).collect();
-    assert_eq!(proofs, cells, "a row a cell, in the same order");
-    for ((cell, promised), row) in promises.iter().zip(&behind[1..]) {
-        let is_promised = promised != "–" && promised != "not promised";
-        assert!(row.len() == 5 && row.iter().all(|part| !part.is_empty()), "{cell:?} has a gap");
-        let tests = in_backquotes(row[2]).count();
-        assert_eq!(
-            is_promised,
-            tests > 0,
-            "{cell:?} is {promised:?}, and its tests are {}",
-            row[2]
-        );
-        assert!(is_promised || row[2].starts_with("not promised"), "{cell:?}: {}", row[2]);
+    let (proofs, promises) = (proofs(&text), promises(&text));
+    let proved: Vec<_> = proofs.iter().map(|proof| &proof.cell).collect();
+    let cells: Vec<_> = promises.iter().map(|(cell, _)| cell).collect();
+    assert_eq!(proved, cells, "an entry a cell, in the same order");
+    for ((cell, promised), proof) in promises.iter().zip(&proofs) {
+        let parts = [&proof.tests, &proof.models, &proof.torture];
+        if promised == "–" || promised == "not promised" {
+            assert!(proof.unpromised.starts_with("not promised: "), "{cell:?}: {proof:?}");
+            assert!(
+                parts.iter().all(|part| part.is_empty()),
+                "{cell:?} is {promised:?}: {proof:?}"
+            );
+        } else {
+            assert_eq!(proof.unpromised, "", "{cell:?} is {promised:?}");
+            assert!(parts.iter().all(|part| !part.is_empty()), "{cell:?} has a gap: {proof:?}");
+            assert!(in_backquotes(&proof.tests).count() > 0, "{cell:?} has no test");
+        }
     }
 }
 
@@ -100,18 +161,18 @@ fn what_is_named_behind_a_promise_is_there() {
     let (kinds, faults) =
         (document("crates/torture/src/kind.rs"), document("crates/torture/src/fault.rs"));
     let is_quoted = |source: &str, word: &str| source.contains(&format!("\"{word}\""));
-    for row in &table(&text, "| promise | store")[1..] {
-        for test in in_backquotes(row[2]) {
+    for proof in proofs(&text) {
+        for test in in_backquotes(&proof.tests) {
             let is_there = match test.split_once("::") {
                 Some((module, case)) => is_put_through(module, case),
                 None => functions.contains(test),
             };
             assert!(is_there, "{test} is not there");
         }
-        for model in in_backquotes(row[3]) {
+        for model in in_backquotes(&proof.models) {
             assert!(is_quoted(&models, model), "there is no model {model}");
         }
-        for run in in_backquotes(row[4]) {
+        for run in in_backquotes(&proof.torture) {
             let is_there = match run.strip_prefix("torture --store ") {
                 Some(kind) => is_quoted(&kinds, kind),
                 None => is_quoted(&faults, run),
