@@ -11,7 +11,7 @@ use rustix::time::{ClockId, clock_gettime};
 use seinpaal_proto::time::{Micros, SECOND, UNBOUNDED};
 
 use super::{small, trouble};
-use crate::store::{StoreError, clock::Clock};
+use seinpaal_store::{StoreError, clock::Clock};
 
 const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
 

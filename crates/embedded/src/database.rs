@@ -19,7 +19,7 @@ use rusqlite::{Connection, OpenFlags, config::DbConfig, hooks::Wal};
 use rustix::fs::{FileType, stat};
 
 use super::{directory::Directory, trouble};
-use crate::store::{Certainty, StoreError, StoreErrorKind};
+use seinpaal_store::{Certainty, StoreError, StoreErrorKind};
 
 const FILE: &str = "seinpaal.db";
 /// The log and its index, which SQLite makes beside the database.

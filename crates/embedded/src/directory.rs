@@ -32,7 +32,7 @@ use super::{
     rights::{Rights, Stranger},
     trouble,
 };
-use crate::store::{Certainty, StoreError, StoreErrorKind};
+use seinpaal_store::{Certainty, StoreError, StoreErrorKind};
 
 const FOLDER: OFlags =
     OFlags::DIRECTORY.union(OFlags::RDONLY).union(OFlags::CLOEXEC).union(OFlags::NOFOLLOW);

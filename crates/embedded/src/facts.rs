@@ -9,7 +9,7 @@ use std::{
 use rustix::fs::{major, minor, statvfs};
 
 use super::network::file_system;
-use crate::{Advice, Fact};
+use seinpaal_store::{Advice, Fact};
 
 /// The log grows to half of this before those who write wait for the disk, and SQLite may copy it.
 const LEAST_ROOM: u64 = 64 << 20;

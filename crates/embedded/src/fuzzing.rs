@@ -22,17 +22,14 @@ use super::{
     trouble,
     wire::{Message, decode, encode_queue_wakeups, encode_wakeups, encode_watch},
 };
-use crate::{
-    fuzzing::must_be_one_line,
-    store::{Certainty, StoreErrorKind},
-};
+use seinpaal_store::{Certainty, StoreErrorKind, fuzzing::must_be_one_line};
 
 /// Work that comes to an end does so in this many calls of 128 ends each.
 const MOST_CALLS: usize = 16;
 const NOW: u64 = 1_800_000_000 * SECOND;
 
 /// A datagram is read or not, and what was read is sent as it came.
-pub(crate) fn datagram(bytes: &[u8]) {
+pub fn datagram(bytes: &[u8]) {
     match decode(Inbox(9), bytes) {
         Some(Message::Wakeups(wakeups)) => {
             let Some(first) = wakeups.first() else { return };
@@ -57,7 +54,7 @@ pub(crate) fn datagram(bytes: &[u8]) {
 }
 
 /// A database whose bytes were changed: three bytes say where, one says how.
-pub(crate) fn damaged_file(bytes: &[u8]) {
+pub fn damaged_file(bytes: &[u8]) {
     static RUNS: AtomicU64 = AtomicU64::new(0);
     let mut file = whole_file().clone();
     for change in bytes.as_chunks::<4>().0 {
@@ -78,7 +75,7 @@ pub(crate) fn damaged_file(bytes: &[u8]) {
 }
 
 /// Rows with any values: eight bytes each say which cell gets which.
-pub(crate) fn damaged_rows(bytes: &[u8]) {
+pub fn damaged_rows(bytes: &[u8]) {
     thread_local! {
         static WHOLE: rusqlite::Result<Connection> = whole(fill);
     }
@@ -86,7 +83,7 @@ pub(crate) fn damaged_rows(bytes: &[u8]) {
 }
 
 /// The same for the rows of a queue.
-pub(crate) fn damaged_queue_rows(bytes: &[u8]) {
+pub fn damaged_queue_rows(bytes: &[u8]) {
     thread_local! {
         static WHOLE: rusqlite::Result<Connection> = whole(queues::fill);
     }

@@ -26,10 +26,7 @@ use rustix::{
 };
 
 use super::{directory::Directory, trouble};
-use crate::{
-    boottime,
-    store::{Certainty, StoreError, StoreErrorKind},
-};
+use seinpaal_store::{Certainty, StoreError, StoreErrorKind, boottime};
 
 /// A call takes milliseconds, so whoever is inside for so long does not go on.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -115,7 +112,7 @@ impl Gate {
         let left = Timespec { tv_sec: 0, tv_nsec: UTIME_OMIT };
         let times = Timestamps { last_access: left, last_modification: now };
         if let Err(error) = futimens(&self.fd, &times) {
-            tracing::trace!(%error, "the gate's time cannot be set");
+            tracing::trace!(target: crate::TARGET, %error, "the gate's time cannot be set");
         }
     }
 

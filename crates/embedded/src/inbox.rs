@@ -12,7 +12,7 @@ use rustix::fs::{FileType, Mode, OFlags, chmod, fstat, openat};
 use seinpaal_proto::Inbox;
 
 use super::{directory::Directory, trouble, wire};
-use crate::store::StoreError;
+use seinpaal_store::StoreError;
 
 /// A full queue of a socket is this long at least; whoever finds so many may have missed some.
 const SHORTEST_QUEUE: usize = 10;
@@ -42,7 +42,7 @@ impl InboxSocket {
     /// Never waits: with a full or a missing inbox the hint is lost.
     pub(super) fn send(&self, inbox: Inbox, datagram: &[u8]) {
         if let Err(error) = self.socket.send_to(datagram, short(&self.dir, inbox)) {
-            tracing::trace!(%inbox, %error, "a hint was lost");
+            tracing::trace!(target: crate::TARGET, %inbox, %error, "a hint was lost");
         }
     }
 

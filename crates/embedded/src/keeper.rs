@@ -19,7 +19,7 @@ use std::{
 use seinpaal_proto::queue::{Batch, Replies, Request};
 
 use super::worker::Answer;
-use crate::store::{Certainty, StoreError, StoreErrorKind};
+use seinpaal_store::{Certainty, StoreError, StoreErrorKind};
 
 /// The log, as far as it is on the disk.
 pub(super) trait Disk: Send {

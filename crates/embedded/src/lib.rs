@@ -10,13 +10,23 @@
 //! A process that is stopped (`SIGSTOP`) in the moment it is inside a call holds up the others until it
 //! goes on.
 
+// With one exception, which has its proof beside it: `log.rs`.
+#![deny(unsafe_code)]
+
+#[cfg(not(target_os = "linux"))]
+compile_error!(
+    "the feature \"embedded\" of the crate seinpaal needs Linux, by which it tells a dead process, a reboot and a \
+     network file system. Leave the feature out: the other stores need any Unix"
+);
+
 mod backlog;
 mod boot;
 mod database;
 mod directory;
 mod facts;
 #[cfg(any(test, feature = "fuzzing"))]
-pub(crate) mod fuzzing;
+#[doc(hidden)]
+pub mod fuzzing;
 mod gate;
 mod inbox;
 mod keeper;
@@ -59,13 +69,14 @@ use self::{
     parts::{Parts, Signs},
     worker::{Answer, Job, Worker, in_place, ring},
 };
-use crate::room::Room;
-
-use super::{
+use seinpaal_store::{
     Abilities, BoxFuture, Certainty, ChildRecord, NewsSender, Reading, Store, StoreError,
-    StoreErrorKind, Together, clock::Clock,
+    StoreErrorKind, Together, clock::Clock, room::Room,
 };
-use crate::{Advice, Fact};
+use seinpaal_store::{Advice, Fact};
+
+/// Where events are logged: where users of the crate `seinpaal` find this store.
+const TARGET: &str = "seinpaal::store::embedded";
 
 /// One client of the store in a directory. When it is dropped, or its process dies, whatever it still
 /// holds is free and its places in line are gone.
@@ -225,7 +236,7 @@ fn thread_is_gone(sent: bool) -> StoreError {
 
 impl Store for EmbeddedStore {
     fn abilities(&self) -> Abilities {
-        Abilities { scheme: "embedded", notices_death: true, is_shared: true }
+        Abilities::shared("embedded", true)
     }
 
     fn first_reading(&self) -> Reading {

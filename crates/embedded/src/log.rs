@@ -80,7 +80,7 @@ impl Log {
                 Err(io::Error::other(error))
             }
             Err(error) => {
-                tracing::debug!(%error, "the log could not be written back");
+                tracing::debug!(target: crate::TARGET, %error, "the log could not be written back");
                 Ok(true)
             }
             done => done.map_err(io::Error::other),

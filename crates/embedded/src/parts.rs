@@ -20,7 +20,7 @@ use super::{
     turn::{Tell, Turn},
     wire,
 };
-use crate::store::{Certainty, Reading, StoreError, StoreErrorKind, clock::Clock};
+use seinpaal_store::{Certainty, Reading, StoreError, StoreErrorKind, clock::Clock};
 
 /// Everything that the store's thread works with.
 #[derive(Debug)]
@@ -157,7 +157,7 @@ impl Parts {
     /// the disk.
     fn write_back(&self) {
         if let Err(error) = self.run("PRAGMA wal_checkpoint(PASSIVE)") {
-            tracing::debug!(%error, "the log could not be written back");
+            tracing::debug!(target: crate::TARGET, %error, "the log could not be written back");
         }
     }
 
@@ -207,7 +207,7 @@ impl<'a> Impatience<'a> {
 impl Drop for Impatience<'_> {
     fn drop(&mut self) {
         if let Err(error) = self.0.busy_timeout(database::PATIENCE) {
-            tracing::debug!(%error, "a connection stays impatient");
+            tracing::debug!(target: crate::TARGET, %error, "a connection stays impatient");
         }
     }
 }

@@ -30,7 +30,7 @@ use super::{
     record::{Draft, started_by},
     trouble,
 };
-use crate::store::{ChildRecord, StoreError};
+use seinpaal_store::{ChildRecord, StoreError};
 
 /// Longer than any record.
 const MOST_RECORD: u64 = 256;

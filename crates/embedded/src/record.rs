@@ -17,7 +17,7 @@ use rustix::{
 };
 
 use super::trouble;
-use crate::store::{SignedByChild, StoreError};
+use seinpaal_store::{SignedByChild, StoreError};
 
 /// More than the kernel says of a process in one line: some fifty numbers.
 const MOST_STAT: usize = 2048;

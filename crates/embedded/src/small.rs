@@ -19,7 +19,7 @@ use super::{
     rows::{bytes, damaged},
     turn::read_name,
 };
-use crate::store::packed::{pack, unpack};
+use seinpaal_store::packed::{pack, unpack};
 
 /// The longest record: it fits into one page, with its name.
 const LONGEST: usize = 3500;

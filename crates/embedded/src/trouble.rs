@@ -8,7 +8,7 @@ use std::{
 use rusqlite::ErrorCode;
 
 use super::rights::Stranger;
-use crate::store::{Certainty, StoreError, StoreErrorKind};
+use seinpaal_store::{Certainty, StoreError, StoreErrorKind};
 
 /// The kernel refused something about `path`; nothing of a batch was executed.
 pub(super) fn io(path: &Path, error: impl Into<Error>) -> StoreError {

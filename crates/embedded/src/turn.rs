@@ -10,7 +10,7 @@ use seinpaal_proto::{
     time::{Micros, SECOND},
 };
 
-use crate::store::{Together, together};
+use seinpaal_store::{Together, together};
 
 use super::{
     name_state::NameState,

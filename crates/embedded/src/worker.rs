@@ -35,10 +35,7 @@ use super::{
     watch::{Site, Watches, holders_to_watch},
     wire::Message,
 };
-use crate::{
-    room::Room,
-    store::{News, NewsSender, StoreError, Together},
-};
+use seinpaal_store::{News, NewsSender, StoreError, Together, room::Room};
 use vigil::{Ready, Vigil};
 
 /// How often a client that waits looks whether those who hold are alive, whatever it is told.
@@ -332,7 +329,9 @@ impl Worker {
     fn look_at_holders(&mut self, site: &Site) {
         let holders = match self.parts.read(|db| holders_to_watch(db, site, self.parts.me)) {
             Ok(holders) => holders,
-            Err(error) => return tracing::debug!(%error, "the holders could not be looked at"),
+            Err(error) => {
+                return tracing::debug!(target: crate::TARGET, %error, "the holders could not be looked at");
+            }
         };
         let is_dead = |inbox: &&Inbox| self.parts.presences.is_dead(**inbox);
         let mut dead: Vec<Inbox> = holders.iter().filter(is_dead).copied().collect();
@@ -345,7 +344,9 @@ impl Worker {
             let buried = self.turn(|turn| some.iter().try_for_each(|inbox| turn.bury(*inbox)));
             match buried {
                 Ok(((), tell)) => self.pass_on(tell),
-                Err(error) => tracing::warn!(%error, "the dead could not be cleared away"),
+                Err(error) => {
+                    tracing::warn!(target: crate::TARGET, %error, "the dead could not be cleared away");
+                }
             }
         }
     }

@@ -46,9 +46,8 @@ use super::{
     script::{Mutation, Operation, Scripts, Wire},
     server::Look,
 };
-use crate::{
-    Advice, Fact,
-    store::{Certainty, NewsSender, Reading, StoreError, StoreErrorKind, url::ClusterUrl},
+use seinpaal_store::{
+    Advice, Certainty, Fact, NewsSender, Reading, StoreError, StoreErrorKind, url::ClusterUrl,
 };
 
 /// Between two tries of one request.

@@ -34,10 +34,7 @@ use super::{
     server,
     transport::Answer,
 };
-use crate::{
-    Advice, Fact,
-    store::{Reading, StoreError, StoreErrorKind, url::RedisAddress},
-};
+use seinpaal_store::{Advice, Fact, Reading, StoreError, StoreErrorKind, url::RedisAddress};
 use status::{Last, Outage, Status};
 use upkeep::keep;
 pub(super) use upkeep::pause_of_callers;
@@ -81,7 +78,7 @@ impl Connection {
         Ok((Self { shared, keeper, _watch }, reading))
     }
 
-    /// As in [`Abilities`](crate::store::Abilities).
+    /// As in [`Abilities`](seinpaal_store::Abilities).
     pub(super) fn scheme(&self) -> &'static str {
         self.shared.plan.place.scheme()
     }

@@ -4,7 +4,7 @@ use redis::{ErrorKind, RedisError, ServerError};
 use rustls::{AlertDescription, CertificateError};
 
 use super::transport::{CallError, Fault};
-use crate::store::{
+use seinpaal_store::{
     Certainty::{self, NotExecuted, Unknown},
     StoreError,
     StoreErrorKind::{

@@ -8,19 +8,17 @@ use seinpaal_proto::{
 };
 
 use super::{cluster, error, keys::Keys, quorum, reply, sentinel, wakeup, write};
-use crate::{
+use seinpaal_store::{
+    StoreErrorKind,
     fuzzing::must_be_one_line,
-    store::{
-        StoreErrorKind,
-        url::{SentinelUrl, StoreUrl},
-    },
+    url::{SentinelUrl, StoreUrl},
 };
 
 /// What the client has asked for when it hears one of these answers.
 const REQUESTS: usize = 3;
 
 /// An answer of a script; what can be read of it is told to a session.
-pub(crate) fn answer(bytes: &[u8]) {
+pub fn answer(bytes: &[u8]) {
     let Some(value) = value(bytes) else { return };
     let requests = match &value {
         Value::Array(parts) => parts.len().saturating_sub(1),
@@ -94,7 +92,7 @@ fn wish(permits: u32) -> Wish {
 }
 
 /// A message on the channel of an inbox, or of a cluster's name.
-pub(crate) fn wakeup(bytes: &[u8]) {
+pub fn wakeup(bytes: &[u8]) {
     let keys = Keys::new("seinpaal:").expect("it has no braces");
     let Some(wakeup) = wakeup::parse(&keys, Inbox(7), bytes) else { return };
     must_be_one_line(&wakeup.name);
@@ -112,7 +110,7 @@ pub(crate) fn wakeup(bytes: &[u8]) {
 }
 
 /// An error that a server sends: a code and what it has to say.
-pub(crate) fn refusal(bytes: &[u8]) {
+pub fn refusal(bytes: &[u8]) {
     let Some(Value::ServerError(said)) = value(bytes) else { return };
     must_be_one_line(error::of_server(&said));
     let error = redis::RedisError::from(said).into();
@@ -121,7 +119,7 @@ pub(crate) fn refusal(bytes: &[u8]) {
 }
 
 /// The answer to `CLUSTER SLOTS`, or a redirection.
-pub(crate) fn cluster_slots(bytes: &[u8]) {
+pub fn cluster_slots(bytes: &[u8]) {
     if let Ok(text) = std::str::from_utf8(bytes) {
         cluster::fuzz_redirection(text);
     }
@@ -131,7 +129,7 @@ pub(crate) fn cluster_slots(bytes: &[u8]) {
 }
 
 /// What a sentinel answers to both questions, and what it publishes.
-pub(crate) fn sentinel(bytes: &[u8]) {
+pub fn sentinel(bytes: &[u8]) {
     if let Ok(text) = std::str::from_utf8(bytes) {
         let _ = sentinel::moved_to(text, "m");
     }
@@ -156,13 +154,13 @@ fn a_sentinel() -> SentinelUrl {
 }
 
 /// A node of a quorum.
-pub(crate) fn quorum_node(bytes: &[u8]) {
+pub fn quorum_node(bytes: &[u8]) {
     let Some(value) = value(bytes) else { return };
     quorum::fuzz_answer(&value);
 }
 
 /// What became of a guarded write.
-pub(crate) fn guarded_write(bytes: &[u8]) {
+pub fn guarded_write(bytes: &[u8]) {
     let Some(value) = value(bytes) else { return };
     if let Some(Err(error)) = write::read(value) {
         must_be_one_line(error);

@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use seinpaal_proto::{Inbox, Name};
 
-use crate::guarded::{encode, hash_tag};
+use seinpaal_store::guarded::{encode, hash_tag};
 
 /// Hash slots of a cluster.
 const SLOTS: u16 = 16_384;

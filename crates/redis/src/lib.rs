@@ -8,15 +8,20 @@
 //!
 //! What is kept there, and the contract of the scripts: docs/internals/stores/redis.md.
 
+#![forbid(unsafe_code)]
+
 mod cluster;
 mod connection;
 mod error;
 #[cfg(any(test, feature = "fuzzing"))]
-pub(crate) mod fuzzing;
+#[doc(hidden)]
+pub mod fuzzing;
 mod keys;
 mod link;
 mod list;
 mod place;
+#[cfg(feature = "planted")]
+mod planted;
 mod queue;
 pub mod quorum;
 mod replicas;
@@ -52,15 +57,15 @@ use self::{
     script::{Mutation, Operation, Scripts, Wire},
     servers::Servers,
 };
-use crate::{
-    Advice, Fact,
+use seinpaal_store::{
+    Abilities, Advice, BoxFuture, Certainty, Fact, NewsSender, Reading, Store, StoreError,
+    StoreErrorKind, Together, Written,
     guarded::GuardedWrite,
-    store::{
-        Abilities, BoxFuture, Certainty, NewsSender, Reading, Store, StoreError, StoreErrorKind,
-        Together, Written,
-        url::{ClusterUrl, RedisOptions, RedisUrl, RestartGuard, SentinelUrl, StoreUrl},
-    },
+    url::{ClusterUrl, RedisOptions, RedisUrl, RestartGuard, SentinelUrl, StoreUrl},
 };
+
+/// Where events are logged: where users of the crate `seinpaal` find this store.
+const TARGET: &str = "seinpaal::store::redis";
 
 /// What an answer may have besides rows.
 const ANSWER_ROOM: usize = 8 << 20;
@@ -242,7 +247,7 @@ impl RedisStore {
 
 impl Store for RedisStore {
     fn abilities(&self) -> Abilities {
-        Abilities { scheme: self.servers.scheme(), notices_death: false, is_shared: true }
+        Abilities::shared(self.servers.scheme(), false)
     }
 
     fn first_reading(&self) -> Reading {

@@ -25,12 +25,9 @@ use super::{
     transport::{self, Answer, CallError, Commands, Fault},
     wakeup,
 };
-use crate::{
-    Advice, Fact, boottime,
-    store::{
-        News, NewsSender, Reading, StoreError,
-        url::{RedisAddress, RedisUrl},
-    },
+use seinpaal_store::{
+    Advice, Fact, News, NewsSender, Reading, StoreError, boottime,
+    url::{RedisAddress, RedisUrl},
 };
 
 /// How long an answer may take. A coordinated fail-over holds writes back for about a second, which is

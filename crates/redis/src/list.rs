@@ -13,7 +13,7 @@ use super::{
     ANSWER_ROOM, ROW_ROOM, RedisStore, reply,
     script::{self, Operation},
 };
-use crate::store::StoreError;
+use seinpaal_store::StoreError;
 
 /// Names that one script tells of: so many that their calls cost little, and that nobody else waits long.
 const PAGE: usize = 500;
@@ -126,7 +126,7 @@ pub(super) fn take_look<S>(
         Ok(Some(snapshot)) => drop(listed.insert(name.clone(), snapshot)),
         Ok(None) => {}
         Err(error) if error.is_about_what_is_kept() => {
-            tracing::warn!(%name, %error, "passed over");
+            tracing::warn!(target: crate::TARGET, %name, %error, "passed over");
         }
         Err(error) => return Err(error),
     }

@@ -3,7 +3,7 @@
 use std::{fmt, time::Duration};
 
 use super::sentinel;
-use crate::store::{
+use seinpaal_store::{
     StoreError,
     url::{RedisOptions, RedisUrl, SentinelUrl},
 };
@@ -35,7 +35,7 @@ impl Place {
         }
     }
 
-    /// As in [`Abilities`](crate::store::Abilities).
+    /// As in [`Abilities`](seinpaal_store::Abilities).
     pub(super) fn scheme(&self) -> &'static str {
         match self {
             Self::Server(_) => "redis",

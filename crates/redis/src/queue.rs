@@ -18,7 +18,7 @@ use super::{
     list::{AT_ONCE, take_look},
     script::Operation,
 };
-use crate::store::StoreError;
+use seinpaal_store::StoreError;
 
 /// The script of queues, without how wakeups travel.
 pub(super) const QUEUE: &str = concat!(

@@ -51,11 +51,11 @@ use self::{
     table::Table,
 };
 use super::misconfigured;
-use crate::store::{
+use seinpaal_store::{
     Abilities, BoxFuture, NewsSender, Reading, Store, StoreError,
     url::{QuorumUrl, StoreUrl},
 };
-use crate::{Advice, Fact};
+use seinpaal_store::{Advice, Fact};
 
 /// By how much fences are ahead of the nodes' clocks: a node takes none that is behind its own, and a request
 /// is on its way for a while.
@@ -166,7 +166,7 @@ impl fmt::Debug for QuorumStore {
 
 impl Store for QuorumStore {
     fn abilities(&self) -> Abilities {
-        Abilities { scheme: "redis+quorum", notices_death: false, is_shared: true }
+        Abilities::shared("redis+quorum", false)
     }
 
     fn first_reading(&self) -> Reading {

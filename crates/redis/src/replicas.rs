@@ -18,10 +18,7 @@ use super::{
     server::field,
     transport::{Answer, CallError, Commands, ROOM},
 };
-use crate::{
-    Advice,
-    store::{Certainty, StoreError, StoreErrorKind},
-};
+use seinpaal_store::{Advice, Certainty, StoreError, StoreErrorKind};
 
 /// How long replicas may take; see [`Plan::replication_timeout`].
 pub(super) const REPLICATION_TIMEOUT: Duration = Duration::from_millis(500);

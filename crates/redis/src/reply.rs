@@ -9,7 +9,7 @@ use seinpaal_proto::{
 };
 
 use super::error::one_line;
-use crate::store::{Certainty, StoreError, StoreErrorKind};
+use seinpaal_store::{Certainty, StoreError, StoreErrorKind};
 
 /// Reads the answer of a script to a batch of so many requests.
 pub(super) fn parse(

@@ -13,7 +13,7 @@ use super::{
     error::{self, one_line},
     transport::{self, Answer, Commands, Fault, ROOM},
 };
-use crate::store::{
+use seinpaal_store::{
     Certainty, StoreError, StoreErrorKind,
     url::{RedisAddress, RedisUrl, SentinelUrl, show_host},
 };
@@ -222,7 +222,7 @@ pub(super) fn moved_to(message: &str, master: &str) -> Option<(String, u16)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::url::StoreUrl;
+    use seinpaal_store::url::StoreUrl;
 
     fn url() -> SentinelUrl {
         match StoreUrl::parse("redis+sentinel://a,b/m") {

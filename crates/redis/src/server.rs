@@ -20,9 +20,8 @@ use super::{
     keys::Keys,
     transport::{Answer, Commands, ROOM},
 };
-use crate::{
-    Advice, Fact, boottime,
-    store::{Certainty, Reading, StoreError, StoreErrorKind, url::RedisOptions},
+use seinpaal_store::{
+    Advice, Certainty, Fact, Reading, StoreError, StoreErrorKind, boottime, url::RedisOptions,
 };
 
 const OLDEST: (u32, u32) = (6, 2);

@@ -12,7 +12,7 @@ use super::{
     misconfigured,
     script::{Operation, Scripts},
 };
-use crate::{Advice, Fact, store::StoreError};
+use seinpaal_store::{Advice, Fact, StoreError};
 
 /// A page of `SCAN` has a thousand keys, or some more, of up to two thousand bytes.
 pub(super) const PAGE_ROOM: usize = 16 << 20;
@@ -31,7 +31,7 @@ pub(super) enum Proof {
 }
 
 impl Servers {
-    /// As in [`Abilities`](crate::store::Abilities).
+    /// As in [`Abilities`](seinpaal_store::Abilities).
     pub(super) fn scheme(&self) -> &'static str {
         match self {
             Self::One { connection, .. } => connection.scheme(),
@@ -63,7 +63,7 @@ impl Servers {
         }
     }
 
-    /// As [`Store::reassure`](crate::store::Store::reassure), where the first of a name's keys is this.
+    /// As [`Store::reassure`](seinpaal_store::Store::reassure), where the first of a name's keys is this.
     pub(super) async fn reassure(&self, key: &str, silence: Duration) {
         match self {
             Self::One { connection, .. } => connection.reassure(silence).await,

@@ -7,7 +7,7 @@ use super::{
     ANSWER_ROOM, RedisStore, reply,
     script::{self, Operation},
 };
-use crate::store::{Certainty, StoreError, StoreErrorKind, Together, together::undoing};
+use seinpaal_store::{Certainty, StoreError, StoreErrorKind, Together, together::undoing};
 
 impl RedisStore {
     pub(super) async fn execute_together(&self, batches: &[Batch]) -> Result<Together, StoreError> {

@@ -20,7 +20,7 @@ use redis::{
 use tokio::{task::AbortHandle, time::timeout};
 
 use self::{stream::Stream, watched::Watched};
-use crate::store::url::RedisUrl;
+use seinpaal_store::url::RedisUrl;
 
 pub(super) use watched::ROOM;
 

@@ -10,10 +10,9 @@ use seinpaal_proto::{Batch, Inbox, Name};
 use tokio::time::sleep;
 
 use super::{RedisStore, error::one_line, keys::slot_of, script::Operation};
-use crate::{
-    boottime,
+use seinpaal_store::{
+    Certainty, StoreError, StoreErrorKind, boottime,
     guarded::{BadGroup, GuardedError, GuardedWrite, Value},
-    store::{Certainty, StoreError, StoreErrorKind},
 };
 
 /// For how long a group is sent again, and may be executed, in microseconds.

@@ -8,7 +8,7 @@ mod mutate;
 mod tests;
 mod text;
 
-use std::fmt::Display;
+use seinpaal_store::fuzzing::must_be_one_line;
 
 /// A name, and what reads the bytes.
 pub type Target = (&'static str, fn(&[u8]));
@@ -56,10 +56,4 @@ pub const TARGETS: &[Target] = &[
 pub fn run(target: &str, bytes: &[u8]) {
     let found = TARGETS.iter().find(|(name, _)| *name == target);
     found.expect("the target is in the list").1(bytes);
-}
-
-/// What people are told is one line.
-pub(crate) fn must_be_one_line(message: impl Display) {
-    let text = message.to_string();
-    assert!(!text.contains(['\n', '\r', '\u{1b}', '\0']), "more than one line: {text:?}");
 }

@@ -58,8 +58,7 @@
 //! test's tokio runtime, so that with `start_paused` an hour passes at once.
 //!
 #![doc = include_str!("features.md")]
-// With one exception, which has its proof beside it: `store/embedded/log.rs`.
-#![deny(unsafe_code)]
+#![forbid(unsafe_code)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 #[cfg(not(unix))]
@@ -73,16 +72,13 @@ compile_error!(
 );
 
 mod acquire;
-mod advice;
 mod all;
 pub mod blocking;
-mod boottime;
 mod driver;
 mod error;
 #[cfg(any(test, feature = "fuzzing"))]
 #[doc(hidden)]
 pub mod fuzzing;
-mod guarded;
 mod inspect;
 mod mutex;
 mod permit;
@@ -91,21 +87,17 @@ mod permit;
 pub mod planted;
 mod queue;
 mod request;
-mod room;
 mod run;
 mod rwlock;
 mod schedule;
 mod seinpaal;
 mod semaphore;
 pub mod store;
-mod store_error;
 
 pub use acquire::{Acquire, Attach, TryAcquire};
-pub use advice::{Advice, Fact};
 pub use all::{AcquireAll, AcquireAllError, PermitSet, TryAcquireAll};
 pub use driver::{ConnectionStatistics, Outage};
 pub use error::{AcquireError, AdminError, BadSetting, ConnectError, Ended, ReleaseError};
-pub use guarded::{BadGroup, Group, GuardedError, GuardedWrite, Value};
 pub use inspect::{Holder, Snapshot, Waiter};
 pub use mutex::Mutex;
 pub use permit::{Detached, Lost, Permit, PermitState, Release};
@@ -123,6 +115,8 @@ pub use seinpaal_proto::queue::{Ending, ItemId, MAX_PAYLOAD_BYTES, Was};
 #[doc(inline)]
 pub use seinpaal_proto::why;
 pub use seinpaal_proto::{About, BadCount, BadName, Fence, Kind, Name, OnMismatch, Slots, Ticket};
+pub use seinpaal_store::{Advice, BadGroup, Fact, Group, GuardedError, GuardedWrite, Value};
+use seinpaal_store::{boottime, guarded, room};
 pub use semaphore::Semaphore;
 
 /// The README's code, tested.

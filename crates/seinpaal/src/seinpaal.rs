@@ -9,8 +9,8 @@ use seinpaal_proto::{
 };
 
 use crate::{
+    Advice, Fact,
     acquire::{Acquire, TryAcquire},
-    advice::{Advice, Fact},
     all::{AcquireAll, Named, TryAcquireAll},
     boottime::ClientClock,
     driver::{self, ConnectionStatistics, Handle, Outage},

@@ -14,19 +14,21 @@ pub struct Advice {
 }
 
 impl Advice {
-    #[cfg(any(feature = "embedded", feature = "redis"))]
-    pub(crate) fn risk(text: impl Into<String>) -> Self {
+    /// A promise may be broken.
+    #[must_use]
+    pub fn risk(text: impl Into<String>) -> Self {
         Self { is_risk: true, text: text.into() }
     }
 
-    #[cfg(feature = "redis")]
-    pub(crate) fn hint(text: impl Into<String>) -> Self {
+    /// No promise is at stake.
+    #[must_use]
+    pub fn hint(text: impl Into<String>) -> Self {
         Self { is_risk: false, text: text.into() }
     }
 
     /// The same, and before it where that is.
-    #[cfg(any(feature = "embedded", feature = "redis"))]
-    pub(crate) fn at(self, place: &str) -> Self {
+    #[must_use]
+    pub fn at(self, place: &str) -> Self {
         Self { text: format!("{place}: {}", self.text), ..self }
     }
 }
@@ -47,9 +49,10 @@ pub struct Fact {
     pub value: String,
 }
 
-#[cfg(any(feature = "embedded", feature = "redis", feature = "zookeeper"))]
 impl Fact {
-    pub(crate) fn new(what: &'static str, value: impl Into<String>) -> Self {
+    /// What is known, and how it is.
+    #[must_use]
+    pub fn new(what: &'static str, value: impl Into<String>) -> Self {
         Self { what, value: value.into() }
     }
 }

@@ -12,7 +12,7 @@ const CLOCK: rustix::time::ClockId = rustix::time::ClockId::Boottime;
 const CLOCK: rustix::time::ClockId = rustix::time::ClockId::Monotonic;
 
 /// Microseconds since the machine started.
-pub(crate) fn now() -> Micros {
+pub fn now() -> Micros {
     let time = rustix::time::clock_gettime(CLOCK);
     // Neither part is negative on these clocks.
     time.tv_sec.unsigned_abs() * 1_000_000 + time.tv_nsec.unsigned_abs() / 1_000
@@ -20,7 +20,7 @@ pub(crate) fn now() -> Micros {
 
 /// The clock that a connection goes by.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum ClientClock {
+pub enum ClientClock {
     /// This machine's.
     Machine,
     /// That of a tokio runtime, which a test can pause, since this instant of it.
@@ -29,7 +29,7 @@ pub(crate) enum ClientClock {
 
 impl ClientClock {
     /// Microseconds since the machine started, or since this clock was made.
-    pub(crate) fn now(self) -> Micros {
+    pub fn now(self) -> Micros {
         match self {
             Self::Machine => now(),
             Self::Tokio(start) => micros(start.elapsed()),
@@ -37,7 +37,7 @@ impl ClientClock {
     }
 
     /// The instant after this long.
-    pub(crate) fn after(self, duration: Duration) -> Micros {
+    pub fn after(self, duration: Duration) -> Micros {
         self.now().saturating_add(micros(duration))
     }
 }

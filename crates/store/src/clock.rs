@@ -10,7 +10,6 @@ use std::{
 
 use seinpaal_proto::time::{Micros, micros};
 
-#[cfg(any(feature = "embedded", feature = "redis"))]
 use crate::boottime;
 
 /// What a store's clock showed.
@@ -23,10 +22,9 @@ pub struct Reading {
     pub asked_at: Micros,
 }
 
-#[cfg(any(feature = "embedded", feature = "redis"))]
 impl Reading {
     /// Of a clock that is at hand.
-    pub(crate) fn take(shows: Micros) -> Self {
+    pub fn take(shows: Micros) -> Self {
         Self { shows, asked_at: boottime::now() }
     }
 }

@@ -5,25 +5,25 @@ mod commands;
 use seinpaal_proto::{Fence, Name, Ticket};
 use thiserror::Error;
 
-use crate::store::StoreError;
-pub(crate) use commands::Shape;
+use crate::{StoreError, StoreErrorKind};
+pub use commands::Shape;
 
-/// The commands of a guarded write, in order. See [`Permit::guarded`](crate::Permit::guarded).
+/// The commands of a guarded write, in order. See `Permit::guarded`.
 ///
 /// Keys and values are bytes. Each method answers at its place in what `guarded` gives.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Group {
-    pub(crate) commands: Vec<Command>,
+    pub commands: Vec<Command>,
     bad: Option<BadGroup>,
 }
 
 /// One command of a group.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub(crate) struct Command {
-    pub(crate) name: &'static str,
-    pub(crate) shape: Shape,
-    pub(crate) key: Vec<u8>,
-    pub(crate) args: Vec<Vec<u8>>,
+pub struct Command {
+    pub name: &'static str,
+    pub shape: Shape,
+    pub key: Vec<u8>,
+    pub args: Vec<Vec<u8>>,
 }
 
 /// What a command answered.
@@ -110,7 +110,7 @@ pub enum GuardedError {
     /// The store did not answer in time: the group was applied wholly, once, or not at all.
     #[error("the group may have been applied or not: {0}")]
     Unknown(StoreError),
-    /// The connection is [closed](crate::Seinpaal::close). A group that was under way then was applied wholly, once, or
+    /// The connection is closed (`Seinpaal::close`). A group that was under way then was applied wholly, once, or
     /// not at all.
     #[error("the connection is closed: the group may have been applied or not")]
     Closed,
@@ -122,7 +122,15 @@ pub enum GuardedError {
     NotOnThisStore,
 }
 
-crate::error::from_store_error!(GuardedError);
+/// A closed connection has a variant of its own.
+impl From<StoreError> for GuardedError {
+    fn from(error: StoreError) -> Self {
+        match error.kind() {
+            StoreErrorKind::Closed => Self::Closed,
+            _ => Self::Store(error),
+        }
+    }
+}
 
 /// What is wrong with a group before it is sent.
 #[derive(Clone, Debug, Eq, Error, PartialEq)]
@@ -152,7 +160,7 @@ impl Group {
     pub const MOST_BYTES: usize = 8 << 20;
 
     /// What the group is made of, or what is wrong with it.
-    pub(crate) fn check(&self) -> Result<(), BadGroup> {
+    pub fn check(&self) -> Result<(), BadGroup> {
         if let Some(bad) = &self.bad {
             return Err(bad.clone());
         }
@@ -192,12 +200,12 @@ impl Group {
 }
 
 /// The hash tag of a name, as Redis Cluster reads it: keys with it are where the name is.
-pub(crate) fn hash_tag(name: &str) -> String {
+pub fn hash_tag(name: &str) -> String {
     format!("{{{}}}", encode(name))
 }
 
 /// Makes any text safe inside a hash tag.
-pub(crate) fn encode(text: &str) -> String {
+pub fn encode(text: &str) -> String {
     let mut encoded = String::with_capacity(text.len());
     for c in text.chars() {
         match c {

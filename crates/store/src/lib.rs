@@ -1,43 +1,60 @@
 //! The seam between the session and a store: batches of requests go in, replies come out, and now and
 //! then the store says that something happened.
 
+#![forbid(unsafe_code)]
+
+#[cfg(not(unix))]
+compile_error!(
+    "the crate seinpaal needs a Unix system: its stores use sockets and clocks of one. On Windows use WSL"
+);
+
+mod advice;
+#[doc(hidden)]
+pub mod boottime;
 pub mod clock;
-#[cfg(feature = "embedded")]
-pub mod embedded;
+#[cfg(feature = "fuzzing")]
+#[doc(hidden)]
+pub mod fuzzing;
+#[doc(hidden)]
+pub mod guarded;
 pub mod memory;
-#[cfg(any(feature = "embedded", feature = "zookeeper"))]
-mod packed;
-#[cfg(feature = "redis")]
-pub mod redis;
-mod together;
+#[doc(hidden)]
+pub mod packed;
+#[doc(hidden)]
+pub mod room;
+mod store_error;
+#[doc(hidden)]
+pub mod together;
 pub mod url;
-#[cfg(feature = "zookeeper")]
-pub mod zookeeper;
 
 use std::{fmt, future::Future, io, os::fd::BorrowedFd, pin::Pin, sync::Arc, time::Duration};
 
-use seinpaal_proto::{Batch, Inbox, Name, Replies, Snapshot, Wakeup, queue, time::Micros};
+use seinpaal_proto::{Batch, Name, Replies, Snapshot, Wakeup, queue, time::Micros};
 use tokio::sync::mpsc;
 
-pub use crate::guarded::GuardedWrite;
-pub use crate::store_error::{Certainty, StoreError, StoreErrorKind};
-use crate::{Advice, Fact};
+pub use advice::{Advice, Fact};
 pub use clock::Reading;
+pub use guarded::{BadGroup, Group, GuardedError, GuardedWrite, Value};
+pub use store_error::{Certainty, StoreError, StoreErrorKind};
 pub use together::Together;
 
 /// A boxed future, so that stores can be used as `dyn Store`.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 /// What becomes of a guarded write.
-pub type Written<'a> = BoxFuture<'a, Result<Vec<crate::Value>, crate::GuardedError>>;
+pub type Written<'a> = BoxFuture<'a, Result<Vec<Value>, GuardedError>>;
 
 /// A record in a store's directory that a child signs between fork and exec: see
-/// [`Seinpaal::presence_record`](crate::Seinpaal::presence_record).
+/// `Seinpaal::presence_record`.
 #[derive(Clone, Debug)]
-pub struct ChildRecord(pub(crate) Arc<dyn SignedByChild>);
+pub struct ChildRecord(#[doc(hidden)] pub Arc<dyn SignedByChild>);
 
-pub(crate) trait SignedByChild: fmt::Debug + Send + Sync {
+/// What a store prepares for the child.
+#[doc(hidden)]
+pub trait SignedByChild: fmt::Debug + Send + Sync {
+    /// See [`ChildRecord::sign`].
     fn sign(&self) -> io::Result<()>;
+    /// See [`ChildRecord::finish`].
     fn finish(&self) -> Result<(), StoreError>;
 }
 
@@ -213,59 +230,6 @@ fn no_queues(scheme: &str) -> StoreError {
     StoreError::new(StoreErrorKind::Misconfigured, Certainty::NotExecuted, message)
 }
 
-/// Opens the store at `url` for the client with this inbox.
-pub(crate) fn open(
-    url: url::StoreUrl,
-    inbox: Inbox,
-    news: NewsSender,
-) -> BoxFuture<'static, Result<Arc<dyn Store>, StoreError>> {
-    Box::pin(async move {
-        match url {
-            url::StoreUrl::Memory(label) => {
-                let hub = memory::MemoryHub::process(&label);
-                Ok(memory::MemoryStore::open(&hub, inbox, news) as Arc<dyn Store>)
-            }
-            #[cfg(feature = "embedded")]
-            url::StoreUrl::Embedded(dir) => {
-                let dir = dir.map_or_else(embedded::default_dir, Ok)?;
-                Ok(embedded::EmbeddedStore::open(&dir, inbox, news)? as Arc<dyn Store>)
-            }
-            #[cfg(feature = "redis")]
-            url::StoreUrl::Redis(url) => {
-                Ok(redis::RedisStore::open(url, inbox, news).await? as Arc<dyn Store>)
-            }
-            #[cfg(feature = "redis")]
-            url::StoreUrl::Cluster(url) => {
-                Ok(redis::RedisStore::open_cluster(url, inbox, news).await? as Arc<dyn Store>)
-            }
-            #[cfg(feature = "redis")]
-            url::StoreUrl::Quorum(url) => {
-                Ok(redis::quorum::QuorumStore::open(url, inbox, news).await? as Arc<dyn Store>)
-            }
-            #[cfg(feature = "redis")]
-            url::StoreUrl::Sentinel(url) => {
-                Ok(redis::RedisStore::open_behind(url, inbox, news).await? as Arc<dyn Store>)
-            }
-            #[cfg(feature = "zookeeper")]
-            url::StoreUrl::Zookeeper(url) => {
-                Ok(zookeeper::ZookeeperStore::open(url, inbox, news).await? as Arc<dyn Store>)
-            }
-            #[cfg(not(all(feature = "embedded", feature = "redis", feature = "zookeeper")))]
-            other => Err(not_built_in(&other)),
-        }
-    })
-}
-
-/// The store of this URL is a feature of the crate that is not enabled.
-#[cfg(not(all(feature = "embedded", feature = "redis", feature = "zookeeper")))]
-fn not_built_in(url: &url::StoreUrl) -> StoreError {
-    let feature = url.missing_feature().unwrap_or_default();
-    let message = format!(
-        "this program was built without the store of {url}: enable the feature {feature:?} of the crate seinpaal"
-    );
-    StoreError::new(StoreErrorKind::Misconfigured, Certainty::NotExecuted, message)
-}
-
 /// What a store is and can do.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
@@ -276,4 +240,13 @@ pub struct Abilities {
     pub notices_death: bool,
     /// More than one process can use it.
     pub is_shared: bool,
+}
+
+impl Abilities {
+    /// Those of a store that more than one process can use. `scheme` is its URL's; `notices_death` says that it
+    /// notices at once when a client's process is gone.
+    #[must_use]
+    pub fn shared(scheme: &'static str, notices_death: bool) -> Self {
+        Self { scheme, notices_death, is_shared: true }
+    }
 }

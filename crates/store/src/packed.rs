@@ -3,11 +3,9 @@
 mod bytes;
 mod facts;
 
-pub(crate) use self::facts::pack;
-#[cfg(feature = "embedded")]
-pub(crate) use self::facts::unpack;
-#[cfg(feature = "zookeeper")]
-pub(crate) use self::{
+pub use self::facts::pack;
+pub use self::facts::unpack;
+pub use self::{
     bytes::{Damaged, Packer, Unpacker, number},
     facts::{
         put_cause, put_entry, put_free, put_head, put_lease, put_memory, put_slots, repeat_fact,

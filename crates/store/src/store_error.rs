@@ -70,8 +70,7 @@ impl StoreError {
     }
 
     /// Whether it is about one record, and says nothing of others.
-    #[cfg(any(feature = "redis", feature = "zookeeper"))]
-    pub(crate) fn is_about_what_is_kept(&self) -> bool {
+    pub fn is_about_what_is_kept(&self) -> bool {
         matches!(self.kind, StoreErrorKind::Corrupt | StoreErrorKind::OtherVersion)
     }
 
@@ -88,7 +87,7 @@ impl StoreError {
     }
 
     /// What it means to a session.
-    pub(crate) fn as_failure(&self) -> Failure {
+    pub fn as_failure(&self) -> Failure {
         Failure {
             maybe_executed: self.certainty != Certainty::NotExecuted,
             is_passing: self.is_passing(),

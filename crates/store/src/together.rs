@@ -13,7 +13,7 @@ pub enum Together {
 
 /// Executes batches of one acquire each, and gives back what was granted unless all were. The caller keeps
 /// everybody else out meanwhile.
-pub(crate) fn execute<E>(
+pub fn execute<E>(
     batches: &[Batch],
     mut execute: impl FnMut(&Batch) -> Result<Replies, E>,
 ) -> Result<Together, E> {
@@ -36,7 +36,7 @@ fn is_granted(replies: &Replies) -> bool {
 }
 
 /// Cancels what a batch has acquired.
-pub(crate) fn undoing(batch: &Batch) -> Batch {
+pub fn undoing(batch: &Batch) -> Batch {
     let cancel = |request: &Request| match request {
         Request::Acquire(Acquire { ticket, ttl, .. }) => {
             Some(Request::Cancel { ticket: *ticket, remember: *ttl, attach: None })

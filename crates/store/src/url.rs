@@ -20,12 +20,10 @@ pub use cluster::ClusterUrl;
 pub use duration::{BadDuration, LONGEST_DURATION, parse_duration};
 pub use guard::RestartGuard;
 use options::Query;
-#[cfg(feature = "zookeeper")]
-pub(crate) use options::decoded;
+pub use options::decoded;
 pub use options::{ClockBound, RedisOptions};
 pub use quorum::QuorumUrl;
-#[cfg(feature = "redis")]
-pub(crate) use redis::show_host;
+pub use redis::show_host;
 pub use redis::{Password, RedisAddress, RedisUrl};
 pub use sentinel::SentinelUrl;
 use thiserror::Error;

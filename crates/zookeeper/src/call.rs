@@ -24,7 +24,8 @@ use super::{
     transaction::{Floor, Written},
     write::Hint,
 };
-use crate::store::{News, StoreError};
+use crate::error::DamagedAt as _;
+use seinpaal_store::{News, StoreError};
 
 /// The longest pause before a call that was overtaken tries again, in attempts.
 const LONGEST_PAUSE: u32 = 4;

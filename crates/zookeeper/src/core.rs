@@ -20,7 +20,7 @@ use super::{
     replica::Replica,
     watches::{Watches, wanted},
 };
-use crate::store::{Certainty, News, NewsSender, StoreError};
+use seinpaal_store::{Certainty, News, NewsSender, StoreError};
 
 /// Copies of names at which this client has nothing; more are dropped.
 const IDLE_COPIES: usize = 64;
@@ -126,7 +126,7 @@ impl Core {
         let mut replica = self.take_copy(&mut place);
         let replies = self.execute(link, &mut replica, batch, suspects).await?;
         if let Err(error) = self.attend(link, &mut replica, &batch.name).await {
-            tracing::debug!(name = %batch.name, %error, "nobody is watched");
+            tracing::debug!(target: crate::TARGET, name = %batch.name, %error, "nobody is watched");
         }
         let is_needed = replica.has(self.inbox());
         *place = Place::Copy(replica);

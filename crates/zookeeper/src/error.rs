@@ -3,8 +3,8 @@
 use zookeeper_client::Error;
 
 use super::replica::FORMAT;
-use crate::store::packed::Damaged;
-use crate::store::{
+use seinpaal_store::packed::Damaged;
+use seinpaal_store::{
     Certainty::{self, NotExecuted, Unknown},
     StoreError,
     StoreErrorKind::{
@@ -87,8 +87,13 @@ pub(super) fn other_version(path: &str, format: u8) -> StoreError {
     StoreError::new(OtherVersion, NotExecuted, what)
 }
 
-impl Damaged {
-    pub(super) fn at(self, path: &str) -> StoreError {
+/// What cannot be read, with the place where it is.
+pub(super) trait DamagedAt {
+    fn at(self, path: &str) -> StoreError;
+}
+
+impl DamagedAt for Damaged {
+    fn at(self, path: &str) -> StoreError {
         damaged(path)
     }
 }

@@ -8,7 +8,7 @@ use seinpaal_proto::{
 };
 
 use super::{paths, replica::Replica, write::replay};
-use crate::{fuzzing::must_be_one_line, store::packed::pack};
+use seinpaal_store::{fuzzing::must_be_one_line, packed::pack};
 
 const NOW: u64 = 1_800_000_000 * SECOND;
 
@@ -26,7 +26,7 @@ fn base(bytes: &[u8]) {
 }
 
 /// The first byte splits the rest into a base and a log.
-pub(crate) fn node(bytes: &[u8]) {
+pub fn node(bytes: &[u8]) {
     let Some((split, rest)) = bytes.split_first() else { return };
     base(rest);
     let (base, log) = rest.split_at(usize::from(*split).min(rest.len()));
@@ -108,7 +108,7 @@ fn call(state: &mut MemoryState, after: u64, requests: Vec<Request>) {
 }
 
 /// What a child of the names' znode is called.
-pub(crate) fn name(bytes: &[u8]) {
+pub fn name(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     let Some(name) = paths::decode(text) else { return };
     must_be_one_line(&name);

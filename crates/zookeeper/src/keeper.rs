@@ -18,7 +18,7 @@ use super::{
     core::{Core, SESSIONS_LOST},
     link::Link,
 };
-use crate::store::{News, StoreError};
+use seinpaal_store::{News, StoreError};
 
 const PAUSE: Duration = Duration::from_millis(100);
 /// How often names that nobody uses any more are looked for.
@@ -123,7 +123,7 @@ impl Keeper {
 
     async fn look(&self, name: &Name) {
         if let Err(error) = self.core.look(&self.link, name).await {
-            tracing::debug!(%name, %error, "could not look");
+            tracing::debug!(target: crate::TARGET, %name, %error, "could not look");
             let _ = self.core.news.send(News::LookAgain); // as above
         }
     }
@@ -135,7 +135,7 @@ impl Keeper {
             let settled = self.core.settle(&self.link, &name, BTreeSet::from([inbox])).await;
             if let Err(error) = settled {
                 // The session's own calls will find the watch missing.
-                tracing::debug!(%name, %error, "could not settle");
+                tracing::debug!(target: crate::TARGET, %name, %error, "could not settle");
             }
         }
     }
@@ -143,7 +143,7 @@ impl Keeper {
     /// The session is over, and with it everything that this client had. That is settled before it
     /// appears again, so that nobody sees it alive with what it has lost.
     async fn begin_again(&mut self) {
-        tracing::warn!(store = %self.core.plan.shown(), "the session has expired: everything is lost");
+        tracing::warn!(target: crate::TARGET, store = %self.core.plan.shown(), "the session has expired: everything is lost");
         SESSIONS_LOST.fetch_add(1, Ordering::Relaxed);
         self.core.set_link(None);
         self.core.watches.clear_all();
@@ -156,7 +156,9 @@ impl Keeper {
                     let _ = self.core.news.send(News::LookAgain); // as above
                     return;
                 }
-                Err(error) => tracing::debug!(%error, "no session"),
+                Err(error) => {
+                    tracing::debug!(target: crate::TARGET, %error, "no session");
+                }
             }
             sleep(PAUSE).await;
         }
@@ -175,7 +177,7 @@ impl Keeper {
     /// Names whose memories have run out go, though nobody asks for them again.
     async fn sweep(&self) {
         if let Err(error) = self.core.sweep(&self.link).await {
-            tracing::debug!(%error, "could not sweep");
+            tracing::debug!(target: crate::TARGET, %error, "could not sweep");
         }
     }
 }

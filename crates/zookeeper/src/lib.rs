@@ -8,11 +8,14 @@
 //!
 //! What is kept there, who watches whom, and what is promised: docs/internals/stores/zookeeper.md.
 
+#![forbid(unsafe_code)]
+
 mod call;
 mod core;
 mod error;
 #[cfg(any(test, feature = "fuzzing"))]
-pub(crate) mod fuzzing;
+#[doc(hidden)]
+pub mod fuzzing;
 mod keeper;
 mod link;
 mod list;
@@ -36,11 +39,14 @@ use seinpaal_proto::{Batch, Inbox, Name, Replies, Snapshot, time::Micros};
 use tokio::{sync::mpsc, task::AbortHandle};
 
 use self::{core::Core, keeper::Keeper, link::Link, link::Plan, paths::Paths};
-use crate::store::{
+use seinpaal_store::{
     Abilities, BoxFuture, Certainty, NewsSender, Reading, Store, StoreError, StoreErrorKind,
     url::{StoreUrl, ZookeeperUrl},
 };
-use crate::{Fact, boottime};
+use seinpaal_store::{Fact, boottime};
+
+/// Where events are logged: where users of the crate `seinpaal` find this store.
+const TARGET: &str = "seinpaal::store::zookeeper";
 
 #[doc(hidden)]
 pub use self::core::{ATTEMPTS, REPEATS, SESSIONS_LOST};
@@ -118,7 +124,7 @@ impl ZookeeperStore {
 
 impl Store for ZookeeperStore {
     fn abilities(&self) -> Abilities {
-        Abilities { scheme: "zookeeper", notices_death: true, is_shared: true }
+        Abilities::shared("zookeeper", true)
     }
 
     fn first_reading(&self) -> Reading {

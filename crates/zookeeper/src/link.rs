@@ -8,7 +8,7 @@ use tokio::time::{Instant, sleep, timeout};
 use zookeeper_client::{Acls, Client, CreateMode, CreateOptions, Error, OneshotWatcher, Stat};
 
 use super::{error, paths::Paths, time::LeaderTime};
-use crate::store::{Certainty, StoreError, url::ZookeeperUrl};
+use seinpaal_store::{Certainty, StoreError, url::ZookeeperUrl};
 
 /// The session time-out to ask for.
 const SESSION: Duration = Duration::from_secs(15);

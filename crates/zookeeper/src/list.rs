@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use seinpaal_proto::{Batch, MemoryState, Name, Reply, Request, Snapshot, State};
 
 use super::{call::undo, core::Core, link::Link, paths::decode, replica::Replica};
-use crate::store::StoreError;
+use seinpaal_store::StoreError;
 
 /// Waiters that a listed snapshot shows at most.
 const LISTED_WAITERS: u32 = 64;
@@ -23,7 +23,7 @@ impl Core {
             match self.peek(&link, &name).await {
                 Ok(snapshot) => listed.extend(snapshot.map(|snapshot| (name, snapshot))),
                 Err(error) if error.is_about_what_is_kept() => {
-                    tracing::warn!(%name, %error, "passed over");
+                    tracing::warn!(target: crate::TARGET, %name, %error, "passed over");
                 }
                 Err(error) => return Err(error),
             }

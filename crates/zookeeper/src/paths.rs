@@ -75,7 +75,7 @@ fn encode(name: &str) -> String {
 
 /// The name that is kept in a znode called so; `None` if it is not one of ours.
 pub(super) fn decode(child: &str) -> Option<Name> {
-    let name = Name::new(&crate::store::url::decoded(child)?).ok()?;
+    let name = Name::new(&seinpaal_store::url::decoded(child)?).ok()?;
     (encode(name.as_str()) == child).then_some(name)
 }
 

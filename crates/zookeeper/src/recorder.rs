@@ -7,7 +7,7 @@ use seinpaal_proto::{
 };
 
 use super::write::{CLEAR, LOWEST_FREE_TAKEN, NO_ENTRY, NO_LEASE, NO_MEMORY, NOTHING_FREE};
-use crate::store::packed::{Packer, put_entry, put_free, put_head, put_lease, put_memory};
+use seinpaal_store::packed::{Packer, put_entry, put_free, put_head, put_lease, put_memory};
 
 /// A state that takes down what is written to it.
 pub(super) struct Recorder<'a> {

@@ -13,7 +13,7 @@ use super::{
     time,
     write::{Hint, put_hint, replay},
 };
-use crate::store::packed::{Damaged, Packer, number, pack};
+use seinpaal_store::packed::{Damaged, Packer, number, pack};
 
 pub(super) const FORMAT: u8 = 2;
 /// The writes since the base are packed away above this many bytes, or above a quarter of the base.
@@ -234,7 +234,7 @@ impl Replica {
             return Change::Forget { version, header };
         }
         hints.iter().for_each(|hint| put_hint(&mut recorded, hint));
-        if node.log.len() + recorded.len() > LONG_LOG.max(node.base.len() / 4) {
+        if node.log.len() + recorded.byte_count() > LONG_LOG.max(node.base.len() / 4) {
             return self.packed(version, header, hints);
         }
         Change::Append { version, header, log: with_record(node.log.clone(), recorded) }
@@ -309,7 +309,7 @@ fn fresh() -> u64 {
 
 fn with_record(mut log: Vec<u8>, record: Packer) -> Vec<u8> {
     let mut length = Packer::bare();
-    length.number(record.len() as u64);
+    length.number(record.byte_count() as u64);
     log.extend(length.into_bytes());
     log.extend(record.into_bytes());
     log

@@ -13,7 +13,7 @@ use super::{
     replica::{Change, Replica},
     write::{Hint, replay},
 };
-use crate::store::packed::{Packer, Unpacker, pack};
+use seinpaal_store::packed::{Packer, Unpacker, pack};
 
 struct Everybody;
 

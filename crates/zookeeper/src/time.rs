@@ -9,7 +9,7 @@ use std::sync::Mutex;
 use seinpaal_proto::time::{MILLISECOND, Micros, SECOND};
 use zookeeper_client::Stat;
 
-use crate::boottime;
+use seinpaal_store::boottime;
 
 /// How long a sample is good.
 const GOOD: Micros = SECOND;

@@ -13,7 +13,7 @@ use super::{
     link::Link,
     replica::{Change, Header},
 };
-use crate::store::{Certainty, StoreError};
+use seinpaal_store::{Certainty, StoreError};
 
 /// The highest fence of the names that were forgotten, and the version of the znode that says so.
 #[derive(Clone, Copy, Debug)]

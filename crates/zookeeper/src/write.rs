@@ -5,7 +5,7 @@ use seinpaal_proto::{
     Fence, Inbox, LeaseId, MemoryState, Name, Series, State, Ticket, Wakeup, What, time::UNBOUNDED,
 };
 
-use crate::store::packed::{
+use seinpaal_store::packed::{
     Damaged, Packer, Unpacker, put_cause, put_slots, repeat_fact, sound, take_cause, take_slots,
 };
 

@@ -4,7 +4,7 @@ use rusqlite::{OptionalExtension, Result, Row};
 use seinpaal_proto::{Cause, Memory, Series};
 
 use super::{Rows, bytes, damaged, int, micros, must_be_one, must_stand_there};
-use crate::store::embedded::wire::{cause_code, cause_of};
+use crate::wire::{cause_code, cause_of};
 
 /// What of a memory each end takes: its number, big-endian, and the code of its cause.
 const END: usize = 5;

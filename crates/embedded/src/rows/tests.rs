@@ -10,7 +10,8 @@ use seinpaal_proto::{
 };
 
 use super::Rows;
-use crate::store::{Certainty, StoreErrorKind, embedded::trouble};
+use crate::trouble;
+use seinpaal_store::{Certainty, StoreErrorKind};
 
 /// SplitMix64.
 pub(in super::super) struct Random(pub(in super::super) u64);

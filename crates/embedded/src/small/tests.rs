@@ -9,10 +9,8 @@ use seinpaal_proto::{
 };
 
 use super::{super::rows::tests::*, *};
-use crate::store::{
-    Certainty, StoreErrorKind,
-    embedded::{name_state::NameState, trouble},
-};
+use crate::{name_state::NameState, trouble};
+use seinpaal_store::{Certainty, StoreErrorKind};
 
 /// Long texts make a name large.
 fn with_long_texts(mut batch: Batch, random: &mut Random) -> Batch {

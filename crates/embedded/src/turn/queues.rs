@@ -9,7 +9,7 @@ use seinpaal_proto::{
 };
 
 use super::{MOST_CALLS, MOST_HOLDERS, Turn, read_name};
-use crate::store::embedded::{
+use crate::{
     rows::{bytes, queue::QueueRows},
     watch::Site,
 };

@@ -6,7 +6,7 @@ use std::{os::fd::OwnedFd, sync::Arc};
 use seinpaal_proto::{Batch, Replies};
 
 use super::{Need, Worker, ring};
-use crate::{room::Room, store::StoreError};
+use seinpaal_store::{StoreError, room::Room};
 
 /// Rings when it is dropped: the thread has something to do, or somebody has panicked in its place.
 struct Errand(Option<Arc<OwnedFd>>);
@@ -20,10 +20,7 @@ impl Drop for Errand {
 }
 
 /// Executes a batch. `None`: that is not to be had now, and nothing was done.
-pub(in crate::store::embedded) fn call(
-    room: &Room<Worker>,
-    batch: &Batch,
-) -> Option<Result<Replies, StoreError>> {
+pub(crate) fn call(room: &Room<Worker>, batch: &Batch) -> Option<Result<Replies, StoreError>> {
     let mut errand = Errand(None); // dropped after the room is left
     let mut worker = room.try_enter().filter(|worker| worker.is_free())?;
     errand.0 = Some(Arc::clone(&worker.bell));

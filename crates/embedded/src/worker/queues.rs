@@ -3,10 +3,8 @@
 use seinpaal_proto::{Name, queue};
 
 use super::{Answer, Worker};
-use crate::store::{
-    News, StoreError,
-    embedded::{keeper, list, watch::Site},
-};
+use crate::{keeper, list, watch::Site};
+use seinpaal_store::{News, StoreError};
 
 /// The most queues that are let go in an idle moment.
 const MOST_FORGOTTEN: u32 = 64;
@@ -56,7 +54,9 @@ impl Worker {
     pub(super) fn forget_queues(&mut self) {
         match self.turn(|turn| turn.forget_queues(MOST_FORGOTTEN)) {
             Ok(((), tell)) => self.pass_on(tell),
-            Err(error) => tracing::debug!(%error, "used-up queues could not be let go"),
+            Err(error) => {
+                tracing::debug!(target: crate::TARGET, %error, "used-up queues could not be let go");
+            }
         }
     }
 }

@@ -15,10 +15,8 @@ use super::{
     node::{Errand, Heard, OnHeard},
     slots::Address,
 };
-use crate::store::{
-    News, StoreError,
-    redis::{keys::slot_of, link::RESPONSE_TIMEOUT, wakeup},
-};
+use crate::{keys::slot_of, link::RESPONSE_TIMEOUT, wakeup};
+use seinpaal_store::{News, StoreError};
 
 /// How often links are tried while somebody waits, and idle subscriptions given up.
 const ROUND: Duration = Duration::from_secs(5);
@@ -143,7 +141,7 @@ impl Shared {
         let mended = stream::iter(deaf)
             .map(|(channel, slot)| async move {
                 let listening = self.route(slot, &Errand::Listen(&channel)).await;
-                listening.inspect_err(|error| tracing::debug!(%error, channel, "not heard")).is_ok()
+                listening.inspect_err(|error| tracing::debug!(target: crate::TARGET, %error, channel, "not heard")).is_ok()
             })
             .buffer_unordered(EARS_AT_ONCE);
         let is_whole = mended.all(async |is_mended| is_mended).await;

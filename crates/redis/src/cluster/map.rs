@@ -9,13 +9,11 @@ use super::{
     node::Node,
     slots::{Address, SlotMap},
 };
-use crate::store::{
-    StoreError,
-    redis::{
-        link::RESPONSE_TIMEOUT,
-        server::{Kind, Subject},
-    },
+use crate::{
+    link::RESPONSE_TIMEOUT,
+    server::{Kind, Subject},
 };
+use seinpaal_store::StoreError;
 
 /// How long one node may take to show its map: others know it as well.
 const MAP_TIMEOUT: Duration = Duration::from_millis(500);

@@ -17,19 +17,16 @@ use redis::{AsyncConnectionConfig, Cmd, ProtocolVersion, PushInfo, PushKind, Ser
 use tokio::{sync::Mutex, time::sleep};
 
 use super::slots::Address;
-use crate::store::{
-    Certainty, StoreError, StoreErrorKind,
-    redis::{
-        connection::{is_missing_script, pause_of_callers},
-        error,
-        link::{LastHeard, RESPONSE_TIMEOUT},
-        replicas::{self, Replicas},
-        script::{Operation, Scripts},
-        server::{self, Look, Subject},
-        transport::{Answer, CallError, Commands, Fault},
-    },
-    url::RedisUrl,
+use crate::{
+    connection::{is_missing_script, pause_of_callers},
+    error,
+    link::{LastHeard, RESPONSE_TIMEOUT},
+    replicas::{self, Replicas},
+    script::{Operation, Scripts},
+    server::{self, Look, Subject},
+    transport::{Answer, CallError, Commands, Fault},
 };
+use seinpaal_store::{Certainty, StoreError, StoreErrorKind, url::RedisUrl};
 
 /// A script with its arguments, not yet addressed to anybody.
 pub(super) struct Call {

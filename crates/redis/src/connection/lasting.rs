@@ -5,25 +5,26 @@ use redis::Value;
 use super::{
     Arc, Connection, MOST_LOADS, Shared, Status, is_missing_script, keep, load_and_repeat,
 };
-use crate::store::{StoreError, redis::link::Plan};
+use crate::link::Plan;
+use seinpaal_store::StoreError;
 
 /// A script: its hash and its text.
 #[derive(Clone, Copy)]
-pub(in crate::store::redis) struct Text<'a> {
-    pub(in crate::store::redis) hash: &'a str,
-    pub(in crate::store::redis) source: &'a str,
+pub(crate) struct Text<'a> {
+    pub(crate) hash: &'a str,
+    pub(crate) source: &'a str,
 }
 
 impl Connection {
     /// A connection that a task of the current runtime makes, and makes again, in its own time.
-    pub(in crate::store::redis) fn begin(plan: Plan) -> Self {
+    pub(crate) fn begin(plan: Plan) -> Self {
         let shared = Arc::new(Shared::new(plan));
         let keeper = tokio::spawn(keep(shared.clone())).abort_handle();
         Self { shared, keeper, _watch: None }
     }
 
     /// How the first try to connect went.
-    pub(in crate::store::redis) async fn first_try(&self) -> Result<(), StoreError> {
+    pub(crate) async fn first_try(&self) -> Result<(), StoreError> {
         let mut status = self.shared.status.subscribe();
         let tried = status.wait_for(|status| match status {
             Status::Up(..) | Status::Doubted(..) => true,
@@ -36,7 +37,7 @@ impl Connection {
     }
 
     /// Whether there is a link to send over now. If there is none, the next try to make one comes soon.
-    pub(in crate::store::redis) fn is_up(&self) -> bool {
+    pub(crate) fn is_up(&self) -> bool {
         let is_up = self.shared.status.borrow().link().is_some();
         if !is_up {
             self.shared.hurry.notify_one();
@@ -45,7 +46,7 @@ impl Connection {
     }
 
     /// Runs a script by its text, as [`Connection::evaluate`] does one of the ledger's.
-    pub(in crate::store::redis) async fn evaluate_text(
+    pub(crate) async fn evaluate_text(
         &self,
         text: Text<'_>,
         keys: &[String],

@@ -1,6 +1,7 @@
 //! Which link a connection has now, and what keeps the server from taking its client for gone when it has none.
 
-use crate::store::{Certainty, StoreError, StoreErrorKind, redis::link::Link};
+use crate::link::Link;
+use seinpaal_store::{Certainty, StoreError, StoreErrorKind};
 
 pub(super) enum Status {
     Up(u64, Link),

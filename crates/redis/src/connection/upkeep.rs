@@ -12,7 +12,8 @@ use super::{
     Shared,
     status::{Outage, Status},
 };
-use crate::store::{News, Reading, StoreError, redis::link::Link};
+use crate::link::Link;
+use seinpaal_store::{News, Reading, StoreError};
 
 const SHORTEST_PAUSE: Duration = Duration::from_millis(20);
 const LONGEST_PAUSE: Duration = Duration::from_secs(2);
@@ -88,7 +89,7 @@ impl Shared {
             self.pause(self.tries.fetch_add(1, Ordering::Relaxed)).await;
             let Err(error) = self.open().await else { return };
             attempts += 1;
-            tracing::debug!(%error, attempts, "no connection");
+            tracing::debug!(target: crate::TARGET, %error, attempts, "no connection");
             let outage = Outage { attempts, kind: error.kind(), message: error.to_string() };
             self.status.send_if_modified(|status| status.has_failed(outage));
         }

@@ -11,7 +11,8 @@ use seinpaal_proto::{
     },
 };
 
-use crate::store::{Certainty, StoreError, StoreErrorKind, redis::script::double};
+use crate::script::double;
+use seinpaal_store::{Certainty, StoreError, StoreErrorKind};
 
 /// Lua's numbers are exact up to here; what is beyond it is never.
 const MOST_EXACT: u64 = 1 << 53;

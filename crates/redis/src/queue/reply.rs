@@ -8,10 +8,8 @@ use seinpaal_proto::{
     },
 };
 
-use crate::store::{
-    StoreError,
-    redis::reply::{Words, unreadable},
-};
+use crate::reply::{Words, unreadable};
+use seinpaal_store::StoreError;
 
 /// Reads the answer to a batch of so many requests.
 pub(super) fn parse(answer: Value, requests: usize) -> Result<Replies, StoreError> {

@@ -3,7 +3,7 @@
 use redis::Value;
 use seinpaal_proto::{Cause, Kind, Reply, Slots, Ticket, time::Micros};
 
-use crate::store::redis::reply::{Words, number, reply};
+use crate::reply::{Words, number, reply};
 
 /// A node's answer to one call.
 #[derive(Clone, Debug, Eq, PartialEq)]

@@ -18,10 +18,8 @@ use super::{
     table::Held,
     tally::Tally,
 };
-use crate::store::{
-    Certainty, StoreError, StoreErrorKind,
-    redis::script::{attach_words, line},
-};
+use crate::script::{attach_words, line};
+use seinpaal_store::{Certainty, StoreError, StoreErrorKind};
 
 /// Proposals for one request in one call, before others are given way.
 const MOST_TRIES: u32 = 7;

@@ -1,7 +1,7 @@
 //! What the nodes say of themselves, for people.
 
 use super::{super::server::NOTHING_KEPT, Quorum};
-use crate::{Advice, Fact};
+use seinpaal_store::{Advice, Fact};
 
 impl Quorum {
     /// What should be changed about each node that answers, and about those that do not.

@@ -11,7 +11,7 @@ use super::{
     answer::NodeAnswer,
     node::{Envelope, Node},
 };
-use crate::store::{Certainty, StoreError, StoreErrorKind};
+use seinpaal_store::{Certainty, StoreError, StoreErrorKind};
 
 /// How long a majority may take to answer: much shorter than a ttl.
 const PATIENCE: Duration = Duration::from_millis(1000);

@@ -14,7 +14,7 @@ use super::{
     node::{Envelope, MOST_LINES},
     table::Held,
 };
-use crate::store::redis::script::acquire_line;
+use crate::script::acquire_line;
 
 /// Tickets under one lease that are mended in one call.
 const MOST_MENDED: usize = 60;
@@ -86,7 +86,7 @@ impl Quorum {
             tokio::spawn(async move {
                 for some in lines.chunks(MOST_LINES) {
                     if let Err(error) = node.ask(&envelope, some).await {
-                        tracing::debug!(%error, "not put right");
+                        tracing::debug!(target: crate::TARGET, %error, "not put right");
                     }
                 }
             });

@@ -6,19 +6,16 @@ use redis::Script;
 use seinpaal_proto::{Batch, Inbox, Name, time::Micros};
 
 use super::answer::NodeAnswer;
-use crate::store::{
-    Certainty, NewsSender, StoreError, StoreErrorKind,
-    redis::{
-        connection::{Connection, lasting::Text},
-        keys::Keys,
-        link::Plan,
-        misconfigured,
-        place::Place,
-        replicas::REPLICATION_TIMEOUT,
-        servers::PAGE_ROOM,
-    },
-    url::RedisUrl,
+use crate::{
+    connection::{Connection, lasting::Text},
+    keys::Keys,
+    link::Plan,
+    misconfigured,
+    place::Place,
+    replicas::REPLICATION_TIMEOUT,
+    servers::PAGE_ROOM,
 };
+use seinpaal_store::{Certainty, NewsSender, StoreError, StoreErrorKind, url::RedisUrl};
 
 /// The node script: the ledger's pieces, but for the order of service, and what is a node's own.
 const SOURCE: &str = concat!(

@@ -23,13 +23,13 @@ use super::{
     node::{Envelope, Node},
     table::Table,
 };
-use crate::boottime;
-use crate::store::{
+use crate::{
+    keys::{DEFAULT_PREFIX, Keys},
+    misconfigured,
+};
+use seinpaal_store::boottime;
+use seinpaal_store::{
     Certainty, News, NewsSender, Reading, StoreError, StoreErrorKind,
-    redis::{
-        keys::{DEFAULT_PREFIX, Keys},
-        misconfigured,
-    },
     url::{QuorumUrl, RedisOptions, RedisUrl},
 };
 
@@ -74,9 +74,11 @@ impl Quorum {
         let prefix = url.options.prefix.as_deref().unwrap_or(DEFAULT_PREFIX);
         let keys = Keys::new(prefix)
             .ok_or_else(|| misconfigured("the store option prefix has no braces in it"))?;
-        let options = RedisOptions { restart_guard: None, ..url.options.clone() };
+        let mut options = url.options.clone();
+        options.restart_guard = None;
         let nodes = url.nodes.into_iter().map(|node| {
-            let node = RedisUrl { options: options.clone(), ..node };
+            let mut node: RedisUrl = node;
+            node.options = options.clone();
             Arc::new(Node::begin(node, keys.clone(), inbox, sender.clone()))
         });
         Ok(Self {
@@ -139,6 +141,7 @@ impl Quorum {
         if let Some(longest) = left.iter().max() {
             let (nodes, left) = (left.len(), Duration::from_micros(*longest));
             tracing::warn!(
+                target: crate::TARGET,
                 nodes,
                 ?left,
                 "nodes of the quorum are new or lost their memory, and abstain"

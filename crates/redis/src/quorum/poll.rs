@@ -9,7 +9,7 @@ use super::{
     call::Errand,
     table::{Held, is_over},
 };
-use crate::store::News;
+use seinpaal_store::News;
 
 impl Quorum {
     /// Asks again for tickets that wait here; who is granted is told.
@@ -36,7 +36,7 @@ impl Quorum {
         let replies = match self.decide(&errand, matters).await {
             Ok(given) => given.replies,
             Err(error) => {
-                tracing::debug!(%error, "asked again in vain");
+                tracing::debug!(target: crate::TARGET, %error, "asked again in vain");
                 vec![None; asks.len()]
             }
         };

@@ -73,7 +73,7 @@ fn most_common<'a, T: Clone + Default + Eq + 'a>(values: impl Iterator<Item = &'
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::redis::quorum::answer::{Guard, GuardWord};
+    use crate::quorum::answer::{Guard, GuardWord};
 
     fn node(limit: Option<u32>, version: u64, guarded: u64) -> NodeAnswer {
         NodeAnswer {

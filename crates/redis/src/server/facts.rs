@@ -6,7 +6,7 @@ use redis::Value;
 use seinpaal_proto::time::Micros;
 
 use super::{field, mode, version};
-use crate::Fact;
+use seinpaal_store::Fact;
 
 /// What its answers to `INFO server` and `INFO replication` tell.
 pub(super) fn of_server(server: &Value, replication: &Value) -> Vec<Fact> {

@@ -3,13 +3,8 @@
 use redis::{Cmd, Script, Value};
 
 use super::{Kind, Subject};
-use crate::{
-    Advice,
-    store::{
-        Certainty, StoreError, StoreErrorKind,
-        redis::{error, transport::CallError},
-    },
-};
+use crate::{error, transport::CallError};
+use seinpaal_store::{Advice, Certainty, StoreError, StoreErrorKind};
 
 const SOURCE: &str = include_str!("../lua/rights.lua");
 
@@ -146,7 +141,7 @@ fn advice(denied: &[String], subject: &Subject<'_>) -> Vec<Advice> {
 }
 
 /// A subscription that is refused names the channel, which nobody wrote.
-pub(in crate::store::redis) fn of_subscribing(
+pub(crate) fn of_subscribing(
     refused: CallError,
     subject: &Subject<'_>,
 ) -> Result<StoreError, CallError> {

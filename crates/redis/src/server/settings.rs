@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use redis::{Cmd, Value};
 
 use super::{Kind, Subject, field};
-use crate::{Advice, Fact};
+use seinpaal_store::{Advice, Fact};
 
 /// Asked for one by one, since servers before 7.0 take no more at a time.
 const ASKED: [&str; 5] =
@@ -20,7 +20,7 @@ const SHORTEST_IDLE: u64 = 30;
 const LONGEST_NODE_TIMEOUT: u64 = 20_000;
 
 /// What is said of a server that forgets everything when it is restarted.
-pub(in crate::store::redis) const NOTHING_KEPT: &str = "nothing is kept on disk";
+pub(crate) const NOTHING_KEPT: &str = "nothing is kept on disk";
 
 /// What is known of a server's settings; what it would not say is missing.
 #[derive(Debug, Default)]
@@ -170,7 +170,7 @@ impl Settings {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::redis::keys::Keys;
+    use crate::keys::Keys;
 
     fn said(memory: &str, persistence: &str, config: &[(&str, &str)], kind: Kind) -> String {
         let text = |text: &str| Value::BulkString(text.into());

@@ -9,7 +9,7 @@ use tokio::{
 };
 
 use super::{Answer, Fault, tls};
-use crate::store::url::{RedisAddress, RedisUrl};
+use seinpaal_store::url::{RedisAddress, RedisUrl};
 
 /// Whatever bytes come and go through.
 pub(super) trait Socket: AsyncRead + AsyncWrite + Send + Unpin {}

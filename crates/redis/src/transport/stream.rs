@@ -16,7 +16,7 @@ use super::{
     tls,
     watched::Watched,
 };
-use crate::store::url::RedisUrl;
+use seinpaal_store::url::RedisUrl;
 
 /// The first byte of an alert.
 const TLS_ALERT: u8 = 0x15;

@@ -11,7 +11,7 @@ use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 
 use super::{Answer, Fault, dial::Socket};
-use crate::store::url::RedisOptions;
+use seinpaal_store::url::RedisOptions;
 
 /// Makes a connection one over TLS, with a server whose certificate is for this host.
 pub(super) async fn wrap(

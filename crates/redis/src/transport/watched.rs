@@ -10,7 +10,7 @@ use redis::{RedisError, RedisResult};
 use super::{CallError, Fault};
 
 /// How many bytes an answer may have when nobody has asked for a longer one; wakeups never have more.
-pub(in crate::store::redis) const ROOM: usize = 1 << 20;
+pub(crate) const ROOM: usize = 1 << 20;
 
 /// Shared by a stream and those who send over it.
 #[derive(Default)]

@@ -40,8 +40,8 @@ fn is_password(text: &str) -> bool {
 fn without_login_and_options(mut url: StoreUrl) -> StoreUrl {
     let is_quorum = matches!(url, StoreUrl::Quorum(_));
     if let Some(options) = url.redis_options_mut() {
-        let restart_guard = is_quorum.then_some(RestartGuard::ON);
-        *options = RedisOptions { restart_guard, ..RedisOptions::default() };
+        *options = RedisOptions::default();
+        options.restart_guard = is_quorum.then_some(RestartGuard::ON);
     }
     match &mut url {
         StoreUrl::Redis(url) => (url.user, url.password) = (None, None),

@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::{BadGroup, Group};
 
 /// What a command wants and does, in the four letters of `lua/write.lua`.
-pub(crate) type Shape = &'static str;
+pub type Shape = &'static str;
 
 /// The most arguments of one command: Lua passes on no more than some thousands.
 const MOST: usize = 1000;

@@ -15,11 +15,8 @@ use seinpaal_proto::{
 };
 
 use crate::{
-    boottime::ClientClock,
-    store::{
-        Certainty, News, NewsSender, Reading, StoreError, StoreErrorKind, Together, clock::Clock,
-        together,
-    },
+    Certainty, News, NewsSender, Reading, StoreError, StoreErrorKind, Together,
+    boottime::ClientClock, clock::Clock, together,
 };
 
 /// Idle names looked at in each call. A call makes at most one name, so two are enough to keep up.
@@ -65,7 +62,10 @@ impl MemoryHub {
         Self::running_by(ClientClock::Machine, clock)
     }
 
-    pub(crate) fn running_by(runs_by: ClientClock, clock: Clock) -> Arc<Self> {
+    /// A hub that goes by a clock which a test may pause.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn running_by(runs_by: ClientClock, clock: Clock) -> Arc<Self> {
         let born = (clock.now(), runs_by.now());
         Arc::new(Self { clock, born, runs_by, inner: Mutex::default() })
     }

@@ -14,7 +14,7 @@ use seinpaal_proto::{
 use tokio::sync::mpsc;
 
 use super::{MemoryHub, MemoryStore};
-use crate::store::{Store, clock::Clock};
+use crate::{Store, clock::Clock};
 
 fn hub() -> (Arc<MemoryHub>, Arc<AtomicU64>) {
     let now = Arc::new(AtomicU64::new(1_000 * SECOND));

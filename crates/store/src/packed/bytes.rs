@@ -5,11 +5,11 @@ use std::collections::HashMap;
 
 /// What was read is not what was written.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) struct Damaged;
+pub struct Damaged;
 
 /// Writes one record.
 #[derive(Debug)]
-pub(crate) struct Packer {
+pub struct Packer {
     bytes: Vec<u8>,
     at: u64,
     ids: HashMap<u128, u64>,
@@ -18,32 +18,31 @@ pub(crate) struct Packer {
 
 impl Packer {
     /// Instants will be kept as distances from `at`.
-    pub(crate) fn new(at: u64) -> Self {
+    pub fn new(at: u64) -> Self {
         let mut packer = Self { at, ..Self::bare() };
         packer.number(at);
         packer
     }
 
     /// For numbers alone.
-    pub(crate) fn bare() -> Self {
+    pub fn bare() -> Self {
         Self { bytes: Vec::new(), at: 0, ids: HashMap::new(), halves: HashMap::new() }
     }
 
-    pub(crate) fn into_bytes(self) -> Vec<u8> {
+    pub fn into_bytes(self) -> Vec<u8> {
         self.bytes
     }
 
-    #[cfg(feature = "zookeeper")]
-    pub(crate) fn len(&self) -> usize {
+    pub fn byte_count(&self) -> usize {
         self.bytes.len()
     }
 
-    pub(crate) fn byte(&mut self, byte: u8) {
+    pub fn byte(&mut self, byte: u8) {
         self.bytes.push(byte);
     }
 
     /// Seven bits a byte, the lowest first.
-    pub(crate) fn number(&mut self, mut number: u64) {
+    pub fn number(&mut self, mut number: u64) {
         while number > 0x7f {
             self.bytes.push(number as u8 | 0x80);
             number >>= 7;
@@ -51,26 +50,26 @@ impl Packer {
         self.bytes.push(number as u8);
     }
 
-    pub(crate) fn instant(&mut self, instant: u64) {
+    pub fn instant(&mut self, instant: u64) {
         self.signed(instant.wrapping_sub(self.at) as i64);
     }
 
     /// Small numbers of either sign in few bytes.
-    pub(crate) fn signed(&mut self, number: i64) {
+    pub fn signed(&mut self, number: i64) {
         self.number((number << 1 ^ number >> 63) as u64);
     }
 
-    pub(crate) fn at(&self) -> u64 {
+    pub fn at(&self) -> u64 {
         self.at
     }
 
-    pub(crate) fn text(&mut self, text: &str) {
+    pub fn text(&mut self, text: &str) {
         self.number(text.len() as u64);
         self.bytes.extend_from_slice(text.as_bytes());
     }
 
     /// An id that was written before is a number. The upper halves of a client's ids are all the same.
-    pub(crate) fn id(&mut self, id: u128) {
+    pub fn id(&mut self, id: u128) {
         if let Some(index) = self.ids.get(&id) {
             return self.number(index + 1);
         }
@@ -88,7 +87,7 @@ impl Packer {
         self.ids.insert(id, self.ids.len() as u64);
     }
 
-    pub(crate) fn maybe_id(&mut self, id: Option<u128>) {
+    pub fn maybe_id(&mut self, id: Option<u128>) {
         self.byte(id.is_some().into());
         if let Some(id) = id {
             self.id(id);
@@ -97,7 +96,7 @@ impl Packer {
 }
 
 /// Reads one record.
-pub(crate) struct Unpacker<'a> {
+pub struct Unpacker<'a> {
     rest: &'a [u8],
     at: u64,
     ids: Vec<u128>,
@@ -105,49 +104,49 @@ pub(crate) struct Unpacker<'a> {
 }
 
 impl<'a> Unpacker<'a> {
-    pub(crate) fn new(bytes: &'a [u8]) -> Result<Self, Damaged> {
+    pub fn new(bytes: &'a [u8]) -> Result<Self, Damaged> {
         let mut unpacker = Self { rest: bytes, at: 0, ids: Vec::new(), halves: Vec::new() };
         unpacker.at = unpacker.number()?;
         Ok(unpacker)
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         self.rest.is_empty()
     }
 
-    pub(crate) fn at(&self) -> u64 {
+    pub fn at(&self) -> u64 {
         self.at
     }
 
-    pub(crate) fn byte(&mut self) -> Result<u8, Damaged> {
+    pub fn byte(&mut self) -> Result<u8, Damaged> {
         Ok(self.take(1)?[0])
     }
 
-    pub(crate) fn number(&mut self) -> Result<u64, Damaged> {
+    pub fn number(&mut self) -> Result<u64, Damaged> {
         let (number, rest) = number(self.rest)?;
         self.rest = rest;
         Ok(number)
     }
 
-    pub(crate) fn small(&mut self) -> Result<u32, Damaged> {
+    pub fn small(&mut self) -> Result<u32, Damaged> {
         u32::try_from(self.number()?).map_err(|_| Damaged)
     }
 
-    pub(crate) fn instant(&mut self) -> Result<u64, Damaged> {
+    pub fn instant(&mut self) -> Result<u64, Damaged> {
         Ok(self.at.wrapping_add(self.signed()? as u64))
     }
 
-    pub(crate) fn signed(&mut self) -> Result<i64, Damaged> {
+    pub fn signed(&mut self) -> Result<i64, Damaged> {
         let number = self.number()?;
         Ok((number >> 1) as i64 ^ -((number & 1) as i64))
     }
 
-    pub(crate) fn text(&mut self) -> Result<String, Damaged> {
+    pub fn text(&mut self) -> Result<String, Damaged> {
         let length = usize::try_from(self.number()?).map_err(|_| Damaged)?;
         String::from_utf8(self.take(length)?.to_vec()).map_err(|_| Damaged)
     }
 
-    pub(crate) fn id(&mut self) -> Result<u128, Damaged> {
+    pub fn id(&mut self) -> Result<u128, Damaged> {
         match self.number()? {
             0 => {
                 let upper = match self.number()? {
@@ -166,7 +165,7 @@ impl<'a> Unpacker<'a> {
         }
     }
 
-    pub(crate) fn maybe_id(&mut self) -> Result<Option<u128>, Damaged> {
+    pub fn maybe_id(&mut self) -> Result<Option<u128>, Damaged> {
         match self.byte()? {
             0 => Ok(None),
             _ => self.id().map(Some),
@@ -186,7 +185,7 @@ impl<'a> Unpacker<'a> {
 }
 
 /// The number at the front, and what follows it.
-pub(crate) fn number(bytes: &[u8]) -> Result<(u64, &[u8]), Damaged> {
+pub fn number(bytes: &[u8]) -> Result<(u64, &[u8]), Damaged> {
     let mut number = 0u64;
     for (i, byte) in bytes.iter().take(10).enumerate() {
         number |= u64::from(byte & 0x7f) << (7 * i);

@@ -15,7 +15,7 @@ const MEMORY: u8 = 8;
 const FREE: u8 = 10;
 
 /// All facts of a state.
-pub(crate) fn pack(state: &mut MemoryState) -> Vec<u8> {
+pub fn pack(state: &mut MemoryState) -> Vec<u8> {
     let Ok(head) = state.head();
     let mut packer = Packer::new(head.wall);
     put_head(&mut packer, &head);
@@ -27,8 +27,7 @@ pub(crate) fn pack(state: &mut MemoryState) -> Vec<u8> {
 }
 
 /// The state that was packed.
-#[cfg(feature = "embedded")]
-pub(crate) fn unpack(packed: &[u8]) -> Result<MemoryState, Damaged> {
+pub fn unpack(packed: &[u8]) -> Result<MemoryState, Damaged> {
     let mut from = Unpacker::new(packed)?;
     let mut state = MemoryState::default();
     while !from.is_empty() {
@@ -38,7 +37,7 @@ pub(crate) fn unpack(packed: &[u8]) -> Result<MemoryState, Damaged> {
     Ok(state)
 }
 
-pub(crate) fn put_head(packer: &mut Packer, head: &Head) {
+pub fn put_head(packer: &mut Packer, head: &Head) {
     packer.byte(HEAD);
     packer.byte(head.kind.map_or(0, |kind| kind.letter() as u8));
     for limit in [head.stated, head.pinned] {
@@ -57,7 +56,7 @@ pub(crate) fn put_head(packer: &mut Packer, head: &Head) {
     }
 }
 
-pub(crate) fn put_lease(packer: &mut Packer, lease: &Lease) {
+pub fn put_lease(packer: &mut Packer, lease: &Lease) {
     packer.byte(LEASE);
     packer.id(lease.id.0);
     packer.maybe_id(lease.inbox.map(|inbox| inbox.0));
@@ -69,7 +68,7 @@ pub(crate) fn put_lease(packer: &mut Packer, lease: &Lease) {
     packer.number(lease.parked.into());
 }
 
-pub(crate) fn put_entry(packer: &mut Packer, entry: &Entry) {
+pub fn put_entry(packer: &mut Packer, entry: &Entry) {
     let holds = matches!(entry.standing, Standing::Holding { .. });
     packer.byte(if holds { HOLDER } else { WAITER });
     packer.id(entry.ticket.0);
@@ -94,7 +93,7 @@ pub(crate) fn put_entry(packer: &mut Packer, entry: &Entry) {
     }
 }
 
-pub(crate) fn put_slots(packer: &mut Packer, slots: &Slots) {
+pub fn put_slots(packer: &mut Packer, slots: &Slots) {
     packer.number(slots.ranges().len() as u64);
     for (first, last) in slots.ranges() {
         packer.number((*first).into());
@@ -102,7 +101,7 @@ pub(crate) fn put_slots(packer: &mut Packer, slots: &Slots) {
     }
 }
 
-pub(crate) fn put_memory(packer: &mut Packer, memory: &Memory) {
+pub fn put_memory(packer: &mut Packer, memory: &Memory) {
     packer.byte(MEMORY);
     packer.id(memory.series.0);
     packer.number(memory.last.into());
@@ -115,7 +114,7 @@ pub(crate) fn put_memory(packer: &mut Packer, memory: &Memory) {
     }
 }
 
-pub(crate) fn put_free(packer: &mut Packer, first: u32, last: u32) {
+pub fn put_free(packer: &mut Packer, first: u32, last: u32) {
     packer.byte(FREE);
     packer.number(first.into());
     packer.number((last - first).into());
@@ -130,7 +129,7 @@ const CAUSES: [Cause; 6] = [
     Cause::Attached,
 ];
 
-pub(crate) fn put_cause(packer: &mut Packer, cause: Cause) {
+pub fn put_cause(packer: &mut Packer, cause: Cause) {
     packer.byte(cause_number(cause));
 }
 
@@ -138,12 +137,12 @@ fn cause_number(cause: Cause) -> u8 {
     CAUSES.iter().position(|known| *known == cause).map_or(u8::MAX, |at| at as u8)
 }
 
-pub(crate) fn take_cause(from: &mut Unpacker<'_>) -> Result<Cause, Damaged> {
+pub fn take_cause(from: &mut Unpacker<'_>) -> Result<Cause, Damaged> {
     CAUSES.get(usize::from(from.byte()?)).copied().ok_or(Damaged)
 }
 
 /// Puts one fact into a state.
-pub(crate) fn repeat_fact(
+pub fn repeat_fact(
     fact: u8,
     from: &mut Unpacker<'_>,
     state: &mut MemoryState,
@@ -163,7 +162,7 @@ pub(crate) fn repeat_fact(
 }
 
 /// What is out of range was not written by us.
-pub(crate) fn sound<T>(read: T, is_sound: impl FnOnce(&T) -> bool) -> Result<T, Damaged> {
+pub fn sound<T>(read: T, is_sound: impl FnOnce(&T) -> bool) -> Result<T, Damaged> {
     if is_sound(&read) { Ok(read) } else { Err(Damaged) }
 }
 
@@ -238,7 +237,7 @@ fn take_waiting(from: &mut Unpacker<'_>) -> Result<Standing, Damaged> {
     })
 }
 
-pub(crate) fn take_slots(from: &mut Unpacker<'_>) -> Result<Slots, Damaged> {
+pub fn take_slots(from: &mut Unpacker<'_>) -> Result<Slots, Damaged> {
     let mut slots = Slots::none();
     let mut above = 0;
     for _ in 0..from.number()? {

@@ -87,7 +87,7 @@ fn shown(host: &str, port: u16) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::url::StoreUrl;
+    use crate::url::StoreUrl;
 
     fn cluster(text: &str) -> ClusterUrl {
         match StoreUrl::parse(text) {

@@ -188,8 +188,7 @@ impl Query {
 }
 
 /// Decodes `%41` to `A`, if that can be done.
-#[cfg(feature = "zookeeper")]
-pub(crate) fn decoded(text: &str) -> Option<String> {
+pub fn decoded(text: &str) -> Option<String> {
     decode(text).ok()
 }
 

@@ -92,7 +92,7 @@ impl fmt::Display for QuorumUrl {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::url::{Password, StoreUrl};
+    use crate::url::{Password, StoreUrl};
 
     fn quorum(text: &str) -> QuorumUrl {
         match StoreUrl::parse(text) {

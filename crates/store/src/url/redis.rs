@@ -26,9 +26,8 @@ pub struct RedisUrl {
     pub options: RedisOptions,
 }
 
-/// Where a Redis server listens.
+/// Where a Redis server listens; there are no other ways.
 #[derive(Clone, Debug, Eq, PartialEq)]
-#[non_exhaustive]
 pub enum RedisAddress {
     /// A host and a port.
     Tcp {
@@ -124,7 +123,7 @@ pub(super) fn parse_database(text: &str) -> Result<u32, BadStoreUrl> {
 }
 
 /// An IPv6 address gets its brackets back.
-pub(crate) fn show_host(host: &str) -> String {
+pub fn show_host(host: &str) -> String {
     let shown = encode(host, &['/', '@', ',', '[', ']']);
     if host.contains(':') { format!("[{shown}]") } else { shown }
 }

@@ -130,7 +130,7 @@ impl fmt::Display for SentinelUrl {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::url::StoreUrl;
+    use crate::url::StoreUrl;
 
     fn parsed(text: &str) -> SentinelUrl {
         match StoreUrl::parse(text) {

@@ -100,7 +100,7 @@ impl fmt::Display for ZookeeperUrl {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::url::StoreUrl;
+    use crate::url::StoreUrl;
 
     fn parse(text: &str) -> ZookeeperUrl {
         match StoreUrl::parse(text) {

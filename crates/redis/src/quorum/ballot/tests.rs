@@ -11,7 +11,7 @@ use seinpaal_proto::{
 };
 
 use super::*;
-use crate::store::redis::quorum::answer::{Guard, GuardWord, NodeState, Refusal, Register};
+use crate::quorum::answer::{Guard, GuardWord, NodeState, Refusal, Register};
 
 mod cases;
 

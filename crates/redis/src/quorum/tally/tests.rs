@@ -3,7 +3,7 @@
 use seinpaal_proto::Fence;
 
 use super::*;
-use crate::store::redis::quorum::answer::{Guard, GuardWord, NodeState};
+use crate::quorum::answer::{Guard, GuardWord, NodeState};
 
 const NODES: usize = 3;
 

@@ -9,13 +9,10 @@ use seinpaal_proto::{
 };
 
 use super::{Inner, MemoryHub, SWEEP};
-use crate::store::{News, StoreError};
+use crate::{News, StoreError};
 
 impl MemoryHub {
-    pub(in crate::store::memory) fn call_queue(
-        &self,
-        batch: &Batch,
-    ) -> Result<Replies, StoreError> {
+    pub(in crate::memory) fn call_queue(&self, batch: &Batch) -> Result<Replies, StoreError> {
         let mut inner = self.lock()?;
         let now = self.now();
         let replies = inner.execute_queue(now, batch);
@@ -23,7 +20,7 @@ impl MemoryHub {
         Ok(replies)
     }
 
-    pub(in crate::store::memory) fn list_queues(
+    pub(in crate::memory) fn list_queues(
         &self,
         prefix: &str,
     ) -> Result<Vec<(Name, Snapshot)>, StoreError> {

@@ -15,7 +15,7 @@ use std::{
 
 /// What is worked on, and by whom it may be entered.
 #[derive(Debug)]
-pub(crate) struct Room<T> {
+pub struct Room<T> {
     /// `None`: the owner has not come yet, or has gone.
     inside: Mutex<Option<T>>,
     /// The owner wants to come in.
@@ -23,20 +23,28 @@ pub(crate) struct Room<T> {
 }
 
 /// Being inside.
-pub(crate) struct Guest<'a, T>(MutexGuard<'a, Option<T>>);
+pub struct Guest<'a, T>(MutexGuard<'a, Option<T>>);
+
+impl<T> Default for Room<T> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
 
 impl<T> Room<T> {
-    pub(crate) const fn new() -> Self {
+    /// A room that is closed.
+    #[must_use]
+    pub const fn new() -> Self {
         Self { inside: Mutex::new(None), is_awaited: AtomicBool::new(false) }
     }
 
     /// Opens the room. For the owner.
-    pub(crate) fn open(&self, work: T) {
+    pub fn open(&self, work: T) {
         *self.inside.lock().unwrap_or_else(PoisonError::into_inner) = Some(work);
     }
 
     /// For the owner. `None`: the room is closed, or somebody has panicked inside and left it in disorder.
-    pub(crate) fn enter(&self) -> Option<Guest<'_, T>> {
+    pub fn enter(&self) -> Option<Guest<'_, T>> {
         self.is_awaited.store(true, Ordering::SeqCst);
         let inside = self.inside.lock();
         self.is_awaited.store(false, Ordering::SeqCst);
@@ -44,7 +52,7 @@ impl<T> Room<T> {
     }
 
     /// For callers. `None`: somebody is inside, or the owner waits, or the room is closed.
-    pub(crate) fn try_enter(&self) -> Option<Guest<'_, T>> {
+    pub fn try_enter(&self) -> Option<Guest<'_, T>> {
         if self.is_awaited.load(Ordering::SeqCst) {
             return None;
         }
@@ -52,12 +60,12 @@ impl<T> Room<T> {
     }
 
     /// Closes the room, whatever has happened inside. What was worked on is the owner's to drop, outside.
-    pub(crate) fn close(&self) -> Option<T> {
+    pub fn close(&self) -> Option<T> {
         self.inside.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
     /// Whether somebody has panicked inside.
-    pub(crate) fn is_in_disorder(&self) -> bool {
+    pub fn is_in_disorder(&self) -> bool {
         self.inside.is_poisoned()
     }
 }

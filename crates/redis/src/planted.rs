@@ -1,0 +1,48 @@
+//! Mistakes put into the scripts on purpose. For `crates/planted` only.
+
+use seinpaal_proto::planted::{Bug, planted};
+
+/// A script with the mistake of this process in it.
+///
+/// # Panics
+/// If there is no mistake of that kind in any script any more.
+pub(crate) fn spoil(source: String) -> String {
+    let chosen = Bug::ALL.iter().copied().find(|bug| planted(*bug));
+    let Some((from, to)) = chosen.and_then(mistake) else { return source };
+    source.replacen(from, to, 1)
+}
+
+fn mistake(bug: Bug) -> Option<(&'static str, &'static str)> {
+    Some(match bug {
+        Bug::LuaOneTooMany => ("permits <= going - held then", "permits <= going - held + 1 then"),
+        Bug::LuaLosesTheHead => ("= 'h', pack(HEAD", "= 'x', pack(HEAD"),
+        Bug::LuaWakesNobody => {
+            ("if waiting == 0 then\n          holders", "if true then\n          holders")
+        }
+        Bug::LuaFenceNotRaised => ("  fence = max(fence + 1, now)", "  fence = max(fence, now)"),
+        Bug::LuaSeconds => ("now = time[1] * 1000000 + time[2]", "now = time[1] + 0"),
+        Bug::LuaCallersTtl => (
+            "if deadline <= 0 or left < need or left > most then\n",
+            "need = max(lease_ttl, MIN_TTL)\n    most, left = need, -1\n    if left < need then\n",
+        ),
+        Bug::QueueLuaOneTooMany => {
+            ("limit >= 0 and limit - in_work or open", "limit >= 0 and limit - in_work + 1 or open")
+        }
+        Bug::QueueLuaCallsNobody => ("ledger.wake(place.inbox, 'called')", ""),
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_mistake_in_a_script_finds_its_place() {
+        for bug in Bug::ALL {
+            if let Some((from, _)) = mistake(*bug) {
+                assert!(crate::has_in_a_script(from), "{bug:?}");
+            }
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//! The seam between the session and a store, and the stores that are built in.
+
+#[cfg(feature = "embedded")]
+pub use seinpaal_embedded as embedded;
+#[cfg(feature = "redis")]
+pub use seinpaal_redis as redis;
+pub use seinpaal_store::{
+    Abilities, BoxFuture, Certainty, ChildRecord, GuardedWrite, News, NewsSender, Reading, Store,
+    StoreError, StoreErrorKind, Together, Written, clock, memory, url,
+};
+#[cfg(feature = "zookeeper")]
+pub use seinpaal_zookeeper as zookeeper;
+
+use std::sync::Arc;
+
+use seinpaal_proto::Inbox;
+
+/// Opens the store at `url` for the client with this inbox.
+pub fn open(
+    url: url::StoreUrl,
+    inbox: Inbox,
+    news: NewsSender,
+) -> BoxFuture<'static, Result<Arc<dyn Store>, StoreError>> {
+    Box::pin(async move {
+        match url {
+            url::StoreUrl::Memory(label) => {
+                let hub = memory::MemoryHub::process(&label);
+                Ok(memory::MemoryStore::open(&hub, inbox, news) as Arc<dyn Store>)
+            }
+            #[cfg(feature = "embedded")]
+            url::StoreUrl::Embedded(dir) => {
+                let dir = dir.map_or_else(embedded::default_dir, Ok)?;
+                Ok(embedded::EmbeddedStore::open(&dir, inbox, news)? as Arc<dyn Store>)
+            }
+            #[cfg(feature = "redis")]
+            url::StoreUrl::Redis(url) => {
+                Ok(redis::RedisStore::open(url, inbox, news).await? as Arc<dyn Store>)
+            }
+            #[cfg(feature = "redis")]
+            url::StoreUrl::Cluster(url) => {
+                Ok(redis::RedisStore::open_cluster(url, inbox, news).await? as Arc<dyn Store>)
+            }
+            #[cfg(feature = "redis")]
+            url::StoreUrl::Quorum(url) => {
+                Ok(redis::quorum::QuorumStore::open(url, inbox, news).await? as Arc<dyn Store>)
+            }
+            #[cfg(feature = "redis")]
+            url::StoreUrl::Sentinel(url) => {
+                Ok(redis::RedisStore::open_behind(url, inbox, news).await? as Arc<dyn Store>)
+            }
+            #[cfg(feature = "zookeeper")]
+            url::StoreUrl::Zookeeper(url) => {
+                Ok(zookeeper::ZookeeperStore::open(url, inbox, news).await? as Arc<dyn Store>)
+            }
+            other => Err(not_built_in(&other)),
+        }
+    })
+}
+
+/// The store of this URL is a feature of the crate that is not enabled.
+fn not_built_in(url: &url::StoreUrl) -> StoreError {
+    let feature = url.missing_feature().unwrap_or_default();
+    let message = format!(
+        "this program was built without the store of {url}: enable the feature {feature:?} of the crate seinpaal"
+    );
+    StoreError::new(StoreErrorKind::Misconfigured, Certainty::NotExecuted, message)
+}
