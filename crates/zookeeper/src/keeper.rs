@@ -143,7 +143,8 @@ impl Keeper {
     /// The session is over, and with it everything that this client had. That is settled before it
     /// appears again, so that nobody sees it alive with what it has lost.
     async fn begin_again(&mut self) {
-        tracing::warn!(target: crate::TARGET, store = %self.core.plan.shown(), "the session has expired: everything is lost");
+        let store = self.core.plan.shown();
+        tracing::warn!(target: crate::TARGET, %store, "the session has expired: everything is lost");
         SESSIONS_LOST.fetch_add(1, Ordering::Relaxed);
         self.core.set_link(None);
         self.core.watches.clear_all();

@@ -141,7 +141,11 @@ impl Shared {
         let mended = stream::iter(deaf)
             .map(|(channel, slot)| async move {
                 let listening = self.route(slot, &Errand::Listen(&channel)).await;
-                listening.inspect_err(|error| tracing::debug!(target: crate::TARGET, %error, channel, "not heard")).is_ok()
+                listening
+                    .inspect_err(|error| {
+                        tracing::debug!(target: crate::TARGET, %error, channel, "not heard");
+                    })
+                    .is_ok()
             })
             .buffer_unordered(EARS_AT_ONCE);
         let is_whole = mended.all(async |is_mended| is_mended).await;
