@@ -17,6 +17,7 @@ use std::{
 
 use rusqlite::{Connection, OpenFlags, config::DbConfig, hooks::Wal};
 use rustix::fs::{FileType, stat};
+use seinpaal_proto::planted::{Bug, planted};
 
 use super::{directory::Directory, trouble};
 use seinpaal_store::{Certainty, StoreError, StoreErrorKind};
@@ -175,4 +176,15 @@ fn other_version(path: &Path, version: i32) -> StoreError {
         path.display()
     );
     StoreError::new(StoreErrorKind::OtherVersion, Certainty::NotExecuted, message)
+}
+
+/// Runs a statement whose rows, if it has any, do not matter.
+pub(super) fn run(db: &Connection, sql: &str) -> rusqlite::Result<()> {
+    if planted(Bug::EmbeddedStepNotWhole) && !sql.starts_with("PRAGMA") {
+        return Ok(());
+    }
+    let mut statement = db.prepare_cached(sql)?;
+    let mut rows = statement.query([])?;
+    while rows.next()?.is_some() {}
+    Ok(())
 }

@@ -17,9 +17,12 @@ use std::{
 };
 
 use seinpaal_proto::queue::{Batch, Replies, Request};
+use tokio::sync::oneshot;
 
-use super::worker::Answer;
 use seinpaal_store::{Certainty, StoreError, StoreErrorKind};
+
+/// Where the answer to a caller goes.
+pub(super) type Answer<T> = oneshot::Sender<Result<T, StoreError>>;
 
 /// The log, as far as it is on the disk.
 pub(super) trait Disk: Send {

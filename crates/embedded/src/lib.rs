@@ -64,10 +64,11 @@ use tokio::sync::oneshot;
 pub use self::directory::default_dir;
 use self::{
     gate::GateWait,
+    keeper::Answer,
     keeper::Keeper,
     log::LogOnDisk,
     parts::{Parts, Signs},
-    worker::{Answer, Job, Worker, in_place, ring},
+    worker::{Job, Worker, in_place, ring},
 };
 use seinpaal_store::{
     Abilities, BoxFuture, Certainty, ChildRecord, NewsSender, Reading, Store, StoreError,

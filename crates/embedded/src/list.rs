@@ -3,7 +3,7 @@
 use rusqlite::Connection;
 use seinpaal_proto::{Batch, Inbox, Name, Replies, Reply, Request, Snapshot, queue, time::Micros};
 
-use super::turn::read_name;
+use super::rows::read_name;
 
 /// The most waiters that a snapshot lists.
 const ROWS: u32 = 64;

@@ -3,21 +3,17 @@
 use std::{cell::Cell, path::Path, sync::Arc, time::Duration};
 
 use rusqlite::{Connection, ErrorCode};
-use seinpaal_proto::{
-    Inbox,
-    planted::{Bug, planted},
-    time::Micros,
-};
+use seinpaal_proto::{Inbox, time::Micros};
 
 use super::{
     boot::{self, StoreClock},
-    database::{self, Database},
+    database::{self, Database, run},
     directory::Directory,
     gate::{Gate, GateWait},
     inbox::{Address, InboxSocket},
     presence::{Presence, Presences},
     trouble,
-    turn::{Tell, Turn},
+    turn::{Around, Tell, Turn},
     wire,
 };
 use seinpaal_store::{Certainty, Reading, StoreError, StoreErrorKind, clock::Clock};
@@ -105,7 +101,7 @@ impl Parts {
     ) -> Option<Result<(T, Tell), StoreError>> {
         let inside = self.gate.try_enter()?;
         let _impatience = Impatience::begin(&self.database.db)?;
-        let mut turn = Turn::new(&self.database.db, self, self.clock.now());
+        let mut turn = Turn::new(&self.database.db, self.around(), self.clock.now());
         self.run("BEGIN IMMEDIATE").ok()?;
         let Ok(Some(done)) = work(&mut turn) else {
             self.roll_back();
@@ -133,11 +129,16 @@ impl Parts {
         &self,
         work: &mut impl FnMut(&mut Turn<'_>) -> rusqlite::Result<T>,
     ) -> Result<(T, Tell), StoreError> {
-        let mut turn = Turn::new(&self.database.db, self, self.clock.now());
+        let mut turn = Turn::new(&self.database.db, self.around(), self.clock.now());
         self.run("BEGIN IMMEDIATE").map_err(|error| self.undo(Certainty::NotExecuted, error))?;
         let done = work(&mut turn).map_err(|error| self.undo(Certainty::NotExecuted, error))?;
         self.run("COMMIT").map_err(|error| self.undo(at_commit(&error), error))?;
         Ok((done, turn.tell))
+    }
+
+    fn around(&self) -> Around<'_> {
+        let Self { presences, socket, me, found_nothing_at, .. } = self;
+        Around { presences, socket, me: *me, found_nothing_at }
     }
 
     /// Reads without waiting at the gate; what is read may be old by the time it is used.
@@ -219,15 +220,4 @@ fn at_commit(error: &rusqlite::Error) -> Certainty {
         Some(ErrorCode::DiskFull) => Certainty::NotExecuted,
         _ => Certainty::Unknown,
     }
-}
-
-/// Runs a statement whose rows, if it has any, do not matter.
-pub(super) fn run(db: &Connection, sql: &str) -> rusqlite::Result<()> {
-    if planted(Bug::EmbeddedStepNotWhole) && !sql.starts_with("PRAGMA") {
-        return Ok(());
-    }
-    let mut statement = db.prepare_cached(sql)?;
-    let mut rows = statement.query([])?;
-    while rows.next()?.is_some() {}
-    Ok(())
 }

@@ -88,6 +88,12 @@ fn must_stand_there(row: &Row<'_>, stands_elsewhere: usize) -> Result<()> {
     if row.get(stands_elsewhere)? { Err(damaged()) } else { Ok(()) }
 }
 
+/// The name in a column of text.
+pub(super) fn read_name(row: &Row<'_>, column: usize) -> Result<Name> {
+    let text: String = row.get(column)?;
+    Name::new(&text).map_err(|bad| Error::FromSqlConversionFailure(column, Type::Text, bad.into()))
+}
+
 /// A row that the ledger did not write.
 pub(super) fn damaged() -> Error {
     Error::FromSqlConversionFailure(0, Type::Null, "out of range".into())

@@ -15,10 +15,7 @@ use seinpaal_proto::{
     time::{Micros, SECOND, UNBOUNDED},
 };
 
-use super::{
-    rows::{bytes, damaged},
-    turn::read_name,
-};
+use super::rows::{bytes, damaged, read_name};
 use seinpaal_store::packed::{pack, unpack};
 
 /// The longest record: it fits into one page, with its name.

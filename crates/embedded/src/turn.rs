@@ -2,7 +2,7 @@
 
 mod queues;
 
-use std::collections::BTreeMap;
+use std::{cell::Cell, collections::BTreeMap};
 
 use rusqlite::{Connection, Result};
 use seinpaal_proto::{
@@ -13,15 +13,15 @@ use seinpaal_proto::{
 use seinpaal_store::{Together, together};
 
 use super::{
+    database::run,
+    inbox::InboxSocket,
     name_state::NameState,
-    parts::{Parts, run},
-    rows::bytes,
+    presence::Presences,
+    rows::{bytes, read_name},
     small,
-    watch::Site,
+    watch::{MOST_HOLDERS, Site},
 };
 
-/// The most distinct holders of one name that are looked at in one call.
-pub(super) const MOST_HOLDERS: usize = 64;
 /// The most waiters of one name that are looked at where somebody counts them.
 const MOST_WAITERS: u32 = 256;
 /// The most calls that one burial takes; 128 leases, places and grants each.
@@ -43,6 +43,16 @@ pub(super) struct Turn<'a> {
     pub(super) tell: Tell,
 }
 
+/// What a turn sees of the store besides its database.
+#[derive(Clone, Copy)]
+pub(super) struct Around<'a> {
+    pub(super) presences: &'a Presences,
+    pub(super) socket: &'a InboxSocket,
+    pub(super) me: Inbox,
+    /// When a look for names that nobody uses last found none, on the store's clock.
+    pub(super) found_nothing_at: &'a Cell<Option<Micros>>,
+}
+
 /// Whom to tell what once the turn is over.
 #[derive(Debug, Default)]
 pub(super) struct Tell {
@@ -53,8 +63,8 @@ pub(super) struct Tell {
 }
 
 impl<'a> Turn<'a> {
-    pub(super) fn new(db: &'a Connection, parts: &'a Parts, now: Micros) -> Self {
-        let known = Known { parts, contacts: BTreeMap::new() };
+    pub(super) fn new(db: &'a Connection, around: Around<'a>, now: Micros) -> Self {
+        let known = Known { around, contacts: BTreeMap::new() };
         Self { db, known, now, tell: Tell::default() }
     }
 
@@ -78,7 +88,7 @@ impl<'a> Turn<'a> {
 
     /// Where a look found nothing, the calls of the next moment do not look: it takes two statements, and a call six.
     fn let_go(&mut self) -> Result<()> {
-        let looked_at = &self.known.parts.found_nothing_at;
+        let looked_at = self.known.around.found_nothing_at;
         if looked_at.get().is_some_and(|at| (at..at + LOOK_PAUSE).contains(&self.now)) {
             return Ok(());
         }
@@ -240,13 +250,6 @@ fn nothing(name: Name) -> Batch {
     Batch { name, inbox: None, fence_seen: 0, requests: Vec::new() }
 }
 
-pub(super) fn read_name(row: &rusqlite::Row<'_>, column: usize) -> Result<Name> {
-    let text: String = row.get(column)?;
-    Name::new(&text).map_err(|bad| {
-        rusqlite::Error::FromSqlConversionFailure(column, rusqlite::types::Type::Text, bad.into())
-    })
-}
-
 fn depends_on_holders(reply: &Reply) -> bool {
     matches!(
         reply,
@@ -287,24 +290,26 @@ fn group<'a, W>(
 /// What has been found out about clients in this turn. Being inside the gate, it stays true for the
 /// dead, and for the living it was true a moment ago.
 struct Known<'a> {
-    parts: &'a Parts,
+    around: Around<'a>,
     contacts: BTreeMap<Inbox, Contact>,
 }
 
 impl Contacts for Known<'_> {
     fn contact(&mut self, inbox: Inbox) -> Contact {
-        if inbox == self.parts.me {
+        if inbox == self.around.me {
             return Contact::Alive;
         }
-        *self.contacts.entry(inbox).or_insert_with(|| ask_kernel(self.parts, inbox))
+        *self.contacts.entry(inbox).or_insert_with(|| self.around.ask_kernel(inbox))
     }
 }
 
-fn ask_kernel(parts: &Parts, inbox: Inbox) -> Contact {
-    if !parts.presences.is_dead(inbox) {
-        return Contact::Alive;
+impl Around<'_> {
+    fn ask_kernel(self, inbox: Inbox) -> Contact {
+        if !self.presences.is_dead(inbox) {
+            return Contact::Alive;
+        }
+        self.presences.clear_away(inbox);
+        self.socket.clear_away(inbox);
+        Contact::Dead
     }
-    parts.presences.clear_away(inbox);
-    parts.socket.clear_away(inbox);
-    Contact::Dead
 }

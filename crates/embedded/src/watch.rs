@@ -9,13 +9,13 @@ use seinpaal_proto::{
     planted::{Bug, planted},
 };
 
-use super::{
-    name_state::NameState, presence::Presences, rows::queue::QueueRows, turn::MOST_HOLDERS,
-};
+use super::{name_state::NameState, presence::Presences, rows::queue::QueueRows};
 
 /// The most pipes that are kept open for this. Those beyond it are looked at once a second.
 const MOST_PIPES: usize = 256;
 
+/// The most distinct holders of one name that are looked at in one call.
+pub(super) const MOST_HOLDERS: usize = 64;
 /// In line so far ahead, a client watches the holders.
 const WATCHERS: u32 = 3;
 

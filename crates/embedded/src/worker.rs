@@ -23,11 +23,10 @@ use std::{
 };
 
 use seinpaal_proto::{Batch, Inbox, Name, Replies, Snapshot, Wakeup, queue, time};
-use tokio::sync::oneshot;
 
 use super::{
     backlog::{Backlog, Need},
-    keeper::Keeper,
+    keeper::{Answer, Keeper},
     line::Line,
     list,
     parts::Parts,
@@ -61,8 +60,6 @@ pub(super) enum Job {
     CallQueue { batch: queue::Batch, answer: Answer<queue::Replies> },
     ListQueues { prefix: String, answer: Answer<Vec<(Name, queue::Snapshot)>> },
 }
-
-pub(super) type Answer<T> = oneshot::Sender<Result<T, StoreError>>;
 
 #[derive(Debug)]
 pub(super) struct Worker {

@@ -2,10 +2,11 @@
 
 use core::fmt;
 
-use crate::kind::MOST_READERS;
-
 /// The most permits a name can have.
 pub const MAX_LIMIT: u32 = 1_000_000_000;
+
+/// How many readers a readers-writer lock admits at once: a writer takes as many permits.
+pub const MOST_READERS: u32 = 1_000_000;
 
 /// How many permits exist at a name: 0 (nobody is admitted) to [`MAX_LIMIT`].
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]

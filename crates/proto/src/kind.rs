@@ -4,9 +4,6 @@ use core::fmt;
 
 use crate::count::{Limit, Permits};
 
-/// How many readers a readers-writer lock admits at once: a writer takes as many permits.
-pub const MOST_READERS: u32 = 1_000_000;
-
 /// Which lock a name is.
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
 pub enum Kind {
@@ -15,7 +12,7 @@ pub enum Kind {
     Semaphore,
     /// One holder: a semaphore whose limit is 1 and stays 1.
     Mutex,
-    /// Many readers or one writer: a semaphore whose limit is [`MOST_READERS`], of which a reader takes one
+    /// Many readers or one writer: a semaphore whose limit is [`MOST_READERS`](crate::MOST_READERS), of which a reader takes one
     /// and a writer all. They stand in one line, so neither starves.
     RwLock,
 }

@@ -39,10 +39,10 @@ pub mod time;
 pub mod why;
 
 pub use about::{About, MAX_ABOUT_BYTES};
-pub use count::{BadCount, Limit, MAX_LIMIT, Permits, Priority};
+pub use count::{BadCount, Limit, MAX_LIMIT, MOST_READERS, Permits, Priority};
 pub use fingerprint::Lens;
 pub use id::{Fence, Inbox, LeaseId, Series, Ticket, TicketSource};
-pub use kind::{Kind, MOST_READERS};
+pub use kind::Kind;
 pub use ledger::{Contact, Contacts, Outcome, execute};
 pub use memory::MemoryState;
 pub use name::{BadName, MAX_NAME_BYTES, Name};

@@ -23,6 +23,7 @@ mod ending;
 mod event;
 mod failure;
 mod fingerprint;
+mod heard;
 mod outbox;
 mod record;
 mod renewal;

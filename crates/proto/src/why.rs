@@ -13,8 +13,9 @@ pub use estimate::{Estimate, LeasesEnd, Unsaid};
 use line::Line;
 
 use crate::{
+    count::MOST_READERS,
     id::Ticket,
-    kind::{Kind, MOST_READERS},
+    kind::Kind,
     reply::{HolderRow, Snapshot, WaiterRow},
     time::Micros,
 };

@@ -356,6 +356,24 @@ pub(super) fn one_line(text: &str) -> String {
         .collect()
 }
 
+/// Why a link could not be opened.
+pub(super) enum Failure {
+    Call(CallError),
+    Store(StoreError),
+}
+
+impl From<CallError> for Failure {
+    fn from(error: CallError) -> Self {
+        Self::Call(error)
+    }
+}
+
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Self {
+        Self::Store(error)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -341,7 +341,7 @@ fn need_of(reply: &Reply) -> Need {
 
 #[cfg(all(test, feature = "planted"))]
 pub(crate) fn has_in_a_script(text: &str) -> bool {
-    let sources = script::SCRIPTS.iter().map(|row| row.source).chain([queue::QUEUE]);
+    let sources = script::SCRIPTS.iter().map(|row| row.source).chain([queue::pieces::QUEUE]);
     sources.into_iter().any(|source| source.contains(text))
 }
 

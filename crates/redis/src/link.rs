@@ -17,7 +17,7 @@ use seinpaal_proto::Inbox;
 use tokio::{sync::Mutex, task::AbortHandle, time::timeout};
 
 use super::{
-    error,
+    error::{self, Failure},
     keys::Keys,
     place::Place,
     replicas::Replicas,
@@ -193,7 +193,8 @@ impl Site {
     async fn look(commands: &mut Commands, plan: &Plan, url: &RedisUrl) -> Result<Self, Failure> {
         let shown = url.to_string();
         let seen = server::look(commands, &plan.subject(&shown)).await??;
-        let replicas = Replicas::look(commands, plan, &shown).await?;
+        let replicas =
+            Replicas::look(commands, &plan.place, plan.replication_timeout, &shown).await?;
         let advice = [seen.advice, replicas.advice.clone()].concat();
         let (address, facts) = (url.address.clone(), seen.facts);
         Ok(Self { address, reading: seen.reading, replicas, advice, facts })
@@ -254,23 +255,5 @@ fn refuses_resp3(error: &CallError) -> bool {
         (ErrorKind::RESP3NotSupported, _) | (_, Some("NOPROTO")) => true,
         (_, Some("ERR" | "NOPERM")) => about_hello(),
         _ => false,
-    }
-}
-
-/// Why a link could not be opened.
-pub(super) enum Failure {
-    Call(CallError),
-    Store(StoreError),
-}
-
-impl From<CallError> for Failure {
-    fn from(error: CallError) -> Self {
-        Self::Call(error)
-    }
-}
-
-impl From<StoreError> for Failure {
-    fn from(error: StoreError) -> Self {
-        Self::Store(error)
     }
 }

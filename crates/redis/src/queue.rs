@@ -1,6 +1,7 @@
 //! Queues: one script a batch, on two keys of their own next to those of a semaphore of the same name.
 
 mod ask;
+pub(super) mod pieces;
 mod reply;
 #[cfg(test)]
 mod tests;
@@ -19,29 +20,6 @@ use super::{
     script::Operation,
 };
 use seinpaal_store::StoreError;
-
-/// The script of queues, without how wakeups travel.
-pub(super) const QUEUE: &str = concat!(
-    include_str!("lua/queue/begin.lua"),
-    include_str!("lua/queue/fast_ask.lua"),
-    include_str!("lua/queue/fast_head.lua"),
-    include_str!("lua/queue/fast_work.lua"),
-    include_str!("lua/queue/fast_end.lua"),
-    include_str!("lua/queue/rest.lua"),
-    include_str!("lua/queue/pack.lua"),
-    include_str!("lua/queue/state.lua"),
-    include_str!("lua/queue/items.lua"),
-    include_str!("lua/queue/order.lua"),
-    include_str!("lua/queue/time.lua"),
-    include_str!("lua/queue/workers.lua"),
-    include_str!("lua/queue/ask.lua"),
-    include_str!("lua/queue/push.lua"),
-    include_str!("lua/queue/pop.lua"),
-    include_str!("lua/queue/finish.lua"),
-    include_str!("lua/queue/steer.lua"),
-    include_str!("lua/queue/inspect.lua"),
-    include_str!("lua/queue/step.lua"),
-);
 
 impl RedisStore {
     pub(super) async fn execute_queue(&self, batch: &Batch) -> Result<Replies, StoreError> {

@@ -16,6 +16,7 @@ mod ballot;
 mod call;
 mod examine;
 mod gather;
+mod matter;
 mod mend;
 mod node;
 mod open;
@@ -45,8 +46,8 @@ use tokio::{
 };
 
 use self::{
-    call::Errand,
     gather::Gathering,
+    matter::Errand,
     node::{Envelope, Node},
     table::Table,
 };

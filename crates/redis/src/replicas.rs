@@ -14,13 +14,14 @@ use redis::{RedisError, Value};
 use tokio::sync::Mutex;
 
 use super::{
-    link::{Failure, Plan},
+    error::Failure,
+    place::Place,
     server::field,
     transport::{Answer, CallError, Commands, ROOM},
 };
 use seinpaal_store::{Advice, Certainty, StoreError, StoreErrorKind};
 
-/// How long replicas may take; see [`Plan::replication_timeout`].
+/// How long replicas may take; see `Plan::replication_timeout`.
 pub(super) const REPLICATION_TIMEOUT: Duration = Duration::from_millis(500);
 /// With more lag than this before it notices, a cut off master takes writes for too long.
 const LONGEST_LAG: u32 = 10;
@@ -63,10 +64,10 @@ impl Replicas {
     /// was promised. A server that will not say is believed.
     pub(super) async fn look(
         commands: &mut Commands,
-        plan: &Plan,
+        place: &Place,
+        timeout: Duration,
         shown: &str,
     ) -> Result<Self, Failure> {
-        let (place, timeout) = (&plan.place, plan.replication_timeout);
         let replicated = place.options().replicated;
         let (mut advice, mut there) = (Vec::new(), None);
         if place.may_move() || replicated.is_some() {

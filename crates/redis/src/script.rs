@@ -8,7 +8,7 @@ use seinpaal_proto::{
     time::Micros,
 };
 
-use super::queue::QUEUE;
+use super::queue::pieces::QUEUE;
 
 /// Fences that clients claim to have seen are believed up to here, as the ledger does.
 const MOST_FENCE_SEEN: u64 = 1 << 52;

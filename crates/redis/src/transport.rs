@@ -17,7 +17,11 @@ use redis::{
     RedisResult, ToRedisArgs, Value,
     aio::{MultiplexedConnection, PubSub},
 };
-use tokio::{task::AbortHandle, time::timeout};
+use tokio::{
+    io::{AsyncRead, AsyncWrite},
+    task::AbortHandle,
+    time::timeout,
+};
 
 use self::{stream::Stream, watched::Watched};
 use seinpaal_store::url::RedisUrl;
@@ -42,6 +46,11 @@ impl Drop for Line {
         self.driver.abort();
     }
 }
+
+/// Whatever bytes come and go through.
+trait Socket: AsyncRead + AsyncWrite + Send + Unpin {}
+
+impl<T: AsyncRead + AsyncWrite + Send + Unpin> Socket for T {}
 
 /// What a command came to. A server's refusal of it is an answer.
 pub(super) type Answer<T> = Result<T, CallError>;

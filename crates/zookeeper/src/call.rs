@@ -10,8 +10,7 @@ use std::{collections::BTreeSet, time::Duration};
 
 use futures_util::future::try_join;
 use seinpaal_proto::{
-    Batch, Contact, Contacts, Inbox, Name, Outcome, Replies, Reply, Request, Standing, State,
-    execute, time::Micros,
+    Batch, Contact, Contacts, Inbox, Name, Replies, Reply, Request, State, execute, time::Micros,
 };
 use tokio::time::{Instant, sleep};
 
@@ -19,9 +18,9 @@ use super::{
     core::{Core, count_attempt},
     error,
     link::Link,
-    replica::{Change, Header, LONGEST_BASE, Learned, Replica},
+    replica::{Header, Learned, Replica, holders},
     stretch,
-    transaction::{Floor, Written},
+    transaction::{Executed, Floor, Written},
     write::Hint,
 };
 use crate::error::DamagedAt as _;
@@ -44,19 +43,6 @@ impl Contacts for Known<'_> {
         self.asked.insert(inbox);
         Contact::Listening
     }
-}
-
-/// A batch executed on the copy, and what has to be written for it.
-pub(super) struct Executed {
-    pub(super) outcome: Outcome,
-    pub(super) change: Change,
-    pub(super) hints: Vec<Hint>,
-    /// Whom the transaction tells to look: it fails if one of them is gone.
-    pub(super) told: BTreeSet<Inbox>,
-    /// Who was believed to be there, and is not told.
-    doubtful: BTreeSet<Inbox>,
-    /// The highest fence given out here.
-    pub(super) fence: u64,
 }
 
 impl Core {
@@ -268,12 +254,6 @@ fn must_be_sure(replies: &Replies) -> bool {
     replies.replies.is_empty() || replies.replies.iter().any(depends)
 }
 
-/// The clients that hold something.
-pub(super) fn holders(replica: &Replica) -> BTreeSet<Inbox> {
-    let holds = replica.state.entries().filter(|e| matches!(e.standing, Standing::Holding { .. }));
-    holds.filter_map(|entry| entry.inbox).collect()
-}
-
 fn highest_fence(replies: &Replies) -> u64 {
     let fence = |reply: &Reply| match reply {
         Reply::Granted(grant) => grant.fence.0,
@@ -294,15 +274,5 @@ async fn pause(attempt: u32, took: Duration) {
     if getrandom::fill(&mut draw).is_ok() {
         let part = f64::from(u16::from_le_bytes(draw)) / f64::from(u16::MAX);
         sleep(took.mul_f64(part) * attempt.min(LONGEST_PAUSE)).await;
-    }
-}
-
-/// There is no room for so many.
-pub(super) fn check_room(name: &Name, change: &Change) -> Result<(), StoreError> {
-    match change {
-        Change::Pack { base, .. } if base.len() > LONGEST_BASE => {
-            Err(error::full(name.as_str(), LONGEST_BASE))
-        }
-        _ => Ok(()),
     }
 }

@@ -4,7 +4,9 @@
 //! copy that is nearly up to date repeats only what is new. When those writes have become many, all is
 //! packed into the base and they start anew.
 
-use seinpaal_proto::{Inbox, MemoryState, State, time::UNBOUNDED};
+use std::collections::BTreeSet;
+
+use seinpaal_proto::{Inbox, MemoryState, Standing, State, time::UNBOUNDED};
 
 use zookeeper_client::Stat;
 
@@ -328,4 +330,10 @@ fn repeat(
         records = rest;
     }
     Ok(())
+}
+
+/// The clients that hold something.
+pub(super) fn holders(replica: &Replica) -> BTreeSet<Inbox> {
+    let holds = replica.state.entries().filter(|e| matches!(e.standing, Standing::Holding { .. }));
+    holds.filter_map(|entry| entry.inbox).collect()
 }

@@ -1,17 +1,19 @@
 //! What a call writes: all of it in one transaction, or nothing.
 
+use std::collections::BTreeSet;
+
 use seinpaal_proto::{
-    Inbox, Name,
+    Inbox, Name, Outcome,
     time::{Micros, micros},
 };
 use tokio::time::timeout;
 use zookeeper_client::{Error, MultiWriteError, MultiWriteResult, MultiWriter};
 
 use super::{
-    call::{Executed, check_room},
     error,
     link::Link,
-    replica::{Change, Header},
+    replica::{Change, Header, LONGEST_BASE},
+    write::Hint,
 };
 use seinpaal_store::{Certainty, StoreError};
 
@@ -29,6 +31,19 @@ pub(super) enum Written {
     Overtaken,
     /// A client that was to be told is gone.
     Gone(Inbox),
+}
+
+/// A batch executed on the copy, and what has to be written for it.
+pub(super) struct Executed {
+    pub(super) outcome: Outcome,
+    pub(super) change: Change,
+    pub(super) hints: Vec<Hint>,
+    /// Whom the transaction tells to look: it fails if one of them is gone.
+    pub(super) told: BTreeSet<Inbox>,
+    /// Who was believed to be there, and is not told.
+    pub(super) doubtful: BTreeSet<Inbox>,
+    /// The highest fence given out here.
+    pub(super) fence: u64,
 }
 
 impl Link {
@@ -176,5 +191,15 @@ impl Link {
     /// left of a time-out of one is 1 - 0.15 - 0.25; half is on the safe side.
     pub(super) fn longest_lease(&self) -> Micros {
         micros(self.client.session_timeout()) / 2
+    }
+}
+
+/// There is no room for so many.
+fn check_room(name: &Name, change: &Change) -> Result<(), StoreError> {
+    match change {
+        Change::Pack { base, .. } if base.len() > LONGEST_BASE => {
+            Err(error::full(name.as_str(), LONGEST_BASE))
+        }
+        _ => Ok(()),
     }
 }

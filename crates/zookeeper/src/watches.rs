@@ -12,7 +12,7 @@ use seinpaal_proto::{Inbox, Name};
 use tokio::{sync::mpsc, task::AbortHandle};
 use zookeeper_client::{EventType, OneshotWatcher};
 
-use super::{call::holders, replica::Replica};
+use super::replica::{Replica, holders};
 
 #[derive(Debug)]
 pub(super) struct Watches {

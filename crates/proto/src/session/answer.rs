@@ -5,6 +5,7 @@ use super::{
     compose::{Item, Sent},
     desk::Desk,
     event::{Event, Loss, Refusal},
+    heard::Heard,
     record::Phase,
 };
 use crate::{
@@ -15,14 +16,6 @@ use crate::{
     slots::Slots,
     time::Micros,
 };
-
-/// When an answer was heard, when its request was sent, and about which name.
-#[derive(Clone, Copy)]
-pub(super) struct Heard<'a> {
-    pub(super) now: Micros,
-    pub(super) sent_at: Micros,
-    pub(super) name: &'a Name,
-}
 
 impl Session {
     pub(super) fn take_answers(&mut self, now: Micros, sent: Sent, replies: Replies) {

@@ -4,7 +4,7 @@
 //! renewed, which leaves at least two thirds of the ttl (docs/decisions/0025-proof-before-hand-over.md). Until then its
 //! ticket is *unproved* and is renewed by name at once.
 
-use super::answer::Heard;
+use super::heard::Heard;
 use super::{
     Session,
     record::{Granted, Phase},

@@ -1,10 +1,10 @@
 //! What renewals tell.
 
-use super::answer::Heard;
 use super::{
     Session,
     desk::LeaseDesk,
     event::{Loss, Refusal},
+    heard::Heard,
     record::Phase,
     schedule::Schedule,
     series::Shared,

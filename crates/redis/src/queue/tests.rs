@@ -1,6 +1,6 @@
 //! What the files say about themselves is true.
 
-use super::QUEUE;
+use super::pieces::QUEUE;
 
 macro_rules! pieces {
     ($($name:literal),*) => {

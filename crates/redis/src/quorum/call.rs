@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use seinpaal_proto::{
-    Acquire, Batch, Configure, Inbox, LimitRule, Name, OnMismatch, Replies, Reply, Request, Ticket,
+    Acquire, Batch, Configure, LimitRule, Name, OnMismatch, Replies, Reply, Request, Ticket,
     time::Micros,
 };
 
@@ -13,6 +13,7 @@ use super::{
     attach::{self, Transfer},
     ballot::{Ballot, Verdict},
     gather::Gathering,
+    matter::{Errand, Item, Matter, at},
     mend::{Fixes, ballot_line},
     settings::Settings,
     table::Held,
@@ -25,33 +26,10 @@ use seinpaal_store::{Certainty, StoreError, StoreErrorKind};
 const MOST_TRIES: u32 = 7;
 const SHORTEST_PAUSE: Duration = Duration::from_millis(1);
 
-/// Something to be decided.
-pub(super) struct Item {
-    /// Which request of the batch.
-    index: usize,
-    pub(super) matter: Matter,
-    /// Its line in the call under way.
-    pub(super) line: usize,
-}
-
-pub(super) enum Matter {
-    Take(Ballot),
-    Attach(Transfer),
-    Set(Vec<(&'static str, String)>),
-    Plain(Request),
-}
-
 enum Outcome {
     Done(Reply),
     /// Once more; `true`: at once.
     Again(Matter, bool),
-}
-
-/// What a call about a name is made for.
-pub(super) struct Errand<'a> {
-    pub(super) name: &'a Name,
-    pub(super) inbox: Option<Inbox>,
-    pub(super) fence_seen: u64,
 }
 
 /// What a call gave.
@@ -384,14 +362,6 @@ impl Quorum {
         SHORTEST_PAUSE * 2u32.pow(tries.min(5)) / 2
             + (SHORTEST_PAUSE * 2u32.pow(tries.min(5) + 1)).mul_f64(self.share())
     }
-}
-
-/// Each node's answer to one line.
-pub(super) fn at(
-    gathering: &Gathering,
-    line: usize,
-) -> impl Iterator<Item = Option<(&NodeAnswer, &NodeReply)>> {
-    gathering.answers().map(move |answer| answer.map(|answer| (answer, &answer.replies[line])))
 }
 
 /// Whether nothing that is still to come can matter. Only a grant is decided before all have answered, or

@@ -9,8 +9,8 @@ use super::{
     Quorum,
     answer::{NodeAnswer, NodeReply},
     ballot::Ballot,
-    call::{Errand, Item, Matter, at},
     gather::Gathering,
+    matter::{Errand, Item, Matter, at},
     node::{Envelope, MOST_LINES},
     table::Held,
 };

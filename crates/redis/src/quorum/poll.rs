@@ -6,7 +6,7 @@ use seinpaal_proto::{Acquire, Name, Reply, Request, Ticket, Wakeup, What};
 
 use super::{
     Quorum,
-    call::Errand,
+    matter::Errand,
     table::{Held, is_over},
 };
 use seinpaal_store::News;

@@ -3,18 +3,10 @@
 use std::{future::Future, io, net::SocketAddr, pin::Pin};
 
 use futures_util::future::select_ok;
-use tokio::{
-    io::{AsyncRead, AsyncWrite},
-    net::{TcpStream, UnixStream, lookup_host},
-};
+use tokio::net::{TcpStream, UnixStream, lookup_host};
 
-use super::{Answer, Fault, tls};
+use super::{Answer, Fault, Socket, tls};
 use seinpaal_store::url::{RedisAddress, RedisUrl};
-
-/// Whatever bytes come and go through.
-pub(super) trait Socket: AsyncRead + AsyncWrite + Send + Unpin {}
-
-impl<T: AsyncRead + AsyncWrite + Send + Unpin> Socket for T {}
 
 /// Connects, over TLS if the URL says so.
 pub(super) async fn dial(url: &RedisUrl) -> Answer<Box<dyn Socket>> {

@@ -10,8 +10,8 @@ use std::{
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use super::{
-    Answer, Fault,
-    dial::{Socket, dial},
+    Answer, Fault, Socket,
+    dial::dial,
     frames::{Frames, Stop},
     tls,
     watched::Watched,

@@ -10,7 +10,7 @@ use rustls::{
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 
-use super::{Answer, Fault, dial::Socket};
+use super::{Answer, Fault, Socket};
 use seinpaal_store::url::RedisOptions;
 
 /// Makes a connection one over TLS, with a server whose certificate is for this host.

@@ -1,0 +1,11 @@
+//! What every answer is read with.
+
+use crate::{name::Name, time::Micros};
+
+/// When an answer was heard, when its request was sent, and about which name.
+#[derive(Clone, Copy)]
+pub(super) struct Heard<'a> {
+    pub(super) now: Micros,
+    pub(super) sent_at: Micros,
+    pub(super) name: &'a Name,
+}

@@ -1,0 +1,41 @@
+//! What a call to all nodes is about.
+
+use seinpaal_proto::{Inbox, Name, Request};
+
+use super::{
+    answer::{NodeAnswer, NodeReply},
+    attach::Transfer,
+    ballot::Ballot,
+    gather::Gathering,
+};
+
+/// Something to be decided.
+pub(super) struct Item {
+    /// Which request of the batch.
+    pub(super) index: usize,
+    pub(super) matter: Matter,
+    /// Its line in the call under way.
+    pub(super) line: usize,
+}
+
+pub(super) enum Matter {
+    Take(Ballot),
+    Attach(Transfer),
+    Set(Vec<(&'static str, String)>),
+    Plain(Request),
+}
+
+/// What a call about a name is made for.
+pub(super) struct Errand<'a> {
+    pub(super) name: &'a Name,
+    pub(super) inbox: Option<Inbox>,
+    pub(super) fence_seen: u64,
+}
+
+/// Each node's answer to one line.
+pub(super) fn at(
+    gathering: &Gathering,
+    line: usize,
+) -> impl Iterator<Item = Option<(&NodeAnswer, &NodeReply)>> {
+    gathering.answers().map(move |answer| answer.map(|answer| (answer, &answer.replies[line])))
+}
