@@ -13,10 +13,6 @@ use house::{
 
 /// The circles that are left. None may be added, and one that is broken is deleted here.
 const LEFT: &[(&str, &str)] = &[
-    (
-        "seinpaal",
-        "acquire all driver driver::command driver::desk driver::grant driver::lease driver::queues driver::releases driver::shared mutex permit queue run rwlock seinpaal semaphore",
-    ),
     ("serve", "access act audit dashboard live metrics page view watch"),
     ("cli", "args::queue args::values"),
     ("cli", "command run top"),

@@ -1,7 +1,6 @@
 //! Requests for permits: described, then awaited.
 
 use std::{
-    fmt,
     future::Future,
     pin::Pin,
     sync::Arc,
@@ -17,8 +16,7 @@ use seinpaal_proto::{
 use tokio::sync::oneshot;
 
 use crate::{
-    all::Named,
-    driver::{Command, Grant, Handle, Request, Wanted},
+    driver::{Command, Grant, Handle, OnQueued, Request, Wanted},
     error::{AcquireError, BadSetting},
     permit::Permit,
     request::{Described, request},
@@ -100,15 +98,6 @@ struct Attached {
     plan: Plan,
     timeout: Duration,
     ticket: Ticket,
-}
-
-/// Whom to tell that a request waits, and how many do.
-pub(crate) struct OnQueued(pub(crate) Box<dyn FnOnce(u32) + Send>);
-
-impl fmt::Debug for OnQueued {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a function")
-    }
 }
 
 /// What the kinds of requests have in common.
@@ -256,6 +245,16 @@ impl Attached {
 request!(Acquire => Result<Permit, AcquireError>);
 request!(TryAcquire => Result<Option<Permit>, AcquireError>);
 request!(Attach => Result<Permit, AcquireError>);
+
+/// What both kinds of requests say of themselves.
+pub(crate) trait Named {
+    /// The name, or nothing if it is not one.
+    fn name(&self) -> &str;
+    /// What it asks for if it does not wait; finds what is wrong before anything is sent.
+    fn wanted(&self) -> Result<Wanted, AcquireError>;
+    /// Whether it was made by this connection.
+    fn is_of(&self, seinpaal: &Seinpaal) -> bool;
+}
 
 macro_rules! named {
     ($request:ty, $timeout:expr) => {

@@ -7,10 +7,11 @@ use seinpaal_proto::time::Micros;
 use thiserror::Error;
 
 use crate::{
-    acquire::{Acquire, TryAcquire, ask_together},
+    acquire::{Acquire, Named, TryAcquire, ask_together},
     driver::Wanted,
     error::{AcquireError, ReleaseError},
-    permit::{Lost, Permit, PermitState},
+    permit::Permit,
+    permit_state::{Lost, PermitState},
     request::{Described, request},
     seinpaal::Seinpaal,
 };
@@ -165,16 +166,6 @@ fn all_at_once<R: Named>(
         }
         Ok((!is_busy).then(|| PermitSet::new(granted)))
     })
-}
-
-/// What both kinds of requests say of themselves.
-pub(crate) trait Named {
-    /// The name, or nothing if it is not one.
-    fn name(&self) -> &str;
-    /// What it asks for if it does not wait; finds what is wrong before anything is sent.
-    fn wanted(&self) -> Result<Wanted, AcquireError>;
-    /// Whether it was made by this connection.
-    fn is_of(&self, seinpaal: &Seinpaal) -> bool;
 }
 
 /// The requests in the order in which they are made, each with its place in the order it was given in.

@@ -18,11 +18,12 @@ mod asks;
 mod command;
 mod desk;
 mod dispatch;
-mod grant;
+mod handle;
 mod journal;
 mod lease;
 mod parting;
 mod pulse;
+mod queue_command;
 mod queues;
 mod releases;
 mod serving;
@@ -40,17 +41,18 @@ use seinpaal_proto::{
 };
 use tokio::sync::{mpsc, oneshot};
 
-pub(crate) use command::{Asked, Command, Detached, Opening, Request, Wanted};
-pub(crate) use grant::{Grant, Handle};
-pub(crate) use lease::Lease;
+pub(crate) use command::{
+    Asked, Command, Detached, Giving, OnQueued, Opening, ReleaseReply, Request, Wanted,
+};
+pub(crate) use handle::Handle;
+pub(crate) use lease::{Grant, Lease};
 pub use pulse::Outage;
 pub(crate) use pulse::Pulse;
-pub(crate) use queues::{
+pub(crate) use queue_command::{
     Asked as QueueAsked, Handed, NotDone, QueueCommand, Wanted as WantedItems,
 };
 
 use crate::{
-    acquire::OnQueued,
     boottime::ClientClock,
     error::{AcquireError, ReleaseError},
     store::{BoxFuture, Certainty, News, Store, StoreError, StoreErrorKind, Together},
@@ -58,7 +60,7 @@ use crate::{
 use asks::Asks;
 use dispatch::Waiting;
 use queues::Queues;
-pub(crate) use releases::{ANSWER, Giving, ReleaseReply};
+pub(crate) use releases::ANSWER;
 pub(crate) use shared::Shared;
 use start::Makings;
 pub(crate) use start::{start, start_at_once, start_here};

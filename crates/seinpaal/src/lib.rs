@@ -82,6 +82,7 @@ pub mod fuzzing;
 mod inspect;
 mod mutex;
 mod permit;
+mod permit_state;
 #[cfg(feature = "planted")]
 #[doc(hidden)]
 pub mod planted;
@@ -100,7 +101,8 @@ pub use driver::{ConnectionStatistics, Outage};
 pub use error::{AcquireError, AdminError, BadSetting, ConnectError, Ended, ReleaseError};
 pub use inspect::{Holder, Snapshot, Waiter};
 pub use mutex::Mutex;
-pub use permit::{Detached, Lost, Permit, PermitState, Release};
+pub use permit::{Detached, Permit, Release};
+pub use permit_state::{Lost, PermitState};
 pub use queue::{
     BackOff, Counts, DeadLetter, Failed, FinishError, GiveBack, GroupCount, InWork, Item, Pop,
     PopError, PopMany, Push, PushAll, PushError, PushRequest, Pushed, Queue, QueueError,

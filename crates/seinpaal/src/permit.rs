@@ -5,13 +5,13 @@ mod guarded;
 use std::{fmt, future::Future, sync::Arc, time::Duration};
 
 use futures_util::future::{Either, select};
-use seinpaal_proto::{Fence, MOST_READERS, Slots, Ticket, session::Loss};
-use thiserror::Error;
+use seinpaal_proto::{Fence, MOST_READERS, Slots, Ticket};
 use tokio::sync::{oneshot, watch};
 
 use crate::{
     driver::{ANSWER, Command, Giving, Grant, Handle, ReleaseReply},
-    error::{Ended, ReleaseError},
+    error::ReleaseError,
+    permit_state::{Lost, PermitState},
     request::{Described, request},
 };
 
@@ -49,59 +49,6 @@ pub struct Permit {
 struct Part {
     grant: Arc<Grant>,
     slots: Slots,
-}
-
-/// How a permit stands.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-#[non_exhaustive]
-pub enum PermitState {
-    /// Held.
-    Held,
-    /// Held still, but the lease was not renewed and ends soon: stop in an orderly way.
-    Danger,
-    /// Held no more.
-    Lost(Lost),
-}
-
-/// How a permit was lost.
-#[derive(Clone, Copy, Debug, Error, Eq, PartialEq)]
-#[non_exhaustive]
-pub enum Lost {
-    /// The store ended it.
-    #[error("{0}")]
-    Ended(Ended),
-    /// The store does not know it any more: it lost its memory.
-    #[error("the store has forgotten it")]
-    Forgotten,
-    /// The store ended the delivery of an item.
-    #[error("its lease ran out, or it was cancelled")]
-    Withdrawn,
-    /// The store did not answer before the lease could have ended.
-    #[error("the store did not answer in time")]
-    Silence,
-    /// This program closed the connection.
-    #[error("the connection was closed")]
-    Closed,
-}
-
-impl PermitState {
-    pub(crate) fn severity(&self) -> u8 {
-        match self {
-            Self::Held => 0,
-            Self::Danger => 1,
-            Self::Lost(_) => 2,
-        }
-    }
-}
-
-impl From<Loss> for Lost {
-    fn from(loss: Loss) -> Self {
-        match loss {
-            Loss::Ended(cause) => Self::Ended(cause.into()),
-            Loss::Forgotten => Self::Forgotten,
-            _ => Self::Silence,
-        }
-    }
 }
 
 /// A permit that was left to itself.

@@ -2,11 +2,7 @@
 
 use thiserror::Error;
 
-use crate::{
-    acquire::Acquire,
-    error::AcquireError,
-    permit::{Lost, Permit},
-};
+use crate::{acquire::Acquire, error::AcquireError, permit::Permit, permit_state::Lost};
 
 /// Why work under a permit was not done, or not to its end.
 #[derive(Clone, Debug, Error)]

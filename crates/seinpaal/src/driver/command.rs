@@ -1,19 +1,15 @@
 //! What the API tells the driver.
 
-use std::{sync::Arc, time::Duration};
+use std::{fmt, sync::Arc, time::Duration};
 
 use seinpaal_proto::{
     Enqueue, Fence, Inbox, Kind, LimitRule, Name, Permits, Priority, Reply,
-    Request as StoreRequest, Ticket, time::Micros,
+    Request as StoreRequest, Slots, Ticket, time::Micros,
 };
 use tokio::sync::oneshot;
 
-use super::{
-    Grant, QueueCommand,
-    releases::{Giving, ReleaseReply},
-};
+use super::{Grant, QueueCommand};
 use crate::{
-    acquire::OnQueued,
     error::{AcquireError, ReleaseError},
     store::{BoxFuture, NewsSender, Store, StoreError},
 };
@@ -49,12 +45,34 @@ pub(crate) struct Wanted {
     pub(crate) attach: Option<Ticket>,
 }
 
+/// Whom to tell that a request waits, and how many do.
+pub(crate) struct OnQueued(pub(crate) Box<dyn FnOnce(u32) + Send>);
+
+impl fmt::Debug for OnQueued {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a function")
+    }
+}
+
 /// One acquire of the API.
 pub(crate) struct Request {
     pub(crate) number: u64,
     pub(crate) wanted: Wanted,
     pub(crate) on_queued: Option<OnQueued>,
     pub(crate) reply: oneshot::Sender<Result<Arc<Grant>, AcquireError>>,
+}
+
+/// Where the answer to a release goes.
+pub(crate) type ReleaseReply = oneshot::Sender<Result<(), ReleaseError>>;
+
+/// What somebody gives back.
+pub(crate) struct Giving {
+    pub(crate) ticket: Ticket,
+    pub(crate) fence: Fence,
+    pub(crate) slots: Slots,
+    /// How long the store may take to confirm it.
+    pub(crate) timeout: Duration,
+    pub(crate) reply: Option<ReleaseReply>,
 }
 
 pub(crate) enum Command {

@@ -15,12 +15,12 @@ use tokio::sync::{mpsc, oneshot};
 use super::{
     Lease,
     journal::note_queue,
-    queues::{Asked, Handed, NotDone},
+    queue_command::{Asked, Handed, NotDone},
     silence,
 };
 use crate::{
     boottime::ClientClock,
-    permit::{Lost, PermitState},
+    permit_state::{Lost, PermitState},
     store::StoreError,
 };
 

@@ -10,13 +10,13 @@ use seinpaal_proto::{
 
 use super::{
     Command, Driver, Grant, Lease, Request, Wanted,
-    grant::Terms,
     journal::{note, ticket_of},
+    lease::Terms,
     releases::Releases,
 };
 use crate::{
     error::{AcquireError, ReleaseError},
-    permit::{Lost, PermitState},
+    permit_state::{Lost, PermitState},
 };
 
 /// Who in the program waits for what.

@@ -1,13 +1,15 @@
 //! Until when to believe in something that is held, and whether it is: the driver writes, whoever has it in hand reads.
 
 use std::{
+    ops::Deref,
     sync::atomic::{AtomicU64, Ordering},
     time::Duration,
 };
 
+use seinpaal_proto::{Fence, Name, Slots, Ticket};
 use tokio::sync::watch;
 
-use crate::{boottime::ClientClock, permit::PermitState};
+use crate::{boottime::ClientClock, permit_state::PermitState};
 
 /// The lease of a grant or of a delivery.
 pub(crate) struct Lease {
@@ -59,5 +61,40 @@ impl Lease {
             self.valid_until.store(0, Ordering::Release);
         }
         self.state.send_replace(state);
+    }
+}
+
+/// One grant. The driver writes, permits read.
+pub(crate) struct Grant {
+    pub(crate) name: Name,
+    pub(crate) ticket: Ticket,
+    pub(crate) fence: Fence,
+    pub(crate) slots: Slots,
+    pub(crate) limit: u32,
+    /// How long the store keeps it if nobody renews it.
+    pub(crate) ttl: Duration,
+    lease: Lease,
+}
+
+/// What the store granted.
+pub(super) struct Terms {
+    pub(super) ticket: Ticket,
+    pub(super) fence: Fence,
+    pub(super) slots: Slots,
+    pub(super) limit: u32,
+}
+
+impl Grant {
+    pub(super) fn new(name: Name, terms: Terms, ttl: Duration, lease: Lease) -> Self {
+        let Terms { ticket, fence, slots, limit } = terms;
+        Self { name, ticket, fence, slots, limit, ttl, lease }
+    }
+}
+
+impl Deref for Grant {
+    type Target = Lease;
+
+    fn deref(&self) -> &Lease {
+        &self.lease
     }
 }

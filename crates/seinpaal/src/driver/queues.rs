@@ -8,70 +8,21 @@ use std::{
 use seinpaal_proto::{
     Inbox, Name,
     queue::{
-        Delivery, How, Popped, Replies, Reply, Request, Wakeup,
-        session::{Bearings, Call, End, Session, Until, Wish},
+        Replies, Wakeup,
+        session::{Bearings, Call, Session, Until, Wish},
     },
     session::{CallId, Config},
     time::Micros,
 };
-use tokio::sync::{mpsc, oneshot};
 
 use super::{
-    Lease,
     desk::{Desk, Taker},
+    queue_command::{QueueCommand, Wanted},
 };
 use crate::{
     boottime::ClientClock,
     store::{Reading, StoreError},
 };
-
-/// What came of a request about a queue.
-pub(crate) type Asked = Result<Reply, NotDone>;
-
-/// Why there is no answer.
-#[derive(Clone, Debug)]
-pub(crate) enum NotDone {
-    /// It was not done.
-    Refused(StoreError),
-    /// Nobody can say whether it was done.
-    Unknown(StoreError),
-}
-
-/// What a wish for items is for.
-pub(crate) struct Wanted {
-    /// By which the program calls it.
-    pub(crate) number: u64,
-    pub(crate) items: u32,
-    pub(crate) ttl: Option<Micros>,
-    pub(crate) until: Until,
-    pub(crate) drains: bool,
-    pub(crate) about: String,
-    /// Where to tell what comes of it.
-    pub(crate) to: mpsc::UnboundedSender<Handed>,
-}
-
-/// What is handed to whoever wants items.
-pub(crate) enum Handed {
-    Items(Vec<(Popped, Arc<Lease>)>),
-    Drained,
-    TimedOut,
-    Failed(StoreError),
-}
-
-pub(crate) enum QueueCommand {
-    /// These go together where they fit into one batch.
-    Ask(Vec<(Request, oneshot::Sender<Asked>)>),
-    Pop(Wanted),
-    /// Nobody wants any more what this wish was for.
-    Unpop {
-        number: u64,
-    },
-    Finish {
-        delivery: Delivery,
-        how: How,
-        reply: Option<oneshot::Sender<End>>,
-    },
-}
 
 pub(super) struct Queues {
     inbox: Inbox,

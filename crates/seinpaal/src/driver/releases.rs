@@ -11,27 +11,14 @@ use seinpaal_proto::{
 };
 use tokio::sync::oneshot;
 
-use super::{Closing, Detached, Driver, LAST_WORDS};
+use super::{Closing, Detached, Driver, Giving, LAST_WORDS, ReleaseReply};
 use crate::{
     error::ReleaseError,
-    permit::{Lost, PermitState},
+    permit_state::{Lost, PermitState},
 };
 
 /// How long the store may take to confirm a release, unless the caller says otherwise.
 pub(crate) const ANSWER: Duration = Duration::from_secs(5);
-
-/// Where the answer to a release goes.
-pub(crate) type ReleaseReply = oneshot::Sender<Result<(), ReleaseError>>;
-
-/// What somebody gives back.
-pub(crate) struct Giving {
-    pub(crate) ticket: Ticket,
-    pub(crate) fence: Fence,
-    pub(crate) slots: Slots,
-    /// How long the store may take to confirm it.
-    pub(crate) timeout: Duration,
-    pub(crate) reply: Option<ReleaseReply>,
-}
 
 /// The slots that somebody gives back, whom to tell, and by when.
 struct Release {

@@ -18,7 +18,7 @@ use tokio::sync::oneshot;
 use super::FinishError;
 use crate::{
     driver::{Command, Handle, Lease, QueueCommand},
-    permit::{Lost, PermitState},
+    permit_state::{Lost, PermitState},
     seinpaal::Seinpaal,
 };
 

@@ -1,8 +1,7 @@
-//! What a permit and the driver share about one grant, and the handle by which the API reaches the driver.
+//! The handle by which the API reaches the driver.
 
 use std::{
     fmt,
-    ops::Deref,
     sync::{
         Arc, Mutex,
         atomic::{AtomicBool, AtomicU64, Ordering},
@@ -11,11 +10,11 @@ use std::{
     time::Duration,
 };
 
-use seinpaal_proto::{Fence, Name, Slots, Ticket, session::Config};
+use seinpaal_proto::session::Config;
 use tokio::sync::{mpsc, oneshot};
 
 use super::{
-    Command, ConnectionStatistics, Lease, Pulse, Shared, Statistics, is_closed,
+    Command, ConnectionStatistics, Pulse, Shared, Statistics, is_closed,
     parting::wait_at_end_of_thread, shared::visit,
 };
 use crate::{
@@ -24,41 +23,6 @@ use crate::{
     room::Room,
     store::{BoxFuture, Certainty, Store, StoreError, StoreErrorKind},
 };
-
-/// One grant. The driver writes, permits read.
-pub(crate) struct Grant {
-    pub(crate) name: Name,
-    pub(crate) ticket: Ticket,
-    pub(crate) fence: Fence,
-    pub(crate) slots: Slots,
-    pub(crate) limit: u32,
-    /// How long the store keeps it if nobody renews it.
-    pub(crate) ttl: Duration,
-    lease: Lease,
-}
-
-/// What the store granted.
-pub(super) struct Terms {
-    pub(super) ticket: Ticket,
-    pub(super) fence: Fence,
-    pub(super) slots: Slots,
-    pub(super) limit: u32,
-}
-
-impl Grant {
-    pub(super) fn new(name: Name, terms: Terms, ttl: Duration, lease: Lease) -> Self {
-        let Terms { ticket, fence, slots, limit } = terms;
-        Self { name, ticket, fence, slots, limit, ttl, lease }
-    }
-}
-
-impl Deref for Grant {
-    type Target = Lease;
-
-    fn deref(&self) -> &Lease {
-        &self.lease
-    }
-}
 
 /// How the API reaches the driver.
 pub(crate) struct Handle {

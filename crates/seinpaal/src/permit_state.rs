@@ -1,0 +1,59 @@
+//! How a permit stands: held, in danger, or lost.
+
+use seinpaal_proto::session::Loss;
+use thiserror::Error;
+
+use crate::error::Ended;
+
+/// How a permit stands.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub enum PermitState {
+    /// Held.
+    Held,
+    /// Held still, but the lease was not renewed and ends soon: stop in an orderly way.
+    Danger,
+    /// Held no more.
+    Lost(Lost),
+}
+
+/// How a permit was lost.
+#[derive(Clone, Copy, Debug, Error, Eq, PartialEq)]
+#[non_exhaustive]
+pub enum Lost {
+    /// The store ended it.
+    #[error("{0}")]
+    Ended(Ended),
+    /// The store does not know it any more: it lost its memory.
+    #[error("the store has forgotten it")]
+    Forgotten,
+    /// The store ended the delivery of an item.
+    #[error("its lease ran out, or it was cancelled")]
+    Withdrawn,
+    /// The store did not answer before the lease could have ended.
+    #[error("the store did not answer in time")]
+    Silence,
+    /// This program closed the connection.
+    #[error("the connection was closed")]
+    Closed,
+}
+
+impl PermitState {
+    pub(crate) fn severity(&self) -> u8 {
+        match self {
+            Self::Held => 0,
+            Self::Danger => 1,
+            Self::Lost(_) => 2,
+        }
+    }
+}
+
+impl From<Loss> for Lost {
+    fn from(loss: Loss) -> Self {
+        match loss {
+            Loss::Ended(cause) => Self::Ended(cause.into()),
+            Loss::Forgotten => Self::Forgotten,
+            _ => Self::Silence,
+        }
+    }
+}
