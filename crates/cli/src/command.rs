@@ -1,4 +1,4 @@
-//! One module a command, and what they share: the way in and the way out.
+//! One module a command, and the way in and the way out of each.
 
 mod acquire;
 mod bench;
@@ -12,17 +12,15 @@ pub(crate) mod show;
 mod steer;
 mod ticket;
 
-use std::{env, process::ExitCode, time::Duration};
+use std::{env, process::ExitCode};
 
 use clap::{Parser, error::ErrorKind};
-use seinpaal::Seinpaal;
 
 use crate::{
     args::{Arguments, Command, Global},
     exit::{Exit, Failure},
-    output::{self, Subject, Voice, text::plain},
-    run::{self, Signals, guard},
-    settings::Choice,
+    output::{self, Voice, text::plain},
+    run::{self, guard},
     top,
 };
 
@@ -110,64 +108,4 @@ fn first_lines(error: &clap::Error) -> String {
     let lines = text.lines().map(str::trim).take_while(|line| !line.is_empty());
     let words = lines.collect::<Vec<_>>().join(" ");
     plain(words.strip_prefix("error: ").unwrap_or(&words)).into_owned()
-}
-
-/// Runs `work` on this thread, which is the main one: see [`run`].
-pub(crate) fn on_runtime<T>(work: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    runtime.map_err(|error| Failure::internal(format!("cannot start: {error}")))?.block_on(work)
-}
-
-/// Connects to the store, unless a signal comes first.
-pub(crate) async fn connect(
-    choice: &Choice,
-    ttl: Option<Duration>,
-    client: &str,
-    voice: Voice,
-    signals: &mut Signals,
-) -> Result<Seinpaal, Failure> {
-    choice.introduce(voice, true);
-    let connecting = Seinpaal::builder(&choice.text).client(client).ttl(choice.ttl(ttl)).connect();
-    let seinpaal = run::unless_ended(signals, Box::pin(connecting)).await??;
-    seinpaal.advice().iter().for_each(|line| voice.explain(line));
-    Ok(seinpaal)
-}
-
-/// Connects, and asks one thing, about this name if there is one.
-fn ask<T, F>(
-    global: &Global,
-    voice: Voice,
-    client: &str,
-    name: &str,
-    question: F,
-) -> Result<T, Failure>
-where
-    F: AsyncFnOnce(&Seinpaal) -> Result<T, Failure>,
-{
-    ask_at(&crate::settings::choose(global)?, voice, client, name, question)
-}
-
-/// The same, at a store that is chosen already.
-fn ask_at<T, F>(
-    choice: &Choice,
-    voice: Voice,
-    client: &str,
-    name: &str,
-    question: F,
-) -> Result<T, Failure>
-where
-    F: AsyncFnOnce(&Seinpaal) -> Result<T, Failure>,
-{
-    let answer = on_runtime(async {
-        choice.introduce(voice, false);
-        let connecting = Seinpaal::builder(&choice.text).client(client).ttl(choice.ttl(None));
-        let seinpaal = connecting.connect().await?;
-        seinpaal.advice().iter().for_each(|line| voice.explain(line));
-        tokio::select! {
-            biased;
-            answer = question(&seinpaal) => answer,
-            full = run::full(&seinpaal) => Err(full),
-        }
-    });
-    answer.map_err(|failure| failure.about(Subject::new(name, &choice.url)))
 }

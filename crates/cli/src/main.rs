@@ -3,6 +3,7 @@
 
 mod args;
 mod command;
+mod connection;
 mod exit;
 mod output;
 mod raw;

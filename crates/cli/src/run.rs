@@ -32,7 +32,7 @@ pub(crate) use work::work;
 
 use crate::{
     args::{Global, Run},
-    command::{connect, on_runtime},
+    connection::{connect, on_runtime},
     exit::{Exit, Failure},
     output::{Subject, Voice, json},
     raw, settings,

@@ -23,7 +23,8 @@ use seinpaal::Seinpaal;
 
 use crate::{
     args::{Global, Top},
-    command::{self, connect, on_runtime},
+    command::list,
+    connection::{connect, on_runtime},
     exit::{Exit, Failure},
     output::{Subject, Voice, table::may_be_bold},
     run::{Signals, ends_waiting},
@@ -40,7 +41,7 @@ const REDRAW: Duration = Duration::from_secs(1);
 /// Draws until somebody leaves; or prints one table.
 pub(crate) fn top(global: &Global, args: &Top, voice: Voice) -> Result<Exit, Failure> {
     if args.once || global.json || !io::stdout().is_terminal() {
-        return command::list::once(global, &args.prefix, args.sort, voice);
+        return list::once(global, &args.prefix, args.sort, voice);
     }
     let choice = settings::choose(global)?;
     let subject = Subject::new("", &choice.url);

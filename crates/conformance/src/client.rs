@@ -11,7 +11,7 @@ use tokio::{
     time::{sleep, timeout},
 };
 
-use crate::{Stage, ask::release};
+use crate::{Stage, ask::release, stage::random};
 
 /// How long a case waits for what must happen. No verdict depends on its length.
 pub(crate) const BOUND: Duration = Duration::from_secs(30);
@@ -31,6 +31,35 @@ pub struct Client {
     store: Arc<dyn Store>,
     news: mpsc::UnboundedReceiver<News>,
     name: Name,
+}
+
+impl Stage {
+    /// A client that listens.
+    pub(crate) async fn client(&self) -> Client {
+        let inbox = Inbox(random());
+        Client::open(self, inbox).await
+    }
+
+    /// A client that listens, at a name whose limit is set.
+    pub(crate) async fn limited(&self, limit: u32) -> Client {
+        let client = self.client().await;
+        client.one(crate::ask::limit(limit)).await;
+        client
+    }
+
+    /// The client dies without a word.
+    pub(crate) async fn vanish(&self, client: Client) {
+        let (inbox, store) = client.into_parts();
+        self.harness().vanish(inbox, store).await;
+    }
+
+    /// Time passes second by second while somebody looks, as it does where there are clients.
+    pub(crate) async fn pass(&self, time: Duration, witness: &Client) {
+        for _ in 0..time.as_secs() {
+            self.advance(Duration::from_secs(1));
+            witness.settle().await;
+        }
+    }
 }
 
 impl Client {

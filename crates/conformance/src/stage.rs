@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use seinpaal::proto::{Inbox, LeaseId, Name, Ticket, TicketSource, time::Micros};
 
-use crate::{Ability, Client, Harness, queue::QueueClient};
+use crate::{Ability, Harness};
 
 /// The scene of one case.
 #[derive(Debug)]
@@ -59,57 +59,12 @@ impl Stage {
         &*self.harness
     }
 
-    /// A client that listens.
-    pub(crate) async fn client(&self) -> Client {
-        let inbox = Inbox(random());
-        Client::open(self, inbox).await
-    }
-
-    /// A client that listens, at a name whose limit is set.
-    pub(crate) async fn limited(&self, limit: u32) -> Client {
-        let client = self.client().await;
-        client.one(crate::ask::limit(limit)).await;
-        client
-    }
-
-    /// A client of the queue of this stage's name.
-    pub(crate) async fn queue_client(&self) -> QueueClient<'_> {
-        QueueClient::new(self, self.client().await)
-    }
-
-    /// The client dies without a word.
-    pub(crate) async fn vanish(&self, client: Client) {
-        let (inbox, store) = client.into_parts();
-        self.harness.vanish(inbox, store).await;
-    }
-
-    /// The same for a client of the queue.
-    pub(crate) async fn vanish_from_queue(&self, client: QueueClient<'_>) {
-        self.vanish(client.into_client()).await;
-    }
-
     pub(crate) fn now(&self) -> Micros {
         self.harness.now()
     }
 
     pub(crate) fn advance(&self, time: Duration) {
         self.harness.advance(time);
-    }
-
-    /// Time passes second by second while somebody looks, as it does where there are clients.
-    pub(crate) async fn pass(&self, time: Duration, witness: &Client) {
-        for _ in 0..time.as_secs() {
-            self.advance(Duration::from_secs(1));
-            witness.settle().await;
-        }
-    }
-
-    /// The same, of a queue.
-    pub(crate) async fn pass_at_queue(&self, time: Duration, witness: &QueueClient<'_>) {
-        for _ in 0..time.as_secs() {
-            self.advance(Duration::from_secs(1));
-            witness.settle().await;
-        }
     }
 }
 

@@ -17,6 +17,7 @@ pub mod game;
 pub mod list;
 pub mod model;
 pub mod plant;
+mod planting;
 pub mod queue;
 pub mod recipes;
 pub mod story;

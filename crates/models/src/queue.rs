@@ -2,6 +2,7 @@
 
 mod act;
 pub mod bounds;
+pub mod broken;
 mod hear;
 pub mod judge;
 pub mod list;

@@ -6,7 +6,7 @@ use seinpaal_proto::{Request, Standing, Ticket};
 
 use crate::{
     bounds::{Bounds, Fault, Rule, Steer, TICK},
-    world::{Action, World, parcel_says},
+    world::{Action, Load, World},
 };
 
 /// A client's name: A, B, C.
@@ -135,4 +135,17 @@ fn stands(world: &World) -> String {
         }
     }
     format!("store: {holds} hold, {waits} wait; believed: {}", world.believed())
+}
+
+/// What a parcel is, in a few words.
+fn parcel_says(world: &World, at: usize) -> String {
+    let Some(parcel) = world.parcels.get(at) else { return String::from("nothing") };
+    match &parcel.load {
+        Load::Request { from, call, batch } => {
+            let copy = if call.is_some() { "" } else { "a stray copy of " };
+            format!("{copy}{}'s request to {}", letter(*from), requests_say(&batch.requests))
+        }
+        Load::Replies { to, .. } => format!("the reply to {}", letter(*to)),
+        Load::Wakeup { to, .. } => format!("a wakeup to {}", letter(*to)),
+    }
 }

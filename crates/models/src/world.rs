@@ -9,6 +9,7 @@ mod judge;
 mod quiet;
 mod serve;
 mod steer;
+mod step;
 mod terms;
 
 use std::{
@@ -200,20 +201,5 @@ impl Client {
             wanted: Vec::new(),
             held: Vec::new(),
         }
-    }
-}
-
-/// What a parcel is, in a few words.
-#[must_use]
-pub fn parcel_says(world: &World, at: usize) -> String {
-    use crate::story::{letter, requests_say};
-    let Some(parcel) = world.parcels.get(at) else { return String::from("nothing") };
-    match &parcel.load {
-        Load::Request { from, call, batch } => {
-            let copy = if call.is_some() { "" } else { "a stray copy of " };
-            format!("{copy}{}'s request to {}", letter(*from), requests_say(&batch.requests))
-        }
-        Load::Replies { to, .. } => format!("the reply to {}", letter(*to)),
-        Load::Wakeup { to, .. } => format!("a wakeup to {}", letter(*to)),
     }
 }

@@ -1,6 +1,6 @@
 //! Who may come in: the host that a request names, its token, and the headers of every answer.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use axum::{
     extract::{Request, State},
@@ -12,7 +12,7 @@ use base64::{Engine, prelude::BASE64_STANDARD};
 use tokio::time::timeout;
 
 use crate::{
-    dashboard::{Inner, PATIENCE},
+    shared::Inner,
     tokens::{Role, is_same},
 };
 
@@ -28,6 +28,9 @@ const HEADERS: [(&str, &str); 6] = [
     ("cross-origin-resource-policy", "same-origin"),
     ("x-frame-options", "DENY"),
 ];
+
+/// How long a request may take that is not a stream.
+const PATIENCE: Duration = Duration::from_secs(40);
 
 /// Who a request is from.
 #[derive(Clone, Debug)]

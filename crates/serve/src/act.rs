@@ -1,6 +1,6 @@
 //! Changes: a page that asks, and the form that it sends. Neither exists for those who may not act.
 
-mod verb;
+pub(crate) mod verb;
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -16,8 +16,8 @@ use seinpaal::{ItemId, Queue, QueueError, Ticket};
 use crate::{
     access::{Visitor, is_from_here, is_our_form},
     audit::{self, Change},
-    dashboard::Inner,
     page::{self, Around, named, notice},
+    shared::Inner,
     view::{encoded, shown},
 };
 use verb::{Verb, Words};
@@ -48,11 +48,6 @@ struct Confirm<'a> {
 }
 
 type FieldMap = BTreeMap<String, String>;
-
-/// What is said on the page to which somebody comes back.
-pub(crate) fn done(word: &str) -> &'static str {
-    Verb::find(word).map_or("", |words| words.done)
-}
 
 /// Asks whether to do it.
 pub(crate) async fn confirm(

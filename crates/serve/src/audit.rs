@@ -12,7 +12,7 @@ use std::{
 use seinpaal_words::calendar::date;
 use serde::Serialize;
 
-use crate::dashboard::BadOption;
+use crate::options::BadOption;
 
 /// How many changes are kept in memory.
 const KEPT: usize = 500;

@@ -1,6 +1,6 @@
-//! What all handlers share, and the table of addresses.
+//! The table of addresses, and what is made for their handlers.
 
-use std::{fmt, io, path::PathBuf, sync::Arc, time::Duration};
+use std::{fmt, sync::Arc};
 
 use axum::{
     Router,
@@ -12,77 +12,18 @@ use seinpaal::Seinpaal;
 use tokio::sync::Semaphore;
 
 use crate::{
-    access, act, assets, audit::Audit, lists::Lists, live, metrics, page, tokens::Tokens,
+    access, act, assets,
+    audit::Audit,
+    live, metrics,
+    options::{BadOption, Options},
+    page,
+    shared::Inner,
+    source::Source,
     watch::Watches,
 };
 
 /// The longest body of a request, in bytes: a form with a name and a reason.
 const MOST_BODY: usize = 16 * 1024;
-/// How long a request may take that is not a stream.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(40);
-
-/// How the pages behave.
-#[derive(Clone, Debug)]
-pub struct Options {
-    /// What stands before every address, as behind a proxy: empty, or `/locks`. Default: empty.
-    pub base_path: String,
-    /// Whether dead letters show the beginning of their payloads. Default: yes.
-    pub payloads: bool,
-    /// Whether those who may operate can change anything. Default: no.
-    pub allow_actions: bool,
-    /// Who may come in. Default: anybody who can reach the port, as [`Role::Operate`](crate::Role::Operate).
-    pub tokens: Option<Tokens>,
-    /// Names under which the pages are reached, without port, beside those of this machine's loopback. A request that
-    /// names another host is refused, or a foreign page could read this one through its visitor's browser.
-    pub hosts: Vec<String>,
-    /// A file to which each change is appended as a line of JSON.
-    pub audit: Option<PathBuf>,
-    /// How many pages may be kept up to date at once. Default: 1000.
-    pub streams: usize,
-}
-
-impl Default for Options {
-    fn default() -> Self {
-        Self {
-            base_path: String::new(),
-            payloads: true,
-            allow_actions: false,
-            tokens: None,
-            hosts: Vec::new(),
-            audit: None,
-            streams: 1000,
-        }
-    }
-}
-
-/// An option that cannot be used.
-#[derive(Debug)]
-#[non_exhaustive]
-pub enum BadOption {
-    /// The base path is not `/` and letters, digits, `-`, `_`, `.`, or `/`.
-    BasePath(String),
-    /// The file for the audit cannot be opened.
-    Audit(PathBuf, io::Error),
-    /// The system has no random numbers.
-    Random,
-}
-
-impl fmt::Display for BadOption {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::BasePath(path) => write!(
-                f,
-                "{path:?} is no base path: it begins with / and does not end with one, like /locks"
-            ),
-            Self::Audit(path, error) => {
-                write!(f, "cannot append to {}: {error}; is its directory there?", path.display())
-            }
-            Self::Random => f.write_str("the system has no random numbers"),
-        }
-    }
-}
-
-impl std::error::Error for BadOption {}
 
 /// Pages over one connection to a store.
 #[derive(Clone)]
@@ -92,18 +33,6 @@ impl fmt::Debug for Dashboard {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Dashboard").field("options", &self.0.options).finish_non_exhaustive()
     }
-}
-
-/// What all handlers share.
-pub(crate) struct Inner {
-    pub(crate) seinpaal: Seinpaal,
-    pub(crate) options: Options,
-    pub(crate) lists: Lists,
-    pub(crate) watches: Watches,
-    pub(crate) audit: Audit,
-    pub(crate) streams: Arc<Semaphore>,
-    /// What every form of this program has in it, and no foreign page knows.
-    pub(crate) csrf: String,
 }
 
 impl Dashboard {
@@ -117,16 +46,15 @@ impl Dashboard {
             return Err(BadOption::BasePath(options.base_path));
         }
         let audit = Audit::open(options.audit.as_deref())?;
+        let streams = Arc::new(Semaphore::new(options.streams));
         let mut random = [0; 16];
         getrandom::fill(&mut random).map_err(|_| BadOption::Random)?;
         Ok(Self(Arc::new(Inner {
-            lists: Lists::new(seinpaal.clone()),
-            seinpaal,
+            source: Arc::new(Source::new(seinpaal, options)),
             watches: Watches::default(),
             audit,
-            streams: Arc::new(Semaphore::new(options.streams)),
+            streams,
             csrf: random.iter().map(|byte| format!("{byte:02x}")).collect(),
-            options,
         })))
     }
 

@@ -29,11 +29,15 @@ mod listen;
 mod lists;
 mod live;
 mod metrics;
+mod options;
 mod page;
+mod shared;
+mod source;
 mod tokens;
 mod view;
 mod watch;
 
-pub use dashboard::{BadOption, Dashboard, Options};
+pub use dashboard::Dashboard;
 pub use listen::serve;
+pub use options::{BadOption, Options};
 pub use tokens::{BadTokens, Role, Tokens};

@@ -22,8 +22,8 @@ use tokio::{
 
 use crate::{
     access::Visitor,
-    dashboard::Inner,
     page,
+    shared::Inner,
     watch::{Frame, INTERVAL},
 };
 
@@ -56,7 +56,7 @@ pub(crate) async fn live(
         return (StatusCode::BAD_REQUEST, "no such page\n").into_response();
     };
     let Ok(place) = Arc::clone(&inner.streams).try_acquire_owned() else { return too_many() };
-    let Ok(frames) = inner.watches.look(&inner, subject) else { return too_many() };
+    let Ok(frames) = inner.watches.look(&inner.source, subject) else { return too_many() };
     let resumed = headers.get("last-event-id").and_then(|id| id.to_str().ok());
     let from = resumed.or_else(|| fields.get("from").map(String::as_str)).unwrap_or_default();
     let live = Live {

@@ -18,7 +18,7 @@ use prometheus_client::{
 };
 use seinpaal::{QueueSnapshot, Snapshot};
 
-use crate::dashboard::Inner;
+use crate::shared::Inner;
 
 /// How many names, and queues, have series of their own: those with the most waiters, then the most holders.
 const MOST: usize = 500;

@@ -13,9 +13,9 @@ use seinpaal::proto::Name;
 
 use crate::{
     access::Visitor,
-    act,
+    act::verb::done,
     audit::Change,
-    dashboard::Inner,
+    shared::Inner,
     view::{self, Page, Query, Subject, encoded},
     watch::{self, Frame, Part},
 };
@@ -168,7 +168,7 @@ async fn one(
         parts: &frame.parts[usize::from(visitor.may_act)],
         up,
         up_label,
-        done: act::done(fields.get("done").map_or("", String::as_str)),
+        done: done(fields.get("done").map_or("", String::as_str)),
         changes: inner.audit.last(Some((kind, &name)), FEW),
     };
     whole(&page)
@@ -216,7 +216,7 @@ pub(crate) fn subject(fields: &FieldMap) -> Option<Subject> {
 }
 
 async fn look(inner: &Arc<Inner>, subject: Subject) -> Result<Frame, Box<Response>> {
-    match inner.watches.look(inner, subject) {
+    match inner.watches.look(&inner.source, subject) {
         Ok(mut frames) => Ok(watch::first(&mut frames).await),
         Err(watch::TooMany) => {
             let words = "too many names are looked at; try again in half a minute\n";

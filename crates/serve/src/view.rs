@@ -12,7 +12,7 @@ use std::{sync::Arc, time::Duration};
 
 use seinpaal_words::text::{age, plain};
 
-use crate::dashboard::Inner;
+use crate::source::Source;
 pub(crate) use headline::{Headline, about};
 pub(crate) use query::{Page, Query};
 
@@ -33,7 +33,7 @@ pub(crate) enum Subject {
 pub(crate) type Pieces = [Vec<(&'static str, String)>; 2];
 
 /// Reads what the subject needs, and renders it.
-pub(crate) async fn read(inner: &Arc<Inner>, subject: &Subject) -> Result<Pieces, String> {
+pub(crate) async fn read(inner: &Arc<Source>, subject: &Subject) -> Result<Pieces, String> {
     match subject {
         Subject::Names(query) => overview::names(inner, query).await,
         Subject::Queues(query) => queues::queues(inner, query).await,

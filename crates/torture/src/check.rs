@@ -15,7 +15,7 @@ use std::{collections::BTreeMap, fmt};
 use self::tale::Tale;
 pub(crate) use self::tale::worker_of;
 pub use self::{
-    idle::Cause,
+    tale::Cause,
     terms::{Bound, Terms},
 };
 use crate::history::{Event, What};

@@ -10,7 +10,7 @@ use std::{fmt, io, str::FromStr, time::Duration};
 
 use seinpaal_rig::Clocks;
 
-use crate::{check::Terms, fault::Fault, lookout::Watched, rig::Scene};
+use crate::{check::Terms, fault::Fault, lookout::Watched, scene::Scene};
 
 /// How long clients may take to find the next master or leader once it is there.
 const RECOVERY: Duration = Duration::from_secs(5);

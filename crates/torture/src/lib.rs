@@ -24,4 +24,5 @@ pub mod queue;
 pub mod queues;
 pub mod report;
 pub mod rig;
+pub mod scene;
 pub mod worker;

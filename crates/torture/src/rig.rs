@@ -4,7 +4,7 @@ mod crew;
 mod end;
 mod victim;
 
-use std::{io, path::PathBuf, thread, time::Duration};
+use std::{io, path::PathBuf, time::Duration};
 
 use seinpaal_rig::{Clocks, Mode, Proxy, Way};
 
@@ -18,6 +18,7 @@ use crate::{
     kind::{Kind, Site},
     lookout::Lookout,
     promise, queue,
+    scene::Scene,
 };
 
 /// A timer, and the machine being busy.
@@ -27,11 +28,6 @@ const LOOK: Duration = Duration::from_secs(60);
 /// How long clients may take to find a server again, and be found.
 const RECOVERY: Duration = Duration::from_secs(30);
 const MS: Duration = Duration::from_millis(1);
-/// Steps of clocks, in seconds, either way. Keys on a server end half a day early when its clock is set so far.
-const STEPS: [i64; 6] = [1, 5, 60, 600, 3_600, LONGEST_STEP];
-/// The longest of them.
-pub const LONGEST_STEP: i64 = 6 * 3_600;
-
 /// What to do.
 #[derive(Clone, Debug)]
 pub struct Plan {
@@ -59,35 +55,6 @@ pub struct Plan {
     pub queue: bool,
     /// This program.
     pub program: PathBuf,
-}
-
-/// What a fault has at hand.
-#[derive(Debug)]
-pub struct Scene<'a> {
-    /// Chance.
-    pub draw: Draw,
-    /// The wall clocks.
-    pub clocks: &'a Clocks,
-    /// The ttl.
-    pub ttl: Duration,
-}
-
-impl Scene<'_> {
-    /// Waits for a time between the two.
-    pub fn wait(&mut self, shortest: Duration, longest: Duration) {
-        thread::sleep(self.draw.between(shortest, longest));
-    }
-
-    /// Sets a clock and sets it back, with renewals of everything after each: one step between two is what
-    /// stores promise to survive.
-    pub fn set_clock(&mut self, whose: &str) {
-        let step = *self.draw.one_of(&STEPS);
-        let step = if self.draw.chance(50) { step } else { -step };
-        for off in [step, 0] {
-            self.clocks.set(whose, off);
-            self.wait(self.ttl * 3 / 2, self.ttl * 2);
-        }
-    }
 }
 
 struct Rig<'a> {

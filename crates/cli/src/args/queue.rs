@@ -5,6 +5,7 @@ use std::{ffi::OsString, time::Duration, time::SystemTime};
 use clap::{Args, Subcommand};
 use seinpaal::{ItemId, proto::Name};
 
+pub(crate) use super::values::{Most, Which};
 use super::{ENVIRONMENT, after, values};
 use crate::exit::TABLE;
 
@@ -197,13 +198,6 @@ pub(crate) struct Dead {
     pub(crate) drop: Option<Which>,
 }
 
-/// One dead letter or all.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) enum Which {
-    All,
-    One(ItemId),
-}
-
 #[derive(Args, Debug)]
 pub(crate) struct Limit {
     /// The queue
@@ -216,10 +210,6 @@ pub(crate) struct Limit {
     #[arg(long, value_name = "M", value_parser = values::limit)]
     pub(crate) group: Option<Most>,
 }
-
-/// A number, or any.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) struct Most(pub(crate) Option<u32>);
 
 #[derive(Args, Debug)]
 pub(crate) struct Pause {

@@ -9,7 +9,16 @@ use seinpaal::{
     store::url::parse_duration,
 };
 
-use super::queue::{Most, Which};
+/// One dead letter or all.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Which {
+    All,
+    One(ItemId),
+}
+
+/// A number, or any.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) struct Most(pub(crate) Option<u32>);
 pub(super) use super::time::time;
 
 /// How long a ticket is.

@@ -7,7 +7,7 @@ use tokio::sync::oneshot;
 
 use crate::{
     args::{Acquire, Global},
-    command::{connect, on_runtime},
+    connection::{connect, on_runtime},
     exit::{Exit, Failure},
     output::{self, Subject, Voice, json, text::age},
     run::{Entrance, Events, Signals, unless_ended},

@@ -10,7 +10,7 @@ use tokio::{sync::Notify, task::JoinSet, time::timeout};
 
 use crate::{
     args::{Bench, Global},
-    command::{connect, on_runtime},
+    connection::{connect, on_runtime},
     exit::{Exit, Failure},
     output::{self, Subject, Voice, json},
     run::{Signals, unless_ended},

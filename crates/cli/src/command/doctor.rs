@@ -7,7 +7,7 @@ use tokio::time::timeout;
 
 use crate::{
     args::{Doctor, Global},
-    command::on_runtime,
+    connection::on_runtime,
     exit::{Exit, Failure},
     output::{self, Subject, Voice, json, text::age},
     settings::{self, Choice},

@@ -2,7 +2,7 @@
 
 use crate::{
     args::{Global, Limit},
-    command::ask,
+    connection::ask,
     exit::{Exit, Failure},
     output::{self, Voice, json},
 };

@@ -4,7 +4,7 @@ use seinpaal::{Kind, Snapshot};
 
 use crate::{
     args::{Global, List, SortBy},
-    command::ask,
+    connection::ask,
     exit::{Exit, Failure},
     output::{
         self, Voice, json,

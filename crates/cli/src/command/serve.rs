@@ -27,7 +27,7 @@ mod with_pages {
 
     use super::*;
     use crate::{
-        command::{connect, on_runtime},
+        connection::{connect, on_runtime},
         output::Subject,
         run::{Signals, ends_waiting},
         settings,

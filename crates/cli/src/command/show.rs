@@ -4,7 +4,8 @@ use seinpaal::{About, Holder, Snapshot, Ticket, Waiter};
 
 use crate::{
     args::{Global, Show},
-    command::{ask, ticket},
+    command::ticket,
+    connection::ask,
     exit::{Exit, Failure},
     output::{
         self, Voice, json,

@@ -2,7 +2,8 @@
 
 use crate::{
     args::{Global, NameAndTicket, OneName, Pause},
-    command::{ask, ticket::find},
+    command::ticket::find,
+    connection::ask,
     exit::{Exit, Failure},
     output::Voice,
 };

@@ -4,7 +4,7 @@ use seinpaal::{Semaphore, Snapshot, Ticket};
 
 use crate::{
     args::{Global, NameAndTicket, Renew, TicketStart},
-    command::{ask, ask_at},
+    connection::{ask, ask_at},
     exit::{Exit, Failure},
     output::{self, Voice, json},
     settings,

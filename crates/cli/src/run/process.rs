@@ -241,13 +241,3 @@ pub(super) fn unblock_signals() -> SigSet {
     let _ = SigSet::from(Mask::SIGTTOU).thread_set_mask();
     before
 }
-
-/// Runs `act` with `signal` blocked in this thread.
-pub(super) fn with_blocked<T>(signal: Mask, act: impl FnOnce() -> T) -> T {
-    let before = SigSet::from(signal).thread_swap_mask(SigmaskHow::SIG_BLOCK);
-    let result = act();
-    if let Ok(before) = before {
-        let _ = before.thread_set_mask();
-    }
-    result
-}

@@ -13,14 +13,14 @@ use std::{
     },
 };
 
-use nix::sys::signal::Signal;
+use nix::sys::signal::{SigSet, SigmaskHow, Signal};
 use rustix::{
     fs::OFlags,
     process::{Pid, getpgrp, getpid, test_kill_process_group},
     termios::{tcgetpgrp, tcsetpgrp},
 };
 
-use super::{process::with_blocked, raw};
+use super::raw;
 
 /// Our controlling terminal.
 #[derive(Debug)]
@@ -91,4 +91,14 @@ fn bring_forward(tty: BorrowedFd<'_>, group: Pid) -> io::Result<()> {
 fn is_in_pipeline() -> bool {
     let is_pipe = |path| std::fs::metadata(path).is_ok_and(|file| file.file_type().is_fifo());
     is_pipe("/dev/fd/0") || is_pipe("/dev/fd/1")
+}
+
+/// Runs `act` with `signal` blocked in this thread.
+fn with_blocked<T>(signal: Signal, act: impl FnOnce() -> T) -> T {
+    let before = SigSet::from(signal).thread_swap_mask(SigmaskHow::SIG_BLOCK);
+    let result = act();
+    if let Ok(before) = before {
+        let _ = before.thread_set_mask();
+    }
+    result
 }

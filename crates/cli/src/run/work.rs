@@ -19,7 +19,7 @@ use tokio::time::timeout;
 use super::{Signals, find, guard::Terms};
 use crate::{
     args::{Global, OnLost, queue::Work},
-    command::{connect, on_runtime},
+    connection::{connect, on_runtime},
     exit::{Exit, Failure},
     output::{Subject, Voice},
     settings::{self, Choice},

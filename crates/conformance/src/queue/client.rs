@@ -1,6 +1,9 @@
 //! One client of a queue as the cases see it, whether it pushes or works.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::{
+    sync::atomic::{AtomicU64, Ordering},
+    time::Duration,
+};
 
 use seinpaal::{
     proto::{
@@ -24,6 +27,26 @@ pub(crate) struct QueueClient<'a> {
     stage: &'a Stage,
     client: Client,
     last: AtomicU64,
+}
+
+impl Stage {
+    /// A client of the queue of this stage's name.
+    pub(crate) async fn queue_client(&self) -> QueueClient<'_> {
+        QueueClient::new(self, self.client().await)
+    }
+
+    /// The same for a client of the queue.
+    pub(crate) async fn vanish_from_queue(&self, client: QueueClient<'_>) {
+        self.vanish(client.into_client()).await;
+    }
+
+    /// The same, of a queue.
+    pub(crate) async fn pass_at_queue(&self, time: Duration, witness: &QueueClient<'_>) {
+        for _ in 0..time.as_secs() {
+            self.advance(Duration::from_secs(1));
+            witness.settle().await;
+        }
+    }
 }
 
 impl<'a> QueueClient<'a> {

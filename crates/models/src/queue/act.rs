@@ -14,7 +14,7 @@ use seinpaal_proto::{
 
 use super::{
     bounds::{Bounds, End, LATER, Spec},
-    judge::Broken,
+    broken::Broken,
     plant::Plant,
     world::{Asked, Held, Life, Load, Parcel, Told, World},
 };

@@ -8,7 +8,7 @@ use seinpaal_proto::queue::{
 };
 
 use super::{
-    judge::Broken,
+    broken::Broken,
     world::{Asked, Fate, Held, Told, World},
 };
 

@@ -10,7 +10,7 @@ use stateright::{Model, Property};
 use super::{
     act::Action,
     bounds::{Bounds, End},
-    judge::Broken,
+    broken::Broken,
     story,
     world::World,
 };

@@ -9,7 +9,7 @@ use seinpaal_proto::{
 use super::{
     act::Action,
     bounds::{Bounds, End},
-    judge::Broken,
+    broken::Broken,
     world::{Client, Fate, Life, Load, Told, World},
 };
 use crate::bounds::TICK;

@@ -15,8 +15,7 @@ use seinpaal_proto::{
     time::{Micros, SECOND},
 };
 
-pub use super::{act::Action, judge::Broken, quiet::Stuck};
-use super::{bounds::Bounds, plant::Plant};
+use super::{bounds::Bounds, broken::Broken, plant::Plant};
 
 /// Where the clocks begin: far enough from 0 that nothing is before the beginning.
 const START: Micros = 1_000_000 * SECOND;

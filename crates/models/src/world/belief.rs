@@ -4,7 +4,8 @@ use seinpaal_proto::{Entry, Standing};
 
 use super::{
     Broken, Held, Life, World,
-    judge::{clock_after, fence_of, is_over},
+    judge::{clock_after, is_over},
+    step::fence_of,
 };
 
 impl World {

@@ -9,7 +9,7 @@ use seinpaal_proto::{
     Acquire, Attach, Batch, Contact, Fence, Lens, Replies, Reply, Request, TicketReply, What,
 };
 
-use super::{Client, Ghost, Held, Load, Parcel, World, judge::fence_of};
+use super::{Client, Ghost, Held, Load, Parcel, World, step::fence_of};
 use crate::bounds::TICK;
 
 /// Twice the longest lease or place of any model, in ticks.

@@ -1,11 +1,13 @@
 //! Whether one step of the ledger kept the rules.
 
 use seinpaal_proto::{
-    Batch, Contact, Entry, Head, Lease, LeaseId, MemoryState, Reply, Request, Standing, Ticket,
-    time::Micros,
+    Contact, Entry, Head, Lease, LeaseId, MemoryState, Request, Standing, Ticket, time::Micros,
 };
 
-use super::{Client, Ghost, Terms, steer::is_ended_by};
+use super::{
+    Client, Ghost, Terms,
+    step::{Step, fence_of, is_ended_by},
+};
 use crate::bounds::Bounds;
 
 /// Which rule was broken.
@@ -31,14 +33,6 @@ pub enum Broken {
     Terms,
     /// Nothing had failed, and somebody was in danger, lost, was refused, or had less than two thirds of a ttl.
     Alarm,
-}
-
-/// A step of the ledger.
-pub(super) struct Step<'a> {
-    pub(super) before: &'a MemoryState,
-    pub(super) after: &'a MemoryState,
-    pub(super) batch: &'a Batch,
-    pub(super) replies: &'a [Reply],
 }
 
 /// A grant that a step made.
@@ -169,14 +163,6 @@ fn place(ledger: &MemoryState, ticket: Ticket) -> (i64, Ticket) {
     match entry.map(|entry| &entry.standing) {
         Some(Standing::Waiting { rank, .. }) => (*rank, ticket),
         _ => (i64::MAX, ticket),
-    }
-}
-
-/// The fence of a ticket that holds.
-pub(super) fn fence_of(entry: &Entry) -> Option<u64> {
-    match &entry.standing {
-        Standing::Holding { fence, .. } => Some(fence.0),
-        Standing::Waiting { .. } => None,
     }
 }
 

@@ -6,7 +6,7 @@ use seinpaal_proto::{
     Batch, Contact, Contacts, Inbox, Outcome, Request, Ticket, Wakeup, execute, session::CallId,
 };
 
-use super::{Broken, Client, Load, Parcel, World, judge::Step};
+use super::{Broken, Client, Load, Parcel, World, step::Step};
 use crate::bounds::Bounds;
 
 /// What the store knows of clients.

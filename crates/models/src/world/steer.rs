@@ -7,7 +7,11 @@ use seinpaal_proto::{
     session::Session,
 };
 
-use super::{Action, Life, World, act::wish, judge::fence_of};
+use super::{
+    Action, Life, World,
+    act::wish,
+    step::{fence_of, is_ended_by},
+};
 use crate::bounds::{Bounds, Rule, Steer};
 
 impl World {
@@ -100,15 +104,4 @@ impl World {
             }
         }
     }
-}
-
-/// Whether a batch may end the grant of a ticket that is another's.
-pub(super) fn is_ended_by(batch: &Batch, ticket: Ticket) -> bool {
-    batch.requests.iter().any(|request| match request {
-        Request::Attach(attach) => attach.ticket == ticket,
-        Request::Release { ticket: named, .. } | Request::Evict { ticket: named } => {
-            batch.inbox.is_none() && *named == ticket
-        }
-        _ => false,
-    })
 }

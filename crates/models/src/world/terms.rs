@@ -2,7 +2,7 @@
 
 use seinpaal_proto::{Acquire, Configure, OnMismatch, Reply, Request};
 
-use super::judge::Step;
+use super::step::Step;
 
 /// What the limit is by the rules.
 #[derive(Clone, Debug, Default, Eq, Hash, PartialEq)]

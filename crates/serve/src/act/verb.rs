@@ -196,6 +196,11 @@ const WORDS: [Words; 13] = [
     },
 ];
 
+/// What is said on the page to which somebody comes back.
+pub(crate) fn done(word: &str) -> &'static str {
+    Verb::find(word).map_or("", |words| words.done)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

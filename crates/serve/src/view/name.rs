@@ -16,7 +16,7 @@ use seinpaal_words::{
 use super::{
     Headline, Pieces, encoded, gate::Gate, grouped, headline::about, html, lease_left, more, shown,
 };
-use crate::dashboard::Inner;
+use crate::source::Source;
 
 /// How many holders, and waiters, a page lists.
 const ROWS: usize = 50;
@@ -90,7 +90,7 @@ struct Who {
 }
 
 /// Reads the name, and renders it for both roles.
-pub(super) async fn read(inner: &Arc<Inner>, name: &str) -> Result<Pieces, String> {
+pub(super) async fn read(inner: &Arc<Source>, name: &str) -> Result<Pieces, String> {
     let seen = inner.seinpaal.semaphore(name).snapshot().await.map_err(|e| e.to_string())?;
     Ok([false, true].map(|may_act| pieces(&seen, may_act, &inner.options.base_path)))
 }

@@ -14,7 +14,7 @@ use super::{
     html,
     query::{Paging, SHOWS, page_of},
 };
-use crate::dashboard::Inner;
+use crate::source::Source;
 
 /// Lines of what needs attention.
 const ATTENTION: usize = 5;
@@ -70,7 +70,7 @@ struct Tab {
 }
 
 /// All names.
-pub(super) async fn names(inner: &Arc<Inner>, query: &Query) -> Result<Pieces, String> {
+pub(super) async fn names(inner: &Arc<Source>, query: &Query) -> Result<Pieces, String> {
     let all = inner.lists.names().await.map_err(|error| error.to_string())?;
     let base = &inner.options.base_path;
     let table = names_table(&all, query, inner.seinpaal.address(), base);

@@ -7,7 +7,7 @@ use seinpaal::{DeadLetter, InWork, QueueSnapshot};
 use seinpaal_words::text::{age, delivery_end};
 
 use super::{Headline, Pieces, encoded, grouped, html, lease_left, more, shown};
-use crate::dashboard::Inner;
+use crate::source::Source;
 
 /// How many rows of each kind a page lists.
 const ROWS: usize = 50;
@@ -78,7 +78,7 @@ struct DeadRow {
 }
 
 /// Reads the queue and its first dead letters, and renders them for both roles.
-pub(super) async fn read(inner: &Arc<Inner>, name: &str) -> Result<Pieces, String> {
+pub(super) async fn read(inner: &Arc<Source>, name: &str) -> Result<Pieces, String> {
     let queue = inner.seinpaal.queue(name);
     let seen = queue.snapshot().await.map_err(|error| error.to_string())?;
     let letters = match seen.dead {

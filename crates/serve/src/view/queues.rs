@@ -11,7 +11,7 @@ use super::{
     grouped, html,
     query::{Paging, page_of},
 };
-use crate::dashboard::Inner;
+use crate::source::Source;
 
 #[derive(Template)]
 #[template(path = "parts/queues.html")]
@@ -35,7 +35,7 @@ struct QueueRow {
 }
 
 /// All queues.
-pub(super) async fn queues(inner: &Arc<Inner>, query: &Query) -> Result<Pieces, String> {
+pub(super) async fn queues(inner: &Arc<Source>, query: &Query) -> Result<Pieces, String> {
     let all = inner.lists.queues().await.map_err(|error| error.to_string())?;
     let searched = query.search.to_lowercase();
     let mut found: Vec<_> =

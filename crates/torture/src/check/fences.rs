@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{
     Check, Violation,
-    overlap::told,
-    tale::{Grant, Tale},
+    tale::{Grant, Tale, told},
 };
 
 /// What a clock that is set leaves behind for so long: a name is forgotten when nobody has used it for a ttl.

@@ -1,35 +1,11 @@
 //! What is free goes to who waits, in time: no wakeup is lost for longer than the store promises.
 
-use std::{collections::BTreeMap, fmt};
+use std::collections::BTreeMap;
 
 use super::{
     Bound, Check, Terms, Violation, Wait,
-    tale::{Request, Tale},
+    tale::{Cause, Request, Tale},
 };
-
-/// How permits came to be free, or who came when they were.
-#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
-pub enum Cause {
-    /// They were given back.
-    Release,
-    /// Their holder was killed.
-    Death,
-    /// Their holder's belief ended by itself.
-    LeaseEnd,
-    /// They were free, and somebody asked.
-    Asked,
-}
-
-impl fmt::Display for Cause {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Release => "release",
-            Self::Death => "holder's death",
-            Self::LeaseEnd => "end of lease",
-            Self::Asked => "asked for what is free",
-        })
-    }
-}
 
 /// A change of who waits or holds. Of several at one moment those that make room come first.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]

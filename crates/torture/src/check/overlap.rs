@@ -5,10 +5,8 @@ use std::collections::BTreeMap;
 use super::{
     Check, Violation,
     fences::breach,
-    tale::{Grant, Request, Tale},
+    tale::{Held, Tale, told},
 };
-
-type Held<'a> = (&'a Request, &'a Grant);
 
 pub(super) fn check(tale: &Tale, found: &mut Vec<Violation>) {
     for (name, limit) in &tale.names {
@@ -53,11 +51,4 @@ fn slots(tale: &Tale, grants: &[Held<'_>], found: &mut Vec<Violation>) {
             }
         }
     }
-}
-
-pub(super) fn told((request, grant): &Held<'_>) -> String {
-    let Request { req, permits, .. } = request;
-    let Grant { at, fence, until, cause, .. } = grant;
-    let until = if *until == u64::MAX { "life".to_owned() } else { until.to_string() };
-    format!("{req} has {permits} from {at} until {until} ({cause}), fence {fence}")
 }

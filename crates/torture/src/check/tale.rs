@@ -1,8 +1,7 @@
 //! A history, told by requests.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, fmt};
 
-use super::idle::Cause;
 use crate::history::{Event, What};
 
 /// What became of every request.
@@ -224,4 +223,38 @@ fn req_of(what: &What) -> Option<&str> {
         | What::Refused { req, .. } => Some(req),
         _ => None,
     }
+}
+
+/// How permits came to be free, or who came when they were.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+pub enum Cause {
+    /// They were given back.
+    Release,
+    /// Their holder was killed.
+    Death,
+    /// Their holder's belief ended by itself.
+    LeaseEnd,
+    /// They were free, and somebody asked.
+    Asked,
+}
+
+impl fmt::Display for Cause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Release => "release",
+            Self::Death => "holder's death",
+            Self::LeaseEnd => "end of lease",
+            Self::Asked => "asked for what is free",
+        })
+    }
+}
+
+/// A request and what it was granted.
+pub(super) type Held<'a> = (&'a Request, &'a Grant);
+
+pub(super) fn told((request, grant): &Held<'_>) -> String {
+    let Request { req, permits, .. } = request;
+    let Grant { at, fence, until, cause, .. } = grant;
+    let until = if *until == u64::MAX { "life".to_owned() } else { until.to_string() };
+    format!("{req} has {permits} from {at} until {until} ({cause}), fence {fence}")
 }

@@ -5,7 +5,7 @@ use std::{io, time::Duration};
 use seinpaal_rig::{Node, RedisCluster, until};
 
 use super::Site;
-use crate::{fault::Fault, lookout::Watched, rig::Scene};
+use crate::{fault::Fault, lookout::Watched, scene::Scene};
 
 const MS: Duration = Duration::from_millis(1);
 const MASTERS: usize = 3;

@@ -10,7 +10,7 @@ use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
 use tempfile::TempDir;
 
 use super::Site;
-use crate::{fault::Fault, rig::Scene};
+use crate::{fault::Fault, scene::Scene};
 
 const MS: Duration = Duration::from_millis(1);
 

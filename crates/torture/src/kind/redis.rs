@@ -7,7 +7,7 @@ use seinpaal_rig::{Clocks, RedisServer};
 use super::Site;
 use crate::{
     fault::Fault,
-    rig::{LONGEST_STEP, Scene},
+    scene::{LONGEST_STEP, Scene},
 };
 
 /// How long a server that may have forgotten admits nobody: a quarter more than the rig's ttl, at least.

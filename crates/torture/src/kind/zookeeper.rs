@@ -5,7 +5,7 @@ use std::{io, time::Duration};
 use seinpaal_rig::ZookeeperEnsemble;
 
 use super::Site;
-use crate::{fault::Fault, rig::Scene};
+use crate::{fault::Fault, scene::Scene};
 
 const MS: Duration = Duration::from_millis(1);
 /// What clients ask for. The death of a holder is noticed when it is over.

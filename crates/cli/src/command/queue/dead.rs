@@ -9,7 +9,7 @@ use crate::{
         Global,
         queue::{Dead, Which},
     },
-    command::ask,
+    connection::ask,
     exit::{Exit, Failure},
     output::{
         self, Voice, json,

@@ -7,7 +7,7 @@ use crate::{
         Global,
         queue::{Limit, Most},
     },
-    command::ask,
+    connection::ask,
     exit::{Exit, Failure},
     output::{self, Voice, json},
 };

@@ -4,7 +4,7 @@ use seinpaal::QueueSnapshot;
 
 use crate::{
     args::{Global, queue::List},
-    command::ask,
+    connection::ask,
     exit::{Exit, Failure},
     output::{
         self, Voice, json,

@@ -10,7 +10,7 @@ use seinpaal::{MAX_PAYLOAD_BYTES, Push, PushError, Pushed, Seinpaal};
 use super::lines::{Lines, TooLong};
 use crate::{
     args::{Global, queue as args},
-    command::ask,
+    connection::ask,
     exit::{Exit, Failure},
     output::{self, Voice, json},
 };

@@ -4,7 +4,7 @@ use seinpaal::{GroupCount, InWork, QueueSnapshot};
 
 use crate::{
     args::{Global, queue::OneQueue},
-    command::ask,
+    connection::ask,
     exit::{Exit, Failure},
     output::{
         self, Voice, json,

@@ -7,7 +7,7 @@ use crate::{
         Global,
         queue::{Cancel, OneQueue, Pause},
     },
-    command::ask,
+    connection::ask,
     exit::{Exit, Failure},
     output::{self, Voice},
 };

@@ -13,7 +13,7 @@ use crate::{
     run::{
         ending::{Ending, Hindrance},
         guard::Guard,
-        leash::Leash,
+        leash::{self, Leash},
         process::Change,
     },
 };
@@ -37,6 +37,35 @@ pub(super) struct Delivery<'a> {
 enum End {
     Exit(u8),
     Signal(i32),
+}
+
+impl Slot<'_> {
+    /// Runs CMD for this item.
+    pub(super) async fn work_on(&self, item: Item) -> Handled {
+        match self.begin(&item) {
+            Ok(delivery) => delivery.finish().await,
+            Err(failure) => {
+                self.crew.fail(failure);
+                Err(GiveBack::now().into())
+            }
+        }
+    }
+
+    fn begin<'a>(&'a self, item: &'a Item) -> Result<Delivery<'a>, Failure> {
+        // Where the connection's process is the lease, CMD holds it by living. Elsewhere time ends it.
+        let mut guard = item.remaining().map(|_| self.guard()).transpose()?;
+        let children = leash::children()?;
+        let cmd = match self.start(item, &mut guard) {
+            Ok(cmd) => cmd,
+            Err(failure) => {
+                guard.map(Guard::dismiss);
+                return Err(failure);
+            }
+        };
+        self.crew.enter(cmd.pid());
+        let leash = Leash::new(cmd, self.terms, guard, item.remaining());
+        Ok(Delivery { slot: self, item, leash, children, is_cut_short: false })
+    }
 }
 
 impl Delivery<'_> {

@@ -3,15 +3,14 @@
 use std::{cell::RefCell, error::Error, os::fd::AsRawFd, path::Path, rc::Rc};
 
 use rustix::process::Pid;
-use seinpaal::{GiveBack, Item, Seinpaal, store::url::StoreUrl};
+use seinpaal::{Item, Seinpaal, store::url::StoreUrl};
 
-use super::{Crew, delivery::Delivery, payload};
+use super::{Crew, payload};
 use crate::{
     args::queue::Work,
     exit::{Exit, Failure},
     run::{
         guard::{Guard, Terms},
-        leash::{self, Leash},
         process::{Cmd, Note, Start},
     },
 };
@@ -34,34 +33,7 @@ pub(super) struct Slot<'a> {
 }
 
 impl Slot<'_> {
-    /// Runs CMD for this item.
-    pub(super) async fn work_on(&self, item: Item) -> Handled {
-        match self.begin(&item) {
-            Ok(delivery) => delivery.finish().await,
-            Err(failure) => {
-                self.crew.fail(failure);
-                Err(GiveBack::now().into())
-            }
-        }
-    }
-
-    fn begin<'a>(&'a self, item: &'a Item) -> Result<Delivery<'a>, Failure> {
-        // Where the connection's process is the lease, CMD holds it by living. Elsewhere time ends it.
-        let mut guard = item.remaining().map(|_| self.guard()).transpose()?;
-        let children = leash::children()?;
-        let cmd = match self.start(item, &mut guard) {
-            Ok(cmd) => cmd,
-            Err(failure) => {
-                guard.map(Guard::dismiss);
-                return Err(failure);
-            }
-        };
-        self.crew.enter(cmd.pid());
-        let leash = Leash::new(cmd, self.terms, guard, item.remaining());
-        Ok(Delivery { slot: self, item, leash, children, is_cut_short: false })
-    }
-
-    fn guard(&self) -> Result<Guard, Failure> {
+    pub(super) fn guard(&self) -> Result<Guard, Failure> {
         let mut idle = self.guards.borrow_mut().pop();
         match idle.take_if(Guard::is_there) {
             Some(guard) => Ok(guard),
@@ -69,7 +41,7 @@ impl Slot<'_> {
         }
     }
 
-    fn start(&self, item: &Item, guard: &mut Option<Guard>) -> Result<Cmd, Failure> {
+    pub(super) fn start(&self, item: &Item, guard: &mut Option<Guard>) -> Result<Cmd, Failure> {
         let presence = self.seinpaal.presence_fd().map(|fd| fd.as_raw_fd());
         // It has the CMD before: if we were killed with that standing, this one would not count.
         self.seinpaal.presence_childless()?;

@@ -1,0 +1,73 @@
+//! What commands share: a runtime, and a connection to the store that was chosen.
+
+use std::time::Duration;
+
+use seinpaal::Seinpaal;
+
+use crate::{
+    args::Global,
+    exit::Failure,
+    output::{Subject, Voice},
+    run::{Signals, full, unless_ended},
+    settings::{self, Choice},
+};
+
+/// Runs `work` on this thread, which is the main one: see [`run`](crate::run).
+pub(crate) fn on_runtime<T>(work: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    runtime.map_err(|error| Failure::internal(format!("cannot start: {error}")))?.block_on(work)
+}
+
+/// Connects to the store, unless a signal comes first.
+pub(crate) async fn connect(
+    choice: &Choice,
+    ttl: Option<Duration>,
+    client: &str,
+    voice: Voice,
+    signals: &mut Signals,
+) -> Result<Seinpaal, Failure> {
+    choice.introduce(voice, true);
+    let connecting = Seinpaal::builder(&choice.text).client(client).ttl(choice.ttl(ttl)).connect();
+    let seinpaal = unless_ended(signals, Box::pin(connecting)).await??;
+    seinpaal.advice().iter().for_each(|line| voice.explain(line));
+    Ok(seinpaal)
+}
+
+/// Connects, and asks one thing, about this name if there is one.
+pub(crate) fn ask<T, F>(
+    global: &Global,
+    voice: Voice,
+    client: &str,
+    name: &str,
+    question: F,
+) -> Result<T, Failure>
+where
+    F: AsyncFnOnce(&Seinpaal) -> Result<T, Failure>,
+{
+    ask_at(&settings::choose(global)?, voice, client, name, question)
+}
+
+/// The same, at a store that is chosen already.
+pub(crate) fn ask_at<T, F>(
+    choice: &Choice,
+    voice: Voice,
+    client: &str,
+    name: &str,
+    question: F,
+) -> Result<T, Failure>
+where
+    F: AsyncFnOnce(&Seinpaal) -> Result<T, Failure>,
+{
+    let answer = on_runtime(async {
+        choice.introduce(voice, false);
+        let connecting = Seinpaal::builder(&choice.text).client(client).ttl(choice.ttl(None));
+        let seinpaal = connecting.connect().await?;
+        seinpaal.advice().iter().for_each(|line| voice.explain(line));
+        tokio::select! {
+            biased;
+            answer = question(&seinpaal) => answer,
+            full = full(&seinpaal) => Err(full),
+        }
+    });
+    answer.map_err(|failure| failure.about(Subject::new(name, &choice.url)))
+}

@@ -1,0 +1,68 @@
+//! How the pages behave, and what is wrong with an option.
+
+use std::{fmt, io, path::PathBuf};
+
+use crate::tokens::Tokens;
+
+/// How the pages behave.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// What stands before every address, as behind a proxy: empty, or `/locks`. Default: empty.
+    pub base_path: String,
+    /// Whether dead letters show the beginning of their payloads. Default: yes.
+    pub payloads: bool,
+    /// Whether those who may operate can change anything. Default: no.
+    pub allow_actions: bool,
+    /// Who may come in. Default: anybody who can reach the port, as [`Role::Operate`](crate::Role::Operate).
+    pub tokens: Option<Tokens>,
+    /// Names under which the pages are reached, without port, beside those of this machine's loopback. A request that
+    /// names another host is refused, or a foreign page could read this one through its visitor's browser.
+    pub hosts: Vec<String>,
+    /// A file to which each change is appended as a line of JSON.
+    pub audit: Option<PathBuf>,
+    /// How many pages may be kept up to date at once. Default: 1000.
+    pub streams: usize,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            base_path: String::new(),
+            payloads: true,
+            allow_actions: false,
+            tokens: None,
+            hosts: Vec::new(),
+            audit: None,
+            streams: 1000,
+        }
+    }
+}
+
+/// An option that cannot be used.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum BadOption {
+    /// The base path is not `/` and letters, digits, `-`, `_`, `.`, or `/`.
+    BasePath(String),
+    /// The file for the audit cannot be opened.
+    Audit(PathBuf, io::Error),
+    /// The system has no random numbers.
+    Random,
+}
+
+impl fmt::Display for BadOption {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::BasePath(path) => write!(
+                f,
+                "{path:?} is no base path: it begins with / and does not end with one, like /locks"
+            ),
+            Self::Audit(path, error) => {
+                write!(f, "cannot append to {}: {error}; is its directory there?", path.display())
+            }
+            Self::Random => f.write_str("the system has no random numbers"),
+        }
+    }
+}
+
+impl std::error::Error for BadOption {}

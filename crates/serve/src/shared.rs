@@ -1,0 +1,25 @@
+//! What all handlers share.
+
+use std::{ops::Deref, sync::Arc};
+
+use tokio::sync::Semaphore;
+
+use crate::{audit::Audit, source::Source, watch::Watches};
+
+/// What all handlers share.
+pub(crate) struct Inner {
+    pub(crate) source: Arc<Source>,
+    pub(crate) watches: Watches,
+    pub(crate) audit: Audit,
+    pub(crate) streams: Arc<Semaphore>,
+    /// What every form of this program has in it, and no foreign page knows.
+    pub(crate) csrf: String,
+}
+
+impl Deref for Inner {
+    type Target = Source;
+
+    fn deref(&self) -> &Source {
+        &self.source
+    }
+}
