@@ -13,10 +13,10 @@ use std::{
 };
 
 use house::{
-    graph::{self, circles, shown},
-    layers::{self, PROOF, arrows, upward},
+    graph::{between_modules, circles, shown},
+    layers::{self, Arrow, PROOF, arrows, upward},
     lines::{Lines, count},
-    source::{Crate, Module},
+    source::{Arrows, Crate, Module},
 };
 
 fn main() -> ExitCode {
@@ -37,39 +37,60 @@ fn this_tree() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-fn imports(root: &Path) {
-    println!("{:<14}{:>7}{:>9}{:>9}  uses", "crate", "files", "arrows", "circles");
-    let between = arrows(root);
-    let mut all = Vec::new();
-    for name in layers::crates(root) {
+/// What is found inside one crate.
+struct Inside {
+    name: String,
+    files: usize,
+    arrows: Arrows,
+    /// Circles in which a file and the files below it are one.
+    circles: Vec<BTreeSet<Module>>,
+    /// Circles if they are not.
+    nested: usize,
+}
+
+impl Inside {
+    fn read(root: &Path, name: String) -> Self {
         let source = Crate::read(&root.join("crates").join(&name).join("src"));
-        let (inside, files) = (source.arrows(), source.len());
-        let strict = circles(&inside).len();
-        let inside = graph::between_modules(&inside);
-        let found = circles(&inside);
-        let number: usize = inside.values().map(BTreeSet::len).sum();
-        let uses: Vec<&str> =
-            between.iter().filter(|arrow| arrow.from == name).map(|arrow| &*arrow.to).collect();
-        println!(
-            "{name:<14}{files:>7}{number:>9}{strict:>9}{:>9}  {}",
-            found.len(),
-            uses.join(" ")
-        );
-        all.extend(found.into_iter().map(|circle| (name.clone(), circle, inside.clone())));
+        let all = source.arrows();
+        let arrows = between_modules(&all);
+        let (circles, nested) = (circles(&arrows), circles(&all).len());
+        Self { name, files: source.len(), arrows, circles, nested }
     }
-    for (name, circle, inside) in &all {
-        println!("\ncircle in {name}, {} files:", circle.len());
-        for module in circle {
-            let targets: Vec<String> =
-                inside[module].intersection(circle).map(|other: &Module| shown(other)).collect();
-            println!("  {} -> {}", shown(module), targets.join(", "));
+
+    fn print_row(&self, between: &[Arrow]) {
+        let Self { name, files, arrows, circles, nested } = self;
+        let number: usize = arrows.values().map(BTreeSet::len).sum();
+        let uses: Vec<&str> =
+            between.iter().filter(|arrow| arrow.from == *name).map(|arrow| &*arrow.to).collect();
+        let (circles, uses) = (circles.len(), uses.join(" "));
+        println!("{name:<14}{files:>7}{number:>9}{circles:>9}{nested:>9}  {uses}");
+    }
+
+    fn print_circles(&self) {
+        for circle in &self.circles {
+            println!("\ncircle in {}, {} files:", self.name, circle.len());
+            for module in circle {
+                let targets = self.arrows[module].intersection(circle).map(shown);
+                let targets: Vec<String> = targets.collect();
+                println!("  {} -> {}", shown(module), targets.join(", "));
+            }
         }
     }
+}
+
+fn imports(root: &Path) {
+    println!("{:<14}{:>7}{:>9}{:>9}{:>9}  uses", "crate", "files", "arrows", "circles", "nested");
+    let between = arrows(root);
+    let crates = layers::crates(root).into_iter().map(|name| Inside::read(root, name));
+    let crates: Vec<Inside> = crates.collect();
+    crates.iter().for_each(|inside| inside.print_row(&between));
+    crates.iter().for_each(Inside::print_circles);
     let up = upward(&between);
     for arrow in &up {
         println!("\nupward: {} uses {}", arrow.from, arrow.to);
     }
-    println!("\ncircles: {}, arrows that run upward: {}", all.len(), up.len());
+    let number: usize = crates.iter().map(|inside| inside.circles.len()).sum();
+    println!("\ncircles: {number}, arrows that run upward: {}", up.len());
 }
 
 fn lines(root: &Path) {

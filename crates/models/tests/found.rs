@@ -38,7 +38,7 @@ fn every_planted_mistake_is_found_by_the_promise_that_it_breaks() {
 }
 
 fn expected_of_queue(plant: queue::plant::Plant) -> &'static str {
-    use queue::{judge::Broken, plant::Plant};
+    use queue::{broken::Broken, plant::Plant};
     queue::model::property(match plant {
         Plant::LateAcknowledged | Plant::RenewalRevives => Some(Broken::Ended),
         Plant::ExpiredGone => Some(Broken::Lost),
