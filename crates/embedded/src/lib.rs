@@ -58,7 +58,7 @@ use std::{
 };
 
 use rustix::event::{EventfdFlags, eventfd};
-use seinpaal_proto::{Batch, Inbox, Name, Replies, Snapshot, queue};
+use seinpaal_proto::{Batch, Inbox, Name, Replies, Snapshot, queue, time::Micros};
 use tokio::sync::oneshot;
 
 pub use self::directory::default_dir;
@@ -71,10 +71,10 @@ use self::{
     worker::{Job, Worker, in_place, ring},
 };
 use seinpaal_store::{
-    Abilities, BoxFuture, Certainty, ChildRecord, NewsSender, Reading, Store, StoreError,
-    StoreErrorKind, Together, clock::Clock, room::Room,
+    Abilities, Advice, BoxFuture, Certainty, ChildRecord, Fact, GuardedWrite, NewsSender, OneStep,
+    Reading, SignOfLife, Store, StoreError, StoreErrorKind, Together, Written, clock::Clock,
+    room::Room,
 };
-use seinpaal_store::{Advice, Fact};
 
 /// Where events are logged: where users of the crate `seinpaal` find this store.
 const TARGET: &str = "seinpaal::store::embedded";
@@ -253,20 +253,20 @@ impl Store for EmbeddedStore {
         facts::of(&self.place)
     }
 
-    fn presence(&self) -> Option<BorrowedFd<'_>> {
-        Some(self.presence_fd())
+    fn sign_of_life(&self) -> Option<&dyn SignOfLife> {
+        Some(self)
     }
 
-    fn record_child(&self, pid: u32) -> Result<(), StoreError> {
-        self.presence_child(pid)
+    fn longest_lease(&self) -> Option<Micros> {
+        None
     }
 
-    fn child_record(&self) -> Result<Option<ChildRecord>, StoreError> {
-        self.signs.presence.child_record()
+    fn longest_ttl(&self) -> Option<Duration> {
+        None
     }
 
-    fn forget_child(&self) -> Result<(), StoreError> {
-        self.signs.presence.forget_child()
+    fn reassure<'a>(&'a self, _name: &'a Name, _silence: Duration) -> BoxFuture<'a, ()> {
+        Box::pin(async {})
     }
 
     fn call<'a>(&'a self, batch: &'a Batch) -> BoxFuture<'a, Result<Replies, StoreError>> {
@@ -282,15 +282,12 @@ impl Store for EmbeddedStore {
         true
     }
 
-    fn is_one_step(&self) -> bool {
-        true
+    fn guarded<'a>(&'a self, _write: &'a GuardedWrite) -> Option<Written<'a>> {
+        None
     }
 
-    fn call_together<'a>(
-        &'a self,
-        batches: &'a [Batch],
-    ) -> BoxFuture<'a, Result<Together, StoreError>> {
-        Box::pin(self.ask(|answer| Job::Together { batches: batches.to_vec(), answer }))
+    fn one_step(&self) -> Option<&dyn OneStep> {
+        Some(self)
     }
 
     fn list<'a>(
@@ -312,6 +309,33 @@ impl Store for EmbeddedStore {
         prefix: &'a str,
     ) -> BoxFuture<'a, Result<Vec<(Name, queue::Snapshot)>, StoreError>> {
         Box::pin(self.ask(|answer| Job::ListQueues { prefix: prefix.to_owned(), answer }))
+    }
+}
+
+impl SignOfLife for EmbeddedStore {
+    fn descriptor(&self) -> BorrowedFd<'_> {
+        self.presence_fd()
+    }
+
+    fn record_child(&self, pid: u32) -> Result<(), StoreError> {
+        self.presence_child(pid)
+    }
+
+    fn child_record(&self) -> Result<Option<ChildRecord>, StoreError> {
+        self.signs.presence.child_record()
+    }
+
+    fn forget_child(&self) -> Result<(), StoreError> {
+        self.signs.presence.forget_child()
+    }
+}
+
+impl OneStep for EmbeddedStore {
+    fn call_together<'a>(
+        &'a self,
+        batches: &'a [Batch],
+    ) -> BoxFuture<'a, Result<Together, StoreError>> {
+        Box::pin(self.ask(|answer| Job::Together { batches: batches.to_vec(), answer }))
     }
 }
 

@@ -44,7 +44,8 @@ use std::{
 };
 
 use seinpaal_proto::{
-    Batch, Inbox, Name, Replies, Reply, Request, Snapshot, queue as queue_ledger, time::micros,
+    Batch, Inbox, Name, Replies, Reply, Request, Snapshot, queue as queue_ledger,
+    time::{Micros, micros},
 };
 
 use self::{
@@ -58,8 +59,8 @@ use self::{
     servers::Servers,
 };
 use seinpaal_store::{
-    Abilities, Advice, BoxFuture, Certainty, Fact, NewsSender, Reading, Store, StoreError,
-    StoreErrorKind, Together, Written,
+    Abilities, Advice, BoxFuture, Certainty, Fact, NewsSender, OneStep, Reading, SignOfLife, Store,
+    StoreError, StoreErrorKind, Together, Written,
     guarded::GuardedWrite,
     url::{ClusterUrl, RedisOptions, RedisUrl, RestartGuard, SentinelUrl, StoreUrl},
 };
@@ -273,23 +274,32 @@ impl Store for RedisStore {
         })
     }
 
+    fn longest_lease(&self) -> Option<Micros> {
+        None
+    }
+
+    fn sign_of_life(&self) -> Option<&dyn SignOfLife> {
+        None
+    }
+
     fn call<'a>(&'a self, batch: &'a Batch) -> BoxFuture<'a, Result<Replies, StoreError>> {
         Box::pin(self.execute(batch))
+    }
+
+    fn call_in_place(&self, _batch: &Batch) -> Option<Result<Replies, StoreError>> {
+        None
+    }
+
+    fn answers_in_place(&self) -> bool {
+        false
     }
 
     fn guarded<'a>(&'a self, write: &'a GuardedWrite) -> Option<Written<'a>> {
         Some(Box::pin(self.write(write)))
     }
 
-    fn is_one_step(&self) -> bool {
-        matches!(self.servers, Servers::One { .. })
-    }
-
-    fn call_together<'a>(
-        &'a self,
-        batches: &'a [Batch],
-    ) -> BoxFuture<'a, Result<Together, StoreError>> {
-        Box::pin(self.execute_together(batches))
+    fn one_step(&self) -> Option<&dyn OneStep> {
+        matches!(self.servers, Servers::One { .. }).then_some(self as &dyn OneStep)
     }
 
     fn call_queue<'a>(
@@ -311,6 +321,15 @@ impl Store for RedisStore {
         prefix: &'a str,
     ) -> BoxFuture<'a, Result<Vec<(Name, Snapshot)>, StoreError>> {
         Box::pin(self.snapshots(prefix))
+    }
+}
+
+impl OneStep for RedisStore {
+    fn call_together<'a>(
+        &'a self,
+        batches: &'a [Batch],
+    ) -> BoxFuture<'a, Result<Together, StoreError>> {
+        Box::pin(self.execute_together(batches))
     }
 }
 

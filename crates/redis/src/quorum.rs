@@ -36,7 +36,7 @@ use std::{
 };
 
 use seinpaal_proto::{
-    Batch, Inbox, Name, Renew, Replies, Reply, Request, Slots, Snapshot, Whom,
+    Batch, Inbox, Name, Renew, Replies, Reply, Request, Slots, Snapshot, Whom, queue,
     time::{Micros, micros},
 };
 use tokio::{
@@ -53,10 +53,10 @@ use self::{
 };
 use super::misconfigured;
 use seinpaal_store::{
-    Abilities, BoxFuture, NewsSender, Reading, Store, StoreError,
+    Abilities, Advice, BoxFuture, Fact, GuardedWrite, NewsSender, OneStep, Reading, SignOfLife,
+    Store, StoreError, Written, no_queues,
     url::{QuorumUrl, StoreUrl},
 };
-use seinpaal_store::{Advice, Fact};
 
 /// By how much fences are ahead of the nodes' clocks: a node takes none that is behind its own, and a request
 /// is on its way for a while.
@@ -187,11 +187,53 @@ impl Store for QuorumStore {
         (guard > 0).then(|| Duration::from_micros(guard / 5 * 4))
     }
 
+    fn longest_lease(&self) -> Option<Micros> {
+        None
+    }
+
+    fn sign_of_life(&self) -> Option<&dyn SignOfLife> {
+        None
+    }
+
+    fn reassure<'a>(&'a self, _name: &'a Name, _silence: Duration) -> BoxFuture<'a, ()> {
+        Box::pin(async {})
+    }
+
     fn call<'a>(&'a self, batch: &'a Batch) -> BoxFuture<'a, Result<Replies, StoreError>> {
         Box::pin(async move {
             super::refuse_too_much(batch)?;
             self.quorum.execute(batch).await
         })
+    }
+
+    fn call_in_place(&self, _batch: &Batch) -> Option<Result<Replies, StoreError>> {
+        None
+    }
+
+    fn answers_in_place(&self) -> bool {
+        false
+    }
+
+    fn guarded<'a>(&'a self, _write: &'a GuardedWrite) -> Option<Written<'a>> {
+        None
+    }
+
+    fn one_step(&self) -> Option<&dyn OneStep> {
+        None
+    }
+
+    fn call_queue<'a>(
+        &'a self,
+        _batch: &'a queue::Batch,
+    ) -> BoxFuture<'a, Result<queue::Replies, StoreError>> {
+        Box::pin(async { Err(no_queues("redis+quorum")) })
+    }
+
+    fn list_queues<'a>(
+        &'a self,
+        _prefix: &'a str,
+    ) -> BoxFuture<'a, Result<Vec<(Name, queue::Snapshot)>, StoreError>> {
+        Box::pin(async { Err(no_queues("redis+quorum")) })
     }
 
     fn list<'a>(

@@ -142,7 +142,7 @@ fn all_at_once<R: Named>(
     requests: &[(usize, R)],
     deadline: Option<Micros>,
 ) -> Option<impl Future<Output = Result<Option<PermitSet>, AcquireAllError>> + use<R>> {
-    if requests.len() < 2 || !seinpaal.handle.store().is_one_step() {
+    if requests.len() < 2 || seinpaal.handle.store().one_step().is_none() {
         return None;
     }
     let wanted = requests.iter().map(|(_, request)| request.wanted());

@@ -17,7 +17,7 @@ use crate::{
     error::{BadSetting, ConnectError, ReleaseError},
     schedule::Schedule,
     store::{
-        self, ChildRecord, NewsSender, Store, StoreError,
+        self, ChildRecord, NewsSender, SignOfLife, Store, StoreError,
         clock::Clock,
         memory::{MemoryHub, MemoryStore},
         url::{RestartGuard, StoreUrl},
@@ -196,7 +196,7 @@ impl Seinpaal {
     /// connection holds after this process is gone. Nothing can be read from it.
     #[must_use]
     pub fn presence_fd(&self) -> Option<BorrowedFd<'_>> {
-        self.handle.store().presence()
+        self.handle.store().sign_of_life().map(SignOfLife::descriptor)
     }
 
     /// Puts the child on record that inherits [`presence_fd`](Self::presence_fd): once both it and this process
@@ -205,7 +205,7 @@ impl Seinpaal {
     /// # Errors
     /// The record could not be written; then the descriptor alone counts.
     pub fn presence_child(&self, pid: u32) -> Result<(), StoreError> {
-        self.handle.store().record_child(pid)
+        self.handle.store().sign_of_life().map_or(Ok(()), |sign| sign.record_child(pid))
     }
 
     /// Prepares the record of [`presence_child`](Self::presence_child) so that the child can sign it by itself, between
@@ -215,7 +215,7 @@ impl Seinpaal {
     /// # Errors
     /// It could not be prepared; then the descriptor alone counts.
     pub fn presence_record(&self) -> Result<Option<ChildRecord>, StoreError> {
-        self.handle.store().child_record()
+        self.handle.store().sign_of_life().map_or(Ok(None), SignOfLife::child_record)
     }
 
     /// Takes the child off the record that [`presence_child`](Self::presence_child) put there. Call it before another
@@ -224,7 +224,7 @@ impl Seinpaal {
     /// # Errors
     /// The record could not be removed; start no other child then.
     pub fn presence_childless(&self) -> Result<(), StoreError> {
-        self.handle.store().forget_child()
+        self.handle.store().sign_of_life().map_or(Ok(()), SignOfLife::forget_child)
     }
 
     /// Returns what happens when to permits of this ttl if the store is not heard from again, while this connection

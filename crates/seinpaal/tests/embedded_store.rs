@@ -14,7 +14,7 @@ use processes::{
 };
 use seinpaal::{
     proto::{Batch, Cause, Configure, Fence, Inbox, Limit, Name, Reply, Request, Ticket, What},
-    store::{News, Store, clock::Clock, embedded::EmbeddedStore},
+    store::{News, SignOfLife, Store, clock::Clock, embedded::EmbeddedStore},
 };
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 

@@ -95,6 +95,8 @@ pub type NewsSender = mpsc::UnboundedSender<News>;
 /// Every batch is executed as [`seinpaal_proto::execute`] would: that is the specification. The futures
 /// must be polled inside a tokio runtime with I/O and time enabled. Dropping one leaves the outcome
 /// unknown and nothing else broken.
+///
+/// No method has a default, so that a store that forwards to another cannot forget one.
 pub trait Store: fmt::Debug + Send + Sync + 'static {
     /// What this store is and can do.
     fn abilities(&self) -> Abilities;
@@ -105,62 +107,24 @@ pub trait Store: fmt::Debug + Send + Sync + 'static {
 
     /// The longest that this client may believe in a lease without being heard from; `None`: as long as the
     /// lease lasts. Longer ttls are cut to it, but for permits that are detached.
-    fn longest_lease(&self) -> Option<Micros> {
-        None
-    }
+    fn longest_lease(&self) -> Option<Micros>;
 
-    /// A descriptor that shows that this client lives, if the store goes by one: a child that inherits it
-    /// keeps the client alive in the store's eyes after this process is gone.
-    fn presence(&self) -> Option<BorrowedFd<'_>> {
-        None
-    }
-
-    /// Puts the child on record that inherits [`presence`](Self::presence): once it and this process are
-    /// both gone the client is, too, whoever else has inherited the descriptor.
-    ///
-    /// # Errors
-    /// The record could not be written; then the descriptor alone counts.
-    fn record_child(&self, _pid: u32) -> Result<(), StoreError> {
-        Ok(())
-    }
-
-    /// Prepares a record that the child signs by itself; `None`: where there is none to be had.
-    ///
-    /// # Errors
-    /// It could not be prepared; then the descriptor alone counts.
-    fn child_record(&self) -> Result<Option<ChildRecord>, StoreError> {
-        Ok(None)
-    }
-
-    /// Takes the child off the record again: the descriptor alone counts. Do it before another child inherits it.
-    ///
-    /// # Errors
-    /// The record could not be removed.
-    fn forget_child(&self) -> Result<(), StoreError> {
-        Ok(())
-    }
+    /// How the store sees that this client lives, if a child can be part of that; `None`: it goes by something else.
+    fn sign_of_life(&self) -> Option<&dyn SignOfLife>;
 
     /// The longest ttl for which this store keeps its promises as it was opened; `None`: any.
-    fn longest_ttl(&self) -> Option<Duration> {
-        None
-    }
+    fn longest_ttl(&self) -> Option<Duration>;
 
     /// What should be changed about the store so that its promises hold, a line each; for people.
-    fn advice(&self) -> Vec<Advice> {
-        Vec::new()
-    }
+    fn advice(&self) -> Vec<Advice>;
 
     /// What is known about the store.
-    fn facts(&self) -> Vec<Fact> {
-        Vec::new()
-    }
+    fn facts(&self) -> Vec<Fact>;
 
     /// An answer about this name is overdue: nothing came for `silence`. Completes once there is a way to the store that
     /// was heard from since, or a new one; or after a while without. What is under way stays so. The next call about the
     /// name goes that way.
-    fn reassure<'a>(&'a self, _name: &'a Name, _silence: Duration) -> BoxFuture<'a, ()> {
-        Box::pin(async {})
-    }
+    fn reassure<'a>(&'a self, name: &'a Name, silence: Duration) -> BoxFuture<'a, ()>;
 
     /// Executes a batch, whole or not at all.
     fn call<'a>(&'a self, batch: &'a Batch) -> BoxFuture<'a, Result<Replies, StoreError>>;
@@ -168,53 +132,30 @@ pub trait Store: fmt::Debug + Send + Sync + 'static {
     /// Executes a batch on the thread that asks, if that waits for nobody: neither for others that are inside a call nor
     /// for a disk that is slow. `None`: it cannot, and nothing was done; [`call`](Self::call) does it. A store may decline
     /// whatever would queue. Needs no runtime.
-    fn call_in_place(&self, _batch: &Batch) -> Option<Result<Replies, StoreError>> {
-        None
-    }
+    fn call_in_place(&self, batch: &Batch) -> Option<Result<Replies, StoreError>>;
 
     /// Whether [`call_in_place`](Self::call_in_place) ever does something.
-    fn answers_in_place(&self) -> bool {
-        false
-    }
+    fn answers_in_place(&self) -> bool;
 
     /// Applies a group of commands, once for its id, if its tickets hold at that moment; else nothing of it.
     /// `None`: this store keeps permits and nothing else.
-    fn guarded<'a>(&'a self, _write: &'a GuardedWrite) -> Option<Written<'a>> {
-        None
-    }
+    fn guarded<'a>(&'a self, write: &'a GuardedWrite) -> Option<Written<'a>>;
 
-    /// Whether [`call_together`](Self::call_together) is to be had.
-    fn is_one_step(&self) -> bool {
-        false
-    }
-
-    /// Executes batches about different names, of one acquire each, in one atomic step: all of them if every
-    /// request is granted, else none. Only where [`is_one_step`](Self::is_one_step) says so.
-    fn call_together<'a>(
-        &'a self,
-        _batches: &'a [Batch],
-    ) -> BoxFuture<'a, Result<Together, StoreError>> {
-        let kind = StoreErrorKind::Internal;
-        let message = "this store does not do several names in one step: please report this";
-        Box::pin(async move { Err(StoreError::new(kind, Certainty::NotExecuted, message)) })
-    }
+    /// The step in which this store executes batches about different names; `None`: it has none.
+    fn one_step(&self) -> Option<&dyn OneStep>;
 
     /// Executes a batch about a queue, whole or not at all, as [`seinpaal_proto::queue::execute`] would.
     fn call_queue<'a>(
         &'a self,
-        _batch: &'a queue::Batch,
-    ) -> BoxFuture<'a, Result<queue::Replies, StoreError>> {
-        Box::pin(async move { Err(no_queues(self.abilities().scheme)) })
-    }
+        batch: &'a queue::Batch,
+    ) -> BoxFuture<'a, Result<queue::Replies, StoreError>>;
 
     /// Lists the queues whose names start with `prefix` and that have items, workers or something
     /// configured, in order of name. The snapshots have no rows.
     fn list_queues<'a>(
         &'a self,
-        _prefix: &'a str,
-    ) -> BoxFuture<'a, Result<Vec<(Name, queue::Snapshot)>, StoreError>> {
-        Box::pin(async move { Err(no_queues(self.abilities().scheme)) })
-    }
+        prefix: &'a str,
+    ) -> BoxFuture<'a, Result<Vec<(Name, queue::Snapshot)>, StoreError>>;
 
     /// Lists the names that start with `prefix` and have holders, waiters or something configured, in
     /// order of name. The snapshots list at most 64 waiters and no holders; the totals count all.
@@ -224,7 +165,45 @@ pub trait Store: fmt::Debug + Send + Sync + 'static {
     ) -> BoxFuture<'a, Result<Vec<(Name, Snapshot)>, StoreError>>;
 }
 
-fn no_queues(scheme: &str) -> StoreError {
+/// How a store shows that a client lives, where that is a descriptor, and a record of who else has it.
+pub trait SignOfLife {
+    /// The descriptor. A child that inherits it keeps the client alive in the store's eyes after this process is gone.
+    fn descriptor(&self) -> BorrowedFd<'_>;
+
+    /// Puts the child on record that inherits the [`descriptor`](Self::descriptor): once it and this process are
+    /// both gone the client is, too, whoever else has inherited the descriptor.
+    ///
+    /// # Errors
+    /// The record could not be written; then the descriptor alone counts.
+    fn record_child(&self, pid: u32) -> Result<(), StoreError>;
+
+    /// Prepares a record that the child signs by itself; `None`: where there is none to be had.
+    ///
+    /// # Errors
+    /// It could not be prepared; then the descriptor alone counts.
+    fn child_record(&self) -> Result<Option<ChildRecord>, StoreError>;
+
+    /// Takes the child off the record again: the descriptor alone counts. Do it before another child inherits it.
+    ///
+    /// # Errors
+    /// The record could not be removed.
+    fn forget_child(&self) -> Result<(), StoreError>;
+}
+
+/// One atomic step about several names.
+pub trait OneStep {
+    /// Executes batches about different names, of one acquire each: all of them if every request is granted, else
+    /// none.
+    fn call_together<'a>(
+        &'a self,
+        batches: &'a [Batch],
+    ) -> BoxFuture<'a, Result<Together, StoreError>>;
+}
+
+/// What a store of this scheme answers about a queue, if it keeps none.
+#[doc(hidden)]
+#[must_use]
+pub fn no_queues(scheme: &str) -> StoreError {
     let message =
         format!("{scheme} keeps no queues: use file:, redis:, redis+sentinel: or redis+cluster:");
     StoreError::new(StoreErrorKind::Misconfigured, Certainty::NotExecuted, message)

@@ -3,12 +3,15 @@
 
 mod hub;
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
-use seinpaal_proto::{Batch, Inbox, Name, Replies, Snapshot, queue};
+use seinpaal_proto::{Batch, Inbox, Name, Replies, Snapshot, queue, time::Micros};
 
 pub use self::hub::MemoryHub;
-use super::{Abilities, BoxFuture, NewsSender, Reading, Store, StoreError, Together};
+use super::{
+    Abilities, Advice, BoxFuture, Fact, GuardedWrite, NewsSender, OneStep, Reading, SignOfLife,
+    Store, StoreError, Together, Written,
+};
 
 /// One client of a [`MemoryHub`]. Dropping it is how a client dies here: its leases and its places in
 /// queues end at once.
@@ -37,6 +40,30 @@ impl Store for MemoryStore {
         self.hub.reading()
     }
 
+    fn longest_lease(&self) -> Option<Micros> {
+        None
+    }
+
+    fn sign_of_life(&self) -> Option<&dyn SignOfLife> {
+        None
+    }
+
+    fn longest_ttl(&self) -> Option<Duration> {
+        None
+    }
+
+    fn advice(&self) -> Vec<Advice> {
+        Vec::new()
+    }
+
+    fn facts(&self) -> Vec<Fact> {
+        Vec::new()
+    }
+
+    fn reassure<'a>(&'a self, _name: &'a Name, _silence: Duration) -> BoxFuture<'a, ()> {
+        Box::pin(async {})
+    }
+
     fn call<'a>(&'a self, batch: &'a Batch) -> BoxFuture<'a, Result<Replies, StoreError>> {
         Box::pin(async move { self.hub.call(batch) })
     }
@@ -49,15 +76,12 @@ impl Store for MemoryStore {
         true
     }
 
-    fn is_one_step(&self) -> bool {
-        true
+    fn guarded<'a>(&'a self, _write: &'a GuardedWrite) -> Option<Written<'a>> {
+        None
     }
 
-    fn call_together<'a>(
-        &'a self,
-        batches: &'a [Batch],
-    ) -> BoxFuture<'a, Result<Together, StoreError>> {
-        Box::pin(async move { self.hub.call_together(batches) })
+    fn one_step(&self) -> Option<&dyn OneStep> {
+        Some(self)
     }
 
     fn call_queue<'a>(
@@ -79,6 +103,15 @@ impl Store for MemoryStore {
         prefix: &'a str,
     ) -> BoxFuture<'a, Result<Vec<(Name, Snapshot)>, StoreError>> {
         Box::pin(async move { self.hub.list(prefix) })
+    }
+}
+
+impl OneStep for MemoryStore {
+    fn call_together<'a>(
+        &'a self,
+        batches: &'a [Batch],
+    ) -> BoxFuture<'a, Result<Together, StoreError>> {
+        Box::pin(async move { self.hub.call_together(batches) })
     }
 }
 

@@ -35,15 +35,15 @@ use std::{
     time::Duration,
 };
 
-use seinpaal_proto::{Batch, Inbox, Name, Replies, Snapshot, time::Micros};
+use seinpaal_proto::{Batch, Inbox, Name, Replies, Snapshot, queue, time::Micros};
 use tokio::{sync::mpsc, task::AbortHandle};
 
 use self::{core::Core, keeper::Keeper, link::Link, link::Plan, paths::Paths};
 use seinpaal_store::{
-    Abilities, BoxFuture, Certainty, NewsSender, Reading, Store, StoreError, StoreErrorKind,
+    Abilities, Advice, BoxFuture, Certainty, Fact, GuardedWrite, NewsSender, OneStep, Reading,
+    SignOfLife, Store, StoreError, StoreErrorKind, Written, boottime, no_queues,
     url::{StoreUrl, ZookeeperUrl},
 };
-use seinpaal_store::{Fact, boottime};
 
 /// Where events are logged: where users of the crate `seinpaal` find this store.
 const TARGET: &str = "seinpaal::store::zookeeper";
@@ -143,8 +143,54 @@ impl Store for ZookeeperStore {
         Some(self.longest_lease)
     }
 
+    fn longest_ttl(&self) -> Option<Duration> {
+        None
+    }
+
+    fn sign_of_life(&self) -> Option<&dyn SignOfLife> {
+        None
+    }
+
+    fn advice(&self) -> Vec<Advice> {
+        Vec::new()
+    }
+
+    fn reassure<'a>(&'a self, _name: &'a Name, _silence: Duration) -> BoxFuture<'a, ()> {
+        Box::pin(async {})
+    }
+
     fn call<'a>(&'a self, batch: &'a Batch) -> BoxFuture<'a, Result<Replies, StoreError>> {
         Box::pin(self.core.call(batch))
+    }
+
+    fn call_in_place(&self, _batch: &Batch) -> Option<Result<Replies, StoreError>> {
+        None
+    }
+
+    fn answers_in_place(&self) -> bool {
+        false
+    }
+
+    fn guarded<'a>(&'a self, _write: &'a GuardedWrite) -> Option<Written<'a>> {
+        None
+    }
+
+    fn one_step(&self) -> Option<&dyn OneStep> {
+        None
+    }
+
+    fn call_queue<'a>(
+        &'a self,
+        _batch: &'a queue::Batch,
+    ) -> BoxFuture<'a, Result<queue::Replies, StoreError>> {
+        Box::pin(async { Err(no_queues("zookeeper")) })
+    }
+
+    fn list_queues<'a>(
+        &'a self,
+        _prefix: &'a str,
+    ) -> BoxFuture<'a, Result<Vec<(Name, queue::Snapshot)>, StoreError>> {
+        Box::pin(async { Err(no_queues("zookeeper")) })
     }
 
     fn list<'a>(

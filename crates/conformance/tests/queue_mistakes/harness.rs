@@ -1,10 +1,17 @@
 //! The memory store's harness, with something between its stores and the cases.
 
-use std::sync::{Arc, atomic::AtomicU64};
+use std::{
+    sync::{Arc, atomic::AtomicU64},
+    time::Duration,
+};
 
 use seinpaal::{
-    proto::{Batch, Contact, Inbox, Name, Replies, Snapshot, queue},
-    store::{Abilities, BoxFuture, NewsSender, Reading, Store, StoreError},
+    Advice, Fact,
+    proto::{Batch, Contact, Inbox, Name, Replies, Snapshot, queue, time::Micros},
+    store::{
+        Abilities, BoxFuture, GuardedWrite, NewsSender, OneStep, Reading, SignOfLife, Store,
+        StoreError, Written,
+    },
 };
 use seinpaal_conformance::{Ability, Harness, MemoryHarness};
 use tokio::sync::mpsc;
@@ -73,8 +80,48 @@ impl Store for SpoilingStore {
         self.inner.first_reading()
     }
 
+    fn longest_lease(&self) -> Option<Micros> {
+        self.inner.longest_lease()
+    }
+
+    fn sign_of_life(&self) -> Option<&dyn SignOfLife> {
+        self.inner.sign_of_life()
+    }
+
+    fn longest_ttl(&self) -> Option<Duration> {
+        self.inner.longest_ttl()
+    }
+
+    fn advice(&self) -> Vec<Advice> {
+        self.inner.advice()
+    }
+
+    fn facts(&self) -> Vec<Fact> {
+        self.inner.facts()
+    }
+
+    fn reassure<'a>(&'a self, name: &'a Name, silence: Duration) -> BoxFuture<'a, ()> {
+        self.inner.reassure(name, silence)
+    }
+
     fn call<'a>(&'a self, batch: &'a Batch) -> BoxFuture<'a, Result<Replies, StoreError>> {
         self.inner.call(batch)
+    }
+
+    fn call_in_place(&self, batch: &Batch) -> Option<Result<Replies, StoreError>> {
+        self.inner.call_in_place(batch)
+    }
+
+    fn answers_in_place(&self) -> bool {
+        self.inner.answers_in_place()
+    }
+
+    fn guarded<'a>(&'a self, write: &'a GuardedWrite) -> Option<Written<'a>> {
+        self.inner.guarded(write)
+    }
+
+    fn one_step(&self) -> Option<&dyn OneStep> {
+        self.inner.one_step()
     }
 
     fn call_queue<'a>(

@@ -7,7 +7,7 @@ use seinpaal_proto::{
     session::{Call, CallId},
 };
 
-use super::{Done, Driver};
+use super::{Done, Driver, internal_text};
 use crate::store::{StoreError, Together};
 
 impl Driver {
@@ -28,7 +28,11 @@ impl Driver {
         let batches: Vec<_> = calls.into_iter().map(|call| call.batch).collect();
         let store = Arc::clone(&self.store);
         self.statistics.called();
-        let asked = self.pulse.watch(async move { store.call_together(&batches).await });
+        let asked = self.pulse.watch(async move {
+            let step =
+                store.one_step().ok_or_else(|| internal_text("this store has no such step"))?;
+            step.call_together(&batches).await
+        });
         self.under_way.push(Box::pin(async move { Done::Together(ids, asked.await) }));
     }
 

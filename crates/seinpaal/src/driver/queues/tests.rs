@@ -1,15 +1,19 @@
 use futures_util::FutureExt;
 use seinpaal_proto::{
     Priority,
-    queue::{Due, Push},
+    queue::{Due, Push, Request},
     time::SECOND,
 };
+use tokio::sync::{mpsc, oneshot};
 
 use super::*;
-use crate::store::{
-    Store,
-    clock::Clock,
-    memory::{MemoryHub, MemoryStore},
+use crate::{
+    driver::Handed,
+    store::{
+        Store,
+        clock::Clock,
+        memory::{MemoryHub, MemoryStore},
+    },
 };
 
 const NOW: Micros = 1_000 * SECOND;
