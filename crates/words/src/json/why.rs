@@ -6,53 +6,72 @@ use seinpaal::{
 };
 use serde::Serialize;
 
-use crate::output::why::{estimate, reason_words};
+use crate::why::{estimate, reason_words};
 
 /// `show --why`.
 #[derive(Debug, Serialize)]
-pub(crate) struct Explained<'a> {
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+pub struct Explained<'a> {
+    /// The name.
     name: &'a str,
+    /// The id of the request, 32 hexadecimal digits.
     ticket: String,
     /// `holds` or `waits`.
     standing: &'static str,
+    /// How many permits.
     permits: u32,
     #[serde(flatten)]
     waits: Option<Waiting>,
 }
 
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 struct Waiting {
+    /// Its place in line, from 1.
     position: u32,
+    /// For how long it has waited, in milliseconds.
     waiting_ms: u128,
+    /// All that stands in its way.
     reasons: Vec<Because>,
+    /// When it is served, as far as can be told.
     estimate: Guess,
     /// `null`: nobody can know.
     leases_end: Option<End>,
 }
 
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 struct Because {
+    /// In a word for programs.
     reason: &'static str,
+    /// In words.
     text: String,
 }
 
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 struct Guess {
     /// `now`, `about`, `after-guard`, or why nothing can be said.
     kind: &'static str,
     /// `null`: nothing can be said.
     wait_ms: Option<u128>,
+    /// In words.
     text: String,
 }
 
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 struct End {
+    /// In how many milliseconds.
     within_ms: u128,
+    /// How many leases those are.
     leases: u32,
 }
 
 impl<'a> Explained<'a> {
-    pub(crate) fn new(seen: &'a Snapshot, ticket: Ticket, why: &Why) -> Self {
+    /// What is said of this ticket.
+    #[must_use]
+    pub fn new(seen: &'a Snapshot, ticket: Ticket, why: &Why) -> Self {
         let (standing, permits, waits) = match why {
             Why::Holds(held) => ("holds", held.permits, None),
             Why::Waits(waits) => ("waits", waits.permits, Some(Waiting::new(seen, waits))),
