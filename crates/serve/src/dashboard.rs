@@ -12,7 +12,7 @@ use seinpaal::Seinpaal;
 use tokio::sync::Semaphore;
 
 use crate::{
-    access, act, assets, audit::Audit, lists::Lists, live, metrics, page, tokens::Tokens,
+    access, act, api, assets, audit::Audit, lists::Lists, live, metrics, page, tokens::Tokens,
     watch::Watches,
 };
 
@@ -30,6 +30,8 @@ pub struct Options {
     pub payloads: bool,
     /// Whether those who may operate can change anything. Default: no.
     pub allow_actions: bool,
+    /// Whether programs can take permits and items by HTTP. Default: no. They can look in any case.
+    pub api: bool,
     /// Who may come in. Default: anybody who can reach the port, as [`Role::Operate`](crate::Role::Operate).
     pub tokens: Option<Tokens>,
     /// Names under which the pages are reached, without port, beside those of this machine's loopback. A request that
@@ -37,7 +39,7 @@ pub struct Options {
     pub hosts: Vec<String>,
     /// A file to which each change is appended as a line of JSON.
     pub audit: Option<PathBuf>,
-    /// How many pages may be kept up to date at once. Default: 1000.
+    /// How many pages may be kept up to date, and requests of programs may wait or hold, at once. Default: 1000.
     pub streams: usize,
 }
 
@@ -47,6 +49,7 @@ impl Default for Options {
             base_path: String::new(),
             payloads: true,
             allow_actions: false,
+            api: false,
             tokens: None,
             hosts: Vec::new(),
             audit: None,
@@ -102,6 +105,8 @@ pub(crate) struct Inner {
     pub(crate) watches: Watches,
     pub(crate) audit: Audit,
     pub(crate) streams: Arc<Semaphore>,
+    pub(crate) answers: api::Answers,
+    pub(crate) deliveries: api::Deliveries,
     /// What every form of this program has in it, and no foreign page knows.
     pub(crate) csrf: String,
 }
@@ -125,6 +130,8 @@ impl Dashboard {
             watches: Watches::default(),
             audit,
             streams: Arc::new(Semaphore::new(options.streams)),
+            answers: api::Answers::default(),
+            deliveries: api::Deliveries::default(),
             csrf: random.iter().map(|byte| format!("{byte:02x}")).collect(),
             options,
         })))
@@ -140,11 +147,12 @@ impl Dashboard {
             .route("/queue", get(page::queue))
             .route("/changes", get(page::changes))
             .route("/confirm", get(act::confirm))
-            .route("/act", post(act::act))
+            .route("/act", post(act::act).layer(DefaultBodyLimit::max(MOST_BODY)))
             .route("/live", get(live::live))
             .route("/metrics", get(metrics::metrics))
             .route("/healthz", get(page::health))
             .route("/assets/{file}", get(assets::asset))
+            .nest("/v1", api::router())
             .fallback(page::not_found);
         let pages = match self.0.options.base_path.as_str() {
             "" => pages,
@@ -152,7 +160,6 @@ impl Dashboard {
         };
         pages
             .layer(middleware::from_fn_with_state(Arc::clone(&self.0), access::check))
-            .layer(DefaultBodyLimit::max(MOST_BODY))
             .with_state(Arc::clone(&self.0))
     }
 }

@@ -22,6 +22,7 @@
 
 mod access;
 mod act;
+mod api;
 mod assets;
 mod audit;
 mod dashboard;

@@ -16,6 +16,9 @@ const CONNECTIONS: usize = 4096;
 const HEADERS: Duration = Duration::from_secs(10);
 /// The longest headers of a request, in bytes. A name in an address may be 512 bytes, three times as long encoded.
 const MOST_HEADERS: usize = 32 * 1024;
+/// How long what was sent may stay without a sign from the other side, in milliseconds. A machine that has gone without a
+/// word would otherwise hold a permit, or a place, until the system gives up after a quarter of an hour.
+const SILENCE: u32 = 30_000;
 /// After an accept that failed, as one does for want of descriptors.
 const PAUSE: Duration = Duration::from_millis(100);
 
@@ -29,10 +32,24 @@ pub async fn serve(listener: TcpListener, router: Router) -> io::Result<()> {
     loop {
         let Ok(place) = Arc::clone(&places).acquire_owned().await else { return Ok(()) };
         match listener.accept().await {
-            Ok((stream, _)) => drop(tokio::spawn(answer(stream, router.clone(), place))),
+            Ok((stream, _)) => {
+                notice_silence(&stream);
+                drop(tokio::spawn(answer(stream, router.clone(), place)));
+            }
             Err(_) => tokio::time::sleep(PAUSE).await,
         }
     }
+}
+
+/// Without this a client that is dead is noticed later, which is no reason to send it away.
+#[cfg(target_os = "linux")]
+fn notice_silence(stream: &TcpStream) {
+    let _ = rustix::net::sockopt::set_tcp_user_timeout(stream, SILENCE);
+}
+
+#[cfg(not(target_os = "linux"))]
+fn notice_silence(_stream: &TcpStream) {
+    let _ = SILENCE;
 }
 
 async fn answer(stream: TcpStream, router: Router, _place: OwnedSemaphorePermit) {

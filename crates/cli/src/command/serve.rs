@@ -76,6 +76,7 @@ mod with_pages {
             base_path: args.base_path.clone(),
             payloads: !args.hide_payloads,
             allow_actions: args.allow_actions,
+            api: args.api,
             tokens,
             hosts: args.host.iter().cloned().chain([own]).collect(),
             audit: args.audit.clone(),
