@@ -75,9 +75,6 @@ async fn who_is_in_the_way_is_429_and_who_asks_for_what_cannot_be_is_not() -> Ou
     assert_eq!(problem(&kind), (409, "other-kind".to_owned()));
     let many = site.call("POST", "/v1/names/full/acquire", r#"{"limit": 1, "permits": 2}"#).await?;
     assert_eq!(problem(&many), (409, "above-the-limit".to_owned()));
-    seinpaal.semaphore("full").pause("update").await?;
-    let paused = site.call("POST", "/v1/names/full/acquire", r#"{"limit": 1}"#).await?;
-    assert_eq!(problem(&paused), (429, "paused".to_owned()));
     Ok(())
 }
 
@@ -362,7 +359,7 @@ async fn the_document_lists_every_address_and_every_status() -> Outcome {
     let document = json(&site.get("/v1/openapi.json").await?);
     let paths = document["paths"].as_object().ok_or("no paths")?;
     let operations = paths.values().filter_map(Value::as_object).map(|at| at.len());
-    assert_eq!((paths.len(), operations.sum::<usize>()), (19, 23), "{paths:#?}");
+    assert_eq!((paths.len(), operations.sum::<usize>()), (20, 25));
     for (path, at) in paths {
         for (method, operation) in at.as_object().into_iter().flatten() {
             let described = operation["responses"].as_object().ok_or("no responses")?;

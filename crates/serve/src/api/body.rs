@@ -9,6 +9,7 @@ use axum::{
 };
 use seinpaal::Ticket;
 use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
 
 use super::Problem;
 use crate::access::is_from_here;
@@ -20,7 +21,8 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Body<T> {
     type Rejection = Problem;
 
     async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
-        let Json(body) = Json::<T>::from_request(request, state).await.map_err(|refused| {
+        let body = Json::<Map<String, Value>>::from_request(request, state).await;
+        let Json(fields) = body.map_err(|refused| {
             let title = match refused.status() {
                 StatusCode::UNSUPPORTED_MEDIA_TYPE => "not JSON",
                 StatusCode::PAYLOAD_TOO_LARGE => "too large",
@@ -28,7 +30,8 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Body<T> {
             };
             Problem::new(refused.status(), title, refused.body_text())
         })?;
-        Ok(Self(body))
+        // An object, though a list would do for serde.
+        T::deserialize(Value::Object(fields)).map(Self).map_err(Problem::bad)
     }
 }
 

@@ -3,12 +3,16 @@
 use std::sync::Arc;
 
 use axum::{Json, Router, routing::get};
-use utoipa::openapi::{
-    InfoBuilder, OpenApi, OpenApiBuilder,
-    security::{HttpAuthScheme, HttpBuilder, SecurityRequirement, SecurityScheme},
-    server::ServerBuilder,
+use utoipa::{
+    PartialSchema,
+    openapi::{
+        InfoBuilder, OpenApi, OpenApiBuilder,
+        security::{HttpAuthScheme, HttpBuilder, SecurityRequirement, SecurityScheme},
+        server::ServerBuilder,
+    },
 };
 
+use super::Problem;
 use crate::dashboard::Inner;
 
 const ABOUT: &str = "\
@@ -33,6 +37,7 @@ pub(super) fn head() -> OpenApi {
         ]))
         .build();
     let components = document.components.get_or_insert_default();
+    components.schemas.insert("Problem".to_owned(), Problem::schema());
     components.add_security_scheme("token", SecurityScheme::Http(token));
     document
 }

@@ -13,8 +13,8 @@ use seinpaal::{
 };
 use serde::Serialize;
 use utoipa::{
-    IntoResponses, PartialSchema, ToSchema,
-    openapi::{RefOr, Response as Described, ResponseBuilder, content::ContentBuilder},
+    IntoResponses, ToSchema,
+    openapi::{Ref, RefOr, Response as Described, ResponseBuilder, content::ContentBuilder},
 };
 
 /// When it is worth asking again where others were in the way, in seconds.
@@ -218,7 +218,7 @@ impl IntoResponses for Problem {
 }
 
 fn described(words: &str) -> RefOr<Described> {
-    let content = ContentBuilder::new().schema(Some(Problem::schema())).build();
+    let content = ContentBuilder::new().schema(Some(Ref::from_schema_name("Problem"))).build();
     let response = ResponseBuilder::new().description(words);
     response.content("application/problem+json", content).build().into()
 }
