@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use seinpaal::Seinpaal;
 use seinpaal_serve::{Options, Tokens};
-use serde_json::Value;
+use serde_json::{Value, json};
 use support::{Answer, Site};
 
 type Outcome = Result<(), Box<dyn std::error::Error>>;
@@ -16,14 +16,14 @@ async fn site(seinpaal: &Seinpaal) -> Result<Site, Box<dyn std::error::Error>> {
     Site::open(seinpaal.clone(), options).await
 }
 
-fn json(answer: &Answer) -> Value {
+fn object(answer: &Answer) -> Value {
     serde_json::from_str(&answer.body).unwrap_or_else(|error| panic!("{error}: {}", answer.body))
 }
 
 /// The word by which programs tell problems apart.
 fn problem(answer: &Answer) -> (u16, String) {
     assert_eq!(answer.header("content-type"), Some("application/problem+json"), "{}", answer.body);
-    let kind = json(answer)["type"].as_str().unwrap_or_default().to_owned();
+    let kind = object(answer)["type"].as_str().unwrap_or_default().to_owned();
     (answer.status, kind.trim_start_matches("urn:seinpaal:").to_owned())
 }
 
@@ -43,15 +43,15 @@ async fn a_permit_is_taken_renewed_and_given_back_by_its_ticket() -> Outcome {
     let seinpaal = Seinpaal::in_memory();
     let site = site(&seinpaal).await?;
     let body = r#"{"limit": 2, "permits": 2, "labels": {"job": "7"}}"#;
-    let taken = json(&site.call("POST", "/v1/names/gpus/acquire", body).await?);
+    let taken = object(&site.call("POST", "/v1/names/gpus/acquire", body).await?);
     assert_eq!((&taken["limit"], &taken["permits"]), (&2.into(), &2.into()), "{taken}");
     let ticket = taken["ticket"].as_str().ok_or("no ticket")?;
-    let seen = json(&site.get("/v1/names/gpus").await?);
+    let seen = object(&site.get("/v1/names/gpus").await?);
     assert_eq!(seen["holders"][0]["labels"]["job"], "7", "{seen}");
     assert_eq!(seen["holders"][0]["ticket"], ticket, "{seen}");
     let renew = format!("/v1/names/gpus/tickets/{ticket}/renew");
     let renewed = site.call("POST", &renew, "{\"ttl_ms\": 60000}").await?;
-    let left = json(&renewed)["valid_for_ms"].as_u64().ok_or("no lease")?;
+    let left = object(&renewed)["valid_for_ms"].as_u64().ok_or("no lease")?;
     assert!((50_000..=60_000).contains(&left), "{left}");
     let address = format!("/v1/names/gpus/tickets/{ticket}");
     assert_eq!(site.call("DELETE", &address, "").await?.status, 204);
@@ -105,7 +105,7 @@ async fn a_bad_request_is_told_before_anything_is_written() -> Outcome {
     assert_eq!(problem(&site.call("GET", "/v1/nothing", "").await?), (404, "not-found".to_owned()));
     let method = site.call("PATCH", "/v1/names/new", "").await?;
     assert_eq!(problem(&method), (405, "method-not-allowed".to_owned()));
-    assert_eq!(json(&site.get("/v1/names").await?)["names"], Value::Array(vec![]));
+    assert_eq!(object(&site.get("/v1/names").await?)["names"], Value::Array(vec![]));
     Ok(())
 }
 
@@ -144,10 +144,10 @@ async fn the_same_key_gets_the_same_permit_and_another_body_under_it_is_refused(
     let site = site(&seinpaal).await?;
     let ask = |key, body| site.call_with_key(key, "/v1/names/one/acquire", body);
     let (first, second) = tokio::join!(ask("k1", r#"{"limit": 3}"#), ask("k1", r#"{"limit": 3}"#));
-    let (first, second) = (json(&first?), json(&second?));
+    let (first, second) = (object(&first?), object(&second?));
     assert_eq!(first["ticket"], second["ticket"]);
     assert_eq!(problem(&ask("k1", r#"{"limit": 4}"#).await?), (409, "key-in-use".to_owned()));
-    assert_ne!(json(&ask("k2", r#"{"limit": 3}"#).await?)["ticket"], first["ticket"]);
+    assert_ne!(object(&ask("k2", r#"{"limit": 3}"#).await?)["ticket"], first["ticket"]);
     until(&seinpaal, "one", 2, 0).await
 }
 
@@ -157,9 +157,9 @@ async fn a_waiter_is_told_why_and_events_tell_of_changes_only() -> Outcome {
     let site = site(&seinpaal).await?;
     let held = seinpaal.semaphore("one").limit(1).acquire().await?;
     let _waits = support::waiting(seinpaal.semaphore("one").limit(1).acquire()).await;
-    let seen = json(&site.get("/v1/names/one").await?);
+    let seen = object(&site.get("/v1/names/one").await?);
     let waiter = seen["waiters"][0]["ticket"].as_str().ok_or("no waiter")?;
-    let why = json(&site.get(&format!("/v1/names/one/tickets/{waiter}")).await?);
+    let why = object(&site.get(&format!("/v1/names/one/tickets/{waiter}")).await?);
     assert_eq!(
         (&why["standing"], &why["reasons"][0]["reason"]),
         (&"waits".into(), &"held".into()),
@@ -183,7 +183,7 @@ async fn an_operator_steers_and_each_change_is_noted() -> Outcome {
         site.call("PUT", "/v1/names/gpus/pause", r#"{"reason": "driver"}"#).await?.status,
         204
     );
-    let seen = json(&site.get("/v1/names/gpus").await?);
+    let seen = object(&site.get("/v1/names/gpus").await?);
     assert_eq!((&seen["limit"], &seen["state"]), (&7.into(), &"paused".into()), "{seen}");
     assert_eq!(site.call("DELETE", "/v1/names/gpus/pause", "").await?.status, 204);
     assert_eq!(site.call("DELETE", "/v1/names/gpus/limit", "").await?.status, 204);
@@ -201,20 +201,17 @@ async fn an_operator_steers_and_each_change_is_noted() -> Outcome {
 async fn items_are_pushed_taken_renewed_and_finished() -> Outcome {
     let seinpaal = Seinpaal::in_memory();
     let site = site(&seinpaal).await?;
-    let body = r#"{"items": [{"payload": "to: ann"}, {"payload_base64": "/wA=", "priority": -1}, {"payload": "x", "deliveries": 1, "priority": -2}]}"#;
-    let pushed = json(&site.call("POST", "/v1/queues/mails/items", body).await?);
+    let body = r#"{"items": [{"payload": "to: ann"}, {"payload": "/wA=", "encoding": "base64", "priority": -1}, {"payload": "x", "deliveries": 1, "priority": -2}]}"#;
+    let pushed = object(&site.call("POST", "/v1/queues/mails/items", body).await?);
     assert_eq!(pushed["items"].as_array().map(Vec::len), Some(3), "{pushed}");
     let mut deliveries = Vec::new();
     for _ in 0..3 {
         let popped =
-            json(&site.call("POST", "/v1/queues/mails/pop", r#"{"ttl_ms": 60000}"#).await?);
+            object(&site.call("POST", "/v1/queues/mails/pop", r#"{"ttl_ms": 60000}"#).await?);
         deliveries.push(popped["items"][0].clone());
     }
-    assert_eq!(
-        (&deliveries[0]["payload"], &deliveries[1]["payload_base64"]),
-        (&"to: ann".into(), &"/wA=".into())
-    );
-    assert_eq!(deliveries[1]["payload"], Value::Null);
+    let said = [0, 1].map(|at| [&deliveries[at]["payload"], &deliveries[at]["encoding"]]);
+    assert_eq!(said, [[&json!("to: ann"), &json!("text")], [&json!("/wA="), &json!("base64")]]);
     let order = async |at: usize, what: &str, body: &str| {
         let word = deliveries[at]["delivery"].as_str().unwrap_or_default();
         site.call("POST", &format!("/v1/deliveries/{word}/{what}"), body).await
@@ -224,7 +221,7 @@ async fn items_are_pushed_taken_renewed_and_finished() -> Outcome {
     assert_eq!(problem(&order(0, "acknowledge", "").await?), (410, "lost".to_owned()));
     assert_eq!(order(1, "give-back", r#"{"delay_ms": 3600000}"#).await?.status, 204);
     assert_eq!(order(2, "fail", r#"{"reason": "no route"}"#).await?.status, 204);
-    let seen = json(&site.get("/v1/queues/mails").await?);
+    let seen = object(&site.get("/v1/queues/mails").await?);
     let numbers = ["ready", "delayed", "in_work", "dead"].map(|name| seen[name].as_u64());
     assert_eq!(numbers, [Some(0), Some(1), Some(0), Some(1)], "{seen}");
     let empty = site.call("POST", "/v1/queues/mails/pop", "{}").await?;
@@ -238,8 +235,8 @@ async fn an_item_whose_worker_does_not_renew_is_delivered_again() -> Outcome {
     let site = site(&seinpaal).await?;
     site.call("POST", "/v1/queues/mails/items", r#"{"items": [{"payload": "a"}]}"#).await?;
     let pop = || site.call("POST", "/v1/queues/mails/pop", r#"{"ttl_ms": 200, "wait_ms": 60000}"#);
-    assert_eq!(json(&pop().await?)["items"][0]["attempt"], 1);
-    assert_eq!(json(&pop().await?)["items"][0]["attempt"], 2);
+    assert_eq!(object(&pop().await?)["items"][0]["attempt"], 1);
+    assert_eq!(object(&pop().await?)["items"][0]["attempt"], 2);
     Ok(())
 }
 
@@ -338,7 +335,7 @@ async fn lists_come_in_pages_that_lack_nothing() -> Outcome {
     let site = site(&seinpaal).await?;
     let (mut names, mut after) = (Vec::new(), String::new());
     loop {
-        let page = json(&site.get(&format!("/v1/names?rows=2{after}")).await?);
+        let page = object(&site.get(&format!("/v1/names?rows=2{after}")).await?);
         for row in page["names"].as_array().ok_or("no rows")? {
             names.push(row["name"].as_str().unwrap_or_default().to_owned());
         }
@@ -346,9 +343,9 @@ async fn lists_come_in_pages_that_lack_nothing() -> Outcome {
         after = format!("&after={}", next.replace('/', "%2F"));
     }
     assert_eq!(names, ["a", "b/1", "b/2", "c", "d"]);
-    let some = json(&site.get("/v1/names?prefix=b%2F").await?);
+    let some = object(&site.get("/v1/names?prefix=b%2F").await?);
     assert_eq!(some["names"].as_array().map(Vec::len), Some(2));
-    assert_eq!(json(&site.get("/v1/names/b%2F1").await?)["name"], "b/1");
+    assert_eq!(object(&site.get("/v1/names/b%2F1").await?)["name"], "b/1");
     assert_eq!(problem(&site.get("/v1/names?rows=0").await?).0, 400);
     Ok(())
 }
@@ -356,7 +353,7 @@ async fn lists_come_in_pages_that_lack_nothing() -> Outcome {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_document_lists_every_address_and_every_status() -> Outcome {
     let site = site(&Seinpaal::in_memory()).await?;
-    let document = json(&site.get("/v1/openapi.json").await?);
+    let document = object(&site.get("/v1/openapi.json").await?);
     let paths = document["paths"].as_object().ok_or("no paths")?;
     let operations = paths.values().filter_map(Value::as_object).map(|at| at.len());
     assert_eq!((paths.len(), operations.sum::<usize>()), (20, 25));

@@ -1,6 +1,6 @@
 //! Bodies, paths and queries: read strictly, and what is wrong is a problem like any other.
 
-use std::time::Duration;
+use std::{ops::RangeInclusive, time::Duration};
 
 use axum::{
     Json,
@@ -9,7 +9,7 @@ use axum::{
 };
 use seinpaal::Ticket;
 use serde::de::DeserializeOwned;
-use serde_json::{Map, Value};
+use serde_json::{Map, Number, Value};
 
 use super::Problem;
 use crate::access::is_from_here;
@@ -31,7 +31,29 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Body<T> {
             Problem::new(refused.status(), title, refused.body_text())
         })?;
         // An object, though a list would do for serde.
-        T::deserialize(Value::Object(fields)).map(Self).map_err(Problem::bad)
+        T::deserialize(whole(Value::Object(fields))).map(Self).map_err(Problem::bad)
+    }
+}
+
+/// With 40 for 40.0, which is the same number in JSON.
+fn whole(value: Value) -> Value {
+    match value {
+        Value::Object(fields) => {
+            Value::Object(fields.into_iter().map(|(key, value)| (key, whole(value))).collect())
+        }
+        Value::Array(values) => Value::Array(values.into_iter().map(whole).collect()),
+        Value::Number(number) => Value::Number(whole_number(number)),
+        other => other,
+    }
+}
+
+fn whole_number(number: Number) -> Number {
+    match number.as_f64() {
+        // Beyond this a fraction cannot be told.
+        Some(near) if number.is_f64() && near.fract() == 0.0 && near.abs() < 9e15 => {
+            Number::from(near as i64)
+        }
+        _ => number,
     }
 }
 
@@ -77,9 +99,14 @@ pub(super) fn ticket(text: &str) -> Result<Ticket, Problem> {
     text.parse().map_err(|_| Problem::bad("a ticket has 32 hexadecimal digits"))
 }
 
-/// Milliseconds, up to the most.
-pub(super) fn duration(of: &str, ms: u64, most: Duration) -> Result<Duration, Problem> {
+/// Milliseconds, within these bounds.
+pub(super) fn duration(
+    of: &str,
+    ms: u64,
+    bounds: RangeInclusive<Duration>,
+) -> Result<Duration, Problem> {
     let duration = Duration::from_millis(ms);
-    let words = || format!("{of} is {ms}, and may be {} at most", most.as_millis());
-    if duration <= most { Ok(duration) } else { Err(Problem::bad(words())) }
+    let (least, most) = (bounds.start().as_millis(), bounds.end().as_millis());
+    let words = || format!("{of} is {ms}, and may be {least} to {most}");
+    if bounds.contains(&duration) { Ok(duration) } else { Err(Problem::bad(words())) }
 }

@@ -19,7 +19,7 @@ use super::{
     Problem,
     body::{At, Body, FromHere, duration},
     may_use,
-    permits::{Lease, MOST_TTL},
+    permits::{DELAYS, Lease},
 };
 use crate::{access::Visitor, dashboard::Inner};
 
@@ -60,6 +60,10 @@ impl Deliveries {
         word: &str,
         order: impl FnOnce(oneshot::Sender<T>) -> Order,
     ) -> Result<T, Problem> {
+        if word.len() != 32 || !word.bytes().all(|digit| matches!(digit, b'0'..=b'9' | b'a'..=b'f'))
+        {
+            return Err(Problem::bad("a delivery has 32 hexadecimal digits"));
+        }
         let orders = self.all().get(word).cloned().ok_or_else(gone)?;
         let (reply, replied) = oneshot::channel();
         orders.send(order(reply)).await.map_err(|_| gone())?;
@@ -136,7 +140,7 @@ async fn next_finish(
 /// Acknowledges an item: it is done, and gone.
 #[utoipa::path(
     post, path = "/deliveries/{delivery}/acknowledge", operation_id = "acknowledge", tag = "queues",
-    params(("delivery" = String, Path, description = "As `pop` said.")),
+    params(("delivery" = String, Path, description = "As `pop` said.", pattern = "^[0-9a-f]{32}$")),
     responses((status = 204, description = "It is done."), Problem)
 )]
 pub(super) async fn acknowledge(
@@ -163,7 +167,7 @@ pub(super) struct Failure {
 /// Says that a delivery failed. The item is delivered again, or is dead after its last delivery.
 #[utoipa::path(
     post, path = "/deliveries/{delivery}/fail", operation_id = "fail", tag = "queues",
-    params(("delivery" = String, Path, description = "As `pop` said.")), request_body = Failure,
+    params(("delivery" = String, Path, description = "As `pop` said.", pattern = "^[0-9a-f]{32}$")), request_body = Failure,
     responses((status = 204, description = "It is noted."), Problem)
 )]
 pub(super) async fn fail(
@@ -174,7 +178,7 @@ pub(super) async fn fail(
     Body(failure): Body<Failure>,
 ) -> Result<StatusCode, Problem> {
     may_use(&visitor)?;
-    let delay = duration("delay_ms", failure.delay_ms, MOST_TTL)?;
+    let delay = duration("delay_ms", failure.delay_ms, DELAYS)?;
     inner.deliveries.finish(&word, How::Fail(failure.reason, delay)).await
 }
 
@@ -190,7 +194,7 @@ pub(super) struct Back {
 /// Gives an item back. The delivery does not count.
 #[utoipa::path(
     post, path = "/deliveries/{delivery}/give-back", operation_id = "giveBack", tag = "queues",
-    params(("delivery" = String, Path, description = "As `pop` said.")), request_body = Back,
+    params(("delivery" = String, Path, description = "As `pop` said.", pattern = "^[0-9a-f]{32}$")), request_body = Back,
     responses((status = 204, description = "It is back."), Problem)
 )]
 pub(super) async fn give_back(
@@ -201,14 +205,14 @@ pub(super) async fn give_back(
     Body(back): Body<Back>,
 ) -> Result<StatusCode, Problem> {
     may_use(&visitor)?;
-    let delay = duration("delay_ms", back.delay_ms, MOST_TTL)?;
+    let delay = duration("delay_ms", back.delay_ms, DELAYS)?;
     inner.deliveries.finish(&word, How::GiveBack(delay)).await
 }
 
 /// Keeps an item in hand for longer.
 #[utoipa::path(
     post, path = "/deliveries/{delivery}/renew", operation_id = "renewDelivery", tag = "queues",
-    params(("delivery" = String, Path, description = "As `pop` said.")), request_body = Lease,
+    params(("delivery" = String, Path, description = "As `pop` said.", pattern = "^[0-9a-f]{32}$")), request_body = Lease,
     responses((status = 204, description = "It is held for so long from now."), Problem)
 )]
 pub(super) async fn renew(

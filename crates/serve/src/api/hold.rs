@@ -34,7 +34,7 @@ const BEAT: Duration = Duration::from_secs(5);
 /// `danger` if a renewal is late, `lost` if the permits are lost, which ends the answer.
 #[utoipa::path(
     post, path = "/names/{name}/hold", operation_id = "hold", tag = "permits",
-    params(("name" = String, Path, description = "The name.")),
+    params(("name" = String, Path, description = "1 to 512 bytes without control characters.", min_length = 1, max_length = 512, pattern = r"^[^\x00-\x1f\x7f-\x9f]+$")),
     request_body = Wanted,
     responses((status = 200, body = String, content_type = "application/x-ndjson"), Problem)
 )]

@@ -1,6 +1,6 @@
 //! Items: pushed, and given to workers.
 
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, ops::RangeInclusive, sync::Arc, time::Duration};
 
 use axum::{
     Extension, Json,
@@ -19,13 +19,13 @@ use super::{
     body::{At, Body, FromHere, duration},
     may_use,
     names::place,
-    permits::{Lease, MOST_TTL, MOST_WAIT},
+    permits::{DELAYS, Lease, WAITS},
     queues::queue,
     replay::{self, Question},
 };
 use crate::{access::Visitor, dashboard::Inner};
 
-/// How many items may be in one request.
+/// How many items may be pushed by one request.
 const MOST_ITEMS: usize = 100;
 
 /// Items to push.
@@ -41,10 +41,10 @@ pub(super) struct Pushes {
 #[derive(Debug, Default, Deserialize, Serialize, ToSchema)]
 #[serde(deny_unknown_fields, default)]
 struct NewItem {
-    /// What the worker gets, as text. Either this or `payload_base64`.
-    payload: Option<String>,
-    /// What the worker gets, as base64.
-    payload_base64: Option<String>,
+    /// What the worker gets.
+    payload: String,
+    /// How that is written. Default: text.
+    encoding: Encoding,
     /// The larger, the sooner. Default: 0.
     #[schema(minimum = -100, maximum = 100)]
     priority: i32,
@@ -65,6 +65,17 @@ struct NewItem {
     labels: BTreeMap<String, String>,
 }
 
+/// How bytes are written.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Serialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+enum Encoding {
+    #[default]
+    Text,
+    Base64,
+}
+
+/// For how long a key may keep others out.
+const WINDOWS: RangeInclusive<Duration> = Duration::from_secs(1)..=Duration::from_secs(86_400);
 const DEDUP_MS: u64 = 300_000;
 
 /// What became of each, in the order in which they were sent.
@@ -89,7 +100,7 @@ struct PushedItem {
 #[utoipa::path(
     post, path = "/queues/{name}/items", operation_id = "push", tag = "queues",
     params(
-        ("name" = String, Path, description = "The name."),
+        ("name" = String, Path, description = "1 to 512 bytes without control characters.", min_length = 1, max_length = 512, pattern = r"^[^\x00-\x1f\x7f-\x9f]+$"),
         ("idempotency-key" = Option<String>, Header, description = "1 to 200 printable characters.", min_length = 1, max_length = 200)
     ),
     request_body = Pushes,
@@ -140,16 +151,13 @@ async fn push_all(inner: &Inner, name: &str, pushes: Pushes) -> Result<Value, Pr
 
 impl NewItem {
     fn push(self) -> Result<Push, Problem> {
-        let payload = match (self.payload, self.payload_base64) {
-            (Some(text), None) => text.into_bytes(),
-            (None, Some(text)) => {
-                let bad = |error| Problem::bad(format!("payload_base64: {error}"));
-                BASE64_STANDARD.decode(text).map_err(bad)?
-            }
-            _ => return Err(Problem::bad("an item has a payload or a payload_base64")),
+        let bad = |error| Problem::bad(format!("the payload is no base64: {error}"));
+        let payload = match self.encoding {
+            Encoding::Text => self.payload.into_bytes(),
+            Encoding::Base64 => BASE64_STANDARD.decode(self.payload).map_err(bad)?,
         };
-        let delay = duration("delay_ms", self.delay_ms, MOST_TTL)?;
-        let window = duration("dedup_ms", self.dedup_ms.unwrap_or(DEDUP_MS), MOST_TTL)?;
+        let delay = duration("delay_ms", self.delay_ms, DELAYS)?;
+        let window = duration("dedup_ms", self.dedup_ms.unwrap_or(DEDUP_MS), WINDOWS)?;
         let push = Push::new(payload).priority(self.priority).delay(delay);
         let push = self.group.iter().fold(push, |push, group| push.group(group));
         let push = self.dedup.iter().fold(push, |push, key| push.dedup(key, window));
@@ -163,7 +171,7 @@ impl NewItem {
 #[serde(deny_unknown_fields, default)]
 pub(super) struct Pop {
     /// How many at most. Default: 1.
-    #[schema(minimum = 1, maximum = 100)]
+    #[schema(minimum = 1, maximum = 64)]
     items: Option<u32>,
     /// How long to wait for the first. Default: 0.
     #[schema(maximum = 3_600_000)]
@@ -197,10 +205,10 @@ struct Delivered {
     group: Option<String>,
     /// What was said of it.
     labels: BTreeMap<String, String>,
-    /// As text, where it is text.
-    payload: Option<String>,
-    /// In any case.
-    payload_base64: String,
+    /// What was pushed.
+    payload: String,
+    /// How that is written: as text if it is text.
+    encoding: Encoding,
 }
 
 /// Takes items, and waits for the first if it must. This program holds each until it is acknowledged, failed or given
@@ -208,7 +216,7 @@ struct Delivered {
 #[utoipa::path(
     post, path = "/queues/{name}/pop", operation_id = "pop", tag = "queues",
     params(
-        ("name" = String, Path, description = "The name."),
+        ("name" = String, Path, description = "1 to 512 bytes without control characters.", min_length = 1, max_length = 512, pattern = r"^[^\x00-\x1f\x7f-\x9f]+$"),
         ("idempotency-key" = Option<String>, Header, description = "1 to 200 printable characters.", min_length = 1, max_length = 200)
     ),
     request_body = Pop,
@@ -238,11 +246,8 @@ pub(super) async fn pop(
 
 async fn take(inner: &Inner, name: &str, pop: Pop) -> Result<Value, Problem> {
     let ttl = Lease { ttl_ms: pop.ttl_ms }.ttl()?;
-    let wait = duration("wait_ms", pop.wait_ms, MOST_WAIT)?;
+    let wait = duration("wait_ms", pop.wait_ms, WAITS)?;
     let items = pop.items.unwrap_or(1);
-    if !(1..=MOST_ITEMS).contains(&(items as usize)) {
-        return Err(Problem::bad(format!("1 to {MOST_ITEMS} items can be had at once")));
-    }
     let queue = queue(inner, name)?;
     let items = match (items, wait) {
         (1, Duration::ZERO) => {
@@ -256,7 +261,8 @@ async fn take(inner: &Inner, name: &str, pop: Pop) -> Result<Value, Problem> {
 
 impl Delivered {
     fn new(inner: &Inner, item: Item, ttl: Duration) -> Self {
-        let payload = item.payload();
+        let text = std::str::from_utf8(item.payload()).map(str::to_owned);
+        let encoding = if text.is_ok() { Encoding::Text } else { Encoding::Base64 };
         Self {
             id: item.id().0,
             fence: item.fence().0,
@@ -264,8 +270,8 @@ impl Delivered {
             deliveries: item.deliveries(),
             group: item.group().map(str::to_owned),
             labels: item.labels().into_iter().collect(),
-            payload: std::str::from_utf8(payload).ok().map(str::to_owned),
-            payload_base64: BASE64_STANDARD.encode(payload),
+            payload: text.unwrap_or_else(|_| BASE64_STANDARD.encode(item.payload())),
+            encoding,
             delivery: inner.deliveries.keep(item, ttl),
         }
     }

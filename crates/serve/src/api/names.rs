@@ -97,7 +97,7 @@ impl Page {
 /// One name: who holds, and who waits in which order.
 #[utoipa::path(
     get, path = "/names/{name}", operation_id = "showName", tag = "names",
-    params(("name" = String, Path, description = "The name, 1 to 512 bytes.")),
+    params(("name" = String, Path, description = "1 to 512 bytes without control characters.", min_length = 1, max_length = 512, pattern = r"^[^\x00-\x1f\x7f-\x9f]+$")),
     responses((status = 200, body = Shown<'_>), Problem)
 )]
 pub(super) async fn show(
@@ -112,8 +112,8 @@ pub(super) async fn show(
 #[utoipa::path(
     get, path = "/names/{name}/tickets/{ticket}", operation_id = "whyTicket", tag = "names",
     params(
-        ("name" = String, Path, description = "The name."),
-        ("ticket" = String, Path, description = "32 hexadecimal digits.")
+        ("name" = String, Path, description = "1 to 512 bytes without control characters.", min_length = 1, max_length = 512, pattern = r"^[^\x00-\x1f\x7f-\x9f]+$"),
+        ("ticket" = String, Path, description = "As `acquire` said.", pattern = "^[0-9a-f]{32}$")
     ),
     responses((status = 200, body = Explained<'_>), Problem)
 )]
@@ -131,7 +131,7 @@ pub(super) async fn why(
 /// store is looked at once a second. Times that only go on are no difference.
 #[utoipa::path(
     get, path = "/names/{name}/events", operation_id = "watchName", tag = "names",
-    params(("name" = String, Path, description = "The name.")),
+    params(("name" = String, Path, description = "1 to 512 bytes without control characters.", min_length = 1, max_length = 512, pattern = r"^[^\x00-\x1f\x7f-\x9f]+$")),
     responses((status = 200, body = String, content_type = "text/event-stream"), Problem)
 )]
 pub(super) async fn events(

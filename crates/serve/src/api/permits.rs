@@ -1,6 +1,6 @@
 //! Permits for those who renew and release them themselves, by ticket.
 
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, ops::RangeInclusive, sync::Arc, time::Duration};
 
 use axum::{
     Extension, Json,
@@ -23,10 +23,13 @@ use super::{
 };
 use crate::{access::Visitor, dashboard::Inner};
 
-/// The longest wait of one request.
-pub(super) const MOST_WAIT: Duration = Duration::from_secs(3600);
-/// The longest lease that can be asked for.
-pub(super) const MOST_TTL: Duration = Duration::from_secs(24 * 3600);
+/// For how long one request may wait.
+pub(super) const WAITS: RangeInclusive<Duration> = Duration::ZERO..=Duration::from_secs(3600);
+/// For how long an item may be put off.
+pub(super) const DELAYS: RangeInclusive<Duration> = Duration::ZERO..=Duration::from_secs(86_400);
+/// How long a lease may last.
+pub(super) const TTLS: RangeInclusive<Duration> =
+    Duration::from_millis(100)..=Duration::from_secs(86_400);
 const TTL_MS: u64 = 30_000;
 
 /// What is asked for.
@@ -89,7 +92,7 @@ enum Mismatch {
 #[utoipa::path(
     post, path = "/names/{name}/acquire", operation_id = "acquire", tag = "permits",
     params(
-        ("name" = String, Path, description = "The name."),
+        ("name" = String, Path, description = "1 to 512 bytes without control characters.", min_length = 1, max_length = 512, pattern = r"^[^\x00-\x1f\x7f-\x9f]+$"),
         ("idempotency-key" = Option<String>, Header, description = "1 to 200 printable characters.", min_length = 1, max_length = 200)
     ),
     request_body = Wanted,
@@ -141,8 +144,8 @@ impl Wanted {
         told: impl FnOnce(u32) + Send + 'static,
     ) -> Result<Permit, Problem> {
         Name::new(name).map_err(Problem::bad)?;
-        let wait = duration("wait_ms", self.wait_ms, MOST_WAIT)?;
-        let ttl = duration("ttl_ms", self.ttl_ms.unwrap_or(TTL_MS), MOST_TTL)?;
+        let wait = duration("wait_ms", self.wait_ms, WAITS)?;
+        let ttl = duration("ttl_ms", self.ttl_ms.unwrap_or(TTL_MS), TTLS)?;
         if wait.is_zero() {
             let tried = self.tried(inner, name)?.ttl(ttl).await?;
             return tried.ok_or_else(|| Problem::from(seinpaal::AcquireError::Busy));
@@ -216,7 +219,7 @@ pub(super) struct Lease {
 
 impl Lease {
     pub(super) fn ttl(&self) -> Result<Duration, Problem> {
-        duration("ttl_ms", self.ttl_ms.unwrap_or(TTL_MS), MOST_TTL)
+        duration("ttl_ms", self.ttl_ms.unwrap_or(TTL_MS), TTLS)
     }
 }
 
@@ -224,8 +227,8 @@ impl Lease {
 #[utoipa::path(
     post, path = "/names/{name}/tickets/{ticket}/renew", operation_id = "renew", tag = "permits",
     params(
-        ("name" = String, Path, description = "The name."),
-        ("ticket" = String, Path, description = "32 hexadecimal digits.")
+        ("name" = String, Path, description = "1 to 512 bytes without control characters.", min_length = 1, max_length = 512, pattern = r"^[^\x00-\x1f\x7f-\x9f]+$"),
+        ("ticket" = String, Path, description = "As `acquire` said.", pattern = "^[0-9a-f]{32}$")
     ),
     request_body = Lease,
     responses((status = 200, body = Renewed<'_>), Problem)
@@ -248,8 +251,8 @@ pub(super) async fn renew(
 #[utoipa::path(
     delete, path = "/names/{name}/tickets/{ticket}", operation_id = "release", tag = "permits",
     params(
-        ("name" = String, Path, description = "The name."),
-        ("ticket" = String, Path, description = "32 hexadecimal digits.")
+        ("name" = String, Path, description = "1 to 512 bytes without control characters.", min_length = 1, max_length = 512, pattern = r"^[^\x00-\x1f\x7f-\x9f]+$"),
+        ("ticket" = String, Path, description = "As `acquire` said.", pattern = "^[0-9a-f]{32}$")
     ),
     responses((status = 204, description = "It is given back."), Problem)
 )]

@@ -49,7 +49,7 @@ pub(super) async fn list(
 /// One queue, in numbers.
 #[utoipa::path(
     get, path = "/queues/{name}", operation_id = "showQueue", tag = "queues",
-    params(("name" = String, Path, description = "The name, 1 to 512 bytes.")),
+    params(("name" = String, Path, description = "1 to 512 bytes without control characters.", min_length = 1, max_length = 512, pattern = r"^[^\x00-\x1f\x7f-\x9f]+$")),
     responses((status = 200, body = Row<'_>), Problem)
 )]
 pub(super) async fn show(
@@ -72,7 +72,7 @@ fn deed<'a>(name: &'a str, what: impl Into<String>, reason: &str) -> Deed<'a> {
 /// Sets how many items may be in work at once.
 #[utoipa::path(
     put, path = "/queues/{name}/limit", operation_id = "setQueueLimit", tag = "operate",
-    params(("name" = String, Path, description = "The name.")), request_body = Number,
+    params(("name" = String, Path, description = "1 to 512 bytes without control characters.", min_length = 1, max_length = 512, pattern = r"^[^\x00-\x1f\x7f-\x9f]+$")), request_body = Number,
     responses((status = 204, description = "It is set."), Problem)
 )]
 pub(super) async fn set_limit(
@@ -90,7 +90,7 @@ pub(super) async fn set_limit(
 /// Lets any number of items be in work at once.
 #[utoipa::path(
     delete, path = "/queues/{name}/limit", operation_id = "unsetQueueLimit", tag = "operate",
-    params(("name" = String, Path, description = "The name.")),
+    params(("name" = String, Path, description = "1 to 512 bytes without control characters.", min_length = 1, max_length = 512, pattern = r"^[^\x00-\x1f\x7f-\x9f]+$")),
     responses((status = 204, description = "It is unset."), Problem)
 )]
 pub(super) async fn unset_limit(
@@ -107,7 +107,7 @@ pub(super) async fn unset_limit(
 /// Gives no items to anybody until it is resumed.
 #[utoipa::path(
     put, path = "/queues/{name}/pause", operation_id = "pauseQueue", tag = "operate",
-    params(("name" = String, Path, description = "The name.")), request_body = Because,
+    params(("name" = String, Path, description = "1 to 512 bytes without control characters.", min_length = 1, max_length = 512, pattern = r"^[^\x00-\x1f\x7f-\x9f]+$")), request_body = Because,
     responses((status = 204, description = "It is paused."), Problem)
 )]
 pub(super) async fn pause(
@@ -126,7 +126,7 @@ pub(super) async fn pause(
 /// Ends a pause.
 #[utoipa::path(
     delete, path = "/queues/{name}/pause", operation_id = "resumeQueue", tag = "operate",
-    params(("name" = String, Path, description = "The name.")),
+    params(("name" = String, Path, description = "1 to 512 bytes without control characters.", min_length = 1, max_length = 512, pattern = r"^[^\x00-\x1f\x7f-\x9f]+$")),
     responses((status = 204, description = "It is resumed."), Problem)
 )]
 pub(super) async fn resume(

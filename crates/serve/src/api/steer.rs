@@ -31,7 +31,11 @@ pub(super) struct Number {
 #[serde(deny_unknown_fields)]
 pub(super) struct Because {
     /// 1 to 200 characters, none of them a control character.
-    #[schema(min_length = 1, max_length = 200)]
+    #[schema(
+        min_length = 1,
+        max_length = 200,
+        pattern = r"^[^\x00-\x1f\x7f-\x9f]*[^\s\x00-\x1f\x7f-\x9f][^\x00-\x1f\x7f-\x9f]*$"
+    )]
     reason: String,
 }
 
@@ -92,7 +96,7 @@ fn deed<'a>(name: &'a str, what: impl Into<String>, reason: &str) -> Deed<'a> {
 /// Sets the limit of a name for all, until it is unset.
 #[utoipa::path(
     put, path = "/names/{name}/limit", operation_id = "setLimit", tag = "operate",
-    params(("name" = String, Path, description = "The name.")), request_body = Number,
+    params(("name" = String, Path, description = "1 to 512 bytes without control characters.", min_length = 1, max_length = 512, pattern = r"^[^\x00-\x1f\x7f-\x9f]+$")), request_body = Number,
     responses((status = 204, description = "It is set."), Problem)
 )]
 pub(super) async fn set_limit(
@@ -110,7 +114,7 @@ pub(super) async fn set_limit(
 /// Unsets the limit of a name: from then on the limit is what those who use it state.
 #[utoipa::path(
     delete, path = "/names/{name}/limit", operation_id = "unsetLimit", tag = "operate",
-    params(("name" = String, Path, description = "The name.")),
+    params(("name" = String, Path, description = "1 to 512 bytes without control characters.", min_length = 1, max_length = 512, pattern = r"^[^\x00-\x1f\x7f-\x9f]+$")),
     responses((status = 204, description = "It is unset."), Problem)
 )]
 pub(super) async fn unset_limit(
@@ -127,7 +131,7 @@ pub(super) async fn unset_limit(
 /// Grants nothing of a name until it is resumed. Who holds keeps what is held.
 #[utoipa::path(
     put, path = "/names/{name}/pause", operation_id = "pause", tag = "operate",
-    params(("name" = String, Path, description = "The name.")), request_body = Because,
+    params(("name" = String, Path, description = "1 to 512 bytes without control characters.", min_length = 1, max_length = 512, pattern = r"^[^\x00-\x1f\x7f-\x9f]+$")), request_body = Because,
     responses((status = 204, description = "It is paused."), Problem)
 )]
 pub(super) async fn pause(
@@ -146,7 +150,7 @@ pub(super) async fn pause(
 /// Ends a pause.
 #[utoipa::path(
     delete, path = "/names/{name}/pause", operation_id = "resume", tag = "operate",
-    params(("name" = String, Path, description = "The name.")),
+    params(("name" = String, Path, description = "1 to 512 bytes without control characters.", min_length = 1, max_length = 512, pattern = r"^[^\x00-\x1f\x7f-\x9f]+$")),
     responses((status = 204, description = "It is resumed."), Problem)
 )]
 pub(super) async fn resume(
@@ -164,8 +168,8 @@ pub(super) async fn resume(
 #[utoipa::path(
     post, path = "/names/{name}/tickets/{ticket}/evict", operation_id = "evict", tag = "operate",
     params(
-        ("name" = String, Path, description = "The name."),
-        ("ticket" = String, Path, description = "32 hexadecimal digits.")
+        ("name" = String, Path, description = "1 to 512 bytes without control characters.", min_length = 1, max_length = 512, pattern = r"^[^\x00-\x1f\x7f-\x9f]+$"),
+        ("ticket" = String, Path, description = "As `acquire` said.", pattern = "^[0-9a-f]{32}$")
     ),
     request_body = Because,
     responses((status = 204, description = "It is evicted."), Problem)
