@@ -99,7 +99,9 @@ impl IntoResponse for Problem {
 impl From<AcquireError> for Problem {
     fn from(error: AcquireError) -> Self {
         match error {
-            AcquireError::Busy => Self::busy("busy", error),
+            AcquireError::Busy => {
+                Self::busy("busy", "others hold it, or are in line; wait_ms waits for them")
+            }
             AcquireError::Paused => Self::busy("paused", error),
             AcquireError::TimedOut => Self::busy("timed out", error),
             AcquireError::TooManyWaiting => Self::busy("too many waiting", error),

@@ -44,6 +44,10 @@ impl Site {
         Ok(Self { port, task: tokio::spawn(seinpaal_serve::serve(listener, router)) })
     }
 
+    pub(crate) fn port(&self) -> u16 {
+        self.port
+    }
+
     pub(crate) async fn get(&self, address: &str) -> Fallible<Answer> {
         self.ask(&format!("GET {address} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"))
             .await
