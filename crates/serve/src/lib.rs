@@ -31,10 +31,12 @@ mod lists;
 mod live;
 mod metrics;
 mod page;
+mod tls;
 mod tokens;
 mod view;
 mod watch;
 
 pub use dashboard::{BadOption, Dashboard, Options};
-pub use listen::serve;
+pub use listen::{serve, serve_tls};
+pub use tls::{BadCertificate, Certificate};
 pub use tokens::{BadTokens, Role, Tokens};

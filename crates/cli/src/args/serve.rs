@@ -30,6 +30,12 @@ pub(crate) struct Serve {
     /// Let in only who has a token of this file
     #[arg(long, value_name = "PATH")]
     pub(crate) token_file: Option<PathBuf>,
+    /// Speak TLS with the certificate in this PEM file, and those that vouch for it
+    #[arg(long, value_name = "PATH", requires = "tls_key")]
+    pub(crate) tls_cert: Option<PathBuf>,
+    /// The key of that certificate, a PEM file
+    #[arg(long, value_name = "PATH", requires = "tls_cert")]
+    pub(crate) tls_key: Option<PathBuf>,
     /// Let people change limits, pause, resume, evict, replay, drop, cancel and purge
     #[arg(long)]
     pub(crate) allow_actions: bool,
