@@ -3,12 +3,28 @@
 use alloc::string::String;
 use core::{fmt, str::FromStr};
 
-macro_rules! hex_id {
-    ($(#[$doc:meta])* $name:ident) => {
-        $(#[$doc])*
-        #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
-        pub struct $name(pub u128);
+/// The id of one request for permits, from the first try to the release. The client chooses it
+/// before it sends anything, so that sending twice is one grant. The high 96 bits are its
+/// [`series`](Self::series), the low 32 bits its [`number`](Self::number) in it, from 1.
+#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+pub struct Ticket(pub u128);
 
+/// The high 96 bits of the tickets that a client draws one after the other; the low 32 bits are 0. A ledger
+/// remembers what is over by series, and not by ticket.
+#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+pub struct Series(pub u128);
+
+/// The id of one lease record at one name. Many tickets of a client may stand under one lease.
+#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+pub struct LeaseId(pub u128);
+
+/// Where a client is told things; also the id of its session.
+#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+pub struct Inbox(pub u128);
+
+/// Ids are written as 32 hexadecimal digits.
+macro_rules! hexadecimal {
+    ($($name:ident),*) => {$(
         impl fmt::Display for $name {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 write!(f, "{:032x}", self.0)
@@ -26,28 +42,9 @@ macro_rules! hex_id {
                 u128::from_str_radix(text, 16).map(Self).map_err(|_| BadId(String::from(text)))
             }
         }
-    };
+    )*};
 }
-
-hex_id! {
-    /// The id of one request for permits, from the first try to the release. The client chooses it
-    /// before it sends anything, so that sending twice is one grant. The high 96 bits are its
-    /// [`series`](Self::series), the low 32 bits its [`number`](Self::number) in it, from 1.
-    Ticket
-}
-hex_id! {
-    /// The high 96 bits of the tickets that a client draws one after the other; the low 32 bits are 0. A ledger
-    /// remembers what is over by series, and not by ticket.
-    Series
-}
-hex_id! {
-    /// The id of one lease record at one name. Many tickets of a client may stand under one lease.
-    LeaseId
-}
-hex_id! {
-    /// Where a client is told things; also the id of its session.
-    Inbox
-}
+hexadecimal!(Ticket, Series, LeaseId, Inbox);
 
 impl From<Ticket> for LeaseId {
     /// The lease that a ticket has to itself.

@@ -12,6 +12,7 @@ use base64::{Engine, prelude::BASE64_STANDARD};
 use tokio::time::timeout;
 
 use crate::{
+    problem::Problem,
     shared::Inner,
     tokens::{Role, is_same},
 };
@@ -36,6 +37,8 @@ const PATIENCE: Duration = Duration::from_secs(40);
 #[derive(Clone, Debug)]
 pub(crate) struct Visitor {
     pub(crate) may_act: bool,
+    /// Whether programs of theirs may take permits and items.
+    pub(crate) may_use: bool,
     /// For the audit.
     pub(crate) who: String,
     /// In words, for the bar.
@@ -48,8 +51,13 @@ pub(crate) async fn check(
     mut request: Request,
     next: Next,
 ) -> Response {
-    let is_stream = request.uri().path().ends_with("/live");
+    let path = request.uri().path();
+    let is_api =
+        path.strip_prefix(&inner.options.base_path).is_some_and(|path| path.starts_with("/v1/"));
+    // The API has bounds of its own for each wait.
+    let is_stream = is_api || path.ends_with("/live");
     let mut response = match visitor(&inner, request.headers()) {
+        Err(refused) if is_api => as_problem(&refused),
         Err(refused) => *refused,
         Ok(visitor) => {
             request.extensions_mut().insert(visitor);
@@ -81,6 +89,7 @@ fn visitor(inner: &Inner, headers: &HeaderMap) -> Result<Visitor, Box<Response>>
     let Some(tokens) = &inner.options.tokens else {
         return Ok(Visitor {
             may_act: allow,
+            may_use: inner.options.api,
             who: "somebody on this machine".to_owned(),
             role: if allow { "Operate" } else { "Read only" }.to_owned(),
         });
@@ -88,11 +97,12 @@ fn visitor(inner: &Inner, headers: &HeaderMap) -> Result<Visitor, Box<Response>>
     let token = presented(headers).and_then(|text| tokens.find(&text).cloned());
     let Some(token) = token else { return Err(Box::new(unauthorised())) };
     let may_act = allow && token.role == Role::Operate;
+    let may_use = inner.options.api && token.role != Role::Read;
     let role = if may_act { "Operate" } else { "Read only" };
     let role =
         if token.who.is_empty() { role.to_owned() } else { format!("{role} as {}", token.who) };
     let who = if token.who.is_empty() { "a token without a name".to_owned() } else { token.who };
-    Ok(Visitor { may_act, who, role })
+    Ok(Visitor { may_act, may_use, who, role })
 }
 
 /// A bearer token; or the password that a browser asks for, whatever the user's name is.
@@ -107,6 +117,21 @@ fn presented(headers: &HeaderMap) -> Option<String> {
     }
     let pair = String::from_utf8(BASE64_STANDARD.decode(rest.trim()).ok()?).ok()?;
     pair.split_once(':').map(|(_, password)| password.to_owned())
+}
+
+/// The same refusal for programs.
+fn as_problem(refused: &Response) -> Response {
+    let (title, words) = match refused.status() {
+        StatusCode::UNAUTHORIZED => {
+            ("unauthorized", "a token is needed: `Authorization: Bearer TOKEN`")
+        }
+        _ => ("other host", "this address is not one of this server's; `--host NAME` adds one"),
+    };
+    let mut problem = Problem::new(refused.status(), title, words).into_response();
+    if let Some(ask) = refused.headers().get(header::WWW_AUTHENTICATE) {
+        problem.headers_mut().insert(header::WWW_AUTHENTICATE, ask.clone());
+    }
+    problem
 }
 
 fn unauthorised() -> Response {

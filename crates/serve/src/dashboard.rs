@@ -12,11 +12,13 @@ use seinpaal::Seinpaal;
 use tokio::sync::Semaphore;
 
 use crate::{
-    access, act, assets,
+    access, act, api, assets,
     audit::Audit,
+    deliveries::Deliveries,
     live, metrics,
     options::{BadOption, Options},
     page,
+    replay::Answers,
     shared::Inner,
     source::Source,
     watch::Watches,
@@ -54,6 +56,8 @@ impl Dashboard {
             watches: Watches::default(),
             audit,
             streams,
+            answers: Answers::default(),
+            deliveries: Deliveries::default(),
             csrf: random.iter().map(|byte| format!("{byte:02x}")).collect(),
         })))
     }
@@ -68,11 +72,12 @@ impl Dashboard {
             .route("/queue", get(page::queue))
             .route("/changes", get(page::changes))
             .route("/confirm", get(act::confirm))
-            .route("/act", post(act::act))
+            .route("/act", post(act::act).layer(DefaultBodyLimit::max(MOST_BODY)))
             .route("/live", get(live::live))
             .route("/metrics", get(metrics::metrics))
             .route("/healthz", get(page::health))
             .route("/assets/{file}", get(assets::asset))
+            .nest("/v1", api::router())
             .fallback(page::not_found);
         let pages = match self.0.options.base_path.as_str() {
             "" => pages,
@@ -80,7 +85,6 @@ impl Dashboard {
         };
         pages
             .layer(middleware::from_fn_with_state(Arc::clone(&self.0), access::check))
-            .layer(DefaultBodyLimit::max(MOST_BODY))
             .with_state(Arc::clone(&self.0))
     }
 }

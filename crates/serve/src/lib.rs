@@ -22,22 +22,28 @@
 
 mod access;
 mod act;
+mod api;
 mod assets;
 mod audit;
 mod dashboard;
+mod deliveries;
 mod listen;
 mod lists;
 mod live;
 mod metrics;
 mod options;
 mod page;
+mod problem;
+mod replay;
 mod shared;
 mod source;
+mod tls;
 mod tokens;
 mod view;
 mod watch;
 
 pub use dashboard::Dashboard;
-pub use listen::serve;
+pub use listen::{serve, serve_tls};
 pub use options::{BadOption, Options};
+pub use tls::{BadCertificate, Certificate};
 pub use tokens::{BadTokens, Role, Tokens};

@@ -6,9 +6,12 @@ use axum::Router;
 use hyper::{body::Incoming, server::conn::http1, service::service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::{
+    io::{AsyncRead, AsyncWrite},
     net::{TcpListener, TcpStream},
     sync::{OwnedSemaphorePermit, Semaphore},
 };
+
+use crate::tls::{self, Certificate};
 
 /// How many connections there may be.
 const CONNECTIONS: usize = 4096;
@@ -16,6 +19,9 @@ const CONNECTIONS: usize = 4096;
 const HEADERS: Duration = Duration::from_secs(10);
 /// The longest headers of a request, in bytes. A name in an address may be 512 bytes, three times as long encoded.
 const MOST_HEADERS: usize = 32 * 1024;
+/// How long what was sent may stay without a sign from the other side, in milliseconds. A machine that has gone without a
+/// word would otherwise hold a permit, or a place, until the system gives up after a quarter of an hour.
+const SILENCE: u32 = 30_000;
 /// After an accept that failed, as one does for want of descriptors.
 const PAUSE: Duration = Duration::from_millis(100);
 
@@ -25,17 +31,64 @@ const PAUSE: Duration = Duration::from_millis(100);
 /// # Errors
 /// None today: an accept that fails is tried again.
 pub async fn serve(listener: TcpListener, router: Router) -> io::Result<()> {
+    accept(listener, router, None).await
+}
+
+/// The same over TLS. A client has 10 s to agree on keys, too.
+///
+/// # Errors
+/// None today.
+pub async fn serve_tls(
+    listener: TcpListener,
+    router: Router,
+    certificate: Certificate,
+) -> io::Result<()> {
+    accept(listener, router, Some(Arc::new(certificate))).await
+}
+
+async fn accept(
+    listener: TcpListener,
+    router: Router,
+    certificate: Option<Arc<Certificate>>,
+) -> io::Result<()> {
     let places = Arc::new(Semaphore::new(CONNECTIONS));
     loop {
         let Ok(place) = Arc::clone(&places).acquire_owned().await else { return Ok(()) };
         match listener.accept().await {
-            Ok((stream, _)) => drop(tokio::spawn(answer(stream, router.clone(), place))),
+            Ok((stream, _)) => {
+                notice_silence(&stream);
+                drop(tokio::spawn(greet(stream, certificate.clone(), router.clone(), place)));
+            }
             Err(_) => tokio::time::sleep(PAUSE).await,
         }
     }
 }
 
-async fn answer(stream: TcpStream, router: Router, _place: OwnedSemaphorePermit) {
+/// Without this a client that is dead is noticed later, which is no reason to send it away.
+#[cfg(target_os = "linux")]
+fn notice_silence(stream: &TcpStream) {
+    let _ = rustix::net::sockopt::set_tcp_user_timeout(stream, SILENCE);
+}
+
+#[cfg(not(target_os = "linux"))]
+fn notice_silence(_stream: &TcpStream) {
+    let _ = SILENCE;
+}
+
+async fn greet(
+    stream: TcpStream,
+    certificate: Option<Arc<Certificate>>,
+    router: Router,
+    _place: OwnedSemaphorePermit,
+) {
+    let Some(certificate) = certificate else { return answer(stream, router).await };
+    // Who cannot agree is told so by TLS.
+    if let Ok(stream) = tls::agree(&certificate, stream, HEADERS).await {
+        answer(stream, router).await;
+    }
+}
+
+async fn answer(stream: impl AsyncRead + AsyncWrite + Unpin, router: Router) {
     let service = service_fn(move |request: hyper::Request<Incoming>| {
         let mut router = router.clone();
         async move {

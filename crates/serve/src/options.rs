@@ -13,6 +13,8 @@ pub struct Options {
     pub payloads: bool,
     /// Whether those who may operate can change anything. Default: no.
     pub allow_actions: bool,
+    /// Whether programs can take permits and items by HTTP. Default: no. They can look in any case.
+    pub api: bool,
     /// Who may come in. Default: anybody who can reach the port, as [`Role::Operate`](crate::Role::Operate).
     pub tokens: Option<Tokens>,
     /// Names under which the pages are reached, without port, beside those of this machine's loopback. A request that
@@ -20,7 +22,7 @@ pub struct Options {
     pub hosts: Vec<String>,
     /// A file to which each change is appended as a line of JSON.
     pub audit: Option<PathBuf>,
-    /// How many pages may be kept up to date at once. Default: 1000.
+    /// How many pages may be kept up to date, and requests of programs may wait or hold, at once. Default: 1000.
     pub streams: usize,
 }
 
@@ -30,6 +32,7 @@ impl Default for Options {
             base_path: String::new(),
             payloads: true,
             allow_actions: false,
+            api: false,
             tokens: None,
             hosts: Vec::new(),
             audit: None,

@@ -4,7 +4,9 @@ use std::{ops::Deref, sync::Arc};
 
 use tokio::sync::Semaphore;
 
-use crate::{audit::Audit, source::Source, watch::Watches};
+use crate::{
+    audit::Audit, deliveries::Deliveries, replay::Answers, source::Source, watch::Watches,
+};
 
 /// What all handlers share.
 pub(crate) struct Inner {
@@ -12,6 +14,10 @@ pub(crate) struct Inner {
     pub(crate) watches: Watches,
     pub(crate) audit: Audit,
     pub(crate) streams: Arc<Semaphore>,
+    /// What was answered to whom who may ask again.
+    pub(crate) answers: Answers,
+    /// Items that are held for programs.
+    pub(crate) deliveries: Deliveries,
     /// What every form of this program has in it, and no foreign page knows.
     pub(crate) csrf: String,
 }

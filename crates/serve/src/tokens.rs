@@ -12,7 +12,9 @@ const OTHERS: u32 = 0o077;
 pub enum Role {
     /// Look.
     Read,
-    /// Look, and change what there is an action for, where actions are allowed.
+    /// Look, and take permits and items by HTTP, where that is allowed.
+    Use,
+    /// All that, and change what there is an action for, where actions are allowed.
     Operate,
 }
 
@@ -42,7 +44,7 @@ pub enum BadTokens {
     Unreadable(io::Error),
     /// Others than its owner can read it.
     Exposed,
-    /// A line is not `read TOKEN [WHO]` or `operate TOKEN [WHO]`.
+    /// A line is not `read TOKEN [WHO]`, `use TOKEN [WHO]` or `operate TOKEN [WHO]`.
     Line(usize),
     /// A token has fewer than 16 characters.
     Short(usize),
@@ -56,7 +58,10 @@ impl fmt::Display for BadTokens {
             Self::Unreadable(error) => write!(f, "cannot be read: {error}"),
             Self::Exposed => f.write_str("others can read it: chmod 600 it"),
             Self::Line(line) => {
-                write!(f, "line {line} is not `read TOKEN [WHO]` or `operate TOKEN [WHO]`")
+                write!(
+                    f,
+                    "line {line} is not `read TOKEN [WHO]`, `use TOKEN [WHO]` or `operate TOKEN [WHO]`"
+                )
             }
             Self::Short(line) => write!(
                 f,
@@ -70,7 +75,7 @@ impl fmt::Display for BadTokens {
 impl std::error::Error for BadTokens {}
 
 impl Tokens {
-    /// Reads a file: `read TOKEN [WHO]` or `operate TOKEN [WHO]` a line, and lines that begin with `#`.
+    /// Reads a file: `read TOKEN [WHO]`, `use TOKEN [WHO]` or `operate TOKEN [WHO]` a line, and lines that begin with `#`.
     ///
     /// # Errors
     /// [`BadTokens`] says what is wrong, never with a token in it.
@@ -106,6 +111,7 @@ impl Token {
         let mut words = line.split_whitespace();
         let role = match words.next() {
             Some("read") => Role::Read,
+            Some("use") => Role::Use,
             Some("operate") => Role::Operate,
             _ => return Err(BadTokens::Line(at)),
         };

@@ -1,5 +1,7 @@
-//! How Seinpaal says things to people: ages, dates, reasons and estimates, in the same words in a terminal and on a page.
+//! How Seinpaal says things to people: ages, dates, reasons and estimates, in the same words in a terminal and on a page;
+//! and what it says to programs.
 
 pub mod calendar;
+pub mod json;
 pub mod text;
 pub mod why;

@@ -8,6 +8,7 @@ pub(crate) const ABOUT: &str = "\
 Tokens:
   A file that only its owner can read, a token a line:
     read     TOKEN [WHO]    may look
+    use      TOKEN [WHO]    may take permits, too, with --api
     operate  TOKEN [WHO]    may act, too, with --allow-actions
   A browser asks for a password: that is the token, with any user
   name. Others send `Authorization: Bearer TOKEN`.
@@ -29,9 +30,18 @@ pub(crate) struct Serve {
     /// Let in only who has a token of this file
     #[arg(long, value_name = "PATH")]
     pub(crate) token_file: Option<PathBuf>,
+    /// Speak TLS with the certificate in this PEM file, and those that vouch for it
+    #[arg(long, value_name = "PATH", requires = "tls_key")]
+    pub(crate) tls_cert: Option<PathBuf>,
+    /// The key of that certificate, a PEM file
+    #[arg(long, value_name = "PATH", requires = "tls_cert")]
+    pub(crate) tls_key: Option<PathBuf>,
     /// Let people change limits, pause, resume, evict, replay, drop, cancel and purge
     #[arg(long)]
     pub(crate) allow_actions: bool,
+    /// Let programs take permits and items by HTTP: /v1/openapi.json says how
+    #[arg(long)]
+    pub(crate) api: bool,
     /// Append each change to this file, as a line of JSON
     #[arg(long, value_name = "PATH")]
     pub(crate) audit: Option<PathBuf>,

@@ -22,7 +22,7 @@ pub(super) fn serve(_global: &Global, _args: &Serve, _voice: Voice) -> Result<Ex
 
 #[cfg(feature = "serve")]
 mod with_pages {
-    use seinpaal_serve::{Dashboard, Options, Tokens};
+    use seinpaal_serve::{Certificate, Dashboard, Options, Tokens};
     use tokio::net::TcpListener;
 
     use super::*;
@@ -35,6 +35,7 @@ mod with_pages {
 
     pub(super) fn serve(global: &Global, args: &Serve, voice: Voice) -> Result<Exit, Failure> {
         let options = options(args)?;
+        let certificate = certificate(args)?;
         let choice = settings::choose(global)?;
         let subject = Subject::new("", &choice.url);
         let ended = on_runtime(async {
@@ -44,11 +45,15 @@ mod with_pages {
             let dashboard = Dashboard::new(seinpaal, options)
                 .map_err(|error| Failure::usage(error.to_string()))?;
             announce(&listener, args, voice)?;
+            let serving = async {
+                match certificate {
+                    None => seinpaal_serve::serve(listener, dashboard.router()).await,
+                    Some(own) => seinpaal_serve::serve_tls(listener, dashboard.router(), own).await,
+                }
+            };
             tokio::select! {
                 exit = until_ended(&mut signals) => Ok(exit),
-                served = seinpaal_serve::serve(listener, dashboard.router()) => {
-                    served.map(|()| Exit::Success).map_err(Failure::internal)
-                }
+                served = serving => served.map(|()| Exit::Success).map_err(Failure::internal),
             }
         });
         ended.map_err(|failure| failure.about(subject))
@@ -76,11 +81,18 @@ mod with_pages {
             base_path: args.base_path.clone(),
             payloads: !args.hide_payloads,
             allow_actions: args.allow_actions,
+            api: args.api,
             tokens,
             hosts: args.host.iter().cloned().chain([own]).collect(),
             audit: args.audit.clone(),
             streams: args.streams as usize,
         })
+    }
+
+    fn certificate(args: &Serve) -> Result<Option<Certificate>, Failure> {
+        let files = args.tls_cert.as_deref().zip(args.tls_key.as_deref());
+        let read = files.map(|(chain, key)| Certificate::read(chain, key)).transpose();
+        read.map_err(|error| Failure::new(Exit::Conflict, error.to_string()))
     }
 
     async fn listen(args: &Serve) -> Result<TcpListener, Failure> {
@@ -93,7 +105,8 @@ mod with_pages {
 
     fn announce(listener: &TcpListener, args: &Serve, voice: Voice) -> Result<(), Failure> {
         let address = listener.local_addr().map_err(Failure::internal)?;
-        voice.say(format!("serving on http://{address}{}/", args.base_path));
+        let scheme = if args.tls_cert.is_some() { "https" } else { "http" };
+        voice.say(format!("serving on {scheme}://{address}{}/", args.base_path));
         Ok(())
     }
 

@@ -33,7 +33,7 @@ fn explain(snapshot: &Snapshot, ticket: Ticket, as_json: bool) -> Result<String,
     // `among` found it in this very snapshot.
     let why = snapshot.why(&ticket).ok_or_else(|| Failure::internal("the ticket has vanished"))?;
     Ok(match as_json {
-        true => json::line(&json::why::Explained::new(snapshot, ticket, &why)),
+        true => json::line(&json::Explained::new(snapshot, ticket, &why)),
         false => why::page(snapshot, ticket, &why),
     })
 }

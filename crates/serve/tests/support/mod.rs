@@ -1,4 +1,5 @@
 //! A site on a port of its own, and a client that sends exactly what it is told to.
+#![allow(dead_code, reason = "each test program uses a part of it")]
 
 use std::{io, time::Duration};
 
@@ -43,6 +44,10 @@ impl Site {
         Ok(Self { port, task: tokio::spawn(seinpaal_serve::serve(listener, router)) })
     }
 
+    pub(crate) fn port(&self) -> u16 {
+        self.port
+    }
+
     pub(crate) async fn get(&self, address: &str) -> Fallible<Answer> {
         self.ask(&format!("GET {address} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"))
             .await
@@ -50,6 +55,30 @@ impl Site {
 
     pub(crate) async fn post(&self, form: &str) -> Fallible<Answer> {
         self.ask(&format!("POST /act HTTP/1.1\r\nHost: localhost\r\nOrigin: http://localhost\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{form}", form.len())).await
+    }
+
+    /// Asks as a program does.
+    pub(crate) async fn call(&self, method: &str, address: &str, body: &str) -> Fallible<Answer> {
+        self.ask(&program_request(method, address, "", body, "close")).await
+    }
+
+    /// The same with a key.
+    pub(crate) async fn call_with_key(
+        &self,
+        key: &str,
+        address: &str,
+        body: &str,
+    ) -> Fallible<Answer> {
+        let key = format!("Idempotency-Key: {key}\r\n");
+        self.ask(&program_request("POST", address, &key, body, "close")).await
+    }
+
+    /// An answer that is read while it comes, and a request that can be left.
+    pub(crate) async fn begin(&self, method: &str, address: &str, body: &str) -> Fallible<Stream> {
+        let mut socket = TcpStream::connect(("127.0.0.1", self.port)).await?;
+        let request = program_request(method, address, "", body, "keep-alive");
+        socket.write_all(request.as_bytes()).await?;
+        Ok(Stream { socket })
     }
 
     /// Sends these bytes, and reads until the other side closes.
@@ -70,6 +99,13 @@ impl Site {
         socket.write_all(request.as_bytes()).await?;
         Ok(Stream { socket })
     }
+}
+
+fn program_request(method: &str, address: &str, more: &str, body: &str, after: &str) -> String {
+    let length = body.len();
+    format!(
+        "{method} {address} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n{more}Content-Length: {length}\r\nConnection: {after}\r\n\r\n{body}"
+    )
 }
 
 impl Drop for Site {

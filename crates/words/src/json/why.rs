@@ -6,72 +6,102 @@ use seinpaal::{
 };
 use serde::Serialize;
 
-use crate::output::why::{estimate, reason_words};
+use crate::why::{estimate, reason_words};
 
 /// `show --why`.
 #[derive(Debug, Serialize)]
-pub(crate) struct Explained<'a> {
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+pub struct Explained<'a> {
+    /// The name.
     name: &'a str,
+    /// The id of the request, 32 hexadecimal digits.
     ticket: String,
     /// `holds` or `waits`.
     standing: &'static str,
+    /// How many permits.
     permits: u32,
-    #[serde(flatten)]
-    waits: Option<Waiting>,
-}
-
-#[derive(Debug, Serialize)]
-struct Waiting {
-    position: u32,
-    waiting_ms: u128,
-    reasons: Vec<Because>,
-    estimate: Guess,
+    // The rest is left out for one that holds.
+    /// Its place in line, from 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    position: Option<u32>,
+    /// For how long it has waited, in milliseconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    waiting_ms: Option<u128>,
+    /// All that stands in its way.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reasons: Option<Vec<Because>>,
+    /// When it is served, as far as can be told.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    estimate: Option<Guess>,
     /// `null`: nobody can know.
-    leases_end: Option<End>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    leases_end: Option<Option<End>>,
 }
 
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 struct Because {
+    /// In a word for programs.
     reason: &'static str,
+    /// In words.
     text: String,
 }
 
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 struct Guess {
     /// `now`, `about`, `after-guard`, or why nothing can be said.
     kind: &'static str,
     /// `null`: nothing can be said.
     wait_ms: Option<u128>,
+    /// In words.
     text: String,
 }
 
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 struct End {
+    /// In how many milliseconds.
     within_ms: u128,
+    /// How many leases those are.
     leases: u32,
 }
 
 impl<'a> Explained<'a> {
-    pub(crate) fn new(seen: &'a Snapshot, ticket: Ticket, why: &Why) -> Self {
-        let (standing, permits, waits) = match why {
-            Why::Holds(held) => ("holds", held.permits, None),
-            Why::Waits(waits) => ("waits", waits.permits, Some(Waiting::new(seen, waits))),
-            _ => ("other", 0, None),
-        };
-        Self { name: &seen.name, ticket: ticket.to_string(), standing, permits, waits }
+    /// What is said of this ticket.
+    #[must_use]
+    pub fn new(seen: &'a Snapshot, ticket: Ticket, why: &Why) -> Self {
+        match why {
+            Why::Holds(held) => Self::bare(seen, ticket, "holds", held.permits),
+            Why::Waits(waits) => Self::waits(seen, ticket, waits),
+            _ => Self::bare(seen, ticket, "other", 0),
+        }
     }
-}
 
-impl Waiting {
-    fn new(seen: &Snapshot, waits: &Waits) -> Self {
+    fn bare(seen: &'a Snapshot, ticket: Ticket, standing: &'static str, permits: u32) -> Self {
+        Self {
+            name: &seen.name,
+            ticket: ticket.to_string(),
+            standing,
+            permits,
+            position: None,
+            waiting_ms: None,
+            reasons: None,
+            estimate: None,
+            leases_end: None,
+        }
+    }
+
+    fn waits(seen: &'a Snapshot, ticket: Ticket, waits: &Waits) -> Self {
         let because =
             |reason| Because { reason: reason_kind(reason), text: reason_words(seen, reason) };
         Self {
-            position: waits.position,
-            waiting_ms: waits.waiting_for.as_millis(),
-            reasons: waits.reasons.iter().map(because).collect(),
-            estimate: Guess::new(&waits.estimate),
-            leases_end: waits.leases_end.as_ref().map(End::new),
+            position: Some(waits.position),
+            waiting_ms: Some(waits.waiting_for.as_millis()),
+            reasons: Some(waits.reasons.iter().map(because).collect()),
+            estimate: Some(Guess::new(&waits.estimate)),
+            leases_end: Some(waits.leases_end.as_ref().map(End::new)),
+            ..Self::bare(seen, ticket, "waits", waits.permits)
         }
     }
 }

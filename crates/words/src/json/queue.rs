@@ -3,13 +3,14 @@
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use seinpaal::{DeadLetter, QueueSnapshot};
-use seinpaal_words::text::delivery_end;
 use serde::Serialize;
 
 use super::{Labels, labels};
+use crate::text::delivery_end;
 
 /// `open`, `paused` or `unattended`.
-pub(crate) fn state(snapshot: &QueueSnapshot) -> &'static str {
+#[must_use]
+pub fn state(snapshot: &QueueSnapshot) -> &'static str {
     match snapshot.paused {
         Some(_) => "paused",
         None if snapshot.is_unattended() => "unattended",
@@ -19,36 +20,56 @@ pub(crate) fn state(snapshot: &QueueSnapshot) -> &'static str {
 
 /// `queue push`: one an item.
 #[derive(Debug, Serialize)]
-pub(crate) struct Pushed<'a> {
-    pub(crate) name: &'a str,
-    pub(crate) id: u64,
-    pub(crate) duplicate: bool,
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+pub struct Pushed<'a> {
+    /// The name.
+    pub name: &'a str,
+    /// The id of the item in its queue.
+    pub id: u64,
+    /// Whether an item with the same key was there already; nothing was pushed then.
+    pub duplicate: bool,
 }
 
 /// `queue limit`. `null`: any number.
 #[derive(Debug, Serialize)]
-pub(crate) struct Limits<'a> {
-    pub(crate) name: &'a str,
-    pub(crate) limit: Option<u32>,
-    pub(crate) group_limit: Option<u32>,
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = QueueLimits))]
+pub struct Limits<'a> {
+    /// The name.
+    pub name: &'a str,
+    /// How many items may be in work at once; `null`: any number.
+    pub limit: Option<u32>,
+    /// How many items of one group may be in work at once; `null`: any number.
+    pub group_limit: Option<u32>,
 }
 
 /// `queue show`, and `queue list`: one a line.
 #[derive(Debug, Serialize)]
-pub(crate) struct Row<'a> {
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = QueueRow))]
+pub struct Row<'a> {
+    /// The name.
     name: &'a str,
+    /// Items that can be worked on now.
     ready: u32,
+    /// Items whose time has not come.
     delayed: u32,
+    /// Items that somebody works on.
     in_work: u32,
+    /// Items that nobody is given any more.
     dead: u32,
+    /// How many items may be in work at once; `null`: any number.
     limit: Option<u32>,
+    /// How many items of one group may be in work at once; `null`: any number.
     group_limit: Option<u32>,
+    /// How long the next item has been ready, in milliseconds.
     oldest_ms: Option<u128>,
+    /// `open`, `paused` or `unattended`: items are ready and nobody works on them.
     state: &'static str,
 }
 
 impl<'a> Row<'a> {
-    pub(crate) fn new(snapshot: &'a QueueSnapshot) -> Self {
+    /// What is said of this queue.
+    #[must_use]
+    pub fn new(snapshot: &'a QueueSnapshot) -> Self {
         Self {
             name: &snapshot.name,
             ready: snapshot.ready,
@@ -65,32 +86,53 @@ impl<'a> Row<'a> {
 
 /// `queue dead`: one a line. Instants are in milliseconds since 1970, by the store's clock.
 #[derive(Debug, Serialize)]
-pub(crate) struct Dead<'a> {
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = DeadLetter))]
+pub struct Dead<'a> {
+    /// The id of the item in its queue.
     id: u64,
+    /// How often it was given to a worker.
     deliveries: u32,
+    /// Why, in a word or the worker's words.
     reason: &'a str,
+    /// The larger, the sooner; 0 unless stated.
     priority: i8,
+    /// Its group.
     group: Option<&'a str>,
+    /// What the process says of itself.
     labels: Labels<'a>,
+    /// The host of the process.
     host: &'a str,
+    /// The id of the process.
     pid: u32,
+    /// When it was pushed, in milliseconds since 1970.
     pushed_at_ms: u128,
+    /// When it died, in milliseconds since 1970.
     died_at_ms: u128,
+    /// How its deliveries ended.
     history: Vec<End<'a>>,
+    /// The size of the payload in bytes.
     bytes: u32,
     /// The first 256 bytes, as text.
     payload: String,
 }
 
+/// How a delivery ended.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+#[cfg_attr(feature = "schema", schema(as = DeliveryEnd))]
 struct End<'a> {
+    /// Which delivery, from 1.
     attempt: u32,
+    /// When, in milliseconds since 1970.
     at_ms: u128,
+    /// Why, in a word or the worker's words.
     reason: &'a str,
 }
 
 impl<'a> Dead<'a> {
-    pub(crate) fn new(letter: &'a DeadLetter) -> Self {
+    /// What is said of this dead letter.
+    #[must_use]
+    pub fn new(letter: &'a DeadLetter) -> Self {
         let history = letter.history.ends().iter().map(|past| End {
             attempt: past.attempt,
             at_ms: Duration::from_micros(past.at).as_millis(),

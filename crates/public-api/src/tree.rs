@@ -1,0 +1,87 @@
+//! The modules of some crates, as their source files say.
+
+use std::{
+    collections::BTreeMap,
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+use syn::{Attribute, Item};
+
+/// Where a module stands: the crate and the modules down to it.
+pub(crate) type ModulePath = Vec<String>;
+
+#[derive(Default)]
+pub(crate) struct Tree {
+    pub(crate) modules: BTreeMap<ModulePath, Vec<Item>>,
+}
+
+impl Tree {
+    /// Reads the crate whose `lib.rs` lies in `sources`.
+    pub(crate) fn read(&mut self, name: &str, sources: &Path) -> io::Result<()> {
+        let items = items_of(&sources.join("lib.rs"))?;
+        self.add(vec![name.to_owned()], items, sources)
+    }
+
+    /// `folder` is where the files of its submodules lie.
+    fn add(&mut self, path: ModulePath, items: Vec<Item>, folder: &Path) -> io::Result<()> {
+        let items: Vec<Item> = items.into_iter().filter(|item| !is_of_tests(item)).collect();
+        for item in &items {
+            let Item::Mod(module) = item else { continue };
+            let name = module.ident.to_string();
+            let within = folder.join(&name);
+            let theirs = match &module.content {
+                Some((_, theirs)) => theirs.clone(),
+                None => items_of(&file_of(folder, &name))?,
+            };
+            let mut path = path.clone();
+            path.push(name);
+            self.add(path, theirs, &within)?;
+        }
+        self.modules.insert(path, items);
+        Ok(())
+    }
+}
+
+fn file_of(folder: &Path, name: &str) -> PathBuf {
+    let beside = folder.join(format!("{name}.rs"));
+    if beside.exists() { beside } else { folder.join(name).join("mod.rs") }
+}
+
+fn items_of(file: &Path) -> io::Result<Vec<Item>> {
+    let of_file = |said: String| io::Error::other(format!("{}: {said}", file.display()));
+    let text = fs::read_to_string(file).map_err(|error| of_file(error.to_string()))?;
+    Ok(syn::parse_file(&text).map_err(|error| of_file(error.to_string()))?.items)
+}
+
+fn is_of_tests(item: &Item) -> bool {
+    conditions(attributes(item))
+        .iter()
+        .any(|condition| condition == "test" || condition == "doctest")
+}
+
+/// What stands in its `#[cfg(…)]`.
+pub(crate) fn conditions(attributes: &[Attribute]) -> Vec<String> {
+    let lists = attributes.iter().filter(|attribute| attribute.path().is_ident("cfg"));
+    lists
+        .filter_map(|attribute| Some(attribute.meta.require_list().ok()?.tokens.to_string()))
+        .collect()
+}
+
+pub(crate) fn attributes(item: &Item) -> &[Attribute] {
+    match item {
+        Item::Const(item) => &item.attrs,
+        Item::Enum(item) => &item.attrs,
+        Item::Fn(item) => &item.attrs,
+        Item::Impl(item) => &item.attrs,
+        Item::Macro(item) => &item.attrs,
+        Item::Mod(item) => &item.attrs,
+        Item::Static(item) => &item.attrs,
+        Item::Struct(item) => &item.attrs,
+        Item::Trait(item) => &item.attrs,
+        Item::Type(item) => &item.attrs,
+        Item::Union(item) => &item.attrs,
+        Item::Use(item) => &item.attrs,
+        _ => &[],
+    }
+}

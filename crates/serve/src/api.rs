@@ -1,0 +1,64 @@
+//! The HTTP API: what programs ask that cannot link the crate. docs/decisions/0054-http-api.md says why it is as it is.
+
+mod body;
+mod deliveries;
+mod document;
+mod hold;
+mod items;
+mod names;
+mod permits;
+mod queues;
+mod steer;
+
+use std::sync::Arc;
+
+use axum::{Router, extract::DefaultBodyLimit};
+use utoipa_axum::{router::OpenApiRouter, routes};
+
+use crate::{
+    access::Visitor,
+    problem::{self, Problem},
+    shared::Inner,
+};
+
+/// The longest body of a request, in bytes: three payloads of the largest size, as base64.
+const MOST_BODY: usize = 4 << 20;
+
+/// All addresses under `/v1`.
+pub(crate) fn router() -> Router<Arc<Inner>> {
+    let (router, document) = described().split_for_parts();
+    document::serve(router, document)
+        .fallback(problem::no_such_address)
+        .method_not_allowed_fallback(problem::no_such_method)
+        .layer(DefaultBodyLimit::max(MOST_BODY))
+}
+
+fn described() -> OpenApiRouter<Arc<Inner>> {
+    OpenApiRouter::with_openapi(document::head())
+        .routes(routes!(names::list))
+        .routes(routes!(names::show))
+        .routes(routes!(names::why))
+        .routes(routes!(names::events))
+        .routes(routes!(permits::acquire))
+        .routes(routes!(hold::hold))
+        .routes(routes!(permits::renew))
+        .routes(routes!(permits::release))
+        .routes(routes!(steer::set_limit, steer::unset_limit))
+        .routes(routes!(steer::pause, steer::resume))
+        .routes(routes!(steer::evict))
+        .routes(routes!(queues::list))
+        .routes(routes!(queues::show))
+        .routes(routes!(items::push))
+        .routes(routes!(items::pop))
+        .routes(routes!(deliveries::acknowledge))
+        .routes(routes!(deliveries::fail))
+        .routes(routes!(deliveries::give_back))
+        .routes(routes!(deliveries::renew))
+        .routes(routes!(queues::set_limit, queues::unset_limit))
+        .routes(routes!(queues::pause, queues::resume))
+}
+
+/// Whether this visitor may take permits and items.
+fn may_use(visitor: &Visitor) -> Result<(), Problem> {
+    if visitor.may_use { Ok(()) } else { Err(Problem::not_in_use()) }
+}

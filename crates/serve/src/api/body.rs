@@ -1,0 +1,111 @@
+//! Bodies, paths and queries: read strictly, and what is wrong is a problem like any other.
+
+use std::{ops::RangeInclusive, time::Duration};
+
+use axum::{
+    Json,
+    extract::{FromRequest, FromRequestParts, Path, Query, Request},
+    http::{StatusCode, request::Parts},
+};
+use seinpaal::Ticket;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Number, Value};
+
+use crate::{access::is_from_here, problem::Problem};
+
+/// A body of JSON.
+pub(super) struct Body<T>(pub(super) T);
+
+impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Body<T> {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
+        let body = Json::<Map<String, Value>>::from_request(request, state).await;
+        let Json(fields) = body.map_err(|refused| {
+            let title = match refused.status() {
+                StatusCode::UNSUPPORTED_MEDIA_TYPE => "not JSON",
+                StatusCode::PAYLOAD_TOO_LARGE => "too large",
+                _ => return Problem::bad(refused.body_text()),
+            };
+            Problem::new(refused.status(), title, refused.body_text())
+        })?;
+        // An object, though a list would do for serde.
+        T::deserialize(whole(Value::Object(fields))).map(Self).map_err(Problem::bad)
+    }
+}
+
+/// With 40 for 40.0, which is the same number in JSON.
+fn whole(value: Value) -> Value {
+    match value {
+        Value::Object(fields) => {
+            Value::Object(fields.into_iter().map(|(key, value)| (key, whole(value))).collect())
+        }
+        Value::Array(values) => Value::Array(values.into_iter().map(whole).collect()),
+        Value::Number(number) => Value::Number(whole_number(number)),
+        other => other,
+    }
+}
+
+fn whole_number(number: Number) -> Number {
+    match number.as_f64() {
+        // Beyond this a fraction cannot be told.
+        Some(near) if number.is_f64() && near.fract() == 0.0 && near.abs() < 9e15 => {
+            Number::from(near as i64)
+        }
+        _ => number,
+    }
+}
+
+/// What stands in the address.
+pub(super) struct At<T>(pub(super) T);
+
+impl<S: Send + Sync, T: DeserializeOwned + Send> FromRequestParts<S> for At<T> {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        let path = Path::<T>::from_request_parts(parts, state).await;
+        path.map(|Path(at)| Self(at)).map_err(|refused| Problem::bad(refused.body_text()))
+    }
+}
+
+/// What stands behind the `?`.
+pub(super) struct Asked<T>(pub(super) T);
+
+impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Asked<T> {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        let query = Query::<T>::from_request_parts(parts, state).await;
+        query.map(|Query(asked)| Self(asked)).map_err(|refused| Problem::bad(refused.body_text()))
+    }
+}
+
+/// The request was not sent by a page of another site. A browser sends no JSON across sites without asking first, and
+/// is told nothing then; this is a second lock on that door.
+pub(super) struct FromHere;
+
+impl<S: Send + Sync> FromRequestParts<S> for FromHere {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
+        let words = "a page of another site sent this";
+        let refused = || Problem::new(StatusCode::FORBIDDEN, "forbidden", words);
+        is_from_here(&parts.headers).then_some(Self).ok_or_else(refused)
+    }
+}
+
+pub(super) fn ticket(text: &str) -> Result<Ticket, Problem> {
+    text.parse().map_err(|_| Problem::bad("a ticket has 32 hexadecimal digits"))
+}
+
+/// Milliseconds, within these bounds.
+pub(super) fn duration(
+    of: &str,
+    ms: u64,
+    bounds: RangeInclusive<Duration>,
+) -> Result<Duration, Problem> {
+    let duration = Duration::from_millis(ms);
+    let (least, most) = (bounds.start().as_millis(), bounds.end().as_millis());
+    let words = || format!("{of} is {ms}, and may be {least} to {most}");
+    if bounds.contains(&duration) { Ok(duration) } else { Err(Problem::bad(words())) }
+}

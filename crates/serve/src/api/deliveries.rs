@@ -1,0 +1,104 @@
+//! What a worker says of an item that it was given.
+
+use std::sync::Arc;
+
+use axum::{Extension, extract::State, http::StatusCode};
+use serde::Deserialize;
+use utoipa::ToSchema;
+
+use super::{
+    body::{At, Body, FromHere, duration},
+    may_use,
+    permits::{DELAYS, Lease},
+};
+use crate::{access::Visitor, deliveries::How, problem::Problem, shared::Inner};
+
+/// Acknowledges an item: it is done, and gone.
+#[utoipa::path(
+    post, path = "/deliveries/{delivery}/acknowledge", operation_id = "acknowledge", tag = "queues",
+    params(("delivery" = String, Path, description = "As `pop` said.", pattern = "^[0-9a-f]{32}$")),
+    responses((status = 204, description = "It is done."), Problem)
+)]
+pub(super) async fn acknowledge(
+    State(inner): State<Arc<Inner>>,
+    Extension(visitor): Extension<Visitor>,
+    At(word): At<String>,
+    _here: FromHere,
+) -> Result<StatusCode, Problem> {
+    may_use(&visitor)?;
+    inner.deliveries.finish(&word, How::Acknowledge).await
+}
+
+/// Why a delivery failed, and when to try again.
+#[derive(Debug, Default, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct Failure {
+    /// For its history.
+    reason: String,
+    /// Before it is given to anybody again. Default: 0.
+    #[schema(maximum = 86_400_000)]
+    delay_ms: u64,
+}
+
+/// Says that a delivery failed. The item is delivered again, or is dead after its last delivery.
+#[utoipa::path(
+    post, path = "/deliveries/{delivery}/fail", operation_id = "fail", tag = "queues",
+    params(("delivery" = String, Path, description = "As `pop` said.", pattern = "^[0-9a-f]{32}$")), request_body = Failure,
+    responses((status = 204, description = "It is noted."), Problem)
+)]
+pub(super) async fn fail(
+    State(inner): State<Arc<Inner>>,
+    Extension(visitor): Extension<Visitor>,
+    At(word): At<String>,
+    _here: FromHere,
+    Body(failure): Body<Failure>,
+) -> Result<StatusCode, Problem> {
+    may_use(&visitor)?;
+    let delay = duration("delay_ms", failure.delay_ms, DELAYS)?;
+    inner.deliveries.finish(&word, How::Fail(failure.reason, delay)).await
+}
+
+/// When to deliver it again.
+#[derive(Debug, Default, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct Back {
+    /// Before it is given to anybody again. Default: 0.
+    #[schema(maximum = 86_400_000)]
+    delay_ms: u64,
+}
+
+/// Gives an item back. The delivery does not count.
+#[utoipa::path(
+    post, path = "/deliveries/{delivery}/give-back", operation_id = "giveBack", tag = "queues",
+    params(("delivery" = String, Path, description = "As `pop` said.", pattern = "^[0-9a-f]{32}$")), request_body = Back,
+    responses((status = 204, description = "It is back."), Problem)
+)]
+pub(super) async fn give_back(
+    State(inner): State<Arc<Inner>>,
+    Extension(visitor): Extension<Visitor>,
+    At(word): At<String>,
+    _here: FromHere,
+    Body(back): Body<Back>,
+) -> Result<StatusCode, Problem> {
+    may_use(&visitor)?;
+    let delay = duration("delay_ms", back.delay_ms, DELAYS)?;
+    inner.deliveries.finish(&word, How::GiveBack(delay)).await
+}
+
+/// Keeps an item in hand for longer.
+#[utoipa::path(
+    post, path = "/deliveries/{delivery}/renew", operation_id = "renewDelivery", tag = "queues",
+    params(("delivery" = String, Path, description = "As `pop` said.", pattern = "^[0-9a-f]{32}$")), request_body = Lease,
+    responses((status = 204, description = "It is held for so long from now."), Problem)
+)]
+pub(super) async fn renew(
+    State(inner): State<Arc<Inner>>,
+    Extension(visitor): Extension<Visitor>,
+    At(word): At<String>,
+    _here: FromHere,
+    Body(lease): Body<Lease>,
+) -> Result<StatusCode, Problem> {
+    may_use(&visitor)?;
+    let ttl = lease.ttl()?;
+    inner.deliveries.renew(&word, ttl).await
+}

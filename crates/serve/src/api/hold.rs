@@ -1,0 +1,116 @@
+//! A permit for as long as a connection is open.
+
+use std::{convert::Infallible, sync::Arc, time::Duration};
+
+use axum::{
+    Extension,
+    body::{Body as Stream, Bytes},
+    extract::State,
+    http::header,
+    response::{IntoResponse, Response},
+};
+use futures_util::stream;
+use seinpaal::{Permit, PermitState};
+use seinpaal_words::json::slots;
+use serde_json::{Value, json};
+use tokio::{sync::OwnedSemaphorePermit, time::timeout};
+
+use super::{
+    body::{At, Body, FromHere},
+    may_use,
+    names::place,
+    permits::Wanted,
+};
+use crate::{access::Visitor, problem::Problem, shared::Inner};
+
+/// A line is sent at least this often, so that a client that has gone without a word is found out.
+const BEAT: Duration = Duration::from_secs(5);
+
+/// Takes permits and holds them for as long as this answer is read: `curl -N` holds while it runs. The program renews the
+/// lease, and gives the permits back when the connection ends, however it ends.
+///
+/// The answer comes when the permits are there, and is a line of JSON for each event: `acquired` first, `beat` every 5 s,
+/// `danger` if a renewal is late, `lost` if the permits are lost, which ends the answer.
+#[utoipa::path(
+    post, path = "/names/{name}/hold", operation_id = "hold", tag = "permits",
+    params(("name" = String, Path, description = "1 to 512 bytes without control characters.", min_length = 1, max_length = 512, pattern = r"^[^\x00-\x1f\x7f-\x9f]+$")),
+    request_body = Wanted,
+    responses((status = 200, body = String, content_type = "application/x-ndjson"), Problem)
+)]
+pub(super) async fn hold(
+    State(inner): State<Arc<Inner>>,
+    Extension(visitor): Extension<Visitor>,
+    At(name): At<String>,
+    _here: FromHere,
+    Body(wanted): Body<Wanted>,
+) -> Result<Response, Problem> {
+    may_use(&visitor)?;
+    let place = place(&inner)?;
+    let permit = wanted.get(&inner, &name, |_| ()).await?;
+    let held = Held { permit, next: Next::Acquired, was_in_danger: false, _place: place };
+    let lines = stream::unfold(held, |mut held| async move {
+        let line = held.line().await?;
+        Some((Ok::<_, Infallible>(Bytes::from(format!("{line}\n"))), held))
+    });
+    let head = [(header::CONTENT_TYPE, "application/x-ndjson")];
+    let unbuffered = [("x-accel-buffering", "no")];
+    Ok((head, unbuffered, Stream::from_stream(lines)).into_response())
+}
+
+struct Held {
+    permit: Permit,
+    next: Next,
+    was_in_danger: bool,
+    _place: OwnedSemaphorePermit,
+}
+
+enum Next {
+    Acquired,
+    Changes,
+    Nothing,
+}
+
+impl Held {
+    async fn line(&mut self) -> Option<Value> {
+        match self.next {
+            Next::Nothing => return None,
+            Next::Acquired => {
+                self.next = Next::Changes;
+                return Some(self.acquired());
+            }
+            Next::Changes => {}
+        }
+        // Its state may have changed before anybody waited for that, so it is looked at in any case.
+        let _ = timeout(BEAT, self.permit.changed()).await;
+        Some(self.change())
+    }
+
+    fn acquired(&self) -> Value {
+        let permit = &self.permit;
+        json!({
+            "event": "acquired", "name": permit.name(), "ticket": permit.ticket().to_string(),
+            "fence": permit.fence().0, "slots": slots(&permit.slots()), "permits": permit.permits(),
+            "limit": permit.limit(),
+        })
+    }
+
+    fn change(&mut self) -> Value {
+        match self.permit.state() {
+            PermitState::Lost(why) => {
+                self.next = Next::Nothing;
+                json!({ "event": "lost", "detail": why.to_string() })
+            }
+            PermitState::Danger if !std::mem::replace(&mut self.was_in_danger, true) => {
+                json!({ "event": "danger", "valid_for_ms": self.remaining() })
+            }
+            state => {
+                self.was_in_danger = matches!(state, PermitState::Danger);
+                json!({ "event": "beat", "valid_for_ms": self.remaining() })
+            }
+        }
+    }
+
+    fn remaining(&self) -> Option<u128> {
+        self.permit.remaining().map(|left| left.as_millis())
+    }
+}

@@ -1,0 +1,281 @@
+//! Items: pushed, and given to workers.
+
+use std::{collections::BTreeMap, ops::RangeInclusive, sync::Arc, time::Duration};
+
+use axum::{
+    Extension, Json,
+    extract::State,
+    http::HeaderMap,
+    response::{IntoResponse, Response},
+};
+use base64::{Engine, prelude::BASE64_STANDARD};
+use seinpaal::{Item, PopError, Push};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use utoipa::ToSchema;
+
+use super::{
+    body::{At, Body, FromHere, duration},
+    may_use,
+    names::place,
+    permits::{DELAYS, Lease, WAITS},
+    queues::queue,
+};
+use crate::{
+    access::Visitor,
+    problem::Problem,
+    replay::{self, Question},
+    shared::Inner,
+};
+
+/// How many items may be pushed by one request.
+const MOST_ITEMS: usize = 100;
+
+/// Items to push.
+#[derive(Debug, Deserialize, Serialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Pushes {
+    /// In this order.
+    #[schema(min_items = 1, max_items = 100)]
+    items: Vec<NewItem>,
+}
+
+/// An item to push.
+#[derive(Debug, Default, Deserialize, Serialize, ToSchema)]
+#[serde(deny_unknown_fields, default)]
+struct NewItem {
+    /// What the worker gets.
+    payload: String,
+    /// How that is written. Default: text.
+    encoding: Encoding,
+    /// The larger, the sooner. Default: 0.
+    #[schema(minimum = -100, maximum = 100)]
+    priority: i32,
+    /// Not to give it to anybody sooner.
+    #[schema(maximum = 86_400_000)]
+    delay_ms: u64,
+    /// Items of one group share a limit of their own.
+    group: Option<String>,
+    /// Not to push it if one with this key was pushed within the last minutes, or within `dedup_ms`.
+    dedup: Option<String>,
+    /// Default: 300 000.
+    #[schema(minimum = 1000, maximum = 86_400_000)]
+    dedup_ms: Option<u64>,
+    /// How often it is given to a worker before it is dead. Default: 5.
+    #[schema(minimum = 1, maximum = 1000)]
+    deliveries: Option<u32>,
+    /// What others see of it.
+    labels: BTreeMap<String, String>,
+}
+
+/// How bytes are written.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Serialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+enum Encoding {
+    #[default]
+    Text,
+    Base64,
+}
+
+/// For how long a key may keep others out.
+const WINDOWS: RangeInclusive<Duration> = Duration::from_secs(1)..=Duration::from_secs(86_400);
+const DEDUP_MS: u64 = 300_000;
+
+/// What became of each, in the order in which they were sent.
+#[derive(Serialize, ToSchema)]
+pub(super) struct PushedItems {
+    items: Vec<PushedItem>,
+}
+
+#[derive(Serialize, ToSchema)]
+struct PushedItem {
+    /// Its id; `null` if it was not pushed.
+    id: Option<u64>,
+    /// Whether an item with the same key was there already; nothing was pushed then.
+    duplicate: bool,
+    /// Why it was not pushed; `null` if it was.
+    problem: Option<Problem>,
+}
+
+/// Pushes items. Each is kept on its own: where some could not be, the others are there.
+///
+/// With an `Idempotency-Key` the same request gets the same answer for ten minutes.
+#[utoipa::path(
+    post, path = "/queues/{name}/items", operation_id = "push", tag = "queues",
+    params(
+        ("name" = String, Path, description = "1 to 512 bytes without control characters.", min_length = 1, max_length = 512, pattern = r"^[^\x00-\x1f\x7f-\x9f]+$"),
+        ("idempotency-key" = Option<String>, Header, description = "1 to 200 printable characters.", min_length = 1, max_length = 200)
+    ),
+    request_body = Pushes,
+    responses((status = 200, body = PushedItems), Problem)
+)]
+pub(super) async fn push(
+    State(inner): State<Arc<Inner>>,
+    Extension(visitor): Extension<Visitor>,
+    At(name): At<String>,
+    _here: FromHere,
+    headers: HeaderMap,
+    Body(pushes): Body<Pushes>,
+) -> Result<Response, Problem> {
+    may_use(&visitor)?;
+    let body = serde_json::to_string(&pushes).unwrap_or_default();
+    let pushing = push_all(&inner, &name, pushes);
+    let pushed = match replay::key(&headers)? {
+        None => pushing.await?,
+        Some(key) => {
+            let what = format!("push {name}");
+            inner.answers.answer(Question { who: visitor.who, what, key, body }, pushing).await?
+        }
+    };
+    Ok(Json(pushed).into_response())
+}
+
+async fn push_all(inner: &Inner, name: &str, pushes: Pushes) -> Result<Value, Problem> {
+    if !(1..=MOST_ITEMS).contains(&pushes.items.len()) {
+        return Err(Problem::bad(format!("1 to {MOST_ITEMS} items can be pushed at once")));
+    }
+    let pushes = pushes.items.into_iter().map(NewItem::push).collect::<Result<Vec<_>, _>>()?;
+    let all = queue(inner, name)?.push_all(pushes).await;
+    let is_done = all.iter().any(Result::is_ok);
+    let mut items = Vec::new();
+    for one in all {
+        items.push(match one {
+            Ok(pushed) => {
+                PushedItem { id: Some(pushed.id.0), duplicate: pushed.is_duplicate, problem: None }
+            }
+            Err(error) if is_done => {
+                PushedItem { id: None, duplicate: false, problem: Some(error.into()) }
+            }
+            Err(error) => return Err(error.into()),
+        });
+    }
+    serde_json::to_value(PushedItems { items }).map_err(Problem::unknown)
+}
+
+impl NewItem {
+    fn push(self) -> Result<Push, Problem> {
+        let bad = |error| Problem::bad(format!("the payload is no base64: {error}"));
+        let payload = match self.encoding {
+            Encoding::Text => self.payload.into_bytes(),
+            Encoding::Base64 => BASE64_STANDARD.decode(self.payload).map_err(bad)?,
+        };
+        let delay = duration("delay_ms", self.delay_ms, DELAYS)?;
+        let window = duration("dedup_ms", self.dedup_ms.unwrap_or(DEDUP_MS), WINDOWS)?;
+        let push = Push::new(payload).priority(self.priority).delay(delay);
+        let push = self.group.iter().fold(push, |push, group| push.group(group));
+        let push = self.dedup.iter().fold(push, |push, key| push.dedup(key, window));
+        let push = self.deliveries.into_iter().fold(push, |push, n| push.deliveries(n));
+        Ok(self.labels.iter().fold(push, |push, (key, value)| push.label(key, value)))
+    }
+}
+
+/// How many items, and for how long.
+#[derive(Debug, Default, Deserialize, Serialize, ToSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct Pop {
+    /// How many at most. Default: 1.
+    #[schema(minimum = 1, maximum = 64)]
+    items: Option<u32>,
+    /// How long to wait for the first. Default: 0.
+    #[schema(maximum = 3_600_000)]
+    wait_ms: u64,
+    /// How long this program holds them for you unless you renew. Default: 30 000.
+    #[schema(minimum = 100, maximum = 86_400_000)]
+    ttl_ms: Option<u64>,
+}
+
+/// Items in hand.
+#[derive(Serialize, ToSchema)]
+pub(super) struct Popped {
+    /// At least one.
+    items: Vec<Delivered>,
+}
+
+/// An item in hand.
+#[derive(Serialize, ToSchema)]
+struct Delivered {
+    /// Its id in the queue.
+    id: u64,
+    /// By which it is acknowledged, failed, given back and renewed.
+    delivery: String,
+    /// Grows with each delivery: what the resource compares.
+    fence: u64,
+    /// Which delivery of it this is, from 1.
+    attempt: u32,
+    /// How many there are at most.
+    deliveries: u32,
+    /// Its group.
+    group: Option<String>,
+    /// What was said of it.
+    labels: BTreeMap<String, String>,
+    /// What was pushed.
+    payload: String,
+    /// How that is written: as text if it is text.
+    encoding: Encoding,
+}
+
+/// Takes items, and waits for the first if it must. This program holds each until it is acknowledged, failed or given
+/// back, or until `ttl_ms` have passed without a renewal; the delivery has failed then.
+#[utoipa::path(
+    post, path = "/queues/{name}/pop", operation_id = "pop", tag = "queues",
+    params(
+        ("name" = String, Path, description = "1 to 512 bytes without control characters.", min_length = 1, max_length = 512, pattern = r"^[^\x00-\x1f\x7f-\x9f]+$"),
+        ("idempotency-key" = Option<String>, Header, description = "1 to 200 printable characters.", min_length = 1, max_length = 200)
+    ),
+    request_body = Pop,
+    responses((status = 200, body = Popped), Problem)
+)]
+pub(super) async fn pop(
+    State(inner): State<Arc<Inner>>,
+    Extension(visitor): Extension<Visitor>,
+    At(name): At<String>,
+    _here: FromHere,
+    headers: HeaderMap,
+    Body(pop): Body<Pop>,
+) -> Result<Response, Problem> {
+    may_use(&visitor)?;
+    let _place = place(&inner)?;
+    let body = serde_json::to_string(&pop).unwrap_or_default();
+    let popping = take(&inner, &name, pop);
+    let popped = match replay::key(&headers)? {
+        None => popping.await?,
+        Some(key) => {
+            let what = format!("pop {name}");
+            inner.answers.answer(Question { who: visitor.who, what, key, body }, popping).await?
+        }
+    };
+    Ok(Json(popped).into_response())
+}
+
+async fn take(inner: &Inner, name: &str, pop: Pop) -> Result<Value, Problem> {
+    let ttl = Lease { ttl_ms: pop.ttl_ms }.ttl()?;
+    let wait = duration("wait_ms", pop.wait_ms, WAITS)?;
+    let items = pop.items.unwrap_or(1);
+    let queue = queue(inner, name)?;
+    let items = match (items, wait) {
+        (1, Duration::ZERO) => {
+            queue.try_pop().await?.map(|item| vec![item]).ok_or(PopError::TimedOut)?
+        }
+        (items, wait) => queue.pop_many(items).timeout(wait).await?,
+    };
+    let items: Vec<_> = items.into_iter().map(|item| Delivered::new(inner, item, ttl)).collect();
+    serde_json::to_value(Popped { items }).map_err(Problem::unknown)
+}
+
+impl Delivered {
+    fn new(inner: &Inner, item: Item, ttl: Duration) -> Self {
+        let text = std::str::from_utf8(item.payload()).map(str::to_owned);
+        let encoding = if text.is_ok() { Encoding::Text } else { Encoding::Base64 };
+        Self {
+            id: item.id().0,
+            fence: item.fence().0,
+            attempt: item.attempt(),
+            deliveries: item.deliveries(),
+            group: item.group().map(str::to_owned),
+            labels: item.labels().into_iter().collect(),
+            payload: text.unwrap_or_else(|_| BASE64_STANDARD.encode(item.payload())),
+            encoding,
+            delivery: inner.deliveries.keep(item, ttl),
+        }
+    }
+}

@@ -1,0 +1,196 @@
+//! Who holds, who waits, why: for programs.
+
+use std::{convert::Infallible, sync::Arc, time::Duration};
+
+use axum::{
+    Json,
+    extract::State,
+    response::{
+        IntoResponse, Response,
+        sse::{Event, KeepAlive, Sse},
+    },
+};
+use futures_util::stream;
+use seinpaal::{Name, Semaphore};
+use seinpaal_words::json::{Explained, Row, Shown};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use tokio::sync::OwnedSemaphorePermit;
+use utoipa::{IntoParams, ToSchema};
+
+use super::body::{Asked, At, ticket};
+use crate::{problem::Problem, shared::Inner};
+
+/// Between two looks for a stream of events.
+const INTERVAL: Duration = Duration::from_secs(1);
+const MOST_ROWS: usize = 1000;
+const ROWS: usize = 100;
+
+/// Which part of a list.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(super) struct Page {
+    /// What the names begin with. All if it is left out.
+    prefix: Option<String>,
+    /// The last name of the page before.
+    after: Option<String>,
+    /// How many rows at most. Default: 100.
+    #[param(minimum = 1, maximum = 1000)]
+    rows: Option<usize>,
+}
+
+/// A part of the list of names.
+#[derive(Serialize, ToSchema)]
+pub(super) struct Names<'a> {
+    /// In the order of their names.
+    names: Vec<Row<'a>>,
+    /// What to send as `after` for the next page; `null` after the last.
+    next: Option<&'a str>,
+}
+
+/// The names that are in use or configured.
+#[utoipa::path(
+    get, path = "/names", operation_id = "listNames", tag = "names", params(Page),
+    responses((status = 200, body = Names<'_>), Problem)
+)]
+pub(super) async fn list(
+    State(inner): State<Arc<Inner>>,
+    Asked(page): Asked<Page>,
+) -> Result<Response, Problem> {
+    let rows = page.rows()?;
+    let all = inner.lists.names().await?;
+    let (shown, next) = page.of(&all, rows, |row| row.name.as_str());
+    let names = shown.iter().map(|row| Row::new(row)).collect();
+    Ok(Json(Names { names, next }).into_response())
+}
+
+impl Page {
+    pub(super) fn rows(&self) -> Result<usize, Problem> {
+        let rows = self.rows.unwrap_or(ROWS);
+        let words = format!("rows is {rows}, and may be 1 to {MOST_ROWS}");
+        if (1..=MOST_ROWS).contains(&rows) { Ok(rows) } else { Err(Problem::bad(words)) }
+    }
+
+    /// The rows of this page, and the name after which the next one begins.
+    pub(super) fn of<'a, T>(
+        &self,
+        all: &'a [T],
+        rows: usize,
+        name: impl Fn(&'a T) -> &'a str,
+    ) -> (Vec<&'a T>, Option<&'a str>) {
+        let prefix = self.prefix.as_deref().unwrap_or_default();
+        let is_after = |row: &str| self.after.as_deref().is_none_or(|after| row > after);
+        let is_wanted = |row: &&'a T| name(row).starts_with(prefix) && is_after(name(row));
+        let mut wanted: Vec<&T> = all.iter().filter(is_wanted).collect();
+        wanted.sort_by(|a, b| name(a).cmp(name(b)));
+        let has_more = wanted.len() > rows;
+        wanted.truncate(rows);
+        let next = wanted.last().filter(|_| has_more).map(|row| name(row));
+        (wanted, next)
+    }
+}
+
+/// One name: who holds, and who waits in which order.
+#[utoipa::path(
+    get, path = "/names/{name}", operation_id = "showName", tag = "names",
+    params(("name" = String, Path, description = "1 to 512 bytes without control characters.", min_length = 1, max_length = 512, pattern = r"^[^\x00-\x1f\x7f-\x9f]+$")),
+    responses((status = 200, body = Shown<'_>), Problem)
+)]
+pub(super) async fn show(
+    State(inner): State<Arc<Inner>>,
+    At(name): At<String>,
+) -> Result<Response, Problem> {
+    let seen = semaphore(&inner, &name)?.snapshot().await?;
+    Ok(Json(Shown::new(&seen)).into_response())
+}
+
+/// What stands in the way of a ticket, and when it is served as far as can be told.
+#[utoipa::path(
+    get, path = "/names/{name}/tickets/{ticket}", operation_id = "whyTicket", tag = "names",
+    params(
+        ("name" = String, Path, description = "1 to 512 bytes without control characters.", min_length = 1, max_length = 512, pattern = r"^[^\x00-\x1f\x7f-\x9f]+$"),
+        ("ticket" = String, Path, description = "As `acquire` said.", pattern = "^[0-9a-f]{32}$")
+    ),
+    responses((status = 200, body = Explained<'_>), Problem)
+)]
+pub(super) async fn why(
+    State(inner): State<Arc<Inner>>,
+    At((name, of)): At<(String, String)>,
+) -> Result<Response, Problem> {
+    let of = ticket(&of)?;
+    let seen = semaphore(&inner, &name)?.snapshot().await?;
+    let why = seen.why(&of).ok_or_else(|| Problem::not_found("no such ticket holds or waits"))?;
+    Ok(Json(Explained::new(&seen, of, &why)).into_response())
+}
+
+/// What `showName` says, at once and then each time that it is different, as server-sent events named `shown`. The
+/// store is looked at once a second. Times that only go on are no difference.
+#[utoipa::path(
+    get, path = "/names/{name}/events", operation_id = "watchName", tag = "names",
+    params(("name" = String, Path, description = "1 to 512 bytes without control characters.", min_length = 1, max_length = 512, pattern = r"^[^\x00-\x1f\x7f-\x9f]+$")),
+    responses((status = 200, body = String, content_type = "text/event-stream"), Problem)
+)]
+pub(super) async fn events(
+    State(inner): State<Arc<Inner>>,
+    At(name): At<String>,
+) -> Result<Response, Problem> {
+    let place = place(&inner)?;
+    let watched = Watched { semaphore: semaphore(&inner, &name)?, told: None, _place: place };
+    let unbuffered = [("x-accel-buffering", "no")];
+    let events = stream::unfold(watched, |mut watched| async move {
+        let event = watched.next().await;
+        Some((Ok::<_, Infallible>(event), watched))
+    });
+    Ok((unbuffered, Sse::new(events).keep_alive(KeepAlive::default())).into_response())
+}
+
+/// One more open answer.
+pub(super) fn place(inner: &Inner) -> Result<OwnedSemaphorePermit, Problem> {
+    let place = Arc::clone(&inner.streams).try_acquire_owned();
+    place.map_err(|_| Problem::unavailable("too many streams and waits are open here"))
+}
+
+pub(super) fn semaphore(inner: &Inner, name: &str) -> Result<Semaphore, Problem> {
+    Name::new(name).map_err(Problem::bad)?;
+    Ok(inner.seinpaal.semaphore(name))
+}
+
+struct Watched {
+    semaphore: Semaphore,
+    /// What was told last, without the times in it.
+    told: Option<Value>,
+    _place: OwnedSemaphorePermit,
+}
+
+impl Watched {
+    /// The next difference. An error of the store is told as one, too, and once.
+    async fn next(&mut self) -> Event {
+        loop {
+            let (kind, seen) = match self.semaphore.snapshot().await {
+                Ok(seen) => ("shown", serde_json::to_value(Shown::new(&seen))),
+                Err(error) => ("problem", serde_json::to_value(Problem::from(error))),
+            };
+            let seen = seen.unwrap_or_default();
+            let timeless = timeless(seen.clone());
+            if self.told.as_ref() != Some(&timeless) {
+                self.told = Some(timeless);
+                return Event::default().event(kind).data(seen.to_string());
+            }
+            tokio::time::sleep(INTERVAL).await;
+        }
+    }
+}
+
+/// Without what changes by itself.
+fn timeless(mut seen: Value) -> Value {
+    match &mut seen {
+        Value::Object(fields) => {
+            fields.retain(|key, _| !key.ends_with("_ms"));
+            fields.values_mut().for_each(|value| *value = timeless(value.take()));
+        }
+        Value::Array(rows) => rows.iter_mut().for_each(|row| *row = timeless(row.take())),
+        _ => {}
+    }
+    seen
+}

@@ -1,0 +1,271 @@
+//! Permits for those who renew and release them themselves, by ticket.
+
+use std::{collections::BTreeMap, ops::RangeInclusive, sync::Arc, time::Duration};
+
+use axum::{
+    Extension, Json,
+    extract::State,
+    http::{HeaderMap, StatusCode},
+    response::{IntoResponse, Response},
+};
+use seinpaal::{Acquire, Name, OnMismatch, Permit, TryAcquire};
+use seinpaal_words::json::{Acquired, Renewed, slots};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use utoipa::ToSchema;
+
+use super::{
+    body::{At, Body, FromHere, duration, ticket},
+    may_use,
+    names::{place, semaphore},
+};
+use crate::{
+    access::Visitor,
+    problem::Problem,
+    replay::{self, Question},
+    shared::Inner,
+};
+
+/// For how long one request may wait.
+pub(super) const WAITS: RangeInclusive<Duration> = Duration::ZERO..=Duration::from_secs(3600);
+/// For how long an item may be put off.
+pub(super) const DELAYS: RangeInclusive<Duration> = Duration::ZERO..=Duration::from_secs(86_400);
+/// How long a lease may last.
+pub(super) const TTLS: RangeInclusive<Duration> =
+    Duration::from_millis(100)..=Duration::from_secs(86_400);
+const TTL_MS: u64 = 30_000;
+
+/// What is asked for.
+#[derive(Clone, Debug, Default, Deserialize, Serialize, ToSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct Wanted {
+    /// What the name is: all callers of a name must say the same. Default: a semaphore.
+    kind: Of,
+    /// How many may hold at once, of a semaphore. Default: what is stored, or 1.
+    #[schema(minimum = 0, maximum = 1_000_000_000)]
+    limit: Option<u32>,
+    /// What to do where another limit is stored. Default: refuse.
+    on_mismatch: Mismatch,
+    /// How many permits, all or none. Default: 1.
+    #[schema(minimum = 1, maximum = 1_000_000_000)]
+    permits: Option<u32>,
+    /// The larger, the sooner. Default: 0.
+    #[schema(minimum = -100, maximum = 100)]
+    priority: i32,
+    /// How long a lease lasts. Default: 30 000.
+    #[schema(minimum = 100, maximum = 86_400_000)]
+    ttl_ms: Option<u64>,
+    /// How long to wait in line; the request is not answered until then. Default: 0.
+    #[schema(maximum = 3_600_000)]
+    wait_ms: u64,
+    /// Not to stand in line if so many do already.
+    max_waiting: Option<u32>,
+    /// What others see of the holder.
+    labels: BTreeMap<String, String>,
+}
+
+/// Kinds, and sides of a lock.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Serialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+enum Of {
+    #[default]
+    Semaphore,
+    Mutex,
+    /// A reader of a readers-writer lock.
+    Read,
+    /// A writer of it.
+    Write,
+}
+
+#[derive(Clone, Copy, Debug, Default, Deserialize, Serialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+enum Mismatch {
+    #[default]
+    Refuse,
+    /// Take the stored one.
+    Adopt,
+    /// Store this one.
+    Set,
+}
+
+/// Takes permits, and waits for them in line if it must. Nobody renews the lease but you: `renew` it before
+/// `valid_for_ms` have passed, or hold by `hold`. If you leave while you wait, you leave the line.
+///
+/// With an `Idempotency-Key` the same request gets the same answer for ten minutes.
+#[utoipa::path(
+    post, path = "/names/{name}/acquire", operation_id = "acquire", tag = "permits",
+    params(
+        ("name" = String, Path, description = "1 to 512 bytes without control characters.", min_length = 1, max_length = 512, pattern = r"^[^\x00-\x1f\x7f-\x9f]+$"),
+        ("idempotency-key" = Option<String>, Header, description = "1 to 200 printable characters.", min_length = 1, max_length = 200)
+    ),
+    request_body = Wanted,
+    responses((status = 200, body = Acquired<'_>), Problem)
+)]
+pub(super) async fn acquire(
+    State(inner): State<Arc<Inner>>,
+    Extension(visitor): Extension<Visitor>,
+    At(name): At<String>,
+    _here: FromHere,
+    headers: HeaderMap,
+    Body(wanted): Body<Wanted>,
+) -> Result<Response, Problem> {
+    may_use(&visitor)?;
+    let _place = place(&inner)?;
+    let body = serde_json::to_string(&wanted).unwrap_or_default();
+    let taking = take(&inner, &name, &wanted);
+    let taken = match replay::key(&headers)? {
+        None => taking.await?,
+        Some(key) => {
+            let what = format!("acquire {name}");
+            inner.answers.answer(Question { who: visitor.who, what, key, body }, taking).await?
+        }
+    };
+    Ok(Json(taken).into_response())
+}
+
+async fn take(inner: &Inner, name: &str, wanted: &Wanted) -> Result<Value, Problem> {
+    let permit = wanted.get(inner, name, |_| ()).await?;
+    let detached = permit.detach().await.map_err(Problem::unknown)?;
+    let acquired = Acquired {
+        name,
+        ticket: detached.ticket.to_string(),
+        fence: detached.fence.0,
+        slots: slots(&detached.slots),
+        permits: detached.slots.count(),
+        limit: detached.limit,
+        valid_for_ms: detached.valid_for.map(|left| left.as_millis()),
+    };
+    serde_json::to_value(acquired).map_err(Problem::unknown)
+}
+
+impl Wanted {
+    /// A permit, or why there is none. `told` hears of each place in line.
+    pub(super) async fn get(
+        &self,
+        inner: &Inner,
+        name: &str,
+        told: impl FnOnce(u32) + Send + 'static,
+    ) -> Result<Permit, Problem> {
+        Name::new(name).map_err(Problem::bad)?;
+        let wait = duration("wait_ms", self.wait_ms, WAITS)?;
+        let ttl = duration("ttl_ms", self.ttl_ms.unwrap_or(TTL_MS), TTLS)?;
+        if wait.is_zero() {
+            let tried = self.tried(inner, name)?.ttl(ttl).await?;
+            return tried.ok_or_else(|| Problem::from(seinpaal::AcquireError::Busy));
+        }
+        let mut waited = self.waited(inner, name)?.ttl(ttl).timeout(wait).on_queued(told);
+        if let Some(waiting) = self.max_waiting {
+            waited = waited.max_waiting(waiting);
+        }
+        Ok(waited.await?)
+    }
+
+    fn tried(&self, inner: &Inner, name: &str) -> Result<TryAcquire, Problem> {
+        let seinpaal = &inner.seinpaal;
+        let request = match self.of()? {
+            Of::Semaphore => self.semaphore(inner, name).try_acquire(),
+            Of::Mutex => seinpaal.mutex(name).try_lock(),
+            Of::Read => seinpaal.rwlock(name).try_read(),
+            Of::Write => seinpaal.rwlock(name).try_write(),
+        };
+        let request = self.permits.into_iter().fold(request, |request, n| request.permits(n));
+        let labels = self.labels.iter();
+        Ok(labels.fold(request.priority(self.priority), |request, (key, value)| {
+            request.label(key, value)
+        }))
+    }
+
+    fn waited(&self, inner: &Inner, name: &str) -> Result<Acquire, Problem> {
+        let seinpaal = &inner.seinpaal;
+        let request = match self.of()? {
+            Of::Semaphore => self.semaphore(inner, name).acquire(),
+            Of::Mutex => seinpaal.mutex(name).lock(),
+            Of::Read => seinpaal.rwlock(name).read(),
+            Of::Write => seinpaal.rwlock(name).write(),
+        };
+        let request = self.permits.into_iter().fold(request, |request, n| request.permits(n));
+        let labels = self.labels.iter();
+        Ok(labels.fold(request.priority(self.priority), |request, (key, value)| {
+            request.label(key, value)
+        }))
+    }
+
+    /// The kind, if what else was said can be said of it.
+    fn of(&self) -> Result<Of, Problem> {
+        let is_plain = self.limit.is_none() && self.permits.is_none();
+        match self.kind {
+            Of::Semaphore => Ok(Of::Semaphore),
+            kind if is_plain => Ok(kind),
+            _ => Err(Problem::bad("only a semaphore has a limit, and permits to choose")),
+        }
+    }
+
+    fn semaphore(&self, inner: &Inner, name: &str) -> seinpaal::Semaphore {
+        let semaphore = inner.seinpaal.semaphore(name);
+        let Some(limit) = self.limit else { return semaphore };
+        semaphore.limit(limit).on_mismatch(match self.on_mismatch {
+            Mismatch::Refuse => OnMismatch::Refuse,
+            Mismatch::Adopt => OnMismatch::Adopt,
+            Mismatch::Set => OnMismatch::Set,
+        })
+    }
+}
+
+/// How long a lease is to last.
+#[derive(Debug, Default, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct Lease {
+    /// From now. It never ends sooner than it would have. Default: 30 000.
+    #[schema(minimum = 100, maximum = 86_400_000)]
+    pub(super) ttl_ms: Option<u64>,
+}
+
+impl Lease {
+    pub(super) fn ttl(&self) -> Result<Duration, Problem> {
+        duration("ttl_ms", self.ttl_ms.unwrap_or(TTL_MS), TTLS)
+    }
+}
+
+/// Renews the lease of a ticket.
+#[utoipa::path(
+    post, path = "/names/{name}/tickets/{ticket}/renew", operation_id = "renew", tag = "permits",
+    params(
+        ("name" = String, Path, description = "1 to 512 bytes without control characters.", min_length = 1, max_length = 512, pattern = r"^[^\x00-\x1f\x7f-\x9f]+$"),
+        ("ticket" = String, Path, description = "As `acquire` said.", pattern = "^[0-9a-f]{32}$")
+    ),
+    request_body = Lease,
+    responses((status = 200, body = Renewed<'_>), Problem)
+)]
+pub(super) async fn renew(
+    State(inner): State<Arc<Inner>>,
+    Extension(visitor): Extension<Visitor>,
+    At((name, of)): At<(String, String)>,
+    _here: FromHere,
+    Body(lease): Body<Lease>,
+) -> Result<Response, Problem> {
+    may_use(&visitor)?;
+    let of = ticket(&of)?;
+    let left = semaphore(&inner, &name)?.renew_ticket(of, lease.ttl()?).await?;
+    let valid_for_ms = left.map(|left| left.as_millis());
+    Ok(Json(Renewed { name: &name, ticket: of.to_string(), valid_for_ms }).into_response())
+}
+
+/// Gives back what a ticket holds. To give back what was given back already is no error.
+#[utoipa::path(
+    delete, path = "/names/{name}/tickets/{ticket}", operation_id = "release", tag = "permits",
+    params(
+        ("name" = String, Path, description = "1 to 512 bytes without control characters.", min_length = 1, max_length = 512, pattern = r"^[^\x00-\x1f\x7f-\x9f]+$"),
+        ("ticket" = String, Path, description = "As `acquire` said.", pattern = "^[0-9a-f]{32}$")
+    ),
+    responses((status = 204, description = "It is given back."), Problem)
+)]
+pub(super) async fn release(
+    State(inner): State<Arc<Inner>>,
+    Extension(visitor): Extension<Visitor>,
+    At((name, of)): At<(String, String)>,
+    _here: FromHere,
+) -> Result<StatusCode, Problem> {
+    may_use(&visitor)?;
+    semaphore(&inner, &name)?.release_ticket(ticket(&of)?).await?;
+    Ok(StatusCode::NO_CONTENT)
+}

@@ -1,0 +1,136 @@
+//! Items that this program holds for somebody who said how long.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use axum::http::StatusCode;
+use seinpaal::{FinishError, Item};
+use tokio::{
+    sync::{mpsc, oneshot},
+    time::{Instant, timeout_at},
+};
+
+use crate::problem::Problem;
+
+/// Orders that have not been read: each has a request that waits for it.
+const ORDERS: usize = 8;
+
+/// What is held, by the word that its worker was given.
+#[derive(Clone, Default)]
+pub(crate) struct Deliveries(Arc<Mutex<HashMap<String, mpsc::Sender<Order>>>>);
+
+enum Order {
+    Renew(Duration, oneshot::Sender<()>),
+    Finish(How, oneshot::Sender<Result<(), FinishError>>),
+}
+
+/// What becomes of an item.
+pub(crate) enum How {
+    Acknowledge,
+    Fail(String, Duration),
+    GiveBack(Duration),
+}
+
+impl Deliveries {
+    /// Holds an item until an order to finish it, or until `ttl` has passed without a renewal.
+    pub(crate) fn keep(&self, item: Item, ttl: Duration) -> String {
+        let word = word();
+        let (orders, read) = mpsc::channel(ORDERS);
+        self.all().insert(word.clone(), orders);
+        tokio::spawn(hold(self.clone(), word.clone(), item, Instant::now() + ttl, read));
+        word
+    }
+
+    fn all(&self) -> std::sync::MutexGuard<'_, HashMap<String, mpsc::Sender<Order>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    async fn order<T>(
+        &self,
+        word: &str,
+        order: impl FnOnce(oneshot::Sender<T>) -> Order,
+    ) -> Result<T, Problem> {
+        if word.len() != 32 || !word.bytes().all(|digit| matches!(digit, b'0'..=b'9' | b'a'..=b'f'))
+        {
+            return Err(Problem::bad("a delivery has 32 hexadecimal digits"));
+        }
+        let orders = self.all().get(word).cloned().ok_or_else(gone)?;
+        let (reply, replied) = oneshot::channel();
+        orders.send(order(reply)).await.map_err(|_| gone())?;
+        replied.await.map_err(|_| gone())
+    }
+
+    pub(crate) async fn renew(&self, word: &str, ttl: Duration) -> Result<StatusCode, Problem> {
+        self.order(word, |reply| Order::Renew(ttl, reply)).await?;
+        Ok(StatusCode::NO_CONTENT)
+    }
+
+    pub(crate) async fn finish(&self, word: &str, how: How) -> Result<StatusCode, Problem> {
+        self.order(word, |reply| Order::Finish(how, reply)).await??;
+        Ok(StatusCode::NO_CONTENT)
+    }
+}
+
+/// Nobody guesses it: whoever knows it may finish the item.
+fn word() -> String {
+    let mut random = [0; 16];
+    // Without random numbers the program has not started.
+    getrandom::fill(&mut random).expect("the system has random numbers");
+    random.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn gone() -> Problem {
+    let words =
+        "nobody holds this delivery: it was finished, it was lost, or it was not renewed in time";
+    Problem::new(StatusCode::GONE, "lost", words)
+}
+
+async fn hold(
+    all: Deliveries,
+    word: String,
+    item: Item,
+    until: Instant,
+    mut orders: mpsc::Receiver<Order>,
+) {
+    let finish = next_finish(&item, until, &mut orders).await;
+    all.all().remove(&word);
+    match finish {
+        None => drop(item.fail("its worker did not renew it in time", Duration::ZERO).await),
+        Some((how, reply)) => {
+            let finished = match how {
+                How::Acknowledge => item.acknowledge().await,
+                How::Fail(reason, delay) => item.fail(&reason, delay).await.map(drop),
+                How::GiveBack(delay) => item.give_back(delay).await,
+            };
+            // Who asked may have gone.
+            let _ = reply.send(finished);
+        }
+    }
+}
+
+type Finish = (How, oneshot::Sender<Result<(), FinishError>>);
+
+/// The order to finish; none if the time is over or the item is lost.
+async fn next_finish(
+    item: &Item,
+    mut until: Instant,
+    orders: &mut mpsc::Receiver<Order>,
+) -> Option<Finish> {
+    loop {
+        let order = tokio::select! {
+            _ = item.lost() => return None,
+            order = timeout_at(until, orders.recv()) => order.ok().flatten()?,
+        };
+        match order {
+            Order::Finish(how, reply) => return Some((how, reply)),
+            Order::Renew(ttl, reply) => {
+                // It never ends sooner than it would have.
+                until = until.max(Instant::now() + ttl);
+                let _ = reply.send(());
+            }
+        }
+    }
+}

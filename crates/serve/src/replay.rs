@@ -1,0 +1,86 @@
+//! The same key gets the same answer: a client that heard nothing asks again, and has one permit.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, PoisonError},
+    time::{Duration, Instant},
+};
+
+use axum::http::{HeaderMap, StatusCode};
+use serde_json::Value;
+use tokio::sync::OnceCell;
+
+use crate::problem::Problem;
+
+/// For how long an answer is kept.
+const KEPT: Duration = Duration::from_secs(600);
+/// How many answers are kept.
+const MOST: usize = 10_000;
+/// The longest key, in bytes.
+const MOST_KEY: usize = 200;
+
+/// Answers by what was asked: by whom, where, with which key.
+#[derive(Default)]
+pub(crate) struct Answers(Mutex<HashMap<Question, Kept>>);
+
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
+pub(crate) struct Question {
+    pub(crate) who: String,
+    pub(crate) what: String,
+    pub(crate) key: String,
+    /// What stood in the body: another body under the same key is a mistake of the client.
+    pub(crate) body: String,
+}
+
+struct Kept {
+    since: Instant,
+    body: String,
+    answer: Arc<OnceCell<Value>>,
+}
+
+impl Answers {
+    /// The answer to this question: the one that was given before, the one that another request with the same key is
+    /// waiting for, or a new one. Problems are not kept: asking again tries again.
+    pub(crate) async fn answer(
+        &self,
+        question: Question,
+        make: impl Future<Output = Result<Value, Problem>>,
+    ) -> Result<Value, Problem> {
+        let cell = self.cell(question)?;
+        cell.get_or_try_init(|| make).await.cloned()
+    }
+
+    fn cell(&self, question: Question) -> Result<Arc<OnceCell<Value>>, Problem> {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if all.len() >= MOST {
+            all.retain(|_, kept| kept.since.elapsed() < KEPT);
+        }
+        let body = question.body.clone();
+        let question = Question { body: String::new(), ..question };
+        let is_known = all.get(&question).is_some_and(|kept| kept.since.elapsed() < KEPT);
+        if !is_known {
+            if all.len() >= MOST {
+                return Err(Problem::unavailable("too many keys are in use; ask again later"));
+            }
+            let answer = Arc::default();
+            all.insert(
+                question.clone(),
+                Kept { since: Instant::now(), body: body.clone(), answer },
+            );
+        }
+        let kept = &all[&question];
+        if kept.body != body {
+            let words = "this Idempotency-Key was sent before with another body; take a new one";
+            return Err(Problem::new(StatusCode::CONFLICT, "key in use", words));
+        }
+        Ok(Arc::clone(&kept.answer))
+    }
+}
+
+/// The key of a request, if it has one.
+pub(crate) fn key(headers: &HeaderMap) -> Result<Option<String>, Problem> {
+    let Some(value) = headers.get("idempotency-key") else { return Ok(None) };
+    let text = value.to_str().ok().filter(|text| !text.is_empty() && text.len() <= MOST_KEY);
+    let bad = || Problem::bad("an Idempotency-Key has 1 to 200 printable characters");
+    text.map(|text| Some(text.to_owned())).ok_or_else(bad)
+}

@@ -1,0 +1,247 @@
+//! What is said to programs: the JSON of `--json` and of the HTTP API. Scripts depend on every name here.
+
+pub mod queue;
+mod why;
+
+use std::{collections::BTreeMap, time::Duration};
+
+use seinpaal::{Holder, Kind, Slots, Snapshot, Waiter};
+use serde::Serialize;
+
+pub use why::Explained;
+
+const MOST_SLOTS: u32 = 65_536;
+
+/// `open`, `paused` or `guarded`.
+#[must_use]
+pub fn state(snapshot: &Snapshot) -> &'static str {
+    match (&snapshot.paused, snapshot.guarded_for) {
+        (Some(_), _) => "paused",
+        (None, Some(_)) => "guarded",
+        (None, None) => "open",
+    }
+}
+
+/// What a lock is called that is no semaphore.
+fn kind(snapshot: &Snapshot) -> Option<&'static str> {
+    match snapshot.kind? {
+        Kind::Semaphore => None,
+        Kind::Mutex => Some("mutex"),
+        Kind::RwLock => Some("rwlock"),
+    }
+}
+
+/// Slots, unless they are more than anybody reads: a writer has a million.
+#[must_use]
+pub fn slots(slots: &Slots) -> Vec<u32> {
+    if slots.count() > MOST_SLOTS { Vec::new() } else { slots.iter().collect() }
+}
+
+/// `acquire`.
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+pub struct Acquired<'a> {
+    /// The name.
+    pub name: &'a str,
+    /// The id of the request, 32 hexadecimal digits.
+    pub ticket: String,
+    /// Grows with each grant of a name: what the resource compares.
+    pub fence: u64,
+    /// Which of the permits, from 0; empty if there are more than 65 536.
+    pub slots: Vec<u32>,
+    /// How many permits.
+    pub permits: u32,
+    /// How many may hold at once.
+    pub limit: u32,
+    /// How long the lease still lasts, in milliseconds; `null`: for as long as the holder's process lives.
+    pub valid_for_ms: Option<u128>,
+}
+
+/// `renew`.
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+pub struct Renewed<'a> {
+    /// The name.
+    pub name: &'a str,
+    /// The id of the request, 32 hexadecimal digits.
+    pub ticket: String,
+    /// How long the lease still lasts, in milliseconds; `null`: for as long as the holder's process lives.
+    pub valid_for_ms: Option<u128>,
+}
+
+/// `limit`.
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+pub struct Limit<'a> {
+    /// The name.
+    pub name: &'a str,
+    /// How many may hold at once.
+    pub limit: u32,
+}
+
+/// `list`: one a line.
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = NameRow))]
+pub struct Row<'a> {
+    /// The name.
+    name: &'a str,
+    /// `mutex` or `rwlock`; left out for a semaphore.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    kind: Option<&'static str>,
+    /// How many may hold at once.
+    limit: u32,
+    /// How many permits are held.
+    permits_held: u32,
+    /// How many permits are free.
+    available: u32,
+    /// `open`, `paused` or `guarded`.
+    state: &'static str,
+    /// How many requests wait.
+    waiting: u32,
+    /// How long the one has waited that waits longest, in milliseconds.
+    oldest_wait_ms: Option<u128>,
+}
+
+impl<'a> Row<'a> {
+    /// What is said of this name.
+    #[must_use]
+    pub fn new(snapshot: &'a Snapshot) -> Self {
+        Self {
+            name: &snapshot.name,
+            kind: kind(snapshot),
+            limit: snapshot.limit,
+            permits_held: snapshot.permits_held,
+            available: snapshot.available(),
+            state: state(snapshot),
+            waiting: snapshot.waiting_total,
+            oldest_wait_ms: snapshot.oldest_wait().map(|wait| wait.as_millis()),
+        }
+    }
+}
+
+/// `show`.
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+pub struct Shown<'a> {
+    /// The name.
+    name: &'a str,
+    /// `mutex` or `rwlock`; left out for a semaphore.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    kind: Option<&'static str>,
+    /// How many may hold at once.
+    limit: u32,
+    /// How many permits are held.
+    permits_held: u32,
+    /// How many permits are free.
+    available: u32,
+    /// `open`, `paused` or `guarded`.
+    state: &'static str,
+    /// Left out where there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    guarded_for_ms: Option<u128>,
+    /// Who holds, in the order of their grants.
+    holders: Vec<HolderRow<'a>>,
+    /// Who waits, in the order in which they will be served.
+    waiters: Vec<WaiterRow<'a>>,
+}
+
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+struct HolderRow<'a> {
+    /// The id of the request, 32 hexadecimal digits.
+    ticket: String,
+    /// Which of the permits, from 0; empty if there are more than 65 536.
+    slots: Vec<u32>,
+    /// How many permits.
+    permits: u32,
+    /// Grows with each grant of a name: what the resource compares.
+    fence: u64,
+    /// The host of the process.
+    host: &'a str,
+    /// The id of the process.
+    pid: u32,
+    /// What the process says of itself.
+    labels: Labels<'a>,
+    /// For how long it has held, in milliseconds.
+    held_ms: u128,
+    /// `null`: for as long as the holder's process lives.
+    valid_for_ms: Option<u128>,
+}
+
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+struct WaiterRow<'a> {
+    /// The id of the request, 32 hexadecimal digits.
+    ticket: String,
+    /// Its place in line, from 1.
+    position: usize,
+    /// How many permits.
+    permits: u32,
+    /// The larger, the sooner; 0 unless stated.
+    priority: i8,
+    /// The host of the process.
+    host: &'a str,
+    /// The id of the process.
+    pid: u32,
+    /// What the process says of itself.
+    labels: Labels<'a>,
+    /// For how long it has waited, in milliseconds.
+    waiting_ms: u128,
+}
+
+/// An object; of a label given twice the last.
+type Labels<'a> = BTreeMap<&'a str, &'a str>;
+
+impl<'a> Shown<'a> {
+    /// What is said of this name, and of all who hold and wait.
+    #[must_use]
+    pub fn new(snapshot: &'a Snapshot) -> Self {
+        let waiters = snapshot.waiters.iter().enumerate();
+        Self {
+            name: &snapshot.name,
+            kind: kind(snapshot),
+            limit: snapshot.limit,
+            permits_held: snapshot.permits_held,
+            available: snapshot.available(),
+            state: state(snapshot),
+            guarded_for_ms: snapshot.guarded_for.map(|left| left.as_millis()),
+            holders: snapshot.holders.iter().map(HolderRow::new).collect(),
+            waiters: waiters.map(|(at, waiter)| WaiterRow::new(waiter, at + 1)).collect(),
+        }
+    }
+}
+
+impl<'a> HolderRow<'a> {
+    fn new(holder: &'a Holder) -> Self {
+        Self {
+            ticket: holder.ticket.to_string(),
+            slots: slots(&holder.slots),
+            permits: holder.slots.count(),
+            fence: holder.fence.0,
+            host: &holder.about.host,
+            pid: holder.about.pid,
+            labels: labels(&holder.about.labels),
+            held_ms: holder.held_for.as_millis(),
+            valid_for_ms: holder.valid_for.map(|left: Duration| left.as_millis()),
+        }
+    }
+}
+
+impl<'a> WaiterRow<'a> {
+    fn new(waiter: &'a Waiter, position: usize) -> Self {
+        Self {
+            ticket: waiter.ticket.to_string(),
+            position,
+            permits: waiter.permits,
+            priority: waiter.priority,
+            host: &waiter.about.host,
+            pid: waiter.about.pid,
+            labels: labels(&waiter.about.labels),
+            waiting_ms: waiter.waiting_for.as_millis(),
+        }
+    }
+}
+
+pub(crate) fn labels(pairs: &[(String, String)]) -> Labels<'_> {
+    pairs.iter().map(|(key, value)| (key.as_str(), value.as_str())).collect()
+}
