@@ -343,6 +343,7 @@ async fn the_scripts_have_the_digests_of_the_ledger() {
     });
     let tickets: Vec<Ticket> = tickets.collect();
     let script = concat!(
+        include_str!("../src/store/redis/lua/forms.lua"),
         include_str!("../src/store/redis/lua/begin.lua"),
         "local sums = {}
          for i = 4, #ARGV do sums[#sums + 1] = format('%.0f', digest_of(ARGV[i])) end

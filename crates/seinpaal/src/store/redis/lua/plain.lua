@@ -19,7 +19,13 @@ repeat
   if found.err then break end
 
   -- The head.
-  local text, record = found[1], found[2]
+  local text, record, lone_field, lone_record = found[1], found[2], nil, nil
+  if is_lone(text) then
+    local is_whole
+    is_whole, text, lone_field, lone_record = pcall(unfold, text)
+    if not is_whole then break end
+    record = lone_field == field and lone_record
+  end
   local version, kind, flags, stated, pinned, clock, wall, passed, bound, fence, due, deadline, memory, longest, arrival,
     held, holders, waiting, past, top, rows, ranges
   if text then
@@ -44,7 +50,7 @@ repeat
   -- The record, and what is to be done besides writing it and the head.
   local what, last, till, open, lease_ttl, ends, ends_wall, members, digest, parked, by, listed, size
   local causes, tickets, is_there, is_changed, is_read
-  local saved, set, del, add, remove, messages, has_taken_free
+  local saved, set, del, add, remove, messages, has_taken_free = lone_field and { [lone_field] = lone_record }
   -- Who is first in line, if that is known: false for nobody; and who is to be handed what was released.
   local front, front_inbox, has_queued, heir, heir_text, replies = nil, nil, false, nil, nil, {}
   local is_growth, i, at = true, 4, nil

@@ -39,10 +39,26 @@
       deadline, milliseconds = now + most, format('%d', floor(most / 1000))
     end
   end
+  -- One record, and nothing else that has to be told: both go into one value.
+  local folds = is_packed and is_changed and rows == 1 and past == 1 and waiting + flags == 0 and pinned < 0 and top == held
+    and not (set or add or remove) and (not saved or (next(saved) == field and not next(saved, field)))
+    and (held == 0 or (what == 3 and by == inbox)) and #inbox == 32 and inbox ~= NOBODY and parked == 0 and #causes < 256
+    and #tickets <= MOST_LONE and deadline > 0 and sub(field, 26) == '00000000'
   set = set or {}
   at = #set
-  set[at + 1], set[at + 2] = 'h', pack(HEAD, VERSION, kind, flags, stated, pinned, clock, now, passed, bound, fence, due, deadline,
-    memory, longest, arrival, held, holders, waiting, past, top, rows, #free / 8) .. free
+  if folds then
+    if not lone_field and text then
+      del = del or {}
+      del[#del + 1] = field
+    end
+    saved, is_changed = nil, false
+    set[1], set[2] = 'h', pack(LONE, LONE_VERSION, 0, string.byte(kind), max(stated, 0), held, last, inbox .. sub(field, 2, 25), clock, now,
+      bound, fence, due < UNBOUNDED and due - passed + now or due, deadline, till, lease_ttl, ends, ends_wall, #causes)
+      .. causes .. tickets
+  else
+    set[at + 1], set[at + 2] = 'h', pack(HEAD, VERSION, kind, flags, stated, pinned, clock, now, passed, bound, fence, due, deadline,
+      memory, longest, arrival, held, holders, waiting, past, top, rows, #free / 8) .. free
+  end
   if is_changed then
     set[at + 3], set[at + 4] = field, pack(RECORD, what, last, till, open, lease_ttl, ends, ends_wall, members, digest, parked,
       by, listed, #causes) .. causes .. tickets

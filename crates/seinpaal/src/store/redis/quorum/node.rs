@@ -23,6 +23,7 @@ use crate::store::{
 /// The node script: the ledger's pieces, but for the order of service, and what is a node's own.
 const SOURCE: &str = concat!(
     include_str!("../lua/wire_single.lua"),
+    include_str!("../lua/forms.lua"),
     include_str!("../lua/begin.lua"),
     include_str!("../lua/pack.lua"),
     include_str!("../lua/state.lua"),
