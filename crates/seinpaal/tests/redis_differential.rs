@@ -10,7 +10,8 @@ mod model;
 
 use bench::{Bench, KEY};
 use history::{
-    Ask, CALM, CALM_CROWD, Event, FenceSeen, LARGE, Random, SMALL, Scale, guarded_history, history,
+    ALONE, Ask, CALM, CALM_CROWD, Event, FenceSeen, LARGE, PAIR, Random, SMALL, Scale,
+    guarded_history, history,
 };
 use seinpaal_proto::{
     Acquire, Enqueue, Kind, LeaseId, Limit, LimitRule, OnMismatch, Permits, Priority, Ticket,
@@ -126,6 +127,12 @@ async fn the_scripts_do_what_the_ledger_does_where_clients_do_as_sessions_do() {
 }
 
 #[tokio::test]
+async fn the_scripts_do_what_the_ledger_does_where_one_client_is_alone_or_nearly() {
+    compare_many(0..histories(), ALONE).await;
+    compare_many(0..histories(), PAIR).await;
+}
+
+#[tokio::test]
 async fn the_scripts_do_what_the_ledger_does_on_a_server_that_sorts_words() {
     for mutation in [None, Some(FEW_ARE_MANY)] {
         let mut bench = Bench::on(RedisServer::of_a_language(), mutation, None).await;
@@ -224,6 +231,46 @@ fn held_for_longer_than_remembered() -> Vec<Event> {
     held.into_iter().chain((0..8).map(look)).chain([call(vec![asks[0].clone()])]).collect()
 }
 
+/// The same beside a second session that holds a permit all the time, so that the name is never one value; and once
+/// more without the renewal, so that the first lease runs out.
+fn beside_another() -> [Vec<Event>; 2] {
+    let mut events = held_for_longer_than_remembered();
+    let Some(Event::Call { asks, .. }) = events.first() else { return [vec![], vec![]] };
+    let Some(Ask::Acquire { acquire, not_after }) = asks.first().cloned() else {
+        return [vec![], vec![]];
+    };
+    let ticket = Ticket(1 << 64).series().ticket(1);
+    let lease = ticket.series().ticket(0).into();
+    let acquire = Acquire { ticket, lease, ttl: 60_000_000, ..acquire };
+    let asks = vec![Ask::Acquire { acquire, not_after }];
+    let inbox = Some(history::inbox(1));
+    events.insert(0, Event::Call { step: 1, inbox, fence: FenceSeen::None, asks });
+    let mut without = events.clone();
+    without.remove(2);
+    [events, without]
+}
+
+/// In one call a permit with a short margin is dropped and one with a long margin taken: the short one bounds the
+/// clock until the end of the call's effects, as the ledger has it.
+fn dropped_for_one_with_a_longer_margin() -> Vec<Event> {
+    let own = |ticket| Ticket(ticket).series().ticket(0).into();
+    let mut asks = leaving_and_coming(own);
+    let limit = match &asks[0] {
+        Ask::Acquire { acquire, .. } => acquire.limit,
+        _ => None,
+    };
+    if let Ask::Acquire { acquire, .. } = &mut asks[2] {
+        (acquire.limit, acquire.margin, acquire.ttl) = (limit, 10_000_000, 20_000_000);
+    }
+    let look = Event::Call {
+        step: 5_000_000,
+        inbox: Some(history::inbox(0)),
+        fence: FenceSeen::None,
+        asks: vec![Ask::Inspect { rows: 9 }],
+    };
+    vec![call(vec![asks.remove(0)]), call(asks), look]
+}
+
 fn call(asks: Vec<Ask>) -> Event {
     Event::Call { step: 1, inbox: Some(history::inbox(0)), fence: FenceSeen::None, asks }
 }
@@ -250,6 +297,20 @@ fn leaving_and_coming(lease: impl Fn(u128) -> LeaseId) -> Vec<Ask> {
     };
     let release = Ask::Release { ticket: Ticket(1), slots: None };
     vec![acquire(1, limit), release, acquire(2, None)]
+}
+
+#[tokio::test]
+async fn the_scripts_do_what_the_ledger_does_in_histories_made_for_one_thing() {
+    let mut bench = Bench::new(None).await;
+    let made = [
+        one_after_the_other(),
+        one_with_the_other(),
+        held_for_longer_than_remembered(),
+        dropped_for_one_with_a_longer_margin(),
+    ];
+    for history in made.into_iter().chain(beside_another()) {
+        assert_eq!(bench.difference(&history).await, None);
+    }
 }
 
 #[tokio::test]
@@ -310,6 +371,24 @@ async fn a_mistake_in_a_script_does_not_stay_hidden() {
         ("if passed >= due then break end", "", SMALL),
         ("due = min(due, ending)", "", CALM),
         ("if due - passed < bound then break end", "", CALM),
+        // On the lean path, and where a value is taken apart and made again.
+        ("or number <= last or permits < 1 then", "or permits < 1 then", ALONE),
+        ("now < wall or now >= due or", "now < wall or", ALONE),
+        ("if its_slot + its_permits ~= held then break end", "", ALONE),
+        ("if clock + its_ttl > till then till = clock + its_ttl end", "", ALONE),
+        ("members ~= permits or digest % DIGESTS ~= number", "members ~= permits", ALONE),
+        ("if margin < bound then bound = margin end", "", ALONE),
+        ("if due > now + ends - clock then due = now + ends - clock end", "", ALONE),
+        ("      bound = UNBOUNDED\n      need", "      need", ALONE),
+        (
+            "if held == 0 and due > now + till",
+            "if held == 0 then bound = UNBOUNDED end\n if held == 0 and due > now + till",
+            ALONE,
+        ),
+        ("if who ~= owner then break end", "", PAIR),
+        ("due < UNBOUNDED and due - passed + now or due", "UNBOUNDED", PAIR),
+        ("and top == held\n", "\n", PAIR),
+        ("rows == 1 and past == 1 and", "past == 1 and", PAIR),
         // In what is listed, and where.
         ("if is_wide and (listed == 0 or ending < listed)", "if false", CALM_CROWD),
         ("pack(MEMBER, 'g', old_fence, ticket)", "pack(MEMBER, 'g', fence, ticket)", CALM_CROWD),
@@ -322,7 +401,11 @@ async fn a_mistake_in_a_script_does_not_stay_hidden() {
         let mut bench = Bench::new(Some((from, to))).await;
         let mut is_found = bench.difference(&one_after_the_other()).await.is_some()
             || bench.difference(&one_with_the_other()).await.is_some()
-            || bench.difference(&held_for_longer_than_remembered()).await.is_some();
+            || bench.difference(&held_for_longer_than_remembered()).await.is_some()
+            || bench.difference(&dropped_for_one_with_a_longer_margin()).await.is_some();
+        for beside in beside_another() {
+            is_found = is_found || bench.difference(&beside).await.is_some();
+        }
         for seed in 0..histories() {
             is_found = is_found || bench.difference(&history(seed, scale)).await.is_some();
         }

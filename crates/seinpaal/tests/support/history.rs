@@ -116,6 +116,12 @@ pub const CALM: Scale =
 pub const CALM_CROWD: Scale =
     Scale { events: 500, tickets: 4, leases: 60, most_requests: 4, most_permits: 1, is_calm: true };
 
+/// One in which one client comes and goes, and the name is mostly one value in Redis.
+pub const ALONE: Scale =
+    Scale { events: 250, tickets: 4, leases: 1, most_requests: 4, most_permits: 2, is_calm: true };
+/// The same with a second client, so that the value is taken apart and made again.
+pub const PAIR: Scale = Scale { leases: 2, ..ALONE };
+
 /// SplitMix64 (Steele, Lea, Flood 2014).
 #[derive(Clone, Debug)]
 pub struct Random(pub u64);
@@ -396,7 +402,7 @@ fn calm_ask(
             .series();
     let lease = LeaseId::from(series.ticket(0));
     let ttl = random.pick(&[10, 60]) * SECOND;
-    let margin = ttl / 4;
+    let margin = ttl / random.pick(&[4, 4, 4, 1_000, 5_000]);
     let recent = |random: &mut Random, drawn: u32| {
         series.ticket(drawn.saturating_sub(random.below(scale.tickets) as u32).max(1))
     };
