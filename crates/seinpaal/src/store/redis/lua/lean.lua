@@ -28,7 +28,7 @@ if is_packed then
             read(PLAIN_ACQUIRE, line)
         elseif operation == 2 and #line == 85 then
           _, given, seen, who, number = read(PLAIN_RELEASE, line)
-        elseif operation == 3 and #line == 113 then
+        elseif operation == 3 and #line == 113 and sub(line, PLAIN_BODY + 24, PLAIN_BODY + 31) == '00000000' then
           _, given, seen, who, ttl, margin, permits, number = read(PLAIN_RENEW, line)
         end
         if who ~= owner then break end
@@ -61,10 +61,7 @@ if is_packed then
             at = after
           end
           if not is_done then break end
-          if held == 0 then
-            bound = UNBOUNDED
-            if due > now + till - clock then due = now + till - clock end
-          end
+          if held == 0 and due > now + till - clock then due = now + till - clock end
           break
         end
 
@@ -114,6 +111,8 @@ if is_packed then
       need = term + HALF_DAY
       most = need + HALF_DAY
     else
+      -- The clock may run freely. Only now: a margin of this call binds what else the call grants.
+      bound = UNBOUNDED
       need = till - clock
       if need <= fence - now then need = fence - now + 1 end
       most = need + (given < 0 and SECOND or HALF_DAY)
@@ -125,7 +124,10 @@ if is_packed then
     local value = pack(LONE, LONE_VERSION, uses, kind, limit, held, last, owner, clock, now, bound, fence, due, deadline, till, term,
       ends, ends_wall, size) .. rest
     if type(try('hset', records, 'h', value)) == 'table' then break end
-    if milliseconds then try('pexpire', records, milliseconds) end
+    if milliseconds then
+      try('pexpire', records, milliseconds)
+      if ALWAYS_LISTED then try('pexpire', KEYS[2], milliseconds) end
+    end
     return granted or now
   until true
 
