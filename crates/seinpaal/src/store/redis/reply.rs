@@ -36,13 +36,22 @@ pub(super) fn of_batch(
     replies.ok_or_else(|| unreadable(script, &value))
 }
 
-/// What was asked, with what the answer adds: of each acquire fence, first slot, limit and time.
+/// What was asked, with what the answer adds: of each acquire fence, first slot and time. If it adds nothing, the only
+/// acquire has now as fence, the first slots, and all of its ttl.
 fn packed(now: u64, grants: &[u8], batch: &Batch) -> Option<Replies> {
-    let mut grants = grants.chunks_exact(24);
+    let is_alone = grants.is_empty() && batch.requests.len() == 1;
+    let mut grants = grants.chunks_exact(20);
     let mut replies = Vec::with_capacity(batch.requests.len());
     for request in &batch.requests {
         replies.push(match request {
-            Request::Acquire(acquire) => Reply::Granted(packed_grant(acquire, grants.next()?)?),
+            Request::Acquire(acquire) if is_alone => {
+                Reply::Granted(plain_grant(acquire, now, 0, acquire.ttl)?)
+            }
+            Request::Acquire(acquire) => {
+                let told = grants.next()?;
+                let slot = u32::from_le_bytes(told.get(8..12)?.try_into().ok()?);
+                Reply::Granted(plain_grant(acquire, exact(told, 0)?, slot, exact(told, 12)?)?)
+            }
             Request::Release { ticket, slots: None } => {
                 Reply::Released { ticket: *ticket, left: 0 }
             }
@@ -54,15 +63,14 @@ fn packed(now: u64, grants: &[u8], batch: &Batch) -> Option<Replies> {
     is_whole.then_some(Replies { now, replies, backlog: false, look_in: None })
 }
 
-fn packed_grant(acquire: &Acquire, told: &[u8]) -> Option<Grant> {
-    let word = |at: usize| Some(u32::from_le_bytes(told.get(at..at + 4)?.try_into().ok()?));
-    let slot = word(8)?;
+/// Only a limit that agrees is answered so, and 1 where none was asked for.
+fn plain_grant(acquire: &Acquire, fence: u64, slot: u32, valid_for: u64) -> Option<Grant> {
     Some(Grant {
         ticket: acquire.ticket,
-        fence: Fence(exact(told, 0)?),
+        fence: Fence(fence),
         slots: Slots::range(slot, slot.checked_add(acquire.permits.get() - 1)?),
-        limit: word(12)?,
-        valid_for: Some(exact(told, 16)?),
+        limit: acquire.limit.map_or(1, |rule| rule.limit.get()),
+        valid_for: Some(valid_for),
     })
 }
 

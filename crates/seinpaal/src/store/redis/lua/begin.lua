@@ -20,26 +20,6 @@ local function digest_of(ticket, number)
   return mixed * (mixed * mixed % 16777216)
 end
 
--- The head of which a lone value is made, and the field and text of the record.
-local function unfold(text)
-  local _, _, kind, limit, held, last, owner, clock, wall, bound, fence, due, deadline, till, ttl, ends, ends_wall, size =
-    read(LONE, text)
-  local id, by, members, digest, at = sub(owner, 33) .. '00000000', sub(owner, 1, 32), 0, 0, LONE_SIZE + size + 1
-  while at <= #text do
-    local number, _, _, _, _, _, length = read(TICKET, text, at)
-    members, digest, at = members + 1, (digest + digest_of(id, number)) % DIGESTS, at + TICKET_SIZE + length
-  end
-  kind = string.char(kind)
-  if held == 0 then kind, limit, ttl, ends, ends_wall, by = '-', -1, 0, 0, 0, NOBODY end
-  return pack(HEAD, VERSION, kind, 0, limit, -1, clock, wall, wall, bound, fence, due, deadline, till, ttl, 0, held, members, 0,
-    1, held, 1, 0), 'r' .. id, pack(RECORD, held > 0 and 3 or 1, last, till, members, ttl, ends, ends_wall, members, digest, 0,
-    by, 0, size) .. sub(text, LONE_SIZE + 1)
-end
-
-local function is_lone(text)
-  return type(text) == 'string' and #text >= LONE_SIZE and string.byte(text) == LONE_VERSION
-end
-
 -- `now` is given only by tests.
 local now
 if read_now then

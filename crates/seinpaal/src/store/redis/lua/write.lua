@@ -36,9 +36,9 @@ local function is_held(head, ticket, fence)
 end
 
 local function are_all_held()
-  local text, field, record = call('hget', records, 'h'), nil, nil
-  if is_lone(text) then text, field, record = unfold(text) end
-  local head = text and parse_head(text)
+  local text = call('hget', records, 'h')
+  local lone_head, field, record = unfold(text)
+  local head = text and parse_head(lone_head or text)
   if not head then return false end
   head.field, head.record = field, record
   advance_clock(head)

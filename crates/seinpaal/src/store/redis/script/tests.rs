@@ -4,7 +4,7 @@ use seinpaal_proto::{Kind, Limit, Name, Permits, Priority, Slots, Ticket};
 
 use super::*;
 
-const PIECES: [(&str, &str); 22] = [
+const PIECES: [(&str, &str); 24] = [
     ("wire_single", include_str!("../lua/wire_single.lua")),
     ("wire_sharded", include_str!("../lua/wire_sharded.lua")),
     ("wire_moving", include_str!("../lua/wire_moving.lua")),
@@ -16,6 +16,8 @@ const PIECES: [(&str, &str); 22] = [
     ("pack", include_str!("../lua/pack.lua")),
     ("rows", include_str!("../lua/rows.lua")),
     ("plain", include_str!("../lua/plain.lua")),
+    ("unfold", include_str!("../lua/unfold.lua")),
+    ("plain_read", include_str!("../lua/plain_read.lua")),
     ("plain_acquire", include_str!("../lua/plain_acquire.lua")),
     ("plain_release", include_str!("../lua/plain_release.lua")),
     ("plain_renew", include_str!("../lua/plain_renew.lua")),
