@@ -18,6 +18,7 @@ mod facts;
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) mod fuzzing;
 mod gate;
+mod glance;
 mod inbox;
 mod keeper;
 mod line;

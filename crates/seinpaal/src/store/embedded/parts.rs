@@ -4,7 +4,7 @@ use std::{cell::Cell, path::Path, sync::Arc, time::Duration};
 
 use rusqlite::{Connection, ErrorCode};
 use seinpaal_proto::{
-    Inbox,
+    Batch, Inbox, Replies,
     planted::{Bug, planted},
     time::Micros,
 };
@@ -14,6 +14,7 @@ use super::{
     database::{self, Database},
     directory::Directory,
     gate::{Gate, GateWait},
+    glance::Bystander,
     inbox::{Address, InboxSocket},
     presence::{Presence, Presences},
     trouble,
@@ -146,6 +147,17 @@ impl Parts {
         work: impl FnOnce(&Connection) -> rusqlite::Result<T>,
     ) -> Result<T, StoreError> {
         work(&self.database.db).map_err(|error| self.trouble(Certainty::NotExecuted, error))
+    }
+
+    /// Looks at each without waiting at the gate, and writes nothing. `None`: only an inspection can say.
+    pub(super) fn glance(&self, batches: &[Batch]) -> Result<Vec<Option<Replies>>, StoreError> {
+        let (now, mut bystander) = (self.clock.now(), Bystander::new(&self.presences, self.me));
+        let seen = self.read(|db| {
+            run(db, "BEGIN")?;
+            batches.iter().map(|batch| bystander.glance(db, now, batch)).collect()
+        });
+        self.roll_back();
+        seen
     }
 
     /// How many pages the log had when this client last committed.
