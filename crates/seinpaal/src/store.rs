@@ -160,6 +160,17 @@ pub trait Store: fmt::Debug + Send + Sync + 'static {
         false
     }
 
+    /// Whether what is asked on a caller's thread is sent on it by [`send_in_place`](Self::send_in_place).
+    fn sends_in_place(&self) -> bool {
+        false
+    }
+
+    /// Has `ask` poll calls of this store for the first time, and sends on this thread what they ask: no task of the
+    /// store's is woken for that. Inside the runtime that the store was opened on, as its tasks are.
+    fn send_in_place(&self, ask: &mut dyn FnMut()) {
+        ask();
+    }
+
     /// Applies a group of commands, once for its id, if its tickets hold at that moment; else nothing of it.
     /// `None`: this store keeps permits and nothing else.
     fn guarded<'a>(&'a self, _write: &'a GuardedWrite) -> Option<Written<'a>> {

@@ -277,6 +277,14 @@ impl Store for RedisStore {
         Box::pin(self.execute(batch))
     }
 
+    fn sends_in_place(&self) -> bool {
+        matches!(self.servers, Servers::One { .. })
+    }
+
+    fn send_in_place(&self, ask: &mut dyn FnMut()) {
+        self.servers.send_here(ask);
+    }
+
     fn guarded<'a>(&'a self, write: &'a GuardedWrite) -> Option<Written<'a>> {
         Some(Box::pin(self.write(write)))
     }
