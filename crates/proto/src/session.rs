@@ -285,7 +285,9 @@ impl Session {
     /// Whether nothing is held, wanted, owed or under way.
     #[must_use]
     pub fn is_idle(&self) -> bool {
-        self.tickets.is_empty() && self.calls.is_empty() && self.desks.values().all(|desk| desk.is_idle())
+        self.tickets.is_empty()
+            && self.calls.is_empty()
+            && self.desks.values().all(|desk| desk.is_idle())
     }
 
     /// What it goes by.

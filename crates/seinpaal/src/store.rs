@@ -166,7 +166,7 @@ pub trait Store: fmt::Debug + Send + Sync + 'static {
     }
 
     /// Has `ask` poll calls of this store for the first time, and sends on this thread what they ask: no task of the
-    /// store's is woken for that. Inside the runtime that the store was opened on, as its tasks are.
+    /// store's is woken for that.
     fn send_in_place(&self, ask: &mut dyn FnMut()) {
         ask();
     }

@@ -6,7 +6,6 @@
 //! task like any other.
 
 use std::{
-    sync::Arc,
     task::{Context, Poll, Waker},
     time::{Duration, Instant},
 };
@@ -55,7 +54,9 @@ impl Drop for Nudge {
     }
 }
 
-/// Has a command done on this thread, and gives it back if that is not to be had now.
+/// Has a command done on this thread, and gives it back if that is not to be had now. Inside
+/// [`Store::send_in_place`](crate::store::Store::send_in_place), which sends what is asked when the room has been left: a
+/// server is faster with its answer, at times, than we are here.
 pub(super) fn visit(room: &Room<Shared>, command: Command) -> Option<Command> {
     // Dropped after the room is left, also when something panics inside: then the task ends.
     let mut nudge = Nudge(None);
@@ -101,16 +102,16 @@ impl Shared {
     fn make(&mut self, command: Command) -> bool {
         let started = Instant::now();
         self.driver.visit(command);
-        let has_calls = self.send();
+        let has_calls = self.begin();
         let ended = Instant::now();
         self.pause_until = (ended - started > LONG).then_some(ended + PAUSE);
         let is_sooner = |at| self.looks_at.is_none_or(|looks_at| at < looks_at);
         has_calls || self.driver.has_work() || self.driver.next_timeout().is_some_and(is_sooner)
     }
 
-    /// Sends the calls that were made, if that can be done here: then they wake the task when they are answered. Whether
-    /// something is left to the task.
-    fn send(&mut self) -> bool {
+    /// Begins the calls that were made, if they are sent by whoever makes them: they wake the task when they are answered.
+    /// Whether something is left to the task.
+    fn begin(&mut self) -> bool {
         let Self { driver, waker, runtime, has_sent, .. } = self;
         if driver.under_way.is_empty() {
             return false;
@@ -121,7 +122,7 @@ impl Shared {
         };
         let _inside = runtime.enter();
         *has_sent = true;
-        driver.send_in_place(waker)
+        driver.begin_calls(waker)
     }
 }
 
@@ -155,18 +156,11 @@ impl Driver {
     }
 
     /// Begins what is under way. Whether some of it is over already: what follows is for the task.
-    fn send_in_place(&mut self, waker: &Waker) -> bool {
-        let store = Arc::clone(&self.store);
-        let mut done = None;
-        store.send_in_place(&mut || {
-            done = match self.under_way.poll_next_unpin(&mut Context::from_waker(waker)) {
-                Poll::Ready(done) => done,
-                Poll::Pending => None,
-            };
-        });
-        let is_over = done.is_some();
-        done.into_iter().for_each(|done| self.take_done(done));
-        is_over
+    fn begin_calls(&mut self, waker: &Waker) -> bool {
+        let begun = self.under_way.poll_next_unpin(&mut Context::from_waker(waker));
+        let Poll::Ready(Some(done)) = begun else { return false };
+        self.take_done(done);
+        true
     }
 
     /// Whether there is something that only the task can do.

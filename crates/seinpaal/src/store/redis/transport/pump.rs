@@ -88,13 +88,16 @@ impl Pump {
     pub(super) async fn run(self: Arc<Self>) {
         poll_fn(|context| {
             self.bell.task.register(context.waker());
-            self.poll(self.work())
+            // A guest that is at it hears the bell, or has left by now.
+            self.try_poll().unwrap_or_else(|| {
+                self.bell.wake_by_ref();
+                Poll::Pending
+            })
         })
         .await;
     }
 
-    /// Has `ask` put something in, and writes it on this thread if nobody is writing or reading. Must be called inside
-    /// the runtime of the connection.
+    /// Has `ask` put something in, and writes it on this thread if nobody is writing or reading.
     pub(super) fn send_here(&self, ask: &mut dyn FnMut()) {
         let visit = Visit::begin(&self.bell);
         ask();
@@ -105,22 +108,24 @@ impl Pump {
             if !self.bell.has_rung.load(Ordering::SeqCst) {
                 break;
             }
-            match self.work.try_lock() {
-                Ok(work) => drop(self.poll(work)),
-                Err(TryLockError::Poisoned(broken)) => drop(self.poll(broken.into_inner())),
-                Err(TryLockError::WouldBlock) => break,
+            if self.try_poll().is_none() {
+                break;
             }
         }
     }
 
     /// Ends it, wherever it is.
     pub(super) fn close(&self) {
-        drop(self.work().take());
+        drop(self.work.lock().unwrap_or_else(PoisonError::into_inner).take());
     }
 
-    /// Whoever panicked at it has taken it out.
-    fn work(&self) -> MutexGuard<'_, Option<Work>> {
-        self.work.lock().unwrap_or_else(PoisonError::into_inner)
+    /// `None`: somebody is at it. Whoever panicked at it has taken it out.
+    fn try_poll(&self) -> Option<Poll<()>> {
+        match self.work.try_lock() {
+            Ok(work) => Some(self.poll(work)),
+            Err(TryLockError::Poisoned(broken)) => Some(self.poll(broken.into_inner())),
+            Err(TryLockError::WouldBlock) => None,
+        }
     }
 
     fn poll(&self, mut work: MutexGuard<'_, Option<Work>>) -> Poll<()> {
