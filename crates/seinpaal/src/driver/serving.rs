@@ -127,14 +127,7 @@ impl Driver {
     }
 
     fn poll_calls(&mut self, context: &mut Context<'_>) -> bool {
-        let mut answers = 0;
-        while answers < MOST_ANSWERS
-            && let Poll::Ready(Some(done)) = self.under_way.poll_next_unpin(context)
-        {
-            self.take_done(done);
-            answers += 1;
-        }
-        answers > 0
+        self.poll_under_way(context.waker(), MOST_ANSWERS) > 0
     }
 
     fn poll_news(&mut self, context: &mut Context<'_>) -> bool {

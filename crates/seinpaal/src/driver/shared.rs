@@ -122,7 +122,7 @@ impl Shared {
         };
         let _inside = runtime.enter();
         *has_sent = true;
-        driver.begin_calls(waker)
+        driver.poll_under_way(waker, 1) > 0
     }
 }
 
@@ -155,12 +155,22 @@ impl Driver {
         true
     }
 
-    /// Begins what is under way. Whether some of it is over already: what follows is for the task.
-    fn begin_calls(&mut self, waker: &Waker) -> bool {
-        let begun = self.under_way.poll_next_unpin(&mut Context::from_waker(waker));
-        let Poll::Ready(Some(done)) = begun else { return false };
-        self.take_done(done);
-        true
+    /// Polls what is under way, and takes up to so many answers. How many there were.
+    ///
+    /// The collection wakes whoever polls it each time it has polled all that it has, even if nothing else is to be done:
+    /// that is a system call. So it is polled for nobody first. The second time it polls only what became ready since.
+    pub(super) fn poll_under_way(&mut self, waker: &Waker, most: u32) -> u32 {
+        let mut answers = 0;
+        for waker in [Waker::noop(), waker] {
+            let context = &mut Context::from_waker(waker);
+            while answers < most
+                && let Poll::Ready(Some(done)) = self.under_way.poll_next_unpin(context)
+            {
+                self.take_done(done);
+                answers += 1;
+            }
+        }
+        answers
     }
 
     /// Whether there is something that only the task can do.
