@@ -84,7 +84,8 @@ impl Shared {
 
     fn is_open(&self) -> bool {
         let driver = &self.driver;
-        (driver.store.answers_in_place() || driver.store.sends_in_place())
+        let sends = || driver.store.sends_in_place() && driver.clock.now() >= driver.crowded_until;
+        (driver.store.answers_in_place() || sends())
             && driver.under_way.is_empty()
             && driver.closing.is_none()
             && self.pause_until.is_none_or(|until| until <= Instant::now())
