@@ -1,13 +1,15 @@
 //! The command line, as clap reads it. What the words mean is in docs/guide/command-line.md.
 
 #[cfg(test)]
+mod alone;
+#[cfg(test)]
 mod examples;
 pub(crate) mod queue;
 pub(crate) mod serve;
 mod time;
 mod values;
 
-use std::{ffi::OsString, path::PathBuf, time::Duration};
+use std::{env, ffi::OsString, path::PathBuf, time::Duration};
 
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
@@ -127,6 +129,40 @@ pub(crate) struct Arguments {
     pub(crate) global: Global,
     #[command(subcommand)]
     pub(crate) command: Command,
+}
+
+/// `run` and no other command.
+#[derive(Debug, Parser)]
+#[command(name = "seinpaal", version)]
+struct RunAlone {
+    #[command(flatten)]
+    global: Global,
+    #[command(subcommand)]
+    command: OnlyRun,
+}
+
+#[derive(Debug, Subcommand)]
+enum OnlyRun {
+    Run(Run),
+}
+
+impl Arguments {
+    /// Reads the command line. To learn all commands, and to forget them, takes the parser longer than anything else that
+    /// happens here. So it learns of `run` alone where the first word is that. What is wrong then, and help, is for the
+    /// parser that knows them all.
+    pub(crate) fn read() -> Result<Self, clap::Error> {
+        Self::read_from(&env::args_os().collect::<Vec<_>>())
+    }
+
+    fn read_from(words: &[OsString]) -> Result<Self, clap::Error> {
+        let is_run = words.get(1).is_some_and(|first| first == "run");
+        match is_run.then(|| RunAlone::try_parse_from(words)) {
+            Some(Ok(RunAlone { global, command: OnlyRun::Run(run) })) => {
+                Ok(Self { global, command: Command::Run(run) })
+            }
+            _ => Self::try_parse_from(words),
+        }
+    }
 }
 
 /// What every command understands, before and after its name.

@@ -14,7 +14,7 @@ mod ticket;
 
 use std::{env, process::ExitCode};
 
-use clap::{Parser, error::ErrorKind};
+use clap::error::ErrorKind;
 
 use crate::{
     args::{Arguments, Command, Global},
@@ -29,7 +29,7 @@ pub(crate) fn main() -> ExitCode {
     if env::args_os().nth(1).is_some_and(|first| first == guard::ARGUMENT) {
         return guard::watch::main();
     }
-    let (voice, result) = match Arguments::try_parse() {
+    let (voice, result) = match Arguments::read() {
         Ok(arguments) => {
             let global = &arguments.global;
             let voice = Voice::new(global.quiet, global.verbose);

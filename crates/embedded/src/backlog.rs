@@ -9,8 +9,9 @@ use std::sync::mpsc::{Receiver, TryRecvError};
 
 /// The log grows by so many pages before it is written back.
 const LONG: u32 = 1024;
-/// The first to open the store after all had left reads the whole log, so programs that come and go want it short.
-const LONG_FOR_A_NEWCOMER: u32 = 256;
+/// The first to open the store after all had left reads the whole log, 5 µs a page, so programs that come and go want it
+/// short.
+const LONG_FOR_A_NEWCOMER: u32 = 64;
 /// A client belongs to those that come and go for so many commits.
 const COMMITS_OF_A_NEWCOMER: u32 = 2;
 /// No client writes to a log of this length before it has been written back: 32 MB.

@@ -28,6 +28,7 @@ mod facts;
 #[doc(hidden)]
 pub mod fuzzing;
 mod gate;
+mod glance;
 mod inbox;
 mod keeper;
 mod line;
@@ -72,8 +73,8 @@ use self::{
 };
 use seinpaal_store::{
     Abilities, Advice, BoxFuture, Certainty, ChildRecord, Fact, GuardedWrite, NewsSender, OneStep,
-    Reading, SignOfLife, Store, StoreError, StoreErrorKind, Together, Written, clock::Clock,
-    room::Room,
+    Reading, SendsInPlace, SignOfLife, Store, StoreError, StoreErrorKind, Together, Written,
+    clock::Clock, room::Room,
 };
 
 /// Where events are logged: where users of the crate `seinpaal` find this store.
@@ -280,6 +281,10 @@ impl Store for EmbeddedStore {
 
     fn answers_in_place(&self) -> bool {
         true
+    }
+
+    fn sends_in_place(&self) -> Option<&dyn SendsInPlace> {
+        None
     }
 
     fn guarded<'a>(&'a self, _write: &'a GuardedWrite) -> Option<Written<'a>> {

@@ -86,10 +86,7 @@ impl<'a> NameState<'a> {
     /// The clients of up to `most` waiters, those that were passed over among them.
     pub(super) fn waiting(&self, most: u32) -> Result<Vec<Inbox>> {
         match self {
-            Self::Small(_, small) => {
-                let waiting = small.state.entries().filter(|entry| !holds(entry));
-                Ok(inboxes(waiting.take(most as usize)))
-            }
+            Self::Small(_, small) => Ok(waiting(&small.state, most)),
             Self::Large(_, rows) => rows.waiting(most),
         }
     }
@@ -97,11 +94,7 @@ impl<'a> NameState<'a> {
     /// Up to `most` distinct clients that hold here.
     pub(super) fn holding(&self, most: usize) -> Result<Vec<Inbox>> {
         match self {
-            Self::Small(_, small) => {
-                let holding = inboxes(small.state.entries().filter(|entry| holds(entry)));
-                let distinct: BTreeSet<Inbox> = holding.into_iter().collect();
-                Ok(distinct.into_iter().take(most).collect())
-            }
+            Self::Small(_, small) => Ok(holding(&small.state, most)),
             Self::Large(_, rows) => rows.holding(most),
         }
     }
@@ -113,6 +106,18 @@ impl<'a> NameState<'a> {
             Self::Large(..) => false,
         }
     }
+}
+
+/// The clients of up to `most` waiters.
+pub(super) fn waiting(state: &MemoryState, most: u32) -> Vec<Inbox> {
+    inboxes(state.entries().filter(|entry| !holds(entry)).take(most as usize))
+}
+
+/// Up to `most` distinct clients that hold.
+pub(super) fn holding(state: &MemoryState, most: usize) -> Vec<Inbox> {
+    let holding = inboxes(state.entries().filter(|entry| holds(entry)));
+    let distinct: BTreeSet<Inbox> = holding.into_iter().collect();
+    distinct.into_iter().take(most).collect()
 }
 
 fn inboxes<'e>(entries: impl Iterator<Item = &'e Entry>) -> Vec<Inbox> {

@@ -3,13 +3,14 @@
 use std::{cell::Cell, path::Path, sync::Arc, time::Duration};
 
 use rusqlite::{Connection, ErrorCode};
-use seinpaal_proto::{Inbox, time::Micros};
+use seinpaal_proto::{Batch, Inbox, Replies, time::Micros};
 
 use super::{
     boot::{self, StoreClock},
     database::{self, Database, run},
     directory::Directory,
     gate::{Gate, GateWait},
+    glance::Bystander,
     inbox::{Address, InboxSocket},
     presence::{Presence, Presences},
     trouble,
@@ -147,6 +148,17 @@ impl Parts {
         work: impl FnOnce(&Connection) -> rusqlite::Result<T>,
     ) -> Result<T, StoreError> {
         work(&self.database.db).map_err(|error| self.trouble(Certainty::NotExecuted, error))
+    }
+
+    /// Looks at each without waiting at the gate, and writes nothing. `None`: only an inspection can say.
+    pub(super) fn glance(&self, batches: &[Batch]) -> Result<Vec<Option<Replies>>, StoreError> {
+        let (now, mut bystander) = (self.clock.now(), Bystander::new(&self.presences, self.me));
+        let seen = self.read(|db| {
+            run(db, "BEGIN")?;
+            batches.iter().map(|batch| bystander.glance(db, now, batch)).collect()
+        });
+        self.roll_back();
+        seen
     }
 
     /// How many pages the log had when this client last committed.

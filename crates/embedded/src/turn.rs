@@ -23,7 +23,7 @@ use super::{
 };
 
 /// The most waiters of one name that are looked at where somebody counts them.
-const MOST_WAITERS: u32 = 256;
+pub(super) const MOST_WAITERS: u32 = 256;
 /// The most calls that one burial takes; 128 leases, places and grants each.
 const MOST_CALLS: usize = 128;
 

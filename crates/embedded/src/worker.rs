@@ -46,6 +46,8 @@ const CALM: Duration = Duration::from_millis(2);
 const IDLE: Duration = Duration::from_millis(100);
 /// How often the dead are cleared away that nobody stumbles over.
 const SWEEP_PAUSE: time::Micros = 300 * time::SECOND;
+/// Names that a list reads at once: the log cannot begin anew while they are read.
+const PAGE: usize = 500;
 /// The most dead that one turn buries.
 const MOST_BURIED: usize = 16;
 /// The most files of each folder that a newcomer looks at, after what it came for.
@@ -270,13 +272,24 @@ impl Worker {
 
     fn list(&mut self, prefix: &str) -> Result<Vec<(Name, Snapshot)>, StoreError> {
         let mut found = Vec::new();
-        for name in self.parts.read(|db| list::names(db, prefix))? {
-            let batch = list::look(name, self.parts.me);
-            let (replies, tell) = self.turn(|turn| turn.call(&batch))?;
-            self.pass_on(tell);
-            found.extend(list::shown(batch.name, replies));
+        let mut names = self.parts.read(|db| list::names(db, prefix))?.into_iter();
+        loop {
+            let page = names.by_ref().take(PAGE).map(|name| list::look(name, self.parts.me));
+            let page: Vec<Batch> = page.collect();
+            if page.is_empty() {
+                return Ok(found);
+            }
+            for (batch, seen) in page.iter().zip(self.parts.glance(&page)?) {
+                let replies = seen.map_or_else(|| self.inspect(batch), Ok)?;
+                found.extend(list::shown(batch.name.clone(), replies));
+            }
         }
-        Ok(found)
+    }
+
+    fn inspect(&mut self, batch: &Batch) -> Result<Replies, StoreError> {
+        let (replies, tell) = self.turn(|turn| turn.call(batch))?;
+        self.pass_on(tell);
+        Ok(replies)
     }
 
     /// What concerns this client's own tickets needs no datagram.

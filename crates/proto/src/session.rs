@@ -34,6 +34,7 @@ mod series;
 mod unproved;
 
 use alloc::{
+    boxed::Box,
     collections::{BTreeMap, BTreeSet, VecDeque},
     vec::Vec,
 };
@@ -63,7 +64,8 @@ pub struct Session {
     inbox: Inbox,
     config: Config,
     source: TicketSource,
-    desks: BTreeMap<Name, Desk>,
+    /// In boxes: a tree moves what it has.
+    desks: BTreeMap<Name, Box<Desk>>,
     shelf: Shelf,
     tickets: BTreeMap<Ticket, Name>,
     agenda: Agenda,
@@ -284,7 +286,9 @@ impl Session {
     /// Whether nothing is held, wanted, owed or under way.
     #[must_use]
     pub fn is_idle(&self) -> bool {
-        self.tickets.is_empty() && self.calls.is_empty() && self.desks.values().all(Desk::is_idle)
+        self.tickets.is_empty()
+            && self.calls.is_empty()
+            && self.desks.values().all(|desk| desk.is_idle())
     }
 
     /// What it goes by.
@@ -301,12 +305,9 @@ impl Session {
     }
 
     fn desk(&mut self, name: &Name) -> &mut Desk {
-        if !self.desks.contains_key(name) {
-            let waiter_lease = self.source.lease();
-            let shared_leases = self.shelf.take(name);
-            self.desks.insert(name.clone(), Desk::new(waiter_lease, shared_leases));
-        }
-        self.desks.get_mut(name).unwrap_or_else(|| unreachable!("inserted above"))
+        let Self { desks, source, shelf, .. } = self;
+        let new = || Box::new(Desk::new(source.lease(), shelf.take(name)));
+        desks.entry(name.clone()).or_insert_with(new)
     }
 
     /// A new ticket, and the lease that it will stand under.

@@ -121,6 +121,15 @@ impl Connection {
         }
     }
 
+    /// What `ask` sends is written on this thread, if there is a link.
+    pub(super) fn send_here(&self, ask: &mut dyn FnMut()) {
+        let link = self.shared.status.borrow().link().map(|(_, link)| link.commands.clone());
+        match link {
+            Some(commands) => commands.send_here(ask),
+            None => ask(),
+        }
+    }
+
     /// Whether as many replicas as are wanted have what this link wrote until now; if not, a fail-over could
     /// undo it.
     pub(super) async fn confirm(&self, proof: Proof) -> Result<(), StoreError> {
@@ -316,6 +325,9 @@ impl Shared {
 
     /// The link, or the next one if it comes soon. Without one nothing was sent.
     async fn link(&self) -> Result<(u64, Link), StoreError> {
+        if let Some((id, link)) = self.status.borrow().link() {
+            return Ok((id, link.clone()));
+        }
         let mut status = self.status.subscribe();
         let seen = match &*status.borrow_and_update() {
             Status::Up(id, link) | Status::Doubted(id, link) => return Ok((*id, link.clone())),

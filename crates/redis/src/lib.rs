@@ -59,8 +59,8 @@ use self::{
     servers::Servers,
 };
 use seinpaal_store::{
-    Abilities, Advice, BoxFuture, Certainty, Fact, NewsSender, OneStep, Reading, SignOfLife, Store,
-    StoreError, StoreErrorKind, Together, Written,
+    Abilities, Advice, BoxFuture, Certainty, Fact, NewsSender, OneStep, Reading, SendsInPlace,
+    SignOfLife, Store, StoreError, StoreErrorKind, Together, Written,
     guarded::GuardedWrite,
     url::{ClusterUrl, RedisOptions, RedisUrl, RestartGuard, SentinelUrl, StoreUrl},
 };
@@ -216,11 +216,16 @@ impl RedisStore {
     async fn execute(&self, batch: &Batch) -> Result<Replies, StoreError> {
         refuse_too_much(batch)?;
         let operation = Operation::of(batch);
-        let (keys, arguments) = self.keys_and_arguments(batch);
+        let plain =
+            script::plain_arguments(batch, self.given_now()).filter(|_| self.guard.is_none());
+        let (keys, arguments) = match plain {
+            Some(arguments) => (Vec::from(self.keys.of(&batch.name)), arguments),
+            None => self.keys_and_arguments(batch),
+        };
         self.servers.expect(batch).await?;
         let (answer, proof) =
             self.servers.evaluate(operation, &keys, &arguments, room_of(batch)).await?;
-        let replies = reply::parse(answer, operation.name(), batch.requests.len())?;
+        let replies = reply::of_batch(answer, operation.name(), batch)?;
         self.hear(replies.now);
         self.servers.take_note(batch, &replies);
         match replies.replies.iter().map(need_of).max() {
@@ -243,6 +248,12 @@ impl RedisStore {
             arguments.push(micros(guard.length()).to_string().into_bytes());
         }
         (keys, arguments)
+    }
+}
+
+impl SendsInPlace for RedisStore {
+    fn send(&self, ask: &mut dyn FnMut()) {
+        self.servers.send_here(ask);
     }
 }
 
@@ -292,6 +303,10 @@ impl Store for RedisStore {
 
     fn answers_in_place(&self) -> bool {
         false
+    }
+
+    fn sends_in_place(&self) -> Option<&dyn SendsInPlace> {
+        matches!(self.servers, Servers::One { .. }).then_some(self)
     }
 
     fn guarded<'a>(&'a self, write: &'a GuardedWrite) -> Option<Written<'a>> {

@@ -34,6 +34,10 @@ use seinpaal_store::{
 /// no loss; much longer, and a renewal at a third of the default ttl could not be tried again in time.
 pub(super) const RESPONSE_TIMEOUT: Duration = Duration::from_secs(2);
 
+/// So many commands, or so many bytes of them, are written with one system call if they are asked at once.
+const MOST_WRITTEN_AT_ONCE: usize = 1024;
+const LONGEST_WRITE: usize = 64 << 10;
+
 /// What it takes to connect, and where wakeups go.
 pub(super) struct Plan {
     pub(super) place: Place,
@@ -216,6 +220,8 @@ impl Subscriber {
 
 fn config(plan: &Plan) -> AsyncConnectionConfig {
     AsyncConnectionConfig::new()
+        .set_pipeline_buffer_size(MOST_WRITTEN_AT_ONCE)
+        .set_write_backpressure_boundary(LONGEST_WRITE)
         .set_response_timeout(Some(RESPONSE_TIMEOUT.max(plan.replication_timeout * 3)))
 }
 

@@ -53,8 +53,8 @@ use self::{
 };
 use super::misconfigured;
 use seinpaal_store::{
-    Abilities, Advice, BoxFuture, Fact, GuardedWrite, NewsSender, OneStep, Reading, SignOfLife,
-    Store, StoreError, Written, no_queues,
+    Abilities, Advice, BoxFuture, Fact, GuardedWrite, NewsSender, OneStep, Reading, SendsInPlace,
+    SignOfLife, Store, StoreError, Written, no_queues,
     url::{QuorumUrl, StoreUrl},
 };
 
@@ -212,6 +212,10 @@ impl Store for QuorumStore {
 
     fn answers_in_place(&self) -> bool {
         false
+    }
+
+    fn sends_in_place(&self) -> Option<&dyn SendsInPlace> {
+        None
     }
 
     fn guarded<'a>(&'a self, _write: &'a GuardedWrite) -> Option<Written<'a>> {

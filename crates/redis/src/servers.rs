@@ -71,6 +71,14 @@ impl Servers {
         }
     }
 
+    /// What `ask` sends is written on this thread where there is one connection.
+    pub(super) fn send_here(&self, ask: &mut dyn FnMut()) {
+        match self {
+            Self::One { connection, .. } => connection.send_here(ask),
+            Self::Cluster(_) => ask(),
+        }
+    }
+
     /// Runs the script of an operation, whose answer has at most `room` bytes.
     pub(super) async fn evaluate(
         &self,

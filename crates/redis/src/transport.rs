@@ -6,6 +6,7 @@
 
 mod dial;
 mod frames;
+mod pump;
 mod stream;
 mod tls;
 mod watched;
@@ -23,7 +24,7 @@ use tokio::{
     time::timeout,
 };
 
-use self::{stream::Stream, watched::Watched};
+use self::{pump::Pump, stream::Stream, watched::Watched};
 use seinpaal_store::url::RedisUrl;
 
 pub(super) use watched::ROOM;
@@ -38,12 +39,14 @@ pub(super) struct Commands {
 /// The task that reads and writes, and what it saw.
 struct Line {
     watched: Arc<Watched>,
-    driver: AbortHandle,
+    pump: Arc<Pump>,
+    task: AbortHandle,
 }
 
 impl Drop for Line {
     fn drop(&mut self) {
-        self.driver.abort();
+        self.task.abort();
+        self.pump.close();
     }
 }
 
@@ -135,10 +138,16 @@ impl Commands {
             let opened = MultiplexedConnection::new_with_config(&login, stream, config).await;
             let (connection, driver) = opened.map_err(|error| watched.explain(error))?;
             watched.is_open();
-            let driver = tokio::spawn(driver).abort_handle();
-            Ok(Self { connection, line: Arc::new(Line { watched, driver }) })
+            let pump = Arc::new(Pump::new(driver));
+            let task = tokio::spawn(Arc::clone(&pump).run()).abort_handle();
+            Ok(Self { connection, line: Arc::new(Line { watched, pump, task }) })
         })
         .await
+    }
+
+    /// What `ask` sends is written on this thread, if nobody else is at it.
+    pub(super) fn send_here(&self, ask: &mut dyn FnMut()) {
+        self.line.pump.send_here(ask);
     }
 
     /// Sends a command whose answer needs no more than [`ROOM`].

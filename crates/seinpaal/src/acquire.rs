@@ -309,7 +309,7 @@ impl Plan {
 
     fn about(&self) -> Result<String, BadSetting> {
         check_labels(&self.labels)?;
-        let about = self.seinpaal.client.about(self.labels.clone()).encode();
+        let about = self.seinpaal.client.about(&self.labels);
         if about.len() > MAX_ABOUT_BYTES {
             return Err(BadSetting::AboutTooLong(about.len()));
         }

@@ -70,6 +70,9 @@ pub(crate) use statistics::Statistics;
 /// How long a driver whose program is gone goes on trying to give everything back.
 const LAST_WORDS: Duration = Duration::from_secs(10);
 
+/// So long after several requests came at once none is sent by its caller: the others would wait for its answer.
+const CROWDED: u64 = 10_000;
+
 enum Done {
     Call(CallId, Result<Replies, StoreError>),
     Together(Vec<(CallId, Ticket)>, Result<Together, StoreError>),
@@ -108,6 +111,8 @@ struct Driver {
     pulse: Arc<Pulse>,
     /// Who is to be told that a request waits, and how many do. Told on the connection's thread, and not inside a call.
     queued: Vec<(OnQueued, u32)>,
+    /// Until then several ask at once, as far as is known, and their requests are to go together.
+    crowded_until: u64,
 }
 
 impl Driver {
@@ -131,6 +136,7 @@ impl Driver {
             queues,
             pulse,
             queued: Vec::new(),
+            crowded_until: 0,
         }
     }
 
@@ -274,13 +280,19 @@ impl Driver {
     fn take_commands(&mut self, first: Command) {
         let now = self.clock.now();
         self.take_command(now, first);
-        self.take_more_commands(now);
+        if self.take_more_commands(now) > 0 {
+            self.crowded_until = now + CROWDED;
+        }
     }
 
-    fn take_more_commands(&mut self, now: u64) {
+    /// How many there were.
+    fn take_more_commands(&mut self, now: u64) -> usize {
+        let mut taken = 0;
         while let Ok(command) = self.commands.try_recv() {
             self.take_command(now, command);
+            taken += 1;
         }
+        taken
     }
 
     fn error(&self) -> StoreError {

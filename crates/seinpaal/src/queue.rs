@@ -237,7 +237,7 @@ impl Queue {
 
     fn about(&self, labels: Vec<(String, String)>) -> Result<String, BadSetting> {
         crate::acquire::check_labels(&labels)?;
-        let about = self.seinpaal.client.about(labels).encode();
+        let about = self.seinpaal.client.about(&labels);
         if about.len() > MAX_ABOUT_BYTES {
             return Err(BadSetting::AboutTooLong(about.len()));
         }

@@ -54,9 +54,9 @@ type Open = Box<dyn FnOnce(Inbox, NewsSender) -> Arc<dyn Store>>;
 /// What every request of a connection says of its maker.
 #[derive(Debug)]
 pub(crate) struct Client {
-    pub(crate) name: String,
-    pub(crate) host: String,
-    pub(crate) pid: u32,
+    unlabelled: About,
+    /// The same as stores keep it.
+    encoded: String,
 }
 
 /// How to connect. See [`Seinpaal::builder`].
@@ -351,11 +351,18 @@ impl Client {
 
     fn own(name: String) -> Self {
         let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
-        Self { name, host, pid: std::process::id() }
+        let pid = std::process::id();
+        let unlabelled = About { client: name, host, pid, labels: Vec::new() };
+        let encoded = unlabelled.encode();
+        Self { unlabelled, encoded }
     }
 
-    pub(crate) fn about(&self, labels: Vec<(String, String)>) -> About {
-        About { client: self.name.clone(), host: self.host.clone(), pid: self.pid, labels }
+    /// What stores keep of a request with these labels.
+    pub(crate) fn about(&self, labels: &[(String, String)]) -> String {
+        if labels.is_empty() {
+            return self.encoded.clone();
+        }
+        About { labels: labels.to_vec(), ..self.unlabelled.clone() }.encode()
     }
 }
 

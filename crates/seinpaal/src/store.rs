@@ -6,7 +6,8 @@ pub use seinpaal_embedded as embedded;
 pub use seinpaal_redis as redis;
 pub use seinpaal_store::{
     Abilities, BoxFuture, Certainty, ChildRecord, GuardedWrite, News, NewsSender, OneStep, Reading,
-    SignOfLife, Store, StoreError, StoreErrorKind, Together, Written, clock, memory, url,
+    SendsInPlace, SignOfLife, Store, StoreError, StoreErrorKind, Together, Written, clock, memory,
+    url,
 };
 #[cfg(feature = "zookeeper")]
 pub use seinpaal_zookeeper as zookeeper;

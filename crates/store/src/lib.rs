@@ -137,6 +137,9 @@ pub trait Store: fmt::Debug + Send + Sync + 'static {
     /// Whether [`call_in_place`](Self::call_in_place) ever does something.
     fn answers_in_place(&self) -> bool;
 
+    /// How calls of this store are sent on the thread of whoever asks; `None`: a task of the store's sends them.
+    fn sends_in_place(&self) -> Option<&dyn SendsInPlace>;
+
     /// Applies a group of commands, once for its id, if its tickets hold at that moment; else nothing of it.
     /// `None`: this store keeps permits and nothing else.
     fn guarded<'a>(&'a self, write: &'a GuardedWrite) -> Option<Written<'a>>;
@@ -188,6 +191,13 @@ pub trait SignOfLife {
     /// # Errors
     /// The record could not be removed.
     fn forget_child(&self) -> Result<(), StoreError>;
+}
+
+/// Calls that are sent on the thread of whoever asks.
+pub trait SendsInPlace {
+    /// Has `ask` poll calls of this store for the first time, and sends on this thread what they ask: no task of the
+    /// store's is woken for that.
+    fn send(&self, ask: &mut dyn FnMut());
 }
 
 /// One atomic step about several names.

@@ -9,8 +9,8 @@ use seinpaal_proto::{Batch, Inbox, Name, Replies, Snapshot, queue, time::Micros}
 
 pub use self::hub::MemoryHub;
 use super::{
-    Abilities, Advice, BoxFuture, Fact, GuardedWrite, NewsSender, OneStep, Reading, SignOfLife,
-    Store, StoreError, Together, Written,
+    Abilities, Advice, BoxFuture, Fact, GuardedWrite, NewsSender, OneStep, Reading, SendsInPlace,
+    SignOfLife, Store, StoreError, Together, Written,
 };
 
 /// One client of a [`MemoryHub`]. Dropping it is how a client dies here: its leases and its places in
@@ -74,6 +74,10 @@ impl Store for MemoryStore {
 
     fn answers_in_place(&self) -> bool {
         true
+    }
+
+    fn sends_in_place(&self) -> Option<&dyn SendsInPlace> {
+        None
     }
 
     fn guarded<'a>(&'a self, _write: &'a GuardedWrite) -> Option<Written<'a>> {

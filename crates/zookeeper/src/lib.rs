@@ -41,7 +41,7 @@ use tokio::{sync::mpsc, task::AbortHandle};
 use self::{core::Core, keeper::Keeper, link::Link, link::Plan, paths::Paths};
 use seinpaal_store::{
     Abilities, Advice, BoxFuture, Certainty, Fact, GuardedWrite, NewsSender, OneStep, Reading,
-    SignOfLife, Store, StoreError, StoreErrorKind, Written, boottime, no_queues,
+    SendsInPlace, SignOfLife, Store, StoreError, StoreErrorKind, Written, boottime, no_queues,
     url::{StoreUrl, ZookeeperUrl},
 };
 
@@ -169,6 +169,10 @@ impl Store for ZookeeperStore {
 
     fn answers_in_place(&self) -> bool {
         false
+    }
+
+    fn sends_in_place(&self) -> Option<&dyn SendsInPlace> {
+        None
     }
 
     fn guarded<'a>(&'a self, _write: &'a GuardedWrite) -> Option<Written<'a>> {

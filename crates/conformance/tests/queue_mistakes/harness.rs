@@ -9,8 +9,8 @@ use seinpaal::{
     Advice, Fact,
     proto::{Batch, Contact, Inbox, Name, Replies, Snapshot, queue, time::Micros},
     store::{
-        Abilities, BoxFuture, GuardedWrite, NewsSender, OneStep, Reading, SignOfLife, Store,
-        StoreError, Written,
+        Abilities, BoxFuture, GuardedWrite, NewsSender, OneStep, Reading, SendsInPlace, SignOfLife,
+        Store, StoreError, Written,
     },
 };
 use seinpaal_conformance::{Ability, Harness, MemoryHarness};
@@ -114,6 +114,10 @@ impl Store for SpoilingStore {
 
     fn answers_in_place(&self) -> bool {
         self.inner.answers_in_place()
+    }
+
+    fn sends_in_place(&self) -> Option<&dyn SendsInPlace> {
+        self.inner.sends_in_place()
     }
 
     fn guarded<'a>(&'a self, write: &'a GuardedWrite) -> Option<Written<'a>> {

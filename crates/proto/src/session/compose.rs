@@ -151,11 +151,11 @@ impl Session {
     fn overdue(&self, now: Micros, name: &Name) -> Option<Micros> {
         let desk = self.desks.get(name)?;
         let under_way = desk.under_way.and_then(|call| self.calls.get(&call));
-        let is_late = |of: &&LeaseDesk| {
+        let is_late = |of: &LeaseDesk| {
             let sent_at = under_way.map_or(now, |sent| sent.at);
             !of.held.is_empty() && (of.is_overdue(now) || sent_at + self.pause(of) <= now)
         };
-        desk.leases.values().filter(is_late).map(|of| self.pause(of)).min()
+        desk.leases.values().filter(|of| is_late(of)).map(|of| self.pause(of)).min()
     }
 
     /// Between a renewal and its repetition.

@@ -1,6 +1,7 @@
 //! Everything the session has to do with one name.
 
 use alloc::{
+    boxed::Box,
     collections::{BTreeMap, BTreeSet, VecDeque},
     vec::Vec,
 };
@@ -21,13 +22,14 @@ use crate::{
 
 #[derive(Clone, Debug)]
 pub(super) struct Desk {
-    pub(super) records: BTreeMap<Ticket, Record>,
+    /// Each in a box, as leases are: a tree's node has room for eleven, and most names have one of each.
+    pub(super) records: BTreeMap<Ticket, Box<Record>>,
     pub(super) outbox: Outbox,
     /// Tickets that the store has in its queue, as far as we know.
     pub(super) places: BTreeSet<Ticket>,
     /// Tickets of which a request was sent and not answered: nobody knows what the store made of it.
     pub(super) uncertain: BTreeSet<Ticket>,
-    pub(super) leases: BTreeMap<LeaseId, LeaseDesk>,
+    pub(super) leases: BTreeMap<LeaseId, Box<LeaseDesk>>,
     /// The lease that permits of each ttl stand under.
     pub(super) shared_leases: ByTtl,
     pub(super) waiter_lease: LeaseId,
@@ -87,12 +89,12 @@ impl Desk {
     }
 
     pub(super) fn lease(&mut self, id: LeaseId, ttl: Micros) -> &mut LeaseDesk {
-        self.leases.entry(id).or_insert_with(|| LeaseDesk::new(ttl))
+        self.leases.entry(id).or_insert_with(|| Box::new(LeaseDesk::new(ttl)))
     }
 
     pub(super) fn insert(&mut self, record: Record) {
         let ticket = record.ticket;
-        self.records.insert(ticket, record);
+        self.records.insert(ticket, Box::new(record));
         self.refile(ticket);
     }
 
@@ -118,7 +120,7 @@ impl Desk {
         }
     }
 
-    pub(super) fn remove(&mut self, ticket: Ticket) -> Option<Record> {
+    pub(super) fn remove(&mut self, ticket: Ticket) -> Option<Box<Record>> {
         let record = self.records.remove(&ticket)?;
         self.outbox.remove(ticket);
         self.leave_place(ticket);
@@ -182,7 +184,7 @@ impl Desk {
 
     /// When to send something. While a call is under way that is a renewal, which does not wait for its answer.
     pub(super) fn next_due(&self) -> Option<Micros> {
-        let leases = self.leases.values().filter_map(LeaseDesk::next_renewal);
+        let leases = self.leases.values().filter_map(|lease| lease.next_renewal());
         if self.under_way.is_some() {
             return leases.min().map(|due| due.max(self.retry_at.unwrap_or(0)));
         }

@@ -1,5 +1,7 @@
 //! What renewals tell.
 
+use alloc::boxed::Box;
+
 use super::{
     Session,
     desk::LeaseDesk,
@@ -101,7 +103,7 @@ impl Session {
     fn move_some(&mut self, now: Micros, name: &Name, lease: LeaseId, fresh: LeaseId) {
         let desk = self.desk(name);
         let Some(old) = desk.leases.get_mut(&lease) else { return };
-        let mut new = LeaseDesk::new(old.ttl);
+        let mut new = Box::new(LeaseDesk::new(old.ttl));
         new.proved_at = old.proved_at;
         new.by_ticket = true;
         new.due = Some(now);

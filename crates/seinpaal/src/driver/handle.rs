@@ -56,10 +56,14 @@ impl Handle {
     /// Has a command done on this thread if that waits for nobody; else sends it. What is told by then is told in
     /// either case by the command's channel.
     pub(crate) fn request(&self, command: Command) {
-        let left = match self.room.as_ref().filter(|_| !self.is_gone()) {
-            Some(room) => visit(room, command),
-            None => Some(command),
-        };
+        let mut left = Some(command);
+        if let Some(room) = self.room.as_ref().filter(|_| !self.is_gone()) {
+            let mut go_in = || left = left.take().and_then(|command| visit(room, command));
+            match self.store().sends_in_place() {
+                Some(sends) => sends.send(&mut go_in),
+                None => go_in(),
+            }
+        }
         if let Some(command) = left {
             self.send(command);
         }

@@ -10,13 +10,16 @@ use std::{
 
 use futures_util::StreamExt;
 use seinpaal_proto::time::Micros;
-use tokio::time::Sleep;
+use tokio::{runtime, time::Sleep};
 
 use super::{Driver, Shared};
 use crate::room::Room;
 
 /// After so many rounds the runtime has its turn: timers and sockets are looked at by nobody else on this thread.
 const MOST_ROUNDS: u32 = 64;
+
+/// The most answers that are taken before anything else has its turn.
+const MOST_ANSWERS: u32 = 32;
 
 /// A driver at work, and how long it may sleep. What is waited for inside ends when this is dropped.
 pub(super) struct Serving {
@@ -45,9 +48,12 @@ impl Serving {
         let room = Arc::clone(&self.room);
         let Some(mut shared) = room.enter() else { return Poll::Ready(()) };
         shared.waker = Some(context.waker().clone());
+        if shared.runtime.is_none() {
+            shared.runtime = runtime::Handle::try_current().ok();
+        }
         for _ in 0..MOST_ROUNDS {
             shared.driver.step();
-            let timeout = shared.driver.next_timeout();
+            let timeout = shared.next_look();
             match shared.driver.poll_round(context) {
                 Next::Done => continue,
                 Next::Gone => return Poll::Ready(()),
@@ -57,6 +63,7 @@ impl Serving {
                 shared.looks_at = self.sleep.as_ref().map(|(until, _)| *until);
                 return Poll::Pending;
             }
+            shared.has_sent = false;
         }
         shared.looks_at = Some(0);
         context.waker().wake_by_ref();
@@ -120,9 +127,7 @@ impl Driver {
     }
 
     fn poll_calls(&mut self, context: &mut Context<'_>) -> bool {
-        let Poll::Ready(Some(done)) = self.under_way.poll_next_unpin(context) else { return false };
-        self.take_done(done);
-        true
+        self.poll_under_way(context.waker(), MOST_ANSWERS) > 0
     }
 
     fn poll_news(&mut self, context: &mut Context<'_>) -> bool {

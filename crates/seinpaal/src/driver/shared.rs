@@ -1,15 +1,21 @@
 //! The driver as callers meet it: whoever asks for something may enter a driver that is idle, and have the one call that
-//! this takes made on its own thread. No other thread is woken, which costs more than the call.
+//! this takes made on its own thread. No other thread is woken, which costs more than the call. Where the store is
+//! elsewhere, the call is sent on the caller's thread, and the task hears its answer.
 //!
 //! Where somebody is inside, or a call is under way, or the store would have to wait, the command goes to the driver's
 //! task like any other.
 
 use std::{
-    task::Waker,
+    task::{Context, Poll, Waker},
     time::{Duration, Instant},
 };
 
-use seinpaal_proto::{session::Call, time::Micros};
+use futures_util::StreamExt;
+use seinpaal_proto::{
+    session::Call,
+    time::{Micros, SECOND},
+};
+use tokio::runtime;
 
 use super::{Command, Done, Driver};
 use crate::room::Room;
@@ -18,6 +24,9 @@ use crate::room::Room;
 const LONG: Duration = Duration::from_millis(20);
 /// For so long no other call is made there then.
 const PAUSE: Duration = Duration::from_millis(500);
+
+/// After a caller has sent something the task looks within so many microseconds: less than any call may take.
+const LOOK_IN: Micros = SECOND;
 
 /// A driver, and what its callers must know of its task.
 pub(crate) struct Shared {
@@ -28,6 +37,10 @@ pub(crate) struct Shared {
     pub(super) looks_at: Option<Micros>,
     /// No call is made in place until then.
     pause_until: Option<Instant>,
+    /// Where the task runs, and its timers.
+    pub(super) runtime: Option<runtime::Handle>,
+    /// A call was sent by a caller since the task last looked at that.
+    pub(super) has_sent: bool,
 }
 
 /// Wakes the task when it is dropped.
@@ -41,7 +54,9 @@ impl Drop for Nudge {
     }
 }
 
-/// Has a command done on this thread, and gives it back if that is not to be had now.
+/// Has a command done on this thread, and gives it back if that is not to be had now. Inside
+/// [`SendsInPlace::send`](crate::store::SendsInPlace::send), which sends what is asked when the room has been left: a
+/// server is faster with its answer, at times, than we are here.
 pub(super) fn visit(room: &Room<Shared>, command: Command) -> Option<Command> {
     // Dropped after the room is left, also when something panics inside: then the task ends.
     let mut nudge = Nudge(None);
@@ -57,25 +72,61 @@ pub(super) fn visit(room: &Room<Shared>, command: Command) -> Option<Command> {
 
 impl Shared {
     pub(super) fn new(driver: Driver) -> Self {
-        Self { driver, waker: None, looks_at: None, pause_until: None }
+        Self {
+            driver,
+            waker: None,
+            looks_at: None,
+            pause_until: None,
+            runtime: None,
+            has_sent: false,
+        }
     }
 
     fn is_open(&self) -> bool {
         let driver = &self.driver;
-        driver.store.answers_in_place()
+        let sends = || {
+            driver.store.sends_in_place().is_some() && driver.clock.now() >= driver.crowded_until
+        };
+        (driver.store.answers_in_place() || sends())
             && driver.under_way.is_empty()
             && driver.closing.is_none()
             && self.pause_until.is_none_or(|until| until <= Instant::now())
+    }
+
+    /// When the task is to look. Where callers send, it looks a little later: a timer that a caller sets wakes the task's
+    /// thread if no other one is earlier, and each call has one.
+    pub(super) fn next_look(&self) -> Option<Micros> {
+        let timeout = self.driver.next_timeout();
+        let soon = self.has_sent.then(|| self.driver.clock.now() + LOOK_IN);
+        timeout.into_iter().chain(soon).min()
     }
 
     /// Whether the task has something to do now.
     fn make(&mut self, command: Command) -> bool {
         let started = Instant::now();
         self.driver.visit(command);
+        let has_calls = self.begin();
         let ended = Instant::now();
         self.pause_until = (ended - started > LONG).then_some(ended + PAUSE);
         let is_sooner = |at| self.looks_at.is_none_or(|looks_at| at < looks_at);
-        self.driver.has_work() || self.driver.next_timeout().is_some_and(is_sooner)
+        has_calls || self.driver.has_work() || self.driver.next_timeout().is_some_and(is_sooner)
+    }
+
+    /// Begins the calls that were made, if they are sent by whoever makes them: they wake the task when they are answered.
+    /// Whether something is left to the task.
+    fn begin(&mut self) -> bool {
+        let Self { driver, waker, runtime, has_sent, .. } = self;
+        if driver.under_way.is_empty() {
+            return false;
+        }
+        let (Some(waker), Some(runtime), true) =
+            (waker, runtime, driver.store.sends_in_place().is_some())
+        else {
+            return true;
+        };
+        let _inside = runtime.enter();
+        *has_sent = true;
+        driver.poll_under_way(waker, 1) > 0
     }
 }
 
@@ -108,8 +159,26 @@ impl Driver {
         true
     }
 
+    /// Polls what is under way, and takes up to so many answers. How many there were.
+    ///
+    /// The collection wakes whoever polls it each time it has polled all that it has, even if nothing else is to be done:
+    /// that is a system call. So it is polled for nobody first. The second time it polls only what became ready since.
+    pub(super) fn poll_under_way(&mut self, waker: &Waker, most: u32) -> u32 {
+        let mut answers = 0;
+        for waker in [Waker::noop(), waker] {
+            let context = &mut Context::from_waker(waker);
+            while answers < most
+                && let Poll::Ready(Some(done)) = self.under_way.poll_next_unpin(context)
+            {
+                self.take_done(done);
+                answers += 1;
+            }
+        }
+        answers
+    }
+
     /// Whether there is something that only the task can do.
     fn has_work(&self) -> bool {
-        !(self.under_way.is_empty() && self.errands.is_empty() && self.queued.is_empty())
+        !(self.errands.is_empty() && self.queued.is_empty())
     }
 }

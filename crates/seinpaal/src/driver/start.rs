@@ -127,6 +127,9 @@ pub(super) fn makings(
 }
 
 /// Runs it on a thread with a runtime. The channel that is returned closes when it is over.
+///
+/// As a task: what the thread blocks on itself is woken by a write to the runtime's eventfd, though it be woken on
+/// the same thread, which each answer of a store does.
 fn on_a_thread(
     work: impl Future<Output = ()> + Send + 'static,
 ) -> Result<std_mpsc::Receiver<()>, StoreError> {
@@ -136,7 +139,8 @@ fn on_a_thread(
     std::thread::Builder::new()
         .name("seinpaal-driver".into())
         .spawn(move || {
-            runtime.block_on(work);
+            let work = runtime.spawn(work);
+            let _ = runtime.block_on(work); // an error is a panic, which has been told
             drop(runtime);
             drop(over);
         })

@@ -1,0 +1,57 @@
+//! Many names at a glance, for a list: what an inspection of each would show, and nothing written.
+//!
+//! An inspection settles first, and keeps the time of that in the name's record. A list of many names would write each
+//! of them, in a commit of its own. Here the ledger works on a copy that is dropped. Where settling would change more
+//! than that time, where somebody has died, or where the name is kept in rows, the name is left to an inspection.
+
+use std::collections::BTreeMap;
+
+use rusqlite::{Connection, Result};
+use seinpaal_proto::{Batch, Contact, Contacts, Inbox, Replies, execute, time::Micros};
+
+use super::{
+    name_state::{holding, waiting},
+    presence::Presences,
+    small::SmallName,
+    turn::MOST_WAITERS,
+    watch::MOST_HOLDERS,
+};
+
+/// Who is known to live, to somebody who buries nobody.
+pub(super) struct Bystander<'a> {
+    presences: &'a Presences,
+    me: Inbox,
+    contacts: BTreeMap<Inbox, Contact>,
+}
+
+impl<'a> Bystander<'a> {
+    pub(super) fn new(presences: &'a Presences, me: Inbox) -> Self {
+        Self { presences, me, contacts: BTreeMap::new() }
+    }
+
+    /// What a batch that only looks is answered; `None`: only an inspection can say.
+    pub(super) fn glance(
+        &mut self,
+        db: &Connection,
+        now: Micros,
+        batch: &Batch,
+    ) -> Result<Option<Replies>> {
+        let Some(mut small) = SmallName::find(db, &batch.name)? else { return Ok(None) };
+        let Ok(outcome) = execute(&mut small.state, self, now, batch);
+        let mut here = holding(&small.state, MOST_HOLDERS);
+        here.extend(waiting(&small.state, MOST_WAITERS));
+        let is_clear = outcome.wakeups.is_empty() && !outcome.replies.backlog;
+        let all_live = here.into_iter().all(|inbox| self.contact(inbox) != Contact::Dead);
+        Ok((is_clear && all_live).then_some(outcome.replies))
+    }
+}
+
+impl Contacts for Bystander<'_> {
+    fn contact(&mut self, inbox: Inbox) -> Contact {
+        if inbox == self.me {
+            return Contact::Alive;
+        }
+        let ask = || if self.presences.is_dead(inbox) { Contact::Dead } else { Contact::Alive };
+        *self.contacts.entry(inbox).or_insert_with(ask)
+    }
+}

@@ -1,0 +1,146 @@
+//! The client library's end of a connection: a future that writes what was asked and reads what was answered.
+//!
+//! A task polls it. Whoever asks on another thread may poll it, too, once: then what was asked is written there, and the
+//! task is not woken for it (docs/decisions/0052-a-lone-request-is-sent-by-its-caller.md). What it waits for itself, the
+//! socket above all, wakes the task as ever.
+
+use std::{
+    future::poll_fn,
+    mem,
+    pin::Pin,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError, TryLockError,
+        atomic::{AtomicBool, Ordering},
+    },
+    task::{Context, Poll, Wake, Waker},
+};
+
+use futures_util::task::AtomicWaker;
+
+type Work = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+/// How often a guest polls what says at once that there is more to do.
+const MOST_POLLS: usize = 3;
+
+/// A connection at work.
+pub(super) struct Pump {
+    /// `None`: it has ended.
+    work: Mutex<Option<Work>>,
+    bell: Arc<Bell>,
+}
+
+/// What the work is polled with. While a guest is there it is the guest who hears it.
+#[derive(Default)]
+struct Bell {
+    task: AtomicWaker,
+    has_rung: AtomicBool,
+    has_guest: AtomicBool,
+}
+
+impl Wake for Bell {
+    fn wake(self: Arc<Self>) {
+        self.wake_by_ref();
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        self.has_rung.store(true, Ordering::SeqCst);
+        // A guest looks after it has said that it leaves, so one of the two sees the other.
+        if !self.has_guest.load(Ordering::SeqCst) {
+            self.task.wake();
+        }
+    }
+}
+
+/// Says that somebody else than the task may be about to poll; the task is told of what is left when this is dropped.
+struct Visit<'a>(&'a Bell);
+
+impl<'a> Visit<'a> {
+    /// `None`: there is a guest already.
+    fn begin(bell: &'a Bell) -> Option<Self> {
+        (!bell.has_guest.swap(true, Ordering::SeqCst)).then(|| Self(bell))
+    }
+}
+
+impl Drop for Visit<'_> {
+    fn drop(&mut self) {
+        self.0.has_guest.store(false, Ordering::SeqCst);
+        if self.0.has_rung.load(Ordering::SeqCst) {
+            self.0.task.wake();
+        }
+    }
+}
+
+/// Rings when it is dropped: the work has ended, or panicked, and the task has to hear of it.
+struct End<'a>(&'a Bell);
+
+impl Drop for End<'_> {
+    fn drop(&mut self) {
+        self.0.has_rung.store(true, Ordering::SeqCst);
+    }
+}
+
+impl Pump {
+    pub(super) fn new(work: impl Future<Output = ()> + Send + 'static) -> Self {
+        Self { work: Mutex::new(Some(Box::pin(work))), bell: Arc::default() }
+    }
+
+    /// What its task does.
+    pub(super) async fn run(self: Arc<Self>) {
+        poll_fn(|context| {
+            self.bell.task.register(context.waker());
+            // A guest that is at it hears the bell, or has left by now.
+            self.try_poll().unwrap_or_else(|| {
+                self.bell.wake_by_ref();
+                Poll::Pending
+            })
+        })
+        .await;
+    }
+
+    /// Has `ask` put something in, and writes it on this thread if nobody is writing or reading.
+    pub(super) fn send_here(&self, ask: &mut dyn FnMut()) {
+        let visit = Visit::begin(&self.bell);
+        ask();
+        if visit.is_none() {
+            return;
+        }
+        for _ in 0..MOST_POLLS {
+            if !self.bell.has_rung.load(Ordering::SeqCst) {
+                break;
+            }
+            if self.try_poll().is_none() {
+                break;
+            }
+        }
+    }
+
+    /// Ends it, wherever it is.
+    pub(super) fn close(&self) {
+        drop(self.work.lock().unwrap_or_else(PoisonError::into_inner).take());
+    }
+
+    /// `None`: somebody is at it. Whoever panicked at it has taken it out.
+    fn try_poll(&self) -> Option<Poll<()>> {
+        match self.work.try_lock() {
+            Ok(work) => Some(self.poll(work)),
+            Err(TryLockError::Poisoned(broken)) => Some(self.poll(broken.into_inner())),
+            Err(TryLockError::WouldBlock) => None,
+        }
+    }
+
+    fn poll(&self, mut work: MutexGuard<'_, Option<Work>>) -> Poll<()> {
+        let Some(mut future) = work.take() else { return Poll::Ready(()) };
+        self.bell.has_rung.store(false, Ordering::SeqCst);
+        let waker = Waker::from(Arc::clone(&self.bell));
+        let end = End(&self.bell);
+        let polled = future.as_mut().poll(&mut Context::from_waker(&waker));
+        if polled.is_pending() {
+            *work = Some(future);
+            mem::forget(end);
+        }
+        polled
+    }
+}
+
+#[cfg(test)]
+mod tests;
