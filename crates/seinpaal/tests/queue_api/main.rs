@@ -321,7 +321,7 @@ async fn programs_without_a_runtime_push_and_pop(url: &str) -> Result {
         assert_eq!(item.payload(), b"x");
         blocking::wait(item.acknowledge())?;
         assert!(queue.try_pop()?.is_none());
-        let timeout = Duration::from_millis(10);
+        let timeout = Duration::from_secs(1);
         assert!(matches!(queue.pop_timeout(timeout), Err(PopError::TimedOut)));
         Ok(())
     });
