@@ -151,7 +151,15 @@ impl Arguments {
     /// happens here. So it learns of `run` alone where the first word is that. What is wrong then, and help, is for the
     /// parser that knows them all.
     pub(crate) fn read() -> Result<Self, clap::Error> {
-        Self::read_from(&env::args_os().collect::<Vec<_>>())
+        Self::read_from(&env::args_os().collect::<Vec<_>>()).map(Self::settled)
+    }
+
+    /// With what one flag says of another.
+    fn settled(mut self) -> Self {
+        if let Command::Run(run) = &mut self.command {
+            run.entry.nonblock |= run.on_conflict == OnConflict::Skip;
+        }
+        self
     }
 
     fn read_from(words: &[OsString]) -> Result<Self, clap::Error> {
@@ -264,6 +272,16 @@ pub(crate) struct Run {
     /// How long between TERM and KILL, cut so as to end before the lease does
     #[arg(short, long, value_name = "DUR", default_value = "5s", value_parser = values::duration)]
     pub(crate) kill_after: Duration,
+    /// Keep the permits at least that long, also if CMD ends sooner: a job that many clocks start is then not run
+    /// twice because one of them is late
+    #[arg(long, value_name = "DUR", value_parser = values::above_zero)]
+    pub(crate) min_hold: Option<Duration>,
+    /// What to do where this ends with 69, because the store cannot be reached or has no room
+    #[arg(long, value_name = "ACTION", default_value = "fail")]
+    pub(crate) on_unreachable: OnUnreachable,
+    /// What to do about those who hold NAME or wait for it
+    #[arg(long, value_name = "ACTION", default_value = "wait", conflicts_with = "nonblock")]
+    pub(crate) on_conflict: OnConflict,
     /// Stop CMD after that long and exit with 124
     #[arg(long, value_name = "DUR", value_parser = values::above_zero)]
     pub(crate) max_hold: Option<Duration>,
@@ -286,6 +304,26 @@ pub(crate) enum OnLost {
     Kill,
     /// Say so, and go on
     Warn,
+}
+
+#[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
+pub(crate) enum OnUnreachable {
+    /// Do not run CMD
+    Fail,
+    /// Run CMD without a permit, and say so: it counts nowhere, and nobody ends it
+    Run,
+}
+
+#[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
+pub(crate) enum OnConflict {
+    /// Wait behind them
+    Wait,
+    /// Do not run CMD, and end with 0
+    Skip,
+    /// Send away those who wait, and wait for those who hold: of many only the newest runs next
+    ReplaceWaiting,
+    /// Send away those who wait, and end those who hold: their runs stop with 122
+    CancelRunning,
 }
 
 #[derive(Args, Debug)]

@@ -14,6 +14,7 @@ mod terminal;
 mod threshold;
 mod tie;
 mod waiting;
+mod way;
 mod work;
 
 use std::{
@@ -22,6 +23,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use nix::sys::signal::SigSet;
 use rustix::process::Pid;
 use seinpaal::{Permit, PermitSet, Schedule, Seinpaal, Slots, proto::Name, store::ChildRecord};
 
@@ -31,7 +33,7 @@ pub(crate) use waiting::{Entrance, full, unless_ended};
 pub(crate) use work::work;
 
 use crate::{
-    args::{Global, Run},
+    args::{Global, OnConflict, OnUnreachable, Run},
     connection::{connect, on_runtime},
     exit::{Exit, Failure},
     output::{Subject, Voice, json},
@@ -55,8 +57,10 @@ pub(crate) fn run(global: &Global, args: &Run, voice: Voice) -> Result<Exit, Fai
     let choice = settings::choose(global)?;
     let subject = Subject::new(&args.entry.name, &choice.url);
     let program = find::find(&args.command[0]).map_err(|failure| failure.about(subject))?;
+    let mut mask = None;
     let ended = on_runtime(async {
         let mut signals = Signals::listen()?;
+        mask = Some(signals.mask);
         let began = Instant::now();
         let connecting = connect(&choice, args.entry.ttl, "seinpaal run", voice, &mut signals);
         let seinpaal = connecting.await.map_err(|failure| failure.about(subject))?;
@@ -77,7 +81,10 @@ pub(crate) fn run(global: &Global, args: &Run, voice: Voice) -> Result<Exit, Fai
         entrance.held = &held;
         let permits = match held.len() > args.also.len() {
             true => None,
-            false => Some(entrance.enter(&events, &mut signals).await?),
+            false => {
+                entrance.make_way(args.on_conflict, &mut signals).await?;
+                Some(entrance.enter(&events, &mut signals).await?)
+            }
         };
         let schedule = seinpaal.schedule(choice.ttl(args.entry.ttl));
         let program = &program;
@@ -90,7 +97,34 @@ pub(crate) fn run(global: &Global, args: &Run, voice: Voice) -> Result<Exit, Fai
         held.map_err(|failure| failure.about(subject))
     });
     events.part();
-    ended
+    match ended {
+        Err(failure) if failure.exit == Exit::Unreachable => match (args.on_unreachable, mask) {
+            (OnUnreachable::Run, Some(mask)) => {
+                Err(run_without(args, voice, failure, &program, mask))
+            }
+            _ => Err(failure),
+        },
+        Err(failure)
+            if args.on_conflict == OnConflict::Skip
+                && matches!(failure.exit, Exit::NotAcquired(_)) =>
+        {
+            Err(Failure { exit: Exit::Success, ..failure })
+        }
+        ended => ended,
+    }
+}
+
+/// Runs CMD without a permit, as `--on-unreachable run` says. Returns only if it cannot be run.
+fn run_without(
+    args: &Run,
+    voice: Voice,
+    failure: Failure,
+    program: &Path,
+    mask: SigSet,
+) -> Failure {
+    let why = failure.message.unwrap_or_default();
+    voice.say(format!("{why}; running the command without a permit, as --on-unreachable says"));
+    process::become_cmd(program, &args.command, mask, args.hide_store)
 }
 
 /// A name that the store confirmed is a name.
@@ -131,6 +165,7 @@ impl Errand<'_> {
         events: &Events,
         signals: &mut Signals,
     ) -> Result<Exit, Failure> {
+        let began = tokio::time::Instant::now();
         let mut terminal = Terminal::open();
         let left = permits.as_ref().and_then(PermitSet::remaining);
         let sign = permits.is_some().then(|| self.put_up_sign(left)).flatten();
@@ -171,6 +206,7 @@ impl Errand<'_> {
             continued_at: None,
             ties,
             loss_is_told: false,
+            min_hold_at: self.args.min_hold.and_then(|least| began.checked_add(least)),
         };
         hold.watch(permits, self.args.max_hold, children).await
     }

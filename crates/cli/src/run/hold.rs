@@ -11,7 +11,7 @@ use rustix::process::Signal;
 use seinpaal::{Lost, Permit, PermitSet, PermitState, Seinpaal};
 use tokio::{
     signal::unix::Signal as Stream,
-    time::{Instant, sleep, timeout},
+    time::{Instant, sleep, sleep_until, timeout},
 };
 
 use super::{
@@ -27,7 +27,7 @@ use super::{
 use crate::{
     args::OnLost,
     exit::{Exit, Failure},
-    output::{Subject, Voice},
+    output::{Subject, Voice, text::age},
 };
 
 /// How long to wait for the store to confirm the release: CMD is gone, and our caller waits.
@@ -56,6 +56,8 @@ pub(super) struct Hold<'a> {
     pub(super) ties: Vec<Tie>,
     /// `--events` has told of a loss.
     pub(super) loss_is_told: bool,
+    /// Until then the permits stay, whether CMD runs or not.
+    pub(super) min_hold_at: Option<Instant>,
 }
 
 impl Hold<'_> {
@@ -273,10 +275,33 @@ impl Hold<'_> {
             self.tell_loss(name, NOT_RENEWED);
         }
         if let Some(permits) = permits {
+            self.keep_on(&permits).await;
             self.give_back(name, permits).await;
         }
         self.events.emit(&Event::Exited { name, status });
         Ok(self.exit.unwrap_or(Exit::Status(status)))
+    }
+
+    /// CMD has ended before `--min-hold`. A signal that would end us ends this, too, and so does a loss: CMD is not harmed by
+    /// either.
+    async fn keep_on(&mut self, permits: &PermitSet) {
+        let Some(until) = self.min_hold_at.filter(|until| *until > Instant::now()) else { return };
+        if self.exit.is_some() || !permits.is_held() {
+            return;
+        }
+        let left = age(until.saturating_duration_since(Instant::now()));
+        self.voice
+            .explain(self.subject.line(&format!("the command has ended; held for {left} more")));
+        let lost = permits.lost();
+        let mut lost = pin!(lost);
+        loop {
+            tokio::select! {
+                biased;
+                signal = self.signals.next() => if ends_waiting(signal) { return },
+                _ = &mut lost => return,
+                () = sleep_until(until) => return,
+            }
+        }
     }
 
     async fn give_back(&self, name: &str, permits: PermitSet) {

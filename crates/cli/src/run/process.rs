@@ -1,7 +1,7 @@
 //! CMD: a process in a group of its own, and what happens to it.
 
 use std::{
-    ffi::OsString,
+    ffi::{OsStr, OsString},
     fs::File,
     io,
     os::{fd::RawFd, unix::process::CommandExt},
@@ -100,7 +100,7 @@ impl Cmd {
                 command.spawn()
             }
         };
-        let child = child.map_err(|error| cannot_start(&start, &error))?;
+        let child = child.map_err(|error| cannot_start(&start.command[0], &error))?;
         // Reaped by number from here on: std has no way to learn of a stop.
         let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
         pid.map(|pid| Self { pid, is_gone: false })
@@ -167,6 +167,24 @@ fn sign(record: Option<&ChildRecord>, parent: Pid) -> io::Result<()> {
     if getppid() == Some(parent) { Ok(()) } else { Err(Errno::SRCH.into()) }
 }
 
+/// Becomes CMD: its process is ours, and nothing of us is left. Returns only why that cannot be.
+pub(super) fn become_cmd(
+    program: &Path,
+    words: &[OsString],
+    mask: SigSet,
+    hides_store: bool,
+) -> Failure {
+    let mut command = Command::new(program);
+    command.arg0(&words[0]).args(&words[1..]);
+    if hides_store {
+        command.env_remove(STORE_VARIABLE);
+    }
+    raw::before_exec(&mut command, move || {
+        pthread_sigmask(SigmaskHow::SIG_SETMASK, Some(&mask), None).map_err(io::Error::from)
+    });
+    cannot_start(&words[0], &command.exec())
+}
+
 /// Has CMD wait at the threshold, and set up what it inherits.
 fn setup(
     command: &mut Command,
@@ -203,8 +221,8 @@ fn die_with(parent: Pid) -> io::Result<()> {
     if getppid() == Some(parent) { Ok(()) } else { Err(Errno::SRCH.into()) }
 }
 
-fn cannot_start(start: &Start<'_>, error: &io::Error) -> Failure {
-    let command = start.command[0].display();
+fn cannot_start(command: &OsStr, error: &io::Error) -> Failure {
+    let command = command.display();
     let ours = |why| {
         Failure::new(
             Exit::Internal,

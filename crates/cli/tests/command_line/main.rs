@@ -10,6 +10,7 @@ mod events;
 mod full;
 mod kinds;
 mod lease;
+mod manners;
 mod outlets;
 mod planted;
 mod queue_lease;

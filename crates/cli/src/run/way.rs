@@ -1,0 +1,61 @@
+//! Those who hold or wait are sent away, where `--on-conflict` says so: the newest wins.
+
+use seinpaal::{AdminError, Semaphore, Ticket};
+
+use super::{Entrance, Signals, unless_ended};
+use crate::{args::OnConflict, exit::Failure};
+
+/// How often the line is looked at: a look shows as many as a page has, and others come meanwhile.
+const LOOKS: u32 = 64;
+
+impl Entrance<'_> {
+    /// Sends away whoever is to go. Who comes at the same moment may stay: both of us are the newest then.
+    pub(super) async fn make_way(
+        self,
+        on_conflict: OnConflict,
+        signals: &mut Signals,
+    ) -> Result<(), Failure> {
+        let is_wide = match on_conflict {
+            OnConflict::Wait | OnConflict::Skip => return Ok(()),
+            OnConflict::ReplaceWaiting => false,
+            OnConflict::CancelRunning => true,
+        };
+        let semaphore = self.seinpaal.semaphore(&self.entry.name);
+        let clearing = std::pin::pin!(clear(&semaphore, is_wide));
+        let gone = unless_ended(signals, clearing).await?;
+        let gone = gone.map_err(|error| Failure::from(error).about(self.subject))?;
+        if gone > 0 {
+            let words = format!("sent away {gone} who held it or waited, as --on-conflict says");
+            self.voice.say(self.subject.line(&words));
+        }
+        Ok(())
+    }
+}
+
+/// How many have gone.
+async fn clear(semaphore: &Semaphore, is_wide: bool) -> Result<u32, AdminError> {
+    let mut gone = 0;
+    for _ in 0..LOOKS {
+        let seen = semaphore.snapshot().await?;
+        let waiters = seen.waiters.iter().map(|waiter| waiter.ticket);
+        let holders = seen.holders.iter().map(|holder| holder.ticket).filter(|_| is_wide);
+        // Waiters first, or each would get in when the one before it goes.
+        let all: Vec<Ticket> = waiters.chain(holders).collect();
+        if all.is_empty() {
+            break;
+        }
+        for ticket in all {
+            gone += u32::from(evict(semaphore, ticket).await?);
+        }
+    }
+    Ok(gone)
+}
+
+/// Whether it was there to be sent away.
+async fn evict(semaphore: &Semaphore, ticket: Ticket) -> Result<bool, AdminError> {
+    match semaphore.evict(ticket).await {
+        Ok(()) => Ok(true),
+        Err(AdminError::Unknown(_) | AdminError::Ended(_)) => Ok(false),
+        Err(error) => Err(error),
+    }
+}
