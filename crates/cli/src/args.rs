@@ -13,7 +13,7 @@ use std::{env, ffi::OsString, path::PathBuf, time::Duration};
 
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
-use seinpaal::proto::{MAX_LIMIT, Name};
+use seinpaal::{MAX_LIMIT, Name};
 
 use crate::exit::{NOT_ACQUIRED, TABLE};
 pub(crate) use values::TicketStart;

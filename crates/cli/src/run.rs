@@ -25,7 +25,7 @@ use std::{
 
 use nix::sys::signal::SigSet;
 use rustix::process::Pid;
-use seinpaal::{Permit, PermitSet, Schedule, Seinpaal, Slots, proto::Name, store::ChildRecord};
+use seinpaal::{Name, Permit, PermitSet, Schedule, Seinpaal, Slots, store::ChildRecord};
 
 pub(crate) use events::{Event, Events};
 pub(crate) use signals::{Signals, ends_waiting};

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use seinpaal::proto::{
+use seinpaal_proto::{
     Acquire, Attach, Configure, Enqueue, Kind, LeaseId, Limit, LimitRule, OnMismatch, Permits,
     Priority, Renew, Request, Ticket, Whom,
     time::{Micros, UNBOUNDED, WAITER_TTL, margin, micros},

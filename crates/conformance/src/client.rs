@@ -2,9 +2,9 @@
 
 use std::{sync::Arc, time::Duration};
 
-use seinpaal::{
-    proto::{Acquire, Batch, Grant, Inbox, Name, Replies, Reply, Request, Snapshot, Ticket, What},
-    store::{News, Store, StoreError, StoreErrorKind},
+use seinpaal::store::{News, Store, StoreError, StoreErrorKind};
+use seinpaal_proto::{
+    Acquire, Batch, Grant, Inbox, Name, Replies, Reply, Request, Snapshot, Ticket, What,
 };
 use tokio::{
     sync::mpsc,

@@ -17,10 +17,8 @@ use std::{
     time::Duration,
 };
 
-use seinpaal::{
-    proto::{Contact, Inbox, time::Micros},
-    store::{BoxFuture, NewsSender, Store},
-};
+use seinpaal::store::{BoxFuture, NewsSender, Store};
+use seinpaal_proto::{Contact, Inbox, time::Micros};
 
 pub use self::{
     cluster::ClusterHarness, embedded::EmbeddedHarness, memory::MemoryHarness,
@@ -72,7 +70,7 @@ pub trait Harness: fmt::Debug + Send + Sync {
 
     /// Moves the store's time forward.
     fn advance(&self, time: Duration) {
-        self.set_now(self.now() + seinpaal::proto::time::micros(time));
+        self.set_now(self.now() + seinpaal_proto::time::micros(time));
     }
 }
 

@@ -2,13 +2,11 @@
 
 use std::time::Duration;
 
-use seinpaal::{
-    proto::{
-        Enqueue, Kind, Permits, Priority, Ticket,
-        session::{Config, Event, Session, Wish},
-        time::Micros,
-    },
-    store::News,
+use seinpaal::store::News;
+use seinpaal_proto::{
+    Enqueue, Kind, Permits, Priority, Ticket,
+    session::{Config, Event, Session, Wish},
+    time::Micros,
 };
 
 use crate::{Client, Stage};

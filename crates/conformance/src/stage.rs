@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use seinpaal::proto::{Inbox, LeaseId, Name, Ticket, TicketSource, time::Micros};
+use seinpaal_proto::{Inbox, LeaseId, Name, Ticket, TicketSource, time::Micros};
 
 use crate::{Ability, Harness};
 

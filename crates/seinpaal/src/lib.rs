@@ -112,14 +112,23 @@ pub use run::RunError;
 pub use rwlock::RwLock;
 pub use schedule::Schedule;
 pub use seinpaal::{Builder, Seinpaal};
-pub use seinpaal_proto as proto;
 pub use seinpaal_proto::queue::{Ending, ItemId, MAX_PAYLOAD_BYTES, Was};
 #[doc(inline)]
 pub use seinpaal_proto::why;
-pub use seinpaal_proto::{About, BadCount, BadName, Fence, Kind, Name, OnMismatch, Slots, Ticket};
+pub use seinpaal_proto::{
+    About, BadCount, BadName, Fence, Kind, MAX_LIMIT, MOST_READERS, Name, OnMismatch, Permits,
+    Slots, Ticket,
+};
 pub use seinpaal_store::{Advice, BadGroup, Fact, Group, GuardedError, GuardedWrite, Value};
 use seinpaal_store::{boottime, guarded, room};
 pub use semaphore::Semaphore;
+
+/// The shortest ttl that can be asked for: 100 ms.
+pub const MIN_TTL: std::time::Duration =
+    std::time::Duration::from_micros(seinpaal_proto::time::MIN_TTL);
+/// The longest ttl that can be asked for: 24 h.
+pub const MAX_TTL: std::time::Duration =
+    std::time::Duration::from_micros(seinpaal_proto::time::MAX_TTL);
 
 /// The README's code, tested.
 #[cfg(doctest)]

@@ -12,9 +12,9 @@ use processes::{
 };
 use seinpaal::{
     AcquireError, Seinpaal,
-    proto::{Configure, Inbox, Request, Ticket, queue},
     store::{Store, StoreError, StoreErrorKind, embedded::EmbeddedStore},
 };
+use seinpaal_proto::{Configure, Inbox, Request, Ticket, queue};
 use tokio::{
     sync::{mpsc::unbounded_channel, oneshot},
     time::timeout,

@@ -16,10 +16,8 @@ use processes::{
     unique,
 };
 use rustix::fs::{FlockOperation, flock};
-use seinpaal::{
-    proto::{Inbox, Reply, Request, Ticket},
-    store::embedded::EmbeddedStore,
-};
+use seinpaal::store::embedded::EmbeddedStore;
+use seinpaal_proto::{Inbox, Reply, Request, Ticket};
 use tokio::{
     sync::mpsc::unbounded_channel,
     time::{sleep, timeout},

@@ -18,13 +18,13 @@ use processes::{
     queue::{Hand, push, texts, told},
     unique,
 };
-use seinpaal::{
-    proto::{
-        Inbox, Name,
-        queue::{Batch, Configure, Delivery, How, Reply, Request},
-        time::SECOND,
-    },
-    store::{Certainty, News, Store, StoreErrorKind, clock::Clock, embedded::EmbeddedStore},
+use seinpaal::store::{
+    Certainty, News, Store, StoreErrorKind, clock::Clock, embedded::EmbeddedStore,
+};
+use seinpaal_proto::{
+    Inbox, Name,
+    queue::{Batch, Configure, Delivery, How, Reply, Request},
+    time::SECOND,
 };
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 

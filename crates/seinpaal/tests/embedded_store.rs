@@ -12,9 +12,9 @@ use processes::{
     client::{acquire, ask, files},
     unique,
 };
-use seinpaal::{
-    proto::{Batch, Cause, Configure, Fence, Inbox, Limit, Name, Reply, Request, Ticket, What},
-    store::{News, SignOfLife, Store, clock::Clock, embedded::EmbeddedStore},
+use seinpaal::store::{News, SignOfLife, Store, clock::Clock, embedded::EmbeddedStore};
+use seinpaal_proto::{
+    Batch, Cause, Configure, Fence, Inbox, Limit, Name, Reply, Request, Ticket, What,
 };
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 

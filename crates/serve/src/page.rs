@@ -9,7 +9,7 @@ use axum::{
     http::StatusCode,
     response::{Html, IntoResponse, Response},
 };
-use seinpaal::proto::Name;
+use seinpaal::Name;
 
 use crate::{
     access::Visitor,

@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, time::Duration};
 
-use seinpaal::{Ending, Kind, Snapshot, proto::MOST_READERS};
+use seinpaal::{Ending, Kind, MOST_READERS, Snapshot};
 use unicode_width::UnicodeWidthChar;
 
 /// The text without what could move the cursor or hide something: names and labels are other people's.

@@ -130,7 +130,7 @@ fn by(seen: &Snapshot, holders: &Holders) -> String {
 
 fn holder(seen: &Snapshot, held: &HeldBy) -> String {
     let many = match held.permits {
-        1 | seinpaal::proto::MOST_READERS => String::new(),
+        1 | seinpaal::MOST_READERS => String::new(),
         permits => format!(" {permits}"),
     };
     format!("{}{many} since {}, {}", who(seen, held.ticket), age(held.held_for), lease(held))
@@ -233,7 +233,7 @@ pub fn are(number: u32) -> String {
 fn permits(permits: u64) -> String {
     match permits {
         1 => "1 permit".to_owned(),
-        permits if permits == u64::from(seinpaal::proto::MOST_READERS) => "all permits".to_owned(),
+        permits if permits == u64::from(seinpaal::MOST_READERS) => "all permits".to_owned(),
         permits => format!("{permits} permits"),
     }
 }

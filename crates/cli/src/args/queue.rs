@@ -3,7 +3,7 @@
 use std::{ffi::OsString, time::Duration, time::SystemTime};
 
 use clap::{Args, Subcommand};
-use seinpaal::{ItemId, proto::Name};
+use seinpaal::{ItemId, Name};
 
 pub(crate) use super::values::{Most, Which};
 use super::{ENVIRONMENT, after, values};

@@ -4,9 +4,7 @@ use std::{fmt, time::Duration};
 
 use clap::builder::RangedI64ValueParser;
 use seinpaal::{
-    ItemId,
-    proto::{MAX_LIMIT, Name, Permits, Ticket, time},
-    store::url::parse_duration,
+    ItemId, MAX_LIMIT, MAX_TTL, MIN_TTL, Name, Permits, Ticket, store::url::parse_duration,
 };
 
 /// One dead letter or all.
@@ -23,8 +21,6 @@ pub(super) use super::time::time;
 
 /// How long a ticket is.
 const TICKET_DIGITS: usize = 32;
-const MIN_TTL: Duration = Duration::from_micros(time::MIN_TTL);
-const MAX_TTL: Duration = Duration::from_micros(time::MAX_TTL);
 
 pub(super) fn name(text: &str) -> Result<Name, String> {
     Name::new(text).map_err(|error| error.to_string())

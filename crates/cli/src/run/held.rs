@@ -2,10 +2,7 @@
 
 use std::{env, fs, os::fd::RawFd};
 
-use seinpaal::{
-    Fence, Permit, Slots, Ticket,
-    proto::{MOST_READERS, Name},
-};
+use seinpaal::{Fence, MOST_READERS, Name, Permit, Slots, Ticket};
 use serde::{Deserialize, Serialize};
 
 use super::sign::Sight;

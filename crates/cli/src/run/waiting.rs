@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 use seinpaal::{
-    Acquire, AcquireAllError, OnMismatch, Outage, Permit, PermitSet, Seinpaal, Semaphore, Snapshot,
-    proto::{MOST_READERS, Name},
+    Acquire, AcquireAllError, MOST_READERS, Name, OnMismatch, Outage, Permit, PermitSet, Seinpaal,
+    Semaphore, Snapshot,
 };
 use tokio::sync::mpsc;
 

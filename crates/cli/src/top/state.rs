@@ -5,7 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use seinpaal::{Snapshot, Ticket, proto::Name};
+use seinpaal::{Name, Snapshot, Ticket};
 
 use super::{keys::Key, watch::Seen};
 use crate::args::SortBy;

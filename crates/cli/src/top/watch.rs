@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use seinpaal::{Seinpaal, Snapshot, proto::Name};
+use seinpaal::{Name, Seinpaal, Snapshot};
 use tokio::{
     sync::{mpsc, watch},
     task::JoinHandle,

@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use seinpaal::proto::{
+use seinpaal_proto::{
     Ticket,
     time::{DEFAULT_TTL, Micros, WAITER_TTL},
 };

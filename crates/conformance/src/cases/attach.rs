@@ -1,4 +1,4 @@
-use seinpaal::proto::{Acquire, Cause, Reply, Request, TicketReply, What};
+use seinpaal_proto::{Acquire, Cause, Reply, Request, TicketReply, What};
 
 use crate::{
     Stage,

@@ -1,5 +1,5 @@
 use futures_util::future::join;
-use seinpaal::proto::{Cause, Reply};
+use seinpaal_proto::{Cause, Reply};
 
 use crate::{
     Stage,

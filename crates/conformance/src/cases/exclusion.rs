@@ -1,7 +1,7 @@
 use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
 
 use futures_util::future::join_all;
-use seinpaal::proto::{Busy, Name, Reply, Request};
+use seinpaal_proto::{Busy, Name, Reply, Request};
 
 use crate::{
     Client, Stage,
@@ -47,8 +47,7 @@ pub async fn names_do_not_share_permits_whatever_is_in_them(stage: &Stage) {
     for suffix in odd {
         let name = Name::new(&format!("{own}{suffix}")).unwrap();
         let [ticket] = tickets();
-        let batch =
-            seinpaal::proto::Batch { name, ..client.batch(vec![acquire(&try_ask(ticket))]) };
+        let batch = seinpaal_proto::Batch { name, ..client.batch(vec![acquire(&try_ask(ticket))]) };
         granted(client.call(&batch).await.replies.remove(0));
     }
 }
@@ -62,12 +61,12 @@ pub async fn the_longest_name_is_as_good_as_any(stage: &Stage) {
             .chars()
             .scan(0, |n, c| {
                 *n += c.len_utf8();
-                (*n <= seinpaal::proto::MAX_NAME_BYTES).then_some(c)
+                (*n <= seinpaal_proto::MAX_NAME_BYTES).then_some(c)
             })
             .collect::<String>(),
     )
     .unwrap();
-    let to = |request: Request| seinpaal::proto::Batch {
+    let to = |request: Request| seinpaal_proto::Batch {
         name: name.clone(),
         ..client.batch(vec![request])
     };

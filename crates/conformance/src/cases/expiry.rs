@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use seinpaal::proto::{Acquire, Cause, Reply, Ticket, time::UNBOUNDED};
+use seinpaal_proto::{Acquire, Cause, Reply, Ticket, time::UNBOUNDED};
 
 use crate::{
     Stage,
@@ -30,7 +30,7 @@ pub async fn the_lease_of_a_client_that_listens_ends_too(stage: &Stage) {
     client.take(&lasting(a, TTL)).await;
     stage.advance(TTL);
     client.settle().await;
-    assert_eq!(client.told().await, (a, seinpaal::proto::What::Ended(Cause::Expired)));
+    assert_eq!(client.told().await, (a, seinpaal_proto::What::Ended(Cause::Expired)));
     assert_eq!(client.holders().await, []);
 }
 

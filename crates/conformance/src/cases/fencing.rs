@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use seinpaal::proto::{Acquire, Batch, Fence, Ticket, time::UNBOUNDED};
+use seinpaal_proto::{Acquire, Batch, Fence, Ticket, time::UNBOUNDED};
 
 use crate::{
     Stage,

@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use seinpaal::proto::{About, Acquire, Name, Reply, Request};
+use seinpaal_proto::{About, Acquire, Name, Reply, Request};
 
 use crate::{
     Stage,
@@ -69,7 +69,7 @@ pub async fn the_list_has_every_name_in_use_that_begins_so(stage: &Stage) {
     for (suffix, request) in
         [("/b", acquire(&try_ask(tickets::<1>()[0]))), ("/a", limit(2)), ("{c}", pause("repairs"))]
     {
-        let batch = seinpaal::proto::Batch { name: name(suffix), ..client.batch(vec![request]) };
+        let batch = seinpaal_proto::Batch { name: name(suffix), ..client.batch(vec![request]) };
         client.call(&batch).await;
     }
     let listed = client.store().list(&prefix).await.unwrap();

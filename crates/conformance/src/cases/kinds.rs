@@ -1,4 +1,4 @@
-use seinpaal::proto::{Acquire, Kind, LimitRule, OnMismatch, Reply, Ticket};
+use seinpaal_proto::{Acquire, Kind, LimitRule, OnMismatch, Reply, Ticket};
 
 use crate::{
     Stage,

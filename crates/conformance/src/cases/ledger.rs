@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use seinpaal::proto::{
+use seinpaal_proto::{
     Acquire, Batch, Contact, Contacts, Enqueue, Inbox, Kind, LeaseId, MemoryState, OnMismatch,
     Permits, Request, Ticket, execute,
 };

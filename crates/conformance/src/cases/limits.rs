@@ -1,4 +1,4 @@
-use seinpaal::proto::{Acquire, Busy, Cause, Configure, Enqueue, OnMismatch, Reply, Request, What};
+use seinpaal_proto::{Acquire, Busy, Cause, Configure, Enqueue, OnMismatch, Reply, Request, What};
 
 use crate::{
     Stage,

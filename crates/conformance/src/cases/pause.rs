@@ -1,4 +1,4 @@
-use seinpaal::proto::{Busy, Reply, TicketReply};
+use seinpaal_proto::{Busy, Reply, TicketReply};
 
 use crate::{
     Stage,

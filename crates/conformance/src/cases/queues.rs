@@ -1,9 +1,7 @@
 //! What a store says of queues; how it keeps them is for the cases in queue.rs.
 
-use seinpaal::{
-    proto::{Inbox, queue::Batch},
-    store::{Certainty, StoreErrorKind},
-};
+use seinpaal::store::{Certainty, StoreErrorKind};
+use seinpaal_proto::{Inbox, queue::Batch};
 
 use crate::{Ability, Stage};
 

@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use seinpaal::proto::{Acquire, Batch, Cause, Reply, TicketReply, time::UNBOUNDED};
+use seinpaal_proto::{Acquire, Batch, Cause, Reply, TicketReply, time::UNBOUNDED};
 
 use crate::{
     Stage,

@@ -1,7 +1,7 @@
 use std::time::Duration;
 
 use futures_util::{FutureExt, pin_mut};
-use seinpaal::proto::{Acquire, Cause, Reply, Request};
+use seinpaal_proto::{Acquire, Cause, Reply, Request};
 
 use crate::{
     Client, Stage,

@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use seinpaal::proto::{Acquire, Cause, Reply, Ticket, What, time::UNBOUNDED};
+use seinpaal_proto::{Acquire, Cause, Reply, Ticket, What, time::UNBOUNDED};
 
 use crate::{
     Stage,

@@ -5,14 +5,12 @@ use std::{
     time::Duration,
 };
 
-use seinpaal::{
-    proto::{Contact, Inbox},
-    store::{
-        BoxFuture, NewsSender, Store,
-        redis::{RedisStore, Rig},
-        url::{ClusterUrl, StoreUrl},
-    },
+use seinpaal::store::{
+    BoxFuture, NewsSender, Store,
+    redis::{RedisStore, Rig},
+    url::{ClusterUrl, StoreUrl},
 };
+use seinpaal_proto::{Contact, Inbox};
 
 use super::{Ability, Harness, memory::BEGINNING};
 use seinpaal_rig::RedisCluster;

@@ -2,10 +2,8 @@
 
 use std::sync::{Arc, atomic::AtomicU64};
 
-use seinpaal::{
-    proto::{Contact, Inbox},
-    store::{BoxFuture, NewsSender, Store, clock::Clock, embedded::EmbeddedStore},
-};
+use seinpaal::store::{BoxFuture, NewsSender, Store, clock::Clock, embedded::EmbeddedStore};
+use seinpaal_proto::{Contact, Inbox};
 use tempfile::TempDir;
 
 use super::{Ability, Harness, memory::BEGINNING};

@@ -2,14 +2,12 @@
 
 use std::sync::{Arc, atomic::AtomicU64};
 
-use seinpaal::{
-    proto::{Contact, Inbox, time::Micros},
-    store::{
-        BoxFuture, NewsSender, Store,
-        clock::Clock,
-        memory::{MemoryHub, MemoryStore},
-    },
+use seinpaal::store::{
+    BoxFuture, NewsSender, Store,
+    clock::Clock,
+    memory::{MemoryHub, MemoryStore},
 };
+use seinpaal_proto::{Contact, Inbox, time::Micros};
 
 use super::{Ability, Harness};
 

@@ -5,14 +5,12 @@ use std::{
     time::Duration,
 };
 
-use seinpaal::{
-    proto::{Contact, Inbox},
-    store::{
-        BoxFuture, NewsSender, Store,
-        redis::{RedisStore, Rig},
-        url::{SentinelUrl, StoreUrl},
-    },
+use seinpaal::store::{
+    BoxFuture, NewsSender, Store,
+    redis::{RedisStore, Rig},
+    url::{SentinelUrl, StoreUrl},
 };
+use seinpaal_proto::{Contact, Inbox};
 
 use super::{Ability, Harness, memory::BEGINNING};
 use seinpaal_rig::SentinelServers;

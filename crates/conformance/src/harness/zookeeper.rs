@@ -8,14 +8,12 @@ use std::{
     time::Duration,
 };
 
-use seinpaal::{
-    proto::{Contact, Inbox},
-    store::{
-        BoxFuture, NewsSender, Store,
-        url::{StoreUrl, ZookeeperUrl},
-        zookeeper::{Rig, ZookeeperStore},
-    },
+use seinpaal::store::{
+    BoxFuture, NewsSender, Store,
+    url::{StoreUrl, ZookeeperUrl},
+    zookeeper::{Rig, ZookeeperStore},
 };
+use seinpaal_proto::{Contact, Inbox};
 
 use super::{Ability, Harness, memory::BEGINNING};
 use seinpaal_rig::ZookeeperEnsemble;

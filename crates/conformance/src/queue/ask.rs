@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use seinpaal::proto::{
+use seinpaal_proto::{
     Limit, Name, Priority,
     queue::{Configure, Dedup, Delivery, Due, How, Pop, Push, Reason, Renew, Request},
     time::{UNBOUNDED, micros},

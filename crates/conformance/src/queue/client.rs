@@ -5,16 +5,14 @@ use std::{
     time::Duration,
 };
 
-use seinpaal::{
-    proto::{
-        Inbox,
-        queue::{
-            Batch, DeadRow, Delivery, How, ItemId, Pop, Popped, Push, Replies, Reply, Request,
-            Snapshot, What,
-        },
-        time::micros,
+use seinpaal::store::{News, Store};
+use seinpaal_proto::{
+    Inbox,
+    queue::{
+        Batch, DeadRow, Delivery, How, ItemId, Pop, Popped, Push, Replies, Reply, Request,
+        Snapshot, What,
     },
-    store::{News, Store},
+    time::micros,
 };
 use tokio::time::timeout;
 

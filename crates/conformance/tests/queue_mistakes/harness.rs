@@ -7,13 +7,13 @@ use std::{
 
 use seinpaal::{
     Advice, Fact,
-    proto::{Batch, Contact, Inbox, Name, Replies, Snapshot, queue, time::Micros},
     store::{
         Abilities, BoxFuture, GuardedWrite, NewsSender, OneStep, Reading, SendsInPlace, SignOfLife,
         Store, StoreError, Written,
     },
 };
 use seinpaal_conformance::{Ability, Harness, MemoryHarness};
+use seinpaal_proto::{Batch, Contact, Inbox, Name, Replies, Snapshot, queue, time::Micros};
 use tokio::sync::mpsc;
 
 use super::spoil::{Mistake, Spoiler};

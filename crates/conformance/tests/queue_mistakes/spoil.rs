@@ -8,16 +8,14 @@ use std::{
     },
 };
 
-use seinpaal::{
-    proto::{
-        Inbox, Name, Priority,
-        queue::{
-            Batch, Configure, Delivery, Due, How, Pop, Popped, Push, Reason, Renew, Replies, Reply,
-            Request, Snapshot, What,
-        },
-        time::UNBOUNDED,
+use seinpaal::store::{News, NewsSender, Store, StoreError};
+use seinpaal_proto::{
+    Inbox, Name, Priority,
+    queue::{
+        Batch, Configure, Delivery, Due, How, Pop, Popped, Push, Reason, Renew, Replies, Reply,
+        Request, Snapshot, What,
     },
-    store::{News, NewsSender, Store, StoreError},
+    time::UNBOUNDED,
 };
 
 /// One thing that is wrong.

@@ -4,16 +4,16 @@ use std::{fs, path::PathBuf, sync::Arc, time::Instant};
 
 use seinpaal::{
     Seinpaal, Semaphore,
-    proto::{
-        Acquire, Batch, Enqueue, Inbox, Kind, LeaseId, Limit, LimitRule, Name, OnMismatch, Permits,
-        Priority, Reply, Request, Ticket, time::SECOND,
-    },
     store::{
         Store,
         embedded::EmbeddedStore,
         memory::{MemoryHub, MemoryStore},
         redis::RedisStore,
     },
+};
+use seinpaal_proto::{
+    Acquire, Batch, Enqueue, Inbox, Kind, LeaseId, Limit, LimitRule, Name, OnMismatch, Permits,
+    Priority, Reply, Request, Ticket, time::SECOND,
 };
 use tokio::{sync::mpsc, task::JoinSet};
 

@@ -2,7 +2,7 @@
 
 use std::convert::Infallible;
 
-use seinpaal::proto::{
+use seinpaal_proto::{
     Contact, Contacts, Inbox, Name,
     queue::{
         MemoryQueue, Outcome, execute,

@@ -14,11 +14,11 @@ use std::{
 use rustix::process::{Signal, getpid, kill_process};
 use seinpaal::{
     Seinpaal,
-    proto::{
-        Acquire, Batch, Configure, Enqueue, Inbox, Kind, LeaseId, Limit, LimitRule, Name,
-        OnMismatch, Permits, Priority, Reply, Request, Ticket, Wakeup, What, time::SECOND,
-    },
     store::{News, Store, StoreError, embedded::EmbeddedStore},
+};
+use seinpaal_proto::{
+    Acquire, Batch, Configure, Enqueue, Inbox, Kind, LeaseId, Limit, LimitRule, Name, OnMismatch,
+    Permits, Priority, Reply, Request, Ticket, Wakeup, What, time::SECOND,
 };
 use tokio::{
     signal::unix::{SignalKind, signal},

@@ -2,13 +2,11 @@
 
 use std::sync::Arc;
 
-use seinpaal::{
-    proto::{
-        Inbox, Name, Priority,
-        queue::{Batch, Delivery, Due, How, Pop, Popped, Push, Replies, Reply, Request, What},
-        time::SECOND,
-    },
-    store::{Store, StoreError, embedded::EmbeddedStore},
+use seinpaal::store::{Store, StoreError, embedded::EmbeddedStore};
+use seinpaal_proto::{
+    Inbox, Name, Priority,
+    queue::{Batch, Delivery, Due, How, Pop, Popped, Push, Replies, Reply, Request, What},
+    time::SECOND,
 };
 
 /// The end of all time: nothing here is too late.
@@ -47,7 +45,7 @@ pub(crate) fn texts(items: &[Popped]) -> String {
 }
 
 /// Nothing of what is only to say when to look again.
-pub(crate) fn told(wakeup: &seinpaal::proto::queue::Wakeup) -> Option<&'static str> {
+pub(crate) fn told(wakeup: &seinpaal_proto::queue::Wakeup) -> Option<&'static str> {
     match wakeup.what {
         What::Called => Some("news called"),
         What::Lost(_) => Some("news lost"),

@@ -1,7 +1,7 @@
 //! The gate: a cell for each permit on its left, a dot for each waiter on its right.
 
 use askama::Template;
-use seinpaal::{Kind, Snapshot, proto::MOST_READERS};
+use seinpaal::{Kind, MOST_READERS, Snapshot};
 
 use super::headline::is_shut;
 

@@ -3,8 +3,7 @@
 use std::time::Duration;
 
 use seinpaal::{
-    Kind, QueueSnapshot, Snapshot, Waiter,
-    proto::MOST_READERS,
+    Kind, MOST_READERS, QueueSnapshot, Snapshot, Waiter,
     why::{Estimate, Why},
 };
 use seinpaal_words::{text::age, why::are};

@@ -4,8 +4,7 @@ use std::sync::Arc;
 
 use askama::Template;
 use seinpaal::{
-    About, Holder, Kind, Snapshot, Waiter,
-    proto::MOST_READERS,
+    About, Holder, Kind, MOST_READERS, Snapshot, Waiter,
     why::{Estimate, Why},
 };
 use seinpaal_words::{

@@ -1,6 +1,6 @@
 //! Going in under the permit that a `run` around us holds.
 
-use seinpaal::{Holder, Kind, Snapshot, proto::Name};
+use seinpaal::{Holder, Kind, Name, Snapshot};
 use tokio::time::sleep;
 
 use super::{Entrance, HURRY, News, Vigil, heed, unreachable};

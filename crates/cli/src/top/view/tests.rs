@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use seinpaal::{Seinpaal, proto::Name};
+use seinpaal::{Name, Seinpaal};
 
 use super::{super::keys::Key, super::watch::Seen, *};
 use crate::args::SortBy;

@@ -1,4 +1,4 @@
-use seinpaal::proto::queue::{How, Reply, Request, Was};
+use seinpaal_proto::queue::{How, Reply, Request, Was};
 
 use crate::{
     Stage,

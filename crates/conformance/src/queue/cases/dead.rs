@@ -1,4 +1,4 @@
-use seinpaal::proto::{
+use seinpaal_proto::{
     Name,
     queue::{Ending, ItemId, Purge, Push, Reason, Reply, Request},
 };
@@ -179,7 +179,7 @@ pub async fn a_purge_of_dead_letters_takes_them_and_nothing_else_in_bounded_step
     for _ in 0..3 {
         client.send(vec![Request::Push(allowed("x", 1)); 50]).await;
         let held = client.pop(50).await;
-        let failed = |it: &seinpaal::proto::queue::Popped| {
+        let failed = |it: &seinpaal_proto::queue::Popped| {
             crate::queue::ask::finish(it.delivery, fail("no", AT_ONCE))
         };
         client.send(held.iter().map(failed).collect()).await;

@@ -1,4 +1,4 @@
-use seinpaal::proto::queue::{ItemId, Purge, Reply, Request};
+use seinpaal_proto::queue::{ItemId, Purge, Reply, Request};
 
 use crate::{
     Stage,
@@ -58,7 +58,7 @@ pub async fn what_was_purged_can_be_pushed_again_under_its_key(stage: &Stage) {
     let client = stage.queue_client().await;
     client.push(keyed("a", MINUTE)).await;
     let later = delayed("b", SECOND);
-    client.push(seinpaal::proto::queue::Push { due: later.due, ..keyed("b", MINUTE) }).await;
+    client.push(seinpaal_proto::queue::Push { due: later.due, ..keyed("b", MINUTE) }).await;
     client.one(Request::Purge(Purge::Waiting)).await;
     client.push(keyed("a", MINUTE)).await;
     client.push(keyed("b", MINUTE)).await;

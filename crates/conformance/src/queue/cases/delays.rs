@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use seinpaal::proto::{
+use seinpaal_proto::{
     Priority,
     queue::{Due, Push, Request},
 };

@@ -1,6 +1,6 @@
 use std::collections::BTreeSet;
 
-use seinpaal::proto::{
+use seinpaal_proto::{
     Name, Priority,
     queue::{Configure, Push, Request},
 };

@@ -1,4 +1,4 @@
-use seinpaal::proto::{
+use seinpaal_proto::{
     Name,
     queue::{Batch, GroupRow, Pop, Push, Request},
 };

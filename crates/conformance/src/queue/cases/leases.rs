@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use seinpaal::proto::{
+use seinpaal_proto::{
     Contact, Fence,
     queue::{Delivery, How, Pop, Popped, Reply, Request},
     time::{Micros, margin},

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use seinpaal::proto::{
+use seinpaal_proto::{
     Contact, Contacts, Inbox, Limit, Name, Priority,
     queue::{
         Batch, Configure, Dedup, Delivery, Due, ItemId, MemoryQueue, Pop, Purge, Push, Reply,
@@ -60,7 +60,7 @@ impl Dice {
 
     fn delivery(&mut self) -> Delivery {
         let back = self.below(8);
-        let nothing = Delivery { id: ItemId(1), fence: seinpaal::proto::Fence(1) };
+        let nothing = Delivery { id: ItemId(1), fence: seinpaal_proto::Fence(1) };
         self.deliveries.iter().rev().nth(back).copied().unwrap_or(nothing)
     }
 

@@ -1,4 +1,4 @@
-use seinpaal::proto::queue::{Configure, Reply, Request};
+use seinpaal_proto::queue::{Configure, Reply, Request};
 
 use crate::{
     Stage,

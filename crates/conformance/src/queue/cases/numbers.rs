@@ -1,4 +1,4 @@
-use seinpaal::proto::queue::{Batch, Reply, Request};
+use seinpaal_proto::queue::{Batch, Reply, Request};
 
 use crate::{
     Stage,

@@ -1,7 +1,7 @@
 //! Every request is done once, whatever is lost and repeated.
 
 use futures_util::{FutureExt, pin_mut};
-use seinpaal::proto::{
+use seinpaal_proto::{
     Name,
     queue::{Batch, Purge, Reply, Request},
 };

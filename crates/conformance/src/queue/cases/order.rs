@@ -1,6 +1,6 @@
 use std::collections::BTreeSet;
 
-use seinpaal::proto::queue::{Reply, Request};
+use seinpaal_proto::queue::{Reply, Request};
 
 use crate::{
     Stage,

@@ -1,4 +1,4 @@
-use seinpaal::proto::{
+use seinpaal_proto::{
     About, Name, Priority,
     queue::{Batch, Dedup, Push, Reply, Request},
 };
@@ -53,7 +53,7 @@ pub async fn the_answers_to_a_batch_hold_four_mebibytes_of_payload(stage: &Stage
     }
     client.push(item("small")).await;
     let lengths = |items: Vec<_>| items.iter().map(|it: &Vec<u8>| it.len()).collect::<Vec<_>>();
-    let payloads = |held: Vec<seinpaal::proto::queue::Popped>| {
+    let payloads = |held: Vec<seinpaal_proto::queue::Popped>| {
         lengths(held.into_iter().map(|popped| popped.payload).collect())
     };
     assert_eq!(payloads(client.pop(64).await), [MEBIBYTE; 4]);

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use seinpaal::proto::queue::{Configure, Request, What};
+use seinpaal_proto::queue::{Configure, Request, What};
 
 use crate::{
     Stage,
