@@ -11,7 +11,7 @@ use std::sync::mpsc::{Receiver, TryRecvError};
 const LONG: u32 = 1024;
 /// The first to open the store after all had left reads the whole log, 5 µs a page, so programs that come and go want it
 /// short.
-const LONG_FOR_A_NEWCOMER: u32 = 64;
+const LONG_FOR_A_NEWCOMER: u32 = 256;
 /// A client belongs to those that come and go for so many commits.
 const COMMITS_OF_A_NEWCOMER: u32 = 2;
 /// No client writes to a log of this length before it has been written back: 32 MB.

@@ -15,8 +15,12 @@ pub const PRODUCT: &[&[&str]] = &[
 ];
 
 /// The crates that prove the others, in the same order. They come after all of the product.
-pub const PROOF: &[&[&str]] =
-    &[&["rig", "house"], &["conformance", "models"], &["torture"], &["planted", "day"]];
+pub const PROOF: &[&[&str]] = &[
+    &["rig", "house", "public-api"],
+    &["conformance", "models"],
+    &["torture"],
+    &["planted", "day"],
+];
 
 /// One crate uses another.
 #[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]

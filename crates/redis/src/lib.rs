@@ -216,16 +216,11 @@ impl RedisStore {
     async fn execute(&self, batch: &Batch) -> Result<Replies, StoreError> {
         refuse_too_much(batch)?;
         let operation = Operation::of(batch);
-        let plain =
-            script::plain_arguments(batch, self.given_now()).filter(|_| self.guard.is_none());
-        let (keys, arguments) = match plain {
-            Some(arguments) => (Vec::from(self.keys.of(&batch.name)), arguments),
-            None => self.keys_and_arguments(batch),
-        };
+        let (keys, arguments) = self.keys_and_arguments(batch);
         self.servers.expect(batch).await?;
         let (answer, proof) =
             self.servers.evaluate(operation, &keys, &arguments, room_of(batch)).await?;
-        let replies = reply::of_batch(answer, operation.name(), batch)?;
+        let replies = reply::parse(answer, operation.name(), batch.requests.len())?;
         self.hear(replies.now);
         self.servers.take_note(batch, &replies);
         match replies.replies.iter().map(need_of).max() {

@@ -4,8 +4,8 @@ use std::{fmt::Write, sync::OnceLock};
 
 use redis::Script;
 use seinpaal_proto::{
-    Acquire, Attach, Batch, Configure, Enqueue, LimitRule, OnMismatch, Renew, Request, Ticket,
-    Whom, time::Micros,
+    Acquire, Attach, Batch, Configure, Enqueue, LimitRule, OnMismatch, Renew, Request, Whom,
+    time::Micros,
 };
 
 use super::queue::pieces::QUEUE;
@@ -18,10 +18,7 @@ const MOST_EXACT: u64 = 1 << 53;
 /// Where the requests begin among the arguments.
 pub(super) const FIRST_REQUEST: usize = 3;
 
-/// Where every script begins: formats, and without the restart guard what goes on most of the time.
-pub(super) const FORMS: &str = include_str!("lua/forms.lua");
-const LEAN: &str = include_str!("lua/lean.lua");
-/// What follows, and what follows that with the restart guard.
+/// Where every script begins, and what follows it with the restart guard.
 const BEGIN: &str = include_str!("lua/begin.lua");
 const GUARD: &str = include_str!("lua/guard.lua");
 /// What follows the scripts of acquire and cancel where several names are acquired in one step.
@@ -67,24 +64,11 @@ macro_rules! plain {
     () => {
         concat!(
             include_str!("lua/plain.lua"),
-            include_str!("lua/unfold.lua"),
-            include_str!("lua/plain_read.lua"),
             include_str!("lua/plain_acquire.lua"),
             include_str!("lua/plain_release.lua"),
             include_str!("lua/plain_renew.lua"),
             include_str!("lua/plain_grant.lua"),
             include_str!("lua/plain_end.lua"),
-        )
-    };
-}
-
-/// What takes a lone value apart, as a function.
-macro_rules! unfold {
-    () => {
-        concat!(
-            "local function unfold(text)\n",
-            include_str!("lua/unfold.lua"),
-            "return lone_head, lone_field, lone_record\nend\n",
         )
     };
 }
@@ -98,8 +82,7 @@ macro_rules! row {
             source: concat!(
                 include_str!("lua/begin.lua"),
                 $($plain)*
-                unfold!(),
-            include_str!("lua/pack.lua"),
+                include_str!("lua/pack.lua"),
                 include_str!("lua/state.lua"),
                 include_str!("lua/records.lua"),
                 include_str!("lua/slots.lua"),
@@ -138,7 +121,7 @@ pub(super) const SCRIPTS: [Row; 10] = [
         #[cfg(test)]
         operation: Operation::Write,
         name: "write",
-        source: concat!(include_str!("lua/begin.lua"), unfold!(), include_str!("lua/pack.lua"), include_str!("lua/write.lua")),
+        source: concat!(include_str!("lua/begin.lua"), include_str!("lua/pack.lua"), include_str!("lua/write.lua")),
         #[cfg(test)]
         own: include_str!("lua/write.lua"),
         #[cfg(test)]
@@ -152,7 +135,6 @@ pub(super) const SCRIPTS: [Row; 10] = [
         name: "list",
         source: concat!(
             include_str!("lua/begin.lua"),
-            unfold!(),
             include_str!("lua/pack.lua"),
             include_str!("lua/rows.lua"),
             include_str!("lua/list.lua"),
@@ -186,11 +168,6 @@ impl Operation {
             Request::Inspect { .. } => Self::Inspect,
             _ => Self::Step,
         }
-    }
-
-    /// Whether its script takes packed requests.
-    fn may_be_plain(self) -> bool {
-        matches!(self, Self::Acquire | Self::Renew | Self::Release | Self::Step)
     }
 
     pub(super) fn name(self) -> &'static str {
@@ -262,8 +239,7 @@ impl Scripts {
         let (begin, rest) = SCRIPTS[operation as usize].source.split_at(BEGIN.len());
         let has_guard = self.is_guarded && operation != Operation::Write;
         let guard = if has_guard { GUARD } else { "" };
-        let lean = if operation.may_be_plain() && !self.is_guarded { LEAN } else { "" };
-        self.changed([self.wire.piece(), FORMS, lean, begin, guard, rest].concat())
+        self.changed([self.wire.piece(), begin, guard, rest].concat())
     }
 
     fn changed(&self, source: String) -> String {
@@ -297,63 +273,7 @@ pub(super) fn arguments(batch: &Batch, now: Option<u64>) -> Vec<Vec<u8>> {
     arguments
 }
 
-/// A batch of which nothing keeps the server from a straight path, as `PLAIN_*` in `forms.lua` say; else nothing.
-pub(super) fn plain_arguments(batch: &Batch, now: Option<u64>) -> Option<Vec<Vec<u8>>> {
-    let mut clocks = now.map_or((-1.0_f64).to_le_bytes(), double).to_vec();
-    clocks.extend(double(batch.fence_seen.min(MOST_FENCE_SEEN)));
-    clocks.extend(batch.inbox?.to_string().bytes());
-    let argument = |request| {
-        let (operation, rest) = plain_body(request)?;
-        Some([&[operation], &*clocks, &*rest].concat())
-    };
-    let arguments = batch.requests.iter().map(argument).collect::<Option<Vec<_>>>()?;
-    (!arguments.is_empty()).then_some(arguments)
-}
-
-/// Which operation it is, and what follows the inbox.
-fn plain_body(request: &Request) -> Option<(u8, Vec<u8>)> {
-    match request {
-        Request::Acquire(acquire) => Some((1, plain_acquire(acquire)?)),
-        Request::Release { ticket, slots: None } => {
-            Some((2, [plain_ticket(*ticket), line(request).into_bytes()].concat()))
-        }
-        Request::Renew(Renew { lease, ttl, margin, whom: Whom::All { members, digest } }) => {
-            let lease = lease.to_string();
-            let mut body = lease.strip_suffix("00000000")?.as_bytes().to_vec();
-            for number in [*ttl, *margin, u64::from(*members), *digest] {
-                body.extend(double(number));
-            }
-            body.extend(line(request).bytes());
-            Some((3, body))
-        }
-        _ => None,
-    }
-}
-
-fn plain_acquire(acquire: &Acquire) -> Option<Vec<u8>> {
-    let is_own = acquire.lease == acquire.ticket.series().ticket(0).into();
-    let (_, limit) = rule_and_limit(acquire.limit);
-    let mut body = plain_ticket(acquire.ticket);
-    body.extend(acquire.permits.get().to_le_bytes());
-    body.extend(limit.to_le_bytes());
-    body.extend(acquire.kind.letter().to_string().bytes());
-    for time in [acquire.ttl, acquire.margin, acquire.not_after.unwrap_or(MOST_EXACT)] {
-        body.extend(double(time));
-    }
-    body.extend(packed(acquire));
-    is_own.then_some(body)
-}
-
-/// Series, number and digest.
-fn plain_ticket(ticket: Ticket) -> Vec<u8> {
-    let mut text = ticket.to_string().into_bytes();
-    text.truncate(24);
-    text.extend(ticket.number().to_le_bytes());
-    text.extend(double(ticket.digest()));
-    text
-}
-
-/// An acquire as `ASK` in `forms.lua` says: reading words out of a line is a third of what it costs a server.
+/// An acquire as `ASK` in `begin.lua` says: reading words out of a line is a third of what it costs a server.
 fn packed(acquire: &Acquire) -> Vec<u8> {
     let (rule, limit) = rule_and_limit(acquire.limit);
     let is_own = acquire.lease == acquire.ticket.series().ticket(0).into();
@@ -386,7 +306,7 @@ pub(super) fn double(number: u64) -> [u8; 8] {
 }
 
 fn rule_and_limit(rule: Option<LimitRule>) -> (u8, u32) {
-    let Some(LimitRule { limit, on_mismatch }) = rule else { return (b'-', 1) };
+    let Some(LimitRule { limit, on_mismatch }) = rule else { return (b'-', 0) };
     let letter = match on_mismatch {
         OnMismatch::Refuse => b'R',
         OnMismatch::Adopt => b'A',

@@ -57,7 +57,6 @@ impl Bench {
         };
         let now = Arc::new(AtomicU64::new(START));
         let mutation = mutation.map(|(from, to)| (from.to_owned(), to.to_owned()));
-        let mutation = local_only(mutation);
         let rig = Rig { now: Some(now.clone()), mutation, ..Rig::default() };
         let (news, _) = mpsc::unbounded_channel();
         let store = RedisStore::open_rigged(url, Inbox(1), news, rig).await.unwrap();
@@ -271,22 +270,6 @@ impl Bench {
         }
         history
     }
-}
-
-// LOCAL-ONLY: the first pieces as they are now, so that Lua can change without a build.
-fn local_only(mutation: Option<(String, String)>) -> Option<(String, String)> {
-    let Ok(dir) = std::env::var("LOCAL_LUA") else { return mutation };
-    let from = concat!(
-        include_str!("../../../redis/src/lua/forms.lua"),
-        include_str!("../../../redis/src/lua/lean.lua"),
-    );
-    let read = |name| std::fs::read_to_string(format!("{dir}/{name}.lua")).unwrap();
-    let mut to = [read("forms"), read("lean")].concat();
-    if let Some((from, with)) = mutation {
-        assert!(to.contains(&from), "LOCAL: not in lean: {from}");
-        to = to.replacen(&from, &with, 1);
-    }
-    Some((from.to_owned(), to))
 }
 
 async fn connect(

@@ -116,18 +116,6 @@ pub const CALM: Scale =
 pub const CALM_CROWD: Scale =
     Scale { events: 500, tickets: 4, leases: 60, most_requests: 4, most_permits: 1, is_calm: true };
 
-/// One in which one client comes and goes, and the name is mostly one value in Redis.
-pub const ALONE: Scale =
-    Scale { events: 250, tickets: 6, leases: 1, most_requests: 4, most_permits: 2, is_calm: true };
-/// The same with a second client, so that the value is taken apart and made again.
-pub const PAIR: Scale = Scale { leases: 2, ..ALONE };
-
-impl Scale {
-    fn is_lone(self) -> bool {
-        self.is_calm && self.leases <= 2
-    }
-}
-
 /// SplitMix64 (Steele, Lea, Flood 2014).
 #[derive(Clone, Debug)]
 pub struct Random(pub u64);
@@ -386,21 +374,14 @@ fn calm(random: &mut Random, scale: Scale) -> Vec<Event> {
         let drawn = &mut drawn[client as usize];
         let requests = if random.one_in(3) { 1 + random.below(scale.most_requests) } else { 1 };
         events.push(Event::Call {
-            step: calm_step(random, scale, pause),
+            step: if random.one_in(pause) { 3 * SECOND } else { random.below(30 * MILLISECOND) }
+                as i64,
             inbox: Some(inbox(if random.one_in(12) { random.below(4) } else { client % 4 })),
-            fence: if scale.is_lone() { fence(random) } else { FenceSeen::None },
+            fence: FenceSeen::None,
             asks: (0..requests).map(|_| calm_ask(random, scale, client, drawn, is_brief)).collect(),
         });
     }
     events
-}
-
-fn calm_step(random: &mut Random, scale: Scale, pause: u64) -> i64 {
-    if scale.is_lone() && random.one_in(30) {
-        return random.pick(&[-2 * SECOND as i64, -1, 0, 12 * SECOND as i64]);
-    }
-    let step = if random.one_in(pause) { 3 * SECOND } else { random.below(30 * MILLISECOND) };
-    step as i64
 }
 
 fn calm_ask(
@@ -415,7 +396,7 @@ fn calm_ask(
             .series();
     let lease = LeaseId::from(series.ticket(0));
     let ttl = random.pick(&[10, 60]) * SECOND;
-    let margin = ttl / random.pick(&[4, 4, 4, 1_000, 5_000]);
+    let margin = ttl / 4;
     let recent = |random: &mut Random, drawn: u32| {
         series.ticket(drawn.saturating_sub(random.below(scale.tickets) as u32).max(1))
     };
@@ -471,25 +452,5 @@ fn calm_acquire(
         not_after: None,
         about: random.pick(&["", "me", "two words"]).to_owned(),
     };
-    if scale.is_lone() {
-        lone_acquire(random, acquire)
-    } else {
-        Ask::Acquire { acquire, not_after: None }
-    }
-}
-
-/// What one client alone may ask for besides, so that nothing is as the call before left it.
-fn lone_acquire(random: &mut Random, mut acquire: Acquire) -> Ask {
-    acquire.margin = acquire.ttl / random.pick(&[4, 4, 4, 1_000, 5_000]);
-    if random.one_in(2) {
-        acquire.enqueue = Enqueue::No;
-    }
-    if let Some(rule) = &mut acquire.limit {
-        rule.limit = Limit::new(random.pick(&[12, 12, 12, 12, 12, 12, 12, 3, 13])).unwrap();
-    }
-    if random.one_in(30) {
-        acquire.kind = Kind::Mutex;
-    }
-    let not_after = random.one_in(10).then(|| random.below(100) as i64 - 50);
-    Ask::Acquire { acquire, not_after }
+    Ask::Acquire { acquire, not_after: None }
 }
