@@ -68,7 +68,7 @@ fn word(kind: StoreErrorKind) -> &'static str {
         StoreErrorKind::Corrupt => "corrupt",
         StoreErrorKind::OtherVersion => "other version",
         StoreErrorKind::Closed => "closed",
-        StoreErrorKind::Internal => "internal",
+        _ => "internal",
     }
 }
 

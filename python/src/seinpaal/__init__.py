@@ -70,7 +70,7 @@ def connect(
     """
     seinpaal = _described(url, client, ttl, patience)
     if not lazy:
-        seinpaal._native()
+        seinpaal._here()
     return seinpaal
 
 
@@ -83,7 +83,7 @@ async def connect_async(
 ) -> Seinpaal:
     """The same, from asyncio."""
     seinpaal = _described(url, client, ttl, patience)
-    await seinpaal._native_async()
+    await seinpaal._here_async()
     return seinpaal
 
 

@@ -63,24 +63,24 @@ class Seinpaal:
 
     def acquire_all(self, *wanted: Lock | Holding, timeout: Seconds | None = None) -> PermitSet:
         """Permits of several names: all or none, and nobody waits in a circle, whatever order they are named in."""
-        call = self._native().acquire_all(_wishes(wanted), in_seconds(timeout))
+        call = self._here().acquire_all(_wishes(wanted), in_seconds(timeout))
         return self._set(call.wait())
 
     async def acquire_all_async(
         self, *wanted: Lock | Holding, timeout: Seconds | None = None
     ) -> PermitSet:
         """The same, from asyncio."""
-        native = await self._native_async()
+        native = await self._here_async()
         return self._set(await _call.run(native.acquire_all(_wishes(wanted), in_seconds(timeout))))
 
     def try_acquire_all(self, *wanted: Lock | Holding) -> PermitSet | None:
         """The same if all can be had now."""
-        permits = self._native().try_acquire_all(_wishes(wanted)).wait()
+        permits = self._here().try_acquire_all(_wishes(wanted)).wait()
         return self._set(permits) if permits is not None else None
 
     async def try_acquire_all_async(self, *wanted: Lock | Holding) -> PermitSet | None:
         """The same, from asyncio."""
-        native = await self._native_async()
+        native = await self._here_async()
         permits = await _call.run(native.try_acquire_all(_wishes(wanted)))
         return self._set(permits) if permits is not None else None
 
@@ -92,7 +92,7 @@ class Seinpaal:
     @property
     def address(self) -> str:
         """Where the store is, without a password."""
-        return self._native().address
+        return self._here().address
 
     def close(self) -> None:
         """Gives back everything and ends every wait, and waits until the store has confirmed it, for at most 10 s."""
@@ -128,7 +128,7 @@ class Seinpaal:
 
     # ---- inside
 
-    def _native(self) -> _native.Connection:
+    def _here(self) -> _native.Connection:
         """The connection of this process, made on first use after a fork."""
         if self._connection is None or self._process != os.getpid():
             with self._connecting:
@@ -137,7 +137,7 @@ class Seinpaal:
         assert self._connection is not None
         return self._connection
 
-    async def _native_async(self) -> _native.Connection:
+    async def _here_async(self) -> _native.Connection:
         if self._connection is None or self._process != os.getpid():
             connection = await _call.run(self._call())
             # Another task may have been quicker. Then this one is dropped, and closes by that.
@@ -157,6 +157,10 @@ class Seinpaal:
         self._connection, self._process = connection, os.getpid()
         _fork.connections.add(self)
         _close_at_end_of_child()
+
+    def __reduce__(self) -> tuple[type[Seinpaal], tuple[str, str, float | None, float | None]]:
+        """Another process that is sent this connects by itself, on first use."""
+        return Seinpaal, (self._url, self._client, self._ttl, self._patience)
 
     def _after_fork(self) -> None:
         """What was inherited is never dropped. What shows that the parent lives is closed."""

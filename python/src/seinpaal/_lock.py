@@ -154,52 +154,56 @@ class Lock(Holding):
         Only the calling thread waits. On the main thread a signal handler that raises, such as that of Ctrl-C, ends the
         wait within 100 ms, and nothing stays held or queued.
         """
-        call = self._connection._native().acquire(self._wish.described(options))
+        call = self._connection._here().acquire(self._wish.described(options))
         return Permit(self._connection, call.wait())
 
     async def acquire_async(self, **options: Unpack[Options]) -> Permit:
         """The same, from asyncio. If the task is cancelled it leaves the line, and nothing stays held."""
-        native = await self._connection._native_async()
+        native = await self._connection._here_async()
         call = native.acquire(self._wish.described(options))
         return Permit(self._connection, await _call.run(call))
 
     def try_acquire(self, **options: Unpack[Options]) -> Permit | None:
         """A permit, or ``None`` if none is free. ``timeout`` is how long the store may take to answer (5 s)."""
-        call = self._connection._native().try_acquire(self._wish.described(options))
+        call = self._connection._here().try_acquire(self._wish.described(options))
         permit = call.wait()
         return Permit(self._connection, permit) if permit is not None else None
 
     async def try_acquire_async(self, **options: Unpack[Options]) -> Permit | None:
         """The same, from asyncio."""
-        native = await self._connection._native_async()
+        native = await self._connection._here_async()
         permit = await _call.run(native.try_acquire(self._wish.described(options)))
         return Permit(self._connection, permit) if permit is not None else None
 
     def attach(self, ticket: str, **options: Unpack[Options]) -> Permit:
         """Becomes the holder of a ticket that another process detached. If its holder keeps it, it is taken."""
         wish = self._wish.described(options)
-        return Permit(self._connection, self._connection._native().attach(wish, ticket).wait())
+        return Permit(self._connection, self._connection._here().attach(wish, ticket).wait())
 
     def snapshot(self) -> Snapshot:
         """Reads who holds and who waits."""
-        return Snapshot(**self._connection._native().snapshot(self._wish).wait())
+        return Snapshot(**self._connection._here().snapshot(self._wish).wait())
 
     async def snapshot_async(self) -> Snapshot:
         """The same, from asyncio."""
-        native = await self._connection._native_async()
+        native = await self._connection._here_async()
         return Snapshot(**await _call.run(native.snapshot(self._wish)))
 
     def evict(self, ticket: str) -> None:
         """Ends somebody's lease or place in the line. Its owner learns of it at once."""
-        self._connection._native().evict(self._wish, ticket).wait()
+        self._connection._here().evict(self._wish, ticket).wait()
 
     def pause(self, reason: str) -> None:
         """Admits nobody until :meth:`resume`; who holds, holds."""
-        self._connection._native().pause(self._wish, reason).wait()
+        self._connection._here().pause(self._wish, reason).wait()
 
     def resume(self) -> None:
         """Admits again."""
-        self._connection._native().pause(self._wish, None).wait()
+        self._connection._here().pause(self._wish, None).wait()
+
+    def __reduce__(self) -> tuple[type[Lock], tuple[Seinpaal, Wish]]:
+        """It can be sent to another process."""
+        return type(self), (self._connection, self._wish)
 
     def __repr__(self) -> str:
         return f"<seinpaal.{type(self).__name__} {self.name!r}>"
@@ -210,11 +214,11 @@ class Semaphore(Lock):
 
     def set_limit(self, limit: int) -> None:
         """Sets the limit as an operator: it is in force whatever callers state, until :meth:`unset_limit`."""
-        self._connection._native().set_limit(self._wish, limit).wait()
+        self._connection._here().set_limit(self._wish, limit).wait()
 
     def unset_limit(self) -> None:
         """Lets go of a limit that was set."""
-        self._connection._native().set_limit(self._wish, None).wait()
+        self._connection._here().set_limit(self._wish, None).wait()
 
 
 class Mutex(Lock):

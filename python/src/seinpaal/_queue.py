@@ -76,7 +76,7 @@ class Queue:
     ) -> Pushed:
         """Pushes an item. With ``dedup=(key, window)`` the same key is pushed once in that time."""
         letter = _letter(payload, priority, delay, group, dedup, deliveries, labels)
-        return Pushed(*self._connection._native().push(self._name, letter).wait())
+        return Pushed(*self._connection._here().push(self._name, letter).wait())
 
     async def push_async(
         self,
@@ -91,7 +91,7 @@ class Queue:
     ) -> Pushed:
         """The same, from asyncio."""
         letter = _letter(payload, priority, delay, group, dedup, deliveries, labels)
-        native = await self._connection._native_async()
+        native = await self._connection._here_async()
         return Pushed(*await _call.run(native.push(self._name, letter)))
 
     def pop(self, *, timeout: Seconds | None = None, ttl: Seconds | None = None) -> Item:
@@ -102,27 +102,27 @@ class Queue:
         self, *, timeout: Seconds | None = None, ttl: Seconds | None = None
     ) -> Item:
         """The same, from asyncio. A task that is cancelled leaves the line, and loses no item."""
-        await self._connection._native_async()
+        await self._connection._here_async()
         return Item(self._connection, await _call.run(self._pop(timeout, ttl)))
 
     def try_pop(self, *, ttl: Seconds | None = None) -> Item | None:
         """An item if there is one now."""
-        item = self._connection._native().try_pop(self._name, Pick(in_seconds(ttl))).wait()
+        item = self._connection._here().try_pop(self._name, Pick(in_seconds(ttl))).wait()
         return Item(self._connection, item) if item is not None else None
 
     async def try_pop_async(self, *, ttl: Seconds | None = None) -> Item | None:
         """The same, from asyncio."""
-        native = await self._connection._native_async()
+        native = await self._connection._here_async()
         item = await _call.run(native.try_pop(self._name, Pick(in_seconds(ttl))))
         return Item(self._connection, item) if item is not None else None
 
     def snapshot(self) -> QueueSnapshot:
         """Reads how the queue stands."""
-        return QueueSnapshot(**self._connection._native().queue_snapshot(self._name).wait())
+        return QueueSnapshot(**self._connection._here().queue_snapshot(self._name).wait())
 
     def set_limit(self, limit: int | None) -> None:
         """Sets how many items may be in work at once, everywhere; ``None``: any number."""
-        self._connection._native().queue_limit(self._name, limit).wait()
+        self._connection._here().queue_limit(self._name, limit).wait()
 
     def worker(
         self,
@@ -140,7 +140,11 @@ class Queue:
 
     def _pop(self, timeout: Seconds | None, ttl: Seconds | None) -> _native.Call[_native.Item]:
         pick = Pick(in_seconds(ttl), in_seconds(timeout))
-        return self._connection._native().pop(self._name, pick)
+        return self._connection._here().pop(self._name, pick)
+
+    def __reduce__(self) -> tuple[type[Queue], tuple[Seinpaal, str]]:
+        """It can be sent to another process."""
+        return Queue, (self._connection, self._name)
 
     def __repr__(self) -> str:
         return f"<seinpaal.Queue {self._name!r}>"

@@ -102,7 +102,7 @@ class Worker:
         """
         if inspect.iscoroutinefunction(self._handler):
             raise TypeError("a coroutine function needs run_async()")
-        self._queue._connection._native()
+        self._queue._connection._here()
         threads = [
             threading.Thread(target=self._serve, name=f"seinpaal-worker-{n}", daemon=True)
             for n in range(self._concurrency)
