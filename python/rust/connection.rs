@@ -61,8 +61,7 @@ impl Connection {
     }
 
     fn acquire_all(&self, wishes: Vec<Wish>, timeout: Option<f64>) -> PyResult<Call> {
-        let requests: Result<Vec<_>, _> =
-            wishes.iter().map(|wish| wish.acquire(&self.0)).collect();
+        let requests: Result<Vec<_>, _> = wishes.iter().map(|wish| wish.acquire(&self.0)).collect();
         let mut all = self.0.acquire_all(requests?);
         if let Some(timeout) = timeout {
             all = all.timeout(seconds("a timeout", timeout)?);

@@ -166,7 +166,8 @@ impl Drop for Permit {
         if self.process == std::process::id() {
             self.watches.end();
         } else {
-            let held = self.held.get_mut().map_or_else(|poison| poison.into_inner().take(), Option::take);
+            let held =
+                self.held.get_mut().map_or_else(|poison| poison.into_inner().take(), Option::take);
             std::mem::forget(held);
         }
     }

@@ -75,7 +75,9 @@ impl Letter {
 
 pub(crate) fn push(queue: &Queue, letter: Letter) -> PyResult<Call> {
     let pushing = queue.push_all([letter.push()?]);
-    let first = async move { pushing.await.into_iter().next().unwrap_or_else(|| unreachable!("one answer each")) };
+    let first = async move {
+        pushing.await.into_iter().next().unwrap_or_else(|| unreachable!("one answer each"))
+    };
     let convert = |py: Python<'_>, pushed: Pushed| {
         let answer = (pushed.id.0, pushed.is_duplicate).into_pyobject(py)?;
         Ok(answer.into_any().unbind())
@@ -229,7 +231,8 @@ impl Drop for Item {
         if self.process == std::process::id() {
             self.watches.end();
         } else {
-            let held = self.held.get_mut().map_or_else(|poison| poison.into_inner().take(), Option::take);
+            let held =
+                self.held.get_mut().map_or_else(|poison| poison.into_inner().take(), Option::take);
             std::mem::forget(held);
         }
     }

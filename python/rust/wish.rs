@@ -23,8 +23,9 @@ pub(crate) struct Wish {
 }
 
 pub(crate) fn seconds(what: &str, seconds: f64) -> Result<Duration, Failure> {
-    Duration::try_from_secs_f64(seconds)
-        .map_err(|_| Failure::new("BadSetting", format!("{what} is a number of seconds, not {seconds}")))
+    Duration::try_from_secs_f64(seconds).map_err(|_| {
+        Failure::new("BadSetting", format!("{what} is a number of seconds, not {seconds}"))
+    })
 }
 
 pub(crate) fn count(what: &str, count: i64) -> Result<u32, Failure> {

@@ -76,9 +76,9 @@ def test_a_wait_ends_with_its_timeout(store: seinpaal.Seinpaal, name: str) -> No
     nightly = store.mutex(name)
     with nightly:
         with pytest.raises(seinpaal.TimedOut, match="timed out waiting"):
-            nightly.acquire(timeout=0.05)
+            nightly.acquire(timeout=1)
         with pytest.raises(TimeoutError):
-            nightly.acquire(timeout=timedelta(milliseconds=50))
+            nightly.acquire(timeout=timedelta(seconds=1))
         assert nightly.snapshot().waiting_total == 0
 
 

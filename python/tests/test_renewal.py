@@ -16,7 +16,7 @@ from conftest import REDIS, until
 
 import seinpaal
 
-TTL = 0.4
+TTL = 2.0
 HOLDS_GIL = getattr(sys, "_is_gil_enabled", lambda: True)()
 
 

@@ -31,7 +31,6 @@ class Seinpaal:
         self._client = client
         self._ttl = ttl
         self._patience = patience
-        self._made_by = os.getpid()
         self._process = 0
         self._connection: _native.Connection | None = None
         self._inherited: list[_native.Connection] = []
@@ -150,7 +149,7 @@ class Seinpaal:
         if self._url.startswith("file:"):
             _fork.check_embedded()
             _fork.note_embedded()
-        url = _fork.url_here(self._url, self._made_by)
+        url = _fork.url_here(self._url)
         return _native.connect(url, self._client, self._ttl, self._patience)
 
     def _keep(self, connection: _native.Connection) -> None:

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 #: Every connection of this process and, in a child, what it inherited.
 connections: weakref.WeakSet[Seinpaal] = weakref.WeakSet()
 
+#: The process that imported this.
+_born_in = os.getpid()
+
 #: The process that opened an embedded store in this memory first.
 _opened_by: int | None = None
 
@@ -45,9 +48,9 @@ def check_embedded() -> None:
         )
 
 
-def url_here(url: str, made_by: int) -> str:
-    """The URL in this process. A store in memory is one process only, so a child has one of its own."""
-    if url.startswith("memory:") and made_by != os.getpid():
+def url_here(url: str) -> str:
+    """The URL in this process. A store in memory is one process only, so a child has stores of its own."""
+    if url.startswith("memory:") and os.getpid() != _born_in:
         return f"{url}-{os.getpid()}"
     return url
 
