@@ -37,8 +37,8 @@ pub(crate) fn count(what: &str, count: i64) -> Result<u32, Failure> {
 macro_rules! described {
     ($request:expr, $wish:expr) => {{
         let mut request = $request.priority($wish.priority);
-        if $wish.kind == "semaphore" {
-            request = request.permits(count("a number of permits", $wish.permits)?);
+        if let Some(permits) = $wish.permits()? {
+            request = request.permits(permits);
         }
         if let Some(ttl) = $wish.ttl {
             request = request.ttl(seconds("a ttl", ttl)?);
@@ -56,6 +56,18 @@ macro_rules! described {
 impl Wish {
     pub(crate) fn ttl(&self) -> Option<f64> {
         self.ttl
+    }
+
+    /// How many permits, where that is for the caller to say: a writer has all of them.
+    fn permits(&self) -> Result<Option<u32>, Failure> {
+        match self.kind.as_str() {
+            "read" | "write" if self.permits == 1 => Ok(None),
+            "read" | "write" => {
+                let message = "a reader or a writer does not say how many permits it wants";
+                Err(Failure::new("BadCount", message))
+            }
+            _ => count("a number of permits", self.permits).map(Some),
+        }
     }
 
     pub(crate) fn acquire(&self, seinpaal: &Seinpaal) -> Result<Acquire, Failure> {

@@ -177,7 +177,9 @@ def test_a_store_in_memory_is_new_in_a_child(name: str) -> None:
     def work() -> None:
         mine = store.mutex(name).try_acquire()
         assert mine is not None
-        assert seinpaal.connect("memory:", lazy=True).mutex(name).try_acquire() is not None
+        assert seinpaal.connect("memory:").mutex(name).try_acquire() is None
+        mine.release()
+        assert seinpaal.connect("memory:").mutex(name).try_acquire() is not None
 
     in_child(work)
     assert permit.is_held

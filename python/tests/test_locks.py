@@ -254,6 +254,10 @@ def test_bad_input_is_found_before_anything_is_sent(store: seinpaal.Seinpaal, na
         store.mutex(name).acquire(ttl=0.001)
     with pytest.raises(ValueError):
         store.mutex(name).acquire(labels={"": "empty"})
+    with pytest.raises(errors.BadCount):
+        store.rwlock(name).write.acquire(permits=2)
+    with pytest.raises(errors.TooMany):
+        store.mutex(name).acquire(permits=2)
     with pytest.raises(errors.BadUrl):
         seinpaal.connect("nonsense://here")
 
