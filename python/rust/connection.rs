@@ -1,7 +1,7 @@
 //! A connection in Python's hands.
 
 use pyo3::{prelude::*, types::PyDict};
-use seinpaal::{AdminError, PermitSet, Seinpaal, Snapshot, Ticket};
+use seinpaal::{PermitSet, Seinpaal, Snapshot, Ticket};
 
 use crate::{
     call::Call,
@@ -118,7 +118,7 @@ impl Connection {
     /// Reads how a name stands.
     fn snapshot(&self, wish: Wish) -> PyResult<Call> {
         let semaphore = wish.semaphore(&self.0)?;
-        let read = async move { Ok::<_, AdminError>(semaphore.snapshot().await?) };
+        let read = async move { semaphore.snapshot().await };
         Ok(Call::new(read, snapshot_object))
     }
 

@@ -227,6 +227,7 @@ def test_a_signal_lets_a_worker_finish_what_it_works_on(
     assert (mails.snapshot().ready, mails.snapshot().in_work) == (0, 0)
 
 
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*:DeprecationWarning")
 def test_an_item_that_a_child_inherited_is_the_parents(
     redis: seinpaal.Seinpaal, name: str
 ) -> None:
