@@ -10,9 +10,10 @@ import subprocess
 import sys
 import threading
 import time
+from pathlib import Path
 
 import pytest
-from conftest import REDIS, until
+from conftest import REDIS, until, url_of
 
 import seinpaal
 
@@ -79,12 +80,12 @@ except KeyboardInterrupt:
 """
 
 
+@pytest.mark.parametrize("kind", ["file", "redis"])
 def test_ctrl_c_ends_a_wait_within_100_ms_and_leaves_nothing(
-    store: seinpaal.Seinpaal, url: str, name: str
+    kind: str, tmp_path: Path, name: str
 ) -> None:
-    if url.startswith("memory:"):
-        pytest.skip("a store in memory has no second process")
-    nightly = store.mutex(name)
+    url = url_of(kind, tmp_path)
+    nightly = seinpaal.connect(url).mutex(name)
     with nightly as held:
         took = [_interrupted(nightly, url, name) for _ in range(3)]
         assert nightly.snapshot().holders == [held.ticket]
