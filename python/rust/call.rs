@@ -1,0 +1,197 @@
+//! A request under way, which Python waits for on a thread or polls from an event loop.
+
+use std::{
+    pin::Pin,
+    sync::{Arc, Condvar, Mutex, PoisonError},
+    task::{Context, Poll, Wake, Waker},
+    time::{Duration, Instant},
+};
+
+use pyo3::{exceptions::PyRuntimeError, prelude::*};
+
+use crate::{
+    failure::Failure,
+    mailbox::{Mailbox, lock},
+};
+
+/// How often the main thread looks for signals while it waits: Ctrl-C ends a wait within this time.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// What a call ends with, to be made a Python value by whoever has the interpreter. It holds no Python object itself.
+type Answer = Box<dyn FnOnce(Python<'_>) -> PyResult<Py<PyAny>> + Send>;
+type Work = Pin<Box<dyn Future<Output = Answer> + Send>>;
+
+/// A request under way. Dropping or cancelling it leaves nothing held and nothing queued.
+#[pyclass(frozen, module = "seinpaal._native")]
+pub(crate) struct Call(Arc<Shared>);
+
+pub(crate) struct Shared {
+    state: Mutex<State>,
+    /// Who waits, to be told of a cancellation.
+    waiting: Mutex<Option<Waker>>,
+}
+
+enum State {
+    Working(Work),
+    Done(Answer),
+    Over,
+}
+
+impl Call {
+    pub(crate) fn new<T, E, F>(
+        work: impl Future<Output = Result<T, E>> + Send + 'static,
+        convert: F,
+    ) -> Self
+    where
+        T: Send + 'static,
+        E: Into<Failure> + Send + 'static,
+        F: FnOnce(Python<'_>, T) -> PyResult<Py<PyAny>> + Send + 'static,
+    {
+        let work = async move {
+            let result = work.await;
+            Box::new(move |py: Python<'_>| match result {
+                Ok(value) => convert(py, value),
+                Err(error) => Err(error.into().raise(py)),
+            }) as Answer
+        };
+        let state = Mutex::new(State::Working(Box::pin(work)));
+        Self(Arc::new(Shared { state, waiting: Mutex::default() }))
+    }
+
+    /// A call whose answer is `None`.
+    pub(crate) fn silent<T, E>(work: impl Future<Output = Result<T, E>> + Send + 'static) -> Self
+    where
+        T: Send + 'static,
+        E: Into<Failure> + Send + 'static,
+    {
+        Self::new(work, |py, _| Ok(py.None()))
+    }
+
+    pub(crate) fn share(&self) -> Arc<Shared> {
+        Arc::clone(&self.0)
+    }
+}
+
+#[pymethods]
+impl Call {
+    /// Goes on, and says whether it is done. If not, `key` is posted to the mailbox when it can go on.
+    fn poll(&self, py: Python<'_>, mailbox: &Bound<'_, Mailbox>, key: u64) -> bool {
+        let waker = mailbox.get().waker(key);
+        py.detach(|| self.0.poll(&waker))
+    }
+
+    /// Takes the answer of a call that is done: returns or raises it, once.
+    fn take(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        match std::mem::replace(&mut *lock(&self.0.state), State::Over) {
+            State::Done(answer) => answer(py),
+            State::Working(_) | State::Over => {
+                Err(PyRuntimeError::new_err("this call was cancelled, or its answer taken"))
+            }
+        }
+    }
+
+    /// Ends it. What it was granted goes back in the background.
+    fn cancel(&self, py: Python<'_>) {
+        py.detach(|| self.0.stop());
+    }
+
+    /// Blocks the calling thread, and no other, until it is done; on the main thread, until a signal handler raises.
+    fn wait(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        let bell = Arc::new(Bell::default());
+        let waker = Waker::from(Arc::clone(&bell));
+        if py.detach(|| self.0.poll(&waker)) {
+            return self.take(py);
+        }
+        let look = is_main_thread(py)?.then_some(LOOK);
+        while !py.detach(|| bell.wait(look) && self.0.poll(&waker)) {
+            if let Err(raised) = py.check_signals() {
+                self.cancel(py);
+                return Err(raised);
+            }
+        }
+        self.take(py)
+    }
+
+    /// The same for at most so many seconds; says whether it is done.
+    fn wait_for(&self, py: Python<'_>, seconds: f64) -> bool {
+        let bell = Arc::new(Bell::default());
+        let waker = Waker::from(Arc::clone(&bell));
+        let until = Instant::now() + Duration::try_from_secs_f64(seconds).unwrap_or_default();
+        py.detach(|| {
+            loop {
+                let left = until.saturating_duration_since(Instant::now());
+                if self.0.poll(&waker) || left.is_zero() {
+                    return lock(&self.0.state).is_over();
+                }
+                bell.wait(Some(left));
+            }
+        })
+    }
+}
+
+/// Python runs signal handlers on the main thread only.
+fn is_main_thread(py: Python<'_>) -> PyResult<bool> {
+    let threading = py.import("threading")?;
+    let main = threading.call_method0("main_thread")?.getattr("ident")?;
+    main.eq(threading.call_method0("get_ident")?)
+}
+
+impl State {
+    fn is_over(&self) -> bool {
+        !matches!(self, Self::Working(_))
+    }
+}
+
+impl Shared {
+    fn poll(&self, waker: &Waker) -> bool {
+        lock(&self.waiting).clone_from(&Some(waker.clone()));
+        let mut state = lock(&self.state);
+        let State::Working(work) = &mut *state else { return true };
+        match work.as_mut().poll(&mut Context::from_waker(waker)) {
+            Poll::Ready(answer) => *state = State::Done(answer),
+            Poll::Pending => return false,
+        }
+        true
+    }
+
+    /// Drops the request, and wakes whoever waits for it.
+    pub(crate) fn stop(&self) {
+        let state = std::mem::replace(&mut *lock(&self.state), State::Over);
+        drop(state);
+        if let Some(waker) = lock(&self.waiting).take() {
+            waker.wake();
+        }
+    }
+}
+
+/// What wakes a thread.
+#[derive(Default)]
+struct Bell {
+    is_rung: Mutex<bool>,
+    rings: Condvar,
+}
+
+impl Bell {
+    /// Waits until it is rung, or for so long, and says whether it was rung.
+    fn wait(&self, most: Option<Duration>) -> bool {
+        let rung = lock(&self.is_rung);
+        let mut rung = match most {
+            Some(most) => {
+                let waited = self.rings.wait_timeout_while(rung, most, |rung| !*rung);
+                waited.unwrap_or_else(PoisonError::into_inner).0
+            }
+            None => {
+                let waited = self.rings.wait_while(rung, |rung| !*rung);
+                waited.unwrap_or_else(PoisonError::into_inner)
+            }
+        };
+        std::mem::take(&mut rung)
+    }
+}
+
+impl Wake for Bell {
+    fn wake(self: Arc<Self>) {
+        *lock(&self.is_rung) = true;
+        self.rings.notify_one();
+    }
+}

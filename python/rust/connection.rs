@@ -1,0 +1,175 @@
+//! A connection in Python's hands.
+
+use pyo3::{prelude::*, types::PyDict};
+use seinpaal::{PermitSet, Seinpaal, Snapshot, Ticket};
+
+use crate::{
+    call::Call,
+    failure::Failure,
+    permit::permit_object,
+    queue::{Letter, Pick, push, steer},
+    wish::{Wish, seconds},
+};
+
+/// A connection to a store.
+#[pyclass(frozen, module = "seinpaal._native")]
+pub(crate) struct Connection(Seinpaal);
+
+/// A call that connects.
+#[pyfunction]
+pub(crate) fn connect(
+    url: &str,
+    client: &str,
+    ttl: Option<f64>,
+    patience: Option<f64>,
+) -> PyResult<Call> {
+    let mut builder = Seinpaal::builder(url).client(client);
+    if let Some(ttl) = ttl {
+        builder = builder.ttl(seconds("a ttl", ttl)?);
+    }
+    if let Some(patience) = patience {
+        builder = builder.patience(seconds("patience", patience)?);
+    }
+    let convert = |py: Python<'_>, seinpaal| Ok(Py::new(py, Connection(seinpaal))?.into_any());
+    Ok(Call::new(builder.connect(), convert))
+}
+
+#[pymethods]
+impl Connection {
+    /// Where the store is, without a password.
+    #[getter]
+    fn address(&self) -> &str {
+        self.0.address()
+    }
+
+    /// The descriptor by which others see that this process lives, where the store goes by one.
+    #[getter]
+    fn presence(&self) -> Option<i32> {
+        use std::os::fd::AsRawFd;
+        self.0.presence_fd().map(|fd| fd.as_raw_fd())
+    }
+
+    fn acquire(&self, wish: Wish) -> PyResult<Call> {
+        Ok(Call::new(wish.acquire(&self.0)?, permit_object))
+    }
+
+    fn try_acquire(&self, wish: Wish) -> PyResult<Call> {
+        let convert = |py: Python<'_>, permit: Option<seinpaal::Permit>| {
+            permit.map_or_else(|| Ok(py.None()), |permit| permit_object(py, permit))
+        };
+        Ok(Call::new(wish.try_acquire(&self.0)?, convert))
+    }
+
+    fn acquire_all(&self, wishes: Vec<Wish>, timeout: Option<f64>) -> PyResult<Call> {
+        let requests: Result<Vec<_>, _> = wishes.iter().map(|wish| wish.acquire(&self.0)).collect();
+        let mut all = self.0.acquire_all(requests?);
+        if let Some(timeout) = timeout {
+            all = all.timeout(seconds("a timeout", timeout)?);
+        }
+        Ok(Call::new(all, set_object))
+    }
+
+    fn try_acquire_all(&self, wishes: Vec<Wish>) -> PyResult<Call> {
+        let requests: Result<Vec<_>, _> =
+            wishes.iter().map(|wish| wish.try_acquire(&self.0)).collect();
+        let convert = |py: Python<'_>, set: Option<PermitSet>| {
+            set.map_or_else(|| Ok(py.None()), |set| set_object(py, set))
+        };
+        Ok(Call::new(self.0.try_acquire_all(requests?), convert))
+    }
+
+    /// Becomes the holder of a ticket.
+    fn attach(&self, wish: Wish, ticket: &str) -> PyResult<Call> {
+        let mut attach = wish.semaphore(&self.0)?.attach(parsed(ticket)?);
+        if let Some(ttl) = wish.ttl() {
+            attach = attach.ttl(seconds("a ttl", ttl)?);
+        }
+        Ok(Call::new(attach, permit_object))
+    }
+
+    /// Ends somebody's lease or place in the queue.
+    fn evict(&self, wish: Wish, ticket: &str) -> PyResult<Call> {
+        let (semaphore, ticket) = (wish.semaphore(&self.0)?, parsed(ticket)?);
+        Ok(Call::silent(async move { semaphore.evict(ticket).await }))
+    }
+
+    fn set_limit(&self, wish: Wish, limit: Option<i64>) -> PyResult<Call> {
+        let semaphore = wish.semaphore(&self.0)?;
+        let limit = limit.map(|limit| crate::wish::count("a limit", limit)).transpose()?;
+        Ok(Call::silent(async move {
+            match limit {
+                Some(limit) => semaphore.set_limit(limit).await,
+                None => semaphore.unset_limit().await,
+            }
+        }))
+    }
+
+    /// Admits nobody, or admits again.
+    fn pause(&self, wish: Wish, reason: Option<String>) -> PyResult<Call> {
+        let semaphore = wish.semaphore(&self.0)?;
+        Ok(Call::silent(async move {
+            match reason {
+                Some(reason) => semaphore.pause(&reason).await,
+                None => semaphore.resume().await,
+            }
+        }))
+    }
+
+    /// Reads how a name stands.
+    fn snapshot(&self, wish: Wish) -> PyResult<Call> {
+        let semaphore = wish.semaphore(&self.0)?;
+        let read = async move { semaphore.snapshot().await };
+        Ok(Call::new(read, snapshot_object))
+    }
+
+    fn push(&self, queue: &str, letter: Letter) -> PyResult<Call> {
+        push(&self.0.queue(queue), letter)
+    }
+
+    fn pop(&self, queue: &str, pick: Pick) -> PyResult<Call> {
+        pick.pop(&self.0.queue(queue))
+    }
+
+    fn try_pop(&self, queue: &str, pick: Pick) -> PyResult<Call> {
+        pick.try_pop(&self.0.queue(queue))
+    }
+
+    fn queue_snapshot(&self, queue: &str) -> Call {
+        steer::snapshot(self.0.queue(queue))
+    }
+
+    fn queue_limit(&self, queue: &str, limit: Option<u32>) -> Call {
+        let queue = self.0.queue(queue);
+        Call::silent(async move { queue.limit(limit).await })
+    }
+
+    /// Gives back everything and ends every wait.
+    fn close(&self) -> Call {
+        let seinpaal = self.0.clone();
+        Call::silent(async move { seinpaal.close().await })
+    }
+}
+
+fn parsed(ticket: &str) -> Result<Ticket, Failure> {
+    ticket.parse().map_err(|error| Failure::new("BadSetting", error))
+}
+
+fn set_object(py: Python<'_>, set: PermitSet) -> PyResult<Py<PyAny>> {
+    let permits = set.into_permits().into_iter();
+    let permits: PyResult<Vec<_>> = permits.map(|permit| permit_object(py, permit)).collect();
+    Ok(permits?.into_pyobject(py)?.unbind())
+}
+
+fn snapshot_object(py: Python<'_>, seen: Snapshot) -> PyResult<Py<PyAny>> {
+    let holders: Vec<_> = seen.holders.iter().map(|it| it.ticket.to_string()).collect();
+    let waiters: Vec<_> = seen.waiters.iter().map(|it| it.ticket.to_string()).collect();
+    let fields = PyDict::new(py);
+    fields.set_item("limit", seen.limit)?;
+    fields.set_item("paused", seen.paused)?;
+    fields.set_item("permits_held", seen.permits_held)?;
+    fields.set_item("holders_total", seen.holders_total)?;
+    fields.set_item("waiting_total", seen.waiting_total)?;
+    fields.set_item("holders", holders)?;
+    fields.set_item("waiters", waiters)?;
+    Ok(fields.into_any().unbind())
+}

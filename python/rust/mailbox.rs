@@ -1,0 +1,86 @@
+//! How the crate's threads tell Python that a call can go on: a number in a list, and a byte in a socket that an event
+//! loop, or a thread, watches. Posting takes neither the GIL nor the loop.
+
+use std::{
+    io::{self, Read, Write},
+    os::{fd::AsRawFd, unix::net::UnixStream},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    task::{Wake, Waker},
+};
+
+use pyo3::prelude::*;
+
+/// Where calls report that they can go on.
+#[pyclass(frozen, module = "seinpaal._native")]
+pub(crate) struct Mailbox {
+    inside: Arc<Inside>,
+    reader: UnixStream,
+}
+
+struct Inside {
+    keys: Mutex<Vec<u64>>,
+    writer: UnixStream,
+}
+
+/// What wakes one call.
+struct Letter {
+    inside: Arc<Inside>,
+    key: u64,
+}
+
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[pymethods]
+impl Mailbox {
+    #[new]
+    fn new() -> io::Result<Self> {
+        let (reader, writer) = UnixStream::pair()?;
+        reader.set_nonblocking(true)?;
+        writer.set_nonblocking(true)?;
+        let inside = Inside { keys: Mutex::default(), writer };
+        Ok(Self { inside: Arc::new(inside), reader })
+    }
+
+    /// The descriptor that is readable when something was posted.
+    fn fileno(&self) -> i32 {
+        self.reader.as_raw_fd()
+    }
+
+    /// Takes out what was posted.
+    fn drain(&self) -> Vec<u64> {
+        // First the bytes: what is posted from here on writes one again, once the list is empty.
+        let mut bytes = [0; 64];
+        while matches!((&self.reader).read(&mut bytes), Ok(read) if read > 0) {}
+        std::mem::take(&mut lock(&self.inside.keys))
+    }
+
+    /// Posts a key by hand.
+    fn post(&self, key: u64) {
+        self.inside.post(key);
+    }
+}
+
+impl Mailbox {
+    pub(crate) fn waker(&self, key: u64) -> Waker {
+        Arc::new(Letter { inside: Arc::clone(&self.inside), key }).into()
+    }
+}
+
+impl Inside {
+    fn post(&self, key: u64) {
+        let mut keys = lock(&self.keys);
+        keys.push(key);
+        if keys.len() == 1 {
+            // A full socket is readable as it is.
+            let _ = (&self.writer).write(&[0]);
+        }
+    }
+}
+
+impl Wake for Letter {
+    fn wake(self: Arc<Self>) {
+        self.inside.post(self.key);
+    }
+}

@@ -1,0 +1,174 @@
+//! A permit in Python's hands.
+
+use std::sync::{Arc, Mutex, Weak};
+
+use pyo3::prelude::*;
+use seinpaal::{Lost, PermitState, ReleaseError};
+
+use crate::{
+    call::{Call, Shared},
+    failure::Failure,
+    mailbox::lock,
+};
+
+/// Permits that are held, until this is released or collected.
+#[pyclass(frozen, module = "seinpaal._native")]
+pub(crate) struct Permit {
+    held: Mutex<Option<Arc<seinpaal::Permit>>>,
+    watches: Watches,
+    process: u32,
+    #[pyo3(get)]
+    name: String,
+    #[pyo3(get)]
+    ticket: String,
+    #[pyo3(get)]
+    fence: u64,
+    #[pyo3(get)]
+    slots: Vec<u32>,
+    #[pyo3(get)]
+    slot: u32,
+    #[pyo3(get)]
+    permits: u32,
+    #[pyo3(get)]
+    limit: u32,
+}
+
+/// A writer has a million slots: this many are listed.
+const MOST_SLOTS: usize = 1024;
+
+/// The calls that wait for a loss. They keep what they watch, so they are ended before it is given up.
+#[derive(Default)]
+pub(crate) struct Watches(Mutex<Vec<Weak<Shared>>>);
+
+impl Watches {
+    pub(crate) fn add(&self, call: &Call) {
+        let mut watches = lock(&self.0);
+        watches.retain(|watch| watch.strong_count() > 0);
+        watches.push(Arc::downgrade(&call.share()));
+    }
+
+    pub(crate) fn end(&self) {
+        let watches = std::mem::take(&mut *lock(&self.0));
+        watches.iter().filter_map(Weak::upgrade).for_each(|watch| watch.stop());
+    }
+}
+
+/// Takes out what is shared with nobody once the watches have ended.
+pub(crate) fn take_out<T>(held: &Mutex<Option<Arc<T>>>, watches: &Watches) -> Option<T> {
+    watches.end();
+    lock(held).take().and_then(Arc::into_inner)
+}
+
+/// A call that ends when it is lost, with how.
+pub(crate) fn watch<F>(lost: F, watches: &Watches) -> Call
+where
+    F: Future<Output = Lost> + Send + 'static,
+{
+    let lost = async move { Ok::<_, Failure>(lost.await.to_string()) };
+    let call = Call::new(lost, |py, lost| Ok(lost.into_pyobject(py)?.into_any().unbind()));
+    watches.add(&call);
+    call
+}
+
+impl Permit {
+    pub(crate) fn new(permit: seinpaal::Permit) -> Self {
+        Self {
+            watches: Watches::default(),
+            process: std::process::id(),
+            name: permit.name().to_owned(),
+            ticket: permit.ticket().to_string(),
+            fence: permit.fence().0,
+            slots: permit.slots().iter().take(MOST_SLOTS).collect(),
+            slot: permit.slot(),
+            permits: permit.permits(),
+            limit: permit.limit(),
+            held: Mutex::new(Some(Arc::new(permit))),
+        }
+    }
+
+    fn with<T>(&self, look: impl FnOnce(&seinpaal::Permit) -> T) -> Option<T> {
+        lock(&self.held).as_deref().map(look)
+    }
+
+    fn take_out(&self) -> Result<seinpaal::Permit, Failure> {
+        let gone = || Failure::from(ReleaseError::NotHeld);
+        take_out(&self.held, &self.watches).ok_or_else(gone)
+    }
+}
+
+pub(crate) fn permit_object(py: Python<'_>, permit: seinpaal::Permit) -> PyResult<Py<PyAny>> {
+    Ok(Py::new(py, Permit::new(permit))?.into_any())
+}
+
+#[pymethods]
+impl Permit {
+    /// Whether it is held at this moment, by the clock.
+    #[getter]
+    fn is_held(&self) -> bool {
+        self.with(seinpaal::Permit::is_held).unwrap_or(false)
+    }
+
+    /// Whether it was given back, or handed on.
+    #[getter]
+    fn is_given_back(&self) -> bool {
+        lock(&self.held).is_none()
+    }
+
+    /// How many seconds it is certain to be held for; `None`: for as long as this process lives.
+    #[getter]
+    fn remaining(&self) -> Option<f64> {
+        match self.with(seinpaal::Permit::remaining) {
+            Some(remaining) => remaining.map(|remaining| remaining.as_secs_f64()),
+            None => Some(0.0),
+        }
+    }
+
+    /// How it was lost, if it was.
+    #[getter]
+    fn lost(&self) -> Option<String> {
+        match self.with(seinpaal::Permit::state)? {
+            PermitState::Lost(lost) => Some(lost.to_string()),
+            _ => None,
+        }
+    }
+
+    /// A call that ends when the permit is lost, with how. It is cancelled when the permit is given back.
+    fn watch(&self) -> PyResult<Call> {
+        let permit = lock(&self.held).clone();
+        let permit = permit.ok_or_else(|| Failure::from(ReleaseError::NotHeld))?;
+        Ok(watch(async move { permit.lost().await }, &self.watches))
+    }
+
+    /// Gives it back.
+    fn release(&self, py: Python<'_>) -> PyResult<Call> {
+        Ok(Call::silent(py.detach(|| self.take_out())?.release()))
+    }
+
+    /// Makes a reader of a writer.
+    fn downgrade(&self, py: Python<'_>) -> PyResult<Call> {
+        let permit = py.detach(|| self.take_out())?;
+        Ok(Call::new(permit.downgrade(), permit_object))
+    }
+
+    /// Leaves it held for whoever has the ticket.
+    fn detach(&self, py: Python<'_>) -> PyResult<Call> {
+        let permit = py.detach(|| self.take_out())?;
+        let convert = |py: Python<'_>, detached: seinpaal::Detached| {
+            Ok(detached.ticket.to_string().into_pyobject(py)?.into_any().unbind())
+        };
+        Ok(Call::new(permit.detach(), convert))
+    }
+}
+
+impl Drop for Permit {
+    /// After a fork it is the parent's, and a thread that is not here may have been at it.
+    fn drop(&mut self) {
+        if self.process == std::process::id() {
+            self.watches.end();
+        } else {
+            let held =
+                self.held.get_mut().map_or_else(|poison| poison.into_inner().take(), Option::take);
+            std::mem::forget(held);
+        }
+    }
+}

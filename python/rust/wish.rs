@@ -1,0 +1,110 @@
+//! What Python asks for: the fields of `seinpaal._wish.Wish`, checked.
+
+use std::time::Duration;
+
+use pyo3::prelude::*;
+use seinpaal::{Acquire, Seinpaal, Semaphore, TryAcquire};
+
+use crate::failure::Failure;
+
+/// A request for permits.
+#[derive(FromPyObject)]
+pub(crate) struct Wish {
+    kind: String,
+    name: String,
+    limit: Option<i64>,
+    exactly: bool,
+    permits: i64,
+    priority: i32,
+    ttl: Option<f64>,
+    timeout: Option<f64>,
+    max_waiting: Option<i64>,
+    labels: Vec<(String, String)>,
+}
+
+pub(crate) fn seconds(what: &str, seconds: f64) -> Result<Duration, Failure> {
+    Duration::try_from_secs_f64(seconds).map_err(|_| {
+        Failure::new("BadSetting", format!("{what} is a number of seconds, not {seconds}"))
+    })
+}
+
+pub(crate) fn count(what: &str, count: i64) -> Result<u32, Failure> {
+    u32::try_from(count)
+        .map_err(|_| Failure::new("BadCount", format!("{what} is 0 to {}, not {count}", u32::MAX)))
+}
+
+/// The options that both kinds of requests have.
+macro_rules! described {
+    ($request:expr, $wish:expr) => {{
+        let mut request = $request.priority($wish.priority);
+        if let Some(permits) = $wish.permits()? {
+            request = request.permits(permits);
+        }
+        if let Some(ttl) = $wish.ttl {
+            request = request.ttl(seconds("a ttl", ttl)?);
+        }
+        if let Some(timeout) = $wish.timeout {
+            request = request.timeout(seconds("a timeout", timeout)?);
+        }
+        for (key, value) in &$wish.labels {
+            request = request.label(key, value);
+        }
+        request
+    }};
+}
+
+impl Wish {
+    pub(crate) fn ttl(&self) -> Option<f64> {
+        self.ttl
+    }
+
+    /// How many permits, where that is for the caller to say: a writer has all of them.
+    fn permits(&self) -> Result<Option<u32>, Failure> {
+        match self.kind.as_str() {
+            "read" | "write" if self.permits == 1 => Ok(None),
+            "read" | "write" => {
+                let message = "a reader or a writer does not say how many permits it wants";
+                Err(Failure::new("BadCount", message))
+            }
+            _ => count("a number of permits", self.permits).map(Some),
+        }
+    }
+
+    pub(crate) fn acquire(&self, seinpaal: &Seinpaal) -> Result<Acquire, Failure> {
+        let request = match self.kind.as_str() {
+            "mutex" => seinpaal.mutex(&self.name).lock(),
+            "read" => seinpaal.rwlock(&self.name).read(),
+            "write" => seinpaal.rwlock(&self.name).write(),
+            _ => self.semaphore(seinpaal)?.acquire(),
+        };
+        let request = described!(request, self);
+        Ok(match self.max_waiting {
+            Some(most) => request.max_waiting(count("max_waiting", most)?),
+            None => request,
+        })
+    }
+
+    pub(crate) fn try_acquire(&self, seinpaal: &Seinpaal) -> Result<TryAcquire, Failure> {
+        let request = match self.kind.as_str() {
+            "mutex" => seinpaal.mutex(&self.name).try_lock(),
+            "read" => seinpaal.rwlock(&self.name).try_read(),
+            "write" => seinpaal.rwlock(&self.name).try_write(),
+            _ => self.semaphore(seinpaal)?.try_acquire(),
+        };
+        Ok(described!(request, self))
+    }
+
+    /// The name, to be looked at or steered.
+    pub(crate) fn semaphore(&self, seinpaal: &Seinpaal) -> Result<Semaphore, Failure> {
+        let semaphore = match self.kind.as_str() {
+            "mutex" => seinpaal.mutex(&self.name).as_semaphore().clone(),
+            "read" | "write" => seinpaal.rwlock(&self.name).as_semaphore().clone(),
+            _ => seinpaal.semaphore(&self.name),
+        };
+        Ok(match (self.limit, self.exactly) {
+            (None, _) => semaphore,
+            (Some(limit), false) => semaphore.limit(count("a limit", limit)?),
+            (Some(limit), true) => semaphore.limit_exactly(count("a limit", limit)?),
+        })
+    }
+}

@@ -1,0 +1,141 @@
+"""Waiting for the native half: on a thread, from an event loop, or not at all.
+
+A thread of the native half never enters Python. It puts the number of a call into a mailbox, which is readable then. An
+event loop watches that mailbox, and so does one thread for callbacks.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import logging
+import os
+import select
+import threading
+import weakref
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from ._native import Call, Mailbox
+
+T = TypeVar("T")
+log = logging.getLogger("seinpaal")
+
+
+class Desk:
+    """Calls that are under way, and what is done when they are done."""
+
+    def __init__(self) -> None:
+        self.process = os.getpid()
+        self.mailbox = Mailbox()
+        self._calls: dict[int, tuple[Call[Any], Callable[[], None]]] = {}
+        self._keys = itertools.count()
+
+    def begin(self, call: Call[Any], done: Callable[[], None]) -> int | None:
+        """Starts a call; ``None`` if it is done already, and then nothing is called."""
+        key = next(self._keys)
+        self._calls[key] = (call, done)
+        if call.poll(self.mailbox, key) and self._calls.pop(key, None) is not None:
+            return None
+        return key
+
+    def forget(self, key: int) -> None:
+        """Calls nothing any more."""
+        self._calls.pop(key, None)
+
+    def look(self) -> None:
+        """Goes on with every call that can."""
+        for key in self.mailbox.drain():
+            call, done = self._calls.get(key, (None, None))
+            if call is None or done is None or not call.poll(self.mailbox, key):
+                continue
+            if self._calls.pop(key, None) is not None:
+                done()
+
+
+#: The loop keeps its desk, so that both go together: what waited there is given back when a loop is closed.
+_desks: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, weakref.ref[Desk]]
+_desks = weakref.WeakKeyDictionary()
+
+
+def desk_of(loop: asyncio.AbstractEventLoop) -> Desk:
+    """The desk of a running loop."""
+    reference = _desks.get(loop)
+    desk = reference() if reference is not None else None
+    if desk is None or desk.process != os.getpid():
+        desk = Desk()
+        loop.add_reader(desk.mailbox.fileno(), desk.look)
+        _desks[loop] = weakref.ref(desk)
+    return desk
+
+
+async def run(call: Call[T]) -> T:
+    """Awaits a call. If the task is cancelled the call is, and leaves nothing held or queued."""
+    loop = asyncio.get_running_loop()
+    desk = desk_of(loop)
+    future: asyncio.Future[None] = loop.create_future()
+
+    def done() -> None:
+        if not future.done():
+            future.set_result(None)
+
+    key = desk.begin(call, done)
+    if key is not None:
+        try:
+            await future
+        except BaseException:
+            desk.forget(key)
+            call.cancel()
+            raise
+    return call.take()
+
+
+class Watcher:
+    """The thread on which callbacks are called. It is started by the first of them."""
+
+    def __init__(self) -> None:
+        self.desk = Desk()
+        threading.Thread(target=self._serve, name="seinpaal-callbacks", daemon=True).start()
+
+    def _serve(self) -> None:
+        poller = select.poll()
+        poller.register(self.desk.mailbox.fileno(), select.POLLIN)
+        while True:
+            poller.poll()
+            self.desk.look()
+
+
+_watcher: Watcher | None = None
+_starting = threading.Lock()
+
+
+def watcher() -> Watcher:
+    """The one of this process."""
+    global _watcher
+    with _starting:
+        if _watcher is None:
+            _watcher = Watcher()
+        return _watcher
+
+
+def after_fork() -> None:
+    """The thread is the parent's, and so may be the lock."""
+    global _watcher, _starting
+    _watcher, _starting = None, threading.Lock()
+
+
+def tell(call: Call[str], callback: Callable[[str], None]) -> None:
+    """Calls back on the thread for callbacks when the call is done; never, if it is cancelled."""
+
+    def done() -> None:
+        try:
+            how = call.take()
+        except RuntimeError:
+            return  # What was watched has been given back.
+        try:
+            callback(how)
+        except Exception:
+            log.exception("a callback for a lost permit failed")
+
+    if watcher().desk.begin(call, done) is None:
+        done()

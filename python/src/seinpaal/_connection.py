@@ -1,0 +1,194 @@
+"""The connection to a store."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import sys
+import threading
+from collections.abc import Sequence
+from types import TracebackType
+
+from . import _call, _fork, _native
+from ._lock import Holding, Lock, Mutex, RwLock, Semaphore
+from ._permit import Permit, PermitSet
+from ._queue import Queue
+from ._wish import Seconds, Wish, in_seconds
+
+#: How long the end of the program waits for a store to take back what is held.
+_AT_EXIT = 1.0
+
+
+class Seinpaal:
+    """A connection to a store: one for a program is enough, for any number of threads and tasks.
+
+    It has a thread of its own, which renews what is held and needs neither the GIL nor an event loop. A forked child
+    that uses it gets a connection of its own on first use.
+    """
+
+    def __init__(self, url: str, client: str, ttl: float | None, patience: float | None) -> None:
+        self._url = url
+        self._client = client
+        self._ttl = ttl
+        self._patience = patience
+        self._process = 0
+        self._connection: _native.Connection | None = None
+        self._inherited: list[_native.Connection] = []
+        self._connecting = threading.Lock()
+
+    # ---- names
+
+    def semaphore(self, name: str, limit: int | None = None, *, exactly: bool = False) -> Semaphore:
+        """At most ``limit`` permits of this name are held at once, by anybody on the same store.
+
+        Without a limit: what the others stated, else 1. With ``exactly`` another limit is an error, also one that an
+        operator set.
+        """
+        return Semaphore(self, Wish("semaphore", name, limit, exactly))
+
+    def mutex(self, name: str) -> Mutex:
+        """One holder at a time."""
+        return Mutex(self, Wish("mutex", name))
+
+    def rwlock(self, name: str) -> RwLock:
+        """Many readers or one writer: ``with lock.read:``, ``with lock.write:``."""
+        return RwLock(Lock(self, Wish("read", name)), Lock(self, Wish("write", name)))
+
+    def queue(self, name: str) -> Queue:
+        """Items that wait for somebody to work on them."""
+        return Queue(self, name)
+
+    # ---- several names at once
+
+    def acquire_all(self, *wanted: Lock | Holding, timeout: Seconds | None = None) -> PermitSet:
+        """Permits of several names: all or none, and nobody waits in a circle, whatever order they are named in."""
+        call = self._here().acquire_all(_wishes(wanted), in_seconds(timeout))
+        return self._set(call.wait())
+
+    async def acquire_all_async(
+        self, *wanted: Lock | Holding, timeout: Seconds | None = None
+    ) -> PermitSet:
+        """The same, from asyncio."""
+        native = await self._here_async()
+        return self._set(await _call.run(native.acquire_all(_wishes(wanted), in_seconds(timeout))))
+
+    def try_acquire_all(self, *wanted: Lock | Holding) -> PermitSet | None:
+        """The same if all can be had now."""
+        permits = self._here().try_acquire_all(_wishes(wanted)).wait()
+        return self._set(permits) if permits is not None else None
+
+    async def try_acquire_all_async(self, *wanted: Lock | Holding) -> PermitSet | None:
+        """The same, from asyncio."""
+        native = await self._here_async()
+        permits = await _call.run(native.try_acquire_all(_wishes(wanted)))
+        return self._set(permits) if permits is not None else None
+
+    def _set(self, permits: list[_native.Permit]) -> PermitSet:
+        return PermitSet(tuple(Permit(self, permit) for permit in permits))
+
+    # ---- the connection
+
+    @property
+    def address(self) -> str:
+        """Where the store is, without a password."""
+        return self._here().address
+
+    def close(self) -> None:
+        """Gives back everything and ends every wait, and waits until the store has confirmed it, for at most 10 s."""
+        if self._connection is not None and self._process == os.getpid():
+            self._connection.close().wait()
+
+    async def close_async(self) -> None:
+        """The same, from asyncio."""
+        if self._connection is not None and self._process == os.getpid():
+            await _call.run(self._connection.close())
+
+    def __enter__(self) -> Seinpaal:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        raised: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    async def __aenter__(self) -> Seinpaal:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        raised: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.close_async()
+
+    # ---- inside
+
+    def _here(self) -> _native.Connection:
+        """The connection of this process, made on first use after a fork."""
+        if self._connection is None or self._process != os.getpid():
+            with self._connecting:
+                if self._connection is None or self._process != os.getpid():
+                    self._keep(self._call().wait())
+        assert self._connection is not None
+        return self._connection
+
+    async def _here_async(self) -> _native.Connection:
+        if self._connection is None or self._process != os.getpid():
+            connection = await _call.run(self._call())
+            # Another task may have been quicker. Then this one is dropped, and closes by that.
+            if self._connection is None or self._process != os.getpid():
+                self._keep(connection)
+        assert self._connection is not None
+        return self._connection
+
+    def _call(self) -> _native.Call[_native.Connection]:
+        if self._url.startswith("file:"):
+            _fork.check_embedded()
+            _fork.note_embedded()
+        url = _fork.url_here(self._url)
+        return _native.connect(url, self._client, self._ttl, self._patience)
+
+    def _keep(self, connection: _native.Connection) -> None:
+        self._connection, self._process = connection, os.getpid()
+        _fork.connections.add(self)
+        _close_at_end_of_child()
+
+    def __reduce__(self) -> tuple[type[Seinpaal], tuple[str, str, float | None, float | None]]:
+        """Another process that is sent this connects by itself, on first use."""
+        return Seinpaal, (self._url, self._client, self._ttl, self._patience)
+
+    def _after_fork(self) -> None:
+        """What was inherited is never dropped. What shows that the parent lives is closed."""
+        self._connecting = threading.Lock()
+        if self._connection is None:
+            return
+        self._inherited.append(self._connection)
+        presence = self._connection.presence
+        self._connection = None
+        if presence is not None:
+            os.close(presence)
+
+
+def _wishes(wanted: Sequence[Lock | Holding]) -> list[Wish]:
+    return [one._wished() for one in wanted]
+
+
+def _close_all() -> None:
+    """A program that ends gives back what it holds, if the store takes it within a second."""
+    for connection in list(_fork.connections):
+        if connection._connection is not None and connection._process == os.getpid():
+            connection._connection.close().wait_for(_AT_EXIT)
+
+
+atexit.register(_close_all)
+
+
+def _close_at_end_of_child() -> None:
+    """Children of multiprocessing end without what atexit was told."""
+    process, util = map(sys.modules.get, ("multiprocessing.process", "multiprocessing.util"))
+    if process is not None and util is not None and process.parent_process() is not None:
+        util.Finalize(None, _close_all, exitpriority=-10)

@@ -1,0 +1,75 @@
+"""Blocks that hold something: what happens at their ends, and when it is lost in between."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import Protocol
+
+from . import _call
+from ._native import Call
+from .errors import Lost
+
+
+class Watched(Protocol):
+    """Something that can be lost."""
+
+    def watch(self) -> Call[str]:
+        """A call that ends when it is lost."""
+        ...
+
+
+class Cancellation:
+    """Cancels the current task when something is lost, as ``asyncio.timeout`` does when time is up."""
+
+    def __init__(self, watched: Sequence[Watched]) -> None:
+        task = asyncio.current_task()
+        assert task is not None, "an async block needs a task"
+        self._task = task
+        self._before = _cancelling(task)
+        self._loop = asyncio.get_running_loop()
+        self._desk = _call.desk_of(self._loop)
+        self._is_over = False
+        self._is_cancelled = False
+        self._keys: list[int] = []
+        for one in watched:
+            self._watch(one.watch())
+
+    def _watch(self, call: Call[str]) -> None:
+        key = self._desk.begin(call, self._lose)
+        if key is None:
+            # It is lost already. A task that cancelled itself would be cancelled after its block, too.
+            self._loop.call_soon(self._lose)
+        else:
+            self._keys.append(key)
+
+    def _lose(self) -> None:
+        if not self._is_over and not self._is_cancelled:
+            self._is_cancelled = True
+            self._task.cancel()
+
+    def end(self, raised: type[BaseException] | None) -> bool:
+        """Ends it, and says whether what was raised is its own doing."""
+        self._is_over = True
+        for key in self._keys:
+            self._desk.forget(key)
+        if not self._is_cancelled:
+            return False
+        others = _uncancel(self._task) > self._before
+        return raised is asyncio.CancelledError and not others
+
+
+def _cancelling(task: asyncio.Task[object]) -> int:
+    # Before Python 3.11 nobody counts, and a cancellation in a block that was lost is taken for the block's own.
+    count = getattr(task, "cancelling", None)
+    return count() if count is not None else 0
+
+
+def _uncancel(task: asyncio.Task[object]) -> int:
+    uncancel = getattr(task, "uncancel", None)
+    return uncancel() if uncancel is not None else 0
+
+
+def lost(name: str, how: str) -> Lost:
+    """The error for a loss."""
+    return Lost(f"{name}: {how}")

@@ -1,0 +1,235 @@
+"""Semaphores, mutexes and readers-writer locks: names, and the ways to ask for a permit."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import inspect
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast
+
+from . import _call
+from ._permit import Permit
+from ._wish import Options, Wish
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from ._connection import Seinpaal
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """A name at one moment."""
+
+    #: The limit in force.
+    limit: int
+    #: Why the name is paused, if it is.
+    paused: str | None
+    #: How many permits are held.
+    permits_held: int
+    #: How many tickets hold.
+    holders_total: int
+    #: How many tickets wait.
+    waiting_total: int
+    #: The tickets that hold, in order of their grants, perhaps not all.
+    holders: list[str]
+    #: The tickets that wait, in the order in which they will be served, perhaps not all.
+    waiters: list[str]
+
+
+class _Entered:
+    """The permits of blocks that are open, by thread or task."""
+
+    def __init__(self) -> None:
+        self._permits: dict[object, list[Permit]] = {}
+
+    def push(self, permit: Permit) -> Permit:
+        self._permits.setdefault(_here(), []).append(permit)
+        return permit
+
+    def pop(self) -> Permit:
+        here = _here()
+        permits = self._permits[here]
+        permit = permits.pop()
+        if not permits:
+            del self._permits[here]
+        return permit
+
+
+def _here() -> object:
+    try:
+        task = asyncio.current_task()
+    except RuntimeError:
+        task = None
+    return task if task is not None else threading.get_ident()
+
+
+class Holding:
+    """Holds a permit for the length of a block, or of each call of a function.
+
+    ``with``, ``async with``, and a decorator of functions and coroutine functions. It may be entered by any number of
+    threads and tasks at once; each has a permit of its own.
+    """
+
+    def __init__(self, lock: Lock, options: Options) -> None:
+        self._lock = lock
+        self._options = options
+        self._entered = _Entered()
+
+    def __enter__(self) -> Permit:
+        return self._entered.push(self._lock.acquire(**self._options)).__enter__()
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        raised: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._entered.pop().__exit__(kind, raised, trace)
+
+    async def __aenter__(self) -> Permit:
+        permit = await self._lock.acquire_async(**self._options)
+        return await self._entered.push(permit).__aenter__()
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        raised: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self._entered.pop().__aexit__(kind, raised, trace)
+
+    def __call__(self, function: Callable[P, R]) -> Callable[P, R]:
+        """Decorates a function, or a coroutine function: each call holds a permit."""
+        if inspect.iscoroutinefunction(function):
+
+            @functools.wraps(function)
+            async def held_async(*args: P.args, **kwargs: P.kwargs) -> Any:
+                async with self:
+                    return await function(*args, **kwargs)
+
+            return cast("Callable[P, R]", held_async)
+
+        @functools.wraps(function)
+        def held(*args: P.args, **kwargs: P.kwargs) -> R:
+            with self:
+                return function(*args, **kwargs)
+
+        return held
+
+    def _wished(self) -> Wish:
+        return self._lock._wish.described(self._options)
+
+
+class Lock(Holding):
+    """A name of which permits are had: ``with lock:``, ``async with lock:``, ``@lock``, or :meth:`acquire`.
+
+    Waiters are served in the order in which they came. Nothing is sent before a permit is asked for.
+    """
+
+    def __init__(self, connection: Seinpaal, wish: Wish) -> None:
+        super().__init__(self, {})
+        self._connection = connection
+        self._wish = wish
+
+    @property
+    def name(self) -> str:
+        """The name."""
+        return self._wish.name
+
+    def holding(self, **options: Unpack[Options]) -> Holding:
+        """The same with options: ``with gpus.holding(timeout=10, permits=2) as permit:``."""
+        return Holding(self, options)
+
+    def acquire(self, **options: Unpack[Options]) -> Permit:
+        """Waits in line for a permit, for as long as it takes or until ``timeout``.
+
+        Only the calling thread waits. On the main thread a signal handler that raises, such as that of Ctrl-C, ends the
+        wait within 100 ms, and nothing stays held or queued.
+        """
+        call = self._connection._here().acquire(self._wish.described(options))
+        return Permit(self._connection, call.wait())
+
+    async def acquire_async(self, **options: Unpack[Options]) -> Permit:
+        """The same, from asyncio. If the task is cancelled it leaves the line, and nothing stays held."""
+        native = await self._connection._here_async()
+        call = native.acquire(self._wish.described(options))
+        return Permit(self._connection, await _call.run(call))
+
+    def try_acquire(self, **options: Unpack[Options]) -> Permit | None:
+        """A permit, or ``None`` if none is free. ``timeout`` is how long the store may take to answer (5 s)."""
+        call = self._connection._here().try_acquire(self._wish.described(options))
+        permit = call.wait()
+        return Permit(self._connection, permit) if permit is not None else None
+
+    async def try_acquire_async(self, **options: Unpack[Options]) -> Permit | None:
+        """The same, from asyncio."""
+        native = await self._connection._here_async()
+        permit = await _call.run(native.try_acquire(self._wish.described(options)))
+        return Permit(self._connection, permit) if permit is not None else None
+
+    def attach(self, ticket: str, **options: Unpack[Options]) -> Permit:
+        """Becomes the holder of a ticket that another process detached. If its holder keeps it, it is taken."""
+        wish = self._wish.described(options)
+        return Permit(self._connection, self._connection._here().attach(wish, ticket).wait())
+
+    def snapshot(self) -> Snapshot:
+        """Reads who holds and who waits."""
+        return Snapshot(**self._connection._here().snapshot(self._wish).wait())
+
+    async def snapshot_async(self) -> Snapshot:
+        """The same, from asyncio."""
+        native = await self._connection._here_async()
+        return Snapshot(**await _call.run(native.snapshot(self._wish)))
+
+    def evict(self, ticket: str) -> None:
+        """Ends somebody's lease or place in the line. Its owner learns of it at once."""
+        self._connection._here().evict(self._wish, ticket).wait()
+
+    def pause(self, reason: str) -> None:
+        """Admits nobody until :meth:`resume`; who holds, holds."""
+        self._connection._here().pause(self._wish, reason).wait()
+
+    def resume(self) -> None:
+        """Admits again."""
+        self._connection._here().pause(self._wish, None).wait()
+
+    def __reduce__(self) -> tuple[type[Lock], tuple[Seinpaal, Wish]]:
+        """It can be sent to another process."""
+        return type(self), (self._connection, self._wish)
+
+    def __repr__(self) -> str:
+        return f"<seinpaal.{type(self).__name__} {self.name!r}>"
+
+
+class Semaphore(Lock):
+    """At most ``limit`` permits are held at once, by anybody who uses the same name on the same store."""
+
+    def set_limit(self, limit: int) -> None:
+        """Sets the limit as an operator: it is in force whatever callers state, until :meth:`unset_limit`."""
+        self._connection._here().set_limit(self._wish, limit).wait()
+
+    def unset_limit(self) -> None:
+        """Lets go of a limit that was set."""
+        self._connection._here().set_limit(self._wish, None).wait()
+
+
+class Mutex(Lock):
+    """One holder at a time."""
+
+
+@dataclass(frozen=True)
+class RwLock:
+    """Many readers or one writer. Readers and writers stand in one line, so neither starves."""
+
+    #: The lock of a reader.
+    read: Lock
+    #: The lock of the writer.
+    write: Lock

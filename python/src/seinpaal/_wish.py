@@ -1,0 +1,87 @@
+"""What is asked for, as the native half reads it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import TypedDict, Union
+
+#: A number of seconds, or a timedelta.
+Seconds = Union[float, timedelta]
+
+
+class Options(TypedDict, total=False):
+    """How permits are asked for."""
+
+    #: Stop waiting after this long. Default: never.
+    timeout: Seconds | None
+    #: How many permits, all or nothing. Default 1.
+    permits: int
+    #: The rank among waiters, -100 to 100, higher first. Default 0.
+    priority: int
+    #: How long the lease lasts without renewal, 100 ms to 24 h. Default: the connection's.
+    ttl: Seconds | None
+    #: Do not queue if this many wait already.
+    max_waiting: int | None
+    #: Shown to people who look at holders and waiters.
+    labels: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Wish:
+    """A request for permits."""
+
+    kind: str
+    name: str
+    limit: int | None = None
+    exactly: bool = False
+    permits: int = 1
+    priority: int = 0
+    ttl: float | None = None
+    timeout: float | None = None
+    max_waiting: int | None = None
+    labels: tuple[tuple[str, str], ...] = ()
+
+    def described(self, options: Options) -> Wish:
+        """The same with these options."""
+        return Wish(
+            self.kind,
+            self.name,
+            self.limit,
+            self.exactly,
+            options.get("permits", self.permits),
+            options.get("priority", self.priority),
+            in_seconds(options.get("ttl")),
+            in_seconds(options.get("timeout")),
+            options.get("max_waiting"),
+            tuple(options.get("labels", {}).items()),
+        )
+
+
+@dataclass(frozen=True)
+class Letter:
+    """An item to push."""
+
+    payload: bytes
+    priority: int = 0
+    delay: float | None = None
+    group: str | None = None
+    dedup: tuple[str, float] | None = None
+    deliveries: int | None = None
+    labels: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True)
+class Pick:
+    """A request for an item."""
+
+    ttl: float | None = None
+    timeout: float | None = None
+
+
+def in_seconds(length: Seconds | None) -> float | None:
+    """Seconds as a number."""
+    if isinstance(length, timedelta):
+        return length.total_seconds()
+    return length

@@ -1,0 +1,285 @@
+"""Working on items as they come."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from ._grip import Cancellation
+from ._native import Call
+from ._queue import GiveBack, Item, Queue, reason
+from ._wish import Seconds, in_seconds
+from .errors import Error, Lost, StoreError
+
+#: How long a worker waits before it asks a store again that does not answer.
+_PAUSE = 1.0
+
+
+@dataclass
+class Counts:
+    """What became of the items that a worker worked on."""
+
+    acknowledged: int = 0
+    #: Left to others: because the handler said so, or at the shutdown.
+    given_back: int = 0
+    #: Failed, to be delivered again.
+    failed: int = 0
+    #: Failed for the last time: dead letters.
+    died: int = 0
+    #: Lost before they were done: others may have worked on them, too.
+    lost: int = 0
+    #: Ended while the store was silent: they may be delivered once more.
+    unknown: int = 0
+    _mutex: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
+
+    def _add(self, what: str) -> None:
+        with self._mutex:
+            setattr(self, what, getattr(self, what) + 1)
+
+
+class _Shutdown(BaseException):
+    """A signal has come."""
+
+
+def _back_off(attempt: int) -> float:
+    """A second, doubled each time, five minutes at most."""
+    return min(2.0 ** min(attempt - 1, 20), 300.0)
+
+
+class Worker:
+    """Works on items as they come, up to a number of them at a time.
+
+    What the handler does decides: it returns (acknowledged), raises :exc:`GiveBack` (left to others), raises anything
+    else (delivered again after a back-off, with that text as the reason, until it is a dead letter), or ends the item
+    itself.
+
+    :meth:`run` works on threads, :meth:`run_async` on tasks, with a coroutine function for its handler. At the shutdown
+    no item is taken any more; running handlers may go on for ``grace``; what they have not done by then is given back.
+    """
+
+    def __init__(
+        self,
+        queue: Queue,
+        handler: Callable[[Item], Any],
+        concurrency: int,
+        ttl: Seconds | None,
+        grace: float,
+        retry: Callable[[int], float] | None,
+    ) -> None:
+        if concurrency < 1:
+            raise ValueError("a worker works on 1 item at least")
+        self._queue = queue
+        self._handler = handler
+        self._concurrency = concurrency
+        self._ttl = ttl
+        self._grace = grace
+        self._retry = retry or _back_off
+        self._counts = Counts()
+        self._pops: set[Call[Any]] = set()
+        self._hands: set[Item] = set()
+        self._stopping = threading.Event()
+        self._failure: BaseException | None = None
+
+    def stop(self) -> None:
+        """Begins the shutdown of :meth:`run`, from any thread or handler."""
+        self._stopping.set()
+        for call in list(self._pops):
+            call.cancel()
+
+    # ---- on threads
+
+    def run(self, signals: tuple[signal.Signals, ...] = (signal.SIGINT, signal.SIGTERM)) -> Counts:
+        """Works until :meth:`stop` or, on the main thread, one of these signals. Says what became of the items.
+
+        A second signal does what it would do without the worker.
+        """
+        if inspect.iscoroutinefunction(self._handler):
+            raise TypeError("a coroutine function needs run_async()")
+        self._queue._connection._here()
+        threads = [
+            threading.Thread(target=self._serve, name=f"seinpaal-worker-{n}", daemon=True)
+            for n in range(self._concurrency)
+        ]
+        for thread in threads:
+            thread.start()
+        try:
+            with _raising(signals):
+                self._stopping.wait()
+        except _Shutdown:
+            pass
+        finally:
+            self.stop()
+        self._wind_up(threads)
+        if self._failure is not None:
+            raise self._failure
+        return self._counts
+
+    def _wind_up(self, threads: list[threading.Thread]) -> None:
+        until = time.monotonic() + self._grace
+        for thread in threads:
+            thread.join(max(0.0, until - time.monotonic()))
+        for item in list(self._hands):
+            self._end("given_back", item.give_back)
+
+    def _serve(self) -> None:
+        while not self._stopping.is_set():
+            try:
+                item = self._pop()
+            except StoreError as error:
+                if not error.is_passing:
+                    self._fail(error)
+                self._stopping.wait(_PAUSE)
+            except Error as error:
+                self._fail(error)
+            else:
+                if item is not None:
+                    self._work_on(item)
+
+    def _fail(self, error: BaseException) -> None:
+        if not self._stopping.is_set():
+            self._failure = error
+            self.stop()
+
+    def _pop(self) -> Item | None:
+        call = self._queue._pop(None, self._ttl)
+        self._pops.add(call)
+        try:
+            if self._stopping.is_set():
+                return None
+            return Item(self._queue._connection, call.wait())
+        except RuntimeError:
+            return None  # Cancelled by the shutdown.
+        finally:
+            self._pops.discard(call)
+
+    def _work_on(self, item: Item) -> None:
+        self._hands.add(item)
+        try:
+            self._handler(item)
+        except GiveBack as given:
+            delay = in_seconds(given.delay) or 0.0
+            self._end("given_back", lambda: item.give_back(delay))
+        except BaseException as error:
+            what, delay = reason(error), self._retry(item.attempt)
+            self._end("failed", lambda: item.fail(what, delay))
+        else:
+            if not item.is_ended:
+                self._end("acknowledged", item.acknowledge)
+        finally:
+            self._hands.discard(item)
+
+    def _end(self, counted: str, end: Callable[[], object]) -> None:
+        try:
+            died = end()
+        except Lost:
+            self._counts._add("lost")
+        except Error:
+            self._counts._add("unknown")
+        else:
+            self._counts._add("died" if died is True else counted)
+
+    # ---- on tasks
+
+    async def run_async(self, stop: asyncio.Event | None = None) -> Counts:
+        """Works until ``stop`` is set. A handler whose delivery is lost is cancelled.
+
+        If the task that runs this is cancelled, the handlers are, and what they worked on is given back.
+        """
+        stop = stop if stop is not None else asyncio.Event()
+        popping: set[asyncio.Task[None]] = set()
+        serving = {
+            asyncio.ensure_future(self._serve_async(stop, popping))
+            for _ in range(self._concurrency)
+        }
+        stopped = asyncio.ensure_future(stop.wait())
+        try:
+            await asyncio.wait({stopped, *serving}, return_when=asyncio.FIRST_COMPLETED)
+            stop.set()
+            for task in popping:
+                task.cancel()
+            await asyncio.wait(serving, timeout=self._grace)
+        finally:
+            stopped.cancel()
+            for task in serving:
+                task.cancel()
+            outcomes = await asyncio.gather(*serving, return_exceptions=True)
+        for outcome in outcomes:
+            if isinstance(outcome, Exception):
+                raise outcome
+        return self._counts
+
+    async def _serve_async(
+        self, stop: asyncio.Event, popping: set[asyncio.Task[None]]
+    ) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        while not stop.is_set():
+            popping.add(task)
+            try:
+                item = await self._queue.pop_async(ttl=self._ttl)
+            except StoreError as error:
+                if not error.is_passing:
+                    raise
+                await asyncio.sleep(_PAUSE)
+                continue
+            finally:
+                popping.discard(task)
+            await self._work_on_async(item)
+
+    async def _work_on_async(self, item: Item) -> None:
+        cancellation = Cancellation([item._mine()])
+        try:
+            await self._handler(item)
+        except asyncio.CancelledError as cancelled:
+            if cancellation.end(type(cancelled)):
+                self._counts._add("lost")
+                return
+            # At the shutdown nobody waits: it is given back by being dropped from hand.
+            await asyncio.shield(self._end_async("given_back", item.give_back_async()))
+            raise
+        except GiveBack as given:
+            cancellation.end(None)
+            await self._end_async("given_back", item.give_back_async(given.delay))
+        except Exception as error:
+            cancellation.end(None)
+            failing = item.fail_async(reason(error), self._retry(item.attempt))
+            await self._end_async("failed", failing)
+        else:
+            cancellation.end(None)
+            if not item.is_ended:
+                await self._end_async("acknowledged", item.acknowledge_async())
+
+    async def _end_async(self, counted: str, end: Any) -> None:
+        try:
+            died = await end
+        except Lost:
+            self._counts._add("lost")
+        except Error:
+            self._counts._add("unknown")
+        else:
+            self._counts._add("died" if died is True else counted)
+
+
+@contextmanager
+def _raising(signals: tuple[signal.Signals, ...]) -> Iterator[None]:
+    """Makes these signals end a wait on the main thread."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def end(number: int, frame: object) -> None:
+        raise _Shutdown
+
+    before = [(one, signal.signal(one, end)) for one in signals]
+    try:
+        yield
+    finally:
+        for one, handler in before:
+            signal.signal(one, handler)

@@ -1,0 +1,165 @@
+"""What can go wrong. The words are those of the Rust crate; the classes say what a program can do about it."""
+
+from __future__ import annotations
+
+__all__ = [
+    "AcquireError",
+    "BadCount",
+    "BadInput",
+    "BadName",
+    "BadSetting",
+    "BadUrl",
+    "Busy",
+    "Closed",
+    "Ended",
+    "Error",
+    "FinishUnknown",
+    "Forked",
+    "Lost",
+    "NamedTwice",
+    "NoSuchTicket",
+    "NotHeld",
+    "OtherKind",
+    "OtherLimit",
+    "PushUnknown",
+    "ReleaseError",
+    "ReleaseUnknown",
+    "StoreError",
+    "TimedOut",
+    "TooLarge",
+    "TooMany",
+    "TooManyWaiting",
+]
+
+
+class Error(Exception):
+    """Everything that this package raises is one of these."""
+
+
+class BadInput(Error, ValueError):
+    """An argument is outside its range. Nothing was sent."""
+
+
+class BadUrl(BadInput):
+    """The URL of the store is not one."""
+
+
+class BadName(BadInput):
+    """Not a name."""
+
+
+class BadCount(BadInput):
+    """Not a limit, a number of permits or a priority."""
+
+
+class BadSetting(BadInput):
+    """A ttl, a time or a label outside its range."""
+
+
+class TooLarge(BadInput):
+    """The payload of an item is too long."""
+
+
+class StoreError(Error):
+    """The store does not answer, or refuses."""
+
+    def __init__(self, message: str, *, kind: str = "internal") -> None:
+        super().__init__(message)
+        #: unreachable, forbidden, misconfigured, full, corrupt, other version or internal
+        self.kind = kind
+
+    @property
+    def is_passing(self) -> bool:
+        """Whether trying again later can help."""
+        return self.kind in ("unreachable", "full")
+
+
+class Closed(Error):
+    """The connection is closed, which gives back everything that it held."""
+
+
+class Forked(Error):
+    """What is used here belongs to the process that this one was forked from."""
+
+
+class Lost(Error):
+    """A permit, or an item in work, was lost before its block was done: others may have it."""
+
+
+class Busy(Error):
+    """Others were in the way. The same request may be granted later."""
+
+
+class TimedOut(Busy, TimeoutError):
+    """The timeout came first."""
+
+
+class TooManyWaiting(Busy):
+    """As many wait already as ``max_waiting`` allows."""
+
+
+class AcquireError(Error):
+    """Permits that cannot be had like this."""
+
+
+class NamedTwice(AcquireError):
+    """One request for several names names one of them twice."""
+
+
+class OtherKind(AcquireError):
+    """The name is in use as another kind of lock."""
+
+
+class OtherLimit(AcquireError):
+    """Those who hold or wait, or an operator, say that the limit is another."""
+
+    def __init__(self, message: str, *, stored: int = 0, stated: int = 0) -> None:
+        super().__init__(message)
+        #: The limit in force.
+        self.stored = stored
+        #: The limit that this caller stated.
+        self.stated = stated
+
+
+class TooMany(AcquireError):
+    """More permits were asked for than exist."""
+
+    def __init__(self, message: str, *, permits: int = 0, limit: int = 0) -> None:
+        super().__init__(message)
+        #: How many were asked for.
+        self.permits = permits
+        #: How many exist.
+        self.limit = limit
+
+
+class Ended(AcquireError):
+    """Somebody ended the request while it waited."""
+
+
+class NoSuchTicket(AcquireError):
+    """There is no such ticket at this name."""
+
+
+class ReleaseError(Error):
+    """Permits were not given back, or perhaps not."""
+
+
+class NotHeld(ReleaseError):
+    """They had been lost, or given back, before."""
+
+
+class ReleaseUnknown(ReleaseError):
+    """The store did not answer in time. It is told again in the background."""
+
+    def __init__(self, message: str, *, at_most: float | None = None) -> None:
+        super().__init__(message)
+        #: The permits are free after so many seconds at the latest; ``None``: when this process ends.
+        self.at_most = at_most
+
+
+class PushUnknown(Error):
+    """The item may be in the queue or not. Push it with a deduplication key, and pushing it again is safe."""
+
+
+class FinishUnknown(Error):
+    """The delivery may have been ended or not."""

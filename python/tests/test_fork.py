@@ -1,0 +1,321 @@
+"""Children: by fork, forkserver and spawn, before and after the first use, while a permit is held and while none is."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+import time
+import traceback
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import forks
+import pytest
+from conftest import REDIS, until, url_of
+
+import seinpaal
+
+METHODS = ["fork", "forkserver", "spawn"]
+
+
+def answers_of(method: str, *locks: seinpaal.Mutex) -> Any:
+    """What a child says that was started by this method: from a thread, and from asyncio."""
+    context: Any = multiprocessing.get_context(method)
+    here, there = context.Pipe()
+    child = context.Process(target=forks.try_both, args=(*locks, there))
+    child.start()
+    there.close()
+    answers = here.recv()
+    child.join()
+    assert child.exitcode == 0
+    return answers
+
+
+@pytest.mark.parametrize("is_held", [False, True], ids=["free", "held"])
+@pytest.mark.parametrize("is_used", [False, True], ids=["before first use", "after first use"])
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("kind", ["file", "redis"])
+def test_a_child_has_a_connection_of_its_own(
+    kind: str, method: str, is_used: bool, is_held: bool, tmp_path: Path, name: str
+) -> None:
+    url = url_of(kind, tmp_path)
+    # Whether an embedded store was opened is a matter of the process, and this one has opened some.
+    if kind == "file" and method == "fork":
+        run_apart(f"matrix({url!r}, {name!r}, {method!r}, {is_used}, {is_held})")
+    else:
+        matrix(url, name, method, is_used, is_held)
+
+
+def matrix(url: str, name: str, method: str, is_used: bool, is_held: bool) -> None:
+    """One case. Before first use the permit is held by another program, after it by this one."""
+    locks = [seinpaal.connect(url, lazy=True).mutex(name) for _ in ("sync", "asyncio")]
+    held = locks[0].acquire() if is_used and is_held else None
+    other = elsewhere(url, name) if is_held and not is_used else None
+    if is_used:
+        assert [lock.snapshot().holders_total for lock in locks] == [is_held, is_held]
+    answers = answers_of(method, *locks)
+    if method == "fork" and url.startswith("file:") and is_used:
+        assert all(isinstance(answer, seinpaal.Forked) for answer in answers)
+        assert "SQLite does not survive a fork" in str(answers[0])
+    else:
+        assert answers == (("busy", "busy") if is_held else ("held", "held"))
+    if held is not None:
+        assert held.is_held, "a permit stays the parent's"
+        assert locks[1].snapshot().holders == [held.ticket]
+        held.release()
+    if other is not None:
+        other.communicate()
+    locks[1].acquire(timeout=60).release()
+
+
+HOLDER = """
+import sys, seinpaal
+permit = seinpaal.connect(sys.argv[1]).mutex(sys.argv[2]).acquire()
+print("held", flush=True)
+sys.stdin.read()
+permit.release()
+"""
+
+
+def elsewhere(url: str, name: str) -> subprocess.Popen[str]:
+    """Another program that holds the name."""
+    pipes: Any = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    holder = subprocess.Popen([sys.executable, "-c", HOLDER, url, name], **pipes)
+    assert holder.stdout is not None and holder.stdout.readline() == "held\n"
+    return holder
+
+
+def run_apart(call: str) -> None:
+    """Runs a function of this module in a program of its own, whose memory knows of no store yet."""
+    code = f"import test_fork; test_fork.{call}"
+    tests = str(Path(__file__).parent)
+    environment = dict(os.environ, PYTHONPATH=os.pathsep.join([tests, *sys.path]))
+    subprocess.run([sys.executable, "-c", code], check=True, env=environment, timeout=120)
+
+
+def in_child(work: Callable[[], None]) -> None:
+    """Runs it in a forked child, and fails if it fails."""
+    child = os.fork()
+    if child == 0:
+        status = 1
+        try:
+            work()
+            status = 0
+        except BaseException:
+            traceback.print_exc()
+        finally:
+            os._exit(status)
+    _, status = os.waitpid(child, 0)
+    assert os.waitstatus_to_exitcode(status) == 0
+
+
+pytestmark = pytest.mark.filterwarnings("ignore:.*multi-threaded.*:DeprecationWarning")
+
+
+def test_an_inherited_permit_is_not_held(store: seinpaal.Seinpaal, name: str) -> None:
+    permit = store.mutex(name).acquire()
+
+    def work() -> None:
+        assert not permit.is_held
+        assert permit.remaining == 0
+        assert "belongs to process" in str(permit.lost)
+        for use in (permit.release, permit.detach, permit.downgrade, permit.__enter__):
+            with pytest.raises(seinpaal.Forked, match="belongs to process"):
+                use()
+        with pytest.raises(seinpaal.Forked):
+            permit.on_lost(print)
+
+    in_child(work)
+    assert permit.is_held
+    permit.release()
+
+
+def test_a_block_that_a_child_leaves_says_so_and_stays_the_parents(
+    store: seinpaal.Seinpaal, name: str
+) -> None:
+    nightly = store.mutex(name)
+    with nightly as permit:
+        block = nightly._entered
+
+        def work() -> None:
+            with pytest.raises(seinpaal.Forked):
+                block.pop().__exit__(None, None, None)
+
+        in_child(work)
+        assert permit.is_held and nightly.snapshot().holders == [permit.ticket]
+
+
+def test_what_a_child_drops_stays_its_parents(store: seinpaal.Seinpaal, name: str) -> None:
+    permit = store.mutex(name).acquire()
+    told: list[seinpaal.Lost] = []
+    permit.on_lost(told.append)
+    box: list[object] = [store, permit]
+
+    def work() -> None:
+        nonlocal permit
+        box.clear()
+        del permit
+
+    child = os.fork()
+    if child == 0:
+        work()
+        os._exit(0)
+    os.waitpid(child, 0)
+    assert permit.is_held and not told
+    assert store.mutex(name).snapshot().holders == [permit.ticket]
+
+
+def test_a_store_in_memory_is_new_in_a_child(name: str) -> None:
+    store = seinpaal.connect("memory:")
+    permit = store.mutex(name).acquire()
+
+    def work() -> None:
+        mine = store.mutex(name).try_acquire()
+        assert mine is not None
+        assert seinpaal.connect("memory:").mutex(name).try_acquire() is None
+        mine.release()
+        assert seinpaal.connect("memory:").mutex(name).try_acquire() is not None
+
+    in_child(work)
+    assert permit.is_held
+
+
+def test_a_grandchild_has_a_connection_of_its_own(redis: seinpaal.Seinpaal, name: str) -> None:
+    nightly = redis.mutex(name)
+    held = nightly.acquire()
+
+    def work() -> None:
+        assert nightly.try_acquire() is None
+        with redis.mutex(f"{name} child") as mine:
+            in_child(lambda: grandchild(mine))
+            assert mine.is_held
+
+    def grandchild(theirs: seinpaal.Permit) -> None:
+        assert not theirs.is_held
+        assert redis.mutex(f"{name} child").try_acquire() is None
+
+    in_child(work)
+    assert held.is_held
+
+
+def test_callbacks_work_in_a_child(redis: seinpaal.Seinpaal, name: str) -> None:
+    nightly = redis.mutex(name)
+    told: list[seinpaal.Lost] = []
+    nightly.acquire().on_lost(told.append)  # This starts the thread of the parent.
+
+    def work() -> None:
+        other = redis.mutex(f"{name} child")
+        permit = other.acquire()
+        permit.on_lost(told.append)
+        other.evict(permit.ticket)
+        until(lambda: bool(told))
+
+    in_child(work)
+
+
+PARENT = """
+import os, sys, time, seinpaal
+permit = seinpaal.connect(sys.argv[1]).mutex(sys.argv[2]).acquire()
+if os.fork() == 0:
+    print("child", os.getpid(), flush=True)
+    time.sleep(600)
+time.sleep(600)
+"""
+
+
+def test_a_child_does_not_keep_a_dead_parents_permit(tmp_path: Path, name: str) -> None:
+    url = url_of("file", tmp_path)
+    with subprocess.Popen(
+        [sys.executable, "-c", PARENT, url, name], stdout=subprocess.PIPE, text=True
+    ) as parent:
+        assert parent.stdout is not None
+        child = int(parent.stdout.readline().split()[1])
+        try:
+            nightly = seinpaal.connect(url).mutex(name)
+            assert nightly.try_acquire() is None
+            parent.kill()
+            # Its child sleeps on for ten minutes.
+            nightly.acquire(timeout=60).release()
+            os.kill(child, 0)
+        finally:
+            os.kill(child, signal.SIGKILL)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_child_that_ends_gives_back_what_it_holds(
+    method: str, redis: seinpaal.Seinpaal, name: str
+) -> None:
+    context: Any = multiprocessing.get_context(method)
+    nightly, barrier = redis.mutex(name), context.Barrier(2)
+    child = context.Process(target=forks.keep, args=(nightly, barrier))
+    child.start()
+    barrier.wait()
+    child.join()
+    assert nightly.snapshot().holders_total == 0
+
+
+# What servers and pools do: a module makes its connection, then workers are forked.
+
+PRELOAD = """
+import os, sys, time, seinpaal
+slots = seinpaal.connect(sys.argv[1], lazy=True).semaphore(sys.argv[2], 2)
+def serve():
+    for _ in range(5):
+        with slots as permit:
+            # Whoever else has this slot would have made it.
+            mark = f"{sys.argv[3]}/{permit.slot}"
+            os.close(os.open(mark, os.O_CREAT | os.O_EXCL))
+            os.unlink(mark)
+workers = []
+for _ in range(4):
+    worker = os.fork()
+    if worker == 0:
+        status = 1
+        try:
+            serve()
+            status = 0
+        finally:
+            os._exit(status)
+    workers.append(worker)
+sys.exit(any(os.waitpid(worker, 0)[1] for worker in workers))
+"""
+
+
+@pytest.mark.parametrize("kind", ["file", "redis"])
+def test_workers_forked_from_a_preloaded_module_share_a_limit(
+    kind: str, tmp_path: Path, name: str
+) -> None:
+    arguments = [url_of(kind, tmp_path), name, str(tmp_path)]
+    subprocess.run([sys.executable, "-c", PRELOAD, *arguments], check=True, timeout=120)
+
+
+_slots: seinpaal.Semaphore | None = None
+
+
+def _load(directory: str) -> int:
+    assert _slots is not None
+    with _slots as permit:
+        mark = f"{directory}/{permit.slot}"
+        os.close(os.open(mark, os.O_CREAT | os.O_EXCL))
+        time.sleep(0.002)
+        os.unlink(mark)
+    return os.getpid()
+
+
+def test_a_forked_pool_that_inherits_a_semaphore_in_use_shares_its_limit(
+    redis: seinpaal.Seinpaal, tmp_path: Path, name: str
+) -> None:
+    global _slots
+    _slots = redis.semaphore(name, 2)
+    _slots.acquire().release()
+    context = multiprocessing.get_context("fork")
+    with ProcessPoolExecutor(4, mp_context=context) as pool:
+        workers = set(pool.map(_load, [str(tmp_path)] * 32))
+    assert os.getpid() not in workers
+    assert _slots.snapshot().permits_held == 0
+    assert REDIS

@@ -1,0 +1,250 @@
+"""Queues: pushing, popping, and workers that shut down gracefully."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import threading
+
+import pytest
+from conftest import until
+
+import seinpaal
+from seinpaal import errors
+
+
+def test_items_come_in_the_order_they_were_pushed(store: seinpaal.Seinpaal, name: str) -> None:
+    mails = store.queue(name)
+    pushed = [mails.push(text) for text in ("ann", "bob")]
+    popped = [mails.pop() for _ in pushed]
+    assert [item.id for item in popped] == [one.id for one in pushed]
+    assert mails.try_pop() is None
+
+
+def test_an_item_says_what_was_pushed(store: seinpaal.Seinpaal, name: str) -> None:
+    mails = store.queue(name)
+    mails.push(b'{"to": "ann"}', group="ann", priority=3, deliveries=2, labels={"day": "Monday"})
+    item = mails.pop()
+    assert (item.payload, item.json()) == (b'{"to": "ann"}', {"to": "ann"})
+    assert (item.group, item.labels) == ("ann", {"day": "Monday"})
+    assert (item.attempt, item.deliveries) == (1, 2)
+    assert item.is_held and item.lost is None and item.fence > 0
+    item.acknowledge()
+    assert item.is_ended and not item.is_held
+
+
+def test_an_item_that_fails_comes_again_until_it_is_dead(
+    store: seinpaal.Seinpaal, name: str
+) -> None:
+    mails = store.queue(name)
+    mails.push("ann", deliveries=2)
+    assert mails.pop().fail("no route") is False
+    item = mails.pop()
+    assert item.attempt == 2
+    assert item.fail("no route") is True
+    assert (mails.snapshot().dead, mails.snapshot().ready) == (1, 0)
+
+
+def test_an_item_that_is_given_back_counts_no_delivery(
+    store: seinpaal.Seinpaal, name: str
+) -> None:
+    mails = store.queue(name)
+    mails.push("ann")
+    mails.pop().give_back()
+    assert mails.pop().attempt == 1
+
+
+def test_a_block_acknowledges_its_item_or_fails_it(store: seinpaal.Seinpaal, name: str) -> None:
+    mails = store.queue(name)
+    mails.push("ann")
+    with pytest.raises(KeyError), mails.pop():
+        raise KeyError("mine")
+    with mails.pop() as item:
+        assert item.attempt == 2
+    assert mails.try_pop() is None
+    with pytest.raises(seinpaal.Lost):
+        item.acknowledge()
+
+
+def test_an_item_dropped_without_a_word_comes_again(store: seinpaal.Seinpaal, name: str) -> None:
+    mails = store.queue(name)
+    mails.push("ann")
+    item: seinpaal.Item | None = mails.pop()
+    assert item is not None
+    item.on_lost(print)
+    item = None
+    assert mails.pop().attempt == 2
+
+
+def test_a_key_is_pushed_once(store: seinpaal.Seinpaal, name: str) -> None:
+    mails = store.queue(name)
+    first = mails.push("ann", dedup=("ann", 3600))
+    again = mails.push("ann", dedup=("ann", 3600))
+    assert again.is_duplicate and again.id == first.id and not first.is_duplicate
+
+
+def test_a_pop_ends_with_its_timeout(store: seinpaal.Seinpaal, name: str) -> None:
+    with pytest.raises(seinpaal.TimedOut):
+        store.queue(name).pop(timeout=1)
+
+
+def test_a_payload_that_is_too_long_is_refused(store: seinpaal.Seinpaal, name: str) -> None:
+    with pytest.raises(errors.TooLarge):
+        store.queue(name).push(b"x" * (64 << 20))
+
+
+def test_a_task_popping_is_cancelled_without_losing_an_item(url: str, name: str) -> None:
+    async def main() -> None:
+        store = await seinpaal.connect_async(url)
+        mails = store.queue(name)
+        with pytest.raises(asyncio.TimeoutError):
+            await asyncio.wait_for(mails.pop_async(), 0.05)
+        await mails.push_async("ann")
+        async with await mails.pop_async() as item:
+            assert (item.text, item.attempt) == ("ann", 1)
+        assert await mails.try_pop_async() is None
+        await store.close_async()
+
+    asyncio.run(main())
+
+
+def test_a_worker_works_until_it_is_stopped(store: seinpaal.Seinpaal, name: str) -> None:
+    mails = store.queue(name)
+    seen: list[str] = []
+    mutex = threading.Lock()
+
+    def send(item: seinpaal.Item) -> None:
+        if item.text == "carol":
+            raise ValueError("no such address")
+        if item.text == "dave":
+            raise seinpaal.GiveBack(delay=3600)
+        with mutex:
+            seen.append(item.text)
+
+    for text in ("ann", "bob", "carol", "dave"):
+        mails.push(text, deliveries=1)
+    worker = mails.worker(send, concurrency=2)
+    thread_counts: list[seinpaal.Counts] = []
+    thread = threading.Thread(target=lambda: thread_counts.append(worker.run()))
+    thread.start()
+    until(lambda: (mails.snapshot().ready, mails.snapshot().in_work) == (0, 0))
+    worker.stop()
+    thread.join()
+    assert sorted(seen) == ["ann", "bob"]
+    assert thread_counts == [seinpaal.Counts(acknowledged=2, given_back=1, died=1)]
+
+
+def test_a_worker_gives_back_what_outlasts_the_grace_period(
+    store: seinpaal.Seinpaal, name: str
+) -> None:
+    mails = store.queue(name)
+    mails.push("ann")
+    begun, end = threading.Event(), threading.Event()
+
+    def send(item: seinpaal.Item) -> None:
+        begun.set()
+        worker.stop()
+        end.wait()
+
+    worker = mails.worker(send, grace=0.1)
+    counts = worker.run()
+    assert counts.given_back == 1
+    assert mails.pop().attempt == 1
+    end.set()
+
+
+def test_a_worker_on_tasks_works_until_it_is_stopped(url: str, name: str) -> None:
+    async def main() -> None:
+        store = await seinpaal.connect_async(url)
+        mails = store.queue(name)
+        stop = asyncio.Event()
+        seen: list[str] = []
+
+        async def send(item: seinpaal.Item) -> None:
+            await asyncio.sleep(0)
+            seen.append(item.text)
+            if len(seen) == 20:
+                stop.set()
+
+        for number in range(20):
+            await mails.push_async(str(number))
+        counts = await mails.worker(send, concurrency=4).run_async(stop)
+        assert counts == seinpaal.Counts(acknowledged=20)
+        assert sorted(seen, key=int) == [str(number) for number in range(20)]
+        await store.close_async()
+
+    asyncio.run(main())
+
+
+def test_a_worker_on_tasks_gives_back_what_outlasts_the_grace_period(url: str, name: str) -> None:
+    async def main() -> None:
+        store = await seinpaal.connect_async(url)
+        mails = store.queue(name)
+        stop = asyncio.Event()
+
+        async def send(item: seinpaal.Item) -> None:
+            stop.set()
+            await asyncio.sleep(3600)
+
+        await mails.push_async("ann")
+        counts = await mails.worker(send, grace=0.1).run_async(stop)
+        assert counts.given_back == 1
+        assert (await mails.pop_async()).attempt == 1
+        await store.close_async()
+
+    asyncio.run(main())
+
+
+WORKER = """
+import sys, time, seinpaal
+def work(item):
+    print("begun", flush=True)
+    time.sleep(0.5)
+    print("done", flush=True)
+counts = seinpaal.connect(sys.argv[1]).queue(sys.argv[2]).worker(work).run()
+print(counts.acknowledged, flush=True)
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_lets_a_worker_finish_what_it_works_on(
+    redis: seinpaal.Seinpaal, name: str, number: signal.Signals
+) -> None:
+    from conftest import REDIS
+
+    mails = redis.queue(name)
+    mails.push("ann")
+    arguments = [sys.executable, "-c", WORKER, REDIS, name]
+    with subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True) as worker:
+        assert worker.stdout is not None
+        assert worker.stdout.readline() == "begun\n"
+        os.kill(worker.pid, number)
+        assert worker.stdout.read() == "done\n1\n"
+    assert worker.returncode == 0
+    assert (mails.snapshot().ready, mails.snapshot().in_work) == (0, 0)
+
+
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*:DeprecationWarning")
+def test_an_item_that_a_child_inherited_is_the_parents(
+    redis: seinpaal.Seinpaal, name: str
+) -> None:
+    mails = redis.queue(name)
+    mails.push("ann")
+    item = mails.pop()
+    child = os.fork()
+    if child == 0:
+        status = 1
+        try:
+            assert not item.is_held and item.lost is not None
+            with pytest.raises(seinpaal.Forked):
+                item.acknowledge()
+            del item
+            status = 0
+        finally:
+            os._exit(status)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert item.is_held
+    item.acknowledge()

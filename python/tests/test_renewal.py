@@ -1,0 +1,127 @@
+"""Renewal needs neither the GIL nor an event loop, and a wait holds neither."""
+
+from __future__ import annotations
+
+import asyncio
+import ctypes
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+from conftest import REDIS, until, url_of
+
+import seinpaal
+
+TTL = 2.0
+HOLDS_GIL = getattr(sys, "_is_gil_enabled", lambda: True)()
+
+
+def test_a_loop_blocked_for_three_ttls_keeps_its_permit(name: str) -> None:
+    async def main() -> None:
+        store = await seinpaal.connect_async(REDIS, ttl=TTL)
+        async with store.mutex(name) as permit:
+            time.sleep(3 * TTL)
+            assert permit.is_held
+            assert (await store.mutex(name).snapshot_async()).holders == [permit.ticket]
+            assert await store.mutex(name).try_acquire_async() is None
+        await store.close_async()
+
+    asyncio.run(main())
+
+
+@pytest.mark.skipif(not HOLDS_GIL, reason="this Python has no GIL")
+def test_a_gil_held_for_three_ttls_keeps_its_permit(name: str) -> None:
+    store = seinpaal.connect(REDIS, ttl=TTL)
+    with store.mutex(name) as permit:
+        turns, is_over = 0, False
+
+        def count() -> None:
+            nonlocal turns
+            while not is_over:
+                turns += 1
+                time.sleep(0.001)
+
+        counter = threading.Thread(target=count)
+        counter.start()
+        # A foreign function that keeps the GIL: no Python thread runs meanwhile.
+        before = turns
+        ctypes.PyDLL(None).usleep(int(3 * TTL * 1e6))
+        during = turns - before
+        is_over = True
+        counter.join()
+        assert during <= 2, f"the GIL was not held: another thread ran {during} times"
+        assert permit.is_held
+        assert store.mutex(name).snapshot().holders == [permit.ticket]
+    store.close()
+
+
+def test_a_permit_without_renewal_would_have_been_lost(name: str) -> None:
+    """That the tests above can fail: a detached permit is renewed by nobody."""
+    store = seinpaal.connect(REDIS, ttl=TTL)
+    store.mutex(name).acquire().detach()
+    until(lambda: store.mutex(name).snapshot().holders_total == 0)
+
+
+WAITER = """
+import sys, time, seinpaal
+nightly = seinpaal.connect(sys.argv[1]).mutex(sys.argv[2])
+print("ready", flush=True)
+try:
+    nightly.acquire()
+except KeyboardInterrupt:
+    print(time.monotonic(), flush=True)
+    print(nightly.snapshot().waiting_total, nightly.snapshot().holders_total, flush=True)
+    sys.stdin.read()
+"""
+
+
+@pytest.mark.parametrize("kind", ["file", "redis"])
+def test_ctrl_c_ends_a_wait_within_100_ms_and_leaves_nothing(
+    kind: str, tmp_path: Path, name: str
+) -> None:
+    url = url_of(kind, tmp_path)
+    nightly = seinpaal.connect(url).mutex(name)
+    with nightly as held:
+        took = [_interrupted(nightly, url, name) for _ in range(3)]
+        assert nightly.snapshot().holders == [held.ticket]
+    # The machine may be busy, so the best of three decides.
+    assert min(took) < 0.1, took
+
+
+def _interrupted(nightly: seinpaal.Mutex, url: str, name: str) -> float:
+    with subprocess.Popen(
+        [sys.executable, "-c", WAITER, url, name],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as waiter:
+        assert waiter.stdout is not None and waiter.stdin is not None
+        assert waiter.stdout.readline() == "ready\n"
+        until(lambda: nightly.snapshot().waiting_total == 1)
+        sent = time.monotonic()
+        os.kill(waiter.pid, signal.SIGINT)
+        took = float(waiter.stdout.readline()) - sent
+        until(lambda: nightly.snapshot().waiting_total == 0)
+        waiter.stdin.close()
+    return took
+
+
+ENDS = """
+import sys, seinpaal
+permit = seinpaal.connect(sys.argv[1]).mutex(sys.argv[2]).acquire()
+kept = [permit]
+kept.append(kept)
+print(permit.ticket)
+"""
+
+
+def test_a_program_that_just_ends_gives_back_what_it_holds(
+    redis: seinpaal.Seinpaal, name: str
+) -> None:
+    subprocess.run([sys.executable, "-c", ENDS, REDIS, name], check=True)
+    assert redis.mutex(name).snapshot().holders_total == 0
