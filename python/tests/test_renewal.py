@@ -34,7 +34,6 @@ def test_a_loop_blocked_for_three_ttls_keeps_its_permit(name: str) -> None:
     asyncio.run(main())
 
 
-@pytest.mark.skipif(not HOLDS_GIL, reason="this Python has no GIL")
 def test_a_gil_held_for_three_ttls_keeps_its_permit(name: str) -> None:
     store = seinpaal.connect(REDIS, ttl=TTL)
     with store.mutex(name) as permit:
@@ -54,7 +53,8 @@ def test_a_gil_held_for_three_ttls_keeps_its_permit(name: str) -> None:
         during = turns - before
         is_over = True
         counter.join()
-        assert during <= 2, f"the GIL was not held: another thread ran {during} times"
+        # Where there is no GIL to keep, the others run on, and the permit is kept all the same.
+        assert during <= 2 or not HOLDS_GIL, f"the GIL was not held: another thread ran {during} times"
         assert permit.is_held
         assert store.mutex(name).snapshot().holders == [permit.ticket]
     store.close()

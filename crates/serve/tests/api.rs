@@ -2,12 +2,10 @@
 
 mod support;
 
-use std::time::Duration;
-
 use seinpaal::Seinpaal;
 use seinpaal_serve::{Options, Tokens};
 use serde_json::{Value, json};
-use support::{Answer, Site};
+use support::{Answer, Site, until};
 
 type Outcome = Result<(), Box<dyn std::error::Error>>;
 
@@ -25,17 +23,6 @@ fn problem(answer: &Answer) -> (u16, String) {
     assert_eq!(answer.header("content-type"), Some("application/problem+json"), "{}", answer.body);
     let kind = object(answer)["type"].as_str().unwrap_or_default().to_owned();
     (answer.status, kind.trim_start_matches("urn:seinpaal:").to_owned())
-}
-
-/// Waits until the name stands so.
-async fn until(seinpaal: &Seinpaal, name: &str, held: u32, waiting: u32) -> Outcome {
-    loop {
-        let seen = seinpaal.semaphore(name).snapshot().await?;
-        if (seen.permits_held, seen.waiting_total) == (held, waiting) {
-            return Ok(());
-        }
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

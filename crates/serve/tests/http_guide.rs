@@ -10,7 +10,7 @@ use std::{
 
 use seinpaal::Seinpaal;
 use seinpaal_serve::Options;
-use support::Site;
+use support::{Site, until};
 
 type Outcome = Result<(), Box<dyn std::error::Error>>;
 
@@ -64,12 +64,8 @@ async fn the_lines_for_the_shell_do_what_the_page_says_and_leave_nothing() -> Ou
     );
     let queue = seinpaal.queue("mails").snapshot().await?;
     assert_eq!((queue.ready, queue.delayed, queue.in_work), (0, 1, 0), "one was worked on");
-    for name in ["backups", "deploy"] {
-        while seinpaal.semaphore(name).snapshot().await?.permits_held > 0 {
-            tokio::time::sleep(std::time::Duration::from_millis(10)).await;
-        }
-    }
-    Ok(())
+    until(&seinpaal, "backups", 0, 0).await?;
+    until(&seinpaal, "deploy", 0, 0).await
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -82,10 +78,7 @@ async fn the_lines_in_python_hold_a_permit_and_give_it_back() -> Outcome {
     });
     let said = said.await??;
     assert!(said.starts_with("on GPU 0 with fence "), "{said}");
-    while seinpaal.semaphore("gpus").snapshot().await?.permits_held > 0 {
-        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
-    }
-    Ok(())
+    until(&seinpaal, "gpus", 0, 0).await
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -100,8 +93,5 @@ async fn a_step_of_a_job_holds_until_what_it_started_is_ended() -> Outcome {
         run(&["bash", "-eu"], &script, port).map_err(|error| error.to_string())
     });
     assert_eq!(said.await??, "held\n");
-    while seinpaal.mutex("staging").as_semaphore().snapshot().await?.permits_held > 0 {
-        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
-    }
-    Ok(())
+    until(&seinpaal, "staging", 0, 0).await
 }

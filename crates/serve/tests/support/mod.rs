@@ -142,6 +142,24 @@ impl Stream {
     }
 }
 
+/// Waits until the name stands so: each look is an answer of the store, and there are no pauses between them.
+pub(crate) async fn until(
+    seinpaal: &Seinpaal,
+    name: &str,
+    held: u32,
+    waiting: u32,
+) -> Fallible<()> {
+    let looking = async {
+        loop {
+            let seen = seinpaal.semaphore(name).snapshot().await?;
+            if (seen.permits_held, seen.waiting_total) == (held, waiting) {
+                return Ok(());
+            }
+        }
+    };
+    timeout(PATIENCE, looking).await?
+}
+
 /// A request that waits in line; it leaves when the task is dropped with its runtime.
 pub(crate) async fn waiting(request: Acquire) -> JoinHandle<()> {
     let (queued, is_in_line) = oneshot::channel();
