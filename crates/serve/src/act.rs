@@ -11,22 +11,15 @@ use axum::{
     http::{HeaderMap, StatusCode, header},
     response::{IntoResponse, Response},
 };
-use seinpaal::{ItemId, Queue, QueueError, Ticket};
 
 use crate::{
     access::{Visitor, is_from_here, is_our_form},
-    audit::{self, Change},
+    deed::{Deed, Undone, is_reason},
     page::{self, Around, named, notice},
     shared::Inner,
     view::{encoded, shown},
 };
 use verb::{Verb, Words};
-
-/// The longest reason, in characters. A store keeps 512 bytes.
-const MOST_REASON: usize = 200;
-const MOST_REASON_BYTES: usize = 512;
-/// How many dead letters are asked for at once.
-const PAGE: u32 = 100;
 
 #[derive(Template)]
 #[template(path = "confirm.html")]
@@ -96,15 +89,16 @@ pub(crate) async fn act(
         Ok(wish) => wish,
         Err((status, words)) => return refuse(status, &words),
     };
-    let result = wish.carry_out(&inner).await;
-    let error = result.err().unwrap_or_default();
-    let noted = inner.audit.note(wish.change(&visitor, &error));
-    if !error.is_empty() {
-        return refuse(StatusCode::CONFLICT, &format!("{}.", shown(&error)));
-    }
-    if let Err(error) = noted {
-        let words = format!("It was done, but the audit could not be written: {error}.");
-        return refuse(StatusCode::INTERNAL_SERVER_ERROR, &words);
+    match wish.deed.carry_out(&inner, &visitor, &wish.name, &wish.reason).await {
+        Ok(()) => {}
+        Err(Undone::Unwritten(error)) => {
+            let words = format!("It was done, but the audit could not be written: {error}.");
+            return refuse(StatusCode::INTERNAL_SERVER_ERROR, &words);
+        }
+        Err(error) => {
+            let words = format!("{}.", shown(&error.to_string()));
+            return refuse(StatusCode::CONFLICT, &words);
+        }
     }
     let to = format!("{}&done={}", wish.page(&inner.options.base_path), wish.words.word);
     (StatusCode::SEE_OTHER, [(header::LOCATION, to)]).into_response()
@@ -115,7 +109,7 @@ struct Wish {
     words: &'static Words,
     name: String,
     target: String,
-    number: Option<u32>,
+    deed: Deed,
     reason: String,
 }
 
@@ -131,25 +125,16 @@ impl Wish {
         let words = Verb::find(field("do")).ok_or_else(|| bad("There is no such action."))?;
         let name = named(fields).map_err(|words| bad(&words))?;
         let target = field("t").to_owned();
-        let is_target = match words.verb {
-            Verb::Evict => target.parse::<Ticket>().is_ok(),
-            verb if verb.has_target() => target.parse::<u64>().is_ok(),
-            _ => target.is_empty(),
-        };
-        if !is_target {
-            return Err(bad("This is not a ticket or an item."));
-        }
-        Ok(Self { words, name, target, number: None, reason: String::new() })
+        let deed = words.verb.deed(&target, None);
+        let deed = deed.ok_or_else(|| bad("This is not a ticket or an item."))?;
+        Ok(Self { words, name, target, deed, reason: String::new() })
     }
 
     /// With what the form asked for.
     fn checked(self, fields: &FieldMap) -> Result<Self, Refusal> {
         let field = |name: &str| fields.get(name).map_or("", |text| text.trim());
         let (verb, reason) = (self.words.verb, field("reason"));
-        if reason.chars().any(char::is_control)
-            || reason.chars().count() > MOST_REASON
-            || reason.len() > MOST_REASON_BYTES
-        {
+        if !is_reason(reason) {
             return Err(bad(
                 "The reason is too long, or has a character in it that cannot be shown.",
             ));
@@ -167,91 +152,14 @@ impl Wish {
                     .map_err(|_| bad("The limit is a number from 0 to 1 000 000 000."))?,
             ),
         };
-        Ok(Self { number, reason: reason.to_owned(), ..self })
+        let deed = verb.deed(&self.target, number).unwrap_or(self.deed);
+        Ok(Self { deed, reason: reason.to_owned(), ..self })
     }
 
     /// The page to come back to.
     fn page(&self, base: &str) -> String {
-        let kind = self.kind();
-        format!("{base}/{kind}?n={}", encoded(&self.name))
+        format!("{base}/{}?n={}", self.deed.kind(), encoded(&self.name))
     }
-
-    fn kind(&self) -> &'static str {
-        if self.words.verb.is_of_queue() { "queue" } else { "name" }
-    }
-
-    fn change(&self, visitor: &Visitor, error: &str) -> Change {
-        let word = self.words.word.trim_start_matches("queue-");
-        let number = match (self.words.verb.asks_number(), self.number) {
-            (false, _) => String::new(),
-            (true, None) => " unset".to_owned(),
-            (true, Some(number)) => format!(" {number}"),
-        };
-        let target =
-            if self.target.is_empty() { String::new() } else { format!(" {}", self.target) };
-        Change {
-            at: audit::now(),
-            who: visitor.who.clone(),
-            kind: self.kind(),
-            name: self.name.clone(),
-            what: format!("{word}{number}{target}"),
-            reason: self.reason.clone(),
-            result: error.to_owned(),
-        }
-    }
-
-    async fn carry_out(&self, inner: &Inner) -> Result<(), String> {
-        if self.words.verb.is_of_queue() {
-            let queue = inner.seinpaal.queue(&self.name);
-            return self.on_queue(&queue).await.map_err(|error| error.to_string());
-        }
-        let name = inner.seinpaal.semaphore(&self.name);
-        let done = match (self.words.verb, self.number) {
-            (Verb::Limit, Some(limit)) => name.set_limit(limit).await,
-            (Verb::Limit, None) => name.unset_limit().await,
-            (Verb::Pause, _) => name.pause(&self.reason).await,
-            (Verb::Resume, _) => name.resume().await,
-            (_, _) => match self.target.parse() {
-                Ok(ticket) => name.evict(ticket).await,
-                Err(_) => return Err("this is not a ticket".to_owned()),
-            },
-        };
-        done.map_err(|error| error.to_string())
-    }
-
-    async fn on_queue(&self, queue: &Queue) -> Result<(), QueueError> {
-        let item = ItemId(self.target.parse().unwrap_or_default());
-        match self.words.verb {
-            Verb::QueueLimit => queue.limit(self.number).await,
-            Verb::QueuePause => queue.pause(&self.reason).await,
-            Verb::QueueResume => queue.resume().await,
-            Verb::Purge => queue.purge().await.map(drop),
-            Verb::Cancel => queue.cancel(item).await.map(drop),
-            Verb::Replay => queue.replay(item).await,
-            Verb::ReplayAll => replay_all(queue).await,
-            Verb::Drop => queue.drop_dead(item).await,
-            _ => queue.purge_dead().await.map(drop),
-        }
-    }
-}
-
-/// All that are dead now: what dies again meanwhile has a number that was passed already.
-async fn replay_all(queue: &Queue) -> Result<(), QueueError> {
-    let (mut ids, mut after): (Vec<ItemId>, _) = (Vec::new(), None);
-    loop {
-        let letters = queue.dead(after, PAGE).await?;
-        let Some(last) = letters.last() else { break };
-        after = Some(last.id);
-        ids.extend(letters.iter().map(|letter| letter.id));
-    }
-    for id in ids {
-        match queue.replay(id).await {
-            // Somebody else was faster.
-            Ok(()) | Err(QueueError::NoSuchItem(_)) => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(())
 }
 
 fn bad(words: &str) -> Refusal {

@@ -1,5 +1,6 @@
 //! The HTTP API: what programs ask that cannot link the crate. docs/decisions/0054-http-api.md says why it is as it is.
 
+mod address;
 mod body;
 mod deliveries;
 mod document;
@@ -15,11 +16,7 @@ use std::sync::Arc;
 use axum::{Router, extract::DefaultBodyLimit};
 use utoipa_axum::{router::OpenApiRouter, routes};
 
-use crate::{
-    access::Visitor,
-    problem::{self, Problem},
-    shared::Inner,
-};
+use crate::{problem, shared::Inner};
 
 /// The longest body of a request, in bytes: three payloads of the largest size, as base64.
 const MOST_BODY: usize = 4 << 20;
@@ -54,11 +51,6 @@ fn described() -> OpenApiRouter<Arc<Inner>> {
         .routes(routes!(deliveries::fail))
         .routes(routes!(deliveries::give_back))
         .routes(routes!(deliveries::renew))
-        .routes(routes!(queues::set_limit, queues::unset_limit))
-        .routes(routes!(queues::pause, queues::resume))
-}
-
-/// Whether this visitor may take permits and items.
-fn may_use(visitor: &Visitor) -> Result<(), Problem> {
-    if visitor.may_use { Ok(()) } else { Err(Problem::not_in_use()) }
+        .routes(routes!(steer::set_queue_limit, steer::unset_queue_limit))
+        .routes(routes!(steer::pause_queue, steer::resume_queue))
 }

@@ -26,6 +26,7 @@ mod api;
 mod assets;
 mod audit;
 mod dashboard;
+mod deed;
 mod deliveries;
 mod listen;
 mod lists;

@@ -7,6 +7,7 @@ use std::{
 };
 
 use axum::http::{HeaderMap, StatusCode};
+use serde::Serialize;
 use serde_json::Value;
 use tokio::sync::OnceCell;
 
@@ -24,12 +25,12 @@ const MOST_KEY: usize = 200;
 pub(crate) struct Answers(Mutex<HashMap<Question, Kept>>);
 
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
-pub(crate) struct Question {
-    pub(crate) who: String,
-    pub(crate) what: String,
-    pub(crate) key: String,
+struct Question {
+    who: String,
+    what: String,
+    key: String,
     /// What stood in the body: another body under the same key is a mistake of the client.
-    pub(crate) body: String,
+    body: String,
 }
 
 struct Kept {
@@ -39,9 +40,24 @@ struct Kept {
 }
 
 impl Answers {
+    /// The answer to a request that may have a key. Without one it is made.
+    pub(crate) async fn once(
+        &self,
+        who: String,
+        headers: &HeaderMap,
+        what: String,
+        body: &impl Serialize,
+        make: impl Future<Output = Result<Value, Problem>>,
+    ) -> Result<Value, Problem> {
+        let Some(key) = key(headers)? else { return make.await };
+        // Maps with other keys than text, which alone cannot be written, stand nowhere here.
+        let body = serde_json::to_string(body).unwrap_or_default();
+        self.answer(Question { who, what, key, body }, make).await
+    }
+
     /// The answer to this question: the one that was given before, the one that another request with the same key is
     /// waiting for, or a new one. Problems are not kept: asking again tries again.
-    pub(crate) async fn answer(
+    async fn answer(
         &self,
         question: Question,
         make: impl Future<Output = Result<Value, Problem>>,
@@ -78,7 +94,7 @@ impl Answers {
 }
 
 /// The key of a request, if it has one.
-pub(crate) fn key(headers: &HeaderMap) -> Result<Option<String>, Problem> {
+fn key(headers: &HeaderMap) -> Result<Option<String>, Problem> {
     let Some(value) = headers.get("idempotency-key") else { return Ok(None) };
     let text = value.to_str().ok().filter(|text| !text.is_empty() && text.len() <= MOST_KEY);
     let bad = || Problem::bad("an Idempotency-Key has 1 to 200 printable characters");

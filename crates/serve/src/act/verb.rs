@@ -1,5 +1,9 @@
 //! The actions: what each asks, what it does to whom, and what it says afterwards.
 
+use seinpaal::ItemId;
+
+use crate::deed::{Deed, NameDeed, QueueDeed};
+
 /// What somebody can do to a name or a queue.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Verb {
@@ -38,17 +42,30 @@ impl Verb {
         WORDS.iter().find(|words| words.word == word)
     }
 
-    pub(crate) fn is_of_queue(self) -> bool {
-        !matches!(self, Self::Limit | Self::Pause | Self::Resume | Self::Evict)
+    /// What it does to this ticket or item, or with this number. None if the target is not what it needs.
+    pub(crate) fn deed(self, target: &str, number: Option<u32>) -> Option<Deed> {
+        let item = || target.parse().ok().map(ItemId);
+        let deed = match self {
+            Self::Evict => Deed::Name(NameDeed::Evict(target.parse().ok()?)),
+            Self::Cancel => Deed::Queue(QueueDeed::Cancel(item()?)),
+            Self::Replay => Deed::Queue(QueueDeed::Replay(item()?)),
+            Self::Drop => Deed::Queue(QueueDeed::Drop(item()?)),
+            _ if !target.is_empty() => return None,
+            Self::Limit => Deed::Name(NameDeed::Limit(number)),
+            Self::Pause => Deed::Name(NameDeed::Pause),
+            Self::Resume => Deed::Name(NameDeed::Resume),
+            Self::QueueLimit => Deed::Queue(QueueDeed::Limit(number)),
+            Self::QueuePause => Deed::Queue(QueueDeed::Pause),
+            Self::QueueResume => Deed::Queue(QueueDeed::Resume),
+            Self::Purge => Deed::Queue(QueueDeed::Purge),
+            Self::ReplayAll => Deed::Queue(QueueDeed::ReplayAll),
+            Self::DropAll => Deed::Queue(QueueDeed::DropAll),
+        };
+        Some(deed)
     }
 
     pub(crate) fn asks_number(self) -> bool {
         matches!(self, Self::Limit | Self::QueueLimit)
-    }
-
-    /// Whether a ticket or an item has to be named.
-    pub(crate) fn has_target(self) -> bool {
-        matches!(self, Self::Evict | Self::Cancel | Self::Replay | Self::Drop)
     }
 
     pub(crate) fn needs_reason(self) -> bool {

@@ -11,7 +11,10 @@ use seinpaal::Ticket;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Number, Value};
 
-use crate::{access::is_from_here, problem::Problem};
+use crate::{
+    access::{Visitor, is_from_here},
+    problem::Problem,
+};
 
 /// A body of JSON.
 pub(super) struct Body<T>(pub(super) T);
@@ -80,18 +83,39 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Asked<T> {
     }
 }
 
-/// The request was not sent by a page of another site. A browser sends no JSON across sites without asking first, and
-/// is told nothing then; this is a second lock on that door.
-pub(super) struct FromHere;
+/// Somebody who may take permits and items.
+pub(super) struct User(pub(super) Visitor);
 
-impl<S: Send + Sync> FromRequestParts<S> for FromHere {
+/// Somebody who may change what others have.
+pub(super) struct Operator(pub(super) Visitor);
+
+impl<S: Send + Sync> FromRequestParts<S> for User {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
-        let words = "a page of another site sent this";
-        let refused = || Problem::new(StatusCode::FORBIDDEN, "forbidden", words);
-        is_from_here(&parts.headers).then_some(Self).ok_or_else(refused)
+        let visitor = visitor_from_here(parts)?;
+        if visitor.may_use { Ok(Self(visitor)) } else { Err(Problem::not_in_use()) }
     }
+}
+
+impl<S: Send + Sync> FromRequestParts<S> for Operator {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
+        let visitor = visitor_from_here(parts)?;
+        if visitor.may_act { Ok(Self(visitor)) } else { Err(Problem::not_an_operator()) }
+    }
+}
+
+/// Who asks, and not through a page of another site. A browser sends no JSON across sites without asking first, and is
+/// told nothing then; this is a second lock on that door.
+fn visitor_from_here(parts: &Parts) -> Result<Visitor, Problem> {
+    let foreign = || {
+        let words = "a page of another site sent this";
+        Problem::new(StatusCode::FORBIDDEN, "forbidden", words)
+    };
+    let visitor = parts.extensions.get::<Visitor>().filter(|_| is_from_here(&parts.headers));
+    visitor.cloned().ok_or_else(foreign)
 }
 
 pub(super) fn ticket(text: &str) -> Result<Ticket, Problem> {

@@ -2,30 +2,28 @@
 
 use std::sync::Arc;
 
-use axum::{Extension, extract::State, http::StatusCode};
+use axum::{extract::State, http::StatusCode};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
 use super::{
-    body::{At, Body, FromHere, duration},
-    may_use,
+    address::OfDelivery,
+    body::{At, Body, User, duration},
     permits::{DELAYS, Lease},
 };
-use crate::{access::Visitor, deliveries::How, problem::Problem, shared::Inner};
+use crate::{deliveries::How, problem::Problem, shared::Inner};
 
 /// Acknowledges an item: it is done, and gone.
 #[utoipa::path(
     post, path = "/deliveries/{delivery}/acknowledge", operation_id = "acknowledge", tag = "queues",
-    params(("delivery" = String, Path, description = "As `pop` said.", pattern = "^[0-9a-f]{32}$")),
+    params(OfDelivery),
     responses((status = 204, description = "It is done."), Problem)
 )]
 pub(super) async fn acknowledge(
     State(inner): State<Arc<Inner>>,
-    Extension(visitor): Extension<Visitor>,
-    At(word): At<String>,
-    _here: FromHere,
+    _: User,
+    At(OfDelivery { delivery: word }): At<OfDelivery>,
 ) -> Result<StatusCode, Problem> {
-    may_use(&visitor)?;
     inner.deliveries.finish(&word, How::Acknowledge).await
 }
 
@@ -43,17 +41,15 @@ pub(super) struct Failure {
 /// Says that a delivery failed. The item is delivered again, or is dead after its last delivery.
 #[utoipa::path(
     post, path = "/deliveries/{delivery}/fail", operation_id = "fail", tag = "queues",
-    params(("delivery" = String, Path, description = "As `pop` said.", pattern = "^[0-9a-f]{32}$")), request_body = Failure,
+    params(OfDelivery), request_body = Failure,
     responses((status = 204, description = "It is noted."), Problem)
 )]
 pub(super) async fn fail(
     State(inner): State<Arc<Inner>>,
-    Extension(visitor): Extension<Visitor>,
-    At(word): At<String>,
-    _here: FromHere,
+    _: User,
+    At(OfDelivery { delivery: word }): At<OfDelivery>,
     Body(failure): Body<Failure>,
 ) -> Result<StatusCode, Problem> {
-    may_use(&visitor)?;
     let delay = duration("delay_ms", failure.delay_ms, DELAYS)?;
     inner.deliveries.finish(&word, How::Fail(failure.reason, delay)).await
 }
@@ -70,17 +66,15 @@ pub(super) struct Back {
 /// Gives an item back. The delivery does not count.
 #[utoipa::path(
     post, path = "/deliveries/{delivery}/give-back", operation_id = "giveBack", tag = "queues",
-    params(("delivery" = String, Path, description = "As `pop` said.", pattern = "^[0-9a-f]{32}$")), request_body = Back,
+    params(OfDelivery), request_body = Back,
     responses((status = 204, description = "It is back."), Problem)
 )]
 pub(super) async fn give_back(
     State(inner): State<Arc<Inner>>,
-    Extension(visitor): Extension<Visitor>,
-    At(word): At<String>,
-    _here: FromHere,
+    _: User,
+    At(OfDelivery { delivery: word }): At<OfDelivery>,
     Body(back): Body<Back>,
 ) -> Result<StatusCode, Problem> {
-    may_use(&visitor)?;
     let delay = duration("delay_ms", back.delay_ms, DELAYS)?;
     inner.deliveries.finish(&word, How::GiveBack(delay)).await
 }
@@ -88,17 +82,15 @@ pub(super) async fn give_back(
 /// Keeps an item in hand for longer.
 #[utoipa::path(
     post, path = "/deliveries/{delivery}/renew", operation_id = "renewDelivery", tag = "queues",
-    params(("delivery" = String, Path, description = "As `pop` said.", pattern = "^[0-9a-f]{32}$")), request_body = Lease,
+    params(OfDelivery), request_body = Lease,
     responses((status = 204, description = "It is held for so long from now."), Problem)
 )]
 pub(super) async fn renew(
     State(inner): State<Arc<Inner>>,
-    Extension(visitor): Extension<Visitor>,
-    At(word): At<String>,
-    _here: FromHere,
+    _: User,
+    At(OfDelivery { delivery: word }): At<OfDelivery>,
     Body(lease): Body<Lease>,
 ) -> Result<StatusCode, Problem> {
-    may_use(&visitor)?;
     let ttl = lease.ttl()?;
     inner.deliveries.renew(&word, ttl).await
 }

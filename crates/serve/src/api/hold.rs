@@ -3,7 +3,6 @@
 use std::{convert::Infallible, sync::Arc, time::Duration};
 
 use axum::{
-    Extension,
     body::{Body as Stream, Bytes},
     extract::State,
     http::header,
@@ -16,12 +15,12 @@ use serde_json::{Value, json};
 use tokio::{sync::OwnedSemaphorePermit, time::timeout};
 
 use super::{
-    body::{At, Body, FromHere},
-    may_use,
+    address::OfName,
+    body::{At, Body, User},
     names::place,
     permits::Wanted,
 };
-use crate::{access::Visitor, problem::Problem, shared::Inner};
+use crate::{problem::Problem, shared::Inner};
 
 /// A line is sent at least this often, so that a client that has gone without a word is found out.
 const BEAT: Duration = Duration::from_secs(5);
@@ -33,18 +32,16 @@ const BEAT: Duration = Duration::from_secs(5);
 /// `danger` if a renewal is late, `lost` if the permits are lost, which ends the answer.
 #[utoipa::path(
     post, path = "/names/{name}/hold", operation_id = "hold", tag = "permits",
-    params(("name" = String, Path, description = "1 to 512 bytes without control characters.", min_length = 1, max_length = 512, pattern = r"^[^\x00-\x1f\x7f-\x9f]+$")),
+    params(OfName),
     request_body = Wanted,
     responses((status = 200, body = String, content_type = "application/x-ndjson"), Problem)
 )]
 pub(super) async fn hold(
     State(inner): State<Arc<Inner>>,
-    Extension(visitor): Extension<Visitor>,
-    At(name): At<String>,
-    _here: FromHere,
+    _: User,
+    At(OfName { name }): At<OfName>,
     Body(wanted): Body<Wanted>,
 ) -> Result<Response, Problem> {
-    may_use(&visitor)?;
     let place = place(&inner)?;
     let permit = wanted.get(&inner, &name, |_| ()).await?;
     let held = Held { permit, next: Next::Acquired, was_in_danger: false, _place: place };

@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, ops::RangeInclusive, sync::Arc, time::Duration};
 
 use axum::{
-    Extension, Json,
+    Json,
     extract::State,
     http::HeaderMap,
     response::{IntoResponse, Response},
@@ -15,18 +15,13 @@ use serde_json::Value;
 use utoipa::ToSchema;
 
 use super::{
-    body::{At, Body, FromHere, duration},
-    may_use,
+    address::{Keyed, OfName},
+    body::{At, Body, User, duration},
     names::place,
     permits::{DELAYS, Lease, WAITS},
     queues::queue,
 };
-use crate::{
-    access::Visitor,
-    problem::Problem,
-    replay::{self, Question},
-    shared::Inner,
-};
+use crate::{problem::Problem, shared::Inner};
 
 /// How many items may be pushed by one request.
 const MOST_ITEMS: usize = 100;
@@ -102,39 +97,27 @@ struct PushedItem {
 /// With an `Idempotency-Key` the same request gets the same answer for ten minutes.
 #[utoipa::path(
     post, path = "/queues/{name}/items", operation_id = "push", tag = "queues",
-    params(
-        ("name" = String, Path, description = "1 to 512 bytes without control characters.", min_length = 1, max_length = 512, pattern = r"^[^\x00-\x1f\x7f-\x9f]+$"),
-        ("idempotency-key" = Option<String>, Header, description = "1 to 200 printable characters.", min_length = 1, max_length = 200)
-    ),
+    params(OfName, Keyed),
     request_body = Pushes,
     responses((status = 200, body = PushedItems), Problem)
 )]
 pub(super) async fn push(
     State(inner): State<Arc<Inner>>,
-    Extension(visitor): Extension<Visitor>,
-    At(name): At<String>,
-    _here: FromHere,
+    User(visitor): User,
+    At(OfName { name }): At<OfName>,
     headers: HeaderMap,
     Body(pushes): Body<Pushes>,
 ) -> Result<Response, Problem> {
-    may_use(&visitor)?;
-    let body = serde_json::to_string(&pushes).unwrap_or_default();
-    let pushing = push_all(&inner, &name, pushes);
-    let pushed = match replay::key(&headers)? {
-        None => pushing.await?,
-        Some(key) => {
-            let what = format!("push {name}");
-            inner.answers.answer(Question { who: visitor.who, what, key, body }, pushing).await?
-        }
-    };
+    let (what, pushing) = (format!("push {name}"), push_all(&inner, &name, &pushes));
+    let pushed = inner.answers.once(visitor.who, &headers, what, &pushes, pushing).await?;
     Ok(Json(pushed).into_response())
 }
 
-async fn push_all(inner: &Inner, name: &str, pushes: Pushes) -> Result<Value, Problem> {
+async fn push_all(inner: &Inner, name: &str, pushes: &Pushes) -> Result<Value, Problem> {
     if !(1..=MOST_ITEMS).contains(&pushes.items.len()) {
         return Err(Problem::bad(format!("1 to {MOST_ITEMS} items can be pushed at once")));
     }
-    let pushes = pushes.items.into_iter().map(NewItem::push).collect::<Result<Vec<_>, _>>()?;
+    let pushes = pushes.items.iter().map(NewItem::push).collect::<Result<Vec<_>, _>>()?;
     let all = queue(inner, name)?.push_all(pushes).await;
     let is_done = all.iter().any(Result::is_ok);
     let mut items = Vec::new();
@@ -153,11 +136,11 @@ async fn push_all(inner: &Inner, name: &str, pushes: Pushes) -> Result<Value, Pr
 }
 
 impl NewItem {
-    fn push(self) -> Result<Push, Problem> {
+    fn push(&self) -> Result<Push, Problem> {
         let bad = |error| Problem::bad(format!("the payload is no base64: {error}"));
         let payload = match self.encoding {
-            Encoding::Text => self.payload.into_bytes(),
-            Encoding::Base64 => BASE64_STANDARD.decode(self.payload).map_err(bad)?,
+            Encoding::Text => self.payload.clone().into_bytes(),
+            Encoding::Base64 => BASE64_STANDARD.decode(&self.payload).map_err(bad)?,
         };
         let delay = duration("delay_ms", self.delay_ms, DELAYS)?;
         let window = duration("dedup_ms", self.dedup_ms.unwrap_or(DEDUP_MS), WINDOWS)?;
@@ -218,36 +201,24 @@ struct Delivered {
 /// back, or until `ttl_ms` have passed without a renewal; the delivery has failed then.
 #[utoipa::path(
     post, path = "/queues/{name}/pop", operation_id = "pop", tag = "queues",
-    params(
-        ("name" = String, Path, description = "1 to 512 bytes without control characters.", min_length = 1, max_length = 512, pattern = r"^[^\x00-\x1f\x7f-\x9f]+$"),
-        ("idempotency-key" = Option<String>, Header, description = "1 to 200 printable characters.", min_length = 1, max_length = 200)
-    ),
+    params(OfName, Keyed),
     request_body = Pop,
     responses((status = 200, body = Popped), Problem)
 )]
 pub(super) async fn pop(
     State(inner): State<Arc<Inner>>,
-    Extension(visitor): Extension<Visitor>,
-    At(name): At<String>,
-    _here: FromHere,
+    User(visitor): User,
+    At(OfName { name }): At<OfName>,
     headers: HeaderMap,
     Body(pop): Body<Pop>,
 ) -> Result<Response, Problem> {
-    may_use(&visitor)?;
     let _place = place(&inner)?;
-    let body = serde_json::to_string(&pop).unwrap_or_default();
-    let popping = take(&inner, &name, pop);
-    let popped = match replay::key(&headers)? {
-        None => popping.await?,
-        Some(key) => {
-            let what = format!("pop {name}");
-            inner.answers.answer(Question { who: visitor.who, what, key, body }, popping).await?
-        }
-    };
+    let (what, popping) = (format!("pop {name}"), take(&inner, &name, &pop));
+    let popped = inner.answers.once(visitor.who, &headers, what, &pop, popping).await?;
     Ok(Json(popped).into_response())
 }
 
-async fn take(inner: &Inner, name: &str, pop: Pop) -> Result<Value, Problem> {
+async fn take(inner: &Inner, name: &str, pop: &Pop) -> Result<Value, Problem> {
     let ttl = Lease { ttl_ms: pop.ttl_ms }.ttl()?;
     let wait = duration("wait_ms", pop.wait_ms, WAITS)?;
     let items = pop.items.unwrap_or(1);

@@ -18,7 +18,10 @@ use serde_json::Value;
 use tokio::sync::OwnedSemaphorePermit;
 use utoipa::{IntoParams, ToSchema};
 
-use super::body::{Asked, At, ticket};
+use super::{
+    address::{OfName, OfTicket},
+    body::{Asked, At, ticket},
+};
 use crate::{problem::Problem, shared::Inner};
 
 /// Between two looks for a stream of events.
@@ -94,12 +97,12 @@ impl Page {
 /// One name: who holds, and who waits in which order.
 #[utoipa::path(
     get, path = "/names/{name}", operation_id = "showName", tag = "names",
-    params(("name" = String, Path, description = "1 to 512 bytes without control characters.", min_length = 1, max_length = 512, pattern = r"^[^\x00-\x1f\x7f-\x9f]+$")),
+    params(OfName),
     responses((status = 200, body = Shown<'_>), Problem)
 )]
 pub(super) async fn show(
     State(inner): State<Arc<Inner>>,
-    At(name): At<String>,
+    At(OfName { name }): At<OfName>,
 ) -> Result<Response, Problem> {
     let seen = semaphore(&inner, &name)?.snapshot().await?;
     Ok(Json(Shown::new(&seen)).into_response())
@@ -108,15 +111,12 @@ pub(super) async fn show(
 /// What stands in the way of a ticket, and when it is served as far as can be told.
 #[utoipa::path(
     get, path = "/names/{name}/tickets/{ticket}", operation_id = "whyTicket", tag = "names",
-    params(
-        ("name" = String, Path, description = "1 to 512 bytes without control characters.", min_length = 1, max_length = 512, pattern = r"^[^\x00-\x1f\x7f-\x9f]+$"),
-        ("ticket" = String, Path, description = "As `acquire` said.", pattern = "^[0-9a-f]{32}$")
-    ),
+    params(OfTicket),
     responses((status = 200, body = Explained<'_>), Problem)
 )]
 pub(super) async fn why(
     State(inner): State<Arc<Inner>>,
-    At((name, of)): At<(String, String)>,
+    At(OfTicket { name, ticket: of }): At<OfTicket>,
 ) -> Result<Response, Problem> {
     let of = ticket(&of)?;
     let seen = semaphore(&inner, &name)?.snapshot().await?;
@@ -128,12 +128,12 @@ pub(super) async fn why(
 /// store is looked at once a second. Times that only go on are no difference.
 #[utoipa::path(
     get, path = "/names/{name}/events", operation_id = "watchName", tag = "names",
-    params(("name" = String, Path, description = "1 to 512 bytes without control characters.", min_length = 1, max_length = 512, pattern = r"^[^\x00-\x1f\x7f-\x9f]+$")),
+    params(OfName),
     responses((status = 200, body = String, content_type = "text/event-stream"), Problem)
 )]
 pub(super) async fn events(
     State(inner): State<Arc<Inner>>,
-    At(name): At<String>,
+    At(OfName { name }): At<OfName>,
 ) -> Result<Response, Problem> {
     let place = place(&inner)?;
     let watched = Watched { semaphore: semaphore(&inner, &name)?, told: None, _place: place };

@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, ops::RangeInclusive, sync::Arc, time::Duration};
 
 use axum::{
-    Extension, Json,
+    Json,
     extract::State,
     http::{HeaderMap, StatusCode},
     response::{IntoResponse, Response},
@@ -15,16 +15,11 @@ use serde_json::Value;
 use utoipa::ToSchema;
 
 use super::{
-    body::{At, Body, FromHere, duration, ticket},
-    may_use,
+    address::{Keyed, OfName, OfTicket},
+    body::{At, Body, User, duration, ticket},
     names::{place, semaphore},
 };
-use crate::{
-    access::Visitor,
-    problem::Problem,
-    replay::{self, Question},
-    shared::Inner,
-};
+use crate::{problem::Problem, shared::Inner};
 
 /// For how long one request may wait.
 pub(super) const WAITS: RangeInclusive<Duration> = Duration::ZERO..=Duration::from_secs(3600);
@@ -94,32 +89,20 @@ enum Mismatch {
 /// With an `Idempotency-Key` the same request gets the same answer for ten minutes.
 #[utoipa::path(
     post, path = "/names/{name}/acquire", operation_id = "acquire", tag = "permits",
-    params(
-        ("name" = String, Path, description = "1 to 512 bytes without control characters.", min_length = 1, max_length = 512, pattern = r"^[^\x00-\x1f\x7f-\x9f]+$"),
-        ("idempotency-key" = Option<String>, Header, description = "1 to 200 printable characters.", min_length = 1, max_length = 200)
-    ),
+    params(OfName, Keyed),
     request_body = Wanted,
     responses((status = 200, body = Acquired<'_>), Problem)
 )]
 pub(super) async fn acquire(
     State(inner): State<Arc<Inner>>,
-    Extension(visitor): Extension<Visitor>,
-    At(name): At<String>,
-    _here: FromHere,
+    User(visitor): User,
+    At(OfName { name }): At<OfName>,
     headers: HeaderMap,
     Body(wanted): Body<Wanted>,
 ) -> Result<Response, Problem> {
-    may_use(&visitor)?;
     let _place = place(&inner)?;
-    let body = serde_json::to_string(&wanted).unwrap_or_default();
-    let taking = take(&inner, &name, &wanted);
-    let taken = match replay::key(&headers)? {
-        None => taking.await?,
-        Some(key) => {
-            let what = format!("acquire {name}");
-            inner.answers.answer(Question { who: visitor.who, what, key, body }, taking).await?
-        }
-    };
+    let (what, taking) = (format!("acquire {name}"), take(&inner, &name, &wanted));
+    let taken = inner.answers.once(visitor.who, &headers, what, &wanted, taking).await?;
     Ok(Json(taken).into_response())
 }
 
@@ -229,21 +212,16 @@ impl Lease {
 /// Renews the lease of a ticket.
 #[utoipa::path(
     post, path = "/names/{name}/tickets/{ticket}/renew", operation_id = "renew", tag = "permits",
-    params(
-        ("name" = String, Path, description = "1 to 512 bytes without control characters.", min_length = 1, max_length = 512, pattern = r"^[^\x00-\x1f\x7f-\x9f]+$"),
-        ("ticket" = String, Path, description = "As `acquire` said.", pattern = "^[0-9a-f]{32}$")
-    ),
+    params(OfTicket),
     request_body = Lease,
     responses((status = 200, body = Renewed<'_>), Problem)
 )]
 pub(super) async fn renew(
     State(inner): State<Arc<Inner>>,
-    Extension(visitor): Extension<Visitor>,
-    At((name, of)): At<(String, String)>,
-    _here: FromHere,
+    _: User,
+    At(OfTicket { name, ticket: of }): At<OfTicket>,
     Body(lease): Body<Lease>,
 ) -> Result<Response, Problem> {
-    may_use(&visitor)?;
     let of = ticket(&of)?;
     let left = semaphore(&inner, &name)?.renew_ticket(of, lease.ttl()?).await?;
     let valid_for_ms = left.map(|left| left.as_millis());
@@ -253,19 +231,14 @@ pub(super) async fn renew(
 /// Gives back what a ticket holds. To give back what was given back already is no error.
 #[utoipa::path(
     delete, path = "/names/{name}/tickets/{ticket}", operation_id = "release", tag = "permits",
-    params(
-        ("name" = String, Path, description = "1 to 512 bytes without control characters.", min_length = 1, max_length = 512, pattern = r"^[^\x00-\x1f\x7f-\x9f]+$"),
-        ("ticket" = String, Path, description = "As `acquire` said.", pattern = "^[0-9a-f]{32}$")
-    ),
+    params(OfTicket),
     responses((status = 204, description = "It is given back."), Problem)
 )]
 pub(super) async fn release(
     State(inner): State<Arc<Inner>>,
-    Extension(visitor): Extension<Visitor>,
-    At((name, of)): At<(String, String)>,
-    _here: FromHere,
+    _: User,
+    At(OfTicket { name, ticket: of }): At<OfTicket>,
 ) -> Result<StatusCode, Problem> {
-    may_use(&visitor)?;
     semaphore(&inner, &name)?.release_ticket(ticket(&of)?).await?;
     Ok(StatusCode::NO_CONTENT)
 }

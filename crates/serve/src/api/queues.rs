@@ -3,9 +3,8 @@
 use std::sync::Arc;
 
 use axum::{
-    Extension, Json,
+    Json,
     extract::State,
-    http::StatusCode,
     response::{IntoResponse, Response},
 };
 use seinpaal::{Name, Queue};
@@ -14,11 +13,11 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::{
-    body::{Asked, At, Body, FromHere},
+    address::OfName,
+    body::{Asked, At},
     names::Page,
-    steer::{Because, Deed, Number, may_operate},
 };
-use crate::{access::Visitor, problem::Problem, shared::Inner};
+use crate::{problem::Problem, shared::Inner};
 
 /// A part of the list of queues.
 #[derive(Serialize, ToSchema)]
@@ -48,12 +47,12 @@ pub(super) async fn list(
 /// One queue, in numbers.
 #[utoipa::path(
     get, path = "/queues/{name}", operation_id = "showQueue", tag = "queues",
-    params(("name" = String, Path, description = "1 to 512 bytes without control characters.", min_length = 1, max_length = 512, pattern = r"^[^\x00-\x1f\x7f-\x9f]+$")),
+    params(OfName),
     responses((status = 200, body = Row<'_>), Problem)
 )]
 pub(super) async fn show(
     State(inner): State<Arc<Inner>>,
-    At(name): At<String>,
+    At(OfName { name }): At<OfName>,
 ) -> Result<Response, Problem> {
     let seen = queue(&inner, &name)?.snapshot().await?;
     Ok(Json(Row::new(&seen)).into_response())
@@ -62,79 +61,4 @@ pub(super) async fn show(
 pub(super) fn queue(inner: &Inner, name: &str) -> Result<Queue, Problem> {
     Name::new(name).map_err(Problem::bad)?;
     Ok(inner.seinpaal.queue(name))
-}
-
-fn deed<'a>(name: &'a str, what: impl Into<String>, reason: &str) -> Deed<'a> {
-    Deed { kind: "queue", name, what: what.into(), reason: reason.to_owned() }
-}
-
-/// Sets how many items may be in work at once.
-#[utoipa::path(
-    put, path = "/queues/{name}/limit", operation_id = "setQueueLimit", tag = "operate",
-    params(("name" = String, Path, description = "1 to 512 bytes without control characters.", min_length = 1, max_length = 512, pattern = r"^[^\x00-\x1f\x7f-\x9f]+$")), request_body = Number,
-    responses((status = 204, description = "It is set."), Problem)
-)]
-pub(super) async fn set_limit(
-    State(inner): State<Arc<Inner>>,
-    Extension(visitor): Extension<Visitor>,
-    At(name): At<String>,
-    _here: FromHere,
-    Body(number): Body<Number>,
-) -> Result<StatusCode, Problem> {
-    may_operate(&visitor)?;
-    let done = queue(&inner, &name)?.limit(Some(number.limit)).await;
-    deed(&name, format!("limit {}", number.limit), "").note(&inner, &visitor, done)
-}
-
-/// Lets any number of items be in work at once.
-#[utoipa::path(
-    delete, path = "/queues/{name}/limit", operation_id = "unsetQueueLimit", tag = "operate",
-    params(("name" = String, Path, description = "1 to 512 bytes without control characters.", min_length = 1, max_length = 512, pattern = r"^[^\x00-\x1f\x7f-\x9f]+$")),
-    responses((status = 204, description = "It is unset."), Problem)
-)]
-pub(super) async fn unset_limit(
-    State(inner): State<Arc<Inner>>,
-    Extension(visitor): Extension<Visitor>,
-    At(name): At<String>,
-    _here: FromHere,
-) -> Result<StatusCode, Problem> {
-    may_operate(&visitor)?;
-    let done = queue(&inner, &name)?.limit(None).await;
-    deed(&name, "limit unset", "").note(&inner, &visitor, done)
-}
-
-/// Gives no items to anybody until it is resumed.
-#[utoipa::path(
-    put, path = "/queues/{name}/pause", operation_id = "pauseQueue", tag = "operate",
-    params(("name" = String, Path, description = "1 to 512 bytes without control characters.", min_length = 1, max_length = 512, pattern = r"^[^\x00-\x1f\x7f-\x9f]+$")), request_body = Because,
-    responses((status = 204, description = "It is paused."), Problem)
-)]
-pub(super) async fn pause(
-    State(inner): State<Arc<Inner>>,
-    Extension(visitor): Extension<Visitor>,
-    At(name): At<String>,
-    _here: FromHere,
-    Body(because): Body<Because>,
-) -> Result<StatusCode, Problem> {
-    may_operate(&visitor)?;
-    let reason = because.checked()?;
-    let done = queue(&inner, &name)?.pause(&reason).await;
-    deed(&name, "pause", &reason).note(&inner, &visitor, done)
-}
-
-/// Ends a pause.
-#[utoipa::path(
-    delete, path = "/queues/{name}/pause", operation_id = "resumeQueue", tag = "operate",
-    params(("name" = String, Path, description = "1 to 512 bytes without control characters.", min_length = 1, max_length = 512, pattern = r"^[^\x00-\x1f\x7f-\x9f]+$")),
-    responses((status = 204, description = "It is resumed."), Problem)
-)]
-pub(super) async fn resume(
-    State(inner): State<Arc<Inner>>,
-    Extension(visitor): Extension<Visitor>,
-    At(name): At<String>,
-    _here: FromHere,
-) -> Result<StatusCode, Problem> {
-    may_operate(&visitor)?;
-    let done = queue(&inner, &name)?.resume().await;
-    deed(&name, "resume", "").note(&inner, &visitor, done)
 }

@@ -1,0 +1,44 @@
+//! What stands in the addresses, as the document describes it.
+
+use serde::Deserialize;
+use utoipa::IntoParams;
+
+/// The name of a semaphore, lock or queue.
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Path)]
+pub(super) struct OfName {
+    /// 1 to 512 bytes without control characters.
+    #[param(min_length = 1, max_length = 512, pattern = r"^[^\x00-\x1f\x7f-\x9f]+$")]
+    pub(super) name: String,
+}
+
+/// A ticket of a name.
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Path)]
+pub(super) struct OfTicket {
+    /// 1 to 512 bytes without control characters.
+    #[param(min_length = 1, max_length = 512, pattern = r"^[^\x00-\x1f\x7f-\x9f]+$")]
+    pub(super) name: String,
+    /// As `acquire` said.
+    #[param(pattern = "^[0-9a-f]{32}$")]
+    pub(super) ticket: String,
+}
+
+/// An item in hand.
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Path)]
+pub(super) struct OfDelivery {
+    /// As `pop` said.
+    #[param(pattern = "^[0-9a-f]{32}$")]
+    pub(super) delivery: String,
+}
+
+/// The header by which the same request gets the same answer. It is read by [`replay`](crate::replay).
+#[derive(IntoParams)]
+#[into_params(parameter_in = Header)]
+#[allow(dead_code, reason = "only the document reads it")]
+pub(super) struct Keyed {
+    /// 1 to 200 printable characters.
+    #[param(rename = "idempotency-key", min_length = 1, max_length = 200)]
+    key: Option<String>,
+}

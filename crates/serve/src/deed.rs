@@ -1,0 +1,181 @@
+//! What is changed from here, by a page or by a program: it is done, and it is written down.
+
+use std::{fmt, io};
+
+use seinpaal::{AdminError, ItemId, Queue, QueueError, Semaphore, Ticket};
+
+use crate::{
+    access::Visitor,
+    audit::{self, Change},
+    shared::Inner,
+};
+
+/// The longest reason, in characters. A store keeps 512 bytes.
+const MOST_REASON: usize = 200;
+const MOST_REASON_BYTES: usize = 512;
+/// How many dead letters are asked for at once.
+const PAGE: u32 = 100;
+
+/// A change of a name or of a queue.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Deed {
+    Name(NameDeed),
+    Queue(QueueDeed),
+}
+
+/// A limit of `None` is unset.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum NameDeed {
+    Limit(Option<u32>),
+    Pause,
+    Resume,
+    Evict(Ticket),
+}
+
+/// A limit of `None` is unset.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum QueueDeed {
+    Limit(Option<u32>),
+    Pause,
+    Resume,
+    Purge,
+    Cancel(ItemId),
+    Replay(ItemId),
+    ReplayAll,
+    Drop(ItemId),
+    DropAll,
+}
+
+/// Why a change was not made, or not written down.
+#[derive(Debug)]
+pub(crate) enum Undone {
+    Name(AdminError),
+    Queue(QueueError),
+    /// It was made.
+    Unwritten(io::Error),
+}
+
+impl fmt::Display for Undone {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Name(error) => error.fmt(f),
+            Self::Queue(error) => error.fmt(f),
+            Self::Unwritten(error) => {
+                write!(f, "it was done, but the audit could not be written: {error}")
+            }
+        }
+    }
+}
+
+/// Whether this can be kept as a reason, and shown.
+pub(crate) fn is_reason(text: &str) -> bool {
+    let is_short = text.chars().count() <= MOST_REASON && text.len() <= MOST_REASON_BYTES;
+    is_short && !text.chars().any(char::is_control)
+}
+
+impl Deed {
+    pub(crate) fn kind(self) -> &'static str {
+        match self {
+            Self::Name(_) => "name",
+            Self::Queue(_) => "queue",
+        }
+    }
+
+    /// Makes the change, and writes down who made it and why, or that it could not be made.
+    pub(crate) async fn carry_out(
+        self,
+        inner: &Inner,
+        visitor: &Visitor,
+        name: &str,
+        reason: &str,
+    ) -> Result<(), Undone> {
+        let done = match self {
+            Self::Name(deed) => {
+                deed.make(&inner.seinpaal.semaphore(name), reason).await.map_err(Undone::Name)
+            }
+            Self::Queue(deed) => {
+                deed.make(&inner.seinpaal.queue(name), reason).await.map_err(Undone::Queue)
+            }
+        };
+        let noted = inner.audit.note(Change {
+            at: audit::now(),
+            who: visitor.who.clone(),
+            kind: self.kind(),
+            name: name.to_owned(),
+            what: self.to_string(),
+            reason: reason.to_owned(),
+            result: done.as_ref().err().map_or_else(String::new, ToString::to_string),
+        });
+        done?;
+        noted.map_err(Undone::Unwritten)
+    }
+}
+
+impl NameDeed {
+    async fn make(self, name: &Semaphore, reason: &str) -> Result<(), AdminError> {
+        match self {
+            Self::Limit(Some(limit)) => name.set_limit(limit).await,
+            Self::Limit(None) => name.unset_limit().await,
+            Self::Pause => name.pause(reason).await,
+            Self::Resume => name.resume().await,
+            Self::Evict(ticket) => name.evict(ticket).await,
+        }
+    }
+}
+
+impl QueueDeed {
+    async fn make(self, queue: &Queue, reason: &str) -> Result<(), QueueError> {
+        match self {
+            Self::Limit(limit) => queue.limit(limit).await,
+            Self::Pause => queue.pause(reason).await,
+            Self::Resume => queue.resume().await,
+            Self::Purge => queue.purge().await.map(drop),
+            Self::Cancel(item) => queue.cancel(item).await.map(drop),
+            Self::Replay(item) => queue.replay(item).await,
+            Self::ReplayAll => replay_all(queue).await,
+            Self::Drop(item) => queue.drop_dead(item).await,
+            Self::DropAll => queue.purge_dead().await.map(drop),
+        }
+    }
+}
+
+/// All that are dead now: what dies again meanwhile has a number that was passed already.
+async fn replay_all(queue: &Queue) -> Result<(), QueueError> {
+    let (mut ids, mut after): (Vec<ItemId>, _) = (Vec::new(), None);
+    loop {
+        let letters = queue.dead(after, PAGE).await?;
+        let Some(last) = letters.last() else { break };
+        after = Some(last.id);
+        ids.extend(letters.iter().map(|letter| letter.id));
+    }
+    for id in ids {
+        match queue.replay(id).await {
+            // Somebody else was faster.
+            Ok(()) | Err(QueueError::NoSuchItem(_)) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+impl fmt::Display for Deed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Name(NameDeed::Limit(limit)) | Self::Queue(QueueDeed::Limit(limit)) => {
+                match limit {
+                    Some(limit) => write!(f, "limit {limit}"),
+                    None => f.write_str("limit unset"),
+                }
+            }
+            Self::Name(NameDeed::Pause) | Self::Queue(QueueDeed::Pause) => f.write_str("pause"),
+            Self::Name(NameDeed::Resume) | Self::Queue(QueueDeed::Resume) => f.write_str("resume"),
+            Self::Name(NameDeed::Evict(ticket)) => write!(f, "evict {ticket}"),
+            Self::Queue(QueueDeed::Purge) => f.write_str("purge"),
+            Self::Queue(QueueDeed::Cancel(item)) => write!(f, "cancel {item}"),
+            Self::Queue(QueueDeed::Replay(item)) => write!(f, "replay {item}"),
+            Self::Queue(QueueDeed::ReplayAll) => f.write_str("replay-all"),
+            Self::Queue(QueueDeed::Drop(item)) => write!(f, "drop {item}"),
+            Self::Queue(QueueDeed::DropAll) => f.write_str("drop-all"),
+        }
+    }
+}
