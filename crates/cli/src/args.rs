@@ -4,7 +4,9 @@
 mod alone;
 #[cfg(test)]
 mod examples;
+mod help;
 pub(crate) mod queue;
+mod run;
 pub(crate) mod serve;
 mod time;
 mod values;
@@ -15,97 +17,12 @@ use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use seinpaal::{MAX_LIMIT, Name};
 
-use crate::exit::{NOT_ACQUIRED, TABLE};
+use crate::exit::TABLE;
+use help::{
+    ACQUIRE_EXAMPLES, DOCTOR_STATUS, ENVIRONMENT, RUN_ENVIRONMENT, RUN_EXAMPLES, STORES, TOP_KEYS,
+};
+pub(crate) use run::{Acquire, Entry, OnConflict, OnLost, OnUnreachable, Run};
 pub(crate) use values::TicketStart;
-
-// Lines of at most 70 characters: manual pages indent them by seven.
-const ENVIRONMENT: &str = "\
-Environment:
-  SEINPAAL_STORE   the store, unless --store or --store-file names one
-  XDG_CONFIG_HOME  where seinpaal/config.toml is: store = \"URL\"
-                   (default ~/.config; after it /etc/seinpaal.toml)
-  NO_COLOR         if set to anything: no bold print
-There is no RUST_LOG: -vv prints what the library logs.";
-
-const STORES: &str = "\
-Stores:
-  file:  file:///DIR      this machine, without a server (default)
-  redis://[USER:PASSWORD@]HOST[:PORT][/DB]   Redis or Valkey
-  rediss://  valkey://  valkeys://  unix:///SOCKET
-  redis+sentinel://[USER:PASSWORD@]HOST[:PORT],HOST[:PORT]/MASTER[/DB]
-  rediss+sentinel://      the master that these sentinels watch over
-                          (?sentinel-user=USER  sentinel-pass=PASSWORD)
-  redis+cluster://[USER:PASSWORD@]HOST[:PORT],HOST[:PORT]
-  rediss+cluster://       a cluster, found by any of its nodes
-  redis+quorum://[USER:PASSWORD@]HOST[:PORT],HOST[:PORT],HOST[:PORT]
-  rediss+quorum://        3, 5, 7 or 9 servers that know nothing of
-                          each other; no order
-  zookeeper://[USER:PASSWORD@]HOST[:PORT],HOST[:PORT][/CHROOT]
-                          an ensemble (?session=DUR  connect-timeout=DUR);
-                          packages have it, your own build with
-                          `--features zookeeper`
-  memory:                 one process, for trying out
-
-Options of a Redis store:
-  ?replicated=N  restart-guard=on|off|DUR  clock-bound=DUR|off
-  prefix=TEXT  connect-timeout=DUR
-  ca=PATH  cert=PATH&key=PATH  (PEM files, with TLS)
-
-A password is best kept in a file that only you can read: the
-configuration file, or the one that --store-file names. SEINPAAL_STORE
-keeps it out of `ps`, too, but CMD inherits it, unless --hide-store is
-given.
-
-Durations: 500ms 2s 1.5m 2h 1d; a bare number is seconds.";
-
-const RUN_ENVIRONMENT: &str = "\
-Added to CMD's environment:
-  SEINPAAL_NAME   SEINPAAL_FENCE   SEINPAAL_SLOT (the lowest held)
-  SEINPAAL_SLOTS (all, comma-separated)           SEINPAAL_PERMITS
-  SEINPAAL_LIMIT  SEINPAAL_TICKET
-  SEINPAAL_HELD   what is held around CMD, as JSON: a `run` of NAME
-                  inside CMD goes in under this permit
-Added with --also, one for each, in their order, comma-separated:
-  SEINPAAL_ALSO_FENCES   SEINPAAL_ALSO_SLOTS (the lowest held)";
-
-const RUN_EXAMPLES: &str = "\
-Examples:
-  seinpaal run deploy ./deploy.sh
-      one at a time; the others wait in line
-  seinpaal run gpus -j 4 -p 2 -- train --fast
-      two of four permits
-  seinpaal run nightly -n -E 0 ./nightly.sh
-      skip quietly if it runs already
-  seinpaal run pages --shared ./render.sh
-  seinpaal run pages --exclusive ./publish.sh
-      many readers or one writer
-  seinpaal run gpus -j 4 --also licence -- train
-      a permit of each, or none
-  seinpaal run gpus -j 4 sh -c 'train --gpu=$SEINPAAL_SLOT'
-      the slot, 0 to 3, chooses the device";
-
-const ACQUIRE_EXAMPLES: &str = "\
-Example:
-  ticket=$(seinpaal acquire deploy --ttl 10m) || exit
-  trap 'seinpaal release deploy \"$ticket\"' EXIT";
-
-const TOP_KEYS: &str = "\
-Keys:
-  up down (k j), page up, page down, home end (g G)   move
-  enter, right (l)   open a name: who holds, who waits, and why the
-                     waiter at the cursor waits
-  left, escape (h)   back to all names
-  s                  sort by the next column
-  q                  leave";
-
-const DOCTOR_STATUS: &str = "\
-Exit status of doctor:
-  0   all well
-  1   a promise is at risk: each line that begins with RISK says
-      which, and the remedy
-  69  the store cannot be reached
-  77, 78  the store cannot be used: this user may not do what is
-      needed; it is too old, a replica, or not what the URL says";
 
 /// The heading of what every command understands.
 const EVERYWHERE: &str = "Everywhere";
@@ -253,136 +170,6 @@ pub(crate) enum Command {
     Completions(Completions),
     /// Print a manual page
     Man(Man),
-}
-
-#[derive(Args, Debug)]
-pub(crate) struct Run {
-    #[command(flatten)]
-    pub(crate) entry: Entry,
-    /// Take permits of this name as well, W of them (default 1): all or none; repeatable. A name
-    /// that ends in a colon and digits is written NAME:1
-    #[arg(long, value_name = "NAME[:W]", value_parser = values::also)]
-    pub(crate) also: Vec<(Name, u32)>,
-    /// Inside CMD of a `run` of the same name, wait like anybody instead of going in under the permit that it holds
-    #[arg(long)]
-    pub(crate) no_reenter: bool,
-    /// What to do when the lease is lost or about to be
-    #[arg(long, value_name = "ACTION", default_value = "term")]
-    pub(crate) on_lost: OnLost,
-    /// How long between TERM and KILL, cut so as to end before the lease does
-    #[arg(short, long, value_name = "DUR", default_value = "5s", value_parser = values::duration)]
-    pub(crate) kill_after: Duration,
-    /// Keep the permits at least that long, also if CMD ends sooner: a job that many clocks start is then not run
-    /// twice because one of them is late
-    #[arg(long, value_name = "DUR", value_parser = values::above_zero)]
-    pub(crate) min_hold: Option<Duration>,
-    /// What to do where this ends with 69, because the store cannot be reached or has no room
-    #[arg(long, value_name = "ACTION", default_value = "fail")]
-    pub(crate) on_unreachable: OnUnreachable,
-    /// What to do about those who hold NAME or wait for it
-    #[arg(long, value_name = "ACTION", default_value = "wait", conflicts_with = "nonblock")]
-    pub(crate) on_conflict: OnConflict,
-    /// Stop CMD after that long and exit with 124
-    #[arg(long, value_name = "DUR", value_parser = values::above_zero)]
-    pub(crate) max_hold: Option<Duration>,
-    /// Take SEINPAAL_STORE, which may have a password in it, out of CMD's environment
-    #[arg(long)]
-    pub(crate) hide_store: bool,
-    /// Write JSON lines of what happens to this open file descriptor
-    #[arg(long, value_name = "FD", value_parser = clap::value_parser!(i32).range(0..))]
-    pub(crate) events: Option<i32>,
-    /// What to run, with its arguments: everything from here on is CMD's own
-    #[arg(required = true, trailing_var_arg = true, value_name = "CMD")]
-    pub(crate) command: Vec<OsString>,
-}
-
-#[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
-pub(crate) enum OnLost {
-    /// TERM to CMD's process group, then KILL, both before the lease ends
-    Term,
-    /// KILL to CMD's process group before the lease ends
-    Kill,
-    /// Say so, and go on
-    Warn,
-}
-
-#[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
-pub(crate) enum OnUnreachable {
-    /// Do not run CMD
-    Fail,
-    /// Run CMD without a permit, and say so: it counts nowhere, and nobody ends it
-    Run,
-}
-
-#[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
-pub(crate) enum OnConflict {
-    /// Wait behind them
-    Wait,
-    /// Do not run CMD, and end with 0
-    Skip,
-    /// Send away those who wait, and wait for those who hold: of many only the newest runs next
-    ReplaceWaiting,
-    /// Send away those who wait, and end those who hold: their runs stop with 122
-    CancelRunning,
-}
-
-#[derive(Args, Debug)]
-pub(crate) struct Acquire {
-    #[command(flatten)]
-    pub(crate) entry: Entry,
-}
-
-/// How to get in: the same for everything that takes permits.
-#[derive(Args, Debug)]
-pub(crate) struct Entry {
-    /// What the permits are counted under
-    #[arg(value_parser = values::name)]
-    pub(crate) name: Name,
-    /// At most N permits exist (default: the stored limit, else 1)
-    #[arg(short = 'j', long, value_name = "N", value_parser = values::count(MAX_LIMIT))]
-    pub(crate) limit: Option<u32>,
-    /// If another limit is stored, use that one
-    #[arg(long, conflicts_with = "set_limit")]
-    pub(crate) adopt_limit: bool,
-    /// If another limit is stored, change it to N
-    #[arg(long, requires = "limit")]
-    pub(crate) set_limit: bool,
-    /// Take W permits at once
-    #[arg(short, long, value_name = "W", default_value = "1", value_parser = values::count(MAX_LIMIT))]
-    pub(crate) permits: u32,
-    /// Take NAME as a readers-writer lock, for reading: with others who do, and with no writer
-    #[arg(long, conflicts_with_all = ["exclusive", "limit", "permits", "adopt_limit", "set_limit"])]
-    pub(crate) shared: bool,
-    /// Take NAME as a readers-writer lock, for writing: alone
-    #[arg(long, conflicts_with_all = ["limit", "permits", "adopt_limit", "set_limit"])]
-    pub(crate) exclusive: bool,
-    /// Do not wait
-    #[arg(short, long, conflicts_with = "wait")]
-    pub(crate) nonblock: bool,
-    /// Wait at most that long (default: as long as it takes)
-    #[arg(short, long, value_name = "DUR", value_parser = values::duration)]
-    pub(crate) wait: Option<Duration>,
-    /// The exit status when no permit was had
-    #[arg(short = 'E', long, value_name = "C", default_value_t = NOT_ACQUIRED)]
-    pub(crate) conflict_exit_code: u8,
-    /// If M wait already, do not queue
-    #[arg(long, value_name = "M")]
-    pub(crate) max_waiting: Option<u32>,
-    /// Rank among those who wait, -100 to 100; higher first, and waiting raises it
-    #[arg(long, value_name = "P", default_value = "0", allow_negative_numbers = true,
-          value_parser = clap::value_parser!(i32).range(-100..=100))]
-    pub(crate) priority: i32,
-    /// How long the lease lasts without renewal, 100ms to 24h (default: 30s, or as long as the store's restart guard
-    /// allows)
-    ///
-    /// It is renewed at a third of that. A store on the network may be silent for 16 % of it at any moment without harm
-    /// (30s: 4.7s, 1m: 9.4s, 10m: 94s), and for 49 % right after a renewal. Choose it about six times as long as the
-    /// longest outage that CMD is to outlast. What holds is free that much later after a crash.
-    #[arg(long, value_name = "DUR", value_parser = values::ttl)]
-    pub(crate) ttl: Option<Duration>,
-    /// Shown by `show`; repeatable
-    #[arg(long = "label", value_name = "KEY=VALUE", value_parser = values::label)]
-    pub(crate) labels: Vec<(String, String)>,
 }
 
 #[derive(Args, Debug)]

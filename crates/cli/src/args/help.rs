@@ -1,0 +1,90 @@
+//! What `--help` says after the options.
+
+// Lines of at most 70 characters: manual pages indent them by seven.
+pub(super) const ENVIRONMENT: &str = "\
+Environment:
+  SEINPAAL_STORE   the store, unless --store or --store-file names one
+  XDG_CONFIG_HOME  where seinpaal/config.toml is: store = \"URL\"
+                   (default ~/.config; after it /etc/seinpaal.toml)
+  NO_COLOR         if set to anything: no bold print
+There is no RUST_LOG: -vv prints what the library logs.";
+
+pub(super) const STORES: &str = "\
+Stores:
+  file:  file:///DIR      this machine, without a server (default)
+  redis://[USER:PASSWORD@]HOST[:PORT][/DB]   Redis or Valkey
+  rediss://  valkey://  valkeys://  unix:///SOCKET
+  redis+sentinel://[USER:PASSWORD@]HOST[:PORT],HOST[:PORT]/MASTER[/DB]
+  rediss+sentinel://      the master that these sentinels watch over
+                          (?sentinel-user=USER  sentinel-pass=PASSWORD)
+  redis+cluster://[USER:PASSWORD@]HOST[:PORT],HOST[:PORT]
+  rediss+cluster://       a cluster, found by any of its nodes
+  redis+quorum://[USER:PASSWORD@]HOST[:PORT],HOST[:PORT],HOST[:PORT]
+  rediss+quorum://        3, 5, 7 or 9 servers that know nothing of
+                          each other; no order
+  zookeeper://[USER:PASSWORD@]HOST[:PORT],HOST[:PORT][/CHROOT]
+                          an ensemble (?session=DUR  connect-timeout=DUR);
+                          packages have it, your own build with
+                          `--features zookeeper`
+  memory:                 one process, for trying out
+
+Options of a Redis store:
+  ?replicated=N  restart-guard=on|off|DUR  clock-bound=DUR|off
+  prefix=TEXT  connect-timeout=DUR
+  ca=PATH  cert=PATH&key=PATH  (PEM files, with TLS)
+
+A password is best kept in a file that only you can read: the
+configuration file, or the one that --store-file names. SEINPAAL_STORE
+keeps it out of `ps`, too, but CMD inherits it, unless --hide-store is
+given.
+
+Durations: 500ms 2s 1.5m 2h 1d; a bare number is seconds.";
+
+pub(super) const RUN_ENVIRONMENT: &str = "\
+Added to CMD's environment:
+  SEINPAAL_NAME   SEINPAAL_FENCE   SEINPAAL_SLOT (the lowest held)
+  SEINPAAL_SLOTS (all, comma-separated)           SEINPAAL_PERMITS
+  SEINPAAL_LIMIT  SEINPAAL_TICKET
+  SEINPAAL_HELD   what is held around CMD, as JSON: a `run` of NAME
+                  inside CMD goes in under this permit
+Added with --also, one for each, in their order, comma-separated:
+  SEINPAAL_ALSO_FENCES   SEINPAAL_ALSO_SLOTS (the lowest held)";
+
+pub(super) const RUN_EXAMPLES: &str = "\
+Examples:
+  seinpaal run deploy ./deploy.sh
+      one at a time; the others wait in line
+  seinpaal run gpus -j 4 -p 2 -- train --fast
+      two of four permits
+  seinpaal run nightly -n -E 0 ./nightly.sh
+      skip quietly if it runs already
+  seinpaal run pages --shared ./render.sh
+  seinpaal run pages --exclusive ./publish.sh
+      many readers or one writer
+  seinpaal run gpus -j 4 --also licence -- train
+      a permit of each, or none
+  seinpaal run gpus -j 4 sh -c 'train --gpu=$SEINPAAL_SLOT'
+      the slot, 0 to 3, chooses the device";
+
+pub(super) const ACQUIRE_EXAMPLES: &str = "\
+Example:
+  ticket=$(seinpaal acquire deploy --ttl 10m) || exit
+  trap 'seinpaal release deploy \"$ticket\"' EXIT";
+
+pub(super) const TOP_KEYS: &str = "\
+Keys:
+  up down (k j), page up, page down, home end (g G)   move
+  enter, right (l)   open a name: who holds, who waits, and why the
+                     waiter at the cursor waits
+  left, escape (h)   back to all names
+  s                  sort by the next column
+  q                  leave";
+
+pub(super) const DOCTOR_STATUS: &str = "\
+Exit status of doctor:
+  0   all well
+  1   a promise is at risk: each line that begins with RISK says
+      which, and the remedy
+  69  the store cannot be reached
+  77, 78  the store cannot be used: this user may not do what is
+      needed; it is too old, a replica, or not what the URL says";
