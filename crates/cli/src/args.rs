@@ -73,8 +73,8 @@ impl Arguments {
 
     /// With what one flag says of another.
     fn settled(mut self) -> Self {
-        if let Command::Run(run) = &mut self.command {
-            run.entry.nonblock |= run.on_conflict == OnConflict::Skip;
+        if let Command::Run(Run { entry, on_conflict: OnConflict::Skip, .. }) = &mut self.command {
+            (entry.nonblock, entry.conflict_exit_code) = (true, 0);
         }
         self
     }

@@ -33,7 +33,7 @@ pub(crate) use waiting::{Entrance, full, unless_ended};
 pub(crate) use work::work;
 
 use crate::{
-    args::{Global, OnConflict, OnUnreachable, Run},
+    args::{Global, OnUnreachable, Run},
     connection::{connect, on_runtime},
     exit::{Exit, Failure},
     output::{Subject, Voice, json},
@@ -97,20 +97,13 @@ pub(crate) fn run(global: &Global, args: &Run, voice: Voice) -> Result<Exit, Fai
         held.map_err(|failure| failure.about(subject))
     });
     events.part();
-    match ended {
-        Err(failure) if failure.exit == Exit::Unreachable => match (args.on_unreachable, mask) {
-            (OnUnreachable::Run, Some(mask)) => {
-                Err(run_without(args, voice, failure, &program, mask))
-            }
-            _ => Err(failure),
-        },
-        Err(failure)
-            if args.on_conflict == OnConflict::Skip
-                && matches!(failure.exit, Exit::NotAcquired(_)) =>
+    match (ended, mask) {
+        (Err(Failure { exit: Exit::Unreachable, message }), Some(mask))
+            if args.on_unreachable == OnUnreachable::Run =>
         {
-            Err(Failure { exit: Exit::Success, ..failure })
+            Err(run_without(args, voice, message, &program, mask))
         }
-        ended => ended,
+        (ended, _) => ended,
     }
 }
 
@@ -118,11 +111,11 @@ pub(crate) fn run(global: &Global, args: &Run, voice: Voice) -> Result<Exit, Fai
 fn run_without(
     args: &Run,
     voice: Voice,
-    failure: Failure,
+    message: Option<String>,
     program: &Path,
     mask: SigSet,
 ) -> Failure {
-    let why = failure.message.unwrap_or_default();
+    let why = message.unwrap_or_default();
     voice.say(format!("{why}; running the command without a permit, as --on-unreachable says"));
     process::become_cmd(program, &args.command, mask, args.hide_store)
 }

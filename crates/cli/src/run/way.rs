@@ -26,7 +26,7 @@ impl Entrance<'_> {
         let gone = gone.map_err(|error| Failure::from(error).about(self.subject))?;
         if gone > 0 {
             let words = format!("sent away {gone} who held it or waited, as --on-conflict says");
-            self.voice.say(self.subject.line(&words));
+            self.voice.explain(self.subject.line(&words));
         }
         Ok(())
     }

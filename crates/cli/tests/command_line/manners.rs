@@ -99,7 +99,7 @@ fn skip_ends_well_where_somebody_holds() {
     for world in both() {
         let (held, _) = Held::hold(&world, &["a"]);
         let done = world.seinpaal(&["run", "a", "--on-conflict", "skip", "echo", "ran"]);
-        assert_eq!((done.code, done.out.as_str()), (0, ""), "{done:?}");
+        assert_eq!((done.code, done.out.as_str(), done.err.as_str()), (0, "", ""), "{done:?}");
         held.let_go();
         let done = world.seinpaal(&["run", "a", "--on-conflict", "skip", "echo", "ran"]);
         assert_eq!((done.code, done.out.as_str()), (0, "ran\n"), "{done:?}");
@@ -141,9 +141,12 @@ fn of_those_that_replace_who_waits_only_the_newest_runs_next() {
 fn who_cancels_what_runs_ends_it_with_122_and_runs() {
     for world in both() {
         let (mut held, _) = Held::hold(&world, &["a"]);
-        let done = world.seinpaal(&["run", "a", "--on-conflict", "cancel-running", "echo", "new"]);
+        let args = ["run", "a", "-v", "--on-conflict", "cancel-running", "echo", "new"];
+        let done = world.seinpaal(&args);
         assert_eq!((done.code, done.out.as_str()), (0, "new\n"), "{done:?}");
         assert!(done.err.contains("sent away 1"), "{done:?}");
         assert_eq!(held.end().code, 122);
+        let quiet = world.seinpaal(&["run", "a", "--on-conflict", "cancel-running", "echo", "new"]);
+        assert_eq!((quiet.code, quiet.err.as_str()), (0, ""));
     }
 }

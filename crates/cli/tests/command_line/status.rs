@@ -28,6 +28,15 @@ fn busy_is_75_with_the_reason_or_what_the_caller_says() {
     assert_eq!((done.code, done.out.as_str()), (75, ""));
     assert_eq!(done.err.lines().count(), 1);
     assert!(done.err.contains("1 of 1 held, 0 waiting"), "{done:?}");
+    let skips = ["run", "a", "-n", "-E", "0", "true"];
+    let done = world.seinpaal(&skips);
+    assert_eq!(
+        (done.code, done.err.as_str()),
+        (0, ""),
+        "who says that it is no failure is not told of one"
+    );
+    let done = world.seinpaal(&[&skips[..2], &["-v"], &skips[2..]].concat());
+    assert!(done.err.contains("busy: 1 of 1 held"), "{done:?}");
     let done = world.seinpaal(&["run", "a", "-n", "-E", "0", "-q", "true"]);
     assert_eq!((done.code, done.err.as_str()), (0, ""));
     assert_eq!(world.seinpaal(&["run", "a", "-w", "0", "true"]).code, 75);

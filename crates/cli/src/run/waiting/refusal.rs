@@ -115,8 +115,14 @@ impl Entrance<'_> {
         }
     }
 
+    /// Whoever says that it is no failure (`-E 0`) hears of it with `-v` only: cron mails what is printed.
     fn conflict(self, words: String) -> Failure {
-        Failure::new(Exit::NotAcquired(self.entry.conflict_exit_code), words)
+        let exit = Exit::NotAcquired(self.entry.conflict_exit_code);
+        if self.entry.conflict_exit_code == 0 {
+            self.voice.explain(words);
+            return Failure::silent(exit);
+        }
+        Failure::new(exit, words)
     }
 
     fn of<'b>(&'b self, part: &'b Part) -> Subject<'b> {
