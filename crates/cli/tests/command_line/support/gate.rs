@@ -34,9 +34,12 @@ impl Gate {
 
     /// Lets all through who wait, and who come later.
     pub(crate) fn open(&self) {
+        // In one step: whoever comes while it is opened finds the pipe or the file, and never nothing.
         let aside = self.path.with_extension("open");
-        fs::rename(&self.path, &aside).unwrap();
-        fs::write(&self.path, "").unwrap();
+        let file = self.path.with_extension("file");
+        fs::hard_link(&self.path, &aside).unwrap();
+        fs::write(&file, "").unwrap();
+        fs::rename(&file, &self.path).unwrap();
         // Whoever was on the way opens the old or the new one; at the old one a writer is awaited.
         until("nobody waits at the gate", || {
             let flags = rustix::fs::OFlags::NONBLOCK.bits() as i32;
