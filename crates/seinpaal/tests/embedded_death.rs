@@ -198,6 +198,18 @@ fn neither_killed_holders_nor_killed_waiters_are_counted() {
     assert_eq!(watcher.order("idle q"), "0");
 }
 
+/// A list looks at most names without writing them. At a name of somebody who is dead it inspects, as if it were alone.
+#[test]
+fn a_list_counts_nobody_who_was_killed_at_a_name_that_nobody_touched_since() {
+    let dir = tempfile::tempdir().unwrap();
+    let [mut dead, mut alive, mut watcher] = [(); 3].map(|()| Client::start(dir.path()));
+    assert_eq!(dead.order("acquire n 3 1"), "granted");
+    assert_eq!(alive.order("acquire n 3 2"), "granted");
+    assert_eq!(watcher.order("count n"), "2 0");
+    dead.kill();
+    assert_eq!(watcher.order("count n"), "1 0");
+}
+
 #[test]
 fn whoever_comes_next_clears_away_the_files_of_the_killed() {
     let dir = tempfile::tempdir().unwrap();

@@ -187,3 +187,6 @@ impl Ends {
         })
     }
 }
+
+#[cfg(all(test, feature = "redis"))]
+mod tests;
