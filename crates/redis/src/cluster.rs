@@ -68,7 +68,7 @@ pub(super) struct Plan {
     pub(super) keys: Keys,
     pub(super) inbox: Inbox,
     pub(super) news: NewsSender,
-    pub(super) mutation: Option<Mutation>,
+    pub(super) mutations: Vec<Mutation>,
 }
 
 struct Shared {
@@ -250,8 +250,8 @@ impl fmt::Debug for Cluster {
 impl Shared {
     fn new(plan: Plan, me: Weak<Self>) -> Self {
         let is_guarded = plan.url.options.restart_guard.is_some();
-        let sharded = Scripts::new(Wire::Sharded, is_guarded, plan.mutation.clone());
-        let moving = Scripts::new(Wire::Moving, is_guarded, plan.mutation);
+        let sharded = Scripts::new(Wire::Sharded, is_guarded, plan.mutations.clone());
+        let moving = Scripts::new(Wire::Moving, is_guarded, plan.mutations);
         Self {
             me,
             url: plan.url,

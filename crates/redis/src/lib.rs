@@ -93,7 +93,7 @@ pub struct Rig {
     /// Microseconds, in place of the server's clock.
     pub now: Option<Arc<AtomicU64>>,
     /// A piece of every script's source, and what stands there instead.
-    pub mutation: Option<(String, String)>,
+    pub mutations: Vec<(String, String)>,
     /// How long replicas may take, in place of half a second.
     pub replication_timeout: Option<Duration>,
 }
@@ -178,7 +178,7 @@ impl RedisStore {
         let replication_timeout = rig.replication_timeout.unwrap_or(REPLICATION_TIMEOUT);
         let plan = Plan { place, keys: keys.clone(), inbox, news, replication_timeout };
         let (connection, first_reading) = Connection::open(plan).await?;
-        let scripts = Box::new(Scripts::new(Wire::Single, guard.is_some(), mutation_of(&rig)));
+        let scripts = Box::new(Scripts::new(Wire::Single, guard.is_some(), mutations_of(&rig)?));
         let servers = Servers::One { connection, scripts };
         let heard = Mutex::new(None);
         Ok(Arc::new(Self { servers, keys, guard, inbox, now: rig.now, first_reading, heard }))
@@ -205,8 +205,8 @@ impl RedisStore {
         rig: Rig,
     ) -> Result<Arc<Self>, StoreError> {
         let (keys, guard) = (keys_of(&url.options)?, url.options.restart_guard);
-        let mutation = mutation_of(&rig);
-        let plan = cluster::Plan { url, keys: keys.clone(), inbox, news, mutation };
+        let mutations = mutations_of(&rig)?;
+        let plan = cluster::Plan { url, keys: keys.clone(), inbox, news, mutations };
         let (cluster, first_reading) = Cluster::open(plan).await?;
         let servers = Servers::Cluster(cluster);
         let heard = Mutex::new(None);
@@ -216,11 +216,16 @@ impl RedisStore {
     async fn execute(&self, batch: &Batch) -> Result<Replies, StoreError> {
         refuse_too_much(batch)?;
         let operation = Operation::of(batch);
-        let (keys, arguments) = self.keys_and_arguments(batch);
+        let plain =
+            script::plain_arguments(batch, self.given_now()).filter(|_| self.guard.is_none());
+        let (keys, arguments) = match plain {
+            Some(arguments) => (Vec::from(self.keys.of(&batch.name)), arguments),
+            None => self.keys_and_arguments(batch),
+        };
         self.servers.expect(batch).await?;
         let (answer, proof) =
             self.servers.evaluate(operation, &keys, &arguments, room_of(batch)).await?;
-        let replies = reply::parse(answer, operation.name(), batch.requests.len())?;
+        let replies = reply::of_batch(answer, operation.name(), batch)?;
         self.hear(replies.now);
         self.servers.take_note(batch, &replies);
         match replies.replies.iter().map(need_of).max() {
@@ -383,9 +388,13 @@ fn keys_of(options: &RedisOptions) -> Result<Keys, StoreError> {
     Keys::new(prefix).ok_or_else(|| misconfigured("the store option prefix has no braces in it"))
 }
 
-fn mutation_of(rig: &Rig) -> Option<Mutation> {
-    let (from, to) = rig.mutation.clone()?;
-    Some(Mutation { from, to })
+/// A text that no script has would change nothing, and a test would take that for proof.
+fn mutations_of(rig: &Rig) -> Result<Vec<Mutation>, StoreError> {
+    let known = |(from, to): (String, String)| match script::is_anywhere(&from) {
+        true => Ok(Mutation { from, to }),
+        false => Err(misconfigured(&format!("no script has the text to be changed: {from}"))),
+    };
+    rig.mutations.iter().cloned().map(known).collect()
 }
 
 /// How many bytes the answer to a batch may have: slots and tickets of many thousands of permits, and the rows that
