@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The same numbers for the same seed, though not to the same tasks: `SplitMix64`.
+#[derive(Debug)]
 pub(crate) struct Draws(AtomicU64);
 
 impl Draws {
