@@ -1,37 +1,40 @@
-//! The same for queues: items pushed, worked on by processes that are killed all the time, and every step judged.
+//! A load of items: a queue is filled, and worker processes that are killed all the time empty it.
+//!
+//! [`queue`](crate::queue) judges what workers believe while everything goes wrong. This judges items by their
+//! numbers, so it can count many more: none may be lost, done twice, or out of order.
 
 pub mod args;
 pub mod check;
 pub mod history;
-pub mod place;
 pub mod report;
 pub mod rig;
+pub mod store;
 pub mod worker;
 
 use std::{fmt, path::PathBuf, time::Duration};
 
-use check::Rules;
-use place::{Fault, Kind};
+use check::ItemRules;
+use store::{ItemStore, StoreFault};
 
 /// The queue.
 pub const NAME: &str = "torture";
 
 /// A run.
 #[derive(Clone, Debug)]
-pub struct Plan {
+pub struct ItemPlan {
     /// The store.
-    pub kind: Kind,
+    pub kind: ItemStore,
     /// How many items are pushed.
     pub items: u64,
     /// How many worker processes there are.
-    pub workers: u64,
+    pub workers: usize,
     /// How many items each works on at once.
     pub concurrency: u32,
     /// A worker is killed, and replaced, this often; `None`: never.
     pub kill_every: Option<Duration>,
-    /// What happens to the store, and how often.
-    pub faults: (Fault, u32),
-    /// What is left to chance.
+    /// ItemEvent happens to the store, and how often.
+    pub faults: (StoreFault, u32),
+    /// ItemEvent is left to chance.
     pub seed: u64,
     /// The ttl of leases.
     pub ttl: Duration,
@@ -41,16 +44,16 @@ pub struct Plan {
     pub program: PathBuf,
 }
 
-impl Plan {
-    /// What is judged in such a run.
+impl ItemPlan {
+    /// ItemEvent is judged in such a run.
     #[must_use]
-    pub fn rules(&self) -> Rules {
+    pub fn rules(&self) -> ItemRules {
         let may_forget = self.kind.may_forget() && self.faults.1 > 0;
-        Rules { ttl: self.ttl, concurrency: self.concurrency, may_forget }
+        ItemRules { ttl: self.ttl, concurrency: self.concurrency, may_forget }
     }
 }
 
-impl fmt::Display for Plan {
+impl fmt::Display for ItemPlan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { kind, items, workers, concurrency, seed, ttl, .. } = self;
         write!(

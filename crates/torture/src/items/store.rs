@@ -11,7 +11,7 @@ const REPLICAS: usize = 2;
 
 /// Which store.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Kind {
+pub enum ItemStore {
     /// A directory.
     Embedded,
     /// One server that keeps nothing on disk.
@@ -24,9 +24,9 @@ pub enum Kind {
     Sentinel(u32),
 }
 
-/// What happens to the store.
+/// ItemEvent happens to the store.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Fault {
+pub enum StoreFault {
     /// Killed (`SIGKILL`) and started again.
     Restart,
     /// The master is killed and comes back, empty, as a replica.
@@ -37,7 +37,7 @@ pub enum Fault {
 
 /// A running store.
 #[derive(Debug)]
-pub enum Place {
+pub enum RunningStore {
     /// A directory.
     Embedded(TempDir),
     /// A server.
@@ -46,7 +46,7 @@ pub enum Place {
     Sentinel(SentinelServers, u32),
 }
 
-impl Kind {
+impl ItemStore {
     const NAMES: [(&'static str, Self); 7] = [
         ("embedded", Self::Embedded),
         ("redis", Self::Redis),
@@ -74,32 +74,32 @@ impl Kind {
     ///
     /// # Panics
     /// If a server does not start.
-    pub fn start(self) -> io::Result<Place> {
+    pub fn start(self) -> io::Result<RunningStore> {
         let appending =
             |sync| RedisServer::with(&["--save", "", "--appendonly", "yes", "--appendfsync", sync]);
         Ok(match self {
-            Self::Embedded => Place::Embedded(tempfile::tempdir()?),
-            Self::Redis => Place::Redis(RedisServer::start()),
-            Self::RedisEverysec => Place::Redis(appending("everysec")),
-            Self::RedisAlways => Place::Redis(appending("always")),
+            Self::Embedded => RunningStore::Embedded(tempfile::tempdir()?),
+            Self::Redis => RunningStore::Redis(RedisServer::start()),
+            Self::RedisEverysec => RunningStore::Redis(appending("everysec")),
+            Self::RedisAlways => RunningStore::Redis(appending("always")),
             Self::Sentinel(replicated) => {
-                Place::Sentinel(SentinelServers::start(REPLICAS), replicated)
+                RunningStore::Sentinel(SentinelServers::start(REPLICAS), replicated)
             }
         })
     }
 
     /// The fault that `--faults` means here.
     #[must_use]
-    pub fn can_have(self, fault: Fault) -> bool {
+    pub fn can_have(self, fault: StoreFault) -> bool {
         match self {
             Self::Embedded => false,
-            Self::Sentinel(_) => fault != Fault::Restart,
-            _ => fault == Fault::Restart,
+            Self::Sentinel(_) => fault != StoreFault::Restart,
+            _ => fault == StoreFault::Restart,
         }
     }
 }
 
-impl Place {
+impl RunningStore {
     /// As clients write it.
     #[must_use]
     pub fn url(&self) -> String {
@@ -117,11 +117,11 @@ impl Place {
     ///
     /// # Panics
     /// If it does not become so.
-    pub fn suffer(&mut self, fault: Fault) {
+    pub fn suffer(&mut self, fault: StoreFault) {
         match self {
             Self::Embedded(_) => {}
             Self::Redis(server) => server.start_again(),
-            Self::Sentinel(servers, _) => fail_over(servers, fault == Fault::FailOverCut),
+            Self::Sentinel(servers, _) => fail_over(servers, fault == StoreFault::FailOverCut),
         }
     }
 }
@@ -139,7 +139,7 @@ fn fail_over(servers: &mut SentinelServers, is_cut: bool) {
     servers.until_whole();
 }
 
-impl FromStr for Kind {
+impl FromStr for ItemStore {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -151,14 +151,14 @@ impl FromStr for Kind {
     }
 }
 
-impl fmt::Display for Kind {
+impl fmt::Display for ItemStore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let name = Self::NAMES.iter().find(|(_, kind)| kind == self);
         f.write_str(name.map_or("sentinel", |(name, _)| name))
     }
 }
 
-impl fmt::Display for Fault {
+impl fmt::Display for StoreFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Restart => "restarted",

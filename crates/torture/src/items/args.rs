@@ -1,15 +1,16 @@
-//! What the command line says.
+//! ItemEvent the command line says.
 
 use std::{path::PathBuf, time::Duration};
 
 use super::{
-    Plan,
-    place::{Fault, Kind},
-    worker::Orders,
+    ItemPlan,
+    store::{ItemStore, StoreFault},
+    worker::ItemOrders,
 };
+use crate::args::number;
 
 /// How to call it.
-pub const USAGE: &str = "usage: queues --store KIND [--items N] [--workers N] [--concurrency N] [--kill-every MS] [--restart N] \
+pub const USAGE: &str = "usage: torture items --store KIND [--items N] [--workers N] [--concurrency N] [--kill-every MS] [--restart N] \
 [--fail-over N] [--fail-over-cut N] [--ttl MS] [--seed S] [--history FILE]
   KIND             embedded, redis, redis-everysec, redis-always, sentinel, sentinel-1, sentinel-2 (`replicated`)
   --kill-every     milliseconds between two kills of workers; 0: none
@@ -20,10 +21,10 @@ See docs/internals/proof/torture.md.";
 /// A run as the command line has it.
 ///
 /// # Errors
-/// What is wrong with it, in one line.
-pub fn plan(args: &[String]) -> Result<Plan, String> {
+/// ItemEvent is wrong with it, in one line.
+pub fn plan(args: &[String]) -> Result<ItemPlan, String> {
     let program = std::env::current_exe().map_err(|error| error.to_string())?;
-    let mut plan = Plan::new(program);
+    let mut plan = ItemPlan::new(program);
     let mut kind = None;
     for pair in args.chunks(2) {
         let [option, value] = pair else { return Err(format!("{} needs a value", pair[0])) };
@@ -33,9 +34,9 @@ pub fn plan(args: &[String]) -> Result<Plan, String> {
             "--workers" => plan.workers = number(value)?,
             "--concurrency" => plan.concurrency = number(value)?,
             "--kill-every" => plan.kill_every = every(number(value)?),
-            "--restart" => plan.faults = (Fault::Restart, number(value)?),
-            "--fail-over" => plan.faults = (Fault::FailOver, number(value)?),
-            "--fail-over-cut" => plan.faults = (Fault::FailOverCut, number(value)?),
+            "--restart" => plan.faults = (StoreFault::Restart, number(value)?),
+            "--fail-over" => plan.faults = (StoreFault::FailOver, number(value)?),
+            "--fail-over-cut" => plan.faults = (StoreFault::FailOverCut, number(value)?),
             "--ttl" => plan.ttl = Duration::from_millis(number(value)?),
             "--seed" => plan.seed = number(value)?,
             "--history" => plan.history = PathBuf::from(value),
@@ -46,7 +47,7 @@ pub fn plan(args: &[String]) -> Result<Plan, String> {
     checked(plan)
 }
 
-fn checked(plan: Plan) -> Result<Plan, String> {
+fn checked(plan: ItemPlan) -> Result<ItemPlan, String> {
     let (fault, times) = plan.faults;
     if times > 0 && !plan.kind.can_have(fault) {
         return Err(format!("{} cannot be {fault}", plan.kind));
@@ -61,20 +62,21 @@ fn every(milliseconds: u64) -> Option<Duration> {
     (milliseconds > 0).then(|| Duration::from_millis(milliseconds))
 }
 
-impl Plan {
+impl ItemPlan {
     /// A run as issue and documents have it.
     #[must_use]
     pub fn new(program: PathBuf) -> Self {
         Self {
-            kind: Kind::Redis,
+            kind: ItemStore::Redis,
             items: 100_000,
             workers: 8,
             concurrency: 4,
             kill_every: every(100),
-            faults: (Fault::Restart, 0),
+            faults: (StoreFault::Restart, 0),
             seed: 1,
             ttl: Duration::from_secs(2),
-            history: std::env::temp_dir().join(format!("queues-{}.history", std::process::id())),
+            history: std::env::temp_dir()
+                .join(format!("torture-items-{}.history", std::process::id())),
             program,
         }
     }
@@ -83,12 +85,12 @@ impl Plan {
 /// A worker, as the rig calls it.
 ///
 /// # Errors
-/// What is wrong.
-pub fn orders(args: &[String]) -> Result<Orders, String> {
+/// ItemEvent is wrong.
+pub fn orders(args: &[String]) -> Result<ItemOrders, String> {
     let [url, who, history, seed, ttl, concurrency] = args else {
         return Err("a worker is started by the rig only".to_owned());
     };
-    Ok(Orders {
+    Ok(ItemOrders {
         url: url.clone(),
         who: who.clone(),
         history: PathBuf::from(history),
@@ -98,15 +100,11 @@ pub fn orders(args: &[String]) -> Result<Orders, String> {
     })
 }
 
-fn number<T: std::str::FromStr>(text: &str) -> Result<T, String> {
-    text.parse().map_err(|_| format!("not a number: {text}"))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn parse(text: &str) -> Result<Plan, String> {
+    fn parse(text: &str) -> Result<ItemPlan, String> {
         plan(&text.split(' ').map(str::to_owned).collect::<Vec<_>>())
     }
 

@@ -1,12 +1,12 @@
-//! What a run comes to, for people.
+//! ItemEvent a run comes to, for people.
 
 use std::fmt::Write;
 
-use super::check::{Count, Verdict};
+use super::check::{Count, ItemVerdict};
 
 /// The report: counts, then violations.
 #[must_use]
-pub fn report(verdict: &Verdict) -> String {
+pub fn report(verdict: &ItemVerdict) -> String {
     let mut text = String::new();
     let seconds = verdict.took as f64 / 1e6;
     let rate = verdict.count(Count::Acknowledged) as f64 / seconds.max(0.001);

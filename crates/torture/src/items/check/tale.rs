@@ -5,8 +5,8 @@ use std::{
     time::Duration,
 };
 
-use super::{Count, Verdict};
-use crate::{history::Event, queues::history::What};
+use super::{Count, ItemVerdict};
+use crate::{history::Event, items::history::ItemEvent};
 
 /// Everything that a history tells.
 #[derive(Debug, Default)]
@@ -66,11 +66,11 @@ pub(super) struct Delivery {
 pub(super) enum Cause {
     Kill,
     LeaseEnd,
-    Fault,
+    StoreFault,
 }
 
 impl Tale {
-    pub(super) fn read(events: &[Event<What>]) -> Self {
+    pub(super) fn read(events: &[Event<ItemEvent>]) -> Self {
         let mut tale = Self { first: u64::MAX, ..Self::default() };
         for event in events {
             tale.take(event);
@@ -84,46 +84,48 @@ impl Tale {
         tale
     }
 
-    fn take(&mut self, event: &Event<What>) {
+    fn take(&mut self, event: &Event<ItemEvent>) {
         match &event.what {
-            What::Pushed { n, id, priority } => {
+            ItemEvent::Pushed { n, id, priority } => {
                 self.count(Count::Pushed);
                 self.first = self.first.min(event.at);
                 self.item(*id, *n).pushed = Some(*priority);
             }
-            What::NotPushed { n, may_be, .. } => {
+            ItemEvent::NotPushed { n, may_be, .. } => {
                 self.count(if *may_be { Count::PushUnknown } else { Count::Refused });
                 self.may_be.extend(may_be.then_some(*n));
             }
-            What::Delivered { n, id, fence, attempt } => {
+            ItemEvent::Delivered { n, id, fence, attempt } => {
                 self.count(Count::Deliveries);
                 let (fence, attempt, life) = (*fence, *attempt, event.who.clone());
                 let delivery = Delivery { at: event.at, life, fence, attempt, is_lost: false };
                 self.item(*id, *n).deliveries.push(delivery);
             }
-            What::Acknowledging { id, fence } => {
+            ItemEvent::Acknowledging { id, fence } => {
                 self.items.entry(*id).or_default().tried.push(*fence);
             }
-            What::Acknowledged { id, fence } => {
+            ItemEvent::Acknowledged { id, fence } => {
                 self.count(Count::Acknowledged);
                 self.last = event.at;
                 self.items.entry(*id).or_default().acknowledged.push(*fence);
             }
-            What::NotAcknowledged { id, fence, is_lost } => {
+            ItemEvent::NotAcknowledged { id, fence, is_lost } => {
                 self.take_refusal(*id, *fence, *is_lost);
             }
-            What::Killing { life } => {
+            ItemEvent::Killing { life } => {
                 self.count(Count::Kills);
                 self.killed.insert(life.clone(), event.at);
             }
-            What::Broken { .. } => {
+            ItemEvent::Broken { .. } => {
                 self.count(Count::Faults);
                 self.broken.push((event.at, u64::MAX));
             }
-            What::Whole => self.broken.last_mut().into_iter().for_each(|fault| fault.1 = event.at),
-            What::Left { items, dead } => self.left = Some((*items, *dead)),
-            What::Hangs { what_hangs } => self.hangs.push(what_hangs.clone()),
-            What::Started | What::Killed { .. } => {}
+            ItemEvent::Whole => {
+                self.broken.last_mut().into_iter().for_each(|fault| fault.1 = event.at)
+            }
+            ItemEvent::Left { items, dead } => self.left = Some((*items, *dead)),
+            ItemEvent::Hangs { what_hangs } => self.hangs.push(what_hangs.clone()),
+            ItemEvent::Started => {}
         }
     }
 
@@ -161,7 +163,7 @@ impl Tale {
         *self.counts.entry(count).or_default() += 1;
     }
 
-    pub(super) fn count_events(&self, verdict: &mut Verdict) {
+    pub(super) fn count_events(&self, verdict: &mut ItemVerdict) {
         self.counts.iter().for_each(|(count, times)| verdict.add(*count, *times));
     }
 
@@ -187,7 +189,7 @@ impl Tale {
             .iter()
             .any(|(from, to)| *from <= after.at && before.at <= to.saturating_add(ttl))
         {
-            return Some(Cause::Fault);
+            return Some(Cause::StoreFault);
         }
         (before.is_lost || after.at.saturating_sub(before.at) >= ttl).then_some(Cause::LeaseEnd)
     }

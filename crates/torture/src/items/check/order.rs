@@ -6,7 +6,7 @@
 //! delivered later.
 
 use super::{
-    Count, Verdict,
+    Count, ItemVerdict,
     tale::{Item, Tale},
 };
 
@@ -35,7 +35,7 @@ impl Undisturbed {
     }
 }
 
-pub(super) fn check(tale: &Tale, verdict: &mut Verdict) {
+pub(super) fn check(tale: &Tale, verdict: &mut ItemVerdict) {
     let of = |(id, item): (&u64, &Item)| Undisturbed::of(*id, item);
     let mut all: Vec<Undisturbed> = tale.items.iter().filter_map(of).collect();
     verdict.add(Count::Undisturbed, all.len() as u64);
@@ -45,7 +45,7 @@ pub(super) fn check(tale: &Tale, verdict: &mut Verdict) {
 }
 
 /// In order of id: within a priority, fences only grow. An earlier item was always there when a later one was delivered.
-fn of_equals(by_id: &[Undisturbed], verdict: &mut Verdict) {
+fn of_equals(by_id: &[Undisturbed], verdict: &mut ItemVerdict) {
     let mut latest = std::collections::HashMap::new();
     for item in by_id {
         let last = latest.entry(item.priority).or_insert(*item);
@@ -58,7 +58,7 @@ fn of_equals(by_id: &[Undisturbed], verdict: &mut Verdict) {
 }
 
 /// From the last delivery to the first: whether something further in front was there and came later.
-fn of_all(by_fence: &[Undisturbed], verdict: &mut Verdict) {
+fn of_all(by_fence: &[Undisturbed], verdict: &mut ItemVerdict) {
     let mut ids: Vec<u64> = by_fence.iter().map(|item| item.id).collect();
     ids.sort_unstable();
     let mut later = Lowest::new(ids.len());

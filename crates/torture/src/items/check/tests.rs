@@ -1,38 +1,39 @@
 use super::*;
 
-const RULES: Rules = Rules { ttl: Duration::from_secs(2), concurrency: 1, may_forget: false };
+const RULES: ItemRules =
+    ItemRules { ttl: Duration::from_secs(2), concurrency: 1, may_forget: false };
 
-struct Told(Vec<Event<What>>);
+struct Told(Vec<Event<ItemEvent>>);
 
 impl Told {
     fn new() -> Self {
         Self(Vec::new())
     }
 
-    fn at(mut self, at: u64, who: &str, what: What) -> Self {
+    fn at(mut self, at: u64, who: &str, what: ItemEvent) -> Self {
         self.0.push(Event { at, who: who.to_owned(), what });
         self
     }
 
     fn pushed(self, n: u64, id: u64, priority: i8) -> Self {
-        self.at(n, "rig", What::Pushed { n, id, priority })
+        self.at(n, "rig", ItemEvent::Pushed { n, id, priority })
     }
 
     fn delivered(self, at: u64, life: &str, (n, id): (u64, u64), fence: u64, attempt: u32) -> Self {
-        self.at(at, life, What::Delivered { n, id, fence, attempt })
+        self.at(at, life, ItemEvent::Delivered { n, id, fence, attempt })
     }
 
     fn done(self, at: u64, life: &str, id: u64, fence: u64) -> Self {
-        let told = self.at(at, life, What::Acknowledging { id, fence });
-        told.at(at, life, What::Acknowledged { id, fence })
+        let told = self.at(at, life, ItemEvent::Acknowledging { id, fence });
+        told.at(at, life, ItemEvent::Acknowledged { id, fence })
     }
 
     fn killed(self, at: u64, life: &str) -> Self {
-        self.at(at, "rig", What::Killing { life: life.to_owned() })
+        self.at(at, "rig", ItemEvent::Killing { life: life.to_owned() })
     }
 
-    fn judged(self, rules: Rules) -> Verdict {
-        check(&self.at(u64::MAX, "rig", What::Left { items: 0, dead: 0 }).0, rules)
+    fn judged(self, rules: ItemRules) -> ItemVerdict {
+        check(&self.at(u64::MAX, "rig", ItemEvent::Left { items: 0, dead: 0 }).0, rules)
     }
 }
 
@@ -65,7 +66,8 @@ fn an_item_that_nobody_did_is_lost() {
 #[test]
 fn an_acknowledgement_that_was_not_answered_may_have_been_done() {
     let told = calm().pushed(3, 12, 0).delivered(30, "w0.1", (3, 12), 30, 1);
-    let told = told.at(31, "w0.1", What::Acknowledging { id: 12, fence: 30 }).killed(32, "w0.1");
+    let told =
+        told.at(31, "w0.1", ItemEvent::Acknowledging { id: 12, fence: 30 }).killed(32, "w0.1");
     let verdict = told.judged(RULES);
     assert_eq!((verdict.count(Count::DoneUnanswered), verdict.violations.len()), (1, 0));
 }
@@ -88,11 +90,12 @@ fn a_second_delivery_is_explained_by_a_kill_or_the_end_of_a_lease_and_by_nothing
     assert_convicted(again(first().killed(22, "w2.1"), 25), Count::Unexplained);
     let killed = again(first().killed(22, "w0.1"), 25).judged(RULES);
     assert_eq!((killed.count(Count::ByKill), killed.violations.len()), (1, 0));
-    let late = What::NotAcknowledged { id: 10, fence: 20, is_lost: true };
+    let late = ItemEvent::NotAcknowledged { id: 10, fence: 20, is_lost: true };
     let lost = again(first().at(26, "w0.1", late), 25).judged(RULES);
     assert_eq!((lost.count(Count::ByLeaseEnd), lost.violations.len()), (1, 0));
-    let fault = What::Broken { fault: "restarted".to_owned() };
-    let broken = again(first().at(22, "rig", fault).at(23, "rig", What::Whole), 25).judged(RULES);
+    let fault = ItemEvent::Broken { fault: "restarted".to_owned() };
+    let broken =
+        again(first().at(22, "rig", fault).at(23, "rig", ItemEvent::Whole), 25).judged(RULES);
     assert_eq!((broken.count(Count::ByFault), broken.violations.len()), (1, 0));
 }
 
@@ -127,7 +130,7 @@ fn a_lower_priority_passes_only_what_came_after_it_was_delivered() {
 
 #[test]
 fn what_a_store_may_forget_is_counted_and_does_not_convict() {
-    let verdict = calm().pushed(3, 12, 0).judged(Rules { may_forget: true, ..RULES });
+    let verdict = calm().pushed(3, 12, 0).judged(ItemRules { may_forget: true, ..RULES });
     assert_eq!((verdict.count(Count::Lost), verdict.violations.len()), (1, 0));
 }
 
@@ -141,7 +144,11 @@ fn one_push_that_made_two_items_convicts() {
 #[test]
 fn items_that_are_left_convict() {
     let mut events = calm().0;
-    events.push(Event { at: 99, who: "rig".to_owned(), what: What::Left { items: 1, dead: 0 } });
+    events.push(Event {
+        at: 99,
+        who: "rig".to_owned(),
+        what: ItemEvent::Left { items: 1, dead: 0 },
+    });
     assert_eq!(check(&events, RULES).violations.len(), 1);
 }
 

@@ -1,11 +1,12 @@
-//! Short seeded runs of queues: real processes, real stores, workers killed all the time.
+//! Short seeded loads of items: real processes, real stores, workers killed all the time.
 
 use std::process::Command;
 
 /// Runs the rig as people do, and returns what it printed.
 #[track_caller]
 fn torment(options: &[&str]) -> String {
-    let output = Command::new(env!("CARGO_BIN_EXE_queues")).args(options).output().unwrap();
+    let output =
+        Command::new(env!("CARGO_BIN_EXE_torture")).arg("items").args(options).output().unwrap();
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(output.status.success(), "{said}{}", String::from_utf8_lossy(&output.stderr));
     said

@@ -2,36 +2,37 @@
 
 use std::{
     convert::Infallible,
-    io::{self, Read},
+    io,
     path::PathBuf,
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering},
     },
-    thread,
     time::Duration,
 };
 
-use seinpaal::{FinishError, Item, Seinpaal};
-use tokio::sync::watch;
+use seinpaal::{FinishError, Item};
 
-use super::{NAME, history::What};
-use crate::{draw::Draw, history::Pen};
+use super::{NAME, history::ItemEvent};
+use crate::{
+    draw::Draw,
+    history::Pen,
+    worker::{connect, stop_with_stdin},
+};
 
-const BETWEEN_TRIES: Duration = Duration::from_millis(100);
 /// The longest time that an item takes.
 const WORK: Duration = Duration::from_millis(4);
 
 /// How to be a worker.
 #[derive(Clone, Debug)]
-pub struct Orders {
+pub struct ItemOrders {
     /// The store.
     pub url: String,
     /// Whose life this is.
     pub who: String,
     /// The file to write to.
     pub history: PathBuf,
-    /// What is left to chance.
+    /// ItemEvent is left to chance.
     pub seed: u64,
     /// The ttl of leases.
     pub ttl: Duration,
@@ -43,13 +44,14 @@ pub struct Orders {
 ///
 /// # Errors
 /// If the history cannot be opened, or the store refuses for good.
-pub fn work(orders: Orders) -> io::Result<()> {
+pub fn work(orders: ItemOrders) -> io::Result<()> {
     let pen = Pen::open(&orders.history, &orders.who)?;
     let mut stop = stop_with_stdin();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
-        let Some(seinpaal) = connect(&orders, &stop).await else { return Ok(()) };
-        pen.write(What::Started);
+        let store = connect(&orders.url, &orders.who, orders.ttl, &stop).await;
+        let Some(seinpaal) = store else { return Ok(()) };
+        pen.write(ItemEvent::Started);
         let (draw, items) = (Draw::new(orders.seed), Arc::new(AtomicU64::new(0)));
         let handler =
             |item| handle(item, pen.clone(), draw.fork(items.fetch_add(1, Ordering::Relaxed)));
@@ -64,17 +66,17 @@ pub fn work(orders: Orders) -> io::Result<()> {
 async fn handle(item: Item, pen: Pen, mut draw: Draw) -> Result<(), Infallible> {
     let (id, fence) = (item.id().0, item.fence().0);
     let n = number_in(item.payload());
-    pen.write(What::Delivered { n, id, fence, attempt: item.attempt() });
+    pen.write(ItemEvent::Delivered { n, id, fence, attempt: item.attempt() });
     tokio::time::sleep(draw.between(Duration::ZERO, WORK)).await;
-    pen.write(What::Acknowledging { id, fence });
+    pen.write(ItemEvent::Acknowledging { id, fence });
     pen.write(match item.acknowledge().await {
-        Ok(()) => What::Acknowledged { id, fence },
-        Err(error) => What::NotAcknowledged { id, fence, is_lost: error == FinishError::Lost },
+        Ok(()) => ItemEvent::Acknowledged { id, fence },
+        Err(error) => ItemEvent::NotAcknowledged { id, fence, is_lost: error == FinishError::Lost },
     });
     Ok(())
 }
 
-/// What is in a payload: a number, and filling.
+/// ItemEvent is in a payload: a number, and filling.
 #[must_use]
 pub fn payload(n: u64) -> String {
     format!("{n:.<64}")
@@ -83,24 +85,4 @@ pub fn payload(n: u64) -> String {
 fn number_in(payload: &[u8]) -> u64 {
     let text = String::from_utf8_lossy(payload);
     text.trim_end_matches('.').parse().unwrap_or(u64::MAX) // which was never pushed, and so convicts
-}
-
-fn stop_with_stdin() -> watch::Receiver<bool> {
-    let (sender, stop) = watch::channel(false);
-    thread::spawn(move || {
-        let _ = io::stdin().read_to_end(&mut Vec::new());
-        let _ = sender.send(true);
-    });
-    stop
-}
-
-/// The store may be in the middle of a fault.
-async fn connect(orders: &Orders, stop: &watch::Receiver<bool>) -> Option<Seinpaal> {
-    while !*stop.borrow() {
-        match Seinpaal::builder(&orders.url).ttl(orders.ttl).client(&orders.who).connect().await {
-            Ok(seinpaal) => return Some(seinpaal),
-            Err(_) => tokio::time::sleep(BETWEEN_TRIES).await,
-        }
-    }
-    None
 }

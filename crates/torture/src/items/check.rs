@@ -1,4 +1,4 @@
-//! What the history says about the promises.
+//! ItemEvent the history says about the promises.
 //!
 //! Ids and fences come from one growing number of the queue, so both are moments of it: an item was in the queue when another
 //! was delivered exactly if its id is below that delivery's fence. Neither clocks nor the order of lines decide anything about
@@ -11,14 +11,14 @@ mod tests;
 
 use std::{collections::BTreeMap, time::Duration};
 
-use super::history::What;
+use super::history::ItemEvent;
 use crate::history::Event;
 
 use tale::{Cause, Tale};
 
-/// What is judged.
+/// ItemEvent is judged.
 #[derive(Clone, Copy, Debug)]
-pub struct Rules {
+pub struct ItemRules {
     /// The ttl of leases.
     pub ttl: Duration,
     /// How many items a worker has at once.
@@ -27,13 +27,13 @@ pub struct Rules {
     pub may_forget: bool,
 }
 
-/// What came of a run.
+/// ItemEvent came of a run.
 #[derive(Clone, Debug)]
-pub struct Verdict {
-    rules: Rules,
+pub struct ItemVerdict {
+    rules: ItemRules,
     /// Promises that were broken, in words.
     pub violations: Vec<String>,
-    /// What was found, in the order of the report.
+    /// ItemEvent was found, in the order of the report.
     pub counts: BTreeMap<Count, u64>,
     /// From the first push to the last acknowledgement, in microseconds.
     pub took: u64,
@@ -94,7 +94,7 @@ pub enum Count {
 
 impl Count {
     /// Whether it breaks a promise of this store.
-    fn is_bad(self, rules: Rules) -> bool {
+    fn is_bad(self, rules: ItemRules) -> bool {
         match self {
             Self::Strange | Self::BadFence => true,
             Self::Unexplained | Self::OutOfOrder | Self::OutOfRank => !rules.may_forget,
@@ -106,9 +106,9 @@ impl Count {
 
 /// Judges a history in order of time.
 #[must_use]
-pub fn check(events: &[Event<What>], rules: Rules) -> Verdict {
+pub fn check(events: &[Event<ItemEvent>], rules: ItemRules) -> ItemVerdict {
     let tale = Tale::read(events);
-    let mut verdict = Verdict::new(rules, tale.took());
+    let mut verdict = ItemVerdict::new(rules, tale.took());
     tale.count_events(&mut verdict);
     fates(&tale, rules, &mut verdict);
     repeats(&tale, rules, &mut verdict);
@@ -118,7 +118,7 @@ pub fn check(events: &[Event<What>], rules: Rules) -> Verdict {
 }
 
 /// Every item that was pushed is done once.
-fn fates(tale: &Tale, rules: Rules, verdict: &mut Verdict) {
+fn fates(tale: &Tale, rules: ItemRules, verdict: &mut ItemVerdict) {
     for (id, item) in &tale.items {
         let answered = item.acknowledged.len();
         if answered > 1 {
@@ -146,7 +146,7 @@ fn fates(tale: &Tale, rules: Rules, verdict: &mut Verdict) {
 }
 
 /// Every delivery but the last of an item ended for a reason.
-fn repeats(tale: &Tale, rules: Rules, verdict: &mut Verdict) {
+fn repeats(tale: &Tale, rules: ItemRules, verdict: &mut ItemVerdict) {
     let mut fences = std::collections::HashSet::new();
     for (id, item) in &tale.items {
         if item.deliveries.len() > 1 {
@@ -161,7 +161,7 @@ fn repeats(tale: &Tale, rules: Rules, verdict: &mut Verdict) {
             let count = match cause {
                 Some(Cause::Kill) => Count::ByKill,
                 Some(Cause::LeaseEnd) => Count::ByLeaseEnd,
-                Some(Cause::Fault) => Count::ByFault,
+                Some(Cause::StoreFault) => Count::ByFault,
                 None => Count::Unexplained,
             };
             verdict
@@ -176,7 +176,7 @@ fn repeats(tale: &Tale, rules: Rules, verdict: &mut Verdict) {
     }
 }
 
-fn end(tale: &Tale, verdict: &mut Verdict) {
+fn end(tale: &Tale, verdict: &mut ItemVerdict) {
     verdict.violations.extend(tale.hangs.iter().cloned());
     match tale.left {
         Some((0, 0)) => {}
@@ -189,7 +189,7 @@ fn end(tale: &Tale, verdict: &mut Verdict) {
 }
 
 /// A worker that is killed takes no more with it than it can have at once, seen or not.
-fn kills_suffice(verdict: &mut Verdict) {
+fn kills_suffice(verdict: &mut ItemVerdict) {
     let taken = verdict.count(Count::Unseen) + verdict.count(Count::ByKill);
     let most = verdict.count(Count::Kills) * u64::from(verdict.rules.concurrency);
     if verdict.count(Count::Faults) == 0 && taken > most {
@@ -202,8 +202,8 @@ fn kills_suffice(verdict: &mut Verdict) {
 /// Up to ten of each kind are told in words.
 const TOLD: u64 = 10;
 
-impl Verdict {
-    fn new(rules: Rules, took: u64) -> Self {
+impl ItemVerdict {
+    fn new(rules: ItemRules, took: u64) -> Self {
         Self { rules, violations: Vec::new(), counts: BTreeMap::new(), took }
     }
 
