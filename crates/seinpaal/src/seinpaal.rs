@@ -1,5 +1,7 @@
 //! The connection to a store.
 
+#[cfg(test)]
+mod faults;
 mod names;
 
 use std::{os::fd::BorrowedFd, sync::Arc, time::Duration};
