@@ -16,5 +16,6 @@ mod draws;
 pub mod failover;
 pub mod field;
 pub mod leaders;
+pub mod load;
 pub mod quorum;
 pub mod tally;

@@ -2,6 +2,7 @@
 //! a [`Between`], so no suite implements the whole of `Store` again.
 
 mod faults;
+mod script;
 #[cfg(test)]
 mod tests;
 
@@ -9,12 +10,12 @@ use std::{fmt, sync::Arc, time::Duration};
 
 use seinpaal_proto::{Batch, Inbox, Name, Replies, Snapshot, queue, time::Micros};
 use seinpaal_store::{
-    Abilities, Advice, BoxFuture, Fact, GuardedWrite, News, NewsSender, OneStep, Reading,
-    SendsInPlace, SignOfLife, Store, StoreError, Together, Written,
+    Abilities, Advice, BoxFuture, Fact, GuardedWrite, News, NewsSender, OneStep, Presence, Reading,
+    SendsInPlace, Store, StoreError, Together, Written,
 };
 use tokio::sync::mpsc;
 
-pub use faults::{Fault, Faults, Operation};
+pub use script::{Fault, Faults, Operation};
 
 /// The answer of a store to one call.
 pub type Answer<'a, T> = BoxFuture<'a, Result<T, StoreError>>;
@@ -135,8 +136,8 @@ impl Store for Interposed {
         self.store.longest_lease()
     }
 
-    fn sign_of_life(&self) -> Option<&dyn SignOfLife> {
-        self.store.sign_of_life()
+    fn presence(&self) -> Option<&dyn Presence> {
+        self.store.presence()
     }
 
     fn longest_ttl(&self) -> Option<Duration> {

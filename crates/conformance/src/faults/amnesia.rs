@@ -8,7 +8,8 @@ use std::{
 use seinpaal_rig::{RedisServer, until};
 
 use super::{
-    field::{Busy, Load},
+    field::Busy,
+    load::Load,
     tally::{Tally, Times},
 };
 

@@ -8,7 +8,8 @@ use std::{
 use seinpaal_rig::RedisCluster;
 
 use super::{
-    field::{Busy, Load},
+    field::Busy,
+    load::Load,
     tally::{Tally, Times},
 };
 

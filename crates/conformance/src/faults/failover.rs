@@ -8,7 +8,8 @@ use std::{
 use seinpaal_rig::{SentinelServers, until};
 
 use super::{
-    field::{Busy, Load, Pace},
+    field::Busy,
+    load::{Load, Pace},
     tally::{Tally, Times},
 };
 

@@ -10,72 +10,23 @@ use std::{
     time::{Duration, Instant},
 };
 
-use seinpaal::{Permit, Seinpaal, Semaphore, Ticket};
+use seinpaal::{Permit, Seinpaal, Semaphore};
 use seinpaal_rig::until;
 use tokio::{
     task::JoinSet,
     time::{sleep, timeout},
 };
 
-use super::{draws::Draws, tally::Tally};
+use super::{
+    draws::Draws,
+    load::{HeldPermit, Load, Pace},
+    tally::Tally,
+};
 
 /// How often clients are asked to end, and a holder looks whether it still holds.
 const LOOK_EVERY: Duration = Duration::from_millis(10);
 /// How long a client that is to take nothing rests before it asks again whether that is so.
 const QUIET_FOR: Duration = Duration::from_millis(1);
-
-/// How clients behave for the time being.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-pub enum Pace {
-    /// They come and go.
-    #[default]
-    Normal,
-    /// They take no permits.
-    Quiet,
-    /// They hold on to what they take.
-    Rush,
-}
-
-/// How long a client holds a permit: by a number that is drawn for it, and the pace.
-pub type Hold = fn(client: usize, pace: Pace, drawn: u64) -> Duration;
-
-/// What clients do.
-#[derive(Clone, Debug)]
-pub struct Load {
-    /// How many clients, each with a connection of its own. They are spread over the names in turn.
-    pub clients: usize,
-    /// The names, each with its limit.
-    pub names: Vec<(String, u32)>,
-    /// The ttl of each permit; `None`: the library's own.
-    pub ttl: Option<Duration>,
-    /// How long a client waits for a permit before it asks again; `None`: for as long as it takes.
-    pub wait: Option<Duration>,
-    /// How long a client holds what it has.
-    pub hold: Hold,
-    /// How long a client rests between two permits, at most.
-    pub rest: Duration,
-    /// From which what is left to chance is drawn.
-    pub seed: u64,
-}
-
-/// One permit as its holder believed in it.
-#[derive(Clone, Debug)]
-pub struct Held {
-    /// The ticket.
-    pub ticket: Ticket,
-    /// Its slot.
-    pub slot: u32,
-    /// Its fence.
-    pub fence: u64,
-    /// When it was asked for.
-    pub asked: Instant,
-    /// When its holder had it.
-    pub from: Instant,
-    /// When its holder gave it back or found it lost.
-    pub until: Instant,
-    /// Whether it was lost.
-    pub was_lost: bool,
-}
 
 /// Where the clients are.
 #[derive(Debug)]
@@ -96,7 +47,7 @@ struct State {
     /// When each permit was granted.
     grants: Vec<Instant>,
     /// What was held, and given back or lost.
-    ended: Vec<Held>,
+    ended: Vec<HeldPermit>,
     tally: Tally,
 }
 
@@ -129,7 +80,7 @@ impl Busy {
     /// # Panics
     /// If a client did.
     #[must_use]
-    pub fn end(self) -> (Tally, Vec<Held>) {
+    pub fn end(self) -> (Tally, Vec<HeldPermit>) {
         self.field.is_over.store(true, Ordering::SeqCst);
         self.clients.join().expect("the clients end");
         let mut state = self.field.lock();
@@ -280,7 +231,7 @@ impl Field {
             self.lock().tally.errors += 1;
             return;
         };
-        let mut held = Held {
+        let mut held = HeldPermit {
             ticket: permit.ticket(),
             slot: permit.slot(),
             fence: permit.fence().0,

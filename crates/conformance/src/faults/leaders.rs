@@ -15,7 +15,8 @@ use seinpaal::{Seinpaal, Ticket, store::zookeeper};
 use seinpaal_rig::ZookeeperEnsemble;
 
 use super::{
-    field::{Busy, Held, Load},
+    field::Busy,
+    load::{HeldPermit, Load},
     tally::{Tally, Times},
 };
 pub use verdict::{broken, table};
@@ -47,7 +48,7 @@ pub struct LeadersReport {
     /// What the clients saw.
     pub tally: Tally,
     /// Each permit that was given back or lost.
-    pub held: Vec<Held>,
+    pub held: Vec<HeldPermit>,
     /// The line, as an observer saw it again and again.
     pub lines: Vec<Vec<Ticket>>,
     /// The longest time without a grant around each kill.
@@ -72,7 +73,7 @@ pub struct LeadersReport {
 pub fn run(plan: &LeadersPlan) -> LeadersReport {
     let mut ensemble = ZookeeperEnsemble::start(3);
     let url = format!("{}/leaders", ensemble.url());
-    let [attempts, repeats, lost] = counted();
+    let [attempts, repeats, lost] = zookeeper::counted();
     let (begun, is_over) = (Instant::now(), Arc::new(AtomicBool::new(false)));
     let field = Busy::start(load(plan), &url);
     let observer = {
@@ -83,7 +84,7 @@ pub fn run(plan: &LeadersPlan) -> LeadersReport {
     let (tally, held) = field.end();
     is_over.store(true, Ordering::SeqCst);
     let (lines, left) = observer.join().expect("the observer ends");
-    let [all, again, expired] = counted();
+    let [all, again, expired] = zookeeper::counted();
     LeadersReport {
         tally,
         held,
@@ -107,11 +108,6 @@ fn load(plan: &LeadersPlan) -> Load {
         rest: Duration::ZERO,
         seed: 1,
     }
-}
-
-fn counted() -> [u64; 3] {
-    [&zookeeper::ATTEMPTS, &zookeeper::REPEATS, &zookeeper::SESSIONS_LOST]
-        .map(|count| count.load(Ordering::Relaxed))
 }
 
 fn kill_leaders(ensemble: &mut ZookeeperEnsemble, plan: &LeadersPlan, field: &Busy) -> Times {

@@ -7,10 +7,7 @@ use std::{
 
 use seinpaal_rig::RedisServer;
 
-use super::{
-    field::{Busy, Load},
-    tally::Tally,
-};
+use super::{field::Busy, load::Load, tally::Tally};
 
 /// What to run.
 #[derive(Clone, Debug)]

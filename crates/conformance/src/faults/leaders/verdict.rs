@@ -7,7 +7,7 @@ use std::{
 
 use seinpaal::Ticket;
 
-use super::{Held, LeadersPlan, LeadersReport, Times};
+use super::{HeldPermit, LeadersPlan, LeadersReport, Times};
 
 /// The promises that were broken.
 #[must_use]
@@ -28,7 +28,7 @@ pub fn broken(plan: &LeadersPlan, seen: &LeadersReport) -> Vec<String> {
 }
 
 /// A sweep over all beliefs on the one clock that all clients share.
-fn most_at_once(holds: &[Held]) -> usize {
+fn most_at_once(holds: &[HeldPermit]) -> usize {
     let mut steps: Vec<_> =
         holds.iter().flat_map(|hold| [(hold.from, 1_i64), (hold.until, -1)]).collect();
     // At the same instant the one who leaves goes first.
@@ -41,13 +41,13 @@ fn most_at_once(holds: &[Held]) -> usize {
     most as usize
 }
 
-fn is_unique(holds: &[Held]) -> bool {
+fn is_unique(holds: &[HeldPermit]) -> bool {
     let fences: HashSet<_> = holds.iter().map(|hold| hold.fence).collect();
     fences.len() == holds.len()
 }
 
 /// By the time at which they were believed in.
-fn fences_grow_within_slots(holds: &[Held]) -> bool {
+fn fences_grow_within_slots(holds: &[HeldPermit]) -> bool {
     let mut by_time: Vec<_> = holds.iter().collect();
     by_time.sort_by_key(|hold| hold.from);
     let mut last: HashMap<u32, u64> = HashMap::new();

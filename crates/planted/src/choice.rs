@@ -1,17 +1,17 @@
-//! Mistakes put in on purpose: which one a process makes. For `crates/planted` only.
+//! Which mistake a process makes.
 
 use std::sync::Once;
 
-pub use seinpaal_proto::planted::{Bug, choose, planted};
+use seinpaal_proto::planted::{Bug, choose};
 
 /// The variable that names the mistake of this process.
-pub const VARIABLE: &str = "SEINPAAL_PLANTED";
+pub(crate) const VARIABLE: &str = "SEINPAAL_PLANTED";
 
 /// Makes the mistake that the environment names, if it names one, and says so aloud.
 ///
 /// # Panics
 /// If there is no such mistake.
-pub fn choose_from_environment() {
+pub(crate) fn choose_from_environment() {
     static SAID: Once = Once::new();
     let name = std::env::var(VARIABLE).unwrap_or_default();
     let bug = Bug::ALL.iter().copied().find(|bug| bug.name() == name);

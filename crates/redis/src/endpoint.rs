@@ -12,14 +12,14 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Where the server is.
 #[derive(Clone, Debug)]
-pub(super) enum Place {
+pub(super) enum RedisEndpoint {
     /// Always at the same address.
     Server(RedisUrl),
     /// Where the sentinels say.
     Sentinels(SentinelUrl),
 }
 
-impl Place {
+impl RedisEndpoint {
     /// The server to connect to now.
     pub(super) async fn find(&self) -> Result<RedisUrl, StoreError> {
         match self {
@@ -54,7 +54,7 @@ impl Place {
 }
 
 /// Without its password.
-impl fmt::Display for Place {
+impl fmt::Display for RedisEndpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Server(url) => url.fmt(f),
