@@ -9,7 +9,7 @@
 
 use std::{env, process::ExitCode};
 
-use seinpaal_conformance::cluster_faults::{Plan, run};
+use seinpaal_conformance::faults::cluster::{ClusterPlan, run};
 
 fn main() -> ExitCode {
     let argument = |at, default| env::args().nth(at).map_or(default, number);
@@ -17,15 +17,15 @@ fn main() -> ExitCode {
     let (moves, seed) = (argument(4, 3), argument(5, 1));
     println!("{clients} clients, 6 names with {limit} permits each, seed {seed}");
     let plan = |kills: u64, moves: u64, options| {
-        let (clients, limit) = (clients as usize, limit as usize);
-        Plan { clients, limit, kills: kills as u32, moves: moves as u32, options, seed }
+        let (clients, limit) = (clients as usize, limit as u32);
+        ClusterPlan { clients, limit, kills: kills as u32, moves: moves as u32, options, seed }
     };
     let moved = run(&plan(0, moves, ""));
     println!("every slot moved {moves} times | {moved}");
     println!("{kills} masters killed | {}", run(&plan(kills, 0, "")));
     let replicated = run(&plan(kills, 0, "?replicated=1"));
     println!("{kills} masters killed, replicated=1 | {replicated}");
-    if moved.over_admissions + replicated.over_admissions == 0 {
+    if moved.tally.over_admissions + replicated.tally.over_admissions == 0 {
         ExitCode::SUCCESS
     } else {
         ExitCode::FAILURE

@@ -10,36 +10,36 @@
 
 use std::{env, process::ExitCode};
 
-use seinpaal_conformance::failover::{Fault, Plan, run};
+use seinpaal_conformance::faults::failover::{FailoverPlan, MasterFault, run};
 
 const REPLICAS: usize = 2;
 
 fn main() -> ExitCode {
     let argument = |at, default| env::args().nth(at).map_or(default, number);
-    let plan = Plan {
+    let plan = FailoverPlan {
         kills: argument(1, 20),
         clients: argument(2, 64) as usize,
         limit: argument(3, 16),
         seed: argument(4, 1).into(),
         replicas: REPLICAS,
         replicated: None,
-        fault: Fault::Killed,
+        fault: MasterFault::Killed,
     };
-    let Plan { kills, clients, limit, seed, .. } = plan;
+    let FailoverPlan { kills, clients, limit, seed, .. } = plan;
     println!("{kills} kills, {clients} clients, {limit} permits, {REPLICAS} replicas, seed {seed}");
     let mut is_kept = true;
     let faults = [
-        ("killed", Fault::Killed),
-        ("killed, last writes lost", Fault::LastWritesLost),
-        ("killed in a rush, last writes lost", Fault::RushLost),
+        ("killed", MasterFault::Killed),
+        ("killed, last writes lost", MasterFault::LastWritesLost),
+        ("killed in a rush, last writes lost", MasterFault::RushLost),
     ];
     let wanted = env::args().nth(5).unwrap_or_default();
     for (shown, fault) in faults.into_iter().filter(|(shown, _)| shown.contains(&wanted)) {
         for replicated in [None, Some(1), Some(2)] {
-            let report = run(&Plan { replicated, fault, ..plan.clone() });
+            let report = run(&FailoverPlan { replicated, fault, ..plan.clone() });
             let option = replicated.map_or_else(|| "no".to_owned(), |n| n.to_string());
             println!("{shown} | replicated {option} | {report}");
-            is_kept &= replicated != Some(2) || report.over_admissions == 0;
+            is_kept &= replicated != Some(2) || report.tally.over_admissions == 0;
         }
     }
     if is_kept { ExitCode::SUCCESS } else { ExitCode::FAILURE }

@@ -5,13 +5,13 @@
 
 use std::{env, process::ExitCode, time::Duration};
 
-use seinpaal_conformance::faults::quorum::{Plan, Report, run};
+use seinpaal_conformance::faults::quorum::{QuorumPlan, QuorumReport, run};
 
 fn main() -> ExitCode {
     let number = |at| env::args().nth(at).and_then(|text| text.parse().ok());
-    let (minutes, clients) = (number(1).unwrap_or(3), number(2).unwrap_or(32));
+    let (minutes, clients) = (number(1).unwrap_or(3), number(2).unwrap_or(32) as usize);
     let phase = Duration::from_secs(4);
-    let plan = Plan {
+    let plan = QuorumPlan {
         clients,
         ttl: Duration::from_secs(2),
         guard: Some(Duration::from_millis(2500)),
@@ -22,12 +22,12 @@ fn main() -> ExitCode {
     println!("{plan:?}");
     let guarded = run(&plan);
     println!("with the restart guard\n\n{guarded}");
-    let unguarded = run(&Plan { guard: None, ..plan });
+    let unguarded = run(&QuorumPlan { guard: None, ..plan });
     println!("without it\n\n{unguarded}");
     if is_kept(&guarded) { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-fn is_kept(report: &Report) -> bool {
-    let has_progress = report.rows.iter().all(|row| row.grants > 0 || !row.must_go_on);
-    report.too_many == 0 && has_progress
+fn is_kept(report: &QuorumReport) -> bool {
+    let has_progress = report.phases.iter().all(|row| row.grants > 0 || !row.must_go_on);
+    report.tally.over_admissions == 0 && has_progress
 }

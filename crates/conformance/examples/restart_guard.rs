@@ -8,7 +8,7 @@
 
 use std::{env, process::ExitCode};
 
-use seinpaal_conformance::amnesia::{Plan, run};
+use seinpaal_conformance::faults::amnesia::{AmnesiaPlan, run};
 
 fn main() -> ExitCode {
     let argument = |at, default| env::args().nth(at).map_or(default, number);
@@ -18,9 +18,9 @@ fn main() -> ExitCode {
     let mut is_kept = true;
     for option in ["restart-guard=off", "restart-guard=1250ms"] {
         let (mishaps, limit, clients) = (mishaps as u32, limit as u32, clients as usize);
-        let report = run(&Plan { clients, limit, mishaps, option: option.into(), seed });
+        let report = run(&AmnesiaPlan { clients, limit, mishaps, option: option.into(), seed });
         println!("{option} | {report}");
-        is_kept &= option.ends_with("off") || report.over_admissions == 0;
+        is_kept &= option.ends_with("off") || report.tally.over_admissions == 0;
     }
     if is_kept { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }

@@ -32,7 +32,7 @@ pub trait Harness: fmt::Debug + Send + Sync {
     fn open(&self, inbox: Inbox, news: NewsSender) -> BoxFuture<'_, Arc<dyn Store>>;
 
     /// Lets the client die without a word: nothing is sent, its connections and locks just end. When
-    /// this returns the store can know. In one process the sign of life goes with the store, as the kernel
+    /// this returns the store can know. In one process the presence goes with the store, as the kernel
     /// takes it from a process that is killed.
     fn vanish(&self, _inbox: Inbox, store: Arc<dyn Store>) -> BoxFuture<'_, ()> {
         Box::pin(async move { drop(store) })

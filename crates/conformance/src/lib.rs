@@ -12,13 +12,9 @@
 //! harness's clock, and what happens elsewhere is awaited, with a bound.
 #![forbid(unsafe_code)]
 
-pub mod amnesia;
 mod ask;
 pub mod cases;
 mod client;
-pub mod cluster_faults;
-mod draws;
-pub mod failover;
 pub mod faults;
 pub mod harness;
 mod list;

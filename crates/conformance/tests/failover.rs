@@ -6,7 +6,7 @@ use std::time::Duration;
 use seinpaal::{
     AcquireError, GuardedError, Lost, Permit, Seinpaal, Semaphore, Snapshot, store::StoreErrorKind,
 };
-use seinpaal_conformance::failover::{Fault, Plan, run};
+use seinpaal_conformance::faults::failover::{FailoverPlan, MasterFault, run};
 use seinpaal_rig::{SentinelServers, until};
 use tokio::time::timeout;
 
@@ -221,13 +221,20 @@ async fn one_sentinel_that_answers_is_enough() {
 /// Longer: the example `failover` of this crate.
 #[test]
 fn masters_die_under_load_and_nobody_holds_too_much_with_replicated() {
-    for fault in [Fault::Killed, Fault::RushLost] {
+    for fault in [MasterFault::Killed, MasterFault::RushLost] {
         let (clients, limit, replicated) = (16, 3, Some(2));
-        let plan =
-            Plan { clients, limit, kills: 1, replicas: REPLICAS, replicated, fault, seed: 7 };
+        let plan = FailoverPlan {
+            clients,
+            limit,
+            kills: 1,
+            replicas: REPLICAS,
+            replicated,
+            fault,
+            seed: 7,
+        };
         let report = run(&plan);
         println!("{report}");
-        assert_eq!(report.over_admissions, 0, "{report}");
+        assert_eq!(report.tally.over_admissions, 0, "{report}");
         assert_eq!(report.recoveries.len(), clients - clients / 8, "all have recovered");
     }
 }

@@ -1,23 +1,23 @@
 //! A short fault run: a server that forgets under load. A long one is the example of the same name.
 
-use seinpaal_conformance::amnesia::{Plan, Report, run};
+use seinpaal_conformance::faults::amnesia::{AmnesiaPlan, AmnesiaReport, run};
 
 /// By chance a run may let nobody in at a moment at which it is one too many.
 const RUNS: u64 = 5;
 
-fn run_with(option: &str, seed: u64) -> Report {
-    run(&Plan { clients: 12, limit: 3, mishaps: 6, option: option.into(), seed })
+fn run_with(option: &str, seed: u64) -> AmnesiaReport {
+    run(&AmnesiaPlan { clients: 12, limit: 3, mishaps: 6, option: option.into(), seed })
 }
 
 #[test]
 fn with_the_restart_guard_no_more_than_the_limit_hold_however_often_the_server_forgets() {
     let report = run_with("restart-guard=1250ms", 7);
-    assert_eq!(report.over_admissions, 0, "{report}");
-    assert!(report.lost > 0 && report.pauses.len() == 6, "nothing was forgotten: {report}");
+    assert_eq!(report.tally.over_admissions, 0, "{report}");
+    assert!(report.tally.lost > 0 && report.pauses.len() == 6, "nothing was forgotten: {report}");
 }
 
 #[test]
 fn without_the_restart_guard_more_than_the_limit_hold_when_the_server_forgets() {
     let mut reports = (7..7 + RUNS).map(|seed| run_with("restart-guard=off", seed));
-    assert!(reports.any(|report| report.over_admissions > 0), "in none of {RUNS} runs");
+    assert!(reports.any(|report| report.tally.over_admissions > 0), "in none of {RUNS} runs");
 }

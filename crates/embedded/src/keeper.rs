@@ -22,7 +22,7 @@ use tokio::sync::oneshot;
 use seinpaal_store::{Certainty, StoreError, StoreErrorKind};
 
 /// Where the answer to a caller goes.
-pub(super) type Answer<T> = oneshot::Sender<Result<T, StoreError>>;
+pub(super) type AnswerTo<T> = oneshot::Sender<Result<T, StoreError>>;
 
 /// The log, as far as it is on the disk.
 pub(super) trait Disk: Send {
@@ -33,9 +33,11 @@ pub(super) trait Disk: Send {
 }
 
 /// A disk that a test watches.
-pub(super) struct Watched<F>(pub(super) F);
+#[cfg(any(test, feature = "rigged"))]
+pub(super) struct WatchedDisk<F>(pub(super) F);
 
-impl<F: FnMut() -> io::Result<()> + Send> Disk for Watched<F> {
+#[cfg(any(test, feature = "rigged"))]
+impl<F: FnMut() -> io::Result<()> + Send> Disk for WatchedDisk<F> {
     fn sync(&mut self) -> io::Result<()> {
         self.0()
     }
@@ -45,16 +47,16 @@ impl<F: FnMut() -> io::Result<()> + Send> Disk for Watched<F> {
     }
 }
 
-/// The thread that waits for the disk. The first errand starts it.
+/// The thread that waits for the disk. The first task starts it.
 pub(super) struct Keeper {
     dir: PathBuf,
     disk: Option<Box<dyn Disk>>,
-    errands: Option<Sender<Errand>>,
+    tasks: Option<Sender<DiskTask>>,
 }
 
 /// What has to wait for the disk.
-enum Errand {
-    Answer(Answer<Replies>, Replies),
+enum DiskTask {
+    Answer(AnswerTo<Replies>, Replies),
     /// Who waits for it hears that it is done when the sender is dropped.
     WriteBack(Sender<()>),
 }
@@ -72,11 +74,11 @@ pub(super) fn is_to_be_kept(batch: &Batch) -> bool {
 
 impl Keeper {
     pub(super) fn new(dir: &Path, disk: Box<dyn Disk>) -> Self {
-        Self { dir: dir.to_owned(), disk: Some(disk), errands: None }
+        Self { dir: dir.to_owned(), disk: Some(disk), tasks: None }
     }
 
-    pub(super) fn answer_later(&mut self, answer: Answer<Replies>, replies: Replies) {
-        if let Some(Errand::Answer(answer, _)) = self.send(Errand::Answer(answer, replies)) {
+    pub(super) fn answer_later(&mut self, answer: AnswerTo<Replies>, replies: Replies) {
+        if let Some(DiskTask::Answer(answer, _)) = self.send(DiskTask::Answer(answer, replies)) {
             let error = io::Error::other("its thread could not be started");
             let _ = answer.send(Err(not_kept(&self.dir, &error)));
         }
@@ -85,21 +87,21 @@ impl Keeper {
     /// Has the log written back. What is returned is disconnected when that is done.
     pub(super) fn write_back(&mut self) -> Receiver<()> {
         let (done, is_done) = mpsc::channel();
-        drop(self.send(Errand::WriteBack(done)));
+        drop(self.send(DiskTask::WriteBack(done)));
         is_done
     }
 
-    /// Gives an errand back if there is no thread for it.
-    fn send(&mut self, errand: Errand) -> Option<Errand> {
+    /// Gives an task back if there is no thread for it.
+    fn send(&mut self, task: DiskTask) -> Option<DiskTask> {
         if let Some(disk) = self.disk.take() {
-            let (errands, inside) = mpsc::channel();
+            let (tasks, inside) = mpsc::channel();
             let dir = self.dir.clone();
             let thread = thread::Builder::new().name("seinpaal-disk".to_owned());
-            // Without a thread the receiver is gone, and every errand comes back.
+            // Without a thread the receiver is gone, and every task comes back.
             let _ = thread.spawn(move || run_all(&inside, disk, &dir));
-            self.errands = Some(errands);
+            self.tasks = Some(tasks);
         }
-        let sent = self.errands.as_ref().map(|errands| errands.send(errand));
+        let sent = self.tasks.as_ref().map(|tasks| tasks.send(task));
         sent.and_then(Result::err).map(|lost| lost.0)
     }
 }
@@ -112,14 +114,14 @@ impl std::fmt::Debug for Keeper {
 
 /// Until the store is gone. After a failure nothing is believed any more: the kernel tells it once, and says
 /// later that all is well though pages were given up.
-fn run_all(errands: &Receiver<Errand>, mut disk: Box<dyn Disk>, dir: &Path) {
+fn run_all(tasks: &Receiver<DiskTask>, mut disk: Box<dyn Disk>, dir: &Path) {
     let mut failure: Option<io::Error> = None;
-    while let Ok(first) = errands.recv() {
+    while let Ok(first) = tasks.recv() {
         let (mut answers, mut written_back) = (Vec::new(), Vec::new());
-        for errand in std::iter::once(first).chain(errands.try_iter()) {
-            match errand {
-                Errand::Answer(answer, replies) => answers.push((answer, replies)),
-                Errand::WriteBack(done) => written_back.push(done),
+        for task in std::iter::once(first).chain(tasks.try_iter()) {
+            match task {
+                DiskTask::Answer(answer, replies) => answers.push((answer, replies)),
+                DiskTask::WriteBack(done) => written_back.push(done),
             }
         }
         if !answers.is_empty() && failure.is_none() {
@@ -134,7 +136,7 @@ fn run_all(errands: &Receiver<Errand>, mut disk: Box<dyn Disk>, dir: &Path) {
 }
 
 /// An answer that nobody waits for any more is dropped; what it says was done all the same.
-fn give(answers: Vec<(Answer<Replies>, Replies)>, failure: Option<&io::Error>, dir: &Path) {
+fn give(answers: Vec<(AnswerTo<Replies>, Replies)>, failure: Option<&io::Error>, dir: &Path) {
     for (answer, replies) in answers {
         let done = failure.map_or(Ok(replies), |error| Err(not_kept(dir, error)));
         let _ = answer.send(done);

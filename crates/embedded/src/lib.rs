@@ -39,6 +39,8 @@ mod network;
 mod parts;
 mod presence;
 mod record;
+#[cfg(feature = "rigged")]
+mod rigged;
 mod rights;
 mod rows;
 mod small;
@@ -49,7 +51,6 @@ mod wire;
 mod worker;
 
 use std::{
-    io,
     os::fd::{BorrowedFd, OwnedFd},
     path::{Path, PathBuf},
     process,
@@ -65,15 +66,14 @@ use tokio::sync::oneshot;
 pub use self::directory::default_dir;
 use self::{
     gate::GateWait,
-    keeper::Answer,
-    keeper::Keeper,
+    keeper::{AnswerTo, Keeper},
     log::LogOnDisk,
     parts::{Parts, Signs},
     worker::{Job, Worker, in_place, ring},
 };
 use seinpaal_store::{
     Abilities, Advice, BoxFuture, Certainty, ChildRecord, Fact, GuardedWrite, NewsSender, OneStep,
-    Reading, SendsInPlace, SignOfLife, Store, StoreError, StoreErrorKind, Together, Written,
+    Presence, Reading, SendsInPlace, Store, StoreError, StoreErrorKind, Together, Written,
     clock::Clock, room::Room,
 };
 
@@ -114,30 +114,7 @@ impl EmbeddedStore {
     /// A child that was forked and did not execute another program shares nothing of the store: what it asks is
     /// answered with an error, and what it drops stays its parent's.
     pub fn open(dir: &Path, inbox: Inbox, news: NewsSender) -> Result<Arc<Self>, StoreError> {
-        Self::open_with_clock(dir, Clock::System, inbox, news)
-    }
-
-    /// The same with a clock that a test moves.
-    #[doc(hidden)]
-    pub fn open_with_clock(
-        dir: &Path,
-        clock: Clock,
-        inbox: Inbox,
-        news: NewsSender,
-    ) -> Result<Arc<Self>, StoreError> {
-        Self::open_with(dir, clock, inbox, news, None)
-    }
-
-    /// The same with a disk that a test watches: `sync` is called where all that was written is to be kept, and where
-    /// the log would be written back.
-    #[doc(hidden)]
-    pub fn open_with_disk(
-        dir: &Path,
-        sync: impl FnMut() -> io::Result<()> + Send + 'static,
-        inbox: Inbox,
-        news: NewsSender,
-    ) -> Result<Arc<Self>, StoreError> {
-        Self::open_with(dir, Clock::System, inbox, news, Some(Box::new(keeper::Watched(sync))))
+        Self::open_with(dir, Clock::System, inbox, news, None)
     }
 
     fn open_with(
@@ -192,7 +169,7 @@ impl EmbeddedStore {
         self.signs.presence.record_child(pid)
     }
 
-    async fn ask<T>(&self, job: impl FnOnce(Answer<T>) -> Job) -> Result<T, StoreError> {
+    async fn ask<T>(&self, job: impl FnOnce(AnswerTo<T>) -> Job) -> Result<T, StoreError> {
         if self.process != process::id() {
             return Err(is_forked());
         }
@@ -254,7 +231,7 @@ impl Store for EmbeddedStore {
         facts::of(&self.place)
     }
 
-    fn sign_of_life(&self) -> Option<&dyn SignOfLife> {
+    fn presence(&self) -> Option<&dyn Presence> {
         Some(self)
     }
 
@@ -317,7 +294,7 @@ impl Store for EmbeddedStore {
     }
 }
 
-impl SignOfLife for EmbeddedStore {
+impl Presence for EmbeddedStore {
     fn descriptor(&self) -> BorrowedFd<'_> {
         self.presence_fd()
     }

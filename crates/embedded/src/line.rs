@@ -4,16 +4,16 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use seinpaal_proto::{Batch, Name, Replies, Reply, Request, Ticket, Wakeup, queue};
 
-use super::watch::Site;
+use super::watch::QueuePosition;
 
 /// The tickets of this client that wait, and the queues that it is idle at.
 #[derive(Debug, Default)]
-pub(super) struct Line {
+pub(super) struct WaitingHere {
     tickets: BTreeMap<Name, BTreeSet<Ticket>>,
     idle: BTreeSet<Name>,
 }
 
-impl Line {
+impl WaitingHere {
     /// Learns from the answers to a batch. Whether it waits at that name.
     pub(super) fn note(&mut self, batch: &Batch, replies: &Replies) -> bool {
         for (request, reply) in batch.requests.iter().zip(&replies.replies) {
@@ -61,9 +61,9 @@ impl Line {
         }
     }
 
-    pub(super) fn sites(&self) -> Vec<Site> {
-        let permits = self.tickets.keys().cloned().map(Site::Permits);
-        permits.chain(self.idle.iter().cloned().map(Site::Items)).collect()
+    pub(super) fn sites(&self) -> Vec<QueuePosition> {
+        let permits = self.tickets.keys().cloned().map(QueuePosition::Permits);
+        permits.chain(self.idle.iter().cloned().map(QueuePosition::Items)).collect()
     }
 
     pub(super) fn waits_for_permits(&self) -> bool {

@@ -12,7 +12,7 @@ use super::{
     gate::{Gate, GateWait},
     glance::Bystander,
     inbox::{Address, InboxSocket},
-    presence::{Presence, Presences},
+    presence::{OwnPresence, Presences},
     trouble,
     turn::{Around, Tell, Turn},
     wire,
@@ -36,7 +36,7 @@ pub(super) struct Parts {
 /// store is at.
 #[derive(Debug)]
 pub(super) struct Signs {
-    pub(super) presence: Presence,
+    pub(super) presence: OwnPresence,
     _address: Address,
 }
 
@@ -57,7 +57,7 @@ impl Parts {
         let boot = boot::boot_id()?;
         let clock = boot::begin(&database.db, &boot, clock)
             .map_err(|error| trouble::sql(&database.path, Certainty::NotExecuted, error))?;
-        let presence = Presence::show(&dir, me)?;
+        let presence = OwnPresence::show(&dir, me)?;
         let presences = Presences::open(&dir)?;
         let (socket, address) = InboxSocket::open(&dir, me)?;
         drop(inside);

@@ -41,9 +41,9 @@ pub(super) struct Presences {
     dir: Directory,
 }
 
-/// This client's own sign of life.
+/// This client's own presence.
 #[derive(Debug)]
-pub(super) struct Presence {
+pub(super) struct OwnPresence {
     dir: Directory,
     file: String,
     reader: OwnedFd,
@@ -115,7 +115,7 @@ impl Presences {
     }
 }
 
-impl Presence {
+impl OwnPresence {
     /// Only inside the gate.
     pub(super) fn show(dir: &Directory, inbox: Inbox) -> Result<Self, StoreError> {
         let dir = dir.folder("presence")?;
@@ -154,7 +154,7 @@ impl Presence {
     }
 }
 
-impl Presence {
+impl OwnPresence {
     fn write(&self, file: &str, text: &str) -> io::Result<fs::File> {
         self.dir.unlink(file); // what an earlier attempt left
         let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::CLOEXEC;
@@ -175,7 +175,7 @@ impl Presence {
     }
 }
 
-impl Drop for Presence {
+impl Drop for OwnPresence {
     fn drop(&mut self) {
         // A child has our memory after a fork, but it is its parent that lives or dies.
         if self.process != process::id() {

@@ -19,7 +19,7 @@ use super::{
     presence::Presences,
     rows::{bytes, read_name},
     small,
-    watch::{MOST_HOLDERS, Site},
+    watch::{MOST_HOLDERS, QueuePosition},
 };
 
 /// The most waiters of one name that are looked at where somebody counts them.
@@ -38,7 +38,7 @@ const LOOK_PAUSE: Micros = SECOND / 20;
 /// One stay inside the gate.
 pub(super) struct Turn<'a> {
     db: &'a Connection,
-    known: Known<'a>,
+    known: KnownContacts<'a>,
     now: Micros,
     pub(super) tell: Tell,
 }
@@ -59,12 +59,12 @@ pub(super) struct Tell {
     pub(super) wakeups: Vec<Wakeup>,
     pub(super) queue_wakeups: Vec<queue::Wakeup>,
     /// Clients that are now first in line, where somebody new holds or works.
-    pub(super) watch: Vec<(Inbox, Site)>,
+    pub(super) watch: Vec<(Inbox, QueuePosition)>,
 }
 
 impl<'a> Turn<'a> {
     pub(super) fn new(db: &'a Connection, around: Around<'a>, now: Micros) -> Self {
-        let known = Known { around, contacts: BTreeMap::new() };
+        let known = KnownContacts { around, contacts: BTreeMap::new() };
         Self { db, known, now, tell: Tell::default() }
     }
 
@@ -157,7 +157,7 @@ impl<'a> Turn<'a> {
         let outcome = state.execute(&mut self.known, self.now, batch)?;
         if outcome.wakeups.iter().any(|wakeup| matches!(wakeup.what, What::Granted { .. })) {
             let first = state.first_waiting(1)?;
-            let site = |inbox| (inbox, Site::Permits(batch.name.clone()));
+            let site = |inbox| (inbox, QueuePosition::Permits(batch.name.clone()));
             self.tell.watch.extend(first.into_iter().map(site));
         }
         self.tell.wakeups.extend(outcome.wakeups);
@@ -289,12 +289,12 @@ fn group<'a, W>(
 
 /// What has been found out about clients in this turn. Being inside the gate, it stays true for the
 /// dead, and for the living it was true a moment ago.
-struct Known<'a> {
+struct KnownContacts<'a> {
     around: Around<'a>,
     contacts: BTreeMap<Inbox, Contact>,
 }
 
-impl Contacts for Known<'_> {
+impl Contacts for KnownContacts<'_> {
     fn contact(&mut self, inbox: Inbox) -> Contact {
         if inbox == self.around.me {
             return Contact::Alive;

@@ -21,7 +21,7 @@ const WATCHERS: u32 = 3;
 
 /// Where a client stands in line.
 #[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
-pub(super) enum Site {
+pub(super) enum QueuePosition {
     /// For permits of this name. Watched are those who hold some.
     Permits(Name),
     /// For items of this queue. Watched are those who work on some.
@@ -31,7 +31,7 @@ pub(super) enum Site {
 /// The holders that are watched.
 #[derive(Debug, Default)]
 pub(super) struct Watches {
-    wanted: BTreeMap<Site, Vec<Inbox>>,
+    wanted: BTreeMap<QueuePosition, Vec<Inbox>>,
     pipes: BTreeMap<Inbox, Arc<OwnedFd>>,
 }
 
@@ -40,7 +40,7 @@ impl Watches {
     /// Returns those that turn out to be dead already.
     pub(super) fn set(
         &mut self,
-        site: &Site,
+        site: &QueuePosition,
         holders: Vec<Inbox>,
         presences: &Presences,
     ) -> Vec<Inbox> {
@@ -72,7 +72,7 @@ impl Watches {
     }
 
     /// Whether anybody at this site is watched.
-    pub(super) fn has(&self, site: &Site) -> bool {
+    pub(super) fn has(&self, site: &QueuePosition) -> bool {
         self.wanted.get(site).is_some_and(|holders| !holders.is_empty())
     }
 
@@ -93,15 +93,15 @@ impl Watches {
 /// The clients that hold or work at a site, if this one is among the first in line there.
 pub(super) fn holders_to_watch(
     db: &rusqlite::Connection,
-    site: &Site,
+    site: &QueuePosition,
     me: Inbox,
 ) -> rusqlite::Result<Vec<Inbox>> {
     let (line, mut holders) = match site {
-        Site::Permits(name) => {
+        QueuePosition::Permits(name) => {
             let rows = NameState::open(db, name)?;
             (rows.first_waiting(WATCHERS)?, rows.holding(MOST_HOLDERS)?)
         }
-        Site::Items(name) => {
+        QueuePosition::Items(name) => {
             let rows = QueueRows::open(db, name)?;
             (rows.first_idle(WATCHERS)?, rows.workers(MOST_HOLDERS)?)
         }

@@ -9,7 +9,7 @@ mod queues;
 
 use seinpaal_proto::{Cause, Fence, Inbox, Name, Ticket, Wakeup, What, queue, time::UNBOUNDED};
 
-use super::watch::Site;
+use super::watch::QueuePosition;
 pub(super) use queues::encode_queue_wakeups;
 
 const VERSION: u8 = 1;
@@ -34,7 +34,7 @@ pub(super) enum Message {
     /// Something happened at one queue.
     Queue(Vec<queue::Wakeup>),
     /// You are first in line here and others hold now: watch them.
-    Watch(Site),
+    Watch(QueuePosition),
     /// More happened than fits.
     LookAgain,
 }
@@ -49,10 +49,10 @@ pub(super) fn encode_wakeups(name: &Name, wakeups: &[&Wakeup]) -> Vec<u8> {
     or_look_again(bytes)
 }
 
-pub(super) fn encode_watch(site: &Site) -> Vec<u8> {
+pub(super) fn encode_watch(site: &QueuePosition) -> Vec<u8> {
     match site {
-        Site::Permits(name) => start(WATCH, name),
-        Site::Items(name) => start(WATCH_WORKERS, name),
+        QueuePosition::Permits(name) => start(WATCH, name),
+        QueuePosition::Items(name) => start(WATCH_WORKERS, name),
     }
 }
 
@@ -92,8 +92,10 @@ pub(super) fn decode(inbox: Inbox, bytes: &[u8]) -> Option<Message> {
     let name = reader.text(length.into())?;
     match (version, kind) {
         (VERSION, WAKEUPS) => decode_wakeups(inbox, &Name::new(name).ok()?, reader),
-        (VERSION, WATCH) => Some(Message::Watch(Site::Permits(Name::new(name).ok()?))),
-        (VERSION, WATCH_WORKERS) => Some(Message::Watch(Site::Items(Name::new(name).ok()?))),
+        (VERSION, WATCH) => Some(Message::Watch(QueuePosition::Permits(Name::new(name).ok()?))),
+        (VERSION, WATCH_WORKERS) => {
+            Some(Message::Watch(QueuePosition::Items(Name::new(name).ok()?)))
+        }
         (VERSION, QUEUE) => queues::decode(inbox, &Name::new(name).ok()?, reader),
         (VERSION, LOOK_AGAIN) => Some(Message::LookAgain),
         _ => None,

@@ -26,12 +26,12 @@ use seinpaal_proto::{Batch, Inbox, Name, Replies, Snapshot, Wakeup, queue, time}
 
 use super::{
     backlog::{Backlog, Need},
-    keeper::{Answer, Keeper},
-    line::Line,
+    keeper::{AnswerTo, Keeper},
+    line::WaitingHere,
     list,
     parts::Parts,
     turn::{Tell, Turn},
-    watch::{Site, Watches, holders_to_watch},
+    watch::{QueuePosition, Watches, holders_to_watch},
     wire::Message,
 };
 use seinpaal_store::{News, NewsSender, StoreError, Together, room::Room};
@@ -56,11 +56,11 @@ const MOST_LOOKED_AT: usize = 64;
 /// What the store is asked to do.
 #[derive(Debug)]
 pub(super) enum Job {
-    Call { batch: Batch, answer: Answer<Replies> },
-    Together { batches: Vec<Batch>, answer: Answer<Together> },
-    List { prefix: String, answer: Answer<Vec<(Name, Snapshot)>> },
-    CallQueue { batch: queue::Batch, answer: Answer<queue::Replies> },
-    ListQueues { prefix: String, answer: Answer<Vec<(Name, queue::Snapshot)>> },
+    Call { batch: Batch, answer: AnswerTo<Replies> },
+    Together { batches: Vec<Batch>, answer: AnswerTo<Together> },
+    List { prefix: String, answer: AnswerTo<Vec<(Name, Snapshot)>> },
+    CallQueue { batch: queue::Batch, answer: AnswerTo<queue::Replies> },
+    ListQueues { prefix: String, answer: AnswerTo<Vec<(Name, queue::Snapshot)>> },
 }
 
 #[derive(Debug)]
@@ -71,10 +71,10 @@ pub(super) struct Worker {
     bell: Arc<OwnedFd>,
     keeper: Keeper,
     backlog: Backlog,
-    line: Line,
+    line: WaitingHere,
     watches: Watches,
     /// Sites to look at once `soon_at` has come.
-    soon: Vec<Site>,
+    soon: Vec<QueuePosition>,
     soon_at: Option<Instant>,
     /// When to look at all sites where this client waits.
     look_at: Option<Instant>,
@@ -96,7 +96,7 @@ impl Worker {
         bell: Arc<OwnedFd>,
         keeper: Keeper,
     ) -> Self {
-        let (line, watches) = (Line::default(), Watches::default());
+        let (line, watches) = (WaitingHere::default(), Watches::default());
         let tidy_at = Some(Instant::now() + IDLE);
         Self {
             parts,
@@ -265,7 +265,7 @@ impl Worker {
         let waits = self.line.note(batch, &replies);
         self.pass_on(tell);
         if waits && replies.replies.iter().any(is_queued) {
-            self.look_soon(Site::Permits(batch.name.clone()));
+            self.look_soon(QueuePosition::Permits(batch.name.clone()));
         }
         Ok(replies)
     }
@@ -304,7 +304,7 @@ impl Worker {
         }
     }
 
-    fn look_soon(&mut self, site: Site) {
+    fn look_soon(&mut self, site: QueuePosition) {
         if !self.soon.contains(&site) {
             self.soon.push(site);
         }
@@ -336,7 +336,7 @@ impl Worker {
     }
 
     /// Watches those who hold where this client is among the first in line, and buries the dead.
-    fn look_at_holders(&mut self, site: &Site) {
+    fn look_at_holders(&mut self, site: &QueuePosition) {
         let holders = match self.parts.read(|db| holders_to_watch(db, site, self.parts.me)) {
             Ok(holders) => holders,
             Err(error) => {

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use seinpaal::planted::Bug;
+use seinpaal_proto::planted::Bug;
 
 /// A way to find mistakes.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]

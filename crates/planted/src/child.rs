@@ -8,9 +8,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-use seinpaal::planted::{Bug, VARIABLE};
+use seinpaal_proto::planted::Bug;
 
-use crate::catalogue::Orders;
+use crate::{catalogue::Orders, choice::VARIABLE};
 
 /// No check takes nearly as long.
 const LONGEST: Duration = Duration::from_secs(600);

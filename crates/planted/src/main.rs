@@ -7,6 +7,7 @@
 
 mod catalogue;
 mod child;
+mod choice;
 mod conformance;
 #[path = "../../seinpaal/tests/redis_differential.rs"]
 #[allow(dead_code, unused_imports, reason = "its tests are not here")]
@@ -20,11 +21,12 @@ mod torment;
 
 use std::{env, io, process::ExitCode};
 
-use seinpaal::planted::{Bug, choose_from_environment};
+use seinpaal_proto::planted::Bug;
 
 use crate::{
     catalogue::{Check, Orders},
     child::Verdict,
+    choice::choose_from_environment,
 };
 
 const USAGE: &str = "usage: planted all | quick | none | NAME…

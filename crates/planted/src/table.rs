@@ -9,7 +9,7 @@ use std::{
     thread,
 };
 
-use seinpaal::planted::Bug;
+use seinpaal_proto::planted::Bug;
 
 use crate::{
     catalogue::{Check, Orders, cheapest, orders},

@@ -1,5 +1,6 @@
-//! How a model checker looks at the two machines: instants become distances from now, and what can make no
-//! difference any more is left out. So a state met at noon is the same as one met at midnight.
+//! How a model checker compares states of the two machines. Instants become distances from now, and
+//! whatever can make no difference any more is left out. So a state that is met at noon equals one
+//! that is met at midnight.
 
 use core::hash::{Hash, Hasher};
 
@@ -10,12 +11,13 @@ use crate::{id::Fence, time::Micros};
 pub struct Lens {
     /// That clock, now.
     pub now: Micros,
-    /// The machines are looked at only at whole multiples of this, so what is due between two of them is
-    /// due at the later one.
+    /// The checker looks at the machines only at whole multiples of this. So whatever is due
+    /// between two of these moments is due at the later one.
     pub tick: Micros,
-    /// Instants longer ago than this are all alike. Twice the longest ttl is enough.
+    /// All instants that lie further back than this count as one. Twice the longest ttl is enough.
     pub past: Micros,
-    /// Fences that lie further back than this are all alike: no less than the clock may ever step back.
+    /// All fences that lie further back than this count as one. It must be no less than the clock
+    /// may ever step back.
     pub back: Micros,
 }
 

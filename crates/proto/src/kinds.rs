@@ -1,5 +1,6 @@
-//! Every kind of request and of reply, for tests whose histories or seeds must have all of them. A new one does not compile
-//! until it stands here, and then those tests fail until they have it.
+//! Every kind of request and of reply, for tests whose histories or seeds must contain each of
+//! them. A new kind does not compile until it is listed here. From then on those tests fail until
+//! they use it.
 
 use crate::{
     reply::{Cause, Reply},

@@ -9,8 +9,9 @@
 //!                       forget what is old
 //! ```
 //!
-//! Memory and the embedded store run this code; the Redis scripts are compared with it operation by
-//! operation. The rules, numbered as in docs/internals/protocol.md, are cited where they are kept.
+//! The memory store and the embedded store run this code. The Redis scripts are compared with it,
+//! operation by operation. The code cites the rules of docs/internals/protocol.md by number, where
+//! it keeps them.
 
 mod acquire;
 mod attach;
@@ -35,8 +36,8 @@ use crate::{
 
 /// Leases, places, memories and grants that one call may end or make (rule 18).
 const WORK: u32 = 128;
-/// Series that a name remembers at most; the oldest go first. It bounds what a name costs where thousands of
-/// clients a second hold it once each.
+/// The most series that a name remembers. The oldest are forgotten first. This bounds the cost of a
+/// name that thousands of clients a second hold once each.
 const MOST_MEMORIES: u32 = 65_536;
 /// Fences that clients claim to have seen are believed up to here (Lua's numbers are exact to 2^53).
 const MOST_FENCE_SEEN: u64 = 1 << 52;
@@ -44,9 +45,10 @@ const MOST_FENCE_SEEN: u64 = 1 << 52;
 /// What a store knows of the client behind an inbox.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Contact {
-    /// Its process is gone. Its leases and places end now.
+    /// The client's process is gone. Its leases and places end now.
     Dead,
-    /// Nobody listens there. As a waiter it is passed over; as a holder its time counts in full.
+    /// Nobody listens at the inbox. If the client waits, it is passed over. If it holds, its lease
+    /// ends by the store's clock, without the allowance for clock steps.
     Silent,
     /// Somebody listens there.
     Listening,
@@ -54,13 +56,14 @@ pub enum Contact {
     Alive,
 }
 
-/// What a store knows of clients, and of itself.
+/// What a store knows of its clients, and of itself.
 pub trait Contacts {
     /// What it knows of this one.
     fn contact(&mut self, inbox: Inbox) -> Contact;
 
-    /// For how long it admits nobody yet because it may have forgotten leases; `None`: its memory is whole.
-    /// Asked once in a batch. The store's own business; see decision 16 for how Redis keeps it.
+    /// For how long the store admits nobody, because it may have forgotten leases. `None`: it
+    /// remembers all of them. The ledger asks once in a batch. Decision 16 says how Redis keeps
+    /// this time.
     fn guarded_for(&mut self) -> Option<Micros> {
         None
     }
@@ -71,14 +74,15 @@ pub trait Contacts {
 pub struct Outcome {
     /// For the sender.
     pub replies: Replies,
-    /// For whom it concerns, the sender's other tickets among them.
+    /// Hints to the sessions whose tickets have changed. One of them may be the sender, about
+    /// another of its tickets.
     pub wakeups: Vec<Wakeup>,
 }
 
 /// Executes a batch at the time `now` of the store's clock.
 ///
 /// # Errors
-/// Only those of `state`; then nothing of the batch may take effect.
+/// Only errors of `state`. The store must then let nothing of the batch take effect.
 pub fn execute<S: State, C: Contacts>(
     state: &mut S,
     contacts: &mut C,
@@ -184,7 +188,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
     }
 
     fn finish(mut self, replies: Vec<Reply>) -> Result<Outcome, S::Error> {
-        self.forget()?; // last, so that it never takes a waiter's share of the work
+        self.forget()?; // Last, so that forgetting never takes a waiter's share of the work.
         let look_in = self.look_in()?;
         if self.head.holders == 0 && self.head.waiting == 0 {
             self.rest()?;
@@ -198,7 +202,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         Ok(Outcome { replies, wakeups: self.wakeups })
     }
 
-    /// Nobody is here: the clock may run freely and slots start from the bottom.
+    /// Nobody holds or waits, so the clock may run freely and slots start again from 0.
     fn rest(&mut self) -> Result<(), S::Error> {
         self.head.bound = UNBOUNDED;
         self.drop_terms();
@@ -209,7 +213,8 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         Ok(())
     }
 
-    /// Rule 11: what nobody set on purpose goes with the last holder and waiter, though tickets be remembered.
+    /// Rule 11: a limit that nobody pinned goes with the last holder and waiter, even if tickets
+    /// are still remembered.
     fn drop_terms(&mut self) {
         if self.head.holders == 0 && self.head.waiting == 0 {
             self.head.stated = None;
@@ -217,7 +222,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         }
     }
 
-    /// Rule 12: nothing here was configured on purpose and nothing has to be remembered.
+    /// Rule 12: nothing is configured here and nothing has to be remembered.
     fn is_blank(&self) -> bool {
         let head = &self.head;
         head.holders == 0
@@ -227,9 +232,10 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
             && head.paused.is_none()
     }
 
-    /// Rule 7: the client whose waiter is next is told when the first lease can end, so that a lost
-    /// wakeup or a dead holder costs no more than that; or when the guard ends, which wakes nobody.
-    /// Looking at least every `bound` keeps the ledger's clock at full speed.
+    /// Rule 7: the client whose waiter is next learns when the first lease can end, so a lost
+    /// wakeup or a dead holder costs no more time than that. If the restart guard ends first, it
+    /// learns that moment, since the end of the guard wakes nobody. The client looks at least every
+    /// `bound`, which keeps the ledger's clock at full speed.
     fn look_in(&mut self) -> Result<Option<Micros>, S::Error> {
         if self.asker.is_none() || self.head.waiting == 0 {
             return Ok(None);
@@ -250,7 +256,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
 
     fn contact(&mut self, inbox: Inbox) -> Contact {
         match self.contacts.contact(inbox) {
-            // Who asks is there, whatever has become of its inbox.
+            // A client that asks is alive, even if nobody listens at its inbox any more.
             Contact::Dead | Contact::Silent if self.asker == Some(inbox) => Contact::Listening,
             contact => contact,
         }

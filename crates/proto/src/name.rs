@@ -1,4 +1,4 @@
-//! Names: parsed once, valid for ever after.
+//! Names. A name is checked once, when it is parsed, and valid from then on.
 
 use alloc::{string::String, sync::Arc};
 use core::{fmt, ops::Deref, str::FromStr};

@@ -109,20 +109,22 @@ bugs! {
     }
 }
 
+/// The mistake of this process, and a mark that stands in every program with this feature: a test looks for it in what
+/// is shipped.
 #[cfg(feature = "planted")]
-static CHOSEN: AtomicU8 = AtomicU8::new(u8::MAX);
+static CHOSEN: (AtomicU8, [u8; 13]) = (AtomicU8::new(u8::MAX), *b"BUILT TO FAIL");
 
 /// Chooses the mistake of this process, or none.
 #[cfg(feature = "planted")]
 pub fn choose(bug: Option<Bug>) {
-    CHOSEN.store(bug.map_or(u8::MAX, |bug| bug as u8), Ordering::SeqCst);
+    CHOSEN.0.store(bug.map_or(u8::MAX, |bug| bug as u8), Ordering::SeqCst);
 }
 
 /// Whether this mistake is made.
 #[cfg(feature = "planted")]
 #[must_use]
 pub fn planted(bug: Bug) -> bool {
-    CHOSEN.load(Ordering::Relaxed) == bug as u8
+    CHOSEN.0.load(Ordering::Relaxed) == bug as u8
 }
 
 /// Never.

@@ -1,4 +1,5 @@
-//! The session: one client's requests, timers, renewals and losses. Pure: it is told what time it is.
+//! The session: one client's requests, timers, renewals and losses. It is pure: its caller says
+//! what time it is.
 //!
 //! ```text
 //!   ask    acquire · release · cancel · attach · detach · ask          what the program wants
@@ -6,9 +7,10 @@
 //!   do     poll_call · poll_event · poll_timeout                        what the driver must now do
 //! ```
 //!
-//! For each name at most one call is under way; what comes up meanwhile goes into the next one, so many
-//! tasks share a round trip. Only renewals do not wait: one that is due, or was not answered in time, overtakes what
-//! is under way. Everything is repeated with the same tickets until it is answered.
+//! At most one call is under way for each name. What is asked meanwhile goes into the next call, so
+//! many tasks share a round trip. Only renewals do not wait: a renewal that is due, or that was not
+//! answered in time, overtakes the call under way. Every request is repeated with the same tickets
+//! until it is answered.
 //!
 //! Times are microseconds of a monotonic clock that also counts while the machine sleeps. A lease is
 //! believed in from the moment *before* the request that proves it was sent, less a margin.
@@ -56,7 +58,7 @@ use agenda::Agenda;
 use compose::Sent;
 use desk::Desk;
 use record::{Exit, Granted, Phase, Record};
-use series::{Shared, Shelf};
+use series::{SharedLease, Shelf};
 
 /// One client. See the [module](self).
 #[derive(Clone, Debug)]
@@ -64,7 +66,7 @@ pub struct Session {
     inbox: Inbox,
     config: Config,
     source: TicketSource,
-    /// In boxes: a tree moves what it has.
+    /// In boxes, because a tree moves its values when it grows.
     desks: BTreeMap<Name, Box<Desk>>,
     shelf: Shelf,
     tickets: BTreeMap<Ticket, Name>,
@@ -81,8 +83,8 @@ pub struct Session {
     store_clock: Option<(Micros, Micros)>,
     draws: u64,
     numbers: u64,
-    /// The highest fence seen anywhere, or reading of the store's clock. Fences follow the clock, so it is a fair
-    /// floor for every name.
+    /// The highest fence that was seen at any name, or the latest reading of the store's clock if
+    /// that is higher. Fences follow the clock, so this is a floor for the fences of every name.
     fence_seen: u64,
 }
 
@@ -114,7 +116,7 @@ impl Session {
 
     // ---- ask
 
-    /// Wants permits. How it goes is told by events about the ticket.
+    /// Asks for permits. Events about the returned ticket say how it goes.
     pub fn acquire(&mut self, now: Micros, name: &Name, wish: Wish) -> Ticket {
         let longest = self.config.longest_lease;
         let (lease, ticket) = self.draw_ticket(name, wish.ttl.min(longest));
@@ -123,11 +125,11 @@ impl Session {
         ticket
     }
 
-    /// Wants to be the holder of a ticket that another client, or this one, holds or detached. What this session has of
-    /// the ticket is over at once, and told.
+    /// Asks to become the holder of a ticket that another client, or this one, holds or has
+    /// detached. If this session holds the ticket, that grant ends at once, and an event says so.
     ///
     /// # Errors
-    /// A ticket that this session itself waits for, or gives back, is nothing to attach to.
+    /// This session itself waits for the ticket or is giving it back.
     pub fn attach(
         &mut self,
         now: Micros,
@@ -160,7 +162,7 @@ impl Session {
         self.with(now, ticket, |record| record.release(now, slots));
     }
 
-    /// Does not want a ticket any more, whatever has become of it.
+    /// Gives a ticket up, whether it waits or holds.
     pub fn cancel(&mut self, now: Micros, ticket: Ticket) {
         let Some(name) = self.tickets.get(&ticket).cloned() else { return };
         let desk = self.desk(&name);
@@ -172,13 +174,14 @@ impl Session {
         }
     }
 
-    /// Leaves a held ticket to itself: its lease lasts its ttl once more and belongs to nobody until
-    /// somebody attaches.
+    /// Detaches a held ticket. Its lease lasts for its ttl once more, and has no owner until a
+    /// client attaches.
     pub fn detach(&mut self, now: Micros, ticket: Ticket) {
         self.with(now, ticket, |record| record.leave(now, Exit::Detach));
     }
 
-    /// Asks anything else about a name. `as_nobody` leaves the inbox out.
+    /// Sends any other request about a name. With `as_nobody` the request carries no inbox, as an
+    /// operator's does.
     pub fn ask(&mut self, now: Micros, name: &Name, request: Request, as_nobody: bool) -> AskId {
         self.last_ask += 1;
         let id = AskId(self.last_ask);
@@ -197,10 +200,11 @@ impl Session {
 
     // ---- told
 
-    /// The store told what its clock `shows`, and was asked at `asked_at` of ours; as every reply does. A driver
-    /// says it once before anything else, so that the very first request has a deadline (rule 16). No fence that
-    /// was given before can be greater than it, but where the clock had been set back already: so it counts as one
-    /// that was seen, should the clock be set back and a name be forgotten (rule 10).
+    /// The store's clock showed `shows` when it was asked at `asked_at` of our clock. Every reply
+    /// tells the same. A driver calls this once before anything else, so that even the first
+    /// request has a deadline (rule 16). The reading also counts as a fence that was seen: no fence
+    /// given earlier is greater, unless the clock had already been set back. So fences keep growing
+    /// if the clock is set back later and a name is forgotten (rule 10).
     pub fn learn_clock(&mut self, shows: Micros, asked_at: Micros) {
         self.fence_seen = self.fence_seen.max(shows);
         self.store_clock = Some((shows, asked_at));
@@ -255,8 +259,9 @@ impl Session {
 
     // ---- do
 
-    /// The next call to make. Only so many are under way at a time, one a name: what a program asks for at once at very
-    /// many names waits here and not at the store, whose silence would be told otherwise. Renewals go first.
+    /// The next call to make. One call a name is under way, and only so many in all. A program that
+    /// asks at very many names at once so waits here and not at the store; otherwise the session
+    /// would take its own backlog for a store that is silent. Renewals go first.
     pub fn poll_call(&mut self, now: Micros) -> Option<Call> {
         while let Some(name) = self.next_name(now) {
             self.desk(&name).agenda_at = None;
@@ -291,7 +296,7 @@ impl Session {
             && self.desks.values().all(|desk| desk.is_idle())
     }
 
-    /// What it goes by.
+    /// The settings of this session.
     #[must_use]
     pub fn config(&self) -> &Config {
         &self.config
@@ -315,22 +320,24 @@ impl Session {
         self.desk(name);
         let Self { desks, source, .. } = self;
         let desk = desks.get_mut(name).unwrap_or_else(|| unreachable!("made above"));
-        let shared = desk.shared_leases.entry(ttl).or_insert_with(|| Shared::new(source.lease()));
+        let shared =
+            desk.shared_leases.entry(ttl).or_insert_with(|| SharedLease::new(source.lease()));
         let ticket = shared.draw(source);
         let lease = shared.lease;
         desk.lease(lease, ttl);
         (lease, ticket)
     }
 
-    /// A ticket that was overtaken by a later one of its series before the store heard of it, or whose place has lapsed
-    /// since: nobody has ended it, and it cannot be granted any more. What was wanted of it is asked for with another.
+    /// A later ticket of the same series reached the store before this one, or this one's place has
+    /// lapsed since. Nobody has ended the ticket, but it cannot be granted any more. So the session
+    /// asks for the same permits with another ticket.
     fn renumber(&mut self, now: Micros, name: &Name, ticket: Ticket) {
         let desk = self.desk(name);
         let Some(record) = desk.records.get(&ticket).cloned() else { return };
         self.forget_quietly(name, ticket);
         let (lease, fresh) = self.draw_ticket(name, record.wish.ttl);
         self.events.push_back(Event::Renumbered { from: ticket, to: fresh });
-        let number = self.next_number(); // behind all tickets that were drawn before, or it would overtake them
+        let number = self.next_number(); // It goes behind all tickets that were drawn before, or it would overtake them.
         self.add(now, name, record.asking_anew(fresh, number, lease));
     }
 
@@ -347,7 +354,7 @@ impl Session {
         self.look_at(now, name);
     }
 
-    /// Changes a record and looks at its desk at once.
+    /// Changes a record, and puts its name on the agenda for now.
     fn with(&mut self, now: Micros, ticket: Ticket, change: impl FnOnce(&mut Record)) {
         let Some(name) = self.tickets.get(&ticket).cloned() else { return };
         let desk = self.desk(&name);

@@ -12,7 +12,7 @@ use crate::{
     time::{LONGEST_OWED, Micros, UNBOUNDED},
 };
 
-/// No store has more rows of a kind: a larger count is damage.
+/// No store has more rows of a kind than this. A larger count means that the record is damaged.
 const MOST_ROWS: u32 = 1 << 31;
 
 /// The facts of a name that are not a list. [`Head::default`] is a name nobody has touched.
@@ -20,13 +20,15 @@ const MOST_ROWS: u32 = 1 << 31;
 pub struct Head {
     /// Which lock the name is, since somebody used it.
     pub kind: Option<Kind>,
-    /// The limit by those who hold or wait; it goes with the last of them. An implied 1 is stored like a stated 1.
+    /// The limit that holders and waiters stated. It goes with the last of them. An implied 1 is
+    /// stored like a stated 1.
     pub stated: Option<u32>,
-    /// The limit by an operator, which stays until it is unset and is in force before what is stated.
+    /// The limit that an operator pinned. It stays until it is unset, and wins over a stated limit.
     pub pinned: Option<u32>,
     /// Why the name is paused, if it is.
     pub paused: Option<String>,
-    /// The ledger's clock: the store's, but never backwards, and never far in one step.
+    /// The ledger's clock. It follows the store's clock, but never runs backwards and never
+    /// advances far in one step.
     pub clock: Micros,
     /// The store's clock at the last operation.
     pub wall: Micros,
@@ -44,7 +46,7 @@ pub struct Head {
     pub past: u32,
     /// The arrival of the last waiter; the next one's is later.
     pub arrival: Micros,
-    /// Slots from here up have not been handed out since nobody held anything.
+    /// Slots from this number up have not been handed out since the name was last free.
     pub top: u32,
 }
 
@@ -139,7 +141,7 @@ impl Memory {
         }
     }
 
-    /// Takes note of why a number is over. That it was released goes without saying.
+    /// Notes why a number is over. A release is not noted, because it is what is assumed.
     pub(crate) fn note(&mut self, number: u32, cause: Cause) {
         let listed = self.ends.binary_search_by_key(&number, |(number, _)| *number);
         match (listed, cause) {
@@ -186,7 +188,8 @@ pub struct Lease {
     pub ttl: Micros,
     /// Its end on the ledger's clock.
     pub ends: Micros,
-    /// Its end on the store's clock: it counts when the owner is known not to listen.
+    /// When the lease ends on the store's clock. This end counts if the owner is known not to
+    /// listen.
     pub ends_wall: Micros,
     /// Tickets under it.
     pub members: u32,

@@ -1,7 +1,7 @@
 //! Microseconds, the one unit of the ledger and the session.
 //!
-//! Instants never travel between machines: what crosses a connection is a duration, or the store's
-//! own clock given back to the store.
+//! Instants never travel between machines. What crosses a connection is a duration, or a reading of
+//! the store's own clock that is given back to the store.
 
 use core::time::Duration;
 
@@ -12,7 +12,7 @@ pub type Micros = u64;
 pub const MILLISECOND: Micros = 1_000;
 /// One second.
 pub const SECOND: Micros = 1_000_000;
-/// The shortest ttl: below it, ordinary scheduling delays would lose leases.
+/// The shortest ttl. With a shorter one, ordinary delays of the scheduler would lose leases.
 pub const MIN_TTL: Micros = 100 * MILLISECOND;
 /// The longest ttl.
 pub const MAX_TTL: Micros = 24 * 3600 * SECOND;
@@ -20,7 +20,8 @@ pub const MAX_TTL: Micros = 24 * 3600 * SECOND;
 pub const DEFAULT_TTL: Micros = 30 * SECOND;
 /// How long a waiter keeps its place without being heard from. It is renewed at a third of this.
 pub const WAITER_TTL: Micros = 15 * SECOND;
-/// How far a fence may be ahead of the store's clock for its name to be kept until the clock has passed it.
+/// If the last fence of an idle name is at most this far ahead of the store's clock, the name is
+/// kept until the clock has passed it.
 pub const LONGEST_OWED: Micros = 24 * 3600 * SECOND;
 /// How much waiting outweighs one step of priority.
 pub const AGING: Micros = 10 * SECOND;

@@ -1,7 +1,7 @@
 //! Why a waiter waits, and for how long it may: from a snapshot alone.
 //!
-//! The rules are those of the ledger (`ledger/serve.rs`), read backwards. Nothing here asks a store, so what it
-//! says is as old as the snapshot.
+//! This module reads the rules of the ledger (`ledger/serve.rs`) backwards. It asks no store, so an
+//! answer is as old as the snapshot.
 
 mod estimate;
 mod line;
@@ -10,7 +10,7 @@ use alloc::{string::String, vec::Vec};
 use core::time::Duration;
 
 pub use estimate::{Estimate, LeasesEnd, Unsaid};
-use line::Line;
+use line::AheadOfWaiter;
 
 use crate::{
     count::MOST_READERS,
@@ -173,7 +173,7 @@ impl Snapshot {
 }
 
 fn waits(seen: &Snapshot, at: usize) -> Waits {
-    let (row, line) = (&seen.waiters[at], Line::before(seen, at));
+    let (row, line) = (&seen.waiters[at], AheadOfWaiter::before(seen, at));
     Waits {
         position: u32::try_from(at + 1).unwrap_or(u32::MAX),
         permits: row.permits,
@@ -184,7 +184,7 @@ fn waits(seen: &Snapshot, at: usize) -> Waits {
     }
 }
 
-fn reasons(seen: &Snapshot, row: &WaiterRow, line: &Line<'_>) -> Vec<Reason> {
+fn reasons(seen: &Snapshot, row: &WaiterRow, line: &AheadOfWaiter<'_>) -> Vec<Reason> {
     let mut reasons: Vec<Reason> = gates(seen).collect();
     if row.unreachable {
         reasons.push(Reason::Unreachable);
@@ -213,8 +213,8 @@ fn gates(seen: &Snapshot) -> impl Iterator<Item = Reason> {
     [paused, guarded, limit].into_iter().flatten()
 }
 
-/// Who is ahead; of no interest to a waiter that fits together with all of them.
-fn in_line(row: &WaiterRow, line: &Line<'_>) -> Vec<Reason> {
+/// Which waiters are ahead. A waiter that fits beside all of them is not kept by them.
+fn in_line(row: &WaiterRow, line: &AheadOfWaiter<'_>) -> Vec<Reason> {
     let Some(first) = line.ahead.first().filter(|_| !line.fits(row)) else { return Vec::new() };
     let mut reasons = [Reason::Ahead {
         waiters: count(line.ahead.len()),
@@ -231,8 +231,9 @@ fn in_line(row: &WaiterRow, line: &Line<'_>) -> Vec<Reason> {
     reasons
 }
 
-/// Who holds what is missing, and for whom the rest is kept. Who holds is no matter at a limit of 0.
-fn by_holders(seen: &Snapshot, row: &WaiterRow, line: &Line<'_>) -> Vec<Reason> {
+/// Who holds the missing permits, and for whom the others are kept. At a limit of 0 it does not
+/// matter who holds.
+fn by_holders(seen: &Snapshot, row: &WaiterRow, line: &AheadOfWaiter<'_>) -> Vec<Reason> {
     if line.fits(row) || seen.limit == 0 {
         return Vec::new();
     }

@@ -36,7 +36,7 @@ use tokio::{
 use self::{
     ears::Ears,
     listening::keep,
-    node::{Call, Done, Errand, Link, Node, Outcome, WiredScripts},
+    node::{Call, Done, Link, Node, NodeTask, TaskEnd, WiredScripts},
     slots::{Address, SlotMap},
 };
 use super::{
@@ -58,12 +58,12 @@ const MOST_HOPS: u32 = 8;
 
 /// All nodes of a cluster, as one client uses them.
 pub(super) struct Cluster {
-    shared: Arc<Shared>,
+    shared: Arc<ClusterLinks>,
     keeper: AbortHandle,
 }
 
 /// What it takes to connect, and where wakeups go.
-pub(super) struct Plan {
+pub(super) struct ClusterOptions {
     pub(super) url: ClusterUrl,
     pub(super) keys: Keys,
     pub(super) inbox: Inbox,
@@ -71,7 +71,7 @@ pub(super) struct Plan {
     pub(super) mutations: Vec<Mutation>,
 }
 
-struct Shared {
+struct ClusterLinks {
     me: Weak<Self>,
     url: ClusterUrl,
     keys: Keys,
@@ -96,8 +96,8 @@ struct Shared {
 impl Cluster {
     /// Asks the nodes of the URL for the map, and the one that answers for its clock. Afterwards a task of the current runtime keeps the
     /// subscriptions.
-    pub(super) async fn open(plan: Plan) -> Result<(Self, Reading), StoreError> {
-        let shared = Arc::new_cyclic(|me| Shared::new(plan, me.clone()));
+    pub(super) async fn open(options: ClusterOptions) -> Result<(Self, Reading), StoreError> {
+        let shared = Arc::new_cyclic(|me| ClusterLinks::new(options, me.clone()));
         shared.look(0).await?;
         let keeper = tokio::spawn(keep(shared.clone())).abort_handle();
         let cluster = Self { shared, keeper };
@@ -148,7 +148,7 @@ impl Cluster {
         let (keys, arguments) = (keys.to_redis_args(), arguments.to_redis_args());
         let slot = keys.first().map(|key| slot_of(key)).unwrap_or_default();
         let call = Call { operation, keys, arguments, room };
-        let done = self.shared.route(slot, &Errand::Evaluate(&call)).await?;
+        let done = self.shared.route(slot, &NodeTask::Evaluate(&call)).await?;
         Ok((done.answer, Proof(done.at)))
     }
 
@@ -247,17 +247,17 @@ impl fmt::Debug for Cluster {
     }
 }
 
-impl Shared {
-    fn new(plan: Plan, me: Weak<Self>) -> Self {
-        let is_guarded = plan.url.options.restart_guard.is_some();
-        let sharded = Scripts::new(Wire::Sharded, is_guarded, plan.mutations.clone());
-        let moving = Scripts::new(Wire::Moving, is_guarded, plan.mutations);
+impl ClusterLinks {
+    fn new(options: ClusterOptions, me: Weak<Self>) -> Self {
+        let is_guarded = options.url.options.restart_guard.is_some();
+        let sharded = Scripts::new(Wire::Sharded, is_guarded, options.mutations.clone());
+        let moving = Scripts::new(Wire::Moving, is_guarded, options.mutations);
         Self {
             me,
-            url: plan.url,
-            keys: plan.keys,
-            inbox: plan.inbox,
-            news: plan.news,
+            url: options.url,
+            keys: options.keys,
+            inbox: options.inbox,
+            news: options.news,
             scripts: Arc::new(WiredScripts { sharded, moving }),
             map: Mutex::default(),
             looks: AtomicU64::new(0),
@@ -300,14 +300,14 @@ impl Shared {
 
     // Routing.
 
-    /// Sends an errand to whoever owns the slot, until it was executed or the time for an answer is over.
-    async fn route(&self, slot: u16, errand: &Errand<'_>) -> Result<Done, StoreError> {
+    /// Sends an task to whoever owns the slot, until it was executed or the time for an answer is over.
+    async fn route(&self, slot: u16, task: &NodeTask<'_>) -> Result<Done, StoreError> {
         let deadline = Instant::now() + RESPONSE_TIMEOUT;
         let (mut hop, mut hops, mut pauses) = (None, 0, 0);
         loop {
             let outcome = match &hop {
-                Some(asked) => self.node(asked).run(errand, true).await,
-                None => self.run_at_owner(slot, errand).await,
+                Some(asked) => self.node(asked).run(task, true).await,
+                None => self.run_at_owner(slot, task).await,
             };
             let error = match self.react(slot, outcome) {
                 Reaction::Return(result) => return result,
@@ -328,10 +328,10 @@ impl Shared {
         }
     }
 
-    async fn run_at_owner(&self, slot: u16, errand: &Errand<'_>) -> Outcome {
+    async fn run_at_owner(&self, slot: u16, task: &NodeTask<'_>) -> TaskEnd {
         match self.owner(slot).await {
-            Ok(owner) => self.node(&owner).run(errand, false).await,
-            Err(error) => Outcome::Later(error),
+            Ok(owner) => self.node(&owner).run(task, false).await,
+            Err(error) => TaskEnd::Later(error),
         }
     }
 
@@ -362,22 +362,22 @@ enum Reaction {
     Wait(StoreError),
 }
 
-impl Shared {
-    fn react(&self, slot: u16, outcome: Outcome) -> Reaction {
+impl ClusterLinks {
+    fn react(&self, slot: u16, outcome: TaskEnd) -> Reaction {
         match outcome {
-            Outcome::Done(done) => Reaction::Return(Ok(done)),
-            Outcome::Refused(error) => Reaction::Return(Err(error)),
-            Outcome::Lost(error) => {
+            TaskEnd::Done(done) => Reaction::Return(Ok(done)),
+            TaskEnd::Refused(error) => Reaction::Return(Err(error)),
+            TaskEnd::Lost(error) => {
                 self.is_doubtful.store(true, Ordering::Relaxed);
                 Reaction::Return(Err(error))
             }
-            Outcome::Ask(to) => Reaction::Hop(Some(to)),
-            Outcome::Moved(to) => {
+            TaskEnd::Ask(to) => Reaction::Hop(Some(to)),
+            TaskEnd::Moved(to) => {
                 self.map().correct(slot, to);
                 self.hurry.notify_one();
                 Reaction::Hop(None)
             }
-            Outcome::Later(error) => {
+            TaskEnd::Later(error) => {
                 self.is_doubtful.store(true, Ordering::Relaxed);
                 Reaction::Wait(error)
             }

@@ -25,12 +25,12 @@ use tokio::{
 };
 
 use super::{
+    endpoint::RedisEndpoint,
     error,
-    link::{Link, OnLoss, Plan, RESPONSE_TIMEOUT},
-    place::Place,
+    link::{ConnectOptions, Link, OnLoss, RESPONSE_TIMEOUT},
     replicas,
     script::{Operation, Scripts},
-    sentinel::Watch,
+    sentinel::SentinelListeners,
     server,
     transport::Answer,
 };
@@ -44,16 +44,16 @@ const MOST_LOADS: u32 = 6;
 
 /// A connection that comes back.
 pub(super) struct Connection {
-    shared: Arc<Shared>,
+    shared: Arc<ConnectionState>,
     keeper: AbortHandle,
-    _watch: Option<Watch>,
+    _watch: Option<SentinelListeners>,
 }
 
 /// Which link a script was answered on, so that its replicas can be asked for on the same.
 pub(super) struct Proof(u64, Link);
 
-struct Shared {
-    plan: Arc<Plan>,
+struct ConnectionState {
+    options: Arc<ConnectOptions>,
     status: watch::Sender<Status>,
     /// Changes whenever the server is said to have moved.
     moves: watch::Sender<()>,
@@ -69,8 +69,8 @@ struct Shared {
 
 impl Connection {
     /// Connects, and reads the server's clock. Afterwards a task of the current runtime keeps it connected.
-    pub(super) async fn open(plan: Plan) -> Result<(Self, Reading), StoreError> {
-        let shared = Arc::new(Shared::new(plan));
+    pub(super) async fn open(options: ConnectOptions) -> Result<(Self, Reading), StoreError> {
+        let shared = Arc::new(ConnectionState::new(options));
         let reading = shared.open().await?;
         let keeper = tokio::spawn(keep(shared.clone())).abort_handle();
         let _watch = shared.watch();
@@ -80,7 +80,7 @@ impl Connection {
 
     /// As in [`Abilities`](seinpaal_store::Abilities).
     pub(super) fn scheme(&self) -> &'static str {
-        self.shared.plan.place.scheme()
+        self.shared.options.endpoint.scheme()
     }
 
     /// What should be changed about the server that is connected now.
@@ -151,12 +151,12 @@ impl Connection {
         let confirmed = link.site.replicas.confirm(&mut link.commands, wanted).await;
         confirmed.map_err(|failed| {
             self.shared.lose(id);
-            replicas::not_confirmed(&failed, &self.shared.plan.shown())
+            replicas::not_confirmed(&failed, &self.shared.options.shown())
         })
     }
 
     fn replicated(&self) -> Option<u32> {
-        self.shared.plan.place.options().replicated
+        self.shared.options.endpoint.options().replicated
     }
 
     /// Runs one plain command.
@@ -185,14 +185,14 @@ impl Drop for Connection {
     fn drop(&mut self) {
         self.keeper.abort();
         // The link knows how to report its loss to us, and so must not be kept by us.
-        let outage = Outage::lost(&self.shared.plan.shown());
+        let outage = Outage::lost(&self.shared.options.shown());
         self.shared.status.send_replace(Status::Down(outage, None));
     }
 }
 
 impl fmt::Debug for Connection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Connection").field("server", &self.shared.plan.shown()).finish()
+        f.debug_struct("Connection").field("server", &self.shared.options.shown()).finish()
     }
 }
 
@@ -230,11 +230,11 @@ pub(super) fn is_missing_script(answer: &Answer<Value>) -> bool {
     }
 }
 
-impl Shared {
-    fn new(plan: Plan) -> Self {
-        let outage = Outage::lost(&plan.shown());
+impl ConnectionState {
+    fn new(options: ConnectOptions) -> Self {
+        let outage = Outage::lost(&options.shown());
         Self {
-            plan: Arc::new(plan),
+            options: Arc::new(options),
             status: watch::Sender::new(Status::Down(outage, None)),
             moves: watch::Sender::default(),
             hurry: Notify::new(),
@@ -255,11 +255,11 @@ impl Shared {
         })
     }
 
-    /// Listens for moves, if the place may move.
-    fn watch(self: &Arc<Self>) -> Option<Watch> {
-        let Place::Sentinels(url) = &self.plan.place else { return None };
+    /// Listens for moves, if the endpoint may move.
+    fn watch(self: &Arc<Self>) -> Option<SentinelListeners> {
+        let RedisEndpoint::Sentinels(url) = &self.options.endpoint else { return None };
         let shared = Arc::downgrade(self);
-        Some(Watch::start(url, move |address| {
+        Some(SentinelListeners::start(url, move |address| {
             if let Some(shared) = shared.upgrade() {
                 shared.has_moved(address);
             }
@@ -290,7 +290,7 @@ impl Shared {
     }
 
     fn go_down(&self, id: u64, last: Last) {
-        let lost = Outage::lost(&self.plan.shown());
+        let lost = Outage::lost(&self.options.shown());
         self.status.send_if_modified(|status| {
             let is_it = status.is_link(id);
             if is_it {
@@ -357,7 +357,7 @@ impl Shared {
             Ok(value) => Ok(value),
             Err(failed) => {
                 self.lose(id);
-                Err(error::of_call(&failed, &self.plan.shown()))
+                Err(error::of_call(&failed, &self.options.shown()))
             }
         }
     }
@@ -367,8 +367,9 @@ impl Shared {
         if error.kind() != StoreErrorKind::Forbidden {
             return error;
         }
-        let shown = self.plan.shown();
-        let missing = server::missing_right(&mut link.commands, &self.plan.subject(&shown)).await;
+        let shown = self.options.shown();
+        let missing =
+            server::missing_right(&mut link.commands, &self.options.subject(&shown)).await;
         let Some(named) = missing else { return error };
         let message = format!("{named} (it said: {error})");
         StoreError::new(error.kind(), error.certainty(), message)

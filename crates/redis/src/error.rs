@@ -3,7 +3,7 @@
 use redis::{ErrorKind, RedisError, ServerError};
 use rustls::{AlertDescription, CertificateError};
 
-use super::transport::{CallError, Fault};
+use super::transport::{CallError, TransportFault};
 use seinpaal_store::{
     Certainty::{self, NotExecuted, Unknown},
     StoreError,
@@ -13,43 +13,43 @@ use seinpaal_store::{
 };
 
 /// A code that begins a server's error, what it means, and what to do.
-struct Row(&'static str, StoreErrorKind, Certainty, &'static str);
+struct ErrorRule(&'static str, StoreErrorKind, Certainty, &'static str);
 
 /// Codes of servers and of our scripts. A server refuses with its own codes before it runs a script, and
 /// our scripts pass them on only if nothing was written: so all but a torn write are certain.
 #[rustfmt::skip]
-const TABLE: [Row; 31] = [
-    Row("SEINPAALCORRUPT", Corrupt, NotExecuted, "what is kept under this name is not ours or is damaged: use another prefix, or delete the key"),
-    Row("SEINPAALFORMAT", OtherVersion, NotExecuted, "another version of Seinpaal keeps this name: use that version, or another prefix"),
-    Row("SEINPAALTORN", Corrupt, Unknown, "the server failed in the middle of a script: look at its log, then evict or delete what is left"),
-    Row("SEINPAALARGUMENT", Internal, NotExecuted, "a request is out of range: please report it"),
-    Row("SEINPAALFAILED", Internal, NotExecuted, "a script failed: please report it"),
-    Row("SEINPAALGUARD", Misconfigured, NotExecuted, "restart-guard needs the command INFO in full: allow it to this user, or leave the option out"),
-    Row("SEINPAALOOM", Full, NotExecuted, "the server has no memory left: raise its maxmemory or delete something"),
-    Row("OOM", Full, NotExecuted, "the server has no memory left: raise its maxmemory or delete something"),
-    Row("MISCONF", Full, NotExecuted, "the server refuses writes because it cannot save to disk: look at its disk and log"),
-    Row("READONLY", Unreachable, NotExecuted, "the server is a replica: connect to its master"),
-    Row("LOADING", Unreachable, NotExecuted, "the server is loading its data: try again later"),
-    Row("MASTERDOWN", Unreachable, NotExecuted, "the server is a replica and has lost its master: try again later"),
-    Row("NOREPLICAS", Unreachable, NotExecuted, "the server refuses writes because too few replicas are connected: try again later"),
-    Row("BUSY", Unreachable, NotExecuted, "the server is busy with somebody's slow script: wait, or SCRIPT KILL it"),
-    Row("CLUSTERDOWN", Unreachable, NotExecuted, "the cluster is down: try again later"),
-    Row("TRYAGAIN", Unreachable, NotExecuted, "the cluster is moving this key: try again later"),
-    Row("NOSCRIPT", Unreachable, NotExecuted, "the server forgets scripts as fast as they are loaded: stop whoever runs SCRIPT FLUSH"),
-    Row("MOVED", Misconfigured, NotExecuted, "the server is part of a cluster: write redis+cluster:// in the store URL"),
-    Row("ASK", Misconfigured, NotExecuted, "the server is part of a cluster: write redis+cluster:// in the store URL"),
-    Row("CROSSSLOT", Misconfigured, NotExecuted, "a proxy does not honour hash tags: connect to the server itself"),
-    Row("DENIED", Misconfigured, NotExecuted, "the server is in protected mode: set a password on it, or connect from its own machine"),
-    Row("NOPROTO", Misconfigured, NotExecuted, "the server speaks neither RESP3 nor RESP2 with us: is it a Redis?"),
-    Row("NOPERM", Forbidden, NotExecuted, "this user may not do that: allow it the commands, keys and channels listed in docs/internals/stores/redis.md"),
-    Row("NOAUTH", Forbidden, NotExecuted, "the server wants a password: put user:password@ into the store URL"),
-    Row("WRONGPASS", Forbidden, NotExecuted, "user or password is wrong: check the store URL"),
-    Row("WRONGTYPE", Corrupt, NotExecuted, "the key belongs to somebody else: use another prefix"),
-    Row("EXECABORT", Internal, NotExecuted, "a transaction was refused: please report it"),
-    Row("NOTBUSY", Internal, NotExecuted, "no script was running: please report it"),
-    Row("NOSUB", Internal, NotExecuted, "there was no subscription: please report it"),
-    Row("UNKILLABLE", Unreachable, NotExecuted, "the server is busy with a script that cannot be stopped: wait, or restart it"),
-    Row("ERR", Internal, Unknown, "the server refuses a command: is it a Redis or Valkey of 6.2 or newer, with scripts allowed?"),
+const TABLE: [ErrorRule; 31] = [
+    ErrorRule("SEINPAALCORRUPT", Corrupt, NotExecuted, "what is kept under this name is not ours or is damaged: use another prefix, or delete the key"),
+    ErrorRule("SEINPAALFORMAT", OtherVersion, NotExecuted, "another version of Seinpaal keeps this name: use that version, or another prefix"),
+    ErrorRule("SEINPAALTORN", Corrupt, Unknown, "the server failed in the middle of a script: look at its log, then evict or delete what is left"),
+    ErrorRule("SEINPAALARGUMENT", Internal, NotExecuted, "a request is out of range: please report it"),
+    ErrorRule("SEINPAALFAILED", Internal, NotExecuted, "a script failed: please report it"),
+    ErrorRule("SEINPAALGUARD", Misconfigured, NotExecuted, "restart-guard needs the command INFO in full: allow it to this user, or leave the option out"),
+    ErrorRule("SEINPAALOOM", Full, NotExecuted, "the server has no memory left: raise its maxmemory or delete something"),
+    ErrorRule("OOM", Full, NotExecuted, "the server has no memory left: raise its maxmemory or delete something"),
+    ErrorRule("MISCONF", Full, NotExecuted, "the server refuses writes because it cannot save to disk: look at its disk and log"),
+    ErrorRule("READONLY", Unreachable, NotExecuted, "the server is a replica: connect to its master"),
+    ErrorRule("LOADING", Unreachable, NotExecuted, "the server is loading its data: try again later"),
+    ErrorRule("MASTERDOWN", Unreachable, NotExecuted, "the server is a replica and has lost its master: try again later"),
+    ErrorRule("NOREPLICAS", Unreachable, NotExecuted, "the server refuses writes because too few replicas are connected: try again later"),
+    ErrorRule("BUSY", Unreachable, NotExecuted, "the server is busy with somebody's slow script: wait, or SCRIPT KILL it"),
+    ErrorRule("CLUSTERDOWN", Unreachable, NotExecuted, "the cluster is down: try again later"),
+    ErrorRule("TRYAGAIN", Unreachable, NotExecuted, "the cluster is moving this key: try again later"),
+    ErrorRule("NOSCRIPT", Unreachable, NotExecuted, "the server forgets scripts as fast as they are loaded: stop whoever runs SCRIPT FLUSH"),
+    ErrorRule("MOVED", Misconfigured, NotExecuted, "the server is part of a cluster: write redis+cluster:// in the store URL"),
+    ErrorRule("ASK", Misconfigured, NotExecuted, "the server is part of a cluster: write redis+cluster:// in the store URL"),
+    ErrorRule("CROSSSLOT", Misconfigured, NotExecuted, "a proxy does not honour hash tags: connect to the server itself"),
+    ErrorRule("DENIED", Misconfigured, NotExecuted, "the server is in protected mode: set a password on it, or connect from its own machine"),
+    ErrorRule("NOPROTO", Misconfigured, NotExecuted, "the server speaks neither RESP3 nor RESP2 with us: is it a Redis?"),
+    ErrorRule("NOPERM", Forbidden, NotExecuted, "this user may not do that: allow it the commands, keys and channels listed in docs/internals/stores/redis.md"),
+    ErrorRule("NOAUTH", Forbidden, NotExecuted, "the server wants a password: put user:password@ into the store URL"),
+    ErrorRule("WRONGPASS", Forbidden, NotExecuted, "user or password is wrong: check the store URL"),
+    ErrorRule("WRONGTYPE", Corrupt, NotExecuted, "the key belongs to somebody else: use another prefix"),
+    ErrorRule("EXECABORT", Internal, NotExecuted, "a transaction was refused: please report it"),
+    ErrorRule("NOTBUSY", Internal, NotExecuted, "no script was running: please report it"),
+    ErrorRule("NOSUB", Internal, NotExecuted, "there was no subscription: please report it"),
+    ErrorRule("UNKILLABLE", Unreachable, NotExecuted, "the server is busy with a script that cannot be stopped: wait, or restart it"),
+    ErrorRule("ERR", Internal, Unknown, "the server refuses a command: is it a Redis or Valkey of 6.2 or newer, with scripts allowed?"),
 ];
 
 /// What has no code of its own: code, words of it, what it means and what to do. None of it was executed.
@@ -87,7 +87,7 @@ fn refused(code: &str, details: &str) -> StoreError {
     }
     let row = TABLE.iter().find(|row| row.0 == code);
     let (kind, certainty, advice) = match row {
-        Some(Row(_, kind, certainty, advice)) => (*kind, *certainty, *advice),
+        Some(ErrorRule(_, kind, certainty, advice)) => (*kind, *certainty, *advice),
         None => (Internal, Unknown, "the server says something unknown: please report it"),
     };
     let said = one_line(&format!("{code} {details}"));
@@ -147,7 +147,7 @@ pub(super) fn of_call(error: &CallError, shown: &str) -> StoreError {
     StoreError::new(Unreachable, Unknown, message).caused_by(error.clone())
 }
 
-fn of_fault_in_call(fault: &Fault, shown: &str) -> StoreError {
+fn of_fault_in_call(fault: &TransportFault, shown: &str) -> StoreError {
     let Advice(kind, advice) = of_fault(fault);
     let message = format!("{shown}: {advice}");
     StoreError::new(kind, Unknown, message).caused_by(CallError::from(fault.clone()))
@@ -159,7 +159,7 @@ pub(super) fn of_connecting(error: &CallError, shown: &str) -> StoreError {
         StoreError::new(kind, NotExecuted, format!("{shown}: {advice}")).caused_by(error.clone())
     };
     let error = match error {
-        CallError::Fault(Fault::Refused(said)) => {
+        CallError::Fault(TransportFault::Refused(said)) => {
             let (code, details) = said.split_once(' ').unwrap_or((said, ""));
             return self::at(shown, &refused(code, details));
         }
@@ -199,32 +199,32 @@ const SLOW: &str = "it does not answer: check host, port and firewall, and wheth
 
 struct Advice(StoreErrorKind, String);
 
-fn of_fault(fault: &Fault) -> Advice {
+fn of_fault(fault: &TransportFault) -> Advice {
     let say = |kind, advice: &str| Advice(kind, advice.to_owned());
     match fault {
-        Fault::Lookup => say(Unreachable, "the host cannot be found: check its name"),
-        Fault::Slow => say(Unreachable, SLOW),
-        Fault::Connect(kind) => of_connect(*kind),
-        Fault::File { path, wrong } => {
+        TransportFault::Lookup => say(Unreachable, "the host cannot be found: check its name"),
+        TransportFault::Slow => say(Unreachable, SLOW),
+        TransportFault::Connect(kind) => of_connect(*kind),
+        TransportFault::File { path, wrong } => {
             Advice(Misconfigured, one_line(&format!("the file {} {wrong}", path.display())))
         }
-        Fault::NoAuthorities => say(
+        TransportFault::NoAuthorities => say(
             Misconfigured,
             "this machine has no certificates of authorities: install ca-certificates, or name a file with \
              ca=PATH in the store URL or in SSL_CERT_FILE",
         ),
-        Fault::Tls(error) => of_tls(error),
-        Fault::SpeaksTls => {
+        TransportFault::Tls(error) => of_tls(error),
+        TransportFault::SpeaksTls => {
             say(Misconfigured, "the server wants TLS: write rediss:// in the store URL")
         }
-        Fault::TooLarge(most) => Advice(
+        TransportFault::TooLarge(most) => Advice(
             Misconfigured,
             format!(
                 "it answered with more than {most} bytes, which nobody asked for, and was cut off: is it a Redis, \
                  and is there a proxy?"
             ),
         ),
-        Fault::Refused(said) => {
+        TransportFault::Refused(said) => {
             let (code, details) = said.split_once(' ').unwrap_or((said, ""));
             let answer = refused(code, details);
             Advice(answer.kind(), answer.to_string())

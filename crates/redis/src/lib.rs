@@ -12,6 +12,7 @@
 
 mod cluster;
 mod connection;
+mod endpoint;
 mod error;
 #[cfg(any(test, feature = "fuzzing"))]
 #[doc(hidden)]
@@ -19,13 +20,14 @@ pub mod fuzzing;
 mod keys;
 mod link;
 mod list;
-mod place;
 #[cfg(feature = "planted")]
 mod planted;
 mod queue;
 pub mod quorum;
 mod replicas;
 mod reply;
+#[cfg(feature = "rigged")]
+mod rigged;
 mod script;
 mod sentinel;
 mod server;
@@ -51,16 +53,16 @@ use seinpaal_proto::{
 use self::{
     cluster::Cluster,
     connection::Connection,
+    endpoint::RedisEndpoint,
     keys::{DEFAULT_PREFIX, Keys},
-    link::Plan,
-    place::Place,
+    link::ConnectOptions,
     replicas::REPLICATION_TIMEOUT,
     script::{Mutation, Operation, Scripts, Wire},
     servers::Servers,
 };
 use seinpaal_store::{
-    Abilities, Advice, BoxFuture, Certainty, Fact, NewsSender, OneStep, Reading, SendsInPlace,
-    SignOfLife, Store, StoreError, StoreErrorKind, Together, Written,
+    Abilities, Advice, BoxFuture, Certainty, Fact, NewsSender, OneStep, Presence, Reading,
+    SendsInPlace, Store, StoreError, StoreErrorKind, Together, Written,
     guarded::GuardedWrite,
     url::{ClusterUrl, RedisOptions, RedisUrl, RestartGuard, SentinelUrl, StoreUrl},
 };
@@ -86,16 +88,15 @@ pub struct RedisStore {
     heard: Mutex<Option<(u64, u64)>>,
 }
 
-/// What tests may change: the clock that scripts believe in, and the scripts themselves.
-#[doc(hidden)]
-#[derive(Clone, Debug, Default)]
-pub struct Rig {
-    /// Microseconds, in place of the server's clock.
-    pub now: Option<Arc<AtomicU64>>,
-    /// A piece of every script's source, and what stands there instead.
-    pub mutations: Vec<(String, String)>,
-    /// How long replicas may take, in place of half a second.
-    pub replication_timeout: Option<Duration>,
+#[cfg(feature = "rigged")]
+pub use self::rigged::Rig;
+
+/// What a test puts in place of something of the store's: see `rigged.rs`.
+#[derive(Default)]
+struct Overrides {
+    now: Option<Arc<AtomicU64>>,
+    mutations: Vec<(String, String)>,
+    replication_timeout: Option<Duration>,
 }
 
 impl RedisStore {
@@ -130,18 +131,7 @@ impl RedisStore {
         inbox: Inbox,
         news: NewsSender,
     ) -> Result<Arc<Self>, StoreError> {
-        Self::open_rigged(url, inbox, news, Rig::default()).await
-    }
-
-    /// The same under a clock and with scripts that a test chooses.
-    #[doc(hidden)]
-    pub async fn open_rigged(
-        url: RedisUrl,
-        inbox: Inbox,
-        news: NewsSender,
-        rig: Rig,
-    ) -> Result<Arc<Self>, StoreError> {
-        Self::open_at(Place::Server(url), inbox, news, rig).await
+        Self::open_at(RedisEndpoint::Server(url), inbox, news, Overrides::default()).await
     }
 
     /// Connects to the master that the sentinels of a `redis+sentinel://` URL know, wherever it moves.
@@ -153,35 +143,26 @@ impl RedisStore {
         inbox: Inbox,
         news: NewsSender,
     ) -> Result<Arc<Self>, StoreError> {
-        Self::open_behind_rigged(url, inbox, news, Rig::default()).await
-    }
-
-    /// The same under a clock and with scripts that a test chooses.
-    #[doc(hidden)]
-    pub async fn open_behind_rigged(
-        url: SentinelUrl,
-        inbox: Inbox,
-        news: NewsSender,
-        rig: Rig,
-    ) -> Result<Arc<Self>, StoreError> {
-        Self::open_at(Place::Sentinels(url), inbox, news, rig).await
+        Self::open_at(RedisEndpoint::Sentinels(url), inbox, news, Overrides::default()).await
     }
 
     async fn open_at(
-        place: Place,
+        endpoint: RedisEndpoint,
         inbox: Inbox,
         news: NewsSender,
-        rig: Rig,
+        overrides: Overrides,
     ) -> Result<Arc<Self>, StoreError> {
-        let keys = keys_of(place.options())?;
-        let guard = place.options().restart_guard;
-        let replication_timeout = rig.replication_timeout.unwrap_or(REPLICATION_TIMEOUT);
-        let plan = Plan { place, keys: keys.clone(), inbox, news, replication_timeout };
-        let (connection, first_reading) = Connection::open(plan).await?;
-        let scripts = Box::new(Scripts::new(Wire::Single, guard.is_some(), mutations_of(&rig)?));
+        let keys = keys_of(endpoint.options())?;
+        let guard = endpoint.options().restart_guard;
+        let replication_timeout = overrides.replication_timeout.unwrap_or(REPLICATION_TIMEOUT);
+        let options =
+            ConnectOptions { endpoint, keys: keys.clone(), inbox, news, replication_timeout };
+        let (connection, first_reading) = Connection::open(options).await?;
+        let scripts =
+            Box::new(Scripts::new(Wire::Single, guard.is_some(), mutations_of(&overrides)?));
         let servers = Servers::One { connection, scripts };
         let heard = Mutex::new(None);
-        Ok(Arc::new(Self { servers, keys, guard, inbox, now: rig.now, first_reading, heard }))
+        Ok(Arc::new(Self { servers, keys, guard, inbox, now: overrides.now, first_reading, heard }))
     }
 
     /// Connects to a cluster.
@@ -193,24 +174,22 @@ impl RedisStore {
         inbox: Inbox,
         news: NewsSender,
     ) -> Result<Arc<Self>, StoreError> {
-        Self::open_cluster_rigged(url, inbox, news, Rig::default()).await
+        Self::open_cluster_with(url, inbox, news, Overrides::default()).await
     }
 
-    /// The same under a clock and with scripts that a test chooses.
-    #[doc(hidden)]
-    pub async fn open_cluster_rigged(
+    async fn open_cluster_with(
         url: ClusterUrl,
         inbox: Inbox,
         news: NewsSender,
-        rig: Rig,
+        overrides: Overrides,
     ) -> Result<Arc<Self>, StoreError> {
         let (keys, guard) = (keys_of(&url.options)?, url.options.restart_guard);
-        let mutations = mutations_of(&rig)?;
-        let plan = cluster::Plan { url, keys: keys.clone(), inbox, news, mutations };
-        let (cluster, first_reading) = Cluster::open(plan).await?;
+        let mutations = mutations_of(&overrides)?;
+        let options = cluster::ClusterOptions { url, keys: keys.clone(), inbox, news, mutations };
+        let (cluster, first_reading) = Cluster::open(options).await?;
         let servers = Servers::Cluster(cluster);
         let heard = Mutex::new(None);
-        Ok(Arc::new(Self { servers, keys, guard, inbox, now: rig.now, first_reading, heard }))
+        Ok(Arc::new(Self { servers, keys, guard, inbox, now: overrides.now, first_reading, heard }))
     }
 
     async fn execute(&self, batch: &Batch) -> Result<Replies, StoreError> {
@@ -289,7 +268,7 @@ impl Store for RedisStore {
         None
     }
 
-    fn sign_of_life(&self) -> Option<&dyn SignOfLife> {
+    fn presence(&self) -> Option<&dyn Presence> {
         None
     }
 
@@ -389,12 +368,12 @@ fn keys_of(options: &RedisOptions) -> Result<Keys, StoreError> {
 }
 
 /// A text that no script has would change nothing, and a test would take that for proof.
-fn mutations_of(rig: &Rig) -> Result<Vec<Mutation>, StoreError> {
+fn mutations_of(overrides: &Overrides) -> Result<Vec<Mutation>, StoreError> {
     let known = |(from, to): (String, String)| match script::is_anywhere(&from) {
         true => Ok(Mutation { from, to }),
         false => Err(misconfigured(&format!("no script has the text to be changed: {from}"))),
     };
-    rig.mutations.iter().cloned().map(known).collect()
+    overrides.mutations.iter().cloned().map(known).collect()
 }
 
 /// How many bytes the answer to a batch may have: slots and tickets of many thousands of permits, and the rows that

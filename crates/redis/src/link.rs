@@ -17,12 +17,12 @@ use seinpaal_proto::Inbox;
 use tokio::{sync::Mutex, task::AbortHandle, time::timeout};
 
 use super::{
+    endpoint::RedisEndpoint,
     error::{self, Failure},
     keys::Keys,
-    place::Place,
     replicas::Replicas,
     server::{self, Kind, Subject},
-    transport::{self, Answer, CallError, Commands, Fault},
+    transport::{self, Answer, CallError, Commands, TransportFault},
     wakeup,
 };
 use seinpaal_store::{
@@ -39,8 +39,8 @@ const MOST_WRITTEN_AT_ONCE: usize = 1024;
 const LONGEST_WRITE: usize = 64 << 10;
 
 /// What it takes to connect, and where wakeups go.
-pub(super) struct Plan {
-    pub(super) place: Place,
+pub(super) struct ConnectOptions {
+    pub(super) endpoint: RedisEndpoint,
     pub(super) keys: Keys,
     pub(super) inbox: Inbox,
     pub(super) news: NewsSender,
@@ -56,13 +56,13 @@ pub(super) type OnLoss = Arc<dyn Fn() + Send + Sync>;
 #[derive(Clone)]
 pub(super) struct Link {
     pub(super) commands: Commands,
-    pub(super) site: Arc<Site>,
+    pub(super) site: Arc<ServerLook>,
     pub(super) heard: Arc<LastHeard>,
     subscriber: Option<Arc<Subscriber>>,
 }
 
 /// What a link found at its other end.
-pub(super) struct Site {
+pub(super) struct ServerLook {
     pub(super) address: RedisAddress,
     pub(super) reading: Reading,
     pub(super) replicas: Replicas,
@@ -104,14 +104,14 @@ impl Drop for Subscriber {
     }
 }
 
-impl Plan {
+impl ConnectOptions {
     /// What to connect to, without a password.
     pub(super) fn shown(&self) -> String {
-        self.place.to_string()
+        self.endpoint.to_string()
     }
 
     pub(super) fn subject<'a>(&'a self, shown: &'a str) -> Subject<'a> {
-        Subject::new(shown, Kind::Server, &self.keys, self.inbox, self.place.options())
+        Subject::new(shown, Kind::Server, &self.keys, self.inbox, self.endpoint.options())
     }
 
     /// Turns a push into news.
@@ -128,11 +128,14 @@ impl Plan {
 
 impl Link {
     /// Finds the server, connects, checks it and subscribes, over one connection if it can.
-    pub(super) async fn open(plan: &Arc<Plan>, on_loss: OnLoss) -> Result<Self, StoreError> {
-        let url = plan.place.find().await?;
-        let link = match Self::over_resp3(plan, &url, on_loss.clone()).await {
+    pub(super) async fn open(
+        options: &Arc<ConnectOptions>,
+        on_loss: OnLoss,
+    ) -> Result<Self, StoreError> {
+        let url = options.endpoint.find().await?;
+        let link = match Self::over_resp3(options, &url, on_loss.clone()).await {
             Err(Failure::Call(error)) if refuses_resp3(&error) => {
-                Self::over_resp2(plan, &url, on_loss).await
+                Self::over_resp2(options, &url, on_loss).await
             }
             other => other,
         };
@@ -143,31 +146,31 @@ impl Link {
     }
 
     async fn over_resp3(
-        plan: &Arc<Plan>,
+        options: &Arc<ConnectOptions>,
         url: &RedisUrl,
         on_loss: OnLoss,
     ) -> Result<Self, Failure> {
-        let config = config(plan).set_push_sender(on_push(plan, on_loss));
-        let patience = plan.place.connect_timeout();
+        let config = config(options).set_push_sender(on_push(options, on_loss));
+        let patience = options.endpoint.connect_timeout();
         let mut commands = Commands::open(url, ProtocolVersion::RESP3, config, patience).await?;
-        let site = Site::look(&mut commands, plan, url).await?;
-        let subscribed = commands.subscribe(plan.keys.channel(plan.inbox)).await;
-        subscribed.map_err(|refused| refused_inbox(refused, plan, url))?;
+        let site = ServerLook::look(&mut commands, options, url).await?;
+        let subscribed = commands.subscribe(options.keys.channel(options.inbox)).await;
+        subscribed.map_err(|refused| refused_inbox(refused, options, url))?;
         Ok(Self { commands, site: Arc::new(site), heard: Arc::default(), subscriber: None })
     }
 
     async fn over_resp2(
-        plan: &Arc<Plan>,
+        options: &Arc<ConnectOptions>,
         url: &RedisUrl,
         on_loss: OnLoss,
     ) -> Result<Self, Failure> {
-        let (config, patience) = (config(plan), plan.place.connect_timeout());
+        let (config, patience) = (config(options), options.endpoint.connect_timeout());
         let mut commands = Commands::open(url, ProtocolVersion::RESP2, config, patience).await?;
-        let site = Site::look(&mut commands, plan, url).await?.over_resp2(url);
-        let subscribed = timeout(patience, subscribe(url, plan, patience)).await;
-        let pubsub = subscribed.unwrap_or(Err(Fault::Slow.into()));
-        let pubsub = pubsub.map_err(|refused| refused_inbox(refused, plan, url))?;
-        let subscriber = Some(Arc::new(Subscriber::start(pubsub, plan.clone(), on_loss)));
+        let site = ServerLook::look(&mut commands, options, url).await?.over_resp2(url);
+        let subscribed = timeout(patience, subscribe(url, options, patience)).await;
+        let pubsub = subscribed.unwrap_or(Err(TransportFault::Slow.into()));
+        let pubsub = pubsub.map_err(|refused| refused_inbox(refused, options, url))?;
+        let subscriber = Some(Arc::new(Subscriber::start(pubsub, options.clone(), on_loss)));
         Ok(Self { commands, site: Arc::new(site), heard: Arc::default(), subscriber })
     }
 
@@ -185,7 +188,7 @@ impl Link {
     }
 }
 
-impl Site {
+impl ServerLook {
     fn over_resp2(mut self, url: &RedisUrl) -> Self {
         let words = "HELLO 3 is refused, so each client needs a second connection for wakeups: let the server \
                      know HELLO, and allow it +hello";
@@ -194,11 +197,16 @@ impl Site {
     }
 
     /// Refuses what will not do.
-    async fn look(commands: &mut Commands, plan: &Plan, url: &RedisUrl) -> Result<Self, Failure> {
+    async fn look(
+        commands: &mut Commands,
+        options: &ConnectOptions,
+        url: &RedisUrl,
+    ) -> Result<Self, Failure> {
         let shown = url.to_string();
-        let seen = server::look(commands, &plan.subject(&shown)).await??;
+        let seen = server::look(commands, &options.subject(&shown)).await??;
         let replicas =
-            Replicas::look(commands, &plan.place, plan.replication_timeout, &shown).await?;
+            Replicas::look(commands, &options.endpoint, options.replication_timeout, &shown)
+                .await?;
         let advice = [seen.advice, replicas.advice.clone()].concat();
         let (address, facts) = (url.address.clone(), seen.facts);
         Ok(Self { address, reading: seen.reading, replicas, advice, facts })
@@ -206,11 +214,11 @@ impl Site {
 }
 
 impl Subscriber {
-    fn start(pubsub: PubSub, plan: Arc<Plan>, on_loss: OnLoss) -> Self {
+    fn start(pubsub: PubSub, options: Arc<ConnectOptions>, on_loss: OnLoss) -> Self {
         let (sink, mut messages) = pubsub.split();
         let reader = tokio::spawn(async move {
             while let Some(message) = messages.next().await {
-                plan.deliver(message.get_payload_bytes());
+                options.deliver(message.get_payload_bytes());
             }
             on_loss();
         });
@@ -218,21 +226,21 @@ impl Subscriber {
     }
 }
 
-fn config(plan: &Plan) -> AsyncConnectionConfig {
+fn config(options: &ConnectOptions) -> AsyncConnectionConfig {
     AsyncConnectionConfig::new()
         .set_pipeline_buffer_size(MOST_WRITTEN_AT_ONCE)
         .set_write_backpressure_boundary(LONGEST_WRITE)
-        .set_response_timeout(Some(RESPONSE_TIMEOUT.max(plan.replication_timeout * 3)))
+        .set_response_timeout(Some(RESPONSE_TIMEOUT.max(options.replication_timeout * 3)))
 }
 
 fn on_push(
-    plan: &Arc<Plan>,
+    options: &Arc<ConnectOptions>,
     on_loss: OnLoss,
 ) -> impl Fn(PushInfo) -> Result<(), ()> + Send + Sync + 'static {
-    let plan = plan.clone();
+    let options = options.clone();
     move |push| {
         match (push.kind, push.data.as_slice()) {
-            (PushKind::Message, [_, Value::BulkString(payload)]) => plan.deliver(payload),
+            (PushKind::Message, [_, Value::BulkString(payload)]) => options.deliver(payload),
             (PushKind::Disconnection, _) => on_loss(),
             _ => {}
         }
@@ -240,14 +248,14 @@ fn on_push(
     }
 }
 
-async fn subscribe(url: &RedisUrl, plan: &Plan, patience: Duration) -> Answer<PubSub> {
+async fn subscribe(url: &RedisUrl, options: &ConnectOptions, patience: Duration) -> Answer<PubSub> {
     let mut pubsub = transport::open_pubsub(url, patience).await?;
-    pubsub.subscribe(plan.keys.channel(plan.inbox)).await?;
+    pubsub.subscribe(options.keys.channel(options.inbox)).await?;
     Ok(pubsub)
 }
 
-fn refused_inbox(refused: CallError, plan: &Plan, url: &RedisUrl) -> Failure {
-    match server::of_subscribing(refused, &plan.subject(&url.to_string())) {
+fn refused_inbox(refused: CallError, options: &ConnectOptions, url: &RedisUrl) -> Failure {
+    match server::of_subscribing(refused, &options.subject(&url.to_string())) {
         Ok(error) => error.into(),
         Err(other) => other.into(),
     }

@@ -47,14 +47,14 @@ use tokio::{
 
 use self::{
     gather::Gathering,
-    matter::Errand,
+    matter::CallHeader,
     node::{Envelope, Node},
     table::Table,
 };
 use super::misconfigured;
 use seinpaal_store::{
-    Abilities, Advice, BoxFuture, Fact, GuardedWrite, NewsSender, OneStep, Reading, SendsInPlace,
-    SignOfLife, Store, StoreError, Written, no_queues,
+    Abilities, Advice, BoxFuture, Fact, GuardedWrite, NewsSender, OneStep, Presence, Reading,
+    SendsInPlace, Store, StoreError, Written, no_queues,
     url::{QuorumUrl, StoreUrl},
 };
 
@@ -95,14 +95,6 @@ struct Clock {
     last: u64,
 }
 
-/// What tests may change.
-#[doc(hidden)]
-#[derive(Clone, Debug, Default)]
-pub struct QuorumRig {
-    /// Microseconds, in place of every node's clock.
-    pub now: Option<Arc<AtomicU64>>,
-}
-
 impl QuorumStore {
     /// Connects to the servers at a `redis+quorum://` URL: to a majority of them at least. Must be called
     /// inside a tokio runtime, which keeps the connections from then on.
@@ -131,7 +123,7 @@ impl QuorumStore {
         inbox: Inbox,
         news: NewsSender,
     ) -> Result<Arc<Self>, StoreError> {
-        Self::open_rigged(url, inbox, news, QuorumRig::default()).await
+        Self::open_with(url, inbox, news, None).await
     }
 
     async fn snapshots(&self, prefix: &str) -> Result<Vec<(Name, Snapshot)>, StoreError> {
@@ -191,7 +183,7 @@ impl Store for QuorumStore {
         None
     }
 
-    fn sign_of_life(&self) -> Option<&dyn SignOfLife> {
+    fn presence(&self) -> Option<&dyn Presence> {
         None
     }
 
@@ -267,11 +259,11 @@ impl Quorum {
         Arc::clone(desks.entry(name.clone()).or_default())
     }
 
-    fn envelope(&self, errand: &Errand<'_>) -> Envelope {
+    fn envelope(&self, header: &CallHeader<'_>) -> Envelope {
         Envelope {
-            name: errand.name.clone(),
-            inbox: errand.inbox,
-            fence_seen: errand.fence_seen,
+            name: header.name.clone(),
+            inbox: header.inbox,
+            fence_seen: header.fence_seen,
             now: self.rigged_now(),
             guard: format!("{} go", self.guard),
         }

@@ -14,14 +14,14 @@ use redis::{RedisError, Value};
 use tokio::sync::Mutex;
 
 use super::{
+    endpoint::RedisEndpoint,
     error::Failure,
-    place::Place,
     server::field,
     transport::{Answer, CallError, Commands, ROOM},
 };
 use seinpaal_store::{Advice, Certainty, StoreError, StoreErrorKind};
 
-/// How long replicas may take; see `Plan::replication_timeout`.
+/// How long replicas may take; see `ConnectOptions::replication_timeout`.
 pub(super) const REPLICATION_TIMEOUT: Duration = Duration::from_millis(500);
 /// With more lag than this before it notices, a cut off master takes writes for too long.
 const LONGEST_LAG: u32 = 10;
@@ -64,13 +64,13 @@ impl Replicas {
     /// was promised. A server that will not say is believed.
     pub(super) async fn look(
         commands: &mut Commands,
-        place: &Place,
+        endpoint: &RedisEndpoint,
         timeout: Duration,
         shown: &str,
     ) -> Result<Self, Failure> {
-        let replicated = place.options().replicated;
+        let replicated = endpoint.options().replicated;
         let (mut advice, mut there) = (Vec::new(), None);
-        if place.may_move() || replicated.is_some() {
+        if endpoint.may_move() || replicated.is_some() {
             let mut questions = redis::pipe();
             questions.cmd("ROLE").cmd("INFO").arg("replication");
             questions.cmd("CONFIG").arg("GET").arg("min-replicas-*");

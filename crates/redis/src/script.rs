@@ -49,7 +49,7 @@ pub(super) enum Operation {
 }
 
 /// What the header of a script's own file says, too.
-pub(super) struct Row {
+pub(super) struct ScriptHeader {
     #[cfg(test)]
     operation: Operation,
     pub(super) name: &'static str,
@@ -91,7 +91,7 @@ macro_rules! unfold {
 
 macro_rules! row {
     ($operation:ident, $name:literal, $args:literal, $reply:literal, [$($plain:tt)*], [$($part:literal),*]) => {
-        Row {
+        ScriptHeader {
             #[cfg(test)]
             operation: Operation::$operation,
             name: $name,
@@ -120,7 +120,7 @@ macro_rules! row {
 
 /// Every script, in the order of [`Operation`].
 #[rustfmt::skip]
-pub(super) const SCRIPTS: [Row; 10] = [
+pub(super) const SCRIPTS: [ScriptHeader; 10] = [
     row!(Acquire, "acquire",
         "ticket kind permits limit enqueue priority lease ttl margin waiter_lease waiter_ttl not_after about",
         "granted queued busy other-kind other-limit too-many too-late ended", [plain!(),], ["acquire"]),
@@ -134,7 +134,7 @@ pub(super) const SCRIPTS: [Row; 10] = [
     row!(Inspect, "inspect", "rows", "snapshot", [], ["rows", "inspect"]),
     row!(Step, "step", "now inbox fence_seen request...", "done now backlog look_in, and one answer a request",
         [plain!(),], ["acquire", "renew", "attach", "release", "cancel", "evict", "configure", "rows", "inspect"]),
-    Row {
+    ScriptHeader {
         #[cfg(test)]
         operation: Operation::Write,
         name: "write",
@@ -146,7 +146,7 @@ pub(super) const SCRIPTS: [Row; 10] = [
         #[cfg(test)]
         reply: "done partial refused lost late",
     },
-    Row {
+    ScriptHeader {
         #[cfg(test)]
         operation: Operation::List,
         name: "list",

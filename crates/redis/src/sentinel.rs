@@ -11,7 +11,7 @@ use tokio::{
 
 use super::{
     error::{self, one_line},
-    transport::{self, Answer, Commands, Fault, ROOM},
+    transport::{self, Answer, Commands, ROOM, TransportFault},
 };
 use seinpaal_store::{
     Certainty, StoreError, StoreErrorKind,
@@ -65,7 +65,7 @@ async fn ask(
 ) -> Result<Sighting, StoreError> {
     let shown = shown(&host, port);
     let asked = question(url.sentinel(host, port), &url.master, patience);
-    let answer = timeout(patience, asked).await.unwrap_or(Err(Fault::Slow.into()));
+    let answer = timeout(patience, asked).await.unwrap_or(Err(TransportFault::Slow.into()));
     match answer.map_err(|error| error::of_connecting(&error, &shown))?.as_mut_slice() {
         [address, details] => {
             sighting(url, &shown, std::mem::take(address), std::mem::take(details))
@@ -150,15 +150,15 @@ fn no_answer(url: &SentinelUrl, refusals: Vec<StoreError>) -> StoreError {
 
 /// Tasks that listen to the sentinels, one each. They end with this.
 #[derive(Debug)]
-pub(super) struct Watch(Vec<AbortHandle>);
+pub(super) struct SentinelListeners(Vec<AbortHandle>);
 
-impl Drop for Watch {
+impl Drop for SentinelListeners {
     fn drop(&mut self) {
         self.0.iter().for_each(AbortHandle::abort);
     }
 }
 
-impl Watch {
+impl SentinelListeners {
     /// Calls `on_move` with where the master is now whenever a sentinel says that it has moved, and whenever
     /// nobody listened before and it may have.
     pub(super) fn start(

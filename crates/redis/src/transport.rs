@@ -24,7 +24,7 @@ use tokio::{
     time::timeout,
 };
 
-use self::{pump::Pump, stream::Stream, watched::Watched};
+use self::{pump::Pump, stream::Stream, watched::WatchedStream};
 use seinpaal_store::url::RedisUrl;
 
 pub(super) use watched::ROOM;
@@ -33,17 +33,17 @@ pub(super) use watched::ROOM;
 #[derive(Clone)]
 pub(super) struct Commands {
     connection: MultiplexedConnection,
-    line: Arc<Line>,
+    line: Arc<TransportTask>,
 }
 
 /// The task that reads and writes, and what it saw.
-struct Line {
-    watched: Arc<Watched>,
+struct TransportTask {
+    watched: Arc<WatchedStream>,
     pump: Arc<Pump>,
     task: AbortHandle,
 }
 
-impl Drop for Line {
+impl Drop for TransportTask {
     fn drop(&mut self) {
         self.task.abort();
         self.pump.close();
@@ -64,12 +64,12 @@ pub(super) enum CallError {
     /// What the client library says.
     Library(RedisError),
     /// What we saw ourselves.
-    Fault(Fault),
+    Fault(TransportFault),
 }
 
 /// What is wrong with a server, or with the way to it.
 #[derive(Clone, Debug)]
-pub(super) enum Fault {
+pub(super) enum TransportFault {
     /// The host has no address.
     Lookup,
     /// Nobody took the connection.
@@ -96,8 +96,8 @@ impl From<RedisError> for CallError {
     }
 }
 
-impl From<Fault> for CallError {
-    fn from(fault: Fault) -> Self {
+impl From<TransportFault> for CallError {
+    fn from(fault: TransportFault) -> Self {
         Self::Fault(fault)
     }
 }
@@ -140,7 +140,7 @@ impl Commands {
             watched.is_open();
             let pump = Arc::new(Pump::new(driver));
             let task = tokio::spawn(Arc::clone(&pump).run()).abort_handle();
-            Ok(Self { connection, line: Arc::new(Line { watched, pump, task }) })
+            Ok(Self { connection, line: Arc::new(TransportTask { watched, pump, task }) })
         })
         .await
     }
@@ -205,7 +205,7 @@ pub(super) async fn open_pubsub(url: &RedisUrl, patience: Duration) -> Answer<Pu
 }
 
 async fn in_time<T>(patience: Duration, opening: impl Future<Output = Answer<T>>) -> Answer<T> {
-    timeout(patience, opening).await.unwrap_or(Err(Fault::Slow.into()))
+    timeout(patience, opening).await.unwrap_or(Err(TransportFault::Slow.into()))
 }
 
 fn login(url: &RedisUrl, protocol: ProtocolVersion) -> RedisConnectionInfo {

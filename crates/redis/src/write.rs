@@ -38,7 +38,7 @@ impl RedisStore {
     }
 
     /// Sends a group until it is answered; all tries have one deadline. `None`: it came too late.
-    async fn repeat(&self, keys: &[Vec<u8>], arguments: &[Vec<u8>]) -> Outcome {
+    async fn repeat(&self, keys: &[Vec<u8>], arguments: &[Vec<u8>]) -> GroupEnd {
         let give_up = boottime::now() + PATIENCE;
         let mut doubt = None;
         loop {
@@ -62,7 +62,7 @@ impl RedisStore {
         &self,
         keys: &[Vec<u8>],
         arguments: &[Vec<u8>],
-    ) -> Result<Outcome, StoreError> {
+    ) -> Result<GroupEnd, StoreError> {
         let (answer, proof) =
             self.servers.evaluate(Operation::Write, keys, arguments, GROUP_ROOM).await?;
         let outcome = read(answer);
@@ -130,9 +130,9 @@ fn arguments(write: &GuardedWrite, inbox: Inbox, now: Option<u64>, not_after: u6
 }
 
 /// What became of a group; `None`: it came too late, and nothing was written.
-pub(super) type Outcome = Option<Result<Vec<Value>, GuardedError>>;
+pub(super) type GroupEnd = Option<Result<Vec<Value>, GuardedError>>;
 
-pub(super) fn read(answer: Answer) -> Outcome {
+pub(super) fn read(answer: Answer) -> GroupEnd {
     parse(answer).unwrap_or_else(|| {
         let message = "the script write answered what cannot be read: is there a proxy?";
         Some(unknown(StoreError::new(StoreErrorKind::Corrupt, Certainty::Unknown, message)))
@@ -143,7 +143,7 @@ fn unknown(doubt: StoreError) -> Result<Vec<Value>, GuardedError> {
     Err(GuardedError::Unknown(doubt))
 }
 
-fn parse(answer: Answer) -> Option<Outcome> {
+fn parse(answer: Answer) -> Option<GroupEnd> {
     let Answer::Array(parts) = answer else { return None };
     let [word, at, why, answers] = <[Answer; 4]>::try_from(parts).ok()?;
     let command = usize::try_from(value(at)?.as_int()?).ok()?.saturating_sub(1);

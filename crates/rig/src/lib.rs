@@ -1,5 +1,5 @@
-//! What every suite stands on: real servers, wall clocks that can be set, and a network that does
-//! wrong on demand.
+//! What every suite stands on: real servers, wall clocks that can be set, and a network and a store
+//! that go wrong on demand.
 //!
 //! Each server runs in a temporary directory of its own on a free port. It is killed by its process
 //! id when its handle is dropped.
@@ -21,6 +21,7 @@ pub mod program;
 mod proxy;
 mod redis;
 mod say;
+pub mod seam;
 mod sentinel;
 mod zookeeper;
 
@@ -31,5 +32,6 @@ pub use process::{free_port, signal, until};
 pub use proxy::{Mode, Proxy, Way};
 pub use redis::RedisServer;
 pub use say::say;
+pub use seam::{Between, Fault, Faults, Interposed, Operation, news_through};
 pub use sentinel::{MASTER, SentinelServers};
 pub use zookeeper::ZookeeperEnsemble;

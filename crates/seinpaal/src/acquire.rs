@@ -1,4 +1,4 @@
-//! Requests for permits: described, then awaited.
+//! Requests for permits. A program describes a request by its methods and then awaits it.
 
 use std::{
     future::Future,
@@ -23,15 +23,16 @@ use crate::{
     seinpaal::Seinpaal,
 };
 
-/// A request for permits that waits its turn: a future. Its methods say more of what is wanted, before it is first
-/// polled; after that they change nothing. Nothing is sent before it is polled.
+/// A request for permits that waits for its turn. It is a future, and sends nothing before it is
+/// polled. Its methods describe the request, and change nothing once it has been polled.
 ///
-/// Waiters are served first come, first served; a request for many permits is not passed by small ones behind
-/// it, so it holds those back while it is first.
+/// Waiters are served first come, first served. Small requests do not pass a request for many
+/// permits, which so holds them back while it is first in line.
 ///
 /// # Cancel safety
-/// Dropping the future, at any point, leaves the queue and gives back what may have been granted meanwhile.
-/// Awaiting a new one starts at the end of the line. In `select!` in a loop, poll `&mut` the same request:
+/// Dropping the future, at any point, leaves the queue and gives back what may have been granted
+/// meanwhile. A new request starts at the end of the line. So in a loop with `select!`, poll `&mut`
+/// the same request:
 ///
 /// ```
 /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -48,8 +49,9 @@ use crate::{
 /// ```
 ///
 /// # On which thread
-/// In memory and with the embedded store, what waits for nobody is done within the first poll, on the thread that polls: one
-/// commit, without waiting for the disk. All else is done by the connection's threads.
+/// In memory and with the embedded store, a request that need not wait is executed within the first
+/// poll, on the polling thread: one commit, without waiting for the disk. The connection's threads
+/// do everything else.
 ///
 /// # If the store is unreachable
 /// It is tried again for as long as the connection's [patience](crate::Builder::patience) lasts, then it is a
@@ -68,7 +70,7 @@ pub struct Acquire(Described<Waited, Result<Permit, AcquireError>>);
 #[must_use = "a request does nothing before it is awaited"]
 pub struct TryAcquire(Described<Tried, Result<Option<Permit>, AcquireError>>);
 
-/// A request to become the holder of a ticket that another client detached or holds.
+/// A request to become the holder of a ticket that another client holds or has detached.
 ///
 /// # Errors
 /// [`AcquireError::Unknown`] if there is no such ticket, [`AcquireError::Ended`] if it is over,
@@ -76,12 +78,13 @@ pub struct TryAcquire(Described<Tried, Result<Option<Permit>, AcquireError>>);
 #[must_use = "a request does nothing before it is awaited"]
 pub struct Attach(Described<Attached, Result<Permit, AcquireError>>);
 
-/// How long the store may take to answer what does not wait for anybody, unless the caller says otherwise.
+/// How long the store may take to answer a request that does not wait for other holders, unless the
+/// caller sets another time.
 pub(crate) const PROMPT: Duration = Duration::from_secs(5);
 
 #[derive(Debug)]
 struct Waited {
-    plan: Plan,
+    options: AcquireOptions,
     timeout: Option<Duration>,
     max_waiting: Option<u32>,
     on_queued: Option<OnQueued>,
@@ -89,20 +92,20 @@ struct Waited {
 
 #[derive(Debug)]
 struct Tried {
-    plan: Plan,
+    options: AcquireOptions,
     timeout: Duration,
 }
 
 #[derive(Debug)]
 struct Attached {
-    plan: Plan,
+    options: AcquireOptions,
     timeout: Duration,
     ticket: Ticket,
 }
 
 /// What the kinds of requests have in common.
 #[derive(Clone, Debug)]
-pub(crate) struct Plan {
+pub(crate) struct AcquireOptions {
     pub(crate) seinpaal: Seinpaal,
     pub(crate) name: Result<Name, BadName>,
     pub(crate) kind: Kind,
@@ -116,26 +119,28 @@ pub(crate) struct Plan {
 
 macro_rules! shared_options {
     () => {
-        /// Asks for this many permits at once, all or nothing. Default 1. More than the limit is refused.
+        /// Asks for this many permits at once, all or none of them. Default 1. A request for more
+        /// than the limit is refused.
         pub fn permits(self, permits: u32) -> Self {
-            Self(self.0.with(|it| it.plan.permits = permits))
+            Self(self.0.with(|it| it.options.permits = permits))
         }
 
         /// Sets the rank among waiters, −100…100, higher first. Default 0. Ten seconds of waiting outweigh one
         /// step, so nobody waits for ever.
         pub fn priority(self, priority: i32) -> Self {
-            Self(self.0.with(|it| it.plan.priority = priority))
+            Self(self.0.with(|it| it.options.priority = priority))
         }
 
-        /// Sets how long the lease lasts without renewal, 100 ms to 24 h. Default: the connection's. It is
-        /// renewed at a third of it, together with all others of this ttl.
+        /// Sets how long the lease lasts without renewal, from 100 ms to 24 h. Default: the
+        /// connection's ttl. The lease is renewed at a third of that time, together with all others
+        /// of the same ttl.
         pub fn ttl(self, ttl: Duration) -> Self {
-            Self(self.0.with(|it| it.plan.ttl = Some(ttl)))
+            Self(self.0.with(|it| it.options.ttl = Some(ttl)))
         }
 
         /// Adds a label for people who look at holders and waiters.
         pub fn label(self, key: &str, value: &str) -> Self {
-            Self(self.0.with(|it| it.plan.labels.push((key.to_owned(), value.to_owned()))))
+            Self(self.0.with(|it| it.options.labels.push((key.to_owned(), value.to_owned()))))
         }
     };
 }
@@ -150,8 +155,8 @@ macro_rules! prompt {
 }
 
 impl Acquire {
-    pub(crate) fn new(plan: Plan) -> Self {
-        Self(Described::new(Waited { plan, timeout: None, max_waiting: None, on_queued: None }))
+    pub(crate) fn new(options: AcquireOptions) -> Self {
+        Self(Described::new(Waited { options, timeout: None, max_waiting: None, on_queued: None }))
     }
 
     shared_options!();
@@ -162,7 +167,7 @@ impl Acquire {
         Self(self.0.with(|it| it.timeout = Some(timeout)))
     }
 
-    /// Does not queue if this many wait already.
+    /// Refuses the request if this many requests wait already.
     pub fn max_waiting(self, waiting: u32) -> Self {
         Self(self.0.with(|it| it.max_waiting = Some(waiting)))
     }
@@ -173,7 +178,7 @@ impl Acquire {
         Self(self.0.with(|it| it.on_queued = Some(OnQueued(Box::new(tell)))))
     }
 
-    /// Waits no longer than until `deadline`, on the connection's clock.
+    /// Waits until `deadline` of the connection's clock at the latest.
     pub(crate) async fn until(self, deadline: Option<Micros>) -> Result<Permit, AcquireError> {
         match self.0.into_description() {
             Some(waited) => waited.until(deadline).await,
@@ -188,8 +193,8 @@ impl Waited {
     }
 
     async fn until(self, deadline: Option<Micros>) -> Result<Permit, AcquireError> {
-        let handle = &self.plan.seinpaal.handle;
-        let mut wanted = self.plan.wanted()?;
+        let handle = &self.options.seinpaal.handle;
+        let mut wanted = self.options.wanted()?;
         wanted.enqueue = Enqueue::Yes { max_waiting: self.max_waiting };
         let own = self.timeout.map(|timeout| handle.clock().after(timeout));
         wanted.deadline = own.into_iter().chain(deadline).min();
@@ -198,8 +203,8 @@ impl Waited {
 }
 
 impl TryAcquire {
-    pub(crate) fn new(plan: Plan) -> Self {
-        Self(Described::new(Tried { plan, timeout: PROMPT }))
+    pub(crate) fn new(options: AcquireOptions) -> Self {
+        Self(Described::new(Tried { options, timeout: PROMPT }))
     }
 
     shared_options!();
@@ -208,8 +213,8 @@ impl TryAcquire {
 
 impl Tried {
     async fn run(self) -> Result<Option<Permit>, AcquireError> {
-        let handle = &self.plan.seinpaal.handle;
-        let mut wanted = self.plan.wanted()?;
+        let handle = &self.options.seinpaal.handle;
+        let mut wanted = self.options.wanted()?;
         wanted.deadline = Some(handle.clock().after(self.timeout));
         match ask(handle, wanted, None).await {
             Ok(permit) => Ok(Some(permit)),
@@ -220,22 +225,22 @@ impl Tried {
 }
 
 impl Attach {
-    pub(crate) fn new(plan: Plan, ticket: Ticket) -> Self {
-        Self(Described::new(Attached { plan, timeout: PROMPT, ticket }))
+    pub(crate) fn new(options: AcquireOptions, ticket: Ticket) -> Self {
+        Self(Described::new(Attached { options, timeout: PROMPT, ticket }))
     }
 
     prompt!();
 
     /// Sets how long the lease lasts without renewal from now on, 100 ms to 24 h. Default: the connection's.
     pub fn ttl(self, ttl: Duration) -> Self {
-        Self(self.0.with(|it| it.plan.ttl = Some(ttl)))
+        Self(self.0.with(|it| it.options.ttl = Some(ttl)))
     }
 }
 
 impl Attached {
     async fn run(self) -> Result<Permit, AcquireError> {
-        let handle = &self.plan.seinpaal.handle;
-        let mut wanted = self.plan.wanted()?;
+        let handle = &self.options.seinpaal.handle;
+        let mut wanted = self.options.wanted()?;
         wanted.attach = Some(self.ticket);
         wanted.deadline = Some(handle.clock().after(self.timeout));
         ask(handle, wanted, None).await
@@ -260,31 +265,32 @@ macro_rules! named {
     ($request:ty, $timeout:expr) => {
         impl Named for $request {
             fn name(&self) -> &str {
-                let plan = self.0.description().map(|it| &it.plan);
-                plan.and_then(|plan| plan.name.as_ref().ok()).map_or("", Name::as_str)
+                let options = self.0.description().map(|it| &it.options);
+                options.and_then(|options| options.name.as_ref().ok()).map_or("", Name::as_str)
             }
 
             fn wanted(&self) -> Result<Wanted, AcquireError> {
                 let it = self.0.description().unwrap_or_else(|| unreachable!("not polled"));
-                let mut wanted = it.plan.wanted()?;
+                let mut wanted = it.options.wanted()?;
                 let timeout: fn(_) -> Duration = $timeout;
-                wanted.deadline = Some(it.plan.seinpaal.handle.clock().after(timeout(it)));
+                wanted.deadline = Some(it.options.seinpaal.handle.clock().after(timeout(it)));
                 Ok(wanted)
             }
 
             fn is_of(&self, seinpaal: &Seinpaal) -> bool {
-                let plan = self.0.description().map(|it| &it.plan);
-                plan.is_some_and(|plan| Arc::ptr_eq(&plan.seinpaal.handle, &seinpaal.handle))
+                let options = self.0.description().map(|it| &it.options);
+                options
+                    .is_some_and(|options| Arc::ptr_eq(&options.seinpaal.handle, &seinpaal.handle))
             }
         }
     };
 }
 
-// What is asked for in one step does not wait, whatever is done after it.
+// Requests in one step do not wait, even if the caller waits afterwards.
 named!(Acquire, |it: &Waited| it.timeout.map_or(PROMPT, |timeout| timeout.min(PROMPT)));
 named!(TryAcquire, |it: &Tried| it.timeout);
 
-impl Plan {
+impl AcquireOptions {
     /// Checks everything before anything is sent.
     fn wanted(&self) -> Result<Wanted, AcquireError> {
         let limit = match self.limit {
@@ -339,7 +345,7 @@ async fn ask(
     asking.permit().await
 }
 
-/// Asks for permits of several names in one step. What each was told, in order.
+/// Asks for permits of several names in one step. Returns what each was told, in order.
 pub(crate) async fn ask_together(
     handle: &Arc<Handle>,
     wanted: Vec<Wanted>,
@@ -350,8 +356,8 @@ pub(crate) async fn ask_together(
     join_all(asking.into_iter().map(Asking::permit)).await
 }
 
-/// A request under way. Dropped before its answer was taken, it abandons the request, and gives back a grant
-/// that nobody took out.
+/// A request under way. If it is dropped before its answer was taken, it abandons the request and
+/// gives back a grant that nobody took.
 struct Asking {
     handle: Arc<Handle>,
     number: u64,

@@ -1,4 +1,4 @@
-//! Permits of several names at once: all or none, and nobody waits for ever.
+//! Permits of several names at once: all or none. Callers never wait for each other in a circle.
 
 use std::{future::Future, pin::pin, sync::Arc, time::Duration};
 
@@ -53,7 +53,7 @@ struct AllTried {
     requests: Vec<TryAcquire>,
 }
 
-/// Which of several requests failed, and why.
+/// The request that failed among several, and why.
 #[derive(Clone, Debug, Error)]
 #[error("{name}: {error}")]
 pub struct AcquireAllError {
@@ -64,7 +64,8 @@ pub struct AcquireAllError {
     pub error: AcquireError,
 }
 
-/// Permits of several names, held together: if one is lost, all are taken for lost.
+/// Permits of several names that are held together. If one of them is lost, all of them count as
+/// lost.
 ///
 /// Dropping it gives all of them back. See [`Permit`] for what happens when the holder dies or the store is
 /// unreachable.
@@ -78,8 +79,8 @@ impl AcquireAll {
         Self(Described::new(AllWaited { seinpaal, requests, timeout: None }))
     }
 
-    /// Stops waiting after this long, for all of them together, counted from the first poll. A timeout of a
-    /// request of its own counts, too. Default: never.
+    /// Stops waiting after this long, for all of them together, counted from the first poll. A
+    /// timeout that one of the requests has counts as well. Default: never.
     pub fn timeout(self, timeout: Duration) -> Self {
         Self(self.0.with(|it| it.timeout = Some(timeout)))
     }
@@ -93,18 +94,18 @@ impl AllWaited {
         if let Some(at_once) = all_at_once(&self.seinpaal, &requests, deadline) {
             match at_once.await {
                 Ok(Some(permits)) => return Ok(permits),
-                // The whole time went by without an answer, and there is no more of it.
+                // The store did not answer for the whole time, so no time is left to ask again.
                 Err(failed) if deadline.is_some_and(|deadline| deadline <= clock.now()) => {
                     return Err(failed);
                 }
-                // One after the other says what is wrong, or waits.
+                // Acquiring one after the other finds what is wrong, or waits.
                 Ok(None) | Err(_) => {}
             }
         }
         let mut granted = Vec::with_capacity(requests.len());
         for (place, request) in requests {
             let name = request.name().to_owned();
-            // What was granted goes back when this returns without it.
+            // If this returns early, dropping the permits gives them back.
             let permit = request.until(deadline).await;
             granted.push((place, permit.map_err(|error| AcquireAllError { name, error })?));
         }
@@ -136,7 +137,7 @@ impl AllTried {
     }
 }
 
-/// All in one step, without waiting, where the store has such a step.
+/// Asks for all in one step, without waiting, if the store has such a step.
 fn all_at_once<R: Named>(
     seinpaal: &Seinpaal,
     requests: &[(usize, R)],
@@ -216,13 +217,13 @@ impl PermitSet {
         self.permits.iter().filter_map(Permit::remaining).min()
     }
 
-    /// Returns how the permit stands that stands worst.
+    /// Returns the state of the permit that is worst off.
     #[must_use]
     pub fn state(&self) -> PermitState {
         self.worst().map_or(PermitState::Held, Permit::state)
     }
 
-    /// Returns the permit that stands worst; the first of those that stand alike.
+    /// Returns the permit that is worst off; of several in the same state, the first.
     #[must_use]
     pub fn worst(&self) -> Option<&Permit> {
         self.permits.iter().rev().max_by_key(|permit| permit.state().severity())

@@ -9,7 +9,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Requests with options, and whatever else is not here, are those of the asynchronous face. [`Wait`] blocks on them:
+//! For requests with options, and for everything that has no blocking version, use the asynchronous
+//! API and block on it with [`Wait`]:
 //!
 //! ```
 //! use std::time::Duration;

@@ -7,12 +7,12 @@
 //!                        └── Event ──▶ futures and permits of the API
 //! ```
 //!
-//! The thread is its own so that leases are renewed while the program blocks its executor, so that a
-//! permit can be dropped where no runtime is, and so that every executor will do
-//! (docs/decisions/0004-driver-thread.md). This is the only place that waits.
+//! The driver has a thread of its own for three reasons: leases are renewed while the program
+//! blocks its executor, a permit can be dropped where there is no runtime, and the program may use
+//! any executor (docs/decisions/0004-driver-thread.md). This is the only place that waits.
 //!
-//! A caller may enter an idle driver and have its one call made on its own thread, if the store answers in place
-//! (`shared.rs`, docs/decisions/0047-a-lone-call-on-its-callers-thread.md).
+//! If the store answers in place, a caller may enter an idle driver and have its one call made on
+//! the caller's thread (`shared.rs`, docs/decisions/0047-a-lone-call-on-its-callers-thread.md).
 
 mod asks;
 mod command;
@@ -61,16 +61,17 @@ use asks::Asks;
 use dispatch::Waiting;
 use queues::Queues;
 pub(crate) use releases::ANSWER;
-pub(crate) use shared::Shared;
+pub(crate) use shared::SharedDriver;
 use start::Makings;
 pub(crate) use start::{start, start_at_once, start_here};
 pub use statistics::ConnectionStatistics;
 pub(crate) use statistics::Statistics;
 
-/// How long a driver whose program is gone goes on trying to give everything back.
+/// How long a driver tries to give everything back after the program has dropped its last handle.
 const LAST_WORDS: Duration = Duration::from_secs(10);
 
-/// So long after several requests came at once none is sent by its caller: the others would wait for its answer.
+/// After several requests came at once, callers send nothing themselves for this long: the other
+/// requests would have to wait for the answer.
 const CROWDED: u64 = 10_000;
 
 enum Done {
@@ -81,7 +82,7 @@ enum Done {
 
 /// A connection that was closed.
 struct Closing {
-    /// The longest lease that the store may have for us still.
+    /// The longest lease of ours that may still stand at the store.
     longest: Duration,
     give_up_at: u64,
     told: Vec<oneshot::Sender<Result<(), ReleaseError>>>,
@@ -98,20 +99,23 @@ struct Driver {
     address: Arc<str>,
     statistics: Arc<Statistics>,
     under_way: FuturesUnordered<BoxFuture<'static, Done>>,
-    /// What the session has nothing to do with. It ends when the connection is closed.
-    errands: FuturesUnordered<BoxFuture<'static, ()>>,
+    /// Work with the store that does not concern the session, such as lists. It ends when the
+    /// connection is closed.
+    store_tasks: FuturesUnordered<BoxFuture<'static, ()>>,
     waiting: Waiting,
     asks: Asks,
     last_error: Option<StoreError>,
-    /// Set when the connection was closed: until when to wait for the store, and who waits for that.
+    /// Set when the connection was closed: until when the driver waits for the store, and the
+    /// callers that wait for that.
     closing: Option<Closing>,
     /// Tickets of different names that are to be asked for in one step.
     together: Vec<Vec<Ticket>>,
     queues: Queues,
     pulse: Arc<Pulse>,
-    /// Who is to be told that a request waits, and how many do. Told on the connection's thread, and not inside a call.
+    /// Callbacks to tell that a request waits, with the number of waiting requests. They run on the
+    /// connection's thread, and not inside a call.
     queued: Vec<(OnQueued, u32)>,
-    /// Until then several ask at once, as far as is known, and their requests are to go together.
+    /// Until this instant several callers are taken to ask at once, and their requests go together.
     crowded_until: u64,
 }
 
@@ -127,7 +131,7 @@ impl Driver {
             address,
             statistics,
             under_way: FuturesUnordered::new(),
-            errands: FuturesUnordered::new(),
+            store_tasks: FuturesUnordered::new(),
             waiting: Waiting::default(),
             asks: Asks::default(),
             last_error: None,
@@ -140,7 +144,7 @@ impl Driver {
         }
     }
 
-    /// The program is gone: gives back what is left, for a while.
+    /// The program has dropped its last handle: gives back what is left, for a bounded time.
     async fn finish(&mut self) {
         self.close(self.clock.now());
         let mut deadline = pin!(tokio::time::sleep(LAST_WORDS));
@@ -159,7 +163,7 @@ impl Driver {
         }
     }
 
-    /// Lets time pass, tells what there is to tell, makes the calls that are due.
+    /// Lets time pass, passes on the session's events, and makes the calls that are due.
     fn step(&mut self) {
         let now = self.clock.now();
         let calls = self.calls(now);
@@ -189,7 +193,7 @@ impl Driver {
         sessions.chain(own).min()
     }
 
-    /// What the store did not answer for too long.
+    /// Ends requests that the store has not answered in time.
     fn answer_overdue(&mut self, now: u64) {
         self.answer_overdue_releases(now);
         while let Some(ask) = self.asks.overdue(now) {
@@ -276,7 +280,7 @@ impl Driver {
         }
     }
 
-    /// Takes what has come up, so that requests of many tasks share a round trip.
+    /// Takes all commands that are there, so that requests of many tasks share a round trip.
     fn take_commands(&mut self, first: Command) {
         let now = self.clock.now();
         self.take_command(now, first);
@@ -303,7 +307,7 @@ impl Driver {
         self.error().into()
     }
 
-    /// What to say where the store did not say anything in time.
+    /// The error for a request that the store has not answered in time.
     fn silence(&self) -> StoreError {
         let last_error = self.last_error.clone().filter(StoreError::is_passing);
         last_error.unwrap_or_else(|| silence(&self.address))
@@ -312,7 +316,8 @@ impl Driver {
 
 async fn sleep_until(clock: ClientClock, at: Option<u64>) {
     match at {
-        // Timers count in milliseconds: a little late rather than early and again.
+        // Timers count in milliseconds. A little late is better than early, since the driver would
+        // have to sleep again.
         Some(at) => {
             let left = at.saturating_sub(clock.now());
             tokio::time::sleep(Duration::from_micros(left)).await;

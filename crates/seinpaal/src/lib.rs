@@ -83,9 +83,6 @@ mod inspect;
 mod mutex;
 mod permit;
 mod permit_state;
-#[cfg(feature = "planted")]
-#[doc(hidden)]
-pub mod planted;
 mod queue;
 mod request;
 mod run;

@@ -41,12 +41,12 @@ use crate::{
 /// ```
 pub struct Permit {
     handle: Arc<Handle>,
-    parts: Vec<Part>,
+    parts: Vec<GrantPart>,
 }
 
 /// The slots of one grant that a permit has.
 #[derive(Clone)]
-struct Part {
+struct GrantPart {
     grant: Arc<Grant>,
     slots: Slots,
 }
@@ -70,7 +70,7 @@ pub struct Detached {
 impl Permit {
     pub(crate) fn new(handle: Arc<Handle>, grant: Arc<Grant>) -> Self {
         let slots = grant.slots.clone();
-        Self { handle, parts: vec![Part { grant, slots }] }
+        Self { handle, parts: vec![GrantPart { grant, slots }] }
     }
 
     /// Returns the ticket of the grant (of the latest, after a merge).
@@ -219,7 +219,7 @@ impl Permit {
             let slots = part.slots.take(&lowest);
             lowest.take(&slots);
             if !slots.is_empty() {
-                parts.push(Part { grant: Arc::clone(&part.grant), slots });
+                parts.push(GrantPart { grant: Arc::clone(&part.grant), slots });
             }
         }
         self.parts.retain(|part| !part.slots.is_empty());
@@ -274,7 +274,7 @@ impl Permit {
         if self.parts.len() != 1 || self.parts[0].slots != self.parts[0].grant.slots {
             return Err(ReleaseError::NotWhole);
         }
-        let Part { grant, slots } = self.parts.remove(0);
+        let GrantPart { grant, slots } = self.parts.remove(0);
         let (reply, answer) = oneshot::channel();
         let (ticket, fence) = (grant.ticket, grant.fence);
         self.handle.send(Command::Detach { ticket, fence, reply });
@@ -373,7 +373,7 @@ impl Releasing {
 
 request!(Release => Result<(), ReleaseError>);
 
-impl Part {
+impl GrantPart {
     fn release(self, timeout: Duration, reply: Option<ReleaseReply>) -> Command {
         let (ticket, fence) = (self.grant.ticket, self.grant.fence);
         Command::Release(Giving { ticket, fence, slots: self.slots, timeout, reply })

@@ -1,10 +1,10 @@
-//! Work that is done under a permit, from asking for it to giving it back.
+//! Work that is done under a permit, from the request to the release.
 
 use thiserror::Error;
 
 use crate::{acquire::Acquire, error::AcquireError, permit::Permit, permit_state::Lost};
 
-/// Why work under a permit was not done, or not to its end.
+/// Why work under a permit was not done, or not finished.
 #[derive(Clone, Debug, Error)]
 #[non_exhaustive]
 pub enum RunError {

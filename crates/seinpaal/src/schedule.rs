@@ -1,10 +1,10 @@
-//! What happens when to a permit, in durations.
+//! When a permit is renewed, in danger and lost, as durations.
 
 use std::time::Duration;
 
 use seinpaal_proto::session::Schedule as Micros;
 
-/// What happens when to a permit if its store is not heard from again.
+/// When a permit is renewed, in danger and lost if its store falls silent.
 ///
 /// Each time counts from just before the last request was sent that the store answered with a renewal. While the
 /// store answers, nothing of it happens but the renewals. See [`Seinpaal::schedule`](crate::Seinpaal::schedule).
@@ -31,7 +31,7 @@ impl Schedule {
         Self(schedule)
     }
 
-    /// Returns the ttl that it is the schedule of: what the store made of the one that was asked for.
+    /// Returns the ttl of this schedule: the requested ttl, or less if the store has cut it.
     #[must_use]
     pub fn ttl(&self) -> Duration {
         Duration::from_micros(self.0.ttl())
@@ -68,7 +68,7 @@ impl Schedule {
         self.danger().saturating_sub(self.renewal())
     }
 
-    /// Returns how long before the end a process is killed that does not stop by itself.
+    /// Returns how long before the loss a guard should kill a process that does not stop by itself.
     #[must_use]
     pub fn slack(&self) -> Duration {
         Duration::from_micros(self.0.slack())

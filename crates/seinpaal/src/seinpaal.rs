@@ -1,5 +1,7 @@
 //! The connection to a store.
 
+#[cfg(test)]
+mod faults;
 mod names;
 
 use std::{os::fd::BorrowedFd, sync::Arc, time::Duration};
@@ -17,7 +19,7 @@ use crate::{
     error::{BadSetting, ConnectError, ReleaseError},
     schedule::Schedule,
     store::{
-        self, ChildRecord, NewsSender, SignOfLife, Store, StoreError,
+        self, ChildRecord, NewsSender, Presence, Store, StoreError,
         clock::Clock,
         memory::{MemoryHub, MemoryStore},
         url::{RestartGuard, StoreUrl},
@@ -26,10 +28,12 @@ use crate::{
 
 /// A connection to a store: one session, however many tasks and names. Cheap to clone.
 ///
-/// It runs on a thread of its own, so leases are renewed while the program is busy, and futures and permits
-/// work on any executor or none. When the last clone and the last permit are gone everything left is given
-/// back, in the background: the drop waits for nothing. The thread that dropped the last one waits up to a second for
-/// it when it ends, so that a program may end right after. [`close`](Self::close) says how it went.
+/// The connection has a thread of its own. So leases are renewed while the program is busy, and
+/// futures and permits work on any executor or none. When the last clone and the last permit are
+/// dropped, the connection gives everything back in the background, and the drop does not wait. A
+/// thread that dropped the last one waits up to a second for that when the thread ends, so a
+/// program may end right after the drop. [`close`](Self::close) gives everything back and says how
+/// that went.
 ///
 /// ```
 /// # futures_executor::block_on(async {
@@ -87,7 +91,7 @@ impl Seinpaal {
     /// Opens a store in memory that nobody else can reach, and connects to it: for tests, and to limit the tasks of one
     /// program. The store lasts as long as the connection and its clones.
     ///
-    /// Two connections to one store in memory are `connect("memory:LABEL")`, twice.
+    /// To open two connections to one store in memory, call `connect("memory:LABEL")` twice.
     ///
     /// # Panics
     /// If the system has no more threads, or no random numbers.
@@ -105,12 +109,13 @@ impl Seinpaal {
         Self::own_store(ClientClock::Machine, driver::start_at_once)
     }
 
-    /// The same without a thread of its own: as a task of the current tokio runtime, and by its clock. A test that
-    /// [pauses](https://docs.rs/tokio/latest/tokio/time/fn.pause.html) the clock sees timeouts, renewals and losses
-    /// in virtual time.
+    /// Opens a store in memory like [`in_memory`](Self::in_memory), but serves it as a task of the
+    /// current tokio runtime, by the clock of that runtime. A test that
+    /// [pauses](https://docs.rs/tokio/latest/tokio/time/fn.pause.html) the clock sees timeouts,
+    /// renewals and losses in virtual time.
     ///
-    /// Leases are renewed only while the runtime is not blocked, so this is for tests. Use what it gives on that
-    /// runtime only: elsewhere time is another.
+    /// This is for tests, because leases are renewed only while the runtime is not blocked. Use the
+    /// connection on that runtime only, since other runtimes have other clocks.
     ///
     /// # Panics
     /// Outside a tokio runtime with time enabled.
@@ -163,11 +168,11 @@ impl Seinpaal {
         }
     }
 
-    /// Gives back and cancels everything, also what is still in use, and waits until the store has confirmed it, for at
-    /// most 10 s.
+    /// Gives back all permits and items, also those still in use, cancels all waits, and waits up
+    /// to 10 s until the store has confirmed that.
     ///
-    /// Whoever waits on this connection, or on a clone of it, is told at once: each request has a variant `Closed` in
-    /// its error. So is whoever asks anything later. Permits and items in hand are [lost](crate::Lost::Closed).
+    /// Every wait on this connection and its clones ends at once with the error `Closed`, and so
+    /// does every later request. Permits and items in hand are [lost](crate::Lost::Closed).
     ///
     /// # Cancel safety
     /// Once this has been polled the connection is closed, whether or not it is polled again.
@@ -179,7 +184,8 @@ impl Seinpaal {
         self.handle.close().await
     }
 
-    /// Returns what this connection has done so far, and how many permits it has: to be shown as metrics.
+    /// Returns figures for metrics: what this connection has done so far, and how many permits it
+    /// holds.
     #[must_use]
     pub fn statistics(&self) -> ConnectionStatistics {
         self.handle.statistics()
@@ -191,31 +197,34 @@ impl Seinpaal {
         self.handle.address()
     }
 
-    /// Returns the descriptor that shows that this process lives, where the store goes by one (embedded). A
-    /// child that inherits it (clear close-on-exec in the child) counts as the holder of everything that this
-    /// connection holds after this process is gone. Nothing can be read from it.
+    /// Returns the descriptor by which the embedded store sees that this process lives; `None` on
+    /// other stores. A child can inherit it, if it clears close-on-exec. After this process is
+    /// gone, that child counts as the holder of everything that this connection holds. Nothing can
+    /// be read from the descriptor.
     #[must_use]
     pub fn presence_fd(&self) -> Option<BorrowedFd<'_>> {
-        self.handle.store().sign_of_life().map(SignOfLife::descriptor)
+        self.handle.store().presence().map(Presence::descriptor)
     }
 
-    /// Puts the child on record that inherits [`presence_fd`](Self::presence_fd): once both it and this process
-    /// are gone the permits are free, also if a grandchild has inherited the descriptor as well.
+    /// Puts the child on record that inherits [`presence_fd`](Self::presence_fd). Once this process
+    /// and that child are both gone, the permits are free, even if a grandchild has inherited the
+    /// descriptor as well.
     ///
     /// # Errors
     /// The record could not be written; then the descriptor alone counts.
     pub fn presence_child(&self, pid: u32) -> Result<(), StoreError> {
-        self.handle.store().sign_of_life().map_or(Ok(()), |sign| sign.record_child(pid))
+        self.handle.store().presence().map_or(Ok(()), |sign| sign.record_child(pid))
     }
 
-    /// Prepares the record of [`presence_child`](Self::presence_child) so that the child can sign it by itself, between
-    /// fork and exec: then it is on record before it begins, and nobody has to be told its number.
-    /// `None`: there is nothing to sign at this store, or no process can be seen from here.
+    /// Prepares the record of [`presence_child`](Self::presence_child) so that the child can sign
+    /// it by itself, between fork and exec. The child is then on record before it begins, and the
+    /// parent need not learn its process id. `None`: there is nothing to sign at this store, or no
+    /// process can be seen from here.
     ///
     /// # Errors
     /// It could not be prepared; then the descriptor alone counts.
     pub fn presence_record(&self) -> Result<Option<ChildRecord>, StoreError> {
-        self.handle.store().sign_of_life().map_or(Ok(None), SignOfLife::child_record)
+        self.handle.store().presence().map_or(Ok(None), Presence::child_record)
     }
 
     /// Takes the child off the record that [`presence_child`](Self::presence_child) put there. Call it before another
@@ -224,7 +233,7 @@ impl Seinpaal {
     /// # Errors
     /// The record could not be removed; start no other child then.
     pub fn presence_childless(&self) -> Result<(), StoreError> {
-        self.handle.store().sign_of_life().map_or(Ok(()), SignOfLife::forget_child)
+        self.handle.store().presence().map_or(Ok(()), Presence::forget_child)
     }
 
     /// Returns what happens when to permits of this ttl if the store is not heard from again, while this connection
@@ -244,9 +253,10 @@ impl Seinpaal {
         }
     }
 
-    /// Returns for how long the store has not answered, if a request is without an answer at this moment or the last
-    /// one got none; also if it answers that it has no room. A healthy store has one of some milliseconds now and then.
-    /// Nothing is asked: where nothing is held and nobody waits, an outage goes unnoticed.
+    /// Returns for how long the store has not answered. `None`: no request is without an answer,
+    /// and the last one was answered. A store that answers that it has no room counts as not
+    /// answering. A healthy store shows an outage of some milliseconds now and then. This asks the
+    /// store nothing, so an outage goes unnoticed while nothing is held and nobody waits.
     #[must_use]
     pub fn outage(&self) -> Option<Outage> {
         self.handle.pulse().outage()
@@ -293,8 +303,9 @@ impl Builder {
         self
     }
 
-    /// Lets a server that may have lost its memory admit nobody for this long, as `restart-guard=` in the URL
-    /// does: a quarter more than the longest ttl, the same for all clients. Redis only.
+    /// Sets for how long a server that may have lost its memory admits nobody, as `restart-guard=`
+    /// in the URL does. It should be a quarter more than the longest ttl, and the same for all
+    /// clients. Redis only.
     pub fn restart_guard(mut self, guard: Duration) -> Self {
         self.restart_guard = Some(guard);
         self

@@ -9,7 +9,7 @@ use seinpaal_proto::{
 use tokio::sync::oneshot;
 
 use crate::{
-    acquire::{Acquire, Attach, PROMPT, Plan, TryAcquire},
+    acquire::{Acquire, AcquireOptions, Attach, PROMPT, TryAcquire},
     driver::{self, Command},
     error::{AdminError, BadSetting},
     inspect::Snapshot,
@@ -21,7 +21,7 @@ use crate::{
 
 /// The most holders, and waiters, that [`Semaphore::snapshot`] lists.
 const ROWS: u32 = 10_000;
-/// How long the store may take to say everything about a name, which may be much.
+/// How long the store may take to list everything about a name, which may be much.
 const LOOK: Duration = Duration::from_secs(30);
 /// The longest reason for a pause, in bytes.
 const MAX_REASON_BYTES: usize = 512;
@@ -44,13 +44,13 @@ const MAX_REASON_BYTES: usize = 512;
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct Semaphore {
-    plan: Plan,
+    options: AcquireOptions,
 }
 
 impl Semaphore {
     pub(crate) fn new(seinpaal: Seinpaal, kind: Kind, name: &str) -> Self {
         Self {
-            plan: Plan {
+            options: AcquireOptions {
                 seinpaal,
                 name: Name::new(name),
                 kind,
@@ -64,17 +64,19 @@ impl Semaphore {
         }
     }
 
-    /// Says how many permits exist, 0 to 1 000 000 000. The first who acquires states it for all, and it goes with the
-    /// last holder and waiter. Whoever says otherwise meanwhile is [refused](crate::AcquireError::OtherLimit), unless
-    /// [`on_mismatch`](Self::on_mismatch) says what to do. A limit that an operator [set](Self::set_limit) is in force
-    /// before it, without an error. Default: what the others stated, else 1, which then counts like a stated 1.
+    /// States how many permits exist, from 0 to 1 000 000 000. The first caller that acquires
+    /// states the limit for all, and it goes with the last holder and waiter. Whoever says
+    /// otherwise meanwhile is [refused](crate::AcquireError::OtherLimit), unless
+    /// [`on_mismatch`](Self::on_mismatch) says what to do. A limit that an operator
+    /// [set](Self::set_limit) is in force before it, without an error. Default: what the others
+    /// stated, else 1, which then counts like a stated 1.
     pub fn limit(mut self, limit: u32) -> Self {
-        self.plan.limit = Some(limit);
+        self.options.limit = Some(limit);
         self
     }
 
-    /// As [`limit`](Self::limit), for who must have exactly this limit: any other is an
-    /// [error](crate::AcquireError::OtherLimit), also one that an operator set.
+    /// Like [`limit`](Self::limit), but any other limit is an
+    /// [error](crate::AcquireError::OtherLimit), even one that an operator set.
     ///
     /// # Examples
     /// ```
@@ -92,13 +94,13 @@ impl Semaphore {
 
     /// Says what to do when those who hold or wait stated another limit: refuse (default), adopt theirs, or set this one.
     pub fn on_mismatch(mut self, on_mismatch: OnMismatch) -> Self {
-        self.plan.on_mismatch = on_mismatch;
+        self.options.on_mismatch = on_mismatch;
         self
     }
 
     /// Asks for a permit and waits in line for it. Await what is returned.
     pub fn acquire(&self) -> Acquire {
-        Acquire::new(self.plan.clone())
+        Acquire::new(self.options.clone())
     }
 
     /// Waits for a permit, runs `work` while it is held, and gives it back. See [`Acquire::run`], which takes a timeout
@@ -123,7 +125,7 @@ impl Semaphore {
     /// # Ok::<(), Box<dyn std::error::Error>>(()) }).unwrap();
     /// ```
     pub fn try_acquire(&self) -> TryAcquire {
-        TryAcquire::new(self.plan.clone())
+        TryAcquire::new(self.options.clone())
     }
 
     /// Becomes the holder of a ticket that was [detached](crate::Permit::detach), perhaps by another process. If
@@ -143,7 +145,7 @@ impl Semaphore {
     /// # Ok::<(), Box<dyn std::error::Error>>(()) }).unwrap();
     /// ```
     pub fn attach(&self, ticket: Ticket) -> Attach {
-        Attach::new(self.plan.clone(), ticket)
+        Attach::new(self.options.clone(), ticket)
     }
 
     /// Reads the limit in force; 1 where nobody has set or stated one.
@@ -154,8 +156,10 @@ impl Semaphore {
         Ok(self.inspect(0).await?.limit)
     }
 
-    /// Sets the limit, 0 to 1 000 000 000, as an operator: it is in force whatever callers state, and stays until it is
-    /// [unset](Self::unset_limit), also when nobody uses the name. Below what is held nobody is thrown out, and nobody new gets in until it fits; 0 admits nobody.
+    /// Sets the limit, 0 to 1 000 000 000, as an operator: it is in force whatever callers state,
+    /// and stays until it is [unset](Self::unset_limit), also when nobody uses the name. If more
+    /// permits are held than the new limit, no holder is ended, and nobody new gets in until the
+    /// limit is kept again. 0 admits nobody.
     ///
     /// # Errors
     /// [`AdminError::FixedLimit`] for a mutex or a readers-writer lock; [`AdminError`] for bad input or a store
@@ -183,8 +187,8 @@ impl Semaphore {
         self.configure(Configure::Unpin).await
     }
 
-    /// Admits nobody until [`resume`](Self::resume); who holds, holds. `reason` (at most 512 bytes) is shown to
-    /// people.
+    /// Admits nobody until [`resume`](Self::resume). Holders keep their permits. People who look at
+    /// the name see `reason`, at most 512 bytes.
     ///
     /// # Errors
     /// As [`set_limit`](Self::set_limit).
@@ -267,7 +271,7 @@ impl Semaphore {
         ticket: Ticket,
         ttl: Duration,
     ) -> Result<Option<Duration>, AdminError> {
-        let ttl = self.plan.seinpaal.checked_ttl(ttl)?;
+        let ttl = self.options.seinpaal.checked_ttl(ttl)?;
         let whom = Whom::Tickets(vec![ticket]);
         let renew = Renew { lease: LeaseId::from(ticket), ttl, margin: time::margin(ttl), whom };
         let reply = self.ask(Request::Renew(renew), true).await?;
@@ -297,7 +301,7 @@ impl Semaphore {
         let Reply::Snapshot(snapshot) = self.ask(Request::Inspect { rows }, false).await? else {
             return Err(misfit());
         };
-        Ok(Snapshot::new(&self.plan.name.clone()?, snapshot))
+        Ok(Snapshot::new(&self.options.name.clone()?, snapshot))
     }
 
     async fn configure(&self, change: Configure) -> Result<(), AdminError> {
@@ -309,8 +313,8 @@ impl Semaphore {
     }
 
     async fn ask(&self, request: Request, as_nobody: bool) -> Result<Reply, AdminError> {
-        let name = self.plan.name.clone()?;
-        let handle = &self.plan.seinpaal.handle;
+        let name = self.options.name.clone()?;
+        let handle = &self.options.seinpaal.handle;
         let timeout = if matches!(request, Request::Inspect { .. }) { LOOK } else { PROMPT };
         let (reply, answer) = oneshot::channel();
         handle.send(Command::Ask { name, request, as_nobody, timeout, reply });

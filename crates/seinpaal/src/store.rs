@@ -5,9 +5,9 @@ pub use seinpaal_embedded as embedded;
 #[cfg(feature = "redis")]
 pub use seinpaal_redis as redis;
 pub use seinpaal_store::{
-    Abilities, BoxFuture, Certainty, ChildRecord, GuardedWrite, News, NewsSender, OneStep, Reading,
-    SendsInPlace, SignOfLife, Store, StoreError, StoreErrorKind, Together, Written, clock, memory,
-    url,
+    Abilities, BoxFuture, Certainty, ChildRecord, GuardedWrite, News, NewsSender, OneStep,
+    Presence, Reading, SendsInPlace, Store, StoreError, StoreErrorKind, Together, Written, clock,
+    memory, url,
 };
 #[cfg(feature = "zookeeper")]
 pub use seinpaal_zookeeper as zookeeper;

@@ -12,7 +12,7 @@ use processes::{
     client::{acquire, ask, files},
     unique,
 };
-use seinpaal::store::{News, SignOfLife, Store, clock::Clock, embedded::EmbeddedStore};
+use seinpaal::store::{News, Presence, Store, clock::Clock, embedded::EmbeddedStore};
 use seinpaal_proto::{
     Batch, Cause, Configure, Fence, Inbox, Limit, Name, Reply, Request, Ticket, What,
 };

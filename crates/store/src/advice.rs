@@ -6,10 +6,10 @@ use std::fmt;
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Advice {
-    /// Whether a promise may be broken as it is now: a permit given twice, or taken from somebody who renews it. If not,
-    /// something is merely slower, or could go unnoticed.
+    /// Whether a promise may be broken: a permit could be given twice, or taken from a holder that
+    /// renews it. Otherwise something is merely slower, or could go unnoticed.
     pub is_risk: bool,
-    /// What it is, and the remedy; one line.
+    /// What is wrong and how to mend it, in one line.
     pub text: String,
 }
 

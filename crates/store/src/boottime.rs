@@ -1,5 +1,5 @@
-//! The client's clock: monotonic, and running while the machine sleeps, so that a lease does not
-//! outlive a suspended laptop in its holder's belief.
+//! The client's clock. It is monotonic and runs while the machine sleeps. Otherwise a holder on a
+//! laptop that was suspended would believe in a lease that has ended.
 
 use std::time::Duration;
 
@@ -23,7 +23,7 @@ pub fn now() -> Micros {
 pub enum ClientClock {
     /// This machine's.
     Machine,
-    /// That of a tokio runtime, which a test can pause, since this instant of it.
+    /// The clock of a tokio runtime, which a test can pause, counted from this instant.
     Tokio(Instant),
 }
 

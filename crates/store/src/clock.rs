@@ -17,13 +17,14 @@ use crate::boottime;
 pub struct Reading {
     /// Microseconds since 1970, as the store believes.
     pub shows: Micros,
-    /// When this client asked, in microseconds of its monotonic clock that also counts while the machine sleeps:
-    /// so the store's clock is never taken for earlier than it is.
+    /// When this client asked, in microseconds of its monotonic clock, which also counts while the
+    /// machine sleeps. The instant lies before the reading, so the client never takes the store's
+    /// clock for earlier than it is.
     pub asked_at: Micros,
 }
 
 impl Reading {
-    /// Of a clock that is at hand.
+    /// A reading of a clock of this process.
     pub fn take(shows: Micros) -> Self {
         Self { shows, asked_at: boottime::now() }
     }
@@ -34,7 +35,7 @@ impl Reading {
 pub enum Clock {
     /// The machine's, which people and daemons may set.
     System,
-    /// Whatever number is in here, in microseconds.
+    /// The number in here, in microseconds.
     Manual(Arc<AtomicU64>),
 }
 

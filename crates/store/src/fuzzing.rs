@@ -2,10 +2,10 @@
 
 use std::fmt::Display;
 
-/// What people are told is one line.
+/// Checks that a text for people is one line.
 ///
 /// # Panics
-/// If it is more, or could be shown as more.
+/// If the text is more than one line, or a terminal could show it as more.
 pub fn must_be_one_line(message: impl Display) {
     let text = message.to_string();
     assert!(!text.contains(['\n', '\r', '\u{1b}', '\0']), "more than one line: {text:?}");

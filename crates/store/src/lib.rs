@@ -1,5 +1,5 @@
-//! The seam between the session and a store: batches of requests go in, replies come out, and now and
-//! then the store says that something happened.
+//! The seam between the session and a store. Batches of requests go in and replies come out. The
+//! store also sends news when something happened that nobody asked about.
 
 #![forbid(unsafe_code)]
 
@@ -59,7 +59,8 @@ pub trait SignedByChild: fmt::Debug + Send + Sync {
 }
 
 impl ChildRecord {
-    /// Puts the calling process on record. It does system calls only: it neither allocates nor locks.
+    /// Puts the calling process on record. This makes system calls only, and neither allocates nor
+    /// locks, so it may run between fork and exec.
     ///
     /// # Errors
     /// The record could not be written; then the descriptor alone counts.
@@ -67,7 +68,8 @@ impl ChildRecord {
         self.0.sign()
     }
 
-    /// Clears away what was prepared, in the parent, once the child has signed or will not any more.
+    /// Removes what was prepared. The parent calls this once the child has signed, or will not sign
+    /// any more.
     ///
     /// # Errors
     /// Nobody has signed.
@@ -81,7 +83,8 @@ impl ChildRecord {
 pub enum News {
     /// Something happened to a ticket of this client.
     Wakeup(Wakeup),
-    /// Wakeups may have been lost (the subscription was away): look again at everything.
+    /// Wakeups may have been lost, because the subscription was interrupted: look again at
+    /// everything.
     LookAgain,
     /// Something happened at a queue that this client works at.
     Queue(queue::Wakeup),
@@ -92,59 +95,65 @@ pub type NewsSender = mpsc::UnboundedSender<News>;
 
 /// A store as one client sees it. It was opened for one inbox, which is reachable while it lives.
 ///
-/// Every batch is executed as [`seinpaal_proto::execute`] would: that is the specification. The futures
-/// must be polled inside a tokio runtime with I/O and time enabled. Dropping one leaves the outcome
-/// unknown and nothing else broken.
+/// A store executes every batch as [`seinpaal_proto::execute`] would, which is the specification.
+/// The futures must be polled inside a tokio runtime with I/O and time enabled. If a future is
+/// dropped, nobody knows whether its batch was executed; nothing else breaks.
 ///
 /// No method has a default, so that a store that forwards to another cannot forget one.
 pub trait Store: fmt::Debug + Send + Sync + 'static {
     /// What this store is and can do.
     fn abilities(&self) -> Abilities;
 
-    /// What the store's clock showed when it was opened. Requests carry a deadline on that clock, the very first
-    /// one too (docs/internals/protocol.md, rule 16).
+    /// What the store's clock showed when the store was opened. Requests carry a deadline on that
+    /// clock, and so does the very first one (docs/internals/protocol.md, rule 16).
     fn first_reading(&self) -> Reading;
 
-    /// The longest that this client may believe in a lease without being heard from; `None`: as long as the
-    /// lease lasts. Longer ttls are cut to it, but for permits that are detached.
+    /// The longest time for which this client may believe in a lease that it does not renew.
+    /// `None`: as long as the lease lasts. Longer ttls are cut to this, except for permits that are
+    /// detached.
     fn longest_lease(&self) -> Option<Micros>;
 
-    /// How the store sees that this client lives, if a child can be part of that; `None`: it goes by something else.
-    fn sign_of_life(&self) -> Option<&dyn SignOfLife>;
+    /// The descriptor by which the store sees that this client lives. A child can inherit it.
+    /// `None`: the store has no such descriptor.
+    fn presence(&self) -> Option<&dyn Presence>;
 
-    /// The longest ttl for which this store keeps its promises as it was opened; `None`: any.
+    /// The longest ttl for which the store keeps its promises, with the options that it was opened
+    /// with. `None`: any ttl.
     fn longest_ttl(&self) -> Option<Duration>;
 
-    /// What should be changed about the store so that its promises hold, a line each; for people.
+    /// What should be changed about the store so that its promises hold, for people to read.
     fn advice(&self) -> Vec<Advice>;
 
-    /// What is known about the store.
+    /// What is known about the store, for people to read.
     fn facts(&self) -> Vec<Fact>;
 
-    /// An answer about this name is overdue: nothing came for `silence`. Completes once there is a way to the store that
-    /// was heard from since, or a new one; or after a while without. What is under way stays so. The next call about the
-    /// name goes that way.
+    /// An answer about this name is overdue: the store has been silent for `silence`. This
+    /// completes once the store has been heard from again, or a new connection is open, or after a
+    /// bounded time with neither. Calls under way go on. The next call about the name uses the
+    /// connection that was found.
     fn reassure<'a>(&'a self, name: &'a Name, silence: Duration) -> BoxFuture<'a, ()>;
 
     /// Executes a batch, whole or not at all.
     fn call<'a>(&'a self, batch: &'a Batch) -> BoxFuture<'a, Result<Replies, StoreError>>;
 
-    /// Executes a batch on the thread that asks, if that waits for nobody: neither for others that are inside a call nor
-    /// for a disk that is slow. `None`: it cannot, and nothing was done; [`call`](Self::call) does it. A store may decline
-    /// whatever would queue. Needs no runtime.
+    /// Executes a batch on the caller's thread, if that needs no waiting: neither for other calls
+    /// nor for a slow disk. `None`: the store declines and has done nothing; use
+    /// [`call`](Self::call). A store may decline whatever would have to wait in the queue. This
+    /// needs no runtime.
     fn call_in_place(&self, batch: &Batch) -> Option<Result<Replies, StoreError>>;
 
-    /// Whether [`call_in_place`](Self::call_in_place) ever does something.
+    /// Whether [`call_in_place`](Self::call_in_place) ever executes a batch.
     fn answers_in_place(&self) -> bool;
 
-    /// How calls of this store are sent on the thread of whoever asks; `None`: a task of the store's sends them.
+    /// The means to send calls on the caller's thread. `None`: a task of the store sends them.
     fn sends_in_place(&self) -> Option<&dyn SendsInPlace>;
 
-    /// Applies a group of commands, once for its id, if its tickets hold at that moment; else nothing of it.
-    /// `None`: this store keeps permits and nothing else.
+    /// Applies a group of commands if all its tickets hold at that moment, and applies nothing
+    /// otherwise. A group with the same id is applied once. `None`: this store keeps only permits.
     fn guarded<'a>(&'a self, write: &'a GuardedWrite) -> Option<Written<'a>>;
 
-    /// The step in which this store executes batches about different names; `None`: it has none.
+    /// The atomic step in which this store executes batches about several names. `None`: it has
+    /// none.
     fn one_step(&self) -> Option<&dyn OneStep>;
 
     /// Executes a batch about a queue, whole or not at all, as [`seinpaal_proto::queue::execute`] would.
@@ -168,49 +177,52 @@ pub trait Store: fmt::Debug + Send + Sync + 'static {
     ) -> BoxFuture<'a, Result<Vec<(Name, Snapshot)>, StoreError>>;
 }
 
-/// How a store shows that a client lives, where that is a descriptor, and a record of who else has it.
-pub trait SignOfLife {
+/// How a client shows a store that it lives: a descriptor, and a record of the child that has
+/// inherited it.
+pub trait Presence {
     /// The descriptor. A child that inherits it keeps the client alive in the store's eyes after this process is gone.
     fn descriptor(&self) -> BorrowedFd<'_>;
 
-    /// Puts the child on record that inherits the [`descriptor`](Self::descriptor): once it and this process are
-    /// both gone the client is, too, whoever else has inherited the descriptor.
+    /// Puts the child on record that inherits the [`descriptor`](Self::descriptor). Once this
+    /// process and the child are both gone, the client is gone, even if others have inherited the
+    /// descriptor as well.
     ///
     /// # Errors
     /// The record could not be written; then the descriptor alone counts.
     fn record_child(&self, pid: u32) -> Result<(), StoreError>;
 
-    /// Prepares a record that the child signs by itself; `None`: where there is none to be had.
+    /// Prepares a record that the child signs by itself. `None`: no record can be had here.
     ///
     /// # Errors
     /// It could not be prepared; then the descriptor alone counts.
     fn child_record(&self) -> Result<Option<ChildRecord>, StoreError>;
 
-    /// Takes the child off the record again: the descriptor alone counts. Do it before another child inherits it.
+    /// Takes the child off the record again, so that the descriptor alone counts. Call this before
+    /// another child inherits the descriptor.
     ///
     /// # Errors
     /// The record could not be removed.
     fn forget_child(&self) -> Result<(), StoreError>;
 }
 
-/// Calls that are sent on the thread of whoever asks.
+/// Sends calls on the caller's thread.
 pub trait SendsInPlace {
-    /// Has `ask` poll calls of this store for the first time, and sends on this thread what they ask: no task of the
-    /// store's is woken for that.
+    /// Runs `ask`, which polls calls of this store for the first time, and sends on this thread
+    /// what they ask. No task of the store is woken for that.
     fn send(&self, ask: &mut dyn FnMut());
 }
 
 /// One atomic step about several names.
 pub trait OneStep {
-    /// Executes batches about different names, of one acquire each: all of them if every request is granted, else
-    /// none.
+    /// Executes batches about different names, with one acquire each. If every acquire is granted,
+    /// all of them hold; otherwise none does.
     fn call_together<'a>(
         &'a self,
         batches: &'a [Batch],
     ) -> BoxFuture<'a, Result<Together, StoreError>>;
 }
 
-/// What a store of this scheme answers about a queue, if it keeps none.
+/// The error of a store with this scheme that keeps no queues.
 #[doc(hidden)]
 #[must_use]
 pub fn no_queues(scheme: &str) -> StoreError {
@@ -232,8 +244,8 @@ pub struct Abilities {
 }
 
 impl Abilities {
-    /// Those of a store that more than one process can use. `scheme` is its URL's; `notices_death` says that it
-    /// notices at once when a client's process is gone.
+    /// The abilities of a store that more than one process can use. `scheme` is that of its URL.
+    /// `notices_death` says that it notices at once when a client's process is gone.
     #[must_use]
     pub fn shared(scheme: &'static str, notices_death: bool) -> Self {
         Self { scheme, notices_death, is_shared: true }

@@ -1,5 +1,5 @@
-//! The memory store: one process, nothing to install, gone with the process. For tests, and as a
-//! limiter among the tasks of one program.
+//! The memory store, for tests and as a limiter among the tasks of one program. It lives in one
+//! process and ends with it.
 
 mod hub;
 
@@ -9,12 +9,12 @@ use seinpaal_proto::{Batch, Inbox, Name, Replies, Snapshot, queue, time::Micros}
 
 pub use self::hub::MemoryHub;
 use super::{
-    Abilities, Advice, BoxFuture, Fact, GuardedWrite, NewsSender, OneStep, Reading, SendsInPlace,
-    SignOfLife, Store, StoreError, Together, Written,
+    Abilities, Advice, BoxFuture, Fact, GuardedWrite, NewsSender, OneStep, Presence, Reading,
+    SendsInPlace, Store, StoreError, Together, Written,
 };
 
-/// One client of a [`MemoryHub`]. Dropping it is how a client dies here: its leases and its places in
-/// queues end at once.
+/// One client of a [`MemoryHub`]. Dropping it stands for the death of a client: its leases and its
+/// places in line end at once.
 #[derive(Debug)]
 pub struct MemoryStore {
     hub: Arc<MemoryHub>,
@@ -44,7 +44,7 @@ impl Store for MemoryStore {
         None
     }
 
-    fn sign_of_life(&self) -> Option<&dyn SignOfLife> {
+    fn presence(&self) -> Option<&dyn Presence> {
         None
     }
 

@@ -1,9 +1,10 @@
-//! A room in which one thread or task works, its owner, and which a caller may enter while nobody is inside: for what
-//! would otherwise take two threads to be woken.
+//! A room in which one thread or task, its owner, works on something. A caller may enter while
+//! nobody is inside and do the work on its own thread, which saves waking the owner and being woken
+//! by it.
 //!
-//! A caller never waits at the door. So nothing that runs inside can wait for itself: a waker or a destructor that
-//! wants to come in finds the room taken. Only the owner waits, for one caller at most: it says so beforehand, and no
-//! caller enters before it.
+//! A caller never waits to enter. So nothing that runs inside can deadlock with itself: a waker or
+//! a destructor that wants to enter finds the room taken. Only the owner waits, and for one caller
+//! at most: it announces that it waits, and no caller enters before it.
 
 use std::{
     ops::{Deref, DerefMut},

@@ -39,7 +39,8 @@ pub enum StoreErrorKind {
     Full,
     /// What is kept there is not ours or is damaged.
     Corrupt,
-    /// Another version of Seinpaal keeps it, and this one cannot read it: use that version, or another place.
+    /// Another version of Seinpaal wrote it, and this one cannot read it: use that version, or
+    /// another store.
     OtherVersion,
     /// This program closed the connection. Where an error has a variant `Closed`, that is what is returned.
     Closed,
@@ -52,7 +53,7 @@ pub enum StoreErrorKind {
 pub enum Certainty {
     /// It was not.
     NotExecuted,
-    /// It may have been. Sending the same tickets again is safe and finds out.
+    /// It may have been. Sending the same tickets again is safe, and tells.
     Unknown,
 }
 
@@ -69,7 +70,7 @@ impl StoreError {
         self
     }
 
-    /// Whether it is about one record, and says nothing of others.
+    /// Whether the error is about one record only, so that others may be fine.
     pub fn is_about_what_is_kept(&self) -> bool {
         matches!(self.kind, StoreErrorKind::Corrupt | StoreErrorKind::OtherVersion)
     }
@@ -86,7 +87,7 @@ impl StoreError {
         self.certainty
     }
 
-    /// What it means to a session.
+    /// What the error means to a session.
     pub fn as_failure(&self) -> Failure {
         Failure {
             maybe_executed: self.certainty != Certainty::NotExecuted,

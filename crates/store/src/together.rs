@@ -2,17 +2,18 @@
 
 use seinpaal_proto::{Acquire, Batch, Replies, Reply, Request};
 
-/// What came of batches that were to be executed together.
+/// The result of executing batches together.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Together {
     /// Every request was granted; the replies, batch by batch.
     Granted(Vec<Replies>),
-    /// Not every one was, so none holds or waits. The first batch that was not granted, and what it was told.
+    /// At least one was not granted, so none holds or waits. The index of the first such batch, and
+    /// its replies.
     Refused(usize, Replies),
 }
 
-/// Executes batches of one acquire each, and gives back what was granted unless all were. The caller keeps
-/// everybody else out meanwhile.
+/// Executes batches of one acquire each. Unless all are granted, gives back those that were. The
+/// caller must keep other batches out meanwhile.
 pub fn execute<E>(
     batches: &[Batch],
     mut execute: impl FnMut(&Batch) -> Result<Replies, E>,

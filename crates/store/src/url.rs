@@ -1,4 +1,4 @@
-//! Where a store is, in one line that fits into a flag, a variable or a configuration file.
+//! URLs of stores: one line that fits into a flag, a variable or a configuration file.
 //!
 //! A URL may carry a password. So no error and no `Debug` repeats any part of it that could be one:
 //! they name the scheme, and an option that stands where no password can be.

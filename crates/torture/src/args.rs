@@ -8,6 +8,7 @@ use crate::{fault::Fault, kind::Kind, promise, rig::Plan, worker::Orders};
 pub const USAGE: &str = "usage: torture [--queue] --store KIND [--minutes N] [--calm N] [--seed S] [--faults LIST] [--workers N] [--tasks N] \
 [--history FILE]
        torture judge --store KIND --history FILE
+       torture items --store KIND …: a load of items; `torture items` alone says more
   KIND      embedded, redis, guarded (no persistence, restart guard), sentinel, cluster, quorum, zookeeper
   --faults  names, with commas between; `promised` (default): all that the store promises to survive; `none`
   --history where the history goes; default: a temporary file, kept if a promise was broken
@@ -119,7 +120,7 @@ fn minutes(text: &str) -> Result<Duration, String> {
         .ok_or_else(|| format!("not minutes: {text}"))
 }
 
-fn number<T: std::str::FromStr>(text: &str) -> Result<T, String> {
+pub(crate) fn number<T: std::str::FromStr>(text: &str) -> Result<T, String> {
     text.parse().map_err(|_| format!("not a number: {text}"))
 }
 

@@ -1,26 +1,29 @@
 //! `cargo run -p torture -- --store KIND …`: see docs/internals/proof/torture.md.
 #![forbid(unsafe_code)]
 
-use std::{fs, io, process::ExitCode};
+use std::{fs, io, path::Path, process::ExitCode};
 
 use torture::{
-    args, report,
+    args, history, items, report,
     rig::{self, Plan},
     worker,
 };
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
-    let done = match args.split_first() {
-        Some((first, orders)) if first == "worker" => be_worker(orders),
-        Some((first, args)) if first == "judge" => judge(args),
-        Some(_) => torment(&args),
-        None => args::refuse("which store?".to_owned()),
+    let first = args.first().map_or("", String::as_str);
+    let done = match first {
+        "worker" => be_worker(&args[1..]),
+        "item-worker" => be_item_worker(&args[1..]),
+        "judge" => judge(&args[1..]),
+        "items" => load_with_items(&args[1..]),
+        "" => args::refuse("which store?".to_owned()),
+        _ => torment(&args),
     };
     done.unwrap_or_else(|error| {
         eprintln!("torture: {error}");
         if error.kind() == io::ErrorKind::InvalidInput {
-            eprintln!("{}", args::USAGE);
+            eprintln!("{}", if first == "items" { items::args::USAGE } else { args::USAGE });
         }
         ExitCode::from(2)
     })
@@ -31,6 +34,20 @@ fn be_worker(orders: &[String]) -> io::Result<ExitCode> {
     worker::work(orders).map(|()| ExitCode::SUCCESS)
 }
 
+fn be_item_worker(orders: &[String]) -> io::Result<ExitCode> {
+    let orders = items::args::orders(orders).or_else(args::refuse)?;
+    items::worker::work(orders).map(|()| ExitCode::SUCCESS)
+}
+
+fn load_with_items(args: &[String]) -> io::Result<ExitCode> {
+    let plan = items::args::plan(args).or_else(args::refuse)?;
+    println!("{plan}, history {}", plan.history.display());
+    items::rig::run(&plan)?;
+    let verdict = items::check::check(&history::read(&plan.history)?, plan.rules());
+    print!("{}", items::report::report(&verdict));
+    told(&plan.history, args, verdict.violations.is_empty())
+}
+
 fn torment(args: &[String]) -> io::Result<ExitCode> {
     let plan = args::plan(args).or_else(args::refuse)?;
     println!("store {}, seed {}, history {}", plan.kind, plan.seed, plan.history.display());
@@ -39,7 +56,7 @@ fn torment(args: &[String]) -> io::Result<ExitCode> {
     }
     let verdict = rig::run(&plan)?;
     print!("{}", report::report(&plan, &verdict));
-    told(&plan, args, verdict.violations.is_empty())
+    told(&plan.history, args, verdict.violations.is_empty())
 }
 
 /// Judges once more what an earlier run wrote down.
@@ -47,23 +64,24 @@ fn judge(args: &[String]) -> io::Result<ExitCode> {
     let plan = args::plan(args).or_else(args::refuse)?;
     let verdict = rig::judge(&plan)?;
     print!("{}", report::report(&plan, &verdict));
-    told(&plan, args, verdict.violations.is_empty())
+    told(&plan.history, args, verdict.violations.is_empty())
 }
 
 fn torment_queue(plan: &Plan, args: &[String]) -> io::Result<ExitCode> {
     let verdict = rig::run_queue(plan)?;
     print!("{}", report::queue(plan, &verdict));
-    told(plan, args, verdict.violations.is_empty())
+    told(&plan.history, args, verdict.violations.is_empty())
 }
 
-fn told(plan: &Plan, args: &[String], is_well: bool) -> io::Result<ExitCode> {
+/// Removes the history of a run in which no promise was broken, unless it was asked for.
+fn told(history: &Path, args: &[String], is_well: bool) -> io::Result<ExitCode> {
     let is_kept = args.iter().any(|arg| arg == "--history");
     if is_well {
         if !is_kept {
-            fs::remove_file(&plan.history)?;
+            fs::remove_file(history)?;
         }
         return Ok(ExitCode::SUCCESS);
     }
-    println!("a promise was broken: the history is {}", plan.history.display());
+    println!("a promise was broken: the history is {}", history.display());
     Ok(ExitCode::FAILURE)
 }

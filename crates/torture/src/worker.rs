@@ -57,7 +57,8 @@ pub fn work(orders: Orders) -> io::Result<()> {
     let stop = stop_with_stdin();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
-        let Some(seinpaal) = connect(&orders, stop.clone()).await else { return };
+        let store = connect(&orders.url, &orders.who, orders.ttl, &stop).await;
+        let Some(seinpaal) = store else { return };
         pen.write(What::Started);
         let worker = Arc::new(Worker { orders, pen, seinpaal });
         let mut tasks = JoinSet::new();
@@ -77,7 +78,8 @@ pub fn work(orders: Orders) -> io::Result<()> {
     Ok(())
 }
 
-fn stop_with_stdin() -> watch::Receiver<bool> {
+/// Turns true when standard input ends: so the rig tells its workers to finish, also by its own end.
+pub(crate) fn stop_with_stdin() -> watch::Receiver<bool> {
     let (sender, stop) = watch::channel(false);
     thread::spawn(move || {
         let _ = io::stdin().read_to_end(&mut Vec::new());
@@ -86,10 +88,15 @@ fn stop_with_stdin() -> watch::Receiver<bool> {
     stop
 }
 
-/// The store may be in the middle of a fault.
-async fn connect(orders: &Orders, stop: watch::Receiver<bool>) -> Option<Seinpaal> {
+/// Connects however often it takes, since the store may be in the middle of a fault. `None`: it was told to stop.
+pub(crate) async fn connect(
+    url: &str,
+    who: &str,
+    ttl: Duration,
+    stop: &watch::Receiver<bool>,
+) -> Option<Seinpaal> {
     while !*stop.borrow() {
-        match Seinpaal::builder(&orders.url).ttl(orders.ttl).client(&orders.who).connect().await {
+        match Seinpaal::builder(url).ttl(ttl).client(who).connect().await {
             Ok(seinpaal) => return Some(seinpaal),
             Err(_) => tokio::time::sleep(BETWEEN_TRIES).await,
         }

@@ -30,12 +30,12 @@ use seinpaal_store::{News, StoreError};
 const LONGEST_PAUSE: u32 = 4;
 
 /// What is known of clients while a batch is executed: who is gone, and who was asked about.
-struct Known<'a> {
+struct KnownContacts<'a> {
     gone: &'a BTreeSet<Inbox>,
     asked: BTreeSet<Inbox>,
 }
 
-impl Contacts for Known<'_> {
+impl Contacts for KnownContacts<'_> {
     fn contact(&mut self, inbox: Inbox) -> Contact {
         if self.gone.contains(&inbox) {
             return Contact::Dead;
@@ -151,7 +151,7 @@ impl Core {
         let Ok(before) = replica.state.head();
         let mut recorder = replica.recorder(now);
         recorder.end_leases_of(gone);
-        let mut known = Known { gone, asked: BTreeSet::new() };
+        let mut known = KnownContacts { gone, asked: BTreeSet::new() };
         let Ok(outcome) = execute(&mut recorder, &mut known, now, &batch);
         let recorded = recorder.packer;
         let hints: Vec<Hint> = outcome.wakeups.iter().map(Hint::from).collect();

@@ -16,7 +16,7 @@ use tokio::{
 
 use super::{
     error,
-    link::{Link, Plan},
+    link::{Link, SessionOptions},
     replica::Replica,
     watches::{Watches, wanted},
 };
@@ -28,21 +28,21 @@ const IDLE_COPIES: usize = 64;
 /// The copies of names, the session, and whom it watches.
 #[derive(Debug)]
 pub(super) struct Core {
-    pub(super) plan: Arc<Plan>,
+    pub(super) options: Arc<SessionOptions>,
     pub(super) news: NewsSender,
     pub(super) watches: Watches,
     link: watch::Sender<Option<Arc<Link>>>,
-    names: Mutex<HashMap<Name, Arc<Desk>>>,
+    names: Mutex<HashMap<Name, Arc<CopyCell>>>,
     now: Option<Arc<AtomicU64>>,
 }
 
 /// One name's copy. A call takes the copy out and puts it back, so that a call that fails or is dropped
 /// half-way leaves none behind.
 #[derive(Debug, Default)]
-struct Desk(tokio::sync::Mutex<Place>);
+struct CopyCell(tokio::sync::Mutex<CopyState>);
 
 #[derive(Debug, Default)]
-enum Place {
+enum CopyState {
     /// Nobody has looked yet.
     #[default]
     New,
@@ -52,14 +52,10 @@ enum Place {
 }
 
 /// How often calls of this process tried to write, how often somebody else had written first, and how
-/// many sessions expired. For measurements.
-#[doc(hidden)]
-pub static ATTEMPTS: AtomicU64 = AtomicU64::new(0);
-#[doc(hidden)]
-pub static REPEATS: AtomicU64 = AtomicU64::new(0);
-
-#[doc(hidden)]
-pub static SESSIONS_LOST: AtomicU64 = AtomicU64::new(0);
+/// many sessions expired. For measurements: see `rigged.rs`.
+pub(super) static ATTEMPTS: AtomicU64 = AtomicU64::new(0);
+pub(super) static REPEATS: AtomicU64 = AtomicU64::new(0);
+pub(super) static SESSIONS_LOST: AtomicU64 = AtomicU64::new(0);
 
 pub(super) fn count_attempt(is_repeat: bool) {
     ATTEMPTS.fetch_add(1, Ordering::Relaxed);
@@ -68,18 +64,18 @@ pub(super) fn count_attempt(is_repeat: bool) {
 
 impl Core {
     pub(super) fn new(
-        plan: Arc<Plan>,
+        options: Arc<SessionOptions>,
         news: NewsSender,
         gone: mpsc::UnboundedSender<Inbox>,
         now: Option<Arc<AtomicU64>>,
     ) -> Self {
         let (link, _) = watch::channel(None);
         let names = Mutex::default();
-        Self { plan, news, watches: Watches::new(gone), link, names, now }
+        Self { options, news, watches: Watches::new(gone), link, names, now }
     }
 
     pub(super) fn inbox(&self) -> Inbox {
-        self.plan.inbox
+        self.options.inbox
     }
 
     pub(super) fn is_rigged(&self) -> bool {
@@ -98,7 +94,7 @@ impl Core {
     /// The session, or the next one if it comes soon. Without one nothing was sent.
     pub(super) async fn link(&self) -> Result<Arc<Link>, StoreError> {
         let mut link = self.link.subscribe();
-        let opened = timeout(self.plan.session() / 2, link.wait_for(Option::is_some)).await;
+        let opened = timeout(self.options.session() / 2, link.wait_for(Option::is_some)).await;
         match opened {
             Ok(Ok(link)) => link.clone().ok_or_else(|| self.away()),
             _ => Err(self.away()),
@@ -106,7 +102,7 @@ impl Core {
     }
 
     fn away(&self) -> StoreError {
-        error::no_answer(&self.plan.shown(), Certainty::NotExecuted)
+        error::no_answer(&self.options.shown(), Certainty::NotExecuted)
     }
 
     pub(super) async fn call(&self, batch: &Batch) -> Result<Replies, StoreError> {
@@ -121,17 +117,17 @@ impl Core {
         batch: &Batch,
         suspects: BTreeSet<Inbox>,
     ) -> Result<Replies, StoreError> {
-        let desk = self.desk(&batch.name);
-        let mut place = desk.0.lock().await;
+        let cell = self.cell(&batch.name);
+        let mut place = cell.0.lock().await;
         let mut replica = self.take_copy(&mut place);
         let replies = self.execute(link, &mut replica, batch, suspects).await?;
         if let Err(error) = self.attend(link, &mut replica, &batch.name).await {
             tracing::debug!(target: crate::TARGET, name = %batch.name, %error, "nobody is watched");
         }
         let is_needed = replica.has(self.inbox());
-        *place = Place::Copy(replica);
+        *place = CopyState::Copy(replica);
         drop(place);
-        drop(desk);
+        drop(cell);
         self.tidy(&batch.name, is_needed);
         Ok(replies)
     }
@@ -173,20 +169,20 @@ impl Core {
 
     /// Looks what others have written at a name, and whether this client must now watch somebody.
     pub(super) async fn look(&self, link: &Link, name: &Name) -> Result<(), StoreError> {
-        let desk = self.desk(name);
-        let mut place = desk.0.lock().await;
+        let cell = self.cell(name);
+        let mut place = cell.0.lock().await;
         let mut replica = self.take_copy(&mut place);
         self.follow(link, &mut replica, name).await?;
         self.attend(link, &mut replica, name).await?;
-        *place = Place::Copy(replica);
+        *place = CopyState::Copy(replica);
         Ok(())
     }
 
-    fn take_copy(&self, place: &mut Place) -> Box<Replica> {
-        match std::mem::replace(place, Place::Lost) {
-            Place::Copy(replica) => replica,
-            Place::New => Box::default(),
-            Place::Lost => {
+    fn take_copy(&self, place: &mut CopyState) -> Box<Replica> {
+        match std::mem::replace(place, CopyState::Lost) {
+            CopyState::Copy(replica) => replica,
+            CopyState::New => Box::default(),
+            CopyState::Lost => {
                 let _ = self.news.send(News::LookAgain); // nobody listens once the store is closed
                 Box::default()
             }
@@ -198,7 +194,7 @@ impl Core {
         self.lock().keys().cloned().collect()
     }
 
-    fn desk(&self, name: &Name) -> Arc<Desk> {
+    fn cell(&self, name: &Name) -> Arc<CopyCell> {
         Arc::clone(self.lock().entry(name.clone()).or_default())
     }
 
@@ -206,13 +202,13 @@ impl Core {
     /// another call is about to use stays.
     fn tidy(&self, name: &Name, is_needed: bool) {
         let mut names = self.lock();
-        let is_idle = names.get(name).is_some_and(|desk| Arc::strong_count(desk) == 1);
+        let is_idle = names.get(name).is_some_and(|cell| Arc::strong_count(cell) == 1);
         if !is_needed && is_idle && names.len() > IDLE_COPIES {
             names.remove(name);
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<Name, Arc<Desk>>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<Name, Arc<CopyCell>>> {
         // Whole whatever panicked: each entry stands for itself.
         self.names.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }

@@ -35,7 +35,7 @@ pub(super) struct Keeper {
 
 type Nudge = futures_util::future::BoxFuture<'static, WatchedEvent>;
 
-enum Heard {
+enum KeeperNews {
     Nudge,
     State(SessionState),
     Gone(Inbox),
@@ -67,10 +67,10 @@ impl Keeper {
                 nudge = self.open_inbox().await;
             }
             let heard = tokio::select! {
-                Some(_) = poll(&mut nudge) => { nudge = None; Heard::Nudge }
-                state = self.states.changed() => Heard::State(state),
-                Some(inbox) = self.gone.recv() => Heard::Gone(inbox),
-                _ = sweep.tick() => Heard::Time,
+                Some(_) = poll(&mut nudge) => { nudge = None; KeeperNews::Nudge }
+                state = self.states.changed() => KeeperNews::State(state),
+                Some(inbox) = self.gone.recv() => KeeperNews::Gone(inbox),
+                _ = sweep.tick() => KeeperNews::Time,
             };
             if self.take(heard).await {
                 nudge = None;
@@ -79,20 +79,20 @@ impl Keeper {
     }
 
     /// Says whether there is another session.
-    async fn take(&mut self, heard: Heard) -> bool {
+    async fn take(&mut self, heard: KeeperNews) -> bool {
         match heard {
-            Heard::Nudge => {}
-            Heard::Gone(inbox) => self.settle_for(inbox).await,
-            Heard::Time => self.sweep().await,
-            Heard::State(SessionState::SyncConnected) => {
+            KeeperNews::Nudge => {}
+            KeeperNews::Gone(inbox) => self.settle_for(inbox).await,
+            KeeperNews::Time => self.sweep().await,
+            KeeperNews::State(SessionState::SyncConnected) => {
                 self.link.time.forget();
                 let _ = self.core.news.send(News::LookAgain); // nobody listens once the store is closed
             }
-            Heard::State(state) if state.is_terminated() => {
+            KeeperNews::State(state) if state.is_terminated() => {
                 self.begin_again().await;
                 return true;
             }
-            Heard::State(_) => self.link.time.forget(),
+            KeeperNews::State(_) => self.link.time.forget(),
         }
         false
     }
@@ -100,7 +100,7 @@ impl Keeper {
     /// Reads this client's inbox and watches it. Where it was told to look it looks; if it was told more
     /// than once it looks everywhere, since an inbox holds one name.
     async fn open_inbox(&mut self) -> Option<Nudge> {
-        let path = self.core.plan.paths.inbox(self.core.inbox());
+        let path = self.core.options.paths.inbox(self.core.inbox());
         let read = self.link.client.get_and_watch_data(&path);
         let Ok(Ok((data, stat, watcher))) = timeout(self.link.patience(), read).await else {
             sleep(PAUSE).await;
@@ -143,7 +143,7 @@ impl Keeper {
     /// The session is over, and with it everything that this client had. That is settled before it
     /// appears again, so that nobody sees it alive with what it has lost.
     async fn begin_again(&mut self) {
-        let store = self.core.plan.shown();
+        let store = self.core.options.shown();
         tracing::warn!(target: crate::TARGET, %store, "the session has expired: everything is lost");
         SESSIONS_LOST.fetch_add(1, Ordering::Relaxed);
         self.core.set_link(None);
@@ -166,7 +166,7 @@ impl Keeper {
     }
 
     async fn try_again(&self) -> Result<Link, StoreError> {
-        let link = Link::open(&self.core.plan).await?;
+        let link = Link::open(&self.core.options).await?;
         link.disappear().await?;
         for name in self.core.names() {
             self.core.settle(&link, &name, BTreeSet::from([self.core.inbox()])).await?;

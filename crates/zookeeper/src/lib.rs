@@ -22,6 +22,8 @@ mod list;
 mod paths;
 mod recorder;
 mod replica;
+#[cfg(feature = "rigged")]
+mod rigged;
 mod stretch;
 #[cfg(test)]
 mod tests;
@@ -38,18 +40,18 @@ use std::{
 use seinpaal_proto::{Batch, Inbox, Name, Replies, Snapshot, queue, time::Micros};
 use tokio::{sync::mpsc, task::AbortHandle};
 
-use self::{core::Core, keeper::Keeper, link::Link, link::Plan, paths::Paths};
+use self::{core::Core, keeper::Keeper, link::Link, link::SessionOptions, paths::Paths};
 use seinpaal_store::{
-    Abilities, Advice, BoxFuture, Certainty, Fact, GuardedWrite, NewsSender, OneStep, Reading,
-    SendsInPlace, SignOfLife, Store, StoreError, StoreErrorKind, Written, boottime, no_queues,
+    Abilities, Advice, BoxFuture, Certainty, Fact, GuardedWrite, NewsSender, OneStep, Presence,
+    Reading, SendsInPlace, Store, StoreError, StoreErrorKind, Written, boottime, no_queues,
     url::{StoreUrl, ZookeeperUrl},
 };
 
 /// Where events are logged: where users of the crate `seinpaal` find this store.
 const TARGET: &str = "seinpaal::store::zookeeper";
 
-#[doc(hidden)]
-pub use self::core::{ATTEMPTS, REPEATS, SESSIONS_LOST};
+#[cfg(feature = "rigged")]
+pub use self::rigged::counted;
 
 /// Permits kept by a ZooKeeper ensemble.
 #[derive(Debug)]
@@ -58,14 +60,6 @@ pub struct ZookeeperStore {
     keeper: AbortHandle,
     longest_lease: Micros,
     first_reading: Reading,
-}
-
-/// What tests may change: the clock that calls believe in.
-#[doc(hidden)]
-#[derive(Clone, Debug, Default)]
-pub struct Rig {
-    /// Microseconds, in place of the leader's clock.
-    pub now: Option<Arc<AtomicU64>>,
 }
 
 impl ZookeeperStore {
@@ -97,23 +91,22 @@ impl ZookeeperStore {
         inbox: Inbox,
         news: NewsSender,
     ) -> Result<Arc<Self>, StoreError> {
-        Self::open_rigged(url, inbox, news, Rig::default()).await
+        Self::open_with(url, inbox, news, None).await
     }
 
-    /// The same under a clock that a test chooses.
-    #[doc(hidden)]
-    pub async fn open_rigged(
+    /// `now`: microseconds, in place of the leader's clock.
+    async fn open_with(
         url: ZookeeperUrl,
         inbox: Inbox,
         news: NewsSender,
-        rig: Rig,
+        now: Option<Arc<AtomicU64>>,
     ) -> Result<Arc<Self>, StoreError> {
         let paths = Paths::new(&url.root);
-        let plan = Arc::new(Plan { url, paths, inbox });
-        let link = Link::open(&plan).await?;
+        let options = Arc::new(SessionOptions { url, paths, inbox });
+        let link = Link::open(&options).await?;
         let longest_lease = link.longest_lease();
         let (gone, deaths) = mpsc::unbounded_channel();
-        let core = Arc::new(Core::new(plan, news, gone, rig.now));
+        let core = Arc::new(Core::new(options, news, gone, now));
         let asked_at = boottime::now();
         let (keeper, shows) = Keeper::new(Arc::clone(&core), link, deaths).await?;
         let first_reading = Reading { shows, asked_at };
@@ -147,7 +140,7 @@ impl Store for ZookeeperStore {
         None
     }
 
-    fn sign_of_life(&self) -> Option<&dyn SignOfLife> {
+    fn presence(&self) -> Option<&dyn Presence> {
         None
     }
 

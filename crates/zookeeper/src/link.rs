@@ -17,7 +17,7 @@ const PAUSE: Duration = Duration::from_millis(100);
 
 /// Whom to connect to, and as whom.
 #[derive(Debug)]
-pub(super) struct Plan {
+pub(super) struct SessionOptions {
     pub(super) url: ZookeeperUrl,
     pub(super) paths: Paths,
     pub(super) inbox: Inbox,
@@ -27,11 +27,11 @@ pub(super) struct Plan {
 #[derive(Debug)]
 pub(super) struct Link {
     pub(super) client: Client,
-    pub(super) plan: Arc<Plan>,
+    pub(super) options: Arc<SessionOptions>,
     pub(super) time: LeaderTime,
 }
 
-impl Plan {
+impl SessionOptions {
     pub(super) fn shown(&self) -> String {
         self.url.to_string()
     }
@@ -64,45 +64,45 @@ impl Plan {
 impl Link {
     /// Opens a session and makes what is missing under the root. An ensemble that is choosing its leader is
     /// given `connect-timeout`.
-    pub(super) async fn open(plan: &Arc<Plan>) -> Result<Self, StoreError> {
-        let limit = plan.url.connect_timeout.unwrap_or(CONNECT_TIMEOUT);
+    pub(super) async fn open(options: &Arc<SessionOptions>) -> Result<Self, StoreError> {
+        let limit = options.url.connect_timeout.unwrap_or(CONNECT_TIMEOUT);
         let deadline = Instant::now() + limit;
         loop {
-            let opened = timeout(limit, Self::try_open(plan)).await;
+            let opened = timeout(limit, Self::try_open(options)).await;
             match opened.unwrap_or(Err(Error::Timeout)) {
                 Ok(link) => return Ok(link),
                 Err(error) if is_final(&error) || Instant::now() + PAUSE > deadline => {
-                    return Err(error::of_read(&error, &plan.shown()));
+                    return Err(error::of_read(&error, &options.shown()));
                 }
                 Err(_) => sleep(PAUSE).await,
             }
         }
     }
 
-    async fn try_open(plan: &Arc<Plan>) -> Result<Self, Error> {
-        let client = plan.connect().await?;
-        let link = Self { client, plan: Arc::clone(plan), time: LeaderTime::default() };
+    async fn try_open(options: &Arc<SessionOptions>) -> Result<Self, Error> {
+        let client = options.connect().await?;
+        let link = Self { client, options: Arc::clone(options), time: LeaderTime::default() };
         link.make_folders().await?;
         Ok(link)
     }
 
     async fn make_folders(&self) -> Result<(), Error> {
-        for folder in self.plan.paths.folders() {
+        for folder in self.options.paths.folders() {
             if self.client.check_stat(&folder).await?.is_none() {
-                match self.client.create(&folder, b"", &self.plan.persistent()).await {
+                match self.client.create(&folder, b"", &self.options.persistent()).await {
                     Ok(_) | Err(Error::NodeExists) => {}
                     Err(error) => return Err(error),
                 }
             }
         }
         // Who may not read here is told now, and not at the first call.
-        self.client.get_data(&self.plan.paths.floor()).await.map(drop)
+        self.client.get_data(&self.options.paths.floor()).await.map(drop)
     }
 
     /// Says that this client lives. What an earlier session of it has left is taken away first.
     pub(super) async fn appear(&self) -> Result<(), StoreError> {
-        let path = self.plan.paths.inbox(self.plan.inbox);
-        let options = CreateMode::Ephemeral.with_acls(self.plan.acls());
+        let path = self.options.paths.inbox(self.options.inbox);
+        let options = CreateMode::Ephemeral.with_acls(self.options.acls());
         let made = match self.client.create(&path, b"", &options).await {
             Err(Error::NodeExists) => {
                 self.disappear().await?;
@@ -114,7 +114,7 @@ impl Link {
     }
 
     pub(super) async fn disappear(&self) -> Result<(), StoreError> {
-        match self.client.delete(&self.plan.paths.inbox(self.plan.inbox), None).await {
+        match self.client.delete(&self.options.paths.inbox(self.options.inbox), None).await {
             Ok(()) | Err(Error::NoNode) => Ok(()),
             Err(error) => Err(self.failed(&error)),
         }
@@ -126,7 +126,7 @@ impl Link {
     }
 
     pub(super) fn failed(&self, error: &Error) -> StoreError {
-        error::of_read(error, &self.plan.shown())
+        error::of_read(error, &self.options.shown())
     }
 
     /// Waits for the answer to something that writes nothing that counts.
@@ -138,7 +138,7 @@ impl Link {
             Ok(Err(Error::NoNode)) => Ok(Err(Error::NoNode)),
             Ok(Err(error)) => Err(self.failed(&error)),
             Ok(Ok(answer)) => Ok(Ok(answer)),
-            Err(_) => Err(error::no_answer(&self.plan.shown(), Certainty::NotExecuted)),
+            Err(_) => Err(error::no_answer(&self.options.shown(), Certainty::NotExecuted)),
         }
     }
 
@@ -148,7 +148,7 @@ impl Link {
 
     /// The leader writes, and so says what time it is.
     pub(super) async fn ask_time(&self) -> Result<(), StoreError> {
-        let path = self.plan.paths.clock();
+        let path = self.options.paths.clock();
         match self.read(self.client.set_data(&path, b"", None)).await? {
             Ok(stat) => self.time.learn(&stat),
             Err(error) => return Err(self.failed(&error)),
@@ -162,7 +162,7 @@ impl Link {
         inboxes: impl Iterator<Item = Inbox>,
     ) -> Result<BTreeSet<Inbox>, StoreError> {
         let looks = inboxes.map(|inbox| async move {
-            let path = self.plan.paths.inbox(inbox);
+            let path = self.options.paths.inbox(inbox);
             let stat = self.read(self.client.check_stat(&path)).await?;
             let gone = stat.map_err(|error| self.failed(&error))?.is_none();
             Ok::<_, StoreError>(gone.then_some(inbox))
@@ -173,7 +173,7 @@ impl Link {
 
     /// Watches a client's presence. `None`: it is gone. Being written to does not set this watch off.
     pub(super) async fn watch(&self, inbox: Inbox) -> Result<Option<OneshotWatcher>, StoreError> {
-        let path = self.plan.paths.inbox(inbox);
+        let path = self.options.paths.inbox(inbox);
         let watched = self.read(self.client.list_and_watch_children(&path)).await?;
         Ok(watched.ok().map(|(_, watcher)| watcher))
     }
@@ -184,7 +184,7 @@ impl Link {
     }
 
     pub(super) fn path(&self, name: &Name) -> String {
-        self.plan.paths.name(name)
+        self.options.paths.name(name)
     }
 }
 

@@ -32,7 +32,7 @@ impl Core {
     }
 
     async fn names_there(&self, link: &Link) -> Result<BTreeSet<Name>, StoreError> {
-        let children = link.children(&self.plan.paths.names()).await?;
+        let children = link.children(&self.options.paths.names()).await?;
         Ok(children.iter().filter_map(|child| decode(child)).collect())
     }
 

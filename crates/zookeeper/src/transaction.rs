@@ -48,7 +48,7 @@ pub(super) struct Executed {
 
 impl Link {
     pub(super) async fn floor(&self) -> Result<Floor, StoreError> {
-        let path = self.plan.paths.floor();
+        let path = self.options.paths.floor();
         let (data, stat) = self.get(&path).await?.ok_or_else(|| error::damaged(&path))?;
         let fence = match &data[..] {
             [] => 0,
@@ -63,7 +63,7 @@ impl Link {
         name: &Name,
         header: &Header,
     ) -> Result<Option<Vec<u8>>, StoreError> {
-        let found = self.get(&self.plan.paths.base(name, header.incarnation)).await?;
+        let found = self.get(&self.options.paths.base(name, header.incarnation)).await?;
         let is_it =
             |base: &(Vec<u8>, zookeeper_client::Stat)| base.1.version == header.base_version;
         Ok(found.filter(is_it).map(|(base, _)| base))
@@ -90,7 +90,7 @@ impl Link {
         };
         let before = before.map_err(|error| self.failed(&error))?;
         for inbox in &executed.told {
-            let path = self.plan.paths.inbox(*inbox);
+            let path = self.options.paths.inbox(*inbox);
             let told = writer.add_set_data(&path, name.as_str().as_bytes(), None);
             told.map_err(|error| self.failed(&error))?;
         }
@@ -109,13 +109,13 @@ impl Link {
                         Error::NoNode | Error::BadVersion | Error::NodeExists | Error::NotEmpty,
                         _,
                     ) => Ok(Written::Overtaken),
-                    (error, _) => Err(error::of_write(&error, &self.plan.shown())),
+                    (error, _) => Err(error::of_write(&error, &self.options.shown())),
                 }
             }
             Ok(Err(MultiWriteError::RequestFailed { source })) => {
-                Err(error::of_write(&source, &self.plan.shown()))
+                Err(error::of_write(&source, &self.options.shown()))
             }
-            Err(_) => Err(error::no_answer(&self.plan.shown(), Certainty::Unknown)),
+            Err(_) => Err(error::no_answer(&self.options.shown(), Certainty::Unknown)),
         }
     }
 
@@ -132,21 +132,21 @@ impl Link {
             Change::Create { header, log } => {
                 // Nothing was forgotten since the floor was read.
                 let floor = floor.map_or(0, |floor| floor.version);
-                writer.add_check_version(&self.plan.paths.floor(), floor)?;
-                writer.add_create(&path, log, &self.plan.persistent())?;
-                let base = self.plan.paths.base(name, header.incarnation);
-                writer.add_create(&base, b"", &self.plan.persistent())?;
+                writer.add_check_version(&self.options.paths.floor(), floor)?;
+                writer.add_create(&path, log, &self.options.persistent())?;
+                let base = self.options.paths.base(name, header.incarnation);
+                writer.add_create(&base, b"", &self.options.persistent())?;
                 Ok(3)
             }
             Change::Append { version, header, log } => {
                 // The incarnation's own child: another one may have come to the same version.
-                let base = self.plan.paths.base(name, header.incarnation);
+                let base = self.options.paths.base(name, header.incarnation);
                 writer.add_check_version(&base, header.base_version)?;
                 writer.add_set_data(&path, log, Some(*version))?;
                 Ok(2)
             }
             Change::Pack { version, header, log, base } => {
-                let child = self.plan.paths.base(name, header.incarnation);
+                let child = self.options.paths.base(name, header.incarnation);
                 writer.add_set_data(&child, base, Some(header.base_version - 1))?;
                 writer.add_set_data(&path, log, Some(*version))?;
                 Ok(2)
@@ -164,14 +164,14 @@ impl Link {
         floor: Floor,
     ) -> Result<usize, Error> {
         let Change::Forget { version, header } = &executed.change else { return Ok(0) };
-        let base = self.plan.paths.base(name, header.incarnation);
+        let base = self.options.paths.base(name, header.incarnation);
         writer.add_delete(&base, Some(header.base_version))?;
         writer.add_delete(&self.path(name), Some(*version))?;
         if executed.fence <= floor.fence {
             return Ok(2);
         }
         let fence = executed.fence.to_be_bytes();
-        writer.add_set_data(&self.plan.paths.floor(), &fence, Some(floor.version))?;
+        writer.add_set_data(&self.options.paths.floor(), &fence, Some(floor.version))?;
         Ok(3)
     }
 

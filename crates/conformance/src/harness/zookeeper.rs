@@ -11,7 +11,7 @@ use std::{
 use seinpaal::store::{
     BoxFuture, NewsSender, Store,
     url::{StoreUrl, ZookeeperUrl},
-    zookeeper::{Rig, ZookeeperStore},
+    zookeeper::ZookeeperStore,
 };
 use seinpaal_proto::{Contact, Inbox};
 
@@ -60,8 +60,8 @@ impl Default for ZookeeperHarness {
 impl Harness for ZookeeperHarness {
     fn open(&self, inbox: Inbox, news: NewsSender) -> BoxFuture<'_, Arc<dyn Store>> {
         Box::pin(async move {
-            let rig = Rig { now: Some(Arc::clone(&self.clock)) };
-            let store = ZookeeperStore::open_rigged(self.url.clone(), inbox, news, rig).await;
+            let clock = Some(Arc::clone(&self.clock));
+            let store = ZookeeperStore::open_rigged(self.url.clone(), inbox, news, clock).await;
             store.unwrap_or_else(|error| panic!("{error}")) as Arc<dyn Store>
         })
     }

@@ -17,6 +17,7 @@ use seinpaal_proto::{
     },
     time::UNBOUNDED,
 };
+use seinpaal_rig::{Between, seam::Answer};
 
 /// One thing that is wrong.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -85,17 +86,6 @@ impl Spoiler {
         }
     }
 
-    pub(crate) fn tell(&self, inbox: Inbox, news: News) {
-        let what = if let News::Queue(wakeup) = &news { Some(wakeup.what) } else { None };
-        match (self.mistake, what) {
-            (Mistake::DropsCalls, Some(What::Called))
-            | (Mistake::TellsNobodyToLook, Some(What::Watch { .. }))
-            | (Mistake::TellsOfNoLoss, Some(What::Lost(_))) => {}
-            (Mistake::CallsEverybody, Some(What::Called)) => self.tell_everybody(&news),
-            _ => self.deliver(inbox, news),
-        }
-    }
-
     fn tell_everybody(&self, news: &News) {
         let inboxes: Vec<_> = self.everybody.lock().unwrap().keys().copied().collect();
         for inbox in inboxes {
@@ -112,16 +102,7 @@ impl Spoiler {
         let _ = self.everybody.lock().unwrap()[&inbox].send(news);
     }
 
-    pub(crate) fn list(&self, mut list: Vec<(Name, Snapshot)>) -> Vec<(Name, Snapshot)> {
-        list.retain(|(_, seen)| self.mistake != Mistake::ListsFull || seen.ready > 0);
-        list
-    }
-
-    pub(crate) async fn call(
-        &self,
-        store: &dyn Store,
-        batch: &Batch,
-    ) -> Result<Replies, StoreError> {
+    async fn call(&self, store: &dyn Store, batch: &Batch) -> Result<Replies, StoreError> {
         let mut spoilt = self.batch(batch);
         if self.mistake == Mistake::BelievesLateWorkers {
             believe(store, &mut spoilt).await?;
@@ -263,6 +244,35 @@ impl Spoiler {
         match replies.into_iter().next() {
             Some(Reply::Popped { items, .. }) => Ok(items),
             other => panic!("not popped: {other:?}"),
+        }
+    }
+}
+
+impl Between for Spoiler {
+    fn call_queue<'a>(&'a self, store: &'a dyn Store, batch: &'a Batch) -> Answer<'a, Replies> {
+        Box::pin(self.call(store, batch))
+    }
+
+    fn list_queues<'a>(
+        &'a self,
+        store: &'a dyn Store,
+        prefix: &'a str,
+    ) -> Answer<'a, Vec<(Name, Snapshot)>> {
+        Box::pin(async move {
+            let mut list = store.list_queues(prefix).await?;
+            list.retain(|(_, seen)| self.mistake != Mistake::ListsFull || seen.ready > 0);
+            Ok(list)
+        })
+    }
+
+    fn tell(&self, inbox: Inbox, _client: &NewsSender, news: News) {
+        let what = if let News::Queue(wakeup) = &news { Some(wakeup.what) } else { None };
+        match (self.mistake, what) {
+            (Mistake::DropsCalls, Some(What::Called))
+            | (Mistake::TellsNobodyToLook, Some(What::Watch { .. }))
+            | (Mistake::TellsOfNoLoss, Some(What::Lost(_))) => {}
+            (Mistake::CallsEverybody, Some(What::Called)) => self.tell_everybody(&news),
+            _ => self.deliver(inbox, news),
         }
     }
 }

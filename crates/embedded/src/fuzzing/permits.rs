@@ -6,15 +6,15 @@ use seinpaal_proto::{
 };
 
 /// Requests, and after how many seconds they come.
-pub(super) type Asked = (u64, Vec<Request>);
+pub(super) type TimedRequests = (u64, Vec<Request>);
 
 /// Holders, waiters, a ticket that changed hands, one that was left to itself, ended ones and free slots.
-pub(super) fn filling() -> Vec<Asked> {
+pub(super) fn filling() -> Vec<TimedRequests> {
     let acquire = |ticket: u64| {
         let acquire = acquire(u128::from(ticket), 1 + ticket as u32 % 3, OnMismatch::Set);
         (ticket - 1, vec![Request::Acquire(acquire)])
     };
-    let mut asked: Vec<Asked> = (1..=9).map(acquire).collect();
+    let mut asked: Vec<TimedRequests> = (1..=9).map(acquire).collect();
     let pause = Request::Configure(Configure::Pause("why".into()));
     let pin = Request::Configure(Configure::Limit(limit(9)));
     let detach = Request::Detach { ticket: Ticket(4), ttl: 30 * SECOND, margin: SECOND };
@@ -23,7 +23,7 @@ pub(super) fn filling() -> Vec<Asked> {
 }
 
 /// What a day brings: asking, renewing, leaving, changing hands, looking, steering.
-pub(super) fn day() -> Vec<Asked> {
+pub(super) fn day() -> Vec<TimedRequests> {
     let renew =
         |whom| Request::Renew(Renew { lease: LeaseId(3), ttl: 30 * SECOND, margin: SECOND, whom });
     let all = renew(Whom::All { members: 2, digest: 7 });

@@ -26,7 +26,7 @@ fn slow_disk() -> (Box<dyn Disk>, Receiver<()>, Sender<io::Result<()>>) {
         begun.send(()).unwrap();
         finished.recv().unwrap()
     };
-    (Box::new(Watched(sync)), begins, finish)
+    (Box::new(WatchedDisk(sync)), begins, finish)
 }
 
 #[test]
@@ -72,7 +72,7 @@ fn after_a_disk_has_failed_once_nothing_is_said_to_be_kept() {
         0 => Err(io::Error::other("broken")),
         _ => Ok(()),
     };
-    let mut keeper = Keeper::new(Path::new("/x"), Box::new(Watched(sync)));
+    let mut keeper = Keeper::new(Path::new("/x"), Box::new(WatchedDisk(sync)));
     for _ in 0..2 {
         let (answer, reply) = oneshot::channel();
         keeper.answer_later(answer, replies());

@@ -11,7 +11,7 @@ use seinpaal_proto::{
 use super::{MOST_CALLS, MOST_HOLDERS, Turn, read_name};
 use crate::{
     rows::{bytes, queue::QueueRows},
-    watch::Site,
+    watch::QueuePosition,
 };
 
 /// Queues of which only sessions are remembered are looked at this long after their last use: a session's
@@ -70,7 +70,7 @@ impl Turn<'_> {
         let outcome = execute(&mut rows, &mut self.known, self.now, batch)?;
         if outcome.replies.replies.iter().any(delivers) {
             let first = rows.first_idle(1)?;
-            let site = |inbox| (inbox, Site::Items(batch.name.clone()));
+            let site = |inbox| (inbox, QueuePosition::Items(batch.name.clone()));
             self.tell.watch.extend(first.into_iter().map(site));
         }
         self.tell.queue_wakeups.extend(outcome.wakeups);

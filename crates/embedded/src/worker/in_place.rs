@@ -9,9 +9,9 @@ use super::{Need, Worker, ring};
 use seinpaal_store::{StoreError, room::Room};
 
 /// Rings when it is dropped: the thread has something to do, or somebody has panicked in its place.
-struct Errand(Option<Arc<OwnedFd>>);
+struct RingOnDrop(Option<Arc<OwnedFd>>);
 
-impl Drop for Errand {
+impl Drop for RingOnDrop {
     fn drop(&mut self) {
         if let Some(bell) = self.0.take() {
             ring(&bell);
@@ -21,12 +21,12 @@ impl Drop for Errand {
 
 /// Executes a batch. `None`: that is not to be had now, and nothing was done.
 pub(crate) fn call(room: &Room<Worker>, batch: &Batch) -> Option<Result<Replies, StoreError>> {
-    let mut errand = Errand(None); // dropped after the room is left
+    let mut ring = RingOnDrop(None); // dropped after the room is left
     let mut worker = room.try_enter().filter(|worker| worker.is_free())?;
-    errand.0 = Some(Arc::clone(&worker.bell));
+    ring.0 = Some(Arc::clone(&worker.bell));
     let done = worker.call_in_place(batch);
-    if !worker.has_errand() {
-        errand.0 = None;
+    if !worker.has_work() {
+        ring.0 = None;
     }
     done
 }
@@ -48,7 +48,7 @@ impl Worker {
     }
 
     /// Whether the thread is to be woken.
-    fn has_errand(&self) -> bool {
+    fn has_work(&self) -> bool {
         let is_early = |at| self.sleeps_until.is_none_or(|until| at < until);
         self.owed != Need::Nothing
             || self.was_asked && !self.has_looked_around

@@ -2,8 +2,8 @@
 
 use seinpaal_proto::{Name, queue};
 
-use super::{Answer, Worker};
-use crate::{keeper, list, watch::Site};
+use super::{AnswerTo, Worker};
+use crate::{keeper, list, watch::QueuePosition};
 use seinpaal_store::{News, StoreError};
 
 /// The most queues that are let go in an idle moment.
@@ -11,7 +11,7 @@ const MOST_FORGOTTEN: u32 = 64;
 
 impl Worker {
     /// What must survive a power loss is answered when the disk has it, while this thread goes on.
-    pub(super) fn answer_queue(&mut self, batch: &queue::Batch, answer: Answer<queue::Replies>) {
+    pub(super) fn answer_queue(&mut self, batch: &queue::Batch, answer: AnswerTo<queue::Replies>) {
         match self.call_queue(batch) {
             Ok(replies) if keeper::is_to_be_kept(batch) => {
                 self.keeper.answer_later(answer, replies);
@@ -25,7 +25,7 @@ impl Worker {
         let is_idle = self.line.note_queue(batch, &replies);
         self.pass_on(tell);
         if is_idle {
-            self.look_soon(Site::Items(batch.name.clone()));
+            self.look_soon(QueuePosition::Items(batch.name.clone()));
         }
         Ok(replies)
     }

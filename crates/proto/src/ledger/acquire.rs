@@ -1,4 +1,5 @@
-//! Asking for permits: the first try, the retry and the look at one's place are one operation.
+//! Asking for permits. The first try, a retry, and a look at the place in the queue are one
+//! operation.
 
 use super::{Contacts, Ledger};
 use crate::{
@@ -40,7 +41,8 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         self.ask(ask)
     }
 
-    /// Rule 9: the ticket is here already; this says how it stands, and that its client is alive.
+    /// Rule 9: the ticket is known already. The reply says how it stands, and the request proves
+    /// that its client is alive.
     fn look(&mut self, mut entry: Entry, ask: &Acquire) -> Result<Reply, S::Error> {
         if matches!(entry.standing, Standing::Waiting { .. }) {
             self.stand_again(&mut entry, ask)?;
@@ -53,7 +55,8 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         self.standing_of(ask)
     }
 
-    /// The permit that was handed on has reached its holder: from now on its lease may last while it lives.
+    /// The new holder has heard of its permit. From now on its lease may last as long as its
+    /// process lives.
     fn hear_holder(&mut self, entry: &Entry) -> Result<(), S::Error> {
         match self.state.lease(entry.lease)? {
             Some(lease) if lease.ttl == 0 => {
@@ -63,7 +66,8 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         }
     }
 
-    /// Renews a waiter's place, in the rank it had, and brings it back into the order of service.
+    /// Renews a waiter's place at the rank that it had. A waiter that was parked returns to the
+    /// order of service.
     fn stand_again(&mut self, entry: &mut Entry, ask: &Acquire) -> Result<(), S::Error> {
         self.part(entry)?;
         entry.lease = ask.waiter_lease;
@@ -99,7 +103,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         }
         let is_set = ask.limit.is_some_and(|rule| rule.on_mismatch == OnMismatch::Set);
         if is_set || limit != self.limit() {
-            // It holds for those in line, too.
+            // A new limit counts for those who wait, too.
             self.head.stated = stating;
             self.serve()?;
         }
@@ -117,7 +121,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         self.standing_of(ask)
     }
 
-    /// Rule 11: what this request states anew, if it may.
+    /// Rule 11: the limit that this request newly states, if it may state one.
     fn stating(&self, ask: &Acquire) -> Result<Option<u32>, OtherLimit> {
         let Some(rule) = ask.limit else { return Ok(None) };
         let (stated, head) = (rule.limit.get(), &self.head);
@@ -132,8 +136,8 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         Ok(is_new.then_some(stated))
     }
 
-    /// The limit that goes without saying is stored like a stated one. Under a pinned one it is not: then nobody has
-    /// said what is to be in force once that is unset.
+    /// The implied limit of 1 is stored like a stated one. It is not stored while a pinned limit is
+    /// in force: then nobody has said what is to be in force once the pinned limit is unset.
     fn store_terms(&mut self, ask: &Acquire, stating: Option<u32>, limit: u32) {
         self.head.kind = Some(ask.kind);
         if stating.is_some() {
@@ -184,8 +188,8 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         self.stand_in_line(&entry, ask)
     }
 
-    /// Rule 5 as one number: waiting for [`AGING`] outweighs one step of priority, so the order of two
-    /// waiters never changes while they wait, and nobody is passed for ever.
+    /// Rule 5 as one number. Waiting for [`AGING`] outweighs one step of priority. So two waiters
+    /// never change their order while they wait, and no waiter is passed for ever.
     fn next_rank(&mut self, priority: i8) -> i64 {
         self.head.arrival = (self.head.arrival + 1).max(self.head.clock);
         let arrival = i64::try_from(self.head.arrival).unwrap_or(i64::MAX);
@@ -205,7 +209,8 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         }
     }
 
-    /// How the ticket stands now. A wakeup about it would only repeat this reply.
+    /// How the ticket stands now. The wakeup about it is dropped, since it would only repeat this
+    /// reply.
     fn standing_of(&mut self, ask: &Acquire) -> Result<Reply, S::Error> {
         let ticket = ask.ticket;
         self.wakeups.retain(|wakeup| wakeup.ticket != ticket);
@@ -235,7 +240,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         let is_asker = entry.inbox == self.asker;
         let is_vouched_for = self.is_vouched_for(entry.inbox);
         if is_vouched_for && is_asker {
-            return Ok(None); // it is being heard from
+            return Ok(None); // this request counts as hearing from the waiter
         }
         let lease = self.state.lease(entry.lease)?;
         if is_vouched_for && lease.as_ref().is_some_and(|lease| lease.ttl > 0) {

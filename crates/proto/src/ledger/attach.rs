@@ -1,4 +1,4 @@
-//! How a ticket changes hands: another client attaches to it, or its holder leaves it to itself.
+//! How a ticket changes hands: another client attaches to it, or its holder detaches it.
 
 use super::{Contacts, Ledger};
 use crate::{
@@ -29,7 +29,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         self.hand_over(entry, ask)
     }
 
-    /// Rule 20: a grant of its own, which ends the one before and tells its holder.
+    /// Rule 20: attaching is a grant of its own. It ends the grant before it and tells that holder.
     fn hand_over(&mut self, before: Entry, ask: &Attach) -> Result<Reply, S::Error> {
         if planted(Bug::AttachKeepsTheLease) {
             return self.share_lease(before, ask);
@@ -62,8 +62,9 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         self.told(&before)
     }
 
-    /// A late copy of this request must not take the ticket back from whoever attaches next. Its lease is
-    /// remembered as a ticket is, which works because clients draw it for this and give it a series of its own.
+    /// A late copy of this request must not take the ticket back from the client that attaches
+    /// next. So the lease is remembered as a ticket is. That works because a client draws a new
+    /// lease for each attach, with a series of its own.
     fn spend(&mut self, ask: &Attach) -> Result<(), S::Error> {
         let spent = ask.lease.as_ticket();
         if self.state.entry(spent)?.is_some() {

@@ -36,8 +36,9 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         Ok(())
     }
 
-    /// Whether living is enough to keep a lease: of a holder that has been heard from. Who stands in line, or was
-    /// handed a permit there, must say that it goes on, or a stopped process would hold up all behind it.
+    /// Whether a living process is enough to keep this lease. It is for a holder that the store has
+    /// heard from since its grant. A waiter, or a holder that has not asked since its permit was
+    /// granted, must renew: otherwise a stopped process would hold up everybody behind it.
     fn is_by_living(&mut self, lease: &Lease) -> Result<bool, S::Error> {
         if lease.ttl == 0 {
             return Ok(false);
@@ -46,7 +47,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         Ok(first.is_some_and(|entry| matches!(entry.standing, Standing::Holding { .. })))
     }
 
-    /// The kernel says that the holder lives: as good as a renewal.
+    /// The kernel says that the holder lives, which counts as a renewal.
     fn vouch(&mut self, mut lease: Lease) -> Result<(), S::Error> {
         lease.ends = self.head.clock + lease.ttl;
         lease.ends_wall = self.now + lease.ttl;
@@ -59,8 +60,8 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         self.state.put_lease(&lease)
     }
 
-    /// Ends everything under a lease, as far as this call's work allows. One that damage has left with nobody
-    /// under it would come up again for ever.
+    /// Ends everything under a lease, as far as the work of this call allows. A damaged lease with
+    /// nothing under it is removed, or it would come up again in every call.
     fn end_lease(&mut self, lease: LeaseId) -> Result<(), S::Error> {
         let mut first = self.state.first_member(lease)?;
         if first.is_none() {
@@ -76,8 +77,9 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         Ok(())
     }
 
-    /// Ends one ticket: its permits are free, or its place is gone. Holders are told and remembered; a
-    /// waiter that merely was not heard from may ask again with the same ticket, at the end of the line.
+    /// Ends one ticket: its permits are free, or its place is gone. A holder is told, and its
+    /// ticket remembered. A waiter that was only not heard from may ask again with the same ticket,
+    /// and stands at the end of the line then.
     pub(super) fn end(&mut self, entry: &Entry, cause: Cause) -> Result<(), S::Error> {
         let holds = matches!(entry.standing, Standing::Holding { .. });
         self.leave(entry)?;
@@ -88,12 +90,13 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         Ok(())
     }
 
-    /// Rule 9: a grant, too, is remembered by the number that it raises its series to.
+    /// Rule 9: a grant, too, raises the highest number that is remembered of its series.
     pub(super) fn open(&mut self, entry: &Entry) -> Result<(), S::Error> {
         self.raise(entry.ticket, entry.ttl, |memory| memory.open += 1)
     }
 
-    /// Rule 9: a ticket that held or waited is over, and a late duplicate of its request is refused.
+    /// Rule 9: notes that a ticket which held or waited is over, so that a late copy of its request
+    /// is refused.
     pub(super) fn close(&mut self, entry: &Entry, cause: Cause) -> Result<(), S::Error> {
         let held = u32::from(matches!(entry.standing, Standing::Holding { .. }));
         self.raise(entry.ticket, entry.ttl, |memory| {

@@ -1,4 +1,5 @@
-//! Reading everything about a name. It settles first, so it never shows what has run out.
+//! Reading everything about a name. The ledger settles first, so the answer never shows a lease
+//! that has run out.
 
 use alloc::vec::Vec;
 

@@ -29,7 +29,8 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         Ok(Reply::Released { ticket, left: 0 })
     }
 
-    /// Gives back the named slots. Naming them, and not how many, makes it safe to send twice.
+    /// Gives back the named slots. The request names slots and not a number of them, so that
+    /// sending it twice is safe.
     fn release_some(&mut self, mut entry: Entry, some: &Slots) -> Result<Reply, S::Error> {
         let ticket = entry.ticket;
         let Standing::Holding { slots, .. } = &mut entry.standing else {
@@ -49,7 +50,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         Ok(Reply::Released { ticket, left })
     }
 
-    /// Rule 20: an owner whose ticket somebody else gives back is told.
+    /// Rule 20: if somebody else gives back a ticket, its holder is told.
     fn release_all(&mut self, entry: &Entry, cause: Cause) -> Result<(), S::Error> {
         self.leave(entry)?;
         self.close(entry, cause)?;
@@ -62,7 +63,8 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         self.settle()
     }
 
-    /// Rule 14: a client ends its own grants only; who asks as nobody is the ticket's operator and ends any.
+    /// Rule 14: a client ends its own grants only. A request without an inbox comes from an
+    /// operator, who may end any grant.
     fn may_end(&self, entry: &Entry) -> bool {
         let is_place = matches!(entry.standing, Standing::Waiting { .. });
         is_place || self.asker.is_none() || entry.inbox == self.asker
@@ -85,7 +87,8 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         Ok(Reply::Cancelled { ticket })
     }
 
-    /// Whatever was remembered before: the latest copy of the request may be as old as this cancel.
+    /// The ticket is remembered from now on, whatever was remembered before: the latest copy of its
+    /// request may be as old as this cancel.
     fn refuse_later(&mut self, ticket: Ticket, remember: Micros) -> Result<(), S::Error> {
         if planted(Bug::CancelRaisesNothing) || self.state.entry(ticket)?.is_some() {
             return Ok(());
@@ -117,8 +120,8 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         })
     }
 
-    /// Takes a ticket out of everything it stands in. Where somebody has damaged the rows a count may be too
-    /// low; here, too, it stops at 0.
+    /// Takes a ticket out of everything it stands in. If somebody has damaged the rows, a count may
+    /// be too low; so it stops at 0.
     pub(super) fn leave(&mut self, entry: &Entry) -> Result<(), S::Error> {
         self.state.remove_entry(entry.ticket)?;
         self.part(entry)?;

@@ -14,7 +14,7 @@ use crate::{
 
 /// What a renewal by ticket has found held.
 #[derive(Default)]
-struct Held {
+struct FoundHeld {
     /// Some of it stands under the lease of the renewal now.
     is_moved: bool,
     /// What is left of what others keep, where that is least.
@@ -34,8 +34,9 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         }
     }
 
-    /// One small call for everything under a lease, if both sides agree on what that is. A lease that
-    /// is still here is still counted, so extending it is safe whatever the clock says.
+    /// Renews everything under a lease at once, if client and store agree on what that is. A lease
+    /// that is still stored is still counted against the limit, so extending it is safe whatever
+    /// the clock says.
     fn renew_all(&mut self, renew: &Renew, members: u32, digest: u64) -> Result<Reply, S::Error> {
         let Some(lease) = self.state.lease(renew.lease)? else { return Ok(Reply::Gone) };
         let agrees = (lease.members, lease.digest, lease.parked) == (members, digest, 0);
@@ -48,7 +49,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
 
     fn renew_tickets(&mut self, renew: &Renew, tickets: &[Ticket]) -> Result<Reply, S::Error> {
         let mut replies = Vec::with_capacity(tickets.len());
-        let mut held = Held::default();
+        let mut held = FoundHeld::default();
         for ticket in tickets {
             replies.push(self.renew_ticket(renew, *ticket, &mut held)?);
         }
@@ -70,7 +71,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         &mut self,
         renew: &Renew,
         ticket: Ticket,
-        held: &mut Held,
+        held: &mut FoundHeld,
     ) -> Result<TicketReply, S::Error> {
         let Some(entry) = self.state.entry(ticket)? else {
             let cause = self.over(ticket)?;
@@ -85,7 +86,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         } else if self.asker.is_some() {
             return Ok(TicketReply::Ended(Cause::Attached));
         } else {
-            // Rule 3: whoever keeps it renews it, at its own pace.
+            // Rule 3: the holder of another lease renews it itself, at its own pace.
             let kept = self.valid_for(&entry)?;
             held.least_kept = Some(held.least_kept.map_or(kept, |least| sooner(least, kept)));
         }

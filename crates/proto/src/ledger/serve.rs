@@ -1,4 +1,4 @@
-//! The order of service: who a free permit goes to.
+//! The order of service: which waiter gets a free permit.
 
 use super::{Contact, Contacts, Ledger};
 use crate::{
@@ -18,8 +18,9 @@ enum Next {
 }
 
 impl<S: State, C: Contacts> Ledger<'_, S, C> {
-    /// Rules 5 and 8: grants to the queue in order while it fits. A large request at the head is not
-    /// passed by small ones; one whose client cannot be reached is.
+    /// Rules 5 and 8: grants to the waiters in their order, for as long as permits suffice. Small
+    /// requests do not pass a large one at the head. A request whose client cannot be reached is
+    /// passed.
     pub(super) fn serve(&mut self) -> Result<(), S::Error> {
         while self.is_open() {
             let Some(first) = self.state.first_waiter()? else { break };
@@ -75,10 +76,10 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         Ok(())
     }
 
-    /// A waiter becomes a holder: it leaves the lease of its place and joins the lease it asked for. It has
-    /// not been heard from since it last renewed its place, so a lease made for it ends no later than the
-    /// place would have: a client that stopped while it waited costs no more than that (rule 8), though the kernel
-    /// may say that it lives.
+    /// A waiter becomes a holder: it leaves the lease of its place and joins the lease that it
+    /// asked for. The store has not heard from it since it last renewed its place. So a lease that
+    /// is made for it ends no later than the place would have. A client that stopped while it
+    /// waited costs no more than that (rule 8), even if the kernel says that it lives.
     fn grant_waiter(&mut self, mut entry: Entry) -> Result<(), S::Error> {
         let Standing::Waiting { lease, margin, .. } = entry.standing else { return Ok(()) };
         let place = self.state.lease(entry.lease)?;
@@ -106,7 +107,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
     /// Takes permits: a fence and as many slots.
     pub(super) fn hold(&mut self, permits: u32) -> Result<Standing, S::Error> {
         if self.head.held == 0 && self.head.top > 0 {
-            self.head.top = 0; // all are free: as one range, so that a writer does not gather what readers left
+            self.head.top = 0; // All are free. One range saves a writer from gathering the ranges that readers left.
             self.state.clear_free_slots()?;
         }
         let slots = self.take_slots(permits)?;
@@ -115,7 +116,8 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         Ok(Standing::Holding { fence: self.next_fence(), slots })
     }
 
-    /// Rule 10: grows strictly, and because it follows the clock, also over any loss of state.
+    /// Rule 10: the fence grows strictly. Because it follows the clock, it grows even after the
+    /// store has lost its state.
     pub(super) fn next_fence(&mut self) -> Fence {
         if planted(Bug::FenceIsTheClock) {
             self.head.fence = 0;

@@ -41,7 +41,7 @@ use crate::{
 };
 use compose::Sent;
 use poppers::Poppers;
-use work::{Alarm, Work};
+use work::{Alarm, DeliveriesInHand};
 
 /// A store that leaves a call unanswered for this long is silent. It is a tenth of that for a wish that could not even
 /// be sent.
@@ -57,7 +57,7 @@ pub struct Session {
     asks: VecDeque<Ask>,
     finishes: VecDeque<Delivery>,
     poppers: Poppers,
-    work: Work,
+    work: DeliveriesInHand,
     /// Said to be over while the answer to a pop is awaited, in which they may be.
     lost_early: BTreeSet<Delivery>,
     sent: Option<Sent>,
@@ -99,7 +99,7 @@ impl Session {
             asks: VecDeque::new(),
             finishes: VecDeque::new(),
             poppers: Poppers::default(),
-            work: Work::default(),
+            work: DeliveriesInHand::default(),
             lost_early: BTreeSet::new(),
             sent: None,
             events: VecDeque::new(),

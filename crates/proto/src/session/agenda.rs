@@ -1,26 +1,28 @@
-//! When which name is to be looked at. Not every one may be at every time: what a program asks for at once at very many
-//! names waits here and not at the store, whose silence would be told otherwise. Renewals go first.
+//! When each name is to be looked at. A name may have to wait for its turn: a program that asks at
+//! very many names at once waits here and not at the store. Otherwise the session would take its
+//! own backlog for a store that is silent. Renewals go first.
 
 use alloc::collections::BTreeSet;
 
 use super::{Session, compose::MOST_OVERTAKING};
 use crate::{name::Name, time::Micros};
 
-/// The most calls under way; and up to how many of them something is asked for at a name where nothing is held and
-/// nobody waits. A store has an answer to so many long before a call is taken for lost.
+/// The most calls under way, and the number of calls from which on no request is sent for a name at
+/// which nothing is held and nobody waits. A store answers this many calls long before one of them
+/// is taken for lost.
 const MOST_CALLS: usize = 4096;
 const MOST_NEW: usize = 512;
 
 /// Names by when they want to be looked at.
-type Line = BTreeSet<(Micros, Name)>;
+type NamesByTime = BTreeSet<(Micros, Name)>;
 
-/// A line for each [`Turn`].
+/// A line for each [`AgendaLine`].
 #[derive(Clone, Debug, Default)]
-pub(super) struct Agenda([Line; 3]);
+pub(super) struct Agenda([NamesByTime; 3]);
 
 /// In which line a name stands.
 #[derive(Clone, Copy, Debug)]
-enum Turn {
+enum AgendaLine {
     /// A call is under way there that a renewal is to overtake.
     Overdue,
     /// Something is held there, or waits.
@@ -36,7 +38,7 @@ struct Load {
     overtaking: usize,
 }
 
-impl Turn {
+impl AgendaLine {
     /// In which order they have their turn.
     const ALL: [Self; 3] = [Self::Overdue, Self::Known, Self::Newcomer];
 
@@ -50,22 +52,22 @@ impl Turn {
 }
 
 impl Agenda {
-    fn line(&mut self, turn: Turn) -> &mut Line {
+    fn line(&mut self, turn: AgendaLine) -> &mut NamesByTime {
         &mut self.0[turn as usize]
     }
 
     /// The first of a line, if it may have its turn.
-    fn first(&self, turn: Turn, load: Load) -> Option<&(Micros, Name)> {
+    fn first(&self, turn: AgendaLine, load: Load) -> Option<&(Micros, Name)> {
         self.0[turn as usize].first().filter(|_| turn.is_open(load))
     }
 
     fn next_at(&self, load: Load) -> Option<Micros> {
-        Turn::ALL.into_iter().filter_map(|turn| Some(self.first(turn, load)?.0)).min()
+        AgendaLine::ALL.into_iter().filter_map(|turn| Some(self.first(turn, load)?.0)).min()
     }
 
     fn take(&mut self, now: Micros, load: Load) -> Option<Name> {
-        let is_due = |turn: &Turn| self.first(*turn, load).is_some_and(|(at, _)| *at <= now);
-        let turn = Turn::ALL.into_iter().find(is_due)?;
+        let is_due = |turn: &AgendaLine| self.first(*turn, load).is_some_and(|(at, _)| *at <= now);
+        let turn = AgendaLine::ALL.into_iter().find(is_due)?;
         self.line(turn).pop_first().map(|(_, name)| name)
     }
 
@@ -104,9 +106,9 @@ impl Session {
                 desk.agenda_at = Some(at);
                 self.strike(before, name);
                 let turn = match (overtakes, is_new) {
-                    (true, _) => Turn::Overdue,
-                    (false, true) => Turn::Newcomer,
-                    (false, false) => Turn::Known,
+                    (true, _) => AgendaLine::Overdue,
+                    (false, true) => AgendaLine::Newcomer,
+                    (false, false) => AgendaLine::Known,
                 };
                 self.agenda.line(turn).insert((at, name.clone()));
             }

@@ -1,8 +1,8 @@
-//! What replies do to what the session believes.
+//! How replies change what the session believes.
 
 use super::{
     Session,
-    compose::{Item, Sent},
+    compose::{BatchPart, Sent},
     desk::Desk,
     event::{Event, Loss, Refusal},
     heard::Heard,
@@ -40,39 +40,44 @@ impl Session {
         self.plan(&name);
     }
 
-    fn take_answer(&mut self, heard: Heard<'_>, item: Item, reply: Reply) {
+    fn take_answer(&mut self, heard: Heard<'_>, item: BatchPart, reply: Reply) {
         match (item, reply) {
-            (Item::Ask(ask), reply) => {
+            (BatchPart::Ask(ask), reply) => {
                 self.events.push_back(Event::Answer { ask, reply: Some(reply) });
             }
-            (Item::Lease { lease, tickets }, Reply::Renewed { valid_for }) => {
+            (BatchPart::Lease { lease, tickets }, Reply::Renewed { valid_for }) => {
                 self.lease_is_renewed(heard, lease, &tickets, valid_for);
             }
-            (Item::Lease { lease, .. }, _) => self.renew_by_ticket(heard.now, heard.name, lease),
-            (Item::Tickets { lease, tickets }, Reply::Tickets { valid_for, tickets: found }) => {
+            (BatchPart::Lease { lease, .. }, _) => {
+                self.renew_by_ticket(heard.now, heard.name, lease)
+            }
+            (
+                BatchPart::Tickets { lease, tickets },
+                Reply::Tickets { valid_for, tickets: found },
+            ) => {
                 self.desk(heard.name).leases.entry(lease).and_modify(|of| of.renewals.answered());
                 self.tickets_are_renewed(heard, lease, &tickets, &found, valid_for);
             }
-            (Item::Proof { lease, tickets }, Reply::Tickets { valid_for, tickets: found }) => {
+            (BatchPart::Proof { lease, tickets }, Reply::Tickets { valid_for, tickets: found }) => {
                 self.desk(heard.name).leases.entry(lease).and_modify(|of| of.proofs.answered());
                 self.tickets_are_renewed(heard, lease, &tickets, &found, valid_for);
             }
-            (Item::Tickets { lease, .. } | Item::Proof { lease, .. }, _) => {
+            (BatchPart::Tickets { lease, .. } | BatchPart::Proof { lease, .. }, _) => {
                 self.renew_by_ticket(heard.now, heard.name, lease);
             }
-            (Item::Places, Reply::Renewed { .. }) => {
+            (BatchPart::Places, Reply::Renewed { .. }) => {
                 self.places_are_renewed(heard.sent_at, heard.name);
             }
-            (Item::Places, _) => self.look_at_all_places(heard.name),
-            (Item::Acquire(ticket), reply) => self.take_acquired(heard, ticket, reply),
-            (Item::Attach(ticket, lease), reply) => {
+            (BatchPart::Places, _) => self.look_at_all_places(heard.name),
+            (BatchPart::Acquire(ticket), reply) => self.take_acquired(heard, ticket, reply),
+            (BatchPart::Attach(ticket, lease), reply) => {
                 self.take_attached(heard, ticket, lease, reply);
             }
-            (Item::Release(ticket, slots), reply) => {
+            (BatchPart::Release(ticket, slots), reply) => {
                 self.take_released(heard.name, ticket, slots, &reply);
             }
-            (Item::Cancel(ticket), _) => self.forget(heard.name, ticket),
-            (Item::Detach(ticket), reply) => self.take_detached(heard.name, ticket, &reply),
+            (BatchPart::Cancel(ticket), _) => self.forget(heard.name, ticket),
+            (BatchPart::Detach(ticket), reply) => self.take_detached(heard.name, ticket, &reply),
         }
     }
 
@@ -109,7 +114,7 @@ impl Session {
             Reply::TooMany { permits, limit, .. } => {
                 self.refuse(heard.name, ticket, Refusal::TooMany { permits, limit });
             }
-            // It was not given back: the session would have forgotten it.
+            // The ticket was not given back by this session, which would have forgotten it then.
             Reply::Ended { cause: Cause::Released, .. } if record.phase != Phase::Leaving => {
                 self.renumber(heard.now, heard.name, ticket);
             }
@@ -118,7 +123,7 @@ impl Session {
         }
     }
 
-    /// The store is done with a ticket; the program is told if it still cares.
+    /// The store is done with a ticket. The program is told if it still waits to hear that.
     pub(super) fn refuse(&mut self, name: &Name, ticket: Ticket, refusal: Refusal) {
         let record = self.desk(name).records.get(&ticket);
         if record.is_some_and(|record| record.phase != Phase::Leaving) {

@@ -1,4 +1,4 @@
-//! What the session believes to hold, and until when.
+//! Which permits the session believes to hold, and until when.
 //!
 //! A permit is handed to the program only on a full proof: an answer of the store that its lease has just been made or
 //! renewed, which leaves at least two thirds of the ttl (docs/decisions/0025-proof-before-hand-over.md). Until then its
@@ -38,7 +38,8 @@ impl Session {
         record.is_some_and(|record| core::mem::take(&mut record.is_doubted))
     }
 
-    /// A wakeup says nothing of time, may be old, and speaks of what may have been undone: it makes the session ask.
+    /// A wakeup does not say how long the lease lasts. It may also be old, or tell of a grant that
+    /// was undone since. So it only makes the session ask.
     pub(super) fn take_grant_by_wakeup(&mut self, now: Micros, ticket: Ticket, granted: Granted) {
         let Some(name) = self.tickets.get(&ticket).cloned() else { return };
         let Some(record) = self.desk(&name).records.get_mut(&ticket) else { return };
@@ -57,7 +58,7 @@ impl Session {
         }
     }
 
-    /// A grant is proved by the next call, or by one that overtakes it should that one hang.
+    /// The next call proves the grant. If that call hangs, another one overtakes it.
     fn expect_proof(&mut self, now: Micros, name: &Name, ticket: Ticket) {
         let config = self.config.clone();
         let desk = self.desk(name);
@@ -88,7 +89,7 @@ impl Session {
         self.move_alarm(ticket, before, after);
     }
 
-    /// The store does not have it as granted: the wakeup was about a grant that was undone.
+    /// The store does not list the ticket as granted: the wakeup was about a grant that was undone.
     pub(super) fn stand_again(&mut self, now: Micros, name: &Name, ticket: Ticket) {
         let desk = self.desk(name);
         let Some(record) = desk.records.get_mut(&ticket) else { return };

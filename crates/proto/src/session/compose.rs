@@ -26,7 +26,7 @@ pub(super) const MOST_OVERTAKING: usize = 64;
 pub(super) struct Sent {
     pub(super) at: Micros,
     pub(super) name: Name,
-    pub(super) items: Vec<Item>,
+    pub(super) items: Vec<BatchPart>,
     /// It was sent while another call about the name was under way.
     pub(super) overtakes: bool,
 }
@@ -34,8 +34,8 @@ pub(super) struct Sent {
 impl Sent {
     /// Whether what stands under a lease depends on whether it was executed.
     fn changes_leases(&self) -> bool {
-        let is_renewal = |item: &Item| {
-            use Item::{Ask, Lease, Places, Proof, Tickets};
+        let is_renewal = |item: &BatchPart| {
+            use BatchPart::{Ask, Lease, Places, Proof, Tickets};
             matches!(item, Lease { .. } | Tickets { .. } | Proof { .. } | Places | Ask(_))
         };
         !self.items.iter().all(is_renewal)
@@ -43,7 +43,7 @@ impl Sent {
 }
 
 #[derive(Clone, Debug, Hash)]
-pub(super) enum Item {
+pub(super) enum BatchPart {
     /// A whole lease, with the tickets that were believed to stand under it.
     Lease {
         lease: LeaseId,
@@ -78,12 +78,12 @@ fn life(ttl: Micros) -> Micros {
 /// Requests of one batch, with what they are for.
 #[derive(Default)]
 struct Draft {
-    items: Vec<Item>,
+    items: Vec<BatchPart>,
     requests: Vec<Request>,
 }
 
 impl Draft {
-    fn push(&mut self, item: Item, request: Request) {
+    fn push(&mut self, item: BatchPart, request: Request) {
         self.items.push(item);
         self.requests.push(request);
     }
@@ -210,7 +210,7 @@ impl Session {
             if draft.is_full() {
                 desk.asks.push_back((ask, request, as_nobody));
             } else {
-                draft.push(Item::Ask(ask), request);
+                draft.push(BatchPart::Ask(ask), request);
             }
         }
         draft
@@ -229,7 +229,7 @@ impl Session {
             if as_nobody || draft.is_full() {
                 desk.asks.push_back((ask, request, as_nobody));
             } else {
-                draft.push(Item::Ask(ask), request);
+                draft.push(BatchPart::Ask(ask), request);
             }
         }
         draft
@@ -257,7 +257,7 @@ impl Session {
                 let tickets = some.to_vec();
                 let whom = Whom::Tickets(tickets.clone());
                 let renew = Request::Renew(Renew { lease, ttl, margin, whom });
-                draft.push(Item::Proof { lease, tickets }, renew);
+                draft.push(BatchPart::Proof { lease, tickets }, renew);
             }
             of.proofs.sent(now, config.schedule(ttl).repeat());
         }
@@ -291,7 +291,7 @@ impl Session {
                 let members = u32::try_from(of.held.len()).unwrap_or(u32::MAX);
                 let whom = Whom::All { members, digest: digest(of.held.iter()) };
                 let tickets = of.held.iter().copied().collect();
-                draft.push(Item::Lease { lease, tickets }, renew(whom));
+                draft.push(BatchPart::Lease { lease, tickets }, renew(whom));
                 continue;
             }
             let is_held = |t: &&Ticket| records.get(t).is_some_and(|r| r.phase == Phase::Held);
@@ -299,7 +299,7 @@ impl Session {
             for some in held.chunks(Batch::MOST_TICKETS) {
                 let tickets = some.to_vec();
                 let whom = Whom::Tickets(tickets.clone());
-                draft.push(Item::Tickets { lease, tickets }, renew(whom));
+                draft.push(BatchPart::Tickets { lease, tickets }, renew(whom));
             }
         }
     }
@@ -317,7 +317,7 @@ impl Session {
         let members = u32::try_from(desk.places.len()).unwrap_or(u32::MAX);
         let whom = Whom::All { members, digest: digest(desk.places.iter()) };
         let renew = Renew { lease: desk.waiter_lease, ttl, margin: ttl / 2, whom };
-        draft.push(Item::Places, Request::Renew(renew));
+        draft.push(BatchPart::Places, Request::Renew(renew));
     }
 
     fn draft_tickets(&mut self, now: Micros, name: &Name, draft: &mut Draft) {
@@ -343,35 +343,35 @@ fn request_for(
     config: &super::Config,
     waiter_lease: LeaseId,
     store_now: Option<Micros>,
-) -> (Item, Request) {
+) -> (BatchPart, Request) {
     let ticket = record.ticket;
     let ttl = record.wish.ttl;
     let not_after = store_now.map(|store_now| store_now + life(ttl));
     match (record.phase, record.exit) {
         (Phase::Leaving, Exit::Release) => {
-            (Item::Release(ticket, None), Request::Release { ticket, slots: None })
+            (BatchPart::Release(ticket, None), Request::Release { ticket, slots: None })
         }
         (Phase::Leaving, Exit::Detach) => {
             let (ttl, margin) = (record.full_ttl, config.stated_margin(record.full_ttl));
-            (Item::Detach(ticket), Request::Detach { ticket, ttl, margin })
+            (BatchPart::Detach(ticket), Request::Detach { ticket, ttl, margin })
         }
         (Phase::Leaving, Exit::Cancel) => {
             let is_unsure = record.is_attaching && record.granted.is_none();
             let attach = is_unsure.then_some(record.lease);
-            (Item::Cancel(ticket), Request::Cancel { ticket, remember: ttl, attach })
+            (BatchPart::Cancel(ticket), Request::Cancel { ticket, remember: ttl, attach })
         }
         (Phase::Held, _) if !record.giving.is_empty() => {
             let slots = Some(record.giving.clone());
-            (Item::Release(ticket, slots.clone()), Request::Release { ticket, slots })
+            (BatchPart::Release(ticket, slots.clone()), Request::Release { ticket, slots })
         }
         _ if record.is_attaching => {
             let (lease, margin) = (record.lease, config.stated_margin(ttl));
             let about = record.wish.about.clone();
             let attach = Attach { ticket, lease, ttl, margin, not_after, about };
-            (Item::Attach(ticket, lease), Request::Attach(attach))
+            (BatchPart::Attach(ticket, lease), Request::Attach(attach))
         }
         _ => (
-            Item::Acquire(ticket),
+            BatchPart::Acquire(ticket),
             Request::Acquire(Acquire {
                 ticket,
                 kind: record.wish.kind,

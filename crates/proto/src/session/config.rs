@@ -10,8 +10,8 @@ pub struct Config {
     pub ttl: Micros,
     /// How long places in the queue last without renewal.
     pub waiter_ttl: Micros,
-    /// The longest lease that the store can promise to a client that is connected: longer ttls are cut to
-    /// it, but for permits that are detached.
+    /// The longest lease that the store can promise to a connected client. Longer ttls are cut to
+    /// it, except for permits that are detached.
     pub longest_lease: Micros,
     /// How far the store's clock may jump.
     pub clock_bound: ClockBound,
@@ -28,7 +28,7 @@ pub enum ClockBound {
     Quarter,
     /// This long, but at most half of the ttl.
     Fixed(Micros),
-    /// As far as it likes: the store's clock is trusted.
+    /// By any amount: the store's clock is trusted.
     Off,
 }
 

@@ -22,12 +22,14 @@ use crate::{
 
 #[derive(Clone, Debug)]
 pub(super) struct Desk {
-    /// Each in a box, as leases are: a tree's node has room for eleven, and most names have one of each.
+    /// Records and leases are in boxes: a node of a tree has room for eleven values, and most names
+    /// have one of each.
     pub(super) records: BTreeMap<Ticket, Box<Record>>,
     pub(super) outbox: Outbox,
     /// Tickets that the store has in its queue, as far as we know.
     pub(super) places: BTreeSet<Ticket>,
-    /// Tickets of which a request was sent and not answered: nobody knows what the store made of it.
+    /// Tickets with a request that was sent and not answered. Nobody knows whether the store has
+    /// executed it.
     pub(super) uncertain: BTreeSet<Ticket>,
     pub(super) leases: BTreeMap<LeaseId, Box<LeaseDesk>>,
     /// The lease that permits of each ttl stand under.
@@ -36,7 +38,7 @@ pub(super) struct Desk {
     /// When to renew the places in the queue.
     pub(super) waiters_due: Option<Micros>,
     pub(super) asks: VecDeque<(AskId, Request, bool)>,
-    /// The last call was ours, so what must not carry our inbox goes next.
+    /// The last call carried our inbox, so requests that must not carry it go next.
     pub(super) nobodys_turn: bool,
     pub(super) under_way: Option<CallId>,
     pub(super) retry_at: Option<Micros>,
@@ -56,14 +58,14 @@ pub(super) struct LeaseDesk {
     pub(super) unproved: BTreeSet<Ticket>,
     /// Records that name this lease.
     pub(super) users: u32,
-    /// It lasts a ttl from here, or longer; `MAX`: as long as the process lives.
+    /// The lease lasts at least a ttl from this instant. `MAX`: as long as the process lives.
     pub(super) proved_at: Micros,
     /// When to renew it.
     pub(super) due: Option<Micros>,
     pub(super) renewals: Repetition,
     /// The same for what is not proved.
     pub(super) proofs: Repetition,
-    /// Both sides disagree on what stands under it: renew ticket by ticket.
+    /// Client and store disagree on what stands under the lease, so it is renewed ticket by ticket.
     pub(super) by_ticket: bool,
 }
 

@@ -1,4 +1,5 @@
-//! How tickets end without having been given back: by time, by the store's word, or because it has been silent.
+//! How tickets end that were not given back: by time, because the store says so, or because the
+//! store has been silent.
 
 use super::{
     Session,
@@ -12,8 +13,8 @@ use crate::{
     time::{Micros, SECOND},
 };
 
-/// A store that leaves a call about a place in the queue unanswered for this long is silent. It is a tenth of that for
-/// a request that could not even be sent.
+/// If the store does not answer a call about a place in the queue for this long, it counts as
+/// silent. For a request that could not even be sent the time is a tenth of that.
 const SILENCE: Micros = SECOND;
 
 impl Session {
@@ -43,7 +44,8 @@ impl Session {
         }
     }
 
-    /// Whether the store, and not those who hold, kept a request waiting until its deadline.
+    /// Whether a request missed its deadline because the store was silent, and not because others
+    /// held the permits.
     fn is_store_silent(&self, now: Micros, name: &Name, ticket: Ticket) -> bool {
         let Some(desk) = self.desks.get(name) else { return false };
         let Some(record) = desk.records.get(&ticket) else { return false };
@@ -55,15 +57,17 @@ impl Session {
         was_never_answered || desk.failures > 0 || unanswered_for >= long
     }
 
-    /// A grant that nobody waits for any more: a fail-over has undone that its ticket left. Left alone, it would
-    /// keep others out for a ttl, and there may be many. One that was detached is not ours, and the store keeps it.
+    /// A grant that nobody waits for any more, because a fail-over has undone the release or cancel
+    /// of its ticket. It is given back, since it would keep others out for a ttl, and there may be
+    /// many such grants. A ticket that was detached is not ours, and stays.
     pub(super) fn give_back(&mut self, now: Micros, name: &Name, ticket: Ticket) {
         let number = self.next_number();
         self.add(now, name, Record::orphan(now, ticket, number, self.config.ttl));
     }
 
-    /// The store has been silent for two ttls, so that whatever it had has run out, or will never do as asked. Nothing
-    /// joins a lease under which it may stand still: that would keep it alive.
+    /// The store has been silent for two ttls. Whatever it had of the ticket has run out by now, or
+    /// will never do as asked. No other ticket may join a lease under which this one may still
+    /// stand, because that would keep it alive.
     pub(super) fn give_up_leaving(&mut self, name: &Name, ticket: Ticket) {
         self.events.push_back(Event::Unanswered { ticket });
         let desk = self.desk(name);
@@ -73,14 +77,16 @@ impl Session {
         self.forget(name, ticket);
     }
 
-    /// The ticket is not held any more; what the store still has of it runs out by itself or is cancelled.
+    /// The ticket is not held any more. What the store still has of it runs out by itself, or is
+    /// cancelled.
     pub(super) fn lose(&mut self, name: &Name, ticket: Ticket, loss: Loss) {
         self.events.push_back(Event::Lost { ticket, loss });
         self.forget(name, ticket);
     }
 
-    /// A wakeup may be old: the ticket may have been asked for again since, and be granted. So it is given up at the
-    /// store, too, or a permit would stay held that nobody here knows of.
+    /// A wakeup may be old. The session may have asked for the ticket again since, and the store
+    /// may have granted it. So the session cancels the ticket at the store as well, or a permit
+    /// would stay held that nobody here knows of.
     pub(super) fn take_end(&mut self, now: Micros, ticket: Ticket, cause: Cause) {
         let Some(name) = self.tickets.get(&ticket).cloned() else { return };
         let Some(record) = self.desk(&name).records.get_mut(&ticket) else { return };

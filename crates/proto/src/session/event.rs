@@ -34,7 +34,7 @@ pub struct Wish {
 }
 
 impl Wish {
-    /// As little as can be wanted.
+    /// The smallest wish there is.
     pub(super) fn plain(ttl: Micros) -> Self {
         Self {
             permits: Permits::ONE,
@@ -64,8 +64,9 @@ pub struct Call {
     pub id: CallId,
     /// For the store.
     pub batch: Batch,
-    /// A renewal at this name should have been answered so long after it was sent, and was not: the way there may be
-    /// dead. A store that has several, or can have a new one, does well not to trust one that was silent for so long.
+    /// A renewal at this name should have been answered this long after it was sent, and was not.
+    /// The connection may be dead. A store that has several connections, or can open a new one,
+    /// should not trust one that was silent for so long.
     pub overdue: Option<Micros>,
 }
 
@@ -76,8 +77,8 @@ pub struct Failure {
     pub maybe_executed: bool,
     /// Whether trying again later can help.
     pub is_passing: bool,
-    /// Whether the store has no room. Whoever wants something is told so at once; what is held goes on being
-    /// renewed, and what is given back is sent again until there is room.
+    /// Whether the store has no room. New requests fail at once. Held permits are still renewed,
+    /// and releases are sent again until there is room.
     pub is_full: bool,
 }
 
@@ -92,8 +93,8 @@ pub enum Event {
         /// How many wait.
         waiting: u32,
     },
-    /// What was wanted of one ticket is wanted of another from now on: the first had been overtaken by a later one when
-    /// the store heard of it. Nothing else is told of the first any more.
+    /// From now on the request goes on under another ticket, because a later one had overtaken the
+    /// first when the store heard of it. No further event is about the first ticket.
     Renumbered {
         /// The ticket that was.
         from: Ticket,
@@ -150,7 +151,8 @@ pub enum Event {
         /// Which slots were given back; `None`: all.
         given: Option<Slots>,
     },
-    /// A release or a detach was not answered, and will not be: nobody can say whether the store has executed it.
+    /// The store did not answer a release or a detach, and will not any more. Nobody can say
+    /// whether it has executed it.
     Unanswered {
         /// Which ticket.
         ticket: Ticket,

@@ -1,13 +1,13 @@
-//! What failed calls mean: whatever was not answered is asked again, with the same tickets, where that can help
-//! ([`Failure::is_passing`]). Nothing is repeated to a store that will answer the same, but renewals of what is held.
-//! A store without room is not waited for, and what was held there is given back as soon as it has some
-//! ([`Failure::is_full`]).
+//! What failed calls mean. The session asks again, with the same tickets, if trying again can help
+//! ([`Failure::is_passing`]). To a store that would only answer the same it repeats nothing except
+//! renewals of what is held. It does not wait for a store without room ([`Failure::is_full`]), and
+//! gives back what was held there as soon as there is room.
 
 use alloc::vec::Vec;
 
 use super::{
     Session,
-    compose::{Item, Sent},
+    compose::{BatchPart, Sent},
     event::{Event, Failure, Refusal},
     record::{Exit, Phase},
 };
@@ -18,7 +18,7 @@ use crate::{
     time::{MILLISECOND, Micros, SECOND},
 };
 
-/// How long requests that do not want to wait put up with a silent store.
+/// How long a silent store may delay requests that do not want to wait.
 const HASTE: Micros = 5 * SECOND;
 
 impl Session {
@@ -40,11 +40,18 @@ impl Session {
         self.plan(&sent.name);
     }
 
-    fn take_back(&mut self, now: Micros, at: Micros, name: &Name, item: Item, failure: Failure) {
+    fn take_back(
+        &mut self,
+        now: Micros,
+        at: Micros,
+        name: &Name,
+        item: BatchPart,
+        failure: Failure,
+    ) {
         let desk = self.desk(name);
         match item {
-            Item::Ask(ask) => self.events.push_back(Event::Answer { ask, reply: None }),
-            Item::Lease { lease, tickets } | Item::Tickets { lease, tickets } => {
+            BatchPart::Ask(ask) => self.events.push_back(Event::Answer { ask, reply: None }),
+            BatchPart::Lease { lease, tickets } | BatchPart::Tickets { lease, tickets } => {
                 if let Some(lease) = desk.leases.get_mut(&lease)
                     && !lease.held.is_empty()
                     && !lease.was_renewed_after(at)
@@ -55,12 +62,12 @@ impl Session {
                     self.bear_silence(now, at, name, ticket, failure);
                 }
             }
-            Item::Proof { tickets, .. } => {
+            BatchPart::Proof { tickets, .. } => {
                 for ticket in tickets {
                     self.bear_silence(now, at, name, ticket, failure);
                 }
             }
-            Item::Places => {
+            BatchPart::Places => {
                 desk.waiters_due = (!desk.places.is_empty()).then_some(now);
                 // A store that is silent for a while keeps the places; from one that is damaged or full nothing
                 // will come.
@@ -70,7 +77,7 @@ impl Session {
                     self.bear_silence(now, at, name, ticket, failure);
                 }
             }
-            Item::Acquire(ticket) | Item::Attach(ticket, _) => {
+            BatchPart::Acquire(ticket) | BatchPart::Attach(ticket, _) => {
                 if planted(Bug::AsksOnce) {
                     return self.refuse(name, ticket, Refusal::Store);
                 }
@@ -79,7 +86,9 @@ impl Session {
                 }
                 self.bear_silence(now, at, name, ticket, failure);
             }
-            Item::Release(ticket, _) | Item::Cancel(ticket) | Item::Detach(ticket) => {
+            BatchPart::Release(ticket, _)
+            | BatchPart::Cancel(ticket)
+            | BatchPart::Detach(ticket) => {
                 if failure.maybe_executed {
                     desk.uncertain.insert(ticket);
                 }
@@ -113,14 +122,15 @@ impl Session {
             crate::request::Enqueue::No => patience.min(HASTE),
             crate::request::Enqueue::Yes { .. } => patience,
         };
-        // Who was granted something while waiting still waits, for the proof.
+        // A waiter that was granted its permit still waits for the proof.
         let is_waiting = record.phase == Phase::Held && record.was_queued;
         if record.phase != Phase::Held {
             desk.outbox.insert(record);
         }
         let is_patient = is_waiting || now.saturating_sub(since) < patience;
         let is_over = !failure.is_passing || failure.is_full || !is_patient;
-        // What never got there need not be taken back, least of all from a store that has no room for it.
+        // A request that never reached the store need not be cancelled there, least of all at a
+        // store that has no room for the cancel.
         let is_certain =
             !failure.maybe_executed && record.phase == Phase::Asking && !record.was_queued;
         if is_over && failure.is_full && is_certain && !desk.uncertain.contains(&ticket) {

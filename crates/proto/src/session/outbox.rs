@@ -8,26 +8,26 @@ use crate::id::Ticket;
 
 /// What frees permits goes before what asks for them.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
-enum Turn {
+enum Urgency {
     Leave,
     Ask,
 }
 
-/// Within a turn, in the order in which the tickets were asked for.
-type Place = (Turn, u64, Ticket);
+/// Within a urgency, in the order in which the tickets were asked for.
+type OutboxKey = (Urgency, u64, Ticket);
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Outbox {
-    line: BTreeSet<Place>,
+    line: BTreeSet<OutboxKey>,
     /// Where each ticket stands in the line.
-    places: BTreeMap<Ticket, Place>,
+    places: BTreeMap<Ticket, OutboxKey>,
 }
 
 impl Outbox {
     /// Puts a ticket in, at the place that its record gives it now.
     pub(super) fn insert(&mut self, record: &Record) {
         self.remove(record.ticket);
-        let place = (turn(record), record.number, record.ticket);
+        let place = (urgency(record), record.number, record.ticket);
         self.line.insert(place);
         self.places.insert(record.ticket, place);
     }
@@ -54,9 +54,9 @@ impl Outbox {
     }
 }
 
-fn turn(record: &Record) -> Turn {
+fn urgency(record: &Record) -> Urgency {
     match record.phase {
-        Phase::Leaving => Turn::Leave,
-        _ => Turn::Ask,
+        Phase::Leaving => Urgency::Leave,
+        _ => Urgency::Ask,
     }
 }

@@ -144,7 +144,8 @@ impl Record {
     pub(super) fn leave(&mut self, now: Micros, exit: Exit) {
         self.phase = Phase::Leaving;
         self.exit = exit;
-        // What is not known to be granted may wait, and a place can outlast the lease that it waits for.
+        // A ticket that is not known to be granted may wait, and a place can outlast the lease that
+        // it waits for.
         let place = if self.granted.is_none() { WAITER_TTL } else { 0 };
         self.leave_by = Some(now.saturating_add(self.wish.ttl.max(place).saturating_mul(2)));
     }
@@ -153,8 +154,8 @@ impl Record {
         matches!(self.validity, Validity::Until(until) if until <= now)
     }
 
-    /// Believes in it for `certain` from `sent_at`, or for as long as the process lives. What was proved before stays
-    /// proved: answers may come in any order.
+    /// Believes in the grant for `certain` from `sent_at`, or for as long as the process lives. A
+    /// proof is never shortened by a later one, since answers may come in any order.
     pub(super) fn believe(&mut self, sent_at: Micros, certain: Option<Micros>) {
         let Some(certain) = certain else {
             (self.validity, self.danger_at) = (Validity::Always, Micros::MAX);

@@ -1,4 +1,4 @@
-//! What renewals tell.
+//! What answers to renewals mean.
 
 use alloc::boxed::Box;
 
@@ -9,7 +9,7 @@ use super::{
     heard::Heard,
     record::Phase,
     schedule::Schedule,
-    series::Shared,
+    series::SharedLease,
 };
 use crate::{
     id::{LeaseId, Ticket},
@@ -80,7 +80,8 @@ impl Session {
                 self.renumber(now, name, ticket);
             }
             (Phase::Held, false) => {
-                // What a store has forgotten it has not refused: whoever wanted it may ask again.
+                // The store has forgotten the ticket, which is no refusal. So the ticket may be
+                // asked for again.
                 let cause = if let Loss::Ended(cause) = loss { cause } else { Cause::Expired };
                 self.refuse(name, ticket, Refusal::Ended(cause));
             }
@@ -88,8 +89,9 @@ impl Session {
         }
     }
 
-    /// Both sides disagree on what stands under a lease. What we hold moves under a new one, ticket by
-    /// ticket; what we know nothing of stays behind under the old one, which is not renewed any more.
+    /// Client and store disagree on what stands under a lease. Tickets that we hold move under a
+    /// new lease, one by one. Tickets that we know nothing of stay under the old lease, which is
+    /// not renewed any more.
     pub(super) fn renew_by_ticket(&mut self, now: Micros, name: &Name, lease: LeaseId) {
         let held = self.desk(name).leases.get(&lease).map_or(0, |old| old.held.len());
         for _ in 0..held.div_ceil(MOST_MOVED) {
@@ -125,7 +127,7 @@ impl Session {
             }
         }
         for shared in desk.shared_leases.values_mut().filter(|shared| shared.lease == lease) {
-            *shared = Shared::new(fresh);
+            *shared = SharedLease::new(fresh);
         }
         desk.leases.insert(fresh, new);
     }

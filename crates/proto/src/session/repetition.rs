@@ -1,5 +1,6 @@
-//! When a renewal that is not answered is sent again. It does not wait for the first one to fail: a connection that has
-//! died without a word fails long after a short lease has ended. Renewals may come twice, and in any order.
+//! When a renewal that is not answered is sent again. The repetition does not wait for the first
+//! renewal to fail: a connection that died without a word fails long after a short lease has ended.
+//! Renewals may arrive twice, and in any order.
 
 use crate::time::Micros;
 

@@ -1,6 +1,6 @@
-//! From which series tickets are drawn. A session has one for each name and ttl: that of the lease that its permits
-//! share there. It outlasts the desk for a while, so that a program that takes one permit after the other costs a store
-//! one memory and not thousands.
+//! From which series a session draws its tickets. It has one series for each name and ttl: that of
+//! the lease that its permits share there. The series outlasts the desk for a while. So a program
+//! that takes one permit after the other costs the store one memory and not thousands.
 
 use alloc::collections::BTreeMap;
 
@@ -15,15 +15,15 @@ const MOST_KEPT: usize = 1024;
 
 /// The lease that permits of one ttl share at one name, and the last number drawn from its series.
 #[derive(Clone, Copy, Debug, Hash)]
-pub(super) struct Shared {
+pub(super) struct SharedLease {
     pub(super) lease: LeaseId,
     last: u32,
 }
 
 /// The shared leases of a name by their ttl.
-pub(super) type ByTtl = BTreeMap<Micros, Shared>;
+pub(super) type ByTtl = BTreeMap<Micros, SharedLease>;
 
-impl Shared {
+impl SharedLease {
     pub(super) const fn new(lease: LeaseId) -> Self {
         Self { lease, last: 0 }
     }
@@ -84,7 +84,7 @@ mod tests {
     #[test]
     fn a_series_that_is_used_up_is_followed_by_another() {
         let mut source = TicketSource::new(Inbox(7 << 64));
-        let mut shared = Shared::new(source.lease());
+        let mut shared = SharedLease::new(source.lease());
         shared.last = u32::MAX - 1;
         let last = shared.draw(&mut source);
         let next = shared.draw(&mut source);
@@ -98,7 +98,7 @@ mod tests {
         let mut shelf = Shelf::default();
         let name = |n: usize| Name::new(&std::format!("n{n}")).unwrap();
         for n in 0..=MOST_KEPT {
-            shelf.put(&name(n), ByTtl::from([(1, Shared::new(source.lease()))]));
+            shelf.put(&name(n), ByTtl::from([(1, SharedLease::new(source.lease()))]));
         }
         assert!(shelf.take(&name(0)).is_empty());
         assert_eq!(shelf.iter().count(), MOST_KEPT);

@@ -3,7 +3,7 @@
 use alloc::{collections::BinaryHeap, vec::Vec};
 use core::{cmp::Reverse, time::Duration};
 
-use super::{count, line::Line, time};
+use super::{count, line::AheadOfWaiter, time};
 use crate::{
     reply::{Snapshot, WaiterRow},
     time::Micros,
@@ -65,7 +65,7 @@ pub struct LeasesEnd {
 }
 
 impl Estimate {
-    pub(super) fn new(seen: &Snapshot, row: &WaiterRow, line: &Line<'_>) -> Self {
+    pub(super) fn new(seen: &Snapshot, row: &WaiterRow, line: &AheadOfWaiter<'_>) -> Self {
         if let Some(unsaid) = unsaid(seen, row) {
             return Self::CannotSay(unsaid);
         }
@@ -108,8 +108,14 @@ fn mean_age(seen: &Snapshot) -> Micros {
     mean.and_then(|mean| Micros::try_from(mean).ok()).unwrap_or(0)
 }
 
-/// Plays the line through: who holds has half of its age before it, who is served holds for one and a half ages.
-fn played(seen: &Snapshot, row: &WaiterRow, line: &Line<'_>, age: Micros) -> Option<Micros> {
+/// Plays the line through. A holder is taken to have half of its age before it, and a waiter that
+/// is served to hold for one and a half ages.
+fn played(
+    seen: &Snapshot,
+    row: &WaiterRow,
+    line: &AheadOfWaiter<'_>,
+    age: Micros,
+) -> Option<Micros> {
     let ends = seen.holders.iter().map(|row| Reverse((row.held_for / 2, row.slots.count())));
     let mut ends: BinaryHeap<_> = ends.collect();
     let mut free = i64::from(seen.limit) - i64::from(seen.held);
@@ -136,9 +142,9 @@ fn growth(seen: &Snapshot) -> (u32, Micros) {
     (count(in_line(seen).count()), came_in)
 }
 
-/// How long it is if the line moves as fast as it grew: as many come as go, else it would be longer or shorter. Nothing
-/// where the end of the line is not listed.
-fn at_its_pace(seen: &Snapshot, row: &WaiterRow, line: &Line<'_>) -> Micros {
+/// How long the wait is if the line moves as fast as it grew. As many waiters come as go, or the
+/// line would be longer or shorter. `None` if the snapshot does not list the end of the line.
+fn at_its_pace(seen: &Snapshot, row: &WaiterRow, line: &AheadOfWaiter<'_>) -> Micros {
     if seen.waiters.len() != seen.waiting_total as usize {
         return 0;
     }
@@ -151,7 +157,7 @@ fn at_its_pace(seen: &Snapshot, row: &WaiterRow, line: &Line<'_>) -> Micros {
 
 impl LeasesEnd {
     /// Only where all that are ahead fit beside it: nobody knows what leases those will have.
-    pub(super) fn new(seen: &Snapshot, row: &WaiterRow, line: &Line<'_>) -> Option<Self> {
+    pub(super) fn new(seen: &Snapshot, row: &WaiterRow, line: &AheadOfWaiter<'_>) -> Option<Self> {
         if unsaid(seen, row).is_some_and(|unsaid| unsaid != Unsaid::NotAllListed) {
             return None;
         }

@@ -5,14 +5,14 @@ use alloc::vec::Vec;
 use crate::reply::{Snapshot, WaiterRow};
 
 /// Those that are served before one waiter.
-pub(super) struct Line<'a> {
+pub(super) struct AheadOfWaiter<'a> {
     /// In order; without those that are passed over because nobody listens there.
     pub(super) ahead: Vec<&'a WaiterRow>,
     pub(super) limit: u32,
     pub(super) free: u32,
 }
 
-impl<'a> Line<'a> {
+impl<'a> AheadOfWaiter<'a> {
     /// The line before the waiter in this row.
     pub(super) fn before(seen: &'a Snapshot, at: usize) -> Self {
         let ahead = seen.waiters[..at].iter().filter(|row| !row.unreachable).collect();

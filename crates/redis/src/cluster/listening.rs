@@ -10,9 +10,9 @@ use seinpaal_proto::{Batch, Name, What};
 use tokio::time::{Instant, sleep_until, timeout};
 
 use super::{
-    Shared,
+    ClusterLinks,
     ears::{self, At, LINGER},
-    node::{Errand, Heard, OnHeard},
+    node::{NodeNews, NodeTask, OnHeard},
     slots::Address,
 };
 use crate::{keys::slot_of, link::RESPONSE_TIMEOUT, wakeup};
@@ -24,7 +24,7 @@ const ROUND: Duration = Duration::from_secs(5);
 const EARS_AT_ONCE: usize = 32;
 
 /// Keeps the subscriptions of a client.
-pub(super) async fn keep(shared: Arc<Shared>) {
+pub(super) async fn keep(shared: Arc<ClusterLinks>) {
     loop {
         let round = timeout(ROUND.min(LINGER), shared.hurry.notified()).await;
         if round.is_err() {
@@ -40,7 +40,7 @@ pub(super) async fn keep(shared: Arc<Shared>) {
     }
 }
 
-impl Shared {
+impl ClusterLinks {
     /// Makes sure that wakeups for a batch are heard before it goes out.
     pub(super) async fn listen(&self, batch: &Batch) -> Result<(), StoreError> {
         let [records, _] = self.keys.of(&batch.name);
@@ -73,7 +73,7 @@ impl Shared {
         if is_heard {
             return Ok(());
         }
-        self.route(slot, &Errand::Listen(channel)).await.map(drop)
+        self.route(slot, &NodeTask::Listen(channel)).await.map(drop)
     }
 
     pub(super) fn on_heard(&self, node: Address) -> OnHeard {
@@ -85,16 +85,16 @@ impl Shared {
         })
     }
 
-    fn hear(&self, node: &Address, link: u64, heard: Heard<'_>) {
+    fn hear(&self, node: &Address, link: u64, heard: NodeNews<'_>) {
         let text = |channel: &[u8]| String::from_utf8_lossy(channel).into_owned();
         let is_deaf = match heard {
-            Heard::Message(payload) => return self.deliver(payload),
-            Heard::Listens(channel) => {
+            NodeNews::Message(payload) => return self.deliver(payload),
+            NodeNews::Listens(channel) => {
                 return self.has_come_back(&text(channel), At { node: node.clone(), link });
             }
-            Heard::ListensNoMore(channel) => self.ears.listens_no_more(&text(channel), link),
-            Heard::Late => self.ears.lose(link),
-            Heard::Lost => {
+            NodeNews::ListensNoMore(channel) => self.ears.listens_no_more(&text(channel), link),
+            NodeNews::Late => self.ears.lose(link),
+            NodeNews::Lost => {
                 self.lose_wakeups(node, link);
                 self.ears.lose(link)
             }
@@ -140,7 +140,7 @@ impl Shared {
         let deaf = self.ears.deaf(|slot| self.map().owner(slot).cloned());
         let mended = stream::iter(deaf)
             .map(|(channel, slot)| async move {
-                let listening = self.route(slot, &Errand::Listen(&channel)).await;
+                let listening = self.route(slot, &NodeTask::Listen(&channel)).await;
                 listening
                     .inspect_err(|error| {
                         tracing::debug!(target: crate::TARGET, %error, channel, "not heard");

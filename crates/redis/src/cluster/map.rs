@@ -5,7 +5,7 @@ use std::{sync::atomic::Ordering, time::Duration};
 use tokio::time::timeout;
 
 use super::{
-    Shared, graver,
+    ClusterLinks, graver,
     node::Node,
     slots::{Address, SlotMap},
 };
@@ -20,7 +20,7 @@ const MAP_TIMEOUT: Duration = Duration::from_millis(500);
 /// A map in which each slot is a range of its own, with three nodes that have long names.
 const MAP_ROOM: usize = 32 << 20;
 
-impl Shared {
+impl ClusterLinks {
     /// Looks at the map anew, unless somebody has since it was looked at for the `seen`th time.
     pub(super) async fn look(&self, seen: u64) -> Result<(), StoreError> {
         let _turn = self.looking.lock().await;

@@ -24,7 +24,7 @@ use crate::{
     replicas::{self, Replicas},
     script::{Operation, Scripts},
     server::{self, Look, Subject},
-    transport::{Answer, CallError, Commands, Fault},
+    transport::{Answer, CallError, Commands, TransportFault},
 };
 use seinpaal_store::{Certainty, StoreError, StoreErrorKind, url::RedisUrl};
 
@@ -38,13 +38,13 @@ pub(super) struct Call {
 }
 
 /// What a node is asked to do.
-pub(super) enum Errand<'a> {
+pub(super) enum NodeTask<'a> {
     Evaluate(&'a Call),
     Listen(&'a str),
 }
 
 /// What became of it.
-pub(super) enum Outcome {
+pub(super) enum TaskEnd {
     Done(Done),
     /// Not executed: another node owns the slot.
     Moved(Address),
@@ -66,7 +66,7 @@ pub(super) struct Done {
 }
 
 /// What comes in without having been asked for, in the order in which it comes.
-pub(super) enum Heard<'a> {
+pub(super) enum NodeNews<'a> {
     Message(&'a [u8]),
     Listens(&'a [u8]),
     ListensNoMore(&'a [u8]),
@@ -76,7 +76,7 @@ pub(super) enum Heard<'a> {
 }
 
 /// Told of what is heard, and over which link.
-pub(super) type OnHeard = Arc<dyn Fn(u64, Heard<'_>) + Send + Sync>;
+pub(super) type OnHeard = Arc<dyn Fn(u64, NodeNews<'_>) + Send + Sync>;
 
 /// The scripts for slots that are here, and for those that are on their way here.
 pub(super) struct WiredScripts {
@@ -129,10 +129,10 @@ impl Node {
         }
     }
 
-    pub(super) async fn run(self: &Arc<Self>, errand: &Errand<'_>, asking: bool) -> Outcome {
-        match errand {
-            Errand::Evaluate(call) => self.evaluate(call, asking).await,
-            Errand::Listen(channel) => self.listen(channel).await,
+    pub(super) async fn run(self: &Arc<Self>, task: &NodeTask<'_>, asking: bool) -> TaskEnd {
+        match task {
+            NodeTask::Evaluate(call) => self.evaluate(call, asking).await,
+            NodeTask::Listen(channel) => self.listen(channel).await,
         }
     }
 
@@ -141,8 +141,8 @@ impl Node {
         let mut link = self.command_link().await?;
         let answer = link.connection.send_for(command, room).await;
         self.judge(link.id, answer).await.map_err(|outcome| match outcome {
-            Outcome::Later(error) | Outcome::Refused(error) | Outcome::Lost(error) => error,
-            Outcome::Done(_) | Outcome::Moved(_) | Outcome::Ask(_) => {
+            TaskEnd::Later(error) | TaskEnd::Refused(error) | TaskEnd::Lost(error) => error,
+            TaskEnd::Done(_) | TaskEnd::Moved(_) | TaskEnd::Ask(_) => {
                 self.later("is not the right node")
             }
         })
@@ -161,7 +161,7 @@ impl Node {
     }
 
     /// Runs a script. Only one that the node does not know is sent a second time: that ran nothing.
-    async fn evaluate(self: &Arc<Self>, call: &Call, asking: bool) -> Outcome {
+    async fn evaluate(self: &Arc<Self>, call: &Call, asking: bool) -> TaskEnd {
         let mut link = match self.command_link().await {
             Ok(link) => link,
             Err(error) => return unsent(error),
@@ -176,7 +176,7 @@ impl Node {
             link.heard.note();
         }
         match self.judge(link.id, answer).await {
-            Ok(answer) => Outcome::Done(Done { answer, at: Some((self.clone(), link)) }),
+            Ok(answer) => TaskEnd::Done(Done { answer, at: Some((self.clone(), link)) }),
             Err(outcome) => outcome,
         }
     }
@@ -192,8 +192,8 @@ impl Node {
         }
     }
 
-    /// Subscribes. That it has is told by `Heard::Listens`, in order with what may take it away again.
-    async fn listen(&self, channel: &str) -> Outcome {
+    /// Subscribes. That it has is told by `NodeNews::Listens`, in order with what may take it away again.
+    async fn listen(&self, channel: &str) -> TaskEnd {
         let mut link = match self.wakeup_link().await {
             Ok(link) => link,
             Err(error) => return unsent(error),
@@ -202,13 +202,13 @@ impl Node {
         subscribe.arg(channel);
         match link.connection.send(&subscribe).await {
             Ok(Value::Push { kind: PushKind::SSubscribe, data }) if is_about(&data, channel) => {
-                Outcome::Done(Done { answer: Value::Nil, at: None })
+                TaskEnd::Done(Done { answer: Value::Nil, at: None })
             }
             Ok(Value::ServerError(refused)) => self.refusal(&refused),
             // Answers are out of step, or there are none: start anew.
             _ => {
                 self.lose_wakeups(link.id).await;
-                Outcome::Later(self.later("went away"))
+                TaskEnd::Later(self.later("went away"))
             }
         }
     }
@@ -264,7 +264,7 @@ impl Node {
     ) -> Result<Link, StoreError> {
         let opened = Commands::open(&self.url, protocol, config, self.patience()).await;
         let connection = opened.map_err(|failed| match failed {
-            CallError::Fault(Fault::Slow) => self.later("does not answer"),
+            CallError::Fault(TransportFault::Slow) => self.later("does not answer"),
             failed => error::of_connecting(&failed, &self.url.to_string()),
         })?;
         let id = if id > 0 { id } else { LINKS.fetch_add(1, Ordering::Relaxed) };
@@ -280,27 +280,27 @@ impl Node {
         self.url.options.connect_timeout.unwrap_or(RESPONSE_TIMEOUT).min(RESPONSE_TIMEOUT)
     }
 
-    async fn judge(&self, link: u64, answer: Answer<Value>) -> Result<Value, Outcome> {
+    async fn judge(&self, link: u64, answer: Answer<Value>) -> Result<Value, TaskEnd> {
         match answer {
             Ok(Value::ServerError(refused)) => Err(self.refusal(&refused)),
             Ok(value) => Ok(value),
             Err(failed) => {
                 self.lose_commands(link).await;
-                Err(Outcome::Lost(error::of_call(&failed, &self.url.to_string())))
+                Err(TaskEnd::Lost(error::of_call(&failed, &self.url.to_string())))
             }
         }
     }
 
-    fn refusal(&self, refused: &ServerError) -> Outcome {
+    fn refusal(&self, refused: &ServerError) -> TaskEnd {
         let to = refused.details().and_then(|details| details.split_once(' '));
         let to = to.and_then(|(_slot, to)| Address::parse(to, &self.address));
         match (refused.code(), to) {
-            ("MOVED", Some(to)) => Outcome::Moved(to),
-            ("ASK", Some(to)) => Outcome::Ask(to),
+            ("MOVED", Some(to)) => TaskEnd::Moved(to),
+            ("ASK", Some(to)) => TaskEnd::Ask(to),
             ("TRYAGAIN" | "CLUSTERDOWN" | "LOADING" | "MASTERDOWN" | "READONLY", _) => {
-                Outcome::Later(error::of_server(refused))
+                TaskEnd::Later(error::of_server(refused))
             }
-            _ => Outcome::Refused(error::of_server(refused)),
+            _ => TaskEnd::Refused(error::of_server(refused)),
         }
     }
 
@@ -319,7 +319,7 @@ impl Node {
     async fn lose_wakeups(&self, id: u64) {
         let mut current = self.wakeups.lock().await;
         let late = current.take_if(|link| link.id == id);
-        (self.on_heard)(id, Heard::Late);
+        (self.on_heard)(id, NodeNews::Late);
         self.former_wakeups().extend(late);
     }
 
@@ -384,8 +384,8 @@ async fn send(link: &mut Link, command: Cmd, room: usize, asking: bool) -> Answe
     Ok(answers.into_iter().last().unwrap_or_default())
 }
 
-fn unsent(error: StoreError) -> Outcome {
-    if error.is_passing() { Outcome::Later(error) } else { Outcome::Refused(error) }
+fn unsent(error: StoreError) -> TaskEnd {
+    if error.is_passing() { TaskEnd::Later(error) } else { TaskEnd::Refused(error) }
 }
 
 fn is_about(data: &[Value], channel: &str) -> bool {
@@ -395,15 +395,15 @@ fn is_about(data: &[Value], channel: &str) -> bool {
 fn hear(on_heard: &OnHeard, link: u64, push: &PushInfo) {
     match (&push.kind, push.data.as_slice()) {
         (PushKind::SMessage, [_, Value::BulkString(payload)]) => {
-            on_heard(link, Heard::Message(payload));
+            on_heard(link, NodeNews::Message(payload));
         }
         (PushKind::SSubscribe, [Value::BulkString(channel), ..]) => {
-            on_heard(link, Heard::Listens(channel));
+            on_heard(link, NodeNews::Listens(channel));
         }
         (PushKind::SUnsubscribe, [Value::BulkString(channel), ..]) => {
-            on_heard(link, Heard::ListensNoMore(channel));
+            on_heard(link, NodeNews::ListensNoMore(channel));
         }
-        (PushKind::Disconnection, _) => on_heard(link, Heard::Lost),
+        (PushKind::Disconnection, _) => on_heard(link, NodeNews::Lost),
         _ => {}
     }
 }

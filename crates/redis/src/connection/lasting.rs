@@ -3,9 +3,9 @@
 use redis::Value;
 
 use super::{
-    Arc, Connection, MOST_LOADS, Shared, Status, is_missing_script, keep, load_and_repeat,
+    Arc, Connection, ConnectionState, MOST_LOADS, Status, is_missing_script, keep, load_and_repeat,
 };
-use crate::link::Plan;
+use crate::link::ConnectOptions;
 use seinpaal_store::StoreError;
 
 /// A script: its hash and its text.
@@ -17,8 +17,8 @@ pub(crate) struct Text<'a> {
 
 impl Connection {
     /// A connection that a task of the current runtime makes, and makes again, in its own time.
-    pub(crate) fn begin(plan: Plan) -> Self {
-        let shared = Arc::new(Shared::new(plan));
+    pub(crate) fn begin(options: ConnectOptions) -> Self {
+        let shared = Arc::new(ConnectionState::new(options));
         let keeper = tokio::spawn(keep(shared.clone())).abort_handle();
         Self { shared, keeper, _watch: None }
     }

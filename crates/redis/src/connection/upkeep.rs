@@ -9,7 +9,7 @@ use seinpaal_proto::planted::{Bug, planted};
 use tokio::time::{Instant, sleep, timeout};
 
 use super::{
-    Shared,
+    ConnectionState,
     status::{Outage, Status},
 };
 use crate::link::Link;
@@ -22,23 +22,23 @@ const LONGEST_PAUSE_OF_CALLERS: Duration = Duration::from_millis(320);
 /// How often a link is tried while somebody waits for a wakeup: a half-open one says nothing by itself.
 const PING_EVERY: Duration = Duration::from_secs(5);
 
-pub(super) async fn keep(shared: Arc<Shared>) {
+pub(super) async fn keep(shared: Arc<ConnectionState>) {
     loop {
         shared.until_lost_or_doubted().await;
         if shared.replace().await {
             // The link has subscribed before it was put in place; what was published before that is lost.
-            let _ = shared.plan.news.send(News::LookAgain);
+            let _ = shared.options.news.send(News::LookAgain);
         }
     }
 }
 
-impl Shared {
+impl ConnectionState {
     pub(super) async fn open(self: &Arc<Self>) -> Result<Reading, StoreError> {
         let (id, mut link) = self.open_where_it_is().await?;
         if planted(Bug::RedisDeafAfterACut) && id > 0 {
-            let _ = link.commands.unsubscribe(self.plan.keys.channel(self.plan.inbox)).await;
+            let _ = link.commands.unsubscribe(self.options.keys.channel(self.options.inbox)).await;
         }
-        let replicated = self.plan.place.options().replicated;
+        let replicated = self.options.endpoint.options().replicated;
         if link.site.replicas.connected >= replicated && replicated.is_some() {
             self.had_replicas.store(true, Ordering::Relaxed);
         }
@@ -55,7 +55,7 @@ impl Shared {
             tokio::select! {
                 biased;
                 Ok(()) = moves.changed() => {}
-                link = Link::open(&self.plan, self.on_loss(id)) => return Ok((id, link?)),
+                link = Link::open(&self.options, self.on_loss(id)) => return Ok((id, link?)),
             }
         }
     }

@@ -20,17 +20,17 @@ pub(super) struct Transfer {
 
 /// What came of it.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub(super) enum Verdict {
+pub(super) enum TransferVerdict {
     Decided(Reply),
     /// No majority: once more, with a fence above this one.
     Again(u64),
 }
 
 impl Transfer {
-    pub(super) fn count(&self, answers: Answers<'_>) -> Verdict {
+    pub(super) fn count(&self, answers: Answers<'_>) -> TransferVerdict {
         let majority = answers.len() / 2 + 1;
         if let Some(grant) = self.grant(answers, majority) {
-            return Verdict::Decided(Reply::Granted(grant));
+            return TransferVerdict::Decided(Reply::Granted(grant));
         }
         let ticket = self.ask.ticket;
         let replies = || answers.iter().flatten().map(|(_, reply)| *reply);
@@ -42,18 +42,18 @@ impl Transfer {
         let unknown = plain(|reply| matches!(reply, Reply::Unknown { .. }));
         match causes.first() {
             Some(cause) if causes.len() >= majority => {
-                Verdict::Decided(Reply::Ended { ticket, cause: *cause })
+                TransferVerdict::Decided(Reply::Ended { ticket, cause: *cause })
             }
             _ if plain(|reply| matches!(reply, Reply::TooLate { .. })) >= majority => {
-                Verdict::Decided(Reply::TooLate { ticket })
+                TransferVerdict::Decided(Reply::TooLate { ticket })
             }
             _ if unknown + causes.len() >= majority => match causes.first() {
-                Some(cause) => Verdict::Decided(Reply::Ended { ticket, cause: *cause }),
-                None => Verdict::Decided(Reply::Unknown { ticket }),
+                Some(cause) => TransferVerdict::Decided(Reply::Ended { ticket, cause: *cause }),
+                None => TransferVerdict::Decided(Reply::Unknown { ticket }),
             },
             _ => {
                 let fences = answers.iter().flatten().map(|(answer, _)| answer.state.fence);
-                Verdict::Again(fences.max().unwrap_or(0))
+                TransferVerdict::Again(fences.max().unwrap_or(0))
             }
         }
     }

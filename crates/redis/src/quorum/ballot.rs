@@ -36,7 +36,7 @@ pub(super) struct Ballot {
 
 /// What came of it.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub(super) enum Verdict {
+pub(super) enum BallotVerdict {
     /// More answers may change it.
     Open,
     /// A majority voted for these slots, each for at least this long.
@@ -52,7 +52,7 @@ pub(super) type Answers<'a> = &'a [Option<(&'a NodeAnswer, &'a NodeReply)>];
 
 impl Ballot {
     /// Counts. `is_over`: no more answers will come.
-    pub(super) fn count(&self, answers: Answers<'_>, is_over: bool) -> Verdict {
+    pub(super) fn count(&self, answers: Answers<'_>, is_over: bool) -> BallotVerdict {
         let nodes = answers.len();
         let majority = if planted(Bug::QuorumOfAMinority) { nodes / 2 } else { nodes / 2 + 1 };
         let given = || answers.iter().flatten();
@@ -65,7 +65,7 @@ impl Ballot {
             return self.elect(&votes, majority, &settings, answers);
         }
         if best + silent >= majority {
-            return Verdict::Open;
+            return BallotVerdict::Open;
         }
         self.refuse(answers, majority, &settings)
     }
@@ -93,11 +93,11 @@ impl Ballot {
         majority: usize,
         settings: &Settings,
         answers: Answers<'_>,
-    ) -> Verdict {
+    ) -> BallotVerdict {
         let is_chosen =
             |vote: &&&Vote| votes.iter().filter(|v| v.slots == vote.slots).count() >= majority;
         let chosen: Vec<&&Vote> = votes.iter().filter(is_chosen).collect();
-        let Some(first) = chosen.first() else { return Verdict::Open };
+        let Some(first) = chosen.first() else { return BallotVerdict::Open };
         let (slots, limit) = (first.slots.clone(), self.limit(settings));
         let is_below = slots.ranges().iter().all(|range| range.1 < limit);
         if settings.paused.is_some() || !is_below || self.is_overfull(limit, answers) {
@@ -105,7 +105,7 @@ impl Ballot {
         }
         let mut left: Vec<Micros> = chosen.iter().map(|vote| vote.left).collect();
         left.sort_unstable_by(|a, b| b.cmp(a));
-        Verdict::Granted { slots, left: left[majority - 1], limit }
+        BallotVerdict::Granted { slots, left: left[majority - 1], limit }
     }
 
     /// Adds up what the nodes know of others. Whoever holds is known to one of any majority.
@@ -125,7 +125,7 @@ impl Ballot {
     }
 
     /// What all answers together know of other grants and tries. `None`: too many to list.
-    fn grants(&self, answers: Answers<'_>) -> Option<Vec<Known>> {
+    fn grants(&self, answers: Answers<'_>) -> Option<Vec<RivalGrant>> {
         let lists: Vec<&Holders> =
             answers.iter().flatten().filter_map(|(_, r)| holders(r)).collect();
         if lists.iter().any(|holders| holders.is_cut) {
@@ -138,7 +138,7 @@ impl Ballot {
         let same = known.chunk_by(|a, b| a.0 == b.0);
         let count = |votes: &[&(u64, Slots)]| votes.iter().map(|(_, slots)| slots.count()).max();
         Some(
-            same.map(|votes| Known { votes: votes.len(), permits: count(votes).unwrap_or(0) })
+            same.map(|votes| RivalGrant { votes: votes.len(), permits: count(votes).unwrap_or(0) })
                 .collect(),
         )
     }
@@ -152,7 +152,7 @@ impl Ballot {
         Some(real.map(|grant| grant.permits).sum())
     }
 
-    fn refuse(&self, answers: Answers<'_>, majority: usize, settings: &Settings) -> Verdict {
+    fn refuse(&self, answers: Answers<'_>, majority: usize, settings: &Settings) -> BallotVerdict {
         let replies = || answers.iter().flatten().map(|(_, reply)| *reply);
         let not = || {
             replies().filter_map(|reply| match reply {
@@ -164,24 +164,28 @@ impl Ballot {
             (self.ask.ticket, self.ask.permits.get(), self.limit(settings));
         let most = |count: usize| count >= majority;
         if let Some(cause) = ended(replies(), majority) {
-            return Verdict::Refused(Reply::Ended { ticket, cause });
+            return BallotVerdict::Refused(Reply::Ended { ticket, cause });
         }
         if most(replies().filter(|r| matches!(r, NodeReply::Plain(Reply::TooLate { .. }))).count())
         {
-            return Verdict::Refused(Reply::TooLate { ticket });
+            return BallotVerdict::Refused(Reply::TooLate { ticket });
         }
         let kinds: Vec<_> = replies().filter_map(NodeReply::other_kind).collect();
         if let Some(stored) =
             kinds.iter().find(|kind| most(kinds.iter().filter(|k| k == kind).count()))
         {
             let (stored, stated) = (*stored, self.ask.kind);
-            return Verdict::Refused(Reply::OtherKind { ticket: Some(ticket), stored, stated });
+            return BallotVerdict::Refused(Reply::OtherKind {
+                ticket: Some(ticket),
+                stored,
+                stated,
+            });
         }
         if let Some(refusal) = self.other_limit(settings) {
-            return Verdict::Refused(refusal);
+            return BallotVerdict::Refused(refusal);
         }
         if permits > limit && limit > 0 {
-            return Verdict::Refused(Reply::TooMany { ticket, permits, limit });
+            return BallotVerdict::Refused(Reply::TooMany { ticket, permits, limit });
         }
         let count = |why: Why| not().filter(|refusal| refusal.why == why).count();
         let held = self.held(answers, majority);
@@ -199,7 +203,7 @@ impl Ballot {
             return self.wait(Busy::Full, limit, held, answers);
         }
         let fences = answers.iter().flatten().map(|(answer, _)| answer.state.fence);
-        Verdict::Again {
+        BallotVerdict::Again {
             fence_above: fences.max().unwrap_or(0),
             is_outbid: count(Why::Fence) + count(Why::Stale) > 0,
             free: free(limit, answers),
@@ -225,11 +229,17 @@ impl Ballot {
     }
 
     /// What is said to somebody who cannot have permits now.
-    fn wait(&self, why: Busy, limit: u32, held: Option<u32>, answers: Answers<'_>) -> Verdict {
+    fn wait(
+        &self,
+        why: Busy,
+        limit: u32,
+        held: Option<u32>,
+        answers: Answers<'_>,
+    ) -> BallotVerdict {
         let ticket = self.ask.ticket;
         let waiting = median(answers, |refusal| refusal.waiting);
         let held = held.unwrap_or_else(|| median(answers, |refusal| refusal.held));
-        Verdict::Refused(match self.ask.enqueue {
+        BallotVerdict::Refused(match self.ask.enqueue {
             Enqueue::Yes { .. } if why != Busy::TooManyWaiting => {
                 Reply::Queued { ticket, waiting: waiting.max(1), limit }
             }
@@ -242,7 +252,7 @@ impl Ballot {
         let majority = answers.len() / 2 + 1;
         let settings = Settings::of(answers.iter().flatten().map(|(answer, _)| *answer), majority);
         match self.wait(Busy::Full, self.limit(&settings), self.held(answers, majority), answers) {
-            Verdict::Refused(reply) => reply,
+            BallotVerdict::Refused(reply) => reply,
             _ => Reply::Unknown { ticket: self.ask.ticket },
         }
     }
@@ -254,7 +264,7 @@ impl Ballot {
 }
 
 /// Another grant or try, and how many nodes know of it.
-struct Known {
+struct RivalGrant {
     votes: usize,
     permits: u32,
 }

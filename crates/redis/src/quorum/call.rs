@@ -11,12 +11,12 @@ use super::{
     Quorum,
     answer::{GuardWord, NodeAnswer, NodeReply},
     attach::{self, Transfer},
-    ballot::{Ballot, Verdict},
+    ballot::{Ballot, BallotVerdict},
     gather::Gathering,
-    matter::{Errand, Item, Matter, at},
+    matter::{CallHeader, Matter, OpenMatter, at},
     mend::{Fixes, ballot_line},
     settings::Settings,
-    table::Held,
+    table::HeldGrant,
     tally::Tally,
 };
 use crate::script::{attach_words, line};
@@ -26,7 +26,7 @@ use seinpaal_store::{Certainty, StoreError, StoreErrorKind};
 const MOST_TRIES: u32 = 7;
 const SHORTEST_PAUSE: Duration = Duration::from_millis(1);
 
-enum Outcome {
+enum MatterEnd {
     Done(Reply),
     /// Once more; `true`: at once.
     Again(Matter, bool),
@@ -46,9 +46,10 @@ impl Quorum {
         self.refuse_what_outlasts_the_guard(batch)?;
         let desk = self.desk(&batch.name);
         let _turn = desk.lock().await;
-        let errand = Errand { name: &batch.name, inbox: batch.inbox, fence_seen: batch.fence_seen };
+        let header =
+            CallHeader { name: &batch.name, inbox: batch.inbox, fence_seen: batch.fence_seen };
         let matters = batch.requests.iter().map(|request| self.matter(&batch.name, request));
-        let given = self.decide(&errand, matters.collect()).await?;
+        let given = self.decide(&header, matters.collect()).await?;
         let replies = given.replies.into_iter().zip(&batch.requests);
         let replies: Vec<Reply> = replies
             .map(|(reply, request)| reply.ok_or(request))
@@ -78,19 +79,19 @@ impl Quorum {
 
     pub(super) async fn decide(
         self: &Arc<Self>,
-        errand: &Errand<'_>,
+        header: &CallHeader<'_>,
         matters: Vec<Matter>,
     ) -> Result<Yield, StoreError> {
         let mut given =
             Yield { replies: matters.iter().map(|_| None).collect(), ..Yield::default() };
-        let mut open: Vec<Item> = matters
+        let mut open: Vec<OpenMatter> = matters
             .into_iter()
             .enumerate()
-            .map(|(index, matter)| Item { index, matter, line: 0 })
+            .map(|(index, matter)| OpenMatter { index, matter, line: 0 })
             .collect();
         for tries in 0..MOST_TRIES {
             let is_last = tries + 1 == MOST_TRIES;
-            let hurry = self.round(errand, &mut open, &mut given, is_last).await?;
+            let hurry = self.round(header, &mut open, &mut given, is_last).await?;
             if open.is_empty() {
                 break;
             }
@@ -104,18 +105,18 @@ impl Quorum {
     /// One call to all nodes about everything that is open. Says whether to go on at once.
     async fn round(
         self: &Arc<Self>,
-        errand: &Errand<'_>,
-        open: &mut Vec<Item>,
+        header: &CallHeader<'_>,
+        open: &mut Vec<OpenMatter>,
         given: &mut Yield,
         is_last: bool,
     ) -> Result<bool, StoreError> {
-        let lines = self.lines(errand, open);
-        let envelope = self.envelope(errand);
+        let lines = self.lines(header, open);
+        let envelope = self.envelope(header);
         let mut gathering = Gathering::send(&self.nodes, &envelope, &lines);
         gathering.wait(|so_far| is_decided(open, so_far), self.patience(open)).await;
         self.learn(&gathering);
         if let Err(error) = gathering.majority().and_then(|()| self.check_guard(&gathering)) {
-            self.take_back(errand, open, &gathering);
+            self.take_back(header, open, &gathering);
             return Err(error);
         }
         for answer in gathering.answers().flatten() {
@@ -135,11 +136,11 @@ impl Quorum {
         let mut fixes = Fixes::new(self.nodes.len());
         for item in std::mem::take(open) {
             let index = item.index;
-            match self.judge(errand, item, &gathering, &mut fixes, is_last) {
-                Outcome::Done(reply) => given.replies[index] = Some(reply),
-                Outcome::Again(matter, at_once) => {
+            match self.judge(header, item, &gathering, &mut fixes, is_last) {
+                MatterEnd::Done(reply) => given.replies[index] = Some(reply),
+                MatterEnd::Again(matter, at_once) => {
                     hurry &= at_once;
-                    open.push(Item { index, matter, line: 0 });
+                    open.push(OpenMatter { index, matter, line: 0 });
                 }
             }
         }
@@ -148,10 +149,10 @@ impl Quorum {
     }
 
     /// The lines of a call. Proposals get their fences here.
-    fn lines(&self, errand: &Errand<'_>, open: &mut [Item]) -> Vec<String> {
+    fn lines(&self, header: &CallHeader<'_>, open: &mut [OpenMatter]) -> Vec<String> {
         let mut lines = Vec::new();
         for item in open {
-            let Item { matter, line: at, .. } = item;
+            let OpenMatter { matter, line: at, .. } = item;
             match matter {
                 Matter::Take(ballot) => {
                     if let Some(LimitRule { limit, on_mismatch: OnMismatch::Set }) =
@@ -159,24 +160,24 @@ impl Quorum {
                     {
                         lines.push(format!(
                             "set {} limit {limit}",
-                            self.next_fence(errand.fence_seen)
+                            self.next_fence(header.fence_seen)
                         ));
                     }
                     *at = lines.len();
                     if ballot.fence == 0 {
-                        ballot.fence = self.next_fence(errand.fence_seen);
+                        ballot.fence = self.next_fence(header.fence_seen);
                     }
                     lines.push(ballot_line("take", ballot));
                 }
                 Matter::Attach(transfer) => {
                     *at = lines.len();
-                    transfer.fence = self.next_fence(errand.fence_seen);
+                    transfer.fence = self.next_fence(header.fence_seen);
                     let words = attach_words(&transfer.ask);
                     lines.push(format!("attach {} {words}", transfer.fence));
                 }
                 Matter::Set(settings) => {
                     *at = lines.len();
-                    let version = self.next_fence(errand.fence_seen);
+                    let version = self.next_fence(header.fence_seen);
                     let line =
                         |(what, value): &(&str, String)| format!("set {version} {what} {value}");
                     lines.extend(settings.iter().map(line));
@@ -192,60 +193,60 @@ impl Quorum {
 
     fn judge(
         &self,
-        errand: &Errand<'_>,
-        item: Item,
+        header: &CallHeader<'_>,
+        item: OpenMatter,
         gathering: &Gathering,
         fixes: &mut Fixes,
         is_last: bool,
-    ) -> Outcome {
+    ) -> MatterEnd {
         let answers: Vec<_> = at(gathering, item.line).collect();
         match item.matter {
-            Matter::Take(ballot) => self.judge_ballot(errand, ballot, &answers, fixes, is_last),
-            Matter::Attach(transfer) => self.judge_transfer(errand, transfer, &answers, is_last),
+            Matter::Take(ballot) => self.judge_ballot(header, ballot, &answers, fixes, is_last),
+            Matter::Attach(transfer) => self.judge_transfer(header, transfer, &answers, is_last),
             Matter::Set(settings) => self.judge_setting(settings, &answers, is_last),
             Matter::Plain(request) => {
                 let answers: Vec<_> = answers.into_iter().flatten().collect();
                 let tally = Tally { answers: &answers, nodes: self.nodes.len() };
                 let reply = tally.reply(&request);
                 if let Some(reply) = &reply {
-                    self.mend_renewed(errand, &request, reply, gathering, item.line, fixes);
+                    self.mend_renewed(header, &request, reply, gathering, item.line, fixes);
                 }
-                Outcome::Done(reply.unwrap_or(Reply::Differs))
+                MatterEnd::Done(reply.unwrap_or(Reply::Differs))
             }
         }
     }
 
     fn judge_ballot(
         &self,
-        errand: &Errand<'_>,
+        header: &CallHeader<'_>,
         mut ballot: Ballot,
         answers: &[Option<(&NodeAnswer, &NodeReply)>],
         fixes: &mut Fixes,
         is_last: bool,
-    ) -> Outcome {
+    ) -> MatterEnd {
         let verdict = ballot.count(answers, true);
         match verdict {
-            Verdict::Granted { slots, left, limit } => {
+            BallotVerdict::Granted { slots, left, limit } => {
                 ballot.slots = Some(slots.clone());
                 let is_done = |reply: &NodeReply| matches!(reply, NodeReply::Took(vote) if vote.slots == slots && vote.fence == ballot.fence);
                 fixes.add(answers, is_done, &ballot_line("mend", &ballot));
                 let grant = ballot.granted(slots.clone(), left, limit);
-                let held = Held { ask: ballot.ask, slots, fence: ballot.fence };
-                if errand.inbox == Some(self.inbox) || errand.inbox.is_none() {
-                    self.table().grant(errand.name, held);
+                let held = HeldGrant { ask: ballot.ask, slots, fence: ballot.fence };
+                if header.inbox == Some(self.inbox) || header.inbox.is_none() {
+                    self.table().grant(header.name, held);
                 }
-                Outcome::Done(Reply::Granted(grant))
+                MatterEnd::Done(Reply::Granted(grant))
             }
-            Verdict::Refused(reply) => {
+            BallotVerdict::Refused(reply) => {
                 fixes.give_way(answers, &ballot);
-                Outcome::Done(reply)
+                MatterEnd::Done(reply)
             }
-            Verdict::Open | Verdict::Again { .. } if is_last => {
+            BallotVerdict::Open | BallotVerdict::Again { .. } if is_last => {
                 fixes.give_way(answers, &ballot);
-                Outcome::Done(ballot.give_up(answers))
+                MatterEnd::Done(ballot.give_up(answers))
             }
-            Verdict::Open => self.propose_again(ballot, None, answers, fixes, false),
-            Verdict::Again { is_outbid, free, fence_above } => {
+            BallotVerdict::Open => self.propose_again(ballot, None, answers, fixes, false),
+            BallotVerdict::Again { is_outbid, free, fence_above } => {
                 self.see_fence(fence_above);
                 self.propose_again(ballot, Some(free), answers, fixes, is_outbid)
             }
@@ -260,7 +261,7 @@ impl Quorum {
         answers: &[Option<(&NodeAnswer, &NodeReply)>],
         fixes: &mut Fixes,
         at_once: bool,
-    ) -> Outcome {
+    ) -> MatterEnd {
         let permits = ballot.ask.permits.get();
         if !at_once {
             fixes.give_way(answers, &ballot);
@@ -270,24 +271,24 @@ impl Quorum {
             .and_then(|free| self.some_of(&free, permits));
         ballot.fence = 0;
         ballot.tries += 1;
-        Outcome::Again(Matter::Take(ballot), at_once)
+        MatterEnd::Again(Matter::Take(ballot), at_once)
     }
 
     fn judge_transfer(
         &self,
-        errand: &Errand<'_>,
+        header: &CallHeader<'_>,
         transfer: Transfer,
         answers: &[Option<(&NodeAnswer, &NodeReply)>],
         is_last: bool,
-    ) -> Outcome {
+    ) -> MatterEnd {
         match transfer.count(answers) {
-            attach::Verdict::Decided(reply) => {
-                self.table().hand_over(errand.name, transfer.ask.ticket);
-                Outcome::Done(reply)
+            attach::TransferVerdict::Decided(reply) => {
+                self.table().hand_over(header.name, transfer.ask.ticket);
+                MatterEnd::Done(reply)
             }
-            attach::Verdict::Again(fence) => {
+            attach::TransferVerdict::Again(fence) => {
                 self.see_fence(fence);
-                Outcome::Again(Matter::Attach(transfer), !is_last)
+                MatterEnd::Again(Matter::Attach(transfer), !is_last)
             }
         }
     }
@@ -297,25 +298,25 @@ impl Quorum {
         settings: Vec<(&'static str, String)>,
         answers: &[Option<(&NodeAnswer, &NodeReply)>],
         is_last: bool,
-    ) -> Outcome {
+    ) -> MatterEnd {
         let majority = self.majority();
         let given = || answers.iter().flatten();
         if let Some((_, NodeReply::Plain(reply @ Reply::OtherKind { .. }))) =
             given().find(|(_, reply)| reply.other_kind().is_some())
         {
-            return Outcome::Done(reply.clone());
+            return MatterEnd::Done(reply.clone());
         }
         let set = given().filter(|(_, reply)| matches!(reply, NodeReply::Set(_))).count();
         if set >= majority || is_last {
             let limit = Settings::of(given().map(|(answer, _)| *answer), majority).limit();
-            return Outcome::Done(Reply::Configured { limit });
+            return MatterEnd::Done(Reply::Configured { limit });
         }
         for (_, reply) in given() {
             if let NodeReply::Stale(version) = reply {
                 self.see_fence(*version);
             }
         }
-        Outcome::Again(Matter::Set(settings), true)
+        MatterEnd::Again(Matter::Set(settings), true)
     }
 
     fn note(&self, batch: &Batch, replies: &[Reply]) {
@@ -348,7 +349,7 @@ impl Quorum {
     }
 
     /// A tenth of the shortest ttl, so that a node that does not answer costs nobody a lease.
-    fn patience(&self, open: &[Item]) -> Duration {
+    fn patience(&self, open: &[OpenMatter]) -> Duration {
         let ttl = open.iter().filter_map(|item| match &item.matter {
             Matter::Take(ballot) => Some(ballot.ask.ttl),
             Matter::Attach(transfer) => Some(transfer.ask.ttl),
@@ -366,11 +367,11 @@ impl Quorum {
 
 /// Whether nothing that is still to come can matter. Only a grant is decided before all have answered, or
 /// have had time to.
-fn is_decided(open: &[Item], gathering: &Gathering) -> bool {
+fn is_decided(open: &[OpenMatter], gathering: &Gathering) -> bool {
     open.iter().all(|item| match &item.matter {
         Matter::Take(ballot) => {
             let answers: Vec<_> = at(gathering, item.line).collect();
-            matches!(ballot.count(&answers, false), Verdict::Granted { .. })
+            matches!(ballot.count(&answers, false), BallotVerdict::Granted { .. })
         }
         _ => false,
     }) && !open.is_empty()

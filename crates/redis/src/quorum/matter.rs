@@ -10,7 +10,7 @@ use super::{
 };
 
 /// Something to be decided.
-pub(super) struct Item {
+pub(super) struct OpenMatter {
     /// Which request of the batch.
     pub(super) index: usize,
     pub(super) matter: Matter,
@@ -26,7 +26,7 @@ pub(super) enum Matter {
 }
 
 /// What a call about a name is made for.
-pub(super) struct Errand<'a> {
+pub(super) struct CallHeader<'a> {
     pub(super) name: &'a Name,
     pub(super) inbox: Option<Inbox>,
     pub(super) fence_seen: u64,

@@ -10,9 +10,9 @@ use super::{
     answer::{NodeAnswer, NodeReply},
     ballot::Ballot,
     gather::Gathering,
-    matter::{Errand, Item, Matter, at},
+    matter::{CallHeader, Matter, OpenMatter, at},
     node::{Envelope, MOST_LINES},
-    table::Held,
+    table::HeldGrant,
 };
 use crate::script::acquire_line;
 
@@ -24,14 +24,14 @@ impl Quorum {
     /// its memory, or that missed the grant.
     pub(super) fn mend_renewed(
         &self,
-        errand: &Errand<'_>,
+        header: &CallHeader<'_>,
         request: &Request,
         reply: &Reply,
         gathering: &Gathering,
         line: usize,
         fixes: &mut Fixes,
     ) {
-        let (Request::Renew(renew), Some(_)) = (request, errand.inbox) else { return };
+        let (Request::Renew(renew), Some(_)) = (request, header.inbox) else { return };
         let missing: Vec<usize> = at(gathering, line)
             .enumerate()
             .filter(|(_, answer)| answer.is_some_and(|(_, found)| misses(found)))
@@ -41,15 +41,15 @@ impl Quorum {
             return;
         }
         let table = self.table();
-        let held: Vec<Held> = match (&renew.whom, reply) {
+        let held: Vec<HeldGrant> = match (&renew.whom, reply) {
             (Whom::All { .. }, Reply::Renewed { .. }) => {
-                table.under(errand.name, renew.lease, MOST_MENDED)
+                table.under(header.name, renew.lease, MOST_MENDED)
             }
             (Whom::Tickets(tickets), Reply::Tickets { tickets: found, .. }) => tickets
                 .iter()
                 .zip(found)
                 .filter(|(_, found)| matches!(found, TicketReply::Held { .. }))
-                .filter_map(|(ticket, _)| table.held(errand.name, *ticket).cloned())
+                .filter_map(|(ticket, _)| table.held(header.name, *ticket).cloned())
                 .take(MOST_MENDED)
                 .collect(),
             _ => return,
@@ -64,16 +64,21 @@ impl Quorum {
     }
 
     /// No majority answered: what some may have voted for is taken back; the session asks again.
-    pub(super) fn take_back(&self, errand: &Errand<'_>, open: &[Item], gathering: &Gathering) {
+    pub(super) fn take_back(
+        &self,
+        header: &CallHeader<'_>,
+        open: &[OpenMatter],
+        gathering: &Gathering,
+    ) {
         let mut fixes = Fixes::new(self.nodes.len());
         for item in open {
             if let Matter::Take(ballot) = &item.matter
-                && self.table().held(errand.name, ballot.ask.ticket).is_none()
+                && self.table().held(header.name, ballot.ask.ticket).is_none()
             {
                 fixes.give_way(&at(gathering, item.line).collect::<Vec<_>>(), ballot);
             }
         }
-        self.fix(&self.envelope(errand), gathering, fixes);
+        self.fix(&self.envelope(header), gathering, fixes);
     }
 
     /// Sends what is to be put right and waits for nobody: it comes after what was sent before.

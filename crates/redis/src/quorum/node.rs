@@ -8,10 +8,10 @@ use seinpaal_proto::{Batch, Inbox, Name, time::Micros};
 use super::answer::NodeAnswer;
 use crate::{
     connection::{Connection, lasting::Text},
+    endpoint::RedisEndpoint,
     keys::Keys,
-    link::Plan,
+    link::ConnectOptions,
     misconfigured,
-    place::Place,
     replicas::REPLICATION_TIMEOUT,
     servers::PAGE_ROOM,
 };
@@ -73,14 +73,14 @@ impl Node {
     /// Begins to connect.
     pub(super) fn begin(url: RedisUrl, keys: Keys, inbox: Inbox, news: NewsSender) -> Self {
         let shown = url.to_string();
-        let plan = Plan {
-            place: Place::Server(url),
+        let options = ConnectOptions {
+            endpoint: RedisEndpoint::Server(url),
             keys: keys.clone(),
             inbox,
             news,
             replication_timeout: REPLICATION_TIMEOUT,
         };
-        let connection = Connection::begin(plan);
+        let connection = Connection::begin(options);
         Self {
             connection,
             shown,

@@ -17,7 +17,7 @@ use tokio::{
 };
 
 use super::{
-    Clock, Quorum, QuorumRig, QuorumStore,
+    Clock, Quorum, QuorumStore,
     answer::{GuardWord, NodeAnswer},
     gather::Gathering,
     node::{Envelope, Node},
@@ -39,16 +39,14 @@ const GRACE: Duration = Duration::from_millis(300);
 const MOST_POLLED: usize = 16;
 
 impl QuorumStore {
-    /// The same under a clock that a test sets.
-    #[doc(hidden)]
-    pub async fn open_rigged(
+    pub(crate) async fn open_with(
         url: QuorumUrl,
         inbox: Inbox,
         news: NewsSender,
-        rig: QuorumRig,
+        now: Option<Arc<AtomicU64>>,
     ) -> Result<Arc<Self>, StoreError> {
         let (sender, inbound) = mpsc::unbounded_channel();
-        let quorum = Arc::new(Quorum::begin(url, inbox, news, rig, &sender)?);
+        let quorum = Arc::new(Quorum::begin(url, inbox, news, now, &sender)?);
         quorum.connect().await?;
         let first_reading = quorum.begin_guard().await?;
         let hearing = tokio::spawn(hear(Arc::downgrade(&quorum), inbound)).abort_handle();
@@ -62,7 +60,7 @@ impl Quorum {
         url: QuorumUrl,
         inbox: Inbox,
         news: NewsSender,
-        rig: QuorumRig,
+        now: Option<Arc<AtomicU64>>,
         sender: &NewsSender,
     ) -> Result<Self, StoreError> {
         let RedisOptions { restart_guard: guard, replicated, .. } = url.options;
@@ -86,7 +84,7 @@ impl Quorum {
             inbox,
             news,
             guard: guard.map_or(0, |guard| micros(guard.length())),
-            now: rig.now,
+            now,
             clock: Mutex::new(Clock::default()),
             table: Mutex::new(Table::default()),
             desks: Mutex::new(HashMap::new()),

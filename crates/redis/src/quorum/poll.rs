@@ -6,8 +6,8 @@ use seinpaal_proto::{Acquire, Name, Reply, Request, Ticket, Wakeup, What};
 
 use super::{
     Quorum,
-    matter::Errand,
-    table::{Held, is_over},
+    matter::CallHeader,
+    table::{HeldGrant, is_over},
 };
 use seinpaal_store::News;
 
@@ -30,10 +30,10 @@ impl Quorum {
         if asks.is_empty() {
             return;
         }
-        let errand = Errand { name, inbox: Some(self.inbox), fence_seen: 0 };
+        let header = CallHeader { name, inbox: Some(self.inbox), fence_seen: 0 };
         let requests: Vec<Request> = asks.iter().cloned().map(Request::Acquire).collect();
         let matters = requests.iter().map(|request| self.matter(name, request)).collect();
-        let replies = match self.decide(&errand, matters).await {
+        let replies = match self.decide(&header, matters).await {
             Ok(given) => given.replies,
             Err(error) => {
                 tracing::debug!(target: crate::TARGET, %error, "asked again in vain");
@@ -51,8 +51,10 @@ impl Quorum {
         let what = match (reply, ended) {
             (Some(Reply::Granted(grant)), _) => {
                 let (fence, slots, limit) = (grant.fence, grant.slots, grant.limit);
-                self.table()
-                    .grant(name, Held { ask: ask.clone(), slots: slots.clone(), fence: fence.0 });
+                self.table().grant(
+                    name,
+                    HeldGrant { ask: ask.clone(), slots: slots.clone(), fence: fence.0 },
+                );
                 What::Granted { fence, slots, limit }
             }
             (_, Some(cause)) => {

@@ -20,15 +20,15 @@ type Key = (Name, Ticket);
 
 #[derive(Debug, Default)]
 pub(super) struct Table {
-    held: HashMap<Key, Held>,
-    waiting: BTreeMap<Key, Place>,
+    held: HashMap<Key, HeldGrant>,
+    waiting: BTreeMap<Key, WaitingAsk>,
     ends: HashMap<Key, usize>,
     arrivals: u64,
 }
 
 /// A grant.
 #[derive(Clone, Debug)]
-pub(super) struct Held {
+pub(super) struct HeldGrant {
     pub(super) ask: Acquire,
     pub(super) slots: Slots,
     pub(super) fence: u64,
@@ -36,7 +36,7 @@ pub(super) struct Held {
 
 /// A request that waits.
 #[derive(Debug)]
-struct Place {
+struct WaitingAsk {
     ask: Acquire,
     arrival: u64,
     due: Instant,
@@ -44,7 +44,7 @@ struct Place {
 }
 
 impl Table {
-    pub(super) fn held(&self, name: &Name, ticket: Ticket) -> Option<&Held> {
+    pub(super) fn held(&self, name: &Name, ticket: Ticket) -> Option<&HeldGrant> {
         self.held.get(&(name.clone(), ticket))
     }
 
@@ -54,8 +54,8 @@ impl Table {
         name: &Name,
         lease: seinpaal_proto::LeaseId,
         most: usize,
-    ) -> Vec<Held> {
-        let is_under = |(key, held): &(&Key, &Held)| key.0 == *name && held.ask.lease == lease;
+    ) -> Vec<HeldGrant> {
+        let is_under = |(key, held): &(&Key, &HeldGrant)| key.0 == *name && held.ask.lease == lease;
         self.held.iter().filter(is_under).map(|(_, held)| held.clone()).take(most).collect()
     }
 
@@ -67,7 +67,7 @@ impl Table {
         self.waiting.get(&(name.clone(), ticket)).map(|place| &place.ask)
     }
 
-    pub(super) fn grant(&mut self, name: &Name, held: Held) {
+    pub(super) fn grant(&mut self, name: &Name, held: HeldGrant) {
         let key = (name.clone(), held.ask.ticket);
         self.waiting.remove(&key);
         self.held.insert(key, held);
@@ -77,7 +77,7 @@ impl Table {
     pub(super) fn wait(&mut self, name: &Name, ask: &Acquire, share: f64) {
         self.arrivals += 1;
         let arrival = self.arrivals;
-        let place = self.waiting.entry((name.clone(), ask.ticket)).or_insert_with(|| Place {
+        let place = self.waiting.entry((name.clone(), ask.ticket)).or_insert_with(|| WaitingAsk {
             ask: ask.clone(),
             arrival,
             due: Instant::now(),

@@ -5,7 +5,7 @@ use std::{future::Future, io, net::SocketAddr, pin::Pin};
 use futures_util::future::select_ok;
 use tokio::net::{TcpStream, UnixStream, lookup_host};
 
-use super::{Answer, Fault, Socket, tls};
+use super::{Answer, Socket, TransportFault, tls};
 use seinpaal_store::url::{RedisAddress, RedisUrl};
 
 /// Connects, over TLS if the URL says so.
@@ -13,7 +13,7 @@ pub(super) async fn dial(url: &RedisUrl) -> Answer<Box<dyn Socket>> {
     match &url.address {
         RedisAddress::Unix(path) => {
             let connected = UnixStream::connect(path).await;
-            Ok(Box::new(connected.map_err(|error| Fault::Connect(error.kind()))?))
+            Ok(Box::new(connected.map_err(|error| TransportFault::Connect(error.kind()))?))
         }
         RedisAddress::Tcp { host, port, tls } => {
             let socket = connect(host, *port).await?;
@@ -26,12 +26,13 @@ type Try = Pin<Box<dyn Future<Output = io::Result<TcpStream>> + Send>>;
 
 /// To whichever of its addresses answers first.
 async fn connect(host: &str, port: u16) -> Answer<TcpStream> {
-    let addresses = lookup_host((host, port)).await.map_err(|_| Fault::Lookup)?;
+    let addresses = lookup_host((host, port)).await.map_err(|_| TransportFault::Lookup)?;
     let tries: Vec<Try> = addresses.map(|address| Box::pin(connect_to(address)) as Try).collect();
     if tries.is_empty() {
-        return Err(Fault::Lookup.into());
+        return Err(TransportFault::Lookup.into());
     }
-    let (socket, _) = select_ok(tries).await.map_err(|error| Fault::Connect(error.kind()))?;
+    let (socket, _) =
+        select_ok(tries).await.map_err(|error| TransportFault::Connect(error.kind()))?;
     Ok(socket)
 }
 

@@ -10,11 +10,11 @@ use std::{
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use super::{
-    Answer, Fault, Socket,
+    Answer, Socket, TransportFault,
     dial::dial,
     frames::{Frames, Stop},
     tls,
-    watched::Watched,
+    watched::WatchedStream,
 };
 use seinpaal_store::url::RedisUrl;
 
@@ -24,12 +24,12 @@ const TLS_ALERT: u8 = 0x15;
 pub(super) struct Stream {
     socket: Box<dyn Socket>,
     frames: Frames,
-    watched: Arc<Watched>,
+    watched: Arc<WatchedStream>,
 }
 
 impl Stream {
-    pub(super) async fn open(url: &RedisUrl) -> Answer<(Self, Arc<Watched>)> {
-        let (socket, watched) = (dial(url).await?, Arc::<Watched>::default());
+    pub(super) async fn open(url: &RedisUrl) -> Answer<(Self, Arc<WatchedStream>)> {
+        let (socket, watched) = (dial(url).await?, Arc::<WatchedStream>::default());
         Ok((Self { socket, frames: Frames::default(), watched: watched.clone() }, watched))
     }
 
@@ -37,15 +37,17 @@ impl Stream {
         let room = self.watched.room();
         match self.frames.advance(bytes, room) {
             Ok(seen) => {
-                seen.refusal.into_iter().for_each(|said| self.watched.note(Fault::Refused(said)));
+                seen.refusal
+                    .into_iter()
+                    .for_each(|said| self.watched.note(TransportFault::Refused(said)));
                 Ok(())
             }
             Err(Stop::TooLarge) => {
-                self.watched.note(Fault::TooLarge(room));
+                self.watched.note(TransportFault::TooLarge(room));
                 Err(io::Error::new(io::ErrorKind::InvalidData, "the answer is too large"))
             }
             Err(Stop::Foreign(TLS_ALERT)) => {
-                self.watched.note(Fault::SpeaksTls);
+                self.watched.note(TransportFault::SpeaksTls);
                 Err(io::Error::new(io::ErrorKind::InvalidData, "TLS where none was wanted"))
             }
             Err(Stop::Foreign(_)) => Ok(()), // the parser says it better
@@ -53,7 +55,7 @@ impl Stream {
     }
 
     fn note(&self, error: &io::Error) {
-        tls::said(error).into_iter().for_each(|said| self.watched.note(Fault::Tls(said)));
+        tls::said(error).into_iter().for_each(|said| self.watched.note(TransportFault::Tls(said)));
     }
 }
 

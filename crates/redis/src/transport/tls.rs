@@ -10,7 +10,7 @@ use rustls::{
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 
-use super::{Answer, Fault, Socket};
+use super::{Answer, Socket, TransportFault};
 use seinpaal_store::url::RedisOptions;
 
 /// Makes a connection one over TLS, with a server whose certificate is for this host.
@@ -19,7 +19,7 @@ pub(super) async fn wrap(
     host: &str,
     options: &RedisOptions,
 ) -> Answer<Box<dyn Socket>> {
-    let name = ServerName::try_from(host).map_err(|_| Fault::Lookup)?.to_owned();
+    let name = ServerName::try_from(host).map_err(|_| TransportFault::Lookup)?.to_owned();
     let connector = TlsConnector::from(Arc::new(config(options)?));
     let wrapped = connector.connect(name, socket).await.map_err(|error| of_handshake(&error))?;
     Ok(Box::new(wrapped))
@@ -30,14 +30,14 @@ pub(super) fn said(error: &io::Error) -> Option<rustls::Error> {
     error.get_ref()?.downcast_ref::<rustls::Error>().cloned()
 }
 
-fn of_handshake(error: &io::Error) -> Fault {
-    said(error).map_or(Fault::Connect(error.kind()), Fault::Tls)
+fn of_handshake(error: &io::Error) -> TransportFault {
+    said(error).map_or(TransportFault::Connect(error.kind()), TransportFault::Tls)
 }
 
-fn config(options: &RedisOptions) -> Result<ClientConfig, Fault> {
+fn config(options: &RedisOptions) -> Result<ClientConfig, TransportFault> {
     let builder = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
         .with_safe_default_protocol_versions()
-        .map_err(Fault::Tls)?
+        .map_err(TransportFault::Tls)?
         .with_root_certificates(authorities(options)?);
     match (&options.cert, &options.key) {
         (Some(cert), Some(key)) => {
@@ -51,7 +51,7 @@ fn config(options: &RedisOptions) -> Result<ClientConfig, Fault> {
 }
 
 /// Those of the file that the URL names, else those of `SSL_CERT_FILE` and `SSL_CERT_DIR`, else this machine's.
-fn authorities(options: &RedisOptions) -> Result<RootCertStore, Fault> {
+fn authorities(options: &RedisOptions) -> Result<RootCertStore, TransportFault> {
     let mut trusted = RootCertStore::empty();
     if let Some(path) = &options.ca {
         for authority in certificates(path)? {
@@ -71,11 +71,11 @@ fn authorities(options: &RedisOptions) -> Result<RootCertStore, Fault> {
             Err(fault) => fault,
             Ok(_) => file(Path::new(&path), "has no certificate that can be used".to_owned()),
         },
-        None => Fault::NoAuthorities,
+        None => TransportFault::NoAuthorities,
     })
 }
 
-fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, Fault> {
+fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, TransportFault> {
     let bytes = read(path)?;
     let found: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&bytes).collect();
     match found {
@@ -84,7 +84,7 @@ fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, Fault> {
     }
 }
 
-fn private_key(path: &Path) -> Result<PrivateKeyDer<'static>, Fault> {
+fn private_key(path: &Path) -> Result<PrivateKeyDer<'static>, TransportFault> {
     let bytes = read(path)?;
     PrivateKeyDer::from_pem_slice(&bytes).map_err(|_| {
         file(
@@ -94,10 +94,10 @@ fn private_key(path: &Path) -> Result<PrivateKeyDer<'static>, Fault> {
     })
 }
 
-fn read(path: &Path) -> Result<Vec<u8>, Fault> {
+fn read(path: &Path) -> Result<Vec<u8>, TransportFault> {
     std::fs::read(path).map_err(|error| file(path, format!("cannot be read ({error})")))
 }
 
-fn file(path: &Path, wrong: String) -> Fault {
-    Fault::File { path: path.to_owned(), wrong }
+fn file(path: &Path, wrong: String) -> TransportFault {
+    TransportFault::File { path: path.to_owned(), wrong }
 }

@@ -7,20 +7,20 @@ use std::{
 
 use redis::{RedisError, RedisResult};
 
-use super::{CallError, Fault};
+use super::{CallError, TransportFault};
 
 /// How many bytes an answer may have when nobody has asked for a longer one; wakeups never have more.
 pub(crate) const ROOM: usize = 1 << 20;
 
 /// Shared by a stream and those who send over it.
 #[derive(Default)]
-pub(super) struct Watched {
+pub(super) struct WatchedStream {
     /// How many of the commands under way may have an answer of so many bytes, where that is more than [`ROOM`].
     asked: Mutex<BTreeMap<usize, usize>>,
-    fault: Mutex<Option<Fault>>,
+    fault: Mutex<Option<TransportFault>>,
 }
 
-impl Watched {
+impl WatchedStream {
     /// Makes room for an answer, until it has come.
     pub(super) fn make_room(&self, bytes: usize) -> Room<'_> {
         if bytes > ROOM {
@@ -35,7 +35,7 @@ impl Watched {
     }
 
     /// The first fault counts: what follows is its consequence.
-    pub(super) fn note(&self, fault: Fault) {
+    pub(super) fn note(&self, fault: TransportFault) {
         locked(&self.fault).get_or_insert(fault);
     }
 
@@ -55,7 +55,7 @@ impl Watched {
 
 /// Room for one answer. Dropped before the answer has come it stays, since that may still come.
 pub(super) struct Room<'a> {
-    watched: &'a Watched,
+    watched: &'a WatchedStream,
     bytes: usize,
 }
 
@@ -86,7 +86,7 @@ mod tests {
 
     #[test]
     fn there_is_room_for_the_longest_answer_that_is_awaited() {
-        let watched = Watched::default();
+        let watched = WatchedStream::default();
         assert_eq!(watched.room(), ROOM);
         let (long, longer) = (watched.make_room(ROOM * 2), watched.make_room(ROOM * 3));
         assert_eq!(watched.room(), ROOM * 3);
@@ -98,7 +98,7 @@ mod tests {
 
     #[test]
     fn an_answer_that_nobody_waits_for_any_more_has_its_room() {
-        let watched = Watched::default();
+        let watched = WatchedStream::default();
         let _never_answered = watched.make_room(ROOM * 2);
         assert_eq!(watched.room(), ROOM * 2);
     }

@@ -20,7 +20,7 @@ pub(crate) type Opening = Box<
 >;
 
 /// Something to be done with the store on the driver's runtime; it tells its own outcome.
-pub(crate) type Errand = Box<dyn FnOnce(Arc<dyn Store>) -> BoxFuture<'static, ()> + Send>;
+pub(crate) type StoreTask = Box<dyn FnOnce(Arc<dyn Store>) -> BoxFuture<'static, ()> + Send>;
 
 /// What came of a question.
 pub(crate) type Asked = Result<Reply, StoreError>;
@@ -102,7 +102,7 @@ pub(crate) enum Command {
         command: QueueCommand,
     },
     /// What the session has nothing to do with.
-    Errand(Errand),
+    StoreTask(StoreTask),
     Close {
         reply: ReleaseReply,
     },

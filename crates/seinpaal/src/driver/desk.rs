@@ -24,7 +24,7 @@ use crate::{
     store::StoreError,
 };
 
-pub(super) struct Desk {
+pub(super) struct QueueWaiters {
     pub(super) session: Session,
     pub(super) asks: HashMap<AskId, oneshot::Sender<Asked>>,
     pub(super) pops: HashMap<PopId, Taker>,
@@ -45,7 +45,7 @@ pub(super) struct Taker {
     pub(super) goes_on: bool,
 }
 
-impl Desk {
+impl QueueWaiters {
     pub(super) fn new(session: Session, clock: ClientClock, address: Arc<str>) -> Self {
         Self {
             session,

@@ -11,7 +11,7 @@ use seinpaal_proto::{
 use super::{
     Command, Driver, Grant, Lease, Request, Wanted,
     journal::{note, ticket_of},
-    lease::Terms,
+    lease::GrantTerms,
     releases::Releases,
 };
 use crate::{
@@ -95,7 +95,7 @@ impl Driver {
                 self.asks.add(ask, now.saturating_add(micros(timeout)), reply);
             }
             Command::Queue { name, command } => self.queues.take_command(now, name, command),
-            Command::Errand(errand) => self.errands.push(errand(Arc::clone(&self.store))),
+            Command::StoreTask(task) => self.store_tasks.push(task(Arc::clone(&self.store))),
         }
     }
 
@@ -160,7 +160,7 @@ impl Driver {
             }
             Event::Renumbered { from, to } => self.waiting.renumber(from, to),
             Event::Acquired { ticket, fence, slots, limit, valid_until } => {
-                let terms = Terms { ticket, fence, slots, limit };
+                let terms = GrantTerms { ticket, fence, slots, limit };
                 self.hand_over(now, terms, valid_until);
             }
             Event::Renewed { ticket, valid_until } => {
@@ -194,7 +194,7 @@ impl Driver {
         }
     }
 
-    fn hand_over(&mut self, now: Micros, terms: Terms, valid_until: Option<Micros>) {
+    fn hand_over(&mut self, now: Micros, terms: GrantTerms, valid_until: Option<Micros>) {
         let ticket = terms.ticket;
         let Some(request) = self.waiting.requests.remove(&ticket) else {
             return self.session.cancel(now, ticket);

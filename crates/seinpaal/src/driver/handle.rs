@@ -14,7 +14,7 @@ use seinpaal_proto::session::Config;
 use tokio::sync::{mpsc, oneshot};
 
 use super::{
-    Command, ConnectionStatistics, Pulse, Shared, Statistics, is_closed,
+    Command, ConnectionStatistics, Pulse, SharedDriver, Statistics, is_closed,
     parting::wait_at_end_of_thread, shared::visit,
 };
 use crate::{
@@ -30,7 +30,7 @@ pub(crate) struct Handle {
     /// The driver's thread has ended when this is closed; `None`: it has none of its own.
     pub(super) is_over: Mutex<Option<std_mpsc::Receiver<()>>>,
     pub(super) store: Option<Arc<dyn Store>>,
-    pub(super) room: Option<Arc<Room<Shared>>>,
+    pub(super) room: Option<Arc<Room<SharedDriver>>>,
     pub(super) clock: ClientClock,
     pub(super) address: Arc<str>,
     pub(super) statistics: Arc<Statistics>,
@@ -101,15 +101,15 @@ impl Handle {
     }
 
     /// Has something done with the store on the driver's runtime, and says what came of it.
-    pub(crate) async fn errand<T: Send + 'static>(
+    pub(crate) async fn with_store<T: Send + 'static>(
         &self,
-        errand: impl FnOnce(Arc<dyn Store>) -> BoxFuture<'static, T> + Send + 'static,
+        task: impl FnOnce(Arc<dyn Store>) -> BoxFuture<'static, T> + Send + 'static,
     ) -> Result<T, StoreError> {
         let (reply, answer) = oneshot::channel();
-        self.send(Command::Errand(Box::new(move |store| {
+        self.send(Command::StoreTask(Box::new(move |store| {
             Box::pin(async move {
                 // Nobody is left to be told if the future was dropped.
-                let _ = reply.send(errand(store).await);
+                let _ = reply.send(task(store).await);
             })
         })));
         answer.await.map_err(|_| self.gone())
@@ -118,7 +118,7 @@ impl Handle {
     /// Waits this long, where no runtime may be.
     pub(crate) async fn sleep(&self, time: Duration) {
         // A connection that is closed has nothing to wait for.
-        let _ = self.errand(move |_| Box::pin(tokio::time::sleep(time))).await;
+        let _ = self.with_store(move |_| Box::pin(tokio::time::sleep(time))).await;
     }
 
     pub(crate) fn next_request(&self) -> u64 {

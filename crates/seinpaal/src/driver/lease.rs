@@ -77,7 +77,7 @@ pub(crate) struct Grant {
 }
 
 /// What the store granted.
-pub(super) struct Terms {
+pub(super) struct GrantTerms {
     pub(super) ticket: Ticket,
     pub(super) fence: Fence,
     pub(super) slots: Slots,
@@ -85,8 +85,8 @@ pub(super) struct Terms {
 }
 
 impl Grant {
-    pub(super) fn new(name: Name, terms: Terms, ttl: Duration, lease: Lease) -> Self {
-        let Terms { ticket, fence, slots, limit } = terms;
+    pub(super) fn new(name: Name, terms: GrantTerms, ttl: Duration, lease: Lease) -> Self {
+        let GrantTerms { ticket, fence, slots, limit } = terms;
         Self { name, ticket, fence, slots, limit, ttl, lease }
     }
 }

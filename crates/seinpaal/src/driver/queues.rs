@@ -16,7 +16,7 @@ use seinpaal_proto::{
 };
 
 use super::{
-    desk::{Desk, Taker},
+    desk::{QueueWaiters, Taker},
     queue_command::{QueueCommand, Wanted},
 };
 use crate::{
@@ -31,7 +31,7 @@ pub(super) struct Queues {
     address: Arc<str>,
     /// What the next session goes on from.
     bearings: Bearings,
-    desks: BTreeMap<Name, Desk>,
+    desks: BTreeMap<Name, QueueWaiters>,
     /// When each is to be looked at next.
     agenda: BTreeSet<(Micros, Name)>,
     touched: BTreeSet<Name>,
@@ -86,17 +86,17 @@ impl Queues {
         }
     }
 
-    fn desk(&mut self, name: &Name) -> &mut Desk {
+    fn desk(&mut self, name: &Name) -> &mut QueueWaiters {
         self.touched.insert(name.clone());
         self.desks.entry(name.clone()).or_insert_with(|| {
             let session =
                 Session::new(self.inbox, name.clone(), self.config.clone(), self.bearings);
-            Desk::new(session, self.client_clock, Arc::clone(&self.address))
+            QueueWaiters::new(session, self.client_clock, Arc::clone(&self.address))
         })
     }
 
     /// News of a queue that is not in use any more are about nothing.
-    fn with(&mut self, name: &Name, tell: impl FnOnce(&mut Desk)) {
+    fn with(&mut self, name: &Name, tell: impl FnOnce(&mut QueueWaiters)) {
         if let Some(desk) = self.desks.get_mut(name) {
             tell(desk);
             self.touched.insert(name.clone());

@@ -176,7 +176,7 @@ impl Driver {
         }
         self.waiting.close();
         self.asks.close();
-        self.errands.clear();
+        self.store_tasks.clear();
         let give_up_at = now + micros(LAST_WORDS);
         let closing = Closing { longest, give_up_at, told: Vec::new() };
         self.closing.get_or_insert(closing)

@@ -12,7 +12,7 @@ use futures_util::StreamExt;
 use seinpaal_proto::time::Micros;
 use tokio::{runtime, time::Sleep};
 
-use super::{Driver, Shared};
+use super::{Driver, SharedDriver};
 use crate::room::Room;
 
 /// After so many rounds the runtime has its turn: timers and sockets are looked at by nobody else on this thread.
@@ -23,13 +23,13 @@ const MOST_ANSWERS: u32 = 32;
 
 /// A driver at work, and how long it may sleep. What is waited for inside ends when this is dropped.
 pub(super) struct Serving {
-    room: Arc<Room<Shared>>,
+    room: Arc<Room<SharedDriver>>,
     sleep: Option<(Micros, Pin<Box<Sleep>>)>,
 }
 
 impl Serving {
-    pub(super) fn new(room: Arc<Room<Shared>>, driver: Driver) -> Self {
-        room.open(Shared::new(driver));
+    pub(super) fn new(room: Arc<Room<SharedDriver>>, driver: Driver) -> Self {
+        room.open(SharedDriver::new(driver));
         Self { room, sleep: None }
     }
 
@@ -39,7 +39,7 @@ impl Serving {
         if self.room.is_in_disorder() {
             return;
         }
-        if let Some(Shared { mut driver, .. }) = self.room.close() {
+        if let Some(SharedDriver { mut driver, .. }) = self.room.close() {
             driver.finish().await;
         }
     }
@@ -115,12 +115,13 @@ impl Driver {
             on_queued.0(waiting);
         }
         let calls = self.poll_calls(context);
-        let errands = matches!(self.errands.poll_next_unpin(context), Poll::Ready(Some(())));
+        let store_tasks =
+            matches!(self.store_tasks.poll_next_unpin(context), Poll::Ready(Some(())));
         let news = self.poll_news(context);
         match self.commands.poll_recv(context) {
             Poll::Ready(Some(command)) => self.take_commands(command),
             Poll::Ready(None) => return Next::Gone,
-            Poll::Pending if !(calls || errands || news) => return Next::Nothing,
+            Poll::Pending if !(calls || store_tasks || news) => return Next::Nothing,
             Poll::Pending => {}
         }
         Next::Done

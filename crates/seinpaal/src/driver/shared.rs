@@ -29,7 +29,7 @@ const PAUSE: Duration = Duration::from_millis(500);
 const LOOK_IN: Micros = SECOND;
 
 /// A driver, and what its callers must know of its task.
-pub(crate) struct Shared {
+pub(crate) struct SharedDriver {
     pub(super) driver: Driver,
     /// Wakes the task.
     pub(super) waker: Option<Waker>,
@@ -57,7 +57,7 @@ impl Drop for Nudge {
 /// Has a command done on this thread, and gives it back if that is not to be had now. Inside
 /// [`SendsInPlace::send`](crate::store::SendsInPlace::send), which sends what is asked when the room has been left: a
 /// server is faster with its answer, at times, than we are here.
-pub(super) fn visit(room: &Room<Shared>, command: Command) -> Option<Command> {
+pub(super) fn visit(room: &Room<SharedDriver>, command: Command) -> Option<Command> {
     // Dropped after the room is left, also when something panics inside: then the task ends.
     let mut nudge = Nudge(None);
     let Some(mut shared) = room.try_enter().filter(|shared| shared.is_open()) else {
@@ -70,7 +70,7 @@ pub(super) fn visit(room: &Room<Shared>, command: Command) -> Option<Command> {
     None
 }
 
-impl Shared {
+impl SharedDriver {
     pub(super) fn new(driver: Driver) -> Self {
         Self {
             driver,
@@ -179,6 +179,6 @@ impl Driver {
 
     /// Whether there is something that only the task can do.
     fn has_work(&self) -> bool {
-        !(self.errands.is_empty() && self.queued.is_empty())
+        !(self.store_tasks.is_empty() && self.queued.is_empty())
     }
 }

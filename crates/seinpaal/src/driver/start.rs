@@ -13,8 +13,8 @@ use seinpaal_proto::{
 use tokio::sync::{mpsc, oneshot};
 
 use super::{
-    Command, Driver, Handle, Opening, Pulse, Queues, Shared, Statistics, internal, internal_text,
-    serving::Serving,
+    Command, Driver, Handle, Opening, Pulse, Queues, SharedDriver, Statistics, internal,
+    internal_text, serving::Serving,
 };
 use crate::{
     boottime::ClientClock,
@@ -30,7 +30,7 @@ pub(super) struct Makings {
     pub(super) address: Arc<str>,
     pub(super) statistics: Arc<Statistics>,
     pub(super) pulse: Arc<Pulse>,
-    room: Arc<Room<Shared>>,
+    room: Arc<Room<SharedDriver>>,
     pub(super) commands: mpsc::UnboundedReceiver<Command>,
     pub(super) news: mpsc::UnboundedReceiver<News>,
 }
@@ -42,7 +42,7 @@ pub(super) struct Ends {
     address: Arc<str>,
     statistics: Arc<Statistics>,
     pulse: Arc<Pulse>,
-    room: Arc<Room<Shared>>,
+    room: Arc<Room<SharedDriver>>,
     pub(super) commands: mpsc::UnboundedSender<Command>,
     pub(super) news: NewsSender,
 }
@@ -101,8 +101,6 @@ pub(super) fn makings(
     clock: ClientClock,
     address: Arc<str>,
 ) -> Result<(Makings, Ends), StoreError> {
-    #[cfg(feature = "planted")]
-    crate::planted::choose_from_environment();
     let mut seed = [0; 16];
     getrandom::fill(&mut seed).map_err(|error| internal("no random numbers", error))?;
     let inbox = Inbox(u128::from_le_bytes(seed));

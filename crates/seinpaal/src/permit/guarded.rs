@@ -46,7 +46,7 @@ impl Permit {
         let held = self.parts.iter().map(|part| (part.grant.ticket, part.grant.fence)).collect();
         let name = self.latest().name.clone();
         let write = GuardedWrite { name, held, id: u128::from_le_bytes(id), group };
-        let written = self.handle.errand(move |store| {
+        let written = self.handle.with_store(move |store| {
             Box::pin(async move {
                 match store.guarded(&write) {
                     Some(written) => written.await,

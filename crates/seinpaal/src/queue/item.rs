@@ -58,7 +58,7 @@ use crate::{
 /// ```
 #[must_use = "an item that is dropped has failed"]
 pub struct Item {
-    shared: Arc<Shared>,
+    shared: Arc<SharedItem>,
 }
 
 /// What became of an item that failed.
@@ -72,7 +72,7 @@ pub enum Failed {
 }
 
 /// An item and its end, which comes once, whoever brings it.
-pub(super) struct Shared {
+pub(super) struct SharedItem {
     handle: Arc<Handle>,
     queue: Name,
     popped: Popped,
@@ -90,7 +90,7 @@ impl Item {
         popped: Popped,
         lease: Arc<Lease>,
     ) -> Self {
-        let shared = Shared {
+        let shared = SharedItem {
             handle: Arc::clone(&seinpaal.handle),
             queue: queue.clone(),
             popped,
@@ -277,7 +277,7 @@ impl Item {
     }
 
     /// While this is kept, dropping the item says nothing.
-    pub(super) fn share(&self) -> Arc<Shared> {
+    pub(super) fn share(&self) -> Arc<SharedItem> {
         Arc::clone(&self.shared)
     }
 }
@@ -291,7 +291,7 @@ fn ended(end: Result<End, FinishError>) -> Result<Failed, FinishError> {
     }
 }
 
-impl Shared {
+impl SharedItem {
     /// Ends the delivery, or waits for nothing if somebody has ended it already, and says how that went.
     pub(super) async fn finish(&self, how: How) -> Result<End, FinishError> {
         if !self.is_first_end(&how) {
@@ -353,7 +353,7 @@ impl Shared {
     }
 }
 
-impl Drop for Shared {
+impl Drop for SharedItem {
     fn drop(&mut self) {
         let reason = if std::thread::panicking() { "panicked" } else { "dropped unfinished" };
         self.finish_unheard(How::Fail { delay: 0, reason: Reason::new(reason) });

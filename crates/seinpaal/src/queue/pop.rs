@@ -147,7 +147,7 @@ async fn pop(
     if !(1..=Batch::MOST_ITEMS).contains(&items) {
         return Err(BadSetting::Items(items).into());
     }
-    let mut wish = Wish::new(queue, items, ttl, until, false)?;
+    let mut wish = PopWish::new(queue, items, ttl, until, false)?;
     match wish.next().await {
         Got::Items(items) => Ok(items),
         Got::TimedOut | Got::Drained => Err(PopError::TimedOut),
@@ -156,7 +156,7 @@ async fn pop(
 }
 
 /// A wish for items under way. Dropped, it wants no more, and what nobody took out is given back.
-pub(super) struct Wish {
+pub(super) struct PopWish {
     queue: Queue,
     name: Name,
     number: u64,
@@ -171,7 +171,7 @@ pub(super) enum Got {
     Failed(StoreError),
 }
 
-impl Wish {
+impl PopWish {
     pub(super) fn new(
         queue: &Queue,
         items: u32,
@@ -217,7 +217,7 @@ impl Wish {
     }
 }
 
-impl Drop for Wish {
+impl Drop for PopWish {
     fn drop(&mut self) {
         self.stop();
     }

@@ -26,8 +26,8 @@ use seinpaal_proto::{
 
 use super::{
     BackOff, Item, PopError, Queue, WorkError,
-    item::Shared,
-    pop::{Got, Wish},
+    item::SharedItem,
+    pop::{Got, PopWish},
 };
 use crate::error::BadSetting;
 
@@ -211,9 +211,14 @@ where
         refusal.map_or(Ok(counts), |error| Err(error.into()))
     }
 
-    fn wish(&self) -> Result<Wish, WorkError> {
-        let wish =
-            Wish::new(&self.queue, self.concurrency, self.ttl, Until::Unpopped, self.until_empty);
+    fn wish(&self) -> Result<PopWish, WorkError> {
+        let wish = PopWish::new(
+            &self.queue,
+            self.concurrency,
+            self.ttl,
+            Until::Unpopped,
+            self.until_empty,
+        );
         wish.map_err(|error| match error {
             PopError::Name(error) => error.into(),
             PopError::Setting(error) => error.into(),
@@ -229,7 +234,7 @@ where
         async move { handle.sleep(grace).await }
     }
 
-    async fn work_on(&self, item: Item) -> Outcome {
+    async fn work_on(&self, item: Item) -> ItemEnd {
         let hand = Hand(item.share());
         let attempt = hand.0.attempt();
         let handled = async { (self.handler)(item).await };
@@ -248,7 +253,7 @@ where
             Either::Right(_) => How::GiveBack { delay: 0 },
         };
         let end = hand.0.finish(how).await.unwrap_or(End::Unknown);
-        Outcome { end, is_given_back: hand.0.is_given_back() }
+        ItemEnd { end, is_given_back: hand.0.is_given_back() }
     }
 
     fn how(&self, attempt: u32, error: &(dyn Error + Send + Sync + 'static)) -> How {
@@ -265,13 +270,13 @@ where
 }
 
 /// What became of an item.
-struct Outcome {
+struct ItemEnd {
     end: End,
     is_given_back: bool,
 }
 
 /// What a worker works on. If the worker is dropped it is nobody's fault, and goes back.
-struct Hand(Arc<Shared>);
+struct Hand(Arc<SharedItem>);
 
 impl Drop for Hand {
     fn drop(&mut self) {
@@ -310,7 +315,7 @@ impl Counts {
         }
     }
 
-    fn add(&mut self, outcome: Outcome) {
+    fn add(&mut self, outcome: ItemEnd) {
         let count = match outcome.end {
             End::Acknowledged => &mut self.acknowledged,
             End::Returned if outcome.is_given_back => &mut self.given_back,

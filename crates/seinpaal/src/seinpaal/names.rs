@@ -46,7 +46,7 @@ impl Seinpaal {
         let prefix = prefix.to_owned();
         let listing = self
             .handle
-            .errand(move |store| Box::pin(async move { store.list_queues(&prefix).await }));
+            .with_store(move |store| Box::pin(async move { store.list_queues(&prefix).await }));
         let listed = listing.await??;
         Ok(listed.into_iter().map(|(name, seen)| QueueSnapshot::new(name, seen)).collect())
     }
@@ -94,7 +94,7 @@ impl Seinpaal {
     pub async fn list(&self, prefix: &str) -> Result<Vec<Snapshot>, StoreError> {
         let prefix = prefix.to_owned();
         let listing =
-            self.handle.errand(move |store| Box::pin(async move { store.list(&prefix).await }));
+            self.handle.with_store(move |store| Box::pin(async move { store.list(&prefix).await }));
         let listed = listing.await??;
         Ok(listed.into_iter().map(|(name, snapshot)| Snapshot::new(&name, snapshot)).collect())
     }

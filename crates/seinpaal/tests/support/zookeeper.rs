@@ -3,11 +3,7 @@
 
 use std::sync::{Arc, atomic::AtomicU64};
 
-use seinpaal::store::{
-    News, Store, StoreError,
-    url::StoreUrl,
-    zookeeper::{Rig, ZookeeperStore},
-};
+use seinpaal::store::{News, Store, StoreError, url::StoreUrl, zookeeper::ZookeeperStore};
 use seinpaal_proto::{
     Acquire, Batch, Enqueue, Grant, Inbox, Kind, LeaseId, Name, Permits, Priority, Reply, Request,
     Ticket,
@@ -38,7 +34,7 @@ impl Client {
         let (sender, news) = mpsc::unbounded_channel();
         let inbox = Inbox(inbox);
         let StoreUrl::Zookeeper(url) = StoreUrl::parse(url).unwrap() else { panic!("{url}") };
-        let store = ZookeeperStore::open_rigged(url, inbox, sender, Rig { now }).await?;
+        let store = ZookeeperStore::open_rigged(url, inbox, sender, now).await?;
         Ok(Self { store, inbox, news })
     }
 

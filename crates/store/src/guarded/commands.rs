@@ -11,38 +11,38 @@ pub type Shape = &'static str;
 const MOST: usize = 1000;
 
 /// Name, shape, least and most arguments besides the key.
-struct Row(&'static str, Shape, usize, usize);
+struct CommandRule(&'static str, Shape, usize, usize);
 
 #[rustfmt::skip]
-const TABLE: [Row; 58] = [
+const TABLE: [CommandRule; 58] = [
     // Any type.
-    Row("DEL", "-n-w", 0, 0), Row("UNLINK", "-n-w", 0, 0), Row("EXISTS", "---r", 0, 0), Row("TYPE", "---r", 0, 0),
-    Row("EXPIRE", "---w", 1, 2), Row("PEXPIRE", "---w", 1, 2), Row("EXPIREAT", "---w", 1, 2),
-    Row("PEXPIREAT", "---w", 1, 2), Row("PERSIST", "---w", 0, 0), Row("TTL", "---r", 0, 0), Row("PTTL", "---r", 0, 0),
+    CommandRule("DEL", "-n-w", 0, 0), CommandRule("UNLINK", "-n-w", 0, 0), CommandRule("EXISTS", "---r", 0, 0), CommandRule("TYPE", "---r", 0, 0),
+    CommandRule("EXPIRE", "---w", 1, 2), CommandRule("PEXPIRE", "---w", 1, 2), CommandRule("EXPIREAT", "---w", 1, 2),
+    CommandRule("PEXPIREAT", "---w", 1, 2), CommandRule("PERSIST", "---w", 0, 0), CommandRule("TTL", "---r", 0, 0), CommandRule("PTTL", "---r", 0, 0),
     // Strings.
-    Row("GET", "s--r", 0, 0), Row("SET", "-s-w", 1, 6), Row("SETEX", "-s-w", 2, 2), Row("PSETEX", "-s-w", 2, 2),
-    Row("GETSET", "ss-w", 1, 1), Row("GETDEL", "sn-w", 0, 0), Row("GETEX", "s--w", 0, 2), Row("APPEND", "ss-w", 1, 1),
-    Row("STRLEN", "s--r", 0, 0), Row("GETRANGE", "s--r", 2, 2), Row("SETRANGE", "ss-w", 2, 2),
-    Row("INCR", "ssiw", 0, 0), Row("DECR", "ssiw", 0, 0), Row("INCRBY", "ssiw", 1, 1), Row("DECRBY", "ssiw", 1, 1),
-    Row("INCRBYFLOAT", "ssfw", 1, 1), Row("SETBIT", "ss-w", 2, 2), Row("GETBIT", "s--r", 1, 1),
+    CommandRule("GET", "s--r", 0, 0), CommandRule("SET", "-s-w", 1, 6), CommandRule("SETEX", "-s-w", 2, 2), CommandRule("PSETEX", "-s-w", 2, 2),
+    CommandRule("GETSET", "ss-w", 1, 1), CommandRule("GETDEL", "sn-w", 0, 0), CommandRule("GETEX", "s--w", 0, 2), CommandRule("APPEND", "ss-w", 1, 1),
+    CommandRule("STRLEN", "s--r", 0, 0), CommandRule("GETRANGE", "s--r", 2, 2), CommandRule("SETRANGE", "ss-w", 2, 2),
+    CommandRule("INCR", "ssiw", 0, 0), CommandRule("DECR", "ssiw", 0, 0), CommandRule("INCRBY", "ssiw", 1, 1), CommandRule("DECRBY", "ssiw", 1, 1),
+    CommandRule("INCRBYFLOAT", "ssfw", 1, 1), CommandRule("SETBIT", "ss-w", 2, 2), CommandRule("GETBIT", "s--r", 1, 1),
     // Hashes.
-    Row("HGET", "h--r", 1, 1), Row("HMGET", "h--r", 1, MOST), Row("HGETALL", "h--r", 0, 0), Row("HLEN", "h--r", 0, 0),
-    Row("HEXISTS", "h--r", 1, 1), Row("HSET", "hh-w", 2, MOST), Row("HSETNX", "hh-w", 2, 2), Row("HDEL", "h--w", 1, MOST),
-    Row("HINCRBY", "hhjw", 2, 2), Row("HINCRBYFLOAT", "hhgw", 2, 2),
+    CommandRule("HGET", "h--r", 1, 1), CommandRule("HMGET", "h--r", 1, MOST), CommandRule("HGETALL", "h--r", 0, 0), CommandRule("HLEN", "h--r", 0, 0),
+    CommandRule("HEXISTS", "h--r", 1, 1), CommandRule("HSET", "hh-w", 2, MOST), CommandRule("HSETNX", "hh-w", 2, 2), CommandRule("HDEL", "h--w", 1, MOST),
+    CommandRule("HINCRBY", "hhjw", 2, 2), CommandRule("HINCRBYFLOAT", "hhgw", 2, 2),
     // Lists.
-    Row("LPUSH", "ll-w", 1, MOST), Row("RPUSH", "ll-w", 1, MOST), Row("LPOP", "l--w", 0, 1), Row("RPOP", "l--w", 0, 1),
-    Row("LLEN", "l--r", 0, 0), Row("LRANGE", "l--r", 2, 2), Row("LTRIM", "l--w", 2, 2), Row("LREM", "l--w", 2, 2),
+    CommandRule("LPUSH", "ll-w", 1, MOST), CommandRule("RPUSH", "ll-w", 1, MOST), CommandRule("LPOP", "l--w", 0, 1), CommandRule("RPOP", "l--w", 0, 1),
+    CommandRule("LLEN", "l--r", 0, 0), CommandRule("LRANGE", "l--r", 2, 2), CommandRule("LTRIM", "l--w", 2, 2), CommandRule("LREM", "l--w", 2, 2),
     // Sets.
-    Row("SADD", "ee-w", 1, MOST), Row("SREM", "e--w", 1, MOST), Row("SISMEMBER", "e--r", 1, 1), Row("SCARD", "e--r", 0, 0),
+    CommandRule("SADD", "ee-w", 1, MOST), CommandRule("SREM", "e--w", 1, MOST), CommandRule("SISMEMBER", "e--r", 1, 1), CommandRule("SCARD", "e--r", 0, 0),
     // Sorted sets.
-    Row("ZADD", "zz-w", 2, MOST), Row("ZREM", "z--w", 1, MOST), Row("ZINCRBY", "zz-w", 2, 2), Row("ZSCORE", "z--r", 1, 1),
-    Row("ZCARD", "z--r", 0, 0), Row("ZRANGE", "z--r", 2, 6), Row("ZREMRANGEBYSCORE", "z--w", 2, 2),
+    CommandRule("ZADD", "zz-w", 2, MOST), CommandRule("ZREM", "z--w", 1, MOST), CommandRule("ZINCRBY", "zz-w", 2, 2), CommandRule("ZSCORE", "z--r", 1, 1),
+    CommandRule("ZCARD", "z--r", 0, 0), CommandRule("ZRANGE", "z--r", 2, 6), CommandRule("ZREMRANGEBYSCORE", "z--w", 2, 2),
 ];
 
 /// Finds a command by its name in any case.
 pub(super) fn find(name: &str, args: usize) -> Result<(&'static str, Shape), BadGroup> {
     let row = TABLE.iter().find(|row| row.0.eq_ignore_ascii_case(name));
-    let Some(Row(name, shape, least, most)) = row else {
+    let Some(CommandRule(name, shape, least, most)) = row else {
         return Err(BadGroup::UnknownCommand(name.to_owned()));
     };
     // Fields and their values come in pairs; a hash that gets half of one would fail in the middle.
@@ -173,7 +173,7 @@ mod tests {
 
     #[test]
     fn every_shape_is_four_known_letters() {
-        for Row(name, shape, least, most) in TABLE {
+        for CommandRule(name, shape, least, most) in TABLE {
             let letters: Vec<_> = shape.chars().collect();
             let known = ["shlez-", "shlezn-", "ijfg-", "rw"];
             assert!(letters.iter().zip(known).all(|(c, of)| of.contains(*c)), "{name}");

@@ -19,12 +19,13 @@ use crate::{
     boottime::ClientClock, clock::Clock, together,
 };
 
-/// Idle names looked at in each call. A call makes at most one name, so two are enough to keep up.
+/// How many idle names each call looks at. A call makes at most one name, so two are enough to keep
+/// up.
 const SWEEP: usize = 2;
 /// The most waiters in a listed snapshot.
 const LISTED_WAITERS: u32 = 64;
 
-/// The "server" of a memory store: whoever opens the same hub shares its names.
+/// The "server" of a memory store. All clients that open the same hub share its names.
 #[derive(Debug)]
 pub struct MemoryHub {
     clock: Clock,
@@ -52,7 +53,8 @@ struct Listener {
     hears: bool,
 }
 
-/// The hubs of this process, by label. They stay: what is configured in one is meant to.
+/// The hubs of this process, by label. A hub stays when its last client is gone, because limits and
+/// pauses that are set there are meant to stay.
 static HUBS: Mutex<BTreeMap<String, Arc<MemoryHub>>> = Mutex::new(BTreeMap::new());
 
 impl MemoryHub {
@@ -73,14 +75,14 @@ impl MemoryHub {
     /// The hub that this process knows by `label`: `memory:` is the empty one, `memory:LABEL` another.
     #[must_use]
     pub fn process(label: &str) -> Arc<Self> {
-        // Whole whatever panicked: an entry is there or it is not.
+        // The map is whole even after a panic: an entry is either there or not.
         let mut hubs = HUBS.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         let hub = hubs.entry(label.to_owned()).or_insert_with(|| Self::new(Clock::System));
         Arc::clone(hub)
     }
 
     /// Takes a client's subscription away, or gives it back, as a broken connection would. For tests.
-    #[doc(hidden)]
+    #[cfg(any(test, feature = "rigged"))]
     pub fn set_hears(&self, inbox: Inbox, hears: bool) {
         let Ok(mut inner) = self.lock() else { return };
         if let Some(listener) = inner.inboxes.0.get_mut(&inbox) {
@@ -92,7 +94,7 @@ impl MemoryHub {
     }
 
     /// How many names cost anything. For tests.
-    #[doc(hidden)]
+    #[cfg(any(test, feature = "rigged"))]
     #[must_use]
     pub fn names(&self) -> usize {
         self.lock().map_or(0, |inner| inner.names.len())
@@ -104,7 +106,7 @@ impl MemoryHub {
         }
     }
 
-    /// The client is gone: everything of it ends now, and whoever waited for that is served.
+    /// The client is gone. Its leases end now, and the waiters behind them are served.
     pub(super) fn bury(&self, inbox: Inbox) {
         let now = self.now();
         if let Ok(mut inner) = self.lock() {
@@ -183,7 +185,8 @@ impl Inner {
         }
     }
 
-    /// Rule 12: names at rest whose memories have run out go, though nobody asks for them again.
+    /// Rule 12: removes idle names with nothing left to remember, even if nobody ever asks for them
+    /// again.
     fn sweep(&mut self, now: Micros) {
         for _ in 0..SWEEP {
             let after = self.swept.take().map_or(Bound::Unbounded, Bound::Excluded);
@@ -241,7 +244,7 @@ impl Contacts for Inboxes {
 
 impl Listener {
     fn tell(&self, news: News) {
-        // A client that drops its receiver before its store does not want to know.
+        // The client has dropped its receiver before its store, so it does not listen any more.
         let _ = self.news.send(news);
     }
 }

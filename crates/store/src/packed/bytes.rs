@@ -1,5 +1,6 @@
-//! Numbers and ids in few bytes. What is packed together shares one dictionary of ids, and instants are
-//! kept as distances from one moment: ten thousand waiters fit into a znode that way.
+//! Numbers and ids in few bytes. Everything that is packed together shares one dictionary of ids,
+//! and instants are kept as distances from one moment. That way ten thousand waiters fit into a
+//! znode.
 
 use std::collections::HashMap;
 
@@ -68,7 +69,8 @@ impl Packer {
         self.bytes.extend_from_slice(text.as_bytes());
     }
 
-    /// An id that was written before is a number. The upper halves of a client's ids are all the same.
+    /// An id that was written before is kept as its number in the dictionary. Upper and lower
+    /// halves have entries of their own, because the ids of one client share their upper half.
     pub fn id(&mut self, id: u128) {
         if let Some(index) = self.ids.get(&id) {
             return self.number(index + 1);

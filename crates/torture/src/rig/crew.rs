@@ -1,41 +1,42 @@
-//! The workers: processes that come and go.
+//! The workers of the rig: processes that come and go, each behind proxies of its own.
 
-use std::{
-    io,
-    process::{Child, Command, Stdio},
-    thread,
-    time::Duration,
-};
+use std::{io, process::Command, time::Duration};
 
-use rustix::process::Signal;
-use seinpaal_rig::{Clocks, Proxy, signal};
+use seinpaal_rig::{Clocks, Proxy};
 
 use super::Plan;
 use crate::{
-    clock,
     draw::Draw,
-    history::{Pen, What},
+    history::Pen,
     kind::{Kind, Site},
+    lives::Lives,
 };
 
 pub(super) struct Crew<'a> {
     plan: &'a Plan,
     clocks: &'a Clocks,
-    pen: Pen,
-    members: Vec<Member>,
+    lives: Lives,
+    ways: Vec<WayToStore>,
 }
 
-struct Member {
-    number: usize,
-    lives: u64,
+/// How one worker reaches the store.
+struct WayToStore {
     url: String,
     proxies: Vec<Proxy>,
-    process: Option<Child>,
 }
 
 /// Whose wall clock a worker goes by. Where there is no server, all go by the machine's.
 pub(super) fn clock_of(kind: Kind, worker: usize) -> String {
     if kind == Kind::Embedded { "machine".to_owned() } else { format!("w{worker}") }
+}
+
+impl WayToStore {
+    fn open(site: &dyn Site) -> io::Result<Self> {
+        let proxies: Vec<_> =
+            site.upstreams().into_iter().map(Proxy::start).collect::<io::Result<_>>()?;
+        let ports: Vec<_> = proxies.iter().map(Proxy::port).collect();
+        Ok(Self { url: site.url(&ports), proxies })
+    }
 }
 
 impl<'a> Crew<'a> {
@@ -45,105 +46,52 @@ impl<'a> Crew<'a> {
         pen: &Pen,
         site: &dyn Site,
     ) -> io::Result<Self> {
-        let mut crew = Self { plan, clocks, pen: pen.clone(), members: Vec::new() };
-        for number in 0..plan.workers {
-            let proxies: Vec<_> =
-                site.upstreams().into_iter().map(Proxy::start).collect::<io::Result<_>>()?;
-            let ports: Vec<_> = proxies.iter().map(Proxy::port).collect();
-            let url = site.url(&ports);
-            crew.members.push(Member { number, lives: 0, url, proxies, process: None });
-            crew.begin_life(number)?;
-        }
+        let ways: io::Result<_> = (0..plan.workers).map(|_| WayToStore::open(site)).collect();
+        let mut crew = Self { plan, clocks, lives: Lives::new(pen, plan.workers), ways: ways? };
+        (0..plan.workers).try_for_each(|worker| crew.begin_life(worker))?;
         Ok(crew)
     }
 
     pub(super) fn proxies(&self, worker: usize) -> &[Proxy] {
-        &self.members[worker].proxies
+        &self.ways[worker].proxies
     }
 
     /// Starts the worker (again).
     pub(super) fn begin_life(&mut self, worker: usize) -> io::Result<()> {
-        let plan = self.plan;
-        let member = &mut self.members[worker];
-        member.lives += 1;
-        let seed = Draw::new(plan.seed).fork(member.number as u64 + 1).fork(member.lives).number();
-        let names: Vec<_> =
-            plan.names.iter().map(|(name, limit)| format!("{name}:{limit}")).collect();
-        let process = Command::new(&plan.program)
-            .arg("worker")
-            .args([&member.url, &member.life()])
-            .arg(&plan.history)
-            .args([seed, plan.ttl.as_millis() as u64, plan.tasks].map(|number| number.to_string()))
-            .arg(if plan.queue { "queue".to_owned() } else { names.join(",") })
-            .envs(self.clocks.environment(&clock_of(plan.kind, worker)))
-            .stdin(Stdio::piped())
-            .spawn()?;
-        member.process = Some(process);
-        Ok(())
+        let (plan, clocks, url) = (self.plan, self.clocks, &self.ways[worker].url);
+        self.lives.begin(worker, |life, name| {
+            let seed = Draw::new(plan.seed).fork(worker as u64 + 1).fork(life).number();
+            let numbers = [seed, plan.ttl.as_millis() as u64, plan.tasks];
+            let mut command = Command::new(&plan.program);
+            command
+                .args(["worker", url, name])
+                .arg(&plan.history)
+                .args(numbers.map(|number| number.to_string()))
+                .arg(what_to_use(plan))
+                .envs(clocks.environment(&clock_of(plan.kind, worker)));
+            command
+        })
     }
 
     pub(super) fn kill(&mut self, worker: usize) -> io::Result<()> {
-        let member = &mut self.members[worker];
-        self.pen.write(What::Killing { life: member.life() });
-        if let Some(mut process) = member.process.take() {
-            process.kill()?;
-            process.wait()?;
-        }
-        Ok(())
+        self.lives.kill(worker)
     }
 
     pub(super) fn stop(&self, worker: usize, time: Duration) {
-        let member = &self.members[worker];
-        let Some(process) = &member.process else { return };
-        self.pen.write(What::Stopping { life: member.life() });
-        signal(process.id(), Signal::STOP);
-        thread::sleep(time);
-        self.pen.write(What::Continued { life: member.life() });
-        signal(process.id(), Signal::CONT);
+        self.lives.stop(worker, time);
     }
 
     /// Tells all to finish, and waits until they have, but no longer than this.
     pub(super) fn finish(&mut self, bound: Duration) {
-        for process in self.members.iter_mut().filter_map(|member| member.process.as_mut()) {
-            drop(process.stdin.take());
-        }
-        let until = clock::now() + u64::try_from(bound.as_micros()).unwrap_or(u64::MAX);
-        for worker in 0..self.members.len() {
-            self.await_end(worker, until);
-        }
-    }
-
-    fn await_end(&mut self, worker: usize, until: u64) {
-        let member = &mut self.members[worker];
-        let life = member.life();
-        let Some(mut process) = member.process.take() else { return };
-        loop {
-            match process.try_wait() {
-                Ok(Some(status)) if status.success() => return,
-                Ok(Some(status)) => {
-                    let what_hangs = format!("{life} failed: {status}");
-                    return self.pen.write(What::Hangs { what_hangs });
-                }
-                Ok(None) if clock::now() < until => thread::sleep(Duration::from_millis(5)),
-                _ => break,
-            }
-        }
-        self.pen.write(What::Hangs { what_hangs: format!("{life} does not end") });
-        self.pen.write(What::Killing { life });
-        let _ = (process.kill(), process.wait()); // both fail only if it has ended
+        self.lives.finish(bound);
     }
 }
 
-impl Member {
-    fn life(&self) -> String {
-        format!("w{}.{}", self.number, self.lives)
+/// The queue, or names with their limits.
+fn what_to_use(plan: &Plan) -> String {
+    if plan.queue {
+        return "queue".to_owned();
     }
-}
-
-impl Drop for Crew<'_> {
-    fn drop(&mut self) {
-        for process in self.members.iter_mut().filter_map(|member| member.process.as_mut()) {
-            let _ = (process.kill(), process.wait()); // both fail only if it has ended
-        }
-    }
+    let names: Vec<_> = plan.names.iter().map(|(name, limit)| format!("{name}:{limit}")).collect();
+    names.join(",")
 }

@@ -65,7 +65,8 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         Ok(())
     }
 
-    /// Whoever was called and has not come is not waited for, and is heard when it asks again.
+    /// A worker that was called and did not ask within its time is skipped. It can ask again at any
+    /// time.
     fn forget_unanswered_calls(&mut self) -> Result<(), S::Error> {
         while let Some(place) = self.state.first_called()? {
             let Call::Since(at) = place.call else { break };
@@ -77,8 +78,9 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         Ok(())
     }
 
-    /// The first in line that anybody can reach. Those who cannot be lose their place, as do those whose place
-    /// has ended and a watch that has not looked; when they are back they ask again.
+    /// The first worker in line that can be reached. Workers that cannot be reached lose their
+    /// place. So do workers whose place has ended, and a watcher that has not looked in time. They
+    /// ask again when they are back.
     fn first_reachable(&mut self) -> Result<Option<Place>, S::Error> {
         while let Some(place) = self.state.first_in_line()? {
             if self.is_in_time(&place)
@@ -94,7 +96,8 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         Ok(None)
     }
 
-    /// Places of workers that have not been heard from end though nothing happens for which one would be called.
+    /// Ends the places of workers that have not been heard from. Otherwise they would stay for as
+    /// long as no item calls a worker.
     pub(super) fn end_places(&mut self) -> Result<(), S::Error> {
         while let Some(place) = self.state.first_in_line()? {
             if self.is_in_time(&place) || !self.has_work() {

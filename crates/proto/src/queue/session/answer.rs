@@ -6,7 +6,7 @@ use super::{
     Session,
     compose::{Entry, Sent},
     event::{Answer, Delivered, End, Event, PopId, Until},
-    work::Held,
+    work::HeldDelivery,
 };
 use crate::{
     planted::{Bug, planted},
@@ -89,7 +89,7 @@ impl Session {
                 self.retry_at = Some(heard.now + self.pause());
             }
             (Entry::Find, Some(Reply::Snapshot(seen))) => self.find(&seen),
-            // Not the answer to what was asked: what is not found ends with its lease.
+            // This is no answer to the question. A delivery that is not found ends with its lease.
             (Entry::Find, _) => {}
             (Entry::Leave, _) => (self.in_line, self.look_at) = (false, None),
         }
@@ -144,7 +144,7 @@ impl Session {
             if self.lost_early.contains(&delivery) {
                 continue;
             }
-            let mut held = Held::new(ttl);
+            let mut held = HeldDelivery::new(ttl);
             held.believe(at, certain);
             let is_over = held.is_over(now);
             self.work.put(delivery, held);
@@ -190,7 +190,7 @@ impl Session {
         }
     }
 
-    /// Whoever wants more is in line, or asks again at once.
+    /// A wish for more items stands in line, or asks again at once.
     fn go_on(&mut self, now: Micros) {
         if self.in_line {
             self.stand_in_line(now);
@@ -200,7 +200,7 @@ impl Session {
         }
     }
 
-    /// The answer to a batch that was given up: what it delivered is for others.
+    /// This answers a batch that was given up, so its items go back for others.
     pub(super) fn take_late_answers(&mut self, replies: Replies) {
         for reply in replies.replies {
             if let Reply::Popped { items, .. } = reply {
@@ -219,7 +219,7 @@ impl Session {
 
     fn disown(&mut self, delivery: Delivery) {
         if self.work.get(delivery).is_none() {
-            let mut held = Held::new(self.config.ttl);
+            let mut held = HeldDelivery::new(self.config.ttl);
             held.believe(0, None);
             held.leave(How::GiveBack { delay: 0 }, true);
             self.work.put(delivery, held);

@@ -70,7 +70,7 @@ impl Draft {
         self.requests.len() + 1 >= Batch::MOST
     }
 
-    /// A payload goes into a batch that has room for it, or that has no other.
+    /// A payload goes into a batch if the batch has room for it, or has no other payload.
     fn has_room_for(&self, request: &Request) -> bool {
         let bytes = payload(request);
         !self.is_full() && (self.bytes == 0 || self.bytes + bytes <= MOST_PAYLOAD)
@@ -96,7 +96,8 @@ impl Session {
 
     pub(super) fn compose(&mut self, now: Micros) -> Option<Sent> {
         if self.bearings.clock.is_none() {
-            // Nothing can have a deadline on a clock that is not known. Any answer tells it.
+            // A request needs a deadline on the store's clock, which is not known yet. Any answer
+            // tells it.
             let must_ask = self.has_to_send();
             return must_ask.then(|| self.sent(now, Draft::default()));
         }
@@ -106,7 +107,8 @@ impl Session {
         is_due.then(|| self.sent(now, draft))
     }
 
-    /// Renewals first, for they are urgent; the pop last, for it takes what the others make room for.
+    /// Renewals go first, because they are urgent. The pop goes last, because the others make room
+    /// for it.
     fn draft(&mut self, now: Micros) -> Draft {
         let mut draft = Draft::default();
         self.draft_renewals(now, &mut draft);

@@ -1,4 +1,5 @@
-//! What silence means: the same batch again, until its deadline has passed. Then nobody can say what it did.
+//! What silence means. The session sends the same batch again until its deadline has passed. After
+//! that nobody can say whether it was executed.
 
 use alloc::vec::Vec;
 
@@ -27,8 +28,8 @@ impl Session {
         }
     }
 
-    /// Nothing of the batch was done. Whoever wants something new is told; what is finished or renewed is sent
-    /// again, without what there was no room for.
+    /// Nothing of the batch was executed. New requests fail. Finishes and renewals are sent again,
+    /// without the requests for which there was no room.
     fn take_no_room(&mut self, now: Micros) {
         let Some(sent) = self.sent.take() else { return };
         for entry in sent.entries.into_iter().rev() {
@@ -82,7 +83,7 @@ impl Session {
         }
     }
 
-    /// Whoever waits is told that nobody can say; the store is told again, which does no harm.
+    /// The callers learn that nobody can say. The store is told again, which does no harm.
     fn finish_again(&mut self, delivery: Delivery, is_doubtful: bool) {
         let mut is_news = false;
         self.work.change(delivery, |held| {
@@ -107,7 +108,7 @@ impl Session {
         }
     }
 
-    /// What could not even be sent for as long as anybody is patient.
+    /// Ends requests that could not even be sent for as long as their callers are patient.
     fn give_up_old_asks(&mut self, now: Micros) {
         let patience = self.config.patience;
         let is_old = |ask: &Ask| now.saturating_sub(ask.at) >= patience;

@@ -7,7 +7,7 @@ use super::{
     compose::{Entry, Sent},
     event::Until,
     poppers::Popper,
-    work::Held,
+    work::HeldDelivery,
 };
 use crate::queue::fingerprint::{View, how_of};
 
@@ -78,8 +78,8 @@ fn sent_of<H: Hasher>(sent: &Sent, view: &View<'_>, hasher: &mut H) {
     }
 }
 
-fn held_of<H: Hasher>(held: &Held, view: &View<'_>, hasher: &mut H) {
-    let Held { ttl, until, danger_at, in_danger, renew_at, leaving } = held;
+fn held_of<H: Hasher>(held: &HeldDelivery, view: &View<'_>, hasher: &mut H) {
+    let HeldDelivery { ttl, until, danger_at, in_danger, renew_at, leaving } = held;
     (ttl, until.map(|until| view.own.exact(until)), view.own.ticks(*danger_at)).hash(hasher);
     in_danger.hash(hasher);
     view.own.due(*renew_at, hasher);

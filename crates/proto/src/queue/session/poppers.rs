@@ -1,4 +1,5 @@
-//! Who in the program wants items: first come, first served, and who wants on and on goes to the end each time.
+//! The wishes for items of one program. They are served first come, first served. A wish that is
+//! served and wants more goes to the end of the line.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 

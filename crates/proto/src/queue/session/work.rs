@@ -11,7 +11,7 @@ use crate::{
 
 /// One delivery.
 #[derive(Clone, Debug)]
-pub(super) struct Held {
+pub(super) struct HeldDelivery {
     pub(super) ttl: Micros,
     /// Until when to believe in it; `None`: as long as the process lives.
     pub(super) until: Option<Micros>,
@@ -42,15 +42,15 @@ pub(super) enum Alarm {
 
 /// All deliveries of a session.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Work {
-    held: BTreeMap<Delivery, Held>,
+pub(super) struct DeliveriesInHand {
+    held: BTreeMap<Delivery, HeldDelivery>,
     alarms: BTreeSet<(Micros, Delivery)>,
     renewals: BTreeSet<(Micros, Delivery)>,
     /// For whom each was delivered, until the program is done with it.
     pub(super) takers: BTreeMap<Delivery, PopId>,
 }
 
-impl Held {
+impl HeldDelivery {
     pub(super) fn new(ttl: Micros) -> Self {
         Self { ttl, until: Some(0), danger_at: 0, in_danger: false, renew_at: None, leaving: None }
     }
@@ -84,12 +84,12 @@ impl Held {
     }
 }
 
-impl Work {
-    pub(super) fn get(&self, delivery: Delivery) -> Option<&Held> {
+impl DeliveriesInHand {
+    pub(super) fn get(&self, delivery: Delivery) -> Option<&HeldDelivery> {
         self.held.get(&delivery)
     }
 
-    pub(super) fn put(&mut self, delivery: Delivery, held: Held) {
+    pub(super) fn put(&mut self, delivery: Delivery, held: HeldDelivery) {
         self.remove(delivery);
         if let Some(at) = held.alarm_at() {
             self.alarms.insert((at, delivery));
@@ -100,7 +100,7 @@ impl Work {
         self.held.insert(delivery, held);
     }
 
-    pub(super) fn remove(&mut self, delivery: Delivery) -> Option<Held> {
+    pub(super) fn remove(&mut self, delivery: Delivery) -> Option<HeldDelivery> {
         let held = self.held.remove(&delivery)?;
         if let Some(at) = held.alarm_at() {
             self.alarms.remove(&(at, delivery));
@@ -112,7 +112,7 @@ impl Work {
     }
 
     /// Changes a delivery that is in hand.
-    pub(super) fn change(&mut self, delivery: Delivery, change: impl FnOnce(&mut Held)) {
+    pub(super) fn change(&mut self, delivery: Delivery, change: impl FnOnce(&mut HeldDelivery)) {
         if let Some(mut held) = self.remove(delivery) {
             change(&mut held);
             self.put(delivery, held);
@@ -169,7 +169,7 @@ impl Work {
     }
 
     /// Everything, on its way back or not.
-    pub(super) fn all(&self) -> impl Iterator<Item = (Delivery, &Held)> {
+    pub(super) fn all(&self) -> impl Iterator<Item = (Delivery, &HeldDelivery)> {
         self.held.iter().map(|(delivery, held)| (*delivery, held))
     }
 

@@ -180,13 +180,13 @@ impl Client {
         let answers: Vec<_> = heard.iter().map(|one| one.as_ref().map(|(a, r)| (a, r))).collect();
         let is_over = answers.iter().all(Option::is_some);
         match self.ballot().count(&answers, is_over) {
-            Verdict::Open => {}
-            Verdict::Granted { slots, .. } => {
+            BallotVerdict::Open => {}
+            BallotVerdict::Granted { slots, .. } => {
                 self.believes = Some(slots.iter().collect());
                 self.is_done = true;
             }
             _ if !is_over => {} // it waits for all, or a little longer
-            Verdict::Again { fence_above, free, .. } if self.tries + 1 < most_tries => {
+            BallotVerdict::Again { fence_above, free, .. } if self.tries + 1 < most_tries => {
                 self.send(&Message::Yield { fence: self.fence });
                 self.tries += 1;
                 self.fence = (fence_above / 10 + 1) * 10 + self.ticket as u64;

@@ -26,7 +26,7 @@ use crate::{
 /// More than is done in one poll.
 const MANY: usize = 10_000;
 
-/// A driver, and the way to it. It has many errands, each of which is done at once.
+/// A driver, and the way to it. It has many store_tasks, each of which is done at once.
 fn busy() -> (Driver, mpsc::UnboundedSender<Command>) {
     let (makings, ends) =
         makings(Config::default(), ClientClock::Machine, "memory:".into()).expect("made");
@@ -36,7 +36,7 @@ fn busy() -> (Driver, mpsc::UnboundedSender<Command>) {
     let queues = Queues::new(inbox, config.clone(), store.first_reading(), clock, "memory:".into());
     let driver = Driver::new(Session::new(inbox, config), queues, store, makings);
     for _ in 0..MANY {
-        driver.errands.push(Box::pin(ready(())));
+        driver.store_tasks.push(Box::pin(ready(())));
     }
     (driver, ends.commands)
 }
@@ -55,11 +55,11 @@ fn a_command_is_taken_while_there_are_answers_without_end() {
     let (mut driver, commands) = busy();
     let taken = Arc::new(AtomicU32::new(0));
     let note = Arc::clone(&taken);
-    let errand = Box::new(move |_| {
+    let task = Box::new(move |_| {
         note.fetch_add(1, Relaxed);
         Box::pin(ready(())) as _
     });
-    assert!(commands.send(Command::Errand(errand)).is_ok());
+    assert!(commands.send(Command::StoreTask(task)).is_ok());
     let waker = Arc::new(Wakes::default()).into();
     let round = driver.poll_round(&mut Context::from_waker(&waker));
     assert!(matches!(round, Next::Done));
@@ -74,7 +74,7 @@ fn a_driver_with_work_without_end_lets_its_runtime_have_a_turn() {
     let wakes = Arc::new(Wakes::default());
     let waker = Arc::clone(&wakes).into();
     assert!(serving.poll(&mut Context::from_waker(&waker)).is_pending());
-    let left = room.try_enter().expect("nobody is inside").driver.errands.len();
+    let left = room.try_enter().expect("nobody is inside").driver.store_tasks.len();
     assert_eq!(left, MANY - MOST_ROUNDS as usize);
     assert!(wakes.0.load(Relaxed) > 0, "it comes back by itself");
 }

@@ -28,7 +28,7 @@ fn connected(runtime: &Runtime, url: &str) -> Arc<Handle> {
         let store = store::open(url, makings.inbox, ends.news.clone()).await.expect("a server");
         tokio::spawn(makings.serve(Arc::clone(&store)));
         let handle = ends.handle(store, None);
-        handle.errand(|_| Box::pin(async {})).await.expect("served");
+        handle.with_store(|_| Box::pin(async {})).await.expect("served");
         handle
     })
 }

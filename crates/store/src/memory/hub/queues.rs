@@ -32,7 +32,7 @@ impl MemoryHub {
     }
 
     /// How many queues cost anything. For tests.
-    #[doc(hidden)]
+    #[cfg(feature = "rigged")]
     #[must_use]
     pub fn queues(&self) -> usize {
         self.lock().map_or(0, |inner| inner.queues.len())

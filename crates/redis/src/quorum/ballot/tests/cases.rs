@@ -94,7 +94,7 @@ fn after_the_limit_was_lowered_nobody_is_admitted_until_it_fits() {
     assert_eq!(votes, 2, "two nodes know of one holder only, and vote");
     let answers: Vec<_> = heard.iter().map(|(reply, answer)| Some((answer, reply))).collect();
     let verdict = client.ballot().count(&answers, true);
-    assert!(!matches!(verdict, Verdict::Granted { .. }), "{verdict:?}");
+    assert!(!matches!(verdict, BallotVerdict::Granted { .. }), "{verdict:?}");
 }
 
 #[test]
@@ -106,10 +106,10 @@ fn a_pause_that_only_one_of_a_majority_knows_of_is_kept() {
     heard[2].1.state.paused = Register { version: 7, value: Some("repairs".into()) };
     let answers: Vec<_> = heard.iter().map(|(reply, answer)| Some((answer, reply))).collect();
     let count = |answers: Answers<'_>| ballot.count(answers, true);
-    assert!(matches!(count(&[answers[0], answers[1], None]), Verdict::Granted { .. }));
+    assert!(matches!(count(&[answers[0], answers[1], None]), BallotVerdict::Granted { .. }));
     let refused = count(&[answers[0], None, answers[2]]);
     assert!(
-        matches!(refused, Verdict::Refused(Reply::Busy { why: Busy::Paused, .. })),
+        matches!(refused, BallotVerdict::Refused(Reply::Busy { why: Busy::Paused, .. })),
         "{refused:?}"
     );
 }
@@ -135,9 +135,9 @@ fn a_majority_of_one_grant_is_full_and_split_votes_are_not() {
     };
     assert!(matches!(
         of([7, 7, 8]),
-        Verdict::Refused(Reply::Busy { why: Busy::Full, held: 1, .. })
+        BallotVerdict::Refused(Reply::Busy { why: Busy::Full, held: 1, .. })
     ));
-    assert!(matches!(of([6, 7, 8]), Verdict::Again { .. }));
+    assert!(matches!(of([6, 7, 8]), BallotVerdict::Again { .. }));
 }
 
 #[test]
@@ -161,7 +161,10 @@ fn where_all_nodes_were_outbid_and_know_of_no_limit_the_one_that_is_stated_count
         let ask = Acquire { limit: limit.map(rule), ..ask(1, 2) };
         Ballot { ask, slots: None, fence: 20, tries: 0 }.count(&answers, true)
     };
-    assert!(matches!(verdict(Some(4)), Verdict::Again { .. }), "{:?}", verdict(Some(4)));
+    assert!(matches!(verdict(Some(4)), BallotVerdict::Again { .. }), "{:?}", verdict(Some(4)));
     let implied = verdict(None);
-    assert!(matches!(implied, Verdict::Refused(Reply::TooMany { limit: 1, .. })), "{implied:?}");
+    assert!(
+        matches!(implied, BallotVerdict::Refused(Reply::TooMany { limit: 1, .. })),
+        "{implied:?}"
+    );
 }

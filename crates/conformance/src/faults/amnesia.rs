@@ -1,0 +1,84 @@
+//! One server that loses its memory again and again, in turn by being flushed and by starting anew without data.
+
+use std::{
+    fmt,
+    time::{Duration, Instant},
+};
+
+use seinpaal_rig::{RedisServer, until};
+
+use super::{
+    field::Busy,
+    load::Load,
+    tally::{Tally, Times},
+};
+
+/// The guard of a run must be a quarter longer.
+const TTL: Duration = Duration::from_secs(1);
+
+/// What to do.
+#[derive(Clone, Debug)]
+pub struct AmnesiaPlan {
+    /// How many clients, each with a connection of its own.
+    pub clients: usize,
+    /// How many permits they share.
+    pub limit: u32,
+    /// How often the server forgets.
+    pub mishaps: u32,
+    /// The store option, such as `restart-guard=1250ms`; empty for none.
+    pub option: String,
+    /// From which what is left to chance is drawn.
+    pub seed: u64,
+}
+
+/// What came of it.
+#[derive(Clone, Debug, Default)]
+pub struct AmnesiaReport {
+    /// What the clients saw.
+    pub tally: Tally,
+    /// For each mishap, how long until the next grant.
+    pub pauses: Times,
+}
+
+impl fmt::Display for AmnesiaReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let pauses = self.pauses.seconds(&[("after", 0.5), ("worst", 1.0)]);
+        write!(f, "{} | next grant {pauses}", self.tally)
+    }
+}
+
+/// Runs it, on a server of its own.
+///
+/// # Panics
+/// If the server does not start or the clients do not recover within a minute.
+#[must_use]
+pub fn run(plan: &AmnesiaPlan) -> AmnesiaReport {
+    let mut server = RedisServer::start();
+    let field = Busy::start(load(plan), &server.url(&format!("?{}", plan.option)));
+    let mut pauses = Times::default();
+    for mishap in 0..plan.mishaps {
+        // Until everybody is back, and somewhat longer: at some moment of the leases.
+        field.until_grants(plan.clients as u64 + field.draw(20));
+        if mishap % 2 == 0 {
+            server.say(&["FLUSHALL"]).expect("it answers");
+        } else {
+            server.start_again();
+        }
+        let (forgot, grants) = (Instant::now(), field.tally().grants);
+        until("somebody is let in", || field.tally().grants > grants);
+        pauses.add([forgot.elapsed()]);
+    }
+    AmnesiaReport { tally: field.end().0, pauses }
+}
+
+fn load(plan: &AmnesiaPlan) -> Load {
+    Load {
+        clients: plan.clients,
+        names: vec![("under fire".to_owned(), plan.limit)],
+        ttl: Some(TTL),
+        wait: None,
+        hold: |_, _, drawn| Duration::from_millis(1 + drawn % 400),
+        rest: Duration::ZERO,
+        seed: plan.seed,
+    }
+}

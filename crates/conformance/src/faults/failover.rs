@@ -1,0 +1,171 @@
+//! Sentinels, and master after master that is killed.
+
+use std::{
+    fmt,
+    time::{Duration, Instant},
+};
+
+use seinpaal_rig::{SentinelServers, until};
+
+use super::{
+    field::Busy,
+    load::{Load, Pace},
+    tally::{Tally, Times},
+};
+
+/// Long enough to keep a permit over a fail-over.
+const TTL: Duration = Duration::from_secs(15);
+/// One client in so many holds on to its permits for so long that a fail-over falls into it.
+const PATIENT: usize = 8;
+/// How long a master goes on alone before it is killed, at most.
+const WITHOUT_REPLICAS: Duration = Duration::from_millis(300);
+
+/// What to do.
+#[derive(Clone, Debug)]
+pub struct FailoverPlan {
+    /// How many clients, each with a connection of its own.
+    pub clients: usize,
+    /// How many permits they share.
+    pub limit: u32,
+    /// How many masters are killed, one after the other.
+    pub kills: u32,
+    /// How many replicas the master has.
+    pub replicas: usize,
+    /// The store option; `None` leaves it out.
+    pub replicated: Option<u32>,
+    /// What happens to masters.
+    pub fault: MasterFault,
+    /// From which what is left to chance is drawn.
+    pub seed: u64,
+}
+
+/// What happens to a master.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum MasterFault {
+    /// Its process is killed. What it had sent to replicas its kernel still delivers.
+    Killed,
+    /// What it last wrote dies with it, as if its whole machine had gone.
+    LastWritesLost,
+    /// The same, and it was in a rush after a time in which nobody held anything: replicas know of no holder.
+    RushLost,
+}
+
+/// What came of it.
+#[derive(Clone, Debug, Default)]
+pub struct FailoverReport {
+    /// What the clients saw.
+    pub tally: Tally,
+    /// For each kill and client (but those that hold on), how long until its next permit.
+    pub recoveries: Times,
+    /// For each kill, how long until most sentinels knew the next master.
+    pub promotions: Times,
+    /// For each kill, how long until the next master had all its replicas.
+    pub wholes: Times,
+}
+
+impl fmt::Display for FailoverReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let usual = [("after", 0.5), ("worst", 1.0)];
+        write!(
+            f,
+            "{} | promoted {} | all replicas {} | clients after: {}",
+            self.tally,
+            self.promotions.seconds(&usual),
+            self.wholes.seconds(&usual),
+            self.recoveries.seconds(&[("p50", 0.5), ("p99", 0.99), ("worst", 1.0)])
+        )
+    }
+}
+
+/// A run under way.
+struct Run<'a> {
+    plan: &'a FailoverPlan,
+    servers: SentinelServers,
+    field: Busy,
+    report: FailoverReport,
+}
+
+/// Runs it, on servers of its own.
+///
+/// # Panics
+/// If a server does not start or a client does not recover within a minute.
+#[must_use]
+pub fn run(plan: &FailoverPlan) -> FailoverReport {
+    let servers = SentinelServers::start(plan.replicas);
+    let options = plan.replicated.map(|n| format!("?replicated={n}")).unwrap_or_default();
+    let field = Busy::start(load(plan), &servers.url(&options));
+    let mut run = Run { plan, servers, field, report: FailoverReport::default() };
+    drop(run.field.until_all_had_one(&run.impatient()));
+    for kill in 0..plan.kills {
+        if kill > 0 {
+            run.servers.until_whole();
+        }
+        run.kill_one();
+    }
+    FailoverReport { tally: run.field.end().0, ..run.report }
+}
+
+fn load(plan: &FailoverPlan) -> Load {
+    Load {
+        clients: plan.clients,
+        names: vec![("under fire".to_owned(), plan.limit)],
+        ttl: Some(TTL),
+        wait: None,
+        hold: |client, pace, drawn| {
+            let holds_on = pace == Pace::Rush || is_patient(client);
+            Duration::from_millis(1 + drawn % if holds_on { 6000 } else { 20 })
+        },
+        // So that some are free now and then, also at the moment of a fault.
+        rest: Duration::from_millis(200),
+        seed: plan.seed,
+    }
+}
+
+fn is_patient(client: usize) -> bool {
+    client.is_multiple_of(PATIENT)
+}
+
+impl Run<'_> {
+    /// The clients that do not hold on.
+    fn impatient(&self) -> Vec<usize> {
+        (0..self.plan.clients).filter(|client| !is_patient(*client)).collect()
+    }
+
+    /// Kills the master after some more grants, and starts it again, empty, as a replica of the next.
+    fn kill_one(&mut self) {
+        let clients = self.plan.clients as u64;
+        let some = clients + self.field.draw(8 * clients);
+        self.field.until_grants(some);
+        let old = self.servers.master();
+        if self.plan.fault != MasterFault::Killed {
+            self.go_on_without_replicas(some);
+        }
+        let killed = self.field.mark();
+        self.servers.kill(old);
+        self.servers.resume_all();
+        self.servers.until_promoted(old);
+        self.report.promotions.add([killed.elapsed()]);
+        self.servers.start_again(old);
+        self.servers.until_all_follow();
+        self.report.wholes.add([killed.elapsed()]);
+        let firsts = self.field.until_all_had_one(&self.impatient());
+        self.report.recoveries.add(firsts.into_iter().map(|first| first - killed));
+    }
+
+    /// Lets the master grant so many more permits, and for a short time only, of which no replica hears.
+    fn go_on_without_replicas(&self, some: u64) {
+        let has_rush = self.plan.fault == MasterFault::RushLost;
+        if has_rush {
+            self.field.set_pace(Pace::Quiet);
+            self.field.until_nobody_holds();
+        }
+        self.servers.cut_replication();
+        self.field.set_pace(if has_rush { Pace::Rush } else { Pace::Normal });
+        let (grants, soon) = (self.field.tally().grants, Instant::now() + WITHOUT_REPLICAS);
+        let most = if has_rush { u64::from(self.plan.limit) } else { some };
+        until("time passes", || {
+            self.field.tally().grants >= grants + most || Instant::now() >= soon
+        });
+        self.field.set_pace(Pace::Normal);
+    }
+}

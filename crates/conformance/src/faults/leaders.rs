@@ -1,0 +1,148 @@
+//! A ZooKeeper ensemble whose leader is killed again and again, clients at one name, and an observer of the line.
+
+mod verdict;
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread,
+    time::{Duration, Instant},
+};
+
+use seinpaal::{Seinpaal, Ticket, store::zookeeper};
+use seinpaal_rig::ZookeeperEnsemble;
+
+use super::{
+    field::Busy,
+    load::{HeldPermit, Load},
+    tally::{Tally, Times},
+};
+pub use verdict::{broken, table};
+
+const NAME: &str = "load";
+/// How often the observer looks.
+const LOOK_EVERY: Duration = Duration::from_millis(100);
+/// How often it looks once all have left.
+const LAST_LOOKS: u32 = 200;
+
+/// What to do.
+#[derive(Clone, Debug)]
+pub struct LeadersPlan {
+    /// How many clients, each with a session of its own.
+    pub clients: usize,
+    /// How many leaders are killed, one after the other.
+    pub kills: usize,
+    /// How many permits the clients share.
+    pub limit: u32,
+    /// Grants between the moment when all servers take part and the next kill.
+    pub grants_between: u64,
+    /// Grants between a kill and the return of the server.
+    pub grants_after: usize,
+}
+
+/// What was seen.
+#[derive(Clone, Debug, Default)]
+pub struct LeadersReport {
+    /// What the clients saw.
+    pub tally: Tally,
+    /// Each permit that was given back or lost.
+    pub held: Vec<HeldPermit>,
+    /// The line, as an observer saw it again and again.
+    pub lines: Vec<Vec<Ticket>>,
+    /// The longest time without a grant around each kill.
+    pub recoveries: Times,
+    /// Writes that were tried.
+    pub attempts: u64,
+    /// Those of them that were tried again.
+    pub repeats: u64,
+    /// Sessions that expired: their permits and places are lost, as promised.
+    pub sessions_lost: u64,
+    /// From the first request to the last.
+    pub took: Duration,
+    /// Who held and who waited when all had left.
+    pub left: (u32, u32),
+}
+
+/// Runs the load until the last leader was killed and work went on.
+///
+/// # Panics
+/// If a server does not start, or there is no grant for a minute.
+#[must_use]
+pub fn run(plan: &LeadersPlan) -> LeadersReport {
+    let mut ensemble = ZookeeperEnsemble::start(3);
+    let url = format!("{}/leaders", ensemble.url());
+    let [attempts, repeats, lost] = zookeeper::counted();
+    let (begun, is_over) = (Instant::now(), Arc::new(AtomicBool::new(false)));
+    let field = Busy::start(load(plan), &url);
+    let observer = {
+        let is_over = Arc::clone(&is_over);
+        thread::spawn(move || observe(&url, &is_over))
+    };
+    let recoveries = kill_leaders(&mut ensemble, plan, &field);
+    let (tally, held) = field.end();
+    is_over.store(true, Ordering::SeqCst);
+    let (lines, left) = observer.join().expect("the observer ends");
+    let [all, again, expired] = zookeeper::counted();
+    LeadersReport {
+        tally,
+        held,
+        lines,
+        recoveries,
+        attempts: all - attempts,
+        repeats: again - repeats,
+        sessions_lost: expired - lost,
+        took: begun.elapsed(),
+        left,
+    }
+}
+
+fn load(plan: &LeadersPlan) -> Load {
+    Load {
+        clients: plan.clients,
+        names: vec![(NAME.to_owned(), plan.limit)],
+        ttl: None,
+        wait: None,
+        hold: |_, _, drawn| Duration::from_millis(drawn % 12),
+        rest: Duration::ZERO,
+        seed: 1,
+    }
+}
+
+fn kill_leaders(ensemble: &mut ZookeeperEnsemble, plan: &LeadersPlan, field: &Busy) -> Times {
+    let mut recoveries = Times::default();
+    for _ in 0..plan.kills {
+        field.until_grants(plan.grants_between);
+        let leader = ensemble.leader().expect("somebody leads");
+        let killed = Instant::now();
+        ensemble.kill(leader);
+        recoveries.add([field.longest_pause(killed, plan.grants_after)]);
+        ensemble.revive(leader);
+        assert!(ensemble.is_ready_in_time(), "a server does not come back");
+    }
+    recoveries
+}
+
+/// Looks at the line until the load is over, and then until all have left.
+fn observe(url: &str, is_over: &AtomicBool) -> (Vec<Vec<Ticket>>, (u32, u32)) {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    runtime.expect("a runtime").block_on(async {
+        let semaphore = Seinpaal::connect(url).await.expect("the ensemble").semaphore(NAME);
+        let (mut lines, mut left, mut looks_left) = (Vec::new(), (0, 0), LAST_LOOKS);
+        while looks_left > 0 {
+            if let Ok(seen) = semaphore.snapshot().await {
+                lines.push(seen.waiters.iter().map(|waiter| waiter.ticket).collect());
+                left = (seen.permits_held, seen.waiting_total);
+            }
+            if is_over.load(Ordering::SeqCst) {
+                looks_left -= 1;
+                if left == (0, 0) {
+                    break;
+                }
+            }
+            tokio::time::sleep(LOOK_EVERY).await;
+        }
+        (lines, left)
+    })
+}

@@ -1,0 +1,103 @@
+//! Whether what was seen is what was promised.
+
+use std::{
+    collections::{HashMap, HashSet},
+    fmt::Write as _,
+};
+
+use seinpaal::Ticket;
+
+use super::{HeldPermit, LeadersPlan, LeadersReport, Times};
+
+/// The promises that were broken.
+#[must_use]
+pub fn broken(plan: &LeadersPlan, seen: &LeadersReport) -> Vec<String> {
+    let most = most_at_once(&seen.held);
+    let checks = [
+        (most > plan.limit as usize, format!("{most} believed to hold at once")),
+        (!is_unique(&seen.held), "a fence was given twice".to_owned()),
+        (!fences_grow_within_slots(&seen.held), "a fence fell within a slot".to_owned()),
+        (
+            out_of_order(seen) > 0 && seen.sessions_lost == 0,
+            format!("{} were served out of order", out_of_order(seen)),
+        ),
+        (seen.left != (0, 0), format!("{:?} held and waited when all had left", seen.left)),
+        (seen.recoveries.len() < plan.kills, "work did not go on".to_owned()),
+    ];
+    checks.into_iter().filter(|(broken, _)| *broken).map(|(_, what)| what).collect()
+}
+
+/// A sweep over all beliefs on the one clock that all clients share.
+fn most_at_once(holds: &[HeldPermit]) -> usize {
+    let mut steps: Vec<_> =
+        holds.iter().flat_map(|hold| [(hold.from, 1_i64), (hold.until, -1)]).collect();
+    // At the same instant the one who leaves goes first.
+    steps.sort_unstable();
+    let (mut now, mut most) = (0, 0);
+    for (_, step) in steps {
+        now += step;
+        most = most.max(now);
+    }
+    most as usize
+}
+
+fn is_unique(holds: &[HeldPermit]) -> bool {
+    let fences: HashSet<_> = holds.iter().map(|hold| hold.fence).collect();
+    fences.len() == holds.len()
+}
+
+/// By the time at which they were believed in.
+fn fences_grow_within_slots(holds: &[HeldPermit]) -> bool {
+    let mut by_time: Vec<_> = holds.iter().collect();
+    by_time.sort_by_key(|hold| hold.from);
+    let mut last: HashMap<u32, u64> = HashMap::new();
+    by_time.iter().all(|hold| last.insert(hold.slot, hold.fence).is_none_or(|f| f < hold.fence))
+}
+
+/// How many neighbours of a line that was seen were served the other way round.
+fn out_of_order(seen: &LeadersReport) -> usize {
+    let fences: HashMap<Ticket, u64> =
+        seen.held.iter().map(|hold| (hold.ticket, hold.fence)).collect();
+    let served = |line: &Vec<Ticket>| -> Vec<u64> {
+        line.iter().filter_map(|ticket| fences.get(ticket).copied()).collect()
+    };
+    let wrong = |fences: Vec<u64>| fences.windows(2).filter(|two| two[0] > two[1]).count();
+    seen.lines.iter().map(|line| wrong(served(line))).sum()
+}
+
+/// The figures, as docs/internals/measurements.md has them.
+#[must_use]
+pub fn table(plan: &LeadersPlan, seen: &LeadersReport) -> String {
+    let grants = seen.held.len();
+    let per_grant = |count: u64| count as f64 / grants.max(1) as f64;
+    let mut waits = Times::default();
+    waits.add(seen.held.iter().map(|hold| hold.from - hold.asked));
+    let mut text = String::new();
+    let mut row = |what: &str, figure: String| {
+        let _ = writeln!(text, "| {what} | {figure} |"); // a string takes whatever is written
+    };
+    row("clients, limit", format!("{}, {}", plan.clients, plan.limit));
+    row("leaders killed", plan.kills.to_string());
+    row("grants", format!("{grants} in {:.0} s", seen.took.as_secs_f64()));
+    row("believed to hold at once, at most", most_at_once(&seen.held).to_string());
+    row(
+        "lines seen, neighbours out of order",
+        format!("{}, {}", seen.lines.len(), out_of_order(seen)),
+    );
+    row(
+        "sessions lost, permits lost, requests failed",
+        format!("{}, {}, {}", seen.sessions_lost, seen.tally.lost, seen.tally.errors),
+    );
+    row(
+        "writes tried a grant, of these again",
+        format!("{:.2}, {:.2}", per_grant(seen.attempts), per_grant(seen.repeats)),
+    );
+    row("wait for a grant p50, p99, worst", quantiles(&waits));
+    row("longest time without a grant around a kill p50, p99, worst", quantiles(&seen.recoveries));
+    text
+}
+
+fn quantiles(times: &Times) -> String {
+    let text = |share| format!("{} ms", times.quantile(share).as_millis());
+    if times.is_empty() { "–".to_owned() } else { [0.5, 0.99, 1.0].map(text).join(", ") }
+}

@@ -1,0 +1,64 @@
+//! Where the server is, and how to talk to it: asked anew whenever a link is opened.
+
+use std::{fmt, time::Duration};
+
+use super::sentinel;
+use seinpaal_store::{
+    StoreError,
+    url::{RedisOptions, RedisUrl, SentinelUrl},
+};
+
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Where the server is.
+#[derive(Clone, Debug)]
+pub(super) enum RedisEndpoint {
+    /// Always at the same address.
+    Server(RedisUrl),
+    /// Where the sentinels say.
+    Sentinels(SentinelUrl),
+}
+
+impl RedisEndpoint {
+    /// The server to connect to now.
+    pub(super) async fn find(&self) -> Result<RedisUrl, StoreError> {
+        match self {
+            Self::Server(url) => Ok(url.clone()),
+            Self::Sentinels(url) => sentinel::find_master(url, self.connect_timeout()).await,
+        }
+    }
+
+    pub(super) fn options(&self) -> &RedisOptions {
+        match self {
+            Self::Server(url) => &url.options,
+            Self::Sentinels(url) => &url.options,
+        }
+    }
+
+    /// As in [`Abilities`](seinpaal_store::Abilities).
+    pub(super) fn scheme(&self) -> &'static str {
+        match self {
+            Self::Server(_) => "redis",
+            Self::Sentinels(_) => "redis+sentinel",
+        }
+    }
+
+    /// Whether it may move, so that what is found must prove to be a master.
+    pub(super) fn may_move(&self) -> bool {
+        matches!(self, Self::Sentinels(_))
+    }
+
+    pub(super) fn connect_timeout(&self) -> Duration {
+        self.options().connect_timeout.unwrap_or(CONNECT_TIMEOUT)
+    }
+}
+
+/// Without its password.
+impl fmt::Display for RedisEndpoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Server(url) => url.fmt(f),
+            Self::Sentinels(url) => url.fmt(f),
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! Stores under a clock and with scripts that a test chooses. Only with the feature `rigged`, which no
+//! build that is used has.
+
+use std::{
+    sync::{Arc, atomic::AtomicU64},
+    time::Duration,
+};
+
+use seinpaal_proto::Inbox;
+use seinpaal_store::{
+    NewsSender, StoreError,
+    url::{ClusterUrl, QuorumUrl, RedisUrl, SentinelUrl},
+};
+
+use crate::{Overrides, RedisStore, endpoint::RedisEndpoint, quorum::QuorumStore};
+
+/// What a test changes about a store.
+#[derive(Clone, Debug, Default)]
+pub struct Rig {
+    /// Microseconds, in place of the server's clock.
+    pub now: Option<Arc<AtomicU64>>,
+    /// A piece of every script's source, and what stands there instead.
+    pub mutations: Vec<(String, String)>,
+    /// How long replicas may take, in place of half a second.
+    pub replication_timeout: Option<Duration>,
+}
+
+impl From<Rig> for Overrides {
+    fn from(rig: Rig) -> Self {
+        let Rig { now, mutations, replication_timeout } = rig;
+        Self { now, mutations, replication_timeout }
+    }
+}
+
+impl RedisStore {
+    /// As [`open`](Self::open).
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn open_rigged(
+        url: RedisUrl,
+        inbox: Inbox,
+        news: NewsSender,
+        rig: Rig,
+    ) -> Result<Arc<Self>, StoreError> {
+        Self::open_at(RedisEndpoint::Server(url), inbox, news, rig.into()).await
+    }
+
+    /// As [`open_behind`](Self::open_behind).
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn open_behind_rigged(
+        url: SentinelUrl,
+        inbox: Inbox,
+        news: NewsSender,
+        rig: Rig,
+    ) -> Result<Arc<Self>, StoreError> {
+        Self::open_at(RedisEndpoint::Sentinels(url), inbox, news, rig.into()).await
+    }
+
+    /// As [`open_cluster`](Self::open_cluster).
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn open_cluster_rigged(
+        url: ClusterUrl,
+        inbox: Inbox,
+        news: NewsSender,
+        rig: Rig,
+    ) -> Result<Arc<Self>, StoreError> {
+        Self::open_cluster_with(url, inbox, news, rig.into()).await
+    }
+}
+
+impl QuorumStore {
+    /// As [`open`](Self::open), with this in place of every node's clock, in microseconds.
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn open_rigged(
+        url: QuorumUrl,
+        inbox: Inbox,
+        news: NewsSender,
+        now: Arc<AtomicU64>,
+    ) -> Result<Arc<Self>, StoreError> {
+        Self::open_with(url, inbox, news, Some(now)).await
+    }
+}

@@ -1,0 +1,200 @@
+//! One wrapper around a store. Whatever a suite wants to do to calls and news on their way stands in
+//! a [`Between`], so no suite implements the whole of `Store` again.
+
+mod faults;
+mod script;
+#[cfg(test)]
+mod tests;
+
+use std::{fmt, sync::Arc, time::Duration};
+
+use seinpaal_proto::{Batch, Inbox, Name, Replies, Snapshot, queue, time::Micros};
+use seinpaal_store::{
+    Abilities, Advice, BoxFuture, Fact, GuardedWrite, News, NewsSender, OneStep, Presence, Reading,
+    SendsInPlace, Store, StoreError, Together, Written,
+};
+use tokio::sync::mpsc;
+
+pub use script::{Fault, Faults, Operation};
+
+/// The answer of a store to one call.
+pub type Answer<'a, T> = BoxFuture<'a, Result<T, StoreError>>;
+
+/// What stands between a client and its store. Each method has the store behind it at hand, and by
+/// default passes the call on unchanged.
+pub trait Between: fmt::Debug + Send + Sync + 'static {
+    /// A batch about permits.
+    fn call<'a>(&'a self, store: &'a dyn Store, batch: &'a Batch) -> Answer<'a, Replies> {
+        store.call(batch)
+    }
+
+    /// A batch that the caller's own thread could execute. `None` declines, and
+    /// [`call`](Self::call) follows.
+    fn call_in_place(
+        &self,
+        store: &dyn Store,
+        batch: &Batch,
+    ) -> Option<Result<Replies, StoreError>> {
+        store.call_in_place(batch)
+    }
+
+    /// Batches about several names, in one step. The store has one.
+    fn call_together<'a>(
+        &'a self,
+        store: &'a dyn Store,
+        batches: &'a [Batch],
+    ) -> Answer<'a, Together> {
+        in_one_step(store, batches)
+    }
+
+    /// A batch about a queue.
+    fn call_queue<'a>(
+        &'a self,
+        store: &'a dyn Store,
+        batch: &'a queue::Batch,
+    ) -> Answer<'a, queue::Replies> {
+        store.call_queue(batch)
+    }
+
+    /// A guarded write.
+    fn guarded<'a>(&'a self, store: &'a dyn Store, write: &'a GuardedWrite) -> Option<Written<'a>> {
+        store.guarded(write)
+    }
+
+    /// A list of names.
+    fn list<'a>(
+        &'a self,
+        store: &'a dyn Store,
+        prefix: &'a str,
+    ) -> Answer<'a, Vec<(Name, Snapshot)>> {
+        store.list(prefix)
+    }
+
+    /// A list of queues.
+    fn list_queues<'a>(
+        &'a self,
+        store: &'a dyn Store,
+        prefix: &'a str,
+    ) -> Answer<'a, Vec<(Name, queue::Snapshot)>> {
+        store.list_queues(prefix)
+    }
+
+    /// Something that the store says unasked to the client with this inbox, who listens at `client`.
+    fn tell(&self, _inbox: Inbox, client: &NewsSender, news: News) {
+        let _ = client.send(news); // a client that is gone hears nothing
+    }
+}
+
+/// Passes batches on to a store that has a step for several names.
+///
+/// # Panics
+/// The store has none.
+pub fn in_one_step<'a>(store: &'a dyn Store, batches: &'a [Batch]) -> Answer<'a, Together> {
+    store.one_step().expect("this store has a step for several names").call_together(batches)
+}
+
+/// A store with something in between.
+#[derive(Debug)]
+pub struct Interposed {
+    store: Arc<dyn Store>,
+    between: Arc<dyn Between>,
+}
+
+impl Interposed {
+    /// Puts `between` in front of `store`. News do not pass here: see [`news_through`].
+    #[must_use]
+    pub fn new(store: Arc<dyn Store>, between: Arc<dyn Between>) -> Arc<Self> {
+        Arc::new(Self { store, between })
+    }
+}
+
+/// Where a store is to send its news, so that `between` passes them on to `client`.
+///
+/// # Panics
+/// Outside a tokio runtime.
+#[must_use]
+pub fn news_through(between: Arc<dyn Between>, inbox: Inbox, client: NewsSender) -> NewsSender {
+    let (sender, mut from_store) = mpsc::unbounded_channel();
+    tokio::spawn(async move {
+        while let Some(news) = from_store.recv().await {
+            between.tell(inbox, &client, news);
+        }
+    });
+    sender
+}
+
+impl Store for Interposed {
+    fn abilities(&self) -> Abilities {
+        self.store.abilities()
+    }
+
+    fn first_reading(&self) -> Reading {
+        self.store.first_reading()
+    }
+
+    fn longest_lease(&self) -> Option<Micros> {
+        self.store.longest_lease()
+    }
+
+    fn presence(&self) -> Option<&dyn Presence> {
+        self.store.presence()
+    }
+
+    fn longest_ttl(&self) -> Option<Duration> {
+        self.store.longest_ttl()
+    }
+
+    fn advice(&self) -> Vec<Advice> {
+        self.store.advice()
+    }
+
+    fn facts(&self) -> Vec<Fact> {
+        self.store.facts()
+    }
+
+    fn reassure<'a>(&'a self, name: &'a Name, silence: Duration) -> BoxFuture<'a, ()> {
+        self.store.reassure(name, silence)
+    }
+
+    fn call<'a>(&'a self, batch: &'a Batch) -> Answer<'a, Replies> {
+        self.between.call(&*self.store, batch)
+    }
+
+    fn call_in_place(&self, batch: &Batch) -> Option<Result<Replies, StoreError>> {
+        self.between.call_in_place(&*self.store, batch)
+    }
+
+    fn answers_in_place(&self) -> bool {
+        self.store.answers_in_place()
+    }
+
+    fn sends_in_place(&self) -> Option<&dyn SendsInPlace> {
+        self.store.sends_in_place()
+    }
+
+    fn guarded<'a>(&'a self, write: &'a GuardedWrite) -> Option<Written<'a>> {
+        self.between.guarded(&*self.store, write)
+    }
+
+    fn one_step(&self) -> Option<&dyn OneStep> {
+        self.store.one_step().is_some().then_some(self)
+    }
+
+    fn call_queue<'a>(&'a self, batch: &'a queue::Batch) -> Answer<'a, queue::Replies> {
+        self.between.call_queue(&*self.store, batch)
+    }
+
+    fn list_queues<'a>(&'a self, prefix: &'a str) -> Answer<'a, Vec<(Name, queue::Snapshot)>> {
+        self.between.list_queues(&*self.store, prefix)
+    }
+
+    fn list<'a>(&'a self, prefix: &'a str) -> Answer<'a, Vec<(Name, Snapshot)>> {
+        self.between.list(&*self.store, prefix)
+    }
+}
+
+impl OneStep for Interposed {
+    fn call_together<'a>(&'a self, batches: &'a [Batch]) -> Answer<'a, Together> {
+        self.between.call_together(&*self.store, batches)
+    }
+}

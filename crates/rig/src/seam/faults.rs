@@ -1,0 +1,180 @@
+//! What stands between a client and its store if calls are to go wrong by a script.
+
+use std::future::{Future, pending};
+
+use seinpaal_proto::{Batch, Inbox, Name, Replies, Request, Snapshot, queue};
+use seinpaal_store::{
+    Certainty, GuardedError, GuardedWrite, News, NewsSender, Store, StoreError, StoreErrorKind,
+    Together, Written,
+};
+
+use super::{
+    Answer, Between, in_one_step,
+    script::{Fault, Faults, Operation},
+};
+
+/// Whether a batch about permits is such a call.
+fn is_in(batch: &Batch, operation: Operation) -> bool {
+    let any = |is_it: fn(&Request) -> bool| batch.requests.iter().any(is_it);
+    match operation {
+        Operation::Any => true,
+        Operation::Acquire => any(|it| matches!(it, Request::Acquire(_) | Request::Attach(_))),
+        Operation::Renew => any(|it| matches!(it, Request::Renew(_))),
+        Operation::Release => any(|it| matches!(it, Request::Release { .. })),
+        Operation::Cancel => any(|it| matches!(it, Request::Cancel { .. })),
+        Operation::Configure => any(|it| matches!(it, Request::Configure(_))),
+        Operation::Inspect => any(|it| matches!(it, Request::Inspect { .. })),
+        _ => false,
+    }
+}
+
+/// Whether a batch about a queue is such a call.
+fn is_in_queue(batch: &queue::Batch, operation: Operation) -> bool {
+    use queue::Request;
+    let any = |is_it: fn(&Request) -> bool| batch.requests.iter().any(is_it);
+    match operation {
+        Operation::Any => true,
+        Operation::Push => any(|it| matches!(it, Request::Push(_))),
+        Operation::Pop => any(|it| matches!(it, Request::Pop(_))),
+        Operation::Finish => any(|it| matches!(it, Request::Finish { .. })),
+        Operation::RenewDeliveries => any(|it| matches!(it, Request::Renew(_))),
+        Operation::Configure => any(|it| matches!(it, Request::Configure(_))),
+        Operation::Inspect => any(|it| matches!(it, Request::Inspect { .. })),
+        _ => false,
+    }
+}
+
+fn is_one_of(operation: Operation, wanted: Operation) -> bool {
+    operation == wanted || operation == Operation::Any
+}
+
+/// An error of this script. It says so, because it may show up in the output of a test.
+fn error(kind: StoreErrorKind, certainty: Certainty) -> StoreError {
+    StoreError::new(kind, certainty, format!("the script of faults says {kind:?}, {certainty:?}"))
+}
+
+fn unheard() -> StoreError {
+    error(StoreErrorKind::Unreachable, Certainty::Unknown)
+}
+
+/// Makes a call go wrong. `call` sends it; each time that it is called the request arrives once more.
+async fn spoil<T, E, F>(
+    fault: Option<Fault>,
+    call: impl Fn() -> F,
+    says: fn(StoreError) -> E,
+) -> Result<T, E>
+where
+    F: Future<Output = Result<T, E>>,
+{
+    match fault {
+        None => call().await,
+        Some(Fault::LoseRequest) => Err(says(unheard())),
+        Some(Fault::LoseAnswer) => call().await.and_then(|_| Err(says(unheard()))),
+        Some(Fault::Delay(time)) => {
+            tokio::time::sleep(time).await;
+            call().await
+        }
+        Some(Fault::Repeat) => {
+            call().await?;
+            call().await
+        }
+        Some(Fault::Fail(kind)) => Err(says(error(kind, Certainty::NotExecuted))),
+        Some(Fault::Silence(time)) => {
+            let _ = call().await; // nobody hears what it was
+            tokio::time::sleep(time).await;
+            Err(says(unheard()))
+        }
+    }
+}
+
+/// What a guarded write says of an error of the store.
+fn unwritten(error: StoreError) -> GuardedError {
+    match error.certainty() {
+        Certainty::Unknown => GuardedError::Unknown(error),
+        Certainty::NotExecuted => GuardedError::from(error),
+    }
+}
+
+impl Between for Faults {
+    fn call<'a>(&'a self, store: &'a dyn Store, batch: &'a Batch) -> Answer<'a, Replies> {
+        let fault = self.take(|operation| is_in(batch, operation));
+        Box::pin(spoil(fault, move || store.call(batch), |error| error))
+    }
+
+    /// What is to go wrong is left to [`call`](Between::call), which can wait.
+    fn call_in_place(
+        &self,
+        store: &dyn Store,
+        batch: &Batch,
+    ) -> Option<Result<Replies, StoreError>> {
+        if self.expects(|operation| is_in(batch, operation)) {
+            return None;
+        }
+        store.call_in_place(batch)
+    }
+
+    fn call_together<'a>(
+        &'a self,
+        store: &'a dyn Store,
+        batches: &'a [Batch],
+    ) -> Answer<'a, Together> {
+        let fault = self.take(|operation| is_one_of(operation, Operation::Together));
+        Box::pin(spoil(fault, move || in_one_step(store, batches), |error| error))
+    }
+
+    fn call_queue<'a>(
+        &'a self,
+        store: &'a dyn Store,
+        batch: &'a queue::Batch,
+    ) -> Answer<'a, queue::Replies> {
+        let fault = self.take(|operation| is_in_queue(batch, operation));
+        Box::pin(spoil(fault, move || store.call_queue(batch), |error| error))
+    }
+
+    fn guarded<'a>(&'a self, store: &'a dyn Store, write: &'a GuardedWrite) -> Option<Written<'a>> {
+        let first = store.guarded(write)?;
+        let Some(fault) = self.take(|operation| is_one_of(operation, Operation::Guarded)) else {
+            return Some(first);
+        };
+        drop(first); // it was not polled, so nothing was sent
+        let again = move || store.guarded(write).unwrap_or_else(|| Box::pin(pending()));
+        Some(Box::pin(spoil(Some(fault), again, unwritten)))
+    }
+
+    fn list<'a>(
+        &'a self,
+        store: &'a dyn Store,
+        prefix: &'a str,
+    ) -> Answer<'a, Vec<(Name, Snapshot)>> {
+        let fault = self.take(|operation| is_one_of(operation, Operation::Inspect));
+        Box::pin(spoil(fault, move || store.list(prefix), |error| error))
+    }
+
+    fn list_queues<'a>(
+        &'a self,
+        store: &'a dyn Store,
+        prefix: &'a str,
+    ) -> Answer<'a, Vec<(Name, queue::Snapshot)>> {
+        let fault = self.take(|operation| is_one_of(operation, Operation::Inspect));
+        Box::pin(spoil(fault, move || store.list_queues(prefix), |error| error))
+    }
+
+    fn tell(&self, _inbox: Inbox, client: &NewsSender, news: News) {
+        let times = match self.take(|operation| operation == Operation::News) {
+            None => 1,
+            Some(Fault::Repeat) => 2,
+            Some(Fault::Delay(time)) => {
+                let client = client.clone();
+                tokio::spawn(async move {
+                    tokio::time::sleep(time).await;
+                    let _ = client.send(news); // a client that is gone hears nothing
+                });
+                return;
+            }
+            Some(_) => 0,
+        };
+        for _ in 0..times {
+            let _ = client.send(news.clone()); // a client that is gone hears nothing
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! A script of faults: which call goes wrong next, and how.
+
+use std::{
+    collections::VecDeque,
+    fmt,
+    sync::{Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use seinpaal_store::StoreErrorKind;
+
+/// What goes wrong with a call.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Fault {
+    /// The request does not arrive. The caller learns that it may have been executed.
+    LoseRequest,
+    /// The store executes the request, and the answer does not arrive.
+    LoseAnswer,
+    /// The request arrives so much later.
+    Delay(Duration),
+    /// The request arrives twice. The caller sees the second answer.
+    Repeat,
+    /// The store refuses the request with this kind of error, and executes nothing.
+    Fail(StoreErrorKind),
+    /// The store executes the request, and for so long the caller hears neither an answer nor an
+    /// error. Then it learns that nobody knows whether the request was executed.
+    Silence(Duration),
+}
+
+/// Which calls a fault is about.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Operation {
+    /// Any of those below.
+    Any,
+    /// A batch with an acquire in it.
+    Acquire,
+    /// A batch with a renewal in it.
+    Renew,
+    /// A batch with a release in it.
+    Release,
+    /// A batch with a cancel in it.
+    Cancel,
+    /// A batch with a change of what is configured in it.
+    Configure,
+    /// A batch that inspects a name, or a list of names or queues.
+    Inspect,
+    /// Several names in one step.
+    Together,
+    /// A guarded write.
+    Guarded,
+    /// A batch with a push in it.
+    Push,
+    /// A batch with a pop in it.
+    Pop,
+    /// A batch with the end of a delivery in it.
+    Finish,
+    /// A batch that renews deliveries.
+    RenewDeliveries,
+    /// News. They are lost, late, or told twice; an error and silence lose them, too.
+    News,
+}
+
+/// One line of the script.
+#[derive(Clone, Copy, Debug)]
+struct Line {
+    operation: Operation,
+    fault: Fault,
+    is_lasting: bool,
+}
+
+/// A script of faults. Stores of several clients can share one.
+///
+/// # Example
+/// ```
+/// use seinpaal_rig::{Fault, Faults, Operation};
+///
+/// let faults = Faults::default();
+/// faults.next(Operation::Acquire, Fault::LoseAnswer); // the next acquire only
+/// faults.every(Operation::News, Fault::Delay(std::time::Duration::from_secs(1)));
+/// assert_eq!((faults.left(), faults.happened()), (1, 0));
+/// ```
+#[derive(Debug, Default)]
+pub struct Faults(Mutex<Script>);
+
+#[derive(Debug, Default)]
+struct Script {
+    lines: VecDeque<Line>,
+    happened: u64,
+}
+
+impl Faults {
+    /// The next such call goes wrong. Several of these for one operation happen in this order, a
+    /// call each.
+    pub fn next(&self, operation: Operation, fault: Fault) {
+        self.lock().lines.push_back(Line { operation, fault, is_lasting: false });
+    }
+
+    /// Every such call goes wrong from now on, where nothing is said about the next one.
+    pub fn every(&self, operation: Operation, fault: Fault) {
+        self.lock().lines.push_back(Line { operation, fault, is_lasting: true });
+    }
+
+    /// Nothing goes wrong any more, except for what is under way.
+    pub fn clear(&self) {
+        self.lock().lines.clear();
+    }
+
+    /// How many of the faults that are to happen once have not happened. A test that ends with
+    /// some of them left has not tested what it says.
+    #[must_use]
+    pub fn left(&self) -> usize {
+        self.lock().lines.iter().filter(|line| !line.is_lasting).count()
+    }
+
+    /// How often something went wrong.
+    #[must_use]
+    pub fn happened(&self) -> u64 {
+        self.lock().happened
+    }
+
+    pub(super) fn take(&self, is_about: impl Fn(Operation) -> bool) -> Option<Fault> {
+        let mut script = self.lock();
+        let at = script.find(false, &is_about).or_else(|| script.find(true, &is_about))?;
+        script.happened += 1;
+        let line = script.lines[at];
+        if !line.is_lasting {
+            script.lines.remove(at);
+        }
+        Some(line.fault)
+    }
+
+    pub(super) fn expects(&self, is_about: impl Fn(Operation) -> bool) -> bool {
+        self.lock().lines.iter().any(|line| is_about(line.operation))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Script> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Script {
+    fn find(&self, is_lasting: bool, is_about: impl Fn(Operation) -> bool) -> Option<usize> {
+        self.lines.iter().position(|line| line.is_lasting == is_lasting && is_about(line.operation))
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::LoseRequest => f.write_str("the request is lost"),
+            Self::LoseAnswer => f.write_str("the answer is lost"),
+            Self::Delay(time) => write!(f, "the request is {time:?} late"),
+            Self::Repeat => f.write_str("the request arrives twice"),
+            Self::Fail(kind) => write!(f, "the store refuses it: {kind:?}"),
+            Self::Silence(time) => write!(f, "the store says nothing for {time:?}"),
+        }
+    }
+}

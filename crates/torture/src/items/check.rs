@@ -1,0 +1,227 @@
+//! ItemEvent the history says about the promises.
+//!
+//! Ids and fences come from one growing number of the queue, so both are moments of it: an item was in the queue when another
+//! was delivered exactly if its id is below that delivery's fence. Neither clocks nor the order of lines decide anything about
+//! order.
+
+mod order;
+mod tale;
+#[cfg(test)]
+mod tests;
+
+use std::{collections::BTreeMap, time::Duration};
+
+use super::history::ItemEvent;
+use crate::history::Event;
+
+use tale::{Cause, Tale};
+
+/// ItemEvent is judged.
+#[derive(Clone, Copy, Debug)]
+pub struct ItemRules {
+    /// The ttl of leases.
+    pub ttl: Duration,
+    /// How many items a worker has at once.
+    pub concurrency: u32,
+    /// The store may forget what it has answered (as no persistence, or a fail-over): that is counted then.
+    pub may_forget: bool,
+}
+
+/// ItemEvent came of a run.
+#[derive(Clone, Debug)]
+pub struct ItemVerdict {
+    rules: ItemRules,
+    /// Promises that were broken, in words.
+    pub violations: Vec<String>,
+    /// ItemEvent was found, in the order of the report.
+    pub counts: BTreeMap<Count, u64>,
+    /// From the first push to the last acknowledgement, in microseconds.
+    pub took: u64,
+}
+
+/// Something counted.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+pub enum Count {
+    /// Pushes that were answered.
+    Pushed,
+    /// Pushes that were refused, so that nothing is in the queue.
+    Refused,
+    /// Pushes of which nobody could say what became.
+    PushUnknown,
+    /// Of these, those that were delivered.
+    PushUnknownDelivered,
+    /// Deliveries that a handler saw.
+    Deliveries,
+    /// Deliveries that only a later attempt's number shows.
+    Unseen,
+    /// Acknowledgements that were answered.
+    Acknowledged,
+    /// Items whose only acknowledgement was not answered, and that were not delivered again: they are done.
+    DoneUnanswered,
+    /// Acknowledgements that came too late.
+    TooLate,
+    /// Workers that were killed.
+    Kills,
+    /// Times the store was broken.
+    Faults,
+    /// Items that were delivered more than once.
+    Repeated,
+    /// Deliveries that were followed by another because their worker was killed.
+    ByKill,
+    /// … because their lease had ended, as their worker was told, or must have.
+    ByLeaseEnd,
+    /// … because the store was broken meanwhile.
+    ByFault,
+    /// … for no reason that can be seen.
+    Unexplained,
+    /// Items that were delivered once, and acknowledged.
+    Undisturbed,
+    /// Of these, those delivered before one of the same priority that was pushed earlier.
+    OutOfOrder,
+    /// Of these, those delivered before one of another priority that was further in front.
+    OutOfRank,
+    /// Items that are gone without having been done.
+    Lost,
+    /// Items with two answered acknowledgements.
+    AcknowledgedTwice,
+    /// Deliveries after an answered acknowledgement.
+    DeliveredAfterEnd,
+    /// Numbers that are in the queue under two ids, or delivered without having been pushed.
+    Strange,
+    /// Fences given twice, or falling for an item.
+    BadFence,
+}
+
+impl Count {
+    /// Whether it breaks a promise of this store.
+    fn is_bad(self, rules: ItemRules) -> bool {
+        match self {
+            Self::Strange | Self::BadFence => true,
+            Self::Unexplained | Self::OutOfOrder | Self::OutOfRank => !rules.may_forget,
+            Self::Lost | Self::AcknowledgedTwice | Self::DeliveredAfterEnd => !rules.may_forget,
+            _ => false,
+        }
+    }
+}
+
+/// Judges a history in order of time.
+#[must_use]
+pub fn check(events: &[Event<ItemEvent>], rules: ItemRules) -> ItemVerdict {
+    let tale = Tale::read(events);
+    let mut verdict = ItemVerdict::new(rules, tale.took());
+    tale.count_events(&mut verdict);
+    fates(&tale, rules, &mut verdict);
+    repeats(&tale, rules, &mut verdict);
+    order::check(&tale, &mut verdict);
+    end(&tale, &mut verdict);
+    verdict
+}
+
+/// Every item that was pushed is done once.
+fn fates(tale: &Tale, rules: ItemRules, verdict: &mut ItemVerdict) {
+    for (id, item) in &tale.items {
+        let answered = item.acknowledged.len();
+        if answered > 1 {
+            verdict
+                .note(Count::AcknowledgedTwice, || format!("item {id}: {:?}", item.acknowledged));
+        }
+        let after = |fence: &u64| item.deliveries.iter().any(|delivery| delivery.fence > *fence);
+        if item.acknowledged.iter().any(after) {
+            verdict.note(Count::DeliveredAfterEnd, || format!("item {id} was delivered again"));
+        }
+        if item.pushed.is_none() && !item.may_be {
+            verdict.note(Count::Strange, || format!("item {id} was never pushed"));
+        }
+        if answered == 0 && item.may_be_done() {
+            verdict.note(Count::DoneUnanswered, String::new);
+        } else if answered == 0 {
+            verdict.note(Count::Lost, || {
+                format!("item {id} (number {}) was pushed and never done", item.n)
+            });
+        }
+    }
+    for ids in tale.ids.values().filter(|ids| ids.len() > 1 && !rules.may_forget) {
+        verdict.note(Count::Strange, || format!("one push, and the items {ids:?}"));
+    }
+}
+
+/// Every delivery but the last of an item ended for a reason.
+fn repeats(tale: &Tale, rules: ItemRules, verdict: &mut ItemVerdict) {
+    let mut fences = std::collections::HashSet::new();
+    for (id, item) in &tale.items {
+        if item.deliveries.len() > 1 {
+            verdict.note(Count::Repeated, String::new);
+        }
+        let first = item.deliveries.first().map_or(1, |delivery| delivery.attempt);
+        verdict.add(Count::Unseen, u64::from(first.saturating_sub(1)));
+        for pair in item.deliveries.windows(2) {
+            verdict
+                .add(Count::Unseen, u64::from(pair[1].attempt.saturating_sub(pair[0].attempt + 1)));
+            let cause = tale.cause(&pair[0], &pair[1], rules.ttl);
+            let count = match cause {
+                Some(Cause::Kill) => Count::ByKill,
+                Some(Cause::LeaseEnd) => Count::ByLeaseEnd,
+                Some(Cause::StoreFault) => Count::ByFault,
+                None => Count::Unexplained,
+            };
+            verdict
+                .note(count, || format!("item {id}: {:?} was followed by {:?}", pair[0], pair[1]));
+        }
+        for delivery in &item.deliveries {
+            if !fences.insert(delivery.fence) && !rules.may_forget {
+                verdict
+                    .note(Count::BadFence, || format!("item {id}: fence {} again", delivery.fence));
+            }
+        }
+    }
+}
+
+fn end(tale: &Tale, verdict: &mut ItemVerdict) {
+    verdict.violations.extend(tale.hangs.iter().cloned());
+    match tale.left {
+        Some((0, 0)) => {}
+        Some((items, dead)) => {
+            verdict.violations.push(format!("{items} items and {dead} dead letters are left"));
+        }
+        None => verdict.violations.push("the run did not come to its end".to_owned()),
+    }
+    kills_suffice(verdict);
+}
+
+/// A worker that is killed takes no more with it than it can have at once, seen or not.
+fn kills_suffice(verdict: &mut ItemVerdict) {
+    let taken = verdict.count(Count::Unseen) + verdict.count(Count::ByKill);
+    let most = verdict.count(Count::Kills) * u64::from(verdict.rules.concurrency);
+    if verdict.count(Count::Faults) == 0 && taken > most {
+        let words =
+            format!("{taken} deliveries ended with their workers, which can have had {most}");
+        verdict.violations.push(words);
+    }
+}
+
+/// Up to ten of each kind are told in words.
+const TOLD: u64 = 10;
+
+impl ItemVerdict {
+    fn new(rules: ItemRules, took: u64) -> Self {
+        Self { rules, violations: Vec::new(), counts: BTreeMap::new(), took }
+    }
+
+    /// How many there were.
+    #[must_use]
+    pub fn count(&self, count: Count) -> u64 {
+        self.counts.get(&count).copied().unwrap_or_default()
+    }
+
+    fn add(&mut self, count: Count, more: u64) {
+        *self.counts.entry(count).or_default() += more;
+    }
+
+    /// Counts it, and tells what is bad.
+    fn note(&mut self, count: Count, words: impl FnOnce() -> String) {
+        self.add(count, 1);
+        if count.is_bad(self.rules) && self.count(count) <= TOLD {
+            self.violations.push(format!("{count:?}: {}", words()));
+        }
+    }
+}

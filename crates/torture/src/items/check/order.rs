@@ -1,0 +1,98 @@
+//! Order among undisturbed items: those that were delivered once, as their first attempt, and acknowledged.
+//!
+//! The queue's order is the moment of the push less a minute for each step of priority. Workers run side by side, so the
+//! order of deliveries is that of their fences, which the store gives, and not that of handlers' starts. An item `b` passed
+//! `a` if `a` stood before `b`, was in the queue when `b` was delivered (its id is below `b`'s fence), and was
+//! delivered later.
+
+use super::{
+    Count, ItemVerdict,
+    tale::{Item, Tale},
+};
+
+const MINUTE: i64 = 60_000_000;
+/// An id is the store's clock in microseconds, or one more than the last id or fence: with 50 in a push, and as many
+/// deliveries, it can run this far ahead of the clock.
+const AHEAD: i64 = 1_000;
+
+#[derive(Clone, Copy, Debug)]
+struct Undisturbed {
+    id: u64,
+    fence: u64,
+    priority: i8,
+}
+
+impl Undisturbed {
+    fn of(id: u64, item: &Item) -> Option<Self> {
+        let [delivery] = &item.deliveries[..] else { return None };
+        let is_done = item.acknowledged.len() == 1 && delivery.attempt == 1;
+        let priority = item.pushed.filter(|_| is_done)?;
+        Some(Self { id, fence: delivery.fence, priority })
+    }
+
+    fn rank(&self) -> i64 {
+        i64::try_from(self.id).unwrap_or(i64::MAX) - i64::from(self.priority) * MINUTE
+    }
+}
+
+pub(super) fn check(tale: &Tale, verdict: &mut ItemVerdict) {
+    let of = |(id, item): (&u64, &Item)| Undisturbed::of(*id, item);
+    let mut all: Vec<Undisturbed> = tale.items.iter().filter_map(of).collect();
+    verdict.add(Count::Undisturbed, all.len() as u64);
+    of_equals(&all, verdict);
+    all.sort_by_key(|item| item.fence);
+    of_all(&all, verdict);
+}
+
+/// In order of id: within a priority, fences only grow. An earlier item was always there when a later one was delivered.
+fn of_equals(by_id: &[Undisturbed], verdict: &mut ItemVerdict) {
+    let mut latest = std::collections::HashMap::new();
+    for item in by_id {
+        let last = latest.entry(item.priority).or_insert(*item);
+        if item.fence < last.fence {
+            verdict.note(Count::OutOfOrder, || format!("{item:?} passed {last:?}"));
+        } else {
+            *last = *item;
+        }
+    }
+}
+
+/// From the last delivery to the first: whether something further in front was there and came later.
+fn of_all(by_fence: &[Undisturbed], verdict: &mut ItemVerdict) {
+    let mut ids: Vec<u64> = by_fence.iter().map(|item| item.id).collect();
+    ids.sort_unstable();
+    let mut later = Lowest::new(ids.len());
+    for item in by_fence.iter().rev() {
+        let there = ids.partition_point(|id| *id < item.fence);
+        if later.below(there) + AHEAD < item.rank() {
+            verdict.note(Count::OutOfRank, || format!("{item:?} passed one further in front"));
+        }
+        later.put(ids.partition_point(|id| *id < item.id), item.rank());
+    }
+}
+
+/// The lowest rank among the first so many places, as places are filled (a Fenwick tree).
+struct Lowest(Vec<i64>);
+
+impl Lowest {
+    fn new(places: usize) -> Self {
+        Self(vec![i64::MAX - AHEAD; places + 1])
+    }
+
+    fn put(&mut self, place: usize, rank: i64) {
+        let mut at = place + 1;
+        while at < self.0.len() {
+            self.0[at] = self.0[at].min(rank);
+            at += at & at.wrapping_neg();
+        }
+    }
+
+    fn below(&self, places: usize) -> i64 {
+        let (mut at, mut lowest) = (places, i64::MAX - AHEAD);
+        while at > 0 {
+            lowest = lowest.min(self.0[at]);
+            at -= at & at.wrapping_neg();
+        }
+        lowest
+    }
+}

@@ -1,0 +1,196 @@
+//! The history, item by item and life by life.
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    time::Duration,
+};
+
+use super::{Count, ItemVerdict};
+use crate::{history::Event, items::history::ItemEvent};
+
+/// Everything that a history tells.
+#[derive(Debug, Default)]
+pub(super) struct Tale {
+    /// By id.
+    pub(super) items: BTreeMap<u64, Item>,
+    /// The ids of each number that was pushed.
+    pub(super) ids: HashMap<u64, Vec<u64>>,
+    pub(super) hangs: Vec<String>,
+    /// Items, and dead letters.
+    pub(super) left: Option<(u32, u32)>,
+    counts: BTreeMap<Count, u64>,
+    /// When lives were about to be killed.
+    killed: HashMap<String, u64>,
+    /// When the store was broken, and whole again.
+    broken: Vec<(u64, u64)>,
+    /// Numbers of which nobody could say whether they were pushed.
+    may_be: Vec<u64>,
+    first: u64,
+    last: u64,
+}
+
+/// An item.
+#[derive(Debug, Default)]
+pub(super) struct Item {
+    pub(super) n: u64,
+    /// Its priority, if its push was answered.
+    pub(super) pushed: Option<i8>,
+    pub(super) may_be: bool,
+    /// By fence.
+    pub(super) deliveries: Vec<Delivery>,
+    /// Fences of answered acknowledgements.
+    pub(super) acknowledged: Vec<u64>,
+    /// Fences of acknowledgements that were sent and not refused.
+    pub(super) tried: Vec<u64>,
+}
+
+impl Item {
+    /// Whether its last delivery may have been acknowledged, though nobody was left to hear so.
+    pub(super) fn may_be_done(&self) -> bool {
+        self.deliveries.last().is_some_and(|last| self.tried.contains(&last.fence))
+    }
+}
+
+/// A delivery that a handler saw.
+#[derive(Clone, Debug)]
+pub(super) struct Delivery {
+    pub(super) at: u64,
+    pub(super) life: String,
+    pub(super) fence: u64,
+    pub(super) attempt: u32,
+    /// Its worker was told that it was over before.
+    pub(super) is_lost: bool,
+}
+
+/// Why an item was delivered again.
+pub(super) enum Cause {
+    Kill,
+    LeaseEnd,
+    StoreFault,
+}
+
+impl Tale {
+    pub(super) fn read(events: &[Event<ItemEvent>]) -> Self {
+        let mut tale = Self { first: u64::MAX, ..Self::default() };
+        for event in events {
+            tale.take(event);
+        }
+        for item in tale.items.values_mut() {
+            item.deliveries.sort_by_key(|delivery| delivery.fence);
+        }
+        for n in std::mem::take(&mut tale.may_be) {
+            tale.settle(n);
+        }
+        tale
+    }
+
+    fn take(&mut self, event: &Event<ItemEvent>) {
+        match &event.what {
+            ItemEvent::Pushed { n, id, priority } => {
+                self.count(Count::Pushed);
+                self.first = self.first.min(event.at);
+                self.item(*id, *n).pushed = Some(*priority);
+            }
+            ItemEvent::NotPushed { n, may_be, .. } => {
+                self.count(if *may_be { Count::PushUnknown } else { Count::Refused });
+                self.may_be.extend(may_be.then_some(*n));
+            }
+            ItemEvent::Delivered { n, id, fence, attempt } => {
+                self.count(Count::Deliveries);
+                let (fence, attempt, life) = (*fence, *attempt, event.who.clone());
+                let delivery = Delivery { at: event.at, life, fence, attempt, is_lost: false };
+                self.item(*id, *n).deliveries.push(delivery);
+            }
+            ItemEvent::Acknowledging { id, fence } => {
+                self.items.entry(*id).or_default().tried.push(*fence);
+            }
+            ItemEvent::Acknowledged { id, fence } => {
+                self.count(Count::Acknowledged);
+                self.last = event.at;
+                self.items.entry(*id).or_default().acknowledged.push(*fence);
+            }
+            ItemEvent::NotAcknowledged { id, fence, is_lost } => {
+                self.take_refusal(*id, *fence, *is_lost);
+            }
+            ItemEvent::Killing { life } => {
+                self.count(Count::Kills);
+                self.killed.insert(life.clone(), event.at);
+            }
+            ItemEvent::Broken { .. } => {
+                self.count(Count::Faults);
+                self.broken.push((event.at, u64::MAX));
+            }
+            ItemEvent::Whole => {
+                self.broken.last_mut().into_iter().for_each(|fault| fault.1 = event.at)
+            }
+            ItemEvent::Left { items, dead } => self.left = Some((*items, *dead)),
+            ItemEvent::Hangs { what_hangs } => self.hangs.push(what_hangs.clone()),
+            ItemEvent::Started => {}
+        }
+    }
+
+    fn item(&mut self, id: u64, n: u64) -> &mut Item {
+        let ids = self.ids.entry(n).or_default();
+        if !ids.contains(&id) {
+            ids.push(id);
+        }
+        let item = self.items.entry(id).or_default();
+        item.n = n;
+        item
+    }
+
+    fn take_refusal(&mut self, id: u64, fence: u64, is_lost: bool) {
+        let item = self.items.entry(id).or_default();
+        item.tried.retain(|tried| *tried != fence || !is_lost);
+        let own = item.deliveries.iter_mut().find(|delivery| delivery.fence == fence);
+        if let Some(delivery) = own.filter(|_| is_lost) {
+            delivery.is_lost = true;
+        }
+        if is_lost {
+            self.count(Count::TooLate);
+        }
+    }
+
+    /// A push of which nobody could say what became: the item is there if it was ever seen.
+    fn settle(&mut self, n: u64) {
+        for id in self.ids.get(&n).cloned().unwrap_or_default() {
+            self.count(Count::PushUnknownDelivered);
+            self.items.entry(id).or_default().may_be = true;
+        }
+    }
+
+    fn count(&mut self, count: Count) {
+        *self.counts.entry(count).or_default() += 1;
+    }
+
+    pub(super) fn count_events(&self, verdict: &mut ItemVerdict) {
+        self.counts.iter().for_each(|(count, times)| verdict.add(*count, *times));
+    }
+
+    /// From the first push to the last acknowledgement, in microseconds.
+    pub(super) fn took(&self) -> u64 {
+        self.last.saturating_sub(self.first)
+    }
+
+    /// Why a delivery was followed by another of the same item.
+    pub(super) fn cause(
+        &self,
+        before: &Delivery,
+        after: &Delivery,
+        ttl: Duration,
+    ) -> Option<Cause> {
+        let killed = self.killed.get(&before.life).copied();
+        let ttl = u64::try_from(ttl.as_micros()).unwrap_or(u64::MAX);
+        if killed.is_some_and(|killed| killed <= after.at) {
+            return Some(Cause::Kill);
+        }
+        if self
+            .broken
+            .iter()
+            .any(|(from, to)| *from <= after.at && before.at <= to.saturating_add(ttl))
+        {
+            return Some(Cause::StoreFault);
+        }
+        (before.is_lost || after.at.saturating_sub(before.at) >= ttl).then_some(Cause::LeaseEnd)
+    }
+}

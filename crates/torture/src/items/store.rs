@@ -1,0 +1,169 @@
+//! Where the items are, and how that can break.
+
+use std::{fmt, io, str::FromStr, thread, time::Duration};
+
+use seinpaal_rig::{RedisServer, SentinelServers};
+use tempfile::TempDir;
+
+/// How long writes reach no replica before the master is killed, where they are to be lost.
+const CUT: Duration = Duration::from_millis(300);
+const REPLICAS: usize = 2;
+
+/// Which store.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum ItemStore {
+    /// A directory.
+    Embedded,
+    /// One server that keeps nothing on disk.
+    Redis,
+    /// One that appends to a file, and syncs it every second.
+    RedisEverysec,
+    /// One that appends to a file, and syncs it before it answers.
+    RedisAlways,
+    /// A master, two replicas, three sentinels; a change counts when this many replicas have it.
+    Sentinel(u32),
+}
+
+/// ItemEvent happens to the store.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum StoreFault {
+    /// Killed (`SIGKILL`) and started again.
+    Restart,
+    /// The master is killed and comes back, empty, as a replica.
+    FailOver,
+    /// The same after a time in which nothing that it wrote reached a replica.
+    FailOverCut,
+}
+
+/// A running store.
+#[derive(Debug)]
+pub enum RunningStore {
+    /// A directory.
+    Embedded(TempDir),
+    /// A server.
+    Redis(RedisServer),
+    /// Servers behind sentinels, and how many replicas must have a change.
+    Sentinel(SentinelServers, u32),
+}
+
+impl ItemStore {
+    const NAMES: [(&'static str, Self); 7] = [
+        ("embedded", Self::Embedded),
+        ("redis", Self::Redis),
+        ("redis-everysec", Self::RedisEverysec),
+        ("redis-always", Self::RedisAlways),
+        ("sentinel", Self::Sentinel(0)),
+        ("sentinel-1", Self::Sentinel(1)),
+        ("sentinel-2", Self::Sentinel(2)),
+    ];
+
+    /// Whether a fault may cost what was answered, by docs/guarantees.md.
+    #[must_use]
+    pub fn may_forget(self) -> bool {
+        match self {
+            Self::Embedded | Self::RedisEverysec | Self::RedisAlways => false,
+            Self::Redis => true,
+            Self::Sentinel(replicated) => replicated < REPLICAS as u32,
+        }
+    }
+
+    /// Starts it.
+    ///
+    /// # Errors
+    /// If there is no directory for it.
+    ///
+    /// # Panics
+    /// If a server does not start.
+    pub fn start(self) -> io::Result<RunningStore> {
+        let appending =
+            |sync| RedisServer::with(&["--save", "", "--appendonly", "yes", "--appendfsync", sync]);
+        Ok(match self {
+            Self::Embedded => RunningStore::Embedded(tempfile::tempdir()?),
+            Self::Redis => RunningStore::Redis(RedisServer::start()),
+            Self::RedisEverysec => RunningStore::Redis(appending("everysec")),
+            Self::RedisAlways => RunningStore::Redis(appending("always")),
+            Self::Sentinel(replicated) => {
+                RunningStore::Sentinel(SentinelServers::start(REPLICAS), replicated)
+            }
+        })
+    }
+
+    /// The fault that `--faults` means here.
+    #[must_use]
+    pub fn can_have(self, fault: StoreFault) -> bool {
+        match self {
+            Self::Embedded => false,
+            Self::Sentinel(_) => fault != StoreFault::Restart,
+            _ => fault == StoreFault::Restart,
+        }
+    }
+}
+
+impl RunningStore {
+    /// As clients write it.
+    #[must_use]
+    pub fn url(&self) -> String {
+        match self {
+            Self::Embedded(dir) => format!("file://{}", dir.path().display()),
+            Self::Redis(server) => server.url(""),
+            Self::Sentinel(servers, 0) => servers.url(""),
+            Self::Sentinel(servers, replicated) => {
+                servers.url(&format!("?replicated={replicated}"))
+            }
+        }
+    }
+
+    /// Breaks it, and returns when it is whole again.
+    ///
+    /// # Panics
+    /// If it does not become so.
+    pub fn suffer(&mut self, fault: StoreFault) {
+        match self {
+            Self::Embedded(_) => {}
+            Self::Redis(server) => server.start_again(),
+            Self::Sentinel(servers, _) => fail_over(servers, fault == StoreFault::FailOverCut),
+        }
+    }
+}
+
+fn fail_over(servers: &mut SentinelServers, is_cut: bool) {
+    let old = servers.master();
+    if is_cut {
+        servers.cut_replication();
+        thread::sleep(CUT);
+    }
+    servers.kill(old);
+    servers.resume_all();
+    servers.until_promoted(old);
+    servers.start_again(old);
+    servers.until_whole();
+}
+
+impl FromStr for ItemStore {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let found = Self::NAMES.iter().find(|(name, _)| *name == text);
+        found.map(|(_, kind)| *kind).ok_or_else(|| {
+            let known = Self::NAMES.map(|(name, _)| name).join(", ");
+            format!("there is no store {text}: there are {known}")
+        })
+    }
+}
+
+impl fmt::Display for ItemStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = Self::NAMES.iter().find(|(_, kind)| kind == self);
+        f.write_str(name.map_or("sentinel", |(name, _)| name))
+    }
+}
+
+impl fmt::Display for StoreFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Restart => "restarted",
+            Self::FailOver => "failed over",
+            Self::FailOverCut => "failed over with its last writes lost",
+        })
+    }
+}
