@@ -25,7 +25,7 @@ const FINE: (Duration, usize) = (Duration::from_secs(2), 300);
 const COARSE: (Duration, usize) = (Duration::from_secs(300), 288);
 
 /// The clock stands here when the program begins, so that what began before has its place on it.
-const BEGINNING: Duration = Duration::from_secs(10 * 365 * 86_400);
+pub(crate) const BEGINNING: Duration = Duration::from_secs(10 * 365 * 86_400);
 
 /// The past of all names that were read.
 #[derive(Debug)]

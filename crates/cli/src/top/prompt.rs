@@ -92,10 +92,10 @@ impl Prompt {
                 format!("{name}: {asked}: {text}_{complaint}")
             }
             Step::Confirm { deed, typed } if deed.is_typed() => {
-                format!("{} Type {name} to confirm: {typed}_", deed.question(name))
+                format!("{} · type {name} to confirm: {typed}_", deed.question(name))
             }
             Step::Confirm { deed, .. } => {
-                format!("{} y: yes · any other key: no", deed.question(name))
+                format!("{} · y: yes · any other key: no", deed.question(name))
             }
         }
     }
@@ -192,9 +192,9 @@ fn of_queue(is_paused: bool, row: Option<QueueRow>) -> Vec<Choice> {
             choices.push(confirm('c', &format!("cancel {id}"), Deed::Cancel(id)));
         }
         Some(QueueRow::Dead(id)) => choices.extend([
-            confirm('y', &format!("replay {id}"), Deed::Replay(id)),
+            confirm('t', &format!("replay {id}"), Deed::Replay(id)),
             confirm('d', &format!("drop {id}"), Deed::Drop(id)),
-            confirm('Y', "replay all", Deed::ReplayAll),
+            confirm('T', "replay all", Deed::ReplayAll),
             confirm('D', "drop all", Deed::DropAll),
         ]),
         None => {}

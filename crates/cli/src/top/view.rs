@@ -126,10 +126,10 @@ fn keys(state: &State) -> String {
         (true, ..) => "any key: back",
         (_, true, _) => "up/down: choose · a: actions · esc: back · ?: help · q: leave",
         (_, _, Tab::Names) => {
-            "up/down · enter: open · s: sort · /: find · a: actions · tab: queues · ?: help · q"
+            "enter: open · s: sort · /: find · a: actions · tab: queues · ?: help · q: leave"
         }
         (_, _, Tab::Queues) => {
-            "up/down · enter: open · /: find · a: actions · tab: names · ?: help · q"
+            "enter: open · /: find · a: actions · tab: names · ?: help · q: leave"
         }
     };
     words.to_owned()

@@ -8,7 +8,7 @@ use askama::Template;
 use seinpaal_words::text::age;
 
 use super::grouped;
-use crate::history::{Bucket, Past, Ring};
+use crate::history::{BEGINNING, Bucket, Past, Ring};
 use lane::Lane;
 
 /// How many rows the table has.
@@ -33,9 +33,10 @@ struct Picture {
     since: String,
     lanes: [Lane; 3],
     /// What is not known: where it begins and how long it is, in buckets.
-    gaps: Vec<(u64, u64)>,
-    first: u64,
-    length: u64,
+    gaps: Vec<(i64, i64)>,
+    /// The first bucket, counted from the beginning of this program: drawings are not exact with numbers of nine digits.
+    first: i64,
+    length: i64,
     ticks: &'static [&'static str],
     rows: Vec<Row>,
 }
@@ -74,10 +75,13 @@ impl Pictures {
 
 impl Picture {
     fn of(ring: &Ring, now: Duration, span: &'static str, ticks: &'static [&'static str]) -> Self {
-        let (step, length) = (ring.shape().0, ring.shape().1 as u64);
+        let (step, most) = ring.shape();
         let end = ring.number(now) + 1;
-        let first = end - length;
-        let buckets: Vec<_> = (first..end).map(|number| ring.get(number)).collect();
+        let length = i64::try_from(most).unwrap_or(i64::MAX);
+        let since_beginning = end.saturating_sub(ring.number(BEGINNING));
+        let first = i64::try_from(since_beginning).unwrap_or(i64::MAX) - length;
+        let numbers = end.saturating_sub(most as u64)..end;
+        let buckets: Vec<_> = numbers.map(|number| ring.get(number)).collect();
         Self {
             span,
             since: since(&buckets, step),
@@ -105,8 +109,8 @@ fn since(buckets: &[Option<&Bucket>], step: Duration) -> String {
 }
 
 /// Runs of buckets of which nothing is known.
-fn gaps(first: u64, buckets: &[Option<&Bucket>]) -> Vec<(u64, u64)> {
-    let mut gaps: Vec<(u64, u64)> = Vec::new();
+fn gaps(first: i64, buckets: &[Option<&Bucket>]) -> Vec<(i64, i64)> {
+    let mut gaps: Vec<(i64, i64)> = Vec::new();
     for (number, _) in (first..).zip(buckets).filter(|(_, bucket)| bucket.is_none()) {
         match gaps.last_mut() {
             Some((begin, length)) if *begin + *length == number => *length += 1,

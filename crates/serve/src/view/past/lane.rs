@@ -14,7 +14,7 @@ pub(super) const HEIGHT: u32 = 48;
 pub(super) struct Lane {
     pub(super) class: &'static str,
     pub(super) title: &'static str,
-    /// As it is now, and the top of the scale.
+    /// As it is now, and the top of the scale, if it has one.
     pub(super) now: String,
     pub(super) top: String,
     /// All of it in one sentence.
@@ -31,7 +31,7 @@ pub(super) struct Lane {
 type Buckets<'a> = [Option<&'a Bucket>];
 
 impl Lane {
-    pub(super) fn held(first: u64, buckets: &Buckets<'_>, span: &str) -> Self {
+    pub(super) fn held(first: i64, buckets: &Buckets<'_>, span: &str) -> Self {
         let limit = top(buckets, |it| it.limit);
         let top = top(buckets, |it| it.held.1.max(it.limit));
         let scale = Scale { first, top };
@@ -42,7 +42,7 @@ impl Lane {
         Self {
             class: "held",
             title: "Held",
-            top: grouped(top),
+            top: up_to(top, grouped(top)),
             words: words("Held", span, buckets, |it| it.held, now.as_deref()),
             now: now.unwrap_or_default(),
             most: scale.area(buckets, |it| it.held.1),
@@ -52,14 +52,14 @@ impl Lane {
         }
     }
 
-    pub(super) fn waiting(first: u64, buckets: &Buckets<'_>, span: &str) -> Self {
+    pub(super) fn waiting(first: i64, buckets: &Buckets<'_>, span: &str) -> Self {
         let top = top(buckets, |it| it.waiting.1);
         let scale = Scale { first, top };
         let now = last(buckets).map(|it| grouped(it.waiting.1));
         Self {
             class: "waiting",
             title: "In line",
-            top: grouped(top),
+            top: up_to(top, grouped(top)),
             words: words("In line", span, buckets, |it| it.waiting, now.as_deref()),
             now: now.unwrap_or_default(),
             most: scale.area(buckets, |it| it.waiting.1),
@@ -69,7 +69,7 @@ impl Lane {
         }
     }
 
-    pub(super) fn waits(first: u64, buckets: &Buckets<'_>, span: &str) -> Self {
+    pub(super) fn waits(first: i64, buckets: &Buckets<'_>, span: &str) -> Self {
         let top = top(buckets, |it| it.oldest.max(it.waited));
         let scale = Scale { first, top };
         let known = buckets.iter().flatten();
@@ -79,7 +79,7 @@ impl Lane {
             class: "waits",
             title: "Longest wait",
             now: last(buckets).map(|it| length(it.oldest)).unwrap_or_default(),
-            top: length(top),
+            top: up_to(top, length(top)),
             words: format!(
                 "Longest wait in line over the last {span}: {longest} at most; {} got in after a wait.",
                 grouped(granted)
@@ -90,6 +90,10 @@ impl Lane {
             dots: scale.dots(buckets),
         }
     }
+}
+
+fn up_to(top: u32, shown: String) -> String {
+    if top == 0 { String::new() } else { format!("up to {shown}") }
 }
 
 /// A length of time; nothing where nobody waits.
@@ -126,7 +130,7 @@ fn words(
 }
 
 struct Scale {
-    first: u64,
+    first: i64,
     top: u32,
 }
 
@@ -141,10 +145,10 @@ impl Scale {
         &self,
         buckets: &Buckets<'_>,
         figure: fn(&Bucket) -> u32,
-        mut piece: impl FnMut(u64, &[(u64, u32)], u64),
+        mut piece: impl FnMut(i64, &[(i64, u32)], i64),
     ) {
         // Where each run begins, where its steps are, and how high.
-        let (mut begin, mut steps): (u64, Vec<(u64, u32)>) = (self.first, Vec::new());
+        let (mut begin, mut steps): (i64, Vec<(i64, u32)>) = (self.first, Vec::new());
         for (number, bucket) in (self.first..).zip(buckets.iter().copied().chain([None])) {
             match bucket.map(|it| self.y(figure(it))) {
                 Some(y) => {

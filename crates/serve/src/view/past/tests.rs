@@ -13,7 +13,7 @@ fn steps_stand_where_a_figure_changes_and_gaps_are_left_out() {
     assert_eq!(lane.most, "M101 48H101V24H103V0H104V48ZM105 48H105V24H106V48Z");
     assert_eq!(lane.line, "M101 0H104M105 0H106");
     assert_eq!(gaps(100, &buckets), [(100, 1), (104, 1)]);
-    assert_eq!((lane.now.as_str(), lane.top.as_str()), ("2 of 4", "4"));
+    assert_eq!((lane.now.as_str(), lane.top.as_str()), ("2 of 4", "up to 4"));
     assert_eq!(lane.words, "Held over the last 10 minutes: 2 to 4, now 2 of 4.");
     let line = Lane::waiting(100, &buckets, "10 minutes");
     assert_eq!(line.most, "M101 48H101V48H103V0H104V48Z", "nobody waited in the last run");
@@ -23,7 +23,7 @@ fn steps_stand_where_a_figure_changes_and_gaps_are_left_out() {
 fn a_grant_after_a_wait_is_a_dot_as_high_as_the_wait_was_long() {
     let granted = Bucket { granted: 2, waited: 500, ..bucket(1, 1, 1000) };
     let lane = Lane::waits(7, &[Some(&granted)], "10 minutes");
-    assert_eq!((lane.dots.as_str(), lane.top.as_str()), ("M7.5 24h0", "1s"));
+    assert_eq!((lane.dots.as_str(), lane.top.as_str()), ("M7.5 24h0", "up to 1s"));
     assert!(lane.words.ends_with("1s at most; 2 got in after a wait."), "{}", lane.words);
 }
 
