@@ -22,7 +22,7 @@ use help::{
     ACQUIRE_EXAMPLES, DOCTOR_STATUS, ENVIRONMENT, RUN_ENVIRONMENT, RUN_EXAMPLES, STORES, TOP_KEYS,
 };
 pub(crate) use run::{Acquire, Entry, OnConflict, OnLost, OnUnreachable, Run};
-pub(crate) use values::TicketStart;
+pub(crate) use seinpaal_words::ticket::TicketStart;
 
 /// The heading of what every command understands.
 const EVERYWHERE: &str = "Everywhere";
@@ -186,7 +186,7 @@ pub(crate) struct NameAndTicket {
     /// What the permits are counted under
     #[arg(value_parser = values::name)]
     pub(crate) name: Name,
-    /// The ticket that `acquire` printed or `show` lists, or as much of its beginning as no other has
+    /// The ticket as `acquire` prints it or `show` lists it, or as much of its beginning as no other has
     #[arg(value_parser = values::ticket)]
     pub(crate) ticket: TicketStart,
 }
@@ -205,6 +205,8 @@ pub(crate) struct Show {
     /// Say why this waiter waits, and about how long it may still be
     #[arg(long, value_name = "TICKET", value_parser = values::ticket)]
     pub(crate) why: Option<TicketStart>,
+    #[command(flatten)]
+    pub(crate) width: Width,
 }
 
 #[derive(Args, Debug)]
@@ -212,6 +214,16 @@ pub(crate) struct List {
     /// Only names that start with this
     #[arg(default_value = "", hide_default_value = true)]
     pub(crate) prefix: String,
+    #[command(flatten)]
+    pub(crate) width: Width,
+}
+
+/// How wide a table may be.
+#[derive(Args, Debug)]
+pub(crate) struct Width {
+    /// All columns, and whole tickets, however wide the table gets (else as wide as the terminal, or COLUMNS, or 80)
+    #[arg(long)]
+    pub(crate) wide: bool,
 }
 
 #[derive(Args, Debug)]

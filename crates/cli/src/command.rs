@@ -6,7 +6,7 @@ mod doctor;
 mod documents;
 mod limit;
 pub(crate) mod list;
-mod queue;
+pub(crate) mod queue;
 mod serve;
 pub(crate) mod show;
 mod steer;

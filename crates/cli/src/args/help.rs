@@ -7,6 +7,7 @@ Environment:
   XDG_CONFIG_HOME  where seinpaal/config.toml is: store = \"URL\"
                    (default ~/.config; after it /etc/seinpaal.toml)
   NO_COLOR         if set to anything: no bold print
+  COLUMNS          how wide tables are where stdout is no terminal
 There is no RUST_LOG: -vv prints what the library logs.";
 
 pub(super) const STORES: &str = "\
@@ -77,7 +78,12 @@ Keys:
   enter, right (l)   open a name: who holds, who waits, and why the
                      waiter at the cursor waits
   left, escape (h)   back to all names
+  tab                queues, and back to names
+  /                  only those with this in their name
+  a                  actions on what the cursor is on: limit, pause,
+                     evict and so on; each is asked again
   s                  sort by the next column
+  ?                  all keys
   q                  leave";
 
 pub(super) const DOCTOR_STATUS: &str = "\

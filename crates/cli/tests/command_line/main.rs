@@ -27,6 +27,7 @@ mod status;
 mod stores;
 mod streams;
 mod support;
+mod tables;
 mod terminal;
 mod tickets;
 mod top;
