@@ -17,7 +17,7 @@ build_deb() {
     install -D -m 644 "$root/documents/completions/seinpaal.fish" "$share/fish/vendor_completions.d/seinpaal.fish"
     rm -r "$root/documents"
     gzip -9n <CHANGELOG.md >"$share/doc/seinpaal/changelog.gz"
-    cat LICENSE-MIT LICENSE-APACHE >"$share/doc/seinpaal/copyright"
+    copyright >"$share/doc/seinpaal/copyright"
     install -m 644 packages/deb/seinpaal.toml "$share/doc/seinpaal/examples/seinpaal.toml"
     install -D -m 644 packages/deb/seinpaal-serve.service "$root/usr/lib/systemd/system/seinpaal-serve.service"
     install -D -m 600 packages/deb/seinpaal-serve.default "$root/etc/default/seinpaal-serve"
@@ -31,4 +31,21 @@ build_deb() {
     dpkg-deb --root-owner-group -Zxz --build "$root" "$out" >/dev/null
     rm -rf "$root"
     ls -l "$out"/seinpaal_*.deb
+}
+
+# Debian has the text of Apache-2.0 on every machine, and that of MIT on none.
+copyright() {
+    cat <<-'TEXT'
+		Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/
+
+		Files: *
+		Copyright: The Seinpaal authors
+		License: Expat or Apache-2.0
+
+		License: Apache-2.0
+		 On Debian systems the text is in /usr/share/common-licenses/Apache-2.0.
+
+		License: Expat
+	TEXT
+    sed -e '1,/^$/d' -e 's/^$/./' -e 's/^/ /' LICENSE-MIT
 }

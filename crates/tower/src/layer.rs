@@ -5,7 +5,7 @@ use std::{fmt, sync::Arc, time::Duration};
 use seinpaal::Seinpaal;
 use tower_layer::Layer;
 
-use crate::{AsErrors, Demand, Limited};
+use crate::{AsErrors, Demand, Limited, settings::Settings};
 
 /// How long a request waits for its turn unless the layer says otherwise.
 const WAIT: Duration = Duration::from_secs(2);
@@ -15,18 +15,9 @@ const RETRY_AFTER: Duration = Duration::from_secs(1);
 /// Lets at most so many requests of a key through at once: see the [crate](crate).
 #[must_use]
 pub struct LimitLayer<Key, Answers = AsErrors> {
-    pub(crate) settings: Settings,
-    pub(crate) key: Arc<Key>,
-    pub(crate) reply: Answers,
-}
-
-#[derive(Clone, Debug)]
-pub(crate) struct Settings {
-    pub(crate) seinpaal: Seinpaal,
-    pub(crate) wait: Duration,
-    pub(crate) max_waiting: Option<u32>,
-    pub(crate) retry_after: Duration,
-    pub(crate) lets_through: bool,
+    settings: Settings,
+    key: Arc<Key>,
+    reply: Answers,
 }
 
 impl<Key> LimitLayer<Key> {
@@ -104,6 +95,11 @@ impl<Key, Answers: Clone, S> Layer<S> for LimitLayer<Key, Answers> {
     type Service = Limited<S, Key, Answers>;
 
     fn layer(&self, inner: S) -> Self::Service {
-        Limited { inner, layer: self.clone() }
+        Limited {
+            inner,
+            settings: self.settings.clone(),
+            key: Arc::clone(&self.key),
+            reply: self.reply.clone(),
+        }
     }
 }

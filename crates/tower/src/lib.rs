@@ -45,6 +45,7 @@ mod layer;
 mod refusal;
 mod reply;
 mod service;
+mod settings;
 
 pub use demand::Demand;
 #[cfg(feature = "http")]
@@ -53,3 +54,7 @@ pub use layer::LimitLayer;
 pub use refusal::Refusal;
 pub use reply::{AsErrors, BoxError, Held, Reply};
 pub use service::Limited;
+
+#[cfg(all(doctest, feature = "http"))]
+#[doc = include_str!("../../../docs/guide/tower.md")]
+struct Guide;

@@ -9,15 +9,16 @@ use std::{
     task::{Context, Poll},
 };
 
-use seinpaal::{AcquireError, Permit};
 use tower_service::Service;
 
-use crate::{Demand, Held, LimitLayer, Refusal, Reply, layer::Settings};
+use crate::{Demand, Held, Refusal, Reply, settings::Settings};
 
-/// A service whose requests need permits: see [`LimitLayer`].
+/// A service whose requests need permits: see [`LimitLayer`](crate::LimitLayer).
 pub struct Limited<S, Key, Answers> {
     pub(crate) inner: S,
-    pub(crate) layer: LimitLayer<Key, Answers>,
+    pub(crate) settings: Settings,
+    pub(crate) key: Arc<Key>,
+    pub(crate) reply: Answers,
 }
 
 impl<S, Key, Answers, Request> Service<Request> for Limited<S, Key, Answers>
@@ -35,12 +36,11 @@ where
     type Future = Pin<Box<dyn Future<Output = Result<Self::Response, Self::Error>> + Send>>;
 
     fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
-        let reply = &self.layer.reply;
         match self.inner.poll_ready(context) {
             Poll::Pending => Poll::Pending,
             Poll::Ready(Ok(())) => Poll::Ready(Ok(())),
             // An error of the inner service, in the words of this one. There is no response to make of it.
-            Poll::Ready(Err(error)) => match reply.answered(Err(error), None, never_lost) {
+            Poll::Ready(Err(error)) => match self.reply.answered(Err(error), None, never_lost) {
                 Err(error) => Poll::Ready(Err(error)),
                 Ok(_) => Poll::Ready(Ok(())),
             },
@@ -51,8 +51,8 @@ where
         // The one that was asked whether it is ready; the clone was not.
         let clone = self.inner.clone();
         let mut inner = mem::replace(&mut self.inner, clone);
-        let demand = (self.layer.key)(&request);
-        let (settings, reply) = (self.layer.settings.clone(), self.layer.reply.clone());
+        let demand = (self.key)(&request);
+        let (settings, reply) = (self.settings.clone(), self.reply.clone());
         Box::pin(async move {
             let permit = match demand {
                 None => None,
@@ -81,45 +81,19 @@ fn never_lost(lost: seinpaal::Lost) -> Refusal {
     Refusal::Lost { name: String::new(), lost, retry_after: std::time::Duration::ZERO }
 }
 
-impl Settings {
-    /// A permit, or `None` for a request that may pass without one.
-    async fn enter(&self, demand: Demand) -> Result<Option<Permit>, Refusal> {
-        match self.acquire(&demand).await {
-            Ok(permit) => Ok(Some(permit)),
-            Err(error) if error.is_unavailable() && self.lets_through => Ok(None),
-            Err(error) => {
-                let (name, retry_after) = (demand.name, self.retry_after);
-                Err(Refusal::Acquire { name, error, retry_after })
-            }
-        }
-    }
-
-    async fn acquire(&self, demand: &Demand) -> Result<Permit, AcquireError> {
-        let mut semaphore = self.seinpaal.semaphore(&demand.name);
-        if let Some(limit) = demand.limit {
-            semaphore = semaphore.limit(limit);
-        }
-        if self.wait.is_zero() {
-            let tried = semaphore.try_acquire().permits(demand.permits).priority(demand.priority);
-            return tried.await?.ok_or(AcquireError::Busy);
-        }
-        let request = semaphore.acquire().permits(demand.permits).priority(demand.priority);
-        let request = request.timeout(self.wait);
-        match self.max_waiting {
-            Some(waiting) => request.max_waiting(waiting).await,
-            None => request.await,
-        }
-    }
-}
-
 impl<S: Clone, Key, Answers: Clone> Clone for Limited<S, Key, Answers> {
     fn clone(&self) -> Self {
-        Self { inner: self.inner.clone(), layer: self.layer.clone() }
+        Self {
+            inner: self.inner.clone(),
+            settings: self.settings.clone(),
+            key: Arc::clone(&self.key),
+            reply: self.reply.clone(),
+        }
     }
 }
 
 impl<S, Key, Answers> fmt::Debug for Limited<S, Key, Answers> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Limited").field("layer", &self.layer).finish_non_exhaustive()
+        f.debug_struct("Limited").field("settings", &self.settings).finish_non_exhaustive()
     }
 }

@@ -52,7 +52,8 @@ fn gated(
             gate.entered.notify_one();
             gate.leave.notified().await;
             let held = request.extensions().get::<Held>();
-            let words = held.map_or("no permit".to_owned(), |held| format!("slot {}", held.slot));
+            let words =
+                held.map_or_else(|| "no permit".to_owned(), |held| format!("slot {}", held.slot));
             Ok(Response::new(Body::from(words)))
         }
     })
