@@ -32,7 +32,7 @@ shared_name() {
     told=$(SEINPAAL_STORE=file://$here/shared "$here/venv/bin/python" - <<-'PYTHON'
 		import subprocess, sys, sysconfig, seinpaal
 		program = sysconfig.get_path("scripts") + "/seinpaal"
-		with seinpaal.connect().mutex("a"):
+		with seinpaal.connect().semaphore("a", 1):
 		    print(subprocess.run([program, "run", "-q", "-n", "a", "true"]).returncode)
 		print(subprocess.run([program, "run", "-q", "-n", "a", "true"]).returncode)
 	PYTHON
