@@ -11,7 +11,7 @@ pub(crate) mod serve;
 mod time;
 mod values;
 
-use std::{env, ffi::OsString, path::PathBuf, time::Duration};
+use std::{ffi::OsString, path::PathBuf, time::Duration};
 
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
@@ -67,8 +67,8 @@ impl Arguments {
     /// Reads the command line. To learn all commands, and to forget them, takes the parser longer than anything else that
     /// happens here. So it learns of `run` alone where the first word is that. What is wrong then, and help, is for the
     /// parser that knows them all.
-    pub(crate) fn read() -> Result<Self, clap::Error> {
-        Self::read_from(&env::args_os().collect::<Vec<_>>()).map(Self::settled)
+    pub(crate) fn read(words: &[OsString]) -> Result<Self, clap::Error> {
+        Self::read_from(words).map(Self::settled)
     }
 
     /// With what one flag says of another.

@@ -36,7 +36,7 @@ use crate::{
     args::{Global, OnUnreachable, Run},
     connection::{connect, on_runtime},
     exit::{Exit, Failure},
-    output::{Subject, Voice, json},
+    output::{Subject, Voice, json, voice},
     raw, settings,
 };
 use guard::{Guard, Terms};
@@ -86,6 +86,9 @@ pub(crate) fn run(global: &Global, args: &Run, voice: Voice) -> Result<Exit, Fai
                 Some(entrance.enter(&events, &mut signals).await?)
             }
         };
+        if args.kept_for.is_some() {
+            voice::fall_silent().map_err(Failure::internal)?;
+        }
         let schedule = seinpaal.schedule(choice.ttl(args.entry.ttl));
         let program = &program;
         let seinpaal = &seinpaal;
@@ -199,6 +202,7 @@ impl Errand<'_> {
             continued_at: None,
             ties,
             loss_is_told: false,
+            kept_for: self.args.kept_for,
             min_hold_at: self.args.min_hold.and_then(|least| began.checked_add(least)),
         };
         hold.watch(permits, self.args.max_hold, children).await

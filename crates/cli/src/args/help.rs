@@ -68,9 +68,11 @@ Examples:
       the slot, 0 to 3, chooses the device";
 
 pub(super) const ACQUIRE_EXAMPLES: &str = "\
-Example:
+Examples:
   ticket=$(seinpaal acquire deploy --ttl 10m) || exit
-  trap 'seinpaal release deploy \"$ticket\"' EXIT";
+  trap 'seinpaal release deploy \"$ticket\"' EXIT
+  seinpaal acquire deploy --while-pid $$ >ticket || exit
+      kept and renewed until this script ends, also by kill -9";
 
 pub(super) const TOP_KEYS: &str = "\
 Keys:

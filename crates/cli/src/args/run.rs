@@ -44,6 +44,9 @@ pub(crate) struct Run {
     /// Write JSON lines of what happens to this open file descriptor
     #[arg(long, value_name = "FD", value_parser = clap::value_parser!(i32).range(0..))]
     pub(crate) events: Option<i32>,
+    /// Of the keeper of `acquire --while-pid`: the process.
+    #[arg(skip)]
+    pub(crate) kept_for: Option<i32>,
     /// What to run, with its arguments: everything from here on is CMD's own
     #[arg(required = true, trailing_var_arg = true, value_name = "CMD")]
     pub(crate) command: Vec<OsString>,
@@ -57,6 +60,17 @@ pub(crate) enum OnLost {
     Kill,
     /// Say so, and go on
     Warn,
+}
+
+impl OnLost {
+    /// As it is written.
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Self::Term => "term",
+            Self::Kill => "kill",
+            Self::Warn => "warn",
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
@@ -83,10 +97,21 @@ pub(crate) enum OnConflict {
 pub(crate) struct Acquire {
     #[command(flatten)]
     pub(crate) entry: Entry,
+    /// Keep and renew the permits until process PID ends, however it ends, and give them back then. `--while-pid $$` is
+    /// the script itself
+    ///
+    /// A helper in the background does that, whose session is its own. Give them back sooner with `release`. `renew` says
+    /// with 122 that they were lost.
+    #[arg(long, value_name = "PID", value_parser = clap::value_parser!(i32).range(1..))]
+    pub(crate) while_pid: Option<i32>,
+    /// With --while-pid: what to send to process PID when the lease is lost or about to be (default: nothing)
+    #[arg(long, value_name = "ACTION", requires = "while_pid", hide_possible_values = true,
+          value_parser = values::signal_on_lost)]
+    pub(crate) on_lost: Option<OnLost>,
 }
 
 /// How to get in: the same for everything that takes permits.
-#[derive(Args, Debug)]
+#[derive(Args, Clone, Debug)]
 pub(crate) struct Entry {
     /// What the permits are counted under
     #[arg(value_parser = values::name)]

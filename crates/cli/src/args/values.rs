@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::OnLost;
 use clap::builder::RangedI64ValueParser;
 use seinpaal::{ItemId, MAX_LIMIT, MAX_TTL, MIN_TTL, Name, Permits, store::url::parse_duration};
 use seinpaal_words::ticket::TicketStart;
@@ -63,6 +64,14 @@ pub(super) fn limit(text: &str) -> Result<Most, String> {
     number
         .map(|number| Most(Some(number)))
         .ok_or_else(|| format!("it is 0 to {MAX_LIMIT}, or none"))
+}
+
+pub(super) fn signal_on_lost(text: &str) -> Result<OnLost, String> {
+    match text {
+        "term" => Ok(OnLost::Term),
+        "kill" => Ok(OnLost::Kill),
+        _ => Err("it is term or kill".to_owned()),
+    }
 }
 
 pub(super) fn duration(text: &str) -> Result<Duration, String> {
