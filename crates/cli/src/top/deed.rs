@@ -58,8 +58,10 @@ impl Deed {
     /// Does it, and says what came of it.
     pub(super) async fn done(self, seinpaal: &Seinpaal, name: &Name) -> String {
         let done = match self.of_a_queue() {
-            true => self.to_queue(&seinpaal.queue(name)).await.map_err(|error| error.to_string()),
-            false => self.to_name(&seinpaal.semaphore(name)).await,
+            true => {
+                self.apply_to_queue(&seinpaal.queue(name)).await.map_err(|error| error.to_string())
+            }
+            false => self.apply_to_name(&seinpaal.semaphore(name)).await,
         };
         match done {
             Ok(words) => format!("{name}: {words}"),
@@ -74,7 +76,7 @@ impl Deed {
         )
     }
 
-    async fn to_name(self, semaphore: &Semaphore) -> Result<String, String> {
+    async fn apply_to_name(self, semaphore: &Semaphore) -> Result<String, String> {
         let (done, words) = match self {
             Self::Limit(n) => (semaphore.set_limit(n).await, format!("the limit is {n}")),
             Self::Unset => (semaphore.unset_limit().await, "the limit is let go".to_owned()),
@@ -88,7 +90,7 @@ impl Deed {
         done.map(|()| words).map_err(|error| error.to_string())
     }
 
-    async fn to_queue(self, queue: &Queue) -> Result<String, QueueError> {
+    async fn apply_to_queue(self, queue: &Queue) -> Result<String, QueueError> {
         Ok(match self {
             Self::QueueLimit(limit) => {
                 queue.limit(limit).await?;

@@ -128,7 +128,7 @@ fn no_slots_are_not_all_slots() {
 #[test]
 fn the_guard_comes_before_everything_that_could_grant_and_only_where_it_is_on() {
     let (plain, guarded) =
-        (Scripts::new(Wire::Single, false, None), Scripts::new(Wire::Single, true, None));
+        (Scripts::new(Wire::Single, false, vec![]), Scripts::new(Wire::Single, true, vec![]));
     for row in SCRIPTS.iter().filter(|row| row.operation != Operation::Write) {
         let (plain, guarded) = (plain.source(row.operation), guarded.source(row.operation));
         assert!(
@@ -142,7 +142,7 @@ fn the_guard_comes_before_everything_that_could_grant_and_only_where_it_is_on() 
 
 #[test]
 fn several_names_take_the_scripts_of_one_as_they_are() {
-    let scripts = Scripts::new(Wire::Single, true, None);
+    let scripts = Scripts::new(Wire::Single, true, vec![]);
     let together = scripts.source(Operation::Together);
     for part in [Operation::Acquire, Operation::Cancel] {
         assert!(together.contains(&*scripts.source(part)));
