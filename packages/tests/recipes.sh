@@ -11,7 +11,7 @@ test_recipes() {
     # Each line runs, with `true` for the command and a second for what takes minutes.
     while read -r line; do
         [ "${line%% *}" = run ] || continue
-        command=$(sed -e 's, -- .*, -- true,' -e 's/--min-hold [^ ]*/--min-hold 10ms/' <<<"$line")
+        command=$(sed -e 's, -- .*, -- true,' <<<"$line")
         # shellcheck disable=SC2086
         SEINPAAL_STORE=file://$folder/store "$folder/bin/seinpaal" $command || fail "status $? of: $command"
         lines=$((lines + 1))

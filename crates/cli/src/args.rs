@@ -5,6 +5,7 @@ mod alone;
 #[cfg(test)]
 mod examples;
 mod help;
+mod once;
 pub(crate) mod queue;
 mod run;
 pub(crate) mod serve;

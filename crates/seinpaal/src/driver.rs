@@ -16,7 +16,7 @@
 
 mod asks;
 mod command;
-mod desk;
+
 mod dispatch;
 #[cfg(feature = "metrics")]
 #[path = "driver/figures/recorded.rs"]
@@ -30,6 +30,7 @@ mod lease;
 mod parting;
 mod pulse;
 mod queue_command;
+mod queue_waiters;
 mod queues;
 mod releases;
 mod serving;

@@ -48,7 +48,8 @@ Added to CMD's environment:
   SEINPAAL_LIMIT  SEINPAAL_TICKET
   SEINPAAL_HELD   what is held around CMD, as JSON: a `run` of NAME
                   inside CMD goes in under this permit
-Added with --also, one for each, in their order, comma-separated:
+Added with --also and --within, one for each, in their order,
+comma-separated:
   SEINPAAL_ALSO_FENCES   SEINPAAL_ALSO_SLOTS (the lowest held)";
 
 pub(super) const RUN_EXAMPLES: &str = "\
@@ -64,6 +65,10 @@ Examples:
       many readers or one writer
   seinpaal run gpus -j 4 --also licence -- train
       a permit of each, or none
+  seinpaal run user/ann --within all -- ./job.sh
+      ann's own turn first, then one of those that all share
+  seinpaal run reports --once-per 1h ./reports.sh
+      started on many machines every hour, run by one of them
   seinpaal run gpus -j 4 sh -c 'train --gpu=$SEINPAAL_SLOT'
       the slot, 0 to 3, chooses the device";
 

@@ -5,7 +5,7 @@ use std::{ffi::OsString, time::Duration};
 use clap::{Args, ValueEnum};
 use seinpaal::{MAX_LIMIT, Name};
 
-use super::values;
+use super::{once, once::OncePer, values};
 use crate::exit::NOT_ACQUIRED;
 
 #[derive(Args, Debug)]
@@ -16,6 +16,23 @@ pub(crate) struct Run {
     /// that ends in a colon and digits is written NAME:1
     #[arg(long, value_name = "NAME[:W]", value_parser = values::also)]
     pub(crate) also: Vec<(Name, u32)>,
+    /// Take permits of this wider name as well, W of them (default 1), after those of NAME and --also are had: a permit
+    /// that all want is then never held by somebody who waits for a turn of their own. Repeatable, from narrow to wide
+    #[arg(long, value_name = "NAME[:W]", value_parser = values::also)]
+    pub(crate) within: Vec<(Name, u32)>,
+    /// Run CMD once for KEY, and end with 0 where a `run` of NAME has done that: of many machines that start a job at the
+    /// same tick, one runs it
+    ///
+    /// KEY is any text, like "$(date +%F-%H)". A length like 10m, 1h or 1d stands for the tick of that length that this
+    /// machine's clock is in, counted in UTC: of a job that is started every hour give 1h. Done is what has ended with 0. If
+    /// CMD fails or is stopped, the next that waits runs it. With -n nobody waits, and who comes while it runs ends with 75
+    /// (-E).
+    #[arg(long, value_name = "KEY", conflicts_with = "shared", value_parser = once::key)]
+    pub(crate) once_per: Option<OncePer>,
+    /// How long the store remembers that KEY was done, 1s to 24h (default: 24h). Longer than the last of the machines is
+    /// late
+    #[arg(long, value_name = "DUR", requires = "once_per", value_parser = once::remember)]
+    pub(crate) remember: Option<Duration>,
     /// Inside CMD of a `run` of the same name, wait like anybody instead of going in under the permit that it holds
     #[arg(long)]
     pub(crate) no_reenter: bool,

@@ -30,6 +30,7 @@ pub(super) fn acquire(global: &Global, args: &Acquire, voice: Voice) -> Result<E
             seinpaal: &seinpaal,
             entry: &args.entry,
             also: &[],
+            within: &[],
             held: &[],
             subject,
             voice,

@@ -20,6 +20,7 @@ use super::{
     ends_waiting,
     guard::{Guard, Times},
     leash::{Leash, until},
+    once::Once,
     process::Change,
     terminal::Terminal,
     tie::{Tie, any_changed},
@@ -59,6 +60,8 @@ pub(super) struct Hold<'a> {
     pub(super) ties: Vec<Tie>,
     /// CMD is the watcher of this process: `acquire --while-pid`.
     pub(super) kept_for: Option<i32>,
+    /// What is noted as done when CMD has ended with 0.
+    pub(super) once: Option<&'a Once>,
     /// `--events` has told of a loss.
     pub(super) loss_is_told: bool,
     /// Until then the permits stay, whether CMD runs or not.
@@ -294,12 +297,23 @@ impl Hold<'_> {
         if self.exit == Some(Exit::Lost) {
             self.tell_loss(name, NOT_RENEWED);
         }
+        if status == 0 && self.exit.is_none() {
+            self.note_done().await;
+        }
         if let Some(permits) = permits {
             self.keep_on(&permits).await;
             self.give_back(name, permits).await;
         }
         self.events.emit(&Event::Exited { name, status });
         Ok(self.exit.unwrap_or(Exit::Status(status)))
+    }
+
+    async fn note_done(&self) {
+        if let Some(once) = self.once
+            && let Err(words) = once.note(self.seinpaal).await
+        {
+            self.say(&words);
+        }
     }
 
     /// CMD has ended before `--min-hold`. A signal that would end us ends this, too, and so does a loss: CMD is not harmed by

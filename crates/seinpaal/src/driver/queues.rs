@@ -16,8 +16,8 @@ use seinpaal_proto::{
 };
 
 use super::{
-    desk::{QueueWaiters, Taker},
     queue_command::{QueueCommand, Wanted},
+    queue_waiters::{QueueWaiters, Taker},
 };
 use crate::{
     boottime::ClientClock,
