@@ -16,7 +16,6 @@
 
 mod asks;
 mod command;
-mod desk;
 mod dispatch;
 mod handle;
 mod journal;
@@ -24,6 +23,7 @@ mod lease;
 mod parting;
 mod pulse;
 mod queue_command;
+mod queue_waiters;
 mod queues;
 mod releases;
 mod serving;

@@ -49,7 +49,7 @@ impl Session {
                 self.lease_is_renewed(heard, lease, &tickets, valid_for);
             }
             (BatchPart::Lease { lease, .. }, _) => {
-                self.renew_by_ticket(heard.now, heard.name, lease)
+                self.renew_by_ticket(heard.now, heard.name, lease);
             }
             (
                 BatchPart::Tickets { lease, tickets },

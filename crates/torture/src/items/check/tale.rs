@@ -121,7 +121,7 @@ impl Tale {
                 self.broken.push((event.at, u64::MAX));
             }
             ItemEvent::Whole => {
-                self.broken.last_mut().into_iter().for_each(|fault| fault.1 = event.at)
+                self.broken.last_mut().into_iter().for_each(|fault| fault.1 = event.at);
             }
             ItemEvent::Left { items, dead } => self.left = Some((*items, *dead)),
             ItemEvent::Hangs { what_hangs } => self.hangs.push(what_hangs.clone()),
