@@ -1,16 +1,16 @@
 //! When SQLite's log is written back into the database.
 //!
-//! Writing it back waits for the disk, and on a slow one that takes seconds. So no commit does it, as SQLite by itself
-//! would have it: a commit is inside the gate, and everybody else would wait. The thread for the disk does it beside
-//! the calls. Calls that never pause can keep it from ever coming to the end of the log; then those who write wait
-//! for it, outside the gate.
+//! Writing the log back waits for the disk, which takes seconds on a slow one. By default SQLite
+//! does it in a commit. Here no commit does, because a commit is inside the gate and everybody else
+//! would wait. The thread for the disk does it beside the calls. If calls never pause, that thread
+//! may never reach the end of the log; then writers wait for it, outside the gate.
 
 use std::sync::mpsc::{Receiver, TryRecvError};
 
 /// The log grows by so many pages before it is written back.
 const LONG: u32 = 1024;
-/// The first to open the store after all had left reads the whole log, 5 µs a page, so programs that come and go want it
-/// short.
+/// The first client that opens the store after all have left reads the whole log, 5 µs a page. So
+/// for programs that come and go the log is kept short.
 const LONG_FOR_A_NEWCOMER: u32 = 256;
 /// A client belongs to those that come and go for so many commits.
 const COMMITS_OF_A_NEWCOMER: u32 = 2;
@@ -26,7 +26,7 @@ pub(super) struct Backlog {
     under_way: Option<Receiver<()>>,
 }
 
-/// What is to be done about the log.
+/// What to do about the log.
 #[derive(Debug, Eq, PartialEq)]
 pub(super) enum Need {
     Nothing,
@@ -50,7 +50,7 @@ impl Backlog {
         self.need_from(long, pages)
     }
 
-    /// In a moment in which nobody asks for anything.
+    /// Called at a moment without requests.
     pub(super) fn note_idle(&mut self, pages: u32) -> Need {
         self.need_from(LONG_FOR_A_NEWCOMER, pages)
     }

@@ -1,8 +1,8 @@
 //! The boot in which leases are valid, and the store's clock.
 //!
-//! The clock is the time since boot (which also counts while the machine sleeps) plus what the wall
-//! clock was ahead of it when the store was first opened in this boot. So all processes agree, and
-//! nobody who sets the wall clock ends a lease.
+//! The clock is the time since boot, which also counts while the machine sleeps, plus the distance
+//! to the wall clock when the store was first opened in this boot. So all processes agree on it,
+//! and setting the wall clock ends no lease.
 
 use std::{fs, path::Path};
 
@@ -41,8 +41,8 @@ pub(super) fn boot_id() -> Result<String, StoreError> {
     Ok(fs::read_to_string(path).map_err(trouble::at(path))?.trim().to_owned())
 }
 
-/// Voids what an earlier boot left, and says which clock this boot has. Only inside the gate and a
-/// transaction, unless nothing is to be written.
+/// Voids what an earlier boot left, and returns the clock of this boot. Call it only inside the
+/// gate and a transaction, unless nothing is to be written.
 pub(super) fn begin(db: &Connection, boot: &str, clock: Clock) -> rusqlite::Result<StoreClock> {
     let offset = match known_offset(db, boot)? {
         Some(offset) => offset,
@@ -60,7 +60,7 @@ fn known_offset(db: &Connection, boot: &str) -> rusqlite::Result<Option<i64>> {
 
 fn begin_boot(db: &Connection, boot: &str, clock: &Clock) -> rusqlite::Result<i64> {
     let tx = db.unchecked_transaction()?;
-    // Fences follow this clock, so it does not begin below one that was given out.
+    // Fences follow this clock, so it does not begin below a fence that was given out.
     let most: i64 = tx.query_row(MOST_GIVEN_OUT, [], |row| row.get(0))?;
     let most = most.max(small::most_given_out(&tx)?);
     let wall = (clock.now() as i64).max(most);

@@ -1,7 +1,8 @@
 //! The gate: one client at a time is inside a call, in the order of the kernel's queue.
 //!
-//! SQLite alone would do for what is true, but it sleeps and tries again, so some processes starve. A process
-//! that is stopped inside holds up everybody; those who wait for long say who it is.
+//! SQLite alone would keep the state correct. But it sleeps and tries again when the database is
+//! locked, so some processes starve. A process that is stopped inside the gate holds up everybody.
+//! Clients that wait for long name that process.
 
 use std::{
     fs,
@@ -28,10 +29,11 @@ use rustix::{
 use super::{directory::Directory, trouble};
 use seinpaal_store::{Certainty, StoreError, StoreErrorKind, boottime};
 
-/// A call takes milliseconds, so whoever is inside for so long does not go on.
+/// A call takes milliseconds, so a process that is inside for this long is taken to be stopped.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// So long after somebody had to wait, nobody enters who would not wait, in microseconds.
+/// For this long after a client had to wait, a client that does not want to wait does not enter. In
+/// microseconds.
 const MOMENT: i64 = 10_000;
 
 #[derive(Debug)]
@@ -80,8 +82,9 @@ impl Gate {
         Ok(inside)
     }
 
-    /// Enters if nobody is inside, and if nobody had to wait a moment ago: the kernel lets in whoever comes while it
-    /// wakes those who wait. Somebody who leaves and comes again at once would be before them each time.
+    /// Enters if nobody is inside and nobody had to wait a moment ago. While the kernel wakes a
+    /// waiter it lets newcomers in, so a client that leaves and returns at once would be ahead of
+    /// the waiter each time.
     pub(super) fn try_enter(&self) -> Option<Inside<'_>> {
         if planted(Bug::EmbeddedStepNotWhole) {
             return Some(Inside(self));
@@ -106,7 +109,8 @@ impl Gate {
         done
     }
 
-    /// The file's time says so. It is a hint: where it cannot be set, those who wait have to be lucky.
+    /// The time of the file says so. It is only a hint: if it cannot be set, waiters get in by
+    /// luck.
     fn say_that_somebody_waits(&self) {
         let now = Timespec { tv_sec: 0, tv_nsec: UTIME_NOW };
         let left = Timespec { tv_sec: 0, tv_nsec: UTIME_OMIT };
@@ -147,7 +151,7 @@ impl GateWait {
         Self { dir: dir.to_owned(), place: OnceLock::new(), since: AtomicU64::new(0) }
     }
 
-    /// What to say if the thread has been standing at the gate for long.
+    /// The error if the thread has been standing at the gate for long.
     pub(super) fn trouble(&self, certainty: Certainty) -> Option<StoreError> {
         let since = self.since.load(Ordering::Relaxed);
         let waited = Duration::from_micros(boottime::now().saturating_sub(since));

@@ -1,4 +1,5 @@
-//! Many names at a glance, for a list: what an inspection of each would show, and nothing written.
+//! Many names at a glance, for a list. It shows what an inspection of each name would show, and
+//! writes nothing.
 //!
 //! An inspection settles first, and keeps the time of that in the name's record. A list of many names would write each
 //! of them, in a commit of its own. Here the ledger works on a copy that is dropped. Where settling would change more
@@ -17,7 +18,7 @@ use super::{
     watch::MOST_HOLDERS,
 };
 
-/// Who is known to live, to somebody who buries nobody.
+/// Which clients are known to live. This finds out nothing about clients that have died.
 pub(super) struct Bystander<'a> {
     presences: &'a Presences,
     me: Inbox,
@@ -29,7 +30,7 @@ impl<'a> Bystander<'a> {
         Self { presences, me, contacts: BTreeMap::new() }
     }
 
-    /// What a batch that only looks is answered; `None`: only an inspection can say.
+    /// The answer to a batch that only looks. `None`: only an inspection can tell.
     pub(super) fn glance(
         &mut self,
         db: &Connection,

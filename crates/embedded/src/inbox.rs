@@ -14,7 +14,8 @@ use seinpaal_proto::Inbox;
 use super::{directory::Directory, trouble, wire};
 use seinpaal_store::StoreError;
 
-/// A full queue of a socket is this long at least; whoever finds so many may have missed some.
+/// The queue of a socket holds at least this many datagrams. A client that finds as many may have
+/// missed some.
 const SHORTEST_QUEUE: usize = 10;
 
 /// This client's inbox.
@@ -34,19 +35,19 @@ impl InboxSocket {
         Ok((Self { dir: Arc::clone(&address.dir), inbox, socket }, address))
     }
 
-    /// What tells by `poll` that something has arrived.
+    /// The descriptor that `poll` finds readable when something has arrived.
     pub(super) fn fd(&self) -> Arc<UnixDatagram> {
         Arc::clone(&self.socket)
     }
 
-    /// Never waits: with a full or a missing inbox the hint is lost.
+    /// Sends without waiting. If the inbox is full or missing, the hint is lost.
     pub(super) fn send(&self, inbox: Inbox, datagram: &[u8]) {
         if let Err(error) = self.socket.send_to(datagram, short(&self.dir, inbox)) {
             tracing::trace!(target: crate::TARGET, %inbox, %error, "a hint was lost");
         }
     }
 
-    /// All that has arrived.
+    /// Takes everything that has arrived.
     pub(super) fn receive(&self) -> Vec<wire::Message> {
         let mut messages = Vec::new();
         let mut buffer = vec![0; wire::BUFFER];

@@ -1,11 +1,11 @@
-//! Answers that are given once the disk has what they say: an item that was pushed is there after a power
-//! loss.
+//! Answers that wait until the disk has what they say, so that an item that was pushed is there
+//! after a power loss.
 //!
-//! A commit alone survives the death of every process, and SQLite keeps the order of commits over a power
-//! loss, so all that is missing is to wait until the log is on the disk. That takes milliseconds, and is done
-//! outside the gate and in a thread of its own: nobody else waits for it, and pushes that come meanwhile are
-//! kept together by the next one. What the log had before it was written back and begun anew is in the
-//! database by then, which SQLite has synchronised.
+//! A commit survives the death of every process, and SQLite keeps the order of commits over a power
+//! loss. So it is enough to wait until the log is on the disk. That takes milliseconds. A thread of
+//! its own does it outside the gate, so that nobody else waits, and the next wait serves all pushes
+//! that come meanwhile. If the log was written back and begun anew in between, its old content is
+//! in the database, which SQLite has synchronised.
 //!
 //! A long log is written back by the same thread (`backlog.rs`).
 
@@ -57,12 +57,13 @@ pub(super) struct Keeper {
 /// What has to wait for the disk.
 enum DiskTask {
     Answer(AnswerTo<Replies>, Replies),
-    /// Who waits for it hears that it is done when the sender is dropped.
+    /// The thread drops the sender when the log is written back, which tells the caller that waits
+    /// for it.
     WriteBack(Sender<()>),
 }
 
-/// Whether there is something in it that must survive a power loss: what people and producers say. What
-/// workers say may be lost then, and their items are delivered again.
+/// Whether the batch has something that must survive a power loss. That is what people and
+/// producers say. If a worker's end of a delivery is lost, its item is delivered again.
 pub(super) fn is_to_be_kept(batch: &Batch) -> bool {
     let is_passing = |request: &Request| {
         let finishes = matches!(request, Request::Finish { .. });
@@ -84,14 +85,14 @@ impl Keeper {
         }
     }
 
-    /// Has the log written back. What is returned is disconnected when that is done.
+    /// Has the log written back. The returned channel is disconnected when that is done.
     pub(super) fn write_back(&mut self) -> Receiver<()> {
         let (done, is_done) = mpsc::channel();
         drop(self.send(DiskTask::WriteBack(done)));
         is_done
     }
 
-    /// Gives an task back if there is no thread for it.
+    /// Returns the task if there is no thread for it.
     fn send(&mut self, task: DiskTask) -> Option<DiskTask> {
         if let Some(disk) = self.disk.take() {
             let (tasks, inside) = mpsc::channel();
@@ -112,8 +113,8 @@ impl std::fmt::Debug for Keeper {
     }
 }
 
-/// Until the store is gone. After a failure nothing is believed any more: the kernel tells it once, and says
-/// later that all is well though pages were given up.
+/// Runs until the store is gone. After one failure every later answer is a failure, too: the kernel
+/// reports a lost page once, and later says that all is well.
 fn run_all(tasks: &Receiver<DiskTask>, mut disk: Box<dyn Disk>, dir: &Path) {
     let mut failure: Option<io::Error> = None;
     while let Ok(first) = tasks.recv() {
@@ -135,7 +136,7 @@ fn run_all(tasks: &Receiver<DiskTask>, mut disk: Box<dyn Disk>, dir: &Path) {
     }
 }
 
-/// An answer that nobody waits for any more is dropped; what it says was done all the same.
+/// An answer that nobody waits for any more is dropped. Its batch was executed all the same.
 fn give(answers: Vec<(AnswerTo<Replies>, Replies)>, failure: Option<&io::Error>, dir: &Path) {
     for (answer, replies) in answers {
         let done = failure.map_or(Ok(replies), |error| Err(not_kept(dir, error)));

@@ -1,13 +1,13 @@
-//! The store for one machine, without a server: SQLite for what is true, the kernel for who is alive and
-//! who is next.
+//! The store for one machine, without a server. SQLite keeps the state. The kernel tells which
+//! clients are alive and which one is next.
 //!
-//! Every client opens the same directory. A call waits at a file lock (in order, unlike SQLite's own
-//! lock), runs the ledger over rows in one transaction, and tells those whom it concerns by datagram.
-//! A client whose process dies, in whatever way, is noticed at once: its permits go to the next in line.
-//! A reboot voids all leases. Items of queues stay, and whoever pushed one hears of it when it is on the
-//! disk. Linux only.
+//! Every client opens the same directory. A call waits at a file lock, which serves waiters in
+//! order, unlike SQLite's own lock. It then runs the ledger over rows in one transaction, and tells
+//! the clients concerned by datagram. The death of a client's process, in whatever way, is noticed
+//! at once, and its permits go to the next in line. A reboot voids all leases. Items of queues
+//! stay, and a push is answered when its item is on the disk. Linux only.
 //!
-//! A process that is stopped (`SIGSTOP`) in the moment it is inside a call holds up the others until it
+//! A process that is stopped (`SIGSTOP`) while it is inside a call holds up the others until it
 //! goes on.
 
 // With one exception, which has its proof beside it: `log.rs`.
@@ -80,8 +80,8 @@ use seinpaal_store::{
 /// Where events are logged: where users of the crate `seinpaal` find this store.
 const TARGET: &str = "seinpaal::store::embedded";
 
-/// One client of the store in a directory. When it is dropped, or its process dies, whatever it still
-/// holds is free and its places in line are gone.
+/// One client of the store in a directory. When it is dropped, or its process dies, everything that
+/// it holds is free and its places in line are gone.
 #[derive(Debug)]
 pub struct EmbeddedStore {
     place: PathBuf,
@@ -95,7 +95,7 @@ pub struct EmbeddedStore {
     process: u32,
 }
 
-/// How often somebody who waits for the thread looks whether it stands at the gate.
+/// How often a caller that waits for the thread looks whether the thread stands at the gate.
 const LOOK: Duration = Duration::from_secs(1);
 
 type Opened = Result<(Signs, Reading), StoreError>;
@@ -137,7 +137,7 @@ impl EmbeddedStore {
             Ok((parts, signs)) => {
                 let log = || Box::new(LogOnDisk::new(parts.database().to_owned())) as _;
                 let keeper = Keeper::new(&place, disk.unwrap_or_else(log));
-                // Whoever has given up waiting for this takes the signs with it.
+                // If the caller has given up waiting, the signs are dropped with the channel.
                 if tell.send(Ok((signs, parts.read_clock()))).is_ok() {
                     Worker::new(parts, news, inside, rung, keeper).run(&place_of_work);
                 }
@@ -181,7 +181,7 @@ impl EmbeddedStore {
             match tokio::time::timeout(LOOK, &mut reply).await {
                 Ok(Ok(reply)) if sent => return reply,
                 Ok(_) => return Err(thread_is_gone(sent)),
-                // The thread does it once it gets in.
+                // The thread executes the job once it gets in.
                 Err(_) => self.wait.trouble(Certainty::Unknown).map_or(Ok(()), Err)?,
             }
         }

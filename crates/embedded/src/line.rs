@@ -1,4 +1,4 @@
-//! Where this client waits, as far as it has been told. Only a hint to watch holders there.
+//! Where this client waits, as far as it knows. This is only a hint to watch the holders there.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,7 +14,7 @@ pub(super) struct WaitingHere {
 }
 
 impl WaitingHere {
-    /// Learns from the answers to a batch. Whether it waits at that name.
+    /// Learns from the answers to a batch. Returns whether this client waits at that name.
     pub(super) fn note(&mut self, batch: &Batch, replies: &Replies) -> bool {
         for (request, reply) in batch.requests.iter().zip(&replies.replies) {
             match (request, reply) {
@@ -31,12 +31,13 @@ impl WaitingHere {
         self.tickets.contains_key(&batch.name)
     }
 
-    /// Every wakeup there is ends the waiting.
+    /// The first wakeup, of any kind, ends the wait.
     pub(super) fn note_wakeup(&mut self, wakeup: &Wakeup) {
         self.remove(&wakeup.name, wakeup.ticket);
     }
 
-    /// The same of a batch about a queue. Whether it is idle there now.
+    /// Learns from the answers to a batch about a queue. Returns whether this client is idle there
+    /// now.
     pub(super) fn note_queue(&mut self, batch: &queue::Batch, replies: &queue::Replies) -> bool {
         for (request, reply) in batch.requests.iter().zip(&replies.replies) {
             match (request, reply) {
@@ -54,7 +55,7 @@ impl WaitingHere {
         self.idle.contains(&batch.name)
     }
 
-    /// Whoever is called is in line no more.
+    /// A worker that was called stands in line no longer.
     pub(super) fn note_queue_wakeup(&mut self, wakeup: &queue::Wakeup) {
         if wakeup.what == queue::What::Called {
             self.idle.remove(&wakeup.name);

@@ -1,4 +1,4 @@
-//! What an open store consists of, and the way into a call: through the gate, in one transaction.
+//! The parts of an open store, and the way into a call: through the gate, in one transaction.
 
 use std::{cell::Cell, path::Path, sync::Arc, time::Duration};
 
@@ -94,8 +94,8 @@ impl Parts {
         Ok((done, tell))
     }
 
-    /// Does `work` likewise, if that waits for nobody. `None`: nothing was done, because somebody is inside or `work`
-    /// said so, or because of an error that whoever tries it again will see.
+    /// Does `work` likewise, but without waiting. `None`: nothing was done, because somebody is
+    /// inside, `work` declined, or an error came up that the next attempt will show again.
     pub(super) fn try_turn<T>(
         &self,
         work: impl FnOnce(&mut Turn<'_>) -> rusqlite::Result<Option<T>>,
@@ -142,7 +142,7 @@ impl Parts {
         Around { presences, socket, me: *me, found_nothing_at }
     }
 
-    /// Reads without waiting at the gate; what is read may be old by the time it is used.
+    /// Reads without waiting at the gate. The result may be old by the time it is used.
     pub(super) fn read<T>(
         &self,
         work: impl FnOnce(&Connection) -> rusqlite::Result<T>,

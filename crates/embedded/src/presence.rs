@@ -1,5 +1,6 @@
-//! Who is alive. The kernel says so: a client keeps the reading end of its own pipe open, and a pipe
-//! without a reader refuses writers (`ENXIO`) and reports an error to those who poll it.
+//! Which clients are alive, as the kernel tells. A client keeps the reading end of its own pipe
+//! open. A pipe without a reader refuses writers (`ENXIO`) and reports an error to those who poll
+//! it.
 //!
 //! This needs no process ids, so it works between containers, and a child that inherits the reading end
 //! keeps its parent's leases alive. Nothing is ever written into the pipe.
@@ -55,8 +56,8 @@ impl Presences {
         Ok(Self { dir: dir.folder("presence")? })
     }
 
-    /// Whether this client is gone for certain. What cannot be told counts as alive. Only inside the
-    /// gate: a client that is just being born has a pipe and no reader yet.
+    /// Whether this client is gone for certain. If that cannot be told, it counts as alive. Call it
+    /// only inside the gate: a client that is just opening the store has a pipe without a reader.
     pub(super) fn is_dead(&self, inbox: Inbox) -> bool {
         if planted(Bug::EmbeddedDeathUnseen) {
             return false;
@@ -84,7 +85,7 @@ impl Presences {
         self.dir.clients()
     }
 
-    /// A record counts if whoever made the pipe, or root, wrote it.
+    /// A record counts if the owner of the pipe, or root, wrote it.
     fn read_record(&self, inbox: Inbox, pipe: &OwnedFd) -> io::Result<String> {
         let file = record_of(&inbox.to_string());
         let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOFOLLOW;

@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use syn::{Attribute, Item};
+use syn::{Attribute, ImplItem, Item};
 
 /// Where a module stands: the crate and the modules down to it.
 pub(crate) type ModulePath = Vec<String>;
@@ -36,10 +36,41 @@ impl Tree {
             };
             let mut path = path.clone();
             path.push(name);
-            self.add(path, theirs, &within)?;
+            self.add(path, under_conditions(&module.attrs, theirs), &within)?;
         }
         self.modules.insert(path, items);
         Ok(())
+    }
+}
+
+/// The items of a module that has these attributes: its conditions are theirs, too.
+fn under_conditions(attributes: &[Attribute], mut items: Vec<Item>) -> Vec<Item> {
+    let inherited: Vec<Attribute> =
+        attributes.iter().filter(|attribute| attribute.path().is_ident("cfg")).cloned().collect();
+    for item in &mut items {
+        for own in attributes_of_all(item) {
+            own.splice(0..0, inherited.iter().cloned());
+        }
+    }
+    items
+}
+
+/// The attributes of an item that a list of what can be named shows: of an `impl` those of its functions.
+fn attributes_of_all(item: &mut Item) -> Vec<&mut Vec<Attribute>> {
+    match item {
+        Item::Enum(item) => vec![&mut item.attrs],
+        Item::Fn(item) => vec![&mut item.attrs],
+        Item::Impl(item) if item.trait_.is_none() => {
+            let functions = item.items.iter_mut().filter_map(|item| match item {
+                ImplItem::Fn(function) => Some(&mut function.attrs),
+                _ => None,
+            });
+            functions.collect()
+        }
+        Item::Struct(item) => vec![&mut item.attrs],
+        Item::Trait(item) => vec![&mut item.attrs],
+        Item::Mod(item) => vec![&mut item.attrs],
+        _ => Vec::new(),
     }
 }
 

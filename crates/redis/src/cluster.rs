@@ -6,8 +6,9 @@
 //!             └────────┴────────┘ TRYAGAIN, CLUSTERDOWN, nobody there: look at the map again
 //! ```
 //!
-//! Only what was certainly not executed is sent on. What was handed over and not answered may have been
-//! executed, and the session finds out with the same tickets.
+//! A request is sent to another node only if it was certainly not executed. A request that was
+//! handed over and not answered may have been executed, and the session finds out with the same
+//! tickets.
 
 mod ears;
 mod listening;
@@ -53,7 +54,8 @@ use seinpaal_store::{
 /// Between two tries of one request.
 const SHORTEST_PAUSE: Duration = Duration::from_millis(20);
 const LONGEST_PAUSE: Duration = Duration::from_millis(160);
-/// Nodes may contradict each other while a slot changes hands; after so many redirections it is time to wait.
+/// Nodes may contradict each other while a slot changes hands. After this many redirections the
+/// request waits a moment.
 const MOST_HOPS: u32 = 8;
 
 /// All nodes of a cluster, as one client uses them.
@@ -132,7 +134,7 @@ impl Cluster {
         }
     }
 
-    /// Somebody waits for a wakeup: see that the links are alive.
+    /// A ticket of this client waits for a wakeup, so the links are checked.
     pub(super) fn expect_news(&self) {
         self.shared.is_awaited.store(true, Ordering::Relaxed);
     }
@@ -300,7 +302,8 @@ impl ClusterLinks {
 
     // Routing.
 
-    /// Sends an task to whoever owns the slot, until it was executed or the time for an answer is over.
+    /// Sends a task to the owner of the slot, until it was executed or the time for an answer is
+    /// over.
     async fn route(&self, slot: u16, task: &NodeTask<'_>) -> Result<Done, StoreError> {
         let deadline = Instant::now() + RESPONSE_TIMEOUT;
         let (mut hop, mut hops, mut pauses) = (None, 0, 0);
@@ -388,7 +391,8 @@ impl ClusterLinks {
 /// Longer every time, and never the same for two clients.
 fn pause_after(pauses: u32) -> Duration {
     let most = (SHORTEST_PAUSE * 2u32.pow(pauses.min(8))).min(LONGEST_PAUSE);
-    // Without randomness every client would come back at the same moment, which is a pity and no more.
+    // Without random numbers every client comes back at the same moment, which costs time and
+    // nothing else.
     let share = getrandom::u32().unwrap_or(0);
     most / 2 + most.mul_f64(f64::from(share) / f64::from(u32::MAX) / 2.0)
 }

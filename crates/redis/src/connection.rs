@@ -1,7 +1,8 @@
 //! The one connection of a store: it is opened, watched, and opened again when it is lost.
 //!
-//! Nothing is ever sent twice from here but scripts that the server did not know. What was handed to a link
-//! that was lost may have been executed, and the session finds out with the same tickets.
+//! This sends nothing twice, except for scripts that the server did not know. A request that was
+//! handed to a link which is lost may have been executed, and the session finds out with the same
+//! tickets.
 
 pub(super) mod lasting;
 mod status;
@@ -63,7 +64,8 @@ struct ConnectionState {
     /// There were as many replicas as are wanted at some time.
     had_replicas: AtomicBool,
     opened: AtomicU64,
-    /// Tries to connect since a script was last answered: a link that answers none is no success.
+    /// How often it was tried to connect since a script was last answered. A link that answers no
+    /// script is no success.
     tries: AtomicU64,
 }
 
@@ -175,7 +177,7 @@ impl Connection {
         let _ = timeout(RESPONSE_TIMEOUT, is_settled).await.map(drop);
     }
 
-    /// Somebody waits for a wakeup: see that the link is alive.
+    /// A ticket of this client waits for a wakeup, so the link is checked.
     pub(super) fn expect_news(&self) {
         self.shared.is_awaited.store(true, Ordering::Relaxed);
     }
@@ -375,7 +377,7 @@ impl ConnectionState {
         StoreError::new(error.kind(), error.certainty(), message)
     }
 
-    /// A server that answers a script, if only with a refusal, is well.
+    /// A server that answers a script is well, even if the answer is a refusal.
     fn note(&self, link: &Link, answer: &Answer<Value>) {
         if answer.is_ok() {
             self.tries.store(0, Ordering::Relaxed);

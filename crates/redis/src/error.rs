@@ -1,4 +1,4 @@
-//! What a server says when it will not, and what that means: one table.
+//! The refusals of servers and what they mean, in one table.
 
 use redis::{ErrorKind, RedisError, ServerError};
 use rustls::{AlertDescription, CertificateError};
@@ -133,7 +133,8 @@ fn command_of(details: &str) -> Option<&str> {
     is_one.then_some(command)
 }
 
-/// What became of a batch whose answer did not come. It was handed to a connection, so nobody knows.
+/// The error of a batch without an answer. It was handed to a connection, so nobody knows whether
+/// it was executed.
 pub(super) fn of_call(error: &CallError, shown: &str) -> StoreError {
     let error = match error {
         CallError::Fault(fault) => return of_fault_in_call(fault, shown),

@@ -1,4 +1,4 @@
-//! What a name is called on the server: two keys under one hash tag, and a channel for each inbox.
+//! The keys of a name on the server, two under one hash tag, and the channel of each inbox.
 
 use std::sync::LazyLock;
 

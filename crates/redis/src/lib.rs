@@ -332,10 +332,11 @@ impl OneStep for RedisStore {
 enum Need {
     /// Nothing is lost with it.
     Nothing,
-    /// They are asked, and the request is repeated if the master is gone before it could say: a permit that
-    /// is given back there and still out on the next master would be nobody's for a ttl.
+    /// Replicas are asked, and the request is repeated if the master is gone before it could
+    /// answer. Otherwise a permit that was given back there and is still held on the next master
+    /// would be nobody's for a ttl.
     Asked,
-    /// Enough of them must have it, since somebody goes by it.
+    /// Enough replicas must have it, because the caller relies on it.
     Confirmed,
 }
 

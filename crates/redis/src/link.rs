@@ -61,7 +61,7 @@ pub(super) struct Link {
     subscriber: Option<Arc<Subscriber>>,
 }
 
-/// What a link found at its other end.
+/// What a new link has found out about its server.
 pub(super) struct ServerLook {
     pub(super) address: RedisAddress,
     pub(super) reading: Reading,

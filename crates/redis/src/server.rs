@@ -1,4 +1,5 @@
-//! What a server says of itself when a link is opened, and whether it will do: in one round trip.
+//! What a server says of itself when a link is opened, and whether it can be used. This takes one
+//! round trip.
 
 mod facts;
 mod rights;

@@ -1,4 +1,4 @@
-//! Who answers: one server, or the nodes of a cluster.
+//! The servers that answer: one, or the nodes of a cluster.
 
 use std::time::Duration;
 

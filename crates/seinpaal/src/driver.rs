@@ -16,7 +16,6 @@
 
 mod asks;
 mod command;
-
 mod dispatch;
 #[cfg(feature = "metrics")]
 #[path = "driver/figures/recorded.rs"]

@@ -1,4 +1,4 @@
-//! What can go wrong, one type an operation. That others hold the permits is not an error but an answer.
+//! Errors, one type for each operation. That others hold the permits is an answer and not an error.
 
 use std::time::Duration;
 
@@ -57,7 +57,7 @@ pub enum AcquireError {
     #[error("named twice in one request: ask for more permits of it instead")]
     NamedTwice,
     /// As many wait already as `max_waiting` allows.
-    #[error("too many wait already")]
+    #[error("as many requests wait already as max_waiting allows: try again later, or allow more")]
     TooManyWaiting,
     /// The name is in use as another kind of lock. Use another name for one of them.
     #[error("the name is a {stored} here, not a {stated}: use another name for one of them")]
@@ -67,8 +67,9 @@ pub enum AcquireError {
         /// What the caller takes it for.
         stated: Kind,
     },
-    /// Another limit is stored: by those who hold or wait, or, where the caller wants [exactly](crate::Semaphore::limit_exactly)
-    /// its own, by an operator. Adopt it, set yours, or correct one of them.
+    /// Another limit is stored. Holders or waiters stated it, or an operator set it and the caller
+    /// wants [exactly](crate::Semaphore::limit_exactly) its own. Adopt the stored limit, set yours,
+    /// or correct one of them.
     #[error("{}", other_limit(*stored, *stated, *is_pinned))]
     OtherLimit {
         /// The stored limit.
@@ -78,8 +79,10 @@ pub enum AcquireError {
         /// Whether an operator set the stored one. If not, those who hold or wait stated it.
         is_pinned: bool,
     },
-    /// More permits were asked for than exist, so this would wait for ever.
-    #[error("{permits} permits cannot be had where the limit is {limit}")]
+    /// The request is for more permits than exist, so it would wait for ever.
+    #[error(
+        "{permits} permits were asked for and the limit is {limit}: ask for fewer, or raise the limit"
+    )]
     TooMany {
         /// Asked for.
         permits: u32,
@@ -90,7 +93,7 @@ pub enum AcquireError {
     #[error("the request is over: {0}")]
     Ended(Ended),
     /// There is no such ticket to attach to.
-    #[error("there is no such ticket")]
+    #[error("this name has no such ticket: check the ticket, the name and the store")]
     Unknown,
     /// The store did not answer in time, or refuses: its [kind](StoreError::kind) says which. What it may have granted
     /// is given back in the background.
@@ -130,7 +133,7 @@ impl AcquireError {
         }
     }
 
-    /// Whether others are in the way, which is no error where nobody waits.
+    /// Whether others hold the permits, which is no error for a request that does not wait.
     pub(crate) fn is_contention(&self) -> bool {
         matches!(self, Self::Busy | Self::Paused)
     }
@@ -143,7 +146,8 @@ pub enum ReleaseError {
     /// They were lost before: others may have held them meanwhile.
     #[error("the permits had been lost before they were given back")]
     NotHeld,
-    /// The store did not answer in time. It is told again in the background for as long as that can matter.
+    /// The store did not answer in time. The connection repeats the release in the background for
+    /// as long as that can matter.
     #[error(
         "the store did not answer: the permits may have been given back or not, and are free {}",
         free_after(*.at_most)

@@ -13,7 +13,7 @@ use seinpaal_proto::{
 pub struct Snapshot {
     /// The name.
     pub name: Name,
-    /// Which lock it is, while anybody holds or waits, or its limit is set on purpose.
+    /// Which lock the name is, while anybody holds or waits or an operator has set its limit.
     pub kind: Option<Kind>,
     /// The limit in force; 1 where nobody has stated one.
     pub limit: u32,
@@ -69,7 +69,7 @@ pub struct Waiter {
     pub about: About,
     /// How long it has waited.
     pub waiting_for: Duration,
-    /// Whether it is passed over because nobody listens there.
+    /// Whether the waiter is passed over because nobody listens at its inbox.
     pub is_unreachable: bool,
 }
 
@@ -91,7 +91,7 @@ impl Snapshot {
         }
     }
 
-    /// Returns how many permits are free: a hint, for it may be out of date at once.
+    /// Returns how many permits are free. This is a hint, because it may be out of date at once.
     #[must_use]
     pub fn available(&self) -> u32 {
         self.limit.saturating_sub(self.permits_held)

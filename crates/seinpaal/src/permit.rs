@@ -1,4 +1,4 @@
-//! The permit: the guard in hand.
+//! The permit: a guard that holds permits until it is released or dropped.
 
 mod guarded;
 
@@ -21,14 +21,14 @@ use crate::{
 /// gives the permits back in the background; [`release`](Self::release) says how that went.
 ///
 /// # If the holder dies
-/// On one machine (memory, embedded) the permits are free at once; elsewhere when the lease ends, at most
-/// a ttl later.
+/// On one machine (memory, embedded) the permits are free at once. On a server they are free when
+/// the lease ends, after a ttl at most.
 ///
 /// # If the store is unreachable
-/// The permit stays held for as long as the lease is certain to last, then it is in
-/// [danger](PermitState::Danger), then [lost](PermitState::Lost), all before the store lets anybody else
-/// in. A program that is stopped or swapped out may find out late: give [`fence`](Self::fence) to the
-/// resource, which alone can refuse somebody who is late.
+/// The permit is first in [danger](PermitState::Danger) and then [lost](PermitState::Lost), both
+/// before the store lets anybody else in. A program that is stopped or swapped out may learn so
+/// late. Give [`fence`](Self::fence) to the resource: only the resource can refuse a holder that is
+/// late.
 ///
 /// ```
 /// # futures_executor::block_on(async {
@@ -51,7 +51,7 @@ struct GrantPart {
     slots: Slots,
 }
 
-/// A permit that was left to itself.
+/// A permit that was detached.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Detached {
@@ -158,8 +158,8 @@ impl Permit {
         self.until(|state| state != PermitState::Held).await;
     }
 
-    /// Waits until the permits are lost and says how. What is said may come late to a program that was stopped;
-    /// [`is_held`](Self::is_held) never does.
+    /// Waits until the permits are lost and returns how. A program that was stopped may get this
+    /// answer late. [`is_held`](Self::is_held) is never late.
     ///
     /// # Cancel safety
     /// Yes.
@@ -263,8 +263,9 @@ impl Permit {
         Release(Described::new(Releasing { permit: self, timeout: ANSWER }))
     }
 
-    /// Leaves the permits held and gives up the guard: for its ttl once more the lease belongs to whoever has the
-    /// ticket, also after this process has ended. See [`Semaphore::attach`](crate::Semaphore::attach).
+    /// Leaves the permits held and gives up the guard. The lease lasts for its ttl once more, even
+    /// if this process ends, and belongs to whoever has the ticket. See
+    /// [`Semaphore::attach`](crate::Semaphore::attach).
     ///
     /// # Errors
     /// [`ReleaseError::NotWhole`] for a permit that was split or merged (it is released);
@@ -283,10 +284,12 @@ impl Permit {
         Ok(Detached { ticket, fence: grant.fence, slots, limit: grant.limit, valid_for })
     }
 
-    /// Makes a reader of a writer, with no moment between in which another writer could get in: the readers behind
-    /// it are let in, and the permit keeps its ticket and fence. See [`RwLock`](crate::RwLock).
+    /// Turns a writer into a reader, without a moment in which another writer could get in. The
+    /// readers behind it are let in, and the permit keeps its ticket and fence. See
+    /// [`RwLock`](crate::RwLock).
     ///
-    /// There is no way up again: two readers who both waited to become the writer would wait for ever.
+    /// A reader cannot become a writer again: two readers that both waited for that would wait for
+    /// ever.
     ///
     /// # Cancel safety
     /// As [`release`](Self::release): once this has been polled the writer's permits go back.

@@ -11,9 +11,9 @@ use crate::error::Ended;
 pub enum PermitState {
     /// Held.
     Held,
-    /// Held still, but the lease was not renewed and ends soon: stop in an orderly way.
+    /// Still held, but the lease was not renewed and ends soon: stop in an orderly way.
     Danger,
-    /// Held no more.
+    /// Not held any more.
     Lost(Lost),
 }
 
@@ -24,7 +24,7 @@ pub enum Lost {
     /// The store ended it.
     #[error("{0}")]
     Ended(Ended),
-    /// The store does not know it any more: it lost its memory.
+    /// The store does not know the permit any more, because it lost its memory.
     #[error("the store has forgotten it")]
     Forgotten,
     /// The store ended the delivery of an item.

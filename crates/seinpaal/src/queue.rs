@@ -1,4 +1,4 @@
-//! The queue: items that wait for somebody to work on them.
+//! The queue: items that wait for workers.
 
 mod back_off;
 mod error;
@@ -35,17 +35,19 @@ use crate::{
 #[cfg(feature = "serde")]
 type HandlerError = Box<dyn std::error::Error + Send + Sync>;
 
-/// Items that wait for somebody to work on them: pushed by anybody, delivered to whoever pops, by priority and age.
+/// Items that wait for workers. Any program can push an item. A program that pops is delivered the
+/// next one, by priority and age.
 ///
 /// Cheap to clone. Nothing is sent before something is awaited.
 ///
 /// # At least once
-/// An item is delivered to one at a time, under a lease that is renewed while the [`Item`] is in hand. If whoever works on
-/// it dies or is cut off, it is delivered again, with a higher [fence](Item::fence): its effect may happen twice,
-/// unless the resource refuses a lower fence than it has seen.
+/// An item is delivered to one worker at a time, under a lease that is renewed while the [`Item`]
+/// is in hand. If the worker dies or is cut off, the item is delivered again, with a higher
+/// [fence](Item::fence). Its effect may then happen twice, unless the resource refuses a lower
+/// fence than it has seen.
 ///
 /// # Idle workers
-/// Who waits for items costs a call a minute, and is called when there are some.
+/// A program that waits for items makes one call a minute, and is called when there are some.
 ///
 /// ```
 /// # futures_executor::block_on(async {
@@ -211,7 +213,7 @@ impl Queue {
         self.seinpaal.handle.send(Command::Queue { name, command });
     }
 
-    /// Asks many things; what was answered to each, in order.
+    /// Sends many requests. Returns the answer to each, in order.
     async fn ask_all(&self, name: Name, requests: Vec<Request>) -> Vec<QueueAsked> {
         let (asks, answers): (Vec<_>, Vec<_>) = requests
             .into_iter()

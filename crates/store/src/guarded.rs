@@ -70,7 +70,7 @@ pub struct GuardedWrite {
     pub name: Name,
     /// All of these must hold.
     pub held: Vec<(Ticket, Fence)>,
-    /// Drawn for this write: it is applied once however often it arrives.
+    /// Drawn at random for this write. The store applies the write once, however often it arrives.
     pub id: u128,
     /// What to do.
     pub group: Group,
@@ -132,7 +132,7 @@ impl From<StoreError> for GuardedError {
     }
 }
 
-/// What is wrong with a group before it is sent.
+/// Why a group cannot be sent.
 #[derive(Clone, Debug, Eq, Error, PartialEq)]
 #[non_exhaustive]
 pub enum BadGroup {
@@ -140,7 +140,7 @@ pub enum BadGroup {
     #[error("{0} cannot be in a guarded write: only plain commands on one key can")]
     UnknownCommand(String),
     /// Too few or too many arguments.
-    #[error("{0} with {1} arguments besides its key: it has {2} to {3}")]
+    #[error("{0} takes {2} to {3} arguments besides its key, and was given {1}")]
     Arguments(&'static str, usize, usize, usize),
     /// No commands.
     #[error("a guarded write has at least one command")]

@@ -1,4 +1,4 @@
-//! Questions to the store that somebody waits for the answers of, and until when.
+//! Questions to the store: the callers that wait for the answers, and until when.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -23,7 +23,7 @@ impl Asks {
     pub(super) fn answer(&mut self, ask: AskId, answer: Result<Reply, StoreError>) {
         if let Some((answer_by, reply)) = self.replies.remove(&ask) {
             self.overdue_at.remove(&(answer_by, ask));
-            // Nobody is left to be told if the future was dropped.
+            // If the future was dropped, nobody listens.
             let _ = reply.send(answer);
         }
     }
@@ -37,7 +37,7 @@ impl Asks {
         self.overdue_at.first().map(|(at, _)| *at)
     }
 
-    /// The connection was closed: whoever waits learns that by the end of its channel.
+    /// The connection was closed. Each caller that waits learns so because its channel ends.
     pub(super) fn close(&mut self) {
         *self = Self::default();
     }

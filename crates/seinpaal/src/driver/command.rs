@@ -1,4 +1,4 @@
-//! What the API tells the driver.
+//! The commands that the API sends to the driver.
 
 use std::{fmt, sync::Arc, time::Duration};
 
@@ -19,16 +19,16 @@ pub(crate) type Opening = Box<
     dyn FnOnce(Inbox, NewsSender) -> BoxFuture<'static, Result<Arc<dyn Store>, StoreError>> + Send,
 >;
 
-/// Something to be done with the store on the driver's runtime; it tells its own outcome.
+/// A task with the store, for the driver's runtime. The task itself passes its result on.
 pub(crate) type StoreTask = Box<dyn FnOnce(Arc<dyn Store>) -> BoxFuture<'static, ()> + Send>;
 
-/// What came of a question.
+/// The answer to a question, or why there is none.
 pub(crate) type Asked = Result<Reply, StoreError>;
 
 /// How long a detached ticket lasts; `None`: unlimited.
 pub(crate) type Detached = Result<Option<Micros>, ReleaseError>;
 
-/// What an acquire is for.
+/// What an acquire asks for.
 #[derive(Clone, Debug)]
 pub(crate) struct Wanted {
     pub(crate) name: Name,
@@ -45,7 +45,7 @@ pub(crate) struct Wanted {
     pub(crate) attach: Option<Ticket>,
 }
 
-/// Whom to tell that a request waits, and how many do.
+/// A callback to tell that a request waits, and how many requests do.
 pub(crate) struct OnQueued(pub(crate) Box<dyn FnOnce(u32) + Send>);
 
 impl fmt::Debug for OnQueued {
@@ -67,7 +67,7 @@ pub(crate) struct Request {
 /// Where the answer to a release goes.
 pub(crate) type ReleaseReply = oneshot::Sender<Result<(), ReleaseError>>;
 
-/// What somebody gives back.
+/// What a caller gives back.
 pub(crate) struct Giving {
     pub(crate) ticket: Ticket,
     pub(crate) fence: Fence,
@@ -79,7 +79,8 @@ pub(crate) struct Giving {
 
 pub(crate) enum Command {
     Acquire(Request),
-    /// Of different names, and without waiting: in one step, if the store has one for them.
+    /// Requests for different names that do not wait. They go in one step if the store has one for
+    /// them.
     AcquireTogether(Vec<Request>),
     /// The future of this request was dropped.
     Abandon {
@@ -103,7 +104,7 @@ pub(crate) enum Command {
         name: Name,
         command: QueueCommand,
     },
-    /// What the session has nothing to do with.
+    /// Work with the store that does not concern the session.
     StoreTask(StoreTask),
     Close {
         reply: ReleaseReply,

@@ -1,4 +1,4 @@
-//! Commands into the session, events out of it.
+//! Passes commands to the session and its events to the program.
 
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
@@ -19,7 +19,7 @@ use crate::{
     permit_state::{Lost, PermitState},
 };
 
-/// Who in the program waits for what.
+/// The callers of the program that wait for something.
 #[derive(Default)]
 pub(super) struct Waiting {
     requests: HashMap<Ticket, Request>,
@@ -34,7 +34,7 @@ impl Waiting {
         wanted.or_else(|| Some(&self.grants.get(&ticket)?.name))
     }
 
-    /// Whoever waits for one ticket waits for another from now on.
+    /// The caller that waits for one ticket waits for another one from now on.
     fn renumber(&mut self, from: Ticket, to: Ticket) {
         if let Some(request) = self.requests.remove(&from) {
             self.tickets.insert(request.number, to);
@@ -54,14 +54,15 @@ impl Waiting {
         self.releases.next_overdue()
     }
 
-    /// Nobody is told any more but by the end of its channel.
+    /// From now on callers are told only because their channels end.
     pub(super) fn close(&mut self) {
         *self = Self::default();
     }
 }
 
 impl Waiting {
-    /// Whether a permit is still what the session holds: its ticket may have been attached to, here too.
+    /// Whether the session still holds this grant. Somebody may have attached to the ticket since,
+    /// perhaps in this program.
     pub(super) fn has_grant(&self, ticket: Ticket, fence: Fence) -> bool {
         self.grants.get(&ticket).is_some_and(|grant| grant.fence == fence)
     }
@@ -71,7 +72,7 @@ impl Driver {
     pub(super) fn take_command(&mut self, now: Micros, command: Command) {
         match command {
             Command::Close { reply } => self.close(now).told.push(reply),
-            // Whoever asks a closed connection learns that by the end of its channel.
+            // A caller that asks a closed connection learns so because its channel ends.
             _ if self.closing.is_some() => {}
             Command::Acquire(request) if request.wanted.attach.is_some() => {
                 self.attach(now, request);
@@ -107,7 +108,8 @@ impl Driver {
         ticket
     }
 
-    /// What this connection had of the ticket is over, and is told before the new request takes its place.
+    /// Ends what this connection had of the ticket, and tells so before the new request takes its
+    /// place.
     fn attach(&mut self, now: Micros, request: Request) {
         let wanted = &request.wanted;
         let Some(ticket) = wanted.attach else { return };
@@ -235,7 +237,8 @@ impl Driver {
     fn refused(&mut self, now: Micros, ticket: Ticket, refusal: Refusal) {
         let Some(request) = self.waiting.requests.remove(&ticket) else { return };
         self.waiting.tickets.remove(&request.number);
-        // A grant that ran out before anybody heard of it: ask again, at the end of the line.
+        // The grant ran out before its caller heard of it, so the request asks again, at the end of
+        // the line.
         if refusal == Refusal::Ended(Cause::Expired) && request.wanted.attach.is_none() {
             self.acquire(now, request);
             return;

@@ -24,7 +24,7 @@ use crate::{
     store::{BoxFuture, Certainty, Store, StoreError, StoreErrorKind},
 };
 
-/// How the API reaches the driver.
+/// The API's way to the driver.
 pub(crate) struct Handle {
     pub(super) commands: Option<mpsc::UnboundedSender<Command>>,
     /// The driver's thread has ended when this is closed; `None`: it has none of its own.
@@ -42,10 +42,11 @@ pub(crate) struct Handle {
 }
 
 impl Handle {
-    /// Sends a command. Where nobody is there to take it, it is dropped, and whoever waits for its answer learns
-    /// [`gone`](Self::gone) by the end of its channel.
+    /// Sends a command. If the driver has ended, the command is dropped, and its caller gets
+    /// [`gone`](Self::gone) because the channel ends.
     pub(crate) fn send(&self, command: Command) {
-        // After a fork the child has our memory but not our thread, and no right to what we hold.
+        // After a fork the child has our memory, but neither our thread nor a right to what we
+        // hold.
         if !self.is_forked()
             && let Some(commands) = &self.commands
         {
@@ -53,8 +54,8 @@ impl Handle {
         }
     }
 
-    /// Has a command done on this thread if that waits for nobody; else sends it. What is told by then is told in
-    /// either case by the command's channel.
+    /// Executes a command on this thread if that needs no waiting, and sends it otherwise. Either
+    /// way the command's channel tells the result.
     pub(crate) fn request(&self, command: Command) {
         let mut left = Some(command);
         if let Some(room) = self.room.as_ref().filter(|_| !self.is_gone()) {
@@ -69,12 +70,12 @@ impl Handle {
         }
     }
 
-    /// Whether nothing can be asked any more: what is sent now is not done.
+    /// Whether the connection is closed, so that commands sent now are not executed.
     pub(crate) fn is_gone(&self) -> bool {
         self.is_closed.load(Ordering::Acquire) || self.is_forked()
     }
 
-    /// Why nobody answers.
+    /// The error of a request that nobody answers any more.
     pub(crate) fn gone(&self) -> StoreError {
         if self.is_forked() {
             let message = format!(
@@ -87,12 +88,13 @@ impl Handle {
         is_closed()
     }
 
-    /// Why nobody answers a release: all is given back by a connection that is closed.
+    /// The error of a release that nobody answers any more. A closed connection gives back
+    /// everything.
     pub(crate) fn gone_release(&self) -> ReleaseError {
         if self.is_forked() { ReleaseError::NotHeld } else { ReleaseError::Closed }
     }
 
-    /// Closes the connection for whoever asks from now on, and then for whoever waits.
+    /// Closes the connection, first for new requests and then for those that wait.
     pub(crate) async fn close(&self) -> Result<(), ReleaseError> {
         self.is_closed.store(true, Ordering::Release);
         let (reply, answer) = oneshot::channel();
@@ -100,7 +102,7 @@ impl Handle {
         answer.await.unwrap_or(Ok(()))
     }
 
-    /// Has something done with the store on the driver's runtime, and says what came of it.
+    /// Runs a task with the store on the driver's runtime, and returns its result.
     pub(crate) async fn with_store<T: Send + 'static>(
         &self,
         task: impl FnOnce(Arc<dyn Store>) -> BoxFuture<'static, T> + Send + 'static,
@@ -115,7 +117,7 @@ impl Handle {
         answer.await.map_err(|_| self.gone())
     }
 
-    /// Waits this long, where no runtime may be.
+    /// Waits this long. The caller needs no runtime.
     pub(crate) async fn sleep(&self, time: Duration) {
         // A connection that is closed has nothing to wait for.
         let _ = self.with_store(move |_| Box::pin(tokio::time::sleep(time))).await;
@@ -125,7 +127,7 @@ impl Handle {
         self.requests.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// What the session goes by.
+    /// The settings of the session.
     pub(crate) fn config(&self) -> &Config {
         &self.config
     }
@@ -156,10 +158,11 @@ impl Handle {
 }
 
 impl Drop for Handle {
-    /// Waits for nothing. The store goes first, so that it is the driver that closes it.
+    /// Does not wait. The store is dropped first here, so that the driver closes it.
     fn drop(&mut self) {
         if self.is_forked() {
-            // All belong to the parent: its threads are not here, and what they share with us is not ours to close.
+            // Everything belongs to the parent. Its threads are not in this process, and what they
+            // share with us is not ours to close.
             std::mem::forget((self.store.take(), self.room.take(), self.commands.take()));
             return;
         }

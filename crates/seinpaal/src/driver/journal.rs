@@ -1,4 +1,5 @@
-//! What is logged of events, and in which form: the crate's documentation has the table. Never a payload.
+//! Which events are logged, and in which form. The crate's documentation has the table. No payload
+//! is ever logged.
 
 use seinpaal_proto::{
     Name, Ticket,

@@ -1,4 +1,5 @@
-//! Until when to believe in something that is held, and whether it is: the driver writes, whoever has it in hand reads.
+//! Until when a permit or an item is believed to be held, and how it stands. The driver writes
+//! this, and the holder reads it.
 
 use std::{
     ops::Deref,
@@ -29,7 +30,7 @@ impl Lease {
         }
     }
 
-    /// What is left of the lease, by now: not what was known when somebody last looked.
+    /// How much of the lease is left at this moment.
     pub(crate) fn remaining(&self) -> Option<Duration> {
         match self.valid_until.load(Ordering::Acquire) {
             u64::MAX => None,

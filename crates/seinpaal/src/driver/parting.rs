@@ -1,8 +1,9 @@
-//! How a program that drops its last connection and ends gives back what it held.
+//! How a program gives back what it held when it drops its last connection and ends.
 //!
-//! The driver gives it back on its own thread, which takes a round trip. Whoever dropped the connection does not wait
-//! for that: it may be a task on an executor's thread, with others behind it. Its *thread* does when it ends, so that a
-//! program that ends right after does not end before its permits are given back.
+//! The driver gives everything back on its own thread, which takes a round trip. The drop does not
+//! wait for that, because it may happen in a task on an executor's thread, with other tasks behind
+//! it. The *thread* that dropped the connection waits when it ends. So a program that ends right
+//! after the drop still gives its permits back.
 
 use std::{
     cell::RefCell,
@@ -20,7 +21,7 @@ thread_local! {
 /// The drivers whose last handle was dropped on this thread. Their channels close when they are over.
 struct Parted(RefCell<Vec<Receiver<()>>>);
 
-/// Lets this thread wait for a driver when it ends, and not now.
+/// Makes this thread wait for a driver when the thread ends, and not now.
 pub(super) fn wait_at_end_of_thread(is_over: Receiver<()>) {
     // A thread that is ending already has nothing else left to do.
     let _ = PARTED.try_with(|parted| parted.add(is_over));

@@ -1,4 +1,4 @@
-//! Whether the store answers, for people who wait.
+//! Whether the store answers, so that a waiting program can tell its user.
 
 use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -22,7 +22,7 @@ pub struct Outage {
     pub error: Option<StoreError>,
 }
 
-/// What the driver notes and the API reads.
+/// Notes of the driver that the API reads.
 #[derive(Debug)]
 pub(crate) struct Pulse {
     clock: ClientClock,
@@ -42,7 +42,7 @@ impl Pulse {
         Self { clock, beat: Mutex::default() }
     }
 
-    /// The same call, with a note of when it was made and what came of it.
+    /// Makes a call and notes when it was made and how it ended.
     pub(super) fn watch<T: 'static>(
         self: &Arc<Self>,
         call: impl Future<Output = Result<T, StoreError>> + Send + 'static,

@@ -1,4 +1,4 @@
-//! What the API tells the driver about a queue, and what it hears.
+//! The commands of the API about a queue, and the answers to them.
 
 use std::sync::Arc;
 
@@ -14,10 +14,10 @@ use tokio::sync::{mpsc, oneshot};
 use super::Lease;
 use crate::store::StoreError;
 
-/// What came of a request about a queue.
+/// The answer to a request about a queue, or why there is none.
 pub(crate) type Asked = Result<Reply, NotDone>;
 
-/// Why there is no answer.
+/// Why a request has no answer.
 #[derive(Clone, Debug)]
 pub(crate) enum NotDone {
     /// It was not done.
@@ -39,7 +39,7 @@ pub(crate) struct Wanted {
     pub(crate) to: mpsc::UnboundedSender<Handed>,
 }
 
-/// What is handed to whoever wants items.
+/// What a caller that wants items is handed.
 pub(crate) enum Handed {
     Items(Vec<(Popped, Arc<Lease>)>),
     Drained,
@@ -51,7 +51,7 @@ pub(crate) enum QueueCommand {
     /// These go together where they fit into one batch.
     Ask(Vec<(Request, oneshot::Sender<Asked>)>),
     Pop(Wanted),
-    /// Nobody wants any more what this wish was for.
+    /// The caller has dropped this wish.
     Unpop {
         number: u64,
     },

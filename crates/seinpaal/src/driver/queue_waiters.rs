@@ -1,4 +1,4 @@
-//! Who in the program waits for what of one queue.
+//! The callers of the program that wait for something of one queue.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -37,11 +37,11 @@ pub(super) struct QueueWaiters {
     address: Arc<str>,
 }
 
-/// Who wants items.
+/// A caller that wants items.
 pub(super) struct Taker {
     pub(super) number: u64,
     pub(super) to: mpsc::UnboundedSender<Handed>,
-    /// It wants on after it was served.
+    /// It wants more items after it was served.
     pub(super) goes_on: bool,
 }
 
@@ -72,7 +72,7 @@ impl QueueWaiters {
         }
     }
 
-    /// Whoever waits for anything learns that the connection is closed by the end of its channel.
+    /// Each caller that waits learns that the connection is closed because its channel ends.
     pub(super) fn close(&mut self) {
         self.session.close();
         for (_, lease) in self.leases.drain() {
@@ -84,7 +84,7 @@ impl QueueWaiters {
         self.finishes.clear();
     }
 
-    /// Passes on what the session has to tell.
+    /// Passes on the session's events.
     pub(super) fn tell(&mut self, queue: &Name) {
         while let Some(event) = self.session.poll_event() {
             note_queue(queue, &event);
@@ -134,7 +134,7 @@ impl QueueWaiters {
         self.last_error.clone().unwrap_or_else(|| silence(&self.address))
     }
 
-    /// What came for somebody who has gone goes back at once, as if it had not been delivered.
+    /// Items for a caller that has gone go back at once, as if they had not been delivered.
     fn hand_over(&mut self, pop: PopId, items: Vec<Delivered>) {
         let deliveries: Vec<Delivery> = items.iter().map(|it| it.item.delivery).collect();
         let leases =
@@ -149,7 +149,8 @@ impl QueueWaiters {
             self.remove(pop);
         }
         if !is_taken {
-            // Said by the command that is on its way, too. Until it is here, the same items would come again at once.
+            // The caller's own command to stop is on its way. Without this, the same items would
+            // come again before it arrives.
             self.leave(pop);
             for delivery in deliveries {
                 self.leases.remove(&delivery);

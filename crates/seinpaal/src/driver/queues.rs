@@ -1,4 +1,4 @@
-//! The queues of a connection: a session for each that is in use, and who in the program waits for what.
+//! The queues of a connection: a session for each queue in use, and the callers that wait at it.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -29,9 +29,9 @@ pub(super) struct Queues {
     config: Config,
     client_clock: ClientClock,
     address: Arc<str>,
-    /// What the next session goes on from.
+    /// The state that the next session carries on.
     bearings: Bearings,
-    desks: BTreeMap<Name, QueueWaiters>,
+    by_name: BTreeMap<Name, QueueWaiters>,
     /// When each is to be looked at next.
     agenda: BTreeSet<(Micros, Name)>,
     touched: BTreeSet<Name>,
@@ -53,7 +53,7 @@ impl Queues {
             client_clock,
             address,
             bearings: Bearings { clock, seen: shows, ..Bearings::default() },
-            desks: BTreeMap::new(),
+            by_name: BTreeMap::new(),
             agenda: BTreeSet::new(),
             touched: BTreeSet::new(),
         }
@@ -61,55 +61,55 @@ impl Queues {
 
     pub(super) fn take_command(&mut self, now: Micros, name: Name, command: QueueCommand) {
         let ttl = self.config.ttl;
-        let desk = self.desk(&name);
+        let waiters = self.waiters(&name);
         match command {
             QueueCommand::Ask(asks) => {
                 for (request, reply) in asks {
-                    let ask = desk.session.ask(now, request);
-                    desk.asks.insert(ask, reply);
+                    let ask = waiters.session.ask(now, request);
+                    waiters.asks.insert(ask, reply);
                 }
             }
             QueueCommand::Pop(wanted) => {
                 let Wanted { number, items, until, drains, about, to, .. } = wanted;
                 let ttl = wanted.ttl.unwrap_or(ttl);
-                let pop = desk.session.pop(Wish { items, ttl, until, drains, about });
+                let pop = waiters.session.pop(Wish { items, ttl, until, drains, about });
                 let goes_on = until == Until::Unpopped;
-                desk.pops.insert(pop, Taker { number, to, goes_on });
-                desk.numbers.insert(number, pop);
+                waiters.pops.insert(pop, Taker { number, to, goes_on });
+                waiters.numbers.insert(number, pop);
             }
-            QueueCommand::Unpop { number } => desk.unpop(number),
+            QueueCommand::Unpop { number } => waiters.unpop(number),
             QueueCommand::Finish { delivery, how, reply } => {
-                desk.leases.remove(&delivery);
-                desk.finishes.extend(reply.map(|reply| (delivery, reply)));
-                desk.session.finish(delivery, how);
+                waiters.leases.remove(&delivery);
+                waiters.finishes.extend(reply.map(|reply| (delivery, reply)));
+                waiters.session.finish(delivery, how);
             }
         }
     }
 
-    fn desk(&mut self, name: &Name) -> &mut QueueWaiters {
+    fn waiters(&mut self, name: &Name) -> &mut QueueWaiters {
         self.touched.insert(name.clone());
-        self.desks.entry(name.clone()).or_insert_with(|| {
+        self.by_name.entry(name.clone()).or_insert_with(|| {
             let session =
                 Session::new(self.inbox, name.clone(), self.config.clone(), self.bearings);
             QueueWaiters::new(session, self.client_clock, Arc::clone(&self.address))
         })
     }
 
-    /// News of a queue that is not in use any more are about nothing.
+    /// News about a queue that is not in use any more concern nobody.
     fn with(&mut self, name: &Name, tell: impl FnOnce(&mut QueueWaiters)) {
-        if let Some(desk) = self.desks.get_mut(name) {
-            tell(desk);
+        if let Some(waiters) = self.by_name.get_mut(name) {
+            tell(waiters);
             self.touched.insert(name.clone());
         }
     }
 
     pub(super) fn take_wakeup(&mut self, now: Micros, wakeup: &Wakeup) {
-        self.with(&wakeup.name, |desk| desk.session.handle_wakeup(now, wakeup));
+        self.with(&wakeup.name, |waiters| waiters.session.handle_wakeup(now, wakeup));
     }
 
     pub(super) fn look_again(&mut self, now: Micros) {
-        self.desks.values_mut().for_each(|desk| desk.session.look_again(now));
-        self.touched.extend(self.desks.keys().cloned());
+        self.by_name.values_mut().for_each(|waiters| waiters.session.look_again(now));
+        self.touched.extend(self.by_name.keys().cloned());
     }
 
     pub(super) fn take_done(
@@ -119,25 +119,25 @@ impl Queues {
         call: CallId,
         result: Result<Replies, StoreError>,
     ) {
-        self.with(name, |desk| match result {
+        self.with(name, |waiters| match result {
             Ok(replies) => {
-                desk.last_error = None;
-                desk.session.handle_replies(now, call, replies);
+                waiters.last_error = None;
+                waiters.session.handle_replies(now, call, replies);
             }
             Err(error) => {
                 tracing::warn!(target: "seinpaal", kind = ?error.kind(), %error, "the store did not answer");
                 let failure = error.as_failure();
-                desk.last_error = Some(error);
-                desk.session.handle_failure(now, call, failure);
+                waiters.last_error = Some(error);
+                waiters.session.handle_failure(now, call, failure);
             }
         });
     }
 
     pub(super) fn close(&mut self) {
-        for desk in self.desks.values_mut() {
-            desk.close();
+        for waiters in self.by_name.values_mut() {
+            waiters.close();
         }
-        self.touched.extend(self.desks.keys().cloned());
+        self.touched.extend(self.by_name.keys().cloned());
     }
 
     /// Lets time pass, tells what there is to tell, and says what calls are due.
@@ -152,21 +152,21 @@ impl Queues {
     }
 
     fn step_one(&mut self, now: Micros, name: Name) -> Option<(Name, Call)> {
-        let desk = self.desks.get_mut(&name)?;
-        desk.session.handle_timeout(now);
-        desk.tell(&name);
-        let call = desk.session.poll_call(now);
-        desk.tell(&name);
-        self.bearings = later(self.bearings, desk.session.bearings());
-        if let Some(at) = desk.agenda_at.take() {
+        let waiters = self.by_name.get_mut(&name)?;
+        waiters.session.handle_timeout(now);
+        waiters.tell(&name);
+        let call = waiters.session.poll_call(now);
+        waiters.tell(&name);
+        self.bearings = later(self.bearings, waiters.session.bearings());
+        if let Some(at) = waiters.agenda_at.take() {
             self.agenda.remove(&(at, name.clone()));
         }
-        if desk.session.is_idle() && desk.is_idle() {
-            self.desks.remove(&name);
+        if waiters.session.is_idle() && waiters.is_idle() {
+            self.by_name.remove(&name);
             return None;
         }
-        if let Some(at) = desk.session.poll_timeout() {
-            desk.agenda_at = Some(at);
+        if let Some(at) = waiters.session.poll_timeout() {
+            waiters.agenda_at = Some(at);
             self.agenda.insert((at, name.clone()));
         }
         Some((name, call?))
@@ -177,7 +177,7 @@ impl Queues {
     }
 
     pub(super) fn is_idle(&self) -> bool {
-        self.desks.is_empty() && self.touched.is_empty()
+        self.by_name.is_empty() && self.touched.is_empty()
     }
 }
 

@@ -1,4 +1,5 @@
-//! Giving back, and leaving a ticket to itself: who is told how that went, by when, and what a closed connection does.
+//! Releases and detaches: which callers wait for them, until when, and what closing the connection
+//! does to them.
 
 use std::{
     collections::{BTreeSet, HashMap},
@@ -27,7 +28,7 @@ struct Release {
     answer_by: Micros,
 }
 
-/// What goes back or leaves, and was not answered yet.
+/// Releases and detaches that were not answered yet.
 #[derive(Default)]
 pub(super) struct Releases {
     releases: HashMap<Ticket, Vec<Release>>,
@@ -129,7 +130,7 @@ impl Driver {
         self.waiting.releases.answer(ticket, answer, |_| true);
     }
 
-    /// Nobody can say what became of a release or a detach.
+    /// Tells the callers of a release or a detach that nobody can say whether it was executed.
     pub(super) fn unanswered(&mut self, ticket: Ticket) {
         let unknown = self.unknown(ticket);
         self.no_more_releases(ticket, &Err(unknown.clone()));
@@ -145,7 +146,7 @@ impl Driver {
             let is_overdue = |it: &Release| it.reply.is_some() && it.answer_by <= now;
             self.waiting.releases.answer(ticket, &Err(unknown.clone()), is_overdue);
             if self.waiting.releases.answer_detach(ticket, Err(unknown)) {
-                // Nobody was told that it is on its own: it goes back.
+                // No caller heard that the ticket was detached, so it is released.
                 self.waiting.grants.remove(&ticket);
                 self.session.cancel(now, ticket);
             }
@@ -163,8 +164,8 @@ impl Driver {
         ReleaseError::Unknown { at_most }
     }
 
-    /// Whoever waits for anything learns that the connection is closed by the end of its channel; what is held is lost
-    /// to the program, and goes back.
+    /// Each caller that waits learns that the connection is closed because its channel ends. What
+    /// is held is lost to the program, and is given back.
     pub(super) fn close(&mut self, now: Micros) -> &mut Closing {
         let ttl = Duration::from_micros(self.session.config().ttl);
         let ttls = self.waiting.grants.values().map(|grant| grant.ttl);

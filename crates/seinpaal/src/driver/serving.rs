@@ -1,4 +1,4 @@
-//! The driver's task: waits for whatever comes next, and does it.
+//! The driver's task: waits for the next thing to do, and does it.
 
 use std::{
     future::poll_fn,
@@ -15,13 +15,14 @@ use tokio::{runtime, time::Sleep};
 use super::{Driver, SharedDriver};
 use crate::room::Room;
 
-/// After so many rounds the runtime has its turn: timers and sockets are looked at by nobody else on this thread.
+/// After this many rounds the runtime gets its turn, because nothing else on this thread looks at
+/// timers and sockets.
 const MOST_ROUNDS: u32 = 64;
 
 /// The most answers that are taken before anything else has its turn.
 const MOST_ANSWERS: u32 = 32;
 
-/// A driver at work, and how long it may sleep. What is waited for inside ends when this is dropped.
+/// A driver at work, and how long it may sleep. Dropping this ends all calls under way.
 pub(super) struct Serving {
     room: Arc<Room<SharedDriver>>,
     sleep: Option<(Micros, Pin<Box<Sleep>>)>,
@@ -70,8 +71,9 @@ impl Serving {
         Poll::Pending
     }
 
-    /// A timer that was set for an earlier moment is kept: callers that come and go would set it anew with each call.
-    /// Timers count in milliseconds: a little late rather than early and again.
+    /// A timer for an earlier moment is kept, because callers that come and go would otherwise set
+    /// it anew with each call. Timers count in milliseconds. A little late is better than early,
+    /// since the task would have to sleep again.
     fn sleep_until(
         &mut self,
         driver: &Driver,
@@ -93,7 +95,7 @@ impl Serving {
 }
 
 impl Drop for Serving {
-    /// Whoever waits for an answer learns by the end of its channel that none comes.
+    /// Each caller that waits for an answer learns that none comes because its channel ends.
     fn drop(&mut self) {
         drop(self.room.close());
     }
@@ -108,8 +110,8 @@ enum Next {
 }
 
 impl Driver {
-    /// Takes what has come, answers of the store before all else. Each round takes from every source, so that answers which
-    /// are ready at once keep neither news nor commands waiting.
+    /// Takes what has come, answers of the store first. Each round takes from every source. So a
+    /// store whose answers are always ready delays neither news nor commands.
     fn poll_round(&mut self, context: &mut Context<'_>) -> Next {
         for (on_queued, waiting) in std::mem::take(&mut self.queued) {
             on_queued.0(waiting);

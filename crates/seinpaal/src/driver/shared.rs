@@ -1,9 +1,10 @@
-//! The driver as callers meet it: whoever asks for something may enter a driver that is idle, and have the one call that
-//! this takes made on its own thread. No other thread is woken, which costs more than the call. Where the store is
-//! elsewhere, the call is sent on the caller's thread, and the task hears its answer.
+//! The driver as its callers meet it. A caller may enter an idle driver and have the one call that
+//! it needs made on its own thread. That saves waking another thread, which costs more than the
+//! call. If the store is a server, the caller's thread sends the call, and the driver's task hears
+//! the answer.
 //!
-//! Where somebody is inside, or a call is under way, or the store would have to wait, the command goes to the driver's
-//! task like any other.
+//! If somebody is inside, a call is under way, or the store would have to wait, the command goes to
+//! the driver's task like any other.
 
 use std::{
     task::{Context, Poll, Waker},
@@ -22,7 +23,7 @@ use crate::room::Room;
 
 /// A call that takes longer on its caller's thread shows that the machine or its disk is busy.
 const LONG: Duration = Duration::from_millis(20);
-/// For so long no other call is made there then.
+/// For this long no other call is made on a caller's thread then.
 const PAUSE: Duration = Duration::from_millis(500);
 
 /// After a caller has sent something the task looks within so many microseconds: less than any call may take.
@@ -54,11 +55,11 @@ impl Drop for Nudge {
     }
 }
 
-/// Has a command done on this thread, and gives it back if that is not to be had now. Inside
-/// [`SendsInPlace::send`](crate::store::SendsInPlace::send), which sends what is asked when the room has been left: a
-/// server is faster with its answer, at times, than we are here.
+/// Executes a command on this thread, or returns it if that is not possible now. Inside
+/// [`SendsInPlace::send`](crate::store::SendsInPlace::send), which sends what is asked when the
+/// room has been left: a server is faster with its answer, at times, than we are here.
 pub(super) fn visit(room: &Room<SharedDriver>, command: Command) -> Option<Command> {
-    // Dropped after the room is left, also when something panics inside: then the task ends.
+    // Dropped after the room is left, even if something panics inside. The task ends then.
     let mut nudge = Nudge(None);
     let Some(mut shared) = room.try_enter().filter(|shared| shared.is_open()) else {
         return Some(command);
@@ -161,7 +162,7 @@ impl Driver {
         true
     }
 
-    /// Polls what is under way, and takes up to so many answers. How many there were.
+    /// Polls the calls under way, and takes up to this many answers. Returns how many there were.
     ///
     /// The collection wakes whoever polls it each time it has polled all that it has, even if nothing else is to be done:
     /// that is a system call. So it is polled for nobody first. The second time it polls only what became ready since.

@@ -1,4 +1,4 @@
-//! Starting a driver: on a thread of its own, or on the runtime of whoever asks.
+//! Starting a driver: on a thread of its own, or on the caller's runtime.
 
 use std::sync::{
     Arc, Mutex,
@@ -22,7 +22,7 @@ use crate::{
     store::{News, NewsSender, Store, StoreError},
 };
 
-/// What a driver is made of, but for its store.
+/// Everything that a driver is made of, except its store.
 pub(super) struct Makings {
     inbox: Inbox,
     config: Config,
@@ -35,7 +35,7 @@ pub(super) struct Makings {
     pub(super) news: mpsc::UnboundedReceiver<News>,
 }
 
-/// What the other ends of a driver's channels are.
+/// The other ends of a driver's channels.
 pub(super) struct Ends {
     config: Config,
     clock: ClientClock,
@@ -59,7 +59,7 @@ pub(crate) async fn start(
     let is_over = on_a_thread(async move {
         let store = opening(makings.inbox, news).await;
         let is_open = store.as_ref().ok().cloned();
-        // Nobody is there to be told if the program gave up connecting.
+        // If the program gave up connecting, nobody listens.
         if let (Ok(()), Some(store)) = (opened.send(store), is_open) {
             makings.serve(store).await;
         }
@@ -80,7 +80,8 @@ pub(crate) fn start_at_once(
     Ok(ends.handle(store, Some(is_over)))
 }
 
-/// The same as a task of the current runtime, by its clock.
+/// Opens a store that needs no waiting, and serves it as a task of the current runtime, by its
+/// clock.
 ///
 /// # Panics
 /// Outside a tokio runtime.
@@ -126,8 +127,8 @@ pub(super) fn makings(
 
 /// Runs it on a thread with a runtime. The channel that is returned closes when it is over.
 ///
-/// As a task: what the thread blocks on itself is woken by a write to the runtime's eventfd, though it be woken on
-/// the same thread, which each answer of a store does.
+/// The work runs as a task. If the thread blocked on it directly, every answer of a store would
+/// wake it by a write to the runtime's eventfd, even from the same thread.
 fn on_a_thread(
     work: impl Future<Output = ()> + Send + 'static,
 ) -> Result<std_mpsc::Receiver<()>, StoreError> {
@@ -146,7 +147,7 @@ fn on_a_thread(
     Ok(is_over)
 }
 
-/// What a session at this store goes by.
+/// The settings of a session at this store.
 fn fitting(config: Config, store: &dyn Store) -> Config {
     match store.longest_lease() {
         Some(longest) => config.within(longest),

@@ -1,4 +1,4 @@
-//! Requests of several names that are made in one step.
+//! Requests for several names that are made in one step.
 
 use std::sync::Arc;
 
@@ -11,8 +11,8 @@ use super::{Done, Driver, figures, internal_text};
 use crate::store::{StoreError, Together};
 
 impl Driver {
-    /// Makes calls of one step each where all of its requests can go together. What had to be merged with other
-    /// requests of its name, or must wait for them, goes by itself.
+    /// Merges calls into one step if all requests of that step can go together. A request that was
+    /// merged with others of its name, or must wait for them, goes by itself.
     pub(super) fn make_steps(&mut self, calls: &mut Vec<Call>) {
         for tickets in std::mem::take(&mut self.together) {
             let is_one = |call: &Call| asks_only(call).is_some_and(|t| tickets.contains(&t));
@@ -71,7 +71,7 @@ fn asks_only(call: &Call) -> Option<Ticket> {
     }
 }
 
-/// What the others are told where one of several was refused.
+/// The answer for the other requests of a step if one of them was refused.
 fn busy(refusal: &Replies, ticket: Ticket) -> Replies {
     let reply = Reply::Busy { ticket, why: Busy::Full, limit: 0, held: 0, waiting: 0 };
     Replies { now: refusal.now, replies: vec![reply], backlog: false, look_in: None }

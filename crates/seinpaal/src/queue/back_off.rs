@@ -1,4 +1,4 @@
-//! How long an item waits that did not work.
+//! How long an item waits after a failed delivery.
 
 use std::time::Duration;
 
@@ -28,7 +28,7 @@ impl BackOff {
         Self { base, most, jitter: 0.5 }
     }
 
-    /// Waits always as long.
+    /// Waits equally long each time.
     pub fn constant(delay: Duration) -> Self {
         Self { base: delay, most: delay, jitter: 0.0 }
     }

@@ -1,4 +1,4 @@
-//! What can go wrong with a queue, one type an operation.
+//! Errors of queues, one type for each operation.
 
 use seinpaal_proto::{
     BadCount, BadName,
@@ -12,7 +12,7 @@ use crate::{
     store::StoreError,
 };
 
-/// Why an item is not, or perhaps not, in the queue.
+/// Why a push failed, or may have failed.
 #[derive(Clone, Debug, Error)]
 #[non_exhaustive]
 pub enum PushError {
@@ -32,7 +32,7 @@ pub enum PushError {
     TooLarge(usize),
     /// The value cannot be serialised.
     #[cfg(feature = "serde")]
-    #[error("the value cannot be made JSON: {0}")]
+    #[error("the value cannot be written as JSON: {0}")]
     Json(String),
     /// The store was silent for too long: the item may be in the queue or not. Push it with a deduplication key, and
     /// pushing it again is safe.
@@ -46,7 +46,7 @@ pub enum PushError {
     Store(StoreError),
 }
 
-/// Why there are no items.
+/// Why a pop returned no items.
 #[derive(Clone, Debug, Error)]
 #[non_exhaustive]
 pub enum PopError {
@@ -56,8 +56,8 @@ pub enum PopError {
     /// A ttl or a number of items outside its range.
     #[error(transparent)]
     Setting(#[from] BadSetting),
-    /// The timeout came first, and there was nothing to be had as far as the store was heard from. A store that did
-    /// not answer in that time is a [`Store`](Self::Store) error instead.
+    /// The timeout came first, and no item was ready as far as the store was heard from. If the
+    /// store did not answer in that time, the error is [`Store`](Self::Store) instead.
     #[error("timed out waiting")]
     TimedOut,
     /// The connection is [closed](crate::Seinpaal::close).
@@ -76,7 +76,8 @@ pub enum FinishError {
     /// meanwhile.
     #[error("the delivery was over before: its lease ran out, or the item was cancelled")]
     Lost,
-    /// The store was silent for too long to say. It is told again, but the item may be delivered once more.
+    /// The store was silent for too long. The connection tells it again, but the item may be
+    /// delivered once more.
     #[error("the store did not answer: the delivery may have been ended or not")]
     Unknown,
     /// The connection is [closed](crate::Seinpaal::close), which gives back what was in hand: the delivery may have been
@@ -85,7 +86,7 @@ pub enum FinishError {
     Closed,
 }
 
-/// Why a worker stopped before it was told to.
+/// Why a worker stopped by itself.
 #[derive(Clone, Debug, Error)]
 #[non_exhaustive]
 pub enum WorkError {
@@ -119,8 +120,8 @@ pub enum QueueError {
     /// There is no such item, or no such dead letter.
     #[error("there is no such item here: {0}")]
     NoSuchItem(ItemId),
-    /// The store was silent for too long: it may have been done or not.
-    #[error("it may have been done or not: {0}")]
+    /// The store was silent for too long, so the request may have been executed or not.
+    #[error("nobody can say whether the store has done it: {0}")]
     Unknown(#[source] StoreError),
     /// The connection is [closed](crate::Seinpaal::close): nothing was done.
     #[error("the connection is closed")]

@@ -27,18 +27,19 @@ use crate::{
 /// It is owned: it can be sent anywhere and kept anywhere, also outside a runtime. Its lease is renewed meanwhile.
 ///
 /// # If it is dropped
-/// Whoever drops an item without a word, by a panic or by `?`, has failed at it: the delivery counts, the item is
-/// delivered again at once, and becomes a dead letter after its last delivery. So one that nobody can cope with goes
-/// round a few times and not for ever. What never reached the program (a pop whose future was dropped) does not count.
+/// Dropping an item, for example by a panic or by `?`, counts as a failed delivery. The item is
+/// delivered again at once, and becomes a dead letter after its last delivery. So an item that no
+/// worker can handle is tried a few times and not for ever. A delivery that never reached the
+/// program, because the future of its pop was dropped, does not count.
 ///
 /// # If the worker dies
 /// On one machine (memory, embedded) the item is delivered again at once; elsewhere when the lease ends, at most a ttl
 /// later.
 ///
 /// # If the store is unreachable
-/// The item stays in hand for as long as the lease is certain to last, then it is in [danger](Self::danger), then
-/// [lost](Self::lost), all before the store delivers it to anybody else. Give [`fence`](Self::fence) to the resource,
-/// which alone can refuse somebody who is late.
+/// The delivery is first in [danger](Self::danger) and then [lost](Self::lost), both before the
+/// store delivers the item to anybody else. Give [`fence`](Self::fence) to the resource: only the
+/// resource can refuse a worker that is late.
 ///
 /// ```
 /// # futures_executor::block_on(async {
@@ -71,7 +72,7 @@ pub enum Failed {
     Died,
 }
 
-/// An item and its end, which comes once, whoever brings it.
+/// An item, and the end of its delivery, which happens once.
 pub(super) struct SharedItem {
     handle: Arc<Handle>,
     queue: Name,
@@ -245,8 +246,8 @@ impl Item {
         ended(self.shared.finish(How::Acknowledge).await).map(drop)
     }
 
-    /// Leaves the item to somebody else, after `delay`; this delivery does not count. Without a delay it goes back to
-    /// where it stood.
+    /// Gives the item back, to be delivered again after `delay`. This delivery does not count.
+    /// Without a delay the item returns to its old place in the order.
     ///
     /// # Cancel safety
     /// As [`acknowledge`](Self::acknowledge).
@@ -258,8 +259,8 @@ impl Item {
         ended(self.shared.finish(how).await).map(drop)
     }
 
-    /// Says that it did not work, and why (cut to 256 bytes): it is delivered again after `delay`, or becomes a dead
-    /// letter if this was its last delivery.
+    /// Ends the delivery as failed, with a reason that is cut to 256 bytes. The item is delivered
+    /// again after `delay`, or becomes a dead letter if this was its last delivery.
     ///
     /// # Cancel safety
     /// As [`acknowledge`](Self::acknowledge).
@@ -292,7 +293,7 @@ fn ended(end: Result<End, FinishError>) -> Result<Failed, FinishError> {
 }
 
 impl SharedItem {
-    /// Ends the delivery, or waits for nothing if somebody has ended it already, and says how that went.
+    /// Ends the delivery and returns how that went. If it was ended already, this does not wait.
     pub(super) async fn finish(&self, how: How) -> Result<End, FinishError> {
         if !self.is_first_end(&how) {
             return Ok(self.end.get().copied().unwrap_or(End::Unknown));

@@ -1,4 +1,4 @@
-//! Popping: described, then awaited.
+//! Pops. A program describes one by its methods and then awaits it.
 
 use std::time::Duration;
 
@@ -155,7 +155,8 @@ async fn pop(
     }
 }
 
-/// A wish for items under way. Dropped, it wants no more, and what nobody took out is given back.
+/// A wish for items under way. If it is dropped, it wants no more, and items that nobody took are
+/// given back.
 pub(super) struct PopWish {
     queue: Queue,
     name: Name,
@@ -205,7 +206,7 @@ impl PopWish {
         }
     }
 
-    /// Wants no more, and gives back what nobody took out.
+    /// Wants no more, and gives back items that nobody took.
     pub(super) fn stop(&mut self) {
         self.queue.send(self.name.clone(), QueueCommand::Unpop { number: self.number });
         self.from.close();

@@ -1,4 +1,4 @@
-//! Pushing: described, then awaited.
+//! Pushes. A program describes one by its methods and then awaits it.
 
 use std::{
     fmt,
@@ -75,7 +75,8 @@ struct PushMany {
 pub struct Pushed {
     /// The number of the item.
     pub id: ItemId,
-    /// Nothing was pushed: this item with the same deduplication key had been, not long ago.
+    /// Nothing was pushed, because this item with the same deduplication key was pushed not long
+    /// ago.
     pub is_duplicate: bool,
 }
 

@@ -48,8 +48,8 @@ impl Queue {
         self.configure(Configure::GroupLimit(limit)).await
     }
 
-    /// Delivers nothing until [`resume`](Self::resume); who works, works on. `reason` (at most 512 bytes) is shown to
-    /// people.
+    /// Delivers nothing until [`resume`](Self::resume). Workers finish the items that they have.
+    /// People who look at the queue see `reason`, at most 512 bytes.
     ///
     /// # Errors
     /// As [`limit`](Self::limit).

@@ -3,7 +3,7 @@
 use super::{Check, Terms, Violation, tale::Tale, worker_of};
 use crate::history::{Event, What};
 
-/// What is told by somebody whom nothing has befallen is held against the store.
+/// An alarm of a worker that no fault has touched counts against the store.
 pub(super) fn check(events: &[Event], tale: &Tale, terms: &Terms, found: &mut Vec<Violation>) {
     for event in events {
         if let Some(story) = alarm(event, terms)
@@ -19,7 +19,8 @@ fn alarm(event: &Event, terms: &Terms) -> Option<String> {
     match &event.what {
         What::Danger { req } => Some(format!("{req} is in danger")),
         What::Lost { req, how } => Some(format!("{req} is lost: {how}")),
-        // Less than is promised: the moment is noted some time after the grant.
+        // This asks for less than is promised, because the worker notes the moment some time after
+        // the grant.
         What::Granted { req, until: Some(until), .. } => {
             let left = until.saturating_sub(event.at);
             (left < terms.lease / 2).then(|| format!("{req} is granted for {left} µs"))

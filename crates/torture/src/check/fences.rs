@@ -52,7 +52,8 @@ fn twice(tale: &Tale, name: &str, found: &mut Vec<Violation>) {
     }
 }
 
-/// Whoever asks when somebody has a grant in hand gets a greater fence. (Slots say more; see there.)
+/// A request that is made while another grant is in hand gets a greater fence. The rule for slots
+/// says more.
 fn grow(tale: &Tale, name: &str, found: &mut Vec<Violation>) {
     let mut in_hand: Vec<_> = tale.granted(name).collect();
     in_hand.sort_by_key(|(_, grant)| grant.at);

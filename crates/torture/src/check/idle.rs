@@ -1,4 +1,4 @@
-//! What is free goes to who waits, in time: no wakeup is lost for longer than the store promises.
+//! Free permits go to waiters in time: a lost wakeup costs no more time than the store promises.
 
 use std::collections::BTreeMap;
 
@@ -22,7 +22,7 @@ struct Line<'a> {
     limit: u32,
     held: u32,
     waiting: BTreeMap<usize, u32>,
-    /// Since when whoever waits would fit, and why.
+    /// Since when a waiter would fit, and why.
     since: Option<(u64, Cause)>,
 }
 
@@ -67,7 +67,7 @@ fn changes(tale: &Tale, name: &str) -> Vec<(u64, Change)> {
     changes
 }
 
-/// Who is stopped waits, but nothing can be told to it.
+/// A stopped worker still waits, but nothing can be told to it.
 fn stops(tale: &Tale, index: usize, request: &Request, changes: &mut Vec<(u64, Change)>) {
     let stops = tale.stops.iter().filter(|(life, ..)| *life == request.life);
     for (_, from, to) in stops.filter(|(_, from, to)| *from < request.ends && *to > request.asked) {
@@ -79,7 +79,8 @@ fn stops(tale: &Tale, index: usize, request: &Request, changes: &mut Vec<(u64, C
 }
 
 impl Line<'_> {
-    /// Takes a change, and returns since when and why somebody fitted, if the change ended that.
+    /// Takes a change. If it ends a time in which a waiter fitted, returns since when and why one
+    /// did.
     fn take(&mut self, at: u64, change: Change) -> Option<(u64, Cause)> {
         let before = self.since;
         let cause = match change {
@@ -132,8 +133,8 @@ impl Line<'_> {
     }
 }
 
-/// How much of this time the store could grant nothing, and how much is not held against it. Where nobody looked
-/// it is the time of faults, with what they are given afterwards.
+/// How much of this time the store could grant nothing, and how much does not count against it.
+/// Without a lookout that is the time of faults, and the time that the store is given after each.
 fn cover(tale: &Tale, terms: &Terms, from: u64, to: u64) -> (u64, u64) {
     let later = |(from, to): (u64, u64)| (from, to.saturating_add(terms.after_fault));
     if let Some(outages) = &tale.outages {

@@ -1,7 +1,7 @@
-//! First come first served, where the history proves who came first.
+//! First come, first served, as far as the history proves which request came first.
 //!
-//! Who was told that it stands in line before another asked is ahead of it. It may be passed only if a fault made
-//! it unreachable (then it is passed over) or let its place run out.
+//! A request that was told that it stands in line, before another was made, is ahead of that one.
+//! It may be passed only if a fault made it unreachable, or let its place run out.
 
 use super::{
     Check, Terms, Violation,
@@ -37,7 +37,8 @@ fn judge(
     pairs[0] += 1;
     let has_passed = match &ahead.grant {
         Some(other) => other.fence > grant.fence,
-        // It may have had its permits, and have left before it was told: where both fit, nothing is proven.
+        // The request may have been granted and have left before it was told. So if both fit,
+        // nothing is proven.
         None => grant.at < ahead.ends && ahead.permits + request.permits > limit_of(tale, request),
     };
     if !has_passed {

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, fmt};
 
 use crate::history::{Event, What};
 
-/// What became of every request.
+/// What happened to every request.
 #[derive(Debug, Default)]
 pub(super) struct Tale {
     /// The names and their limits.
@@ -68,7 +68,7 @@ impl Tale {
         tale
     }
 
-    /// What has not ended ends with the history; only belief may go on.
+    /// Whatever has not ended ends with the history. Only belief may go on.
     fn close(&mut self, at: u64) {
         self.requests.iter_mut().for_each(|request| request.end(at));
         self.windows.iter_mut().for_each(|window| window.to = window.to.min(at));
@@ -225,7 +225,7 @@ fn req_of(what: &What) -> Option<&str> {
     }
 }
 
-/// How permits came to be free, or who came when they were.
+/// Why a grant could happen: how permits became free, or that a request came while they were.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub enum Cause {
     /// They were given back.

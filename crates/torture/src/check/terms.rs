@@ -1,4 +1,4 @@
-//! What a store is held to.
+//! What a store must keep.
 
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ pub enum Bound {
     Silent,
 }
 
-/// What a store is held to. Times are microseconds.
+/// What a store must keep. Times are microseconds.
 #[derive(Clone, Debug)]
 pub struct Terms {
     /// Whether it promises first come first served.

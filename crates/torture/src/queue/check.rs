@@ -10,13 +10,14 @@ use crate::{
 /// How long an item may lie beside an idle worker, in microseconds.
 #[derive(Clone, Copy, Debug)]
 pub struct Bounds {
-    /// Where nothing goes wrong.
+    /// If nothing goes wrong.
     pub prompt: u64,
-    /// At the worst: the look of a worker that nobody called, and all that may be behind it.
+    /// At the worst. This is the time until an idle worker looks by itself, and what may delay it
+    /// then.
     pub look: u64,
 }
 
-/// What a history of a queue says.
+/// What the checker finds in a history of a queue.
 #[derive(Clone, Debug, Default)]
 pub struct Verdict {
     /// Pushes that were answered.
@@ -37,7 +38,7 @@ pub struct Verdict {
     pub faults: BTreeMap<String, u64>,
     /// Broken promises.
     pub violations: Vec<Violation>,
-    /// What was broken and not promised.
+    /// What was broken, but is not promised.
     pub counted: Vec<Violation>,
 }
 
@@ -129,7 +130,8 @@ fn tell(
             }
             What::InHand { id, fence, until } => {
                 let until = until.unwrap_or(u64::MAX);
-                // Who was stopped finds that it is over: it was so when its time was.
+                // A worker that was stopped past its lease learns on waking that the lease has
+                // ended. So its belief ended with the lease, and not with this note.
                 let told = |it: &mut Delivery| {
                     it.until = if until > at { until } else { it.until.min(at) };
                 };
@@ -193,7 +195,7 @@ fn each(
     delivery.into_iter().for_each(change);
 }
 
-/// Nothing that was acknowledged, as its worker was told, is delivered again.
+/// An item whose acknowledgement was answered is not delivered again.
 fn once(tale: &Tale, found: &mut Vec<Violation>) {
     let Some(done) = tale.acknowledged else { return };
     for again in tale.deliveries.iter().filter(|it| it.fence > done) {
@@ -220,7 +222,8 @@ fn beliefs(tale: &Tale, found: &mut Vec<Violation>) {
     }
 }
 
-/// What was answered as pushed was acknowledged, or may have been, or is dead.
+/// An item whose push was answered was acknowledged, may have been acknowledged, or is a dead
+/// letter.
 fn kept(tales: &BTreeMap<String, Tale>, events: &[Event], found: &mut Vec<Violation>) {
     let Some(end) = events.iter().find(|event| matches!(event.what, What::QueueLeft { .. })) else {
         return;
@@ -233,7 +236,7 @@ fn kept(tales: &BTreeMap<String, Tale>, events: &[Event], found: &mut Vec<Violat
     }
 }
 
-/// No more are believed in than the limits say.
+/// Workers believe in no more deliveries than the limits allow.
 fn crowds(tales: &BTreeMap<String, Tale>, events: &[Event], found: &mut Vec<Violation>) {
     let limits = events.iter().find_map(|event| match event.what {
         What::Limits { limit, group_limit } => Some((limit as usize, group_limit as usize)),
@@ -276,7 +279,8 @@ fn trouble(events: &[Event]) -> Vec<(u64, u64)> {
     windows
 }
 
-/// How long a fault is felt in the order of items: what a dead or deaf worker had is delivered a ttl later.
+/// How long a fault disturbs the order of items: those of a dead or deaf worker are delivered a ttl
+/// later.
 const FELT: u64 = 20_000_000;
 
 fn is_calm(trouble: &[(u64, u64)], from: u64, to: u64) -> bool {
@@ -313,7 +317,7 @@ fn order(
     pairs
 }
 
-/// How long ungrouped items that nobody had yet lay due beside an idle worker, the queue not being full.
+/// How long ungrouped items waited for their first delivery beside an idle worker.
 fn waits(
     tales: &BTreeMap<String, Tale>,
     events: &[Event],
@@ -326,7 +330,7 @@ fn waits(
     for tale in tales.values().filter(|tale| tale.group.is_none()) {
         let (Some(pushed), Some(first)) = (tale.pushed, tale.deliveries.first()) else { continue };
         let from = tale.due.max(pushed);
-        // Whoever was idle all the time could have had it.
+        // A worker that was idle all the time could have had the item.
         let since = idle.iter().filter(|(begin, end, _)| *begin < first.at && *end >= first.at);
         let Some(since) = since.map(|(begin, ..)| (*begin).max(from)).min() else { continue };
         let wait = first.at.saturating_sub(since);
@@ -341,8 +345,8 @@ fn waits(
     waits
 }
 
-/// When somebody waited for an item, from the pop to what came of it. Who was stopped or killed meanwhile is no
-/// idle worker.
+/// When workers waited for an item, from each pop to its result. A worker that was stopped or
+/// killed meanwhile does not count as idle.
 fn idle(events: &[Event]) -> Vec<(u64, u64, String)> {
     let mut open: BTreeMap<String, (u64, String)> = BTreeMap::new();
     let mut idle = Vec::new();

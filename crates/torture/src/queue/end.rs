@@ -1,4 +1,5 @@
-//! Before a run the limits are set, and after it what is left is taken out and told apart from what is lost.
+//! The beginning and the end of a run: sets the limits, and later takes out what is left, so that
+//! it is told apart from what is lost.
 
 use std::{collections::BTreeSet, io, path::Path, thread, time::Duration};
 
@@ -62,8 +63,9 @@ pub fn empty(seinpaal: &Seinpaal, pen: &Pen, path: &Path) -> io::Result<()> {
     }
 }
 
-/// What was delayed while the store's clock was ahead is due when that clock says so, hours later. That it is there
-/// is enough. What nobody has the number of, since its push was not answered, is purged.
+/// Items that were delayed while the store's clock was ahead are due hours later. It is enough that
+/// they are there, so they are cancelled. Items whose push was not answered have no known number,
+/// and are purged.
 fn cancel_delayed(queue: &Queue, pen: &Pen, events: &[Event]) -> io::Result<()> {
     let mut open = BTreeSet::new();
     for event in events {
