@@ -299,6 +299,21 @@ async fn several_that_are_free_are_had_at_once_and_otherwise_none_is(url: &str) 
     Ok(())
 }
 
+async fn in_the_order_given_the_narrow_name_is_waited_for_first(url: &str) -> Result {
+    let seinpaal = connect(url).await;
+    // By their bytes the wide one comes first.
+    let (wide, narrow) = (seinpaal.mutex("all"), seinpaal.mutex("one of them"));
+    let both = seinpaal.acquire_all([narrow.lock(), wide.lock()]).in_given_order().await?;
+    let names: Vec<_> = both.permits().iter().map(|permit| permit.name()).collect();
+    assert_eq!(names, ["one of them", "all"]);
+    let soon = Duration::from_secs(1);
+    let refused = seinpaal.acquire_all([narrow.lock(), wide.lock()]).timeout(soon);
+    let refused = refused.in_given_order().await.expect_err("both are held");
+    assert_eq!(refused.name, "one of them");
+    both.release().await?;
+    Ok(())
+}
+
 async fn who_names_several_in_another_order_waits_but_not_for_ever(url: &str) -> Result {
     let rounds = (0..4_usize).map(async |turn| {
         let seinpaal = connect(url).await;
@@ -410,6 +425,7 @@ on_every_store! {
     a_name_that_is_one_lock_is_refused_as_another
     a_writer_waits_for_readers_and_becomes_one
     all_of_several_names_or_none
+    in_the_order_given_the_narrow_name_is_waited_for_first
     who_names_several_in_another_order_waits_but_not_for_ever
     several_that_are_free_are_had_at_once_and_otherwise_none_is
     a_set_is_lost_with_the_first_of_its_permits

@@ -29,8 +29,8 @@ pub(crate) struct Run {
     /// (-E).
     #[arg(long, value_name = "KEY", conflicts_with = "shared", value_parser = once::key)]
     pub(crate) once_per: Option<OncePer>,
-    /// How long the store remembers that KEY was done, 1s to 24h (default: 24h). Longer than the last of the machines is
-    /// late
+    /// How long the store remembers that KEY was done, 1s to 24h (default: 24h). Make it longer than the last of
+    /// the machines can be late
     #[arg(long, value_name = "DUR", requires = "once_per", value_parser = once::remember)]
     pub(crate) remember: Option<Duration>,
     /// Inside CMD of a `run` of the same name, wait like anybody instead of going in under the permit that it holds
@@ -117,11 +117,11 @@ pub(crate) struct Acquire {
     /// Keep and renew the permits until process PID ends, however it ends, and give them back then. `--while-pid $$` is
     /// the script itself
     ///
-    /// A helper in the background does that, whose session is its own. Give them back sooner with `release`. `renew` says
-    /// with 122 that they were lost.
+    /// A process in the background does that, in a session of its own. `release` gives them back sooner. `renew` says with
+    /// 122 that they were lost.
     #[arg(long, value_name = "PID", value_parser = clap::value_parser!(i32).range(1..))]
     pub(crate) while_pid: Option<i32>,
-    /// With --while-pid: what to send to process PID when the lease is lost or about to be (default: nothing)
+    /// With --while-pid: term or kill, to be sent to process PID when the lease is lost or about to be (default: nothing)
     #[arg(long, value_name = "ACTION", requires = "while_pid", hide_possible_values = true,
           value_parser = values::signal_on_lost)]
     pub(crate) on_lost: Option<OnLost>,
