@@ -47,7 +47,7 @@ fn commands(line: &str) -> Vec<Vec<String>> {
 fn ours(words: &[String]) -> Option<Vec<&str>> {
     let is_ours = |word: &String| word == "seinpaal" || word.ends_with("/seinpaal");
     let at = words.iter().position(is_ours)?;
-    let value = |word: &String| word.starts_with('$').then_some("0");
+    let value = |word: &String| word.starts_with('$').then_some("1");
     Some(words[at..].iter().map(|word| value(word).unwrap_or(word)).collect())
 }
 
