@@ -5,13 +5,14 @@ mod alone;
 #[cfg(test)]
 mod examples;
 mod help;
+mod once;
 pub(crate) mod queue;
 mod run;
 pub(crate) mod serve;
 mod time;
 mod values;
 
-use std::{env, ffi::OsString, path::PathBuf, time::Duration};
+use std::{ffi::OsString, path::PathBuf, time::Duration};
 
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
@@ -22,7 +23,7 @@ use help::{
     ACQUIRE_EXAMPLES, DOCTOR_STATUS, ENVIRONMENT, RUN_ENVIRONMENT, RUN_EXAMPLES, STORES, TOP_KEYS,
 };
 pub(crate) use run::{Acquire, Entry, OnConflict, OnLost, OnUnreachable, Run};
-pub(crate) use values::TicketStart;
+pub(crate) use seinpaal_words::ticket::TicketStart;
 
 /// The heading of what every command understands.
 const EVERYWHERE: &str = "Everywhere";
@@ -67,8 +68,8 @@ impl Arguments {
     /// Reads the command line. To learn all commands, and to forget them, takes the parser longer than anything else that
     /// happens here. So it learns of `run` alone where the first word is that. What is wrong then, and help, is for the
     /// parser that knows them all.
-    pub(crate) fn read() -> Result<Self, clap::Error> {
-        Self::read_from(&env::args_os().collect::<Vec<_>>()).map(Self::settled)
+    pub(crate) fn read(words: &[OsString]) -> Result<Self, clap::Error> {
+        Self::read_from(words).map(Self::settled)
     }
 
     /// With what one flag says of another.
@@ -186,7 +187,7 @@ pub(crate) struct NameAndTicket {
     /// What the permits are counted under
     #[arg(value_parser = values::name)]
     pub(crate) name: Name,
-    /// The ticket that `acquire` printed or `show` lists, or as much of its beginning as no other has
+    /// The ticket as `acquire` prints it or `show` lists it, or as much of its beginning as no other has
     #[arg(value_parser = values::ticket)]
     pub(crate) ticket: TicketStart,
 }
@@ -205,6 +206,8 @@ pub(crate) struct Show {
     /// Say why this waiter waits, and about how long it may still be
     #[arg(long, value_name = "TICKET", value_parser = values::ticket)]
     pub(crate) why: Option<TicketStart>,
+    #[command(flatten)]
+    pub(crate) width: Width,
 }
 
 #[derive(Args, Debug)]
@@ -212,6 +215,16 @@ pub(crate) struct List {
     /// Only names that start with this
     #[arg(default_value = "", hide_default_value = true)]
     pub(crate) prefix: String,
+    #[command(flatten)]
+    pub(crate) width: Width,
+}
+
+/// How wide a table may be.
+#[derive(Args, Debug)]
+pub(crate) struct Width {
+    /// All columns, and whole tickets, however wide the table gets (else as wide as the terminal, or COLUMNS, or 80)
+    #[arg(long)]
+    pub(crate) wide: bool,
 }
 
 #[derive(Args, Debug)]

@@ -6,7 +6,7 @@ mod doctor;
 mod documents;
 mod limit;
 pub(crate) mod list;
-mod queue;
+pub(crate) mod queue;
 mod serve;
 pub(crate) mod show;
 mod steer;
@@ -19,6 +19,7 @@ use clap::error::ErrorKind;
 use crate::{
     args::{Arguments, Command, Global},
     exit::{Exit, Failure},
+    keeper::{self, Order},
     output::{self, Voice, text::plain},
     run::{self, guard},
     top,
@@ -29,14 +30,22 @@ pub(crate) fn main() -> ExitCode {
     if env::args_os().nth(1).is_some_and(|first| first == guard::ARGUMENT) {
         return guard::watch::main();
     }
-    let (voice, result) = match Arguments::read() {
+    if env::args_os().nth(1).is_some_and(|first| first == keeper::WATCHER) {
+        return keeper::watch();
+    }
+    let (order, words) = Order::split(env::args_os().collect());
+    let (voice, result) = match Arguments::read(&words) {
         Ok(arguments) => {
             let global = &arguments.global;
             let voice = Voice::new(global.quiet, global.verbose);
             if voice.is_detailed() {
                 output::log::start();
             }
-            (voice, dispatch(global, &arguments.command, voice))
+            let result = match (&arguments.command, order) {
+                (Command::Acquire(args), Some(order)) => keeper::keep(global, args, &order, voice),
+                (command, _) => dispatch(global, command, voice),
+            };
+            (voice, result)
         }
         Err(error) => (Voice::new(false, 0), explain(&error)),
     };

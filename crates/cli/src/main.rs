@@ -5,6 +5,7 @@ mod args;
 mod command;
 mod connection;
 mod exit;
+mod keeper;
 mod output;
 mod raw;
 mod run;

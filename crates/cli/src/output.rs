@@ -16,7 +16,7 @@ use crate::{
     raw,
 };
 pub(crate) use outlet::Outlet;
-pub(crate) use seinpaal_words::{text, why};
+pub(crate) use seinpaal_words::{text, ticket, why};
 pub(crate) use subject::Subject;
 pub(crate) use voice::Voice;
 

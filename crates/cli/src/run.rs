@@ -7,6 +7,7 @@ pub(crate) mod guard;
 mod held;
 mod hold;
 mod leash;
+mod once;
 mod process;
 mod sign;
 mod signals;
@@ -36,13 +37,14 @@ use crate::{
     args::{Global, OnUnreachable, Run},
     connection::{connect, on_runtime},
     exit::{Exit, Failure},
-    output::{Subject, Voice, json},
+    output::{Subject, Voice, json, voice},
     raw, settings,
 };
 use guard::{Guard, Terms};
 use held::{Grant, Held, HeldAs};
 use hold::Hold;
 use leash::Leash;
+use once::Once;
 use process::{Cmd, Note, Start};
 use sign::Sign;
 use terminal::Terminal;
@@ -57,21 +59,29 @@ pub(crate) fn run(global: &Global, args: &Run, voice: Voice) -> Result<Exit, Fai
     let choice = settings::choose(global)?;
     let subject = Subject::new(&args.entry.name, &choice.url);
     let program = find::find(&args.command[0]).map_err(|failure| failure.about(subject))?;
+    let once = Once::of(args, &choice).map_err(|failure| failure.about(subject))?;
     let mut mask = None;
     let ended = on_runtime(async {
         let mut signals = Signals::listen()?;
         mask = Some(signals.mask);
         let began = Instant::now();
-        let connecting = connect(&choice, args.entry.ttl, "seinpaal run", voice, &mut signals);
+        let client = if args.kept_for.is_some() { "seinpaal acquire" } else { "seinpaal run" };
+        let connecting = connect(&choice, args.entry.ttl, client, voice, &mut signals);
         let seinpaal = connecting.await.map_err(|failure| failure.about(subject))?;
         let mut entrance = Entrance {
             seinpaal: &seinpaal,
             entry: &args.entry,
             also: &args.also,
+            within: &args.within,
             held: &[],
             subject,
             voice,
         };
+        if let Some(once) = &once
+            && once.is_done(entrance, &mut signals).await?
+        {
+            return Ok(Exit::Success);
+        }
         let around_us = held::around_us();
         let ties = match args.no_reenter {
             true => Vec::new(),
@@ -79,19 +89,37 @@ pub(crate) fn run(global: &Global, args: &Run, voice: Voice) -> Result<Exit, Fai
         };
         let held = names(&ties);
         entrance.held = &held;
-        let permits = match held.len() > args.also.len() {
+        let permits = match held.len() > args.also.len() + args.within.len() {
             true => None,
             false => {
                 entrance.make_way(args.on_conflict, &mut signals).await?;
                 Some(entrance.enter(&events, &mut signals).await?)
             }
         };
+        if args.kept_for.is_some() {
+            voice::fall_silent().map_err(Failure::internal)?;
+        }
         let schedule = seinpaal.schedule(choice.ttl(args.entry.ttl));
         let program = &program;
         let seinpaal = &seinpaal;
-        let errand =
-            Errand { args, schedule, program, seinpaal, around_us: &around_us, subject, voice };
+        let errand = Errand {
+            args,
+            schedule,
+            program,
+            seinpaal,
+            around_us: &around_us,
+            once: once.as_ref(),
+            subject,
+            voice,
+        };
         let grants = errand.grants(permits.as_ref(), &ties);
+        if let Some(once) = &once {
+            let alone = Once::check_alone(&grants).map_err(|failure| failure.about(subject));
+            if alone.is_err() || once.is_done(entrance, &mut signals).await? {
+                once::give_back(permits).await;
+                return alone.map(|()| Exit::Success);
+            }
+        }
         grants.iter().for_each(|grant| events.emit(&acquired(grant, began)));
         let held = errand.hold(permits, ties, &grants, &events, &mut signals).await;
         held.map_err(|failure| failure.about(subject))
@@ -134,6 +162,7 @@ struct Errand<'a> {
     seinpaal: &'a Seinpaal,
     /// What runs around us hold.
     around_us: &'a [Held],
+    once: Option<&'a Once>,
     subject: Subject<'a>,
     voice: Voice,
 }
@@ -143,7 +172,7 @@ impl Errand<'_> {
     fn grants(self, permits: Option<&PermitSet>, ties: &[Tie]) -> Vec<Grant> {
         let own = permits.map(PermitSet::permits).unwrap_or_default().iter().map(Grant::from);
         let all: Vec<_> = own.chain(ties.iter().map(|tie| tie.grant.clone())).collect();
-        let also = self.args.also.iter().map(|(name, _)| name);
+        let also = self.args.also.iter().chain(&self.args.within).map(|(name, _)| name);
         let names = [&self.args.entry.name].into_iter().chain(also);
         names
             .filter_map(|name| all.iter().find(|grant| grant.name == name.as_str()).cloned())
@@ -199,6 +228,8 @@ impl Errand<'_> {
             continued_at: None,
             ties,
             loss_is_told: false,
+            kept_for: self.args.kept_for,
+            once: self.once,
             min_hold_at: self.args.min_hold.and_then(|least| began.checked_add(least)),
         };
         hold.watch(permits, self.args.max_hold, children).await

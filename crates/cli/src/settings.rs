@@ -45,7 +45,8 @@ impl Choice {
         wanted.unwrap_or_else(|| self.longest_ttl().map_or(USUAL_TTL, |most| most.min(USUAL_TTL)))
     }
 
-    fn longest_ttl(&self) -> Option<Duration> {
+    /// The longest lease that the store allows, if it does not allow all.
+    pub(crate) fn longest_ttl(&self) -> Option<Duration> {
         self.url.redis_options()?.restart_guard.map(RestartGuard::longest_ttl)
     }
 

@@ -7,7 +7,9 @@
 //! ```
 //! docs/decisions/0050-top.md says why there is no library for the terminal.
 
+mod deed;
 mod keys;
+mod prompt;
 mod screen;
 mod state;
 mod view;
@@ -64,6 +66,7 @@ async fn live(
     let mut keys = keys::listen();
     let mut screen = Screen::enter()?;
     let mut clock = tokio::time::interval(REDRAW);
+    let (telling, mut told) = tokio::sync::mpsc::unbounded_channel();
     loop {
         screen.draw(&view::lines(&mut state, screen.size()), may_be_bold());
         tokio::select! {
@@ -72,10 +75,19 @@ async fn live(
             },
             key = keys.next() => match state.press(key) {
                 Heard::Leave => return Ok(Exit::Success),
-                Heard::Look => watch.look_at(state.open.clone()),
+                Heard::Look => watch.look_at(state.look.clone()),
+                Heard::Do(name, deed) => {
+                    let (seinpaal, telling) = (seinpaal.clone(), telling.clone());
+                    // Whoever leaves meanwhile is told nothing; what was asked for may be done or not.
+                    tokio::spawn(async move { telling.send(deed.done(&seinpaal, &name).await) });
+                }
                 Heard::Nothing => {}
             },
             seen = watch.next() => state.take(seen),
+            Some(words) = told.recv() => {
+                state.tell(words);
+                watch.look_at(state.look.clone());
+            }
             _ = clock.tick() => {}
         }
     }

@@ -9,7 +9,7 @@ pub const PRODUCT: &[&[&str]] = &[
     &["store"],
     &["embedded", "redis", "zookeeper"],
     &["seinpaal"],
-    &["words"],
+    &["words", "tower"],
     &["serve"],
     &["cli"],
 ];

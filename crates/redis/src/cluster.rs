@@ -70,7 +70,7 @@ pub(super) struct ClusterOptions {
     pub(super) keys: Keys,
     pub(super) inbox: Inbox,
     pub(super) news: NewsSender,
-    pub(super) mutation: Option<Mutation>,
+    pub(super) mutations: Vec<Mutation>,
 }
 
 struct ClusterLinks {
@@ -252,8 +252,8 @@ impl fmt::Debug for Cluster {
 impl ClusterLinks {
     fn new(options: ClusterOptions, me: Weak<Self>) -> Self {
         let is_guarded = options.url.options.restart_guard.is_some();
-        let sharded = Scripts::new(Wire::Sharded, is_guarded, options.mutation.clone());
-        let moving = Scripts::new(Wire::Moving, is_guarded, options.mutation);
+        let sharded = Scripts::new(Wire::Sharded, is_guarded, options.mutations.clone());
+        let moving = Scripts::new(Wire::Moving, is_guarded, options.mutations);
         Self {
             me,
             url: options.url,

@@ -95,7 +95,7 @@ pub use self::rigged::Rig;
 #[derive(Default)]
 struct Overrides {
     now: Option<Arc<AtomicU64>>,
-    mutation: Option<(String, String)>,
+    mutations: Vec<(String, String)>,
     replication_timeout: Option<Duration>,
 }
 
@@ -159,7 +159,7 @@ impl RedisStore {
             ConnectOptions { endpoint, keys: keys.clone(), inbox, news, replication_timeout };
         let (connection, first_reading) = Connection::open(options).await?;
         let scripts =
-            Box::new(Scripts::new(Wire::Single, guard.is_some(), mutation_of(&overrides)));
+            Box::new(Scripts::new(Wire::Single, guard.is_some(), mutations_of(&overrides)?));
         let servers = Servers::One { connection, scripts };
         let heard = Mutex::new(None);
         Ok(Arc::new(Self { servers, keys, guard, inbox, now: overrides.now, first_reading, heard }))
@@ -184,8 +184,8 @@ impl RedisStore {
         overrides: Overrides,
     ) -> Result<Arc<Self>, StoreError> {
         let (keys, guard) = (keys_of(&url.options)?, url.options.restart_guard);
-        let mutation = mutation_of(&overrides);
-        let options = cluster::ClusterOptions { url, keys: keys.clone(), inbox, news, mutation };
+        let mutations = mutations_of(&overrides)?;
+        let options = cluster::ClusterOptions { url, keys: keys.clone(), inbox, news, mutations };
         let (cluster, first_reading) = Cluster::open(options).await?;
         let servers = Servers::Cluster(cluster);
         let heard = Mutex::new(None);
@@ -195,11 +195,16 @@ impl RedisStore {
     async fn execute(&self, batch: &Batch) -> Result<Replies, StoreError> {
         refuse_too_much(batch)?;
         let operation = Operation::of(batch);
-        let (keys, arguments) = self.keys_and_arguments(batch);
+        let plain =
+            script::plain_arguments(batch, self.given_now()).filter(|_| self.guard.is_none());
+        let (keys, arguments) = match plain {
+            Some(arguments) => (Vec::from(self.keys.of(&batch.name)), arguments),
+            None => self.keys_and_arguments(batch),
+        };
         self.servers.expect(batch).await?;
         let (answer, proof) =
             self.servers.evaluate(operation, &keys, &arguments, room_of(batch)).await?;
-        let replies = reply::parse(answer, operation.name(), batch.requests.len())?;
+        let replies = reply::of_batch(answer, operation.name(), batch)?;
         self.hear(replies.now);
         self.servers.take_note(batch, &replies);
         match replies.replies.iter().map(need_of).max() {
@@ -363,9 +368,13 @@ fn keys_of(options: &RedisOptions) -> Result<Keys, StoreError> {
     Keys::new(prefix).ok_or_else(|| misconfigured("the store option prefix has no braces in it"))
 }
 
-fn mutation_of(overrides: &Overrides) -> Option<Mutation> {
-    let (from, to) = overrides.mutation.clone()?;
-    Some(Mutation { from, to })
+/// A text that no script has would change nothing, and a test would take that for proof.
+fn mutations_of(overrides: &Overrides) -> Result<Vec<Mutation>, StoreError> {
+    let known = |(from, to): (String, String)| match script::is_anywhere(&from) {
+        true => Ok(Mutation { from, to }),
+        false => Err(misconfigured(&format!("no script has the text to be changed: {from}"))),
+    };
+    overrides.mutations.iter().cloned().map(known).collect()
 }
 
 /// How many bytes the answer to a batch may have: slots and tickets of many thousands of permits, and the rows that

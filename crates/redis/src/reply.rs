@@ -4,8 +4,8 @@ use std::fmt::{self, Write};
 
 use redis::Value;
 use seinpaal_proto::{
-    Busy, Cause, Fence, Grant, HolderRow, Kind, Replies, Reply, Slots, Snapshot, Ticket,
-    TicketReply, WaiterRow, time::UNBOUNDED,
+    Acquire, Batch, Busy, Cause, Fence, Grant, HolderRow, Kind, Replies, Reply, Request, Slots,
+    Snapshot, Ticket, TicketReply, WaiterRow, time::UNBOUNDED,
 };
 
 use super::error::one_line;
@@ -18,6 +18,67 @@ pub(super) fn parse(
     requests: usize,
 ) -> Result<Replies, StoreError> {
     read(&value, requests).ok_or_else(|| unreadable(script, &value))
+}
+
+/// Reads the answer to a batch, which may be packed; `forms.lua` says how.
+pub(super) fn of_batch(
+    value: Value,
+    script: &'static str,
+    batch: &Batch,
+) -> Result<Replies, StoreError> {
+    let replies = match &value {
+        Value::Int(now) => u64::try_from(*now).ok().and_then(|now| packed(now, &[], batch)),
+        Value::BulkString(bytes) => {
+            exact(bytes, 0).and_then(|now| packed(now, bytes.get(8..)?, batch))
+        }
+        _ => return parse(value, script, batch.requests.len()),
+    };
+    replies.ok_or_else(|| unreadable(script, &value))
+}
+
+/// What was asked, with what the answer adds: of each acquire fence, first slot and time. If it adds nothing, the only
+/// acquire has now as fence, the first slots, and all of its ttl.
+fn packed(now: u64, grants: &[u8], batch: &Batch) -> Option<Replies> {
+    let is_alone = grants.is_empty() && batch.requests.len() == 1;
+    let mut grants = grants.chunks_exact(20);
+    let mut replies = Vec::with_capacity(batch.requests.len());
+    for request in &batch.requests {
+        replies.push(match request {
+            Request::Acquire(acquire) if is_alone => {
+                Reply::Granted(plain_grant(acquire, now, 0, acquire.ttl)?)
+            }
+            Request::Acquire(acquire) => {
+                let told = grants.next()?;
+                let slot = u32::from_le_bytes(told.get(8..12)?.try_into().ok()?);
+                Reply::Granted(plain_grant(acquire, exact(told, 0)?, slot, exact(told, 12)?)?)
+            }
+            Request::Release { ticket, slots: None } => {
+                Reply::Released { ticket: *ticket, left: 0 }
+            }
+            Request::Renew(renew) => Reply::Renewed { valid_for: Some(renew.ttl) },
+            _ => return None,
+        });
+    }
+    let is_whole = now <= UNBOUNDED && grants.remainder().is_empty() && grants.next().is_none();
+    is_whole.then_some(Replies { now, replies, backlog: false, look_in: None })
+}
+
+/// Only a limit that agrees is answered so, and 1 where none was asked for.
+fn plain_grant(acquire: &Acquire, fence: u64, slot: u32, valid_for: u64) -> Option<Grant> {
+    Some(Grant {
+        ticket: acquire.ticket,
+        fence: Fence(fence),
+        slots: Slots::range(slot, slot.checked_add(acquire.permits.get() - 1)?),
+        limit: acquire.limit.map_or(1, |rule| rule.limit.get()),
+        valid_for: Some(valid_for),
+    })
+}
+
+/// A whole number, as Lua has them.
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it is in range")]
+fn exact(bytes: &[u8], at: usize) -> Option<u64> {
+    let number = f64::from_le_bytes(bytes.get(at..at + 8)?.try_into().ok()?);
+    (0.0..=9_007_199_254_740_992.0).contains(&number).then_some(number as u64)
 }
 
 /// The script ran; only what it said is lost.

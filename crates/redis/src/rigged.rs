@@ -20,15 +20,15 @@ pub struct Rig {
     /// Microseconds, in place of the server's clock.
     pub now: Option<Arc<AtomicU64>>,
     /// A piece of every script's source, and what stands there instead.
-    pub mutation: Option<(String, String)>,
+    pub mutations: Vec<(String, String)>,
     /// How long replicas may take, in place of half a second.
     pub replication_timeout: Option<Duration>,
 }
 
 impl From<Rig> for Overrides {
     fn from(rig: Rig) -> Self {
-        let Rig { now, mutation, replication_timeout } = rig;
-        Self { now, mutation, replication_timeout }
+        let Rig { now, mutations, replication_timeout } = rig;
+        Self { now, mutations, replication_timeout }
     }
 }
 

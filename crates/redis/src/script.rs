@@ -4,8 +4,8 @@ use std::{fmt::Write, sync::OnceLock};
 
 use redis::Script;
 use seinpaal_proto::{
-    Acquire, Attach, Batch, Configure, Enqueue, LimitRule, OnMismatch, Renew, Request, Whom,
-    time::Micros,
+    Acquire, Attach, Batch, Configure, Enqueue, LimitRule, OnMismatch, Renew, Request, Ticket,
+    Whom, time::Micros,
 };
 
 use super::queue::pieces::QUEUE;
@@ -18,7 +18,10 @@ const MOST_EXACT: u64 = 1 << 53;
 /// Where the requests begin among the arguments.
 pub(super) const FIRST_REQUEST: usize = 3;
 
-/// Where every script begins, and what follows it with the restart guard.
+/// Where every script begins: formats, and without the restart guard what goes on most of the time.
+pub(super) const FORMS: &str = include_str!("lua/forms.lua");
+const LEAN: &str = include_str!("lua/lean.lua");
+/// What follows, and what follows that with the restart guard.
 const BEGIN: &str = include_str!("lua/begin.lua");
 const GUARD: &str = include_str!("lua/guard.lua");
 /// What follows the scripts of acquire and cancel where several names are acquired in one step.
@@ -64,11 +67,24 @@ macro_rules! plain {
     () => {
         concat!(
             include_str!("lua/plain.lua"),
+            include_str!("lua/unfold.lua"),
+            include_str!("lua/plain_read.lua"),
             include_str!("lua/plain_acquire.lua"),
             include_str!("lua/plain_release.lua"),
             include_str!("lua/plain_renew.lua"),
             include_str!("lua/plain_grant.lua"),
             include_str!("lua/plain_end.lua"),
+        )
+    };
+}
+
+/// What takes a lone value apart, as a function.
+macro_rules! unfold {
+    () => {
+        concat!(
+            "local function unfold(text)\n",
+            include_str!("lua/unfold.lua"),
+            "return lone_head, lone_field, lone_record\nend\n",
         )
     };
 }
@@ -82,6 +98,7 @@ macro_rules! row {
             source: concat!(
                 include_str!("lua/begin.lua"),
                 $($plain)*
+                unfold!(),
                 include_str!("lua/pack.lua"),
                 include_str!("lua/state.lua"),
                 include_str!("lua/records.lua"),
@@ -121,7 +138,7 @@ pub(super) const SCRIPTS: [ScriptHeader; 10] = [
         #[cfg(test)]
         operation: Operation::Write,
         name: "write",
-        source: concat!(include_str!("lua/begin.lua"), include_str!("lua/pack.lua"), include_str!("lua/write.lua")),
+        source: concat!(include_str!("lua/begin.lua"), unfold!(), include_str!("lua/pack.lua"), include_str!("lua/write.lua")),
         #[cfg(test)]
         own: include_str!("lua/write.lua"),
         #[cfg(test)]
@@ -135,6 +152,7 @@ pub(super) const SCRIPTS: [ScriptHeader; 10] = [
         name: "list",
         source: concat!(
             include_str!("lua/begin.lua"),
+            unfold!(),
             include_str!("lua/pack.lua"),
             include_str!("lua/rows.lua"),
             include_str!("lua/list.lua"),
@@ -168,6 +186,11 @@ impl Operation {
             Request::Inspect { .. } => Self::Inspect,
             _ => Self::Step,
         }
+    }
+
+    /// Whether its script takes packed requests.
+    fn may_be_plain(self) -> bool {
+        matches!(self, Self::Acquire | Self::Renew | Self::Release | Self::Step)
     }
 
     pub(super) fn name(self) -> &'static str {
@@ -207,19 +230,25 @@ pub(super) struct Mutation {
     pub(super) to: String,
 }
 
+/// Whether a script has this text.
+pub(super) fn is_anywhere(text: &str) -> bool {
+    let others = [FORMS, LEAN, GUARD, TOGETHER, QUEUE].concat();
+    others.contains(text) || SCRIPTS.iter().any(|row| row.source.contains(text))
+}
+
 /// The scripts of one store with their hashes, each worked out when first used.
 #[derive(Debug)]
 pub(super) struct Scripts {
     wire: Wire,
     hashed: [OnceLock<Script>; SCRIPTS.len() + 2],
     is_guarded: bool,
-    mutation: Option<Mutation>,
+    mutations: Vec<Mutation>,
 }
 
 impl Scripts {
     /// Those that expect the marker as third key and the length of the guard as last argument, or not.
-    pub(super) fn new(wire: Wire, is_guarded: bool, mutation: Option<Mutation>) -> Self {
-        Self { wire, is_guarded, mutation, hashed: Default::default() }
+    pub(super) fn new(wire: Wire, is_guarded: bool, mutations: Vec<Mutation>) -> Self {
+        Self { wire, is_guarded, mutations, hashed: Default::default() }
     }
 
     /// The hash of a script, by which `EVALSHA` knows it.
@@ -239,16 +268,16 @@ impl Scripts {
         let (begin, rest) = SCRIPTS[operation as usize].source.split_at(BEGIN.len());
         let has_guard = self.is_guarded && operation != Operation::Write;
         let guard = if has_guard { GUARD } else { "" };
-        self.changed([self.wire.piece(), begin, guard, rest].concat())
+        let lean = if operation.may_be_plain() && !self.is_guarded { LEAN } else { "" };
+        self.changed([self.wire.piece(), FORMS, lean, begin, guard, rest].concat())
     }
 
     fn changed(&self, source: String) -> String {
         #[cfg(feature = "planted")]
         let source = crate::planted::spoil(source);
-        match &self.mutation {
-            None => source,
-            Some(mutation) => source.replacen(&mutation.from, &mutation.to, 1),
-        }
+        self.mutations
+            .iter()
+            .fold(source, |source, mutation| source.replacen(&mutation.from, &mutation.to, 1))
     }
 
     fn together(&self) -> String {
@@ -273,7 +302,63 @@ pub(super) fn arguments(batch: &Batch, now: Option<u64>) -> Vec<Vec<u8>> {
     arguments
 }
 
-/// An acquire as `ASK` in `begin.lua` says: reading words out of a line is a third of what it costs a server.
+/// A batch of which nothing keeps the server from a straight path, as `PLAIN_*` in `forms.lua` say; else nothing.
+pub(super) fn plain_arguments(batch: &Batch, now: Option<u64>) -> Option<Vec<Vec<u8>>> {
+    let mut clocks = now.map_or((-1.0_f64).to_le_bytes(), double).to_vec();
+    clocks.extend(double(batch.fence_seen.min(MOST_FENCE_SEEN)));
+    clocks.extend(batch.inbox?.to_string().bytes());
+    let argument = |request| {
+        let (operation, rest) = plain_body(request)?;
+        Some([&[operation], &*clocks, &*rest].concat())
+    };
+    let arguments = batch.requests.iter().map(argument).collect::<Option<Vec<_>>>()?;
+    (!arguments.is_empty()).then_some(arguments)
+}
+
+/// Which operation it is, and what follows the inbox.
+fn plain_body(request: &Request) -> Option<(u8, Vec<u8>)> {
+    match request {
+        Request::Acquire(acquire) => Some((1, plain_acquire(acquire)?)),
+        Request::Release { ticket, slots: None } => {
+            Some((2, [plain_ticket(*ticket), line(request).into_bytes()].concat()))
+        }
+        Request::Renew(Renew { lease, ttl, margin, whom: Whom::All { members, digest } }) => {
+            let lease = lease.to_string();
+            let mut body = lease.strip_suffix("00000000")?.as_bytes().to_vec();
+            for number in [*ttl, *margin, u64::from(*members), *digest] {
+                body.extend(double(number));
+            }
+            body.extend(line(request).bytes());
+            Some((3, body))
+        }
+        _ => None,
+    }
+}
+
+fn plain_acquire(acquire: &Acquire) -> Option<Vec<u8>> {
+    let is_own = acquire.lease == acquire.ticket.series().ticket(0).into();
+    let (_, limit) = rule_and_limit(acquire.limit);
+    let mut body = plain_ticket(acquire.ticket);
+    body.extend(acquire.permits.get().to_le_bytes());
+    body.extend(limit.to_le_bytes());
+    body.extend(acquire.kind.letter().to_string().bytes());
+    for time in [acquire.ttl, acquire.margin, acquire.not_after.unwrap_or(MOST_EXACT)] {
+        body.extend(double(time));
+    }
+    body.extend(packed(acquire));
+    is_own.then_some(body)
+}
+
+/// Series, number and digest.
+fn plain_ticket(ticket: Ticket) -> Vec<u8> {
+    let mut text = ticket.to_string().into_bytes();
+    text.truncate(24);
+    text.extend(ticket.number().to_le_bytes());
+    text.extend(double(ticket.digest()));
+    text
+}
+
+/// An acquire as `ASK` in `forms.lua` says: reading words out of a line is a third of what it costs a server.
 fn packed(acquire: &Acquire) -> Vec<u8> {
     let (rule, limit) = rule_and_limit(acquire.limit);
     let is_own = acquire.lease == acquire.ticket.series().ticket(0).into();
@@ -306,7 +391,7 @@ pub(super) fn double(number: u64) -> [u8; 8] {
 }
 
 fn rule_and_limit(rule: Option<LimitRule>) -> (u8, u32) {
-    let Some(LimitRule { limit, on_mismatch }) = rule else { return (b'-', 0) };
+    let Some(LimitRule { limit, on_mismatch }) = rule else { return (b'-', 1) };
     let letter = match on_mismatch {
         OnMismatch::Refuse => b'R',
         OnMismatch::Adopt => b'A',

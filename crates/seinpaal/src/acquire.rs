@@ -16,7 +16,7 @@ use seinpaal_proto::{
 use tokio::sync::oneshot;
 
 use crate::{
-    driver::{Command, Grant, Handle, OnQueued, Request, Wanted},
+    driver::{AskedFor, Command, Grant, Handle, OnQueued, Request, Wanted},
     error::{AcquireError, BadSetting},
     permit::Permit,
     request::{Described, request},
@@ -370,7 +370,8 @@ impl Asking {
         let (reply, answer) = oneshot::channel();
         let number = handle.next_request();
         let asking = Self { handle: Arc::clone(handle), number, answer, is_over: false };
-        (Request { number, wanted, on_queued, reply }, asking)
+        let asked = AskedFor::new(&wanted.name);
+        (Request { number, wanted, on_queued, asked, reply }, asking)
     }
 
     async fn permit(self) -> Result<Permit, AcquireError> {

@@ -21,8 +21,8 @@ use crate::{
 ///
 /// Where one server has all names (memory, embedded, a single Redis), and all can be had at once, they are: in one
 /// step and one round trip. Otherwise they are acquired one after the other, in the order of their bytes whatever
-/// order they were given in. So callers who want the same names never wait for each other in a circle. Who waits
-/// for a later name holds the earlier ones meanwhile.
+/// order they were given in (unless [`in_given_order`](Self::in_given_order) says so). So callers who want the same
+/// names never wait for each other in a circle. Who waits for a later name holds the earlier ones meanwhile.
 ///
 /// # Cancel safety
 /// Dropping the future, at any point, leaves the queue and gives back what it had.
@@ -45,6 +45,7 @@ struct AllWaited {
     seinpaal: Seinpaal,
     requests: Vec<Acquire>,
     timeout: Option<Duration>,
+    is_as_given: bool,
 }
 
 #[derive(Debug)]
@@ -76,7 +77,7 @@ pub struct PermitSet {
 
 impl AcquireAll {
     pub(crate) fn new(seinpaal: Seinpaal, requests: Vec<Acquire>) -> Self {
-        Self(Described::new(AllWaited { seinpaal, requests, timeout: None }))
+        Self(Described::new(AllWaited { seinpaal, requests, timeout: None, is_as_given: false }))
     }
 
     /// Stops waiting after this long, for all of them together, counted from the first poll. A
@@ -84,13 +85,26 @@ impl AcquireAll {
     pub fn timeout(self, timeout: Duration) -> Self {
         Self(self.0.with(|it| it.timeout = Some(timeout)))
     }
+
+    /// Acquires them in the order they were given in, where they must be waited for. Put the narrow name first and the
+    /// wide one last: a permit of the wide one, which all want, is then never held by somebody who still waits for the
+    /// narrow one.
+    ///
+    /// Nobody waits in a circle as long as all who want two of these names give them in the same order, and none of them
+    /// leaves it to the order of bytes. Names with one wider name each, as users within a service, see to that.
+    pub fn in_given_order(self) -> Self {
+        Self(self.0.with(|it| it.is_as_given = true))
+    }
 }
 
 impl AllWaited {
     async fn run(self) -> Result<PermitSet, AcquireAllError> {
         let clock = self.seinpaal.handle.clock();
         let deadline = self.timeout.map(|timeout| clock.after(timeout));
-        let requests = in_order(self.requests)?;
+        let mut requests = in_order(self.requests)?;
+        if self.is_as_given {
+            requests.sort_by_key(|(place, _)| *place);
+        }
         if let Some(at_once) = all_at_once(&self.seinpaal, &requests, deadline) {
             match at_once.await {
                 Ok(Some(permits)) => return Ok(permits),

@@ -17,6 +17,12 @@
 mod asks;
 mod command;
 mod dispatch;
+#[cfg(feature = "metrics")]
+#[path = "driver/figures/recorded.rs"]
+mod figures;
+#[cfg(not(feature = "metrics"))]
+#[path = "driver/figures/silent.rs"]
+mod figures;
 mod handle;
 mod journal;
 mod lease;
@@ -59,6 +65,7 @@ use crate::{
 };
 use asks::Asks;
 use dispatch::Waiting;
+pub(crate) use figures::Asked as AskedFor;
 use queues::Queues;
 pub(crate) use releases::ANSWER;
 pub(crate) use shared::SharedDriver;
@@ -211,7 +218,12 @@ impl Driver {
             let store = Arc::clone(&self.store);
             self.statistics.called();
             let batch = call.batch;
-            let asked = self.pulse.watch(async move { store.call_queue(&batch).await });
+            let asked = self.pulse.watch(async move {
+                let timing = figures::Call::begin("queues");
+                let result = store.call_queue(&batch).await;
+                timing.end(result.as_ref().err());
+                result
+            });
             self.under_way.push(Box::pin(async move { Done::Queue(name, call.id, asked.await) }));
         }
     }
@@ -227,7 +239,10 @@ impl Driver {
                 if let Some(silence) = silence {
                     store.reassure(&batch.name, silence).await;
                 }
-                store.call(&batch).await
+                let timing = figures::Call::begin("permits");
+                let result = store.call(&batch).await;
+                timing.end(result.as_ref().err());
+                result
             });
             self.under_way.push(Box::pin(async move { Done::Call(id, asked.await) }));
         }
@@ -273,6 +288,7 @@ impl Driver {
             News::Wakeup(wakeup) => self.session.handle_wakeup(now, wakeup),
             News::LookAgain => {
                 self.statistics.looked_again();
+                figures::reconnected();
                 self.session.look_again(now);
                 self.queues.look_again(now);
             }

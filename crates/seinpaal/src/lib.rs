@@ -58,6 +58,7 @@
 //! test's tokio runtime, so that with `start_paused` an hour passes at once.
 //!
 #![doc = include_str!("features.md")]
+#![doc = include_str!("metrics.md")]
 #![forbid(unsafe_code)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 

@@ -98,6 +98,7 @@ impl Late {
 
     async fn with(mutation: Option<(&str, &str)>) -> Self {
         let mutation = mutation.map(|(from, to)| (from.to_owned(), to.to_owned()));
+        let mutations = Vec::from_iter(mutation);
         let server = RedisServer::start();
         let now = Arc::new(AtomicU64::new(1_795_000_000_000_000));
         let open = async |inbox| {
@@ -105,7 +106,7 @@ impl Late {
                 panic!()
             };
             let rig =
-                Rig { now: Some(Arc::clone(&now)), mutation: mutation.clone(), ..Rig::default() };
+                Rig { now: Some(Arc::clone(&now)), mutations: mutations.clone(), ..Rig::default() };
             let (news, _) = mpsc::unbounded_channel();
             RedisStore::open_rigged(url, Inbox(inbox), news, rig).await.unwrap()
         };

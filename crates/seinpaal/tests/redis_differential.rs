@@ -5,6 +5,12 @@
 mod bench;
 #[path = "support/history.rs"]
 mod history;
+#[path = "redis_differential/lone.rs"]
+mod lone;
+#[path = "redis_differential/made.rs"]
+mod made;
+#[path = "redis_differential/mistakes.rs"]
+mod mistakes;
 #[path = "support/model.rs"]
 mod model;
 
@@ -12,21 +18,21 @@ use bench::{Bench, KEY};
 use history::{
     Ask, CALM, CALM_CROWD, Event, FenceSeen, LARGE, Random, SMALL, Scale, guarded_history, history,
 };
-use seinpaal_proto::{
-    Acquire, Enqueue, Kind, LeaseId, Limit, LimitRule, OnMismatch, Permits, Priority, Ticket,
-};
+use mistakes::{Drawn, FEW_ARE_MANY, MISTAKES};
+use seinpaal_proto::Ticket;
 use seinpaal_rig::RedisServer;
 
-async fn compare_many(seeds: std::ops::Range<u64>, scale: Scale) {
-    compare_many_on(&mut Bench::new(None).await, seeds, scale).await;
+async fn compare_many(seeds: std::ops::Range<u64>, drawn: impl Into<Drawn>) {
+    compare_many_on(&mut Bench::new(None).await, seeds, drawn).await;
 }
 
-async fn compare_many_on(bench: &mut Bench, seeds: std::ops::Range<u64>, scale: Scale) {
-    if let Some((seed, history)) = first_different(bench, seeds, scale).await {
+async fn compare_many_on(bench: &mut Bench, seeds: std::ops::Range<u64>, drawn: impl Into<Drawn>) {
+    let drawn = drawn.into();
+    if let Some((seed, history)) = first_different(bench, seeds, drawn).await {
         let short = bench.shorten(history).await;
         let difference = bench.difference(&short).await.unwrap_or_default();
         panic!(
-            "seed {seed}, {scale:?}: the script differs from the ledger\n{short:#?}\n{difference}"
+            "seed {seed}, {drawn:?}: the script differs from the ledger\n{short:#?}\n{difference}"
         );
     }
 }
@@ -34,10 +40,10 @@ async fn compare_many_on(bench: &mut Bench, seeds: std::ops::Range<u64>, scale: 
 async fn first_different(
     bench: &mut Bench,
     seeds: std::ops::Range<u64>,
-    scale: Scale,
+    drawn: Drawn,
 ) -> Option<(u64, Vec<Event>)> {
     for seed in seeds {
-        let history = history(seed, scale);
+        let history = drawn.history(seed);
         if bench.difference(&history).await.is_some() {
             return Some((seed, history));
         }
@@ -59,7 +65,7 @@ pub(crate) async fn differs(histories: u64) -> Option<String> {
         ("large", 0..histories / 4, LARGE),
     ];
     for (size, seeds, scale) in sizes {
-        if let Some((seed, _)) = first_different(&mut bench, seeds, scale).await {
+        if let Some((seed, _)) = first_different(&mut bench, seeds, scale.into()).await {
             return Some(format!("{size} history {seed}"));
         }
     }
@@ -126,6 +132,14 @@ async fn the_scripts_do_what_the_ledger_does_where_clients_do_as_sessions_do() {
 }
 
 #[tokio::test]
+async fn the_scripts_do_what_the_ledger_does_where_one_client_is_alone_or_nearly() {
+    for drawn in [Drawn::Lone, Drawn::Pair] {
+        compare_many(0..histories(), drawn).await;
+        compare_many_on(&mut Bench::new(Some(FEW_ARE_MANY)).await, 0..histories() / 2, drawn).await;
+    }
+}
+
+#[tokio::test]
 async fn the_scripts_do_what_the_ledger_does_on_a_server_that_sorts_words() {
     for mutation in [None, Some(FEW_ARE_MANY)] {
         let mut bench = Bench::on(RedisServer::of_a_language(), mutation, None).await;
@@ -135,9 +149,6 @@ async fn the_scripts_do_what_the_ledger_does_on_a_server_that_sorts_words() {
         compare_many_on(&mut bench, 0..histories() / 4, LARGE).await;
     }
 }
-
-/// Few rows, short records and two free ranges are many for these scripts, so that hardly a history is without them.
-const FEW_ARE_MANY: (&str, &str) = ("MOST_FREE = 64, 512, 16", "MOST_FREE = 4, 120, 2");
 
 #[tokio::test]
 async fn the_scripts_do_what_the_ledger_does_where_few_rows_are_many() {
@@ -195,136 +206,25 @@ async fn a_mistake_in_the_list_does_not_stay_hidden() {
     assert!(unnoticed.is_empty(), "these go unnoticed: {unnoticed:#?}");
 }
 
-/// Somebody states a limit and leaves; who comes next states none.
-fn one_after_the_other() -> Vec<Event> {
-    leaving_and_coming(LeaseId).into_iter().map(|ask| call(vec![ask])).collect()
-}
-
-/// The same in one call, as a session that drops a permit and asks for another, twice.
-fn one_with_the_other() -> Vec<Event> {
-    let mut asks = leaving_and_coming(|ticket| Ticket(ticket).series().ticket(0).into());
-    let Some(Ask::Acquire { acquire, .. }) = asks.last().cloned() else { return Vec::new() };
-    let more = Acquire { ticket: Ticket(3), ..acquire };
-    asks.push(Ask::Acquire { acquire: more, not_after: None });
-    vec![call(vec![asks.remove(0)]), call(asks)]
-}
-
-/// A permit is renewed for longer than its ticket would be remembered without it, and asked for once more.
-fn held_for_longer_than_remembered() -> Vec<Event> {
-    let asks = leaving_and_coming(|ticket| Ticket(ticket).series().ticket(0).into());
-    let lease = Ticket(1).series().ticket(0).into();
-    let renew = Ask::RenewAll { lease, ttl: 60_000_000, margin: 250_000, wrong: 0 };
-    let look = |_| Event::Call {
-        step: 250_000,
-        inbox: Some(history::inbox(0)),
-        fence: FenceSeen::None,
-        asks: vec![Ask::Inspect { rows: 9 }],
-    };
-    let held = [call(vec![asks[0].clone()]), call(vec![renew])];
-    held.into_iter().chain((0..8).map(look)).chain([call(vec![asks[0].clone()])]).collect()
-}
-
-fn call(asks: Vec<Ask>) -> Event {
-    Event::Call { step: 1, inbox: Some(history::inbox(0)), fence: FenceSeen::None, asks }
-}
-
-fn leaving_and_coming(lease: impl Fn(u128) -> LeaseId) -> Vec<Ask> {
-    let limit = Some(LimitRule { limit: Limit::new(5).unwrap(), on_mismatch: OnMismatch::Refuse });
-    let acquire = |ticket: u128, limit| Ask::Acquire {
-        acquire: Acquire {
-            ticket: Ticket(ticket),
-            kind: Kind::Semaphore,
-            permits: Permits::ONE,
-            limit,
-            enqueue: Enqueue::No,
-            priority: Priority::default(),
-            lease: lease(ticket),
-            ttl: 1_000_000,
-            margin: 250_000,
-            waiter_lease: LeaseId(100 + ticket),
-            waiter_ttl: 1_000_000,
-            not_after: None,
-            about: String::new(),
-        },
-        not_after: None,
-    };
-    let release = Ask::Release { ticket: Ticket(1), slots: None };
-    vec![acquire(1, limit), release, acquire(2, None)]
+#[tokio::test]
+async fn the_scripts_do_what_the_ledger_does_in_histories_made_for_one_thing() {
+    let mut bench = Bench::new(None).await;
+    for history in made::all() {
+        assert_eq!(bench.difference(&history).await, None);
+    }
 }
 
 #[tokio::test]
 async fn a_mistake_in_a_script_does_not_stay_hidden() {
-    let mistakes = [
-        ("local WORK = 128", "local WORK = 127", LARGE),
-        ("record.lease.ends <= head.clock and", "record.lease.ends < head.clock and", SMALL),
-        ("  ledger.expire_by_wall()\n", "", SMALL),
-        ("min(ask.margin, floor(ask.waiter_ttl / 2))", "ask.margin", SMALL),
-        ("head.arrival - ask.priority", "head.arrival + ask.priority", SMALL),
-        (
-            "if entry.parked == '1' then lease.parked",
-            "if entry.parked == '2' then lease.parked",
-            SMALL,
-        ),
-        ("ahead >= 0 and ahead <= HALF_DAY + HALF_DAY and ahead + 1 or 0", "0", SMALL),
-        ("  head.stated = nil\n", "", SMALL),
-        ("          stated = -1\n", "", CALM),
-        (
-            "ask.rule == 'E' or (ask.rule == 'R' and not head.pinned)",
-            "ask.rule == 'E' or ask.rule == 'R'",
-            SMALL,
-        ),
-        (
-            "elseif not head.pinned then head.stated = limit end",
-            "else head.stated = limit end",
-            SMALL,
-        ),
-        // In what changes hands.
-        ("elseif ledger.me then\n    return 'attached'", "elseif not ledger.me then", SMALL),
-        ("if before.inbox ~= ledger.me then", "if before.inbox then", SMALL),
-        ("ledger.raise(ask.lease, ask.ttl, 0, 'attached')", "ledger.work = WORK", SMALL),
-        // In what is remembered of series.
-        ("'released' then table.insert", "'released' and false then table.insert", SMALL),
-        ("max(memory.last, number), max", "number, max", SMALL),
-        ("max(memory['until'], head.clock + ttl)", "head.clock + ttl", SMALL),
-        ("ledger.raise(entry.ticket, entry.ttl, 1)", "ledger.work = WORK", SMALL),
-        (
-            "ledger.raise(refused, time, 0, not ledger.cause_of(refused) and 'cancelled' or nil)",
-            "ledger.work = WORK",
-            SMALL,
-        ),
-        ("if keeper ~= inbox or what < 3", "if what < 3", SMALL),
-        ("(not attach or entry.lease == attach)", "true", SMALL),
-        ("(ledger.is_fresh or owed(head) == 0)", "owed(head) == 0", SMALL),
-        // On the plain path.
-        ("slot, free = lowest, sub(free, 9)", "slot, free = highest, sub(free, 9)", CALM),
-        ("margin, floor(place_ttl / 2)", "margin, place_ttl", CALM),
-        ("holders, held = holders - 1, held", "holders, held = holders, held", CALM),
-        ("if wanted ~= permits or", "if", CALM),
-        ("min(clock + term, place_ends),", "clock + term,", CALM_CROWD),
-        ("if members ~= count + 0 or digest", "if digest", CALM),
-        ("if what < 2 or by ~= inbox or ttl", "if what < 2 or ttl", CALM),
-        ("if deadline <= 0 or left < need", "need, most = 99999, 99999 if true", SMALL),
-        ("or number <= last then break end", "then break end", SMALL),
-        ("max(till, clock + ttl), open + 1", "max(till, clock + ttl), open", CALM),
-        ("% DIGESTS, open - 1,", "% DIGESTS, open,", CALM),
-        ("if passed >= due then break end", "", SMALL),
-        ("due = min(due, ending)", "", CALM),
-        ("if due - passed < bound then break end", "", CALM),
-        // In what is listed, and where.
-        ("if is_wide and (listed == 0 or ending < listed)", "if false", CALM_CROWD),
-        ("pack(MEMBER, 'g', old_fence, ticket)", "pack(MEMBER, 'g', fence, ticket)", CALM_CROWD),
-        ("left = min(left, memory['until'] - head.clock)", "left = left", SMALL),
-        ("min(lease.ends - head.clock, lease.ends_wall - now)", "lease.ends_wall - now", SMALL),
-        ("lease.inbox ~= entry.inbox or", "", SMALL),
-    ];
     let mut unnoticed = Vec::new();
-    for (from, to, scale) in mistakes {
-        let mut bench = Bench::new(Some((from, to))).await;
-        let mut is_found = bench.difference(&one_after_the_other()).await.is_some()
-            || bench.difference(&one_with_the_other()).await.is_some()
-            || bench.difference(&held_for_longer_than_remembered()).await.is_some();
+    for &(from, to, drawn) in MISTAKES {
+        let mut bench = Bench::new([Some((from, to)), drawn.changes()].into_iter().flatten()).await;
+        let mut is_found = false;
+        for history in made::all() {
+            is_found = is_found || bench.difference(&history).await.is_some();
+        }
         for seed in 0..histories() {
-            is_found = is_found || bench.difference(&history(seed, scale)).await.is_some();
+            is_found = is_found || bench.difference(&drawn.history(seed)).await.is_some();
         }
         if !is_found {
             unnoticed.push(format!("{to:?} in place of {from:?}"));
@@ -343,6 +243,7 @@ async fn the_scripts_have_the_digests_of_the_ledger() {
     });
     let tickets: Vec<Ticket> = tickets.collect();
     let script = concat!(
+        include_str!("../../redis/src/lua/forms.lua"),
         include_str!("../../redis/src/lua/begin.lua"),
         "local sums = {}
          for i = 4, #ARGV do sums[#sums + 1] = format('%.0f', digest_of(ARGV[i])) end

@@ -115,7 +115,7 @@
 
   function become(have, want) {
     if (have.nodeType !== 1) { if (have.nodeValue !== want.nodeValue && !isSelected(have)) have.nodeValue = want.nodeValue; return; }
-    for (const name of have.getAttributeNames()) if (!want.hasAttribute(name)) have.removeAttribute(name);
+    for (const name of have.getAttributeNames()) if (!want.hasAttribute(name) && !(name === "open" && have.nodeName === "DETAILS")) have.removeAttribute(name);
     for (const name of want.getAttributeNames()) if (have.getAttribute(name) !== want.getAttribute(name)) have.setAttribute(name, want.getAttribute(name));
     morph(have, want);
   }

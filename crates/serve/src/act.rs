@@ -12,9 +12,12 @@ use axum::{
     response::{IntoResponse, Response},
 };
 
+use seinpaal::{MAX_TTL, MIN_TTL, store::url::parse_duration};
+use seinpaal_words::ticket::DIGITS;
+
 use crate::{
     access::{Visitor, is_from_here, is_our_form},
-    deed::{Deed, Undone, is_reason},
+    deed::{Deed, NameDeed, Undone, is_reason},
     page::{self, Around, named, notice},
     shared::Inner,
     view::{encoded, shown},
@@ -32,7 +35,10 @@ struct Confirm<'a> {
     csrf: &'a str,
     verb: &'a str,
     target: &'a str,
-    asks_number: bool,
+    /// What the number is that is asked for; empty if none is.
+    number: &'static str,
+    least: u8,
+    asks_length: bool,
     needs_reason: bool,
     typed: &'a str,
     button: &'a str,
@@ -53,17 +59,25 @@ pub(crate) async fn confirm(
         Err((status, words)) => return notice(&inner, &visitor, status, "Not done", &words),
     };
     let (words, base) = (wish.words, &inner.options.base_path);
-    let short: String = wish.target.chars().take(8).collect();
+    // The first digits of a ticket, and all of an item: the numbers of items begin alike.
+    let is_ticket = wish.target.len() == DIGITS;
+    let short = if is_ticket { &wish.target[..8] } else { &wish.target };
     page::whole(&Confirm {
         frame: Around::new(&inner, &visitor, words.question.trim_end_matches('?'), ""),
         name: &wish.name,
         back: wish.page(base),
-        question: words.question.replace('*', &short),
+        question: words.question.replace('*', short),
         consequence: words.consequence,
         csrf: &inner.csrf,
         verb: words.word,
         target: &wish.target,
-        asks_number: words.verb.asks_number(),
+        number: match words.verb {
+            Verb::Reserve => "How many",
+            verb if verb.asks_number() => "New limit",
+            _ => "",
+        },
+        least: u8::from(words.verb == Verb::Reserve),
+        asks_length: words.verb.asks_length(),
         needs_reason: words.verb.needs_reason(),
         typed: if words.verb.is_typed() { &wish.name } else { "" },
         button: words.button,
@@ -149,10 +163,13 @@ impl Wish {
             (false, _) | (true, "") => None,
             (true, text) => Some(
                 text.parse::<u32>()
-                    .map_err(|_| bad("The limit is a number from 0 to 1 000 000 000."))?,
+                    .map_err(|_| bad("A number from 0 to 1 000 000 000 is wanted."))?,
             ),
         };
-        let deed = verb.deed(&self.target, number).unwrap_or(self.deed);
+        let deed = match verb {
+            Verb::Reserve => reserve(number, field("for"))?,
+            verb => verb.deed(&self.target, number).unwrap_or(self.deed),
+        };
         Ok(Self { deed, reason: reason.to_owned(), ..self })
     }
 
@@ -160,6 +177,15 @@ impl Wish {
     fn page(&self, base: &str) -> String {
         format!("{base}/{}?n={}", self.deed.kind(), encoded(&self.name))
     }
+}
+
+fn reserve(number: Option<u32>, length: &str) -> Result<Deed, Refusal> {
+    let permits = number.filter(|number| *number > 0);
+    let permits = permits.ok_or_else(|| bad("How many permits are to be reserved?"))?;
+    let length = parse_duration(length).ok().filter(|length| (MIN_TTL..=MAX_TTL).contains(length));
+    let words = "For how long? Write 30m, 2h or 1d: a day at most.";
+    let length = length.ok_or_else(|| bad(words))?;
+    Ok(Deed::Name(NameDeed::Reserve(permits, length)))
 }
 
 fn bad(words: &str) -> Refusal {

@@ -43,6 +43,7 @@ fn described() -> OpenApiRouter<Arc<Inner>> {
         .routes(routes!(steer::set_limit, steer::unset_limit))
         .routes(routes!(steer::pause, steer::resume))
         .routes(routes!(steer::evict))
+        .routes(routes!(steer::reserve))
         .routes(routes!(queues::list))
         .routes(routes!(queues::show))
         .routes(routes!(items::push))

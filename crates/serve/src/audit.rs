@@ -84,7 +84,8 @@ pub(crate) fn now() -> String {
     instant(since.as_secs())
 }
 
-fn instant(seconds: u64) -> String {
+/// The same of any moment, in seconds since 1970.
+pub(crate) fn instant(seconds: u64) -> String {
     let (days, rest) = (seconds / 86_400, seconds % 86_400);
     let (year, month, day) = date(i64::try_from(days).unwrap_or_default());
     let (hour, minute, second) = (rest / 3600, rest / 60 % 60, rest % 60);

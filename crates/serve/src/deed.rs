@@ -1,12 +1,14 @@
 //! What is changed from here, by a page or by a program: it is done, and it is written down.
 
-use std::{fmt, io};
+use std::{fmt, io, time::Duration};
 
 use seinpaal::{AdminError, ItemId, Queue, QueueError, Semaphore, Ticket};
+use seinpaal_words::text::age;
 
 use crate::{
     access::Visitor,
     audit::{self, Change},
+    reservation::Reservation,
     shared::Inner,
 };
 
@@ -30,6 +32,8 @@ pub(crate) enum NameDeed {
     Pause,
     Resume,
     Evict(Ticket),
+    /// So many permits for whoever asks, for so long.
+    Reserve(u32, Duration),
 }
 
 /// A limit of `None` is unset.
@@ -51,6 +55,8 @@ pub(crate) enum QueueDeed {
 pub(crate) enum Undone {
     Name(AdminError),
     Queue(QueueError),
+    /// The permits were not to be had.
+    NotFree(String),
     /// It was made.
     Unwritten(io::Error),
 }
@@ -60,6 +66,7 @@ impl fmt::Display for Undone {
         match self {
             Self::Name(error) => error.fmt(f),
             Self::Queue(error) => error.fmt(f),
+            Self::NotFree(words) => f.write_str(words),
             Self::Unwritten(error) => {
                 write!(f, "it was done, but the audit could not be written: {error}")
             }
@@ -90,6 +97,10 @@ impl Deed {
         reason: &str,
     ) -> Result<(), Undone> {
         let done = match self {
+            Self::Name(NameDeed::Reserve(permits, length)) => {
+                let wanted = Reservation { permits, length, who: &visitor.who, reason };
+                wanted.make(&inner.seinpaal.semaphore(name)).await
+            }
             Self::Name(deed) => {
                 deed.make(&inner.seinpaal.semaphore(name), reason).await.map_err(Undone::Name)
             }
@@ -119,6 +130,8 @@ impl NameDeed {
             Self::Pause => name.pause(reason).await,
             Self::Resume => name.resume().await,
             Self::Evict(ticket) => name.evict(ticket).await,
+            // Made by its own.
+            Self::Reserve(..) => Ok(()),
         }
     }
 }
@@ -170,6 +183,9 @@ impl fmt::Display for Deed {
             Self::Name(NameDeed::Pause) | Self::Queue(QueueDeed::Pause) => f.write_str("pause"),
             Self::Name(NameDeed::Resume) | Self::Queue(QueueDeed::Resume) => f.write_str("resume"),
             Self::Name(NameDeed::Evict(ticket)) => write!(f, "evict {ticket}"),
+            Self::Name(NameDeed::Reserve(permits, length)) => {
+                write!(f, "reserve {permits} for {}", age(*length))
+            }
             Self::Queue(QueueDeed::Purge) => f.write_str("purge"),
             Self::Queue(QueueDeed::Cancel(item)) => write!(f, "cancel {item}"),
             Self::Queue(QueueDeed::Replay(item)) => write!(f, "replay {item}"),

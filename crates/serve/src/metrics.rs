@@ -45,7 +45,8 @@ pub(crate) async fn metrics(State(inner): State<Arc<Inner>>) -> Response {
     let is_up = i64::from(names.is_ok());
     gauge(&mut registry, "store_up", "Whether the store answered this scrape", is_up);
     if let Ok(names) = names {
-        of_names(&mut registry, &names);
+        let rows = of_names(&mut registry, &names);
+        inner.history.scrape(rows.into_iter().take(MOST));
     }
     // A store that keeps no queues says so by an error, and has no series of them.
     if let Ok(queues) = queues {
@@ -119,7 +120,8 @@ fn seconds<T>(
     registry.register_with_unit(name, help, Unit::Seconds, family);
 }
 
-fn of_names(registry: &mut Registry, names: &[Snapshot]) {
+/// Returns them as they were sorted.
+fn of_names<'a>(registry: &mut Registry, names: &'a [Snapshot]) -> Vec<&'a Snapshot> {
     gauge(registry, "names", "Names in use or configured", i64::try_from(names.len()).unwrap_or(0));
     let mut rows: Vec<_> = names.iter().collect();
     rows.sort_by_key(|seen| Reverse((seen.waiting_total, seen.holders_total)));
@@ -137,6 +139,7 @@ fn of_names(registry: &mut Registry, names: &[Snapshot]) {
     seconds(registry, ("oldest_wait", "How long the longest waits"), &rows, name, |seen| {
         seen.oldest_wait()
     });
+    rows
 }
 
 fn of_queues(registry: &mut Registry, queues: &[QueueSnapshot]) {

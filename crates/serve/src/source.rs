@@ -2,17 +2,19 @@
 
 use seinpaal::Seinpaal;
 
-use crate::{lists::Lists, options::Options};
+use crate::{history::History, lists::Lists, options::Options};
 
 /// The store, and how it is to be shown.
 pub(crate) struct Source {
     pub(crate) seinpaal: Seinpaal,
     pub(crate) options: Options,
     pub(crate) lists: Lists,
+    pub(crate) history: History,
 }
 
 impl Source {
     pub(crate) fn new(seinpaal: Seinpaal, options: Options) -> Self {
-        Self { lists: Lists::new(seinpaal.clone()), seinpaal, options }
+        let lists = Lists::new(seinpaal.clone());
+        Self { seinpaal, options, lists, history: History::new() }
     }
 }

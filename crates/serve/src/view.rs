@@ -4,6 +4,7 @@ mod gate;
 mod headline;
 mod name;
 mod overview;
+mod past;
 mod query;
 mod queue;
 mod queues;

@@ -64,7 +64,9 @@ async fn a_stream_that_is_resumed_sends_only_what_the_page_does_not_have() -> Ou
     drop(stream);
     let mut again = site.stream(&format!("/live?of=name&n=quiet&from={id}")).await?;
     let beat = again.until(|text| text.contains("event: beat")).await?;
-    assert!(!beat.contains("event: parts"), "nothing has changed: {beat}");
+    // Time goes on in the picture of the past; nothing else has changed.
+    let others = ["\"head\"", "\"holders\"", "\"waiters\""];
+    assert!(!others.iter().any(|part| beat.contains(part)), "nothing has changed: {beat}");
     Ok(())
 }
 
@@ -224,6 +226,72 @@ async fn an_eviction_is_confirmed_reaches_its_holder_and_is_written_down() -> Ou
     assert!(written.contains(r#""reason":"hangs since noon","error":"""#), "{written}");
     let nobody = form.replace(&permit.ticket().to_string(), &"0123456789abcdef".repeat(2));
     assert_eq!(site.post(&format!("{nobody}&reason=gone")).await?.status, 409);
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn permits_are_reserved_for_a_person_with_a_reason_and_until_a_time() -> Outcome {
+    let redis = seinpaal_rig::RedisServer::start();
+    for seinpaal in [Seinpaal::in_memory(), Seinpaal::connect(&redis.url("")).await?] {
+        let gpus = seinpaal.semaphore("gpus");
+        gpus.set_limit(4).await?;
+        let options = Options { allow_actions: true, ..Options::default() };
+        let site = Site::open(seinpaal.clone(), options).await?;
+        let secret = csrf(&site.get("/confirm?do=reserve&n=gpus").await?.body)?;
+        let form = |rest: &str| format!("do=reserve&n=gpus&csrf={secret}&{rest}");
+        for wrong in ["number=3&for=1h", "number=0&for=1h&reason=x", "number=3&for=2d&reason=x"] {
+            assert_eq!(site.post(&form(wrong)).await?.status, 400, "{wrong}");
+        }
+        assert_eq!(site.post(&form("number=9&for=1h&reason=x")).await?.status, 409, "too many");
+        let done = site.post(&form("number=3&for=2h&reason=driver+update")).await?;
+        assert_eq!(done.status, 303);
+        let seen = gpus.snapshot().await?;
+        assert_eq!((seen.permits_held, seen.holders[0].slots.count()), (3, 3));
+        if let Some(left) = seen.holders[0].valid_for {
+            assert!(left > Duration::from_secs(7000) && left <= Duration::from_secs(7200));
+        }
+        let page = text(&site.get("/name?n=gpus").await?.body);
+        assert!(page.contains("Reserved: 3 by") && page.contains("“driver update”"), "{page}");
+        assert!(page.contains("reserve 3 for 2h00m"), "among the changes: {page}");
+        let full = site.post(&form("number=2&for=1h&reason=x")).await?;
+        assert!(full.status == 409 && full.body.contains("1 are free"), "{}", full.body);
+        gpus.evict(seen.holders[0].ticket).await?;
+        assert_eq!(gpus.snapshot().await?.permits_held, 0, "given back before its time");
+    }
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_page_draws_what_was_and_says_the_same_in_a_table() -> Outcome {
+    let seinpaal = Seinpaal::in_memory();
+    let busy = seinpaal.semaphore("busy").limit(1);
+    let held = busy.acquire().await?;
+    let waits = support::waiting(busy.acquire()).await;
+    let site = Site::open(seinpaal, Options::default()).await?;
+    let mut stream = site.stream("/live?of=name&n=busy").await?;
+    stream.until(|text| text.contains("In line over the last 10 minutes: 1, now 1.")).await?;
+    held.release().await?;
+    drop(waits);
+    stream.until(|text| text.contains("Waits that ended in the last 10 minutes: 1;")).await?;
+    let page = site.get("/name?n=busy").await?.body;
+    assert!(page.contains("There is data from "), "{page}");
+    assert!(
+        page.contains("<caption class=\"hidden\">The last 10 minutes, the newest first"),
+        "{page}"
+    );
+    assert!(page.contains("class=\"gap\"") && text(&page).contains("not read"), "{page}");
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_scraped_has_a_past_before_anybody_looks() -> Outcome {
+    let seinpaal = Seinpaal::in_memory();
+    let permit = seinpaal.semaphore("scraped").limit(3).acquire().permits(2).await?;
+    let site = Site::open(seinpaal, Options::default()).await?;
+    site.get("/metrics").await?;
+    permit.release().await?;
+    let page = site.get("/name?n=scraped").await?.body;
+    assert!(page.contains("Held over the last 10 minutes: 0 to 2"), "{page}");
     Ok(())
 }
 

@@ -4,4 +4,5 @@
 pub mod calendar;
 pub mod json;
 pub mod text;
+pub mod ticket;
 pub mod why;

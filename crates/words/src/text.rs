@@ -41,6 +41,16 @@ pub fn cut(text: &str, most: usize) -> String {
     if most == 0 { kept } else { format!("{kept}\u{2026}") }
 }
 
+/// The same, of its end: what is cut off before it leaves an ellipsis.
+#[must_use]
+pub fn cut_start(text: &str, most: usize) -> String {
+    if width(text) <= most {
+        return text.to_owned();
+    }
+    let reversed: String = text.chars().rev().collect();
+    cut(&reversed, most).chars().rev().collect()
+}
+
 /// The text in at least so many columns, with spaces after it.
 #[must_use]
 pub fn fill(text: &str, least: usize) -> String {
@@ -153,6 +163,10 @@ mod tests {
             ("構築中".to_owned(), "構築\u{2026}".to_owned(), "構\u{2026}".to_owned())
         );
         assert_eq!((cut("ab", 1), cut("ab", 0)), ("\u{2026}".to_owned(), String::new()));
+        assert_eq!(
+            (cut_start("構築中", 5), cut_start("ab", 2)),
+            ("…築中".to_owned(), "ab".to_owned())
+        );
         assert_eq!(fill("構", 4), "構  ");
         assert_eq!(wrap("one two three", 7), ["one two", "three"]);
         assert_eq!(wrap("a 構築中構築中", 6), ["a", "構築\u{2026}"]);

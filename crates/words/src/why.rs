@@ -7,10 +7,11 @@ use seinpaal::{
     why::{Estimate, HeldBy, Holders, LeasesEnd, Reason, Unsaid, Waits, Why},
 };
 
-use crate::text::{age, ordinal, plain};
+use crate::{
+    text::{age, ordinal, plain},
+    ticket::short,
+};
 
-/// Of a ticket, what people compare.
-const TICKET_DIGITS: usize = 8;
 const MOST_HOLDERS: usize = 3;
 
 /// What `show --why` prints.
@@ -26,21 +27,21 @@ pub fn lines(seen: &Snapshot, ticket: Ticket, why: &Why) -> Vec<String> {
     match why {
         Why::Holds(held) => vec![format!(
             "{} holds {} of {} since {}; it waits for nothing ({})",
-            short(ticket),
+            short(seen, ticket),
             permits(u64::from(held.permits)),
             seen.name,
             age(held.held_for),
             lease(held),
         )],
         Why::Waits(waits) => waiting(seen, ticket, waits),
-        _ => vec![format!("{} stands as this program cannot say", short(ticket))],
+        _ => vec![format!("{} stands as this program cannot say", short(seen, ticket))],
     }
 }
 
 fn waiting(seen: &Snapshot, ticket: Ticket, waits: &Waits) -> Vec<String> {
     let head = format!(
         "{} waits for {} of {} since {}, {} of {} in line",
-        short(ticket),
+        short(seen, ticket),
         permits(u64::from(waits.permits)),
         seen.name,
         age(waits.waiting_for),
@@ -148,8 +149,8 @@ fn who(seen: &Snapshot, ticket: Ticket) -> String {
     let holders = seen.holders.iter().map(|row| (row.ticket, &row.about));
     let mut all = holders.chain(seen.waiters.iter().map(|row| (row.ticket, &row.about)));
     match all.find(|(other, _)| *other == ticket) {
-        Some((_, about)) => format!("{} ({})", short(ticket), origin(about)),
-        None => short(ticket),
+        Some((_, about)) => format!("{} ({})", short(seen, ticket), origin(about)),
+        None => short(seen, ticket),
     }
 }
 
@@ -216,12 +217,6 @@ fn whole(duration: Duration) -> Duration {
     } else {
         Duration::from_secs(duration.as_secs())
     }
-}
-
-/// The first digits of a ticket: what people compare.
-#[must_use]
-pub fn short(ticket: Ticket) -> String {
-    ticket.to_string().chars().take(TICKET_DIGITS).collect()
 }
 
 /// `1 is`, `2 are`.

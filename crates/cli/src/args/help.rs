@@ -7,6 +7,7 @@ Environment:
   XDG_CONFIG_HOME  where seinpaal/config.toml is: store = \"URL\"
                    (default ~/.config; after it /etc/seinpaal.toml)
   NO_COLOR         if set to anything: no bold print
+  COLUMNS          how wide tables are where stdout is no terminal
 There is no RUST_LOG: -vv prints what the library logs.";
 
 pub(super) const STORES: &str = "\
@@ -47,7 +48,8 @@ Added to CMD's environment:
   SEINPAAL_LIMIT  SEINPAAL_TICKET
   SEINPAAL_HELD   what is held around CMD, as JSON: a `run` of NAME
                   inside CMD goes in under this permit
-Added with --also, one for each, in their order, comma-separated:
+Added with --also and --within, one for each, in their order,
+comma-separated:
   SEINPAAL_ALSO_FENCES   SEINPAAL_ALSO_SLOTS (the lowest held)";
 
 pub(super) const RUN_EXAMPLES: &str = "\
@@ -63,13 +65,19 @@ Examples:
       many readers or one writer
   seinpaal run gpus -j 4 --also licence -- train
       a permit of each, or none
+  seinpaal run user/ann --within all -- ./job.sh
+      ann's own turn first, then one of those that all share
+  seinpaal run reports --once-per 1h ./reports.sh
+      started on many machines every hour, run by one of them
   seinpaal run gpus -j 4 sh -c 'train --gpu=$SEINPAAL_SLOT'
       the slot, 0 to 3, chooses the device";
 
 pub(super) const ACQUIRE_EXAMPLES: &str = "\
-Example:
+Examples:
   ticket=$(seinpaal acquire deploy --ttl 10m) || exit
-  trap 'seinpaal release deploy \"$ticket\"' EXIT";
+  trap 'seinpaal release deploy \"$ticket\"' EXIT
+  seinpaal acquire deploy --while-pid $$ >ticket || exit
+      kept and renewed until this script ends, also by kill -9";
 
 pub(super) const TOP_KEYS: &str = "\
 Keys:
@@ -77,7 +85,12 @@ Keys:
   enter, right (l)   open a name: who holds, who waits, and why the
                      waiter at the cursor waits
   left, escape (h)   back to all names
+  tab                queues, and back to names
+  /                  only those with this in their name
+  a                  actions on what the cursor is on: limit, pause,
+                     evict and so on; each is asked again
   s                  sort by the next column
+  ?                  all keys
   q                  leave";
 
 pub(super) const DOCTOR_STATUS: &str = "\

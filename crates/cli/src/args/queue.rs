@@ -6,7 +6,7 @@ use clap::{Args, Subcommand};
 use seinpaal::{ItemId, Name};
 
 pub(crate) use super::values::{Most, Which};
-use super::{ENVIRONMENT, after, values};
+use super::{ENVIRONMENT, Width, after, values};
 use crate::exit::TABLE;
 
 /// More commands than that at once are for several machines.
@@ -73,7 +73,7 @@ pub(crate) enum Queue {
     Work(Work),
     /// Show what waits and who works on what
     #[command(after_long_help = after(&[ENVIRONMENT, TABLE]))]
-    Show(OneQueue),
+    Show(Show),
     /// List the queues in use
     #[command(after_long_help = after(&[ENVIRONMENT, TABLE]))]
     List(List),
@@ -179,10 +179,21 @@ pub(crate) struct OneQueue {
 }
 
 #[derive(Args, Debug)]
+pub(crate) struct Show {
+    /// The queue
+    #[arg(value_parser = values::name)]
+    pub(crate) name: Name,
+    #[command(flatten)]
+    pub(crate) width: Width,
+}
+
+#[derive(Args, Debug)]
 pub(crate) struct List {
     /// Only queues whose names start with this
     #[arg(default_value = "", hide_default_value = true)]
     pub(crate) prefix: String,
+    #[command(flatten)]
+    pub(crate) width: Width,
 }
 
 #[derive(Args, Debug)]
@@ -196,6 +207,8 @@ pub(crate) struct Dead {
     /// Forget it; `all` forgets all, and prints how many
     #[arg(long, value_name = "ID", value_parser = values::which)]
     pub(crate) drop: Option<Which>,
+    #[command(flatten)]
+    pub(crate) width: Width,
 }
 
 #[derive(Args, Debug)]

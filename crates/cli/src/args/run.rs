@@ -5,7 +5,7 @@ use std::{ffi::OsString, time::Duration};
 use clap::{Args, ValueEnum};
 use seinpaal::{MAX_LIMIT, Name};
 
-use super::values;
+use super::{once, once::OncePer, values};
 use crate::exit::NOT_ACQUIRED;
 
 #[derive(Args, Debug)]
@@ -16,6 +16,23 @@ pub(crate) struct Run {
     /// that ends in a colon and digits is written NAME:1
     #[arg(long, value_name = "NAME[:W]", value_parser = values::also)]
     pub(crate) also: Vec<(Name, u32)>,
+    /// Take permits of this wider name as well, W of them (default 1), after those of NAME and --also are had: a permit
+    /// that all want is then never held by somebody who waits for a turn of their own. Repeatable, from narrow to wide
+    #[arg(long, value_name = "NAME[:W]", value_parser = values::also)]
+    pub(crate) within: Vec<(Name, u32)>,
+    /// Run CMD once for KEY, and end with 0 where a `run` of NAME has done that: of many machines that start a job at the
+    /// same tick, one runs it
+    ///
+    /// KEY is any text, like "$(date +%F-%H)". A length like 10m, 1h or 1d stands for the tick of that length that this
+    /// machine's clock is in, counted in UTC: of a job that is started every hour give 1h. Done is what has ended with 0. If
+    /// CMD fails or is stopped, the next that waits runs it. With -n nobody waits, and who comes while it runs ends with 75
+    /// (-E).
+    #[arg(long, value_name = "KEY", conflicts_with = "shared", value_parser = once::key)]
+    pub(crate) once_per: Option<OncePer>,
+    /// How long the store remembers that KEY was done, 1s to 24h (default: 24h). Longer than the last of the machines is
+    /// late
+    #[arg(long, value_name = "DUR", requires = "once_per", value_parser = once::remember)]
+    pub(crate) remember: Option<Duration>,
     /// Inside CMD of a `run` of the same name, wait like anybody instead of going in under the permit that it holds
     #[arg(long)]
     pub(crate) no_reenter: bool,
@@ -44,6 +61,9 @@ pub(crate) struct Run {
     /// Write JSON lines of what happens to this open file descriptor
     #[arg(long, value_name = "FD", value_parser = clap::value_parser!(i32).range(0..))]
     pub(crate) events: Option<i32>,
+    /// Of the keeper of `acquire --while-pid`: the process.
+    #[arg(skip)]
+    pub(crate) kept_for: Option<i32>,
     /// What to run, with its arguments: everything from here on is CMD's own
     #[arg(required = true, trailing_var_arg = true, value_name = "CMD")]
     pub(crate) command: Vec<OsString>,
@@ -57,6 +77,17 @@ pub(crate) enum OnLost {
     Kill,
     /// Say so, and go on
     Warn,
+}
+
+impl OnLost {
+    /// As it is written.
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Self::Term => "term",
+            Self::Kill => "kill",
+            Self::Warn => "warn",
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
@@ -83,10 +114,21 @@ pub(crate) enum OnConflict {
 pub(crate) struct Acquire {
     #[command(flatten)]
     pub(crate) entry: Entry,
+    /// Keep and renew the permits until process PID ends, however it ends, and give them back then. `--while-pid $$` is
+    /// the script itself
+    ///
+    /// A helper in the background does that, whose session is its own. Give them back sooner with `release`. `renew` says
+    /// with 122 that they were lost.
+    #[arg(long, value_name = "PID", value_parser = clap::value_parser!(i32).range(1..))]
+    pub(crate) while_pid: Option<i32>,
+    /// With --while-pid: what to send to process PID when the lease is lost or about to be (default: nothing)
+    #[arg(long, value_name = "ACTION", requires = "while_pid", hide_possible_values = true,
+          value_parser = values::signal_on_lost)]
+    pub(crate) on_lost: Option<OnLost>,
 }
 
 /// How to get in: the same for everything that takes permits.
-#[derive(Args, Debug)]
+#[derive(Args, Clone, Debug)]
 pub(crate) struct Entry {
     /// What the permits are counted under
     #[arg(value_parser = values::name)]

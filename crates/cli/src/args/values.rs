@@ -1,11 +1,11 @@
 //! Values on the command line: parsed once, right here.
 
-use std::{fmt, time::Duration};
+use std::time::Duration;
 
+use super::OnLost;
 use clap::builder::RangedI64ValueParser;
-use seinpaal::{
-    ItemId, MAX_LIMIT, MAX_TTL, MIN_TTL, Name, Permits, Ticket, store::url::parse_duration,
-};
+use seinpaal::{ItemId, MAX_LIMIT, MAX_TTL, MIN_TTL, Name, Permits, store::url::parse_duration};
+use seinpaal_words::ticket::TicketStart;
 
 /// One dead letter or all.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -18,9 +18,6 @@ pub(crate) enum Which {
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) struct Most(pub(crate) Option<u32>);
 pub(super) use super::time::time;
-
-/// How long a ticket is.
-const TICKET_DIGITS: usize = 32;
 
 pub(super) fn name(text: &str) -> Result<Name, String> {
     Name::new(text).map_err(|error| error.to_string())
@@ -42,34 +39,11 @@ fn is_number(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// The beginning of a ticket, or all of it.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub(crate) struct TicketStart(String);
-
-impl TicketStart {
-    /// The ticket, if this is all of one.
-    pub(crate) fn whole(&self) -> Option<Ticket> {
-        self.0.parse().ok()
-    }
-
-    pub(crate) fn fits(&self, ticket: Ticket) -> bool {
-        ticket.to_string().starts_with(&self.0)
-    }
-}
-
-impl fmt::Display for TicketStart {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
 pub(super) fn ticket(text: &str) -> Result<TicketStart, String> {
-    let is_hexadecimal = text.bytes().all(|byte| byte.is_ascii_hexdigit());
-    if is_hexadecimal && (1..=TICKET_DIGITS).contains(&text.len()) {
-        return Ok(TicketStart(text.to_ascii_lowercase()));
-    }
-    Err("a ticket is 32 hexadecimal digits, as `acquire` printed it, or the first of them"
-        .to_owned())
+    TicketStart::read(text).ok_or_else(|| {
+        "a ticket is 32 hexadecimal digits, as `acquire` prints it, the first of them, or 7c02e1aa-1f, as `show` lists it"
+            .to_owned()
+    })
 }
 
 pub(super) fn item(text: &str) -> Result<ItemId, String> {
@@ -90,6 +64,14 @@ pub(super) fn limit(text: &str) -> Result<Most, String> {
     number
         .map(|number| Most(Some(number)))
         .ok_or_else(|| format!("it is 0 to {MAX_LIMIT}, or none"))
+}
+
+pub(super) fn signal_on_lost(text: &str) -> Result<OnLost, String> {
+    match text {
+        "term" => Ok(OnLost::Term),
+        "kill" => Ok(OnLost::Kill),
+        _ => Err("it is term or kill".to_owned()),
+    }
 }
 
 pub(super) fn duration(text: &str) -> Result<Duration, String> {

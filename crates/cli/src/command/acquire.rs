@@ -9,6 +9,7 @@ use crate::{
     args::{Acquire, Global},
     connection::{connect, on_runtime},
     exit::{Exit, Failure},
+    keeper,
     output::{self, Subject, Voice, json, text::age},
     run::{Entrance, Events, Signals, unless_ended},
     settings,
@@ -16,6 +17,9 @@ use crate::{
 
 /// Takes permits and prints their ticket.
 pub(super) fn acquire(global: &Global, args: &Acquire, voice: Voice) -> Result<Exit, Failure> {
+    if let Some(pid) = args.while_pid {
+        return keeper::start(global, args, pid, voice);
+    }
     let choice = settings::choose(global)?;
     let subject = Subject::new(&args.entry.name, &choice.url);
     on_runtime(async {
@@ -26,6 +30,7 @@ pub(super) fn acquire(global: &Global, args: &Acquire, voice: Voice) -> Result<E
             seinpaal: &seinpaal,
             entry: &args.entry,
             also: &[],
+            within: &[],
             held: &[],
             subject,
             voice,

@@ -8,7 +8,7 @@ use crate::{
     exit::{Exit, Failure},
     output::{
         self, Voice, json,
-        table::{Align, Table, may_be_bold},
+        table::{Column, Room, Table},
         text::{age, held},
     },
     top::arrange,
@@ -19,7 +19,7 @@ pub(super) fn list(global: &Global, args: &List, voice: Voice) -> Result<Exit, F
     let names = ask(global, voice, "seinpaal list", "", async |seinpaal| {
         Ok(seinpaal.list(&args.prefix).await?)
     })?;
-    print(global, &names)
+    print(global, &names, Room::of_stdout(args.width.wide))
 }
 
 /// What `top` prints where it cannot draw: the same, sorted as it would be there.
@@ -32,27 +32,27 @@ pub(crate) fn once(
     let mut names =
         ask(global, voice, "seinpaal top", "", async |seinpaal| Ok(seinpaal.list(prefix).await?))?;
     arrange(&mut names, sort);
-    print(global, &names)
+    print(global, &names, Room::of_stdout(false))
 }
 
-fn print(global: &Global, names: &[Snapshot]) -> Result<Exit, Failure> {
+fn print(global: &Global, names: &[Snapshot], room: Room) -> Result<Exit, Failure> {
     let text = if global.json {
         names.iter().map(|name| json::line(&json::Row::new(name))).collect()
     } else if names.is_empty() {
         String::new()
     } else {
-        table(names).render(may_be_bold())
+        table(names).render(room)
     };
     output::print(&text).map(|()| Exit::Success)
 }
 
 fn table(names: &[Snapshot]) -> Table {
     let mut table = Table::new(&[
-        ("NAME", Align::Left),
-        ("HELD", Align::Right),
-        ("WAITING", Align::Right),
-        ("OLDEST", Align::Right),
-        ("STATE", Align::Left),
+        Column::left("NAME").cut_start(20),
+        Column::right("HELD"),
+        Column::right("WAITING"),
+        Column::right("OLDEST").rank(2),
+        Column::left("STATE").rank(1),
     ]);
     for name in names {
         table.row(vec![

@@ -1,11 +1,11 @@
 //! `queue`: one module a command, but for `work`, which is in [`run`].
 
-mod dead;
+pub(crate) mod dead;
 mod limit;
 mod lines;
 mod list;
 mod push;
-mod show;
+pub(crate) mod show;
 mod steer;
 
 use crate::{

@@ -1,6 +1,6 @@
 //! `show`: who holds and who waits.
 
-use seinpaal::{About, Holder, Snapshot, Ticket, Waiter};
+use seinpaal::{About, Snapshot, Ticket};
 
 use crate::{
     args::{Global, Show},
@@ -9,8 +9,9 @@ use crate::{
     exit::{Exit, Failure},
     output::{
         self, Voice, json,
-        table::{Align, Table, may_be_bold},
+        table::{Column, Room, Table},
         text::{age, held, plain},
+        ticket::ShortTickets,
         why,
     },
 };
@@ -23,7 +24,7 @@ pub(super) fn show(global: &Global, args: &Show, voice: Voice) -> Result<Exit, F
         match &args.why {
             Some(start) => explain(&snapshot, ticket::among(&snapshot, start)?, global.json),
             None if global.json => Ok(json::line(&json::Shown::new(&snapshot))),
-            None => Ok(page(&snapshot)),
+            None => Ok(page(&snapshot, args.width.wide)),
         }
     })?;
     output::print(&text).map(|()| Exit::Success)
@@ -38,14 +39,19 @@ fn explain(snapshot: &Snapshot, ticket: Ticket, as_json: bool) -> Result<String,
     })
 }
 
-fn page(snapshot: &Snapshot) -> String {
-    let bold = may_be_bold();
+fn page(snapshot: &Snapshot, wide: bool) -> String {
+    let room = Room::of_stdout(wide);
+    let short = (!wide).then(|| ShortTickets::of(snapshot));
+    let ticket = |ticket: Ticket| match &short {
+        Some(short) => short.short(ticket),
+        None => ticket.to_string(),
+    };
     let mut text = head(snapshot);
     if !snapshot.holders.is_empty() {
-        text.push_str(&format!("\n{}", holders(&snapshot.holders).render(bold)));
+        text.push_str(&format!("\n{}", holders(snapshot, ticket).render(room)));
     }
     if !snapshot.waiters.is_empty() {
-        text.push_str(&format!("\n{}", waiters(&snapshot.waiters).render(bold)));
+        text.push_str(&format!("\n{}", waiters(snapshot, ticket).render(room)));
     }
     text
 }
@@ -70,22 +76,22 @@ pub(crate) fn head(snapshot: &Snapshot) -> String {
     format!("{}\n", plain(&head))
 }
 
-fn holders(holders: &[Holder]) -> Table {
+fn holders(seen: &Snapshot, ticket: impl Fn(Ticket) -> String) -> Table {
     let mut table = Table::new(&[
-        ("HOLDER", Align::Left),
-        ("SLOTS", Align::Left),
-        ("PERMITS", Align::Right),
-        ("FENCE", Align::Right),
-        ("CLIENT", Align::Left),
-        ("HOST", Align::Left),
-        ("PID", Align::Right),
-        ("SINCE", Align::Right),
-        ("LEFT", Align::Right),
-        ("LABELS", Align::Left),
+        Column::left("HOLDER"),
+        Column::left("SLOTS").cut(5),
+        Column::right("PERMITS").rank(4),
+        Column::right("FENCE").rank(5),
+        Column::left("CLIENT").rank(6).cut(8),
+        Column::left("HOST").rank(1).cut(8),
+        Column::right("PID").rank(2),
+        Column::right("SINCE"),
+        Column::right("LEFT"),
+        Column::left("LABELS").rank(3).cut(10),
     ]);
-    for holder in holders {
+    for holder in &seen.holders {
         table.row(vec![
-            holder.ticket.to_string(),
+            ticket(holder.ticket),
             holder.slots.to_string(),
             holder.slots.count().to_string(),
             holder.fence.to_string(),
@@ -100,21 +106,21 @@ fn holders(holders: &[Holder]) -> Table {
     table
 }
 
-fn waiters(waiters: &[Waiter]) -> Table {
+fn waiters(seen: &Snapshot, ticket: impl Fn(Ticket) -> String) -> Table {
     let mut table = Table::new(&[
-        ("WAITER", Align::Left),
-        ("PLACE", Align::Right),
-        ("PERMITS", Align::Right),
-        ("PRIORITY", Align::Right),
-        ("CLIENT", Align::Left),
-        ("HOST", Align::Left),
-        ("PID", Align::Right),
-        ("SINCE", Align::Right),
-        ("LABELS", Align::Left),
+        Column::left("WAITER"),
+        Column::right("PLACE"),
+        Column::right("PERMITS"),
+        Column::right("PRIORITY").rank(4),
+        Column::left("CLIENT").rank(5).cut(8),
+        Column::left("HOST").rank(1).cut(8),
+        Column::right("PID").rank(2),
+        Column::right("SINCE"),
+        Column::left("LABELS").rank(3).cut(10),
     ]);
-    for (waiter, place) in waiters.iter().zip(1..) {
+    for (waiter, place) in seen.waiters.iter().zip(1..) {
         table.row(vec![
-            waiter.ticket.to_string(),
+            ticket(waiter.ticket),
             i32::to_string(&place),
             waiter.permits.to_string(),
             waiter.priority.to_string(),

@@ -6,7 +6,10 @@ use crate::{
     args::{Global, NameAndTicket, Renew, TicketStart},
     connection::{ask, ask_at},
     exit::{Exit, Failure},
-    output::{self, Voice, json},
+    output::{
+        self, Voice, json,
+        ticket::{short, tickets},
+    },
     settings,
 };
 
@@ -52,9 +55,12 @@ pub(super) async fn find(semaphore: &Semaphore, start: &TicketStart) -> Result<T
     among(&semaphore.snapshot().await?, start)
 }
 
-/// The only ticket in a snapshot that begins so.
+/// The only ticket in a snapshot that is meant.
 pub(super) fn among(snapshot: &Snapshot, start: &TicketStart) -> Result<Ticket, Failure> {
-    let fitting = tickets(snapshot).filter(|ticket| start.fits(*ticket)).collect::<Vec<_>>();
+    if start.whole().is_none() {
+        all_are_listed(snapshot, start)?;
+    }
+    let fitting = tickets(snapshot).filter(|ticket| start.means(*ticket)).collect::<Vec<_>>();
     match fitting.as_slice() {
         [ticket] => Ok(*ticket),
         [] => Err(Failure::new(
@@ -62,13 +68,22 @@ pub(super) fn among(snapshot: &Snapshot, start: &TicketStart) -> Result<Ticket, 
             format!("no ticket here begins with {start}; `seinpaal show` lists those there are"),
         )),
         [one, other, ..] => Err(Failure::usage(format!(
-            "{} tickets here begin with {start}, {one} and {other} among them: give more of it",
-            fitting.len()
+            "{} tickets here begin with {start}, {} and {} among them: give more of it",
+            fitting.len(),
+            short(snapshot, *one),
+            short(snapshot, *other),
         ))),
     }
 }
 
-fn tickets(snapshot: &Snapshot) -> impl Iterator<Item = Ticket> {
-    let holders = snapshot.holders.iter().map(|holder| holder.ticket);
-    holders.chain(snapshot.waiters.iter().map(|waiter| waiter.ticket))
+/// A short ticket may be that of somebody who is not listed.
+fn all_are_listed(snapshot: &Snapshot, start: &TicketStart) -> Result<(), Failure> {
+    let (held, waiting) = (snapshot.holders.len() as u64, snapshot.waiters.len() as u64);
+    let all = u64::from(snapshot.holders_total) + u64::from(snapshot.waiting_total);
+    match all.saturating_sub(held + waiting) {
+        0 => Ok(()),
+        others => Err(Failure::usage(format!(
+            "{others} tickets here are not listed, and {start} may be one of theirs: give all 32 digits"
+        ))),
+    }
 }

@@ -1,25 +1,76 @@
-//! Tables for people: columns aligned, two spaces between them, no lines.
+//! Tables for people: columns aligned, two spaces between them, no lines, and no wider than the screen.
 
-use std::io::{self, IsTerminal};
+mod room;
 
-use super::text::{fill, plain, width};
+use super::text::{cut, cut_start, fill, plain, width};
+pub(crate) use room::{Room, may_be_bold};
+
+const GAP: usize = 2;
 
 /// How a column is aligned.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) enum Align {
+enum Align {
     Left,
     Right,
+}
+
+/// What may be left out of a cell that is too wide.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Cut {
+    /// Nothing.
+    Nothing,
+    /// The end, down to so many columns of the screen.
+    End(usize),
+    /// The start, where names differ least. Only on a terminal: a program may read the names.
+    Start(usize),
+}
+
+/// A column: its head, and what becomes of it where there is little room.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Column {
+    head: &'static str,
+    align: Align,
+    cut: Cut,
+    /// The greatest goes first; 0 stays.
+    rank: u8,
+}
+
+impl Column {
+    /// Text.
+    pub(crate) const fn left(head: &'static str) -> Self {
+        Self { head, align: Align::Left, cut: Cut::Nothing, rank: 0 }
+    }
+
+    /// Numbers.
+    pub(crate) const fn right(head: &'static str) -> Self {
+        Self { align: Align::Right, ..Self::left(head) }
+    }
+
+    /// May be left out: the greater the number, the sooner.
+    pub(crate) const fn rank(self, rank: u8) -> Self {
+        Self { rank, ..self }
+    }
+
+    /// May lose its end, down to so many columns of the screen.
+    pub(crate) const fn cut(self, least: usize) -> Self {
+        Self { cut: Cut::End(least), ..self }
+    }
+
+    /// May lose its start on a terminal, down to so many columns of the screen.
+    pub(crate) const fn cut_start(self, least: usize) -> Self {
+        Self { cut: Cut::Start(least), ..self }
+    }
 }
 
 /// A table that is being filled.
 #[derive(Debug)]
 pub(crate) struct Table {
-    columns: Vec<(&'static str, Align)>,
+    columns: Vec<Column>,
     rows: Vec<Vec<String>>,
 }
 
 impl Table {
-    pub(crate) fn new(columns: &[(&'static str, Align)]) -> Self {
+    pub(crate) fn new(columns: &[Column]) -> Self {
         Self { columns: columns.to_vec(), rows: Vec::new() }
     }
 
@@ -30,12 +81,13 @@ impl Table {
         self.rows.push(cells.into_iter().map(shown).collect());
     }
 
-    /// The table with its heads, bold if `bold`.
-    pub(crate) fn render(&self, bold: bool) -> String {
-        let widths = self.widths();
-        let heads = self.columns.iter().map(|(head, _)| (*head).to_owned()).collect::<Vec<_>>();
+    /// The table with its heads, as the room allows.
+    pub(crate) fn render(&self, room: Room) -> String {
+        let widths = self.widths(room);
+        let heads = self.columns.iter().map(|column| column.head.to_owned()).collect::<Vec<_>>();
         let head = self.line(&heads, &widths);
-        let mut text = if bold { format!("\x1b[1m{head}\x1b[0m\n") } else { format!("{head}\n") };
+        let mut text =
+            if room.is_bold { format!("\x1b[1m{head}\x1b[0m\n") } else { format!("{head}\n") };
         for row in &self.rows {
             text.push_str(&self.line(row, &widths));
             text.push('\n');
@@ -43,51 +95,62 @@ impl Table {
         text
     }
 
-    fn widths(&self) -> Vec<usize> {
-        let widest = |i: usize| self.rows.iter().map(|row| width(&row[i])).max().unwrap_or(0);
-        let columns = self.columns.iter().enumerate();
-        columns.map(|(i, (head, _))| width(head).max(widest(i))).collect()
+    /// Of each column, or `None` if it is left out.
+    fn widths(&self, room: Room) -> Vec<Option<usize>> {
+        let whole: Vec<_> = (0..self.columns.len()).map(|at| self.widest(at)).collect();
+        let least = |at: usize| self.least(at, whole[at], room);
+        let mut widths: Vec<_> = (0..whole.len()).map(|at| Some(least(at))).collect();
+        while total(&widths) > room.columns {
+            let Some(last) = self.first_to_go(&widths) else { break };
+            widths[last] = None;
+        }
+        // What is left goes to those that were cut, in their order.
+        let mut spare = room.columns.saturating_sub(total(&widths));
+        for (width, whole) in widths.iter_mut().zip(whole) {
+            let Some(width) = width else { continue };
+            let more = spare.min(whole - *width);
+            (*width, spare) = (*width + more, spare - more);
+        }
+        widths
     }
 
-    fn line(&self, cells: &[String], widths: &[usize]) -> String {
-        let padded =
-            cells.iter().zip(widths).zip(&self.columns).map(
-                |((cell, width), column)| match column.1 {
-                    Align::Left => fill(cell, *width),
-                    Align::Right => format!("{cell:>width$}"),
-                },
-            );
-        padded.collect::<Vec<_>>().join("  ").trim_end().to_owned()
+    fn widest(&self, at: usize) -> usize {
+        let widest = self.rows.iter().map(|row| width(&row[at])).max().unwrap_or(0);
+        width(self.columns[at].head).max(widest)
+    }
+
+    fn least(&self, at: usize, whole: usize, room: Room) -> usize {
+        let column = self.columns[at];
+        match column.cut {
+            Cut::End(least) => whole.min(least.max(width(column.head))),
+            Cut::Start(least) if room.is_terminal => whole.min(least.max(width(column.head))),
+            Cut::Start(_) | Cut::Nothing => whole,
+        }
+    }
+
+    fn first_to_go(&self, widths: &[Option<usize>]) -> Option<usize> {
+        let droppable = |at: &usize| widths[*at].is_some() && self.columns[*at].rank > 0;
+        (0..widths.len()).filter(droppable).max_by_key(|at| self.columns[*at].rank)
+    }
+
+    fn line(&self, cells: &[String], widths: &[Option<usize>]) -> String {
+        let columns = cells.iter().zip(widths).zip(&self.columns);
+        let padded = columns.filter_map(|((cell, width), column)| {
+            width.map(|width| match (column.align, column.cut) {
+                (Align::Right, _) => format!("{cell:>width$}"),
+                (_, Cut::Start(_)) => fill(&cut_start(cell, width), width),
+                (_, Cut::End(_)) => fill(&cut(cell, width), width),
+                (_, Cut::Nothing) => fill(cell, width),
+            })
+        });
+        padded.collect::<Vec<_>>().join(&" ".repeat(GAP)).trim_end().to_owned()
     }
 }
 
-/// Whether heads may be bold: on a terminal, unless `NO_COLOR` is set to something.
-pub(crate) fn may_be_bold() -> bool {
-    let unwanted = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-    !unwanted && io::stdout().is_terminal()
+fn total(widths: &[Option<usize>]) -> usize {
+    let shown = widths.iter().flatten();
+    (shown.clone().sum::<usize>() + GAP * shown.count()).saturating_sub(GAP)
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn columns_are_aligned_and_lines_have_no_trailing_spaces() {
-        let mut table =
-            Table::new(&[("NAME", Align::Left), ("HELD", Align::Right), ("STATE", Align::Left)]);
-        table.row(vec!["a".into(), "1/10".into(), "open".into()]);
-        table.row(vec!["longer".into(), "0/1".into(), String::new()]);
-        assert_eq!(
-            table.render(false),
-            "NAME    HELD  STATE\na       1/10  open\nlonger   0/1  -\n"
-        );
-    }
-
-    #[test]
-    fn columns_are_aligned_after_wide_characters() {
-        let mut table = Table::new(&[("NAME", Align::Left), ("HELD", Align::Right)]);
-        table.row(vec!["構築中".into(), "1/1".into()]);
-        table.row(vec!["b".into(), "1/1".into()]);
-        assert_eq!(table.render(false), "NAME    HELD\n構築中   1/1\nb        1/1\n");
-    }
-}
+mod tests;

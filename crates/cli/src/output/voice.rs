@@ -2,6 +2,7 @@
 
 use std::{
     fmt::Display,
+    fs::File,
     io::{self, IsTerminal},
     sync::OnceLock,
 };
@@ -69,6 +70,15 @@ pub(crate) fn draw(text: &str) {
     let stderr = stderr();
     stderr.send(text.into());
     stderr.settle();
+}
+
+/// Says nothing more, and lets go of stderr: whoever reads it to its end does not wait for ours.
+pub(crate) fn fall_silent() -> io::Result<()> {
+    if let Some(stderr) = STDERR.get() {
+        stderr.settle();
+    }
+    let nowhere = File::options().write(true).open("/dev/null")?;
+    Ok(rustix::stdio::dup2_stderr(nowhere)?)
 }
 
 /// Lets the last words out, for a moment. Called once, at the end of the program.

@@ -8,7 +8,7 @@ use std::{
 };
 
 use rustix::process::Signal;
-use seinpaal::{Lost, Permit, PermitSet, PermitState, Seinpaal};
+use seinpaal::{Ended, Lost, Permit, PermitSet, PermitState, Seinpaal};
 use tokio::{
     signal::unix::Signal as Stream,
     time::{Instant, sleep, sleep_until, timeout},
@@ -20,6 +20,7 @@ use super::{
     ends_waiting,
     guard::{Guard, Times},
     leash::{Leash, until},
+    once::Once,
     process::Change,
     terminal::Terminal,
     tie::{Tie, any_changed},
@@ -35,6 +36,9 @@ const PARTING: Duration = Duration::from_secs(3);
 
 /// How often to see whether the runs that CMD left behind have ended.
 const GLANCE: Duration = Duration::from_millis(20);
+
+/// How long the watcher of `acquire --while-pid` has to tell its process.
+const WATCHER_GRACE: Duration = Duration::from_secs(1);
 
 /// The cause of a loss that the guard prevented: the lease was still ours.
 const NOT_RENEWED: &str = "it was not renewed in time";
@@ -54,6 +58,10 @@ pub(super) struct Hold<'a> {
     pub(super) continued_at: Option<Instant>,
     /// The permits of runs around us that CMD goes on under.
     pub(super) ties: Vec<Tie>,
+    /// CMD is the watcher of this process: `acquire --while-pid`.
+    pub(super) kept_for: Option<i32>,
+    /// What is noted as done when CMD has ended with 0.
+    pub(super) once: Option<&'a Once>,
     /// `--events` has told of a loss.
     pub(super) loss_is_told: bool,
     /// Until then the permits stay, whether CMD runs or not.
@@ -205,6 +213,10 @@ impl Hold<'_> {
     }
 
     fn meet_danger(&mut self, permits: &PermitSet) {
+        let is_for_nobody = self.kept_for.is_some() && self.leash.terms.on_lost == OnLost::Warn;
+        if is_for_nobody {
+            return;
+        }
         let left = permits.remaining().unwrap_or_default();
         let valid_for_ms = permits.remaining().map(|left| left.as_millis() as u64);
         self.events.emit(&Event::Danger { name: worst(permits), valid_for_ms });
@@ -215,7 +227,18 @@ impl Hold<'_> {
     fn meet_loss(&mut self, permits: &PermitSet, lost: Lost) {
         self.tell_loss(worst(permits), &lost.to_string());
         let ending = Ending::loss(lost, &self.hindrance());
-        self.act(worst(permits), &ending, self.leash.grace_after(lost));
+        match self.kept_for {
+            Some(_) => self.end_watcher(worst(permits), &ending, lost),
+            None => self.act(worst(permits), &ending, self.leash.grace_after(lost)),
+        }
+    }
+
+    /// The watcher tells its process, if it is asked to end. It is not if the permits were given back on purpose.
+    fn end_watcher(&mut self, name: &str, ending: &Ending, lost: Lost) {
+        let is_told =
+            self.leash.terms.on_lost == OnLost::Term && lost != Lost::Ended(Ended::Released);
+        let grace = if is_told { WATCHER_GRACE } else { Duration::ZERO };
+        self.end(name, ending, Exit::Lost, grace);
     }
 
     fn hindrance(&mut self) -> Hindrance {
@@ -274,12 +297,23 @@ impl Hold<'_> {
         if self.exit == Some(Exit::Lost) {
             self.tell_loss(name, NOT_RENEWED);
         }
+        if status == 0 && self.exit.is_none() {
+            self.note_done().await;
+        }
         if let Some(permits) = permits {
             self.keep_on(&permits).await;
             self.give_back(name, permits).await;
         }
         self.events.emit(&Event::Exited { name, status });
         Ok(self.exit.unwrap_or(Exit::Status(status)))
+    }
+
+    async fn note_done(&self) {
+        if let Some(once) = self.once
+            && let Err(words) = once.note(self.seinpaal).await
+        {
+            self.say(&words);
+        }
     }
 
     /// CMD has ended before `--min-hold`. A signal that would end us ends this, too, and so does a loss: CMD is not harmed by

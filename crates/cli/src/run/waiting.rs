@@ -40,6 +40,8 @@ pub(crate) struct Entrance<'a> {
     pub(crate) entry: &'a Entry,
     /// Of these names, too, or none at all.
     pub(crate) also: &'a [(Name, u32)],
+    /// And then of these, from narrow to wide.
+    pub(crate) within: &'a [(Name, u32)],
     /// But not of these, which a run around us holds.
     pub(crate) held: &'a [Name],
     pub(crate) subject: Subject<'a>,
@@ -80,12 +82,18 @@ impl Entrance<'_> {
     }
 
     fn parts(self) -> Vec<Part> {
-        let mut parts = vec![self.first_part()];
-        parts.extend(self.also.iter().map(|(name, permits)| Part {
+        let part = |(name, permits): &(Name, u32)| Part {
             semaphore: self.seinpaal.semaphore(name),
             name: name.clone(),
             permits: *permits,
-        }));
+        };
+        let mut parts = vec![self.first_part()];
+        parts.extend(self.also.iter().map(part));
+        if !self.within.is_empty() {
+            // Those of one width, by their bytes, as they are where nothing is said of width.
+            parts.sort_by(|one, other| one.name.as_str().cmp(other.name.as_str()));
+            parts.extend(self.within.iter().map(part));
+        }
         parts.retain(|part| !self.held.contains(&part.name));
         parts
     }
@@ -166,6 +174,9 @@ impl Entrance<'_> {
         let mut request = self.seinpaal.acquire_all(requests);
         if let Some(wait) = self.entry.wait {
             request = request.timeout(wait);
+        }
+        if !self.within.is_empty() {
+            request = request.in_given_order();
         }
         let mut request = request.into_future();
         let mut waiting = Waiting::new(self, events);

@@ -7,19 +7,22 @@ use std::{
 
 use tokio::sync::mpsc;
 
-/// What somebody wants.
+/// A key. What it means depends on where one is.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Key {
     Up,
     Down,
+    Left,
+    Right,
     PageUp,
     PageDown,
     First,
     Last,
-    Open,
-    Back,
-    Sort,
-    Leave,
+    Enter,
+    Escape,
+    Tab,
+    Backspace,
+    Char(char),
 }
 
 /// The keys that are pressed, in order.
@@ -74,10 +77,10 @@ const SEQUENCES: [(&[u8], Key); 16] = [
     (b"\x1bOA", Key::Up),
     (b"\x1b[B", Key::Down),
     (b"\x1bOB", Key::Down),
-    (b"\x1b[C", Key::Open),
-    (b"\x1bOC", Key::Open),
-    (b"\x1b[D", Key::Back),
-    (b"\x1bOD", Key::Back),
+    (b"\x1b[C", Key::Right),
+    (b"\x1bOC", Key::Right),
+    (b"\x1b[D", Key::Left),
+    (b"\x1bOD", Key::Left),
     (b"\x1b[5~", Key::PageUp),
     (b"\x1b[6~", Key::PageDown),
     (b"\x1b[H", Key::First),
@@ -93,20 +96,23 @@ fn first_key(bytes: &[u8]) -> (Option<Key>, usize) {
         return (Some(*key), sequence.len());
     }
     let key = match bytes[0] {
-        b'k' => Key::Up,
-        b'j' => Key::Down,
-        b'g' => Key::First,
-        b'G' => Key::Last,
-        b'\r' | b'\n' | b'l' => Key::Open,
-        b'h' | 0x7f | 0x08 => Key::Back,
-        b's' => Key::Sort,
-        b'q' => Key::Leave,
-        0x1b if bytes.len() == 1 => Key::Back,
+        b'\r' | b'\n' => Key::Enter,
+        b'\t' => Key::Tab,
+        0x7f | 0x08 => Key::Backspace,
+        0x1b if bytes.len() == 1 => Key::Escape,
         // A sequence of a key that means nothing here.
         0x1b => return (None, sequence_length(bytes)),
-        _ => return (None, 1),
+        _ => return first_character(bytes),
     };
     (Some(key), 1)
+}
+
+/// A character of UTF-8. What is none, and what a terminal would take for an order, is left out.
+fn first_character(bytes: &[u8]) -> (Option<Key>, usize) {
+    let length = (1..=bytes.len().min(4)).find(|length| str::from_utf8(&bytes[..*length]).is_ok());
+    let text = length.and_then(|length| str::from_utf8(&bytes[..length]).ok());
+    let character = text.and_then(|text| text.chars().next()).filter(|c| !c.is_control());
+    (character.map(Key::Char), length.unwrap_or(1))
 }
 
 /// `ESC [ parameters letter`, or escape and one more.
@@ -124,15 +130,25 @@ mod tests {
 
     #[test]
     fn keys_are_read_one_after_the_other() {
-        let read = keys_in(b"j\x1b[A\x1b[5~\rq");
-        assert_eq!(read, [Key::Down, Key::Up, Key::PageUp, Key::Open, Key::Leave]);
+        let read = keys_in("j\x1b[A\x1b[5~\rü\t\x7f".as_bytes());
+        let wanted = [
+            Key::Char('j'),
+            Key::Up,
+            Key::PageUp,
+            Key::Enter,
+            Key::Char('ü'),
+            Key::Tab,
+            Key::Backspace,
+        ];
+        assert_eq!(read, wanted);
     }
 
     #[test]
-    fn a_lone_escape_goes_back_and_an_unknown_sequence_does_nothing() {
-        assert_eq!(keys_in(b"\x1b"), [Key::Back]);
-        assert_eq!(keys_in(b"\x1b[1;5Cq"), [Key::Leave]);
-        assert_eq!(keys_in(b"\x1bxq"), [Key::Leave]);
+    fn a_lone_escape_is_a_key_and_what_is_none_does_nothing() {
+        assert_eq!(keys_in(b"\x1b"), [Key::Escape]);
+        assert_eq!(keys_in(b"\x1b[1;5Cq"), [Key::Char('q')]);
+        assert_eq!(keys_in(b"\x1bxq"), [Key::Char('q')]);
         assert_eq!(keys_in(b"\x1b[1;5"), []);
+        assert_eq!(keys_in(b"\xff\x01\xc2\x9bq"), [Key::Char('q')]);
     }
 }

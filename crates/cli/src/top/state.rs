@@ -5,35 +5,86 @@ use std::{
     time::{Duration, Instant},
 };
 
-use seinpaal::{Name, Snapshot, Ticket};
+use seinpaal::{DeadLetter, ItemId, Name, QueueSnapshot, Snapshot, Ticket};
 
-use super::{keys::Key, watch::Seen};
-use crate::args::SortBy;
+use super::{
+    deed::Deed,
+    keys::Key,
+    prompt::{Outcome, Prompt, QueueRow, Target, edit},
+    watch::Seen,
+};
+use crate::{
+    args::SortBy,
+    output::{ticket::short, why::origin},
+};
 
 /// Longer than the interval, by so much, before silence is worth a word.
 const SILENCE: Duration = Duration::from_secs(2);
+/// For how long what came of an action is shown.
+const TOLD: Duration = Duration::from_secs(15);
 
 /// What a key asks of the loop.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) enum Heard {
     Leave,
-    /// Another name is open: ask for it.
+    /// Something else is looked at: ask for it.
     Look,
+    Do(Name, Deed),
     Nothing,
+}
+
+/// Which list is shown.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub(super) enum Tab {
+    #[default]
+    Names,
+    Queues,
+}
+
+/// What the store is asked for.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub(super) struct Look {
+    pub(super) tab: Tab,
+    /// The name, or the queue, that is open.
+    pub(super) open: Option<Name>,
+}
+
+/// A queue that is open, and its first dead letters.
+#[derive(Clone, Debug)]
+pub(super) struct OpenQueue {
+    pub(super) seen: QueueSnapshot,
+    pub(super) dead: Vec<DeadLetter>,
+}
+
+/// What stands in a row of what is open.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Row {
+    Ticket(Ticket),
+    InWork(ItemId),
+    Dead(ItemId),
 }
 
 #[derive(Debug)]
 pub(super) struct State {
     pub(super) store: String,
     pub(super) sort: SortBy,
+    pub(super) look: Look,
     pub(super) names: Vec<Snapshot>,
-    /// The name that the cursor is on: it stays there when others come and go.
-    chosen: Option<Name>,
-    pub(super) open: Option<Name>,
+    pub(super) queues: Vec<QueueSnapshot>,
     pub(super) seen: Option<Box<Snapshot>>,
-    chosen_waiter: Option<Ticket>,
+    pub(super) queue: Option<Box<OpenQueue>>,
+    /// Only names with this in them; `None` while nobody looks for any.
+    pub(super) filter: Option<String>,
+    /// The filter is being typed.
+    pub(super) is_filtering: bool,
+    pub(super) prompt: Option<Prompt>,
+    pub(super) shows_help: bool,
+    /// The name or queue that the cursor is on: it stays there when others come and go.
+    chosen: Option<Name>,
+    chosen_row: Option<Row>,
     /// How many rows a page has, as drawn last.
     pub(super) page: usize,
+    told: Option<(String, Instant)>,
     heard: Instant,
     has_heard: bool,
     error: Option<String>,
@@ -45,12 +96,19 @@ impl State {
         Self {
             store,
             sort,
+            look: Look::default(),
             names: Vec::new(),
-            chosen: None,
-            open: None,
+            queues: Vec::new(),
             seen: None,
-            chosen_waiter: None,
+            queue: None,
+            filter: None,
+            is_filtering: false,
+            prompt: None,
+            shows_help: false,
+            chosen: None,
+            chosen_row: None,
             page: 1,
+            told: None,
             heard: Instant::now(),
             has_heard: false,
             error: None,
@@ -61,14 +119,31 @@ impl State {
     /// What the store said.
     pub(super) fn take(&mut self, seen: Seen) {
         match seen {
-            Seen::Nothing(error) => self.error = Some(error),
-            Seen::All { names, open } => {
-                (self.names, self.error) = (names, None);
-                (self.heard, self.has_heard) = (Instant::now(), true);
-                self.seen = open.filter(|open| Some(&open.name) == self.open.as_ref());
+            Seen::Nothing(error) => return self.error = Some(error),
+            Seen::Names { names, open } => {
+                self.names = names;
+                self.seen = open.filter(|open| Some(&open.name) == self.look.open.as_ref());
                 self.arrange();
             }
+            Seen::Queues { queues, open } => {
+                self.queues = queues;
+                self.queues.sort_by(|a, b| a.name.cmp(&b.name));
+                self.queue = open.filter(|open| Some(&open.seen.name) == self.look.open.as_ref());
+            }
         }
+        self.error = None;
+        (self.heard, self.has_heard) = (Instant::now(), true);
+    }
+
+    /// What came of an action.
+    pub(super) fn tell(&mut self, words: String) {
+        self.told = Some((words, Instant::now()));
+    }
+
+    /// What came of the last action, while that is worth a line.
+    pub(super) fn told(&self) -> Option<&str> {
+        let told = self.told.as_ref().filter(|(_, at)| at.elapsed() < TOLD);
+        told.map(|(words, _)| words.as_str())
     }
 
     /// Whether anything was read yet.
@@ -84,65 +159,184 @@ impl State {
     }
 
     pub(super) fn press(&mut self, key: Key) -> Heard {
+        if let Some(prompt) = &mut self.prompt {
+            let outcome = prompt.press(key);
+            return self.after_prompt(outcome);
+        }
+        if self.is_filtering {
+            self.type_filter(key);
+            return Heard::Nothing;
+        }
+        if std::mem::take(&mut self.shows_help) {
+            return Heard::Nothing;
+        }
+        self.command(key)
+    }
+
+    fn after_prompt(&mut self, outcome: Outcome) -> Heard {
+        if outcome == Outcome::Open {
+            return Heard::Nothing;
+        }
+        self.prompt = None;
+        match outcome {
+            Outcome::Do(name, deed) => Heard::Do(name, deed),
+            _ => Heard::Nothing,
+        }
+    }
+
+    fn type_filter(&mut self, key: Key) {
         match key {
-            Key::Leave => return Heard::Leave,
-            Key::Open if self.open.is_none() => return self.enter(),
-            Key::Back if self.open.is_some() => {
-                (self.open, self.seen, self.chosen_waiter) = (None, None, None);
-                return Heard::Look;
+            Key::Escape => (self.filter, self.is_filtering) = (None, false),
+            Key::Enter => self.is_filtering = false,
+            key => edit(self.filter.get_or_insert_default(), key),
+        }
+    }
+
+    fn command(&mut self, key: Key) -> Heard {
+        match key {
+            Key::Char('q') => return Heard::Leave,
+            Key::Enter | Key::Right | Key::Char('l') if self.look.open.is_none() => {
+                return self.enter();
             }
-            Key::Sort => {
+            Key::Escape | Key::Left | Key::Backspace | Key::Char('h') => return self.back(),
+            Key::Tab => return self.turn(),
+            Key::Char('/') if self.look.open.is_none() => {
+                (self.filter, self.is_filtering) = (Some(String::new()), true);
+            }
+            Key::Char('s') => {
                 self.sort = self.sort.next();
                 self.arrange();
             }
+            Key::Char('a') => self.prompt = self.target().map(Prompt::new),
+            Key::Char('?') => self.shows_help = true,
             key => self.step(key),
         }
         Heard::Nothing
     }
 
     fn enter(&mut self) -> Heard {
-        let Some(chosen) = self.names.get(self.cursor()) else { return Heard::Nothing };
-        self.open = Some(chosen.name.clone());
+        let Some(chosen) = self.listed().get(self.cursor()).map(|name| (*name).clone()) else {
+            return Heard::Nothing;
+        };
         // What the list knows of it, until the store has answered.
-        self.seen = Some(Box::new(chosen.clone()));
+        let known = self.names.iter().find(|seen| seen.name == chosen);
+        self.seen = known.filter(|_| self.look.tab == Tab::Names).cloned().map(Box::new);
+        self.look.open = Some(chosen);
+        Heard::Look
+    }
+
+    fn back(&mut self) -> Heard {
+        if self.look.open.is_none() {
+            self.filter = None;
+            return Heard::Nothing;
+        }
+        (self.look.open, self.seen, self.queue, self.chosen_row) = (None, None, None, None);
+        Heard::Look
+    }
+
+    /// From names to queues, and back.
+    fn turn(&mut self) -> Heard {
+        self.back();
+        self.look.tab = match self.look.tab {
+            Tab::Names => Tab::Queues,
+            Tab::Queues => Tab::Names,
+        };
+        (self.chosen, self.has_heard) = (None, false);
         Heard::Look
     }
 
     fn step(&mut self, key: Key) {
-        let rows = if self.open.is_some() { self.waiters() } else { self.names.len() };
-        let at = if self.open.is_some() { self.waiter() } else { self.cursor() };
+        let is_open = self.look.open.is_some();
+        let rows = if is_open { self.rows().len() } else { self.listed().len() };
+        let at = if is_open { self.row() } else { self.cursor() };
         let to = match key {
-            Key::Up => at.saturating_sub(1),
-            Key::Down => at + 1,
+            Key::Up | Key::Char('k') => at.saturating_sub(1),
+            Key::Down | Key::Char('j') => at + 1,
             Key::PageUp => at.saturating_sub(self.page),
             Key::PageDown => at + self.page,
-            Key::First => 0,
-            Key::Last => rows,
+            Key::First | Key::Char('g') => 0,
+            Key::Last | Key::Char('G') => rows,
             _ => at,
         };
         let to = to.min(rows.saturating_sub(1));
-        if self.open.is_some() {
-            let waiters = self.seen.as_ref().map(|seen| &seen.waiters);
-            self.chosen_waiter = waiters.and_then(|rows| rows.get(to)).map(|row| row.ticket);
+        if is_open {
+            self.chosen_row = self.rows().get(to).copied();
         } else {
-            self.chosen = self.names.get(to).map(|name| name.name.clone());
+            self.chosen = self.listed().get(to).map(|name| (*name).clone());
         }
     }
 
-    /// Where the cursor is in the list of names.
+    /// The names or queues that the filter lets through, in their order.
+    pub(super) fn listed(&self) -> Vec<&Name> {
+        let wanted = self.filter.as_deref().unwrap_or_default().to_lowercase();
+        let is_wanted = |name: &&Name| wanted.is_empty() || name.to_lowercase().contains(&wanted);
+        match self.look.tab {
+            Tab::Names => self.names.iter().map(|seen| &seen.name).filter(is_wanted).collect(),
+            Tab::Queues => self.queues.iter().map(|seen| &seen.name).filter(is_wanted).collect(),
+        }
+    }
+
+    /// Where the cursor is in the list.
     pub(super) fn cursor(&self) -> usize {
         let chosen = self.chosen.as_ref();
-        self.names.iter().position(|name| Some(&name.name) == chosen).unwrap_or(0)
+        self.listed().iter().position(|name| Some(*name) == chosen).unwrap_or(0)
     }
 
-    /// Where it is among the waiters of the name that is open.
-    pub(super) fn waiter(&self) -> usize {
-        let rows = self.seen.as_ref().map_or(&[][..], |seen| &seen.waiters);
-        rows.iter().position(|row| Some(row.ticket) == self.chosen_waiter).unwrap_or(0)
+    /// What is open, row by row: holders and then waiters, or items in work and then dead letters.
+    fn rows(&self) -> Vec<Row> {
+        if let Some(seen) = &self.seen {
+            let holders = seen.holders.iter().map(|row| Row::Ticket(row.ticket));
+            return holders.chain(seen.waiters.iter().map(|row| Row::Ticket(row.ticket))).collect();
+        }
+        let Some(queue) = &self.queue else { return Vec::new() };
+        let in_work = queue.seen.work.iter().map(|row| Row::InWork(row.id));
+        in_work.chain(queue.dead.iter().map(|row| Row::Dead(row.id))).collect()
     }
 
-    fn waiters(&self) -> usize {
-        self.seen.as_ref().map_or(0, |seen| seen.waiters.len())
+    /// Where the cursor is among them: at first with the first waiter, of whom most is told.
+    pub(super) fn row(&self) -> usize {
+        let rows = self.rows();
+        let chosen = rows.iter().position(|row| Some(*row) == self.chosen_row);
+        let first_waiter = self.seen.as_ref().map_or(0, |seen| seen.holders.len());
+        chosen.unwrap_or_else(|| first_waiter.min(rows.len().saturating_sub(1)))
+    }
+
+    fn target(&self) -> Option<Target> {
+        let name = match &self.look.open {
+            Some(open) => open.clone(),
+            None => (*self.listed().get(self.cursor())?).clone(),
+        };
+        let row = self.look.open.as_ref().and_then(|_| self.rows().get(self.row()).copied());
+        Some(match self.look.tab {
+            Tab::Names => {
+                let is_paused = self.seen_of(&name).is_some_and(|seen| seen.paused.is_some());
+                Target::Name { name, is_paused, row: row.and_then(|row| self.shown(row)) }
+            }
+            Tab::Queues => {
+                let seen = self.queues.iter().find(|seen| seen.name == name);
+                let is_paused = seen.is_some_and(|seen| seen.paused.is_some());
+                let row = row.and_then(|row| match row {
+                    Row::InWork(id) => Some(QueueRow::InWork(id)),
+                    Row::Dead(id) => Some(QueueRow::Dead(id)),
+                    Row::Ticket(_) => None,
+                });
+                Target::Queue { name, is_paused, row }
+            }
+        })
+    }
+
+    fn seen_of(&self, name: &Name) -> Option<&Snapshot> {
+        let open = self.seen.as_deref().filter(|seen| seen.name == *name);
+        open.or_else(|| self.names.iter().find(|seen| seen.name == *name))
+    }
+
+    /// A ticket, and how it is called.
+    fn shown(&self, row: Row) -> Option<(Ticket, String)> {
+        let (Row::Ticket(ticket), Some(seen)) = (row, &self.seen) else { return None };
+        let holders = seen.holders.iter().map(|row| (row.ticket, &row.about));
+        let mut all = holders.chain(seen.waiters.iter().map(|row| (row.ticket, &row.about)));
+        let (_, about) = all.find(|(other, _)| *other == ticket)?;
+        Some((ticket, format!("{} ({})", short(seen, ticket), origin(about))))
     }
 
     fn arrange(&mut self) {

@@ -1,15 +1,17 @@
 //! What is drawn: a function from what is known and the size of the screen to lines, none wider than it.
 
+mod help;
 mod open;
+mod queue;
 
-use seinpaal::Snapshot;
+use seinpaal::{Name, Snapshot};
 
-use super::state::State;
+use super::state::{State, Tab};
 use crate::{
     command::list::held_in_short,
     output::{
         json,
-        text::{age, cut, fill, plain, width},
+        text::{age, cut, fill, plain, width, wrap},
     },
 };
 
@@ -57,40 +59,80 @@ impl Line {
 /// All lines of the screen: at most as many as it has rows.
 pub(super) fn lines(state: &mut State, size: Size) -> Vec<Line> {
     let mut lines = vec![Line::Head(head(state)), Line::Plain(trouble(state))];
-    let rows = size.rows.saturating_sub(lines.len() + 1);
-    let body = match state.open.is_some() {
-        true => open::lines(state, rows, size.columns),
-        false => names(state, rows, size.columns),
+    let foot = foot(state, size);
+    let above = size.rows.saturating_sub(foot.len());
+    let rows = above.saturating_sub(lines.len());
+    let body = match (state.shows_help, state.look.open.is_some(), state.look.tab) {
+        (true, ..) => help::lines(),
+        (_, true, Tab::Names) => open::lines(state, rows, size.columns),
+        (_, true, Tab::Queues) => queue::open(state, rows),
+        (_, false, Tab::Names) => names(state, rows, size.columns),
+        (_, false, Tab::Queues) => queue::all(state, rows, size.columns),
     };
     lines.extend(body);
-    lines.truncate(size.rows.saturating_sub(1));
-    lines.resize(size.rows.saturating_sub(1), Line::Plain(String::new()));
-    lines.push(Line::Plain(keys(state).to_owned()));
+    lines.truncate(above);
+    lines.resize(above, Line::Plain(String::new()));
+    lines.extend(foot);
     lines.into_iter().map(|line| line.cut(size.columns)).collect()
 }
 
-fn head(state: &State) -> String {
-    let waiting: u64 = state.names.iter().map(|name| u64::from(name.waiting_total)).sum();
-    let names = match state.names.len() {
-        1 => "1 name".to_owned(),
-        names => format!("{names} names"),
-    };
-    format!("seinpaal top: {names}, {waiting} waiting, by {} · {}", state.sort.word(), state.store)
+/// What is asked, in as many lines as it takes; or the keys.
+fn foot(state: &State, size: Size) -> Vec<Line> {
+    let asked = state.prompt.as_ref().map(|prompt| wrap(&plain(&prompt.line()), size.columns));
+    let mut foot = asked.unwrap_or_else(|| vec![keys(state)]);
+    // Where there is room for little, the end says what can be pressed.
+    let most = (size.rows / 2).max(1);
+    foot.drain(..foot.len().saturating_sub(most));
+    let line = |text| if state.prompt.is_some() { Line::Head(text) } else { Line::Plain(text) };
+    foot.into_iter().map(line).collect()
 }
 
-/// What the error says of the store stands in the head already.
+fn head(state: &State) -> String {
+    let count = |number: usize, one: &str| match number {
+        1 => format!("1 {one}"),
+        number => format!("{number} {one}s"),
+    };
+    let what = match state.look.tab {
+        Tab::Names => {
+            let waiting: u64 = state.names.iter().map(|name| u64::from(name.waiting_total)).sum();
+            let names = count(state.names.len(), "name");
+            format!("{names}, {waiting} waiting, by {}", state.sort.word())
+        }
+        Tab::Queues => {
+            let ready: u64 = state.queues.iter().map(|queue| u64::from(queue.ready)).sum();
+            format!("{}, {ready} ready", count(state.queues.len(), "queue"))
+        }
+    };
+    let filter = state.filter.as_deref().filter(|text| !text.is_empty() && !state.is_filtering);
+    let filter = filter.map_or_else(String::new, |text| format!(", with \"{text}\""));
+    format!("seinpaal top: {what}{filter} · {}", state.store)
+}
+
+/// What came of an action; or that the store is silent. What the error says of the store stands in the head already.
 fn trouble(state: &State) -> String {
-    let Some((silent, error)) = state.silence() else { return String::new() };
+    let told = state.told().unwrap_or_default().to_owned();
+    let Some((silent, error)) = state.silence() else { return told };
     let error = error.unwrap_or("it does not answer");
     let error = error.strip_prefix(&format!("{}: ", state.store)).unwrap_or(error);
     format!("store unreachable since {}, trying on: {error}", age(silent))
 }
 
-fn keys(state: &State) -> &'static str {
-    match state.open {
-        Some(_) => "up/down choose a waiter · left: back · q: leave",
-        None => "up/down · enter: open · s: sort · q: leave",
+fn keys(state: &State) -> String {
+    if state.is_filtering {
+        let text = state.filter.as_deref().unwrap_or_default();
+        return format!("/{text}_   enter: keep · esc: all");
     }
+    let words = match (state.shows_help, state.look.open.is_some(), state.look.tab) {
+        (true, ..) => "any key: back",
+        (_, true, _) => "up/down: choose · a: actions · esc: back · ?: help · q: leave",
+        (_, _, Tab::Names) => {
+            "enter: open · s: sort · /: find · a: actions · tab: queues · ?: help · q: leave"
+        }
+        (_, _, Tab::Queues) => {
+            "enter: open · /: find · a: actions · tab: names · ?: help · q: leave"
+        }
+    };
+    words.to_owned()
 }
 
 const COLUMNS: [(&str, usize); 4] = [("HELD", 11), ("WAITING", 7), ("OLDEST", 7), ("STATE", 7)];
@@ -98,23 +140,45 @@ const LEAST_NAME: usize = 4;
 const GAP: usize = 2;
 
 fn names(state: &mut State, rows: usize, columns: usize) -> Vec<Line> {
+    state.page = rows.saturating_sub(1).max(1);
+    let at = state.cursor();
+    let listed = state.listed();
     let others: usize = COLUMNS.iter().map(|(_, width)| width + GAP).sum();
-    let longest = state.names.iter().map(|name| width(&plain(&name.name))).max().unwrap_or(0);
-    let most = columns.saturating_sub(others + 1).max(LEAST_NAME);
-    let name_width = longest.clamp(LEAST_NAME, most);
+    let name_width = name_width(&listed, columns.saturating_sub(others + 1));
     let head = [COLUMNS[0].0, COLUMNS[1].0, COLUMNS[2].0, COLUMNS[3].0].map(str::to_owned);
     let mut lines = vec![Line::Head(format!(" {}", row("NAME", &head, name_width)))];
-    if state.names.is_empty() {
-        let words = if state.has_heard() { "nothing is held or waited for" } else { "looking" };
-        lines.push(Line::Plain(format!(" {words}")));
+    if listed.is_empty() {
+        lines.push(nothing(state, "nothing is held or waited for"));
         return lines;
     }
-    state.page = rows.saturating_sub(1).max(1);
-    let (at, from) = (state.cursor(), window(state.cursor(), state.names.len(), state.page));
-    for (here, name) in state.names.iter().enumerate().skip(from).take(state.page) {
-        lines.push(Line::row(here == at, &row(&name.name, &cells(name), name_width)));
+    let is_listed = |seen: &&Snapshot| matches_filter(state, &seen.name);
+    let shown = state.names.iter().filter(is_listed).enumerate();
+    for (here, seen) in shown.skip(window(at, listed.len(), state.page)).take(state.page) {
+        lines.push(Line::row(here == at, &row(&seen.name, &cells(seen), name_width)));
     }
     lines
+}
+
+/// As wide as the widest, if there is room.
+fn name_width(listed: &[&Name], most: usize) -> usize {
+    let longest = listed.iter().map(|name| width(&plain(name))).max().unwrap_or(0);
+    longest.clamp(LEAST_NAME, most.max(LEAST_NAME))
+}
+
+fn matches_filter(state: &State, name: &Name) -> bool {
+    let wanted = state.filter.as_deref().unwrap_or_default().to_lowercase();
+    wanted.is_empty() || name.to_lowercase().contains(&wanted)
+}
+
+/// Why a list is empty.
+fn nothing(state: &State, usual: &str) -> Line {
+    let is_filtered = state.filter.as_deref().is_some_and(|text| !text.is_empty());
+    let words = match (state.has_heard(), is_filtered) {
+        (false, _) => "looking",
+        (true, true) => "nothing has that in its name",
+        (true, false) => usual,
+    };
+    Line::Plain(format!(" {words}"))
 }
 
 fn cells(name: &Snapshot) -> [String; 4] {

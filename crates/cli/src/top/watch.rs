@@ -2,41 +2,48 @@
 
 use std::time::Duration;
 
-use seinpaal::{Name, Seinpaal, Snapshot};
+use seinpaal::{Name, QueueError, QueueSnapshot, Seinpaal, Snapshot};
 use tokio::{
     sync::{mpsc, watch},
     task::JoinHandle,
     time::timeout,
 };
 
+use super::state::{Look, OpenQueue, Tab};
+
 /// What the store said last.
 #[derive(Debug)]
 pub(super) enum Seen {
     /// All names, and the one that is open.
-    All { names: Vec<Snapshot>, open: Option<Box<Snapshot>> },
+    Names { names: Vec<Snapshot>, open: Option<Box<Snapshot>> },
+    /// All queues, and the one that is open.
+    Queues { queues: Vec<QueueSnapshot>, open: Option<Box<OpenQueue>> },
     /// Why it said nothing.
     Nothing(String),
 }
 
+/// How many dead letters of an open queue are read.
+const LETTERS: u32 = 100;
+
 /// The task that asks. Ends when it is dropped.
 pub(super) struct Watch {
     task: JoinHandle<()>,
-    open: watch::Sender<Option<Name>>,
+    look: watch::Sender<Look>,
     seen: mpsc::Receiver<Seen>,
 }
 
 impl Watch {
     pub(super) fn start(seinpaal: &Seinpaal, prefix: &str, interval: Duration) -> Self {
-        let (open, wanted) = watch::channel(None);
+        let (look, wanted) = watch::channel(Look::default());
         let (sender, seen) = mpsc::channel(1);
         let task =
             tokio::spawn(ask_on(seinpaal.clone(), prefix.to_owned(), interval, wanted, sender));
-        Self { task, open, seen }
+        Self { task, look, seen }
     }
 
-    /// Asks for this name as well, at once.
-    pub(super) fn look_at(&self, name: Option<Name>) {
-        self.open.send_replace(name);
+    /// Asks for this, at once.
+    pub(super) fn look_at(&self, look: Look) {
+        self.look.send_replace(look);
     }
 
     /// The next answer. Cancel safe.
@@ -58,27 +65,51 @@ async fn ask_on(
     seinpaal: Seinpaal,
     prefix: String,
     interval: Duration,
-    mut open: watch::Receiver<Option<Name>>,
+    mut look: watch::Receiver<Look>,
     sender: mpsc::Sender<Seen>,
 ) {
     loop {
-        let name = open.borrow_and_update().clone();
-        if sender.send(ask(&seinpaal, &prefix, name).await).await.is_err() {
+        let wanted = look.borrow_and_update().clone();
+        if sender.send(ask(&seinpaal, &prefix, wanted).await).await.is_err() {
             return;
         }
-        // Until it is time, or another name is opened.
-        let _ = timeout(interval, open.changed()).await;
+        // Until it is time, or something else is looked at.
+        let _ = timeout(interval, look.changed()).await;
     }
 }
 
-async fn ask(seinpaal: &Seinpaal, prefix: &str, name: Option<Name>) -> Seen {
-    let names = match seinpaal.list(prefix).await {
-        Ok(names) => names,
-        Err(error) => return Seen::Nothing(error.to_string()),
+async fn ask(seinpaal: &Seinpaal, prefix: &str, look: Look) -> Seen {
+    let seen = match look.tab {
+        Tab::Names => names(seinpaal, prefix, look.open).await,
+        Tab::Queues => queues(seinpaal, prefix, look.open).await,
     };
-    let Some(name) = name else { return Seen::All { names, open: None } };
-    match seinpaal.semaphore(&name).snapshot().await {
-        Ok(open) => Seen::All { names, open: Some(Box::new(open)) },
-        Err(error) => Seen::Nothing(error.to_string()),
-    }
+    seen.unwrap_or_else(Seen::Nothing)
+}
+
+async fn names(seinpaal: &Seinpaal, prefix: &str, open: Option<Name>) -> Result<Seen, String> {
+    let names = seinpaal.list(prefix).await.map_err(|error| error.to_string())?;
+    let open = match open {
+        None => None,
+        Some(name) => {
+            let seen = seinpaal.semaphore(&name).snapshot().await;
+            Some(Box::new(seen.map_err(|error| error.to_string())?))
+        }
+    };
+    Ok(Seen::Names { names, open })
+}
+
+async fn queues(seinpaal: &Seinpaal, prefix: &str, open: Option<Name>) -> Result<Seen, String> {
+    let queues = seinpaal.queues(prefix).await.map_err(|error| error.to_string())?;
+    let open = match open {
+        None => None,
+        Some(name) => Some(Box::new(queue(seinpaal, &name).await.map_err(|e| e.to_string())?)),
+    };
+    Ok(Seen::Queues { queues, open })
+}
+
+async fn queue(seinpaal: &Seinpaal, name: &Name) -> Result<OpenQueue, QueueError> {
+    let queue = seinpaal.queue(name);
+    let seen = queue.snapshot().await?;
+    let dead = if seen.dead == 0 { Vec::new() } else { queue.dead(None, LETTERS).await? };
+    Ok(OpenQueue { seen, dead })
 }

@@ -74,6 +74,73 @@ fn a_name_that_is_opened_shows_who_holds_and_why_somebody_waits() {
 }
 
 #[test]
+fn an_action_is_asked_again_and_done_on_y_only() {
+    for world in both() {
+        let (mut held, _) = Held::hold(&world, &["a"]);
+        let mut screen = watched(&world, "");
+        screen.until_shown("1 name");
+        screen.typed("\r");
+        screen.until_shown("HOLDER");
+        screen.typed("ae");
+        screen.until_shown("stops");
+        screen.typed("n");
+        screen.typed("ap");
+        screen.until_shown("reason, for people to read");
+        screen.typed("moving house\ry");
+        screen.until_shown("a: paused");
+        assert_eq!(world.show("a")["permits_held"], 1, "what was not confirmed was not done");
+        screen.until_shown("paused (moving house)");
+        screen.typed("aey");
+        screen.until_shown("a: evicted");
+        assert_eq!(held.end().code, 122);
+        screen.typed("q");
+        ended(&world, &mut screen, "0");
+    }
+}
+
+#[test]
+fn queues_are_shown_and_their_dead_letters_replayed() {
+    for world in both() {
+        world.seinpaal(&["queue", "push", "mails", "--deliveries", "1", "x"]);
+        assert_eq!(world.work("mails", "exit 1").code, 0);
+        let mut screen = watched(&world, "");
+        screen.until_shown("names");
+        screen.typed("\t");
+        screen.until_shown("1 queue");
+        screen.typed("\r");
+        screen.until_shown("exit status 1");
+        screen.typed("aty");
+        screen.until_shown("mails: replayed");
+        screen.until_shown("mails: 1 ready");
+        screen.typed("ax");
+        screen.until_shown("to confirm");
+        screen.typed("mail\r");
+        assert_eq!(world.queue("mails")["ready"], 1, "the name has to be typed");
+        screen.typed("axmails\r");
+        screen.until_shown("mails: purged 1");
+        screen.typed("q");
+        ended(&world, &mut screen, "0");
+    }
+}
+
+#[test]
+fn names_are_found_as_one_types() {
+    let world = World::redis();
+    for name in ["team/one", "team/two", "other"] {
+        assert_eq!(world.seinpaal(&["limit", name, "2"]).code, 0);
+    }
+    let mut screen = watched(&world, "");
+    screen.until_shown("3 names");
+    screen.typed("/TWO\r");
+    screen.until_shown("with \"TWO\"");
+    screen.typed("al5\ry");
+    screen.until_shown("team/two: the limit is 5");
+    assert_eq!(world.seinpaal(&["limit", "team/two"]).out, "5\n");
+    screen.typed("q");
+    ended(&world, &mut screen, "0");
+}
+
+#[test]
 fn int_and_term_give_the_terminal_back() {
     let world = World::embedded();
     let mut screen = watched(&world, "");

@@ -50,6 +50,8 @@ end
 
 local function told(key, list)
   local text = try('hget', key, 'h')
+  local lone_head = unfold(text)
+  text = lone_head or text
   if type(text) ~= 'string' or #text < HEAD_SIZE then return 'look' end
   local version, kind, flags, stated, pinned, clock, wall, passed, bound, _, due, _, _, _, _, held, holders, waiting, _, _, _,
     ranges = read(HEAD, text)
@@ -59,7 +61,7 @@ local function told(key, list)
   local step, limit = max(now - wall, 0), pinned >= 0 and pinned or stated >= 0 and stated or 1
   if waiting > 0 and held < limit and not is_paused and guarded_for == 0 then return 'look' end
   if holders + waiting > 0 and passed + step >= due then
-    if flags % 4 >= 2 or has_ended(key, clock + min(step, bound)) then return 'look' end
+    if lone_head or flags % 4 >= 2 or has_ended(key, clock + min(step, bound)) then return 'look' end
   end
   if waiting > 0 and rows_left < min(waiting, rows) then return 'look' end
   local answer = { 'snapshot ' .. totals_row(kind, limit, stated, pinned, held, holders, waiting,

@@ -1,102 +1,23 @@
 -- plain: what goes on all the time, done straight on: batches of acquire, release and renew at a name in a plain state.
 -- keys   records order
 -- args   those of acquire, release and renew
--- reply  nothing; the five pieces after this one are the same block
--- cost   one HMGET
+-- reply  nothing; the pieces after this one, up to plain_end, are the same block
+-- cost   one HMGET, or after lean one HGET
 --
 -- It makes no function. Whatever is not plain breaks out of the block before anything is written, and the rest of the
 -- script begins anew, with functions. Plain is: nothing has run out, the name is not paused, nobody waits who could
 -- be served, and a request is about a ticket that stands, or is to stand, under the lease with its series' number.
--- Pieces: this one reads the head and, for each request, the record that it is about; plain_acquire, plain_release,
+-- Pieces: plain_read reads the head and, for each request, the record that it is about; plain_acquire, plain_release,
 -- plain_renew and plain_grant do what is asked; plain_end writes.
 -- A record is read into locals. When a request is about another one, what was changed goes into `saved`.
 
 repeat
-  local inbox, seen, first = asker ~= '' and asker or NOBODY, match(fence_seen, '^%d+$'), ARGV[4]
+  local inbox, seen, first = asker ~= '' and asker or NOBODY, packed_seen or match(fence_seen, '^%d+$'), ARGV[4]
   if not first or #ARGV > 67 or guarded_for > 0 or not now or not seen or seen + 0 > MOST_FENCE_SEEN then break end
   local field = string.byte(first, 3) == 110 and 'r' .. sub(first, 7, 38) or 'r' .. sub(first, 9, 32) .. '00000000'
-  local found = try('hmget', records, 'h', field)
-  if found.err then break end
-
-  -- The head.
-  local text, record = found[1], found[2]
-  local version, kind, flags, stated, pinned, clock, wall, passed, bound, fence, due, deadline, memory, longest, arrival,
-    held, holders, waiting, past, top, rows, ranges
-  if text then
-    if #text < HEAD_SIZE then break end
-    version, kind, flags, stated, pinned, clock, wall, passed, bound, fence, due, deadline, memory, longest, arrival,
-      held, holders, waiting, past, top, rows, ranges = read(HEAD, text)
-    if version ~= VERSION or flags % 2 == 1 or #text ~= HEAD_SIZE + 8 * ranges or (pinned >= 0 and deadline > 0) then break end
-  else
-    if record or try('exists', records, order) ~= 0 then break end
-    kind, flags, stated, pinned, clock, wall, passed, bound, fence, due, deadline, memory, longest, arrival,
-      held, holders, waiting, past, top, rows, ranges = '-', 0, -1, -1, 0, 0, 0, UNBOUNDED, 0, UNBOUNDED, 0, 0, 0, 0,
-      0, 0, 0, 0, 0, 0, 0
+  local text, record = head_text, nil
+  if text == nil then
+    local found = try('hmget', records, 'h', field)
+    if found.err then break end
+    text, record = found[1], found[2]
   end
-  local step = max(now - wall, 0)
-  clock, passed, fence = clock + min(step, bound), passed + step, max(fence, seen + 0)
-  if passed >= due then break end
-  local limit = pinned >= 0 and pinned or stated >= 0 and stated or 1
-  if waiting > 0 and held < limit then break end
-  local free, is_wide, is_spread = ranges > 0 and sub(text, HEAD_SIZE + 1) or '', flags % 4 >= 2, flags >= 4
-  local had_order = text and ALWAYS_LISTED or waiting > 0 or flags > 0
-
-  -- The record, and what is to be done besides writing it and the head.
-  local what, last, till, open, lease_ttl, ends, ends_wall, members, digest, parked, by, listed, size
-  local causes, tickets, is_there, is_changed, is_read
-  local saved, set, del, add, remove, messages, has_taken_free
-  -- Who is first in line, if that is known: false for nobody; and who is to be handed what was released.
-  local front, front_inbox, has_queued, heir, heir_text, replies = nil, nil, false, nil, nil, {}
-  local is_growth, i, at = true, 4, nil
-
-  while i <= #ARGV do
-    local line, reply, want, ticket, permits, ttl, margin, about, slot, number = ARGV[i], nil, nil, nil, nil, nil, nil, nil, nil, nil
-    local asked_kind, rule, asked_limit, most, priority, place_ttl, not_after, is_own, whom
-    local is_granted, is_done = false, false
-    local operation = heir and 0 or string.byte(line, 3)
-    repeat
-      -- Which record it is about.
-      if operation == 0 then
-        want = 'r' .. sub(heir, 1, 24) .. '00000000'
-      elseif operation == 113 then -- acquire
-        if #line < ASK_SIZE + 64 then break end
-        ticket, number, is_own, asked_kind, permits, rule, asked_limit, ttl, margin, not_after, most, priority, place_ttl, at = read(ASK, line, 9)
-        if is_own ~= 1 or now > not_after then break end
-        want = i == 4 and field or 'r' .. sub(ticket, 1, 24) .. '00000000'
-      elseif operation == 108 then -- release
-        if #line ~= 44 or sub(line, 41) ~= ' all' then break end
-        ticket = sub(line, 9, 40)
-        want = i == 4 and field or 'r' .. sub(ticket, 1, 24) .. '00000000'
-      else
-        want, ttl, margin, whom = match(line, '^renew ([0-9a-f]+) (%d+) (%d+) (%l+ .*)$')
-        if not want or #want ~= 32 then break end
-        want = 'r' .. want
-      end
-      if want ~= field or not is_read then
-        if want ~= field then
-          if is_changed then
-            saved = saved or {}
-            saved[field] = pack(RECORD, what, last, till, open, lease_ttl, ends, ends_wall, members, digest, parked, by, listed, #causes)
-              .. causes .. tickets
-          end
-          field, is_changed, record = want, false, saved and saved[want]
-          if record == false then break end
-          if record == nil then
-            if operation == 0 then record = heir_text[2] else record = try('hget', records, want) end
-          end
-        end
-        is_read = true
-        if record then
-          if type(record) == 'table' or #record < RECORD_SIZE then break end
-          what, last, till, open, lease_ttl, ends, ends_wall, members, digest, parked, by, listed, size = read(RECORD, record)
-          causes, tickets, is_there = '', '', true
-          if #record > RECORD_SIZE then
-            causes, tickets = sub(record, RECORD_SIZE + 1, RECORD_SIZE + size), sub(record, RECORD_SIZE + size + 1)
-          end
-        else
-          what, last, till, open, lease_ttl, ends, ends_wall, members, digest, parked, by, listed, size = 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
-            NOBODY, 0, 0
-          causes, tickets, is_there = '', '', false
-        end
-      end
-

@@ -39,10 +39,28 @@
       deadline, milliseconds = now + most, format('%d', floor(most / 1000))
     end
   end
+  -- One record, and nothing else that has to be told: both go into one value. What is pinned has no deadline. A row that
+  -- is the only one has its lease's series for its own, and nothing of it is parked or has an entry by itself.
+  local folds = is_packed and is_changed and rows == 1 and flags == 0 and deadline > 0 and not (set or add or remove)
+    and (not saved or (next(saved) == field and not next(saved, field)))
+    and (held == 0 or (what == 3 and by == inbox)) and #causes < 256
   set = set or {}
   at = #set
-  set[at + 1], set[at + 2] = 'h', pack(HEAD, VERSION, kind, flags, stated, pinned, clock, now, passed, bound, fence, due, deadline,
-    memory, longest, arrival, held, holders, waiting, past, top, rows, #free / 8) .. free
+  if folds then
+    if not lone_field and text then
+      del = del or {}
+      del[#del + 1] = field
+    end
+    saved, is_changed = nil, false
+    local owner = inbox .. sub(field, 2, 25)
+    set[1], set[2] = 'h', held == 0
+      and pack(PACK_IDLE, IDLE_VERSION, owner, 0, last, clock, now, fence, deadline, till, #causes) .. causes
+      or pack(PACK_LONE, LONE_VERSION, owner, members, digest, clock, now, fence, bound, deadline, lease_ttl, ends, ends_wall, 0, last,
+        till, string.byte(kind), max(stated, 0), held, top, #free / 8, #causes) .. free .. causes .. tickets
+  else
+    set[at + 1], set[at + 2] = 'h', pack(HEAD, VERSION, kind, flags, stated, pinned, clock, now, passed, bound, fence, due, deadline,
+      memory, longest, arrival, held, holders, waiting, past, top, rows, #free / 8) .. free
+  end
   if is_changed then
     set[at + 3], set[at + 4] = field, pack(RECORD, what, last, till, open, lease_ttl, ends, ends_wall, members, digest, parked,
       by, listed, #causes) .. causes .. tickets

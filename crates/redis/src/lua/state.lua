@@ -52,7 +52,7 @@ end
 -- A head begins with the number of its format.
 function ledger.unreadable(text)
   local written = string.byte(text) or 0
-  if written > 0 and written < 32 and written ~= VERSION then
+  if written > 0 and written < 32 and (written < VERSION or written > FIRST_VERSION) then
     ledger.refuse('SEINPAALFORMAT', format('written in format %d, and this program reads format %d', written, VERSION))
   end
   ledger.corrupt('the head of the name')
@@ -80,7 +80,11 @@ end
 
 function ledger.read_head()
   local text = call('hget', records, 'h')
-  if text then
+  local lone_head, field, record = unfold(text)
+  if lone_head then
+    head = parse_head(lone_head)
+    ledger.touch(ledger.keep_record(sub(field, 2), record))
+  elseif text then
     head = parse_head(text) or ledger.unreadable(text)
   else
     ledger.start_afresh()

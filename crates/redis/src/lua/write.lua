@@ -22,6 +22,7 @@ end
 local function is_held(head, ticket, fence)
   local id = sub(ticket, 1, 24) .. '00000000'
   local found = call('hmget', records, 'r' .. id, 't' .. ticket)
+  if head.field == 'r' .. id then found[1] = head.record end
   local record = found[1] and parse_record(id, found[1])
   local entry = record and record.tickets[ticket] or found[2] and parse_entry(ticket, found[2])
   if not entry or entry.fence ~= fence then return false end
@@ -36,8 +37,10 @@ end
 
 local function are_all_held()
   local text = call('hget', records, 'h')
-  local head = text and parse_head(text)
+  local lone_head, field, record = unfold(text)
+  local head = text and parse_head(lone_head or text)
   if not head then return false end
+  head.field, head.record = field, record
   advance_clock(head)
   for ticket, fence in string.gmatch(ARGV[3], '(%x+) (%d+)') do
     if not is_held(head, ticket, tonumber(fence)) then return false end

@@ -20,7 +20,11 @@ use seinpaal_store::{Certainty, NewsSender, StoreError, StoreErrorKind, url::Red
 /// The node script: the ledger's pieces, but for the order of service, and what is a node's own.
 const SOURCE: &str = concat!(
     include_str!("../lua/wire_single.lua"),
+    include_str!("../lua/forms.lua"),
     include_str!("../lua/begin.lua"),
+    "local function unfold(text)\n",
+    include_str!("../lua/unfold.lua"),
+    "return lone_head, lone_field, lone_record\nend\n",
     include_str!("../lua/pack.lua"),
     include_str!("../lua/state.lua"),
     include_str!("../lua/records.lua"),

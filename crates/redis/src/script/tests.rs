@@ -4,16 +4,20 @@ use seinpaal_proto::{Kind, Limit, Name, Permits, Priority, Slots, Ticket};
 
 use super::*;
 
-const PIECES: [(&str, &str); 20] = [
+const PIECES: [(&str, &str); 24] = [
     ("wire_single", include_str!("../lua/wire_single.lua")),
     ("wire_sharded", include_str!("../lua/wire_sharded.lua")),
     ("wire_moving", include_str!("../lua/wire_moving.lua")),
     ("together", TOGETHER),
+    ("forms", FORMS),
+    ("lean", LEAN),
     ("begin", include_str!("../lua/begin.lua")),
     ("guard", GUARD),
     ("pack", include_str!("../lua/pack.lua")),
     ("rows", include_str!("../lua/rows.lua")),
     ("plain", include_str!("../lua/plain.lua")),
+    ("unfold", include_str!("../lua/unfold.lua")),
+    ("plain_read", include_str!("../lua/plain_read.lua")),
     ("plain_acquire", include_str!("../lua/plain_acquire.lua")),
     ("plain_release", include_str!("../lua/plain_release.lua")),
     ("plain_renew", include_str!("../lua/plain_renew.lua")),
@@ -124,21 +128,21 @@ fn no_slots_are_not_all_slots() {
 #[test]
 fn the_guard_comes_before_everything_that_could_grant_and_only_where_it_is_on() {
     let (plain, guarded) =
-        (Scripts::new(Wire::Single, false, None), Scripts::new(Wire::Single, true, None));
+        (Scripts::new(Wire::Single, false, vec![]), Scripts::new(Wire::Single, true, vec![]));
     for row in SCRIPTS.iter().filter(|row| row.operation != Operation::Write) {
         let (plain, guarded) = (plain.source(row.operation), guarded.source(row.operation));
         assert!(
-            guarded.starts_with(&[Wire::Single.piece(), BEGIN, GUARD].concat()),
+            guarded.starts_with(&[Wire::Single.piece(), FORMS, BEGIN, GUARD].concat()),
             "{}",
             row.name
         );
-        assert_eq!(guarded.replacen(GUARD, "", 1), plain, "{}", row.name);
+        assert_eq!(guarded.replacen(GUARD, "", 1), plain.replacen(LEAN, "", 1), "{}", row.name);
     }
 }
 
 #[test]
 fn several_names_take_the_scripts_of_one_as_they_are() {
-    let scripts = Scripts::new(Wire::Single, true, None);
+    let scripts = Scripts::new(Wire::Single, true, vec![]);
     let together = scripts.source(Operation::Together);
     for part in [Operation::Acquire, Operation::Cancel] {
         assert!(together.contains(&*scripts.source(part)));

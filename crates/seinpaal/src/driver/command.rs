@@ -8,7 +8,7 @@ use seinpaal_proto::{
 };
 use tokio::sync::oneshot;
 
-use super::{Grant, QueueCommand};
+use super::{AskedFor, Grant, QueueCommand};
 use crate::{
     error::{AcquireError, ReleaseError},
     store::{BoxFuture, NewsSender, Store, StoreError},
@@ -59,6 +59,8 @@ pub(crate) struct Request {
     pub(crate) number: u64,
     pub(crate) wanted: Wanted,
     pub(crate) on_queued: Option<OnQueued>,
+    /// For metrics.
+    pub(crate) asked: AskedFor,
     pub(crate) reply: oneshot::Sender<Result<Arc<Grant>, AcquireError>>,
 }
 

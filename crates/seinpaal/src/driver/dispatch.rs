@@ -85,7 +85,8 @@ impl Driver {
             }
             Command::Abandon { number } => {
                 if let Some(ticket) = self.waiting.tickets.remove(&number) {
-                    self.waiting.requests.remove(&ticket);
+                    let request = self.waiting.requests.remove(&ticket);
+                    request.inspect(|request| request.asked.abandoned());
                     self.session.cancel(now, ticket);
                 }
             }
@@ -119,6 +120,7 @@ impl Driver {
             Ok(()) => self.wait(ticket, request),
             Err(refusal) => {
                 let error = self.error_of(refusal);
+                request.asked.refused(&error);
                 let _ = request.reply.send(Err(error));
             }
         }
@@ -154,10 +156,10 @@ impl Driver {
     fn pass_on(&mut self, now: Micros, event: Event) {
         match event {
             Event::Queued { ticket, waiting } => {
-                if let Some(request) = self.waiting.requests.get_mut(&ticket)
-                    && let Some(on_queued) = request.on_queued.take()
-                {
-                    self.queued.push((on_queued, waiting));
+                if let Some(request) = self.waiting.requests.get_mut(&ticket) {
+                    request.asked.queued();
+                    let on_queued = request.on_queued.take();
+                    self.queued.extend(on_queued.map(|on_queued| (on_queued, waiting)));
                 }
             }
             Event::Renumbered { from, to } => self.waiting.renumber(from, to),
@@ -167,7 +169,10 @@ impl Driver {
             }
             Event::Renewed { ticket, valid_until } => {
                 self.statistics.renewed();
-                self.on_grant(ticket, |grant| grant.renewed(valid_until));
+                self.on_grant(ticket, |grant| {
+                    grant.renewed(valid_until);
+                    grant.held.renewed();
+                });
             }
             Event::Danger { ticket } => {
                 self.on_grant(ticket, |grant| grant.set(PermitState::Danger));
@@ -204,7 +209,8 @@ impl Driver {
         self.waiting.tickets.remove(&request.number);
         let ttl = request.wanted.ttl.unwrap_or_else(|| self.session.config().ttl);
         let lease = Lease::new(self.clock, valid_until);
-        let grant = Grant::new(request.wanted.name, terms, Duration::from_micros(ttl), lease);
+        let held = request.asked.granted(terms.slots.count(), terms.limit);
+        let grant = Grant::new(request.wanted.name, terms, Duration::from_micros(ttl), lease, held);
         let grant = Arc::new(grant);
         self.waiting.grants.insert(ticket, Arc::clone(&grant));
         self.statistics.granted();
@@ -218,6 +224,7 @@ impl Driver {
         let lost = Lost::from(loss);
         if let Some(grant) = self.waiting.grants.get(&ticket) {
             grant.set(PermitState::Lost(lost));
+            grant.held.lost(lost);
             self.statistics.lost();
         }
         if lost == Lost::Silence {
@@ -237,6 +244,7 @@ impl Driver {
             return;
         }
         let error = self.error_of(refusal);
+        request.asked.refused(&error);
         let _ = request.reply.send(Err(error));
     }
 

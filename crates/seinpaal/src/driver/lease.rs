@@ -10,6 +10,7 @@ use std::{
 use seinpaal_proto::{Fence, Name, Slots, Ticket};
 use tokio::sync::watch;
 
+use super::figures::Held;
 use crate::{boottime::ClientClock, permit_state::PermitState};
 
 /// The lease of a grant or of a delivery.
@@ -75,6 +76,8 @@ pub(crate) struct Grant {
     /// How long the store keeps it if nobody renews it.
     pub(crate) ttl: Duration,
     lease: Lease,
+    /// For metrics.
+    pub(super) held: Held,
 }
 
 /// What the store granted.
@@ -86,9 +89,15 @@ pub(super) struct GrantTerms {
 }
 
 impl Grant {
-    pub(super) fn new(name: Name, terms: GrantTerms, ttl: Duration, lease: Lease) -> Self {
+    pub(super) fn new(
+        name: Name,
+        terms: GrantTerms,
+        ttl: Duration,
+        lease: Lease,
+        held: Held,
+    ) -> Self {
         let GrantTerms { ticket, fence, slots, limit } = terms;
-        Self { name, ticket, fence, slots, limit, ttl, lease }
+        Self { name, ticket, fence, slots, limit, ttl, lease, held }
     }
 }
 

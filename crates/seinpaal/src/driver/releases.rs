@@ -174,6 +174,7 @@ impl Driver {
         self.queues.close();
         for (_, grant) in self.waiting.grants.drain() {
             grant.set(PermitState::Lost(Lost::Closed));
+            grant.held.is_over();
         }
         self.waiting.close();
         self.asks.close();

@@ -18,7 +18,7 @@ use seinpaal_proto::{
 };
 use tokio::runtime;
 
-use super::{Command, Done, Driver};
+use super::{Command, Done, Driver, figures};
 use crate::room::Room;
 
 /// A call that takes longer on its caller's thread shows that the machine or its disk is busy.
@@ -152,7 +152,9 @@ impl Driver {
         if call.overdue.is_some() {
             return false;
         }
+        let timing = figures::Call::begin("permits");
         let Some(result) = self.store.call_in_place(&call.batch) else { return false };
+        timing.end(result.as_ref().err());
         self.statistics.called();
         self.pulse.ask(now);
         self.pulse.hear(self.clock.now(), result.as_ref().err());

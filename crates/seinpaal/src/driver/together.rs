@@ -7,7 +7,7 @@ use seinpaal_proto::{
     session::{Call, CallId},
 };
 
-use super::{Done, Driver, internal_text};
+use super::{Done, Driver, figures, internal_text};
 use crate::store::{StoreError, Together};
 
 impl Driver {
@@ -31,7 +31,10 @@ impl Driver {
         let asked = self.pulse.watch(async move {
             let step =
                 store.one_step().ok_or_else(|| internal_text("this store has no such step"))?;
-            step.call_together(&batches).await
+            let timing = figures::Call::begin("permits");
+            let result = step.call_together(&batches).await;
+            timing.end(result.as_ref().err());
+            result
         });
         self.under_way.push(Box::pin(async move { Done::Together(ids, asked.await) }));
     }

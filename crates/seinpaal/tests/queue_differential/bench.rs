@@ -53,7 +53,8 @@ impl Bench {
         };
         let now = Arc::new(AtomicU64::new(START));
         let mutation = mutation.map(|(from, to)| (from.to_owned(), to.to_owned()));
-        let rig = Rig { now: Some(now.clone()), mutation, ..Rig::default() };
+        let mutations = Vec::from_iter(mutation);
+        let rig = Rig { now: Some(now.clone()), mutations, ..Rig::default() };
         let (news, _) = mpsc::unbounded_channel();
         let store = RedisStore::open_rigged(url, Inbox(1), news, rig).await.unwrap();
         let (ears, _) = connect(&server).await;

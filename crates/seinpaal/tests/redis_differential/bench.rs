@@ -1,8 +1,11 @@
 //! A server, the store under test and the ledger, which are given the same events.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicU64, Ordering},
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Instant,
 };
 
 use redis::{AsyncConnectionConfig, PushInfo, PushKind, Value, aio::MultiplexedConnection};
@@ -22,7 +25,7 @@ use super::{
     model::{Guard, Listening, Model},
 };
 
-const START: u64 = 1_795_000_000_000_000;
+pub(super) const START: u64 = 1_795_000_000_000_000;
 pub(super) const KEY: &str = "seinpaal:{a name}";
 const MARKER: &str = "seinpaal:guard";
 
@@ -35,20 +38,27 @@ pub(super) struct Bench {
     observer: MultiplexedConnection,
     heard: mpsc::UnboundedReceiver<PushInfo>,
     guard: Option<u64>,
+    /// When the history began. Keys grow older by the server's own clock, too.
+    began: Instant,
 }
 
 impl Bench {
-    pub(super) async fn new(mutation: Option<(&str, &str)>) -> Self {
-        Self::with(mutation, None).await
+    pub(super) async fn new(
+        mutations: impl IntoIterator<Item = (&'static str, &'static str)>,
+    ) -> Self {
+        Self::with(mutations, None).await
     }
 
-    pub(super) async fn with(mutation: Option<(&str, &str)>, guard: Option<u64>) -> Self {
-        Self::on(RedisServer::start(), mutation, guard).await
+    pub(super) async fn with(
+        mutations: impl IntoIterator<Item = (&'static str, &'static str)>,
+        guard: Option<u64>,
+    ) -> Self {
+        Self::on(RedisServer::start(), mutations, guard).await
     }
 
     pub(super) async fn on(
         server: RedisServer,
-        mutation: Option<(&str, &str)>,
+        mutations: impl IntoIterator<Item = (&'static str, &'static str)>,
         guard: Option<u64>,
     ) -> Self {
         let options = guard.map(|us| format!("?restart-guard={}ms", us / 1000)).unwrap_or_default();
@@ -56,14 +66,15 @@ impl Bench {
             panic!()
         };
         let now = Arc::new(AtomicU64::new(START));
-        let mutation = mutation.map(|(from, to)| (from.to_owned(), to.to_owned()));
-        let rig = Rig { now: Some(now.clone()), mutation, ..Rig::default() };
+        let owned = |(from, to): (&str, &str)| (from.to_owned(), to.to_owned());
+        let mutations = mutations.into_iter().map(owned).collect();
+        let rig = Rig { now: Some(now.clone()), mutations, ..Rig::default() };
         let (news, _) = mpsc::unbounded_channel();
         let store = RedisStore::open_rigged(url, Inbox(1), news, rig).await.unwrap();
         let (ears, _) = connect(&server).await;
         let (mut observer, heard) = connect(&server).await;
         observer.psubscribe("seinpaal:inbox:*").await.unwrap();
-        Self { server, store, now, ears, observer, heard, guard }
+        Self { server, store, now, ears, observer, heard, guard, began: Instant::now() }
     }
 
     pub(super) fn is_guarded(&self) -> bool {
@@ -100,6 +111,7 @@ impl Bench {
         self.ears.unsubscribe(&[(0..4).map(channel).collect::<Vec<_>>()]).await.unwrap();
         self.wakeups().await;
         self.now.store(START, Ordering::SeqCst);
+        self.began = Instant::now();
     }
 
     async fn compare(&mut self, model: &mut Model, event: &Event) -> Option<String> {
@@ -122,6 +134,12 @@ impl Bench {
             }
             Event::Call { step, inbox, fence, asks } => {
                 let now = self.now.load(Ordering::SeqCst).saturating_add_signed(*step);
+                if self.age_keys(*step).await {
+                    if let Some(left) = self.owed(&model.state).filter(|left| *left > step / 1000) {
+                        return Some(format!("{KEY} is gone, and is needed for {left} ms more"));
+                    }
+                    model.state = MemoryState::default();
+                }
                 self.now.store(now, Ordering::SeqCst);
                 let batch = model.batch(now, *inbox, *fence, asks);
                 self.compare_calls(model, now, &batch).await
@@ -221,19 +239,44 @@ impl Bench {
         seconds * 1_000_000 + micros
     }
 
+    /// The server's clock stands still beside the test's, so its keys are told how much time has passed. Says whether
+    /// the name is gone by that.
+    async fn age_keys(&mut self, step: i64) -> bool {
+        let script = "local had = redis.call('exists', KEYS[1])
+            for i = 1, #KEYS do
+              local left = redis.call('pttl', KEYS[i])
+              if left >= 0 then redis.call('pexpire', KEYS[i], left - ARGV[1]) end
+            end
+            return had - redis.call('exists', KEYS[1])";
+        let mut command = redis::cmd("EVAL");
+        command.arg(script).arg(2).arg(KEY).arg(format!("{KEY}:o")).arg(step / 1000);
+        command.query_async(&mut self.ears).await.unwrap()
+    }
+
     /// Nobody's ttl is the keys': they last at least as long as every lease under them, on the server's own clock. What
     /// is not seen in any answer would be seen when they are gone.
     async fn cut_short(&mut self, state: &MemoryState) -> Option<String> {
-        let clock = state.facts()?.clock;
-        let longest = state.leases().map(|lease| lease.ends.saturating_sub(clock) / 1000).max()?;
+        let longest = self.owed(state)?;
         for key in [KEY.to_owned(), format!("{KEY}:o")] {
             let left: i64 = redis::cmd("PTTL").arg(&key).query_async(&mut self.ears).await.unwrap();
             let is_there = left != -2 || key == KEY; // nothing may be listed
-            if is_there && left != -1 && left < longest as i64 {
-                return Some(format!("{key} lasts for {left} ms, and a lease for {longest}"));
+            if is_there && left != -1 && left < longest {
+                return Some(format!("{key} lasts for {left} ms, and is needed for {longest}"));
             }
         }
         None
+    }
+
+    /// For how many milliseconds of the server's clock a name is needed, if nobody asks again: for its leases, or else for what is
+    /// remembered, and until the clock has passed its fence.
+    fn owed(&self, state: &MemoryState) -> Option<i64> {
+        let (facts, now) = (state.facts()?, self.now.load(Ordering::SeqCst));
+        let leases = state.leases().map(|lease| lease.ends).max();
+        let ends = leases.or_else(|| state.memories().map(|memory| memory.until).max());
+        let fence = if facts.owes_fence(now) { facts.fence - now } else { 0 };
+        let owed =
+            (ends.map_or(0, |ends| ends.saturating_sub(facts.clock)).max(fence) / 1000) as i64;
+        Some(owed - self.began.elapsed().as_millis() as i64 - 1)
     }
 
     /// Everything that is left, and that nothing is left of a name that costs nothing.

@@ -1,6 +1,6 @@
 //! The actions: what each asks, what it does to whom, and what it says afterwards.
 
-use seinpaal::ItemId;
+use seinpaal::{ItemId, MIN_TTL};
 
 use crate::deed::{Deed, NameDeed, QueueDeed};
 
@@ -11,6 +11,7 @@ pub(crate) enum Verb {
     Pause,
     Resume,
     Evict,
+    Reserve,
     QueueLimit,
     QueuePause,
     QueueResume,
@@ -54,6 +55,7 @@ impl Verb {
             Self::Limit => Deed::Name(NameDeed::Limit(number)),
             Self::Pause => Deed::Name(NameDeed::Pause),
             Self::Resume => Deed::Name(NameDeed::Resume),
+            Self::Reserve => Deed::Name(NameDeed::Reserve(number.unwrap_or(1), MIN_TTL)),
             Self::QueueLimit => Deed::Queue(QueueDeed::Limit(number)),
             Self::QueuePause => Deed::Queue(QueueDeed::Pause),
             Self::QueueResume => Deed::Queue(QueueDeed::Resume),
@@ -65,12 +67,24 @@ impl Verb {
     }
 
     pub(crate) fn asks_number(self) -> bool {
-        matches!(self, Self::Limit | Self::QueueLimit)
+        matches!(self, Self::Limit | Self::QueueLimit | Self::Reserve)
+    }
+
+    /// Whether it is for a while.
+    pub(crate) fn asks_length(self) -> bool {
+        self == Self::Reserve
     }
 
     pub(crate) fn needs_reason(self) -> bool {
-        let needs =
-            [Self::Pause, Self::Evict, Self::QueuePause, Self::Purge, Self::Drop, Self::DropAll];
+        let needs = [
+            Self::Pause,
+            Self::Evict,
+            Self::Reserve,
+            Self::QueuePause,
+            Self::Purge,
+            Self::Drop,
+            Self::DropAll,
+        ];
         needs.contains(&self)
     }
 
@@ -80,7 +94,7 @@ impl Verb {
     }
 }
 
-const WORDS: [Words; 13] = [
+const WORDS: [Words; 14] = [
     Words {
         verb: Verb::Limit,
         word: "limit",
@@ -120,6 +134,16 @@ const WORDS: [Words; 13] = [
         keep: "Keep it",
         done: "Evicted. Its owner was told, if it can be reached.",
         is_dangerous: true,
+    },
+    Words {
+        verb: Verb::Reserve,
+        word: "reserve",
+        question: "Reserve permits?",
+        consequence: "You hold them, with your reason, until the time is over. They have to be free now; a reservation does not wait in line. To give them back sooner, evict the reservation.",
+        button: "Reserve them",
+        keep: "Leave them free",
+        done: "Reserved.",
+        is_dangerous: false,
     },
     Words {
         verb: Verb::QueueLimit,

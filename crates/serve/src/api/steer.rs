@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use axum::{extract::State, http::StatusCode};
-use seinpaal::Name;
+use seinpaal::{MAX_TTL, MIN_TTL, Name, Permits};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
 use super::{
     address::{OfName, OfTicket},
-    body::{At, Body, Operator, ticket},
+    body::{At, Body, Operator, duration, ticket},
 };
 use crate::{
     access::Visitor,
@@ -48,6 +48,25 @@ impl Because {
     }
 }
 
+/// Permits for whoever asks.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Wanted {
+    /// How many.
+    #[schema(minimum = 1, maximum = 1_000_000_000)]
+    permits: u32,
+    /// For how long. It is not renewed.
+    #[schema(minimum = 100, maximum = 86_400_000)]
+    for_ms: u64,
+    /// 1 to 200 characters, none of them a control character.
+    #[schema(
+        min_length = 1,
+        max_length = 200,
+        pattern = r"^[^\x00-\x1f\x7f-\x9f]*[^\s\x00-\x1f\x7f-\x9f][^\x00-\x1f\x7f-\x9f]*$"
+    )]
+    reason: String,
+}
+
 async fn make(
     inner: &Inner,
     visitor: &Visitor,
@@ -59,6 +78,7 @@ async fn make(
     deed.carry_out(inner, visitor, name, &reason).await.map_err(|undone| match undone {
         Undone::Name(error) => error.into(),
         Undone::Queue(error) => error.into(),
+        Undone::NotFree(words) => Problem::new(StatusCode::CONFLICT, "not free", words),
         Undone::Unwritten(_) => Problem::unknown(undone),
     })?;
     Ok(StatusCode::NO_CONTENT)
@@ -132,6 +152,23 @@ pub(super) async fn evict(
 ) -> Result<StatusCode, Problem> {
     make(&inner, &visitor, &name, Deed::Name(NameDeed::Evict(ticket(&of)?)), because.checked()?)
         .await
+}
+
+/// Holds permits for a person, with a reason and until a time. They have to be free; evicting the ticket ends it sooner.
+#[utoipa::path(
+    post, path = "/names/{name}/reserve", operation_id = "reserve", tag = "operate", params(OfName), request_body = Wanted,
+    responses((status = 204, description = "They are reserved."), Problem)
+)]
+pub(super) async fn reserve(
+    State(inner): State<Arc<Inner>>,
+    Operator(visitor): Operator,
+    At(OfName { name }): At<OfName>,
+    Body(wanted): Body<Wanted>,
+) -> Result<StatusCode, Problem> {
+    let permits = Permits::new(wanted.permits).map_err(Problem::bad)?.get();
+    let length = duration("for_ms", wanted.for_ms, MIN_TTL..=MAX_TTL)?;
+    let reason = Because { reason: wanted.reason }.checked()?;
+    make(&inner, &visitor, &name, Deed::Name(NameDeed::Reserve(permits, length)), reason).await
 }
 
 /// Sets how many items may be in work at once.

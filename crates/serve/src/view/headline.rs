@@ -8,6 +8,8 @@ use seinpaal::{
 };
 use seinpaal_words::{text::age, why::are};
 
+use crate::reservation;
+
 /// The cause in a few words, then what happens next.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub(crate) struct Headline {
@@ -157,7 +159,25 @@ fn by_holders(seen: &Snapshot) -> Headline {
         _ => format!("{} of {limit} free.", limit - held),
     };
     let sign = if seen.waiting_total > 0 { "full" } else { "" };
-    Headline::new(sign, cause, format!("{} {}", waiting(seen), next(seen)).trim_end())
+    let rest = [reserved(seen), waiting(seen), next(seen)];
+    let rest: Vec<_> = rest.into_iter().filter(|words| !words.is_empty()).collect();
+    Headline::new(sign, cause, rest.join(" "))
+}
+
+/// What people have for themselves; of several the first.
+fn reserved(seen: &Snapshot) -> String {
+    let reserved = seen
+        .holders
+        .iter()
+        .filter_map(|holder| Some((holder.slots.count(), reservation::of(&holder.about)?)));
+    let reserved: Vec<_> = reserved.collect();
+    let Some((_, (who, until, reason))) = reserved.first() else { return String::new() };
+    let permits: u32 = reserved.iter().map(|(permits, _)| permits).sum();
+    let more = match reserved.len() {
+        1 => String::new(),
+        all => format!(" and {} more", all - 1),
+    };
+    format!("Reserved: {permits} by {who} until {until}: \u{201c}{reason}\u{201d}{more}.")
 }
 
 /// When the next grant is expected.

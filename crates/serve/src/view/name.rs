@@ -9,13 +9,15 @@ use seinpaal::{
 };
 use seinpaal_words::{
     text::age,
-    why::{basis, estimate, reason_words, short},
+    ticket::ShortTickets,
+    why::{basis, estimate, reason_words},
 };
 
 use super::{
-    Headline, Pieces, encoded, gate::Gate, grouped, headline::about, html, lease_left, more, shown,
+    Headline, Pieces, encoded, gate::Gate, grouped, headline::about, html, lease_left, more,
+    past::Pictures, shown,
 };
-use crate::source::Source;
+use crate::{reservation, source::Source};
 
 /// How many holders, and waiters, a page lists.
 const ROWS: usize = 50;
@@ -55,6 +57,7 @@ struct HolderRow {
     left: String,
     fence: String,
     fence_end: String,
+    is_reserved: bool,
 }
 
 #[derive(Template)]
@@ -91,14 +94,18 @@ struct Who {
 /// Reads the name, and renders it for both roles.
 pub(super) async fn read(inner: &Arc<Source>, name: &str) -> Result<Pieces, String> {
     let seen = inner.seinpaal.semaphore(name).snapshot().await.map_err(|e| e.to_string())?;
-    Ok([false, true].map(|may_act| pieces(&seen, may_act, &inner.options.base_path)))
+    let (past, now) = inner.history.look(&seen);
+    let past = html(&Pictures::of(&past, now));
+    let base = &inner.options.base_path;
+    Ok([false, true].map(|may_act| pieces(&seen, may_act, base, &past)))
 }
 
-fn pieces(seen: &Snapshot, may_act: bool, base: &str) -> Vec<(&'static str, String)> {
+fn pieces(seen: &Snapshot, may_act: bool, base: &str, past: &str) -> Vec<(&'static str, String)> {
     vec![
         ("head", html(&head(seen, may_act, base))),
         ("holders", html(&holders(seen, may_act, base))),
         ("waiters", html(&waiters(seen, may_act, base))),
+        ("past", past.to_owned()),
     ]
 }
 
@@ -135,7 +142,8 @@ fn limit(seen: &Snapshot) -> String {
 
 fn holders<'a>(seen: &'a Snapshot, may_act: bool, base: &'a str) -> Holders<'a> {
     let listed = seen.holders.iter().take(ROWS);
-    let rows: Vec<_> = listed.map(|holder| holder_row(seen, holder)).collect();
+    let short = ShortTickets::of(seen);
+    let rows: Vec<_> = listed.map(|holder| holder_row(seen, holder, &short)).collect();
     let more = more(seen.holders_total, rows.len());
     Holders { link: encoded(&seen.name), rows, total: total(seen), more, may_act, base }
 }
@@ -147,11 +155,11 @@ fn total(seen: &Snapshot) -> String {
     }
 }
 
-fn holder_row(seen: &Snapshot, holder: &Holder) -> HolderRow {
+fn holder_row(seen: &Snapshot, holder: &Holder, short: &ShortTickets) -> HolderRow {
     let fence = holder.fence.to_string();
     HolderRow {
         ticket: holder.ticket.to_string(),
-        short: short(holder.ticket),
+        short: short.short(holder.ticket),
         slots: match (seen.kind, holder.slots.count()) {
             (Some(Kind::RwLock), MOST_READERS) => "writer".to_owned(),
             (Some(Kind::RwLock), _) => "reader".to_owned(),
@@ -162,18 +170,21 @@ fn holder_row(seen: &Snapshot, holder: &Holder) -> HolderRow {
         left: lease_left(holder.valid_for),
         fence_end: fence[fence.len().saturating_sub(6)..].to_owned(),
         fence,
+        is_reserved: reservation::of(&holder.about).is_some(),
     }
 }
 
 fn waiters<'a>(seen: &'a Snapshot, may_act: bool, base: &'a str) -> Waiters<'a> {
     let listed = seen.waiters.iter().take(ROWS).zip(1..);
-    let rows: Vec<_> = listed.map(|(waiter, place)| waiter_row(seen, waiter, place)).collect();
+    let short = ShortTickets::of(seen);
+    let row = |(waiter, place)| waiter_row(seen, waiter, place, &short);
+    let rows: Vec<_> = listed.map(row).collect();
     let more = more(seen.waiting_total, rows.len());
     let total = grouped(seen.waiting_total);
     Waiters { link: encoded(&seen.name), rows, total, more, may_act, base }
 }
 
-fn waiter_row(seen: &Snapshot, waiter: &Waiter, place: u32) -> WaiterRow {
+fn waiter_row(seen: &Snapshot, waiter: &Waiter, place: u32, short: &ShortTickets) -> WaiterRow {
     let (mut reasons, mut guess, mut rests_on) = (Vec::new(), String::new(), String::new());
     if let Some(Why::Waits(why)) = seen.why(&waiter.ticket) {
         reasons = why.reasons.iter().map(|reason| shown(&reason_words(seen, reason))).collect();
@@ -182,7 +193,7 @@ fn waiter_row(seen: &Snapshot, waiter: &Waiter, place: u32) -> WaiterRow {
     WaiterRow {
         place,
         ticket: waiter.ticket.to_string(),
-        short: short(waiter.ticket),
+        short: short.short(waiter.ticket),
         who: Who::new(&waiter.about),
         wants: wants(seen, waiter),
         priority: waiter.priority,

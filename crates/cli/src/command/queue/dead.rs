@@ -13,7 +13,7 @@ use crate::{
     exit::{Exit, Failure},
     output::{
         self, Voice, json,
-        table::{Align, Table, may_be_bold},
+        table::{Column, Room, Table},
         text::{age, delivery_end},
     },
 };
@@ -33,7 +33,7 @@ pub(super) fn dead(global: &Global, args: &Dead, voice: Voice) -> Result<Exit, F
             (_, Some(Which::One(id))) => queue.drop_dead(id).await?,
             (_, Some(Which::All)) => count(queue.purge_dead().await?)?,
             (None, None) if global.json => each_page(&queue, print_lines).await?,
-            (None, None) => print_table(&queue).await?,
+            (None, None) => print_table(&queue, Room::of_stdout(args.width.wide)).await?,
         }
         Ok(Exit::Success)
     })
@@ -44,11 +44,11 @@ fn count(number: u64) -> Result<(), Failure> {
 }
 
 /// All that are dead now: one that dies again meanwhile has its number still, and is not replayed twice.
-async fn replay_all(queue: &Queue) -> Result<u64, Failure> {
+pub(crate) async fn replay_all(queue: &Queue) -> Result<u64, QueueError> {
     let mut ids = Vec::new();
     each_page(queue, |letters| {
         ids.extend(letters.iter().map(|letter| letter.id));
-        Ok(())
+        Ok::<_, QueueError>(())
     })
     .await?;
     let mut replayed = 0;
@@ -57,16 +57,16 @@ async fn replay_all(queue: &Queue) -> Result<u64, Failure> {
             Ok(()) => replayed += 1,
             // Somebody else was faster.
             Err(QueueError::NoSuchItem(_)) => {}
-            Err(error) => return Err(error.into()),
+            Err(error) => return Err(error),
         }
     }
     Ok(replayed)
 }
 
-async fn each_page(
+async fn each_page<E: From<QueueError>>(
     queue: &Queue,
-    mut act: impl FnMut(&[DeadLetter]) -> Result<(), Failure>,
-) -> Result<(), Failure> {
+    mut act: impl FnMut(&[DeadLetter]) -> Result<(), E>,
+) -> Result<(), E> {
     let mut after: Option<ItemId> = None;
     loop {
         let letters = queue.dead(after, PAGE).await?;
@@ -81,23 +81,23 @@ fn print_lines(letters: &[DeadLetter]) -> Result<(), Failure> {
     output::print(&lines.collect::<String>())
 }
 
-async fn print_table(queue: &Queue) -> Result<(), Failure> {
+async fn print_table(queue: &Queue, room: Room) -> Result<(), Failure> {
     let mut table = Table::new(&[
-        ("ITEM", Align::Left),
-        ("DELIVERIES", Align::Right),
-        ("DIED", Align::Right),
-        ("GROUP", Align::Left),
-        ("REASON", Align::Left),
-        ("PAYLOAD", Align::Left),
+        Column::left("ITEM"),
+        Column::right("DELIVERIES").rank(3),
+        Column::right("DIED"),
+        Column::left("GROUP").rank(2).cut(8),
+        Column::left("REASON").cut(16),
+        Column::left("PAYLOAD").rank(1).cut(10),
     ]);
     let mut is_empty = true;
     each_page(queue, |letters| {
         is_empty = false;
         letters.iter().for_each(|letter| table.row(row(letter)));
-        Ok(())
+        Ok::<_, Failure>(())
     })
     .await?;
-    if is_empty { Ok(()) } else { output::print(&table.render(may_be_bold())) }
+    if is_empty { Ok(()) } else { output::print(&table.render(room)) }
 }
 
 fn row(letter: &DeadLetter) -> Vec<String> {

@@ -8,7 +8,7 @@ use crate::{
     exit::{Exit, Failure},
     output::{
         self, Voice, json,
-        table::{Align, Table, may_be_bold},
+        table::{Column, Room, Table},
         text::age,
     },
 };
@@ -23,21 +23,21 @@ pub(super) fn list(global: &Global, args: &List, voice: Voice) -> Result<Exit, F
     } else if queues.is_empty() {
         String::new()
     } else {
-        table(&queues).render(may_be_bold())
+        table(&queues).render(Room::of_stdout(args.width.wide))
     };
     output::print(&text).map(|()| Exit::Success)
 }
 
 fn table(queues: &[QueueSnapshot]) -> Table {
     let mut table = Table::new(&[
-        ("NAME", Align::Left),
-        ("READY", Align::Right),
-        ("DELAYED", Align::Right),
-        ("IN WORK", Align::Right),
-        ("DEAD", Align::Right),
-        ("LIMIT", Align::Right),
-        ("OLDEST", Align::Right),
-        ("STATE", Align::Left),
+        Column::left("NAME").cut_start(20),
+        Column::right("READY"),
+        Column::right("DELAYED").rank(3),
+        Column::right("IN WORK"),
+        Column::right("DEAD").rank(1),
+        Column::right("LIMIT").rank(4),
+        Column::right("OLDEST").rank(2),
+        Column::left("STATE").rank(1),
     ]);
     for queue in queues {
         table.row(vec![

@@ -3,41 +3,40 @@
 use seinpaal::{GroupCount, InWork, QueueSnapshot};
 
 use crate::{
-    args::{Global, queue::OneQueue},
+    args::{Global, queue::Show},
     connection::ask,
     exit::{Exit, Failure},
     output::{
         self, Voice, json,
-        table::{Align, Table, may_be_bold},
+        table::{Column, Room, Table},
         text::{age, plain},
     },
 };
 
 /// Shows one queue.
-pub(super) fn show(global: &Global, args: &OneQueue, voice: Voice) -> Result<Exit, Failure> {
+pub(super) fn show(global: &Global, args: &Show, voice: Voice) -> Result<Exit, Failure> {
     let snapshot = ask(global, voice, "seinpaal queue show", &args.name, async |seinpaal| {
         Ok(seinpaal.queue(&args.name).snapshot().await?)
     })?;
     let text = match global.json {
         true => json::line(&json::queue::Row::new(&snapshot)),
-        false => page(&snapshot),
+        false => page(&snapshot, Room::of_stdout(args.width.wide)),
     };
     output::print(&text).map(|()| Exit::Success)
 }
 
-fn page(snapshot: &QueueSnapshot) -> String {
-    let bold = may_be_bold();
+fn page(snapshot: &QueueSnapshot, room: Room) -> String {
     let mut text = head(snapshot);
     if !snapshot.work.is_empty() {
-        text.push_str(&format!("\n{}", work(&snapshot.work).render(bold)));
+        text.push_str(&format!("\n{}", work(&snapshot.work).render(room)));
     }
     if !snapshot.groups.is_empty() {
-        text.push_str(&format!("\n{}", groups(&snapshot.groups).render(bold)));
+        text.push_str(&format!("\n{}", groups(&snapshot.groups).render(room)));
     }
     text
 }
 
-fn head(snapshot: &QueueSnapshot) -> String {
+pub(crate) fn head(snapshot: &QueueSnapshot) -> String {
     let QueueSnapshot { ready, delayed, in_work, dead, idle, .. } = snapshot;
     let oldest = snapshot.oldest.map(|age_of| format!(" (oldest {})", age(age_of)));
     let due = snapshot.next_due.map(|left| format!(" (next in {})", age(left)));
@@ -61,15 +60,15 @@ fn head(snapshot: &QueueSnapshot) -> String {
 
 fn work(items: &[InWork]) -> Table {
     let mut table = Table::new(&[
-        ("ITEM", Align::Left),
-        ("ATTEMPT", Align::Right),
-        ("FENCE", Align::Right),
-        ("GROUP", Align::Left),
-        ("CLIENT", Align::Left),
-        ("HOST", Align::Left),
-        ("PID", Align::Right),
-        ("SINCE", Align::Right),
-        ("LEFT", Align::Right),
+        Column::left("ITEM"),
+        Column::right("ATTEMPT").rank(4),
+        Column::right("FENCE").rank(5),
+        Column::left("GROUP").rank(3).cut(8),
+        Column::left("CLIENT").rank(6).cut(8),
+        Column::left("HOST").rank(1).cut(8),
+        Column::right("PID").rank(2),
+        Column::right("SINCE"),
+        Column::right("LEFT"),
     ]);
     for item in items {
         table.row(vec![
@@ -88,8 +87,11 @@ fn work(items: &[InWork]) -> Table {
 }
 
 fn groups(groups: &[GroupCount]) -> Table {
-    let mut table =
-        Table::new(&[("GROUP", Align::Left), ("READY", Align::Right), ("IN WORK", Align::Right)]);
+    let mut table = Table::new(&[
+        Column::left("GROUP").cut_start(20),
+        Column::right("READY"),
+        Column::right("IN WORK"),
+    ]);
     for group in groups {
         let counts = [group.ready.to_string(), group.in_work.to_string()];
         table.row([group.group.to_string()].into_iter().chain(counts).collect());

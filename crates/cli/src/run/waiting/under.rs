@@ -49,7 +49,7 @@ impl Entrance<'_> {
             permits: HeldAs::of(self.entry).permits(self.entry.permits),
             limit: self.entry.limit,
         };
-        let also = self.also.iter().map(|(name, permits)| Wish {
+        let also = self.also.iter().chain(self.within).map(|(name, permits)| Wish {
             name,
             kind: HeldAs::Semaphore,
             permits: *permits,
@@ -91,7 +91,11 @@ impl Entrance<'_> {
     }
 
     /// Asks the store once, for as long as this may wait for it.
-    async fn look_once(self, name: &Name, signals: &mut Signals) -> Result<Snapshot, Failure> {
+    pub(in crate::run) async fn look_once(
+        self,
+        name: &Name,
+        signals: &mut Signals,
+    ) -> Result<Snapshot, Failure> {
         let semaphore = self.seinpaal.semaphore(name);
         let mut looking = Box::pin(semaphore.snapshot());
         let mut vigil = Vigil::keep(self.seinpaal);

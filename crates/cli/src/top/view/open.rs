@@ -7,6 +7,7 @@ use crate::{
     command::show,
     output::{
         text::{age, fill, plain, wrap},
+        ticket::ShortTickets,
         why,
     },
 };
@@ -17,23 +18,28 @@ const LEAST_ROWS: usize = 3;
 pub(super) fn lines(state: &mut State, rows: usize, columns: usize) -> Vec<Line> {
     let Some(seen) = state.seen.clone() else { return Vec::new() };
     let mut lines = vec![Line::Plain(show::head(&seen).trim_end().to_owned())];
-    let told = told(&seen, state.waiter(), columns);
-    let left = rows.saturating_sub(lines.len() + told.len() + 4);
-    let for_holders = (left / 2).max(LEAST_ROWS).min(seen.holders.len());
+    // The cursor goes through holders and then through waiters.
+    let (at, holding) = (state.row(), seen.holders.len());
+    let told = told(&seen, at.checked_sub(holding), columns);
+    let left = rows.saturating_sub(lines.len() + told.len() + 5);
+    let for_holders = (left / 2).max(LEAST_ROWS).min(holding);
+    let short = ShortTickets::of(&seen);
     lines.push(Line::Plain(String::new()));
-    lines.extend(holders(&seen, for_holders));
+    lines.extend(holders(&seen, at, for_holders, &short));
     state.page = left.saturating_sub(for_holders).max(LEAST_ROWS);
-    lines.extend(waiters(&seen, state.waiter(), state.page));
+    lines.extend(waiters(&seen, at.checked_sub(holding), state.page, &short));
     lines.extend(told);
     lines
 }
 
-fn holders(seen: &Snapshot, rows: usize) -> Vec<Line> {
+fn holders(seen: &Snapshot, at: usize, rows: usize, short: &ShortTickets) -> Vec<Line> {
     if seen.holders_total == 0 {
         return vec![Line::Plain(" nobody holds".to_owned())];
     }
-    let mut lines = vec![Line::Head(" HOLDER    PERMITS   SINCE    LEFT  WHO".to_owned())];
-    lines.extend(seen.holders.iter().take(rows).map(|row| Line::Plain(holder(row))));
+    let mut lines = vec![Line::Head(" HOLDER        PERMITS   SINCE    LEFT  WHO".to_owned())];
+    let from = if at < seen.holders.len() { window(at, seen.holders.len(), rows) } else { 0 };
+    let shown = seen.holders.iter().enumerate().skip(from).take(rows);
+    lines.extend(shown.map(|(here, row)| Line::row(here == at, &holder(row, short))));
     let others = (seen.holders_total as usize).saturating_sub(rows);
     if others > 0 {
         lines.push(Line::Plain(format!(" … {others} more")));
@@ -41,29 +47,29 @@ fn holders(seen: &Snapshot, rows: usize) -> Vec<Line> {
     lines
 }
 
-fn holder(row: &Holder) -> String {
+fn holder(row: &Holder, short: &ShortTickets) -> String {
     let left = row.valid_for.map_or_else(|| "-".to_owned(), age);
     let permits = row.slots.count();
-    let (ticket, since) = (why::short(row.ticket), age(row.held_for));
-    format!(" {ticket}  {permits:>7}  {since:>6}  {left:>6}  {}", who(&row.about))
+    let (ticket, since) = (short.short(row.ticket), age(row.held_for));
+    format!("{ticket:<12}  {permits:>7}  {since:>6}  {left:>6}  {}", who(&row.about))
 }
 
-fn waiters(seen: &Snapshot, at: usize, page: usize) -> Vec<Line> {
+fn waiters(seen: &Snapshot, at: Option<usize>, page: usize, short: &ShortTickets) -> Vec<Line> {
     if seen.waiters.is_empty() {
         return vec![Line::Plain(" nobody waits".to_owned())];
     }
-    let head = " WAITER    PERMITS   SINCE  PRIORITY  WHO";
+    let head = " WAITER        PERMITS   SINCE  PRIORITY  WHO";
     let mut lines = vec![Line::Plain(String::new()), Line::Head(head.to_owned())];
-    let from = window(at, seen.waiters.len(), page);
+    let from = window(at.unwrap_or(0), seen.waiters.len(), page);
     let shown = seen.waiters.iter().enumerate().skip(from).take(page);
-    lines.extend(shown.map(|(here, row)| Line::row(here == at, &waiter(row))));
+    lines.extend(shown.map(|(here, row)| Line::row(Some(here) == at, &waiter(row, short))));
     lines
 }
 
-fn waiter(row: &Waiter) -> String {
-    let (ticket, since) = (why::short(row.ticket), age(row.waiting_for));
+fn waiter(row: &Waiter, short: &ShortTickets) -> String {
+    let (ticket, since) = (short.short(row.ticket), age(row.waiting_for));
     let (permits, priority) = (row.permits, row.priority);
-    format!("{ticket}  {permits:>7}  {since:>6}  {priority:>8}  {}", who(&row.about))
+    format!("{ticket:<12}  {permits:>7}  {since:>6}  {priority:>8}  {}", who(&row.about))
 }
 
 fn who(about: &About) -> String {
@@ -72,8 +78,8 @@ fn who(about: &About) -> String {
 }
 
 /// Why the waiter at the cursor waits.
-fn told(seen: &Snapshot, at: usize, columns: usize) -> Vec<Line> {
-    let Some(row) = seen.waiters.get(at) else { return Vec::new() };
+fn told(seen: &Snapshot, at: Option<usize>, columns: usize) -> Vec<Line> {
+    let Some(row) = seen.waiters.get(at.unwrap_or(usize::MAX)) else { return Vec::new() };
     let Some(told) = seen.why(&row.ticket) else { return Vec::new() };
     let mut lines = vec![Line::Plain(String::new())];
     for (at, text) in why::lines(seen, row.ticket, &told).iter().enumerate() {

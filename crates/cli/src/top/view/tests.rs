@@ -21,7 +21,7 @@ async fn seen(names: &[(&str, u32)], open: Option<&str>) -> (Seinpaal, Seen) {
         None => None,
     };
     let names = seinpaal.list("").await.unwrap();
-    (seinpaal, Seen::All { names, open })
+    (seinpaal, Seen::Names { names, open })
 }
 
 fn state(seen: Seen) -> State {
@@ -109,7 +109,7 @@ async fn names_are_sorted_by_what_was_chosen() {
         state.names.iter().map(|name| name.name.to_string()).collect::<Vec<_>>().concat()
     };
     assert_eq!(order(&state), "abc");
-    state.press(Key::Sort);
+    state.press(Key::Char('s'));
     assert_eq!((state.sort, order(&state)), (SortBy::Held, "bca".to_owned()));
     assert!(texts(&mut state, WIDE)[0].contains("by held"));
 }
@@ -133,10 +133,10 @@ async fn an_open_name_shows_who_holds_and_why_the_waiter_at_the_cursor_waits() {
         tokio::task::yield_now().await;
     };
     let names = seinpaal.list("").await.unwrap();
-    let mut state = state(Seen::All { names: names.clone(), open: None });
-    assert_eq!(state.press(Key::Open), super::super::state::Heard::Look);
-    assert_eq!(state.open, Some(Name::new("a").unwrap()));
-    state.take(Seen::All { names, open: Some(Box::new(open)) });
+    let mut state = state(Seen::Names { names: names.clone(), open: None });
+    assert_eq!(state.press(Key::Enter), super::super::state::Heard::Look);
+    assert_eq!(state.look.open, Some(Name::new("a").unwrap()));
+    state.take(Seen::Names { names, open: Some(Box::new(open)) });
     let drawn = texts(&mut state, WIDE).join("\n");
     assert!(drawn.contains("1 of 1 held") && drawn.contains("1st of 2 in line"), "{drawn}");
     assert!(drawn.contains("job=構築"), "{drawn}");
@@ -150,7 +150,7 @@ async fn an_open_name_shows_who_holds_and_why_the_waiter_at_the_cursor_waits() {
             "{drawn:?}"
         );
     }
-    state.press(Key::Back);
+    state.press(Key::Escape);
     assert!(texts(&mut state, WIDE).join("\n").contains("NAME"));
     waiting.iter().for_each(tokio::task::JoinHandle::abort);
 }

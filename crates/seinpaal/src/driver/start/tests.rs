@@ -9,7 +9,7 @@ use tokio::runtime::Runtime;
 
 use super::*;
 use crate::{
-    driver::{Grant, Request, Wanted},
+    driver::{AskedFor, Grant, Request, Wanted},
     error::AcquireError,
     store::{self, url::StoreUrl},
 };
@@ -49,7 +49,8 @@ fn request(handle: &Handle, number: u64) -> Answer {
         attach: None,
     };
     let (reply, answer) = oneshot::channel();
-    handle.request(Command::Acquire(Request { number, wanted, on_queued: None, reply }));
+    let asked = AskedFor::new(&wanted.name);
+    handle.request(Command::Acquire(Request { number, wanted, on_queued: None, asked, reply }));
     answer
 }
 

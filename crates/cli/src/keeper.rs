@@ -1,0 +1,199 @@
+//! `acquire --while-pid`: permits that somebody keeps until a process ends.
+//!
+//! Three processes have a part in it. `acquire` itself starts the keeper, waits until it has the permits, prints the ticket
+//! and ends. The *keeper* is a `run` in a session of its own, so it renews, is told of losses, and has a guard where
+//! leases run out by time. Its CMD is the *watcher*, which ends when the process does: on the embedded store it counts as
+//! the holder for as long as it lives, whatever happens to the keeper. The process is named by a descriptor that all three
+//! share, and not by its number, which another may have next.
+
+mod order;
+mod watcher;
+
+use std::{
+    io::{BufRead, BufReader, PipeReader, PipeWriter, Write},
+    os::fd::{AsRawFd, OwnedFd},
+    process::{Child, Command, Stdio},
+    thread,
+};
+
+use rustix::{
+    io::{Errno, FdFlags, fcntl_setfd},
+    process::{Pid, Signal, kill_process, setsid},
+};
+use serde_json::Value;
+use tokio::sync::oneshot;
+
+use crate::{
+    args::{Acquire, Entry, Global, OnConflict, OnLost, OnUnreachable, Run},
+    connection::on_runtime,
+    exit::{Exit, Failure},
+    output::{self, Voice, json},
+    run::{self, Signals, ends_waiting},
+};
+pub(crate) use order::Order;
+pub(crate) use watcher::{ARGUMENT as WATCHER, main as watch};
+
+/// Has a keeper take the permits, and prints their ticket.
+pub(crate) fn start(
+    global: &Global,
+    args: &Acquire,
+    pid: i32,
+    voice: Voice,
+) -> Result<Exit, Failure> {
+    let process = open(pid)?;
+    let (exit, kept) = on_runtime(async {
+        let mut signals = Signals::listen()?;
+        let mut keeper = Keeper::spawn(&process)
+            .map_err(|error| Failure::internal(format!("cannot start the keeper: {error}")))?;
+        let Some(acquired) = keeper.acquired(&mut signals).await else {
+            return Ok((keeper.status()?, false));
+        };
+        if let Err(error) = output::write(&text(global, args, &acquired)) {
+            drop(keeper.stays);
+            let _ = keeper.child.wait();
+            let words =
+                format!("cannot write the ticket to stdout: {error}; the permits were given back");
+            return Err(Failure::new(output::exit_for(&error), words));
+        }
+        // A keeper that has just ended has given the permits back, or lost them: `renew` tells.
+        let _ = keeper.stays.write_all(b"k");
+        Ok((Exit::Success, true))
+    })?;
+    if kept {
+        voice.explain(format!("{}: kept until process {pid} ends", args.entry.name));
+    }
+    Ok(exit)
+}
+
+/// Keeps the permits, as the keeper that `start` started.
+pub(crate) fn keep(
+    global: &Global,
+    args: &Acquire,
+    order: &Order,
+    voice: Voice,
+) -> Result<Exit, Failure> {
+    // Nothing that is typed at our caller's terminal or sent to its group gets here.
+    let _ = setsid();
+    let Order { events, process } = *order;
+    let action = args.on_lost.map_or("none", OnLost::word);
+    let words = ["/proc/self/exe", WATCHER, &process.to_string(), action];
+    let run = Run {
+        entry: args.entry.clone(),
+        kept_for: args.while_pid,
+        on_lost: args.on_lost.map_or(OnLost::Warn, |_| OnLost::Term),
+        events: Some(events),
+        command: words.into_iter().map(Into::into).collect(),
+        hide_store: true,
+        no_reenter: true,
+        also: Vec::new(),
+        within: Vec::new(),
+        once_per: None,
+        remember: None,
+        kill_after: std::time::Duration::from_secs(5),
+        min_hold: None,
+        max_hold: None,
+        on_unreachable: OnUnreachable::Fail,
+        on_conflict: OnConflict::Wait,
+    };
+    run::run(global, &run, voice)
+}
+
+#[cfg(target_os = "linux")]
+fn open(pid: i32) -> Result<OwnedFd, Failure> {
+    use rustix::process::{PidfdFlags, pidfd_open};
+    let number = Pid::from_raw(pid);
+    let opened = number.ok_or(Errno::SRCH).and_then(|pid| pidfd_open(pid, PidfdFlags::empty()));
+    opened.map_err(|error| match error {
+        Errno::SRCH => Failure::usage(format!("--while-pid {pid}: there is no such process")),
+        Errno::NOSYS => Failure::usage("--while-pid needs Linux 5.3 or newer"),
+        error => Failure::internal(format!("--while-pid {pid}: {error}")),
+    })
+}
+
+#[cfg(not(target_os = "linux"))]
+fn open(_pid: i32) -> Result<OwnedFd, Failure> {
+    let _ = Errno::SRCH;
+    Err(Failure::usage("--while-pid needs Linux"))
+}
+
+/// The keeper, as `acquire` sees it.
+struct Keeper {
+    child: Child,
+    /// The first event that says that it has the permits; nothing if it ended before.
+    told: oneshot::Receiver<Value>,
+    /// It keeps them if it reads something here. If this is closed instead, nobody has the ticket.
+    stays: PipeWriter,
+}
+
+impl Keeper {
+    fn spawn(process: &OwnedFd) -> std::io::Result<Self> {
+        let (events, its_events) = std::io::pipe()?;
+        let (its_stays, stays) = std::io::pipe()?;
+        fcntl_setfd(process, FdFlags::empty())?;
+        fcntl_setfd(&its_events, FdFlags::empty())?;
+        let order = Order { events: its_events.as_raw_fd(), process: process.as_raw_fd() };
+        let mut command = Command::new("/proc/self/exe");
+        command.args(order.words()).args(std::env::args_os().skip(1));
+        let child = command.stdin(its_stays).stdout(Stdio::null()).spawn()?;
+        drop(its_events);
+        Ok(Self { child, told: told(events), stays })
+    }
+
+    /// Waits for the permits. Signals that end the waiting are for the keeper, which is the one who waits.
+    async fn acquired(&mut self, signals: &mut Signals) -> Option<Value> {
+        loop {
+            tokio::select! {
+                biased;
+                told = &mut self.told => return told.ok(),
+                signal = signals.next() => if ends_waiting(signal) { self.send(signal) },
+            }
+        }
+    }
+
+    fn send(&self, signal: Signal) {
+        // That it is gone already is no error.
+        let pid = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw);
+        let _ = pid.map(|pid| kill_process(pid, signal));
+    }
+
+    /// How it ended without permits. It has said why by itself.
+    fn status(&mut self) -> Result<Exit, Failure> {
+        let status = self.child.wait().map_err(Failure::internal)?;
+        let code = status.code().and_then(|code| u8::try_from(code).ok());
+        code.map(Exit::Status)
+            .ok_or_else(|| Failure::internal("the keeper was killed before it had the permits"))
+    }
+}
+
+/// Reads in a thread of its own, so that signals are heard meanwhile.
+fn told(events: PipeReader) -> oneshot::Receiver<Value> {
+    let (tell, told) = oneshot::channel();
+    thread::spawn(move || {
+        let lines = BufReader::new(events).lines().map_while(Result::ok);
+        let mut events = lines.filter_map(|line| serde_json::from_str::<Value>(&line).ok());
+        if let Some(acquired) = events.find(|event| event["event"] == "acquired") {
+            let _ = tell.send(acquired);
+        }
+    });
+    told
+}
+
+fn text(global: &Global, args: &Acquire, acquired: &Value) -> String {
+    let ticket = acquired["ticket"].as_str().unwrap_or_default();
+    if !global.json {
+        return format!("{ticket}\n");
+    }
+    let number = |key: &str| acquired[key].as_u64().unwrap_or_default();
+    let count = |key| u32::try_from(number(key)).unwrap_or_default();
+    let slots = acquired["slots"].as_array().into_iter().flatten();
+    let Entry { name, .. } = &args.entry;
+    json::line(&json::Acquired {
+        name,
+        ticket: ticket.to_owned(),
+        fence: number("fence"),
+        slots: slots.filter_map(|slot| u32::try_from(slot.as_u64()?).ok()).collect(),
+        permits: count("permits"),
+        limit: count("limit"),
+        valid_for_ms: None,
+    })
+}

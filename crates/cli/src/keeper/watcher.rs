@@ -1,0 +1,87 @@
+//! The watcher: what runs for as long as the process does.
+
+use std::{env, os::fd::OwnedFd, os::unix::net::UnixStream, process::ExitCode};
+
+use rustix::{
+    event::{PollFd, PollFlags, poll},
+    process::Signal,
+    stdio::stdin,
+};
+use signal_hook::{consts::SIGTERM, low_level::pipe};
+
+use crate::raw;
+
+/// The argument that makes this program a watcher. No command has this name.
+pub(crate) const ARGUMENT: &str = "--watcher";
+
+/// Why there is nothing more to watch.
+enum End {
+    /// The process has ended, or nobody has the ticket.
+    Over,
+    /// The permits are lost, or about to be.
+    Lost,
+}
+
+/// Ends when the process ends. If the permits are lost before, the process gets the signal that was asked for.
+pub(crate) fn main() -> ExitCode {
+    let Some((process, signal)) = order() else { return ExitCode::FAILURE };
+    if let Ok(End::Lost) = watch(&process)
+        && let Some(signal) = signal
+    {
+        send(&process, signal);
+    }
+    ExitCode::SUCCESS
+}
+
+fn order() -> Option<(OwnedFd, Option<Signal>)> {
+    let mut words = env::args().skip(2);
+    let process = raw::duplicate(words.next()?.parse().ok()?).ok()?;
+    let signal = match words.next()?.as_str() {
+        "term" => Some(Signal::TERM),
+        "kill" => Some(Signal::KILL),
+        _ => None,
+    };
+    Some((process, signal))
+}
+
+fn watch(process: &OwnedFd) -> std::io::Result<End> {
+    let (told, tell) = UnixStream::pair()?;
+    pipe::register(SIGTERM, tell)?;
+    let mut stays = false;
+    loop {
+        let input = stdin();
+        let mut watched = vec![
+            PollFd::new(process, PollFlags::IN),
+            PollFd::new(&told, PollFlags::IN),
+            PollFd::new(&input, PollFlags::IN),
+        ];
+        watched.truncate(if stays { 2 } else { 3 });
+        match poll(&mut watched, None) {
+            Ok(_) | Err(rustix::io::Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+        let is_ready = |at: usize| watched.get(at).is_some_and(|fd| !fd.revents().is_empty());
+        if is_ready(0) {
+            return Ok(End::Over);
+        }
+        if is_ready(1) {
+            return Ok(End::Lost);
+        }
+        if is_ready(2) {
+            // Closed without a word: whoever was to print the ticket is gone.
+            if rustix::io::read(stdin(), &mut [0; 1])? == 0 {
+                return Ok(End::Over);
+            }
+            stays = true;
+        }
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn send(process: &OwnedFd, signal: Signal) {
+    // That it has ended meanwhile is no error.
+    let _ = rustix::process::pidfd_send_signal(process, signal);
+}
+
+#[cfg(not(target_os = "linux"))]
+fn send(_process: &OwnedFd, _signal: Signal) {}

@@ -1,0 +1,113 @@
+//! `--once-per`: what was done already is not run again.
+//!
+//! That something was done is a lease of a name of its own, which nobody renews: every store keeps it, and forgets it by
+//! itself. `list` shows it, and `evict` has it forgotten sooner. It is written while the permits of NAME are still held, so
+//! nobody who holds them can miss it.
+
+use std::time::{Duration, SystemTime};
+
+use seinpaal::{MAX_TTL, Name, PermitSet, Seinpaal};
+use tokio::time::timeout;
+
+use super::{Entrance, Signals, held::Grant};
+use crate::{
+    args::Run,
+    exit::{Exit, Failure},
+    output::text::age,
+    settings::Choice,
+};
+
+/// How long to wait for the store when CMD is gone, as for a release.
+const PATIENCE: Duration = Duration::from_secs(3);
+
+/// What is to be done once.
+#[derive(Clone, Debug)]
+pub(super) struct Once {
+    /// What is held once it is done.
+    marker: Name,
+    key: String,
+    remember: Duration,
+}
+
+impl Once {
+    /// What the flags say, if they do.
+    pub(super) fn of(args: &Run, choice: &Choice) -> Result<Option<Self>, Failure> {
+        let Some(once_per) = &args.once_per else { return Ok(None) };
+        let key = once_per.key(SystemTime::now());
+        let marker = Name::new(&format!("{} once-per {key}", args.entry.name));
+        let marker = marker.map_err(|error| Failure::usage(format!("--once-per: {error}")))?;
+        let remember = args.remember.unwrap_or(MAX_TTL);
+        match choice.longest_ttl().filter(|most| *most < remember) {
+            None => Ok(Some(Self { marker, key, remember })),
+            Some(most) => Err(Failure::new(
+                Exit::Conflict,
+                format!(
+                    "--once-per: the store's restart-guard lets nothing be remembered for longer than {}, and this says \
+                     {}: --remember {} is enough where no machine is later than that",
+                    age(most),
+                    age(remember),
+                    age(most)
+                ),
+            )),
+        }
+    }
+
+    /// Whether somebody has done it.
+    pub(super) async fn is_done(
+        &self,
+        entrance: Entrance<'_>,
+        signals: &mut Signals,
+    ) -> Result<bool, Failure> {
+        let snapshot = entrance.look_once(&self.marker, signals).await;
+        let snapshot = snapshot.map_err(|failure| failure.about(entrance.subject))?;
+        let is_done = snapshot.permits_held > 0;
+        if is_done {
+            let words =
+                format!("{} was done already; not running it, as --once-per says", self.key);
+            entrance.voice.explain(entrance.subject.line(&words));
+        }
+        Ok(is_done)
+    }
+
+    /// Whoever holds NAME with others cannot know that none of them is at it.
+    pub(super) fn check_alone(grants: &[Grant]) -> Result<(), Failure> {
+        let first = grants.first();
+        match first.filter(|grant| grant.permits < grant.limit) {
+            None => Ok(()),
+            Some(grant) => Err(Failure::new(
+                Exit::Conflict,
+                format!(
+                    "--once-per: the limit is {}, so others may run it at the same time: give each job a name of its own, \
+                     with the limit 1, and take the common one by --also",
+                    grant.limit
+                ),
+            )),
+        }
+    }
+
+    /// Notes that it is done. The permits of NAME must be held still.
+    pub(super) async fn note(&self, seinpaal: &Seinpaal) -> Result<(), String> {
+        let noted = timeout(PATIENCE, async {
+            let marker = seinpaal.semaphore(&self.marker).limit(1);
+            let marker = marker.try_acquire().ttl(self.remember).label("done", &self.key).await;
+            match marker.map_err(|error| error.to_string())? {
+                Some(permit) => permit.detach().await.map(drop).map_err(|error| error.to_string()),
+                None => Ok(()),
+            }
+        });
+        let why = match noted.await {
+            Ok(Ok(())) => return Ok(()),
+            Ok(Err(error)) => error,
+            Err(_) => "the store does not answer".to_owned(),
+        };
+        Err(format!("cannot note that {} was done ({why}); it may be run again", self.key))
+    }
+}
+
+/// Gives back what was taken in vain.
+pub(super) async fn give_back(permits: Option<PermitSet>) {
+    if let Some(permits) = permits {
+        // Who does not hear of it waits for the lease; nothing was done under it.
+        let _ = timeout(PATIENCE, permits.release()).await;
+    }
+}

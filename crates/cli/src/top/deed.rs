@@ -1,0 +1,110 @@
+//! What can be done from here: the same as by the commands, in the same words.
+
+use seinpaal::{ItemId, Name, Queue, QueueError, Seinpaal, Semaphore, Ticket};
+
+use crate::command::queue::dead::replay_all;
+
+/// Something to be done to a name or a queue.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(super) enum Deed {
+    Limit(u32),
+    Unset,
+    Pause(String),
+    Resume,
+    Evict { ticket: Ticket, shown: String },
+    QueueLimit(Option<u32>),
+    QueuePause(String),
+    QueueResume,
+    Cancel(ItemId),
+    Purge,
+    Replay(ItemId),
+    ReplayAll,
+    Drop(ItemId),
+    DropAll,
+}
+
+impl Deed {
+    /// What is asked before it is done: who is hit, and what becomes of them.
+    pub(super) fn question(&self, name: &Name) -> String {
+        match self {
+            Self::Limit(0) => format!("limit {name} 0? Nobody new gets in; nobody is thrown out"),
+            Self::Limit(n) => format!("limit {name} {n}? Nobody is thrown out"),
+            Self::Unset => format!("limit {name} --unset? What those say counts who hold or wait"),
+            Self::Pause(_) => format!("pause {name}? Nobody new gets in; who holds, holds"),
+            Self::Resume => format!("resume {name}? Those who fit get in at once"),
+            Self::Evict { shown, .. } => format!(
+                "evict {shown} of {name}? A waiter loses its place; a holder loses its lease and `run` stops its command"
+            ),
+            Self::QueueLimit(None) => format!("queue limit {name} none? Any number in work"),
+            Self::QueueLimit(Some(n)) => format!("queue limit {name} {n}? What is in work stays"),
+            Self::QueuePause(_) => format!("queue pause {name}? What is in work goes on"),
+            Self::QueueResume => format!("queue resume {name}? Items are delivered again"),
+            Self::Cancel(id) => {
+                format!("queue cancel {name} {id}? Its worker is told, and it does not come again")
+            }
+            Self::Purge => format!("queue purge {name}? All that is ready or delayed is gone"),
+            Self::Replay(id) => format!("queue dead {name} --replay {id}?"),
+            Self::ReplayAll => format!("queue dead {name} --replay all?"),
+            Self::Drop(id) => format!("queue dead {name} --drop {id}? It is forgotten"),
+            Self::DropAll => format!("queue dead {name} --drop all? All of them are forgotten"),
+        }
+    }
+
+    /// So much is lost at once that the name has to be typed.
+    pub(super) fn is_typed(&self) -> bool {
+        matches!(self, Self::Purge | Self::DropAll)
+    }
+
+    /// Does it, and says what came of it.
+    pub(super) async fn done(self, seinpaal: &Seinpaal, name: &Name) -> String {
+        let done = match self.of_a_queue() {
+            true => {
+                self.apply_to_queue(&seinpaal.queue(name)).await.map_err(|error| error.to_string())
+            }
+            false => self.apply_to_name(&seinpaal.semaphore(name)).await,
+        };
+        match done {
+            Ok(words) => format!("{name}: {words}"),
+            Err(error) => format!("{name}: not done: {error}"),
+        }
+    }
+
+    fn of_a_queue(&self) -> bool {
+        !matches!(
+            self,
+            Self::Limit(_) | Self::Unset | Self::Pause(_) | Self::Resume | Self::Evict { .. }
+        )
+    }
+
+    async fn apply_to_name(self, semaphore: &Semaphore) -> Result<String, String> {
+        let (done, words) = match self {
+            Self::Limit(n) => (semaphore.set_limit(n).await, format!("the limit is {n}")),
+            Self::Unset => (semaphore.unset_limit().await, "the limit is let go".to_owned()),
+            Self::Pause(reason) => (semaphore.pause(&reason).await, "paused".to_owned()),
+            Self::Resume => (semaphore.resume().await, "resumed".to_owned()),
+            Self::Evict { ticket, shown } => {
+                (semaphore.evict(ticket).await, format!("evicted {shown}"))
+            }
+            _ => (Ok(()), String::new()),
+        };
+        done.map(|()| words).map_err(|error| error.to_string())
+    }
+
+    async fn apply_to_queue(self, queue: &Queue) -> Result<String, QueueError> {
+        Ok(match self {
+            Self::QueueLimit(limit) => {
+                queue.limit(limit).await?;
+                let limit = limit.map_or_else(|| "none".to_owned(), |limit| limit.to_string());
+                format!("the limit is {limit}")
+            }
+            Self::QueuePause(reason) => queue.pause(&reason).await.map(|()| "paused".to_owned())?,
+            Self::QueueResume => queue.resume().await.map(|()| "resumed".to_owned())?,
+            Self::Cancel(id) => queue.cancel(id).await.map(|_| format!("cancelled item {id}"))?,
+            Self::Purge => format!("purged {}", queue.purge().await?),
+            Self::Replay(id) => queue.replay(id).await.map(|()| format!("replayed {id}"))?,
+            Self::ReplayAll => format!("replayed {}", replay_all(queue).await?),
+            Self::Drop(id) => queue.drop_dead(id).await.map(|()| format!("dropped {id}"))?,
+            _ => format!("dropped {}", queue.purge_dead().await?),
+        })
+    }
+}

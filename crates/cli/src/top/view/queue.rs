@@ -1,0 +1,106 @@
+//! Queues: all of them, or one with what is in work and its dead letters.
+
+use std::time::SystemTime;
+
+use seinpaal::{DeadLetter, InWork, QueueSnapshot};
+
+use super::{super::state::State, GAP, Line, matches_filter, name_width, nothing, window};
+use crate::{
+    command::queue::show,
+    output::{
+        json,
+        text::{age, cut, delivery_end, fill, plain},
+    },
+};
+
+const COLUMNS: [(&str, usize); 6] =
+    [("READY", 7), ("DELAYED", 7), ("IN WORK", 7), ("DEAD", 6), ("OLDEST", 7), ("STATE", 10)];
+
+/// All queues.
+pub(super) fn all(state: &mut State, rows: usize, columns: usize) -> Vec<Line> {
+    state.page = rows.saturating_sub(1).max(1);
+    let at = state.cursor();
+    let listed = state.listed();
+    let others: usize = COLUMNS.iter().map(|(_, width)| width + GAP).sum();
+    let name_width = name_width(&listed, columns.saturating_sub(others + 1));
+    let head = COLUMNS.map(|(head, _)| head.to_owned());
+    let mut lines = vec![Line::Head(format!(" {}", row("QUEUE", &head, name_width)))];
+    if listed.is_empty() {
+        lines.push(nothing(state, "no queue is in use"));
+        return lines;
+    }
+    let shown = state.queues.iter().filter(|seen| matches_filter(state, &seen.name)).enumerate();
+    for (here, seen) in shown.skip(window(at, listed.len(), state.page)).take(state.page) {
+        lines.push(Line::row(here == at, &row(&seen.name, &cells(seen), name_width)));
+    }
+    lines
+}
+
+fn cells(seen: &QueueSnapshot) -> [String; 6] {
+    [
+        seen.ready.to_string(),
+        seen.delayed.to_string(),
+        seen.in_work.to_string(),
+        seen.dead.to_string(),
+        seen.oldest.map_or_else(|| "-".to_owned(), age),
+        json::queue::state(seen).to_owned(),
+    ]
+}
+
+fn row(name: &str, cells: &[String; 6], name_width: usize) -> String {
+    let mut text = fill(&cut(&plain(name), name_width), name_width);
+    for (at, (cell, (_, width))) in cells.iter().zip(COLUMNS).enumerate() {
+        let is_last = at + 1 == COLUMNS.len();
+        let cell = if is_last { cell.clone() } else { format!("{cell:>width$}") };
+        text.push_str(&format!("{:GAP$}{cell}", ""));
+    }
+    text
+}
+
+/// One queue.
+pub(super) fn open(state: &mut State, rows: usize) -> Vec<Line> {
+    let Some(queue) = state.queue.clone() else {
+        return vec![Line::Plain(" looking".to_owned())];
+    };
+    let mut lines = vec![Line::Plain(show::head(&queue.seen).trim_end().to_owned())];
+    lines.push(Line::Plain(String::new()));
+    let (at, working) = (state.row(), queue.seen.work.len());
+    let left = rows.saturating_sub(lines.len() + 4);
+    let for_work = if queue.dead.is_empty() { left } else { (left / 2).max(1) }.min(working);
+    state.page = for_work.max(1);
+    match working {
+        0 => lines.push(Line::Plain(" nothing is in work".to_owned())),
+        _ => lines.push(Line::Head(" IN WORK           DELIVERY   SINCE  WHO".to_owned())),
+    }
+    let from = if at < working { window(at, working, for_work) } else { 0 };
+    let items = queue.seen.work.iter().enumerate().skip(from).take(for_work);
+    lines.extend(items.map(|(here, item)| Line::row(here == at, &in_work(item))));
+    lines.extend(letters(&queue.dead, at.checked_sub(working), left.saturating_sub(for_work)));
+    lines
+}
+
+fn letters(dead: &[DeadLetter], at: Option<usize>, rows: usize) -> Vec<Line> {
+    if dead.is_empty() {
+        return Vec::new();
+    }
+    let head = " DEAD              DELIVERY    DIED  HOW IT ENDED";
+    let mut lines = vec![Line::Plain(String::new()), Line::Head(head.to_owned())];
+    let from = window(at.unwrap_or(0), dead.len(), rows.max(1));
+    let shown = dead.iter().enumerate().skip(from).take(rows.max(1));
+    lines.extend(shown.map(|(here, it)| Line::row(Some(here) == at, &letter(it))));
+    lines
+}
+
+fn in_work(item: &InWork) -> String {
+    let (since, worker) = (age(item.worked_for), &item.worker);
+    let (id, attempt) = (item.id, item.attempt);
+    format!("{id:<16}  {attempt:>8}  {since:>6}  {}@{}", worker.pid, worker.host)
+}
+
+fn letter(letter: &DeadLetter) -> String {
+    let since = age(SystemTime::now().duration_since(letter.died_at).unwrap_or_default());
+    let last = letter.history.ends().last();
+    let end = last.map_or("", |past| delivery_end(&past.ending));
+    let (id, attempt) = (letter.id, letter.attempt);
+    format!("{id:<16}  {attempt:>8}  {since:>6}  {end}")
+}

@@ -1,0 +1,56 @@
+-- forms: how records are packed, and the bounds that all scripts go by.
+-- keys   records order
+-- args   none
+-- reply  nothing; the pieces after this one build on it
+-- cost   nothing
+--
+-- HEAD: version kind flags (1 paused, 2 wide, 4 spread) stated pinned clock wall passed bound fence due deadline
+--   memory longest arrival held holders waiting past top rows, how many free ranges follow; then the reason of a pause.
+-- RECORD: what there is (1 a memory, 2 a lease); the memory: last until open; the lease: ttl ends ends_wall members
+--   digest parked inbox; where it is listed, how long the causes are; then the causes, then tickets.
+-- TICKET: number permits ttl since fence first slot, how long about is; then about.
+-- The head and the record of a name at which there is one record and nobody waits are one value, which begins with its
+--   version, inbox and series. What does not go without saying is elsewhere: nothing is pinned, paused, listed or in
+--   line. LONE goes on with members digest clock wall fence bound deadline ttl ends ends_wall, and for how many grants
+--   it has been so, last till kind limit held top, how many free ranges of slots, how long the causes are; then these,
+--   the causes and the tickets. IDLE, while nobody holds: grants last clock wall fence deadline till, how long the causes
+--   are; then the causes. FIRST, while one ticket is just as it was granted at wall, with wall as fence, and there are no
+--   causes: grants last clock wall deadline till kind limit permits margin ttl digest; then about.
+-- PLAIN_*: what goes before a request that is likely to be plain: which it is, now (below zero: the server's clock), the
+--   fence seen, inbox and series; then of an acquire number digest permits limit, kind and limit, ttl margin not_after; of
+--   a release number digest; of a renewal ttl margin members digest. After it comes the request as any other script
+--   is given it.
+
+local UNBOUNDED, HALF_DAY, SECOND = 9007199254740992, 43200000000, 1000000
+local RANK_BIAS = 1000000000
+local DIGESTS = 281474976710656
+local MIN_TTL, MAX_TTL, MOST_PERMITS, MOST_ABOUT = 100000, 86400000000, 1000000000, 4096
+local MOST_WAITING, MOST_FENCE_SEEN = 4294967295, 4503599627370496
+local WORK = 128
+local MOST_MEMORIES, MOST_ENDS = 65536, 64
+local MOST_ROWS, MOST_INLINE, MOST_FREE = 64, 512, 16
+local NOBODY = '--------------------------------'
+local VERSION = 6
+local HEAD, HEAD_SIZE = '<Bc1Bi4i4ddddddddddI4I4I4I4I4I4B', 116
+local RECORD, RECORD_SIZE = '<BI4dI4dddI4dI4c32dI2', 99
+local TICKET, TICKET_SIZE = '<I4I4dddI4B', 37
+local TICKET_ABOUT = '<I4I4dddI4Bc0'
+local HOLDER, WAITER = '<c1c1c32c32dddds', '<c1c1c32c32ddddddc32'
+-- An acquire as one server is asked: ticket number, whether its lease is its series', kind permits rule limit ttl margin
+-- not_after, the most that may wait (-1: it does not), priority place_ttl; then lease and place; then about.
+-- Its size is that with the word before it.
+local ASK, ASK_SIZE = '<c32I4Bc1I4c1I4ddddi4d', 99
+local PLAIN_ACQUIRE, PLAIN_RELEASE, PLAIN_RENEW = '<ddc56I4dI4I4Bddd', '<ddc56I4d', '<ddc56dddd'
+-- Where the request begins, and in an acquire about.
+local ACQUIRE_AT, RELEASE_AT, RENEW_AT, ABOUT_AT = 119, 86, 106, 282
+local IDLE, IDLE_SIZE, IDLE_VERSION = '<BI4dddddB', 103, 7
+local LONE, LONE_MORE, LONE_MORE_AT, LONE_SIZE, LONE_VERSION = '<I4ddddddddd', '<BI4dBI4I4I4BB', 134, 161, 8
+local FIRST, FIRST_SIZE, FIRST_VERSION = '<BI4ddddBI4I4ddd', 127, 9
+local PACK_IDLE, PACK_LONE, PACK_FIRST = '<Bc56BI4dddddB', '<Bc56I4dddddddddBI4dBI4I4I4BB', '<Bc56BI4ddddBI4I4dddc0'
+local PACK_RENEWED = '<Bc56I4ddddddddd'
+-- How many tickets it has at most, and for how many grants its keys expire early whenever nobody holds.
+local MOST_LONE, MOST_SHORT = 16, 16
+local MEMBER, FREE = '>c1I8c32', '>c1I8I8'
+-- Whether the requests came as PLAIN_*; the fence seen that came so; the server's clock and the head, where they were read
+-- before begin.
+local is_packed, packed_seen, read_now, head_text = false, nil, nil, nil

@@ -1,0 +1,92 @@
+-- plain_read: the head, and for each request the record that it is about.
+-- keys   records order
+-- args   those of acquire, release and renew
+-- reply  nothing
+-- cost   one HGET a record
+
+  if lone_head then
+    text, record = lone_head, lone_field == field and lone_record
+  elseif record == nil and text then
+    record = try('hget', records, field)
+  end
+  if type(text) == 'table' or type(record) == 'table' then break end
+  local version, kind, flags, stated, pinned, clock, wall, passed, bound, fence, due, deadline, memory, longest, arrival,
+    held, holders, waiting, past, top, rows, ranges
+  if text then
+    if #text < HEAD_SIZE then break end
+    version, kind, flags, stated, pinned, clock, wall, passed, bound, fence, due, deadline, memory, longest, arrival,
+      held, holders, waiting, past, top, rows, ranges = read(HEAD, text)
+    if version ~= VERSION or flags % 2 == 1 or #text ~= HEAD_SIZE + 8 * ranges or (pinned >= 0 and deadline > 0) then break end
+  else
+    if record or try('exists', records, order) ~= 0 then break end
+    kind, flags, stated, pinned, clock, wall, passed, bound, fence, due, deadline, memory, longest, arrival,
+      held, holders, waiting, past, top, rows, ranges = '-', 0, -1, -1, 0, 0, 0, UNBOUNDED, 0, UNBOUNDED, 0, 0, 0, 0,
+      0, 0, 0, 0, 0, 0, 0
+  end
+  local step = max(now - wall, 0)
+  clock, passed, fence = clock + min(step, bound), passed + step, max(fence, seen + 0)
+  if passed >= due then break end
+  local limit = pinned >= 0 and pinned or stated >= 0 and stated or 1
+  if waiting > 0 and held < limit then break end
+  local free, is_wide, is_spread = ranges > 0 and sub(text, HEAD_SIZE + 1) or '', flags % 4 >= 2, flags >= 4
+  local had_order = text and ALWAYS_LISTED or waiting > 0 or flags > 0
+
+  -- The record, and what is to be done besides writing it and the head.
+  local what, last, till, open, lease_ttl, ends, ends_wall, members, digest, parked, by, listed, size
+  local causes, tickets, is_there, is_changed, is_read
+  local saved, set, del, add, remove, messages, has_taken_free = lone_field and { [lone_field] = lone_record }
+  -- Who is first in line, if that is known: false for nobody; and who is to be handed what was released.
+  local front, front_inbox, has_queued, heir, heir_text, replies = nil, nil, false, nil, nil, {}
+  local is_growth, i, at = true, 4, nil
+
+  while i <= #ARGV do
+    local line, reply, want, ticket, permits, ttl, margin, about, slot, number = ARGV[i], nil, nil, nil, nil, nil, nil, nil, nil, nil
+    local asked_kind, rule, asked_limit, most, priority, place_ttl, not_after, is_own, whom
+    local is_granted, is_done = false, false
+    local operation = heir and 0 or string.byte(line, 3)
+    repeat
+      -- Which record it is about.
+      if operation == 0 then
+        want = 'r' .. sub(heir, 1, 24) .. '00000000'
+      elseif operation == 113 then -- acquire
+        if #line < ASK_SIZE + 64 then break end
+        ticket, number, is_own, asked_kind, permits, rule, asked_limit, ttl, margin, not_after, most, priority, place_ttl, at = read(ASK, line, 9)
+        if is_own ~= 1 or now > not_after then break end
+        want = i == 4 and field or 'r' .. sub(ticket, 1, 24) .. '00000000'
+      elseif operation == 108 then -- release
+        if #line ~= 44 or sub(line, 41) ~= ' all' then break end
+        ticket = sub(line, 9, 40)
+        want = i == 4 and field or 'r' .. sub(ticket, 1, 24) .. '00000000'
+      else
+        want, ttl, margin, whom = match(line, '^renew ([0-9a-f]+) (%d+) (%d+) (%l+ .*)$')
+        if not want or #want ~= 32 then break end
+        want = 'r' .. want
+      end
+      if want ~= field or not is_read then
+        if want ~= field then
+          if is_changed then
+            saved = saved or {}
+            saved[field] = pack(RECORD, what, last, till, open, lease_ttl, ends, ends_wall, members, digest, parked, by, listed, #causes)
+              .. causes .. tickets
+          end
+          field, is_changed, record = want, false, saved and saved[want]
+          if record == false then break end
+          if record == nil then
+            if operation == 0 then record = heir_text[2] else record = try('hget', records, want) end
+          end
+        end
+        is_read = true
+        if record then
+          if type(record) == 'table' or #record < RECORD_SIZE then break end
+          what, last, till, open, lease_ttl, ends, ends_wall, members, digest, parked, by, listed, size = read(RECORD, record)
+          causes, tickets, is_there = '', '', true
+          if #record > RECORD_SIZE then
+            causes, tickets = sub(record, RECORD_SIZE + 1, RECORD_SIZE + size), sub(record, RECORD_SIZE + size + 1)
+          end
+        else
+          what, last, till, open, lease_ttl, ends, ends_wall, members, digest, parked, by, listed, size = 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+            NOBODY, 0, 0
+          causes, tickets, is_there = '', '', false
+        end
+      end
+

@@ -1,0 +1,35 @@
+-- unfold: the head of which a lone value is made, and the field and text of the record.
+-- keys   records order
+-- args   none
+-- reply  lone_head lone_field lone_record; nothing of a text that is none, or is too short
+-- cost   nothing
+--
+-- It stands in plain as it is, because a function that knows so many names is dear to make, and in a function after that.
+
+local lone_head, lone_field, lone_record
+local form = type(text) == 'string' and string.byte(text)
+if form == IDLE_VERSION and #text >= IDLE_SIZE then
+  local owner = sub(text, 2, 57)
+  local _, last, clock, wall, fence, deadline, till, size = read(IDLE, text, 58)
+  lone_field = 'r' .. sub(owner, 33) .. '00000000'
+  lone_head = pack(HEAD, VERSION, '-', 0, -1, -1, clock, wall, wall, UNBOUNDED, fence, wall + till - clock, deadline, till, 0, 0, 0, 0,
+    0, 1, 0, 1, 0)
+  lone_record = pack(RECORD, 1, last, till, 0, 0, 0, 0, 0, 0, 0, NOBODY, 0, size) .. sub(text, IDLE_SIZE + 1)
+elseif (form == FIRST_VERSION and #text >= FIRST_SIZE) or (form == LONE_VERSION and #text >= LONE_SIZE) then
+  local owner, size, last, clock, wall, fence, bound, deadline, till, kind, limit, held, ttl, ends, ends_wall, members, digest, rest, _ =
+    sub(text, 2, 57), 0
+  local top, ranges, free = nil, 0, ''
+  if form == FIRST_VERSION then
+    _, last, clock, wall, deadline, till, kind, limit, held, bound, ttl, digest = read(FIRST, text, 58)
+    fence, ends, ends_wall, members, top = wall, clock + ttl, wall + ttl, 1, held
+    rest = pack(TICKET, last, held, ttl, wall, wall, 0, #text - FIRST_SIZE) .. sub(text, FIRST_SIZE + 1)
+  else
+    members, digest, clock, wall, fence, bound, deadline, ttl, ends, ends_wall = read(LONE, text, 58)
+    _, last, till, kind, limit, held, top, ranges, size = read(LONE_MORE, text, LONE_MORE_AT)
+    free, rest = sub(text, LONE_SIZE + 1, LONE_SIZE + 8 * ranges), sub(text, LONE_SIZE + 8 * ranges + 1)
+  end
+  lone_field = 'r' .. sub(owner, 33) .. '00000000'
+  lone_head = pack(HEAD, VERSION, string.char(kind), 0, limit, -1, clock, wall, wall, bound, fence,
+    wall + min(ends - clock, ends_wall - wall), deadline, till, ttl, 0, held, members, 0, 1, top, 1, ranges) .. free
+  lone_record = pack(RECORD, 3, last, till, members, ttl, ends, ends_wall, members, digest, 0, sub(owner, 1, 32), 0, size) .. rest
+end

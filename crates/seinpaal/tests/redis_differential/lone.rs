@@ -1,0 +1,343 @@
+//! Histories in which one session is alone at a name, or nearly so: what the scripts keep as one value.
+//!
+//! Each is drawn beside a ledger. So a session gives back what it holds and asks for what there is, as real ones do, and
+//! time ends just before, at and after the moments at which a lease or a memory ends.
+
+use seinpaal_proto::{
+    Acquire, Configure, Enqueue, Inbox, Kind, LeaseId, Limit, LimitRule, OnMismatch, Permits,
+    Priority, Standing, Ticket, execute,
+    time::{MILLISECOND, SECOND},
+};
+
+use super::{
+    history::{Ask, Event, FenceSeen, Random, inbox},
+    model::{Listening, Model},
+};
+
+const CALLS: u64 = 200;
+/// No lease is longer: a day.
+const LONGEST: u64 = 24 * 3_600 * SECOND;
+/// The keys of a name that is held outlive its leases by this much at least.
+const HALF_DAY: i64 = 12 * 3_600 * SECOND as i64;
+/// Longer than a ticket in a record may say of its holder.
+const LONG: &str = "a line that is longer than the number of bytes that a ticket within a record has room for, which is \
+    two hundred and fifty-five, and so it goes on and on, until it has as many as that, and then some more, so that \
+    nobody can say that it fits where it does not";
+
+/// What a session asks for, for a while.
+#[derive(Clone, Copy)]
+struct Terms {
+    ttl: u64,
+    margin: u64,
+    limit: u32,
+    most_permits: u64,
+    /// Of eight requests, how many give back.
+    returns: u64,
+    /// Of how many calls one comes when something ends, or about.
+    haste: u64,
+}
+
+struct Draw {
+    random: Random,
+    model: Model,
+    now: u64,
+    terms: Terms,
+    /// Hardly anything runs out, and no operator is there.
+    is_calm: bool,
+    /// The last number of each session.
+    drawn: Vec<u32>,
+    events: Vec<Event>,
+}
+
+/// A history of so many sessions. The first is there most of the time.
+pub(super) fn history(seed: u64, sessions: usize) -> Vec<Event> {
+    let mut random = Random(seed);
+    let (is_calm, first) = (random.one_in(2), terms(&mut random));
+    let model = Model::default();
+    let (drawn, now) = (vec![0; sessions], super::bench::START);
+    let mut draw = Draw { random, model, now, terms: first, is_calm, drawn, events: vec![] };
+    (0..4).for_each(|i| draw.push(Event::Listen(inbox(i))));
+    for _ in 0..CALLS {
+        if draw.random.one_in(15) {
+            draw.terms = terms(&mut draw.random);
+            draw.hush_or_listen();
+            draw.leave();
+        }
+        let event = draw.call();
+        draw.push(event);
+    }
+    draw.events
+}
+
+fn terms(random: &mut Random) -> Terms {
+    let ttl = match random.below(8) {
+        0 => 20 * 3_600 * SECOND,
+        1 | 2 => 10 * SECOND,
+        3 => SECOND,
+        _ => 100 * MILLISECOND,
+    };
+    Terms {
+        ttl,
+        margin: ttl / random.pick(&[4, 4, 1, 50, 2]),
+        limit: if random.one_in(12) { 40 } else { random.pick(&[4, 4, 6, 8, 2, 1]) },
+        most_permits: random.pick(&[1, 2, 3]),
+        returns: random.pick(&[1, 2, 3, 3, 4]),
+        haste: random.pick(&[3, 6, 12, 40]),
+    }
+}
+
+fn ticket(session: usize, number: u32) -> Ticket {
+    let spread = 0xfedc_ba98_7654_3211_0123_4567_89ab_cdef_u128;
+    Ticket((session as u128 + 1).wrapping_mul(spread)).series().ticket(number)
+}
+
+fn lease(session: usize) -> LeaseId {
+    ticket(session, 0).into()
+}
+
+impl Draw {
+    /// Does what the bench will do with it.
+    fn push(&mut self, event: Event) {
+        match &event {
+            Event::Listen(inbox) => drop(self.model.listening.insert(*inbox)),
+            Event::Hush(inbox) => drop(self.model.listening.remove(inbox)),
+            Event::LoseMarker => {}
+            Event::Call { step, inbox, fence, asks } => {
+                self.now = self.now.saturating_add_signed(*step);
+                let batch = self.model.batch(self.now, *inbox, *fence, asks);
+                let mut contacts = Listening(&self.model.listening, None);
+                let Ok(_) = execute(&mut self.model.state, &mut contacts, self.now, &batch);
+            }
+        }
+        self.events.push(event);
+    }
+
+    /// Where nobody listens, the store's own clock ends leases, too.
+    fn hush_or_listen(&mut self) {
+        match self.random.below(3) {
+            0 => self.push(Event::Hush(inbox(0))),
+            1 => self.push(Event::Listen(inbox(0))),
+            _ => {}
+        }
+    }
+
+    /// Gives back all that the first session has, in an order of its own, and may take off what operators have set.
+    fn leave(&mut self) {
+        let mut held = self.held(0);
+        let back = |number| Ask::Release { ticket: ticket(0, number), slots: None };
+        while !held.is_empty() {
+            let at = self.random.below(held.len() as u64) as usize;
+            self.push_at_once(back(held.swap_remove(at)));
+        }
+        if self.random.one_in(2) {
+            self.push_at_once(Ask::Configure(Configure::Unpin));
+            self.push_at_once(Ask::Configure(Configure::Resume));
+        }
+        if self.random.one_in(2) {
+            self.sleep();
+        }
+    }
+
+    /// Lets nearly as much time pass as the tickets that are over are remembered, and asks for one of them.
+    fn sleep(&mut self) {
+        let left = self.until_something_ends() as i64 + self.random.pick(&[-1, -1, 0, 1]);
+        let step = left.clamp(0, HALF_DAY - 1);
+        let asks =
+            vec![if self.random.one_in(2) { self.acquire(0) } else { self.acquire_again(0) }];
+        self.push(Event::Call { step, inbox: Some(inbox(0)), fence: FenceSeen::None, asks });
+        let again = self.acquire_again(0);
+        self.push_at_once(again);
+    }
+
+    fn push_at_once(&mut self, ask: Ask) {
+        let (inbox, fence) = (Some(inbox(0)), FenceSeen::None);
+        self.push(Event::Call { step: 1, inbox, fence, asks: vec![ask] });
+    }
+
+    fn call(&mut self) -> Event {
+        let sessions = self.drawn.len() as u64;
+        let is_another = self.random.one_in(12);
+        let session = if is_another { self.random.below(sessions) as usize } else { 0 };
+        let by = if self.random.one_in(40) { self.random.below(4) } else { session as u64 };
+        let inbox: Option<Inbox> = (!self.random.one_in(60)).then(|| inbox(by));
+        let requests = if self.random.one_in(3) { 1 + self.random.below(4) } else { 1 };
+        let asks = (0..requests).map(|_| {
+            // Now and then a request is another's, which has the same inbox then.
+            let is_another = self.random.one_in(40);
+            let other = self.random.below(sessions) as usize;
+            self.ask(if is_another { other } else { session })
+        });
+        let asks = asks.collect();
+        Event::Call { step: self.step(), inbox, fence: self.fence(), asks }
+    }
+
+    /// Where it is far ahead of the clock, nothing that follows is done straight on.
+    fn fence(&mut self) -> FenceSeen {
+        let ttl = self.terms.ttl.min(SECOND);
+        match self.random.below(600) {
+            0..12 => FenceSeen::Near(self.random.below(4 * ttl) as i64 - ttl as i64),
+            12 => FenceSeen::Near(HALF_DAY + self.random.below(2) as i64),
+            13 => FenceSeen::Absurd,
+            _ => FenceSeen::None,
+        }
+    }
+
+    fn step(&mut self) -> i64 {
+        if self.random.one_in(150) {
+            let half = (self.terms.ttl as i64 / 2).min(HALF_DAY);
+            return -self.random.pick(&[1, 1, half]);
+        }
+        let haste = self.terms.haste * if self.is_calm { 10 } else { 1 };
+        if !self.random.one_in(haste) {
+            let little = self.random.below(self.terms.ttl / 20) as i64;
+            return self.random.pick(&[0, 1, little, little]);
+        }
+        let left = self.until_something_ends() as i64;
+        let part = self.random.below(left.max(1) as u64) as i64;
+        let step = self.random.pick(&[left - 1, left, left + 1, part, part, 2 * left]);
+        step.clamp(0, HALF_DAY - 1)
+    }
+
+    /// How long it takes a lease or a memory, whichever is drawn, or a margin.
+    fn until_something_ends(&mut self) -> u64 {
+        let Some(facts) = self.model.state.facts() else { return self.terms.ttl };
+        let (clock, wall) = (facts.clock, facts.wall.max(self.now));
+        let by_clock = self.model.state.leases().map(|lease| lease.ends.saturating_sub(clock));
+        let by_wall = self.model.state.leases().map(|lease| lease.ends_wall.saturating_sub(wall));
+        let memories = self.model.state.memories().map(|memory| memory.until.saturating_sub(clock));
+        let mut all: Vec<u64> = by_clock.chain(by_wall).chain(memories).collect();
+        all.push(self.terms.margin);
+        self.random.pick(&all)
+    }
+
+    fn ask(&mut self, session: usize) -> Ask {
+        let returns = self.terms.returns;
+        match self.random.below(40) {
+            at if at < 6 * returns || (at < 34 && self.is_full()) => self.release(session),
+            at if at < 34 => self.acquire(session),
+            34 => self.acquire_again(session),
+            35..38 => self.renew(session),
+            38 => Ask::Inspect { rows: 1000 },
+            _ if self.is_calm => self.release(session),
+            _ => self.rarely(session),
+        }
+    }
+
+    /// Now and then it is not looked at.
+    fn is_full(&mut self) -> bool {
+        let facts = self.model.state.facts();
+        facts.is_some_and(|facts| facts.held >= facts.limit()) && !self.random.one_in(12)
+    }
+
+    fn release(&mut self, session: usize) -> Ask {
+        let held = self.held(session);
+        let ticket = match held.is_empty() || self.random.one_in(20) {
+            true => self.recent(session),
+            false => ticket(session, self.random.pick(&held)),
+        };
+        Ask::Release { ticket, slots: None }
+    }
+
+    /// The numbers under which the session has permits, as far as this call has not changed that.
+    fn held(&self, session: usize) -> Vec<u32> {
+        let series = ticket(session, 0).series();
+        let entries = self.model.state.entries();
+        let holds = entries.filter(|entry| matches!(entry.standing, Standing::Holding { .. }));
+        let own = holds.filter(|entry| entry.ticket.series() == series);
+        own.map(|entry| entry.ticket.number()).collect()
+    }
+
+    /// One of the last that it drew.
+    fn recent(&mut self, session: usize) -> Ticket {
+        let back = self.random.pick(&[0, 0, 1, 2, 3, 4]);
+        ticket(session, self.drawn[session].saturating_sub(back).max(1))
+    }
+
+    fn acquire(&mut self, session: usize) -> Ask {
+        self.drawn[session] += if self.random.one_in(20) { 2 } else { 1 };
+        self.acquire_of(session, ticket(session, self.drawn[session]))
+    }
+
+    fn acquire_again(&mut self, session: usize) -> Ask {
+        let ticket = self.recent(session);
+        self.acquire_of(session, ticket)
+    }
+
+    fn acquire_of(&mut self, session: usize, ticket: Ticket) -> Ask {
+        let Terms { ttl, margin, .. } = self.terms;
+        let random = &mut self.random;
+        let acquire = Acquire {
+            ticket,
+            kind: if random.one_in(200) { Kind::Mutex } else { Kind::Semaphore },
+            permits: Permits::ONE,
+            limit: None,
+            enqueue: match random.below(40) {
+                0 => Enqueue::Yes { max_waiting: None },
+                _ => Enqueue::No,
+            },
+            priority: Priority::default(),
+            lease: if random.one_in(500) { ticket.into() } else { lease(session) },
+            ttl: if random.one_in(8) { LONGEST.min(2 * ttl) } else { ttl },
+            margin: if random.one_in(12) { margin / 3 } else { margin },
+            waiter_lease: LeaseId((0x3a17 + session as u128) << 64),
+            waiter_ttl: ttl,
+            not_after: None,
+            about: about(random).to_owned(),
+        };
+        let not_after = random.one_in(12).then(|| random.pick(&[-1, 0, 1, 50]));
+        Ask::Acquire { acquire: self.fitting(acquire), not_after }
+    }
+
+    /// With the limit that is in force, and no more permits than there are, most of the time.
+    fn fitting(&mut self, acquire: Acquire) -> Acquire {
+        let facts = self.model.state.facts();
+        let (held, stated) = facts.map_or((0, None), |facts| (facts.held, facts.stated));
+        let limit = match stated {
+            Some(limit) if held > 0 && !self.random.one_in(20) => limit,
+            _ => self.terms.limit,
+        };
+        let room = limit.saturating_sub(held).clamp(1, self.terms.most_permits as u32);
+        let permits = 1 + self.random.below(u64::from(room)) as u32;
+        let on_mismatch = self.random.pick(&[OnMismatch::Refuse, OnMismatch::Adopt]);
+        let rule = LimitRule { limit: Limit::new(limit).unwrap(), on_mismatch };
+        Acquire {
+            permits: Permits::new(permits).unwrap(),
+            limit: (limit != 1 || self.random.one_in(2)).then_some(rule),
+            ..acquire
+        }
+    }
+
+    fn renew(&mut self, session: usize) -> Ask {
+        let Terms { ttl, margin, .. } = self.terms;
+        let ttl = if self.random.one_in(4) { LONGEST.min(3 * ttl) } else { ttl };
+        let lease = lease(session);
+        if self.random.one_in(5) {
+            let tickets = (0..1 + self.random.below(2)).map(|_| self.recent(session)).collect();
+            return Ask::RenewTickets { lease, ttl, margin, tickets };
+        }
+        let wrong = if self.random.one_in(3) { 1 + self.random.below(2) } else { 0 };
+        Ask::RenewAll { lease, ttl, margin, wrong }
+    }
+
+    fn rarely(&mut self, session: usize) -> Ask {
+        let ticket = self.recent(session);
+        match self.random.below(16) {
+            0..4 => Ask::Evict { ticket },
+            4 | 5 => Ask::Cancel { ticket, remember: self.terms.ttl, attach: None },
+            6 => Ask::Configure(Configure::Limit(Limit::new(self.terms.limit).unwrap())),
+            7 if self.random.one_in(3) => Ask::Configure(Configure::Pause("repairs".to_owned())),
+            7..10 => Ask::Configure(Configure::Unpin),
+            10..12 => Ask::Configure(Configure::Resume),
+            _ => Ask::Inspect { rows: 1000 },
+        }
+    }
+}
+
+fn about(random: &mut Random) -> &'static str {
+    match random.below(300) {
+        0 if random.one_in(3) => LONG,
+        0 => &LONG[..255],
+        2..100 => "two words",
+        _ => "",
+    }
+}

@@ -1,0 +1,167 @@
+//! Histories that are made for one thing each.
+//!
+//! Leases last a second and their margins are a quarter of it, where nothing else is said. All ask for a limit of 5.
+
+use seinpaal_proto::{
+    Acquire, Enqueue, Kind, LeaseId, Limit, LimitRule, OnMismatch, Permits, Priority, Ticket,
+    time::{MILLISECOND, SECOND},
+};
+
+use super::history::{Ask, Event, FenceSeen, inbox};
+
+pub(super) fn all() -> Vec<Vec<Event>> {
+    vec![
+        one_after_the_other(),
+        one_with_the_other(),
+        held_for_longer_than_remembered(),
+        held_beside_another(true),
+        held_beside_another(false),
+        dropped_for_one_with_a_longer_margin(),
+        ended_by_the_clock_though_not_by_the_wall(),
+        forgotten_when_another_comes(),
+        released_before_others_and_after_causes(),
+        refused_for_its_limit(),
+        two_sessions_in_one_call(),
+        more_causes_than_one_value_has_room_for(),
+    ]
+}
+
+/// Somebody states a limit and leaves; who comes next states none.
+fn one_after_the_other() -> Vec<Event> {
+    let of_a_lease_of_its_own = |number, limit| {
+        let lease = LeaseId(u128::from(number));
+        ask(Acquire { lease, limit, ..acquire(number) })
+    };
+    let first = of_a_lease_of_its_own(1, acquire(1).limit);
+    vec![call(1, [first]), call(1, [release(1)]), call(1, [of_a_lease_of_its_own(2, None)])]
+}
+
+/// The same in one call, as a session that drops a permit and asks for another, twice.
+fn one_with_the_other() -> Vec<Event> {
+    let more = |number| ask(Acquire { limit: None, ..acquire(number) });
+    vec![call(1, [ask(acquire(1))]), call(1, [release(1), more(2), more(3)])]
+}
+
+/// A permit is renewed for longer than its ticket would be remembered without it, and asked for once more.
+fn held_for_longer_than_remembered() -> Vec<Event> {
+    let mut events = vec![call(1, [ask(acquire(1))]), call(1, [renew(60 * SECOND)])];
+    events.extend((0..8).map(|_| look(250 * MILLISECOND)));
+    events.push(call(1, [ask(acquire(1))]));
+    events
+}
+
+/// The same beside a second session that holds a permit all the time, so that the name is never one value; or without
+/// the renewal, so that the first lease runs out.
+fn held_beside_another(is_renewed: bool) -> Vec<Event> {
+    let mut events = held_for_longer_than_remembered();
+    if !is_renewed {
+        events.remove(1);
+    }
+    let other = Acquire { ttl: 60 * SECOND, ..another() };
+    events.insert(0, by(1, 1, vec![ask(other)]));
+    events
+}
+
+/// In one call a permit with a short margin is dropped and one with a long margin taken: the short one bounds the
+/// clock until the end of the call's effects, as the ledger has it.
+fn dropped_for_one_with_a_longer_margin() -> Vec<Event> {
+    let longer = Acquire { margin: 10 * SECOND, ttl: 20 * SECOND, ..acquire(2) };
+    vec![call(1, [ask(acquire(1))]), call(1, [release(1), ask(longer)]), look(5 * SECOND)]
+}
+
+/// The store's clock was set back, so that the lease lasts for longer there.
+fn ended_by_the_clock_though_not_by_the_wall() -> Vec<Event> {
+    let bold = |number| ask(Acquire { margin: SECOND, ..acquire(number) });
+    let back = call(-400 * MILLISECOND as i64, [Ask::Inspect { rows: 9 }]);
+    let before = [call(1, [bold(1)]), call(1, [bold(2)]), back, call(1, [bold(3)])];
+    before.into_iter().chain([call(1_050_000, [bold(4)]), look(1)]).collect()
+}
+
+/// What has been over for long enough is forgotten by whoever comes first.
+fn forgotten_when_another_comes() -> Vec<Event> {
+    let again = call(1, [ask(acquire(1))]);
+    let comes = |step| by(1, step, vec![ask(another())]);
+    vec![again.clone(), call(1, [release(1)]), comes(1_500_000), again]
+}
+
+/// The first of two tickets is given back, where it is remembered why others ended.
+fn released_before_others_and_after_causes() -> Vec<Event> {
+    let evict = Ask::Evict { ticket: ticket(1) };
+    let asks = [ask(acquire(1)), evict, ask(acquire(2)), ask(acquire(3)), release(2)];
+    let again = [ask(acquire(1)), ask(acquire(4))];
+    asks.into_iter().chain(again).map(|ask| call(1, [ask])).collect()
+}
+
+fn refused_for_its_limit() -> Vec<Event> {
+    let other = Some(LimitRule { limit: Limit::new(6).unwrap(), on_mismatch: OnMismatch::Refuse });
+    let asks = [ask(acquire(1)), ask(acquire(2)), ask(Acquire { limit: other, ..acquire(3) })];
+    asks.into_iter().map(|ask| call(1, [ask])).collect()
+}
+
+/// Both have the same inbox, as after a change of hands.
+fn two_sessions_in_one_call() -> Vec<Event> {
+    let later = Acquire { ticket: another().ticket.series().ticket(9), ..another() };
+    let both = [ask(acquire(2)), ask(later)];
+    vec![call(1, [ask(acquire(1))]), call(1, both), look(1), call(1, [release(1)]), look(1)]
+}
+
+fn more_causes_than_one_value_has_room_for() -> Vec<Event> {
+    let taken_and_lost = (1..=50).flat_map(|number| {
+        let lost = Ask::Evict { ticket: ticket(number) };
+        [call(1, [ask(acquire(number))]), call(1, [lost])]
+    });
+    let again = [ask(acquire(51)), release(51), ask(acquire(7)), ask(acquire(52))];
+    taken_and_lost.chain(again.map(|ask| call(1, [ask]))).collect()
+}
+
+fn call<const N: usize>(step: i64, asks: [Ask; N]) -> Event {
+    by(0, step, asks.to_vec())
+}
+
+fn by(who: u64, step: i64, asks: Vec<Ask>) -> Event {
+    Event::Call { step, inbox: Some(inbox(who)), fence: FenceSeen::None, asks }
+}
+
+fn look(step: u64) -> Event {
+    call(step as i64, [Ask::Inspect { rows: 9 }])
+}
+
+fn ticket(number: u32) -> Ticket {
+    Ticket(0).series().ticket(number)
+}
+
+fn ask(acquire: Acquire) -> Ask {
+    Ask::Acquire { acquire, not_after: None }
+}
+
+fn release(number: u32) -> Ask {
+    Ask::Release { ticket: ticket(number), slots: None }
+}
+
+fn renew(ttl: u64) -> Ask {
+    Ask::RenewAll { lease: ticket(0).into(), ttl, margin: SECOND / 4, wrong: 0 }
+}
+
+fn acquire(number: u32) -> Acquire {
+    Acquire {
+        ticket: ticket(number),
+        kind: Kind::Semaphore,
+        permits: Permits::ONE,
+        limit: Some(LimitRule { limit: Limit::new(5).unwrap(), on_mismatch: OnMismatch::Refuse }),
+        enqueue: Enqueue::No,
+        priority: Priority::default(),
+        lease: ticket(0).into(),
+        ttl: SECOND,
+        margin: SECOND / 4,
+        waiter_lease: LeaseId(100 + u128::from(number)),
+        waiter_ttl: SECOND,
+        not_after: None,
+        about: String::new(),
+    }
+}
+
+/// The first of another session's.
+fn another() -> Acquire {
+    let series = Ticket(1 << 64).series();
+    Acquire { ticket: series.ticket(1), lease: series.ticket(0).into(), ..acquire(1) }
+}

@@ -1,0 +1,177 @@
+//! Mistakes that are planted in the scripts, one at a time, and the histories that have to find them.
+
+use super::{
+    history::{self, CALM, CALM_CROWD, Event, LARGE, SMALL, Scale},
+    lone,
+};
+
+/// Which histories are drawn.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Drawn {
+    Of(Scale),
+    /// One session is alone.
+    Lone,
+    /// A second one comes now and then.
+    Pair,
+    /// Four of them, where few rows are many.
+    Few,
+    /// One session, whose keys end as early as on a server's own clock.
+    Tight,
+}
+
+use Drawn::{Few, Lone, Of, Pair, Tight};
+
+impl From<Scale> for Drawn {
+    fn from(scale: Scale) -> Self {
+        Of(scale)
+    }
+}
+
+impl Drawn {
+    pub(super) fn history(self, seed: u64) -> Vec<Event> {
+        match self {
+            Of(scale) => history::history(seed, scale),
+            Lone | Tight => lone::history(seed, 1),
+            Pair => lone::history(seed, 2),
+            Few => lone::history(seed, 4),
+        }
+    }
+}
+
+/// Few rows, short records and two free ranges are many for these scripts, so that hardly a history is without them.
+pub(super) const FEW_ARE_MANY: (&str, &str) = ("MOST_FREE = 64, 512, 16", "MOST_FREE = 4, 120, 2");
+
+impl Drawn {
+    /// What else is changed in the scripts.
+    pub(super) fn changes(self) -> Option<(&'static str, &'static str)> {
+        match self {
+            Few => Some(FEW_ARE_MANY),
+            Tight => Some(("(given < 0 and SECOND or HALF_DAY)", "SECOND")),
+            _ => None,
+        }
+    }
+}
+
+/// What is written in place of what, and where it shows.
+pub(super) const MISTAKES: &[(&str, &str, Drawn)] = &[
+    ("local WORK = 128", "local WORK = 127", Of(LARGE)),
+    ("record.lease.ends <= head.clock and", "record.lease.ends < head.clock and", Of(SMALL)),
+    ("  ledger.expire_by_wall()\n", "", Of(SMALL)),
+    ("min(ask.margin, floor(ask.waiter_ttl / 2))", "ask.margin", Of(SMALL)),
+    ("head.arrival - ask.priority", "head.arrival + ask.priority", Of(SMALL)),
+    (
+        "if entry.parked == '1' then lease.parked",
+        "if entry.parked == '2' then lease.parked",
+        Of(SMALL),
+    ),
+    ("ahead >= 0 and ahead <= HALF_DAY + HALF_DAY and ahead + 1 or 0", "0", Of(SMALL)),
+    ("  head.stated = nil\n", "", Of(SMALL)),
+    ("          stated = -1\n", "", Of(CALM)),
+    (
+        "ask.rule == 'E' or (ask.rule == 'R' and not head.pinned)",
+        "ask.rule == 'E' or ask.rule == 'R'",
+        Of(SMALL),
+    ),
+    (
+        "elseif not head.pinned then head.stated = limit end",
+        "else head.stated = limit end",
+        Of(SMALL),
+    ),
+    // In what changes hands.
+    ("elseif ledger.me then\n    return 'attached'", "elseif not ledger.me then", Of(SMALL)),
+    ("if before.inbox ~= ledger.me then", "if before.inbox then", Of(SMALL)),
+    ("ledger.raise(ask.lease, ask.ttl, 0, 'attached')", "ledger.work = WORK", Of(SMALL)),
+    // In what is remembered of series.
+    ("'released' then table.insert", "'released' and false then table.insert", Of(SMALL)),
+    ("max(memory.last, number), max", "number, max", Of(SMALL)),
+    ("max(memory['until'], head.clock + ttl)", "head.clock + ttl", Of(SMALL)),
+    ("ledger.raise(entry.ticket, entry.ttl, 1)", "ledger.work = WORK", Of(SMALL)),
+    (
+        "ledger.raise(refused, time, 0, not ledger.cause_of(refused) and 'cancelled' or nil)",
+        "ledger.work = WORK",
+        Of(SMALL),
+    ),
+    ("if keeper ~= inbox or what < 3", "if what < 3", Of(SMALL)),
+    ("(not attach or entry.lease == attach)", "true", Of(SMALL)),
+    ("(ledger.is_fresh or owed(head) == 0)", "owed(head) == 0", Of(SMALL)),
+    // On the plain path.
+    ("slot, free = lowest, sub(free, 9)", "slot, free = highest, sub(free, 9)", Of(CALM)),
+    ("margin, floor(place_ttl / 2)", "margin, place_ttl", Of(CALM)),
+    ("holders, held = holders - 1, held", "holders, held = holders, held", Of(CALM)),
+    ("if wanted ~= permits or", "if", Of(CALM)),
+    ("min(clock + term, place_ends),", "clock + term,", Of(CALM_CROWD)),
+    ("if members ~= count + 0 or digest", "if digest", Of(CALM)),
+    ("if what < 2 or by ~= inbox or ttl", "if what < 2 or ttl", Of(CALM)),
+    ("if deadline <= 0 or left < need", "need, most = 99999, 99999 if true", Of(SMALL)),
+    ("or number <= last then break end", "then break end", Of(SMALL)),
+    ("max(till, clock + ttl), open + 1", "max(till, clock + ttl), open", Of(CALM)),
+    ("% DIGESTS, open - 1,", "% DIGESTS, open,", Of(CALM)),
+    ("if passed >= due then break end", "", Of(SMALL)),
+    ("due = min(due, ending)", "", Of(CALM)),
+    ("if due - passed < bound then break end", "", Of(CALM)),
+    // On the lean path.
+    ("or number <= last or permits < 1 then", "or permits < 1 then", Lone),
+    ("if now > not_after or number", "if number", Lone),
+    ("if step < 0 or step >= left or", "if step < 0 or", Lone),
+    ("if step < 0 or step >= left or", "if step >= left or", Lone),
+    ("clock + (step < bound and step or bound)", "clock + step", Lone),
+    ("if seen > fence then fence = seen end", "", Lone),
+    ("fence < now and now or fence + 1", "fence < now and now or fence", Lone),
+    ("          if held == top then", "          if true then", Lone),
+    ("if clock + its_ttl > till then till", "if false then till", Lone),
+    ("if clock + term > till then till", "if false then till", Lone),
+    ("members ~= number or digest ~= mixed", "members ~= number", Lone),
+    ("members ~= number or digest ~= mixed", "digest ~= mixed", Lone),
+    ("if margin < bound then bound = margin end", "", Lone),
+    ("if left > ends_wall - wall then left = ends_wall - wall end", "", Lone),
+    ("left, from = ends - clock, LONE_SIZE", "left, from = UNBOUNDED, LONE_SIZE", Lone),
+    (
+        "if held == 0 then\n            if asked_limit",
+        "if true then\n            if asked_limit",
+        Lone,
+    ),
+    ("permits > limit - held or members", "permits > limit - held + 1 or members", Lone),
+    (
+        "elseif limit ~= asked_limit or kind ~= asked_kind then",
+        "elseif kind ~= asked_kind then",
+        Lone,
+    ),
+    ("held > 0 or fence ~= now or size > 0", "held > 0 or size > 0", Lone),
+    ("held > 0 or fence ~= now or size > 0", "held > 0 or fence ~= now", Lone),
+    ("elseif last_slot + 1 == top then", "elseif true then", Lone),
+    ("slot, free = low, sub(free, 9)", "slot, free = high, sub(free, 9)", Lone),
+    ("if low + permits <= high then free", "if false then free", Lone),
+    ("if its_last + 1 >= first then break end", "", Lone),
+    ("first, rest = its_first, rest + 8", "rest = rest + 8", Lone),
+    ("last_slot, rest = its_last, rest + 8", "rest = rest + 8", Lone),
+    ("if at == from + 1 then", "if true then", Lone),
+    (
+        "wall, wall, 0, #text - FIRST_SIZE) .. sub(text, FIRST_SIZE + 1), 0",
+        "wall, fence, 0, 0), 0",
+        Lone,
+    ),
+    ("if need <= fence - now then need = fence - now + 1 end", "", Tight),
+    ("      need = till - clock", "      need = 1", Tight),
+    ("if left < need or left > most and", "if left > most and", Tight),
+    ("      most = need + HALF_DAY", "      most = need - HALF_DAY", Lone),
+    ("is_done = held - its_permits, members - 1", "is_done = held, members - 1", Lone),
+    ("#first < RELEASE_AT", "true", Lone),
+    // Where a lone value is taken apart and made again.
+    ("if who ~= owner", "if who == nil", Pair),
+    ("string.find(text, who, 2, true) ~= 2", "false", Pair),
+    ("wall + min(ends - clock, ends_wall - wall)", "UNBOUNDED", Pair),
+    ("wall + till - clock, deadline", "UNBOUNDED, deadline", Pair),
+    ("and is_changed and rows == 1 and", "and is_changed and", Pair),
+    ("(held == 0 or (what == 3 and by == inbox))", "true", Pair),
+    ("flags == 0 and deadline > 0", "deadline > 0", Few),
+    ("flags == 0 and deadline > 0", "flags == 0", Pair),
+    (" and #causes < 256", "", Lone),
+    ("#free / 8, #causes) .. free .. causes", "0, #causes) .. causes", Pair),
+    ("held, members, 0, 1, top, 1, ranges) .. free", "held, members, 0, 1, held, 1, 0)", Pair),
+    // In what is listed, and where.
+    ("if is_wide and (listed == 0 or ending < listed)", "if false", Of(CALM_CROWD)),
+    ("pack(MEMBER, 'g', old_fence, ticket)", "pack(MEMBER, 'g', fence, ticket)", Of(CALM_CROWD)),
+    ("left = min(left, memory['until'] - head.clock)", "left = left", Of(SMALL)),
+    ("min(lease.ends - head.clock, lease.ends_wall - now)", "lease.ends_wall - now", Of(SMALL)),
+    ("lease.inbox ~= entry.inbox or", "", Of(SMALL)),
+];

@@ -1,0 +1,198 @@
+//! What many open pages cost, and what a scrape of many names costs. Starts a Redis server and `serve`, each a process of
+//! its own, and loads both.
+//!
+//! ```text
+//! cargo run --release -p seinpaal-serve --example load -- [--pages 500] [--permits 10000] [--watched 50] [--names 100000]
+//!                                                         [--seconds 30]
+//! ```
+
+mod page;
+mod process;
+
+use std::{
+    env,
+    error::Error,
+    time::{Duration, Instant},
+};
+
+use futures_util::{StreamExt, stream};
+use page::{Page, get};
+use process::Serve;
+use seinpaal::{Permit, Seinpaal};
+use seinpaal_rig::RedisServer;
+
+type Fallible<T> = Result<T, Box<dyn Error>>;
+
+/// How many permits are taken at once, and names set.
+const AT_ONCE: usize = 256;
+/// How often the delay of an update is measured.
+const UPDATES: usize = 40;
+
+/// What is to be done.
+struct Plan {
+    pages: usize,
+    permits: usize,
+    watched: usize,
+    names: usize,
+    seconds: u64,
+}
+
+#[tokio::main]
+async fn main() -> Fallible<()> {
+    let words: Vec<String> = env::args().skip(1).collect();
+    if let [word, store] = words.as_slice()
+        && word == "serve"
+    {
+        return process::serve(store).await;
+    }
+    let plan = Plan::read(&words)?;
+    let redis = RedisServer::start();
+    let seinpaal = Seinpaal::connect(&redis.url("")).await?;
+    let serve = Serve::start(&redis.url(""))?;
+    println!("| what | figure |\n|---|---|");
+    pages(&plan, &redis, &seinpaal, &serve).await?;
+    scrapes(&plan, &seinpaal, &serve).await?;
+    Ok(())
+}
+
+impl Plan {
+    fn read(words: &[String]) -> Fallible<Self> {
+        let mut plan =
+            Self { pages: 500, permits: 10_000, watched: 50, names: 100_000, seconds: 30 };
+        for pair in words.chunks(2) {
+            let [flag, number] = pair else { return Err("each flag has a number".into()) };
+            let number: usize = number.parse()?;
+            match flag.as_str() {
+                "--pages" => plan.pages = number,
+                "--permits" => plan.permits = number,
+                "--watched" => plan.watched = number.max(1),
+                "--names" => plan.names = number,
+                "--seconds" => plan.seconds = number as u64,
+                _ => return Err(format!("{flag} is no flag of this").into()),
+            }
+        }
+        Ok(plan)
+    }
+
+    /// The name that a page, or a permit, is of.
+    fn name(&self, number: usize) -> String {
+        format!("load/{:03}", number % self.watched)
+    }
+}
+
+/// A figure, as a row of a table.
+fn say(what: &str, figure: &str) {
+    println!("| {what} | {figure} |");
+}
+
+/// Live permits, then open pages as well: processor time, commands, and how long an update takes.
+async fn pages(
+    plan: &Plan,
+    redis: &RedisServer,
+    seinpaal: &Seinpaal,
+    serve: &Serve,
+) -> Fallible<()> {
+    let permits = hold(plan, seinpaal).await?;
+    let window = Duration::from_secs(plan.seconds);
+    let (_, before) = load(redis, serve, window).await?;
+    say(&format!("{} live permits, no page: commands/s", permits.len()), &format!("{before:.0}"));
+    let mut open = Vec::new();
+    for number in 0..plan.pages {
+        open.push(Page::open(serve.address(), &plan.name(number)).await?);
+    }
+    let (cpu, with_pages) = load(redis, serve, window).await?;
+    let what = format!("{} pages of {} names", open.len(), plan.watched);
+    say(&format!("{what}: processor of serve"), &format!("{:.1} % of one core", cpu * 100.0));
+    say(&format!("{what}: commands/s more"), &format!("{:.0}", with_pages - before));
+    let bytes: u64 = open.iter().map(Page::bytes).sum();
+    say(
+        &format!("{what}: bytes sent to a page, in a second"),
+        &format!("{}", bytes / open.len().max(1) as u64 / plan.seconds.max(1)),
+    );
+    updates(plan, seinpaal, &open).await?;
+    say("memory of serve then", &format!("{:.0} MB", serve.memory()? as f64 / 1e6));
+    drop(permits);
+    Ok(())
+}
+
+async fn hold(plan: &Plan, seinpaal: &Seinpaal) -> Fallible<Vec<Permit>> {
+    let limit = u32::try_from(plan.permits)?.max(1) + 1;
+    let takes = (0..plan.permits).map(|number| {
+        let semaphore = seinpaal.semaphore(&plan.name(number)).limit(limit);
+        async move { semaphore.acquire().await }
+    });
+    let taken: Vec<_> = stream::iter(takes).buffer_unordered(AT_ONCE).collect().await;
+    Ok(taken.into_iter().collect::<Result<_, _>>()?)
+}
+
+/// The share of a core that serve takes, and the commands that the server does in a second.
+async fn load(redis: &RedisServer, serve: &Serve, window: Duration) -> Fallible<(f64, f64)> {
+    let (cpu, commands, started) = (serve.processor_time()?, commands(redis)?, Instant::now());
+    tokio::time::sleep(window).await;
+    let seconds = started.elapsed().as_secs_f64();
+    let cpu = (serve.processor_time()? - cpu).as_secs_f64() / seconds;
+    Ok((cpu, (self::commands(redis)? - commands) as f64 / seconds))
+}
+
+fn commands(redis: &RedisServer) -> Fallible<u64> {
+    let info = redis.say(&["INFO", "stats"])?.join("\n");
+    let line = info.lines().find_map(|line| line.strip_prefix("total_commands_processed:"));
+    Ok(line.ok_or("the server counts no commands")?.trim().parse()?)
+}
+
+/// From just before a permit is asked for until each page of its name shows it.
+async fn updates(plan: &Plan, seinpaal: &Seinpaal, open: &[Page]) -> Fallible<()> {
+    let mut delays = Vec::new();
+    for number in 0..UPDATES {
+        let (name, mark) = (plan.name(number), format!("mark{number:04}x"));
+        let watching = open.iter().filter(|page| page.name() == name);
+        let started = Instant::now();
+        let waits: Vec<_> = watching.map(|page| page.until_shown(&mark)).collect();
+        let limit = u32::try_from(plan.permits)?.max(1) + 1;
+        // As a waiter, who is listed first; holders are in order of grant, and a page lists the first of them.
+        let waiter =
+            seinpaal.semaphore(&name).limit(limit).acquire().permits(limit).label("m", &mark);
+        let waiting = tokio::spawn(async move { waiter.await.map(drop) });
+        for wait in waits {
+            delays.push(wait.await?.duration_since(started));
+        }
+        waiting.abort();
+        let _ = waiting.await;
+    }
+    delays.sort_unstable();
+    let at = |share: usize| delays.get((delays.len().max(1) - 1) * share / 100).copied();
+    let millis = |share| at(share).map_or(0.0, |it| it.as_secs_f64() * 1e3);
+    let figure = format!("{:.0} / {:.0} / {:.0} ms", millis(50), millis(99), millis(100));
+    say(
+        &format!("an update until it is at a page, {} times: p50 / p99 / worst", delays.len()),
+        &figure,
+    );
+    Ok(())
+}
+
+/// Names with a limit of their own, and how long `/metrics` takes.
+async fn scrapes(plan: &Plan, seinpaal: &Seinpaal, serve: &Serve) -> Fallible<()> {
+    let sets = (0..plan.names).map(|number| {
+        let semaphore = seinpaal.semaphore(&format!("many/{number:06}"));
+        async move { semaphore.set_limit(3).await }
+    });
+    let set: Vec<_> = stream::iter(sets).buffer_unordered(AT_ONCE).collect().await;
+    set.into_iter().collect::<Result<Vec<()>, _>>()?;
+    let mut times = Vec::new();
+    let (mut bytes, mut series) = (0, 0);
+    for _ in 0..3 {
+        let started = Instant::now();
+        let text = get(serve.address(), "/metrics").await?;
+        times.push(format!("{:.2} s", started.elapsed().as_secs_f64()));
+        (bytes, series) = (
+            text.len(),
+            text.lines().filter(|line| line.starts_with("seinpaal_permits_held{")).count(),
+        );
+        // A list is read again when it is ten times as old as the reading took.
+        tokio::time::sleep(started.elapsed() * 11).await;
+    }
+    say(&format!("/metrics with {} names, three times", plan.names), &times.join(", "));
+    say("its length, and series of a metric", &format!("{} kB, {series}", bytes / 1000));
+    say("memory of serve then", &format!("{:.0} MB", serve.memory()? as f64 / 1e6));
+    Ok(())
+}

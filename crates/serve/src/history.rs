@@ -1,0 +1,127 @@
+//! What was seen of names in the past: for names that somebody looks at or that are scraped, since that began.
+//!
+//! The store keeps no past. So each reading that is made anyway, for a page or for `/metrics`, is noted here, in two rings
+//! for each name: the last ten minutes, and the last day. What nobody read is not known, and is not drawn as nothing.
+
+mod ended;
+mod ring;
+
+use std::{
+    collections::HashMap,
+    sync::{Mutex, PoisonError},
+    time::{Duration, Instant},
+};
+
+use seinpaal::Snapshot;
+
+pub(crate) use ended::Ended;
+use ended::People;
+pub(crate) use ring::{Bucket, Ring};
+
+/// How many names have a past. Each takes 25 kB at most while scraped, and 60 kB while looked at.
+const MOST_NAMES: usize = 1000;
+/// The last ten minutes, and the last day: length and number of buckets.
+const FINE: (Duration, usize) = (Duration::from_secs(2), 300);
+const COARSE: (Duration, usize) = (Duration::from_secs(300), 288);
+
+/// The clock stands here when the program begins, so that what began before has its place on it.
+pub(crate) const BEGINNING: Duration = Duration::from_secs(10 * 365 * 86_400);
+
+/// The past of all names that were read.
+#[derive(Debug)]
+pub(crate) struct History {
+    began: Instant,
+    names: Mutex<HashMap<String, Past>>,
+}
+
+/// The past of one name.
+#[derive(Clone, Debug)]
+pub(crate) struct Past {
+    pub(crate) fine: Ring,
+    pub(crate) coarse: Ring,
+    people: People,
+    /// Waits that ended with a grant, and holds that ended.
+    pub(crate) waits: Ended,
+    pub(crate) holds: Ended,
+    read_at: Duration,
+}
+
+impl History {
+    pub(crate) fn new() -> Self {
+        Self { began: Instant::now(), names: Mutex::default() }
+    }
+
+    /// Notes a reading of one name with its holders and waiters, and returns its past and what the clock says.
+    pub(crate) fn look(&self, seen: &Snapshot) -> (Past, Duration) {
+        self.look_at(seen, self.now())
+    }
+
+    fn look_at(&self, seen: &Snapshot, now: Duration) -> (Past, Duration) {
+        let mut names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
+        let past = entry(&mut names, seen, now);
+        past.note(seen, now);
+        past.meet(seen, now);
+        (past.clone(), now)
+    }
+
+    /// Notes a reading of many names in short: how many hold and wait.
+    pub(crate) fn scrape<'a>(&self, all: impl Iterator<Item = &'a Snapshot>) {
+        let now = self.now();
+        let mut names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
+        for seen in all.take(MOST_NAMES) {
+            entry(&mut names, seen, now).note(seen, now);
+        }
+    }
+}
+
+impl History {
+    fn now(&self) -> Duration {
+        BEGINNING + self.began.elapsed()
+    }
+}
+
+/// The past of a name, which takes the place of the one that was read longest ago if there are too many.
+fn entry<'a>(names: &'a mut HashMap<String, Past>, seen: &Snapshot, now: Duration) -> &'a mut Past {
+    if names.len() >= MOST_NAMES && !names.contains_key(seen.name.as_str()) {
+        let oldest =
+            names.iter().min_by_key(|(_, past)| past.read_at).map(|(name, _)| name.clone());
+        names.remove(&oldest.unwrap_or_default());
+    }
+    names.entry(seen.name.to_string()).or_insert_with(|| Past::new(now))
+}
+
+impl Past {
+    fn new(now: Duration) -> Self {
+        Self {
+            fine: Ring::new(FINE.0, FINE.1),
+            coarse: Ring::new(COARSE.0, COARSE.1),
+            people: People::default(),
+            waits: Ended::default(),
+            holds: Ended::default(),
+            read_at: now,
+        }
+    }
+
+    fn note(&mut self, seen: &Snapshot, now: Duration) {
+        self.read_at = now;
+        let bucket = Bucket::of(seen);
+        self.fine.note(now, bucket);
+        self.coarse.note(now, bucket);
+    }
+
+    /// Whoever waited before and holds now has waited; whoever held before and does not now has held.
+    fn meet(&mut self, seen: &Snapshot, now: Duration) {
+        let (waits, holds) = self.people.meet(seen, now);
+        for (at, waited) in waits {
+            self.waits.push(at, waited);
+            self.fine.waited(at, waited);
+            self.coarse.waited(at, waited);
+        }
+        for (at, held) in holds {
+            self.holds.push(at, held);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,80 @@
+//! Waits and holds that ended, as two readings tell.
+
+use std::{
+    collections::{HashMap, VecDeque},
+    time::Duration,
+};
+
+use seinpaal::{Snapshot, Ticket};
+
+/// How many are remembered, and for how long.
+const MOST: usize = 256;
+const LASTS: Duration = Duration::from_secs(600);
+/// How many of the first in line, and of the holders, are known again at the next reading.
+const KNOWN: usize = 256;
+/// Two readings further apart say nothing about who went in between, and when.
+const NEAR: Duration = Duration::from_secs(5);
+
+/// Something that took a while, and when it ended.
+type Span = (Duration, Duration);
+
+/// What ended in the last ten minutes.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Ended(VecDeque<Span>);
+
+impl Ended {
+    pub(super) fn push(&mut self, at: Duration, took: Duration) {
+        self.0.push_back((at, took));
+        while self.0.len() > MOST || self.0.front().is_some_and(|(first, _)| *first + LASTS < at) {
+            self.0.pop_front();
+        }
+    }
+
+    /// How many ended since then, how long half of them took at most, and how long 19 in 20.
+    pub(crate) fn since(&self, then: Duration) -> Option<(usize, Duration, Duration)> {
+        let mut took: Vec<_> = self.0.iter().filter(|(at, _)| *at >= then).map(|it| it.1).collect();
+        took.sort_unstable();
+        let last = took.len().checked_sub(1)?;
+        Some((took.len(), took[last / 2], took[last * 19 / 20]))
+    }
+}
+
+/// Who was there at the last reading: since when each had waited, or held.
+#[derive(Clone, Debug, Default)]
+pub(super) struct People {
+    waiting: HashMap<Ticket, Duration>,
+    holding: HashMap<Ticket, Duration>,
+    read_at: Duration,
+}
+
+impl People {
+    /// Waits that have ended with a grant since the last reading, and holds that have ended.
+    pub(super) fn meet(&mut self, seen: &Snapshot, now: Duration) -> (Vec<Span>, Vec<Span>) {
+        let before = std::mem::replace(self, Self::of(seen, now));
+        if now.saturating_sub(before.read_at) > NEAR {
+            return (Vec::new(), Vec::new());
+        }
+        let waits = seen.holders.iter().filter_map(|holder| {
+            let (came, got_in) =
+                (before.waiting.get(&holder.ticket)?, now.checked_sub(holder.held_for)?);
+            Some((got_in, got_in.saturating_sub(*came)))
+        });
+        // Who is not listed may hold yet.
+        let all_listed = seen.holders.len() == seen.holders_total as usize;
+        let gone = before.holding.iter().filter(|(ticket, _)| {
+            all_listed && !seen.holders.iter().any(|holder| holder.ticket == **ticket)
+        });
+        let holds = gone.map(|(_, since)| (now, now.saturating_sub(*since)));
+        (waits.collect(), holds.collect())
+    }
+
+    fn of(seen: &Snapshot, now: Duration) -> Self {
+        let waiting = seen.waiters.iter().take(KNOWN);
+        let holding = seen.holders.iter().take(KNOWN);
+        Self {
+            waiting: waiting.map(|it| (it.ticket, now.saturating_sub(it.waiting_for))).collect(),
+            holding: holding.map(|it| (it.ticket, now.saturating_sub(it.held_for))).collect(),
+            read_at: now,
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! Buckets of equal length, the newest last.
+
+use std::{collections::VecDeque, time::Duration};
+
+use seinpaal::{Kind, MOST_READERS, Snapshot};
+
+/// A reading counts for so long, if none follows: a scraper comes once a minute at the least.
+const LASTS: Duration = Duration::from_secs(65);
+
+/// What was read in one bucket: the least and the most.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub(crate) struct Bucket {
+    pub(crate) held: (u32, u32),
+    pub(crate) waiting: (u32, u32),
+    /// As it was last.
+    pub(crate) limit: u32,
+    /// Of the waiter that waited longest, in milliseconds.
+    pub(crate) oldest: u32,
+    /// Of those that were granted in this bucket, how many, and how long the longest had waited.
+    pub(crate) granted: u16,
+    pub(crate) waited: u32,
+    /// It stands for an earlier reading: nothing was read in this one.
+    pub(crate) is_carried: bool,
+}
+
+/// Buckets of equal length. What nobody read is `None`.
+#[derive(Clone, Debug)]
+pub(crate) struct Ring {
+    step: Duration,
+    most: usize,
+    /// The number of the bucket behind the last.
+    end: u64,
+    buckets: VecDeque<Option<Bucket>>,
+}
+
+impl Bucket {
+    pub(super) fn of(seen: &Snapshot) -> Self {
+        let (held, limit) = match (seen.kind, seen.permits_held) {
+            (Some(Kind::RwLock), MOST_READERS) => (1, 0),
+            (Some(Kind::RwLock), readers) => (readers, 0),
+            (_, held) => (held, seen.limit),
+        };
+        let waiting = seen.waiting_total;
+        let oldest = seen.oldest_wait().unwrap_or_default();
+        Self {
+            held: (held, held),
+            waiting: (waiting, waiting),
+            limit,
+            oldest: millis(oldest),
+            ..Self::default()
+        }
+    }
+
+    fn join(&mut self, other: Self) {
+        if std::mem::take(&mut self.is_carried) {
+            *self = Self { granted: self.granted, waited: self.waited, ..other };
+            return;
+        }
+        self.held = (self.held.0.min(other.held.0), self.held.1.max(other.held.1));
+        self.waiting = (self.waiting.0.min(other.waiting.0), self.waiting.1.max(other.waiting.1));
+        self.limit = other.limit;
+        self.oldest = self.oldest.max(other.oldest);
+    }
+
+    /// The same a while later, of which nothing is known but that.
+    fn carried(self) -> Self {
+        Self { granted: 0, waited: 0, is_carried: true, ..self }
+    }
+}
+
+impl Ring {
+    pub(super) fn new(step: Duration, most: usize) -> Self {
+        Self { step, most, end: 0, buckets: VecDeque::new() }
+    }
+
+    /// How long a bucket is, and how many there are at most.
+    pub(crate) fn shape(&self) -> (Duration, usize) {
+        (self.step, self.most)
+    }
+
+    /// The number of the bucket in which a moment is.
+    pub(crate) fn number(&self, at: Duration) -> u64 {
+        u64::try_from(at.as_millis() / self.step.as_millis()).unwrap_or(u64::MAX)
+    }
+
+    /// The bucket with this number, if anything is known of it.
+    pub(crate) fn get(&self, number: u64) -> Option<&Bucket> {
+        let first = self.end - self.buckets.len() as u64;
+        let at = usize::try_from(number.checked_sub(first)?).ok()?;
+        self.buckets.get(at)?.as_ref()
+    }
+
+    pub(super) fn note(&mut self, now: Duration, bucket: Bucket) {
+        let number = self.number(now);
+        self.reach(number);
+        match self.buckets.back_mut() {
+            Some(Some(last)) => last.join(bucket),
+            Some(last) => *last = Some(bucket),
+            None => {}
+        }
+    }
+
+    /// Somebody was granted then, after such a wait.
+    pub(super) fn waited(&mut self, at: Duration, waited: Duration) {
+        let (number, first) = (self.number(at), self.end - self.buckets.len() as u64);
+        let place = number.checked_sub(first).and_then(|place| usize::try_from(place).ok());
+        if let Some(Some(bucket)) = place.and_then(|place| self.buckets.get_mut(place)) {
+            bucket.granted = bucket.granted.saturating_add(1);
+            bucket.waited = bucket.waited.max(millis(waited));
+        }
+    }
+
+    /// Makes the bucket with this number the last. Those between are as the last was, unless that is too long ago.
+    fn reach(&mut self, number: u64) {
+        if self.buckets.is_empty() || number >= self.end + self.most as u64 {
+            self.buckets.clear();
+            self.end = number;
+        }
+        let missing = (number + 1).saturating_sub(self.end);
+        let is_near =
+            self.step * u32::try_from(missing.saturating_sub(1)).unwrap_or(u32::MAX) <= LASTS;
+        let last = self.buckets.back().copied().flatten().filter(|_| is_near);
+        for _ in 0..missing {
+            self.buckets.push_back(last.map(Bucket::carried));
+            self.end += 1;
+        }
+        while self.buckets.len() > self.most {
+            self.buckets.pop_front();
+        }
+    }
+}
+
+fn millis(length: Duration) -> u32 {
+    u32::try_from(length.as_millis()).unwrap_or(u32::MAX)
+}

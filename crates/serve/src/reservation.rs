@@ -1,0 +1,61 @@
+//! Permits that a person holds for a while: a grant that nobody renews, with the person and the reason as labels.
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use seinpaal::{About, Semaphore};
+
+use crate::{audit::instant, deed::Undone};
+
+/// The labels by which a reservation is known, on every page and in `show`.
+const BY: &str = "reserved-by";
+const UNTIL: &str = "until";
+const REASON: &str = "reason";
+
+/// What is to be reserved.
+pub(crate) struct Reservation<'a> {
+    pub(crate) permits: u32,
+    pub(crate) length: Duration,
+    pub(crate) who: &'a str,
+    pub(crate) reason: &'a str,
+}
+
+impl Reservation<'_> {
+    /// Takes the permits if they are free, and leaves them to themselves: the lease is as long as the reservation, so it ends
+    /// by itself, whether or not this program still runs. To end it sooner, evict its ticket.
+    pub(crate) async fn make(self, semaphore: &Semaphore) -> Result<(), Undone> {
+        let end = SystemTime::now() + self.length;
+        let until = instant(end.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs());
+        let request = semaphore.try_acquire().permits(self.permits).ttl(self.length);
+        let labelled = request.label(BY, self.who).label(UNTIL, &until).label(REASON, self.reason);
+        match labelled.await {
+            Ok(Some(permit)) => match permit.detach().await {
+                Ok(_) => Ok(()),
+                Err(error) => Err(Undone::NotFree(error.to_string())),
+            },
+            Ok(None) => Err(Undone::NotFree(self.not_free(semaphore).await)),
+            Err(error) => Err(Undone::NotFree(error.to_string())),
+        }
+    }
+
+    /// How many are free: a reservation does not wait in line, since nobody would hear when it was its turn.
+    async fn not_free(&self, semaphore: &Semaphore) -> String {
+        let free = match semaphore.snapshot().await {
+            Ok(seen) if seen.waiting_total > 0 => {
+                format!("{} wait already, and nobody passes them", seen.waiting_total)
+            }
+            Ok(seen) if seen.paused.is_some() => "it is paused".to_owned(),
+            Ok(seen) => format!("{} are free", seen.limit.saturating_sub(seen.permits_held)),
+            Err(error) => error.to_string(),
+        };
+        format!("{} cannot be reserved now: {free}", self.permits)
+    }
+}
+
+/// Of a holder that is a reservation: by whom, until when, and why.
+pub(crate) fn of(about: &About) -> Option<(&str, &str, &str)> {
+    let label = |wanted: &str| {
+        let found = about.labels.iter().find(|(key, _)| key == wanted);
+        found.map(|(_, value)| value.as_str())
+    };
+    Some((label(BY)?, label(UNTIL)?, label(REASON).unwrap_or_default()))
+}

@@ -1,0 +1,205 @@
+//! One drawing: a figure over time, as steps. Across, a unit is a bucket, counted as in the ring, so that what does not change
+//! keeps its place in the text; down, it is [`HEIGHT`] units from the top of the scale to nothing.
+
+use std::{fmt::Write as _, time::Duration};
+
+use seinpaal_words::text::age;
+
+use super::{grouped, range};
+use crate::history::Bucket;
+
+pub(super) const HEIGHT: u32 = 48;
+
+/// A figure over time.
+pub(super) struct Lane {
+    pub(super) class: &'static str,
+    pub(super) title: &'static str,
+    /// As it is now, and the top of the scale, if it has one.
+    pub(super) now: String,
+    pub(super) top: String,
+    /// All of it in one sentence.
+    pub(super) words: String,
+    /// The area below the most, and in it the area below the least.
+    pub(super) most: String,
+    pub(super) least: String,
+    /// The limit, or nothing.
+    pub(super) line: String,
+    /// Grants after a wait: a dot each.
+    pub(super) dots: String,
+}
+
+type Buckets<'a> = [Option<&'a Bucket>];
+
+impl Lane {
+    pub(super) fn held(first: i64, buckets: &Buckets<'_>, span: &str) -> Self {
+        let limit = top(buckets, |it| it.limit);
+        let top = top(buckets, |it| it.held.1.max(it.limit));
+        let scale = Scale { first, top };
+        let now = last(buckets).map(|it| match it.limit {
+            0 => grouped(it.held.1),
+            limit => format!("{} of {}", grouped(it.held.1), grouped(limit)),
+        });
+        Self {
+            class: "held",
+            title: "Held",
+            top: up_to(top, grouped(top)),
+            words: words("Held", span, buckets, |it| it.held, now.as_deref()),
+            now: now.unwrap_or_default(),
+            most: scale.area(buckets, |it| it.held.1),
+            least: scale.area(buckets, |it| it.held.0),
+            line: if limit > 0 { scale.steps(buckets, |it| it.limit) } else { String::new() },
+            dots: String::new(),
+        }
+    }
+
+    pub(super) fn waiting(first: i64, buckets: &Buckets<'_>, span: &str) -> Self {
+        let top = top(buckets, |it| it.waiting.1);
+        let scale = Scale { first, top };
+        let now = last(buckets).map(|it| grouped(it.waiting.1));
+        Self {
+            class: "waiting",
+            title: "In line",
+            top: up_to(top, grouped(top)),
+            words: words("In line", span, buckets, |it| it.waiting, now.as_deref()),
+            now: now.unwrap_or_default(),
+            most: scale.area(buckets, |it| it.waiting.1),
+            least: scale.area(buckets, |it| it.waiting.0),
+            line: String::new(),
+            dots: String::new(),
+        }
+    }
+
+    pub(super) fn waits(first: i64, buckets: &Buckets<'_>, span: &str) -> Self {
+        let top = top(buckets, |it| it.oldest.max(it.waited));
+        let scale = Scale { first, top };
+        let known = buckets.iter().flatten();
+        let granted: u64 = known.clone().map(|it| u64::from(it.granted)).sum();
+        let longest = known.map(|it| it.oldest).max().map_or_else(|| "not known".into(), length);
+        Self {
+            class: "waits",
+            title: "Longest wait",
+            now: last(buckets).map(|it| length(it.oldest)).unwrap_or_default(),
+            top: up_to(top, length(top)),
+            words: format!(
+                "Longest wait in line over the last {span}: {longest} at most; {} got in after a wait.",
+                grouped(granted)
+            ),
+            most: scale.area(buckets, |it| it.oldest),
+            least: String::new(),
+            line: String::new(),
+            dots: scale.dots(buckets),
+        }
+    }
+}
+
+fn up_to(top: u32, shown: String) -> String {
+    if top == 0 { String::new() } else { format!("up to {shown}") }
+}
+
+/// A length of time; nothing where nobody waits.
+pub(super) fn length(millis: u32) -> String {
+    match millis {
+        0 => "none".to_owned(),
+        millis => age(Duration::from_millis(u64::from(millis))),
+    }
+}
+
+fn last<'a>(buckets: &Buckets<'a>) -> Option<&'a Bucket> {
+    buckets.last().copied().flatten()
+}
+
+fn top(buckets: &Buckets<'_>, figure: fn(&Bucket) -> u32) -> u32 {
+    buckets.iter().flatten().map(|it| figure(it)).max().unwrap_or(0)
+}
+
+fn words(
+    title: &str,
+    span: &str,
+    buckets: &Buckets<'_>,
+    figure: fn(&Bucket) -> (u32, u32),
+    now: Option<&str>,
+) -> String {
+    let known = buckets.iter().flatten().map(|it| figure(it));
+    let (Some(least), Some(most)) =
+        (known.clone().map(|it| it.0).min(), known.map(|it| it.1).max())
+    else {
+        return format!("{title} over the last {span}: not known.");
+    };
+    let now = now.map_or_else(String::new, |now| format!(", now {now}"));
+    format!("{title} over the last {span}: {}{now}.", range(least, most))
+}
+
+struct Scale {
+    first: i64,
+    top: u32,
+}
+
+impl Scale {
+    fn y(&self, value: u32) -> u32 {
+        let share = u64::from(value) * u64::from(HEIGHT) / u64::from(self.top.max(1));
+        HEIGHT - u32::try_from(share).unwrap_or(HEIGHT)
+    }
+
+    /// What is known, in one piece of path for each run of it.
+    fn runs(
+        &self,
+        buckets: &Buckets<'_>,
+        figure: fn(&Bucket) -> u32,
+        mut piece: impl FnMut(i64, &[(i64, u32)], i64),
+    ) {
+        // Where each run begins, where its steps are, and how high.
+        let (mut begin, mut steps): (i64, Vec<(i64, u32)>) = (self.first, Vec::new());
+        for (number, bucket) in (self.first..).zip(buckets.iter().copied().chain([None])) {
+            match bucket.map(|it| self.y(figure(it))) {
+                Some(y) => {
+                    if steps.is_empty() {
+                        begin = number;
+                    }
+                    if steps.last().is_none_or(|(_, last)| *last != y) {
+                        steps.push((number, y));
+                    }
+                }
+                None if !steps.is_empty() => piece(begin, &std::mem::take(&mut steps), number),
+                None => {}
+            }
+        }
+    }
+
+    fn area(&self, buckets: &Buckets<'_>, figure: fn(&Bucket) -> u32) -> String {
+        let mut path = String::new();
+        self.runs(buckets, figure, |begin, steps, end| {
+            if steps.iter().all(|(_, y)| *y == HEIGHT) {
+                return;
+            }
+            let _ = write!(path, "M{begin} {HEIGHT}");
+            for (x, y) in steps {
+                let _ = write!(path, "H{x}V{y}");
+            }
+            let _ = write!(path, "H{end}V{HEIGHT}Z");
+        });
+        path
+    }
+
+    fn steps(&self, buckets: &Buckets<'_>, figure: fn(&Bucket) -> u32) -> String {
+        let mut path = String::new();
+        self.runs(buckets, figure, |begin, steps, end| {
+            let _ = write!(path, "M{begin} {}", steps[0].1);
+            for (x, y) in &steps[1..] {
+                let _ = write!(path, "H{x}V{y}");
+            }
+            let _ = write!(path, "H{end}");
+        });
+        path
+    }
+
+    /// Lines without length, which round ends make dots.
+    fn dots(&self, buckets: &Buckets<'_>) -> String {
+        let mut path = String::new();
+        for (number, bucket) in (self.first..).zip(buckets) {
+            if let Some(it) = bucket.filter(|it| it.granted > 0) {
+                let _ = write!(path, "M{number}.5 {}h0", self.y(it.waited));
+            }
+        }
+        path
+    }
+}

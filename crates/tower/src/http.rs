@@ -1,0 +1,122 @@
+//! Refusals as HTTP responses, and bodies that hold the permit.
+
+use std::{
+    fmt,
+    future::Future,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll, ready},
+};
+
+use http::{HeaderValue, Request, Response, StatusCode, header};
+use http_body::{Body, Frame, SizeHint};
+use pin_project_lite::pin_project;
+use seinpaal::{Lost, Permit};
+
+use crate::{BoxError, Held, Refusal, Reply};
+
+/// Refusals are responses: see [`LimitLayer::answering`](crate::LimitLayer::answering).
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Answering;
+
+impl<B, Inside, Failure> Reply<Request<B>, Response<Inside>, Failure> for Answering
+where
+    Inside: From<String>,
+{
+    type Response = Response<HeldBody<Inside>>;
+    type Error = Failure;
+
+    fn enter(&self, request: &mut Request<B>, held: Held) {
+        request.extensions_mut().insert(held);
+    }
+
+    fn answered(
+        &self,
+        answer: Result<Response<Inside>, Failure>,
+        permit: Option<Arc<Permit>>,
+        refuse: impl Fn(Lost) -> Refusal + Send + Sync + 'static,
+    ) -> Result<Self::Response, Failure> {
+        let lost =
+            permit.map(|permit| -> Loss { Box::pin(async move { refuse(permit.lost().await) }) });
+        answer.map(|response| response.map(|inside| HeldBody { inside, lost }))
+    }
+
+    fn refused(&self, refusal: Refusal) -> Result<Self::Response, Failure> {
+        let status = status(&refusal);
+        let body = HeldBody { inside: Inside::from(format!("{refusal}\n")), lost: None };
+        let mut response = Response::new(body);
+        *response.status_mut() = status;
+        let headers = response.headers_mut();
+        let text = HeaderValue::from_static("text/plain; charset=utf-8");
+        headers.insert(header::CONTENT_TYPE, text);
+        if status != StatusCode::INTERNAL_SERVER_ERROR {
+            headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds(&refusal)));
+        }
+        Ok(response)
+    }
+}
+
+fn status(refusal: &Refusal) -> StatusCode {
+    match refusal {
+        refusal if refusal.is_busy() => StatusCode::TOO_MANY_REQUESTS,
+        refusal if refusal.is_unavailable() => StatusCode::SERVICE_UNAVAILABLE,
+        Refusal::Lost { .. } => StatusCode::SERVICE_UNAVAILABLE,
+        Refusal::Acquire { .. } => StatusCode::INTERNAL_SERVER_ERROR,
+    }
+}
+
+/// Whole seconds, at least as long as it was meant, and at least one.
+fn seconds(refusal: &Refusal) -> u64 {
+    let after = refusal.retry_after();
+    (after.as_secs() + u64::from(after.subsec_nanos() > 0)).max(1)
+}
+
+/// Has the permit while it is pending, and ends with its loss.
+type Loss = Pin<Box<dyn Future<Output = Refusal> + Send>>;
+
+pin_project! {
+    /// A body that holds the permit until it has been sent, or is dropped. It breaks off with a [`Refusal`] when the
+    /// permit is lost.
+    pub struct HeldBody<Inside> {
+        #[pin]
+        inside: Inside,
+        lost: Option<Loss>,
+    }
+}
+
+impl<Inside> fmt::Debug for HeldBody<Inside> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HeldBody").field("is_held", &self.lost.is_some()).finish_non_exhaustive()
+    }
+}
+
+impl<Inside: Body<Error: Into<BoxError>>> Body for HeldBody<Inside> {
+    type Data = Inside::Data;
+    type Error = BoxError;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Self::Data>, BoxError>>> {
+        let this = self.project();
+        if let Some(lost) = this.lost
+            && let Poll::Ready(refusal) = lost.as_mut().poll(context)
+        {
+            *this.lost = None;
+            return Poll::Ready(Some(Err(Box::new(refusal))));
+        }
+        let frame = ready!(this.inside.poll_frame(context));
+        if frame.is_none() {
+            *this.lost = None;
+        }
+        Poll::Ready(frame.map(|frame| frame.map_err(Into::into)))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.inside.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.inside.size_hint()
+    }
+}

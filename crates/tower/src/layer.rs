@@ -1,0 +1,105 @@
+//! The layer, and its settings.
+
+use std::{fmt, sync::Arc, time::Duration};
+
+use seinpaal::Seinpaal;
+use tower_layer::Layer;
+
+use crate::{AsErrors, Demand, Limited, settings::Settings};
+
+/// How long a request waits for its turn unless the layer says otherwise.
+const WAIT: Duration = Duration::from_secs(2);
+/// What refused clients are told unless the layer says otherwise.
+const RETRY_AFTER: Duration = Duration::from_secs(1);
+
+/// Lets at most so many requests of a key through at once: see the [crate](crate).
+#[must_use]
+pub struct LimitLayer<Key, Answers = AsErrors> {
+    settings: Settings,
+    key: Arc<Key>,
+    reply: Answers,
+}
+
+impl<Key> LimitLayer<Key> {
+    /// A layer that takes permits over this connection. `key` says what a request asks for; one for which it says `None`
+    /// passes without a permit.
+    pub fn new<Request>(seinpaal: &Seinpaal, key: Key) -> Self
+    where
+        Key: Fn(&Request) -> Option<Demand>,
+    {
+        let settings = Settings {
+            seinpaal: seinpaal.clone(),
+            wait: WAIT,
+            max_waiting: None,
+            retry_after: RETRY_AFTER,
+            lets_through: false,
+        };
+        Self { settings, key: Arc::new(key), reply: AsErrors }
+    }
+
+    /// Answers refused requests by HTTP: 429 if others have the permits, 503 if the store does not answer or the permit was
+    /// lost, 500 if the demand cannot be met; each of the first two with `Retry-After`. The permit is held until the body
+    /// of the response has been sent, or dropped, and a body breaks off when the permit is lost. Handlers find a
+    /// [`Held`](crate::Held) among the extensions of their request.
+    #[cfg(feature = "http")]
+    pub fn answering(self) -> LimitLayer<Key, crate::Answering> {
+        LimitLayer { settings: self.settings, key: self.key, reply: crate::Answering }
+    }
+}
+
+impl<Key, Answers> LimitLayer<Key, Answers> {
+    /// How long a request waits for its turn, at most; 2 s unless this says otherwise. With zero it never stands in line.
+    pub fn wait(mut self, wait: Duration) -> Self {
+        self.settings.wait = wait;
+        self
+    }
+
+    /// If so many wait already for the same name, in all processes together, a request is refused at once.
+    pub fn max_waiting(mut self, waiting: u32) -> Self {
+        self.settings.max_waiting = Some(waiting);
+        self
+    }
+
+    /// What refused clients are told: after how long another try is worth it. 1 s unless this says otherwise; HTTP knows
+    /// whole seconds only, and is told the next.
+    pub fn retry_after(mut self, after: Duration) -> Self {
+        self.settings.retry_after = after;
+        self
+    }
+
+    /// Serves requests without a permit while the store does not answer, once they have waited for it. For limits that
+    /// spare a machine, and not for those that keep two writers apart.
+    pub fn let_through_if_unavailable(mut self) -> Self {
+        self.settings.lets_through = true;
+        self
+    }
+}
+
+impl<Key, Answers: Clone> Clone for LimitLayer<Key, Answers> {
+    fn clone(&self) -> Self {
+        Self {
+            settings: self.settings.clone(),
+            key: Arc::clone(&self.key),
+            reply: self.reply.clone(),
+        }
+    }
+}
+
+impl<Key, Answers> fmt::Debug for LimitLayer<Key, Answers> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LimitLayer").field("settings", &self.settings).finish_non_exhaustive()
+    }
+}
+
+impl<Key, Answers: Clone, S> Layer<S> for LimitLayer<Key, Answers> {
+    type Service = Limited<S, Key, Answers>;
+
+    fn layer(&self, inner: S) -> Self::Service {
+        Limited {
+            inner,
+            settings: self.settings.clone(),
+            key: Arc::clone(&self.key),
+            reply: self.reply.clone(),
+        }
+    }
+}

@@ -1,0 +1,70 @@
+//! Why a request was not served, or not to its end.
+
+use std::{error::Error, fmt, time::Duration};
+
+use seinpaal::{AcquireError, Lost};
+
+/// Why a request was not served, or not to its end.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum Refusal {
+    /// No permit was had: nothing has been done.
+    Acquire {
+        /// Of which name.
+        name: String,
+        /// Why.
+        error: AcquireError,
+        /// After how long it is worth another try.
+        retry_after: Duration,
+    },
+    /// The permit was lost, and what the request did was dropped half-way.
+    Lost {
+        /// Of which name.
+        name: String,
+        /// How.
+        lost: Lost,
+        /// After how long it is worth another try.
+        retry_after: Duration,
+    },
+}
+
+impl Refusal {
+    /// Whether others had all permits for as long as the request waited, or too many waited.
+    #[must_use]
+    pub fn is_busy(&self) -> bool {
+        matches!(self, Self::Acquire { error, .. } if error.is_busy())
+    }
+
+    /// Whether the store did not answer, or the connection to it is closed.
+    #[must_use]
+    pub fn is_unavailable(&self) -> bool {
+        matches!(self, Self::Acquire { error, .. } if error.is_unavailable())
+    }
+
+    /// The name whose permit was not had, or was lost.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        let (Self::Acquire { name, .. } | Self::Lost { name, .. }) = self;
+        name
+    }
+
+    /// After how long it is worth another try, as [`LimitLayer::retry_after`](crate::LimitLayer::retry_after) says.
+    #[must_use]
+    pub fn retry_after(&self) -> Duration {
+        let (Self::Acquire { retry_after, .. } | Self::Lost { retry_after, .. }) = self;
+        *retry_after
+    }
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Acquire { name, error, .. } => write!(f, "no permit of {name:?}: {error}"),
+            Self::Lost { name, lost, .. } => {
+                write!(f, "stopped, because the permit of {name:?} was lost: {lost}")
+            }
+        }
+    }
+}
+
+impl Error for Refusal {}

@@ -1,0 +1,128 @@
+# A Debian 12 with nothing but its essential packages, made once by debootstrap; each test has a copy.
+# shellcheck shell=bash disable=SC2154
+
+# debian_root DIR: a root of our own at DIR.
+debian_root() {
+    local kept=$out/bookworm
+    [ "$(id -u)" = 0 ] || fail "a root of our own needs root"
+    command -v debootstrap >/dev/null || fail "debootstrap is missing: apt-get install debootstrap"
+    [ -e "$kept/made" ] || {
+        rm -rf "$kept"
+        debootstrap --variant=minbase --include=ca-certificates bookworm "$kept" >"$here/debootstrap.log" ||
+            fail "debootstrap failed: $(tail -1 "$here/debootstrap.log")"
+        # minbase leaves manual pages out by nothing, but has no reader of them.
+        chroot "$kept" apt-get install -qq --no-install-recommends man-db systemd >/dev/null 2>&1 ||
+            fail "cannot install man-db and systemd into the root"
+        touch "$kept/made"
+    }
+    cp -a "$kept" "$1"
+    mount_proc "$1"
+}
+
+# in_roots COMMAND...: leaves no mount and no process behind, however the command ends.
+in_roots() {
+    mounted=()
+    (
+        running=()
+        trap leave_roots EXIT
+        "$@"
+    )
+}
+
+leave_roots() {
+    local root
+    [ ${#running[@]} = 0 ] || kill "${running[@]}" 2>/dev/null || true
+    wait
+    for root in "${mounted[@]}"; do umount "$root" || true; done
+}
+
+mount_proc() {
+    mkdir -p "$1/proc" && mount -t proc proc "$1/proc"
+    mounted+=("$1/proc")
+}
+
+files_of() { (cd "$1" && find . -xdev \( -path ./proc -o -path ./var/cache -o -path ./var/log -o -path ./var/lib/dpkg -o -path ./var/lib/apt \) -prune -o -print | sort); }
+
+test_deb() { in_roots in_debian; }
+
+in_debian() {
+    local deb root=$here/debian began left unit
+    deb=$(only "$out"/seinpaal_*.deb)
+    debian_root "$root"
+    files_of "$root" >"$here/before"
+    cp "$deb" "$root/tmp/seinpaal.deb"
+    began=$(date +%s%N)
+    chroot "$root" env DEBIAN_FRONTEND=noninteractive apt-get install -qq --no-install-recommends /tmp/seinpaal.deb >"$here/apt" 2>&1 ||
+        fail "apt-get install: $(cat "$here/apt")"
+    echo "apt-get install ./seinpaal.deb: $((($(date +%s%N) - began) / 1000000)) ms, package $(size "$deb"), it depends on nothing"
+    rm "$root/tmp/seinpaal.deb"
+    is "run works" "in slot 0, 7" "$(chroot "$root" sh -c 'seinpaal run a -- sh -c "printf \"in slot \$SEINPAAL_SLOT, \"; exit 7" || echo $?')"
+    is "the manual is there" "SEINPAAL-RUN(1)" "$(chroot "$root" env MANWIDTH=80 man seinpaal-run 2>/dev/null | tr -d '\b' | grep -o -m1 -i '^seinpaal-run(1)' | tr a-z A-Z)"
+    is "so is that of each command" 26 "$(find "$root/usr/share/man/man1" -name 'seinpaal*' | wc -l)"
+    is "bash completes" "run" "$(chroot "$root" bash -c '. /usr/share/bash-completion/completions/seinpaal; COMP_WORDS=(seinpaal ru); COMP_CWORD=1; _seinpaal seinpaal ru seinpaal; echo "${COMPREPLY[@]}"')"
+    unit=/usr/lib/systemd/system/seinpaal-serve.service
+    chroot "$root" systemd-analyze verify "$unit" || fail "systemd does not take the unit"
+    echo "ok: systemd takes the unit, and says of it: $(chroot "$root" systemd-analyze security --offline=true "$unit" | tail -1)"
+    is "the service is not enabled" "" "$(find "$root/etc/systemd/system" -name 'seinpaal*')"
+    is "only root reads the store's URL" "600 root" "$(stat -c '%a %U' "$root/etc/default/seinpaal-serve")"
+    the_service_serves "$root"
+    is "lintian finds no error" "" "$(lint "$deb")"
+    chroot "$root" env DEBIAN_FRONTEND=noninteractive apt-get purge -qq seinpaal >"$here/apt" 2>&1 || fail "purge: $(cat "$here/apt")"
+    rm -rf "$root"/root/.local "$root"/run/seinpaal* "$root"/root/.cache
+    left=$(files_of "$root" | comm -13 "$here/before" - | grep -v -e '^./etc/.*-$' || true)
+    is "purge leaves nothing" "" "$left"
+    is "not even the user" "" "$(grep seinpaal "$root/etc/passwd" "$root/etc/group" || true)"
+}
+
+# What the unit does, by hand: as its user, with its command line.
+the_service_serves() {
+    local root=$1 port token command
+    port=$(free_port)
+    token=$(chroot "$root" cut -d' ' -f2 /etc/seinpaal/tokens)
+    is "the token is its service's alone" "600 seinpaal" "$(chroot "$root" stat -c '%a %U' /etc/seinpaal/tokens)"
+    command=$(sed -n 's/^ExecStart=//p' "$root/usr/lib/systemd/system/seinpaal-serve.service" |
+        sed "s/\$SEINPAAL_SERVE_OPTIONS/--listen 127.0.0.1:$port/")
+    chroot "$root" install -d -o seinpaal -m 700 /var/lib/seinpaal
+    chroot "$root" setpriv --reuid seinpaal --regid seinpaal --clear-groups --no-new-privs --bounding-set=-all \
+        env HOME=/var/lib/seinpaal SEINPAAL_STORE=memory: sh -c "exec $command" 2>"$here/serve" &
+    running+=($!)
+    until_true "the service" curl -s -m 5 "http://127.0.0.1:$port/healthz"
+    is "without the token nobody looks" 401 "$(curl -s -m 20 -o /dev/null -w '%{http_code}' "http://127.0.0.1:$port/")"
+    is "with it the page is there" 200 "$(curl -s -m 20 -o /dev/null -w '%{http_code}' -H "authorization: Bearer $token" "http://127.0.0.1:$port/")"
+    kill "${running[-1]}"
+    wait "${running[-1]}" || fail "the service ended with $?"
+    unset 'running[-1]'
+}
+
+# Errors of Debian's own checker. A static program is one by its rules, and here on purpose; the project has no address yet.
+lint() {
+    if ! command -v lintian >/dev/null; then return; fi
+    lintian --fail-on none "$1" 2>/dev/null | grep '^E:' |
+        grep -v -e statically-linked-binary -e bogus-mail-host || true
+}
+
+# The image cannot be built without a daemon. What can be tried without one: its last stage in a root of its own, and that
+# the commands of its first stage are those that were run here.
+test_image() { in_roots in_image; }
+
+in_image() {
+    local file=packages/image/Containerfile root=$here/image status=0
+    is "the image builds the program as packages/build does" 1 "$(grep -c 'RUN .*packages/build program$' "$file")"
+    # As a container has it: /proc and /dev/null, and nothing else that is not in the image.
+    mkdir -p "$root/usr/bin" "$root/dev" "$root/var/lib/seinpaal" "$root/tmp"
+    mknod -m 666 "$root/dev/null" c 1 3
+    chmod 1777 "$root/tmp"
+    mount_proc "$root"
+    install -m 755 "$out/program/seinpaal" "$root/usr/bin/seinpaal"
+    chown 65532:65532 "$root/var/lib/seinpaal"
+    [ "$(id -u)" = 0 ] || fail "a root of our own needs root"
+    is "in a root with nothing else, as a user without rights, it runs itself" 0 "$(chroot --userspec=65532:65532 "$root" /usr/bin/seinpaal -s memory: run a /usr/bin/seinpaal -s memory: list && echo 0)"
+    chroot --userspec=65532:65532 "$root" /usr/bin/seinpaal -s file:///var/lib/seinpaal/store run a -- /usr/bin/seinpaal --version || status=$?
+    is "and keeps a store of its own" 0 "$status"
+    if command -v docker >/dev/null && docker info >/dev/null 2>&1; then
+        docker build -q -f "$file" -t seinpaal-test .
+        is "the image runs" 0 "$(docker run --rm seinpaal-test -s memory: list && echo 0)"
+    else
+        echo "not tried: no daemon runs here, so the image itself was not built"
+    fi
+}

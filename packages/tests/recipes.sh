@@ -1,0 +1,35 @@
+# Whether the blocks of the guide are what they say: YAML, units, lines of a crontab, shell.
+# shellcheck shell=bash disable=SC2154
+
+test_recipes() {
+    local folder=$here/recipes line command lines=0 units
+    mkdir -p "$folder/bin"
+    python3 -m venv "$here/yaml"
+    "$here/yaml/bin/pip" install --quiet --disable-pip-version-check 'pyyaml>=6,<7'
+    "$here/yaml/bin/python" packages/tests/recipes.py "$folder" docs/guide/schedules.md docs/guide/install.md
+    install -m 755 "$out/program/seinpaal" "$folder/bin/seinpaal"
+    # Each line runs, with `true` for the command and a second for what takes minutes.
+    while read -r line; do
+        [ "${line%% *}" = run ] || continue
+        command=$(sed -e 's, -- .*, -- true,' <<<"$line")
+        # shellcheck disable=SC2086
+        SEINPAAL_STORE=file://$folder/store "$folder/bin/seinpaal" $command || fail "status $? of: $command"
+        lines=$((lines + 1))
+    done <"$folder/lines"
+    [ "$lines" -ge 8 ] || fail "only $lines lines were found"
+    echo "ok: $lines lines of cron and of containers run"
+    for block in "$folder"/*.sh; do
+        PATH=$folder/bin:$PATH SEINPAAL_STORE=file://$folder/store sh -eu "$block" || fail "$block: status $?"
+    done
+    echo "ok: the lines of shell run"
+    units=$(cd "$folder" && echo ./*.service ./*.timer)
+    if [ "$(id -u)" = 0 ] && [ -e "$out/bookworm/made" ]; then
+        cp -r "$folder" "$out/bookworm/tmp/recipes" && install -m 755 "$folder/bin/seinpaal" "$out/bookworm/usr/bin/seinpaal"
+        # shellcheck disable=SC2086
+        chroot "$out/bookworm" sh -c "cd /tmp/recipes && systemd-analyze verify $units" || fail "systemd does not take the units"
+        rm -rf "$out/bookworm/tmp/recipes" "$out/bookworm/usr/bin/seinpaal"
+        echo "ok: systemd takes the units: $units"
+    else
+        fail "units are checked in the root that packages/test deb makes: run that first, as root"
+    fi
+}
