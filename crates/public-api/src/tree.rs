@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use syn::{Attribute, ImplItem, Item};
+use syn::{Attribute, Expr, ExprLit, ImplItem, Item, Lit};
 
 /// Where a module stands: the crate and the modules down to it.
 pub(crate) type ModulePath = Vec<String>;
@@ -32,7 +32,9 @@ impl Tree {
             let within = folder.join(&name);
             let theirs = match &module.content {
                 Some((_, theirs)) => theirs.clone(),
-                None => items_of(&file_of(folder, &name))?,
+                None => items_of(
+                    &named_file(&module.attrs, folder).unwrap_or_else(|| file_of(folder, &name)),
+                )?,
             };
             let mut path = path.clone();
             path.push(name);
@@ -72,6 +74,19 @@ fn attributes_of_all(item: &mut Item) -> Vec<&mut Vec<Attribute>> {
         Item::Mod(item) => vec![&mut item.attrs],
         _ => Vec::new(),
     }
+}
+
+/// The file that `#[path = "…"]` names: from the directory of the file that has the attribute, which is that of `lib.rs`
+/// or the one above the folder of its submodules.
+fn named_file(attributes: &[Attribute], folder: &Path) -> Option<PathBuf> {
+    let attribute = attributes.iter().find(|attribute| attribute.path().is_ident("path"))?;
+    let Expr::Lit(ExprLit { lit: Lit::Str(named), .. }) =
+        &attribute.meta.require_name_value().ok()?.value
+    else {
+        return None;
+    };
+    let places = [folder.parent()?.join(named.value()), folder.join(named.value())];
+    places.into_iter().find(|place| place.exists())
 }
 
 fn file_of(folder: &Path, name: &str) -> PathBuf {
