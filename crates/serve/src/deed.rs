@@ -99,7 +99,7 @@ impl Deed {
         let done = match self {
             Self::Name(NameDeed::Reserve(permits, length)) => {
                 let wanted = Reservation { permits, length, who: &visitor.who, reason };
-                wanted.make(&inner.seinpaal.semaphore(name)).await
+                wanted.make(&inner.seinpaal.semaphore(name)).await.map_err(Undone::NotFree)
             }
             Self::Name(deed) => {
                 deed.make(&inner.seinpaal.semaphore(name), reason).await.map_err(Undone::Name)

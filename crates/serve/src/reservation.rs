@@ -4,7 +4,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use seinpaal::{About, Semaphore};
 
-use crate::{audit::instant, deed::Undone};
+use crate::audit::instant;
 
 /// The labels by which a reservation is known, on every page and in `show`.
 const BY: &str = "reserved-by";
@@ -21,19 +21,16 @@ pub(crate) struct Reservation<'a> {
 
 impl Reservation<'_> {
     /// Takes the permits if they are free, and leaves them to themselves: the lease is as long as the reservation, so it ends
-    /// by itself, whether or not this program still runs. To end it sooner, evict its ticket.
-    pub(crate) async fn make(self, semaphore: &Semaphore) -> Result<(), Undone> {
+    /// by itself, whether or not this program still runs. To end it sooner, evict its ticket. An error says why not.
+    pub(crate) async fn make(self, semaphore: &Semaphore) -> Result<(), String> {
         let end = SystemTime::now() + self.length;
         let until = instant(end.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs());
         let request = semaphore.try_acquire().permits(self.permits).ttl(self.length);
         let labelled = request.label(BY, self.who).label(UNTIL, &until).label(REASON, self.reason);
         match labelled.await {
-            Ok(Some(permit)) => match permit.detach().await {
-                Ok(_) => Ok(()),
-                Err(error) => Err(Undone::NotFree(error.to_string())),
-            },
-            Ok(None) => Err(Undone::NotFree(self.not_free(semaphore).await)),
-            Err(error) => Err(Undone::NotFree(error.to_string())),
+            Ok(Some(permit)) => permit.detach().await.map(drop).map_err(|error| error.to_string()),
+            Ok(None) => Err(self.not_free(semaphore).await),
+            Err(error) => Err(error.to_string()),
         }
     }
 

@@ -80,6 +80,15 @@ pub(crate) enum OnLost {
 }
 
 impl OnLost {
+    /// One that ends a process.
+    fn signal(text: &str) -> Result<Self, String> {
+        match text {
+            "term" => Ok(Self::Term),
+            "kill" => Ok(Self::Kill),
+            _ => Err("it is term or kill".to_owned()),
+        }
+    }
+
     /// As it is written.
     pub(crate) fn word(self) -> &'static str {
         match self {
@@ -123,7 +132,7 @@ pub(crate) struct Acquire {
     pub(crate) while_pid: Option<i32>,
     /// With --while-pid: term or kill, to be sent to process PID when the lease is lost or about to be (default: nothing)
     #[arg(long, value_name = "ACTION", requires = "while_pid", hide_possible_values = true,
-          value_parser = values::signal_on_lost)]
+          value_parser = OnLost::signal)]
     pub(crate) on_lost: Option<OnLost>,
 }
 

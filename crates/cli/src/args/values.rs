@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
-use super::OnLost;
 use clap::builder::RangedI64ValueParser;
 use seinpaal::{ItemId, MAX_LIMIT, MAX_TTL, MIN_TTL, Name, Permits, store::url::parse_duration};
 use seinpaal_words::ticket::TicketStart;
+
+pub(super) use super::time::time;
 
 /// One dead letter or all.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -17,7 +18,6 @@ pub(crate) enum Which {
 /// A number, or any.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) struct Most(pub(crate) Option<u32>);
-pub(super) use super::time::time;
 
 pub(super) fn name(text: &str) -> Result<Name, String> {
     Name::new(text).map_err(|error| error.to_string())
@@ -64,14 +64,6 @@ pub(super) fn limit(text: &str) -> Result<Most, String> {
     number
         .map(|number| Most(Some(number)))
         .ok_or_else(|| format!("it is 0 to {MAX_LIMIT}, or none"))
-}
-
-pub(super) fn signal_on_lost(text: &str) -> Result<OnLost, String> {
-    match text {
-        "term" => Ok(OnLost::Term),
-        "kill" => Ok(OnLost::Kill),
-        _ => Err("it is term or kill".to_owned()),
-    }
 }
 
 pub(super) fn duration(text: &str) -> Result<Duration, String> {

@@ -5,13 +5,13 @@ use std::{
     time::{Duration, Instant},
 };
 
-use seinpaal::{DeadLetter, ItemId, Name, QueueSnapshot, Snapshot, Ticket};
+use seinpaal::{ItemId, Name, QueueSnapshot, Snapshot, Ticket};
 
 use super::{
     deed::Deed,
     keys::Key,
     prompt::{Outcome, Prompt, QueueRow, Target, edit},
-    watch::Seen,
+    watch::{Look, OpenQueue, Seen, Tab},
 };
 use crate::{
     args::SortBy,
@@ -31,29 +31,6 @@ pub(super) enum Heard {
     Look,
     Do(Name, Deed),
     Nothing,
-}
-
-/// Which list is shown.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-pub(super) enum Tab {
-    #[default]
-    Names,
-    Queues,
-}
-
-/// What the store is asked for.
-#[derive(Clone, Debug, Default, Eq, PartialEq)]
-pub(super) struct Look {
-    pub(super) tab: Tab,
-    /// The name, or the queue, that is open.
-    pub(super) open: Option<Name>,
-}
-
-/// A queue that is open, and its first dead letters.
-#[derive(Clone, Debug)]
-pub(super) struct OpenQueue {
-    pub(super) seen: QueueSnapshot,
-    pub(super) dead: Vec<DeadLetter>,
 }
 
 /// What stands in a row of what is open.

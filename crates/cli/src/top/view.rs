@@ -6,7 +6,7 @@ mod queue;
 
 use seinpaal::{Name, Snapshot};
 
-use super::state::{State, Tab};
+use super::{state::State, watch::Tab};
 use crate::{
     command::list::held_in_short,
     output::{

@@ -2,14 +2,35 @@
 
 use std::time::Duration;
 
-use seinpaal::{Name, QueueError, QueueSnapshot, Seinpaal, Snapshot};
+use seinpaal::{DeadLetter, Name, QueueError, QueueSnapshot, Seinpaal, Snapshot};
 use tokio::{
     sync::{mpsc, watch},
     task::JoinHandle,
     time::timeout,
 };
 
-use super::state::{Look, OpenQueue, Tab};
+/// Which list is shown.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub(super) enum Tab {
+    #[default]
+    Names,
+    Queues,
+}
+
+/// What the store is asked for.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub(super) struct Look {
+    pub(super) tab: Tab,
+    /// The name, or the queue, that is open.
+    pub(super) open: Option<Name>,
+}
+
+/// A queue that is open, and its first dead letters.
+#[derive(Clone, Debug)]
+pub(super) struct OpenQueue {
+    pub(super) seen: QueueSnapshot,
+    pub(super) dead: Vec<DeadLetter>,
+}
 
 /// What the store said last.
 #[derive(Debug)]
