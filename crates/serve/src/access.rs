@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use axum::{
     extract::{Request, State},
-    http::{HeaderMap, HeaderValue, StatusCode, header},
+    http::{HeaderMap, HeaderValue, StatusCode, Uri, header, uri::Authority},
     middleware::Next,
     response::{IntoResponse, Response},
 };
@@ -56,7 +56,7 @@ pub(crate) async fn check(
         path.strip_prefix(&inner.options.base_path).is_some_and(|path| path.starts_with("/v1/"));
     // The API has bounds of its own for each wait.
     let is_stream = is_api || path.ends_with("/live");
-    let mut response = match visitor(&inner, request.headers()) {
+    let mut response = match visitor(&inner, request.uri(), request.headers()) {
         Err(refused) if is_api => as_problem(&refused),
         Err(refused) => *refused,
         Ok(visitor) => {
@@ -79,9 +79,8 @@ async fn within_patience(answer: impl Future<Output = Response>) -> Response {
     timeout(PATIENCE, answer).await.unwrap_or_else(|_| slow())
 }
 
-fn visitor(inner: &Inner, headers: &HeaderMap) -> Result<Visitor, Box<Response>> {
-    let host = headers.get(header::HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
-    if !is_known_host(host, &inner.options.hosts) {
+fn visitor(inner: &Inner, uri: &Uri, headers: &HeaderMap) -> Result<Visitor, Box<Response>> {
+    if !names_us(uri, headers, &inner.options.hosts) {
         let words = "this address is not one of this server's; `--host NAME` adds one\n";
         return Err(Box::new((StatusCode::MISDIRECTED_REQUEST, words).into_response()));
     }
@@ -137,6 +136,13 @@ fn as_problem(refused: &Response) -> Response {
 fn unauthorised() -> Response {
     let ask = [(header::WWW_AUTHENTICATE, "Basic realm=\"Seinpaal: the token is the password\"")];
     (StatusCode::UNAUTHORIZED, ask, "a token is needed\n").into_response()
+}
+
+/// Whether each host that a request names is one of ours: there may be several, and an address that names one besides.
+fn names_us(uri: &Uri, headers: &HeaderMap, known: &[String]) -> bool {
+    let named = headers.get_all(header::HOST).iter().map(|host| host.to_str().unwrap_or_default());
+    let mut hosts = named.chain(uri.authority().map(Authority::as_str)).peekable();
+    hosts.peek().is_some() && hosts.all(|host| is_known_host(host, known))
 }
 
 /// Whether a request came to us on purpose. A foreign page whose name has been made to point here names itself.

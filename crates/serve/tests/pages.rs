@@ -192,6 +192,47 @@ async fn a_hostile_request_is_refused() -> Outcome {
     Ok(())
 }
 
+/// docs/internals/proof/web.md has these as a table.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_malformed_request_is_refused_before_any_page_sees_it() -> Outcome {
+    let options = Options { allow_actions: true, api: true, ..Options::default() };
+    let site = Site::open(Seinpaal::in_memory(), options).await?;
+    let headers: String = (0..1000).map(|at| format!("X-{at}: a\r\n")).collect();
+    let (long, spaces) = ("a".repeat(70_000), " ".repeat(5_000_000));
+    let form = "Content-Type: application/x-www-form-urlencoded\r\n";
+    let api = "POST /v1/names/a/acquire HTTP/1.1\r\nHost: localhost\r\n";
+    let cases = [
+        ("GET / HTTP/1.1\r\n".to_owned(), 421),
+        ("GET / HTTP/1.1\r\nHost: localhost\r\nHost: evil.example\r\n".to_owned(), 421),
+        ("GET http://evil.example/ HTTP/1.1\r\nHost: localhost\r\n".to_owned(), 421),
+        ("TRACE / HTTP/1.1\r\nHost: localhost\r\n".to_owned(), 405),
+        ("PUT / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n".to_owned(), 405),
+        (format!("GET / HTTP/1.1\r\nHost: localhost\r\nX: {long}{long}\r\n"), 431),
+        (format!("GET / HTTP/1.1\r\nHost: localhost\r\n{headers}"), 431),
+        (format!("GET /?q={long} HTTP/1.1\r\nHost: localhost\r\n"), 431),
+        ("GET / HTTP/1.1\r\nHost: localhost\r\nX: a\r\n b\r\n".to_owned(), 400),
+        (format!("POST /act HTTP/1.1\r\nHost: localhost\r\n{form}Content-Length: 5\r\nContent-Length: 6\r\n"), 400),
+        ("POST /act HTTP/1.1\r\nHost: localhost\r\nContent-Type: text/plain\r\nContent-Length: 0\r\n".to_owned(), 415),
+        (format!("{api}Content-Type: text/plain\r\nContent-Length: 0\r\n"), 415),
+    ];
+    for (head, status) in &cases {
+        let answer = site.ask(&format!("{head}Connection: close\r\n\r\n")).await?;
+        assert_eq!(answer.status, *status, "{}", &head[..head.len().min(90)]);
+    }
+    let json = format!("{api}Content-Type: application/json\r\nConnection: close\r\n");
+    for (body, status) in [("[".repeat(40_000), 400), (spaces, 413)] {
+        let length = body.len();
+        // What is refused for its length need not be read: the rest of it may not get out.
+        let answer = site.ask(&format!("{json}Content-Length: {length}\r\n\r\n{body}")).await;
+        match answer {
+            Ok(answer) => assert_eq!(answer.status, status, "{length} bytes"),
+            Err(error) => assert_eq!(status, 413, "{error}"),
+        }
+    }
+    assert_eq!(site.get("/").await?.status, 200, "and it goes on");
+    Ok(())
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn nothing_can_be_changed_unless_actions_are_allowed() -> Outcome {
     let seinpaal = Seinpaal::in_memory();

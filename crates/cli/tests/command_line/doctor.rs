@@ -1,6 +1,6 @@
 //! `doctor`.
 
-use seinpaal_rig::{RedisServer, SentinelServers};
+use seinpaal_rig::{Act, Clocks, FakeServer, RedisServer, SentinelServers};
 
 use super::support::{World, both};
 
@@ -99,6 +99,69 @@ fn a_server_that_cannot_be_used_says_so_like_every_command() {
     let done = world.seinpaal(&["doctor"]);
     assert_eq!((done.code, done.err.lines().count()), (77, 1), "{done:?}");
     assert!(!done.err.contains("hush"), "{done:?}");
+}
+
+/// `doctor` could not use the store: its status, and the one line that it says.
+fn refused(store: &str) -> (i32, String) {
+    let done = World::embedded().seinpaal(&["doctor", "-s", store]);
+    assert_eq!((done.out.as_str(), done.err.lines().count()), ("", 1), "{done:?}");
+    (done.code, done.err)
+}
+
+#[test]
+fn a_replica_alone_is_69_and_names_its_master() {
+    let master = RedisServer::start();
+    let of = format!("127.0.0.1 {}", master.port());
+    let replica = RedisServer::with(&["--replicaof", &of]);
+    let (code, said) = refused(&replica.url(""));
+    assert_eq!(code, 69, "{said}");
+    let port = master.port().to_string();
+    assert!(said.contains("is a replica") && said.contains(&port), "{said}");
+}
+
+#[test]
+fn a_node_of_a_cluster_used_as_one_server_is_78_and_says_what_to_write() {
+    let node = RedisServer::with(&["--cluster-enabled", "yes"]);
+    let (code, said) = refused(&node.url(""));
+    assert_eq!(code, 78, "{said}");
+    assert!(said.contains("part of a cluster") && said.contains("redis+cluster://"), "{said}");
+}
+
+#[test]
+fn a_server_that_is_too_old_is_78_and_says_which_is_not() {
+    let old = FakeServer::start(|words| match words[0].as_str() {
+        "INFO" => {
+            let text = "redis_version:6.0.16\r\nredis_mode:standalone\r\nrole:master\r\n";
+            Act::Say(format!("${}\r\n{text}\r\n", text.len()).into_bytes())
+        }
+        _ => Act::AsUsual,
+    });
+    let (code, said) = refused(&old.url());
+    assert_eq!(code, 78, "{said}");
+    assert!(said.contains("6.0.16") && said.contains("6.2"), "{said}");
+}
+
+#[test]
+fn a_right_that_is_missing_is_77_and_named() {
+    let redis = RedisServer::start();
+    let user = "ACL SETUSER app on >hush ~* &* +@all -hgetall";
+    redis.say(&user.split(' ').collect::<Vec<_>>()).unwrap();
+    let (code, said) = refused(&format!("redis://app:hush@127.0.0.1:{}", redis.port()));
+    assert_eq!(code, 77, "{said}");
+    assert!(said.contains("HGETALL") && said.contains("+hgetall"), "{said}");
+    assert!(!said.contains("hush"), "{said}");
+}
+
+#[test]
+fn a_clock_that_is_an_hour_off_is_told_and_endangers_nothing() {
+    let clocks = Clocks::new().unwrap();
+    assert!(clocks.can_be_set(), "faketime is missing: install it");
+    let redis = clocks.server("server", &["--appendonly", "yes"]).unwrap();
+    clocks.set("server", 3600);
+    let (code, said) = json(&World::embedded(), &["-s", &redis.url("")]);
+    assert_eq!(code, 0, "leases go by the server's clock alone: {said}");
+    let clock = said["facts"]["clock"].as_str().unwrap();
+    assert!(clock.starts_with("3600 s ahead") || clock.starts_with("3599 s ahead"), "{said}");
 }
 
 #[test]

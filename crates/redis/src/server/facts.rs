@@ -34,9 +34,12 @@ pub(super) fn of_clock(shows: Micros, here: (SystemTime, SystemTime)) -> Option<
         Some(ahead) => (ahead, "ahead of"),
         None => (between - there, "behind"),
     };
-    let off = off.as_secs_f64() * 1e3;
+    let off = match off.as_secs() {
+        0..10 => format!("{:.1} ms", off.as_secs_f64() * 1e3),
+        seconds => format!("{seconds} s"),
+    };
     let doubt = doubt.as_secs_f64() * 1e3;
-    Some(Fact::new("clock", format!("{off:.1} ms {way} this machine's (± {doubt:.1} ms)")))
+    Some(Fact::new("clock", format!("{off} {way} this machine's (± {doubt:.1} ms)")))
 }
 
 #[cfg(test)]
@@ -49,5 +52,6 @@ mod tests {
         let told = |shows| of_clock(shows, (at(1000), at(1010))).unwrap().value;
         assert_eq!(told(1_105_000), "100.0 ms ahead of this machine's (± 5.0 ms)");
         assert_eq!(told(905_000), "100.0 ms behind this machine's (± 5.0 ms)");
+        assert_eq!(told(3_601_005_000), "3600 s ahead of this machine's (± 5.0 ms)");
     }
 }
