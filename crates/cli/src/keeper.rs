@@ -16,6 +16,7 @@ use std::{
     thread,
 };
 
+use nix::sys::signal::{SigSet, Signal as Mask};
 use rustix::{
     io::{Errno, FdFlags, fcntl_setfd},
     process::{Pid, Signal, kill_process, setsid},
@@ -95,6 +96,8 @@ pub(crate) fn keep(
         on_unreachable: OnUnreachable::Fail,
         on_conflict: OnConflict::Wait,
     };
+    // For the watcher, which may be told of a loss before it has begun to listen. The keeper listens itself.
+    SigSet::from(Mask::SIGTERM).thread_block().map_err(Failure::internal)?;
     run::run(global, &run, voice)
 }
 

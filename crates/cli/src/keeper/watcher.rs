@@ -2,6 +2,7 @@
 
 use std::{env, os::fd::OwnedFd, os::unix::net::UnixStream, process::ExitCode};
 
+use nix::sys::signal::{SigSet, Signal as Mask};
 use rustix::{
     event::{PollFd, PollFlags, poll},
     process::Signal,
@@ -47,6 +48,8 @@ fn order() -> Option<(OwnedFd, Option<Signal>)> {
 fn watch(process: &OwnedFd) -> std::io::Result<End> {
     let (told, tell) = UnixStream::pair()?;
     pipe::register(SIGTERM, tell)?;
+    // What came before this is heard now: our keeper started us with this signal blocked.
+    SigSet::from(Mask::SIGTERM).thread_unblock()?;
     let mut stays = false;
     loop {
         let input = stdin();
