@@ -23,12 +23,12 @@ fn value(series: &str) -> Option<f64> {
     line.map(|line| line.rsplit(' ').next().unwrap().parse().unwrap())
 }
 
-/// Waits until a series has a value.
+/// Waits until a series has a value. The recorder tells nobody, so it is asked until then.
 async fn until(series: &str, wanted: f64) {
     let deadline = Instant::now() + Duration::from_secs(60);
     while value(series) != Some(wanted) {
         assert!(Instant::now() < deadline, "{series} is not {wanted}: {}", exporter().render());
-        tokio::time::sleep(Duration::from_millis(5)).await;
+        tokio::task::yield_now().await;
     }
 }
 

@@ -135,7 +135,10 @@ fn keys(state: &State) -> String {
     words.to_owned()
 }
 
-const COLUMNS: [(&str, usize); 4] = [("HELD", 11), ("WAITING", 7), ("OLDEST", 7), ("STATE", 7)];
+/// What a table says of each row, besides its name: headings and widths.
+type Columns<const N: usize> = [(&'static str, usize); N];
+
+const COLUMNS: Columns<4> = [("HELD", 11), ("WAITING", 7), ("OLDEST", 7), ("STATE", 7)];
 const LEAST_NAME: usize = 4;
 const GAP: usize = 2;
 
@@ -145,8 +148,8 @@ fn names(state: &mut State, rows: usize, columns: usize) -> Vec<Line> {
     let listed = state.listed();
     let others: usize = COLUMNS.iter().map(|(_, width)| width + GAP).sum();
     let name_width = name_width(&listed, columns.saturating_sub(others + 1));
-    let head = [COLUMNS[0].0, COLUMNS[1].0, COLUMNS[2].0, COLUMNS[3].0].map(str::to_owned);
-    let mut lines = vec![Line::Head(format!(" {}", row("NAME", &head, name_width)))];
+    let head = COLUMNS.map(|(head, _)| head.to_owned());
+    let mut lines = vec![Line::Head(format!(" {}", row("NAME", &head, COLUMNS, name_width)))];
     if listed.is_empty() {
         lines.push(nothing(state, "nothing is held or waited for"));
         return lines;
@@ -154,7 +157,7 @@ fn names(state: &mut State, rows: usize, columns: usize) -> Vec<Line> {
     let is_listed = |seen: &&Snapshot| matches_filter(state, &seen.name);
     let shown = state.names.iter().filter(is_listed).enumerate();
     for (here, seen) in shown.skip(window(at, listed.len(), state.page)).take(state.page) {
-        lines.push(Line::row(here == at, &row(&seen.name, &cells(seen), name_width)));
+        lines.push(Line::row(here == at, &row(&seen.name, &cells(seen), COLUMNS, name_width)));
     }
     lines
 }
@@ -187,10 +190,15 @@ fn cells(name: &Snapshot) -> [String; 4] {
     [held_in_short(name), name.waiting_total.to_string(), oldest, state]
 }
 
-fn row(name: &str, cells: &[String; 4], name_width: usize) -> String {
+fn row<const N: usize>(
+    name: &str,
+    cells: &[String; N],
+    columns: Columns<N>,
+    name_width: usize,
+) -> String {
     let mut text = fill(&cut(&plain(name), name_width), name_width);
-    for (at, (cell, (_, width))) in cells.iter().zip(COLUMNS).enumerate() {
-        let is_last = at + 1 == COLUMNS.len();
+    for (at, (cell, (_, width))) in cells.iter().zip(columns).enumerate() {
+        let is_last = at + 1 == N;
         let cell = if is_last { cell.clone() } else { format!("{cell:>width$}") };
         text.push_str(&format!("{:GAP$}{cell}", ""));
     }

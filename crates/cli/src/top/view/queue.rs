@@ -4,16 +4,18 @@ use std::time::SystemTime;
 
 use seinpaal::{DeadLetter, InWork, QueueSnapshot};
 
-use super::{super::state::State, GAP, Line, matches_filter, name_width, nothing, window};
+use super::{
+    super::state::State, Columns, GAP, Line, matches_filter, name_width, nothing, row, window,
+};
 use crate::{
     command::queue::show,
     output::{
         json,
-        text::{age, cut, delivery_end, fill, plain},
+        text::{age, delivery_end},
     },
 };
 
-const COLUMNS: [(&str, usize); 6] =
+const COLUMNS: Columns<6> =
     [("READY", 7), ("DELAYED", 7), ("IN WORK", 7), ("DEAD", 6), ("OLDEST", 7), ("STATE", 10)];
 
 /// All queues.
@@ -24,14 +26,14 @@ pub(super) fn all(state: &mut State, rows: usize, columns: usize) -> Vec<Line> {
     let others: usize = COLUMNS.iter().map(|(_, width)| width + GAP).sum();
     let name_width = name_width(&listed, columns.saturating_sub(others + 1));
     let head = COLUMNS.map(|(head, _)| head.to_owned());
-    let mut lines = vec![Line::Head(format!(" {}", row("QUEUE", &head, name_width)))];
+    let mut lines = vec![Line::Head(format!(" {}", row("QUEUE", &head, COLUMNS, name_width)))];
     if listed.is_empty() {
         lines.push(nothing(state, "no queue is in use"));
         return lines;
     }
     let shown = state.queues.iter().filter(|seen| matches_filter(state, &seen.name)).enumerate();
     for (here, seen) in shown.skip(window(at, listed.len(), state.page)).take(state.page) {
-        lines.push(Line::row(here == at, &row(&seen.name, &cells(seen), name_width)));
+        lines.push(Line::row(here == at, &row(&seen.name, &cells(seen), COLUMNS, name_width)));
     }
     lines
 }
@@ -45,16 +47,6 @@ fn cells(seen: &QueueSnapshot) -> [String; 6] {
         seen.oldest.map_or_else(|| "-".to_owned(), age),
         json::queue::state(seen).to_owned(),
     ]
-}
-
-fn row(name: &str, cells: &[String; 6], name_width: usize) -> String {
-    let mut text = fill(&cut(&plain(name), name_width), name_width);
-    for (at, (cell, (_, width))) in cells.iter().zip(COLUMNS).enumerate() {
-        let is_last = at + 1 == COLUMNS.len();
-        let cell = if is_last { cell.clone() } else { format!("{cell:>width$}") };
-        text.push_str(&format!("{:GAP$}{cell}", ""));
-    }
-    text
 }
 
 /// One queue.
