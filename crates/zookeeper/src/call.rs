@@ -18,7 +18,7 @@ use super::{
     core::{Core, count_attempt},
     error,
     link::Link,
-    replica::{Header, Learned, Replica, holders},
+    replica::{Header, LONGEST_BASE, LONGEST_TO_ENTER, Learned, Replica, holders},
     stretch,
     transaction::{Executed, Floor, Written},
     write::Hint,
@@ -169,8 +169,9 @@ impl Core {
             *inbox != self.inbox() && !told.contains(inbox) && !self.watches.sees(*inbox)
         });
         let fence = before.fence.max(batch.fence_seen).max(highest_fence(&outcome.replies));
-        let change = replica.change(recorded, &hints);
-        Executed { outcome, change, hints, told, doubtful, fence }
+        let longest_base = longest_base(&batch);
+        let change = replica.change(recorded, &hints, longest_base);
+        Executed { outcome, change, hints, told, doubtful, fence, longest_base }
     }
 
     fn finish(
@@ -246,6 +247,12 @@ impl Core {
 fn is_renewal(batch: &Batch) -> bool {
     let renews = |request: &Request| matches!(request, Request::Renew(_));
     !batch.requests.is_empty() && batch.requests.iter().all(renews)
+}
+
+/// Who asks for a permit or a place leaves room for those who are there, who must be able to go on and to leave.
+fn longest_base(batch: &Batch) -> usize {
+    let enters = |request: &Request| matches!(request, Request::Acquire(_) | Request::Attach(_));
+    if batch.requests.iter().any(enters) { LONGEST_TO_ENTER } else { LONGEST_BASE }
 }
 
 /// Whether an answer depends on every holder being there.

@@ -22,6 +22,9 @@ pub(super) const FORMAT: u8 = 2;
 const LONG_LOG: usize = 24 << 10;
 /// The longest base: a server refuses a request of 1 MB, in which the base is not alone.
 pub(super) const LONGEST_BASE: usize = 900 << 10;
+/// The longest base for somebody who asks for more. What is there grows by itself: instants are packed as times before or
+/// after the last call, and those grow; and a permit that is handed on is a longer record than a place in line.
+pub(super) const LONGEST_TO_ENTER: usize = 700 << 10;
 /// Hints that outlive a packing: more than one call makes.
 const KEPT_HINTS: usize = 192;
 
@@ -220,7 +223,12 @@ impl Replica {
     }
 
     /// What to write so that everybody has what `recorded` says.
-    pub(super) fn change(&mut self, mut recorded: Packer, hints: &[Hint]) -> Change {
+    pub(super) fn change(
+        &mut self,
+        mut recorded: Packer,
+        hints: &[Hint],
+        longest_base: usize,
+    ) -> Change {
         let nothing_there = self.state.is_empty();
         let Some(node) = &self.node else {
             if nothing_there {
@@ -236,7 +244,10 @@ impl Replica {
             return Change::Forget { version, header };
         }
         hints.iter().for_each(|hint| put_hint(&mut recorded, hint));
-        if node.log.len() + recorded.byte_count() > LONG_LOG.max(node.base.len() / 4) {
+        let log = node.log.len() + recorded.byte_count();
+        // What is appended counts as well, or a name would be found to be too long only when it is packed.
+        let may_be_full = node.base.len() + log > longest_base && longest_base < LONGEST_BASE;
+        if may_be_full || log > LONG_LOG.max(node.base.len() / 4) {
             return self.packed(version, header, hints);
         }
         Change::Append { version, header, log: with_record(node.log.clone(), recorded) }

@@ -10,7 +10,7 @@ use seinpaal_proto::{
 };
 
 use super::{
-    replica::{Change, Replica},
+    replica::{Change, LONGEST_BASE, Replica},
     write::{Hint, replay},
 };
 use seinpaal_store::packed::{Packer, Unpacker, pack};
@@ -130,7 +130,7 @@ fn write(replica: &mut Replica, now: u64, batch: &Batch) -> Option<(Vec<u8>, Opt
     let Ok(outcome) = execute(&mut recorder, &mut Everybody, now, batch);
     let recorded = recorder.packer;
     let hints: Vec<Hint> = outcome.wakeups.iter().map(Hint::from).collect();
-    let change = replica.change(recorded, &hints);
+    let change = replica.change(recorded, &hints, LONGEST_BASE);
     let written = match &change {
         Change::Create { log, .. } => Some((log.clone(), Some(Vec::new()))),
         Change::Append { log, .. } => Some((log.clone(), None)),

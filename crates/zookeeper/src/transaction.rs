@@ -12,7 +12,7 @@ use zookeeper_client::{Error, MultiWriteError, MultiWriteResult, MultiWriter};
 use super::{
     error,
     link::Link,
-    replica::{Change, Header, LONGEST_BASE},
+    replica::{Change, Header},
     write::Hint,
 };
 use seinpaal_store::{Certainty, StoreError};
@@ -44,6 +44,8 @@ pub(super) struct Executed {
     pub(super) doubtful: BTreeSet<Inbox>,
     /// The highest fence given out here.
     pub(super) fence: u64,
+    /// How long the base may be that is written.
+    pub(super) longest_base: usize,
 }
 
 impl Link {
@@ -75,7 +77,7 @@ impl Link {
         executed: &Executed,
         floor: Option<Floor>,
     ) -> Result<Written, StoreError> {
-        check_room(name, &executed.change)?;
+        check_room(name, executed)?;
         let mut writer = self.client.new_multi_writer();
         let before = match &executed.change {
             Change::Nothing => return Ok(Written::Yes),
@@ -195,11 +197,10 @@ impl Link {
 }
 
 /// There is no room for so many.
-fn check_room(name: &Name, change: &Change) -> Result<(), StoreError> {
-    match change {
-        Change::Pack { base, .. } if base.len() > LONGEST_BASE => {
-            Err(error::full(name.as_str(), LONGEST_BASE))
-        }
+fn check_room(name: &Name, executed: &Executed) -> Result<(), StoreError> {
+    let most = executed.longest_base;
+    match &executed.change {
+        Change::Pack { base, .. } if base.len() > most => Err(error::full(name.as_str(), most)),
         _ => Ok(()),
     }
 }
