@@ -195,10 +195,8 @@ impl RedisStore {
     async fn execute(&self, batch: &Batch) -> Result<Replies, StoreError> {
         refuse_too_much(batch)?;
         let operation = Operation::of(batch);
-        let plain =
-            script::plain_arguments(batch, self.given_now()).filter(|_| self.guard.is_none());
-        let (keys, arguments) = match plain {
-            Some(arguments) => (Vec::from(self.keys.of(&batch.name)), arguments),
+        let (keys, arguments) = match script::plain_arguments(batch, self.given_now()) {
+            Some(arguments) => self.guarded(batch, arguments),
             None => self.keys_and_arguments(batch),
         };
         self.servers.expect(batch).await?;
@@ -220,8 +218,12 @@ impl RedisStore {
     }
 
     fn keys_and_arguments(&self, batch: &Batch) -> (Vec<String>, Vec<Vec<u8>>) {
+        self.guarded(batch, script::arguments(batch, self.given_now()))
+    }
+
+    /// With the marker and the length of the restart guard, if there is one.
+    fn guarded(&self, batch: &Batch, mut arguments: Vec<Vec<u8>>) -> (Vec<String>, Vec<Vec<u8>>) {
         let mut keys = Vec::from(self.keys.of(&batch.name));
-        let mut arguments = script::arguments(batch, self.given_now());
         if let Some(guard) = self.guard {
             keys.push(self.keys.marker(self.servers.slot_of(&keys[0])));
             arguments.push(micros(guard.length()).to_string().into_bytes());

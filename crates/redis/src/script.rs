@@ -20,6 +20,8 @@ pub(super) const FIRST_REQUEST: usize = 3;
 
 /// Where every script begins: formats, and without the restart guard what goes on most of the time.
 pub(super) const FORMS: &str = include_str!("lua/forms.lua");
+/// What follows with the restart guard: whether it is over.
+const OVER: &str = include_str!("lua/over.lua");
 const LEAN: &str = include_str!("lua/lean.lua");
 /// What follows, and what follows that with the restart guard.
 const BEGIN: &str = include_str!("lua/begin.lua");
@@ -232,7 +234,7 @@ pub(super) struct Mutation {
 
 /// Whether a script has this text.
 pub(super) fn is_anywhere(text: &str) -> bool {
-    let others = [FORMS, LEAN, GUARD, TOGETHER, QUEUE].concat();
+    let others = [FORMS, OVER, LEAN, GUARD, TOGETHER, QUEUE].concat();
     others.contains(text) || SCRIPTS.iter().any(|row| row.source.contains(text))
 }
 
@@ -267,9 +269,9 @@ impl Scripts {
         }
         let (begin, rest) = SCRIPTS[operation as usize].source.split_at(BEGIN.len());
         let has_guard = self.is_guarded && operation != Operation::Write;
-        let guard = if has_guard { GUARD } else { "" };
-        let lean = if operation.may_be_plain() && !self.is_guarded { LEAN } else { "" };
-        self.changed([self.wire.piece(), FORMS, lean, begin, guard, rest].concat())
+        let (over, guard) = if has_guard { (OVER, GUARD) } else { ("", "") };
+        let lean = if operation.may_be_plain() { LEAN } else { "" };
+        self.changed([self.wire.piece(), FORMS, over, lean, begin, guard, rest].concat())
     }
 
     fn changed(&self, source: String) -> String {

@@ -11,7 +11,7 @@ use seinpaal_proto::{
 
 use super::{
     history::{Ask, Event, FenceSeen, Random, inbox},
-    model::{Listening, Model},
+    model::{Guard, Listening, Model},
 };
 
 const CALLS: u64 = 200;
@@ -51,9 +51,18 @@ struct Draw {
 
 /// A history of so many sessions. The first is there most of the time.
 pub(super) fn history(seed: u64, sessions: usize) -> Vec<Event> {
+    drawn(seed, sessions, None)
+}
+
+/// The same under a restart guard of this length, which begins anew now and then.
+pub(super) fn guarded_history(seed: u64, sessions: usize, length: u64) -> Vec<Event> {
+    drawn(seed, sessions, Some(Guard { length, kept: None }))
+}
+
+fn drawn(seed: u64, sessions: usize, guard: Option<Guard>) -> Vec<Event> {
     let mut random = Random(seed);
     let (is_calm, first) = (random.one_in(2), terms(&mut random));
-    let model = Model::default();
+    let model = Model { guard, ..Model::default() };
     let (drawn, now) = (vec![0; sessions], super::bench::START);
     let mut draw = Draw { random, model, now, terms: first, is_calm, drawn, events: vec![] };
     (0..4).for_each(|i| draw.push(Event::Listen(inbox(i))));
@@ -62,6 +71,9 @@ pub(super) fn history(seed: u64, sessions: usize) -> Vec<Event> {
             draw.terms = terms(&mut draw.random);
             draw.hush_or_listen();
             draw.leave();
+        }
+        if draw.model.guard.is_some() && draw.random.one_in(60) {
+            draw.push(Event::LoseMarker);
         }
         let event = draw.call();
         draw.push(event);
@@ -101,11 +113,13 @@ impl Draw {
         match &event {
             Event::Listen(inbox) => drop(self.model.listening.insert(*inbox)),
             Event::Hush(inbox) => drop(self.model.listening.remove(inbox)),
-            Event::LoseMarker => {}
+            Event::LoseMarker => self.model.guard.iter_mut().for_each(|guard| guard.kept = None),
             Event::Call { step, inbox, fence, asks } => {
                 self.now = self.now.saturating_add_signed(*step);
                 let batch = self.model.batch(self.now, *inbox, *fence, asks);
-                let mut contacts = Listening(&self.model.listening, None);
+                let guarded_for =
+                    self.model.guard.as_mut().and_then(|guard| guard.left_at(self.now));
+                let mut contacts = Listening(&self.model.listening, guarded_for);
                 let Ok(_) = execute(&mut self.model.state, &mut contacts, self.now, &batch);
             }
         }
