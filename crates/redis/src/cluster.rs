@@ -251,9 +251,9 @@ impl fmt::Debug for Cluster {
 
 impl ClusterLinks {
     fn new(options: ClusterOptions, me: Weak<Self>) -> Self {
-        let is_guarded = options.url.options.restart_guard.is_some();
-        let sharded = Scripts::new(Wire::Sharded, is_guarded, options.mutations.clone());
-        let moving = Scripts::new(Wire::Moving, is_guarded, options.mutations);
+        let guard = options.url.options.restart_guard;
+        let sharded = Scripts::new(Wire::Sharded, guard, options.mutations.clone());
+        let moving = Scripts::new(Wire::Moving, guard, options.mutations);
         Self {
             me,
             url: options.url,

@@ -46,8 +46,7 @@ use std::{
 };
 
 use seinpaal_proto::{
-    Batch, Inbox, Name, Replies, Reply, Request, Snapshot, queue as queue_ledger,
-    time::{Micros, micros},
+    Batch, Inbox, Name, Replies, Reply, Request, Snapshot, queue as queue_ledger, time::Micros,
 };
 
 use self::{
@@ -158,8 +157,7 @@ impl RedisStore {
         let options =
             ConnectOptions { endpoint, keys: keys.clone(), inbox, news, replication_timeout };
         let (connection, first_reading) = Connection::open(options).await?;
-        let scripts =
-            Box::new(Scripts::new(Wire::Single, guard.is_some(), mutations_of(&overrides)?));
+        let scripts = Box::new(Scripts::new(Wire::Single, guard, mutations_of(&overrides)?));
         let servers = Servers::One { connection, scripts };
         let heard = Mutex::new(None);
         Ok(Arc::new(Self { servers, keys, guard, inbox, now: overrides.now, first_reading, heard }))
@@ -196,7 +194,7 @@ impl RedisStore {
         refuse_too_much(batch)?;
         let operation = Operation::of(batch);
         let (keys, arguments) = match script::plain_arguments(batch, self.given_now()) {
-            Some(arguments) => self.guarded(batch, arguments),
+            Some(arguments) => (self.keys_of(batch), arguments),
             None => self.keys_and_arguments(batch),
         };
         self.servers.expect(batch).await?;
@@ -218,17 +216,16 @@ impl RedisStore {
     }
 
     fn keys_and_arguments(&self, batch: &Batch) -> (Vec<String>, Vec<Vec<u8>>) {
-        self.guarded(batch, script::arguments(batch, self.given_now()))
+        (self.keys_of(batch), script::arguments(batch, self.given_now()))
     }
 
-    /// With the marker and the length of the restart guard, if there is one.
-    fn guarded(&self, batch: &Batch, mut arguments: Vec<Vec<u8>>) -> (Vec<String>, Vec<Vec<u8>>) {
+    /// With the marker of the restart guard, if there is one.
+    fn keys_of(&self, batch: &Batch) -> Vec<String> {
         let mut keys = Vec::from(self.keys.of(&batch.name));
-        if let Some(guard) = self.guard {
+        if self.guard.is_some() {
             keys.push(self.keys.marker(self.servers.slot_of(&keys[0])));
-            arguments.push(micros(guard.length()).to_string().into_bytes());
         }
-        (keys, arguments)
+        keys
     }
 }
 

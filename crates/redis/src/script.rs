@@ -5,8 +5,10 @@ use std::{fmt::Write, sync::OnceLock};
 use redis::Script;
 use seinpaal_proto::{
     Acquire, Attach, Batch, Configure, Enqueue, LimitRule, OnMismatch, Renew, Request, Ticket,
-    Whom, time::Micros,
+    Whom,
+    time::{Micros, micros},
 };
+use seinpaal_store::url::RestartGuard;
 
 use super::queue::pieces::QUEUE;
 
@@ -243,14 +245,16 @@ pub(super) fn is_anywhere(text: &str) -> bool {
 pub(super) struct Scripts {
     wire: Wire,
     hashed: [OnceLock<Script>; SCRIPTS.len() + 2],
-    is_guarded: bool,
+    /// In microseconds.
+    guard: Option<u64>,
     mutations: Vec<Mutation>,
 }
 
 impl Scripts {
-    /// Those that expect the marker as third key and the length of the guard as last argument, or not.
-    pub(super) fn new(wire: Wire, is_guarded: bool, mutations: Vec<Mutation>) -> Self {
-        Self { wire, is_guarded, mutations, hashed: Default::default() }
+    /// Those that expect the marker of a guard of this length as third key, or not.
+    pub(super) fn new(wire: Wire, guard: Option<RestartGuard>, mutations: Vec<Mutation>) -> Self {
+        let guard = guard.map(|guard| micros(guard.length()));
+        Self { wire, guard, mutations, hashed: Default::default() }
     }
 
     /// The hash of a script, by which `EVALSHA` knows it.
@@ -268,10 +272,12 @@ impl Scripts {
             return self.changed([self.wire.piece(), QUEUE].concat());
         }
         let (begin, rest) = SCRIPTS[operation as usize].source.split_at(BEGIN.len());
-        let has_guard = self.is_guarded && operation != Operation::Write;
-        let (over, guard) = if has_guard { (OVER, GUARD) } else { ("", "") };
+        let guard = self.guard.filter(|_| operation != Operation::Write);
+        let (over, after) = guard.map_or(("", ""), |_| (OVER, GUARD));
         let lean = if operation.may_be_plain() { LEAN } else { "" };
-        self.changed([self.wire.piece(), FORMS, over, lean, begin, guard, rest].concat())
+        let pieces = [self.wire.piece(), FORMS, over, lean, begin, after, rest];
+        let length = guard.unwrap_or_default().to_string();
+        self.changed(pieces.concat()).replace("GUARD_LENGTH", &length)
     }
 
     fn changed(&self, source: String) -> String {

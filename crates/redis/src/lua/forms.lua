@@ -50,7 +50,7 @@ local PACK_IDLE, PACK_LONE, PACK_FIRST = '<Bc56BI4dddddB', '<Bc56I4dddddddddBI4d
 local PACK_RENEWED = '<Bc56I4ddddddddd'
 -- How many tickets it has at most, and for how many grants its keys expire early whenever nobody holds.
 local MOST_LONE, MOST_SHORT = 16, 16
--- What over and guard know of the restart guard, where there is one.
+-- What the marker of the restart guard says, where there is one: begun, over, or proved to be over.
 local guard
 local MEMBER, FREE = '>c1I8c32', '>c1I8I8'
 -- Whether the requests came as PLAIN_*; the fence seen that came so; the server's clock and the head, where they were read

@@ -15,7 +15,7 @@ if is_packed then
   repeat
     local line, text = ARGV[1], try('hget', KEYS[1], 'h')
     head_text = text
-    if not text or (guard and not guard.is_over) or #text < IDLE_SIZE then break end
+    if not text or guard == 'begun' or #text < IDLE_SIZE then break end
     -- Causes and tickets are what is in text after from, then what was added. held, top and free, the free slots below the top, are not read unless
     -- they are needed.
     local form, uses, last, clock, wall, fence, deadline, till, size, kind, limit, held, bound, term, ends, ends_wall, members, digest,

@@ -4,6 +4,8 @@ use seinpaal_proto::{Kind, Limit, Name, Permits, Priority, Slots, Ticket};
 
 use super::*;
 
+const GUARDED: RestartGuard = RestartGuard::ON;
+
 const PIECES: [(&str, &str); 25] = [
     ("wire_single", include_str!("../lua/wire_single.lua")),
     ("wire_sharded", include_str!("../lua/wire_sharded.lua")),
@@ -128,21 +130,24 @@ fn no_slots_are_not_all_slots() {
 
 #[test]
 fn the_guard_comes_before_everything_that_could_grant_and_only_where_it_is_on() {
-    let (plain, guarded) =
-        (Scripts::new(Wire::Single, false, vec![]), Scripts::new(Wire::Single, true, vec![]));
+    let (plain, guarded) = (
+        Scripts::new(Wire::Single, None, vec![]),
+        Scripts::new(Wire::Single, Some(GUARDED), vec![]),
+    );
     for row in SCRIPTS.iter().filter(|row| row.operation != Operation::Write) {
         let (plain, guarded) = (plain.source(row.operation), guarded.source(row.operation));
+        let guard = GUARD.replace("GUARD_LENGTH", &GUARDED.length().as_micros().to_string());
         let lean = if row.operation.may_be_plain() { LEAN } else { "" };
-        let first = [Wire::Single.piece(), FORMS, OVER, lean, BEGIN, GUARD].concat();
+        let first = [Wire::Single.piece(), FORMS, OVER, lean, BEGIN, &*guard].concat();
         assert!(guarded.starts_with(&first), "{}", row.name);
-        let without = guarded.replacen(OVER, "", 1).replacen(GUARD, "", 1);
+        let without = guarded.replacen(OVER, "", 1).replacen(&guard, "", 1);
         assert_eq!(without, plain, "{}", row.name);
     }
 }
 
 #[test]
 fn several_names_take_the_scripts_of_one_as_they_are() {
-    let scripts = Scripts::new(Wire::Single, true, vec![]);
+    let scripts = Scripts::new(Wire::Single, Some(GUARDED), vec![]);
     let together = scripts.source(Operation::Together);
     for part in [Operation::Acquire, Operation::Cancel] {
         assert!(together.contains(&*scripts.source(part)));
