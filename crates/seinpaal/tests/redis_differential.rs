@@ -18,7 +18,7 @@ use bench::{Bench, KEY};
 use history::{
     Ask, CALM, CALM_CROWD, Event, FenceSeen, LARGE, Random, SMALL, Scale, guarded_history, history,
 };
-use mistakes::{Drawn, FEW_ARE_MANY, MISTAKES};
+use mistakes::{Drawn, FEW_ARE_MANY, FEW_FIT, MISTAKES};
 use seinpaal_proto::Ticket;
 use seinpaal_rig::RedisServer;
 
@@ -151,7 +151,8 @@ async fn the_scripts_do_what_the_ledger_does_where_clients_do_as_sessions_do() {
 async fn the_scripts_do_what_the_ledger_does_where_one_client_is_alone_or_nearly() {
     for drawn in [Drawn::Lone, Drawn::Pair] {
         compare_many(0..histories(), drawn).await;
-        compare_many_on(&mut Bench::new(Some(FEW_ARE_MANY)).await, 0..histories() / 2, drawn).await;
+        let mut bench = Bench::new([FEW_ARE_MANY, FEW_FIT]).await;
+        compare_many_on(&mut bench, 0..histories() / 2, drawn).await;
     }
 }
 

@@ -35,6 +35,8 @@ local HEAD, HEAD_SIZE = '<Bc1Bi4i4ddddddddddI4I4I4I4I4I4B', 116
 local RECORD, RECORD_SIZE = '<BI4dI4dddI4dI4c32dI2', 99
 local TICKET, TICKET_SIZE = '<I4I4dddI4B', 37
 local TICKET_ABOUT = '<I4I4dddI4Bc0'
+-- Of a ticket only number and how long about is.
+local TICKET_STEP = '<I4xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxB'
 local HOLDER, WAITER = '<c1c1c32c32dddds', '<c1c1c32c32ddddddc32'
 -- An acquire as one server is asked: ticket number, whether its lease is its series', kind permits rule limit ttl margin
 -- not_after, the most that may wait (-1: it does not), priority place_ttl; then lease and place; then about.
@@ -48,8 +50,9 @@ local LONE, LONE_MORE, LONE_MORE_AT, LONE_SIZE, LONE_VERSION = '<I4ddddddddd', '
 local FIRST, FIRST_SIZE, FIRST_VERSION = '<BI4ddddBI4I4ddd', 127, 9
 local PACK_IDLE, PACK_LONE, PACK_FIRST = '<Bc56BI4dddddB', '<Bc56I4dddddddddBI4dBI4I4I4BB', '<Bc56BI4ddddBI4I4dddc0'
 local PACK_RENEWED = '<Bc56I4ddddddddd'
--- How many tickets it has at most, and for how many grants its keys expire early whenever nobody holds.
-local MOST_LONE, MOST_SHORT = 16, 16
+-- How many tickets it has at most, how long it is when another comes in, and for how many grants its keys expire early
+-- whenever nobody holds.
+local MOST_LONE, LONGEST_LONE, MOST_SHORT = 80, 6144, 16
 -- What the marker of the restart guard says, where there is one: begun, over, or proved to be over.
 local guard
 local MEMBER, FREE = '>c1I8c32', '>c1I8I8'

@@ -127,7 +127,7 @@ if is_packed then
           elseif limit ~= asked_limit or kind ~= asked_kind then
             break
           end
-          if permits > limit - held or members >= MOST_LONE then break end
+          if permits > limit - held or members >= MOST_LONE or #text > LONGEST_LONE then break end
           local slot = held
           if held == top then
             top = held + permits
@@ -162,6 +162,8 @@ if is_packed then
     if line or fence - now > HALF_DAY then break end
 
     local need, most, milliseconds, value
+    -- A string that is made anew costs by its length.
+    local rest = held and (from == 0 and text or sub(text, from + 1))
     if held ~= 0 then
       need = term + HALF_DAY
       most = need + HALF_DAY
@@ -178,10 +180,10 @@ if is_packed then
     if about then
       value = pack(PACK_FIRST, FIRST_VERSION, owner, uses, last, clock, now, deadline, till, kind, limit, held, bound, term, digest, about)
     elseif held == 0 then
-      value = pack(PACK_IDLE, IDLE_VERSION, owner, uses, last, clock, now, fence, deadline, till, size) .. sub(text, from + 1)
+      value = pack(PACK_IDLE, IDLE_VERSION, owner, uses, last, clock, now, fence, deadline, till, size) .. rest
     elseif held then
       value = pack(PACK_LONE, LONE_VERSION, owner, members, digest, clock, now, fence, bound, deadline, term, ends, ends_wall, uses, last,
-        till, kind, limit, held, top, #free / 8, size) .. free .. sub(text, from + 1) .. (added and table.concat(added) or '')
+        till, kind, limit, held, top, #free / 8, size) .. free .. rest .. (added and table.concat(added) or '')
     else
       value = pack(PACK_RENEWED, LONE_VERSION, owner, members, digest, clock, now, fence, bound, deadline, term, ends, ends_wall)
         .. sub(text, LONE_MORE_AT)

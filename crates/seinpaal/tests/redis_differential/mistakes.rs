@@ -41,6 +41,10 @@ impl Drawn {
 /// Few rows, short records and two free ranges are many for these scripts, so that hardly a history is without them.
 pub(super) const FEW_ARE_MANY: (&str, &str) = ("MOST_FREE = 64, 512, 16", "MOST_FREE = 4, 120, 2");
 
+/// Six tickets, or few bytes, are more than one value keeps.
+pub(super) const FEW_FIT: (&str, &str) =
+    ("LONGEST_LONE, MOST_SHORT = 80, 6144, 16", "LONGEST_LONE, MOST_SHORT = 6, 400, 16");
+
 impl Drawn {
     /// What else is changed in the scripts.
     pub(super) fn changes(self) -> Option<(&'static str, &'static str)> {
