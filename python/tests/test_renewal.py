@@ -34,6 +34,22 @@ def test_a_loop_blocked_for_three_ttls_keeps_its_permit(name: str) -> None:
     asyncio.run(main())
 
 
+def test_a_loop_blocked_for_three_ttls_keeps_its_permit_with_defaults_too(name: str) -> None:
+    """A minute and a half: the ttl is 30 s."""
+
+    async def main() -> None:
+        store = await seinpaal.connect_async(REDIS)
+        async with store.mutex(name) as permit:
+            first = permit.remaining
+            assert first is not None and 15 < first <= 30
+            time.sleep(90)
+            assert permit.is_held
+            assert (await store.mutex(name).snapshot_async()).holders == [permit.ticket]
+        await store.close_async()
+
+    asyncio.run(main())
+
+
 def test_a_gil_held_for_three_ttls_keeps_its_permit(name: str) -> None:
     store = seinpaal.connect(REDIS, ttl=TTL)
     with store.mutex(name) as permit:
