@@ -12,6 +12,7 @@ import pytest
 from conftest import REDIS
 
 PAGES = Path(__file__).parents[2] / "docs" / "guide"
+README = "../../README.md"
 
 
 def examples(page: str) -> list[str]:
@@ -35,7 +36,7 @@ def here(code: str, directory: Path) -> str:
 
 EXAMPLES = [
     pytest.param(code, id=f"{page} {number}")
-    for page in ("python.md", "coming-from-python.md")
+    for page in ("python.md", "coming-from-python.md", README)
     for number, code in enumerate(examples(page))
     if is_for_this_python(code)
 ]
@@ -44,6 +45,7 @@ EXAMPLES = [
 def test_the_pages_have_examples() -> None:
     assert len(examples("python.md")) == 6
     assert len(examples("coming-from-python.md")) == 12
+    assert len(examples(README)) == 1
 
 
 @pytest.mark.parametrize("code", EXAMPLES)
