@@ -93,7 +93,6 @@ try:
     nightly.acquire()
 except KeyboardInterrupt:
     print(time.monotonic(), flush=True)
-    print(nightly.snapshot().waiting_total, nightly.snapshot().holders_total, flush=True)
     sys.stdin.read()
 """
 
@@ -109,6 +108,25 @@ def test_ctrl_c_ends_a_wait_within_100_ms_and_leaves_nothing(
         assert nightly.snapshot().holders == [held.ticket]
     # The machine may be busy, so the best of three decides.
     assert min(took) < 0.1, took
+
+
+def test_what_a_signal_raises_at_the_beginning_of_a_wait_leaves_nothing_either(
+    store: seinpaal.Seinpaal, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The wait asks Python which thread is the main one. There, too, a handler may raise."""
+    nightly = store.mutex(name)
+
+    def raises() -> threading.Thread:
+        raise KeyboardInterrupt
+
+    with nightly:
+        monkeypatch.setattr(threading, "main_thread", raises)
+        with pytest.raises(KeyboardInterrupt) as interrupt:
+            nightly.acquire()
+        monkeypatch.undo()
+        # What was raised has the frame of the wait, and lives as long as its handler.
+        assert interrupt.value.__traceback__ is not None
+        until(lambda: nightly.snapshot().waiting_total == 0)
 
 
 def _interrupted(nightly: seinpaal.Mutex, url: str, name: str) -> float:
