@@ -16,21 +16,31 @@ build_deb() {
     install -D -m 644 "$root/documents/completions/_seinpaal" "$share/zsh/vendor-completions/_seinpaal"
     install -D -m 644 "$root/documents/completions/seinpaal.fish" "$share/fish/vendor_completions.d/seinpaal.fish"
     rm -r "$root/documents"
-    gzip -9n <CHANGELOG.md >"$share/doc/seinpaal/changelog.gz"
+    gzip -9n <CHANGELOG.md >"$share/doc/seinpaal/CHANGELOG.md.gz"
+    changelog | gzip -9n >"$share/doc/seinpaal/changelog.gz"
     copyright >"$share/doc/seinpaal/copyright"
     install -m 644 packages/deb/seinpaal.toml "$share/doc/seinpaal/examples/seinpaal.toml"
+    install -D -m 644 packages/deb/overrides "$share/lintian/overrides/seinpaal"
     install -D -m 644 packages/deb/seinpaal-serve.service "$root/usr/lib/systemd/system/seinpaal-serve.service"
     install -D -m 600 packages/deb/seinpaal-serve.default "$root/etc/default/seinpaal-serve"
     find "$root" -type d -exec chmod 755 {} +
     size=$(du -sk "$root" | cut -f1)
     install -d "$root/DEBIAN"
-    sed "s/@VERSION@/$version/; s/@ARCHITECTURE@/$deb_machine/; s/@SIZE@/$size/" packages/deb/control >"$root/DEBIAN/control"
+    sed "s/@VERSION@/$version/; s/@ARCHITECTURE@/$deb_machine/; s/@SIZE@/$size/; s/@MAINTAINER@/$maintainer/" packages/deb/control >"$root/DEBIAN/control"
     echo /etc/default/seinpaal-serve >"$root/DEBIAN/conffiles"
+    (cd "$root" && find usr etc -type f -print0 | sort -z | xargs -0 md5sum) >"$root/DEBIAN/md5sums"
     for script in postinst prerm postrm; do install -m 755 "packages/deb/$script" "$root/DEBIAN/$script"; done
     rm -f "$out"/seinpaal_*.deb
     dpkg-deb --root-owner-group -Zxz --build "$root" "$out" >/dev/null
     rm -rf "$root"
     ls -l "$out"/seinpaal_*.deb
+}
+
+# What Debian's tools read. It has an entry for this version, and says where the changes are.
+changelog() {
+    printf 'seinpaal (%s) unstable; urgency=medium\n\n' "$version"
+    printf '  * As built by its authors. CHANGELOG.md.gz beside this file says what changed.\n\n'
+    printf ' -- %s  %s\n' "$maintainer" "$(git log -1 --format=%cD)"
 }
 
 # Debian has the text of Apache-2.0 on every machine, and that of MIT on none.

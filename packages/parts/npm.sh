@@ -10,7 +10,7 @@ build_npm() {
     cp -r packages/npm/platform "$here/platform"
     mkdir -p "$here/platform/bin"
     install -m 755 "$program" "$here/platform/bin/seinpaal"
-    sed -i "s/@VERSION@/$version/g; s/@MACHINE@/$npm_machine/g" "$here"/*/package.json "$here"/*/README.md
+    sed -i "s/@VERSION@/$version/g; s/@MACHINE@/$npm_machine/g; s/@MAINTAINER@/$maintainer/g" "$here"/*/package.json "$here"/*/README.md
     cp LICENSE-APACHE LICENSE-MIT "$here/seinpaal/"
     cp LICENSE-APACHE LICENSE-MIT "$here/platform/"
     rm -f "$out"/seinpaal-*.tgz

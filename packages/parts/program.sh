@@ -9,7 +9,7 @@ build_program() {
     env "CC_${target//-/_}=musl-gcc" cargo build --locked --profile dist --target "$target" \
         -p seinpaal-cli --features zookeeper,serve
     install -D -m 755 "$cargo_target/$target/dist/seinpaal" "$program"
-    strip "$program"
+    strip --remove-section=.comment "$program"
     ls -l "$program"
 }
 

@@ -97,18 +97,8 @@ impl Call {
 
     /// Blocks the calling thread, and no other, until it is done; on the main thread, until a signal handler raises.
     fn wait(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        let bell = Arc::new(Bell::default());
-        let waker = Waker::from(Arc::clone(&bell));
-        if py.detach(|| self.0.poll(&waker)) {
-            return self.take(py);
-        }
-        let look = is_main_thread(py)?.then_some(LOOK);
-        while !py.detach(|| bell.wait(look) && self.0.poll(&waker)) {
-            if let Err(raised) = py.check_signals() {
-                self.cancel(py);
-                return Err(raised);
-            }
-        }
+        // Whatever raises ends the request here. This object may live on in the frames of what was raised.
+        self.until_done(py).inspect_err(|_| self.cancel(py))?;
         self.take(py)
     }
 
@@ -129,7 +119,22 @@ impl Call {
     }
 }
 
-/// Python runs signal handlers on the main thread only.
+impl Call {
+    fn until_done(&self, py: Python<'_>) -> PyResult<()> {
+        let bell = Arc::new(Bell::default());
+        let waker = Waker::from(Arc::clone(&bell));
+        if py.detach(|| self.0.poll(&waker)) {
+            return Ok(());
+        }
+        let look = is_main_thread(py)?.then_some(LOOK);
+        while !py.detach(|| bell.wait(look) && self.0.poll(&waker)) {
+            py.check_signals()?;
+        }
+        Ok(())
+    }
+}
+
+/// Python runs signal handlers on the main thread only. This is Python's code itself, in which a handler may raise.
 fn is_main_thread(py: Python<'_>) -> PyResult<bool> {
     let threading = py.import("threading")?;
     let main = threading.call_method0("main_thread")?.getattr("ident")?;

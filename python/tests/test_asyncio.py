@@ -59,19 +59,19 @@ def test_sixty_four_tasks_are_served_in_the_order_they_came(url: str, name: str)
         store = await seinpaal.connect_async(url)
         gpus = store.semaphore(name, 4)
         inside, most = 0, 0
-        served: list[int] = []
+        grants: dict[int, int] = {}
 
         async def work(number: int) -> None:
             nonlocal inside, most
-            async with gpus:
-                served.append(number)
+            async with gpus as permit:
+                grants[permit.fence] = number
                 inside += 1
                 most = max(most, inside)
                 await asyncio.sleep(0.001)
                 inside -= 1
 
         await asyncio.gather(*(work(number) for number in range(64)))
-        assert sorted(served) == list(range(64))
+        assert [grants[fence] for fence in sorted(grants)] == list(range(64))
         assert 1 <= most <= 4
         assert (await gpus.snapshot_async()).permits_held == 0
         await store.close_async()

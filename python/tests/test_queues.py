@@ -10,7 +10,7 @@ import sys
 import threading
 
 import pytest
-from conftest import until
+from conftest import REDIS, until
 
 import seinpaal
 from seinpaal import errors
@@ -213,8 +213,6 @@ print(counts.acknowledged, flush=True)
 def test_a_signal_lets_a_worker_finish_what_it_works_on(
     redis: seinpaal.Seinpaal, name: str, number: signal.Signals
 ) -> None:
-    from conftest import REDIS
-
     mails = redis.queue(name)
     mails.push("ann")
     arguments = [sys.executable, "-c", WORKER, REDIS, name]
@@ -225,6 +223,25 @@ def test_a_signal_lets_a_worker_finish_what_it_works_on(
         assert worker.stdout.read() == "done\n1\n"
     assert worker.returncode == 0
     assert (mails.snapshot().ready, mails.snapshot().in_work) == (0, 0)
+
+
+EAGER = """
+import os, signal, sys, seinpaal
+def work(item):
+    os.kill(os.getpid(), signal.SIGTERM)
+counts = seinpaal.connect(sys.argv[1]).queue(sys.argv[2]).worker(work, concurrency=64).run()
+print(counts.acknowledged)
+"""
+
+
+def test_a_signal_during_the_first_item_finds_the_worker_ready_for_it(
+    redis: seinpaal.Seinpaal, name: str
+) -> None:
+    mails = redis.queue(name)
+    mails.push("ann")
+    arguments = [sys.executable, "-c", EAGER, REDIS, name]
+    worker = subprocess.run(arguments, stdout=subprocess.PIPE, text=True, timeout=120)
+    assert (worker.returncode, worker.stdout) == (0, "1\n")
 
 
 @pytest.mark.filterwarnings("ignore:.*multi-threaded.*:DeprecationWarning")

@@ -34,6 +34,22 @@ def test_a_loop_blocked_for_three_ttls_keeps_its_permit(name: str) -> None:
     asyncio.run(main())
 
 
+def test_a_loop_blocked_for_three_ttls_keeps_its_permit_with_defaults_too(name: str) -> None:
+    """A minute and a half: the ttl is 30 s."""
+
+    async def main() -> None:
+        store = await seinpaal.connect_async(REDIS)
+        async with store.mutex(name) as permit:
+            first = permit.remaining
+            assert first is not None and 15 < first <= 30
+            time.sleep(90)
+            assert permit.is_held
+            assert (await store.mutex(name).snapshot_async()).holders == [permit.ticket]
+        await store.close_async()
+
+    asyncio.run(main())
+
+
 def test_a_gil_held_for_three_ttls_keeps_its_permit(name: str) -> None:
     store = seinpaal.connect(REDIS, ttl=TTL)
     with store.mutex(name) as permit:
@@ -77,7 +93,6 @@ try:
     nightly.acquire()
 except KeyboardInterrupt:
     print(time.monotonic(), flush=True)
-    print(nightly.snapshot().waiting_total, nightly.snapshot().holders_total, flush=True)
     sys.stdin.read()
 """
 
@@ -93,6 +108,25 @@ def test_ctrl_c_ends_a_wait_within_100_ms_and_leaves_nothing(
         assert nightly.snapshot().holders == [held.ticket]
     # The machine may be busy, so the best of three decides.
     assert min(took) < 0.1, took
+
+
+def test_what_a_signal_raises_at_the_beginning_of_a_wait_leaves_nothing_either(
+    store: seinpaal.Seinpaal, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The wait asks Python which thread is the main one. There, too, a handler may raise."""
+    nightly = store.mutex(name)
+
+    def raises() -> threading.Thread:
+        raise KeyboardInterrupt
+
+    with nightly:
+        monkeypatch.setattr(threading, "main_thread", raises)
+        with pytest.raises(KeyboardInterrupt) as interrupt:
+            nightly.acquire()
+        monkeypatch.undo()
+        # What was raised has the frame of the wait, and lives as long as its handler.
+        assert interrupt.value.__traceback__ is not None
+        until(lambda: nightly.snapshot().waiting_total == 0)
 
 
 def _interrupted(nightly: seinpaal.Mutex, url: str, name: str) -> float:

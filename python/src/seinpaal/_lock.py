@@ -62,6 +62,14 @@ class _Entered:
             del self._permits[here]
         return permit
 
+    def forget(self, permit: Permit) -> None:
+        """Leaves out one that may be there."""
+        permits = self._permits.get(_here(), [])
+        if permit in permits:
+            permits.remove(permit)
+        if not permits:
+            self._permits.pop(_here(), None)
+
 
 def _here() -> object:
     try:
@@ -84,7 +92,13 @@ class Holding:
         self._entered = _Entered()
 
     def __enter__(self) -> Permit:
-        return self._entered.push(self._lock.acquire(**self._options)).__enter__()
+        permit = self._lock.acquire(**self._options)
+        try:
+            return self._entered.push(permit).__enter__()
+        except BaseException:
+            # A signal handler has raised: the block is not entered, and nobody will leave it.
+            self._entered.forget(permit)
+            raise
 
     def __exit__(
         self,

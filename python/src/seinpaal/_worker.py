@@ -107,16 +107,17 @@ class Worker:
             threading.Thread(target=self._serve, name=f"seinpaal-worker-{n}", daemon=True)
             for n in range(self._concurrency)
         ]
-        for thread in threads:
-            thread.start()
         try:
             with _raising(signals):
+                # A signal that comes while threads are started ends that, too: the first may have an item already.
+                for thread in threads:
+                    thread.start()
                 self._stopping.wait()
         except _Shutdown:
             pass
         finally:
             self.stop()
-        self._wind_up(threads)
+        self._wind_up([thread for thread in threads if thread.is_alive()])
         if self._failure is not None:
             raise self._failure
         return self._counts

@@ -1,0 +1,30 @@
+"""Items for later."""
+
+from __future__ import annotations
+
+from conftest import until
+
+from ..stage import Stage
+
+
+def delayed_items_come_in_the_order_in_which_they_fall_due(stage: Stage) -> None:
+    worker = stage.worker()
+    for text, delay in [("c", 1.2), ("a", 0.4), ("b", 0.8)]:
+        worker.push(text, delay=delay)
+    until(lambda: worker.counts == [3, 0, 0, 0])
+    assert worker.texts(9) == ["a", "b", "c"]
+
+
+def a_delayed_item_has_its_priority_when_it_comes(stage: Stage) -> None:
+    worker = stage.worker()
+    worker.push("urgent", priority=9, delay=0.3)
+    worker.push("a", "b")
+    until(lambda: worker.counts == [3, 0, 0, 0])
+    assert worker.texts(9) == ["urgent", "a", "b"]
+
+
+def an_item_can_be_due_in_years(stage: Stage) -> None:
+    worker = stage.worker()
+    worker.push("later", delay=3 * 365 * 86_400)
+    assert worker.attempt() is None
+    assert worker.counts == [0, 1, 0, 0]

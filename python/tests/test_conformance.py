@@ -1,0 +1,122 @@
+"""The cases of ``crates/conformance``, by their names, through both faces of Python and against each kind of store.
+
+The list is Rust's: a case that is added there is told here, or left out with a reason, or fails this.
+"""
+
+from __future__ import annotations
+
+import importlib
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from conformance import left_out
+from conformance.faces import FACES
+from conformance.stage import Stage
+from conftest import url_of
+
+CRATE = Path(__file__).parents[2] / "crates" / "conformance" / "src"
+LISTS = {"": (CRATE / "list.rs", left_out.PERMITS), "queues.": (CRATE / "queue/list.rs", left_out.QUEUES)}
+STORES = ["file", "redis", "memory"]
+DIES = "another program dies, and a store in memory has one program"
+LEASED = "who lives holds there, so nothing runs down"
+
+#: Cases that only some stores or faces promise: which, and why the others do not.
+ONLY: dict[str, tuple[set[str], str]] = {
+    "expiry::a_client_that_lives_holds_without_renewing": ({"file"}, "elsewhere leases are renewed"),
+    "expiry::the_time_that_a_grant_is_valid_for_is_the_ttl_and_runs_down": ({"redis", "memory"}, LEASED),
+    "expiry::what_a_dead_holder_held_is_free_at_once": ({"file"}, "a server learns of it by the end of the lease"),
+    "expiry::what_a_dead_holder_held_is_free_after_its_ttl_however_long_nobody_looked": ({"file", "redis"}, DIES),
+    "expiry::a_dead_waiter_at_the_head_holds_up_nobody": ({"file", "redis"}, DIES),
+    "expiry::a_waiter_that_died_is_not_granted_later": ({"file", "redis"}, DIES),
+    "queues.leases::an_item_whose_worker_died_is_delivered_again_at_once": ({"file"}, DIES),
+    "queues.leases::an_item_whose_worker_died_is_delivered_again_after_its_ttl_with_a_higher_fence": (
+        {"file", "redis"},
+        DIES,
+    ),
+    "queues.leases::what_was_lost_is_first_again": ({"file", "redis"}, DIES),
+    "queues.workers::a_worker_that_died_is_passed_over": ({"file", "redis"}, DIES),
+    "queues.workers::what_a_dead_worker_had_calls_another": ({"file", "redis"}, DIES),
+}
+
+#: Cases that cancel, or need more requests than a program has threads: from asyncio only.
+OF_TASKS = {
+    "fairness::ten_thousand_waiters_at_one_name_are_served_in_order",
+    "queues.workers::a_worker_that_leaves_is_not_called",
+    "queues.line::the_next_in_line_looks_when_the_first_leaves",
+}
+
+
+def listed(path: Path) -> Iterator[str]:
+    """The cases of a list of Rust, as ``topic::case``."""
+    topic = ""
+    for line in path.read_text().split("macro_rules!")[1].splitlines():
+        if opened := re.fullmatch(r" {12}(\w+) \{", line):
+            topic = opened[1]
+        elif case := re.fullmatch(r" {16}(\w+) \[[\w ]*\];", line):
+            yield f"{topic}::{case[1]}"
+
+
+def told(prefix: str, case: str) -> Callable[[Stage], None] | None:
+    """The case as Python tells it."""
+    topic, name = case.split("::")
+    try:
+        module = importlib.import_module(f"conformance.{prefix}{topic}")
+    except ModuleNotFoundError:
+        return None
+    function: Callable[[Stage], None] | None = getattr(module, name, None)
+    return function
+
+
+def reasons(prefix: str) -> dict[str, str]:
+    """What is left out, and why."""
+    by_topic = LISTS[prefix][1]
+    return {
+        f"{topic}::{name}": why
+        for topic, whys in by_topic.items()
+        for why, names in whys.items()
+        for name in names
+    }
+
+
+def plays() -> Iterator[tuple[str, str, str]]:
+    """Each case that is told, with each store and face that promises it."""
+    for prefix, (path, _) in LISTS.items():
+        for case in listed(path):
+            if told(prefix, case) is None:
+                continue
+            stores, _ = ONLY.get(prefix + case, (set(STORES), ""))
+            only_tasks = prefix + case in OF_TASKS or case.startswith("cancel::")
+            for store in filter(stores.__contains__, STORES):
+                for face in ["asyncio"] if only_tasks else FACES:
+                    yield prefix + case, store, face
+
+
+@pytest.mark.parametrize(("case", "kind", "face"), list(plays()))
+def test_a_store_keeps_its_promise(
+    case: str, kind: str, face: str, tmp_path: Path, name: str
+) -> None:
+    prefix = "queues." if case.startswith("queues.") else ""
+    play = told(prefix, case.removeprefix(prefix))
+    assert play is not None
+    with Stage(kind, url_of(kind, tmp_path), name, FACES[face]()) as stage:
+        play(stage)
+
+
+@pytest.mark.parametrize("prefix", LISTS)
+def test_every_case_is_told_or_left_out_with_a_reason(prefix: str) -> None:
+    """Prints what is left out, which `python/test -rP -k left_out` shows."""
+    cases, out = list(listed(LISTS[prefix][0])), reasons(prefix)
+    assert len(cases) >= 90, "the list is written in another way now"
+    here = {case for case in cases if told(prefix, case) is not None}
+    assert here | set(out) == set(cases)
+    assert not here & set(out)
+    print(f"{prefix}: {len(here)} of {len(cases)} are told")
+    for why in sorted(set(out.values())):
+        print(f"  {list(out.values()).count(why)} are left out: {why}")
+
+
+def test_what_only_some_stores_or_faces_promise_is_told() -> None:
+    named = {*ONLY, *OF_TASKS}
+    assert named <= {case for case, _, _ in plays()}
