@@ -43,6 +43,48 @@ async fn the_page_alone_tells_three_situations_apart() -> Outcome {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_holder_that_renews_no_more_is_told_and_one_that_nobody_renews_is_not() -> Outcome {
+    let seinpaal = Seinpaal::in_memory();
+    let site = Site::open(seinpaal.clone(), Options { api: true, ..Options::default() }).await?;
+    // Each lease can be seen late for 2 s. A machine that misses that gets another one.
+    for attempt in 0.. {
+        let name = format!("crane-{attempt}");
+        let mutex = seinpaal.mutex(&name);
+        let _dies = mutex.lock().ttl(Duration::from_secs(4)).await?.detach().await?;
+        let _waits = support::waiting(mutex.lock()).await;
+        if let Some((page, api)) = until_told(&site, &name).await? {
+            assert!(page.contains("A holder may be dead or cut off: not renewed for"), "{page}");
+            assert!(api.contains("\"not_renewed_ms\":"), "{api}");
+            break;
+        }
+        assert!(attempt < 20, "nobody was told");
+    }
+    let kept = seinpaal.mutex("kept");
+    let _kept = kept.lock().ttl(Duration::from_secs(4)).to_detach().await?.detach().await?;
+    let _waits = support::waiting(kept.lock()).await;
+    assert_eq!(until_told(&site, "kept").await?, None);
+    Ok(())
+}
+
+/// The page and what the API says, as soon as a lease is late; `None` if its holder has gone before.
+async fn until_told(
+    site: &Site,
+    name: &str,
+) -> Result<Option<(String, String)>, Box<dyn std::error::Error>> {
+    loop {
+        let api = site.call("GET", &format!("/v1/names/{name}"), "").await?.body;
+        let page = text(&site.get(&format!("/name?n={name}")).await?.body);
+        if page.contains("not renewed") && api.contains("not_renewed_ms") {
+            return Ok(Some((page, api)));
+        }
+        if !api.contains("\"waiting_ms\"") {
+            return Ok(None);
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_stream_begins_with_everything_and_goes_on_with_what_changes() -> Outcome {
     let seinpaal = Seinpaal::in_memory();
     let site = Site::open(seinpaal.clone(), Options::default()).await?;

@@ -10,7 +10,7 @@ use seinpaal::{
 use seinpaal_words::{
     text::age,
     ticket::ShortTickets,
-    why::{basis, estimate, reason_words},
+    why::{basis, estimate, not_renewed, reason_words},
 };
 
 use super::{
@@ -55,6 +55,8 @@ struct HolderRow {
     who: Who,
     held_for: String,
     left: String,
+    /// That it renews no more.
+    late: String,
     fence: String,
     fence_end: String,
     is_reserved: bool,
@@ -168,6 +170,7 @@ fn holder_row(seen: &Snapshot, holder: &Holder, short: &ShortTickets) -> HolderR
         who: Who::new(&holder.about),
         held_for: age(holder.held_for),
         left: lease_left(holder.valid_for),
+        late: not_renewed(holder).unwrap_or_default(),
         fence_end: fence[fence.len().saturating_sub(6)..].to_owned(),
         fence,
         is_reserved: reservation::of(&holder.about).is_some(),
