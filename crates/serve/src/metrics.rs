@@ -50,7 +50,8 @@ pub(crate) async fn metrics(State(inner): State<Arc<Inner>>) -> Response {
     }
     // A store that keeps no queues says so by an error, and has no series of them.
     if let Ok(queues) = queues {
-        of_queues(&mut registry, &queues);
+        let rows = of_queues(&mut registry, &queues);
+        inner.history.scrape_queues(rows.into_iter().take(MOST));
     }
     let watched = i64::try_from(inner.watches.len()).unwrap_or(i64::MAX);
     gauge(
@@ -136,13 +137,22 @@ fn of_names<'a>(registry: &mut Registry, names: &'a [Snapshot]) -> Vec<&'a Snaps
     figure_of(("paused", "Whether nobody is let in; of the others: how many"), |seen| {
         u32::from(seen.paused.is_some())
     });
+    figure_of(("holders_not_renewed", "Holders that may be dead or cut off"), |seen| {
+        let late = seen.holders.iter().filter(|holder| holder.not_renewed_for().is_some());
+        u32::try_from(late.count()).unwrap_or(u32::MAX)
+    });
     seconds(registry, ("oldest_wait", "How long the longest waits"), &rows, name, |seen| {
         seen.oldest_wait()
+    });
+    // Holders are listed in the order of their grants.
+    seconds(registry, ("oldest_hold", "How long the longest has held"), &rows, name, |seen| {
+        seen.holders.first().map(|holder| holder.held_for)
     });
     rows
 }
 
-fn of_queues(registry: &mut Registry, queues: &[QueueSnapshot]) {
+/// Returns them as they were sorted.
+fn of_queues<'a>(registry: &mut Registry, queues: &'a [QueueSnapshot]) -> Vec<&'a QueueSnapshot> {
     let mut rows: Vec<_> = queues.iter().collect();
     rows.sort_by_key(|seen| Reverse((seen.ready, seen.in_work)));
     let family = Family::<OfState, Gauge>::default();
@@ -174,4 +184,5 @@ fn of_queues(registry: &mut Registry, queues: &[QueueSnapshot]) {
     );
     let about = ("queue_oldest", "How long ago the item was pushed that is next");
     seconds(registry, about, &rows, name, |seen| seen.oldest);
+    rows
 }

@@ -14,8 +14,13 @@ use seinpaal_words::{
 };
 
 use super::{
-    Headline, Pieces, encoded, gate::Gate, grouped, headline::about, html, lease_left, more,
-    past::Pictures, shown,
+    Headline, Pieces, encoded,
+    gate::Gate,
+    grouped,
+    headline::about,
+    html, lease_left, more,
+    past::{PERMITS, Pictures},
+    shown,
 };
 use crate::{reservation, source::Source};
 
@@ -97,7 +102,7 @@ struct Who {
 pub(super) async fn read(inner: &Arc<Source>, name: &str) -> Result<Pieces, String> {
     let seen = inner.seinpaal.semaphore(name).snapshot().await.map_err(|e| e.to_string())?;
     let (past, now) = inner.history.look(&seen);
-    let past = html(&Pictures::of(&past, now));
+    let past = html(&Pictures::of(&past, now, &PERMITS));
     let base = &inner.options.base_path;
     Ok([false, true].map(|may_act| pieces(&seen, may_act, base, &past)))
 }
