@@ -112,9 +112,6 @@ pub(crate) fn needs_attention(seen: &Snapshot) -> bool {
     if is_shut(seen) {
         return true;
     }
-    if seen.waiting_total > 0 && seen.holders.iter().any(|it| it.not_renewed_for().is_some()) {
-        return true;
-    }
     match seen.permits_held > seen.limit {
         true => seen.waiting_total > 0,
         false => seen.waiters.first().is_some_and(|first| keeps_free(seen, first)),
