@@ -13,7 +13,6 @@ pub use estimate::{Estimate, LeasesEnd, Unsaid};
 use line::AheadOfWaiter;
 
 use crate::{
-    about::RenewalPromise,
     count::MOST_READERS,
     id::Ticket,
     kind::Kind,
@@ -278,14 +277,6 @@ impl HeldBy {
             valid_for: row.valid_for.map(time),
             not_renewed_for: row.not_renewed_for().map(time),
         }
-    }
-}
-
-impl HolderRow {
-    /// How long ago the lease was renewed, if a holder that lives would have renewed it since.
-    #[must_use]
-    pub fn not_renewed_for(&self) -> Option<Micros> {
-        RenewalPromise::of(&self.about).overdue(self.valid_for)
     }
 }
 

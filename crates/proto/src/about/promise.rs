@@ -8,7 +8,10 @@
 use alloc::{format, string::String};
 
 use super::{FIELD, PAIR};
-use crate::time::{DEFAULT_TTL, Micros};
+use crate::{
+    reply::HolderRow,
+    time::{DEFAULT_TTL, Micros},
+};
 
 /// How a holder renews its lease.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -55,6 +58,14 @@ impl RenewalPromise {
     pub fn overdue(self, valid_for: Option<Micros>) -> Option<Micros> {
         let since = self.ttl.saturating_sub(valid_for?);
         (since > self.ttl / 2).then_some(since)
+    }
+}
+
+impl HolderRow {
+    /// How long ago the lease was renewed, if a holder that lives would have renewed it since.
+    #[must_use]
+    pub fn not_renewed_for(&self) -> Option<Micros> {
+        RenewalPromise::of(&self.about).overdue(self.valid_for)
     }
 }
 
