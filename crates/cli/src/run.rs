@@ -69,6 +69,7 @@ pub(crate) fn run(global: &Global, args: &Run, voice: Voice) -> Result<Exit, Fai
         let connecting = connect(&choice, args.entry.ttl, client, voice, &mut signals);
         let seinpaal = connecting.await.map_err(|failure| failure.about(subject))?;
         let mut entrance = Entrance {
+            to_detach: false,
             seinpaal: &seinpaal,
             entry: &args.entry,
             also: &args.also,

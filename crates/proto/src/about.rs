@@ -1,6 +1,10 @@
 //! What a request says of its maker, for people to read. The ledger only carries it.
 
+mod promise;
+
 use alloc::{borrow::ToOwned, format, string::String, vec::Vec};
+
+pub use promise::RenewalPromise;
 
 /// Who asks, shown by `show`, `top` and the dashboard. No field may contain control characters.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]

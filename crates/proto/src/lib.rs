@@ -38,7 +38,7 @@ mod state;
 pub mod time;
 pub mod why;
 
-pub use about::{About, MAX_ABOUT_BYTES};
+pub use about::{About, MAX_ABOUT_BYTES, RenewalPromise};
 pub use count::{BadCount, Limit, MAX_LIMIT, MOST_READERS, Permits, Priority};
 pub use fingerprint::Lens;
 pub use id::{Fence, Inbox, LeaseId, Series, Ticket, TicketSource};

@@ -60,6 +60,8 @@ pub struct HeldBy {
     pub held_for: Duration,
     /// How long its lease lasts without renewal; `None`: for as long as its process lives.
     pub valid_for: Option<Duration>,
+    /// How long ago its lease was renewed, if a holder that lives would have renewed it since.
+    pub not_renewed_for: Option<Duration>,
 }
 
 /// Those that hold.
@@ -156,6 +158,11 @@ pub enum Reason {
         /// The writer, unless the snapshot does not list it.
         holders: Holders,
     },
+    /// Some that hold have not renewed their leases in time: they may be dead, stopped, or cut off from the store.
+    NotRenewed {
+        /// Which, and when their leases end: the first to end comes first.
+        holders: Vec<HeldBy>,
+    },
     /// Nothing: the ledger serves it at its next step.
     AboutToBeServed,
 }
@@ -251,7 +258,14 @@ fn by_holders(seen: &Snapshot, row: &WaiterRow, line: &AheadOfWaiter<'_>) -> Vec
         (_, true) => Some(Reason::ReadersHold { holders: holders() }),
         (_, false) => Some(Reason::Held { free: line.free, limit: seen.limit, holders: holders() }),
     };
-    kept.into_iter().chain(held).collect()
+    kept.into_iter().chain(held).chain(not_renewed(seen)).collect()
+}
+
+fn not_renewed(seen: &Snapshot) -> Option<Reason> {
+    let all = seen.holders.iter().map(HeldBy::new);
+    let mut holders: Vec<_> = all.filter(|held| held.not_renewed_for.is_some()).collect();
+    holders.sort_by_key(|held| held.valid_for);
+    (!holders.is_empty()).then_some(Reason::NotRenewed { holders })
 }
 
 impl HeldBy {
@@ -261,6 +275,7 @@ impl HeldBy {
             permits: row.slots.count(),
             held_for: time(row.held_for),
             valid_for: row.valid_for.map(time),
+            not_renewed_for: row.not_renewed_for().map(time),
         }
     }
 }

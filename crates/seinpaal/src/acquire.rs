@@ -11,7 +11,7 @@ use std::{
 use futures_util::future::join_all;
 use seinpaal_proto::{
     BadName, Enqueue, Kind, Limit, LimitRule, MAX_ABOUT_BYTES, Name, OnMismatch, Permits, Priority,
-    Ticket, time::Micros,
+    RenewalPromise, Ticket, time::Micros,
 };
 use tokio::sync::oneshot;
 
@@ -115,6 +115,7 @@ pub(crate) struct AcquireOptions {
     pub(crate) priority: i32,
     pub(crate) ttl: Option<Duration>,
     pub(crate) labels: Vec<(String, String)>,
+    pub(crate) to_detach: bool,
 }
 
 macro_rules! shared_options {
@@ -136,6 +137,13 @@ macro_rules! shared_options {
         /// of the same ttl.
         pub fn ttl(self, ttl: Duration) -> Self {
             Self(self.0.with(|it| it.options.ttl = Some(ttl)))
+        }
+
+        /// Says to those who look that the permit is going to be [detached](Permit::detach), so that nobody renews it on
+        /// a schedule. Without it, a detached permit that has not been renewed for half of its ttl is shown as that
+        /// of a holder that may be dead.
+        pub fn to_detach(self) -> Self {
+            Self(self.0.with(|it| it.options.to_detach = true))
         }
 
         /// Adds a label for people who look at holders and waiters.
@@ -299,6 +307,7 @@ impl AcquireOptions {
             }
             None => None,
         };
+        let ttl = self.ttl.map(|ttl| self.seinpaal.checked_ttl(ttl)).transpose()?;
         Ok(Wanted {
             name: self.name.clone()?,
             kind: self.kind,
@@ -306,20 +315,31 @@ impl AcquireOptions {
             limit,
             enqueue: Enqueue::No,
             priority: Priority::new(self.priority)?,
-            ttl: self.ttl.map(|ttl| self.seinpaal.checked_ttl(ttl)).transpose()?,
+            ttl,
             deadline: None,
-            about: self.about()?,
+            about: self.about(ttl)?,
             attach: None,
         })
     }
 
-    fn about(&self) -> Result<String, BadSetting> {
+    fn about(&self, ttl: Option<Micros>) -> Result<String, BadSetting> {
         check_labels(&self.labels)?;
-        let about = self.seinpaal.client.about(&self.labels);
+        let about = self.seinpaal.client.about(&self.labels) + &self.promise(ttl).mark();
         if about.len() > MAX_ABOUT_BYTES {
             return Err(BadSetting::AboutTooLong(about.len()));
         }
         Ok(about)
+    }
+}
+
+impl AcquireOptions {
+    /// A store whose own sessions end earlier keeps a lease as it likes, and frees it when the session ends.
+    fn promise(&self, ttl: Option<Micros>) -> RenewalPromise {
+        let config = self.seinpaal.handle.config();
+        match ttl.unwrap_or(config.ttl) {
+            ttl if self.to_detach || ttl > config.longest_lease => RenewalPromise::NONE,
+            ttl => RenewalPromise::to(ttl),
+        }
     }
 }
 

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use seinpaal_proto::{
-    self as proto, About, Fence, HolderRow, Kind, Name, Slots, Ticket, WaiterRow, time::micros,
-    why::Why,
+    self as proto, About, Fence, HolderRow, Kind, Name, RenewalPromise, Slots, Ticket, WaiterRow,
+    time::micros, why::Why,
 };
 
 /// Everything about a name at one moment.
@@ -53,6 +53,7 @@ pub struct Holder {
     pub held_for: Duration,
     /// How long its lease lasts without renewal; `None`: for as long as its process lives.
     pub valid_for: Option<Duration>,
+    promise: RenewalPromise,
 }
 
 /// Somebody who waits.
@@ -148,6 +149,13 @@ impl From<&Snapshot> for proto::Snapshot {
 }
 
 impl Holder {
+    /// Returns how long ago its lease was renewed, if a holder that lives would have renewed it since: then this one may
+    /// be dead, stopped, or cut off from the store. `None`, too, for a lease that nobody promised to renew.
+    #[must_use]
+    pub fn not_renewed_for(&self) -> Option<Duration> {
+        self.promise.overdue(self.valid_for.map(micros)).map(Duration::from_micros)
+    }
+
     fn row(&self) -> HolderRow {
         HolderRow {
             ticket: self.ticket,
@@ -155,7 +163,7 @@ impl Holder {
             fence: self.fence,
             held_for: micros(self.held_for),
             valid_for: self.valid_for.map(micros),
-            about: String::new(),
+            about: About::default().encode() + &self.promise.mark(),
         }
     }
 }
@@ -179,6 +187,7 @@ impl From<HolderRow> for Holder {
             ticket: row.ticket,
             slots: row.slots,
             fence: row.fence,
+            promise: RenewalPromise::of(&row.about),
             about: About::decode(&row.about),
             held_for: Duration::from_micros(row.held_for),
             valid_for: row.valid_for.map(Duration::from_micros),

@@ -60,6 +60,7 @@ impl Semaphore {
                 priority: 0,
                 ttl: None,
                 labels: Vec::new(),
+                to_detach: false,
             },
         }
     }

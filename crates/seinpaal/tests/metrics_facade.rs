@@ -128,3 +128,25 @@ async fn a_store_that_does_not_answer_is_an_error_of_its_kind() {
     let errors = value(r#"seinpaal_client_store_errors_total{about="permits",kind="unreachable"}"#);
     assert!(errors.is_some_and(|errors| errors >= 1.0), "{}", exporter().render());
 }
+
+#[tokio::test]
+async fn deliveries_are_counted_by_how_they_ended() {
+    exporter();
+    let seinpaal = Seinpaal::in_memory();
+    let queue = seinpaal.queue("letters");
+    for payload in ["done", "back", "dead"] {
+        queue.push(payload).deliveries(1).await.unwrap();
+    }
+    queue.pop().await.unwrap().acknowledge().await.unwrap();
+    let (back, dead) = (queue.pop().await.unwrap(), queue.pop().await.unwrap());
+    back.give_back(Duration::ZERO).await.unwrap();
+    dead.fail("no", Duration::ZERO).await.unwrap();
+    let late = queue.pop().await.unwrap();
+    queue.cancel(late.id()).await.unwrap();
+    late.acknowledge().await.unwrap_err();
+    for outcome in ["acknowledged", "returned", "died", "lost"] {
+        let series =
+            format!(r#"seinpaal_client_deliveries_total{{name="letters",outcome="{outcome}"}}"#);
+        until(&series, 1.0).await;
+    }
+}

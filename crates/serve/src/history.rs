@@ -1,4 +1,4 @@
-//! What was seen of names in the past: for names that somebody looks at or that are scraped, since that began.
+//! What was seen of names and queues in the past: of those that somebody looks at or that are scraped, since that began.
 //!
 //! The store keeps no past. So each reading that is made anyway, for a page or for `/metrics`, is noted here, in two rings
 //! for each name: the last ten minutes, and the last day. What nobody read is not known, and is not drawn as nothing.
@@ -12,13 +12,13 @@ use std::{
     time::{Duration, Instant},
 };
 
-use seinpaal::Snapshot;
+use seinpaal::{QueueSnapshot, Snapshot};
 
 pub(crate) use ended::Ended;
 use ended::People;
 pub(crate) use ring::{Bucket, Ring};
 
-/// How many names have a past. Each takes 25 kB at most while scraped, and 60 kB while looked at.
+/// How many names have a past, and how many queues. Each takes 25 kB at most while scraped, and a name 60 kB while looked at.
 const MOST_NAMES: usize = 1000;
 /// The last ten minutes, and the last day: length and number of buckets.
 const FINE: (Duration, usize) = (Duration::from_secs(2), 300);
@@ -27,14 +27,18 @@ const COARSE: (Duration, usize) = (Duration::from_secs(300), 288);
 /// The clock stands here when the program begins, so that what began before has its place on it.
 pub(crate) const BEGINNING: Duration = Duration::from_secs(10 * 365 * 86_400);
 
-/// The past of all names that were read.
+/// The past of all names and queues that were read.
 #[derive(Debug)]
 pub(crate) struct History {
     began: Instant,
-    names: Mutex<HashMap<String, Past>>,
+    names: Pasts,
+    queues: Pasts,
 }
 
-/// The past of one name.
+/// By name.
+type Pasts = Mutex<HashMap<String, Past>>;
+
+/// The past of one name, or of one queue: there, what is in work counts as held, and what is ready as waiting.
 #[derive(Clone, Debug)]
 pub(crate) struct Past {
     pub(crate) fine: Ring,
@@ -48,7 +52,7 @@ pub(crate) struct Past {
 
 impl History {
     pub(crate) fn new() -> Self {
-        Self { began: Instant::now(), names: Mutex::default() }
+        Self { began: Instant::now(), names: Mutex::default(), queues: Mutex::default() }
     }
 
     /// Notes a reading of one name with its holders and waiters, and returns its past and what the clock says.
@@ -58,19 +62,32 @@ impl History {
 
     fn look_at(&self, seen: &Snapshot, now: Duration) -> (Past, Duration) {
         let mut names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
-        let past = entry(&mut names, seen, now);
-        past.note(seen, now);
+        let past = entry(&mut names, &seen.name, now);
+        past.note(Bucket::of(seen), now);
         past.meet(seen, now);
+        (past.clone(), now)
+    }
+
+    /// Notes a reading of one queue, and returns its past and what the clock says.
+    pub(crate) fn look_into(&self, seen: &QueueSnapshot) -> (Past, Duration) {
+        self.look_into_at(seen, self.now())
+    }
+
+    fn look_into_at(&self, seen: &QueueSnapshot, now: Duration) -> (Past, Duration) {
+        let mut queues = self.queues.lock().unwrap_or_else(PoisonError::into_inner);
+        let past = entry(&mut queues, &seen.name, now);
+        past.note(Bucket::of_queue(seen), now);
         (past.clone(), now)
     }
 
     /// Notes a reading of many names in short: how many hold and wait.
     pub(crate) fn scrape<'a>(&self, all: impl Iterator<Item = &'a Snapshot>) {
-        let now = self.now();
-        let mut names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
-        for seen in all.take(MOST_NAMES) {
-            entry(&mut names, seen, now).note(seen, now);
-        }
+        note_all(&self.names, all.map(|seen| (&*seen.name, Bucket::of(seen))), self.now());
+    }
+
+    /// Notes a reading of many queues.
+    pub(crate) fn scrape_queues<'a>(&self, all: impl Iterator<Item = &'a QueueSnapshot>) {
+        note_all(&self.queues, all.map(|seen| (&*seen.name, Bucket::of_queue(seen))), self.now());
     }
 }
 
@@ -80,14 +97,21 @@ impl History {
     }
 }
 
+fn note_all<'a>(pasts: &Pasts, all: impl Iterator<Item = (&'a str, Bucket)>, now: Duration) {
+    let mut pasts = pasts.lock().unwrap_or_else(PoisonError::into_inner);
+    for (name, bucket) in all.take(MOST_NAMES) {
+        entry(&mut pasts, name, now).note(bucket, now);
+    }
+}
+
 /// The past of a name, which takes the place of the one that was read longest ago if there are too many.
-fn entry<'a>(names: &'a mut HashMap<String, Past>, seen: &Snapshot, now: Duration) -> &'a mut Past {
-    if names.len() >= MOST_NAMES && !names.contains_key(seen.name.as_str()) {
+fn entry<'a>(names: &'a mut HashMap<String, Past>, name: &str, now: Duration) -> &'a mut Past {
+    if names.len() >= MOST_NAMES && !names.contains_key(name) {
         let oldest =
             names.iter().min_by_key(|(_, past)| past.read_at).map(|(name, _)| name.clone());
         names.remove(&oldest.unwrap_or_default());
     }
-    names.entry(seen.name.to_string()).or_insert_with(|| Past::new(now))
+    names.entry(name.to_owned()).or_insert_with(|| Past::new(now))
 }
 
 impl Past {
@@ -102,9 +126,8 @@ impl Past {
         }
     }
 
-    fn note(&mut self, seen: &Snapshot, now: Duration) {
+    fn note(&mut self, bucket: Bucket, now: Duration) {
         self.read_at = now;
-        let bucket = Bucket::of(seen);
         self.fine.note(now, bucket);
         self.coarse.note(now, bucket);
     }

@@ -11,6 +11,7 @@ use axum::{
     http::header,
     response::{IntoResponse, Response},
 };
+use futures_util::future::join_all;
 use prometheus_client::{
     encoding::{EncodeLabelSet, text::encode},
     metrics::{family::Family, gauge::Gauge},
@@ -22,6 +23,9 @@ use crate::shared::Inner;
 
 /// How many names, and queues, have series of their own: those with the most waiters, then the most holders.
 const MOST: usize = 500;
+
+/// Of how many names with waiters the holders are looked at: a read of the store for each, at each scrape.
+const MOST_CROWDED: usize = 50;
 
 /// How many of something a queue has.
 type Figure = fn(&QueueSnapshot) -> u32;
@@ -46,11 +50,13 @@ pub(crate) async fn metrics(State(inner): State<Arc<Inner>>) -> Response {
     gauge(&mut registry, "store_up", "Whether the store answered this scrape", is_up);
     if let Ok(names) = names {
         let rows = of_names(&mut registry, &names);
+        of_crowded(&mut registry, &crowded(&inner, &rows).await);
         inner.history.scrape(rows.into_iter().take(MOST));
     }
     // A store that keeps no queues says so by an error, and has no series of them.
     if let Ok(queues) = queues {
-        of_queues(&mut registry, &queues);
+        let rows = of_queues(&mut registry, &queues);
+        inner.history.scrape_queues(rows.into_iter().take(MOST));
     }
     let watched = i64::try_from(inner.watches.len()).unwrap_or(i64::MAX);
     gauge(
@@ -142,7 +148,32 @@ fn of_names<'a>(registry: &mut Registry, names: &'a [Snapshot]) -> Vec<&'a Snaps
     rows
 }
 
-fn of_queues(registry: &mut Registry, queues: &[QueueSnapshot]) {
+/// The names with the most waiters, with their holders, which a list leaves out.
+async fn crowded(inner: &Inner, rows: &[&Snapshot]) -> Vec<Snapshot> {
+    let waited_for = rows.iter().filter(|seen| seen.waiting_total > 0).take(MOST_CROWDED);
+    let reads = waited_for.map(|seen| async {
+        let semaphore = inner.seinpaal.semaphore(&seen.name);
+        semaphore.snapshot().await
+    });
+    join_all(reads).await.into_iter().flatten().collect()
+}
+
+fn of_crowded(registry: &mut Registry, names: &[Snapshot]) {
+    let rows: Vec<_> = names.iter().collect();
+    let name: fn(&Snapshot) -> String = |seen| seen.name.to_string();
+    let about =
+        ("holders_not_renewed", "Holders that may be dead or cut off, where somebody waits");
+    sums(registry, about, &rows, name, |seen| {
+        let late = seen.holders.iter().filter(|holder| holder.not_renewed_for().is_some());
+        u32::try_from(late.count()).unwrap_or(u32::MAX)
+    });
+    // Holders are listed in the order of their grants.
+    let about = ("oldest_hold", "How long the longest has held, where somebody waits");
+    seconds(registry, about, &rows, name, |seen| Some(seen.holders.first()?.held_for));
+}
+
+/// Returns them as they were sorted.
+fn of_queues<'a>(registry: &mut Registry, queues: &'a [QueueSnapshot]) -> Vec<&'a QueueSnapshot> {
     let mut rows: Vec<_> = queues.iter().collect();
     rows.sort_by_key(|seen| Reverse((seen.ready, seen.in_work)));
     let family = Family::<OfState, Gauge>::default();
@@ -174,4 +205,5 @@ fn of_queues(registry: &mut Registry, queues: &[QueueSnapshot]) {
     );
     let about = ("queue_oldest", "How long ago the item was pushed that is next");
     seconds(registry, about, &rows, name, |seen| seen.oldest);
+    rows
 }

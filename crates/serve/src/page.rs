@@ -216,8 +216,8 @@ pub(crate) fn subject(fields: &FieldMap) -> Option<Subject> {
 }
 
 async fn look(inner: &Arc<Inner>, subject: Subject) -> Result<Frame, Box<Response>> {
-    match inner.watches.look(&inner.source, subject) {
-        Ok(mut frames) => Ok(watch::first(&mut frames).await),
+    match inner.watches.look(&inner.source, subject.clone()) {
+        Ok(mut frames) => Ok(watch::first(&mut frames).await.with_places(subject.ids())),
         Err(watch::TooMany) => {
             let words = "too many names are looked at; try again in half a minute\n";
             Err(Box::new((StatusCode::SERVICE_UNAVAILABLE, words).into_response()))

@@ -25,7 +25,7 @@ impl Reservation<'_> {
     pub(crate) async fn make(self, semaphore: &Semaphore) -> Result<(), String> {
         let end = SystemTime::now() + self.length;
         let until = instant(end.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs());
-        let request = semaphore.try_acquire().permits(self.permits).ttl(self.length);
+        let request = semaphore.try_acquire().permits(self.permits).ttl(self.length).to_detach();
         let labelled = request.label(BY, self.who).label(UNTIL, &until).label(REASON, self.reason);
         match labelled.await {
             Ok(Some(permit)) => permit.detach().await.map(drop).map_err(|error| error.to_string()),

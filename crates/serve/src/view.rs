@@ -33,6 +33,18 @@ pub(crate) enum Subject {
 /// Pieces of a page by their ids: for those who only read, and for those who may act.
 pub(crate) type Pieces = [Vec<(&'static str, String)>; 2];
 
+impl Subject {
+    /// The ids of its pieces, in their order on the page.
+    pub(crate) fn ids(&self) -> &'static [&'static str] {
+        match self {
+            Self::Names(_) => &["attention", "totals", "table"],
+            Self::Queues(_) => &["table"],
+            Self::Name(_) => &["head", "holders", "waiters", "past"],
+            Self::Queue(_) => &["head", "work", "past", "dead"],
+        }
+    }
+}
+
 /// Reads what the subject needs, and renders it.
 pub(crate) async fn read(inner: &Arc<Source>, subject: &Subject) -> Result<Pieces, String> {
     match subject {

@@ -150,6 +150,15 @@ fn silence(subject: &Subject) -> Duration {
 }
 
 impl Frame {
+    /// With an empty part in each place if nothing was read yet, so that a page can be filled when something is.
+    pub(crate) fn with_places(mut self, ids: &[&'static str]) -> Self {
+        for parts in self.parts.iter_mut().filter(|parts| parts.is_empty()) {
+            let places = ids.iter().map(|id| Part { id, html: String::new(), since: 0 });
+            parts.extend(places);
+        }
+        self
+    }
+
     /// What was read, or why nothing was.
     fn take(&mut self, seen: Result<[Vec<(&'static str, String)>; 2], String>) {
         self.version += 1;
@@ -194,6 +203,16 @@ mod tests {
         let since: Vec<_> = frame.parts[0].iter().map(|part| (part.id, part.since)).collect();
         assert_eq!((since, frame.version), (vec![("head", 2), ("rest", 1)], 3));
         assert_eq!(frame.trouble.as_ref().map(|(_, words)| words.as_str()), Some("gone"));
+    }
+
+    #[test]
+    fn a_page_of_which_nothing_was_read_has_a_place_for_each_part() {
+        let places = Frame::default().with_places(&["head", "rest"]);
+        let ids = places.parts.map(|parts| parts.iter().map(|part| part.id).collect::<Vec<_>>());
+        assert_eq!(ids, [["head", "rest"], ["head", "rest"]]);
+        let mut read = Frame::default();
+        read.take(parts("one"));
+        assert_eq!(read.clone().with_places(&["head", "rest"]).parts, read.parts);
     }
 
     #[test]

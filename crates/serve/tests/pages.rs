@@ -43,6 +43,48 @@ async fn the_page_alone_tells_three_situations_apart() -> Outcome {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_holder_that_renews_no_more_is_told_and_one_that_nobody_renews_is_not() -> Outcome {
+    let seinpaal = Seinpaal::in_memory();
+    let site = Site::open(seinpaal.clone(), Options { api: true, ..Options::default() }).await?;
+    // Each lease can be seen late for 2 s. A machine that misses that gets another one.
+    for attempt in 0.. {
+        let name = format!("crane-{attempt}");
+        let mutex = seinpaal.mutex(&name);
+        let _dies = mutex.lock().ttl(Duration::from_secs(4)).await?.detach().await?;
+        let _waits = support::waiting(mutex.lock()).await;
+        if let Some((page, api)) = until_told(&site, &name).await? {
+            assert!(page.contains("A holder may be dead or cut off: not renewed for"), "{page}");
+            assert!(api.contains("\"not_renewed_ms\":"), "{api}");
+            break;
+        }
+        assert!(attempt < 20, "nobody was told");
+    }
+    let kept = seinpaal.mutex("kept");
+    let _kept = kept.lock().ttl(Duration::from_secs(4)).to_detach().await?.detach().await?;
+    let _waits = support::waiting(kept.lock()).await;
+    assert_eq!(until_told(&site, "kept").await?, None);
+    Ok(())
+}
+
+/// The page and what the API says, as soon as a lease is late; `None` if its holder has gone before.
+async fn until_told(
+    site: &Site,
+    name: &str,
+) -> Result<Option<(String, String)>, Box<dyn std::error::Error>> {
+    loop {
+        let api = site.call("GET", &format!("/v1/names/{name}"), "").await?.body;
+        let page = text(&site.get(&format!("/name?n={name}")).await?.body);
+        if page.contains("not renewed") && api.contains("not_renewed_ms") {
+            return Ok(Some((page, api)));
+        }
+        if !api.contains("\"waiting_ms\"") {
+            return Ok(None);
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_stream_begins_with_everything_and_goes_on_with_what_changes() -> Outcome {
     let seinpaal = Seinpaal::in_memory();
     let site = Site::open(seinpaal.clone(), Options::default()).await?;
@@ -415,7 +457,9 @@ async fn names_are_searched_sorted_and_paged_by_the_server() -> Outcome {
 #[tokio::test(flavor = "multi_thread")]
 async fn metrics_have_a_series_for_each_name_and_one_for_the_rest() -> Outcome {
     let seinpaal = Seinpaal::in_memory();
-    let _permit = seinpaal.semaphore("gpus").limit(4).acquire().permits(3).await?;
+    let gpus = seinpaal.semaphore("gpus").limit(4);
+    let _permit = gpus.acquire().permits(3).await?;
+    let _waits = support::waiting(gpus.acquire().permits(2)).await;
     for number in 0..600 {
         seinpaal.semaphore(&format!("idle {number}")).set_limit(2).await?;
     }
@@ -423,6 +467,8 @@ async fn metrics_have_a_series_for_each_name_and_one_for_the_rest() -> Outcome {
     let metrics = site.get("/metrics").await?.body;
     assert!(metrics.contains("seinpaal_permits_held{name=\"gpus\"} 3\n"), "{metrics}");
     assert!(metrics.contains("seinpaal_limit{name=\"\"} 202\n"), "the limits of 101 others");
+    assert!(metrics.contains("seinpaal_holders_not_renewed{name=\"gpus\"} 0\n"), "{metrics}");
+    assert_eq!(metrics.matches("seinpaal_oldest_hold_seconds{").count(), 1, "where somebody waits");
     assert_eq!(metrics.matches("seinpaal_limit{").count(), 501);
     assert!(metrics.contains("seinpaal_store_up 1\n") && metrics.ends_with("# EOF\n"));
     Ok(())
@@ -432,6 +478,7 @@ async fn metrics_have_a_series_for_each_name_and_one_for_the_rest() -> Outcome {
 async fn alerts_and_the_dashboard_name_only_metrics_that_are_there() -> Outcome {
     let seinpaal = Seinpaal::in_memory();
     let _permit = seinpaal.mutex("one").lock().await?;
+    let _waits = support::waiting(seinpaal.mutex("one").lock()).await;
     seinpaal.queue("mails").push("to: ann").await?;
     let site = Site::open(seinpaal, Options::default()).await?;
     let metrics = site.get("/metrics").await?.body;
@@ -467,6 +514,33 @@ async fn everything_stands_under_the_base_path() -> Outcome {
         );
     }
     Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_page_that_is_opened_while_the_store_is_away_has_places_for_what_comes() -> Outcome {
+    let mut redis = seinpaal_rig::RedisServer::start();
+    let seinpaal = Seinpaal::connect(&format!("redis://127.0.0.1:{}", redis.port())).await?;
+    let site = Site::open(seinpaal.clone(), Options::default()).await?;
+    // What each kind of page shows is what it has places for.
+    let addresses = ["/", "/queues", "/name?n=a", "/queue?n=a"];
+    let mut ids = Vec::new();
+    for address in addresses {
+        ids.push(parts(&site.get(address).await?.body));
+    }
+    redis.kill();
+    // One that has read nothing yet.
+    let site = Site::open(seinpaal, Options::default()).await?;
+    for (address, ids) in addresses.iter().zip(ids) {
+        let away = site.get(address).await?.body;
+        assert!(away.contains("the store has not answered"), "{away}");
+        assert_eq!(parts(&away), ids, "{address}");
+    }
+    Ok(())
+}
+
+fn parts(page: &str) -> Vec<String> {
+    let parts = page.split("data-part=\"").skip(1);
+    parts.map(|rest| rest.chars().take_while(|c| *c != '"').collect()).collect()
 }
 
 #[tokio::test(flavor = "multi_thread")]

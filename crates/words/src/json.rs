@@ -166,6 +166,9 @@ struct HolderRow<'a> {
     held_ms: u128,
     /// `null`: for as long as the holder's process lives.
     valid_for_ms: Option<u128>,
+    /// How long ago its lease was renewed, in milliseconds, if a holder that lives would have renewed it since.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    not_renewed_ms: Option<u128>,
 }
 
 #[derive(Debug, Serialize)]
@@ -223,6 +226,7 @@ impl<'a> HolderRow<'a> {
             labels: labels(&holder.about.labels),
             held_ms: holder.held_for.as_millis(),
             valid_for_ms: holder.valid_for.map(|left: Duration| left.as_millis()),
+            not_renewed_ms: holder.not_renewed_for().map(|since| since.as_millis()),
         }
     }
 }

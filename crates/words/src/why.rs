@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use seinpaal::{
-    About, Snapshot, Ticket,
+    About, Holder, Snapshot, Ticket,
     why::{Estimate, HeldBy, Holders, LeasesEnd, Reason, Unsaid, Waits, Why},
 };
 
@@ -114,8 +114,35 @@ fn about_others(seen: &Snapshot, reason: &Reason) -> String {
             readers => format!("{readers} readers hold: {}", by(seen, holders)),
         },
         Reason::WriterHolds { holders } => format!("a writer holds: {}", by(seen, holders)),
+        Reason::NotRenewed { holders } => silent(seen, holders),
         _ => "for a reason that this program cannot say".to_owned(),
     }
+}
+
+/// Of holders that renew no more, those whose leases end first.
+fn silent(seen: &Snapshot, holders: &[HeldBy]) -> String {
+    let told = holders.iter().take(MOST_HOLDERS).map(|held| {
+        let words = late(held.not_renewed_for, held.valid_for);
+        format!("{}, {words}", who(seen, held.ticket))
+    });
+    let mut told: Vec<_> = told.collect();
+    if holders.len() > told.len() {
+        told.push(format!("{} more", holders.len() - told.len()));
+    }
+    format!("may be dead or cut off: {}", told.join(" \u{b7} "))
+}
+
+/// Of a holder that renews no more: for how long not, and how long its lease lasts. `None` where there is no sign of
+/// that.
+#[must_use]
+pub fn not_renewed(holder: &Holder) -> Option<String> {
+    let since = holder.not_renewed_for()?;
+    Some(late(Some(since), holder.valid_for))
+}
+
+fn late(since: Option<Duration>, left: Option<Duration>) -> String {
+    let [since, left] = [since, left].map(|time| age(time.unwrap_or_default()));
+    format!("not renewed for {since}; its lease ends in {left}")
 }
 
 /// The longest holders first: they are first in order of grants.

@@ -32,6 +32,7 @@ pub(super) fn acquire(global: &Global, args: &Acquire, voice: Voice) -> Result<E
             also: &[],
             within: &[],
             held: &[],
+            to_detach: true,
             subject,
             voice,
         };

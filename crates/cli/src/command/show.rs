@@ -49,6 +49,7 @@ fn page(snapshot: &Snapshot, wide: bool) -> String {
     let mut text = head(snapshot);
     if !snapshot.holders.is_empty() {
         text.push_str(&format!("\n{}", holders(snapshot, ticket).render(room)));
+        text.push_str(&late(snapshot, ticket));
     }
     if !snapshot.waiters.is_empty() {
         text.push_str(&format!("\n{}", waiters(snapshot, ticket).render(room)));
@@ -104,6 +105,15 @@ fn holders(seen: &Snapshot, ticket: impl Fn(Ticket) -> String) -> Table {
         ]);
     }
     table
+}
+
+/// A line for each holder that renews no more.
+fn late(seen: &Snapshot, ticket: impl Fn(Ticket) -> String) -> String {
+    let late = seen.holders.iter().filter_map(|holder| {
+        let words = why::not_renewed(holder)?;
+        Some(format!("{} may be dead or cut off: {words}\n", ticket(holder.ticket)))
+    });
+    late.collect()
 }
 
 fn waiters(seen: &Snapshot, ticket: impl Fn(Ticket) -> String) -> Table {

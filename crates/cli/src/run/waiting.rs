@@ -44,6 +44,8 @@ pub(crate) struct Entrance<'a> {
     pub(crate) within: &'a [(Name, u32)],
     /// But not of these, which a run around us holds.
     pub(crate) held: &'a [Name],
+    /// They are going to be left to themselves, and nobody renews them on a schedule.
+    pub(crate) to_detach: bool,
     pub(crate) subject: Subject<'a>,
     pub(crate) voice: Voice,
 }
@@ -127,7 +129,10 @@ impl Entrance<'_> {
     async fn try_once(self, parts: &[Part], signals: &mut Signals) -> Result<Answer, Failure> {
         let requests = parts.iter().map(|part| {
             let request = part.semaphore.try_acquire().permits(part.permits);
-            let request = request.priority(self.entry.priority);
+            let mut request = request.priority(self.entry.priority);
+            if self.to_detach {
+                request = request.to_detach();
+            }
             self.entry
                 .labels
                 .iter()
@@ -154,6 +159,9 @@ impl Entrance<'_> {
         request = request.priority(self.entry.priority);
         if let Some(most) = self.entry.max_waiting {
             request = request.max_waiting(most);
+        }
+        if self.to_detach {
+            request = request.to_detach();
         }
         self.entry.labels.iter().fold(request, |request, (key, value)| request.label(key, value))
     }

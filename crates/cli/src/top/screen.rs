@@ -13,9 +13,16 @@ const LEAVE: &str = "\x1b[?7h\x1b[?25h\x1b[?1049l";
 /// Of a terminal that does not know its own.
 const UNKNOWN: Size = Size { columns: 80, rows: 24 };
 
+/// After so many frames all is drawn again, in case somebody else has written to the terminal.
+const WHOLE_AFTER: u32 = 30;
+/// A terminal that knows this shows a frame when it is complete; others pass it over.
+const BEGIN: &str = "\x1b[?2026h";
+const END: &str = "\x1b[?2026l";
+
 /// A terminal in our hands. Its drop gives it back.
 pub(super) struct Screen {
     outlet: Outlet,
+    drawn: Drawn,
     /// As it was; `None` while we do not have it, or if stdin is no terminal.
     before: Option<Termios>,
     is_entered: bool,
@@ -25,7 +32,7 @@ impl Screen {
     /// Takes the terminal.
     pub(super) fn enter() -> Result<Self, Failure> {
         let outlet = Outlet::open(rustix::stdio::stdout(), |_| Vec::new());
-        let mut screen = Self { outlet, before: None, is_entered: false };
+        let mut screen = Self { outlet, drawn: Drawn::default(), before: None, is_entered: false };
         screen.reenter()?;
         Ok(screen)
     }
@@ -41,6 +48,7 @@ impl Screen {
             self.before = Some(before);
         }
         self.is_entered = true;
+        self.drawn = Drawn::default();
         self.outlet.send(ENTER.into());
         Ok(())
     }
@@ -66,10 +74,13 @@ impl Screen {
         })
     }
 
-    /// Draws these lines over the ones before. A terminal that takes nothing (`^S`) is left alone.
-    pub(super) fn draw(&self, lines: &[Line], bold: bool) {
+    /// Draws what is not there yet. A terminal that takes nothing (`^S`) is left alone.
+    pub(super) fn draw(&mut self, lines: &[Line], bold: bool) {
         if self.outlet.is_idle() {
-            self.outlet.send(frame(lines, bold).into_bytes());
+            let frame = self.drawn.frame(lines, self.size(), bold);
+            if !frame.is_empty() {
+                self.outlet.send(frame.into_bytes());
+            }
         }
     }
 }
@@ -84,30 +95,88 @@ fn set(to: &Termios) -> io::Result<()> {
     Ok(tcsetattr(rustix::stdio::stdin(), OptionalActions::Now, to)?)
 }
 
-fn frame(lines: &[Line], bold: bool) -> String {
-    let mut frame = String::from("\x1b[H");
-    for (at, line) in lines.iter().enumerate() {
-        let end = if at + 1 < lines.len() { "\r\n" } else { "\x1b[J" };
-        let (on, off) = match line {
-            Line::Head(_) if bold => ("\x1b[1m", "\x1b[0m"),
-            Line::Chosen(_) if bold => ("\x1b[7m", "\x1b[0m"),
-            _ => ("", ""),
-        };
-        // Cleared first: after a character in the last column, `K` would take that away.
-        let _ = write!(frame, "\x1b[K{on}{}{off}{end}", line.text());
+/// What the terminal shows.
+#[derive(Default)]
+struct Drawn {
+    rows: Vec<String>,
+    size: Option<Size>,
+    frames: u32,
+}
+
+impl Drawn {
+    /// What makes the terminal show these lines: the rows that differ from what it shows.
+    fn frame(&mut self, lines: &[Line], size: Size, bold: bool) -> String {
+        let is_whole = self.size != Some(size) || self.frames >= WHOLE_AFTER;
+        self.frames = if is_whole { 0 } else { self.frames + 1 };
+        let rows: Vec<_> = lines.iter().map(|line| row(line, bold)).collect();
+        let mut frame = String::new();
+        for (at, row) in rows.iter().enumerate() {
+            if is_whole || self.rows.get(at) != Some(row) {
+                // Cleared first: after a character in the last column, `K` would take that away.
+                let _ = write!(frame, "\x1b[{};1H\x1b[K{row}", at + 1);
+            }
+        }
+        if (is_whole || rows.len() < self.rows.len()) && rows.len() < size.rows {
+            let _ = write!(frame, "\x1b[{};1H\x1b[J", rows.len() + 1);
+        }
+        (self.rows, self.size) = (rows, Some(size));
+        if frame.is_empty() { frame } else { format!("{BEGIN}{frame}{END}") }
     }
-    frame
+}
+
+fn row(line: &Line, bold: bool) -> String {
+    let (on, off) = match line {
+        Line::Head(_) if bold => ("\x1b[1m", "\x1b[0m"),
+        Line::Chosen(_) if bold => ("\x1b[7m", "\x1b[0m"),
+        _ => ("", ""),
+    };
+    format!("{on}{}{off}", line.text())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    const SIZE: Size = Size { columns: 80, rows: 24 };
+
+    fn lines(last: &str) -> [Line; 3] {
+        [Line::Head("a".into()), Line::Chosen("b".into()), Line::Plain(last.into())]
+    }
+
+    fn shown(frame: &str) -> String {
+        frame.replace(BEGIN, "").replace(END, "")
+    }
+
     #[test]
-    fn a_frame_starts_at_the_top_and_clears_what_is_left_below() {
-        let lines = [Line::Head("a".into()), Line::Chosen("b".into()), Line::Plain("c".into())];
-        let bold = "\x1b[H\x1b[K\x1b[1ma\x1b[0m\r\n\x1b[K\x1b[7mb\x1b[0m\r\n\x1b[Kc\x1b[J";
-        assert_eq!(frame(&lines, true), bold);
-        assert_eq!(frame(&lines, false), "\x1b[H\x1b[Ka\r\n\x1b[Kb\r\n\x1b[Kc\x1b[J");
+    fn the_first_frame_is_whole_and_clears_what_is_left_below() {
+        let frame = Drawn::default().frame(&lines("c"), SIZE, true);
+        let bold = "\x1b[1;1H\x1b[K\x1b[1ma\x1b[0m\x1b[2;1H\x1b[K\x1b[7mb\x1b[0m\x1b[3;1H\x1b[Kc\x1b[4;1H\x1b[J";
+        assert_eq!(shown(&frame), bold);
+        let frame = Drawn::default().frame(&lines("c"), SIZE, false);
+        assert_eq!(
+            shown(&frame),
+            "\x1b[1;1H\x1b[Ka\x1b[2;1H\x1b[Kb\x1b[3;1H\x1b[Kc\x1b[4;1H\x1b[J"
+        );
+    }
+
+    #[test]
+    fn a_later_frame_has_only_the_rows_that_changed() {
+        let mut drawn = Drawn::default();
+        drawn.frame(&lines("c"), SIZE, true);
+        assert_eq!(drawn.frame(&lines("c"), SIZE, true), "");
+        assert_eq!(shown(&drawn.frame(&lines("d"), SIZE, true)), "\x1b[3;1H\x1b[Kd");
+        let fewer = &lines("d")[..2];
+        assert_eq!(shown(&drawn.frame(fewer, SIZE, true)), "\x1b[3;1H\x1b[J");
+    }
+
+    #[test]
+    fn all_is_drawn_again_in_another_size_and_now_and_then() {
+        let mut drawn = Drawn::default();
+        let whole = drawn.frame(&lines("c"), SIZE, true);
+        let frames = (0..=WHOLE_AFTER).map(|_| drawn.frame(&lines("c"), SIZE, true));
+        let frames: Vec<_> = frames.collect();
+        assert_eq!(frames.iter().filter(|frame| !frame.is_empty()).collect::<Vec<_>>(), [&whole]);
+        let narrow = Size { columns: 40, rows: 24 };
+        assert_eq!(drawn.frame(&lines("c"), narrow, true), whole);
     }
 }

@@ -5,7 +5,7 @@ use core::{cmp::Reverse, time::Duration};
 
 use super::{count, line::AheadOfWaiter, time};
 use crate::{
-    reply::{Snapshot, WaiterRow},
+    reply::{HolderRow, Snapshot, WaiterRow},
     time::Micros,
 };
 
@@ -109,14 +109,15 @@ fn mean_age(seen: &Snapshot) -> Micros {
 }
 
 /// Plays the line through. A holder is taken to have half of its age before it, and a waiter that
-/// is served to hold for one and a half ages.
+/// is served to hold for one and a half ages. A holder that does not renew holds until its lease
+/// ends.
 fn played(
     seen: &Snapshot,
     row: &WaiterRow,
     line: &AheadOfWaiter<'_>,
     age: Micros,
 ) -> Option<Micros> {
-    let ends = seen.holders.iter().map(|row| Reverse((row.held_for / 2, row.slots.count())));
+    let ends = seen.holders.iter().map(|row| Reverse((left(row), row.slots.count())));
     let mut ends: BinaryHeap<_> = ends.collect();
     let mut free = i64::from(seen.limit) - i64::from(seen.held);
     let mut now = 0;
@@ -130,6 +131,13 @@ fn played(
         ends.push(Reverse((now + age + age / 2, next.permits)));
     }
     Some(now)
+}
+
+fn left(row: &HolderRow) -> Micros {
+    match (row.not_renewed_for(), row.valid_for) {
+        (Some(_), Some(left)) => left,
+        _ => row.held_for / 2,
+    }
 }
 
 fn in_line(seen: &Snapshot) -> impl Iterator<Item = &WaiterRow> {

@@ -87,6 +87,7 @@ fn a_ticket_that_holds_is_said_to_hold_and_an_unknown_one_is_unknown() {
         permits: 1,
         held_for: seconds(5),
         valid_for: Some(seconds(25)),
+        not_renewed_for: None,
     };
     assert_eq!(seen.why(&ticket(1)), Some(Why::Holds(held)));
     assert_eq!(seen.why(&ticket(3)), None);
@@ -190,6 +191,37 @@ fn an_estimate_is_no_sooner_than_the_end_of_the_guard() {
     let seen = Snapshot { guarded_for: Some(9 * SECOND), ..name(1, held, vec![waiter(2, 1)]) };
     assert_eq!(by_ages(&told(&seen, 2)), about(9, 1, 4));
     assert_eq!(told(&seen, 2).leases_end.unwrap().within, seconds(9));
+}
+
+/// A holder that promised to renew each time for 30 s.
+fn promising(row: HolderRow) -> HolderRow {
+    HolderRow { about: crate::About::default().encode(), ..row }
+}
+
+#[test]
+fn holders_that_have_not_renewed_in_time_are_told_the_first_to_end_first() {
+    let held = [holder(1, 1, 90, Some(12)), holder(2, 1, 80, Some(29)), holder(3, 1, 70, Some(9))];
+    let seen = name(3, held.map(promising).to_vec(), vec![waiter(4, 1), waiter(5, 1)]);
+    for number in [4, 5] {
+        let told = told(&seen, number);
+        let Some(Reason::NotRenewed { holders }) = told.reasons.last() else { panic!("{told:?}") };
+        let silent: Vec<_> = holders.iter().map(|of| (of.ticket, of.not_renewed_for)).collect();
+        assert_eq!(silent, [(ticket(3), Some(seconds(21))), (ticket(1), Some(seconds(18)))]);
+    }
+}
+
+#[test]
+fn a_lease_that_nobody_promised_to_renew_is_no_sign_of_a_death() {
+    let seen = name(1, vec![holder(1, 1, 90, Some(2))], vec![waiter(2, 1)]);
+    let holders = Holders::new(&seen);
+    assert_eq!(told(&seen, 2).reasons, [Reason::Held { free: 0, limit: 1, holders }]);
+}
+
+#[test]
+fn a_holder_that_does_not_renew_is_taken_to_hold_until_its_lease_ends() {
+    let silent = promising(holder(1, 1, 600, Some(12)));
+    let seen = name(1, vec![silent], vec![waiter(2, 1)]);
+    assert_eq!(by_ages(&told(&seen, 2)), about(12, 1, 600));
 }
 
 #[test]

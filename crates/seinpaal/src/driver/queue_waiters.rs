@@ -13,7 +13,7 @@ use seinpaal_proto::{
 use tokio::sync::{mpsc, oneshot};
 
 use super::{
-    Lease,
+    Lease, figures,
     journal::note_queue,
     queue_command::{Asked, Handed, NotDone},
     silence,
@@ -88,11 +88,11 @@ impl QueueWaiters {
     pub(super) fn tell(&mut self, queue: &Name) {
         while let Some(event) = self.session.poll_event() {
             note_queue(queue, &event);
-            self.pass_on(event);
+            self.pass_on(queue, event);
         }
     }
 
-    fn pass_on(&mut self, event: Event) {
+    fn pass_on(&mut self, queue: &Name, event: Event) {
         match event {
             Event::Answer { ask, answer } => {
                 let answer = self.answer(answer);
@@ -114,8 +114,9 @@ impl QueueWaiters {
             Event::Danger { delivery } => {
                 self.on_lease(delivery, |lease| lease.set(PermitState::Danger));
             }
-            Event::Lost { delivery, loss } => self.lost(delivery, loss),
+            Event::Lost { delivery, loss } => self.lost(queue, delivery, loss),
             Event::Finished { delivery, end } => {
+                figures::delivery_finished(queue, end);
                 let _ = self.finishes.remove(&delivery).map(|reply| reply.send(end));
             }
             _ => {}
@@ -182,7 +183,8 @@ impl QueueWaiters {
         }
     }
 
-    fn lost(&mut self, delivery: Delivery, loss: Loss) {
+    fn lost(&mut self, queue: &Name, delivery: Delivery, loss: Loss) {
+        figures::delivery_lost(queue, loss);
         let lost = match loss {
             Loss::Silence => Lost::Silence,
             _ => Lost::Withdrawn,

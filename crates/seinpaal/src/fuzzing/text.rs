@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use seinpaal_proto::{About, Name, Slots, Ticket};
+use seinpaal_proto::{About, Name, RenewalPromise, Slots, Ticket};
 
 use super::must_be_one_line;
 use crate::store::url::{LONGEST_DURATION, RedisOptions, RestartGuard, StoreUrl, parse_duration};
@@ -117,6 +117,8 @@ pub(super) fn about(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     let about = About::decode(text);
     assert_eq!(About::decode(&about.encode()), about);
+    let promise = RenewalPromise::of(text);
+    assert_eq!(RenewalPromise::of(&(about.encode() + &promise.mark())), promise);
 }
 
 pub(super) fn ticket(bytes: &[u8]) {

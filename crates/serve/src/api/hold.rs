@@ -18,7 +18,7 @@ use super::{
     address::OfName,
     body::{At, Body, User},
     names::place,
-    permits::Wanted,
+    permits::{Renewer, Wanted},
 };
 use crate::{problem::Problem, shared::Inner};
 
@@ -43,7 +43,7 @@ pub(super) async fn hold(
     Body(wanted): Body<Wanted>,
 ) -> Result<Response, Problem> {
     let place = place(&inner)?;
-    let permit = wanted.get(&inner, &name, |_| ()).await?;
+    let permit = wanted.get(&inner, &name, Renewer::Connection).await?;
     let held = Held { permit, next: Next::Acquired, was_in_danger: false, _place: place };
     let lines = stream::unfold(held, |mut held| async move {
         let line = held.line().await?;

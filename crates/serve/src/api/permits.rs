@@ -83,6 +83,15 @@ enum Mismatch {
     Set,
 }
 
+/// Who renews the lease.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Renewer {
+    /// This program, for as long as a connection is open.
+    Connection,
+    /// Whoever has the ticket.
+    Caller,
+}
+
 /// Takes permits, and waits for them in line if it must. Nobody renews the lease but you: `renew` it before
 /// `valid_for_ms` have passed, or hold by `hold`. If you leave while you wait, you leave the line.
 ///
@@ -107,7 +116,7 @@ pub(super) async fn acquire(
 }
 
 async fn take(inner: &Inner, name: &str, wanted: &Wanted) -> Result<Value, Problem> {
-    let permit = wanted.get(inner, name, |_| ()).await?;
+    let permit = wanted.get(inner, name, Renewer::Caller).await?;
     let detached = permit.detach().await.map_err(Problem::unknown)?;
     let acquired = Acquired {
         name,
@@ -122,21 +131,28 @@ async fn take(inner: &Inner, name: &str, wanted: &Wanted) -> Result<Value, Probl
 }
 
 impl Wanted {
-    /// A permit, or why there is none. `told` hears of each place in line.
+    /// A permit, or why there is none.
     pub(super) async fn get(
         &self,
         inner: &Inner,
         name: &str,
-        told: impl FnOnce(u32) + Send + 'static,
+        renewer: Renewer,
     ) -> Result<Permit, Problem> {
         Name::new(name).map_err(Problem::bad)?;
         let wait = duration("wait_ms", self.wait_ms, WAITS)?;
         let ttl = duration("ttl_ms", self.ttl_ms.unwrap_or(TTL_MS), TTLS)?;
         if wait.is_zero() {
-            let tried = self.tried(inner, name)?.ttl(ttl).await?;
+            let mut request = self.tried(inner, name)?.ttl(ttl);
+            if renewer == Renewer::Caller {
+                request = request.to_detach();
+            }
+            let tried = request.await?;
             return tried.ok_or_else(|| Problem::from(seinpaal::AcquireError::Busy));
         }
-        let mut waited = self.waited(inner, name)?.ttl(ttl).timeout(wait).on_queued(told);
+        let mut waited = self.waited(inner, name)?.ttl(ttl).timeout(wait);
+        if renewer == Renewer::Caller {
+            waited = waited.to_detach();
+        }
         if let Some(waiting) = self.max_waiting {
             waited = waited.max_waiting(waiting);
         }

@@ -2,7 +2,7 @@
 
 use std::{collections::VecDeque, time::Duration};
 
-use seinpaal::{Kind, MOST_READERS, Snapshot};
+use seinpaal::{Kind, MOST_READERS, QueueSnapshot, Snapshot};
 
 /// A reading counts for so long, if none follows: a scraper comes once a minute at the least.
 const LASTS: Duration = Duration::from_secs(65);
@@ -47,6 +47,16 @@ impl Bucket {
             waiting: (waiting, waiting),
             limit,
             oldest: millis(oldest),
+            ..Self::default()
+        }
+    }
+
+    pub(super) fn of_queue(seen: &QueueSnapshot) -> Self {
+        Self {
+            held: (seen.in_work, seen.in_work),
+            waiting: (seen.ready, seen.ready),
+            limit: seen.limit.unwrap_or(0),
+            oldest: millis(seen.oldest.unwrap_or_default()),
             ..Self::default()
         }
     }

@@ -102,3 +102,26 @@ async fn only_so_many_names_have_a_past_and_the_one_read_longest_ago_goes_first(
     assert_eq!(names.len(), MOST_NAMES);
     assert!(!names.contains_key("0") && names.contains_key("1"));
 }
+
+#[tokio::test]
+async fn of_a_queue_what_is_in_work_counts_as_held_and_what_is_ready_as_waiting() {
+    let seinpaal = Seinpaal::in_memory();
+    let queue = seinpaal.queue("a");
+    let history = History::new();
+    for payload in ["one", "two", "three"] {
+        queue.push(payload).await.unwrap();
+    }
+    history.look_into_at(&queue.snapshot().await.unwrap(), at(0));
+    let item = queue.pop().await.unwrap();
+    let (past, _) = history.look_into_at(&queue.snapshot().await.unwrap(), at(1));
+    let bucket = past.fine.get(past.fine.number(at(0))).unwrap();
+    assert_eq!((bucket.held, bucket.waiting, bucket.limit), ((0, 1), (2, 3), 0));
+    let (past, _) = history.look_at(&seinpaal.semaphore("a").snapshot().await.unwrap(), at(1));
+    let bucket = past.fine.get(past.fine.number(at(1))).unwrap();
+    assert_eq!(
+        (bucket.held, bucket.waiting),
+        ((0, 0), (0, 0)),
+        "a name and a queue are two things"
+    );
+    drop(item);
+}

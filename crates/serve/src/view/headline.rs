@@ -6,7 +6,10 @@ use seinpaal::{
     Kind, MOST_READERS, QueueSnapshot, Snapshot, Waiter,
     why::{Estimate, Why},
 };
-use seinpaal_words::{text::age, why::are};
+use seinpaal_words::{
+    text::age,
+    why::{are, not_renewed},
+};
 
 use crate::reservation;
 
@@ -158,10 +161,22 @@ fn by_holders(seen: &Snapshot) -> Headline {
         _ if held >= limit => format!("Full: {held} of {limit} held."),
         _ => format!("{} of {limit} free.", limit - held),
     };
+    let (dead, late) = dead(seen);
     let sign = if seen.waiting_total > 0 { "full" } else { "" };
-    let rest = [reserved(seen), waiting(seen), next(seen)];
+    let rest = [late, reserved(seen), waiting(seen), next(seen)];
     let rest: Vec<_> = rest.into_iter().filter(|words| !words.is_empty()).collect();
-    Headline::new(sign, cause, rest.join(" "))
+    Headline::new(sign, cause + dead, rest.join(" "))
+}
+
+/// That a holder renews no more, and when the first lease of such a holder ends.
+fn dead(seen: &Snapshot) -> (&'static str, String) {
+    let silent = seen.holders.iter().filter(|holder| holder.not_renewed_for().is_some());
+    let words = silent.clone().min_by_key(|holder| holder.valid_for).and_then(not_renewed);
+    match (words, silent.count()) {
+        (None, _) => ("", String::new()),
+        (Some(words), 1) => (" A holder may be dead or cut off:", format!("{words}.")),
+        (Some(words), _) => (" Holders may be dead or cut off:", format!("the first {words}.")),
+    }
 }
 
 /// What people have for themselves; of several the first.

@@ -10,12 +10,17 @@ use seinpaal::{
 use seinpaal_words::{
     text::age,
     ticket::ShortTickets,
-    why::{basis, estimate, reason_words},
+    why::{basis, estimate, not_renewed, reason_words},
 };
 
 use super::{
-    Headline, Pieces, encoded, gate::Gate, grouped, headline::about, html, lease_left, more,
-    past::Pictures, shown,
+    Headline, Pieces, encoded,
+    gate::Gate,
+    grouped,
+    headline::about,
+    html, lease_left, more,
+    past::{PERMITS, Pictures},
+    shown,
 };
 use crate::{reservation, source::Source};
 
@@ -55,6 +60,8 @@ struct HolderRow {
     who: Who,
     held_for: String,
     left: String,
+    /// That it renews no more.
+    late: String,
     fence: String,
     fence_end: String,
     is_reserved: bool,
@@ -95,7 +102,7 @@ struct Who {
 pub(super) async fn read(inner: &Arc<Source>, name: &str) -> Result<Pieces, String> {
     let seen = inner.seinpaal.semaphore(name).snapshot().await.map_err(|e| e.to_string())?;
     let (past, now) = inner.history.look(&seen);
-    let past = html(&Pictures::of(&past, now));
+    let past = html(&Pictures::of(&past, now, &PERMITS));
     let base = &inner.options.base_path;
     Ok([false, true].map(|may_act| pieces(&seen, may_act, base, &past)))
 }
@@ -168,6 +175,7 @@ fn holder_row(seen: &Snapshot, holder: &Holder, short: &ShortTickets) -> HolderR
         who: Who::new(&holder.about),
         held_for: age(holder.held_for),
         left: lease_left(holder.valid_for),
+        late: not_renewed(holder).unwrap_or_default(),
         fence_end: fence[fence.len().saturating_sub(6)..].to_owned(),
         fence,
         is_reserved: reservation::of(&holder.about).is_some(),

@@ -93,7 +93,10 @@ fn attention<'a>(all: &[Snapshot], base: &'a str) -> Attention<'a> {
     Attention {
         rows: rows.collect(),
         more: found.len().saturating_sub(ATTENTION),
-        all: grouped(all.len() as u64),
+        all: match all.len() {
+            1 => "1 name".to_owned(),
+            names => format!("{} names", grouped(names as u64)),
+        },
         base,
     }
 }

@@ -14,6 +14,23 @@ use lane::Lane;
 /// How many rows the table has.
 const ROWS: u64 = 10;
 
+/// What the figures of a picture are called.
+pub(super) struct Figures {
+    pub(super) held: &'static str,
+    pub(super) waiting: &'static str,
+    pub(super) oldest: &'static str,
+    /// Whether it is known who got in after a wait.
+    pub(super) has_grants: bool,
+}
+
+/// Of a name.
+pub(super) const PERMITS: Figures =
+    Figures { held: "Held", waiting: "In line", oldest: "Longest wait", has_grants: true };
+
+/// Of a queue.
+pub(super) const ITEMS: Figures =
+    Figures { held: "In work", waiting: "Ready", oldest: "Oldest ready", has_grants: false };
+
 /// Both spans of a name's past.
 #[derive(Template)]
 #[template(path = "parts/past.html")]
@@ -29,6 +46,7 @@ pub(super) struct Pictures {
 struct Picture {
     /// `10 minutes`.
     span: &'static str,
+    figures: &'static Figures,
     /// From when there is anything, if that is not the whole span.
     since: String,
     lanes: [Lane; 3],
@@ -55,7 +73,7 @@ const SHORT: [&str; 6] = ["10 min ago", "8 min", "6 min", "4 min", "2 min", "now
 const LONG: [&str; 5] = ["24 h ago", "18 h", "12 h", "6 h", "now"];
 
 impl Pictures {
-    pub(super) fn of(past: &Past, now: Duration) -> Self {
+    pub(super) fn of(past: &Past, now: Duration, figures: &'static Figures) -> Self {
         let begin = now.saturating_sub(Duration::from_secs(600));
         let words = |ended: Option<(usize, Duration, Duration)>, what: &str| {
             ended.map_or_else(String::new, |(count, half, most)| {
@@ -65,8 +83,8 @@ impl Pictures {
             })
         };
         Self {
-            short: Picture::of(&past.fine, now, "10 minutes", &SHORT),
-            long: Picture::of(&past.coarse, now, "24 hours", &LONG),
+            short: Picture::of(&past.fine, now, "10 minutes", &SHORT, figures),
+            long: Picture::of(&past.coarse, now, "24 hours", &LONG, figures),
             waits: words(past.waits.since(begin), "Waits"),
             holds: words(past.holds.since(begin), "Holds"),
         }
@@ -74,7 +92,13 @@ impl Pictures {
 }
 
 impl Picture {
-    fn of(ring: &Ring, now: Duration, span: &'static str, ticks: &'static [&'static str]) -> Self {
+    fn of(
+        ring: &Ring,
+        now: Duration,
+        span: &'static str,
+        ticks: &'static [&'static str],
+        figures: &'static Figures,
+    ) -> Self {
         let (step, most) = ring.shape();
         let end = ring.number(now) + 1;
         let length = i64::try_from(most).unwrap_or(i64::MAX);
@@ -84,11 +108,12 @@ impl Picture {
         let buckets: Vec<_> = numbers.map(|number| ring.get(number)).collect();
         Self {
             span,
+            figures,
             since: since(&buckets, step),
             lanes: [
-                Lane::held(first, &buckets, span),
-                Lane::waiting(first, &buckets, span),
-                Lane::waits(first, &buckets, span),
+                Lane::held(first, &buckets, span, figures),
+                Lane::waiting(first, &buckets, span, figures),
+                Lane::waits(first, &buckets, span, figures),
             ],
             gaps: gaps(first, &buckets),
             first,

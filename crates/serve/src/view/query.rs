@@ -64,10 +64,12 @@ impl Query {
     pub(crate) fn from_fields(fields: &BTreeMap<String, String>) -> Self {
         let field = |name: &str| fields.get(name).map_or("", String::as_str);
         let show = SHOWS.iter().find(|(_, word, _)| *word == field("show"));
+        // Who searches wants to find, also what nobody uses at the moment.
+        let usual = if field("q").is_empty() { Show::default() } else { Show::All };
         let sort = SORTS.iter().find(|(_, word, _)| *word == field("sort"));
         Self {
             search: field("q").chars().take(MOST_SEARCHED).collect(),
-            show: show.map_or_else(Show::default, |(show, _, _)| *show),
+            show: show.map_or(usual, |(show, _, _)| *show),
             sort: sort.map_or_else(Sort::default, |(sort, _, _)| *sort),
             page: field("page").parse::<usize>().unwrap_or(0).min(1_000_000),
         }
@@ -175,6 +177,13 @@ mod tests {
         let made = query(&[("q", "gpu/a&b"), ("show", "all"), ("sort", "name"), ("page", "3")]);
         assert_eq!(made.link(), "?q=gpu%2Fa%26b&show=all&sort=name&page=3");
         assert_eq!((made.show, made.sort, made.page), (Show::All, Sort::Name, 3));
+    }
+
+    #[test]
+    fn a_search_is_among_all_names_unless_something_else_is_said() {
+        assert_eq!(query(&[("q", "gpu")]).show, Show::All);
+        assert_eq!(query(&[("q", "gpu"), ("show", "used")]).show, Show::Used);
+        assert_eq!(query(&[("q", "")]).show, Show::Used);
     }
 
     #[test]

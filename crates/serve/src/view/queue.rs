@@ -6,7 +6,11 @@ use askama::Template;
 use seinpaal::{DeadLetter, InWork, QueueSnapshot};
 use seinpaal_words::text::{age, delivery_end};
 
-use super::{Headline, Pieces, encoded, grouped, html, lease_left, more, shown};
+use super::{
+    Headline, Pieces, encoded, grouped, html, lease_left, more,
+    past::{ITEMS, Pictures},
+    shown,
+};
 use crate::source::Source;
 
 /// How many rows of each kind a page lists.
@@ -85,11 +89,14 @@ pub(super) async fn read(inner: &Arc<Source>, name: &str) -> Result<Pieces, Stri
         0 => Vec::new(),
         _ => queue.dead(None, DEAD_ROWS).await.map_err(|error| error.to_string())?,
     };
+    let (past, now) = inner.history.look_into(&seen);
+    let past = html(&Pictures::of(&past, now, &ITEMS));
     let (base, shows_payloads) = (&inner.options.base_path, inner.options.payloads);
     Ok([false, true].map(|may_act| {
         vec![
             ("head", html(&head(&seen, may_act, base))),
             ("work", html(&work(&seen, may_act, base))),
+            ("past", past.clone()),
             ("dead", html(&dead(&seen, &letters, shows_payloads, may_act, base))),
         ]
     }))

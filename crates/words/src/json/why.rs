@@ -140,6 +140,7 @@ fn reason_kind(reason: &Reason) -> &'static str {
         Reason::Held { .. } => "held",
         Reason::ReadersHold { .. } => "readers-hold",
         Reason::WriterHolds { .. } => "writer-holds",
+        Reason::NotRenewed { .. } => "not-renewed",
         Reason::AboutToBeServed => "about-to-be-served",
         _ => "other",
     }

@@ -12,6 +12,7 @@ use crate::output::{
     Voice,
     text::{age, held, ordinal, plain, reason},
     voice::{draw, stderr},
+    why::not_renewed,
 };
 
 const CLEAR: &str = "\r\x1b[K";
@@ -87,7 +88,8 @@ fn obstacle(snapshot: &Snapshot) -> String {
 fn holder(holder: &Holder) -> String {
     let about = &holder.about;
     let since = age(Duration::from_secs(holder.held_for.as_secs()));
-    format!("{}@{} for {since}", about.pid, about.host)
+    let late = not_renewed(holder).map(|late| format!(", {late}")).unwrap_or_default();
+    format!("{}@{} for {since}{late}", about.pid, about.host)
 }
 
 fn width() -> usize {

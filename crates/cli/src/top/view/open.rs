@@ -51,7 +51,9 @@ fn holder(row: &Holder, short: &ShortTickets) -> String {
     let left = row.valid_for.map_or_else(|| "-".to_owned(), age);
     let permits = row.slots.count();
     let (ticket, since) = (short.short(row.ticket), age(row.held_for));
-    format!("{ticket:<12}  {permits:>7}  {since:>6}  {left:>6}  {}", who(&row.about))
+    let late = row.not_renewed_for().map(|since| format!("not renewed for {}  ", age(since)));
+    let (late, who) = (late.unwrap_or_default(), who(&row.about));
+    format!("{ticket:<12}  {permits:>7}  {since:>6}  {left:>6}  {late}{who}")
 }
 
 fn waiters(seen: &Snapshot, at: Option<usize>, page: usize, short: &ShortTickets) -> Vec<Line> {

@@ -58,6 +58,23 @@ impl Screen {
         self.shown.lock().unwrap().clone()
     }
 
+    /// What a terminal shows of it, row by row, where everything is drawn from the beginning of a row.
+    pub(crate) fn rows(&self) -> String {
+        let (shown, mut rows, mut at) = (self.shown(), vec![String::new(); 100], 0);
+        for piece in shown.split("\x1b[") {
+            let end = piece.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(0);
+            let (sequence, text) = piece.split_at((end + 1).min(piece.len()));
+            match sequence.split_once(';') {
+                Some((row, "1H")) => at = row.parse::<usize>().unwrap() - 1,
+                _ if sequence == "K" => rows[at].clear(),
+                _ if sequence == "J" => rows[at..].iter_mut().for_each(String::clear),
+                _ => {}
+            }
+            rows[at].push_str(text);
+        }
+        rows.join("\n")
+    }
+
     /// Waits until the program has ended, whether or not its terminal takes anything.
     pub(crate) fn until_over(&self) {
         until("it ends", || !lives(self.process.id()));

@@ -57,6 +57,9 @@ fn agrees(seen: &Snapshot, row: &WaiterRow, ahead: usize, told: &Waits, reason: 
         Reason::ReadersHold { .. } | Reason::WriterHolds { .. } => {
             is_full && seen.kind == Some(Kind::RwLock) && seen.held > 0
         }
+        Reason::NotRenewed { holders } => {
+            is_full && !holders.is_empty() && holders.iter().all(|held| held.valid_for.is_some())
+        }
         Reason::AboutToBeServed => {
             told.reasons.len() == 1 && row.permits <= seen.limit.saturating_sub(seen.held)
         }

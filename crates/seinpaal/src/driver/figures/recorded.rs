@@ -13,7 +13,10 @@ use metrics::{
     SharedString, Unit, counter, describe_counter, describe_gauge, describe_histogram, gauge,
     histogram,
 };
-use seinpaal_proto::Name;
+use seinpaal_proto::{
+    Name,
+    queue::session::{End, Loss},
+};
 
 use crate::{
     error::{AcquireError, Ended},
@@ -31,6 +34,8 @@ const LOSSES: &str = "seinpaal_client_losses_total";
 const RENEWALS: &str = "seinpaal_client_renewals_total";
 const ROUND_TRIP: &str = "seinpaal_client_store_round_trip_seconds";
 const ERRORS: &str = "seinpaal_client_store_errors_total";
+const DELIVERIES: &str = "seinpaal_client_deliveries_total";
+const DELIVERY_LOSSES: &str = "seinpaal_client_delivery_losses_total";
 const RECONNECTS: &str = "seinpaal_client_reconnects_total";
 
 /// How many names have series of their own: the first ones. A facade forgets no series, so it must not be given many.
@@ -52,6 +57,8 @@ fn describe() {
     describe_counter!(RENEWALS, "Grants whose lease was renewed, each time");
     describe_histogram!(ROUND_TRIP, Unit::Seconds, "Calls to the store, answered or not");
     describe_counter!(ERRORS, "Calls that the store did not answer, or refused, by kind");
+    describe_counter!(DELIVERIES, "Items of queues that this process finished, by outcome");
+    describe_counter!(DELIVERY_LOSSES, "Items that were lost while this process worked on them");
     describe_counter!(RECONNECTS, "How often the connection was made again");
 }
 
@@ -189,6 +196,28 @@ impl Call {
             counter!(ERRORS, "about" => self.0, "kind" => kind).increment(1);
         }
     }
+}
+
+/// Once for each delivery that the program has finished.
+pub(crate) fn delivery_finished(queue: &Name, end: End) {
+    let outcome = match end {
+        End::Acknowledged => "acknowledged",
+        End::Returned => "returned",
+        End::Died => "died",
+        End::Lost => "lost",
+        End::Unknown => "unknown",
+        _ => "other",
+    };
+    counter!(DELIVERIES, "name" => label(queue), "outcome" => outcome).increment(1);
+}
+
+/// Also for a delivery that the program has not finished yet.
+pub(crate) fn delivery_lost(queue: &Name, loss: Loss) {
+    let cause = match loss {
+        Loss::Silence => "silence",
+        _ => "ended",
+    };
+    counter!(DELIVERY_LOSSES, "name" => label(queue), "cause" => cause).increment(1);
 }
 
 pub(crate) fn reconnected() {

@@ -1,6 +1,9 @@
 //! Without the feature `metrics`: what [the other file](recorded.rs) notes is noted nowhere, and costs nothing.
 
-use seinpaal_proto::Name;
+use seinpaal_proto::{
+    Name,
+    queue::session::{End, Loss},
+};
 
 use crate::{error::AcquireError, permit_state::Lost, store::StoreError};
 
@@ -43,3 +46,7 @@ impl Call {
 }
 
 pub(crate) fn reconnected() {}
+
+pub(crate) fn delivery_finished(_queue: &Name, _end: End) {}
+
+pub(crate) fn delivery_lost(_queue: &Name, _loss: Loss) {}

@@ -5,7 +5,7 @@ use std::{fmt::Write as _, time::Duration};
 
 use seinpaal_words::text::age;
 
-use super::{grouped, range};
+use super::{Figures, grouped, range};
 use crate::history::Bucket;
 
 pub(super) const HEIGHT: u32 = 48;
@@ -31,7 +31,7 @@ pub(super) struct Lane {
 type Buckets<'a> = [Option<&'a Bucket>];
 
 impl Lane {
-    pub(super) fn held(first: i64, buckets: &Buckets<'_>, span: &str) -> Self {
+    pub(super) fn held(first: i64, buckets: &Buckets<'_>, span: &str, figures: &Figures) -> Self {
         let limit = top(buckets, |it| it.limit);
         let top = top(buckets, |it| it.held.1.max(it.limit));
         let scale = Scale { first, top };
@@ -41,9 +41,9 @@ impl Lane {
         });
         Self {
             class: "held",
-            title: "Held",
+            title: figures.held,
             top: up_to(top, grouped(top)),
-            words: words("Held", span, buckets, |it| it.held, now.as_deref()),
+            words: words(figures.held, span, buckets, |it| it.held, now.as_deref()),
             now: now.unwrap_or_default(),
             most: scale.area(buckets, |it| it.held.1),
             least: scale.area(buckets, |it| it.held.0),
@@ -52,15 +52,20 @@ impl Lane {
         }
     }
 
-    pub(super) fn waiting(first: i64, buckets: &Buckets<'_>, span: &str) -> Self {
+    pub(super) fn waiting(
+        first: i64,
+        buckets: &Buckets<'_>,
+        span: &str,
+        figures: &Figures,
+    ) -> Self {
         let top = top(buckets, |it| it.waiting.1);
         let scale = Scale { first, top };
         let now = last(buckets).map(|it| grouped(it.waiting.1));
         Self {
             class: "waiting",
-            title: "In line",
+            title: figures.waiting,
             top: up_to(top, grouped(top)),
-            words: words("In line", span, buckets, |it| it.waiting, now.as_deref()),
+            words: words(figures.waiting, span, buckets, |it| it.waiting, now.as_deref()),
             now: now.unwrap_or_default(),
             most: scale.area(buckets, |it| it.waiting.1),
             least: scale.area(buckets, |it| it.waiting.0),
@@ -69,7 +74,7 @@ impl Lane {
         }
     }
 
-    pub(super) fn waits(first: i64, buckets: &Buckets<'_>, span: &str) -> Self {
+    pub(super) fn waits(first: i64, buckets: &Buckets<'_>, span: &str, figures: &Figures) -> Self {
         let top = top(buckets, |it| it.oldest.max(it.waited));
         let scale = Scale { first, top };
         let known = buckets.iter().flatten();
@@ -77,13 +82,17 @@ impl Lane {
         let longest = known.map(|it| it.oldest).max().map_or_else(|| "not known".into(), length);
         Self {
             class: "waits",
-            title: "Longest wait",
+            title: figures.oldest,
             now: last(buckets).map(|it| length(it.oldest)).unwrap_or_default(),
             top: up_to(top, length(top)),
-            words: format!(
-                "Longest wait in line over the last {span}: {longest} at most; {} got in after a wait.",
-                grouped(granted)
-            ),
+            words: if figures.has_grants {
+                let granted = grouped(granted);
+                format!(
+                    "Longest wait in line over the last {span}: {longest} at most; {granted} got in after a wait."
+                )
+            } else {
+                format!("{} over the last {span}: {longest} at most.", figures.oldest)
+            },
             most: scale.area(buckets, |it| it.oldest),
             least: String::new(),
             line: String::new(),
