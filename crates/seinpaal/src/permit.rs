@@ -265,7 +265,9 @@ impl Permit {
 
     /// Leaves the permits held and gives up the guard. The lease lasts for its ttl once more, even
     /// if this process ends, and belongs to whoever has the ticket. See
-    /// [`Semaphore::attach`](crate::Semaphore::attach).
+    /// [`Semaphore::attach`](crate::Semaphore::attach). Say so with the request
+    /// ([`to_detach`](crate::Acquire::to_detach)) if nobody will attach soon: otherwise the holder
+    /// is shown as one that may be dead, once half of the ttl has gone.
     ///
     /// # Errors
     /// [`ReleaseError::NotWhole`] for a permit that was split or merged (it is released);
