@@ -117,6 +117,13 @@ def test_every_case_is_told_or_left_out_with_a_reason(prefix: str) -> None:
         print(f"  {list(out.values()).count(why)} are left out: {why}")
 
 
+def test_the_page_about_proofs_counts_them() -> None:
+    cases = [prefix + case for prefix, (path, _) in LISTS.items() for case in listed(path)]
+    here = {case for case, _, _ in plays()}
+    page = (CRATE.parents[2] / "docs/internals/proof/README.md").read_text()
+    assert f"{len(here)} of those {len(cases)} cases" in page
+
+
 def test_what_only_some_stores_or_faces_promise_is_told() -> None:
     named = {*ONLY, *OF_TASKS}
     assert named <= {case for case, _, _ in plays()}
