@@ -4,11 +4,12 @@ use seinpaal_proto::{Kind, Limit, Name, Permits, Priority, Slots, Ticket};
 
 use super::*;
 
-const PIECES: [(&str, &str); 24] = [
+const PIECES: [(&str, &str); 25] = [
     ("wire_single", include_str!("../lua/wire_single.lua")),
     ("wire_sharded", include_str!("../lua/wire_sharded.lua")),
     ("wire_moving", include_str!("../lua/wire_moving.lua")),
     ("together", TOGETHER),
+    ("bundle", BUNDLE),
     ("forms", FORMS),
     ("lean", LEAN),
     ("begin", include_str!("../lua/begin.lua")),
@@ -67,7 +68,7 @@ fn every_file_starts_with_what_it_is_given_and_answers() {
         let keys = match name {
             "guard" => "records order marker",
             "write" => "records order id key...",
-            "together" => "those of each name, name after name",
+            "together" | "bundle" => "those of each name, name after name",
             _ => "records order",
         };
         assert_eq!(field(source, "keys"), Some(keys), "{name}");
@@ -147,6 +148,7 @@ fn several_names_take_the_scripts_of_one_as_they_are() {
     for part in [Operation::Acquire, Operation::Cancel] {
         assert!(together.contains(&*scripts.source(part)));
     }
+    assert!(scripts.source(Operation::Bundle).contains(&*scripts.source(Operation::Step)));
 }
 
 #[test]
