@@ -72,8 +72,8 @@ use self::{
     worker::{Job, Worker, in_place, ring},
 };
 use seinpaal_store::{
-    Abilities, Advice, BoxFuture, Certainty, ChildRecord, Fact, GuardedWrite, NewsSender, OneStep,
-    Presence, Reading, SendsInPlace, Store, StoreError, StoreErrorKind, Together, Written,
+    Abilities, Advice, BoxFuture, Bundles, Certainty, ChildRecord, Fact, GuardedWrite, NewsSender,
+    OneStep, Presence, Reading, SendsInPlace, Store, StoreError, StoreErrorKind, Together, Written,
     clock::Clock, room::Room,
 };
 
@@ -270,6 +270,10 @@ impl Store for EmbeddedStore {
 
     fn one_step(&self) -> Option<&dyn OneStep> {
         Some(self)
+    }
+
+    fn bundles(&self) -> Option<&dyn Bundles> {
+        None
     }
 
     fn list<'a>(

@@ -17,7 +17,7 @@ use std::{
     time::Duration,
 };
 
-use redis::{Cmd, ToRedisArgs, Value};
+use redis::{Cmd, ServerError, ToRedisArgs, Value};
 use seinpaal_proto::planted::{Bug, planted};
 use tokio::{
     sync::{Notify, watch},
@@ -351,16 +351,29 @@ impl ConnectionState {
     fn judge(&self, id: u64, answer: Answer<Value>) -> Result<Value, StoreError> {
         match answer {
             Ok(Value::ServerError(refused)) => {
-                if refused.code() == "READONLY" {
-                    self.leave(id); // It was demoted; the master may be found at the same address.
-                }
+                self.leave_a_replica(id, &refused);
                 Err(error::of_server(&refused))
             }
-            Ok(value) => Ok(value),
+            Ok(value) => {
+                // Of a bundle each batch has an answer of its own, and a demoted server refuses all of them.
+                if let Value::Array(answers) = &value
+                    && let Some(Value::ServerError(refused)) = answers.first()
+                {
+                    self.leave_a_replica(id, refused);
+                }
+                Ok(value)
+            }
             Err(failed) => {
                 self.lose(id);
                 Err(error::of_call(&failed, &self.options.shown()))
             }
+        }
+    }
+
+    /// The server was demoted; the master may be found at the same address.
+    fn leave_a_replica(&self, id: u64, refused: &ServerError) {
+        if refused.code() == "READONLY" {
+            self.leave(id);
         }
     }
 

@@ -10,6 +10,7 @@
 
 #![forbid(unsafe_code)]
 
+mod bundle;
 mod cluster;
 mod connection;
 mod endpoint;
@@ -57,10 +58,10 @@ use self::{
     link::ConnectOptions,
     replicas::REPLICATION_TIMEOUT,
     script::{Mutation, Operation, Scripts, Wire},
-    servers::Servers,
+    servers::{Proof, Servers},
 };
 use seinpaal_store::{
-    Abilities, Advice, BoxFuture, Certainty, Fact, NewsSender, OneStep, Presence, Reading,
+    Abilities, Advice, BoxFuture, Bundles, Certainty, Fact, NewsSender, OneStep, Presence, Reading,
     SendsInPlace, Store, StoreError, StoreErrorKind, Together, Written,
     guarded::GuardedWrite,
     url::{ClusterUrl, RedisOptions, RedisUrl, RestartGuard, SentinelUrl, StoreUrl},
@@ -193,26 +194,36 @@ impl RedisStore {
     async fn execute(&self, batch: &Batch) -> Result<Replies, StoreError> {
         refuse_too_much(batch)?;
         let operation = Operation::of(batch);
-        let (keys, arguments) = match script::plain_arguments(batch, self.given_now()) {
-            Some(arguments) => (self.keys_of(batch), arguments),
-            None => self.keys_and_arguments(batch),
-        };
+        let (keys, arguments) = self.keys_and_arguments_in_form(batch);
         self.servers.expect(batch).await?;
         let (answer, proof) =
             self.servers.evaluate(operation, &keys, &arguments, room_of(batch)).await?;
         let replies = reply::of_batch(answer, operation.name(), batch)?;
         self.hear(replies.now);
         self.servers.take_note(batch, &replies);
-        match replies.replies.iter().map(need_of).max() {
-            None | Some(Need::Nothing) => {}
-            Some(Need::Asked) => drop(self.servers.replicas_of(proof).await?),
-            Some(Need::Confirmed) => self.servers.confirm(proof).await?,
-        }
+        let need = replies.replies.iter().map(need_of).max().unwrap_or(Need::Nothing);
+        self.meet(need, proof).await?;
         Ok(replies)
+    }
+
+    async fn meet(&self, need: Need, proof: Proof) -> Result<(), StoreError> {
+        match need {
+            Need::Nothing => Ok(()),
+            Need::Asked => self.servers.replicas_of(proof).await.map(drop),
+            Need::Confirmed => self.servers.confirm(proof).await,
+        }
     }
 
     fn given_now(&self) -> Option<u64> {
         self.now.as_ref().map(|now| now.load(Ordering::SeqCst))
+    }
+
+    /// Those for the lean path, if the batch is likely to be plain.
+    fn keys_and_arguments_in_form(&self, batch: &Batch) -> (Vec<String>, Vec<Vec<u8>>) {
+        match script::plain_arguments(batch, self.given_now()) {
+            Some(arguments) => (self.keys_of(batch), arguments),
+            None => self.keys_and_arguments(batch),
+        }
     }
 
     fn keys_and_arguments(&self, batch: &Batch) -> (Vec<String>, Vec<Vec<u8>>) {
@@ -293,6 +304,10 @@ impl Store for RedisStore {
 
     fn one_step(&self) -> Option<&dyn OneStep> {
         matches!(self.servers, Servers::One { .. }).then_some(self as &dyn OneStep)
+    }
+
+    fn bundles(&self) -> Option<&dyn Bundles> {
+        matches!(self.servers, Servers::One { .. }).then_some(self as &dyn Bundles)
     }
 
     fn call_queue<'a>(

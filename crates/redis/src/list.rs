@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use futures_util::future::{join_all, try_join_all};
+use futures_util::future::{join_all, try_join, try_join_all};
 use redis::Value;
 use seinpaal_proto::{Batch, Name, Reply, Request, Snapshot};
 
@@ -17,6 +17,8 @@ use seinpaal_store::StoreError;
 
 /// Names that one script tells of: so many that their calls cost little, and that nobody else waits long.
 const PAGE: usize = 500;
+/// Pages that are asked for at once: the server works on one while another is read here.
+const PAGES: usize = 2;
 /// Calls that are out at once, where each is about one name.
 pub(super) const AT_ONCE: usize = 64;
 /// Waiters that a listed snapshot shows at most.
@@ -42,13 +44,19 @@ impl RedisStore {
     ) -> Result<Vec<(Name, Snapshot)>, StoreError> {
         let (pattern, mut listed) = (self.keys.pattern(prefix), Listed::new());
         for server in self.servers.scanned().await? {
-            let mut cursor = Some(0);
-            while let Some(at) = cursor {
-                let (next, keys) = server.page(&pattern, at).await?;
+            let mut page = Some(server.page(&pattern, 0).await?);
+            while let Some((next, keys)) = page {
                 let names = keys.iter().filter_map(|key| self.keys.name_of(key));
                 let new: BTreeSet<_> = names.filter(|name| !listed.contains_key(name)).collect();
-                self.tell_of(new.into_iter().collect(), &mut listed).await?;
-                cursor = next;
+                // The server looks for the next page while this one is read here.
+                let ahead = async {
+                    match next {
+                        Some(at) => server.page(&pattern, at).await.map(Some),
+                        None => Ok(None),
+                    }
+                };
+                let told = self.tell_of(new.into_iter().collect(), &mut listed);
+                ((), page) = try_join(told, ahead).await?;
             }
         }
         Ok(listed.into_iter().collect())
@@ -56,7 +64,7 @@ impl RedisStore {
 
     async fn tell_of(&self, names: Vec<Name>, listed: &mut Listed) -> Result<(), StoreError> {
         let mut unclear = Vec::new();
-        let (page, at_once) = if self.servers.has_slots() { (1, AT_ONCE) } else { (PAGE, 1) };
+        let (page, at_once) = if self.servers.has_slots() { (1, AT_ONCE) } else { (PAGE, PAGES) };
         for names in names.chunks(page * at_once) {
             let pages = names.chunks(page).map(|names| self.page(names));
             let told = try_join_all(pages).await?.into_iter().flatten();

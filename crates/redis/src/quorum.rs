@@ -53,8 +53,8 @@ use self::{
 };
 use super::misconfigured;
 use seinpaal_store::{
-    Abilities, Advice, BoxFuture, Fact, GuardedWrite, NewsSender, OneStep, Presence, Reading,
-    SendsInPlace, Store, StoreError, Written, no_queues,
+    Abilities, Advice, BoxFuture, Bundles, Fact, GuardedWrite, NewsSender, OneStep, Presence,
+    Reading, SendsInPlace, Store, StoreError, Written, no_queues,
     url::{QuorumUrl, StoreUrl},
 };
 
@@ -215,6 +215,10 @@ impl Store for QuorumStore {
     }
 
     fn one_step(&self) -> Option<&dyn OneStep> {
+        None
+    }
+
+    fn bundles(&self) -> Option<&dyn Bundles> {
         None
     }
 

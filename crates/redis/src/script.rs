@@ -30,6 +30,8 @@ const BEGIN: &str = include_str!("lua/begin.lua");
 const GUARD: &str = include_str!("lua/guard.lua");
 /// What follows the scripts of acquire and cancel where several names are acquired in one step.
 const TOGETHER: &str = include_str!("lua/together.lua");
+/// What follows the script of all operations where batches about several names share a call.
+const BUNDLE: &str = include_str!("lua/bundle.lua");
 
 /// One operation, or the step that knows them all.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -50,6 +52,8 @@ pub(super) enum Operation {
     Together,
     /// Requests of any kind about a queue.
     Queue,
+    /// Batches about several names; it is made of the step.
+    Bundle,
 }
 
 /// What the header of a script's own file says, too.
@@ -156,7 +160,6 @@ pub(super) const SCRIPTS: [ScriptHeader; 10] = [
         name: "list",
         source: concat!(
             include_str!("lua/begin.lua"),
-            unfold!(),
             include_str!("lua/pack.lua"),
             include_str!("lua/rows.lua"),
             include_str!("lua/list.lua"),
@@ -201,6 +204,7 @@ impl Operation {
         match self {
             Self::Together => "together",
             Self::Queue => "queue",
+            Self::Bundle => "bundle",
             _ => SCRIPTS[self as usize].name,
         }
     }
@@ -236,7 +240,7 @@ pub(super) struct Mutation {
 
 /// Whether a script has this text.
 pub(super) fn is_anywhere(text: &str) -> bool {
-    let others = [FORMS, OVER, LEAN, GUARD, TOGETHER, QUEUE].concat();
+    let others = [FORMS, OVER, LEAN, GUARD, TOGETHER, BUNDLE, QUEUE].concat();
     others.contains(text) || SCRIPTS.iter().any(|row| row.source.contains(text))
 }
 
@@ -244,7 +248,7 @@ pub(super) fn is_anywhere(text: &str) -> bool {
 #[derive(Debug)]
 pub(super) struct Scripts {
     wire: Wire,
-    hashed: [OnceLock<Script>; SCRIPTS.len() + 2],
+    hashed: [OnceLock<Script>; SCRIPTS.len() + 3],
     /// In microseconds.
     guard: Option<u64>,
     mutations: Vec<Mutation>,
@@ -268,6 +272,10 @@ impl Scripts {
         if operation == Operation::Together {
             return self.together();
         }
+        if operation == Operation::Bundle {
+            let bundle = self.changed(BUNDLE.to_owned());
+            return [self.function("batch", Operation::Step), bundle].concat();
+        }
         if operation == Operation::Queue {
             return self.changed([self.wire.piece(), QUEUE].concat());
         }
@@ -289,11 +297,13 @@ impl Scripts {
     }
 
     fn together(&self) -> String {
-        let function = |name, operation| {
-            format!("local function {name}(KEYS, ARGV)\n{}\nend\n", self.source(operation))
-        };
-        let acquire = function("acquire", Operation::Acquire);
-        [acquire, function("cancel", Operation::Cancel), TOGETHER.to_owned()].concat()
+        let acquire = self.function("acquire", Operation::Acquire);
+        [acquire, self.function("cancel", Operation::Cancel), TOGETHER.to_owned()].concat()
+    }
+
+    /// A script as a function of its keys and arguments.
+    fn function(&self, name: &str, operation: Operation) -> String {
+        format!("local function {name}(KEYS, ARGV)\n{}\nend\n", self.source(operation))
     }
 }
 

@@ -10,8 +10,8 @@ use std::{fmt, sync::Arc, time::Duration};
 
 use seinpaal_proto::{Batch, Inbox, Name, Replies, Snapshot, queue, time::Micros};
 use seinpaal_store::{
-    Abilities, Advice, BoxFuture, Fact, GuardedWrite, News, NewsSender, OneStep, Presence, Reading,
-    SendsInPlace, Store, StoreError, Together, Written,
+    Abilities, Advice, BoxFuture, Bundles, Fact, GuardedWrite, News, NewsSender, OneStep, Presence,
+    Reading, SendsInPlace, Store, StoreError, Together, Written,
 };
 use tokio::sync::mpsc;
 
@@ -178,6 +178,11 @@ impl Store for Interposed {
 
     fn one_step(&self) -> Option<&dyn OneStep> {
         self.store.one_step().is_some().then_some(self)
+    }
+
+    /// Each batch is to pass [`Between::call`].
+    fn bundles(&self) -> Option<&dyn Bundles> {
+        None
     }
 
     fn call_queue<'a>(&'a self, batch: &'a queue::Batch) -> Answer<'a, queue::Replies> {

@@ -26,6 +26,7 @@ mod figures;
 mod handle;
 mod journal;
 mod lease;
+mod making;
 mod parting;
 mod pulse;
 mod queue_command;
@@ -83,6 +84,7 @@ const CROWDED: u64 = 10_000;
 
 enum Done {
     Call(CallId, Result<Replies, StoreError>),
+    Bundle(Vec<(CallId, Result<Replies, StoreError>)>),
     Together(Vec<(CallId, Ticket)>, Result<Together, StoreError>),
     Queue(Name, CallId, Result<queue::Replies, StoreError>),
 }
@@ -228,26 +230,6 @@ impl Driver {
         }
     }
 
-    fn make(&mut self, mut calls: Vec<Call>) {
-        self.make_steps(&mut calls);
-        for call in calls {
-            let store = Arc::clone(&self.store);
-            self.statistics.called();
-            let Call { id, batch, overdue } = call;
-            let silence = overdue.map(Duration::from_micros);
-            let asked = self.pulse.watch(async move {
-                if let Some(silence) = silence {
-                    store.reassure(&batch.name, silence).await;
-                }
-                let timing = figures::Call::begin("permits");
-                let result = store.call(&batch).await;
-                timing.end(result.as_ref().err());
-                result
-            });
-            self.under_way.push(Box::pin(async move { Done::Call(id, asked.await) }));
-        }
-    }
-
     fn take_error(&mut self, now: u64, id: CallId, error: &StoreError) {
         tracing::warn!(target: "seinpaal", kind = ?error.kind(), %error, "the store did not answer");
         self.statistics.failed();
@@ -256,14 +238,25 @@ impl Driver {
         self.session.handle_failure(now, id, failure);
     }
 
-    fn take_done(&mut self, done: Done) {
-        let now = self.clock.now();
-        match done {
-            Done::Call(id, Ok(replies)) => {
+    fn take_result(&mut self, now: u64, id: CallId, result: Result<Replies, StoreError>) {
+        match result {
+            Ok(replies) => {
                 self.last_error = None;
                 self.session.handle_replies(now, id, replies);
             }
-            Done::Call(id, Err(error)) => self.take_error(now, id, &error),
+            Err(error) => self.take_error(now, id, &error),
+        }
+    }
+
+    fn take_done(&mut self, done: Done) {
+        let now = self.clock.now();
+        match done {
+            Done::Call(id, result) => self.take_result(now, id, result),
+            Done::Bundle(results) => {
+                for (id, result) in results {
+                    self.take_result(now, id, result);
+                }
+            }
             Done::Together(calls, result) => self.take_together(now, calls, result),
             Done::Queue(name, id, result) => {
                 if result.is_err() {

@@ -5,7 +5,7 @@ pub use seinpaal_embedded as embedded;
 #[cfg(feature = "redis")]
 pub use seinpaal_redis as redis;
 pub use seinpaal_store::{
-    Abilities, BoxFuture, Certainty, ChildRecord, GuardedWrite, News, NewsSender, OneStep,
+    Abilities, BoxFuture, Bundles, Certainty, ChildRecord, GuardedWrite, News, NewsSender, OneStep,
     Presence, Reading, SendsInPlace, Store, StoreError, StoreErrorKind, Together, Written, clock,
     memory, url,
 };

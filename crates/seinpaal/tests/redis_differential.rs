@@ -16,7 +16,7 @@ mod model;
 
 use bench::{Bench, KEY};
 use history::{
-    Ask, CALM, CALM_CROWD, Event, FenceSeen, LARGE, Random, SMALL, Scale, guarded_history, history,
+    Ask, CALM, CALM_CROWD, Event, FenceSeen, LARGE, Random, SMALL, guarded_history, history,
 };
 use mistakes::{Drawn, FEW_ARE_MANY, FEW_FIT, MISTAKES};
 use seinpaal_proto::Ticket;
@@ -176,24 +176,56 @@ async fn the_scripts_do_what_the_ledger_does_where_few_rows_are_many() {
     compare_many_on(&mut bench, 0..histories() / 4, LARGE).await;
 }
 
-async fn first_unlike(bench: &mut Bench, scale: Scale) -> Option<String> {
+async fn first_unlike(bench: &mut Bench, drawn: impl Into<Drawn>) -> Option<String> {
+    let drawn = drawn.into();
     for seed in 0..histories() / 8 {
         let difference = match bench.is_guarded() {
-            true => bench.list_difference(&guarded_history(seed, scale)).await,
-            false => bench.list_difference(&history(seed, scale)).await,
+            true => bench.list_difference(&guarded_history(seed, SMALL)).await,
+            false => bench.list_difference(&drawn.history(seed)).await,
         };
         if let Some(difference) = difference {
-            return Some(format!("seed {seed}, {scale:?}: {difference}"));
+            return Some(format!("seed {seed}, {drawn:?}: {difference}"));
         }
     }
     None
 }
 
 #[tokio::test]
+async fn a_bundle_does_at_each_name_what_the_ledger_does() {
+    for mutation in [None, Some(FEW_ARE_MANY)] {
+        let mut bench = Bench::new(mutation).await.bundled();
+        for drawn in [SMALL.into(), CALM.into(), Drawn::Lone, Drawn::Pair] {
+            compare_many_on(&mut bench, 0..histories() / 4, drawn).await;
+        }
+    }
+    let mut bench = Bench::with(None, Some(GUARD)).await.bundled();
+    for seed in 0..histories() / 4 {
+        assert_eq!(bench.difference(&guarded_history(seed, SMALL)).await, None, "seed {seed}");
+    }
+}
+
+#[tokio::test]
+async fn a_mistake_in_a_bundle_does_not_stay_hidden() {
+    let mistakes = [
+        ("(i - 1) * width + 1", "1"),
+        ("unpack(ARGV, at + 1, last)", "unpack(ARGV, at, last)"),
+        ("answers[i], at = answer", "answers[names + 1 - i], at = answer"),
+    ];
+    for (from, to) in mistakes {
+        let mut bench = Bench::new(Some((from, to))).await.bundled();
+        let mut is_found = false;
+        for seed in 0..histories() {
+            is_found = is_found || bench.difference(&history(seed, SMALL)).await.is_some();
+        }
+        assert!(is_found, "{to:?} in place of {from:?} goes unnoticed");
+    }
+}
+
+#[tokio::test]
 async fn a_list_says_of_a_name_what_an_inspection_says() {
-    for scale in [SMALL, CALM, CALM_CROWD] {
-        assert_eq!(first_unlike(&mut Bench::new(None).await, scale).await, None);
-        assert_eq!(first_unlike(&mut Bench::new(Some(FEW_ARE_MANY)).await, scale).await, None);
+    for drawn in [SMALL.into(), CALM.into(), CALM_CROWD.into(), Drawn::Lone] {
+        assert_eq!(first_unlike(&mut Bench::new(None).await, drawn).await, None);
+        assert_eq!(first_unlike(&mut Bench::new(Some(FEW_ARE_MANY)).await, drawn).await, None);
     }
     assert_eq!(first_unlike(&mut Bench::with(None, Some(GUARD)).await, SMALL).await, None);
 }
@@ -208,13 +240,15 @@ async fn a_mistake_in_the_list_does_not_stay_hidden() {
         ("ipairs({ 'q', 'k' })", "ipairs({ 'k', 'q' })"),
         ("== 0 and pinned < 0 and not is_paused then", "== 0 and pinned < 0 then"),
         ("8 * ranges + 1)) }", "8 * ranges + 2)) }"),
+        ("if max(now - wall, 0) >= left then", "if false then"),
+        ("limit, limit, -1, held, holders, 0", "limit, limit, -1, holders, held, 0"),
     ];
     let mut unnoticed = Vec::new();
     for (from, to) in mistakes {
         let mut is_found = false;
-        for scale in [SMALL, CALM, CALM_CROWD] {
+        for drawn in [SMALL.into(), CALM.into(), CALM_CROWD.into(), Drawn::Lone] {
             is_found = is_found
-                || first_unlike(&mut Bench::new(Some((from, to))).await, scale).await.is_some();
+                || first_unlike(&mut Bench::new(Some((from, to))).await, drawn).await.is_some();
         }
         if !is_found {
             unnoticed.push(format!("{to:?} in place of {from:?}"));

@@ -156,6 +156,10 @@ pub trait Store: fmt::Debug + Send + Sync + 'static {
     /// none.
     fn one_step(&self) -> Option<&dyn OneStep>;
 
+    /// The means to execute batches about several names with one round trip. `None`: each of them
+    /// takes one of its own.
+    fn bundles(&self) -> Option<&dyn Bundles>;
+
     /// Executes a batch about a queue, whole or not at all, as [`seinpaal_proto::queue::execute`] would.
     fn call_queue<'a>(
         &'a self,
@@ -220,6 +224,17 @@ pub trait OneStep {
         &'a self,
         batches: &'a [Batch],
     ) -> BoxFuture<'a, Result<Together, StoreError>>;
+}
+
+/// Batches about several names that share a round trip.
+pub trait Bundles {
+    /// Executes batches about different names, each as [`Store::call`] would, and returns what came
+    /// of each, in their order. This is no atomic step: one batch may fail while another is
+    /// executed.
+    fn call_bundle<'a>(
+        &'a self,
+        batches: &'a [Batch],
+    ) -> BoxFuture<'a, Vec<Result<Replies, StoreError>>>;
 }
 
 /// The error of a store with this scheme that keeps no queues.

@@ -9,8 +9,8 @@ use seinpaal_proto::{Batch, Inbox, Name, Replies, Snapshot, queue, time::Micros}
 
 pub use self::hub::MemoryHub;
 use super::{
-    Abilities, Advice, BoxFuture, Fact, GuardedWrite, NewsSender, OneStep, Presence, Reading,
-    SendsInPlace, Store, StoreError, Together, Written,
+    Abilities, Advice, BoxFuture, Bundles, Fact, GuardedWrite, NewsSender, OneStep, Presence,
+    Reading, SendsInPlace, Store, StoreError, Together, Written,
 };
 
 /// One client of a [`MemoryHub`]. Dropping it stands for the death of a client: its leases and its
@@ -86,6 +86,10 @@ impl Store for MemoryStore {
 
     fn one_step(&self) -> Option<&dyn OneStep> {
         Some(self)
+    }
+
+    fn bundles(&self) -> Option<&dyn Bundles> {
+        None
     }
 
     fn call_queue<'a>(

@@ -42,8 +42,9 @@ use tokio::{sync::mpsc, task::AbortHandle};
 
 use self::{core::Core, keeper::Keeper, link::Link, link::SessionOptions, paths::Paths};
 use seinpaal_store::{
-    Abilities, Advice, BoxFuture, Certainty, Fact, GuardedWrite, NewsSender, OneStep, Presence,
-    Reading, SendsInPlace, Store, StoreError, StoreErrorKind, Written, boottime, no_queues,
+    Abilities, Advice, BoxFuture, Bundles, Certainty, Fact, GuardedWrite, NewsSender, OneStep,
+    Presence, Reading, SendsInPlace, Store, StoreError, StoreErrorKind, Written, boottime,
+    no_queues,
     url::{StoreUrl, ZookeeperUrl},
 };
 
@@ -173,6 +174,10 @@ impl Store for ZookeeperStore {
     }
 
     fn one_step(&self) -> Option<&dyn OneStep> {
+        None
+    }
+
+    fn bundles(&self) -> Option<&dyn Bundles> {
         None
     }
 

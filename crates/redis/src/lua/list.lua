@@ -48,11 +48,31 @@ local function add_waiters(answer, key, list)
   return true
 end
 
+-- What a value says in which the head and the only record are one: nobody waits there, and nothing is configured.
+local function told_alone(form, text)
+  local clock, wall, kind, limit, held, holders, ranges, left, ends, ends_wall, _
+  if form == FIRST_VERSION then
+    if #text < FIRST_SIZE then return 'look' end
+    _, _, _, wall, _, _, kind, limit, held, _, left = read(FIRST, text, 58)
+    holders = 1
+  else
+    if #text < LONE_SIZE then return 'look' end
+    holders, _, clock, wall, _, _, _, _, ends, ends_wall = read(LONE, text, 58)
+    _, _, _, kind, limit, held, _, ranges = read(LONE_MORE, text, LONE_MORE_AT)
+    left = min(ends - clock, ends_wall - wall)
+    if #text < LONE_SIZE + 8 * ranges then return 'look' end
+  end
+  if holders == 0 then return 'unused' end
+  if max(now - wall, 0) >= left then return 'look' end
+  return { 'snapshot ' .. totals_row(string.char(kind), limit, limit, -1, held, holders, 0, false) }
+end
+
 local function told(key, list)
   local text = try('hget', key, 'h')
-  local lone_head = unfold(text)
-  text = lone_head or text
-  if type(text) ~= 'string' or #text < HEAD_SIZE then return 'look' end
+  local form = type(text) == 'string' and string.byte(text)
+  if form == IDLE_VERSION and #text >= IDLE_SIZE then return 'unused' end
+  if form == FIRST_VERSION or form == LONE_VERSION then return told_alone(form, text) end
+  if not form or #text < HEAD_SIZE then return 'look' end
   local version, kind, flags, stated, pinned, clock, wall, passed, bound, _, due, _, _, _, _, held, holders, waiting, _, _, _,
     ranges = read(HEAD, text)
   if version ~= VERSION or #text < HEAD_SIZE + 8 * ranges then return 'look' end
@@ -61,7 +81,7 @@ local function told(key, list)
   local step, limit = max(now - wall, 0), pinned >= 0 and pinned or stated >= 0 and stated or 1
   if waiting > 0 and held < limit and not is_paused and guarded_for == 0 then return 'look' end
   if holders + waiting > 0 and passed + step >= due then
-    if lone_head or flags % 4 >= 2 or has_ended(key, clock + min(step, bound)) then return 'look' end
+    if flags % 4 >= 2 or has_ended(key, clock + min(step, bound)) then return 'look' end
   end
   if waiting > 0 and rows_left < min(waiting, rows) then return 'look' end
   local answer = { 'snapshot ' .. totals_row(kind, limit, stated, pinned, held, holders, waiting,

@@ -6,11 +6,12 @@ use super::*;
 
 const GUARDED: RestartGuard = RestartGuard::ON;
 
-const PIECES: [(&str, &str); 25] = [
+const PIECES: [(&str, &str); 26] = [
     ("wire_single", include_str!("../lua/wire_single.lua")),
     ("wire_sharded", include_str!("../lua/wire_sharded.lua")),
     ("wire_moving", include_str!("../lua/wire_moving.lua")),
     ("together", TOGETHER),
+    ("bundle", BUNDLE),
     ("forms", FORMS),
     ("over", OVER),
     ("lean", LEAN),
@@ -70,7 +71,7 @@ fn every_file_starts_with_what_it_is_given_and_answers() {
         let keys = match name {
             "over" | "guard" => "records order marker",
             "write" => "records order id key...",
-            "together" => "those of each name, name after name",
+            "together" | "bundle" => "those of each name, name after name",
             _ => "records order",
         };
         assert_eq!(field(source, "keys"), Some(keys), "{name}");
@@ -152,6 +153,7 @@ fn several_names_take_the_scripts_of_one_as_they_are() {
     for part in [Operation::Acquire, Operation::Cancel] {
         assert!(together.contains(&*scripts.source(part)));
     }
+    assert!(scripts.source(Operation::Bundle).contains(&*scripts.source(Operation::Step)));
 }
 
 #[test]

@@ -10,12 +10,12 @@ use std::{
 
 use redis::{AsyncConnectionConfig, PushInfo, PushKind, Value, aio::MultiplexedConnection};
 use seinpaal::store::{
-    Store,
+    Store, StoreError,
     redis::{RedisStore, Rig},
     url::StoreUrl,
 };
 use seinpaal_proto::{
-    Batch, Cause, Inbox, MemoryState, Name, Reply, Request, Wakeup, What, execute,
+    Batch, Cause, Inbox, MemoryState, Name, Replies, Reply, Request, Wakeup, What, execute,
 };
 use tokio::sync::mpsc;
 
@@ -38,6 +38,8 @@ pub(super) struct Bench {
     observer: MultiplexedConnection,
     heard: mpsc::UnboundedReceiver<PushInfo>,
     guard: Option<u64>,
+    /// Each batch comes in one call with a question about another name.
+    is_bundled: bool,
     /// When the history began. Keys grow older by the server's own clock, too.
     began: Instant,
 }
@@ -74,7 +76,13 @@ impl Bench {
         let (ears, _) = connect(&server).await;
         let (mut observer, heard) = connect(&server).await;
         observer.psubscribe("seinpaal:inbox:*").await.unwrap();
-        Self { server, store, now, ears, observer, heard, guard, began: Instant::now() }
+        let is_bundled = false;
+        Self { server, store, now, ears, observer, heard, guard, is_bundled, began: Instant::now() }
+    }
+
+    pub(super) fn bundled(mut self) -> Self {
+        self.is_bundled = true;
+        self
     }
 
     pub(super) fn is_guarded(&self) -> bool {
@@ -156,7 +164,7 @@ impl Bench {
         let guarded_for = model.guard.as_mut().and_then(|guard| guard.left_at(now));
         let mut contacts = Listening(&model.listening, guarded_for);
         let Ok(expected) = execute(&mut model.state, &mut contacts, now, batch);
-        let replies = match self.store.call(batch).await {
+        let replies = match self.call(batch).await {
             Ok(replies) => replies,
             Err(error) => return Some(format!("batch {batch:?}\nfailed: {error}")),
         };
@@ -170,6 +178,20 @@ impl Bench {
              script wakes {wakeups:?}",
             expected.replies
         ))
+    }
+
+    async fn call(&self, batch: &Batch) -> Result<Replies, StoreError> {
+        if !self.is_bundled {
+            return self.store.call(batch).await;
+        }
+        let other = Name::new("another name").unwrap();
+        let look =
+            Batch { name: other, requests: vec![Request::Inspect { rows: 1 }], ..batch.clone() };
+        let bundle = [look, batch.clone()];
+        let mut outcomes = self.store.bundles().unwrap().call_bundle(&bundle).await;
+        let replies = outcomes.pop().unwrap();
+        outcomes.pop().unwrap()?;
+        replies
     }
 
     /// Runs a history and lists after each event, a while later. Says where the list is not what an inspection shows.

@@ -1,0 +1,91 @@
+//! Batches about several names with one round trip: possible where one server has them all.
+//!
+//! The server works hardly less for them, but both ends are woken less often and make fewer system
+//! calls, and the client does once what it did for each
+//! (docs/decisions/0066-calls-that-are-due-together.md).
+
+use redis::Value;
+use seinpaal_proto::{Batch, Replies};
+
+use super::{
+    Need, RedisStore, error, need_of, refuse_too_much, reply, room_of, script::Operation,
+    servers::Proof,
+};
+use seinpaal_store::{BoxFuture, Bundles, Certainty, StoreError, StoreErrorKind};
+
+type Outcome = Result<Replies, StoreError>;
+
+impl Bundles for RedisStore {
+    fn call_bundle<'a>(&'a self, batches: &'a [Batch]) -> BoxFuture<'a, Vec<Outcome>> {
+        Box::pin(async move {
+            let outcomes = self.execute_bundle(batches).await;
+            outcomes.unwrap_or_else(|error| batches.iter().map(|_| Err(error.clone())).collect())
+        })
+    }
+}
+
+impl RedisStore {
+    async fn execute_bundle(&self, batches: &[Batch]) -> Result<Vec<Outcome>, StoreError> {
+        batches.iter().try_for_each(refuse_too_much)?;
+        let (keys, arguments) = self.keys_and_arguments_of_bundle(batches);
+        let room = batches.iter().map(room_of).fold(0, usize::saturating_add);
+        let (answer, proof) =
+            self.servers.evaluate(Operation::Bundle, &keys, &arguments, room).await?;
+        let answers = answers_to(batches, answer)?;
+        let outcomes = batches.iter().zip(answers).map(|(batch, answer)| self.take(batch, answer));
+        let outcomes = outcomes.collect();
+        Ok(self.confirmed(outcomes, proof).await)
+    }
+
+    fn keys_and_arguments_of_bundle(&self, batches: &[Batch]) -> (Vec<String>, Vec<Vec<u8>>) {
+        let mut keys = Vec::with_capacity(3 * batches.len());
+        let mut arguments = Vec::with_capacity(1 + 2 * batches.len());
+        arguments.push(batches.len().to_string().into_bytes());
+        for batch in batches {
+            let (batch_keys, batch_arguments) = self.keys_and_arguments_in_form(batch);
+            keys.extend(batch_keys);
+            arguments.push(batch_arguments.len().to_string().into_bytes());
+            arguments.extend(batch_arguments);
+        }
+        (keys, arguments)
+    }
+
+    fn take(&self, batch: &Batch, answer: Value) -> Outcome {
+        if let Value::ServerError(refused) = &answer {
+            return Err(error::of_server(refused));
+        }
+        let replies = reply::of_batch(answer, Operation::Bundle.name(), batch)?;
+        self.hear(replies.now);
+        self.servers.take_note(batch, &replies);
+        Ok(replies)
+    }
+
+    /// Asks the replicas once for all. If they fail, that is what came of each batch that needs
+    /// them.
+    async fn confirmed(&self, mut outcomes: Vec<Outcome>, proof: Proof) -> Vec<Outcome> {
+        let most = outcomes.iter().map(need_of_outcome).max().unwrap_or(Need::Nothing);
+        if let Err(error) = self.meet(most, proof).await {
+            for outcome in &mut outcomes {
+                if need_of_outcome(outcome) > Need::Nothing {
+                    *outcome = Err(error.clone());
+                }
+            }
+        }
+        outcomes
+    }
+}
+
+fn need_of_outcome(outcome: &Outcome) -> Need {
+    let replies = outcome.iter().flat_map(|replies| &replies.replies);
+    replies.map(need_of).max().unwrap_or(Need::Nothing)
+}
+
+fn answers_to(batches: &[Batch], answer: Value) -> Result<Vec<Value>, StoreError> {
+    match answer {
+        Value::Array(answers) if answers.len() == batches.len() => Ok(answers),
+        _ => {
+            let message = "the script bundle answered what cannot be read: is there a proxy that changes replies?";
+            Err(StoreError::new(StoreErrorKind::Corrupt, Certainty::Unknown, message))
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! Making the calls that are due. Those about different names share a round trip where the store
+//! has one for them (docs/decisions/0066-calls-that-are-due-together.md).
+
+use std::{sync::Arc, time::Duration};
+
+use seinpaal_proto::{Batch, Replies, Request, session::Call};
+
+use super::{Done, Driver, figures};
+use crate::store::{Store, StoreError};
+
+/// The most requests in one round trip: as many as one call may have, so that nobody else waits
+/// longer for the server than ever.
+const MOST_REQUESTS: usize = Batch::MOST;
+
+/// The most calls that share a round trip. Larger bundles cost the server hardly less, and while it
+/// works on one, the client works on the answers to another.
+const MOST_CALLS: usize = 16;
+
+impl Driver {
+    pub(super) fn make(&mut self, mut calls: Vec<Call>) {
+        self.make_steps(&mut calls);
+        if calls.len() > 1 && self.store.bundles().is_some() {
+            let bundles = bundles_of(calls.extract_if(.., |call| may_share(call)).collect());
+            bundles.into_iter().for_each(|calls| self.make_bundle(calls));
+        }
+        calls.into_iter().for_each(|call| self.make_one(call));
+    }
+
+    fn make_one(&mut self, call: Call) {
+        let (store, pulse, clock) = (Arc::clone(&self.store), Arc::clone(&self.pulse), self.clock);
+        self.statistics.called();
+        pulse.ask(clock.now());
+        self.under_way.push(Box::pin(async move {
+            let Call { id, batch, overdue } = call;
+            if let Some(silence) = overdue.map(Duration::from_micros) {
+                store.reassure(&batch.name, silence).await;
+            }
+            let timing = figures::Call::begin("permits");
+            let result = store.call(&batch).await;
+            timing.end(result.as_ref().err());
+            pulse.hear(clock.now(), result.as_ref().err());
+            Done::Call(id, result)
+        }));
+    }
+
+    fn make_bundle(&mut self, mut calls: Vec<Call>) {
+        if calls.len() == 1 {
+            return calls.drain(..).for_each(|call| self.make_one(call));
+        }
+        let (store, pulse, clock) = (Arc::clone(&self.store), Arc::clone(&self.pulse), self.clock);
+        self.statistics.called();
+        pulse.ask(clock.now());
+        self.under_way.push(Box::pin(async move {
+            let (ids, batches): (Vec<_>, Vec<_>) =
+                calls.into_iter().map(|call| (call.id, call.batch)).unzip();
+            let timing = figures::Call::begin("permits");
+            let outcomes = call_bundle(&*store, &batches).await;
+            let errors: Vec<_> = outcomes.iter().filter_map(|it| it.as_ref().err()).collect();
+            timing.end(errors.first().copied());
+            let has_answered = errors.len() < outcomes.len();
+            pulse.hear(clock.now(), errors.first().copied().filter(|_| !has_answered));
+            Done::Bundle(ids.into_iter().zip(outcomes).collect())
+        }));
+    }
+}
+
+async fn call_bundle(store: &dyn Store, batches: &[Batch]) -> Vec<Result<Replies, StoreError>> {
+    match store.bundles() {
+        Some(bundles) => bundles.call_bundle(batches).await,
+        None => unreachable!("looked at before these calls were put together"),
+    }
+}
+
+/// Of what an operator asks, a single request may be much work.
+fn may_share(call: &Call) -> bool {
+    let is_small = |request: &Request| {
+        matches!(
+            request,
+            Request::Acquire(_)
+                | Request::Renew(_)
+                | Request::Release { .. }
+                | Request::Cancel { .. }
+        )
+    };
+    call.overdue.is_none() && call.batch.requests.iter().all(is_small)
+}
+
+/// In bundles of like size. A server without memory refuses what only makes it keep more, until
+/// something else in the same script was executed. So what asks for permits stands first.
+fn bundles_of(mut calls: Vec<Call>) -> Vec<Vec<Call>> {
+    calls.sort_by_key(|call| !asks_only(call));
+    let most = calls.len().div_ceil(calls.len().div_ceil(MOST_CALLS).max(1));
+    let (mut bundles, mut requests) = (Vec::new(), 0);
+    for call in calls {
+        let more = call.batch.requests.len();
+        let has_room = |bundle: &Vec<Call>| bundle.len() < most && requests + more <= MOST_REQUESTS;
+        match bundles.last_mut().filter(|bundle| has_room(bundle)) {
+            Some(bundle) => {
+                bundle.push(call);
+                requests += more;
+            }
+            None => {
+                bundles.push(vec![call]);
+                requests = more;
+            }
+        }
+    }
+    bundles
+}
+
+fn asks_only(call: &Call) -> bool {
+    call.batch.requests.iter().all(|request| matches!(request, Request::Acquire(_)))
+}
