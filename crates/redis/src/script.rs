@@ -320,7 +320,7 @@ pub(super) fn arguments(batch: &Batch, now: Option<u64>) -> Vec<Vec<u8>> {
     arguments
 }
 
-/// A batch of which nothing keeps the server from a straight path, as `PLAIN_*` in `forms.lua` say; else nothing.
+/// A batch of which nothing keeps the server from a straight path, as `PLAIN_*` in `lean.lua` say; else nothing.
 pub(super) fn plain_arguments(batch: &Batch, now: Option<u64>) -> Option<Vec<Vec<u8>>> {
     let mut clocks = now.map_or((-1.0_f64).to_le_bytes(), double).to_vec();
     clocks.extend(double(batch.fence_seen.min(MOST_FENCE_SEEN)));

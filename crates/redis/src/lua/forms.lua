@@ -16,10 +16,6 @@
 --   the causes and the tickets. IDLE, while nobody holds: grants last clock wall fence deadline till, how long the causes
 --   are; then the causes. FIRST, while one ticket is just as it was granted at wall, with wall as fence, and there are no
 --   causes: grants last clock wall deadline till kind limit permits margin ttl digest; then about.
--- PLAIN_*: what goes before a request that is likely to be plain: which it is, now (below zero: the server's clock), the
---   fence seen, inbox and series; then of an acquire number digest permits limit, kind and limit, ttl margin not_after; of
---   a release number digest; of a renewal ttl margin members digest. After it comes the request as any other script
---   is given it.
 
 local UNBOUNDED, HALF_DAY, SECOND = 9007199254740992, 43200000000, 1000000
 local RANK_BIAS = 1000000000
@@ -34,7 +30,6 @@ local VERSION = 6
 local HEAD, HEAD_SIZE = '<Bc1Bi4i4ddddddddddI4I4I4I4I4I4B', 116
 local RECORD, RECORD_SIZE = '<BI4dI4dddI4dI4c32dI2', 99
 local TICKET, TICKET_SIZE = '<I4I4dddI4B', 37
-local TICKET_ABOUT = '<I4I4dddI4Bc0'
 -- Of a ticket only number and how long about is.
 local TICKET_STEP = '<I4xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxB'
 local HOLDER, WAITER = '<c1c1c32c32dddds', '<c1c1c32c32ddddddc32'
@@ -42,17 +37,10 @@ local HOLDER, WAITER = '<c1c1c32c32dddds', '<c1c1c32c32ddddddc32'
 -- not_after, the most that may wait (-1: it does not), priority place_ttl; then lease and place; then about.
 -- Its size is that with the word before it.
 local ASK, ASK_SIZE = '<c32I4Bc1I4c1I4ddddi4d', 99
-local PLAIN_ACQUIRE, PLAIN_RELEASE, PLAIN_RENEW = '<ddc56I4dI4I4Bddd', '<ddc56I4d', '<ddc56dddd'
--- Where the request begins, and in an acquire about.
-local ACQUIRE_AT, RELEASE_AT, RENEW_AT, ABOUT_AT = 119, 86, 106, 282
 local IDLE, IDLE_SIZE, IDLE_VERSION = '<BI4dddddB', 103, 7
 local LONE, LONE_MORE, LONE_MORE_AT, LONE_SIZE, LONE_VERSION = '<I4ddddddddd', '<BI4dBI4I4I4BB', 134, 161, 8
 local FIRST, FIRST_SIZE, FIRST_VERSION = '<BI4ddddBI4I4ddd', 127, 9
-local PACK_IDLE, PACK_LONE, PACK_FIRST = '<Bc56BI4dddddB', '<Bc56I4dddddddddBI4dBI4I4I4BB', '<Bc56BI4ddddBI4I4dddc0'
-local PACK_RENEWED = '<Bc56I4ddddddddd'
--- How many tickets it has at most, how long it is when another comes in, and for how many grants its keys expire early
--- whenever nobody holds.
-local MOST_LONE, LONGEST_LONE, MOST_SHORT = 80, 6144, 16
+local PACK_IDLE, PACK_LONE = '<Bc56BI4dddddB', '<Bc56I4dddddddddBI4dBI4I4I4BB'
 -- What the marker of the restart guard says, where there is one: begun, over, or proved to be over.
 local guard
 local MEMBER, FREE = '>c1I8c32', '>c1I8I8'
