@@ -4,6 +4,7 @@ import base64
 import json
 import os
 import pathlib
+import select
 import subprocess
 import time
 
@@ -42,8 +43,8 @@ class Chromium:
         os.close(to_read)
         os.close(to_write)
 
-    def tab(self):
-        return Tab(self)
+    def tab(self, window=False):
+        return Tab(self, window)
 
     def close(self):
         self.process.kill()
@@ -65,6 +66,8 @@ class Chromium:
 
     def next(self):
         while b"\0" not in self.buffer:
+            if not select.select([self.read], [], [], PATIENCE)[0]:
+                raise RuntimeError(f"chromium has said nothing for {PATIENCE} s")
             more = os.read(self.read, 1 << 16)
             if not more:
                 raise RuntimeError("chromium has ended")
@@ -74,9 +77,10 @@ class Chromium:
 
 
 class Tab:
-    def __init__(self, browser):
+    def __init__(self, browser, window):
+        """A tab; or a window, which is seen beside all others."""
         self.browser = browser
-        self.target = browser.ask("Target.createTarget", None, url="about:blank")["targetId"]
+        self.target = browser.ask("Target.createTarget", None, url="about:blank", newWindow=window)["targetId"]
         self.session = browser.ask("Target.attachToTarget", None, targetId=self.target, flatten=True)["sessionId"]
         for domain in ("Page", "Runtime", "Log"):
             self.ask(f"{domain}.enable")

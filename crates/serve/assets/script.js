@@ -5,7 +5,9 @@
   const stream = main.dataset.stream;
   const [live, hold, strip, spoken] = ["live", "hold", "strip", "spoken"].map((id) => document.getElementById(id));
   const SILENCE = 5000; // milliseconds without a word before the page is called stale
-  let source = null, heardAt = Date.now(), lastId = "", held = false, said = "", saidAt = 0;
+  // A browser has six connections for all its windows. So many of them are for streams; other windows look in now and then.
+  const PLACES = 4, LOOK_IN = 3000;
+  let source = null, isAsking = false, leave = null, heardAt = Date.now(), lastId = "", held = false, said = "", saidAt = 0;
   let storeTrouble = strip.textContent;
 
   // ---- keys
@@ -45,19 +47,43 @@
     renew();
   }
 
-  function close() { if (source) { source.close(); source = null; } }
+  function close() {
+    if (source) { source.close(); source = null; }
+    if (leave) { leave(); leave = null; }
+  }
 
-  function renew() {
+  async function renew() {
     if (document.hidden || held) { close(); judge(); return; }
-    if (source) return;
+    if (source || isAsking) return;
     heardAt = Date.now();
-    const from = lastId ? (stream.includes("?") ? "&" : "?") + "from=" + encodeURIComponent(lastId) : "";
-    source = new EventSource(stream + from);
-    source.addEventListener("parts", (event) => { heard(event); apply(JSON.parse(event.data)); });
-    source.addEventListener("beat", (event) => { heard(event); trouble(JSON.parse(event.data).trouble); });
-    source.onerror = () => { if (source && source.readyState === 2) { close(); setTimeout(renew, 2000); } };
+    isAsking = true;
+    const stays = await hasPlace();
+    isAsking = false;
+    if (document.hidden || held) close(); else listen(stays);
     judge();
   }
+
+  // Whether this window has one of the places. Where a browser tells windows nothing of each other, all have one.
+  async function hasPlace() {
+    for (let at = 0; navigator.locks && !leave && at < PLACES; at += 1) {
+      const isTaken = await new Promise((tell) => {
+        const take = (lock) => (lock ? new Promise((end) => { leave = end; tell(false); }) : tell(true));
+        navigator.locks.request("seinpaal-stream-" + at, { ifAvailable: true }, take).catch(() => tell(true));
+      });
+      if (!isTaken) return true;
+    }
+    return Boolean(leave) || !navigator.locks;
+  }
+
+  function listen(stays) {
+    const from = lastId ? (stream.includes("?") ? "&" : "?") + "from=" + encodeURIComponent(lastId) : "";
+    source = new EventSource(stream + from);
+    source.addEventListener("parts", (event) => { heard(event); apply(JSON.parse(event.data)); if (!stays) lookInLater(); });
+    source.addEventListener("beat", (event) => { heard(event); trouble(JSON.parse(event.data).trouble); if (!stays) lookInLater(); });
+    source.onerror = () => { if (source && source.readyState === 2) { close(); setTimeout(renew, 2000); } };
+  }
+
+  function lookInLater() { close(); setTimeout(renew, LOOK_IN); }
 
   function heard(event) { heardAt = Date.now(); if (event.lastEventId) lastId = event.lastEventId; judge(); }
 
