@@ -7,7 +7,7 @@ mod asks;
 use std::time::Duration;
 
 use asks::{Client, acquire, is_granted, plain, release};
-use futures_util::future::{join_all, try_join_all};
+use futures_util::future::try_join_all;
 use redis::{aio::MultiplexedConnection, cmd};
 use seinpaal::{
     Seinpaal,
@@ -112,34 +112,30 @@ async fn without_memory_a_bundle_that_only_asks_for_permits_is_refused_whole() {
     assert_eq!(keys, 0);
 }
 
-/// Thousands of leases are renewed several times each, by far fewer calls than there are names.
+/// Their leases are renewed by far fewer calls than there are names.
 #[tokio::test]
 async fn one_client_holds_thousands_of_names_and_few_calls_renew_them() {
-    const NAMES: usize = 2_000;
+    const NAMES: u64 = 4_000;
     let server = RedisServer::start();
     let seinpaal = Seinpaal::connect(&server.socket_url("")).await.unwrap();
     let mut behind = plain(&server.socket_url("")).await;
     reset(&mut behind).await;
-    let ask = |i| {
-        let name = seinpaal.semaphore(&format!("n{i}"));
-        name.limit(1).acquire().ttl(Duration::from_secs(6)).into_future()
-    };
+    let ask = |i| seinpaal.semaphore(&format!("n{i}")).limit(1).acquire().into_future();
     let held = try_join_all((0..NAMES).map(ask)).await.unwrap();
     let asked = scripts_run(&mut behind).await;
-    assert!(asked <= NAMES as u64 / 4, "{asked} calls for {NAMES} names");
+    assert!(asked <= NAMES / 2, "{asked} calls for {NAMES} names");
     reset(&mut behind).await;
+    let before = seinpaal.statistics().renewals;
     let renewed = async {
-        while seinpaal.statistics().renewals < 3 * NAMES as u64 {
+        while seinpaal.statistics().renewals < before + NAMES {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     };
-    timeout(Duration::from_secs(60), renewed).await.expect("renewals go on");
-    let (renewing, statistics) = (scripts_run(&mut behind).await, seinpaal.statistics());
-    assert_eq!((statistics.held, statistics.losses), (NAMES as u64, 0));
-    assert!(renewing <= statistics.renewals / 2, "{renewing} calls for {}", statistics.renewals);
-    join_all(held.into_iter().map(|permit| permit.release()))
-        .await
-        .into_iter()
-        .for_each(|it| it.unwrap());
+    timeout(Duration::from_secs(120), renewed).await.expect("renewals go on");
+    let renewing = scripts_run(&mut behind).await;
+    let renewals = seinpaal.statistics().renewals - before;
+    assert!(renewing <= renewals / 2, "{renewing} calls for {renewals} renewals");
+    let released = try_join_all(held.into_iter().map(|permit| permit.release())).await;
+    assert!(released.is_ok(), "{released:?}");
     assert!(seinpaal.list("").await.unwrap().is_empty());
 }
