@@ -93,7 +93,11 @@ fn bundles_of(mut calls: Vec<Call>) -> Vec<Vec<Call>> {
     let (mut bundles, mut requests) = (Vec::new(), 0);
     for call in calls {
         let more = call.batch.requests.len();
-        let has_room = |bundle: &Vec<Call>| bundle.len() < most && requests + more <= MOST_REQUESTS;
+        // A renewal that overtakes a call of the same step is about the same name.
+        let is_other = |it: &Call| it.batch.name != call.batch.name;
+        let has_room = |bundle: &Vec<Call>| {
+            bundle.len() < most && requests + more <= MOST_REQUESTS && bundle.iter().all(is_other)
+        };
         match bundles.last_mut().filter(|bundle| has_room(bundle)) {
             Some(bundle) => {
                 bundle.push(call);
