@@ -59,7 +59,10 @@ fn run(wishes: Wishes) -> io::Result<()> {
     }
     let mut bench = Bench { wanted: wishes.peers, report: Report::open(wishes.json)? };
     if wishes.is_page {
-        return page::write(&peer::here("../../docs/internals/performance.md"), &bench.report.lines);
+        return page::write(
+            &peer::here("../../docs/internals/performance.md"),
+            &bench.report.lines,
+        );
     }
     wishes.rows.iter().try_for_each(|row| bench.measure(row))
 }

@@ -1,6 +1,9 @@
 //! What only ours does: server instructions, by callgrind, of two windows of different lengths.
 
-use std::{io, time::Duration};
+use std::{
+    io,
+    time::{Duration, Instant},
+};
 
 use seinpaal::{Permit, Seinpaal, Semaphore};
 use tokio::{
@@ -13,7 +16,8 @@ use crate::server::Server;
 
 const TIMES: u64 = 256;
 const SIZES: [u32; 3] = [10, 1_000, 10_000];
-const RENEWALS: u64 = 5;
+const RENEWALS: u64 = 6;
+const SETTLED: Duration = Duration::from_secs(3);
 const NAME: &str = "bench";
 
 pub(super) fn dropped(bench: &mut Bench, row: &Row) -> io::Result<()> {
@@ -169,17 +173,25 @@ async fn hand_over(pair: &[Semaphore; 2], times: u64) -> io::Result<()> {
 /// Instructions of one renewal of so many permits.
 async fn renew(server: &Server, permits: u32) -> io::Result<f64> {
     let seinpaal = connect(server).await?;
+    tokio::time::sleep(SETTLED).await;
+    server.count()?;
+    tokio::time::sleep(SETTLED).await;
+    let idle = server.counted_since()? / SETTLED.as_secs_f64();
     let semaphore = seinpaal.semaphore(NAME).limit(permits);
     let ask = |_| semaphore.acquire().ttl(Duration::from_secs(6)).into_future();
     let held = (0..permits).map(ask).collect::<JoinSet<_>>().join_all().await;
     let held = held.into_iter().collect::<Result<Vec<_>, _>>().map_err(io::Error::other)?;
-    until_called(&seinpaal, 1).await; // the first merges what was asked for at different times
-    let before = seinpaal.statistics().calls;
+    // The first merges what was asked for at different times, and brings the script, for which the
+    // server needs a second under callgrind.
+    until_called(&seinpaal, 1).await;
+    tokio::time::sleep(SETTLED).await;
+    let (before, begun) = (seinpaal.statistics().calls, Instant::now());
     server.count()?;
     until_called(&seinpaal, RENEWALS).await;
     let counted = server.counted_since()?;
+    let (took, renewals) = (begun.elapsed(), seinpaal.statistics().calls - before);
     drop(held);
-    Ok(counted / (seinpaal.statistics().calls - before) as f64)
+    Ok((counted - idle * took.as_secs_f64()) / renewals as f64)
 }
 
 async fn until_called(seinpaal: &Seinpaal, more: u64) {

@@ -5,6 +5,7 @@
 -- cost   one HGET a record
 
   if lone_head then
+    if #lone_record > RECORD_SIZE + MOST_INLINE then break end
     text, record = lone_head, lone_field == field and lone_record
   elseif record == nil and text then
     record = try('hget', records, field)

@@ -83,7 +83,9 @@ function ledger.read_head()
   local lone_head, field, record = unfold(text)
   if lone_head then
     head = parse_head(lone_head)
-    ledger.touch(ledger.keep_record(sub(field, 2), record))
+    local kept = ledger.keep_record(sub(field, 2), record)
+    kept.is_crowded = #record > RECORD_SIZE + MOST_INLINE
+    ledger.touch(kept)
   elseif text then
     head = parse_head(text) or ledger.unreadable(text)
   else
@@ -138,7 +140,7 @@ function ledger.has_room(entry, record)
   if not entry.fence or entry.lease ~= ledger.series_of(entry.ticket) or #entry.about > 255 then return false end
   local lease = record.lease
   if not lease or lease.inbox ~= entry.inbox or string.find(entry.slots, ',', 1, true) then return false end
-  if entry.home == 'record' then return true end
+  if entry.home == 'record' then return not record.is_crowded end -- a lone value had room for it
   local size = TICKET_SIZE + #entry.about
   for _, other in pairs(record.tickets) do size = size + TICKET_SIZE + #other.about end
   return size <= MOST_INLINE
