@@ -48,7 +48,7 @@ fn in_short(lines: &[Line]) -> String {
         let work = of(row, "server µs a pair")?;
         let (work, rate) = (short(work), short(1e6 / work));
         Some(format!(
-            "- {what}: {work} µs of the server a pair, so one server carries at most {rate} pairs a second.\n"
+            "- {what}: {work} µs of the server a pair.\n  One server carries at most {rate} pairs a second.\n"
         ))
     };
     let waiting = || {
@@ -59,8 +59,8 @@ fn in_short(lines: &[Line]) -> String {
             "- A hundred processes that wait send {some} commands a second in all; ten thousand tasks of one process, {many}.\n"
         ))
     };
+    // Not those of a lone task: between its calls the server sleeps, and waking it is most of the cost.
     let lines = [
-        carries("One task, each call by itself", "alone"),
         carries("Many tasks, each at a name of its own", "apart"),
         carries("Many tasks at one name", "together"),
         waiting(),
