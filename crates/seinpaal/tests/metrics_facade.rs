@@ -23,11 +23,16 @@ fn value(series: &str) -> Option<f64> {
     line.map(|line| line.rsplit(' ').next().unwrap().parse().unwrap())
 }
 
-/// Waits until a series has a value. The recorder tells nobody, so it is asked until then.
+/// Waits until a series has a value.
 async fn until(series: &str, wanted: f64) {
+    until_it(series, |value| value == wanted).await;
+}
+
+/// Waits until a series has a value that will do. The recorder tells nobody, so it is asked until then.
+async fn until_it(series: &str, will_do: impl Fn(f64) -> bool) {
     let deadline = Instant::now() + Duration::from_secs(60);
-    while value(series) != Some(wanted) {
-        assert!(Instant::now() < deadline, "{series} is not {wanted}: {}", exporter().render());
+    while !value(series).is_some_and(&will_do) {
+        assert!(Instant::now() < deadline, "{series}: {}", exporter().render());
         tokio::task::yield_now().await;
     }
 }
@@ -107,11 +112,7 @@ async fn leases_that_are_renewed_are_counted() {
     let permit =
         seinpaal.semaphore("renewed").acquire().ttl(Duration::from_millis(300)).await.unwrap();
     let series = r#"seinpaal_client_renewals_total{name="renewed"}"#;
-    let deadline = Instant::now() + Duration::from_secs(60);
-    while value(series).is_none_or(|renewals| renewals < 2.0) {
-        assert!(Instant::now() < deadline, "{}", exporter().render());
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
+    until_it(series, |renewals| renewals >= 2.0).await;
     permit.release().await.unwrap();
 }
 

@@ -1,6 +1,8 @@
 //! What the files say about themselves is true.
 
-use seinpaal_proto::{Kind, Limit, Name, Permits, Priority, Slots, Ticket};
+use seinpaal_proto::{
+    Acquire, Enqueue, Kind, Limit, LimitRule, Name, OnMismatch, Permits, Priority, Slots, Ticket,
+};
 
 use super::*;
 
