@@ -9,9 +9,14 @@ pub(super) mod queue;
 pub(super) mod tests;
 mod whole;
 
-use rusqlite::{Connection, Error, OptionalExtension, Result, Row, params, types::Type};
+use std::str;
+
+use rusqlite::{
+    Connection, Error, OptionalExtension, Result, Row, params,
+    types::{Type, Value, ValueRef},
+};
 use seinpaal_proto::{
-    Entry, Head, Kind, Lease, LeaseId, Memory, Name, Series, State, Ticket, time::Micros,
+    Entry, Head, Kind, Lease, LeaseId, Memory, Name, Series, SlotNames, State, Ticket, time::Micros,
 };
 
 /// The state of one name. SQLite's numbers are signed; all of ours are below 2^53.
@@ -57,10 +62,12 @@ impl<'a> Rows<'a> {
 }
 
 fn read_head(row: &Row<'_>) -> Result<Head> {
+    let (pinned, names) = read_pinned(row, 1)?;
     let head = Head {
         kind: kind(row, 13)?,
         stated: row.get(0)?,
-        pinned: row.get(1)?,
+        pinned,
+        names,
         paused: row.get(2)?,
         clock: micros(row, 3)?,
         wall: micros(row, 4)?,
@@ -74,6 +81,27 @@ fn read_head(row: &Row<'_>) -> Result<Head> {
         top: row.get(12)?,
     };
     if head.is_sound() { Ok(head) } else { Err(damaged()) }
+}
+
+/// A limit, or names for slots after this mark, whose number is the limit. A program that does not know this finds no
+/// number there, and does not go on without the names.
+const NAMES: &str = "=";
+
+fn read_pinned(row: &Row<'_>, column: usize) -> Result<(Option<u32>, SlotNames)> {
+    let ValueRef::Text(text) = row.get_ref(column)? else {
+        return Ok((row.get(column)?, SlotNames::none()));
+    };
+    let text = str::from_utf8(text).ok().and_then(|text| text.strip_prefix(NAMES));
+    let names: Option<SlotNames> = text.and_then(|text| text.parse().ok());
+    names.map(|names| (Some(names.count()), names)).ok_or_else(damaged)
+}
+
+fn pinned(head: &Head) -> Value {
+    match head.pinned {
+        None => Value::Null,
+        Some(_) if !head.names.is_empty() => Value::Text(format!("{NAMES}{}", head.names)),
+        Some(limit) => Value::Integer(limit.into()),
+    }
 }
 
 /// What was found a moment ago must be there to be deleted. Otherwise an index contradicts its table, and it
@@ -141,7 +169,7 @@ impl State for Rows<'_> {
         write.execute(params![
             id,
             head.stated,
-            head.pinned,
+            pinned(head),
             head.paused,
             clock,
             wall,
@@ -246,6 +274,20 @@ impl State for Rows<'_> {
             .prepare_cached("INSERT INTO free VALUES (?1, ?2, ?3)")?
             .execute((id, first, last))?;
         Ok(())
+    }
+
+    fn free_slots_below(&mut self, slot: u32) -> Result<Vec<(u32, u32)>> {
+        let sql = "SELECT first, last FROM free WHERE name = ?1 AND first < ?2 ORDER BY first";
+        let mut find = self.db.prepare_cached(sql)?;
+        let ranges = find.query_map((self.id(), slot), |row| Ok((row.get(0)?, row.get(1)?)))?;
+        let ranges: Vec<(u32, u32)> = ranges.collect::<Result<_>>()?;
+        let is_sound = ranges.iter().all(|(first, last)| first <= last && *last < u32::MAX);
+        if is_sound { Ok(ranges) } else { Err(damaged()) }
+    }
+
+    fn remove_free_slots(&mut self, first: u32, _: u32) -> Result<()> {
+        let sql = "DELETE FROM free WHERE name = ?1 AND first = ?2";
+        must_be_one(self.db.prepare_cached(sql)?.execute((self.id(), first))?)
     }
 
     fn clear_free_slots(&mut self) -> Result<()> {

@@ -7,7 +7,8 @@ CREATE INDEX small_to_look_at ON small (look_at) WHERE look_at IS NOT NULL;
 -- Which clients may have something at which small names.
 CREATE TABLE small_of (inbox BLOB NOT NULL, name INTEGER NOT NULL, PRIMARY KEY (inbox, name)) WITHOUT ROWID;
 
--- One row a large name; what is not a list about it. 'stated' and 'pinned' are limits.
+-- One row a large name; what is not a list about it. 'stated' and 'pinned' are limits;
+-- a 'pinned' like '=GPU-0,GPU-1' is the names of the slots, whose number is the limit.
 CREATE TABLE name (
     id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE,
     kind TEXT, stated INTEGER, pinned INTEGER, paused TEXT,
@@ -31,7 +32,8 @@ CREATE INDEX lease_by_end ON lease (name, ends, id);
 CREATE INDEX lease_by_wall ON lease (name, ends_wall, id);
 CREATE INDEX lease_by_inbox ON lease (inbox, name) WHERE inbox IS NOT NULL;
 
--- A ticket that holds has a fence and slots, one that waits has a rank and what follows it.
+-- A ticket that holds has a fence and slots, one that waits has a rank and what follows it;
+-- its slots, if there are any, are those that it wishes for.
 CREATE TABLE entry (
     name INTEGER NOT NULL, ticket BLOB NOT NULL, lease BLOB NOT NULL, inbox BLOB,
     permits INTEGER NOT NULL, ttl INTEGER NOT NULL, since INTEGER NOT NULL, about TEXT NOT NULL,

@@ -8,6 +8,7 @@ use crate::{
     kind::Kind,
     reply::Cause,
     request::DIGEST_MASK,
+    slot_names::SlotNames,
     slots::Slots,
     time::{LONGEST_OWED, Micros, UNBOUNDED},
 };
@@ -25,6 +26,9 @@ pub struct Head {
     pub stated: Option<u32>,
     /// The limit that an operator pinned. It stays until it is unset, and wins over a stated limit.
     pub pinned: Option<u32>,
+    /// The names of the slots from 0 up, if an operator gave them names. They are pinned with the limit, which is
+    /// their number, and go with it.
+    pub names: SlotNames,
     /// Why the name is paused, if it is.
     pub paused: Option<String>,
     /// The ledger's clock. It follows the store's clock, but never runs backwards and never
@@ -59,7 +63,9 @@ impl Head {
         let (stated, pinned) = (self.stated.unwrap_or(0), self.pinned.unwrap_or(0));
         let permits = [stated, pinned, self.held, self.top];
         let rows = [self.holders, self.waiting, self.past];
-        times.iter().all(|time| *time <= UNBOUNDED)
+        let are_pinned = self.names.is_empty() || self.pinned == Some(self.names.count());
+        are_pinned
+            && times.iter().all(|time| *time <= UNBOUNDED)
             && permits.iter().all(|permits| *permits <= MAX_LIMIT)
             && rows.iter().all(|rows| *rows < MOST_ROWS)
     }
@@ -100,7 +106,9 @@ impl Entry {
             Standing::Holding { fence, slots } => {
                 fence.0 <= UNBOUNDED && slots.count() == self.permits
             }
-            Standing::Waiting { margin, .. } => *margin <= UNBOUNDED,
+            Standing::Waiting { margin, wishes, .. } => {
+                *margin <= UNBOUNDED && wishes.count() <= self.permits
+            }
         };
         standing
             && (1..=MAX_LIMIT).contains(&self.permits)
@@ -162,6 +170,7 @@ impl Default for Head {
             kind: None,
             stated: None,
             pinned: None,
+            names: SlotNames::none(),
             paused: None,
             clock: 0,
             wall: 0,
@@ -240,6 +249,8 @@ pub enum Standing {
         lease: LeaseId,
         /// The margin of that lease.
         margin: Micros,
+        /// The slots that must be among those that it gets.
+        wishes: Slots,
         /// Nobody listens at its inbox: it is not in the order of service until it is heard from.
         parked: bool,
     },
@@ -316,6 +327,10 @@ pub trait State {
     fn pop_free_slots(&mut self) -> Result<Option<(u32, u32)>, Self::Error>;
     /// Puts in a range of free slots. Ranges never overlap; they are not joined.
     fn push_free_slots(&mut self, first: u32, last: u32) -> Result<(), Self::Error>;
+    /// The free ranges that begin below a slot, ascending. Asked only about names with names for slots, with their number.
+    fn free_slots_below(&mut self, slot: u32) -> Result<Vec<(u32, u32)>, Self::Error>;
+    /// Takes out the free range that begins with this slot.
+    fn remove_free_slots(&mut self, first: u32, last: u32) -> Result<(), Self::Error>;
     /// Drops all free ranges: nobody holds anything.
     fn clear_free_slots(&mut self) -> Result<(), Self::Error>;
 }

@@ -21,6 +21,7 @@ pub mod fuzzing;
 mod keys;
 mod link;
 mod list;
+mod named;
 #[cfg(feature = "planted")]
 mod planted;
 mod queue;

@@ -49,8 +49,8 @@ impl MemoryState {
 }
 
 fn head_of<H: Hasher>(head: &Head, store: &Lens, clock: &Lens, hasher: &mut H) {
-    let Head { kind, stated, pinned, paused, wall, bound, fence, top, .. } = head;
-    (kind, stated, pinned, paused.is_some(), bound, top).hash(hasher);
+    let Head { kind, stated, pinned, names, paused, wall, bound, fence, top, .. } = head;
+    (kind, stated, pinned, names, paused.is_some(), bound, top).hash(hasher);
     (store.exact(*wall), store.fence(Fence(*fence)), clock.exact(head.arrival)).hash(hasher);
     (head.held, head.holders, head.waiting, head.past).hash(hasher);
 }
@@ -67,8 +67,8 @@ fn entry_of<H: Hasher>(entry: &Entry, store: &Lens, hasher: &mut H) {
     (ticket, lease, inbox, permits, ttl).hash(hasher);
     match standing {
         Standing::Holding { fence, slots } => (0_u8, store.fence(*fence), slots).hash(hasher),
-        Standing::Waiting { lease, margin, parked, .. } => {
-            (1_u8, lease, margin, parked).hash(hasher);
+        Standing::Waiting { lease, margin, wishes, parked, .. } => {
+            (1_u8, lease, margin, wishes, parked).hash(hasher);
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use crate::named::encoded;
 use seinpaal_proto::{
     Acquire, Attach, Batch, Configure, Enqueue, LimitRule, OnMismatch, Renew, Request, Ticket,
     Whom, time::Micros,
@@ -22,7 +23,7 @@ pub(crate) fn arguments(batch: &Batch, now: Option<u64>) -> Vec<Vec<u8>> {
     arguments.push(batch.inbox.map(|inbox| inbox.to_string().into_bytes()).unwrap_or_default());
     arguments.push(batch.fence_seen.min(MOST_FENCE_SEEN).to_string().into_bytes());
     arguments.extend(batch.requests.iter().map(|request| match request {
-        Request::Acquire(acquire) => packed(acquire),
+        Request::Acquire(acquire) if acquire.wishes.is_empty() => packed(acquire),
         request => line(request).into_bytes(),
     }));
     arguments
@@ -44,7 +45,9 @@ pub(crate) fn plain_arguments(batch: &Batch, now: Option<u64>) -> Option<Vec<Vec
 /// Which operation it is, and what follows the inbox.
 fn plain_body(request: &Request) -> Option<(u8, Vec<u8>)> {
     match request {
-        Request::Acquire(acquire) => Some((1, plain_acquire(acquire)?)),
+        Request::Acquire(acquire) if acquire.wishes.is_empty() => {
+            Some((1, plain_acquire(acquire)?))
+        }
         Request::Release { ticket, slots: None } => {
             Some((2, [plain_ticket(*ticket), line(request).into_bytes()].concat()))
         }
@@ -129,7 +132,10 @@ fn rule_and_limit(rule: Option<LimitRule>) -> (u8, u32) {
 
 pub(crate) fn line(request: &Request) -> String {
     match request {
-        Request::Acquire(acquire) => acquire_line(acquire),
+        Request::Acquire(acquire) if acquire.wishes.is_empty() => acquire_line(acquire),
+        Request::Acquire(acquire) => {
+            format!("wish {} {}", encoded(&acquire.wishes), acquire_line(acquire))
+        }
         Request::Renew(renew) => renew_line(renew),
         Request::Release { ticket, slots: None } => format!("release {ticket} all"),
         // A comma, so that no slots at all are still an argument.
@@ -144,6 +150,9 @@ pub(crate) fn line(request: &Request) -> String {
         }
         Request::Evict { ticket } => format!("evict {ticket}"),
         Request::Configure(Configure::Limit(limit)) => format!("configure limit {limit}"),
+        Request::Configure(Configure::Slots(names)) => {
+            format!("configure slots {}", encoded(names))
+        }
         Request::Configure(Configure::Unpin) => "configure unpin ".to_owned(),
         Request::Configure(Configure::Pause(reason)) => format!("configure pause {reason}"),
         Request::Configure(Configure::Resume) => "configure resume ".to_owned(),

@@ -1,8 +1,8 @@
 //! The facts of a name as bytes, one after the other, each with the number of its kind.
 
 use seinpaal_proto::{
-    Cause, Entry, Fence, Head, Inbox, Kind, Lease, LeaseId, Memory, MemoryState, Series, Slots,
-    Standing, State, Ticket,
+    Cause, Entry, Fence, Head, Inbox, Kind, Lease, LeaseId, Memory, MemoryState, Series, SlotNames,
+    Slots, Standing, State, Ticket,
 };
 
 use super::bytes::{Damaged, Packer, Unpacker};
@@ -13,6 +13,10 @@ const HOLDER: u8 = 5;
 const WAITER: u8 = 6;
 const MEMORY: u8 = 8;
 const FREE: u8 = 10;
+/// A head with names for slots, and a waiter with wishes for some. A program that does not know these says that the record
+/// is damaged, and does not go on without them.
+const NAMED_HEAD: u8 = 20;
+const WISHER: u8 = 21;
 
 /// All facts of a state.
 pub fn pack(state: &mut MemoryState) -> Vec<u8> {
@@ -38,7 +42,10 @@ pub fn unpack(packed: &[u8]) -> Result<MemoryState, Damaged> {
 }
 
 pub fn put_head(packer: &mut Packer, head: &Head) {
-    packer.byte(HEAD);
+    packer.byte(if head.names.is_empty() { HEAD } else { NAMED_HEAD });
+    if !head.names.is_empty() {
+        put_names(packer, &head.names);
+    }
     packer.byte(head.kind.map_or(0, |kind| kind.letter() as u8));
     for limit in [head.stated, head.pinned] {
         packer.number(limit.map_or(0, |limit| u64::from(limit) + 1));
@@ -69,8 +76,14 @@ pub fn put_lease(packer: &mut Packer, lease: &Lease) {
 }
 
 pub fn put_entry(packer: &mut Packer, entry: &Entry) {
-    let holds = matches!(entry.standing, Standing::Holding { .. });
-    packer.byte(if holds { HOLDER } else { WAITER });
+    match &entry.standing {
+        Standing::Holding { .. } => packer.byte(HOLDER),
+        Standing::Waiting { wishes, .. } if wishes.is_empty() => packer.byte(WAITER),
+        Standing::Waiting { wishes, .. } => {
+            packer.byte(WISHER);
+            put_slots(packer, wishes);
+        }
+    }
     packer.id(entry.ticket.0);
     packer.id(entry.lease.0);
     packer.maybe_id(entry.inbox.map(|inbox| inbox.0));
@@ -83,7 +96,7 @@ pub fn put_entry(packer: &mut Packer, entry: &Entry) {
             packer.instant(fence.0);
             put_slots(packer, slots);
         }
-        Standing::Waiting { rank, priority, lease, margin, parked } => {
+        Standing::Waiting { rank, priority, lease, margin, parked, wishes: _ } => {
             packer.signed(rank.wrapping_sub(packer.at() as i64));
             packer.signed((*priority).into());
             packer.id(lease.0);
@@ -99,6 +112,15 @@ pub fn put_slots(packer: &mut Packer, slots: &Slots) {
         packer.number((*first).into());
         packer.number((last - first).into());
     }
+}
+
+/// As their text.
+fn put_names(packer: &mut Packer, names: &SlotNames) {
+    packer.text(&names.to_string());
+}
+
+fn take_names(from: &mut Unpacker<'_>) -> Result<SlotNames, Damaged> {
+    from.text()?.parse().map_err(|_| Damaged)
 }
 
 pub fn put_memory(packer: &mut Packer, memory: &Memory) {
@@ -148,9 +170,18 @@ pub fn repeat_fact(
     state: &mut MemoryState,
 ) -> Result<(), Damaged> {
     let Ok(()) = match fact {
-        HEAD => state.set_head(&take_head(from)?),
+        HEAD => state.set_head(&take_head(from, SlotNames::none())?),
+        NAMED_HEAD => {
+            let names = take_names(from)?;
+            state.set_head(&take_head(from, names)?)
+        }
         LEASE => state.put_lease(&take_lease(from)?),
-        holds @ (HOLDER | WAITER) => state.put_entry(&take_entry(from, holds == HOLDER)?),
+        HOLDER => state.put_entry(&take_entry(from, take_holding)?),
+        WAITER => state.put_entry(&take_entry(from, |from| take_waiting(from, Slots::none()))?),
+        WISHER => {
+            let wishes = take_slots(from)?;
+            state.put_entry(&take_entry(from, |from| take_waiting(from, wishes))?)
+        }
         MEMORY => state.put_memory(&take_memory(from)?),
         FREE => {
             let (first, last) = take_range(from)?;
@@ -171,7 +202,7 @@ fn take_limit(from: &mut Unpacker<'_>) -> Result<Option<u32>, Damaged> {
     limit.map_err(|_| Damaged)
 }
 
-fn take_head(from: &mut Unpacker<'_>) -> Result<Head, Damaged> {
+fn take_head(from: &mut Unpacker<'_>, names: SlotNames) -> Result<Head, Damaged> {
     let kind = match from.byte()? {
         0 => None,
         letter => Some(Kind::of_letter(letter.into()).ok_or(Damaged)?),
@@ -180,6 +211,7 @@ fn take_head(from: &mut Unpacker<'_>) -> Result<Head, Damaged> {
         kind,
         stated: take_limit(from)?,
         pinned: take_limit(from)?,
+        names,
         paused: if from.byte()? != 0 { Some(from.text()?) } else { None },
         clock: from.instant()?,
         wall: from.instant()?,
@@ -209,7 +241,10 @@ fn take_lease(from: &mut Unpacker<'_>) -> Result<Lease, Damaged> {
     sound(lease, Lease::is_sound)
 }
 
-fn take_entry(from: &mut Unpacker<'_>, holds: bool) -> Result<Entry, Damaged> {
+fn take_entry<'a>(
+    from: &mut Unpacker<'a>,
+    standing: impl FnOnce(&mut Unpacker<'a>) -> Result<Standing, Damaged>,
+) -> Result<Entry, Damaged> {
     let entry = Entry {
         ticket: Ticket(from.id()?),
         lease: LeaseId(from.id()?),
@@ -218,7 +253,7 @@ fn take_entry(from: &mut Unpacker<'_>, holds: bool) -> Result<Entry, Damaged> {
         ttl: from.number()?,
         since: from.instant()?,
         about: from.text()?,
-        standing: if holds { take_holding(from)? } else { take_waiting(from)? },
+        standing: standing(from)?,
     };
     sound(entry, Entry::is_sound)
 }
@@ -227,12 +262,13 @@ fn take_holding(from: &mut Unpacker<'_>) -> Result<Standing, Damaged> {
     Ok(Standing::Holding { fence: Fence(from.instant()?), slots: take_slots(from)? })
 }
 
-fn take_waiting(from: &mut Unpacker<'_>) -> Result<Standing, Damaged> {
+fn take_waiting(from: &mut Unpacker<'_>, wishes: Slots) -> Result<Standing, Damaged> {
     Ok(Standing::Waiting {
         rank: from.signed()?.wrapping_add(from.at() as i64),
         priority: i8::try_from(from.signed()?).map_err(|_| Damaged)?,
         lease: LeaseId(from.id()?),
         margin: from.number()?,
+        wishes,
         parked: from.byte()? != 0,
     })
 }
