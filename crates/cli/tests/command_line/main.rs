@@ -24,6 +24,7 @@ mod reentry;
 mod serve;
 mod settings;
 mod signals;
+mod slots;
 mod status;
 mod stores;
 mod streams;

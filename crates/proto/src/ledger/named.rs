@@ -13,7 +13,6 @@ use alloc::vec::Vec;
 
 use super::{Contact, Contacts, Ledger};
 use crate::{
-    planted::{Bug, planted},
     reply::{Cause, Reply},
     request::Acquire,
     slot_names::SlotNames,
@@ -47,7 +46,7 @@ impl Room {
     }
 
     fn fit(&mut self, permits: u32, wishes: &Slots) -> Fit {
-        if !self.open.contains(wishes) && !planted(Bug::IgnoresWishes) {
+        if !self.open.contains(wishes) {
             self.open.take(wishes);
             return Fit::WaitsForSlots;
         }

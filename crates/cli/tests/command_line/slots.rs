@@ -1,0 +1,69 @@
+//! Names for slots.
+
+use super::support::{Held, World};
+
+const NAMING: [&str; 4] = ["limit", "boards", "--slots", "GPU-0,GPU-1,board-b"];
+const TELL: &str = "echo $SEINPAAL_SLOT $SEINPAAL_SLOT_NAME $SEINPAAL_SLOT_NAMES";
+
+#[test]
+fn a_job_is_told_the_name_of_its_slot_and_can_wish_for_one() {
+    for world in [World::embedded(), World::redis()] {
+        assert_eq!(world.seinpaal(&NAMING).code, 0);
+        assert_eq!(world.seinpaal(&["limit", "boards"]).out.trim(), "3");
+        let told = |args: &[&str]| {
+            let all = [&["run", "boards"], args, &["--", "sh", "-c", TELL]].concat();
+            world.seinpaal(&all).out.trim().to_owned()
+        };
+        assert_eq!(told(&[]), "0 GPU-0 GPU-0");
+        assert_eq!(told(&["--slot", "board-b"]), "2 board-b board-b");
+        assert_eq!(told(&["-p", "2", "--slot", "GPU-1"]), "0 GPU-0 GPU-0,GPU-1");
+    }
+}
+
+#[test]
+fn who_wishes_waits_for_its_slot_and_show_says_so() {
+    for world in [World::embedded(), World::redis()] {
+        world.seinpaal(&NAMING);
+        let (held, _) = Held::hold(&world, &["boards", "--slot", "board-b"]);
+        let done = world.seinpaal(&["run", "boards", "-n", "--slot", "board-b", "true"]);
+        assert_eq!(done.code, 75, "{done:?}");
+        let args = ["run", "boards", "--slot", "board-b", "true"];
+        let mut waiter = Held::start(world.command(&args));
+        world.until_waiting("boards", 1);
+        assert_eq!(world.seinpaal(&["run", "boards", "-n", "true"]).code, 0);
+        let shown = world.show("boards");
+        assert_eq!(shown["slot_names"], serde_json::json!(["GPU-0", "GPU-1", "board-b"]));
+        for row in ["holders", "waiters"] {
+            assert_eq!(shown[row][0]["slot_names"], serde_json::json!(["board-b"]));
+        }
+        let ticket = shown["waiters"][0]["ticket"].as_str().unwrap().to_owned();
+        let why = world.seinpaal(&["show", "boards", "--why", &ticket]).out;
+        assert!(why.contains("slot board-b is held by"), "{why}");
+        held.let_go();
+        assert_eq!(waiter.end().code, 0);
+    }
+}
+
+#[test]
+fn what_cannot_be_is_said_before_anything_is_written() {
+    let world = World::embedded();
+    for (args, code, words) in [
+        (&["limit", "a", "--slots", "x,x"][..], 64, "twice"),
+        (&["limit", "a", "--slots", "x,"], 64, "empty"),
+        (&["limit", "a", "2", "--slots", "x,y"], 64, "cannot be used with"),
+        (&["run", "a", "--slot", "x", "true"], 78, "have no names"),
+        (&["run", "boards", "--slot", "x", "true"], 78, "GPU-0, GPU-1, board-b"),
+        (&["run", "boards", "--slot", "GPU-0", "--slot", "GPU-1", "true"], 64, "2 slots"),
+        (&["run", "boards", "--shared", "--slot", "GPU-0", "true"], 64, "cannot be used with"),
+    ] {
+        world.seinpaal(&NAMING);
+        let done = world.seinpaal(args);
+        assert!(done.code == code && done.err.contains(words), "{args:?}: {done:?}");
+    }
+    let (held, _) = Held::hold(&world, &["boards"]);
+    for args in [&["limit", "boards", "2"][..], &["limit", "boards", "--slots", "board-b,GPU-0"]] {
+        let done = world.seinpaal(args);
+        assert!(done.code == 78 && done.err.contains("GPU-0"), "{args:?}: {done:?}");
+    }
+    held.let_go();
+}
