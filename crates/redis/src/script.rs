@@ -11,7 +11,7 @@ use seinpaal_store::url::RestartGuard;
 pub(super) use self::requests::{
     FIRST_REQUEST, acquire_line, arguments, attach_words, double, line, plain_arguments,
 };
-use super::queue::pieces::QUEUE;
+use super::{head, queue::pieces::QUEUE};
 
 /// Where every script begins: formats, and without the restart guard what goes on most of the time.
 pub(super) const FORMS: &str = include_str!("lua/forms.lua");
@@ -274,7 +274,7 @@ impl Scripts {
             return [self.function("batch", Operation::Step), bundle].concat();
         }
         if operation == Operation::Queue {
-            return self.changed([self.wire.piece(), QUEUE].concat());
+            return head::QUEUES.expand(&self.changed([self.wire.piece(), QUEUE].concat()));
         }
         let (begin, rest) = SCRIPTS[operation as usize].source.split_at(BEGIN.len());
         let guard = self.guard.filter(|_| operation != Operation::Write);
@@ -282,7 +282,7 @@ impl Scripts {
         let lean = if operation.may_be_plain() { LEAN } else { "" };
         let pieces = [self.wire.piece(), FORMS, over, lean, begin, after, rest];
         let length = guard.unwrap_or_default().to_string();
-        self.changed(pieces.concat()).replace("GUARD_LENGTH", &length)
+        head::NAMES.expand(&self.changed(pieces.concat())).replace("GUARD_LENGTH", &length)
     }
 
     fn changed(&self, source: String) -> String {

@@ -16,54 +16,20 @@ use std::{
 use redis::{AsyncConnectionConfig, Cmd, ProtocolVersion, PushInfo, PushKind, ServerError, Value};
 use tokio::{sync::Mutex, time::sleep};
 
-use super::slots::Address;
+use super::{
+    call::{Call, Done, NodeTask, TaskEnd},
+    slots::Address,
+};
 use crate::{
     connection::{is_missing_script, pause_of_callers},
     error,
     link::{LastHeard, RESPONSE_TIMEOUT},
     replicas::{self, Replicas},
-    script::{Operation, Scripts},
+    script::Scripts,
     server::{self, Look, Subject},
     transport::{Answer, CallError, Commands, TransportFault},
 };
 use seinpaal_store::{Certainty, StoreError, StoreErrorKind, url::RedisUrl};
-
-/// A script with its arguments, not yet addressed to anybody.
-pub(super) struct Call {
-    pub(super) operation: Operation,
-    pub(super) keys: Vec<Vec<u8>>,
-    pub(super) arguments: Vec<Vec<u8>>,
-    /// How many bytes its answer may have.
-    pub(super) room: usize,
-}
-
-/// What a node is asked to do.
-pub(super) enum NodeTask<'a> {
-    Evaluate(&'a Call),
-    Listen(&'a str),
-}
-
-/// What became of it.
-pub(super) enum TaskEnd {
-    Done(Done),
-    /// Not executed: another node owns the slot.
-    Moved(Address),
-    /// Not executed: another node has the keys, for now.
-    Ask(Address),
-    /// Not executed: another time, or by another node, it may be.
-    Later(StoreError),
-    /// Refused for good, or executed with an error.
-    Refused(StoreError),
-    /// Handed over, and never answered.
-    Lost(StoreError),
-}
-
-/// What was answered, and by whom.
-pub(super) struct Done {
-    pub(super) answer: Value,
-    /// Where a script was executed.
-    pub(super) at: Option<(Arc<Node>, Link)>,
-}
 
 /// What comes in without having been asked for, in the order in which it comes.
 pub(super) enum NodeNews<'a> {
@@ -353,23 +319,6 @@ impl Node {
 impl fmt::Debug for Node {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Node").field("address", &self.address).finish_non_exhaustive()
-    }
-}
-
-impl Call {
-    fn evalsha(&self, scripts: &Scripts) -> Cmd {
-        self.with("EVALSHA", scripts.hash(self.operation))
-    }
-
-    /// Unlike loading it first this cannot be undone by somebody's `SCRIPT FLUSH` in between.
-    fn eval(&self, scripts: &Scripts) -> Cmd {
-        self.with("EVAL", &scripts.source(self.operation))
-    }
-
-    fn with(&self, command: &str, script: &str) -> Cmd {
-        let mut command = redis::cmd(command);
-        command.arg(script).arg(self.keys.len()).arg(&self.keys).arg(&self.arguments);
-        command
     }
 }
 

@@ -4,19 +4,18 @@
 -- reply  now
 -- cost   one TIME, one HGET, one HSET; once a ttl, if wide, one ZRANGEBYLEX, ZREM and ZADD; PEXPIRE if the end is too near
 --
--- What does not change is copied from the head and from the record, and not read. The numbers are where HEAD and RECORD
--- have them. Whatever is not as simple breaks out before anything is written.
+-- What does not change is copied from the record, and not read: the numbers are where RECORD has them. Whatever is not
+-- as simple breaks out before anything is written.
 
   repeat
-    local HEAD_PART, HEAD_CHANGED, CHANGED_AT, KEPT_AT = '<Bxxxxi4dddddddddxxxxxxxxI4xxxxI4xxxxI4', '<ddddddddd', 12, 84
     local RECORD_PART, TERM, TERM_AT, MEMBERS_AT, LISTED_AT = '<BxxxxxxxxxxxxI4dddI4dI4c32d', '<ddd', 18, 42, 90
     local line, text = ARGV[1], head_text
     if byte(line) ~= 3 or ARGV[2] or #line < RENEW_AT or type(text) ~= 'string' or guard == 'begun' then break end
-    if #text < HEAD_SIZE or byte(text) ~= VERSION or #text ~= HEAD_SIZE + 8 * byte(text, HEAD_SIZE) then break end
+    if #text < HEAD_SIZE or byte(text) ~= VERSION then break end
     local given, seen, who, ttl, margin, count, sum = read(PLAIN_RENEW, line, 2)
     if not (ttl >= MIN_TTL and ttl <= MAX_TTL and margin <= UNBOUNDED and seen <= MOST_FENCE_SEEN) then break end
-    local flags, pinned, clock, wall, passed, bound, fence, due, deadline, memory, longest, held, waiting, top = read(HEAD_PART, text, 3)
-    if flags > 7 or flags % 2 == 1 or waiting > 0 or (pinned >= 0 and deadline > 0) or (flags >= 4 and top == held) then break end
+    local version, FIELDS_OF_HEAD, ranges = read(HEAD, text)
+    if #text ~= HEAD_SIZE + 8 * ranges or flags > 7 or flags % 2 == 1 or waiting > 0 or (pinned >= 0 and deadline > 0) or (flags >= 4 and top == held) then break end
     local lease = sub(who, 33) .. '00000000'
     local record = try('hget', KEYS[1], 'r' .. lease)
     if type(record) ~= 'string' or #record < RECORD_SIZE then break end
@@ -30,7 +29,7 @@
       read_now = now
     end
     local step, is_wide, relisted = now > wall and now - wall or 0, flags % 4 >= 2, nil
-    clock, passed = clock + (step < bound and step or bound), passed + step
+    clock, wall, passed = clock + (step < bound and step or bound), now, passed + step
     local ending = passed + ttl
     if is_wide and (ending < listed or listed == 0) then break end
     if passed >= due then
@@ -59,8 +58,7 @@
     local rest = relisted and sub(record, MEMBERS_AT, LISTED_AT - 1) .. pack('<d', relisted) .. sub(record, LISTED_AT + 8)
       or sub(record, MEMBERS_AT)
     local failed = try('hset', KEYS[1],
-      'h', sub(text, 1, CHANGED_AT - 1) .. pack(HEAD_CHANGED, clock, now, passed, bound, fence, due, deadline, memory, longest)
-        .. sub(text, KEPT_AT),
+      'h', pack(HEAD, version, FIELDS_OF_HEAD, ranges) .. sub(text, HEAD_SIZE + 1),
       'r' .. lease, sub(record, 1, TERM_AT - 1) .. pack(TERM, ttl, clock + ttl, now + ttl) .. rest)
     if type(failed) == 'table' then break end
     if relisted then
