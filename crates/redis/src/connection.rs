@@ -45,6 +45,9 @@ pub(super) struct Connection {
 /// Which link a script was answered on, so that its replicas can be asked for on the same.
 pub(super) struct Proof(u64, Link);
 
+/// As long as most requests are that say little about themselves, in bytes.
+const LONG_ARGUMENT: usize = 400;
+
 impl Connection {
     /// Connects, and reads the server's clock. Afterwards a task of the current runtime keeps it connected.
     pub(super) async fn open(options: ConnectOptions) -> Result<(Self, Reading), StoreError> {
@@ -81,8 +84,15 @@ impl Connection {
         arguments: &[impl ToRedisArgs],
         room: usize,
     ) -> Result<(Value, Proof), StoreError> {
-        let mut evalsha = redis::cmd("EVALSHA");
-        evalsha.arg(scripts.hash(operation)).arg(keys.len()).arg(keys).arg(arguments);
+        // A buffer that grows is copied each time.
+        let words = keys.len() + arguments.len();
+        let mut evalsha = Cmd::with_capacity(3 + words, 64 + LONG_ARGUMENT * words);
+        evalsha
+            .arg("EVALSHA")
+            .arg(scripts.hash(operation))
+            .arg(keys.len())
+            .arg(keys)
+            .arg(arguments);
         let (id, mut link) = self.shared.link().await?;
         let mut answer = link.commands.send_for(&evalsha, room).await;
         for load in 0..MOST_LOADS {

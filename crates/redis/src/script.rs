@@ -17,7 +17,11 @@ use super::{head, queue::pieces::QUEUE};
 pub(super) const FORMS: &str = include_str!("lua/forms.lua");
 /// What follows with the restart guard: whether it is over.
 const OVER: &str = include_str!("lua/over.lua");
-const LEAN: &str = include_str!("lua/lean.lua");
+const LEAN: &str = concat!(
+    include_str!("lua/lean.lua"),
+    include_str!("lua/lean_renew.lua"),
+    include_str!("lua/lean_words.lua"),
+);
 /// What follows, and what follows that with the restart guard.
 const BEGIN: &str = include_str!("lua/begin.lua");
 const GUARD: &str = include_str!("lua/guard.lua");

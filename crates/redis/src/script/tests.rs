@@ -8,7 +8,7 @@ use super::*;
 
 const GUARDED: RestartGuard = RestartGuard::ON;
 
-const PIECES: [(&str, &str); 26] = [
+const PIECES: [(&str, &str); 28] = [
     ("wire_single", include_str!("../lua/wire_single.lua")),
     ("wire_sharded", include_str!("../lua/wire_sharded.lua")),
     ("wire_moving", include_str!("../lua/wire_moving.lua")),
@@ -16,7 +16,9 @@ const PIECES: [(&str, &str); 26] = [
     ("bundle", BUNDLE),
     ("forms", FORMS),
     ("over", OVER),
-    ("lean", LEAN),
+    ("lean", include_str!("../lua/lean.lua")),
+    ("lean_renew", include_str!("../lua/lean_renew.lua")),
+    ("lean_words", include_str!("../lua/lean_words.lua")),
     ("begin", include_str!("../lua/begin.lua")),
     ("guard", GUARD),
     ("pack", include_str!("../lua/pack.lua")),

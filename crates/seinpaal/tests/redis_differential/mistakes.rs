@@ -160,6 +160,21 @@ pub(super) const MISTAKES: &[(&str, &str, Drawn)] = &[
     ("      most = need + HALF_DAY", "      most = need - HALF_DAY", Lone),
     ("is_done = held - its_permits, members - 1", "is_done = held, members - 1", Lone),
     ("#first < RELEASE_AT", "true", Lone),
+    // In the renewal of a lease beside others.
+    ("members ~= count or digest ~= sum", "members ~= count", Few),
+    ("members ~= count or digest ~= sum", "digest ~= sum", Few),
+    ("if inbox ~= sub(who, 1, 32) then break end", "", Few),
+    ("pack(TERM, ttl, clock + ttl, now + ttl)", "pack(TERM, ttl, clock + ttl, wall + ttl)", Few),
+    ("pack(TERM, ttl, clock + ttl, now + ttl)", "pack(TERM, ttl, ends, now + ttl)", Few),
+    ("      if due <= passed then break end\n", "", Few),
+    ("if passed >= due then\n      -- Of", "if false then\n      -- Of", Few),
+    ("is_wide and ends > clock and ends_wall > now and try", "is_wide and try", Few),
+    (
+        "(HEAD_CHANGED, clock, now, passed, bound,",
+        "(HEAD_CHANGED, clock, now, passed, UNBOUNDED,",
+        Few,
+    ),
+    ("flags > 7 or flags % 2 == 1 or waiting", "flags > 7 or waiting", Few),
     // Where a lone value is taken apart and made again.
     ("if who ~= owner", "if who == nil", Pair),
     ("string.find(text, who, 2, true) ~= 2", "false", Pair),
