@@ -1,14 +1,7 @@
-//! What a node of a cluster is asked to do, and what may become of it.
+//! What a node of a cluster is asked to do.
 
-use std::sync::Arc;
+use redis::Cmd;
 
-use redis::{Cmd, Value};
-use seinpaal_store::StoreError;
-
-use super::{
-    node::{Link, Node},
-    slots::Address,
-};
 use crate::script::{Operation, Scripts};
 
 /// A script with its arguments, not yet addressed to anybody.
@@ -24,28 +17,6 @@ pub(super) struct Call {
 pub(super) enum NodeTask<'a> {
     Evaluate(&'a Call),
     Listen(&'a str),
-}
-
-/// What became of it.
-pub(super) enum TaskEnd {
-    Done(Done),
-    /// Not executed: another node owns the slot.
-    Moved(Address),
-    /// Not executed: another node has the keys, for now.
-    Ask(Address),
-    /// Not executed: another time, or by another node, it may be.
-    Later(StoreError),
-    /// Refused for good, or executed with an error.
-    Refused(StoreError),
-    /// Handed over, and never answered.
-    Lost(StoreError),
-}
-
-/// What was answered, and by whom.
-pub(super) struct Done {
-    pub(super) answer: Value,
-    /// Where a script was executed.
-    pub(super) at: Option<(Arc<Node>, Link)>,
 }
 
 impl Call {

@@ -17,7 +17,7 @@ use redis::{AsyncConnectionConfig, Cmd, ProtocolVersion, PushInfo, PushKind, Ser
 use tokio::{sync::Mutex, time::sleep};
 
 use super::{
-    call::{Call, Done, NodeTask, TaskEnd},
+    call::{Call, NodeTask},
     slots::Address,
 };
 use crate::{
@@ -30,6 +30,28 @@ use crate::{
     transport::{Answer, CallError, Commands, TransportFault},
 };
 use seinpaal_store::{Certainty, StoreError, StoreErrorKind, url::RedisUrl};
+
+/// What became of a task.
+pub(super) enum TaskEnd {
+    Done(Done),
+    /// Not executed: another node owns the slot.
+    Moved(Address),
+    /// Not executed: another node has the keys, for now.
+    Ask(Address),
+    /// Not executed: another time, or by another node, it may be.
+    Later(StoreError),
+    /// Refused for good, or executed with an error.
+    Refused(StoreError),
+    /// Handed over, and never answered.
+    Lost(StoreError),
+}
+
+/// What was answered, and by whom.
+pub(super) struct Done {
+    pub(super) answer: Value,
+    /// Where a script was executed.
+    pub(super) at: Option<(Arc<Node>, Link)>,
+}
 
 /// What comes in without having been asked for, in the order in which it comes.
 pub(super) enum NodeNews<'a> {

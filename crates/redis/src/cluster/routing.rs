@@ -7,7 +7,8 @@ use tokio::time::{Instant, sleep};
 
 use super::{
     ClusterLinks,
-    call::{Done, NodeTask, TaskEnd},
+    call::NodeTask,
+    node::{Done, TaskEnd},
     slots::Address,
 };
 use crate::link::RESPONSE_TIMEOUT;
