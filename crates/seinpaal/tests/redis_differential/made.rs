@@ -25,6 +25,7 @@ pub(super) fn all() -> Vec<Vec<Event>> {
         more_causes_than_one_value_has_room_for(),
         many_of_one_lease_renewed_again_and_again(),
         many_renewed_beside_a_lease_that_ends(),
+        many_renewed_too_late(),
         many_renewed_otherwise_than_they_are(),
         few_left_of_many_and_then_many_again(),
     ]
@@ -135,9 +136,16 @@ fn many_renewed_beside_a_lease_that_ends() -> Vec<Event> {
     after.chain(again).chain(renewed()).chain([look(1)]).collect()
 }
 
+/// Whoever renews too late finds its own lease over.
+fn many_renewed_too_late() -> Vec<Event> {
+    let looks = (0..4).map(|_| look(240_000));
+    many().into_iter().chain(looks).chain([call(200_000, [renew(SECOND)]), look(1)]).collect()
+}
+
 fn many_renewed_otherwise_than_they_are() -> Vec<Event> {
     let of = |wrong, ttl, margin| Ask::RenewAll { lease: ticket(0).into(), ttl, margin, wrong };
-    let asks = [of(1, SECOND, 1), of(2, SECOND, 1), of(0, 1, 1), of(0, SECOND, 9_000)];
+    let asks =
+        [of(1, SECOND, 1), of(2, SECOND, 1), of(0, 100 * MILLISECOND, 1), of(0, SECOND, 9_000)];
     let renewed = asks.into_iter().flat_map(|ask| [call(100_000, [ask]), look(1)]);
     let others = by(1, 1, vec![renew(SECOND)]);
     let end = [others, look(1), call(2 * SECOND as i64, [renew(SECOND)]), look(1)];
@@ -146,7 +154,7 @@ fn many_renewed_otherwise_than_they_are() -> Vec<Event> {
 
 /// What is left fits into one value, but what is listed has not gone yet.
 fn few_left_of_many_and_then_many_again() -> Vec<Event> {
-    let back = [11, 56].map(|from| by(0, 1, (from..from + 45).map(release).collect()));
+    let back = [4..52, 52..101].map(|some| by(0, 1, some.map(release).collect()));
     let twice = call(1, [renew(SECOND), renew(SECOND)]);
     let other = by(1, 1, vec![ask(Acquire { limit: None, ..another() })]);
     let end = [twice, look(1), other, taken(101), taken(151), look(1)];
