@@ -73,7 +73,7 @@ impl Choice {
         }
         if self.is_exposed {
             voice.say(format!(
-                "{}: others can read this file, and it has a password in it: chmod 600 it",
+                "{}: it has a password in it and other users can read it: run `chmod 600` on it",
                 self.origin
             ));
         }

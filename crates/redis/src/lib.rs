@@ -18,6 +18,7 @@ mod error;
 #[cfg(any(test, feature = "fuzzing"))]
 #[doc(hidden)]
 pub mod fuzzing;
+mod head;
 mod keys;
 mod link;
 mod list;

@@ -77,7 +77,7 @@ async fn round_trips(seinpaal: &Seinpaal) -> Result<Vec<Duration>, Failure> {
 }
 
 fn silent() -> Failure {
-    let words = format!("it was reached, and then did not answer for {}", age(PATIENCE));
+    let words = format!("the store was reached, but then did not answer for {}", age(PATIENCE));
     Failure::new(Exit::Unreachable, words)
 }
 

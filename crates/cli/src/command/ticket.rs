@@ -65,10 +65,12 @@ pub(super) fn among(snapshot: &Snapshot, start: &TicketStart) -> Result<Ticket, 
         [ticket] => Ok(*ticket),
         [] => Err(Failure::new(
             Exit::Lost,
-            format!("no ticket here begins with {start}; `seinpaal show` lists those there are"),
+            format!(
+                "no ticket of this name begins with {start}; `seinpaal show` lists its tickets"
+            ),
         )),
         [one, other, ..] => Err(Failure::usage(format!(
-            "{} tickets here begin with {start}, {} and {} among them: give more of it",
+            "{} tickets of this name begin with {start}, among them {} and {}: give more digits",
             fitting.len(),
             short(snapshot, *one),
             short(snapshot, *other),
@@ -83,7 +85,7 @@ fn all_are_listed(snapshot: &Snapshot, start: &TicketStart) -> Result<(), Failur
     match all.saturating_sub(held + waiting) {
         0 => Ok(()),
         others => Err(Failure::usage(format!(
-            "{others} tickets here are not listed, and {start} may be one of theirs: give all 32 digits"
+            "{others} tickets of this name are not listed, and one of them may begin with {start}: give all 32 digits"
         ))),
     }
 }

@@ -87,7 +87,7 @@ impl Prompt {
                 let asked = match of {
                     Field::Limit => "new limit (0 admits nobody)",
                     Field::QueueLimit => "how many in work at once, or none",
-                    Field::Reason | Field::QueueReason => "reason, for people to read",
+                    Field::Reason | Field::QueueReason => "reason, shown to people",
                 };
                 format!("{name}: {asked}: {text}_{complaint}")
             }
@@ -121,7 +121,7 @@ impl Prompt {
                 }
                 match of.deed(text) {
                     Some(deed) => self.step = Step::Confirm { deed, typed: String::new() },
-                    None => *complaint = "  (a number is wanted)",
+                    None => *complaint = "  (type a number)",
                 }
                 Outcome::Open
             }

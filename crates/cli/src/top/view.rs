@@ -114,7 +114,7 @@ fn trouble(state: &State) -> String {
     let Some((silent, error)) = state.silence() else { return told };
     let error = error.unwrap_or("it does not answer");
     let error = error.strip_prefix(&format!("{}: ", state.store)).unwrap_or(error);
-    format!("store unreachable since {}, trying on: {error}", age(silent))
+    format!("store unreachable for {}, still trying: {error}", age(silent))
 }
 
 fn keys(state: &State) -> String {
@@ -178,7 +178,7 @@ fn nothing(state: &State, usual: &str) -> Line {
     let is_filtered = state.filter.as_deref().is_some_and(|text| !text.is_empty());
     let words = match (state.has_heard(), is_filtered) {
         (false, _) => "looking",
-        (true, true) => "nothing has that in its name",
+        (true, true) => "no name contains that text",
         (true, false) => usual,
     };
     Line::Plain(format!(" {words}"))

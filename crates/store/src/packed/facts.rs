@@ -1,8 +1,8 @@
 //! The facts of a name as bytes, one after the other, each with the number of its kind.
 
 use seinpaal_proto::{
-    Cause, Entry, Fence, Head, Inbox, Kind, Lease, LeaseId, Memory, MemoryState, Series, Slots,
-    Standing, State, Ticket,
+    Cause, Entry, Fence, Field, Head, Inbox, Kind, Lease, LeaseId, Memory, MemoryState, ReadHead,
+    Series, Slots, Standing, State, Ticket, time::Micros,
 };
 
 use super::bytes::{Damaged, Packer, Unpacker};
@@ -39,20 +39,23 @@ pub fn unpack(packed: &[u8]) -> Result<MemoryState, Damaged> {
 
 pub fn put_head(packer: &mut Packer, head: &Head) {
     packer.byte(HEAD);
-    packer.byte(head.kind.map_or(0, |kind| kind.letter() as u8));
-    for limit in [head.stated, head.pinned] {
-        packer.number(limit.map_or(0, |limit| u64::from(limit) + 1));
-    }
-    packer.byte(head.paused.is_some().into());
-    if let Some(reason) = &head.paused {
-        packer.text(reason);
-    }
-    for instant in [head.clock, head.wall, head.fence, head.arrival] {
-        packer.instant(instant);
-    }
-    packer.number(head.bound);
-    for count in [head.held, head.holders, head.waiting, head.past, head.top] {
-        packer.number(count.into());
+    head.fields().iter().for_each(|(_, field)| put_field(packer, field));
+}
+
+fn put_field(packer: &mut Packer, field: &Field<'_>) {
+    match *field {
+        Field::Kind(kind) => packer.byte(kind.map_or(0, |kind| kind.letter() as u8)),
+        Field::Limit(limit) => packer.number(limit.map_or(0, |limit| u64::from(limit) + 1)),
+        Field::Text(text) => {
+            packer.byte(text.is_some().into());
+            text.into_iter().for_each(|text| packer.text(text));
+        }
+        Field::LedgerTime(at) | Field::StoreTime(at) | Field::Alarm(at) | Field::Fence(at) => {
+            packer.instant(at);
+        }
+        Field::Span(span) => packer.number(span),
+        Field::Permits(count) | Field::Rows(count) => packer.number(count.into()),
+        Field::Client(inbox) => packer.maybe_id(inbox.map(|inbox| inbox.0)),
     }
 }
 
@@ -166,33 +169,44 @@ pub fn sound<T>(read: T, is_sound: impl FnOnce(&T) -> bool) -> Result<T, Damaged
     if is_sound(&read) { Ok(read) } else { Err(Damaged) }
 }
 
-fn take_limit(from: &mut Unpacker<'_>) -> Result<Option<u32>, Damaged> {
-    let limit = from.number()?.checked_sub(1).map(u32::try_from).transpose();
-    limit.map_err(|_| Damaged)
+fn take_head(from: &mut Unpacker<'_>) -> Result<Head, Damaged> {
+    sound(Head::read(from)?, Head::is_sound)
 }
 
-fn take_head(from: &mut Unpacker<'_>) -> Result<Head, Damaged> {
-    let kind = match from.byte()? {
-        0 => None,
-        letter => Some(Kind::of_letter(letter.into()).ok_or(Damaged)?),
-    };
-    let head = Head {
-        kind,
-        stated: take_limit(from)?,
-        pinned: take_limit(from)?,
-        paused: if from.byte()? != 0 { Some(from.text()?) } else { None },
-        clock: from.instant()?,
-        wall: from.instant()?,
-        fence: from.instant()?,
-        arrival: from.instant()?,
-        bound: from.number()?,
-        held: from.small()?,
-        holders: from.small()?,
-        waiting: from.small()?,
-        past: from.small()?,
-        top: from.small()?,
-    };
-    sound(head, Head::is_sound)
+impl ReadHead for Unpacker<'_> {
+    type Error = Damaged;
+
+    fn kind(&mut self) -> Result<Option<Kind>, Damaged> {
+        match self.byte()? {
+            0 => Ok(None),
+            letter => Kind::of_letter(letter.into()).map(Some).ok_or(Damaged),
+        }
+    }
+
+    fn limit(&mut self) -> Result<Option<u32>, Damaged> {
+        let limit = self.number()?.checked_sub(1).map(u32::try_from).transpose();
+        limit.map_err(|_| Damaged)
+    }
+
+    fn text(&mut self) -> Result<Option<String>, Damaged> {
+        if self.byte()? != 0 { Unpacker::text(self).map(Some) } else { Ok(None) }
+    }
+
+    fn instant(&mut self) -> Result<Micros, Damaged> {
+        Unpacker::instant(self)
+    }
+
+    fn span(&mut self) -> Result<Micros, Damaged> {
+        self.number()
+    }
+
+    fn count(&mut self) -> Result<u32, Damaged> {
+        self.small()
+    }
+
+    fn client(&mut self) -> Result<Option<Inbox>, Damaged> {
+        Ok(self.maybe_id()?.map(Inbox))
+    }
 }
 
 fn take_lease(from: &mut Unpacker<'_>) -> Result<Lease, Damaged> {
