@@ -13,13 +13,14 @@
 // With one exception, which has its proof beside it: `log.rs`.
 #![deny(unsafe_code)]
 
-#[cfg(not(target_os = "linux"))]
+#[cfg(not(any(target_os = "linux", all(target_vendor = "apple", seinpaal_untried))))]
 compile_error!(
     "the feature \"embedded\" of the crate seinpaal needs Linux, by which it tells a dead process, a reboot and a \
      network file system. Leave the feature out: the other stores need any Unix"
 );
 
 mod backlog;
+mod bell;
 mod boot;
 mod database;
 mod directory;
@@ -53,7 +54,7 @@ mod wire;
 mod worker;
 
 use std::{
-    os::fd::{BorrowedFd, OwnedFd},
+    os::fd::BorrowedFd,
     path::{Path, PathBuf},
     process,
     sync::{Arc, mpsc},
@@ -61,17 +62,17 @@ use std::{
     time::Duration,
 };
 
-use rustix::event::{EventfdFlags, eventfd};
 use seinpaal_proto::{Batch, Inbox, Name, Replies, Snapshot, queue, time::Micros};
 use tokio::sync::oneshot;
 
 pub use self::directory::default_dir;
 use self::{
+    bell::Bell,
     gate::GateWait,
     keeper::{AnswerTo, Keeper},
     log::LogOnDisk,
     parts::{Parts, Signs},
-    worker::{Job, Worker, in_place, ring},
+    worker::{Job, Worker, in_place},
 };
 use seinpaal_store::{
     Abilities, Advice, BoxFuture, Bundles, Certainty, ChildRecord, Fact, GuardedWrite, NewsSender,
@@ -91,7 +92,7 @@ pub struct EmbeddedStore {
     jobs: Option<mpsc::Sender<Job>>,
     /// Where the thread works.
     room: Option<Arc<Room<Worker>>>,
-    bell: Arc<OwnedFd>,
+    bell: Arc<Bell>,
     wait: Arc<GateWait>,
     first_reading: Reading,
     process: u32,
@@ -126,8 +127,7 @@ impl EmbeddedStore {
         news: NewsSender,
         disk: Option<Box<dyn keeper::Disk>>,
     ) -> Result<Arc<Self>, StoreError> {
-        let flags = EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK;
-        let bell = Arc::new(eventfd(0, flags).map_err(trouble::at(dir))?);
+        let bell = Arc::new(Bell::new().map_err(trouble::at(dir))?);
         let wait = Arc::new(GateWait::new(dir));
         let (jobs, inside) = mpsc::channel();
         let room = Arc::new(Room::new());
@@ -178,7 +178,7 @@ impl EmbeddedStore {
         }
         let (answer, reply) = oneshot::channel();
         let sent = self.jobs.as_ref().is_some_and(|jobs| jobs.send(job(answer)).is_ok());
-        ring(&self.bell);
+        self.bell.ring();
         let mut reply = reply;
         loop {
             match tokio::time::timeout(LOOK, &mut reply).await {
@@ -339,6 +339,6 @@ impl Drop for EmbeddedStore {
         } else {
             std::mem::forget(room); // what is inside is the parent's
         }
-        ring(&self.bell);
+        self.bell.ring();
     }
 }

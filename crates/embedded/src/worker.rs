@@ -17,7 +17,6 @@ mod vigil;
 use std::{
     collections::BTreeSet,
     mem,
-    os::fd::OwnedFd,
     sync::{Arc, mpsc},
     time::{Duration, Instant},
 };
@@ -26,6 +25,7 @@ use seinpaal_proto::{Batch, Inbox, Name, Replies, Snapshot, Wakeup, queue, time}
 
 use super::{
     backlog::{Backlog, Need},
+    bell::Bell,
     keeper::{AnswerTo, Keeper},
     line::WaitingHere,
     list,
@@ -68,7 +68,7 @@ pub(super) struct Worker {
     parts: Parts,
     news: NewsSender,
     jobs: mpsc::Receiver<Job>,
-    bell: Arc<OwnedFd>,
+    bell: Arc<Bell>,
     keeper: Keeper,
     backlog: Backlog,
     line: WaitingHere,
@@ -95,7 +95,7 @@ impl Worker {
         parts: Parts,
         news: NewsSender,
         jobs: mpsc::Receiver<Job>,
-        bell: Arc<OwnedFd>,
+        bell: Arc<Bell>,
         keeper: Keeper,
     ) -> Self {
         let (line, watches) = (WaitingHere::default(), Watches::default());
@@ -415,7 +415,8 @@ impl Worker {
         let (presences, socket) = (&self.parts.presences, &self.parts.socket);
         let files: BTreeSet<Inbox> =
             presences.all().take(most).chain(socket.all().take(most)).collect();
-        files.into_iter().filter(|inbox| presences.is_dead(*inbox)).collect()
+        let is_dead = |inbox: &Inbox| *inbox != self.parts.me && presences.is_dead(*inbox);
+        files.into_iter().filter(is_dead).collect()
     }
 
     fn sweep(&mut self) {
@@ -426,11 +427,6 @@ impl Worker {
         self.bury(&dead);
         self.forget_queues();
     }
-}
-
-pub(super) fn ring(bell: &OwnedFd) {
-    // It can only fail when it has been rung 2^64 times and not been heard.
-    let _ = rustix::io::write(bell, &1_u64.to_ne_bytes());
 }
 
 fn is_queued(reply: &seinpaal_proto::Reply) -> bool {

@@ -15,7 +15,7 @@ use std::{
     time::Duration,
 };
 
-use rustix::fs::{FlockOperation, MemfdFlags, Mode, OFlags, flock, memfd_create, open, readlink};
+use rustix::fs::{FlockOperation, Mode, OFlags, flock, open, readlink};
 
 use super::guard::{Times, duration, nanos, now};
 
@@ -38,12 +38,7 @@ pub(super) struct Sign {
 impl Sign {
     /// A sign that says: go on for as long as you like.
     pub(super) fn put_up() -> io::Result<Self> {
-        // Some machines allow no other files in memory than those that cannot be executed; older ones do not know these.
-        let plain = MemfdFlags::CLOEXEC;
-        let file = memfd_create(NAME, plain | MemfdFlags::NOEXEC_SEAL)
-            .or_else(|_| memfd_create(NAME, plain))?;
-        let file = File::from(file);
-        let sign = Self { file, times: Times::NEVER, is_ending: false };
+        let sign = Self { file: in_memory()?, times: Times::NEVER, is_ending: false };
         sign.write(UP)?;
         Ok(sign)
     }
@@ -83,6 +78,26 @@ impl Sign {
         let bytes = words.iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<_>>();
         self.file.write_all_at(&[bytes.as_slice(), &bytes].concat(), 0)
     }
+}
+
+#[cfg(target_os = "linux")]
+fn in_memory() -> io::Result<File> {
+    use rustix::fs::{MemfdFlags, memfd_create};
+
+    // Some machines allow no other files in memory than those that cannot be executed; older ones do not know these.
+    let plain = MemfdFlags::CLOEXEC;
+    let file = memfd_create(NAME, plain | MemfdFlags::NOEXEC_SEAL)
+        .or_else(|_| memfd_create(NAME, plain))?;
+    Ok(File::from(file))
+}
+
+/// A file without a name. Nobody finds it by our process here, so nobody comes in.
+#[cfg(not(target_os = "linux"))]
+fn in_memory() -> io::Result<File> {
+    let path = std::env::temp_dir().join(format!("{NAME}.{}", std::process::id()));
+    let file = File::options().read(true).write(true).create_new(true).open(&path)?;
+    std::fs::remove_file(path)?;
+    Ok(file)
 }
 
 /// An ancestor's, seen from inside its CMD. While one is kept, and while a process keeps the descriptor that

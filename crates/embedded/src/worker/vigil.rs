@@ -16,9 +16,11 @@ use rustix::{
 };
 use seinpaal_proto::Inbox;
 
+use super::Bell;
+
 /// What is waited for.
 pub(super) struct Vigil {
-    pub(super) bell: Arc<OwnedFd>,
+    pub(super) bell: Arc<Bell>,
     pub(super) socket: Arc<UnixDatagram>,
     pub(super) connections: Vec<(Inbox, Arc<OwnedFd>)>,
     pub(super) until: Option<Instant>,
@@ -48,7 +50,7 @@ impl Vigil {
         }
         let reported: Vec<bool> = fds.iter().map(|fd| !fd.revents().is_empty()).collect();
         if reported[0] {
-            let _ = rustix::io::read(&*bell, &mut [0; 8]);
+            bell.hear();
         }
         let connections = connections.iter().zip(&reported[2..]);
         let hung_up = connections.filter(|(_, is)| **is).map(|((inbox, _), _)| *inbox).collect();
