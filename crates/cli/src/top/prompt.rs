@@ -22,7 +22,7 @@ pub(super) enum QueueRow {
     Dead(ItemId),
 }
 
-/// What is being asked.
+/// The question that is open.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) struct Prompt {
     name: Name,
@@ -56,7 +56,7 @@ enum Field {
     QueueReason,
 }
 
-/// What comes of a key.
+/// The result of a key.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) enum Outcome {
     /// It goes on.
