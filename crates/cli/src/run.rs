@@ -311,8 +311,9 @@ impl Errand<'_> {
         (guard, left): (&mut Option<Guard>, Option<Duration>),
         signals: &Signals,
     ) -> Result<Cmd, Failure> {
-        // What makes CMD count as a holder on this machine: it keeps it open for as long as it lives.
-        let presence = self.seinpaal.presence_fd().filter(|_| counts).map(|fd| fd.as_raw_fd());
+        // What makes CMD count as a holder on this machine: it keeps them open for as long as it lives.
+        let presence = self.seinpaal.presence_fds().filter(|_| counts);
+        let presence = presence.map(|fds| fds.map(|fd| fd.as_raw_fd()));
         let mut variables = variables(grants);
         variables.push((held::VARIABLE, held::variable(held)));
         let (terms, seinpaal, dies_with_us) = (self.terms(), self.seinpaal, guard.is_some());

@@ -3,7 +3,8 @@
 //! ```text
 //!   DIR/gate               locked by whoever is inside a call
 //!   DIR/seinpaal.db        what is true (with -wal and -shm beside it)
-//!   DIR/presence/<inbox>   a pipe that its client keeps open for reading for as long as it lives
+//!   DIR/presence/<inbox>   a file that its client keeps locked for as long as it lives
+//!                          (with .hangup beside it, the socket by which others hear of its end)
 //!   DIR/inbox/<inbox>      the socket on which a client is told things
 //! ```
 //! Whoever may write DIR may use the store: every file can be written by those who can write DIR, whatever the

@@ -49,7 +49,7 @@ pub fn datagram(bytes: &[u8]) {
         Some(Message::Watch(site)) => {
             assert_eq!(decode(Inbox(9), &encode_watch(&site)), Some(Message::Watch(site)));
         }
-        Some(Message::LookAgain) | None => {}
+        Some(Message::LookAgain | Message::Accept) | None => {}
     }
 }
 

@@ -29,6 +29,7 @@ mod facts;
 pub mod fuzzing;
 mod gate;
 mod glance;
+mod hangup;
 mod inbox;
 mod keeper;
 mod line;
@@ -44,6 +45,7 @@ mod rigged;
 mod rights;
 mod rows;
 mod small;
+mod socket;
 mod trouble;
 mod turn;
 mod watch;
@@ -152,19 +154,20 @@ impl EmbeddedStore {
         Ok(Arc::new(Self { place, signs, jobs, room, bell, wait, first_reading, process }))
     }
 
-    /// The descriptor that shows that this client lives. A child that inherits it (it is
-    /// close-on-exec: clear that flag in the child) keeps the leases of this client alive after this
-    /// process is gone. Nothing can be read from it.
+    /// The descriptors that show that this client lives: a locked file, which is the test, and a socket, by which
+    /// others hear at once of its end. A child that inherits both (they are close-on-exec: clear that flag in the
+    /// child) keeps the leases of this client alive after this process is gone. Close them, and do nothing else with
+    /// them: the lock is one for all who have inherited it.
     #[must_use]
-    pub fn presence_fd(&self) -> BorrowedFd<'_> {
-        self.signs.presence.fd()
+    pub fn presence_fds(&self) -> [BorrowedFd<'_>; 2] {
+        self.signs.presence.fds()
     }
 
-    /// Puts the child on record that inherits [`presence_fd`](Self::presence_fd): once both it and this
-    /// process are gone, the leases end, even if a grandchild has inherited the descriptor as well.
+    /// Puts the child on record that inherits [`presence_fds`](Self::presence_fds): once both it and this
+    /// process are gone, the leases end, even if a grandchild has inherited the descriptors as well.
     ///
     /// # Errors
-    /// The record could not be written; then the descriptor alone counts.
+    /// The record could not be written; then the descriptors alone count.
     pub fn presence_child(&self, pid: u32) -> Result<(), StoreError> {
         self.signs.presence.record_child(pid)
     }
@@ -299,8 +302,8 @@ impl Store for EmbeddedStore {
 }
 
 impl Presence for EmbeddedStore {
-    fn descriptor(&self) -> BorrowedFd<'_> {
-        self.presence_fd()
+    fn descriptors(&self) -> [BorrowedFd<'_>; 2] {
+        self.presence_fds()
     }
 
     fn record_child(&self, pid: u32) -> Result<(), StoreError> {

@@ -175,21 +175,21 @@ impl Seinpaal {
         self.handle.address()
     }
 
-    /// Returns the descriptor by which the embedded store sees that this process lives; `None` on
-    /// other stores. A child can inherit it, if it clears close-on-exec. After this process is
-    /// gone, that child counts as the holder of everything that this connection holds. Nothing can
-    /// be read from the descriptor.
+    /// Returns the descriptors by which the embedded store sees that this process lives; `None` on
+    /// other stores. A child can inherit them, both, if it clears close-on-exec. After this process
+    /// is gone, that child counts as the holder of everything that this connection holds. A child
+    /// may close them; anything else that it does with them is done to its parent, too.
     #[must_use]
-    pub fn presence_fd(&self) -> Option<BorrowedFd<'_>> {
-        self.handle.store().presence().map(Presence::descriptor)
+    pub fn presence_fds(&self) -> Option<[BorrowedFd<'_>; 2]> {
+        self.handle.store().presence().map(Presence::descriptors)
     }
 
-    /// Puts the child on record that inherits [`presence_fd`](Self::presence_fd). Once this process
+    /// Puts the child on record that inherits [`presence_fds`](Self::presence_fds). Once this process
     /// and that child are both gone, the permits are free, even if a grandchild has inherited the
-    /// descriptor as well.
+    /// descriptors as well.
     ///
     /// # Errors
-    /// The record could not be written; then the descriptor alone counts.
+    /// The record could not be written; then the descriptors alone count.
     pub fn presence_child(&self, pid: u32) -> Result<(), StoreError> {
         self.handle.store().presence().map_or(Ok(()), |sign| sign.record_child(pid))
     }
@@ -200,7 +200,7 @@ impl Seinpaal {
     /// process can be seen from here.
     ///
     /// # Errors
-    /// It could not be prepared; then the descriptor alone counts.
+    /// It could not be prepared; then the descriptors alone count.
     pub fn presence_record(&self) -> Result<Option<ChildRecord>, StoreError> {
         self.handle.store().presence().map_or(Ok(None), Presence::child_record)
     }

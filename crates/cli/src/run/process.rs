@@ -44,8 +44,8 @@ pub(super) struct Start<'a> {
     pub(super) stdin: Option<File>,
     /// The terminal to come to the foreground of.
     pub(super) terminal: Option<RawFd>,
-    /// The descriptor that makes CMD count as the holder.
-    pub(super) presence: Option<RawFd>,
+    /// The descriptors that make CMD count as the holder.
+    pub(super) presence: Option<[RawFd; 2]>,
     /// Whether the kernel is to kill CMD when we die.
     pub(super) dies_with_us: bool,
 }
@@ -198,8 +198,8 @@ fn setup(
             // Before CMD can read from it. A failure is no reason not to run.
             let _ = super::terminal::come_forward(terminal);
         }
-        if let Some(presence) = presence {
-            raw::borrowed(presence, |fd| fcntl_setfd(fd, FdFlags::empty()))?;
+        for presence in presence.iter().flatten() {
+            raw::borrowed(*presence, |fd| fcntl_setfd(fd, FdFlags::empty()))?;
         }
         if dies_with_us {
             die_with(parent)?;

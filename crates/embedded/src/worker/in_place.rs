@@ -1,5 +1,5 @@
 //! A call on its caller's thread. It waits for nobody: not at the gate, not for foreign programs, not for the disk. It
-//! looks at nobody's pipe either, so whatever would queue or be refused is left to the thread.
+//! looks at nobody's sign of life either, so whatever would queue or be refused is left to the thread.
 
 use std::{os::fd::OwnedFd, sync::Arc};
 

@@ -15,7 +15,8 @@
     local given, seen, who, ttl, margin, count, sum = read(PLAIN_RENEW, line, 2)
     if not (ttl >= MIN_TTL and ttl <= MAX_TTL and margin <= UNBOUNDED and seen <= MOST_FENCE_SEEN) then break end
     local version, FIELDS_OF_HEAD, ranges = read(HEAD, text)
-    if #text ~= HEAD_SIZE + 8 * ranges or flags > 7 or flags % 2 == 1 or waiting > 0 or (pinned >= 0 and deadline > 0) or (flags >= 4 and top == held) then break end
+    if #text ~= HEAD_SIZE + 8 * ranges or flags > 7 or flags % 2 == 1 or waiting > 0 then break end
+    if (pinned >= 0 and deadline > 0) or (flags >= 4 and top == held) then break end
     local lease = sub(who, 33) .. '00000000'
     local record = try('hget', KEYS[1], 'r' .. lease)
     if type(record) ~= 'string' or #record < RECORD_SIZE then break end

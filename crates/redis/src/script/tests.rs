@@ -144,7 +144,8 @@ fn the_guard_comes_before_everything_that_could_grant_and_only_where_it_is_on() 
         let guard = GUARD.replace("GUARD_LENGTH", &GUARDED.length().as_micros().to_string());
         let forms = head::NAMES.expand(FORMS);
         let lean = if row.operation.may_be_plain() { LEAN } else { "" };
-        let first = [Wire::Single.piece(), &*forms, OVER, lean, BEGIN, &*guard].concat();
+        let lean = head::NAMES.expand(lean);
+        let first = [Wire::Single.piece(), &*forms, OVER, &*lean, BEGIN, &*guard].concat();
         assert!(guarded.starts_with(&first), "{}", row.name);
         let without = guarded.replacen(OVER, "", 1).replacen(&guard, "", 1);
         assert_eq!(without, plain, "{}", row.name);

@@ -144,11 +144,24 @@ fn many_renewed_otherwise_than_they_are() -> Vec<Event> {
     many().into_iter().chain(renewed).chain(end).collect()
 }
 
+/// What is left fits into one value, but what is listed has not gone yet.
+fn few_left_of_many_and_then_many_again() -> Vec<Event> {
+    let back = [11, 56].map(|from| by(0, 1, (from..from + 45).map(release).collect()));
+    let twice = call(1, [renew(SECOND), renew(SECOND)]);
+    let other = by(1, 1, vec![ask(Acquire { limit: None, ..another() })]);
+    let end = [twice, look(1), other, taken(101), taken(151), look(1)];
+    many().into_iter().chain(back).chain(end).collect()
+}
+
 fn many() -> Vec<Event> {
+    [1, 51].map(taken).to_vec()
+}
+
+/// Fifty tickets, of which this is the number of the first.
+fn taken(from: u32) -> Event {
     let limit =
         Some(LimitRule { limit: Limit::new(200).unwrap(), on_mismatch: OnMismatch::Refuse });
-    let taken = |from: u32| (from..from + 50).map(|n| ask(Acquire { limit, ..acquire(n) }));
-    [1, 51].map(|from| by(0, 1, taken(from).collect())).to_vec()
+    by(0, 1, (from..from + 50).map(|number| ask(Acquire { limit, ..acquire(number) })).collect())
 }
 
 fn call<const N: usize>(step: i64, asks: [Ask; N]) -> Event {
