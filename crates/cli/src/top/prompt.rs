@@ -243,7 +243,7 @@ mod tests {
     fn what_is_no_number_is_asked_again() {
         let mut prompt = prompt();
         assert_eq!(typed(&mut prompt, "lmany\n"), Outcome::Open);
-        assert!(prompt.line().contains("a number is wanted"), "{}", prompt.line());
+        assert!(prompt.line().contains("type a number"), "{}", prompt.line());
         for _ in 0..4 {
             prompt.press(Key::Backspace);
         }

@@ -4,7 +4,7 @@ use super::{super::*, TTL, life};
 
 /// A history that is written line by line.
 #[derive(Default)]
-pub(super) struct Doctor(Vec<Event>);
+pub(super) struct Doctor(pub(super) Vec<Event>);
 
 impl Doctor {
     pub(super) fn new() -> Self {
