@@ -103,12 +103,12 @@ impl Failure {
         Self { exit, message: Some(message.to_string()) }
     }
 
-    /// The same, and what it is about.
+    /// The same failure, with the name and the store that it is about.
     pub(crate) fn about(self, subject: Subject<'_>) -> Self {
         Self { message: self.message.map(|message| subject.line(&message)), ..self }
     }
 
-    /// An end about which there is nothing to say.
+    /// An end without a message.
     pub(crate) fn silent(exit: Exit) -> Self {
         Self { exit, message: None }
     }

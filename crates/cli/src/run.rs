@@ -249,7 +249,7 @@ impl Errand<'_> {
         Guard::start_under(self.terms(), bonds.into()).map(Some)
     }
 
-    /// Without one, runs inside CMD wait like anybody.
+    /// Without a sign, runs inside CMD wait in line.
     fn put_up_sign(self, left: Option<Duration>) -> Option<Sign> {
         let mut sign = match Sign::put_up() {
             Ok(sign) => sign,
@@ -264,7 +264,7 @@ impl Errand<'_> {
         Some(sign)
     }
 
-    /// What is held around CMD: by runs around us, and by us.
+    /// The permits that are held around CMD, by outer runs and by this one.
     fn held(self, sign: Option<&Sign>, permits: Option<&PermitSet>) -> Vec<Held> {
         let own = permits.map(PermitSet::permits).unwrap_or_default();
         let ours =

@@ -112,7 +112,7 @@ mod with_pages {
         Ok(())
     }
 
-    /// A signal is how this ends, and no failure: those that ask nicely are a success.
+    /// A signal is the normal end of `serve`, so INT and TERM are a success.
     async fn until_ended(signals: &mut Signals) -> Exit {
         loop {
             let signal = signals.next().await;

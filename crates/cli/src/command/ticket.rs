@@ -78,7 +78,7 @@ pub(super) fn among(snapshot: &Snapshot, start: &TicketStart) -> Result<Ticket, 
     }
 }
 
-/// A short ticket may be that of somebody who is not listed.
+/// A short ticket may belong to a holder or waiter that is not listed.
 fn all_are_listed(snapshot: &Snapshot, start: &TicketStart) -> Result<(), Failure> {
     let (held, waiting) = (snapshot.holders.len() as u64, snapshot.waiters.len() as u64);
     let all = u64::from(snapshot.holders_total) + u64::from(snapshot.waiting_total);

@@ -23,7 +23,7 @@ const NAME: &str = "seinpaal-run";
 /// What the kernel calls such a file.
 const LINK: &str = "/memfd:seinpaal-run (deleted)";
 const STATE_BYTES: usize = 8 * 4;
-/// Written while nobody is to come in any more.
+/// Written when no more inner runs are admitted.
 const DOWN: u64 = 0;
 const UP: u64 = 0x5e1e_9aa1;
 
@@ -109,7 +109,7 @@ pub(super) struct Sight {
 }
 
 impl Sight {
-    /// `None`: there is none, or it lets nobody in.
+    /// `None`: there is no sign, or it admits nobody.
     pub(super) fn open(pid: u32, fd: RawFd) -> Option<Self> {
         let path = PathBuf::from(format!("/proc/{pid}/fd/{fd}"));
         if readlink(&path, Vec::new()).ok()?.as_bytes() != LINK.as_bytes() {

@@ -1,4 +1,4 @@
-//! What can be done from here: the same as by the commands, in the same words.
+//! The actions of `top`: those of the commands, with the same words.
 
 use seinpaal::{ItemId, Name, Queue, QueueError, Seinpaal, Semaphore, Ticket};
 
@@ -24,7 +24,7 @@ pub(super) enum Deed {
 }
 
 impl Deed {
-    /// What is asked before it is done: who is hit, and what becomes of them.
+    /// The question before the action: whom it affects, and how.
     pub(super) fn question(&self, name: &Name) -> String {
         match self {
             Self::Limit(0) => format!("limit {name} 0? Nobody new gets in; nobody is thrown out"),

@@ -1,4 +1,4 @@
-//! What is drawn: a function from what is known and the size of the screen to lines, none wider than it.
+//! Drawing: a function from the state and the size of the screen to lines, none of them wider than the screen.
 
 mod help;
 mod open;
@@ -76,7 +76,7 @@ pub(super) fn lines(state: &mut State, size: Size) -> Vec<Line> {
     lines.into_iter().map(|line| line.cut(size.columns)).collect()
 }
 
-/// What is asked, in as many lines as it takes; or the keys.
+/// The question, in as many lines as it needs; or the keys.
 fn foot(state: &State, size: Size) -> Vec<Line> {
     let asked = state.prompt.as_ref().map(|prompt| wrap(&plain(&prompt.line()), size.columns));
     let mut foot = asked.unwrap_or_else(|| vec![keys(state)]);

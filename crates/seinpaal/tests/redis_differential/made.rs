@@ -28,6 +28,7 @@ pub(super) fn all() -> Vec<Vec<Event>> {
         many_renewed_too_late(),
         many_renewed_otherwise_than_they_are(),
         few_left_of_many_and_then_many_again(),
+        alone_with_gaps_that_another_left(),
     ]
 }
 
@@ -161,14 +162,41 @@ fn few_left_of_many_and_then_many_again() -> Vec<Event> {
     many().into_iter().chain(back).chain(end).collect()
 }
 
+/// Three tickets with a free slot before each, in one record, once the other session is forgotten.
+fn alone_with_gaps_that_another_left() -> Vec<Event> {
+    let theirs = |number| another().ticket.series().ticket(number);
+    let other = |number| {
+        let ticket = theirs(number);
+        by(
+            1,
+            1,
+            vec![ask(Acquire {
+                ticket,
+                ttl: 100 * MILLISECOND,
+                limit: many_at_once(),
+                ..another()
+            })],
+        )
+    };
+    let ours = |number| call(1, [ask(Acquire { limit: many_at_once(), ..acquire(number) })]);
+    let taken = (1..4).flat_map(|number| [other(number), ours(number)]);
+    let left = (1..4).map(|n| by(1, 1, vec![Ask::Release { ticket: theirs(n), slots: None }]));
+    let twice = || call(1, [renew(SECOND), renew(SECOND)]);
+    let end = [look(240_000), twice(), twice(), ours(4), ours(5), look(1)];
+    taken.chain(left).chain(end).collect()
+}
+
 fn many() -> Vec<Event> {
     [1, 51].map(taken).to_vec()
 }
 
+fn many_at_once() -> Option<LimitRule> {
+    Some(LimitRule { limit: Limit::new(200).unwrap(), on_mismatch: OnMismatch::Refuse })
+}
+
 /// Fifty tickets, of which this is the number of the first.
 fn taken(from: u32) -> Event {
-    let limit =
-        Some(LimitRule { limit: Limit::new(200).unwrap(), on_mismatch: OnMismatch::Refuse });
+    let limit = many_at_once();
     by(0, 1, (from..from + 50).map(|number| ask(Acquire { limit, ..acquire(number) })).collect())
 }
 

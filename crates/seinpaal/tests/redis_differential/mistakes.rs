@@ -164,7 +164,6 @@ pub(super) const MISTAKES: &[(&str, &str, Drawn)] = &[
     ("members ~= count or digest ~= sum", "members ~= count", Few),
     ("members ~= count or digest ~= sum", "digest ~= sum", Few),
     ("if inbox ~= sub(who, 1, 32) then break end", "", Few),
-    ("pack(TERM, ttl, clock + ttl, now + ttl)", "pack(TERM, ttl, clock + ttl, passed + ttl)", Few),
     ("pack(TERM, ttl, clock + ttl, now + ttl)", "pack(TERM, ttl, ends, now + ttl)", Few),
     ("      if due <= passed then break end\n", "", Few),
     ("if passed >= due then\n      -- Of", "if false then\n      -- Of", Few),

@@ -28,7 +28,7 @@ pub(super) struct Slot<'a> {
     pub(super) concurrency: u32,
     pub(super) terms: Terms,
     pub(super) crew: Rc<Crew>,
-    /// Those that look after nobody.
+    /// Guards without a command.
     pub(super) guards: Rc<RefCell<Vec<Guard>>>,
 }
 
