@@ -16,7 +16,7 @@ use std::{ffi::OsString, path::PathBuf, time::Duration};
 
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
-use seinpaal::{MAX_LIMIT, Name};
+use seinpaal::{MAX_LIMIT, Name, SlotNames};
 
 use crate::exit::TABLE;
 use help::{
@@ -285,8 +285,14 @@ pub(crate) struct Limit {
     /// The new limit; 0 admits nobody. A limit below what is held evicts nobody
     #[arg(value_name = "N", value_parser = values::count_or_zero(MAX_LIMIT))]
     pub(crate) limit: Option<u32>,
-    /// Remove the limit that was set; what holders and waiters state applies again
-    #[arg(long, conflicts_with = "limit")]
+    /// Give the slots these names, from slot 0 up, with commas between them; the limit is how many there are
+    ///
+    /// CMD then finds the name of its slot in SEINPAAL_SLOT_NAME, and `run --slot NAME` waits for that one. A name has
+    /// 1 to 64 bytes. While anybody holds or waits, names can only be added at the end.
+    #[arg(long, value_name = "NAME,...", conflicts_with = "limit", value_parser = values::slot_names)]
+    pub(crate) slots: Option<SlotNames>,
+    /// Remove the limit that was set, and names for slots; what holders and waiters state applies again
+    #[arg(long, conflicts_with_all = ["limit", "slots"])]
     pub(crate) unset: bool,
 }
 

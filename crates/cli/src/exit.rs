@@ -153,6 +153,7 @@ impl From<AdminError> for Failure {
                 Exit::Conflict,
                 format!("{error}; `seinpaal pause` admits nobody new; or use another name"),
             ),
+            AdminError::SlotsInUse { .. } => Self::new(Exit::Conflict, error),
             AdminError::Unknown(_) => Self::new(
                 Exit::Lost,
                 format!("{error}; `seinpaal show` lists those that hold or wait"),

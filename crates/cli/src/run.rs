@@ -392,6 +392,10 @@ fn variables(grants: &[Grant]) -> Vec<(&'static str, String)> {
         ("SEINPAAL_LIMIT", grant.limit.to_string()),
         ("SEINPAAL_TICKET", grant.ticket.to_string()),
     ];
+    if let Some(first) = grant.slot_names.first() {
+        variables.push(("SEINPAAL_SLOT_NAME", first.clone()));
+        variables.push(("SEINPAAL_SLOT_NAMES", grant.slot_names.join(",")));
+    }
     if !also.is_empty() {
         let each = |what: fn(&Grant) -> String| also.iter().map(what).collect::<Vec<_>>().join(",");
         variables.push(("SEINPAAL_ALSO_FENCES", each(|grant| grant.fence.to_string())));

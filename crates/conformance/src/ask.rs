@@ -19,6 +19,7 @@ pub(crate) fn ask(ticket: Ticket) -> Acquire {
         ticket,
         kind: Kind::Semaphore,
         permits: Permits::ONE,
+        wishes: seinpaal_proto::SlotNames::none(),
         limit: None,
         enqueue: Enqueue::Yes { max_waiting: None },
         priority: Priority::default(),

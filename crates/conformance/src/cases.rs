@@ -12,6 +12,7 @@ pub mod inspect;
 pub mod kinds;
 pub mod ledger;
 pub mod limits;
+pub mod named;
 pub mod pause;
 pub mod queues;
 pub mod renewal;

@@ -90,4 +90,6 @@ pub enum Ability {
     LosesSubscriptions,
     /// It keeps queues.
     KeepsQueues,
+    /// It keeps names for slots, and wishes for them.
+    NamesSlots,
 }

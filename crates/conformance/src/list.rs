@@ -111,6 +111,13 @@ macro_rules! with_every_case {
                 slots_begin_at_zero_again_when_everybody_has_left [];
                 ten_thousand_permits_are_had_in_one_request [];
             }
+            named {
+                a_holder_is_told_the_names_of_its_slots [NamesSlots];
+                who_wishes_waits_for_its_slot_and_holds_up_nobody_else [NamesSlots];
+                a_slot_that_somebody_waits_for_goes_to_nobody_later [NamesSlots];
+                a_wish_for_a_name_that_no_slot_has_is_refused [NamesSlots];
+                names_are_only_added_at_the_end_while_somebody_goes_by_them [NamesSlots];
+            }
             limits {
                 the_limit_is_one_until_somebody_says_otherwise [];
                 the_limit_that_the_first_states_holds_for_all [];

@@ -43,6 +43,7 @@ impl<'a> Member<'a> {
         let wish = Wish {
             permits: Permits::ONE,
             kind: Kind::Semaphore,
+            wishes: seinpaal_proto::SlotNames::none(),
             limit: None,
             enqueue: Enqueue::Yes { max_waiting: None },
             priority: Priority::default(),

@@ -203,6 +203,20 @@ impl State for Rows<'_> {
         Ok(())
     }
 
+    fn free_slots_below(&mut self, slot: u32) -> Result<Vec<(u32, u32)>> {
+        let sql = "SELECT first, last FROM free WHERE name = ?1 AND first < ?2 ORDER BY first";
+        let mut find = self.db.prepare_cached(sql)?;
+        let ranges = find.query_map((self.id(), slot), |row| Ok((row.get(0)?, row.get(1)?)))?;
+        let ranges: Vec<(u32, u32)> = ranges.collect::<Result<_>>()?;
+        let is_sound = ranges.iter().all(|(first, last)| first <= last && *last < u32::MAX);
+        if is_sound { Ok(ranges) } else { Err(damaged()) }
+    }
+
+    fn remove_free_slots(&mut self, first: u32, _: u32) -> Result<()> {
+        let sql = "DELETE FROM free WHERE name = ?1 AND first = ?2";
+        must_be_one(self.db.prepare_cached(sql)?.execute((self.id(), first))?)
+    }
+
     fn clear_free_slots(&mut self) -> Result<()> {
         self.db.prepare_cached("DELETE FROM free WHERE name = ?1")?.execute([self.id()])?;
         Ok(())

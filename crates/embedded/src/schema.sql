@@ -28,7 +28,8 @@ CREATE INDEX lease_by_end ON lease (name, ends, id);
 CREATE INDEX lease_by_wall ON lease (name, ends_wall, id);
 CREATE INDEX lease_by_inbox ON lease (inbox, name) WHERE inbox IS NOT NULL;
 
--- A ticket that holds has a fence and slots, one that waits has a rank and what follows it.
+-- A ticket that holds has a fence and slots, one that waits has a rank and what follows it;
+-- its slots, if there are any, are those that it wishes for.
 CREATE TABLE entry (
     name INTEGER NOT NULL, ticket BLOB NOT NULL, lease BLOB NOT NULL, inbox BLOB,
     permits INTEGER NOT NULL, ttl INTEGER NOT NULL, since INTEGER NOT NULL, about TEXT NOT NULL,

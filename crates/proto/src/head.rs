@@ -10,6 +10,7 @@ use crate::{
     count::MAX_LIMIT,
     id::Inbox,
     kind::Kind,
+    slot_names::SlotNames,
     time::{Micros, UNBOUNDED},
 };
 
@@ -23,6 +24,8 @@ pub enum Field<'a> {
     Kind(Option<Kind>),
     /// A limit that somebody has set.
     Limit(Option<u32>),
+    /// Names for slots; none if the slots have no names.
+    Names(&'a SlotNames),
     /// A text, which may be missing.
     Text(Option<&'a str>),
     /// An instant of the ledger's clock.
@@ -49,7 +52,7 @@ impl Field<'_> {
     #[must_use]
     pub fn is_sound(&self) -> bool {
         match *self {
-            Self::Kind(_) | Self::Text(_) | Self::Client(_) => true,
+            Self::Kind(_) | Self::Names(_) | Self::Text(_) | Self::Client(_) => true,
             Self::Limit(limit) => limit.is_none_or(|limit| limit <= MAX_LIMIT),
             Self::LedgerTime(time) | Self::StoreTime(time) => time <= UNBOUNDED,
             Self::Fence(time) | Self::Span(time) => time <= UNBOUNDED,
@@ -70,6 +73,8 @@ pub trait ReadHead {
     fn kind(&mut self) -> Result<Option<Kind>, Self::Error>;
     /// Reads a [`Field::Limit`].
     fn limit(&mut self) -> Result<Option<u32>, Self::Error>;
+    /// Reads a [`Field::Names`].
+    fn names(&mut self) -> Result<SlotNames, Self::Error>;
     /// Reads a [`Field::Text`].
     fn text(&mut self) -> Result<Option<String>, Self::Error>;
     /// Reads an instant: any field that follows a clock.
@@ -83,9 +88,10 @@ pub trait ReadHead {
 }
 
 /// Defines a head by the list of its fields: `name: type = default, sort;`. A sort is a variant of [`Field`], written
-/// as the method of [`field_of!`].
+/// as the method of [`field_of!`]. What several fields must have to do with each other comes after `if`.
 macro_rules! head {
-    ($(#[$about:meta])* pub struct Head { $($(#[$doc:meta])* $field:ident: $type:ty = $default:expr, $sort:ident;)* }) => {
+    ($(#[$about:meta])* pub struct Head { $($(#[$doc:meta])* $field:ident: $type:ty = $default:expr, $sort:ident;)* }
+        $(if |$head:ident| $fits:expr)?) => {
         $(#[$about])*
         #[derive(Clone, Debug, Eq, PartialEq)]
         pub struct Head {
@@ -119,6 +125,10 @@ macro_rules! head {
             /// the same goes for the rows beside it.
             #[must_use]
             pub fn is_sound(&self) -> bool {
+                $(let $head = self;
+                if !$fits {
+                    return false;
+                })?
                 self.fields().iter().all(|(_, field)| field.is_sound())
             }
         }
@@ -132,6 +142,9 @@ macro_rules! field_of {
     };
     (limit, $value:expr) => {
         $crate::Field::Limit($value)
+    };
+    (names, $value:expr) => {
+        $crate::Field::Names(&$value)
     };
     (text, $value:expr) => {
         $crate::Field::Text($value.as_deref())

@@ -47,6 +47,7 @@ kinds! {
     Self::Cancel { attach: Some(_), .. } => "cancel an attach",
     Self::Evict { .. } => "evict",
     Self::Configure(Configure::Limit(_)) => "pin",
+    Self::Configure(Configure::Slots(_)) => "name slots",
     Self::Configure(Configure::Unpin) => "unpin",
     Self::Configure(Configure::Pause(_)) => "pause",
     Self::Configure(Configure::Resume) => "resume",
@@ -62,6 +63,7 @@ kinds! {
     Self::OtherLimit { is_pinned: false, .. } => "other limit",
     Self::OtherLimit { is_pinned: true, .. } => "other limit, pinned",
     Self::TooMany { .. } => "too many",
+    Self::NoSuchSlot { .. } => "no such slot",
     Self::TooLate { .. } => "too late",
     Self::Ended { cause: Cause::Released, .. } => "released before",
     Self::Ended { cause: Cause::Cancelled, .. } => "cancelled before",
@@ -78,5 +80,6 @@ kinds! {
     Self::Cancelled { .. } => "cancelled",
     Self::Evicted { .. } => "evicted",
     Self::Configured { .. } => "configured",
+    Self::SlotsInUse { .. } => "slots in use",
     Self::Snapshot(_) => "snapshot",
 }

@@ -34,6 +34,7 @@ pub mod queue;
 mod reply;
 mod request;
 pub mod session;
+mod slot_names;
 mod slots;
 mod state;
 pub mod time;
@@ -54,5 +55,6 @@ pub use reply::{
 pub use request::{
     Acquire, Attach, Batch, Configure, Enqueue, LimitRule, OnMismatch, Renew, Request, Whom,
 };
+pub use slot_names::{BadSlotNames, SlotNames};
 pub use slots::Slots;
 pub use state::{Entry, Head, Lease, Memory, Standing, State};

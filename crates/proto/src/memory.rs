@@ -207,6 +207,15 @@ impl State for MemoryState {
         Ok(())
     }
 
+    fn free_slots_below(&mut self, slot: u32) -> Kept<Vec<(u32, u32)>> {
+        Ok(self.free.range(..(slot, 0)).copied().collect())
+    }
+
+    fn remove_free_slots(&mut self, first: u32, last: u32) -> Kept<()> {
+        self.free.remove(&(first, last));
+        Ok(())
+    }
+
     fn clear_free_slots(&mut self) -> Kept<()> {
         self.free.clear();
         Ok(())

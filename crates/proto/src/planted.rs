@@ -60,6 +60,7 @@ bugs! {
         AttachKeepsTheLease "attach-keeps-the-lease" "a ticket that is attached to answers to its old holder, too",
         RenewsWhatChangedHands "renews-what-changed-hands" "a renewal by ticket takes a ticket back that changed hands",
         ReleasesUntold "releases-untold" "a holder whose ticket somebody gives back is not told",
+        IgnoresWishes "ignores-wishes" "who wishes for a slot gets any",
         UnpinKeepsTheLimit "unpin-keeps-the-limit" "a limit that is unset stays in force while anybody holds or waits",
         RenewsWhatDiffers "renews-what-differs" "a lease is renewed whatever its holder believes to stand under it",
     }

@@ -6,6 +6,7 @@ use crate::{
     id::{Fence, Inbox, Ticket},
     kind::Kind,
     name::Name,
+    slot_names::SlotNames,
     slots::Slots,
     time::Micros,
 };
@@ -81,6 +82,13 @@ pub enum Reply {
         /// How many exist.
         limit: u32,
     },
+    /// A slot was wished for by a name that no slot has. Nothing was written.
+    NoSuchSlot {
+        /// Which ticket.
+        ticket: Ticket,
+        /// The names there are; none: the slots have no names.
+        there: SlotNames,
+    },
     /// The request arrived after its deadline. Nothing was written; see [`Replies::now`].
     TooLate {
         /// Which ticket.
@@ -136,6 +144,11 @@ pub enum Reply {
         /// That limit.
         limit: u32,
     },
+    /// The slots would have got other names, or none, and somebody holds or waits. Nothing was written.
+    SlotsInUse {
+        /// The names in force.
+        names: SlotNames,
+    },
     /// Everything about the name.
     Snapshot(Snapshot),
 }
@@ -149,6 +162,8 @@ pub struct Grant {
     pub fence: Fence,
     /// As many slots as permits.
     pub slots: Slots,
+    /// The names of these slots, in their order; none where they have none.
+    pub names: SlotNames,
     /// The limit in force at the time.
     pub limit: u32,
     /// How long the lease is valid from now; `None`: for as long as the holder's process lives.
@@ -165,6 +180,8 @@ pub enum TicketReply {
         fence: Fence,
         /// Its slots.
         slots: Slots,
+        /// Their names, in their order, where they have some.
+        names: SlotNames,
     },
     /// Still in the queue; nothing was done.
     Waiting,
@@ -219,7 +236,7 @@ pub struct Wakeup {
     pub what: What,
 }
 
-/// What a wakeup says.
+/// What a wakeup says. The names of slots are not in it: whoever gets it asks, and hears them then.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 #[non_exhaustive]
 pub enum What {
@@ -251,6 +268,8 @@ pub struct Snapshot {
     pub paused: Option<String>,
     /// For how long the store admits nobody because it may have forgotten leases.
     pub guarded_for: Option<Micros>,
+    /// The names of the slots from 0 up, where they have names; then as many as the limit.
+    pub slot_names: SlotNames,
     /// Permits held.
     pub held: u32,
     /// Tickets that hold.
@@ -288,6 +307,8 @@ pub struct WaiterRow {
     pub ticket: Ticket,
     /// How many permits it waits for.
     pub permits: u32,
+    /// The slots that must be among those that it gets.
+    pub wishes: Slots,
     /// Its priority.
     pub priority: i8,
     /// How long it has waited.

@@ -7,6 +7,7 @@ use crate::{
     id::{Inbox, LeaseId, Ticket},
     kind::Kind,
     name::Name,
+    slot_names::SlotNames,
     slots::Slots,
     time::Micros,
 };
@@ -37,7 +38,8 @@ impl Batch {
 #[non_exhaustive]
 pub enum Request {
     /// Take permits, join the queue, or learn how an earlier try went.
-    /// Answers `Granted`, `Queued`, `Busy`, `OtherKind`, `OtherLimit`, `TooMany`, `TooLate` or `Ended`.
+    /// Answers `Granted`, `Queued`, `Busy`, `OtherKind`, `OtherLimit`, `TooMany`,
+    /// `NoSuchSlot`, `TooLate` or `Ended`.
     Acquire(Acquire),
     /// Extend a lease. Answers `Renewed`, `Differs`, `Gone` or `Tickets`.
     Renew(Renew),
@@ -76,8 +78,8 @@ pub enum Request {
         /// Whose.
         ticket: Ticket,
     },
-    /// Change what is stored with the name. Answers `Configured`, or `OtherKind` where the limit of a
-    /// mutex or a readers-writer lock was to be changed.
+    /// Change what is stored with the name. Answers `Configured`, `OtherKind` where the limit of a
+    /// mutex or a readers-writer lock was to be changed, or `SlotsInUse`.
     Configure(Configure),
     /// Read everything about the name. Answers `Snapshot`.
     Inspect {
@@ -114,6 +116,8 @@ pub struct Acquire {
     pub waiter_ttl: Micros,
     /// Refuse this request if the store's clock is past this. `None`: never.
     pub not_after: Option<Micros>,
+    /// The names of slots that must be among those granted, no more than `permits`; none: any slots.
+    pub wishes: SlotNames,
     /// [`About::encode`](crate::About::encode)d, for people to read.
     pub about: String,
 }
@@ -208,7 +212,10 @@ pub enum Whom {
 pub enum Configure {
     /// Pins the limit: it is in force, whatever callers state, until it is unset.
     Limit(Limit),
-    /// Lets go of a pinned limit at once: what those who hold or wait stated is in force.
+    /// Pins the limit at the number of these names, of which there is at least one, and gives them to the slots in
+    /// order. While anybody holds or waits, a name keeps its slot: then names may only be added at the end.
+    Slots(SlotNames),
+    /// Lets go of a pinned limit, and of names for slots, at once: what those who hold or wait stated is in force.
     Unpin,
     /// Admit nobody until resumed; who holds, holds. The reason is for people to read.
     Pause(String),

@@ -51,6 +51,7 @@ use crate::{
     planted::{Bug, planted},
     reply::{Cause, Replies, Wakeup, What},
     request::Request,
+    slot_names::SlotNames,
     slots::Slots,
     time::Micros,
 };
@@ -232,7 +233,9 @@ impl Session {
                 self.give_back(now, &wakeup.name, wakeup.ticket);
             }
             What::Granted { fence, slots, limit } => {
-                self.take_grant_by_wakeup(now, wakeup.ticket, Granted { fence, slots, limit });
+                let names = SlotNames::none(); // the proof tells them
+                let granted = Granted { fence, slots, names, limit };
+                self.take_grant_by_wakeup(now, wakeup.ticket, granted);
             }
             What::Ended(cause) => self.take_end(now, wakeup.ticket, cause),
         }

@@ -9,6 +9,7 @@ use crate::{
     kind::Kind,
     reply::Cause,
     request::DIGEST_MASK,
+    slot_names::SlotNames,
     slots::Slots,
     time::{LONGEST_OWED, Micros, UNBOUNDED},
 };
@@ -23,6 +24,9 @@ crate::head::head! {
         stated: Option<u32> = None, limit;
         /// The limit that an operator pinned. It stays until it is unset, and wins over a stated limit.
         pinned: Option<u32> = None, limit;
+        /// The names of the slots from 0 up, if an operator gave them names. They are pinned with the limit, which
+        /// is their number, and go with it.
+        names: SlotNames = SlotNames::none(), names;
         /// Why the name is paused, if it is.
         paused: Option<String> = None, text;
         /// The ledger's clock. It follows the store's clock, but never runs backwards and never
@@ -47,6 +51,7 @@ crate::head::head! {
         /// Slots from this number up have not been handed out since the name was last free.
         top: u32 = 0, permits;
     }
+    if |head| head.names.is_empty() || head.pinned == Some(head.names.count())
 }
 
 impl Head {
@@ -84,7 +89,9 @@ impl Entry {
             Standing::Holding { fence, slots } => {
                 fence.0 <= UNBOUNDED && slots.count() == self.permits
             }
-            Standing::Waiting { margin, .. } => *margin <= UNBOUNDED,
+            Standing::Waiting { margin, wishes, .. } => {
+                *margin <= UNBOUNDED && wishes.count() <= self.permits
+            }
         };
         standing
             && (1..=MAX_LIMIT).contains(&self.permits)
@@ -203,6 +210,8 @@ pub enum Standing {
         lease: LeaseId,
         /// The margin of that lease.
         margin: Micros,
+        /// The slots that must be among those that it gets.
+        wishes: Slots,
         /// Nobody listens at its inbox: it is not in the order of service until it is heard from.
         parked: bool,
     },
@@ -279,6 +288,10 @@ pub trait State {
     fn pop_free_slots(&mut self) -> Result<Option<(u32, u32)>, Self::Error>;
     /// Puts in a range of free slots. Ranges never overlap; they are not joined.
     fn push_free_slots(&mut self, first: u32, last: u32) -> Result<(), Self::Error>;
+    /// The free ranges that begin below a slot, ascending. Asked only about names with names for slots, with their number.
+    fn free_slots_below(&mut self, slot: u32) -> Result<Vec<(u32, u32)>, Self::Error>;
+    /// Takes out the free range that begins with this slot.
+    fn remove_free_slots(&mut self, first: u32, last: u32) -> Result<(), Self::Error>;
     /// Drops all free ranges: nobody holds anything.
     fn clear_free_slots(&mut self) -> Result<(), Self::Error>;
 }

@@ -5,6 +5,7 @@
 
 mod estimate;
 mod line;
+mod named;
 
 use alloc::{string::String, vec::Vec};
 use core::time::Duration;
@@ -148,6 +149,20 @@ pub enum Reason {
         /// Who has the others.
         holders: Holders,
     },
+    /// It wishes for a slot that somebody holds.
+    SlotHeld {
+        /// What the slot is called.
+        name: String,
+        /// Who holds it.
+        holder: HeldBy,
+    },
+    /// A slot is free, and goes to somebody ahead.
+    SlotAwaited {
+        /// What the slot is called.
+        name: String,
+        /// To whom.
+        ticket: Ticket,
+    },
     /// Readers hold, and whoever is next is a writer.
     ReadersHold {
         /// The readers.
@@ -187,7 +202,7 @@ fn waits(seen: &Snapshot, at: usize) -> Waits {
         waiting_for: time(row.waiting_for),
         reasons: reasons(seen, row, &line),
         estimate: Estimate::new(seen, row, &line),
-        leases_end: LeasesEnd::new(seen, row, &line),
+        leases_end: LeasesEnd::new(seen, row, &line).filter(|_| !named::is_by_name(row, &line)),
     }
 }
 
@@ -197,8 +212,12 @@ fn reasons(seen: &Snapshot, row: &WaiterRow, line: &AheadOfWaiter<'_>) -> Vec<Re
         reasons.push(Reason::Unreachable);
     } else if seen.limit > 0 && row.permits > seen.limit {
         reasons.push(Reason::AboveLimit { permits: row.permits, limit: seen.limit });
+    } else if named::is_by_name(row, line) {
+        reasons.extend(named::reasons(seen, row, line));
     } else {
-        reasons.extend(in_line(row, line));
+        if !line.fits(row) {
+            reasons.extend(in_line(row, line));
+        }
         reasons.extend(by_holders(seen, row, line));
     }
     if reasons.is_empty() {
@@ -220,9 +239,9 @@ fn gates(seen: &Snapshot) -> impl Iterator<Item = Reason> {
     [paused, guarded, limit].into_iter().flatten()
 }
 
-/// Which waiters are ahead. A waiter that fits beside all of them is not kept by them.
+/// Which waiters are ahead.
 fn in_line(row: &WaiterRow, line: &AheadOfWaiter<'_>) -> Vec<Reason> {
-    let Some(first) = line.ahead.first().filter(|_| !line.fits(row)) else { return Vec::new() };
+    let Some(first) = line.ahead.first() else { return Vec::new() };
     let mut reasons = [Reason::Ahead {
         waiters: count(line.ahead.len()),
         permits: line.ahead.iter().map(|row| u64::from(row.permits)).sum(),

@@ -82,6 +82,7 @@ fn wish(permits: u32) -> Wish {
     Wish {
         permits: Permits::new(permits).expect("in range"),
         kind: Kind::Semaphore,
+        wishes: seinpaal_proto::SlotNames::none(),
         limit: None,
         enqueue: Enqueue::Yes { max_waiting: None },
         priority: Priority::default(),

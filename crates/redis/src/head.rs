@@ -156,7 +156,7 @@ fn slot(place: &Place, fields: &[(&'static str, Field<'_>)], numbers: Numbers) -
     }
 }
 
-/// A text or a client has no place among the numbers.
+/// A text, names or a client have no place among the numbers.
 fn packed(name: &'static str, field: &Field<'_>, numbers: Numbers) -> Option<Slot> {
     let (form, blank, in_tables) = match *field {
         Field::Kind(_) => ("c1", "'-'", InTables::Always),
@@ -167,7 +167,7 @@ fn packed(name: &'static str, field: &Field<'_>, numbers: Numbers) -> Option<Slo
         }
         Field::Fence(_) | Field::Span(_) => ("d", "0", InTables::Always),
         Field::Permits(_) | Field::Rows(_) => (numbers.count, "0", InTables::Always),
-        Field::Text(_) | Field::Client(_) => return None,
+        Field::Names(_) | Field::Text(_) | Field::Client(_) => return None,
     };
     Some(Slot { name, form, blank, in_tables })
 }

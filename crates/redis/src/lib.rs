@@ -22,6 +22,7 @@ mod head;
 mod keys;
 mod link;
 mod list;
+mod named;
 mod need;
 #[cfg(feature = "planted")]
 mod planted;

@@ -6,12 +6,12 @@ use std::fmt::{self, Write};
 
 use redis::Value;
 use seinpaal_proto::{
-    Acquire, Batch, Busy, Cause, Fence, Grant, HolderRow, Replies, Reply, Request, Slots, Snapshot,
-    TicketReply, WaiterRow, time::UNBOUNDED,
+    Acquire, Batch, Busy, Cause, Fence, Grant, HolderRow, Replies, Reply, Request, SlotNames,
+    Slots, Snapshot, TicketReply, WaiterRow, time::UNBOUNDED,
 };
 
 pub(super) use self::words::{Words, number};
-use super::error::one_line;
+use super::{error::one_line, named::decoded};
 use seinpaal_store::{Certainty, StoreError, StoreErrorKind};
 
 /// Reads the answer of a script to a batch of so many requests.
@@ -72,6 +72,7 @@ fn plain_grant(acquire: &Acquire, fence: u64, slot: u32, valid_for: u64) -> Opti
         ticket: acquire.ticket,
         fence: Fence(fence),
         slots: Slots::range(slot, slot.checked_add(acquire.permits.get() - 1)?),
+        names: SlotNames::none(),
         limit: acquire.limit.map_or(1, |rule| rule.limit.get()),
         valid_for: Some(valid_for),
     })
@@ -140,6 +141,9 @@ pub(super) fn reply(value: &Value) -> Option<Reply> {
             permits: words.parsed()?,
             limit: words.parsed()?,
         },
+        "no-such-slot" => {
+            Reply::NoSuchSlot { ticket: words.parsed()?, there: decoded(words.rest())? }
+        }
         "too-late" => Reply::TooLate { ticket: words.parsed()? },
         "ended" => Reply::Ended { ticket: words.parsed()?, cause: cause(words.word()?)? },
         "unknown" => Reply::Unknown { ticket: words.parsed()? },
@@ -150,19 +154,29 @@ pub(super) fn reply(value: &Value) -> Option<Reply> {
         "released" => Reply::Released { ticket: words.parsed()?, left: words.parsed()? },
         "cancelled" => Reply::Cancelled { ticket: words.parsed()? },
         "evicted" => Reply::Evicted { ticket: words.parsed()? },
+        "slots-in-use" => Reply::SlotsInUse { names: decoded(words.rest())? },
         "configured" => Reply::Configured { limit: words.parsed()? },
         _ => return None,
     })
 }
 
 fn granted(words: &mut Words<'_>) -> Option<Grant> {
+    let (ticket, fence) = (words.parsed()?, Fence(words.number()?));
+    let (slots, names) = slots_and_names(words.word()?)?;
     Some(Grant {
-        ticket: words.parsed()?,
-        fence: Fence(words.number()?),
-        slots: words.parsed()?,
+        ticket,
+        fence,
+        slots,
+        names,
         limit: words.parsed()?,
         valid_for: Some(words.number()?),
     })
+}
+
+/// Slots; where they have names, after a semicolon their names as [`encoded`](super::named::encoded).
+fn slots_and_names(word: &str) -> Option<(Slots, SlotNames)> {
+    let (slots, names) = word.split_once(';').unwrap_or((word, ""));
+    Some((slots.parse().ok()?, decoded(names)?))
 }
 
 fn tickets(words: &mut Words<'_>) -> Option<Reply> {
@@ -174,8 +188,8 @@ fn tickets(words: &mut Words<'_>) -> Option<Reply> {
 fn ticket_reply(word: &str) -> Option<TicketReply> {
     if let Some(held) = word.strip_prefix("held:") {
         let (fence, slots) = held.split_once(':')?;
-        let (fence, slots) = (Fence(number(fence)?), slots.parse::<Slots>().ok()?);
-        return Some(TicketReply::Held { fence, slots });
+        let (slots, names) = slots_and_names(slots)?;
+        return Some(TicketReply::Held { fence: Fence(number(fence)?), slots, names });
     }
     match word {
         "waiting" => Some(TicketReply::Waiting),
@@ -192,6 +206,11 @@ fn snapshot(rows: &[Value]) -> Option<Snapshot> {
         match words.word()? {
             "holder" => snapshot.holders.push(holder(&mut words)?),
             "waiter" => snapshot.waiters.push(waiter(&mut words)?),
+            "wisher" => {
+                let wishes = words.parsed()?;
+                snapshot.waiters.push(WaiterRow { wishes, ..waiter(&mut words)? });
+            }
+            "names" => snapshot.slot_names = decoded(words.rest())?,
             _ => return None,
         }
     }
@@ -205,6 +224,7 @@ fn totals_of(mut words: Words<'_>) -> Option<Snapshot> {
         limit: words.parsed()?,
         stated: words.limit_or_none()?,
         pinned: words.limit_or_none()?,
+        slot_names: SlotNames::none(),
         held: words.parsed()?,
         holders_total: words.parsed()?,
         waiting_total: words.parsed()?,
@@ -234,6 +254,7 @@ fn waiter(words: &mut Words<'_>) -> Option<WaiterRow> {
     Some(WaiterRow {
         ticket: words.parsed()?,
         permits: words.parsed()?,
+        wishes: Slots::none(),
         priority: words.parsed()?,
         waiting_for: words.number()?,
         unreachable: words.flag()?,

@@ -109,6 +109,7 @@ macro_rules! row {
                 include_str!("lua/records.lua"),
                 include_str!("lua/slots.lua"),
                 include_str!("lua/settle.lua"),
+                include_str!("lua/named.lua"),
                 include_str!("lua/start.lua"),
                 $(include_str!(concat!("lua/", $part, ".lua")),)*
                 include_str!("lua/step.lua"),
@@ -135,7 +136,7 @@ pub(super) const SCRIPTS: [ScriptHeader; 10] = [
         [plain!(),], ["release"]),
     row!(Cancel, "cancel", "ticket remember attach", "cancelled", [], ["cancel"]),
     row!(Evict, "evict", "ticket", "evicted unknown", [], ["evict"]),
-    row!(Configure, "configure", "what value", "configured other-kind", [], ["configure"]),
+    row!(Configure, "configure", "what value", "configured other-kind slots-in-use", [], ["configure"]),
     row!(Inspect, "inspect", "rows", "snapshot", [], ["rows", "inspect"]),
     row!(Step, "step", "now inbox fence_seen request...", "done now backlog look_in, and one answer a request",
         [plain!(),], ["acquire", "renew", "attach", "release", "cancel", "evict", "configure", "rows", "inspect"]),

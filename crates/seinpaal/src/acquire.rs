@@ -11,7 +11,7 @@ use std::{
 use futures_util::future::join_all;
 use seinpaal_proto::{
     BadName, Enqueue, Kind, Limit, LimitRule, MAX_ABOUT_BYTES, Name, OnMismatch, Permits, Priority,
-    RenewalPromise, Ticket, time::Micros,
+    RenewalPromise, SlotNames, Ticket, time::Micros,
 };
 use tokio::sync::oneshot;
 
@@ -112,6 +112,7 @@ pub(crate) struct AcquireOptions {
     pub(crate) limit: Option<u32>,
     pub(crate) on_mismatch: OnMismatch,
     pub(crate) permits: u32,
+    pub(crate) wishes: Vec<String>,
     pub(crate) priority: i32,
     pub(crate) ttl: Option<Duration>,
     pub(crate) labels: Vec<(String, String)>,
@@ -124,6 +125,14 @@ macro_rules! shared_options {
         /// than the limit is refused.
         pub fn permits(self, permits: u32) -> Self {
             Self(self.0.with(|it| it.options.permits = permits))
+        }
+
+        /// Wishes for the slot with this [name](crate::Semaphore::name_slots), one of those asked for. Can be repeated,
+        /// up to as many times as there are [permits](Self::permits). The request waits for its slot, and holds
+        /// up nobody who can have another one. A name that no slot has is
+        /// [refused](AcquireError::NoSuchSlot).
+        pub fn slot(self, name: &str) -> Self {
+            Self(self.0.with(|it| it.options.wishes.push(name.to_owned())))
         }
 
         /// Sets the rank among waiters, −100…100, higher first. Default 0. Ten seconds of waiting outweigh one
@@ -312,6 +321,7 @@ impl AcquireOptions {
             name: self.name.clone()?,
             kind: self.kind,
             permits: Permits::new(self.permits)?,
+            wishes: self.wishes()?,
             limit,
             enqueue: Enqueue::No,
             priority: Priority::new(self.priority)?,
@@ -320,6 +330,17 @@ impl AcquireOptions {
             about: self.about(ttl)?,
             attach: None,
         })
+    }
+
+    fn wishes(&self) -> Result<SlotNames, BadSetting> {
+        if self.wishes.is_empty() {
+            return Ok(SlotNames::none());
+        }
+        let wishes = SlotNames::new(self.wishes.iter().cloned())?;
+        if wishes.count() > self.permits {
+            return Err(BadSetting::Wishes { slots: wishes.count(), permits: self.permits });
+        }
+        Ok(wishes)
     }
 
     fn about(&self, ttl: Option<Micros>) -> Result<String, BadSetting> {

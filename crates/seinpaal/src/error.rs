@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use seinpaal_proto::{
-    BadCount, BadName, Cause, Kind, MAX_ABOUT_BYTES, Ticket, queue::MAX_DELIVERIES,
+    BadCount, BadName, BadSlotNames, Cause, Kind, MAX_ABOUT_BYTES, SlotNames, Ticket,
+    queue::MAX_DELIVERIES,
 };
 use thiserror::Error;
 
@@ -89,6 +90,12 @@ pub enum AcquireError {
         /// The limit.
         limit: u32,
     },
+    /// A slot was wished for by a name that none has.
+    #[error("{}", no_such_slot(.there))]
+    NoSuchSlot {
+        /// The names there are; none: the slots of this name have no names.
+        there: SlotNames,
+    },
     /// Somebody ended this request while it waited.
     #[error("the request is over: {0}")]
     Ended(Ended),
@@ -112,6 +119,24 @@ fn other_limit(stored: u32, stated: u32, is_pinned: bool) -> String {
         "those who hold or wait say that the limit is {stored}, and this caller says {stated}: adopt theirs, set this \
          one for all, or wait until they have left"
     )
+}
+
+fn no_such_slot(there: &SlotNames) -> String {
+    if there.is_empty() {
+        return "a slot was wished for by its name, and the slots here have no names: give them names, or wish for none"
+            .to_owned();
+    }
+    format!("no slot here has the name that was wished for: there are {}", named(there))
+}
+
+/// The first of many.
+fn named(names: &SlotNames) -> String {
+    const MOST: usize = 20;
+    let first: Vec<&str> = names.iter().take(MOST).collect();
+    match (names.count() as usize).saturating_sub(MOST) {
+        0 => first.join(", "),
+        more => format!("{} and {more} more", first.join(", ")),
+    }
 }
 
 impl AcquireError {
@@ -233,6 +258,19 @@ pub enum BadSetting {
     /// A label with an empty key, `=` in the key, or control characters.
     #[error("a label is KEY=VALUE without control characters, the key not empty: {0:?}")]
     Label(String),
+    /// No names for slots.
+    #[error(transparent)]
+    SlotNames(#[from] BadSlotNames),
+    /// More slots are wished for than permits are asked for.
+    #[error(
+        "{slots} slots are wished for and {permits} permits asked for: ask for as many permits"
+    )]
+    Wishes {
+        /// The slots.
+        slots: u32,
+        /// The permits.
+        permits: u32,
+    },
     /// Labels and client name together are too long.
     #[error("labels and client name have at most {MAX_ABOUT_BYTES} bytes together, not {0}")]
     AboutTooLong(usize),
@@ -274,6 +312,16 @@ pub enum AdminError {
     /// The name is a mutex or a readers-writer lock, whose limit is what it is.
     #[error("the limit of a {0} cannot be changed")]
     FixedLimit(Kind),
+    /// The slots have names, which whoever holds or waits goes by: until nobody does, names can only be added at the end.
+    #[error(
+        "somebody holds or waits, and goes by the names of the slots ({}): add names at the end, or wait until nobody \
+         holds or waits; `pause` lets nobody new in until then",
+        named(.names)
+    )]
+    SlotsInUse {
+        /// The names.
+        names: SlotNames,
+    },
     /// There is no such ticket at this name.
     #[error("there is no such ticket here: {0}")]
     Unknown(Ticket),

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use seinpaal_proto::{
-    self as proto, About, Fence, HolderRow, Kind, Name, RenewalPromise, Slots, Ticket, WaiterRow,
-    time::micros, why::Why,
+    self as proto, About, Fence, HolderRow, Kind, Name, RenewalPromise, SlotNames, Slots, Ticket,
+    WaiterRow, time::micros, why::Why,
 };
 
 /// Everything about a name at one moment.
@@ -19,6 +19,8 @@ pub struct Snapshot {
     pub limit: u32,
     /// Whether that limit was [set](crate::Semaphore::set_limit) by an operator, and stays until it is unset.
     pub is_pinned: bool,
+    /// What the slots are [called](crate::Semaphore::name_slots), from slot 0 up; none where they have no names.
+    pub slot_names: SlotNames,
     /// What those who hold or wait stated; it is in force where no limit was set, and goes with the last of them.
     pub stated_limit: Option<u32>,
     /// Why the name is paused, if it is.
@@ -64,6 +66,8 @@ pub struct Waiter {
     pub ticket: Ticket,
     /// How many permits it waits for.
     pub permits: u32,
+    /// The slots that must be among those that it gets.
+    pub wishes: Slots,
     /// Its priority.
     pub priority: i8,
     /// What it says of itself.
@@ -81,6 +85,7 @@ impl Snapshot {
             kind: snapshot.kind,
             limit: snapshot.limit,
             is_pinned: snapshot.pinned.is_some(),
+            slot_names: snapshot.slot_names,
             stated_limit: snapshot.stated,
             paused: snapshot.paused,
             guarded_for: snapshot.guarded_for.map(Duration::from_micros),
@@ -137,6 +142,7 @@ impl From<&Snapshot> for proto::Snapshot {
             limit: seen.limit,
             stated: seen.stated_limit,
             pinned: seen.is_pinned.then_some(seen.limit),
+            slot_names: seen.slot_names.clone(),
             paused: seen.paused.clone(),
             guarded_for: seen.guarded_for.map(micros),
             held: seen.permits_held,
@@ -173,6 +179,7 @@ impl Waiter {
         WaiterRow {
             ticket: self.ticket,
             permits: self.permits,
+            wishes: self.wishes.clone(),
             priority: self.priority,
             waiting_for: micros(self.waiting_for),
             unreachable: self.is_unreachable,
@@ -200,6 +207,7 @@ impl From<WaiterRow> for Waiter {
         Self {
             ticket: row.ticket,
             permits: row.permits,
+            wishes: row.wishes,
             priority: row.priority,
             about: About::decode(&row.about),
             waiting_for: Duration::from_micros(row.waiting_for),

@@ -100,6 +100,38 @@ impl Permit {
         slots
     }
 
+    /// Returns what the lowest slot held is called; `None` where the slots of the name had no
+    /// [names](crate::Semaphore::name_slots) at the grant.
+    ///
+    /// # Examples
+    /// ```
+    /// # futures_executor::block_on(async {
+    /// # let seinpaal = seinpaal::Seinpaal::connect("memory:").await?;
+    /// let boards = seinpaal.semaphore("boards");
+    /// boards.name_slots(["GPU-0", "GPU-1", "board-b"]).await?;
+    /// let permit = boards.acquire().slot("board-b").await?;
+    /// assert_eq!(permit.slot_name(), Some("board-b"));
+    /// assert_eq!(boards.acquire().await?.slot_name(), Some("GPU-0"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(()) }).unwrap();
+    /// ```
+    #[must_use]
+    pub fn slot_name(&self) -> Option<&str> {
+        self.name_of(self.slot())
+    }
+
+    /// Returns what all slots held are called, in ascending order of the slots; nothing where the slots of the name had
+    /// no names at the grant.
+    #[must_use]
+    pub fn slot_names(&self) -> Vec<&str> {
+        self.slots().iter().filter_map(|slot| self.name_of(slot)).collect()
+    }
+
+    fn name_of(&self, slot: u32) -> Option<&str> {
+        let one = Slots::range(slot, slot);
+        let part = self.parts.iter().find(|part| part.slots.contains(&one))?;
+        part.grant.name_of(slot)
+    }
+
     /// Returns how many permits this is.
     #[must_use]
     pub fn permits(&self) -> u32 {

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use seinpaal_proto::{
-    Configure, Kind, LeaseId, Limit, Name, OnMismatch, Renew, Reply, Request, Ticket, TicketReply,
-    Whom, time,
+    Configure, Kind, LeaseId, Limit, Name, OnMismatch, Renew, Reply, Request, SlotNames, Ticket,
+    TicketReply, Whom, time,
 };
 use tokio::sync::oneshot;
 
@@ -57,6 +57,7 @@ impl Semaphore {
                 limit: kind.limit().map(Limit::get),
                 on_mismatch: OnMismatch::Refuse,
                 permits: 1,
+                wishes: Vec::new(),
                 priority: 0,
                 ttl: None,
                 labels: Vec::new(),
@@ -177,6 +178,33 @@ impl Semaphore {
     /// ```
     pub async fn set_limit(&self, limit: u32) -> Result<(), AdminError> {
         self.configure(Configure::Limit(Limit::new(limit)?)).await
+    }
+
+    /// Gives the slots names, from slot 0 up, and sets the limit to the number of names as [`set_limit`](Self::set_limit)
+    /// does: 1 to 1000 different names of 1 to 64 bytes, without commas and control characters, which neither begin nor
+    /// end with a space. A permit then [says](Permit::slot_name) what its slot is called, and a request can
+    /// [wish](Acquire::slot) for one. While anybody holds or waits, names can only be added at the end; a limit that is
+    /// set or unset takes the names away.
+    ///
+    /// # Errors
+    /// [`AdminError::SlotsInUse`] while somebody goes by other names; a quorum keeps no names and is an
+    /// [`AdminError::Store`]; as [`set_limit`](Self::set_limit).
+    ///
+    /// # Examples
+    /// ```
+    /// # futures_executor::block_on(async {
+    /// # let seinpaal = seinpaal::Seinpaal::connect("memory:").await?;
+    /// let boards = seinpaal.semaphore("boards");
+    /// boards.name_slots(["GPU-0", "GPU-1", "board-b"]).await?;
+    /// assert_eq!(boards.stored_limit().await?, 3);
+    /// # Ok::<(), Box<dyn std::error::Error>>(()) }).unwrap();
+    /// ```
+    pub async fn name_slots<N: Into<String>>(
+        &self,
+        names: impl IntoIterator<Item = N>,
+    ) -> Result<(), AdminError> {
+        let names = SlotNames::new(names).map_err(BadSetting::from)?;
+        self.configure(Configure::Slots(names)).await
     }
 
     /// Lets go of a limit that was [set](Self::set_limit), at once: what those who hold or wait stated is in force, else
@@ -309,6 +337,7 @@ impl Semaphore {
         match self.ask(Request::Configure(change), false).await? {
             Reply::Configured { .. } => Ok(()),
             Reply::OtherKind { stored, .. } => Err(AdminError::FixedLimit(stored)),
+            Reply::SlotsInUse { names } => Err(AdminError::SlotsInUse { names }),
             _ => Err(misfit()),
         }
     }

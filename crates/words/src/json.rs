@@ -5,7 +5,7 @@ mod why;
 
 use std::{collections::BTreeMap, time::Duration};
 
-use seinpaal::{Holder, Kind, Slots, Snapshot, Waiter};
+use seinpaal::{Holder, Kind, SlotNames, Slots, Snapshot, Waiter};
 use serde::Serialize;
 
 pub use why::Explained;
@@ -130,6 +130,9 @@ pub struct Shown<'a> {
     kind: Option<&'static str>,
     /// How many may hold at once.
     limit: u32,
+    /// What the slots are called, from slot 0 up; left out where they have no names.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    slot_names: Vec<&'a str>,
     /// How many permits are held.
     permits_held: u32,
     /// How many permits are free.
@@ -152,6 +155,9 @@ struct HolderRow<'a> {
     ticket: String,
     /// Which of the permits, from 0; empty if there are more than 65 536.
     slots: Vec<u32>,
+    /// What these slots are called; left out where they have no names.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    slot_names: Vec<String>,
     /// How many permits.
     permits: u32,
     /// Grows with each grant of a name: what the resource compares.
@@ -180,6 +186,9 @@ struct WaiterRow<'a> {
     position: usize,
     /// How many permits.
     permits: u32,
+    /// The names of the slots that it waits for; left out where any will do.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    slot_names: Vec<String>,
     /// The larger, the sooner; 0 unless stated.
     priority: i8,
     /// The host of the process.
@@ -199,7 +208,7 @@ impl<'a> Shown<'a> {
     /// What is said of this name, and of all who hold and wait.
     #[must_use]
     pub fn new(snapshot: &'a Snapshot) -> Self {
-        let waiters = snapshot.waiters.iter().enumerate();
+        let (waiters, names) = (snapshot.waiters.iter().enumerate(), &snapshot.slot_names);
         Self {
             name: &snapshot.name,
             kind: kind(snapshot),
@@ -208,17 +217,19 @@ impl<'a> Shown<'a> {
             available: snapshot.available(),
             state: state(snapshot),
             guarded_for_ms: snapshot.guarded_for.map(|left| left.as_millis()),
-            holders: snapshot.holders.iter().map(HolderRow::new).collect(),
-            waiters: waiters.map(|(at, waiter)| WaiterRow::new(waiter, at + 1)).collect(),
+            slot_names: names.iter().collect(),
+            holders: snapshot.holders.iter().map(|row| HolderRow::new(row, names)).collect(),
+            waiters: waiters.map(|(at, row)| WaiterRow::new(row, at + 1, names)).collect(),
         }
     }
 }
 
 impl<'a> HolderRow<'a> {
-    fn new(holder: &'a Holder) -> Self {
+    fn new(holder: &'a Holder, names: &SlotNames) -> Self {
         Self {
             ticket: holder.ticket.to_string(),
             slots: slots(&holder.slots),
+            slot_names: named(names, &holder.slots),
             permits: holder.slots.count(),
             fence: holder.fence.0,
             host: &holder.about.host,
@@ -232,11 +243,12 @@ impl<'a> HolderRow<'a> {
 }
 
 impl<'a> WaiterRow<'a> {
-    fn new(waiter: &'a Waiter, position: usize) -> Self {
+    fn new(waiter: &'a Waiter, position: usize, names: &SlotNames) -> Self {
         Self {
             ticket: waiter.ticket.to_string(),
             position,
             permits: waiter.permits,
+            slot_names: named(names, &waiter.wishes),
             priority: waiter.priority,
             host: &waiter.about.host,
             pid: waiter.about.pid,
@@ -244,6 +256,10 @@ impl<'a> WaiterRow<'a> {
             waiting_ms: waiter.waiting_for.as_millis(),
         }
     }
+}
+
+fn named(names: &SlotNames, slots: &Slots) -> Vec<String> {
+    names.of(slots).iter().map(str::to_owned).collect()
 }
 
 pub(crate) fn labels(pairs: &[(String, String)]) -> Labels<'_> {

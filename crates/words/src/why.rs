@@ -109,6 +109,12 @@ fn about_others(seen: &Snapshot, reason: &Reason) -> String {
             let rest = if *free > 0 { format!(" and {free} free") } else { String::new() };
             format!("{held} of {limit} held{rest}: {}", by(seen, holders))
         }
+        Reason::SlotHeld { name, holder: held } => {
+            format!("slot {name} is held by {}", holder(seen, held))
+        }
+        Reason::SlotAwaited { name, ticket } => {
+            format!("slot {name} is free, and goes to {}, which is ahead", who(seen, *ticket))
+        }
         Reason::ReadersHold { holders } => match holders.listed.len() + holders.others as usize {
             1 => format!("a reader holds: {}", by(seen, holders)),
             readers => format!("{readers} readers hold: {}", by(seen, holders)),
@@ -222,6 +228,7 @@ fn because(unsaid: Unsaid) -> &'static str {
         Unsaid::Paused => "nobody knows when the name is resumed",
         Unsaid::LimitIsZero => "nobody knows when the limit is raised",
         Unsaid::AboveLimit => "it will be refused",
+        Unsaid::SlotWishedFor => "it goes by which slot is given back",
         Unsaid::Unreachable => "nobody knows whether it comes back",
         _ => "not all holders are listed",
     }

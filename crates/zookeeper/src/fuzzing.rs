@@ -3,8 +3,8 @@
 use seinpaal_proto::time::SECOND;
 use seinpaal_proto::{
     Acquire, Attach, Batch, Configure, Contact, Contacts, Enqueue, Inbox, Kind, LeaseId, Limit,
-    LimitRule, MemoryState, Name, OnMismatch, Permits, Priority, Renew, Request, Slots, Ticket,
-    Whom, execute,
+    LimitRule, MemoryState, Name, OnMismatch, Permits, Priority, Renew, Request, SlotNames, Slots,
+    Ticket, Whom, execute,
 };
 
 use super::{paths, replica::Replica, write::replay};
@@ -66,6 +66,7 @@ fn asked_of(tickets: &[Ticket]) -> Vec<Request> {
         Request::Detach { ticket, ttl, margin },
         Request::Release { ticket, slots: Some(Slots::range(0, 1)) },
         Request::Configure(Configure::Limit(limit)),
+        Request::Configure(Configure::Slots("a,b".parse().expect("names"))),
         Request::Configure(Configure::Pause("why".into())),
         Request::Configure(Configure::Unpin),
         Request::Configure(Configure::Resume),
@@ -82,6 +83,7 @@ fn acquire(ticket: Ticket, limit: Option<LimitRule>) -> Acquire {
         ticket,
         kind: Kind::Semaphore,
         permits: Permits::ONE,
+        wishes: SlotNames::none(),
         limit,
         enqueue: Enqueue::Yes { max_waiting: None },
         priority: Priority::default(),

@@ -6,7 +6,9 @@ use seinpaal_proto::{
     Entry, Head, Inbox, Lease, LeaseId, Memory, MemoryState, Series, State, Ticket,
 };
 
-use super::write::{CLEAR, LOWEST_FREE_TAKEN, NO_ENTRY, NO_LEASE, NO_MEMORY, NOTHING_FREE};
+use super::write::{
+    CLEAR, FREE_TAKEN, LOWEST_FREE_TAKEN, NO_ENTRY, NO_LEASE, NO_MEMORY, NOTHING_FREE,
+};
 use seinpaal_store::packed::{Packer, put_entry, put_free, put_head, put_lease, put_memory};
 
 /// A state that takes down what is written to it.
@@ -121,6 +123,17 @@ impl State for Recorder<'_> {
     fn push_free_slots(&mut self, first: u32, last: u32) -> Kept<()> {
         put_free(&mut self.packer, first, last);
         self.state.push_free_slots(first, last)
+    }
+
+    fn free_slots_below(&mut self, slot: u32) -> Kept<Vec<(u32, u32)>> {
+        self.state.free_slots_below(slot)
+    }
+
+    fn remove_free_slots(&mut self, first: u32, last: u32) -> Kept<()> {
+        self.packer.byte(FREE_TAKEN);
+        self.packer.number(first.into());
+        self.packer.number(last.into());
+        self.state.remove_free_slots(first, last)
     }
 
     fn clear_free_slots(&mut self) -> Kept<()> {

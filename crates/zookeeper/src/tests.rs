@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use seinpaal_proto::{
     Acquire, Attach, Batch, Configure, Contact, Contacts, Enqueue, Inbox, Kind, LeaseId, Limit,
-    LimitRule, MemoryState, Name, OnMismatch, Permits, Priority, Renew, Request, Slots, State,
-    Ticket, Whom, execute,
+    LimitRule, MemoryState, Name, OnMismatch, Permits, Priority, Renew, Request, SlotNames, Slots,
+    State, Ticket, Whom, execute,
     time::{SECOND, WAITER_TTL},
 };
 
@@ -39,6 +39,7 @@ impl Dice {
             ticket,
             kind: Kind::Semaphore,
             permits: Permits::new(1 + self.below(3) as u32).unwrap(),
+            wishes: SlotNames::none(),
             limit: None,
             enqueue: Enqueue::Yes { max_waiting: None },
             priority: Priority::new(self.below(5) as i32 - 2).unwrap(),
@@ -55,7 +56,10 @@ impl Dice {
     fn request(&mut self) -> Request {
         let ticket = Ticket(u128::from(self.below(40)) << 60 | 7);
         match self.below(20) {
-            0..=8 => Request::Acquire(Acquire { limit: self.rule(), ..self.acquire(ticket) }),
+            0..=8 => {
+                let (limit, wishes) = (self.rule(), self.wishes());
+                Request::Acquire(Acquire { limit, wishes, ..self.acquire(ticket) })
+            }
             9..=10 => Request::Release { ticket, slots: None },
             11 => Request::Release { ticket, slots: Some(Slots::range(0, 1)) },
             12 => Request::Renew(self.renew(ticket)),
@@ -66,6 +70,10 @@ impl Dice {
             18 => Request::Configure(self.configure()),
             _ => Request::Inspect { rows: 3 },
         }
+    }
+
+    fn wishes(&mut self) -> SlotNames {
+        ["", "", "", "a", "b", "c"][self.below(6) as usize].parse().unwrap()
     }
 
     fn rule(&mut self) -> Option<LimitRule> {
@@ -108,7 +116,10 @@ impl Dice {
     }
 
     fn configure(&mut self) -> Configure {
-        match self.below(5) {
+        match self.below(8) {
+            5.. => {
+                Configure::Slots(["a,b", "a,b,c,d", "b,a"][self.below(3) as usize].parse().unwrap())
+            }
             0 | 1 => Configure::Limit(Limit::new(self.below(9) as u32).unwrap()),
             2 => Configure::Unpin,
             3 => Configure::Pause("for a while".into()),

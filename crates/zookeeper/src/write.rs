@@ -26,6 +26,7 @@ pub(super) const LOWEST_FREE_TAKEN: u8 = 11;
 pub(super) const NOTHING_FREE: u8 = 12;
 const GRANTED: u8 = 13;
 const ENDED: u8 = 14;
+pub(super) const FREE_TAKEN: u8 = 15;
 
 pub(super) fn put_hint(packer: &mut Packer, hint: &Hint) {
     packer.byte(if matches!(hint.what, What::Ended(_)) { ENDED } else { GRANTED });
@@ -57,6 +58,7 @@ pub(super) fn replay(
             NO_ENTRY => state.remove_entry(Ticket(from.id()?)),
             NO_MEMORY => state.remove_memory(Series(from.id()?)),
             LOWEST_FREE_TAKEN => state.pop_free_slots().map(drop),
+            FREE_TAKEN => state.remove_free_slots(from.small()?, from.small()?),
             NOTHING_FREE => state.clear_free_slots(),
             granted @ (GRANTED | ENDED) => {
                 hints.push(take_hint(&mut from, granted == GRANTED)?);

@@ -46,6 +46,7 @@ Added to CMD's environment:
   SEINPAAL_NAME   SEINPAAL_FENCE   SEINPAAL_SLOT (the lowest held)
   SEINPAAL_SLOTS (all, comma-separated)           SEINPAAL_PERMITS
   SEINPAAL_LIMIT  SEINPAAL_TICKET
+  SEINPAAL_SLOT_NAME, SEINPAAL_SLOT_NAMES  where slots have names
   SEINPAAL_HELD   what is held around CMD, as JSON, so that a `run` of
                   NAME inside CMD can share this permit
 Added with --also and --within, one for each, in their order,

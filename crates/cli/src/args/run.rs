@@ -155,11 +155,14 @@ pub(crate) struct Entry {
     /// Take W permits at once
     #[arg(short, long, value_name = "W", default_value = "1", value_parser = values::count(MAX_LIMIT))]
     pub(crate) permits: u32,
+    /// Wait for the slot with this name, which `limit --slots` has given it; repeatable, up to W
+    #[arg(long = "slot", value_name = "SLOT")]
+    pub(crate) slots: Vec<String>,
     /// Take NAME as a readers-writer lock, for reading: together with other readers, never with a writer
-    #[arg(long, conflicts_with_all = ["exclusive", "limit", "permits", "adopt_limit", "set_limit"])]
+    #[arg(long, conflicts_with_all = ["exclusive", "limit", "permits", "slots", "adopt_limit", "set_limit"])]
     pub(crate) shared: bool,
     /// Take NAME as a readers-writer lock, for writing: alone
-    #[arg(long, conflicts_with_all = ["limit", "permits", "adopt_limit", "set_limit"])]
+    #[arg(long, conflicts_with_all = ["limit", "permits", "slots", "adopt_limit", "set_limit"])]
     pub(crate) exclusive: bool,
     /// Do not wait
     #[arg(short, long, conflicts_with = "wait")]

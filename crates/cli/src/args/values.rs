@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use clap::builder::RangedI64ValueParser;
-use seinpaal::{ItemId, MAX_LIMIT, MAX_TTL, MIN_TTL, Name, Permits, store::url::parse_duration};
+use seinpaal::{
+    ItemId, MAX_LIMIT, MAX_TTL, MIN_TTL, Name, Permits, SlotNames, store::url::parse_duration,
+};
 use seinpaal_words::ticket::TicketStart;
 
 pub(super) use super::time::time;
@@ -21,6 +23,11 @@ pub(crate) struct Most(pub(crate) Option<u32>);
 
 pub(super) fn name(text: &str) -> Result<Name, String> {
     Name::new(text).map_err(|error| error.to_string())
+}
+
+/// Names with commas between them.
+pub(super) fn slot_names(text: &str) -> Result<SlotNames, String> {
+    SlotNames::new(text.split(',')).map_err(|error| error.to_string())
 }
 
 /// `NAME` or `NAME:W`.

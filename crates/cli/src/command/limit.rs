@@ -13,6 +13,9 @@ pub(super) fn limit(global: &Global, args: &Limit, voice: Voice) -> Result<Exit,
         let semaphore = seinpaal.semaphore(&args.name);
         match args.limit {
             Some(limit) => semaphore.set_limit(limit).await?,
+            None if let Some(names) = &args.slots => {
+                semaphore.name_slots(names.iter()).await?;
+            }
             None if args.unset => semaphore.unset_limit().await?,
             None => return Ok(Some(semaphore.stored_limit().await?)),
         }

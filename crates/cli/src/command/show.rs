@@ -1,6 +1,6 @@
 //! `show`: the holders and the waiters of a name.
 
-use seinpaal::{About, Snapshot, Ticket};
+use seinpaal::{About, Slots, Snapshot, Ticket};
 
 use crate::{
     args::{Global, Show},
@@ -93,7 +93,7 @@ fn holders(seen: &Snapshot, ticket: impl Fn(Ticket) -> String) -> Table {
     for holder in &seen.holders {
         table.row(vec![
             ticket(holder.ticket),
-            holder.slots.to_string(),
+            slots(seen, &holder.slots),
             holder.slots.count().to_string(),
             holder.fence.to_string(),
             holder.about.client.clone(),
@@ -142,6 +142,12 @@ fn waiters(seen: &Snapshot, ticket: impl Fn(Ticket) -> String) -> Table {
         ]);
     }
     table
+}
+
+/// By their names, where they have names.
+fn slots(seen: &Snapshot, slots: &Slots) -> String {
+    let names = seen.slot_names.of(slots);
+    if names.is_empty() { slots.to_string() } else { names.to_string() }
 }
 
 fn labels(about: &About) -> String {

@@ -18,6 +18,7 @@ pub(super) struct Grant {
     pub(super) ticket: Ticket,
     pub(super) fence: Fence,
     pub(super) slots: Slots,
+    pub(super) slot_names: Vec<String>,
     pub(super) permits: u32,
     pub(super) limit: u32,
 }
@@ -29,6 +30,7 @@ impl From<&Permit> for Grant {
             ticket: permit.ticket(),
             fence: permit.fence(),
             slots: permit.slots(),
+            slot_names: permit.slot_names().into_iter().map(str::to_owned).collect(),
             permits: permit.permits(),
             limit: permit.limit(),
         }

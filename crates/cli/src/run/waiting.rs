@@ -130,6 +130,9 @@ impl Entrance<'_> {
         let requests = parts.iter().map(|part| {
             let request = part.semaphore.try_acquire().permits(part.permits);
             let mut request = request.priority(self.entry.priority);
+            for slot in self.slots_of(part) {
+                request = request.slot(&slot);
+            }
             if self.to_detach {
                 request = request.to_detach();
             }
@@ -154,9 +157,17 @@ impl Entrance<'_> {
         }
     }
 
+    /// Those that are wished for are of the name itself, and not of others that are taken with it.
+    fn slots_of(self, part: &Part) -> Vec<String> {
+        if part.name == self.entry.name { self.entry.slots.clone() } else { Vec::new() }
+    }
+
     fn request(self, part: &Part) -> Acquire {
         let mut request = part.semaphore.acquire().permits(part.permits);
         request = request.priority(self.entry.priority);
+        for slot in self.slots_of(part) {
+            request = request.slot(&slot);
+        }
         if let Some(most) = self.entry.max_waiting {
             request = request.max_waiting(most);
         }

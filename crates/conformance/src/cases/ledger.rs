@@ -53,6 +53,7 @@ impl Dice {
         Acquire {
             kind: if self.below(12) == 0 { Kind::Mutex } else { Kind::Semaphore },
             permits: Permits::new(1 + self.below(3) as u32).unwrap(),
+            wishes: seinpaal_proto::SlotNames::none(),
             limit: if self.below(4) == 0 { stated } else { None },
             enqueue: self.one_of(&[Enqueue::No, Enqueue::Yes { max_waiting: most }]),
             lease: self.one_of(&[lease, ask(ticket).lease]),

@@ -133,6 +133,9 @@ impl Harness for QuorumHarness {
             Ability::KeepsQueues => Some(
                 "no two nodes need have the same first item, and payloads on each are as many copies",
             ),
+            Ability::NamesSlots => {
+                Some("each node decides a slot by itself: names for slots are refused")
+            }
             Ability::EndsLivingLeases => None,
         }
     }

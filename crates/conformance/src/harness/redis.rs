@@ -104,6 +104,9 @@ pub(super) fn servers_lack(ability: Ability) -> Option<&'static str> {
         Ability::LosesSubscriptions => {
             Some("a connection that is cut is opened again at once: the store's own tests cut it")
         }
-        Ability::EndsLivingLeases | Ability::KeepsOrder | Ability::KeepsQueues => None,
+        Ability::EndsLivingLeases
+        | Ability::KeepsOrder
+        | Ability::KeepsQueues
+        | Ability::NamesSlots => None,
     }
 }

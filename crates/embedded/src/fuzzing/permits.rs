@@ -43,8 +43,9 @@ pub(super) fn day() -> Vec<TimedRequests> {
     ];
     let resume = Request::Configure(Configure::Resume);
     let unpin = Request::Configure(Configure::Unpin);
+    let names = Request::Configure(Configure::Slots("a,b".parse().expect("names")));
     vec![
-        (10, vec![Request::Inspect { rows: 64 }, resume, unpin]),
+        (10, vec![Request::Inspect { rows: 64 }, resume, unpin, names]),
         (11, asking.into_iter().chain([all, each]).collect()),
         (12, vec![attach(4), attach(5)]),
         (13, leaving),
@@ -75,6 +76,7 @@ fn acquire(ticket: u128, permits: u32, on_mismatch: OnMismatch) -> Acquire {
         ticket: Ticket(ticket),
         kind: Kind::Semaphore,
         permits: Permits::new(permits).expect("in range"),
+        wishes: seinpaal_proto::SlotNames::none(),
         limit: Some(LimitRule { limit: limit(8), on_mismatch }),
         enqueue: Enqueue::Yes { max_waiting: None },
         priority: Priority::default(),

@@ -1,6 +1,9 @@
 //! Holders and waiters as rows, and the order in which they are served.
 
-use rusqlite::{Error, OptionalExtension, Result, Row, params, types::Type};
+use rusqlite::{
+    Error, OptionalExtension, Result, Row, params,
+    types::{Type, ValueRef},
+};
 use seinpaal_proto::{Entry, Fence, Inbox, LeaseId, Slots, Standing, Ticket};
 
 use super::{Rows, bytes, damaged, int, micros, must_be_one, must_stand_there};
@@ -54,6 +57,7 @@ fn read_standing(row: &Row<'_>) -> Result<Standing> {
         priority: row.get(10)?,
         lease: LeaseId(u128::from_be_bytes(row.get(11)?)),
         margin: micros(row, 12)?,
+        wishes: wishes(row)?,
         parked: row.get(13)?,
     })
 }
@@ -61,6 +65,14 @@ fn read_standing(row: &Row<'_>) -> Result<Standing> {
 fn slots(row: &Row<'_>) -> Result<Slots> {
     let text: String = row.get(8)?;
     text.parse().map_err(|bad: String| Error::FromSqlConversionFailure(8, Type::Text, bad.into()))
+}
+
+/// A waiter's slots are those that it wishes for.
+fn wishes(row: &Row<'_>) -> Result<Slots> {
+    match row.get_ref(8)? {
+        ValueRef::Null => Ok(Slots::none()),
+        _ => slots(row),
+    }
 }
 
 impl Rows<'_> {
@@ -161,24 +173,26 @@ impl Rows<'_> {
     }
 
     fn write_waiter(&mut self, entry: &Entry) -> Result<()> {
-        let Standing::Waiting { rank, priority, lease: next, margin, parked } = &entry.standing
+        let Standing::Waiting { rank, priority, lease: next, margin, wishes, parked } =
+            &entry.standing
         else {
             return Ok(());
         };
         let name = self.own_id()?;
         let mut write = self.db.prepare_cached(
             "REPLACE INTO entry (name, ticket, lease, inbox, permits, ttl, since, about,
-                                 rank, priority, next_lease, margin, parked)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
+                                 rank, priority, next_lease, margin, parked, slots)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)",
         )?;
         let (ticket, lease) = (bytes(entry.ticket.0), bytes(entry.lease.0));
         let inbox = entry.inbox.map(|inbox| bytes(inbox.0));
         let (permits, about) = (entry.permits, &entry.about);
         let (ttl, since) = (int(entry.ttl), int(entry.since));
         let (next, margin) = (bytes(next.0), int(*margin));
+        let wishes = (!wishes.is_empty()).then(|| wishes.to_string());
         write.execute(params![
             name, ticket, lease, inbox, permits, ttl, since, about, rank, priority, next, margin,
-            parked
+            parked, wishes
         ])?;
         Ok(())
     }

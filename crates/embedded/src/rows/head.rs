@@ -7,7 +7,7 @@ use rusqlite::{
     Connection, Params, Result, Row, ToSql, params_from_iter,
     types::{FromSql, ToSqlOutput, Value},
 };
-use seinpaal_proto::{Field, Head, Inbox, Kind, ReadHead, queue, time::Micros};
+use seinpaal_proto::{Field, Head, Inbox, Kind, ReadHead, SlotNames, queue, time::Micros};
 
 use super::{bytes, damaged, int};
 
@@ -24,7 +24,7 @@ pub(in super::super) fn schema() -> String {
 fn definitions(fields: &[Named<'_>]) -> String {
     let definition = |(name, field): &Named<'_>| {
         let kind = match field {
-            Field::Kind(_) | Field::Text(_) => "TEXT",
+            Field::Kind(_) | Field::Names(_) | Field::Text(_) => "TEXT",
             Field::Limit(_) => "INTEGER",
             Field::Client(_) => "BLOB",
             _ => "INTEGER NOT NULL",
@@ -115,6 +115,8 @@ impl ToSql for Cell<'_> {
         };
         Ok(match field {
             Field::Kind(kind) => kind.map_or(NULL, |kind| kind.letter().to_string().into()),
+            Field::Names(names) if names.is_empty() => NULL,
+            Field::Names(names) => names.to_string().into(),
             Field::Text(text) => text.map_or(NULL, |text| ToSqlOutput::Borrowed(text.into())),
             Field::Client(inbox) => inbox.map_or(NULL, |inbox| bytes(inbox.0).to_vec().into()),
             Field::Limit(limit) => limit.map_or(NULL, |limit| i64::from(limit).into()),
@@ -152,6 +154,11 @@ impl ReadHead for HeadRow<'_, '_> {
 
     fn limit(&mut self) -> Result<Option<u32>> {
         self.get()
+    }
+
+    fn names(&mut self) -> Result<SlotNames> {
+        let names: Option<String> = self.get()?;
+        names.unwrap_or_default().parse().map_err(|_| damaged())
     }
 
     fn text(&mut self) -> Result<Option<String>> {

@@ -5,8 +5,8 @@ use std::{collections::BTreeSet, path::Path};
 use rusqlite::Connection;
 use seinpaal_proto::{
     Acquire, Attach, Batch, Configure, Contact, Contacts, Enqueue, Inbox, Kind, LeaseId, Limit,
-    LimitRule, MemoryState, Name, OnMismatch, Permits, Priority, Renew, Request, Slots, State,
-    Ticket, Whom, execute, time::SECOND,
+    LimitRule, MemoryState, Name, OnMismatch, Permits, Priority, Renew, Request, SlotNames, Slots,
+    State, Ticket, Whom, execute, time::SECOND,
 };
 
 use super::Rows;
@@ -38,7 +38,7 @@ impl Random {
     fn request(&mut self) -> Request {
         let (ticket, remember) = (self.ticket(), SECOND);
         match self.below(17) {
-            0..=4 => Request::Acquire(self.acquire()),
+            0..=4 => Request::Acquire(Acquire { wishes: self.wishes(), ..self.acquire() }),
             5 => Request::Renew(self.renew()),
             6 | 7 => Request::Release { ticket, slots: None },
             8 => Request::Release { ticket, slots: Some(Slots::range(0, 1)) },
@@ -85,6 +85,7 @@ impl Random {
             ticket: self.ticket(),
             kind: if self.below(12) == 0 { Kind::Mutex } else { Kind::Semaphore },
             permits: Permits::new(1 + self.below(3) as u32).unwrap(),
+            wishes: SlotNames::none(),
             limit: (self.below(4) == 0).then_some(rule),
             enqueue: if self.below(4) == 0 {
                 Enqueue::No
@@ -102,6 +103,10 @@ impl Random {
         }
     }
 
+    fn wishes(&mut self) -> SlotNames {
+        ["", "", "", "", "", "", "", "a", "b", "c"][self.below(10) as usize].parse().unwrap()
+    }
+
     fn renew(&mut self) -> Renew {
         let whom = match self.below(3) {
             0 => Whom::All { members: self.below(3) as u32, digest: self.ticket().digest() },
@@ -111,7 +116,10 @@ impl Random {
     }
 
     fn configure(&mut self) -> Configure {
-        match self.below(5) {
+        match self.below(7) {
+            5 => Configure::Slots(
+                ["a,b", "a,b,c,d", "b,a", "c"][self.below(4) as usize].parse().unwrap(),
+            ),
             0 => Configure::Unpin,
             1 => Configure::Pause("why \u{e9}".to_owned()),
             2 => Configure::Limit(Limit::new(self.below(6) as u32).unwrap()),

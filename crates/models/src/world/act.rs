@@ -262,6 +262,7 @@ pub(super) fn wish(permits: u32, rule: Rule, bounds: &Bounds) -> Wish {
     Wish {
         kind: Kind::Semaphore,
         permits: Permits::new(permits).unwrap_or(Permits::ONE),
+        wishes: seinpaal_proto::SlotNames::none(),
         limit: rule.to_request(),
         enqueue: Enqueue::Yes { max_waiting: None },
         priority: Priority::default(),

@@ -167,6 +167,7 @@ fn batch_of<H: Hasher>(batch: &Batch, store: &Lens, hasher: &mut H) {
             Request::Acquire(Acquire {
                 ticket,
                 permits,
+                wishes,
                 limit,
                 lease,
                 waiter_lease,
@@ -174,7 +175,7 @@ fn batch_of<H: Hasher>(batch: &Batch, store: &Lens, hasher: &mut H) {
                 ..
             }) => {
                 let not_after = not_after.map(|at| store.exact(at));
-                (ticket, permits, limit, lease, waiter_lease, not_after).hash(hasher);
+                (ticket, permits, wishes, limit, lease, waiter_lease, not_after).hash(hasher);
             }
             Request::Attach(Attach { ticket, lease, not_after, .. }) => {
                 (ticket, lease, not_after.map(|at| store.exact(at))).hash(hasher);
@@ -190,7 +191,7 @@ fn replies_of<H: Hasher>(replies: &Replies, looks: &Looks, hasher: &mut H) {
     for reply in replies {
         match reply {
             Reply::Granted(grant) => {
-                (grant.ticket, looks.fence(grant.fence), &grant.slots).hash(hasher);
+                (grant.ticket, looks.fence(grant.fence), &grant.slots, &grant.names).hash(hasher);
                 (grant.limit, grant.valid_for).hash(hasher);
             }
             Reply::Tickets { valid_for, tickets } => {
@@ -204,7 +205,9 @@ fn replies_of<H: Hasher>(replies: &Replies, looks: &Looks, hasher: &mut H) {
 
 fn ticket_of<H: Hasher>(reply: &TicketReply, looks: &Looks, hasher: &mut H) {
     match reply {
-        TicketReply::Held { fence, slots } => (looks.fence(*fence), slots).hash(hasher),
+        TicketReply::Held { fence, slots, names } => {
+            (looks.fence(*fence), slots, names).hash(hasher)
+        }
         other => other.hash(hasher),
     }
 }

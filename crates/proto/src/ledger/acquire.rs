@@ -7,6 +7,7 @@ use crate::{
     planted::{Bug, planted},
     reply::{Busy, Cause, Grant, Reply},
     request::{Acquire, Enqueue, OnMismatch},
+    slots::Slots,
     state::{Entry, Lease, Standing, State},
     time::{AGING, Micros},
 };
@@ -101,22 +102,32 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         if permits > limit && limit > 0 {
             return Ok(Reply::TooMany { ticket, permits, limit });
         }
+        let wishes = match self.wishes_of(ask) {
+            Ok(wishes) => wishes,
+            Err(refusal) => return Ok(refusal),
+        };
         let is_set = ask.limit.is_some_and(|rule| rule.on_mismatch == OnMismatch::Set);
         if is_set || limit != self.limit() {
             // A new limit counts for those who wait, too.
             self.head.stated = stating;
             self.serve()?;
         }
-        if self.is_free_for(permits, limit)? {
+        let (is_free, slots) = match self.is_named() {
+            true => {
+                self.left_by_the_line(permits, &wishes)?.map_or((false, None), |s| (true, Some(s)))
+            }
+            false => (self.is_free_for(permits, limit)?, None),
+        };
+        if is_free {
             self.store_terms(ask, stating, limit);
-            return self.grant_at_once(ask);
+            return self.grant_at_once(ask, slots);
         }
         if let Some(why) = self.refusal(ask) {
             let (held, waiting) = (self.head.held, self.head.waiting);
             return Ok(Reply::Busy { ticket, why, limit, held, waiting });
         }
         self.store_terms(ask, stating, limit);
-        self.enqueue(ask)?;
+        self.enqueue(ask, wishes)?;
         self.serve()?;
         self.standing_of(ask)
     }
@@ -165,8 +176,8 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         }
     }
 
-    fn grant_at_once(&mut self, ask: &Acquire) -> Result<Reply, S::Error> {
-        let standing = self.hold(ask.permits.get())?;
+    fn grant_at_once(&mut self, ask: &Acquire, slots: Option<Slots>) -> Result<Reply, S::Error> {
+        let standing = self.hold(ask.permits.get(), slots)?;
         let entry = self.entry_of(ask, ask.lease, standing);
         let lease = self.join(&entry, ask.ttl, ask.margin)?;
         if lease.ttl == 0 {
@@ -177,11 +188,11 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         self.standing_of(ask)
     }
 
-    fn enqueue(&mut self, ask: &Acquire) -> Result<(), S::Error> {
+    fn enqueue(&mut self, ask: &Acquire, wishes: Slots) -> Result<(), S::Error> {
         let priority = ask.priority.get();
         let rank = self.next_rank(priority);
         let (lease, margin) = (ask.lease, ask.margin);
-        let standing = Standing::Waiting { rank, priority, lease, margin, parked: false };
+        let standing = Standing::Waiting { rank, priority, lease, margin, wishes, parked: false };
         let entry = self.entry_of(ask, ask.waiter_lease, standing);
         self.head.waiting += 1;
         self.state.put_entry(&entry)?;
@@ -230,7 +241,8 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
             }
             Standing::Holding { fence, slots } => {
                 let valid_for = self.valid_for(entry)?;
-                Ok(Reply::Granted(Grant { ticket, fence, slots, limit, valid_for }))
+                let names = self.head.names.of(&slots);
+                Ok(Reply::Granted(Grant { ticket, fence, slots, names, limit, valid_for }))
             }
         }
     }

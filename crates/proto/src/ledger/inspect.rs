@@ -22,6 +22,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
             limit: self.limit(),
             stated: self.head.stated,
             pinned: self.head.pinned,
+            slot_names: self.head.names.clone(),
             paused: self.head.paused.clone(),
             guarded_for: self.guarded_for,
             held: self.head.held,
@@ -46,10 +47,13 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
     }
 
     fn waiter_row(&self, entry: Entry) -> Option<WaiterRow> {
-        let Standing::Waiting { priority, parked, .. } = entry.standing else { return None };
+        let Standing::Waiting { priority, wishes, parked, .. } = entry.standing else {
+            return None;
+        };
         Some(WaiterRow {
             ticket: entry.ticket,
             permits: entry.permits,
+            wishes,
             priority,
             waiting_for: self.now.saturating_sub(entry.since),
             unreachable: parked,

@@ -90,7 +90,8 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
             let kept = self.valid_for(&entry)?;
             held.least_kept = Some(held.least_kept.map_or(kept, |least| sooner(least, kept)));
         }
-        Ok(TicketReply::Held { fence, slots })
+        let names = self.head.names.of(&slots);
+        Ok(TicketReply::Held { fence, slots, names })
     }
 
     pub(super) fn move_under(

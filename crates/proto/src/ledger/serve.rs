@@ -22,6 +22,9 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
     /// requests do not pass a large one at the head. A request whose client cannot be reached is
     /// passed.
     pub(super) fn serve(&mut self) -> Result<(), S::Error> {
+        if self.is_named() && self.is_open() {
+            return self.serve_named();
+        }
         while self.is_open() {
             let Some(first) = self.state.first_waiter()? else { break };
             let next = self.next_for(&first);
@@ -29,7 +32,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
                 break;
             }
             match next {
-                Next::Grant => self.grant_waiter(first)?,
+                Next::Grant => self.grant_waiter(first, None)?,
                 Next::Park => self.park(first)?,
                 Next::End(cause) => self.end(&first, cause)?,
                 Next::Stop => break,
@@ -64,7 +67,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         permits <= self.limit().saturating_sub(self.head.held)
     }
 
-    fn park(&mut self, mut entry: Entry) -> Result<(), S::Error> {
+    pub(super) fn park(&mut self, mut entry: Entry) -> Result<(), S::Error> {
         if let Standing::Waiting { parked, .. } = &mut entry.standing {
             *parked = true;
         }
@@ -80,13 +83,17 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
     /// asked for. The store has not heard from it since it last renewed its place. So a lease that
     /// is made for it ends no later than the place would have. A client that stopped while it
     /// waited costs no more than that (rule 8), even if the kernel says that it lives.
-    fn grant_waiter(&mut self, mut entry: Entry) -> Result<(), S::Error> {
+    pub(super) fn grant_waiter(
+        &mut self,
+        mut entry: Entry,
+        slots: Option<Slots>,
+    ) -> Result<(), S::Error> {
         let Standing::Waiting { lease, margin, .. } = entry.standing else { return Ok(()) };
         let place = self.state.lease(entry.lease)?;
         self.part(&entry)?;
         self.head.waiting = self.head.waiting.saturating_sub(1);
         entry.lease = lease;
-        entry.standing = self.hold(entry.permits)?;
+        entry.standing = self.hold(entry.permits, slots)?;
         entry.since = self.now;
         let mut lease = self.join(&entry, entry.ttl, margin)?;
         if let Some(place) = place.filter(|_| lease.members == 1) {
@@ -104,13 +111,23 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         Ok(())
     }
 
-    /// Takes permits: a fence and as many slots.
-    pub(super) fn hold(&mut self, permits: u32) -> Result<Standing, S::Error> {
+    /// Takes permits: a fence and as many slots, these or the lowest that are free.
+    pub(super) fn hold(
+        &mut self,
+        permits: u32,
+        slots: Option<Slots>,
+    ) -> Result<Standing, S::Error> {
         if self.head.held == 0 && self.head.top > 0 {
             self.head.top = 0; // All are free. One range saves a writer from gathering the ranges that readers left.
             self.state.clear_free_slots()?;
         }
-        let slots = self.take_slots(permits)?;
+        let slots = match slots {
+            Some(slots) => {
+                self.take_these(&slots)?;
+                slots
+            }
+            None => self.take_slots(permits)?,
+        };
         self.head.holders += 1;
         self.head.held += permits;
         Ok(Standing::Holding { fence: self.next_fence(), slots })

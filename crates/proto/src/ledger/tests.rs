@@ -10,6 +10,7 @@ mod history;
 mod leases;
 mod leaving;
 mod limits;
+mod named;
 mod order;
 mod reach;
 mod renewal;

@@ -34,6 +34,7 @@ impl MemoryState {
         self.check_totals(head)?;
         self.check_slots(head)?;
         self.check_memories()?;
+        self.check_wishes(head)?;
         self.check_rest(head)
     }
 
@@ -95,6 +96,19 @@ impl MemoryState {
         ranges.sort_unstable();
         let next = ranges.iter().try_fold(0, |next, r| (r.0 == next).then_some(r.1 + 1));
         ensure(next == Some(head.top), || format!("slots below {}: {ranges:?}", head.top))
+    }
+
+    /// Only slots that have names are wished for.
+    fn check_wishes(&self, head: &Head) -> Checked {
+        ensure(head.is_sound(), || format!("{head:?}"))?;
+        for entry in self.entries.values() {
+            if let Standing::Waiting { wishes, .. } = &entry.standing {
+                let is_there =
+                    wishes.ranges().last().is_none_or(|last| last.1 < head.names.count());
+                ensure(is_there && entry.is_sound(), || format!("wishes of {entry:?}: {head:?}"))?;
+            }
+        }
+        Ok(())
     }
 
     fn check_memories(&self) -> Checked {

@@ -54,6 +54,7 @@ fn head_of<H: Hasher>(head: &Head, store: &Lens, clock: &Lens, hasher: &mut H) {
         match field {
             Field::Kind(kind) => kind.hash(hasher),
             Field::Limit(limit) => limit.hash(hasher),
+            Field::Names(names) => names.hash(hasher),
             Field::Text(text) => text.is_some().hash(hasher),
             Field::LedgerTime(at) => clock.exact(at).hash(hasher),
             Field::StoreTime(at) | Field::Alarm(at) => store.exact(at).hash(hasher),
@@ -77,8 +78,8 @@ fn entry_of<H: Hasher>(entry: &Entry, store: &Lens, hasher: &mut H) {
     (ticket, lease, inbox, permits, ttl).hash(hasher);
     match standing {
         Standing::Holding { fence, slots } => (0_u8, store.fence(*fence), slots).hash(hasher),
-        Standing::Waiting { lease, margin, parked, .. } => {
-            (1_u8, lease, margin, parked).hash(hasher);
+        Standing::Waiting { lease, margin, wishes, parked, .. } => {
+            (1_u8, lease, margin, wishes, parked).hash(hasher);
         }
     }
 }

@@ -114,6 +114,9 @@ impl Session {
             Reply::TooMany { permits, limit, .. } => {
                 self.refuse(heard.name, ticket, Refusal::TooMany { permits, limit });
             }
+            Reply::NoSuchSlot { there, .. } => {
+                self.refuse(heard.name, ticket, Refusal::NoSuchSlot { there });
+            }
             // The ticket was not given back by this session, which would have forgotten it then.
             Reply::Ended { cause: Cause::Released, .. } if record.phase != Phase::Leaving => {
                 self.renumber(heard.now, heard.name, ticket);

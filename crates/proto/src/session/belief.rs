@@ -15,14 +15,15 @@ use crate::{
     name::Name,
     planted::{Bug, planted},
     reply::Grant,
+    slot_names::SlotNames,
     slots::Slots,
     time::Micros,
 };
 
 impl Session {
     pub(super) fn take_grant(&mut self, heard: Heard<'_>, grant: Grant) {
-        let Grant { ticket, fence, slots, limit, valid_for } = grant;
-        self.note_grant(heard.name, ticket, Granted { fence, slots, limit });
+        let Grant { ticket, fence, slots, names, limit, valid_for } = grant;
+        self.note_grant(heard.name, ticket, Granted { fence, slots, names, limit });
         let lease = self.desk(heard.name).records.get(&ticket).map(|record| record.lease);
         lease.inspect(|lease| self.schedule_renewal(heard, *lease, valid_for));
         if self.is_doubted(heard.name, ticket) {
@@ -106,14 +107,19 @@ impl Session {
     }
 
     /// The store has a ticket as held, under this fence.
-    pub(super) fn take_held(&mut self, name: &Name, ticket: Ticket, fence: Fence, slots: Slots) {
+    pub(super) fn take_held(
+        &mut self,
+        name: &Name,
+        ticket: Ticket,
+        (fence, slots, names): (Fence, Slots, SlotNames),
+    ) {
         let desk = self.desk(name);
         desk.uncertain.remove(&ticket);
         if let Some(record) = desk.records.get_mut(&ticket)
             && !record.is_delivered
             && let Some(granted) = &mut record.granted
         {
-            (granted.fence, granted.slots) = (fence, slots);
+            (granted.fence, granted.slots, granted.names) = (fence, slots, names);
         }
     }
 

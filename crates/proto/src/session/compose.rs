@@ -376,6 +376,7 @@ fn request_for(
                 ticket,
                 kind: record.wish.kind,
                 permits: record.wish.permits,
+                wishes: record.wish.wishes.clone(),
                 limit: record.wish.limit,
                 enqueue: record.wish.enqueue,
                 priority: record.wish.priority,

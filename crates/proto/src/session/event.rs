@@ -8,6 +8,7 @@ use crate::{
     kind::Kind,
     reply::{Busy, Cause, Reply},
     request::{Batch, Enqueue, LimitRule},
+    slot_names::SlotNames,
     slots::Slots,
     time::Micros,
 };
@@ -19,6 +20,8 @@ pub struct Wish {
     pub permits: Permits,
     /// Which lock it takes the name for.
     pub kind: Kind,
+    /// The names of slots that must be among those granted.
+    pub wishes: SlotNames,
     /// What it believes the limit to be.
     pub limit: Option<LimitRule>,
     /// Whether to wait.
@@ -39,6 +42,7 @@ impl Wish {
         Self {
             permits: Permits::ONE,
             kind: Kind::Semaphore,
+            wishes: SlotNames::none(),
             limit: None,
             enqueue: Enqueue::No,
             priority: Priority::default(),
@@ -109,6 +113,8 @@ pub enum Event {
         fence: Fence,
         /// Its slots.
         slots: Slots,
+        /// Their names, in their order, where they have some.
+        names: SlotNames,
         /// The limit in force.
         limit: u32,
         /// Until when to believe it; `None`: as long as the process lives.
@@ -205,6 +211,11 @@ pub enum Refusal {
         permits: u32,
         /// The limit.
         limit: u32,
+    },
+    /// A slot was wished for by a name that no slot has.
+    NoSuchSlot {
+        /// The names there are; none: the slots have no names.
+        there: SlotNames,
     },
     /// The ticket came to an end while it waited.
     Ended(Cause),

@@ -79,11 +79,12 @@ fn lease_of<H: Hasher>(lease: &LeaseDesk, own: &Lens, hasher: &mut H) {
 
 fn record_of<H: Hasher>(record: &Record, own: &Lens, hasher: &mut H) {
     let Record { ticket, lease, wish, phase, exit, is_attaching, is_doubted, granted, .. } = record;
-    let Wish { permits, kind, limit, ttl, deadline, .. } = wish;
-    (ticket, lease, permits, kind, limit, ttl, phase, exit, is_attaching, is_doubted).hash(hasher);
+    let Wish { permits, kind, wishes, limit, ttl, deadline, .. } = wish;
+    (ticket, lease, permits, kind, wishes, limit, ttl, phase, exit, is_attaching, is_doubted)
+        .hash(hasher);
     own.due(*deadline, hasher);
     // The fence was told to the program and counts in `fence_seen`.
-    granted.as_ref().map(|granted| (&granted.slots, granted.limit)).hash(hasher);
+    granted.as_ref().map(|granted| (&granted.slots, &granted.names, granted.limit)).hash(hasher);
     beliefs_of(record, own, hasher);
     let Record { sent_at, silent_since, leave_by, giving, .. } = record;
     (sent_at.is_some(), silent_since.map(|at| own.exact(at)), giving).hash(hasher);

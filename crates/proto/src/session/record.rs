@@ -6,6 +6,7 @@ use super::{
 };
 use crate::{
     id::{Fence, LeaseId, Ticket},
+    slot_names::SlotNames,
     slots::Slots,
     time::{Micros, WAITER_TTL},
 };
@@ -44,6 +45,7 @@ pub(super) enum Validity {
 pub(super) struct Granted {
     pub(super) fence: Fence,
     pub(super) slots: Slots,
+    pub(super) names: SlotNames,
     pub(super) limit: u32,
 }
 
@@ -180,10 +182,10 @@ impl Record {
         if self.is_delivered {
             return is_safe.then_some(Event::Renewed { ticket, valid_until });
         }
-        let Granted { fence, slots, limit } =
+        let Granted { fence, slots, names, limit } =
             self.granted.clone().filter(|_| is_safe && is_proof)?;
         self.is_delivered = true;
-        Some(Event::Acquired { ticket, fence, slots, limit, valid_until })
+        Some(Event::Acquired { ticket, fence, slots, names, limit, valid_until })
     }
 
     pub(super) fn valid_until(&self) -> Option<Micros> {

@@ -53,8 +53,9 @@ impl Session {
         self.schedule_renewal(heard, lease, valid_for);
         for (&ticket, found) in tickets.iter().zip(found) {
             match found {
-                TicketReply::Held { fence, slots } => {
-                    self.take_held(heard.name, ticket, *fence, slots.clone());
+                TicketReply::Held { fence, slots, names } => {
+                    let held = (*fence, slots.clone(), names.clone());
+                    self.take_held(heard.name, ticket, held);
                     self.believe(heard, ticket, valid_for);
                 }
                 TicketReply::Waiting if self.is_unproved(heard.name, ticket) => {

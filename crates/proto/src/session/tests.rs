@@ -30,6 +30,7 @@ fn wish(permits: u32, limit: u32, ttl: Micros) -> Wish {
     Wish {
         kind: Kind::Semaphore,
         permits: Permits::new(permits).unwrap(),
+        wishes: crate::SlotNames::none(),
         limit: Some(LimitRule { limit, on_mismatch: OnMismatch::Refuse }),
         enqueue: Enqueue::Yes { max_waiting: None },
         priority: Priority::default(),
@@ -308,7 +309,11 @@ fn a_grant_learned_by_a_wakeup_is_handed_over_once_a_renewal_has_proved_it_and_i
     assert!(proves(&call.batch.requests, ticket), "{:?}", call.batch.requests);
     assert!(session.poll_event().is_none());
 
-    let held = TicketReply::Held { fence: Fence(2), slots: "0".parse().unwrap() };
+    let held = TicketReply::Held {
+        fence: Fence(2),
+        slots: "0".parse().unwrap(),
+        names: crate::SlotNames::none(),
+    };
     let proof = Reply::Tickets { valid_for: Some(TTL), tickets: [held].into() };
     session.handle_replies(SECOND, call.id, replies(proof));
     let event = session.poll_event();
@@ -413,7 +418,14 @@ fn of_very_many_requests_at_once_some_are_under_way_and_renewals_go_first() {
     let held = session.acquire(0, &Name::new("held").unwrap(), wish(1, 1, TTL));
     let call = session.poll_call(0).unwrap();
     let slots = "0".parse().unwrap();
-    let grant = Grant { ticket: held, fence: Fence(1), slots, limit: 1, valid_for: Some(TTL) };
+    let grant = Grant {
+        ticket: held,
+        fence: Fence(1),
+        slots,
+        names: crate::SlotNames::none(),
+        limit: 1,
+        valid_for: Some(TTL),
+    };
     session.handle_replies(0, call.id, replies(Reply::Granted(grant)));
     for n in 0..5_000 {
         session.acquire(SECOND, &Name::new(&format!("n{n}")).unwrap(), wish(1, 1, TTL));

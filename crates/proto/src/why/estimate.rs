@@ -3,7 +3,7 @@
 use alloc::{collections::BinaryHeap, vec::Vec};
 use core::{cmp::Reverse, time::Duration};
 
-use super::{count, line::AheadOfWaiter, time};
+use super::{count, line::AheadOfWaiter, named, time};
 use crate::{
     reply::{HolderRow, Snapshot, WaiterRow},
     time::Micros,
@@ -50,6 +50,8 @@ pub enum Unsaid {
     AboveLimit,
     /// It is passed over until it is heard from.
     Unreachable,
+    /// It goes by which slot is given back, because somebody wishes for one by name.
+    SlotWishedFor,
     /// The snapshot does not list all that hold.
     NotAllListed,
 }
@@ -70,9 +72,15 @@ impl Estimate {
             return Self::CannotSay(unsaid);
         }
         let guard = seen.guarded_for.map(time);
+        let is_by_name = named::is_by_name(row, line);
+        let fits = match is_by_name {
+            true => named::reasons(seen, row, line).is_empty() && seen.held <= seen.limit,
+            false => line.fits(row),
+        };
         match guard {
-            None if line.fits(row) => return Self::Now,
-            Some(wait) if line.fits(row) => return Self::AfterGuard { wait },
+            None if fits => return Self::Now,
+            Some(wait) if fits => return Self::AfterGuard { wait },
+            _ if is_by_name => return Self::CannotSay(Unsaid::SlotWishedFor),
             _ => {}
         }
         let held_for = mean_age(seen);

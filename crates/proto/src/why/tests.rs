@@ -1,7 +1,7 @@
 use std::{string::String, vec, vec::Vec};
 
 use super::*;
-use crate::{Fence, Slots};
+use crate::{Fence, SlotNames, Slots};
 
 mod steady;
 
@@ -33,6 +33,7 @@ fn waiter(number: u128, permits: u32) -> WaiterRow {
     WaiterRow {
         ticket: ticket(number),
         permits,
+        wishes: Slots::none(),
         priority: 0,
         waiting_for: 1_000 - number as u64,
         unreachable: false,
@@ -46,6 +47,7 @@ fn name(limit: u32, holders: Vec<HolderRow>, waiters: Vec<WaiterRow>) -> Snapsho
         limit,
         stated: Some(limit),
         pinned: None,
+        slot_names: SlotNames::none(),
         paused: None,
         guarded_for: None,
         held: holders.iter().map(|row| row.slots.count()).sum(),

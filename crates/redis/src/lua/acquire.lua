@@ -48,7 +48,7 @@ function ledger.told(entry)
   if not entry.fence then return format('queued %s %d %d', entry.ticket, head.waiting, ledger.limit_now()) end
   local lease = ledger.lease_of(entry.lease)
   local left = max((lease and lease.ends or 0) - head.clock, 0)
-  return format('granted %s %d %s %d %d', entry.ticket, entry.fence, entry.slots, ledger.limit_now(), left)
+  return format('granted %s %d %s %d %d', entry.ticket, entry.fence, ledger.slots_told(entry.slots), ledger.limit_now(), left)
 end
 
 -- Puts a waiter under the lease of its place and renews that.
@@ -107,9 +107,9 @@ function ledger.refusal(ask)
   return ask.most and head.waiting >= ask.most and 'too-many-waiting'
 end
 
-function ledger.grant_at_once(ask)
+function ledger.grant_at_once(ask, slots)
   local entry = ledger.new_entry(ask, ask.lease)
-  ledger.hold(entry)
+  ledger.hold(entry, slots)
   ledger.join(entry, ask.ttl, ask.margin)
   ledger.put_entry(entry)
   ledger.open(entry)
@@ -117,11 +117,12 @@ function ledger.grant_at_once(ask)
 end
 
 -- The rank: waiting for ten seconds outweighs one step of priority.
-function ledger.enqueue(ask)
+function ledger.enqueue(ask, wishes)
   local entry = ledger.new_entry(ask, ask.waiter_lease)
   head.arrival = max(head.arrival + 1, head.clock)
   entry.rank, entry.priority = head.arrival - ask.priority * 10000000, ask.priority
   entry.next_lease, entry.margin, entry.parked = ask.lease, ask.margin, '0'
+  entry.wishes = ledger.wishes_text(wishes)
   head.waiting = head.waiting + 1
   ledger.put_entry(entry)
   head.longest = max(head.longest, ask.ttl)
@@ -141,18 +142,21 @@ function ledger.ask_for(ask)
   if ask.permits > limit and limit > 0 then
     return format('too-many %s %d %d', ask.ticket, ask.permits, limit)
   end
+  local wishes, refused = ledger.wishes_of(ask)
+  if refused then return refused end
   if ask.rule == 'S' or ledger.limit_now() ~= limit then
     head.stated = stating
     ledger.serve()
   end
-  if ledger.is_free_for(ask.permits, limit) then
+  local slots = head.names and ledger.left_by_the_line(ask.permits, wishes)
+  if slots or not head.names and ledger.is_free_for(ask.permits, limit) then
     ledger.store_terms(ask, stating, limit)
-    return ledger.grant_at_once(ask)
+    return ledger.grant_at_once(ask, slots)
   end
   local why = ledger.refusal(ask)
   if why then return format('busy %s %s %d %d %d', ask.ticket, why, limit, head.held, head.waiting) end
   ledger.store_terms(ask, stating, limit)
-  return ledger.enqueue(ask)
+  return ledger.enqueue(ask, wishes)
 end
 
 function ledger.acquire(ask)
@@ -166,5 +170,14 @@ end
 
 ledger.operations.acquire = function(text)
   local ask = ledger.parse_acquire(text)
+  return function() return ledger.acquire(ask) end
+end
+
+-- An acquire after the names of the slots that must be among those that it gets.
+ledger.operations.wish = function(text)
+  local wishes, rest = match(text, '^([^ ;:]+) acquire (.*)$')
+  if not wishes then ledger.refuse('SEINPAALARGUMENT', 'wish cannot be read') end
+  local ask = ledger.parse_acquire(rest)
+  ask.wishes = wishes
   return function() return ledger.acquire(ask) end
 end

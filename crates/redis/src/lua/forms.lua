@@ -27,12 +27,15 @@ local MOST_MEMORIES, MOST_ENDS = 65536, 64
 local MOST_ROWS, MOST_INLINE, MOST_FREE = 64, 512, 16
 local NOBODY = '--------------------------------'
 local VERSION = 6
+-- A head is of this version if the slots have names, and otherwise like any other.
+local NAMED_VERSION = 10
 local HEAD, HEAD_SIZE = '<BFORM_OF_HEADB', 2 + SIZE_OF_HEAD
 local RECORD, RECORD_SIZE = '<BI4dI4dddI4dI4c32dI2', 99
 local TICKET, TICKET_SIZE = '<I4I4dddI4B', 37
 -- Of a ticket only number and how long about is.
 local TICKET_STEP = '<I4xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxB'
-local HOLDER, WAITER = '<c1c1c32c32dddds', '<c1c1c32c32ddddddc32'
+-- One who waits and wishes for slots says which at the end.
+local HOLDER, WAITER, WISHER = '<c1c1c32c32dddds', '<c1c1c32c32ddddddc32', '<c1c1c32c32ddddddc32s'
 -- An acquire as one server is asked: ticket number, whether its lease is its series', kind permits rule limit ttl margin
 -- not_after, the most that may wait (-1: it does not), priority place_ttl; then lease and place; then about.
 -- Its size is that with the word before it.

@@ -4,7 +4,7 @@
 -- reply  snapshot
 -- cost   one HGET a row and one for its lease
 --
--- A snapshot is a list: the totals, a row a holder, a row a waiter.
+-- A snapshot is a list: the totals, the names of slots if they have names, a row a holder, a row a waiter.
 
 function ledger.rows_of(band, above, rows)
   if rows <= 0 then return {} end
@@ -33,6 +33,7 @@ function ledger.inspect(rows)
   ledger.drop_terms()
   local answer = { 'snapshot ' .. totals_row(head.kind, ledger.limit_now(), head.stated, head.pinned, head.held, head.holders,
     head.waiting, head.paused) }
+  if head.names then answer[2] = 'names ' .. head.names end
   ledger.add_rows(answer, ledger.rows_of('g', 'h', rows), ledger.holder_row)
   local waiters = ledger.rows_of('q', 'r', rows)
   ledger.add_rows(answer, waiters, waiter_row)

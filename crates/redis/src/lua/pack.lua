@@ -20,7 +20,7 @@ local function parse_head(text)
   if #text < HEAD_SIZE then return nil end
   local version, FIELDS_OF_HEAD, ranges = read(HEAD, text)
   local at = HEAD_SIZE + 1
-  if version ~= VERSION or flags > 7 or #text < HEAD_SIZE + 8 * ranges then return nil end
+  if (version ~= VERSION and version ~= NAMED_VERSION) or flags > 7 or #text < HEAD_SIZE + 8 * ranges then return nil end
   local free = {}
   for i = 1, ranges do
     local first_slot, last_slot
@@ -29,6 +29,7 @@ local function parse_head(text)
   end
   return {
     TABLE_OF_HEAD, free = free,
+    is_named = version == NAMED_VERSION,
     paused = flags % 2 == 1 and sub(text, at) or nil, wide = flags % 4 >= 2, spread = flags >= 4,
   }
 end
@@ -36,7 +37,7 @@ end
 local function pack_head(h)
   local flags, free = (h.paused and 1 or 0) + (h.wide and 2 or 0) + (h.spread and 4 or 0), {}
   for i, range in ipairs(h.free) do free[i] = pack('<I4I4', range[1], range[2]) end
-  return pack(HEAD, VERSION, HEAD_AS_PACKED, #free) .. table.concat(free) .. (h.paused or '')
+  return pack(HEAD, h.names and NAMED_VERSION or VERSION, HEAD_AS_PACKED, #free) .. table.concat(free) .. (h.paused or '')
 end
 
 -- A clock that jumps forward ends no lease whose holder is alive, one that jumps backward delays nothing.
@@ -111,16 +112,20 @@ local function pack_entry(entry)
     return pack(HOLDER, 'H', '0', entry.lease, inbox, entry.permits, entry.ttl, entry.since, entry.fence,
       entry.slots) .. entry.about
   end
+  if entry.wishes then
+    return pack(WISHER, 'V', entry.parked, entry.lease, inbox, entry.permits, entry.ttl, entry.since,
+      entry.rank, entry.priority, entry.margin, entry.next_lease, entry.wishes) .. entry.about
+  end
   return pack(WAITER, 'W', entry.parked, entry.lease, inbox, entry.permits, entry.ttl, entry.since,
     entry.rank, entry.priority, entry.margin, entry.next_lease) .. entry.about
 end
 
 -- One with a fence holds; one without waits. Nothing if it cannot be read.
 local function parse_entry(ticket, text)
-  local is_holder = sub(text, 1, 1) == 'H'
-  local ok, kind, parked, lease, inbox, permits, ttl, since, x, y, z, next_lease, at =
-    pcall(read, is_holder and HOLDER or WAITER, text)
-  if not ok or (kind ~= 'H' and kind ~= 'W') then return nil end
+  local is_holder, is_wisher = sub(text, 1, 1) == 'H', sub(text, 1, 1) == 'V'
+  local ok, kind, parked, lease, inbox, permits, ttl, since, x, y, z, next_lease, at, after =
+    pcall(read, is_holder and HOLDER or is_wisher and WISHER or WAITER, text)
+  if not ok or (kind ~= 'H' and kind ~= 'W' and kind ~= 'V') then return nil end
   local entry = {
     ticket = ticket, lease = lease, inbox = inbox ~= NOBODY and inbox or nil, permits = permits, ttl = ttl,
     since = since, home = 'entry',
@@ -130,6 +135,7 @@ local function parse_entry(ticket, text)
     return entry
   end
   entry.rank, entry.priority, entry.margin, entry.next_lease, entry.parked = x, y, z, next_lease, parked
+  if is_wisher then entry.wishes, at = at, after end
   entry.about = sub(text, at)
   return entry
 end

@@ -45,7 +45,7 @@ function ledger.renew_ticket(ticket, renew)
     local lease = ledger.lease_of(entry.lease)
     renew.kept = min(renew.kept or UNBOUNDED, max((lease and lease.ends or 0) - head.clock, 0))
   end
-  return format('held:%d:%s', entry.fence, entry.slots)
+  return format('held:%d:%s', entry.fence, ledger.slots_told(entry.slots))
 end
 
 function ledger.renew_tickets(renew, tickets)

@@ -10,6 +10,7 @@ local function totals_row(kind, limit, stated, pinned, held, holders, waiting, p
 end
 
 local function waiter_row(entry)
-  return format('waiter %s %d %d %d %s ', entry.ticket, entry.permits, entry.priority, max(now - entry.since, 0),
+  local kind = entry.wishes and 'wisher ' .. entry.wishes or 'waiter'
+  return kind .. format(' %s %d %d %d %s ', entry.ticket, entry.permits, entry.priority, max(now - entry.since, 0),
     entry.parked) .. entry.about
 end

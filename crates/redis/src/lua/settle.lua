@@ -206,12 +206,12 @@ function ledger.next_fence()
   return head.fence
 end
 
-function ledger.hold(entry)
+function ledger.hold(entry, slots)
   if head.held == 0 and head.top > 0 then
     head.top = 0 -- all are free: as one range
     ledger.clear_free_slots()
   end
-  entry.slots = ledger.take_slots(entry.permits)
+  entry.slots = slots and ledger.take_these(slots) or ledger.take_slots(entry.permits)
   head.holders = head.holders + 1
   head.held = head.held + entry.permits
   entry.fence = ledger.next_fence()
@@ -246,13 +246,13 @@ function ledger.park(entry)
 end
 
 -- A lease made for a waiter ends no later than its place would have: it has not been heard from since.
-function ledger.grant_waiter(entry)
+function ledger.grant_waiter(entry, slots)
   local place = ledger.lease_of(entry.lease)
   local ends, ends_wall = place.ends, place.ends_wall
   ledger.part(entry)
   head.waiting = head.waiting - 1
   entry.lease = entry.next_lease
-  ledger.hold(entry)
+  ledger.hold(entry, slots)
   entry.since = now
   local lease = ledger.join(entry, entry.ttl, entry.margin)
   if lease.members == 1 then
@@ -265,6 +265,7 @@ function ledger.grant_waiter(entry)
 end
 
 function ledger.serve()
+  if head.names and ledger.is_open() then return ledger.serve_named() end
   while ledger.is_open() do
     local waiter = ledger.first_waiter()
     if not waiter then return end

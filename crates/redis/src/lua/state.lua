@@ -5,7 +5,7 @@
 -- error  SEINPAALCORRUPT SEINPAALFORMAT SEINPAALTORN SEINPAALARGUMENT SEINPAALOOM
 -- cost   one HGET a record, one ZRANGEBYLEX a look at the order; all writes in one go at the end
 --
--- records (hash)  h: the head  n: in a cluster, the node where the name is at home, and until when it settles there
+-- records (hash)  h: the head  s: the names of slots, if they have names  n: in a cluster, the node where the name is at home, and until when it settles there
 --                  rLEASE: a record, of a lease and of the series whose number 0 it is, with tickets of both
 --                  tTICKET: an entry by itself: who waits, and who holds where no record has room
 -- order (zset, all scores 0)  one letter and numbers of eight bytes or ids:
@@ -52,7 +52,7 @@ end
 -- A head begins with the number of its format.
 function ledger.unreadable(text)
   local written = string.byte(text) or 0
-  if written > 0 and written < 32 and (written < VERSION or written > FIRST_VERSION) then
+  if written > 0 and written < 32 and (written < VERSION or written > NAMED_VERSION) then
     ledger.refuse('SEINPAALFORMAT', format('written in format %d, and this program reads format %d', written, VERSION))
   end
   ledger.corrupt('the head of the name')
@@ -90,6 +90,9 @@ function ledger.read_head()
     head = parse_head(text) or ledger.unreadable(text)
   else
     ledger.start_afresh()
+  end
+  if head.is_named then
+    head.names = call('hget', records, 's') or ledger.corrupt('the names of the slots')
   end
   ledger.had_order = not ledger.is_fresh and ledger.has_order()
 end
@@ -262,6 +265,12 @@ function ledger.flush(with_head)
     if head.top <= head.held then head.spread = false end
     set[#set + 1] = 'h'
     set[#set + 1] = pack_head(head)
+    if ledger.names_change == '' then del[#del + 1] = 's' end
+    if (ledger.names_change or '') ~= '' then
+      set[#set + 1] = 's'
+      set[#set + 1] = ledger.names_change
+    end
+    ledger.names_change = nil
   end
   if ledger.is_fresh and not ledger.has_written then
     ledger.home = SETTLING and call('cluster', 'myid') .. ' 0'

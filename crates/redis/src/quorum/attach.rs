@@ -3,7 +3,7 @@
 //! Every node gives the ticket a new fence, the same at all, if it has voted for none as great. A majority that did so
 //! for the same slots is the grant: a majority of the old fence is no longer possible.
 
-use seinpaal_proto::{Attach, Cause, Fence, Grant, Reply, Slots};
+use seinpaal_proto::{Attach, Cause, Fence, Grant, Reply, SlotNames, Slots};
 
 use super::{
     answer::{NodeReply, Vote},
@@ -80,6 +80,7 @@ impl Transfer {
             ticket: self.ask.ticket,
             fence: Fence(self.fence),
             slots: slots.clone(),
+            names: SlotNames::none(),
             limit: settings.limit(),
             valid_for: left(slots).get(majority - 1).copied(),
         })

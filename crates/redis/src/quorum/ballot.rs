@@ -13,7 +13,7 @@
 //! (docs/decisions/0013-quorum.md).
 
 use seinpaal_proto::{
-    Acquire, Busy, Cause, Enqueue, Grant, LimitRule, OnMismatch, Reply, Slots,
+    Acquire, Busy, Cause, Enqueue, Grant, LimitRule, OnMismatch, Reply, SlotNames, Slots,
     planted::{Bug, planted},
     time::Micros,
 };
@@ -259,7 +259,7 @@ impl Ballot {
 
     pub(super) fn granted(&self, slots: Slots, left: Micros, limit: u32) -> Grant {
         let (ticket, fence) = (self.ask.ticket, seinpaal_proto::Fence(self.fence));
-        Grant { ticket, fence, slots, limit, valid_for: Some(left) }
+        Grant { ticket, fence, slots, names: SlotNames::none(), limit, valid_for: Some(left) }
     }
 }
 

@@ -3,8 +3,8 @@
 use std::{sync::Arc, time::Duration};
 
 use seinpaal_proto::{
-    Acquire, Batch, Configure, LimitRule, Name, OnMismatch, Replies, Reply, Request, Ticket,
-    time::Micros,
+    Acquire, Batch, Configure, LimitRule, Name, OnMismatch, Replies, Reply, Request, SlotNames,
+    Ticket, time::Micros,
 };
 
 use super::{
@@ -36,17 +36,20 @@ pub(super) struct Yield {
 impl Quorum {
     pub(super) async fn execute(self: &Arc<Self>, batch: &Batch) -> Result<Replies, StoreError> {
         self.refuse_what_outlasts_the_guard(batch)?;
+        refuse_names(batch)?;
         let desk = self.desk(&batch.name);
         let _turn = desk.lock().await;
         let header =
             CallHeader { name: &batch.name, inbox: batch.inbox, fence_seen: batch.fence_seen };
-        let matters = batch.requests.iter().map(|request| self.matter(&batch.name, request));
+        let open = || batch.requests.iter().filter(|request| nowhere(request).is_none());
+        let matters = open().map(|request| self.matter(&batch.name, request));
         let given = self.decide(&header, matters.collect()).await?;
-        let replies = given.replies.into_iter().zip(&batch.requests);
-        let replies: Vec<Reply> = replies
-            .map(|(reply, request)| reply.ok_or(request))
-            .map(undecided)
-            .collect::<Result<_, _>>()?;
+        let mut decided = given.replies.into_iter();
+        let replies = batch
+            .requests
+            .iter()
+            .map(|request| nowhere(request).or_else(|| decided.next().flatten()).ok_or(request));
+        let replies: Vec<Reply> = replies.map(undecided).collect::<Result<_, _>>()?;
         self.note(batch, &replies);
         self.poll_in_turn(&batch.name, given.looks).await;
         Ok(Replies { now: given.now, replies, backlog: given.backlog, look_in: None })
@@ -239,6 +242,26 @@ fn is_decided(open: &[OpenMatter], gathering: &Gathering) -> bool {
         }
         _ => false,
     }) && !open.is_empty()
+}
+
+/// The nodes keep no names for slots: whoever wishes for one is told that there is none.
+fn nowhere(request: &Request) -> Option<Reply> {
+    match request {
+        Request::Acquire(ask) if !ask.wishes.is_empty() => {
+            Some(Reply::NoSuchSlot { ticket: ask.ticket, there: SlotNames::none() })
+        }
+        _ => None,
+    }
+}
+
+fn refuse_names(batch: &Batch) -> Result<(), StoreError> {
+    let names = |request: &Request| matches!(request, Request::Configure(Configure::Slots(_)));
+    if !batch.requests.iter().any(names) {
+        return Ok(());
+    }
+    let message = "a quorum keeps no names for slots, because its servers decide each slot by themselves: use one \
+                   server, Sentinel, a cluster, ZooKeeper or the embedded store for this name";
+    Err(StoreError::new(StoreErrorKind::Misconfigured, Certainty::NotExecuted, message))
 }
 
 fn settings_of(change: &Configure) -> Vec<(&'static str, String)> {

@@ -3,8 +3,8 @@
 use std::{cmp::Reverse, collections::BTreeMap};
 
 use seinpaal_proto::{
-    Cause, HolderRow, Kind, Reply, Request, Slots, Snapshot, Ticket, TicketReply, WaiterRow,
-    time::Micros,
+    Cause, HolderRow, Kind, Reply, Request, SlotNames, Slots, Snapshot, Ticket, TicketReply,
+    WaiterRow, time::Micros,
 };
 
 use super::{
@@ -126,7 +126,7 @@ impl<'a> Tally<'a> {
     fn held(&self, column: &[&TicketReply]) -> Option<TicketReply> {
         let votes = || {
             column.iter().filter_map(|reply| match reply {
-                TicketReply::Held { fence, slots } => Some((*fence, slots)),
+                TicketReply::Held { fence, slots, .. } => Some((*fence, slots)),
                 _ => None,
             })
         };
@@ -135,7 +135,7 @@ impl<'a> Tally<'a> {
         let mut of_fence = votes().filter(|vote| vote.0 == fence);
         let mut slots = of_fence.next()?.1.clone();
         of_fence.for_each(|(_, others)| slots = slots.take(others));
-        Some(TicketReply::Held { fence, slots })
+        Some(TicketReply::Held { fence, slots, names: SlotNames::none() })
     }
 
     fn released(&self, ticket: Ticket) -> Reply {
@@ -200,6 +200,7 @@ impl<'a> Tally<'a> {
             limit: settings.limit(),
             stated: settings.stated,
             pinned: settings.pinned,
+            slot_names: SlotNames::none(),
             paused: settings.paused,
             guarded_for: self.guarded_for(),
             held: if is_whole { held } else { median(&|seen| seen.held) },

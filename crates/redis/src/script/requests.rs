@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use crate::named::encoded;
 use seinpaal_proto::{
     Acquire, Attach, Batch, Configure, Enqueue, Kind, LimitRule, OnMismatch, Renew, Request,
     Ticket, Whom, time::Micros,
@@ -22,7 +23,7 @@ pub(crate) fn arguments(batch: &Batch, now: Option<u64>) -> Vec<Vec<u8>> {
     arguments.push(batch.inbox.map(|inbox| inbox.to_string().into_bytes()).unwrap_or_default());
     arguments.push(batch.fence_seen.min(MOST_FENCE_SEEN).to_string().into_bytes());
     arguments.extend(batch.requests.iter().map(|request| match request {
-        Request::Acquire(acquire) => packed(acquire),
+        Request::Acquire(acquire) if acquire.wishes.is_empty() => packed(acquire),
         request => line(request).into_bytes(),
     }));
     arguments
@@ -47,7 +48,7 @@ const PLAIN_LENGTH: usize = 384;
 
 fn plain_argument(start: &[u8; PLAIN_START], request: &Request) -> Option<Vec<u8>> {
     match request {
-        Request::Acquire(acquire) => plain_acquire(start, acquire),
+        Request::Acquire(acquire) if acquire.wishes.is_empty() => plain_acquire(start, acquire),
         Request::Release { ticket, slots: None } => {
             let mut argument = begun(2, start, 0);
             put_plain_ticket(&mut argument, *ticket);
@@ -157,7 +158,10 @@ fn rule_and_limit(rule: Option<LimitRule>) -> (u8, u32) {
 
 pub(crate) fn line(request: &Request) -> String {
     match request {
-        Request::Acquire(acquire) => acquire_line(acquire),
+        Request::Acquire(acquire) if acquire.wishes.is_empty() => acquire_line(acquire),
+        Request::Acquire(acquire) => {
+            format!("wish {} {}", encoded(&acquire.wishes), acquire_line(acquire))
+        }
         Request::Renew(renew) => renew_line(renew),
         Request::Release { ticket, slots: None } => format!("release {ticket} all"),
         // A comma, so that no slots at all are still an argument.
@@ -172,6 +176,9 @@ pub(crate) fn line(request: &Request) -> String {
         }
         Request::Evict { ticket } => format!("evict {ticket}"),
         Request::Configure(Configure::Limit(limit)) => format!("configure limit {limit}"),
+        Request::Configure(Configure::Slots(names)) => {
+            format!("configure slots {}", encoded(names))
+        }
         Request::Configure(Configure::Unpin) => "configure unpin ".to_owned(),
         Request::Configure(Configure::Pause(reason)) => format!("configure pause {reason}"),
         Request::Configure(Configure::Resume) => "configure resume ".to_owned(),

@@ -51,6 +51,7 @@ fn batch(requests: Vec<Request>) -> Batch {
 
 fn acquire() -> Request {
     Request::Acquire(Acquire {
+        wishes: seinpaal_proto::SlotNames::none(),
         ticket: Ticket(1),
         kind: Kind::Semaphore,
         permits: Permits::ONE,

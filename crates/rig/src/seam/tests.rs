@@ -25,6 +25,7 @@ fn acquire(ticket: u128, enqueue: Enqueue) -> Request {
         ticket: Ticket(ticket),
         kind: Kind::Semaphore,
         permits: Permits::ONE,
+        wishes: seinpaal_proto::SlotNames::none(),
         limit: None,
         enqueue,
         priority: Priority::default(),

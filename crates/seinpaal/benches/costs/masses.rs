@@ -151,6 +151,7 @@ fn acquire(ticket: u32, limit: u32) -> Request {
         ticket: Ticket(ticket.into()),
         kind: Kind::Semaphore,
         permits: Permits::ONE,
+        wishes: seinpaal_proto::SlotNames::none(),
         limit: Some(LimitRule { limit, on_mismatch: OnMismatch::Refuse }),
         enqueue: Enqueue::Yes { max_waiting: None },
         priority: Priority::default(),

@@ -4,7 +4,7 @@ use std::{fmt, sync::Arc, time::Duration};
 
 use seinpaal_proto::{
     Enqueue, Fence, Inbox, Kind, LimitRule, Name, Permits, Priority, Reply,
-    Request as StoreRequest, Slots, Ticket, time::Micros,
+    Request as StoreRequest, SlotNames, Slots, Ticket, time::Micros,
 };
 use tokio::sync::oneshot;
 
@@ -34,6 +34,8 @@ pub(crate) struct Wanted {
     pub(crate) name: Name,
     pub(crate) kind: Kind,
     pub(crate) permits: Permits,
+    /// The slots that must be among them.
+    pub(crate) wishes: SlotNames,
     pub(crate) limit: Option<LimitRule>,
     pub(crate) enqueue: Enqueue,
     pub(crate) priority: Priority,

@@ -135,6 +135,7 @@ impl Driver {
         Wish {
             kind: wanted.kind,
             permits: wanted.permits,
+            wishes: wanted.wishes.clone(),
             limit: wanted.limit,
             enqueue: wanted.enqueue,
             priority: wanted.priority,
@@ -163,8 +164,8 @@ impl Driver {
                 }
             }
             Event::Renumbered { from, to } => self.waiting.renumber(from, to),
-            Event::Acquired { ticket, fence, slots, limit, valid_until } => {
-                let terms = GrantTerms { ticket, fence, slots, limit };
+            Event::Acquired { ticket, fence, slots, names, limit, valid_until } => {
+                let terms = GrantTerms { ticket, fence, slots, names, limit };
                 self.hand_over(now, terms, valid_until);
             }
             Event::Renewed { ticket, valid_until } => {
@@ -260,6 +261,7 @@ impl Driver {
                 AcquireError::OtherLimit { stored, stated, is_pinned }
             }
             Refusal::TooMany { permits, limit } => AcquireError::TooMany { permits, limit },
+            Refusal::NoSuchSlot { there } => AcquireError::NoSuchSlot { there },
             Refusal::Ended(cause) => AcquireError::Ended(cause.into()),
             Refusal::Unknown => AcquireError::Unknown,
             _ => self.refused_by_store(),

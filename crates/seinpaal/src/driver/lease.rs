@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use seinpaal_proto::{Fence, Name, Slots, Ticket};
+use seinpaal_proto::{Fence, Name, SlotNames, Slots, Ticket};
 use tokio::sync::watch;
 
 use super::figures::Held;
@@ -72,6 +72,7 @@ pub(crate) struct Grant {
     pub(crate) ticket: Ticket,
     pub(crate) fence: Fence,
     pub(crate) slots: Slots,
+    pub(crate) names: SlotNames,
     pub(crate) limit: u32,
     /// How long the store keeps it if nobody renews it.
     pub(crate) ttl: Duration,
@@ -85,6 +86,7 @@ pub(super) struct GrantTerms {
     pub(super) ticket: Ticket,
     pub(super) fence: Fence,
     pub(super) slots: Slots,
+    pub(super) names: SlotNames,
     pub(super) limit: u32,
 }
 
@@ -96,8 +98,14 @@ impl Grant {
         lease: Lease,
         held: Held,
     ) -> Self {
-        let GrantTerms { ticket, fence, slots, limit } = terms;
-        Self { name, ticket, fence, slots, limit, ttl, lease, held }
+        let GrantTerms { ticket, fence, slots, names, limit } = terms;
+        Self { name, ticket, fence, slots, names, limit, ttl, lease, held }
+    }
+
+    /// What one of its slots is called.
+    pub(crate) fn name_of(&self, slot: u32) -> Option<&str> {
+        let at = self.slots.iter().position(|held| held == slot)?;
+        self.names.get(u32::try_from(at).ok()?)
     }
 }
 

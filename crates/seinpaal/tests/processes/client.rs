@@ -33,6 +33,7 @@ pub(crate) fn acquire(ticket: u128, limit: u32, waits: bool) -> Request {
         ticket: Ticket(ticket),
         kind: Kind::Semaphore,
         permits: Permits::ONE,
+        wishes: seinpaal_proto::SlotNames::none(),
         limit: Some(LimitRule { limit, on_mismatch: OnMismatch::Adopt }),
         enqueue: if waits { Enqueue::Yes { max_waiting: None } } else { Enqueue::No },
         priority: Priority::default(),

@@ -284,6 +284,7 @@ impl Draw {
             ticket,
             kind: if random.one_in(200) { Kind::Mutex } else { Kind::Semaphore },
             permits: Permits::ONE,
+            wishes: seinpaal_proto::SlotNames::none(),
             limit: None,
             enqueue: match random.below(40) {
                 0 => Enqueue::Yes { max_waiting: None },

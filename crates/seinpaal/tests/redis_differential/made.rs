@@ -233,6 +233,7 @@ fn acquire(number: u32) -> Acquire {
         ticket: ticket(number),
         kind: Kind::Semaphore,
         permits: Permits::ONE,
+        wishes: seinpaal_proto::SlotNames::none(),
         limit: Some(LimitRule { limit: Limit::new(5).unwrap(), on_mismatch: OnMismatch::Refuse }),
         enqueue: Enqueue::No,
         priority: Priority::default(),

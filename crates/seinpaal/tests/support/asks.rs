@@ -63,6 +63,7 @@ pub fn acquisition(ticket: u128, ttl: u64) -> Acquire {
         ticket: Ticket(ticket),
         kind: Kind::Semaphore,
         permits: Permits::ONE,
+        wishes: seinpaal_proto::SlotNames::none(),
         limit: Some(LimitRule { limit: Limit::ONE, on_mismatch: OnMismatch::Refuse }),
         enqueue: Enqueue::Yes { max_waiting: None },
         priority: Priority::default(),

@@ -246,6 +246,7 @@ fn acquire(random: &mut Random, scale: Scale) -> Ask {
         ticket,
         kind: Kind::ALL[if random.below(12) == 0 { random.below(3) as usize } else { 0 }],
         permits: Permits::new(1 + random.below(scale.most_permits) as u32).unwrap(),
+        wishes: random.pick(&["", "", "", "a 1", "b;2", "c,a 1"]).parse().unwrap(),
         limit: (!random.one_in(4)).then(|| rule(random, scale)),
         enqueue: enqueue(random),
         priority: Priority::new(random.pick(&[0, 0, 0, 1, -1, 2, 100, -100])).unwrap(),
@@ -306,8 +307,12 @@ fn enqueue(random: &mut Random) -> Enqueue {
     }
 }
 
+/// Most of them are the beginning of another.
+const NAMINGS: [&str; 5] = ["a 1,b;2", "a 1,b;2,c,d%", "a 1", "c,a 1", "a 1,b;2,c,d%,e,f,g"];
+
 fn configure(random: &mut Random) -> Configure {
-    match random.below(8) {
+    match random.below(10) {
+        8.. => Configure::Slots(random.pick(&NAMINGS).parse().unwrap()),
         0 => Configure::Limit(Limit::new(random.below(6) as u32).unwrap()),
         1..4 => Configure::Unpin,
         4 => Configure::Pause(random.pick(&["", "1", "for repairs\n\"now\""]).to_owned()),
@@ -441,6 +446,7 @@ fn calm_acquire(
         ticket,
         kind: Kind::Semaphore,
         permits: Permits::new(1 + random.below(scale.most_permits) as u32).unwrap(),
+        wishes: seinpaal_proto::SlotNames::none(),
         limit: (!random.one_in(8)).then_some(rule),
         enqueue: Enqueue::Yes { max_waiting: None },
         priority: Priority::new(random.pick(&[0, 0, 0, 1])).unwrap(),

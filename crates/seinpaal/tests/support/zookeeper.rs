@@ -69,6 +69,7 @@ pub fn behind(ticket: u128) -> Request {
         ticket: Ticket(ticket),
         kind: Kind::Semaphore,
         permits: Permits::ONE,
+        wishes: seinpaal_proto::SlotNames::none(),
         limit: None,
         enqueue: Enqueue::Yes { max_waiting: None },
         priority: Priority::default(),

@@ -170,6 +170,9 @@ fn holder_row(seen: &Snapshot, holder: &Holder, short: &ShortTickets) -> HolderR
         slots: match (seen.kind, holder.slots.count()) {
             (Some(Kind::RwLock), MOST_READERS) => "writer".to_owned(),
             (Some(Kind::RwLock), _) => "reader".to_owned(),
+            _ if !seen.slot_names.of(&holder.slots).is_empty() => {
+                seen.slot_names.of(&holder.slots).to_string()
+            }
             _ => holder.slots.to_string(),
         },
         who: Who::new(&holder.about),

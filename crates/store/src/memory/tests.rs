@@ -36,6 +36,7 @@ fn ask(ticket: u128, ttl: Micros) -> Request {
         ticket: Ticket(ticket),
         kind: Kind::Semaphore,
         permits: Permits::ONE,
+        wishes: seinpaal_proto::SlotNames::none(),
         limit: None,
         enqueue: Enqueue::No,
         priority: Priority::default(),

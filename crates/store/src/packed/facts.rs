@@ -2,7 +2,7 @@
 
 use seinpaal_proto::{
     Cause, Entry, Fence, Field, Head, Inbox, Kind, Lease, LeaseId, Memory, MemoryState, ReadHead,
-    Series, Slots, Standing, State, Ticket, time::Micros,
+    Series, SlotNames, Slots, Standing, State, Ticket, time::Micros,
 };
 
 use super::bytes::{Damaged, Packer, Unpacker};
@@ -13,6 +13,8 @@ const HOLDER: u8 = 5;
 const WAITER: u8 = 6;
 const MEMORY: u8 = 8;
 const FREE: u8 = 10;
+/// A waiter with wishes for some slots.
+const WISHER: u8 = 20;
 
 /// All facts of a state.
 pub fn pack(state: &mut MemoryState) -> Vec<u8> {
@@ -46,6 +48,7 @@ fn put_field(packer: &mut Packer, field: &Field<'_>) {
     match *field {
         Field::Kind(kind) => packer.byte(kind.map_or(0, |kind| kind.letter() as u8)),
         Field::Limit(limit) => packer.number(limit.map_or(0, |limit| u64::from(limit) + 1)),
+        Field::Names(names) => put_names(packer, names),
         Field::Text(text) => {
             packer.byte(text.is_some().into());
             text.into_iter().for_each(|text| packer.text(text));
@@ -72,8 +75,14 @@ pub fn put_lease(packer: &mut Packer, lease: &Lease) {
 }
 
 pub fn put_entry(packer: &mut Packer, entry: &Entry) {
-    let holds = matches!(entry.standing, Standing::Holding { .. });
-    packer.byte(if holds { HOLDER } else { WAITER });
+    match &entry.standing {
+        Standing::Holding { .. } => packer.byte(HOLDER),
+        Standing::Waiting { wishes, .. } if wishes.is_empty() => packer.byte(WAITER),
+        Standing::Waiting { wishes, .. } => {
+            packer.byte(WISHER);
+            put_slots(packer, wishes);
+        }
+    }
     packer.id(entry.ticket.0);
     packer.id(entry.lease.0);
     packer.maybe_id(entry.inbox.map(|inbox| inbox.0));
@@ -86,7 +95,7 @@ pub fn put_entry(packer: &mut Packer, entry: &Entry) {
             packer.instant(fence.0);
             put_slots(packer, slots);
         }
-        Standing::Waiting { rank, priority, lease, margin, parked } => {
+        Standing::Waiting { rank, priority, lease, margin, parked, wishes: _ } => {
             packer.signed(rank.wrapping_sub(packer.at() as i64));
             packer.signed((*priority).into());
             packer.id(lease.0);
@@ -102,6 +111,11 @@ pub fn put_slots(packer: &mut Packer, slots: &Slots) {
         packer.number((*first).into());
         packer.number((last - first).into());
     }
+}
+
+/// As their text.
+fn put_names(packer: &mut Packer, names: &SlotNames) {
+    packer.text(&names.to_string());
 }
 
 pub fn put_memory(packer: &mut Packer, memory: &Memory) {
@@ -153,7 +167,12 @@ pub fn repeat_fact(
     let Ok(()) = match fact {
         HEAD => state.set_head(&take_head(from)?),
         LEASE => state.put_lease(&take_lease(from)?),
-        holds @ (HOLDER | WAITER) => state.put_entry(&take_entry(from, holds == HOLDER)?),
+        HOLDER => state.put_entry(&take_entry(from, take_holding)?),
+        WAITER => state.put_entry(&take_entry(from, |from| take_waiting(from, Slots::none()))?),
+        WISHER => {
+            let wishes = take_slots(from)?;
+            state.put_entry(&take_entry(from, |from| take_waiting(from, wishes))?)
+        }
         MEMORY => state.put_memory(&take_memory(from)?),
         FREE => {
             let (first, last) = take_range(from)?;
@@ -186,6 +205,10 @@ impl ReadHead for Unpacker<'_> {
     fn limit(&mut self) -> Result<Option<u32>, Damaged> {
         let limit = self.number()?.checked_sub(1).map(u32::try_from).transpose();
         limit.map_err(|_| Damaged)
+    }
+
+    fn names(&mut self) -> Result<SlotNames, Damaged> {
+        Unpacker::text(self)?.parse().map_err(|_| Damaged)
     }
 
     fn text(&mut self) -> Result<Option<String>, Damaged> {
@@ -223,7 +246,10 @@ fn take_lease(from: &mut Unpacker<'_>) -> Result<Lease, Damaged> {
     sound(lease, Lease::is_sound)
 }
 
-fn take_entry(from: &mut Unpacker<'_>, holds: bool) -> Result<Entry, Damaged> {
+fn take_entry<'a>(
+    from: &mut Unpacker<'a>,
+    standing: impl FnOnce(&mut Unpacker<'a>) -> Result<Standing, Damaged>,
+) -> Result<Entry, Damaged> {
     let entry = Entry {
         ticket: Ticket(from.id()?),
         lease: LeaseId(from.id()?),
@@ -232,7 +258,7 @@ fn take_entry(from: &mut Unpacker<'_>, holds: bool) -> Result<Entry, Damaged> {
         ttl: from.number()?,
         since: from.instant()?,
         about: from.text()?,
-        standing: if holds { take_holding(from)? } else { take_waiting(from)? },
+        standing: standing(from)?,
     };
     sound(entry, Entry::is_sound)
 }
@@ -241,12 +267,13 @@ fn take_holding(from: &mut Unpacker<'_>) -> Result<Standing, Damaged> {
     Ok(Standing::Holding { fence: Fence(from.instant()?), slots: take_slots(from)? })
 }
 
-fn take_waiting(from: &mut Unpacker<'_>) -> Result<Standing, Damaged> {
+fn take_waiting(from: &mut Unpacker<'_>, wishes: Slots) -> Result<Standing, Damaged> {
     Ok(Standing::Waiting {
         rank: from.signed()?.wrapping_add(from.at() as i64),
         priority: i8::try_from(from.signed()?).map_err(|_| Damaged)?,
         lease: LeaseId(from.id()?),
         margin: from.number()?,
+        wishes,
         parked: from.byte()? != 0,
     })
 }

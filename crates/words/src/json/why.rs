@@ -138,6 +138,8 @@ fn reason_kind(reason: &Reason) -> &'static str {
         Reason::KeptFree { .. } => "kept-free",
         Reason::WriterAhead { .. } => "writer-ahead",
         Reason::Held { .. } => "held",
+        Reason::SlotHeld { .. } => "slot-held",
+        Reason::SlotAwaited { .. } => "slot-awaited",
         Reason::ReadersHold { .. } => "readers-hold",
         Reason::WriterHolds { .. } => "writer-holds",
         Reason::NotRenewed { .. } => "not-renewed",
@@ -152,6 +154,7 @@ fn unsaid_kind(unsaid: Unsaid) -> &'static str {
         Unsaid::LimitIsZero => "limit-is-zero",
         Unsaid::AboveLimit => "above-limit",
         Unsaid::Unreachable => "unreachable",
+        Unsaid::SlotWishedFor => "slot-wished-for",
         Unsaid::NotAllListed => "not-all-listed",
         _ => "other",
     }

@@ -53,6 +53,9 @@ impl Entrance<'_> {
                 "those who hold or wait say the limit is {stored}, and this says {stated}: -j {stored} or \
                  --adopt-limit joins them, --set-limit changes it for all"
             )),
+            AcquireError::NoSuchSlot { .. } => {
+                conflict(format!("{error}; `seinpaal limit NAME --slots` gives slots names"))
+            }
             AcquireError::TooMany { permits, limit } => {
                 let snapshot = match part {
                     Some(part) => self.look(part).await,

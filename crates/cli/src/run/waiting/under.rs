@@ -76,11 +76,15 @@ impl Entrance<'_> {
         }
         self.check_permits(wish, holder.slots.count())?;
         self.check_limit(wish, &snapshot)?;
+        let names: Vec<String> =
+            snapshot.slot_names.of(&holder.slots).iter().map(str::to_owned).collect();
+        self.check_slots(wish, &names)?;
         let grant = Grant {
             name: wish.name.as_str().to_owned(),
             ticket: holder.ticket,
             fence: holder.fence,
             slots: holder.slots.clone(),
+            slot_names: names,
             permits: holder.slots.count(),
             limit: snapshot.limit,
         };
@@ -139,6 +143,18 @@ impl Entrance<'_> {
                 wish.permits
             )
         };
+        Err(Failure::new(Exit::Conflict, words))
+    }
+
+    /// The run around this one keeps the slots that it has.
+    fn check_slots(self, wish: Wish<'_>, held: &[String]) -> Result<(), Failure> {
+        let is_of_this = wish.name == &self.entry.name;
+        let missing = self.entry.slots.iter().find(|slot| is_of_this && !held.contains(slot));
+        let Some(missing) = missing else { return Ok(()) };
+        let words = format!(
+            "the run around this one does not hold the slot {missing:?}, which this wishes for: --no-reenter waits for it \
+             beside what is held"
+        );
         Err(Failure::new(Exit::Conflict, words))
     }
 

@@ -57,6 +57,8 @@ counted! {
     first_memory() -> Option<Memory>;
     pop_free_slots() -> Option<(u32, u32)>;
     push_free_slots(first: u32, last: u32) -> ();
+    free_slots_below(slot: u32) -> Vec<(u32, u32)>;
+    remove_free_slots(first: u32, last: u32) -> ();
     clear_free_slots() -> ();
 }
 

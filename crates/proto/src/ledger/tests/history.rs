@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, string::String, vec, vec::Vec};
 use super::{why, world::*};
 use crate::{
     Acquire, Configure, Contact, Enqueue, Fence, Kind, Limit, OnMismatch, Permits, Priority,
-    Replies, Request, Snapshot, Ticket, WaiterRow,
+    Replies, Request, Slots, Snapshot, Ticket, WaiterRow,
     time::{Micros, SECOND},
 };
 
@@ -13,6 +13,9 @@ const SEEDS: u64 = 150;
 const STEPS: usize = 300;
 const TICKETS: u64 = 24;
 const CLIENTS: u64 = 5;
+/// Half of them are the beginning of another.
+const NAMINGS: [&str; 5] = ["a", "a,b", "a,b,c,d", "b,a,c", "c"];
+const WISHES: [&str; 8] = ["", "", "", "", "a", "b", "c,a", "d"];
 
 /// Xorshift (Marsaglia 2003).
 struct Dice(u64);
@@ -51,7 +54,9 @@ impl Dice {
         let limit = stating(ticket, self.below(7) as u32, rule).limit;
         let most = self.one_in(4).then(|| self.below(6) as u32);
         let own = self.one_in(2);
+        let wishes = WISHES[self.below(8) as usize];
         Acquire {
+            wishes: wishes.parse().unwrap(),
             kind: if self.below(12) == 0 { Kind::Mutex } else { Kind::Semaphore },
             permits: Permits::new(1 + self.below(3) as u32).unwrap(),
             limit: limit.filter(|_| self.one_in(4)),
@@ -75,7 +80,8 @@ impl Dice {
             14 => renew_all(1_000 + client, &[ticket], 10 * SECOND),
             15 => cancel(ticket),
             16 => evict(ticket),
-            17 => Request::Configure(Configure::Limit(self.limit())),
+            17 if self.one_in(2) => Request::Configure(Configure::Limit(self.limit())),
+            17 => naming(NAMINGS[self.below(5) as usize]),
             18 if self.one_in(3) => Request::Configure(Configure::Pause(String::from("p"))),
             18 => Request::Configure(Configure::Resume),
             _ => Request::Configure(Configure::Unpin),
@@ -112,11 +118,16 @@ impl Judge {
     fn judge(&mut self, world: &mut World, request: &Request, replies: &Replies) {
         let after = world.peek();
         self.at_most_the_limit(&after);
-        self.nobody_is_passed(&after, request);
+        if self.before.slot_names.is_empty() {
+            self.nobody_is_passed(&after, request);
+        } else {
+            self.nobody_is_robbed(&after, request);
+        }
         self.fences_grow(world, &after);
         why::everybody_is_told_the_truth(&after);
         if !replies.backlog {
-            Self::nobody_waits_for_nothing(world, &after);
+            nobody_waits_for_nothing(&after);
+            assert!(world.state.check().is_ok());
         }
         self.before = after;
     }
@@ -153,14 +164,43 @@ impl Judge {
         self.fences = held;
     }
 
-    fn nobody_waits_for_nothing(world: &World, after: &Snapshot) {
-        let Some(first) = after.waiters.first().filter(|first| !first.unreachable) else { return };
-        if after.paused.is_none() && after.held < after.limit {
-            let free = after.limit - after.held;
-            assert!(first.permits > free, "{first:?} waits while {free} are free");
-            assert!(first.permits <= after.limit, "{first:?} waits for ever");
+    /// Who is served before somebody who stays in line has nothing that this one wishes for, and this one does wish for
+    /// something that is held. Who was in line and wished for slots has them.
+    fn nobody_is_robbed(&self, after: &Snapshot, request: &Request) {
+        let asks = |t| matches!(request, Request::Acquire(ask) if ask.ticket == t);
+        let held = |ticket| after.holders.iter().find(|row| row.ticket == ticket);
+        let line = self.before.waiters.iter().filter(|row| !row.unreachable);
+        let mut stays: Vec<&WaiterRow> = Vec::new();
+        for row in line {
+            if let Some(holder) = held(row.ticket) {
+                assert!(holder.slots.contains(&row.wishes), "{row:?} got {holder:?}");
+                for earlier in &stays {
+                    let has_its_wish = after.holders.iter().any(|row| wants(earlier, &row.slots));
+                    assert!(has_its_wish, "{row:?} passed {earlier:?}");
+                    assert!(!wants(earlier, &holder.slots), "{row:?} robbed {earlier:?}");
+                }
+            }
+            let here = after.waiters.iter().find(|here| here.ticket == row.ticket);
+            if here.is_some_and(|here| !here.unreachable && !asks(here.ticket)) {
+                stays.push(row);
+            }
         }
-        assert!(world.state.check().is_ok());
+    }
+}
+
+/// Whether some of these slots are wished for.
+fn wants(row: &WaiterRow, slots: &Slots) -> bool {
+    !row.wishes.clone().take(slots).is_empty()
+}
+
+/// The first in line lacks permits or a slot that it wishes for.
+fn nobody_waits_for_nothing(after: &Snapshot) {
+    let Some(first) = after.waiters.first().filter(|first| !first.unreachable) else { return };
+    if after.paused.is_none() && after.held < after.limit {
+        let free = after.limit - after.held;
+        let lacks_slots = after.holders.iter().any(|holder| wants(first, &holder.slots));
+        assert!(first.permits > free || lacks_slots, "{first:?} waits while {free} are free");
+        assert!(first.permits <= after.limit, "{first:?} waits for ever");
     }
 }
 
@@ -197,12 +237,14 @@ fn everything_ends(world: &mut World) {
     for client in 1..=u128::from(CLIENTS) {
         world.contacts.0.insert(client, Contact::Dead);
     }
-    let undo = [Configure::Resume, Configure::Unpin].map(Request::Configure);
-    world.send(0, undo.to_vec());
     world.now = world.now.max(world.fence_seen); // a name is kept until the clock has passed its last fence
     for _ in 0..100 {
         world.pass(60 * SECOND);
     }
+    // While anybody holds or waits, names of slots cannot be unset.
+    let undo = [Configure::Resume, Configure::Unpin].map(Request::Configure);
+    world.send(0, undo.to_vec());
+    world.pass(60 * SECOND);
     assert!(world.state.is_empty(), "left behind: {:?}", world.state);
 }
 

@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, vec, vec::Vec};
 
 use super::world::*;
 use crate::{
-    Configure, Kind, Limit, Request, Snapshot, Ticket, WaiterRow,
+    Configure, HolderRow, Kind, Request, Snapshot, Ticket, WaiterRow,
     why::{Estimate, Reason, Unsaid, Waits, Why},
 };
 
@@ -54,6 +54,21 @@ fn agrees(seen: &Snapshot, row: &WaiterRow, ahead: usize, told: &Waits, reason: 
         }
         Reason::WriterAhead { ticket } => *ticket != row.ticket && seen.kind == Some(Kind::RwLock),
         Reason::Held { holders, .. } => is_full && holders.listed.len() == seen.holders.len(),
+        Reason::SlotHeld { name, holder } => {
+            let slots = seen.slot_names.slots(&name.parse().unwrap()).unwrap();
+            let holds = |it: &HolderRow| it.ticket == holder.ticket && it.slots.contains(&slots);
+            row.wishes.contains(&slots) && seen.holders.iter().any(holds)
+        }
+        Reason::SlotAwaited { name, ticket } => {
+            let slots = seen.slot_names.slots(&name.parse().unwrap()).unwrap();
+            let is_free = seen.holders.iter().all(|it| !it.slots.contains(&slots));
+            is_free
+                && seen
+                    .waiters
+                    .iter()
+                    .take_while(|it| it.ticket != row.ticket)
+                    .any(|it| it.ticket == *ticket)
+        }
         Reason::ReadersHold { .. } | Reason::WriterHolds { .. } => {
             is_full && seen.kind == Some(Kind::RwLock) && seen.held > 0
         }
@@ -88,13 +103,17 @@ pub(super) fn what_is_foretold_comes_true(mut world: World, limit: u32) {
     if now.kind.is_some_and(|kind| kind != Kind::Semaphore) {
         return;
     }
+    let is_named = !now.slot_names.is_empty();
+    let limit = if is_named { now.limit } else { limit };
     let foreseen = Snapshot { limit, pinned: Some(limit), paused: None, ..now };
     let tickets: Vec<_> = foreseen.waiters.iter().map(|row| row.ticket).collect();
     let is_served =
         |ticket: &Ticket| waits(&foreseen, *ticket).reasons == [Reason::AboutToBeServed];
     let foretold: BTreeSet<_> = tickets.iter().copied().filter(is_served).collect();
-    let limit = Configure::Limit(Limit::new(limit).unwrap());
-    world.send(0, vec![Request::Configure(limit), Request::Configure(Configure::Resume)]);
+    if !is_named {
+        world.resize(limit);
+    }
+    world.send(0, vec![Request::Configure(Configure::Resume)]);
     let after = world.snapshot();
     let holds = |ticket: &Ticket| after.holders.iter().any(|row| row.ticket == *ticket);
     let granted: BTreeSet<_> = tickets.iter().copied().filter(holds).collect();

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, string::String, vec, vec::Vec};
 use crate::{
     Acquire, Attach, Batch, Cause, Configure, Contact, Contacts, Enqueue, Grant, Inbox, Kind,
     LeaseId, Limit, LimitRule, MemoryState, Name, OnMismatch, Outcome, Permits, Priority, Renew,
-    Reply, Request, Slots, Snapshot, Ticket, Wakeup, What, Whom, execute,
+    Reply, Request, SlotNames, Slots, Snapshot, Ticket, Wakeup, What, Whom, execute,
     time::{Micros, SECOND, WAITER_TTL, margin},
 };
 
@@ -58,6 +58,13 @@ impl World {
     pub(super) fn limited(limit: u32) -> Self {
         let mut world = Self::new();
         world.resize(limit);
+        world
+    }
+
+    /// A name whose slots have these names.
+    pub(super) fn named(names: &str) -> Self {
+        let mut world = Self::new();
+        world.send(99, vec![naming(names)]);
         world
     }
 
@@ -150,6 +157,7 @@ pub(super) fn ask(ticket: u128) -> Acquire {
         ticket: ticket_of(ticket),
         kind: Kind::Semaphore,
         permits: Permits::ONE,
+        wishes: SlotNames::none(),
         limit: None,
         enqueue: Enqueue::Yes { max_waiting: None },
         priority: Priority::default(),
@@ -165,6 +173,16 @@ pub(super) fn ask(ticket: u128) -> Acquire {
 
 pub(super) fn permits(ticket: u128, count: u32) -> Acquire {
     Acquire { permits: Permits::new(count).unwrap(), ..ask(ticket) }
+}
+
+/// A request for one of these slots each.
+pub(super) fn wishing(ticket: u128, names: &str) -> Acquire {
+    let wishes: SlotNames = names.parse().unwrap();
+    Acquire { wishes: wishes.clone(), ..permits(ticket, wishes.count()) }
+}
+
+pub(super) fn naming(names: &str) -> Request {
+    Request::Configure(Configure::Slots(names.parse().unwrap()))
 }
 
 pub(super) fn stating(ticket: u128, limit: u32, on_mismatch: OnMismatch) -> Acquire {

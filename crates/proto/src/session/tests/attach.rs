@@ -132,7 +132,8 @@ fn an_attach_whose_end_overtakes_its_answer_is_handed_over_on_a_proof_only() {
     let what = What::Ended(Cause::Attached);
     session.handle_wakeup(SECOND, Wakeup { inbox, name, ticket, what });
     let (fence, slots, valid_for) = (Fence(5), "0".parse().unwrap(), Some(TTL));
-    let grant = Grant { ticket, fence, slots, limit: 1, valid_for };
+    let grant =
+        Grant { ticket, fence, slots, names: crate::SlotNames::none(), limit: 1, valid_for };
     let replies =
         |reply| Replies { now: SECOND, replies: vec![reply], backlog: false, look_in: None };
     session.handle_replies(SECOND, call.id, replies(Reply::Granted(grant)));

@@ -23,7 +23,14 @@ fn ended(name: &Name, ticket: Ticket) -> Wakeup {
 
 fn granted(ticket: Ticket) -> Reply {
     let (fence, slots) = (Fence(9), Slots::range(0, 0));
-    Reply::Granted(Grant { ticket, fence, slots, limit: 1, valid_for: Some(TTL) })
+    Reply::Granted(Grant {
+        ticket,
+        fence,
+        slots,
+        names: crate::SlotNames::none(),
+        limit: 1,
+        valid_for: Some(TTL),
+    })
 }
 
 fn events(session: &mut Session) -> Vec<Event> {

@@ -65,7 +65,14 @@ fn held() -> (Session, Ticket) {
     let ticket = session.acquire(0, &name, wish(1, 1, TTL));
     let call = session.poll_call(0).unwrap();
     let slots = "0".parse().unwrap();
-    let grant = crate::Grant { ticket, fence: Fence(1), slots, limit: 1, valid_for: None };
+    let grant = crate::Grant {
+        ticket,
+        fence: Fence(1),
+        slots,
+        names: crate::SlotNames::none(),
+        limit: 1,
+        valid_for: None,
+    };
     session.handle_replies(0, call.id, replies(Reply::Granted(grant)));
     events(&mut session);
     (session, ticket)

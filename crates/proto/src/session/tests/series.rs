@@ -13,7 +13,14 @@ fn session() -> (Session, Name) {
 
 fn grant(ticket: Ticket) -> Reply {
     let (fence, slots) = (crate::Fence(1), "0".parse().unwrap());
-    Reply::Granted(Grant { ticket, fence, slots, limit: 1, valid_for: Some(TTL) })
+    Reply::Granted(Grant {
+        ticket,
+        fence,
+        slots,
+        names: crate::SlotNames::none(),
+        limit: 1,
+        valid_for: Some(TTL),
+    })
 }
 
 /// Takes a permit and gives it back; the session has nothing to do after that.

@@ -73,7 +73,14 @@ fn holder(ttl: Micros) -> (Session, Ticket) {
 fn grant(session: &mut Session, call: &Call, ttl: Micros) {
     let [Request::Acquire(ask)] = &*call.batch.requests else { panic!("{call:?}") };
     let (ticket, slots) = (ask.ticket, "0".parse().unwrap());
-    let grant = Grant { ticket, fence: Fence(1), slots, limit: 1, valid_for: Some(ttl) };
+    let grant = Grant {
+        ticket,
+        fence: Fence(1),
+        slots,
+        names: crate::SlotNames::none(),
+        limit: 1,
+        valid_for: Some(ttl),
+    };
     session.handle_replies(0, call.id, replies(Reply::Granted(grant)));
     while session.poll_event().is_some() {}
 }
@@ -118,7 +125,11 @@ fn a_renewal_that_overtakes_a_request_for_a_permit_names_its_tickets() {
     let [Request::Renew(renew)] = &*call.batch.requests else { panic!("{call:?}") };
     assert_eq!(renew.whom, Whom::Tickets([ticket].into()));
 
-    let held = TicketReply::Held { fence: Fence(1), slots: "0".parse().unwrap() };
+    let held = TicketReply::Held {
+        fence: Fence(1),
+        slots: "0".parse().unwrap(),
+        names: crate::SlotNames::none(),
+    };
     let renewed = Reply::Tickets { valid_for: Some(30 * SECOND), tickets: [held].into() };
     session.handle_replies(at, call.id, replies(renewed));
     assert!(matches!(session.poll_event(), Some(Event::Renewed { .. })));

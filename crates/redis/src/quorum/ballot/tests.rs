@@ -38,6 +38,7 @@ fn ask(ticket: u128, permits: u32) -> Acquire {
         ticket: Ticket(ticket),
         kind: Kind::Semaphore,
         permits: Permits::new(permits).unwrap(),
+        wishes: seinpaal_proto::SlotNames::none(),
         limit: None,
         enqueue: Enqueue::No,
         priority: Priority::default(),

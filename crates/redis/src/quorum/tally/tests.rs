@@ -27,6 +27,7 @@ fn node(tickets: &[u128]) -> (NodeAnswer, NodeReply) {
         limit: tickets.len() as u32,
         stated: None,
         pinned: None,
+        slot_names: seinpaal_proto::SlotNames::none(),
         paused: None,
         guarded_for: None,
         held: holders.len() as u32,

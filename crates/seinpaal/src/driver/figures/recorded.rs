@@ -115,7 +115,8 @@ impl Asked {
             AcquireError::Store(_) => "store_error",
             AcquireError::OtherLimit { .. }
             | AcquireError::OtherKind { .. }
-            | AcquireError::TooMany { .. } => "conflict",
+            | AcquireError::TooMany { .. }
+            | AcquireError::NoSuchSlot { .. } => "conflict",
             AcquireError::Ended(_) => "ended",
             _ => "other",
         });

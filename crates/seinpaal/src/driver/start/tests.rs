@@ -40,6 +40,7 @@ fn request(handle: &Handle, number: u64) -> Answer {
         name: Name::new(&format!("alone-{number}")).expect("a name"),
         kind: Kind::Semaphore,
         permits: Permits::ONE,
+        wishes: seinpaal_proto::SlotNames::none(),
         limit: None,
         enqueue: Enqueue::No,
         priority: Priority::default(),

@@ -1,0 +1,103 @@
+//! Why a waiter waits where slots are wished for by name: `ledger/named.rs` read backwards.
+
+use alloc::{string::ToString, vec::Vec};
+
+use super::{HeldBy, Holders, Reason, line::AheadOfWaiter, not_renewed};
+use crate::{
+    id::Ticket,
+    reply::{Snapshot, WaiterRow},
+    slots::Slots,
+};
+
+/// Whether it matters to this waiter which slots are free, and not only how many.
+pub(super) fn is_by_name(row: &WaiterRow, line: &AheadOfWaiter<'_>) -> bool {
+    let wishes = |row: &WaiterRow| !row.wishes.is_empty();
+    wishes(row) || line.takers().any(wishes)
+}
+
+/// The free slots, as those ahead leave them.
+struct Left<'a> {
+    open: Slots,
+    permits: u32,
+    /// Slots that are free, and go to somebody ahead.
+    awaited: Vec<(Slots, Ticket)>,
+    /// Who wants more than there is, so that nobody passes.
+    stop: Option<&'a WaiterRow>,
+}
+
+impl<'a> Left<'a> {
+    fn by(seen: &Snapshot, line: &AheadOfWaiter<'a>) -> Self {
+        let mut open = match seen.slot_names.count().checked_sub(1) {
+            Some(last) => Slots::range(0, last),
+            None => Slots::none(),
+        };
+        seen.holders.iter().for_each(|holder| drop(open.take(&holder.slots)));
+        let mut left = Self { open, permits: line.free, awaited: Vec::new(), stop: None };
+        for row in line.takers() {
+            if left.stop.is_none() {
+                left.serve(row);
+            }
+        }
+        left
+    }
+
+    fn serve(&mut self, row: &'a WaiterRow) {
+        let may_be_served = self.open.contains(&row.wishes);
+        if may_be_served && !self.has_room_for(row) {
+            self.stop = Some(row);
+            return;
+        }
+        let mut slots = self.open.take(&row.wishes);
+        if may_be_served {
+            slots.extend(&self.open.split_lowest(row.permits - slots.count()));
+            self.permits -= row.permits;
+        }
+        self.awaited.push((slots, row.ticket));
+    }
+
+    fn has_room_for(&self, row: &WaiterRow) -> bool {
+        row.permits <= self.permits && row.permits <= self.open.count()
+    }
+}
+
+/// Why it is not served at the ledger's next step; nothing if it is.
+pub(super) fn reasons(seen: &Snapshot, row: &WaiterRow, line: &AheadOfWaiter<'_>) -> Vec<Reason> {
+    let left = Left::by(seen, line);
+    let is_wish_there = left.open.contains(&row.wishes);
+    if seen.limit == 0 || (left.stop.is_none() && is_wish_there && left.has_room_for(row)) {
+        return Vec::new();
+    }
+    let mut reasons = Vec::new();
+    if let Some(stop) = left.stop {
+        reasons.extend(super::in_line(row, line));
+        let free = left.open.count().min(left.permits);
+        let kept = Reason::KeptFree { ticket: stop.ticket, permits: stop.permits, free };
+        reasons.extend((free > 0).then_some(kept));
+    }
+    reasons.extend(row.wishes.iter().filter_map(|slot| held(seen, slot)));
+    let free_wishes = |slot: &u32| is_wish_there || row.wishes.contains(&one(*slot));
+    for (slots, ticket) in &left.awaited {
+        let awaited = slots.iter().filter(free_wishes).filter_map(|slot| {
+            Some(Reason::SlotAwaited {
+                name: seen.slot_names.get(slot)?.to_string(),
+                ticket: *ticket,
+            })
+        });
+        reasons.extend(awaited);
+    }
+    if is_wish_there && seen.held > 0 {
+        let holders = Holders::new(seen);
+        reasons.push(Reason::Held { free: line.free, limit: seen.limit, holders });
+    }
+    reasons.into_iter().chain(not_renewed(seen)).collect()
+}
+
+fn one(slot: u32) -> Slots {
+    Slots::range(slot, slot)
+}
+
+fn held(seen: &Snapshot, slot: u32) -> Option<Reason> {
+    let holder = seen.holders.iter().find(|row| row.slots.contains(&one(slot)))?;
+    let name = seen.slot_names.get(slot)?.to_string();
+    Some(Reason::SlotHeld { name, holder: HeldBy::new(holder) })
+}

@@ -1,0 +1,45 @@
+//! Names for slots, as they travel: the scripts cut them at commas and put them together again, and answers are cut at
+//! spaces. So whatever else could be taken for a border is written as `%` and two hexadecimal digits.
+
+use seinpaal_proto::SlotNames;
+
+/// The names with commas between them, without spaces.
+pub(super) fn encoded(names: &SlotNames) -> String {
+    let mut text = String::new();
+    for byte in names.to_string().bytes() {
+        match byte {
+            b' ' | b'%' | b';' | b':' => text.push_str(&format!("%{byte:02x}")),
+            0..=0x7f => text.push(byte.into()),
+            _ => text.push_str(&format!("%{byte:02x}")),
+        }
+    }
+    text
+}
+
+/// What was encoded; an empty text is no names.
+pub(super) fn decoded(text: &str) -> Option<SlotNames> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.bytes();
+    while let Some(byte) = rest.next() {
+        let mut digit = || Some(char::from(rest.next()?).to_digit(16)? as u8);
+        bytes.push(if byte == b'%' { digit()? << 4 | digit()? } else { byte });
+    }
+    String::from_utf8(bytes).ok()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_survive_the_way_as_words() {
+        for text in ["", "GPU-0,GPU-1", "a board,50%,x;y,p:q,Brett \u{fc}\u{1f600}"] {
+            let names: SlotNames = text.parse().unwrap();
+            let word = encoded(&names);
+            assert!(word.is_ascii() && !word.contains([' ', ';', ':']), "{word}");
+            assert_eq!(decoded(&word), Some(names));
+        }
+        assert_eq!(decoded("a%2"), None);
+        assert_eq!(decoded("a,a"), None);
+    }
+}
