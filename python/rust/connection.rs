@@ -44,9 +44,9 @@ impl Connection {
 
     /// The descriptor by which others see that this process lives, where the store goes by one.
     #[getter]
-    fn presence(&self) -> Option<i32> {
+    fn presence(&self) -> Option<[i32; 2]> {
         use std::os::fd::AsRawFd;
-        self.0.presence_fd().map(|fd| fd.as_raw_fd())
+        self.0.presence_fds().map(|fds| fds.map(|fd| fd.as_raw_fd()))
     }
 
     fn acquire(&self, wish: Wish) -> PyResult<Call> {

@@ -34,8 +34,8 @@ fn after(parts: &[&str]) -> String {
 
 /// At most N at once, everywhere, first come first served.
 ///
-/// Takes permits of a name for as long as a command runs, on one machine or on many. Who cannot
-/// have them waits in line. Who dies gives them back.
+/// A command holds permits of a name while it runs, on one machine or on many. Without a free permit it waits
+/// in line. The permits of a process that dies become free again.
 #[derive(Debug, Parser)]
 #[command(
     name = "seinpaal",
@@ -98,13 +98,13 @@ pub(crate) struct Global {
     /// the config file, then this user's directory on this machine)
     #[arg(short, long, global = true, help_heading = EVERYWHERE, value_name = "URL")]
     pub(crate) store: Option<String>,
-    /// Read the store's URL from a file, which may have a password in it
+    /// Read the store's URL from this file; the URL may have a password in it
     #[arg(long, global = true, help_heading = EVERYWHERE, value_name = "PATH", conflicts_with = "store")]
     pub(crate) store_file: Option<PathBuf>,
-    /// Say nothing
+    /// Print no messages of our own
     #[arg(short, long, global = true, help_heading = EVERYWHERE)]
     pub(crate) quiet: bool,
-    /// Explain what happens; twice: in detail
+    /// Explain what happens; -vv explains it in detail
     #[arg(short, long, global = true, help_heading = EVERYWHERE, action = ArgAction::Count)]
     pub(crate) verbose: u8,
     /// Print data as JSON: one object, or one object a line
@@ -141,30 +141,30 @@ pub(crate) enum Command {
     /// Print or change how many permits exist
     #[command(after_long_help = after(&[ENVIRONMENT, TABLE]))]
     Limit(Limit),
-    /// Let nobody new in; who holds, holds
+    /// Admit nobody new; holders keep their permits
     #[command(after_long_help = after(&[ENVIRONMENT, TABLE]))]
     Pause(Pause),
-    /// Let people in again
+    /// Admit new holders again
     #[command(after_long_help = after(&[ENVIRONMENT, TABLE]))]
     Resume(OneName),
     /// End a holder's lease or a waiter's place; its owner learns of it at once
     #[command(after_long_help = after(&[ENVIRONMENT, TABLE]))]
     Evict(NameAndTicket),
-    /// Push items into a queue, work on them, see and steer
+    /// Push items into a queue, work on them, inspect and control it
     Queue {
         #[command(subcommand)]
         command: queue::Queue,
     },
-    /// Show all names on pages for browsers, and metrics (needs a build with `serve`)
+    /// Serve web pages that show all names, and metrics (needs a build with `serve`)
     #[command(after_long_help = after(&[serve::ABOUT, ENVIRONMENT, TABLE]))]
     Serve(serve::Serve),
-    /// Check the store: what is at risk, the remedy, and which outage a ttl survives
+    /// Check the store: what is at risk, what to do, and how long an outage a ttl survives
     #[command(after_long_help = after(&[DOCTOR_STATUS, ENVIRONMENT, TABLE]))]
     Doctor(Doctor),
     /// Measure the store, which loads it for about ten seconds
     ///
-    /// Takes and gives back permits as fast as it can, of names of its own that nobody else uses, and leaves none of them
-    /// behind. Others who use the store are slower meanwhile.
+    /// Acquires and releases permits as fast as it can. It uses names that nobody else has, and leaves none
+    /// of them behind. Other clients of the store are slower in the meantime.
     #[command(after_long_help = after(&[ENVIRONMENT, TABLE]))]
     Bench(Bench),
     /// Print the completion script of a shell
@@ -184,17 +184,17 @@ pub(crate) struct Renew {
 
 #[derive(Args, Debug)]
 pub(crate) struct NameAndTicket {
-    /// What the permits are counted under
+    /// The name that the permits belong to
     #[arg(value_parser = values::name)]
     pub(crate) name: Name,
-    /// The ticket as `acquire` prints it or `show` lists it, or as much of its beginning as no other has
+    /// The ticket that `acquire` printed or `show` lists, or a prefix that no other ticket has
     #[arg(value_parser = values::ticket)]
     pub(crate) ticket: TicketStart,
 }
 
 #[derive(Args, Debug)]
 pub(crate) struct OneName {
-    /// What the permits are counted under
+    /// The name that the permits belong to
     #[arg(value_parser = values::name)]
     pub(crate) name: Name,
 }
@@ -203,7 +203,7 @@ pub(crate) struct OneName {
 pub(crate) struct Show {
     #[command(flatten)]
     pub(crate) which: OneName,
-    /// Say why this waiter waits, and about how long it may still be
+    /// Explain why this waiter waits, and estimate for how long
     #[arg(long, value_name = "TICKET", value_parser = values::ticket)]
     pub(crate) why: Option<TicketStart>,
     #[command(flatten)]
@@ -212,7 +212,7 @@ pub(crate) struct Show {
 
 #[derive(Args, Debug)]
 pub(crate) struct List {
-    /// Only names that start with this
+    /// Only names with this prefix
     #[arg(default_value = "", hide_default_value = true)]
     pub(crate) prefix: String,
     #[command(flatten)]
@@ -222,23 +222,24 @@ pub(crate) struct List {
 /// How wide a table may be.
 #[derive(Args, Debug)]
 pub(crate) struct Width {
-    /// All columns, and whole tickets, however wide the table gets (else as wide as the terminal, or COLUMNS, or 80)
+    /// Print all columns and whole tickets, however wide the table becomes (default: the width of the
+    /// terminal, else COLUMNS, else 80)
     #[arg(long)]
     pub(crate) wide: bool,
 }
 
 #[derive(Args, Debug)]
 pub(crate) struct Top {
-    /// Only names that start with this
+    /// Only names with this prefix
     #[arg(default_value = "", hide_default_value = true)]
     pub(crate) prefix: String,
-    /// How often the store is asked, 100ms to 1h
+    /// Time between two requests to the store, 100ms to 1h
     #[arg(long, value_name = "DUR", default_value = "1s", value_parser = values::interval)]
     pub(crate) interval: Duration,
-    /// What comes first
+    /// The column to sort by
     #[arg(long, value_name = "COLUMN", default_value = "waiting")]
     pub(crate) sort: SortBy,
-    /// Print one table and end, as also where stdout is no terminal, or with --json
+    /// Print one table and exit; also done with --json, and if stdout is not a terminal
     #[arg(long)]
     pub(crate) once: bool,
 }
@@ -278,10 +279,10 @@ impl SortBy {
 
 #[derive(Args, Debug)]
 pub(crate) struct Limit {
-    /// What the permits are counted under
+    /// The name that the permits belong to
     #[arg(value_parser = values::name)]
     pub(crate) name: Name,
-    /// How many permits may exist; 0 admits nobody. Below what is held, nobody is thrown out
+    /// The new limit; 0 admits nobody. A limit below what is held evicts nobody
     #[arg(value_name = "N", value_parser = values::count_or_zero(MAX_LIMIT))]
     pub(crate) limit: Option<u32>,
     /// Give the slots these names, from slot 0 up, with commas between them; the limit is how many there are
@@ -290,17 +291,17 @@ pub(crate) struct Limit {
     /// 1 to 64 bytes. While anybody holds or waits, names can only be added at the end.
     #[arg(long, value_name = "NAME,...", conflicts_with = "limit", value_parser = values::slot_names)]
     pub(crate) slots: Option<SlotNames>,
-    /// Let go of the limit that was set, and of names for slots: what those say counts again who hold or wait
+    /// Remove the limit that was set, and names for slots; what holders and waiters state applies again
     #[arg(long, conflicts_with_all = ["limit", "slots"])]
     pub(crate) unset: bool,
 }
 
 #[derive(Args, Debug)]
 pub(crate) struct Pause {
-    /// What the permits are counted under
+    /// The name that the permits belong to
     #[arg(value_parser = values::name)]
     pub(crate) name: Name,
-    /// Why, for people to read
+    /// The reason, shown to people
     #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true,
           value_parser = values::text)]
     pub(crate) reason: String,
@@ -308,26 +309,27 @@ pub(crate) struct Pause {
 
 #[derive(Args, Debug)]
 pub(crate) struct Doctor {
-    /// For leases of this length, 100ms to 24h (default: 30s, or as long as the store's restart guard allows)
+    /// Check for leases of this length, 100ms to 24h (default: 30s, or as long as the store's restart guard
+    /// allows)
     #[arg(long, value_name = "DUR", value_parser = values::ttl)]
     pub(crate) ttl: Option<Duration>,
 }
 
 #[derive(Args, Debug)]
 pub(crate) struct Bench {
-    /// How long it measures in all, 1 to 3600 seconds
+    /// Length of the whole measurement in seconds, 1 to 3600
     #[arg(long, value_name = "N", default_value = "10", value_parser = values::count(3600))]
     pub(crate) seconds: u32,
 }
 
 #[derive(Args, Debug)]
 pub(crate) struct Completions {
-    /// For which shell
+    /// The shell
     pub(crate) shell: Shell,
 }
 
 #[derive(Args, Debug)]
 pub(crate) struct Man {
-    /// The page of this command, like `run` or `queue push` (default: of seinpaal itself)
+    /// The command whose page to print, such as `run` or `queue push` (default: seinpaal itself)
     pub(crate) command: Vec<String>,
 }

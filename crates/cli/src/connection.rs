@@ -47,7 +47,7 @@ where
     ask_at(&settings::choose(global)?, voice, client, name, question)
 }
 
-/// The same, at a store that is chosen already.
+/// The same for a store that is already chosen.
 pub(crate) fn ask_at<T, F>(
     choice: &Choice,
     voice: Voice,

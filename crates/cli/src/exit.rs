@@ -49,7 +49,7 @@ Exit status:
   64       bad flags or values
   69       the store cannot be reached, or has no room
   70       internal error, or damaged data in the store
-  75       not acquired: busy, timed out, too many waiting
+  75       not acquired: busy, timed out, or too many waiters
            (-E sets another status)
   77       the store refuses this user
   78       another limit is stored, more permits wanted than exist,
@@ -60,7 +60,7 @@ Exit status:
   124      --max-hold reached
   126/127  CMD cannot be executed / was not found
   128+n    signal n ended the waiting;
-           queue work: it ended before the queue was empty, or twice";
+           queue work: signal n before the queue was empty, or twice";
 
 impl Exit {
     /// 128+n, as shells have it.
@@ -103,12 +103,12 @@ impl Failure {
         Self { exit, message: Some(message.to_string()) }
     }
 
-    /// The same, and what it is about.
+    /// The same failure, with the name and the store that it is about.
     pub(crate) fn about(self, subject: Subject<'_>) -> Self {
         Self { message: self.message.map(|message| subject.line(&message)), ..self }
     }
 
-    /// An end about which there is nothing to say.
+    /// An end without a message.
     pub(crate) fn silent(exit: Exit) -> Self {
         Self { exit, message: None }
     }
@@ -151,7 +151,7 @@ impl From<AdminError> for Failure {
             AdminError::Store(error) => error.into(),
             AdminError::FixedLimit(_) => Self::new(
                 Exit::Conflict,
-                format!("{error}; `seinpaal pause` keeps people out, or take another name"),
+                format!("{error}; `seinpaal pause` admits nobody new; or use another name"),
             ),
             AdminError::SlotsInUse { .. } => Self::new(Exit::Conflict, error),
             AdminError::Unknown(_) => Self::new(
@@ -159,7 +159,7 @@ impl From<AdminError> for Failure {
                 format!("{error}; `seinpaal show` lists those that hold or wait"),
             ),
             AdminError::Ended(_) => {
-                Self::new(Exit::Lost, format!("{error}; acquire anew if it is still wanted"))
+                Self::new(Exit::Lost, format!("{error}; acquire again if it is still needed"))
             }
             other => Self::usage(other),
         }

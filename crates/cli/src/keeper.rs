@@ -124,7 +124,8 @@ struct Keeper {
     child: Child,
     /// The first event that says that it has the permits; nothing if it ended before.
     told: oneshot::Receiver<Value>,
-    /// It keeps them if it reads something here. If this is closed instead, nobody has the ticket.
+    /// The keeper keeps the permits if it reads a byte here. If the pipe is closed instead, the ticket was never
+    /// printed.
     stays: PipeWriter,
 }
 
@@ -142,7 +143,7 @@ impl Keeper {
         Ok(Self { child, told: told(events), stays })
     }
 
-    /// Waits for the permits. Signals that end the waiting are for the keeper, which is the one who waits.
+    /// Waits for the permits. Signals that end the wait are passed to the keeper, because the keeper is the waiter.
     async fn acquired(&mut self, signals: &mut Signals) -> Option<Value> {
         loop {
             tokio::select! {

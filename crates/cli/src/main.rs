@@ -1,7 +1,7 @@
 //! `seinpaal`: at most N at once, from the command line. What it promises is in docs/guide/command-line.md.
 #![deny(unsafe_code)]
 
-#[cfg(not(target_os = "linux"))]
+#[cfg(not(any(target_os = "linux", all(target_vendor = "apple", seinpaal_untried))))]
 compile_error!(
     "the program seinpaal needs Linux, where it holds processes by descriptors and finds the run around it in /proc. \
      The crate seinpaal, with a store on a server, needs any Unix"

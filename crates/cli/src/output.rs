@@ -1,4 +1,4 @@
-//! What is printed: data to stdout, our own words to stderr.
+//! Output: data goes to stdout, messages go to stderr.
 
 pub(crate) mod json;
 pub(crate) mod log;

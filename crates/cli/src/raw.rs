@@ -35,7 +35,7 @@ extern "C" fn before_main() {
 /// take turns, and a short `run` would set up three of them.
 fn keep_one_heap() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
-    // SAFETY: this sets a number of the C library's; nothing has been allocated by anybody else yet.
+    // SAFETY: this sets a parameter of the C library before any other code has allocated.
     unsafe {
         libc::mallopt(libc::M_ARENA_MAX, 1);
     }
@@ -88,7 +88,7 @@ pub(crate) fn close_on_exec(fd: RawFd) -> io::Result<()> {
 /// Does something with a descriptor that is known to be open, by its number; for use between fork
 /// and exec.
 pub(crate) fn borrowed<T>(fd: RawFd, act: impl FnOnce(BorrowedFd<'_>) -> T) -> T {
-    // SAFETY: the parent held `fd` open when it forked, and nobody in the child has closed it since.
+    // SAFETY: the parent had `fd` open when it forked, and nothing in the child has closed it since.
     act(unsafe { BorrowedFd::borrow_raw(fd) })
 }
 
@@ -113,7 +113,7 @@ pub(crate) fn ignore(signal: Signal) {
 /// kernel would not stop it (its process group is orphaned).
 pub(crate) fn stop(signal: Signal) {
     let default = SigAction::new(SigHandler::SigDfl, SaFlags::empty(), SigSet::empty());
-    // SAFETY: the default action runs no code of ours, and what was there before is put back.
+    // SAFETY: the default action runs no code of this program, and the former action is restored.
     let Ok(before) = (unsafe { sigaction(signal, &default) }) else { return };
     let _ = raise(signal);
     // A signal that is blocked, as TTOU is, stops us only when it is let through.

@@ -249,7 +249,7 @@ impl Errand<'_> {
         Guard::start_under(self.terms(), bonds.into()).map(Some)
     }
 
-    /// Without one, runs inside CMD wait like anybody.
+    /// Without a sign, runs inside CMD wait in line.
     fn put_up_sign(self, left: Option<Duration>) -> Option<Sign> {
         let mut sign = match Sign::put_up() {
             Ok(sign) => sign,
@@ -264,7 +264,7 @@ impl Errand<'_> {
         Some(sign)
     }
 
-    /// What is held around CMD: by runs around us, and by us.
+    /// The permits that are held around CMD, by outer runs and by this one.
     fn held(self, sign: Option<&Sign>, permits: Option<&PermitSet>) -> Vec<Held> {
         let own = permits.map(PermitSet::permits).unwrap_or_default();
         let ours =
@@ -311,8 +311,9 @@ impl Errand<'_> {
         (guard, left): (&mut Option<Guard>, Option<Duration>),
         signals: &Signals,
     ) -> Result<Cmd, Failure> {
-        // What makes CMD count as a holder on this machine: it keeps it open for as long as it lives.
-        let presence = self.seinpaal.presence_fd().filter(|_| counts).map(|fd| fd.as_raw_fd());
+        // What makes CMD count as a holder on this machine: it keeps them open for as long as it lives.
+        let presence = self.seinpaal.presence_fds().filter(|_| counts);
+        let presence = presence.map(|fds| fds.map(|fd| fd.as_raw_fd()));
         let mut variables = variables(grants);
         variables.push((held::VARIABLE, held::variable(held)));
         let (terms, seinpaal, dies_with_us) = (self.terms(), self.seinpaal, guard.is_some());

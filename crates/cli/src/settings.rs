@@ -16,7 +16,7 @@ use crate::{
     output::{Voice, text::age},
 };
 
-/// How long leases last if nobody says anything.
+/// The default length of leases.
 const USUAL_TTL: Duration = Duration::from_secs(30);
 /// What others may do with a file.
 const OTHERS: u32 = 0o077;
@@ -31,7 +31,7 @@ const SYSTEM_CONFIG: &str = "/etc/seinpaal.toml";
 pub(crate) struct Choice {
     /// The URL, as it was written.
     pub(crate) text: String,
-    /// The same without secrets, to be shown.
+    /// The same URL without secrets, for display.
     pub(crate) url: StoreUrl,
     /// Who named it.
     pub(crate) origin: String,
@@ -73,7 +73,7 @@ impl Choice {
         }
         if self.is_exposed {
             voice.say(format!(
-                "{}: others can read this file, and it has a password in it: chmod 600 it",
+                "{}: it has a password in it and other users can read it: run `chmod 600` on it",
                 self.origin
             ));
         }

@@ -78,7 +78,7 @@ async fn live(
                 Heard::Look => watch.look_at(state.look.clone()),
                 Heard::Do(name, deed) => {
                     let (seinpaal, telling) = (seinpaal.clone(), telling.clone());
-                    // Whoever leaves meanwhile is told nothing; what was asked for may be done or not.
+                    // If the user leaves before the answer comes, the action may or may not have been executed.
                     tokio::spawn(async move { telling.send(deed.done(&seinpaal, &name).await) });
                 }
                 Heard::Nothing => {}
@@ -93,7 +93,7 @@ async fn live(
     }
 }
 
-/// What ends us, or stops us for a while; a change of size is seen when it is drawn.
+/// Signals that end or stop the program. A change of size is noticed at the next drawing.
 fn heed(screen: &mut Screen, signals: &Signals, signal: Signal) -> Result<Option<Exit>, Failure> {
     if ends_waiting(signal) {
         return Ok(Some(Exit::signal(signal.as_raw())));

@@ -4,16 +4,13 @@
 //! to the wall clock when the store was first opened in this boot. So all processes agree on it,
 //! and setting the wall clock ends no lease.
 
-use std::{fs, path::Path};
+use std::path::Path;
 
 use rusqlite::{Connection, OptionalExtension};
-use rustix::time::{ClockId, clock_gettime};
-use seinpaal_proto::time::{Micros, SECOND, UNBOUNDED};
+use seinpaal_proto::time::{Micros, UNBOUNDED};
 
 use super::{small, trouble};
-use seinpaal_store::{StoreError, clock::Clock};
-
-const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
+use seinpaal_store::{StoreError, boottime::now as since_boot, clock::Clock};
 
 const MOST_GIVEN_OUT: &str = "SELECT coalesce(max(most), 0) FROM (
     SELECT max(max(fence, wall)) AS most FROM name UNION ALL SELECT max(max(last, wall)) FROM queue)";
@@ -36,9 +33,22 @@ impl StoreClock {
     }
 }
 
+#[cfg(target_os = "linux")]
 pub(super) fn boot_id() -> Result<String, StoreError> {
-    let path = Path::new(BOOT_ID);
-    Ok(fs::read_to_string(path).map_err(trouble::at(path))?.trim().to_owned())
+    let path = Path::new("/proc/sys/kernel/random/boot_id");
+    Ok(std::fs::read_to_string(path).map_err(trouble::at(path))?.trim().to_owned())
+}
+
+/// By a program of the system: asking the kernel takes unsafe code.
+#[cfg(not(target_os = "linux"))]
+pub(super) fn boot_id() -> Result<String, StoreError> {
+    let path = Path::new("/usr/sbin/sysctl");
+    let asked = std::process::Command::new(path).args(["-n", "kern.bootsessionuuid"]).output();
+    let said = String::from_utf8(asked.map_err(trouble::at(path))?.stdout).unwrap_or_default();
+    match said.trim() {
+        "" => Err(trouble::io(path, std::io::Error::other("it did not say which boot this is"))),
+        id => Ok(id.to_owned()),
+    }
 }
 
 /// Voids what an earlier boot left, and returns the clock of this boot. Call it only inside the
@@ -84,9 +94,4 @@ fn void_leases(db: &Connection) -> rusqlite::Result<()> {
          UPDATE queue SET idle = 0, called = 0, wanted = 0, sessions = 0, watch = NULL;
          UPDATE item SET worker = zeroblob(16), ends = 0, ends_wall = 0 WHERE worker IS NOT NULL;"
     ))
-}
-
-fn since_boot() -> Micros {
-    let time = clock_gettime(ClockId::Boottime);
-    time.tv_sec as u64 * SECOND + time.tv_nsec as u64 / 1000
 }

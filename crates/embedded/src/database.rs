@@ -19,7 +19,7 @@ use rusqlite::{Connection, OpenFlags, config::DbConfig, hooks::Wal};
 use rustix::fs::{FileType, stat};
 use seinpaal_proto::planted::{Bug, planted};
 
-use super::{directory::Directory, trouble};
+use super::{directory::Directory, rows::schema, trouble};
 use seinpaal_store::{Certainty, StoreError, StoreErrorKind};
 
 const FILE: &str = "seinpaal.db";
@@ -147,7 +147,7 @@ fn create(db: &Connection) -> rusqlite::Result<()> {
     db.execute_batch(&format!(
         "BEGIN IMMEDIATE; PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {VERSION}; \
          {} COMMIT;",
-        include_str!("schema.sql")
+        schema()
     ))
 }
 

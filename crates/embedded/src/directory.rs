@@ -3,7 +3,8 @@
 //! ```text
 //!   DIR/gate               locked by whoever is inside a call
 //!   DIR/seinpaal.db        what is true (with -wal and -shm beside it)
-//!   DIR/presence/<inbox>   a pipe that its client keeps open for reading for as long as it lives
+//!   DIR/presence/<inbox>   a file that its client keeps locked for as long as it lives
+//!                          (with .hangup beside it, the socket by which others hear of its end)
 //!   DIR/inbox/<inbox>      the socket on which a client is told things
 //! ```
 //! Whoever may write DIR may use the store: every file can be written by those who can write DIR, whatever the
@@ -13,7 +14,7 @@
 use std::{
     env, fs,
     os::{
-        fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd},
+        fd::{AsFd, BorrowedFd, OwnedFd},
         unix::fs::DirBuilderExt,
     },
     path::{Path, PathBuf},
@@ -72,9 +73,19 @@ impl Directory {
     }
 
     /// The path of the directory itself, with no symbolic link in it, for a library that takes paths.
+    #[cfg(target_os = "linux")]
     pub(super) fn true_path(&self) -> Result<PathBuf, StoreError> {
-        let link = format!("/proc/self/fd/{}", self.fd.as_raw_fd());
+        let link = format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&self.fd));
         fs::read_link(link).map_err(trouble::at(&self.path))
+    }
+
+    /// The same.
+    #[cfg(not(target_os = "linux"))]
+    pub(super) fn true_path(&self) -> Result<PathBuf, StoreError> {
+        use std::{ffi::OsString, os::unix::ffi::OsStringExt};
+
+        let path = rfs::getpath(&self.fd).map_err(trouble::at(&self.path))?;
+        Ok(OsString::from_vec(path.into_bytes()).into())
     }
 
     /// What stands in the directory under this name, if it is of this kind and one to use.

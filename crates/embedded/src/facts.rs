@@ -6,7 +6,7 @@ use std::{
     path::Path,
 };
 
-use rustix::fs::{major, minor, statvfs};
+use rustix::fs::statvfs;
 
 use super::network::file_system;
 use seinpaal_store::{Advice, Fact};
@@ -22,8 +22,7 @@ pub(super) fn of(dir: &Path) -> Vec<Fact> {
         let mode = meta.permissions().mode() & 0o7777;
         format!("{mode:04o}, owner {}, group {}", meta.uid(), meta.gid())
     });
-    let device = meta.as_ref().map(MetadataExt::dev);
-    let system = device.and_then(|dev| file_system(&format!("{}:{}", major(dev), minor(dev))));
+    let system = meta.as_ref().and_then(file_system);
     let room = room(dir).map(|room| format!("{} MiB free", room / MIB));
     [
         Some(Fact::new("directory", dir.display().to_string())),

@@ -18,7 +18,7 @@ use seinpaal_proto::{Batch, Contact, Contacts, Inbox, Name, Request, execute, ti
 use super::{
     database::connect,
     list,
-    rows::Rows,
+    rows::{Rows, head_columns},
     trouble,
     wire::{Message, decode, encode_queue_wakeups, encode_wakeups, encode_watch},
 };
@@ -49,7 +49,7 @@ pub fn datagram(bytes: &[u8]) {
         Some(Message::Watch(site)) => {
             assert_eq!(decode(Inbox(9), &encode_watch(&site)), Some(Message::Watch(site)));
         }
-        Some(Message::LookAgain) | None => {}
+        Some(Message::LookAgain | Message::Accept) | None => {}
     }
 }
 
@@ -124,17 +124,11 @@ fn judge(path: &Path, outcome: rusqlite::Result<()>) {
     }
 }
 
-/// A table and its columns.
+/// A table and its columns, but for those of a head.
 type Cells = (&'static str, &'static [&'static str]);
 
 const CELLS: [Cells; 5] = [
-    (
-        "name",
-        &[
-            "name", "kind", "stated", "pinned", "paused", "clock", "wall", "bound", "fence",
-            "held", "holders", "waiting", "past", "arrival", "top",
-        ],
-    ),
+    ("name", &["name"]),
     ("lease", &["id", "inbox", "ttl", "ends", "ends_wall", "members", "digest", "parked"]),
     (
         "entry",
@@ -163,6 +157,7 @@ const CELLS: [Cells; 5] = [
 fn spoil(db: &Connection, cells: &[Cells], change: [u8; 8]) -> rusqlite::Result<usize> {
     let [table, column, which, kind, number @ ..] = change;
     let (table, columns) = cells[usize::from(table) % cells.len()];
+    let columns = [columns, &head_columns(table)].concat();
     let column = columns[usize::from(column) % columns.len()];
     let number = i64::from(i32::from_be_bytes(number));
     // Some changes reach no row.
@@ -205,7 +200,7 @@ fn whole_file() -> &'static Vec<u8> {
 }
 
 fn fill(db: &Connection) -> rusqlite::Result<()> {
-    db.execute_batch(include_str!("schema.sql"))?;
+    db.execute_batch(&crate::rows::schema())?;
     let mut asked = permits::filling().into_iter();
     asked.try_for_each(|(after, requests)| call(db, after, requests))
 }

@@ -130,9 +130,14 @@ impl Gate {
     }
 }
 
+#[cfg(target_os = "linux")]
+const OF_FILES: ClockId = ClockId::RealtimeCoarse;
+#[cfg(not(target_os = "linux"))]
+const OF_FILES: ClockId = ClockId::Realtime;
+
 /// Whether somebody has had to wait at this gate a moment ago, by the clock that files are dated by.
 fn is_recent(gate: &Stat) -> bool {
-    let now = clock_gettime(ClockId::RealtimeCoarse);
+    let now = clock_gettime(OF_FILES);
     let micros = |seconds: i64, nanos: i64| seconds.saturating_mul(1_000_000) + nanos / 1_000;
     let waited_at = micros(gate.st_mtime, gate.st_mtime_nsec as i64);
     let since = micros(now.tv_sec, now.tv_nsec) - waited_at;

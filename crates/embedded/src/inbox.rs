@@ -1,17 +1,10 @@
 //! The socket on which a client is told things, and from which it tells others.
 
-use std::{
-    io,
-    os::{fd::AsRawFd, unix::net::UnixDatagram},
-    path::PathBuf,
-    process,
-    sync::Arc,
-};
+use std::{io, os::unix::net::UnixDatagram, process, sync::Arc};
 
-use rustix::fs::{FileType, Mode, OFlags, chmod, fstat, openat};
 use seinpaal_proto::Inbox;
 
-use super::{directory::Directory, trouble, wire};
+use super::{directory::Directory, socket, trouble, wire};
 use seinpaal_store::StoreError;
 
 /// The queue of a socket holds at least this many datagrams. A client that finds as many may have
@@ -42,7 +35,8 @@ impl InboxSocket {
 
     /// Sends without waiting. If the inbox is full or missing, the hint is lost.
     pub(super) fn send(&self, inbox: Inbox, datagram: &[u8]) {
-        if let Err(error) = self.socket.send_to(datagram, short(&self.dir, inbox)) {
+        let address = socket::path(&self.dir, &inbox.to_string());
+        if let Err(error) = self.socket.send_to(datagram, address) {
             tracing::trace!(target: crate::TARGET, %inbox, %error, "a hint was lost");
         }
     }
@@ -101,28 +95,11 @@ impl Drop for Address {
 }
 
 fn bind(dir: Arc<Directory>, inbox: Inbox) -> Result<(UnixDatagram, Address), StoreError> {
-    let socket = UnixDatagram::bind(short(&dir, inbox)).map_err(trouble::at(&dir.path))?;
+    let socket = UnixDatagram::bind(socket::path(&dir, &inbox.to_string()))
+        .map_err(trouble::at(&dir.path))?;
     let address = Address { dir, inbox, process: process::id() };
-    let ready = let_in(&address).and_then(|()| socket.set_nonblocking(true));
+    let ready = socket::let_in(&address.dir, &inbox.to_string())
+        .and_then(|()| socket.set_nonblocking(true));
     ready.map_err(trouble::at(&address.dir.path))?;
     Ok((socket, address))
-}
-
-/// Gives the socket the rights that it should have. It is reached by a descriptor of its name, so that nobody can
-/// put a link in its place meanwhile.
-fn let_in(address: &Address) -> io::Result<()> {
-    let rights = address.dir.rights();
-    let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let name = openat(address.dir.fd(), address.inbox.to_string(), flags, Mode::empty())?;
-    if FileType::from_raw_mode(fstat(&name)?.st_mode) != FileType::Socket {
-        return Err(io::ErrorKind::PermissionDenied.into());
-    }
-    chmod(format!("/proc/self/fd/{}", name.as_raw_fd()), rights.file_mode())?;
-    rights.bestow_group(address.dir.fd(), &address.inbox.to_string());
-    Ok(())
-}
-
-/// A socket's path has at most 108 bytes and directories are longer; this is the same file.
-fn short(dir: &Directory, inbox: Inbox) -> PathBuf {
-    PathBuf::from(format!("/proc/self/fd/{}/{inbox}", dir.fd().as_raw_fd()))
 }

@@ -13,13 +13,14 @@
 // With one exception, which has its proof beside it: `log.rs`.
 #![deny(unsafe_code)]
 
-#[cfg(not(target_os = "linux"))]
+#[cfg(not(any(target_os = "linux", all(target_vendor = "apple", seinpaal_untried))))]
 compile_error!(
     "the feature \"embedded\" of the crate seinpaal needs Linux, by which it tells a dead process, a reboot and a \
      network file system. Leave the feature out: the other stores need any Unix"
 );
 
 mod backlog;
+mod bell;
 mod boot;
 mod database;
 mod directory;
@@ -29,6 +30,7 @@ mod facts;
 pub mod fuzzing;
 mod gate;
 mod glance;
+mod hangup;
 mod inbox;
 mod keeper;
 mod line;
@@ -44,6 +46,7 @@ mod rigged;
 mod rights;
 mod rows;
 mod small;
+mod socket;
 mod trouble;
 mod turn;
 mod watch;
@@ -51,7 +54,7 @@ mod wire;
 mod worker;
 
 use std::{
-    os::fd::{BorrowedFd, OwnedFd},
+    os::fd::BorrowedFd,
     path::{Path, PathBuf},
     process,
     sync::{Arc, mpsc},
@@ -59,17 +62,17 @@ use std::{
     time::Duration,
 };
 
-use rustix::event::{EventfdFlags, eventfd};
 use seinpaal_proto::{Batch, Inbox, Name, Replies, Snapshot, queue, time::Micros};
 use tokio::sync::oneshot;
 
 pub use self::directory::default_dir;
 use self::{
+    bell::Bell,
     gate::GateWait,
     keeper::{AnswerTo, Keeper},
     log::LogOnDisk,
     parts::{Parts, Signs},
-    worker::{Job, Worker, in_place, ring},
+    worker::{Job, Worker, in_place},
 };
 use seinpaal_store::{
     Abilities, Advice, BoxFuture, Bundles, Certainty, ChildRecord, Fact, GuardedWrite, NewsSender,
@@ -89,7 +92,7 @@ pub struct EmbeddedStore {
     jobs: Option<mpsc::Sender<Job>>,
     /// Where the thread works.
     room: Option<Arc<Room<Worker>>>,
-    bell: Arc<OwnedFd>,
+    bell: Arc<Bell>,
     wait: Arc<GateWait>,
     first_reading: Reading,
     process: u32,
@@ -124,8 +127,7 @@ impl EmbeddedStore {
         news: NewsSender,
         disk: Option<Box<dyn keeper::Disk>>,
     ) -> Result<Arc<Self>, StoreError> {
-        let flags = EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK;
-        let bell = Arc::new(eventfd(0, flags).map_err(trouble::at(dir))?);
+        let bell = Arc::new(Bell::new().map_err(trouble::at(dir))?);
         let wait = Arc::new(GateWait::new(dir));
         let (jobs, inside) = mpsc::channel();
         let room = Arc::new(Room::new());
@@ -152,19 +154,20 @@ impl EmbeddedStore {
         Ok(Arc::new(Self { place, signs, jobs, room, bell, wait, first_reading, process }))
     }
 
-    /// The descriptor that shows that this client lives. A child that inherits it (it is
-    /// close-on-exec: clear that flag in the child) keeps the leases of this client alive after this
-    /// process is gone. Nothing can be read from it.
+    /// The descriptors that show that this client lives: a locked file, which is the test, and a socket, by which
+    /// others hear at once of its end. A child that inherits both (they are close-on-exec: clear that flag in the
+    /// child) keeps the leases of this client alive after this process is gone. Close them, and do nothing else with
+    /// them: the lock is one for all who have inherited it.
     #[must_use]
-    pub fn presence_fd(&self) -> BorrowedFd<'_> {
-        self.signs.presence.fd()
+    pub fn presence_fds(&self) -> [BorrowedFd<'_>; 2] {
+        self.signs.presence.fds()
     }
 
-    /// Puts the child on record that inherits [`presence_fd`](Self::presence_fd): once both it and this
-    /// process are gone, the leases end, even if a grandchild has inherited the descriptor as well.
+    /// Puts the child on record that inherits [`presence_fds`](Self::presence_fds): once both it and this
+    /// process are gone, the leases end, even if a grandchild has inherited the descriptors as well.
     ///
     /// # Errors
-    /// The record could not be written; then the descriptor alone counts.
+    /// The record could not be written; then the descriptors alone count.
     pub fn presence_child(&self, pid: u32) -> Result<(), StoreError> {
         self.signs.presence.record_child(pid)
     }
@@ -175,7 +178,7 @@ impl EmbeddedStore {
         }
         let (answer, reply) = oneshot::channel();
         let sent = self.jobs.as_ref().is_some_and(|jobs| jobs.send(job(answer)).is_ok());
-        ring(&self.bell);
+        self.bell.ring();
         let mut reply = reply;
         loop {
             match tokio::time::timeout(LOOK, &mut reply).await {
@@ -299,8 +302,8 @@ impl Store for EmbeddedStore {
 }
 
 impl Presence for EmbeddedStore {
-    fn descriptor(&self) -> BorrowedFd<'_> {
-        self.presence_fd()
+    fn descriptors(&self) -> [BorrowedFd<'_>; 2] {
+        self.presence_fds()
     }
 
     fn record_child(&self, pid: u32) -> Result<(), StoreError> {
@@ -336,6 +339,6 @@ impl Drop for EmbeddedStore {
         } else {
             std::mem::forget(room); // what is inside is the parent's
         }
-        ring(&self.bell);
+        self.bell.ring();
     }
 }

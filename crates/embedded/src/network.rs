@@ -3,9 +3,12 @@
 
 use std::{fs, io, os::fd::BorrowedFd};
 
-use rustix::fs::{fstat, fstatfs, major, minor};
+use rustix::fs::fstatfs;
+#[cfg(target_os = "linux")]
+use rustix::fs::{fstat, major, minor};
 
 /// `statfs` magic numbers of network file systems.
+#[cfg(any(target_os = "linux", test))]
 const NETWORK: [(u64, &str); 13] = [
     (0x6969, "nfs"),
     (0x517b, "smb"),
@@ -21,8 +24,10 @@ const NETWORK: [(u64, &str); 13] = [
     (0x564c, "ncp"),
     (0x0116_1970, "gfs2"),
 ];
+#[cfg(any(target_os = "linux", test))]
 const FUSE: u64 = 0x6573_5546;
 /// FUSE file systems whose files live on this machine.
+#[cfg(any(target_os = "linux", test))]
 const LOCAL_FUSE: [&str; 10] = [
     "fuseblk",
     "fuse.fuse-overlayfs",
@@ -37,6 +42,16 @@ const LOCAL_FUSE: [&str; 10] = [
 ];
 
 /// The name of the network file system that a directory is on, if it is on one.
+#[cfg(not(target_os = "linux"))]
+pub(super) fn network_file_system(dir: BorrowedFd<'_>) -> io::Result<Option<String>> {
+    /// `MNT_LOCAL`: what it stores is stored on this machine.
+    const LOCAL: u32 = 0x1000;
+    let is_local = fstatfs(dir)?.f_flags & LOCAL != 0;
+    Ok((!is_local).then(|| "not a local one".to_owned()))
+}
+
+/// The name of the network file system that a directory is on, if it is on one.
+#[cfg(target_os = "linux")]
 pub(super) fn network_file_system(dir: BorrowedFd<'_>) -> io::Result<Option<String>> {
     let magic = fstatfs(dir)?.f_type as u64 & 0xffff_ffff;
     if magic != FUSE {
@@ -48,6 +63,7 @@ pub(super) fn network_file_system(dir: BorrowedFd<'_>) -> io::Result<Option<Stri
 }
 
 /// A FUSE that is not known to be local may be anything, so it is refused.
+#[cfg(any(target_os = "linux", test))]
 fn refused(magic: u64, fuse: Option<&str>) -> Option<String> {
     if magic == FUSE {
         let fuse = fuse.unwrap_or("fuse");
@@ -56,13 +72,24 @@ fn refused(magic: u64, fuse: Option<&str>) -> Option<String> {
     NETWORK.iter().find(|(known, _)| *known == magic).map(|(_, name)| (*name).to_owned())
 }
 
-/// The type of the file system on a device, `MAJOR:MINOR`.
-pub(super) fn file_system(device: &str) -> Option<String> {
+/// The type of the file system that a file is on. `None`: that is not seen.
+#[cfg(target_os = "linux")]
+pub(super) fn file_system(file: &fs::Metadata) -> Option<String> {
+    use std::os::unix::fs::MetadataExt;
+
     let mounts = fs::read_to_string("/proc/self/mountinfo").ok()?;
-    type_of(&mounts, device).map(str::to_owned)
+    let device = file.dev();
+    type_of(&mounts, &format!("{}:{}", major(device), minor(device))).map(str::to_owned)
+}
+
+/// The same, where there is nobody to ask.
+#[cfg(not(target_os = "linux"))]
+pub(super) fn file_system(_file: &fs::Metadata) -> Option<String> {
+    None
 }
 
 /// The file system type of a device in the text of `mountinfo`.
+#[cfg(any(target_os = "linux", test))]
 fn type_of<'a>(mounts: &'a str, device: &str) -> Option<&'a str> {
     let line = mounts.lines().find(|line| line.split(' ').nth(2) == Some(device))?;
     line.split_once(" - ")?.1.split(' ').next()

@@ -11,6 +11,7 @@ use super::{
     directory::Directory,
     gate::{Gate, GateWait},
     glance::Bystander,
+    hangup::Watchers,
     inbox::{Address, InboxSocket},
     presence::{OwnPresence, Presences},
     trouble,
@@ -25,6 +26,8 @@ pub(super) struct Parts {
     gate: Gate,
     database: Database,
     pub(super) presences: Presences,
+    /// Those who watch this client.
+    pub(super) watchers: Watchers,
     pub(super) socket: InboxSocket,
     clock: StoreClock,
     pub(super) me: Inbox,
@@ -57,12 +60,14 @@ impl Parts {
         let boot = boot::boot_id()?;
         let clock = boot::begin(&database.db, &boot, clock)
             .map_err(|error| trouble::sql(&database.path, Certainty::NotExecuted, error))?;
-        let presence = OwnPresence::show(&dir, me)?;
         let presences = Presences::open(&dir)?;
+        let presence = presences.show(me)?;
+        let watchers = Watchers::new(presence.listener());
         let (socket, address) = InboxSocket::open(&dir, me)?;
         drop(inside);
         let found_nothing_at = Cell::new(None);
-        let parts = Self { gate, database, presences, socket, clock, me, found_nothing_at };
+        let parts =
+            Self { gate, database, presences, watchers, socket, clock, me, found_nothing_at };
         Ok((parts, Signs { presence, _address: address }))
     }
 

@@ -1,25 +1,23 @@
-//! Which clients are alive, as the kernel tells. A client keeps the reading end of its own pipe
-//! open. A pipe without a reader refuses writers (`ENXIO`) and reports an error to those who poll
-//! it.
+//! Which clients are alive, as the kernel tells.
 //!
-//! This needs no process ids, so it works between containers, and a child that inherits the reading end
-//! keeps its parent's leases alive. Nothing is ever written into the pipe.
+//! A client keeps a file of its own locked, and a socket of its own listening, for as long as it lives. Whether the
+//! file is locked is the test. That the socket hangs up (`hangup.rs`) is the notice, which only says when to test.
+//!
+//! The lock is one of `flock`. It belongs to what was opened, not to a process: it ends when the last process ends that
+//! has inherited the descriptor, and closing another descriptor of the same file does nothing to it. So this needs no
+//! process ids, works between containers, and a child that inherits both descriptors keeps its parent's leases alive.
 
 use std::{
-    fs, io,
-    io::{Read as _, Write as _},
-    os::{
-        fd::{AsFd, BorrowedFd, OwnedFd},
-        unix::fs::MetadataExt,
-    },
+    fs::File,
+    io,
+    os::fd::{AsFd, BorrowedFd, OwnedFd},
     process,
     sync::Arc,
 };
 
 use rustix::{
-    fs::{self as rfs, AtFlags, Mode, OFlags},
+    fs::{self as rfs, FlockOperation, Mode, OFlags, flock},
     io::Errno,
-    process::{Pid, test_kill_process},
 };
 use seinpaal_proto::{
     Inbox,
@@ -28,56 +26,63 @@ use seinpaal_proto::{
 
 use super::{
     directory::Directory,
-    record::{Draft, started_by},
+    hangup::{self, Listener},
+    record::{self, Draft},
     trouble,
 };
 use seinpaal_store::{ChildRecord, StoreError};
 
-/// Longer than any record.
-const MOST_RECORD: u64 = 256;
+/// How often a file is made anew because somebody looked at it before it was locked.
+const MOST_TRIES: u32 = 100;
 
 /// Where clients show that they live.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Presences {
-    dir: Directory,
+    dir: Arc<Directory>,
 }
 
 /// This client's own presence.
 #[derive(Debug)]
 pub(super) struct OwnPresence {
-    dir: Directory,
+    dir: Arc<Directory>,
     file: String,
-    reader: OwnedFd,
+    lock: Arc<File>,
+    listener: Arc<Listener>,
     process: u32,
 }
 
 impl Presences {
+    /// Only inside the gate.
     pub(super) fn open(dir: &Directory) -> Result<Self, StoreError> {
-        Ok(Self { dir: dir.folder("presence")? })
+        Ok(Self { dir: Arc::new(dir.folder("presence")?) })
     }
 
     /// Whether this client is gone for certain. If that cannot be told, it counts as alive. Call it
-    /// only inside the gate: a client that is just opening the store has a pipe without a reader.
+    /// only inside the gate: a client that is just opening the store has not locked its file yet.
     pub(super) fn is_dead(&self, inbox: Inbox) -> bool {
         if planted(Bug::EmbeddedDeathUnseen) {
             return false;
         }
-        match self.writer(inbox) {
-            Err(Errno::NOENT | Errno::NXIO) => true,
+        let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+        let file = match rfs::openat(self.dir.fd(), inbox.to_string(), flags, Mode::empty()) {
+            Ok(file) => File::from(file),
+            Err(error) => return error == Errno::NOENT,
+        };
+        // Shared: two who look at the same time are not in each other's way.
+        match flock(&file, FlockOperation::NonBlockingLockShared) {
+            Ok(()) => is_plain(&file),
+            Err(Errno::WOULDBLOCK) => record::are_processes_gone(&file),
             Err(_) => false,
-            Ok(pipe) => self.are_processes_gone(inbox, &pipe),
         }
     }
 
-    /// The writing end: polling it reports an error as soon as nobody reads any more.
-    pub(super) fn writer(&self, inbox: Inbox) -> rustix::io::Result<OwnedFd> {
-        let flags = OFlags::WRONLY | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOFOLLOW;
-        rfs::openat(self.dir.fd(), inbox.to_string(), flags, Mode::empty())
+    /// A connection that is hung up when this client may be gone.
+    pub(super) fn watch(&self, inbox: Inbox) -> rustix::io::Result<OwnedFd> {
+        hangup::watch(&self.dir, &socket_of(&inbox.to_string()))
     }
 
     pub(super) fn clear_away(&self, inbox: Inbox) {
-        let file = inbox.to_string();
-        [record_of(&file), draft_of(&file), file].iter().for_each(|file| self.dir.unlink(file));
+        clear_away(&self.dir, &inbox.to_string());
     }
 
     /// The clients that have a file here, dead or alive.
@@ -85,160 +90,90 @@ impl Presences {
         self.dir.clients()
     }
 
-    /// A record counts if the owner of the pipe, or root, wrote it.
-    fn read_record(&self, inbox: Inbox, pipe: &OwnedFd) -> io::Result<String> {
-        let file = record_of(&inbox.to_string());
-        let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOFOLLOW;
-        let fd = rfs::openat(self.dir.fd(), file, flags, Mode::empty())?;
-        let (owner, writer) = (rfs::fstat(pipe)?.st_uid, rfs::fstat(&fd)?.st_uid);
-        if writer != owner && writer != 0 {
-            return Err(io::ErrorKind::PermissionDenied.into());
-        }
-        io::read_to_string(fs::File::from(fd).take(MOST_RECORD))
-    }
-
-    /// A grandchild that lives on in the background may have inherited the pipe. Where the two
-    /// processes that matter are on record and can be seen from here, they decide.
-    fn are_processes_gone(&self, inbox: Inbox, pipe: &OwnedFd) -> bool {
-        let Ok(record) = self.read_record(inbox, pipe) else { return false };
-        let mut words = record.split_whitespace();
-        let Some(ours) = pid_namespace() else { return false };
-        let same_namespace = words.next().is_some_and(|word| word.parse() == Ok(ours));
-        let mut processes = 0;
-        while let (Some(pid), Some(started)) = (words.next(), words.next()) {
-            let (Ok(pid), Ok(started)) = (pid.parse(), started.parse()) else { return false };
-            if !same_namespace || !is_process_gone(pid, started) {
-                return false;
-            }
-            processes += 1;
-        }
-        processes == 2
+    /// Shows that this client lives. Only inside the gate.
+    pub(super) fn show(&self, inbox: Inbox) -> Result<OwnPresence, StoreError> {
+        let (dir, file) = (Arc::clone(&self.dir), inbox.to_string());
+        let shown = show(&dir, &file).inspect_err(|_| clear_away(&dir, &file));
+        let (lock, listener) = shown.map_err(trouble::at(&dir.join(&file)))?;
+        let (lock, listener) = (Arc::new(lock), Arc::new(listener));
+        Ok(OwnPresence { dir, file, lock, listener, process: process::id() })
     }
 }
 
 impl OwnPresence {
-    /// Only inside the gate.
-    pub(super) fn show(dir: &Directory, inbox: Inbox) -> Result<Self, StoreError> {
-        let dir = dir.folder("presence")?;
-        let file = inbox.to_string();
-        let reader = make_pipe(&dir, &file).map_err(trouble::at(&dir.join(&file)))?;
-        Ok(Self { dir, file, reader, process: process::id() })
+    /// The locked file and the listening socket.
+    pub(super) fn fds(&self) -> [BorrowedFd<'_>; 2] {
+        [self.lock.as_fd(), self.listener.as_fd()]
     }
 
-    pub(super) fn fd(&self) -> BorrowedFd<'_> {
-        self.reader.as_fd()
+    pub(super) fn listener(&self) -> Arc<Listener> {
+        Arc::clone(&self.listener)
     }
 
-    /// Puts on record which two processes matter: this one and a child that inherits the pipe.
+    /// Puts on record which two processes matter: this one and a child that inherits the descriptors.
     pub(super) fn record_child(&self, child: u32) -> Result<(), StoreError> {
-        let file = record_of(&self.file);
-        let path = self.dir.join(&file);
-        let Some(record) = record(child) else { return Ok(()) };
-        let draft = draft_of(&self.file);
-        let written = self
-            .write(&draft, &record)
-            .and_then(|_| Ok(rfs::renameat(self.dir.fd(), &draft, self.dir.fd(), &file)?));
-        written.map_err(trouble::at(&path))
+        record::write(&self.lock, child).map_err(trouble::at(&self.dir.join(&self.file)))
     }
 
     /// The same record, but for the child, which signs by itself.
     pub(super) fn child_record(&self) -> Result<Option<ChildRecord>, StoreError> {
-        let (draft, file) = (draft_of(&self.file), record_of(&self.file));
-        let path = self.dir.join(&file);
-        let Some(mine) = record_of_parent() else { return Ok(None) };
-        let made = self.write(&draft, &mine).and_then(|text| {
-            let dir = self.dir.fd().try_clone_to_owned()?;
-            Draft::new(dir, text, &draft, &file, path.clone())
-        });
-        let draft = made.map_err(trouble::at(&path))?;
-        Ok(Some(ChildRecord(Arc::new(draft))))
-    }
-}
-
-impl OwnPresence {
-    fn write(&self, file: &str, text: &str) -> io::Result<fs::File> {
-        self.dir.unlink(file); // what an earlier attempt left
-        let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::CLOEXEC;
-        let fd = rfs::openat(self.dir.fd(), file, flags, Mode::RUSR | Mode::WUSR)?;
-        self.dir.rights().bestow(&fd, self.dir.rights().file_mode())?;
-        let mut written = fs::File::from(fd);
-        written.write_all(text.as_bytes())?;
-        Ok(written)
+        let path = self.dir.join(&self.file);
+        let draft = Draft::begin(&self.lock, path.clone()).map_err(trouble::at(&path))?;
+        Ok(draft.map(|draft| ChildRecord(Arc::new(draft))))
     }
 
-    /// From here on the pipe alone counts.
+    /// From here on the descriptors alone count.
     pub(super) fn forget_child(&self) -> Result<(), StoreError> {
-        let file = record_of(&self.file);
-        match rfs::unlinkat(self.dir.fd(), &file, AtFlags::empty()) {
-            Ok(()) | Err(Errno::NOENT) => Ok(()),
-            Err(error) => Err(trouble::at(&self.dir.join(&file))(error)),
-        }
+        record::erase(&self.lock).map_err(trouble::at(&self.dir.join(&self.file)))
     }
 }
 
 impl Drop for OwnPresence {
     fn drop(&mut self) {
         // A child has our memory after a fork, but it is its parent that lives or dies.
-        if self.process != process::id() {
-            return;
+        if self.process == process::id() {
+            clear_away(&self.dir, &self.file);
         }
-        self.dir.unlink(&self.file);
-        self.dir.unlink(&record_of(&self.file));
     }
 }
 
-fn make_pipe(dir: &Directory, file: &str) -> io::Result<OwnedFd> {
-    rfs::mkfifoat(dir.fd(), file, Mode::RUSR | Mode::WUSR)?;
-    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOFOLLOW;
-    let opened = rfs::openat(dir.fd(), file, flags, Mode::empty()).map_err(io::Error::from);
-    let ready = opened.and_then(|pipe| {
-        dir.rights().bestow(&pipe, dir.rights().file_mode())?;
-        Ok(pipe)
-    });
-    ready.inspect_err(|_| dir.unlink(file))
-}
-
-fn record_of(file: &str) -> String {
-    format!("{file}.processes")
-}
-
-fn draft_of(file: &str) -> String {
-    format!("{file}.draft")
-}
-
-/// `None` where the processes cannot be seen; then only the pipe counts.
-fn record(child: u32) -> Option<String> {
-    let its = started(child).ok()?;
-    Some(format!("{}{child} {its}\n", record_of_parent()?))
-}
-
-/// What a record begins with.
-fn record_of_parent() -> Option<String> {
-    let me = process::id();
-    let mine = started(me).ok()?;
-    Some(format!("{} {me} {mine} ", pid_namespace()?))
-}
-
-/// `None` if `/proc` shows another namespace than ours: then its numbers mean nothing.
-fn pid_namespace() -> Option<u64> {
-    let me = fs::read_link("/proc/self").ok()?;
-    if me.to_str()?.parse() != Ok(process::id()) {
-        return None;
+/// The socket comes first. A process that ends closes what it opened last first, as a rule, and then the lock is gone
+/// when the socket hangs up.
+fn show(dir: &Directory, file: &str) -> io::Result<(File, Listener)> {
+    let listener = Listener::open(dir, &socket_of(file))?;
+    for _ in 0..MOST_TRIES {
+        if let Some(lock) = make_locked(dir, file)? {
+            return Ok((lock, listener));
+        }
     }
-    Some(fs::metadata("/proc/self/ns/pid").ok()?.ino())
+    Err(io::ErrorKind::ResourceBusy.into())
 }
 
-/// A number may be in use again by another process, so the time of its start counts too. A process
-/// that only waits to be reaped is gone.
-fn is_process_gone(pid: u32, began: u64) -> bool {
-    let Some(id) = i32::try_from(pid).ok().and_then(Pid::from_raw) else { return false };
-    if test_kill_process(id) == Err(Errno::SRCH) {
-        return true;
+/// A new file, locked. `None`: somebody looked at it in between, outside the gate.
+fn make_locked(dir: &Directory, file: &str) -> io::Result<Option<File>> {
+    let flags = OFlags::CREATE | OFlags::EXCL | OFlags::RDWR | OFlags::CLOEXEC;
+    let lock = File::from(rfs::openat(dir.fd(), file, flags, Mode::RUSR | Mode::WUSR)?);
+    dir.rights().bestow(&lock, dir.rights().sign_mode())?;
+    match flock(&lock, FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => Ok(Some(lock)),
+        Err(Errno::WOULDBLOCK) => {
+            dir.unlink(file);
+            Ok(None)
+        }
+        Err(error) => Err(error.into()),
     }
-    started(pid).is_ok_and(|start| start != began)
 }
 
-/// When a process started, in ticks since boot; 0 once it is dead and not reaped.
-fn started(pid: u32) -> io::Result<u64> {
-    started_by(&fs::read(format!("/proc/{pid}/stat"))?)
+/// Something else in its place, such as what earlier builds put there, tells nothing.
+fn is_plain(file: &File) -> bool {
+    file.metadata().is_ok_and(|file| file.file_type().is_file())
+}
+
+fn clear_away(dir: &Directory, file: &str) {
+    dir.unlink(&socket_of(file));
+    dir.unlink(file);
+}
+
+fn socket_of(file: &str) -> String {
+    format!("{file}.hangup")
 }

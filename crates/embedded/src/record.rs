@@ -1,19 +1,24 @@
-//! The record of two processes that a child completes by itself, between fork and exec. What runs there must not
-//! allocate or lock: another thread of the parent may have been at it when the child was forked.
+//! Which two processes count where a child has inherited the sign of life of its parent: the parent and that child.
+//! Without a record, everybody who has inherited it counts.
+//!
+//! The record is one line in the file that the client keeps locked: the pid namespace, and for each of the two its
+//! process id and when it started. A line without its end does not count, so what is half written does no harm. The
+//! child can complete it by itself between fork and exec. What runs there must not allocate or lock: another thread of
+//! the parent may have been at it when the child was forked.
 
 use std::{
-    ffi::CString,
-    fs::File,
+    fs::{self, File},
     io::{self, Write},
-    os::fd::OwnedFd,
+    os::unix::fs::{FileExt, MetadataExt},
     path::PathBuf,
-    str,
+    process, str,
+    sync::Arc,
 };
 
 use rustix::{
-    fs::{AtFlags, Mode, OFlags, open, renameat, unlinkat},
-    io::{Errno, read},
-    process::getpid,
+    fs::{Mode, OFlags, open},
+    io::{Errno, pwrite, read},
+    process::{Pid, getpid, test_kill_process},
 };
 
 use super::trouble;
@@ -21,28 +26,53 @@ use seinpaal_store::{SignedByChild, StoreError};
 
 /// More than the kernel says of a process in one line: some fifty numbers.
 const MOST_STAT: usize = 2048;
+/// Longer than any record.
+const MOST_RECORD: usize = 256;
 /// More than two numbers, a space and a line's end.
 const MOST_LINE: usize = 64;
 
-/// A record that names the parent only, under a name of its own.
+/// Whether both processes that are on record in a file are gone. `false` also where there is no record, or it is of
+/// another pid namespace.
+pub(super) fn are_processes_gone(file: &File) -> bool {
+    let mut bytes = [0; MOST_RECORD];
+    let Ok(length) = file.read_at(&mut bytes, 0) else { return false };
+    let Some([parent, child]) = str::from_utf8(&bytes[..length]).ok().and_then(read_record) else {
+        return false;
+    };
+    is_process_gone(parent) && is_process_gone(child)
+}
+
+/// Puts this process and a child on record. Nothing where processes cannot be seen.
+pub(super) fn write(file: &File, child: u32) -> io::Result<()> {
+    let (Some(begin), Ok(its)) = (record_of_parent(), started(child)) else { return Ok(()) };
+    replace(file, &format!("{begin}{child} {its}\n"))
+}
+
+/// Takes what is on record off again.
+pub(super) fn erase(file: &File) -> io::Result<()> {
+    file.set_len(0)
+}
+
+/// Between the two steps nothing is on record, which is safe.
+fn replace(file: &File, record: &str) -> io::Result<()> {
+    file.set_len(0)?;
+    file.write_all_at(record.as_bytes(), 0)
+}
+
+/// A record that names the parent only.
 #[derive(Debug)]
 pub(super) struct Draft {
-    dir: OwnedFd,
-    text: File,
-    draft: CString,
-    record: CString,
+    file: Arc<File>,
+    length: u64,
     path: PathBuf,
 }
 
 impl Draft {
-    pub(super) fn new(
-        dir: OwnedFd,
-        text: File,
-        draft: &str,
-        record: &str,
-        path: PathBuf,
-    ) -> io::Result<Self> {
-        Ok(Self { dir, text, draft: CString::new(draft)?, record: CString::new(record)?, path })
+    /// `None` where processes cannot be seen.
+    pub(super) fn begin(file: &Arc<File>, path: PathBuf) -> io::Result<Option<Self>> {
+        let Some(record) = record_of_parent() else { return Ok(None) };
+        replace(file, &record)?;
+        Ok(Some(Self { file: Arc::clone(file), length: record.len() as u64, path }))
     }
 }
 
@@ -52,20 +82,67 @@ impl SignedByChild for Draft {
         let mut left = &mut line[..];
         writeln!(left, "{} {}", getpid().as_raw_nonzero(), started_here()?)?;
         let length = MOST_LINE - left.len();
-        (&self.text).write_all(&line[..length])?;
-        Ok(renameat(&self.dir, &*self.draft, &self.dir, &*self.record)?)
+        match pwrite(&*self.file, &line[..length], self.length)? {
+            written if written == length => Ok(()),
+            _ => Err(Errno::IO.into()),
+        }
     }
 
     fn finish(&self) -> Result<(), StoreError> {
-        match unlinkat(&self.dir, &*self.draft, AtFlags::empty()) {
-            Err(Errno::NOENT) => Ok(()),
+        match self.file.metadata() {
+            Ok(file) if file.size() > self.length => Ok(()),
             Err(error) => Err(trouble::at(&self.path)(error)),
-            Ok(()) => {
+            Ok(_) => {
                 let error = io::Error::other("the command could not put itself on record");
                 Err(trouble::at(&self.path)(error))
             }
         }
     }
+}
+
+/// A process and when it started.
+type Process = (u32, u64);
+
+/// The two processes, if they can be seen from here.
+fn read_record(text: &str) -> Option<[Process; 2]> {
+    let mut words = text.strip_suffix('\n')?.split(' ');
+    let namespace: u64 = words.next()?.parse().ok()?;
+    let mut process = || Some((words.next()?.parse().ok()?, words.next()?.parse().ok()?));
+    let processes = [process()?, process()?];
+    let is_all = words.next().is_none();
+    (is_all && pid_namespace() == Some(namespace)).then_some(processes)
+}
+
+/// What a record begins with.
+fn record_of_parent() -> Option<String> {
+    let me = process::id();
+    let mine = started(me).ok()?;
+    Some(format!("{} {me} {mine} ", pid_namespace()?))
+}
+
+/// `None` if `/proc` shows another namespace than ours: then its numbers mean nothing. `None`, too, where there is no
+/// `/proc`.
+fn pid_namespace() -> Option<u64> {
+    let me = fs::read_link("/proc/self").ok()?;
+    if me.to_str()?.parse() != Ok(process::id()) {
+        return None;
+    }
+    Some(fs::metadata("/proc/self/ns/pid").ok()?.ino())
+}
+
+/// A number may be in use again by another process, so the time of its start counts too. A process
+/// that only waits to be reaped is gone.
+fn is_process_gone((pid, began): Process) -> bool {
+    let Some(id) = i32::try_from(pid).ok().and_then(Pid::from_raw) else { return false };
+    if test_kill_process(id) == Err(Errno::SRCH) {
+        return true;
+    }
+    started(pid).is_ok_and(|start| start != began)
+}
+
+/// When a process started, in ticks since boot; 0 once it is dead and not reaped.
+fn started(pid: u32) -> io::Result<u64> {
+    started_by(&fs::read(format!("/proc/{pid}/stat"))?)
 }
 
 /// When this process started.
@@ -78,7 +155,7 @@ fn started_here() -> io::Result<u64> {
 }
 
 /// When the process of this line of `/proc` started, in ticks since boot; 0 once it is dead and not reaped.
-pub(super) fn started_by(stat: &[u8]) -> io::Result<u64> {
+fn started_by(stat: &[u8]) -> io::Result<u64> {
     // The name of the program stands in parentheses and may have anything in it.
     let after_name = stat.iter().rposition(|byte| *byte == b')').map_or(stat.len(), |at| at + 1);
     let rest = str::from_utf8(&stat[after_name..]).unwrap_or_default();
@@ -96,8 +173,7 @@ mod tests {
 
     #[test]
     fn a_process_reads_of_itself_what_others_read_of_it() {
-        let by_number = std::fs::read(format!("/proc/{}/stat", std::process::id())).unwrap();
-        assert_eq!(started_here().unwrap(), started_by(&by_number).unwrap());
+        assert_eq!(started_here().unwrap(), started(process::id()).unwrap());
     }
 
     #[test]
@@ -105,5 +181,36 @@ mod tests {
         let stat = b"7 (a) Z 1) S 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 4242 20 21";
         assert_eq!(started_by(stat).unwrap(), 4242);
         assert_eq!(started_by(b"7 (gone) Z 1 2").unwrap(), 0);
+    }
+
+    #[test]
+    fn a_record_counts_once_it_is_whole() {
+        let file = Arc::new(tempfile::tempfile().unwrap());
+        let draft = Draft::begin(&file, PathBuf::from("it")).unwrap().unwrap();
+        assert!(draft.finish().is_err(), "nobody has signed");
+        draft.sign().unwrap();
+        draft.finish().unwrap();
+        let mut text = vec![0; file.metadata().unwrap().size() as usize];
+        file.read_exact_at(&mut text, 0).unwrap();
+        let text = str::from_utf8(&text).unwrap();
+        let me = (process::id(), started(process::id()).unwrap());
+        assert_eq!(read_record(text), Some([me, me]));
+        (0..text.len()).for_each(|length| assert_eq!(read_record(&text[..length]), None));
+    }
+
+    #[test]
+    fn the_dead_on_record_are_gone_and_this_process_is_not() {
+        let file = tempfile::tempfile().unwrap();
+        write(&file, process::id()).unwrap();
+        assert!(!are_processes_gone(&file));
+        let namespace = pid_namespace().unwrap();
+        let me = process::id();
+        let others = |at: u64| format!("{at} {me} 1 {me} 2\n");
+        replace(&file, &others(namespace)).unwrap();
+        assert!(are_processes_gone(&file), "this number belonged to others then");
+        replace(&file, &others(namespace + 1)).unwrap();
+        assert!(!are_processes_gone(&file), "that is another namespace");
+        erase(&file).unwrap();
+        assert!(!are_processes_gone(&file));
     }
 }

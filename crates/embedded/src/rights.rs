@@ -58,6 +58,11 @@ impl Rights {
         Mode::from_raw_mode(0o600 | group | all)
     }
 
+    /// The rights of a client's sign of life: others only read it, so that its owner alone says who counts.
+    pub(super) fn sign_mode(self) -> Mode {
+        self.file_mode().difference(Mode::WGRP | Mode::WOTH)
+    }
+
     /// The rights of a folder. What is in it keeps the group of the folder; where everybody may write, each
     /// clears away only what is its own.
     pub(super) fn folder_mode(self) -> Mode {

@@ -2,6 +2,7 @@
 //! by an index.
 
 mod entries;
+mod head;
 mod leases;
 mod memories;
 pub(super) mod queue;
@@ -9,15 +10,15 @@ pub(super) mod queue;
 pub(super) mod tests;
 mod whole;
 
-use std::str;
-
-use rusqlite::{
-    Connection, Error, OptionalExtension, Result, Row, params,
-    types::{Type, Value, ValueRef},
-};
+use rusqlite::{Connection, Error, OptionalExtension, Result, Row, types::Type};
 use seinpaal_proto::{
-    Entry, Head, Kind, Lease, LeaseId, Memory, Name, Series, SlotNames, State, Ticket, time::Micros,
+    Entry, Head, Lease, LeaseId, Memory, Name, Series, State, Ticket, time::Micros,
 };
+
+use self::head::HeadRow;
+#[cfg(any(test, feature = "fuzzing"))]
+pub(super) use self::head::head_columns;
+pub(super) use self::head::schema;
 
 /// The state of one name. SQLite's numbers are signed; all of ours are below 2^53.
 pub(super) struct Rows<'a> {
@@ -52,56 +53,15 @@ impl<'a> Rows<'a> {
         if let Some(id) = self.id {
             return Ok(id);
         }
-        let mut make = self.db.prepare_cached(
-            "INSERT INTO name VALUES (NULL, ?1, NULL, NULL, NULL, NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)",
-        )?;
-        let id = make.insert([self.name])?;
+        let id = head::NAME.insert(self.db, self.name, &Head::default().fields())?;
         self.id = Some(id);
         Ok(id)
     }
 }
 
 fn read_head(row: &Row<'_>) -> Result<Head> {
-    let (pinned, names) = read_pinned(row, 1)?;
-    let head = Head {
-        kind: kind(row, 13)?,
-        stated: row.get(0)?,
-        pinned,
-        names,
-        paused: row.get(2)?,
-        clock: micros(row, 3)?,
-        wall: micros(row, 4)?,
-        bound: micros(row, 5)?,
-        fence: micros(row, 6)?,
-        held: row.get(7)?,
-        holders: row.get(8)?,
-        waiting: row.get(9)?,
-        past: row.get(10)?,
-        arrival: micros(row, 11)?,
-        top: row.get(12)?,
-    };
+    let head = Head::read(&mut HeadRow::new(row))?;
     if head.is_sound() { Ok(head) } else { Err(damaged()) }
-}
-
-/// A limit, or names for slots after this mark, whose number is the limit. A program that does not know this finds no
-/// number there, and does not go on without the names.
-const NAMES: &str = "=";
-
-fn read_pinned(row: &Row<'_>, column: usize) -> Result<(Option<u32>, SlotNames)> {
-    let ValueRef::Text(text) = row.get_ref(column)? else {
-        return Ok((row.get(column)?, SlotNames::none()));
-    };
-    let text = str::from_utf8(text).ok().and_then(|text| text.strip_prefix(NAMES));
-    let names: Option<SlotNames> = text.and_then(|text| text.parse().ok());
-    names.map(|names| (Some(names.count()), names)).ok_or_else(damaged)
-}
-
-fn pinned(head: &Head) -> Value {
-    match head.pinned {
-        None => Value::Null,
-        Some(_) if !head.names.is_empty() => Value::Text(format!("{NAMES}{}", head.names)),
-        Some(limit) => Value::Integer(limit.into()),
-    }
 }
 
 /// What was found a moment ago must be there to be deleted. Otherwise an index contradicts its table, and it
@@ -127,11 +87,6 @@ pub(super) fn damaged() -> Error {
     Error::FromSqlConversionFailure(0, Type::Null, "out of range".into())
 }
 
-fn kind(row: &Row<'_>, column: usize) -> Result<Option<Kind>> {
-    let letter: Option<String> = row.get(column)?;
-    Ok(letter.and_then(|letter| letter.parse().ok()).and_then(Kind::of_letter))
-}
-
 fn micros(row: &Row<'_>, column: usize) -> Result<Micros> {
     Ok(row.get::<_, i64>(column)?.unsigned_abs())
 }
@@ -150,40 +105,12 @@ impl State for Rows<'_> {
 
     fn head(&mut self) -> Result<Head> {
         let Some(id) = self.id else { return Ok(Head::default()) };
-        let mut find = self.db.prepare_cached(
-            "SELECT stated, pinned, paused, clock, wall, bound, fence, held, holders, waiting, past,
-                    arrival, top, kind FROM name WHERE id = ?1",
-        )?;
-        find.query_row([id], read_head)
+        self.db.prepare_cached(&head::NAME.read)?.query_row([id], read_head)
     }
 
     fn set_head(&mut self, head: &Head) -> Result<()> {
         let id = self.own_id()?;
-        let mut write = self.db.prepare_cached(
-            "UPDATE name SET stated = ?2, pinned = ?3, paused = ?4, clock = ?5, wall = ?6, bound = ?7,
-                    fence = ?8, held = ?9, holders = ?10, waiting = ?11, past = ?12, arrival = ?13,
-                    top = ?14, kind = ?15 WHERE id = ?1",
-        )?;
-        let (clock, wall, bound) = (int(head.clock), int(head.wall), int(head.bound));
-        let (fence, arrival) = (int(head.fence), int(head.arrival));
-        write.execute(params![
-            id,
-            head.stated,
-            pinned(head),
-            head.paused,
-            clock,
-            wall,
-            bound,
-            fence,
-            head.held,
-            head.holders,
-            head.waiting,
-            head.past,
-            arrival,
-            head.top,
-            head.kind.map(|kind| kind.letter().to_string()),
-        ])?;
-        Ok(())
+        head::NAME.update(self.db, id, &head.fields())
     }
 
     fn clear(&mut self) -> Result<()> {

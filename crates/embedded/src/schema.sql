@@ -7,14 +7,10 @@ CREATE INDEX small_to_look_at ON small (look_at) WHERE look_at IS NOT NULL;
 -- Which clients may have something at which small names.
 CREATE TABLE small_of (inbox BLOB NOT NULL, name INTEGER NOT NULL, PRIMARY KEY (inbox, name)) WITHOUT ROWID;
 
--- One row a large name; what is not a list about it. 'stated' and 'pinned' are limits;
--- a 'pinned' like '=GPU-0,GPU-1' is the names of the slots, whose number is the limit.
+-- One row a large name, with its head: rows/head.rs makes these columns from the list of the head's fields.
 CREATE TABLE name (
     id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE,
-    kind TEXT, stated INTEGER, pinned INTEGER, paused TEXT,
-    clock INTEGER NOT NULL, wall INTEGER NOT NULL, bound INTEGER NOT NULL, fence INTEGER NOT NULL,
-    held INTEGER NOT NULL, holders INTEGER NOT NULL, waiting INTEGER NOT NULL, past INTEGER NOT NULL,
-    arrival INTEGER NOT NULL, top INTEGER NOT NULL
+    HEAD_OF_NAME
 );
 
 -- Names that nobody uses, of which only series of tickets or the last fence are remembered.
@@ -58,15 +54,10 @@ CREATE TABLE free (
     name INTEGER NOT NULL, first INTEGER NOT NULL, last INTEGER NOT NULL, PRIMARY KEY (name, first)
 ) WITHOUT ROWID;
 
--- One row a queue; what is not a list about it.
+-- One row a queue, with its head.
 CREATE TABLE queue (
     id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE,
-    cap INTEGER, group_cap INTEGER, paused TEXT,
-    clock INTEGER NOT NULL, wall INTEGER NOT NULL, bound INTEGER NOT NULL, last INTEGER NOT NULL,
-    ready INTEGER NOT NULL, open INTEGER NOT NULL, delayed INTEGER NOT NULL, in_work INTEGER NOT NULL,
-    dead INTEGER NOT NULL, idle INTEGER NOT NULL, called INTEGER NOT NULL, wanted INTEGER NOT NULL,
-    sessions INTEGER NOT NULL, keys INTEGER NOT NULL,
-    watch BLOB, watch_at INTEGER NOT NULL, reopen TEXT
+    HEAD_OF_QUEUE
 );
 CREATE INDEX queue_in_work ON queue (id) WHERE in_work > 0;
 -- Queues that nobody uses, of which only sessions are remembered, or only keys.

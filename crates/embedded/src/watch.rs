@@ -3,16 +3,12 @@
 
 use std::{collections::BTreeMap, os::fd::OwnedFd, sync::Arc};
 
-use rustix::io::Errno;
-use seinpaal_proto::{
-    Inbox, Name,
-    planted::{Bug, planted},
-};
+use seinpaal_proto::{Inbox, Name};
 
 use super::{name_state::NameState, presence::Presences, rows::queue::QueueRows};
 
-/// The most pipes that are kept open for this. Those beyond it are looked at once a second.
-const MOST_PIPES: usize = 256;
+/// The most connections that are kept for this. Those beyond it are looked at once a second.
+const MOST_CONNECTIONS: usize = 256;
 
 /// The most distinct holders of one name that are looked at in one call.
 pub(super) const MOST_HOLDERS: usize = 64;
@@ -32,43 +28,37 @@ pub(super) enum QueuePosition {
 #[derive(Debug, Default)]
 pub(super) struct Watches {
     wanted: BTreeMap<QueuePosition, Vec<Inbox>>,
-    pipes: BTreeMap<Inbox, Arc<OwnedFd>>,
+    connections: BTreeMap<Inbox, Arc<OwnedFd>>,
 }
 
 impl Watches {
     /// Watches the holders at a site, and no others on its account; none at all forgets the site.
-    /// Returns those that turn out to be dead already.
+    /// Returns those to whom there is no connection.
     pub(super) fn set(
         &mut self,
         site: &QueuePosition,
         holders: Vec<Inbox>,
         presences: &Presences,
     ) -> Vec<Inbox> {
-        let before = self.wanted.get(site).map_or(&[][..], Vec::as_slice);
-        if before == holders {
-            return Vec::new();
-        }
-        let dead = holders.iter().filter(|inbox| self.open(**inbox, presences)).copied().collect();
+        let is_missed = |inbox: &Inbox| !self.connect(*inbox, presences);
+        let missed = holders.iter().copied().filter(is_missed).collect();
         if holders.is_empty() {
             self.wanted.remove(site);
         } else {
             self.wanted.insert(site.clone(), holders);
         }
         let wanted = &self.wanted;
-        self.pipes.retain(|inbox, _| wanted.values().any(|holders| holders.contains(inbox)));
-        dead
+        self.connections.retain(|inbox, _| wanted.values().any(|holders| holders.contains(inbox)));
+        missed
     }
 
-    /// Opens the pipe of a holder. Whether it has no reader any more.
-    fn open(&mut self, inbox: Inbox, presences: &Presences) -> bool {
-        if self.pipes.contains_key(&inbox) || self.pipes.len() >= MOST_PIPES {
-            return false;
+    /// Whether a holder is watched, or there are too many to watch.
+    fn connect(&mut self, inbox: Inbox, presences: &Presences) -> bool {
+        if self.connections.contains_key(&inbox) || self.connections.len() >= MOST_CONNECTIONS {
+            return true;
         }
-        match presences.writer(inbox) {
-            Ok(pipe) => self.pipes.insert(inbox, Arc::new(pipe)).is_some(),
-            Err(_) if planted(Bug::EmbeddedDeathUnseen) => false,
-            Err(error) => matches!(error, Errno::NOENT | Errno::NXIO),
-        }
+        let connection = presences.watch(inbox);
+        connection.is_ok_and(|it| self.connections.insert(inbox, Arc::new(it)).is_none())
     }
 
     /// Whether anybody at this site is watched.
@@ -76,17 +66,17 @@ impl Watches {
         self.wanted.get(site).is_some_and(|holders| !holders.is_empty())
     }
 
-    /// What to poll. The error that matters is always reported.
-    pub(super) fn pipes(&self) -> Vec<(Inbox, Arc<OwnedFd>)> {
-        self.pipes.iter().map(|(inbox, pipe)| (*inbox, Arc::clone(pipe))).collect()
+    /// What to poll: readable once it is hung up.
+    pub(super) fn connections(&self) -> Vec<(Inbox, Arc<OwnedFd>)> {
+        self.connections.iter().map(|(inbox, it)| (*inbox, Arc::clone(it))).collect()
     }
 
-    /// Takes out those whose pipes were reported.
-    pub(super) fn take_dead(&mut self, dead: &[Inbox]) {
-        for inbox in dead {
-            self.pipes.remove(inbox);
-            self.wanted.values_mut().for_each(|holders| holders.retain(|holder| holder != inbox));
-        }
+    /// Lets go of those that hung up. Returns the sites where they were watched.
+    pub(super) fn take_hung_up(&mut self, hung_up: &[Inbox]) -> Vec<QueuePosition> {
+        hung_up.iter().for_each(|inbox| drop(self.connections.remove(inbox)));
+        let of_them = |holders: &[Inbox]| holders.iter().any(|inbox| hung_up.contains(inbox));
+        let sites = self.wanted.iter().filter(|(_, holders)| of_them(holders));
+        sites.map(|(site, _)| site.clone()).collect()
     }
 }
 

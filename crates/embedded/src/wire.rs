@@ -23,6 +23,7 @@ const WATCH: u8 = 2;
 const LOOK_AGAIN: u8 = 3;
 const QUEUE: u8 = 4;
 const WATCH_WORKERS: u8 = 5;
+const ACCEPT: u8 = 6;
 const GRANTED: u8 = 1;
 const ENDED: u8 = 2;
 
@@ -37,6 +38,8 @@ pub(super) enum Message {
     Watch(QueuePosition),
     /// More happened than fits.
     LookAgain,
+    /// There is no room for another who watches you: accept those who wait.
+    Accept,
 }
 
 /// Wakeups that are all for one inbox and about one name.
@@ -54,6 +57,10 @@ pub(super) fn encode_watch(site: &QueuePosition) -> Vec<u8> {
         QueuePosition::Permits(name) => start(WATCH, name),
         QueuePosition::Items(name) => start(WATCH_WORKERS, name),
     }
+}
+
+pub(super) fn encode_accept() -> Vec<u8> {
+    vec![VERSION, ACCEPT, 0, 0]
 }
 
 fn or_look_again(bytes: Vec<u8>) -> Vec<u8> {
@@ -98,6 +105,7 @@ pub(super) fn decode(inbox: Inbox, bytes: &[u8]) -> Option<Message> {
         }
         (VERSION, QUEUE) => queues::decode(inbox, &Name::new(name).ok()?, reader),
         (VERSION, LOOK_AGAIN) => Some(Message::LookAgain),
+        (VERSION, ACCEPT) => Some(Message::Accept),
         _ => None,
     }
 }
@@ -200,6 +208,11 @@ mod tests {
             assert_eq!(decode(Inbox(9), &bytes[..length]), None, "{length} bytes");
         }
         assert_eq!(decode(Inbox(9), &[2, 1, 0, 0]), None);
+    }
+
+    #[test]
+    fn a_wish_for_room_survives_the_way() {
+        assert_eq!(decode(Inbox(9), &encode_accept()), Some(Message::Accept));
     }
 
     #[test]

@@ -4,7 +4,7 @@
 //! ```text
 //!            jobs + bell ──┐
 //!   inbox socket (hints) ──┼──▶ poll ──▶ turn inside the gate ──▶ replies, wakeups, datagrams
-//!  pipes of the watched  ──┘                    ▲
+//!     hang-ups (deaths)  ──┘                    ▲
 //!                         a caller, in place ───┘
 //! ```
 //!
@@ -17,7 +17,6 @@ mod vigil;
 use std::{
     collections::BTreeSet,
     mem,
-    os::fd::OwnedFd,
     sync::{Arc, mpsc},
     time::{Duration, Instant},
 };
@@ -26,13 +25,14 @@ use seinpaal_proto::{Batch, Inbox, Name, Replies, Snapshot, Wakeup, queue, time}
 
 use super::{
     backlog::{Backlog, Need},
+    bell::Bell,
     keeper::{AnswerTo, Keeper},
     line::WaitingHere,
     list,
     parts::Parts,
     turn::{Tell, Turn},
     watch::{QueuePosition, Watches, holders_to_watch},
-    wire::Message,
+    wire::{self, Message},
 };
 use seinpaal_store::{News, NewsSender, StoreError, Together, room::Room};
 use vigil::{Ready, Vigil};
@@ -68,7 +68,7 @@ pub(super) struct Worker {
     parts: Parts,
     news: NewsSender,
     jobs: mpsc::Receiver<Job>,
-    bell: Arc<OwnedFd>,
+    bell: Arc<Bell>,
     keeper: Keeper,
     backlog: Backlog,
     line: WaitingHere,
@@ -78,6 +78,8 @@ pub(super) struct Worker {
     soon_at: Option<Instant>,
     /// When to look at all sites where this client waits.
     look_at: Option<Instant>,
+    /// How long until the next look where somebody could not be watched.
+    retry: Duration,
     tidy_at: Option<Instant>,
     was_asked: bool,
     is_swept: bool,
@@ -93,7 +95,7 @@ impl Worker {
         parts: Parts,
         news: NewsSender,
         jobs: mpsc::Receiver<Job>,
-        bell: Arc<OwnedFd>,
+        bell: Arc<Bell>,
         keeper: Keeper,
     ) -> Self {
         let (line, watches) = (WaitingHere::default(), Watches::default());
@@ -110,6 +112,7 @@ impl Worker {
             soon: Vec::new(),
             soon_at: None,
             look_at: None,
+            retry: CALM,
             tidy_at,
             was_asked: false,
             is_swept: false,
@@ -139,8 +142,7 @@ impl Worker {
         if ready.hints {
             self.hear();
         }
-        self.watches.take_dead(&ready.dead);
-        self.bury(&ready.dead);
+        self.see_to_hung_up(&ready.hung_up);
         let owed = mem::replace(&mut self.owed, Need::Nothing);
         self.see_to_log(owed);
         if !self.work() {
@@ -160,7 +162,7 @@ impl Worker {
         Vigil {
             bell: Arc::clone(&self.bell),
             socket: self.parts.socket.fd(),
-            pipes: self.watches.pipes(),
+            connections: self.watches.connections(),
             until: self.sleeps_until,
         }
     }
@@ -179,6 +181,7 @@ impl Worker {
                 Message::Queue(wakeups) => self.pass_on_queue_wakeups(wakeups),
                 Message::Watch(site) => self.look_soon(site),
                 Message::LookAgain => self.tell(News::LookAgain),
+                Message::Accept => self.parts.watchers.accept(),
             }
         }
     }
@@ -343,10 +346,32 @@ impl Worker {
                 return tracing::debug!(target: crate::TARGET, %error, "the holders could not be looked at");
             }
         };
-        let is_dead = |inbox: &&Inbox| self.parts.presences.is_dead(**inbox);
-        let mut dead: Vec<Inbox> = holders.iter().filter(is_dead).copied().collect();
-        dead.extend(self.watches.set(site, holders, &self.parts.presences));
+        // Connected first, tested then: a death between the two is told by the connection.
+        let missed = self.watches.set(site, holders.clone(), &self.parts.presences);
+        let is_dead = |inbox: &Inbox| self.parts.presences.is_dead(*inbox);
+        let (dead, alive): (Vec<_>, Vec<_>) = holders.into_iter().partition(is_dead);
+        self.try_again(site, alive.iter().filter(|inbox| missed.contains(inbox)));
         self.bury(&dead);
+    }
+
+    /// Looks again soon where somebody lives and cannot be watched: either there is no room for more, or it is about
+    /// to end, or another process lives on in its place.
+    fn try_again<'a>(&mut self, site: &QueuePosition, missed: impl Iterator<Item = &'a Inbox>) {
+        let accept = wire::encode_accept();
+        if missed.map(|inbox| self.parts.socket.send(*inbox, &accept)).count() == 0 {
+            self.retry = CALM;
+            return;
+        }
+        self.soon.push(site.clone());
+        self.soon_at.get_or_insert_with(|| Instant::now() + self.retry);
+        self.retry = LOOK.min(2 * self.retry);
+    }
+
+    /// A connection that hung up is no proof: a child of that process may hold on.
+    fn see_to_hung_up(&mut self, hung_up: &[Inbox]) {
+        let sites = self.watches.take_hung_up(hung_up);
+        self.bury(hung_up);
+        sites.into_iter().for_each(|site| self.look_soon(site));
     }
 
     fn bury(&mut self, dead: &[Inbox]) {
@@ -390,7 +415,8 @@ impl Worker {
         let (presences, socket) = (&self.parts.presences, &self.parts.socket);
         let files: BTreeSet<Inbox> =
             presences.all().take(most).chain(socket.all().take(most)).collect();
-        files.into_iter().filter(|inbox| presences.is_dead(*inbox)).collect()
+        let is_dead = |inbox: &Inbox| *inbox != self.parts.me && presences.is_dead(*inbox);
+        files.into_iter().filter(is_dead).collect()
     }
 
     fn sweep(&mut self) {
@@ -401,11 +427,6 @@ impl Worker {
         self.bury(&dead);
         self.forget_queues();
     }
-}
-
-pub(super) fn ring(bell: &OwnedFd) {
-    // It can only fail when it has been rung 2^64 times and not been heard.
-    let _ = rustix::io::write(bell, &1_u64.to_ne_bytes());
 }
 
 fn is_queued(reply: &seinpaal_proto::Reply) -> bool {

@@ -1,6 +1,7 @@
 //! The same for queues: one ledger of a queue, one session that pushes and some that work.
 
 mod act;
+mod action;
 pub mod bounds;
 pub mod broken;
 mod hear;

@@ -27,7 +27,16 @@ macro_rules! hexadecimal {
     ($($name:ident),*) => {$(
         impl fmt::Display for $name {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                write!(f, "{:032x}", self.0)
+                f.write_str(str::from_utf8(&self.digits()).unwrap_or_default())
+            }
+        }
+
+        impl $name {
+            /// The digits that it is written with. Clients write several ids a request, and general formatting
+            /// of such a number takes ten times as long.
+            #[must_use]
+            pub fn digits(self) -> [u8; 32] {
+                hexadecimal_digits(self.0)
             }
         }
 
@@ -45,6 +54,16 @@ macro_rules! hexadecimal {
     )*};
 }
 hexadecimal!(Ticket, Series, LeaseId, Inbox);
+
+fn hexadecimal_digits(number: u128) -> [u8; 32] {
+    let mut digits = [0; 32];
+    for (pair, byte) in digits.chunks_exact_mut(2).zip(number.to_be_bytes()) {
+        pair.copy_from_slice(
+            &[byte >> 4, byte & 15].map(|half| b"0123456789abcdef"[usize::from(half)]),
+        );
+    }
+    digits
+}
 
 impl From<Ticket> for LeaseId {
     /// The lease that a ticket has to itself.

@@ -4,6 +4,7 @@ use alloc::{string::String, vec::Vec};
 
 use crate::{
     count::MAX_LIMIT,
+    head::MOST_ROWS,
     id::{Fence, Inbox, LeaseId, Series, Ticket},
     kind::Kind,
     reply::Cause,
@@ -13,62 +14,44 @@ use crate::{
     time::{LONGEST_OWED, Micros, UNBOUNDED},
 };
 
-/// No store has more rows of a kind than this. A larger count means that the record is damaged.
-const MOST_ROWS: u32 = 1 << 31;
-
-/// The facts of a name that are not a list. [`Head::default`] is a name nobody has touched.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub struct Head {
-    /// Which lock the name is, since somebody used it.
-    pub kind: Option<Kind>,
-    /// The limit that holders and waiters stated. It goes with the last of them. An implied 1 is
-    /// stored like a stated 1.
-    pub stated: Option<u32>,
-    /// The limit that an operator pinned. It stays until it is unset, and wins over a stated limit.
-    pub pinned: Option<u32>,
-    /// The names of the slots from 0 up, if an operator gave them names. They are pinned with the limit, which is
-    /// their number, and go with it.
-    pub names: SlotNames,
-    /// Why the name is paused, if it is.
-    pub paused: Option<String>,
-    /// The ledger's clock. It follows the store's clock, but never runs backwards and never
-    /// advances far in one step.
-    pub clock: Micros,
-    /// The store's clock at the last operation.
-    pub wall: Micros,
-    /// The most that `clock` advances in one operation: the least margin of anybody here.
-    pub bound: Micros,
-    /// The last fence given out, or the highest that anybody remembers.
-    pub fence: u64,
-    /// Permits held.
-    pub held: u32,
-    /// Tickets that hold.
-    pub holders: u32,
-    /// Tickets that wait, parked ones among them.
-    pub waiting: u32,
-    /// Series that are remembered.
-    pub past: u32,
-    /// The arrival of the last waiter; the next one's is later.
-    pub arrival: Micros,
-    /// Slots from this number up have not been handed out since the name was last free.
-    pub top: u32,
-}
-
-impl Head {
-    /// Whether the ledger can work with it. A store that reads one that others may have damaged must ask;
-    /// the same goes for leases, entries and the past.
-    #[must_use]
-    pub fn is_sound(&self) -> bool {
-        let times = [self.clock, self.wall, self.bound, self.fence, self.arrival];
-        let (stated, pinned) = (self.stated.unwrap_or(0), self.pinned.unwrap_or(0));
-        let permits = [stated, pinned, self.held, self.top];
-        let rows = [self.holders, self.waiting, self.past];
-        let are_pinned = self.names.is_empty() || self.pinned == Some(self.names.count());
-        are_pinned
-            && times.iter().all(|time| *time <= UNBOUNDED)
-            && permits.iter().all(|permits| *permits <= MAX_LIMIT)
-            && rows.iter().all(|rows| *rows < MOST_ROWS)
+crate::head::head! {
+    /// The facts of a name that are not a list. [`Head::default`] is a name nobody has touched.
+    pub struct Head {
+        /// Which lock the name is, since somebody used it.
+        kind: Option<Kind> = None, kind;
+        /// The limit that holders and waiters stated. It goes with the last of them. An implied 1 is
+        /// stored like a stated 1.
+        stated: Option<u32> = None, limit;
+        /// The limit that an operator pinned. It stays until it is unset, and wins over a stated limit.
+        pinned: Option<u32> = None, limit;
+        /// The names of the slots from 0 up, if an operator gave them names. They are pinned with the limit, which
+        /// is their number, and go with it.
+        names: SlotNames = SlotNames::none(), names;
+        /// Why the name is paused, if it is.
+        paused: Option<String> = None, text;
+        /// The ledger's clock. It follows the store's clock, but never runs backwards and never
+        /// advances far in one step.
+        clock: Micros = 0, ledger_time;
+        /// The store's clock at the last operation.
+        wall: Micros = 0, store_time;
+        /// The last fence given out, or the highest that anybody remembers.
+        fence: u64 = 0, fence;
+        /// The arrival of the last waiter; the next one's is later.
+        arrival: Micros = 0, ledger_time;
+        /// The most that `clock` advances in one operation: the least margin of anybody here.
+        bound: Micros = UNBOUNDED, span;
+        /// Permits held.
+        held: u32 = 0, permits;
+        /// Tickets that hold.
+        holders: u32 = 0, rows;
+        /// Tickets that wait, parked ones among them.
+        waiting: u32 = 0, rows;
+        /// Series that are remembered.
+        past: u32 = 0, rows;
+        /// Slots from this number up have not been handed out since the name was last free.
+        top: u32 = 0, permits;
     }
+    if |head| head.names.is_empty() || head.pinned == Some(head.names.count())
 }
 
 impl Head {
@@ -160,28 +143,6 @@ impl Memory {
         }
         if self.ends.len() > Self::MOST_ENDS {
             self.ends.remove(0);
-        }
-    }
-}
-
-impl Default for Head {
-    fn default() -> Self {
-        Self {
-            kind: None,
-            stated: None,
-            pinned: None,
-            names: SlotNames::none(),
-            paused: None,
-            clock: 0,
-            wall: 0,
-            bound: UNBOUNDED,
-            fence: 0,
-            held: 0,
-            holders: 0,
-            waiting: 0,
-            past: 0,
-            arrival: 0,
-            top: 0,
         }
     }
 }

@@ -10,10 +10,12 @@
 //! handed over and not answered may have been executed, and the session finds out with the same
 //! tickets.
 
+mod call;
 mod ears;
 mod listening;
 mod map;
 mod node;
+mod routing;
 mod slots;
 
 use std::{
@@ -28,21 +30,17 @@ use std::{
 
 use redis::{Cmd, ToRedisArgs, Value};
 use seinpaal_proto::{Batch, Inbox, Replies, Reply, queue};
-use tokio::{
-    sync::Notify,
-    task::AbortHandle,
-    time::{Instant, sleep},
-};
+use tokio::{sync::Notify, task::AbortHandle};
 
 use self::{
+    call::{Call, NodeTask},
     ears::Ears,
     listening::keep,
-    node::{Call, Done, Link, Node, NodeTask, TaskEnd, WiredScripts},
+    node::{Link, Node, WiredScripts},
     slots::{Address, SlotMap},
 };
 use super::{
     keys::{Keys, slot_of},
-    link::RESPONSE_TIMEOUT,
     replicas,
     script::{Mutation, Operation, Scripts, Wire},
     server::Look,
@@ -50,13 +48,6 @@ use super::{
 use seinpaal_store::{
     Advice, Certainty, Fact, NewsSender, Reading, StoreError, StoreErrorKind, url::ClusterUrl,
 };
-
-/// Between two tries of one request.
-const SHORTEST_PAUSE: Duration = Duration::from_millis(20);
-const LONGEST_PAUSE: Duration = Duration::from_millis(160);
-/// Nodes may contradict each other while a slot changes hands. After this many redirections the
-/// request waits a moment.
-const MOST_HOPS: u32 = 8;
 
 /// All nodes of a cluster, as one client uses them.
 pub(super) struct Cluster {
@@ -299,102 +290,6 @@ impl ClusterLinks {
         nodes.insert(address.clone(), node.clone());
         node
     }
-
-    // Routing.
-
-    /// Sends a task to the owner of the slot, until it was executed or the time for an answer is
-    /// over.
-    async fn route(&self, slot: u16, task: &NodeTask<'_>) -> Result<Done, StoreError> {
-        let deadline = Instant::now() + RESPONSE_TIMEOUT;
-        let (mut hop, mut hops, mut pauses) = (None, 0, 0);
-        loop {
-            let outcome = match &hop {
-                Some(asked) => self.node(asked).run(task, true).await,
-                None => self.run_at_owner(slot, task).await,
-            };
-            let error = match self.react(slot, outcome) {
-                Reaction::Return(result) => return result,
-                Reaction::Hop(to) if hops < MOST_HOPS => {
-                    (hop, hops) = (to, hops + 1);
-                    continue;
-                }
-                Reaction::Hop(_) => {
-                    self.trouble("has nodes that send this request round and round")
-                }
-                Reaction::Wait(error) => error,
-            };
-            if Instant::now() >= deadline {
-                return Err(error);
-            }
-            (hop, hops, pauses) = (None, 0, pauses + 1);
-            sleep(pause_after(pauses)).await;
-        }
-    }
-
-    async fn run_at_owner(&self, slot: u16, task: &NodeTask<'_>) -> TaskEnd {
-        match self.owner(slot).await {
-            Ok(owner) => self.node(&owner).run(task, false).await,
-            Err(error) => TaskEnd::Later(error),
-        }
-    }
-
-    async fn owner(&self, slot: u16) -> Result<Address, StoreError> {
-        let looks = self.looks.load(Ordering::Relaxed);
-        if self.is_doubtful.load(Ordering::Relaxed) {
-            // Without a newer map the one that we have must do.
-            let _ = self.look(looks).await;
-        }
-        let owner = self.map().owner(slot).cloned();
-        owner.ok_or_else(|| {
-            self.is_doubtful.store(true, Ordering::Relaxed);
-            self.trouble("has no node that owns the slot of this name")
-        })
-    }
-
-    fn trouble(&self, what: &str) -> StoreError {
-        let message = format!("{} {what}: look at CLUSTER INFO, or try again later", self.url);
-        StoreError::new(StoreErrorKind::Unreachable, Certainty::NotExecuted, message)
-    }
-}
-
-/// What to do about an outcome.
-enum Reaction {
-    Return(Result<Done, StoreError>),
-    /// Go on at once: at the owner, or at this node for once.
-    Hop(Option<Address>),
-    Wait(StoreError),
-}
-
-impl ClusterLinks {
-    fn react(&self, slot: u16, outcome: TaskEnd) -> Reaction {
-        match outcome {
-            TaskEnd::Done(done) => Reaction::Return(Ok(done)),
-            TaskEnd::Refused(error) => Reaction::Return(Err(error)),
-            TaskEnd::Lost(error) => {
-                self.is_doubtful.store(true, Ordering::Relaxed);
-                Reaction::Return(Err(error))
-            }
-            TaskEnd::Ask(to) => Reaction::Hop(Some(to)),
-            TaskEnd::Moved(to) => {
-                self.map().correct(slot, to);
-                self.hurry.notify_one();
-                Reaction::Hop(None)
-            }
-            TaskEnd::Later(error) => {
-                self.is_doubtful.store(true, Ordering::Relaxed);
-                Reaction::Wait(error)
-            }
-        }
-    }
-}
-
-/// Longer every time, and never the same for two clients.
-fn pause_after(pauses: u32) -> Duration {
-    let most = (SHORTEST_PAUSE * 2u32.pow(pauses.min(8))).min(LONGEST_PAUSE);
-    // Without random numbers every client comes back at the same moment, which costs time and
-    // nothing else.
-    let share = getrandom::u32().unwrap_or(0);
-    most / 2 + most.mul_f64(f64::from(share) / f64::from(u32::MAX) / 2.0)
 }
 
 /// What is wrong for good says more than that a node is away.

@@ -5,38 +5,30 @@
 //! tickets.
 
 pub(super) mod lasting;
+mod state;
 mod status;
 mod upkeep;
 
 use std::{
     fmt,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, AtomicU64, Ordering},
-    },
+    sync::{Arc, atomic::Ordering},
     time::Duration,
 };
 
-use redis::{Cmd, ServerError, ToRedisArgs, Value};
+use redis::{Cmd, ToRedisArgs, Value};
 use seinpaal_proto::planted::{Bug, planted};
-use tokio::{
-    sync::{Notify, watch},
-    task::AbortHandle,
-    time::timeout,
-};
+use tokio::{task::AbortHandle, time::timeout};
 
 use super::{
-    endpoint::RedisEndpoint,
-    error,
-    link::{ConnectOptions, Link, OnLoss, RESPONSE_TIMEOUT},
+    link::{ConnectOptions, Link, RESPONSE_TIMEOUT},
     replicas,
     script::{Operation, Scripts},
     sentinel::SentinelListeners,
-    server,
     transport::Answer,
 };
-use seinpaal_store::{Advice, Fact, Reading, StoreError, StoreErrorKind, url::RedisAddress};
-use status::{Last, Outage, Status};
+use seinpaal_store::{Advice, Fact, Reading, StoreError};
+use state::ConnectionState;
+use status::{Outage, Status};
 use upkeep::keep;
 pub(super) use upkeep::pause_of_callers;
 
@@ -53,21 +45,8 @@ pub(super) struct Connection {
 /// Which link a script was answered on, so that its replicas can be asked for on the same.
 pub(super) struct Proof(u64, Link);
 
-struct ConnectionState {
-    options: Arc<ConnectOptions>,
-    status: watch::Sender<Status>,
-    /// Changes whenever the server is said to have moved.
-    moves: watch::Sender<()>,
-    hurry: Notify,
-    is_awaited: AtomicBool,
-    is_doubted: AtomicBool,
-    /// There were as many replicas as are wanted at some time.
-    had_replicas: AtomicBool,
-    opened: AtomicU64,
-    /// How often it was tried to connect since a script was last answered. A link that answers no
-    /// script is no success.
-    tries: AtomicU64,
-}
+/// As long as most requests are that say little about themselves, in bytes.
+const LONG_ARGUMENT: usize = 400;
 
 impl Connection {
     /// Connects, and reads the server's clock. Afterwards a task of the current runtime keeps it connected.
@@ -105,8 +84,15 @@ impl Connection {
         arguments: &[impl ToRedisArgs],
         room: usize,
     ) -> Result<(Value, Proof), StoreError> {
-        let mut evalsha = redis::cmd("EVALSHA");
-        evalsha.arg(scripts.hash(operation)).arg(keys.len()).arg(keys).arg(arguments);
+        // A buffer that grows is copied each time.
+        let words = keys.len() + arguments.len();
+        let mut evalsha = Cmd::with_capacity(3 + words, 64 + LONG_ARGUMENT * words);
+        evalsha
+            .arg("EVALSHA")
+            .arg(scripts.hash(operation))
+            .arg(keys.len())
+            .arg(keys)
+            .arg(arguments);
         let (id, mut link) = self.shared.link().await?;
         let mut answer = link.commands.send_for(&evalsha, room).await;
         for load in 0..MOST_LOADS {
@@ -229,175 +215,5 @@ pub(super) fn is_missing_script(answer: &Answer<Value>) -> bool {
         Ok(Value::ServerError(error)) => error.code() == "NOSCRIPT",
         Ok(_) => false,
         Err(error) => error.code() == Some("NOSCRIPT"),
-    }
-}
-
-impl ConnectionState {
-    fn new(options: ConnectOptions) -> Self {
-        let outage = Outage::lost(&options.shown());
-        Self {
-            options: Arc::new(options),
-            status: watch::Sender::new(Status::Down(outage, None)),
-            moves: watch::Sender::default(),
-            hurry: Notify::new(),
-            is_awaited: AtomicBool::new(false),
-            is_doubted: AtomicBool::new(false),
-            had_replicas: AtomicBool::new(false),
-            opened: AtomicU64::new(0),
-            tries: AtomicU64::new(0),
-        }
-    }
-
-    fn on_loss(self: &Arc<Self>, id: u64) -> OnLoss {
-        let shared = Arc::downgrade(self);
-        Arc::new(move || {
-            if let Some(shared) = shared.upgrade() {
-                shared.lose(id);
-            }
-        })
-    }
-
-    /// Listens for moves, if the endpoint may move.
-    fn watch(self: &Arc<Self>) -> Option<SentinelListeners> {
-        let RedisEndpoint::Sentinels(url) = &self.options.endpoint else { return None };
-        let shared = Arc::downgrade(self);
-        Some(SentinelListeners::start(url, move |address| {
-            if let Some(shared) = shared.upgrade() {
-                shared.has_moved(address);
-            }
-        }))
-    }
-
-    /// A link to elsewhere is of no use, nor is one that is about to be, and it is worth trying again at once.
-    fn has_moved(&self, address: &RedisAddress) {
-        let is_elsewhere = |link: &Link| link.site.address != *address;
-        let old = self.status.borrow().link().filter(|(_, link)| is_elsewhere(link)).map(|up| up.0);
-        old.inspect(|id| self.leave(*id));
-        self.moves.send_replace(());
-        self.hurry.notify_one();
-    }
-
-    fn advice(&self) -> Vec<Advice> {
-        self.status.borrow().link().map_or_else(Vec::new, |(_, link)| link.site.advice.clone())
-    }
-
-    /// This link has not answered in time, or is broken; a newer one stays.
-    fn lose(&self, id: u64) {
-        self.go_down(id, Last::Stays);
-    }
-
-    /// This link is to a server that will not do.
-    fn leave(&self, id: u64) {
-        self.go_down(id, Last::Goes);
-    }
-
-    fn go_down(&self, id: u64, last: Last) {
-        let lost = Outage::lost(&self.options.shown());
-        self.status.send_if_modified(|status| {
-            let is_it = status.is_link(id);
-            if is_it {
-                status.go_down(lost, last);
-            }
-            is_it
-        });
-    }
-
-    /// If the link was silent for so long, a new one is opened beside it.
-    fn doubt(&self, silence: Duration) {
-        self.status.send_if_modified(|status| match status {
-            Status::Up(id, link) if link.heard.was_silent_for(silence) => {
-                *status = Status::Doubted(*id, link.clone());
-                self.is_doubted.store(true, Ordering::Relaxed);
-                true
-            }
-            _ => false,
-        });
-    }
-
-    /// The link has answered after all.
-    fn trust(&self, link: &Link) {
-        self.status.send_if_modified(|status| match status {
-            Status::Doubted(id, doubted) if Arc::ptr_eq(&doubted.heard, &link.heard) => {
-                *status = Status::Up(*id, doubted.clone());
-                true
-            }
-            _ => false,
-        });
-    }
-
-    /// The link, or the next one if it comes soon. Without one nothing was sent.
-    async fn link(&self) -> Result<(u64, Link), StoreError> {
-        if let Some((id, link)) = self.status.borrow().link() {
-            return Ok((id, link.clone()));
-        }
-        let mut status = self.status.subscribe();
-        let seen = match &*status.borrow_and_update() {
-            Status::Up(id, link) | Status::Doubted(id, link) => return Ok((*id, link.clone())),
-            Status::Down(outage, _) => outage.attempts,
-        };
-        self.hurry.notify_one();
-        let changed = status.wait_for(|status| match status {
-            Status::Up(..) | Status::Doubted(..) => true,
-            Status::Down(outage, _) => outage.attempts > seen,
-        });
-        // Too late or not, what the status says now is the answer.
-        let _ = timeout(RESPONSE_TIMEOUT, changed).await.map(drop);
-        match &*self.status.borrow() {
-            Status::Up(id, link) | Status::Doubted(id, link) => Ok((*id, link.clone())),
-            Status::Down(outage, _) => Err(outage.error()),
-        }
-    }
-
-    fn judge(&self, id: u64, answer: Answer<Value>) -> Result<Value, StoreError> {
-        match answer {
-            Ok(Value::ServerError(refused)) => {
-                self.leave_a_replica(id, &refused);
-                Err(error::of_server(&refused))
-            }
-            Ok(value) => {
-                // Of a bundle each batch has an answer of its own, and a demoted server refuses all of them.
-                if let Value::Array(answers) = &value
-                    && let Some(Value::ServerError(refused)) = answers.first()
-                {
-                    self.leave_a_replica(id, refused);
-                }
-                Ok(value)
-            }
-            Err(failed) => {
-                self.lose(id);
-                Err(error::of_call(&failed, &self.options.shown()))
-            }
-        }
-    }
-
-    /// The server was demoted; the master may be found at the same address.
-    fn leave_a_replica(&self, id: u64, refused: &ServerError) {
-        if refused.code() == "READONLY" {
-            self.leave(id);
-        }
-    }
-
-    /// A script that may not go on does not always say because of which command.
-    async fn with_the_right_named(&self, error: StoreError, link: &mut Link) -> StoreError {
-        if error.kind() != StoreErrorKind::Forbidden {
-            return error;
-        }
-        let shown = self.options.shown();
-        let missing =
-            server::missing_right(&mut link.commands, &self.options.subject(&shown)).await;
-        let Some(named) = missing else { return error };
-        let message = format!("{named} (it said: {error})");
-        StoreError::new(error.kind(), error.certainty(), message)
-    }
-
-    /// A server that answers a script is well, even if the answer is a refusal.
-    fn note(&self, link: &Link, answer: &Answer<Value>) {
-        if answer.is_ok() {
-            self.tries.store(0, Ordering::Relaxed);
-            link.heard.note();
-            if self.is_doubted.load(Ordering::Relaxed) {
-                self.trust(link);
-            }
-        }
     }
 }

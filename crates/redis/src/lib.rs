@@ -18,10 +18,12 @@ mod error;
 #[cfg(any(test, feature = "fuzzing"))]
 #[doc(hidden)]
 pub mod fuzzing;
+mod head;
 mod keys;
 mod link;
 mod list;
 mod named;
+mod need;
 #[cfg(feature = "planted")]
 mod planted;
 mod queue;
@@ -48,7 +50,7 @@ use std::{
 };
 
 use seinpaal_proto::{
-    Batch, Inbox, Name, Replies, Reply, Request, Snapshot, queue as queue_ledger, time::Micros,
+    Batch, Inbox, Name, Replies, Request, Snapshot, queue as queue_ledger, time::Micros,
 };
 
 use self::{
@@ -57,6 +59,7 @@ use self::{
     endpoint::RedisEndpoint,
     keys::{DEFAULT_PREFIX, Keys},
     link::ConnectOptions,
+    need::{Need, need_of},
     replicas::REPLICATION_TIMEOUT,
     script::{Mutation, Operation, Scripts, Wire},
     servers::{Proof, Servers},
@@ -339,32 +342,6 @@ impl OneStep for RedisStore {
         batches: &'a [Batch],
     ) -> BoxFuture<'a, Result<Together, StoreError>> {
         Box::pin(self.execute_together(batches))
-    }
-}
-
-/// What an answer needs of the replicas before it counts.
-#[derive(Clone, Copy, Eq, Ord, PartialEq, PartialOrd)]
-enum Need {
-    /// Nothing is lost with it.
-    Nothing,
-    /// Replicas are asked, and the request is repeated if the master is gone before it could
-    /// answer. Otherwise a permit that was given back there and is still held on the next master
-    /// would be nobody's for a ttl.
-    Asked,
-    /// Enough replicas must have it, because the caller relies on it.
-    Confirmed,
-}
-
-fn need_of(reply: &Reply) -> Need {
-    match reply {
-        Reply::Granted(_)
-        | Reply::Renewed { .. }
-        | Reply::Tickets { .. }
-        | Reply::Configured { .. } => Need::Confirmed,
-        // Undone, the slots given back would stand under a lease that goes on being renewed.
-        Reply::Released { left: 1.., .. } => Need::Confirmed,
-        Reply::Released { .. } | Reply::Cancelled { .. } | Reply::Evicted { .. } => Need::Asked,
-        _ => Need::Nothing,
     }
 }
 

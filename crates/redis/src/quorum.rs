@@ -16,6 +16,7 @@ mod ballot;
 mod call;
 mod examine;
 mod gather;
+mod judge;
 mod matter;
 mod mend;
 mod node;

@@ -11,13 +11,17 @@ use seinpaal_store::url::RestartGuard;
 pub(super) use self::requests::{
     FIRST_REQUEST, acquire_line, arguments, attach_words, double, line, plain_arguments,
 };
-use super::queue::pieces::QUEUE;
+use super::{head, queue::pieces::QUEUE};
 
 /// Where every script begins: formats, and without the restart guard what goes on most of the time.
 pub(super) const FORMS: &str = include_str!("lua/forms.lua");
 /// What follows with the restart guard: whether it is over.
 const OVER: &str = include_str!("lua/over.lua");
-const LEAN: &str = include_str!("lua/lean.lua");
+const LEAN: &str = concat!(
+    include_str!("lua/lean.lua"),
+    include_str!("lua/lean_renew.lua"),
+    include_str!("lua/lean_words.lua"),
+);
 /// What follows, and what follows that with the restart guard.
 const BEGIN: &str = include_str!("lua/begin.lua");
 const GUARD: &str = include_str!("lua/guard.lua");
@@ -271,7 +275,7 @@ impl Scripts {
             return [self.function("batch", Operation::Step), bundle].concat();
         }
         if operation == Operation::Queue {
-            return self.changed([self.wire.piece(), QUEUE].concat());
+            return head::QUEUES.expand(&self.changed([self.wire.piece(), QUEUE].concat()));
         }
         let (begin, rest) = SCRIPTS[operation as usize].source.split_at(BEGIN.len());
         let guard = self.guard.filter(|_| operation != Operation::Write);
@@ -279,7 +283,7 @@ impl Scripts {
         let lean = if operation.may_be_plain() { LEAN } else { "" };
         let pieces = [self.wire.piece(), FORMS, over, lean, begin, after, rest];
         let length = guard.unwrap_or_default().to_string();
-        self.changed(pieces.concat()).replace("GUARD_LENGTH", &length)
+        head::NAMES.expand(&self.changed(pieces.concat())).replace("GUARD_LENGTH", &length)
     }
 
     fn changed(&self, source: String) -> String {

@@ -66,7 +66,10 @@
 compile_error!(
     "the crate seinpaal needs a Unix system: its stores use sockets and clocks of one. On Windows use WSL"
 );
-#[cfg(all(feature = "embedded", not(target_os = "linux")))]
+#[cfg(all(
+    feature = "embedded",
+    not(any(target_os = "linux", all(target_vendor = "apple", seinpaal_untried)))
+))]
 compile_error!(
     "the feature \"embedded\" of the crate seinpaal needs Linux, by which it tells a dead process, a reboot and a \
      network file system. Leave the feature out: the other stores need any Unix"

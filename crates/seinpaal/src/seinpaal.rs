@@ -1,5 +1,7 @@
 //! The connection to a store.
 
+mod builder;
+mod client;
 #[cfg(test)]
 mod faults;
 mod names;
@@ -7,10 +9,14 @@ mod names;
 use std::{os::fd::BorrowedFd, sync::Arc, time::Duration};
 
 use seinpaal_proto::{
-    About, Inbox,
-    session::{ClockBound, Config},
+    Inbox,
+    session::Config,
     time::{MAX_TTL, MIN_TTL, micros},
 };
+
+pub use self::builder::Builder;
+pub(crate) use self::client::Client;
+use self::client::executable;
 
 use crate::{
     Advice, Fact,
@@ -22,7 +28,6 @@ use crate::{
         self, ChildRecord, NewsSender, Presence, Store, StoreError,
         clock::Clock,
         memory::{MemoryHub, MemoryStore},
-        url::{RestartGuard, StoreUrl},
     },
 };
 
@@ -54,26 +59,6 @@ pub struct Seinpaal {
 
 /// Opens a store that needs no waiting.
 type Open = Box<dyn FnOnce(Inbox, NewsSender) -> Arc<dyn Store>>;
-
-/// What every request of a connection says of its maker.
-#[derive(Debug)]
-pub(crate) struct Client {
-    unlabelled: About,
-    /// The same as stores keep it.
-    encoded: String,
-}
-
-/// How to connect. See [`Seinpaal::builder`].
-#[derive(Clone, Debug)]
-#[must_use = "nothing is connected before `connect` is awaited"]
-pub struct Builder {
-    url: String,
-    client: Option<String>,
-    ttl: Duration,
-    patience: Duration,
-    restart_guard: Option<Duration>,
-    replicated: Option<u32>,
-}
 
 impl Seinpaal {
     /// Connects to the store at `url`, with default settings.
@@ -158,14 +143,7 @@ impl Seinpaal {
 
     /// Starts describing a connection.
     pub fn builder(url: &str) -> Builder {
-        Builder {
-            url: url.to_owned(),
-            client: None,
-            ttl: Duration::from_secs(30),
-            patience: Duration::from_secs(30),
-            restart_guard: None,
-            replicated: None,
-        }
+        Builder::new(url)
     }
 
     /// Gives back all permits and items, also those still in use, cancels all waits, and waits up
@@ -197,21 +175,21 @@ impl Seinpaal {
         self.handle.address()
     }
 
-    /// Returns the descriptor by which the embedded store sees that this process lives; `None` on
-    /// other stores. A child can inherit it, if it clears close-on-exec. After this process is
-    /// gone, that child counts as the holder of everything that this connection holds. Nothing can
-    /// be read from the descriptor.
+    /// Returns the descriptors by which the embedded store sees that this process lives; `None` on
+    /// other stores. A child can inherit them, both, if it clears close-on-exec. After this process
+    /// is gone, that child counts as the holder of everything that this connection holds. A child
+    /// may close them; anything else that it does with them is done to its parent, too.
     #[must_use]
-    pub fn presence_fd(&self) -> Option<BorrowedFd<'_>> {
-        self.handle.store().presence().map(Presence::descriptor)
+    pub fn presence_fds(&self) -> Option<[BorrowedFd<'_>; 2]> {
+        self.handle.store().presence().map(Presence::descriptors)
     }
 
-    /// Puts the child on record that inherits [`presence_fd`](Self::presence_fd). Once this process
+    /// Puts the child on record that inherits [`presence_fds`](Self::presence_fds). Once this process
     /// and that child are both gone, the permits are free, even if a grandchild has inherited the
-    /// descriptor as well.
+    /// descriptors as well.
     ///
     /// # Errors
-    /// The record could not be written; then the descriptor alone counts.
+    /// The record could not be written; then the descriptors alone count.
     pub fn presence_child(&self, pid: u32) -> Result<(), StoreError> {
         self.handle.store().presence().map_or(Ok(()), |sign| sign.record_child(pid))
     }
@@ -222,7 +200,7 @@ impl Seinpaal {
     /// process can be seen from here.
     ///
     /// # Errors
-    /// It could not be prepared; then the descriptor alone counts.
+    /// It could not be prepared; then the descriptors alone count.
     pub fn presence_record(&self) -> Result<Option<ChildRecord>, StoreError> {
         self.handle.store().presence().map_or(Ok(None), Presence::child_record)
     }
@@ -283,115 +261,7 @@ impl Seinpaal {
     }
 }
 
-impl Builder {
-    /// Names the program, as shown to people who look at holders and waiters. Default: the file name of the
-    /// executable.
-    pub fn client(mut self, name: &str) -> Self {
-        self.client = Some(name.to_owned());
-        self
-    }
-
-    /// Sets how long leases last without renewal, 100 ms to 24 h. Default 30 s; renewed at a third of it.
-    pub fn ttl(mut self, ttl: Duration) -> Self {
-        self.ttl = ttl;
-        self
-    }
-
-    /// Sets how long the store may be silent before acquires fail. Default 30 s.
-    pub fn patience(mut self, patience: Duration) -> Self {
-        self.patience = patience;
-        self
-    }
-
-    /// Sets for how long a server that may have lost its memory admits nobody, as `restart-guard=`
-    /// in the URL does. It should be a quarter more than the longest ttl, and the same for all
-    /// clients. Redis only.
-    pub fn restart_guard(mut self, guard: Duration) -> Self {
-        self.restart_guard = Some(guard);
-        self
-    }
-
-    /// Counts a grant only when this many replicas have it, at least 1, as the option `replicated` of the store
-    /// URL does, which this overrides. For certain that is only with all replicas there are
-    /// (docs/internals/stores/sentinel.md). Redis only.
-    pub fn replicated(mut self, replicas: u32) -> Self {
-        self.replicated = Some(replicas);
-        self
-    }
-
-    /// Connects.
-    ///
-    /// # Errors
-    /// [`ConnectError`] says what is wrong with the URL, the settings or the store, in one line.
-    pub async fn connect(self) -> Result<Seinpaal, ConnectError> {
-        let ttl = checked_ttl(self.ttl)?;
-        let client = Client::new(self.client)?;
-        let mut url = StoreUrl::parse(&self.url)?;
-        if let Some(length) = self.restart_guard {
-            let guard = RestartGuard::new(length).ok_or(BadSetting::Guard(length))?;
-            let options = url.redis_options_mut().ok_or(BadSetting::NoGuard)?;
-            options.restart_guard = Some(guard);
-        }
-        if let Some(replicas) = self.replicated {
-            let options = url.redis_options_mut().filter(|_| replicas > 0);
-            options.ok_or(BadSetting::Replicated(replicas))?.replicated = Some(replicas);
-        }
-        let config = Config {
-            ttl,
-            patience: micros(self.patience),
-            clock_bound: clock_bound(&url),
-            ..Config::default()
-        };
-        let address = url.to_string();
-        let opening = Box::new(move |inbox: Inbox, news: NewsSender| store::open(url, inbox, news));
-        let handle = driver::start(opening, config, address).await?;
-        let seinpaal = Seinpaal { handle, client: Arc::new(client) };
-        seinpaal.checked_ttl(self.ttl)?;
-        Ok(seinpaal)
-    }
-}
-
-impl Client {
-    fn new(name: Option<String>) -> Result<Self, BadSetting> {
-        let name = name.unwrap_or_else(executable);
-        if name.chars().any(char::is_control) {
-            return Err(BadSetting::Label(name));
-        }
-        Ok(Self::own(name))
-    }
-
-    fn own(name: String) -> Self {
-        let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
-        let pid = std::process::id();
-        let unlabelled = About { client: name, host, pid, labels: Vec::new() };
-        let encoded = unlabelled.encode();
-        Self { unlabelled, encoded }
-    }
-
-    /// What stores keep of a request with these labels.
-    pub(crate) fn about(&self, labels: &[(String, String)]) -> String {
-        if labels.is_empty() {
-            return self.encoded.clone();
-        }
-        About { labels: labels.to_vec(), ..self.unlabelled.clone() }.encode()
-    }
-}
-
-fn executable() -> String {
-    let path = std::env::current_exe().ok();
-    let name = path.as_deref().and_then(|path| path.file_name());
-    name.map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
-}
-
 fn checked_ttl(ttl: Duration) -> Result<u64, BadSetting> {
     let length = micros(ttl);
     if (MIN_TTL..=MAX_TTL).contains(&length) { Ok(length) } else { Err(BadSetting::Ttl(ttl)) }
-}
-
-fn clock_bound(url: &StoreUrl) -> ClockBound {
-    match url.redis_options().and_then(|options| options.clock_bound) {
-        Some(store::url::ClockBound::Off) => ClockBound::Off,
-        Some(store::url::ClockBound::At(bound)) => ClockBound::Fixed(micros(bound)),
-        None => ClockBound::Quarter,
-    }
 }

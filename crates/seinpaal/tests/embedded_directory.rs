@@ -114,6 +114,7 @@ fn what_is_made_has_the_rights_of_the_directory_and_no_more() {
     let expect = |file: u32, folder: u32| {
         let files = ["gate", "i/", "p/", "seinpaal.db", "seinpaal.db-shm", "seinpaal.db-wal"];
         let mut modes: Vec<_> = files.map(|name| (name.to_owned(), file)).into();
+        modes.push(("p/".to_owned(), file & !0o022)); // others only read the sign of life
         modes.extend(["inbox", "presence"].map(|name| (name.to_owned(), folder)));
         modes.sort();
         modes
@@ -352,7 +353,7 @@ fn a_directory_deleted_in_use_is_told_instead_of_splitting_the_world() {
 fn an_orderly_end_leaves_no_sign_of_the_client() {
     let dir = directory(0o700);
     let mut client = Client::start(dir.path());
-    assert_eq!(files(&dir.path().join("presence")).len(), 1);
+    assert_eq!(files(&dir.path().join("presence")).len(), 2);
     assert_eq!(client.order("acquire n 1 1"), "granted");
     client.end();
     assert_eq!(files(&dir.path().join("presence")), [""; 0]);

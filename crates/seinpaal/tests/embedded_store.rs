@@ -4,6 +4,7 @@
 mod processes;
 
 use std::{
+    fs,
     path::Path,
     sync::{Arc, atomic::AtomicU64},
 };
@@ -12,11 +13,17 @@ use processes::{
     client::{acquire, ask, files},
     unique,
 };
+use rustix::fs::{CWD, Mode, mkfifoat};
 use seinpaal::store::{News, Presence, Store, clock::Clock, embedded::EmbeddedStore};
 use seinpaal_proto::{
     Batch, Cause, Configure, Fence, Inbox, Limit, Name, Reply, Request, Ticket, What,
 };
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+
+/// The files of a client that lives.
+fn sign(inbox: Inbox) -> [String; 2] {
+    [inbox.to_string(), format!("{inbox}.hangup")]
+}
 
 struct Client {
     inbox: Inbox,
@@ -103,24 +110,45 @@ async fn a_dropped_store_frees_what_it_held() {
     assert!(matches!(b.ask("n", acquire(2, 1, true)).await, Reply::Queued { .. }));
     drop(a);
     assert_eq!(b.granted().await, Ticket(2));
-    assert_eq!(files(&dir.path().join("presence")), [b.inbox.to_string()]);
+    assert_eq!(files(&dir.path().join("presence")), sign(b.inbox));
 }
 
 #[tokio::test]
 async fn a_child_is_on_record_until_it_is_forgotten() {
     let dir = tempfile::tempdir().unwrap();
     let a = Client::open(dir.path());
-    let of_a = || {
-        let mut files = files(&dir.path().join("presence"));
-        files.sort();
-        files
-    };
-    let inbox = a.inbox.to_string();
+    let record = || fs::read_to_string(dir.path().join("presence").join(a.inbox.to_string()));
     a.store.forget_child().unwrap();
     a.store.record_child(std::process::id()).unwrap();
-    assert_eq!(of_a(), [inbox.clone(), format!("{inbox}.processes")]);
+    let me = format!(" {} ", std::process::id());
+    assert_eq!(record().unwrap().matches(&me).count(), 2, "{:?}", record());
     a.store.forget_child().unwrap();
-    assert_eq!(of_a(), [inbox], "the descriptor alone counts");
+    assert_eq!(record().unwrap(), "", "the descriptors alone count");
+}
+
+#[tokio::test]
+async fn whoever_opens_and_closes_the_file_of_a_holder_ends_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let (a, b) = (Client::open(dir.path()), Client::open(dir.path()));
+    a.fence("n", 1).await;
+    let file = dir.path().join("presence").join(a.inbox.to_string());
+    drop(fs::File::options().read(true).write(true).open(&file).unwrap());
+    fs::copy(&file, dir.path().join("copy")).unwrap();
+    assert!(matches!(b.ask("n", acquire(2, 1, false)).await, Reply::Busy { .. }));
+}
+
+#[tokio::test]
+async fn a_holder_whose_sign_of_life_is_of_an_earlier_build_is_not_taken_for_dead() {
+    let dir = tempfile::tempdir().unwrap();
+    let (a, b) = (Client::open(dir.path()), Client::open(dir.path()));
+    a.fence("n", 1).await;
+    let file = dir.path().join("presence").join(a.inbox.to_string());
+    fs::remove_file(&file).unwrap();
+    mkfifoat(CWD, &file, Mode::RUSR | Mode::WUSR).unwrap();
+    assert!(matches!(b.ask("n", acquire(2, 1, true)).await, Reply::Queued { .. }));
+    a.ask("n", Request::Release { ticket: Ticket(1), slots: None }).await;
+    let mut b = b;
+    assert_eq!(b.granted().await, Ticket(2));
 }
 
 #[tokio::test]

@@ -1,8 +1,10 @@
-//! What the Redis store does on a real server beyond what the ledger says: commands, keys, foreign and
-//! damaged ones, memory that is full, scripts that are forgotten.
+//! What the Redis store does on a real server beyond what the ledger says: commands, keys, memory that is
+//! full, scripts that are forgotten.
 
 #[path = "support/asks.rs"]
 mod asks;
+#[path = "redis_store/damage.rs"]
+mod damage;
 
 use std::{collections::HashMap, time::Duration};
 
@@ -161,98 +163,6 @@ async fn scripts_that_are_flushed_in_mid_flight_are_loaded_again_unseen() {
     }
     assert!(!flusher.is_finished());
     flusher.abort();
-}
-
-#[tokio::test]
-async fn a_key_that_is_not_ours_is_a_typed_answer_and_stays_as_it_was() {
-    let server = RedisServer::start();
-    let client = Client::connect(&server.socket_url(""), 1).await;
-    let mut behind = plain(&server.socket_url("")).await;
-    say::<()>(&mut behind, cmd("SET").arg("seinpaal:{text}").arg("mine")).await;
-    say::<()>(&mut behind, cmd("HSET").arg("seinpaal:{hash}").arg("a").arg("b")).await;
-    say::<()>(&mut behind, cmd("SET").arg("seinpaal:{order}:o").arg("mine")).await;
-    say::<()>(&mut behind, cmd("ZADD").arg("seinpaal:{zset}:o").arg(1).arg("mine")).await;
-    say::<()>(&mut behind, cmd("HSET").arg("seinpaal:{head}").arg("h").arg("nonsense")).await;
-    let all = |_| async {
-        let mut behind = plain(&server.socket_url("")).await;
-        say::<Vec<String>>(&mut behind, cmd("KEYS").arg("*")).await.len()
-    };
-    assert_eq!(all(()).await, 5);
-    for name in ["text", "hash", "order", "zset", "head"] {
-        for request in [acquire(1), release(1), Request::Inspect { rows: 1 }] {
-            let error = client.ask(name, request).await.unwrap_err();
-            assert_eq!(error.kind(), StoreErrorKind::Corrupt, "{name}: {error}");
-            assert_eq!(error.certainty(), Certainty::NotExecuted, "{name}: {error}");
-            assert!(!error.to_string().contains("user_script"), "{error}");
-        }
-    }
-    assert_eq!(all(()).await, 5);
-    let kept: String = say(&mut behind, cmd("GET").arg("seinpaal:{text}")).await;
-    assert_eq!(kept, "mine");
-}
-
-/// The head of a name, with the format of a later version in its first byte.
-async fn written_by_a_later_version(server: &RedisServer, key: &str) {
-    let mut behind = plain(&server.socket_url("")).await;
-    let mut head: Vec<u8> = say(&mut behind, cmd("HGET").arg(key).arg("h")).await;
-    head[0] += 7;
-    say::<()>(&mut behind, cmd("HSET").arg(key).arg("h").arg(head)).await;
-}
-
-#[tokio::test]
-async fn what_another_version_wrote_is_said_to_be_its_and_stays_as_it_is() {
-    let server = RedisServer::start();
-    let client = Client::connect(&server.socket_url(""), 1).await;
-    client.acquire("later", 1).await;
-    written_by_a_later_version(&server, "seinpaal:{later}").await;
-    for request in [acquire(2), release(1), Request::Inspect { rows: 1 }] {
-        let error = client.ask("later", request).await.unwrap_err();
-        let other_version = (StoreErrorKind::OtherVersion, Certainty::NotExecuted);
-        assert_eq!((error.kind(), error.certainty()), other_version, "{error}");
-        let said = error.to_string();
-        assert!(said.contains("written in format") && said.contains("reads format"), "{said}");
-        assert!(!said.contains("delete") && !said.contains("damage"), "{said}");
-    }
-    assert!(is_granted(&client.acquire("good", 3).await));
-    let listed = client.store.list("").await.unwrap();
-    assert!(listed.iter().any(|(name, _)| name.as_str() == "good"));
-}
-
-#[tokio::test]
-async fn a_damaged_record_is_a_typed_answer_and_others_go_on() {
-    let server = RedisServer::start();
-    let client = Client::connect(&server.socket_url(""), 1).await;
-    let mut behind = plain(&server.socket_url("")).await;
-    // The record of its series, its lease, and itself.
-    let records = [Ticket(1).series().ticket(0), Ticket(1)].map(|id| format!("r{id}"));
-    for (i, field) in records.into_iter().chain([format!("t{}", Ticket(1))]).enumerate() {
-        let name = if i == 0 { "bad".to_owned() } else { format!("bad{i}") };
-        client.acquire(&name, 1).await;
-        let key = format!("seinpaal:{{{name}}}");
-        say::<()>(&mut behind, cmd("HSET").arg(key).arg(field).arg("?")).await;
-        let error = client.ask(&name, release(1)).await.unwrap_err();
-        let corrupt = (StoreErrorKind::Corrupt, Certainty::NotExecuted);
-        assert_eq!((error.kind(), error.certainty()), corrupt, "{name}");
-    }
-    assert!(is_granted(&client.acquire("good", 2).await));
-    let listed = client.store.list("").await.unwrap();
-    assert!(listed.iter().any(|(name, _)| name.as_str() == "good"));
-}
-
-#[tokio::test]
-async fn an_order_whose_records_were_evicted_is_dropped() {
-    let server = RedisServer::start();
-    let client = Client::connect(&server.socket_url(""), 1).await;
-    client.acquire("n", 1).await;
-    client.acquire("n", 2).await;
-    let mut behind = plain(&server.socket_url("")).await;
-    let listed = async |behind: &mut MultiplexedConnection| {
-        say::<u64>(behind, cmd("ZCARD").arg("seinpaal:{n}:o")).await
-    };
-    assert_eq!(listed(&mut behind).await, 1);
-    say::<()>(&mut behind, cmd("DEL").arg("seinpaal:{n}")).await;
-    assert!(is_granted(&client.acquire("n", 3).await));
-    assert_eq!(listed(&mut behind).await, 0);
 }
 
 #[tokio::test]

@@ -1,4 +1,4 @@
-//! Who may come in: the host that a request names, its token, and the headers of every answer.
+//! Access: the host that a request names, its token, and the headers of every answer.
 
 use std::{sync::Arc, time::Duration};
 
@@ -118,7 +118,7 @@ fn presented(headers: &HeaderMap) -> Option<String> {
     pair.split_once(':').map(|(_, password)| password.to_owned())
 }
 
-/// The same refusal for programs.
+/// The same refusal, as a problem for programs.
 fn as_problem(refused: &Response) -> Response {
     let (title, words) = match refused.status() {
         StatusCode::UNAUTHORIZED => {

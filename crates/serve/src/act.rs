@@ -1,4 +1,4 @@
-//! Changes: a page that asks, and the form that it sends. Neither exists for those who may not act.
+//! Changes: a page that asks, and the form that it sends. Visitors who may not act get neither.
 
 pub(crate) mod verb;
 

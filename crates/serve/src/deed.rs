@@ -1,4 +1,4 @@
-//! What is changed from here, by a page or by a program: it is done, and it is written down.
+//! Changes by a page or a program: each is executed and recorded.
 
 use std::{fmt, io, time::Duration};
 
@@ -32,7 +32,7 @@ pub(crate) enum NameDeed {
     Pause,
     Resume,
     Evict(Ticket),
-    /// So many permits for whoever asks, for so long.
+    /// This many permits for the person who asks, for this long.
     Reserve(u32, Duration),
 }
 
@@ -152,7 +152,7 @@ impl QueueDeed {
     }
 }
 
-/// All that are dead now: what dies again meanwhile has a number that was passed already.
+/// All letters that are dead now. An item that dies again in the meantime has a number that was already passed.
 async fn replay_all(queue: &Queue) -> Result<(), QueueError> {
     let (mut ids, mut after): (Vec<ItemId>, _) = (Vec::new(), None);
     loop {

@@ -18,7 +18,7 @@ use crate::problem::Problem;
 /// Orders that have not been read: each has a request that waits for it.
 const ORDERS: usize = 8;
 
-/// What is held, by the word that its worker was given.
+/// Deliveries in hand, by the secret word that the worker was given.
 #[derive(Clone, Default)]
 pub(crate) struct Deliveries(Arc<Mutex<HashMap<String, mpsc::Sender<Order>>>>);
 
@@ -74,7 +74,7 @@ impl Deliveries {
     }
 }
 
-/// Nobody guesses it: whoever knows it may finish the item.
+/// A random word: a client that knows it may finish the item.
 fn word() -> String {
     let mut random = [0; 16];
     // Without random numbers the program has not started.

@@ -1,4 +1,4 @@
-//! What was seen of names and queues in the past: of those that somebody looks at or that are scraped, since that began.
+//! The past of names and queues that somebody looks at or that are scraped, since the first reading.
 //!
 //! The store keeps no past. So each reading that is made anyway, for a page or for `/metrics`, is noted here, in two rings
 //! for each name: the last ten minutes, and the last day. What nobody read is not known, and is not drawn as nothing.
@@ -24,7 +24,7 @@ const MOST_NAMES: usize = 1000;
 const FINE: (Duration, usize) = (Duration::from_secs(2), 300);
 const COARSE: (Duration, usize) = (Duration::from_secs(300), 288);
 
-/// The clock stands here when the program begins, so that what began before has its place on it.
+/// The clock shows this when the program begins, so that earlier instants can be expressed, too.
 pub(crate) const BEGINNING: Duration = Duration::from_secs(10 * 365 * 86_400);
 
 /// The past of all names and queues that were read.
@@ -38,7 +38,7 @@ pub(crate) struct History {
 /// By name.
 type Pasts = Mutex<HashMap<String, Past>>;
 
-/// The past of one name, or of one queue: there, what is in work counts as held, and what is ready as waiting.
+/// The past of one name or one queue. In a queue, items in work count as held, and ready items as waiting.
 #[derive(Clone, Debug)]
 pub(crate) struct Past {
     pub(crate) fine: Ring,

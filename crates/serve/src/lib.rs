@@ -1,4 +1,4 @@
-//! Pages that show who holds, who waits, why, and for how long; and metrics of it.
+//! Web pages that show who holds, who waits, why, and for how long; and metrics of the same.
 //!
 //! `seinpaal serve` is this crate on a port. A service mounts the same pages into its own router:
 //!

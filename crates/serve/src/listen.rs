@@ -82,7 +82,7 @@ async fn greet(
     _place: OwnedSemaphorePermit,
 ) {
     let Some(certificate) = certificate else { return answer(stream, router).await };
-    // Who cannot agree is told so by TLS.
+    // A client that cannot agree on keys is told so by TLS.
     if let Ok(stream) = tls::agree(&certificate, stream, HEADERS).await {
         answer(stream, router).await;
     }

@@ -80,7 +80,7 @@ fn gauge(registry: &mut Registry, name: &str, help: &str, value: i64) {
     registry.register(name, help, gauge);
 }
 
-/// Each of the first rows under its name, and all others together under the empty name, which nobody can have.
+/// Each of the first rows under its name, and all others together under the empty name, which is never valid.
 fn each<T>(rows: &[&T], name_of: fn(&T) -> String, mut set: impl FnMut(String, &[&T])) {
     let (own, others) = rows.split_at(rows.len().min(MOST));
     for row in own {

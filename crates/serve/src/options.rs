@@ -7,7 +7,7 @@ use crate::tokens::Tokens;
 /// How the pages behave.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// What stands before every address, as behind a proxy: empty, or `/locks`. Default: empty.
+    /// The prefix of every address, for use behind a proxy: empty, or such as `/locks`. Default: empty.
     pub base_path: String,
     /// Whether dead letters show the beginning of their payloads. Default: yes.
     pub payloads: bool,
@@ -15,7 +15,7 @@ pub struct Options {
     pub allow_actions: bool,
     /// Whether programs can take permits and items by HTTP. Default: no. They can look in any case.
     pub api: bool,
-    /// Who may come in. Default: anybody who can reach the port, as [`Role::Operate`](crate::Role::Operate).
+    /// Whom to admit. Default: anybody who can reach the port, as [`Role::Operate`](crate::Role::Operate).
     pub tokens: Option<Tokens>,
     /// Names under which the pages are reached, without port, beside those of this machine's loopback. A request that
     /// names another host is refused, or a foreign page could read this one through its visitor's browser.

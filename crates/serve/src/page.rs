@@ -1,4 +1,4 @@
-//! Whole pages. What changes by itself in them comes from the same frames as the stream's.
+//! Whole pages. Their parts that update come from the same frames as the stream's.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -225,7 +225,7 @@ async fn look(inner: &Arc<Inner>, subject: Subject) -> Result<Frame, Box<Respons
     }
 }
 
-/// What is wrong with what a frame shows.
+/// What is wrong with the data of a frame.
 pub(crate) fn trouble(frame: &Frame) -> String {
     match &frame.trouble {
         Some((since, words)) => format!(

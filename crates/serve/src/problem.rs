@@ -20,7 +20,7 @@ use utoipa::{
 /// When it is worth asking again where others were in the way, in seconds.
 const LATER: &str = "1";
 
-/// Why nothing came of a request, or why nobody knows whether something did.
+/// Why a request failed, or why its outcome is unknown.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Problem {
     /// `urn:seinpaal:` and a word that programs may go by.
@@ -75,7 +75,7 @@ impl Problem {
         Self::new(StatusCode::CONFLICT, title, detail)
     }
 
-    /// Whether asking again is all that helps.
+    /// Whether the only remedy is to ask again.
     pub(crate) fn is_passing(&self) -> bool {
         matches!(self.status, 429 | 503 | 504)
     }

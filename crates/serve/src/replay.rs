@@ -1,4 +1,4 @@
-//! The same key gets the same answer: a client that heard nothing asks again, and has one permit.
+//! The same key gets the same answer, so a client that got no answer can repeat its request and has one permit.
 
 use std::{
     collections::HashMap,
@@ -29,7 +29,7 @@ struct Question {
     who: String,
     what: String,
     key: String,
-    /// What stood in the body: another body under the same key is a mistake of the client.
+    /// The body of the request: another body under the same key is a mistake of the client.
     body: String,
 }
 

@@ -1,4 +1,4 @@
-//! Permits that a person holds for a while: a grant that nobody renews, with the person and the reason as labels.
+//! Permits that a person holds for a while: a grant without renewal, with the person and the reason as labels.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -11,7 +11,7 @@ const BY: &str = "reserved-by";
 const UNTIL: &str = "until";
 const REASON: &str = "reason";
 
-/// What is to be reserved.
+/// A reservation to be made.
 pub(crate) struct Reservation<'a> {
     pub(crate) permits: u32,
     pub(crate) length: Duration,
@@ -34,7 +34,7 @@ impl Reservation<'_> {
         }
     }
 
-    /// How many are free: a reservation does not wait in line, since nobody would hear when it was its turn.
+    /// How many permits are free. A reservation does not wait in line, because no client would hear of its grant.
     async fn not_free(&self, semaphore: &Semaphore) -> String {
         let free = match semaphore.snapshot().await {
             Ok(seen) if seen.waiting_total > 0 => {

@@ -14,7 +14,7 @@ pub(crate) struct Inner {
     pub(crate) watches: Watches,
     pub(crate) audit: Audit,
     pub(crate) streams: Arc<Semaphore>,
-    /// What was answered to whom who may ask again.
+    /// Answers that are kept for clients that may repeat their request.
     pub(crate) answers: Answers,
     /// Items that are held for programs.
     pub(crate) deliveries: Deliveries,

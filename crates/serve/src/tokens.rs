@@ -1,4 +1,4 @@
-//! The file of tokens: who may look, and who may act.
+//! The file of tokens, which says who may look and who may act.
 
 use std::{fmt, fs, io, os::unix::fs::PermissionsExt, path::Path};
 

@@ -30,7 +30,7 @@ pub(crate) enum Subject {
     Queue(String),
 }
 
-/// Pieces of a page by their ids: for those who only read, and for those who may act.
+/// Pieces of a page by their ids, for visitors who may only read and for those who may act.
 pub(crate) type Pieces = [Vec<(&'static str, String)>; 2];
 
 impl Subject {

@@ -1,4 +1,4 @@
-//! What is looked at: one reader of the store for each name, however many browsers show it.
+//! Watches: one reader of the store for each name, however many browsers show it.
 //!
 //! A watch reads once a second while a stream is open, and once more whenever a page is asked for. Otherwise it reads
 //! nothing, and after [`LINGER`] it is gone.
@@ -48,7 +48,7 @@ pub(crate) struct Frame {
     pub(crate) epoch: u64,
     /// Grows with each reading; 0 before the first.
     pub(crate) version: u64,
-    /// For those who only read, and for those who may act.
+    /// For visitors who may only read, and for those who may act.
     pub(crate) parts: [Vec<Part>; 2],
     /// When the store answered last.
     answered: Option<Instant>,
@@ -115,7 +115,7 @@ fn epoch() -> u64 {
 pub(crate) async fn first(frames: &mut watch::Receiver<Frame>) -> Frame {
     let had = frames.borrow_and_update().version;
     let next = frames.wait_for(|frame| frame.version > had);
-    // Without an answer in time the page shows what was known, and says so.
+    // Without an answer in time the page shows its last data, and says so.
     let _ = timeout(FIRST, next).await;
     frames.borrow().clone()
 }
@@ -159,7 +159,7 @@ impl Frame {
         self
     }
 
-    /// What was read, or why nothing was.
+    /// The last reading, or why there is none.
     fn take(&mut self, seen: Result<[Vec<(&'static str, String)>; 2], String>) {
         self.version += 1;
         match seen {

@@ -63,7 +63,7 @@ impl ChildRecord {
     /// locks, so it may run between fork and exec.
     ///
     /// # Errors
-    /// The record could not be written; then the descriptor alone counts.
+    /// The record could not be written; then the descriptors alone count.
     pub fn sign(&self) -> io::Result<()> {
         self.0.sign()
     }
@@ -181,28 +181,29 @@ pub trait Store: fmt::Debug + Send + Sync + 'static {
     ) -> BoxFuture<'a, Result<Vec<(Name, Snapshot)>, StoreError>>;
 }
 
-/// How a client shows a store that it lives: a descriptor, and a record of the child that has
-/// inherited it.
+/// How a client shows a store that it lives: two descriptors, and a record of the child that has
+/// inherited them.
 pub trait Presence {
-    /// The descriptor. A child that inherits it keeps the client alive in the store's eyes after this process is gone.
-    fn descriptor(&self) -> BorrowedFd<'_>;
+    /// The descriptors: the test of life, and the notice of its end. A child that inherits both keeps the client
+    /// alive in the store's eyes after this process is gone.
+    fn descriptors(&self) -> [BorrowedFd<'_>; 2];
 
-    /// Puts the child on record that inherits the [`descriptor`](Self::descriptor). Once this
+    /// Puts the child on record that inherits the [`descriptors`](Self::descriptors). Once this
     /// process and the child are both gone, the client is gone, even if others have inherited the
-    /// descriptor as well.
+    /// descriptors as well.
     ///
     /// # Errors
-    /// The record could not be written; then the descriptor alone counts.
+    /// The record could not be written; then the descriptors alone count.
     fn record_child(&self, pid: u32) -> Result<(), StoreError>;
 
     /// Prepares a record that the child signs by itself. `None`: no record can be had here.
     ///
     /// # Errors
-    /// It could not be prepared; then the descriptor alone counts.
+    /// It could not be prepared; then the descriptors alone count.
     fn child_record(&self) -> Result<Option<ChildRecord>, StoreError>;
 
-    /// Takes the child off the record again, so that the descriptor alone counts. Call this before
-    /// another child inherits the descriptor.
+    /// Takes the child off the record again, so that the descriptors alone count. Call this before
+    /// another child inherits them.
     ///
     /// # Errors
     /// The record could not be removed.

@@ -3,6 +3,7 @@
 pub mod check;
 pub mod end;
 pub(crate) mod labour;
+mod tale;
 #[cfg(test)]
 mod tests;
 

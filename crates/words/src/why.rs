@@ -26,7 +26,7 @@ pub fn page(seen: &Snapshot, ticket: Ticket, why: &Why) -> String {
 pub fn lines(seen: &Snapshot, ticket: Ticket, why: &Why) -> Vec<String> {
     match why {
         Why::Holds(held) => vec![format!(
-            "{} holds {} of {} since {}; it waits for nothing ({})",
+            "{} holds {} of {} for {}; it waits for nothing ({})",
             short(seen, ticket),
             permits(u64::from(held.permits)),
             seen.name,
@@ -34,13 +34,13 @@ pub fn lines(seen: &Snapshot, ticket: Ticket, why: &Why) -> Vec<String> {
             lease(held),
         )],
         Why::Waits(waits) => waiting(seen, ticket, waits),
-        _ => vec![format!("{} stands as this program cannot say", short(seen, ticket))],
+        _ => vec![format!("{}: this program does not know its state", short(seen, ticket))],
     }
 }
 
 fn waiting(seen: &Snapshot, ticket: Ticket, waits: &Waits) -> Vec<String> {
     let head = format!(
-        "{} waits for {} of {} since {}, {} of {} in line",
+        "{} has waited for {} of {} for {}, {} of {} in line",
         short(seen, ticket),
         permits(u64::from(waits.permits)),
         seen.name,
@@ -121,7 +121,7 @@ fn about_others(seen: &Snapshot, reason: &Reason) -> String {
         },
         Reason::WriterHolds { holders } => format!("a writer holds: {}", by(seen, holders)),
         Reason::NotRenewed { holders } => silent(seen, holders),
-        _ => "for a reason that this program cannot say".to_owned(),
+        _ => "for a reason that this program does not know".to_owned(),
     }
 }
 
@@ -167,7 +167,7 @@ fn holder(seen: &Snapshot, held: &HeldBy) -> String {
         1 | seinpaal::MOST_READERS => String::new(),
         permits => format!(" {permits}"),
     };
-    format!("{}{many} since {}, {}", who(seen, held.ticket), age(held.held_for), lease(held))
+    format!("{}{many} for {}, {}", who(seen, held.ticket), age(held.held_for), lease(held))
 }
 
 fn lease(held: &HeldBy) -> String {

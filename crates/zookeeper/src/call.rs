@@ -17,8 +17,9 @@ use tokio::time::{Instant, sleep};
 use super::{
     core::{Core, count_attempt},
     error,
+    header::Header,
     link::Link,
-    replica::{Header, LONGEST_BASE, LONGEST_TO_ENTER, Learned, Replica, holders},
+    replica::{LONGEST_BASE, LONGEST_TO_ENTER, Learned, Replica, holders},
     stretch,
     transaction::{Executed, Floor, Written},
     write::Hint,

@@ -2,7 +2,7 @@
 
 use zookeeper_client::Error;
 
-use super::replica::FORMAT;
+use super::header::FORMAT;
 use seinpaal_store::packed::Damaged;
 use seinpaal_store::{
     Certainty::{self, NotExecuted, Unknown},

@@ -16,6 +16,7 @@ mod error;
 #[cfg(any(test, feature = "fuzzing"))]
 #[doc(hidden)]
 pub mod fuzzing;
+mod header;
 mod keeper;
 mod link;
 mod list;

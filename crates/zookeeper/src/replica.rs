@@ -6,18 +6,18 @@
 
 use std::collections::BTreeSet;
 
-use seinpaal_proto::{Inbox, MemoryState, Standing, State, time::UNBOUNDED};
+use seinpaal_proto::{Inbox, MemoryState, Standing, State};
 
 use zookeeper_client::Stat;
 
 use super::{
+    header::Header,
     recorder::Recorder,
     time,
     write::{Hint, put_hint, replay},
 };
 use seinpaal_store::packed::{Damaged, Packer, number, pack};
 
-pub(super) const FORMAT: u8 = 2;
 /// The writes since the base are packed away above this many bytes, or above a quarter of the base.
 const LONG_LOG: usize = 24 << 10;
 /// The longest base: a server refuses a request of 1 MB, in which the base is not alone.
@@ -52,16 +52,6 @@ struct Node {
     log: Vec<u8>,
 }
 
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) struct Header {
-    /// Whose writes these are: a name that was forgotten and came back has another number.
-    pub(super) incarnation: u64,
-    /// The version of the base's znode that the writes follow.
-    pub(super) base_version: i32,
-    /// Hints written before the first that is here.
-    hints_before: u64,
-}
-
 /// What a batch wants written.
 #[derive(Debug)]
 pub(super) enum Change {
@@ -94,39 +84,6 @@ pub(super) struct Learned {
     pub(super) hints: Vec<Hint>,
     /// Some hints were packed away before they were read.
     pub(super) has_gap: bool,
-}
-
-impl Header {
-    /// The format of a name's znode, if another version wrote it.
-    pub(super) fn other_format(log: &[u8]) -> Option<u8> {
-        // Formats are counted from 1, and what is not ours begins with a letter.
-        log.first().copied().filter(|format| *format != FORMAT && (1..32).contains(format))
-    }
-
-    /// What starts the name's znode.
-    fn parse(log: &[u8]) -> Result<(Self, &[u8]), Damaged> {
-        let (format, rest) = log.split_first().ok_or(Damaged)?;
-        if *format != FORMAT {
-            return Err(Damaged);
-        }
-        let (incarnation, rest) = number(rest)?;
-        let (base_version, rest) = number(rest)?;
-        let (hints_before, rest) = number(rest)?;
-        if hints_before > UNBOUNDED {
-            return Err(Damaged); // it counts wakeups, one by one
-        }
-        let base_version = i32::try_from(base_version).map_err(|_| Damaged)?;
-        Ok((Self { incarnation, base_version, hints_before }, rest))
-    }
-
-    fn bytes(&self) -> Vec<u8> {
-        let mut packer = Packer::bare();
-        packer.byte(FORMAT);
-        packer.number(self.incarnation);
-        packer.number(self.base_version as u64);
-        packer.number(self.hints_before);
-        packer.into_bytes()
-    }
 }
 
 impl Replica {

@@ -9,12 +9,7 @@ use seinpaal_proto::{
 use tokio::time::timeout;
 use zookeeper_client::{Error, MultiWriteError, MultiWriteResult, MultiWriter};
 
-use super::{
-    error,
-    link::Link,
-    replica::{Change, Header},
-    write::Hint,
-};
+use super::{error, header::Header, link::Link, replica::Change, write::Hint};
 use seinpaal_store::{Certainty, StoreError};
 
 /// The highest fence of the names that were forgotten, and the version of the znode that says so.

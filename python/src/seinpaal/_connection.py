@@ -169,8 +169,8 @@ class Seinpaal:
         self._inherited.append(self._connection)
         presence = self._connection.presence
         self._connection = None
-        if presence is not None:
-            os.close(presence)
+        for descriptor in presence or ():
+            os.close(descriptor)
 
 
 def _wishes(wanted: Sequence[Lock | Holding]) -> list[Wish]:

@@ -18,6 +18,9 @@ const TIMES: u64 = 256;
 const SIZES: [u32; 3] = [10, 1_000, 10_000];
 const RENEWALS: u64 = 6;
 const SETTLED: Duration = Duration::from_secs(3);
+/// Shorter than what is left of the time between two renewals, and how often it is waited for.
+const IDLE: Duration = Duration::from_secs(2);
+const IDLE_WINDOWS: u32 = 4;
 const NAME: &str = "bench";
 
 pub(super) fn dropped(bench: &mut Bench, row: &Row) -> io::Result<()> {
@@ -173,18 +176,15 @@ async fn hand_over(pair: &[Semaphore; 2], times: u64) -> io::Result<()> {
 /// Instructions of one renewal of so many permits.
 async fn renew(server: &Server, permits: u32) -> io::Result<f64> {
     let seinpaal = connect(server).await?;
-    tokio::time::sleep(SETTLED).await;
-    server.count()?;
-    tokio::time::sleep(SETTLED).await;
-    let idle = server.counted_since()? / SETTLED.as_secs_f64();
     let semaphore = seinpaal.semaphore(NAME).limit(permits);
-    let ask = |_| semaphore.acquire().ttl(Duration::from_secs(6)).into_future();
+    let ask = |_| semaphore.acquire().ttl(Duration::from_secs(18)).into_future();
     let held = (0..permits).map(ask).collect::<JoinSet<_>>().join_all().await;
     let held = held.into_iter().collect::<Result<Vec<_>, _>>().map_err(io::Error::other)?;
     // The first merges what was asked for at different times, and brings the script, for which the
     // server needs a second under callgrind.
     until_called(&seinpaal, 1).await;
     tokio::time::sleep(SETTLED).await;
+    let idle = idle_between(server, &seinpaal).await?;
     let (before, begun) = (seinpaal.statistics().calls, Instant::now());
     server.count()?;
     until_called(&seinpaal, RENEWALS).await;
@@ -192,6 +192,22 @@ async fn renew(server: &Server, permits: u32) -> io::Result<f64> {
     let (took, renewals) = (begun.elapsed(), seinpaal.statistics().calls - before);
     drop(held);
     Ok((counted - idle * took.as_secs_f64()) / renewals as f64)
+}
+
+/// Instructions a second between two renewals: what the server does by the clock grows with what it keeps.
+async fn idle_between(server: &Server, seinpaal: &Seinpaal) -> io::Result<f64> {
+    let mut counted = 0.0;
+    for _ in 0..IDLE_WINDOWS {
+        until_called(seinpaal, 1).await;
+        let before = seinpaal.statistics().calls;
+        server.count()?;
+        tokio::time::sleep(IDLE).await;
+        counted += server.counted_since()?;
+        if seinpaal.statistics().calls > before {
+            return Err(io::Error::other("a renewal came where none was due"));
+        }
+    }
+    Ok(counted / f64::from(IDLE_WINDOWS) / IDLE.as_secs_f64())
 }
 
 async fn until_called(seinpaal: &Seinpaal, more: u64) {

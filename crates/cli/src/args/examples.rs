@@ -22,7 +22,7 @@ fn typed(page: &str) -> impl Iterator<Item = &str> {
     page.lines().filter_map(|line| line.strip_prefix("$ "))
 }
 
-/// The simple commands of a line of shell, as words. What stands in quotes is one word.
+/// The simple commands of a line of shell, as words. Quoted text is one word.
 fn commands(line: &str) -> Vec<Vec<String>> {
     let (mut commands, mut word, mut quote) = (vec![Vec::new()], String::new(), None);
     for c in line.chars().chain([' ']) {

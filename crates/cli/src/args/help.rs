@@ -7,8 +7,8 @@ Environment:
   XDG_CONFIG_HOME  where seinpaal/config.toml is: store = \"URL\"
                    (default ~/.config; after it /etc/seinpaal.toml)
   NO_COLOR         if set to anything: no bold print
-  COLUMNS          how wide tables are where stdout is no terminal
-There is no RUST_LOG: -vv prints what the library logs.";
+  COLUMNS          the width of tables if stdout is not a terminal
+RUST_LOG has no effect: -vv prints what the library logs.";
 
 pub(super) const STORES: &str = "\
 Stores:
@@ -22,12 +22,12 @@ Stores:
   rediss+cluster://       a cluster, found by any of its nodes
   redis+quorum://[USER:PASSWORD@]HOST[:PORT],HOST[:PORT],HOST[:PORT]
   rediss+quorum://        3, 5, 7 or 9 servers that know nothing of
-                          each other; no order
+                          each other; waiters have no order
   zookeeper://[USER:PASSWORD@]HOST[:PORT],HOST[:PORT][/CHROOT]
                           an ensemble (?session=DUR  connect-timeout=DUR);
                           packages have it, your own build with
                           `--features zookeeper`
-  memory:                 one process, for trying out
+  memory:                 one process, for trials
 
 Options of a Redis store:
   ?replicated=N  restart-guard=on|off|DUR  clock-bound=DUR|off
@@ -47,8 +47,8 @@ Added to CMD's environment:
   SEINPAAL_SLOTS (all, comma-separated)           SEINPAAL_PERMITS
   SEINPAAL_LIMIT  SEINPAAL_TICKET
   SEINPAAL_SLOT_NAME, SEINPAAL_SLOT_NAMES  where slots have names
-  SEINPAAL_HELD   what is held around CMD, as JSON: a `run` of NAME
-                  inside CMD goes in under this permit
+  SEINPAAL_HELD   what is held around CMD, as JSON, so that a `run` of
+                  NAME inside CMD can share this permit
 Added with --also and --within, one for each, in their order,
 comma-separated:
   SEINPAAL_ALSO_FENCES   SEINPAAL_ALSO_SLOTS (the lowest held)";
@@ -60,14 +60,14 @@ Examples:
   seinpaal run gpus -j 4 -p 2 -- train --fast
       two of four permits
   seinpaal run nightly -n -E 0 ./nightly.sh
-      skip quietly if it runs already
+      skip without a message if it runs already
   seinpaal run pages --shared ./render.sh
   seinpaal run pages --exclusive ./publish.sh
       many readers or one writer
   seinpaal run gpus -j 4 --also licence -- train
-      a permit of each, or none
+      a permit of each name, or none
   seinpaal run user/ann --within all -- ./job.sh
-      ann's own turn first, then one of those that all share
+      first a permit of ann's own, then one of those that all share
   seinpaal run reports --once-per 1h ./reports.sh
       started on many machines every hour, run by one of them
   seinpaal run gpus -j 4 sh -c 'train --gpu=$SEINPAAL_SLOT'
@@ -78,7 +78,7 @@ Examples:
   ticket=$(seinpaal acquire deploy --ttl 10m) || exit
   trap 'seinpaal release deploy \"$ticket\"' EXIT
   seinpaal acquire deploy --while-pid $$ >ticket || exit
-      kept and renewed until this script ends, also by kill -9";
+      renewed until this script ends, even by kill -9";
 
 pub(super) const TOP_KEYS: &str = "\
 Keys:
@@ -87,9 +87,9 @@ Keys:
                      waiter at the cursor waits
   left, escape (h)   back to all names
   tab                queues, and back to names
-  /                  only those with this in their name
+  /                  show only names that contain a text
   a                  actions on what the cursor is on: limit, pause,
-                     evict and so on; each is asked again
+                     evict and so on; each asks for confirmation
   s                  sort by the next column
   ?                  all keys
   q                  leave";
@@ -101,4 +101,4 @@ Exit status of doctor:
       which, and the remedy
   69  the store cannot be reached
   77, 78  the store cannot be used: this user may not do what is
-      needed; it is too old, a replica, or not what the URL says";
+      needed; or it is too old, a replica, or not what the URL says";

@@ -17,17 +17,19 @@ Examples:
   seinpaal queue push mails 'to: ann'
   seinpaal queue push reports --priority 10 --group acme - < report.json
   seinpaal queue push mails --delay 1h --dedup ann 'to: ann'
-      in an hour, and once, however often it is pushed meanwhile
+      delivered in an hour, and once, however often it is pushed
   find /photos -name '*.raw' | seinpaal queue push photos --lines
       an item a line, as the lines come
 
-Prints the number of each item. A duplicate prints that of the item which
-was pushed before, says so on stderr, and is no error: exit status 0.
-A payload has 1 MiB at most: keep more elsewhere, and push where.";
+Prints the number of each item. For a duplicate it prints the number
+of the item that was pushed before, and says so on stderr. That is no
+error. A payload has at most 1 MiB: keep larger data elsewhere, and
+push its location.";
 
 const WORK_HELP: &str = "\
-CMD reads the payload from its stdin. What becomes of the item:
-  exit status 0    it is done and gone
+CMD reads the payload from its stdin. CMD's exit status decides what
+becomes of the item:
+  0                it is done and removed
   75               it goes back for later, and the delivery does not count
   anything else    it is delivered again, each time later; after its last
                    delivery it is a dead letter (`queue dead`)
@@ -38,21 +40,22 @@ Added to CMD's environment:
   SEINPAAL_ATTEMPT (from 1)       SEINPAAL_DELIVERIES (allowed)
   SEINPAAL_GROUP (may be empty)   SEINPAAL_LABELS (KEY=VALUE, a line each)
 
-An item may be delivered twice, if we or the store die in between: give
-the fence to what CMD writes to, which can refuse a lower one.
+An item may be delivered twice if `queue work` or the store dies in
+between. Give the fence to what CMD writes to, so that it can refuse a
+lower one.
 
-Signals: the first TERM, INT, HUP or QUIT takes no more items and lets
-those in work finish: exit status 0, or 128+n with --until-empty. The
-second sends TERM to the commands, and gives back what they do not
-finish; the third sends KILL: exit status 128+n.";
+Signals: after the first TERM, INT, HUP or QUIT no more items are taken,
+and those in work finish: exit status 0, or 128+n with --until-empty.
+The second sends TERM to the commands and gives back the items that they
+do not finish; the third sends KILL: exit status 128+n.";
 
 const WORK_EXAMPLES: &str = "\
 Examples:
   seinpaal queue work mails -- ./send.sh
-      for ever, one at a time
+      one item at a time, for ever
   seinpaal queue work photos -c 8 --until-empty -- sh -c 'read -r file
       convert \"$file\" \"${file%.raw}.jpg\"'
-      eight at a time, until all is done";
+      eight items at a time, until the queue is empty";
 
 const DEAD_EXAMPLES: &str = "\
 Examples:
@@ -71,28 +74,28 @@ pub(crate) enum Queue {
         after_long_help = after(&[WORK_HELP, WORK_EXAMPLES, ENVIRONMENT, TABLE])
     )]
     Work(Work),
-    /// Show what waits and who works on what
+    /// Show what waits, and which worker has which item
     #[command(after_long_help = after(&[ENVIRONMENT, TABLE]))]
     Show(Show),
     /// List the queues in use
     #[command(after_long_help = after(&[ENVIRONMENT, TABLE]))]
     List(List),
-    /// List the dead letters, replay or drop them
+    /// List dead letters, replay them or drop them
     #[command(after_long_help = after(&[DEAD_EXAMPLES, ENVIRONMENT, TABLE]))]
     Dead(Dead),
     /// Print or change how many items may be in work at once
     #[command(after_long_help = after(&[ENVIRONMENT, TABLE]))]
     Limit(Limit),
-    /// Deliver nothing; what is in work, goes on
+    /// Deliver nothing; items in work go on
     #[command(after_long_help = after(&[ENVIRONMENT, TABLE]))]
     Pause(Pause),
-    /// Deliver again
+    /// Deliver items again
     #[command(after_long_help = after(&[ENVIRONMENT, TABLE]))]
     Resume(OneQueue),
-    /// Take out all that is ready or delayed, and print how many items that was
+    /// Remove all items that are ready or delayed, and print how many
     #[command(after_long_help = after(&[ENVIRONMENT, TABLE]))]
     Purge(OneQueue),
-    /// Take out one item; who works on it learns of it at once
+    /// Remove one item; its worker learns of it at once
     #[command(after_long_help = after(&[ENVIRONMENT, TABLE]))]
     Cancel(Cancel),
 }
@@ -102,36 +105,36 @@ pub(crate) struct Push {
     /// The queue
     #[arg(value_parser = values::name)]
     pub(crate) name: Name,
-    /// What is to be worked on; - reads it from stdin
+    /// The payload of the item; - reads it from stdin
     #[arg(required_unless_present = "lines")]
     pub(crate) payload: Option<OsString>,
     /// Push every line of stdin as an item, as the lines come
     #[arg(long, conflicts_with_all = ["payload", "dedup"])]
     pub(crate) lines: bool,
-    /// Rank among the items, -100 to 100; higher first, and waiting raises it
+    /// Priority among the items, -100 to 100; higher goes first, and waiting raises it
     #[arg(long, value_name = "P", default_value = "0", allow_negative_numbers = true,
           value_parser = clap::value_parser!(i32).range(-100..=100))]
     pub(crate) priority: i32,
-    /// Deliver it after that long at the earliest
+    /// Deliver the item after this long at the earliest
     #[arg(long, value_name = "DUR", value_parser = values::duration, conflicts_with = "due")]
     pub(crate) delay: Option<Duration>,
-    /// Deliver it at that time at the earliest: 2030-01-31T09:00:00Z, or @SECONDS since 1970
+    /// Deliver the item at this time at the earliest: 2030-01-31T09:00:00Z, or @SECONDS since 1970
     #[arg(long, value_name = "TIME", value_parser = values::time)]
     pub(crate) due: Option<SystemTime>,
-    /// Whose share of the queue it counts for: see `queue limit --group`
+    /// The group that the item counts for; see `queue limit --group`
     #[arg(long, value_name = "G", value_parser = values::name)]
     pub(crate) group: Option<Name>,
-    /// Push nothing if an item with this key was pushed and its key is remembered still
+    /// Push nothing if an item with this key was pushed and the key is still remembered
     #[arg(long, value_name = "KEY", value_parser = values::name)]
     pub(crate) dedup: Option<Name>,
-    /// How long this item's key is remembered, a week at most
+    /// How long the key is remembered, at most a week
     #[arg(long, value_name = "DUR", default_value = "1h", value_parser = values::duration,
           requires = "dedup")]
     pub(crate) dedup_window: Duration,
-    /// How often it is delivered at most
+    /// How many times the item is delivered at most
     #[arg(long, value_name = "N", default_value = "5", value_parser = values::count(1_000_000))]
     pub(crate) deliveries: u32,
-    /// For whoever works on it; repeatable
+    /// A label for the worker; repeatable
     #[arg(long = "label", value_name = "KEY=VALUE", value_parser = values::label)]
     pub(crate) labels: Vec<(String, String)>,
 }
@@ -144,29 +147,29 @@ pub(crate) struct Work {
     /// Work on N items at a time
     #[arg(short, long, value_name = "N", default_value = "1", value_parser = values::count(MOST_AT_ONCE))]
     pub(crate) concurrency: u32,
-    /// End when nothing is waiting, delayed or in work anywhere
+    /// Exit when no item is ready, delayed or in work anywhere
     #[arg(long)]
     pub(crate) until_empty: bool,
     /// How long an item's lease lasts without renewal, 100ms to 24h (default: 30s, or as long as the store's restart
     /// guard allows)
     #[arg(long, value_name = "DUR", value_parser = values::ttl)]
     pub(crate) ttl: Option<Duration>,
-    /// How long an item waits that failed, the first time; then twice as long each time
+    /// How long an item waits after its first failure; each further failure doubles it
     #[arg(long, value_name = "DUR", default_value = "1s", value_parser = values::duration)]
     pub(crate) retry_base: Duration,
-    /// How long it waits at most
+    /// The longest that an item waits after a failure
     #[arg(long, value_name = "DUR", default_value = "5m", value_parser = values::duration)]
     pub(crate) retry_max: Duration,
-    /// How long an item waits that CMD gave back
+    /// How long an item waits after CMD gave it back
     #[arg(long, value_name = "DUR", default_value = "1s", value_parser = values::duration)]
     pub(crate) give_back_after: Duration,
-    /// How long between TERM and KILL when a lease is lost, cut so as to end before the lease does
+    /// Time between TERM and KILL when a lease is lost, shortened so that KILL comes before the lease ends
     #[arg(short, long, value_name = "DUR", default_value = "5s", value_parser = values::duration)]
     pub(crate) kill_after: Duration,
     /// Take SEINPAAL_STORE, which may have a password in it, out of CMD's environment
     #[arg(long)]
     pub(crate) hide_store: bool,
-    /// What to run, with its arguments: everything from here on is CMD's own
+    /// The command and its arguments; everything from here on belongs to CMD
     #[arg(required = true, trailing_var_arg = true, value_name = "CMD")]
     pub(crate) command: Vec<OsString>,
 }
@@ -189,7 +192,7 @@ pub(crate) struct Show {
 
 #[derive(Args, Debug)]
 pub(crate) struct List {
-    /// Only queues whose names start with this
+    /// Only queues whose names have this prefix
     #[arg(default_value = "", hide_default_value = true)]
     pub(crate) prefix: String,
     #[command(flatten)]
@@ -201,10 +204,11 @@ pub(crate) struct Dead {
     /// The queue
     #[arg(value_parser = values::name)]
     pub(crate) name: Name,
-    /// Make it an item again, with all its deliveries before it; `all` does so with all, and prints how many
+    /// Turn a dead letter into an item again, with all its deliveries ahead; `all` replays every one, and
+    /// prints how many
     #[arg(long, value_name = "ID", value_parser = values::which, conflicts_with = "drop")]
     pub(crate) replay: Option<Which>,
-    /// Forget it; `all` forgets all, and prints how many
+    /// Delete a dead letter; `all` deletes every one, and prints how many
     #[arg(long, value_name = "ID", value_parser = values::which)]
     pub(crate) drop: Option<Which>,
     #[command(flatten)]
@@ -216,10 +220,10 @@ pub(crate) struct Limit {
     /// The queue
     #[arg(value_parser = values::name)]
     pub(crate) name: Name,
-    /// How many items may be in work at once; 0 delivers nothing, `none` any number
+    /// How many items may be in work at once; 0 delivers nothing, `none` removes the limit
     #[arg(value_name = "N", value_parser = values::limit)]
     pub(crate) limit: Option<Most>,
-    /// How many items of each group
+    /// How many items of each group may be in work at once
     #[arg(long, value_name = "M", value_parser = values::limit)]
     pub(crate) group: Option<Most>,
 }
@@ -229,7 +233,7 @@ pub(crate) struct Pause {
     /// The queue
     #[arg(value_parser = values::name)]
     pub(crate) name: Name,
-    /// Why, for people to read
+    /// The reason, shown to people
     #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true,
           value_parser = values::text)]
     pub(crate) reason: String,

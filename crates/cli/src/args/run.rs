@@ -12,59 +12,59 @@ use crate::exit::NOT_ACQUIRED;
 pub(crate) struct Run {
     #[command(flatten)]
     pub(crate) entry: Entry,
-    /// Take permits of this name as well, W of them (default 1): all or none; repeatable. A name
-    /// that ends in a colon and digits is written NAME:1
+    /// Also take W permits (default 1) of this name, all or none; repeatable. Write a name that ends in a
+    /// colon and digits as NAME:1
     #[arg(long, value_name = "NAME[:W]", value_parser = values::also)]
     pub(crate) also: Vec<(Name, u32)>,
-    /// Take permits of this wider name as well, W of them (default 1), after those of NAME and --also are had: a permit
-    /// that all want is then never held by somebody who waits for a turn of their own. Repeatable, from narrow to wide
+    /// Also take W permits (default 1) of this wider name, after those of NAME and --also. Until then the
+    /// request waits without a permit that others could use. Repeatable, from narrow to wide
     #[arg(long, value_name = "NAME[:W]", value_parser = values::also)]
     pub(crate) within: Vec<(Name, u32)>,
-    /// Run CMD once for KEY, and end with 0 where a `run` of NAME has done that: of many machines that start a job at the
-    /// same tick, one runs it
+    /// Run CMD once for KEY, and exit with 0 if a `run` of NAME has already done so: when many machines start
+    /// a job at the same time, one of them runs it
     ///
-    /// KEY is any text, like "$(date +%F-%H)". A length like 10m, 1h or 1d stands for the tick of that length that this
-    /// machine's clock is in, counted in UTC: of a job that is started every hour give 1h. Done is what has ended with 0. If
-    /// CMD fails or is stopped, the next that waits runs it. With -n nobody waits, and who comes while it runs ends with 75
-    /// (-E).
+    /// KEY is any text, such as "$(date +%F-%H)". A length such as 10m, 1h or 1d stands for the current
+    /// period of that length on this machine's clock, in UTC: give 1h for a job that starts every hour. KEY
+    /// is done when CMD has ended with 0. If CMD fails or is stopped, the next waiter runs it. With -n nobody
+    /// waits: a `run` that starts while CMD runs exits with 75 (-E).
     #[arg(long, value_name = "KEY", conflicts_with = "shared", value_parser = once::key)]
     pub(crate) once_per: Option<OncePer>,
-    /// How long the store remembers that KEY was done, 1s to 24h (default: 24h). Make it longer than the last of
-    /// the machines can be late
+    /// How long the store remembers that KEY was done, 1s to 24h (default: 24h). It must be longer than any
+    /// machine can be late
     #[arg(long, value_name = "DUR", requires = "once_per", value_parser = once::remember)]
     pub(crate) remember: Option<Duration>,
-    /// Inside CMD of a `run` of the same name, wait like anybody instead of going in under the permit that it holds
+    /// Inside CMD of a `run` of the same name, wait in line instead of sharing the permit that it holds
     #[arg(long)]
     pub(crate) no_reenter: bool,
     /// What to do when the lease is lost or about to be
     #[arg(long, value_name = "ACTION", default_value = "term")]
     pub(crate) on_lost: OnLost,
-    /// How long between TERM and KILL, cut so as to end before the lease does
+    /// Time between TERM and KILL, shortened so that KILL comes before the lease ends
     #[arg(short, long, value_name = "DUR", default_value = "5s", value_parser = values::duration)]
     pub(crate) kill_after: Duration,
-    /// Keep the permits at least that long, also if CMD ends sooner: a job that many clocks start is then not run
-    /// twice because one of them is late
+    /// Keep the permits at least this long, even if CMD ends sooner: a job that many machines start is then
+    /// not run twice when one clock is late
     #[arg(long, value_name = "DUR", value_parser = values::above_zero)]
     pub(crate) min_hold: Option<Duration>,
-    /// What to do where this ends with 69, because the store cannot be reached or has no room
+    /// What to do when the store cannot be reached or has no room (status 69)
     #[arg(long, value_name = "ACTION", default_value = "fail")]
     pub(crate) on_unreachable: OnUnreachable,
-    /// What to do about those who hold NAME or wait for it
+    /// What to do when others hold NAME or wait for it
     #[arg(long, value_name = "ACTION", default_value = "wait", conflicts_with = "nonblock")]
     pub(crate) on_conflict: OnConflict,
-    /// Stop CMD after that long and exit with 124
+    /// Stop CMD after this long and exit with 124
     #[arg(long, value_name = "DUR", value_parser = values::above_zero)]
     pub(crate) max_hold: Option<Duration>,
     /// Take SEINPAAL_STORE, which may have a password in it, out of CMD's environment
     #[arg(long)]
     pub(crate) hide_store: bool,
-    /// Write JSON lines of what happens to this open file descriptor
+    /// Write events as JSON lines to this open file descriptor
     #[arg(long, value_name = "FD", value_parser = clap::value_parser!(i32).range(0..))]
     pub(crate) events: Option<i32>,
     /// Of the keeper of `acquire --while-pid`: the process.
     #[arg(skip)]
     pub(crate) kept_for: Option<i32>,
-    /// What to run, with its arguments: everything from here on is CMD's own
+    /// The command and its arguments; everything from here on belongs to CMD
     #[arg(required = true, trailing_var_arg = true, value_name = "CMD")]
     pub(crate) command: Vec<OsString>,
 }
@@ -75,7 +75,7 @@ pub(crate) enum OnLost {
     Term,
     /// KILL to CMD's process group before the lease ends
     Kill,
-    /// Say so, and go on
+    /// Print a warning, and let CMD run on
     Warn,
 }
 
@@ -103,19 +103,19 @@ impl OnLost {
 pub(crate) enum OnUnreachable {
     /// Do not run CMD
     Fail,
-    /// Run CMD without a permit, and say so: it counts nowhere, and nobody ends it
+    /// Run CMD without a permit, and say so: it counts towards no limit, and nothing stops it
     Run,
 }
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
 pub(crate) enum OnConflict {
-    /// Wait behind them
+    /// Wait in line
     Wait,
-    /// Do not run CMD, and end with 0
+    /// Do not run CMD, and exit with 0
     Skip,
-    /// Send away those who wait, and wait for those who hold: of many only the newest runs next
+    /// Send away the waiters, and wait for the holders: of many runs only the newest goes next
     ReplaceWaiting,
-    /// Send away those who wait, and end those who hold: their runs stop with 122
+    /// Send away the waiters, and evict the holders: their runs stop with 122
     CancelRunning,
 }
 
@@ -123,14 +123,15 @@ pub(crate) enum OnConflict {
 pub(crate) struct Acquire {
     #[command(flatten)]
     pub(crate) entry: Entry,
-    /// Keep and renew the permits until process PID ends, however it ends, and give them back then. `--while-pid $$` is
-    /// the script itself
+    /// Keep the permits until process PID ends, in whatever way, and then release them. `--while-pid $$`
+    /// names the script itself
     ///
-    /// A process in the background does that, in a session of its own. `release` gives them back sooner. `renew` says with
-    /// 122 that they were lost.
+    /// A background process in a session of its own renews the permits. `release` releases them sooner.
+    /// `renew` exits with 122 if they were lost.
     #[arg(long, value_name = "PID", value_parser = clap::value_parser!(i32).range(1..))]
     pub(crate) while_pid: Option<i32>,
-    /// With --while-pid: term or kill, to be sent to process PID when the lease is lost or about to be (default: nothing)
+    /// With --while-pid: the signal, term or kill, to send to process PID when the lease is lost or about to
+    /// be (default: none)
     #[arg(long, value_name = "ACTION", requires = "while_pid", hide_possible_values = true,
           value_parser = OnLost::signal)]
     pub(crate) on_lost: Option<OnLost>,
@@ -139,7 +140,7 @@ pub(crate) struct Acquire {
 /// How to get in: the same for everything that takes permits.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct Entry {
-    /// What the permits are counted under
+    /// The name that the permits belong to
     #[arg(value_parser = values::name)]
     pub(crate) name: Name,
     /// At most N permits exist (default: the stored limit, else 1)
@@ -157,7 +158,7 @@ pub(crate) struct Entry {
     /// Wait for the slot with this name, which `limit --slots` has given it; repeatable, up to W
     #[arg(long = "slot", value_name = "SLOT")]
     pub(crate) slots: Vec<String>,
-    /// Take NAME as a readers-writer lock, for reading: with others who do, and with no writer
+    /// Take NAME as a readers-writer lock, for reading: together with other readers, never with a writer
     #[arg(long, conflicts_with_all = ["exclusive", "limit", "permits", "slots", "adopt_limit", "set_limit"])]
     pub(crate) shared: bool,
     /// Take NAME as a readers-writer lock, for writing: alone
@@ -166,28 +167,29 @@ pub(crate) struct Entry {
     /// Do not wait
     #[arg(short, long, conflicts_with = "wait")]
     pub(crate) nonblock: bool,
-    /// Wait at most that long (default: as long as it takes)
+    /// Wait at most this long (default: as long as it takes)
     #[arg(short, long, value_name = "DUR", value_parser = values::duration)]
     pub(crate) wait: Option<Duration>,
-    /// The exit status when no permit was had
+    /// The exit status when no permit was acquired
     #[arg(short = 'E', long, value_name = "C", default_value_t = NOT_ACQUIRED)]
     pub(crate) conflict_exit_code: u8,
-    /// If M wait already, do not queue
+    /// Do not queue if M requests wait already
     #[arg(long, value_name = "M")]
     pub(crate) max_waiting: Option<u32>,
-    /// Rank among those who wait, -100 to 100; higher first, and waiting raises it
+    /// Priority among the waiters, -100 to 100; higher goes first, and waiting raises it
     #[arg(long, value_name = "P", default_value = "0", allow_negative_numbers = true,
           value_parser = clap::value_parser!(i32).range(-100..=100))]
     pub(crate) priority: i32,
     /// How long the lease lasts without renewal, 100ms to 24h (default: 30s, or as long as the store's restart guard
     /// allows)
     ///
-    /// It is renewed at a third of that. A store on the network may be silent for 16 % of it at any moment without harm
-    /// (30s: 4.7s, 1m: 9.4s, 10m: 94s), and for 49 % right after a renewal. Choose it about six times as long as the
-    /// longest outage that CMD is to outlast. What holds is free that much later after a crash.
+    /// The lease is renewed after a third of the ttl. A store on the network may be silent for 16 % of the
+    /// ttl at any moment without harm (30s: 4.7s, 1m: 9.4s, 10m: 94s), and for 49 % right after a renewal.
+    /// Choose a ttl about six times as long as the longest outage that CMD is to survive. After a crash of
+    /// the holder its permits stay taken for up to that long.
     #[arg(long, value_name = "DUR", value_parser = values::ttl)]
     pub(crate) ttl: Option<Duration>,
-    /// Shown by `show`; repeatable
+    /// A label, shown by `show`; repeatable
     #[arg(long = "label", value_name = "KEY=VALUE", value_parser = values::label)]
     pub(crate) labels: Vec<(String, String)>,
 }

@@ -1,4 +1,4 @@
-//! `acquire`: permits without a command, kept by whoever has the ticket.
+//! `acquire`: permits without a command. The owner of the ticket keeps them.
 
 use std::{io, thread};
 
@@ -42,7 +42,7 @@ pub(super) fn acquire(global: &Global, args: &Acquire, voice: Voice) -> Result<E
     })
 }
 
-/// Prints the ticket. If nobody can have it, nobody could give the permits back: they go back at once.
+/// Prints the ticket. If it cannot be printed, nobody could give the permits back, so they go back at once.
 async fn hand_out(
     global: &Global,
     args: &Acquire,
@@ -67,7 +67,7 @@ async fn hand_out(
     Err(Failure::new(exit, format!("{why}; {}", what_became(&detached, released.err()))))
 }
 
-/// Writes in a thread of its own: whoever does not read must not keep us from being ended.
+/// Writes in a thread of its own, so that signals still end the program if nobody reads stdout.
 fn printed(text: String) -> oneshot::Receiver<io::Result<()>> {
     let (tell, told) = oneshot::channel();
     thread::spawn(move || tell.send(output::write(&text)));

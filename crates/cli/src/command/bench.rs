@@ -19,12 +19,12 @@ use crate::{
 
 /// How many tasks at once, in the rows that have many.
 const MANY: usize = 64;
-/// How long leases last: short, so that what a lost connection leaves behind is soon gone.
+/// The length of leases. It is short, so that the permits of a lost connection are soon free.
 const TTL: Duration = Duration::from_secs(10);
-/// How long the end may take, after which the store forgets what is left by itself.
+/// How long the end may take. After that the leases end by themselves.
 const PARTING: Duration = Duration::from_secs(10);
 
-/// What is measured, a part of the time each.
+/// The measurements. Each takes a part of the time.
 const ROWS: [Plan; 5] = [
     Plan { what: "one task, one name", tasks: 1, names: 1, is_relay: false },
     Plan { what: "many tasks, one name", tasks: MANY, names: 1, is_relay: false },
@@ -174,7 +174,7 @@ async fn hand_over(
         }
         release(permit).await?;
         if is_over {
-            // The other one waits for nobody in line either.
+            // The other client does not wait in line either.
             relay.queued.notify_one();
             return Ok(took);
         }

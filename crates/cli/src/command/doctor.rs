@@ -1,4 +1,4 @@
-//! `doctor`: what is known about the store, what it promises less for, and which outage a ttl survives.
+//! `doctor`: facts about the store, risks to its promises, and how long an outage a ttl survives.
 
 use std::time::{Duration, Instant};
 
@@ -19,10 +19,10 @@ const ASKED: usize = 21;
 const PATIENCE: Duration = Duration::from_secs(3);
 /// The status when a promise is at risk.
 const AT_RISK: Exit = Exit::Status(1);
-/// Columns of what stands before a fact.
+/// The width of a fact's name.
 const WIDTH: usize = 17;
 
-/// What was found.
+/// The findings.
 struct Finding {
     connected_in: Duration,
     /// Sorted.
@@ -60,7 +60,7 @@ async fn examine(choice: &Choice, ttl: Duration) -> Result<Finding, Failure> {
     Ok(Finding { connected_in, round_trips, facts, advice, schedule, is_leased })
 }
 
-/// How long it takes to ask about a name that nobody uses.
+/// Measures requests about a name that nobody uses.
 async fn round_trips(seinpaal: &Seinpaal) -> Result<Vec<Duration>, Failure> {
     let semaphore = seinpaal.semaphore(&format!("seinpaal-doctor-{}", std::process::id()));
     let mut round_trips = Vec::new();
@@ -77,7 +77,7 @@ async fn round_trips(seinpaal: &Seinpaal) -> Result<Vec<Duration>, Failure> {
 }
 
 fn silent() -> Failure {
-    let words = format!("it was reached, and then did not answer for {}", age(PATIENCE));
+    let words = format!("the store was reached, but then did not answer for {}", age(PATIENCE));
     Failure::new(Exit::Unreachable, words)
 }
 

@@ -1,4 +1,4 @@
-//! `completions` and `man`: written from the same words as `--help`.
+//! `completions` and `man`: made from the same texts as `--help`.
 
 use clap::CommandFactory;
 use clap_mangen::Man as Page;

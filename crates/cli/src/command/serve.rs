@@ -68,7 +68,7 @@ mod with_pages {
         let tokens = tokens.transpose()?;
         if tokens.is_none() && !args.listen.ip().is_loopback() {
             return Err(Failure::usage(format!(
-                "--listen {}: others than this machine can reach that, which needs --token-file",
+                "--listen {}: other machines can reach this address, so --token-file is required",
                 args.listen
             )));
         }
@@ -97,8 +97,10 @@ mod with_pages {
 
     async fn listen(args: &Serve) -> Result<TcpListener, Failure> {
         TcpListener::bind(args.listen).await.map_err(|error| {
-            let words =
-                format!("cannot listen on {}: {error}; --listen takes another", args.listen);
+            let words = format!(
+                "cannot listen on {}: {error}; choose another address with --listen",
+                args.listen
+            );
             Failure::new(Exit::Unreachable, words)
         })
     }
@@ -110,7 +112,7 @@ mod with_pages {
         Ok(())
     }
 
-    /// A signal is how this ends, and no failure: those that ask nicely are a success.
+    /// A signal is the normal end of `serve`, so INT and TERM are a success.
     async fn until_ended(signals: &mut Signals) -> Exit {
         loop {
             let signal = signals.next().await;

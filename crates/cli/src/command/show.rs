@@ -1,4 +1,4 @@
-//! `show`: who holds and who waits.
+//! `show`: the holders and the waiters of a name.
 
 use seinpaal::{About, Slots, Snapshot, Ticket};
 

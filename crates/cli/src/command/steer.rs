@@ -8,7 +8,7 @@ use crate::{
     output::Voice,
 };
 
-/// Lets nobody new in.
+/// Admits nobody new.
 pub(super) fn pause(global: &Global, args: &Pause, voice: Voice) -> Result<Exit, Failure> {
     ask(global, voice, "seinpaal pause", &args.name, async |seinpaal| {
         seinpaal.semaphore(&args.name).pause(&args.reason).await?;

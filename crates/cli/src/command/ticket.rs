@@ -65,10 +65,12 @@ pub(super) fn among(snapshot: &Snapshot, start: &TicketStart) -> Result<Ticket, 
         [ticket] => Ok(*ticket),
         [] => Err(Failure::new(
             Exit::Lost,
-            format!("no ticket here begins with {start}; `seinpaal show` lists those there are"),
+            format!(
+                "no ticket of this name begins with {start}; `seinpaal show` lists its tickets"
+            ),
         )),
         [one, other, ..] => Err(Failure::usage(format!(
-            "{} tickets here begin with {start}, {} and {} among them: give more of it",
+            "{} tickets of this name begin with {start}, among them {} and {}: give more digits",
             fitting.len(),
             short(snapshot, *one),
             short(snapshot, *other),
@@ -76,14 +78,14 @@ pub(super) fn among(snapshot: &Snapshot, start: &TicketStart) -> Result<Ticket, 
     }
 }
 
-/// A short ticket may be that of somebody who is not listed.
+/// A short ticket may belong to a holder or waiter that is not listed.
 fn all_are_listed(snapshot: &Snapshot, start: &TicketStart) -> Result<(), Failure> {
     let (held, waiting) = (snapshot.holders.len() as u64, snapshot.waiters.len() as u64);
     let all = u64::from(snapshot.holders_total) + u64::from(snapshot.waiting_total);
     match all.saturating_sub(held + waiting) {
         0 => Ok(()),
         others => Err(Failure::usage(format!(
-            "{others} tickets here are not listed, and {start} may be one of theirs: give all 32 digits"
+            "{others} tickets of this name are not listed, and one of them may begin with {start}: give all 32 digits"
         ))),
     }
 }

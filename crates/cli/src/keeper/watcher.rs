@@ -17,7 +17,7 @@ pub(crate) const ARGUMENT: &str = "--watcher";
 
 /// Why there is nothing more to watch.
 enum End {
-    /// The process has ended, or nobody has the ticket.
+    /// The process has ended, or the ticket was never printed.
     Over,
     /// The permits are lost, or about to be.
     Lost,
@@ -71,7 +71,7 @@ fn watch(process: &OwnedFd) -> std::io::Result<End> {
             return Ok(End::Lost);
         }
         if is_ready(2) {
-            // Closed without a word: whoever was to print the ticket is gone.
+            // The pipe was closed without a byte: the process that was to print the ticket is gone.
             if rustix::io::read(stdin(), &mut [0; 1])? == 0 {
                 return Ok(End::Over);
             }

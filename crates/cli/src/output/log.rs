@@ -13,7 +13,7 @@ use super::{text::plain, voice::stderr};
 /// Whose words are printed.
 const TARGET: &str = "seinpaal";
 
-/// Prints from now on. There is only one who does.
+/// Prints events from now on. A process has one such printer.
 pub(crate) fn start() {
     let _ = tracing::subscriber::set_global_default(Log);
 }

@@ -1,8 +1,8 @@
-//! A way out for words that holds nobody up: a thread of its own writes, and what it cannot keep up with is dropped.
+//! An outlet for messages that never blocks its callers: a thread writes the lines, and drops those that do not fit.
 //!
-//! A pipe that nobody reads and a terminal that was stopped with ^S take nothing for as long as they like. A program
-//! that holds permits does not wait for them. `O_NONBLOCK` would not do: it belongs to the open file, which CMD and
-//! others share with us.
+//! A pipe without a reader and a terminal that was stopped with ^S may accept nothing for any length of time. A
+//! program that holds permits must not wait for them. `O_NONBLOCK` is no solution: it belongs to the open file, which
+//! CMD and other processes share.
 
 use std::{
     collections::VecDeque,
@@ -19,14 +19,15 @@ use rustix::{
     io::Errno,
 };
 
-/// How much may wait to be written.
+/// The most that may wait to be written.
 const MOST_LINES: usize = 1024;
 const MOST_BYTES: usize = 1024 * 1024;
-/// How long a line is waited for, so that it stands before what CMD writes. Only where lines get through.
+/// How long a caller waits until its line is written, so that the line comes before CMD's output. Callers wait only
+/// while lines get through.
 const MOMENT: Duration = Duration::from_millis(50);
-/// How long the end of the program waits for its last lines where nobody takes them.
+/// How long the end of the program waits for its last lines if nobody reads them.
 const PARTING: Duration = Duration::from_millis(500);
-/// And where there is room for them, but the machine is so busy that the writer does not get to it.
+/// The same if there is room for the lines, but the machine is so busy that the writing thread does not run.
 const LONG_PARTING: Duration = Duration::from_secs(10);
 
 /// Where lines go. Cheap to clone.
@@ -53,7 +54,7 @@ struct State {
     lines: VecDeque<Vec<u8>>,
     bytes: usize,
     is_writing: bool,
-    /// It took longer than a moment, and has not come through since.
+    /// A line took longer than [`MOMENT`], and has not been written since.
     is_stalled: bool,
     /// The reader has gone: nothing is written any more.
     is_over: bool,
@@ -72,7 +73,7 @@ impl Outlet {
         outlet
     }
 
-    /// One to which nobody writes yet.
+    /// An outlet without a writing thread.
     fn shut(to: impl AsFd + Send + Sync + 'static) -> Self {
         Self { shared: Arc::default(), to: Arc::new(to) }
     }
@@ -162,7 +163,7 @@ impl Shared {
         }
     }
 
-    /// Waits for a line. What was dropped is told once the lines that were there before it are out.
+    /// Waits for a line. The count of dropped lines is written after the lines that came before them.
     fn next(&self, missed: fn(u64) -> Vec<u8>) -> Vec<u8> {
         let mut state = self.state();
         loop {

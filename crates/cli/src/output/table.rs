@@ -14,7 +14,7 @@ enum Align {
     Right,
 }
 
-/// What may be left out of a cell that is too wide.
+/// Which part of a cell that is too wide is cut.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Cut {
     /// Nothing.
@@ -104,7 +104,7 @@ impl Table {
             let Some(last) = self.first_to_go(&widths) else { break };
             widths[last] = None;
         }
-        // What is left goes to those that were cut, in their order.
+        // The remaining width goes to the columns that were cut, in their order.
         let mut spare = room.columns.saturating_sub(total(&widths));
         for (width, whole) in widths.iter_mut().zip(whole) {
             let Some(width) = width else { continue };

@@ -60,7 +60,7 @@ impl Voice {
     }
 }
 
-/// One line, whatever stands in the text. Nobody may be listening: that is no error.
+/// Writes the text as one line. A reader that has gone is no error.
 fn write_line(words: &str) {
     draw(&format!("seinpaal: {}\n", plain(words)));
 }
@@ -72,7 +72,8 @@ pub(crate) fn draw(text: &str) {
     stderr.settle();
 }
 
-/// Says nothing more, and lets go of stderr: whoever reads it to its end does not wait for ours.
+/// Prints nothing more, and closes stderr, so that a program that reads stderr to its end does not wait for this
+/// process.
 pub(crate) fn fall_silent() -> io::Result<()> {
     if let Some(stderr) = STDERR.get() {
         stderr.settle();
@@ -81,7 +82,7 @@ pub(crate) fn fall_silent() -> io::Result<()> {
     Ok(rustix::stdio::dup2_stderr(nowhere)?)
 }
 
-/// Lets the last words out, for a moment. Called once, at the end of the program.
+/// Waits a moment until the last messages are written. Called once, at the end of the program.
 pub(crate) fn part() {
     if let Some(stderr) = STDERR.get() {
         stderr.part();

@@ -9,7 +9,7 @@ use crate::output::text::age;
 /// A store that has not answered for this part of the ttl is the reason why nothing was renewed.
 const SILENCE_PART: u32 = 20;
 
-/// What was in the way of renewing a lease.
+/// What prevented the renewal of a lease.
 #[derive(Clone, Debug)]
 pub(super) enum Hindrance {
     /// The store does not answer.
@@ -58,7 +58,7 @@ pub(super) fn silence(outage: &Outage) -> String {
     format!("the store has not answered for {}{error}", age(outage.lasted))
 }
 
-/// What is said: `what`; then what becomes of CMD; then `remedy`.
+/// The message: `what`, then what becomes of CMD, then `remedy`.
 #[derive(Clone, Debug)]
 pub(super) struct Ending {
     pub(super) what: String,

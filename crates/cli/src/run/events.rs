@@ -50,7 +50,7 @@ pub(crate) enum Event<'a> {
     Released {
         name: &'a str,
     },
-    /// So many lines were dropped before this one, because nobody read them.
+    /// How many lines were dropped before this one, because nobody read them.
     Missed {
         lines: u64,
     },
@@ -87,7 +87,7 @@ impl Events {
         self.0.is_some()
     }
 
-    /// Hands over a line to be written, whole. Never waits: who does not read misses lines.
+    /// Hands over a line to be written, whole. Never waits: a reader that is too slow misses lines.
     pub(crate) fn emit(&self, event: &Event<'_>) {
         if let Some(outlet) = &self.0 {
             outlet.send(line(event));

@@ -66,7 +66,7 @@ fn barred(command: &OsStr) -> Failure {
     Failure::new(
         Exit::CannotExecute,
         format!(
-            "cannot run {}: it is no file that may be executed; `chmod +x` makes it one",
+            "cannot run {}: it is not an executable file; `chmod +x` makes it one",
             command.display()
         ),
     )

@@ -161,7 +161,7 @@ impl Guard {
         self.tell(Note::Rest);
     }
 
-    /// Whether it can look after somebody: nobody killed it meanwhile.
+    /// Whether the guard can take another command: it has not been killed.
     pub(super) fn is_there(&mut self) -> bool {
         matches!(self.child.try_wait(), Ok(None))
     }
@@ -179,7 +179,7 @@ impl Guard {
     }
 }
 
-/// Nothing else of ours starts a process meanwhile: this is done on the main thread, as everything that does.
+/// No other code of this program starts a process in the meantime: all such code runs on the main thread.
 fn with_inherited<T>(bonds: &[OwnedFd], start: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
     for bond in bonds {
         fcntl_setfd(bond, FdFlags::empty())?;

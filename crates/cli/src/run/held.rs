@@ -1,4 +1,4 @@
-//! What is held by the runs around a CMD: the variable that tells it, and which of it still counts.
+//! The permits that the runs around a CMD hold: the variable that lists them, and which of them still count.
 
 use std::{env, fs, os::fd::RawFd};
 
@@ -80,13 +80,13 @@ pub(super) struct Held {
     pub(super) fd: RawFd,
 }
 
-/// What our environment says is held by the runs around us. What cannot be read says nothing.
+/// The permits that the environment lists for the runs around this one. A value that cannot be read is ignored.
 pub(super) fn around_us() -> Vec<Held> {
     let text = env::var(VARIABLE).unwrap_or_default();
     serde_json::from_str(&text).unwrap_or_default()
 }
 
-/// The variable's value for what is held around CMD.
+/// The variable's value for the permits that are held around CMD.
 pub(super) fn variable(held: &[Held]) -> String {
     // Maps with other keys than text, which alone cannot be written, stand nowhere here.
     serde_json::to_string(held).unwrap_or_default()
@@ -97,7 +97,7 @@ pub(super) fn variable(held: &[Held]) -> String {
 pub(super) struct Claim {
     pub(super) ticket: Ticket,
     pub(super) pid: u32,
-    /// The CMD of that run, which is an ancestor of ours or our own process.
+    /// The CMD of that run, which is an ancestor of this process, or this process itself.
     pub(super) cmd: u32,
     pub(super) sight: Sight,
 }

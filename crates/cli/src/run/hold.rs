@@ -1,4 +1,4 @@
-//! While CMD runs: pass on signals, watch the lease, end what must end.
+//! While CMD runs: pass on signals, watch the lease, and end CMD when that is due.
 
 use std::{
     future::poll_fn,
@@ -40,7 +40,7 @@ const GLANCE: Duration = Duration::from_millis(20);
 /// How long the watcher of `acquire --while-pid` has to tell its process.
 const WATCHER_GRACE: Duration = Duration::from_secs(1);
 
-/// The cause of a loss that the guard prevented: the lease was still ours.
+/// The cause of a loss that the guard prevented: this process still had the lease.
 const NOT_RENEWED: &str = "it was not renewed in time";
 
 /// CMD, and everything around it.
@@ -154,7 +154,7 @@ impl Hold<'_> {
 
     fn stop_with_cmd(&mut self, number: i32) {
         let wants_terminal = number == Signal::TTIN.as_raw() || number == Signal::TTOU.as_raw();
-        // STOP is meant for CMD alone: if we stopped, too, nobody would renew.
+        // STOP is meant for CMD alone: if `run` stopped, too, the lease would not be renewed.
         if !wants_terminal && number != Signal::TSTP.as_raw() {
             return;
         }
@@ -182,7 +182,7 @@ impl Hold<'_> {
         self.terminal.as_mut().is_some_and(|terminal| terminal.lend(group))
     }
 
-    /// USR1 and USR2 mean something to CMD only; the rest is for all that it started.
+    /// USR1 and USR2 go to CMD only; all other signals go to its whole group.
     fn pass_on(&mut self, signal: Signal) {
         match signal {
             Signal::USR1 | Signal::USR2 => self.leash.cmd.signal(signal),
@@ -340,7 +340,7 @@ impl Hold<'_> {
 
     async fn give_back(&self, name: &str, permits: PermitSet) {
         match timeout(PARTING, permits.release()).await {
-            // What ends as a loss was not given back in time, whatever the store makes of it now.
+            // A hold that ends as a loss was not released in time, whatever the store answers now.
             Ok(Ok(())) if self.loss_is_told => {}
             Ok(Ok(())) => self.events.emit(&Event::Released { name }),
             Ok(Err(error)) => self.voice.explain(self.subject.line(&error.to_string())),

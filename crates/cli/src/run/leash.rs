@@ -18,10 +18,10 @@ use crate::exit::Failure;
 
 /// How often to see whether the rest of CMD's group has ended.
 const GLANCE: Duration = Duration::from_millis(20);
-/// What cannot be killed now (it waits for a disk) is killed again.
+/// A process that cannot be killed now (it waits for a disk) is killed again.
 const AGAIN: Duration = Duration::from_secs(1);
 
-/// CMD, and what ends it before its lease does.
+/// CMD, and the timers that end it before its lease ends.
 #[derive(Debug)]
 pub(super) struct Leash {
     pub(super) cmd: Cmd,
@@ -72,7 +72,7 @@ impl Leash {
         self.sign.as_ref().is_none_or(Sign::take_down)
     }
 
-    /// What has become of CMD since the last call, if anything.
+    /// The change of CMD's state since the last call, if there was one.
     pub(super) fn change(&mut self) -> Result<Option<Change>, Failure> {
         if let Some(guard) = &mut self.guard {
             guard.keep();
@@ -119,7 +119,7 @@ impl Leash {
         }
     }
 
-    /// TERM now, KILL after `grace`. Somebody who is ending already may have less time now, never more.
+    /// TERM now, KILL after `grace`. A CMD that is already ending may get less time by this, never more.
     /// `true` if CMD was not ending before.
     pub(super) fn end(&mut self, grace: Duration) -> bool {
         let now = Instant::now();

@@ -1,4 +1,4 @@
-//! `--once-per`: what was done already is not run again.
+//! `--once-per`: a job that is done is not run again.
 //!
 //! That something was done is a lease of a name of its own, which nobody renews: every store keeps it, and forgets it by
 //! itself. `list` shows it, and `evict` has it forgotten sooner. It is written while the permits of NAME are still held, so
@@ -20,10 +20,10 @@ use crate::{
 /// How long to wait for the store when CMD is gone, as for a release.
 const PATIENCE: Duration = Duration::from_secs(3);
 
-/// What is to be done once.
+/// A job that is to be done once.
 #[derive(Clone, Debug)]
 pub(super) struct Once {
-    /// What is held once it is done.
+    /// The lease that says that the job is done.
     marker: Name,
     key: String,
     remember: Duration,
@@ -69,7 +69,7 @@ impl Once {
         Ok(is_done)
     }
 
-    /// Whoever holds NAME with others cannot know that none of them is at it.
+    /// If NAME has several holders, a holder cannot know that no other one is doing the same job.
     pub(super) fn check_alone(grants: &[Grant]) -> Result<(), Failure> {
         let first = grants.first();
         match first.filter(|grant| grant.permits < grant.limit) {
@@ -104,10 +104,10 @@ impl Once {
     }
 }
 
-/// Gives back what was taken in vain.
+/// Releases a lease that is not needed.
 pub(super) async fn give_back(permits: Option<PermitSet>) {
     if let Some(permits) = permits {
-        // Who does not hear of it waits for the lease; nothing was done under it.
+        // If the release is lost, the lease ends by itself; nothing was done under it.
         let _ = timeout(PATIENCE, permits.release()).await;
     }
 }

@@ -44,13 +44,13 @@ pub(super) struct Start<'a> {
     pub(super) stdin: Option<File>,
     /// The terminal to come to the foreground of.
     pub(super) terminal: Option<RawFd>,
-    /// The descriptor that makes CMD count as the holder.
-    pub(super) presence: Option<RawFd>,
+    /// The descriptors that make CMD count as the holder.
+    pub(super) presence: Option<[RawFd; 2]>,
     /// Whether the kernel is to kill CMD when we die.
     pub(super) dies_with_us: bool,
 }
 
-/// Who is told of CMD before it begins.
+/// The one that is told of CMD before CMD begins.
 pub(super) enum Note<'a> {
     /// This is called with its process id, on another thread.
     Us(Box<dyn FnOnce(Pid) + Send + 'a>),
@@ -112,7 +112,7 @@ impl Cmd {
         self.pid
     }
 
-    /// What has become of it since the last call, if anything.
+    /// The change of CMD's state since the last call, if there was one.
     pub(super) fn change(&self) -> io::Result<Option<Change>> {
         let options = WaitOptions::NOHANG | WaitOptions::UNTRACED;
         let Some((_, status)) = waitpid(Some(self.pid), options)? else {
@@ -142,7 +142,7 @@ impl Cmd {
         }
     }
 
-    /// Asks everything in the group to end, also what is stopped.
+    /// Asks every process of the group to end, also stopped ones.
     pub(super) fn terminate(&self) {
         self.signal_group(Signal::TERM);
         self.signal_group(Signal::CONT);
@@ -167,7 +167,7 @@ fn sign(record: Option<&ChildRecord>, parent: Pid) -> io::Result<()> {
     if getppid() == Some(parent) { Ok(()) } else { Err(Errno::SRCH.into()) }
 }
 
-/// Becomes CMD: its process is ours, and nothing of us is left. Returns only why that cannot be.
+/// Replaces this process by CMD (exec). Returns only if that fails, with the reason.
 pub(super) fn become_cmd(
     program: &Path,
     words: &[OsString],
@@ -198,8 +198,8 @@ fn setup(
             // Before CMD can read from it. A failure is no reason not to run.
             let _ = super::terminal::come_forward(terminal);
         }
-        if let Some(presence) = presence {
-            raw::borrowed(presence, |fd| fcntl_setfd(fd, FdFlags::empty()))?;
+        for presence in presence.iter().flatten() {
+            raw::borrowed(*presence, |fd| fcntl_setfd(fd, FdFlags::empty()))?;
         }
         if dies_with_us {
             die_with(parent)?;

@@ -15,7 +15,7 @@ use std::{
     time::Duration,
 };
 
-use rustix::fs::{FlockOperation, MemfdFlags, Mode, OFlags, flock, memfd_create, open, readlink};
+use rustix::fs::{FlockOperation, Mode, OFlags, flock, open, readlink};
 
 use super::guard::{Times, duration, nanos, now};
 
@@ -23,7 +23,7 @@ const NAME: &str = "seinpaal-run";
 /// What the kernel calls such a file.
 const LINK: &str = "/memfd:seinpaal-run (deleted)";
 const STATE_BYTES: usize = 8 * 4;
-/// Written while nobody is to come in any more.
+/// Written when no more inner runs are admitted.
 const DOWN: u64 = 0;
 const UP: u64 = 0x5e1e_9aa1;
 
@@ -38,12 +38,7 @@ pub(super) struct Sign {
 impl Sign {
     /// A sign that says: go on for as long as you like.
     pub(super) fn put_up() -> io::Result<Self> {
-        // Some machines allow no other files in memory than those that cannot be executed; older ones do not know these.
-        let plain = MemfdFlags::CLOEXEC;
-        let file = memfd_create(NAME, plain | MemfdFlags::NOEXEC_SEAL)
-            .or_else(|_| memfd_create(NAME, plain))?;
-        let file = File::from(file);
-        let sign = Self { file, times: Times::NEVER, is_ending: false };
+        let sign = Self { file: in_memory()?, times: Times::NEVER, is_ending: false };
         sign.write(UP)?;
         Ok(sign)
     }
@@ -85,6 +80,26 @@ impl Sign {
     }
 }
 
+#[cfg(target_os = "linux")]
+fn in_memory() -> io::Result<File> {
+    use rustix::fs::{MemfdFlags, memfd_create};
+
+    // Some machines allow no other files in memory than those that cannot be executed; older ones do not know these.
+    let plain = MemfdFlags::CLOEXEC;
+    let file = memfd_create(NAME, plain | MemfdFlags::NOEXEC_SEAL)
+        .or_else(|_| memfd_create(NAME, plain))?;
+    Ok(File::from(file))
+}
+
+/// A file without a name. Nobody finds it by our process here, so nobody comes in.
+#[cfg(not(target_os = "linux"))]
+fn in_memory() -> io::Result<File> {
+    let path = std::env::temp_dir().join(format!("{NAME}.{}", std::process::id()));
+    let file = File::options().read(true).write(true).create_new(true).open(&path)?;
+    std::fs::remove_file(path)?;
+    Ok(file)
+}
+
 /// An ancestor's, seen from inside its CMD. While one is kept, and while a process keeps the descriptor that
 /// it lends, the ancestor does not give back.
 #[derive(Clone, Debug)]
@@ -94,7 +109,7 @@ pub(super) struct Sight {
 }
 
 impl Sight {
-    /// `None`: there is none, or it lets nobody in.
+    /// `None`: there is no sign, or it admits nobody.
     pub(super) fn open(pid: u32, fd: RawFd) -> Option<Self> {
         let path = PathBuf::from(format!("/proc/{pid}/fd/{fd}"));
         if readlink(&path, Vec::new()).ok()?.as_bytes() != LINK.as_bytes() {

@@ -15,7 +15,7 @@ use tokio::{
 use super::{process::unblock_signals, raw};
 use crate::exit::Failure;
 
-/// What is listened to. The first six end us while we wait; all reach CMD while it runs.
+/// The signals that `run` handles. The first six end a wait; all of them reach CMD while it runs.
 const HEARD: [Signal; 9] = [
     Signal::TERM,
     Signal::INT,
@@ -81,7 +81,7 @@ impl Signals {
     }
 }
 
-/// Whether this signal, sent to one who waits, ends the waiting.
+/// Whether this signal ends a wait.
 pub(crate) fn ends_waiting(signal: Signal) -> bool {
     HEARD[..6].contains(&signal)
 }

@@ -41,7 +41,7 @@ impl Threshold {
         thread::scope(|scope| {
             thread::Builder::new().spawn_scoped(scope, move || admit(ours, note))?;
             let child = command.spawn();
-            // If it could not be started, nobody comes.
+            // If CMD could not be started, no byte comes.
             let _ = ours.shutdown(Shutdown::Both);
             child
         })

@@ -1,11 +1,11 @@
 //! What ties CMD to the permit of a `run` around us: when that run ends, or has to end, so must CMD.
 
-use std::{io, thread, time::Duration};
+use std::{io, os::fd::OwnedFd, thread, time::Duration};
 
 use rustix::{
     event::{PollFd, PollFlags, poll},
     io::Errno,
-    process::{Pid, PidfdFlags, pidfd_open},
+    process::Pid,
 };
 use tokio::{
     sync::oneshot::{self, error::TryRecvError},
@@ -102,6 +102,17 @@ pub(super) async fn any_changed(ties: &mut [Tie]) {
     futures_util::future::select_all(changes).await;
 }
 
+/// A descriptor that is readable once this process has ended.
+#[cfg(target_os = "linux")]
+fn hold(pid: Pid) -> rustix::io::Result<OwnedFd> {
+    rustix::process::pidfd_open(pid, rustix::process::PidfdFlags::empty())
+}
+
+#[cfg(not(target_os = "linux"))]
+fn hold(_pid: Pid) -> rustix::io::Result<OwnedFd> {
+    Err(Errno::NOSYS)
+}
+
 /// A process that is not our child.
 #[derive(Debug)]
 struct Process {
@@ -114,7 +125,7 @@ impl Process {
     /// `None`: it is gone.
     fn open(pid: u32) -> io::Result<Option<Self>> {
         let Some(pid) = i32::try_from(pid).ok().and_then(Pid::from_raw) else { return Ok(None) };
-        let fd = match pidfd_open(pid, PidfdFlags::empty()) {
+        let fd = match hold(pid) {
             Ok(fd) => fd,
             Err(Errno::SRCH) => return Ok(None),
             Err(error) => return Err(error.into()),

@@ -30,10 +30,10 @@ use refusal::unreachable;
 pub(crate) use vigil::full;
 pub(super) use vigil::{News, Vigil, WORTH_A_LINE};
 
-/// How long a store may be silent to somebody who does not want to wait.
+/// How long a store may be silent for a request that does not wait (`-n`).
 const HURRY: Duration = Duration::from_secs(3);
 
-/// Somebody who wants permits.
+/// A program that wants permits.
 #[derive(Clone, Copy)]
 pub(crate) struct Entrance<'a> {
     pub(crate) seinpaal: &'a Seinpaal,
@@ -44,13 +44,13 @@ pub(crate) struct Entrance<'a> {
     pub(crate) within: &'a [(Name, u32)],
     /// But not of these, which a run around us holds.
     pub(crate) held: &'a [Name],
-    /// They are going to be left to themselves, and nobody renews them on a schedule.
+    /// The permits will be detached, and are not renewed on a schedule.
     pub(crate) to_detach: bool,
     pub(crate) subject: Subject<'a>,
     pub(crate) voice: Voice,
 }
 
-/// What is asked for of one name.
+/// The request for one name.
 struct Part {
     semaphore: Semaphore,
     name: Name,
@@ -230,7 +230,7 @@ impl Entrance<'_> {
     }
 }
 
-/// Somebody in the line, and what was said of it.
+/// A waiter, and what was already reported of it.
 struct Waiting<'a> {
     entrance: Entrance<'a>,
     events: &'a Events,
@@ -253,7 +253,7 @@ impl<'a> Waiting<'a> {
         }
     }
 
-    /// The line at this name is ours now; `waiting` are in it.
+    /// This request stands in the line of this name now, in which there are `waiting`.
     fn begin(&mut self, part: &Part, waiting: u32) {
         self.events.emit(&Event::Queued { name: &part.name, waiting });
         self.explain(&part.name, waiting, None);

@@ -73,7 +73,7 @@ impl Errand<'_> {
     async fn slots(&self, signals: &mut Signals) -> Result<Vec<Slot<'_>>, Failure> {
         let all = self.args.concurrency;
         let mut next = self.connect(signals, self.crew.voice).await?;
-        let connections = if next.presence_fd().is_some() { all.min(MOST_CONNECTIONS) } else { 1 };
+        let connections = if next.presence_fds().is_some() { all.min(MOST_CONNECTIONS) } else { 1 };
         let share = |at: u32| all / connections + u32::from(at < all % connections);
         let mut slots = Vec::new();
         for at in 1..connections {

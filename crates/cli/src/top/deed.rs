@@ -1,4 +1,4 @@
-//! What can be done from here: the same as by the commands, in the same words.
+//! The actions of `top`: those of the commands, with the same words.
 
 use seinpaal::{ItemId, Name, Queue, QueueError, Seinpaal, Semaphore, Ticket};
 
@@ -24,29 +24,39 @@ pub(super) enum Deed {
 }
 
 impl Deed {
-    /// What is asked before it is done: who is hit, and what becomes of them.
+    /// The question before the action: whom it affects, and how.
     pub(super) fn question(&self, name: &Name) -> String {
         match self {
             Self::Limit(0) => format!("limit {name} 0? Nobody new gets in; nobody is thrown out"),
             Self::Limit(n) => format!("limit {name} {n}? Nobody is thrown out"),
-            Self::Unset => format!("limit {name} --unset? What those say counts who hold or wait"),
-            Self::Pause(_) => format!("pause {name}? Nobody new gets in; who holds, holds"),
+            Self::Unset => {
+                format!("limit {name} --unset? What holders and waiters state applies again")
+            }
+            Self::Pause(_) => {
+                format!("pause {name}? Nobody new gets in; holders keep their permits")
+            }
             Self::Resume => format!("resume {name}? Those who fit get in at once"),
             Self::Evict { shown, .. } => format!(
                 "evict {shown} of {name}? A waiter loses its place; a holder loses its lease and `run` stops its command"
             ),
-            Self::QueueLimit(None) => format!("queue limit {name} none? Any number in work"),
-            Self::QueueLimit(Some(n)) => format!("queue limit {name} {n}? What is in work stays"),
-            Self::QueuePause(_) => format!("queue pause {name}? What is in work goes on"),
+            Self::QueueLimit(None) => {
+                format!("queue limit {name} none? Any number of items may be in work")
+            }
+            Self::QueueLimit(Some(n)) => format!("queue limit {name} {n}? Items in work stay"),
+            Self::QueuePause(_) => format!("queue pause {name}? Items in work go on"),
             Self::QueueResume => format!("queue resume {name}? Items are delivered again"),
             Self::Cancel(id) => {
-                format!("queue cancel {name} {id}? Its worker is told, and it does not come again")
+                format!(
+                    "queue cancel {name} {id}? Its worker is told, and the item is not delivered again"
+                )
             }
-            Self::Purge => format!("queue purge {name}? All that is ready or delayed is gone"),
+            Self::Purge => {
+                format!("queue purge {name}? All items that are ready or delayed are deleted")
+            }
             Self::Replay(id) => format!("queue dead {name} --replay {id}?"),
             Self::ReplayAll => format!("queue dead {name} --replay all?"),
-            Self::Drop(id) => format!("queue dead {name} --drop {id}? It is forgotten"),
-            Self::DropAll => format!("queue dead {name} --drop all? All of them are forgotten"),
+            Self::Drop(id) => format!("queue dead {name} --drop {id}? It is deleted"),
+            Self::DropAll => format!("queue dead {name} --drop all? All of them are deleted"),
         }
     }
 

@@ -7,7 +7,7 @@ use std::{
 
 use tokio::sync::mpsc;
 
-/// A key. What it means depends on where one is.
+/// A key. Its meaning depends on the view.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Key {
     Up,
@@ -29,7 +29,7 @@ pub(super) enum Key {
 pub(super) struct Keys(mpsc::UnboundedReceiver<Key>);
 
 impl Keys {
-    /// The next key; never, once nobody can press any. Cancel safe.
+    /// The next key. If stdin has ended, this never returns. Cancel safe.
     pub(super) async fn next(&mut self) -> Key {
         match self.0.recv().await {
             Some(key) => key,
@@ -39,7 +39,7 @@ impl Keys {
 }
 
 /// Reads keys in a thread of its own, which ends with the program: reading a terminal cannot be cancelled, and
-/// `O_NONBLOCK` belongs to the open file, which our caller has, too.
+/// `O_NONBLOCK` belongs to the open file, which the caller of this program shares.
 pub(super) fn listen() -> Keys {
     let (sender, keys) = mpsc::unbounded_channel();
     if io::stdin().is_terminal() {
@@ -107,7 +107,7 @@ fn first_key(bytes: &[u8]) -> (Option<Key>, usize) {
     (Some(key), 1)
 }
 
-/// A character of UTF-8. What is none, and what a terminal would take for an order, is left out.
+/// A character of UTF-8. Invalid bytes and control characters are left out.
 fn first_character(bytes: &[u8]) -> (Option<Key>, usize) {
     let length = (1..=bytes.len().min(4)).find(|length| str::from_utf8(&bytes[..*length]).is_ok());
     let text = length.and_then(|length| str::from_utf8(&bytes[..length]).ok());

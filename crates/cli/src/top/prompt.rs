@@ -22,7 +22,7 @@ pub(super) enum QueueRow {
     Dead(ItemId),
 }
 
-/// What is being asked.
+/// The question that is open.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) struct Prompt {
     name: Name,
@@ -56,7 +56,7 @@ enum Field {
     QueueReason,
 }
 
-/// What comes of a key.
+/// The result of a key.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) enum Outcome {
     /// It goes on.
@@ -87,7 +87,7 @@ impl Prompt {
                 let asked = match of {
                     Field::Limit => "new limit (0 admits nobody)",
                     Field::QueueLimit => "how many in work at once, or none",
-                    Field::Reason | Field::QueueReason => "reason, for people to read",
+                    Field::Reason | Field::QueueReason => "reason, shown to people",
                 };
                 format!("{name}: {asked}: {text}_{complaint}")
             }
@@ -121,7 +121,7 @@ impl Prompt {
                 }
                 match of.deed(text) {
                     Some(deed) => self.step = Step::Confirm { deed, typed: String::new() },
-                    None => *complaint = "  (a number is wanted)",
+                    None => *complaint = "  (type a number)",
                 }
                 Outcome::Open
             }
@@ -243,7 +243,7 @@ mod tests {
     fn what_is_no_number_is_asked_again() {
         let mut prompt = prompt();
         assert_eq!(typed(&mut prompt, "lmany\n"), Outcome::Open);
-        assert!(prompt.line().contains("a number is wanted"), "{}", prompt.line());
+        assert!(prompt.line().contains("type a number"), "{}", prompt.line());
         for _ in 0..4 {
             prompt.press(Key::Backspace);
         }

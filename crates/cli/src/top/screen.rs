@@ -60,7 +60,7 @@ impl Screen {
             self.outlet.part();
         }
         if let Some(before) = self.before.take() {
-            // There is nobody to tell; the terminal may be gone.
+            // An error here cannot be reported: the terminal may be gone.
             let _ = set(&before);
         }
     }
@@ -74,7 +74,7 @@ impl Screen {
         })
     }
 
-    /// Draws what is not there yet. A terminal that takes nothing (`^S`) is left alone.
+    /// Draws the rows that have changed. A terminal that accepts nothing (`^S`) is skipped.
     pub(super) fn draw(&mut self, lines: &[Line], bold: bool) {
         if self.outlet.is_idle() {
             let frame = self.drawn.frame(lines, self.size(), bold);

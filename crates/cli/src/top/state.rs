@@ -1,4 +1,4 @@
-//! What is shown, and where the cursor is: changed by keys and by answers, without any I/O.
+//! The state of the screen: rows and cursor. Keys and answers change it, without any I/O.
 
 use std::{
     cmp::Reverse,
@@ -18,22 +18,22 @@ use crate::{
     output::{ticket::short, why::origin},
 };
 
-/// Longer than the interval, by so much, before silence is worth a word.
+/// The store is called silent when it has not answered for this much longer than the interval.
 const SILENCE: Duration = Duration::from_secs(2);
-/// For how long what came of an action is shown.
+/// How long the result of an action is shown.
 const TOLD: Duration = Duration::from_secs(15);
 
 /// What a key asks of the loop.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) enum Heard {
     Leave,
-    /// Something else is looked at: ask for it.
+    /// The screen shows something else: read it from the store.
     Look,
     Do(Name, Deed),
     Nothing,
 }
 
-/// What stands in a row of what is open.
+/// A row of the open name or queue.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Row {
     Ticket(Ticket),
@@ -50,7 +50,7 @@ pub(super) struct State {
     pub(super) queues: Vec<QueueSnapshot>,
     pub(super) seen: Option<Box<Snapshot>>,
     pub(super) queue: Option<Box<OpenQueue>>,
-    /// Only names with this in them; `None` while nobody looks for any.
+    /// The text that listed names contain; `None` without a search.
     pub(super) filter: Option<String>,
     /// The filter is being typed.
     pub(super) is_filtering: bool,
@@ -259,7 +259,7 @@ impl State {
         self.listed().iter().position(|name| Some(*name) == chosen).unwrap_or(0)
     }
 
-    /// What is open, row by row: holders and then waiters, or items in work and then dead letters.
+    /// The rows of the open name or queue: holders and then waiters, or items in work and then dead letters.
     fn rows(&self) -> Vec<Row> {
         if let Some(seen) = &self.seen {
             let holders = seen.holders.iter().map(|row| Row::Ticket(row.ticket));

@@ -1,4 +1,4 @@
-//! What is drawn: a function from what is known and the size of the screen to lines, none wider than it.
+//! Drawing: a function from the state and the size of the screen to lines, none of them wider than the screen.
 
 mod help;
 mod open;
@@ -76,7 +76,7 @@ pub(super) fn lines(state: &mut State, size: Size) -> Vec<Line> {
     lines.into_iter().map(|line| line.cut(size.columns)).collect()
 }
 
-/// What is asked, in as many lines as it takes; or the keys.
+/// The question, in as many lines as it needs; or the keys.
 fn foot(state: &State, size: Size) -> Vec<Line> {
     let asked = state.prompt.as_ref().map(|prompt| wrap(&plain(&prompt.line()), size.columns));
     let mut foot = asked.unwrap_or_else(|| vec![keys(state)]);
@@ -114,7 +114,7 @@ fn trouble(state: &State) -> String {
     let Some((silent, error)) = state.silence() else { return told };
     let error = error.unwrap_or("it does not answer");
     let error = error.strip_prefix(&format!("{}: ", state.store)).unwrap_or(error);
-    format!("store unreachable since {}, trying on: {error}", age(silent))
+    format!("store unreachable for {}, still trying: {error}", age(silent))
 }
 
 fn keys(state: &State) -> String {
@@ -178,7 +178,7 @@ fn nothing(state: &State, usual: &str) -> Line {
     let is_filtered = state.filter.as_deref().is_some_and(|text| !text.is_empty());
     let words = match (state.has_heard(), is_filtered) {
         (false, _) => "looking",
-        (true, true) => "nothing has that in its name",
+        (true, true) => "no name contains that text",
         (true, false) => usual,
     };
     Line::Plain(format!(" {words}"))

@@ -103,7 +103,7 @@ fn what_the_caller_ignores_cmd_ignores_and_so_do_we() {
 
 #[test]
 fn cmd_inherits_no_descriptor_of_ours_but_the_sign_of_life() {
-    for (world, most) in [(World::embedded(), 1), (World::redis(), 0)] {
+    for (world, most) in [(World::embedded(), 2), (World::redis(), 0)] {
         let list = "ls /proc/self/fd | wc -l";
         let bare: i32 = world.shell(list).out.trim().parse().unwrap();
         let ours: i32 = world.seinpaal(&["run", "a", "sh", "-c", list]).out.trim().parse().unwrap();

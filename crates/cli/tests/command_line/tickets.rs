@@ -34,7 +34,10 @@ fn a_ticket_that_is_too_short_or_of_nobody_changes_nothing() {
         for command in ["renew", "release", "evict"] {
             let done = world.seinpaal(&[command, "a", &pair[0][..1]]);
             assert_eq!((done.code, done.err.lines().count()), (64, 1), "{done:?}");
-            assert!(done.err.contains("begin with") && done.err.contains("more of it"), "{done:?}");
+            assert!(
+                done.err.contains("begin with") && done.err.contains("more digits"),
+                "{done:?}"
+            );
             let done = world.seinpaal(&[command, "b", &unused]);
             assert_eq!((done.code, done.err.lines().count()), (122, 1), "{done:?}");
             assert!(done.err.contains("seinpaal show"), "{done:?}");

@@ -86,7 +86,7 @@ fn an_action_is_asked_again_and_done_on_y_only() {
         screen.until_shown("stops");
         screen.typed("n");
         screen.typed("ap");
-        screen.until_shown("reason, for people to read");
+        screen.until_shown("reason, shown to people");
         screen.typed("moving house\ry");
         screen.until_shown("a: paused");
         assert_eq!(world.show("a")["permits_held"], 1, "what was not confirmed was not done");
@@ -190,7 +190,7 @@ fn a_store_that_falls_silent_is_told_of_and_asked_on() {
     screen.until_shown("1/1");
     let redis = world.redis.as_ref().unwrap();
     redis.pause();
-    screen.until_shown("store unreachable since");
+    screen.until_shown("store unreachable for");
     redis.resume();
     until("it is heard again", || {
         let rows = screen.rows();

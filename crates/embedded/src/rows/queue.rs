@@ -8,14 +8,17 @@ mod places;
 #[cfg(test)]
 mod tests;
 
-use rusqlite::{Connection, OptionalExtension, Result, Row, named_params};
+use rusqlite::{Connection, OptionalExtension, Result, Row};
 use seinpaal_proto::{
     Inbox, Name,
     queue::{Dedupped, Group, Head, Item, ItemId, Place, SessionRecord, State},
     time::Micros,
 };
 
-use super::{bytes, damaged, int};
+use super::{
+    damaged,
+    head::{self, HeadRow},
+};
 
 /// The state of one queue.
 pub(in super::super) struct QueueRows<'a> {
@@ -26,16 +29,6 @@ pub(in super::super) struct QueueRows<'a> {
 }
 
 const FIND: &str = "SELECT id FROM queue WHERE name = ?1";
-const MAKE: &str = "INSERT INTO queue VALUES
-    (NULL, ?1, NULL, NULL, NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL, 0, NULL)";
-const READ_HEAD: &str =
-    "SELECT cap, group_cap, paused, clock, wall, bound, last, ready, open, delayed, in_work,
-    dead, idle, called, wanted, sessions, keys, watch, watch_at, reopen FROM queue WHERE id = ?1";
-const WRITE_HEAD: &str = "UPDATE queue SET cap = :cap, group_cap = :group_cap, paused = :paused, clock = :clock,
-    wall = :wall, bound = :bound, last = :last, ready = :ready, open = :open, delayed = :delayed,
-    in_work = :in_work, dead = :dead, idle = :idle, called = :called, wanted = :wanted, sessions = :sessions,
-    keys = :keys, watch = :watch, watch_at = :watch_at, reopen = :reopen WHERE id = :id";
-
 impl<'a> QueueRows<'a> {
     pub(in super::super) fn open(db: &'a Connection, name: &'a Name) -> Result<Self> {
         let mut find = db.prepare_cached(FIND)?;
@@ -53,35 +46,14 @@ impl<'a> QueueRows<'a> {
         if let Some(id) = self.id {
             return Ok(id);
         }
-        let id = self.db.prepare_cached(MAKE)?.insert([self.name])?;
+        let id = head::QUEUE.insert(self.db, self.name, &Head::default().fields())?;
         self.id = Some(id);
         Ok(id)
     }
 }
 
 fn read_head(row: &Row<'_>) -> Result<Head> {
-    let head = Head {
-        limit: row.get(0)?,
-        group_limit: row.get(1)?,
-        paused: row.get(2)?,
-        clock: micros(row, 3)?,
-        wall: micros(row, 4)?,
-        bound: micros(row, 5)?,
-        last: micros(row, 6)?,
-        ready: row.get(7)?,
-        open: row.get(8)?,
-        delayed: row.get(9)?,
-        in_work: row.get(10)?,
-        dead: row.get(11)?,
-        idle: row.get(12)?,
-        called: row.get(13)?,
-        wanted: row.get(14)?,
-        sessions: row.get(15)?,
-        keys: row.get(16)?,
-        watch: row.get::<_, Option<[u8; 16]>>(17)?.map(inbox_of),
-        watch_at: micros(row, 18)?,
-        reopen: row.get(19)?,
-    };
+    let head = Head::read(&mut HeadRow::new(row))?;
     if head.is_sound() { Ok(head) } else { Err(damaged()) }
 }
 
@@ -111,35 +83,12 @@ impl State for QueueRows<'_> {
 
     fn head(&mut self) -> Result<Head> {
         let Some(id) = self.id else { return Ok(Head::default()) };
-        self.db.prepare_cached(READ_HEAD)?.query_row([id], read_head)
+        self.db.prepare_cached(&head::QUEUE.read)?.query_row([id], read_head)
     }
 
     fn set_head(&mut self, head: &Head) -> Result<()> {
         let id = self.own_id()?;
-        self.db.prepare_cached(WRITE_HEAD)?.execute(named_params! {
-            ":id": id,
-            ":cap": head.limit,
-            ":group_cap": head.group_limit,
-            ":paused": head.paused,
-            ":clock": int(head.clock),
-            ":wall": int(head.wall),
-            ":bound": int(head.bound),
-            ":last": int(head.last),
-            ":ready": head.ready,
-            ":open": head.open,
-            ":delayed": head.delayed,
-            ":in_work": head.in_work,
-            ":dead": head.dead,
-            ":idle": head.idle,
-            ":called": head.called,
-            ":wanted": head.wanted,
-            ":sessions": head.sessions,
-            ":keys": head.keys,
-            ":watch": head.watch.map(|inbox| bytes(inbox.0)),
-            ":watch_at": int(head.watch_at),
-            ":reopen": head.reopen,
-        })?;
-        Ok(())
+        head::QUEUE.update(self.db, id, &head.fields())
     }
 
     fn clear(&mut self) -> Result<()> {

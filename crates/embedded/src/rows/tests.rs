@@ -145,7 +145,7 @@ impl Contacts for Oracle {
 pub(in super::super) fn database() -> Connection {
     let db = Connection::open_in_memory().unwrap();
     db.set_prepared_statement_cache_capacity(64);
-    db.execute_batch(include_str!("../schema.sql")).unwrap();
+    db.execute_batch(&crate::rows::schema()).unwrap();
     db
 }
 

@@ -184,7 +184,7 @@ mod tests {
     #[test]
     fn used_up_queues_and_those_of_the_dead_are_found_by_an_index() {
         let db = rusqlite::Connection::open_in_memory().unwrap();
-        db.execute_batch(include_str!("../schema.sql")).unwrap();
+        db.execute_batch(&crate::rows::schema()).unwrap();
         for sql in [OF_SESSIONS, OF_KEYS, OF_WORKER, OF_PLACES] {
             let mut explain = db.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
             let mut rows = explain.raw_query();

@@ -1,20 +1,20 @@
 //! A call on its caller's thread. It waits for nobody: not at the gate, not for foreign programs, not for the disk. It
-//! looks at nobody's pipe either, so whatever would queue or be refused is left to the thread.
+//! looks at nobody's sign of life either, so whatever would queue or be refused is left to the thread.
 
-use std::{os::fd::OwnedFd, sync::Arc};
+use std::sync::Arc;
 
 use seinpaal_proto::{Batch, Replies};
 
-use super::{Need, Worker, ring};
+use super::{Bell, Need, Worker};
 use seinpaal_store::{StoreError, room::Room};
 
 /// Rings when it is dropped: the thread has something to do, or somebody has panicked in its place.
-struct RingOnDrop(Option<Arc<OwnedFd>>);
+struct RingOnDrop(Option<Arc<Bell>>);
 
 impl Drop for RingOnDrop {
     fn drop(&mut self) {
         if let Some(bell) = self.0.take() {
-            ring(&bell);
+            bell.ring();
         }
     }
 }

@@ -16,11 +16,13 @@ use rustix::{
 };
 use seinpaal_proto::Inbox;
 
+use super::Bell;
+
 /// What is waited for.
 pub(super) struct Vigil {
-    pub(super) bell: Arc<OwnedFd>,
+    pub(super) bell: Arc<Bell>,
     pub(super) socket: Arc<UnixDatagram>,
-    pub(super) pipes: Vec<(Inbox, Arc<OwnedFd>)>,
+    pub(super) connections: Vec<(Inbox, Arc<OwnedFd>)>,
     pub(super) until: Option<Instant>,
 }
 
@@ -28,19 +30,19 @@ pub(super) struct Vigil {
 #[derive(Debug, Default)]
 pub(super) struct Ready {
     pub(super) hints: bool,
-    pub(super) dead: Vec<Inbox>,
+    pub(super) hung_up: Vec<Inbox>,
 }
 
 impl Vigil {
     /// Waits. Interrupted by a signal, it finds nothing, and everything is looked at again.
     pub(super) fn keep(self) -> Ready {
-        let Self { bell, socket, pipes, until } = self;
+        let Self { bell, socket, connections, until } = self;
         let mut fds = vec![
             PollFd::from_borrowed_fd(bell.as_fd(), PollFlags::IN),
             PollFd::from_borrowed_fd(socket.as_fd(), PollFlags::IN),
         ];
-        let watched = |pipe| PollFd::from_borrowed_fd(pipe, PollFlags::empty());
-        fds.extend(pipes.iter().map(|(_, pipe)| watched(pipe.as_fd())));
+        let watched = |it| PollFd::from_borrowed_fd(it, PollFlags::IN);
+        fds.extend(connections.iter().map(|(_, it)| watched(it.as_fd())));
         let left = until.map(|until| until.saturating_duration_since(Instant::now()));
         let timeout = left.and_then(|left| Timespec::try_from(left).ok());
         if poll(&mut fds, timeout.as_ref()).is_err() {
@@ -48,10 +50,10 @@ impl Vigil {
         }
         let reported: Vec<bool> = fds.iter().map(|fd| !fd.revents().is_empty()).collect();
         if reported[0] {
-            let _ = rustix::io::read(&*bell, &mut [0; 8]);
+            bell.hear();
         }
-        let pipes = pipes.iter().zip(&reported[2..]);
-        let dead = pipes.filter(|(_, is)| **is).map(|((inbox, _), _)| *inbox).collect();
-        Ready { hints: reported[1], dead }
+        let connections = connections.iter().zip(&reported[2..]);
+        let hung_up = connections.filter(|(_, is)| **is).map(|((inbox, _), _)| *inbox).collect();
+        Ready { hints: reported[1], hung_up }
     }
 }

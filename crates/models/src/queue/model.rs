@@ -8,7 +8,7 @@ use std::{
 use stateright::{Model, Property};
 
 use super::{
-    act::Action,
+    action::Action,
     bounds::{Bounds, End},
     broken::Broken,
     story,

@@ -7,7 +7,7 @@ use seinpaal_proto::{
 };
 
 use super::{
-    act::Action,
+    action::Action,
     bounds::{Bounds, End},
     broken::Broken,
     world::{Client, Fate, Life, Load, Told, World},

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use seinpaal_proto::queue::{Request, Standing, What};
 
 use super::{
-    act::Action,
+    action::Action,
     bounds::{Bounds, End},
     world::{Load, World},
 };

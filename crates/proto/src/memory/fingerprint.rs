@@ -5,6 +5,7 @@ use core::hash::{Hash, Hasher};
 use super::MemoryState;
 use crate::{
     fingerprint::Lens,
+    head::Field,
     id::{Fence, Ticket},
     state::{Entry, Head, Lease, Memory, Standing},
 };
@@ -49,10 +50,20 @@ impl MemoryState {
 }
 
 fn head_of<H: Hasher>(head: &Head, store: &Lens, clock: &Lens, hasher: &mut H) {
-    let Head { kind, stated, pinned, names, paused, wall, bound, fence, top, .. } = head;
-    (kind, stated, pinned, names, paused.is_some(), bound, top).hash(hasher);
-    (store.exact(*wall), store.fence(Fence(*fence)), clock.exact(head.arrival)).hash(hasher);
-    (head.held, head.holders, head.waiting, head.past).hash(hasher);
+    for (_, field) in head.fields() {
+        match field {
+            Field::Kind(kind) => kind.hash(hasher),
+            Field::Limit(limit) => limit.hash(hasher),
+            Field::Names(names) => names.hash(hasher),
+            Field::Text(text) => text.is_some().hash(hasher),
+            Field::LedgerTime(at) => clock.exact(at).hash(hasher),
+            Field::StoreTime(at) | Field::Alarm(at) => store.exact(at).hash(hasher),
+            Field::Fence(fence) => store.fence(Fence(fence)).hash(hasher),
+            Field::Span(span) => span.hash(hasher),
+            Field::Permits(count) | Field::Rows(count) => count.hash(hasher),
+            Field::Client(inbox) => inbox.hash(hasher),
+        }
+    }
 }
 
 fn lease_of<H: Hasher>(lease: &Lease, store: &Lens, clock: &Lens, hasher: &mut H) {

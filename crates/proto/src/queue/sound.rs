@@ -4,15 +4,12 @@
 use super::{
     item::{Item, MAX_DELIVERIES, MAX_PAYLOAD_BYTES, Standing, Work},
     request::Batch,
-    state::{Call, Group, Head, Place},
+    state::{Call, Group, Place},
 };
 use crate::{
-    count::MAX_LIMIT,
+    head::MOST_ROWS,
     time::{Micros, UNBOUNDED},
 };
-
-/// The ledger can count this many and still add.
-const MOST_ROWS: u32 = 1 << 31;
 
 fn are_times(times: &[Micros]) -> bool {
     times.iter().all(|time| *time <= UNBOUNDED)
@@ -20,19 +17,6 @@ fn are_times(times: &[Micros]) -> bool {
 
 fn are_counts(counts: &[u32]) -> bool {
     counts.iter().all(|count| *count < MOST_ROWS)
-}
-
-impl Head {
-    /// Whether the ledger can work with it.
-    #[must_use]
-    pub fn is_sound(&self) -> bool {
-        // Who watches may be told to look after the end of all times, from now.
-        let watch_at = self.watch_at.saturating_sub(UNBOUNDED);
-        are_times(&[self.clock, self.wall, self.bound, self.last, watch_at])
-            && are_counts(&[self.ready, self.open, self.delayed, self.in_work, self.dead])
-            && are_counts(&[self.idle, self.called, self.wanted, self.sessions, self.keys])
-            && [self.limit, self.group_limit].iter().flatten().all(|limit| *limit <= MAX_LIMIT)
-    }
 }
 
 impl Item {
@@ -82,7 +66,7 @@ impl Place {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Inbox;
+    use crate::{Inbox, queue::Head};
 
     #[test]
     fn what_the_ledger_could_not_add_up_is_not_sound() {

@@ -12,75 +12,49 @@ use crate::{
     time::{Micros, UNBOUNDED},
 };
 
-/// The facts of a queue that are not a list. [`Head::default`] is a queue nobody has touched.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub struct Head {
-    /// How many items may be in work at once.
-    pub limit: Option<u32>,
-    /// How many of one group.
-    pub group_limit: Option<u32>,
-    /// Why the queue is paused, if it is.
-    pub paused: Option<String>,
-    /// The ledger's clock: the store's, but never backwards, and never far in one step.
-    pub clock: Micros,
-    /// The store's clock at the last operation.
-    pub wall: Micros,
-    /// The most that `clock` advances in one operation: the least margin of any delivery in work.
-    pub bound: Micros,
-    /// The last number given to an item or a delivery, or the highest that anybody remembers.
-    pub last: u64,
-    /// Items ready.
-    pub ready: u32,
-    /// Items ready that are in the order of all.
-    pub open: u32,
-    /// Items delayed.
-    pub delayed: u32,
-    /// Items in work.
-    pub in_work: u32,
-    /// Dead letters.
-    pub dead: u32,
-    /// Places of idle workers.
-    pub idle: u32,
-    /// Places of workers that were called and have not come yet.
-    pub called: u32,
-    /// How many items those want.
-    pub wanted: u32,
-    /// Sessions whose last batch is remembered.
-    pub sessions: u32,
-    /// Deduplication keys that are remembered.
-    pub keys: u32,
-    /// Who was last told to watch.
-    pub watch: Option<Inbox>,
-    /// When it will look, on the store's clock.
-    pub watch_at: Micros,
-    /// The limit of groups was changed: full ones after this are still to be looked at.
-    pub reopen: Option<String>,
-}
-
-impl Default for Head {
-    fn default() -> Self {
-        Self {
-            limit: None,
-            group_limit: None,
-            paused: None,
-            clock: 0,
-            wall: 0,
-            bound: UNBOUNDED,
-            last: 0,
-            ready: 0,
-            open: 0,
-            delayed: 0,
-            in_work: 0,
-            dead: 0,
-            idle: 0,
-            called: 0,
-            wanted: 0,
-            sessions: 0,
-            keys: 0,
-            watch: None,
-            watch_at: 0,
-            reopen: None,
-        }
+crate::head::head! {
+    /// The facts of a queue that are not a list. [`Head::default`] is a queue nobody has touched.
+    pub struct Head {
+        /// How many items may be in work at once.
+        limit: Option<u32> = None, limit;
+        /// How many of one group.
+        group_limit: Option<u32> = None, limit;
+        /// Why the queue is paused, if it is.
+        paused: Option<String> = None, text;
+        /// The ledger's clock: the store's, but never backwards, and never far in one step.
+        clock: Micros = 0, ledger_time;
+        /// The store's clock at the last operation.
+        wall: Micros = 0, store_time;
+        /// The most that `clock` advances in one operation: the least margin of any delivery in work.
+        bound: Micros = UNBOUNDED, span;
+        /// The last number given to an item or a delivery, or the highest that anybody remembers.
+        last: u64 = 0, fence;
+        /// Items ready.
+        ready: u32 = 0, rows;
+        /// Items ready that are in the order of all.
+        open: u32 = 0, rows;
+        /// Items delayed.
+        delayed: u32 = 0, rows;
+        /// Items in work.
+        in_work: u32 = 0, rows;
+        /// Dead letters.
+        dead: u32 = 0, rows;
+        /// Places of idle workers.
+        idle: u32 = 0, rows;
+        /// Places of workers that were called and have not come yet.
+        called: u32 = 0, rows;
+        /// How many items those want.
+        wanted: u32 = 0, rows;
+        /// Sessions whose last batch is remembered.
+        sessions: u32 = 0, rows;
+        /// Deduplication keys that are remembered.
+        keys: u32 = 0, rows;
+        /// Who was last told to watch.
+        watch: Option<Inbox> = None, client;
+        /// When it will look, on the store's clock.
+        watch_at: Micros = 0, alarm;
+        /// The limit of groups was changed: full ones after this are still to be looked at.
+        reopen: Option<String> = None, text;
     }
 }
 

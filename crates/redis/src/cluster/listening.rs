@@ -11,8 +11,9 @@ use tokio::time::{Instant, sleep_until, timeout};
 
 use super::{
     ClusterLinks,
+    call::NodeTask,
     ears::{self, At, LINGER},
-    node::{NodeNews, NodeTask, OnHeard},
+    node::{NodeNews, OnHeard},
     slots::Address,
 };
 use crate::{keys::slot_of, link::RESPONSE_TIMEOUT, wakeup};

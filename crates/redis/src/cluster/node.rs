@@ -16,34 +16,22 @@ use std::{
 use redis::{AsyncConnectionConfig, Cmd, ProtocolVersion, PushInfo, PushKind, ServerError, Value};
 use tokio::{sync::Mutex, time::sleep};
 
-use super::slots::Address;
+use super::{
+    call::{Call, NodeTask},
+    slots::Address,
+};
 use crate::{
     connection::{is_missing_script, pause_of_callers},
     error,
     link::{LastHeard, RESPONSE_TIMEOUT},
     replicas::{self, Replicas},
-    script::{Operation, Scripts},
+    script::Scripts,
     server::{self, Look, Subject},
     transport::{Answer, CallError, Commands, TransportFault},
 };
 use seinpaal_store::{Certainty, StoreError, StoreErrorKind, url::RedisUrl};
 
-/// A script with its arguments, not yet addressed to anybody.
-pub(super) struct Call {
-    pub(super) operation: Operation,
-    pub(super) keys: Vec<Vec<u8>>,
-    pub(super) arguments: Vec<Vec<u8>>,
-    /// How many bytes its answer may have.
-    pub(super) room: usize,
-}
-
-/// What a node is asked to do.
-pub(super) enum NodeTask<'a> {
-    Evaluate(&'a Call),
-    Listen(&'a str),
-}
-
-/// What became of it.
+/// What became of a task.
 pub(super) enum TaskEnd {
     Done(Done),
     /// Not executed: another node owns the slot.
@@ -353,23 +341,6 @@ impl Node {
 impl fmt::Debug for Node {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Node").field("address", &self.address).finish_non_exhaustive()
-    }
-}
-
-impl Call {
-    fn evalsha(&self, scripts: &Scripts) -> Cmd {
-        self.with("EVALSHA", scripts.hash(self.operation))
-    }
-
-    /// Unlike loading it first this cannot be undone by somebody's `SCRIPT FLUSH` in between.
-    fn eval(&self, scripts: &Scripts) -> Cmd {
-        self.with("EVAL", &scripts.source(self.operation))
-    }
-
-    fn with(&self, command: &str, script: &str) -> Cmd {
-        let mut command = redis::cmd(command);
-        command.arg(script).arg(self.keys.len()).arg(&self.keys).arg(&self.arguments);
-        command
     }
 }
 

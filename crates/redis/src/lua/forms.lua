@@ -4,8 +4,8 @@
 -- reply  nothing; the pieces after this one build on it
 -- cost   nothing
 --
--- HEAD: version kind flags (1 paused, 2 wide, 4 spread) stated pinned clock wall passed bound fence due deadline
---   memory longest arrival held holders waiting past top rows, how many free ranges follow; then the reason of a pause.
+-- HEAD: version, the fields of the head (head.rs has their list, and the words of which the loader makes them), how many
+--   free ranges follow; then these, and the reason of a pause. Flags: 1 paused, 2 wide, 4 spread.
 -- RECORD: what there is (1 a memory, 2 a lease); the memory: last until open; the lease: ttl ends ends_wall members
 --   digest parked inbox; where it is listed, how long the causes are; then the causes, then tickets.
 -- TICKET: number permits ttl since fence first slot, how long about is; then about.
@@ -29,7 +29,7 @@ local NOBODY = '--------------------------------'
 local VERSION = 6
 -- A head is of this version if the slots have names, and otherwise like any other.
 local NAMED_VERSION = 10
-local HEAD, HEAD_SIZE = '<Bc1Bi4i4ddddddddddI4I4I4I4I4I4B', 116
+local HEAD, HEAD_SIZE = '<BFORM_OF_HEADB', 2 + SIZE_OF_HEAD
 local RECORD, RECORD_SIZE = '<BI4dI4dddI4dI4c32dI2', 99
 local TICKET, TICKET_SIZE = '<I4I4dddI4B', 37
 -- Of a ticket only number and how long about is.

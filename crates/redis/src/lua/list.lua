@@ -10,8 +10,8 @@
 -- which inspect would do something first, or of which too much would have to be read here.
 
 local MOST_LISTED = 1024
-local rows_left, rows = MOST_LISTED, tonumber(ARGV[4] or '?')
-if not now or not rows then return redis.error_reply('SEINPAALARGUMENT the clock or the rows') end
+local rows_left, rows_wanted = MOST_LISTED, tonumber(ARGV[4] or '?')
+if not now or not rows_wanted then return redis.error_reply('SEINPAALARGUMENT the clock or the rows') end
 if #KEYS % 2 == 1 then table.remove(KEYS, 3) end
 
 -- Whether a lease may have ended by then, where all records are few.
@@ -30,7 +30,7 @@ end
 local function add_waiters(answer, key, list)
   local fields, members = {}, {}
   for _, band in ipairs({ 'q', 'k' }) do
-    local most, above = min(rows, rows_left) - #members, band == 'q' and '(r' or '(l'
+    local most, above = min(rows_wanted, rows_left) - #members, band == 'q' and '(r' or '(l'
     local page = most > 0 and try('zrangebylex', list, '[' .. band, above, 'limit', '0', format('%d', most)) or {}
     if page.err then return false end
     for _, member in ipairs(page) do
@@ -73,8 +73,7 @@ local function told(key, list)
   if form == IDLE_VERSION and #text >= IDLE_SIZE then return 'unused' end
   if form == FIRST_VERSION or form == LONE_VERSION then return told_alone(form, text) end
   if not form or #text < HEAD_SIZE then return 'look' end
-  local version, kind, flags, stated, pinned, clock, wall, passed, bound, _, due, _, _, _, _, held, holders, waiting, _, _, _,
-    ranges = read(HEAD, text)
+  local version, FIELDS_OF_HEAD, ranges = read(HEAD, text)
   if version ~= VERSION or #text < HEAD_SIZE + 8 * ranges then return 'look' end
   local is_paused = flags % 2 == 1
   if holders + waiting == 0 and pinned < 0 and not is_paused then return 'unused' end
@@ -83,7 +82,7 @@ local function told(key, list)
   if holders + waiting > 0 and passed + step >= due then
     if flags % 4 >= 2 or has_ended(key, clock + min(step, bound)) then return 'look' end
   end
-  if waiting > 0 and rows_left < min(waiting, rows) then return 'look' end
+  if waiting > 0 and rows_left < min(waiting, rows_wanted) then return 'look' end
   local answer = { 'snapshot ' .. totals_row(kind, limit, stated, pinned, held, holders, waiting,
     is_paused and sub(text, HEAD_SIZE + 8 * ranges + 1)) }
   if waiting > 0 and not add_waiters(answer, key, list) then return 'look' end

@@ -12,18 +12,13 @@
 -- rows: records and entries in the hash. wide: so many that the order lists them. free: the free ranges below
 -- the top, ascending. spread: so many that they are in the order instead.
 local function blank_head()
-  return {
-    kind = '-', clock = 0, wall = 0, passed = 0, bound = UNBOUNDED, fence = 0, due = UNBOUNDED, deadline = 0,
-    memory = 0, longest = 0, arrival = 0, held = 0, holders = 0, waiting = 0, past = 0, top = 0, rows = 0,
-    wide = false, spread = false, free = {},
-  }
+  return { UNTOUCHED_HEAD, wide = false, spread = false, free = {} }
 end
 
 -- Nothing if it cannot be read.
 local function parse_head(text)
   if #text < HEAD_SIZE then return nil end
-  local version, kind, flags, stated, pinned, clock, wall, passed, bound, fence, due, deadline, memory, longest, arrival,
-    held, holders, waiting, past, top, rows, ranges = read(HEAD, text)
+  local version, FIELDS_OF_HEAD, ranges = read(HEAD, text)
   local at = HEAD_SIZE + 1
   if (version ~= VERSION and version ~= NAMED_VERSION) or flags > 7 or #text < HEAD_SIZE + 8 * ranges then return nil end
   local free = {}
@@ -33,21 +28,16 @@ local function parse_head(text)
     free[i] = { first_slot, last_slot }
   end
   return {
+    TABLE_OF_HEAD, free = free,
     is_named = version == NAMED_VERSION,
-    stated = stated >= 0 and stated or nil, pinned = pinned >= 0 and pinned or nil, kind = kind,
     paused = flags % 2 == 1 and sub(text, at) or nil, wide = flags % 4 >= 2, spread = flags >= 4,
-    clock = clock, wall = wall, passed = passed, bound = bound, fence = fence, due = due, deadline = deadline,
-    memory = memory, longest = longest, arrival = arrival, held = held, holders = holders, waiting = waiting,
-    past = past, top = top, rows = rows, free = free,
   }
 end
 
 local function pack_head(h)
   local flags, free = (h.paused and 1 or 0) + (h.wide and 2 or 0) + (h.spread and 4 or 0), {}
   for i, range in ipairs(h.free) do free[i] = pack('<I4I4', range[1], range[2]) end
-  return pack(HEAD, h.names and NAMED_VERSION or VERSION, h.kind, flags, h.stated or -1, h.pinned or -1, h.clock, h.wall, h.passed, h.bound, h.fence,
-    h.due, h.deadline, h.memory, h.longest, h.arrival, h.held, h.holders, h.waiting, h.past, h.top, h.rows, #free)
-    .. table.concat(free) .. (h.paused or '')
+  return pack(HEAD, h.names and NAMED_VERSION or VERSION, HEAD_AS_PACKED, #free) .. table.concat(free) .. (h.paused or '')
 end
 
 -- A clock that jumps forward ends no lease whose holder is alive, one that jumps backward delays nothing.

@@ -58,8 +58,7 @@
       or pack(PACK_LONE, LONE_VERSION, owner, members, digest, clock, now, fence, bound, deadline, lease_ttl, ends, ends_wall, 0, last,
         till, string.byte(kind), max(stated, 0), held, top, #free / 8, #causes) .. free .. causes .. tickets
   else
-    set[at + 1], set[at + 2] = 'h', pack(HEAD, VERSION, kind, flags, stated, pinned, clock, now, passed, bound, fence, due, deadline,
-      memory, longest, arrival, held, holders, waiting, past, top, rows, #free / 8) .. free
+    set[at + 1], set[at + 2] = 'h', pack(HEAD, VERSION, FIELDS_OF_HEAD, #free / 8) .. free
   end
   if is_changed then
     set[at + 3], set[at + 4] = field, pack(RECORD, what, last, till, open, lease_ttl, ends, ends_wall, members, digest, parked,

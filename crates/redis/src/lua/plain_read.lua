@@ -11,21 +11,17 @@
     record = try('hget', records, field)
   end
   if type(text) == 'table' or type(record) == 'table' then break end
-  local version, kind, flags, stated, pinned, clock, wall, passed, bound, fence, due, deadline, memory, longest, arrival,
-    held, holders, waiting, past, top, rows, ranges
+  local version, FIELDS_OF_HEAD, ranges
   if text then
     if #text < HEAD_SIZE then break end
-    version, kind, flags, stated, pinned, clock, wall, passed, bound, fence, due, deadline, memory, longest, arrival,
-      held, holders, waiting, past, top, rows, ranges = read(HEAD, text)
+    version, FIELDS_OF_HEAD, ranges = read(HEAD, text)
     if version ~= VERSION or flags % 2 == 1 or #text ~= HEAD_SIZE + 8 * ranges or (pinned >= 0 and deadline > 0) then break end
   else
     if record or try('exists', records, order) ~= 0 then break end
-    kind, flags, stated, pinned, clock, wall, passed, bound, fence, due, deadline, memory, longest, arrival,
-      held, holders, waiting, past, top, rows, ranges = '-', 0, -1, -1, 0, 0, 0, UNBOUNDED, 0, UNBOUNDED, 0, 0, 0, 0,
-      0, 0, 0, 0, 0, 0, 0
+    FIELDS_OF_HEAD, ranges = BLANKS_OF_HEAD, 0
   end
   local step = max(now - wall, 0)
-  clock, passed, fence = clock + min(step, bound), passed + step, max(fence, seen + 0)
+  clock, wall, passed, fence = clock + min(step, bound), now, passed + step, max(fence, seen + 0)
   if passed >= due then break end
   local limit = pinned >= 0 and pinned or stated >= 0 and stated or 1
   if waiting > 0 and held < limit then break end

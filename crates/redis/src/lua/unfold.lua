@@ -12,8 +12,8 @@ if form == IDLE_VERSION and #text >= IDLE_SIZE then
   local owner = sub(text, 2, 57)
   local _, last, clock, wall, fence, deadline, till, size = read(IDLE, text, 58)
   lone_field = 'r' .. sub(owner, 33) .. '00000000'
-  lone_head = pack(HEAD, VERSION, '-', 0, -1, -1, clock, wall, wall, UNBOUNDED, fence, wall + till - clock, deadline, till, 0, 0, 0, 0,
-    0, 1, 0, 1, 0)
+  lone_head = pack(HEAD, VERSION, HEAD_WITH{ clock = clock, wall = wall, passed = wall, fence = fence,
+    due = wall + till - clock, deadline = deadline, memory = till, past = 1, rows = 1 }, 0)
   lone_record = pack(RECORD, 1, last, till, 0, 0, 0, 0, 0, 0, 0, NOBODY, 0, size) .. sub(text, IDLE_SIZE + 1)
 elseif (form == FIRST_VERSION and #text >= FIRST_SIZE) or (form == LONE_VERSION and #text >= LONE_SIZE) then
   local owner, size, last, clock, wall, fence, bound, deadline, till, kind, limit, held, ttl, ends, ends_wall, members, digest, rest, _ =
@@ -29,7 +29,8 @@ elseif (form == FIRST_VERSION and #text >= FIRST_SIZE) or (form == LONE_VERSION 
     free, rest = sub(text, LONE_SIZE + 1, LONE_SIZE + 8 * ranges), sub(text, LONE_SIZE + 8 * ranges + 1)
   end
   lone_field = 'r' .. sub(owner, 33) .. '00000000'
-  lone_head = pack(HEAD, VERSION, string.char(kind), 0, limit, -1, clock, wall, wall, bound, fence,
-    wall + min(ends - clock, ends_wall - wall), deadline, till, ttl, 0, held, members, 0, 1, top, 1, ranges) .. free
+  lone_head = pack(HEAD, VERSION, HEAD_WITH{ kind = string.char(kind), stated = limit, clock = clock, wall = wall,
+    passed = wall, bound = bound, fence = fence, due = wall + min(ends - clock, ends_wall - wall), deadline = deadline,
+    memory = till, longest = ttl, held = held, holders = members, past = 1, top = top, rows = 1 }, ranges) .. free
   lone_record = pack(RECORD, 3, last, till, members, ttl, ends, ends_wall, members, digest, 0, sub(owner, 1, 32), 0, size) .. rest
 end

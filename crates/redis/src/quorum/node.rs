@@ -1,6 +1,9 @@
 //! One node: its connection, and calls of the node script.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{
+    LazyLock,
+    atomic::{AtomicBool, Ordering},
+};
 
 use redis::Script;
 use seinpaal_proto::{Batch, Inbox, Name, time::Micros};
@@ -9,6 +12,7 @@ use super::answer::NodeAnswer;
 use crate::{
     connection::{Connection, lasting::Text},
     endpoint::RedisEndpoint,
+    head,
     keys::Keys,
     link::ConnectOptions,
     misconfigured,
@@ -17,8 +21,8 @@ use crate::{
 };
 use seinpaal_store::{Certainty, NewsSender, StoreError, StoreErrorKind, url::RedisUrl};
 
-/// The node script: the ledger's pieces, but for the order of service, and what is a node's own.
-const SOURCE: &str = concat!(
+/// The pieces of the node script: the ledger's, but for the order of service, and what is a node's own.
+const PIECES: &str = concat!(
     include_str!("../lua/wire_single.lua"),
     include_str!("../lua/forms.lua"),
     include_str!("../lua/begin.lua"),
@@ -44,6 +48,9 @@ const SOURCE: &str = concat!(
     include_str!("lua/take.lua"),
     include_str!("../lua/step.lua"),
 );
+
+/// The node script, with the fields of a head in their places.
+static SOURCE: LazyLock<String> = LazyLock::new(|| head::NAMES.expand(PIECES));
 
 /// An answer tells of all tickets of a name, besides what was asked.
 const NODE_ROOM: usize = 32 << 20;
@@ -85,7 +92,7 @@ impl Node {
             connection,
             shown,
             keys,
-            script: Script::new(SOURCE),
+            script: Script::new(&SOURCE),
             is_silent: AtomicBool::new(false),
         }
     }
@@ -98,7 +105,7 @@ impl Node {
     ) -> Result<NodeAnswer, StoreError> {
         let mut keys = self.keys.of(&envelope.name).to_vec();
         keys.push(self.keys.node_marker());
-        let text = Text { hash: self.script.get_hash(), source: SOURCE };
+        let text = Text { hash: self.script.get_hash(), source: &SOURCE };
         let arguments = arguments(envelope, lines);
         let value = self.connection.evaluate_text(text, &keys, &arguments, NODE_ROOM).await?;
         self.is_silent.store(false, Ordering::Relaxed);
@@ -153,3 +160,16 @@ const MOST_FENCE_SEEN: u64 = 1 << 52;
 
 /// The most lines in one call.
 pub(super) const MOST_LINES: usize = 2 * Batch::MOST;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_fields_of_a_head_are_in_their_places() {
+        assert!(PIECES.contains("FIELDS_OF_HEAD"));
+        for word in ["OF_HEAD", "HEAD_WITH", "UNTOUCHED_HEAD", "HEAD_AS_PACKED"] {
+            assert!(!SOURCE.contains(word), "{word}");
+        }
+    }
+}

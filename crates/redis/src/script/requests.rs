@@ -4,8 +4,8 @@ use std::fmt::Write;
 
 use crate::named::encoded;
 use seinpaal_proto::{
-    Acquire, Attach, Batch, Configure, Enqueue, LimitRule, OnMismatch, Renew, Request, Ticket,
-    Whom, time::Micros,
+    Acquire, Attach, Batch, Configure, Enqueue, Kind, LimitRule, OnMismatch, Renew, Request,
+    Ticket, Whom, time::Micros,
 };
 
 /// Fences that clients claim to have seen are believed up to here, as the ledger does.
@@ -31,70 +31,96 @@ pub(crate) fn arguments(batch: &Batch, now: Option<u64>) -> Vec<Vec<u8>> {
 
 /// A batch of which nothing keeps the server from a straight path, as `PLAIN_*` in `lean.lua` say; else nothing.
 pub(crate) fn plain_arguments(batch: &Batch, now: Option<u64>) -> Option<Vec<Vec<u8>>> {
-    let mut clocks = now.map_or((-1.0_f64).to_le_bytes(), double).to_vec();
-    clocks.extend(double(batch.fence_seen.min(MOST_FENCE_SEEN)));
-    clocks.extend(batch.inbox?.to_string().bytes());
-    let argument = |request| {
-        let (operation, rest) = plain_body(request)?;
-        Some([&[operation], &*clocks, &*rest].concat())
-    };
-    let arguments = batch.requests.iter().map(argument).collect::<Option<Vec<_>>>()?;
+    let mut start = [0; PLAIN_START];
+    start[..8].copy_from_slice(&now.map_or((-1.0_f64).to_le_bytes(), double));
+    start[8..16].copy_from_slice(&double(batch.fence_seen.min(MOST_FENCE_SEEN)));
+    start[16..].copy_from_slice(&batch.inbox?.digits());
+    let arguments = batch.requests.iter().map(|request| plain_argument(&start, request));
+    let arguments = arguments.collect::<Option<Vec<_>>>()?;
     (!arguments.is_empty()).then_some(arguments)
 }
 
-/// Which operation it is, and what follows the inbox.
-fn plain_body(request: &Request) -> Option<(u8, Vec<u8>)> {
+/// What all requests of a batch begin with, after their operation: now, the fence that was seen, inbox.
+const PLAIN_START: usize = 48;
+
+/// Longer than any request without what is told about it. A buffer that grows costs more than a large one.
+const PLAIN_LENGTH: usize = 384;
+
+fn plain_argument(start: &[u8; PLAIN_START], request: &Request) -> Option<Vec<u8>> {
     match request {
-        Request::Acquire(acquire) if acquire.wishes.is_empty() => {
-            Some((1, plain_acquire(acquire)?))
-        }
+        Request::Acquire(acquire) if acquire.wishes.is_empty() => plain_acquire(start, acquire),
         Request::Release { ticket, slots: None } => {
-            Some((2, [plain_ticket(*ticket), line(request).into_bytes()].concat()))
+            let mut argument = begun(2, start, 0);
+            put_plain_ticket(&mut argument, *ticket);
+            argument.extend(b"release ");
+            argument.extend(ticket.digits());
+            argument.extend(b" all");
+            Some(argument)
         }
         Request::Renew(Renew { lease, ttl, margin, whom: Whom::All { members, digest } }) => {
-            let lease = lease.to_string();
-            let mut body = lease.strip_suffix("00000000")?.as_bytes().to_vec();
+            let mut argument = begun(3, start, 0);
+            argument.extend(lease.digits().strip_suffix(b"00000000")?);
             for number in [*ttl, *margin, u64::from(*members), *digest] {
-                body.extend(double(number));
+                argument.extend(double(number));
             }
-            body.extend(line(request).bytes());
-            Some((3, body))
+            argument.extend(line(request).bytes());
+            Some(argument)
         }
         _ => None,
     }
 }
 
-fn plain_acquire(acquire: &Acquire) -> Option<Vec<u8>> {
-    let is_own = acquire.lease == acquire.ticket.series().ticket(0).into();
+fn begun(operation: u8, start: &[u8; PLAIN_START], about: usize) -> Vec<u8> {
+    let mut argument = Vec::with_capacity(PLAIN_LENGTH + about);
+    argument.push(operation);
+    argument.extend(start);
+    argument
+}
+
+fn plain_acquire(start: &[u8; PLAIN_START], acquire: &Acquire) -> Option<Vec<u8>> {
     let (_, limit) = rule_and_limit(acquire.limit);
-    let mut body = plain_ticket(acquire.ticket);
-    body.extend(acquire.permits.get().to_le_bytes());
-    body.extend(limit.to_le_bytes());
-    body.extend(acquire.kind.letter().to_string().bytes());
+    let mut argument = begun(1, start, acquire.about.len());
+    put_plain_ticket(&mut argument, acquire.ticket);
+    argument.extend(acquire.permits.get().to_le_bytes());
+    argument.extend(limit.to_le_bytes());
+    put_letter(&mut argument, acquire.kind);
     for time in [acquire.ttl, acquire.margin, acquire.not_after.unwrap_or(MOST_EXACT)] {
-        body.extend(double(time));
+        argument.extend(double(time));
     }
-    body.extend(packed(acquire));
-    is_own.then_some(body)
+    put_packed(&mut argument, acquire);
+    is_own(acquire).then_some(argument)
 }
 
 /// Series, number and digest.
-fn plain_ticket(ticket: Ticket) -> Vec<u8> {
-    let mut text = ticket.to_string().into_bytes();
-    text.truncate(24);
-    text.extend(ticket.number().to_le_bytes());
-    text.extend(double(ticket.digest()));
-    text
+fn put_plain_ticket(argument: &mut Vec<u8>, ticket: Ticket) {
+    argument.extend(&ticket.digits()[..24]);
+    argument.extend(ticket.number().to_le_bytes());
+    argument.extend(double(ticket.digest()));
+}
+
+fn put_letter(argument: &mut Vec<u8>, kind: Kind) {
+    argument.extend(kind.letter().encode_utf8(&mut [0; 4]).bytes());
+}
+
+/// Whether the ticket's lease is that of its series.
+fn is_own(acquire: &Acquire) -> bool {
+    acquire.lease == acquire.ticket.series().ticket(0).into()
+}
+
+fn packed(acquire: &Acquire) -> Vec<u8> {
+    let mut packed = Vec::with_capacity(PLAIN_LENGTH + acquire.about.len());
+    put_packed(&mut packed, acquire);
+    packed
 }
 
 /// An acquire as `ASK` in `forms.lua` says: reading words out of a line is a third of what it costs a server.
-fn packed(acquire: &Acquire) -> Vec<u8> {
+fn put_packed(packed: &mut Vec<u8>, acquire: &Acquire) {
     let (rule, limit) = rule_and_limit(acquire.limit);
-    let is_own = acquire.lease == acquire.ticket.series().ticket(0).into();
-    let mut packed = format!("acquire:{}", acquire.ticket).into_bytes();
+    packed.extend(b"acquire:");
+    packed.extend(acquire.ticket.digits());
     packed.extend(acquire.ticket.number().to_le_bytes());
-    packed.push(u8::from(is_own));
-    packed.extend(acquire.kind.letter().to_string().bytes());
+    packed.push(u8::from(is_own(acquire)));
+    put_letter(packed, acquire.kind);
     packed.extend(acquire.permits.get().to_le_bytes());
     packed.push(rule);
     packed.extend(limit.to_le_bytes());
@@ -108,9 +134,9 @@ fn packed(acquire: &Acquire) -> Vec<u8> {
     });
     packed.extend(i32::from(acquire.priority.get()).to_le_bytes());
     packed.extend(double(acquire.waiter_ttl));
-    packed.extend(format!("{}{}", acquire.lease, acquire.waiter_lease).bytes());
+    packed.extend(acquire.lease.digits());
+    packed.extend(acquire.waiter_lease.digits());
     packed.extend(acquire.about.bytes());
-    packed
 }
 
 /// As Lua has numbers; what it has not exactly is out of every range.

@@ -8,7 +8,7 @@ use super::*;
 
 const GUARDED: RestartGuard = RestartGuard::ON;
 
-const PIECES: [(&str, &str); 26] = [
+const PIECES: [(&str, &str); 28] = [
     ("wire_single", include_str!("../lua/wire_single.lua")),
     ("wire_sharded", include_str!("../lua/wire_sharded.lua")),
     ("wire_moving", include_str!("../lua/wire_moving.lua")),
@@ -16,7 +16,9 @@ const PIECES: [(&str, &str); 26] = [
     ("bundle", BUNDLE),
     ("forms", FORMS),
     ("over", OVER),
-    ("lean", LEAN),
+    ("lean", include_str!("../lua/lean.lua")),
+    ("lean_renew", include_str!("../lua/lean_renew.lua")),
+    ("lean_words", include_str!("../lua/lean_words.lua")),
     ("begin", include_str!("../lua/begin.lua")),
     ("guard", GUARD),
     ("pack", include_str!("../lua/pack.lua")),
@@ -141,8 +143,10 @@ fn the_guard_comes_before_everything_that_could_grant_and_only_where_it_is_on() 
     for row in SCRIPTS.iter().filter(|row| row.operation != Operation::Write) {
         let (plain, guarded) = (plain.source(row.operation), guarded.source(row.operation));
         let guard = GUARD.replace("GUARD_LENGTH", &GUARDED.length().as_micros().to_string());
+        let forms = head::NAMES.expand(FORMS);
         let lean = if row.operation.may_be_plain() { LEAN } else { "" };
-        let first = [Wire::Single.piece(), FORMS, OVER, lean, BEGIN, &*guard].concat();
+        let lean = head::NAMES.expand(lean);
+        let first = [Wire::Single.piece(), &*forms, OVER, &*lean, BEGIN, &*guard].concat();
         assert!(guarded.starts_with(&first), "{}", row.name);
         let without = guarded.replacen(OVER, "", 1).replacen(&guard, "", 1);
         assert_eq!(without, plain, "{}", row.name);

@@ -1,5 +1,7 @@
 //! The item in hand.
 
+mod shared;
+
 use std::{
     fmt,
     future::Future,
@@ -7,19 +9,18 @@ use std::{
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
+pub(super) use self::shared::SharedItem;
+use super::FinishError;
+use crate::{
+    driver::Lease,
+    permit_state::{Lost, PermitState},
+    seinpaal::Seinpaal,
+};
 use futures_util::future::{Either, select};
 use seinpaal_proto::{
     About, Fence, Name,
     queue::{How, ItemId, Popped, Reason, session::End},
     time::micros,
-};
-use tokio::sync::oneshot;
-
-use super::FinishError;
-use crate::{
-    driver::{Command, Handle, Lease, QueueCommand},
-    permit_state::{Lost, PermitState},
-    seinpaal::Seinpaal,
 };
 
 /// An item to work on, until it is acknowledged, given back, failed or dropped.
@@ -70,18 +71,6 @@ pub enum Failed {
     Returned,
     /// That was its last delivery: it is a dead letter.
     Died,
-}
-
-/// An item, and the end of its delivery, which happens once.
-pub(super) struct SharedItem {
-    handle: Arc<Handle>,
-    queue: Name,
-    popped: Popped,
-    lease: Arc<Lease>,
-    /// Set once it is ended: whether it was given back.
-    is_given_back: OnceLock<bool>,
-    /// What the store said to it.
-    end: OnceLock<End>,
 }
 
 impl Item {
@@ -289,75 +278,6 @@ fn ended(end: Result<End, FinishError>) -> Result<Failed, FinishError> {
         End::Died => Ok(Failed::Died),
         End::Lost => Err(FinishError::Lost),
         _ => Err(FinishError::Unknown),
-    }
-}
-
-impl SharedItem {
-    /// Ends the delivery and returns how that went. If it was ended already, this does not wait.
-    pub(super) async fn finish(&self, how: How) -> Result<End, FinishError> {
-        if !self.is_first_end(&how) {
-            return Ok(self.end.get().copied().unwrap_or(End::Unknown));
-        }
-        let (reply, answer) = oneshot::channel();
-        self.send(how, Some(reply));
-        let end = answer.await.map_err(|_| FinishError::Closed)?;
-        Ok(*self.end.get_or_init(|| end))
-    }
-
-    pub(super) fn finish_unheard(&self, how: How) {
-        if self.is_first_end(&how) {
-            self.send(how, None);
-        }
-    }
-
-    fn is_first_end(&self, how: &How) -> bool {
-        self.is_given_back.set(matches!(how, How::GiveBack { .. })).is_ok()
-    }
-
-    pub(super) fn is_given_back(&self) -> bool {
-        self.is_given_back.get() == Some(&true)
-    }
-
-    fn send(&self, how: How, reply: Option<oneshot::Sender<End>>) {
-        let delivery = self.popped.delivery;
-        let command = QueueCommand::Finish { delivery, how, reply };
-        self.handle.send(Command::Queue { name: self.queue.clone(), command });
-    }
-
-    pub(super) fn attempt(&self) -> u32 {
-        self.popped.attempt
-    }
-
-    pub(super) async fn lost(&self) -> Lost {
-        match self.until(|state| matches!(state, PermitState::Lost(_))).await {
-            PermitState::Lost(lost) => lost,
-            _ => Lost::Silence,
-        }
-    }
-
-    /// By the clock, which may be ahead of what was noted.
-    fn standing(&self, noted: PermitState) -> PermitState {
-        let is_over = !self.lease.is_held() && !matches!(noted, PermitState::Lost(_));
-        if is_over { PermitState::Lost(Lost::Silence) } else { noted }
-    }
-
-    async fn until(&self, wanted: impl Fn(PermitState) -> bool) -> PermitState {
-        let mut watch = self.lease.watch();
-        loop {
-            let noted = *watch.borrow_and_update();
-            let state = self.standing(noted);
-            // The lease is ours, and it is what tells: the channel does not close.
-            if wanted(state) || watch.changed().await.is_err() {
-                return state;
-            }
-        }
-    }
-}
-
-impl Drop for SharedItem {
-    fn drop(&mut self) {
-        let reason = if std::thread::panicking() { "panicked" } else { "dropped unfinished" };
-        self.finish_unheard(How::Fail { delay: 0, reason: Reason::new(reason) });
     }
 }
 

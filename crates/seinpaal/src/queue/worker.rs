@@ -1,5 +1,8 @@
 //! Working on items as they come.
 
+mod counts;
+mod give_back;
+
 use std::{
     any::Any,
     error::Error,
@@ -31,6 +34,9 @@ use super::{
 };
 use crate::error::BadSetting;
 
+pub use self::{counts::Counts, give_back::GiveBack};
+use self::{counts::ItemEnd, give_back::find_give_back};
+
 /// How long running handlers may go on after the shutdown, unless told otherwise.
 const GRACE: Duration = Duration::from_secs(30);
 
@@ -58,42 +64,6 @@ pub struct Worker<H> {
     until_empty: bool,
     grace: Duration,
     runs_on: bool,
-}
-
-/// The error by which a handler leaves an item to somebody else. It may be wrapped in others.
-///
-/// ```
-/// use seinpaal::{GiveBack, Item};
-/// use std::time::Duration;
-///
-/// async fn send(item: Item) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
-///     if item.group() == Some("closed today") {
-///         Err(GiveBack::after(Duration::from_secs(3600)))?;
-///     }
-///     Ok(())
-/// }
-/// ```
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-pub struct GiveBack {
-    delay: Duration,
-}
-
-/// What became of the items that a worker worked on.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-#[non_exhaustive]
-pub struct Counts {
-    /// Done.
-    pub acknowledged: u64,
-    /// Left to others: because the handler said so, or at the shutdown.
-    pub given_back: u64,
-    /// Failed, to be delivered again.
-    pub failed: u64,
-    /// Failed for the last time: dead letters.
-    pub died: u64,
-    /// Lost before they were done: others may have worked on them, too.
-    pub lost: u64,
-    /// Ended while the store was silent: they may be delivered once more.
-    pub unknown: u64,
 }
 
 impl<H> Worker<H> {
@@ -269,12 +239,6 @@ where
     }
 }
 
-/// What became of an item.
-struct ItemEnd {
-    end: End,
-    is_given_back: bool,
-}
-
 /// What a worker works on. If the worker is dropped it is nobody's fault, and goes back.
 struct Hand(Arc<SharedItem>);
 
@@ -284,71 +248,11 @@ impl Drop for Hand {
     }
 }
 
-fn find_give_back(error: &(dyn Error + 'static)) -> Option<GiveBack> {
-    let mut next = Some(error);
-    while let Some(error) = next {
-        if let Some(give_back) = error.downcast_ref::<GiveBack>() {
-            return Some(*give_back);
-        }
-        next = error.source();
-    }
-    None
-}
-
 fn words(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().copied();
     let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
     text.map_or_else(|| "panicked".to_owned(), |text| format!("panicked: {text}"))
 }
-
-impl Counts {
-    /// Both together.
-    #[must_use]
-    pub fn and(self, other: Self) -> Self {
-        Self {
-            acknowledged: self.acknowledged + other.acknowledged,
-            given_back: self.given_back + other.given_back,
-            failed: self.failed + other.failed,
-            died: self.died + other.died,
-            lost: self.lost + other.lost,
-            unknown: self.unknown + other.unknown,
-        }
-    }
-
-    fn add(&mut self, outcome: ItemEnd) {
-        let count = match outcome.end {
-            End::Acknowledged => &mut self.acknowledged,
-            End::Returned if outcome.is_given_back => &mut self.given_back,
-            End::Returned => &mut self.failed,
-            End::Died => &mut self.died,
-            End::Lost => &mut self.lost,
-            _ => &mut self.unknown,
-        };
-        *count += 1;
-    }
-}
-
-impl GiveBack {
-    /// At once, to where it stood.
-    #[must_use]
-    pub fn now() -> Self {
-        Self::default()
-    }
-
-    /// After this long.
-    #[must_use]
-    pub fn after(delay: Duration) -> Self {
-        Self { delay }
-    }
-}
-
-impl fmt::Display for GiveBack {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "given back for {:?}", self.delay)
-    }
-}
-
-impl Error for GiveBack {}
 
 impl<H> fmt::Debug for Worker<H> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -233,14 +233,16 @@ impl Servant {
         }
     }
 
-    /// As its standard input or error, a child inherits the descriptor without further ado.
-    fn presence(&self) -> OwnedFd {
-        self.store.presence_fd().try_clone_to_owned().unwrap()
+    /// As its standard input and error, a child inherits the descriptors without further ado.
+    fn presence(&self) -> [OwnedFd; 2] {
+        self.store.presence_fds().map(|fd| fd.try_clone_to_owned().unwrap())
     }
 
     fn start_child(&mut self) -> String {
         let mut sleep = Command::new("sleep");
-        let child = sleep.arg("1000").stdin(self.presence()).stdout(Stdio::null()).spawn().unwrap();
+        let [lock, socket] = self.presence();
+        sleep.arg("1000").stdin(lock).stdout(Stdio::null()).stderr(socket);
+        let child = sleep.spawn().unwrap();
         let pid = child.id();
         self.store.presence_child(pid).unwrap();
         self.children.push(child);
@@ -250,13 +252,10 @@ impl Servant {
     /// A shell that leaves a program behind in the background.
     fn start_grandchild(&mut self) -> String {
         let mut shell = Command::new("sh");
-        shell.args(["-c", "sleep 1000 > /dev/null & echo $!; wait"]);
-        let mut child = shell
-            .stdin(Stdio::null())
-            .stderr(self.presence())
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
+        // In the background, its standard input would be another one.
+        shell.args(["-c", "exec 3<&0; sleep 1000 > /dev/null & echo $!; wait"]);
+        let [lock, socket] = self.presence();
+        let mut child = shell.stdin(lock).stderr(socket).stdout(Stdio::piped()).spawn().unwrap();
         self.store.presence_child(child.id()).unwrap();
         let mut grandchild = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut grandchild).unwrap();

@@ -23,6 +23,12 @@ pub(super) fn all() -> Vec<Vec<Event>> {
         refused_for_its_limit(),
         two_sessions_in_one_call(),
         more_causes_than_one_value_has_room_for(),
+        many_of_one_lease_renewed_again_and_again(),
+        many_renewed_beside_a_lease_that_ends(),
+        many_renewed_too_late(),
+        many_renewed_otherwise_than_they_are(),
+        few_left_of_many_and_then_many_again(),
+        alone_with_gaps_that_another_left(),
     ]
 }
 
@@ -112,6 +118,86 @@ fn more_causes_than_one_value_has_room_for() -> Vec<Event> {
     });
     let again = [ask(acquire(51)), release(51), ask(acquire(7)), ask(acquire(52))];
     taken_and_lost.chain(again.map(|ask| call(1, [ask]))).collect()
+}
+
+/// So many rows that they are listed. The bound at which the lease is listed passes in every fifth call.
+fn many_of_one_lease_renewed_again_and_again() -> Vec<Event> {
+    let renewed = (0..12).flat_map(|_| [call(240_000, [renew(SECOND)]), look(1)]);
+    let longer = [call(1, [renew(20 * SECOND)]), call(240_000, [renew(SECOND)]), look(1)];
+    let given_back = [call(1, [release(3), release(70)]), look(1)];
+    many().into_iter().chain(renewed).chain(longer).chain(given_back).collect()
+}
+
+/// Whoever renews finds it over, before and after the moment at which its own lease is to be looked at.
+fn many_renewed_beside_a_lease_that_ends() -> Vec<Event> {
+    let other = |ttl| by(1, 1, vec![ask(Acquire { ttl, limit: None, ..another() })]);
+    let renewed = || (0..6).map(|_| call(200_000, [renew(SECOND)]));
+    let after = many().into_iter().chain([other(SECOND)]).chain(renewed()).chain([look(1)]);
+    let again = [call(1, [renew(300 * MILLISECOND)]), other(600 * MILLISECOND)];
+    after.chain(again).chain(renewed()).chain([look(1)]).collect()
+}
+
+/// Whoever renews too late finds its own lease over.
+fn many_renewed_too_late() -> Vec<Event> {
+    let looks = (0..4).map(|_| look(240_000));
+    many().into_iter().chain(looks).chain([call(200_000, [renew(SECOND)]), look(1)]).collect()
+}
+
+fn many_renewed_otherwise_than_they_are() -> Vec<Event> {
+    let of = |wrong, ttl, margin| Ask::RenewAll { lease: ticket(0).into(), ttl, margin, wrong };
+    let asks =
+        [of(1, SECOND, 1), of(2, SECOND, 1), of(0, 100 * MILLISECOND, 1), of(0, SECOND, 9_000)];
+    let renewed = asks.into_iter().flat_map(|ask| [call(100_000, [ask]), look(1)]);
+    let others = by(1, 1, vec![renew(SECOND)]);
+    let end = [others, look(1), call(2 * SECOND as i64, [renew(SECOND)]), look(1)];
+    many().into_iter().chain(renewed).chain(end).collect()
+}
+
+/// What is left fits into one value, but what is listed has not gone yet.
+fn few_left_of_many_and_then_many_again() -> Vec<Event> {
+    let back = [4..52, 52..101].map(|some| by(0, 1, some.map(release).collect()));
+    let twice = call(1, [renew(SECOND), renew(SECOND)]);
+    let other = by(1, 1, vec![ask(Acquire { limit: None, ..another() })]);
+    let end = [twice, look(1), other, taken(101), taken(151), look(1)];
+    many().into_iter().chain(back).chain(end).collect()
+}
+
+/// Three tickets with a free slot before each, in one record, once the other session is forgotten.
+fn alone_with_gaps_that_another_left() -> Vec<Event> {
+    let theirs = |number| another().ticket.series().ticket(number);
+    let other = |number| {
+        let ticket = theirs(number);
+        by(
+            1,
+            1,
+            vec![ask(Acquire {
+                ticket,
+                ttl: 100 * MILLISECOND,
+                limit: many_at_once(),
+                ..another()
+            })],
+        )
+    };
+    let ours = |number| call(1, [ask(Acquire { limit: many_at_once(), ..acquire(number) })]);
+    let taken = (1..4).flat_map(|number| [other(number), ours(number)]);
+    let left = (1..4).map(|n| by(1, 1, vec![Ask::Release { ticket: theirs(n), slots: None }]));
+    let twice = || call(1, [renew(SECOND), renew(SECOND)]);
+    let end = [look(240_000), twice(), twice(), ours(4), ours(5), look(1)];
+    taken.chain(left).chain(end).collect()
+}
+
+fn many() -> Vec<Event> {
+    [1, 51].map(taken).to_vec()
+}
+
+fn many_at_once() -> Option<LimitRule> {
+    Some(LimitRule { limit: Limit::new(200).unwrap(), on_mismatch: OnMismatch::Refuse })
+}
+
+/// Fifty tickets, of which this is the number of the first.
+fn taken(from: u32) -> Event {
+    let limit = many_at_once();
+    by(0, 1, (from..from + 50).map(|number| ask(Acquire { limit, ..acquire(number) })).collect())
 }
 
 fn call<const N: usize>(step: i64, asks: [Ask; N]) -> Event {

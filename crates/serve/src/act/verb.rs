@@ -237,7 +237,7 @@ const WORDS: [Words; 14] = [
     },
 ];
 
-/// What is said on the page to which somebody comes back.
+/// The message on the page to which the browser returns.
 pub(crate) fn done(word: &str) -> &'static str {
     Verb::find(word).map_or("", |words| words.done)
 }

@@ -1,4 +1,4 @@
-//! What stands in the addresses, as the document describes it.
+//! The parameters of addresses, as the document describes them.
 
 use serde::Deserialize;
 use utoipa::IntoParams;

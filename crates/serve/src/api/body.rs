@@ -1,4 +1,4 @@
-//! Bodies, paths and queries: read strictly, and what is wrong is a problem like any other.
+//! Bodies, paths and queries are read strictly. An error in them is a problem like any other.
 
 use std::{ops::RangeInclusive, time::Duration};
 
@@ -83,10 +83,10 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Asked<T> {
     }
 }
 
-/// Somebody who may take permits and items.
+/// A client that may take permits and items.
 pub(super) struct User(pub(super) Visitor);
 
-/// Somebody who may change what others have.
+/// A client that may change what others have.
 pub(super) struct Operator(pub(super) Visitor);
 
 impl<S: Send + Sync> FromRequestParts<S> for User {

@@ -39,7 +39,7 @@ impl Ended {
     }
 }
 
-/// Who was there at the last reading: since when each had waited, or held.
+/// The tickets of the last reading: since when each had waited, or held.
 #[derive(Clone, Debug, Default)]
 pub(super) struct People {
     waiting: HashMap<Ticket, Duration>,
@@ -59,7 +59,7 @@ impl People {
                 (before.waiting.get(&holder.ticket)?, now.checked_sub(holder.held_for)?);
             Some((got_in, got_in.saturating_sub(*came)))
         });
-        // Who is not listed may hold yet.
+        // A holder that is not listed may still hold.
         let all_listed = seen.holders.len() == seen.holders_total as usize;
         let gone = before.holding.iter().filter(|(ticket, _)| {
             all_listed && !seen.holders.iter().any(|holder| holder.ticket == **ticket)

@@ -7,7 +7,7 @@ use seinpaal::{Kind, MOST_READERS, QueueSnapshot, Snapshot};
 /// A reading counts for so long, if none follows: a scraper comes once a minute at the least.
 const LASTS: Duration = Duration::from_secs(65);
 
-/// What was read in one bucket: the least and the most.
+/// The readings of one bucket: the least and the most.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub(crate) struct Bucket {
     pub(crate) held: (u32, u32),
@@ -16,14 +16,14 @@ pub(crate) struct Bucket {
     pub(crate) limit: u32,
     /// Of the waiter that waited longest, in milliseconds.
     pub(crate) oldest: u32,
-    /// Of those that were granted in this bucket, how many, and how long the longest had waited.
+    /// How many waiters were granted in this bucket, and the longest of their waits.
     pub(crate) granted: u16,
     pub(crate) waited: u32,
     /// It stands for an earlier reading: nothing was read in this one.
     pub(crate) is_carried: bool,
 }
 
-/// Buckets of equal length. What nobody read is `None`.
+/// Buckets of equal length. A bucket without a reading is `None`.
 #[derive(Clone, Debug)]
 pub(crate) struct Ring {
     step: Duration,
@@ -72,7 +72,7 @@ impl Bucket {
         self.oldest = self.oldest.max(other.oldest);
     }
 
-    /// The same a while later, of which nothing is known but that.
+    /// The same state at a later time, without a new reading.
     fn carried(self) -> Self {
         Self { granted: 0, waited: 0, is_carried: true, ..self }
     }

@@ -38,7 +38,7 @@ impl Gate {
         Self::new(held, limit, seen.waiting_total, is_shut(seen))
     }
 
-    /// Without a limit (`None`), only what is held is drawn.
+    /// Without a limit (`None`), only held permits are drawn.
     pub(crate) fn new(held: u32, limit: u32, waiting: u32, is_shut: bool) -> Self {
         Self {
             cells: cells(held, limit.max(held)),

@@ -1,4 +1,4 @@
-//! One sentence first: what is the matter with a name, and what ends it.
+//! The first sentence of a page: the state of a name, and what would change it.
 
 use std::time::Duration;
 
@@ -102,7 +102,7 @@ impl Headline {
     }
 }
 
-/// Whether nobody is let in, whoever holds.
+/// Whether the name admits nobody, regardless of its holders.
 pub(crate) fn is_shut(seen: &Snapshot) -> bool {
     seen.paused.is_some() || seen.guarded_for.is_some() || seen.limit == 0
 }
@@ -124,7 +124,7 @@ fn keeps_free(seen: &Snapshot, first: &Waiter) -> bool {
     free > 0 && first.permits > free && seen.kind != Some(Kind::RwLock)
 }
 
-/// What keeps everybody out, whoever holds.
+/// The reason why nobody is admitted, regardless of the holders.
 fn shut(seen: &Snapshot) -> Option<Headline> {
     let (held, limit) = (seen.permits_held, seen.limit);
     let still = match held {
@@ -208,7 +208,7 @@ fn next(seen: &Snapshot) -> String {
     }
 }
 
-/// Without a fraction of a second that nobody knows.
+/// Rounded to whole seconds, because the fraction is not known.
 pub(crate) fn about(wait: Duration) -> String {
     age(Duration::from_secs(wait.as_secs().max(1)))
 }

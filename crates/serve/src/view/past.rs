@@ -50,7 +50,7 @@ struct Picture {
     /// From when there is anything, if that is not the whole span.
     since: String,
     lanes: [Lane; 3],
-    /// What is not known: where it begins and how long it is, in buckets.
+    /// A gap without readings: its beginning and its length, in buckets.
     gaps: Vec<(i64, i64)>,
     /// The first bucket, counted from the beginning of this program: drawings are not exact with numbers of nine digits.
     first: i64,
@@ -68,7 +68,7 @@ struct Row {
     granted: String,
 }
 
-/// From left to right; what is older stands further left.
+/// From left to right, the oldest on the left.
 const SHORT: [&str; 6] = ["10 min ago", "8 min", "6 min", "4 min", "2 min", "now"];
 const LONG: [&str; 5] = ["24 h ago", "18 h", "12 h", "6 h", "now"];
 

@@ -60,11 +60,11 @@ const SORTS: [(Sort, &str, &str); 4] = [
 ];
 
 impl Query {
-    /// From the fields of a link or form. What is not known means the usual.
+    /// Reads the fields of a link or form. An unknown value means the default.
     pub(crate) fn from_fields(fields: &BTreeMap<String, String>) -> Self {
         let field = |name: &str| fields.get(name).map_or("", String::as_str);
         let show = SHOWS.iter().find(|(_, word, _)| *word == field("show"));
-        // Who searches wants to find, also what nobody uses at the moment.
+        // A search also finds names that nobody uses at the moment.
         let usual = if field("q").is_empty() { Show::default() } else { Show::All };
         let sort = SORTS.iter().find(|(_, word, _)| *word == field("sort"));
         Self {

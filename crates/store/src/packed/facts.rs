@@ -1,8 +1,8 @@
 //! The facts of a name as bytes, one after the other, each with the number of its kind.
 
 use seinpaal_proto::{
-    Cause, Entry, Fence, Head, Inbox, Kind, Lease, LeaseId, Memory, MemoryState, Series, SlotNames,
-    Slots, Standing, State, Ticket,
+    Cause, Entry, Fence, Field, Head, Inbox, Kind, Lease, LeaseId, Memory, MemoryState, ReadHead,
+    Series, SlotNames, Slots, Standing, State, Ticket, time::Micros,
 };
 
 use super::bytes::{Damaged, Packer, Unpacker};
@@ -13,10 +13,8 @@ const HOLDER: u8 = 5;
 const WAITER: u8 = 6;
 const MEMORY: u8 = 8;
 const FREE: u8 = 10;
-/// A head with names for slots, and a waiter with wishes for some. A program that does not know these says that the record
-/// is damaged, and does not go on without them.
-const NAMED_HEAD: u8 = 20;
-const WISHER: u8 = 21;
+/// A waiter with wishes for some slots.
+const WISHER: u8 = 20;
 
 /// All facts of a state.
 pub fn pack(state: &mut MemoryState) -> Vec<u8> {
@@ -42,24 +40,25 @@ pub fn unpack(packed: &[u8]) -> Result<MemoryState, Damaged> {
 }
 
 pub fn put_head(packer: &mut Packer, head: &Head) {
-    packer.byte(if head.names.is_empty() { HEAD } else { NAMED_HEAD });
-    if !head.names.is_empty() {
-        put_names(packer, &head.names);
-    }
-    packer.byte(head.kind.map_or(0, |kind| kind.letter() as u8));
-    for limit in [head.stated, head.pinned] {
-        packer.number(limit.map_or(0, |limit| u64::from(limit) + 1));
-    }
-    packer.byte(head.paused.is_some().into());
-    if let Some(reason) = &head.paused {
-        packer.text(reason);
-    }
-    for instant in [head.clock, head.wall, head.fence, head.arrival] {
-        packer.instant(instant);
-    }
-    packer.number(head.bound);
-    for count in [head.held, head.holders, head.waiting, head.past, head.top] {
-        packer.number(count.into());
+    packer.byte(HEAD);
+    head.fields().iter().for_each(|(_, field)| put_field(packer, field));
+}
+
+fn put_field(packer: &mut Packer, field: &Field<'_>) {
+    match *field {
+        Field::Kind(kind) => packer.byte(kind.map_or(0, |kind| kind.letter() as u8)),
+        Field::Limit(limit) => packer.number(limit.map_or(0, |limit| u64::from(limit) + 1)),
+        Field::Names(names) => put_names(packer, names),
+        Field::Text(text) => {
+            packer.byte(text.is_some().into());
+            text.into_iter().for_each(|text| packer.text(text));
+        }
+        Field::LedgerTime(at) | Field::StoreTime(at) | Field::Alarm(at) | Field::Fence(at) => {
+            packer.instant(at);
+        }
+        Field::Span(span) => packer.number(span),
+        Field::Permits(count) | Field::Rows(count) => packer.number(count.into()),
+        Field::Client(inbox) => packer.maybe_id(inbox.map(|inbox| inbox.0)),
     }
 }
 
@@ -119,10 +118,6 @@ fn put_names(packer: &mut Packer, names: &SlotNames) {
     packer.text(&names.to_string());
 }
 
-fn take_names(from: &mut Unpacker<'_>) -> Result<SlotNames, Damaged> {
-    from.text()?.parse().map_err(|_| Damaged)
-}
-
 pub fn put_memory(packer: &mut Packer, memory: &Memory) {
     packer.byte(MEMORY);
     packer.id(memory.series.0);
@@ -170,11 +165,7 @@ pub fn repeat_fact(
     state: &mut MemoryState,
 ) -> Result<(), Damaged> {
     let Ok(()) = match fact {
-        HEAD => state.set_head(&take_head(from, SlotNames::none())?),
-        NAMED_HEAD => {
-            let names = take_names(from)?;
-            state.set_head(&take_head(from, names)?)
-        }
+        HEAD => state.set_head(&take_head(from)?),
         LEASE => state.put_lease(&take_lease(from)?),
         HOLDER => state.put_entry(&take_entry(from, take_holding)?),
         WAITER => state.put_entry(&take_entry(from, |from| take_waiting(from, Slots::none()))?),
@@ -197,34 +188,48 @@ pub fn sound<T>(read: T, is_sound: impl FnOnce(&T) -> bool) -> Result<T, Damaged
     if is_sound(&read) { Ok(read) } else { Err(Damaged) }
 }
 
-fn take_limit(from: &mut Unpacker<'_>) -> Result<Option<u32>, Damaged> {
-    let limit = from.number()?.checked_sub(1).map(u32::try_from).transpose();
-    limit.map_err(|_| Damaged)
+fn take_head(from: &mut Unpacker<'_>) -> Result<Head, Damaged> {
+    sound(Head::read(from)?, Head::is_sound)
 }
 
-fn take_head(from: &mut Unpacker<'_>, names: SlotNames) -> Result<Head, Damaged> {
-    let kind = match from.byte()? {
-        0 => None,
-        letter => Some(Kind::of_letter(letter.into()).ok_or(Damaged)?),
-    };
-    let head = Head {
-        kind,
-        stated: take_limit(from)?,
-        pinned: take_limit(from)?,
-        names,
-        paused: if from.byte()? != 0 { Some(from.text()?) } else { None },
-        clock: from.instant()?,
-        wall: from.instant()?,
-        fence: from.instant()?,
-        arrival: from.instant()?,
-        bound: from.number()?,
-        held: from.small()?,
-        holders: from.small()?,
-        waiting: from.small()?,
-        past: from.small()?,
-        top: from.small()?,
-    };
-    sound(head, Head::is_sound)
+impl ReadHead for Unpacker<'_> {
+    type Error = Damaged;
+
+    fn kind(&mut self) -> Result<Option<Kind>, Damaged> {
+        match self.byte()? {
+            0 => Ok(None),
+            letter => Kind::of_letter(letter.into()).map(Some).ok_or(Damaged),
+        }
+    }
+
+    fn limit(&mut self) -> Result<Option<u32>, Damaged> {
+        let limit = self.number()?.checked_sub(1).map(u32::try_from).transpose();
+        limit.map_err(|_| Damaged)
+    }
+
+    fn names(&mut self) -> Result<SlotNames, Damaged> {
+        Unpacker::text(self)?.parse().map_err(|_| Damaged)
+    }
+
+    fn text(&mut self) -> Result<Option<String>, Damaged> {
+        if self.byte()? != 0 { Unpacker::text(self).map(Some) } else { Ok(None) }
+    }
+
+    fn instant(&mut self) -> Result<Micros, Damaged> {
+        Unpacker::instant(self)
+    }
+
+    fn span(&mut self) -> Result<Micros, Damaged> {
+        self.number()
+    }
+
+    fn count(&mut self) -> Result<u32, Damaged> {
+        self.small()
+    }
+
+    fn client(&mut self) -> Result<Option<Inbox>, Damaged> {
+        Ok(self.maybe_id()?.map(Inbox))
+    }
 }
 
 fn take_lease(from: &mut Unpacker<'_>) -> Result<Lease, Damaged> {

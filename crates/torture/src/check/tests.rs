@@ -1,79 +1,15 @@
 //! Doctored histories: a good one is acquitted, and each with one thing wrong is convicted of that thing.
 
+mod doctor;
+
 use std::time::Duration;
 
 use super::*;
+use doctor::Doctor;
 
 const TTL: Duration = Duration::from_secs(3);
 const S: u64 = 1_000_000;
 const MS: u64 = 1_000;
-
-/// A history that is written line by line.
-#[derive(Default)]
-struct Doctor(Vec<Event>);
-
-impl Doctor {
-    fn new() -> Self {
-        let mut doctor = Self::default();
-        doctor.rig(0, What::Name { name: "one".into(), limit: 1 });
-        doctor.rig(0, What::Name { name: "few".into(), limit: 3 });
-        doctor
-    }
-
-    fn rig(&mut self, at: u64, what: What) -> &mut Self {
-        self.say(at, "rig", what)
-    }
-
-    fn say(&mut self, at: u64, who: &str, what: What) -> &mut Self {
-        self.0.push(Event { at, who: who.into(), what });
-        self
-    }
-
-    /// A request of the first life of a worker.
-    fn ask(&mut self, at: u64, worker: &str, name: &str, permits: u32) -> &mut Self {
-        let (req, name) = (worker.into(), name.into());
-        self.say(at, &life(worker), What::Ask { req, name, permits, timeout: None })
-    }
-
-    fn queued(&mut self, at: u64, worker: &str) -> &mut Self {
-        self.say(at, &life(worker), What::Queued { req: worker.into(), waiting: 1 })
-    }
-
-    fn granted(
-        &mut self,
-        at: u64,
-        worker: &str,
-        fence: u64,
-        slots: &[u32],
-        until: u64,
-    ) -> &mut Self {
-        let (req, ticket, slots) = (worker.into(), format!("t-{worker}"), slots.to_vec());
-        let until = Some(until);
-        self.say(at, &life(worker), What::Granted { req, ticket, fence, slots, until })
-    }
-
-    fn held(&mut self, at: u64, worker: &str, until: u64) -> &mut Self {
-        self.say(at, &life(worker), What::Held { req: worker.into(), until: Some(until) })
-    }
-
-    fn releasing(&mut self, at: u64, worker: &str) -> &mut Self {
-        self.say(at, &life(worker), What::Releasing { req: worker.into() })
-    }
-
-    fn fault(&mut self, from: u64, to: u64, fault: &str, worker: Option<usize>) -> &mut Self {
-        self.rig(from, What::FaultBegins { fault: fault.into(), worker });
-        self.rig(to, What::FaultEnds { fault: fault.into(), worker })
-    }
-
-    fn verdict(&mut self) -> Verdict {
-        self.verdict_on(&Terms::of_server(TTL))
-    }
-
-    fn verdict_on(&mut self, terms: &Terms) -> Verdict {
-        self.0.sort_by_key(|event| event.at);
-        check(&self.0, terms)
-    }
-}
 
 /// Requests are called `w1a`, `w1b`, …: the worker and a letter.
 fn life(req: &str) -> String {

@@ -43,7 +43,8 @@ fn count(number: u64) -> Result<(), Failure> {
     output::print(&format!("{number}\n"))
 }
 
-/// All that are dead now: one that dies again meanwhile has its number still, and is not replayed twice.
+/// Replays all letters that are dead now. An item that dies again in the meantime keeps its number, and is not
+/// replayed twice.
 pub(crate) async fn replay_all(queue: &Queue) -> Result<u64, QueueError> {
     let mut ids = Vec::new();
     each_page(queue, |letters| {

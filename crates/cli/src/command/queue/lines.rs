@@ -9,9 +9,9 @@ use std::{
 use seinpaal::MAX_PAYLOAD_BYTES;
 use tokio::sync::mpsc::{self, Receiver, Sender};
 
-/// What goes to the store in one go: more would go in two.
+/// The most items that one request to the store carries.
 const MOST_LINES: usize = 63;
-/// Lines that were read and nobody has asked for yet. Each may have a MiB.
+/// Lines that are read ahead. Each may have a MiB.
 const AHEAD: usize = MOST_LINES;
 
 /// A payload that does not fit.
@@ -74,7 +74,7 @@ fn send_lines(mut input: impl BufRead, to: &Sender<Result<Vec<u8>, BadLine>>) {
 
 fn next_line(input: &mut impl BufRead) -> Result<Option<Vec<u8>>, BadLine> {
     let mut line = Vec::new();
-    // The longest line, and what ends it.
+    // The longest line, with its newline.
     let most = MAX_PAYLOAD_BYTES as u64 + 1;
     input.take(most).read_until(b'\n', &mut line).map_err(BadLine::Unreadable)?;
     match line.pop() {

@@ -31,7 +31,7 @@ fn read(payload: &[u8]) -> Result<Vec<u8>, Failure> {
         return Ok(payload.to_vec());
     }
     let mut bytes = Vec::new();
-    // One more than fits tells what is too long, also if it never ends.
+    // Reading one byte more than is allowed shows that the input is too long, even if it never ends.
     let most = MAX_PAYLOAD_BYTES as u64 + 1;
     io::stdin().lock().take(most).read_to_end(&mut bytes).map_err(|e| unreadable(&e))?;
     if bytes.len() > MAX_PAYLOAD_BYTES { Err(Failure::usage(TooLong)) } else { Ok(bytes) }
@@ -49,7 +49,7 @@ struct Pusher<'a> {
 }
 
 impl Pusher<'_> {
-    /// As the lines come: what has been read goes, and meanwhile the next are read.
+    /// Pushes lines as they arrive: while one group is pushed, the next lines are read.
     async fn push_lines(&self, seinpaal: &Seinpaal) -> Result<(), Failure> {
         let mut lines = Lines::read(io::stdin());
         let mut first = 1;

@@ -1,4 +1,4 @@
-//! `queue show`: what waits, and who works on what.
+//! `queue show`: totals, and which worker has which item.
 
 use seinpaal::{GroupCount, InWork, QueueSnapshot};
 

@@ -30,7 +30,7 @@ pub(super) fn resume(global: &Global, args: &OneQueue, voice: Voice) -> Result<E
     })
 }
 
-/// Takes out what is ready or delayed.
+/// Removes all items that are ready or delayed.
 pub(super) fn purge(global: &Global, args: &OneQueue, voice: Voice) -> Result<Exit, Failure> {
     let removed = ask(global, voice, "seinpaal queue purge", &args.name, async |seinpaal| {
         Ok(seinpaal.queue(&args.name).purge().await?)

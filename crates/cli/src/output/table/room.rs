@@ -4,7 +4,7 @@ use std::{env, io, io::IsTerminal};
 
 use rustix::termios::tcgetwinsize;
 
-/// Of what is no terminal, and of a terminal that does not know its own.
+/// The width without a terminal, and for a terminal that does not know its width.
 const USUAL: usize = 80;
 /// With fewer, nothing can be read whatever is left out.
 const LEAST: usize = 20;

@@ -112,7 +112,7 @@ impl Watch {
         self.kill = self.end.min(now.saturating_add(self.kill_after));
     }
 
-    /// Does what is due.
+    /// Executes what is due.
     fn act(&mut self) -> Next {
         let now = now();
         let Some(group) = self.group else {

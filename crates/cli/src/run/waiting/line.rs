@@ -31,7 +31,7 @@ pub(super) struct Line {
 }
 
 impl Line {
-    /// Who has things explained reads line by line.
+    /// With `-v` the place is printed line by line.
     pub(super) fn new(voice: Voice) -> Self {
         let is_wanted = voice.is_live() && !voice.is_explaining();
         Self { is_wanted, is_drawn: false, place: 0 }
@@ -41,7 +41,7 @@ impl Line {
         self.is_wanted
     }
 
-    /// Shows this, in place of what was shown. A terminal that takes nothing is left alone.
+    /// Replaces the line that is shown. A terminal that accepts nothing is skipped.
     pub(super) fn draw(&mut self, words: &str) {
         if self.is_wanted && is_in_foreground() && stderr().is_idle() {
             self.is_drawn = true;
@@ -63,13 +63,13 @@ fn is_in_foreground() -> bool {
     tcgetpgrp(io::stderr()).map_or(true, |group| group == getpgrp())
 }
 
-/// Our place, and what is in the way.
+/// The place in line, and the obstacle.
 pub(super) fn words(snapshot: &Snapshot, place: u32) -> String {
     let place = format!("{} of {}", ordinal(place), snapshot.waiting_total);
     format!("waiting for {}: {place} \u{b7} {}", snapshot.name, obstacle(snapshot))
 }
 
-/// What keeps everybody out, else who holds.
+/// The reason why nobody is admitted, or else the holders.
 fn obstacle(snapshot: &Snapshot) -> String {
     if let Some(reason) = reason(snapshot) {
         return reason;

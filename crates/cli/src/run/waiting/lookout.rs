@@ -33,7 +33,7 @@ impl Lookout {
         }
     }
 
-    /// What was seen last, and our place in it, from 1. Cancel safe.
+    /// The last snapshot, and this request's place in it, from 1. Cancel safe.
     pub(super) async fn next(&mut self) -> (Snapshot, u32) {
         let Some((_, snapshots)) = &mut self.task else { return std::future::pending().await };
         loop {

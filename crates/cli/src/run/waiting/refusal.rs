@@ -15,7 +15,7 @@ use crate::{
     run::ending::silence,
 };
 
-/// How long to look who was in the way.
+/// How long to ask the store who holds the permits.
 const GLANCE: Duration = Duration::from_secs(2);
 
 /// A store that did not answer is the reason, not those who hold.
@@ -107,7 +107,7 @@ impl Entrance<'_> {
         self.conflict(subject.line(&not_acquired(&why, snapshot.as_ref(), remedy)))
     }
 
-    /// The wait is over, and the store does not even say who is in the way.
+    /// The wait is over, and the store does not answer who holds the permits.
     pub(super) fn silent(self) -> Failure {
         match self.seinpaal.outage() {
             Some(outage) => unreachable(&outage),
@@ -118,7 +118,7 @@ impl Entrance<'_> {
         }
     }
 
-    /// Whoever says that it is no failure (`-E 0`) hears of it with `-v` only: cron mails what is printed.
+    /// With `-E 0` this is no failure, and is printed with `-v` only, because cron mails all output.
     fn conflict(self, words: String) -> Failure {
         let exit = Exit::NotAcquired(self.entry.conflict_exit_code);
         if self.entry.conflict_exit_code == 0 {

@@ -116,7 +116,7 @@ impl Crew {
         }
     }
 
-    /// First nobody begins, then those who run are asked to end, then they are ended.
+    /// First no command begins, then running commands get TERM, then KILL.
     fn obey(&self, signal: Signal) {
         let times = self.told.get().0.saturating_add(1);
         self.told.set((times, signal.as_raw()));
@@ -131,7 +131,7 @@ impl Crew {
     }
 
     fn begin_to_stop(&self) {
-        // Before it is said: who reads it may rely on it.
+        // Done before the message is printed, because a reader may rely on it.
         self.stop();
         match self.running.borrow().len() {
             0 => {}

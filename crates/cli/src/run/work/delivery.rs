@@ -116,7 +116,7 @@ impl Delivery<'_> {
         }
     }
 
-    /// Who wants the terminal waits for ever: it is nobody's to give while several run.
+    /// A command that wants the terminal would wait for ever: while several run, none can have it.
     fn answer_stop(&self, signal: i32) {
         if signal == Signal::TTIN.as_raw() || signal == Signal::TTOU.as_raw() {
             self.say("the command wants the terminal, which it cannot have; hanging up");
@@ -164,7 +164,7 @@ impl Delivery<'_> {
         self.slot.crew.voice.say(subject.line(&words));
     }
 
-    /// What the worker is to say of the item. If the delivery is lost, nobody listens to it.
+    /// How the worker ends the item. If the delivery is lost, this has no effect.
     fn judge(mut self, end: End) -> Handled {
         let is_usual = matches!(end, End::Exit(0 | LATER)) && !self.is_cut_short;
         let guard_acted = self.let_guard_go(is_usual);

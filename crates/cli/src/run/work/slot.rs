@@ -28,7 +28,7 @@ pub(super) struct Slot<'a> {
     pub(super) concurrency: u32,
     pub(super) terms: Terms,
     pub(super) crew: Rc<Crew>,
-    /// Those that look after nobody.
+    /// Guards without a command.
     pub(super) guards: Rc<RefCell<Vec<Guard>>>,
 }
 
@@ -42,14 +42,14 @@ impl Slot<'_> {
     }
 
     pub(super) fn start(&self, item: &Item, guard: &mut Option<Guard>) -> Result<Cmd, Failure> {
-        let presence = self.seinpaal.presence_fd().map(|fd| fd.as_raw_fd());
+        let presence = self.seinpaal.presence_fds().map(|fds| fds.map(|fd| fd.as_raw_fd()));
         // It has the CMD before: if we were killed with that standing, this one would not count.
         self.seinpaal.presence_childless()?;
         let stdin = payload::file(item.payload());
         let stdin = stdin.map_err(|error| {
             Failure::new(Exit::Unreachable, format!("cannot keep the payload: {error}"))
         })?;
-        // There is room for one on the record. Where more have inherited the sign of life, it alone counts.
+        // There is room for one on the record. Where more have inherited the descriptors, they alone count.
         let is_recorded = presence.is_some() && self.concurrency == 1;
         let (seinpaal, times) = (&self.seinpaal, item.remaining());
         let (terms, dies_with_us) = (self.terms, guard.is_some());

@@ -5,20 +5,20 @@ use super::Line;
 const WORDS: [&str; 16] = [
     "up down (k j), page up, page down, home end (g G)   move",
     "enter, right (l)    open a name or queue",
-    "escape, left (h)    back to all of them, or forget what was looked for",
+    "escape, left (h)    back to the list, or end the search",
     "tab                 from names to queues, and back",
-    "/                   only those with this in their name",
+    "/                   show only names that contain a text",
     "s                   sort names by the next column",
-    "a                   actions on what the cursor is on; each is asked again",
+    "a                   actions on the row at the cursor; each asks for confirmation",
     "q                   leave",
     "",
-    "Actions are those of the commands: limit, limit --unset, pause, resume,",
+    "The actions are those of the commands limit, limit --unset, pause, resume,",
     "evict; queue limit, pause, resume, cancel, purge, dead --replay and --drop.",
     "",
-    "In an open name the cursor goes through the holders and then through",
-    "the waiters. Of a waiter it is told why it waits, and about how long.",
+    "In an open name the cursor moves through the holders and then through",
+    "the waiters. For a waiter, a line says why it waits and about how long.",
     "",
-    "A ticket as it stands here is one that every command takes.",
+    "Every command accepts a ticket as it is written here.",
 ];
 
 pub(super) fn lines() -> Vec<Line> {

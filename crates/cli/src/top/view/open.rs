@@ -1,4 +1,4 @@
-//! One name: who holds, who waits, and why.
+//! The view of one name: its holders, its waiters, and why they wait.
 
 use seinpaal::{About, Holder, Snapshot, Waiter};
 

@@ -1,4 +1,4 @@
-//! Queues: all of them, or one with what is in work and its dead letters.
+//! The view of all queues, or of one with its items in work and its dead letters.
 
 use std::time::SystemTime;
 

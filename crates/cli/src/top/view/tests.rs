@@ -162,9 +162,9 @@ async fn a_store_that_fails_is_told_of_and_the_rows_stay() {
     assert_eq!(texts(&mut state, WIDE)[1], "");
     state.take(Seen::Nothing("memory:: connection refused".into()));
     let drawn = texts(&mut state, WIDE);
-    assert!(drawn[1].starts_with("store unreachable since "), "{drawn:#?}");
+    assert!(drawn[1].starts_with("store unreachable for "), "{drawn:#?}");
     assert!(
-        drawn[1].ends_with("on: connection refused") && drawn[3].contains("1/100"),
+        drawn[1].ends_with("trying: connection refused") && drawn[3].contains("1/100"),
         "{drawn:#?}"
     );
     let (_again, after) = seen(&[("a", 1)], None).await;

@@ -19,7 +19,7 @@ const TABLES: [&str; 7] = ["queue", "item", "payload", "item_group", "place", "s
 fn database() -> Connection {
     let db = Connection::open_in_memory().unwrap();
     db.set_prepared_statement_cache_capacity(128);
-    db.execute_batch(include_str!("../../schema.sql")).unwrap();
+    db.execute_batch(&crate::rows::schema()).unwrap();
     db
 }
 
@@ -116,7 +116,7 @@ fn every_statement_finds_its_rows_by_an_index() {
     let db = database();
     for sql in [
         super::FIND,
-        super::READ_HEAD,
+        &*super::head::QUEUE.read,
         items::BY_ID,
         items::FIRST_OPEN,
         items::FIRST_OF_GROUP,

@@ -17,9 +17,10 @@ local MIN_TTL, MAX_TTL, MOST_ITEMS, MOST_BYTES, MOST_TEXT = 100000, 86400000000,
 local MOST_DELIVERIES, MAX_WINDOW, MOST_LIMIT, MOST_PAST = 1000000, 604800000000, 1000000000, 8
 local RANK_BIAS = 10000000000 -- no rank is negative with it
 local NOBODY = '--------------------------------'
+-- HEAD: version, whether there is more, and the fields of the head: head.rs has their list.
 -- A head ends with MORE only while there is something of it; an item has WORKED if it is in work, or when it is due or died.
 -- Texts come last, so that everything else stands at the same place in each.
-local VERSION, HEAD, HEAD_BYTES, MORE = 2, '<BBdddddddddddddddddddd', 162, '<ddddc32I4c0I4c0'
+local VERSION, HEAD, HEAD_BYTES, MORE = 2, '<BBFORM_OF_HEAD', 2 + SIZE_OF_HEAD, '<ddddc32I4c0I4c0'
 local ITEM, ITEM_BYTES, WORKED, WORKED_BYTES = '<c1bI4I4I4ddHHHHH', 40, '<dddddc32', 72
 local SESSION, GROUP, KEY = '<ddd', '<ddd', '<dd'
 local SENDER, PUSH, POP, DELIVERY = '<dddc32', '<bI4', '<BddBB', '<dd'

@@ -31,8 +31,7 @@
     add[#add + 1] = 'z'
   end
   set[#set + 1] = 'h'
-  set[#set + 1] = pack(HEAD, VERSION, 0, limit, group_limit, clock, wall, bound, last, ready, open, delayed, in_work, dead,
-    sessions, keys, first_end, first_wall, first_due, first_session, first_key, memory, deadline)
+  set[#set + 1] = pack(HEAD, VERSION, 0, FIELDS_OF_HEAD)
 
   -- The first write may be refused, and then the rest of the script says so. After it there is no way back.
   local first

@@ -7,18 +7,14 @@
 -- Nothing has run out, nothing has fallen due, nobody is in line, and nobody's time to be forgotten has come.
 
   local text, session = found[1], found[2]
-  local version, _, limit, group_limit, clock, wall, bound, last, ready, open, delayed, in_work, dead, sessions, keys,
-    first_end, first_wall, first_due, first_session, first_key, memory, deadline
+  local version, _, FIELDS_OF_HEAD
   if text then
     if #text ~= HEAD_BYTES then break end
-    version, _, limit, group_limit, clock, wall, bound, last, ready, open, delayed, in_work, dead, sessions, keys, first_end,
-      first_wall, first_due, first_session, first_key, memory, deadline = read(HEAD, text)
+    version, _, FIELDS_OF_HEAD = read(HEAD, text)
     if version ~= VERSION then break end
   else
     if not is_push or SETTLING or try('exists', records, order) ~= 0 then break end
-    limit, group_limit, clock, wall, bound, last, ready, open, delayed, in_work, dead, sessions, keys, first_end, first_wall,
-      first_due, first_session, first_key, memory, deadline = -1, -1, 0, 0, UNBOUNDED, 0, 0, 0, 0, 0, 0, 0, 0, UNBOUNDED,
-      UNBOUNDED, UNBOUNDED, UNBOUNDED, UNBOUNDED, 0, 0
+    FIELDS_OF_HEAD = BLANKS_OF_HEAD
   end
   clock, wall, last = clock + min(max(now - wall, 0), bound), now, max(last, min(seen, MOST_SEEN))
   if in_work > 0 and (first_end <= clock or first_wall <= now) then break end

@@ -7,12 +7,7 @@
 -- first_*: lower bounds, so that most calls need not look at the order. memory: until when a session, a key or
 -- a place is remembered, at most. deadline: when the keys expire by themselves; 0: never.
 local function blank_head()
-  return {
-    clock = 0, wall = 0, bound = UNBOUNDED, last = 0, ready = 0, open = 0, delayed = 0, in_work = 0, dead = 0,
-    idle = 0, called = 0, wanted = 0, sessions = 0, keys = 0, watch_at = 0, first_end = UNBOUNDED,
-    first_wall = UNBOUNDED, first_due = UNBOUNDED, first_session = UNBOUNDED, first_key = UNBOUNDED, memory = 0,
-    deadline = 0,
-  }
+  return { UNTOUCHED_HEAD, idle = 0, called = 0, wanted = 0, watch_at = 0 }
 end
 
 -- A text that may be missing has a letter before it.
@@ -23,12 +18,10 @@ end
 -- Nothing if it cannot be read.
 local function parse_head(text)
   if #text < HEAD_BYTES or byte(text) ~= VERSION then return nil end
-  local h, _, has_more, limit, group_limit, watch, paused, reopen = blank_head()
-  _, has_more, limit, group_limit, h.clock, h.wall, h.bound, h.last, h.ready, h.open, h.delayed, h.in_work, h.dead, h.sessions,
-    h.keys, h.first_end, h.first_wall, h.first_due, h.first_session, h.first_key, h.memory, h.deadline = read(HEAD, text)
-  h.limit, h.group_limit = limit >= 0 and limit or nil, group_limit >= 0 and group_limit or nil
+  local _, has_more, FIELDS_OF_HEAD = read(HEAD, text)
+  local h = { TABLE_OF_HEAD, idle = 0, called = 0, wanted = 0, watch_at = 0 }
   if has_more == 0 then return #text == HEAD_BYTES and h or nil end
-  local ok
+  local ok, watch, paused, reopen
   ok, h.idle, h.called, h.wanted, h.watch_at, watch, paused, reopen = pcall(read, MORE, text, HEAD_BYTES + 1)
   if not ok then return nil end
   h.watch = watch ~= NOBODY and watch or nil
@@ -39,9 +32,7 @@ end
 local function pack_head(h)
   local paused, reopen = h.paused and ':' .. h.paused or '', h.reopen and ':' .. h.reopen or ''
   local has_more = h.idle + h.called > 0 or paused ~= '' or reopen ~= ''
-  local text = pack(HEAD, VERSION, has_more and 1 or 0, h.limit or -1, h.group_limit or -1, h.clock, h.wall, h.bound, h.last,
-    h.ready, h.open, h.delayed, h.in_work, h.dead, h.sessions, h.keys, h.first_end, h.first_wall, h.first_due, h.first_session,
-    h.first_key, h.memory, h.deadline)
+  local text = pack(HEAD, VERSION, has_more and 1 or 0, HEAD_AS_PACKED)
   if not has_more then return text end
   return text .. pack(MORE, h.idle, h.called, h.wanted, h.watch_at, h.watch or NOBODY, #paused, paused, #reopen, reopen)
 end

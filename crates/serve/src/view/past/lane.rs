@@ -105,7 +105,7 @@ fn up_to(top: u32, shown: String) -> String {
     if top == 0 { String::new() } else { format!("up to {shown}") }
 }
 
-/// A length of time; nothing where nobody waits.
+/// A length of time; nothing if nobody waits.
 pub(super) fn length(millis: u32) -> String {
     match millis {
         0 => "none".to_owned(),
@@ -149,7 +149,7 @@ impl Scale {
         HEIGHT - u32::try_from(share).unwrap_or(HEIGHT)
     }
 
-    /// What is known, in one piece of path for each run of it.
+    /// The known values: one piece of path for each run without a gap.
     fn runs(
         &self,
         buckets: &Buckets<'_>,

@@ -1,0 +1,160 @@
+//! How a client hears at once that another one may be gone: a stream socket hangs up.
+//!
+//! Each client listens at a socket of its own, and whoever watches it connects. Nobody accepts the connection: it
+//! waits at the listening socket, and is hung up when the last process that has that socket open ends. So a client
+//! that is stopped can be watched as well, and being watched wakes nobody.
+//!
+//! Connections whose watchers have gone wait there, too. When there is no room for more, the watched client is asked to
+//! accept them (`Message::Accept`).
+
+use std::{
+    io,
+    os::fd::{AsFd, OwnedFd},
+    sync::Arc,
+};
+
+use rustix::{
+    event::{PollFd, PollFlags, Timespec, poll},
+    net::{AddressFamily, SocketAddrUnix, SocketType, accept, bind, connect, listen},
+};
+
+use super::{directory::Directory, socket};
+
+/// How many connections wait to be accepted. More are allowed on some systems only.
+const MOST_WAITING: i32 = 128;
+/// How many connections are kept that were accepted. Those beyond it are hung up, and their watchers try again.
+const MOST_ACCEPTED: usize = 1024;
+
+/// The listening end. Its last copy, in whatever process, keeps all connections up.
+#[derive(Debug)]
+pub(super) struct Listener(OwnedFd);
+
+impl Listener {
+    /// Only inside the gate.
+    pub(super) fn open(dir: &Directory, file: &str) -> io::Result<Self> {
+        let listener = stream()?;
+        bind(&listener, &SocketAddrUnix::new(socket::path(dir, file))?)?;
+        let ready = socket::let_in(dir, file).and_then(|()| Ok(listen(&listener, MOST_WAITING)?));
+        ready.inspect_err(|_| dir.unlink(file))?;
+        Ok(Self(listener))
+    }
+}
+
+impl AsFd for Listener {
+    fn as_fd(&self) -> std::os::fd::BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
+
+/// Connects to somebody's listening end, without waiting. It is readable once it is hung up: nobody ever writes.
+pub(super) fn watch(dir: &Directory, file: &str) -> rustix::io::Result<OwnedFd> {
+    let connection = stream()?;
+    connect(&connection, &SocketAddrUnix::new(socket::path(dir, file))?)?;
+    Ok(connection)
+}
+
+/// Those who watch this client and were accepted to make room.
+#[derive(Debug)]
+pub(super) struct Watchers {
+    listener: Arc<Listener>,
+    accepted: Vec<OwnedFd>,
+}
+
+impl Watchers {
+    pub(super) fn new(listener: Arc<Listener>) -> Self {
+        Self { listener, accepted: Vec::new() }
+    }
+
+    /// Accepts all that wait, and keeps those whose watchers are still there.
+    pub(super) fn accept(&mut self) {
+        while let Ok(connection) = accept(&*self.listener) {
+            self.accepted.push(connection);
+        }
+        self.accepted.retain(is_up);
+        self.accepted.truncate(MOST_ACCEPTED);
+    }
+}
+
+fn is_up(connection: &OwnedFd) -> bool {
+    let mut fds = [PollFd::new(connection, PollFlags::IN)];
+    // What cannot be told counts as up: it costs a descriptor.
+    poll(&mut fds, Some(&Timespec::default())).is_err() || fds[0].revents().is_empty()
+}
+
+/// A socket that never waits and that no other program inherits.
+#[cfg(target_os = "linux")]
+fn stream() -> rustix::io::Result<OwnedFd> {
+    use rustix::net::{SocketFlags, socket_with};
+
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn stream() -> rustix::io::Result<OwnedFd> {
+    use rustix::io::{FdFlags, fcntl_setfd, ioctl_fionbio};
+
+    let socket = rustix::net::socket(AddressFamily::UNIX, SocketType::STREAM, None)?;
+    fcntl_setfd(&socket, FdFlags::CLOEXEC)?;
+    ioctl_fionbio(&socket, true)?;
+    Ok(socket)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Place {
+        dir: Directory,
+        _place: tempfile::TempDir,
+    }
+
+    fn place() -> Place {
+        let place = tempfile::tempdir().unwrap();
+        Place { dir: Directory::open(place.path()).unwrap(), _place: place }
+    }
+
+    impl Place {
+        fn listen(&self) -> Arc<Listener> {
+            Arc::new(Listener::open(&self.dir, "it").unwrap())
+        }
+
+        fn watch(&self) -> rustix::io::Result<OwnedFd> {
+            watch(&self.dir, "it")
+        }
+    }
+
+    #[test]
+    fn a_connection_is_up_until_the_last_copy_of_the_listening_end_is_closed() {
+        let place = place();
+        let listener = place.listen();
+        let connection = place.watch().unwrap();
+        let inherited = listener.0.try_clone().unwrap();
+        drop(listener);
+        assert!(is_up(&connection));
+        drop(inherited);
+        assert!(!is_up(&connection));
+    }
+
+    #[test]
+    fn there_is_room_again_once_the_connections_of_those_who_left_are_accepted() {
+        let place = place();
+        let listener = place.listen();
+        let first = place.watch().unwrap();
+        while place.watch().is_ok() {}
+        let mut watchers = Watchers::new(Arc::clone(&listener));
+        watchers.accept();
+        let second = place.watch().unwrap();
+        assert_eq!(watchers.accepted.len(), 1, "of all that left, none is kept");
+        assert!(is_up(&first) && is_up(&second));
+        drop((listener, watchers));
+        assert!(!is_up(&first) && !is_up(&second));
+    }
+
+    #[test]
+    fn nobody_can_watch_where_nobody_listens() {
+        let place = place();
+        drop(place.listen());
+        assert!(place.watch().is_err());
+    }
+}

@@ -1,0 +1,52 @@
+//! Sockets that have a name in the directory: how they are reached, and the rights of their names.
+
+use std::{io, path::PathBuf};
+
+use rustix::fs::{AtFlags, chmodat};
+
+use super::directory::Directory;
+
+/// The path of a socket. A socket's path has at most 108 bytes and directories are longer; this is the same file.
+#[cfg(target_os = "linux")]
+pub(super) fn path(dir: &Directory, file: &str) -> PathBuf {
+    use std::os::fd::AsRawFd;
+
+    PathBuf::from(format!("/proc/self/fd/{}/{file}", dir.fd().as_raw_fd()))
+}
+
+/// The path of a socket. It has at most 104 bytes here, and there is no other way to the file.
+#[cfg(not(target_os = "linux"))]
+pub(super) fn path(dir: &Directory, file: &str) -> PathBuf {
+    dir.join(file)
+}
+
+/// Gives the name of a socket the rights that it should have, whatever the umask says.
+pub(super) fn let_in(dir: &Directory, file: &str) -> io::Result<()> {
+    if dir.rights().is_private() {
+        // Nobody else can put a link in its place.
+        return Ok(chmodat(dir.fd(), file, dir.rights().file_mode(), AtFlags::empty())?);
+    }
+    let_others_in(dir, file)?;
+    dir.rights().bestow_group(dir.fd(), file);
+    Ok(())
+}
+
+/// The name is reached by a descriptor, so that nobody can put a link in its place meanwhile.
+#[cfg(target_os = "linux")]
+fn let_others_in(dir: &Directory, file: &str) -> io::Result<()> {
+    use std::os::fd::AsRawFd;
+
+    use rustix::fs::{FileType, Mode, OFlags, chmod, fstat, openat};
+
+    let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let name = openat(dir.fd(), file, flags, Mode::empty())?;
+    if FileType::from_raw_mode(fstat(&name)?.st_mode) != FileType::Socket {
+        return Err(io::ErrorKind::PermissionDenied.into());
+    }
+    Ok(chmod(format!("/proc/self/fd/{}", name.as_raw_fd()), dir.rights().file_mode())?)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn let_others_in(dir: &Directory, file: &str) -> io::Result<()> {
+    Ok(chmodat(dir.fd(), file, dir.rights().file_mode(), AtFlags::SYMLINK_NOFOLLOW)?)
+}

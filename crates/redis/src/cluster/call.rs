@@ -1,0 +1,37 @@
+//! What a node of a cluster is asked to do.
+
+use redis::Cmd;
+
+use crate::script::{Operation, Scripts};
+
+/// A script with its arguments, not yet addressed to anybody.
+pub(super) struct Call {
+    pub(super) operation: Operation,
+    pub(super) keys: Vec<Vec<u8>>,
+    pub(super) arguments: Vec<Vec<u8>>,
+    /// How many bytes its answer may have.
+    pub(super) room: usize,
+}
+
+/// What a node is asked to do.
+pub(super) enum NodeTask<'a> {
+    Evaluate(&'a Call),
+    Listen(&'a str),
+}
+
+impl Call {
+    pub(super) fn evalsha(&self, scripts: &Scripts) -> Cmd {
+        self.with("EVALSHA", scripts.hash(self.operation))
+    }
+
+    /// Unlike loading it first this cannot be undone by somebody's `SCRIPT FLUSH` in between.
+    pub(super) fn eval(&self, scripts: &Scripts) -> Cmd {
+        self.with("EVAL", &scripts.source(self.operation))
+    }
+
+    fn with(&self, command: &str, script: &str) -> Cmd {
+        let mut command = redis::cmd(command);
+        command.arg(script).arg(self.keys.len()).arg(&self.keys).arg(&self.arguments);
+        command
+    }
+}

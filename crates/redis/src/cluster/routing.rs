@@ -1,0 +1,117 @@
+//! How a request finds the node that owns its slot, while slots and nodes may move.
+
+use std::{sync::atomic::Ordering, time::Duration};
+
+use seinpaal_store::{Certainty, StoreError, StoreErrorKind};
+use tokio::time::{Instant, sleep};
+
+use super::{
+    ClusterLinks,
+    call::NodeTask,
+    node::{Done, TaskEnd},
+    slots::Address,
+};
+use crate::link::RESPONSE_TIMEOUT;
+
+/// Between two tries of one request.
+const SHORTEST_PAUSE: Duration = Duration::from_millis(20);
+const LONGEST_PAUSE: Duration = Duration::from_millis(160);
+/// Nodes may contradict each other while a slot changes hands. After this many redirections the
+/// request waits a moment.
+const MOST_HOPS: u32 = 8;
+
+impl ClusterLinks {
+    /// Sends a task to the owner of the slot, until it was executed or the time for an answer is
+    /// over.
+    pub(super) async fn route(&self, slot: u16, task: &NodeTask<'_>) -> Result<Done, StoreError> {
+        let deadline = Instant::now() + RESPONSE_TIMEOUT;
+        let (mut hop, mut hops, mut pauses) = (None, 0, 0);
+        loop {
+            let outcome = match &hop {
+                Some(asked) => self.node(asked).run(task, true).await,
+                None => self.run_at_owner(slot, task).await,
+            };
+            let error = match self.react(slot, outcome) {
+                Reaction::Return(result) => return result,
+                Reaction::Hop(to) if hops < MOST_HOPS => {
+                    (hop, hops) = (to, hops + 1);
+                    continue;
+                }
+                Reaction::Hop(_) => {
+                    self.trouble("has nodes that send this request round and round")
+                }
+                Reaction::Wait(error) => error,
+            };
+            if Instant::now() >= deadline {
+                return Err(error);
+            }
+            (hop, hops, pauses) = (None, 0, pauses + 1);
+            sleep(pause_after(pauses)).await;
+        }
+    }
+
+    async fn run_at_owner(&self, slot: u16, task: &NodeTask<'_>) -> TaskEnd {
+        match self.owner(slot).await {
+            Ok(owner) => self.node(&owner).run(task, false).await,
+            Err(error) => TaskEnd::Later(error),
+        }
+    }
+
+    pub(super) async fn owner(&self, slot: u16) -> Result<Address, StoreError> {
+        let looks = self.looks.load(Ordering::Relaxed);
+        if self.is_doubtful.load(Ordering::Relaxed) {
+            // Without a newer map the one that we have must do.
+            let _ = self.look(looks).await;
+        }
+        let owner = self.map().owner(slot).cloned();
+        owner.ok_or_else(|| {
+            self.is_doubtful.store(true, Ordering::Relaxed);
+            self.trouble("has no node that owns the slot of this name")
+        })
+    }
+
+    pub(super) fn trouble(&self, what: &str) -> StoreError {
+        let message = format!("{} {what}: look at CLUSTER INFO, or try again later", self.url);
+        StoreError::new(StoreErrorKind::Unreachable, Certainty::NotExecuted, message)
+    }
+}
+
+/// What to do about an outcome.
+enum Reaction {
+    Return(Result<Done, StoreError>),
+    /// Go on at once: at the owner, or at this node for once.
+    Hop(Option<Address>),
+    Wait(StoreError),
+}
+
+impl ClusterLinks {
+    fn react(&self, slot: u16, outcome: TaskEnd) -> Reaction {
+        match outcome {
+            TaskEnd::Done(done) => Reaction::Return(Ok(done)),
+            TaskEnd::Refused(error) => Reaction::Return(Err(error)),
+            TaskEnd::Lost(error) => {
+                self.is_doubtful.store(true, Ordering::Relaxed);
+                Reaction::Return(Err(error))
+            }
+            TaskEnd::Ask(to) => Reaction::Hop(Some(to)),
+            TaskEnd::Moved(to) => {
+                self.map().correct(slot, to);
+                self.hurry.notify_one();
+                Reaction::Hop(None)
+            }
+            TaskEnd::Later(error) => {
+                self.is_doubtful.store(true, Ordering::Relaxed);
+                Reaction::Wait(error)
+            }
+        }
+    }
+}
+
+/// Longer every time, and never the same for two clients.
+fn pause_after(pauses: u32) -> Duration {
+    let most = (SHORTEST_PAUSE * 2u32.pow(pauses.min(8))).min(LONGEST_PAUSE);
+    // Without random numbers every client comes back at the same moment, which costs time and
+    // nothing else.
+    let share = getrandom::u32().unwrap_or(0);
+    most / 2 + most.mul_f64(f64::from(share) / f64::from(u32::MAX) / 2.0)
+}

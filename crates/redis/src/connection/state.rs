@@ -1,0 +1,217 @@
+//! Which link there is now, and what makes it come and go.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use redis::{ServerError, Value};
+use seinpaal_store::{Advice, StoreError, StoreErrorKind, url::RedisAddress};
+use tokio::{
+    sync::{Notify, watch},
+    time::timeout,
+};
+
+use super::status::{Last, Outage, Status};
+use crate::{
+    endpoint::RedisEndpoint,
+    error,
+    link::{ConnectOptions, Link, OnLoss, RESPONSE_TIMEOUT},
+    sentinel::SentinelListeners,
+    server,
+    transport::Answer,
+};
+
+/// What the connection, its keeper and its links share.
+pub(super) struct ConnectionState {
+    pub(super) options: Arc<ConnectOptions>,
+    pub(super) status: watch::Sender<Status>,
+    /// Changes whenever the server is said to have moved.
+    pub(super) moves: watch::Sender<()>,
+    pub(super) hurry: Notify,
+    pub(super) is_awaited: AtomicBool,
+    pub(super) is_doubted: AtomicBool,
+    /// There were as many replicas as are wanted at some time.
+    pub(super) had_replicas: AtomicBool,
+    pub(super) opened: AtomicU64,
+    /// How often it was tried to connect since a script was last answered. A link that answers no
+    /// script is no success.
+    pub(super) tries: AtomicU64,
+}
+
+impl ConnectionState {
+    pub(super) fn new(options: ConnectOptions) -> Self {
+        let outage = Outage::lost(&options.shown());
+        Self {
+            options: Arc::new(options),
+            status: watch::Sender::new(Status::Down(outage, None)),
+            moves: watch::Sender::default(),
+            hurry: Notify::new(),
+            is_awaited: AtomicBool::new(false),
+            is_doubted: AtomicBool::new(false),
+            had_replicas: AtomicBool::new(false),
+            opened: AtomicU64::new(0),
+            tries: AtomicU64::new(0),
+        }
+    }
+
+    pub(super) fn on_loss(self: &Arc<Self>, id: u64) -> OnLoss {
+        let shared = Arc::downgrade(self);
+        Arc::new(move || {
+            if let Some(shared) = shared.upgrade() {
+                shared.lose(id);
+            }
+        })
+    }
+
+    /// Listens for moves, if the endpoint may move.
+    pub(super) fn watch(self: &Arc<Self>) -> Option<SentinelListeners> {
+        let RedisEndpoint::Sentinels(url) = &self.options.endpoint else { return None };
+        let shared = Arc::downgrade(self);
+        Some(SentinelListeners::start(url, move |address| {
+            if let Some(shared) = shared.upgrade() {
+                shared.has_moved(address);
+            }
+        }))
+    }
+
+    /// A link to elsewhere is of no use, nor is one that is about to be, and it is worth trying again at once.
+    pub(super) fn has_moved(&self, address: &RedisAddress) {
+        let is_elsewhere = |link: &Link| link.site.address != *address;
+        let old = self.status.borrow().link().filter(|(_, link)| is_elsewhere(link)).map(|up| up.0);
+        old.inspect(|id| self.leave(*id));
+        self.moves.send_replace(());
+        self.hurry.notify_one();
+    }
+
+    pub(super) fn advice(&self) -> Vec<Advice> {
+        self.status.borrow().link().map_or_else(Vec::new, |(_, link)| link.site.advice.clone())
+    }
+
+    /// This link has not answered in time, or is broken; a newer one stays.
+    pub(super) fn lose(&self, id: u64) {
+        self.go_down(id, Last::Stays);
+    }
+
+    /// This link is to a server that will not do.
+    pub(super) fn leave(&self, id: u64) {
+        self.go_down(id, Last::Goes);
+    }
+
+    pub(super) fn go_down(&self, id: u64, last: Last) {
+        let lost = Outage::lost(&self.options.shown());
+        self.status.send_if_modified(|status| {
+            let is_it = status.is_link(id);
+            if is_it {
+                status.go_down(lost, last);
+            }
+            is_it
+        });
+    }
+
+    /// If the link was silent for so long, a new one is opened beside it.
+    pub(super) fn doubt(&self, silence: Duration) {
+        self.status.send_if_modified(|status| match status {
+            Status::Up(id, link) if link.heard.was_silent_for(silence) => {
+                *status = Status::Doubted(*id, link.clone());
+                self.is_doubted.store(true, Ordering::Relaxed);
+                true
+            }
+            _ => false,
+        });
+    }
+
+    /// The link has answered after all.
+    pub(super) fn trust(&self, link: &Link) {
+        self.status.send_if_modified(|status| match status {
+            Status::Doubted(id, doubted) if Arc::ptr_eq(&doubted.heard, &link.heard) => {
+                *status = Status::Up(*id, doubted.clone());
+                true
+            }
+            _ => false,
+        });
+    }
+
+    /// The link, or the next one if it comes soon. Without one nothing was sent.
+    pub(super) async fn link(&self) -> Result<(u64, Link), StoreError> {
+        if let Some((id, link)) = self.status.borrow().link() {
+            return Ok((id, link.clone()));
+        }
+        let mut status = self.status.subscribe();
+        let seen = match &*status.borrow_and_update() {
+            Status::Up(id, link) | Status::Doubted(id, link) => return Ok((*id, link.clone())),
+            Status::Down(outage, _) => outage.attempts,
+        };
+        self.hurry.notify_one();
+        let changed = status.wait_for(|status| match status {
+            Status::Up(..) | Status::Doubted(..) => true,
+            Status::Down(outage, _) => outage.attempts > seen,
+        });
+        // Too late or not, what the status says now is the answer.
+        let _ = timeout(RESPONSE_TIMEOUT, changed).await.map(drop);
+        match &*self.status.borrow() {
+            Status::Up(id, link) | Status::Doubted(id, link) => Ok((*id, link.clone())),
+            Status::Down(outage, _) => Err(outage.error()),
+        }
+    }
+
+    pub(super) fn judge(&self, id: u64, answer: Answer<Value>) -> Result<Value, StoreError> {
+        match answer {
+            Ok(Value::ServerError(refused)) => {
+                self.leave_a_replica(id, &refused);
+                Err(error::of_server(&refused))
+            }
+            Ok(value) => {
+                // Of a bundle each batch has an answer of its own, and a demoted server refuses all of them.
+                if let Value::Array(answers) = &value
+                    && let Some(Value::ServerError(refused)) = answers.first()
+                {
+                    self.leave_a_replica(id, refused);
+                }
+                Ok(value)
+            }
+            Err(failed) => {
+                self.lose(id);
+                Err(error::of_call(&failed, &self.options.shown()))
+            }
+        }
+    }
+
+    /// The server was demoted; the master may be found at the same address.
+    pub(super) fn leave_a_replica(&self, id: u64, refused: &ServerError) {
+        if refused.code() == "READONLY" {
+            self.leave(id);
+        }
+    }
+
+    /// A script that may not go on does not always say because of which command.
+    pub(super) async fn with_the_right_named(
+        &self,
+        error: StoreError,
+        link: &mut Link,
+    ) -> StoreError {
+        if error.kind() != StoreErrorKind::Forbidden {
+            return error;
+        }
+        let shown = self.options.shown();
+        let missing =
+            server::missing_right(&mut link.commands, &self.options.subject(&shown)).await;
+        let Some(named) = missing else { return error };
+        let message = format!("{named} (it said: {error})");
+        StoreError::new(error.kind(), error.certainty(), message)
+    }
+
+    /// A server that answers a script is well, even if the answer is a refusal.
+    pub(super) fn note(&self, link: &Link, answer: &Answer<Value>) {
+        if answer.is_ok() {
+            self.tries.store(0, Ordering::Relaxed);
+            link.heard.note();
+            if self.is_doubted.load(Ordering::Relaxed) {
+                self.trust(link);
+            }
+        }
+    }
+}

@@ -1,0 +1,29 @@
+//! What an answer needs of the replicas before it counts.
+
+use seinpaal_proto::Reply;
+
+/// What an answer needs of the replicas before it counts.
+#[derive(Clone, Copy, Eq, Ord, PartialEq, PartialOrd)]
+pub(super) enum Need {
+    /// Nothing is lost with it.
+    Nothing,
+    /// Replicas are asked, and the request is repeated if the master is gone before it could
+    /// answer. Otherwise a permit that was given back there and is still held on the next master
+    /// would be nobody's for a ttl.
+    Asked,
+    /// Enough replicas must have it, because the caller relies on it.
+    Confirmed,
+}
+
+pub(super) fn need_of(reply: &Reply) -> Need {
+    match reply {
+        Reply::Granted(_)
+        | Reply::Renewed { .. }
+        | Reply::Tickets { .. }
+        | Reply::Configured { .. } => Need::Confirmed,
+        // Undone, the slots given back would stand under a lease that goes on being renewed.
+        Reply::Released { left: 1.., .. } => Need::Confirmed,
+        Reply::Released { .. } | Reply::Cancelled { .. } | Reply::Evicted { .. } => Need::Asked,
+        _ => Need::Nothing,
+    }
+}

@@ -1,0 +1,93 @@
+//! An answer of a script, taken apart word by word.
+
+use redis::Value;
+use seinpaal_proto::{Kind, Ticket, time::UNBOUNDED};
+
+/// A number as Lua has them: beyond 2^53 it would not be exact, and no script says it. So nothing overflows
+/// that adds a few.
+pub(in super::super) fn number(text: &str) -> Option<u64> {
+    text.parse().ok().filter(|number| *number <= UNBOUNDED)
+}
+
+/// An answer, word by word.
+pub(in super::super) struct Words<'a>(&'a str);
+
+impl<'a> Words<'a> {
+    pub(in super::super) fn of(value: &'a Value) -> Option<Self> {
+        match value {
+            Value::BulkString(bytes) => std::str::from_utf8(bytes).ok().map(Self),
+            Value::SimpleString(text) => Some(Self(text)),
+            _ => None,
+        }
+    }
+
+    pub(in super::super) fn word(&mut self) -> Option<&'a str> {
+        let (word, rest) = self.0.split_once(' ').unwrap_or((self.0, ""));
+        self.0 = rest;
+        (!word.is_empty()).then_some(word)
+    }
+
+    /// What is left: text that people wrote.
+    pub(in super::super) fn rest(&self) -> &'a str {
+        self.0
+    }
+
+    /// The next word counts the bytes of a text that comes after it; what is left is the rest.
+    pub(in super::super) fn counted(mut self) -> Option<(&'a str, &'a str)> {
+        let bytes = self.parsed()?;
+        self.0.split_at_checked(bytes)
+    }
+
+    pub(in super::super) fn parsed<T: std::str::FromStr>(&mut self) -> Option<T> {
+        self.word()?.parse().ok()
+    }
+
+    pub(in super::super) fn number(&mut self) -> Option<u64> {
+        number(self.word()?)
+    }
+
+    pub(in super::super) fn flag(&mut self) -> Option<bool> {
+        match self.word()? {
+            "0" => Some(false),
+            "1" => Some(true),
+            _ => None,
+        }
+    }
+
+    pub(in super::super) fn or_dash(&mut self) -> Option<Option<u64>> {
+        match self.word()? {
+            "-" => Some(None),
+            text => number(text).map(Some),
+        }
+    }
+
+    pub(super) fn ticket_or_dash(&mut self) -> Option<Option<Ticket>> {
+        match self.word()? {
+            "-" => Some(None),
+            ticket => ticket.parse().ok().map(Some),
+        }
+    }
+
+    pub(super) fn kind(&mut self) -> Option<Kind> {
+        self.parsed().and_then(Kind::of_letter)
+    }
+
+    pub(super) fn kind_or_dash(&mut self) -> Option<Option<Kind>> {
+        match self.word()? {
+            "-" => Some(None),
+            letter => Kind::of_letter(letter.parse().ok()?).map(Some),
+        }
+    }
+
+    /// A limit, or −1 where there is none.
+    pub(in super::super) fn limit_or_none(&mut self) -> Option<Option<u32>> {
+        match self.parsed::<i64>()? {
+            -1 => Some(None),
+            limit => u32::try_from(limit).ok().map(Some),
+        }
+    }
+
+    pub(in super::super) fn expect(&mut self, word: &str) -> Option<()> {
+        (self.word()? == word).then_some(())
+    }
+}

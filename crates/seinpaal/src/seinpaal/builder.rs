@@ -1,0 +1,118 @@
+//! A connection that is described before it is made.
+
+use std::{sync::Arc, time::Duration};
+
+use seinpaal_proto::{
+    Inbox,
+    session::{ClockBound, Config},
+    time::micros,
+};
+
+use super::{Client, Seinpaal, checked_ttl};
+use crate::{
+    driver,
+    error::{BadSetting, ConnectError},
+    store::{
+        self, NewsSender,
+        url::{RestartGuard, StoreUrl},
+    },
+};
+
+/// How to connect. See [`Seinpaal::builder`].
+#[derive(Clone, Debug)]
+#[must_use = "nothing is connected before `connect` is awaited"]
+pub struct Builder {
+    url: String,
+    client: Option<String>,
+    ttl: Duration,
+    patience: Duration,
+    restart_guard: Option<Duration>,
+    replicated: Option<u32>,
+}
+
+impl Builder {
+    pub(super) fn new(url: &str) -> Self {
+        Self {
+            url: url.to_owned(),
+            client: None,
+            ttl: Duration::from_secs(30),
+            patience: Duration::from_secs(30),
+            restart_guard: None,
+            replicated: None,
+        }
+    }
+
+    /// Names the program, as shown to people who look at holders and waiters. Default: the file name of the
+    /// executable.
+    pub fn client(mut self, name: &str) -> Self {
+        self.client = Some(name.to_owned());
+        self
+    }
+
+    /// Sets how long leases last without renewal, 100 ms to 24 h. Default 30 s; renewed at a third of it.
+    pub fn ttl(mut self, ttl: Duration) -> Self {
+        self.ttl = ttl;
+        self
+    }
+
+    /// Sets how long the store may be silent before acquires fail. Default 30 s.
+    pub fn patience(mut self, patience: Duration) -> Self {
+        self.patience = patience;
+        self
+    }
+
+    /// Sets for how long a server that may have lost its memory admits nobody, as `restart-guard=`
+    /// in the URL does. It should be a quarter more than the longest ttl, and the same for all
+    /// clients. Redis only.
+    pub fn restart_guard(mut self, guard: Duration) -> Self {
+        self.restart_guard = Some(guard);
+        self
+    }
+
+    /// Counts a grant only when this many replicas have it, at least 1, as the option `replicated` of the store
+    /// URL does, which this overrides. For certain that is only with all replicas there are
+    /// (docs/internals/stores/sentinel.md). Redis only.
+    pub fn replicated(mut self, replicas: u32) -> Self {
+        self.replicated = Some(replicas);
+        self
+    }
+
+    /// Connects.
+    ///
+    /// # Errors
+    /// [`ConnectError`] says what is wrong with the URL, the settings or the store, in one line.
+    pub async fn connect(self) -> Result<Seinpaal, ConnectError> {
+        let ttl = checked_ttl(self.ttl)?;
+        let client = Client::new(self.client)?;
+        let mut url = StoreUrl::parse(&self.url)?;
+        if let Some(length) = self.restart_guard {
+            let guard = RestartGuard::new(length).ok_or(BadSetting::Guard(length))?;
+            let options = url.redis_options_mut().ok_or(BadSetting::NoGuard)?;
+            options.restart_guard = Some(guard);
+        }
+        if let Some(replicas) = self.replicated {
+            let options = url.redis_options_mut().filter(|_| replicas > 0);
+            options.ok_or(BadSetting::Replicated(replicas))?.replicated = Some(replicas);
+        }
+        let config = Config {
+            ttl,
+            patience: micros(self.patience),
+            clock_bound: clock_bound(&url),
+            ..Config::default()
+        };
+        let address = url.to_string();
+        let opening = Box::new(move |inbox: Inbox, news: NewsSender| store::open(url, inbox, news));
+        let handle = driver::start(opening, config, address).await?;
+        let seinpaal = Seinpaal { handle, client: Arc::new(client) };
+        seinpaal.checked_ttl(self.ttl)?;
+        Ok(seinpaal)
+    }
+}
+
+fn clock_bound(url: &StoreUrl) -> ClockBound {
+    match url.redis_options().and_then(|options| options.clock_bound) {
+        Some(store::url::ClockBound::Off) => ClockBound::Off,
+        Some(store::url::ClockBound::At(bound)) => ClockBound::Fixed(micros(bound)),
+        None => ClockBound::Quarter,
+    }
+}
