@@ -46,6 +46,7 @@ kinds! {
     Self::Cancel { attach: None, .. } => "cancel",
     Self::Cancel { attach: Some(_), .. } => "cancel an attach",
     Self::Evict { .. } => "evict",
+    Self::AskHolder(_) => "ask a holder",
     Self::Configure(Configure::Limit(_)) => "pin",
     Self::Configure(Configure::Unpin) => "unpin",
     Self::Configure(Configure::Pause(_)) => "pause",
@@ -77,6 +78,7 @@ kinds! {
     Self::Released { .. } => "released",
     Self::Cancelled { .. } => "cancelled",
     Self::Evicted { .. } => "evicted",
+    Self::Asked { .. } => "asked",
     Self::Configured { .. } => "configured",
     Self::Snapshot(_) => "snapshot",
 }

@@ -175,7 +175,7 @@ fn ticket_reply(word: &str) -> Option<TicketReply> {
     if let Some(held) = word.strip_prefix("held:") {
         let (fence, slots) = held.split_once(':')?;
         let (fence, slots) = (Fence(number(fence)?), slots.parse::<Slots>().ok()?);
-        return Some(TicketReply::Held { fence, slots });
+        return Some(TicketReply::Held { fence, slots, asks: Vec::new() });
     }
     match word {
         "waiting" => Some(TicketReply::Waiting),

@@ -88,7 +88,10 @@ impl Harness for ZookeeperHarness {
 
     fn lacks(&self, ability: Ability) -> Option<&'static str> {
         match ability {
-            Ability::NoticesDeath | Ability::EndsLivingLeases | Ability::KeepsOrder => None,
+            Ability::NoticesDeath
+            | Ability::EndsLivingLeases
+            | Ability::KeepsOrder
+            | Ability::PassesAsks => None,
             Ability::KeepsQueues => Some("items do not belong into what is for coordination"),
             Ability::VouchesForLife => Some(
                 "a session vouches for a client no longer than its time-out: leases are renewed",

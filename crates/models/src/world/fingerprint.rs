@@ -204,7 +204,9 @@ fn replies_of<H: Hasher>(replies: &Replies, looks: &Looks, hasher: &mut H) {
 
 fn ticket_of<H: Hasher>(reply: &TicketReply, looks: &Looks, hasher: &mut H) {
     match reply {
-        TicketReply::Held { fence, slots } => (looks.fence(*fence), slots).hash(hasher),
+        TicketReply::Held { fence, slots, asks } => {
+            (looks.fence(*fence), slots, asks).hash(hasher);
+        }
         other => other.hash(hasher),
     }
 }

@@ -1,6 +1,7 @@
 //! Sessions, a ledger and a virtual clock, joined by links that lose, delay, repeat and reorder.
 
 mod alarms;
+mod asking;
 mod attach;
 mod causes;
 mod ends;
@@ -308,7 +309,7 @@ fn a_grant_learned_by_a_wakeup_is_handed_over_once_a_renewal_has_proved_it_and_i
     assert!(proves(&call.batch.requests, ticket), "{:?}", call.batch.requests);
     assert!(session.poll_event().is_none());
 
-    let held = TicketReply::Held { fence: Fence(2), slots: "0".parse().unwrap() };
+    let held = TicketReply::Held { fence: Fence(2), slots: "0".parse().unwrap(), asks: Vec::new() };
     let proof = Reply::Tickets { valid_for: Some(TTL), tickets: [held].into() };
     session.handle_replies(SECOND, call.id, replies(proof));
     let event = session.poll_event();

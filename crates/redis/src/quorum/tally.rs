@@ -126,7 +126,7 @@ impl<'a> Tally<'a> {
     fn held(&self, column: &[&TicketReply]) -> Option<TicketReply> {
         let votes = || {
             column.iter().filter_map(|reply| match reply {
-                TicketReply::Held { fence, slots } => Some((*fence, slots)),
+                TicketReply::Held { fence, slots, .. } => Some((*fence, slots)),
                 _ => None,
             })
         };
@@ -135,7 +135,7 @@ impl<'a> Tally<'a> {
         let mut of_fence = votes().filter(|vote| vote.0 == fence);
         let mut slots = of_fence.next()?.1.clone();
         of_fence.for_each(|(_, others)| slots = slots.take(others));
-        Some(TicketReply::Held { fence, slots })
+        Some(TicketReply::Held { fence, slots, asks: Vec::new() })
     }
 
     fn released(&self, ticket: Ticket) -> Reply {

@@ -59,7 +59,10 @@ fn renewing_by_ticket_tells_live_and_dead_apart() {
     };
     let fence = world.snapshot().holders[1].fence;
     assert_eq!(valid_for, Some(TTL));
-    assert_eq!(tickets[0], TicketReply::Held { fence: held.fence, slots: held.slots });
+    assert_eq!(
+        tickets[0],
+        TicketReply::Held { fence: held.fence, slots: held.slots, asks: [].into() }
+    );
     assert_eq!(tickets[1], TicketReply::Ended(Cause::Evicted));
     assert_eq!(tickets[2], TicketReply::Ended(Cause::Released));
     assert!(matches!(&tickets[3], TicketReply::Held { fence: f, .. } if *f == fence));

@@ -118,7 +118,7 @@ fn a_renewal_that_overtakes_a_request_for_a_permit_names_its_tickets() {
     let [Request::Renew(renew)] = &*call.batch.requests else { panic!("{call:?}") };
     assert_eq!(renew.whom, Whom::Tickets([ticket].into()));
 
-    let held = TicketReply::Held { fence: Fence(1), slots: "0".parse().unwrap() };
+    let held = TicketReply::Held { fence: Fence(1), slots: "0".parse().unwrap(), asks: Vec::new() };
     let renewed = Reply::Tickets { valid_for: Some(30 * SECOND), tickets: [held].into() };
     session.handle_replies(at, call.id, replies(renewed));
     assert!(matches!(session.poll_event(), Some(Event::Renewed { .. })));
