@@ -74,6 +74,7 @@ fn dispatch(global: &Global, command: &Command, voice: Voice) -> Result<Exit, Fa
         Command::Pause(args) => steer::pause(global, args, voice),
         Command::Resume(args) => steer::resume(global, args, voice),
         Command::Evict(args) => steer::evict(global, args, voice),
+        Command::Ask(args) => steer::ask_holder(global, args, voice),
         Command::Top(args) => top::top(global, args, voice),
         Command::Queue { command } => queue::queue(global, command, voice),
         Command::Serve(args) => serve::serve(global, args, voice),

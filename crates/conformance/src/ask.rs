@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use seinpaal_proto::{
-    Acquire, Attach, Configure, Enqueue, Kind, LeaseId, Limit, LimitRule, OnMismatch, Permits,
-    Priority, Renew, Request, Ticket, Whom,
+    Acquire, AskHolder, Attach, Configure, Enqueue, HandOverAsk, Kind, LeaseId, Limit, LimitRule,
+    OnMismatch, Permits, Priority, Renew, Request, Ticket, Whom,
     time::{Micros, UNBOUNDED, WAITER_TTL, margin, micros},
 };
 
@@ -89,6 +89,12 @@ pub(crate) fn give_up_attach(ticket: Ticket, lease: LeaseId) -> Request {
 /// Whoever sends it leaves its permit to itself.
 pub(crate) fn detach(ticket: Ticket) -> Request {
     Request::Detach { ticket, ttl: TTL_MICROS, margin: UNBOUNDED }
+}
+
+/// Asks whoever holds the ticket to hand over.
+pub(crate) fn ask_holder(ticket: Ticket, by: &str) -> Request {
+    let ask = HandOverAsk::new(by, "a release is due").unwrap();
+    Request::AskHolder(AskHolder { ticket, lease: crate::stage::lease(), ask })
 }
 
 pub(crate) fn evict(ticket: Ticket) -> Request {

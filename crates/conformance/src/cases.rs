@@ -2,6 +2,7 @@
 #![expect(missing_docs, reason = "the name of a case says what it is about")]
 
 pub mod alarms;
+pub mod asking;
 pub mod attach;
 pub mod cancel;
 pub mod exclusion;

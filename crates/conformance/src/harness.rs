@@ -88,6 +88,8 @@ pub enum Ability {
     KeepsOrder,
     /// The harness can take away the subscription of a client that lives on.
     LosesSubscriptions,
+    /// Somebody who asks a holder to hand over reaches it.
+    PassesAsks,
     /// It keeps queues.
     KeepsQueues,
     /// It keeps names for slots, and wishes for them.

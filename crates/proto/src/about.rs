@@ -1,9 +1,11 @@
 //! What a request says of its maker, for people to read. The ledger only carries it.
 
+mod asked;
 mod promise;
 
 use alloc::{borrow::ToOwned, format, string::String, vec::Vec};
 
+pub use asked::{BadAsk, HandOverAsk, StoredAsk};
 pub use promise::RenewalPromise;
 
 /// Who asks, shown by `show`, `top` and the dashboard. No field may contain control characters.
@@ -24,6 +26,8 @@ pub const MAX_ABOUT_BYTES: usize = 4096;
 
 const FIELD: char = '\u{1f}';
 const PAIR: char = '\u{1e}';
+/// Before each thing that others ask of the holder.
+const ASK: char = '\u{1d}';
 
 impl About {
     /// The form that stores keep: fields and labels separated by control characters.
@@ -42,7 +46,7 @@ impl About {
     /// Reads [`About::encode`]'s form. What is missing or odd becomes empty: this is for display only.
     #[must_use]
     pub fn decode(text: &str) -> Self {
-        let mut fields = text.split(FIELD);
+        let mut fields = asked::said_by_the_holder(text).split(FIELD);
         let mut next = || fields.next().unwrap_or_default().to_owned();
         let (client, host, pid) = (next(), next(), next().parse().unwrap_or(0));
         let labels = fields

@@ -14,6 +14,7 @@
 //! it keeps them.
 
 mod acquire;
+mod asking;
 mod attach;
 mod expire;
 mod inspect;
@@ -156,6 +157,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
                 self.cancel(*ticket, *remember, *attach)
             }
             Request::Evict { ticket } => self.evict(*ticket),
+            Request::AskHolder(request) => self.ask_holder(request),
             Request::Configure(change) => self.configure(change),
             Request::Inspect { rows } => self.inspect(*rows),
         }

@@ -40,7 +40,7 @@ mod state;
 pub mod time;
 pub mod why;
 
-pub use about::{About, MAX_ABOUT_BYTES, RenewalPromise};
+pub use about::{About, BadAsk, HandOverAsk, MAX_ABOUT_BYTES, RenewalPromise, StoredAsk};
 pub use count::{BadCount, Limit, MAX_LIMIT, MOST_READERS, Permits, Priority};
 pub use fingerprint::Lens;
 pub use head::{Field, ReadHead};
@@ -53,7 +53,8 @@ pub use reply::{
     Busy, Cause, Grant, HolderRow, Replies, Reply, Snapshot, TicketReply, WaiterRow, Wakeup, What,
 };
 pub use request::{
-    Acquire, Attach, Batch, Configure, Enqueue, LimitRule, OnMismatch, Renew, Request, Whom,
+    Acquire, AskHolder, Attach, Batch, Configure, Enqueue, LimitRule, OnMismatch, Renew, Request,
+    Whom,
 };
 pub use slot_names::{BadSlotNames, SlotNames};
 pub use slots::Slots;

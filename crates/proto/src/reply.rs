@@ -3,6 +3,7 @@
 use alloc::{string::String, vec::Vec};
 
 use crate::{
+    about::HandOverAsk,
     id::{Fence, Inbox, Ticket},
     kind::Kind,
     name::Name,
@@ -139,6 +140,11 @@ pub enum Reply {
         /// Which ticket.
         ticket: Ticket,
     },
+    /// The holder is told, by its next renewal at the latest.
+    Asked {
+        /// Which ticket.
+        ticket: Ticket,
+    },
     /// The limit now in force.
     Configured {
         /// That limit.
@@ -182,6 +188,8 @@ pub enum TicketReply {
         slots: Slots,
         /// Their names, in their order, where they have some.
         names: SlotNames,
+        /// What was asked of the holder since the grant, the oldest first; nearly always nothing.
+        asks: Vec<HandOverAsk>,
     },
     /// Still in the queue; nothing was done.
     Waiting,
@@ -251,6 +259,8 @@ pub enum What {
     },
     /// The ticket is over.
     Ended(Cause),
+    /// Somebody asks the holder to hand over. A renewal by ticket says who, and why.
+    Asked,
 }
 
 /// Everything about a name at one moment.

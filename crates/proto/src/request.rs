@@ -3,6 +3,7 @@
 use alloc::{string::String, vec::Vec};
 
 use crate::{
+    about::HandOverAsk,
     count::{Limit, Permits, Priority},
     id::{Inbox, LeaseId, Ticket},
     kind::Kind,
@@ -78,6 +79,9 @@ pub enum Request {
         /// Whose.
         ticket: Ticket,
     },
+    /// Ask a holder to hand over, and say why. It ends nothing: the holder is told, and decides. Answers `Asked`,
+    /// `Queued` for a ticket that waits, `Ended` or `Unknown`.
+    AskHolder(AskHolder),
     /// Change what is stored with the name. Answers `Configured`, `OtherKind` where the limit of a
     /// mutex or a readers-writer lock was to be changed, or `SlotsInUse`.
     Configure(Configure),
@@ -139,6 +143,17 @@ pub struct Attach {
     pub not_after: Option<Micros>,
     /// What the new holder says of itself, [encoded](crate::About::encode).
     pub about: String,
+}
+
+/// A request that a holder hand over. The same ask again is the same request.
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
+pub struct AskHolder {
+    /// Whose holder is asked.
+    pub ticket: Ticket,
+    /// A lease that nobody else has. The ticket stands under it until its holder has been told.
+    pub lease: LeaseId,
+    /// Who asks, and why.
+    pub ask: HandOverAsk,
 }
 
 /// What a caller believes the limit to be.

@@ -182,8 +182,17 @@ impl Session {
     }
 
     /// Sends any other request about a name. With `as_nobody` the request carries no inbox, as an
-    /// operator's does.
-    pub fn ask(&mut self, now: Micros, name: &Name, request: Request, as_nobody: bool) -> AskId {
+    /// operator's does. The session draws the lease of a request to a holder.
+    pub fn ask(
+        &mut self,
+        now: Micros,
+        name: &Name,
+        mut request: Request,
+        as_nobody: bool,
+    ) -> AskId {
+        if let Request::AskHolder(ask) = &mut request {
+            ask.lease = self.source.lease();
+        }
         self.last_ask += 1;
         let id = AskId(self.last_ask);
         self.desk(name).asks.push_back((id, request, as_nobody));
@@ -238,6 +247,7 @@ impl Session {
                 self.take_grant_by_wakeup(now, wakeup.ticket, granted);
             }
             What::Ended(cause) => self.take_end(now, wakeup.ticket, cause),
+            What::Asked => self.look_what_is_asked(now, wakeup.ticket),
         }
     }
 

@@ -189,7 +189,8 @@ fn ticket_reply(word: &str) -> Option<TicketReply> {
     if let Some(held) = word.strip_prefix("held:") {
         let (fence, slots) = held.split_once(':')?;
         let (slots, names) = slots_and_names(slots)?;
-        return Some(TicketReply::Held { fence: Fence(number(fence)?), slots, names });
+        let fence = Fence(number(fence)?);
+        return Some(TicketReply::Held { fence, slots, names, asks: Vec::new() });
     }
     match word {
         "waiting" => Some(TicketReply::Waiting),

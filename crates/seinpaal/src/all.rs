@@ -3,7 +3,7 @@
 use std::{future::Future, pin::pin, sync::Arc, time::Duration};
 
 use futures_util::future::{Either, select, select_all};
-use seinpaal_proto::time::Micros;
+use seinpaal_proto::{HandOverAsk, time::Micros};
 use thiserror::Error;
 
 use crate::{
@@ -264,6 +264,20 @@ impl PermitSet {
             return std::future::pending().await;
         }
         select_all(self.permits.iter().map(|permit| Box::pin(permit.lost()))).await.0
+    }
+
+    /// Waits until somebody asks that one of the permits be handed over, and returns which, who and
+    /// why. See [`Permit::asked`].
+    ///
+    /// # Cancel safety
+    /// Yes: no ask is lost.
+    pub async fn asked(&self) -> (&Permit, HandOverAsk) {
+        if self.permits.is_empty() {
+            return std::future::pending().await;
+        }
+        let asked = self.permits.iter().map(|permit| Box::pin(permit.asked()));
+        let (ask, at, _) = select_all(asked).await;
+        (&self.permits[at], ask)
     }
 
     /// Runs `work` for as long as all are held; drops it when one is lost.

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use seinpaal_proto::{
-    BadCount, BadName, BadSlotNames, Cause, Kind, MAX_ABOUT_BYTES, SlotNames, Ticket,
+    BadAsk, BadCount, BadName, BadSlotNames, Cause, Kind, MAX_ABOUT_BYTES, SlotNames, Ticket,
     queue::MAX_DELIVERIES,
 };
 use thiserror::Error;
@@ -277,6 +277,9 @@ pub enum BadSetting {
     /// A pause reason that is too long or has control characters.
     #[error("a reason has at most 512 bytes and no control characters")]
     Reason,
+    /// Who asks a holder to hand over, or why, cannot be told.
+    #[error(transparent)]
+    Ask(BadAsk),
     /// No deliveries, or too many.
     #[error("an item has 1 to {MAX_DELIVERIES} deliveries, not {0}")]
     Deliveries(u32),
@@ -325,6 +328,9 @@ pub enum AdminError {
     /// There is no such ticket at this name.
     #[error("there is no such ticket here: {0}")]
     Unknown(Ticket),
+    /// The ticket waits, so there is nothing that it could hand over.
+    #[error("the ticket waits and holds nothing: {0}")]
+    Waits(Ticket),
     /// The ticket is over.
     #[error("the ticket is over: {0}")]
     Ended(Ended),

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use seinpaal_proto::{
-    self as proto, About, Fence, HolderRow, Kind, Name, RenewalPromise, SlotNames, Slots, Ticket,
-    WaiterRow, time::micros, why::Why,
+    self as proto, About, Fence, HandOverAsk, HolderRow, Kind, Name, RenewalPromise, SlotNames,
+    Slots, Ticket, WaiterRow, time::micros, why::Why,
 };
 
 /// Everything about a name at one moment.
@@ -55,6 +55,8 @@ pub struct Holder {
     pub held_for: Duration,
     /// How long its lease lasts without renewal; `None`: for as long as its process lives.
     pub valid_for: Option<Duration>,
+    /// Who asked it to hand over, the oldest first, and how long ago.
+    pub asks: Vec<(HandOverAsk, Duration)>,
     promise: RenewalPromise,
 }
 
@@ -190,10 +192,12 @@ impl Waiter {
 
 impl From<HolderRow> for Holder {
     fn from(row: HolderRow) -> Self {
+        let asks = row.asks().map(|(ask, ago)| (ask, Duration::from_micros(ago))).collect();
         Self {
             ticket: row.ticket,
             slots: row.slots,
             fence: row.fence,
+            asks,
             promise: RenewalPromise::of(&row.about),
             about: About::decode(&row.about),
             held_for: Duration::from_micros(row.held_for),

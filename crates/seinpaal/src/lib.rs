@@ -117,8 +117,8 @@ pub use seinpaal_proto::queue::{Ending, ItemId, MAX_PAYLOAD_BYTES, Was};
 #[doc(inline)]
 pub use seinpaal_proto::why;
 pub use seinpaal_proto::{
-    About, BadCount, BadName, Fence, Kind, MAX_LIMIT, MOST_READERS, Name, OnMismatch, Permits,
-    SlotNames, Slots, Ticket,
+    About, BadAsk, BadCount, BadName, Fence, HandOverAsk, Kind, MAX_LIMIT, MOST_READERS, Name,
+    OnMismatch, Permits, SlotNames, Slots, Ticket,
 };
 pub use seinpaal_store::{Advice, BadGroup, Fact, Group, GuardedError, GuardedWrite, Value};
 use seinpaal_store::{boottime, guarded, room};

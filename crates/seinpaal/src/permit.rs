@@ -5,7 +5,7 @@ mod guarded;
 use std::{fmt, future::Future, sync::Arc, time::Duration};
 
 use futures_util::future::{Either, select};
-use seinpaal_proto::{Fence, MOST_READERS, Slots, Ticket};
+use seinpaal_proto::{Fence, HandOverAsk, MOST_READERS, Slots, Ticket};
 use tokio::sync::{oneshot, watch};
 
 use crate::{
@@ -188,6 +188,30 @@ impl Permit {
     /// Yes.
     pub async fn danger(&self) {
         self.until(|state| state != PermitState::Held).await;
+    }
+
+    /// Waits until somebody [asks](crate::Semaphore::ask_holder) that the permits be handed over,
+    /// and returns who and why. The permits stay held: the holder decides. Every ask is returned
+    /// once, also one that came while nobody waited here.
+    ///
+    /// # Cancel safety
+    /// Yes: no ask is lost.
+    ///
+    /// # Examples
+    /// ```
+    /// # futures_executor::block_on(async {
+    /// # let seinpaal = seinpaal::Seinpaal::in_memory();
+    /// let gpus = seinpaal.semaphore("gpus");
+    /// let permit = gpus.acquire().await?;
+    /// gpus.ask_holder(permit.ticket(), "eve@build7", "a release is due").await?;
+    /// let ask = permit.asked().await;
+    /// assert_eq!((ask.by(), ask.reason()), ("eve@build7", "a release is due"));
+    /// assert!(permit.is_held());
+    /// # Ok::<(), Box<dyn std::error::Error>>(()) }).unwrap();
+    /// ```
+    pub async fn asked(&self) -> HandOverAsk {
+        let asked = self.parts.iter().map(|part| Box::pin(part.grant.asked()));
+        futures_util::future::select_all(asked).await.0
     }
 
     /// Waits until the permits are lost and returns how. A program that was stopped may get this

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use seinpaal_proto::{
-    Configure, Kind, LeaseId, Limit, Name, OnMismatch, Renew, Reply, Request, SlotNames, Ticket,
-    TicketReply, Whom, time,
+    AskHolder, Configure, HandOverAsk, Kind, LeaseId, Limit, Name, OnMismatch, Renew, Reply,
+    Request, SlotNames, Ticket, TicketReply, Whom, time,
 };
 use tokio::sync::oneshot;
 
@@ -265,6 +265,33 @@ impl Semaphore {
     pub async fn evict(&self, ticket: Ticket) -> Result<(), AdminError> {
         match self.ask(Request::Evict { ticket }, false).await? {
             Reply::Evicted { .. } => Ok(()),
+            Reply::Unknown { .. } => Err(AdminError::Unknown(ticket)),
+            _ => Err(misfit()),
+        }
+    }
+
+    /// Asks the holder of a ticket to hand over, and says who asks and why. Nothing is ended: the
+    /// holder [is told](crate::Permit::asked), by its next renewal at the latest, and people who
+    /// look at the name see it. `by` has 1 to 128 bytes and `reason` 1 to 512, without control
+    /// characters. The same ask again is the same ask; of one grant the last 8 are kept.
+    ///
+    /// # Errors
+    /// [`AdminError::Waits`] for a ticket that waits; [`AdminError::Unknown`] or
+    /// [`AdminError::Ended`] for one that neither holds nor waits; [`AdminError::Setting`] for bad
+    /// input; [`AdminError::Store`] on the Redis stores, which cannot do this yet.
+    pub async fn ask_holder(
+        &self,
+        ticket: Ticket,
+        by: &str,
+        reason: &str,
+    ) -> Result<(), AdminError> {
+        let ask = HandOverAsk::new(by, reason).map_err(BadSetting::Ask)?;
+        // The session draws the lease.
+        let request = AskHolder { ticket, lease: LeaseId::from(ticket), ask };
+        match self.ask(Request::AskHolder(request), true).await? {
+            Reply::Asked { .. } => Ok(()),
+            Reply::Queued { .. } => Err(AdminError::Waits(ticket)),
+            Reply::Ended { cause, .. } => Err(AdminError::Ended(cause.into())),
             Reply::Unknown { .. } => Err(AdminError::Unknown(ticket)),
             _ => Err(misfit()),
         }

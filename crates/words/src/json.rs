@@ -5,7 +5,7 @@ mod why;
 
 use std::{collections::BTreeMap, time::Duration};
 
-use seinpaal::{Holder, Kind, SlotNames, Slots, Snapshot, Waiter};
+use seinpaal::{HandOverAsk, Holder, Kind, SlotNames, Slots, Snapshot, Waiter};
 use serde::Serialize;
 
 pub use why::Explained;
@@ -175,6 +175,21 @@ struct HolderRow<'a> {
     /// How long ago its lease was renewed, in milliseconds, if a holder that lives would have renewed it since.
     #[serde(skip_serializing_if = "Option::is_none")]
     not_renewed_ms: Option<u128>,
+    /// Who asked it to hand over, the oldest first; left out if nobody did.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    asked: Vec<AskedRow<'a>>,
+}
+
+/// Somebody asked a holder to hand over.
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+struct AskedRow<'a> {
+    /// Who.
+    by: &'a str,
+    /// Why.
+    reason: &'a str,
+    /// How long ago, in milliseconds.
+    ago_ms: u128,
 }
 
 #[derive(Debug, Serialize)]
@@ -238,7 +253,14 @@ impl<'a> HolderRow<'a> {
             held_ms: holder.held_for.as_millis(),
             valid_for_ms: holder.valid_for.map(|left: Duration| left.as_millis()),
             not_renewed_ms: holder.not_renewed_for().map(|since| since.as_millis()),
+            asked: holder.asks.iter().map(AskedRow::new).collect(),
         }
+    }
+}
+
+impl<'a> AskedRow<'a> {
+    fn new((ask, ago): &'a (HandOverAsk, Duration)) -> Self {
+        Self { by: ask.by(), reason: ask.reason(), ago_ms: ago.as_millis() }
     }
 }
 

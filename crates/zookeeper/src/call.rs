@@ -252,7 +252,9 @@ fn is_renewal(batch: &Batch) -> bool {
 
 /// Who asks for a permit or a place leaves room for those who are there, who must be able to go on and to leave.
 fn longest_base(batch: &Batch) -> usize {
-    let enters = |request: &Request| matches!(request, Request::Acquire(_) | Request::Attach(_));
+    let enters = |request: &Request| {
+        matches!(request, Request::Acquire(_) | Request::Attach(_) | Request::AskHolder(_))
+    };
     if batch.requests.iter().any(enters) { LONGEST_TO_ENTER } else { LONGEST_BASE }
 }
 

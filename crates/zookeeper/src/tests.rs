@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 
 use seinpaal_proto::{
-    Acquire, Attach, Batch, Configure, Contact, Contacts, Enqueue, Inbox, Kind, LeaseId, Limit,
-    LimitRule, MemoryState, Name, OnMismatch, Permits, Priority, Renew, Request, SlotNames, Slots,
-    State, Ticket, Whom, execute,
+    Acquire, AskHolder, Attach, Batch, Configure, Contact, Contacts, Enqueue, HandOverAsk, Inbox,
+    Kind, LeaseId, Limit, LimitRule, MemoryState, Name, OnMismatch, Permits, Priority, Renew,
+    Request, SlotNames, Slots, State, Ticket, Whom, execute,
     time::{SECOND, WAITER_TTL},
 };
 
@@ -55,7 +55,7 @@ impl Dice {
 
     fn request(&mut self) -> Request {
         let ticket = Ticket(u128::from(self.below(40)) << 60 | 7);
-        match self.below(20) {
+        match self.below(21) {
             0..=8 => {
                 let (limit, wishes) = (self.rule(), self.wishes());
                 Request::Acquire(Acquire { limit, wishes, ..self.acquire(ticket) })
@@ -68,6 +68,11 @@ impl Dice {
             16 => Request::Cancel { ticket, remember: SECOND, attach: self.attaching() },
             17 => Request::Evict { ticket },
             18 => Request::Configure(self.configure()),
+            19 => Request::AskHolder(AskHolder {
+                ticket,
+                lease: self.attaching().unwrap_or(LeaseId::from(ticket)),
+                ask: HandOverAsk::new("eve", &format!("{}", self.below(20))).unwrap(),
+            }),
             _ => Request::Inspect { rows: 3 },
         }
     }

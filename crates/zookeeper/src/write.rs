@@ -27,9 +27,14 @@ pub(super) const NOTHING_FREE: u8 = 12;
 const GRANTED: u8 = 13;
 const ENDED: u8 = 14;
 pub(super) const FREE_TAKEN: u8 = 15;
+const ASKED: u8 = 16;
 
 pub(super) fn put_hint(packer: &mut Packer, hint: &Hint) {
-    packer.byte(if matches!(hint.what, What::Ended(_)) { ENDED } else { GRANTED });
+    packer.byte(match hint.what {
+        What::Ended(_) => ENDED,
+        What::Asked => ASKED,
+        _ => GRANTED,
+    });
     packer.id(hint.inbox.0);
     packer.id(hint.ticket.0);
     match &hint.what {
@@ -39,6 +44,7 @@ pub(super) fn put_hint(packer: &mut Packer, hint: &Hint) {
             packer.number((*limit).into());
         }
         What::Ended(cause) => put_cause(packer, *cause),
+        What::Asked => {}
         // The ledger says nothing else; a hint may be lost.
         _ => packer.byte(u8::MAX),
     }
@@ -60,8 +66,8 @@ pub(super) fn replay(
             LOWEST_FREE_TAKEN => state.pop_free_slots().map(drop),
             FREE_TAKEN => state.remove_free_slots(from.small()?, from.small()?),
             NOTHING_FREE => state.clear_free_slots(),
-            granted @ (GRANTED | ENDED) => {
-                hints.push(take_hint(&mut from, granted == GRANTED)?);
+            kind @ (GRANTED | ENDED | ASKED) => {
+                hints.push(take_hint(&mut from, kind)?);
                 Ok(())
             }
             fact => {
@@ -73,13 +79,15 @@ pub(super) fn replay(
     Ok(())
 }
 
-fn take_hint(from: &mut Unpacker<'_>, granted: bool) -> Result<Hint, Damaged> {
+fn take_hint(from: &mut Unpacker<'_>, kind: u8) -> Result<Hint, Damaged> {
     let (inbox, ticket) = (Inbox(from.id()?), Ticket(from.id()?));
-    let what = if granted {
-        let fence = sound(Fence(from.instant()?), |fence| fence.0 <= UNBOUNDED)?;
-        What::Granted { fence, slots: take_slots(from)?, limit: from.small()? }
-    } else {
-        What::Ended(take_cause(from)?)
+    let what = match kind {
+        GRANTED => {
+            let fence = sound(Fence(from.instant()?), |fence| fence.0 <= UNBOUNDED)?;
+            What::Granted { fence, slots: take_slots(from)?, limit: from.small()? }
+        }
+        ASKED => What::Asked,
+        _ => What::Ended(take_cause(from)?),
     };
     Ok(Hint { inbox, ticket, what })
 }

@@ -37,6 +37,12 @@ pub(crate) enum Event<'a> {
         name: &'a str,
         valid_for_ms: Option<u64>,
     },
+    /// Somebody asks that the permits be handed over.
+    Asked {
+        name: &'a str,
+        by: &'a str,
+        reason: &'a str,
+    },
     Lost {
         name: &'a str,
         cause: String,

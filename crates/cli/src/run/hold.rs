@@ -8,7 +8,7 @@ use std::{
 };
 
 use rustix::process::Signal;
-use seinpaal::{Ended, Lost, Permit, PermitSet, PermitState, Seinpaal};
+use seinpaal::{Ended, HandOverAsk, Lost, Permit, PermitSet, PermitState, Seinpaal};
 use tokio::{
     signal::unix::Signal as Stream,
     time::{Instant, sleep, sleep_until, timeout},
@@ -103,6 +103,7 @@ impl Hold<'_> {
                 _ = children.recv() => {}
                 signal = self.signals.next() => self.take(signal, status.is_none()),
                 () = changed => {}
+                (name, ask) = asked(permits.as_ref()) => self.hear(&name, &ask),
                 () = kill_due => self.leash.kill(),
                 () = until(max_hold_at), if !is_ending => self.reach_max_hold(max_hold),
                 () = any_changed(&mut self.ties) => {}
@@ -119,6 +120,14 @@ impl Hold<'_> {
         } else if ends_waiting(signal) {
             self.leash.end(self.leash.terms.kill_after);
         }
+    }
+
+    /// Nothing ends by asking: whoever watches this run decides.
+    fn hear(&self, name: &str, ask: &HandOverAsk) {
+        let (by, reason) = (ask.by(), ask.reason());
+        self.events.emit(&Event::Asked { name, by, reason });
+        let words = format!("{by} asks to hand over: {reason}");
+        self.voice.explain(Subject { name, ..self.subject }.line(&words));
     }
 
     fn look_at_ties(&mut self) {
@@ -354,6 +363,16 @@ impl Hold<'_> {
 async fn changed(permits: Option<&PermitSet>) {
     match permits {
         Some(permits) => permits.changed().await,
+        None => std::future::pending().await,
+    }
+}
+
+async fn asked(permits: Option<&PermitSet>) -> (String, HandOverAsk) {
+    match permits {
+        Some(permits) => {
+            let (permit, ask) = permits.asked().await;
+            (permit.name().to_owned(), ask)
+        }
         None => std::future::pending().await,
     }
 }

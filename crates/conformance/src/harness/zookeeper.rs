@@ -91,7 +91,8 @@ impl Harness for ZookeeperHarness {
             Ability::NoticesDeath
             | Ability::EndsLivingLeases
             | Ability::KeepsOrder
-            | Ability::NamesSlots => None,
+            | Ability::NamesSlots
+            | Ability::PassesAsks => None,
             Ability::KeepsQueues => Some("items do not belong into what is for coordination"),
             Ability::VouchesForLife => Some(
                 "a session vouches for a client no longer than its time-out: leases are renewed",

@@ -1,8 +1,8 @@
 //! What is asked for permits before and after rows are damaged: every kind of request.
 
 use seinpaal_proto::{
-    Acquire, Attach, Configure, Enqueue, Kind, LeaseId, Limit, LimitRule, OnMismatch, Permits,
-    Priority, Renew, Request, Slots, Ticket, Whom, time::SECOND,
+    Acquire, AskHolder, Attach, Configure, Enqueue, HandOverAsk, Kind, LeaseId, Limit, LimitRule,
+    OnMismatch, Permits, Priority, Renew, Request, Slots, Ticket, Whom, time::SECOND,
 };
 
 /// Requests, and after how many seconds they come.
@@ -40,6 +40,11 @@ pub(super) fn day() -> Vec<TimedRequests> {
         some,
         release(3),
         Request::Evict { ticket: Ticket(4) },
+        Request::AskHolder(AskHolder {
+            ticket: Ticket(3),
+            lease: LeaseId(77),
+            ask: HandOverAsk::new("eve", "a release is due").expect("it is short"),
+        }),
     ];
     let resume = Request::Configure(Configure::Resume);
     let unpin = Request::Configure(Configure::Unpin);

@@ -4,9 +4,9 @@ use std::{collections::BTreeSet, path::Path};
 
 use rusqlite::Connection;
 use seinpaal_proto::{
-    Acquire, Attach, Batch, Configure, Contact, Contacts, Enqueue, Inbox, Kind, LeaseId, Limit,
-    LimitRule, MemoryState, Name, OnMismatch, Permits, Priority, Renew, Request, SlotNames, Slots,
-    State, Ticket, Whom, execute, time::SECOND,
+    Acquire, AskHolder, Attach, Batch, Configure, Contact, Contacts, Enqueue, HandOverAsk, Inbox,
+    Kind, LeaseId, Limit, LimitRule, MemoryState, Name, OnMismatch, Permits, Priority, Renew,
+    Request, SlotNames, Slots, State, Ticket, Whom, execute, time::SECOND,
 };
 
 use super::Rows;
@@ -37,7 +37,7 @@ impl Random {
 
     fn request(&mut self) -> Request {
         let (ticket, remember) = (self.ticket(), SECOND);
-        match self.below(17) {
+        match self.below(18) {
             0..=4 => Request::Acquire(Acquire { wishes: self.wishes(), ..self.acquire() }),
             5 => Request::Renew(self.renew()),
             6 | 7 => Request::Release { ticket, slots: None },
@@ -48,6 +48,11 @@ impl Random {
             12 | 13 => Request::Attach(self.attach()),
             14 => Request::Detach { ticket, ttl: 10 * SECOND, margin: SECOND },
             15 => Request::Inspect { rows: 5 },
+            16 => Request::AskHolder(AskHolder {
+                ticket,
+                lease: self.lease(),
+                ask: HandOverAsk::new("eve", &format!("{}", self.below(20))).unwrap(),
+            }),
             _ => Request::Configure(self.configure()),
         }
     }

@@ -205,8 +205,8 @@ fn replies_of<H: Hasher>(replies: &Replies, looks: &Looks, hasher: &mut H) {
 
 fn ticket_of<H: Hasher>(reply: &TicketReply, looks: &Looks, hasher: &mut H) {
     match reply {
-        TicketReply::Held { fence, slots, names } => {
-            (looks.fence(*fence), slots, names).hash(hasher)
+        TicketReply::Held { fence, slots, names, asks } => {
+            (looks.fence(*fence), slots, names, asks).hash(hasher);
         }
         other => other.hash(hasher),
     }

@@ -4,6 +4,7 @@ use alloc::vec::Vec;
 
 use super::{Contact, Contacts, Ledger};
 use crate::{
+    about::StoredAsk,
     id::{Inbox, LeaseId, Ticket},
     planted::{Bug, planted},
     reply::{Cause, Reply, TicketReply},
@@ -80,6 +81,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         let Standing::Holding { fence, slots } = entry.standing.clone() else {
             return Ok(TicketReply::Waiting);
         };
+        let asks = StoredAsk::list(&entry.about).into_iter().map(|stored| stored.ask).collect();
         if entry.inbox == self.asker || planted(Bug::RenewsWhatChangedHands) {
             held.is_moved = true;
             self.move_under(entry, renew.lease, self.asker, renew.ttl, renew.margin)?;
@@ -91,7 +93,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
             held.least_kept = Some(held.least_kept.map_or(kept, |least| sooner(least, kept)));
         }
         let names = self.head.names.of(&slots);
-        Ok(TicketReply::Held { fence, slots, names })
+        Ok(TicketReply::Held { fence, slots, names, asks })
     }
 
     pub(super) fn move_under(

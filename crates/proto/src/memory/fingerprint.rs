@@ -4,6 +4,7 @@ use core::hash::{Hash, Hasher};
 
 use super::MemoryState;
 use crate::{
+    about::StoredAsk,
     fingerprint::Lens,
     head::Field,
     id::{Fence, Ticket},
@@ -73,8 +74,9 @@ fn lease_of<H: Hasher>(lease: &Lease, store: &Lens, clock: &Lens, hasher: &mut H
 }
 
 fn entry_of<H: Hasher>(entry: &Entry, store: &Lens, hasher: &mut H) {
-    // `since` and `about` are for display.
-    let Entry { ticket, lease, inbox, permits, ttl, standing, .. } = entry;
+    // `since` is for display, and of `about` only what was asked of the holder is told.
+    let Entry { ticket, lease, inbox, permits, ttl, about, standing, .. } = entry;
+    StoredAsk::list(about).iter().for_each(|stored| stored.ask.hash(hasher));
     (ticket, lease, inbox, permits, ttl).hash(hasher);
     match standing {
         Standing::Holding { fence, slots } => (0_u8, store.fence(*fence), slots).hash(hasher),

@@ -3,6 +3,7 @@
 use alloc::string::String;
 
 use crate::{
+    about::HandOverAsk,
     count::{Permits, Priority},
     id::{Fence, Ticket},
     kind::Kind,
@@ -138,6 +139,13 @@ pub enum Event {
         ticket: Ticket,
         /// How it was lost.
         loss: Loss,
+    },
+    /// Somebody asks that the ticket be handed over. Nothing ends by that.
+    Asked {
+        /// Which ticket.
+        ticket: Ticket,
+        /// Who asks, and why.
+        ask: HandOverAsk,
     },
     /// Not to be had.
     Refused {

@@ -86,7 +86,8 @@ fn record_of<H: Hasher>(record: &Record, own: &Lens, hasher: &mut H) {
     // The fence was told to the program and counts in `fence_seen`.
     granted.as_ref().map(|granted| (&granted.slots, &granted.names, granted.limit)).hash(hasher);
     beliefs_of(record, own, hasher);
-    let Record { sent_at, silent_since, leave_by, giving, .. } = record;
+    let Record { sent_at, silent_since, leave_by, giving, asks, told_asks, .. } = record;
+    (asks, told_asks).hash(hasher);
     (sent_at.is_some(), silent_since.map(|at| own.exact(at)), giving).hash(hasher);
     own.due(*leave_by, hasher);
 }

@@ -1,10 +1,13 @@
 //! What the session knows of one ticket.
 
+use alloc::vec::Vec;
+
 use super::{
     event::{Event, Wish},
     schedule::Schedule,
 };
 use crate::{
+    about::HandOverAsk,
     id::{Fence, LeaseId, Ticket},
     slot_names::SlotNames,
     slots::Slots,
@@ -77,6 +80,9 @@ pub(super) struct Record {
     pub(super) giving: Slots,
     /// The store has been silent about it since then.
     pub(super) silent_since: Option<Micros>,
+    /// What was asked of this grant, as far as it was heard, and how much of it the program was told.
+    pub(super) asks: Vec<HandOverAsk>,
+    pub(super) told_asks: usize,
     /// Stop trying to leave: by then the store has ended it by itself.
     pub(super) leave_by: Option<Micros>,
 }
@@ -102,6 +108,8 @@ impl Record {
             was_queued: false,
             giving: Slots::none(),
             silent_since: None,
+            asks: Vec::new(),
+            told_asks: 0,
             leave_by: None,
         }
     }
@@ -173,6 +181,23 @@ impl Record {
     /// Whether there is time to work before there is danger.
     pub(super) fn is_safe(&self, now: Micros) -> bool {
         self.danger_at > now
+    }
+
+    /// Takes note of what a renewal says was asked. Answers may come twice, and on a quorum each node
+    /// has its own list.
+    pub(super) fn hear_asks(&mut self, asks: &[HandOverAsk]) {
+        let new = asks.iter().filter(|ask| !self.asks.contains(ask)).cloned().collect::<Vec<_>>();
+        self.asks.extend(new);
+    }
+
+    /// What was asked and not told, once the program has the permit.
+    pub(super) fn untold_asks(&mut self) -> Vec<Event> {
+        if !self.is_delivered || self.told_asks == self.asks.len() {
+            return Vec::new();
+        }
+        let untold = self.asks[self.told_asks..].iter().cloned();
+        self.told_asks = self.asks.len();
+        untold.map(|ask| Event::Asked { ticket: self.ticket, ask }).collect()
     }
 
     /// What to tell the program: the grant, the first time that there is a proof of it that leaves time to work;

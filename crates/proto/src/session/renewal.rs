@@ -53,9 +53,12 @@ impl Session {
         self.schedule_renewal(heard, lease, valid_for);
         for (&ticket, found) in tickets.iter().zip(found) {
             match found {
-                TicketReply::Held { fence, slots, names } => {
+                TicketReply::Held { fence, slots, names, asks } => {
                     let held = (*fence, slots.clone(), names.clone());
                     self.take_held(heard.name, ticket, held);
+                    if let Some(record) = self.desk(heard.name).records.get_mut(&ticket) {
+                        record.hear_asks(asks);
+                    }
                     self.believe(heard, ticket, valid_for);
                 }
                 TicketReply::Waiting if self.is_unproved(heard.name, ticket) => {
@@ -150,6 +153,19 @@ impl Session {
         let certain = length.saturating_sub(config.margin(of.ttl));
         if !of.held.is_empty() {
             of.renew_by(heard.sent_at + Schedule::new(of.ttl, certain).renew_drawn(draw));
+        }
+    }
+
+    /// Somebody asked for this ticket: a renewal of it by name says who, and puts it back under the
+    /// lease that it shares.
+    pub(super) fn look_what_is_asked(&mut self, now: Micros, ticket: Ticket) {
+        let Some(name) = self.tickets.get(&ticket).cloned() else { return };
+        let desk = self.desk(&name);
+        let Some(lease) = desk.records.get(&ticket).map(|record| record.lease) else { return };
+        let held = desk.leases.get_mut(&lease).filter(|of| of.held.contains(&ticket));
+        if let Some(of) = held {
+            of.unproved.insert(ticket);
+            self.look_at(now, &name);
         }
     }
 

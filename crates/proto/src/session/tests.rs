@@ -1,6 +1,7 @@
 //! Sessions, a ledger and a virtual clock, joined by links that lose, delay, repeat and reorder.
 
 mod alarms;
+mod asking;
 mod attach;
 mod causes;
 mod ends;
@@ -313,6 +314,7 @@ fn a_grant_learned_by_a_wakeup_is_handed_over_once_a_renewal_has_proved_it_and_i
         fence: Fence(2),
         slots: "0".parse().unwrap(),
         names: crate::SlotNames::none(),
+        asks: Vec::new(),
     };
     let proof = Reply::Tickets { valid_for: Some(TTL), tickets: [held].into() };
     session.handle_replies(SECOND, call.id, replies(proof));

@@ -135,7 +135,7 @@ impl<'a> Tally<'a> {
         let mut of_fence = votes().filter(|vote| vote.0 == fence);
         let mut slots = of_fence.next()?.1.clone();
         of_fence.for_each(|(_, others)| slots = slots.take(others));
-        Some(TicketReply::Held { fence, slots, names: SlotNames::none() })
+        Some(TicketReply::Held { fence, slots, names: SlotNames::none(), asks: Vec::new() })
     }
 
     fn released(&self, ticket: Ticket) -> Reply {

@@ -24,6 +24,10 @@ pub(super) fn note(name: Option<&Name>, event: &Event) {
             tracing::trace!(target: "seinpaal", name, %ticket, "renewed");
         }
         Event::Danger { ticket } => tracing::warn!(target: "seinpaal", name, %ticket, "danger"),
+        Event::Asked { ticket, ask } => {
+            let (by, reason) = (ask.by(), ask.reason());
+            tracing::info!(target: "seinpaal", name, %ticket, by, reason, "asked to hand over");
+        }
         Event::Lost { ticket, loss } => {
             tracing::warn!(target: "seinpaal", name, %ticket, ?loss, "lost");
         }
@@ -87,6 +91,7 @@ pub(super) fn ticket_of(event: &Event) -> Option<Ticket> {
         | Event::Acquired { ticket, .. }
         | Event::Renewed { ticket, .. }
         | Event::Danger { ticket }
+        | Event::Asked { ticket, .. }
         | Event::Lost { ticket, .. }
         | Event::Refused { ticket, .. }
         | Event::Released { ticket, .. }

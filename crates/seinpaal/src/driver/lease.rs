@@ -2,12 +2,13 @@
 //! this, and the holder reads it.
 
 use std::{
+    collections::VecDeque,
     ops::Deref,
     sync::atomic::{AtomicU64, Ordering},
     time::Duration,
 };
 
-use seinpaal_proto::{Fence, Name, SlotNames, Slots, Ticket};
+use seinpaal_proto::{Fence, HandOverAsk, Name, SlotNames, Slots, Ticket};
 use tokio::sync::watch;
 
 use super::figures::Held;
@@ -77,6 +78,8 @@ pub(crate) struct Grant {
     /// How long the store keeps it if nobody renews it.
     pub(crate) ttl: Duration,
     lease: Lease,
+    /// What was asked of the holder and not fetched.
+    asks: watch::Sender<VecDeque<HandOverAsk>>,
     /// For metrics.
     pub(super) held: Held,
 }
@@ -99,13 +102,38 @@ impl Grant {
         held: Held,
     ) -> Self {
         let GrantTerms { ticket, fence, slots, names, limit } = terms;
-        Self { name, ticket, fence, slots, names, limit, ttl, lease, held }
+        let asks = watch::Sender::new(VecDeque::new());
+        Self { name, ticket, fence, slots, names, limit, ttl, lease, asks, held }
     }
 
     /// What one of its slots is called.
     pub(crate) fn name_of(&self, slot: u32) -> Option<&str> {
         let at = self.slots.iter().position(|held| held == slot)?;
         self.names.get(u32::try_from(at).ok()?)
+    }
+
+    /// Somebody asks the holder to hand over.
+    pub(super) fn hear(&self, ask: HandOverAsk) {
+        self.asks.send_modify(|asks| asks.push_back(ask));
+    }
+
+    /// The oldest ask that nobody has fetched. Waits for one; an ask is taken out only when it is
+    /// returned.
+    pub(crate) async fn asked(&self) -> HandOverAsk {
+        let mut news = self.asks.subscribe();
+        loop {
+            news.mark_unchanged();
+            let mut next = None;
+            self.asks.send_if_modified(|asks| {
+                next = asks.pop_front();
+                false
+            });
+            if let Some(ask) = next {
+                return ask;
+            }
+            // It fails only when the sender is gone, and that is `self`.
+            let _ = news.changed().await;
+        }
     }
 }
 

@@ -137,7 +137,12 @@ impl Net {
 
     /// A question that does not carry the session's inbox.
     pub(super) fn ask_as_nobody(&mut self, who: usize) -> AskId {
-        let (name, request) = (self.name.clone(), Request::Inspect { rows: 0 });
+        self.ask(who, Request::Inspect { rows: 0 })
+    }
+
+    /// Sends a request of an operator.
+    pub(super) fn ask(&mut self, who: usize, request: Request) -> AskId {
+        let name = self.name.clone();
         self.sessions[who].ask(self.now, &name, request, true)
     }
 

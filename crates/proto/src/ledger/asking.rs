@@ -1,0 +1,51 @@
+//! Asking a holder to hand over. It ends nothing.
+
+use super::{Contacts, Ledger};
+use crate::{
+    id::LeaseId,
+    reply::{Reply, What},
+    request::AskHolder,
+    state::{Entry, Lease, Standing, State},
+    time::UNBOUNDED,
+};
+
+impl<S: State, C: Contacts> Ledger<'_, S, C> {
+    pub(super) fn ask_holder(&mut self, request: &AskHolder) -> Result<Reply, S::Error> {
+        let ticket = request.ticket;
+        let Some(mut entry) = self.state.entry(ticket)? else { return self.not_here(ticket) };
+        if matches!(entry.standing, Standing::Waiting { .. }) {
+            return self.told(&entry);
+        }
+        let after = self.now.saturating_sub(entry.since);
+        if let Some(about) = request.ask.added_to(&entry.about, after) {
+            entry.about = about;
+            self.set_apart(&mut entry, request.lease)?;
+            self.wake(&entry, What::Asked);
+        }
+        Ok(Reply::Asked { ticket })
+    }
+
+    /// Puts a ticket under another lease that is the same in all but its id. So the next renewal of
+    /// the old one finds that what stands under it differs, and its holder renews by ticket, which
+    /// tells what was asked. That costs nothing where nobody asks, and no lost wakeup can prevent
+    /// it.
+    fn set_apart(&mut self, entry: &mut Entry, apart: LeaseId) -> Result<(), S::Error> {
+        if let Some(lease) = self.state.lease(entry.lease)?
+            && self.state.lease(apart)?.is_none()
+        {
+            self.state.put_lease(&Lease {
+                id: apart,
+                members: 0,
+                digest: 0,
+                parked: 0,
+                ..lease
+            })?;
+        }
+        if entry.lease != apart {
+            self.part(entry)?;
+            entry.lease = apart;
+            self.join(entry, entry.ttl, UNBOUNDED)?;
+        }
+        self.state.put_entry(entry)
+    }
+}

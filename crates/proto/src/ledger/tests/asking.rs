@@ -1,0 +1,108 @@
+//! Asking a holder to hand over.
+
+use std::{string::ToString, vec, vec::Vec};
+
+use super::world::*;
+use crate::{
+    About, AskHolder, Cause, HandOverAsk, Outcome, Reply, Request, TicketReply, What, time::SECOND,
+};
+
+fn asked_for(ticket: u128, lease: u128, by: &str) -> Request {
+    let ask = HandOverAsk::new(by, "a release is due").unwrap();
+    Request::AskHolder(AskHolder { ticket: ticket_of(ticket), lease: lease_of(lease), ask })
+}
+
+/// Who asked, as a renewal by ticket tells it.
+fn told(world: &mut World, client: u128, lease: u128, ticket: u128) -> Vec<std::string::String> {
+    let Reply::Tickets { tickets, .. } = world.renew(client, lease, &[ticket]) else { panic!() };
+    let [TicketReply::Held { asks, .. }] = &tickets[..] else { panic!("{tickets:?}") };
+    asks.iter().map(|ask| ask.by().to_string()).collect()
+}
+
+fn asks_told(outcome: &Outcome) -> Vec<(u128, u128)> {
+    let asked = outcome.wakeups.iter().filter(|wakeup| wakeup.what == What::Asked);
+    asked.map(|wakeup| (wakeup.inbox.0, number_of(wakeup.ticket))).collect()
+}
+
+#[test]
+fn the_holder_is_woken_and_a_renewal_by_ticket_says_who_asked_until_the_grant_ends() {
+    let mut world = World::limited(1);
+    world.take(1, ask(1));
+    let outcome = world.send(0, vec![asked_for(1, 70, "eve")]);
+    assert_eq!(outcome.replies.replies, [Reply::Asked { ticket: ticket_of(1) }]);
+    assert_eq!(asks_told(&outcome), [(1, 1)]);
+    assert_eq!(told(&mut world, 1, 1, 1), ["eve"]);
+    assert_eq!(told(&mut world, 1, 1, 1), ["eve"], "an answer may be lost");
+    assert_eq!(world.one(1, release(1)), released(1, 0));
+    world.take(1, ask(2));
+    assert_eq!(told(&mut world, 1, 2, 2), Vec::<std::string::String>::new());
+}
+
+#[test]
+fn a_holder_that_was_not_woken_cannot_renew_as_if_nothing_had_been_asked() {
+    let mut world = World::limited(2);
+    let under = |ticket| crate::Acquire { lease: lease_of(9), ..ask(ticket) };
+    world.take(1, under(1));
+    world.take(1, under(2));
+    world.send(0, vec![asked_for(1, 70, "eve")]);
+    assert_eq!(world.one(1, renew_all(9, &[1, 2], TTL)), Reply::Differs);
+    assert_eq!(told(&mut world, 1, 9, 1), ["eve"]);
+    let renewed = world.one(1, renew_all(9, &[1, 2], TTL));
+    assert_eq!(renewed, Reply::Renewed { valid_for: Some(TTL) }, "once told, all is as before");
+}
+
+#[test]
+fn asking_makes_no_lease_longer_or_shorter() {
+    let mut world = World::limited(1);
+    world.take(1, ask(1));
+    for _ in 0..10 {
+        world.pass(SECOND);
+    }
+    let before = world.snapshot().holders[0].valid_for;
+    world.send(0, vec![asked_for(1, 70, "eve")]);
+    assert_eq!(world.snapshot().holders[0].valid_for, before);
+    for _ in 0..20 {
+        world.pass(SECOND);
+    }
+    assert_eq!(world.holders(), []);
+}
+
+#[test]
+fn the_same_ask_again_changes_nothing_and_wakes_nobody() {
+    let mut world = World::limited(1);
+    world.take(1, ask(1));
+    world.send(0, vec![asked_for(1, 70, "eve")]);
+    let before = world.state.clone();
+    let again = world.send(0, vec![asked_for(1, 71, "eve")]);
+    assert_eq!(again.replies.replies, [Reply::Asked { ticket: ticket_of(1) }]);
+    assert_eq!((asks_told(&again), world.state.clone()), (vec![], before));
+    world.send(0, vec![asked_for(1, 72, "bob")]);
+    assert_eq!(told(&mut world, 1, 1, 1), ["eve", "bob"]);
+}
+
+#[test]
+fn only_a_ticket_that_holds_can_be_asked_for() {
+    let mut world = World::limited(1);
+    world.take(1, ask(1));
+    world.queue(2, ask(2));
+    let queued = Reply::Queued { ticket: ticket_of(2), waiting: 1, limit: 1 };
+    assert_eq!(world.one(0, asked_for(2, 70, "eve")), queued);
+    assert_eq!(world.one(0, asked_for(3, 70, "eve")), Reply::Unknown { ticket: ticket_of(3) });
+    world.one(0, evict(1));
+    assert_eq!(world.one(0, asked_for(1, 70, "eve")), ended(1, Cause::Evicted));
+}
+
+#[test]
+fn people_see_who_asked_and_when_and_what_the_holder_says_of_itself() {
+    let mut world = World::limited(1);
+    let holder = About { host: "ada".into(), ..About::default() };
+    world.take(1, crate::Acquire { about: holder.encode(), ..ask(1) });
+    world.pass(2 * SECOND);
+    world.send(0, vec![asked_for(1, 70, "eve")]);
+    world.pass(3 * SECOND);
+    let row = world.snapshot().holders.remove(0);
+    assert_eq!(About::decode(&row.about), holder);
+    let asks: Vec<_> = row.asks().collect();
+    let ask = HandOverAsk::new("eve", "a release is due").unwrap();
+    assert_eq!(asks, [(ask, 3 * SECOND)]);
+}
