@@ -27,7 +27,7 @@ const FILE: &str = "seinpaal.db";
 const BESIDE: [&str; 2] = ["seinpaal.db-wal", "seinpaal.db-shm"];
 /// "SPaa": tells our databases from others.
 const APPLICATION: i32 = 0x5350_6161;
-const VERSION: i32 = 7;
+const VERSION: i32 = 8;
 
 /// How long a call waits for a foreign program that has the database locked.
 pub(super) const PATIENCE: Duration = Duration::from_secs(5);

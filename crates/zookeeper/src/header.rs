@@ -3,7 +3,7 @@
 use seinpaal_proto::time::UNBOUNDED;
 use seinpaal_store::packed::{Damaged, Packer, number};
 
-pub(super) const FORMAT: u8 = 2;
+pub(super) const FORMAT: u8 = 3;
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) struct Header {
