@@ -6,6 +6,7 @@ pub(crate) mod labour;
 mod tale;
 #[cfg(test)]
 mod tests;
+mod verdict;
 
 /// The one queue.
 pub const NAME: &str = "work";

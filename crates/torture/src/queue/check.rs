@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::tale::{Delivery, Tale, tell};
+pub use super::verdict::Verdict;
 use crate::{
     check::{Check, Violation},
     history::{Event, What},
@@ -16,31 +17,6 @@ pub struct Bounds {
     /// At the worst. This is the time until an idle worker looks by itself, and what may delay it
     /// then.
     pub look: u64,
-}
-
-/// What the checker finds in a history of a queue.
-#[derive(Clone, Debug, Default)]
-pub struct Verdict {
-    /// Pushes that were answered.
-    pub pushed: u64,
-    /// Deliveries that reached a program.
-    pub deliveries: u64,
-    /// Items that were acknowledged, as their workers were told.
-    pub acknowledged: u64,
-    /// Deliveries that were lost by their workers.
-    pub lost: u64,
-    /// Dead letters.
-    pub dead: u64,
-    /// Pairs of items whose order the history proves.
-    pub pairs: u64,
-    /// From due to in hand, of ungrouped items beside an idle worker: sorted.
-    pub waits: Vec<u64>,
-    /// Faults, by name.
-    pub faults: BTreeMap<String, u64>,
-    /// Broken promises.
-    pub violations: Vec<Violation>,
-    /// What was broken, but is not promised.
-    pub counted: Vec<Violation>,
 }
 
 /// Judges a history, in order of time.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::check::Verdict;
+use super::verdict::Verdict;
 use crate::{
     check::{Check, Violation},
     history::{Event, What},

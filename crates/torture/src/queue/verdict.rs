@@ -1,0 +1,30 @@
+//! What the checker finds in a history of a queue.
+
+use std::collections::BTreeMap;
+
+use crate::check::Violation;
+
+/// What the checker finds in a history of a queue.
+#[derive(Clone, Debug, Default)]
+pub struct Verdict {
+    /// Pushes that were answered.
+    pub pushed: u64,
+    /// Deliveries that reached a program.
+    pub deliveries: u64,
+    /// Items that were acknowledged, as their workers were told.
+    pub acknowledged: u64,
+    /// Deliveries that were lost by their workers.
+    pub lost: u64,
+    /// Dead letters.
+    pub dead: u64,
+    /// Pairs of items whose order the history proves.
+    pub pairs: u64,
+    /// From due to in hand, of ungrouped items beside an idle worker: sorted.
+    pub waits: Vec<u64>,
+    /// Faults, by name.
+    pub faults: BTreeMap<String, u64>,
+    /// Broken promises.
+    pub violations: Vec<Violation>,
+    /// What was broken, but is not promised.
+    pub counted: Vec<Violation>,
+}
