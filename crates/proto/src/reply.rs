@@ -3,7 +3,7 @@
 use alloc::{string::String, vec::Vec};
 
 use crate::{
-    about::HandOverAsk,
+    about::{HandOverAsk, StoredAsk},
     id::{Fence, Inbox, Ticket},
     kind::Kind,
     name::Name,
@@ -308,6 +308,15 @@ pub struct HolderRow {
     pub valid_for: Option<Micros>,
     /// What it said of itself, [encoded](crate::About::encode).
     pub about: String,
+}
+
+impl HolderRow {
+    /// What was asked of this grant, the oldest first, and how long ago.
+    pub fn asks(&self) -> impl Iterator<Item = (HandOverAsk, Micros)> + use<> {
+        let held_for = self.held_for;
+        let asks = StoredAsk::list(&self.about).into_iter();
+        asks.map(move |stored| (stored.ask, held_for.saturating_sub(stored.after)))
+    }
 }
 
 /// A waiter, as shown.

@@ -5,7 +5,7 @@ use alloc::{borrow::ToOwned, format, string::String, vec::Vec};
 use core::fmt;
 
 use super::{ASK, PAIR};
-use crate::{reply::HolderRow, time::Micros};
+use crate::time::Micros;
 
 /// The longest name of somebody who asks, in bytes of UTF-8.
 const MAX_BY_BYTES: usize = 128;
@@ -97,15 +97,6 @@ impl StoredAsk {
         let after = fields.next()?.parse().ok()?;
         let ask = HandOverAsk::new(fields.next()?, fields.next()?).ok()?;
         Some(Self { ask, after })
-    }
-}
-
-impl HolderRow {
-    /// What was asked of this grant, the oldest first, and how long ago.
-    pub fn asks(&self) -> impl Iterator<Item = (HandOverAsk, Micros)> + use<> {
-        let held_for = self.held_for;
-        let asks = StoredAsk::list(&self.about).into_iter();
-        asks.map(move |stored| (stored.ask, held_for.saturating_sub(stored.after)))
     }
 }
 

@@ -29,6 +29,8 @@ pub(super) fn all() -> Vec<Vec<Event>> {
         many_renewed_otherwise_than_they_are(),
         few_left_of_many_and_then_many_again(),
         alone_with_gaps_that_another_left(),
+        more_is_due_than_one_call_ends(),
+        one_parked_and_one_in_line(),
     ]
 }
 
@@ -184,6 +186,28 @@ fn alone_with_gaps_that_another_left() -> Vec<Event> {
     let twice = || call(1, [renew(SECOND), renew(SECOND)]);
     let end = [look(240_000), twice(), twice(), ours(4), ours(5), look(1)];
     taken.chain(left).chain(end).collect()
+}
+
+fn more_is_due_than_one_call_ends() -> Vec<Event> {
+    let looks = (0..6).map(|_| look(240_000));
+    [1, 51, 101].map(taken).into_iter().chain(looks).collect()
+}
+
+/// The first who waited is not there when its turn comes, so that the second has it and the third waits on.
+fn one_parked_and_one_in_line() -> Vec<Event> {
+    let (permits, ttl) = (Permits::new(5).unwrap(), 60 * SECOND);
+    let all = |acquire| Acquire { permits, ttl, waiter_ttl: ttl, ..acquire };
+    let waits = |who: u64| {
+        let series = Ticket(u128::from(who) << 64).series();
+        let (ticket, lease) = (series.ticket(1), series.ticket(0).into());
+        let (enqueue, waiter_lease) =
+            (Enqueue::Yes { max_waiting: None }, LeaseId(200 + u128::from(who)));
+        by(who, 1, vec![ask(Acquire { ticket, lease, enqueue, waiter_lease, ..all(acquire(1)) })])
+    };
+    let here = [0, 2, 3].map(|who| Event::Listen(inbox(who)));
+    let taken = call(1, [ask(all(acquire(1)))]);
+    let calls = [taken, waits(1), waits(2), waits(3), call(1, [release(1)]), look(1)];
+    here.into_iter().chain(calls).collect()
 }
 
 fn many() -> Vec<Event> {
