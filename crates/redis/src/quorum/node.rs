@@ -34,6 +34,7 @@ const PIECES: &str = concat!(
     include_str!("../lua/records.lua"),
     include_str!("../lua/slots.lua"),
     include_str!("../lua/settle.lua"),
+    include_str!("../lua/named.lua"),
     include_str!("../lua/start.lua"),
     include_str!("../lua/acquire.lua"),
     include_str!("../lua/renew.lua"),
