@@ -70,7 +70,7 @@ impl Dice {
             18 => Request::Configure(self.configure()),
             19 => Request::AskHolder(AskHolder {
                 ticket,
-                lease: self.attaching().unwrap_or(LeaseId::from(ticket)),
+                lease: self.attaching().unwrap_or_else(|| LeaseId::from(ticket)),
                 ask: HandOverAsk::new("eve", &format!("{}", self.below(20))).unwrap(),
             }),
             _ => Request::Inspect { rows: 3 },

@@ -104,7 +104,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         }
         let wishes = match self.wishes_of(ask) {
             Ok(wishes) => wishes,
-            Err(refusal) => return Ok(refusal),
+            Err(refusal) => return Ok(*refusal),
         };
         let is_set = ask.limit.is_some_and(|rule| rule.on_mismatch == OnMismatch::Set);
         if is_set || limit != self.limit() {

@@ -9,7 +9,7 @@
 //! This is the one place where somebody is served before a waiter that came earlier: a slot goes to one who is later in
 //! the line only if nobody before that one could take it.
 
-use alloc::vec::Vec;
+use alloc::{boxed::Box, vec::Vec};
 
 use super::{Contact, Contacts, Ledger};
 use crate::{
@@ -66,13 +66,14 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
     }
 
     /// The numbers of the slots that a request wishes for, or why it is refused.
-    pub(super) fn wishes_of(&self, ask: &Acquire) -> Result<Slots, Reply> {
+    pub(super) fn wishes_of(&self, ask: &Acquire) -> Result<Slots, Box<Reply>> {
         let (ticket, there) = (ask.ticket, self.head.names.clone());
         let (permits, limit) = (ask.wishes.count(), ask.permits.get());
         if permits > limit {
-            return Err(Reply::TooMany { ticket, permits, limit });
+            return Err(Reply::TooMany { ticket, permits, limit }.into());
         }
-        there.slots(&ask.wishes).ok_or(Reply::NoSuchSlot { ticket, there })
+        let slots = there.slots(&ask.wishes);
+        slots.ok_or_else(|| Reply::NoSuchSlot { ticket, there }.into())
     }
 
     /// The slots that somebody who is not in the line gets at once: those that the line leaves (rule 5).

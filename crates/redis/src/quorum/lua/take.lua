@@ -64,7 +64,7 @@ function ledger.stand_as_asked(ask, entry)
   if entry then
     ledger.look(entry, ask)
   elseif not ask.most or head.waiting < ask.most then
-    ledger.enqueue(ask)
+    ledger.enqueue(ask, {})
   else
     return false
   end
@@ -186,7 +186,7 @@ function ledger.yield(ask)
   if entry and entry.fence and entry.fence <= ask.fence then
     ledger.leave(entry)
     ledger.has_freed = had_freed -- nobody was kept out by it who is not told by its own failure
-    if ask.enqueue then ledger.enqueue(ask) end
+    if ask.enqueue then ledger.enqueue(ask, {}) end
   end
   return 'cancelled ' .. ask.ticket
 end
