@@ -8,7 +8,7 @@ use redis::Value;
 use seinpaal_proto::{Batch, Replies};
 
 use super::{
-    Need, RedisStore, error, need_of, refuse_unfit, reply, room_of, script::Operation,
+    Need, RedisStore, error, need_of, refuse_too_much, reply, room_of, script::Operation,
     servers::Proof,
 };
 use seinpaal_store::{BoxFuture, Bundles, Certainty, StoreError, StoreErrorKind};
@@ -26,7 +26,7 @@ impl Bundles for RedisStore {
 
 impl RedisStore {
     async fn execute_bundle(&self, batches: &[Batch]) -> Result<Vec<Outcome>, StoreError> {
-        batches.iter().try_for_each(refuse_unfit)?;
+        batches.iter().try_for_each(refuse_too_much)?;
         let (keys, arguments) = self.keys_and_arguments_of_bundle(batches);
         let room = batches.iter().map(room_of).fold(0, usize::saturating_add);
         let (answer, proof) =

@@ -196,7 +196,7 @@ impl RedisStore {
     }
 
     async fn execute(&self, batch: &Batch) -> Result<Replies, StoreError> {
-        refuse_unfit(batch)?;
+        refuse_too_much(batch)?;
         let operation = Operation::of(batch);
         let (keys, arguments) = self.keys_and_arguments_in_form(batch);
         self.servers.expect(batch).await?;
@@ -379,13 +379,8 @@ fn room_of(batch: &Batch) -> usize {
     ANSWER_ROOM.saturating_add(rows.sum::<usize>().saturating_mul(2 * ROW_ROOM))
 }
 
-/// What cannot be executed here is refused before anything is sent.
-fn refuse_unfit(batch: &Batch) -> Result<(), StoreError> {
-    if batch.requests.iter().any(|request| matches!(request, Request::AskHolder(_))) {
-        let message = "the Redis stores cannot ask a holder to hand over yet: file:, memory: and zookeeper: can";
-        let kind = StoreErrorKind::Misconfigured;
-        return Err(StoreError::new(kind, Certainty::NotExecuted, message));
-    }
+/// More requests than a batch may have are refused before anything is sent.
+fn refuse_too_much(batch: &Batch) -> Result<(), StoreError> {
     if batch.requests.len() <= Batch::MOST {
         return Ok(());
     }

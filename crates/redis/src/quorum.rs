@@ -194,7 +194,7 @@ impl Store for QuorumStore {
 
     fn call<'a>(&'a self, batch: &'a Batch) -> BoxFuture<'a, Result<Replies, StoreError>> {
         Box::pin(async move {
-            super::refuse_unfit(batch)?;
+            super::refuse_too_much(batch)?;
             self.quorum.execute(batch).await
         })
     }

@@ -6,8 +6,8 @@ use std::fmt::{self, Write};
 
 use redis::Value;
 use seinpaal_proto::{
-    Acquire, Batch, Busy, Cause, Fence, Grant, HolderRow, Replies, Reply, Request, SlotNames,
-    Slots, Snapshot, TicketReply, WaiterRow, time::UNBOUNDED,
+    Acquire, Batch, Busy, Cause, Fence, Grant, HandOverAsk, HolderRow, Replies, Reply, Request,
+    SlotNames, Slots, Snapshot, StoredAsk, TicketReply, WaiterRow, time::UNBOUNDED,
 };
 
 pub(super) use self::words::{Words, number};
@@ -153,6 +153,7 @@ pub(super) fn reply(value: &Value) -> Option<Reply> {
         "tickets" => tickets(&mut words)?,
         "released" => Reply::Released { ticket: words.parsed()?, left: words.parsed()? },
         "cancelled" => Reply::Cancelled { ticket: words.parsed()? },
+        "asked" => Reply::Asked { ticket: words.parsed()? },
         "evicted" => Reply::Evicted { ticket: words.parsed()? },
         "slots-in-use" => Reply::SlotsInUse { names: decoded(words.rest())? },
         "configured" => Reply::Configured { limit: words.parsed()? },
@@ -187,16 +188,25 @@ fn tickets(words: &mut Words<'_>) -> Option<Reply> {
 
 fn ticket_reply(word: &str) -> Option<TicketReply> {
     if let Some(held) = word.strip_prefix("held:") {
-        let (fence, slots) = held.split_once(':')?;
-        let (slots, names) = slots_and_names(slots)?;
-        let fence = Fence(number(fence)?);
-        return Some(TicketReply::Held { fence, slots, names, asks: Vec::new() });
+        let mut parts = held.splitn(3, ':');
+        let fence = Fence(number(parts.next()?)?);
+        let (slots, names) = slots_and_names(parts.next()?)?;
+        let asks = asks(parts.next().unwrap_or_default())?;
+        return Some(TicketReply::Held { fence, slots, names, asks });
     }
     match word {
         "waiting" => Some(TicketReply::Waiting),
         "unknown" => Some(TicketReply::Unknown),
         over => cause(over).map(TicketReply::Ended),
     }
+}
+
+/// What was asked of a holder, as the ledger keeps it, in hexadecimal digits.
+fn asks(digits: &str) -> Option<Vec<HandOverAsk>> {
+    let pairs = digits.as_bytes().chunks(2);
+    let bytes = pairs.map(|pair| u8::from_str_radix(str::from_utf8(pair).ok()?, 16).ok());
+    let text = String::from_utf8(bytes.collect::<Option<_>>()?).ok()?;
+    Some(StoredAsk::list(&text).into_iter().map(|stored| stored.ask).collect())
 }
 
 fn snapshot(rows: &[Value]) -> Option<Snapshot> {

@@ -123,7 +123,7 @@ impl Harness for QuorumHarness {
                 Some("a server cannot tell a dead client from a cut connection: the ttl decides")
             }
             Ability::PassesAsks => {
-                Some("the scripts do not know this request yet: the store refuses it")
+                Some("no majority can answer such a request yet: the store refuses it")
             }
             Ability::VouchesForLife => Some("no server can vouch for a process elsewhere"),
             Ability::LosesSubscriptions => Some(

@@ -100,9 +100,6 @@ pub(super) fn servers_lack(ability: Ability) -> Option<&'static str> {
         Ability::NoticesDeath => {
             Some("a server cannot tell a dead client from a cut connection: the ttl decides")
         }
-        Ability::PassesAsks => {
-            Some("the scripts do not know this request yet: the store refuses it")
-        }
         Ability::VouchesForLife => Some("no server can vouch for a process elsewhere"),
         Ability::LosesSubscriptions => {
             Some("a connection that is cut is opened again at once: the store's own tests cut it")
@@ -110,6 +107,7 @@ pub(super) fn servers_lack(ability: Ability) -> Option<&'static str> {
         Ability::EndsLivingLeases
         | Ability::KeepsOrder
         | Ability::KeepsQueues
-        | Ability::NamesSlots => None,
+        | Ability::NamesSlots
+        | Ability::PassesAsks => None,
     }
 }

@@ -31,6 +31,11 @@ function ledger.move_under(entry, renew, inbox)
   ledger.put_entry(entry)
 end
 
+-- What was asked travels among words.
+function ledger.hexadecimal(text)
+  return (string.gsub(text, '.', function(letter) return format('%02x', string.byte(letter)) end))
+end
+
 function ledger.renew_ticket(ticket, renew)
   local entry = ledger.entry_of(ticket)
   if not entry then return ledger.cause_of(ticket) or 'unknown' end
@@ -45,7 +50,8 @@ function ledger.renew_ticket(ticket, renew)
     local lease = ledger.lease_of(entry.lease)
     renew.kept = min(renew.kept or UNBOUNDED, max((lease and lease.ends or 0) - head.clock, 0))
   end
-  return format('held:%d:%s', entry.fence, ledger.slots_told(entry.slots))
+  local asks = match(entry.about, '\29.*$')
+  return format('held:%d:%s', entry.fence, ledger.slots_told(entry.slots)) .. (asks and ':' .. ledger.hexadecimal(asks) or '')
 end
 
 function ledger.renew_tickets(renew, tickets)

@@ -141,6 +141,7 @@ end
 -- Whether an entry has its place in the record of its lease: then one look finds both.
 function ledger.has_room(entry, record)
   if not entry.fence or entry.lease ~= ledger.series_of(entry.ticket) or #entry.about > 255 then return false end
+  if string.find(entry.about, '\29', 1, true) then return false end -- what was asked is told by the general path
   local lease = record.lease
   if not lease or lease.inbox ~= entry.inbox or string.find(entry.slots, ',', 1, true) then return false end
   if entry.home == 'record' then return not record.is_crowded end -- a lone value had room for it

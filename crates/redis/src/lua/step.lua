@@ -10,7 +10,7 @@
 -- them is said before anything is written, and gives what executes it.
 
 local MOST_REQUESTS = ledger.most_requests or 64
-local growing = ledger.growing or { acquire = true, wish = true, configure = true }
+local growing = ledger.growing or { acquire = true, wish = true, ask = true, configure = true }
 
 function ledger.grows()
   for i = 4, #ARGV do

@@ -36,7 +36,7 @@ pub(super) struct Yield {
 impl Quorum {
     pub(super) async fn execute(self: &Arc<Self>, batch: &Batch) -> Result<Replies, StoreError> {
         self.refuse_what_outlasts_the_guard(batch)?;
-        refuse_names(batch)?;
+        refuse_unfit(batch)?;
         let desk = self.desk(&batch.name);
         let _turn = desk.lock().await;
         let header =
@@ -254,14 +254,28 @@ fn nowhere(request: &Request) -> Option<Reply> {
     }
 }
 
-fn refuse_names(batch: &Batch) -> Result<(), StoreError> {
-    let names = |request: &Request| matches!(request, Request::Configure(Configure::Slots(_)));
-    if !batch.requests.iter().any(names) {
-        return Ok(());
+/// What one server at a time must decide is refused before anything is sent.
+fn refuse_unfit(batch: &Batch) -> Result<(), StoreError> {
+    match batch.requests.iter().find_map(why_unfit) {
+        None => Ok(()),
+        Some(why) => {
+            Err(StoreError::new(StoreErrorKind::Misconfigured, Certainty::NotExecuted, why))
+        }
     }
-    let message = "a quorum keeps no names for slots, because its servers decide each slot by themselves: use one \
-                   server, Sentinel, a cluster, ZooKeeper or the embedded store for this name";
-    Err(StoreError::new(StoreErrorKind::Misconfigured, Certainty::NotExecuted, message))
+}
+
+fn why_unfit(request: &Request) -> Option<&'static str> {
+    match request {
+        Request::Configure(Configure::Slots(_)) => Some(
+            "a quorum keeps no names for slots, because its servers decide each slot by themselves: use one server, \
+             Sentinel, a cluster, ZooKeeper or the embedded store for this name",
+        ),
+        Request::AskHolder(_) => Some(
+            "a quorum cannot ask a holder to hand over yet: one server, Sentinel, a cluster, ZooKeeper and the \
+             embedded store can",
+        ),
+        _ => None,
+    }
 }
 
 fn settings_of(change: &Configure) -> Vec<(&'static str, String)> {

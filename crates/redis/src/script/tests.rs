@@ -37,6 +37,7 @@ const PIECES: [(&str, &str); 28] = [
     ("settle", include_str!("../lua/settle.lua")),
     ("start", include_str!("../lua/start.lua")),
     ("attach", include_str!("../lua/attach.lua")),
+    ("asking", include_str!("../lua/asking.lua")),
 ];
 
 fn field<'a>(source: &'a str, field: &str) -> Option<&'a str> {

@@ -31,6 +31,9 @@ pub(super) fn all() -> Vec<Vec<Event>> {
         alone_with_gaps_that_another_left(),
         more_is_due_than_one_call_ends(),
         one_parked_and_one_in_line(),
+        asked_to_hand_over(1, 1),
+        asked_to_hand_over(2, 3),
+        asked_to_hand_over(60, 70),
     ]
 }
 
@@ -208,6 +211,32 @@ fn one_parked_and_one_in_line() -> Vec<Event> {
     let taken = call(1, [ask(all(acquire(1)))]);
     let calls = [taken, waits(1), waits(2), waits(3), call(1, [release(1)]), look(1)];
     here.into_iter().chain(calls).collect()
+}
+
+/// The holder of many tickets, or of few, is asked for one: once, again, by others, and for one that it gave back. It
+/// hears of that from a renewal by ticket, as often as it asks.
+fn asked_to_hand_over(few: u32, most: u32) -> Vec<Event> {
+    let apart = LeaseId(77 << 64);
+    let asked = |number, by| {
+        let asks = vec![Ask::HandOver { ticket: ticket(number), lease: apart, by }];
+        Event::Call { step: 1, inbox: None, fence: FenceSeen::None, asks }
+    };
+    let by_ticket = || {
+        let tickets = [1, few, most, 99].map(ticket).to_vec();
+        let (lease, ttl) = (ticket(0).into(), SECOND);
+        [call(1, [Ask::RenewTickets { lease, ttl, margin: SECOND / 4, tickets }]), look(1)]
+    };
+    let taken = (1..=most).map(|n| call(1, [ask(Acquire { limit: many_at_once(), ..acquire(n) })]));
+    let waits = Acquire { permits: Permits::new(150).unwrap(), limit: many_at_once(), ..another() };
+    let waits = ask(Acquire { enqueue: Enqueue::Yes { max_waiting: None }, ..waits });
+    let asks = [asked(few, "eve"), call(1, [renew(SECOND)]), asked(few, "eve"), asked(few, "bob")];
+    let nine = ["a", "b", "c", "d", "e", "f", "g", "h", "i"].map(|by| asked(few, by));
+    let line = [by(1, 1, vec![waits]), call(240_000, [renew(SECOND)])];
+    let end = [asked(99, "eve"), call(1, [release(few)]), asked(few, "eve"), look(1)];
+    let hear = by_ticket().into_iter().chain(by_ticket()).chain([call(240_000, [renew(SECOND)])]);
+    let here = [Event::Listen(inbox(0))];
+    let begun = here.into_iter().chain(taken).chain(asks).chain(hear).chain(line);
+    begun.chain(nine).chain(by_ticket()).chain(end).collect()
 }
 
 fn many() -> Vec<Event> {

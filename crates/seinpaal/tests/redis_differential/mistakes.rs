@@ -173,6 +173,13 @@ pub(super) const MISTAKES: &[(&str, &str, Drawn)] = &[
         "clock, wall, passed = clock + (true and step",
         Few,
     ),
+    // In what is asked of a holder.
+    ("if kept == ask then return nil end", "", Of(SMALL)),
+    ("#asks - ledger.most_asks + 1", "#asks - ledger.most_asks", Of(SMALL)),
+    ("    ledger.part(entry)\n    entry.lease = apart\n", "    entry.lease = apart\n", Of(SMALL)),
+    ("    ledger.wake(entry, 'asked ' .. ticket)\n", "", Of(SMALL)),
+    ("(asks and ':' .. ledger.hexadecimal(asks) or '')", "''", Of(SMALL)),
+    ("if string.find(entry.about, '\\29', 1, true) then return false end", "", Lone),
     // Where a lone value is taken apart and made again.
     ("if who ~= owner", "if who == nil", Pair),
     ("string.find(text, who, 2, true) ~= 2", "false", Pair),

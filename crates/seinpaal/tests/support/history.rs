@@ -73,6 +73,12 @@ pub enum Ask {
     Evict {
         ticket: Ticket,
     },
+    /// Somebody asks the holder to hand over.
+    HandOver {
+        ticket: Ticket,
+        lease: LeaseId,
+        by: &'static str,
+    },
     Configure(Configure),
     Inspect {
         rows: u32,

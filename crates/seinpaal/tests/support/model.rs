@@ -4,7 +4,8 @@
 use std::collections::HashSet;
 
 use seinpaal_proto::{
-    Batch, Contact, Contacts, Inbox, MemoryState, Name, Renew, Request, State, Whom,
+    AskHolder, Batch, Contact, Contacts, HandOverAsk, Inbox, MemoryState, Name, Renew, Request,
+    State, Whom,
 };
 
 use super::history::{Ask, FenceSeen};
@@ -89,6 +90,11 @@ impl Model {
             Ask::Cancel { ticket, remember, attach } => {
                 Request::Cancel { ticket, remember, attach }
             }
+            Ask::HandOver { ticket, lease, by } => Request::AskHolder(AskHolder {
+                ticket,
+                lease,
+                ask: HandOverAsk::new(by, "a release waits for it").unwrap(),
+            }),
             Ask::Evict { ticket } => Request::Evict { ticket },
             Ask::Configure(change) => Request::Configure(change),
             Ask::Inspect { rows } => Request::Inspect { rows },

@@ -1,0 +1,63 @@
+-- asking: ask a holder to hand over. It ends nothing.
+-- keys   records order
+-- args   ticket lease who and why
+-- reply  asked queued ended unknown
+-- cost   HGET head, entry and leases; one HSET; one PUBLISH
+--
+-- What was asked stands behind what the holder says of itself: for each ask a mark, for how long the ticket had been held,
+-- who asks and why, with another mark between them. The marks are the bytes 29 and 30.
+
+ledger.most_asks = 8
+
+-- The text with this ask behind the others, or nothing if it is there already.
+function ledger.asked(about, ask, after)
+  local said, asks = match(about, '^[^\29]*'), {}
+  for held_for, kept in string.gmatch(sub(about, #said + 1), '\29(%d+)\30([^\29]*)') do
+    if kept == ask then return nil end
+    asks[#asks + 1] = '\29' .. held_for .. '\30' .. kept
+  end
+  asks[#asks + 1] = '\29' .. format('%d', after) .. '\30' .. ask
+  return said .. table.concat(asks, '', max(#asks - ledger.most_asks + 1, 1))
+end
+
+-- Under another lease that is the same in all but its id. So the next renewal of the old one finds that what stands
+-- there differs, and its holder renews by ticket, which tells what was asked.
+function ledger.set_apart(entry, apart)
+  local lease = ledger.lease_of(entry.lease)
+  if lease and not ledger.lease_of(apart) then
+    ledger.put_lease({
+      id = apart, inbox = lease.inbox, ttl = lease.ttl, ends = lease.ends, ends_wall = lease.ends_wall,
+      members = 0, digest = 0, parked = 0,
+    })
+  end
+  if entry.lease ~= apart then
+    ledger.part(entry)
+    entry.lease = apart
+    ledger.join(entry, entry.ttl, UNBOUNDED)
+  end
+  ledger.put_entry(entry)
+end
+
+function ledger.ask_holder(ticket, apart, ask)
+  local entry = ledger.entry_of(ticket)
+  if not entry then
+    local cause = ledger.cause_of(ticket)
+    return cause and 'ended ' .. ticket .. ' ' .. cause or 'unknown ' .. ticket
+  end
+  if not entry.fence then return ledger.told(entry) end
+  local about = ledger.asked(entry.about, ask, max(now - entry.since, 0))
+  if about then
+    entry.about = about
+    ledger.set_apart(entry, apart)
+    ledger.wake(entry, 'asked ' .. ticket)
+  end
+  return 'asked ' .. ticket
+end
+
+ledger.operations.ask = function(text)
+  local ticket, apart, ask = match(text, '^(%S+) (%S+) ([^\30]+\30[^\30]+)$')
+  if not ticket then ledger.refuse('SEINPAALARGUMENT', 'ask cannot be read') end
+  ledger.id(ticket, 'the ticket')
+  ledger.id(apart, 'the lease')
+  return function() return ledger.ask_holder(ticket, apart, ask) end
+end
