@@ -108,6 +108,9 @@ impl Grant {
 
     /// What one of its slots is called.
     pub(crate) fn name_of(&self, slot: u32) -> Option<&str> {
+        if self.names.is_empty() {
+            return None;
+        }
         let at = self.slots.iter().position(|held| held == slot)?;
         self.names.get(u32::try_from(at).ok()?)
     }
