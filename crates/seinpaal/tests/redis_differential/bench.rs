@@ -367,6 +367,7 @@ fn message(wakeup: &Wakeup) -> String {
             format!("{channel} granted {ticket} {fence} {slots} {limit} {KEY}")
         }
         What::Ended(cause) => format!("{channel} ended {ticket} {} {KEY}", word(*cause)),
+        What::Asked => format!("{channel} asked {ticket} {KEY}"),
         other => panic!("a new wakeup: {other:?}"),
     }
 }
