@@ -221,8 +221,8 @@ fn asked_to_hand_over(few: u32, most: u32) -> Vec<Event> {
         let asks = vec![Ask::HandOver { ticket: ticket(number), lease: apart, by }];
         Event::Call { step: 1, inbox: None, fence: FenceSeen::None, asks }
     };
-    let by_ticket = || {
-        let tickets = [1, few, most, 99].map(ticket).to_vec();
+    let by_ticket = |numbers: &[u32]| {
+        let tickets = numbers.iter().copied().map(ticket).collect();
         let (lease, ttl) = (ticket(0).into(), SECOND);
         [call(1, [Ask::RenewTickets { lease, ttl, margin: SECOND / 4, tickets }]), look(1)]
     };
@@ -233,10 +233,13 @@ fn asked_to_hand_over(few: u32, most: u32) -> Vec<Event> {
     let nine = ["a", "b", "c", "d", "e", "f", "g", "h", "i"].map(|by| asked(few, by));
     let line = [by(1, 1, vec![waits]), call(240_000, [renew(SECOND)])];
     let end = [asked(99, "eve"), call(1, [release(few)]), asked(few, "eve"), look(1)];
-    let hear = by_ticket().into_iter().chain(by_ticket()).chain([call(240_000, [renew(SECOND)])]);
+    let hear = by_ticket(&[1, few, most, 99])
+        .into_iter()
+        .chain(by_ticket(&[few]))
+        .chain([call(240_000, [renew(SECOND)])]);
     let here = [Event::Listen(inbox(0))];
     let begun = here.into_iter().chain(taken).chain(asks).chain(hear).chain(line);
-    begun.chain(nine).chain(by_ticket()).chain(end).collect()
+    begun.chain(nine).chain(by_ticket(&[few, 99])).chain(end).collect()
 }
 
 fn many() -> Vec<Event> {
