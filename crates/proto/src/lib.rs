@@ -36,6 +36,7 @@ mod request;
 pub mod session;
 mod slot_names;
 mod slots;
+mod snapshot;
 mod state;
 pub mod time;
 pub mod why;
@@ -49,13 +50,12 @@ pub use kind::Kind;
 pub use ledger::{Contact, Contacts, Outcome, execute};
 pub use memory::MemoryState;
 pub use name::{BadName, MAX_NAME_BYTES, Name};
-pub use reply::{
-    Busy, Cause, Grant, HolderRow, Replies, Reply, Snapshot, TicketReply, WaiterRow, Wakeup, What,
-};
+pub use reply::{Busy, Cause, Grant, Replies, Reply, TicketReply, Wakeup, What};
 pub use request::{
     Acquire, AskHolder, Attach, Batch, Configure, Enqueue, LimitRule, OnMismatch, Renew, Request,
     Whom,
 };
 pub use slot_names::{BadSlotNames, SlotNames};
 pub use slots::Slots;
+pub use snapshot::{HolderRow, Snapshot, WaiterRow};
 pub use state::{Entry, Head, Lease, Memory, Standing, State};

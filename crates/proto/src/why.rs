@@ -4,6 +4,7 @@
 //! answer is as old as the snapshot.
 
 mod estimate;
+mod held_by;
 mod line;
 mod named;
 
@@ -11,14 +12,15 @@ use alloc::{string::String, vec::Vec};
 use core::time::Duration;
 
 pub use estimate::{Estimate, LeasesEnd, Unsaid};
+pub use held_by::{HeldBy, Holders};
+use held_by::{count, time};
 use line::AheadOfWaiter;
 
 use crate::{
     count::MOST_READERS,
     id::Ticket,
     kind::Kind,
-    reply::{HolderRow, Snapshot, WaiterRow},
-    time::Micros,
+    snapshot::{Snapshot, WaiterRow},
 };
 
 /// How a ticket stands.
@@ -47,32 +49,6 @@ pub struct Waits {
     pub estimate: Estimate,
     /// When it is served at the latest if no holder renews; `None` where nobody can know.
     pub leases_end: Option<LeasesEnd>,
-}
-
-/// A ticket that holds.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-#[non_exhaustive]
-pub struct HeldBy {
-    /// Which.
-    pub ticket: Ticket,
-    /// How many permits.
-    pub permits: u32,
-    /// For how long.
-    pub held_for: Duration,
-    /// How long its lease lasts without renewal; `None`: for as long as its process lives.
-    pub valid_for: Option<Duration>,
-    /// How long ago its lease was renewed, if a holder that lives would have renewed it since.
-    pub not_renewed_for: Option<Duration>,
-}
-
-/// Those that hold.
-#[derive(Clone, Debug, Default, Eq, PartialEq)]
-#[non_exhaustive]
-pub struct Holders {
-    /// In order of their grants.
-    pub listed: Vec<HeldBy>,
-    /// How many more there are that the snapshot does not list.
-    pub others: u32,
 }
 
 /// One reason for which a ticket waits.
@@ -285,34 +261,6 @@ fn not_renewed(seen: &Snapshot) -> Option<Reason> {
     let mut holders: Vec<_> = all.filter(|held| held.not_renewed_for.is_some()).collect();
     holders.sort_by_key(|held| held.valid_for);
     (!holders.is_empty()).then_some(Reason::NotRenewed { holders })
-}
-
-impl HeldBy {
-    fn new(row: &HolderRow) -> Self {
-        Self {
-            ticket: row.ticket,
-            permits: row.slots.count(),
-            held_for: time(row.held_for),
-            valid_for: row.valid_for.map(time),
-            not_renewed_for: row.not_renewed_for().map(time),
-        }
-    }
-}
-
-impl Holders {
-    fn new(seen: &Snapshot) -> Self {
-        let listed: Vec<_> = seen.holders.iter().map(HeldBy::new).collect();
-        let others = seen.holders_total.saturating_sub(count(listed.len()));
-        Self { listed, others }
-    }
-}
-
-fn count(rows: usize) -> u32 {
-    u32::try_from(rows).unwrap_or(u32::MAX)
-}
-
-fn time(micros: Micros) -> Duration {
-    Duration::from_micros(micros)
 }
 
 #[cfg(test)]

@@ -22,6 +22,7 @@ mod mend;
 mod node;
 mod open;
 mod poll;
+mod seam;
 mod settings;
 mod table;
 mod tally;
@@ -37,7 +38,7 @@ use std::{
 };
 
 use seinpaal_proto::{
-    Batch, Inbox, Name, Renew, Replies, Reply, Request, Slots, Snapshot, Whom, queue,
+    Batch, Inbox, Name, Renew, Reply, Request, Slots, Snapshot, Whom,
     time::{Micros, micros},
 };
 use tokio::{
@@ -54,8 +55,7 @@ use self::{
 };
 use super::misconfigured;
 use seinpaal_store::{
-    Abilities, Advice, BoxFuture, Bundles, Fact, GuardedWrite, NewsSender, OneStep, Presence,
-    Reading, SendsInPlace, Store, StoreError, Written, no_queues,
+    NewsSender, Reading, StoreError,
     url::{QuorumUrl, StoreUrl},
 };
 
@@ -155,93 +155,6 @@ impl fmt::Debug for QuorumStore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let nodes: Vec<_> = self.quorum.nodes.iter().map(|node| &node.shown).collect();
         f.debug_struct("QuorumStore").field("nodes", &nodes).finish()
-    }
-}
-
-impl Store for QuorumStore {
-    fn abilities(&self) -> Abilities {
-        Abilities::shared("redis+quorum", false)
-    }
-
-    fn first_reading(&self) -> Reading {
-        self.first_reading
-    }
-
-    fn advice(&self) -> Vec<Advice> {
-        self.quorum.advice()
-    }
-
-    fn facts(&self) -> Vec<Fact> {
-        self.quorum.facts()
-    }
-
-    fn longest_ttl(&self) -> Option<Duration> {
-        let guard = self.quorum.guard;
-        (guard > 0).then(|| Duration::from_micros(guard / 5 * 4))
-    }
-
-    fn longest_lease(&self) -> Option<Micros> {
-        None
-    }
-
-    fn presence(&self) -> Option<&dyn Presence> {
-        None
-    }
-
-    fn reassure<'a>(&'a self, _name: &'a Name, _silence: Duration) -> BoxFuture<'a, ()> {
-        Box::pin(async {})
-    }
-
-    fn call<'a>(&'a self, batch: &'a Batch) -> BoxFuture<'a, Result<Replies, StoreError>> {
-        Box::pin(async move {
-            super::refuse_too_much(batch)?;
-            self.quorum.execute(batch).await
-        })
-    }
-
-    fn call_in_place(&self, _batch: &Batch) -> Option<Result<Replies, StoreError>> {
-        None
-    }
-
-    fn answers_in_place(&self) -> bool {
-        false
-    }
-
-    fn sends_in_place(&self) -> Option<&dyn SendsInPlace> {
-        None
-    }
-
-    fn guarded<'a>(&'a self, _write: &'a GuardedWrite) -> Option<Written<'a>> {
-        None
-    }
-
-    fn one_step(&self) -> Option<&dyn OneStep> {
-        None
-    }
-
-    fn bundles(&self) -> Option<&dyn Bundles> {
-        None
-    }
-
-    fn call_queue<'a>(
-        &'a self,
-        _batch: &'a queue::Batch,
-    ) -> BoxFuture<'a, Result<queue::Replies, StoreError>> {
-        Box::pin(async { Err(no_queues("redis+quorum")) })
-    }
-
-    fn list_queues<'a>(
-        &'a self,
-        _prefix: &'a str,
-    ) -> BoxFuture<'a, Result<Vec<(Name, queue::Snapshot)>, StoreError>> {
-        Box::pin(async { Err(no_queues("redis+quorum")) })
-    }
-
-    fn list<'a>(
-        &'a self,
-        prefix: &'a str,
-    ) -> BoxFuture<'a, Result<Vec<(Name, Snapshot)>, StoreError>> {
-        Box::pin(self.snapshots(prefix))
     }
 }
 

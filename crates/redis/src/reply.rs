@@ -1,13 +1,14 @@
 //! What the scripts answer. Every answer begins with a word; an unknown one is damage, not a guess.
 
+mod snapshot;
 mod words;
 
 use std::fmt::{self, Write};
 
 use redis::Value;
 use seinpaal_proto::{
-    Acquire, Batch, Busy, Cause, Fence, Grant, HandOverAsk, HolderRow, Replies, Reply, Request,
-    SlotNames, Slots, Snapshot, StoredAsk, TicketReply, WaiterRow, time::UNBOUNDED,
+    Acquire, Batch, Busy, Cause, Fence, Grant, HandOverAsk, Replies, Reply, Request, SlotNames,
+    Slots, StoredAsk, TicketReply, time::UNBOUNDED,
 };
 
 pub(super) use self::words::{Words, number};
@@ -108,7 +109,7 @@ fn read(value: &Value, requests: usize) -> Option<Replies> {
 
 pub(super) fn reply(value: &Value) -> Option<Reply> {
     if let Value::Array(rows) = value {
-        return snapshot(rows).map(Reply::Snapshot);
+        return snapshot::read(rows).map(Reply::Snapshot);
     }
     let mut words = Words::of(value)?;
     Some(match words.word()? {
@@ -209,70 +210,6 @@ fn asks(digits: &str) -> Option<Vec<HandOverAsk>> {
     Some(StoredAsk::list(&text).into_iter().map(|stored| stored.ask).collect())
 }
 
-fn snapshot(rows: &[Value]) -> Option<Snapshot> {
-    let (totals, rows) = rows.split_first()?;
-    let mut snapshot = totals_of(Words::of(totals)?)?;
-    for row in rows {
-        let mut words = Words::of(row)?;
-        match words.word()? {
-            "holder" => snapshot.holders.push(holder(&mut words)?),
-            "waiter" => snapshot.waiters.push(waiter(&mut words)?),
-            "wisher" => {
-                let wishes = words.parsed()?;
-                snapshot.waiters.push(WaiterRow { wishes, ..waiter(&mut words)? });
-            }
-            "names" => snapshot.slot_names = decoded(words.rest())?,
-            _ => return None,
-        }
-    }
-    Some(snapshot)
-}
-
-fn totals_of(mut words: Words<'_>) -> Option<Snapshot> {
-    words.expect("snapshot")?;
-    Some(Snapshot {
-        kind: words.kind_or_dash()?,
-        limit: words.parsed()?,
-        stated: words.limit_or_none()?,
-        pinned: words.limit_or_none()?,
-        slot_names: SlotNames::none(),
-        held: words.parsed()?,
-        holders_total: words.parsed()?,
-        waiting_total: words.parsed()?,
-        guarded_for: Some(words.number()?).filter(|guarded| *guarded > 0),
-        paused: match words.rest().split_at_checked(1)? {
-            ("0", _) => None,
-            ("1", reason) => Some(reason.to_owned()),
-            _ => return None,
-        },
-        holders: Vec::new(),
-        waiters: Vec::new(),
-    })
-}
-
-fn holder(words: &mut Words<'_>) -> Option<HolderRow> {
-    Some(HolderRow {
-        ticket: words.parsed()?,
-        fence: Fence(words.number()?),
-        slots: words.parsed()?,
-        held_for: words.number()?,
-        valid_for: Some(words.number()?),
-        about: words.rest().to_owned(),
-    })
-}
-
-fn waiter(words: &mut Words<'_>) -> Option<WaiterRow> {
-    Some(WaiterRow {
-        ticket: words.parsed()?,
-        permits: words.parsed()?,
-        wishes: Slots::none(),
-        priority: words.parsed()?,
-        waiting_for: words.number()?,
-        unreachable: words.flag()?,
-        about: words.rest().to_owned(),
-    })
-}
-
 fn busy(word: &str) -> Option<Busy> {
     match word {
         "full" => Some(Busy::Full),
@@ -314,59 +251,4 @@ impl Write for Short {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn text(text: &str) -> Value {
-        Value::BulkString(text.as_bytes().to_vec())
-    }
-
-    fn answer(parts: &[&str]) -> Value {
-        Value::Array(parts.iter().map(|part| text(part)).collect())
-    }
-
-    #[test]
-    fn an_unknown_word_is_damage_and_names_the_script() {
-        let error = parse(answer(&["done 5 0 -", "winged 1"]), "acquire", 1).unwrap_err();
-        assert_eq!(error.kind(), StoreErrorKind::Corrupt);
-        assert!(
-            error.to_string().contains("acquire") && error.to_string().contains("winged"),
-            "{error}"
-        );
-    }
-
-    #[test]
-    fn damage_is_told_in_one_short_line() {
-        let long = Value::SimpleString("a\u{1b}\n".repeat(100_000));
-        let said = redis::parse_redis_value(b"-ERR one\rtwo\r\n").unwrap();
-        for value in [long, said] {
-            let error = parse(value, "acquire", 1).unwrap_err().to_string();
-            assert!(error.len() < 300 && !error.contains(char::is_control), "{error:?}");
-        }
-    }
-
-    #[test]
-    fn an_answer_too_few_is_damage() {
-        assert!(parse(answer(&["done 5 0 -"]), "release", 1).is_err());
-    }
-
-    #[test]
-    fn the_clock_the_backlog_and_the_next_look_are_read() {
-        let replies = parse(answer(&["done 5 1 250"]), "step", 0).unwrap();
-        assert_eq!((replies.now, replies.backlog, replies.look_in), (5, true, Some(250)));
-    }
-
-    #[test]
-    fn a_number_that_lua_cannot_say_is_damage() {
-        for done in ["done 9007199254740993 0 -", "done 5 0 18446744073709551615"] {
-            assert!(parse(answer(&[done]), "step", 0).is_err(), "{done}");
-        }
-        assert!(parse(answer(&["done 5 0 9007199254740992"]), "step", 0).is_ok());
-    }
-
-    #[test]
-    fn an_empty_reason_is_still_a_pause() {
-        let rows = [text("snapshot s 4 -1 4 0 0 0 0 1")];
-        assert_eq!(snapshot(&rows).unwrap().paused, Some(String::new()));
-    }
-}
+mod tests;

@@ -9,7 +9,7 @@ use alloc::{format, string::String};
 
 use super::{FIELD, PAIR, asked::said_by_the_holder};
 use crate::{
-    reply::HolderRow,
+    snapshot::HolderRow,
     time::{DEFAULT_TTL, Micros},
 };
 

@@ -5,7 +5,8 @@ use alloc::vec::Vec;
 
 use super::{Contacts, Ledger};
 use crate::{
-    reply::{HolderRow, Reply, Snapshot, WaiterRow},
+    reply::Reply,
+    snapshot::{HolderRow, Snapshot, WaiterRow},
     state::{Entry, Standing, State},
 };
 

@@ -5,7 +5,7 @@ use core::{cmp::Reverse, time::Duration};
 
 use super::{count, line::AheadOfWaiter, named, time};
 use crate::{
-    reply::{HolderRow, Snapshot, WaiterRow},
+    snapshot::{HolderRow, Snapshot, WaiterRow},
     time::Micros,
 };
 

@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use crate::reply::{Snapshot, WaiterRow};
+use crate::snapshot::{Snapshot, WaiterRow};
 
 /// Those that are served before one waiter.
 pub(super) struct AheadOfWaiter<'a> {

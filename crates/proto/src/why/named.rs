@@ -5,8 +5,8 @@ use alloc::{string::ToString, vec::Vec};
 use super::{HeldBy, Holders, Reason, line::AheadOfWaiter, not_renewed};
 use crate::{
     id::Ticket,
-    reply::{Snapshot, WaiterRow},
     slots::Slots,
+    snapshot::{Snapshot, WaiterRow},
 };
 
 /// Whether it matters to this waiter which slots are free, and not only how many.

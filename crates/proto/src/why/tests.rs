@@ -1,7 +1,7 @@
 use std::{string::String, vec, vec::Vec};
 
 use super::*;
-use crate::{Fence, SlotNames, Slots};
+use crate::{Fence, HolderRow, SlotNames, Slots, time::Micros};
 
 mod steady;
 

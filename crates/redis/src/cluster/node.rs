@@ -4,30 +4,31 @@
 //! They are two because a server takes a subscription away unasked when a slot moves, and the client library
 //! gives that message to whoever waits for an answer next. Here nobody believes an answer: see `listen`.
 
+mod links;
+
 use std::{
     fmt,
     sync::{
-        Arc, MutexGuard, PoisonError,
+        Arc,
         atomic::{AtomicU64, Ordering},
     },
-    time::Duration,
 };
 
-use redis::{AsyncConnectionConfig, Cmd, ProtocolVersion, PushInfo, PushKind, ServerError, Value};
-use tokio::{sync::Mutex, time::sleep};
+use redis::{Cmd, PushKind, ServerError, Value};
+use tokio::sync::Mutex;
 
 use super::{
     call::{Call, NodeTask},
     slots::Address,
 };
 use crate::{
-    connection::{is_missing_script, pause_of_callers},
+    connection::is_missing_script,
     error,
-    link::{LastHeard, RESPONSE_TIMEOUT},
+    link::LastHeard,
     replicas::{self, Replicas},
     script::Scripts,
     server::{self, Look, Subject},
-    transport::{Answer, CallError, Commands, TransportFault},
+    transport::{Answer, Commands},
 };
 use seinpaal_store::{Certainty, StoreError, StoreErrorKind, url::RedisUrl};
 
@@ -221,53 +222,6 @@ impl Node {
         }
     }
 
-    async fn command_link(&self) -> Result<Link, StoreError> {
-        let mut current = self.commands.lock().await;
-        if let Some(link) = &*current {
-            return Ok(link.clone());
-        }
-        sleep(pause_of_callers(self.tries.fetch_add(1, Ordering::Relaxed))).await;
-        Ok(current.insert(self.open(ProtocolVersion::RESP2, self.config(), 0).await?).clone())
-    }
-
-    async fn wakeup_link(&self) -> Result<Link, StoreError> {
-        let mut current = self.wakeups.lock().await;
-        if let Some(link) = &*current {
-            return Ok(link.clone());
-        }
-        let id = LINKS.fetch_add(1, Ordering::Relaxed);
-        let on_heard = self.on_heard.clone();
-        let config = self.config().set_push_sender(move |push| {
-            hear(&on_heard, id, &push);
-            Ok::<(), ()>(())
-        });
-        Ok(current.insert(self.open(ProtocolVersion::RESP3, config, id).await?).clone())
-    }
-
-    async fn open(
-        &self,
-        protocol: ProtocolVersion,
-        config: AsyncConnectionConfig,
-        id: u64,
-    ) -> Result<Link, StoreError> {
-        let opened = Commands::open(&self.url, protocol, config, self.patience()).await;
-        let connection = opened.map_err(|failed| match failed {
-            CallError::Fault(TransportFault::Slow) => self.later("does not answer"),
-            failed => error::of_connecting(&failed, &self.url.to_string()),
-        })?;
-        let id = if id > 0 { id } else { LINKS.fetch_add(1, Ordering::Relaxed) };
-        Ok(Link { id, connection, heard: Arc::default(), replicas: Arc::default() })
-    }
-
-    fn config(&self) -> AsyncConnectionConfig {
-        AsyncConnectionConfig::new().set_response_timeout(Some(RESPONSE_TIMEOUT))
-    }
-
-    /// A node that does not even greet is no longer waited for than an answer: others may have its slots.
-    fn patience(&self) -> Duration {
-        self.url.options.connect_timeout.unwrap_or(RESPONSE_TIMEOUT).min(RESPONSE_TIMEOUT)
-    }
-
     async fn judge(&self, link: u64, answer: Answer<Value>) -> Result<Value, TaskEnd> {
         match answer {
             Ok(Value::ServerError(refused)) => Err(self.refusal(&refused)),
@@ -290,46 +244,6 @@ impl Node {
             }
             _ => TaskEnd::Refused(error::of_server(refused)),
         }
-    }
-
-    /// A new link takes the place of one that was silent for so long. What is under way over it stays so.
-    pub(super) async fn doubt(&self, silence: Duration) {
-        let mut current = self.commands.lock().await;
-        current.take_if(|link| link.heard.was_silent_for(silence));
-    }
-
-    async fn lose_commands(&self, id: u64) {
-        let mut current = self.commands.lock().await;
-        current.take_if(|link| link.id == id);
-    }
-
-    /// The wakeups' link was late. It is kept once nobody believes any more that it hears.
-    async fn lose_wakeups(&self, id: u64) {
-        let mut current = self.wakeups.lock().await;
-        let late = current.take_if(|link| link.id == id);
-        (self.on_heard)(id, NodeNews::Late);
-        self.former_wakeups().extend(late);
-    }
-
-    /// A wakeups' link has said that it is lost.
-    pub(super) async fn forget_wakeups(&self, id: u64) {
-        self.wakeups.lock().await.take_if(|link| link.id == id);
-        self.close_former_wakeups(&[id]);
-    }
-
-    /// The links that were late and are still open.
-    pub(super) fn late_wakeups(&self) -> Vec<u64> {
-        self.former_wakeups().iter().map(|link| link.id).collect()
-    }
-
-    /// What these have heard is heard over other links now.
-    pub(super) fn close_former_wakeups(&self, ids: &[u64]) {
-        self.former_wakeups().retain(|link| !ids.contains(&link.id));
-    }
-
-    /// Nothing in it is ever left half done.
-    fn former_wakeups(&self) -> MutexGuard<'_, Vec<Link>> {
-        self.former_wakeups.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn later(&self, what: &str) -> StoreError {
@@ -361,20 +275,4 @@ fn unsent(error: StoreError) -> TaskEnd {
 
 fn is_about(data: &[Value], channel: &str) -> bool {
     matches!(data.first(), Some(Value::BulkString(about)) if about == channel.as_bytes())
-}
-
-fn hear(on_heard: &OnHeard, link: u64, push: &PushInfo) {
-    match (&push.kind, push.data.as_slice()) {
-        (PushKind::SMessage, [_, Value::BulkString(payload)]) => {
-            on_heard(link, NodeNews::Message(payload));
-        }
-        (PushKind::SSubscribe, [Value::BulkString(channel), ..]) => {
-            on_heard(link, NodeNews::Listens(channel));
-        }
-        (PushKind::SUnsubscribe, [Value::BulkString(channel), ..]) => {
-            on_heard(link, NodeNews::ListensNoMore(channel));
-        }
-        (PushKind::Disconnection, _) => on_heard(link, NodeNews::Lost),
-        _ => {}
-    }
 }

@@ -1,6 +1,6 @@
 //! What is shown of nodes that were read one after the other, while permits changed hands.
 
-use seinpaal_proto::Fence;
+use seinpaal_proto::{Fence, HolderRow, Kind, Slots, Snapshot};
 
 use super::*;
 use crate::quorum::answer::{Guard, GuardWord, NodeState};

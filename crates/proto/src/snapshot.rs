@@ -1,0 +1,87 @@
+//! What a store answers when it is asked who holds a name and who waits for it.
+
+use alloc::{string::String, vec::Vec};
+
+use crate::{
+    about::{HandOverAsk, StoredAsk},
+    id::{Fence, Ticket},
+    kind::Kind,
+    slot_names::SlotNames,
+    slots::Slots,
+    time::Micros,
+};
+
+/// Everything about a name at one moment.
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
+pub struct Snapshot {
+    /// Which lock it is, while anybody holds or waits or its limit is pinned.
+    pub kind: Option<Kind>,
+    /// The limit in force.
+    pub limit: u32,
+    /// What those who hold or wait stated, an implied 1 among it.
+    pub stated: Option<u32>,
+    /// What an operator pinned.
+    pub pinned: Option<u32>,
+    /// Why it is paused, if it is.
+    pub paused: Option<String>,
+    /// For how long the store admits nobody because it may have forgotten leases.
+    pub guarded_for: Option<Micros>,
+    /// The names of the slots from 0 up, where they have names; then as many as the limit.
+    pub slot_names: SlotNames,
+    /// Permits held.
+    pub held: u32,
+    /// Tickets that hold.
+    pub holders_total: u32,
+    /// Tickets that wait.
+    pub waiting_total: u32,
+    /// The holders, in order of their grants; only as many as asked for.
+    pub holders: Vec<HolderRow>,
+    /// The waiters in the order in which they will be served; only as many as asked for. Those that
+    /// are passed over because nobody listens come last.
+    pub waiters: Vec<WaiterRow>,
+}
+
+/// A holder, as shown.
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
+pub struct HolderRow {
+    /// Its ticket.
+    pub ticket: Ticket,
+    /// Its slots, as many as permits.
+    pub slots: Slots,
+    /// The number of its grant.
+    pub fence: Fence,
+    /// How long it has held.
+    pub held_for: Micros,
+    /// How long its lease is valid; `None`: for as long as its process lives.
+    pub valid_for: Option<Micros>,
+    /// What it said of itself, [encoded](crate::About::encode).
+    pub about: String,
+}
+
+impl HolderRow {
+    /// What was asked of this grant, the oldest first, and how long ago.
+    pub fn asks(&self) -> impl Iterator<Item = (HandOverAsk, Micros)> + use<> {
+        let held_for = self.held_for;
+        let asks = StoredAsk::list(&self.about).into_iter();
+        asks.map(move |stored| (stored.ask, held_for.saturating_sub(stored.after)))
+    }
+}
+
+/// A waiter, as shown.
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
+pub struct WaiterRow {
+    /// Its ticket.
+    pub ticket: Ticket,
+    /// How many permits it waits for.
+    pub permits: u32,
+    /// The slots that must be among those that it gets.
+    pub wishes: Slots,
+    /// Its priority.
+    pub priority: i8,
+    /// How long it has waited.
+    pub waiting_for: Micros,
+    /// Whether it is passed over because nobody listens at its inbox.
+    pub unreachable: bool,
+    /// What it said of itself, [encoded](crate::About::encode).
+    pub about: String,
+}

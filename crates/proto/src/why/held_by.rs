@@ -1,0 +1,64 @@
+//! The holders that a waiter waits for.
+
+use alloc::vec::Vec;
+use core::time::Duration;
+
+use crate::{
+    id::Ticket,
+    snapshot::{HolderRow, Snapshot},
+    time::Micros,
+};
+
+/// A ticket that holds.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct HeldBy {
+    /// Which.
+    pub ticket: Ticket,
+    /// How many permits.
+    pub permits: u32,
+    /// For how long.
+    pub held_for: Duration,
+    /// How long its lease lasts without renewal; `None`: for as long as its process lives.
+    pub valid_for: Option<Duration>,
+    /// How long ago its lease was renewed, if a holder that lives would have renewed it since.
+    pub not_renewed_for: Option<Duration>,
+}
+
+/// Those that hold.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct Holders {
+    /// In order of their grants.
+    pub listed: Vec<HeldBy>,
+    /// How many more there are that the snapshot does not list.
+    pub others: u32,
+}
+
+impl HeldBy {
+    pub(super) fn new(row: &HolderRow) -> Self {
+        Self {
+            ticket: row.ticket,
+            permits: row.slots.count(),
+            held_for: time(row.held_for),
+            valid_for: row.valid_for.map(time),
+            not_renewed_for: row.not_renewed_for().map(time),
+        }
+    }
+}
+
+impl Holders {
+    pub(super) fn new(seen: &Snapshot) -> Self {
+        let listed: Vec<_> = seen.holders.iter().map(HeldBy::new).collect();
+        let others = seen.holders_total.saturating_sub(count(listed.len()));
+        Self { listed, others }
+    }
+}
+
+pub(super) fn count(rows: usize) -> u32 {
+    u32::try_from(rows).unwrap_or(u32::MAX)
+}
+
+pub(super) fn time(micros: Micros) -> Duration {
+    Duration::from_micros(micros)
+}

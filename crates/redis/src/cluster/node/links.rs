@@ -1,0 +1,123 @@
+//! The two links of a node: how each is opened when it is first needed, and when it is lost.
+
+use std::{
+    sync::{Arc, MutexGuard, PoisonError, atomic::Ordering},
+    time::Duration,
+};
+
+use redis::{AsyncConnectionConfig, ProtocolVersion, PushInfo, PushKind, Value};
+use tokio::time::sleep;
+
+use super::{LINKS, Link, Node, NodeNews, OnHeard};
+use crate::{
+    connection::pause_of_callers,
+    error,
+    link::RESPONSE_TIMEOUT,
+    transport::{CallError, Commands, TransportFault},
+};
+use seinpaal_store::StoreError;
+
+impl Node {
+    pub(super) async fn command_link(&self) -> Result<Link, StoreError> {
+        let mut current = self.commands.lock().await;
+        if let Some(link) = &*current {
+            return Ok(link.clone());
+        }
+        sleep(pause_of_callers(self.tries.fetch_add(1, Ordering::Relaxed))).await;
+        Ok(current.insert(self.open(ProtocolVersion::RESP2, self.config(), 0).await?).clone())
+    }
+
+    pub(super) async fn wakeup_link(&self) -> Result<Link, StoreError> {
+        let mut current = self.wakeups.lock().await;
+        if let Some(link) = &*current {
+            return Ok(link.clone());
+        }
+        let id = LINKS.fetch_add(1, Ordering::Relaxed);
+        let on_heard = self.on_heard.clone();
+        let config = self.config().set_push_sender(move |push| {
+            hear(&on_heard, id, &push);
+            Ok::<(), ()>(())
+        });
+        Ok(current.insert(self.open(ProtocolVersion::RESP3, config, id).await?).clone())
+    }
+
+    async fn open(
+        &self,
+        protocol: ProtocolVersion,
+        config: AsyncConnectionConfig,
+        id: u64,
+    ) -> Result<Link, StoreError> {
+        let opened = Commands::open(&self.url, protocol, config, self.patience()).await;
+        let connection = opened.map_err(|failed| match failed {
+            CallError::Fault(TransportFault::Slow) => self.later("does not answer"),
+            failed => error::of_connecting(&failed, &self.url.to_string()),
+        })?;
+        let id = if id > 0 { id } else { LINKS.fetch_add(1, Ordering::Relaxed) };
+        Ok(Link { id, connection, heard: Arc::default(), replicas: Arc::default() })
+    }
+
+    fn config(&self) -> AsyncConnectionConfig {
+        AsyncConnectionConfig::new().set_response_timeout(Some(RESPONSE_TIMEOUT))
+    }
+
+    /// A node that does not even greet is no longer waited for than an answer: others may have its slots.
+    fn patience(&self) -> Duration {
+        self.url.options.connect_timeout.unwrap_or(RESPONSE_TIMEOUT).min(RESPONSE_TIMEOUT)
+    }
+
+    /// A new link takes the place of one that was silent for so long. What is under way over it stays so.
+    pub(in crate::cluster) async fn doubt(&self, silence: Duration) {
+        let mut current = self.commands.lock().await;
+        current.take_if(|link| link.heard.was_silent_for(silence));
+    }
+
+    pub(super) async fn lose_commands(&self, id: u64) {
+        let mut current = self.commands.lock().await;
+        current.take_if(|link| link.id == id);
+    }
+
+    /// The wakeups' link was late. It is kept once nobody believes any more that it hears.
+    pub(super) async fn lose_wakeups(&self, id: u64) {
+        let mut current = self.wakeups.lock().await;
+        let late = current.take_if(|link| link.id == id);
+        (self.on_heard)(id, NodeNews::Late);
+        self.former_wakeups().extend(late);
+    }
+
+    /// A wakeups' link has said that it is lost.
+    pub(in crate::cluster) async fn forget_wakeups(&self, id: u64) {
+        self.wakeups.lock().await.take_if(|link| link.id == id);
+        self.close_former_wakeups(&[id]);
+    }
+
+    /// The links that were late and are still open.
+    pub(in crate::cluster) fn late_wakeups(&self) -> Vec<u64> {
+        self.former_wakeups().iter().map(|link| link.id).collect()
+    }
+
+    /// What these have heard is heard over other links now.
+    pub(in crate::cluster) fn close_former_wakeups(&self, ids: &[u64]) {
+        self.former_wakeups().retain(|link| !ids.contains(&link.id));
+    }
+
+    /// Nothing in it is ever left half done.
+    fn former_wakeups(&self) -> MutexGuard<'_, Vec<Link>> {
+        self.former_wakeups.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn hear(on_heard: &OnHeard, link: u64, push: &PushInfo) {
+    match (&push.kind, push.data.as_slice()) {
+        (PushKind::SMessage, [_, Value::BulkString(payload)]) => {
+            on_heard(link, NodeNews::Message(payload));
+        }
+        (PushKind::SSubscribe, [Value::BulkString(channel), ..]) => {
+            on_heard(link, NodeNews::Listens(channel));
+        }
+        (PushKind::SUnsubscribe, [Value::BulkString(channel), ..]) => {
+            on_heard(link, NodeNews::ListensNoMore(channel));
+        }
+        (PushKind::Disconnection, _) => on_heard(link, NodeNews::Lost),
+        _ => {}
+    }
+}

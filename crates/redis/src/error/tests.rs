@@ -1,0 +1,50 @@
+use super::*;
+
+#[rustfmt::skip]
+const EXPECTED: [(&str, StoreErrorKind, Certainty); 31] = [
+    ("SEINPAALCORRUPT", Corrupt, NotExecuted), ("SEINPAALTORN", Corrupt, Unknown),
+    ("SEINPAALFORMAT", OtherVersion, NotExecuted),
+    ("SEINPAALARGUMENT", Internal, NotExecuted), ("SEINPAALFAILED", Internal, NotExecuted),
+    ("SEINPAALGUARD", Misconfigured, NotExecuted),
+    ("SEINPAALOOM", Full, NotExecuted), ("OOM", Full, NotExecuted), ("MISCONF", Full, NotExecuted),
+    ("READONLY", Unreachable, NotExecuted), ("LOADING", Unreachable, NotExecuted),
+    ("MASTERDOWN", Unreachable, NotExecuted), ("NOREPLICAS", Unreachable, NotExecuted),
+    ("BUSY", Unreachable, NotExecuted), ("CLUSTERDOWN", Unreachable, NotExecuted),
+    ("TRYAGAIN", Unreachable, NotExecuted), ("NOSCRIPT", Unreachable, NotExecuted),
+    ("MOVED", Misconfigured, NotExecuted), ("ASK", Misconfigured, NotExecuted),
+    ("CROSSSLOT", Misconfigured, NotExecuted), ("DENIED", Misconfigured, NotExecuted),
+    ("NOPROTO", Misconfigured, NotExecuted), ("NOPERM", Forbidden, NotExecuted),
+    ("NOAUTH", Forbidden, NotExecuted), ("WRONGPASS", Forbidden, NotExecuted),
+    ("WRONGTYPE", Corrupt, NotExecuted), ("EXECABORT", Internal, NotExecuted),
+    ("NOTBUSY", Internal, NotExecuted), ("NOSUB", Internal, NotExecuted),
+    ("UNKILLABLE", Unreachable, NotExecuted), ("ERR", Internal, Unknown),
+];
+
+#[test]
+fn every_code_has_its_kind_and_certainty() {
+    assert_eq!(EXPECTED.len(), TABLE.len());
+    for (code, kind, certainty) in EXPECTED {
+        let error = refused(code, "some detail");
+        assert_eq!((error.kind(), error.certainty()), (kind, certainty), "{code}");
+    }
+}
+
+#[test]
+fn an_unknown_code_may_have_been_executed() {
+    let error = refused("SOMETHING", "new");
+    assert_eq!((error.kind(), error.certainty()), (Internal, Unknown));
+}
+
+#[test]
+fn an_error_is_one_line_whatever_the_server_says() {
+    let error = refused("ERR", "one\r\ntwo\n three\u{1b}[31m");
+    assert!(!error.to_string().contains(char::is_control), "{error}");
+}
+
+#[test]
+fn a_lost_connection_leaves_the_outcome_unknown() {
+    let lost = RedisError::from(std::io::Error::from(std::io::ErrorKind::BrokenPipe)).into();
+    let error = of_call(&lost, "redis://a:1/0");
+    assert_eq!((error.kind(), error.certainty()), (Unreachable, Unknown));
+    assert_eq!(of_connecting(&lost, "redis://a:1/0").certainty(), NotExecuted);
+}

@@ -1,0 +1,98 @@
+//! What a quorum can do of what the seam asks for.
+
+use std::time::Duration;
+
+use seinpaal_proto::{Batch, Name, Replies, Snapshot, queue, time::Micros};
+use seinpaal_store::{
+    Abilities, Advice, BoxFuture, Bundles, Fact, GuardedWrite, OneStep, Presence, Reading,
+    SendsInPlace, Store, StoreError, Written, no_queues,
+};
+
+use super::QuorumStore;
+
+impl Store for QuorumStore {
+    fn abilities(&self) -> Abilities {
+        Abilities::shared("redis+quorum", false)
+    }
+
+    fn first_reading(&self) -> Reading {
+        self.first_reading
+    }
+
+    fn advice(&self) -> Vec<Advice> {
+        self.quorum.advice()
+    }
+
+    fn facts(&self) -> Vec<Fact> {
+        self.quorum.facts()
+    }
+
+    fn longest_ttl(&self) -> Option<Duration> {
+        let guard = self.quorum.guard;
+        (guard > 0).then(|| Duration::from_micros(guard / 5 * 4))
+    }
+
+    fn longest_lease(&self) -> Option<Micros> {
+        None
+    }
+
+    fn presence(&self) -> Option<&dyn Presence> {
+        None
+    }
+
+    fn reassure<'a>(&'a self, _name: &'a Name, _silence: Duration) -> BoxFuture<'a, ()> {
+        Box::pin(async {})
+    }
+
+    fn call<'a>(&'a self, batch: &'a Batch) -> BoxFuture<'a, Result<Replies, StoreError>> {
+        Box::pin(async move {
+            crate::refuse_too_much(batch)?;
+            self.quorum.execute(batch).await
+        })
+    }
+
+    fn call_in_place(&self, _batch: &Batch) -> Option<Result<Replies, StoreError>> {
+        None
+    }
+
+    fn answers_in_place(&self) -> bool {
+        false
+    }
+
+    fn sends_in_place(&self) -> Option<&dyn SendsInPlace> {
+        None
+    }
+
+    fn guarded<'a>(&'a self, _write: &'a GuardedWrite) -> Option<Written<'a>> {
+        None
+    }
+
+    fn one_step(&self) -> Option<&dyn OneStep> {
+        None
+    }
+
+    fn bundles(&self) -> Option<&dyn Bundles> {
+        None
+    }
+
+    fn call_queue<'a>(
+        &'a self,
+        _batch: &'a queue::Batch,
+    ) -> BoxFuture<'a, Result<queue::Replies, StoreError>> {
+        Box::pin(async { Err(no_queues("redis+quorum")) })
+    }
+
+    fn list_queues<'a>(
+        &'a self,
+        _prefix: &'a str,
+    ) -> BoxFuture<'a, Result<Vec<(Name, queue::Snapshot)>, StoreError>> {
+        Box::pin(async { Err(no_queues("redis+quorum")) })
+    }
+
+    fn list<'a>(
+        &'a self,
+        prefix: &'a str,
+    ) -> BoxFuture<'a, Result<Vec<(Name, Snapshot)>, StoreError>> {
+        Box::pin(self.snapshots(prefix))
+    }
+}

@@ -1,0 +1,132 @@
+//! Permits of several names, held together.
+
+use std::{future::Future, pin::pin, time::Duration};
+
+use futures_util::future::{Either, select, select_all};
+use seinpaal_proto::HandOverAsk;
+
+use crate::{
+    error::ReleaseError,
+    permit::Permit,
+    permit_state::{Lost, PermitState},
+};
+
+/// Permits of several names that are held together. If one of them is lost, all of them count as
+/// lost.
+///
+/// Dropping it gives all of them back. See [`Permit`] for what happens when the holder dies or the store is
+/// unreachable.
+#[derive(Debug)]
+pub struct PermitSet {
+    permits: Vec<Permit>,
+}
+
+impl PermitSet {
+    pub(super) fn new(mut granted: Vec<(usize, Permit)>) -> Self {
+        granted.sort_by_key(|(place, _)| *place);
+        Self { permits: granted.into_iter().map(|(_, permit)| permit).collect() }
+    }
+
+    /// Returns the permits in the order in which they were asked for.
+    #[must_use]
+    pub fn permits(&self) -> &[Permit] {
+        &self.permits
+    }
+
+    /// Returns the permits, each on its own from now on.
+    #[must_use]
+    pub fn into_permits(self) -> Vec<Permit> {
+        self.permits
+    }
+
+    /// Whether all are held at this moment.
+    #[must_use]
+    pub fn is_held(&self) -> bool {
+        self.permits.iter().all(Permit::is_held)
+    }
+
+    /// Returns how long all are certain to be held if the store is not heard from again; `None`: for as long as
+    /// this process lives.
+    #[must_use]
+    pub fn remaining(&self) -> Option<Duration> {
+        self.permits.iter().filter_map(Permit::remaining).min()
+    }
+
+    /// Returns the state of the permit that is worst off.
+    #[must_use]
+    pub fn state(&self) -> PermitState {
+        self.worst().map_or(PermitState::Held, Permit::state)
+    }
+
+    /// Returns the permit that is worst off; of several in the same state, the first.
+    #[must_use]
+    pub fn worst(&self) -> Option<&Permit> {
+        self.permits.iter().rev().max_by_key(|permit| permit.state().severity())
+    }
+
+    /// Waits until [`state`](Self::state) or [`remaining`](Self::remaining) changes: also after each renewal.
+    ///
+    /// # Cancel safety
+    /// Yes; a change between two calls may be missed, the state is not.
+    pub async fn changed(&self) {
+        let mut watches: Vec<_> = self.permits.iter().flat_map(Permit::watches).collect();
+        if watches.is_empty() {
+            return std::future::pending().await;
+        }
+        drop(select_all(watches.iter_mut().map(|watch| Box::pin(watch.changed()))).await);
+    }
+
+    /// Waits until one of them is lost and says how.
+    ///
+    /// # Cancel safety
+    /// Yes.
+    pub async fn lost(&self) -> Lost {
+        if self.permits.is_empty() {
+            return std::future::pending().await;
+        }
+        select_all(self.permits.iter().map(|permit| Box::pin(permit.lost()))).await.0
+    }
+
+    /// Waits until somebody asks that one of the permits be handed over, and returns which, who and
+    /// why. See [`Permit::asked`].
+    ///
+    /// # Cancel safety
+    /// Yes: no ask is lost.
+    pub async fn asked(&self) -> (&Permit, HandOverAsk) {
+        if self.permits.is_empty() {
+            return std::future::pending().await;
+        }
+        let asked = self.permits.iter().map(|permit| Box::pin(permit.asked()));
+        let (ask, at, _) = select_all(asked).await;
+        (&self.permits[at], ask)
+    }
+
+    /// Runs `work` for as long as all are held; drops it when one is lost.
+    ///
+    /// # Errors
+    /// [`Lost`] when one was lost before `work` was done.
+    pub async fn while_held<T>(&self, work: impl Future<Output = T>) -> Result<T, Lost> {
+        match select(pin!(self.lost()), pin!(work)).await {
+            Either::Left((lost, _)) => Err(lost),
+            Either::Right((done, _)) => Ok(done),
+        }
+    }
+
+    /// Gives all of them back and waits until the store has confirmed it.
+    ///
+    /// # Cancel safety
+    /// Once this has been polled all go back, whether or not it is polled again.
+    ///
+    /// # Errors
+    /// [`ReleaseError::NotHeld`] if one had been lost; the others are given back all the same.
+    pub async fn release(self) -> Result<(), ReleaseError> {
+        let releases = self.permits.into_iter().map(Permit::release);
+        futures_util::future::join_all(releases).await.into_iter().collect()
+    }
+}
+
+impl From<Permit> for PermitSet {
+    fn from(permit: Permit) -> Self {
+        Self { permits: vec![permit] }
+    }
+}
