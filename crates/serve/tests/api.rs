@@ -185,6 +185,130 @@ async fn an_operator_steers_and_each_change_is_noted() -> Outcome {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_holder_is_asked_to_hand_over_and_everybody_reads_by_whom_and_why() -> Outcome {
+    let redis = seinpaal_rig::RedisServer::start();
+    for seinpaal in [Seinpaal::in_memory(), Seinpaal::connect(&redis.url("")).await?] {
+        let site = site(&seinpaal).await?;
+        let gpus = seinpaal.semaphore("gpus").limit(1);
+        let held = gpus.acquire().await?;
+        let _waits = support::waiting(gpus.acquire()).await;
+        let waiter = gpus.snapshot().await?.waiters[0].ticket;
+        let ask = |ticket: String, body: &'static str| {
+            let (site, address) = (&site, format!("/v1/names/gpus/tickets/{ticket}/ask"));
+            async move { site.call("POST", &address, body).await }
+        };
+        let markup = r#"{"reason": "<b>a release</b> is due"}"#;
+        assert_eq!(ask(held.ticket().to_string(), markup).await?.status, 204);
+        let heard = held.asked().await;
+        assert_eq!((heard.reason(), held.is_held()), ("<b>a release</b> is due", true));
+        let seen = object(&site.get("/v1/names/gpus").await?);
+        let asked = &seen["holders"][0]["asked"][0];
+        assert_eq!(
+            (asked["by"].as_str(), asked["reason"].as_str()),
+            (Some(heard.by()), Some(heard.reason()))
+        );
+        let changes = support::text(&site.get("/changes").await?.body);
+        assert!(changes.contains(&format!("ask {}", held.ticket())), "{changes}");
+        for body in [
+            "{}",
+            r#"{"reason": " "}"#,
+            r#"{"reason": "a\u0007"}"#,
+            r#"{"reason": "a", "by": "b"}"#,
+        ] {
+            let refused = ask(held.ticket().to_string(), body).await?;
+            assert_eq!(problem(&refused), (400, "bad-request".to_owned()), "{body}");
+        }
+        let good = r#"{"reason": "x"}"#;
+        let waits = ask(waiter.to_string(), good).await?;
+        assert_eq!(problem(&waits), (409, "waits".to_owned()));
+        let nobody = ask("0".repeat(31) + "7", good).await?;
+        assert_eq!(problem(&nobody), (404, "not-found".to_owned()));
+        let odd = ask("7".to_owned(), good).await?;
+        assert_eq!(problem(&odd), (400, "bad-request".to_owned()));
+        gpus.evict(held.ticket()).await?;
+        let over = ask(held.ticket().to_string(), good).await?;
+        assert_eq!(problem(&over), (410, "ended".to_owned()));
+    }
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_store_that_passes_no_asks_and_keeps_no_names_says_so_and_is_not_called_broken() -> Outcome
+{
+    let nodes: Vec<_> = (0..3).map(|_| seinpaal_rig::RedisServer::start()).collect();
+    let ports: Vec<_> = nodes.iter().map(|node| format!("127.0.0.1:{}", node.port())).collect();
+    let url = format!("redis+quorum://{}?restart-guard=off", ports.join(","));
+    let seinpaal = Seinpaal::connect(&url).await?;
+    let site = site(&seinpaal).await?;
+    let held = seinpaal.mutex("one").lock().await?;
+    let ask = format!("/v1/names/one/tickets/{}/ask", held.ticket());
+    let refused = site.call("POST", &ask, r#"{"reason": "a release"}"#).await?;
+    assert_eq!(problem(&refused), (409, "not-on-this-store".to_owned()));
+    assert!(refused.body.contains("a quorum cannot ask a holder"), "{}", refused.body);
+    let names = r#"{"slot_names": ["a", "b"]}"#;
+    let refused = site.call("PUT", "/v1/names/boards/slots", names).await?;
+    assert_eq!(problem(&refused), (409, "not-on-this-store".to_owned()));
+    assert!(refused.body.contains("a quorum keeps no names"), "{}", refused.body);
+    assert!(held.is_held());
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn slots_are_named_wished_for_and_told() -> Outcome {
+    let seinpaal = Seinpaal::in_memory();
+    let site = site(&seinpaal).await?;
+    let name = |names: &'static str| site.call("PUT", "/v1/names/boards/slots", names);
+    assert_eq!(name(r#"{"slot_names": ["GPU-0", "GPU-1", "board b"]}"#).await?.status, 204);
+    let take = |body: &'static str| site.call("POST", "/v1/names/boards/acquire", body);
+    let wish = r#"{"slot_names": ["board b", "GPU-0"], "permits": 2}"#;
+    let taken = object(&take(wish).await?);
+    assert_eq!((&taken["slots"], &taken["limit"]), (&json!([0, 2]), &3.into()), "{taken}");
+    assert_eq!(taken["slot_names"], json!(["GPU-0", "board b"]));
+    let mut holds = site.begin("POST", "/v1/names/boards/hold", "{}").await?;
+    holds.until(|text| text.contains(r#""slot_names":["GPU-1"]"#)).await?;
+    let seen = object(&site.get("/v1/names/boards").await?);
+    assert_eq!(seen["slot_names"], json!(["GPU-0", "GPU-1", "board b"]), "{seen}");
+    let nowhere = take(r#"{"slot_names": ["GPU-9"]}"#).await?;
+    assert_eq!(problem(&nowhere), (409, "no-such-slot".to_owned()));
+    for body in [
+        r#"{"slot_names": ["GPU-0", "GPU-1"]}"#,
+        r#"{"slot_names": ["a,b"]}"#,
+        r#"{"slot_names": [""]}"#,
+        r#"{"slot_names": "GPU-0"}"#,
+        r#"{"kind": "mutex", "slot_names": ["GPU-0"]}"#,
+    ] {
+        assert_eq!(problem(&take(body).await?), (400, "bad-request".to_owned()), "{body}");
+    }
+    for names in
+        [r#"{"slot_names": []}"#, r#"{"slot_names": ["a", "a"]}"#, r#"{"slot_names": [" a"]}"#]
+    {
+        assert_eq!(problem(&name(names).await?), (400, "bad-request".to_owned()), "{names}");
+    }
+    let other = name(r#"{"slot_names": ["GPU-1"]}"#).await?;
+    assert_eq!(problem(&other), (409, "slots-in-use".to_owned()));
+    let changes = support::text(&site.get("/changes").await?.body);
+    assert!(changes.contains("slots GPU-0,GPU-1,board b"), "{changes}");
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_permit_without_names_for_its_slots_tells_none_and_a_hold_tells_who_asks() -> Outcome {
+    let seinpaal = Seinpaal::in_memory();
+    let site = site(&seinpaal).await?;
+    let taken = object(&site.call("POST", "/v1/names/two/acquire", r#"{"limit": 2}"#).await?);
+    assert!(taken.get("slot_names").is_none(), "{taken}");
+    let mut holds = site.begin("POST", "/v1/names/one/hold", r#"{"limit": 1}"#).await?;
+    let first = holds.until(|text| text.contains("acquired")).await?;
+    assert!(!first.contains("slot_names"), "{first}");
+    let one = seinpaal.semaphore("one");
+    let ticket = one.snapshot().await?.holders[0].ticket;
+    one.ask_holder(ticket, "eve", "a \"release\"").await?;
+    let told = r#"{"by":"eve","event":"asked","reason":"a \"release\""}"#;
+    holds.until(|text| text.contains(told)).await?;
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn items_are_pushed_taken_renewed_and_finished() -> Outcome {
     let seinpaal = Seinpaal::in_memory();
     let site = site(&seinpaal).await?;
@@ -240,6 +364,8 @@ async fn without_the_option_programs_look_and_take_nothing() -> Outcome {
         ("POST", "/v1/queues/q/pop", "{}"),
         ("PUT", "/v1/names/a/limit", r#"{"limit": 1}"#),
         ("DELETE", "/v1/queues/q/pause", ""),
+        ("PUT", "/v1/names/a/slots", r#"{"slot_names": ["a"]}"#),
+        ("POST", "/v1/names/a/tickets/00000000000000000000000000000001/ask", r#"{"reason": "x"}"#),
     ] {
         let refused = site.call(method, address, body).await?;
         assert_eq!(problem(&refused), (403, "forbidden".to_owned()), "{method} {address}");
@@ -343,7 +469,7 @@ async fn the_document_lists_every_address_and_every_status() -> Outcome {
     let document = object(&site.get("/v1/openapi.json").await?);
     let paths = document["paths"].as_object().ok_or("no paths")?;
     let operations = paths.values().filter_map(Value::as_object).map(|at| at.len());
-    assert_eq!((paths.len(), operations.sum::<usize>()), (21, 26));
+    assert_eq!((paths.len(), operations.sum::<usize>()), (23, 28));
     for (path, at) in paths {
         for (method, operation) in at.as_object().into_iter().flatten() {
             let described = operation["responses"].as_object().ok_or("no responses")?;

@@ -17,7 +17,7 @@ import sys
 from . import errors
 from ._connection import Seinpaal
 from ._lock import Holding, Lock, Mutex, RwLock, Semaphore, Snapshot
-from ._permit import Permit, PermitSet
+from ._permit import HandOverAsk, Permit, PermitSet
 from ._queue import GiveBack, Item, Pushed, Queue, QueueSnapshot
 from ._wish import Seconds, in_seconds
 from ._worker import Counts, Worker
@@ -30,6 +30,7 @@ __all__ = [
     "Error",
     "Forked",
     "GiveBack",
+    "HandOverAsk",
     "Holding",
     "Item",
     "Lock",
