@@ -51,7 +51,7 @@ async fn the_reason_of_an_ask_is_text_on_every_page_and_no_control_character_get
     let ticket = permit.ticket();
     let secret = csrf(&site.get(&format!("/confirm?do=ask&n=taken&t={ticket}")).await?.body)?;
     let form = |reason: &str| format!("do=ask&n=taken&t={ticket}&csrf={secret}&reason={reason}");
-    for reason in ["", "+", "a%00b", "a%0Ab", "a%1Fb", "%C2%9B", &"x".repeat(201)] {
+    for reason in ["", "+", "a%00b", "a%0Ab", "a%1Fb", "a%C2%9Bb", &"x".repeat(201)] {
         assert_eq!(site.post(&form(reason)).await?.status, 400, "{reason}");
     }
     assert_eq!(site.post(&form("x").replace(&secret, "0")).await?.status, 403, "no secret of ours");
