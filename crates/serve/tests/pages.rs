@@ -155,67 +155,6 @@ async fn an_eviction_is_confirmed_reaches_its_holder_and_is_written_down() -> Ou
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_holder_that_is_asked_from_its_page_is_told_and_the_page_says_by_whom_and_why() -> Outcome
-{
-    let redis = seinpaal_rig::RedisServer::start();
-    for seinpaal in [Seinpaal::in_memory(), Seinpaal::connect(&redis.url("")).await?] {
-        let taken = seinpaal.mutex("taken");
-        let permit = taken.lock().await?;
-        let options = Options { allow_actions: true, ..Options::default() };
-        let site = Site::open(seinpaal.clone(), options).await?;
-        let page = site.get("/name?n=taken").await?.body;
-        let link = format!("/confirm?do=ask&amp;n=taken&amp;t={}", permit.ticket());
-        assert!(page.contains(&link), "{page}");
-        let confirm = site.get(&link.replace("&amp;", "&")).await?.body;
-        assert!(text(&confirm).contains("Nothing is ended."), "{confirm}");
-        let form = format!("do=ask&n=taken&t={}&csrf={}", permit.ticket(), csrf(&confirm)?);
-        assert_eq!(site.post(&form).await?.status, 400, "a reason is needed");
-        let answer = site.post(&format!("{form}&reason=a+release+is+due")).await?;
-        assert_eq!(answer.status, 303, "{}", answer.body);
-        let ask = permit.asked().await;
-        assert!(ask.by().starts_with("somebody on ") && !ask.by().contains("this machine"));
-        assert_eq!((ask.reason(), permit.is_held()), ("a release is due", true));
-        let back = text(&site.get(answer.header("location").ok_or("no location")?).await?.body);
-        assert!(back.contains("Asked. Its holder is told"), "{back}");
-        assert!(back.contains(&format!("ask {}", permit.ticket())), "among the changes: {back}");
-        let told = format!("Was asked to hand over: {} asked", ask.by());
-        until_page(&site, "taken", |page| {
-            page.contains(&told) && page.contains("a release is due")
-        })
-        .await?;
-        permit.release().await?;
-        assert_eq!(site.post(&format!("{form}&reason=gone")).await?.status, 409, "it is over");
-    }
-    Ok(())
-}
-
-/// Waits until a page says so.
-async fn until_page(
-    site: &Site,
-    name: &str,
-    wanted: impl Fn(&str) -> bool,
-) -> Result<(), Box<dyn std::error::Error>> {
-    while !wanted(&text(&site.get(&format!("/name?n={name}")).await?.body)) {
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
-    Ok(())
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn slots_that_have_names_are_shown_by_them() -> Outcome {
-    let seinpaal = Seinpaal::in_memory();
-    let boards = seinpaal.semaphore("boards");
-    boards.name_slots(["GPU-0", "board <b>"]).await?;
-    let _held = boards.acquire().slot("board <b>").await?;
-    let _waits = support::waiting(boards.acquire().slot("board <b>")).await;
-    let site = Site::open(seinpaal, Options::default()).await?;
-    let page = site.get("/name?n=boards").await?.body;
-    assert!(page.contains("wants 1, of them board &#60;b&#62;"), "{page}");
-    assert!(page.contains("data-label=\"slot\">board &#60;b&#62;</th>"), "{page}");
-    Ok(())
-}
-
-#[tokio::test(flavor = "multi_thread")]
 async fn permits_are_reserved_for_a_person_with_a_reason_and_until_a_time() -> Outcome {
     let redis = seinpaal_rig::RedisServer::start();
     for seinpaal in [Seinpaal::in_memory(), Seinpaal::connect(&redis.url("")).await?] {

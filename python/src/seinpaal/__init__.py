@@ -15,9 +15,10 @@ import os
 import sys
 
 from . import errors
+from ._ask import HandOverAsk
 from ._connection import Seinpaal
 from ._lock import Holding, Lock, Mutex, RwLock, Semaphore, Snapshot
-from ._permit import HandOverAsk, Permit, PermitSet
+from ._permit import Permit, PermitSet
 from ._queue import GiveBack, Item, Pushed, Queue, QueueSnapshot
 from ._wish import Seconds, in_seconds
 from ._worker import Counts, Worker

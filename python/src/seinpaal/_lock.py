@@ -15,7 +15,8 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast
 
 from . import _call, _native
-from ._permit import HandOverAsk, Permit
+from ._ask import HandOverAsk
+from ._permit import Permit
 from ._wish import Options, Wish, names_in
 
 if TYPE_CHECKING:

@@ -6,31 +6,17 @@ import os
 import time
 import weakref
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from types import TracebackType
 from typing import TYPE_CHECKING
 
 from . import _call, _native
+from ._ask import HandOverAsk, hear, wait
 from ._grip import Cancellation, lost
 from ._wish import Seconds, in_seconds
 from .errors import Error, Forked, Lost, NotHeld
 
 if TYPE_CHECKING:
     from ._connection import Seinpaal
-
-
-#: How long a thread waits for an ask before it lets Python look for signals.
-_LOOK = 0.05
-
-
-@dataclass(frozen=True)
-class HandOverAsk:
-    """Somebody asks a holder to hand over. It ends nothing."""
-
-    #: Who.
-    by: str
-    #: Why.
-    reason: str
 
 
 class _Block:
@@ -259,7 +245,7 @@ class Permit(_Block):
         end = None if seconds is None else time.monotonic() + seconds
         while True:
             call = self._native.watch_asks()
-            if not _wait(call, end):
+            if not wait(call, end):
                 return None
             ask = self._fetched(call)
             if ask is not None:
@@ -289,7 +275,7 @@ class Permit(_Block):
     def on_asked(self, callback: Callable[[HandOverAsk], None]) -> None:
         """Calls ``callback`` each time that somebody asks, on a thread of this package; not in a child process."""
         self._check()
-        _hear(weakref.ref(self), callback)
+        hear(weakref.ref(self), callback)
 
     def downgrade(self) -> Permit:
         """Makes a reader of a writer, with no moment in between for another writer."""
@@ -336,44 +322,6 @@ class Permit(_Block):
     def _check(self) -> None:
         if self._is_inherited:
             raise self._forked()
-
-
-def _wait(call: _native.Call[bool], end: float | None) -> bool:
-    """Waits until the call is done, and says whether it is; if not, it is cancelled."""
-    try:
-        while True:
-            left = _LOOK if end is None else end - time.monotonic()
-            if call.wait_for(max(0.0, min(left, _LOOK))):
-                return True
-            if left <= 0:
-                call.cancel()
-                return False
-    except BaseException:
-        call.cancel()
-        raise
-
-
-def _hear(of: weakref.ref[Permit], callback: Callable[[HandOverAsk], None]) -> None:
-    """Calls back, and waits for the next ask, for as long as anybody has the permit."""
-    permit = of()
-    if permit is None or permit._native.is_given_back:
-        return
-    try:
-        call = permit._native.watch_asks()
-    except NotHeld:
-        return  # It was given back at this moment.
-
-    def told(is_asked: bool) -> None:
-        permit = of()
-        ask = permit._native.take_ask() if permit is not None else None
-        try:
-            if ask is not None:
-                callback(HandOverAsk(*ask))
-        finally:
-            if is_asked:
-                _hear(of, callback)
-
-    _call.tell(call, told)
 
 
 class PermitSet(_Block):
