@@ -9,10 +9,10 @@ use std::{
     time::{SystemTime, UNIX_EPOCH},
 };
 
-use seinpaal_words::calendar::date;
+use seinpaal_words::{calendar::date, text::plain};
 use serde::Serialize;
 
-use crate::{options::BadOption, view::shown};
+use crate::options::BadOption;
 
 /// How many changes are kept in memory.
 const KEPT: usize = 500;
@@ -37,6 +37,7 @@ pub(crate) struct Change {
 impl Change {
     /// The same, as it may stand on a page.
     fn shown(&self) -> Self {
+        let shown = |text: &str| plain(text).into_owned();
         Self {
             who: shown(&self.who),
             name: shown(&self.name),
