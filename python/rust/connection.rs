@@ -93,6 +93,18 @@ impl Connection {
         Ok(Call::silent(async move { semaphore.evict(ticket).await }))
     }
 
+    /// Asks a holder to hand over.
+    fn ask_holder(&self, wish: Wish, ticket: &str, by: String, reason: String) -> PyResult<Call> {
+        let (semaphore, ticket) = (wish.semaphore(&self.0)?, parsed(ticket)?);
+        Ok(Call::silent(async move { semaphore.ask_holder(ticket, &by, &reason).await }))
+    }
+
+    /// Says what the slots are called, and by that how many permits there are.
+    fn name_slots(&self, wish: Wish, names: Vec<String>) -> PyResult<Call> {
+        let semaphore = wish.semaphore(&self.0)?;
+        Ok(Call::silent(async move { semaphore.name_slots(names).await }))
+    }
+
     fn set_limit(&self, wish: Wish, limit: Option<i64>) -> PyResult<Call> {
         let semaphore = wish.semaphore(&self.0)?;
         let limit = limit.map(|limit| crate::wish::count("a limit", limit)).transpose()?;
@@ -160,16 +172,28 @@ fn set_object(py: Python<'_>, set: PermitSet) -> PyResult<Py<PyAny>> {
     Ok(permits?.into_pyobject(py)?.unbind())
 }
 
+/// By ticket: who asked, and why.
+fn asks_object<'py>(py: Python<'py>, seen: &Snapshot) -> PyResult<Bound<'py, PyDict>> {
+    let by_ticket = PyDict::new(py);
+    for holder in seen.holders.iter().filter(|holder| !holder.asks.is_empty()) {
+        let asks = holder.asks.iter().map(|(ask, _)| (ask.by(), ask.reason()));
+        by_ticket.set_item(holder.ticket.to_string(), asks.collect::<Vec<_>>())?;
+    }
+    Ok(by_ticket)
+}
+
 fn snapshot_object(py: Python<'_>, seen: Snapshot) -> PyResult<Py<PyAny>> {
     let holders: Vec<_> = seen.holders.iter().map(|it| it.ticket.to_string()).collect();
     let waiters: Vec<_> = seen.waiters.iter().map(|it| it.ticket.to_string()).collect();
     let fields = PyDict::new(py);
     fields.set_item("limit", seen.limit)?;
-    fields.set_item("paused", seen.paused)?;
+    fields.set_item("paused", &seen.paused)?;
     fields.set_item("permits_held", seen.permits_held)?;
     fields.set_item("holders_total", seen.holders_total)?;
     fields.set_item("waiting_total", seen.waiting_total)?;
     fields.set_item("holders", holders)?;
     fields.set_item("waiters", waiters)?;
+    fields.set_item("slot_names", seen.slot_names.iter().collect::<Vec<_>>())?;
+    fields.set_item("asks", asks_object(py, &seen)?)?;
     Ok(fields.into_any().unbind())
 }

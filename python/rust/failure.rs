@@ -100,6 +100,7 @@ impl From<AcquireError> for Failure {
             AcquireError::TooMany { permits, limit } => Self::new("TooMany", &error)
                 .with("permits", Detail::Count(*permits))
                 .with("limit", Detail::Count(*limit)),
+            AcquireError::NoSuchSlot { .. } => Self::new("NoSuchSlot", error),
             AcquireError::Ended(_) => Self::new("Ended", error),
             AcquireError::Unknown => Self::new("NoSuchTicket", error),
             AcquireError::Store(store) => Self::store(store),
@@ -134,7 +135,9 @@ impl From<AdminError> for Failure {
             AdminError::Count(_) => Self::new("BadCount", error),
             AdminError::Setting(_) => Self::new("BadSetting", error),
             AdminError::FixedLimit(_) => Self::new("OtherKind", error),
+            AdminError::SlotsInUse { .. } => Self::new("SlotsInUse", error),
             AdminError::Unknown(_) => Self::new("NoSuchTicket", error),
+            AdminError::Waits(_) => Self::new("Waits", error),
             AdminError::Ended(_) => Self::new("Ended", error),
             AdminError::Closed => Self::new("Closed", error),
             AdminError::Store(store) => Self::store(store),

@@ -1,8 +1,14 @@
 //! A permit in Python's hands.
 
-use std::sync::{Arc, Mutex, Weak};
+use std::{
+    collections::VecDeque,
+    future::poll_fn,
+    pin::pin,
+    sync::{Arc, Mutex, Weak},
+    task::Poll,
+};
 
-use pyo3::prelude::*;
+use pyo3::{prelude::*, types::PyBool};
 use seinpaal::{Lost, PermitState, ReleaseError};
 
 use crate::{
@@ -16,6 +22,7 @@ use crate::{
 pub(crate) struct Permit {
     held: Mutex<Option<Arc<seinpaal::Permit>>>,
     watches: Watches,
+    asks: Asks,
     process: u32,
     #[pyo3(get)]
     name: String,
@@ -28,6 +35,8 @@ pub(crate) struct Permit {
     #[pyo3(get)]
     slot: u32,
     #[pyo3(get)]
+    slot_names: Vec<String>,
+    #[pyo3(get)]
     permits: u32,
     #[pyo3(get)]
     limit: u32,
@@ -36,7 +45,10 @@ pub(crate) struct Permit {
 /// A writer has a million slots: this many are listed.
 const MOST_SLOTS: usize = 1024;
 
-/// The calls that wait for a loss. They keep what they watch, so they are ended before it is given up.
+/// Who asked, and why, and has not been fetched. A call that is cancelled after an ask came leaves it here.
+type Asks = Arc<Mutex<VecDeque<(String, String)>>>;
+
+/// The calls that wait for a loss or an ask. They keep what they watch, so they are ended before it is given up.
 #[derive(Default)]
 pub(crate) struct Watches(Mutex<Vec<Weak<Shared>>>);
 
@@ -55,8 +67,9 @@ impl Watches {
 
 /// Takes out what is shared with nobody once the watches have ended.
 pub(crate) fn take_out<T>(held: &Mutex<Option<Arc<T>>>, watches: &Watches) -> Option<T> {
+    let held = lock(held).take();
     watches.end();
-    lock(held).take().and_then(Arc::into_inner)
+    held.and_then(Arc::into_inner)
 }
 
 /// A call that ends when it is lost, with how.
@@ -70,16 +83,34 @@ where
     call
 }
 
+/// Waits until somebody has asked, and says so; `false` if the permit is lost first.
+async fn is_asked(permit: &seinpaal::Permit, asks: &Asks) -> bool {
+    let (mut asked, mut lost) = (pin!(permit.asked()), pin!(permit.lost()));
+    poll_fn(|context| {
+        if !lock(asks).is_empty() {
+            return Poll::Ready(true);
+        }
+        if let Poll::Ready(ask) = asked.as_mut().poll(context) {
+            lock(asks).push_back((ask.by().to_owned(), ask.reason().to_owned()));
+            return Poll::Ready(true);
+        }
+        lost.as_mut().poll(context).map(|_| false)
+    })
+    .await
+}
+
 impl Permit {
     pub(crate) fn new(permit: seinpaal::Permit) -> Self {
         Self {
             watches: Watches::default(),
+            asks: Asks::default(),
             process: std::process::id(),
             name: permit.name().to_owned(),
             ticket: permit.ticket().to_string(),
             fence: permit.fence().0,
             slots: permit.slots().iter().take(MOST_SLOTS).collect(),
             slot: permit.slot(),
+            slot_names: permit.slot_names().into_iter().map(str::to_owned).collect(),
             permits: permit.permits(),
             limit: permit.limit(),
             held: Mutex::new(Some(Arc::new(permit))),
@@ -88,6 +119,16 @@ impl Permit {
 
     fn with<T>(&self, look: impl FnOnce(&seinpaal::Permit) -> T) -> Option<T> {
         lock(&self.held).as_deref().map(look)
+    }
+
+    /// A watch of what is held. Whoever takes it out meanwhile waits, and ends the watch.
+    fn watched(
+        &self,
+        watch: impl FnOnce(Arc<seinpaal::Permit>, &Watches) -> Call,
+    ) -> PyResult<Call> {
+        let held = lock(&self.held);
+        let permit = held.clone().ok_or_else(|| Failure::from(ReleaseError::NotHeld))?;
+        Ok(watch(permit, &self.watches))
     }
 
     fn take_out(&self) -> Result<seinpaal::Permit, Failure> {
@@ -134,9 +175,27 @@ impl Permit {
 
     /// A call that ends when the permit is lost, with how. It is cancelled when the permit is given back.
     fn watch(&self) -> PyResult<Call> {
-        let permit = lock(&self.held).clone();
-        let permit = permit.ok_or_else(|| Failure::from(ReleaseError::NotHeld))?;
-        Ok(watch(async move { permit.lost().await }, &self.watches))
+        self.watched(|permit, watches| watch(async move { permit.lost().await }, watches))
+    }
+
+    /// A call that ends with `True` when somebody has asked that the permit be handed over, and with `False` if it is
+    /// lost first. It is cancelled when the permit is given back.
+    fn watch_asks(&self) -> PyResult<Call> {
+        let asks = Arc::clone(&self.asks);
+        self.watched(|permit, watches| {
+            let asked = async move { Ok::<_, Failure>(is_asked(&permit, &asks).await) };
+            let convert = |py: Python<'_>, asked: bool| {
+                Ok(PyBool::new(py, asked).to_owned().into_any().unbind())
+            };
+            let call = Call::new(asked, convert);
+            watches.add(&call);
+            call
+        })
+    }
+
+    /// The oldest ask that nobody has fetched: who, and why.
+    fn take_ask(&self) -> Option<(String, String)> {
+        lock(&self.asks).pop_front()
     }
 
     /// Gives it back.

@@ -20,6 +20,7 @@ pub(crate) struct Wish {
     timeout: Option<f64>,
     max_waiting: Option<i64>,
     labels: Vec<(String, String)>,
+    slot_names: Vec<String>,
 }
 
 pub(crate) fn seconds(what: &str, seconds: f64) -> Result<Duration, Failure> {
@@ -49,6 +50,9 @@ macro_rules! described {
         for (key, value) in &$wish.labels {
             request = request.label(key, value);
         }
+        for name in &$wish.slot_names {
+            request = request.slot(name);
+        }
         request
     }};
 }
@@ -61,9 +65,10 @@ impl Wish {
     /// How many permits, where that is for the caller to say: a writer has all of them.
     fn permits(&self) -> Result<Option<u32>, Failure> {
         match self.kind.as_str() {
-            "read" | "write" if self.permits == 1 => Ok(None),
+            "read" | "write" if self.permits == 1 && self.slot_names.is_empty() => Ok(None),
             "read" | "write" => {
-                let message = "a reader or a writer does not say how many permits it wants";
+                let message =
+                    "a reader or a writer does not say how many permits it wants, or which";
                 Err(Failure::new("BadCount", message))
             }
             _ => count("a number of permits", self.permits).map(Some),

@@ -213,6 +213,89 @@ def test_a_permit_that_is_given_back_calls_nobody_back(store: seinpaal.Seinpaal,
     assert len(told) == 1
 
 
+def test_a_holder_is_called_back_for_each_ask_until_it_gives_back(
+    store: seinpaal.Seinpaal, name: str
+) -> None:
+    nightly = store.mutex(name)
+    permit = nightly.acquire()
+    assert permit.asked(0) is None
+    heard: list[seinpaal.HandOverAsk] = []
+
+    def hear(ask: seinpaal.HandOverAsk) -> None:
+        heard.append(ask)
+        if len(heard) == 1:
+            raise RuntimeError("what a callback raises ends nothing")
+
+    permit.on_asked(hear)
+    nightly.ask_holder(permit.ticket, "a release is due", by="eve")
+    until(lambda: len(heard) == 1)
+    nightly.ask_holder(permit.ticket, "<b>still</b> waiting")
+    until(lambda: len(heard) == 2)
+    assert (heard[0].by, heard[0].reason) == ("eve", "a release is due")
+    assert "@" in heard[1].by and heard[1].reason == "<b>still</b> waiting"
+    assert permit.is_held
+    permit.release()
+    with pytest.raises(seinpaal.NotHeld):
+        permit.asked(0)
+
+
+def test_a_permit_that_only_its_callback_for_asks_has_goes_back(
+    store: seinpaal.Seinpaal, name: str
+) -> None:
+    nightly = store.mutex(name)
+    permit = nightly.acquire()
+    permit.on_asked(lambda ask: None)
+    del permit
+    gc.collect()
+    until(lambda: nightly.snapshot().holders_total == 0)
+
+
+def test_a_wait_for_an_ask_ends_with_the_loss_or_the_release_of_the_permit(
+    store: seinpaal.Seinpaal, name: str
+) -> None:
+    nightly = store.mutex(name)
+    permit = nightly.acquire()
+    nightly.evict(permit.ticket)
+    with pytest.raises(seinpaal.Lost, match="evicted"):
+        permit.asked()
+    permit = nightly.acquire()
+    ended: list[object] = []
+
+    def wait() -> None:
+        try:
+            ended.append(permit.asked())
+        except seinpaal.NotHeld as error:
+            ended.append(error)
+
+    thread = threading.Thread(target=wait)
+    thread.start()
+    permit.release()
+    thread.join(60)
+    assert [type(end) for end in ended] == [seinpaal.NotHeld]
+
+
+def test_words_of_an_ask_that_cannot_be_shown_are_refused(store: seinpaal.Seinpaal, name: str) -> None:
+    nightly = store.mutex(name)
+    with nightly as permit:
+        for by, reason in [("", "x"), ("eve", ""), ("a\nb", "x"), ("eve", "x" * 513)]:
+            with pytest.raises(errors.BadSetting):
+                nightly.ask_holder(permit.ticket, reason, by=by)
+        assert nightly.snapshot().asks == {}
+
+
+def test_slots_without_names_say_so_and_readers_wish_for_none(
+    store: seinpaal.Seinpaal, name: str
+) -> None:
+    with store.semaphore(name, 2) as permit:
+        assert (permit.slot_name, permit.slot_names) == (None, ())
+    with pytest.raises(errors.BadCount):
+        store.rwlock(name).read.acquire(slot_names="a")
+    with pytest.raises(errors.BadSetting):
+        store.semaphore(name).acquire(slot_names=["a", "b"])
+    with pytest.raises(errors.BadSetting):
+        store.semaphore(name).name_slots(["a", "a"])
+
+
 def test_a_callback_that_raises_does_not_stop_later_ones(
     store: seinpaal.Seinpaal, name: str
 ) -> None:

@@ -9,7 +9,7 @@ pub(crate) mod list;
 pub(crate) mod queue;
 mod serve;
 pub(crate) mod show;
-mod steer;
+pub(crate) mod steer;
 mod ticket;
 
 use std::{env, process::ExitCode};

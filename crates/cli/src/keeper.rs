@@ -189,13 +189,16 @@ fn text(global: &Global, args: &Acquire, acquired: &Value) -> String {
     }
     let number = |key: &str| acquired[key].as_u64().unwrap_or_default();
     let count = |key| u32::try_from(number(key)).unwrap_or_default();
-    let slots = acquired["slots"].as_array().into_iter().flatten();
+    let listed = |key: &str| acquired[key].as_array().into_iter().flatten();
     let Entry { name, .. } = &args.entry;
     json::line(&json::Acquired {
         name,
         ticket: ticket.to_owned(),
         fence: number("fence"),
-        slots: slots.filter_map(|slot| u32::try_from(slot.as_u64()?).ok()).collect(),
+        slots: listed("slots").filter_map(|slot| u32::try_from(slot.as_u64()?).ok()).collect(),
+        slot_names: listed("slot_names")
+            .filter_map(|name| Some(name.as_str()?.to_owned()))
+            .collect(),
         permits: count("permits"),
         limit: count("limit"),
         valid_for_ms: None,

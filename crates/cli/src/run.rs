@@ -375,6 +375,7 @@ fn acquired(grant: &Grant, began: Instant) -> Event<'_> {
         ticket: grant.ticket.to_string(),
         fence: grant.fence.0,
         slots: json::slots(&grant.slots),
+        slot_names: &grant.slot_names,
         permits: grant.permits,
         limit: grant.limit,
         waited_ms: u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX),

@@ -278,7 +278,7 @@ impl Semaphore {
     /// # Errors
     /// [`AdminError::Waits`] for a ticket that waits; [`AdminError::Unknown`] or
     /// [`AdminError::Ended`] for one that neither holds nor waits; [`AdminError::Setting`] for bad
-    /// input; [`AdminError::Store`] on the Redis stores, which cannot do this yet.
+    /// input; [`AdminError::Store`] on a quorum, which cannot do this yet.
     pub async fn ask_holder(
         &self,
         ticket: Ticket,

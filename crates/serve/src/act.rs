@@ -103,7 +103,7 @@ pub(crate) async fn act(
         Ok(wish) => wish,
         Err((status, words)) => return refuse(status, &words),
     };
-    match wish.deed.carry_out(&inner, &visitor, &wish.name, &wish.reason).await {
+    match wish.deed.clone().carry_out(&inner, &visitor, &wish.name, &wish.reason).await {
         Ok(()) => {}
         Err(Undone::Unwritten(error)) => {
             let words = format!("It was done, but the audit could not be written: {error}.");

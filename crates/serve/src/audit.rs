@@ -9,7 +9,7 @@ use std::{
     time::{SystemTime, UNIX_EPOCH},
 };
 
-use seinpaal_words::calendar::date;
+use seinpaal_words::{calendar::date, text::plain};
 use serde::Serialize;
 
 use crate::options::BadOption;
@@ -32,6 +32,21 @@ pub(crate) struct Change {
     /// Why it failed; empty if it was done.
     #[serde(rename = "error")]
     pub(crate) result: String,
+}
+
+impl Change {
+    /// The same, as it may stand on a page.
+    fn shown(&self) -> Self {
+        let shown = |text: &str| plain(text).into_owned();
+        Self {
+            who: shown(&self.who),
+            name: shown(&self.name),
+            what: shown(&self.what),
+            reason: shown(&self.reason),
+            result: shown(&self.result),
+            ..self.clone()
+        }
+    }
 }
 
 /// All changes of this program.
@@ -68,13 +83,13 @@ impl Audit {
         file.lock().unwrap_or_else(PoisonError::into_inner).write_all(&line)
     }
 
-    /// The last ones, newest first; of one name or queue if one is given.
+    /// The last ones for a page, newest first; of one name or queue if one is given.
     pub(crate) fn last(&self, of: Option<(&str, &str)>, most: usize) -> Vec<Change> {
         let changes = self.changes.lock().unwrap_or_else(PoisonError::into_inner);
         let wanted = changes.iter().filter(|change| {
             of.is_none_or(|(kind, name)| change.kind == kind && change.name == name)
         });
-        wanted.take(most).cloned().collect()
+        wanted.take(most).map(Change::shown).collect()
     }
 }
 

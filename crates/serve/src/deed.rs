@@ -2,7 +2,11 @@
 
 use std::{fmt, io, time::Duration};
 
-use seinpaal::{AdminError, ItemId, Queue, QueueError, Semaphore, Ticket};
+use rustix::system::uname;
+use seinpaal::{
+    AdminError, ItemId, Queue, QueueError, Semaphore, SlotNames, Ticket,
+    store::{StoreError, StoreErrorKind},
+};
 use seinpaal_words::text::age;
 
 use crate::{
@@ -15,23 +19,29 @@ use crate::{
 /// The longest reason, in characters. A store keeps 512 bytes.
 const MOST_REASON: usize = 200;
 const MOST_REASON_BYTES: usize = 512;
+/// The longest word for who asks a holder to hand over, in bytes. A store keeps 128.
+const MOST_BY_BYTES: usize = 128;
 /// How many dead letters are asked for at once.
 const PAGE: u32 = 100;
 
 /// A change of a name or of a queue.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) enum Deed {
     Name(NameDeed),
     Queue(QueueDeed),
 }
 
 /// A limit of `None` is unset.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) enum NameDeed {
     Limit(Option<u32>),
+    /// As many permits as there are names, one for each.
+    Slots(SlotNames),
     Pause,
     Resume,
     Evict(Ticket),
+    /// Asks its holder to hand over.
+    Ask(Ticket),
     /// This many permits for the person who asks, for this long.
     Reserve(u32, Duration),
 }
@@ -55,6 +65,8 @@ pub(crate) enum QueueDeed {
 pub(crate) enum Undone {
     Name(AdminError),
     Queue(QueueError),
+    /// The store cannot do this, whoever asks.
+    NotThere(StoreError),
     /// The permits were not to be had.
     NotFree(String),
     /// It was made.
@@ -66,6 +78,7 @@ impl fmt::Display for Undone {
         match self {
             Self::Name(error) => error.fmt(f),
             Self::Queue(error) => error.fmt(f),
+            Self::NotThere(error) => error.fmt(f),
             Self::NotFree(words) => f.write_str(words),
             Self::Unwritten(error) => {
                 write!(f, "it was done, but the audit could not be written: {error}")
@@ -81,7 +94,7 @@ pub(crate) fn is_reason(text: &str) -> bool {
 }
 
 impl Deed {
-    pub(crate) fn kind(self) -> &'static str {
+    pub(crate) fn kind(&self) -> &'static str {
         match self {
             Self::Name(_) => "name",
             Self::Queue(_) => "queue",
@@ -96,7 +109,17 @@ impl Deed {
         name: &str,
         reason: &str,
     ) -> Result<(), Undone> {
+        let (kind, what) = (self.kind(), self.to_string());
         let done = match self {
+            Self::Name(NameDeed::Ask(ticket)) => {
+                let semaphore = inner.seinpaal.semaphore(name);
+                let asked = semaphore.ask_holder(ticket, &asker(visitor), reason).await;
+                asked.map_err(of_some_stores)
+            }
+            Self::Name(NameDeed::Slots(names)) => {
+                let named = inner.seinpaal.semaphore(name).name_slots(names.iter()).await;
+                named.map_err(of_some_stores)
+            }
             Self::Name(NameDeed::Reserve(permits, length)) => {
                 let wanted = Reservation { permits, length, who: &visitor.who, reason };
                 wanted.make(&inner.seinpaal.semaphore(name)).await.map_err(Undone::NotFree)
@@ -111,14 +134,35 @@ impl Deed {
         let noted = inner.audit.note(Change {
             at: audit::now(),
             who: visitor.who.clone(),
-            kind: self.kind(),
+            kind,
             name: name.to_owned(),
-            what: self.to_string(),
+            what,
             reason: reason.to_owned(),
             result: done.as_ref().err().map_or_else(String::new, ToString::to_string),
         });
         done?;
         noted.map_err(Undone::Unwritten)
+    }
+}
+
+/// What the holder reads, who may be far away.
+fn asker(visitor: &Visitor) -> String {
+    let host = uname().nodename().to_string_lossy().into_owned();
+    let who = visitor.who.replace("this machine", &host);
+    let mut by: String = who.chars().filter(|c| !c.is_control()).collect();
+    while by.len() > MOST_BY_BYTES {
+        by.pop();
+    }
+    by
+}
+
+/// Some stores say that they cannot do this. Nothing is wrong with how they are set up.
+fn of_some_stores(error: AdminError) -> Undone {
+    match error {
+        AdminError::Store(error) if error.kind() == StoreErrorKind::Misconfigured => {
+            Undone::NotThere(error)
+        }
+        error => Undone::Name(error),
     }
 }
 
@@ -130,8 +174,8 @@ impl NameDeed {
             Self::Pause => name.pause(reason).await,
             Self::Resume => name.resume().await,
             Self::Evict(ticket) => name.evict(ticket).await,
-            // Made by its own.
-            Self::Reserve(..) => Ok(()),
+            // Each is made by its own.
+            Self::Ask(_) | Self::Slots(_) | Self::Reserve(..) => Ok(()),
         }
     }
 }
@@ -182,7 +226,9 @@ impl fmt::Display for Deed {
             }
             Self::Name(NameDeed::Pause) | Self::Queue(QueueDeed::Pause) => f.write_str("pause"),
             Self::Name(NameDeed::Resume) | Self::Queue(QueueDeed::Resume) => f.write_str("resume"),
+            Self::Name(NameDeed::Slots(names)) => write!(f, "slots {names}"),
             Self::Name(NameDeed::Evict(ticket)) => write!(f, "evict {ticket}"),
+            Self::Name(NameDeed::Ask(ticket)) => write!(f, "ask {ticket}"),
             Self::Name(NameDeed::Reserve(permits, length)) => {
                 write!(f, "reserve {permits} for {}", age(*length))
             }

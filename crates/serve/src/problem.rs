@@ -71,7 +71,7 @@ impl Problem {
         Self::new(StatusCode::TOO_MANY_REQUESTS, title, detail)
     }
 
-    fn conflict(title: &'static str, detail: impl ToString) -> Self {
+    pub(crate) fn conflict(title: &'static str, detail: impl ToString) -> Self {
         Self::new(StatusCode::CONFLICT, title, detail)
     }
 
@@ -125,6 +125,7 @@ impl From<AdminError> for Problem {
             AdminError::Ended(_) => Self::new(StatusCode::GONE, "ended", error),
             AdminError::FixedLimit(_) => Self::conflict("fixed limit", error),
             AdminError::SlotsInUse { .. } => Self::conflict("slots in use", error),
+            AdminError::Waits(_) => Self::conflict("waits", error),
             AdminError::Closed => Self::unavailable(error),
             AdminError::Store(error) => Self::from(error),
             other => Self::bad(other),

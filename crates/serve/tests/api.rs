@@ -240,6 +240,8 @@ async fn without_the_option_programs_look_and_take_nothing() -> Outcome {
         ("POST", "/v1/queues/q/pop", "{}"),
         ("PUT", "/v1/names/a/limit", r#"{"limit": 1}"#),
         ("DELETE", "/v1/queues/q/pause", ""),
+        ("PUT", "/v1/names/a/slots", r#"{"slot_names": ["a"]}"#),
+        ("POST", "/v1/names/a/tickets/00000000000000000000000000000001/ask", r#"{"reason": "x"}"#),
     ] {
         let refused = site.call(method, address, body).await?;
         assert_eq!(problem(&refused), (403, "forbidden".to_owned()), "{method} {address}");
@@ -343,7 +345,7 @@ async fn the_document_lists_every_address_and_every_status() -> Outcome {
     let document = object(&site.get("/v1/openapi.json").await?);
     let paths = document["paths"].as_object().ok_or("no paths")?;
     let operations = paths.values().filter_map(Value::as_object).map(|at| at.len());
-    assert_eq!((paths.len(), operations.sum::<usize>()), (21, 26));
+    assert_eq!((paths.len(), operations.sum::<usize>()), (23, 28));
     for (path, at) in paths {
         for (method, operation) in at.as_object().into_iter().flatten() {
             let described = operation["responses"].as_object().ok_or("no responses")?;

@@ -49,6 +49,9 @@ pub struct Acquired<'a> {
     pub fence: u64,
     /// Which of the permits, from 0; empty if there are more than 65 536.
     pub slots: Vec<u32>,
+    /// What these slots are called; left out where they have no names.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub slot_names: Vec<String>,
     /// How many permits.
     pub permits: u32,
     /// How many may hold at once.

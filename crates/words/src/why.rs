@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use seinpaal::{
-    About, Holder, Snapshot, Ticket,
+    About, HandOverAsk, Holder, Snapshot, Ticket,
     why::{Estimate, HeldBy, Holders, LeasesEnd, Reason, Unsaid, Waits, Why},
 };
 
@@ -13,6 +13,12 @@ use crate::{
 };
 
 const MOST_HOLDERS: usize = 3;
+
+/// Who asked a holder to hand over, how long ago, and why.
+#[must_use]
+pub fn asked(ask: &HandOverAsk, ago: Duration) -> String {
+    plain(&format!("{} asked {} ago: {}", ask.by(), age(ago), ask.reason())).into_owned()
+}
 
 /// What `show --why` prints.
 #[must_use]

@@ -15,6 +15,7 @@ import os
 import sys
 
 from . import errors
+from ._ask import HandOverAsk
 from ._connection import Seinpaal
 from ._lock import Holding, Lock, Mutex, RwLock, Semaphore, Snapshot
 from ._permit import Permit, PermitSet
@@ -30,6 +31,7 @@ __all__ = [
     "Error",
     "Forked",
     "GiveBack",
+    "HandOverAsk",
     "Holding",
     "Item",
     "Lock",

@@ -71,6 +71,12 @@ def desk_of(loop: asyncio.AbstractEventLoop) -> Desk:
 
 async def run(call: Call[T]) -> T:
     """Awaits a call. If the task is cancelled the call is, and leaves nothing held or queued."""
+    await until_done(call)
+    return call.take()
+
+
+async def until_done(call: Call[Any]) -> None:
+    """The same, and leaves the answer to be taken."""
     loop = asyncio.get_running_loop()
     desk = desk_of(loop)
     future: asyncio.Future[None] = loop.create_future()
@@ -87,7 +93,6 @@ async def run(call: Call[T]) -> T:
             desk.forget(key)
             call.cancel()
             raise
-    return call.take()
 
 
 class Watcher:
@@ -124,18 +129,18 @@ def after_fork() -> None:
     _watcher, _starting = None, threading.Lock()
 
 
-def tell(call: Call[str], callback: Callable[[str], None]) -> None:
+def tell(call: Call[T], callback: Callable[[T], None]) -> None:
     """Calls back on the thread for callbacks when the call is done; never, if it is cancelled."""
 
     def done() -> None:
         try:
-            how = call.take()
+            answer = call.take()
         except RuntimeError:
             return  # What was watched has been given back.
         try:
-            callback(how)
+            callback(answer)
         except Exception:
-            log.exception("a callback for a lost permit failed")
+            log.exception("a callback of a permit failed")
 
     if watcher().desk.begin(call, done) is None:
         done()

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import getpass
 import inspect
+import os
+import platform
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast
 
-from . import _call
+from . import _call, _native
+from ._ask import HandOverAsk
 from ._permit import Permit
-from ._wish import Options, Wish
+from ._wish import Options, Wish, names_in
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -42,6 +46,16 @@ class Snapshot:
     holders: list[str]
     #: The tickets that wait, in the order in which they will be served, perhaps not all.
     waiters: list[str]
+    #: What the slots are called, from slot 0 up; empty if they have no names.
+    slot_names: list[str]
+    #: Who asked which ticket to hand over, the oldest first; of those in ``holders``.
+    asks: dict[str, list[HandOverAsk]]
+
+
+def _snapshot(read: dict[str, Any]) -> Snapshot:
+    asks = read.pop("asks").items()
+    told = {ticket: [HandOverAsk(*ask) for ask in asked] for ticket, asked in asks}
+    return Snapshot(**read, asks=told)
 
 
 class _Entered:
@@ -196,16 +210,34 @@ class Lock(Holding):
 
     def snapshot(self) -> Snapshot:
         """Reads who holds and who waits."""
-        return Snapshot(**self._connection._here().snapshot(self._wish).wait())
+        return _snapshot(self._connection._here().snapshot(self._wish).wait())
 
     async def snapshot_async(self) -> Snapshot:
         """The same, from asyncio."""
         native = await self._connection._here_async()
-        return Snapshot(**await _call.run(native.snapshot(self._wish)))
+        return _snapshot(await _call.run(native.snapshot(self._wish)))
 
     def evict(self, ticket: str) -> None:
         """Ends somebody's lease or place in the line. Its owner learns of it at once."""
         self._connection._here().evict(self._wish, ticket).wait()
+
+    def ask_holder(self, ticket: str, reason: str, *, by: str | None = None) -> None:
+        """Asks the holder of a ticket to hand over: it is told by its next renewal at the latest, and decides.
+
+        ``by`` is who asks, by default this user at this host: 1 to 128 bytes. ``reason`` has 1 to 512. A quorum
+        refuses it.
+        """
+        self._asked(self._connection._here(), ticket, reason, by).wait()
+
+    async def ask_holder_async(self, ticket: str, reason: str, *, by: str | None = None) -> None:
+        """The same, from asyncio."""
+        native = await self._connection._here_async()
+        await _call.run(self._asked(native, ticket, reason, by))
+
+    def _asked(
+        self, native: _native.Connection, ticket: str, reason: str, by: str | None
+    ) -> _native.Call[None]:
+        return native.ask_holder(self._wish, ticket, _this_user() if by is None else by, reason)
 
     def pause(self, reason: str) -> None:
         """Admits nobody until :meth:`resume`; who holds, holds."""
@@ -230,9 +262,25 @@ class Semaphore(Lock):
         """Sets the limit as an operator: it is in force whatever callers state, until :meth:`unset_limit`."""
         self._connection._here().set_limit(self._wish, limit).wait()
 
+    def name_slots(self, names: Sequence[str]) -> None:
+        """Gives the slots these names, from slot 0 up, and sets the limit to how many they are.
+
+        While anybody holds or waits, names can only be added at the end. A limit that is set or unset takes them away.
+        """
+        self._connection._here().name_slots(self._wish, list(names_in(names))).wait()
+
     def unset_limit(self) -> None:
-        """Lets go of a limit that was set."""
+        """Lets go of a limit that was set, and of the names of slots."""
         self._connection._here().set_limit(self._wish, None).wait()
+
+
+def _this_user() -> str:
+    """As people know each other on several machines."""
+    try:
+        user = getpass.getuser()
+    except (KeyError, OSError):
+        user = str(os.getuid())
+    return f"{user}@{platform.node()}"
 
 
 class Mutex(Lock):

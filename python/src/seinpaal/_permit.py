@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import os
+import time
+import weakref
 from collections.abc import Callable, Iterator
 from types import TracebackType
 from typing import TYPE_CHECKING
 
 from . import _call, _native
+from ._ask import HandOverAsk, hear, wait
 from ._grip import Cancellation, lost
+from ._wish import Seconds, in_seconds
 from .errors import Error, Forked, Lost, NotHeld
 
 if TYPE_CHECKING:
@@ -184,6 +188,16 @@ class Permit(_Block):
         return tuple(self._native.slots)
 
     @property
+    def slot_name(self) -> str | None:
+        """What the lowest slot is called; ``None`` if the slots have no names."""
+        return next(iter(self._native.slot_names), None)
+
+    @property
+    def slot_names(self) -> tuple[str, ...]:
+        """What all slots held are called; empty if the slots have no names."""
+        return tuple(self._native.slot_names)
+
+    @property
     def permits(self) -> int:
         """How many permits this is."""
         return self._native.permits
@@ -219,6 +233,49 @@ class Permit(_Block):
         self._check()
         name = self.name
         _call.tell(self._native.watch(), lambda how: callback(lost(name, how)))
+
+    def asked(self, timeout: Seconds | None = None) -> HandOverAsk | None:
+        """Waits until somebody asks that the permit be handed over, and says who and why; ``None``: not in this time.
+
+        It stays held: the holder decides. Each ask is told once, also one that came before anybody waited here. Raises
+        :exc:`Lost` if the permit is lost first. ``asked(0)`` looks, and does not wait.
+        """
+        self._check()
+        seconds = in_seconds(timeout)
+        end = None if seconds is None else time.monotonic() + seconds
+        while True:
+            call = self._native.watch_asks()
+            if not wait(call, end):
+                return None
+            ask = self._fetched(call)
+            if ask is not None:
+                return ask
+
+    async def asked_async(self) -> HandOverAsk:
+        """The same, from asyncio. No ask is lost if the task is cancelled."""
+        self._check()
+        while True:
+            call = self._native.watch_asks()
+            await _call.until_done(call)
+            ask = self._fetched(call)
+            if ask is not None:
+                return ask
+
+    def _fetched(self, call: _native.Call[bool]) -> HandOverAsk | None:
+        """The next ask; ``None`` if another one was faster."""
+        try:
+            is_asked = call.take()
+        except RuntimeError:
+            raise NotHeld("the permit was given back") from None
+        if not is_asked:
+            _raise(self.lost)
+        ask = self._native.take_ask()
+        return HandOverAsk(*ask) if ask is not None else None
+
+    def on_asked(self, callback: Callable[[HandOverAsk], None]) -> None:
+        """Calls ``callback`` each time that somebody asks, on a thread of this package; not in a child process."""
+        self._check()
+        hear(weakref.ref(self), callback)
 
     def downgrade(self) -> Permit:
         """Makes a reader of a writer, with no moment in between for another writer."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import TypedDict, Union
@@ -26,6 +26,8 @@ class Options(TypedDict, total=False):
     max_waiting: int | None
     #: Shown to people who look at holders and waiters.
     labels: Mapping[str, str]
+    #: Wait for the slots that are called so: one name, or at most as many as there are permits. Default: any.
+    slot_names: str | Sequence[str]
 
 
 @dataclass(frozen=True)
@@ -42,6 +44,7 @@ class Wish:
     timeout: float | None = None
     max_waiting: int | None = None
     labels: tuple[tuple[str, str], ...] = ()
+    slot_names: tuple[str, ...] = ()
 
     def described(self, options: Options) -> Wish:
         """The same with these options."""
@@ -56,6 +59,7 @@ class Wish:
             in_seconds(options.get("timeout")),
             options.get("max_waiting"),
             tuple(options.get("labels", {}).items()),
+            names_in(options.get("slot_names", ())),
         )
 
 
@@ -78,6 +82,11 @@ class Pick:
 
     ttl: float | None = None
     timeout: float | None = None
+
+
+def names_in(names: str | Sequence[str]) -> tuple[str, ...]:
+    """One name, or several, as several."""
+    return (names,) if isinstance(names, str) else tuple(names)
 
 
 def in_seconds(length: Seconds | None) -> float | None:

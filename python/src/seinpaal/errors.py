@@ -17,6 +17,7 @@ __all__ = [
     "Forked",
     "Lost",
     "NamedTwice",
+    "NoSuchSlot",
     "NoSuchTicket",
     "NotHeld",
     "OtherKind",
@@ -24,11 +25,13 @@ __all__ = [
     "PushUnknown",
     "ReleaseError",
     "ReleaseUnknown",
+    "SlotsInUse",
     "StoreError",
     "TimedOut",
     "TooLarge",
     "TooMany",
     "TooManyWaiting",
+    "Waits",
 ]
 
 
@@ -138,6 +141,18 @@ class Ended(AcquireError):
 
 class NoSuchTicket(AcquireError):
     """There is no such ticket at this name."""
+
+
+class NoSuchSlot(AcquireError):
+    """No slot of the name is called so."""
+
+
+class SlotsInUse(AcquireError):
+    """Somebody holds or waits, and goes by what the slots are called now."""
+
+
+class Waits(AcquireError):
+    """The ticket waits, so it has nothing to hand over."""
 
 
 class ReleaseError(Error):

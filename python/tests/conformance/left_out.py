@@ -45,6 +45,7 @@ PERMITS: dict[str, dict[str, list[str]]] = {
             "five_hundred_tickets_are_renewed_in_one_call",
         ]
     },
+    "asking": {WIRE: ["a_holder_that_hears_no_wakeup_is_told_by_its_renewal"]},
     "attach": {
         WIRE: [
             "the_same_attach_twice_is_one_grant",

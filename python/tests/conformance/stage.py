@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Callable, Coroutine
 from concurrent.futures import Future
 from contextlib import ExitStack
-from typing import Any
+from typing import Any, TypeVar
 
 from conftest import until
 
 import seinpaal
 
 from .faces import Face
+
+T = TypeVar("T")
 
 #: How long anything may take that is bound to come, in seconds.
 SOON = 60
@@ -87,6 +90,12 @@ class Client:
 
     def rwlock(self) -> seinpaal.RwLock:
         return self.connection.rwlock(self._stage.name)
+
+    def begin(
+        self, plain: Callable[[], T], coroutine: Callable[[], Coroutine[Any, Any, T]]
+    ) -> Future[T]:
+        """Begins a request in the stage's way."""
+        return self._stage.face.begin(plain, coroutine)
 
     def ask(self, lock: seinpaal.Lock | None = None, **options: Any) -> Future[seinpaal.Permit]:
         """Begins to wait for a permit."""

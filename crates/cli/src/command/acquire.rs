@@ -52,17 +52,19 @@ async fn hand_out(
 ) -> Result<(), Failure> {
     let permit = permits.into_permits().pop();
     let permit = permit.ok_or_else(|| Failure::internal("acquired nothing"))?;
+    let slot_names = permit.slot_names().into_iter().map(str::to_owned).collect();
     let detached = permit.detach().await.map_err(|error| Failure::new(Exit::Lost, error))?;
-    let (exit, why) = match unless_ended(signals, printed(text(global, args, &detached))).await {
-        Ok(Ok(Ok(()))) => return Ok(()),
-        Ok(Ok(Err(error))) => {
-            (output::exit_for(&error), format!("cannot write the ticket to stdout: {error}"))
-        }
-        Ok(Err(_)) => (Exit::Internal, "cannot write the ticket to stdout".to_owned()),
-        Err(Failure { exit, .. }) => {
-            (exit, "stopped by a signal before anybody read the ticket".to_owned())
-        }
-    };
+    let (exit, why) =
+        match unless_ended(signals, printed(text(global, args, &detached, slot_names))).await {
+            Ok(Ok(Ok(()))) => return Ok(()),
+            Ok(Ok(Err(error))) => {
+                (output::exit_for(&error), format!("cannot write the ticket to stdout: {error}"))
+            }
+            Ok(Err(_)) => (Exit::Internal, "cannot write the ticket to stdout".to_owned()),
+            Err(Failure { exit, .. }) => {
+                (exit, "stopped by a signal before anybody read the ticket".to_owned())
+            }
+        };
     let released = seinpaal.semaphore(&args.entry.name).release_ticket(detached.ticket).await;
     Err(Failure::new(exit, format!("{why}; {}", what_became(&detached, released.err()))))
 }
@@ -85,7 +87,7 @@ fn what_became(detached: &Detached, error: Option<AdminError>) -> String {
     }
 }
 
-fn text(global: &Global, args: &Acquire, detached: &Detached) -> String {
+fn text(global: &Global, args: &Acquire, detached: &Detached, slot_names: Vec<String>) -> String {
     if !global.json {
         return format!("{}\n", detached.ticket);
     }
@@ -94,6 +96,7 @@ fn text(global: &Global, args: &Acquire, detached: &Detached) -> String {
         ticket: detached.ticket.to_string(),
         fence: detached.fence.0,
         slots: json::slots(&detached.slots),
+        slot_names,
         permits: detached.slots.count(),
         limit: detached.limit,
         valid_for_ms: detached.valid_for.map(|left| left.as_millis()),

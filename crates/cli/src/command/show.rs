@@ -122,8 +122,7 @@ fn asked(seen: &Snapshot, ticket: impl Fn(Ticket) -> String) -> String {
     let lines = seen.holders.iter().flat_map(|holder| {
         let ticket = ticket(holder.ticket);
         holder.asks.iter().map(move |(ask, ago)| {
-            let words = format!("{} asked {} ago: {}", ask.by(), age(*ago), ask.reason());
-            format!("{ticket} was asked to hand over: {}\n", plain(&words))
+            format!("{ticket} was asked to hand over: {}\n", why::asked(ask, *ago))
         })
     });
     lines.collect()

@@ -50,7 +50,7 @@ pub(super) fn ask_holder(global: &Global, args: &Ask, voice: Voice) -> Result<Ex
 }
 
 /// As people know each other on several machines.
-fn this_user() -> String {
+pub(crate) fn this_user() -> String {
     let user = std::env::var("USER").or_else(|_| std::env::var("LOGNAME"));
     let user = user.unwrap_or_else(|_| rustix::process::getuid().as_raw().to_string());
     let host = rustix::system::uname();

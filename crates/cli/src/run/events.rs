@@ -28,6 +28,8 @@ pub(crate) enum Event<'a> {
         ticket: String,
         fence: u64,
         slots: Vec<u32>,
+        #[serde(skip_serializing_if = "<[_]>::is_empty")]
+        slot_names: &'a [String],
         permits: u32,
         limit: u32,
         waited_ms: u64,

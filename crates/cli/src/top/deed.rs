@@ -2,7 +2,7 @@
 
 use seinpaal::{ItemId, Name, Queue, QueueError, Seinpaal, Semaphore, Ticket};
 
-use crate::command::queue::dead::replay_all;
+use crate::command::{queue::dead::replay_all, steer::this_user};
 
 /// Something to be done to a name or a queue.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -12,6 +12,7 @@ pub(super) enum Deed {
     Pause(String),
     Resume,
     Evict { ticket: Ticket, shown: String },
+    Ask { ticket: Ticket, shown: String, reason: String },
     QueueLimit(Option<u32>),
     QueuePause(String),
     QueueResume,
@@ -38,6 +39,9 @@ impl Deed {
             Self::Resume => format!("resume {name}? Those who fit get in at once"),
             Self::Evict { shown, .. } => format!(
                 "evict {shown} of {name}? A waiter loses its place; a holder loses its lease and `run` stops its command"
+            ),
+            Self::Ask { shown, .. } => format!(
+                "ask {shown} of {name} to hand over? It is told who asks and why, and decides; nothing is ended"
             ),
             Self::QueueLimit(None) => {
                 format!("queue limit {name} none? Any number of items may be in work")
@@ -82,7 +86,12 @@ impl Deed {
     fn of_a_queue(&self) -> bool {
         !matches!(
             self,
-            Self::Limit(_) | Self::Unset | Self::Pause(_) | Self::Resume | Self::Evict { .. }
+            Self::Limit(_)
+                | Self::Unset
+                | Self::Pause(_)
+                | Self::Resume
+                | Self::Evict { .. }
+                | Self::Ask { .. }
         )
     }
 
@@ -94,6 +103,10 @@ impl Deed {
             Self::Resume => (semaphore.resume().await, "resumed".to_owned()),
             Self::Evict { ticket, shown } => {
                 (semaphore.evict(ticket).await, format!("evicted {shown}"))
+            }
+            Self::Ask { ticket, shown, reason } => {
+                let asked = semaphore.ask_holder(ticket, &this_user(), &reason).await;
+                (asked, format!("asked {shown}"))
             }
             _ => (Ok(()), String::new()),
         };

@@ -11,9 +11,18 @@ const MOST_REASON: usize = 200;
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) enum Target {
     /// A name, and of its holders and waiters the one at the cursor, as it is shown.
-    Name { name: Name, is_paused: bool, row: Option<(Ticket, String)> },
+    Name { name: Name, is_paused: bool, row: Option<TicketRow> },
     /// A queue, and what of it is at the cursor.
     Queue { name: Name, is_paused: bool, row: Option<QueueRow> },
+}
+
+/// A holder or a waiter.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(super) struct TicketRow {
+    pub(super) ticket: Ticket,
+    /// How it is called.
+    pub(super) shown: String,
+    pub(super) holds: bool,
 }
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -48,12 +57,14 @@ enum Then {
     Confirm(Deed),
 }
 
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Clone, Debug, Eq, PartialEq)]
 enum Field {
     Limit,
     QueueLimit,
     Reason,
     QueueReason,
+    /// Why this holder is asked to hand over.
+    AskReason(Ticket, String),
 }
 
 /// The result of a key.
@@ -88,6 +99,7 @@ impl Prompt {
                     Field::Limit => "new limit (0 admits nobody)",
                     Field::QueueLimit => "how many in work at once, or none",
                     Field::Reason | Field::QueueReason => "reason, shown to people",
+                    Field::AskReason(..) => "reason, told to the holder and shown to people",
                 };
                 format!("{name}: {asked}: {text}_{complaint}")
             }
@@ -121,7 +133,7 @@ impl Prompt {
                 }
                 match of.deed(text) {
                     Some(deed) => self.step = Step::Confirm { deed, typed: String::new() },
-                    None => *complaint = "  (type a number)",
+                    None => *complaint = of.complaint(),
                 }
                 Outcome::Open
             }
@@ -150,7 +162,14 @@ pub(super) fn edit(text: &mut String, key: Key) {
 }
 
 impl Field {
-    fn deed(self, text: &str) -> Option<Deed> {
+    fn complaint(&self) -> &'static str {
+        match self {
+            Self::AskReason(..) => "  (type a reason)",
+            _ => "  (type a number)",
+        }
+    }
+
+    fn deed(&self, text: &str) -> Option<Deed> {
         let number = || text.trim().parse().ok().filter(|number| *number <= MAX_LIMIT);
         Some(match self {
             Self::Limit => Deed::Limit(number()?),
@@ -158,11 +177,15 @@ impl Field {
             Self::QueueLimit => Deed::QueueLimit(Some(number()?)),
             Self::Reason => Deed::Pause(text.to_owned()),
             Self::QueueReason => Deed::QueuePause(text.to_owned()),
+            Self::AskReason(ticket, shown) => {
+                let reason = Some(text.trim().to_owned()).filter(|reason| !reason.is_empty())?;
+                Deed::Ask { ticket: *ticket, shown: shown.clone(), reason }
+            }
         })
     }
 }
 
-fn of_name(is_paused: bool, row: Option<(Ticket, String)>) -> Vec<Choice> {
+fn of_name(is_paused: bool, row: Option<TicketRow>) -> Vec<Choice> {
     let mut choices = vec![
         ('l', "limit".to_owned(), Then::Ask(Field::Limit)),
         ('u', "unset the limit".to_owned(), Then::Confirm(Deed::Unset)),
@@ -171,9 +194,12 @@ fn of_name(is_paused: bool, row: Option<(Ticket, String)>) -> Vec<Choice> {
             false => ('p', "pause".to_owned(), Then::Ask(Field::Reason)),
         },
     ];
-    choices.extend(row.map(|(ticket, shown)| {
-        ('e', format!("evict {shown}"), Then::Confirm(Deed::Evict { ticket, shown }))
-    }));
+    let Some(TicketRow { ticket, shown, holds }) = row else { return choices };
+    if holds {
+        let reason = Field::AskReason(ticket, shown.clone());
+        choices.push(('a', "ask it to hand over".to_owned(), Then::Ask(reason)));
+    }
+    choices.push(('e', format!("evict {shown}"), Then::Confirm(Deed::Evict { ticket, shown })));
     choices
 }
 
@@ -203,61 +229,4 @@ fn of_queue(is_paused: bool, row: Option<QueueRow>) -> Vec<Choice> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn prompt() -> Prompt {
-        let row = Some((Ticket(7), "7c02e1aa (4711@build7)".to_owned()));
-        Prompt::new(Target::Name { name: Name::new("a").unwrap(), is_paused: false, row })
-    }
-
-    fn typed(prompt: &mut Prompt, keys: &str) -> Outcome {
-        let mut outcome = Outcome::Open;
-        for c in keys.chars() {
-            assert_eq!(outcome, Outcome::Open);
-            outcome = prompt.press(if c == '\n' { Key::Enter } else { Key::Char(c) });
-        }
-        outcome
-    }
-
-    #[test]
-    fn an_action_is_chosen_typed_and_confirmed_by_y() {
-        let name = Name::new("a").unwrap();
-        let done = |keys: &str| typed(&mut prompt(), keys);
-        assert_eq!(done("l12\ny"), Outcome::Do(name.clone(), Deed::Limit(12)));
-        let reason = "moving house".to_owned();
-        assert_eq!(done("pmoving house\ny"), Outcome::Do(name.clone(), Deed::Pause(reason)));
-        let evicted = Deed::Evict { ticket: Ticket(7), shown: "7c02e1aa (4711@build7)".into() };
-        assert_eq!(done("ey"), Outcome::Do(name, evicted));
-    }
-
-    #[test]
-    fn any_other_key_than_y_and_escape_leave_everything_as_it_is() {
-        assert_eq!(typed(&mut prompt(), "en"), Outcome::Left);
-        assert_eq!(typed(&mut prompt(), "e\n"), Outcome::Left);
-        assert_eq!(prompt().press(Key::Escape), Outcome::Left);
-        assert_eq!(typed(&mut prompt(), "z"), Outcome::Open, "a key without a meaning");
-    }
-
-    #[test]
-    fn what_is_no_number_is_asked_again() {
-        let mut prompt = prompt();
-        assert_eq!(typed(&mut prompt, "lmany\n"), Outcome::Open);
-        assert!(prompt.line().contains("type a number"), "{}", prompt.line());
-        for _ in 0..4 {
-            prompt.press(Key::Backspace);
-        }
-        assert!(matches!(typed(&mut prompt, "3\ny"), Outcome::Do(_, Deed::Limit(3))));
-    }
-
-    #[test]
-    fn to_purge_a_queue_its_name_has_to_be_typed() {
-        let new = || {
-            let name = Name::new("mails").unwrap();
-            Prompt::new(Target::Queue { name, is_paused: false, row: None })
-        };
-        assert!(matches!(typed(&mut new(), "xmails\n"), Outcome::Do(_, Deed::Purge)));
-        assert_eq!(typed(&mut new(), "xmail\n"), Outcome::Left);
-        assert_eq!(typed(&mut new(), "xy\n"), Outcome::Left);
-    }
-}
+mod tests;

@@ -10,7 +10,7 @@ use seinpaal::{ItemId, Name, QueueSnapshot, Snapshot, Ticket};
 use super::{
     deed::Deed,
     keys::Key,
-    prompt::{Outcome, Prompt, QueueRow, Target, edit},
+    prompt::{Outcome, Prompt, QueueRow, Target, TicketRow, edit},
     watch::{Look, OpenQueue, Seen, Tab},
 };
 use crate::{
@@ -308,12 +308,13 @@ impl State {
     }
 
     /// A ticket, and how it is called.
-    fn shown(&self, row: Row) -> Option<(Ticket, String)> {
+    fn shown(&self, row: Row) -> Option<TicketRow> {
         let (Row::Ticket(ticket), Some(seen)) = (row, &self.seen) else { return None };
-        let holders = seen.holders.iter().map(|row| (row.ticket, &row.about));
-        let mut all = holders.chain(seen.waiters.iter().map(|row| (row.ticket, &row.about)));
-        let (_, about) = all.find(|(other, _)| *other == ticket)?;
-        Some((ticket, format!("{} ({})", short(seen, ticket), origin(about))))
+        let holders = seen.holders.iter().map(|row| (row.ticket, &row.about, true));
+        let waiters = seen.waiters.iter().map(|row| (row.ticket, &row.about, false));
+        let (_, about, holds) = holders.chain(waiters).find(|(other, ..)| *other == ticket)?;
+        let shown = format!("{} ({})", short(seen, ticket), origin(about));
+        Some(TicketRow { ticket, shown, holds })
     }
 
     fn arrange(&mut self) {

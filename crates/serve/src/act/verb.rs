@@ -11,6 +11,7 @@ pub(crate) enum Verb {
     Pause,
     Resume,
     Evict,
+    Ask,
     Reserve,
     QueueLimit,
     QueuePause,
@@ -48,6 +49,7 @@ impl Verb {
         let item = || target.parse().ok().map(ItemId);
         let deed = match self {
             Self::Evict => Deed::Name(NameDeed::Evict(target.parse().ok()?)),
+            Self::Ask => Deed::Name(NameDeed::Ask(target.parse().ok()?)),
             Self::Cancel => Deed::Queue(QueueDeed::Cancel(item()?)),
             Self::Replay => Deed::Queue(QueueDeed::Replay(item()?)),
             Self::Drop => Deed::Queue(QueueDeed::Drop(item()?)),
@@ -79,6 +81,7 @@ impl Verb {
         let needs = [
             Self::Pause,
             Self::Evict,
+            Self::Ask,
             Self::Reserve,
             Self::QueuePause,
             Self::Purge,
@@ -94,7 +97,7 @@ impl Verb {
     }
 }
 
-const WORDS: [Words; 14] = [
+const WORDS: [Words; 15] = [
     Words {
         verb: Verb::Limit,
         word: "limit",
@@ -134,6 +137,16 @@ const WORDS: [Words; 14] = [
         keep: "Keep it",
         done: "Evicted. Its owner was told, if it can be reached.",
         is_dangerous: true,
+    },
+    Words {
+        verb: Verb::Ask,
+        word: "ask",
+        question: "Ask * to hand over?",
+        consequence: "Nothing is ended. The holder is told who asks and why, by its next renewal at the latest, and decides by itself: `seinpaal run -v` prints it. Everybody who looks at the name reads it for as long as the holder holds.",
+        button: "Ask it",
+        keep: "Leave it alone",
+        done: "Asked. Its holder is told by its next renewal at the latest.",
+        is_dangerous: false,
     },
     Words {
         verb: Verb::Reserve,

@@ -18,7 +18,7 @@ use super::{
     address::OfName,
     body::{At, Body, User},
     names::place,
-    permits::{Renewer, Wanted},
+    permits::{Renewer, Wanted, names_of},
 };
 use crate::{problem::Problem, shared::Inner};
 
@@ -29,7 +29,8 @@ const BEAT: Duration = Duration::from_secs(5);
 /// lease, and gives the permits back when the connection ends, however it ends.
 ///
 /// The answer comes when the permits are there, and is a line of JSON for each event: `acquired` first, `beat` every 5 s,
-/// `danger` if a renewal is late, `lost` if the permits are lost, which ends the answer.
+/// `danger` if a renewal is late, `asked` if somebody asks that they be handed over, `lost` if the permits are lost, which
+/// ends the answer.
 #[utoipa::path(
     post, path = "/names/{name}/hold", operation_id = "hold", tag = "permits",
     params(OfName),
@@ -78,17 +79,32 @@ impl Held {
             Next::Changes => {}
         }
         // Its state may have changed before anybody waited for that, so it is looked at in any case.
-        let _ = timeout(BEAT, self.permit.changed()).await;
-        Some(self.change())
+        let news = async {
+            tokio::select! {
+                () = self.permit.changed() => None,
+                ask = self.permit.asked() => Some(ask),
+            }
+        };
+        match timeout(BEAT, news).await {
+            Ok(Some(ask)) => {
+                Some(json!({ "event": "asked", "by": ask.by(), "reason": ask.reason() }))
+            }
+            _ => Some(self.change()),
+        }
     }
 
     fn acquired(&self) -> Value {
         let permit = &self.permit;
-        json!({
+        let mut acquired = json!({
             "event": "acquired", "name": permit.name(), "ticket": permit.ticket().to_string(),
             "fence": permit.fence().0, "slots": slots(&permit.slots()), "permits": permit.permits(),
             "limit": permit.limit(),
-        })
+        });
+        let names = names_of(permit);
+        if !names.is_empty() {
+            acquired["slot_names"] = names.into();
+        }
+        acquired
     }
 
     fn change(&mut self) -> Value {

@@ -57,6 +57,28 @@ pub(super) struct Wanted {
     max_waiting: Option<u32>,
     /// What others see of the holder.
     labels: BTreeMap<String, String>,
+    /// The slots to wait for, by what they are called; at most as many as `permits`. Default: any.
+    #[schema(max_items = 1000)]
+    slot_names: Vec<SlotName>,
+}
+
+/// What a slot is called.
+#[derive(Clone, Debug, Deserialize, Serialize, ToSchema)]
+#[serde(transparent)]
+#[schema(
+    min_length = 1,
+    max_length = 64,
+    pattern = r"^[^\s,\x00-\x1f\x7f-\x9f]([^,\x00-\x1f\x7f-\x9f]*[^\s,\x00-\x1f\x7f-\x9f])?$"
+)]
+pub(super) struct SlotName(
+    /// 1 to 64 bytes without commas and control characters, with a space neither first nor last.
+    String,
+);
+
+impl From<SlotName> for String {
+    fn from(name: SlotName) -> Self {
+        name.0
+    }
 }
 
 /// Kinds, and sides of a lock.
@@ -117,17 +139,24 @@ pub(super) async fn acquire(
 
 async fn take(inner: &Inner, name: &str, wanted: &Wanted) -> Result<Value, Problem> {
     let permit = wanted.get(inner, name, Renewer::Caller).await?;
+    let slot_names = names_of(&permit);
     let detached = permit.detach().await.map_err(Problem::unknown)?;
     let acquired = Acquired {
         name,
         ticket: detached.ticket.to_string(),
         fence: detached.fence.0,
         slots: slots(&detached.slots),
+        slot_names,
         permits: detached.slots.count(),
         limit: detached.limit,
         valid_for_ms: detached.valid_for.map(|left| left.as_millis()),
     };
     serde_json::to_value(acquired).map_err(Problem::unknown)
+}
+
+/// What its slots are called.
+pub(super) fn names_of(permit: &Permit) -> Vec<String> {
+    permit.slot_names().into_iter().map(str::to_owned).collect()
 }
 
 impl Wanted {
@@ -168,6 +197,7 @@ impl Wanted {
             Of::Write => seinpaal.rwlock(name).try_write(),
         };
         let request = self.permits.into_iter().fold(request, |request, n| request.permits(n));
+        let request = self.slot_names.iter().fold(request, |request, name| request.slot(&name.0));
         let labels = self.labels.iter();
         Ok(labels.fold(request.priority(self.priority), |request, (key, value)| {
             request.label(key, value)
@@ -183,6 +213,7 @@ impl Wanted {
             Of::Write => seinpaal.rwlock(name).write(),
         };
         let request = self.permits.into_iter().fold(request, |request, n| request.permits(n));
+        let request = self.slot_names.iter().fold(request, |request, name| request.slot(&name.0));
         let labels = self.labels.iter();
         Ok(labels.fold(request.priority(self.priority), |request, (key, value)| {
             request.label(key, value)
@@ -191,11 +222,11 @@ impl Wanted {
 
     /// The kind, if what else was said can be said of it.
     fn of(&self) -> Result<Of, Problem> {
-        let is_plain = self.limit.is_none() && self.permits.is_none();
+        let is_plain = self.limit.is_none() && self.permits.is_none() && self.slot_names.is_empty();
         match self.kind {
             Of::Semaphore => Ok(Of::Semaphore),
             kind if is_plain => Ok(kind),
-            _ => Err(Problem::bad("only a semaphore has a limit, and permits to choose")),
+            _ => Err(Problem::bad("only a semaphore has a limit, and permits and slots to choose")),
         }
     }
 

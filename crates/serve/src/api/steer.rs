@@ -3,13 +3,14 @@
 use std::sync::Arc;
 
 use axum::{extract::State, http::StatusCode};
-use seinpaal::{MAX_TTL, MIN_TTL, Name, Permits};
+use seinpaal::{MAX_TTL, MIN_TTL, Name, Permits, SlotNames};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
 use super::{
     address::{OfName, OfTicket},
     body::{At, Body, Operator, duration, ticket},
+    permits::SlotName,
 };
 use crate::{
     access::Visitor,
@@ -25,6 +26,15 @@ pub(super) struct Number {
     /// How many may hold at once; 0 stops all grants.
     #[schema(minimum = 0, maximum = 1_000_000_000)]
     limit: u32,
+}
+
+/// What the slots of a name are called.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Named {
+    /// From slot 0 up: as many as there are to be permits, and no two alike.
+    #[schema(min_items = 1, max_items = 1000)]
+    slot_names: Vec<SlotName>,
 }
 
 /// Why something is done. Others read it.
@@ -78,7 +88,8 @@ async fn make(
     deed.carry_out(inner, visitor, name, &reason).await.map_err(|undone| match undone {
         Undone::Name(error) => error.into(),
         Undone::Queue(error) => error.into(),
-        Undone::NotFree(words) => Problem::new(StatusCode::CONFLICT, "not free", words),
+        Undone::NotThere(error) => Problem::conflict("not on this store", error),
+        Undone::NotFree(words) => Problem::conflict("not free", words),
         Undone::Unwritten(_) => Problem::unknown(undone),
     })?;
     Ok(StatusCode::NO_CONTENT)
@@ -110,6 +121,22 @@ pub(super) async fn unset_limit(
     At(OfName { name }): At<OfName>,
 ) -> Result<StatusCode, Problem> {
     make(&inner, &visitor, &name, Deed::Name(NameDeed::Limit(None)), String::new()).await
+}
+
+/// Gives the slots of a name what they are called, and sets the limit to how many they are, until it is unset.
+#[utoipa::path(
+    put, path = "/names/{name}/slots", operation_id = "nameSlots", tag = "operate", params(OfName), request_body = Named,
+    responses((status = 204, description = "They are called so."), Problem)
+)]
+pub(super) async fn set_slots(
+    State(inner): State<Arc<Inner>>,
+    Operator(visitor): Operator,
+    At(OfName { name }): At<OfName>,
+    Body(named): Body<Named>,
+) -> Result<StatusCode, Problem> {
+    let names = named.slot_names.into_iter().map(String::from);
+    let names = SlotNames::new(names).map_err(Problem::bad)?;
+    make(&inner, &visitor, &name, Deed::Name(NameDeed::Slots(names)), String::new()).await
 }
 
 /// Grants nothing of a name until it is resumed. Who holds keeps what is held.
@@ -152,6 +179,21 @@ pub(super) async fn evict(
 ) -> Result<StatusCode, Problem> {
     make(&inner, &visitor, &name, Deed::Name(NameDeed::Evict(ticket(&of)?)), because.checked()?)
         .await
+}
+
+/// Asks the holder of a ticket to hand over. Nothing is ended: the holder is told who asks and why, by its next renewal
+/// at the latest, and so is everybody who looks at the name.
+#[utoipa::path(
+    post, path = "/names/{name}/tickets/{ticket}/ask", operation_id = "ask", tag = "operate", params(OfTicket), request_body = Because,
+    responses((status = 204, description = "It is asked."), Problem)
+)]
+pub(super) async fn ask(
+    State(inner): State<Arc<Inner>>,
+    Operator(visitor): Operator,
+    At(OfTicket { name, ticket: of }): At<OfTicket>,
+    Body(because): Body<Because>,
+) -> Result<StatusCode, Problem> {
+    make(&inner, &visitor, &name, Deed::Name(NameDeed::Ask(ticket(&of)?)), because.checked()?).await
 }
 
 /// Holds permits for a person, with a reason and until a time. They have to be free; evicting the ticket ends it sooner.

@@ -10,7 +10,7 @@ use seinpaal::{
 use seinpaal_words::{
     text::age,
     ticket::ShortTickets,
-    why::{basis, estimate, not_renewed, reason_words},
+    why::{asked, basis, estimate, not_renewed, reason_words},
 };
 
 use super::{
@@ -62,6 +62,8 @@ struct HolderRow {
     left: String,
     /// That it renews no more.
     late: String,
+    /// Who asked it to hand over, and why.
+    asks: Vec<String>,
     fence: String,
     fence_end: String,
     is_reserved: bool,
@@ -171,7 +173,7 @@ fn holder_row(seen: &Snapshot, holder: &Holder, short: &ShortTickets) -> HolderR
             (Some(Kind::RwLock), MOST_READERS) => "writer".to_owned(),
             (Some(Kind::RwLock), _) => "reader".to_owned(),
             _ if !seen.slot_names.of(&holder.slots).is_empty() => {
-                seen.slot_names.of(&holder.slots).to_string()
+                shown(&seen.slot_names.of(&holder.slots).to_string())
             }
             _ => holder.slots.to_string(),
         },
@@ -179,6 +181,7 @@ fn holder_row(seen: &Snapshot, holder: &Holder, short: &ShortTickets) -> HolderR
         held_for: age(holder.held_for),
         left: lease_left(holder.valid_for),
         late: not_renewed(holder).unwrap_or_default(),
+        asks: holder.asks.iter().map(|(ask, ago)| shown(&asked(ask, *ago))).collect(),
         fence_end: fence[fence.len().saturating_sub(6)..].to_owned(),
         fence,
         is_reserved: reservation::of(&holder.about).is_some(),
@@ -219,7 +222,11 @@ fn wants(seen: &Snapshot, waiter: &Waiter) -> String {
     match (seen.kind, waiter.permits) {
         (Some(Kind::RwLock), MOST_READERS) => "wants to write".to_owned(),
         (Some(Kind::RwLock), _) => "wants to read".to_owned(),
-        (_, permits) => format!("wants {}", grouped(permits)),
+        (_, permits) if waiter.wishes.count() == 0 => format!("wants {}", grouped(permits)),
+        (_, permits) => {
+            let named = seen.slot_names.of(&waiter.wishes).iter().map(shown).collect::<Vec<_>>();
+            format!("wants {}, of them {}", grouped(permits), named.join(", "))
+        }
     }
 }
 

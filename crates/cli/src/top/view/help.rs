@@ -2,7 +2,7 @@
 
 use super::Line;
 
-const WORDS: [&str; 16] = [
+const WORDS: [&str; 18] = [
     "up down (k j), page up, page down, home end (g G)   move",
     "enter, right (l)    open a name or queue",
     "escape, left (h)    back to the list, or end the search",
@@ -13,10 +13,12 @@ const WORDS: [&str; 16] = [
     "q                   leave",
     "",
     "The actions are those of the commands limit, limit --unset, pause, resume,",
-    "evict; queue limit, pause, resume, cancel, purge, dead --replay and --drop.",
+    "evict, ask; queue limit, pause, resume, cancel, purge, dead --replay and",
+    "--drop.",
     "",
     "In an open name the cursor moves through the holders and then through",
-    "the waiters. For a waiter, a line says why it waits and about how long.",
+    "the waiters. For a waiter, a line says why it waits and about how long; for a",
+    "holder, who asked it to hand over.",
     "",
     "Every command accepts a ticket as it is written here.",
 ];

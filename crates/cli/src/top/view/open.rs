@@ -1,26 +1,31 @@
 //! The view of one name: its holders, its waiters, and why they wait.
 
-use seinpaal::{About, Holder, Snapshot, Waiter};
+use seinpaal::{About, Holder, Slots, Snapshot, Waiter};
 
 use super::{super::state::State, Line, window};
 use crate::{
     command::show,
     output::{
-        text::{age, fill, plain, wrap},
-        ticket::ShortTickets,
+        text::{age, cut, fill, plain, width, wrap},
+        ticket::{ShortTickets, short},
         why,
     },
 };
 
 /// Of the rows for holders and waiters, at least so many for each, if there are that many.
 const LEAST_ROWS: usize = 3;
+/// The widest column of what slots are called.
+const MOST_NAMES: usize = 16;
 
 pub(super) fn lines(state: &mut State, rows: usize, columns: usize) -> Vec<Line> {
     let Some(seen) = state.seen.clone() else { return Vec::new() };
     let mut lines = vec![Line::Plain(show::head(&seen).trim_end().to_owned())];
     // The cursor goes through holders and then through waiters.
     let (at, holding) = (state.row(), seen.holders.len());
-    let told = told(&seen, at.checked_sub(holding), columns);
+    let told = match at.checked_sub(holding) {
+        Some(waiter) => told(&seen, waiter, columns),
+        None => asked(&seen, at, columns),
+    };
     let left = rows.saturating_sub(lines.len() + told.len() + 5);
     let for_holders = (left / 2).max(LEAST_ROWS).min(holding);
     let short = ShortTickets::of(&seen);
@@ -36,10 +41,12 @@ fn holders(seen: &Snapshot, at: usize, rows: usize, short: &ShortTickets) -> Vec
     if seen.holders_total == 0 {
         return vec![Line::Plain(" nobody holds".to_owned())];
     }
-    let mut lines = vec![Line::Head(" HOLDER        PERMITS   SINCE    LEFT  WHO".to_owned())];
+    let named = Named::of(seen, seen.holders.iter().map(|row| &row.slots));
+    let head = format!(" HOLDER        PERMITS   SINCE    LEFT  {}WHO", named.head());
+    let mut lines = vec![Line::Head(head)];
     let from = if at < seen.holders.len() { window(at, seen.holders.len(), rows) } else { 0 };
     let shown = seen.holders.iter().enumerate().skip(from).take(rows);
-    lines.extend(shown.map(|(here, row)| Line::row(here == at, &holder(row, short))));
+    lines.extend(shown.map(|(here, row)| Line::row(here == at, &holder(row, &named, short))));
     let others = (seen.holders_total as usize).saturating_sub(rows);
     if others > 0 {
         lines.push(Line::Plain(format!(" … {others} more")));
@@ -47,31 +54,60 @@ fn holders(seen: &Snapshot, at: usize, rows: usize, short: &ShortTickets) -> Vec
     lines
 }
 
-fn holder(row: &Holder, short: &ShortTickets) -> String {
+fn holder(row: &Holder, named: &Named<'_>, short: &ShortTickets) -> String {
     let left = row.valid_for.map_or_else(|| "-".to_owned(), age);
     let permits = row.slots.count();
     let (ticket, since) = (short.short(row.ticket), age(row.held_for));
     let late = row.not_renewed_for().map(|since| format!("not renewed for {}  ", age(since)));
     let (late, who) = (late.unwrap_or_default(), who(&row.about));
-    format!("{ticket:<12}  {permits:>7}  {since:>6}  {left:>6}  {late}{who}")
+    let asked = if row.asks.is_empty() { "" } else { "asked to hand over  " };
+    let slots = named.cell(&row.slots);
+    format!("{ticket:<12}  {permits:>7}  {since:>6}  {left:>6}  {slots}{late}{asked}{who}")
 }
 
 fn waiters(seen: &Snapshot, at: Option<usize>, page: usize, short: &ShortTickets) -> Vec<Line> {
     if seen.waiters.is_empty() {
         return vec![Line::Plain(" nobody waits".to_owned())];
     }
-    let head = " WAITER        PERMITS   SINCE  PRIORITY  WHO";
-    let mut lines = vec![Line::Plain(String::new()), Line::Head(head.to_owned())];
+    let named = Named::of(seen, seen.waiters.iter().map(|row| &row.wishes));
+    let head = format!(" WAITER        PERMITS   SINCE  PRIORITY  {}WHO", named.head());
+    let mut lines = vec![Line::Plain(String::new()), Line::Head(head)];
     let from = window(at.unwrap_or(0), seen.waiters.len(), page);
     let shown = seen.waiters.iter().enumerate().skip(from).take(page);
-    lines.extend(shown.map(|(here, row)| Line::row(Some(here) == at, &waiter(row, short))));
+    lines.extend(shown.map(|(here, row)| Line::row(Some(here) == at, &waiter(row, &named, short))));
     lines
 }
 
-fn waiter(row: &Waiter, short: &ShortTickets) -> String {
+fn waiter(row: &Waiter, named: &Named<'_>, short: &ShortTickets) -> String {
     let (ticket, since) = (short.short(row.ticket), age(row.waiting_for));
-    let (permits, priority) = (row.permits, row.priority);
-    format!("{ticket:<12}  {permits:>7}  {since:>6}  {priority:>8}  {}", who(&row.about))
+    let (permits, priority, slots) = (row.permits, row.priority, named.cell(&row.wishes));
+    format!("{ticket:<12}  {permits:>7}  {since:>6}  {priority:>8}  {slots}{}", who(&row.about))
+}
+
+/// The column of what slots are called, which is there where some of these slots have names.
+struct Named<'a> {
+    seen: &'a Snapshot,
+    width: usize,
+}
+
+impl<'a> Named<'a> {
+    fn of<'s>(seen: &'a Snapshot, slots: impl Iterator<Item = &'s Slots>) -> Self {
+        let widths = slots.map(|slots| width(&plain(&seen.slot_names.of(slots).to_string())));
+        let widest = widths.max().unwrap_or(0);
+        Self { seen, width: if widest == 0 { 0 } else { widest.clamp("SLOTS".len(), MOST_NAMES) } }
+    }
+
+    fn head(&self) -> String {
+        if self.width == 0 { String::new() } else { fill("SLOTS", self.width + 2) }
+    }
+
+    fn cell(&self, slots: &Slots) -> String {
+        if self.width == 0 {
+            return String::new();
+        }
+        let names = self.seen.slot_names.of(slots).to_string();
+        fill(&cut(&plain(&names), self.width), self.width + 2)
+    }
 }
 
 fn who(about: &About) -> String {
@@ -80,11 +116,26 @@ fn who(about: &About) -> String {
 }
 
 /// Why the waiter at the cursor waits.
-fn told(seen: &Snapshot, at: Option<usize>, columns: usize) -> Vec<Line> {
-    let Some(row) = seen.waiters.get(at.unwrap_or(usize::MAX)) else { return Vec::new() };
+fn told(seen: &Snapshot, at: usize, columns: usize) -> Vec<Line> {
+    let Some(row) = seen.waiters.get(at) else { return Vec::new() };
     let Some(told) = seen.why(&row.ticket) else { return Vec::new() };
+    below(&why::lines(seen, row.ticket, &told), columns)
+}
+
+/// Who asked the holder at the cursor to hand over.
+fn asked(seen: &Snapshot, at: usize, columns: usize) -> Vec<Line> {
+    let Some(row) = seen.holders.get(at).filter(|row| !row.asks.is_empty()) else {
+        return Vec::new();
+    };
+    let head = format!("{} was asked to hand over:", short(seen, row.ticket));
+    let asks = row.asks.iter().map(|(ask, ago)| format!("- {}", why::asked(ask, *ago)));
+    below(&[head].into_iter().chain(asks).collect::<Vec<_>>(), columns)
+}
+
+/// A head and sentences, below the table.
+fn below(texts: &[String], columns: usize) -> Vec<Line> {
     let mut lines = vec![Line::Plain(String::new())];
-    for (at, text) in why::lines(seen, row.ticket, &told).iter().enumerate() {
+    for (at, text) in texts.iter().enumerate() {
         let indent = if at == 0 { 0 } else { 2 };
         for (part, text) in wrap(&plain(text), columns.saturating_sub(2)).iter().enumerate() {
             let before = if part == 0 { 0 } else { indent };
