@@ -106,8 +106,11 @@ async fn a_mistake_in_the_guard_does_not_stay_hidden() {
         ("#ARGV > 67 or guarded_for > 0 or", "#ARGV > 67 or"),
         ("not head.paused and guarded_for == 0", "not head.paused"),
         ("min(head.bound, guarded_for)", "head.bound"),
-        ("guard == 'begun' or", "false or"),
-        ("and string.find(marker, ' 0 ', 1, true)", ""),
+        ("    if about or granted then\n", "    if false then\n"),
+        ("if about or granted then", "if granted then"),
+        ("if about or granted then", "if about then"),
+        ("or not string.find(marker, ' 0 ', 1, true)", ""),
+        ("if type(marker) ~= 'string' or", "if type(marker) == 'string' and"),
     ];
     let mut unnoticed = Vec::new();
     for (from, to) in mistakes {

@@ -44,8 +44,8 @@ local IDLE, IDLE_SIZE, IDLE_VERSION = '<BI4dddddB', 103, 7
 local LONE, LONE_MORE, LONE_MORE_AT, LONE_SIZE, LONE_VERSION = '<I4ddddddddd', '<BI4dBI4I4I4BB', 134, 161, 8
 local FIRST, FIRST_SIZE, FIRST_VERSION = '<BI4ddddBI4I4ddd', 127, 9
 local PACK_IDLE, PACK_LONE = '<Bc56BI4dddddB', '<Bc56I4dddddddddBI4dBI4I4I4BB'
--- What the marker of the restart guard says, where there is one: begun, over, or proved to be over.
-local guard
+-- Whether the restart guard, where there is one, was proved to be over.
+local is_guard_over
 local MEMBER, FREE = '>c1I8c32', '>c1I8I8'
 -- Whether the requests came as PLAIN_*; the fence seen that came so; the server's clock and the head, where they were read
 -- before begin.

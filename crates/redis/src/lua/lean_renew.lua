@@ -10,7 +10,7 @@
   repeat
     local RECORD_PART, TERM, TERM_AT, MEMBERS_AT, LISTED_AT = '<BxxxxxxxxxxxxI4dddI4dI4c32d', '<ddd', 18, 42, 90
     local line, text = ARGV[1], head_text
-    if byte(line) ~= 3 or ARGV[2] or #line < RENEW_AT or type(text) ~= 'string' or guard == 'begun' then break end
+    if byte(line) ~= 3 or ARGV[2] or #line < RENEW_SIZE or type(text) ~= 'string' then break end
     if #text < HEAD_SIZE or byte(text) ~= VERSION then break end
     local given, seen, who, ttl, margin, count, sum = read(PLAIN_RENEW, line, 2)
     if not (ttl >= MIN_TTL and ttl <= MAX_TTL and margin <= UNBOUNDED and seen <= MOST_FENCE_SEEN) then break end

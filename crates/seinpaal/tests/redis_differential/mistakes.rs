@@ -159,7 +159,10 @@ pub(super) const MISTAKES: &[(&str, &str, Drawn)] = &[
     ("if left < need or left > most and", "if left > most and", Tight),
     ("      most = need + HALF_DAY", "      most = need - HALF_DAY", Lone),
     ("is_done = held - its_permits, members - 1", "is_done = held, members - 1", Lone),
-    ("#first < RELEASE_AT", "true", Lone),
+    ("operation > 3 or size < (", "operation > 3 or size > (", Lone),
+    ("rule, most, priority, place_ttl) ..", "rule, most, 0, place_ttl) ..", Pair),
+    ("'release %s%08x all', series", "'release %s%08x all', series .. 'x'", Lone),
+    ("00000000 %.0f %.0f all", "00000001 %.0f %.0f all", Pair),
     // In the renewal of a lease beside others.
     ("members ~= count or digest ~= sum", "members ~= count", Few),
     ("members ~= count or digest ~= sum", "digest ~= sum", Few),
