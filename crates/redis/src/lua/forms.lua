@@ -32,8 +32,6 @@ local NAMED_VERSION = 10
 local HEAD, HEAD_SIZE = '<BFORM_OF_HEADB', 2 + SIZE_OF_HEAD
 local RECORD, RECORD_SIZE = '<BI4dI4dddI4dI4c32dI2', 99
 local TICKET, TICKET_SIZE = '<I4I4dddI4B', 37
--- Of a ticket only number and how long about is.
-local TICKET_STEP = '<I4xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxB'
 -- One who waits and wishes for slots says which at the end.
 local HOLDER, WAITER, WISHER = '<c1c1c32c32dddds', '<c1c1c32c32ddddddc32', '<c1c1c32c32ddddddc32s'
 -- An acquire as one server is asked: ticket number, whether its lease is its series', kind permits rule limit ttl margin

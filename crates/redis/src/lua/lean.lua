@@ -14,8 +14,8 @@ local ARGV = ARGV
 is_packed = (string.byte(ARGV[1] or '') or 32) < 4
 if is_packed then
   local PLAIN_ACQUIRE, PLAIN_RELEASE, PLAIN_RENEW = '<ddc56I4dI4I4Bddd', '<ddc56I4d', '<ddc56dddd'
-  -- How long they are, and where about begins.
-  local RELEASE_SIZE, RENEW_SIZE, ABOUT_AT = 85, 105, 172
+  -- How long they are, and where what follows the series, and about, begin.
+  local RELEASE_SIZE, RENEW_SIZE, TERMS_AT, ABOUT_AT = 85, 105, 74, 172
   local TICKET_ABOUT, PACK_FIRST, PACK_RENEWED = '<I4I4dddI4Bc0', '<Bc56BI4ddddBI4I4dddc0', '<Bc56I4ddddddddd'
   -- How many tickets a lone value has at most, how long it is when another comes in, and for how many grants its keys
   -- expire early whenever nobody holds.

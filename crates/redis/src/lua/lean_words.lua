@@ -4,7 +4,7 @@
 -- reply  nothing
 -- cost   nothing
 
-  local ACQUIRE_WORDS, RENEW_WORDS = '<I4xxxxxxxxI4I4c1dddc1di4dc32', '<dddd'
+  local ACQUIRE_WORDS, RENEW_WORDS = '<I4dI4I4c1dddc1di4dc32', '<dddd'
   local words = { '', '', '', '' }
   for i = 1, #ARGV do
     local line = ARGV[i]
@@ -17,13 +17,13 @@
       words[1], words[2], packed_seen = given >= 0 and string.format('%.0f', given) or '', asker, seen
     end
     if operation == 1 then
-      local number, permits, limit, kind, ttl, margin, not_after, rule, most, priority, place_ttl, place = read(ACQUIRE_WORDS, line, 74)
+      local number, _, permits, limit, kind, ttl, margin, not_after, rule, most, priority, place_ttl, place = read(ACQUIRE_WORDS, line, TERMS_AT)
       words[i + 3] = 'acquire:' .. pack(ASK, series .. string.format('%08x', number), number, 1, kind, permits, rule, limit, ttl, margin,
         not_after, most, priority, place_ttl) .. series .. '00000000' .. place .. sub(line, ABOUT_AT)
     elseif operation == 2 then
-      words[i + 3] = string.format('release %s%08x all', series, (read('<I4', line, 74)))
+      words[i + 3] = string.format('release %s%08x all', series, (read('<I4', line, TERMS_AT)))
     else
-      words[i + 3] = string.format('renew %s00000000 %.0f %.0f all %.0f %.0f', series, read(RENEW_WORDS, line, 74))
+      words[i + 3] = string.format('renew %s00000000 %.0f %.0f all %.0f %.0f', series, read(RENEW_WORDS, line, TERMS_AT))
     end
   end
   ARGV = words
