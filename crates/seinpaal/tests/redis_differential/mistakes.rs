@@ -160,7 +160,6 @@ pub(super) const MISTAKES: &[(&str, &str, Drawn)] = &[
     ("      most = need + HALF_DAY", "      most = need - HALF_DAY", Lone),
     ("is_done = held - its_permits, members - 1", "is_done = held, members - 1", Lone),
     ("operation > 3 or size < (", "operation > 3 or size > (", Lone),
-    ("most, priority, place_ttl) ..", "most, 0, place_ttl) ..", Pair),
     ("'release %s%08x all', series", "'release %s%08x all', series .. 'x'", Lone),
     ("00000000 %.0f %.0f all", "00000001 %.0f %.0f all", Pair),
     // In the renewal of a lease beside others.
