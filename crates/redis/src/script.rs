@@ -1,5 +1,6 @@
 //! The scripts: which there are, of which pieces they are made, and which of them a batch takes.
 
+mod constants;
 mod requests;
 
 use std::sync::OnceLock;
@@ -15,8 +16,9 @@ use super::{head, queue::pieces::QUEUE};
 
 /// Where every script begins: formats, and without the restart guard what goes on most of the time.
 pub(super) const FORMS: &str = include_str!("lua/forms.lua");
-/// What follows with the restart guard: whether it is over.
+/// What stands in the lean path with the restart guard, and where: whether the guard is over.
 const OVER: &str = include_str!("lua/over.lua");
+const PLACE_OF_OVER: &str = "    -- With restart-guard: over.\n";
 const LEAN: &str = concat!(
     include_str!("lua/lean.lua"),
     include_str!("lua/lean_renew.lua"),
@@ -281,9 +283,11 @@ impl Scripts {
         let guard = self.guard.filter(|_| operation != Operation::Write);
         let (over, after) = guard.map_or(("", ""), |_| (OVER, GUARD));
         let lean = if operation.may_be_plain() { LEAN } else { "" };
-        let pieces = [self.wire.piece(), FORMS, over, lean, begin, after, rest];
+        let lean = lean.replacen(PLACE_OF_OVER, over, 1);
+        let pieces = [self.wire.piece(), FORMS, &lean, begin, after, rest];
         let length = guard.unwrap_or_default().to_string();
-        head::NAMES.expand(&self.changed(pieces.concat())).replace("GUARD_LENGTH", &length)
+        let expanded = head::NAMES.expand(&self.changed(pieces.concat()));
+        constants::written(&expanded).replace("GUARD_LENGTH", &length)
     }
 
     fn changed(&self, source: String) -> String {

@@ -106,24 +106,33 @@ async fn a_mistake_in_the_guard_does_not_stay_hidden() {
         ("#ARGV > 67 or guarded_for > 0 or", "#ARGV > 67 or"),
         ("not head.paused and guarded_for == 0", "not head.paused"),
         ("min(head.bound, guarded_for)", "head.bound"),
-        ("guard == 'begun' or", "false or"),
-        ("and string.find(marker, ' 0 ', 1, true)", ""),
+        ("    if about or granted then\n", "    if false then\n"),
+        ("if about or granted then", "if granted then"),
+        ("if about or granted then", "if about then"),
+        ("or not string.find(marker, ' 0 ', 1, true)", ""),
+        ("if type(marker) ~= 'string' or", "if type(marker) == 'string' and"),
     ];
     let mut unnoticed = Vec::new();
     for (from, to) in mistakes {
-        let mut bench = Bench::with(Some((from, to)), Some(GUARD)).await;
-        let mut is_found = false;
-        for history in guarded_histories() {
-            is_found = bench.difference(&history).await.is_some();
-            if is_found {
-                break;
-            }
-        }
-        if !is_found {
+        if !guard_histories_find((from, to), false).await
+            && !guard_histories_find((from, to), true).await
+        {
             unnoticed.push(format!("{to:?} in place of {from:?}"));
         }
     }
     assert!(unnoticed.is_empty(), "these go unnoticed: {unnoticed:#?}");
+}
+
+/// Also where the guard begins at another name first, so that what is alone at its name meets it.
+async fn guard_histories_find(mistake: (&'static str, &'static str), is_bundled: bool) -> bool {
+    let bench = Bench::with(Some(mistake), Some(GUARD)).await;
+    let mut bench = if is_bundled { bench.bundled() } else { bench };
+    for history in guarded_histories() {
+        if bench.difference(&history).await.is_some() {
+            return true;
+        }
+    }
+    false
 }
 
 /// As many as CI has time for; set the variable to look further.
@@ -204,8 +213,8 @@ async fn a_bundle_does_at_each_name_what_the_ledger_does() {
         }
     }
     let mut bench = Bench::with(None, Some(GUARD)).await.bundled();
-    for seed in 0..histories() / 4 {
-        assert_eq!(bench.difference(&guarded_history(seed, SMALL)).await, None, "seed {seed}");
+    for (i, history) in guarded_histories().enumerate().filter(|(i, _)| i % 4 == 0) {
+        assert_eq!(bench.difference(&history).await, None, "history {i}");
     }
 }
 

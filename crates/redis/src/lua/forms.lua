@@ -32,8 +32,6 @@ local NAMED_VERSION = 10
 local HEAD, HEAD_SIZE = '<BFORM_OF_HEADB', 2 + SIZE_OF_HEAD
 local RECORD, RECORD_SIZE = '<BI4dI4dddI4dI4c32dI2', 99
 local TICKET, TICKET_SIZE = '<I4I4dddI4B', 37
--- Of a ticket only number and how long about is.
-local TICKET_STEP = '<I4xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxB'
 -- One who waits and wishes for slots says which at the end.
 local HOLDER, WAITER, WISHER = '<c1c1c32c32dddds', '<c1c1c32c32ddddddc32', '<c1c1c32c32ddddddc32s'
 -- An acquire as one server is asked: ticket number, whether its lease is its series', kind permits rule limit ttl margin
@@ -44,8 +42,8 @@ local IDLE, IDLE_SIZE, IDLE_VERSION = '<BI4dddddB', 103, 7
 local LONE, LONE_MORE, LONE_MORE_AT, LONE_SIZE, LONE_VERSION = '<I4ddddddddd', '<BI4dBI4I4I4BB', 134, 161, 8
 local FIRST, FIRST_SIZE, FIRST_VERSION = '<BI4ddddBI4I4ddd', 127, 9
 local PACK_IDLE, PACK_LONE = '<Bc56BI4dddddB', '<Bc56I4dddddddddBI4dBI4I4I4BB'
--- What the marker of the restart guard says, where there is one: begun, over, or proved to be over.
-local guard
+-- Whether the restart guard, where there is one, was proved to be over.
+local is_guard_over
 local MEMBER, FREE = '>c1I8c32', '>c1I8I8'
 -- Whether the requests came as PLAIN_*; the fence seen that came so; the server's clock and the head, where they were read
 -- before begin.

@@ -3,14 +3,14 @@
 -- args   those of the script
 -- reply  nothing
 -- error  SEINPAALGUARD SEINPAALCORRUPT
--- cost   one GET and one INFO, if over has not seen all; one INFO more if the replication ID is new, or while guarded, and
+-- cost   one GET and one INFO, if over has not proved all; one INFO more if the replication ID is new, or while guarded, and
 --        one SET
 --
 -- The marker: the replication ID; which incarnation of which server wrote it; for how long it is guarded yet, and when
 -- that was. run_id is new with every start, master_replid2 with every promotion. What has passed is counted as the
 -- ledger's clock does, at most a fifth of the guard a call: a step of the server's clock cannot end it.
 -- GUARD_LENGTH is a number of microseconds.
-if guard ~= 'proved' then
+if not is_guard_over then
   local kept, replication = try('get', KEYS[3]), try('info', 'replication')
   if not now then return redis.error_reply('SEINPAALARGUMENT the clock') end
   if type(kept) == 'table' then return redis.error_reply('SEINPAALCORRUPT the key of the guard is somebody else\'s') end

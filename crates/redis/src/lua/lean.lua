@@ -6,17 +6,16 @@
 -- cost   one TIME, one HGET, one HSET; PEXPIRE if the end is too near
 --
 -- Whatever is not as simple breaks out before anything is written. Then the requests are put as the rest expects them.
--- PLAIN_*: what goes before a request that is likely to be plain: which it is, now (below zero: the server's clock), the
---   fence seen, inbox and series; then of an acquire number digest permits limit, kind and limit, ttl margin not_after; of
---   a release number digest; of a renewal ttl margin members digest. After it comes the request as any other script
---   is given it.
+-- PLAIN_*: a request that is likely to be plain: which it is, now (below zero: the server's clock), the fence seen, inbox
+--   and series; then of an acquire number digest permits limit kind ttl margin not_after, what lean_words reads, and about;
+--   of a release number digest; of a renewal ttl margin members digest.
 
 local ARGV = ARGV
 is_packed = (string.byte(ARGV[1] or '') or 32) < 4
 if is_packed then
   local PLAIN_ACQUIRE, PLAIN_RELEASE, PLAIN_RENEW = '<ddc56I4dI4I4Bddd', '<ddc56I4d', '<ddc56dddd'
-  -- Where the request begins, and in an acquire about.
-  local ACQUIRE_AT, RELEASE_AT, RENEW_AT, ABOUT_AT = 119, 86, 106, 282
+  -- How long they are, and where what follows the series, and about, begin.
+  local RELEASE_SIZE, RENEW_SIZE, TERMS_AT, ABOUT_AT = 85, 105, 74, 172
   local TICKET_ABOUT, PACK_FIRST, PACK_RENEWED = '<I4I4dddI4Bc0', '<Bc56BI4ddddBI4I4dddc0', '<Bc56I4ddddddddd'
   -- How many tickets a lone value has at most, how long it is when another comes in, and for how many grants its keys
   -- expire early whenever nobody holds.
@@ -26,7 +25,7 @@ if is_packed then
   repeat
     local line, text = ARGV[1], try('hget', KEYS[1], 'h')
     head_text = text
-    if not text or guard == 'begun' or #text < IDLE_SIZE then break end
+    if not text or #text < IDLE_SIZE then break end
     -- Causes and tickets are what is in text after from, then what was added. held, top and free, the free slots below the top, are not read unless
     -- they are needed.
     local form, uses, last, clock, wall, fence, deadline, till, size, kind, limit, held, bound, term, ends, ends_wall, members, digest,
@@ -51,9 +50,9 @@ if is_packed then
         if operation == 1 then
           if #line < ABOUT_AT - 1 or #line > ABOUT_AT + 254 then break end
           given, seen, who, number, mixed, permits, asked_limit, asked_kind, ttl, margin, not_after = read(PLAIN_ACQUIRE, line, 2)
-        elseif operation == 2 and #line >= RELEASE_AT then
+        elseif operation == 2 and #line >= RELEASE_SIZE then
           given, seen, who, number, mixed = read(PLAIN_RELEASE, line, 2)
-        elseif operation == 3 and #line >= RENEW_AT then
+        elseif operation == 3 and #line >= RENEW_SIZE then
           given, seen, who, ttl, margin, number, mixed = read(PLAIN_RENEW, line, 2)
         end
         if not now then
@@ -171,6 +170,7 @@ if is_packed then
       line = ARGV[i]
     end
     if line or fence - now > HALF_DAY then break end
+    -- With restart-guard: over.
 
     local need, most, milliseconds, value
     -- A string that is made anew costs by its length.

@@ -4,48 +4,46 @@
 -- reply  now
 -- cost   one TIME, one HGET, one HSET; once a ttl, if wide, one ZRANGEBYLEX, ZREM and ZADD; PEXPIRE if the end is too near
 --
--- What does not change is copied from the record, and not read: the numbers are where RECORD has them. Whatever is not
--- as simple breaks out before anything is written.
+-- Lean has read the head. Whatever is not as simple breaks out before anything is written.
 
   repeat
-    local RECORD_PART, TERM, TERM_AT, MEMBERS_AT, LISTED_AT = '<BxxxxxxxxxxxxI4dddI4dI4c32d', '<ddd', 18, 42, 90
     local line, text = ARGV[1], head_text
-    if byte(line) ~= 3 or ARGV[2] or #line < RENEW_AT or type(text) ~= 'string' or guard == 'begun' then break end
+    if byte(line) ~= 3 or ARGV[2] or #line < RENEW_SIZE or type(text) ~= 'string' then break end
     if #text < HEAD_SIZE or byte(text) ~= VERSION then break end
-    local given, seen, who, ttl, margin, count, sum = read(PLAIN_RENEW, line, 2)
-    if not (ttl >= MIN_TTL and ttl <= MAX_TTL and margin <= UNBOUNDED and seen <= MOST_FENCE_SEEN) then break end
+    local given, seen, asker, series, new_ttl, margin, count, sum = read('<ddc32c24dddd', line, 2)
+    if not (new_ttl >= MIN_TTL and new_ttl <= MAX_TTL and margin <= UNBOUNDED and seen <= MOST_FENCE_SEEN) then break end
     local version, FIELDS_OF_HEAD, ranges = read(HEAD, text)
     if #text ~= HEAD_SIZE + 8 * ranges or flags > 7 or flags % 2 == 1 or waiting > 0 then break end
     if (pinned >= 0 and deadline > 0) or (flags >= 4 and top == held) then break end
-    local lease = sub(who, 33) .. '00000000'
-    local record = try('hget', KEYS[1], 'r' .. lease)
+    local field = 'r' .. series .. '00000000'
+    local record = try('hget', KEYS[1], field)
     if type(record) ~= 'string' or #record < RECORD_SIZE then break end
-    local what, open, _, ends, ends_wall, members, digest, parked, inbox, listed = read(RECORD_PART, record)
+    local what, last, till, open, _, ends, ends_wall, members, digest, parked, inbox, listed, size = read(RECORD, record)
     if what < 2 or (what == 3 and open == 0) or members ~= count or digest ~= sum or parked > 0 then break end
-    if inbox ~= sub(who, 1, 32) then break end
+    if inbox ~= asker then break end
     local now = given
     if now < 0 then
       local time = redis.call('time')
       now = time[1] * 1000000 + time[2]
       read_now = now
     end
-    local step, is_wide, relisted = now > wall and now - wall or 0, flags % 4 >= 2, nil
+    local step, is_wide, was_listed = now > wall and now - wall or 0, flags % 4 >= 2, nil
     clock, wall, passed = clock + (step < bound and step or bound), now, passed + step
-    local ending = passed + ttl
+    local ending = passed + new_ttl
     if is_wide and (ending < listed or listed == 0) then break end
     if passed >= due then
       -- Of what the order lists, this alone may have ended, and it has not.
       local first = is_wide and ends > clock and ends_wall > now and try('zrangebylex', KEYS[2], '[e', '(f', 'limit', '0', '2')
-      if not first or first[1] ~= pack(MEMBER, 'e', listed, lease) then break end
+      if not first or first[1] ~= pack(MEMBER, 'e', listed, sub(field, 2)) then break end
       due = UNBOUNDED
       if first[2] then _, due = read(MEMBER, first[2]) end
       if due <= passed then break end
-      relisted = ending
+      was_listed, listed = first[1], ending
     end
     if ending < due then due = ending end
     if margin < bound then bound = margin end
-    if ttl > longest then longest = ttl end
     if seen > fence then fence = seen end
+    if new_ttl > longest then longest = new_ttl end
 
     local milliseconds
     if pinned < 0 then
@@ -56,15 +54,14 @@
         milliseconds = string.format('%d', (need + HALF_DAY) / 1000)
       end
     end
-    local rest = relisted and sub(record, MEMBERS_AT, LISTED_AT - 1) .. pack('<d', relisted) .. sub(record, LISTED_AT + 8)
-      or sub(record, MEMBERS_AT)
     local failed = try('hset', KEYS[1],
       'h', pack(HEAD, version, FIELDS_OF_HEAD, ranges) .. sub(text, HEAD_SIZE + 1),
-      'r' .. lease, sub(record, 1, TERM_AT - 1) .. pack(TERM, ttl, clock + ttl, now + ttl) .. rest)
+      field, pack(RECORD, what, last, till, open, new_ttl, clock + new_ttl, now + new_ttl, members, digest, parked, inbox, listed, size)
+        .. sub(record, RECORD_SIZE + 1))
     if type(failed) == 'table' then break end
-    if relisted then
-      failed = try('zrem', KEYS[2], pack(MEMBER, 'e', listed, lease))
-      if type(failed) ~= 'table' then failed = try('zadd', KEYS[2], '0', pack(MEMBER, 'e', relisted, lease)) end
+    if was_listed then
+      failed = try('zrem', KEYS[2], was_listed)
+      if type(failed) ~= 'table' then failed = try('zadd', KEYS[2], '0', pack(MEMBER, 'e', listed, sub(field, 2))) end
       if type(failed) == 'table' then return redis.error_reply('SEINPAALTORN ' .. string.gsub(failed.err, '[\r\n]', ' ')) end
     end
     if milliseconds then

@@ -4,14 +4,27 @@
 -- reply  nothing
 -- cost   nothing
 
-  local first = ARGV[1]
-  if #first < RELEASE_AT then return redis.error_reply('SEINPAALARGUMENT the request cannot be read') end
-  local given, seen, asker = read('<ddc32', first, 2)
-  local lines = { given >= 0 and string.format('%.0f', given) or '', asker, '', '' }
+  local ACQUIRE_WORDS, RENEW_WORDS = '<I4dI4I4c1dddc1di4dc32', '<dddd'
+  local words = { '', '', '', '' }
   for i = 1, #ARGV do
     local line = ARGV[i]
-    local operation = byte(line)
-    lines[i + 3] = sub(line, operation == 1 and ACQUIRE_AT or operation == 2 and RELEASE_AT or RENEW_AT)
+    local operation, size = byte(line), #line
+    if not operation or operation > 3 or size < (operation == 1 and ABOUT_AT - 1 or operation == 2 and RELEASE_SIZE or RENEW_SIZE) then
+      return redis.error_reply('SEINPAALARGUMENT the request cannot be read')
+    end
+    local given, seen, asker, series = read('<ddc32c24', line, 2)
+    if i == 1 then
+      words[1], words[2], packed_seen = given >= 0 and string.format('%.0f', given) or '', asker, seen
+    end
+    if operation == 1 then
+      local number, _, permits, limit, kind, ttl, margin, not_after, rule, most, priority, place_ttl, place = read(ACQUIRE_WORDS, line, TERMS_AT)
+      words[i + 3] = 'acquire:' .. pack(ASK, series .. string.format('%08x', number), number, 1, kind, permits, rule, limit, ttl, margin,
+        not_after, most, priority, place_ttl) .. series .. '00000000' .. place .. sub(line, ABOUT_AT)
+    elseif operation == 2 then
+      words[i + 3] = string.format('release %s%08x all', series, (read('<I4', line, TERMS_AT)))
+    else
+      words[i + 3] = string.format('renew %s00000000 %.0f %.0f all %.0f %.0f', series, read(RENEW_WORDS, line, TERMS_AT))
+    end
   end
-  ARGV, packed_seen = lines, seen
+  ARGV = words
 end

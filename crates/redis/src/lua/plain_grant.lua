@@ -55,7 +55,7 @@
         members, digest = members + 1, (digest + digest_of(ticket, number)) % DIGESTS
         memory, longest = max(memory, till), max(longest, lease_ttl)
         local slots = permits == 1 and format('%d', slot) or format('%d-%d', slot, slot + permits - 1)
-        if #tickets + #about + TICKET_SIZE <= MOST_INLINE then
+        if #tickets + #about + TICKET_SIZE <= MOST_INLINE and not (is_wide and tickets ~= '') then
           tickets = tickets .. pack(TICKET, number, permits, ttl, now, fence, slot, #about) .. about
         else
           if operation == 0 then break end

@@ -145,6 +145,7 @@ function ledger.has_room(entry, record)
   local lease = record.lease
   if not lease or lease.inbox ~= entry.inbox or string.find(entry.slots, ',', 1, true) then return false end
   if entry.home == 'record' then return not record.is_crowded end -- a lone value had room for it
+  if head.wide and next(record.tickets) then return false end
   local size = TICKET_SIZE + #entry.about
   for _, other in pairs(record.tickets) do size = size + TICKET_SIZE + #other.about end
   return size <= MOST_INLINE
@@ -202,12 +203,14 @@ function ledger.house_all()
   end
 end
 
--- From so many on, the order lists what is there.
+-- From so many on, the order lists what is there. Then a record keeps one ticket, so that renewing it is cheap.
 function ledger.widen()
   ledger.load_all()
   head.wide = true
   for id, record in pairs(ledger.records) do
     if ledger.is_there(record) then ledger.dirty_records[id] = true end
+    local first = next(record.tickets)
+    record.is_crowded = first and next(record.tickets, first)
   end
   for ticket, entry in pairs(ledger.entries) do
     if entry then ledger.dirty_entries[ticket] = true end

@@ -52,9 +52,6 @@ fn plain_argument(start: &[u8; PLAIN_START], request: &Request) -> Option<Vec<u8
         Request::Release { ticket, slots: None } => {
             let mut argument = begun(2, start, 0);
             put_plain_ticket(&mut argument, *ticket);
-            argument.extend(b"release ");
-            argument.extend(ticket.digits());
-            argument.extend(b" all");
             Some(argument)
         }
         Request::Renew(Renew { lease, ttl, margin, whom: Whom::All { members, digest } }) => {
@@ -63,7 +60,6 @@ fn plain_argument(start: &[u8; PLAIN_START], request: &Request) -> Option<Vec<u8
             for number in [*ttl, *margin, u64::from(*members), *digest] {
                 argument.extend(double(number));
             }
-            argument.extend(line(request).bytes());
             Some(argument)
         }
         _ => None,
@@ -78,7 +74,7 @@ fn begun(operation: u8, start: &[u8; PLAIN_START], about: usize) -> Vec<u8> {
 }
 
 fn plain_acquire(start: &[u8; PLAIN_START], acquire: &Acquire) -> Option<Vec<u8>> {
-    let (_, limit) = rule_and_limit(acquire.limit);
+    let (rule, limit) = rule_and_limit(acquire.limit);
     let mut argument = begun(1, start, acquire.about.len());
     put_plain_ticket(&mut argument, acquire.ticket);
     argument.extend(acquire.permits.get().to_le_bytes());
@@ -87,7 +83,10 @@ fn plain_acquire(start: &[u8; PLAIN_START], acquire: &Acquire) -> Option<Vec<u8>
     for time in [acquire.ttl, acquire.margin, acquire.not_after.unwrap_or(MOST_EXACT)] {
         argument.extend(double(time));
     }
-    put_packed(&mut argument, acquire);
+    argument.push(rule);
+    put_place(&mut argument, acquire);
+    argument.extend(acquire.waiter_lease.digits());
+    argument.extend(acquire.about.bytes());
     is_own(acquire).then_some(argument)
 }
 
@@ -127,16 +126,21 @@ fn put_packed(packed: &mut Vec<u8>, acquire: &Acquire) {
     for time in [acquire.ttl, acquire.margin, acquire.not_after.unwrap_or(MOST_EXACT)] {
         packed.extend(double(time));
     }
-    packed.extend(match acquire.enqueue {
+    put_place(packed, acquire);
+    packed.extend(acquire.lease.digits());
+    packed.extend(acquire.waiter_lease.digits());
+    packed.extend(acquire.about.bytes());
+}
+
+/// How many may wait, the priority, and for how long a place in line lasts.
+fn put_place(argument: &mut Vec<u8>, acquire: &Acquire) {
+    argument.extend(match acquire.enqueue {
         Enqueue::No => (-1.0_f64).to_le_bytes(),
         Enqueue::Yes { max_waiting: None } => double(MOST_EXACT),
         Enqueue::Yes { max_waiting: Some(most) } => double(most.into()),
     });
-    packed.extend(i32::from(acquire.priority.get()).to_le_bytes());
-    packed.extend(double(acquire.waiter_ttl));
-    packed.extend(acquire.lease.digits());
-    packed.extend(acquire.waiter_lease.digits());
-    packed.extend(acquire.about.bytes());
+    argument.extend(i32::from(acquire.priority.get()).to_le_bytes());
+    argument.extend(double(acquire.waiter_ttl));
 }
 
 /// As Lua has numbers; what it has not exactly is out of every range.

@@ -135,6 +135,12 @@ fn no_slots_are_not_all_slots() {
     assert!(release(Some(Slots::range(2, 4))).ends_with(" 2-4,"));
 }
 
+/// So much of a script, with all that is written in the place of words.
+fn as_loaded(pieces: &[&str]) -> String {
+    let source = head::NAMES.expand(&[&[Wire::Single.piece(), FORMS], pieces].concat().concat());
+    constants::written(&source).replace("GUARD_LENGTH", &GUARDED.length().as_micros().to_string())
+}
+
 #[test]
 fn the_guard_comes_before_everything_that_could_grant_and_only_where_it_is_on() {
     let (plain, guarded) = (
@@ -143,15 +149,22 @@ fn the_guard_comes_before_everything_that_could_grant_and_only_where_it_is_on() 
     );
     for row in SCRIPTS.iter().filter(|row| row.operation != Operation::Write) {
         let (plain, guarded) = (plain.source(row.operation), guarded.source(row.operation));
-        let guard = GUARD.replace("GUARD_LENGTH", &GUARDED.length().as_micros().to_string());
-        let forms = head::NAMES.expand(FORMS);
         let lean = if row.operation.may_be_plain() { LEAN } else { "" };
-        let lean = head::NAMES.expand(lean);
-        let first = [Wire::Single.piece(), &*forms, OVER, &*lean, BEGIN, &*guard].concat();
+        let lean = lean.replacen(PLACE_OF_OVER, OVER, 1);
+        let before = as_loaded(&[&lean, BEGIN]);
+        let first = as_loaded(&[&lean, BEGIN, GUARD]);
         assert!(guarded.starts_with(&first), "{}", row.name);
-        let without = guarded.replacen(OVER, "", 1).replacen(&guard, "", 1);
+        let guard = first.strip_prefix(&*before).unwrap();
+        let without = guarded.replacen(OVER, "", 1).replacen(guard, "", 1);
         assert_eq!(without, plain, "{}", row.name);
     }
+}
+
+#[test]
+fn the_lean_path_writes_only_after_the_place_of_the_guard() {
+    let (before, after) = LEAN.split_once(PLACE_OF_OVER).unwrap();
+    assert!(!before.contains("'hset'") && after.contains("'hset'"));
+    assert!(!after.contains(PLACE_OF_OVER));
 }
 
 #[test]
