@@ -56,5 +56,6 @@ async fn a_held_name_costs_its_client_less_than_two_thousand_bytes_and_they_come
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
     let left = bytes_a_name(before);
+    println!("{of_held} bytes a name that is held, {left} of one that was released");
     assert!(left < 300, "{left} bytes are left of a name that was released, of {of_held}");
 }
