@@ -84,6 +84,7 @@ pub(crate) enum Command {
     Acquire(Box<Request>),
     /// Requests for different names that do not wait. They go in one step if the store has one for
     /// them.
+    #[allow(clippy::vec_box, reason = "the driver keeps each of them in its box")]
     AcquireTogether(Vec<Box<Request>>),
     /// The future of this request was dropped.
     Abandon {

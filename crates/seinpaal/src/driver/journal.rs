@@ -23,7 +23,7 @@ pub(super) fn note<'a>(name: impl Fn() -> &'a str, event: &Event) {
             tracing::trace!(target: "seinpaal", name = name(), %ticket, "renewed");
         }
         Event::Danger { ticket } => {
-            tracing::warn!(target: "seinpaal", name = name(), %ticket, "danger")
+            tracing::warn!(target: "seinpaal", name = name(), %ticket, "danger");
         }
         Event::Asked { ticket, ask } => {
             let (by, reason) = (ask.by(), ask.reason());
