@@ -49,7 +49,7 @@ impl<'a> Member<'a> {
             priority: Priority::default(),
             ttl: self.session.config().ttl,
             deadline: None,
-            about: String::new(),
+            about: "".into(),
         };
         self.session.acquire(self.stage.now(), self.stage.name(), wish)
     }

@@ -44,11 +44,7 @@ macro_rules! hexadecimal {
             type Err = BadId;
 
             fn from_str(text: &str) -> Result<Self, BadId> {
-                let plain = text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
-                if text.len() != 32 || !plain {
-                    return Err(BadId(String::from(text)));
-                }
-                u128::from_str_radix(text, 16).map(Self).map_err(|_| BadId(String::from(text)))
+                read_digits(text).map(Self).ok_or_else(|| BadId(String::from(text)))
             }
         }
     )*};
@@ -57,12 +53,46 @@ hexadecimal!(Ticket, Series, LeaseId, Inbox);
 
 fn hexadecimal_digits(number: u128) -> [u8; 32] {
     let mut digits = [0; 32];
-    for (pair, byte) in digits.chunks_exact_mut(2).zip(number.to_be_bytes()) {
-        pair.copy_from_slice(
-            &[byte >> 4, byte & 15].map(|half| b"0123456789abcdef"[usize::from(half)]),
-        );
+    let parts = number.to_be_bytes();
+    for (eight, part) in digits.as_chunks_mut().0.iter_mut().zip(parts.as_chunks().0) {
+        *eight = eight_digits(u32::from_be_bytes(*part));
     }
     digits
+}
+
+/// Eight digits at once, each in a byte of its own.
+const fn eight_digits(number: u32) -> [u8; 8] {
+    let mut halves = number as u64;
+    halves = (halves | halves << 16) & 0x0000_ffff_0000_ffff;
+    halves = (halves | halves << 8) & 0x00ff_00ff_00ff_00ff;
+    halves = (halves | halves << 4) & 0x0f0f_0f0f_0f0f_0f0f;
+    // Six more carry a letter, and nothing else, over sixteen.
+    let letters = (halves + 0x0606_0606_0606_0606) >> 4 & 0x0101_0101_0101_0101;
+    (halves + 0x3030_3030_3030_3030 + letters * (b'a' - b'9' - 1) as u64).to_be_bytes()
+}
+
+/// What a byte is as a digit; of others this is more than 15.
+const DIGITS: [u8; 256] = {
+    let mut digits = [0xff; 256];
+    let mut value = 0;
+    while value < 16 {
+        digits[b"0123456789abcdef"[value as usize] as usize] = value;
+        value += 1;
+    }
+    digits
+};
+
+fn read_digits(text: &str) -> Option<u128> {
+    let digits: &[u8; 32] = text.as_bytes().try_into().ok()?;
+    let (mut numbers, mut all) = ([0_u64; 2], 0);
+    for (number, digits) in numbers.iter_mut().zip(digits.chunks_exact(16)) {
+        for digit in digits.iter().map(|digit| DIGITS[usize::from(*digit)]) {
+            all |= digit;
+            *number = *number << 4 | u64::from(digit & 15);
+        }
+    }
+    let [high, low] = numbers.map(u128::from);
+    (all < 16).then_some(high << 64 | low)
 }
 
 impl From<Ticket> for LeaseId {
@@ -178,4 +208,38 @@ pub(crate) const fn mix(count: u64) -> u64 {
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     z ^ (z >> 31)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::{format, string::ToString};
+
+    #[test]
+    fn ids_are_written_as_numbers_are_and_read_back() {
+        let mut number = 0x0123_4567_89ab_cdef_fedc_ba98_7654_3210_u128;
+        for id in [0, 1, u128::MAX, number].map(Ticket) {
+            assert_eq!(id.to_string(), format!("{:032x}", id.0));
+        }
+        for _ in 0..1000 {
+            number = u128::from(mix(number as u64)) << 64 | number >> 64;
+            assert_eq!(Ticket(number).to_string(), format!("{number:032x}"));
+            assert_eq!(Ticket(number).to_string().parse(), Ok(Ticket(number)));
+        }
+    }
+
+    #[test]
+    fn no_other_byte_is_a_digit_and_no_other_length_an_id() {
+        for byte in (0..128_u8).filter(|byte| !b"0123456789abcdef".contains(byte)) {
+            for at in [0, 15, 16, 31] {
+                let mut text = [b'0'; 32];
+                text[at] = byte;
+                let text = str::from_utf8(&text).unwrap();
+                assert_eq!(text.parse::<Ticket>(), Err(BadId(String::from(text))));
+            }
+        }
+        for length in [0, 31, 33] {
+            assert!("0".repeat(length).parse::<Inbox>().is_err());
+        }
+    }
 }

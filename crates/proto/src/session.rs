@@ -24,6 +24,7 @@ mod desk;
 mod ending;
 mod event;
 mod failure;
+mod few;
 mod fingerprint;
 mod heard;
 mod outbox;
@@ -334,7 +335,7 @@ impl Session {
         let Self { desks, source, .. } = self;
         let desk = desks.get_mut(name).unwrap_or_else(|| unreachable!("made above"));
         let shared =
-            desk.shared_leases.entry(ttl).or_insert_with(|| SharedLease::new(source.lease()));
+            desk.shared_leases.get_or_insert_with(ttl, || SharedLease::new(source.lease()));
         let ticket = shared.draw(source);
         let lease = shared.lease;
         desk.lease(lease, ttl);

@@ -5,78 +5,94 @@ use core::{fmt, fmt::Write, str::FromStr};
 
 /// A set of slot numbers as ascending, disjoint, non-adjacent ranges (both ends included).
 /// Its text form is `0-2,5`.
-#[derive(Clone, Debug, Default, Eq, Hash, PartialEq)]
-pub struct Slots(Vec<(u32, u32)>);
+#[derive(Clone, Eq, Hash, PartialEq)]
+pub struct Slots(Ranges);
+
+/// A lone range stands in its place: nearly every permit has one slot, and is copied several times.
+#[derive(Clone, Eq, Hash, PartialEq)]
+enum Ranges {
+    One([(u32, u32); 1]),
+    /// None, or more than one.
+    Many(Vec<(u32, u32)>),
+}
 
 impl Slots {
     /// No slots.
     #[must_use]
-    pub fn none() -> Self {
-        Self::default()
+    pub const fn none() -> Self {
+        Self(Ranges::Many(Vec::new()))
+    }
+
+    fn of_ranges(ranges: Vec<(u32, u32)>) -> Self {
+        match ranges.as_slice() {
+            [range] => Self(Ranges::One([*range])),
+            _ => Self(Ranges::Many(ranges)),
+        }
     }
 
     /// The slots `first..=last`.
     #[must_use]
     pub fn range(first: u32, last: u32) -> Self {
-        let mut slots = Self::none();
-        slots.insert(first, last);
-        slots
+        Self(Ranges::One([(first, last)]))
     }
 
     /// How many slots there are, up to `u32::MAX`.
     #[must_use]
     pub fn count(&self) -> u32 {
         let count = |(first, last): &(u32, u32)| (last - first).saturating_add(1);
-        self.0.iter().map(count).fold(0, u32::saturating_add)
+        self.ranges().iter().map(count).fold(0, u32::saturating_add)
     }
 
     /// Whether there are none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.ranges().is_empty()
     }
 
     /// The lowest slot.
     #[must_use]
     pub fn lowest(&self) -> Option<u32> {
-        self.0.first().map(|range| range.0)
+        self.ranges().first().map(|range| range.0)
     }
 
     /// The ranges, ascending.
     #[must_use]
     pub fn ranges(&self) -> &[(u32, u32)] {
-        &self.0
+        match &self.0 {
+            Ranges::One(one) => one,
+            Ranges::Many(many) => many,
+        }
     }
 
     /// Every slot, ascending.
     pub fn iter(&self) -> impl Iterator<Item = u32> + '_ {
-        self.0.iter().flat_map(|&(first, last)| first..=last)
+        self.ranges().iter().flat_map(|&(first, last)| first..=last)
     }
 
     /// Adds `first..=last`, joining what touches.
     pub fn insert(&mut self, first: u32, last: u32) {
-        // Ranges come in order, nearly always: then a long list costs no more than its length.
-        if self.0.last().is_none_or(|highest| highest.1.saturating_add(1) < first) {
-            return self.0.push((first, last));
+        if self.is_empty() {
+            *self = Self::range(first, last);
+            return;
         }
-        let mut joined = (first, last);
-        self.0.retain(|&(f, l)| {
-            let apart = l.saturating_add(1) < joined.0 || joined.1.saturating_add(1) < f;
-            if !apart {
-                joined = (joined.0.min(f), joined.1.max(l));
-            }
-            apart
-        });
-        let at = self.0.partition_point(|range| range.0 < joined.0);
-        self.0.insert(at, joined);
+        let mut ranges = core::mem::take(self).into_ranges();
+        join(&mut ranges, first, last);
+        *self = Self::of_ranges(ranges);
+    }
+
+    fn into_ranges(self) -> Vec<(u32, u32)> {
+        match self.0 {
+            Ranges::One(one) => Vec::from(one),
+            Ranges::Many(many) => many,
+        }
     }
 
     /// Takes out of `self` what `other` has too, and returns what was taken.
     pub fn take(&mut self, other: &Self) -> Self {
         let (mut kept, mut taken) = (Self::none(), Self::none());
-        for &(first, last) in &self.0 {
+        for &(first, last) in self.ranges() {
             let mut at = first;
-            for &(f, l) in &other.0 {
+            for &(f, l) in other.ranges() {
                 let (f, l) = (f.max(at), l.min(last));
                 if f > l {
                     continue;
@@ -107,7 +123,7 @@ impl Slots {
     pub fn split_lowest(&mut self, count: u32) -> Self {
         let mut lowest = Self::none();
         let mut missing = count;
-        for &(first, last) in &self.0 {
+        for &(first, last) in self.ranges() {
             if missing == 0 {
                 break;
             }
@@ -120,15 +136,45 @@ impl Slots {
 
     /// Adds all of `other`.
     pub fn extend(&mut self, other: &Self) {
-        for &(first, last) in &other.0 {
+        for &(first, last) in other.ranges() {
             self.insert(first, last);
         }
     }
 }
 
+/// Adds a range, joining what touches.
+fn join(ranges: &mut Vec<(u32, u32)>, first: u32, last: u32) {
+    // Ranges come in order, nearly always: then a long list costs no more than its length.
+    if ranges.last().is_none_or(|highest| highest.1.saturating_add(1) < first) {
+        return ranges.push((first, last));
+    }
+    let mut joined = (first, last);
+    ranges.retain(|&(f, l)| {
+        let apart = l.saturating_add(1) < joined.0 || joined.1.saturating_add(1) < f;
+        if !apart {
+            joined = (joined.0.min(f), joined.1.max(l));
+        }
+        apart
+    });
+    let at = ranges.partition_point(|range| range.0 < joined.0);
+    ranges.insert(at, joined);
+}
+
+impl Default for Slots {
+    fn default() -> Self {
+        Self::none()
+    }
+}
+
+impl fmt::Debug for Slots {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Slots").field(&self.ranges()).finish()
+    }
+}
+
 impl fmt::Display for Slots {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (i, (first, last)) in self.0.iter().enumerate() {
+        for (i, (first, last)) in self.ranges().iter().enumerate() {
             if i > 0 {
                 f.write_char(',')?;
             }
@@ -182,6 +228,16 @@ mod tests {
         assert_eq!(slots("0-4294967294").count(), u32::MAX);
         assert!("0-4294967295".parse::<Slots>().is_err());
         assert!("4294967295".parse::<Slots>().is_err());
+    }
+
+    #[test]
+    fn the_same_slots_are_equal_however_they_came_together() {
+        let mut joined = slots("0-2,5");
+        joined.insert(3, 4);
+        assert_eq!(joined, Slots::range(0, 5));
+        assert_eq!(joined.take(&Slots::range(0, 4)), slots("0-4"));
+        assert_eq!((joined.clone(), joined.take(&slots("5"))), (slots("5"), slots("5")));
+        assert_eq!((joined, Slots::none()), (Slots::default(), slots("")));
     }
 
     #[test]

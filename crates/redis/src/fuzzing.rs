@@ -88,7 +88,7 @@ fn wish(permits: u32) -> Wish {
         priority: Priority::default(),
         ttl: 30 * SECOND,
         deadline: None,
-        about: String::new(),
+        about: "".into(),
     }
 }
 

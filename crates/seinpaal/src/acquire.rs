@@ -8,7 +8,10 @@ use std::{
     time::Duration,
 };
 
-use futures_util::future::join_all;
+use futures_util::{
+    FutureExt,
+    future::{Either, Ready, join_all, ready},
+};
 use seinpaal_proto::{
     BadName, Enqueue, Kind, Limit, LimitRule, MAX_ABOUT_BYTES, Name, OnMismatch, Permits, Priority,
     RenewalPromise, SlotNames, Ticket, time::Micros,
@@ -205,17 +208,21 @@ impl Acquire {
 }
 
 impl Waited {
-    async fn run(self) -> Result<Permit, AcquireError> {
-        self.until(None).await
+    fn run(self) -> Begun {
+        self.until(None)
     }
 
-    async fn until(self, deadline: Option<Micros>) -> Result<Permit, AcquireError> {
+    fn until(self, deadline: Option<Micros>) -> Begun {
+        begun(self.begin(deadline))
+    }
+
+    fn begin(self, deadline: Option<Micros>) -> Result<Asking, AcquireError> {
         let handle = &self.options.seinpaal.handle;
         let mut wanted = self.options.wanted()?;
         wanted.enqueue = Enqueue::Yes { max_waiting: self.max_waiting };
         let own = self.timeout.map(|timeout| handle.clock().after(timeout));
         wanted.deadline = own.into_iter().chain(deadline).min();
-        ask(handle, wanted, self.on_queued).await
+        Ok(ask(handle, wanted, self.on_queued))
     }
 }
 
@@ -229,15 +236,19 @@ impl TryAcquire {
 }
 
 impl Tried {
-    async fn run(self) -> Result<Option<Permit>, AcquireError> {
-        let handle = &self.options.seinpaal.handle;
-        let mut wanted = self.options.wanted()?;
-        wanted.deadline = Some(handle.clock().after(self.timeout));
-        match ask(handle, wanted, None).await {
+    fn run(self) -> impl Future<Output = Result<Option<Permit>, AcquireError>> {
+        begun(self.begin()).map(|answer| match answer {
             Ok(permit) => Ok(Some(permit)),
             Err(error) if error.is_contention() => Ok(None),
             Err(error) => Err(error),
-        }
+        })
+    }
+
+    fn begin(self) -> Result<Asking, AcquireError> {
+        let handle = &self.options.seinpaal.handle;
+        let mut wanted = self.options.wanted()?;
+        wanted.deadline = Some(handle.clock().after(self.timeout));
+        Ok(ask(handle, wanted, None))
     }
 }
 
@@ -255,12 +266,16 @@ impl Attach {
 }
 
 impl Attached {
-    async fn run(self) -> Result<Permit, AcquireError> {
+    fn run(self) -> Begun {
+        begun(self.begin())
+    }
+
+    fn begin(self) -> Result<Asking, AcquireError> {
         let handle = &self.options.seinpaal.handle;
         let mut wanted = self.options.wanted()?;
         wanted.attach = Some(self.ticket);
         wanted.deadline = Some(handle.clock().after(self.timeout));
-        ask(handle, wanted, None).await
+        Ok(ask(handle, wanted, None))
     }
 }
 
@@ -343,9 +358,9 @@ impl AcquireOptions {
         Ok(wishes)
     }
 
-    fn about(&self, ttl: Option<Micros>) -> Result<String, BadSetting> {
+    fn about(&self, ttl: Option<Micros>) -> Result<Arc<str>, BadSetting> {
         check_labels(&self.labels)?;
-        let about = self.seinpaal.client.about(&self.labels) + &self.promise(ttl).mark();
+        let about = self.seinpaal.client.about_with(&self.labels, self.promise(ttl));
         if about.len() > MAX_ABOUT_BYTES {
             return Err(BadSetting::AboutTooLong(about.len()));
         }
@@ -376,14 +391,20 @@ pub(crate) fn check_labels(labels: &[(String, String)]) -> Result<(), BadSetting
     Ok(())
 }
 
-async fn ask(
-    handle: &Arc<Handle>,
-    wanted: Wanted,
-    on_queued: Option<OnQueued>,
-) -> Result<Permit, AcquireError> {
+fn ask(handle: &Arc<Handle>, wanted: Wanted, on_queued: Option<OnQueued>) -> Asking {
     let (request, asking) = Asking::new(handle, wanted, on_queued);
     handle.request(Command::Acquire(request));
-    asking.permit().await
+    asking
+}
+
+/// A request that was sent, or an error in what was asked. What was described is not kept while it waits.
+type Begun = Either<Asking, Ready<Result<Permit, AcquireError>>>;
+
+fn begun(asking: Result<Asking, AcquireError>) -> Begun {
+    match asking {
+        Ok(asking) => Either::Left(asking),
+        Err(error) => Either::Right(ready(Err(error))),
+    }
 }
 
 /// Asks for permits of several names in one step. Returns what each was told, in order.
@@ -394,7 +415,7 @@ pub(crate) async fn ask_together(
     let (requests, asking): (Vec<_>, Vec<_>) =
         wanted.into_iter().map(|wanted| Asking::new(handle, wanted, None)).unzip();
     handle.send(Command::AcquireTogether(requests));
-    join_all(asking.into_iter().map(Asking::permit)).await
+    join_all(asking).await
 }
 
 /// A request under way. If it is dropped before its answer was taken, it abandons the request and
@@ -407,27 +428,27 @@ struct Asking {
 }
 
 impl Asking {
-    fn new(handle: &Arc<Handle>, wanted: Wanted, on_queued: Option<OnQueued>) -> (Request, Self) {
+    fn new(
+        handle: &Arc<Handle>,
+        wanted: Wanted,
+        on_queued: Option<OnQueued>,
+    ) -> (Box<Request>, Self) {
         let (reply, answer) = oneshot::channel();
         let number = handle.next_request();
         let asking = Self { handle: Arc::clone(handle), number, answer, is_over: false };
         let asked = AskedFor::new(&wanted.name);
-        (Request { number, wanted, on_queued, asked, reply }, asking)
-    }
-
-    async fn permit(self) -> Result<Permit, AcquireError> {
-        let handle = Arc::clone(&self.handle);
-        Ok(Permit::new(handle, self.await?))
+        (Box::new(Request { number, wanted, on_queued, asked, reply }), asking)
     }
 }
 
 impl Future for Asking {
-    type Output = Result<Arc<Grant>, AcquireError>;
+    type Output = Result<Permit, AcquireError>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let answer = std::task::ready!(Pin::new(&mut self.answer).poll(context));
         self.is_over = true;
-        Poll::Ready(answer.unwrap_or_else(|_| Err(self.handle.gone().into())))
+        let grant = answer.unwrap_or_else(|_| Err(self.handle.gone().into()));
+        Poll::Ready(grant.map(|grant| Permit::new(Arc::clone(&self.handle), grant)))
     }
 }
 

@@ -37,6 +37,7 @@ mod serving;
 mod shared;
 mod start;
 mod statistics;
+mod tickets;
 mod together;
 
 use std::{pin::pin, sync::Arc, time::Duration};

@@ -380,7 +380,7 @@ impl Permit {
 
     /// The worst of what the driver has noted of the parts.
     fn noted(&self) -> PermitState {
-        let states = self.parts.iter().map(|part| *part.grant.watch().borrow());
+        let states = self.parts.iter().map(|part| part.grant.noted());
         states.max_by_key(PermitState::severity).unwrap_or(PermitState::Held)
     }
 
@@ -419,20 +419,23 @@ impl Release {
 }
 
 impl Releasing {
-    async fn run(self) -> Result<(), ReleaseError> {
+    fn run(self) -> impl Future<Output = Result<(), ReleaseError>> {
         let Self { mut permit, timeout } = self;
-        let mut answers = Vec::with_capacity(permit.parts.len());
-        for part in std::mem::take(&mut permit.parts) {
+        let handle = Arc::clone(&permit.handle);
+        let release = |part: GrantPart| {
             let (reply, answer) = oneshot::channel();
-            permit.handle.request(part.release(timeout, Some(reply)));
-            answers.push(answer);
+            handle.request(part.release(timeout, Some(reply)));
+            answer
+        };
+        let answers: Vec<_> = std::mem::take(&mut permit.parts).into_iter().map(release).collect();
+        async move {
+            let mut result = Ok(());
+            for answer in answers {
+                let gone = || Err(handle.gone_release());
+                result = result.and(answer.await.unwrap_or_else(|_| gone()));
+            }
+            result
         }
-        let mut result = Ok(());
-        for answer in answers {
-            let gone = || Err(permit.handle.gone_release());
-            result = result.and(answer.await.unwrap_or_else(|_| gone()));
-        }
-        result
     }
 }
 

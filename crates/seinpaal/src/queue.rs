@@ -210,7 +210,7 @@ impl Queue {
     // ---- inside
 
     fn send(&self, name: Name, command: QueueCommand) {
-        self.seinpaal.handle.send(Command::Queue { name, command });
+        self.seinpaal.handle.send(Command::Queue { name, command: Box::new(command) });
     }
 
     /// Sends many requests. Returns the answer to each, in order.

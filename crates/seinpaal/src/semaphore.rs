@@ -374,6 +374,7 @@ impl Semaphore {
         let handle = &self.options.seinpaal.handle;
         let timeout = if matches!(request, Request::Inspect { .. }) { LOOK } else { PROMPT };
         let (reply, answer) = oneshot::channel();
+        let request = Box::new(request);
         handle.send(Command::Ask { name, request, as_nobody, timeout, reply });
         Ok(answer.await.map_err(|_| handle.gone())??)
     }

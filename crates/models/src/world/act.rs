@@ -268,6 +268,6 @@ pub(super) fn wish(permits: u32, rule: Rule, bounds: &Bounds) -> Wish {
         priority: Priority::default(),
         ttl: bounds.ttl(),
         deadline: None,
-        about: String::new(),
+        about: "".into(),
     }
 }

@@ -55,11 +55,15 @@ impl Session {
                 BatchPart::Tickets { lease, tickets },
                 Reply::Tickets { valid_for, tickets: found },
             ) => {
-                self.desk(heard.name).leases.entry(lease).and_modify(|of| of.renewals.answered());
+                if let Some(of) = self.desk(heard.name).leases.get_mut(&lease) {
+                    of.renewals.answered();
+                }
                 self.tickets_are_renewed(heard, lease, &tickets, &found, valid_for);
             }
             (BatchPart::Proof { lease, tickets }, Reply::Tickets { valid_for, tickets: found }) => {
-                self.desk(heard.name).leases.entry(lease).and_modify(|of| of.proofs.answered());
+                if let Some(of) = self.desk(heard.name).leases.get_mut(&lease) {
+                    of.proofs.answered();
+                }
                 self.tickets_are_renewed(heard, lease, &tickets, &found, valid_for);
             }
             (BatchPart::Tickets { lease, .. } | BatchPart::Proof { lease, .. }, _) => {

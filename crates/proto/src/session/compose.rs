@@ -1,6 +1,6 @@
 //! Composing the next call about a name from everything that is due.
 
-use alloc::{collections::VecDeque, vec::Vec};
+use alloc::{collections::VecDeque, string::String, vec::Vec};
 
 use super::{
     Session,
@@ -244,7 +244,7 @@ impl Session {
         is_wanted: impl Fn(&LeaseDesk) -> bool,
     ) {
         let config = self.config.clone();
-        for (&lease, of) in &mut self.desk(name).leases {
+        for (&lease, of) in self.desk(name).leases.iter_mut() {
             if of.unproved.is_empty() || !is_wanted(of) {
                 continue;
             }
@@ -366,7 +366,7 @@ fn request_for(
         }
         _ if record.is_attaching => {
             let (lease, margin) = (record.lease, config.stated_margin(ttl));
-            let about = record.wish.about.clone();
+            let about = String::from(&*record.wish.about);
             let attach = Attach { ticket, lease, ttl, margin, not_after, about };
             (BatchPart::Attach(ticket, lease), Request::Attach(attach))
         }
@@ -386,7 +386,7 @@ fn request_for(
                 waiter_lease,
                 waiter_ttl: config.waiter_ttl,
                 not_after,
-                about: record.wish.about.clone(),
+                about: String::from(&*record.wish.about),
             }),
         ),
     }

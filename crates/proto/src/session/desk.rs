@@ -2,12 +2,13 @@
 
 use alloc::{
     boxed::Box,
-    collections::{BTreeMap, BTreeSet, VecDeque},
+    collections::{BTreeSet, VecDeque},
     vec::Vec,
 };
 
 use super::{
     event::{AskId, CallId},
+    few::{Few, FewSet},
     outbox::Outbox,
     record::{Phase, Record},
     repetition::Repetition,
@@ -22,16 +23,15 @@ use crate::{
 
 #[derive(Clone, Debug)]
 pub(super) struct Desk {
-    /// Records and leases are in boxes: a node of a tree has room for eleven values, and most names
-    /// have one of each.
-    pub(super) records: BTreeMap<Ticket, Box<Record>>,
+    /// Records and leases are in boxes: a node of a tree has room for eleven values.
+    pub(super) records: Few<Ticket, Box<Record>>,
     pub(super) outbox: Outbox,
     /// Tickets that the store has in its queue, as far as we know.
-    pub(super) places: BTreeSet<Ticket>,
+    pub(super) places: FewSet<Ticket>,
     /// Tickets with a request that was sent and not answered. Nobody knows whether the store has
     /// executed it.
-    pub(super) uncertain: BTreeSet<Ticket>,
-    pub(super) leases: BTreeMap<LeaseId, Box<LeaseDesk>>,
+    pub(super) uncertain: FewSet<Ticket>,
+    pub(super) leases: Few<LeaseId, Box<LeaseDesk>>,
     /// The lease that permits of each ttl stand under.
     pub(super) shared_leases: ByTtl,
     pub(super) waiter_lease: LeaseId,
@@ -53,9 +53,9 @@ pub(super) struct Desk {
 pub(super) struct LeaseDesk {
     pub(super) ttl: Micros,
     /// Granted tickets that the store has not confirmed to be gone.
-    pub(super) held: BTreeSet<Ticket>,
+    pub(super) held: FewSet<Ticket>,
     /// Those of them that the program does not have yet, because nothing proves how long the lease lasts.
-    pub(super) unproved: BTreeSet<Ticket>,
+    pub(super) unproved: FewSet<Ticket>,
     /// Records that name this lease.
     pub(super) users: u32,
     /// The lease lasts at least a ttl from this instant. `MAX`: as long as the process lives.
@@ -72,11 +72,11 @@ pub(super) struct LeaseDesk {
 impl Desk {
     pub(super) fn new(waiter_lease: LeaseId, shared_leases: ByTtl) -> Self {
         Self {
-            records: BTreeMap::new(),
+            records: Few::None,
             outbox: Outbox::default(),
-            places: BTreeSet::new(),
-            uncertain: BTreeSet::new(),
-            leases: BTreeMap::new(),
+            places: FewSet::default(),
+            uncertain: FewSet::default(),
+            leases: Few::None,
             shared_leases,
             waiter_lease,
             waiters_due: None,
@@ -91,7 +91,7 @@ impl Desk {
     }
 
     pub(super) fn lease(&mut self, id: LeaseId, ttl: Micros) -> &mut LeaseDesk {
-        self.leases.entry(id).or_insert_with(|| Box::new(LeaseDesk::new(ttl)))
+        self.leases.get_or_insert_with(id, || Box::new(LeaseDesk::new(ttl)))
     }
 
     pub(super) fn insert(&mut self, record: Record) {
@@ -106,7 +106,7 @@ impl Desk {
         if record.wants_to_send() {
             self.outbox.insert(record);
         } else {
-            self.outbox.remove(ticket);
+            self.outbox.remove(record);
         }
         if record.phase == Phase::Leaving
             && let Some(lease) = self.leases.get_mut(&record.lease)
@@ -124,7 +124,7 @@ impl Desk {
 
     pub(super) fn remove(&mut self, ticket: Ticket) -> Option<Box<Record>> {
         let record = self.records.remove(&ticket)?;
-        self.outbox.remove(ticket);
+        self.outbox.remove(&record);
         self.leave_place(ticket);
         self.uncertain.remove(&ticket);
         if let Some(lease) = self.leases.get_mut(&record.lease) {
@@ -214,8 +214,8 @@ impl LeaseDesk {
     pub(super) fn new(ttl: Micros) -> Self {
         Self {
             ttl,
-            held: BTreeSet::new(),
-            unproved: BTreeSet::new(),
+            held: FewSet::default(),
+            unproved: FewSet::default(),
             users: 0,
             proved_at: 0,
             due: None,

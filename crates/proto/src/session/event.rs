@@ -1,6 +1,6 @@
 //! What goes between the session, its driver and the program.
 
-use alloc::string::String;
+use alloc::sync::Arc;
 
 use crate::{
     about::HandOverAsk,
@@ -34,7 +34,7 @@ pub struct Wish {
     /// When to stop waiting.
     pub deadline: Option<Micros>,
     /// Who asks, encoded.
-    pub about: String,
+    pub about: Arc<str>,
 }
 
 impl Wish {
@@ -49,7 +49,7 @@ impl Wish {
             priority: Priority::default(),
             ttl,
             deadline: None,
-            about: String::new(),
+            about: Arc::from(""),
         }
     }
 }

@@ -56,7 +56,7 @@ fn desk_of<H: Hasher>(desk: &Desk, own: &Lens, hasher: &mut H) {
     records.values().for_each(|record| record_of(record, own, hasher));
     outbox.tickets().for_each(|ticket| ticket.hash(hasher));
     (places, uncertain, shared_leases, waiter_lease).hash(hasher);
-    for (id, lease) in leases {
+    for (id, lease) in leases.iter() {
         id.hash(hasher);
         lease_of(lease, own, hasher);
     }

@@ -1,9 +1,10 @@
 //! Tickets with something to send, in the order in which it is to be sent. A call takes from the front
 //! what it has room for, so its cost does not grow with what waits behind.
 
-use alloc::collections::{BTreeMap, BTreeSet};
-
-use super::record::{Phase, Record};
+use super::{
+    few::Few,
+    record::{Phase, Record},
+};
 use crate::id::Ticket;
 
 /// What frees permits goes before what asks for them.
@@ -13,44 +14,37 @@ enum Urgency {
     Ask,
 }
 
-/// Within a urgency, in the order in which the tickets were asked for.
-type OutboxKey = (Urgency, u64, Ticket);
+/// Within a urgency, in the order in which the tickets were asked for. No two of a session have the same number.
+type OutboxKey = (Urgency, u64);
 
 #[derive(Clone, Debug, Default)]
-pub(super) struct Outbox {
-    line: BTreeSet<OutboxKey>,
-    /// Where each ticket stands in the line.
-    places: BTreeMap<Ticket, OutboxKey>,
-}
+pub(super) struct Outbox(Few<OutboxKey, Ticket>);
 
 impl Outbox {
     /// Puts a ticket in, at the place that its record gives it now.
     pub(super) fn insert(&mut self, record: &Record) {
-        self.remove(record.ticket);
-        let place = (urgency(record), record.number, record.ticket);
-        self.line.insert(place);
-        self.places.insert(record.ticket, place);
+        let urgency = urgency(record);
+        self.0.insert((urgency, record.number), record.ticket);
+        self.0.remove(&(other(urgency), record.number));
     }
 
-    pub(super) fn remove(&mut self, ticket: Ticket) {
-        if let Some(place) = self.places.remove(&ticket) {
-            self.line.remove(&place);
+    pub(super) fn remove(&mut self, record: &Record) {
+        for urgency in [Urgency::Leave, Urgency::Ask] {
+            self.0.remove(&(urgency, record.number));
         }
     }
 
     pub(super) fn pop(&mut self) -> Option<Ticket> {
-        let (_, _, ticket) = self.line.pop_first()?;
-        self.places.remove(&ticket);
-        Some(ticket)
+        self.0.pop_first().map(|(_, ticket)| ticket)
     }
 
     /// Who is in the line, from the front.
     pub(super) fn tickets(&self) -> impl Iterator<Item = Ticket> + '_ {
-        self.line.iter().map(|(_, _, ticket)| *ticket)
+        self.0.values().copied()
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.line.is_empty()
+        self.0.is_empty()
     }
 }
 
@@ -58,5 +52,12 @@ fn urgency(record: &Record) -> Urgency {
     match record.phase {
         Phase::Leaving => Urgency::Leave,
         _ => Urgency::Ask,
+    }
+}
+
+const fn other(urgency: Urgency) -> Urgency {
+    match urgency {
+        Urgency::Leave => Urgency::Ask,
+        Urgency::Ask => Urgency::Leave,
     }
 }

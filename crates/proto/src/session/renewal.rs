@@ -30,7 +30,9 @@ impl Session {
         tickets: &[Ticket],
         valid_for: Option<Micros>,
     ) {
-        self.desk(heard.name).leases.entry(lease).and_modify(|of| of.renewals.answered());
+        if let Some(of) = self.desk(heard.name).leases.get_mut(&lease) {
+            of.renewals.answered();
+        }
         self.schedule_renewal(heard, lease, valid_for);
         for &ticket in tickets {
             let desk = self.desk(heard.name);
@@ -125,7 +127,7 @@ impl Session {
         old.users -= new.users;
         old.due = None;
         old.renewals.answered();
-        for ticket in &new.held {
+        for ticket in new.held.iter() {
             if let Some(record) = desk.records.get_mut(ticket) {
                 record.lease = fresh;
             }

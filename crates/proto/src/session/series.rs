@@ -4,6 +4,7 @@
 
 use alloc::collections::BTreeMap;
 
+use super::few::Few;
 use crate::{
     id::{LeaseId, Series, Ticket, TicketSource},
     name::Name,
@@ -21,7 +22,7 @@ pub(super) struct SharedLease {
 }
 
 /// The shared leases of a name by their ttl.
-pub(super) type ByTtl = BTreeMap<Micros, SharedLease>;
+pub(super) type ByTtl = Few<Micros, SharedLease>;
 
 impl SharedLease {
     pub(super) const fn new(lease: LeaseId) -> Self {
@@ -49,7 +50,7 @@ pub(super) struct Shelf {
 
 impl Shelf {
     pub(super) fn take(&mut self, name: &Name) -> ByTtl {
-        let Some((place, shared)) = self.kept.remove(name) else { return ByTtl::new() };
+        let Some((place, shared)) = self.kept.remove(name) else { return ByTtl::None };
         self.order.remove(&place);
         shared
     }
@@ -98,7 +99,7 @@ mod tests {
         let mut shelf = Shelf::default();
         let name = |n: usize| Name::new(&std::format!("n{n}")).unwrap();
         for n in 0..=MOST_KEPT {
-            shelf.put(&name(n), ByTtl::from([(1, SharedLease::new(source.lease()))]));
+            shelf.put(&name(n), ByTtl::One(1, SharedLease::new(source.lease())));
         }
         assert!(shelf.take(&name(0)).is_empty());
         assert_eq!(shelf.iter().count(), MOST_KEPT);

@@ -11,7 +11,7 @@ mod schedule;
 mod series;
 mod silence;
 
-use alloc::{string::String, vec::Vec};
+use alloc::vec::Vec;
 use std::format;
 
 use self::net::{Fate, Net};
@@ -37,7 +37,7 @@ fn wish(permits: u32, limit: u32, ttl: Micros) -> Wish {
         priority: Priority::default(),
         ttl,
         deadline: None,
-        about: String::new(),
+        about: "".into(),
     }
 }
 

@@ -42,7 +42,7 @@ pub(crate) struct Wanted {
     pub(crate) ttl: Option<Micros>,
     /// When to stop waiting, on the connection's clock.
     pub(crate) deadline: Option<Micros>,
-    pub(crate) about: String,
+    pub(crate) about: Arc<str>,
     /// Attach to this ticket instead of asking for permits.
     pub(crate) attach: Option<Ticket>,
 }
@@ -79,11 +79,13 @@ pub(crate) struct Giving {
     pub(crate) reply: Option<ReleaseReply>,
 }
 
+/// Many wait in a channel at once, so what is large and not a release is in a box.
 pub(crate) enum Command {
-    Acquire(Request),
+    Acquire(Box<Request>),
     /// Requests for different names that do not wait. They go in one step if the store has one for
     /// them.
-    AcquireTogether(Vec<Request>),
+    #[allow(clippy::vec_box, reason = "the driver keeps each of them in its box")]
+    AcquireTogether(Vec<Box<Request>>),
     /// The future of this request was dropped.
     Abandon {
         number: u64,
@@ -96,7 +98,7 @@ pub(crate) enum Command {
     },
     Ask {
         name: Name,
-        request: StoreRequest,
+        request: Box<StoreRequest>,
         as_nobody: bool,
         timeout: Duration,
         reply: oneshot::Sender<Asked>,
@@ -104,7 +106,7 @@ pub(crate) enum Command {
     /// About a queue.
     Queue {
         name: Name,
-        command: QueueCommand,
+        command: Box<QueueCommand>,
     },
     /// Work with the store that does not concern the session.
     StoreTask(StoreTask),

@@ -1,6 +1,6 @@
 //! Passes commands to the session and its events to the program.
 
-use std::{collections::HashMap, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use seinpaal_proto::{
     Busy, Cause, Fence, Name, Ticket,
@@ -13,6 +13,7 @@ use super::{
     journal::{note, ticket_of},
     lease::GrantTerms,
     releases::Releases,
+    tickets::ByNumber,
 };
 use crate::{
     error::{AcquireError, ReleaseError},
@@ -22,9 +23,9 @@ use crate::{
 /// The callers of the program that wait for something.
 #[derive(Default)]
 pub(super) struct Waiting {
-    requests: HashMap<Ticket, Request>,
-    tickets: HashMap<u64, Ticket>,
-    pub(super) grants: HashMap<Ticket, Arc<Grant>>,
+    requests: ByNumber<Ticket, Box<Request>>,
+    tickets: ByNumber<u64, Ticket>,
+    pub(super) grants: ByNumber<Ticket, Arc<Grant>>,
     pub(super) releases: Releases,
 }
 
@@ -93,15 +94,15 @@ impl Driver {
             Command::Release(giving) => self.release(now, giving),
             Command::Detach { ticket, fence, reply } => self.detach(now, ticket, fence, reply),
             Command::Ask { name, request, as_nobody, timeout, reply } => {
-                let ask = self.session.ask(now, &name, request, as_nobody);
+                let ask = self.session.ask(now, &name, *request, as_nobody);
                 self.asks.add(ask, now.saturating_add(micros(timeout)), reply);
             }
-            Command::Queue { name, command } => self.queues.take_command(now, name, command),
+            Command::Queue { name, command } => self.queues.take_command(now, name, *command),
             Command::StoreTask(task) => self.store_tasks.push(task(Arc::clone(&self.store))),
         }
     }
 
-    fn acquire(&mut self, now: Micros, request: Request) -> Ticket {
+    fn acquire(&mut self, now: Micros, request: Box<Request>) -> Ticket {
         let wish = self.wish(&request.wanted);
         let ticket = self.session.acquire(now, &request.wanted.name, wish);
         self.wait(ticket, request);
@@ -110,7 +111,7 @@ impl Driver {
 
     /// Ends what this connection had of the ticket, and tells so before the new request takes its
     /// place.
-    fn attach(&mut self, now: Micros, request: Request) {
+    fn attach(&mut self, now: Micros, request: Box<Request>) {
         let wanted = &request.wanted;
         let Some(ticket) = wanted.attach else { return };
         let wish = self.wish(wanted);
@@ -126,7 +127,7 @@ impl Driver {
         }
     }
 
-    fn wait(&mut self, ticket: Ticket, request: Request) {
+    fn wait(&mut self, ticket: Ticket, request: Box<Request>) {
         self.waiting.tickets.insert(request.number, ticket);
         self.waiting.requests.insert(ticket, request);
     }
@@ -141,15 +142,15 @@ impl Driver {
             priority: wanted.priority,
             ttl: wanted.ttl.unwrap_or_else(|| self.session.config().ttl),
             deadline: wanted.deadline,
-            about: wanted.about.clone(),
+            about: Arc::clone(&wanted.about),
         }
     }
 
     /// Passes on what the session has to tell.
     pub(super) fn tell(&mut self, now: Micros) {
         while let Some(event) = self.session.poll_event() {
-            let name = ticket_of(&event).and_then(|ticket| self.waiting.name_of(ticket));
-            note(name, &event);
+            let name = || ticket_of(&event).and_then(|ticket| self.waiting.name_of(ticket));
+            note(|| name().map_or("", Name::as_str), &event);
             self.pass_on(now, event);
         }
     }

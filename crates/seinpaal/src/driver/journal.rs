@@ -7,41 +7,42 @@ use seinpaal_proto::{
     session::Event,
 };
 
-/// Notes what happened to a ticket.
-pub(super) fn note(name: Option<&Name>, event: &Event) {
-    let name = name.map_or("", Name::as_str);
+/// Notes what happened to a ticket of this name, which is looked up only if somebody reads the log.
+pub(super) fn note<'a>(name: impl Fn() -> &'a str, event: &Event) {
     match event {
         Event::Queued { ticket, waiting } => {
-            tracing::debug!(target: "seinpaal", name, %ticket, waiting, "queued");
+            tracing::debug!(target: "seinpaal", name = name(), %ticket, waiting, "queued");
         }
         Event::Renumbered { from, to } => {
-            tracing::debug!(target: "seinpaal", name, ticket = %from, %to, "renumbered");
+            tracing::debug!(target: "seinpaal", name = name(), ticket = %from, %to, "renumbered");
         }
         Event::Acquired { ticket, fence, slots, limit, .. } => {
-            tracing::debug!(target: "seinpaal", name, %ticket, %fence, %slots, limit, "acquired");
+            tracing::debug!(target: "seinpaal", name = name(), %ticket, %fence, %slots, limit, "acquired");
         }
         Event::Renewed { ticket, .. } => {
-            tracing::trace!(target: "seinpaal", name, %ticket, "renewed");
+            tracing::trace!(target: "seinpaal", name = name(), %ticket, "renewed");
         }
-        Event::Danger { ticket } => tracing::warn!(target: "seinpaal", name, %ticket, "danger"),
+        Event::Danger { ticket } => {
+            tracing::warn!(target: "seinpaal", name = name(), %ticket, "danger");
+        }
         Event::Asked { ticket, ask } => {
             let (by, reason) = (ask.by(), ask.reason());
-            tracing::info!(target: "seinpaal", name, %ticket, by, reason, "asked to hand over");
+            tracing::info!(target: "seinpaal", name = name(), %ticket, by, reason, "asked to hand over");
         }
         Event::Lost { ticket, loss } => {
-            tracing::warn!(target: "seinpaal", name, %ticket, ?loss, "lost");
+            tracing::warn!(target: "seinpaal", name = name(), %ticket, ?loss, "lost");
         }
         Event::Refused { ticket, refusal } => {
-            tracing::debug!(target: "seinpaal", name, %ticket, ?refusal, "refused");
+            tracing::debug!(target: "seinpaal", name = name(), %ticket, ?refusal, "refused");
         }
         Event::Released { ticket, was_held, left, .. } => {
-            tracing::debug!(target: "seinpaal", name, %ticket, was_held, left, "released");
+            tracing::debug!(target: "seinpaal", name = name(), %ticket, was_held, left, "released");
         }
         Event::Unanswered { ticket } => {
-            tracing::warn!(target: "seinpaal", name, %ticket, "not known to be released");
+            tracing::warn!(target: "seinpaal", name = name(), %ticket, "not known to be released");
         }
         Event::Detached { ticket, .. } => {
-            tracing::debug!(target: "seinpaal", name, %ticket, "detached");
+            tracing::debug!(target: "seinpaal", name = name(), %ticket, "detached");
         }
         Event::Answer { reply, .. } => {
             tracing::trace!(target: "seinpaal", is_answered = reply.is_some(), "asked");

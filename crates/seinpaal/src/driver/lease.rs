@@ -4,7 +4,10 @@
 use std::{
     collections::VecDeque,
     ops::Deref,
-    sync::atomic::{AtomicU64, Ordering},
+    sync::{
+        Mutex, MutexGuard, OnceLock, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
     time::Duration,
 };
 
@@ -19,7 +22,14 @@ pub(crate) struct Lease {
     clock: ClientClock,
     /// On the clock; `u64::MAX`: as long as the process lives.
     valid_until: AtomicU64,
-    state: watch::Sender<PermitState>,
+    standing: Mutex<Standing>,
+}
+
+/// How it stands, and the channel that tells it. Most permits have no channel, because nobody ever waits to hear: a
+/// channel is four hundred bytes.
+struct Standing {
+    state: PermitState,
+    told: Option<watch::Sender<PermitState>>,
 }
 
 impl Lease {
@@ -27,7 +37,7 @@ impl Lease {
         Self {
             clock,
             valid_until: AtomicU64::new(valid_until.unwrap_or(u64::MAX)),
-            state: watch::Sender::new(PermitState::Held),
+            standing: Mutex::new(Standing { state: PermitState::Held, told: None }),
         }
     }
 
@@ -40,30 +50,50 @@ impl Lease {
     }
 
     pub(crate) fn is_held(&self) -> bool {
-        !matches!(*self.state.borrow(), PermitState::Lost(_))
-            && self.remaining() != Some(Duration::ZERO)
+        !matches!(self.noted(), PermitState::Lost(_)) && self.remaining() != Some(Duration::ZERO)
     }
 
     pub(crate) fn watch(&self) -> watch::Receiver<PermitState> {
-        self.state.subscribe()
+        let mut standing = self.standing();
+        let state = standing.state;
+        standing.told.get_or_insert_with(|| watch::Sender::new(state)).subscribe()
+    }
+
+    /// What was told last. The clock may know better.
+    pub(crate) fn noted(&self) -> PermitState {
+        self.standing().state
     }
 
     pub(super) fn renewed(&self, valid_until: Option<u64>) {
         self.valid_until.store(valid_until.unwrap_or(u64::MAX), Ordering::Release);
-        self.state.send_if_modified(|state| match state {
-            PermitState::Lost(_) => false,
-            state => {
-                *state = PermitState::Held;
-                true
-            }
-        });
+        if !matches!(self.noted(), PermitState::Lost(_)) {
+            self.tell(PermitState::Held);
+        }
     }
 
     pub(super) fn set(&self, state: PermitState) {
         if let PermitState::Lost(_) = state {
             self.valid_until.store(0, Ordering::Release);
         }
-        self.state.send_replace(state);
+        self.tell(state);
+    }
+
+    /// Only the driver does. Wakers run after the lock is left; one that has no listener any more is let go.
+    fn tell(&self, state: PermitState) {
+        let told = {
+            let mut standing = self.standing();
+            standing.state = state;
+            standing.told.take_if(|told| told.is_closed());
+            standing.told.clone()
+        };
+        if let Some(told) = told {
+            told.send_replace(state);
+        }
+    }
+
+    /// Nothing panics while it has the lock.
+    fn standing(&self) -> MutexGuard<'_, Standing> {
+        self.standing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -79,7 +109,7 @@ pub(crate) struct Grant {
     pub(crate) ttl: Duration,
     lease: Lease,
     /// What was asked of the holder and not fetched.
-    asks: watch::Sender<VecDeque<HandOverAsk>>,
+    asks: OnceLock<watch::Sender<VecDeque<HandOverAsk>>>,
     /// For metrics.
     pub(super) held: Held,
 }
@@ -102,7 +132,7 @@ impl Grant {
         held: Held,
     ) -> Self {
         let GrantTerms { ticket, fence, slots, names, limit } = terms;
-        let asks = watch::Sender::new(VecDeque::new());
+        let asks = OnceLock::new();
         Self { name, ticket, fence, slots, names, limit, ttl, lease, asks, held }
     }
 
@@ -115,19 +145,23 @@ impl Grant {
         self.names.get(u32::try_from(at).ok()?)
     }
 
+    fn asks(&self) -> &watch::Sender<VecDeque<HandOverAsk>> {
+        self.asks.get_or_init(watch::Sender::default)
+    }
+
     /// Somebody asks the holder to hand over.
     pub(super) fn hear(&self, ask: HandOverAsk) {
-        self.asks.send_modify(|asks| asks.push_back(ask));
+        self.asks().send_modify(|asks| asks.push_back(ask));
     }
 
     /// The oldest ask that nobody has fetched. Waits for one; an ask is taken out only when it is
     /// returned.
     pub(crate) async fn asked(&self) -> HandOverAsk {
-        let mut news = self.asks.subscribe();
+        let mut news = self.asks().subscribe();
         loop {
             news.mark_unchanged();
             let mut next = None;
-            self.asks.send_if_modified(|asks| {
+            self.asks().send_if_modified(|asks| {
                 next = asks.pop_front();
                 false
             });

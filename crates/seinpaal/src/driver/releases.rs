@@ -1,10 +1,7 @@
 //! Releases and detaches: which callers wait for them, until when, and what closing the connection
 //! does to them.
 
-use std::{
-    collections::{BTreeSet, HashMap},
-    time::Duration,
-};
+use std::{collections::BTreeSet, time::Duration};
 
 use seinpaal_proto::{
     Fence, Slots, Ticket,
@@ -12,7 +9,7 @@ use seinpaal_proto::{
 };
 use tokio::sync::oneshot;
 
-use super::{Closing, Detached, Driver, Giving, LAST_WORDS, ReleaseReply};
+use super::{Closing, Detached, Driver, Giving, LAST_WORDS, ReleaseReply, tickets::ByNumber};
 use crate::{
     error::ReleaseError,
     permit_state::{Lost, PermitState},
@@ -31,8 +28,8 @@ struct Release {
 /// Releases and detaches that were not answered yet.
 #[derive(Default)]
 pub(super) struct Releases {
-    releases: HashMap<Ticket, Vec<Release>>,
-    detaches: HashMap<Ticket, (Micros, oneshot::Sender<Detached>)>,
+    releases: ByNumber<Ticket, Vec<Release>>,
+    detaches: ByNumber<Ticket, (Micros, oneshot::Sender<Detached>)>,
     overdue_at: BTreeSet<(Micros, Ticket)>,
 }
 
@@ -45,7 +42,10 @@ impl Releases {
         if release.reply.is_some() {
             self.overdue_at.insert((release.answer_by, ticket));
         }
-        self.releases.entry(ticket).or_default().push(release);
+        match self.releases.get_mut(&ticket) {
+            Some(releases) => releases.push(release),
+            None => self.releases.insert(ticket, vec![release]),
+        }
     }
 
     fn add_detach(&mut self, ticket: Ticket, answer_by: Micros, reply: oneshot::Sender<Detached>) {

@@ -182,7 +182,7 @@ impl Item {
     /// Returns how this delivery stands.
     #[must_use]
     pub fn state(&self) -> PermitState {
-        self.shared.standing(*self.shared.lease.watch().borrow())
+        self.shared.standing(self.shared.lease.noted())
     }
 
     /// Waits until [`state`](Self::state) or [`remaining`](Self::remaining) changes: also after each renewal.

@@ -1,6 +1,8 @@
 //! What every request of a connection says of its maker.
 
-use seinpaal_proto::About;
+use std::sync::Arc;
+
+use seinpaal_proto::{About, RenewalPromise};
 
 use crate::error::BadSetting;
 
@@ -9,7 +11,7 @@ use crate::error::BadSetting;
 pub(crate) struct Client {
     unlabelled: About,
     /// The same as stores keep it.
-    encoded: String,
+    encoded: Arc<str>,
 }
 
 impl Client {
@@ -25,14 +27,27 @@ impl Client {
         let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
         let pid = std::process::id();
         let unlabelled = About { client: name, host, pid, labels: Vec::new() };
-        let encoded = unlabelled.encode();
+        let encoded = unlabelled.encode().into();
         Self { unlabelled, encoded }
+    }
+
+    /// What stores keep of a request for permits. The usual one shares its text with all others.
+    pub(crate) fn about_with(
+        &self,
+        labels: &[(String, String)],
+        promise: RenewalPromise,
+    ) -> Arc<str> {
+        let mark = promise.mark();
+        if labels.is_empty() && mark.is_empty() {
+            return Arc::clone(&self.encoded);
+        }
+        (self.about(labels) + &mark).into()
     }
 
     /// What stores keep of a request with these labels.
     pub(crate) fn about(&self, labels: &[(String, String)]) -> String {
         if labels.is_empty() {
-            return self.encoded.clone();
+            return self.encoded.to_string();
         }
         About { labels: labels.to_vec(), ..self.unlabelled.clone() }.encode()
     }

@@ -46,12 +46,18 @@ fn request(handle: &Handle, number: u64) -> Answer {
         priority: Priority::default(),
         ttl: None,
         deadline: None,
-        about: String::new(),
+        about: "".into(),
         attach: None,
     };
     let (reply, answer) = oneshot::channel();
     let asked = AskedFor::new(&wanted.name);
-    handle.request(Command::Acquire(Request { number, wanted, on_queued: None, asked, reply }));
+    handle.request(Command::Acquire(Box::new(Request {
+        number,
+        wanted,
+        on_queued: None,
+        asked,
+        reply,
+    })));
     answer
 }
 

@@ -55,7 +55,7 @@ impl SharedItem {
     fn send(&self, how: How, reply: Option<oneshot::Sender<End>>) {
         let delivery = self.popped.delivery;
         let command = QueueCommand::Finish { delivery, how, reply };
-        self.handle.send(Command::Queue { name: self.queue.clone(), command });
+        self.handle.send(Command::Queue { name: self.queue.clone(), command: Box::new(command) });
     }
 
     pub(in super::super) fn attempt(&self) -> u32 {
