@@ -31,7 +31,7 @@
     add[#add + 1] = 'z'
   end
   set[#set + 1] = 'h'
-  set[#set + 1] = pack(HEAD, VERSION, 0, FIELDS_OF_HEAD)
+  set[#set + 1] = pack(HEAD, VERSION, 0, FIELDS_OF_HEAD) .. listed
 
   -- The first write may be refused, and then the rest of the script says so. After it there is no way back.
   local first
@@ -40,7 +40,7 @@
   elseif #remove > 0 then
     first = try('zrem', order, unpack(remove))
   else
-    first = try('hdel', records, '-')
+    first, del = try('hdel', records, unpack(del[1] and del or { '-' })), nil
   end
   if type(first) == 'table' then break end
   local more = del and #del > 0 and try('hdel', records, unpack(del))

@@ -51,8 +51,12 @@
           is_it = its_fence == fence
           if is_it then
             local suffix = sub(field, 2)
-            remove[#remove + 1] = 'e' .. pack(NUMBER, ends) .. suffix
-            remove[#remove + 1] = 'w' .. pack(NUMBER, ends_wall) .. suffix
+            local at = find(listed, suffix, 1, true)
+            while at and at % 8 ~= 1 do at = find(listed, suffix, at + 1, true) end
+            if not at then
+              remove[#remove + 1] = 'e' .. pack(NUMBER, ends) .. suffix
+              remove[#remove + 1] = 'w' .. pack(NUMBER, ends_wall) .. suffix
+            end
             touched = touched or {}
             touched[field] = true
             if ttl then
@@ -61,14 +65,13 @@
               set[#set + 1] = field
               set[#set + 1] = sub(item, 1, ITEM_BYTES) .. pack(WORKED, its_fence, since, ttl, ends, ends_wall, asker)
                 .. sub(item, ITEM_BYTES + WORKED_BYTES + 1)
-              add[#add + 1] = '0'
-              add[#add + 1] = 'e' .. pack(NUMBER, ends) .. suffix
-              add[#add + 1] = '0'
-              add[#add + 1] = 'w' .. pack(NUMBER, ends_wall) .. suffix
+              local n = at and 0 or #add
+              if not at then add[n + 1], add[n + 2] = '0', 'e' .. pack(NUMBER, ends) .. suffix end
+              if not at then add[n + 3], add[n + 4] = '0', 'w' .. pack(NUMBER, ends_wall) .. suffix end
               bound = min(bound, margin)
             else
               if byte(item, 31) + byte(item, 32) > 0 then is_plain = false end -- it has a group
-              in_work = in_work - 1
+              in_work, listed = in_work - 1, at and sub(listed, 1, at - 1) .. sub(listed, at + 8) or listed
               del[#del + 1] = field
               del[#del + 1] = 'p' .. suffix
             end
@@ -122,10 +125,14 @@
           set[#set + 1] = 'i' .. id
           set[#set + 1] = 'w' .. sub(item, 2, 10) .. pack('<I4', attempt + 1) .. sub(item, 15, 38) .. pack('<H', #pop_about)
             .. pack(WORKED, last, now, ttl, ends, ends_wall, asker) .. sub(item, ITEM_BYTES + 1) .. pop_about
-          add[#add + 1] = '0'
-          add[#add + 1] = 'e' .. pack(NUMBER, ends) .. id
-          add[#add + 1] = '0'
-          add[#add + 1] = 'w' .. pack(NUMBER, ends_wall) .. id
+          if #listed < MOST_LISTED then
+            listed = listed .. id
+          else
+            add[#add + 1] = '0'
+            add[#add + 1] = 'e' .. pack(NUMBER, ends) .. id
+            add[#add + 1] = '0'
+            add[#add + 1] = 'w' .. pack(NUMBER, ends_wall) .. id
+          end
           remove[#remove + 1] = member
           local shown = format('%d', read(NUMBER, id))
           local fence = format('%d', last)
