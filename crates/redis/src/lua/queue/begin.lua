@@ -22,6 +22,7 @@ local NOBODY = '--------------------------------'
 -- Texts come last, so that everything else stands at the same place in each.
 local VERSION, HEAD, HEAD_BYTES, MORE = 3, '<BBFORM_OF_HEAD', 2 + SIZE_OF_HEAD, '<ddddc32I4c0I4c0'
 local ITEM, ITEM_BYTES, WORKED, WORKED_BYTES = '<c1bI4I4I4ddHHHHH', 40, '<dddddc32', 72
+local ITEM_AT_WORK, HEAD_AND_LIST = '<c1bI4I4I4ddHHHHHdddddc32c0', '<BBFORM_OF_HEADc0'
 local SESSION, GROUP, KEY = '<ddd', '<ddd', '<dd'
 local SENDER, PUSH, POP, DELIVERY = '<dddc32', '<bI4', '<BddBB', '<dd'
 local FIRST_REQUEST, given_now = 3, ARGV[1]

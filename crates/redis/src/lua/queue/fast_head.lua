@@ -20,7 +20,8 @@
   clock, wall, last = clock + min(max(now - wall, 0), bound), now, max(last, min(seen, MOST_SEEN))
   if in_work > 0 and (first_end <= clock or first_wall <= now) then break end
   if (delayed > 0 and first_due <= now) or (sessions > 0 and first_session < now) or (keys > 0 and first_key <= now) then break end
-  local stands, set, add, del, remove, answer, lines = not_after, {}, {}, nil, nil, { '' }, nil
+  -- Tables have room from the start: to grow is dear.
+  local stands, set, add, del, remove, answer, lines = not_after, { nil, nil, nil, nil, nil, nil, nil, nil }, { nil, nil }, nil, nil, { '', nil, nil, nil }, nil
   if session then
     if #session < 24 then break end
     local known, _
