@@ -49,8 +49,10 @@
   failed = type(more) == 'table' and more or failed
   more = #add > 0 and try('zadd', order, unpack(add))
   failed = type(more) == 'table' and more or failed
-  for i = 1, expiry and 2 or 0 do
-    if milliseconds then try(expiry, KEYS[i], milliseconds) else try(expiry, KEYS[i]) end
+  if expiry then
+    for _, key in ipairs(KEYS) do
+      if milliseconds then try(expiry, key, milliseconds) else try(expiry, key) end
+    end
   end
   if failed then return redis.error_reply('SEINPAALTORN ' .. string.gsub(failed.err, '[\r\n]', ' ')) end
   answer[1] = now
