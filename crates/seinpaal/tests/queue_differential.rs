@@ -7,7 +7,9 @@ mod bench;
 mod queue_history;
 
 use bench::{Bench, everything};
-use queue_history::{Ask, Event, LARGE, LONE, PLAIN, SMALL, Scale, Seen, Turn, history, inbox};
+use queue_history::{
+    Ask, CROWDED, Event, LARGE, LONE, PLAIN, SMALL, Scale, Seen, Turn, history, inbox,
+};
 use seinpaal_proto::{
     Priority,
     queue::{Due, Push},
@@ -47,6 +49,7 @@ pub(crate) async fn differs(histories: u64) -> Option<String> {
         ("plain", histories, PLAIN),
         ("lone", histories, LONE),
         ("large", histories / 4, LARGE),
+        ("crowded", histories / 4, CROWDED),
     ];
     for (size, histories, scale) in scales {
         for seed in 0..histories {
@@ -84,6 +87,85 @@ async fn the_scripts_of_queues_do_what_their_ledger_does_on_a_server_that_sorts_
 #[tokio::test]
 async fn the_scripts_of_queues_stop_where_the_ledger_does_when_there_is_too_much_to_do() {
     compare_many(0..histories() / 4, LARGE).await;
+}
+
+#[tokio::test]
+async fn histories_of_what_goes_on_all_the_time_list_items_in_work_behind_the_head() {
+    for scale in [PLAIN, LONE, CROWDED] {
+        let mut bench = Bench::new(None).await;
+        compare_many_on(&mut bench, 0..20, scale).await;
+        let (listed, calls) = (bench.listed, 20 * scale.events);
+        println!("{scale:?}: listed after {listed} of {calls} calls, full after {}", bench.filled);
+        assert!(50 * listed > calls, "after {listed} of {calls}");
+        assert_eq!(bench.filled > 0, scale.most_items == 64, "full after {}", bench.filled);
+    }
+}
+
+#[tokio::test]
+async fn what_goes_on_with_more_in_work_than_is_listed_is_done_as_the_ledger_does_it() {
+    compare_many(0..histories() / 4, CROWDED).await;
+}
+
+fn one_call(step: i64, asks: Vec<Ask>) -> Event {
+    let (session, turn) = (inbox(1), Turn::Next(10 * SECOND as i64));
+    Event::Call { step, session, turn, seen: Seen::None, asks }
+}
+
+fn a_push() -> Push {
+    Push {
+        payload: b"x".to_vec(),
+        priority: Priority::default(),
+        due: Due::Now,
+        group: None,
+        dedup: None,
+        most: 1,
+        about: String::new(),
+    }
+}
+
+#[tokio::test]
+async fn a_renewal_of_a_listed_item_leaves_nothing_in_the_order() {
+    let renew = Ask::Renew { ttl: SECOND, margin: SECOND / 4, deliveries: vec![0] };
+    let mut history = Vec::new();
+    for asks in [vec![renew, Ask::Acknowledge(0)], vec![]] {
+        history.push(one_call(1, vec![Ask::Push(a_push())]));
+        history.push(one_call(1, vec![Ask::Pop(everything())]));
+        history.extend(asks.into_iter().map(|ask| one_call(1, vec![ask])));
+    }
+    history.push(one_call(2 * SECOND as i64, vec![Ask::Inspect { rows: 3 }]));
+    history.push(one_call(2 * SECOND as i64, vec![Ask::Inspect { rows: 3 }]));
+    assert_eq!(Bench::new(None).await.difference(&history).await, None);
+    let mistake = Some((
+        "              if not at then\n                local n",
+        "              if true then\n                local n",
+    ));
+    assert!(Bench::new(mistake).await.difference(&history).await.is_some());
+}
+
+/// The number of the last item stands in the list a second time: it is the second half of the first item's number
+/// and the first half of the next one's.
+fn one_number_within_two_others() -> Vec<Event> {
+    let high = bench::START >> 32;
+    let times =
+        [((high + 1) << 32) + high + 2, ((high + 2) << 32) + 5, (high + 2) * ((1 << 32) + 1)];
+    let mut now = bench::START;
+    let mut history = Vec::new();
+    for time in times {
+        history.push(one_call((time - now) as i64, vec![Ask::Push(a_push())]));
+        now = time;
+    }
+    history.push(one_call(1, vec![Ask::Pop(everything())]));
+    history.push(one_call(1, vec![Ask::Acknowledge(0)]));
+    history.push(one_call(1, vec![Ask::Inspect { rows: 3 }]));
+    history
+}
+
+#[tokio::test]
+async fn a_number_that_stands_across_two_others_is_not_taken_for_its_item() {
+    let history = one_number_within_two_others();
+    assert_eq!(Bench::new(None).await.difference(&history).await, None);
+    let mistake = Some(("at and at % 8 ~= 1", "false"));
+    assert!(Bench::new(mistake).await.difference(&history).await.is_some());
 }
 
 #[tokio::test]
@@ -150,12 +232,12 @@ async fn a_mistake_in_the_fast_path_of_queues_does_not_stay_hidden() {
         ("(first_end <= clock or", "(first_end <= clock - 99000 or", PLAIN),
         ("if number <= known or", "if number < known or", PLAIN),
         ("or not_after < stands", "", LONE),
-        ("      in_work = in_work - 1\n", "", LONE),
-        ("      in_work = in_work - 1\n", "", PLAIN),
-        ("pack('<I4', attempt + 1)", "pack('<I4', attempt)", LONE),
+        ("in_work, listed = in_work - 1,", "in_work, listed = in_work,", LONE),
+        ("in_work, listed = in_work - 1,", "in_work, listed = in_work,", PLAIN),
+        ("attempt = attempt + 1\n          set", "set", LONE),
         ("bound = min(bound, pop_margin)", "", LONE),
         ("bound = min(bound, margin)", "", PLAIN),
-        ("if #text ~= HEAD_BYTES", "if #text < HEAD_BYTES", LONE),
+        ("or has_more ~= 0 then break", "then break", LONE),
         ("(delayed > 0 and first_due <= now)", "false", PLAIN),
         ("limit >= 0 and limit - in_work or open", "open", LONE),
         ("is_it = its_fence == fence", "is_it = true", PLAIN),
@@ -168,7 +250,7 @@ async fn a_mistake_in_the_fast_path_of_queues_does_not_stay_hidden() {
         ("max(last, min(seen, MOST_SEEN))", "last", LONE),
         ("if touched and touched[field] then is_plain = false end", "", PLAIN),
         ("if byte(item, 31) + byte(item, 32) > 0 then", "if false then", LONE),
-        ("standing ~= 'o' or group > 0", "standing ~= 'o'", LONE),
+        ("and byte(item, 31) + byte(item, 32) == 0", "", LONE),
         ("count < pop_items and pop_wait == 1", "false", LONE),
         (
             "if in_work == 0 then bound, first_end, first_wall =",
@@ -204,6 +286,20 @@ async fn a_mistake_in_the_fast_path_of_queues_does_not_stay_hidden() {
         ("max(room - bytes, 0), max(last + 1, now)", "max(room - bytes, 0), now", LONE),
         ("remove[#remove + 1] = 'w' .. pack(NUMBER, ends_wall) .. suffix", "", LONE),
         ("sessions, first_session = sessions + 1,", "sessions, first_session = sessions,", LONE),
+        // In the list of what is in work.
+        ("listed = listed .. id", "listed = listed", LONE),
+        ("at and sub(listed, 1, at - 1) .. sub(listed, at + 8) or listed", "listed", LONE),
+        ("sub(listed, 1, at - 1) .. sub(listed, at + 8)", "sub(listed, 1, at - 1)", PLAIN),
+        ("#text > HEAD_BYTES and sub(text, HEAD_BYTES + 1) or ''", "''", LONE),
+        ("VERSION, 0, FIELDS_OF_HEAD, listed)", "VERSION, 0, FIELDS_OF_HEAD, '')", LONE),
+        ("    ledger.add('e', item.a)\n", "", LONE),
+        ("    ledger.add('w', item.b)\n", "", LONE),
+        (
+            "'e' .. pack(NUMBER, ends) .. id, '0'",
+            "'e' .. pack(NUMBER, ends + 9) .. id, '0'",
+            CROWDED,
+        ),
+        ("if #fields > 3 then\n", "if false then\n", PLAIN),
         // In what travels packed and is not plain.
         ("wait = wait == 1,", "wait = true,", SMALL),
         ("read(PUSH, text, 2)) .. sub(text, 7)", "read(PUSH, text, 2)) .. sub(text, 8)", SMALL),

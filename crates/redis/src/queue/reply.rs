@@ -25,7 +25,12 @@ pub(super) fn parse(answer: Value, requests: usize) -> Result<Replies, StoreErro
     Ok(Replies { replies, ..done })
 }
 
+/// The fast path says only what time it is: it leaves no backlog, and nobody has to look again.
 fn done_of(value: &Value) -> Option<Replies> {
+    if let Value::Int(now) = *value {
+        let now = now.try_into().ok()?;
+        return Some(Replies { now, replies: Vec::new(), backlog: false, look_in: None });
+    }
     let mut words = Words::of(value)?;
     words.expect("done")?;
     Some(Replies {

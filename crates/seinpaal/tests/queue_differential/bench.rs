@@ -29,8 +29,11 @@ use super::{
     queue_history::{Ask, Event, Seen, Turn, inbox},
 };
 
-const START: u64 = 1_795_000_000_000_000;
+pub(super) const START: u64 = 1_795_000_000_000_000;
 const KEY: &str = "seinpaal:{a name}:q";
+/// Bytes of a plain head, and how many numbers of items may follow it: `begin.lua`.
+const HEAD: usize = 162;
+const MOST_LISTED: usize = 64;
 
 /// A server, the store under test, and who else is connected.
 pub(super) struct Bench {
@@ -40,6 +43,9 @@ pub(super) struct Bench {
     ears: MultiplexedConnection,
     observer: MultiplexedConnection,
     heard: mpsc::UnboundedReceiver<PushInfo>,
+    /// After how many calls items in work were listed behind the head: some, and as many as may be.
+    pub(super) listed: u64,
+    pub(super) filled: u64,
 }
 
 impl Bench {
@@ -60,7 +66,7 @@ impl Bench {
         let (ears, _) = connect(&server).await;
         let (mut observer, heard) = connect(&server).await;
         observer.psubscribe("seinpaal:inbox:*").await.unwrap();
-        Self { _server: server, store, now, ears, observer, heard }
+        Self { _server: server, store, now, ears, observer, heard, listed: 0, filled: 0 }
     }
 
     /// What was published, in order. The answer to the PING comes after everything before it.
@@ -141,6 +147,11 @@ impl Bench {
     async fn compare_keys(&mut self, model: &Model) -> Option<String> {
         let keys: u64 = redis::cmd("DBSIZE").query_async(&mut self.ears).await.unwrap();
         let expected = if model.state.is_empty() { 0 } else { 2 };
+        let head: Option<Vec<u8>> =
+            redis::cmd("HGET").arg(&[KEY, "h"]).query_async(&mut self.ears).await.unwrap();
+        let numbers = head.filter(|head| head[1] == 0).map_or(0, |head| (head.len() - HEAD) / 8);
+        self.listed += u64::from(numbers > 0);
+        self.filled += u64::from(numbers == MOST_LISTED);
         (keys != expected).then(|| format!("{keys} keys are left, not {expected}"))
     }
 

@@ -91,6 +91,9 @@ pub const PLAIN: Scale = Scale { events: 220, most_requests: 3, most_items: 4, p
 /// The same, one request a call and one item a pop.
 pub const LONE: Scale = Scale { events: 220, most_requests: 1, most_items: 1, plain: Some(25) };
 
+/// The same with so many items that not all that are in work can be listed.
+pub const CROWDED: Scale = Scale { events: 60, most_requests: 60, most_items: 64, plain: Some(25) };
+
 /// SplitMix64 (Steele, Lea, Flood 2014).
 #[derive(Clone, Debug)]
 pub struct Random(pub u64);

@@ -16,9 +16,7 @@ function ledger.number(text, least, most, what)
   return n
 end
 
-function ledger.moment(text, what)
-  return ledger.number(text, 0, UNBOUNDED, what)
-end
+function ledger.moment(text, what) return ledger.number(text, 0, UNBOUNDED, what) end
 
 -- A number of an item, which may be none: there is nothing above 2^53.
 function ledger.item_number(text)
@@ -26,6 +24,4 @@ function ledger.item_number(text)
   return min(tonumber(text), UNBOUNDED)
 end
 
-function ledger.ttl_of(text)
-  return ledger.number(text, MIN_TTL, MAX_TTL, 'the ttl')
-end
+function ledger.ttl_of(text) return ledger.number(text, MIN_TTL, MAX_TTL, 'the ttl') end

@@ -18,10 +18,11 @@ local MOST_DELIVERIES, MAX_WINDOW, MOST_LIMIT, MOST_PAST = 1000000, 604800000000
 local RANK_BIAS = 10000000000 -- no rank is negative with it
 local NOBODY = '--------------------------------'
 -- HEAD: version, whether there is more, and the fields of the head: head.rs has their list.
--- A head ends with MORE only while there is something of it; an item has WORKED if it is in work, or when it is due or died.
+-- A head ends with MORE only while there is something of it, or with the numbers of items in work: see the field h in state; an item has WORKED if it is in work, or when it is due or died.
 -- Texts come last, so that everything else stands at the same place in each.
-local VERSION, HEAD, HEAD_BYTES, MORE = 2, '<BBFORM_OF_HEAD', 2 + SIZE_OF_HEAD, '<ddddc32I4c0I4c0'
+local VERSION, HEAD, HEAD_BYTES, MORE = 3, '<BBFORM_OF_HEAD', 2 + SIZE_OF_HEAD, '<ddddc32I4c0I4c0'
 local ITEM, ITEM_BYTES, WORKED, WORKED_BYTES = '<c1bI4I4I4ddHHHHH', 40, '<dddddc32', 72
+local ITEM_AT_WORK, HEAD_AND_LIST = '<c1bI4I4I4ddHHHHHdddddc32c0', '<BBFORM_OF_HEADc0'
 local SESSION, GROUP, KEY = '<ddd', '<ddd', '<dd'
 local SENDER, PUSH, POP, DELIVERY = '<dddc32', '<bI4', '<BddBB', '<dd'
 local FIRST_REQUEST, given_now = 3, ARGV[1]
@@ -29,6 +30,7 @@ local try, floor, char, concat = redis.pcall, math.floor, string.char, table.con
 if #ARGV < 2 or #ARGV[2] ~= 56 then return redis.error_reply('SEINPAALARGUMENT the sender') end
 local number, not_after, seen, session = struct.unpack(SENDER, ARGV[2])
 -- What most functions capture stands last: see state.
+local MOST_LISTED, find = 512, string.find
 local byte, order, records, read, asker, sub = string.byte, KEYS[2], KEYS[1], struct.unpack, session, string.sub
 local match, call, min, pack, format, max = string.match, redis.call, math.min, struct.pack, string.format, math.max
 local NUMBER, TWO = '>I8', '>I8I8'

@@ -17,7 +17,7 @@ repeat
   if is_push then
     found = try('hmget', records, 'h', 's' .. asker)
   else
-    fields, asks = { 'h', 's' .. asker }, {}
+    fields, asks = { 'h', 's' .. asker, nil, nil }, {}
     for at = FIRST_REQUEST, #ARGV do
       local line = ARGV[at]
       local letter = byte(line)

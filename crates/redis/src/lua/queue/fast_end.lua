@@ -1,7 +1,7 @@
 -- fast_end: the last quarter of the fast path: writes and answers.
 -- keys   records order
 -- args   none of its own
--- reply  done
+-- reply  the time, which means done and nothing else
 -- cost   one HSET, one ZADD, HDEL and ZREM if there is something to remove; PERSIST or PEXPIRE of both keys when
 --        the queue gets its first item or loses its last
 --
@@ -24,14 +24,14 @@
   if keys == 0 then first_key = UNBOUNDED end
   if number > 0 then
     set[#set + 1] = 's' .. asker
-    set[#set + 1] = pack(SESSION, number, not_after, stands) .. lines
+    set[#set + 1] = pack('<dddc0', number, not_after, stands, lines)
   end
   if not text then
     add[#add + 1] = '0'
     add[#add + 1] = 'z'
   end
   set[#set + 1] = 'h'
-  set[#set + 1] = pack(HEAD, VERSION, 0, FIELDS_OF_HEAD)
+  set[#set + 1] = pack(HEAD_AND_LIST, VERSION, 0, FIELDS_OF_HEAD, listed)
 
   -- The first write may be refused, and then the rest of the script says so. After it there is no way back.
   local first
@@ -40,7 +40,7 @@
   elseif #remove > 0 then
     first = try('zrem', order, unpack(remove))
   else
-    first = try('hdel', records, '-')
+    first, del = try('hdel', records, unpack(del[1] and del or { '-' })), nil
   end
   if type(first) == 'table' then break end
   local more = del and #del > 0 and try('hdel', records, unpack(del))
@@ -55,6 +55,6 @@
     end
   end
   if failed then return redis.error_reply('SEINPAALTORN ' .. string.gsub(failed.err, '[\r\n]', ' ')) end
-  answer[1] = format('done %d 0 -', now)
+  answer[1] = now
   return answer
 until true

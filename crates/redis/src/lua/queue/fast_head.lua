@@ -7,11 +7,12 @@
 -- Nothing has run out, nothing has fallen due, nobody is in line, and nobody's time to be forgotten has come.
 
   local text, session = found[1], found[2]
-  local version, _, FIELDS_OF_HEAD
+  local version, has_more, listed, FIELDS_OF_HEAD = nil, 0, ''
   if text then
-    if #text ~= HEAD_BYTES then break end
-    version, _, FIELDS_OF_HEAD = read(HEAD, text)
-    if version ~= VERSION then break end
+    if #text < HEAD_BYTES then break end
+    version, has_more, FIELDS_OF_HEAD = read(HEAD, text)
+    if version ~= VERSION or has_more ~= 0 then break end
+    listed = #text > HEAD_BYTES and sub(text, HEAD_BYTES + 1) or ''
   else
     if not is_push or SETTLING or try('exists', records, order) ~= 0 then break end
     FIELDS_OF_HEAD = BLANKS_OF_HEAD
@@ -19,10 +20,11 @@
   clock, wall, last = clock + min(max(now - wall, 0), bound), now, max(last, min(seen, MOST_SEEN))
   if in_work > 0 and (first_end <= clock or first_wall <= now) then break end
   if (delayed > 0 and first_due <= now) or (sessions > 0 and first_session < now) or (keys > 0 and first_key <= now) then break end
-  local stands, set, add, del, remove, answer, lines = not_after, {}, {}, nil, nil, { '' }, nil
+  -- Tables have room from the start: to grow is dear.
+  local stands, set, add, del, remove, answer, lines = not_after, { nil, nil, nil, nil, nil, nil, nil, nil }, { nil, nil }, nil, nil, { '', nil, nil, nil }, nil
   if session then
     if #session < 24 then break end
-    local known
+    local known, _
     known, _, stands = read(SESSION, session)
     if number <= known or not_after < stands then break end
   else

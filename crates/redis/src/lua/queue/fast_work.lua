@@ -31,7 +31,7 @@
     lines = n == 2 and line or concat(answer, '\n', 2)
   else
     local touched = nil
-    lines, del, remove = {}, {}, {}
+    lines, del, remove = { nil, nil }, { nil, nil }, {}
     local named = 2 -- of the fields, those whose text was used
     for i, ask in ipairs(asks) do
       local ttl, margin, lost = ask.ttl, ask.margin, nil
@@ -51,24 +51,30 @@
           is_it = its_fence == fence
           if is_it then
             local suffix = sub(field, 2)
-            remove[#remove + 1] = 'e' .. pack(NUMBER, ends) .. suffix
-            remove[#remove + 1] = 'w' .. pack(NUMBER, ends_wall) .. suffix
-            touched = touched or {}
-            touched[field] = true
+            local at = find(listed, suffix, 1, true)
+            while at and at % 8 ~= 1 do at = find(listed, suffix, at + 1, true) end
+            if not at then
+              remove[#remove + 1] = 'e' .. pack(NUMBER, ends) .. suffix
+              remove[#remove + 1] = 'w' .. pack(NUMBER, ends_wall) .. suffix
+            end
+            if #fields > 3 then
+              touched = touched or {}
+              touched[field] = true
+            end
             if ttl then
               ends, ends_wall = clock + ttl, now + ttl
               first_end, first_wall = min(first_end, ends), min(first_wall, ends_wall)
               set[#set + 1] = field
               set[#set + 1] = sub(item, 1, ITEM_BYTES) .. pack(WORKED, its_fence, since, ttl, ends, ends_wall, asker)
                 .. sub(item, ITEM_BYTES + WORKED_BYTES + 1)
-              add[#add + 1] = '0'
-              add[#add + 1] = 'e' .. pack(NUMBER, ends) .. suffix
-              add[#add + 1] = '0'
-              add[#add + 1] = 'w' .. pack(NUMBER, ends_wall) .. suffix
+              if not at then
+                local n = #add
+                add[n + 1], add[n + 2], add[n + 3], add[n + 4] = '0', 'e' .. pack(NUMBER, ends) .. suffix, '0', 'w' .. pack(NUMBER, ends_wall) .. suffix
+              end
               bound = min(bound, margin)
             else
               if byte(item, 31) + byte(item, 32) > 0 then is_plain = false end -- it has a group
-              in_work = in_work - 1
+              in_work, listed = in_work - 1, at and sub(listed, 1, at - 1) .. sub(listed, at + 8) or listed
               del[#del + 1] = field
               del[#del + 1] = 'p' .. suffix
             end
@@ -91,55 +97,42 @@
     if pop then
       local ttl = pop_ttl
       local most = max(min(pop_items, open, limit >= 0 and limit - in_work or open), 0)
-      local row, kept, room, count = { '' }, {}, MOST_PAYLOAD, 0
+      local row, kept, room, count = { '', nil, nil, nil }, {}, MOST_PAYLOAD, 0
       if most > 0 then
         local page = try('zrangebylex', order, '[o', '(p', 'limit', '0', most == 1 and '1' or format('%d', most))
         if #page ~= most then break end
-        local texts, wants
-        if most == 1 then
-          local id = sub(page[1], 10)
-          texts = try('hmget', records, 'i' .. id, 'p' .. id)
-        else
-          wants = {}
-          for i, member in ipairs(page) do wants[i] = 'i' .. sub(member, 10) end
-          texts = try('hmget', records, unpack(wants))
-        end
+        local first, wants = sub(page[1], 10), most > 1 and {}
+        for i = 1, wants and most or 0 do wants[i] = 'i' .. sub(page[i], 10) end
+        local texts = wants and try('hmget', records, unpack(wants)) or try('hmget', records, 'p' .. first, 'i' .. first)
         local ends, ends_wall = clock + ttl, now + ttl
         for i, member in ipairs(page) do
-          local item, id = texts[i], sub(member, 10)
-          if not item or #item < ITEM_BYTES then
-            is_plain = false
-            break
-          end
-          local standing, priority, allowed, bytes, attempt, pushed, _, group, key, about, past = read(ITEM, item)
-          if standing ~= 'o' or group > 0 then
-            is_plain = false
-            break
-          end
+          local item, id = wants and texts[i] or texts[2], sub(member, 10)
+          is_plain = item and #item >= ITEM_BYTES and byte(item) == 111 and byte(item, 31) + byte(item, 32) == 0
+          if not is_plain then break end -- it is not open, or has a group
+          local _, priority, allowed, bytes, attempt, pushed, rank, _, key, about, past = read(ITEM, item)
           if i > 1 and bytes > room then break end
           count, room, last = i, max(room - bytes, 0), max(last + 1, now)
-          about = about > 0 and sub(item, ITEM_BYTES + key + 1, ITEM_BYTES + key + about) or ''
+          attempt = attempt + 1
           set[#set + 1] = 'i' .. id
-          set[#set + 1] = 'w' .. sub(item, 2, 10) .. pack('<I4', attempt + 1) .. sub(item, 15, 38) .. pack('<H', #pop_about)
-            .. pack(WORKED, last, now, ttl, ends, ends_wall, asker) .. sub(item, ITEM_BYTES + 1) .. pop_about
-          add[#add + 1] = '0'
-          add[#add + 1] = 'e' .. pack(NUMBER, ends) .. id
-          add[#add + 1] = '0'
-          add[#add + 1] = 'w' .. pack(NUMBER, ends_wall) .. id
+          set[#set + 1] = pack(ITEM_AT_WORK, 'w', priority, allowed, bytes, attempt, pushed, rank, 0, key, about, past, #pop_about, last, now,
+            ttl, ends, ends_wall, asker, sub(item, ITEM_BYTES + 1)) .. pop_about
+          about = about > 0 and sub(item, ITEM_BYTES + key + 1, ITEM_BYTES + key + about) or ''
+          if #listed < MOST_LISTED then
+            listed = listed .. id
+          else
+            local n = #add
+            add[n + 1], add[n + 2], add[n + 3], add[n + 4] = '0', 'e' .. pack(NUMBER, ends) .. id, '0', 'w' .. pack(NUMBER, ends_wall) .. id
+          end
           remove[#remove + 1] = member
-          local shown = format('%d', read(NUMBER, id))
-          local fence = format('%d', last)
-          kept[i] = shown .. ':' .. fence
-          row[2 * i] = shown .. ' ' .. fence .. format(' %d %d %d %d 0 ', attempt + 1, allowed, priority, pushed) .. about
+          local number = read(NUMBER, id)
+          kept[i] = format('%d:%d', number, last)
+          row[2 * i] = format('%d %d %d %d %d %d 0 ', number, last, attempt, allowed, priority, pushed) .. about
           if wants then wants[i] = 'p' .. id end
         end
         if not is_plain then break end
-        local payloads = wants and try('hmget', records, unpack(wants, 1, count))
+        local payloads = wants and try('hmget', records, unpack(wants, 1, count)) or texts
         for i = 1, count do
-          local payload = payloads and payloads[i]
-          if not payloads then payload = texts[2] end
-          row[2 * i + 1] = payload
-          is_plain = is_plain and payload and true
+          row[2 * i + 1], is_plain = payloads[i], is_plain and payloads[i] and true
         end
         if not is_plain then break end
         in_work, ready, open = in_work + count, ready - count, open - count
@@ -148,7 +141,7 @@
       end
       if count < pop_items and pop_wait == 1 then break end
       row[1] = format('popped %d %d', count > 0 and ttl or 0, ready + delayed + in_work)
-      answer[#asks + 2], lines[#asks + 1] = row, 'popped ' .. concat(kept, ',')
+      answer[#asks + 2], lines[#asks + 1] = row, 'popped ' .. (kept[2] and concat(kept, ',') or kept[1] or '')
     end
     lines = lines[2] and concat(lines, '\n') or lines[1] or ''
   end

@@ -7,13 +7,9 @@
 -- An item without a group is in the order of all. Of the items of a group it is the first one, while the
 -- group has room.
 
-function ledger.rank(at, item)
-  return at - item.priority * AGING
-end
+function ledger.rank(at, item) return at - item.priority * AGING end
 
-function ledger.has_room(group)
-  return not head.group_limit or group.in_work < head.group_limit
-end
+function ledger.has_room(group) return not head.group_limit or group.in_work < head.group_limit end
 
 -- Puts the first item of a group into the order of all, if the group has room and none there.
 function ledger.open_first(group)

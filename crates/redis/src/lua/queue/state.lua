@@ -5,7 +5,8 @@
 -- error  SEINPAALCORRUPT SEINPAALFORMAT SEINPAALTORN SEINPAALARGUMENT SEINPAALOOM
 -- cost   one HGET a record, one ZRANGEBYLEX for some members of the order; all writes in one go at the end
 --
--- records (hash)  h: the head  n: in a cluster, the node where the queue is at home, and until when it settles
+-- records (hash)  h: the head; after a plain one the numbers of up to 64 items in work that are not in the order
+--                  n: in a cluster, the node where the queue is at home, and until when it settles
 --                  iID: an item  pID: its payload  gGROUP: counts  lINBOX: a place  sINBOX: a session  kKEY: a key
 -- order (zset, all scores 0)  one letter, and numbers of eight bytes, inboxes or names:
 --   o RANK ID open  g GROUP 0 RANK ID ready in a group  d DUE ID  e END ID  w WALLEND ID  x ID dead
@@ -58,6 +59,7 @@ function ledger.read_head()
   ledger.fields[field] = found[2]
   if not found[1] then return ledger.start_afresh() end
   head = parse_head(found[1]) or ledger.unreadable(found[1])
+  if byte(found[1], 2) == 0 and #found[1] > HEAD_BYTES then ledger.spread(found[1]) end
 end
 
 -- Records.

@@ -85,9 +85,7 @@ end
 -- Lowering a limit ends nothing that is in work, and admits nothing until it fits.
 local change = {}
 
-function change.limit(value)
-  head.limit = value ~= '-' and tonumber(value) or nil
-end
+function change.limit(value) head.limit = value ~= '-' and tonumber(value) or nil end
 
 function change.group(value)
   head.group_limit = value ~= '-' and tonumber(value) or nil
@@ -95,13 +93,9 @@ function change.group(value)
   ledger.reopen()
 end
 
-function change.pause(reason)
-  head.paused = reason
-end
+function change.pause(reason) head.paused = reason end
 
-function change.resume()
-  head.paused = nil
-end
+function change.resume() head.paused = nil end
 
 function ledger.operations.configure(text)
   local what, value = match(text, '^(%a+) (.*)$')
