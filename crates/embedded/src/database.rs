@@ -19,7 +19,11 @@ use rusqlite::{Connection, OpenFlags, config::DbConfig, hooks::Wal};
 use rustix::fs::{FileType, stat};
 use seinpaal_proto::planted::{Bug, planted};
 
-use super::{directory::Directory, rows::schema, trouble};
+use super::{
+    directory::Directory,
+    tables::{self, ALL, FEW},
+    trouble,
+};
 use seinpaal_store::{Certainty, StoreError, StoreErrorKind};
 
 const FILE: &str = "seinpaal.db";
@@ -27,7 +31,6 @@ const FILE: &str = "seinpaal.db";
 const BESIDE: [&str; 2] = ["seinpaal.db-wal", "seinpaal.db-shm"];
 /// "SPaa": tells our databases from others.
 const APPLICATION: i32 = 0x5350_6161;
-const VERSION: i32 = 8;
 
 /// How long a call waits for a foreign program that has the database locked.
 pub(super) const PATIENCE: Duration = Duration::from_secs(5);
@@ -126,7 +129,7 @@ fn watch_log(db: &mut Connection) -> rusqlite::Result<Arc<AtomicU32>> {
 fn is_made(path: &Path, db: &Connection) -> Result<bool, StoreError> {
     let trouble = |error| trouble::sql(path, Certainty::NotExecuted, error);
     match marks(db).map_err(trouble)? {
-        (APPLICATION, VERSION) => Ok(true),
+        (APPLICATION, ALL | FEW) => Ok(true),
         (0, 0) if is_empty(db).map_err(trouble)? => Ok(false),
         (APPLICATION, version) => Err(other_version(path, version)),
         _ => Err(trouble::foreign(path)),
@@ -145,9 +148,8 @@ fn is_empty(db: &Connection) -> rusqlite::Result<bool> {
 fn create(db: &Connection) -> rusqlite::Result<()> {
     keep_log(db)?;
     db.execute_batch(&format!(
-        "BEGIN IMMEDIATE; PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {VERSION}; \
-         {} COMMIT;",
-        schema()
+        "BEGIN IMMEDIATE; PRAGMA application_id = {APPLICATION}; {} COMMIT;",
+        tables::definitions_of_few()
     ))
 }
 
@@ -172,7 +174,7 @@ fn refuse_if_moved(dir: &Directory) -> Result<(), StoreError> {
 fn other_version(path: &Path, version: i32) -> StoreError {
     let message = format!(
         "cannot use {}: it was made by another version of Seinpaal (format {version}, this one has \
-         {VERSION}); use that version or choose another directory",
+         {ALL} and {FEW}); use that version or choose another directory",
         path.display()
     );
     StoreError::new(StoreErrorKind::OtherVersion, Certainty::NotExecuted, message)

@@ -200,7 +200,7 @@ fn whole_file() -> &'static Vec<u8> {
 }
 
 fn fill(db: &Connection) -> rusqlite::Result<()> {
-    db.execute_batch(&crate::rows::schema())?;
+    db.execute_batch(&crate::tables::schema())?;
     let mut asked = permits::filling().into_iter();
     asked.try_for_each(|(after, requests)| call(db, after, requests))
 }

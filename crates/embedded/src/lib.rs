@@ -47,6 +47,7 @@ mod rights;
 mod rows;
 mod small;
 mod socket;
+mod tables;
 mod trouble;
 mod turn;
 mod watch;
@@ -120,6 +121,27 @@ impl EmbeddedStore {
         Self::open_with(dir, Clock::System, inbox, news, None)
     }
 
+    /// Opens the store as [`open`](Self::open) does, without blocking the thread. Dropped before that, it leaves nothing.
+    ///
+    /// # Errors
+    /// As with [`open`](Self::open).
+    pub async fn open_soon(
+        dir: &Path,
+        inbox: Inbox,
+        news: NewsSender,
+    ) -> Result<Arc<Self>, StoreError> {
+        let (tell, mut opened) = oneshot::channel();
+        let tell = move |done| tell.send(done).is_ok();
+        let opening = Opening::begin(dir, Clock::System, inbox, news, None, tell)?;
+        loop {
+            match tokio::time::timeout(LOOK, &mut opened).await {
+                Ok(Ok(done)) => return Ok(opening.end(done?)),
+                Ok(Err(_)) => return Err(thread_is_gone(false)),
+                Err(_) => opening.wait.trouble(Certainty::NotExecuted).map_or(Ok(()), Err)?,
+            }
+        }
+    }
+
     fn open_with(
         dir: &Path,
         clock: Clock,
@@ -127,31 +149,11 @@ impl EmbeddedStore {
         news: NewsSender,
         disk: Option<Box<dyn keeper::Disk>>,
     ) -> Result<Arc<Self>, StoreError> {
-        let bell = Arc::new(Bell::new().map_err(trouble::at(dir))?);
-        let wait = Arc::new(GateWait::new(dir));
-        let (jobs, inside) = mpsc::channel();
-        let room = Arc::new(Room::new());
-        let place_of_work = Arc::clone(&room);
         let (tell, opened) = mpsc::channel();
-        let thread = thread::Builder::new().name("seinpaal-store".to_owned());
-        let (place, waits, rung) = (dir.to_owned(), Arc::clone(&wait), Arc::clone(&bell));
-        let live = move || match Parts::open(&place, clock, inbox, waits) {
-            Ok((parts, signs)) => {
-                let log = || Box::new(LogOnDisk::new(parts.database().to_owned())) as _;
-                let keeper = Keeper::new(&place, disk.unwrap_or_else(log));
-                // If the caller has given up waiting, the signs are dropped with the channel.
-                if tell.send(Ok((signs, parts.read_clock()))).is_ok() {
-                    Worker::new(parts, news, inside, rung, keeper).run(&place_of_work);
-                }
-            }
-            Err(error) => drop(tell.send(Err(error))),
-        };
-        thread.spawn(live).map_err(trouble::at(dir))?;
-        let (signs, first_reading) = is_opened(&opened, &wait)?;
-        let process = process::id();
-        let place = dir.to_owned();
-        let (jobs, room) = (Some(jobs), Some(room));
-        Ok(Arc::new(Self { place, signs, jobs, room, bell, wait, first_reading, process }))
+        let tell = move |done| tell.send(done).is_ok();
+        let opening = Opening::begin(dir, clock, inbox, news, disk, tell)?;
+        let done = is_opened(&opened, &opening.wait)?;
+        Ok(opening.end(done))
     }
 
     /// The descriptors that show that this client lives: a locked file, which is the test, and a socket, by which
@@ -188,6 +190,54 @@ impl EmbeddedStore {
                 Err(_) => self.wait.trouble(Certainty::Unknown).map_or(Ok(()), Err)?,
             }
         }
+    }
+}
+
+/// A store whose thread is opening it.
+struct Opening {
+    place: PathBuf,
+    jobs: mpsc::Sender<Job>,
+    room: Arc<Room<Worker>>,
+    bell: Arc<Bell>,
+    wait: Arc<GateWait>,
+}
+
+impl Opening {
+    /// Starts the thread. It tells how the opening went, and goes on if somebody has heard that.
+    fn begin(
+        dir: &Path,
+        clock: Clock,
+        inbox: Inbox,
+        news: NewsSender,
+        disk: Option<Box<dyn keeper::Disk>>,
+        tell: impl FnOnce(Opened) -> bool + Send + 'static,
+    ) -> Result<Self, StoreError> {
+        let bell = Arc::new(Bell::new().map_err(trouble::at(dir))?);
+        let wait = Arc::new(GateWait::new(dir));
+        let (jobs, inside) = mpsc::channel();
+        let room = Arc::new(Room::new());
+        let place_of_work = Arc::clone(&room);
+        let thread = thread::Builder::new().name("seinpaal-store".to_owned());
+        let (place, waits, rung) = (dir.to_owned(), Arc::clone(&wait), Arc::clone(&bell));
+        let live = move || match Parts::open(&place, clock, inbox, waits) {
+            Ok((parts, signs)) => {
+                let log = || Box::new(LogOnDisk::new(parts.database().to_owned())) as _;
+                let keeper = Keeper::new(&place, disk.unwrap_or_else(log));
+                // If the caller has given up waiting, the signs are dropped with the channel.
+                if tell(Ok((signs, parts.read_clock()))) {
+                    Worker::new(parts, news, inside, rung, keeper).run(&place_of_work);
+                }
+            }
+            Err(error) => drop(tell(Err(error))),
+        };
+        thread.spawn(live).map_err(trouble::at(dir))?;
+        Ok(Self { place: dir.to_owned(), jobs, room, bell, wait })
+    }
+
+    fn end(self, (signs, first_reading): (Signs, Reading)) -> Arc<EmbeddedStore> {
+        let Self { place, jobs, room, bell, wait } = self;
+        let (jobs, room, process) = (Some(jobs), Some(room), process::id());
+        Arc::new(EmbeddedStore { place, signs, jobs, room, bell, wait, first_reading, process })
     }
 }
 
