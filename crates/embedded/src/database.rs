@@ -76,13 +76,22 @@ fn check_content(dir: &Directory) -> Result<(), StoreError> {
     is_made(&path, &db).map(drop)
 }
 
+/// Whether there is a database.
+pub(super) fn is_there(dir: &Directory) -> bool {
+    matches!(dir.look(FILE, FileType::RegularFile), Ok(Some(_)))
+}
+
 /// Opens the database, or makes it. Only inside the gate.
-pub(super) fn open(dir: &Directory, unique: &str) -> Result<Database, StoreError> {
+pub(super) fn open(
+    dir: &Directory,
+    unique: &str,
+    patience: Duration,
+) -> Result<Database, StoreError> {
     dir.ensure(FILE, unique)?;
     let path = dir.join(FILE);
     let trouble = |error| trouble::sql(&path, Certainty::NotExecuted, error);
     let true_path = dir.true_path()?.join(FILE);
-    let mut db = connect(&true_path).map_err(trouble)?;
+    let mut db = connect(&true_path, patience).map_err(trouble)?;
     if !is_made(&path, &db)? {
         create(&db).map_err(trouble)?;
     }
@@ -94,15 +103,15 @@ pub(super) fn open(dir: &Directory, unique: &str) -> Result<Database, StoreError
     Ok(Database { path, true_path, db, log_pages })
 }
 
-/// Connects to the database at a path without symbolic links.
-pub(super) fn connect(path: &Path) -> rusqlite::Result<Connection> {
+/// Connects to the database at a path without symbolic links. Only foreign programs can be in the way: we meet at the
+/// gate. `patience` is how long to wait for those.
+pub(super) fn connect(path: &Path, patience: Duration) -> rusqlite::Result<Connection> {
     // The file exists with its rights, and SQLite gives the same to the files beside it.
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
         | OpenFlags::SQLITE_OPEN_NO_MUTEX
         | OpenFlags::SQLITE_OPEN_NOFOLLOW;
     let db = Connection::open_with_flags(path, flags)?;
-    // Only foreign programs can be in the way: we meet at the gate.
-    db.busy_timeout(PATIENCE)?;
+    db.busy_timeout(patience)?;
     db.set_prepared_statement_cache_capacity(128);
     db.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
     // Without it, most statements are compiled anew whenever another value is bound: twice the time.
