@@ -83,6 +83,8 @@ pub(crate) async fn start_as_task(
     let (makings, ends) = makings(config, ClientClock::Machine, address.into())?;
     let store = opening(makings.inbox, ends.news.clone()).await?;
     let task = tokio::spawn(makings.serve(Arc::clone(&store)));
+    // So that it is in its place when the first request comes, which can then be made without it.
+    tokio::task::yield_now().await;
     Ok((ends.handle(store, None), task))
 }
 
