@@ -19,6 +19,7 @@ pub(super) const FORMS: &str = include_str!("lua/forms.lua");
 const OVER: &str = include_str!("lua/over.lua");
 const LEAN: &str = concat!(
     include_str!("lua/lean.lua"),
+    include_str!("lua/lean_line.lua"),
     include_str!("lua/lean_renew.lua"),
     include_str!("lua/lean_words.lua"),
 );
@@ -79,6 +80,7 @@ macro_rules! plain {
             include_str!("lua/plain_renew.lua"),
             include_str!("lua/plain_grant.lua"),
             include_str!("lua/plain_end.lua"),
+            include_str!("lua/plain_fold.lua"),
         )
     };
 }
@@ -89,7 +91,7 @@ macro_rules! unfold {
         concat!(
             "local function unfold(text)\n",
             include_str!("lua/unfold.lua"),
-            "return lone_head, lone_field, lone_record\nend\n",
+            "return lone_head, lone_field, lone_record, text\nend\n",
         )
     };
 }

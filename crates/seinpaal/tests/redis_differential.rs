@@ -5,6 +5,8 @@
 mod bench;
 #[path = "support/history.rs"]
 mod history;
+#[path = "redis_differential/line.rs"]
+mod line;
 #[path = "redis_differential/lone.rs"]
 mod lone;
 #[path = "redis_differential/made.rs"]
@@ -18,7 +20,7 @@ use bench::{Bench, KEY};
 use history::{
     Ask, CALM, CALM_CROWD, Event, FenceSeen, LARGE, Random, SMALL, guarded_history, history,
 };
-use mistakes::{Drawn, FEW_ARE_MANY, FEW_FIT, MISTAKES};
+use mistakes::{Drawn, FEW_ARE_MANY, FEW_FIT, FEW_IN_LINE, MISTAKES, TALLIES};
 use seinpaal_proto::Ticket;
 use seinpaal_rig::RedisServer;
 
@@ -153,6 +155,32 @@ async fn the_scripts_do_what_the_ledger_does_where_one_client_is_alone_or_nearly
         compare_many(0..histories(), drawn).await;
         let mut bench = Bench::new([FEW_ARE_MANY, FEW_FIT]).await;
         compare_many_on(&mut bench, 0..histories() / 2, drawn).await;
+    }
+}
+
+#[tokio::test]
+async fn the_scripts_do_what_the_ledger_does_where_a_few_hand_over_to_each_other() {
+    for sessions in 1..=4 {
+        compare_many(0..histories(), Drawn::Line(sessions)).await;
+    }
+    for few in [FEW_ARE_MANY, FEW_IN_LINE] {
+        let mut bench = Bench::new(Some(few)).await;
+        compare_many_on(&mut bench, 0..histories() / 2, Drawn::Line(3)).await;
+    }
+}
+
+#[tokio::test]
+async fn most_calls_are_done_at_a_small_line_where_a_few_hand_over_to_each_other() {
+    let mut bench = Bench::new(Some(TALLIES)).await;
+    for sessions in 2..=3 {
+        let (mut calls, mut done) = (0, 0);
+        for seed in 0..40 {
+            let history = Drawn::Line(sessions).history(seed);
+            calls += history.len();
+            done += bench.tallied(&history).await;
+        }
+        println!("{sessions} sessions: {done} of {calls}");
+        assert!(2 * done > calls, "{sessions} sessions: only {done} of {calls}");
     }
 }
 

@@ -16,6 +16,10 @@
 --   the causes and the tickets. IDLE, while nobody holds: grants last clock wall fence deadline till, how long the causes
 --   are; then the causes. FIRST, while one ticket is just as it was granted at wall, with wall as fence, and there are no
 --   causes: grants last clock wall deadline till kind limit permits margin ttl digest; then about.
+-- LINE: the rows of a small name with a short line, in one value: how many records, waiters and free ranges, kind, for how
+--   many grants it has been so, clock wall bound fence due deadline longest arrival limit held holders top; the free ranges;
+--   then of each record its lease, of each waiter its ticket, in order of service, and how long its text is; then these
+--   texts. Nothing is pinned, paused, listed or passed over, and each holder is in a record. Due is on the store's clock.
 
 local UNBOUNDED, HALF_DAY, SECOND = 9007199254740992, 43200000000, 1000000
 local RANK_BIAS = 1000000000
@@ -43,6 +47,8 @@ local ASK, ASK_SIZE = '<c32I4Bc1I4c1I4ddddi4d', 99
 local IDLE, IDLE_SIZE, IDLE_VERSION = '<BI4dddddB', 103, 7
 local LONE, LONE_MORE, LONE_MORE_AT, LONE_SIZE, LONE_VERSION = '<I4ddddddddd', '<BI4dBI4I4I4BB', 134, 161, 8
 local FIRST, FIRST_SIZE, FIRST_VERSION = '<BI4ddddBI4I4ddd', 127, 9
+local LINE, LINE_SIZE, LINE_VERSION, LINE_STEP = '<BBBBBBddddddddI4I4I4I4', 86, 11, 34
+local MOST_RECORDS, MOST_IN_LINE, LONGEST_LINE, MOST_FOLDED = 8, 4, 3072, 5
 local PACK_IDLE, PACK_LONE = '<Bc56BI4dddddB', '<Bc56I4dddddddddBI4dBI4I4I4BB'
 -- What the marker of the restart guard says, where there is one: begun, over, or proved to be over.
 local guard

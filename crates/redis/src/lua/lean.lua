@@ -8,15 +8,16 @@
 -- Whatever is not as simple breaks out before anything is written. Then the requests are put as the rest expects them.
 -- PLAIN_*: what goes before a request that is likely to be plain: which it is, now (below zero: the server's clock), the
 --   fence seen, inbox and series; then of an acquire number digest permits limit, kind and limit, ttl margin not_after; of
---   a release number digest; of a renewal ttl margin members digest. After it comes the request as any other script
+--   a release number digest; of a renewal ttl margin members digest; of the renewal of one ticket number digest ttl margin.
+--   After it comes the request as any other script
 --   is given it.
 
 local ARGV = ARGV
-is_packed = (string.byte(ARGV[1] or '') or 32) < 4
+is_packed = (string.byte(ARGV[1] or '') or 32) < 5
 if is_packed then
-  local PLAIN_ACQUIRE, PLAIN_RELEASE, PLAIN_RENEW = '<ddc56I4dI4I4Bddd', '<ddc56I4d', '<ddc56dddd'
+  local PLAIN_ACQUIRE, PLAIN_RELEASE, PLAIN_RENEW, PLAIN_PROOF = '<ddc56I4dI4I4Bddd', '<ddc56I4d', '<ddc56dddd', '<ddc56I4ddd'
   -- Where the request begins, and in an acquire about.
-  local ACQUIRE_AT, RELEASE_AT, RENEW_AT, ABOUT_AT = 119, 86, 106, 282
+  local ACQUIRE_AT, RELEASE_AT, RENEW_AT, PROOF_AT, ABOUT_AT = 119, 86, 106, 102, 282
   local TICKET_ABOUT, PACK_FIRST, PACK_RENEWED = '<I4I4dddI4Bc0', '<Bc56BI4ddddBI4I4dddc0', '<Bc56I4ddddddddd'
   -- How many tickets a lone value has at most, how long it is when another comes in, and for how many grants its keys
   -- expire early whenever nobody holds.

@@ -11,7 +11,7 @@
   for i = 1, #ARGV do
     local line = ARGV[i]
     local operation = byte(line)
-    lines[i + 3] = sub(line, operation == 1 and ACQUIRE_AT or operation == 2 and RELEASE_AT or RENEW_AT)
+    lines[i + 3] = sub(line, operation == 1 and ACQUIRE_AT or operation == 2 and RELEASE_AT or operation == 4 and PROOF_AT or RENEW_AT)
   end
   ARGV, packed_seen = lines, seen
 end

@@ -4,6 +4,7 @@
 -- reply  nothing
 -- cost   one HGET a record
 
+  if form == LINE_VERSION then record = nil end
   if lone_head then
     if #lone_record > RECORD_SIZE + MOST_INLINE then break end
     text, record = lone_head, lone_field == field and lone_record

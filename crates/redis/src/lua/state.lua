@@ -52,7 +52,7 @@ end
 -- A head begins with the number of its format.
 function ledger.unreadable(text)
   local written = string.byte(text) or 0
-  if written > 0 and written < 32 and (written < VERSION or written > NAMED_VERSION) then
+  if written > 0 and written < 32 and (written < VERSION or written > LINE_VERSION) then
     ledger.refuse('SEINPAALFORMAT', format('written in format %d, and this program reads format %d', written, VERSION))
   end
   ledger.corrupt('the head of the name')
@@ -80,14 +80,15 @@ end
 
 function ledger.read_head()
   local text = call('hget', records, 'h')
-  local lone_head, field, record = unfold(text)
+  local lone_head, field, record, rows_head = unfold(text)
+  if type(rows_head) == 'table' then error(rows_head, 0) end
   if lone_head then
     head = parse_head(lone_head)
     local kept = ledger.keep_record(sub(field, 2), record)
     kept.is_crowded = #record > RECORD_SIZE + MOST_INLINE
     ledger.touch(kept)
   elseif text then
-    head = parse_head(text) or ledger.unreadable(text)
+    head = parse_head(rows_head) or ledger.unreadable(text)
   else
     ledger.start_afresh()
   end

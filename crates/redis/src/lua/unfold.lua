@@ -1,9 +1,11 @@
--- unfold: the head of which a lone value is made, and the field and text of the record.
+-- unfold: the head of which a lone value is made, and the field and text of the record; and a small line as rows.
 -- keys   records order
 -- args   none
--- reply  lone_head lone_field lone_record; nothing of a text that is none, or is too short
--- cost   nothing
+-- reply  lone_head lone_field lone_record; nothing of a text that is none, or is too short; text, which is the head if there
+--   was a line, or the error of a write
+-- cost   of a line one HSET; one ZADD and one PEXPIRE if somebody waits
 --
+-- A line is written as rows at once, since what follows looks for them on the server. It says the same as before.
 -- It stands in plain as it is, because a function that knows so many names is dear to make, and in a function after that.
 
 local lone_head, lone_field, lone_record
@@ -33,4 +35,50 @@ elseif (form == FIRST_VERSION and #text >= FIRST_SIZE) or (form == LONE_VERSION 
     passed = wall, bound = bound, fence = fence, due = wall + min(ends - clock, ends_wall - wall), deadline = deadline,
     memory = till, longest = ttl, held = held, holders = members, past = 1, top = top, rows = 1 }, ranges) .. free
   lone_record = pack(RECORD, 3, last, till, members, ttl, ends, ends_wall, members, digest, 0, sub(owner, 1, 32), 0, size) .. rest
+elseif form == LINE_VERSION and #text >= LINE_SIZE then
+  local _, count, in_line, ranges, kind, _, clock, wall, bound, fence, due, deadline, longest, arrival, limit, held, holders, top =
+    read(LINE, text)
+  local set, add, past, memory = {}, {}, 0, 0
+  local from = LINE_SIZE + 8 * ranges + 1
+  local at = from + LINE_STEP * (count + in_line)
+  local is_whole = at <= #text + 1
+  for k = 1, is_whole and count + in_line or 0 do
+    local id, size = read('<c32I2', text, from)
+    local kept = sub(text, at, at + size - 1)
+    is_whole = #kept >= (k <= count and RECORD_SIZE or 146)
+    if not is_whole then break end
+    from, at = from + LINE_STEP, at + size
+    set[2 * k - 1], set[2 * k] = (k <= count and 'r' or 't') .. id, kept
+    if k <= count then
+      local what, _, till = read('<BI4d', kept)
+      if what % 2 == 1 then past, memory = past + 1, max(memory, till) end
+    else
+      add[#add + 1] = '0'
+      add[#add + 1] = pack(MEMBER, 'q', read('<d', kept, 91) + RANK_BIAS, id)
+    end
+  end
+  if is_whole and at == #text + 1 then
+    local rows_head = pack(HEAD, VERSION, HEAD_WITH{ kind = string.char(kind), stated = (holders + in_line > 0 and limit or -1),
+      clock = clock, wall = wall, passed = wall, bound = bound, fence = fence, due = due, deadline = deadline, memory = memory,
+      longest = longest, arrival = arrival, held = held, holders = holders, waiting = in_line, past = past, top = top,
+      rows = count + in_line }, ranges) .. sub(text, LINE_SIZE + 1, LINE_SIZE + 8 * ranges)
+    set[#set + 1], set[#set + 2] = 'h', rows_head
+    local first = in_line > 0 and try('zadd', order, unpack(add)) or try('hset', records, unpack(set))
+    if type(first) == 'table' then
+      -- Without memory what only grows is refused, and all else is done.
+      local is_growth = true
+      for k = 4, #ARGV do is_growth = is_growth and match(ARGV[k], '^acquire') ~= nil end
+      if not is_growth then
+        try('hdel', records, '-')
+        first = in_line > 0 and try('zadd', order, unpack(add)) or try('hset', records, unpack(set))
+      end
+    end
+    text = rows_head
+    if type(first) == 'table' then
+      text = first
+    elseif in_line > 0 then
+      try('hset', records, unpack(set))
+      try('pexpire', order, format('%d', max(math.floor((deadline - wall) / 1000), 1)))
+    end
+  end
 end

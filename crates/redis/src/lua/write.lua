@@ -37,8 +37,8 @@ end
 
 local function are_all_held()
   local text = call('hget', records, 'h')
-  local lone_head, field, record = unfold(text)
-  local head = text and parse_head(lone_head or text)
+  local lone_head, field, record, rows_head = unfold(text)
+  local head = type(rows_head) == 'string' and parse_head(lone_head or rows_head)
   if not head then return false end
   head.field, head.record = field, record
   advance_clock(head)

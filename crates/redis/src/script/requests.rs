@@ -59,15 +59,31 @@ fn plain_argument(start: &[u8; PLAIN_START], request: &Request) -> Option<Vec<u8
         }
         Request::Renew(Renew { lease, ttl, margin, whom: Whom::All { members, digest } }) => {
             let mut argument = begun(3, start, 0);
-            argument.extend(lease.digits().strip_suffix(b"00000000")?);
+            argument.extend(lease.digits().strip_suffix(b"00000000").unwrap_or(&NO_SERIES));
             for number in [*ttl, *margin, u64::from(*members), *digest] {
                 argument.extend(double(number));
             }
             argument.extend(line(request).bytes());
             Some(argument)
         }
+        Request::Renew(renew) => plain_proof(start, renew),
         _ => None,
     }
+}
+
+/// In place of a lease's series, where the lease is no series' own.
+const NO_SERIES: [u8; 24] = [b'-'; 24];
+
+/// The renewal of one ticket under the lease of its series: the proof that it is held.
+fn plain_proof(start: &[u8; PLAIN_START], renew: &Renew) -> Option<Vec<u8>> {
+    let Whom::Tickets(tickets) = &renew.whom else { return None };
+    let [ticket] = tickets.as_slice() else { return None };
+    let mut argument = begun(4, start, 0);
+    put_plain_ticket(&mut argument, *ticket);
+    argument.extend(double(renew.ttl));
+    argument.extend(double(renew.margin));
+    argument.extend(renew_line(renew).bytes());
+    (renew.lease == ticket.series().ticket(0).into()).then_some(argument)
 }
 
 fn begun(operation: u8, start: &[u8; PLAIN_START], about: usize) -> Vec<u8> {

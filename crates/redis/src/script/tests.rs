@@ -8,7 +8,7 @@ use super::*;
 
 const GUARDED: RestartGuard = RestartGuard::ON;
 
-const PIECES: [(&str, &str); 29] = [
+const PIECES: [(&str, &str); 31] = [
     ("wire_single", include_str!("../lua/wire_single.lua")),
     ("wire_sharded", include_str!("../lua/wire_sharded.lua")),
     ("wire_moving", include_str!("../lua/wire_moving.lua")),
@@ -17,6 +17,7 @@ const PIECES: [(&str, &str); 29] = [
     ("forms", FORMS),
     ("over", OVER),
     ("lean", include_str!("../lua/lean.lua")),
+    ("lean_line", include_str!("../lua/lean_line.lua")),
     ("lean_renew", include_str!("../lua/lean_renew.lua")),
     ("lean_words", include_str!("../lua/lean_words.lua")),
     ("begin", include_str!("../lua/begin.lua")),
@@ -31,6 +32,7 @@ const PIECES: [(&str, &str); 29] = [
     ("plain_renew", include_str!("../lua/plain_renew.lua")),
     ("plain_grant", include_str!("../lua/plain_grant.lua")),
     ("plain_end", include_str!("../lua/plain_end.lua")),
+    ("plain_fold", include_str!("../lua/plain_fold.lua")),
     ("state", include_str!("../lua/state.lua")),
     ("records", include_str!("../lua/records.lua")),
     ("slots", include_str!("../lua/slots.lua")),

@@ -114,6 +114,18 @@ impl Bench {
         self.compare_ends(&mut model).await
     }
 
+    /// Runs a history, and says how many of its calls were counted by the scripts.
+    pub(super) async fn tallied(&mut self, history: &[Event]) -> usize {
+        self.begin_anew().await;
+        let mut model = Model::default();
+        for event in history {
+            assert_eq!(self.compare(&mut model, event).await, None);
+        }
+        let tally: Option<usize> =
+            redis::cmd("GET").arg("tally").query_async(&mut self.ears).await.unwrap();
+        tally.unwrap_or(0)
+    }
+
     async fn begin_anew(&mut self) {
         redis::cmd("FLUSHALL").exec_async(&mut self.ears).await.unwrap();
         self.ears.unsubscribe(&[(0..4).map(channel).collect::<Vec<_>>()]).await.unwrap();

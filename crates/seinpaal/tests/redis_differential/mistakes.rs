@@ -2,7 +2,7 @@
 
 use super::{
     history::{self, CALM, CALM_CROWD, Event, LARGE, SMALL, Scale},
-    lone,
+    line, lone,
 };
 
 /// Which histories are drawn.
@@ -15,11 +15,13 @@ pub(super) enum Drawn {
     Pair,
     /// Four of them, where few rows are many.
     Few,
+    /// So many hand permits to each other.
+    Line(usize),
     /// One session, whose keys end as early as on a server's own clock.
     Tight,
 }
 
-use Drawn::{Few, Lone, Of, Pair, Tight};
+use Drawn::{Few, Line, Lone, Of, Pair, Tight};
 
 impl From<Scale> for Drawn {
     fn from(scale: Scale) -> Self {
@@ -34,6 +36,7 @@ impl Drawn {
             Lone | Tight => lone::history(seed, 1),
             Pair => lone::history(seed, 2),
             Few => lone::history(seed, 4),
+            Line(sessions) => line::history(seed, sessions),
         }
     }
 }
@@ -44,6 +47,16 @@ pub(super) const FEW_ARE_MANY: (&str, &str) = ("MOST_FREE = 64, 512, 16", "MOST_
 /// Six tickets, or few bytes, are more than one value keeps.
 pub(super) const FEW_FIT: (&str, &str) =
     ("LONGEST_LONE, MOST_SHORT = 80, 6144, 16", "LONGEST_LONE, MOST_SHORT = 6, 400, 16");
+
+/// A small line has room for three records and two who wait.
+pub(super) const FEW_IN_LINE: (&str, &str) =
+    ("LONGEST_LINE, MOST_FOLDED = 8, 4, 3072, 5", "LONGEST_LINE, MOST_FOLDED = 3, 2, 700, 3");
+
+/// Each call that is done at a small line is counted.
+pub(super) const TALLIES: (&str, &str) = (
+    "    if message then try(PUBLISH, channel, message) end\n",
+    "    if message then try(PUBLISH, channel, message) end\n    redis.call('incr', 'tally')\n",
+);
 
 impl Drawn {
     /// What else is changed in the scripts.

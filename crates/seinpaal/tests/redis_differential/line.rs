@@ -1,0 +1,234 @@
+//! Histories in which a few sessions hand a name's permits to each other: what the scripts keep as a small line.
+//!
+//! Each is drawn beside a ledger. A session asks and stands in line, gives back what it holds, proves what it was
+//! handed, and renews what it has. Time ends just before, at and after the moments at which a lease ends.
+
+use seinpaal_proto::{
+    Acquire, Configure, Enqueue, Kind, LeaseId, Limit, LimitRule, OnMismatch, Permits, Priority,
+    Standing, Ticket, execute,
+    time::{MILLISECOND, SECOND},
+};
+
+use super::{
+    history::{Ask, Event, FenceSeen, Random, inbox},
+    model::{Guard, Listening, Model},
+};
+
+const CALLS: u64 = 150;
+
+struct Draw {
+    random: Random,
+    model: Model,
+    now: u64,
+    ttl: u64,
+    place_ttl: u64,
+    margin: u64,
+    limit: u32,
+    /// Of how many calls one comes when something ends, or about.
+    haste: u64,
+    /// Of how many requests one is rare.
+    rarity: u64,
+    /// The last number of each session.
+    drawn: Vec<u32>,
+    events: Vec<Event>,
+}
+
+/// A history of so many sessions.
+pub(super) fn history(seed: u64, sessions: usize) -> Vec<Event> {
+    drawn(seed, sessions, None)
+}
+
+/// The same under a restart guard of this length, which begins anew now and then.
+pub(super) fn guarded_history(seed: u64, sessions: usize, length: u64) -> Vec<Event> {
+    drawn(seed, sessions, Some(Guard { length, kept: None }))
+}
+
+fn drawn(seed: u64, sessions: usize, guard: Option<Guard>) -> Vec<Event> {
+    let mut random = Random(seed);
+    let ttl = random.pick(&[100 * MILLISECOND, SECOND, 10 * SECOND, 20 * 3_600 * SECOND]);
+    let place_ttl = if random.one_in(3) { ttl / 2 } else { ttl }.max(100 * MILLISECOND);
+    let margin = ttl / random.pick(&[4, 4, 1, 50]);
+    let limit = random.pick(&[1, 1, 1, 2, 3]);
+    let (haste, rarity) = (random.pick(&[8, 40, 200]), random.pick(&[10, 40, 200]));
+    let model = Model { guard, ..Model::default() };
+    let (drawn, now, events) = (vec![0; sessions], super::bench::START, vec![]);
+    let mut draw =
+        Draw { random, model, now, ttl, place_ttl, margin, limit, haste, rarity, drawn, events };
+    (0..sessions as u64).for_each(|i| draw.push(Event::Listen(inbox(i))));
+    for _ in 0..CALLS {
+        draw.go_on();
+    }
+    draw.events
+}
+
+fn ticket(session: usize, number: u32) -> Ticket {
+    let spread = 0xfedc_ba98_7654_3211_0123_4567_89ab_cdef_u128;
+    Ticket((session as u128 + 1).wrapping_mul(spread)).series().ticket(number)
+}
+
+fn place(session: usize) -> LeaseId {
+    LeaseId((0x3a17 + session as u128) << 64)
+}
+
+impl Draw {
+    fn go_on(&mut self) {
+        if self.random.one_in(3 * self.rarity) {
+            let inbox = inbox(self.random.below(self.drawn.len() as u64));
+            let hushes = self.random.one_in(2);
+            self.push(if hushes { Event::Hush(inbox) } else { Event::Listen(inbox) });
+        }
+        if self.model.guard.is_some() && self.random.one_in(60) {
+            self.push(Event::LoseMarker);
+        }
+        let session = self.random.below(self.drawn.len() as u64) as usize;
+        let requests = if self.random.one_in(6) { 1 + self.random.below(3) } else { 1 };
+        let asks = (0..requests).map(|_| self.ask(session)).collect();
+        let fence = match self.random.below(4 * self.rarity) {
+            0 => FenceSeen::Near(self.random.below(2 * SECOND) as i64 - SECOND as i64),
+            _ => FenceSeen::None,
+        };
+        let by = if self.random.one_in(200) { inbox(9) } else { inbox(session as u64) };
+        let step = self.step();
+        self.push(Event::Call { step, inbox: Some(by), fence, asks });
+    }
+
+    /// Does what the bench will do with it.
+    fn push(&mut self, event: Event) {
+        match &event {
+            Event::Listen(inbox) => drop(self.model.listening.insert(*inbox)),
+            Event::Hush(inbox) => drop(self.model.listening.remove(inbox)),
+            Event::LoseMarker => self.model.guard.iter_mut().for_each(|guard| guard.kept = None),
+            Event::Call { step, inbox, fence, asks } => {
+                self.now = self.now.saturating_add_signed(*step);
+                let batch = self.model.batch(self.now, *inbox, *fence, asks);
+                let guarded_for =
+                    self.model.guard.as_mut().and_then(|guard| guard.left_at(self.now));
+                let mut contacts = Listening(&self.model.listening, guarded_for);
+                let Ok(_) = execute(&mut self.model.state, &mut contacts, self.now, &batch);
+            }
+        }
+        self.events.push(event);
+    }
+
+    fn step(&mut self) -> i64 {
+        if self.random.one_in(20 * self.rarity) {
+            return -(self.random.below(self.ttl / 2) as i64);
+        }
+        if !self.random.one_in(self.haste) {
+            return self.random.below(self.ttl / 40) as i64;
+        }
+        let left = self.until_something_ends() as i64;
+        let part = self.random.below(left.max(1) as u64) as i64;
+        self.random.pick(&[left - 1, left, left + 1, part, part]).clamp(0, 11 * 3_600_000_000)
+    }
+
+    fn until_something_ends(&mut self) -> u64 {
+        let Some(facts) = self.model.state.facts() else { return self.ttl };
+        let (clock, wall) = (facts.clock, facts.wall.max(self.now));
+        let by_clock = self.model.state.leases().map(|lease| lease.ends.saturating_sub(clock));
+        let by_wall = self.model.state.leases().map(|lease| lease.ends_wall.saturating_sub(wall));
+        let memories = self.model.state.memories().map(|memory| memory.until.saturating_sub(clock));
+        let mut all: Vec<u64> = by_clock.chain(by_wall).chain(memories).collect();
+        all.push(self.margin);
+        self.random.pick(&all)
+    }
+
+    fn ask(&mut self, session: usize) -> Ask {
+        if self.random.one_in(self.rarity) {
+            return self.rarely(session);
+        }
+        let (held, waiting) = (self.numbers(session, true), self.numbers(session, false));
+        match self.random.below(10) {
+            0..5 if !held.is_empty() => self.release(session, &held),
+            5 if !held.is_empty() => self.renew(session.min(self.drawn.len()), None),
+            6 | 7 if !held.is_empty() => self.prove(session, &held),
+            6..9 if !waiting.is_empty() => self.renew(session, Some(place(session))),
+            _ if waiting.len() > 1 && held.is_empty() => self.renew(session, Some(place(session))),
+            _ => self.acquire(session),
+        }
+    }
+
+    /// The numbers under which the session has permits, or waits for them.
+    fn numbers(&self, session: usize, is_holding: bool) -> Vec<u32> {
+        let series = ticket(session, 0).series();
+        let entries = self.model.state.entries();
+        let such = entries
+            .filter(|entry| matches!(entry.standing, Standing::Holding { .. }) == is_holding);
+        let own = such.filter(|entry| entry.ticket.series() == series);
+        own.map(|entry| entry.ticket.number()).collect()
+    }
+
+    fn release(&mut self, session: usize, held: &[u32]) -> Ask {
+        Ask::Release { ticket: ticket(session, self.random.pick(held)), slots: None }
+    }
+
+    fn renew(&mut self, session: usize, place: Option<LeaseId>) -> Ask {
+        let wrong = if self.random.one_in(12) { 1 + self.random.below(2) } else { 0 };
+        let ttl = if place.is_some() { self.place_ttl } else { self.ttl };
+        let lease = place.unwrap_or(ticket(session, 0).into());
+        Ask::RenewAll { lease, ttl, margin: self.some_margin(), wrong }
+    }
+
+    fn some_margin(&mut self) -> u64 {
+        if self.random.one_in(12) { self.margin / 3 } else { self.margin }
+    }
+
+    fn prove(&mut self, session: usize, held: &[u32]) -> Ask {
+        let mut tickets = vec![ticket(session, self.random.pick(held))];
+        if self.random.one_in(20) {
+            tickets.push(ticket(session, self.drawn[session]));
+        }
+        let (ttl, margin) = (self.ttl, self.some_margin());
+        Ask::RenewTickets { lease: ticket(session, 0).into(), ttl, margin, tickets }
+    }
+
+    fn acquire(&mut self, session: usize) -> Ask {
+        self.drawn[session] += 1;
+        let number = match self.random.one_in(self.rarity) {
+            true => self.drawn[session].saturating_sub(self.random.below(4) as u32).max(1),
+            false => self.drawn[session],
+        };
+        let random = &mut self.random;
+        let permits = if random.one_in(6) { 1 + random.below(self.limit.into()) as u32 } else { 1 };
+        let limit = if random.one_in(100) { self.limit + 1 } else { self.limit };
+        let on_mismatch = random.pick(&[OnMismatch::Refuse, OnMismatch::Adopt, OnMismatch::Set]);
+        let rule = LimitRule { limit: Limit::new(limit).unwrap(), on_mismatch };
+        let not_after = random.one_in(12).then(|| random.pick(&[-1, 0, 1, 50]));
+        let acquire = Acquire {
+            ticket: ticket(session, number),
+            kind: if random.one_in(200) { Kind::Mutex } else { Kind::Semaphore },
+            permits: Permits::new(permits).unwrap(),
+            wishes: seinpaal_proto::SlotNames::none(),
+            limit: (limit != 1 || random.one_in(2)).then_some(rule),
+            enqueue: match random.below(12) {
+                0 | 1 => Enqueue::No,
+                2 => Enqueue::Yes { max_waiting: Some(random.below(3) as u32) },
+                _ => Enqueue::Yes { max_waiting: None },
+            },
+            priority: Priority::new(random.pick(&[0, 0, 0, 0, 0, 0, 0, 0, 1, -1])).unwrap(),
+            lease: if random.one_in(200) { LeaseId(5 << 64) } else { ticket(session, 0).into() },
+            ttl: if random.one_in(10) { self.ttl * 6 / 5 } else { self.ttl },
+            margin: if random.one_in(12) { self.margin / 3 } else { self.margin },
+            waiter_lease: place(session),
+            waiter_ttl: if random.one_in(10) { self.place_ttl * 6 / 5 } else { self.place_ttl },
+            not_after: None,
+            about: random.pick(&["", "", "two words"]).to_owned(),
+        };
+        Ask::Acquire { acquire, not_after }
+    }
+
+    fn rarely(&mut self, session: usize) -> Ask {
+        let back = self.random.below(4) as u32;
+        let ticket = ticket(session, self.drawn[session].saturating_sub(back).max(1));
+        match self.random.below(12) {
+            0..2 => Ask::Evict { ticket },
+            2..5 => Ask::Cancel { ticket, remember: self.ttl, attach: None },
+            5 => Ask::Configure(Configure::Limit(Limit::new(self.limit).unwrap())),
+            6 if self.random.one_in(3) => Ask::Configure(Configure::Pause("repairs".to_owned())),
+            6..8 => Ask::Configure(Configure::Unpin),
+            8 => Ask::Configure(Configure::Resume),
+            9 => Ask::Release { ticket, slots: None },
+            _ => Ask::Inspect { rows: 1000 },
+        }
+    }
+}
