@@ -18,8 +18,8 @@
 --   causes: grants last clock wall deadline till kind limit permits margin ttl digest; then about.
 -- LINE: the rows of a small name with a short line, in one value: how many records, waiters and free ranges, kind, for how
 --   many grants it has been so, clock wall bound fence due deadline longest arrival limit held holders top; the free ranges;
---   then of each record its lease, of each waiter its ticket, in order of service, and how long its text is; then these
---   texts. Nothing is pinned, paused, listed or passed over, and each holder is in a record. Due is on the store's clock.
+--   then of each record its lease, of each waiter, in order of service, its ticket, how long its text is, and its text.
+--   Nothing is pinned, paused, listed or passed over, and each holder is in a record. Due is on the store's clock.
 
 local UNBOUNDED, HALF_DAY, SECOND = 9007199254740992, 43200000000, 1000000
 local RANK_BIAS = 1000000000
@@ -48,6 +48,7 @@ local IDLE, IDLE_SIZE, IDLE_VERSION = '<BI4dddddB', 103, 7
 local LONE, LONE_MORE, LONE_MORE_AT, LONE_SIZE, LONE_VERSION = '<I4ddddddddd', '<BI4dBI4I4I4BB', 134, 161, 8
 local FIRST, FIRST_SIZE, FIRST_VERSION = '<BI4ddddBI4I4ddd', 127, 9
 local LINE, LINE_SIZE, LINE_VERSION, LINE_STEP = '<BBBBBBddddddddI4I4I4I4', 86, 11, 34
+local PACK_LINE, PACK_RECORD, PACK_WAITER = LINE .. 'c0', RECORD .. 'c0c0', WAITER .. 'c0'
 local MOST_RECORDS, MOST_IN_LINE, LONGEST_LINE, MOST_FOLDED = 8, 4, 3072, 5
 local PACK_IDLE, PACK_LONE = '<Bc56BI4dddddB', '<Bc56I4dddddddddBI4dBI4I4I4BB'
 -- What the marker of the restart guard says, where there is one: begun, over, or proved to be over.

@@ -4,47 +4,30 @@
 -- reply  now; or now, fence, slot and valid_for of the only request; or done, and an answer a request
 -- cost   one TIME, one HGET, one HSET; to hand over one PUBSUB and one PUBLISH more; PEXPIRE if the end is too near
 --
--- A body is the list of ids with the lengths of their texts, then these texts: records, then who waits. Whatever is not as
--- simple breaks out before anything is written.
+-- A string is hashed by all of its bytes when it is made, so no row is made one before it changes. Whatever is not as simple
+-- breaks out before anything is written.
 
   repeat
     local text = head_text
     if type(text) ~= 'string' or byte(text) ~= LINE_VERSION or #text < LINE_SIZE or guard == 'begun' then break end
     local _, count, in_line, ranges, kind, uses, clock, wall, bound, fence, due, deadline, longest, arrival, limit, held, holders,
       top = read(LINE, text)
-    local free, body = sub(text, LINE_SIZE + 1, LINE_SIZE + 8 * ranges), sub(text, LINE_SIZE + 8 * ranges + 1)
-    local find, format = string.find, string.format
-
-    -- Where in the body an id is listed, or would be; where its text is; and how long that is, 0 if it is not there.
-    local function locate(body, id, first, last, all)
-      local entry, at, size = find(body, id, LINE_STEP * first + 1, true), LINE_STEP * all + 1, 0
-      if not entry or entry > LINE_STEP * last then
-        entry = LINE_STEP * last + 1
-      else
-        local low, high = byte(body, entry + 32, entry + 33)
-        size = low + 256 * high
-      end
-      for k = LINE_STEP, entry - 1, LINE_STEP do
-        local low, high = byte(body, k - 1, k)
-        at = at + low + 256 * high
-      end
-      return entry, at, size
-    end
-
-    -- The body with another text there, or with none.
-    local function put(body, entry, at, size, id, text)
-      return sub(body, 1, entry - 1) .. (text and pack('<c32I2', id, #text) or '')
-        .. sub(body, size > 0 and entry + LINE_STEP or entry, at - 1) .. (text or '') .. sub(body, at + size)
-    end
-
+    local format = string.format
     local line = ARGV[1]
-    if #line < RELEASE_AT or #body < LINE_STEP * (count + in_line) then break end
-    local whole = LINE_STEP * (count + in_line) + 1
-    for k = LINE_STEP, LINE_STEP * (count + in_line), LINE_STEP do
-      local low, high = byte(body, k - 1, k)
-      whole = whole + low + 256 * high
+    if #line < RELEASE_AT then break end
+    -- Of each row its id, where its text begins, and in kept its text if that is another now. A row moves only with its text
+    -- in kept, so that those without are still where they were.
+    local ids, starts, kept, at = {}, {}, {}, LINE_SIZE + 8 * ranges + 1
+    for k = 1, count + in_line do
+      if at + LINE_STEP > #text then break end
+      local id, size = read('<c32I2', text, at)
+      if size < (k <= count and RECORD_SIZE or 146) then break end
+      ids[k], starts[k] = id, at + LINE_STEP
+      at = at + LINE_STEP + size
     end
-    if whole ~= #body + 1 then break end
+    if at ~= #text + 1 or #ids ~= count + in_line then break end
+    starts[#ids + 1] = at + LINE_STEP
+    local free = sub(text, LINE_SIZE + 1, LINE_SIZE + 8 * ranges)
 
     local given, seen, asker = read('<ddc32', line, 2)
     local now = given
@@ -59,15 +42,12 @@
     if seen > fence then fence = seen end
     if now >= due then
       -- It is only a bound.
-      local at, left = LINE_STEP * (count + in_line) + 1, UNBOUNDED
-      for k = LINE_STEP, LINE_STEP * count, LINE_STEP do
-        local low, high = byte(body, k - 1, k)
-        if low + 256 * high < RECORD_SIZE then left = 0 break end
-        local what, _, till, open, _, ends, ends_wall = read(RECORD, body, at)
+      local left = UNBOUNDED
+      for k = 1, count do
+        local what, _, till, open, _, ends, ends_wall = read(RECORD, text, starts[k])
         if what >= 2 and ends - clock < left then left = ends - clock end
         if what >= 2 and ends_wall - now < left then left = ends_wall - now end
         if what ~= 2 and open == 0 and till - clock < left then left = till - clock end
-        at = at + low + 256 * high
       end
       if left <= 0 then break end
       due = now + left
@@ -93,15 +73,17 @@
 
         -- The record that it is about.
         id = operation == 3 and sub(line, RENEW_AT + 6, RENEW_AT + 37) or sub(who, 33) .. '00000000'
-        local entry, at, size = locate(body, id, 0, count, count + in_line)
+        local which, from, after, source = 1, nil, nil, nil
+        while which <= count and ids[which] ~= id do which = which + 1 end
         local what, last, till, open, term, ends, ends_wall, members, digest, parked, by, listed, causes, tickets = 0, 0, 0, 0, 0, 0, 0,
           0, 0, 0, NOBODY, 0, 0, ''
         local slot, slots, its_fence, ticket, about
-        if size > 0 then
-          if size < RECORD_SIZE then break end
-          what, last, till, open, term, ends, ends_wall, members, digest, parked, by, listed, causes = read(RECORD, body, at)
-          causes = sub(body, at + RECORD_SIZE, at + RECORD_SIZE + causes - 1)
-          if operation < 3 then tickets = sub(body, at + RECORD_SIZE + #causes, at + size - 1) end
+        if which <= count then
+          source = kept[which] or text
+          from = kept[which] and 1 or starts[which]
+          after = kept[which] and #source + 1 or starts[which + 1] - LINE_STEP
+          what, last, till, open, term, ends, ends_wall, members, digest, parked, by, listed, causes, from = read(RECORD, source, from)
+          causes, from = causes > 0 and sub(source, from, from + causes - 1) or '', from + causes
         else
           causes = ''
         end
@@ -113,17 +95,18 @@
             if what < 2 or members ~= number or digest ~= mixed then break end
             reply = format('renewed %d', ttl)
           else
-            local from, held_number, its_permits, its_size = at + RECORD_SIZE + #causes, nil, nil, nil
-            while what == 3 and from < at + size do
-              held_number, its_permits, _, _, its_fence, slot, its_size = read(TICKET, body, from)
+            local at, held_number, its_permits, its_size = from, nil, nil, nil
+            while what == 3 and at < after do
+              held_number, its_permits, _, _, its_fence, slot, its_size = read(TICKET, source, at)
               if held_number == number then break end
-              held_number, from = nil, from + TICKET_SIZE + its_size
+              held_number, at = nil, at + TICKET_SIZE + its_size
             end
             if not held_number then break end
             reply = its_permits == 1 and format('tickets %d held:%d:%d', ttl, its_fence, slot)
               or format('tickets %d held:%d:%d-%d', ttl, its_fence, slot, slot + its_permits - 1)
           end
-          body = sub(body, 1, at + 16) .. pack('<ddd', ttl, clock + ttl, now + ttl) .. sub(body, at + 41)
+          kept[which] = pack(PACK_RECORD, what, last, till, open, ttl, clock + ttl, now + ttl, members, digest, 0, by, 0, #causes, causes,
+            from < after and sub(source, from, after - 1) or '')
           if now + ttl < due then due = now + ttl end
           if ttl > longest then longest = ttl end
           if margin < bound then bound = margin end
@@ -152,29 +135,37 @@
             if held < limit or in_line >= MOST_IN_LINE or in_line >= most or (most ~= UNBOUNDED and most > MOST_WAITING) then break end
             if not (place_ttl >= MIN_TTL and place_ttl <= MAX_TTL) or priority < -100 or priority > 100 then break end
             local place = sub(line, after + 32, after + 63)
-            if place == id or find(place, '[^0-9a-f]') then break end
-            local _, _, is_known = locate(body, ticket, count, count + in_line, count + in_line)
-            if is_known > 0 then break end
+            if place == id or string.find(place, '[^0-9a-f]') then break end
+            local is_known = false
+            for k = count + 1, count + in_line do is_known = is_known or ids[k] == ticket end
+            if is_known then break end
             if arrival < clock then arrival = clock else arrival = arrival + 1 end
             local rank, kinds, place_term, known, sum, owner = arrival - priority * 10000000, 2, place_ttl, 0, 0, asker
-            entry, at, size = locate(body, place, 0, count, count + in_line)
-            if size > 0 then
-              if size ~= RECORD_SIZE then break end
-              kinds, _, _, _, place_term, _, _, known, sum, parked, owner = read(RECORD, body, at)
-              if kinds ~= 2 or parked > 0 or owner ~= asker then break end
+            if in_line > 0 then
+              -- Whoever came before comes first.
+              local before = kept[count + in_line]
+              if read('<d', before or text, before and 91 or starts[count + in_line] + 90) >= rank then break end
+            end
+            which = 1
+            while which <= count and ids[which] ~= place do which = which + 1 end
+            if which <= count then
+              local its_size = kept[which] and #kept[which] or starts[which + 1] - LINE_STEP - starts[which]
+              kinds, _, _, _, place_term, _, _, known, sum, parked, owner = read(RECORD, kept[which] or text, kept[which] and 1 or starts[which])
+              if kinds ~= 2 or parked > 0 or owner ~= asker or its_size ~= RECORD_SIZE then break end
             elseif count == MOST_RECORDS then
               break
+            else
+              -- A new record, before those who wait.
+              for k = count + in_line, count + 1, -1 do
+                kept[k + 1], ids[k + 1] = kept[k] or sub(text, starts[k], starts[k + 1] - LINE_STEP - 1), ids[k]
+              end
+              count, ids[which] = which, place
             end
-            body = put(body, entry, at, size, place, pack(RECORD, 2, 0, 0, 0, place_term, clock + place_ttl, now + place_ttl, known + 1,
-              (sum + mixed) % DIGESTS, 0, asker, 0, 0))
-            if size == 0 then count = count + 1 end
-            if in_line > 0 then
-              local _, before, its_size = locate(body, sub(body, LINE_STEP * (count + in_line - 1) + 1, LINE_STEP * (count + in_line) - 2),
-                count + in_line - 1, count + in_line, count + in_line)
-              if its_size < 146 or read('<d', body, before + 90) >= rank then break end
-            end
-            body = put(body, LINE_STEP * (count + in_line) + 1, #body + 1, 0, ticket, pack(WAITER, 'W', '0', place, asker, permits, ttl,
-              now, rank, priority, margin, id) .. sub(line, ABOUT_AT))
+            kept[which] = pack(RECORD, 2, 0, 0, 0, place_term, clock + place_ttl, now + place_ttl, known + 1, (sum + mixed) % DIGESTS, 0,
+              asker, 0, 0)
+            which = count + in_line + 1
+            ids[which], kept[which] = ticket, pack(PACK_WAITER, 'W', '0', place, asker, permits, ttl, now, rank, priority, margin, id,
+              sub(line, ABOUT_AT))
             in_line = in_line + 1
             if now + place_ttl < due then due = now + place_ttl end
             if place_term > longest then longest = place_term end
@@ -184,8 +175,8 @@
             reply, is_done = format('queued %s %d %d', ticket, in_line, limit), true
             break
           end
-          if in_line > 0 or (size == 0 and count == MOST_RECORDS) then break end
-          slot, about = held, sub(line, ABOUT_AT)
+          if in_line > 0 or (which > count and count == MOST_RECORDS) then break end
+          slot, about, tickets = held, sub(line, ABOUT_AT), source and from < after and sub(source, from, after - 1) or ''
           if held == top then
             top = held + permits
           else
@@ -199,14 +190,15 @@
         else
           -- A holder gives back all that one ticket has.
           if what < 3 then break end
-          local from, held_number, its_size, its_ttl = 1, nil, nil, nil
-          while from <= #tickets do
-            held_number, permits, its_ttl, _, its_fence, slot, its_size = read(TICKET, tickets, from)
+          local at, held_number, its_size, its_ttl = from, nil, nil, nil
+          while at < after do
+            held_number, permits, its_ttl, _, its_fence, slot, its_size = read(TICKET, source, at)
             if held_number == number then break end
-            held_number, from = nil, from + TICKET_SIZE + its_size
+            held_number, at = nil, at + TICKET_SIZE + its_size
           end
           if not held_number then break end
-          tickets = sub(tickets, 1, from - 1) .. sub(tickets, from + TICKET_SIZE + its_size)
+          its_size = at + TICKET_SIZE + its_size
+          tickets = (at > from and sub(source, from, at - 1) or '') .. (its_size < after and sub(source, its_size, after - 1) or '')
           members, digest, open, is_growth = members - 1, (digest - mixed) % DIGESTS, open - 1, false
           if clock + its_ttl > till then till = clock + its_ttl end
           if members == 0 then what, term, ends, ends_wall, digest, by = 1, 0, 0, 0, 0, NOBODY end
@@ -226,12 +218,12 @@
           else
             -- Who is next takes just what is given back, and nothing else is free.
             if held ~= limit or top ~= held or guard == 'over' or message then break end
-            ticket = sub(body, LINE_STEP * count + 1, LINE_STEP * count + 32)
-            local its_entry, its_at, its_length = locate(body, ticket, count, count + in_line, count + in_line)
-            if its_length < 146 then break end
-            local place, to, wanted, next_lease, after
-            _, _, place, to, wanted, ttl, _, _, _, margin, next_lease, after = read(WAITER, body, its_at)
-            about = sub(body, after, its_at + its_length - 1)
+            local heir = count + 1
+            ticket, source, at = ids[heir], kept[heir] or text, kept[heir] and 1 or starts[heir]
+            after = kept[heir] and #source or starts[heir + 1] - LINE_STEP - 1
+            local place, to, wanted, next_lease
+            _, _, place, to, wanted, ttl, _, _, _, margin, next_lease, at = read(WAITER, source, at)
+            about = sub(source, at, after)
             if wanted ~= permits or #about > 255 or next_lease ~= sub(ticket, 1, 24) .. '00000000' or next_lease == place then break end
             if to == NOBODY then break end
             channel = string.match(KEYS[1], BEFORE_INBOX) .. INBOX .. to
@@ -239,38 +231,51 @@
               local listeners = try('pubsub', LISTENERS, channel)[2]
               if not listeners or listeners == 0 then break end
             end
-            -- It leaves the line, and its place, from the end on, so that what is before stays where it is listed.
-            body, in_line = put(body, its_entry, its_at, its_length, nil, nil), in_line - 1
-            its_entry, its_at, its_length = locate(body, place, 0, count, count + in_line)
-            if its_length ~= RECORD_SIZE then break end
-            local kinds, _, _, _, place_term, place_ends, place_ends_wall, known, sum, aside = read(RECORD, body, its_at)
-            if kinds ~= 2 or aside > 0 then break end
+            local its_place = 1
+            while its_place <= count and ids[its_place] ~= place do its_place = its_place + 1 end
+            if its_place > count then break end
+            its_size = kept[its_place] and #kept[its_place] or starts[its_place + 1] - LINE_STEP - starts[its_place]
+            local kinds, _, _, _, place_term, place_ends, place_ends_wall, known, sum, aside =
+              read(RECORD, kept[its_place] or text, kept[its_place] and 1 or starts[its_place])
+            if kinds ~= 2 or aside > 0 or its_size ~= RECORD_SIZE then break end
             number = tonumber(sub(ticket, 25), 16)
             mixed = (number * 69069 + tonumber(sub(ticket, 19, 24), 16)) % 16777216
             mixed = mixed * (mixed * mixed % 16777216)
-            if known == 1 then
-              body, count = put(body, its_entry, its_at, its_length, nil, nil), count - 1
-            else
-              body = put(body, its_entry, its_at, its_length, place, pack(RECORD, 2, 0, 0, 0, place_term, place_ends, place_ends_wall,
-                known - 1, (sum - mixed) % DIGESTS, 0, to, 0, 0))
-            end
-            entry, at, size = locate(body, id, 0, count, count + in_line)
             if next_lease ~= id then
-              body = put(body, entry, at, size, id, pack(RECORD, what, last, till, open, term, ends, ends_wall, members, digest, 0, by, 0,
-                #causes) .. causes .. tickets)
+              kept[which] = pack(PACK_RECORD, what, last, till, open, term, ends, ends_wall, members, digest, 0, by, 0, #causes, causes, tickets)
               if open == 0 and now + till - clock < due then due = now + till - clock end
-              entry, at, size = locate(body, next_lease, 0, count, count + in_line)
+              id, which = next_lease, 1
+              while which <= count and ids[which] ~= id do which = which + 1 end
               what, last, till, open, members, digest, causes, tickets, by = 0, 0, 0, 0, 0, 0, '', '', NOBODY
-              if size > 0 then
-                if size < RECORD_SIZE then break end
-                what, last, till, open, term, ends, ends_wall, members, digest, parked, by, listed, causes = read(RECORD, body, at)
-                causes = sub(body, at + RECORD_SIZE, at + RECORD_SIZE + causes - 1)
-                tickets = sub(body, at + RECORD_SIZE + #causes, at + size - 1)
+              if which <= count then
+                source, at = kept[which] or text, kept[which] and 1 or starts[which]
+                after = kept[which] and #source or starts[which + 1] - LINE_STEP - 1
+                what, last, till, open, term, ends, ends_wall, members, digest, parked, by, listed, causes, at = read(RECORD, source, at)
+                causes, at = causes > 0 and sub(source, at, at + causes - 1) or '', at + causes
+                tickets = at <= after and sub(source, at, after) or ''
                 if parked > 0 or (what >= 2 and by ~= to) or (what == 3 and open == 0) then break end
               elseif count == MOST_RECORDS then
                 break
               end
-              id = next_lease
+            end
+            -- It leaves the line and its place. The rows behind move up.
+            if known > 1 then
+              kept[its_place] = pack(RECORD, 2, 0, 0, 0, place_term, place_ends, place_ends_wall, known - 1, (sum - mixed) % DIGESTS, 0, to,
+                0, 0)
+            end
+            local gone = 0
+            for k = 1, count + in_line do
+              if k == heir or (k == its_place and known == 1) then
+                gone = gone + 1
+              elseif gone > 0 then
+                ids[k - gone], kept[k - gone] = ids[k], kept[k] or sub(text, starts[k], starts[k + 1] - LINE_STEP - 1)
+              end
+            end
+            for k = count + in_line - gone + 1, count + in_line do ids[k], kept[k] = nil, nil end
+            in_line = in_line - 1
+            if known == 1 then
+              count = count - 1
+              if which > its_place then which = which - 1 end
             end
             -- A lease made for it ends no later than its place would have.
             if what < 2 then
@@ -304,9 +309,13 @@
             reply, told = format('granted %s %d %s %d %d', ticket, fence, slots, limit, told), pack('<ddI4d', now, fence, slot, told)
           end
         end
-        body = put(body, entry, at, size, id, pack(RECORD, what, last, till, open, term, ends, ends_wall, members, digest, 0, by, 0, #causes)
-          .. causes .. tickets)
-        if size == 0 then count = count + 1 end
+        if which > count then
+          for k = count + in_line, count + 1, -1 do
+            kept[k + 1], ids[k + 1] = kept[k] or sub(text, starts[k], starts[k + 1] - LINE_STEP - 1), ids[k]
+          end
+          count, ids[which] = which, id
+        end
+        kept[which] = pack(PACK_RECORD, what, last, till, open, term, ends, ends_wall, members, digest, 0, by, 0, #causes, causes, tickets)
         if what >= 2 then
           if now + ends - clock < due then due = now + ends - clock end
           if ends_wall < due then due = ends_wall end
@@ -331,26 +340,19 @@
     if is_idle then
       -- The clock may run freely, and nobody's terms stay.
       bound, longest, limit, kind, need = UNBOUNDED, 0, 0, 45, 0
-      local at = LINE_STEP * count + 1
-      for k = LINE_STEP, LINE_STEP * count, LINE_STEP do
-        local low, high = byte(body, k - 1, k)
-        local _, _, till = read('<BI4d', body, at)
+      for k = 1, count do
+        local _, _, till = read('<BI4d', kept[k] or text, kept[k] and 1 or starts[k])
         if till - clock > need then need = till - clock end
-        at = at + low + 256 * high
       end
     elseif in_line > 0 then
-      local front = sub(body, LINE_STEP * count + 1, LINE_STEP * count + 32)
-      local _, at = locate(body, front, count, count + in_line, count + in_line)
-      if sub(body, at + 34, at + 65) == asker then
+      local front = kept[count + 1]
+      if sub(front or text, front and 35 or starts[count + 1] + 34, front and 66 or starts[count + 1] + 65) == asker then
         -- When the first lease ends.
         left = bound
         if due - now < bound then
-          at = LINE_STEP * (count + in_line) + 1
-          for k = LINE_STEP, LINE_STEP * count, LINE_STEP do
-            local low, high = byte(body, k - 1, k)
-            local what, _, _, _, _, ends = read(RECORD, body, at)
+          for k = 1, count do
+            local what, _, _, _, _, ends = read(RECORD, kept[k] or text, kept[k] and 1 or starts[k])
             if what >= 2 and ends - clock < left then left = ends - clock end
-            at = at + low + 256 * high
           end
         end
         look_in = format('%d', left > 1 and left or 1)
@@ -363,15 +365,29 @@
     if left < need or (left > most and (not is_idle or uses < MOST_SHORT)) then
       deadline, milliseconds = now + most, format('%d', most / 1000)
     end
-    value = pack(LINE, LINE_VERSION, count, in_line, #free / 8, kind, uses, clock, now, bound, fence, due, deadline, longest, arrival, limit,
-      held, holders, top) .. free .. body
-    if #value > LONGEST_LINE then break end
-    if is_idle and count == 1 and sub(body, 1, 32) == id and sub(id, 25) == '00000000' then
-      local what, last, till, _, _, _, _, _, _, _, _, _, size = read(RECORD, body, LINE_STEP + 1)
+    if is_idle and count == 1 and ids[1] == id and kept[1] and sub(id, 25) == '00000000' then
+      local what, last, till, _, _, _, _, _, _, _, _, _, size, at = read(RECORD, kept[1])
       if what == 1 and size < 256 then
         value = pack(PACK_IDLE, IDLE_VERSION, asker .. sub(id, 1, 24), uses, last, clock, now, fence, deadline, till, size)
-          .. sub(body, LINE_STEP + RECORD_SIZE + 1)
+          .. sub(kept[1], at)
       end
+    end
+    if not value then
+      -- What was not changed goes on as it is, in one piece where it can.
+      local parts, k = { pack(PACK_LINE, LINE_VERSION, count, in_line, #free / 8, kind, uses, clock, now, bound, fence, due, deadline,
+        longest, arrival, limit, held, holders, top, free) }, 1
+      while k <= count + in_line do
+        local first = k
+        while k <= count + in_line and not kept[k] do k = k + 1 end
+        if k > first then parts[#parts + 1] = sub(text, starts[first] - LINE_STEP, starts[k] - LINE_STEP - 1) end
+        if k <= count + in_line then
+          parts[#parts + 1] = pack('<c32I2', ids[k], #kept[k])
+          parts[#parts + 1] = kept[k]
+          k = k + 1
+        end
+      end
+      value = table.concat(parts)
+      if #value > LONGEST_LINE then break end
     end
     local failed = try('hset', KEYS[1], 'h', value)
     if type(failed) == 'table' then

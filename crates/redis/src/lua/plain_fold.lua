@@ -13,28 +13,28 @@
     local all = try('hgetall', records)
     local in_line = waiting > 0 and try('zrangebylex', order, '[q', '(r') or {}
     if all.err or in_line.err or #in_line ~= waiting or waiting > MOST_IN_LINE then break end
-    local directory, texts, gone, waiters = {}, {}, {}, {}
+    local texts, gone, waiters = {}, {}, {}
     for k = 1, #all, 2 do
       local name, kept = all[k], all[k + 1]
       local letter = sub(name, 1, 1)
       if letter == 'r' then
-        directory[#directory + 1], texts[#texts + 1] = pack('<c32I2', sub(name, 2), min(#kept, 65535)), kept
+        texts[#texts + 1] = pack('<c32I2', sub(name, 2), min(#kept, 65535)) .. kept
       elseif letter == 't' then
         waiters[name] = kept
       end
       if letter == 'r' or letter == 't' then gone[#gone + 1] = name end
     end
-    local count = #directory
+    local count = #texts
     if count + waiting ~= rows or #gone ~= rows or count > MOST_RECORDS then break end
     for k = 1, waiting do
       local name = 't' .. sub(in_line[k], 10)
       local kept = waiters[name]
       if not kept or #kept < 146 or sub(kept, 1, 2) ~= 'W0' then break end
-      directory[#directory + 1], texts[#texts + 1] = pack('<c32I2', sub(name, 2), min(#kept, 65535)), kept
+      texts[#texts + 1] = pack('<c32I2', sub(name, 2), min(#kept, 65535)) .. kept
     end
     if #texts ~= rows then break end
     local value = pack(LINE, LINE_VERSION, count, waiting, #free / 8, string.byte(kind), 0, clock, now, bound, fence, now + due - passed,
-      deadline, longest, arrival, max(stated, 0), held, holders, top) .. free .. table.concat(directory) .. table.concat(texts)
+      deadline, longest, arrival, max(stated, 0), held, holders, top) .. free .. table.concat(texts)
     if #value > LONGEST_LINE or type(try('hset', records, 'h', value)) == 'table' then break end
     try('hdel', records, unpack(gone))
     if waiting > 0 then try('zrem', order, unpack(in_line)) end

@@ -39,15 +39,15 @@ elseif form == LINE_VERSION and #text >= LINE_SIZE then
   local _, count, in_line, ranges, kind, _, clock, wall, bound, fence, due, deadline, longest, arrival, limit, held, holders, top =
     read(LINE, text)
   local set, add, past, memory = {}, {}, 0, 0
-  local from = LINE_SIZE + 8 * ranges + 1
-  local at = from + LINE_STEP * (count + in_line)
-  local is_whole = at <= #text + 1
-  for k = 1, is_whole and count + in_line or 0 do
-    local id, size = read('<c32I2', text, from)
-    local kept = sub(text, at, at + size - 1)
-    is_whole = #kept >= (k <= count and RECORD_SIZE or 146)
+  local from, is_whole = LINE_SIZE + 8 * ranges + 1, true
+  for k = 1, count + in_line do
+    is_whole = from + LINE_STEP <= #text
     if not is_whole then break end
-    from, at = from + LINE_STEP, at + size
+    local id, size = read('<c32I2', text, from)
+    local kept = sub(text, from + LINE_STEP, from + LINE_STEP + size - 1)
+    is_whole = #kept == size and size >= (k <= count and RECORD_SIZE or 146)
+    if not is_whole then break end
+    from = from + LINE_STEP + size
     set[2 * k - 1], set[2 * k] = (k <= count and 'r' or 't') .. id, kept
     if k <= count then
       local what, _, till = read('<BI4d', kept)
@@ -57,7 +57,7 @@ elseif form == LINE_VERSION and #text >= LINE_SIZE then
       add[#add + 1] = pack(MEMBER, 'q', read('<d', kept, 91) + RANK_BIAS, id)
     end
   end
-  if is_whole and at == #text + 1 then
+  if is_whole and from == #text + 1 then
     local rows_head = pack(HEAD, VERSION, HEAD_WITH{ kind = string.char(kind), stated = (holders + in_line > 0 and limit or -1),
       clock = clock, wall = wall, passed = wall, bound = bound, fence = fence, due = due, deadline = deadline, memory = memory,
       longest = longest, arrival = arrival, held = held, holders = holders, waiting = in_line, past = past, top = top,

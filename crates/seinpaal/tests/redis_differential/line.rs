@@ -49,7 +49,7 @@ fn drawn(seed: u64, sessions: usize, guard: Option<Guard>) -> Vec<Event> {
     let place_ttl = if random.one_in(3) { ttl / 2 } else { ttl }.max(100 * MILLISECOND);
     let margin = ttl / random.pick(&[4, 4, 1, 50]);
     let limit = random.pick(&[1, 1, 1, 2, 3]);
-    let (haste, rarity) = (random.pick(&[8, 40, 200]), random.pick(&[10, 40, 200]));
+    let (haste, rarity) = (random.pick(&[8, 40, 200]), random.pick(&[20, 60, 400]));
     let model = Model { guard, ..Model::default() };
     let (drawn, now, events) = (vec![0; sessions], super::bench::START, vec![]);
     let mut draw =
@@ -80,7 +80,7 @@ impl Draw {
         if self.model.guard.is_some() && self.random.one_in(60) {
             self.push(Event::LoseMarker);
         }
-        let session = self.random.below(self.drawn.len() as u64) as usize;
+        let session = self.session();
         let requests = if self.random.one_in(6) { 1 + self.random.below(3) } else { 1 };
         let asks = (0..requests).map(|_| self.ask(session)).collect();
         let fence = match self.random.below(4 * self.rarity) {
@@ -90,6 +90,17 @@ impl Draw {
         let by = if self.random.one_in(200) { inbox(9) } else { inbox(session as u64) };
         let step = self.step();
         self.push(Event::Call { step, inbox: Some(by), fence, asks });
+    }
+
+    /// Most of the time one that holds something, so that the line does not only grow.
+    fn session(&mut self) -> usize {
+        let all = 0..self.drawn.len();
+        let holding: Vec<_> =
+            all.filter(|session| !self.numbers(*session, true).is_empty()).collect();
+        match holding.is_empty() || self.random.one_in(2) {
+            true => self.random.below(self.drawn.len() as u64) as usize,
+            false => self.random.pick(&holding),
+        }
     }
 
     /// Does what the bench will do with it.
@@ -140,10 +151,12 @@ impl Draw {
         let (held, waiting) = (self.numbers(session, true), self.numbers(session, false));
         match self.random.below(10) {
             0..5 if !held.is_empty() => self.release(session, &held),
-            5 if !held.is_empty() => self.renew(session.min(self.drawn.len()), None),
+            5 if !held.is_empty() => self.renew(session, None),
             6 | 7 if !held.is_empty() => self.prove(session, &held),
             6..9 if !waiting.is_empty() => self.renew(session, Some(place(session))),
-            _ if waiting.len() > 1 && held.is_empty() => self.renew(session, Some(place(session))),
+            _ if waiting.len() > self.random.below(3) as usize => {
+                self.renew(session, Some(place(session)))
+            }
             _ => self.acquire(session),
         }
     }
@@ -188,9 +201,11 @@ impl Draw {
             true => self.drawn[session].saturating_sub(self.random.below(4) as u32).max(1),
             false => self.drawn[session],
         };
+        let facts = self.model.state.facts();
+        let stated = facts.and_then(|facts| facts.stated).unwrap_or(self.limit);
         let random = &mut self.random;
         let permits = if random.one_in(6) { 1 + random.below(self.limit.into()) as u32 } else { 1 };
-        let limit = if random.one_in(100) { self.limit + 1 } else { self.limit };
+        let limit = if random.one_in(100) { stated + 1 } else { stated };
         let on_mismatch = random.pick(&[OnMismatch::Refuse, OnMismatch::Adopt, OnMismatch::Set]);
         let rule = LimitRule { limit: Limit::new(limit).unwrap(), on_mismatch };
         let not_after = random.one_in(12).then(|| random.pick(&[-1, 0, 1, 50]));
@@ -223,9 +238,11 @@ impl Draw {
         match self.random.below(12) {
             0..2 => Ask::Evict { ticket },
             2..5 => Ask::Cancel { ticket, remember: self.ttl, attach: None },
-            5 => Ask::Configure(Configure::Limit(Limit::new(self.limit).unwrap())),
+            5 if self.random.one_in(3) => {
+                Ask::Configure(Configure::Limit(Limit::new(self.limit).unwrap()))
+            }
             6 if self.random.one_in(3) => Ask::Configure(Configure::Pause("repairs".to_owned())),
-            6..8 => Ask::Configure(Configure::Unpin),
+            5..8 => Ask::Configure(Configure::Unpin),
             8 => Ask::Configure(Configure::Resume),
             9 => Ask::Release { ticket, slots: None },
             _ => Ask::Inspect { rows: 1000 },

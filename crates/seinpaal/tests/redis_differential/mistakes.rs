@@ -212,3 +212,108 @@ pub(super) const MISTAKES: &[(&str, &str, Drawn)] = &[
     ("min(lease.ends - head.clock, lease.ends_wall - now)", "lease.ends_wall - now", Of(SMALL)),
     ("lease.inbox ~= entry.inbox or", "", Of(SMALL)),
 ];
+
+/// The same, of what is done at a small line, and where such a line is made of rows and rows of it.
+pub(super) const IN_LINE: &[(&str, &str, Drawn)] = &[
+    (
+        "if what >= 2 and ends - clock < left then left = ends - clock end\n        if what",
+        "if what",
+        Line(3),
+    ),
+    ("if what >= 2 and ends_wall - now < left then left = ends_wall - now end", "", Line(3)),
+    (
+        "if what ~= 2 and open == 0 and till - clock < left then left = till - clock end",
+        "",
+        Line(3),
+    ),
+    ("      if left <= 0 then break end\n", "", Line(3)),
+    (
+        "if what < 2 or members ~= number or digest ~= mixed then",
+        "if what < 2 or digest ~= mixed then",
+        Line(2),
+    ),
+    (
+        "if what < 2 or members ~= number or digest ~= mixed then",
+        "if what < 2 or members ~= number then",
+        Line(2),
+    ),
+    ("if now + ttl < due then due = now + ttl end", "", Line(2)),
+    (
+        "if now > not_after or number <= last or permits < 1 then break end\n          if holders",
+        "if number <= last then break end\n          if holders",
+        Line(2),
+    ),
+    (
+        "if now > not_after or number <= last or permits < 1 then break end\n          if holders",
+        "if now > not_after then break end\n          if holders",
+        Line(2),
+    ),
+    (
+        "if held < limit or in_line >= MOST_IN_LINE or in_line >= most or",
+        "if held < limit or in_line >= MOST_IN_LINE or",
+        Line(2),
+    ),
+    ("is_known = is_known or ids[k] == ticket", "is_known = false", Line(3)),
+    ("+ 90) >= rank then break end", "+ 90) >= rank + 20000000 then break end", Line(3)),
+    (
+        "if margin > math.floor(place_ttl / 2) then margin = math.floor(place_ttl / 2) end",
+        "",
+        Line(2),
+    ),
+    ("if now + place_ttl < due then due = now + place_ttl end", "", Line(2)),
+    (
+        "arrival = clock else arrival = arrival + 1 end",
+        "arrival = clock else arrival = arrival end",
+        Line(3),
+    ),
+    ("known + 1, (sum + mixed)", "known + 1, (mixed)", Line(1)),
+    ("known - 1, (sum - mixed)", "known, (sum - mixed)", Line(1)),
+    ("if in_line > 0 or (which > count and count == MOST_RECORDS) then break end", "", Line(3)),
+    (
+        "if held ~= limit or top ~= held or guard == 'over' or message",
+        "if guard == 'over' or message",
+        Line(3),
+    ),
+    ("if wanted ~= permits or #about > 255 or", "if #about > 255 or", Line(3)),
+    (
+        "if not listeners or listeners == 0 then break end\n            end\n            -- It",
+        "end\n            -- It",
+        Line(3),
+    ),
+    ("if place_ends < ends then ends = place_ends end", "", Line(3)),
+    (
+        "if open == 0 and now + till - clock < due then due = now + till - clock end\n              id",
+        "id",
+        Line(3),
+    ),
+    ("if which > its_place then which = which - 1 end", "", Line(3)),
+    ("if k == heir or (k == its_place and known == 1) then", "if k == heir then", Line(3)),
+    (
+        "          fence = fence < now and now or fence + 1\n          if what < 2 then\n            by",
+        "          if what < 2 then\n            by",
+        Line(2),
+    ),
+    ("if clock + ttl > till then till = clock + ttl end\n          if term", "if term", Line(2)),
+    ("if held == permits then slot, top = 0, permits end\n            uses", "uses", Line(3)),
+    (
+        "bound, longest, limit, kind, need = UNBOUNDED, 0, 0, 45, 0",
+        "longest, limit, kind, need = 0, 0, 45, 0",
+        Line(2),
+    ),
+    (
+        "        if due - now < bound then\n          for k",
+        "        if false then\n          for k",
+        Line(1),
+    ),
+    ("(left > most and (not is_idle or uses < MOST_SHORT))", "false", Line(2)),
+    (
+        "past, memory = past + 1, max(memory, till)",
+        "past, memory = past, max(memory, till)",
+        Line(3),
+    ),
+    ("read('<d', kept, 91) + RANK_BIAS", "RANK_BIAS", Line(3)),
+    ("now + due - passed,", "now + 9 * due - passed,", Line(3)),
+    ("sub(kept, 1, 2) ~= 'W0'", "sub(kept, 1, 1) ~= 'W'", Line(3)),
+    ("if count + waiting ~= rows or #gone ~= rows or", "if", Line(3)),
+    ("    if waiting > 0 then try('zrem', order, unpack(in_line)) end\n", "", Line(3)),
+];
