@@ -67,7 +67,10 @@ elseif form == LINE_VERSION and #text >= LINE_SIZE then
     if type(first) == 'table' then
       -- Without memory what only grows is refused, and all else is done.
       local is_growth = true
-      for k = 4, #ARGV do is_growth = is_growth and match(ARGV[k], '^acquire') ~= nil end
+      for k = 4, #ARGV do
+        local word = match(ARGV[k], '^%a+')
+        is_growth = is_growth and (word == 'acquire' or word == 'wish' or word == 'ask' or word == 'configure')
+      end
       if not is_growth then
         try('hdel', records, '-')
         first = in_line > 0 and try('zadd', order, unpack(add)) or try('hset', records, unpack(set))
