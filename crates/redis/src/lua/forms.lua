@@ -48,8 +48,7 @@ local IDLE, IDLE_SIZE, IDLE_VERSION = '<BI4dddddB', 103, 7
 local LONE, LONE_MORE, LONE_MORE_AT, LONE_SIZE, LONE_VERSION = '<I4ddddddddd', '<BI4dBI4I4I4BB', 134, 161, 8
 local FIRST, FIRST_SIZE, FIRST_VERSION = '<BI4ddddBI4I4ddd', 127, 9
 local LINE, LINE_SIZE, LINE_VERSION, LINE_STEP = '<BBBBBBddddddddI4I4I4I4', 86, 11, 34
-local PACK_LINE, PACK_RECORD, PACK_WAITER = LINE .. 'c0', RECORD .. 'c0c0', WAITER .. 'c0'
-local MOST_RECORDS, MOST_IN_LINE, LONGEST_LINE, MOST_FOLDED = 8, 4, 3072, 5
+local MOST_RECORDS, MOST_IN_LINE, LONGEST_LINE, MOST_FOLDED = 8, 4, 3072, 8
 local PACK_IDLE, PACK_LONE = '<Bc56BI4dddddB', '<Bc56I4dddddddddBI4dBI4I4I4BB'
 -- What the marker of the restart guard says, where there is one: begun, over, or proved to be over.
 local guard

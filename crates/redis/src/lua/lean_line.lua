@@ -12,6 +12,7 @@
     if type(text) ~= 'string' or byte(text) ~= LINE_VERSION or #text < LINE_SIZE or guard == 'begun' then break end
     local _, count, in_line, ranges, kind, uses, clock, wall, bound, fence, due, deadline, longest, arrival, limit, held, holders,
       top = read(LINE, text)
+    local PACK_LINE, PACK_RECORD, PACK_WAITER = LINE .. 'c0', RECORD .. 'c0c0', WAITER .. 'c0'
     local format = string.format
     local line = ARGV[1]
     if #line < RELEASE_AT then break end
@@ -216,8 +217,8 @@
               if #free > 8 * MOST_FREE then break end
             end
           else
-            -- Who is next takes just what is given back, and nothing else is free.
-            if held ~= limit or top ~= held or guard == 'over' or message then break end
+            -- Who is next takes just what is given back. Nothing else is free where somebody waits.
+            if guard == 'over' or message then break end
             local heir = count + 1
             ticket, source, at = ids[heir], kept[heir] or text, kept[heir] and 1 or starts[heir]
             after = kept[heir] and #source or starts[heir + 1] - LINE_STEP - 1
@@ -283,7 +284,6 @@
               if place_ends < ends then ends = place_ends end
               if place_ends_wall < ends_wall then ends_wall = place_ends_wall end
             end
-            if held == permits then slot, top = 0, permits end
             uses = uses < 255 and uses + 1 or uses
           end
         end

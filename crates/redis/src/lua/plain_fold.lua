@@ -10,26 +10,24 @@
   repeat
     if not is_packed or folds or rows > MOST_FOLDED or flags > 0 or pinned >= 0 or deadline <= 0 then break end
     if holders + waiting > 0 and stated < 0 then break end
-    local all = try('hgetall', records)
-    local in_line = waiting > 0 and try('zrangebylex', order, '[q', '(r') or {}
+    local all, in_line = try('hgetall', records), waiting > 0 and try('zrangebylex', order, '[q', '(r') or {}
     if all.err or in_line.err or #in_line ~= waiting or waiting > MOST_IN_LINE then break end
     local texts, gone, waiters = {}, {}, {}
     for k = 1, #all, 2 do
-      local name, kept = all[k], all[k + 1]
-      local letter = sub(name, 1, 1)
-      if letter == 'r' then
-        texts[#texts + 1] = pack('<c32I2', sub(name, 2), min(#kept, 65535)) .. kept
-      elseif letter == 't' then
-        waiters[name] = kept
+      local name = all[k]
+      if match(name, '^r') then
+        texts[#texts + 1] = pack('<c32I2', sub(name, 2), min(#all[k + 1], 65535)) .. all[k + 1]
+      elseif match(name, '^t') then
+        waiters[name] = all[k + 1]
       end
-      if letter == 'r' or letter == 't' then gone[#gone + 1] = name end
+      if match(name, '^[rt]') then gone[#gone + 1] = name end
     end
     local count = #texts
-    if count + waiting ~= rows or #gone ~= rows or count > MOST_RECORDS then break end
+    if #gone ~= rows or count > MOST_RECORDS then break end
     for k = 1, waiting do
       local name = 't' .. sub(in_line[k], 10)
       local kept = waiters[name]
-      if not kept or #kept < 146 or sub(kept, 1, 2) ~= 'W0' then break end
+      if not kept or #kept < 146 or sub(kept, 1, 1) ~= 'W' then break end
       texts[#texts + 1] = pack('<c32I2', sub(name, 2), min(#kept, 65535)) .. kept
     end
     if #texts ~= rows then break end

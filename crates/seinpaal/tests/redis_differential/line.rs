@@ -122,11 +122,12 @@ impl Draw {
     }
 
     fn step(&mut self) -> i64 {
-        if self.random.one_in(20 * self.rarity) {
+        if self.random.one_in(3 * self.rarity) {
             return -(self.random.below(self.ttl / 2) as i64);
         }
         if !self.random.one_in(self.haste) {
-            return self.random.below(self.ttl / 40) as i64;
+            let little = self.random.below(self.ttl / 40) as i64;
+            return self.random.pick(&[0, little, little]);
         }
         let left = self.until_something_ends() as i64;
         let part = self.random.below(left.max(1) as u64) as i64;
@@ -178,6 +179,7 @@ impl Draw {
     fn renew(&mut self, session: usize, place: Option<LeaseId>) -> Ask {
         let wrong = if self.random.one_in(12) { 1 + self.random.below(2) } else { 0 };
         let ttl = if place.is_some() { self.place_ttl } else { self.ttl };
+        let ttl = if self.random.one_in(6) { (ttl / 2).max(100 * MILLISECOND) } else { ttl };
         let lease = place.unwrap_or(ticket(session, 0).into());
         Ask::RenewAll { lease, ttl, margin: self.some_margin(), wrong }
     }
@@ -197,9 +199,11 @@ impl Draw {
 
     fn acquire(&mut self, session: usize) -> Ask {
         self.drawn[session] += 1;
-        let number = match self.random.one_in(self.rarity) {
-            true => self.drawn[session].saturating_sub(self.random.below(4) as u32).max(1),
-            false => self.drawn[session],
+        let waiting = self.numbers(session, false);
+        let number = match self.random.below(24) {
+            0 => self.drawn[session].saturating_sub(self.random.below(4) as u32).max(1),
+            1 if !waiting.is_empty() => self.random.pick(&waiting),
+            _ => self.drawn[session],
         };
         let facts = self.model.state.facts();
         let stated = facts.and_then(|facts| facts.stated).unwrap_or(self.limit);

@@ -50,7 +50,7 @@ pub(super) const FEW_FIT: (&str, &str) =
 
 /// A small line has room for three records and two who wait.
 pub(super) const FEW_IN_LINE: (&str, &str) =
-    ("LONGEST_LINE, MOST_FOLDED = 8, 4, 3072, 5", "LONGEST_LINE, MOST_FOLDED = 3, 2, 700, 3");
+    ("LONGEST_LINE, MOST_FOLDED = 8, 4, 3072, 8", "LONGEST_LINE, MOST_FOLDED = 3, 2, 700, 3");
 
 /// Each call that is done at a small line is counted.
 pub(super) const TALLIES: (&str, &str) = (
@@ -268,16 +268,10 @@ pub(super) const IN_LINE: &[(&str, &str, Drawn)] = &[
     ),
     ("known + 1, (sum + mixed)", "known + 1, (mixed)", Line(1)),
     ("known - 1, (sum - mixed)", "known, (sum - mixed)", Line(1)),
-    ("if in_line > 0 or (which > count and count == MOST_RECORDS) then break end", "", Line(3)),
-    (
-        "if held ~= limit or top ~= held or guard == 'over' or message",
-        "if guard == 'over' or message",
-        Line(3),
-    ),
     ("if wanted ~= permits or #about > 255 or", "if #about > 255 or", Line(3)),
     (
-        "if not listeners or listeners == 0 then break end\n            end\n            -- It",
-        "end\n            -- It",
+        "if not listeners or listeners == 0 then break end\n            end\n            local its_place",
+        "end\n            local its_place",
         Line(3),
     ),
     ("if place_ends < ends then ends = place_ends end", "", Line(3)),
@@ -293,8 +287,6 @@ pub(super) const IN_LINE: &[(&str, &str, Drawn)] = &[
         "          if what < 2 then\n            by",
         Line(2),
     ),
-    ("if clock + ttl > till then till = clock + ttl end\n          if term", "if term", Line(2)),
-    ("if held == permits then slot, top = 0, permits end\n            uses", "uses", Line(3)),
     (
         "bound, longest, limit, kind, need = UNBOUNDED, 0, 0, 45, 0",
         "longest, limit, kind, need = 0, 0, 45, 0",
@@ -305,7 +297,6 @@ pub(super) const IN_LINE: &[(&str, &str, Drawn)] = &[
         "        if false then\n          for k",
         Line(1),
     ),
-    ("(left > most and (not is_idle or uses < MOST_SHORT))", "false", Line(2)),
     (
         "past, memory = past + 1, max(memory, till)",
         "past, memory = past, max(memory, till)",
@@ -313,7 +304,7 @@ pub(super) const IN_LINE: &[(&str, &str, Drawn)] = &[
     ),
     ("read('<d', kept, 91) + RANK_BIAS", "RANK_BIAS", Line(3)),
     ("now + due - passed,", "now + 9 * due - passed,", Line(3)),
-    ("sub(kept, 1, 2) ~= 'W0'", "sub(kept, 1, 1) ~= 'W'", Line(3)),
-    ("if count + waiting ~= rows or #gone ~= rows or", "if", Line(3)),
     ("    if waiting > 0 then try('zrem', order, unpack(in_line)) end\n", "", Line(3)),
+    ("sub(kept, 1, 1) ~= 'W'", "false", Line(3)),
+    ("if #gone ~= rows or", "if", Line(3)),
 ];
