@@ -128,6 +128,9 @@
           if permits > limit - held then
             local most, priority, place_ttl, after
             _, _, _, _, _, _, _, _, _, _, most, priority, place_ttl, after = read(ASK, line, ACQUIRE_AT + 8)
+            local is_known = false
+            for k = count + 1, count + in_line do is_known = is_known or ids[k] == ticket end
+            if is_known then break end
             if most < 0 then
               reply, is_done = format('busy %s full %d %d %d', ticket, limit, held, in_line), true
               break
@@ -137,9 +140,6 @@
             if not (place_ttl >= MIN_TTL and place_ttl <= MAX_TTL) or priority < -100 or priority > 100 then break end
             local place = sub(line, after + 32, after + 63)
             if place == id or string.find(place, '[^0-9a-f]') then break end
-            local is_known = false
-            for k = count + 1, count + in_line do is_known = is_known or ids[k] == ticket end
-            if is_known then break end
             if arrival < clock then arrival = clock else arrival = arrival + 1 end
             local rank, kinds, place_term, known, sum, owner = arrival - priority * 10000000, 2, place_ttl, 0, 0, asker
             if in_line > 0 then
