@@ -41,9 +41,10 @@
   end
   -- One record, and nothing else that has to be told: both go into one value. What is pinned has no deadline. A row that
   -- is the only one has its lease's series for its own, and nothing of it is parked or has an entry by itself.
+  -- A name that is held and has no limit stated, as after an unpin, stays rows: one value always says one.
   local folds = is_packed and is_changed and rows == 1 and flags == 0 and deadline > 0 and not (set or add or remove)
     and (not saved or (next(saved) == field and not next(saved, field)))
-    and (held == 0 or (what == 3 and by == inbox)) and #causes < 256
+    and (held == 0 or (what == 3 and by == inbox and stated >= 0)) and #causes < 256
   set = set or {}
   at = #set
   if folds then
@@ -56,7 +57,7 @@
     set[1], set[2] = 'h', held == 0
       and pack(PACK_IDLE, IDLE_VERSION, owner, 0, last, clock, now, fence, deadline, till, #causes) .. causes
       or pack(PACK_LONE, LONE_VERSION, owner, members, digest, clock, now, fence, bound, deadline, lease_ttl, ends, ends_wall, 0, last,
-        till, string.byte(kind), max(stated, 0), held, top, #free / 8, #causes) .. free .. causes .. tickets
+        till, string.byte(kind), stated, held, top, #free / 8, #causes) .. free .. causes .. tickets
   else
     set[at + 1], set[at + 2] = 'h', pack(HEAD, VERSION, FIELDS_OF_HEAD, #free / 8) .. free
   end

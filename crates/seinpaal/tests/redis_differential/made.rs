@@ -3,7 +3,8 @@
 //! Leases last a second and their margins are a quarter of it, where nothing else is said. All ask for a limit of 5.
 
 use seinpaal_proto::{
-    Acquire, Enqueue, Kind, LeaseId, Limit, LimitRule, OnMismatch, Permits, Priority, Ticket,
+    Acquire, Configure, Enqueue, Kind, LeaseId, Limit, LimitRule, OnMismatch, Permits, Priority,
+    Ticket,
     time::{MILLISECOND, SECOND},
 };
 
@@ -31,9 +32,28 @@ pub(super) fn all() -> Vec<Vec<Event>> {
         alone_with_gaps_that_another_left(),
         more_is_due_than_one_call_ends(),
         one_parked_and_one_in_line(),
+        held_with_no_limit_stated(),
         asked_to_hand_over(1, 1),
         asked_to_hand_over(2, 3),
         asked_to_hand_over(60, 70),
+    ]
+}
+
+/// An operator pins a limit, a session takes two permits without stating one, the limit is unpinned, and one permit is
+/// given back: then the limit is 1 for everybody.
+fn held_with_no_limit_stated() -> Vec<Event> {
+    let more = |number| ask(Acquire { limit: None, ..acquire(number) });
+    let configure = |change| call(1, [Ask::Configure(change)]);
+    vec![
+        configure(Configure::Limit(Limit::new(2).unwrap())),
+        call(1, [more(1)]),
+        call(1, [more(2)]),
+        configure(Configure::Unpin),
+        call(1, [release(1)]),
+        call(1, [more(3)]),
+        look(1),
+        call(1, [release(2), more(4)]),
+        look(1),
     ]
 }
 
