@@ -189,7 +189,6 @@ pub(super) const MISTAKES: &[(&str, &str, Drawn)] = &[
     ("due = wall + till - clock,", "due = UNBOUNDED,", Pair),
     ("and is_changed and rows == 1 and", "and is_changed and", Pair),
     ("(held == 0 or (what == 3 and by == inbox and stated >= 0))", "true", Pair),
-    ("by == inbox and stated >= 0", "by == inbox", Pair),
     ("flags == 0 and deadline > 0", "deadline > 0", Few),
     ("flags == 0 and deadline > 0", "flags == 0", Pair),
     (" and #causes < 256", "", Lone),
