@@ -22,10 +22,13 @@ pub(crate) fn written(source: &str) -> String {
     in_their_places(&code, &constants)
 }
 
-/// What a line says, if it says constants and nothing else.
+/// What a line says, if it says constants and nothing else. Most lines do not begin like one.
 fn constants_of(line: &str) -> Option<Vec<(&str, &str)>> {
-    let line = line.split(" -- ").next()?.trim();
-    let (names, values) = line.strip_prefix("local ")?.split_once(" = ")?;
+    let said = line.trim_start().strip_prefix("local ")?;
+    if !said.starts_with(|letter: char| letter.is_ascii_uppercase()) {
+        return None;
+    }
+    let (names, values) = said.split(" -- ").next()?.trim_end().split_once(" = ")?;
     let (names, values) = (names.split(", "), values.split(", "));
     let all = names.zip(values).collect::<Vec<_>>();
     all.iter().all(|(name, value)| is_name(name) && is_literal(value)).then_some(all)
@@ -45,22 +48,27 @@ fn is_sum(text: &str) -> bool {
     text.chars().all(|letter| matches!(letter, '0'..='9' | ' ' | '+' | '-'))
 }
 
+/// Every program does this when it starts, so only words that begin like a constant are looked at more closely.
 fn in_their_places(code: &str, constants: &Constants<'_>) -> String {
-    let mut written = String::with_capacity(code.len());
-    let mut rest = code;
-    while let Some(start) = rest.find(is_of_a_word) {
-        let (before, from) = rest.split_at(start);
-        let end = from.find(|letter| !is_of_a_word(letter)).unwrap_or(from.len());
-        let (word, after) = from.split_at(end);
-        written.push_str(before);
-        written.push_str(&value_of(word, constants));
-        rest = after;
+    let (bytes, mut written) = (code.as_bytes(), String::with_capacity(code.len()));
+    let (mut at, mut kept) = (0, 0);
+    while at < bytes.len() {
+        let start = at;
+        while at < bytes.len() && is_of_a_word(bytes[at]) {
+            at += 1;
+        }
+        if start < at && bytes[start].is_ascii_uppercase() {
+            written.push_str(&code[kept..start]);
+            written.push_str(&value_of(&code[start..at], constants));
+            kept = at;
+        }
+        at += usize::from(start == at);
     }
-    written + rest
+    written + &code[kept..]
 }
 
-fn is_of_a_word(letter: char) -> bool {
-    letter.is_ascii_alphanumeric() || letter == '_'
+fn is_of_a_word(letter: u8) -> bool {
+    letter.is_ascii_alphanumeric() || letter == b'_'
 }
 
 /// A sum stays one in a product.
