@@ -10,6 +10,7 @@ use seinpaal::{Fence, Seinpaal, Semaphore, Ticket};
 use tokio::{sync::watch, task::JoinSet};
 
 use crate::{
+    heard::{Heard, requests},
     server::Server,
     table::{Bound, Table, quantile, text},
 };
@@ -137,16 +138,16 @@ impl Run {
 
 /// Renewals go by time, so a slow machine makes more of them.
 fn is_no_renewal(command: &str) -> bool {
-    !command.contains("renew ")
-        || ["acquire:", "release ", "cancel "].iter().any(|other| command.contains(other))
+    let requests = requests(command);
+    requests.is_empty() || requests.iter().any(|request| *request != Heard::Renewal)
 }
 
 /// The place of each ticket in the order in which the server first heard of them.
 fn arrivals(commands: &[String]) -> HashMap<String, usize> {
     let mut places = HashMap::new();
-    for command in commands {
-        for request in command.split("acquire:").skip(1) {
-            let (place, ticket) = (places.len(), request[..32].to_owned());
+    for request in commands.iter().flat_map(|command| requests(command)) {
+        if let Heard::Acquire(ticket) = request {
+            let place = places.len();
             places.entry(ticket).or_insert(place);
         }
     }

@@ -15,6 +15,7 @@ mod child;
 mod contended;
 mod cycles;
 mod heads;
+mod heard;
 mod masses;
 mod server;
 mod table;
