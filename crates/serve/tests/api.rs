@@ -5,30 +5,14 @@ mod support;
 use seinpaal::Seinpaal;
 use seinpaal_serve::{Options, Tokens};
 use serde_json::{Value, json};
-use support::{Answer, Site, until};
+use support::{Site, object, problem, programs, until};
 
 type Outcome = Result<(), Box<dyn std::error::Error>>;
-
-async fn site(seinpaal: &Seinpaal) -> Result<Site, Box<dyn std::error::Error>> {
-    let options = Options { api: true, allow_actions: true, ..Options::default() };
-    Site::open(seinpaal.clone(), options).await
-}
-
-fn object(answer: &Answer) -> Value {
-    serde_json::from_str(&answer.body).unwrap_or_else(|error| panic!("{error}: {}", answer.body))
-}
-
-/// The word by which programs tell problems apart.
-fn problem(answer: &Answer) -> (u16, String) {
-    assert_eq!(answer.header("content-type"), Some("application/problem+json"), "{}", answer.body);
-    let kind = object(answer)["type"].as_str().unwrap_or_default().to_owned();
-    (answer.status, kind.trim_start_matches("urn:seinpaal:").to_owned())
-}
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_permit_is_taken_renewed_and_given_back_by_its_ticket() -> Outcome {
     let seinpaal = Seinpaal::in_memory();
-    let site = site(&seinpaal).await?;
+    let site = programs(&seinpaal).await?;
     let body = r#"{"limit": 2, "permits": 2, "labels": {"job": "7"}}"#;
     let taken = object(&site.call("POST", "/v1/names/gpus/acquire", body).await?);
     assert_eq!((&taken["limit"], &taken["permits"]), (&2.into(), &2.into()), "{taken}");
@@ -48,7 +32,7 @@ async fn a_permit_is_taken_renewed_and_given_back_by_its_ticket() -> Outcome {
 #[tokio::test(flavor = "multi_thread")]
 async fn who_is_in_the_way_is_429_and_who_asks_for_what_cannot_be_is_not() -> Outcome {
     let seinpaal = Seinpaal::in_memory();
-    let site = site(&seinpaal).await?;
+    let site = programs(&seinpaal).await?;
     let _held = seinpaal.semaphore("full").limit(1).acquire().await?;
     let busy = site.call("POST", "/v1/names/full/acquire", r#"{"limit": 1}"#).await?;
     assert_eq!(problem(&busy), (429, "busy".to_owned()));
@@ -68,7 +52,7 @@ async fn who_is_in_the_way_is_429_and_who_asks_for_what_cannot_be_is_not() -> Ou
 #[tokio::test(flavor = "multi_thread")]
 async fn a_bad_request_is_told_before_anything_is_written() -> Outcome {
     let seinpaal = Seinpaal::in_memory();
-    let site = site(&seinpaal).await?;
+    let site = programs(&seinpaal).await?;
     let bodies = [
         "{",
         "[]",
@@ -99,7 +83,7 @@ async fn a_bad_request_is_told_before_anything_is_written() -> Outcome {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_client_that_leaves_while_it_waits_leaves_the_line() -> Outcome {
     let seinpaal = Seinpaal::in_memory();
-    let site = site(&seinpaal).await?;
+    let site = programs(&seinpaal).await?;
     let _held = seinpaal.semaphore("one").limit(1).acquire().await?;
     let body = r#"{"limit": 1, "wait_ms": 3600000}"#;
     let waits = site.begin("POST", "/v1/names/one/acquire", body).await?;
@@ -111,7 +95,7 @@ async fn a_client_that_leaves_while_it_waits_leaves_the_line() -> Outcome {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_hold_lasts_as_long_as_its_connection_and_tells_of_a_loss() -> Outcome {
     let seinpaal = Seinpaal::in_memory();
-    let site = site(&seinpaal).await?;
+    let site = programs(&seinpaal).await?;
     let mut holds = site.begin("POST", "/v1/names/one/hold", r#"{"limit": 1}"#).await?;
     holds.until(|text| text.contains("\"event\":\"acquired\"")).await?;
     let mut next =
@@ -128,7 +112,7 @@ async fn a_hold_lasts_as_long_as_its_connection_and_tells_of_a_loss() -> Outcome
 #[tokio::test(flavor = "multi_thread")]
 async fn the_same_key_gets_the_same_permit_and_another_body_under_it_is_refused() -> Outcome {
     let seinpaal = Seinpaal::in_memory();
-    let site = site(&seinpaal).await?;
+    let site = programs(&seinpaal).await?;
     let ask = |key, body| site.call_with_key(key, "/v1/names/one/acquire", body);
     let (first, second) = tokio::join!(ask("k1", r#"{"limit": 3}"#), ask("k1", r#"{"limit": 3}"#));
     let (first, second) = (object(&first?), object(&second?));
@@ -141,7 +125,7 @@ async fn the_same_key_gets_the_same_permit_and_another_body_under_it_is_refused(
 #[tokio::test(flavor = "multi_thread")]
 async fn a_waiter_is_told_why_and_events_tell_of_changes_only() -> Outcome {
     let seinpaal = Seinpaal::in_memory();
-    let site = site(&seinpaal).await?;
+    let site = programs(&seinpaal).await?;
     let held = seinpaal.semaphore("one").limit(1).acquire().await?;
     let _waits = support::waiting(seinpaal.semaphore("one").limit(1).acquire()).await;
     let seen = object(&site.get("/v1/names/one").await?);
@@ -163,7 +147,7 @@ async fn a_waiter_is_told_why_and_events_tell_of_changes_only() -> Outcome {
 #[tokio::test(flavor = "multi_thread")]
 async fn an_operator_steers_and_each_change_is_noted() -> Outcome {
     let seinpaal = Seinpaal::in_memory();
-    let site = site(&seinpaal).await?;
+    let site = programs(&seinpaal).await?;
     let held = seinpaal.semaphore("gpus").limit(2).acquire().await?;
     assert_eq!(site.call("PUT", "/v1/names/gpus/limit", r#"{"limit": 7}"#).await?.status, 204);
     assert_eq!(
@@ -187,7 +171,7 @@ async fn an_operator_steers_and_each_change_is_noted() -> Outcome {
 #[tokio::test(flavor = "multi_thread")]
 async fn items_are_pushed_taken_renewed_and_finished() -> Outcome {
     let seinpaal = Seinpaal::in_memory();
-    let site = site(&seinpaal).await?;
+    let site = programs(&seinpaal).await?;
     let body = r#"{"items": [{"payload": "to: ann"}, {"payload": "/wA=", "encoding": "base64", "priority": -1}, {"payload": "x", "deliveries": 1, "priority": -2}]}"#;
     let pushed = object(&site.call("POST", "/v1/queues/mails/items", body).await?);
     assert_eq!(pushed["items"].as_array().map(Vec::len), Some(3), "{pushed}");
@@ -219,7 +203,7 @@ async fn items_are_pushed_taken_renewed_and_finished() -> Outcome {
 #[tokio::test(flavor = "multi_thread")]
 async fn an_item_whose_worker_does_not_renew_is_delivered_again() -> Outcome {
     let seinpaal = Seinpaal::in_memory();
-    let site = site(&seinpaal).await?;
+    let site = programs(&seinpaal).await?;
     site.call("POST", "/v1/queues/mails/items", r#"{"items": [{"payload": "a"}]}"#).await?;
     let pop = || site.call("POST", "/v1/queues/mails/pop", r#"{"ttl_ms": 200, "wait_ms": 60000}"#);
     assert_eq!(object(&pop().await?)["items"][0]["attempt"], 1);
@@ -294,7 +278,7 @@ async fn a_token_may_what_its_role_may() -> Outcome {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_page_of_another_site_can_take_nothing() -> Outcome {
     let seinpaal = Seinpaal::in_memory();
-    let site = site(&seinpaal).await?;
+    let site = programs(&seinpaal).await?;
     let ask = |headers: &str| {
         let request = format!(
             "POST /v1/names/a/acquire HTTP/1.1\r\n{headers}Content-Length: 2\r\nConnection: close\r\n\r\n{{}}"
@@ -321,7 +305,7 @@ async fn lists_come_in_pages_that_lack_nothing() -> Outcome {
     for name in ["c", "a", "b/1", "b/2", "d"] {
         seinpaal.semaphore(name).set_limit(1).await?;
     }
-    let site = site(&seinpaal).await?;
+    let site = programs(&seinpaal).await?;
     let (mut names, mut after) = (Vec::new(), String::new());
     loop {
         let page = object(&site.get(&format!("/v1/names?rows=2{after}")).await?);
@@ -341,7 +325,7 @@ async fn lists_come_in_pages_that_lack_nothing() -> Outcome {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_document_lists_every_address_and_every_status() -> Outcome {
-    let site = site(&Seinpaal::in_memory()).await?;
+    let site = programs(&Seinpaal::in_memory()).await?;
     let document = object(&site.get("/v1/openapi.json").await?);
     let paths = document["paths"].as_object().ok_or("no paths")?;
     let operations = paths.values().filter_map(Value::as_object).map(|at| at.len());

@@ -2,30 +2,12 @@
 
 mod support;
 
-use std::time::Duration;
-
 use seinpaal::Seinpaal;
 use seinpaal_serve::Options;
-use serde_json::{Value, json};
-use support::{Answer, Site, csrf, text};
+use serde_json::json;
+use support::{Site, csrf, object, problem, programs, text};
 
 type Outcome = Result<(), Box<dyn std::error::Error>>;
-
-async fn site(seinpaal: &Seinpaal) -> Result<Site, Box<dyn std::error::Error>> {
-    let options = Options { api: true, allow_actions: true, ..Options::default() };
-    Site::open(seinpaal.clone(), options).await
-}
-
-fn object(answer: &Answer) -> Value {
-    serde_json::from_str(&answer.body).unwrap_or_else(|error| panic!("{error}: {}", answer.body))
-}
-
-/// The word by which programs tell problems apart.
-fn problem(answer: &Answer) -> (u16, String) {
-    assert_eq!(answer.header("content-type"), Some("application/problem+json"), "{}", answer.body);
-    let kind = object(answer)["type"].as_str().unwrap_or_default().to_owned();
-    (answer.status, kind.trim_start_matches("urn:seinpaal:").to_owned())
-}
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_holder_that_is_asked_from_its_page_is_told_and_the_page_says_by_whom_and_why() -> Outcome
@@ -52,24 +34,12 @@ async fn a_holder_that_is_asked_from_its_page_is_told_and_the_page_says_by_whom_
         assert!(back.contains("Asked. Its holder is told"), "{back}");
         assert!(back.contains(&format!("ask {}", permit.ticket())), "among the changes: {back}");
         let told = format!("Was asked to hand over: {} asked", ask.by());
-        until_page(&site, "taken", |page| {
-            page.contains(&told) && page.contains("a release is due")
-        })
-        .await?;
+        let mut news = site.stream("/live?of=name&n=taken").await?;
+        news.until(|all| all.contains(&told) && all.contains("a release is due")).await?;
+        let page = text(&site.get("/name?n=taken").await?.body);
+        assert!(page.contains(&told) && page.contains("a release is due"), "{page}");
         permit.release().await?;
         assert_eq!(site.post(&format!("{form}&reason=gone")).await?.status, 409, "it is over");
-    }
-    Ok(())
-}
-
-/// Waits until a page says so.
-async fn until_page(
-    site: &Site,
-    name: &str,
-    wanted: impl Fn(&str) -> bool,
-) -> Result<(), Box<dyn std::error::Error>> {
-    while !wanted(&text(&site.get(&format!("/name?n={name}")).await?.body)) {
-        tokio::time::sleep(Duration::from_millis(20)).await;
     }
     Ok(())
 }
@@ -92,7 +62,7 @@ async fn slots_that_have_names_are_shown_by_them() -> Outcome {
 async fn a_holder_is_asked_to_hand_over_and_everybody_reads_by_whom_and_why() -> Outcome {
     let redis = seinpaal_rig::RedisServer::start();
     for seinpaal in [Seinpaal::in_memory(), Seinpaal::connect(&redis.url("")).await?] {
-        let site = site(&seinpaal).await?;
+        let site = programs(&seinpaal).await?;
         let gpus = seinpaal.semaphore("gpus").limit(1);
         let held = gpus.acquire().await?;
         let _waits = support::waiting(gpus.acquire()).await;
@@ -143,7 +113,7 @@ async fn a_store_that_passes_no_asks_and_keeps_no_names_says_so_and_is_not_calle
     let ports: Vec<_> = nodes.iter().map(|node| format!("127.0.0.1:{}", node.port())).collect();
     let url = format!("redis+quorum://{}?restart-guard=off", ports.join(","));
     let seinpaal = Seinpaal::connect(&url).await?;
-    let site = site(&seinpaal).await?;
+    let site = programs(&seinpaal).await?;
     let held = seinpaal.mutex("one").lock().await?;
     let ask = format!("/v1/names/one/tickets/{}/ask", held.ticket());
     let refused = site.call("POST", &ask, r#"{"reason": "a release"}"#).await?;
@@ -160,7 +130,7 @@ async fn a_store_that_passes_no_asks_and_keeps_no_names_says_so_and_is_not_calle
 #[tokio::test(flavor = "multi_thread")]
 async fn slots_are_named_wished_for_and_told() -> Outcome {
     let seinpaal = Seinpaal::in_memory();
-    let site = site(&seinpaal).await?;
+    let site = programs(&seinpaal).await?;
     let name = |names: &'static str| site.call("PUT", "/v1/names/boards/slots", names);
     assert_eq!(name(r#"{"slot_names": ["GPU-0", "GPU-1", "board b"]}"#).await?.status, 204);
     let take = |body: &'static str| site.call("POST", "/v1/names/boards/acquire", body);
@@ -198,7 +168,7 @@ async fn slots_are_named_wished_for_and_told() -> Outcome {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_permit_without_names_for_its_slots_tells_none_and_a_hold_tells_who_asks() -> Outcome {
     let seinpaal = Seinpaal::in_memory();
-    let site = site(&seinpaal).await?;
+    let site = programs(&seinpaal).await?;
     let taken = object(&site.call("POST", "/v1/names/two/acquire", r#"{"limit": 2}"#).await?);
     assert!(taken.get("slot_names").is_none(), "{taken}");
     let mut holds = site.begin("POST", "/v1/names/one/hold", r#"{"limit": 1}"#).await?;

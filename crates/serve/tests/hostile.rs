@@ -58,13 +58,13 @@ async fn the_reason_of_an_ask_is_text_on_every_page_and_no_control_character_get
     let markup = "%3C%2Ftd%3E%3Cscript%3Ealert(1)%3C%2Fscript%3E%3Cimg+src%3Dx%3E%E2%80%AE";
     assert_eq!(site.post(&form(markup)).await?.status, 303);
     assert_eq!(permit.asked().await.reason(), "</td><script>alert(1)</script><img src=x>\u{202e}");
-    loop {
-        let body = site.get("/name?n=taken").await?.body;
-        assert_eq!((body.matches("<script").count(), body.matches("<img").count()), (1, 0));
+    let mut news = site.stream("/live?of=name&n=taken").await?;
+    let all = news.until(|all| all.contains("Was asked to hand over")).await?;
+    let page = site.get("/name?n=taken").await?.body;
+    assert!(page.contains("Was asked to hand over"), "{page}");
+    for (body, scripts) in [(all, 0), (page, 1)] {
+        assert_eq!((body.matches("<script").count(), body.matches("<img").count()), (scripts, 0));
         assert!(!body.contains('\u{202e}'), "a character that turns the line around: {body}");
-        if body.contains("Was asked to hand over") {
-            break;
-        }
     }
     assert!(!site.get("/changes").await?.body.contains("<img"));
     Ok(())

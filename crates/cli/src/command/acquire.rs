@@ -54,17 +54,17 @@ async fn hand_out(
     let permit = permit.ok_or_else(|| Failure::internal("acquired nothing"))?;
     let slot_names = permit.slot_names().into_iter().map(str::to_owned).collect();
     let detached = permit.detach().await.map_err(|error| Failure::new(Exit::Lost, error))?;
-    let (exit, why) =
-        match unless_ended(signals, printed(text(global, args, &detached, slot_names))).await {
-            Ok(Ok(Ok(()))) => return Ok(()),
-            Ok(Ok(Err(error))) => {
-                (output::exit_for(&error), format!("cannot write the ticket to stdout: {error}"))
-            }
-            Ok(Err(_)) => (Exit::Internal, "cannot write the ticket to stdout".to_owned()),
-            Err(Failure { exit, .. }) => {
-                (exit, "stopped by a signal before anybody read the ticket".to_owned())
-            }
-        };
+    let text = text(global, args, &detached, slot_names);
+    let (exit, why) = match unless_ended(signals, printed(text)).await {
+        Ok(Ok(Ok(()))) => return Ok(()),
+        Ok(Ok(Err(error))) => {
+            (output::exit_for(&error), format!("cannot write the ticket to stdout: {error}"))
+        }
+        Ok(Err(_)) => (Exit::Internal, "cannot write the ticket to stdout".to_owned()),
+        Err(Failure { exit, .. }) => {
+            (exit, "stopped by a signal before anybody read the ticket".to_owned())
+        }
+    };
     let released = seinpaal.semaphore(&args.entry.name).release_ticket(detached.ticket).await;
     Err(Failure::new(exit, format!("{why}; {}", what_became(&detached, released.err()))))
 }

@@ -23,9 +23,8 @@ pub(super) struct Outbox(Few<OutboxKey, Ticket>);
 impl Outbox {
     /// Puts a ticket in, at the place that its record gives it now.
     pub(super) fn insert(&mut self, record: &Record) {
-        let urgency = urgency(record);
-        self.0.insert((urgency, record.number), record.ticket);
-        self.0.remove(&(other(urgency), record.number));
+        self.remove(record);
+        self.0.insert((urgency(record), record.number), record.ticket);
     }
 
     pub(super) fn remove(&mut self, record: &Record) {
@@ -52,12 +51,5 @@ fn urgency(record: &Record) -> Urgency {
     match record.phase {
         Phase::Leaving => Urgency::Leave,
         _ => Urgency::Ask,
-    }
-}
-
-const fn other(urgency: Urgency) -> Urgency {
-    match urgency {
-        Urgency::Leave => Urgency::Ask,
-        Urgency::Ask => Urgency::Leave,
     }
 }

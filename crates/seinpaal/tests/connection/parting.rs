@@ -3,7 +3,8 @@
 use std::{
     sync::{
         Arc,
-        atomic::{AtomicBool, AtomicU32, Ordering},
+        atomic::{AtomicU32, Ordering},
+        mpsc,
     },
     thread,
     time::Duration,
@@ -14,15 +15,16 @@ use seinpaal::{Seinpaal, blocking};
 use seinpaal_rig::RedisServer;
 
 /// How often another thread gets round in 10 ms steps while `work` is done. What waits for a second lets it get round a
-/// hundred times.
+/// hundred times. It is a thread, because a thread that is blocked cannot be seen in virtual time.
 fn ticks_during(work: impl FnOnce()) -> u32 {
-    let (ticks, is_over) = (Arc::new(AtomicU32::new(0)), Arc::new(AtomicBool::new(false)));
+    let ticks = Arc::new(AtomicU32::new(0));
+    let (over, is_over) = mpsc::channel::<()>();
     let ticking = {
-        let (ticks, is_over) = (Arc::clone(&ticks), Arc::clone(&is_over));
+        let ticks = Arc::clone(&ticks);
         thread::spawn(move || {
-            while !is_over.load(Ordering::SeqCst) {
+            let goes_on = Err(mpsc::RecvTimeoutError::Timeout);
+            while is_over.recv_timeout(Duration::from_millis(10)) == goes_on {
                 ticks.fetch_add(1, Ordering::SeqCst);
-                thread::sleep(Duration::from_millis(10));
             }
         })
     };
@@ -32,7 +34,7 @@ fn ticks_during(work: impl FnOnce()) -> u32 {
     let before = ticks.load(Ordering::SeqCst);
     work();
     let during = ticks.load(Ordering::SeqCst) - before;
-    is_over.store(true, Ordering::SeqCst);
+    drop(over);
     ticking.join().expect("it ticks");
     during
 }

@@ -5,6 +5,7 @@ use std::{io, time::Duration};
 
 use seinpaal::{Acquire, Seinpaal};
 use seinpaal_serve::{Dashboard, Options};
+use serde_json::Value;
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::{TcpListener, TcpStream},
@@ -121,6 +122,24 @@ impl Answer {
             key.eq_ignore_ascii_case(name).then_some(value)
         })
     }
+}
+
+/// A site that programs use too, and where people may act.
+pub(crate) async fn programs(seinpaal: &Seinpaal) -> Fallible<Site> {
+    let options = Options { api: true, allow_actions: true, ..Options::default() };
+    Site::open(seinpaal.clone(), options).await
+}
+
+/// What an answer to a program says.
+pub(crate) fn object(answer: &Answer) -> Value {
+    serde_json::from_str(&answer.body).unwrap_or_else(|error| panic!("{error}: {}", answer.body))
+}
+
+/// The word by which programs tell problems apart.
+pub(crate) fn problem(answer: &Answer) -> (u16, String) {
+    assert_eq!(answer.header("content-type"), Some("application/problem+json"), "{}", answer.body);
+    let kind = object(answer)["type"].as_str().unwrap_or_default().to_owned();
+    (answer.status, kind.trim_start_matches("urn:seinpaal:").to_owned())
 }
 
 impl Stream {

@@ -1,7 +1,8 @@
 use std::{
     fs::File,
     io::{BufRead, BufReader},
-    os::fd::OwnedFd,
+    os::fd::{BorrowedFd, OwnedFd},
+    sync::mpsc,
 };
 
 use super::*;
@@ -53,14 +54,29 @@ fn a_reader_that_does_not_read_holds_nobody_up_and_is_told_how_much_it_missed() 
     }
 }
 
+/// A pipe that tells when somebody looks at it, be it to write or to see whether there is room.
+struct Watched {
+    pipe: OwnedFd,
+    looks: mpsc::Sender<()>,
+}
+
+impl AsFd for Watched {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        let _ = self.looks.send(()); // only the first look is waited for
+        self.pipe.as_fd()
+    }
+}
+
 #[test]
 fn a_writer_that_gets_no_time_is_waited_for_while_there_is_room() {
     let (mut reader, writer) = pipe();
-    let outlet = Outlet::shut(writer);
+    let (looks, look) = mpsc::channel();
+    let outlet = Outlet::shut(Watched { pipe: writer, looks });
     outlet.send(b"the last line\n".into());
     let late = outlet.clone();
     thread::spawn(move || {
-        thread::sleep(PARTING * 3 / 2);
+        // Whoever parts looks for room once it has waited in vain.
+        look.recv_timeout(LONG_PARTING).unwrap();
         late.shared.write_on(&*late.to, missed);
     });
     outlet.part();
