@@ -5,20 +5,26 @@
 //! and values that are numbers, sums, strings without escapes, `true` or `false` is taken out of a script before it is
 //! loaded, and its values are written in the places of their names.
 
-use std::collections::HashMap;
+use std::{borrow::Cow, collections::BTreeMap};
 
-type Constants<'a> = HashMap<&'a str, &'a str>;
+type Constants<'a> = BTreeMap<&'a str, &'a str>;
 
-/// A script with its constants in their places.
+/// A script with its constants in their places. Every program does this when it starts, so most of the text is copied
+/// without a look at each word.
 pub(crate) fn written(source: &str) -> String {
     let mut constants = Constants::new();
     let mut code = String::with_capacity(source.len());
+    let (mut kept, mut at) = (0, 0);
     for line in source.split_inclusive('\n') {
-        match constants_of(line) {
-            Some(found) => constants.extend(found),
-            None => code.push_str(line),
+        let end = at + line.len();
+        if let Some(found) = constants_of(line) {
+            constants.extend(found);
+            code.push_str(&source[kept..at]);
+            kept = end;
         }
+        at = end;
     }
+    code.push_str(&source[kept..]);
     in_their_places(&code, &constants)
 }
 
@@ -48,23 +54,23 @@ fn is_sum(text: &str) -> bool {
     text.chars().all(|letter| matches!(letter, '0'..='9' | ' ' | '+' | '-'))
 }
 
-/// Every program does this when it starts, so only words that begin like a constant are looked at more closely.
 fn in_their_places(code: &str, constants: &Constants<'_>) -> String {
     let (bytes, mut written) = (code.as_bytes(), String::with_capacity(code.len()));
-    let (mut at, mut kept) = (0, 0);
-    while at < bytes.len() {
-        let start = at;
-        while at < bytes.len() && is_of_a_word(bytes[at]) {
-            at += 1;
-        }
-        if start < at && bytes[start].is_ascii_uppercase() {
+    let (mut kept, mut at) = (0, 0);
+    while let Some(start) = next(bytes, at, u8::is_ascii_uppercase) {
+        at = next(bytes, start, |letter| !is_of_a_word(*letter)).unwrap_or(bytes.len());
+        let is_whole = start == 0 || !is_of_a_word(bytes[start - 1]);
+        if is_whole && let Some(value) = constants.get(&code[start..at]) {
             written.push_str(&code[kept..start]);
-            written.push_str(&value_of(&code[start..at], constants));
+            written.push_str(&in_an_expression(value));
             kept = at;
         }
-        at += usize::from(start == at);
     }
     written + &code[kept..]
+}
+
+fn next(bytes: &[u8], from: usize, is_it: impl Fn(&u8) -> bool) -> Option<usize> {
+    bytes[from..].iter().position(is_it).map(|after| from + after)
 }
 
 fn is_of_a_word(letter: u8) -> bool {
@@ -72,12 +78,9 @@ fn is_of_a_word(letter: u8) -> bool {
 }
 
 /// A sum stays one in a product.
-fn value_of(word: &str, constants: &Constants<'_>) -> String {
-    match constants.get(word) {
-        Some(value) if is_sum(value) && value.contains(['+', '-', ' ']) => format!("({value})"),
-        Some(value) => (*value).to_owned(),
-        None => word.to_owned(),
-    }
+fn in_an_expression(value: &str) -> Cow<'_, str> {
+    let is_of_many = is_sum(value) && value.contains(['+', '-', ' ']);
+    if is_of_many { format!("({value})").into() } else { value.into() }
 }
 
 #[cfg(test)]
