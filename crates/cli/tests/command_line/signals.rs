@@ -60,11 +60,10 @@ fn a_signal_ends_the_waiting_of_acquire_too() {
 #[test]
 fn the_permit_is_given_back_only_when_cmd_is_gone() {
     let world = World::embedded();
-    let script = "trap 'echo busy' TERM; echo $$; cat; wait; exit 0";
-    let script = format!("{script} 2>/dev/null");
-    // The group gets TERM, so the reader is one that ignores it.
-    let script = script.replace("cat;", "(trap '' TERM; exec cat) ;");
-    let (mut held, _) = Held::run(&world, &["a"], &script);
+    // The group gets TERM, so the reader is one that ignores it. It says that it is there once it does.
+    let script =
+        "trap 'echo busy' TERM; (trap '' TERM; echo $$; exec cat); wait; exit 0 2>/dev/null";
+    let (mut held, _) = Held::run(&world, &["a"], script);
     held.signal("TERM");
     assert_eq!(world.seinpaal(&["run", "a", "-n", "true"]).code, 75);
     held.stdin = None;
