@@ -13,6 +13,8 @@ mod made;
 mod mistakes;
 #[path = "support/model.rs"]
 mod model;
+#[path = "redis_differential/named.rs"]
+mod named;
 
 use bench::{Bench, KEY};
 use history::{

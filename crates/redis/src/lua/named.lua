@@ -28,7 +28,7 @@ function ledger.slots_told(slots)
   return slots .. ';' .. table.concat(told, ',')
 end
 
--- The numbers of the slots that are wished for, ascending; or nothing, and how the request is refused.
+-- The numbers of the slots that are wished for; or nothing, and how the request is refused.
 function ledger.wishes_of(ask)
   local wishes, numbers, names = {}, {}, head.names and ledger.names_list() or {}
   for i, name in ipairs(names) do numbers[name] = i - 1 end
@@ -37,7 +37,6 @@ function ledger.wishes_of(ask)
   for _, wish in ipairs(wishes) do
     if type(wish) == 'string' then return nil, 'no-such-slot ' .. ask.ticket .. ' ' .. (head.names or '') end
   end
-  table.sort(wishes)
   return wishes
 end
 

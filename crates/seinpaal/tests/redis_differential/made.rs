@@ -36,7 +36,50 @@ pub(super) fn all() -> Vec<Vec<Event>> {
         asked_to_hand_over(1, 1),
         asked_to_hand_over(2, 3),
         asked_to_hand_over(60, 70),
+        called_otherwise_while_held(),
+        called_nothing_any_more(),
     ]
+}
+
+/// While somebody holds, slots may get further names, and none that only begins as the old one does.
+fn called_otherwise_while_held() -> Vec<Event> {
+    let of = |number, wishes: &str| {
+        ask(Acquire { wishes: wishes.parse().unwrap(), limit: None, ..acquire(number) })
+    };
+    vec![
+        name_slots("a,b"),
+        call(1, [of(1, "b")]),
+        name_slots("a,bc"),
+        name_slots("a"),
+        look(1),
+        name_slots("a,b,c"),
+        call(1, [of(2, "c")]),
+        look(1),
+    ]
+}
+
+/// The names go with the limit, while somebody holds and when nobody does, and come again in another order.
+fn called_nothing_any_more() -> Vec<Event> {
+    let of =
+        |number, wishes: &str| ask(Acquire { wishes: wishes.parse().unwrap(), ..acquire(number) });
+    vec![
+        name_slots("a,b"),
+        call(1, [of(1, "b")]),
+        call(1, [Ask::Configure(Configure::Unpin)]),
+        call(1, [release(1)]),
+        call(1, [Ask::Configure(Configure::Unpin)]),
+        look(1),
+        call(1, [of(2, "b")]),
+        call(1, [ask(acquire(3))]),
+        call(1, [release(3)]),
+        name_slots("b,a"),
+        call(1, [of(4, "b")]),
+        look(1),
+    ]
+}
+
+fn name_slots(names: &str) -> Event {
+    call(1, [Ask::Configure(Configure::Slots(names.parse().unwrap()))])
 }
 
 /// An operator pins a limit, a session takes two permits without stating one, the limit is unpinned, and one permit is
