@@ -54,6 +54,8 @@ pub struct Bounds {
     pub turns: u8,
     /// What of it.
     pub steers: &'static [Steer],
+    /// Which slots a request may wish for, by name; an empty one: none. No names: nobody wishes.
+    pub slots: &'static [&'static str],
     /// From how many states, one in this many, the quiet schedule is run.
     pub quiet_one_in: u64,
 }
@@ -103,8 +105,10 @@ pub enum Steer {
     Renew,
     /// An operator pins the limit.
     Pin(u32),
-    /// An operator lets go of it.
+    /// An operator lets go of it, and of the slots' names.
     Unpin,
+    /// An operator names the slots: these, with commas between them.
+    Name(&'static str),
 }
 
 /// What may go wrong.
@@ -161,6 +165,7 @@ impl Bounds {
         rules: &[],
         turns: 0,
         steers: &[],
+        slots: &[],
         quiet_one_in: 1,
     };
 
@@ -172,6 +177,16 @@ impl Bounds {
     /// Whether the limit is what the rules make of it, and not one number all the time.
     pub(crate) fn has_terms(&self) -> bool {
         !self.rules.is_empty()
+    }
+
+    /// What requests may wish for.
+    pub(crate) fn wished(&self) -> &'static [&'static str] {
+        if self.slots.is_empty() { &[""] } else { self.slots }
+    }
+
+    /// Whether slots have names, and some wish for one.
+    pub(crate) fn has_names(&self) -> bool {
+        !self.slots.is_empty()
     }
 
     /// A lease's length.

@@ -18,6 +18,10 @@ const RULES: &[Rule] = &[
     Rule::Exact(2),
 ];
 
+/// How an operator names slots.
+const NAMES: &[Steer] =
+    &[Steer::Name("a,b"), Steer::Name("a,b,c"), Steer::Name("c,a,b,d"), Steer::Unpin];
+
 /// One fault of each kind, with the name of its model.
 const ONE: [(&str, &[Fault]); 8] = [
     ("wakeup", &[Fault::LoseWakeup]),
@@ -98,6 +102,33 @@ fn terms() -> [Bounds; 4] {
     ]
 }
 
+/// Slots that get names, other names and none, and those who wish for one.
+fn names() -> [Bounds; 3] {
+    let base = Bounds {
+        limit: 2,
+        faults: 0,
+        turns: 2,
+        wakeups: 8,
+        slots: &["", "a", "b"],
+        steers: &[Steer::Name("a,b"), Steer::Name("a,b,c"), Steer::Name("b,a"), Steer::Unpin],
+        quiet_one_in: 64,
+        ..Bounds::BASE
+    };
+    let two = &[Steer::Name("a,b")];
+    [
+        Bounds { name: "names", ..base },
+        Bounds {
+            name: "names-weights",
+            weights: &[1, 2],
+            steers: two,
+            turns: 1,
+            clients: 3,
+            ..base
+        },
+        Bounds { name: "names-faults", steers: two, turns: 1, faults: 1, ttl: 4, place: 2, ..base },
+    ]
+}
+
 /// What is explored breadth-first.
 #[must_use]
 pub fn explored() -> Vec<Bounds> {
@@ -126,6 +157,7 @@ pub fn explored() -> Vec<Bounds> {
     ]);
     all.extend(hands());
     all.extend(terms());
+    all.extend(names());
     all
 }
 
@@ -155,6 +187,14 @@ pub fn walked() -> Vec<Bounds> {
         },
         Bounds { name: "walk-hands", clients: 3, steers: MEDDLING, turns: 20, ..long },
         Bounds { name: "walk-terms", clients: 3, rules: RULES, steers: PINS, turns: 20, ..long },
+        Bounds {
+            name: "walk-names",
+            clients: 3,
+            slots: &["", "a", "b", "c"],
+            steers: NAMES,
+            turns: 20,
+            ..long
+        },
     ]
 }
 
@@ -180,6 +220,15 @@ pub fn planted(plant: Plant) -> Bounds {
         }
         Plant::ForgetsFence => Bounds { clock_steps: 1, steps_back: 1, ..base },
         Plant::LastFirst => Bounds { clients: 3, ..base },
+        Plant::WishLost | Plant::RenamesInUse => Bounds {
+            limit: 2,
+            clients: 3,
+            slots: &["", "a"],
+            steers: &[Steer::Name("a,b"), Steer::Name("b,a")],
+            turns: 2,
+            wakeups: 8,
+            ..base
+        },
         Plant::OneTooMany | Plant::ShortensAll | Plant::FenceIsClock => base,
     }
 }

@@ -42,6 +42,7 @@ impl Model for Bounds {
             Property::always(SHORTENED, |_, w: &World| w.broken() != Some(Broken::Shortened)),
             Property::always(ORDER, |_, w: &World| w.broken() != Some(Broken::Order)),
             Property::always(TERMS, |_, w: &World| w.broken() != Some(Broken::Terms)),
+            Property::always(NAMED, |_, w: &World| w.broken() != Some(Broken::Naming)),
             Property::always(CALM, |_, w: &World| w.broken() != Some(Broken::Alarm)),
             Property::always(BOOKS, |_, w: &World| w.broken() != Some(Broken::Books)),
             Property::always(PROGRESS, |bounds: &Self, w: &World| {
@@ -67,6 +68,9 @@ pub const SHORTENED: &str = "nobody's lease is shortened or ended by another";
 pub const ORDER: &str = "first come, first served among those reachable";
 /// Of limits.
 pub const TERMS: &str = "the limit in force is what the rules say";
+/// Of names of slots.
+pub const NAMED: &str =
+    "who wishes for a slot gets it in its turn, and nobody is kept from another slot by that";
 /// Of alarms.
 pub const CALM: &str =
     "where nothing fails nobody is in danger, loses or is refused, and what is granted lasts";
@@ -76,8 +80,8 @@ pub const BOOKS: &str = "every total agrees with what it counts";
 pub const PROGRESS: &str = "whoever waits is served, and nothing is left behind";
 
 /// All of them.
-pub const PROPERTIES: [&str; 11] =
-    [HELD, BELIEVED, UNTOLD, FENCE, TWICE, SHORTENED, ORDER, TERMS, CALM, BOOKS, PROGRESS];
+pub const PROPERTIES: [&str; 12] =
+    [HELD, BELIEVED, UNTOLD, FENCE, TWICE, SHORTENED, ORDER, TERMS, NAMED, CALM, BOOKS, PROGRESS];
 
 impl Bounds {
     fn samples(&self, world: &World) -> bool {

@@ -26,11 +26,15 @@ pub enum Plant {
     ShortensAll,
     /// Who came last is served first.
     LastFirst,
+    /// The wish for a slot is lost on the way.
+    WishLost,
+    /// Slots get other names while somebody holds them.
+    RenamesInUse,
 }
 
 impl Plant {
     /// All of them.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 13] = [
         Self::NoMargin,
         Self::NoSecondLook,
         Self::ByClient,
@@ -42,6 +46,8 @@ impl Plant {
         Self::FenceIsClock,
         Self::ShortensAll,
         Self::LastFirst,
+        Self::WishLost,
+        Self::RenamesInUse,
     ];
 
     /// What is wrong, in words.
@@ -59,6 +65,8 @@ impl Plant {
             Self::FenceIsClock => "the fence is the clock alone",
             Self::ShortensAll => "a ttl that one caller gives is applied to all",
             Self::LastFirst => "who came last is served first",
+            Self::WishLost => "the wish for a slot is lost on the way",
+            Self::RenamesInUse => "slots get other names while somebody holds them",
         }
     }
 }

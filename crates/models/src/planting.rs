@@ -1,8 +1,8 @@
 //! What a mistake put in on purpose does to the machines.
 
 use seinpaal_proto::{
-    Batch, Limit, Memory, MemoryState, Outcome, Replies, Reply, Request, Standing, State, Ticket,
-    Whom, time::UNBOUNDED,
+    Batch, Configure, Limit, Memory, MemoryState, Outcome, Replies, Reply, Request, SlotNames,
+    Standing, State, Ticket, Whom, time::UNBOUNDED,
 };
 
 use crate::{
@@ -31,6 +31,7 @@ impl Plant {
                 *ticket = held.unwrap_or(*ticket);
             }
             (Self::NoDeadline, Request::Acquire(ask)) => ask.not_after = None,
+            (Self::WishLost, Request::Acquire(ask)) => ask.wishes = SlotNames::none(),
             (Self::OneTooMany, Request::Acquire(ask)) => {
                 let one_more = |rule: &mut seinpaal_proto::LimitRule| {
                     rule.limit = Limit::new(rule.limit.get() + 1).unwrap_or(rule.limit);
@@ -62,6 +63,13 @@ impl Plant {
     pub(crate) fn after(self, ledger: &mut MemoryState, batch: &Batch) {
         if self == Self::ForgetsFence && ledger.is_at_rest() && ledger.memories().next().is_none() {
             let Ok(()) = ledger.clear();
+        }
+        if let (Self::RenamesInUse, [Request::Configure(Configure::Slots(names))]) =
+            (self, &batch.requests[..])
+        {
+            let Ok(mut head) = ledger.head();
+            (head.names, head.pinned) = (names.clone(), Some(names.count()));
+            let Ok(()) = ledger.set_head(&head);
         }
         if self != Self::ShortensAll {
             return;

@@ -39,8 +39,10 @@ pub fn tell(bounds: &Bounds, actions: &[Action]) -> String {
 
 fn says(world: &World, action: Action) -> String {
     match action {
-        Action::Want(who, permits, rule) => {
-            format!("{} wants {permits}{}", letter(who), states(rule, world))
+        Action::Want(who, permits, rule, slot) => {
+            let wish =
+                if slot.is_empty() { String::new() } else { format!(", slot {slot} among them") };
+            format!("{} wants {permits}{}{wish}", letter(who), states(rule, world))
         }
         Action::Release(who, _) => format!("{} gives back what it holds", letter(who)),
         Action::Cancel(who, _) => format!("{} does not want to wait any more", letter(who)),
@@ -84,6 +86,7 @@ fn operates(world: &World, steer: Steer, ticket: Option<Ticket>) -> String {
         Steer::Evict => format!("an operator ends what {what}"),
         Steer::Renew => format!("a script renews what {what}"),
         Steer::Pin(limit) => format!("an operator pins the limit to {limit}"),
+        Steer::Name(names) => format!("an operator calls the slots {names}"),
         Steer::Unpin => String::from("an operator lets go of the limit"),
         Steer::Attach | Steer::Detach => String::from("an operator does nothing"),
     }

@@ -6,6 +6,7 @@ mod fault;
 mod fingerprint;
 mod hear;
 mod judge;
+mod naming;
 mod quiet;
 mod serve;
 mod steer;
@@ -25,6 +26,7 @@ use seinpaal_proto::{
 
 pub use act::Action;
 pub use judge::Broken;
+use naming::Naming;
 pub use quiet::Stuck;
 use terms::Terms;
 
@@ -53,7 +55,7 @@ pub struct World {
 }
 
 /// What is remembered only to judge by.
-#[derive(Clone, Debug, Hash)]
+#[derive(Clone, Debug)]
 pub(crate) struct Ghost {
     pub(crate) last_fence: u64,
     pub(crate) granted: BTreeSet<Ticket>,
@@ -69,6 +71,8 @@ pub(crate) struct Ghost {
     pub(crate) attached: Vec<(usize, Ticket)>,
     /// What the limit is by the rules, where it is not one number all the time.
     pub(crate) terms: Option<Terms>,
+    /// What slots are called by the rules, where they have names.
+    pub(crate) naming: Option<Naming>,
     pub(crate) broken: Option<Broken>,
 }
 
@@ -148,6 +152,7 @@ impl World {
                 ended: BTreeMap::new(),
                 attached: Vec::new(),
                 terms: bounds.has_terms().then(Terms::default),
+                naming: bounds.has_names().then(Naming::default),
                 broken: None,
             },
         }

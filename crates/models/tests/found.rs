@@ -6,7 +6,7 @@ use seinpaal_models::{
     explore::explore,
     game::Game,
     list,
-    model::{BELIEVED, FENCE, HELD, ORDER, PROGRESS, SHORTENED, TWICE},
+    model::{BELIEVED, FENCE, HELD, NAMED, ORDER, PROGRESS, SHORTENED, TWICE},
     plant::Plant,
     queue,
 };
@@ -26,6 +26,7 @@ fn expected(plant: Plant) -> &'static str {
         Plant::ForgetsFence | Plant::FenceIsClock => FENCE,
         Plant::ShortensAll | Plant::FreeClock => SHORTENED,
         Plant::LastFirst => ORDER,
+        Plant::WishLost | Plant::RenamesInUse => NAMED,
     }
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use seinpaal_proto::{
-    Contact, Enqueue, Kind, Permits, Priority, Ticket,
+    Contact, Enqueue, Kind, Permits, Priority, SlotNames, Ticket,
     session::{CallId, Session, Wish},
     time::Micros,
 };
@@ -17,8 +17,8 @@ const CALL: u64 = 3;
 /// One step of a history. Clients are numbers, parcels and tickets their places in lists.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub enum Action {
-    /// A program wants permits, and states this of the limit.
-    Want(usize, u32, Rule),
+    /// A program wants permits, states this of the limit, and wishes for the slot of this name, if it has one.
+    Want(usize, u32, Rule, &'static str),
     /// A program gives one of its permits back.
     Release(usize, usize),
     /// A program does not want to wait any more.
@@ -118,7 +118,9 @@ impl World {
     /// Does it.
     pub fn act(&mut self, bounds: &Bounds, action: Action) {
         match action {
-            Action::Want(who, permits, rule) => self.want(who, wish(permits, rule, bounds)),
+            Action::Want(who, permits, rule, slot) => {
+                self.want(who, wish(permits, rule, slot, bounds), slot);
+            }
             Action::Release(who, nth) => {
                 let ticket = self.clients[who].held.remove(nth).ticket;
                 self.with_session(who, |session, now| session.release(now, ticket, None));
@@ -157,11 +159,12 @@ impl World {
         self.ghost.broken = self.ghost.broken.or_else(|| self.misbelief());
     }
 
-    fn want(&mut self, who: usize, wish: Wish) {
+    fn want(&mut self, who: usize, wish: Wish, slot: &'static str) {
         let name = Self::name();
         self.clients[who].wishes_left -= 1;
         let session = Arc::make_mut(&mut self.clients[who].session);
         let ticket = session.acquire(self.now, &name, wish);
+        self.ghost.naming.iter_mut().for_each(|naming| naming.wish(ticket, slot));
         self.clients[who].wanted.push(ticket);
         self.listen(who);
         self.pump(who);
@@ -251,18 +254,21 @@ impl Parcel {
 }
 
 fn wants(bounds: &Bounds, who: usize) -> Vec<Action> {
-    let of = |weight: &u32| {
-        let weight = *weight;
-        bounds.stated().into_iter().map(move |rule| Action::Want(who, weight, rule))
-    };
-    bounds.weights.iter().flat_map(of).collect()
+    let mut all = Vec::new();
+    for weight in bounds.weights {
+        for rule in bounds.stated() {
+            let of = |slot: &&'static str| Action::Want(who, *weight, rule, slot);
+            all.extend(bounds.wished().iter().map(of));
+        }
+    }
+    all
 }
 
-pub(super) fn wish(permits: u32, rule: Rule, bounds: &Bounds) -> Wish {
+pub(super) fn wish(permits: u32, rule: Rule, slot: &str, bounds: &Bounds) -> Wish {
     Wish {
         kind: Kind::Semaphore,
         permits: Permits::new(permits).unwrap_or(Permits::ONE),
-        wishes: seinpaal_proto::SlotNames::none(),
+        wishes: slot.parse().unwrap_or_else(|_| SlotNames::none()),
         limit: rule.to_request(),
         enqueue: Enqueue::Yes { max_waiting: None },
         priority: Priority::default(),

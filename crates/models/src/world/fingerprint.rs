@@ -108,6 +108,8 @@ fn ghost_of<H: Hasher>(ghost: &Ghost, own: &Lens, looks: &Looks, hasher: &mut H)
         (who, ticket, looks.fence(Fence(*fence)), own.exact(*at)).hash(hasher);
     }
     (attached, terms, is_calm, broken).hash(hasher);
+    // What is wished for is known from requests and waiters.
+    ghost.naming.as_ref().map(|naming| naming.names()).hash(hasher);
 }
 
 impl PartialEq for World {

@@ -35,6 +35,7 @@ impl World {
             Event::Renumbered { from, to } => {
                 let wanted = client.wanted.iter_mut().find(|wanted| **wanted == from);
                 wanted.into_iter().for_each(|wanted| *wanted = to);
+                self.ghost.naming.iter_mut().for_each(|naming| naming.renumber(from, to));
             }
             Event::Renewed { ticket, valid_until } => {
                 let held = client.held.iter_mut().find(|held| held.ticket == ticket);
@@ -62,7 +63,7 @@ impl World {
         }
     }
 
-    /// Somebody else has ended the grant; the limit is another; or whoever attaches finds nothing to attach to, or was
+    /// Somebody else has ended the grant; the limit is another; no slot has the name; or whoever attaches finds nothing to attach to, or was
     /// not the only one.
     fn has_reason(&self, who: usize, ticket: Ticket, refusal: &Refusal) -> bool {
         let is_ended = self.ghost.ended.keys().any(|(whose, of, _)| (*whose, *of) == (who, ticket));
@@ -70,9 +71,16 @@ impl World {
             refusal,
             Refusal::OtherLimit { .. } | Refusal::TooMany { .. } | Refusal::Ended(Cause::TooMany)
         );
+        let is_about_names = matches!(
+            refusal,
+            Refusal::NoSuchSlot { .. } | Refusal::TooMany { .. } | Refusal::Ended(Cause::TooMany)
+        );
         let attaches = self.ghost.attached.contains(&(who, ticket));
         let is_alone = self.ghost.attached.len() == 1 && self.is_held(ticket);
-        is_ended || (is_about_the_limit && self.ghost.terms.is_some()) || (attaches && !is_alone)
+        is_ended
+            || (is_about_the_limit && self.ghost.terms.is_some())
+            || (is_about_names && self.ghost.naming.is_some())
+            || (attaches && !is_alone)
     }
 
     fn is_held(&self, ticket: Ticket) -> bool {

@@ -31,6 +31,8 @@ pub enum Broken {
     Order,
     /// The limit in force is not what the rules say.
     Terms,
+    /// The slots' names are not what the rules say, or somebody got another slot than it should, or none.
+    Naming,
     /// Nothing had failed, and somebody was in danger, lost, was refused, or had less than two thirds of a ttl.
     Alarm,
 }
@@ -74,13 +76,18 @@ impl Step<'_> {
         }
         ghost.granted.extend(self.given_up());
         let is_right = ghost.terms.as_mut().is_none_or(|terms| terms.follow(self));
+        let is_named_right = ghost.naming.as_mut().is_none_or(|naming| naming.follow(self));
         let limit = ghost.terms.as_ref().map_or(bounds.limit, Terms::in_force);
+        let limit = ghost.naming.as_ref().map_or(limit, |naming| naming.in_force(limit));
+        // Where slots have names, `naming` says who may pass whom.
+        let has_names = ghost.naming.as_ref().is_some_and(|naming| !naming.names().is_empty());
         let broken = [
             (self.is_above(limit, &grants), Broken::Held),
             (self.after.check().is_err(), Broken::Books),
             (!is_right, Broken::Terms),
+            (!is_named_right, Broken::Naming),
             (self.shortens(store_now, clients), Broken::Shortened),
-            (self.passes(&grants), Broken::Order),
+            (!has_names && self.passes(&grants), Broken::Order),
         ];
         broken.into_iter().find_map(|(is_broken, rule)| is_broken.then_some(rule))
     }

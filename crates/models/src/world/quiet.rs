@@ -30,9 +30,7 @@ impl World {
         let mut world = self.clone();
         (world.faults_left, world.forward_left, world.backward_left) = (0, 0, 0);
         world.turns_left = 0;
-        if world.ledger.facts().is_some_and(|head| head.pinned.is_some()) {
-            world.operate(&calm, Steer::Unpin, None);
-        }
+        world.unpin(&calm);
         let ticks = world.run_until(&calm, patience, Self::nobody_waits).ok_or(Stuck::Waits)?;
         world.everybody_goes_on(&calm);
         world.run_until(&calm, patience, Self::nobody_waits).ok_or(Stuck::Waits)?;
@@ -42,12 +40,19 @@ impl World {
         }
         for _ in 0..patience {
             world.look(&calm); // what a client left behind that is gone, nobody else would
+            world.unpin(&calm); // names stay while anybody holds or waits
             if world.ledger.is_empty() {
                 return Ok(ticks);
             }
             world.tick_by(&calm);
         }
         Err(Stuck::Left)
+    }
+
+    fn unpin(&mut self, calm: &Bounds) {
+        if self.ledger.facts().is_some_and(|head| head.pinned.is_some()) {
+            self.operate(calm, Steer::Unpin, None);
+        }
     }
 
     fn run_until(

@@ -47,13 +47,13 @@ impl World {
 
     pub(super) fn execute(&mut self, bounds: &Bounds, batch: &Batch) -> Outcome {
         self.forget(bounds);
-        if self.ghost.terms.is_some() {
+        if self.ghost.terms.is_some() || self.ghost.naming.is_some() {
             return self.execute_in_turn(bounds, batch);
         }
         self.step(bounds, batch)
     }
 
-    /// First what is due, then request by request, so that the limit can be judged after each.
+    /// First what is due, then request by request, so that the limit and the names can be judged after each.
     fn execute_in_turn(&mut self, bounds: &Bounds, batch: &Batch) -> Outcome {
         let of = |requests| Batch { requests, ..batch.clone() };
         let mut whole = self.step(bounds, &of(Vec::new()));

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use seinpaal_proto::{
-    Batch, Configure, Entry, LeaseId, Limit, MemoryState, Renew, Request, Ticket, Whom,
+    Batch, Configure, Entry, LeaseId, Limit, MemoryState, Renew, Request, SlotNames, Ticket, Whom,
     session::Session,
 };
 
@@ -34,7 +34,11 @@ impl World {
             }
             Steer::Pin(limit) if pinned == Some(limit) => {}
             Steer::Unpin if pinned.is_none() => {}
-            Steer::Pin(_) | Steer::Unpin => actions.push(Action::Operate(steer, None)),
+            Steer::Name(names)
+                if self.ledger.facts().is_some_and(|head| head.names.to_string() == names) => {}
+            Steer::Pin(_) | Steer::Unpin | Steer::Name(_) => {
+                actions.push(Action::Operate(steer, None))
+            }
         }
     }
 
@@ -48,7 +52,7 @@ impl World {
     pub(super) fn attach(&mut self, who: usize, ticket: Ticket, bounds: &Bounds) {
         self.turns_left -= 1;
         let (name, now) = (Self::name(), self.now);
-        let wish = wish(1, Rule::Nothing, bounds);
+        let wish = wish(1, Rule::Nothing, "", bounds);
         let session = Arc::make_mut(&mut self.clients[who].session);
         let begun = session.attach(now, &name, ticket, wish);
         if begun.is_ok() {
@@ -81,6 +85,9 @@ impl World {
                 Request::Configure(Configure::Limit(limit))
             }
             (Steer::Unpin, _) => Request::Configure(Configure::Unpin),
+            (Steer::Name(names), _) => Request::Configure(Configure::Slots(
+                names.parse().unwrap_or_else(|_| SlotNames::none()),
+            )),
             _ => return,
         };
         let requests = vec![request];
