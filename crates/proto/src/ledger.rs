@@ -16,6 +16,7 @@
 mod acquire;
 mod asking;
 mod attach;
+mod configure;
 mod expire;
 mod inspect;
 mod leave;
@@ -27,12 +28,9 @@ use alloc::vec::Vec;
 
 use crate::{
     id::Inbox,
-    kind::Kind,
     name::Name,
-    planted::{Bug, planted},
     reply::{Replies, Reply, Wakeup, What},
-    request::{Batch, Configure, Request},
-    slot_names::SlotNames,
+    request::{Batch, Request},
     state::{Entry, Head, State},
     time::{Micros, UNBOUNDED},
 };
@@ -167,48 +165,6 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
     fn settle(&mut self) -> Result<(), S::Error> {
         self.expire()?;
         self.serve()
-    }
-
-    fn configure(&mut self, change: &Configure) -> Result<Reply, S::Error> {
-        self.drop_terms();
-        if let Some(refusal) = self.may_not(change) {
-            return Ok(refusal);
-        }
-        match change {
-            Configure::Limit(limit) => self.pin(limit.get(), SlotNames::none()),
-            Configure::Slots(names) => self.pin(names.count(), names.clone()),
-            Configure::Unpin if planted(Bug::UnpinKeepsTheLimit) => {
-                self.head.stated = self.head.pinned.take();
-            }
-            Configure::Unpin => {
-                (self.head.pinned, self.head.names) = (None, SlotNames::none());
-            }
-            Configure::Pause(reason) => self.head.paused = Some(reason.clone()),
-            Configure::Resume => self.head.paused = None,
-        }
-        self.serve()?;
-        Ok(Reply::Configured { limit: self.limit() })
-    }
-
-    /// Why the limit or the names of slots cannot be set so.
-    fn may_not(&self, change: &Configure) -> Option<Reply> {
-        let is_pin = matches!(change, Configure::Limit(_) | Configure::Slots(_));
-        let fixed = self.head.kind.filter(|kind| is_pin && kind.limit().is_some());
-        if let Some(stored) = fixed {
-            return Some(Reply::OtherKind { ticket: None, stored, stated: Kind::Semaphore });
-        }
-        let names = match change {
-            Configure::Slots(names) => names.clone(),
-            Configure::Limit(_) | Configure::Unpin => SlotNames::none(),
-            Configure::Pause(_) | Configure::Resume => return None,
-        };
-        let names_in_force = || Reply::SlotsInUse { names: self.head.names.clone() };
-        (!self.may_be_called(&names)).then(names_in_force)
-    }
-
-    fn pin(&mut self, limit: u32, names: SlotNames) {
-        self.head.kind = Some(Kind::Semaphore);
-        (self.head.pinned, self.head.names) = (Some(limit), names);
     }
 
     fn finish(mut self, replies: Vec<Reply>) -> Result<Outcome, S::Error> {

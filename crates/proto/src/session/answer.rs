@@ -2,11 +2,11 @@
 
 use super::{
     Session,
-    compose::{BatchPart, Sent},
     desk::Desk,
     event::{Event, Loss, Refusal},
     heard::Heard,
     record::Phase,
+    sent::{BatchPart, Sent},
 };
 use crate::{
     id::{LeaseId, Ticket},

@@ -7,9 +7,9 @@ use alloc::vec::Vec;
 
 use super::{
     Session,
-    compose::{BatchPart, Sent},
     event::{Event, Failure, Refusal},
     record::{Exit, Phase},
+    sent::{BatchPart, Sent},
 };
 use crate::{
     id::Ticket,

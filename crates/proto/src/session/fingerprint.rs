@@ -4,11 +4,11 @@ use core::hash::{Hash, Hasher};
 
 use super::{
     Session,
-    compose::Sent,
     desk::{Desk, LeaseDesk},
     event::Wish,
     record::{Record, Validity},
     repetition::Repetition,
+    sent::Sent,
 };
 use crate::{fingerprint::Lens, id::Fence};
 

@@ -1,0 +1,59 @@
+//! A call under way.
+
+use alloc::vec::Vec;
+
+use super::event::AskId;
+use crate::{
+    id::{LeaseId, Ticket},
+    name::Name,
+    slots::Slots,
+    time::Micros,
+};
+
+/// A call under way: what each of its requests was for.
+#[derive(Clone, Debug)]
+pub(super) struct Sent {
+    pub(super) at: Micros,
+    pub(super) name: Name,
+    pub(super) items: Vec<BatchPart>,
+    /// It was sent while another call about the name was under way.
+    pub(super) overtakes: bool,
+}
+
+impl Sent {
+    /// Whether what stands under a lease depends on whether it was executed.
+    pub(super) fn changes_leases(&self) -> bool {
+        let is_renewal = |item: &BatchPart| {
+            use BatchPart::{Ask, Lease, Places, Proof, Tickets};
+            matches!(item, Lease { .. } | Tickets { .. } | Proof { .. } | Places | Ask(_))
+        };
+        !self.items.iter().all(is_renewal)
+    }
+}
+
+#[derive(Clone, Debug, Hash)]
+pub(super) enum BatchPart {
+    /// A whole lease, with the tickets that were believed to stand under it.
+    Lease {
+        lease: LeaseId,
+        tickets: Vec<Ticket>,
+    },
+    /// A lease, ticket by ticket.
+    Tickets {
+        lease: LeaseId,
+        tickets: Vec<Ticket>,
+    },
+    /// Tickets under a lease that the program does not have yet.
+    Proof {
+        lease: LeaseId,
+        tickets: Vec<Ticket>,
+    },
+    /// All places in the queue.
+    Places,
+    Acquire(Ticket),
+    Attach(Ticket, LeaseId),
+    Release(Ticket, Option<Slots>),
+    Cancel(Ticket),
+    Detach(Ticket),
+    Ask(AskId),
+}
