@@ -1,30 +1,24 @@
 //! Requests for permits. A program describes a request by its methods and then awaits it.
 
-use std::{
-    future::Future,
-    pin::Pin,
-    sync::Arc,
-    task::{Context, Poll},
-    time::Duration,
-};
+mod asking;
+mod options;
+mod together;
 
-use futures_util::{
-    FutureExt,
-    future::{Either, Ready, join_all, ready},
-};
-use seinpaal_proto::{
-    BadName, Enqueue, Kind, Limit, LimitRule, MAX_ABOUT_BYTES, Name, OnMismatch, Permits, Priority,
-    RenewalPromise, SlotNames, Ticket, time::Micros,
-};
-use tokio::sync::oneshot;
+use std::{future::Future, time::Duration};
+
+use futures_util::FutureExt;
+use seinpaal_proto::{Enqueue, Ticket, time::Micros};
+
+pub(crate) use options::{AcquireOptions, check_labels};
+pub(crate) use together::{Named, ask_together};
 
 use crate::{
-    driver::{AskedFor, Command, Grant, Handle, OnQueued, Request, Wanted},
-    error::{AcquireError, BadSetting},
+    driver::OnQueued,
+    error::AcquireError,
     permit::Permit,
     request::{Described, request},
-    seinpaal::Seinpaal,
 };
+use asking::{Asking, Begun, ask, begun};
 
 /// A request for permits that waits for its turn. It is a future, and sends nothing before it is
 /// polled. Its methods describe the request, and change nothing once it has been polled.
@@ -104,22 +98,6 @@ struct Attached {
     options: AcquireOptions,
     timeout: Duration,
     ticket: Ticket,
-}
-
-/// What the kinds of requests have in common.
-#[derive(Clone, Debug)]
-pub(crate) struct AcquireOptions {
-    pub(crate) seinpaal: Seinpaal,
-    pub(crate) name: Result<Name, BadName>,
-    pub(crate) kind: Kind,
-    pub(crate) limit: Option<u32>,
-    pub(crate) on_mismatch: OnMismatch,
-    pub(crate) permits: u32,
-    pub(crate) wishes: Vec<String>,
-    pub(crate) priority: i32,
-    pub(crate) ttl: Option<Duration>,
-    pub(crate) labels: Vec<(String, String)>,
-    pub(crate) to_detach: bool,
 }
 
 macro_rules! shared_options {
@@ -282,186 +260,3 @@ impl Attached {
 request!(Acquire => Result<Permit, AcquireError>);
 request!(TryAcquire => Result<Option<Permit>, AcquireError>);
 request!(Attach => Result<Permit, AcquireError>);
-
-/// What both kinds of requests say of themselves.
-pub(crate) trait Named {
-    /// The name, or nothing if it is not one.
-    fn name(&self) -> &str;
-    /// What it asks for if it does not wait; finds what is wrong before anything is sent.
-    fn wanted(&self) -> Result<Wanted, AcquireError>;
-    /// Whether it was made by this connection.
-    fn is_of(&self, seinpaal: &Seinpaal) -> bool;
-}
-
-macro_rules! named {
-    ($request:ty, $timeout:expr) => {
-        impl Named for $request {
-            fn name(&self) -> &str {
-                let options = self.0.description().map(|it| &it.options);
-                options.and_then(|options| options.name.as_ref().ok()).map_or("", Name::as_str)
-            }
-
-            fn wanted(&self) -> Result<Wanted, AcquireError> {
-                let it = self.0.description().unwrap_or_else(|| unreachable!("not polled"));
-                let mut wanted = it.options.wanted()?;
-                let timeout: fn(_) -> Duration = $timeout;
-                wanted.deadline = Some(it.options.seinpaal.handle.clock().after(timeout(it)));
-                Ok(wanted)
-            }
-
-            fn is_of(&self, seinpaal: &Seinpaal) -> bool {
-                let options = self.0.description().map(|it| &it.options);
-                options
-                    .is_some_and(|options| Arc::ptr_eq(&options.seinpaal.handle, &seinpaal.handle))
-            }
-        }
-    };
-}
-
-// Requests in one step do not wait, even if the caller waits afterwards.
-named!(Acquire, |it: &Waited| it.timeout.map_or(PROMPT, |timeout| timeout.min(PROMPT)));
-named!(TryAcquire, |it: &Tried| it.timeout);
-
-impl AcquireOptions {
-    /// Checks everything before anything is sent.
-    fn wanted(&self) -> Result<Wanted, AcquireError> {
-        let limit = match self.limit {
-            Some(limit) => {
-                Some(LimitRule { limit: Limit::new(limit)?, on_mismatch: self.on_mismatch })
-            }
-            None => None,
-        };
-        let ttl = self.ttl.map(|ttl| self.seinpaal.checked_ttl(ttl)).transpose()?;
-        Ok(Wanted {
-            name: self.name.clone()?,
-            kind: self.kind,
-            permits: Permits::new(self.permits)?,
-            wishes: self.wishes()?,
-            limit,
-            enqueue: Enqueue::No,
-            priority: Priority::new(self.priority)?,
-            ttl,
-            deadline: None,
-            about: self.about(ttl)?,
-            attach: None,
-        })
-    }
-
-    fn wishes(&self) -> Result<SlotNames, BadSetting> {
-        if self.wishes.is_empty() {
-            return Ok(SlotNames::none());
-        }
-        let wishes = SlotNames::new(self.wishes.iter().cloned())?;
-        if wishes.count() > self.permits {
-            return Err(BadSetting::Wishes { slots: wishes.count(), permits: self.permits });
-        }
-        Ok(wishes)
-    }
-
-    fn about(&self, ttl: Option<Micros>) -> Result<Arc<str>, BadSetting> {
-        check_labels(&self.labels)?;
-        let about = self.seinpaal.client.about_with(&self.labels, self.promise(ttl));
-        if about.len() > MAX_ABOUT_BYTES {
-            return Err(BadSetting::AboutTooLong(about.len()));
-        }
-        Ok(about)
-    }
-}
-
-impl AcquireOptions {
-    /// A store whose own sessions end earlier keeps a lease as it likes, and frees it when the session ends.
-    fn promise(&self, ttl: Option<Micros>) -> RenewalPromise {
-        let config = self.seinpaal.handle.config();
-        match ttl.unwrap_or(config.ttl) {
-            ttl if self.to_detach || ttl > config.longest_lease => RenewalPromise::NONE,
-            ttl => RenewalPromise::to(ttl),
-        }
-    }
-}
-
-pub(crate) fn check_labels(labels: &[(String, String)]) -> Result<(), BadSetting> {
-    for (key, value) in labels {
-        let is_odd = key.is_empty()
-            || key.contains('=')
-            || key.chars().chain(value.chars()).any(char::is_control);
-        if is_odd {
-            return Err(BadSetting::Label(format!("{key}={value}")));
-        }
-    }
-    Ok(())
-}
-
-fn ask(handle: &Arc<Handle>, wanted: Wanted, on_queued: Option<OnQueued>) -> Asking {
-    let (request, asking) = Asking::new(handle, wanted, on_queued);
-    handle.request(Command::Acquire(request));
-    asking
-}
-
-/// A request that was sent, or an error in what was asked. What was described is not kept while it waits.
-type Begun = Either<Asking, Ready<Result<Permit, AcquireError>>>;
-
-fn begun(asking: Result<Asking, AcquireError>) -> Begun {
-    match asking {
-        Ok(asking) => Either::Left(asking),
-        Err(error) => Either::Right(ready(Err(error))),
-    }
-}
-
-/// Asks for permits of several names in one step. Returns what each was told, in order.
-pub(crate) async fn ask_together(
-    handle: &Arc<Handle>,
-    wanted: Vec<Wanted>,
-) -> Vec<Result<Permit, AcquireError>> {
-    let (requests, asking): (Vec<_>, Vec<_>) =
-        wanted.into_iter().map(|wanted| Asking::new(handle, wanted, None)).unzip();
-    handle.send(Command::AcquireTogether(requests));
-    join_all(asking).await
-}
-
-/// A request under way. If it is dropped before its answer was taken, it abandons the request and
-/// gives back a grant that nobody took.
-struct Asking {
-    handle: Arc<Handle>,
-    number: u64,
-    answer: oneshot::Receiver<Result<Arc<Grant>, AcquireError>>,
-    is_over: bool,
-}
-
-impl Asking {
-    fn new(
-        handle: &Arc<Handle>,
-        wanted: Wanted,
-        on_queued: Option<OnQueued>,
-    ) -> (Box<Request>, Self) {
-        let (reply, answer) = oneshot::channel();
-        let number = handle.next_request();
-        let asking = Self { handle: Arc::clone(handle), number, answer, is_over: false };
-        let asked = AskedFor::new(&wanted.name);
-        (Box::new(Request { number, wanted, on_queued, asked, reply }), asking)
-    }
-}
-
-impl Future for Asking {
-    type Output = Result<Permit, AcquireError>;
-
-    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        let answer = std::task::ready!(Pin::new(&mut self.answer).poll(context));
-        self.is_over = true;
-        let grant = answer.unwrap_or_else(|_| Err(self.handle.gone().into()));
-        Poll::Ready(grant.map(|grant| Permit::new(Arc::clone(&self.handle), grant)))
-    }
-}
-
-impl Drop for Asking {
-    fn drop(&mut self) {
-        if self.is_over {
-            return;
-        }
-        self.answer.close();
-        match self.answer.try_recv() {
-            Ok(Ok(grant)) => drop(Permit::new(Arc::clone(&self.handle), grant)),
-            Ok(Err(_)) => {}
-            Err(_) => self.handle.send(Command::Abandon { number: self.number }),
-        }
-    }
-}

@@ -13,8 +13,9 @@ use seinpaal_proto::{
 use tokio::sync::{mpsc, oneshot};
 
 use super::{
-    Command, Driver, Handle, Opening, Pulse, Queues, SharedDriver, Statistics, internal,
-    internal_text, serving::Serving,
+    Command, Driver, Handle, Opening, Pulse, Queues, SharedDriver, Statistics,
+    errors::{internal, internal_text},
+    serving::Serving,
 };
 use crate::{
     boottime::ClientClock,
