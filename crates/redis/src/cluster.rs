@@ -11,6 +11,7 @@
 //! tickets.
 
 mod call;
+mod confirm;
 mod ears;
 mod listening;
 mod map;
@@ -32,16 +33,17 @@ use redis::{Cmd, ToRedisArgs, Value};
 use seinpaal_proto::{Batch, Inbox, Replies, Reply, queue};
 use tokio::{sync::Notify, task::AbortHandle};
 
+pub(super) use self::confirm::Proof;
+
 use self::{
     call::{Call, NodeTask},
     ears::Ears,
     listening::keep,
-    node::{Link, Node, WiredScripts},
+    node::{Node, WiredScripts},
     slots::{Address, SlotMap},
 };
 use super::{
     keys::{Keys, slot_of},
-    replicas,
     script::{Mutation, Operation, Scripts, Wire},
     server::Look,
 };
@@ -145,31 +147,6 @@ impl Cluster {
         Ok((done.answer, Proof(done.at)))
     }
 
-    /// Whether as many replicas as are wanted have what was written at a node until now.
-    pub(super) async fn confirm(&self, proof: Proof) -> Result<(), StoreError> {
-        let Some(wanted) = self.shared.url.options.replicated else { return Ok(()) };
-        let count = self.replicas_of(proof).await?;
-        if count >= wanted {
-            self.shared.had_replicas.store(true, Ordering::Relaxed);
-            return Ok(());
-        }
-        let has_known_some = self.shared.map().most_replicas() >= wanted;
-        let had_enough = has_known_some || self.shared.had_replicas.load(Ordering::Relaxed);
-        Err(replicas::too_few(count, wanted, had_enough))
-    }
-
-    /// How many replicas have what was written at a node until now; waits for as many as are wanted, for a
-    /// while.
-    pub(super) async fn replicas_of(&self, proof: Proof) -> Result<u32, StoreError> {
-        match (self.shared.url.options.replicated, proof.0) {
-            (Some(wanted), Some((node, link))) => {
-                let confirmed = node.replicas_of(link, wanted).await;
-                confirmed.inspect_err(|_| self.shared.is_doubtful.store(true, Ordering::Relaxed))
-            }
-            _ => Ok(0),
-        }
-    }
-
     /// What should be changed about the cluster, or how it is used.
     pub(super) fn advice(&self) -> Vec<Advice> {
         let mut lines =
@@ -215,9 +192,6 @@ impl Cluster {
         Ok(masters.iter().map(|address| Master(self.shared.node(address))).collect())
     }
 }
-
-/// Where a script was executed.
-pub(super) struct Proof(Option<(Arc<Node>, Link)>);
 
 /// One master, for commands that are not about a name.
 pub(super) struct Master(Arc<Node>);

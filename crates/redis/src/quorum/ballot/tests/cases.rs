@@ -1,6 +1,9 @@
 //! What holds in every interleaving, and how single answers are counted.
 
+use seinpaal_proto::{Busy, LimitRule, OnMismatch};
+
 use super::*;
+use crate::quorum::answer::Register;
 
 #[test]
 fn three_clients_with_two_nodes_each_end_with_two_permits_at_most() {
