@@ -1,12 +1,14 @@
 //! Every way in which `run` can end that is not CMD's own: one line that says what happened, to which name at which
 //! store, and what to do; and the events that belong to it.
 
+mod waiting;
+
 use std::{fs, process::Command};
 
 use seinpaal::blocking::{Seinpaal, Wait};
 use serde_json::Value;
 
-use super::support::{Done, Held, World, both, kill, lives, until};
+use super::support::{Done, Held, World, both, lives, until};
 
 /// How a `run` ended.
 struct Ended {
@@ -161,82 +163,6 @@ fn the_longest_hold() {
 }
 
 #[test]
-fn busy_timed_out_too_many_and_paused() {
-    for world in both() {
-        let (held, _) = Held::hold(&world, &["a"]);
-        for (options, words) in [
-            ("-n", &["busy", "1 of 1 held", "leave out -n"][..]),
-            ("-w 1s", &["timed out after 1s", "1 of 1 held", "longer -w"]),
-            ("--max-waiting 0", &["already wait", "--max-waiting"]),
-        ] {
-            let ended = run(&world, options);
-            assert_eq!(ended.done.code, 75, "{options}: {:?}", ended.done);
-            ended.must_say(&world, words);
-            ended.must_not_hold();
-        }
-        held.let_go();
-        world.seinpaal(&["pause", "a", "--reason", "driver update"]);
-        for options in ["-n", "-w 1s"] {
-            let ended = run(&world, options);
-            assert_eq!(ended.done.code, 75, "{options}: {:?}", ended.done);
-            ended.must_say(&world, &["paused: driver update", "resume"]);
-        }
-    }
-}
-
-#[test]
-fn a_limit_of_none() {
-    for world in both() {
-        world.seinpaal(&["limit", "a", "0"]);
-        let ended = run(&world, "-n");
-        assert_eq!(ended.done.code, 75, "{:?}", ended.done);
-        ended.must_say(&world, &["limit is 0", "seinpaal limit"]);
-    }
-}
-
-#[test]
-fn guarded_after_a_restart() {
-    let mut world = World::redis();
-    world.store.push_str("?restart-guard=20s");
-    let ended = run(&world, "-n");
-    assert_eq!(ended.done.code, 75, "{:?}", ended.done);
-    ended.must_say(&world, &["guarded for", "s more"]);
-}
-
-#[test]
-fn a_signal_ends_the_wait() {
-    for world in both() {
-        let (held, _) = Held::hold(&world, &["a"]);
-        for (name, number) in [("INT", 2), ("TERM", 15), ("HUP", 1)] {
-            let mut waiter = watched(&world, "", HOLD);
-            world.until_waiting("a", 1);
-            waiter.signal(name);
-            let ended = end(&world, &mut waiter);
-            assert_eq!(ended.done.code, 128 + number);
-            ended.must_say(&world, &[name, "while it waited"]);
-            ended.must_not_hold();
-            world.until_waiting("a", 0);
-        }
-        held.let_go();
-    }
-}
-
-#[test]
-fn evicted_from_the_line() {
-    for world in both() {
-        let (held, _) = Held::hold(&world, &["a"]);
-        let mut waiter = watched(&world, "", HOLD);
-        world.until_waiting("a", 1);
-        assert_eq!(world.seinpaal(&["evict", "a", &ticket(&world, "waiters")]).code, 0);
-        let ended = end(&world, &mut waiter);
-        assert_eq!(ended.done.code, 75);
-        ended.must_say(&world, &["out of the line", "evict"]);
-        ended.must_not_hold();
-        held.let_go();
-    }
-}
-
-#[test]
 fn another_limit_another_kind_and_more_than_there_are() {
     for world in both() {
         let (held, _) = Held::hold(&world, &["a", "-j", "2"]);
@@ -284,23 +210,6 @@ fn no_store_and_no_command() {
         assert_eq!(ended.done.code, 69);
         ended.must_say(&world, &["start the server"]);
     }
-}
-
-#[test]
-fn a_store_that_falls_silent_ends_the_wait_as_unreachable() {
-    let world = World::redis();
-    let (held, cmd) = Held::hold(&world, &["a"]);
-    let mut waiter = watched(&world, "-w 3s", HOLD);
-    world.until_waiting("a", 1);
-    world.redis.as_ref().unwrap().pause();
-    let ended = end(&world, &mut waiter);
-    world.redis.as_ref().unwrap().resume();
-    assert_eq!(ended.done.code, 69, "{:?}", ended.done);
-    let last = ended.done.err.lines().last().unwrap();
-    assert!(last.contains("answer") && last.contains(&world.store), "{last}");
-    ended.must_not_hold();
-    kill("KILL", cmd);
-    drop(held);
 }
 
 #[test]
