@@ -51,7 +51,7 @@ pub(crate) struct Arguments {
     pub(crate) command: Command,
 }
 
-/// `run` and no other command.
+/// The command line with `run` as its only command.
 #[derive(Debug, Parser)]
 #[command(name = "seinpaal", version)]
 struct RunAlone {
@@ -67,14 +67,14 @@ enum OnlyRun {
 }
 
 impl Arguments {
-    /// Reads the command line. To learn all commands, and to forget them, takes the parser longer than anything else that
-    /// happens here. So it learns of `run` alone where the first word is that. What is wrong then, and help, is for the
-    /// parser that knows them all.
+    /// Reads the command line. Building the parser of all commands, and freeing it, takes longer than
+    /// anything else here. So if the first word is `run`, a parser of `run` alone tries first. Only if it
+    /// fails, or is asked for help, does the parser of all commands read the line.
     pub(crate) fn read(words: &[OsString]) -> Result<Self, clap::Error> {
         Self::read_from(words).map(Self::settled)
     }
 
-    /// With what one flag says of another.
+    /// Sets the flags that another flag stands for.
     fn settled(mut self) -> Self {
         if let Command::Run(Run { entry, on_conflict: OnConflict::Skip, .. }) = &mut self.command {
             (entry.nonblock, entry.conflict_exit_code) = (true, 0);

@@ -35,7 +35,8 @@ use crate::{
     time::{Micros, UNBOUNDED},
 };
 
-/// Leases, places, memories and grants that one call may end or make (rule 18).
+/// The most leases, places, memories and grants that one call may end or make (rule 18). What is left
+/// over is the backlog, which the reply tells the client of.
 const WORK: u32 = 128;
 /// The most series that a name remembers. The oldest are forgotten first. This bounds the cost of a
 /// name that thousands of clients a second hold once each.
@@ -59,7 +60,7 @@ pub enum Contact {
 
 /// What a store knows of its clients, and of itself.
 pub trait Contacts {
-    /// What it knows of this one.
+    /// What the store knows of the client behind this inbox.
     fn contact(&mut self, inbox: Inbox) -> Contact;
 
     /// For how long the store admits nobody, because it may have forgotten leases. `None`: it
@@ -123,8 +124,11 @@ struct Ledger<'a, S, C> {
     guarded_for: Option<Micros>,
     /// Nothing was kept of the name when the batch came.
     is_new: bool,
+    /// A copy of the name's head. It is written back once, at the end.
     head: Head,
+    /// How much work this call may still do.
     work: u32,
+    /// Some work was left over.
     backlog: bool,
     wakeups: Vec<Wakeup>,
 }
@@ -168,11 +172,14 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
     }
 
     fn finish(mut self, replies: Vec<Reply>) -> Result<Outcome, S::Error> {
-        self.forget()?; // Last, so that forgetting never takes a waiter's share of the work.
+        // Forgetting comes last, so that it takes nothing of the work that waiters need.
+        self.forget()?;
         let look_in = self.look_in()?;
         if self.head.holders == 0 && self.head.waiting == 0 {
             self.rest()?;
         }
+        // A head whose fence is ahead of the clock stays until the clock has caught up. Otherwise the
+        // next holder could get a lower fence (rule 10).
         if self.is_blank() && (self.is_new || !self.head.owes_fence(self.now)) {
             self.state.clear()?;
         } else {

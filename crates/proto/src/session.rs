@@ -73,26 +73,29 @@ pub struct Session {
     shelf: Shelf,
     tickets: BTreeMap<Ticket, Name>,
     agenda: Agenda,
-    /// When a ticket's next alarm goes off: danger, loss, timeout.
+    /// When the next alarm of each ticket goes off: danger, loss or the end of its wait.
     alarms: BTreeSet<(Micros, Ticket)>,
     calls: BTreeMap<CallId, Sent>,
-    /// How many of the calls overtake others.
+    /// How many of the calls were sent while another call about the same name was under way.
     overtaking: usize,
     events: VecDeque<Event>,
     last_call: u64,
     last_ask: u64,
     /// What the store's clock showed, and when it was asked.
     store_clock: Option<(Micros, Micros)>,
+    /// Where the next number for jitter comes from.
     draws: u64,
+    /// The number of the last request. The outbox sends requests in the order of these numbers.
     numbers: u64,
     /// The highest fence that was seen at any name, or the latest reading of the store's clock if
     /// that is higher. Fences follow the clock, so this is a floor for the fences of every name.
+    /// Every batch carries it: a store that has lost its memory then gives no fence twice.
     fence_seen: u64,
 }
 
 impl Session {
-    /// A session that is told things at `inbox`, which must have been drawn at random: the tickets are
-    /// derived from it.
+    /// Makes a session whose wakeups come to `inbox`. The inbox must have been drawn at random,
+    /// since the session derives its tickets from it.
     #[must_use]
     pub fn new(inbox: Inbox, config: Config) -> Self {
         Self {
@@ -152,7 +155,7 @@ impl Session {
                 self.give_back(now, &wakeup.name, wakeup.ticket);
             }
             What::Granted { fence, slots, limit } => {
-                let names = SlotNames::none(); // the proof tells them
+                let names = SlotNames::none(); // A wakeup has no names; the renewal that proves the grant has.
                 let granted = Granted { fence, slots, names, limit };
                 self.take_grant_by_wakeup(now, wakeup.ticket, granted);
             }
@@ -161,7 +164,8 @@ impl Session {
         }
     }
 
-    /// Wakeups may have been lost.
+    /// Wakeups may have been lost, for instance because the connection was made again. Everything
+    /// that a wakeup could have told is asked for.
     pub fn look_again(&mut self, now: Micros) {
         let names: Vec<Name> = self.desks.keys().cloned().collect();
         for name in names {
@@ -170,7 +174,7 @@ impl Session {
         }
     }
 
-    /// Time has passed.
+    /// Time has passed: sets off the alarms that are due.
     pub fn handle_timeout(&mut self, now: Micros) {
         while let Some(&(at, ticket)) = self.alarms.first()
             && at <= now

@@ -7,8 +7,8 @@
 //! ```
 //!
 //! A request is sent to another node only if it was certainly not executed. A request that was
-//! handed over and not answered may have been executed, and the session finds out with the same
-//! tickets.
+//! handed over and not answered may have been executed. The session finds out, by asking again with
+//! the same tickets.
 
 mod call;
 mod confirm;
@@ -57,7 +57,7 @@ pub(super) struct Cluster {
     keeper: AbortHandle,
 }
 
-/// What it takes to connect, and where wakeups go.
+/// Everything that connecting needs, and where wakeups go.
 pub(super) struct ClusterOptions {
     pub(super) url: ClusterUrl,
     pub(super) keys: Keys,
@@ -74,13 +74,15 @@ struct ClusterLinks {
     news: NewsSender,
     scripts: Arc<WiredScripts>,
     map: Mutex<SlotMap>,
-    /// How often the map was looked at.
+    /// How often the map was looked at. A caller that waited for `looking` sees by it that somebody else
+    /// has looked meanwhile.
     looks: AtomicU64,
+    /// The map may be out of date.
     is_doubtful: AtomicBool,
     looking: tokio::sync::Mutex<()>,
     nodes: Mutex<HashMap<Address, Arc<Node>>>,
     ears: Ears,
-    /// What the first node that answered showed and said.
+    /// What the first node that answered has shown and said of itself.
     first_look: OnceLock<Look>,
     has_missed: AtomicBool,
     is_awaited: AtomicBool,
@@ -109,7 +111,7 @@ impl Cluster {
         Ok(())
     }
 
-    /// The same for a batch about a queue.
+    /// Makes sure that wakeups for a batch about a queue are heard before it goes out.
     pub(super) async fn expect_at_queue(&self, batch: &queue::Batch) -> Result<(), StoreError> {
         match ears::listens_for(batch) {
             Some(lasts) if batch.session == self.shared.inbox => {
@@ -119,7 +121,8 @@ impl Cluster {
         }
     }
 
-    /// An answer about a name of this slot is overdue: a link that was silent for so long is not used for the next call.
+    /// An answer about a name of this slot is overdue. The next call does not use a link that was silent
+    /// for so long.
     pub(super) async fn reassure(&self, slot: u16, silence: Duration) {
         let owner = self.shared.map().owner(slot).cloned();
         if let Some(owner) = owner {
@@ -165,12 +168,12 @@ impl Cluster {
         lines
     }
 
-    /// What the node says of itself that was asked first.
+    /// What the node that was asked first says of itself.
     pub(super) fn facts(&self) -> Vec<Fact> {
         self.shared.first_look.get().map_or_else(Vec::new, |look| look.facts.clone())
     }
 
-    /// What the replies mean for who is listened for.
+    /// Learns from the replies which names need no wakeups any more.
     pub(super) fn take_note(&self, batch: &Batch, replies: &Replies) {
         let channel = self.shared.keys.channel_at(&batch.name, self.shared.inbox);
         let over = if batch.inbox == Some(self.shared.inbox) {
@@ -184,7 +187,7 @@ impl Cluster {
         }
     }
 
-    /// The masters that there are.
+    /// All masters, by a map that is looked at anew.
     pub(super) async fn masters(&self) -> Result<Vec<Master>, StoreError> {
         let looks = self.shared.looks.load(Ordering::Relaxed);
         self.shared.look(looks).await?;
@@ -240,7 +243,7 @@ impl ClusterLinks {
         }
     }
 
-    /// Nothing in it is ever left half done.
+    /// A poisoned lock does no harm, since nothing panics while the map is half changed.
     fn map(&self) -> MutexGuard<'_, SlotMap> {
         self.map.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -266,12 +269,12 @@ impl ClusterLinks {
     }
 }
 
-/// What is wrong for good says more than that a node is away.
 fn no_reading() -> StoreError {
     let message = "a cluster was opened without a look at it: please report this";
     StoreError::new(StoreErrorKind::Internal, Certainty::NotExecuted, message)
 }
 
+/// The error to tell of two: one that will not pass says more than that a node is away.
 fn graver(one: StoreError, other: StoreError) -> StoreError {
     if one.is_passing() { other } else { one }
 }

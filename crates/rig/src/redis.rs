@@ -1,4 +1,4 @@
-//! One Redis.
+//! A single Redis server for a test: how it is started, and where it listens. Its deaths are in `life.rs`.
 
 mod life;
 
@@ -20,8 +20,8 @@ use crate::{
 const ANSWER: Duration = Duration::from_secs(20);
 
 /// A running server (see [`program`](crate::program)) that listens on a port of this machine and on a Unix socket.
-/// It keeps both, and its directory, over its deaths. Killed, by its process id, when dropped; if the
-/// test failed the end of its log is shown.
+/// It keeps both, and its directory, when it is killed and started again. Dropping this kills the server
+/// by its process id, and shows the end of its log if the test failed.
 #[derive(Debug)]
 pub struct RedisServer {
     port: u16,
@@ -41,8 +41,8 @@ impl RedisServer {
         Self::with(&[])
     }
 
-    /// Starts one with more arguments, such as `["--maxmemory", "3mb"]`. A configuration file comes
-    /// first among them, and then nothing is usual.
+    /// Starts a server with more arguments, such as `["--maxmemory", "3mb"]`. If the first of them is a
+    /// configuration file, the usual arguments are left out.
     ///
     /// # Panics
     /// If the program is missing or does not start.
@@ -51,7 +51,7 @@ impl RedisServer {
         Self::within(arguments, &[])
     }
 
-    /// The same with more of an environment.
+    /// Starts a server with more arguments and more variables in its environment.
     ///
     /// # Panics
     /// If the program is missing or does not start.
@@ -60,8 +60,8 @@ impl RedisServer {
         Self::try_within(arguments, environment).unwrap_or_else(|error| panic!("{error}"))
     }
 
-    /// Starts one whose environment names a language, as that of a service often does: there Lua
-    /// compares strings as words are sorted, and not byte by byte.
+    /// Starts a server whose environment names a language, as that of a service often does. Lua compares
+    /// strings there in the order of that language, and not byte by byte.
     ///
     /// # Panics
     /// If the program or the language is missing, or it does not start.
@@ -76,7 +76,7 @@ impl RedisServer {
         let place = locales.path().display().to_string();
         // Read when it starts.
         let server = Self::within(&[], &[named("LC_ALL", "en_US.UTF-8"), named("LOCPATH", &place)]);
-        // People put "a" before "B", and bytes do not.
+        // English puts "a" before "B". By their bytes "B" comes first.
         let sorted = server.say(&["EVAL", "return 'a' < 'B' and 1 or 0", "0"]).expect("an answer");
         assert_eq!(sorted, ["1"], "this server compares bytes");
         server
@@ -114,7 +114,7 @@ impl RedisServer {
         self.port
     }
 
-    /// As clients write it, with `options` like `"?prefix=a:"`.
+    /// Its URL, with `options` like `"?prefix=a:"`.
     #[must_use]
     pub fn url(&self, options: &str) -> String {
         format!("redis://127.0.0.1:{}{options}", self.port)
@@ -126,7 +126,7 @@ impl RedisServer {
         self.directory.path().join("redis.sock")
     }
 
-    /// As clients write its socket, with `options` like `"?prefix=a:"`.
+    /// The URL of its socket, with `options` like `"?prefix=a:"`.
     #[must_use]
     pub fn socket_url(&self, options: &str) -> String {
         format!("unix://{}{options}", self.socket().display())
@@ -162,7 +162,7 @@ impl RedisServer {
     }
 }
 
-/// Whether somebody else has the port that was free.
+/// Whether another process has taken the port that was free when it was chosen.
 pub(crate) fn is_taken(error: &io::Error) -> bool {
     error.to_string().contains("already in use")
 }

@@ -1,4 +1,4 @@
-//! Requests for permits. A program describes a request by its methods and then awaits it.
+//! Requests for permits. A program describes a request by its methods, and then awaits it.
 
 mod asking;
 mod options;
@@ -51,9 +51,14 @@ use asking::{Asking, Begun, ask, begun};
 /// do everything else.
 ///
 /// # If the store is unreachable
-/// It is tried again for as long as the connection's [patience](crate::Builder::patience) lasts, then it is a
-/// [`Store`](AcquireError::Store) error. A request that has a place in the queue waits on, and keeps the place if the
-/// store comes back within the waiter's lease (15 s); say by [`timeout`](Self::timeout) how long that may take.
+/// The request is sent again for as long as the connection's [patience](crate::Builder::patience)
+/// lasts (30 s by default), and then ends with a [`Store`](AcquireError::Store) error. A request that
+/// has a place in line waits on, and keeps the place if the store comes back within 15 s. A
+/// [`timeout`](Self::timeout) bounds all of that.
+///
+/// # If this process dies
+/// The place in line is free at once on one machine (memory, embedded), and after at most 15 s on a
+/// server. The waiters behind it are not held up for longer.
 ///
 /// # Errors
 /// [`AcquireError`], bad input among it: that is found before anything is sent.
@@ -62,16 +67,22 @@ pub struct Acquire(Described<Waited, Result<Permit, AcquireError>>);
 
 /// A request for permits that does not wait: `Ok(None)` when they cannot be had now.
 ///
-/// It is a [`Store`](AcquireError::Store) error if the store does not answer within the [timeout](Self::timeout). See
+/// If the store does not answer within the [timeout](Self::timeout), the request ends with a
+/// [`Store`](AcquireError::Store) error. What may have been granted meanwhile is given back. See
 /// [`Acquire`] for everything else.
 #[must_use = "a request does nothing before it is awaited"]
 pub struct TryAcquire(Described<Tried, Result<Option<Permit>, AcquireError>>);
 
 /// A request to become the holder of a ticket that another client holds or has detached.
 ///
+/// # Cancel safety
+/// Dropping the future gives the permits back if the ticket has changed hands by then. Otherwise the
+/// ticket stays with its holder.
+///
 /// # Errors
 /// [`AcquireError::Unknown`] if there is no such ticket, [`AcquireError::Ended`] if it is over,
-/// [`AcquireError::Store`] if the store does not answer within the [timeout](Self::timeout).
+/// [`AcquireError::Store`] if the store does not answer within the [timeout](Self::timeout). Nobody
+/// knows then whether the ticket changed hands; if it did, its permits are given back.
 #[must_use = "a request does nothing before it is awaited"]
 pub struct Attach(Described<Attached, Result<Permit, AcquireError>>);
 
@@ -102,22 +113,22 @@ struct Attached {
 
 macro_rules! shared_options {
     () => {
-        /// Asks for this many permits at once, all or none of them. Default 1. A request for more
-        /// than the limit is refused.
+        /// Asks for this many permits at once, 1 to 1 000 000 000, all or none of them. Default 1. A
+        /// request for more than the limit is [refused](AcquireError::TooMany).
         pub fn permits(self, permits: u32) -> Self {
             Self(self.0.with(|it| it.options.permits = permits))
         }
 
-        /// Wishes for the slot with this [name](crate::Semaphore::name_slots), one of those asked for. Can be repeated,
-        /// up to as many times as there are [permits](Self::permits). The request waits for its slot, and holds
-        /// up nobody who can have another one. A name that no slot has is
+        /// Wishes that the slot with this [name](crate::Semaphore::name_slots) be among those granted.
+        /// Can be repeated, up to as many times as there are [permits](Self::permits). The request
+        /// waits for its slots, and holds up nobody who can have other ones. A name that no slot has is
         /// [refused](AcquireError::NoSuchSlot).
         pub fn slot(self, name: &str) -> Self {
             Self(self.0.with(|it| it.options.wishes.push(name.to_owned())))
         }
 
-        /// Sets the rank among waiters, −100…100, higher first. Default 0. Ten seconds of waiting outweigh one
-        /// step, so nobody waits for ever.
+        /// Sets the rank among waiters, −100 to 100, higher first. Default 0. Ten seconds of waiting
+        /// outweigh one step, so nobody waits for ever.
         pub fn priority(self, priority: i32) -> Self {
             Self(self.0.with(|it| it.options.priority = priority))
         }
@@ -129,14 +140,16 @@ macro_rules! shared_options {
             Self(self.0.with(|it| it.options.ttl = Some(ttl)))
         }
 
-        /// Says to those who look that the permit is going to be [detached](Permit::detach), so that nobody renews it on
-        /// a schedule. Without it, a detached permit that has not been renewed for half of its ttl is shown as that
-        /// of a holder that may be dead.
+        /// Tells people who look at holders that the permit is going to be [detached](Permit::detach),
+        /// so that nobody renews it on a schedule. Without this, a detached permit that has not been
+        /// renewed for half of its ttl is shown as that of a holder that may be dead.
         pub fn to_detach(self) -> Self {
             Self(self.0.with(|it| it.options.to_detach = true))
         }
 
-        /// Adds a label for people who look at holders and waiters.
+        /// Adds a label for people who look at holders and waiters. Neither part has control
+        /// characters; the key is not empty and has no `=`. All labels and the client's own
+        /// description may have 4096 bytes together.
         pub fn label(self, key: &str, value: &str) -> Self {
             Self(self.0.with(|it| it.options.labels.push((key.to_owned(), value.to_owned()))))
         }
@@ -159,19 +172,20 @@ impl Acquire {
 
     shared_options!();
 
-    /// Stops waiting after this long, counted from the first poll: with [`AcquireError::TimedOut`] if others held the
-    /// permits, with [`AcquireError::Store`] if the store did not answer. Default: never.
+    /// Stops waiting after this long, counted from the first poll. The request then ends with
+    /// [`AcquireError::TimedOut`] if others held the permits, and with [`AcquireError::Store`] if the
+    /// store did not answer. Default: never.
     pub fn timeout(self, timeout: Duration) -> Self {
         Self(self.0.with(|it| it.timeout = Some(timeout)))
     }
 
-    /// Refuses the request if this many requests wait already.
+    /// Refuses the request, with [`AcquireError::TooManyWaiting`], if this many requests wait already.
     pub fn max_waiting(self, waiting: u32) -> Self {
         Self(self.0.with(|it| it.max_waiting = Some(waiting)))
     }
 
-    /// Calls `tell` once if the request has to wait, with the number of requests that wait then, this one among
-    /// them. It is called on the connection's thread and must not block.
+    /// Calls `tell` once if the request has to wait, with the number of requests that wait then, this
+    /// one among them. It is called on the connection's thread and must not block.
     pub fn on_queued(self, tell: impl FnOnce(u32) + Send + 'static) -> Self {
         Self(self.0.with(|it| it.on_queued = Some(OnQueued(Box::new(tell)))))
     }
@@ -237,7 +251,8 @@ impl Attach {
 
     prompt!();
 
-    /// Sets how long the lease lasts without renewal from now on, 100 ms to 24 h. Default: the connection's.
+    /// Sets how long the lease lasts without renewal from now on, 100 ms to 24 h. Default: the
+    /// connection's ttl.
     pub fn ttl(self, ttl: Duration) -> Self {
         Self(self.0.with(|it| it.options.ttl = Some(ttl)))
     }

@@ -7,6 +7,15 @@
 //!                        └── Event ──▶ futures and permits of the API
 //! ```
 //!
+//! | what | file |
+//! |---|---|
+//! | a command of the API, and what the session does with it | `command.rs`, `dispatch.rs` |
+//! | the calls that are due | `making.rs`, `together.rs` |
+//! | answers and news of the store | `answers.rs` |
+//! | the wait for the next of these | `serving.rs`; on a caller's thread `shared.rs` |
+//! | releases, and the end of the connection | `releases.rs`, `parting.rs` |
+//! | queues | `queues.rs`, `queue_waiters.rs`, `queue_command.rs` |
+//!
 //! The driver has a thread of its own for three reasons: leases are renewed while the program
 //! blocks its executor, a permit can be dropped where there is no runtime, and the program may use
 //! any executor (docs/decisions/0004-driver-thread.md). This is the only place that waits.
@@ -84,19 +93,22 @@ pub(crate) use statistics::Statistics;
 /// How long a driver tries to give everything back after the program has dropped its last handle.
 const LAST_WORDS: Duration = Duration::from_secs(10);
 
-/// After several requests came at once, callers send nothing themselves for this long: the other
-/// requests would have to wait for the answer.
+/// After several requests came at once, callers send nothing themselves for so many microseconds. A
+/// request that its caller sends goes alone, and all others of the name wait for its answer. The
+/// driver's task would send them together.
 const CROWDED: u64 = 10_000;
 
-/// A connection that was closed.
+/// A connection that was closed, until everything has gone back.
 struct Closing {
     /// The longest lease of ours that may still stand at the store.
     longest: Duration,
+    /// When the callers are told that nobody knows how it went.
     give_up_at: u64,
+    /// The callers that wait for the end.
     told: Vec<oneshot::Sender<Result<(), ReleaseError>>>,
 }
 
-/// A session at work.
+/// A session at work, with the store that it works on and the callers that it works for.
 struct Driver {
     session: Session,
     store: Arc<dyn Store>,
@@ -106,15 +118,16 @@ struct Driver {
     /// Where the store is, for people.
     address: Arc<str>,
     statistics: Arc<Statistics>,
+    /// The calls to the store that were not answered yet.
     under_way: FuturesUnordered<BoxFuture<'static, Done>>,
     /// Work with the store that does not concern the session, such as lists. It ends when the
     /// connection is closed.
     store_tasks: FuturesUnordered<BoxFuture<'static, ()>>,
     waiting: Waiting,
     asks: Asks,
+    /// How the last call failed, if it did. Callers are told this error where the session has none.
     last_error: Option<StoreError>,
-    /// Set when the connection was closed: until when the driver waits for the store, and the
-    /// callers that wait for that.
+    /// Set when the connection was closed.
     closing: Option<Closing>,
     /// Tickets of different names that are to be asked for in one step.
     together: Vec<Vec<Ticket>>,
@@ -123,7 +136,7 @@ struct Driver {
     /// Callbacks to tell that a request waits, with the number of waiting requests. They run on the
     /// connection's thread, and not inside a call.
     queued: Vec<(OnQueued, u32)>,
-    /// Until this instant several callers are taken to ask at once, and their requests go together.
+    /// Until this instant the driver expects several callers at once, and sends their requests together.
     crowded_until: u64,
 }
 
@@ -187,7 +200,7 @@ impl Driver {
         std::iter::from_fn(|| self.session.poll_call(now)).collect()
     }
 
-    /// What is left of a step once these calls are made.
+    /// The rest of a step, after the calls about permits.
     fn stand(&mut self, now: u64) {
         self.step_queues(now);
         self.answer_closing(now);
@@ -238,7 +251,7 @@ impl Driver {
         }
     }
 
-    /// How many there were.
+    /// Takes the commands that are there already, and returns how many there were.
     fn take_more_commands(&mut self, now: u64) -> usize {
         let mut taken = 0;
         while let Ok(command) = self.commands.try_recv() {

@@ -44,7 +44,7 @@ pub struct Permit {
     parts: Vec<GrantPart>,
 }
 
-/// The slots of one grant that a permit has.
+/// The slots that a permit has of one grant. A permit that was merged has a part of each grant.
 #[derive(Clone)]
 struct GrantPart {
     grant: Arc<Grant>,
@@ -107,7 +107,7 @@ impl Permit {
     /// no names at the grant.
     #[must_use]
     pub fn slot_names(&self) -> Vec<&str> {
-        // A writer has a thousand million slots.
+        // A writer has a thousand million slots, and slots of readers and writers have no names.
         if self.parts.iter().all(|part| part.grant.names.is_empty()) {
             return Vec::new();
         }
@@ -138,7 +138,7 @@ impl Permit {
         self.latest().name.as_str()
     }
 
-    /// A permit has at least one part until it is consumed; the latest has the highest fence.
+    /// The part with the highest fence. A permit has at least one part until it is consumed.
     fn latest(&self) -> &Grant {
         let latest = self.parts.iter().max_by_key(|part| part.grant.fence);
         &latest.unwrap_or_else(|| unreachable!("a permit always has a part")).grant

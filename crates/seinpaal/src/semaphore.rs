@@ -21,12 +21,16 @@ use crate::{
 
 /// The most holders, and waiters, that [`Semaphore::snapshot`] lists.
 const ROWS: u32 = 10_000;
-/// How long the store may take to list everything about a name, which may be much.
+/// How long the store may take to list everything about a name: there may be thousands of holders.
 const LOOK: Duration = Duration::from_secs(30);
 
 /// At most `limit` permits are held at once, by anybody who uses the same name on the same store.
 ///
 /// Cheap to clone. Nothing is sent before something is awaited.
+///
+/// # Cancel safety
+/// Dropping a request for permits, at any point, leaves nothing behind. What the other methods change
+/// may be changed once their future has been polled, whether or not it is polled again.
 ///
 /// ```
 /// # futures_executor::block_on(async {
@@ -92,7 +96,8 @@ impl Semaphore {
         self.limit(limit).on_mismatch(OnMismatch::Exact)
     }
 
-    /// Says what to do when those who hold or wait stated another limit: refuse (default), adopt theirs, or set this one.
+    /// Says what to do if those who hold or wait have stated another limit: refuse (the default), adopt
+    /// theirs, or set this one for all.
     pub fn on_mismatch(mut self, on_mismatch: OnMismatch) -> Self {
         self.options.on_mismatch = on_mismatch;
         self
@@ -103,11 +108,11 @@ impl Semaphore {
         Acquire::new(self.options.clone())
     }
 
-    /// Waits for a permit, runs `work` while it is held, and gives it back. See [`Acquire::run`], which takes a timeout
-    /// and the like.
+    /// Waits for a permit, runs `work` while it is held, and gives it back. [`Acquire::run`] does the
+    /// same for a request with a timeout and the like.
     ///
     /// # Errors
-    /// As there.
+    /// As [`Acquire::run`].
     pub async fn run<T>(&self, work: impl AsyncFnOnce(&Permit) -> T) -> Result<T, RunError> {
         self.acquire().run(work).await
     }
@@ -128,8 +133,8 @@ impl Semaphore {
         TryAcquire::new(self.options.clone())
     }
 
-    /// Becomes the holder of a ticket that was [detached](crate::Permit::detach), perhaps by another process. If
-    /// its holder still keeps it, it is taken from that holder.
+    /// Becomes the holder of a ticket that was [detached](crate::Permit::detach), perhaps by another
+    /// process. If somebody still holds the ticket, that holder loses it and is told.
     ///
     /// # Examples
     /// ```
@@ -148,10 +153,10 @@ impl Semaphore {
         Attach::new(self.options.clone(), ticket)
     }
 
-    /// Reads the limit in force; 1 where nobody has set or stated one.
+    /// Reads the limit in force; 1 if nobody has set or stated one.
     ///
     /// # Errors
-    /// [`AdminError`] for a bad name or a store that does not answer.
+    /// [`AdminError`] for a bad name or a store that does not answer within 30 s.
     pub async fn stored_limit(&self) -> Result<u32, AdminError> {
         Ok(self.inspect(0).await?.limit)
     }
@@ -159,7 +164,7 @@ impl Semaphore {
     /// Reads everything about the name; of holders and waiters at most 10 000 each.
     ///
     /// # Errors
-    /// [`AdminError`] for a bad name or a store that does not answer.
+    /// [`AdminError`] for a bad name or a store that does not answer within 30 s.
     ///
     /// # Examples
     /// ```
@@ -183,6 +188,8 @@ impl Semaphore {
         Ok(Snapshot::new(&self.options.name.clone()?, snapshot))
     }
 
+    /// Sends a request about the name. With `as_nobody` it carries no inbox: the ledger lets an operator
+    /// end what others hold, and a client only its own.
     async fn ask(&self, request: Request, as_nobody: bool) -> Result<Reply, AdminError> {
         let name = self.options.name.clone()?;
         let handle = &self.options.seinpaal.handle;

@@ -49,7 +49,7 @@ fn modes(dir: &Path) -> Vec<(String, u32)> {
 }
 
 #[test]
-fn what_is_made_has_the_rights_of_the_directory_and_no_more() {
+fn new_files_have_the_rights_of_the_directory_and_no_more() {
     let expect = |file: u32, folder: u32| {
         let files = ["gate", "i/", "p/", "seinpaal.db", "seinpaal.db-shm", "seinpaal.db-wal"];
         let mut modes: Vec<_> = files.map(|name| (name.to_owned(), file)).into();
@@ -71,7 +71,7 @@ fn what_is_made_has_the_rights_of_the_directory_and_no_more() {
 }
 
 #[test]
-fn what_an_older_version_left_open_to_all_is_closed() {
+fn files_that_an_older_version_left_open_to_all_are_closed() {
     let dir = directory(0o700);
     Client::start(dir.path()).end();
     for (name, mode) in [("inbox", 0o777), ("presence", 0o777), ("gate", 0o666)] {
@@ -142,7 +142,7 @@ fn a_link_to_the_directory_is_followed_if_it_is_ours_and_not_if_it_is_a_stranger
 }
 
 #[test]
-fn who_keeps_the_gate_locked_is_told_to_newcomers_and_to_those_inside() {
+fn newcomers_and_clients_inside_are_told_which_process_keeps_the_gate_locked() {
     let dir = directory(0o700);
     let mut client = Client::start(dir.path());
     let gate = fs::File::open(dir.path().join("gate")).unwrap();
@@ -160,7 +160,7 @@ fn who_keeps_the_gate_locked_is_told_to_newcomers_and_to_those_inside() {
 }
 
 #[test]
-fn who_may_not_write_is_refused_and_nothing_is_written() {
+fn a_user_who_may_not_write_is_refused_and_nothing_is_written() {
     require_root();
     let dir = directory(0o755);
     let (_keep, exe) = public_exe();
@@ -179,7 +179,7 @@ fn who_may_not_write_is_refused_and_nothing_is_written() {
 }
 
 #[test]
-fn what_is_not_a_database_is_refused_and_left_alone() {
+fn a_file_that_is_not_a_database_is_refused_and_left_alone() {
     let dir = directory(0o700);
     fs::write(dir.path().join("seinpaal.db"), "my diary, long enough to be mistaken").unwrap();
     let said = refusal(dir.path());

@@ -121,7 +121,7 @@ async fn a_push_is_one_command_of_four_and_acknowledging_with_a_pop_one_of_seven
 }
 
 #[tokio::test]
-async fn what_was_done_though_its_answer_was_lost_is_done_once() {
+async fn a_batch_whose_answer_was_lost_is_executed_once() {
     let server = RedisServer::start();
     let port = server.port();
     let proxy = Proxy::start(port).unwrap();
@@ -182,7 +182,7 @@ async fn without_memory_nothing_is_put_in_but_everything_can_be_taken_out() {
 }
 
 #[tokio::test]
-async fn what_is_out_of_range_is_refused_before_anything_is_written() {
+async fn a_request_out_of_range_is_refused_before_anything_is_written() {
     let server = RedisServer::start();
     let client = Client::connect(&server.socket_url(""), 1).await;
     let mut behind = plain(&server.socket_url("")).await;
@@ -212,7 +212,7 @@ async fn what_is_out_of_range_is_refused_before_anything_is_written() {
 }
 
 #[tokio::test]
-async fn what_is_kept_does_not_expire_and_what_is_only_remembered_does() {
+async fn keys_with_items_do_not_expire_and_keys_with_only_memories_do() {
     let server = RedisServer::start();
     let client = Client::connect(&server.socket_url(""), 1).await;
     let mut behind = plain(&server.socket_url("")).await;

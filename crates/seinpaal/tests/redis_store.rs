@@ -132,7 +132,7 @@ fn cancel(ticket: u128) -> Request {
 }
 
 #[tokio::test]
-async fn what_is_out_of_range_is_refused_before_anything_is_written() {
+async fn a_request_out_of_range_is_refused_before_anything_is_written() {
     let server = RedisServer::start();
     let client = Client::connect(&server.socket_url(""), 1).await;
     let about = About { client: "x".repeat(MAX_ABOUT_BYTES), ..About::default() }.encode();
@@ -177,7 +177,7 @@ async fn nothing_is_left_behind_when_all_have_left_and_are_forgotten() {
 }
 
 #[tokio::test]
-async fn what_is_pinned_or_paused_stays_until_it_is_let_go() {
+async fn a_pin_or_a_pause_stays_until_it_is_lifted() {
     let server = RedisServer::start();
     let client = Client::connect(&server.socket_url(""), 1).await;
     let mut behind = plain(&server.socket_url("")).await;

@@ -122,7 +122,7 @@ async fn a_file_that_cannot_be_used_is_named_with_what_is_wrong() {
 }
 
 #[tokio::test]
-async fn with_tls_where_there_is_none_and_without_where_there_is_some_the_other_is_offered() {
+async fn the_error_offers_tls_to_a_server_that_has_it_and_none_to_one_that_has_not() {
     let files = Files::make();
     let (server, port) = files.server("server", "no", &[]);
     is_refused(&format!("redis://localhost:{port}"), StoreErrorKind::Unreachable, "rediss://")

@@ -64,7 +64,7 @@ pub(crate) enum SortBy {
 }
 
 impl SortBy {
-    /// The next one, and after the last the first.
+    /// The next column, and after the last one the first.
     pub(crate) fn next(self) -> Self {
         match self {
             Self::Name => Self::Held,

@@ -70,7 +70,7 @@ fn ticket(world: &World, list: &str) -> String {
 }
 
 #[test]
-fn evicted() {
+fn a_run_that_is_evicted_says_so_and_stops_its_command() {
     for world in both() {
         let mut holder = watched(&world, "", HOLD);
         holder.line();
@@ -84,7 +84,7 @@ fn evicted() {
 }
 
 #[test]
-fn released_by_somebody_else() {
+fn a_run_whose_ticket_somebody_releases_says_so_and_stops_its_command() {
     for world in both() {
         let mut holder = watched(&world, "", HOLD);
         holder.line();
@@ -97,7 +97,7 @@ fn released_by_somebody_else() {
 }
 
 #[test]
-fn taken_by_another_client() {
+fn a_run_whose_ticket_another_client_takes_says_so_and_frees_nothing() {
     for world in both() {
         let mut holder = watched(&world, "", HOLD);
         holder.line();
@@ -114,7 +114,7 @@ fn taken_by_another_client() {
 }
 
 #[test]
-fn the_store_falls_silent() {
+fn a_run_whose_store_falls_silent_says_so_and_stops_its_command() {
     let world = World::redis();
     let mut holder = watched(&world, "--ttl 3s", HOLD);
     holder.line();
@@ -127,7 +127,7 @@ fn the_store_falls_silent() {
 }
 
 #[test]
-fn the_store_loses_its_data() {
+fn a_run_whose_store_loses_its_data_says_so_and_stops_its_command() {
     let world = World::redis();
     let mut holder = watched(&world, "--ttl 3s", HOLD);
     holder.line();
@@ -139,7 +139,7 @@ fn the_store_loses_its_data() {
 }
 
 #[test]
-fn the_guard_acted_while_we_were_stopped() {
+fn a_run_that_was_stopped_past_its_lease_says_so() {
     let world = World::redis();
     let mut holder = watched(&world, "--ttl 2s", HOLD);
     let cmd: u32 = holder.line().parse().unwrap();
@@ -153,7 +153,7 @@ fn the_guard_acted_while_we_were_stopped() {
 }
 
 #[test]
-fn the_longest_hold() {
+fn a_run_past_its_longest_hold_says_so_and_ends_with_124() {
     for world in both() {
         let ended = run(&world, "--max-hold 100ms");
         assert_eq!(ended.done.code, 124);
@@ -163,7 +163,7 @@ fn the_longest_hold() {
 }
 
 #[test]
-fn another_limit_another_kind_and_more_than_there_are() {
+fn a_run_at_odds_with_the_name_says_how_and_ends_with_78() {
     for world in both() {
         let (held, _) = Held::hold(&world, &["a", "-j", "2"]);
         for (options, words) in [
@@ -181,7 +181,7 @@ fn another_limit_another_kind_and_more_than_there_are() {
 }
 
 #[test]
-fn a_limit_that_is_pinned_is_said_to_be() {
+fn the_error_says_that_a_limit_is_pinned() {
     for world in both() {
         assert_eq!(world.seinpaal(&["limit", "a", "2"]).code, 0);
         let ended = run(&world, "-j 5 -p 3");
@@ -192,7 +192,7 @@ fn a_limit_that_is_pinned_is_said_to_be() {
 }
 
 #[test]
-fn no_store_and_no_command() {
+fn a_run_without_a_store_or_a_command_says_what_to_do() {
     for mut world in both() {
         for (line, code, words) in [
             ("run a no-such-command", 127, &["command not found", "PATH"][..]),
@@ -213,7 +213,7 @@ fn no_store_and_no_command() {
 }
 
 #[test]
-fn quiet_says_nothing_of_any_of_it() {
+fn a_quiet_run_says_nothing_of_any_of_these() {
     let world = World::embedded();
     let (held, _) = Held::hold(&world, &["a", "-j", "1"]);
     for options in ["-q -n", "-q -w 1s", "-q -j 7", "-q --shared", "-q -p 9"] {

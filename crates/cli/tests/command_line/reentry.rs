@@ -28,7 +28,7 @@ fn a_run_inside_goes_in_under_the_permit_of_the_run_around_it() {
 }
 
 #[test]
-fn it_goes_in_however_deep_it_is_and_in_a_pipe() {
+fn a_run_goes_in_however_deep_it_is_and_in_a_pipe() {
     for world in both() {
         let script = "sh -c 'echo x | $S run a -n sh -c \"cat; $S run a -n -- sh -c \\\"$S run a -n echo deep\\\"\" | cat'";
         let done = inside(&world, &["a"], &format!("export S; {script}"));
@@ -45,7 +45,7 @@ fn cmd_of_the_outer_run_may_be_the_inner_run_itself() {
 }
 
 #[test]
-fn with_no_reenter_it_waits_like_anybody() {
+fn a_run_with_no_reenter_waits_like_anybody() {
     for world in both() {
         let done = inside(&world, &["a"], "$S run a --no-reenter -n true; echo $?");
         assert_eq!(done.out, "75\n", "{done:?}");
@@ -113,7 +113,7 @@ fn more_permits_than_are_held_and_another_limit_are_78() {
 }
 
 #[test]
-fn of_several_names_it_takes_those_that_are_not_held() {
+fn a_run_of_several_names_takes_those_that_are_not_held() {
     for world in both() {
         let script = "echo $SEINPAAL_FENCE; $S run b --also a -n sh -c 'echo $SEINPAAL_NAME; echo $SEINPAAL_ALSO_FENCES; $S show b --json'";
         let done = inside(&world, &["a"], &format!("export S; {script}"));

@@ -21,7 +21,7 @@ use super::{
     tally::Tally,
 };
 
-/// Where the clients are.
+/// The names, the clients that come and go at them, and what was seen of each.
 #[derive(Debug)]
 pub struct Field {
     load: Load,
@@ -68,10 +68,11 @@ impl Busy {
         Self { field, clients: thread::spawn(move || theirs.populate(&url)) }
     }
 
-    /// Ends the work of all clients: what they saw, and each permit that one of them gave back or lost.
+    /// Ends the work of all clients. Returns what they saw, and each permit that one of them gave back or
+    /// lost.
     ///
     /// # Panics
-    /// If a client did.
+    /// If a client has panicked.
     #[must_use]
     pub fn end(self) -> (Tally, Vec<HeldPermit>) {
         self.field.is_over.store(true, Ordering::SeqCst);
@@ -107,7 +108,7 @@ impl Field {
         self.lock().pace = pace;
     }
 
-    /// The clients at names that `is_meant` picks by their numbers.
+    /// The clients at those names whose numbers `is_meant` picks.
     pub fn clients_at(&self, is_meant: impl Fn(usize) -> bool) -> Vec<usize> {
         (0..self.load.clients).filter(|client| is_meant(self.name_of(*client))).collect()
     }

@@ -1,4 +1,4 @@
-//! Histories with something wrong, each of which must be convicted, and of nothing else.
+//! Histories with one fault each. The judge must find that fault, and no other.
 
 mod book;
 
@@ -11,8 +11,8 @@ use crate::{
     history::{Ask, Start},
 };
 
-/// A job that was granted, whose CMD was told to end though nothing had failed, and which says nothing: what the guard
-/// did to most runs that had to wait.
+/// A job that was granted. Its guard ends CMD although nothing has failed, and the job says nothing. A
+/// mistake in the guard once did this to most runs that had to wait.
 fn ended_by_its_own_guard() -> Book {
     Book::default()
         .run(0.0, "a", "n", 1)
@@ -140,7 +140,7 @@ fn a_holder_of_another_name_as_well_is_counted_there() {
 }
 
 #[test]
-fn who_came_later_and_went_in_first_is_found_unless_the_store_was_silent() {
+fn a_job_that_went_in_before_an_earlier_one_is_found_unless_the_store_was_silent() {
     let passed = || {
         Book::default().whole("a", "n", 0, 9, [0.0, 8.0, 9.0]).queued(0.5, "a", "n").whole(
             "b",
@@ -221,7 +221,7 @@ fn an_item_that_is_lost_done_twice_or_out_of_turn_is_found() {
 }
 
 #[test]
-fn what_others_have_found_and_what_is_left_counts() {
+fn a_wrong_that_a_watcher_saw_and_a_permit_that_is_left_are_found() {
     let story = || "one too few".to_owned();
     let book = Book::default().add(1.0, "watch", What::Wrong { story: story() }).add(
         2.0,

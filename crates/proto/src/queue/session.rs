@@ -1,4 +1,4 @@
-//! The session: one client's work at one queue. Pure: it is told what time it is.
+//! The session: one client's work at one queue. It is pure: its caller says what time it is.
 //!
 //! ```text
 //!   ask    ask · pop · unpop · finish · close                           what the program wants
@@ -6,10 +6,10 @@
 //!   do     poll_call · poll_event · poll_timeout                        what the driver must now do
 //! ```
 //!
-//! One batch is under way at a time, and the same one again until its outcome is known or its deadline has
-//! passed; what comes up meanwhile goes into the next one. All wishes for items are one pop, which goes with
-//! what was finished: a busy worker makes one call an item. Idle, nothing is sent but what keeps the place
-//! in line.
+//! One batch is under way at a time. The session sends the same batch again until its outcome is known
+//! or its deadline has passed. What is asked meanwhile goes into the next batch. All wishes for items
+//! are one pop, which goes in one batch with the deliveries that were finished. So a busy worker makes
+//! one call an item. An idle worker sends only what keeps its place in line.
 //!
 //! Times are microseconds of a monotonic clock that also counts while the machine sleeps. A lease is
 //! believed in from the moment *before* the request that proves it was sent, less a margin.
@@ -55,21 +55,21 @@ pub struct Session {
     finishes: VecDeque<Delivery>,
     poppers: Poppers,
     work: DeliveriesInHand,
-    /// Said to be over while the answer to a pop is awaited, in which they may be.
+    /// Deliveries that a wakeup said to be over while a batch is under way. They may be in its answer.
     lost_early: BTreeSet<Delivery>,
     sent: Option<Sent>,
     events: VecDeque<Event>,
     last_call: u64,
     last_id: u64,
-    /// More is wanted than was asked for.
+    /// More items are wanted than were asked for.
     pop_due: bool,
-    /// The store may have our place.
+    /// The store may have a place in line for this session.
     in_line: bool,
-    /// When to look without being called.
+    /// When to ask for items without being called.
     look_at: Option<Micros>,
     /// The store has work left over.
     must_settle: bool,
-    /// A pop was given up, and what it may have leased is not known.
+    /// A pop was given up, and nobody knows which items it has leased.
     must_find: bool,
     retry_at: Option<Micros>,
     failures: u32,
@@ -85,7 +85,7 @@ struct Ask {
 }
 
 impl Session {
-    /// A session at a queue, which goes on where the one before it there ended.
+    /// Makes a session at a queue. It goes on where the bearings of an earlier one end.
     #[must_use]
     pub fn new(inbox: Inbox, name: Name, config: Config, bearings: Bearings) -> Self {
         Self {
@@ -132,7 +132,8 @@ impl Session {
         }
     }
 
-    /// The store says that something happened. It may be late, repeated or about what is long over.
+    /// The store says that something happened. The wakeup may be late, repeated, or about something that
+    /// is long over.
     pub fn handle_wakeup(&mut self, now: Micros, wakeup: &Wakeup) {
         match wakeup.what {
             What::Called => self.look_by(now),
@@ -158,7 +159,7 @@ impl Session {
                 Alarm::Danger => self.events.push_back(Event::Danger { delivery }),
                 Alarm::Lost => {
                     self.events.push_back(Event::Lost { delivery, loss: Loss::Silence });
-                    // The store may have it still: it is given back once it can be reached.
+                    // The store may still have it. It is given back once the store can be reached.
                     self.give_back(delivery);
                 }
                 Alarm::GiveUp => self.take_end(delivery, End::Unknown),
@@ -221,7 +222,7 @@ impl Session {
             && !self.has_to_send()
     }
 
-    /// What the next session must go on from, at this queue or another.
+    /// Where the next session must go on, at this queue or another.
     #[must_use]
     pub fn bearings(&self) -> Bearings {
         self.bearings
@@ -231,7 +232,7 @@ impl Session {
 
     fn take_loss(&mut self, delivery: Delivery) {
         match self.work.get(delivery) {
-            // What it is answered says more.
+            // The answer to its finish says more.
             Some(held) if held.leaving.is_some() => {}
             Some(_) => {
                 self.work.remove(delivery);
@@ -242,7 +243,7 @@ impl Session {
         }
     }
 
-    /// A delivery that was to end has ended, or nobody can say.
+    /// A delivery that the program has finished is over, or nobody knows whether it is.
     fn take_end(&mut self, delivery: Delivery, end: End) {
         let Some(leaving) = self.work.remove(delivery).and_then(|held| held.leaving) else {
             return;

@@ -1,4 +1,12 @@
 //! Composing the next call about a name from everything that is due.
+//!
+//! ```text
+//!   proofs · renewals · places     keep what is there        compose/renewals.rs
+//!   tickets · asks                 change something          compose/requests.rs
+//! ```
+//!
+//! Renewals stand first in a batch, so that the ledger finds under each lease what the session
+//! believes to be there. Requests of an operator carry no inbox and go in calls of their own.
 
 mod renewals;
 mod requests;
@@ -18,10 +26,11 @@ use crate::{
     time::Micros,
 };
 
-/// The most calls under way that overtake others. On a way that works each is there for a moment.
+/// The most calls under way that overtake others. If the connection works, each of them is answered
+/// within a moment. The bound keeps a connection that has died from collecting thousands of them.
 pub(super) const MOST_OVERTAKING: usize = 64;
 
-/// Requests of one batch, with what they are for.
+/// The requests of one batch, and beside each what it is for.
 #[derive(Default)]
 struct Draft {
     items: Vec<BatchPart>,
@@ -56,6 +65,7 @@ impl Session {
         let (draft, as_nobody) = self.draft_in_turn(now, name);
         let desk = self.desk(name);
         desk.nobodys_turn = !as_nobody;
+        // Where the store has work left over, an empty batch makes it go on with that.
         if draft.requests.is_empty() && !desk.must_settle {
             return None;
         }
@@ -65,7 +75,8 @@ impl Session {
         Some(call)
     }
 
-    /// A renewal does not wait for the answer to another call: that may never come.
+    /// Composes a call beside the one that is under way. It has renewals only: the answer to the
+    /// other call may never come, and a lease must not end for that.
     fn overtake(&mut self, now: Micros, name: &Name, overdue: Option<Micros>) -> Option<Call> {
         if self.overtaking >= MOST_OVERTAKING {
             return None;
@@ -93,7 +104,8 @@ impl Session {
         }
     }
 
-    /// How long a renewal, or the call before it, should have taken at most, if one has taken longer.
+    /// If a renewal, or the call that it waits for, has taken longer than it should have: how long
+    /// it should have taken at most.
     fn overdue(&self, now: Micros, name: &Name) -> Option<Micros> {
         let desk = self.desks.get(name)?;
         let under_way = desk.under_way.and_then(|call| self.calls.get(&call));
@@ -104,13 +116,13 @@ impl Session {
         desk.leases.values().filter(|of| is_late(of)).map(|of| self.pause(of)).min()
     }
 
-    /// Between a renewal and its repetition.
+    /// The time between a renewal and its repetition.
     fn pause(&self, lease: &LeaseDesk) -> Micros {
         self.config.schedule(lease.ttl).repeat()
     }
 
-    /// Ours, or what must not carry our inbox: in turn, where there is both. So no number of requests as nobody holds up
-    /// a renewal by more than one call.
+    /// Drafts requests that carry our inbox, or those that must not. Where there are both, they take
+    /// turns. So requests without an inbox, however many, hold up a renewal by one call at most.
     fn draft_in_turn(&mut self, now: Micros, name: &Name) -> (Draft, bool) {
         let nobody_is_first = self.desk(name).nobodys_turn;
         if nobody_is_first {
@@ -145,7 +157,7 @@ impl Session {
         Call { id, batch, overdue }
     }
 
-    /// Renewals first: what stands under a lease is then as it was when the last reply came.
+    /// Renewals come first: under each lease stands then what stood there when the last reply came.
     fn draft(&mut self, now: Micros, name: &Name) -> Draft {
         let mut draft = Draft::default();
         self.draft_proofs(now, name, &mut draft, |_| true);

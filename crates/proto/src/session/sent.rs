@@ -16,12 +16,13 @@ pub(super) struct Sent {
     pub(super) at: Micros,
     pub(super) name: Name,
     pub(super) items: Vec<BatchPart>,
-    /// It was sent while another call about the name was under way.
+    /// It was sent while another call about the name was under way, and has renewals only.
     pub(super) overtakes: bool,
 }
 
 impl Sent {
-    /// Whether what stands under a lease depends on whether it was executed.
+    /// Whether it may change what stands under a lease. As long as nobody knows whether it was
+    /// executed, a renewal of that lease must name its tickets.
     pub(super) fn changes_leases(&self) -> bool {
         let is_renewal = |item: &BatchPart| {
             use BatchPart::{Ask, Lease, Places, Proof, Tickets};
@@ -33,22 +34,22 @@ impl Sent {
 
 #[derive(Clone, Debug, Hash)]
 pub(super) enum BatchPart {
-    /// A whole lease, with the tickets that were believed to stand under it.
+    /// A renewal of a whole lease, with the tickets that were believed to stand under it.
     Lease {
         lease: LeaseId,
         tickets: Vec<Ticket>,
     },
-    /// A lease, ticket by ticket.
+    /// A renewal of a lease, ticket by ticket.
     Tickets {
         lease: LeaseId,
         tickets: Vec<Ticket>,
     },
-    /// Tickets under a lease that the program does not have yet.
+    /// A renewal of tickets that the program does not have yet, to prove how long they are held.
     Proof {
         lease: LeaseId,
         tickets: Vec<Ticket>,
     },
-    /// All places in the queue.
+    /// A renewal of all places in line.
     Places,
     Acquire(Ticket),
     Attach(Ticket, LeaseId),

@@ -26,6 +26,7 @@ impl Session {
         self.numbers
     }
 
+    /// Files a record under its name, with its lease and its alarm.
     pub(super) fn add(&mut self, now: Micros, name: &Name, record: Record) {
         let ticket = record.ticket;
         if let Some(alarm) = record.alarm_at() {
@@ -73,17 +74,21 @@ impl Session {
         self.forget_quietly(name, ticket);
         let (lease, fresh) = self.draw_ticket(name, record.wish.ttl);
         self.events.push_back(Event::Renumbered { from: ticket, to: fresh });
-        let number = self.next_number(); // It goes behind all tickets that were drawn before, or it would overtake them.
+        // The number is new, too. With the old one this ticket would be sent before tickets of its
+        // series that were drawn earlier, and would overtake them in turn.
+        let number = self.next_number();
         self.add(now, name, record.asking_anew(fresh, number, lease));
     }
 
+    /// Takes a ticket out of everything it is filed in, and looks at its name again: with its last
+    /// ticket a name leaves the agenda.
     pub(super) fn forget(&mut self, name: &Name, ticket: Ticket) {
         if self.forget_quietly(name, ticket) {
             self.plan(name);
         }
     }
 
-    /// Says whether it was here.
+    /// Does the same without a look at the name. Returns whether the ticket was filed here.
     pub(super) fn forget_quietly(&mut self, name: &Name, ticket: Ticket) -> bool {
         self.tickets.remove(&ticket);
         let Some(record) = self.desk(name).remove(ticket) else { return false };

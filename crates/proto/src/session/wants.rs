@@ -47,6 +47,10 @@ impl Session {
         Ok(())
     }
 
+    /// Ends what this session itself has of a ticket that it is to attach to.
+    ///
+    /// # Errors
+    /// The ticket waits here, or is being given back.
     fn end_before_attach(&mut self, ticket: Ticket) -> Result<(), Refusal> {
         let Some(name) = self.tickets.get(&ticket).cloned() else { return Ok(()) };
         let Some(record) = self.desk(&name).records.get(&ticket) else { return Ok(()) };
@@ -68,6 +72,7 @@ impl Session {
     pub fn cancel(&mut self, now: Micros, ticket: Ticket) {
         let Some(name) = self.tickets.get(&ticket).cloned() else { return };
         let desk = self.desk(&name);
+        // The store cannot know of a ticket about which nothing was sent.
         let is_unsent = desk.records.get(&ticket).is_some_and(|record| record.sent_at.is_none());
         if is_unsent || planted(Bug::CancelsNothing) {
             self.forget(&name, ticket);
@@ -83,7 +88,8 @@ impl Session {
     }
 
     /// Sends any other request about a name. With `as_nobody` the request carries no inbox, as an
-    /// operator's does. The session draws the lease of a request to a holder.
+    /// operator's does. If the request asks a holder to hand over, the session draws the lease that
+    /// the ledger puts the ticket under.
     pub fn ask(
         &mut self,
         now: Micros,

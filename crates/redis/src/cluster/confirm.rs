@@ -9,7 +9,7 @@ use super::{
 use crate::replicas;
 use seinpaal_store::StoreError;
 
-/// Where a script was executed.
+/// The connection that executed a script: only there does `WAIT` count the writes of that script.
 pub(in super::super) struct Proof(pub(super) Option<(Arc<Node>, Link)>);
 
 impl Cluster {
@@ -26,8 +26,8 @@ impl Cluster {
         Err(replicas::too_few(count, wanted, had_enough))
     }
 
-    /// How many replicas have what was written at a node until now; waits for as many as are wanted, for a
-    /// while.
+    /// How many replicas have what was written at a node until now. Waits a while for as many as are
+    /// wanted.
     pub(in super::super) async fn replicas_of(&self, proof: Proof) -> Result<u32, StoreError> {
         match (self.shared.url.options.replicated, proof.0) {
             (Some(wanted), Some((node, link))) => {

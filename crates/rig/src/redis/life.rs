@@ -48,7 +48,7 @@ impl RedisServer {
         self.try_start_again().unwrap_or_else(|error| panic!("{error}"));
     }
 
-    /// The same with other arguments.
+    /// Starts it again with other arguments.
     ///
     /// # Panics
     /// If it does not start.
@@ -104,7 +104,8 @@ impl RedisServer {
         command
     }
 
-    /// One that does not take its arguments ends at once, and would be waited for in vain.
+    /// Waits until the server answers. A server that refuses its arguments ends at once, which is noticed
+    /// here.
     fn await_answer(&mut self) -> io::Result<()> {
         let deadline = Instant::now() + BOUND;
         while Instant::now() < deadline {
@@ -139,7 +140,8 @@ impl Drop for RedisServer {
     }
 }
 
-/// Whether it answers, be it that we lack a password; while it loads what it has on disk it does not count.
+/// Whether the server answers. A demand for a password is an answer. The error of a server that is still
+/// loading its data is none.
 fn answers(socket: &Path) -> bool {
     let ping = || -> io::Result<Vec<String>> {
         let stream = UnixStream::connect(socket)?;

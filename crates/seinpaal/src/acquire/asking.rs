@@ -22,7 +22,8 @@ pub(super) fn ask(handle: &Arc<Handle>, wanted: Wanted, on_queued: Option<OnQueu
     asking
 }
 
-/// A request that was sent, or an error in what was asked. What was described is not kept while it waits.
+/// A request that was sent, or the error in what was asked. A request that waits does not keep its
+/// description.
 pub(super) type Begun = Either<Asking, Ready<Result<Permit, AcquireError>>>;
 
 pub(super) fn begun(asking: Result<Asking, AcquireError>) -> Begun {
@@ -32,8 +33,8 @@ pub(super) fn begun(asking: Result<Asking, AcquireError>) -> Begun {
     }
 }
 
-/// A request under way. If it is dropped before its answer was taken, it abandons the request and
-/// gives back a grant that nobody took.
+/// A request under way. Dropping it before its answer was taken abandons the request, and gives back a
+/// grant that has come already.
 pub(super) struct Asking {
     handle: Arc<Handle>,
     number: u64,

@@ -13,7 +13,7 @@ use crate::{
     seinpaal::Seinpaal,
 };
 
-/// What the kinds of requests have in common.
+/// What all kinds of requests say.
 #[derive(Clone, Debug)]
 pub(crate) struct AcquireOptions {
     pub(crate) seinpaal: Seinpaal,
@@ -74,7 +74,9 @@ impl AcquireOptions {
         Ok(about)
     }
 
-    /// A store whose own sessions end earlier keeps a lease as it likes, and frees it when the session ends.
+    /// What the holder promises to people who look at it: by when it renews. It promises nothing if the
+    /// permit is to be detached, or if the store ends leases by sessions of its own, which may be
+    /// shorter than the ttl.
     fn promise(&self, ttl: Option<Micros>) -> RenewalPromise {
         let config = self.seinpaal.handle.config();
         match ttl.unwrap_or(config.ttl) {

@@ -13,13 +13,13 @@ use crate::{
     seinpaal::Seinpaal,
 };
 
-/// What both kinds of requests say of themselves.
+/// What a request that can go together with others says of itself.
 pub(crate) trait Named {
-    /// The name, or nothing if it is not one.
+    /// The name; empty if it is a bad one.
     fn name(&self) -> &str;
-    /// What it asks for if it does not wait; finds what is wrong before anything is sent.
+    /// What the request asks for, without waiting in line. Finds what is wrong before anything is sent.
     fn wanted(&self) -> Result<Wanted, AcquireError>;
-    /// Whether it was made by this connection.
+    /// Whether this connection made the request.
     fn is_of(&self, seinpaal: &Seinpaal) -> bool;
 }
 
@@ -52,7 +52,7 @@ macro_rules! named {
 named!(Acquire, |it: &Waited| it.timeout.map_or(PROMPT, |timeout| timeout.min(PROMPT)));
 named!(TryAcquire, |it: &Tried| it.timeout);
 
-/// Asks for permits of several names in one step. Returns what each was told, in order.
+/// Asks for permits of several names in one step. Returns the answer to each request, in their order.
 pub(crate) async fn ask_together(
     handle: &Arc<Handle>,
     wanted: Vec<Wanted>,

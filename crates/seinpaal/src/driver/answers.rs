@@ -5,9 +5,12 @@ use seinpaal_proto::{Name, Replies, Ticket, queue, session::CallId};
 use super::{Driver, figures};
 use crate::store::{News, StoreError, Together};
 
+/// A call that has ended, with what it was about and what came of it.
 pub(super) enum Done {
     Call(CallId, Result<Replies, StoreError>),
+    /// Calls about several names that shared a round trip.
     Bundle(Vec<(CallId, Result<Replies, StoreError>)>),
+    /// Requests for several names in one step, all granted or none.
     Together(Vec<(CallId, Ticket)>, Result<Together, StoreError>),
     Queue(Name, CallId, Result<queue::Replies, StoreError>),
 }
@@ -51,6 +54,7 @@ impl Driver {
         self.session.handle_failure(now, id, failure);
     }
 
+    /// Takes all news that are there.
     pub(super) fn take_news(&mut self, news: News) {
         let now = self.clock.now();
         self.take_one(now, news);

@@ -7,6 +7,7 @@ use crate::{
 };
 
 impl Driver {
+    /// The error for a caller whose request failed: what the store said last.
     pub(super) fn error(&self) -> StoreError {
         self.last_error.clone().unwrap_or_else(misfit)
     }
@@ -38,13 +39,13 @@ pub(crate) fn is_closed() -> StoreError {
     StoreError::new(StoreErrorKind::Closed, Certainty::Unknown, "the connection is closed")
 }
 
-/// The store at this address did not say anything in time.
+/// The store at this address has not answered in time.
 pub(super) fn silence(address: &str) -> StoreError {
     let message = format!("{address} did not answer in time: is it running and reachable?");
     StoreError::new(StoreErrorKind::Unreachable, Certainty::Unknown, message)
 }
 
-/// The store's answer is not one to what was asked.
+/// The store gave an answer of another kind than the request has: a mistake in the store.
 pub(crate) fn misfit() -> StoreError {
     internal_text("the store gave an answer that does not fit")
 }

@@ -20,7 +20,7 @@ pub struct Detached {
     pub slots: Slots,
     /// The limit when it was granted.
     pub limit: u32,
-    /// How long it lasts if nobody renews it; `None`: for ever.
+    /// How long it lasts if nobody renews it or attaches to it; `None`: for ever.
     pub valid_for: Option<Duration>,
 }
 
@@ -30,6 +30,11 @@ impl Permit {
     /// [`Semaphore::attach`](crate::Semaphore::attach). Say so with the request
     /// ([`to_detach`](crate::Acquire::to_detach)) if nobody will attach soon: otherwise the holder
     /// is shown as one that may be dead, once half of the ttl has gone.
+    ///
+    /// # Cancel safety
+    /// Before the first poll, dropping the future releases the permit. After it the ticket may be
+    /// detached, whether or not the future is polled again: then only somebody who knows the
+    /// [ticket](Self::ticket) can give the permits back before the ttl is over.
     ///
     /// # Errors
     /// [`ReleaseError::NotWhole`] for a permit that was split or merged (it is released);

@@ -64,11 +64,12 @@ impl Permit {
     /// ever.
     ///
     /// # Cancel safety
-    /// As [`release`](Self::release): once this has been polled the writer's permits go back.
+    /// Dropping the future, at any point, gives back everything, the reader's permit too.
     ///
     /// # Errors
     /// [`ReleaseError::NotAWriter`] if this is not the whole permit of a writer (it is released);
-    /// [`ReleaseError::NotHeld`] if it had been lost.
+    /// [`ReleaseError::NotHeld`] if it had been lost; [`ReleaseError::Unknown`] if the store does not
+    /// answer within 5 s (then everything is given back in the background).
     pub async fn downgrade(mut self) -> Result<Self, ReleaseError> {
         if self.permits() != MOST_READERS {
             return Err(ReleaseError::NotAWriter);

@@ -10,14 +10,15 @@ use super::Permit;
 use crate::permit_state::{Lost, PermitState};
 
 impl Permit {
-    /// Whether the permits are held at this moment, by the clock and not by what a task last noted.
+    /// Returns whether the permits are held at this moment. The clock decides, and not what a task last
+    /// noted, so the answer is never late.
     #[must_use]
     pub fn is_held(&self) -> bool {
         self.parts.iter().all(|part| part.grant.is_held())
     }
 
-    /// Returns how long the permits are certain to be held if the store is not heard from again; `None`: for
-    /// as long as this process lives.
+    /// Returns how long the permits are certain to be held if the store is not heard from again; zero if
+    /// they are lost; `None`: for as long as this process lives.
     #[must_use]
     pub fn remaining(&self) -> Option<Duration> {
         self.parts.iter().filter_map(|part| part.grant.remaining()).min()
@@ -35,7 +36,7 @@ impl Permit {
     /// Waits until [`state`](Self::state) or [`remaining`](Self::remaining) changes: also after each renewal.
     ///
     /// # Cancel safety
-    /// Yes; a change between two calls may be missed, the state is not.
+    /// Yes. A change between two calls may be missed; [`state`](Self::state) is never missed.
     pub async fn changed(&self) {
         let mut watches = self.watches();
         let changes = watches.iter_mut().map(|watch| Box::pin(watch.changed()));
@@ -63,6 +64,9 @@ impl Permit {
     }
 
     /// Runs `work` for as long as the permits are held; drops it when they are lost.
+    ///
+    /// # Cancel safety
+    /// Dropping this future drops `work` where it waits. The permits stay held.
     ///
     /// # Errors
     /// [`Lost`] when the permits were lost before `work` was done.
@@ -114,7 +118,7 @@ impl Permit {
         self.parts.iter().map(|part| part.grant.watch()).collect()
     }
 
-    /// The worst of what the driver has noted of the parts.
+    /// The worst that the driver has noted of any part.
     fn noted(&self) -> PermitState {
         let states = self.parts.iter().map(|part| part.grant.noted());
         states.max_by_key(PermitState::severity).unwrap_or(PermitState::Held)

@@ -10,13 +10,13 @@ const MAX_REASON_BYTES: usize = 512;
 
 impl Semaphore {
     /// Sets the limit, 0 to 1 000 000 000, as an operator: it is in force whatever callers state,
-    /// and stays until it is [unset](Self::unset_limit), also when nobody uses the name. If more
-    /// permits are held than the new limit, no holder is ended, and nobody new gets in until the
-    /// limit is kept again. 0 admits nobody.
+    /// and stays until it is [unset](Self::unset_limit), even if nobody uses the name. If more permits
+    /// are held than the new limit allows, no holder is ended, and nobody new gets in until enough of
+    /// them have gone. 0 admits nobody.
     ///
     /// # Errors
-    /// [`AdminError::FixedLimit`] for a mutex or a readers-writer lock; [`AdminError`] for bad input or a store
-    /// that does not answer (then it may have happened).
+    /// [`AdminError::FixedLimit`] for a mutex or a readers-writer lock; [`AdminError`] for bad input, or
+    /// for a store that does not answer within 5 s (then the change may have been made).
     ///
     /// # Examples
     /// ```
@@ -31,15 +31,16 @@ impl Semaphore {
         self.configure(Configure::Limit(Limit::new(limit)?)).await
     }
 
-    /// Gives the slots names, from slot 0 up, and sets the limit to the number of names as [`set_limit`](Self::set_limit)
-    /// does: 1 to 1000 different names of 1 to 64 bytes, without commas and control characters, which neither begin nor
-    /// end with a space. A permit then [says](Permit::slot_name) what its slot is called, and a request can
-    /// [wish](Acquire::slot) for one. While anybody holds or waits, names can only be added at the end; a limit that is
-    /// set or unset takes the names away.
+    /// Gives the slots names, from slot 0 up, and sets the limit to the number of names as
+    /// [`set_limit`](Self::set_limit) does. There are 1 to 1000 names, all different, of 1 to 64 bytes.
+    /// They have no commas and no control characters, and neither begin nor end with a space. A permit
+    /// then [says](crate::Permit::slot_name) what its slot is called, and a request can
+    /// [wish](crate::Acquire::slot) for one. While anybody holds or waits, names can only be added at
+    /// the end. Setting or unsetting the limit removes the names.
     ///
     /// # Errors
-    /// [`AdminError::SlotsInUse`] while somebody goes by other names; a quorum keeps no names and is an
-    /// [`AdminError::Store`]; as [`set_limit`](Self::set_limit).
+    /// [`AdminError::SlotsInUse`] while somebody goes by other names; [`AdminError::Store`] on a quorum,
+    /// which keeps no names; as [`set_limit`](Self::set_limit).
     ///
     /// # Examples
     /// ```
@@ -58,8 +59,8 @@ impl Semaphore {
         self.configure(Configure::Slots(names)).await
     }
 
-    /// Lets go of a limit that was [set](Self::set_limit), at once: what those who hold or wait stated is in force, else
-    /// 1, and whoever fits is let in.
+    /// Removes a limit that was [set](Self::set_limit). At once the limit that holders and waiters have
+    /// stated is in force, or else 1, and waiters that fit are let in.
     ///
     /// # Errors
     /// As [`set_limit`](Self::set_limit).
@@ -68,7 +69,7 @@ impl Semaphore {
     }
 
     /// Admits nobody until [`resume`](Self::resume). Holders keep their permits. People who look at
-    /// the name see `reason`, at most 512 bytes.
+    /// the name see `reason`: at most 512 bytes, without control characters.
     ///
     /// # Errors
     /// As [`set_limit`](Self::set_limit).
@@ -90,7 +91,7 @@ impl Semaphore {
         self.configure(Configure::Pause(reason.to_owned())).await
     }
 
-    /// Admits again.
+    /// Admits again, and serves those who wait.
     ///
     /// # Errors
     /// As [`set_limit`](Self::set_limit).

@@ -1,4 +1,4 @@
-//! What can be done to a ticket by whoever knows it.
+//! What somebody who knows a ticket can do about it, whoever holds it.
 
 use std::time::Duration;
 
@@ -10,7 +10,8 @@ use super::{Semaphore, misfit};
 use crate::error::{AdminError, BadSetting};
 
 impl Semaphore {
-    /// Ends somebody's lease or place in the queue. Its owner learns of it at once.
+    /// Ends somebody's lease or place in line. Its owner is told at once, and no later than by its next
+    /// renewal.
     ///
     /// # Errors
     /// [`AdminError::Unknown`] if the ticket neither holds nor waits here; as [`set_limit`](Self::set_limit).
@@ -36,7 +37,7 @@ impl Semaphore {
     /// Asks the holder of a ticket to hand over, and says who asks and why. Nothing is ended: the
     /// holder [is told](crate::Permit::asked), by its next renewal at the latest, and people who
     /// look at the name see it. `by` has 1 to 128 bytes and `reason` 1 to 512, without control
-    /// characters. The same ask again is the same ask; of one grant the last 8 are kept.
+    /// characters. An ask that is repeated counts once; the last 8 of a grant are kept.
     ///
     /// # Errors
     /// [`AdminError::Waits`] for a ticket that waits; [`AdminError::Unknown`] or
@@ -60,8 +61,8 @@ impl Semaphore {
         }
     }
 
-    /// Extends the lease of a detached ticket to `ttl` (100 ms to 24 h) from now, and says how long it lasts;
-    /// `None`: for as long as its process lives.
+    /// Extends the lease of a detached ticket to `ttl` (100 ms to 24 h) from now. Returns how long it
+    /// lasts; `None`: for as long as the process of its holder lives.
     ///
     /// # Errors
     /// [`AdminError::Unknown`] or [`AdminError::Ended`] if it is not held; as [`set_limit`](Self::set_limit).
@@ -82,7 +83,7 @@ impl Semaphore {
         }
     }
 
-    /// Gives back a ticket's permits, whoever holds it.
+    /// Gives back a ticket's permits, whoever holds it. A holder loses them and is told.
     ///
     /// # Errors
     /// [`AdminError::Unknown`] or [`AdminError::Ended`] if it is not held, and then nothing changes; as

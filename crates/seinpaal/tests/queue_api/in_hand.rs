@@ -72,7 +72,7 @@ pub(super) async fn an_item_is_renewed_while_it_is_in_hand(url: &str) -> Result 
     Ok(())
 }
 
-pub(super) async fn what_a_closed_connection_had_in_hand_goes_back(url: &str) -> Result {
+pub(super) async fn items_of_a_closed_connection_go_back(url: &str) -> Result {
     let (here, there) = (connect(url).await, connect(url).await);
     here.queue("closed").push("x").await?;
     let item = here.queue("closed").pop().await?;

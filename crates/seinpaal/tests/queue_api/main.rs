@@ -219,7 +219,7 @@ on_every_store! {
     an_item_that_is_dropped_has_failed_and_one_given_back_has_not
     a_cancelled_item_is_lost_by_its_worker_at_once
     an_item_is_renewed_while_it_is_in_hand
-    what_a_closed_connection_had_in_hand_goes_back
+    items_of_a_closed_connection_go_back
     limits_pauses_and_groups_are_kept
     queues_are_listed_by_prefix_and_apart_from_semaphores
     a_worker_works_on_everything_and_says_what_became_of_it

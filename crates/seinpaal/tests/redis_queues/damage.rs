@@ -38,7 +38,7 @@ async fn a_key_that_is_not_a_queues_is_a_typed_answer_and_stays_as_it_was() {
 }
 
 #[tokio::test]
-async fn a_queue_that_another_version_keeps_is_said_to_be_its() {
+async fn a_queue_that_another_version_keeps_is_a_typed_answer() {
     let server = RedisServer::start();
     let client = Client::connect(&server.socket_url(""), 1).await;
     let mut behind = plain(&server.socket_url("")).await;

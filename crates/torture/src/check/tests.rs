@@ -1,4 +1,4 @@
-//! Doctored histories: a good one is acquitted, and each with one thing wrong is convicted of that thing.
+//! Doctored histories: a good one is acquitted, and each one with a single fault is convicted of that fault.
 
 mod doctor;
 mod fences;
@@ -106,7 +106,7 @@ fn a_slot_that_two_have_is_convicted() {
 }
 
 #[test]
-fn what_is_left_is_convicted() {
+fn a_permit_or_a_key_that_is_left_behind_is_convicted() {
     let mut doctor = Doctor::new();
     doctor.rig(S, What::Left { name: "one".into(), permits: 0, waiting: 0 });
     assert_acquits(&doctor.verdict());
@@ -118,7 +118,7 @@ fn what_is_left_is_convicted() {
 }
 
 #[test]
-fn what_hangs_is_convicted() {
+fn a_worker_that_hangs_is_convicted() {
     let mut doctor = Doctor::new();
     doctor.rig(S, What::Hangs { what_hangs: "w1.1 does not end".into() });
     assert_convicts(&doctor.verdict(), Check::Hang);

@@ -10,9 +10,10 @@ use super::{
 use seinpaal_proto::State;
 use seinpaal_store::packed::{Packer, pack};
 
-/// The writes since the base are packed away above this many bytes, or above a quarter of the base.
+/// The log is packed into the base above this many bytes, or above a quarter of the base if that is more.
 const LONG_LOG: usize = 24 << 10;
-/// Hints that outlive a packing: more than one call makes.
+/// How many hints outlive a packing. It is more than one call makes, so that a packing drops no hint of
+/// the call that packs.
 const KEPT_HINTS: usize = 192;
 
 /// What a batch wants written.
@@ -42,7 +43,7 @@ pub(in super::super) enum Change {
 }
 
 impl Replica {
-    /// What to write so that everybody has what `recorded` says.
+    /// What to write so that every client has the writes in `recorded`.
     pub(in super::super) fn change(
         &mut self,
         mut recorded: Packer,
@@ -106,7 +107,7 @@ impl Replica {
         !oldest.is_empty()
     }
 
-    /// What was executed is written.
+    /// The change was written: the copy is as new as the znodes.
     pub(in super::super) fn keep(&mut self, change: Change, hints: Vec<Hint>) {
         self.is_spoiled = false;
         let packs = matches!(change, Change::Pack { .. });
@@ -128,7 +129,8 @@ impl Replica {
     }
 }
 
-/// Drawn anew for each incarnation of a name, so that no call can take one for another.
+/// A number for a new incarnation of a name. It is random, so that no call takes one incarnation for
+/// another.
 fn fresh() -> u64 {
     let mut bytes = [0; 8];
     // Without random numbers nothing here would run: the client's own inbox was drawn before.

@@ -6,7 +6,7 @@ use super::{
 };
 
 #[test]
-fn busy_timed_out_too_many_and_paused() {
+fn a_wait_that_ends_with_75_says_why() {
     for world in both() {
         let (held, _) = Held::hold(&world, &["a"]);
         for (options, words) in [
@@ -30,7 +30,7 @@ fn busy_timed_out_too_many_and_paused() {
 }
 
 #[test]
-fn a_limit_of_none() {
+fn a_run_at_a_limit_of_0_says_so() {
     for world in both() {
         world.seinpaal(&["limit", "a", "0"]);
         let ended = run(&world, "-n");
@@ -40,7 +40,7 @@ fn a_limit_of_none() {
 }
 
 #[test]
-fn guarded_after_a_restart() {
+fn a_run_at_a_guarded_store_says_for_how_long() {
     let mut world = World::redis();
     world.store.push_str("?restart-guard=20s");
     let ended = run(&world, "-n");
@@ -67,7 +67,7 @@ fn a_signal_ends_the_wait() {
 }
 
 #[test]
-fn evicted_from_the_line() {
+fn a_waiter_that_is_evicted_says_so() {
     for world in both() {
         let (held, _) = Held::hold(&world, &["a"]);
         let mut waiter = watched(&world, "", HOLD);

@@ -16,9 +16,9 @@ use super::{
     Field,
 };
 
-/// How often clients are asked to end, and a holder looks whether it still holds.
+/// How often the field looks whether its time is over, and a holder whether it still holds.
 const LOOK_EVERY: Duration = Duration::from_millis(10);
-/// How long a client that is to take nothing rests before it asks again whether that is so.
+/// How long a client rests at a quiet pace before it looks at the pace again.
 const QUIET_FOR: Duration = Duration::from_millis(1);
 
 impl Field {
@@ -39,11 +39,11 @@ impl Field {
         });
     }
 
-    /// Whatever is still in hand at the end is given back here, since its holder is stopped.
+    /// Gives back every permit that is in hand at the end, since the tasks of the holders have ended.
     async fn give_all_back(&self) {
         for client in 0..self.load.clients {
             if let Some(permit) = self.take_from(client) {
-                let _ = permit.release().await; // that it was lost is in the tally already
+                let _ = permit.release().await; // If it was lost, the tally says so already.
             }
         }
     }
@@ -95,8 +95,8 @@ impl Field {
         state.ended.push(held);
     }
 
-    /// Holds for as long as it is to, or until the permit is lost. Returns when it was last known to be held, and
-    /// whether it was lost.
+    /// Holds a permit for as long as the load says, or until it is lost. Returns when it was last known to
+    /// be held, and whether it was lost.
     async fn hold(&self, client: usize) -> (Instant, bool) {
         let pace = self.lock().pace;
         let mut known = Instant::now();
@@ -114,7 +114,8 @@ impl Field {
         }
     }
 
-    /// A permit is in hand: this is the only moment at which there can be more than before.
+    /// Puts a permit into a client's hand, and counts how many are held at the name. Only at such a moment
+    /// can there be more than before, so every breach of the limit is seen here.
     fn give_to(&self, client: usize, permit: Permit) {
         let (name, names) = (self.name_of(client), self.load.names.len());
         let mut state = self.lock();

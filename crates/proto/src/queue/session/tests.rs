@@ -69,7 +69,7 @@ fn an_item_for_somebody_who_has_gone_goes_back_as_if_it_had_not_been_delivered()
 }
 
 #[test]
-fn who_wants_no_more_leaves_the_line_so_that_others_are_called() {
+fn a_worker_that_wants_no_more_leaves_the_line_and_others_are_called() {
     let mut net = Net::new(3, 7);
     let pop = net.pop(1, wish(1, ONCE, TTL));
     net.run_for(SECOND);
@@ -84,7 +84,7 @@ fn who_wants_no_more_leaves_the_line_so_that_others_are_called() {
 }
 
 #[test]
-fn who_does_not_wait_is_told_that_there_is_nothing() {
+fn a_pop_that_does_not_wait_is_told_that_there_is_nothing() {
     let mut net = Net::new(1, 7);
     let pop = net.pop(0, wish(1, Until::Answered(None), TTL));
     net.run_for(SECOND);
@@ -138,7 +138,7 @@ fn a_pop_that_the_store_was_silent_through_fails_and_does_not_time_out() {
 }
 
 #[test]
-fn who_drains_is_told_when_all_is_done_by_whomever() {
+fn a_draining_worker_is_told_when_all_items_are_done_by_any_worker() {
     let mut net = Net::new(3, 7);
     net.push_text(0, "x");
     net.run_for(SECOND);
@@ -155,7 +155,7 @@ fn who_drains_is_told_when_all_is_done_by_whomever() {
 }
 
 #[test]
-fn one_that_goes_on_shares_with_others_of_its_session() {
+fn a_popper_that_goes_on_shares_with_others_of_its_session() {
     let mut net = Net::new(2, 7);
     net.pop(1, wish(64, ON_AND_ON, TTL));
     net.run_for(SECOND);

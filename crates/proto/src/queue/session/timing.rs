@@ -7,8 +7,8 @@ use crate::{
     time::{MILLISECOND, Micros, SECOND},
 };
 
-/// A store that leaves a call unanswered for this long is silent. It is a tenth of that for a wish that could not even
-/// be sent.
+/// A store that leaves a call unanswered for this long counts as silent. For a wish that could not even
+/// be sent the time is a tenth of that.
 const SILENCE: Micros = SECOND;
 
 impl Session {
@@ -31,20 +31,21 @@ impl Session {
             || (self.in_line && !self.poppers.want_any())
     }
 
-    /// Looks at `at`, or earlier if it was to look earlier.
+    /// Plans a look for `at`, unless an earlier one is planned.
     pub(super) fn look_by(&mut self, at: Micros) {
         if self.in_line || self.sent.is_some() {
             self.look_at = Some(self.look_at.map_or(at, |earlier| earlier.min(at)));
         }
     }
 
-    /// A place was given or renewed.
+    /// The store has given this session a place in line, or renewed it.
     pub(super) fn stand_in_line(&mut self, now: Micros) {
         let draw = self.draw();
         if planted(Bug::QueueHintLost) {
             self.look_at = None;
         }
-        // Not later than what was told while the answer was under way.
+        // A call or a request to watch may have come while the answer was under way. The earlier look
+        // that it asked for stays planned.
         self.look_by(now + PLACE_TTL / 3 - PLACE_TTL / 30 * draw / 1024);
     }
 

@@ -14,14 +14,14 @@ use crate::{
 };
 
 impl Session {
-    /// Asks anything but for items. What came of it is told by an [`Event::Answer`].
+    /// Sends a request that is not about items to work on. An [`Event::Answer`] tells what came of it.
     pub fn ask(&mut self, now: Micros, request: Request) -> AskId {
         let id = AskId(self.next_id());
         self.asks.push_back(Ask { id, request, at: now });
         id
     }
 
-    /// Wants items.
+    /// Asks for items. An [`Event::Delivered`] has them.
     pub fn pop(&mut self, wish: Wish) -> PopId {
         let id = PopId(self.next_id());
         let ttl = wish.ttl.min(self.config.longest_lease);
@@ -30,13 +30,13 @@ impl Session {
         id
     }
 
-    /// Wants no more items. Those that were delivered stay in hand.
+    /// Asks for no more items. Items that were delivered stay in hand.
     pub fn unpop(&mut self, pop: PopId) {
         self.poppers.remove(pop);
     }
 
-    /// Ends a delivery; whoever it was for wants another one, if it goes on. How it went is told by an
-    /// [`Event::Finished`].
+    /// Ends a delivery. A popper that goes on wants another item then. An [`Event::Finished`] tells how
+    /// the delivery ended.
     pub fn finish(&mut self, delivery: Delivery, how: How) {
         if let Some(taker) = self.work.takers.remove(&delivery) {
             let more = |popper: &mut Popper| {
@@ -53,7 +53,7 @@ impl Session {
         }
     }
 
-    /// Wants nothing more, and gives back what is in hand.
+    /// Asks for nothing more, and gives back everything that is in hand.
     pub fn close(&mut self) {
         let pops: alloc::vec::Vec<_> = self.poppers.ids().map(|(id, _)| id).collect();
         pops.into_iter().for_each(|pop| self.poppers.remove(pop));

@@ -21,7 +21,8 @@ use crate::{
 };
 
 impl Session {
-    /// What was granted and is not proved: somebody waits for it.
+    /// Renews by name what was granted and is not proved yet. A caller waits for each of these
+    /// permits, since the session hands over none without a proof.
     pub(super) fn draft_proofs(
         &mut self,
         now: Micros,
@@ -49,20 +50,24 @@ impl Session {
         }
     }
 
+    /// Renews the leases that are due: as a whole with a digest, or ticket by ticket where client
+    /// and store may disagree on what stands under them.
     pub(super) fn draft_renewals(&mut self, now: Micros, name: &Name, draft: &mut Draft) {
         let config = self.config.clone();
         let under_way = self.desk(name).under_way.and_then(|call| self.calls.get(&call));
+        // Nobody knows what stands under a lease while a call that changes it is under way.
         let is_in_doubt = under_way.is_some_and(Sent::changes_leases);
         let desk = self.desk(name);
         let is_certain = !is_in_doubt && desk.uncertain.is_empty();
         let joined = desk.leases_to_join();
         let Desk { leases, records, .. } = desk;
         for (&lease, of) in leases.iter_mut() {
-            // Too many to name in one call are renewed as a whole, whatever is in doubt.
+            // A lease with more tickets than one call can name is renewed as a whole, even in doubt.
             let as_a_whole = !of.by_ticket && (is_certain || of.held.len() > MOST_MOVED);
-            // What is granted under an old lease would have to be renewed on its own before it is handed over.
+            // A permit that is granted now under an old lease is not proved for long enough, and
+            // would cost a renewal of its own. So the lease is renewed in the same call.
             let is_joined = as_a_whole && joined.contains(&lease) && of.is_worth_renewing(now);
-            // Those nearly due go along, so that a client's leases are renewed together.
+            // A lease that is due soon goes along, so that a client's leases are renewed together.
             let soon = now + of.ttl / 12;
             let is_overdue = of.renewals.is_overdue(now);
             let is_due = is_joined || is_overdue || of.due.is_some_and(|due| due <= soon);
@@ -90,6 +95,7 @@ impl Session {
         }
     }
 
+    /// Renews all places in line with one request.
     pub(super) fn draft_places(&mut self, now: Micros, name: &Name, draft: &mut Draft) {
         let ttl = self.config.waiter_ttl;
         let desk = self.desk(name);

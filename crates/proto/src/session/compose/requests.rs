@@ -18,7 +18,7 @@ use crate::{
 };
 
 impl Session {
-    /// Requests that must not carry our inbox: they are an operator's.
+    /// Drafts the requests that must not carry our inbox, because they are an operator's.
     pub(super) fn draft_as_nobody(&mut self, name: &Name) -> Draft {
         let desk = self.desk(name);
         let mut draft = Draft::default();
@@ -35,6 +35,7 @@ impl Session {
         draft
     }
 
+    /// Drafts a request for each ticket in the outbox, as far as the batch has room.
     pub(super) fn draft_tickets(&mut self, now: Micros, name: &Name, draft: &mut Draft) {
         let store_now = self.store_clock.map(|(clock, sent)| clock + (now - sent));
         let config = self.config.clone();
@@ -53,6 +54,7 @@ impl Session {
     }
 }
 
+/// The request that says of a ticket what its record wants, and what the answer will be about.
 fn request_for(
     record: &Record,
     config: &Config,
@@ -107,8 +109,9 @@ fn request_for(
     }
 }
 
-/// How long a request may be on its way before the store refuses it: no longer than a ticket is
-/// remembered after its end, so that a late copy of it finds either that memory or a refusal.
+/// How long a request may be on its way before the store refuses it (rule 16). A ticket is remembered
+/// for a ttl after its end, and this is shorter. So a late copy of a request finds either that memory
+/// or a refusal, and cannot make a lease that nobody holds.
 fn life(ttl: Micros) -> Micros {
     (ttl / 2).min(10 * SECOND)
 }

@@ -74,7 +74,7 @@ impl Ballot {
         }
     }
 
-    /// What the caller is told where it must not go by the limit in force.
+    /// The refusal, if the caller stated a limit and must not go by the one in force.
     fn other_limit(&self, settings: &Settings) -> Option<Reply> {
         let LimitRule { limit, on_mismatch } = self.ask.limit?;
         let (ticket, stated, is_pinned) = (self.ask.ticket, limit.get(), settings.pinned.is_some());
@@ -111,7 +111,7 @@ impl Ballot {
         })
     }
 
-    /// When all tries are used up: others are quicker.
+    /// What the caller is told when all tries are used up, because others were quicker each time.
     pub(in super::super) fn give_up(&self, answers: Answers<'_>) -> Reply {
         let majority = answers.len() / 2 + 1;
         let settings = Settings::of(answers.iter().flatten().map(|(answer, _)| *answer), majority);

@@ -2,7 +2,7 @@
 
 use super::{super::*, MS, S, TTL, assert_acquits, assert_convicts, doctor::Doctor};
 
-/// The third passes the second, who stood in line before it asked.
+/// The third worker passes the second, which stood in line before the third asked.
 fn passed(doctor: &mut Doctor) -> &mut Doctor {
     doctor
         .ask(S, "w1a", "one", 1)
@@ -17,12 +17,12 @@ fn passed(doctor: &mut Doctor) -> &mut Doctor {
 }
 
 #[test]
-fn who_passes_one_that_stood_in_line_is_convicted() {
+fn a_waiter_that_passes_one_in_line_is_convicted() {
     assert_convicts(&passed(&mut Doctor::new()).verdict(), Check::Order);
 }
 
 #[test]
-fn who_passes_one_that_never_gets_in_is_convicted() {
+fn a_waiter_that_passes_one_that_never_gets_in_is_convicted() {
     let mut doctor = Doctor::new();
     passed(&mut doctor).0.retain(|event| event.at <= 2 * S + MS);
     doctor.rig(3 * S, What::Left { name: "one".into(), permits: 0, waiting: 0 });
@@ -31,7 +31,7 @@ fn who_passes_one_that_never_gets_in_is_convicted() {
 
 /// At a name with room for three the second leaves without having been told anything.
 #[test]
-fn who_gets_in_beside_one_that_left_untold_is_acquitted_if_there_was_room_for_both() {
+fn a_waiter_that_gets_in_beside_one_that_left_untold_is_acquitted_if_both_fit() {
     let beside = |permits| {
         let mut doctor = Doctor::new();
         doctor
@@ -51,7 +51,7 @@ fn who_gets_in_beside_one_that_left_untold_is_acquitted_if_there_was_room_for_bo
 }
 
 #[test]
-fn who_passes_one_that_could_not_be_reached_is_acquitted_but_only_for_that_worker() {
+fn passing_a_worker_that_could_not_be_reached_is_acquitted_and_passing_another_is_not() {
     let cut = |worker| passed(Doctor::new().fault(S, S + 500 * MS, "cut", Some(worker))).verdict();
     assert_acquits(&cut(2));
     assert_eq!(cut(2).pairs[1], 1);
@@ -65,7 +65,7 @@ fn order_is_not_asked_of_a_store_that_does_not_promise_it() {
 }
 
 #[test]
-fn what_is_not_promised_is_counted_and_not_passed() {
+fn a_breach_of_what_the_store_does_not_promise_is_counted_and_acquitted() {
     let terms = Terms::of_server(TTL).but_for(vec![Check::Order]);
     let verdict = passed(&mut Doctor::new()).verdict_on(&terms);
     assert_acquits(&verdict);

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::{super::*, MS, S, TTL, assert_acquits, assert_convicts, doctor::Doctor};
 
-/// Somebody waits beside a free permit for so long.
+/// A waiter stands beside a free permit for this long, and is then served.
 fn idle(doctor: &mut Doctor, time: u64) -> &mut Doctor {
     doctor.ask(S, "w1a", "one", 1).granted(S + MS, "w1a", 10, &[0], 9 * S);
     doctor.ask(S + 2 * MS, "w2a", "one", 1).queued(S + 3 * MS, "w2a").releasing(2 * S, "w1a");
@@ -54,7 +54,7 @@ fn where_somebody_looked_only_the_time_in_which_nothing_could_be_granted_is_pass
 }
 
 #[test]
-fn who_is_stopped_is_not_waited_for() {
+fn a_stopped_waiter_beside_a_free_permit_is_acquitted() {
     let mut doctor = Doctor::new();
     doctor.rig(S + 500 * MS, What::Stopping { life: "w2.1".into() });
     doctor.rig(60 * S, What::Continued { life: "w2.1".into() });
