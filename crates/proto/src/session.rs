@@ -27,6 +27,7 @@ mod failure;
 mod few;
 mod fingerprint;
 mod heard;
+mod lease;
 mod outbox;
 mod record;
 mod renewal;

@@ -34,6 +34,8 @@ use seinpaal_proto::{Batch, Inbox, Replies, Reply, queue};
 use tokio::{sync::Notify, task::AbortHandle};
 
 pub(super) use self::confirm::Proof;
+#[cfg(any(test, feature = "fuzzing"))]
+pub(super) use self::slots::{fuzz_redirection, fuzz_slots};
 
 use self::{
     call::{Call, NodeTask},
@@ -277,26 +279,4 @@ fn no_reading() -> StoreError {
 /// The error to tell of two: one that will not pass says more than that a node is away.
 fn graver(one: StoreError, other: StoreError) -> StoreError {
     if one.is_passing() { other } else { one }
-}
-
-/// Reads the answer to `CLUSTER SLOTS`, and asks everything of what was read.
-#[cfg(any(test, feature = "fuzzing"))]
-pub(super) fn fuzz_slots(answer: &Value) {
-    let of = Address { host: "h".into(), port: 1 };
-    let Some(map) = SlotMap::parse(answer, &of) else { return };
-    for slot in [0, 1, 16_383, u16::MAX] {
-        let owner = map.owner(slot);
-        assert!(owner.is_none_or(|owner| map.knows(owner)), "{slot}");
-    }
-    assert!(map.masters().iter().all(|master| map.nodes().contains(master)));
-    assert!(map.nodes().len() <= map.masters().len() * (map.most_replicas() as usize + 1) * 16_384);
-}
-
-/// Reads a redirection, and writes it again.
-#[cfg(any(test, feature = "fuzzing"))]
-pub(super) fn fuzz_redirection(text: &str) {
-    let of = Address { host: "h".into(), port: 1 };
-    if let Some(address) = Address::parse(text, &of) {
-        assert_eq!(Address::parse(&address.to_string(), &of), Some(address));
-    }
 }

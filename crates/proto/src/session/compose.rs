@@ -15,8 +15,8 @@ use alloc::vec::Vec;
 
 use super::{
     Session,
-    desk::LeaseDesk,
     event::{Call, CallId},
+    lease::LeaseDesk,
     sent::{BatchPart, Sent},
 };
 use crate::{

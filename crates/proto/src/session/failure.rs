@@ -55,20 +55,11 @@ impl Session {
         match item {
             BatchPart::Ask(ask) => self.events.push_back(Event::Answer { ask, reply: None }),
             BatchPart::Lease { lease, tickets } | BatchPart::Tickets { lease, tickets } => {
-                if let Some(lease) = desk.leases.get_mut(&lease)
-                    && !lease.held.is_empty()
-                    && !lease.was_renewed_after(at)
-                {
-                    lease.due = Some(now);
-                }
-                for ticket in tickets {
-                    self.bear_silence(now, at, name, ticket, failure);
-                }
+                desk.renew_after_failure(lease, now, at);
+                self.bear_silence_of(now, at, name, tickets, failure);
             }
             BatchPart::Proof { tickets, .. } => {
-                for ticket in tickets {
-                    self.bear_silence(now, at, name, ticket, failure);
-                }
+                self.bear_silence_of(now, at, name, tickets, failure);
             }
             BatchPart::Places => {
                 desk.waiters_due = (!desk.places.is_empty()).then_some(now);
@@ -76,9 +67,7 @@ impl Session {
                 // will never grant anything to them.
                 let is_kept = failure.is_passing && !failure.is_full;
                 let waiting = if is_kept { Vec::new() } else { desk.waiting() };
-                for ticket in waiting {
-                    self.bear_silence(now, at, name, ticket, failure);
-                }
+                self.bear_silence_of(now, at, name, waiting, failure);
             }
             BatchPart::Acquire(ticket) | BatchPart::Attach(ticket, _) => {
                 if planted(Bug::AsksOnce) {
@@ -100,6 +89,19 @@ impl Session {
                     self.give_up_leaving(name, ticket);
                 }
             }
+        }
+    }
+
+    fn bear_silence_of(
+        &mut self,
+        now: Micros,
+        at: Micros,
+        name: &Name,
+        tickets: Vec<Ticket>,
+        failure: Failure,
+    ) {
+        for ticket in tickets {
+            self.bear_silence(now, at, name, ticket, failure);
         }
     }
 

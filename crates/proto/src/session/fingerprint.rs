@@ -4,8 +4,9 @@ use core::hash::{Hash, Hasher};
 
 use super::{
     Session,
-    desk::{Desk, LeaseDesk},
+    desk::Desk,
     event::Wish,
+    lease::LeaseDesk,
     record::{Record, Validity},
     repetition::Repetition,
     sent::Sent,

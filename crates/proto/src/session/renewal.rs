@@ -4,9 +4,9 @@ use alloc::boxed::Box;
 
 use super::{
     Session,
-    desk::LeaseDesk,
     event::{Loss, Refusal},
     heard::Heard,
+    lease::LeaseDesk,
     record::Phase,
     schedule::Schedule,
     series::SharedLease,

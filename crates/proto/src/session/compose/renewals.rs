@@ -5,7 +5,8 @@ use alloc::vec::Vec;
 use super::{
     super::{
         Session,
-        desk::{Desk, LeaseDesk, digest},
+        desk::{Desk, digest},
+        lease::LeaseDesk,
         record::Phase,
         renewal::MOST_MOVED,
         sent::{BatchPart, Sent},

@@ -5,6 +5,7 @@ use alloc::{collections::VecDeque, string::String};
 use super::{
     super::{
         Config, Session,
+        event::Wish,
         record::{Exit, Phase, Record},
         sent::BatchPart,
     },
@@ -87,25 +88,35 @@ fn request_for(
             let attach = Attach { ticket, lease, ttl, margin, not_after, about };
             (BatchPart::Attach(ticket, lease), Request::Attach(attach))
         }
-        _ => (
-            BatchPart::Acquire(ticket),
-            Request::Acquire(Acquire {
-                ticket,
-                kind: record.wish.kind,
-                permits: record.wish.permits,
-                wishes: record.wish.wishes.clone(),
-                limit: record.wish.limit,
-                enqueue: record.wish.enqueue,
-                priority: record.wish.priority,
-                lease: record.lease,
-                ttl,
-                margin: config.stated_margin(ttl),
-                waiter_lease,
-                waiter_ttl: config.waiter_ttl,
-                not_after,
-                about: String::from(&*record.wish.about),
-            }),
-        ),
+        _ => {
+            let acquire = acquire_of(record, config, waiter_lease, not_after);
+            (BatchPart::Acquire(ticket), Request::Acquire(acquire))
+        }
+    }
+}
+
+fn acquire_of(
+    record: &Record,
+    config: &Config,
+    waiter_lease: LeaseId,
+    not_after: Option<Micros>,
+) -> Acquire {
+    let Wish { permits, kind, wishes, limit, enqueue, priority, ttl, about, .. } = &record.wish;
+    Acquire {
+        ticket: record.ticket,
+        kind: *kind,
+        permits: *permits,
+        wishes: wishes.clone(),
+        limit: *limit,
+        enqueue: *enqueue,
+        priority: *priority,
+        lease: record.lease,
+        ttl: *ttl,
+        margin: config.stated_margin(*ttl),
+        waiter_lease,
+        waiter_ttl: config.waiter_ttl,
+        not_after,
+        about: String::from(&**about),
     }
 }
 

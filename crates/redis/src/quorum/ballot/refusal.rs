@@ -11,66 +11,76 @@ use super::{
 };
 
 impl Ballot {
+    /// What follows if nothing can be granted: a refusal that stands, a reason to wait, or, where there
+    /// seems to be room, another proposal.
     pub(super) fn refuse(
         &self,
         answers: Answers<'_>,
         majority: usize,
         settings: &Settings,
     ) -> BallotVerdict {
-        let replies = || answers.iter().flatten().map(|(_, reply)| *reply);
-        let not = || {
-            replies().filter_map(|reply| match reply {
-                NodeReply::Not(refusal) => Some(refusal),
-                _ => None,
-            })
-        };
-        let (ticket, permits, limit) =
-            (self.ask.ticket, self.ask.permits.get(), self.limit(settings));
-        let most = |count: usize| count >= majority;
-        if let Some(cause) = ended(replies(), majority) {
-            return BallotVerdict::Refused(Reply::Ended { ticket, cause });
-        }
-        if most(replies().filter(|r| matches!(r, NodeReply::Plain(Reply::TooLate { .. }))).count())
-        {
-            return BallotVerdict::Refused(Reply::TooLate { ticket });
-        }
-        let kinds: Vec<_> = replies().filter_map(NodeReply::other_kind).collect();
-        if let Some(stored) =
-            kinds.iter().find(|kind| most(kinds.iter().filter(|k| k == kind).count()))
-        {
-            let (stored, stated) = (*stored, self.ask.kind);
-            return BallotVerdict::Refused(Reply::OtherKind {
-                ticket: Some(ticket),
-                stored,
-                stated,
-            });
-        }
-        if let Some(refusal) = self.other_limit(settings) {
+        if let Some(refusal) = self.lasting_refusal(answers, majority, settings) {
             return BallotVerdict::Refused(refusal);
         }
-        if permits > limit && limit > 0 {
-            return BallotVerdict::Refused(Reply::TooMany { ticket, permits, limit });
-        }
-        let count = |why: Why| not().filter(|refusal| refusal.why == why).count();
-        let held = self.held(answers, majority);
-        if settings.paused.is_some() {
-            return self.wait(Busy::Paused, limit, held, answers);
-        }
-        if most(count(Why::TooManyWaiting)) {
-            return self.wait(Busy::TooManyWaiting, limit, held, answers);
-        }
-        if most(count(Why::Guarded)) {
-            return self.wait(Busy::Guarded, limit, held, answers);
-        }
-        let is_known_full = held.is_none_or(|held| held + permits > limit);
-        if is_known_full || most(count(Why::Late)) {
-            return self.wait(Busy::Full, limit, held, answers);
+        let (limit, held) = (self.limit(settings), self.held(answers, majority));
+        if let Some(why) = self.why_to_wait(answers, majority, settings, held) {
+            return self.wait(why, limit, held, answers);
         }
         let fences = answers.iter().flatten().map(|(answer, _)| answer.state.fence);
         BallotVerdict::Again {
             fence_above: fences.max().unwrap_or(0),
-            is_outbid: count(Why::Fence) + count(Why::Stale) > 0,
+            is_outbid: count(answers, Why::Fence) + count(answers, Why::Stale) > 0,
             free: free(limit, answers),
+        }
+    }
+
+    /// The refusal that no release by others would change.
+    fn lasting_refusal(
+        &self,
+        answers: Answers<'_>,
+        majority: usize,
+        settings: &Settings,
+    ) -> Option<Reply> {
+        let replies = || answers.iter().flatten().map(|(_, reply)| *reply);
+        let (ticket, permits) = (self.ask.ticket, self.ask.permits.get());
+        let most = |count: usize| count >= majority;
+        if let Some(cause) = ended(replies(), majority) {
+            return Some(Reply::Ended { ticket, cause });
+        }
+        let is_late = |reply: &&NodeReply| matches!(reply, NodeReply::Plain(Reply::TooLate { .. }));
+        if most(replies().filter(is_late).count()) {
+            return Some(Reply::TooLate { ticket });
+        }
+        let kinds: Vec<_> = replies().filter_map(NodeReply::other_kind).collect();
+        let is_said_by_most = |kind: &&_| most(kinds.iter().filter(|other| other == kind).count());
+        if let Some(&stored) = kinds.iter().find(is_said_by_most) {
+            return Some(Reply::OtherKind { ticket: Some(ticket), stored, stated: self.ask.kind });
+        }
+        let limit = self.limit(settings);
+        let too_many =
+            || (permits > limit && limit > 0).then_some(Reply::TooMany { ticket, permits, limit });
+        self.other_limit(settings).or_else(too_many)
+    }
+
+    /// Why this request has to wait, if it has to.
+    fn why_to_wait(
+        &self,
+        answers: Answers<'_>,
+        majority: usize,
+        settings: &Settings,
+        held: Option<u32>,
+    ) -> Option<Busy> {
+        let do_most_say = |why: Why| count(answers, why) >= majority;
+        let (permits, limit) = (self.ask.permits.get(), self.limit(settings));
+        let is_known_full = || held.is_none_or(|held| held + permits > limit);
+        if settings.paused.is_some() {
+            Some(Busy::Paused)
+        } else if do_most_say(Why::TooManyWaiting) {
+            Some(Busy::TooManyWaiting)
+        } else if do_most_say(Why::Guarded) {
+            Some(Busy::Guarded)
+        } else {
+            (is_known_full() || do_most_say(Why::Late)).then_some(Busy::Full)
         }
     }
 
@@ -138,15 +148,21 @@ fn free(limit: u32, answers: Answers<'_>) -> Slots {
     free
 }
 
+/// The refusals among the answers.
+fn refusals(answers: Answers<'_>) -> impl Iterator<Item = &Refusal> {
+    answers.iter().flatten().filter_map(|(_, reply)| match reply {
+        NodeReply::Not(refusal) => Some(refusal),
+        _ => None,
+    })
+}
+
+/// How many nodes refused for this reason.
+fn count(answers: Answers<'_>, why: Why) -> usize {
+    refusals(answers).filter(|refusal| refusal.why == why).count()
+}
+
 fn median(answers: Answers<'_>, number: impl Fn(&Refusal) -> u32) -> u32 {
-    let mut numbers: Vec<u32> = answers
-        .iter()
-        .flatten()
-        .filter_map(|(_, reply)| match reply {
-            NodeReply::Not(refusal) => Some(number(refusal)),
-            _ => None,
-        })
-        .collect();
+    let mut numbers: Vec<u32> = refusals(answers).map(number).collect();
     numbers.sort_unstable();
     numbers.get(numbers.len() / 2).copied().unwrap_or(0)
 }
