@@ -1,22 +1,25 @@
 //! Requests for permits. A program describes a request by its methods, and then awaits it.
 
 mod asking;
+mod attach;
 mod options;
 mod together;
 
-use std::{future::Future, time::Duration};
+use std::{future::Future, sync::Arc, time::Duration};
 
 use futures_util::FutureExt;
-use seinpaal_proto::{Enqueue, Ticket, time::Micros};
+use seinpaal_proto::{Enqueue, Name, time::Micros};
 
+pub use attach::Attach;
 pub(crate) use options::{AcquireOptions, check_labels};
 pub(crate) use together::{Named, ask_together};
 
 use crate::{
-    driver::OnQueued,
+    driver::{OnQueued, Wanted},
     error::AcquireError,
     permit::Permit,
     request::{Described, request},
+    seinpaal::Seinpaal,
 };
 use asking::{Asking, Begun, ask, begun};
 
@@ -73,19 +76,6 @@ pub struct Acquire(Described<Waited, Result<Permit, AcquireError>>);
 #[must_use = "a request does nothing before it is awaited"]
 pub struct TryAcquire(Described<Tried, Result<Option<Permit>, AcquireError>>);
 
-/// A request to become the holder of a ticket that another client holds or has detached.
-///
-/// # Cancel safety
-/// Dropping the future gives the permits back if the ticket has changed hands by then. Otherwise the
-/// ticket stays with its holder.
-///
-/// # Errors
-/// [`AcquireError::Unknown`] if there is no such ticket, [`AcquireError::Ended`] if it is over,
-/// [`AcquireError::Store`] if the store does not answer within the [timeout](Self::timeout). Nobody
-/// knows then whether the ticket changed hands; if it did, its permits are given back.
-#[must_use = "a request does nothing before it is awaited"]
-pub struct Attach(Described<Attached, Result<Permit, AcquireError>>);
-
 /// How long the store may take to answer a request that does not wait for other holders, unless the
 /// caller sets another time.
 pub(crate) const PROMPT: Duration = Duration::from_secs(5);
@@ -102,13 +92,6 @@ struct Waited {
 struct Tried {
     options: AcquireOptions,
     timeout: Duration,
-}
-
-#[derive(Debug)]
-struct Attached {
-    options: AcquireOptions,
-    timeout: Duration,
-    ticket: Ticket,
 }
 
 macro_rules! shared_options {
@@ -164,6 +147,7 @@ macro_rules! prompt {
         }
     };
 }
+use prompt;
 
 impl Acquire {
     pub(crate) fn new(options: AcquireOptions) -> Self {
@@ -244,34 +228,34 @@ impl Tried {
     }
 }
 
-impl Attach {
-    pub(crate) fn new(options: AcquireOptions, ticket: Ticket) -> Self {
-        Self(Described::new(Attached { options, timeout: PROMPT, ticket }))
-    }
-
-    prompt!();
-
-    /// Sets how long the lease lasts without renewal from now on, 100 ms to 24 h. Default: the
-    /// connection's ttl.
-    pub fn ttl(self, ttl: Duration) -> Self {
-        Self(self.0.with(|it| it.options.ttl = Some(ttl)))
-    }
-}
-
-impl Attached {
-    fn run(self) -> Begun {
-        begun(self.begin())
-    }
-
-    fn begin(self) -> Result<Asking, AcquireError> {
-        let handle = &self.options.seinpaal.handle;
-        let mut wanted = self.options.wanted()?;
-        wanted.attach = Some(self.ticket);
-        wanted.deadline = Some(handle.clock().after(self.timeout));
-        Ok(ask(handle, wanted, None))
-    }
-}
-
 request!(Acquire => Result<Permit, AcquireError>);
 request!(TryAcquire => Result<Option<Permit>, AcquireError>);
-request!(Attach => Result<Permit, AcquireError>);
+
+macro_rules! named {
+    ($request:ty, $timeout:expr) => {
+        impl Named for $request {
+            fn name(&self) -> &str {
+                let options = self.0.description().map(|it| &it.options);
+                options.and_then(|options| options.name.as_ref().ok()).map_or("", Name::as_str)
+            }
+
+            fn wanted(&self) -> Result<Wanted, AcquireError> {
+                let it = self.0.description().unwrap_or_else(|| unreachable!("not polled"));
+                let mut wanted = it.options.wanted()?;
+                let timeout: fn(_) -> Duration = $timeout;
+                wanted.deadline = Some(it.options.seinpaal.handle.clock().after(timeout(it)));
+                Ok(wanted)
+            }
+
+            fn is_of(&self, seinpaal: &Seinpaal) -> bool {
+                let options = self.0.description().map(|it| &it.options);
+                options
+                    .is_some_and(|options| Arc::ptr_eq(&options.seinpaal.handle, &seinpaal.handle))
+            }
+        }
+    };
+}
+
+// Requests in one step do not wait, even if the caller waits afterwards.
+named!(Acquire, |it: &Waited| it.timeout.map_or(PROMPT, |timeout| timeout.min(PROMPT)));
+named!(TryAcquire, |it: &Tried| it.timeout);

@@ -1,11 +1,10 @@
 //! Requests for permits of several names, sent in one step.
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
 use futures_util::future::join_all;
-use seinpaal_proto::Name;
 
-use super::{Acquire, PROMPT, Tried, TryAcquire, Waited, asking::Asking};
+use super::asking::Asking;
 use crate::{
     driver::{Command, Handle, Wanted},
     error::AcquireError,
@@ -22,35 +21,6 @@ pub(crate) trait Named {
     /// Whether this connection made the request.
     fn is_of(&self, seinpaal: &Seinpaal) -> bool;
 }
-
-macro_rules! named {
-    ($request:ty, $timeout:expr) => {
-        impl Named for $request {
-            fn name(&self) -> &str {
-                let options = self.0.description().map(|it| &it.options);
-                options.and_then(|options| options.name.as_ref().ok()).map_or("", Name::as_str)
-            }
-
-            fn wanted(&self) -> Result<Wanted, AcquireError> {
-                let it = self.0.description().unwrap_or_else(|| unreachable!("not polled"));
-                let mut wanted = it.options.wanted()?;
-                let timeout: fn(_) -> Duration = $timeout;
-                wanted.deadline = Some(it.options.seinpaal.handle.clock().after(timeout(it)));
-                Ok(wanted)
-            }
-
-            fn is_of(&self, seinpaal: &Seinpaal) -> bool {
-                let options = self.0.description().map(|it| &it.options);
-                options
-                    .is_some_and(|options| Arc::ptr_eq(&options.seinpaal.handle, &seinpaal.handle))
-            }
-        }
-    };
-}
-
-// Requests in one step do not wait, even if the caller waits afterwards.
-named!(Acquire, |it: &Waited| it.timeout.map_or(PROMPT, |timeout| timeout.min(PROMPT)));
-named!(TryAcquire, |it: &Tried| it.timeout);
 
 /// Asks for permits of several names in one step. Returns the answer to each request, in their order.
 pub(crate) async fn ask_together(
