@@ -25,10 +25,10 @@ use crate::driver::{Grant, Handle};
 /// the lease ends, after a ttl at most.
 ///
 /// # If the store is unreachable
-/// The permit is first in [danger](PermitState::Danger) and then [lost](PermitState::Lost), both
-/// before the store lets anybody else in. A program that is stopped or swapped out may learn so
-/// late. Give [`fence`](Self::fence) to the resource: only the resource can refuse a holder that is
-/// late.
+/// The permit is first in [danger](crate::PermitState::Danger) and then
+/// [lost](crate::PermitState::Lost), both before the store lets anybody else in. A program that is
+/// stopped or swapped out may learn so late. Give [`fence`](Self::fence) to the resource: only the
+/// resource can refuse a holder that is late.
 ///
 /// ```
 /// # futures_executor::block_on(async {
