@@ -5,6 +5,7 @@ mod alone;
 #[cfg(test)]
 mod examples;
 mod help;
+mod look;
 mod once;
 pub(crate) mod queue;
 mod run;
@@ -14,7 +15,7 @@ mod values;
 
 use std::{ffi::OsString, path::PathBuf, time::Duration};
 
-use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
+use clap::{ArgAction, Args, Parser, Subcommand};
 use clap_complete::Shell;
 use seinpaal::{MAX_LIMIT, Name, SlotNames};
 
@@ -22,6 +23,7 @@ use crate::exit::TABLE;
 use help::{
     ACQUIRE_EXAMPLES, DOCTOR_STATUS, ENVIRONMENT, RUN_ENVIRONMENT, RUN_EXAMPLES, STORES, TOP_KEYS,
 };
+pub(crate) use look::{List, Show, SortBy, Top, Width};
 pub(crate) use run::{Acquire, Entry, OnConflict, OnLost, OnUnreachable, Run};
 pub(crate) use seinpaal_words::ticket::TicketStart;
 
@@ -49,7 +51,7 @@ pub(crate) struct Arguments {
     pub(crate) command: Command,
 }
 
-/// `run` and no other command.
+/// The command line with `run` as its only command.
 #[derive(Debug, Parser)]
 #[command(name = "seinpaal", version)]
 struct RunAlone {
@@ -65,14 +67,14 @@ enum OnlyRun {
 }
 
 impl Arguments {
-    /// Reads the command line. To learn all commands, and to forget them, takes the parser longer than anything else that
-    /// happens here. So it learns of `run` alone where the first word is that. What is wrong then, and help, is for the
-    /// parser that knows them all.
+    /// Reads the command line. Building the parser of all commands, and freeing it, takes longer than
+    /// anything else here. So if the first word is `run`, a parser of `run` alone tries first. Only if it
+    /// fails, or is asked for help, does the parser of all commands read the line.
     pub(crate) fn read(words: &[OsString]) -> Result<Self, clap::Error> {
         Self::read_from(words).map(Self::settled)
     }
 
-    /// With what one flag says of another.
+    /// Sets the flags that another flag stands for.
     fn settled(mut self) -> Self {
         if let Command::Run(Run { entry, on_conflict: OnConflict::Skip, .. }) = &mut self.command {
             (entry.nonblock, entry.conflict_exit_code) = (true, 0);
@@ -212,84 +214,6 @@ pub(crate) struct OneName {
     /// The name that the permits belong to
     #[arg(value_parser = values::name)]
     pub(crate) name: Name,
-}
-
-#[derive(Args, Debug)]
-pub(crate) struct Show {
-    #[command(flatten)]
-    pub(crate) which: OneName,
-    /// Explain why this waiter waits, and estimate for how long
-    #[arg(long, value_name = "TICKET", value_parser = values::ticket)]
-    pub(crate) why: Option<TicketStart>,
-    #[command(flatten)]
-    pub(crate) width: Width,
-}
-
-#[derive(Args, Debug)]
-pub(crate) struct List {
-    /// Only names with this prefix
-    #[arg(default_value = "", hide_default_value = true)]
-    pub(crate) prefix: String,
-    #[command(flatten)]
-    pub(crate) width: Width,
-}
-
-/// How wide a table may be.
-#[derive(Args, Debug)]
-pub(crate) struct Width {
-    /// Print all columns and whole tickets, however wide the table becomes (default: the width of the
-    /// terminal, else COLUMNS, else 80)
-    #[arg(long)]
-    pub(crate) wide: bool,
-}
-
-#[derive(Args, Debug)]
-pub(crate) struct Top {
-    /// Only names with this prefix
-    #[arg(default_value = "", hide_default_value = true)]
-    pub(crate) prefix: String,
-    /// Time between two requests to the store, 100ms to 1h
-    #[arg(long, value_name = "DUR", default_value = "1s", value_parser = values::interval)]
-    pub(crate) interval: Duration,
-    /// The column to sort by
-    #[arg(long, value_name = "COLUMN", default_value = "waiting")]
-    pub(crate) sort: SortBy,
-    /// Print one table and exit; also done with --json, and if stdout is not a terminal
-    #[arg(long)]
-    pub(crate) once: bool,
-}
-
-#[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
-pub(crate) enum SortBy {
-    /// By name
-    Name,
-    /// The most permits held
-    Held,
-    /// The most waiters
-    Waiting,
-    /// The longest wait
-    Oldest,
-}
-
-impl SortBy {
-    /// The next one, and after the last the first.
-    pub(crate) fn next(self) -> Self {
-        match self {
-            Self::Name => Self::Held,
-            Self::Held => Self::Waiting,
-            Self::Waiting => Self::Oldest,
-            Self::Oldest => Self::Name,
-        }
-    }
-
-    pub(crate) fn word(self) -> &'static str {
-        match self {
-            Self::Name => "name",
-            Self::Held => "held",
-            Self::Waiting => "waiting",
-            Self::Oldest => "oldest",
-        }
-    }
 }
 
 #[derive(Args, Debug)]

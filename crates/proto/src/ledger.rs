@@ -16,6 +16,7 @@
 mod acquire;
 mod asking;
 mod attach;
+mod configure;
 mod expire;
 mod inspect;
 mod leave;
@@ -27,17 +28,15 @@ use alloc::vec::Vec;
 
 use crate::{
     id::Inbox,
-    kind::Kind,
     name::Name,
-    planted::{Bug, planted},
     reply::{Replies, Reply, Wakeup, What},
-    request::{Batch, Configure, Request},
-    slot_names::SlotNames,
+    request::{Batch, Request},
     state::{Entry, Head, State},
     time::{Micros, UNBOUNDED},
 };
 
-/// Leases, places, memories and grants that one call may end or make (rule 18).
+/// The most leases, places, memories and grants that one call may end or make (rule 18). What is left
+/// over is the backlog, which the reply tells the client of.
 const WORK: u32 = 128;
 /// The most series that a name remembers. The oldest are forgotten first. This bounds the cost of a
 /// name that thousands of clients a second hold once each.
@@ -61,7 +60,7 @@ pub enum Contact {
 
 /// What a store knows of its clients, and of itself.
 pub trait Contacts {
-    /// What it knows of this one.
+    /// What the store knows of the client behind this inbox.
     fn contact(&mut self, inbox: Inbox) -> Contact;
 
     /// For how long the store admits nobody, because it may have forgotten leases. `None`: it
@@ -125,8 +124,11 @@ struct Ledger<'a, S, C> {
     guarded_for: Option<Micros>,
     /// Nothing was kept of the name when the batch came.
     is_new: bool,
+    /// A copy of the name's head. It is written back once, at the end.
     head: Head,
+    /// How much work this call may still do.
     work: u32,
+    /// Some work was left over.
     backlog: bool,
     wakeups: Vec<Wakeup>,
 }
@@ -169,54 +171,15 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         self.serve()
     }
 
-    fn configure(&mut self, change: &Configure) -> Result<Reply, S::Error> {
-        self.drop_terms();
-        if let Some(refusal) = self.may_not(change) {
-            return Ok(refusal);
-        }
-        match change {
-            Configure::Limit(limit) => self.pin(limit.get(), SlotNames::none()),
-            Configure::Slots(names) => self.pin(names.count(), names.clone()),
-            Configure::Unpin if planted(Bug::UnpinKeepsTheLimit) => {
-                self.head.stated = self.head.pinned.take();
-            }
-            Configure::Unpin => {
-                (self.head.pinned, self.head.names) = (None, SlotNames::none());
-            }
-            Configure::Pause(reason) => self.head.paused = Some(reason.clone()),
-            Configure::Resume => self.head.paused = None,
-        }
-        self.serve()?;
-        Ok(Reply::Configured { limit: self.limit() })
-    }
-
-    /// Why the limit or the names of slots cannot be set so.
-    fn may_not(&self, change: &Configure) -> Option<Reply> {
-        let is_pin = matches!(change, Configure::Limit(_) | Configure::Slots(_));
-        let fixed = self.head.kind.filter(|kind| is_pin && kind.limit().is_some());
-        if let Some(stored) = fixed {
-            return Some(Reply::OtherKind { ticket: None, stored, stated: Kind::Semaphore });
-        }
-        let names = match change {
-            Configure::Slots(names) => names.clone(),
-            Configure::Limit(_) | Configure::Unpin => SlotNames::none(),
-            Configure::Pause(_) | Configure::Resume => return None,
-        };
-        let names_in_force = || Reply::SlotsInUse { names: self.head.names.clone() };
-        (!self.may_be_called(&names)).then(names_in_force)
-    }
-
-    fn pin(&mut self, limit: u32, names: SlotNames) {
-        self.head.kind = Some(Kind::Semaphore);
-        (self.head.pinned, self.head.names) = (Some(limit), names);
-    }
-
     fn finish(mut self, replies: Vec<Reply>) -> Result<Outcome, S::Error> {
-        self.forget()?; // Last, so that forgetting never takes a waiter's share of the work.
+        // Forgetting comes last, so that it takes nothing of the work that waiters need.
+        self.forget()?;
         let look_in = self.look_in()?;
         if self.head.holders == 0 && self.head.waiting == 0 {
             self.rest()?;
         }
+        // A head whose fence is ahead of the clock stays until the clock has caught up. Otherwise the
+        // next holder could get a lower fence (rule 10).
         if self.is_blank() && (self.is_new || !self.head.owes_fence(self.now)) {
             self.state.clear()?;
         } else {

@@ -27,14 +27,18 @@ mod failure;
 mod few;
 mod fingerprint;
 mod heard;
+mod lease;
 mod outbox;
 mod record;
 mod renewal;
 mod repetition;
 mod schedule;
+mod sent;
 mod series;
+mod tickets;
 #[cfg(feature = "planted")]
 mod unproved;
+mod wants;
 
 use alloc::{
     boxed::Box,
@@ -47,20 +51,17 @@ pub use event::{AskId, Call, CallId, Event, Failure, Loss, Refusal, Wish};
 pub use schedule::Schedule;
 
 use crate::{
-    id::{Inbox, LeaseId, Ticket, TicketSource, mix},
+    id::{Inbox, Ticket, TicketSource, mix},
     name::Name,
-    planted::{Bug, planted},
-    reply::{Cause, Replies, Wakeup, What},
-    request::Request,
+    reply::{Replies, Wakeup, What},
     slot_names::SlotNames,
-    slots::Slots,
     time::Micros,
 };
 use agenda::Agenda;
-use compose::Sent;
 use desk::Desk;
-use record::{Exit, Granted, Phase, Record};
-use series::{SharedLease, Shelf};
+use record::Granted;
+use sent::Sent;
+use series::Shelf;
 
 /// One client. See the [module](self).
 #[derive(Clone, Debug)]
@@ -73,26 +74,29 @@ pub struct Session {
     shelf: Shelf,
     tickets: BTreeMap<Ticket, Name>,
     agenda: Agenda,
-    /// When a ticket's next alarm goes off: danger, loss, timeout.
+    /// When the next alarm of each ticket goes off: danger, loss or the end of its wait.
     alarms: BTreeSet<(Micros, Ticket)>,
     calls: BTreeMap<CallId, Sent>,
-    /// How many of the calls overtake others.
+    /// How many of the calls were sent while another call about the same name was under way.
     overtaking: usize,
     events: VecDeque<Event>,
     last_call: u64,
     last_ask: u64,
     /// What the store's clock showed, and when it was asked.
     store_clock: Option<(Micros, Micros)>,
+    /// Where the next number for jitter comes from.
     draws: u64,
+    /// The number of the last request. The outbox sends requests in the order of these numbers.
     numbers: u64,
     /// The highest fence that was seen at any name, or the latest reading of the store's clock if
     /// that is higher. Fences follow the clock, so this is a floor for the fences of every name.
+    /// Every batch carries it: a store that has lost its memory then gives no fence twice.
     fence_seen: u64,
 }
 
 impl Session {
-    /// A session that is told things at `inbox`, which must have been drawn at random: the tickets are
-    /// derived from it.
+    /// Makes a session whose wakeups come to `inbox`. The inbox must have been drawn at random,
+    /// since the session derives its tickets from it.
     #[must_use]
     pub fn new(inbox: Inbox, config: Config) -> Self {
         Self {
@@ -117,97 +121,6 @@ impl Session {
     }
 
     // ---- ask
-
-    /// Asks for permits. Events about the returned ticket say how it goes.
-    pub fn acquire(&mut self, now: Micros, name: &Name, wish: Wish) -> Ticket {
-        let longest = self.config.longest_lease;
-        let (lease, ticket) = self.draw_ticket(name, wish.ttl.min(longest));
-        let number = self.next_number();
-        self.add(now, name, Record::asking(ticket, number, lease, wish).within(longest));
-        ticket
-    }
-
-    /// Asks to become the holder of a ticket that another client, or this one, holds or has
-    /// detached. If this session holds the ticket, that grant ends at once, and an event says so.
-    ///
-    /// # Errors
-    /// This session itself waits for the ticket or is giving it back.
-    pub fn attach(
-        &mut self,
-        now: Micros,
-        name: &Name,
-        ticket: Ticket,
-        wish: Wish,
-    ) -> Result<(), Refusal> {
-        self.end_before_attach(ticket)?;
-        let number = self.next_number();
-        let longest = self.config.longest_lease;
-        let lease = self.source.lease();
-        self.add(now, name, Record::attaching(ticket, number, lease, wish).within(longest));
-        Ok(())
-    }
-
-    fn end_before_attach(&mut self, ticket: Ticket) -> Result<(), Refusal> {
-        let Some(name) = self.tickets.get(&ticket).cloned() else { return Ok(()) };
-        let Some(record) = self.desk(&name).records.get(&ticket) else { return Ok(()) };
-        match (record.phase, record.is_delivered) {
-            (Phase::Leaving, _) => return Err(Refusal::Ended(Cause::Released)),
-            (Phase::Held, true) => self.lose(&name, ticket, Loss::Ended(Cause::Attached)),
-            _ if record.is_attaching => self.refuse(&name, ticket, Refusal::Ended(Cause::Attached)),
-            _ => return Err(Refusal::Unknown),
-        }
-        Ok(())
-    }
-
-    /// Gives back a ticket's permits, or these slots of them.
-    pub fn release(&mut self, now: Micros, ticket: Ticket, slots: Option<Slots>) {
-        self.with(now, ticket, |record| record.release(now, slots));
-    }
-
-    /// Gives a ticket up, whether it waits or holds.
-    pub fn cancel(&mut self, now: Micros, ticket: Ticket) {
-        let Some(name) = self.tickets.get(&ticket).cloned() else { return };
-        let desk = self.desk(&name);
-        let is_unsent = desk.records.get(&ticket).is_some_and(|record| record.sent_at.is_none());
-        if is_unsent || planted(Bug::CancelsNothing) {
-            self.forget(&name, ticket);
-        } else {
-            self.with(now, ticket, |record| record.leave(now, Exit::Cancel));
-        }
-    }
-
-    /// Detaches a held ticket. Its lease lasts for its ttl once more, and has no owner until a
-    /// client attaches.
-    pub fn detach(&mut self, now: Micros, ticket: Ticket) {
-        self.with(now, ticket, |record| record.leave(now, Exit::Detach));
-    }
-
-    /// Sends any other request about a name. With `as_nobody` the request carries no inbox, as an
-    /// operator's does. The session draws the lease of a request to a holder.
-    pub fn ask(
-        &mut self,
-        now: Micros,
-        name: &Name,
-        mut request: Request,
-        as_nobody: bool,
-    ) -> AskId {
-        if let Request::AskHolder(ask) = &mut request {
-            ask.lease = self.source.lease();
-        }
-        self.last_ask += 1;
-        let id = AskId(self.last_ask);
-        self.desk(name).asks.push_back((id, request, as_nobody));
-        self.look_at(now, name);
-        id
-    }
-
-    /// Gives back and cancels everything.
-    pub fn close(&mut self, now: Micros) {
-        let tickets: Vec<Ticket> = self.tickets.keys().copied().collect();
-        for ticket in tickets {
-            self.cancel(now, ticket);
-        }
-    }
 
     // ---- told
 
@@ -243,7 +156,7 @@ impl Session {
                 self.give_back(now, &wakeup.name, wakeup.ticket);
             }
             What::Granted { fence, slots, limit } => {
-                let names = SlotNames::none(); // the proof tells them
+                let names = SlotNames::none(); // A wakeup has no names; the renewal that proves the grant has.
                 let granted = Granted { fence, slots, names, limit };
                 self.take_grant_by_wakeup(now, wakeup.ticket, granted);
             }
@@ -252,7 +165,8 @@ impl Session {
         }
     }
 
-    /// Wakeups may have been lost.
+    /// Wakeups may have been lost, for instance because the connection was made again. Everything
+    /// that a wakeup could have told is asked for.
     pub fn look_again(&mut self, now: Micros) {
         let names: Vec<Name> = self.desks.keys().cloned().collect();
         for name in names {
@@ -261,7 +175,7 @@ impl Session {
         }
     }
 
-    /// Time has passed.
+    /// Time has passed: sets off the alarms that are due.
     pub fn handle_timeout(&mut self, now: Micros) {
         while let Some(&(at, ticket)) = self.alarms.first()
             && at <= now
@@ -318,90 +232,10 @@ impl Session {
 
     // ---- inside
 
-    fn next_number(&mut self) -> u64 {
-        self.numbers += 1;
-        self.numbers
-    }
-
     fn desk(&mut self, name: &Name) -> &mut Desk {
         let Self { desks, source, shelf, .. } = self;
         let new = || Box::new(Desk::new(source.lease(), shelf.take(name)));
         desks.entry(name.clone()).or_insert_with(new)
-    }
-
-    /// A new ticket, and the lease that it will stand under.
-    fn draw_ticket(&mut self, name: &Name, ttl: Micros) -> (LeaseId, Ticket) {
-        self.desk(name);
-        let Self { desks, source, .. } = self;
-        let desk = desks.get_mut(name).unwrap_or_else(|| unreachable!("made above"));
-        let shared =
-            desk.shared_leases.get_or_insert_with(ttl, || SharedLease::new(source.lease()));
-        let ticket = shared.draw(source);
-        let lease = shared.lease;
-        desk.lease(lease, ttl);
-        (lease, ticket)
-    }
-
-    /// A later ticket of the same series reached the store before this one, or this one's place has
-    /// lapsed since. Nobody has ended the ticket, but it cannot be granted any more. So the session
-    /// asks for the same permits with another ticket.
-    fn renumber(&mut self, now: Micros, name: &Name, ticket: Ticket) {
-        let desk = self.desk(name);
-        let Some(record) = desk.records.get(&ticket).cloned() else { return };
-        self.forget_quietly(name, ticket);
-        let (lease, fresh) = self.draw_ticket(name, record.wish.ttl);
-        self.events.push_back(Event::Renumbered { from: ticket, to: fresh });
-        let number = self.next_number(); // It goes behind all tickets that were drawn before, or it would overtake them.
-        self.add(now, name, record.asking_anew(fresh, number, lease));
-    }
-
-    fn add(&mut self, now: Micros, name: &Name, record: Record) {
-        let ticket = record.ticket;
-        if let Some(alarm) = record.alarm_at() {
-            self.alarms.insert((alarm, ticket));
-        }
-        let (lease, ttl) = (record.lease, record.wish.ttl);
-        let desk = self.desk(name);
-        desk.lease(lease, ttl).users += 1;
-        desk.insert(record);
-        self.tickets.insert(ticket, name.clone());
-        self.look_at(now, name);
-    }
-
-    /// Changes a record, and puts its name on the agenda for now.
-    fn with(&mut self, now: Micros, ticket: Ticket, change: impl FnOnce(&mut Record)) {
-        let Some(name) = self.tickets.get(&ticket).cloned() else { return };
-        let desk = self.desk(&name);
-        let Some(record) = desk.records.get_mut(&ticket) else { return };
-        let before = record.alarm_at();
-        change(record);
-        let after = record.alarm_at();
-        desk.refile(ticket);
-        self.move_alarm(ticket, before, after);
-        self.look_at(now, &name);
-    }
-
-    fn move_alarm(&mut self, ticket: Ticket, before: Option<Micros>, after: Option<Micros>) {
-        if before != after {
-            before.map(|at| self.alarms.remove(&(at, ticket)));
-            after.map(|at| self.alarms.insert((at, ticket)));
-        }
-    }
-
-    fn forget(&mut self, name: &Name, ticket: Ticket) {
-        if self.forget_quietly(name, ticket) {
-            self.plan(name);
-        }
-    }
-
-    /// Says whether it was here.
-    fn forget_quietly(&mut self, name: &Name, ticket: Ticket) -> bool {
-        self.tickets.remove(&ticket);
-        let Some(record) = self.desk(name).remove(ticket) else { return false };
-        if let Some(alarm) = record.alarm_at() {
-            self.alarms.remove(&(alarm, ticket));
-        }
-        true
     }
 
     /// A number from 0 to 1023, for jitter. Not random, only uneven between sessions and calls.

@@ -7,10 +7,11 @@
 //! ```
 //!
 //! A request is sent to another node only if it was certainly not executed. A request that was
-//! handed over and not answered may have been executed, and the session finds out with the same
-//! tickets.
+//! handed over and not answered may have been executed. The session finds out, by asking again with
+//! the same tickets.
 
 mod call;
+mod confirm;
 mod ears;
 mod listening;
 mod map;
@@ -32,16 +33,19 @@ use redis::{Cmd, ToRedisArgs, Value};
 use seinpaal_proto::{Batch, Inbox, Replies, Reply, queue};
 use tokio::{sync::Notify, task::AbortHandle};
 
+pub(super) use self::confirm::Proof;
+#[cfg(any(test, feature = "fuzzing"))]
+pub(super) use self::slots::{fuzz_redirection, fuzz_slots};
+
 use self::{
     call::{Call, NodeTask},
     ears::Ears,
     listening::keep,
-    node::{Link, Node, WiredScripts},
+    node::{Node, WiredScripts},
     slots::{Address, SlotMap},
 };
 use super::{
     keys::{Keys, slot_of},
-    replicas,
     script::{Mutation, Operation, Scripts, Wire},
     server::Look,
 };
@@ -55,7 +59,7 @@ pub(super) struct Cluster {
     keeper: AbortHandle,
 }
 
-/// What it takes to connect, and where wakeups go.
+/// Everything that connecting needs, and where wakeups go.
 pub(super) struct ClusterOptions {
     pub(super) url: ClusterUrl,
     pub(super) keys: Keys,
@@ -72,13 +76,15 @@ struct ClusterLinks {
     news: NewsSender,
     scripts: Arc<WiredScripts>,
     map: Mutex<SlotMap>,
-    /// How often the map was looked at.
+    /// How often the map was looked at. A caller that waited for `looking` sees by it that somebody else
+    /// has looked meanwhile.
     looks: AtomicU64,
+    /// The map may be out of date.
     is_doubtful: AtomicBool,
     looking: tokio::sync::Mutex<()>,
     nodes: Mutex<HashMap<Address, Arc<Node>>>,
     ears: Ears,
-    /// What the first node that answered showed and said.
+    /// What the first node that answered has shown and said of itself.
     first_look: OnceLock<Look>,
     has_missed: AtomicBool,
     is_awaited: AtomicBool,
@@ -107,7 +113,7 @@ impl Cluster {
         Ok(())
     }
 
-    /// The same for a batch about a queue.
+    /// Makes sure that wakeups for a batch about a queue are heard before it goes out.
     pub(super) async fn expect_at_queue(&self, batch: &queue::Batch) -> Result<(), StoreError> {
         match ears::listens_for(batch) {
             Some(lasts) if batch.session == self.shared.inbox => {
@@ -117,7 +123,8 @@ impl Cluster {
         }
     }
 
-    /// An answer about a name of this slot is overdue: a link that was silent for so long is not used for the next call.
+    /// An answer about a name of this slot is overdue. The next call does not use a link that was silent
+    /// for so long.
     pub(super) async fn reassure(&self, slot: u16, silence: Duration) {
         let owner = self.shared.map().owner(slot).cloned();
         if let Some(owner) = owner {
@@ -145,31 +152,6 @@ impl Cluster {
         Ok((done.answer, Proof(done.at)))
     }
 
-    /// Whether as many replicas as are wanted have what was written at a node until now.
-    pub(super) async fn confirm(&self, proof: Proof) -> Result<(), StoreError> {
-        let Some(wanted) = self.shared.url.options.replicated else { return Ok(()) };
-        let count = self.replicas_of(proof).await?;
-        if count >= wanted {
-            self.shared.had_replicas.store(true, Ordering::Relaxed);
-            return Ok(());
-        }
-        let has_known_some = self.shared.map().most_replicas() >= wanted;
-        let had_enough = has_known_some || self.shared.had_replicas.load(Ordering::Relaxed);
-        Err(replicas::too_few(count, wanted, had_enough))
-    }
-
-    /// How many replicas have what was written at a node until now; waits for as many as are wanted, for a
-    /// while.
-    pub(super) async fn replicas_of(&self, proof: Proof) -> Result<u32, StoreError> {
-        match (self.shared.url.options.replicated, proof.0) {
-            (Some(wanted), Some((node, link))) => {
-                let confirmed = node.replicas_of(link, wanted).await;
-                confirmed.inspect_err(|_| self.shared.is_doubtful.store(true, Ordering::Relaxed))
-            }
-            _ => Ok(0),
-        }
-    }
-
     /// What should be changed about the cluster, or how it is used.
     pub(super) fn advice(&self) -> Vec<Advice> {
         let mut lines =
@@ -188,12 +170,12 @@ impl Cluster {
         lines
     }
 
-    /// What the node says of itself that was asked first.
+    /// What the node that was asked first says of itself.
     pub(super) fn facts(&self) -> Vec<Fact> {
         self.shared.first_look.get().map_or_else(Vec::new, |look| look.facts.clone())
     }
 
-    /// What the replies mean for who is listened for.
+    /// Learns from the replies which names need no wakeups any more.
     pub(super) fn take_note(&self, batch: &Batch, replies: &Replies) {
         let channel = self.shared.keys.channel_at(&batch.name, self.shared.inbox);
         let over = if batch.inbox == Some(self.shared.inbox) {
@@ -207,7 +189,7 @@ impl Cluster {
         }
     }
 
-    /// The masters that there are.
+    /// All masters, by a map that is looked at anew.
     pub(super) async fn masters(&self) -> Result<Vec<Master>, StoreError> {
         let looks = self.shared.looks.load(Ordering::Relaxed);
         self.shared.look(looks).await?;
@@ -215,9 +197,6 @@ impl Cluster {
         Ok(masters.iter().map(|address| Master(self.shared.node(address))).collect())
     }
 }
-
-/// Where a script was executed.
-pub(super) struct Proof(Option<(Arc<Node>, Link)>);
 
 /// One master, for commands that are not about a name.
 pub(super) struct Master(Arc<Node>);
@@ -266,7 +245,7 @@ impl ClusterLinks {
         }
     }
 
-    /// Nothing in it is ever left half done.
+    /// A poisoned lock does no harm, since nothing panics while the map is half changed.
     fn map(&self) -> MutexGuard<'_, SlotMap> {
         self.map.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -292,34 +271,12 @@ impl ClusterLinks {
     }
 }
 
-/// What is wrong for good says more than that a node is away.
 fn no_reading() -> StoreError {
     let message = "a cluster was opened without a look at it: please report this";
     StoreError::new(StoreErrorKind::Internal, Certainty::NotExecuted, message)
 }
 
+/// The error to tell of two: one that will not pass says more than that a node is away.
 fn graver(one: StoreError, other: StoreError) -> StoreError {
     if one.is_passing() { other } else { one }
-}
-
-/// Reads the answer to `CLUSTER SLOTS`, and asks everything of what was read.
-#[cfg(any(test, feature = "fuzzing"))]
-pub(super) fn fuzz_slots(answer: &Value) {
-    let of = Address { host: "h".into(), port: 1 };
-    let Some(map) = SlotMap::parse(answer, &of) else { return };
-    for slot in [0, 1, 16_383, u16::MAX] {
-        let owner = map.owner(slot);
-        assert!(owner.is_none_or(|owner| map.knows(owner)), "{slot}");
-    }
-    assert!(map.masters().iter().all(|master| map.nodes().contains(master)));
-    assert!(map.nodes().len() <= map.masters().len() * (map.most_replicas() as usize + 1) * 16_384);
-}
-
-/// Reads a redirection, and writes it again.
-#[cfg(any(test, feature = "fuzzing"))]
-pub(super) fn fuzz_redirection(text: &str) {
-    let of = Address { host: "h".into(), port: 1 };
-    if let Some(address) = Address::parse(text, &of) {
-        assert_eq!(Address::parse(&address.to_string(), &of), Some(address));
-    }
 }

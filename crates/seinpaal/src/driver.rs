@@ -7,6 +7,15 @@
 //!                        └── Event ──▶ futures and permits of the API
 //! ```
 //!
+//! | what | file |
+//! |---|---|
+//! | a command of the API, and what the session does with it | `command.rs`, `dispatch.rs` |
+//! | the calls that are due | `making.rs`, `together.rs` |
+//! | answers and news of the store | `answers.rs` |
+//! | the wait for the next of these | `serving.rs`; on a caller's thread `shared.rs` |
+//! | releases, and the end of the connection | `releases.rs`, `parting.rs` |
+//! | queues | `queues.rs`, `queue_waiters.rs`, `queue_command.rs` |
+//!
 //! The driver has a thread of its own for three reasons: leases are renewed while the program
 //! blocks its executor, a permit can be dropped where there is no runtime, and the program may use
 //! any executor (docs/decisions/0004-driver-thread.md). This is the only place that waits.
@@ -14,9 +23,11 @@
 //! If the store answers in place, a caller may enter an idle driver and have its one call made on
 //! the caller's thread (`shared.rs`, docs/decisions/0047-a-lone-call-on-its-callers-thread.md).
 
+mod answers;
 mod asks;
 mod command;
 mod dispatch;
+mod errors;
 #[cfg(feature = "metrics")]
 #[path = "driver/figures/recorded.rs"]
 mod figures;
@@ -44,14 +55,15 @@ use std::{pin::pin, sync::Arc, time::Duration};
 
 use futures_util::{StreamExt, stream::FuturesUnordered};
 use seinpaal_proto::{
-    Name, Replies, Ticket, queue,
-    session::{Call, CallId, Session},
+    Ticket,
+    session::{Call, Session},
 };
 use tokio::sync::{mpsc, oneshot};
 
 pub(crate) use command::{
     Asked, Command, Detached, Giving, OnQueued, Opening, ReleaseReply, Request, Wanted,
 };
+pub(crate) use errors::{internal, is_closed, misfit};
 pub(crate) use handle::Handle;
 pub(crate) use lease::{Grant, Lease};
 pub use pulse::Outage;
@@ -62,11 +74,13 @@ pub(crate) use queue_command::{
 
 use crate::{
     boottime::ClientClock,
-    error::{AcquireError, ReleaseError},
-    store::{BoxFuture, Certainty, News, Store, StoreError, StoreErrorKind, Together},
+    error::ReleaseError,
+    store::{BoxFuture, News, Store, StoreError},
 };
+use answers::Done;
 use asks::Asks;
 use dispatch::Waiting;
+use errors::silence;
 pub(crate) use figures::Asked as AskedFor;
 use queues::Queues;
 pub(crate) use releases::ANSWER;
@@ -79,26 +93,22 @@ pub(crate) use statistics::Statistics;
 /// How long a driver tries to give everything back after the program has dropped its last handle.
 const LAST_WORDS: Duration = Duration::from_secs(10);
 
-/// After several requests came at once, callers send nothing themselves for this long: the other
-/// requests would have to wait for the answer.
+/// After several requests came at once, callers send nothing themselves for so many microseconds. A
+/// request that its caller sends goes alone, and all others of the name wait for its answer. The
+/// driver's task would send them together.
 const CROWDED: u64 = 10_000;
 
-enum Done {
-    Call(CallId, Result<Replies, StoreError>),
-    Bundle(Vec<(CallId, Result<Replies, StoreError>)>),
-    Together(Vec<(CallId, Ticket)>, Result<Together, StoreError>),
-    Queue(Name, CallId, Result<queue::Replies, StoreError>),
-}
-
-/// A connection that was closed.
+/// A connection that was closed, until everything has gone back.
 struct Closing {
     /// The longest lease of ours that may still stand at the store.
     longest: Duration,
+    /// When the callers are told that nobody knows how it went.
     give_up_at: u64,
+    /// The callers that wait for the end.
     told: Vec<oneshot::Sender<Result<(), ReleaseError>>>,
 }
 
-/// A session at work.
+/// A session at work, with the store that it works on and the callers that it works for.
 struct Driver {
     session: Session,
     store: Arc<dyn Store>,
@@ -108,15 +118,16 @@ struct Driver {
     /// Where the store is, for people.
     address: Arc<str>,
     statistics: Arc<Statistics>,
+    /// The calls to the store that were not answered yet.
     under_way: FuturesUnordered<BoxFuture<'static, Done>>,
     /// Work with the store that does not concern the session, such as lists. It ends when the
     /// connection is closed.
     store_tasks: FuturesUnordered<BoxFuture<'static, ()>>,
     waiting: Waiting,
     asks: Asks,
+    /// How the last call failed, if it did. Callers are told this error where the session has none.
     last_error: Option<StoreError>,
-    /// Set when the connection was closed: until when the driver waits for the store, and the
-    /// callers that wait for that.
+    /// Set when the connection was closed.
     closing: Option<Closing>,
     /// Tickets of different names that are to be asked for in one step.
     together: Vec<Vec<Ticket>>,
@@ -125,7 +136,7 @@ struct Driver {
     /// Callbacks to tell that a request waits, with the number of waiting requests. They run on the
     /// connection's thread, and not inside a call.
     queued: Vec<(OnQueued, u32)>,
-    /// Until this instant several callers are taken to ask at once, and their requests go together.
+    /// Until this instant the driver expects several callers at once, and sends their requests together.
     crowded_until: u64,
 }
 
@@ -189,7 +200,7 @@ impl Driver {
         std::iter::from_fn(|| self.session.poll_call(now)).collect()
     }
 
-    /// What is left of a step once these calls are made.
+    /// The rest of a step, after the calls about permits.
     fn stand(&mut self, now: u64) {
         self.step_queues(now);
         self.answer_closing(now);
@@ -231,65 +242,6 @@ impl Driver {
         }
     }
 
-    fn take_error(&mut self, now: u64, id: CallId, error: &StoreError) {
-        tracing::warn!(target: "seinpaal", kind = ?error.kind(), %error, "the store did not answer");
-        self.statistics.failed();
-        let failure = error.as_failure();
-        self.last_error = Some(error.clone());
-        self.session.handle_failure(now, id, failure);
-    }
-
-    fn take_result(&mut self, now: u64, id: CallId, result: Result<Replies, StoreError>) {
-        match result {
-            Ok(replies) => {
-                self.last_error = None;
-                self.session.handle_replies(now, id, replies);
-            }
-            Err(error) => self.take_error(now, id, &error),
-        }
-    }
-
-    fn take_done(&mut self, done: Done) {
-        let now = self.clock.now();
-        match done {
-            Done::Call(id, result) => self.take_result(now, id, result),
-            Done::Bundle(results) => {
-                for (id, result) in results {
-                    self.take_result(now, id, result);
-                }
-            }
-            Done::Together(calls, result) => self.take_together(now, calls, result),
-            Done::Queue(name, id, result) => {
-                if result.is_err() {
-                    self.statistics.failed();
-                }
-                self.queues.take_done(now, &name, id, result);
-            }
-        }
-        self.tell(now);
-    }
-
-    fn take_news(&mut self, news: News) {
-        let now = self.clock.now();
-        self.take_one(now, news);
-        while let Ok(news) = self.news.try_recv() {
-            self.take_one(now, news);
-        }
-    }
-
-    fn take_one(&mut self, now: u64, news: News) {
-        match news {
-            News::Wakeup(wakeup) => self.session.handle_wakeup(now, wakeup),
-            News::LookAgain => {
-                self.statistics.looked_again();
-                figures::reconnected();
-                self.session.look_again(now);
-                self.queues.look_again(now);
-            }
-            News::Queue(wakeup) => self.queues.take_wakeup(now, &wakeup),
-        }
-    }
-
     /// Takes all commands that are there, so that requests of many tasks share a round trip.
     fn take_commands(&mut self, first: Command) {
         let now = self.clock.now();
@@ -299,7 +251,7 @@ impl Driver {
         }
     }
 
-    /// How many there were.
+    /// Takes the commands that are there already, and returns how many there were.
     fn take_more_commands(&mut self, now: u64) -> usize {
         let mut taken = 0;
         while let Ok(command) = self.commands.try_recv() {
@@ -307,20 +259,6 @@ impl Driver {
             taken += 1;
         }
         taken
-    }
-
-    fn error(&self) -> StoreError {
-        self.last_error.clone().unwrap_or_else(misfit)
-    }
-
-    fn refused_by_store(&self) -> AcquireError {
-        self.error().into()
-    }
-
-    /// The error for a request that the store has not answered in time.
-    fn silence(&self) -> StoreError {
-        let last_error = self.last_error.clone().filter(StoreError::is_passing);
-        last_error.unwrap_or_else(|| silence(&self.address))
     }
 }
 
@@ -334,31 +272,4 @@ async fn sleep_until(clock: ClientClock, at: Option<u64>) {
         }
         None => std::future::pending().await,
     }
-}
-
-pub(crate) fn internal(
-    what: &str,
-    error: impl std::error::Error + Send + Sync + 'static,
-) -> StoreError {
-    internal_text(&format!("{what}: {error}")).caused_by(error)
-}
-
-fn internal_text(what: &str) -> StoreError {
-    StoreError::new(crate::store::StoreErrorKind::Internal, Certainty::NotExecuted, what)
-}
-
-/// The connection was closed, or its driver has ended with the runtime that it was started on.
-pub(crate) fn is_closed() -> StoreError {
-    StoreError::new(StoreErrorKind::Closed, Certainty::Unknown, "the connection is closed")
-}
-
-/// The store at this address did not say anything in time.
-fn silence(address: &str) -> StoreError {
-    let message = format!("{address} did not answer in time: is it running and reachable?");
-    StoreError::new(StoreErrorKind::Unreachable, Certainty::Unknown, message)
-}
-
-/// The store's answer is not one to what was asked.
-pub(crate) fn misfit() -> StoreError {
-    internal_text("the store gave an answer that does not fit")
 }

@@ -50,6 +50,7 @@
 //! | level | what |
 //! |---|---|
 //! | warn | `lost`, `danger`, `not known to be released`, a call that the store did not answer, a name that is damaged |
+//! | info | `asked to hand over` |
 //! | debug | `queued`, `renumbered`, `acquired`, `refused`, `released`, `detached`, `delivered` (with its size in bytes), `finished`, connections that fail |
 //! | trace | `renewed`, `asked` |
 //!

@@ -1,17 +1,17 @@
 //! The semaphore: a name with a limit.
 
+mod steer;
+mod tickets;
+
 use std::time::Duration;
 
-use seinpaal_proto::{
-    AskHolder, Configure, HandOverAsk, Kind, LeaseId, Limit, Name, OnMismatch, Renew, Reply,
-    Request, SlotNames, Ticket, TicketReply, Whom, time,
-};
+use seinpaal_proto::{Kind, Limit, Name, OnMismatch, Reply, Request, Ticket};
 use tokio::sync::oneshot;
 
 use crate::{
     acquire::{Acquire, AcquireOptions, Attach, PROMPT, TryAcquire},
     driver::{self, Command},
-    error::{AdminError, BadSetting},
+    error::AdminError,
     inspect::Snapshot,
     permit::Permit,
     run::RunError,
@@ -21,14 +21,16 @@ use crate::{
 
 /// The most holders, and waiters, that [`Semaphore::snapshot`] lists.
 const ROWS: u32 = 10_000;
-/// How long the store may take to list everything about a name, which may be much.
+/// How long the store may take to list everything about a name: there may be thousands of holders.
 const LOOK: Duration = Duration::from_secs(30);
-/// The longest reason for a pause, in bytes.
-const MAX_REASON_BYTES: usize = 512;
 
 /// At most `limit` permits are held at once, by anybody who uses the same name on the same store.
 ///
 /// Cheap to clone. Nothing is sent before something is awaited.
+///
+/// # Cancel safety
+/// Dropping a request for permits, at any point, leaves nothing behind. What the other methods change
+/// may be changed once their future has been polled, whether or not it is polled again.
 ///
 /// ```
 /// # futures_executor::block_on(async {
@@ -94,7 +96,8 @@ impl Semaphore {
         self.limit(limit).on_mismatch(OnMismatch::Exact)
     }
 
-    /// Says what to do when those who hold or wait stated another limit: refuse (default), adopt theirs, or set this one.
+    /// Says what to do if those who hold or wait have stated another limit: refuse (the default), adopt
+    /// theirs, or set this one for all.
     pub fn on_mismatch(mut self, on_mismatch: OnMismatch) -> Self {
         self.options.on_mismatch = on_mismatch;
         self
@@ -105,11 +108,11 @@ impl Semaphore {
         Acquire::new(self.options.clone())
     }
 
-    /// Waits for a permit, runs `work` while it is held, and gives it back. See [`Acquire::run`], which takes a timeout
-    /// and the like.
+    /// Waits for a permit, runs `work` while it is held, and gives it back. [`Acquire::run`] does the
+    /// same for a request with a timeout and the like.
     ///
     /// # Errors
-    /// As there.
+    /// As [`Acquire::run`].
     pub async fn run<T>(&self, work: impl AsyncFnOnce(&Permit) -> T) -> Result<T, RunError> {
         self.acquire().run(work).await
     }
@@ -130,8 +133,8 @@ impl Semaphore {
         TryAcquire::new(self.options.clone())
     }
 
-    /// Becomes the holder of a ticket that was [detached](crate::Permit::detach), perhaps by another process. If
-    /// its holder still keeps it, it is taken from that holder.
+    /// Becomes the holder of a ticket that was [detached](crate::Permit::detach), perhaps by another
+    /// process. If somebody still holds the ticket, that holder loses it and is told.
     ///
     /// # Examples
     /// ```
@@ -150,157 +153,18 @@ impl Semaphore {
         Attach::new(self.options.clone(), ticket)
     }
 
-    /// Reads the limit in force; 1 where nobody has set or stated one.
+    /// Reads the limit in force; 1 if nobody has set or stated one.
     ///
     /// # Errors
-    /// [`AdminError`] for a bad name or a store that does not answer.
+    /// [`AdminError`] for a bad name or a store that does not answer within 30 s.
     pub async fn stored_limit(&self) -> Result<u32, AdminError> {
         Ok(self.inspect(0).await?.limit)
-    }
-
-    /// Sets the limit, 0 to 1 000 000 000, as an operator: it is in force whatever callers state,
-    /// and stays until it is [unset](Self::unset_limit), also when nobody uses the name. If more
-    /// permits are held than the new limit, no holder is ended, and nobody new gets in until the
-    /// limit is kept again. 0 admits nobody.
-    ///
-    /// # Errors
-    /// [`AdminError::FixedLimit`] for a mutex or a readers-writer lock; [`AdminError`] for bad input or a store
-    /// that does not answer (then it may have happened).
-    ///
-    /// # Examples
-    /// ```
-    /// # futures_executor::block_on(async {
-    /// # let seinpaal = seinpaal::Seinpaal::connect("memory:").await?;
-    /// let gpus = seinpaal.semaphore("gpus");
-    /// gpus.set_limit(2).await?;
-    /// assert_eq!(gpus.stored_limit().await?, 2);
-    /// # Ok::<(), Box<dyn std::error::Error>>(()) }).unwrap();
-    /// ```
-    pub async fn set_limit(&self, limit: u32) -> Result<(), AdminError> {
-        self.configure(Configure::Limit(Limit::new(limit)?)).await
-    }
-
-    /// Gives the slots names, from slot 0 up, and sets the limit to the number of names as [`set_limit`](Self::set_limit)
-    /// does: 1 to 1000 different names of 1 to 64 bytes, without commas and control characters, which neither begin nor
-    /// end with a space. A permit then [says](Permit::slot_name) what its slot is called, and a request can
-    /// [wish](Acquire::slot) for one. While anybody holds or waits, names can only be added at the end; a limit that is
-    /// set or unset takes the names away.
-    ///
-    /// # Errors
-    /// [`AdminError::SlotsInUse`] while somebody goes by other names; a quorum keeps no names and is an
-    /// [`AdminError::Store`]; as [`set_limit`](Self::set_limit).
-    ///
-    /// # Examples
-    /// ```
-    /// # futures_executor::block_on(async {
-    /// # let seinpaal = seinpaal::Seinpaal::connect("memory:").await?;
-    /// let boards = seinpaal.semaphore("boards");
-    /// boards.name_slots(["GPU-0", "GPU-1", "board-b"]).await?;
-    /// assert_eq!(boards.stored_limit().await?, 3);
-    /// # Ok::<(), Box<dyn std::error::Error>>(()) }).unwrap();
-    /// ```
-    pub async fn name_slots<N: Into<String>>(
-        &self,
-        names: impl IntoIterator<Item = N>,
-    ) -> Result<(), AdminError> {
-        let names = SlotNames::new(names).map_err(BadSetting::from)?;
-        self.configure(Configure::Slots(names)).await
-    }
-
-    /// Lets go of a limit that was [set](Self::set_limit), at once: what those who hold or wait stated is in force, else
-    /// 1, and whoever fits is let in.
-    ///
-    /// # Errors
-    /// As [`set_limit`](Self::set_limit).
-    pub async fn unset_limit(&self) -> Result<(), AdminError> {
-        self.configure(Configure::Unpin).await
-    }
-
-    /// Admits nobody until [`resume`](Self::resume). Holders keep their permits. People who look at
-    /// the name see `reason`, at most 512 bytes.
-    ///
-    /// # Errors
-    /// As [`set_limit`](Self::set_limit).
-    ///
-    /// # Examples
-    /// ```
-    /// # futures_executor::block_on(async {
-    /// # let seinpaal = seinpaal::Seinpaal::connect("memory:").await?;
-    /// let gpus = seinpaal.semaphore("gpus");
-    /// gpus.pause("driver update").await?;
-    /// assert!(gpus.try_acquire().await?.is_none());
-    /// gpus.resume().await?;
-    /// # Ok::<(), Box<dyn std::error::Error>>(()) }).unwrap();
-    /// ```
-    pub async fn pause(&self, reason: &str) -> Result<(), AdminError> {
-        if reason.len() > MAX_REASON_BYTES || reason.chars().any(char::is_control) {
-            return Err(BadSetting::Reason.into());
-        }
-        self.configure(Configure::Pause(reason.to_owned())).await
-    }
-
-    /// Admits again.
-    ///
-    /// # Errors
-    /// As [`set_limit`](Self::set_limit).
-    pub async fn resume(&self) -> Result<(), AdminError> {
-        self.configure(Configure::Resume).await
-    }
-
-    /// Ends somebody's lease or place in the queue. Its owner learns of it at once.
-    ///
-    /// # Errors
-    /// [`AdminError::Unknown`] if the ticket neither holds nor waits here; as [`set_limit`](Self::set_limit).
-    ///
-    /// # Examples
-    /// ```
-    /// # futures_executor::block_on(async {
-    /// # let seinpaal = seinpaal::Seinpaal::connect("memory:").await?;
-    /// let gpus = seinpaal.semaphore("gpus");
-    /// let permit = gpus.acquire().await?;
-    /// gpus.evict(permit.ticket()).await?;
-    /// println!("lost: {}", permit.lost().await);
-    /// # Ok::<(), Box<dyn std::error::Error>>(()) }).unwrap();
-    /// ```
-    pub async fn evict(&self, ticket: Ticket) -> Result<(), AdminError> {
-        match self.ask(Request::Evict { ticket }, false).await? {
-            Reply::Evicted { .. } => Ok(()),
-            Reply::Unknown { .. } => Err(AdminError::Unknown(ticket)),
-            _ => Err(misfit()),
-        }
-    }
-
-    /// Asks the holder of a ticket to hand over, and says who asks and why. Nothing is ended: the
-    /// holder [is told](crate::Permit::asked), by its next renewal at the latest, and people who
-    /// look at the name see it. `by` has 1 to 128 bytes and `reason` 1 to 512, without control
-    /// characters. The same ask again is the same ask; of one grant the last 8 are kept.
-    ///
-    /// # Errors
-    /// [`AdminError::Waits`] for a ticket that waits; [`AdminError::Unknown`] or
-    /// [`AdminError::Ended`] for one that neither holds nor waits; [`AdminError::Setting`] for bad
-    /// input; [`AdminError::Store`] on a quorum, which cannot do this yet.
-    pub async fn ask_holder(
-        &self,
-        ticket: Ticket,
-        by: &str,
-        reason: &str,
-    ) -> Result<(), AdminError> {
-        let ask = HandOverAsk::new(by, reason).map_err(BadSetting::Ask)?;
-        // The session draws the lease.
-        let request = AskHolder { ticket, lease: LeaseId::from(ticket), ask };
-        match self.ask(Request::AskHolder(request), true).await? {
-            Reply::Asked { .. } => Ok(()),
-            Reply::Queued { .. } => Err(AdminError::Waits(ticket)),
-            Reply::Ended { cause, .. } => Err(AdminError::Ended(cause.into())),
-            Reply::Unknown { .. } => Err(AdminError::Unknown(ticket)),
-            _ => Err(misfit()),
-        }
     }
 
     /// Reads everything about the name; of holders and waiters at most 10 000 each.
     ///
     /// # Errors
-    /// [`AdminError`] for a bad name or a store that does not answer.
+    /// [`AdminError`] for a bad name or a store that does not answer within 30 s.
     ///
     /// # Examples
     /// ```
@@ -317,42 +181,6 @@ impl Semaphore {
         self.inspect(ROWS).await
     }
 
-    /// Extends the lease of a detached ticket to `ttl` (100 ms to 24 h) from now, and says how long it lasts;
-    /// `None`: for as long as its process lives.
-    ///
-    /// # Errors
-    /// [`AdminError::Unknown`] or [`AdminError::Ended`] if it is not held; as [`set_limit`](Self::set_limit).
-    pub async fn renew_ticket(
-        &self,
-        ticket: Ticket,
-        ttl: Duration,
-    ) -> Result<Option<Duration>, AdminError> {
-        let ttl = self.options.seinpaal.checked_ttl(ttl)?;
-        let whom = Whom::Tickets(vec![ticket]);
-        let renew = Renew { lease: LeaseId::from(ticket), ttl, margin: time::margin(ttl), whom };
-        let reply = self.ask(Request::Renew(renew), true).await?;
-        let Reply::Tickets { valid_for, tickets } = reply else { return Err(misfit()) };
-        match tickets.first() {
-            Some(TicketReply::Held { .. }) => Ok(valid_for.map(Duration::from_micros)),
-            Some(TicketReply::Ended(cause)) => Err(AdminError::Ended((*cause).into())),
-            _ => Err(AdminError::Unknown(ticket)),
-        }
-    }
-
-    /// Gives back a ticket's permits, whoever holds it.
-    ///
-    /// # Errors
-    /// [`AdminError::Unknown`] or [`AdminError::Ended`] if it is not held, and then nothing changes; as
-    /// [`set_limit`](Self::set_limit).
-    pub async fn release_ticket(&self, ticket: Ticket) -> Result<(), AdminError> {
-        match self.ask(Request::Release { ticket, slots: None }, true).await? {
-            Reply::Released { .. } => Ok(()),
-            Reply::Ended { cause, .. } => Err(AdminError::Ended(cause.into())),
-            Reply::Unknown { .. } => Err(AdminError::Unknown(ticket)),
-            _ => Err(misfit()),
-        }
-    }
-
     async fn inspect(&self, rows: u32) -> Result<Snapshot, AdminError> {
         let Reply::Snapshot(snapshot) = self.ask(Request::Inspect { rows }, false).await? else {
             return Err(misfit());
@@ -360,15 +188,8 @@ impl Semaphore {
         Ok(Snapshot::new(&self.options.name.clone()?, snapshot))
     }
 
-    async fn configure(&self, change: Configure) -> Result<(), AdminError> {
-        match self.ask(Request::Configure(change), false).await? {
-            Reply::Configured { .. } => Ok(()),
-            Reply::OtherKind { stored, .. } => Err(AdminError::FixedLimit(stored)),
-            Reply::SlotsInUse { names } => Err(AdminError::SlotsInUse { names }),
-            _ => Err(misfit()),
-        }
-    }
-
+    /// Sends a request about the name. With `as_nobody` it carries no inbox: the ledger lets an operator
+    /// end what others hold, and a client only its own.
     async fn ask(&self, request: Request, as_nobody: bool) -> Result<Reply, AdminError> {
         let name = self.options.name.clone()?;
         let handle = &self.options.seinpaal.handle;

@@ -2,19 +2,19 @@
 
 #[path = "support/changing_hands.rs"]
 mod changing_hands;
+#[path = "api/in_hand.rs"]
+mod in_hand;
 #[path = "api/several.rs"]
 mod several;
 
 use std::{
-    future::{Future, IntoFuture},
+    future::IntoFuture,
     pin::pin,
     task::{Context, Poll, Waker},
     time::Duration,
 };
 
-use seinpaal::{
-    AcquireError, OnMismatch, PermitState, ReleaseError, Seinpaal, Semaphore, blocking,
-};
+use seinpaal::{AcquireError, OnMismatch, Seinpaal, Semaphore, blocking};
 use seinpaal_rig::SentinelServers;
 
 use changing_hands::{
@@ -23,6 +23,11 @@ use changing_hands::{
     who_attaches_to_its_own_ticket_has_one_permit, who_is_attached_to_is_told_and_can_free_nothing,
 };
 
+use in_hand::{
+    a_detached_ticket_outlives_its_connection_and_can_be_attached_to,
+    a_permit_is_renewed_while_it_is_held, a_permit_splits_and_merges_and_goes_back_in_parts,
+    an_evicted_holder_learns_of_it_and_its_work_is_dropped,
+};
 use several::{
     a_mutex_has_one_holder_and_its_limit_stays, a_name_that_is_one_lock_is_refused_as_another,
     a_set_is_lost_with_the_first_of_its_permits, a_writer_waits_for_readers_and_becomes_one,
@@ -135,63 +140,6 @@ async fn a_stated_limit_is_held_to_unless_told_otherwise(url: &str) -> Result {
     assert_eq!(set.limit(), 3);
     let many = seinpaal.semaphore("limits").acquire().permits(4).await;
     assert!(matches!(many, Err(AcquireError::TooMany { permits: 4, limit: 3 })));
-    Ok(())
-}
-
-async fn a_permit_splits_and_merges_and_goes_back_in_parts(url: &str) -> Result {
-    let semaphore = connect(url).await.semaphore("parts").limit(5);
-    let mut permit = semaphore.acquire().permits(5).await?;
-    assert!(permit.split(0).is_none() && permit.split(5).is_none());
-    let mut two = permit.split(2).ok_or("two of five")?;
-    assert_eq!((two.slots().to_string(), permit.slots().to_string()), ("0-1".into(), "2-4".into()));
-    permit.release().await?;
-    let three = semaphore.acquire().permits(3).await?;
-    two.merge(three);
-    assert_eq!(two.permits(), 5);
-    assert!(semaphore.try_acquire().await?.is_none());
-    drop(two);
-    is_left_empty(&semaphore).await;
-    Ok(())
-}
-
-async fn an_evicted_holder_learns_of_it_and_its_work_is_dropped(url: &str) -> Result {
-    let semaphore = connect(url).await.semaphore("evicted");
-    let permit = semaphore.acquire().await?;
-    let evicting = semaphore.evict(permit.ticket());
-    let (evicted, worked) = tokio::join!(evicting, permit.while_held(std::future::pending::<()>()));
-    evicted?;
-    assert!(worked.is_err() && !permit.is_held());
-    assert!(matches!(permit.state(), PermitState::Lost(_)));
-    assert_eq!(permit.release().await, Err(ReleaseError::NotHeld));
-    Ok(())
-}
-
-async fn a_detached_ticket_outlives_its_connection_and_can_be_attached_to(url: &str) -> Result {
-    let first = connect(url).await;
-    let permit = first.semaphore("handed over").limit(2).acquire().permits(2).await?;
-    let (fence, detached) = (permit.fence(), permit.detach().await?);
-    drop(first);
-    let semaphore = connect(url).await.semaphore("handed over");
-    assert!(semaphore.try_acquire().await?.is_none());
-    assert!(semaphore.renew_ticket(detached.ticket, Duration::from_secs(5)).await?.is_some());
-    let permit = semaphore.attach(detached.ticket).await?;
-    assert!(permit.fence() > fence && permit.permits() == 2);
-    permit.release().await?;
-    assert!(semaphore.release_ticket(detached.ticket).await.is_err());
-    is_left_empty(&semaphore).await;
-    Ok(())
-}
-
-async fn a_permit_is_renewed_while_it_is_held(url: &str) -> Result {
-    let semaphore = connect(url).await.semaphore("renewed");
-    let ttl = Duration::from_secs(1);
-    let permit = semaphore.acquire().ttl(ttl).await?;
-    let beginning = std::time::Instant::now();
-    while beginning.elapsed() < ttl + ttl / 4 {
-        permit.changed().await; // a renewal, or on a busy machine danger and then a renewal
-        assert!(permit.is_held());
-    }
-    assert!(semaphore.try_acquire().await?.is_none());
     Ok(())
 }
 

@@ -1,7 +1,11 @@
 //! The embedded store: directories, rights and disks.
 #![cfg(all(feature = "embedded", target_os = "linux"))]
 
+#[path = "embedded_directory/disks.rs"]
+mod disks;
 mod processes;
+#[path = "embedded_directory/users.rs"]
+mod users;
 
 use std::{
     fs,
@@ -9,9 +13,7 @@ use std::{
     path::Path,
 };
 
-use processes::{
-    Client, client::files, command, command_of_user, public_exe, require_root, through, unshare,
-};
+use processes::{Client, client::files, command, command_of_user, public_exe, require_root};
 
 const DAEMON: u32 = 1;
 const NOBODY: u32 = 65534;
@@ -31,69 +33,6 @@ fn refusal(dir: &Path) -> String {
     Client::spawn(command(dir, &[])).line()
 }
 
-/// Two users share `dir`: one waits for the other, and inherits from it when it dies.
-fn share(dir: &Path, users: [(u32, u32); 2]) {
-    let (_keep, exe) = public_exe();
-    let [mut holder, mut waiter] = users.map(|(user, group)| {
-        let client = Client::spawn(command_of_user(&exe, dir, user, group));
-        assert_eq!(client.line(), "open", "user {user}");
-        client
-    });
-    assert_eq!(holder.order("acquire n 1 1"), "granted");
-    assert_eq!(waiter.order("acquire n 1 2"), "queued");
-    assert_eq!(holder.order("release n 1"), "released");
-    assert_eq!(waiter.line(), "news granted");
-    assert_eq!(holder.order("acquire n 1 3"), "queued");
-    waiter.kill();
-    assert_eq!(holder.line(), "news granted");
-}
-
-#[test]
-fn two_users_share_a_directory_that_everybody_may_write() {
-    require_root();
-    for users in [[(NOBODY, NOBODY), (DAEMON, DAEMON)], [(0, 0), (NOBODY, NOBODY)]] {
-        let dir = directory(0o777);
-        share(dir.path(), users);
-    }
-}
-
-#[test]
-fn two_users_share_a_directory_of_their_group() {
-    require_root();
-    let dir = directory(0o700);
-    chown(dir.path(), Some(0), Some(DAEMON)).unwrap();
-    fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o2770)).unwrap();
-    share(dir.path(), [(NOBODY, DAEMON), (DAEMON, DAEMON)]);
-    let db = fs::metadata(dir.path().join("seinpaal.db")).unwrap();
-    assert_eq!(db.permissions().mode() & 0o777, 0o660, "not for others");
-}
-
-#[test]
-fn two_users_share_a_directory_of_their_group_that_does_not_hand_the_group_on() {
-    require_root();
-    let dir = directory(0o700);
-    chown(dir.path(), Some(0), Some(DAEMON)).unwrap();
-    fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o770)).unwrap();
-    let (_keep, exe) = public_exe();
-    let start = |user: u32| {
-        // Their own group comes first; the shared one is one of the others.
-        let group = format!("--groups={DAEMON}");
-        let who = [format!("--reuid={user}"), format!("--regid={user}"), group];
-        let words: Vec<&str> =
-            ["setpriv"].into_iter().chain(who.iter().map(String::as_str)).collect();
-        let client = Client::spawn(through(&exe, dir.path(), &words));
-        assert_eq!(client.line(), "open", "user {user}");
-        client
-    };
-    let (mut first, mut second) = (start(1001), start(1002));
-    assert_eq!(first.order("acquire n 1 1"), "granted");
-    assert_eq!(second.order("acquire n 1 2"), "queued");
-    first.kill();
-    assert_eq!(second.line(), "news granted");
-    let log = fs::metadata(dir.path().join("seinpaal.db-wal")).unwrap();
-    assert_eq!((log.gid(), log.mode() & 0o777), (DAEMON, 0o660));
-}
-
 /// The rights of everything that a client makes.
 fn modes(dir: &Path) -> Vec<(String, u32)> {
     let mut found = Vec::new();
@@ -110,7 +49,7 @@ fn modes(dir: &Path) -> Vec<(String, u32)> {
 }
 
 #[test]
-fn what_is_made_has_the_rights_of_the_directory_and_no_more() {
+fn new_files_have_the_rights_of_the_directory_and_no_more() {
     let expect = |file: u32, folder: u32| {
         let files = ["gate", "i/", "p/", "seinpaal.db", "seinpaal.db-shm", "seinpaal.db-wal"];
         let mut modes: Vec<_> = files.map(|name| (name.to_owned(), file)).into();
@@ -132,7 +71,7 @@ fn what_is_made_has_the_rights_of_the_directory_and_no_more() {
 }
 
 #[test]
-fn what_an_older_version_left_open_to_all_is_closed() {
+fn files_that_an_older_version_left_open_to_all_are_closed() {
     let dir = directory(0o700);
     Client::start(dir.path()).end();
     for (name, mode) in [("inbox", 0o777), ("presence", 0o777), ("gate", 0o666)] {
@@ -203,7 +142,7 @@ fn a_link_to_the_directory_is_followed_if_it_is_ours_and_not_if_it_is_a_stranger
 }
 
 #[test]
-fn who_keeps_the_gate_locked_is_told_to_newcomers_and_to_those_inside() {
+fn newcomers_and_clients_inside_are_told_which_process_keeps_the_gate_locked() {
     let dir = directory(0o700);
     let mut client = Client::start(dir.path());
     let gate = fs::File::open(dir.path().join("gate")).unwrap();
@@ -221,7 +160,7 @@ fn who_keeps_the_gate_locked_is_told_to_newcomers_and_to_those_inside() {
 }
 
 #[test]
-fn who_may_not_write_is_refused_and_nothing_is_written() {
+fn a_user_who_may_not_write_is_refused_and_nothing_is_written() {
     require_root();
     let dir = directory(0o755);
     let (_keep, exe) = public_exe();
@@ -239,65 +178,8 @@ fn who_may_not_write_is_refused_and_nothing_is_written() {
     assert_eq!(files(dir.path()), before);
 }
 
-/// Runs a client in a mount namespace in which `mount` has been done.
-fn behind(mount: &str, dir: &Path) -> Client {
-    let script = format!("{mount}; exec \"$0\" \"$@\"");
-    let mut words = unshare(&["--mount", "sh", "-ec"]);
-    words.push(&script);
-    Client::spawn(command(dir, &words))
-}
-
 #[test]
-fn a_read_only_file_system_is_refused() {
-    let dir = directory(0o700);
-    let path = dir.path().to_str().unwrap();
-    let said = behind(&format!("mount -t tmpfs -o ro tmpfs {path}"), dir.path()).line();
-    assert!(said.starts_with("Forbidden ") && said.contains("read-only"), "{said}");
-}
-
-#[test]
-fn a_full_disk_is_told_and_goes_on_when_there_is_room_again() {
-    let dir = directory(0o700);
-    let path = dir.path().to_str().unwrap();
-    let mut client = behind(&format!("mount -t tmpfs -o size=2m tmpfs {path}"), dir.path());
-    assert_eq!(client.line(), "open");
-    assert_eq!(client.order("acquire n 1 1"), "granted");
-    assert_eq!(client.order("fill"), "filled");
-    let said = client.order("pause n");
-    assert!(said.starts_with("Full ") && said.contains("seinpaal.db"), "{said}");
-    assert_eq!(client.order("unfill"), "unfilled");
-    assert_eq!(client.order("acquire n 1 2"), "queued", "nothing of what failed took effect");
-    assert_eq!(client.order("release n 1"), "released");
-    assert_eq!(client.line(), "news granted");
-}
-
-#[test]
-fn a_push_to_a_full_disk_is_told_and_leaves_nothing_of_itself() {
-    let dir = directory(0o700);
-    let path = dir.path().to_str().unwrap();
-    let mut client = behind(&format!("mount -t tmpfs -o size=2m tmpfs {path}"), dir.path());
-    assert_eq!(client.line(), "open");
-    assert_eq!(client.order("push q a"), "pushed");
-    assert_eq!(client.order("fill"), "filled");
-    let said = client.order("push-large q");
-    assert!(said.starts_with("Full ") && said.contains("seinpaal.db"), "{said}");
-    assert_eq!(client.order("unfill"), "unfilled");
-    assert_eq!(client.order("work q 5"), "works on a 1");
-    assert_eq!(client.order("acknowledge q"), "acknowledged 1");
-}
-
-#[test]
-fn a_disk_that_is_full_from_the_start_is_told() {
-    let dir = directory(0o700);
-    let path = dir.path().to_str().unwrap();
-    let fill =
-        format!("mount -t tmpfs -o size=64k tmpfs {path}; cat /dev/zero 2>&- > {path}/x || :");
-    let said = behind(&fill, dir.path()).line();
-    assert!(said.starts_with("Full "), "{said}");
-}
-
-#[test]
-fn what_is_not_a_database_is_refused_and_left_alone() {
+fn a_file_that_is_not_a_database_is_refused_and_left_alone() {
     let dir = directory(0o700);
     fs::write(dir.path().join("seinpaal.db"), "my diary, long enough to be mistaken").unwrap();
     let said = refusal(dir.path());

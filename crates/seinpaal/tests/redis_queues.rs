@@ -2,6 +2,8 @@
 
 #[path = "support/asks.rs"]
 mod asks;
+#[path = "redis_queues/damage.rs"]
+mod damage;
 
 use std::{collections::HashMap, time::Duration};
 
@@ -119,7 +121,7 @@ async fn a_push_is_one_command_of_four_and_acknowledging_with_a_pop_one_of_seven
 }
 
 #[tokio::test]
-async fn what_was_done_though_its_answer_was_lost_is_done_once() {
+async fn a_batch_whose_answer_was_lost_is_executed_once() {
     let server = RedisServer::start();
     let port = server.port();
     let proxy = Proxy::start(port).unwrap();
@@ -180,96 +182,7 @@ async fn without_memory_nothing_is_put_in_but_everything_can_be_taken_out() {
 }
 
 #[tokio::test]
-async fn a_key_that_is_not_a_queues_is_a_typed_answer_and_stays_as_it_was() {
-    let server = RedisServer::start();
-    let client = Client::connect(&server.socket_url(""), 1).await;
-    let mut behind = plain(&server.socket_url("")).await;
-    let mut set = cmd("SET");
-    let mut hset = cmd("HSET");
-    for foreign in [
-        set.arg(RECORDS).arg("mine"),
-        hset.arg(RECORDS).arg("a").arg("b"),
-        cmd("HSET").arg(RECORDS).arg("h").arg("nonsense"),
-        cmd("SET").arg(format!("{RECORDS}:o")).arg("mine"),
-        cmd("ZADD").arg(format!("{RECORDS}:o")).arg(1).arg("mine"),
-    ] {
-        say::<()>(&mut behind, &mut cmd("FLUSHALL")).await;
-        say::<()>(&mut behind, foreign).await;
-        for request in [Request::Push(push(b"x")), pop(1, true), Request::Inspect { rows: 1 }] {
-            let error = send(&client, 1, request).await.unwrap_err();
-            let corrupt = (StoreErrorKind::Corrupt, Certainty::NotExecuted);
-            assert_eq!((error.kind(), error.certainty()), corrupt, "{error}");
-        }
-        assert_eq!(say::<u64>(&mut behind, &mut cmd("DBSIZE")).await, 1);
-        assert!(client.store.list_queues("").await.unwrap().is_empty());
-    }
-}
-
-#[tokio::test]
-async fn a_queue_that_another_version_keeps_is_said_to_be_its() {
-    let server = RedisServer::start();
-    let client = Client::connect(&server.socket_url(""), 1).await;
-    let mut behind = plain(&server.socket_url("")).await;
-    send(&client, 1, Request::Push(push(b"x"))).await.unwrap();
-    let mut head: Vec<u8> = say(&mut behind, cmd("HGET").arg(RECORDS).arg("h")).await;
-    head[0] += 7;
-    say::<()>(&mut behind, cmd("HSET").arg(RECORDS).arg("h").arg(head)).await;
-    for request in [Request::Push(push(b"y")), pop(1, false), Request::Inspect { rows: 1 }] {
-        let error = send(&client, 2, request).await.unwrap_err();
-        assert_eq!(error.kind(), StoreErrorKind::OtherVersion, "{error}");
-        assert!(!error.to_string().contains("delete"), "{error}");
-    }
-    assert!(client.store.list_queues("").await.unwrap().is_empty());
-}
-
-#[tokio::test]
-async fn an_order_whose_records_were_evicted_is_dropped_and_a_damaged_item_is_a_typed_answer() {
-    let server = RedisServer::start();
-    let client = Client::connect(&server.socket_url(""), 1).await;
-    let mut behind = plain(&server.socket_url("")).await;
-    let Reply::Pushed { id } = send(&client, 1, Request::Push(push(b"x"))).await.unwrap() else {
-        panic!("it is new")
-    };
-    let field = [b"i", &id.0.to_be_bytes()[..]].concat();
-    say::<()>(&mut behind, cmd("HSET").arg(RECORDS).arg(&field).arg("damage")).await;
-    let error = send(&client, 2, pop(1, false)).await.unwrap_err();
-    let corrupt = (StoreErrorKind::Corrupt, Certainty::NotExecuted);
-    assert_eq!((error.kind(), error.certainty()), corrupt, "{error}");
-
-    say::<()>(&mut behind, cmd("DEL").arg(RECORDS)).await;
-    assert!(popped(send(&client, 3, pop(1, false)).await.unwrap()).is_empty());
-    send(&client, 4, Request::Push(push(b"y"))).await.unwrap();
-    assert_eq!(popped(send(&client, 5, pop(8, false)).await.unwrap()).len(), 1);
-}
-
-/// One alone, which the fast path would deliver, and two at once.
-#[tokio::test]
-async fn an_item_whose_payload_is_gone_is_a_typed_answer_until_it_is_cancelled() {
-    let server = RedisServer::start();
-    let client = Client::connect(&server.socket_url(""), 1).await;
-    let mut behind = plain(&server.socket_url("")).await;
-    let Reply::Pushed { id } = send(&client, 1, Request::Push(push(b"x"))).await.unwrap() else {
-        panic!("it is new")
-    };
-    let field = [b"p", &id.0.to_be_bytes()[..]].concat();
-    say::<()>(&mut behind, cmd("HDEL").arg(RECORDS).arg(&field)).await;
-    send(&client, 2, Request::Push(push(b""))).await.unwrap();
-    for (number, items) in [(3, 1), (4, 2)] {
-        let error = send(&client, number, pop(items, false)).await.unwrap_err();
-        let corrupt = (StoreErrorKind::Corrupt, Certainty::NotExecuted);
-        assert_eq!((error.kind(), error.certainty()), corrupt, "{error}");
-        assert!(
-            error.to_string().contains("payload") && error.to_string().contains("cancel"),
-            "{error}"
-        );
-    }
-    send(&client, 5, Request::Cancel { id }).await.unwrap();
-    let rest = popped(send(&client, 6, pop(2, false)).await.unwrap());
-    assert_eq!(rest.iter().map(|item| item.payload.as_slice()).collect::<Vec<_>>(), [b""]);
-}
-
-#[tokio::test]
-async fn what_is_out_of_range_is_refused_before_anything_is_written() {
+async fn a_request_out_of_range_is_refused_before_anything_is_written() {
     let server = RedisServer::start();
     let client = Client::connect(&server.socket_url(""), 1).await;
     let mut behind = plain(&server.socket_url("")).await;
@@ -299,7 +212,7 @@ async fn what_is_out_of_range_is_refused_before_anything_is_written() {
 }
 
 #[tokio::test]
-async fn what_is_kept_does_not_expire_and_what_is_only_remembered_does() {
+async fn keys_with_items_do_not_expire_and_keys_with_only_memories_do() {
     let server = RedisServer::start();
     let client = Client::connect(&server.socket_url(""), 1).await;
     let mut behind = plain(&server.socket_url("")).await;

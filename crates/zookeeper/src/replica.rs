@@ -1,32 +1,32 @@
 //! A client's copy of one name, and how it is laid out in znodes.
 //!
-//! The name's znode holds a line about its base and the writes since then, so a call writes little and a
-//! copy that is nearly up to date repeats only what is new. When those writes have become many, all is
-//! packed into the base and they start anew.
+//! The name's znode is a log: a header that names the base, and all writes since then. So a call writes
+//! little, and a copy that is nearly up to date repeats only the writes that are new. When the log has
+//! become long, the whole state is packed into a new base, and a new log begins.
+
+mod change;
 
 use std::collections::BTreeSet;
 
-use seinpaal_proto::{Inbox, MemoryState, Standing, State};
+use seinpaal_proto::{Inbox, MemoryState, Standing};
 
 use zookeeper_client::Stat;
+
+pub(super) use change::Change;
 
 use super::{
     header::Header,
     recorder::Recorder,
     time,
-    write::{Hint, put_hint, replay},
+    write::{Hint, replay},
 };
-use seinpaal_store::packed::{Damaged, Packer, number, pack};
-
-/// The writes since the base are packed away above this many bytes, or above a quarter of the base.
-const LONG_LOG: usize = 24 << 10;
-/// The longest base: a server refuses a request of 1 MB, in which the base is not alone.
+use seinpaal_store::packed::{Damaged, number};
+/// The longest base. A server refuses requests of 1 MB, and the base is not alone in one.
 pub(super) const LONGEST_BASE: usize = 900 << 10;
-/// The longest base for somebody who asks for more. What is there grows by itself: instants are packed as times before or
-/// after the last call, and those grow; and a permit that is handed on is a longer record than a place in line.
+/// The longest base for a request that adds something. A base also grows by itself: instants are packed
+/// as times before or after the last call, and those grow; and a permit that was handed on is a longer
+/// record than a place in line. The difference to [`LONGEST_BASE`] is for that.
 pub(super) const LONGEST_TO_ENTER: usize = 700 << 10;
-/// Hints that outlive a packing: more than one call makes.
-const KEPT_HINTS: usize = 192;
 
 /// What this client knows of a name.
 #[derive(Debug, Default)]
@@ -35,7 +35,7 @@ pub(super) struct Replica {
     node: Option<Node>,
     /// The hints in the name's znode.
     recent: Vec<Hint>,
-    /// Up to which hint of which incarnation news were passed on.
+    /// The incarnation of the name, and how many of its hints were passed on as news.
     seen: Option<(u64, u64)>,
     /// `state` has writes that are not in `node`.
     is_spoiled: bool,
@@ -48,34 +48,8 @@ struct Node {
     version: i32,
     header: Header,
     base: Vec<u8>,
-    /// All of the name's znode.
+    /// All bytes of the name's znode.
     log: Vec<u8>,
-}
-
-/// What a batch wants written.
-#[derive(Debug)]
-pub(super) enum Change {
-    /// The name is not there and need not be.
-    Nothing,
-    Create {
-        header: Header,
-        log: Vec<u8>,
-    },
-    Append {
-        version: i32,
-        header: Header,
-        log: Vec<u8>,
-    },
-    Pack {
-        version: i32,
-        header: Header,
-        log: Vec<u8>,
-        base: Vec<u8>,
-    },
-    Forget {
-        version: i32,
-        header: Header,
-    },
 }
 
 /// What a client learned from the writes of others.
@@ -110,8 +84,8 @@ impl Replica {
         *self = Self { leader: self.leader, ..Self::default() };
     }
 
-    /// Takes over what the name's znode holds at `version`, with a new base if there is one. Says what
-    /// others have written that this client had not seen.
+    /// Takes over what the name's znode holds at `version`, with a new base if there is one. Returns the
+    /// hints that others have written and that this client had not seen.
     pub(super) fn follow(
         &mut self,
         version: i32,
@@ -179,110 +153,10 @@ impl Replica {
         Recorder::new(&mut self.state, at)
     }
 
-    /// What to write so that everybody has what `recorded` says.
-    pub(super) fn change(
-        &mut self,
-        mut recorded: Packer,
-        hints: &[Hint],
-        longest_base: usize,
-    ) -> Change {
-        let nothing_there = self.state.is_empty();
-        let Some(node) = &self.node else {
-            if nothing_there {
-                return Change::Nothing;
-            }
-            hints.iter().for_each(|hint| put_hint(&mut recorded, hint));
-            let incarnation = fresh();
-            let header = Header { incarnation, base_version: 0, hints_before: 0 };
-            return Change::Create { header, log: with_record(header.bytes(), recorded) };
-        };
-        let (version, header) = (node.version, node.header);
-        if nothing_there {
-            return Change::Forget { version, header };
-        }
-        hints.iter().for_each(|hint| put_hint(&mut recorded, hint));
-        let log = node.log.len() + recorded.byte_count();
-        // What is appended counts as well, or a name would be found to be too long only when it is packed.
-        let may_be_full = node.base.len() + log > longest_base && longest_base < LONGEST_BASE;
-        if may_be_full || log > LONG_LOG.max(node.base.len() / 4) {
-            return self.packed(version, header, hints);
-        }
-        Change::Append { version, header, log: with_record(node.log.clone(), recorded) }
-    }
-
-    fn packed(&mut self, version: i32, header: Header, hints: &[Hint]) -> Change {
-        let total = header.hints_before + (self.recent.len() + hints.len()) as u64;
-        let all: Vec<&Hint> = self.recent.iter().chain(hints).collect();
-        let kept = &all[all.len().saturating_sub(KEPT_HINTS)..];
-        let header = Header {
-            base_version: header.base_version + 1,
-            hints_before: total - kept.len() as u64,
-            ..header
-        };
-        let mut recorded = Packer::new(0);
-        kept.iter().for_each(|hint| put_hint(&mut recorded, hint));
-        let log = with_record(header.bytes(), recorded);
-        let mut base = pack(&mut self.state);
-        while base.len() > LONGEST_BASE && self.forget_some() {
-            base = pack(&mut self.state);
-        }
-        Change::Pack { version, header, log, base }
-    }
-
-    /// The oldest memories go first when there is no room (as the ledger itself has it).
-    fn forget_some(&mut self) -> bool {
-        let Ok(mut head) = self.state.head();
-        let many = (head.past / 4).max(1).min(head.past);
-        let closed = self.state.closed_memories().take(many as usize);
-        let oldest: Vec<_> = closed.map(|memory| memory.series).collect();
-        head.past -= oldest.len() as u32;
-        for series in &oldest {
-            let Ok(()) = self.state.remove_memory(*series);
-        }
-        let Ok(()) = self.state.set_head(&head);
-        !oldest.is_empty()
-    }
-
-    /// What was executed is written.
-    pub(super) fn keep(&mut self, change: Change, hints: Vec<Hint>) {
-        self.is_spoiled = false;
-        let packs = matches!(change, Change::Pack { .. });
-        let (version, header, log, base) = match change {
-            Change::Nothing => return,
-            Change::Forget { .. } => return self.is_gone(),
-            Change::Create { header, log } => (0, header, log, Some(Vec::new())),
-            Change::Append { version, header, log } => (version + 1, header, log, None),
-            Change::Pack { version, header, log, base } => (version + 1, header, log, Some(base)),
-        };
-        let base = base.or_else(|| self.node.take().map(|node| node.base)).unwrap_or_default();
-        self.recent.extend(hints);
-        if packs {
-            self.recent.drain(..self.recent.len().saturating_sub(KEPT_HINTS));
-        }
-        let total = header.hints_before + self.recent.len() as u64;
-        self.seen = Some((header.incarnation, total));
-        self.node = Some(Node { version, header, base, log });
-    }
-
     /// Whether a client has anything here.
     pub(super) fn has(&self, inbox: Inbox) -> bool {
         self.state.leases().any(|lease| lease.inbox == Some(inbox))
     }
-}
-
-/// Drawn anew for each incarnation of a name, so that no call can take one for another.
-fn fresh() -> u64 {
-    let mut bytes = [0; 8];
-    // Without random numbers nothing here would run: the client's own inbox was drawn before.
-    getrandom::fill(&mut bytes).map_or(0, |()| u64::from_le_bytes(bytes))
-}
-
-fn with_record(mut log: Vec<u8>, record: Packer) -> Vec<u8> {
-    let mut length = Packer::bare();
-    length.number(record.byte_count() as u64);
-    log.extend(length.into_bytes());
-    log.extend(record.into_bytes());
-    log
 }
 
 fn repeat(

@@ -1,12 +1,14 @@
 //! Every way in which `run` can end that is not CMD's own: one line that says what happened, to which name at which
 //! store, and what to do; and the events that belong to it.
 
+mod waiting;
+
 use std::{fs, process::Command};
 
 use seinpaal::blocking::{Seinpaal, Wait};
 use serde_json::Value;
 
-use super::support::{Done, Held, World, both, kill, lives, until};
+use super::support::{Done, Held, World, both, lives, until};
 
 /// How a `run` ended.
 struct Ended {
@@ -68,7 +70,7 @@ fn ticket(world: &World, list: &str) -> String {
 }
 
 #[test]
-fn evicted() {
+fn a_run_that_is_evicted_says_so_and_stops_its_command() {
     for world in both() {
         let mut holder = watched(&world, "", HOLD);
         holder.line();
@@ -82,7 +84,7 @@ fn evicted() {
 }
 
 #[test]
-fn released_by_somebody_else() {
+fn a_run_whose_ticket_somebody_releases_says_so_and_stops_its_command() {
     for world in both() {
         let mut holder = watched(&world, "", HOLD);
         holder.line();
@@ -95,7 +97,7 @@ fn released_by_somebody_else() {
 }
 
 #[test]
-fn taken_by_another_client() {
+fn a_run_whose_ticket_another_client_takes_says_so_and_frees_nothing() {
     for world in both() {
         let mut holder = watched(&world, "", HOLD);
         holder.line();
@@ -112,7 +114,7 @@ fn taken_by_another_client() {
 }
 
 #[test]
-fn the_store_falls_silent() {
+fn a_run_whose_store_falls_silent_says_so_and_stops_its_command() {
     let world = World::redis();
     let mut holder = watched(&world, "--ttl 3s", HOLD);
     holder.line();
@@ -125,7 +127,7 @@ fn the_store_falls_silent() {
 }
 
 #[test]
-fn the_store_loses_its_data() {
+fn a_run_whose_store_loses_its_data_says_so_and_stops_its_command() {
     let world = World::redis();
     let mut holder = watched(&world, "--ttl 3s", HOLD);
     holder.line();
@@ -137,7 +139,7 @@ fn the_store_loses_its_data() {
 }
 
 #[test]
-fn the_guard_acted_while_we_were_stopped() {
+fn a_run_that_was_stopped_past_its_lease_says_so() {
     let world = World::redis();
     let mut holder = watched(&world, "--ttl 2s", HOLD);
     let cmd: u32 = holder.line().parse().unwrap();
@@ -151,7 +153,7 @@ fn the_guard_acted_while_we_were_stopped() {
 }
 
 #[test]
-fn the_longest_hold() {
+fn a_run_past_its_longest_hold_says_so_and_ends_with_124() {
     for world in both() {
         let ended = run(&world, "--max-hold 100ms");
         assert_eq!(ended.done.code, 124);
@@ -161,83 +163,7 @@ fn the_longest_hold() {
 }
 
 #[test]
-fn busy_timed_out_too_many_and_paused() {
-    for world in both() {
-        let (held, _) = Held::hold(&world, &["a"]);
-        for (options, words) in [
-            ("-n", &["busy", "1 of 1 held", "leave out -n"][..]),
-            ("-w 1s", &["timed out after 1s", "1 of 1 held", "longer -w"]),
-            ("--max-waiting 0", &["already wait", "--max-waiting"]),
-        ] {
-            let ended = run(&world, options);
-            assert_eq!(ended.done.code, 75, "{options}: {:?}", ended.done);
-            ended.must_say(&world, words);
-            ended.must_not_hold();
-        }
-        held.let_go();
-        world.seinpaal(&["pause", "a", "--reason", "driver update"]);
-        for options in ["-n", "-w 1s"] {
-            let ended = run(&world, options);
-            assert_eq!(ended.done.code, 75, "{options}: {:?}", ended.done);
-            ended.must_say(&world, &["paused: driver update", "resume"]);
-        }
-    }
-}
-
-#[test]
-fn a_limit_of_none() {
-    for world in both() {
-        world.seinpaal(&["limit", "a", "0"]);
-        let ended = run(&world, "-n");
-        assert_eq!(ended.done.code, 75, "{:?}", ended.done);
-        ended.must_say(&world, &["limit is 0", "seinpaal limit"]);
-    }
-}
-
-#[test]
-fn guarded_after_a_restart() {
-    let mut world = World::redis();
-    world.store.push_str("?restart-guard=20s");
-    let ended = run(&world, "-n");
-    assert_eq!(ended.done.code, 75, "{:?}", ended.done);
-    ended.must_say(&world, &["guarded for", "s more"]);
-}
-
-#[test]
-fn a_signal_ends_the_wait() {
-    for world in both() {
-        let (held, _) = Held::hold(&world, &["a"]);
-        for (name, number) in [("INT", 2), ("TERM", 15), ("HUP", 1)] {
-            let mut waiter = watched(&world, "", HOLD);
-            world.until_waiting("a", 1);
-            waiter.signal(name);
-            let ended = end(&world, &mut waiter);
-            assert_eq!(ended.done.code, 128 + number);
-            ended.must_say(&world, &[name, "while it waited"]);
-            ended.must_not_hold();
-            world.until_waiting("a", 0);
-        }
-        held.let_go();
-    }
-}
-
-#[test]
-fn evicted_from_the_line() {
-    for world in both() {
-        let (held, _) = Held::hold(&world, &["a"]);
-        let mut waiter = watched(&world, "", HOLD);
-        world.until_waiting("a", 1);
-        assert_eq!(world.seinpaal(&["evict", "a", &ticket(&world, "waiters")]).code, 0);
-        let ended = end(&world, &mut waiter);
-        assert_eq!(ended.done.code, 75);
-        ended.must_say(&world, &["out of the line", "evict"]);
-        ended.must_not_hold();
-        held.let_go();
-    }
-}
-
-#[test]
-fn another_limit_another_kind_and_more_than_there_are() {
+fn a_run_at_odds_with_the_name_says_how_and_ends_with_78() {
     for world in both() {
         let (held, _) = Held::hold(&world, &["a", "-j", "2"]);
         for (options, words) in [
@@ -255,7 +181,7 @@ fn another_limit_another_kind_and_more_than_there_are() {
 }
 
 #[test]
-fn a_limit_that_is_pinned_is_said_to_be() {
+fn the_error_says_that_a_limit_is_pinned() {
     for world in both() {
         assert_eq!(world.seinpaal(&["limit", "a", "2"]).code, 0);
         let ended = run(&world, "-j 5 -p 3");
@@ -266,7 +192,7 @@ fn a_limit_that_is_pinned_is_said_to_be() {
 }
 
 #[test]
-fn no_store_and_no_command() {
+fn a_run_without_a_store_or_a_command_says_what_to_do() {
     for mut world in both() {
         for (line, code, words) in [
             ("run a no-such-command", 127, &["command not found", "PATH"][..]),
@@ -287,24 +213,7 @@ fn no_store_and_no_command() {
 }
 
 #[test]
-fn a_store_that_falls_silent_ends_the_wait_as_unreachable() {
-    let world = World::redis();
-    let (held, cmd) = Held::hold(&world, &["a"]);
-    let mut waiter = watched(&world, "-w 3s", HOLD);
-    world.until_waiting("a", 1);
-    world.redis.as_ref().unwrap().pause();
-    let ended = end(&world, &mut waiter);
-    world.redis.as_ref().unwrap().resume();
-    assert_eq!(ended.done.code, 69, "{:?}", ended.done);
-    let last = ended.done.err.lines().last().unwrap();
-    assert!(last.contains("answer") && last.contains(&world.store), "{last}");
-    ended.must_not_hold();
-    kill("KILL", cmd);
-    drop(held);
-}
-
-#[test]
-fn quiet_says_nothing_of_any_of_it() {
+fn a_quiet_run_says_nothing_of_any_of_these() {
     let world = World::embedded();
     let (held, _) = Held::hold(&world, &["a", "-j", "1"]);
     for options in ["-q -n", "-q -w 1s", "-q -j 7", "-q --shared", "-q -p 9"] {

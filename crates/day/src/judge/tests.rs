@@ -1,88 +1,18 @@
-//! Histories with something wrong, each of which must be convicted, and of nothing else.
+//! Histories with one fault each. The judge must find that fault, and no other.
+
+mod book;
+
+use book::Book;
 
 use super::*;
 use crate::{
     cmd::DONE,
     end::{End, LOST},
-    history::{Ask, Delivery, Start, Visit},
+    history::{Ask, Start},
 };
 
-/// A history that is written by hand; times are in seconds.
-#[derive(Default)]
-struct Book(Vec<Event>);
-
-impl Book {
-    fn add(mut self, at: f64, who: &str, what: What) -> Self {
-        let at = (at * 1e6) as u64;
-        self.0.push(Event { at, who: format!("redis/{who}"), what });
-        self
-    }
-
-    /// A job that may end with 0 and nothing else.
-    fn run(self, at: f64, who: &str, name: &str, limit: u32) -> Self {
-        self.run_that_may(at, who, name, limit, &[End::own(0, DONE)])
-    }
-
-    fn run_that_may(self, at: f64, who: &str, name: &str, limit: u32, ends: &[End]) -> Self {
-        let argv = ["seinpaal", "run", name].map(str::to_owned).to_vec();
-        let ask = Some(Ask { name: name.to_owned(), limit, priority: 0 });
-        let start = Start { argv, ask, ends: ends.to_vec(), is_hurried: false };
-        self.add(at, who, What::Started(start))
-    }
-
-    fn queued(self, at: f64, who: &str, name: &str) -> Self {
-        self.add(at, who, What::Queued { name: name.to_owned() })
-    }
-
-    fn told(self, at: f64, who: &str, event: &str) -> Self {
-        self.add(at, who, What::Told { event: event.to_owned() })
-    }
-
-    fn entered(self, at: f64, who: &str, name: &str, slot: u32, fence: u64) -> Self {
-        let (name, slot, fence) = (name.to_owned(), Some(slot), Some(fence));
-        self.add(at, who, What::Entered(Visit { name, permits: 1, slot, fence, pid: 1 }))
-    }
-
-    fn left(self, at: f64, who: &str, status: i32) -> Self {
-        self.add(at, who, What::Left { status })
-    }
-
-    fn ended(self, at: f64, who: &str, status: i32, out: &str, err: &str) -> Self {
-        self.add(at, who, What::Ended { status, out: out.to_owned(), err: err.to_owned() })
-    }
-
-    /// All of a run that ends well.
-    fn whole(self, who: &str, name: &str, slot: u32, fence: u64, times: [f64; 3]) -> Self {
-        let [started, entered, left] = times;
-        self.run(started, who, name, 2)
-            .entered(entered, who, name, slot, fence)
-            .left(left, who, 0)
-            .ended(left + 0.1, who, 0, DONE, "")
-    }
-
-    fn outage(self, from: f64, until: f64) -> Self {
-        self.add(from, "rig", What::OutageBegins).add(until, "rig", What::OutageEnds)
-    }
-
-    fn delivered(self, payload: &str, fence: u64, status: i32) -> Self {
-        let (queue, payload) = ("q".to_owned(), payload.to_owned());
-        self.add(1.0, "worker", What::Delivered(Delivery { queue, payload, fence, status }))
-    }
-
-    fn pushed(self, payloads: &[&str]) -> Self {
-        let payloads = payloads.iter().map(ToString::to_string).collect();
-        self.add(0.5, "queue", What::Pushed { queue: "q".to_owned(), payloads })
-    }
-
-    /// What it is convicted of.
-    fn found(mut self) -> Vec<Check> {
-        self.0.sort_by_key(|event| event.at);
-        judge(&self.0, &[]).violations.iter().map(|violation| violation.check).collect()
-    }
-}
-
-/// A job that was granted, whose CMD was told to end though nothing had failed, and which says nothing: what the guard
-/// did to most runs that had to wait.
+/// A job that was granted. Its guard ends CMD although nothing has failed, and the job says nothing. A
+/// mistake in the guard once did this to most runs that had to wait.
 fn ended_by_its_own_guard() -> Book {
     Book::default()
         .run(0.0, "a", "n", 1)
@@ -210,7 +140,7 @@ fn a_holder_of_another_name_as_well_is_counted_there() {
 }
 
 #[test]
-fn who_came_later_and_went_in_first_is_found_unless_the_store_was_silent() {
+fn a_job_that_went_in_before_an_earlier_one_is_found_unless_the_store_was_silent() {
     let passed = || {
         Book::default().whole("a", "n", 0, 9, [0.0, 8.0, 9.0]).queued(0.5, "a", "n").whole(
             "b",
@@ -291,7 +221,7 @@ fn an_item_that_is_lost_done_twice_or_out_of_turn_is_found() {
 }
 
 #[test]
-fn what_others_have_found_and_what_is_left_counts() {
+fn a_wrong_that_a_watcher_saw_and_a_permit_that_is_left_are_found() {
     let story = || "one too few".to_owned();
     let book = Book::default().add(1.0, "watch", What::Wrong { story: story() }).add(
         2.0,

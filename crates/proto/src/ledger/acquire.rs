@@ -1,5 +1,5 @@
-//! Asking for permits. The first try, a retry, and a look at the place in the queue are one
-//! operation.
+//! Asking for permits. One operation serves for the first try, for a retry after a lost reply, and for
+//! a look at the place in line: which of them it is depends on what the ledger knows of the ticket.
 
 use super::{Contacts, Ledger};
 use crate::{
@@ -12,7 +12,7 @@ use crate::{
     time::{AGING, Micros},
 };
 
-/// Another limit is stored than the caller goes by.
+/// The limit that is stored is not the one that the caller stated.
 struct OtherLimit {
     stored: u32,
     stated: u32,
@@ -88,6 +88,8 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         self.state.put_lease(&lease)
     }
 
+    /// A ticket that the ledger does not know. Whatever is wrong with the request is found before
+    /// anything is written.
     fn ask(&mut self, ask: &Acquire) -> Result<Reply, S::Error> {
         self.drop_terms();
         let (ticket, permits) = (ask.ticket, ask.permits.get());
@@ -108,7 +110,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         };
         let is_set = ask.limit.is_some_and(|rule| rule.on_mismatch == OnMismatch::Set);
         if is_set || limit != self.limit() {
-            // A new limit counts for those who wait, too.
+            // The new limit may let waiters in, and they come before this request (rule 5).
             self.head.stated = stating;
             self.serve()?;
         }
@@ -180,6 +182,8 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         let standing = self.hold(ask.permits.get(), slots)?;
         let entry = self.entry_of(ask, ask.lease, standing);
         let lease = self.join(&entry, ask.ttl, ask.margin)?;
+        // The lease may have been made for a waiter that the store has not heard from since its
+        // grant. This request of the same client shows that it is there.
         if lease.ttl == 0 {
             self.hear_holder(&entry)?;
         }
@@ -199,8 +203,9 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         self.stand_in_line(&entry, ask)
     }
 
-    /// Rule 5 as one number. Waiting for [`AGING`] outweighs one step of priority. So two waiters
-    /// never change their order while they wait, and no waiter is passed for ever.
+    /// Rule 5 as one number, lower first: the moment of arrival, earlier by [`AGING`] for each step of
+    /// priority. The number never changes while the waiter waits. So two waiters never change their
+    /// order, and no waiter is passed for ever (docs/decisions/0007-order-is-one-number.md).
     fn next_rank(&mut self, priority: i8) -> i64 {
         self.head.arrival = (self.head.arrival + 1).max(self.head.clock);
         let arrival = i64::try_from(self.head.arrival).unwrap_or(i64::MAX);
@@ -247,12 +252,13 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         }
     }
 
-    /// What is left of the lease that an entry stands under.
+    /// What is left of the lease that an entry stands under; `None`: the lease lasts as long as the
+    /// process of its client.
     pub(super) fn valid_for(&mut self, entry: &Entry) -> Result<Option<Micros>, S::Error> {
         let is_asker = entry.inbox == self.asker;
         let is_vouched_for = self.is_vouched_for(entry.inbox);
         if is_vouched_for && is_asker {
-            return Ok(None); // this request counts as hearing from the waiter
+            return Ok(None); // By this request the store has heard from its process.
         }
         let lease = self.state.lease(entry.lease)?;
         if is_vouched_for && lease.as_ref().is_some_and(|lease| lease.ttl > 0) {

@@ -1,4 +1,4 @@
-//! Asking a holder to hand over. It ends nothing.
+//! Asking a holder to hand over. The ledger only passes the ask on; the holder decides.
 
 use super::{Contacts, Ledger};
 use crate::{

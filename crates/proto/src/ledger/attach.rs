@@ -55,7 +55,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         self.told(&entry)
     }
 
-    /// The mistake: the ticket answers to two clients.
+    /// The planted mistake: the ticket answers to two clients.
     fn share_lease(&mut self, before: Entry, ask: &Attach) -> Result<Reply, S::Error> {
         let lease = before.lease;
         self.move_under(before.clone(), lease, self.asker, ask.ttl, ask.margin)?;
@@ -68,7 +68,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
     fn spend(&mut self, ask: &Attach) -> Result<(), S::Error> {
         let spent = ask.lease.as_ticket();
         if self.state.entry(spent)?.is_some() {
-            return Ok(()); // no client of ours draws a number twice
+            return Ok(()); // A ticket of this number is here. No client of ours draws a number twice.
         }
         self.raise(spent, ask.ttl, |memory| memory.note(spent.number(), Cause::Attached))
     }

@@ -1,4 +1,4 @@
-//! What time ends: leases, and the memory of series.
+//! What time ends: leases, with the tickets under them, and the memory of series.
 
 use super::{Contact, Contacts, Ledger, MOST_MEMORIES};
 use crate::{
@@ -11,8 +11,9 @@ use crate::{
 };
 
 impl<S: State, C: Contacts> Ledger<'_, S, C> {
-    /// Ends the leases that have run out, by the ledger's clock or, where nobody listens any more, by
-    /// the store's.
+    /// Ends the leases that have run out. The ledger's clock decides, which cannot jump. For a lease
+    /// at whose inbox nobody listens the store's clock decides as well, since nobody is there whom a
+    /// jump of the clock could hurt (rule 15).
     pub(super) fn expire(&mut self) -> Result<(), S::Error> {
         while let Some(lease) = self.state.first_lease_by_end()? {
             if lease.ends > self.head.clock || !self.has_work() {
@@ -36,9 +37,9 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         Ok(())
     }
 
-    /// Whether a living process is enough to keep this lease. It is for a holder that the store has
-    /// heard from since its grant. A waiter, or a holder that has not asked since its permit was
-    /// granted, must renew: otherwise a stopped process would hold up everybody behind it.
+    /// Whether a living process is enough to keep this lease. It is enough for a holder that the store
+    /// has heard from since the grant. A waiter must renew, and so must a holder that has sent nothing
+    /// since the grant (its ttl is 0). Otherwise a stopped process would hold up everybody behind it.
     fn is_by_living(&mut self, lease: &Lease) -> Result<bool, S::Error> {
         if lease.ttl == 0 {
             return Ok(false);
@@ -77,9 +78,9 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         Ok(())
     }
 
-    /// Ends one ticket: its permits are free, or its place is gone. A holder is told, and its
-    /// ticket remembered. A waiter that was only not heard from may ask again with the same ticket,
-    /// and stands at the end of the line then.
+    /// Ends one ticket: its permits are free, or its place is gone. A holder is told, and its ticket is
+    /// remembered. A waiter whose place has only run out is not remembered: it may ask again with the
+    /// same ticket, and then stands at the end of the line.
     pub(super) fn end(&mut self, entry: &Entry, cause: Cause) -> Result<(), S::Error> {
         let holds = matches!(entry.standing, Standing::Holding { .. });
         self.leave(entry)?;
@@ -134,6 +135,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         Ok(memory.and_then(|memory| memory.cause(ticket.number())))
     }
 
+    /// Forgets the series whose time is over, and the oldest ones if there are too many.
     pub(super) fn forget(&mut self) -> Result<(), S::Error> {
         while let Some(memory) = self.state.first_memory()? {
             let due = memory.until <= self.head.clock || self.head.past > MOST_MEMORIES;
@@ -146,7 +148,8 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         Ok(())
     }
 
-    /// Puts a ticket under a lease, which is made if it is not there and otherwise keeps its end.
+    /// Puts a ticket under a lease. A lease that is there keeps its end: a grant does not renew what
+    /// else stands under it. One that is not there is made.
     pub(super) fn join(
         &mut self,
         entry: &Entry,
@@ -173,7 +176,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         Ok(lease)
     }
 
-    /// Takes a ticket from under its lease; the last one takes the lease along.
+    /// Takes a ticket from under its lease. With the last ticket the lease goes.
     pub(super) fn part(&mut self, entry: &Entry) -> Result<(), S::Error> {
         let Some(mut lease) = self.state.lease(entry.lease)? else { return Ok(()) };
         lease.members = lease.members.saturating_sub(1);

@@ -87,8 +87,8 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         Ok(Reply::Cancelled { ticket })
     }
 
-    /// The ticket is remembered from now on, whatever was remembered before: the latest copy of its
-    /// request may be as old as this cancel.
+    /// Refuses a request for this ticket that comes later. The ticket is remembered from now on, even
+    /// if it was remembered before: a copy of its request may be as young as this cancel.
     fn refuse_later(&mut self, ticket: Ticket, remember: Micros) -> Result<(), S::Error> {
         if planted(Bug::CancelRaisesNothing) || self.state.entry(ticket)?.is_some() {
             return Ok(());
@@ -101,6 +101,8 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         })
     }
 
+    /// Ends the lease or the place of somebody else. A repeated evict finds the ticket evicted already,
+    /// and has the same answer.
     pub(super) fn evict(&mut self, ticket: Ticket) -> Result<Reply, S::Error> {
         if let Some(entry) = self.state.entry(ticket)? {
             self.end(&entry, Cause::Evicted)?;
@@ -113,6 +115,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         })
     }
 
+    /// The answer about a ticket that neither holds nor waits.
     pub(super) fn not_here(&mut self, ticket: Ticket) -> Result<Reply, S::Error> {
         Ok(match self.over(ticket)? {
             Some(cause) => Reply::Ended { ticket, cause },
@@ -120,8 +123,8 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         })
     }
 
-    /// Takes a ticket out of everything it stands in. If somebody has damaged the rows, a count may
-    /// be too low; so it stops at 0.
+    /// Takes a ticket out of everything it stands in. Counts stop at 0, because they may be too low if
+    /// somebody has damaged the rows of a store.
     pub(super) fn leave(&mut self, entry: &Entry) -> Result<(), S::Error> {
         self.state.remove_entry(entry.ticket)?;
         self.part(entry)?;

@@ -1,4 +1,4 @@
-//! Names for slots: who gets which slot, where it makes a difference.
+//! Slots that have names: which waiter gets which slot.
 //!
 //! ```text
 //!   the line in its order      what each may have
@@ -6,8 +6,8 @@
 //!   wants any                  the lowest free slot that nobody before it waits for
 //! ```
 //!
-//! This is the one place where somebody is served before a waiter that came earlier: a slot goes to one who is later in
-//! the line only if nobody before that one could take it.
+//! Only here may a waiter be served before one that came earlier. A slot goes to a later waiter only if no
+//! waiter before it could take that slot.
 
 use alloc::{boxed::Box, vec::Vec};
 
@@ -20,23 +20,26 @@ use crate::{
     state::{Entry, Standing, State},
 };
 
-/// Waiters that one step looks at (rule 18). If all of these wish for slots that are held, those behind them wait until
-/// one of these leaves the line.
+/// The most waiters that one step looks at (rule 18). If all of them wish for slots that are held, the
+/// waiters behind them wait until one of them leaves the line.
 const MOST_LOOKED: u32 = 256;
 
-/// What is left to be had while the line is gone through in its order.
+/// What is left while the ledger goes through the line.
 struct Room {
+    /// Free slots that no waiter so far waits for.
     open: Slots,
+    /// Free permits.
     permits: u32,
 }
 
-/// What that is to a request.
+/// What the room is to one request.
 enum Fit {
-    /// It gets these.
+    /// The request gets these slots.
     Takes(Slots),
-    /// It waits for a slot of its own, which nobody later gets. The others are there for those behind it.
+    /// A slot that the request wishes for is held. It keeps its free wishes from all later requests,
+    /// which may have the other slots.
     WaitsForSlots,
-    /// It wants more than there is, and nobody passes it (rule 5).
+    /// The request wants more than there is, and nobody passes it (rule 5).
     Stops,
 }
 
@@ -76,7 +79,8 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         slots.ok_or_else(|| Reply::NoSuchSlot { ticket, there }.into())
     }
 
-    /// The slots that somebody who is not in the line gets at once: those that the line leaves (rule 5).
+    /// The slots that a request gets at once, although it does not stand in line: some of those that the
+    /// line leaves over (rule 5). `None`: it has to wait.
     pub(super) fn left_by_the_line(
         &mut self,
         permits: u32,
@@ -125,12 +129,13 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
                 Fit::Takes(slots) => self.grant_waiter(waiter, Some(slots))?,
             }
         }
-        // Those whom this step did not look at have moved up.
+        // Waiters that this step did not look at have moved up, and may be served by the next step.
         self.backlog |= is_page && self.work < work;
         Ok(())
     }
 
-    /// Who is not to be served at all, and what becomes of it: `None` parks it.
+    /// Whether this waiter cannot be served at all, and then what becomes of it: its end, or `None` if
+    /// it is parked.
     fn unfit(&mut self, waiter: &Entry) -> Option<Option<Cause>> {
         if waiter.permits > self.limit() {
             return Some(Some(Cause::TooMany));
@@ -149,7 +154,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         }
     }
 
-    /// Those in the order of service, and the slots that they wish for.
+    /// The first waiters in the order of service, and the slots that each wishes for.
     fn line(&mut self) -> Result<Vec<(Entry, Slots)>, S::Error> {
         if self.head.waiting == 0 {
             return Ok(Vec::new());
@@ -199,8 +204,8 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         Ok(())
     }
 
-    /// Whether slots may get these names. Whoever holds or waits goes by the names that there are: so these may only be
-    /// added to. Otherwise two might be told the same name.
+    /// Whether slots may get these names. Holders and waiters were told the present names. So while there
+    /// are any, names may only be added: otherwise two of them might be told the same name.
     pub(super) fn may_be_called(&self, names: &SlotNames) -> bool {
         let is_used = self.head.holders > 0 || self.head.waiting > 0;
         !is_used || names.begins_with(&self.head.names)

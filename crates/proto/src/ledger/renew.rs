@@ -16,9 +16,9 @@ use crate::{
 /// What a renewal by ticket has found held.
 #[derive(Default)]
 struct FoundHeld {
-    /// Some of it stands under the lease of the renewal now.
+    /// At least one ticket stands under the lease of the renewal now.
     is_moved: bool,
-    /// What is left of what others keep, where that is least.
+    /// The least time that is left of a ticket that another client keeps.
     least_kept: Option<Option<Micros>>,
 }
 
@@ -96,6 +96,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         Ok(TicketReply::Held { fence, slots, names, asks })
     }
 
+    /// Puts a ticket under another lease, or makes it another client's.
     pub(super) fn move_under(
         &mut self,
         mut entry: Entry,
@@ -114,6 +115,8 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         self.state.put_entry(&entry)
     }
 
+    /// Makes a lease last for `ttl` from now. The head's clock may from now on advance by no more than
+    /// `margin` in one step (rule 15).
     pub(super) fn extend(
         &mut self,
         mut lease: Lease,
@@ -134,7 +137,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         (!self.is_vouched_for(asker)).then_some(renew.ttl)
     }
 
-    /// Whether leases of this client do not run out while its process lives.
+    /// Whether the kernel vouches for this client, so that its leases last as long as its process.
     pub(super) fn is_vouched_for(&mut self, inbox: Option<Inbox>) -> bool {
         inbox.is_some_and(|inbox| self.contact(inbox) == Contact::Alive)
     }

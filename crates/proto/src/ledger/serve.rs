@@ -18,9 +18,9 @@ enum Next {
 }
 
 impl<S: State, C: Contacts> Ledger<'_, S, C> {
-    /// Rules 5 and 8: grants to the waiters in their order, for as long as permits suffice. Small
-    /// requests do not pass a large one at the head. A request whose client cannot be reached is
-    /// passed.
+    /// Rules 5 and 8: grants to the waiters in their order, for as long as permits suffice. A small
+    /// request does not pass a large one at the head. A request whose client cannot be reached is
+    /// parked: it keeps its place, and the next one is served.
     pub(super) fn serve(&mut self) -> Result<(), S::Error> {
         if self.is_named() && self.is_open() {
             return self.serve_named();
@@ -41,12 +41,13 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         Ok(())
     }
 
-    /// Whether anybody could be admitted at all.
+    /// Whether a waiter could be admitted now: somebody waits, and a permit is free.
     fn is_open(&self) -> bool {
         self.admits() && self.head.waiting > 0 && self.head.held < self.limit()
     }
 
-    /// Whether anybody may be: the name is not paused, and the store has forgotten no lease (rule 1).
+    /// Whether the name admits anybody: it is not paused, and the store cannot have forgotten a lease
+    /// (rule 1).
     pub(super) fn admits(&self) -> bool {
         self.head.paused.is_none() && self.guarded_for.is_none()
     }
@@ -111,14 +112,16 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         Ok(())
     }
 
-    /// Takes permits: a fence and as many slots, these or the lowest that are free.
+    /// Takes permits, with a new fence: these slots, or the lowest that are free.
     pub(super) fn hold(
         &mut self,
         permits: u32,
         slots: Option<Slots>,
     ) -> Result<Standing, S::Error> {
+        // All slots are free. Numbering them anew leaves one range of free slots: a writer takes all
+        // slots, and would otherwise gather every range that a reader has left.
         if self.head.held == 0 && self.head.top > 0 {
-            self.head.top = 0; // All are free. One range saves a writer from gathering the ranges that readers left.
+            self.head.top = 0;
             self.state.clear_free_slots()?;
         }
         let slots = match slots {
@@ -143,8 +146,8 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         Fence(self.head.fence)
     }
 
-    /// The lowest free slots. They are always below the limit: as many slots below the limit are free
-    /// as permits are, whatever is still held above it.
+    /// Takes the lowest free slots. They are always below the limit, even if slots above it are still
+    /// held: at least as many slots below the limit are free as permits are.
     fn take_slots(&mut self, count: u32) -> Result<Slots, S::Error> {
         let mut slots = Slots::none();
         let mut missing = count;

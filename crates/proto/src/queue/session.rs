@@ -1,4 +1,4 @@
-//! The session: one client's work at one queue. Pure: it is told what time it is.
+//! The session: one client's work at one queue. It is pure: its caller says what time it is.
 //!
 //! ```text
 //!   ask    ask · pop · unpop · finish · close                           what the program wants
@@ -6,10 +6,10 @@
 //!   do     poll_call · poll_event · poll_timeout                        what the driver must now do
 //! ```
 //!
-//! One batch is under way at a time, and the same one again until its outcome is known or its deadline has
-//! passed; what comes up meanwhile goes into the next one. All wishes for items are one pop, which goes with
-//! what was finished: a busy worker makes one call an item. Idle, nothing is sent but what keeps the place
-//! in line.
+//! One batch is under way at a time. The session sends the same batch again until its outcome is known
+//! or its deadline has passed. What is asked meanwhile goes into the next batch. All wishes for items
+//! are one pop, which goes in one batch with the deliveries that were finished. So a busy worker makes
+//! one call an item. An idle worker sends only what keeps its place in line.
 //!
 //! Times are microseconds of a monotonic clock that also counts while the machine sleeps. A lease is
 //! believed in from the moment *before* the request that proves it was sent, less a margin.
@@ -20,6 +20,8 @@ mod event;
 mod failure;
 mod fingerprint;
 mod poppers;
+mod timing;
+mod wants;
 mod work;
 
 use alloc::collections::{BTreeSet, VecDeque};
@@ -28,24 +30,19 @@ pub use event::{Answer, AskId, Bearings, Call, Delivered, End, Event, Loss, PopI
 
 use super::{
     item::Delivery,
-    ledger::PLACE_TTL,
     reply::{Replies, Wakeup, What},
-    request::{How, Request},
+    request::Request,
 };
 use crate::{
     id::{Inbox, mix},
     name::Name,
     planted::{Bug, planted},
     session::{CallId, Config, Failure},
-    time::{MILLISECOND, Micros, SECOND},
+    time::Micros,
 };
 use compose::Sent;
 use poppers::Poppers;
 use work::{Alarm, DeliveriesInHand};
-
-/// A store that leaves a call unanswered for this long is silent. It is a tenth of that for a wish that could not even
-/// be sent.
-const SILENCE: Micros = SECOND;
 
 /// One client at one queue. See the [module](self).
 #[derive(Clone, Debug)]
@@ -58,21 +55,21 @@ pub struct Session {
     finishes: VecDeque<Delivery>,
     poppers: Poppers,
     work: DeliveriesInHand,
-    /// Said to be over while the answer to a pop is awaited, in which they may be.
+    /// Deliveries that a wakeup said to be over while a batch is under way. They may be in its answer.
     lost_early: BTreeSet<Delivery>,
     sent: Option<Sent>,
     events: VecDeque<Event>,
     last_call: u64,
     last_id: u64,
-    /// More is wanted than was asked for.
+    /// More items are wanted than were asked for.
     pop_due: bool,
-    /// The store may have our place.
+    /// The store may have a place in line for this session.
     in_line: bool,
-    /// When to look without being called.
+    /// When to ask for items without being called.
     look_at: Option<Micros>,
     /// The store has work left over.
     must_settle: bool,
-    /// A pop was given up, and what it may have leased is not known.
+    /// A pop was given up, and nobody knows which items it has leased.
     must_find: bool,
     retry_at: Option<Micros>,
     failures: u32,
@@ -88,7 +85,7 @@ struct Ask {
 }
 
 impl Session {
-    /// A session at a queue, which goes on where the one before it there ended.
+    /// Makes a session at a queue. It goes on where the bearings of an earlier one end.
     #[must_use]
     pub fn new(inbox: Inbox, name: Name, config: Config, bearings: Bearings) -> Self {
         Self {
@@ -118,55 +115,6 @@ impl Session {
 
     // ---- ask
 
-    /// Asks anything but for items. What came of it is told by an [`Event::Answer`].
-    pub fn ask(&mut self, now: Micros, request: Request) -> AskId {
-        let id = AskId(self.next_id());
-        self.asks.push_back(Ask { id, request, at: now });
-        id
-    }
-
-    /// Wants items.
-    pub fn pop(&mut self, wish: Wish) -> PopId {
-        let id = PopId(self.next_id());
-        let ttl = wish.ttl.min(self.config.longest_lease);
-        self.poppers.add(id, Wish { ttl, ..wish });
-        self.pop_due = true;
-        id
-    }
-
-    /// Wants no more items. Those that were delivered stay in hand.
-    pub fn unpop(&mut self, pop: PopId) {
-        self.poppers.remove(pop);
-    }
-
-    /// Ends a delivery; whoever it was for wants another one, if it goes on. How it went is told by an
-    /// [`Event::Finished`].
-    pub fn finish(&mut self, delivery: Delivery, how: How) {
-        if let Some(taker) = self.work.takers.remove(&delivery) {
-            let more = |popper: &mut poppers::Popper| {
-                popper.in_hand = popper.in_hand.saturating_sub(1);
-            };
-            self.pop_due |= self.poppers.change(taker, more);
-        }
-        let is_in_hand = self.work.get(delivery).is_some_and(|held| held.leaving.is_none());
-        if is_in_hand {
-            self.work.change(delivery, |held| held.leave(how, false));
-            self.finishes.push_back(delivery);
-        } else {
-            self.events.push_back(Event::Finished { delivery, end: End::Lost });
-        }
-    }
-
-    /// Wants nothing more, and gives back what is in hand.
-    pub fn close(&mut self) {
-        let pops: alloc::vec::Vec<_> = self.poppers.ids().map(|(id, _)| id).collect();
-        pops.into_iter().for_each(|pop| self.poppers.remove(pop));
-        for delivery in self.work.in_hand() {
-            self.events.push_back(Event::Lost { delivery, loss: Loss::Ended });
-            self.give_back(delivery);
-        }
-    }
-
     // ---- told
 
     /// The store answered a call.
@@ -184,7 +132,8 @@ impl Session {
         }
     }
 
-    /// The store says that something happened. It may be late, repeated or about what is long over.
+    /// The store says that something happened. The wakeup may be late, repeated, or about something that
+    /// is long over.
     pub fn handle_wakeup(&mut self, now: Micros, wakeup: &Wakeup) {
         match wakeup.what {
             What::Called => self.look_by(now),
@@ -210,7 +159,7 @@ impl Session {
                 Alarm::Danger => self.events.push_back(Event::Danger { delivery }),
                 Alarm::Lost => {
                     self.events.push_back(Event::Lost { delivery, loss: Loss::Silence });
-                    // The store may have it still: it is given back once it can be reached.
+                    // The store may still have it. It is given back once the store can be reached.
                     self.give_back(delivery);
                 }
                 Alarm::GiveUp => self.take_end(delivery, End::Unknown),
@@ -273,7 +222,7 @@ impl Session {
             && !self.has_to_send()
     }
 
-    /// What the next session must go on from, at this queue or another.
+    /// Where the next session must go on, at this queue or another.
     #[must_use]
     pub fn bearings(&self) -> Bearings {
         self.bearings
@@ -281,64 +230,9 @@ impl Session {
 
     // ---- inside
 
-    fn next_call_at(&self) -> Option<Micros> {
-        let retry_at = self.retry_at.unwrap_or(0);
-        match &self.sent {
-            Some(sent) if sent.call.is_some() => Some(sent.over_at),
-            Some(sent) => Some(retry_at.min(sent.over_at)),
-            None if self.has_to_send() => Some(retry_at),
-            None => self.work.next_renewal().map(|at| at.max(retry_at)),
-        }
-    }
-
-    /// Whether the store, and not the lack of items, kept a wish waiting until its deadline.
-    fn is_store_silent(&self, now: Micros, pop: PopId) -> bool {
-        let unanswered_for = self.sent.as_ref().map_or(0, |sent| now.saturating_sub(sent.first_at));
-        let Some(popper) = self.poppers.get(pop) else { return false };
-        let was_never_answered = popper.is_asked && !popper.is_answered;
-        let long = if popper.is_asked { SILENCE } else { SILENCE / 10 };
-        was_never_answered || self.failures > 0 || unanswered_for >= long
-    }
-
-    fn next_id(&mut self) -> u64 {
-        self.last_id += 1;
-        self.last_id
-    }
-
-    fn has_to_send(&self) -> bool {
-        !self.asks.is_empty()
-            || !self.finishes.is_empty()
-            || self.must_settle
-            || self.must_find
-            || (self.pop_due && self.poppers.want_any())
-            || (self.in_line && !self.poppers.want_any())
-    }
-
-    /// Looks at `at`, or earlier if it was to look earlier.
-    fn look_by(&mut self, at: Micros) {
-        if self.in_line || self.sent.is_some() {
-            self.look_at = Some(self.look_at.map_or(at, |earlier| earlier.min(at)));
-        }
-    }
-
-    /// A place was given or renewed.
-    fn stand_in_line(&mut self, now: Micros) {
-        let draw = self.draw();
-        if planted(Bug::QueueHintLost) {
-            self.look_at = None;
-        }
-        // Not later than what was told while the answer was under way.
-        self.look_by(now + PLACE_TTL / 3 - PLACE_TTL / 30 * draw / 1024);
-    }
-
-    fn give_back(&mut self, delivery: Delivery) {
-        self.work.change(delivery, |held| held.leave(How::GiveBack { delay: 0 }, true));
-        self.finishes.push_back(delivery);
-    }
-
     fn take_loss(&mut self, delivery: Delivery) {
         match self.work.get(delivery) {
-            // What it is answered says more.
+            // The answer to its finish says more.
             Some(held) if held.leaving.is_some() => {}
             Some(_) => {
                 self.work.remove(delivery);
@@ -349,7 +243,7 @@ impl Session {
         }
     }
 
-    /// A delivery that was to end has ended, or nobody can say.
+    /// A delivery that the program has finished is over, or nobody knows whether it is.
     fn take_end(&mut self, delivery: Delivery, end: End) {
         let Some(leaving) = self.work.remove(delivery).and_then(|held| held.leaving) else {
             return;
@@ -364,13 +258,6 @@ impl Session {
     fn draw(&mut self) -> u64 {
         self.draws = self.draws.wrapping_add(1);
         mix(self.draws) & 1023
-    }
-
-    /// How long to wait before the next try.
-    fn pause(&mut self) -> Micros {
-        self.failures += 1;
-        let pause = ((25 * MILLISECOND) << self.failures.min(7)).min(2 * SECOND);
-        pause / 2 + pause / 2 * self.draw() / 1024
     }
 }
 

@@ -7,16 +7,16 @@ use alloc::collections::BTreeSet;
 use super::{Session, compose::MOST_OVERTAKING};
 use crate::{name::Name, time::Micros};
 
-/// The most calls under way, and the number of calls from which on no request is sent for a name at
-/// which nothing is held and nobody waits. A store answers this many calls long before one of them
-/// is taken for lost.
+/// The most calls under way. A store answers this many long before one of them is taken for lost.
 const MOST_CALLS: usize = 4096;
+/// With this many calls under way, names at which nothing is held and nobody waits get no call. The
+/// rest of [`MOST_CALLS`] is for renewals and for names that are in use.
 const MOST_NEW: usize = 512;
 
 /// Names by when they want to be looked at.
 type NamesByTime = BTreeSet<(Micros, Name)>;
 
-/// A line for each [`AgendaLine`].
+/// The names of each [`AgendaLine`].
 #[derive(Clone, Debug, Default)]
 pub(super) struct Agenda([NamesByTime; 3]);
 
@@ -39,7 +39,7 @@ struct Load {
 }
 
 impl AgendaLine {
-    /// In which order they have their turn.
+    /// The lines in the order in which they have their turn.
     const ALL: [Self; 3] = [Self::Overdue, Self::Known, Self::Newcomer];
 
     fn is_open(self, load: Load) -> bool {
@@ -56,7 +56,7 @@ impl Agenda {
         &mut self.0[turn as usize]
     }
 
-    /// The first of a line, if it may have its turn.
+    /// The first name of a line, if the line may have its turn.
     fn first(&self, turn: AgendaLine, load: Load) -> Option<&(Micros, Name)> {
         self.0[turn as usize].first().filter(|_| turn.is_open(load))
     }
@@ -87,7 +87,7 @@ impl Session {
         self.agenda.take(now, self.load())
     }
 
-    /// When there is one.
+    /// When the next name is to be looked at.
     pub(super) fn next_turn(&self) -> Option<Micros> {
         self.agenda.next_at(self.load())
     }
@@ -95,6 +95,7 @@ impl Session {
     /// Looks at a desk at `at`, or earlier if it was to be looked at earlier.
     pub(super) fn look_at(&mut self, at: Micros, name: &Name) {
         let desk = self.desk(name);
+        // While a call is under way only renewals are sent, so only they give the name a turn.
         let overtakes = desk.under_way.is_some();
         let at = if overtakes { desk.next_due() } else { Some(at) };
         let Some(at) = at else { return };

@@ -1,12 +1,13 @@
-//! How replies change what the session believes.
+//! What the session learns from the answers to its calls, request by request. Answers about leases
+//! are in `renewal.rs`, and what follows for a permit is in `belief.rs`.
 
 use super::{
     Session,
-    compose::{BatchPart, Sent},
     desk::Desk,
     event::{Event, Loss, Refusal},
     heard::Heard,
     record::Phase,
+    sent::{BatchPart, Sent},
 };
 use crate::{
     id::{LeaseId, Ticket},
@@ -100,7 +101,8 @@ impl Session {
             Reply::Queued { waiting, .. } => {
                 self.take_place(heard.sent_at, heard.name, ticket, waiting);
             }
-            // Asked again, with a fresh idea of the store's clock.
+            // The request was too long on its way. It is sent again, with a deadline by the reading
+            // of the store's clock that came with this answer.
             Reply::TooLate { .. } => {
                 desk.refile(ticket);
                 if record_is_asking_again(desk, ticket) {
@@ -121,7 +123,9 @@ impl Session {
             Reply::NoSuchSlot { there, .. } => {
                 self.refuse(heard.name, ticket, Refusal::NoSuchSlot { there });
             }
-            // The ticket was not given back by this session, which would have forgotten it then.
+            // This session has not released the ticket: then it would have no record of it, or one
+            // that is leaving. The store refuses the ticket because a later one of its series came
+            // first.
             Reply::Ended { cause: Cause::Released, .. } if record.phase != Phase::Leaving => {
                 self.renumber(heard.now, heard.name, ticket);
             }
@@ -143,7 +147,7 @@ impl Session {
         let due = at + self.config.waiter_ttl / 3;
         let desk = self.desk(name);
         let Some(record) = desk.records.get_mut(&ticket) else { return };
-        // A wakeup may overtake the answer that says that there is something to wait for.
+        // A wakeup with the grant may come before the answer that says that the ticket waits.
         if matches!(record.phase, Phase::Leaving | Phase::Held) {
             return;
         }
@@ -160,7 +164,7 @@ impl Session {
     fn take_attached(&mut self, heard: Heard<'_>, ticket: Ticket, lease: LeaseId, reply: Reply) {
         let desk = self.desk(heard.name);
         desk.uncertain.remove(&ticket);
-        // An attach by another of our tasks may have taken the place of this one.
+        // Another task of this program may have attached to the ticket since, under another lease.
         let Some(record) = desk.records.get_mut(&ticket).filter(|record| record.lease == lease)
         else {
             return;
@@ -178,14 +182,15 @@ impl Session {
     fn take_released(&mut self, name: &Name, ticket: Ticket, slots: Option<Slots>, reply: &Reply) {
         let (was_held, left) = match reply {
             Reply::Released { left, .. } => (true, *left),
-            // A release that was repeated after a lost reply.
+            // The release was sent twice, and the reply to the first one was lost.
             Reply::Ended { cause: Cause::Released, .. } => (true, 0),
             _ => (false, 0),
         };
         let desk = self.desk(name);
         let is_repeated = desk.uncertain.remove(&ticket);
         let released = Event::Released { ticket, was_held, left, given: slots.clone() };
-        // What the store has forgotten meanwhile may have been released by the call that was not answered.
+        // The call that was not answered may have released the ticket, and the store may have
+        // forgotten it since. Then nobody can say how the release went.
         let is_known = !is_repeated || !matches!(reply, Reply::Unknown { .. });
         self.events.push_back(if is_known { released } else { Event::Unanswered { ticket } });
         let desk = self.desk(name);

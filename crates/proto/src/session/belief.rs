@@ -21,19 +21,22 @@ use crate::{
 };
 
 impl Session {
+    /// The store has granted a ticket and says for how long.
     pub(super) fn take_grant(&mut self, heard: Heard<'_>, grant: Grant) {
         let Grant { ticket, fence, slots, names, limit, valid_for } = grant;
         self.note_grant(heard.name, ticket, Granted { fence, slots, names, limit });
         let lease = self.desk(heard.name).records.get(&ticket).map(|record| record.lease);
         lease.inspect(|lease| self.schedule_renewal(heard, *lease, valid_for));
         if self.is_doubted(heard.name, ticket) {
-            // It is handed over once the store has said that it is not over again.
+            // The end that was told may be that of this grant. A renewal by name shows whether it is,
+            // and only then is the permit handed over.
             return self.look_at(heard.now, heard.name);
         }
         self.believe(heard, ticket, valid_for);
     }
 
-    /// Whether the end of a grant was told before its beginning. Only once: the grant is proved by name then.
+    /// Whether the session heard of the end of a grant before it heard of the grant. It says so once,
+    /// since the grant is then proved by name.
     fn is_doubted(&mut self, name: &Name, ticket: Ticket) -> bool {
         let record = self.desk(name).records.get_mut(&ticket);
         record.is_some_and(|record| core::mem::take(&mut record.is_doubted))
@@ -59,7 +62,8 @@ impl Session {
         }
     }
 
-    /// The next call proves the grant. If that call hangs, another one overtakes it.
+    /// The next call about the name proves the grant. If the call before it hangs, the proof overtakes
+    /// that one.
     fn expect_proof(&mut self, now: Micros, name: &Name, ticket: Ticket) {
         let config = self.config.clone();
         let desk = self.desk(name);
@@ -90,7 +94,8 @@ impl Session {
         self.move_alarm(ticket, before, after);
     }
 
-    /// The store does not list the ticket as granted: the wakeup was about a grant that was undone.
+    /// The store has the ticket in line and not as granted, so the wakeup was about a grant that was
+    /// undone since. The ticket waits on.
     pub(super) fn stand_again(&mut self, now: Micros, name: &Name, ticket: Ticket) {
         let desk = self.desk(name);
         let Some(record) = desk.records.get_mut(&ticket) else { return };
@@ -106,7 +111,8 @@ impl Session {
         desk.waiters_due = Some(now);
     }
 
-    /// The store has a ticket as held, under this fence.
+    /// The store has a ticket as held, under this fence. The program is told the store's fence, and
+    /// not the one of the wakeup, which may be older.
     pub(super) fn take_held(
         &mut self,
         name: &Name,
@@ -124,6 +130,7 @@ impl Session {
     }
 
     /// An answer said how long the lease of a ticket is valid; `None`: as long as the process lives.
+    /// The first answer that leaves enough of the ttl hands the permit to the program.
     pub(super) fn believe(&mut self, heard: Heard<'_>, ticket: Ticket, valid_for: Option<Micros>) {
         let config = self.config.clone();
         let desk = self.desk(heard.name);

@@ -1,9 +1,9 @@
-//! What a session goes by.
+//! The settings of a session.
 
 use super::schedule::Schedule;
 use crate::time::{self, Micros, SECOND, UNBOUNDED};
 
-/// What a session goes by.
+/// The settings of a session. All times are in microseconds.
 #[derive(Clone, Debug)]
 pub struct Config {
     /// The ttl of permits that name none.
@@ -15,7 +15,8 @@ pub struct Config {
     pub longest_lease: Micros,
     /// How far the store's clock may jump.
     pub clock_bound: ClockBound,
-    /// How long the store may be silent before requests for permits fail.
+    /// How long the store may be silent before requests for permits fail. Permits that are held are
+    /// renewed however long it is silent, until they are lost.
     pub patience: Micros,
 }
 
@@ -53,7 +54,7 @@ impl Config {
         self
     }
 
-    /// The margin that requests state.
+    /// The margin that requests tell the store: how far its clock may jump before a lease ends.
     pub(crate) fn stated_margin(&self, ttl: Micros) -> Micros {
         match self.clock_bound {
             ClockBound::Quarter => time::margin(ttl),

@@ -1,4 +1,5 @@
-//! Everything the session has to do with one name.
+//! What the session has to do with one name: the records of its tickets, the leases that they stand
+//! under, what waits to be sent, and the call under way.
 
 use alloc::{
     boxed::Box,
@@ -9,10 +10,9 @@ use alloc::{
 use super::{
     event::{AskId, CallId},
     few::{Few, FewSet},
+    lease::LeaseDesk,
     outbox::Outbox,
     record::{Phase, Record},
-    repetition::Repetition,
-    schedule::Schedule,
     series::ByTtl,
 };
 use crate::{
@@ -21,12 +21,14 @@ use crate::{
     time::Micros,
 };
 
+/// All of one name. The session makes a desk when something is wanted of the name, and clears it away
+/// when nothing is held, wanted or under way there.
 #[derive(Clone, Debug)]
 pub(super) struct Desk {
-    /// Records and leases are in boxes: a node of a tree has room for eleven values.
+    /// Records and leases are in boxes, because a tree reserves room for eleven values at once.
     pub(super) records: Few<Ticket, Box<Record>>,
     pub(super) outbox: Outbox,
-    /// Tickets that the store has in its queue, as far as we know.
+    /// Tickets that the store has in line, as far as the session knows.
     pub(super) places: FewSet<Ticket>,
     /// Tickets with a request that was sent and not answered. Nobody knows whether the store has
     /// executed it.
@@ -34,39 +36,23 @@ pub(super) struct Desk {
     pub(super) leases: Few<LeaseId, Box<LeaseDesk>>,
     /// The lease that permits of each ttl stand under.
     pub(super) shared_leases: ByTtl,
+    /// The lease that all places of this client in line stand under.
     pub(super) waiter_lease: LeaseId,
-    /// When to renew the places in the queue.
+    /// When to renew the places in line.
     pub(super) waiters_due: Option<Micros>,
+    /// Other requests about the name. `true`: the request must not carry our inbox.
     pub(super) asks: VecDeque<(AskId, Request, bool)>,
     /// The last call carried our inbox, so requests that must not carry it go next.
     pub(super) nobodys_turn: bool,
+    /// The call that others wait for. Calls that overtake it are not written down here.
     pub(super) under_way: Option<CallId>,
+    /// No call is made before this instant, since the last one failed.
     pub(super) retry_at: Option<Micros>,
     pub(super) failures: u32,
-    /// The store has work left over.
+    /// The store has work left over, which the next call makes it go on with.
     pub(super) must_settle: bool,
+    /// When the agenda has the name, if it does.
     pub(super) agenda_at: Option<Micros>,
-}
-
-/// A lease that permits of this client stand under.
-#[derive(Clone, Debug)]
-pub(super) struct LeaseDesk {
-    pub(super) ttl: Micros,
-    /// Granted tickets that the store has not confirmed to be gone.
-    pub(super) held: FewSet<Ticket>,
-    /// Those of them that the program does not have yet, because nothing proves how long the lease lasts.
-    pub(super) unproved: FewSet<Ticket>,
-    /// Records that name this lease.
-    pub(super) users: u32,
-    /// The lease lasts at least a ttl from this instant. `MAX`: as long as the process lives.
-    pub(super) proved_at: Micros,
-    /// When to renew it.
-    pub(super) due: Option<Micros>,
-    pub(super) renewals: Repetition,
-    /// The same for what is not proved.
-    pub(super) proofs: Repetition,
-    /// Client and store disagree on what stands under the lease, so it is renewed ticket by ticket.
-    pub(super) by_ticket: bool,
 }
 
 impl Desk {
@@ -137,14 +123,26 @@ impl Desk {
         Some(record)
     }
 
-    /// What stands under a lease of ours may be over: it is renewed at once, ticket by ticket.
+    /// A ticket under this lease may be over. So the lease is renewed at once, ticket by ticket, which
+    /// tells.
     pub(super) fn doubt(&mut self, lease: LeaseId, now: Micros) {
         if let Some(lease) = self.leases.get_mut(&lease).filter(|lease| !lease.held.is_empty()) {
             (lease.by_ticket, lease.due) = (true, Some(now));
         }
     }
 
-    /// A ticket is not in the queue any more.
+    /// A renewal of this lease that was sent at `at` has failed. It is due again, unless a later one was
+    /// answered meanwhile.
+    pub(super) fn renew_after_failure(&mut self, lease: LeaseId, now: Micros, at: Micros) {
+        if let Some(lease) = self.leases.get_mut(&lease)
+            && !lease.held.is_empty()
+            && !lease.was_renewed_after(at)
+        {
+            lease.due = Some(now);
+        }
+    }
+
+    /// A ticket is not in line any more.
     pub(super) fn leave_place(&mut self, ticket: Ticket) {
         self.places.remove(&ticket);
         if self.places.is_empty() {
@@ -152,7 +150,7 @@ impl Desk {
         }
     }
 
-    /// Who stands in the queue and still wants to.
+    /// The tickets that stand in line and that the program still waits for.
     pub(super) fn waiting(&self) -> Vec<Ticket> {
         let is_waiting = |ticket: &&Ticket| {
             self.records.get(ticket).is_some_and(|record| record.phase == Phase::Waiting)
@@ -171,8 +169,8 @@ impl Desk {
         self.records.get(&ticket).is_some_and(|record| record.phase == Phase::Leaving)
     }
 
-    /// Everything is to be looked at again: places by renewing them, leases likewise. The store is back, so
-    /// there is nothing to wait for.
+    /// Makes all places and leases due for renewal. The store is there again, so no pause after a
+    /// failure is kept.
     pub(super) fn make_all_due(&mut self, now: Micros) {
         self.retry_at = None;
         self.failures = 0;
@@ -184,7 +182,8 @@ impl Desk {
         }
     }
 
-    /// When to send something. While a call is under way that is a renewal, which does not wait for its answer.
+    /// When to send something. While a call is under way only renewals count, since nothing else is
+    /// sent before its answer.
     pub(super) fn next_due(&self) -> Option<Micros> {
         let leases = self.leases.values().filter_map(|lease| lease.next_renewal());
         if self.under_way.is_some() {
@@ -197,7 +196,7 @@ impl Desk {
         due.map(|due| due.max(self.retry_at.unwrap_or(0)))
     }
 
-    /// Whether nothing is held here, nobody waits, and the store owes no answer to what was asked.
+    /// Whether nothing is held here and nobody waits, as far as the session knows.
     pub(super) fn is_new(&self) -> bool {
         self.places.is_empty() && self.leases.values().all(|lease| lease.held.is_empty())
     }
@@ -207,78 +206,6 @@ impl Desk {
             && self.asks.is_empty()
             && self.under_way.is_none()
             && !self.must_settle
-    }
-}
-
-impl LeaseDesk {
-    pub(super) fn new(ttl: Micros) -> Self {
-        Self {
-            ttl,
-            held: FewSet::default(),
-            unproved: FewSet::default(),
-            users: 0,
-            proved_at: 0,
-            due: None,
-            renewals: Repetition::default(),
-            proofs: Repetition::default(),
-            by_ticket: false,
-        }
-    }
-
-    /// When to renew it or to prove what is under it, if no answer comes before.
-    pub(super) fn next_renewal(&self) -> Option<Micros> {
-        let proofs = self.proofs.at.filter(|_| !self.unproved.is_empty());
-        [self.due, self.renewals.at, proofs].into_iter().flatten().min()
-    }
-
-    /// Whether an answer about it should have come by now.
-    pub(super) fn is_overdue(&self, now: Micros) -> bool {
-        let is_unproved = !self.unproved.is_empty() && self.proofs.is_overdue(now);
-        self.renewals.is_overdue(now) || is_unproved
-    }
-
-    /// Whether a repetition of what was sent at `at` has been answered.
-    pub(super) fn was_renewed_after(&self, at: Micros) -> bool {
-        (at..Micros::MAX).contains(&self.proved_at)
-    }
-
-    /// A renewal goes out. It need not be repeated where the store vouches for the process.
-    pub(super) fn renewal_is_sent(&mut self, now: Micros, pause: Micros) {
-        self.due = None;
-        if self.proved_at < Micros::MAX {
-            self.renewals.sent(now, pause);
-        }
-    }
-
-    /// A ticket stands under this lease. Nothing proves yet for how long.
-    pub(super) fn hold(&mut self, ticket: Ticket) {
-        self.held.insert(ticket);
-        self.unproved.insert(ticket);
-    }
-
-    /// To be renewed at `due`, or earlier if that was planned.
-    pub(super) fn renew_by(&mut self, due: Micros) {
-        self.due = Some(self.due.map_or(due, |earlier| earlier.min(due)));
-    }
-
-    /// Whether another permit under it would have to be renewed before it is handed over.
-    pub(super) fn is_stale(&self, now: Micros) -> bool {
-        Schedule::is_stale(self.ttl, now.saturating_sub(self.proved_at))
-    }
-
-    /// Whether a renewal that goes along with a request for another permit under it saves one.
-    pub(super) fn is_worth_renewing(&self, now: Micros) -> bool {
-        !self.held.is_empty() && self.unproved.is_empty() && self.is_stale(now)
-    }
-
-    pub(super) fn let_go(&mut self, ticket: Ticket) {
-        self.held.remove(&ticket);
-        self.unproved.remove(&ticket);
-        if self.held.is_empty() {
-            self.due = None;
-            self.renewals.answered();
-            self.by_ticket = false;
-        }
     }
 }
 

@@ -18,7 +18,7 @@ use crate::{
 const SILENCE: Micros = SECOND;
 
 impl Session {
-    /// A ticket's alarm: its wait is over, it is in danger, or it is lost.
+    /// A ticket's alarm goes off: its wait is over, it is in danger, or it is lost.
     pub(super) fn ring(&mut self, now: Micros, ticket: Ticket) {
         let Some(name) = self.tickets.get(&ticket).cloned() else { return };
         let Some(record) = self.desk(&name).records.get_mut(&ticket) else { return };
@@ -31,7 +31,7 @@ impl Session {
                 self.cancel(now, ticket);
             }
             _ if record.is_lost(now) => {
-                // The store may have it still: it is given up there once it can be reached.
+                // The store may still have it. The cancel is repeated until the store can be reached.
                 self.events.push_back(Event::Lost { ticket, loss: Loss::Silence });
                 self.cancel(now, ticket);
             }
@@ -92,7 +92,8 @@ impl Session {
         let Some(record) = self.desk(&name).records.get_mut(&ticket) else { return };
         match record.phase {
             Phase::Leaving => self.look_at(now, &name),
-            // It may be about what was ours before we attached: the store is asked.
+            // The wakeup may be about the grant that this client had before it attached. A renewal
+            // by name shows which grant it is about.
             _ if record.is_attaching && cause == Cause::Attached => {
                 let lease = record.lease;
                 record.is_doubted = record.granted.is_none();

@@ -1,4 +1,4 @@
-//! What goes between the session, its driver and the program.
+//! What passes between the session, its driver and the program: wishes, calls, failures and events.
 
 use alloc::sync::Arc;
 
@@ -38,7 +38,7 @@ pub struct Wish {
 }
 
 impl Wish {
-    /// The smallest wish there is.
+    /// A wish for one permit of a semaphore, without anything else.
     pub(super) fn plain(ttl: Micros) -> Self {
         Self {
             permits: Permits::ONE,
@@ -82,7 +82,7 @@ pub struct Failure {
     pub maybe_executed: bool,
     /// Whether trying again later can help.
     pub is_passing: bool,
-    /// Whether the store has no room. New requests fail at once. Held permits are still renewed,
+    /// Whether the store has no room. Then new requests fail at once. Held permits are still renewed,
     /// and releases are sent again until there is room.
     pub is_full: bool,
 }
@@ -91,11 +91,11 @@ pub struct Failure {
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum Event {
-    /// In the queue now, with this many in all.
+    /// The ticket stands in line now.
     Queued {
         /// Which ticket.
         ticket: Ticket,
-        /// How many wait.
+        /// How many requests stand in line, this one among them.
         waiting: u32,
     },
     /// From now on the request goes on under another ticket, because a later one had overtaken the
@@ -106,7 +106,7 @@ pub enum Event {
         /// The ticket that is.
         to: Ticket,
     },
-    /// Held.
+    /// The permits are held.
     Acquired {
         /// Which ticket.
         ticket: Ticket,
@@ -121,7 +121,7 @@ pub enum Event {
         /// Until when to believe it; `None`: as long as the process lives.
         valid_until: Option<Micros>,
     },
-    /// Believed until later than was said before; not in danger.
+    /// The permits are certain until a later moment than was said before, and are not in danger.
     Renewed {
         /// Which ticket.
         ticket: Ticket,
@@ -133,21 +133,21 @@ pub enum Event {
         /// Which ticket.
         ticket: Ticket,
     },
-    /// Not held any more.
+    /// The permits are not held any more.
     Lost {
         /// Which ticket.
         ticket: Ticket,
         /// How it was lost.
         loss: Loss,
     },
-    /// Somebody asks that the ticket be handed over. Nothing ends by that.
+    /// Somebody asks the holder to hand over. The holder decides; nothing ends by the ask.
     Asked {
         /// Which ticket.
         ticket: Ticket,
         /// Who asks, and why.
         ask: HandOverAsk,
     },
-    /// Not to be had.
+    /// The request got nothing, and is over.
     Refused {
         /// Which ticket.
         ticket: Ticket,
@@ -171,7 +171,7 @@ pub enum Event {
         /// Which ticket.
         ticket: Ticket,
     },
-    /// A detached ticket is on its own for this long.
+    /// A ticket was detached. It lasts this long if nobody renews it or attaches to it.
     Detached {
         /// Which ticket.
         ticket: Ticket,
@@ -187,17 +187,17 @@ pub enum Event {
     },
 }
 
-/// Why permits were not to be had.
+/// Why a request got no permits.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum Refusal {
-    /// Held by others, or too many wait.
+    /// Others hold the permits, too many requests wait, or nobody is admitted at the moment.
     Busy(Busy),
     /// The deadline came first, and others held the permits as far as the store was heard from.
     TimedOut,
     /// The deadline came first, and the store did not say by then how the request stands.
     Silence,
-    /// The name is another lock.
+    /// The name is in use as another kind of lock.
     OtherKind {
         /// What it is.
         stored: Kind,
@@ -213,7 +213,7 @@ pub enum Refusal {
         /// Whether an operator pinned the stored one. If not, those who hold or wait stated it.
         is_pinned: bool,
     },
-    /// More permits than exist.
+    /// The request is for more permits than exist.
     TooMany {
         /// Asked for.
         permits: u32,
@@ -229,7 +229,7 @@ pub enum Refusal {
     Ended(Cause),
     /// There is no such ticket (to attach to).
     Unknown,
-    /// The store was silent for too long or refuses.
+    /// The store was silent for longer than the session's patience, or refuses the request.
     Store,
 }
 

@@ -7,9 +7,9 @@ use alloc::vec::Vec;
 
 use super::{
     Session,
-    compose::{BatchPart, Sent},
     event::{Event, Failure, Refusal},
     record::{Exit, Phase},
+    sent::{BatchPart, Sent},
 };
 use crate::{
     id::Ticket,
@@ -18,10 +18,12 @@ use crate::{
     time::{MILLISECOND, Micros, SECOND},
 };
 
-/// How long a silent store may delay requests that do not want to wait.
+/// How long a silent store may delay requests that do not wait for permits.
 const HASTE: Micros = 5 * SECOND;
 
 impl Session {
+    /// Sends what the call had again after a pause, which grows with each failure and is never longer
+    /// than a lease that is held here can bear.
     pub(super) fn take_failure(&mut self, now: Micros, sent: Sent, failure: Failure) {
         let draw = self.draw();
         let config = self.config.clone();
@@ -40,6 +42,7 @@ impl Session {
         self.plan(&sent.name);
     }
 
+    /// One request of a call that failed: files it for the next call, or gives it up.
     fn take_back(
         &mut self,
         now: Micros,
@@ -52,30 +55,19 @@ impl Session {
         match item {
             BatchPart::Ask(ask) => self.events.push_back(Event::Answer { ask, reply: None }),
             BatchPart::Lease { lease, tickets } | BatchPart::Tickets { lease, tickets } => {
-                if let Some(lease) = desk.leases.get_mut(&lease)
-                    && !lease.held.is_empty()
-                    && !lease.was_renewed_after(at)
-                {
-                    lease.due = Some(now);
-                }
-                for ticket in tickets {
-                    self.bear_silence(now, at, name, ticket, failure);
-                }
+                desk.renew_after_failure(lease, now, at);
+                self.bear_silence_of(now, at, name, tickets, failure);
             }
             BatchPart::Proof { tickets, .. } => {
-                for ticket in tickets {
-                    self.bear_silence(now, at, name, ticket, failure);
-                }
+                self.bear_silence_of(now, at, name, tickets, failure);
             }
             BatchPart::Places => {
                 desk.waiters_due = (!desk.places.is_empty()).then_some(now);
-                // A store that is silent for a while keeps the places; from one that is damaged or full nothing
-                // will come.
+                // A store that is silent for a while keeps the places. One that is damaged or full
+                // will never grant anything to them.
                 let is_kept = failure.is_passing && !failure.is_full;
                 let waiting = if is_kept { Vec::new() } else { desk.waiting() };
-                for ticket in waiting {
-                    self.bear_silence(now, at, name, ticket, failure);
-                }
+                self.bear_silence_of(now, at, name, waiting, failure);
             }
             BatchPart::Acquire(ticket) | BatchPart::Attach(ticket, _) => {
                 if planted(Bug::AsksOnce) {
@@ -100,6 +92,21 @@ impl Session {
         }
     }
 
+    fn bear_silence_of(
+        &mut self,
+        now: Micros,
+        at: Micros,
+        name: &Name,
+        tickets: Vec<Ticket>,
+        failure: Failure,
+    ) {
+        for ticket in tickets {
+            self.bear_silence(now, at, name, ticket, failure);
+        }
+    }
+
+    /// A request about this ticket had no answer. It is sent again until the patience of the session
+    /// is over; then its caller is refused.
     fn bear_silence(
         &mut self,
         now: Micros,

@@ -10,7 +10,7 @@ pub(super) enum Few<K, V> {
     #[default]
     None,
     One(K, V),
-    /// Never empty: it has had more than one entry, and has at least one.
+    /// It had more than one entry at some time, and has at least one now.
     Many(BTreeMap<K, V>),
 }
 
@@ -43,7 +43,7 @@ impl<K: Copy + Ord, V> Few<K, V> {
         }
     }
 
-    /// What there was under this key before.
+    /// Returns the value that the key had before.
     pub(super) fn insert(&mut self, key: K, value: V) -> Option<V> {
         match self {
             Self::Many(many) => return many.insert(key, value),
@@ -138,7 +138,7 @@ impl<K: Copy + Ord, V> Few<K, V> {
     }
 }
 
-/// As a map does that has the same entries, whatever they stand in.
+/// Two maps with the same entries have the same hash, whichever variants they are.
 impl<K: Copy + Ord + Hash, V: Hash> Hash for Few<K, V> {
     fn hash<H: Hasher>(&self, hasher: &mut H) {
         self.len().hash(hasher);

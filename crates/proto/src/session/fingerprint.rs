@@ -1,21 +1,22 @@
-//! What of a session can still make a difference.
+//! The part of a session that can change what it does next, as a fingerprint for the models.
 
 use core::hash::{Hash, Hasher};
 
 use super::{
     Session,
-    compose::Sent,
-    desk::{Desk, LeaseDesk},
+    desk::Desk,
     event::Wish,
+    lease::LeaseDesk,
     record::{Record, Validity},
     repetition::Repetition,
+    sent::Sent,
 };
 use crate::{fingerprint::Lens, id::Fence};
 
 impl Session {
-    /// Feeds to `hasher` what decides on everything that the session may still do, with instants relative
-    /// to `own`, its clock, and `store`, the store's. Left out are the numbers of calls and the jitter,
-    /// which must be too small to be seen at the lens's ticks.
+    /// Feeds `hasher` everything that decides what the session may still do. Instants are taken relative
+    /// to the session's clock, `own`, and to the store's, `store`. The numbers of calls are left out, and
+    /// so is the jitter, which must be too small to show at the ticks of the lens.
     pub fn fingerprint<H: Hasher>(&self, own: &Lens, store: &Lens, hasher: &mut H) {
         // `tickets`, `agenda` and `alarms` follow from the desks.
         let Self { desks, shelf, calls, events, store_clock, fence_seen, .. } = self;

@@ -1,4 +1,4 @@
-//! What every answer is read with.
+//! What the session must know of every answer to read it.
 
 use crate::{name::Name, time::Micros};
 

@@ -7,14 +7,16 @@ use super::{
 };
 use crate::id::Ticket;
 
-/// What frees permits goes before what asks for them.
+/// Requests that free permits go before those that ask for some: they may let a request of the same
+/// client in.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 enum Urgency {
     Leave,
     Ask,
 }
 
-/// Within a urgency, in the order in which the tickets were asked for. No two of a session have the same number.
+/// Within one urgency tickets are sent in the order in which they were asked for. No two tickets of a
+/// session have the same number.
 type OutboxKey = (Urgency, u64);
 
 #[derive(Clone, Debug, Default)]
@@ -37,7 +39,7 @@ impl Outbox {
         self.0.pop_first().map(|(_, ticket)| ticket)
     }
 
-    /// Who is in the line, from the front.
+    /// The tickets, from the front.
     pub(super) fn tickets(&self) -> impl Iterator<Item = Ticket> + '_ {
         self.0.values().copied()
     }

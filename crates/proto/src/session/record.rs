@@ -19,11 +19,11 @@ use crate::{
 pub(super) enum Phase {
     /// The store has not said yet how it stands.
     Asking,
-    /// In the queue, as far as we know.
+    /// In line, as far as the session knows.
     Waiting,
-    /// Granted, as far as we know.
+    /// Granted, as far as the session knows.
     Held,
-    /// Not wanted any more; the store has not confirmed that.
+    /// The program does not want it any more, and the store has not confirmed that it is over.
     Leaving,
 }
 
@@ -59,15 +59,17 @@ pub(super) struct Record {
     pub(super) number: u64,
     pub(super) lease: LeaseId,
     pub(super) wish: Wish,
-    /// The ttl that was asked for: what a permit is detached with. `wish` has what the store can promise.
+    /// The ttl that was asked for, with which a permit is detached. The ttl in `wish` is shorter if the
+    /// store cannot promise as much.
     pub(super) full_ttl: Micros,
     pub(super) phase: Phase,
     pub(super) exit: Exit,
-    /// It came, or is to come, from another client or from nobody.
+    /// The session attaches to the ticket, or has attached to it: it came from another client, or from
+    /// one that detached it.
     pub(super) is_attaching: bool,
-    /// It was said to be over before the answer came that says whether it began.
+    /// A wakeup said that it is over before the answer came that says whether it was granted.
     pub(super) is_doubted: bool,
-    /// When a request about it was first sent; before that the store cannot know of it.
+    /// When a request about it was first sent. Without one the store cannot know of it.
     pub(super) sent_at: Option<Micros>,
     pub(super) granted: Option<Granted>,
     pub(super) validity: Validity,
@@ -78,12 +80,13 @@ pub(super) struct Record {
     pub(super) was_queued: bool,
     /// Slots to give back while the rest is kept.
     pub(super) giving: Slots,
-    /// The store has been silent about it since then.
+    /// Since when the store has left requests about it unanswered.
     pub(super) silent_since: Option<Micros>,
-    /// What was asked of this grant, as far as it was heard, and how much of it the program was told.
+    /// Who asked the holder to hand over, as far as the session has heard, and how many of these asks
+    /// the program was told.
     pub(super) asks: Vec<HandOverAsk>,
     pub(super) told_asks: usize,
-    /// Stop trying to leave: by then the store has ended it by itself.
+    /// When to stop trying to leave: by then the store has ended the ticket by itself.
     pub(super) leave_by: Option<Micros>,
 }
 
@@ -114,7 +117,7 @@ impl Record {
         }
     }
 
-    /// The same for a store that promises no longer lease than this.
+    /// Cuts the ttl to the longest lease that the store promises.
     pub(super) fn within(mut self, longest_lease: Micros) -> Self {
         self.wish.ttl = self.wish.ttl.min(longest_lease);
         self
@@ -190,7 +193,7 @@ impl Record {
         self.asks.extend(new);
     }
 
-    /// What was asked and not told, once the program has the permit.
+    /// The asks that the program was not told yet. It is told none before it has the permit.
     pub(super) fn untold_asks(&mut self) -> Vec<Event> {
         if !self.is_delivered || self.told_asks == self.asks.len() {
             return Vec::new();
@@ -200,8 +203,8 @@ impl Record {
         untold.map(|ask| Event::Asked { ticket: self.ticket, ask }).collect()
     }
 
-    /// What to tell the program: the grant, the first time that there is a proof of it that leaves time to work;
-    /// afterwards that it goes on.
+    /// What to tell the program: first the grant, once a proof of it leaves time to work, and after that
+    /// each renewal.
     pub(super) fn tell_belief(&mut self, is_safe: bool, is_proof: bool) -> Option<Event> {
         let (ticket, valid_until) = (self.ticket, self.valid_until());
         if self.is_delivered {

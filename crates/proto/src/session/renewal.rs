@@ -1,12 +1,12 @@
-//! What answers to renewals mean.
+//! What the session learns from the answers to renewals.
 
 use alloc::boxed::Box;
 
 use super::{
     Session,
-    desk::LeaseDesk,
     event::{Loss, Refusal},
     heard::Heard,
+    lease::LeaseDesk,
     record::Phase,
     schedule::Schedule,
     series::SharedLease,
@@ -23,6 +23,7 @@ use crate::{
 pub(super) const MOST_MOVED: usize = Batch::MOST / 2 * Batch::MOST_TICKETS;
 
 impl Session {
+    /// The store has renewed a lease as a whole.
     pub(super) fn lease_is_renewed(
         &mut self,
         heard: Heard<'_>,
@@ -36,7 +37,7 @@ impl Session {
         self.schedule_renewal(heard, lease, valid_for);
         for &ticket in tickets {
             let desk = self.desk(heard.name);
-            // What is not proved yet is proved by name, so that its fence is.
+            // A ticket that is not proved yet is renewed by name, since only that answer has its fence.
             let unproved = desk.leases.get(&lease).map(|of| of.unproved.contains(&ticket));
             if unproved == Some(false) {
                 self.believe(heard, ticket, valid_for);
@@ -44,6 +45,7 @@ impl Session {
         }
     }
 
+    /// The store has answered for each ticket how it stands.
     pub(super) fn tickets_are_renewed(
         &mut self,
         heard: Heard<'_>,
@@ -74,12 +76,13 @@ impl Session {
         }
     }
 
+    /// The store does not have this ticket as held.
     fn take_loss(&mut self, heard: Heard<'_>, ticket: Ticket, loss: Loss) {
         let Heard { now, name, .. } = heard;
         let Some(record) = self.desk(name).records.get(&ticket) else { return };
         match (record.phase, record.is_delivered) {
             (Phase::Held, true) => self.lose(name, ticket, loss),
-            // A grant that was undone, and a later ticket was granted since.
+            // The grant was undone, and a later ticket of the series was granted since.
             (Phase::Held, false)
                 if loss == Loss::Ended(Cause::Released) && !record.is_attaching =>
             {
@@ -138,7 +141,8 @@ impl Session {
         desk.leases.insert(fresh, new);
     }
 
-    /// A lease is valid for so long from when its request was sent.
+    /// A lease is valid for `valid_for`, counted from when its request was sent. Plans its next
+    /// renewal.
     pub(super) fn schedule_renewal(
         &mut self,
         heard: Heard<'_>,
@@ -158,8 +162,8 @@ impl Session {
         }
     }
 
-    /// Somebody asked for this ticket: a renewal of it by name says who, and puts it back under the
-    /// lease that it shares.
+    /// Somebody asks for the permit of this ticket. A renewal of the ticket by name tells who, and puts
+    /// it back under the lease that it shared.
     pub(super) fn look_what_is_asked(&mut self, now: Micros, ticket: Ticket) {
         let Some(name) = self.tickets.get(&ticket).cloned() else { return };
         let desk = self.desk(&name);
@@ -184,6 +188,8 @@ impl Session {
         }
     }
 
+    /// The store has other places of this client than the session believes. Each ticket asks anew,
+    /// which tells how it stands.
     pub(super) fn look_at_all_places(&mut self, name: &Name) {
         let desk = self.desk(name);
         desk.waiting().into_iter().for_each(|ticket| desk.send_again(ticket));

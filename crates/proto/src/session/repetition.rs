@@ -4,7 +4,7 @@
 
 use crate::time::Micros;
 
-/// From its renewal until it is lost a lease has time for no more than eight repetitions.
+/// How often a renewal is repeated. A lease has no time for more between its renewal and its loss.
 const MOST: u32 = 8;
 
 /// Renewals that are on their way.
@@ -17,18 +17,19 @@ pub(super) struct Repetition {
 }
 
 impl Repetition {
-    /// Whether one should have been answered by now.
+    /// Whether an answer should have come by now.
     pub(super) fn is_overdue(&self, now: Micros) -> bool {
         self.at.is_some_and(|at| at <= now)
     }
 
-    /// One goes out. It is sent again after this `pause`.
+    /// A renewal goes out. It is sent again after this `pause`.
     pub(super) fn sent(&mut self, now: Micros, pause: Micros) {
         self.sent += 1;
         self.at = (self.sent <= MOST).then_some(now + pause);
     }
 
-    /// One goes out with a call that waits for another. It is sent by itself after this `pause`.
+    /// A renewal waits for the answer to another call. After this `pause` it is sent without waiting
+    /// any longer.
     pub(super) fn is_held_up(&mut self, now: Micros, pause: Micros) {
         self.at.get_or_insert(now + pause);
     }

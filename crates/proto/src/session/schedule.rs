@@ -1,4 +1,5 @@
-//! When a lease is renewed, when that is repeated, when to stop, when it is lost: one schedule for everybody.
+//! When a lease is renewed, when the renewal is repeated, when to stop, and when the lease is lost. All
+//! layers go by this one schedule.
 //!
 //! ```text
 //!   sent                 renew   repeat  repeat  danger    TERM           KILL lost
@@ -22,7 +23,7 @@ const FULL: Micros = 16;
 const SLACK: Micros = 50;
 const MOST_SLACK: Micros = 50 * MILLISECOND;
 
-/// What happens when to a lease of which nothing more is heard. All its times count from
+/// When what happens to a lease if the store is not heard from again. All times are microseconds from
 /// the moment before the request was sent that proved the lease.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Schedule {
@@ -31,7 +32,7 @@ pub struct Schedule {
 }
 
 impl Schedule {
-    /// The schedule of a lease of `ttl` that is certain for `certain`, counted from before the proof was asked for.
+    /// Makes the schedule of a lease of `ttl` that is certain to last for `certain`.
     #[must_use]
     pub const fn new(ttl: Micros, certain: Micros) -> Self {
         Self { ttl, certain }
@@ -43,57 +44,59 @@ impl Schedule {
         self.ttl
     }
 
-    /// When it is renewed, at the latest: a third of the ttl, or nine twentieths of what is certain.
+    /// When the lease is renewed, at the latest: after a third of the ttl, or after nine twentieths of
+    /// what is certain if that is earlier.
     #[must_use]
     pub fn renew(&self) -> Micros {
         (self.ttl / 3).min(self.certain / 20 * 9)
     }
 
-    /// When it is renewed by a client that drew this number from 0 to 1023.
+    /// When the lease is renewed by a client that drew this number from 0 to 1023.
     pub(crate) fn renew_drawn(&self, draw: u64) -> Micros {
         let latest = self.renew();
         latest - latest / JITTER * draw / 1024
     }
 
-    /// How long a renewal may be without an answer before it is repeated.
+    /// How long a renewal may stay without an answer before it is repeated.
     #[must_use]
     pub fn repeat(&self) -> Micros {
         (self.danger() - self.renew()) / TRIES
     }
 
-    /// When to stop in an orderly way.
+    /// When the holder is warned, so that it can stop in an orderly way.
     #[must_use]
     pub fn danger(&self) -> Micros {
         self.certain - self.warning()
     }
 
-    /// When it is over as far as the client knows; the store ends it a margin later.
+    /// When the client takes the lease for lost. The store ends it a margin later.
     #[must_use]
     pub fn lost(&self) -> Micros {
         self.certain
     }
 
-    /// From danger to loss: a quarter of the ttl, or seven twentieths of what is certain.
+    /// The time from danger to loss: a quarter of the ttl, or seven twentieths of what is certain if that
+    /// is less.
     #[must_use]
     pub fn warning(&self) -> Micros {
         (self.ttl / 4).min(self.certain / 20 * 7)
     }
 
-    /// How long before the end somebody is killed who did not stop.
+    /// How long before the loss a holder is killed that did not stop.
     #[must_use]
     pub fn slack(&self) -> Micros {
         (self.ttl / SLACK).min(MOST_SLACK)
     }
 
-    /// How long somebody who is stopped by a guard has between TERM and KILL, at most: so the guard leaves
-    /// the first third of the warning to the client itself.
+    /// The most time that a guard leaves a holder between TERM and KILL: two thirds of the warning. The
+    /// first third belongs to the client itself.
     #[must_use]
     pub fn most_grace(&self) -> Micros {
         self.warning() / 3 * 2
     }
 
-    /// Whether a store that says that a lease of `ttl` lasts `valid_for` has just renewed it. Only on such a proof is
-    /// a permit handed over.
+    /// Whether a lease of `ttl` that lasts `valid_for` was renewed just now. A permit is handed over on no
+    /// other proof.
     pub(crate) fn is_full(ttl: Micros, valid_for: Micros) -> bool {
         valid_for >= ttl - ttl / FULL
     }

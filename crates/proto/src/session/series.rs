@@ -1,6 +1,7 @@
-//! From which series a session draws its tickets. It has one series for each name and ttl: that of
-//! the lease that its permits share there. The series outlasts the desk for a while. So a program
-//! that takes one permit after the other costs the store one memory and not thousands.
+//! The series that a session draws its tickets from. A session has one series for each name and ttl:
+//! that of the lease that its permits share there. The series outlasts the desk for a while. So a
+//! program that takes one permit after the other costs the store one memory and not thousands
+//! (docs/decisions/0038-tickets-in-series.md).
 
 use alloc::collections::BTreeMap;
 
@@ -11,7 +12,7 @@ use crate::{
     time::Micros,
 };
 
-/// Names of which nothing is wanted at the moment and whose series are kept.
+/// How many names keep their series while nothing is wanted of them.
 const MOST_KEPT: usize = 1024;
 
 /// The lease that permits of one ttl share at one name, and the last number drawn from its series.
@@ -29,7 +30,7 @@ impl SharedLease {
         Self { lease, last: 0 }
     }
 
-    /// The next ticket; from a new series where this one is used up.
+    /// Draws the next ticket. If the series is used up, a new one begins.
     pub(super) fn draw(&mut self, source: &mut TicketSource) -> Ticket {
         if self.last == u32::MAX {
             *self = Self::new(source.lease());
@@ -55,7 +56,7 @@ impl Shelf {
         shared
     }
 
-    /// The one that has been here longest makes way.
+    /// Keeps the series of a name. If there is no room, the name that has been here longest makes way.
     pub(super) fn put(&mut self, name: &Name, shared: ByTtl) {
         if shared.is_empty() {
             return;

@@ -110,6 +110,28 @@ fn node(owner: &Value, of: &Address) -> Option<Address> {
     Some(Address { host: host.to_owned(), port: u16::try_from(*port).ok()? })
 }
 
+/// Reads the answer to `CLUSTER SLOTS`, and asks everything of what was read.
+#[cfg(any(test, feature = "fuzzing"))]
+pub(in super::super) fn fuzz_slots(answer: &Value) {
+    let of = Address { host: "h".into(), port: 1 };
+    let Some(map) = SlotMap::parse(answer, &of) else { return };
+    for slot in [0, 1, 16_383, u16::MAX] {
+        let owner = map.owner(slot);
+        assert!(owner.is_none_or(|owner| map.knows(owner)), "{slot}");
+    }
+    assert!(map.masters().iter().all(|master| map.nodes().contains(master)));
+    assert!(map.nodes().len() <= map.masters().len() * (map.most_replicas() as usize + 1) * 16_384);
+}
+
+/// Reads a redirection, and writes it again.
+#[cfg(any(test, feature = "fuzzing"))]
+pub(in super::super) fn fuzz_redirection(text: &str) {
+    let of = Address { host: "h".into(), port: 1 };
+    if let Some(address) = Address::parse(text, &of) {
+        assert_eq!(Address::parse(&address.to_string(), &of), Some(address));
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

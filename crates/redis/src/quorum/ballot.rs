@@ -1,4 +1,4 @@
-//! One request for permits put to the vote: pure.
+//! One request for permits, put to the vote. It is pure: it only counts what the nodes have answered.
 //!
 //! ```text
 //!   propose: ticket, slots (or any), fence ──▶ every node votes, or says why not
@@ -7,19 +7,21 @@
 //!   no majority possible          ──▶ yield ────────┴──▶ refused, or propose again: other slots, greater fence
 //! ```
 //!
-//! A vote is a record "ticket T has the slots S under fence F until t" at a node, and a node keeps each slot
-//! for one ticket at a time. Two majorities share a node, so no two grants have a slot at the same time; and a
-//! node votes for growing fences only, so the later of two grants has the greater one
+//! A vote is a record "ticket T has the slots S under fence F until t" at a node. A node keeps each slot
+//! for one ticket at a time, and two majorities share a node. So no two grants have a slot at the same
+//! time. A node votes for growing fences only. So the later of two grants has the greater fence
 //! (docs/decisions/0013-quorum.md).
 
+mod refusal;
+
 use seinpaal_proto::{
-    Acquire, Busy, Cause, Enqueue, Grant, LimitRule, OnMismatch, Reply, SlotNames, Slots,
+    Acquire, Grant, Reply, SlotNames, Slots,
     planted::{Bug, planted},
     time::Micros,
 };
 
 use super::{
-    answer::{Holders, NodeAnswer, NodeReply, Vote, Why},
+    answer::{Holders, NodeAnswer, NodeReply, Vote},
     settings::Settings,
 };
 
@@ -41,9 +43,10 @@ pub(super) enum BallotVerdict {
     Open,
     /// A majority voted for these slots, each for at least this long.
     Granted { slots: Slots, left: Micros, limit: u32 },
-    /// Nothing was granted and this is why.
+    /// Nothing was granted, and the caller is told this.
     Refused(Reply),
-    /// Nothing was granted, but nobody need be in the way. `free`: slots that nobody is known to have.
+    /// Nothing was granted, but as far as the answers tell there is room: another proposal may succeed.
+    /// `free`: slots that nobody is known to have.
     Again { fence_above: u64, is_outbid: bool, free: Slots },
 }
 
@@ -51,7 +54,7 @@ pub(super) enum BallotVerdict {
 pub(super) type Answers<'a> = &'a [Option<(&'a NodeAnswer, &'a NodeReply)>];
 
 impl Ballot {
-    /// Counts. `is_over`: no more answers will come.
+    /// Counts the votes. `is_over`: no more answers will come.
     pub(super) fn count(&self, answers: Answers<'_>, is_over: bool) -> BallotVerdict {
         let nodes = answers.len();
         let majority = if planted(Bug::QuorumOfAMinority) { nodes / 2 } else { nodes / 2 + 1 };
@@ -70,8 +73,8 @@ impl Ballot {
         self.refuse(answers, majority, &settings)
     }
 
-    /// The limit to go by. Where none is in force, because all nodes have turned this proposal down or those who stated
-    /// one have gone, it is the one that is stated here.
+    /// The limit to go by. If none is in force, because all nodes have turned this proposal down or those
+    /// who stated one have gone, it is the limit that this request states.
     fn limit(&self, settings: &Settings) -> u32 {
         let stated = self.ask.limit.map(|rule| rule.limit.get());
         settings.pinned.or(settings.stated).or(stated).unwrap_or(1)
@@ -85,8 +88,9 @@ impl Ballot {
         }
     }
 
-    /// A majority is for the same slots. What only counting over all nodes shows may still forbid it: a limit
-    /// or a pause that some nodes do not know yet, slots above a limit that was lowered.
+    /// A majority voted for the same slots. Something that only counting over all nodes shows may still
+    /// forbid the grant: a limit or a pause that some nodes do not know yet, or slots above a limit that
+    /// was lowered.
     fn elect(
         &self,
         votes: &[&Vote],
@@ -108,7 +112,8 @@ impl Ballot {
         BallotVerdict::Granted { slots, left: left[majority - 1], limit }
     }
 
-    /// Adds up what the nodes know of others. Whoever holds is known to one of any majority.
+    /// Adds up the grants that the nodes know of. Every majority has a node that knows of a grant, so
+    /// none is missed.
     fn is_overfull(&self, limit: u32, answers: Answers<'_>) -> bool {
         let votes = answers.iter().flatten().filter_map(|(_, reply)| self.vote(reply));
         let has_slots = |vote: &Vote| vote.others.known.iter().any(|(_, slots)| !slots.is_empty());
@@ -143,118 +148,13 @@ impl Ballot {
         )
     }
 
-    /// Permits that others hold or may hold: of grants that have a majority, as far as those who answered and
-    /// those who did not can tell.
+    /// Permits that others hold or may hold. A grant counts if it has a majority, or could have one with
+    /// the votes of the nodes that did not answer.
     fn held(&self, answers: Answers<'_>, majority: usize) -> Option<u32> {
         let silent = answers.iter().filter(|answer| answer.is_none()).count();
         let grants = self.grants(answers)?;
         let real = grants.iter().filter(|grant| grant.votes + silent >= majority);
         Some(real.map(|grant| grant.permits).sum())
-    }
-
-    fn refuse(&self, answers: Answers<'_>, majority: usize, settings: &Settings) -> BallotVerdict {
-        let replies = || answers.iter().flatten().map(|(_, reply)| *reply);
-        let not = || {
-            replies().filter_map(|reply| match reply {
-                NodeReply::Not(refusal) => Some(refusal),
-                _ => None,
-            })
-        };
-        let (ticket, permits, limit) =
-            (self.ask.ticket, self.ask.permits.get(), self.limit(settings));
-        let most = |count: usize| count >= majority;
-        if let Some(cause) = ended(replies(), majority) {
-            return BallotVerdict::Refused(Reply::Ended { ticket, cause });
-        }
-        if most(replies().filter(|r| matches!(r, NodeReply::Plain(Reply::TooLate { .. }))).count())
-        {
-            return BallotVerdict::Refused(Reply::TooLate { ticket });
-        }
-        let kinds: Vec<_> = replies().filter_map(NodeReply::other_kind).collect();
-        if let Some(stored) =
-            kinds.iter().find(|kind| most(kinds.iter().filter(|k| k == kind).count()))
-        {
-            let (stored, stated) = (*stored, self.ask.kind);
-            return BallotVerdict::Refused(Reply::OtherKind {
-                ticket: Some(ticket),
-                stored,
-                stated,
-            });
-        }
-        if let Some(refusal) = self.other_limit(settings) {
-            return BallotVerdict::Refused(refusal);
-        }
-        if permits > limit && limit > 0 {
-            return BallotVerdict::Refused(Reply::TooMany { ticket, permits, limit });
-        }
-        let count = |why: Why| not().filter(|refusal| refusal.why == why).count();
-        let held = self.held(answers, majority);
-        if settings.paused.is_some() {
-            return self.wait(Busy::Paused, limit, held, answers);
-        }
-        if most(count(Why::TooManyWaiting)) {
-            return self.wait(Busy::TooManyWaiting, limit, held, answers);
-        }
-        if most(count(Why::Guarded)) {
-            return self.wait(Busy::Guarded, limit, held, answers);
-        }
-        let is_known_full = held.is_none_or(|held| held + permits > limit);
-        if is_known_full || most(count(Why::Late)) {
-            return self.wait(Busy::Full, limit, held, answers);
-        }
-        let fences = answers.iter().flatten().map(|(answer, _)| answer.state.fence);
-        BallotVerdict::Again {
-            fence_above: fences.max().unwrap_or(0),
-            is_outbid: count(Why::Fence) + count(Why::Stale) > 0,
-            free: free(limit, answers),
-        }
-    }
-
-    /// What the caller is told where it must not go by the limit in force.
-    fn other_limit(&self, settings: &Settings) -> Option<Reply> {
-        let LimitRule { limit, on_mismatch } = self.ask.limit?;
-        let (ticket, stated, is_pinned) = (self.ask.ticket, limit.get(), settings.pinned.is_some());
-        let refuses = match on_mismatch {
-            OnMismatch::Exact => true,
-            OnMismatch::Refuse => !is_pinned,
-            OnMismatch::Adopt | OnMismatch::Set => false,
-        };
-        let stored = settings.pinned.or(settings.stated)?;
-        (refuses && stored != stated).then_some(Reply::OtherLimit {
-            ticket,
-            stored,
-            stated,
-            is_pinned,
-        })
-    }
-
-    /// What is said to somebody who cannot have permits now.
-    fn wait(
-        &self,
-        why: Busy,
-        limit: u32,
-        held: Option<u32>,
-        answers: Answers<'_>,
-    ) -> BallotVerdict {
-        let ticket = self.ask.ticket;
-        let waiting = median(answers, |refusal| refusal.waiting);
-        let held = held.unwrap_or_else(|| median(answers, |refusal| refusal.held));
-        BallotVerdict::Refused(match self.ask.enqueue {
-            Enqueue::Yes { .. } if why != Busy::TooManyWaiting => {
-                Reply::Queued { ticket, waiting: waiting.max(1), limit }
-            }
-            _ => Reply::Busy { ticket, why, limit, held, waiting },
-        })
-    }
-
-    /// When all tries are used up: others are quicker.
-    pub(super) fn give_up(&self, answers: Answers<'_>) -> Reply {
-        let majority = answers.len() / 2 + 1;
-        let settings = Settings::of(answers.iter().flatten().map(|(answer, _)| *answer), majority);
-        match self.wait(Busy::Full, self.limit(&settings), self.held(answers, majority), answers) {
-            BallotVerdict::Refused(reply) => reply,
-            _ => Reply::Unknown { ticket: self.ask.ticket },
-        }
     }
 
     pub(super) fn granted(&self, slots: Slots, left: Micros, limit: u32) -> Grant {
@@ -269,41 +169,12 @@ struct RivalGrant {
     permits: u32,
 }
 
-fn ended<'a>(replies: impl Iterator<Item = &'a NodeReply>, majority: usize) -> Option<Cause> {
-    let causes: Vec<Cause> = replies.filter_map(NodeReply::ended).collect();
-    (causes.len() >= majority).then(|| causes.first().copied()).flatten()
-}
-
 fn holders(reply: &NodeReply) -> Option<&Holders> {
     match reply {
         NodeReply::Took(vote) => Some(&vote.others),
         NodeReply::Not(refusal) => Some(&refusal.holders),
         NodeReply::Plain(_) | NodeReply::Set(_) | NodeReply::Stale(_) => None,
     }
-}
-
-/// Slots below the limit that no answer knows a holder of.
-fn free(limit: u32, answers: Answers<'_>) -> Slots {
-    let mut free = if limit == 0 { Slots::none() } else { Slots::range(0, limit - 1) };
-    for list in answers.iter().flatten().filter_map(|(_, reply)| holders(reply)) {
-        for (_, slots) in &list.known {
-            free.take(slots);
-        }
-    }
-    free
-}
-
-fn median(answers: Answers<'_>, number: impl Fn(&super::answer::Refusal) -> u32) -> u32 {
-    let mut numbers: Vec<u32> = answers
-        .iter()
-        .flatten()
-        .filter_map(|(_, reply)| match reply {
-            NodeReply::Not(refusal) => Some(number(refusal)),
-            _ => None,
-        })
-        .collect();
-    numbers.sort_unstable();
-    numbers.get(numbers.len() / 2).copied().unwrap_or(0)
 }
 
 #[cfg(test)]

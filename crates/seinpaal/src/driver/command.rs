@@ -79,7 +79,8 @@ pub(crate) struct Giving {
     pub(crate) reply: Option<ReleaseReply>,
 }
 
-/// Many wait in a channel at once, so what is large and not a release is in a box.
+/// A command of the API. What is large is in a box, except for a release: very many releases wait in
+/// the channel at once, and a box for each would cost more than the room.
 pub(crate) enum Command {
     Acquire(Box<Request>),
     /// Requests for different names that do not wait. They go in one step if the store has one for
@@ -103,7 +104,7 @@ pub(crate) enum Command {
         timeout: Duration,
         reply: oneshot::Sender<Asked>,
     },
-    /// About a queue.
+    /// A command about a queue.
     Queue {
         name: Name,
         command: Box<QueueCommand>,

@@ -55,7 +55,7 @@ impl Waiting {
         self.releases.next_overdue()
     }
 
-    /// From now on callers are told only because their channels end.
+    /// The connection was closed. Each caller that waits learns so because its channel ends.
     pub(super) fn close(&mut self) {
         *self = Self::default();
     }
@@ -109,8 +109,8 @@ impl Driver {
         ticket
     }
 
-    /// Ends what this connection had of the ticket, and tells so before the new request takes its
-    /// place.
+    /// Attaches to a ticket. If this connection holds the ticket, that grant ends first, and its permit
+    /// is told before the new request takes its place.
     fn attach(&mut self, now: Micros, request: Box<Request>) {
         let wanted = &request.wanted;
         let Some(ticket) = wanted.attach else { return };
@@ -204,6 +204,7 @@ impl Driver {
         }
     }
 
+    /// Wakes the caller with its permit. If the caller has gone, the permit goes back.
     fn hand_over(&mut self, now: Micros, terms: GrantTerms, valid_until: Option<Micros>) {
         let ticket = terms.ticket;
         let Some(request) = self.waiting.requests.remove(&ticket) else {
@@ -223,6 +224,8 @@ impl Driver {
         }
     }
 
+    /// A permit is lost. Who gives it back at the moment is told that it was not held, or, if the store
+    /// was silent, that nobody knows.
     fn lost(&mut self, ticket: Ticket, loss: Loss) {
         let lost = Lost::from(loss);
         if let Some(grant) = self.waiting.grants.get(&ticket) {

@@ -27,7 +27,7 @@ use crate::{
 /// The API's way to the driver.
 pub(crate) struct Handle {
     pub(super) commands: Option<mpsc::UnboundedSender<Command>>,
-    /// The driver's thread has ended when this is closed; `None`: it has none of its own.
+    /// The channel closes when the driver's thread ends; `None`: the driver has no thread of its own.
     pub(super) is_over: Mutex<Option<std_mpsc::Receiver<()>>>,
     pub(super) store: Option<Arc<dyn Store>>,
     pub(super) room: Option<Arc<Room<SharedDriver>>>,
@@ -36,8 +36,10 @@ pub(crate) struct Handle {
     pub(super) statistics: Arc<Statistics>,
     pub(super) config: Config,
     pub(super) pulse: Arc<Pulse>,
+    /// The number of the next request.
     pub(super) requests: AtomicU64,
     pub(super) is_closed: AtomicBool,
+    /// The process that has connected. After a fork the child has another number.
     pub(super) process: u32,
 }
 
@@ -117,7 +119,7 @@ impl Handle {
         answer.await.map_err(|_| self.gone())
     }
 
-    /// Waits this long. The caller needs no runtime.
+    /// Waits this long. The timer is the driver's, so the caller needs no runtime.
     pub(crate) async fn sleep(&self, time: Duration) {
         // A connection that is closed has nothing to wait for.
         let _ = self.with_store(move |_| Box::pin(tokio::time::sleep(time))).await;
@@ -158,7 +160,8 @@ impl Handle {
 }
 
 impl Drop for Handle {
-    /// Does not wait. The store is dropped first here, so that the driver closes it.
+    /// Does not wait: it may happen on an executor's thread (`parting.rs`). The store is dropped first,
+    /// so that the driver has the last reference and closes the store on its own thread.
     fn drop(&mut self) {
         if self.is_forked() {
             // Everything belongs to the parent. Its threads are not in this process, and what they

@@ -7,7 +7,7 @@ use seinpaal_proto::{
     session::Event,
 };
 
-/// Notes what happened to a ticket of this name, which is looked up only if somebody reads the log.
+/// Logs what happened to a ticket. Its name is looked up only if somebody reads the log.
 pub(super) fn note<'a>(name: impl Fn() -> &'a str, event: &Event) {
     match event {
         Event::Queued { ticket, waiting } => {
@@ -51,7 +51,7 @@ pub(super) fn note<'a>(name: impl Fn() -> &'a str, event: &Event) {
     }
 }
 
-/// Notes what happened at a queue.
+/// Logs what happened at a queue.
 pub(super) fn note_queue(queue: &Name, event: &QueueEvent) {
     let queue = queue.as_str();
     match event {

@@ -20,13 +20,13 @@ use crate::{boottime::ClientClock, permit_state::PermitState};
 /// The lease of a grant or of a delivery.
 pub(crate) struct Lease {
     clock: ClientClock,
-    /// On the clock; `u64::MAX`: as long as the process lives.
+    /// The instant by the client's clock; `u64::MAX`: as long as the process lives.
     valid_until: AtomicU64,
     standing: Mutex<Standing>,
 }
 
-/// How it stands, and the channel that tells it. Most permits have no channel, because nobody ever waits to hear: a
-/// channel is four hundred bytes.
+/// How the lease stands, and the channel that tells it. A channel takes four hundred bytes, so it is made
+/// when somebody first waits for news. Most holders never do.
 struct Standing {
     state: PermitState,
     told: Option<watch::Sender<PermitState>>,
@@ -59,7 +59,7 @@ impl Lease {
         standing.told.get_or_insert_with(|| watch::Sender::new(state)).subscribe()
     }
 
-    /// What was told last. The clock may know better.
+    /// What the driver noted last. The clock may know better: see [`is_held`](Self::is_held).
     pub(crate) fn noted(&self) -> PermitState {
         self.standing().state
     }
@@ -78,7 +78,8 @@ impl Lease {
         self.tell(state);
     }
 
-    /// Only the driver does. Wakers run after the lock is left; one that has no listener any more is let go.
+    /// Notes how the lease stands, and tells those who wait. Only the driver calls this. It leaves the lock
+    /// before wakers run, since a waker may do anything. A channel without listeners is dropped.
     fn tell(&self, state: PermitState) {
         let told = {
             let mut standing = self.standing();
@@ -91,7 +92,7 @@ impl Lease {
         }
     }
 
-    /// Nothing panics while it has the lock.
+    /// A poisoned lock does no harm, since nothing panics while it has the lock.
     fn standing(&self) -> MutexGuard<'_, Standing> {
         self.standing.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -108,7 +109,7 @@ pub(crate) struct Grant {
     /// How long the store keeps it if nobody renews it.
     pub(crate) ttl: Duration,
     lease: Lease,
-    /// What was asked of the holder and not fetched.
+    /// The asks to hand over that nobody has fetched yet.
     asks: OnceLock<watch::Sender<VecDeque<HandOverAsk>>>,
     /// For metrics.
     pub(super) held: Held,

@@ -1,5 +1,5 @@
-//! Making the calls that are due. Those about different names share a round trip where the store
-//! has one for them (docs/decisions/0066-calls-that-are-due-together.md).
+//! Making the calls that are due. Calls about different names share a round trip if the store can do
+//! that (docs/decisions/0066-calls-that-are-due-together.md).
 
 use std::{sync::Arc, time::Duration};
 
@@ -8,8 +8,8 @@ use seinpaal_proto::{Batch, Replies, Request, session::Call};
 use super::{Done, Driver, figures};
 use crate::store::{Store, StoreError};
 
-/// The most requests in one round trip: as many as one call may have, so that nobody else waits
-/// longer for the server than ever.
+/// The most requests in one round trip: as many as one call may have. So other clients of the server
+/// wait no longer for a bundle than for a call.
 const MOST_REQUESTS: usize = Batch::MOST;
 
 /// The most calls that share a round trip. Larger bundles cost the server hardly less, and while it
@@ -71,7 +71,7 @@ async fn call_bundle(store: &dyn Store, batches: &[Batch]) -> Vec<Result<Replies
     }
 }
 
-/// Of what an operator asks, a single request may be much work.
+/// Whether a call may go in a bundle. A single request of an operator may be much work for the store.
 fn may_share(call: &Call) -> bool {
     let is_small = |request: &Request| {
         matches!(
@@ -85,8 +85,8 @@ fn may_share(call: &Call) -> bool {
     call.overdue.is_none() && call.batch.requests.iter().all(is_small)
 }
 
-/// In bundles of like size. A server without memory refuses what only makes it keep more, until
-/// something else in the same script was executed. So what asks for permits stands first.
+/// Puts calls together in bundles of like size. Calls that only ask for permits stand first: a server
+/// without memory refuses them only until something else in the same script was executed.
 fn bundles_of(mut calls: Vec<Call>) -> Vec<Vec<Call>> {
     calls.sort_by_key(|call| !asks_only(call));
     let most = calls.len().div_ceil(calls.len().div_ceil(MOST_CALLS).max(1));

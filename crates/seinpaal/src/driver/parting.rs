@@ -1,4 +1,4 @@
-//! How a program gives back what it held when it drops its last connection and ends.
+//! How a program that drops its last connection and ends still gives back what it held.
 //!
 //! The driver gives everything back on its own thread, which takes a round trip. The drop does not
 //! wait for that, because it may happen in a task on an executor's thread, with other tasks behind

@@ -12,13 +12,13 @@ use crate::{
     store::{BoxFuture, StoreError},
 };
 
-/// A store that does not answer, or that has no room: see [`Seinpaal::outage`](crate::Seinpaal::outage).
+/// The store does not answer, or has no room: see [`Seinpaal::outage`](crate::Seinpaal::outage).
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Outage {
-    /// How long it has not answered, counted from the first request that got no answer.
+    /// How long the store has not answered, counted from the first request that got no answer.
     pub lasted: Duration,
-    /// What came instead of the last answer; `None`: nothing yet.
+    /// The error that came instead of the last answer; `None`: there is neither answer nor error yet.
     pub error: Option<StoreError>,
 }
 
@@ -82,7 +82,7 @@ impl Pulse {
         }
     }
 
-    /// Nothing here panics while it has the lock.
+    /// A poisoned lock does no harm, since nothing here panics while it has the lock.
     fn beat(&self) -> MutexGuard<'_, Beat> {
         self.beat.lock().unwrap_or_else(PoisonError::into_inner)
     }

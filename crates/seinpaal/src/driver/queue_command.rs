@@ -26,9 +26,9 @@ pub(crate) enum NotDone {
     Unknown(StoreError),
 }
 
-/// What a wish for items is for.
+/// A wish for items.
 pub(crate) struct Wanted {
-    /// By which the program calls it.
+    /// The number by which the API names the wish, to take it back.
     pub(crate) number: u64,
     pub(crate) items: u32,
     pub(crate) ttl: Option<Micros>,
@@ -48,7 +48,7 @@ pub(crate) enum Handed {
 }
 
 pub(crate) enum QueueCommand {
-    /// These go together where they fit into one batch.
+    /// Requests that go together if they fit into one batch.
     Ask(Vec<(Request, oneshot::Sender<Asked>)>),
     Pop(Wanted),
     /// The caller has dropped this wish.

@@ -1,4 +1,4 @@
-//! The callers of the program that wait for something of one queue.
+//! The callers of the program that wait for something at one queue.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -24,6 +24,7 @@ use crate::{
     store::StoreError,
 };
 
+/// The session at one queue, and the callers that it works for.
 pub(super) struct QueueWaiters {
     pub(super) session: Session,
     pub(super) asks: HashMap<AskId, oneshot::Sender<Asked>>,

@@ -32,8 +32,9 @@ pub(super) struct Queues {
     /// The state that the next session carries on.
     bearings: Bearings,
     by_name: BTreeMap<Name, QueueWaiters>,
-    /// When each is to be looked at next.
+    /// When each queue is to be looked at next.
     agenda: BTreeSet<(Micros, Name)>,
+    /// Queues about which something was heard or asked since the last step.
     touched: BTreeSet<Name>,
 }
 
@@ -95,7 +96,7 @@ impl Queues {
         })
     }
 
-    /// News about a queue that is not in use any more concern nobody.
+    /// Passes news to the session of a queue. News about a queue that is no longer in use are dropped.
     fn with(&mut self, name: &Name, tell: impl FnOnce(&mut QueueWaiters)) {
         if let Some(waiters) = self.by_name.get_mut(name) {
             tell(waiters);

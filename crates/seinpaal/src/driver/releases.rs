@@ -124,7 +124,7 @@ impl Driver {
         }
     }
 
-    /// The permit is gone from here; `answer` says what became of those of its slots that were to go back.
+    /// The permit is gone. Its releases that still wait have this answer.
     pub(super) fn no_more_releases(&mut self, ticket: Ticket, answer: &Result<(), ReleaseError>) {
         self.waiting.grants.remove(&ticket);
         self.waiting.releases.answer(ticket, answer, |_| true);
@@ -153,7 +153,8 @@ impl Driver {
         }
     }
 
-    /// A lease that is not renewed any more ends a ttl after the last renewal that the store may have heard.
+    /// The error of a release that nobody knows the outcome of. The lease is not renewed any more, so it
+    /// ends a ttl after the last renewal that the store may have heard.
     fn unknown(&self, ticket: Ticket) -> ReleaseError {
         let grant = self.waiting.grants.get(&ticket);
         let at_most = match grant {

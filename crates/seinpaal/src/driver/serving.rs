@@ -15,8 +15,7 @@ use tokio::{runtime, time::Sleep};
 use super::{Driver, SharedDriver};
 use crate::room::Room;
 
-/// After this many rounds the runtime gets its turn, because nothing else on this thread looks at
-/// timers and sockets.
+/// After this many rounds the runtime gets its turn: it looks at timers and sockets on this thread.
 const MOST_ROUNDS: u32 = 64;
 
 /// The most answers that are taken before anything else has its turn.
@@ -34,7 +33,7 @@ impl Serving {
         Self { room, sleep: None }
     }
 
-    /// Until every handle is gone and all is given back.
+    /// Drives until every handle is gone and everything is given back.
     pub(super) async fn run(mut self) {
         poll_fn(|context| self.poll(context)).await;
         if self.room.is_in_disorder() {

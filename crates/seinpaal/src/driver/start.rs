@@ -13,8 +13,9 @@ use seinpaal_proto::{
 use tokio::sync::{mpsc, oneshot};
 
 use super::{
-    Command, Driver, Handle, Opening, Pulse, Queues, SharedDriver, Statistics, internal,
-    internal_text, serving::Serving,
+    Command, Driver, Handle, Opening, Pulse, Queues, SharedDriver, Statistics,
+    errors::{internal, internal_text},
+    serving::Serving,
 };
 use crate::{
     boottime::ClientClock,
@@ -125,7 +126,7 @@ pub(super) fn makings(
     Ok((makings, ends))
 }
 
-/// Runs it on a thread with a runtime. The channel that is returned closes when it is over.
+/// Runs the work on a thread with a runtime. The channel that is returned closes when the work is over.
 ///
 /// The work runs as a task. If the thread blocked on it directly, every answer of a store would
 /// wake it by a write to the runtime's eventfd, even from the same thread.
@@ -139,7 +140,8 @@ fn on_a_thread(
         .name("seinpaal-driver".into())
         .spawn(move || {
             let work = runtime.spawn(work);
-            let _ = runtime.block_on(work); // an error is a panic, which has been told
+            // An error is a panic, which the panic hook has reported.
+            let _ = runtime.block_on(work);
             drop(runtime);
             drop(over);
         })

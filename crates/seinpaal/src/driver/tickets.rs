@@ -5,10 +5,12 @@ use std::{
     hash::{BuildHasherDefault, Hash, Hasher},
 };
 
-/// A map by numbers of this client. It gives back the room that it had for many entries when few are left.
+/// A map by numbers of this client. When few entries are left it gives back the room that it had for
+/// many.
 pub(super) struct ByNumber<K, V>(HashMap<K, V, BuildHasherDefault<NumberHasher>>);
 
-/// A table with less room than this is left as it is: it fills and empties all the time.
+/// A table with room for fewer entries than this never shrinks, because it fills and empties all the
+/// time.
 const ROOM: usize = 1024;
 
 impl<K: Eq + Hash, V> ByNumber<K, V> {
@@ -30,7 +32,7 @@ impl<K: Eq + Hash, V> ByNumber<K, V> {
 
     pub(super) fn remove(&mut self, key: &K) -> Option<V> {
         let removed = self.0.remove(key)?;
-        // Half of the entries that it has room for after this have to come or to go before it is done again.
+        // Half of the remaining room must fill or empty before the table changes its size again.
         if self.0.capacity() > ROOM && self.0.len() < self.0.capacity() / 8 {
             self.0.shrink_to(self.0.len() * 2);
         }
@@ -52,8 +54,8 @@ impl<K, V> Default for ByNumber<K, V> {
     }
 }
 
-/// Mixes a number. This client draws these numbers itself, or its program names a ticket to attach to. So nobody else can
-/// make many of them meet.
+/// Mixes a number. The numbers are drawn by this client, or are tickets that its program attaches to. So
+/// nobody else can make many of them collide, and a hash with a secret is not needed.
 #[derive(Default)]
 pub(super) struct NumberHasher(u64);
 
@@ -66,7 +68,7 @@ impl Hasher for NumberHasher {
         bytes.iter().for_each(|byte| self.write_u64(u64::from(*byte)));
     }
 
-    /// Both halves of the product: a table looks at the lowest bits and at the highest.
+    /// Mixes both halves of the product, since a table uses the lowest bits and the highest.
     fn write_u64(&mut self, number: u64) {
         let product = u128::from(self.0 ^ number) * 0x9e37_79b9_7f4a_7c15;
         self.0 = (product >> 64) as u64 ^ product as u64;

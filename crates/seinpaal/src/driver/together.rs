@@ -7,7 +7,7 @@ use seinpaal_proto::{
     session::{Call, CallId},
 };
 
-use super::{Done, Driver, figures, internal_text};
+use super::{Done, Driver, errors::internal_text, figures};
 use crate::store::{StoreError, Together};
 
 impl Driver {

@@ -1,23 +1,15 @@
 //! Queues by the public API, with the real driver and the real clock, on every store that keeps them.
 
+mod in_hand;
+mod line;
 mod workers;
 
-use std::{
-    future::{Future, IntoFuture},
-    pin::pin,
-    sync::{
-        Arc,
-        atomic::{AtomicU32, Ordering},
-    },
-    task::{Context, Poll, Waker},
-    time::{Duration, SystemTime},
-};
+use std::{future::IntoFuture, time::Duration};
 
-use seinpaal::{
-    BackOff, Failed, FinishError, GiveBack, PopError, Push, PushError, Queue, QueueError,
-    QueueSnapshot, Seinpaal, Was, blocking,
-};
+use seinpaal::{PopError, Push, PushError, Queue, QueueError, QueueSnapshot, Seinpaal, blocking};
 
+use in_hand::*;
+use line::*;
 use workers::*;
 
 type Result = std::result::Result<(), Box<dyn std::error::Error + Send + Sync>>;
@@ -45,114 +37,6 @@ async fn is_left_empty(queue: &Queue) {
 
 fn text(item: &seinpaal::Item) -> String {
     String::from_utf8_lossy(item.payload()).into_owned()
-}
-
-async fn items_come_in_order_with_all_that_was_said_of_them(url: &str) -> Result {
-    let queue = queue(url, "order").await;
-    let before = SystemTime::now() - HOUR;
-    queue.push("second").await?;
-    let pushed = queue.push("first").priority(7).group("ann").label("k", "v").deliveries(2).await?;
-    let (first, second) = (queue.pop().await?, queue.pop().await?);
-    assert_eq!((text(&first), text(&second)), ("first".into(), "second".into()));
-    assert_eq!((first.id(), first.attempt(), first.deliveries()), (pushed.id, 1, 2));
-    assert_eq!((first.group(), first.priority()), (Some("ann"), 7));
-    assert_eq!(first.labels(), [("k".to_owned(), "v".to_owned())]);
-    assert!(first.pushed_at() > before && second.fence() > first.fence());
-    first.acknowledge().await?;
-    second.acknowledge().await?;
-    is_left_empty(&queue).await;
-    Ok(())
-}
-
-async fn many_are_pushed_and_popped_at_once(url: &str) -> Result {
-    let queue = queue(url, "many").await;
-    let pushes = (0..200).map(|i| Push::new(i.to_string()).dedup(&(i / 2).to_string(), HOUR));
-    let pushed = queue.push_all(pushes).await;
-    let pushed = pushed.into_iter().collect::<std::result::Result<Vec<_>, _>>()?;
-    assert!(pushed.chunks(2).all(|two| two[0].id == two[1].id && two[1].is_duplicate));
-    let mut seen = Vec::new();
-    while seen.len() < 100 {
-        for item in queue.pop_many(64).await? {
-            seen.push(text(&item));
-            item.acknowledge().await?;
-        }
-    }
-    assert_eq!(seen, (0..100).map(|i| (2 * i).to_string()).collect::<Vec<_>>());
-    is_left_empty(&queue).await;
-    Ok(())
-}
-
-async fn a_popper_of_another_connection_is_called_for_an_item(url: &str) -> Result {
-    let (here, there) = (queue(url, "called").await, queue(url, "called").await);
-    let popping = tokio::spawn(there.pop().into_future());
-    eventually(&here, |seen| seen.idle == 1).await;
-    here.push("x").await?;
-    popping.await??.acknowledge().await?;
-    is_left_empty(&here).await;
-    Ok(())
-}
-
-async fn a_delayed_item_comes_when_it_is_due_and_not_before(url: &str) -> Result {
-    let queue = queue(url, "delayed").await;
-    let delay = Duration::from_millis(300);
-    let start = std::time::Instant::now();
-    queue.push("later").delay(delay).await?;
-    queue.push("past").due(SystemTime::UNIX_EPOCH).await?;
-    assert_eq!(text(&queue.pop().await?), "past");
-    assert!(queue.try_pop().await?.is_none_or(|item| text(&item) == "past"));
-    eventually(&queue, |seen| seen.delayed == 1).await;
-    purge_ready(&queue).await?;
-    let item = loop {
-        let item = queue.pop().await?;
-        if text(&item) == "later" {
-            break item;
-        }
-        item.acknowledge().await?;
-    };
-    assert!(start.elapsed() >= delay);
-    item.acknowledge().await?;
-    Ok(())
-}
-
-/// What was dropped unfinished before is acknowledged.
-async fn purge_ready(queue: &Queue) -> Result {
-    while let Some(item) = queue.try_pop().await? {
-        item.acknowledge().await?;
-    }
-    Ok(())
-}
-
-/// What a store that lives does not leave unanswered, on a busy machine either: a shorter timeout may be the store's.
-const LONG_ENOUGH_TO_ANSWER: Duration = Duration::from_secs(1);
-
-async fn a_timeout_leaves_the_line(url: &str) -> Result {
-    let queue = queue(url, "timeout").await;
-    let refused = queue.pop().timeout(LONG_ENOUGH_TO_ANSWER).await;
-    assert!(matches!(refused, Err(PopError::TimedOut)));
-    assert!(queue.try_pop().await?.is_none());
-    is_left_empty(&queue).await;
-    Ok(())
-}
-
-async fn a_pop_dropped_after_any_number_of_polls_leaves_nothing_behind(url: &str) -> Result {
-    let queue = queue(url, "dropped").await;
-    queue.push("x").deliveries(1).await?;
-    for polls in 0..20 {
-        let mut future = pin!(queue.pop().into_future());
-        for _ in 0..polls {
-            let mut context = Context::from_waker(Waker::noop());
-            if let Poll::Ready(item) = future.as_mut().poll(&mut context) {
-                item?.give_back(Duration::ZERO).await?;
-                break;
-            }
-            tokio::task::yield_now().await;
-        }
-    }
-    let item = queue.pop().await?;
-    assert_eq!(item.attempt(), 1, "no delivery was counted");
-    item.acknowledge().await?;
-    is_left_empty(&queue).await;
-    Ok(())
 }
 
 async fn bad_input_is_refused_before_anything_is_sent(url: &str) -> Result {
@@ -188,80 +72,6 @@ async fn a_payload_of_a_mebibyte_goes_through(url: &str) -> Result {
         assert!(item.payload().len() == 1 << 20 && item.payload().iter().all(|byte| *byte == i));
         item.acknowledge().await?;
     }
-    Ok(())
-}
-
-async fn an_item_that_fails_comes_again_and_dies_after_its_last_delivery(url: &str) -> Result {
-    let queue = queue(url, "failing").await;
-    let id = queue.push("x").deliveries(2).await?.id;
-    assert_eq!(queue.pop().await?.fail("one", Duration::ZERO).await?, Failed::Returned);
-    assert_eq!(queue.pop().await?.fail("two", Duration::ZERO).await?, Failed::Died);
-    let dead = queue.dead(None, 10).await?;
-    assert_eq!((dead.len(), dead[0].id, dead[0].history.ends().len()), (1, id, 2));
-    assert_eq!(dead[0].payload, b"x");
-    queue.replay(id).await?;
-    assert!(matches!(queue.drop_dead(id).await, Err(QueueError::NoSuchItem(_))));
-    let item = queue.pop().await?;
-    assert_eq!((item.id(), item.attempt()), (id, 1));
-    drop(item);
-    assert_eq!(queue.pop().await?.fail("four", Duration::ZERO).await?, Failed::Died);
-    queue.drop_dead(id).await?;
-    assert!(queue.dead(None, 10).await?.is_empty());
-    is_left_empty(&queue).await;
-    Ok(())
-}
-
-async fn an_item_that_is_dropped_has_failed_and_one_given_back_has_not(url: &str) -> Result {
-    let queue = queue(url, "dropping").await;
-    queue.push("x").await?;
-    queue.pop().await?.give_back(Duration::ZERO).await?;
-    let item = queue.pop().await?;
-    assert_eq!(item.attempt(), 1);
-    drop(item);
-    let item = queue.pop().await?;
-    assert_eq!(item.attempt(), 2);
-    item.acknowledge().await?;
-    Ok(())
-}
-
-async fn a_cancelled_item_is_lost_by_its_worker_at_once(url: &str) -> Result {
-    let queue = queue(url, "cancelled").await;
-    let id = queue.push("x").await?.id;
-    let item = queue.pop().await?;
-    let (was, worked) =
-        tokio::join!(queue.cancel(id), item.while_held(std::future::pending::<()>()));
-    assert_eq!(was?, Was::InWork);
-    assert!(worked.is_err() && !item.is_held());
-    item.danger().await;
-    assert_eq!(item.acknowledge().await, Err(FinishError::Lost));
-    assert!(matches!(queue.cancel(id).await, Err(QueueError::NoSuchItem(_))));
-    Ok(())
-}
-
-async fn an_item_is_renewed_while_it_is_in_hand(url: &str) -> Result {
-    let queue = queue(url, "renewed").await;
-    queue.push("x").await?;
-    let ttl = Duration::from_millis(400);
-    let item = queue.pop().ttl(ttl).await?;
-    let start = std::time::Instant::now();
-    while start.elapsed() < 3 * ttl {
-        let seen = queue.snapshot().await?;
-        assert!(item.is_held() && seen.in_work == 1, "{item:?} {seen:?}");
-        tokio::task::yield_now().await;
-    }
-    item.acknowledge().await?;
-    Ok(())
-}
-
-async fn what_a_closed_connection_had_in_hand_goes_back(url: &str) -> Result {
-    let (here, there) = (connect(url).await, connect(url).await);
-    here.queue("closed").push("x").await?;
-    let item = here.queue("closed").pop().await?;
-    here.close().await?;
-    assert!(!item.is_held());
-    let again = there.queue("closed").pop().await?;
-    assert_eq!((again.id(), again.attempt()), (item.id(), 1));
-    again.acknowledge().await?;
     Ok(())
 }
 
@@ -409,7 +219,7 @@ on_every_store! {
     an_item_that_is_dropped_has_failed_and_one_given_back_has_not
     a_cancelled_item_is_lost_by_its_worker_at_once
     an_item_is_renewed_while_it_is_in_hand
-    what_a_closed_connection_had_in_hand_goes_back
+    items_of_a_closed_connection_go_back
     limits_pauses_and_groups_are_kept
     queues_are_listed_by_prefix_and_apart_from_semaphores
     a_worker_works_on_everything_and_says_what_became_of_it

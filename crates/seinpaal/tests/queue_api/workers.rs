@@ -1,6 +1,16 @@
 //! Workers: what becomes of items and handlers.
 
-use super::*;
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU32, Ordering},
+    },
+    time::Duration,
+};
+
+use seinpaal::{BackOff, GiveBack, Push, QueueError};
+
+use super::{Result, eventually, is_left_empty, queue, text};
 
 pub(super) async fn a_worker_works_on_everything_and_says_what_became_of_it(url: &str) -> Result {
     let queue = queue(url, "worked").await;

@@ -1,13 +1,14 @@
 //! Sessions, a ledger and a virtual clock, joined by links that lose, delay, repeat and reorder.
 
+mod cost;
 mod lossy;
 mod net;
 mod silence;
 
-use self::net::{Fate, Net, item, wish};
+use self::net::{Fate, Net, wish};
 use crate::{
     queue::{
-        Due, How, Reply, Request,
+        How, Reply, Request,
         session::{Answer, End, Event, Until, Wish},
     },
     time::{MILLISECOND, Micros, SECOND},
@@ -25,76 +26,6 @@ fn acknowledge_all(net: &mut Net, who: usize) -> usize {
 }
 
 #[test]
-fn pushing_popping_and_acknowledging_cost_a_call_each() {
-    let mut net = Net::new(1, 7);
-    net.push_text(0, "x");
-    net.run_for(SECOND);
-    let before = net.calls;
-    assert_eq!(before, 2, "the first call of all tells the store's clock");
-    net.pop(0, wish(1, ONCE, TTL));
-    net.run_for(SECOND);
-    assert_eq!(acknowledge_all(&mut net, 0), 1);
-    net.run_for(SECOND);
-    assert_eq!(net.calls - before, 2);
-    assert!(net.sessions[0].is_idle());
-}
-
-#[test]
-fn a_busy_worker_makes_a_call_an_item() {
-    let mut net = Net::new(2, 7);
-    net.push_texts(100);
-    net.run_for(SECOND);
-    net.pop(1, wish(1, ON_AND_ON, TTL));
-    net.run_for(SECOND);
-    let before = net.calls;
-    for _ in 0..50 {
-        assert_eq!(acknowledge_all(&mut net, 1), 1);
-        net.run_for(10 * MILLISECOND);
-    }
-    assert_eq!((net.calls - before, net.done.len()), (50, 50));
-}
-
-#[test]
-fn requests_of_many_tasks_share_calls() {
-    let mut net = Net::new(1, 7);
-    net.push_texts(630);
-    net.run_for(SECOND);
-    assert_eq!(net.calls, 11, "63 in a call, and one to learn the store's clock");
-    assert_eq!((net.answers.len(), net.pushed.len()), (630, 630));
-    let before = net.calls;
-    for _ in 0..128 {
-        net.pop(0, wish(1, ONCE, TTL));
-    }
-    net.run_for(SECOND);
-    assert_eq!((net.calls - before, net.held.len()), (2, 128));
-    let before = net.calls;
-    net.run_for(60 * SECOND);
-    assert_eq!(net.in_hand(0).len(), 128);
-    assert!(net.calls - before <= 8, "{} renewals a minute", net.calls - before);
-}
-
-#[test]
-fn payloads_go_in_batches_of_four_mebibytes() {
-    let mut net = Net::new(1, 7);
-    let large = || net::item(core::str::from_utf8(&[b'x'; 1 << 20]).unwrap());
-    for _ in 0..6 {
-        net.push(0, large());
-    }
-    net.run_for(SECOND);
-    assert_eq!((net.calls, net.answers.len()), (3, 6));
-}
-
-#[test]
-fn an_idle_hour_costs_a_call_a_minute() {
-    let mut net = Net::new(1, 7);
-    net.pop(0, wish(8, ON_AND_ON, TTL));
-    net.run_for(SECOND);
-    let before = net.calls;
-    net.run_for(3600 * SECOND);
-    assert_eq!(net.calls - before, 63);
-}
-
-#[test]
 fn an_idle_worker_is_called_at_once_and_one_that_was_not_called_asks_nothing() {
     let mut net = Net::new(3, 7);
     for who in 1..3 {
@@ -105,22 +36,6 @@ fn an_idle_worker_is_called_at_once_and_one_that_was_not_called_asks_nothing() {
     net.push_text(0, "x");
     net.run_for(20 * MILLISECOND);
     assert_eq!((net.calls - before, net.held.len()), (3, 1), "clock, push, pop");
-}
-
-#[test]
-fn a_due_item_is_delivered_within_milliseconds_and_costs_one_look() {
-    let mut net = Net::new(3, 7);
-    let delayed = crate::queue::Push { due: Due::In(40 * SECOND), ..item("x") };
-    net.push(0, delayed);
-    net.run_for(SECOND);
-    for who in 1..3 {
-        net.pop(who, wish(1, ON_AND_ON, TTL));
-        net.run_for(SECOND);
-    }
-    let before = net.calls;
-    net.run_for(37 * SECOND);
-    net.run_for(10 * MILLISECOND);
-    assert_eq!((net.calls - before, net.held.len()), (1, 1));
 }
 
 #[test]
@@ -154,7 +69,7 @@ fn an_item_for_somebody_who_has_gone_goes_back_as_if_it_had_not_been_delivered()
 }
 
 #[test]
-fn who_wants_no_more_leaves_the_line_so_that_others_are_called() {
+fn a_worker_that_wants_no_more_leaves_the_line_and_others_are_called() {
     let mut net = Net::new(3, 7);
     let pop = net.pop(1, wish(1, ONCE, TTL));
     net.run_for(SECOND);
@@ -169,7 +84,7 @@ fn who_wants_no_more_leaves_the_line_so_that_others_are_called() {
 }
 
 #[test]
-fn who_does_not_wait_is_told_that_there_is_nothing() {
+fn a_pop_that_does_not_wait_is_told_that_there_is_nothing() {
     let mut net = Net::new(1, 7);
     let pop = net.pop(0, wish(1, Until::Answered(None), TTL));
     net.run_for(SECOND);
@@ -223,7 +138,7 @@ fn a_pop_that_the_store_was_silent_through_fails_and_does_not_time_out() {
 }
 
 #[test]
-fn who_drains_is_told_when_all_is_done_by_whomever() {
+fn a_draining_worker_is_told_when_all_items_are_done_by_any_worker() {
     let mut net = Net::new(3, 7);
     net.push_text(0, "x");
     net.run_for(SECOND);
@@ -240,7 +155,7 @@ fn who_drains_is_told_when_all_is_done_by_whomever() {
 }
 
 #[test]
-fn one_that_goes_on_shares_with_others_of_its_session() {
+fn a_popper_that_goes_on_shares_with_others_of_its_session() {
     let mut net = Net::new(2, 7);
     net.pop(1, wish(64, ON_AND_ON, TTL));
     net.run_for(SECOND);

@@ -1,5 +1,7 @@
 //! Which cause the end of a wait names, and what is said of a release that nobody answered.
 
+use alloc::vec::Vec;
+
 use super::{
     net::{Fate, Net},
     *,

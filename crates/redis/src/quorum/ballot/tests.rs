@@ -1,7 +1,10 @@
 //! Clients at three nodes, and every interleaving of what they send and hear.
 
+mod cases;
+mod node;
+
 use std::{
-    collections::{BTreeMap, BTreeSet, HashSet, VecDeque},
+    collections::{BTreeSet, HashSet, VecDeque},
     hash::{DefaultHasher, Hash, Hasher},
 };
 
@@ -10,21 +13,12 @@ use seinpaal_proto::{
     time::{UNBOUNDED, WAITER_TTL},
 };
 
+use self::node::Node;
 use super::*;
-use crate::quorum::answer::{Guard, GuardWord, NodeState, Refusal, Register};
-
-mod cases;
+use crate::quorum::answer::{Refusal, Why};
 
 const NODES: usize = 3;
 const TTL: Micros = 1_000_000;
-
-/// What a node script does with votes, without time.
-#[derive(Clone, Debug, Default, Eq, Hash, PartialEq)]
-struct Node {
-    limit: u32,
-    fence: u64,
-    slots: BTreeMap<u32, (u128, u64)>,
-}
 
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 enum Message {
@@ -56,82 +50,6 @@ fn set(slots: &[u32]) -> Slots {
     let mut set = Slots::none();
     slots.iter().for_each(|slot| set.insert(*slot, *slot));
     set
-}
-
-impl Node {
-    fn new(limit: u32) -> Self {
-        Self { limit, ..Self::default() }
-    }
-
-    fn answer(&self) -> NodeAnswer {
-        let limit = Register { version: 1, value: Some(self.limit) };
-        NodeAnswer {
-            now: 1,
-            backlog: false,
-            guard: Guard { run: String::new(), word: GuardWord::Same, stored: 0, left: 0 },
-            replies: Vec::new(),
-            state: NodeState { fence: self.fence, stated: limit, ..NodeState::default() },
-        }
-    }
-
-    fn holders(&self, has_slots: bool) -> Holders {
-        let mut by_fence: BTreeMap<u64, Vec<u32>> = BTreeMap::new();
-        for (slot, (_, fence)) in &self.slots {
-            by_fence.entry(*fence).or_default().push(*slot);
-        }
-        let has_high = self.slots.keys().any(|slot| *slot >= self.limit);
-        let slots =
-            |slots: &Vec<u32>| if has_slots || has_high { set(slots) } else { Slots::none() };
-        let known = by_fence.iter().map(|(fence, of)| (*fence, slots(of))).collect();
-        Holders { known, is_cut: false }
-    }
-
-    fn remove(&mut self, ticket: u128, fence: u64) {
-        self.slots.retain(|_, (holder, f)| *holder != ticket || *f > fence);
-    }
-
-    fn take(&mut self, ticket: u128, permits: u32, slots: Option<&[u32]>, fence: u64) -> NodeReply {
-        if self.slots.values().any(|held| *held == (ticket, fence)) {
-            return self.vote(ticket, fence);
-        }
-        self.remove(ticket, fence);
-        let held = self.slots.len() as u32;
-        let is_free = |slot: &u32| *slot < self.limit && !self.slots.contains_key(slot);
-        let chosen: Vec<u32> = match slots {
-            Some(slots) => slots.to_vec(),
-            None => {
-                (0..).filter(|slot| !self.slots.contains_key(slot)).take(permits as usize).collect()
-            }
-        };
-        let why = if permits > self.limit.saturating_sub(held) {
-            Some(Why::Full)
-        } else if fence <= self.fence {
-            Some(Why::Fence)
-        } else {
-            (!chosen.iter().all(is_free)).then_some(Why::Full)
-        };
-        if let Some(why) = why {
-            let (holders, ticket) = (self.holders(true), Ticket(ticket));
-            return NodeReply::Not(Refusal {
-                ticket,
-                why,
-                fence: self.fence,
-                held,
-                waiting: 0,
-                holders,
-            });
-        }
-        self.fence = fence;
-        self.slots.extend(chosen.into_iter().map(|slot| (slot, (ticket, fence))));
-        self.vote(ticket, fence)
-    }
-
-    fn vote(&self, ticket: u128, fence: u64) -> NodeReply {
-        let own = self.slots.iter().filter(|(_, held)| **held == (ticket, fence));
-        let slots = set(&own.map(|(slot, _)| *slot).collect::<Vec<_>>());
-        let (ticket, others) = (Ticket(ticket), self.holders(false));
-        NodeReply::Took(Vote { ticket, fence, slots, left: TTL, others })
-    }
 }
 
 /// One client: its proposal, what it has heard, what it has sent to each node and is still on its way.

@@ -167,7 +167,7 @@ impl Held {
         self.is_over();
     }
 
-    /// Once.
+    /// Counts the end of the grant, once.
     pub(crate) fn is_over(&self) {
         if !self.is_over.swap(true, Ordering::Relaxed) {
             histogram!(HOLD, "name" => self.name.clone()).record(self.since.elapsed());

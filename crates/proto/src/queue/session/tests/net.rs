@@ -1,19 +1,21 @@
 //! The network of the tests: one queue, one ledger, virtual time.
 
+mod links;
+
 use alloc::{collections::BTreeMap, string::String, vec::Vec};
 use std::format;
 
 use crate::{
-    Contact, Contacts, Inbox, Name,
+    Inbox, Name,
     id::mix,
     queue::{
-        Batch, Delivery, Due, How, ItemId, MemoryQueue, Push, Replies, Request, State, Wakeup,
-        execute,
+        Batch, Delivery, Due, How, ItemId, MemoryQueue, Push, Request, State,
         session::{Answer, AskId, Bearings, End, Event, PopId, Session, Until, Wish},
     },
-    session::{CallId, Config, Failure},
-    time::{MILLISECOND, Micros, SECOND},
+    session::Config,
+    time::{Micros, SECOND},
 };
+use links::Parcel;
 
 /// What links do, in per cent.
 #[derive(Clone, Copy, Debug, Default)]
@@ -29,23 +31,6 @@ pub(super) struct Fate {
     pub(super) count_from_reply: bool,
     /// The session whose requests and wakeups are all lost.
     pub(super) cut_off: Option<usize>,
-}
-
-enum Parcel {
-    Request(usize, CallId, Batch),
-    /// A copy of a request, whose reply nobody waits for.
-    Echo(Batch),
-    Replies(usize, CallId, Replies),
-    Failure(usize, CallId),
-    Wakeup(usize, Wakeup),
-}
-
-struct Everybody;
-
-impl Contacts for Everybody {
-    fn contact(&mut self, _: Inbox) -> Contact {
-        Contact::Listening
-    }
 }
 
 /// What a program has in hand.
@@ -82,9 +67,6 @@ pub(super) struct Net {
     draws: u64,
     count: u64,
 }
-
-/// The store's clock is another than the sessions'.
-const STORE_AHEAD: Micros = 1_700_000_000 * SECOND;
 
 pub(super) fn name() -> Name {
     Name::new("q").unwrap()
@@ -196,84 +178,6 @@ impl Net {
         self.state.check().unwrap();
     }
 
-    pub(super) fn run_for(&mut self, time: Micros) {
-        let end = self.now + time;
-        loop {
-            self.step();
-            let timeouts = self.sessions.iter().filter_map(Session::poll_timeout);
-            let parcel = self.parcels.keys().next().map(|key| key.0);
-            let Some(next) = timeouts.chain(parcel).min().filter(|next| *next <= end) else {
-                break;
-            };
-            self.now = next.max(self.now);
-            self.deliver();
-        }
-        self.now = end;
-    }
-
-    fn step(&mut self) {
-        for who in 0..self.sessions.len() {
-            self.sessions[who].handle_timeout(self.now);
-            self.listen(who);
-            while let Some(call) = self.sessions[who].poll_call(self.now) {
-                self.calls += 1;
-                self.requests += call.batch.requests.len();
-                self.largest_call = self.largest_call.max(call.batch.requests.len());
-                self.post(who, call.id, Batch::clone(&call.batch));
-            }
-            self.listen(who);
-        }
-    }
-
-    fn post(&mut self, who: usize, call: CallId, batch: Batch) {
-        if self.draw(100) < self.fate.repeat {
-            let late = self.now + self.draw(40 * SECOND);
-            self.put(late, Parcel::Echo(batch.clone()));
-        }
-        if self.draw(100) < self.fate.lose_requests || self.fate.cut_off == Some(who) {
-            return self.put(self.now + 2 * SECOND, Parcel::Failure(who, call));
-        }
-        let at = self.now + self.latency();
-        self.put(at, Parcel::Request(who, call, batch));
-    }
-
-    fn deliver(&mut self) {
-        while let Some(entry) = self.parcels.first_entry()
-            && entry.key().0 <= self.now
-        {
-            match entry.remove() {
-                Parcel::Request(who, call, batch) => {
-                    let replies = self.execute(&batch);
-                    let is_lost = self.draw(100) < self.fate.lose_replies;
-                    let at = self.now + if is_lost { 2 * SECOND } else { self.latency() };
-                    let parcel = if is_lost {
-                        Parcel::Failure(who, call)
-                    } else {
-                        Parcel::Replies(who, call, replies)
-                    };
-                    self.put(at, parcel);
-                }
-                Parcel::Echo(batch) => drop(self.execute(&batch)),
-                Parcel::Replies(who, call, replies) => {
-                    if self.fate.count_from_reply
-                        && let Some(sent) = &mut self.sessions[who].sent
-                    {
-                        (sent.first_at, sent.at) = (self.now, self.now);
-                    }
-                    self.sessions[who].handle_replies(self.now, call, replies);
-                }
-                Parcel::Failure(who, call) => {
-                    let failure =
-                        Failure { maybe_executed: true, is_passing: true, is_full: false };
-                    self.sessions[who].handle_failure(self.now, call, failure);
-                }
-                Parcel::Wakeup(who, wakeup) => {
-                    self.sessions[who].handle_wakeup(self.now, &wakeup);
-                }
-            }
-        }
-    }
-
     /// Somebody looks at the queue, which settles what is due. Says whether somebody believes in what is over.
     pub(super) fn somebody_is_wrong(&mut self) -> bool {
         let (session, requests) = (Inbox(0), Vec::new());
@@ -285,22 +189,6 @@ impl Net {
             let fence = item.and_then(|item| item.work().map(|work| work.fence));
             fence != Some(delivery.fence)
         })
-    }
-
-    fn execute(&mut self, batch: &Batch) -> Replies {
-        let now = (self.now + STORE_AHEAD).saturating_add_signed(self.clock_step);
-        let Ok(before) = self.state.head();
-        let Ok(outcome) = execute(&mut self.state, &mut Everybody, now, batch);
-        self.note_pushes(before.last, now);
-        for wakeup in outcome.wakeups {
-            let who = self.inboxes.iter().position(|inbox| *inbox == wakeup.inbox).unwrap();
-            let is_lost = self.fate.lose_wakeups && self.draw(2) == 1;
-            if !is_lost && self.fate.cut_off != Some(who) {
-                let at = self.now + self.latency();
-                self.put(at, Parcel::Wakeup(who, wakeup));
-            }
-        }
-        outcome.replies
     }
 
     /// Which items are in the queue now that were not before.
@@ -364,13 +252,18 @@ impl Net {
         }
     }
 
-    fn latency(&mut self) -> Micros {
-        let most = if self.fate.slow { 300 * MILLISECOND } else { 1 };
-        MILLISECOND.max(self.fate.lag) + self.draw(most)
-    }
-
-    fn put(&mut self, at: Micros, parcel: Parcel) {
-        self.count += 1;
-        self.parcels.insert((at, self.count), parcel);
+    pub(super) fn run_for(&mut self, time: Micros) {
+        let end = self.now + time;
+        loop {
+            self.step();
+            let timeouts = self.sessions.iter().filter_map(Session::poll_timeout);
+            let parcel = self.parcels.keys().next().map(|key| key.0);
+            let Some(next) = timeouts.chain(parcel).min().filter(|next| *next <= end) else {
+                break;
+            };
+            self.now = next.max(self.now);
+            self.deliver();
+        }
+        self.now = end;
     }
 }

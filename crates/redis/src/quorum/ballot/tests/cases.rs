@@ -1,6 +1,9 @@
 //! What holds in every interleaving, and how single answers are counted.
 
+use seinpaal_proto::{Busy, LimitRule, OnMismatch};
+
 use super::*;
+use crate::quorum::answer::Register;
 
 #[test]
 fn three_clients_with_two_nodes_each_end_with_two_permits_at_most() {
@@ -69,7 +72,7 @@ fn in_a_hundred_thousand_steps_at_random_the_limit_is_kept() {
 }
 
 #[test]
-fn who_is_alone_is_granted_the_lowest_slots_at_once() {
+fn a_lone_client_is_granted_the_lowest_slots_at_once() {
     let mut world = World::new(3, &[2]);
     world.step((0, Some(0)), 1);
     assert_eq!(world.clients[0].believes, None);

@@ -1,0 +1,90 @@
+//! Indices that contradict their tables.
+
+use std::path::Path;
+
+use rusqlite::Connection;
+use seinpaal_proto::{
+    Batch, Enqueue, Inbox, Kind, LeaseId, Limit, LimitRule, Name, OnMismatch, Permits, Request,
+    Ticket, execute, time::SECOND,
+};
+use seinpaal_store::{Certainty, StoreErrorKind};
+
+use super::{super::Rows, Oracle, Random, database};
+use crate::trouble;
+
+/// Changes rows behind the back of an index.
+fn contradict(db: &Connection, index: &str, change: &str) {
+    let schema = "SELECT type, name, tbl_name, rootpage, sql FROM sqlite_schema WHERE name";
+    db.execute_batch(&format!(
+        "CREATE TEMP TABLE kept AS {schema} = '{index}';
+         PRAGMA writable_schema = ON;
+         DELETE FROM sqlite_schema WHERE name = '{index}';
+         PRAGMA writable_schema = RESET;
+         {change};
+         PRAGMA writable_schema = ON;
+         INSERT INTO sqlite_schema SELECT * FROM kept;
+         PRAGMA writable_schema = RESET;"
+    ))
+    .unwrap();
+}
+
+/// Looks at the name once a second for a minute, and returns the first failure. Work that is left over is
+/// done at once, as a session does it, but with an end.
+fn trouble_in_a_minute(db: &Connection, name: &Name, who: Oracle) -> Option<StoreErrorKind> {
+    for second in 0..60 {
+        let batch = Batch { name: name.clone(), inbox: None, fence_seen: 0, requests: Vec::new() };
+        for call in 0.. {
+            let mut rows = Rows::open(db, name).unwrap();
+            match execute(&mut rows, &mut who.clone(), (10 + second) * SECOND, &batch) {
+                Ok(outcome) if !outcome.replies.backlog => break,
+                Ok(_) => assert!(call < 100, "there is always some work left over"),
+                Err(error) => {
+                    let error = trouble::sql(Path::new("x"), Certainty::NotExecuted, error);
+                    return Some(error.kind());
+                }
+            }
+        }
+    }
+    None
+}
+
+#[test]
+fn an_index_that_contradicts_its_table_is_damage_and_no_endless_work() {
+    let name = Name::new("n").unwrap();
+    let (alive, listening) = (Oracle(3 << 5), Oracle(7 << 5));
+    for (index, change, who) in [
+        ("lease_by_end", "UPDATE lease SET ends = ends + 3600000000", &alive),
+        ("lease_by_wall", "UPDATE lease SET ends_wall = ends_wall + 3600000000", &alive),
+        ("entry_by_lease", "UPDATE entry SET lease = x'01' WHERE fence IS NOT NULL", &listening),
+        ("waiter_by_rank", "UPDATE entry SET rank = rank + 1 WHERE rank IS NOT NULL", &listening),
+        (
+            "waiter_by_rank",
+            "UPDATE entry SET fence = 7, slots = '7', rank = NULL WHERE rank IS NOT NULL",
+            &listening,
+        ),
+        ("memory_by_end", "UPDATE memory SET until = until + 1", &alive),
+    ] {
+        let db = database();
+        let mut random = Random(7);
+        for ticket in 1..=4 {
+            let mut ask = random.acquire();
+            (ask.ticket, ask.permits) = (Ticket(ticket << 32 | 1), Permits::ONE);
+            (ask.lease, ask.waiter_lease) = (LeaseId(1), LeaseId(2));
+            (ask.ttl, ask.margin) = (20 * SECOND, 5 * SECOND);
+            ask.limit = (ticket == 1).then_some(LimitRule {
+                limit: Limit::new(2).unwrap(),
+                on_mismatch: OnMismatch::Set,
+            });
+            (ask.kind, ask.enqueue) = (Kind::Semaphore, Enqueue::Yes { max_waiting: None });
+            let release = Request::Release { ticket: Ticket(1 << 32 | 1), slots: None };
+            let requests = vec![Request::Acquire(ask), release];
+            let batch =
+                Batch { name: name.clone(), inbox: Some(Inbox(5)), fence_seen: 0, requests };
+            let mut rows = Rows::open(&db, &name).unwrap();
+            execute(&mut rows, &mut who.clone(), 9 * SECOND, &batch).unwrap();
+        }
+        contradict(&db, index, change);
+        let trouble = trouble_in_a_minute(&db, &name, who.clone());
+        assert_eq!(trouble, Some(StoreErrorKind::Corrupt), "{index}");
+    }
+}

@@ -1,0 +1,57 @@
+//! What an operator sets about a name: its limit, the names of its slots, a pause.
+
+use super::Ledger;
+use crate::{
+    Contacts,
+    kind::Kind,
+    planted::{Bug, planted},
+    reply::Reply,
+    request::Configure,
+    slot_names::SlotNames,
+    state::State,
+};
+
+impl<S: State, C: Contacts> Ledger<'_, S, C> {
+    pub(super) fn configure(&mut self, change: &Configure) -> Result<Reply, S::Error> {
+        self.drop_terms();
+        if let Some(refusal) = self.may_not(change) {
+            return Ok(refusal);
+        }
+        match change {
+            Configure::Limit(limit) => self.pin(limit.get(), SlotNames::none()),
+            Configure::Slots(names) => self.pin(names.count(), names.clone()),
+            Configure::Unpin if planted(Bug::UnpinKeepsTheLimit) => {
+                self.head.stated = self.head.pinned.take();
+            }
+            Configure::Unpin => {
+                (self.head.pinned, self.head.names) = (None, SlotNames::none());
+            }
+            Configure::Pause(reason) => self.head.paused = Some(reason.clone()),
+            Configure::Resume => self.head.paused = None,
+        }
+        self.serve()?;
+        Ok(Reply::Configured { limit: self.limit() })
+    }
+
+    /// The refusal, if this change is not possible now: the limit of a mutex or a readers-writer lock is
+    /// fixed, and names of slots that somebody goes by stay.
+    fn may_not(&self, change: &Configure) -> Option<Reply> {
+        let is_pin = matches!(change, Configure::Limit(_) | Configure::Slots(_));
+        let fixed = self.head.kind.filter(|kind| is_pin && kind.limit().is_some());
+        if let Some(stored) = fixed {
+            return Some(Reply::OtherKind { ticket: None, stored, stated: Kind::Semaphore });
+        }
+        let names = match change {
+            Configure::Slots(names) => names.clone(),
+            Configure::Limit(_) | Configure::Unpin => SlotNames::none(),
+            Configure::Pause(_) | Configure::Resume => return None,
+        };
+        let names_in_force = || Reply::SlotsInUse { names: self.head.names.clone() };
+        (!self.may_be_called(&names)).then(names_in_force)
+    }
+
+    fn pin(&mut self, limit: u32, names: SlotNames) {
+        self.head.kind = Some(Kind::Semaphore);
+        (self.head.pinned, self.head.names) = (Some(limit), names);
+    }
+}

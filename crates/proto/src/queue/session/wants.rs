@@ -1,0 +1,75 @@
+//! What the program wants of the session: items, and an end to deliveries.
+
+use super::{
+    Ask, Session,
+    event::{AskId, End, Event, Loss, PopId, Wish},
+    poppers::Popper,
+};
+use crate::{
+    queue::{
+        item::Delivery,
+        request::{How, Request},
+    },
+    time::Micros,
+};
+
+impl Session {
+    /// Sends a request that is not about items to work on. An [`Event::Answer`] tells what came of it.
+    pub fn ask(&mut self, now: Micros, request: Request) -> AskId {
+        let id = AskId(self.next_id());
+        self.asks.push_back(Ask { id, request, at: now });
+        id
+    }
+
+    /// Asks for items. An [`Event::Delivered`] has them.
+    pub fn pop(&mut self, wish: Wish) -> PopId {
+        let id = PopId(self.next_id());
+        let ttl = wish.ttl.min(self.config.longest_lease);
+        self.poppers.add(id, Wish { ttl, ..wish });
+        self.pop_due = true;
+        id
+    }
+
+    /// Asks for no more items. Items that were delivered stay in hand.
+    pub fn unpop(&mut self, pop: PopId) {
+        self.poppers.remove(pop);
+    }
+
+    /// Ends a delivery. A popper that goes on wants another item then. An [`Event::Finished`] tells how
+    /// the delivery ended.
+    pub fn finish(&mut self, delivery: Delivery, how: How) {
+        if let Some(taker) = self.work.takers.remove(&delivery) {
+            let more = |popper: &mut Popper| {
+                popper.in_hand = popper.in_hand.saturating_sub(1);
+            };
+            self.pop_due |= self.poppers.change(taker, more);
+        }
+        let is_in_hand = self.work.get(delivery).is_some_and(|held| held.leaving.is_none());
+        if is_in_hand {
+            self.work.change(delivery, |held| held.leave(how, false));
+            self.finishes.push_back(delivery);
+        } else {
+            self.events.push_back(Event::Finished { delivery, end: End::Lost });
+        }
+    }
+
+    /// Asks for nothing more, and gives back everything that is in hand.
+    pub fn close(&mut self) {
+        let pops: alloc::vec::Vec<_> = self.poppers.ids().map(|(id, _)| id).collect();
+        pops.into_iter().for_each(|pop| self.poppers.remove(pop));
+        for delivery in self.work.in_hand() {
+            self.events.push_back(Event::Lost { delivery, loss: Loss::Ended });
+            self.give_back(delivery);
+        }
+    }
+
+    pub(super) fn give_back(&mut self, delivery: Delivery) {
+        self.work.change(delivery, |held| held.leave(How::GiveBack { delay: 0 }, true));
+        self.finishes.push_back(delivery);
+    }
+
+    fn next_id(&mut self) -> u64 {
+        self.last_id += 1;
+        self.last_id
+    }
+}

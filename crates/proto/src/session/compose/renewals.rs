@@ -1,0 +1,115 @@
+//! The requests that keep what is held and the places in line.
+
+use alloc::vec::Vec;
+
+use super::{
+    super::{
+        Session,
+        desk::{Desk, digest},
+        lease::LeaseDesk,
+        record::Phase,
+        renewal::MOST_MOVED,
+        sent::{BatchPart, Sent},
+    },
+    Draft,
+};
+use crate::{
+    id::Ticket,
+    name::Name,
+    planted::{Bug, planted},
+    request::{Batch, Renew, Request, Whom},
+    time::Micros,
+};
+
+impl Session {
+    /// Renews by name what was granted and is not proved yet. A caller waits for each of these
+    /// permits, since the session hands over none without a proof.
+    pub(super) fn draft_proofs(
+        &mut self,
+        now: Micros,
+        name: &Name,
+        draft: &mut Draft,
+        is_wanted: impl Fn(&LeaseDesk) -> bool,
+    ) {
+        let config = self.config.clone();
+        for (&lease, of) in self.desk(name).leases.iter_mut() {
+            if of.unproved.is_empty() || !is_wanted(of) {
+                continue;
+            }
+            let (ttl, margin) = (of.ttl, config.stated_margin(of.ttl));
+            let unproved: Vec<Ticket> = of.unproved.iter().copied().collect();
+            for some in unproved.chunks(Batch::MOST_TICKETS) {
+                if draft.is_full() {
+                    return;
+                }
+                let tickets = some.to_vec();
+                let whom = Whom::Tickets(tickets.clone());
+                let renew = Request::Renew(Renew { lease, ttl, margin, whom });
+                draft.push(BatchPart::Proof { lease, tickets }, renew);
+            }
+            of.proofs.sent(now, config.schedule(ttl).repeat());
+        }
+    }
+
+    /// Renews the leases that are due: as a whole with a digest, or ticket by ticket where client
+    /// and store may disagree on what stands under them.
+    pub(super) fn draft_renewals(&mut self, now: Micros, name: &Name, draft: &mut Draft) {
+        let config = self.config.clone();
+        let under_way = self.desk(name).under_way.and_then(|call| self.calls.get(&call));
+        // Nobody knows what stands under a lease while a call that changes it is under way.
+        let is_in_doubt = under_way.is_some_and(Sent::changes_leases);
+        let desk = self.desk(name);
+        let is_certain = !is_in_doubt && desk.uncertain.is_empty();
+        let joined = desk.leases_to_join();
+        let Desk { leases, records, .. } = desk;
+        for (&lease, of) in leases.iter_mut() {
+            // A lease with more tickets than one call can name is renewed as a whole, even in doubt.
+            let as_a_whole = !of.by_ticket && (is_certain || of.held.len() > MOST_MOVED);
+            // A permit that is granted now under an old lease is not proved for long enough, and
+            // would cost a renewal of its own. So the lease is renewed in the same call.
+            let is_joined = as_a_whole && joined.contains(&lease) && of.is_worth_renewing(now);
+            // A lease that is due soon goes along, so that a client's leases are renewed together.
+            let soon = now + of.ttl / 12;
+            let is_overdue = of.renewals.is_overdue(now);
+            let is_due = is_joined || is_overdue || of.due.is_some_and(|due| due <= soon);
+            let calls = if as_a_whole { 1 } else { of.held.len().div_ceil(Batch::MOST_TICKETS) };
+            if !is_due || !draft.has_room_for(calls) {
+                continue;
+            }
+            of.renewal_is_sent(now, config.schedule(of.ttl).repeat());
+            let (ttl, margin) = (of.ttl, config.stated_margin(of.ttl));
+            let renew = |whom| Request::Renew(Renew { lease, ttl, margin, whom });
+            if as_a_whole {
+                let members = u32::try_from(of.held.len()).unwrap_or(u32::MAX);
+                let whom = Whom::All { members, digest: digest(of.held.iter()) };
+                let tickets = of.held.iter().copied().collect();
+                draft.push(BatchPart::Lease { lease, tickets }, renew(whom));
+                continue;
+            }
+            let is_held = |t: &&Ticket| records.get(t).is_some_and(|r| r.phase == Phase::Held);
+            let held: Vec<Ticket> = of.held.iter().filter(is_held).copied().collect();
+            for some in held.chunks(Batch::MOST_TICKETS) {
+                let tickets = some.to_vec();
+                let whom = Whom::Tickets(tickets.clone());
+                draft.push(BatchPart::Tickets { lease, tickets }, renew(whom));
+            }
+        }
+    }
+
+    /// Renews all places in line with one request.
+    pub(super) fn draft_places(&mut self, now: Micros, name: &Name, draft: &mut Draft) {
+        let ttl = self.config.waiter_ttl;
+        let desk = self.desk(name);
+        if planted(Bug::WaitsForWakeups) {
+            desk.waiters_due = None;
+        }
+        if desk.waiters_due.is_none_or(|due| due > now + ttl / 12) || draft.is_full() {
+            return;
+        }
+        desk.waiters_due = None;
+        let members = u32::try_from(desk.places.len()).unwrap_or(u32::MAX);
+        let whom = Whom::All { members, digest: digest(desk.places.iter()) };
+        let renew = Renew { lease: desk.waiter_lease, ttl, margin: ttl / 2, whom };
+        draft.push(BatchPart::Places, Request::Renew(renew));
+    }
+}

@@ -1,0 +1,128 @@
+//! The requests that change something: what a ticket asks for, and what is asked about the name.
+
+use alloc::{collections::VecDeque, string::String};
+
+use super::{
+    super::{
+        Config, Session,
+        event::Wish,
+        record::{Exit, Phase, Record},
+        sent::BatchPart,
+    },
+    Draft,
+};
+use crate::{
+    id::LeaseId,
+    name::Name,
+    request::{Acquire, Attach, Request},
+    time::{Micros, SECOND},
+};
+
+impl Session {
+    /// Drafts the requests that must not carry our inbox, because they are an operator's.
+    pub(super) fn draft_as_nobody(&mut self, name: &Name) -> Draft {
+        let desk = self.desk(name);
+        let mut draft = Draft::default();
+        let asks = core::mem::take(&mut desk.asks);
+        let (nobodys, ours): (VecDeque<_>, VecDeque<_>) = asks.into_iter().partition(|ask| ask.2);
+        desk.asks = ours;
+        for (ask, request, as_nobody) in nobodys {
+            if draft.is_full() {
+                desk.asks.push_back((ask, request, as_nobody));
+            } else {
+                draft.push(BatchPart::Ask(ask), request);
+            }
+        }
+        draft
+    }
+
+    /// Drafts a request for each ticket in the outbox, as far as the batch has room.
+    pub(super) fn draft_tickets(&mut self, now: Micros, name: &Name, draft: &mut Draft) {
+        let store_now = self.store_clock.map(|(clock, sent)| clock + (now - sent));
+        let config = self.config.clone();
+        let desk = self.desk(name);
+        let waiter_lease = desk.waiter_lease;
+        while !draft.is_full()
+            && let Some(ticket) = desk.outbox.pop()
+        {
+            let Some(record) = desk.records.get_mut(&ticket) else { continue };
+            if record.sent_at.is_none() {
+                record.sent_at = Some(now);
+            }
+            let (item, request) = request_for(record, &config, waiter_lease, store_now);
+            draft.push(item, request);
+        }
+    }
+}
+
+/// The request that says of a ticket what its record wants, and what the answer will be about.
+fn request_for(
+    record: &Record,
+    config: &Config,
+    waiter_lease: LeaseId,
+    store_now: Option<Micros>,
+) -> (BatchPart, Request) {
+    let ticket = record.ticket;
+    let ttl = record.wish.ttl;
+    let not_after = store_now.map(|store_now| store_now + life(ttl));
+    match (record.phase, record.exit) {
+        (Phase::Leaving, Exit::Release) => {
+            (BatchPart::Release(ticket, None), Request::Release { ticket, slots: None })
+        }
+        (Phase::Leaving, Exit::Detach) => {
+            let (ttl, margin) = (record.full_ttl, config.stated_margin(record.full_ttl));
+            (BatchPart::Detach(ticket), Request::Detach { ticket, ttl, margin })
+        }
+        (Phase::Leaving, Exit::Cancel) => {
+            let is_unsure = record.is_attaching && record.granted.is_none();
+            let attach = is_unsure.then_some(record.lease);
+            (BatchPart::Cancel(ticket), Request::Cancel { ticket, remember: ttl, attach })
+        }
+        (Phase::Held, _) if !record.giving.is_empty() => {
+            let slots = Some(record.giving.clone());
+            (BatchPart::Release(ticket, slots.clone()), Request::Release { ticket, slots })
+        }
+        _ if record.is_attaching => {
+            let (lease, margin) = (record.lease, config.stated_margin(ttl));
+            let about = String::from(&*record.wish.about);
+            let attach = Attach { ticket, lease, ttl, margin, not_after, about };
+            (BatchPart::Attach(ticket, lease), Request::Attach(attach))
+        }
+        _ => {
+            let acquire = acquire_of(record, config, waiter_lease, not_after);
+            (BatchPart::Acquire(ticket), Request::Acquire(acquire))
+        }
+    }
+}
+
+fn acquire_of(
+    record: &Record,
+    config: &Config,
+    waiter_lease: LeaseId,
+    not_after: Option<Micros>,
+) -> Acquire {
+    let Wish { permits, kind, wishes, limit, enqueue, priority, ttl, about, .. } = &record.wish;
+    Acquire {
+        ticket: record.ticket,
+        kind: *kind,
+        permits: *permits,
+        wishes: wishes.clone(),
+        limit: *limit,
+        enqueue: *enqueue,
+        priority: *priority,
+        lease: record.lease,
+        ttl: *ttl,
+        margin: config.stated_margin(*ttl),
+        waiter_lease,
+        waiter_ttl: config.waiter_ttl,
+        not_after,
+        about: String::from(&**about),
+    }
+}
+
+/// How long a request may be on its way before the store refuses it (rule 16). A ticket is remembered
+/// for a ttl after its end, and this is shorter. So a late copy of a request finds either that memory
+/// or a refusal, and cannot make a lease that nobody holds.
+fn life(ttl: Micros) -> Micros {
+    (ttl / 2).min(10 * SECOND)
+}

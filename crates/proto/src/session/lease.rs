@@ -1,0 +1,100 @@
+//! A lease of this client at one name: what stands under it, until when, and when it is renewed.
+
+use super::{few::FewSet, repetition::Repetition, schedule::Schedule};
+use crate::{id::Ticket, time::Micros};
+
+/// A lease that permits of this client stand under.
+#[derive(Clone, Debug)]
+pub(super) struct LeaseDesk {
+    pub(super) ttl: Micros,
+    /// Tickets that were granted, and of which the store has not said that they are over.
+    pub(super) held: FewSet<Ticket>,
+    /// Those tickets of `held` that the program does not have yet, because nothing proves how long the
+    /// lease lasts.
+    pub(super) unproved: FewSet<Ticket>,
+    /// Records that name this lease.
+    pub(super) users: u32,
+    /// The lease lasts at least a ttl from this instant. `MAX`: as long as the process lives.
+    pub(super) proved_at: Micros,
+    /// When to renew it.
+    pub(super) due: Option<Micros>,
+    pub(super) renewals: Repetition,
+    /// The renewals that are to prove what is `unproved`.
+    pub(super) proofs: Repetition,
+    /// Client and store disagree on what stands under the lease, so it is renewed ticket by ticket.
+    pub(super) by_ticket: bool,
+}
+
+impl LeaseDesk {
+    pub(super) fn new(ttl: Micros) -> Self {
+        Self {
+            ttl,
+            held: FewSet::default(),
+            unproved: FewSet::default(),
+            users: 0,
+            proved_at: 0,
+            due: None,
+            renewals: Repetition::default(),
+            proofs: Repetition::default(),
+            by_ticket: false,
+        }
+    }
+
+    /// When to renew the lease, or to prove what stands under it, if no answer comes before.
+    pub(super) fn next_renewal(&self) -> Option<Micros> {
+        let proofs = self.proofs.at.filter(|_| !self.unproved.is_empty());
+        [self.due, self.renewals.at, proofs].into_iter().flatten().min()
+    }
+
+    /// Whether an answer about the lease should have come by now.
+    pub(super) fn is_overdue(&self, now: Micros) -> bool {
+        let is_unproved = !self.unproved.is_empty() && self.proofs.is_overdue(now);
+        self.renewals.is_overdue(now) || is_unproved
+    }
+
+    /// Whether a renewal that was sent at `at` or later was answered. The failure of an earlier one
+    /// then means nothing.
+    pub(super) fn was_renewed_after(&self, at: Micros) -> bool {
+        (at..Micros::MAX).contains(&self.proved_at)
+    }
+
+    /// A renewal goes out. It need not be repeated if the lease lasts as long as the process.
+    pub(super) fn renewal_is_sent(&mut self, now: Micros, pause: Micros) {
+        self.due = None;
+        if self.proved_at < Micros::MAX {
+            self.renewals.sent(now, pause);
+        }
+    }
+
+    /// A ticket stands under this lease. Nothing proves yet for how long.
+    pub(super) fn hold(&mut self, ticket: Ticket) {
+        self.held.insert(ticket);
+        self.unproved.insert(ticket);
+    }
+
+    /// Plans a renewal for `due`, unless an earlier one is planned.
+    pub(super) fn renew_by(&mut self, due: Micros) {
+        self.due = Some(self.due.map_or(due, |earlier| earlier.min(due)));
+    }
+
+    /// Whether the last proof is too old to hand over another permit under the lease.
+    pub(super) fn is_stale(&self, now: Micros) -> bool {
+        Schedule::is_stale(self.ttl, now.saturating_sub(self.proved_at))
+    }
+
+    /// Whether renewing the lease in the call that asks for another permit under it saves a renewal
+    /// after the grant.
+    pub(super) fn is_worth_renewing(&self, now: Micros) -> bool {
+        !self.held.is_empty() && self.unproved.is_empty() && self.is_stale(now)
+    }
+
+    pub(super) fn let_go(&mut self, ticket: Ticket) {
+        self.held.remove(&ticket);
+        self.unproved.remove(&ticket);
+        if self.held.is_empty() {
+            self.due = None;
+            self.renewals.answered();
+            self.by_ticket = false;
+        }
+    }
+}

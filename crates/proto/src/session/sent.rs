@@ -1,0 +1,60 @@
+//! A call under way.
+
+use alloc::vec::Vec;
+
+use super::event::AskId;
+use crate::{
+    id::{LeaseId, Ticket},
+    name::Name,
+    slots::Slots,
+    time::Micros,
+};
+
+/// A call under way: what each of its requests was for.
+#[derive(Clone, Debug)]
+pub(super) struct Sent {
+    pub(super) at: Micros,
+    pub(super) name: Name,
+    pub(super) items: Vec<BatchPart>,
+    /// It was sent while another call about the name was under way, and has renewals only.
+    pub(super) overtakes: bool,
+}
+
+impl Sent {
+    /// Whether it may change what stands under a lease. As long as nobody knows whether it was
+    /// executed, a renewal of that lease must name its tickets.
+    pub(super) fn changes_leases(&self) -> bool {
+        let is_renewal = |item: &BatchPart| {
+            use BatchPart::{Ask, Lease, Places, Proof, Tickets};
+            matches!(item, Lease { .. } | Tickets { .. } | Proof { .. } | Places | Ask(_))
+        };
+        !self.items.iter().all(is_renewal)
+    }
+}
+
+#[derive(Clone, Debug, Hash)]
+pub(super) enum BatchPart {
+    /// A renewal of a whole lease, with the tickets that were believed to stand under it.
+    Lease {
+        lease: LeaseId,
+        tickets: Vec<Ticket>,
+    },
+    /// A renewal of a lease, ticket by ticket.
+    Tickets {
+        lease: LeaseId,
+        tickets: Vec<Ticket>,
+    },
+    /// A renewal of tickets that the program does not have yet, to prove how long they are held.
+    Proof {
+        lease: LeaseId,
+        tickets: Vec<Ticket>,
+    },
+    /// A renewal of all places in line.
+    Places,
+    Acquire(Ticket),
+    Attach(Ticket, LeaseId),
+    Release(Ticket, Option<Slots>),
+    Cancel(Ticket),
+    Detach(Ticket),
+    Ask(AskId),
+}

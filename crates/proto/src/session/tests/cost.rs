@@ -1,0 +1,112 @@
+//! What permits cost in calls.
+
+use alloc::vec::Vec;
+use std::format;
+
+use super::{TTL, net::Net, replies, wish};
+use crate::{
+    id::{Fence, Inbox},
+    name::Name,
+    reply::{Busy, Grant, Reply},
+    request::Request,
+    session::{Config, Failure, Session},
+    time::SECOND,
+};
+
+#[test]
+fn an_uncontended_permit_costs_two_calls() {
+    let mut net = Net::new(1, 7);
+    let ticket = net.acquire(0, wish(1, 1, TTL));
+    net.run_for(SECOND);
+    assert!(net.holds(0, ticket));
+    net.release(0, ticket);
+    net.run_for(SECOND);
+    assert_eq!(net.calls, 2);
+    assert!(net.sessions[0].is_idle());
+}
+
+#[test]
+fn a_contended_permit_costs_three_calls_and_a_wakeup() {
+    let mut net = Net::new(2, 7);
+    let first = net.acquire(0, wish(1, 1, TTL));
+    net.run_for(SECOND);
+    let second = net.acquire(1, wish(1, 1, TTL));
+    net.run_for(SECOND);
+    assert!(net.holds(0, first) && !net.holds(1, second));
+    net.release(0, first);
+    net.run_for(SECOND);
+    assert!(net.holds(1, second));
+    assert_eq!(net.calls, 4, "two acquire, one releases, one proves what was handed over");
+}
+
+#[test]
+fn requests_of_many_tasks_share_calls_and_a_renewal() {
+    let mut net = Net::new(1, 7);
+    let tickets: Vec<_> = (0..1000).map(|_| net.acquire(0, wish(1, 1000, TTL))).collect();
+    net.run_for(SECOND);
+    assert!(tickets.iter().all(|&ticket| net.holds(0, ticket)));
+    assert!(net.calls <= 16, "{} calls", net.calls);
+    let before = net.calls;
+    net.run_for(60 * SECOND);
+    assert!(tickets.iter().all(|&ticket| net.holds(0, ticket)));
+    assert!(net.calls - before <= 8, "{} renewals a minute", net.calls - before);
+}
+
+#[test]
+fn a_thousand_waiters_of_one_client_cost_a_call_every_five_seconds() {
+    let mut net = Net::new(2, 7);
+    net.acquire(0, wish(1, 1, TTL));
+    net.run_for(SECOND);
+    for _ in 0..1000 {
+        net.acquire(1, wish(1, 1, TTL));
+    }
+    net.run_for(5 * SECOND);
+    let before = net.calls;
+    net.run_for(60 * SECOND);
+    assert!(net.calls - before <= 20, "{} calls a minute", net.calls - before);
+}
+
+#[test]
+fn forty_thousand_permits_of_one_client_outlast_a_disagreement() {
+    let mut net = Net::new(1, 7);
+    let tickets: Vec<_> = (0..40_000).map(|_| net.acquire(0, wish(1, 40_000, TTL))).collect();
+    net.run_for(5 * SECOND);
+    net.forget_in_session(0, tickets[7]); // the store counts one more than the session does
+    net.run_for(2 * TTL);
+    let held = tickets.iter().filter(|&&ticket| net.holds(0, ticket)).count();
+    assert_eq!((held, net.largest <= crate::Batch::MOST), (39_999, true));
+}
+
+#[test]
+fn of_very_many_requests_at_once_some_are_under_way_and_renewals_go_first() {
+    let mut session = Session::new(Inbox(7), Config::default());
+    let held = session.acquire(0, &Name::new("held").unwrap(), wish(1, 1, TTL));
+    let call = session.poll_call(0).unwrap();
+    let slots = "0".parse().unwrap();
+    let grant = Grant {
+        ticket: held,
+        fence: Fence(1),
+        slots,
+        names: crate::SlotNames::none(),
+        limit: 1,
+        valid_for: Some(TTL),
+    };
+    session.handle_replies(0, call.id, replies(Reply::Granted(grant)));
+    for n in 0..5_000 {
+        session.acquire(SECOND, &Name::new(&format!("n{n}")).unwrap(), wish(1, 1, TTL));
+    }
+    let calls: Vec<_> = core::iter::from_fn(|| session.poll_call(SECOND)).collect();
+    assert!(calls.len() < 1_000, "{} calls at once", calls.len());
+    assert!(session.poll_timeout().unwrap() > SECOND, "nothing to do before an answer");
+
+    let renewal = session.poll_call(TTL / 3).unwrap();
+    assert!(matches!(&*renewal.batch.requests, [Request::Renew(_)]), "{renewal:?}");
+    let busy = |ticket| Reply::Busy { ticket, why: Busy::Full, limit: 1, held: 1, waiting: 0 };
+    let [Request::Acquire(ask)] = &*calls[0].batch.requests else { panic!() };
+    session.handle_replies(TTL / 3, calls[0].id, replies(busy(ask.ticket)));
+    let failure = Failure { maybe_executed: true, is_passing: true, is_full: false };
+    session.handle_failure(TTL / 3, renewal.id, failure);
+    let next = session.poll_call(TTL / 3).unwrap();
+    let [Request::Acquire(ask)] = &*next.batch.requests else { panic!("{next:?}") };
+    assert_eq!(ask.not_after, Some((TTL / 3 - SECOND) + 10 * SECOND), "from when it was sent");
+}

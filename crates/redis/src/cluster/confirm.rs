@@ -1,0 +1,40 @@
+//! Whether replicas have what was written.
+
+use std::sync::{Arc, atomic::Ordering};
+
+use super::{
+    Cluster,
+    node::{Link, Node},
+};
+use crate::replicas;
+use seinpaal_store::StoreError;
+
+/// The connection that executed a script: only there does `WAIT` count the writes of that script.
+pub(in super::super) struct Proof(pub(super) Option<(Arc<Node>, Link)>);
+
+impl Cluster {
+    /// Whether as many replicas as are wanted have what was written at a node until now.
+    pub(in super::super) async fn confirm(&self, proof: Proof) -> Result<(), StoreError> {
+        let Some(wanted) = self.shared.url.options.replicated else { return Ok(()) };
+        let count = self.replicas_of(proof).await?;
+        if count >= wanted {
+            self.shared.had_replicas.store(true, Ordering::Relaxed);
+            return Ok(());
+        }
+        let has_known_some = self.shared.map().most_replicas() >= wanted;
+        let had_enough = has_known_some || self.shared.had_replicas.load(Ordering::Relaxed);
+        Err(replicas::too_few(count, wanted, had_enough))
+    }
+
+    /// How many replicas have what was written at a node until now. Waits a while for as many as are
+    /// wanted.
+    pub(in super::super) async fn replicas_of(&self, proof: Proof) -> Result<u32, StoreError> {
+        match (self.shared.url.options.replicated, proof.0) {
+            (Some(wanted), Some((node, link))) => {
+                let confirmed = node.replicas_of(link, wanted).await;
+                confirmed.inspect_err(|_| self.shared.is_doubtful.store(true, Ordering::Relaxed))
+            }
+            _ => Ok(0),
+        }
+    }
+}

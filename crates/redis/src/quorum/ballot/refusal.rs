@@ -1,0 +1,168 @@
+//! Why nothing was granted, and what the caller is told.
+
+use seinpaal_proto::{Busy, Cause, Enqueue, LimitRule, OnMismatch, Reply, Slots};
+
+use super::{
+    super::{
+        answer::{NodeReply, Refusal, Why},
+        settings::Settings,
+    },
+    Answers, Ballot, BallotVerdict, holders,
+};
+
+impl Ballot {
+    /// What follows if nothing can be granted: a refusal that stands, a reason to wait, or, where there
+    /// seems to be room, another proposal.
+    pub(super) fn refuse(
+        &self,
+        answers: Answers<'_>,
+        majority: usize,
+        settings: &Settings,
+    ) -> BallotVerdict {
+        if let Some(refusal) = self.lasting_refusal(answers, majority, settings) {
+            return BallotVerdict::Refused(refusal);
+        }
+        let (limit, held) = (self.limit(settings), self.held(answers, majority));
+        if let Some(why) = self.why_to_wait(answers, majority, settings, held) {
+            return self.wait(why, limit, held, answers);
+        }
+        let fences = answers.iter().flatten().map(|(answer, _)| answer.state.fence);
+        BallotVerdict::Again {
+            fence_above: fences.max().unwrap_or(0),
+            is_outbid: count(answers, Why::Fence) + count(answers, Why::Stale) > 0,
+            free: free(limit, answers),
+        }
+    }
+
+    /// The refusal that no release by others would change.
+    fn lasting_refusal(
+        &self,
+        answers: Answers<'_>,
+        majority: usize,
+        settings: &Settings,
+    ) -> Option<Reply> {
+        let replies = || answers.iter().flatten().map(|(_, reply)| *reply);
+        let (ticket, permits) = (self.ask.ticket, self.ask.permits.get());
+        let most = |count: usize| count >= majority;
+        if let Some(cause) = ended(replies(), majority) {
+            return Some(Reply::Ended { ticket, cause });
+        }
+        let is_late = |reply: &&NodeReply| matches!(reply, NodeReply::Plain(Reply::TooLate { .. }));
+        if most(replies().filter(is_late).count()) {
+            return Some(Reply::TooLate { ticket });
+        }
+        let kinds: Vec<_> = replies().filter_map(NodeReply::other_kind).collect();
+        let is_said_by_most = |kind: &&_| most(kinds.iter().filter(|other| other == kind).count());
+        if let Some(&stored) = kinds.iter().find(is_said_by_most) {
+            return Some(Reply::OtherKind { ticket: Some(ticket), stored, stated: self.ask.kind });
+        }
+        let limit = self.limit(settings);
+        let too_many =
+            || (permits > limit && limit > 0).then_some(Reply::TooMany { ticket, permits, limit });
+        self.other_limit(settings).or_else(too_many)
+    }
+
+    /// Why this request has to wait, if it has to.
+    fn why_to_wait(
+        &self,
+        answers: Answers<'_>,
+        majority: usize,
+        settings: &Settings,
+        held: Option<u32>,
+    ) -> Option<Busy> {
+        let do_most_say = |why: Why| count(answers, why) >= majority;
+        let (permits, limit) = (self.ask.permits.get(), self.limit(settings));
+        let is_known_full = || held.is_none_or(|held| held + permits > limit);
+        if settings.paused.is_some() {
+            Some(Busy::Paused)
+        } else if do_most_say(Why::TooManyWaiting) {
+            Some(Busy::TooManyWaiting)
+        } else if do_most_say(Why::Guarded) {
+            Some(Busy::Guarded)
+        } else {
+            (is_known_full() || do_most_say(Why::Late)).then_some(Busy::Full)
+        }
+    }
+
+    /// The refusal, if the caller stated a limit and must not go by the one in force.
+    fn other_limit(&self, settings: &Settings) -> Option<Reply> {
+        let LimitRule { limit, on_mismatch } = self.ask.limit?;
+        let (ticket, stated, is_pinned) = (self.ask.ticket, limit.get(), settings.pinned.is_some());
+        let refuses = match on_mismatch {
+            OnMismatch::Exact => true,
+            OnMismatch::Refuse => !is_pinned,
+            OnMismatch::Adopt | OnMismatch::Set => false,
+        };
+        let stored = settings.pinned.or(settings.stated)?;
+        (refuses && stored != stated).then_some(Reply::OtherLimit {
+            ticket,
+            stored,
+            stated,
+            is_pinned,
+        })
+    }
+
+    /// What is said to somebody who cannot have permits now.
+    fn wait(
+        &self,
+        why: Busy,
+        limit: u32,
+        held: Option<u32>,
+        answers: Answers<'_>,
+    ) -> BallotVerdict {
+        let ticket = self.ask.ticket;
+        let waiting = median(answers, |refusal| refusal.waiting);
+        let held = held.unwrap_or_else(|| median(answers, |refusal| refusal.held));
+        BallotVerdict::Refused(match self.ask.enqueue {
+            Enqueue::Yes { .. } if why != Busy::TooManyWaiting => {
+                Reply::Queued { ticket, waiting: waiting.max(1), limit }
+            }
+            _ => Reply::Busy { ticket, why, limit, held, waiting },
+        })
+    }
+
+    /// What the caller is told when all tries are used up, because others were quicker each time.
+    pub(in super::super) fn give_up(&self, answers: Answers<'_>) -> Reply {
+        let majority = answers.len() / 2 + 1;
+        let settings = Settings::of(answers.iter().flatten().map(|(answer, _)| *answer), majority);
+        match self.wait(Busy::Full, self.limit(&settings), self.held(answers, majority), answers) {
+            BallotVerdict::Refused(reply) => reply,
+            _ => Reply::Unknown { ticket: self.ask.ticket },
+        }
+    }
+}
+
+fn ended<'a>(replies: impl Iterator<Item = &'a NodeReply>, majority: usize) -> Option<Cause> {
+    let causes: Vec<Cause> = replies.filter_map(NodeReply::ended).collect();
+    (causes.len() >= majority).then(|| causes.first().copied()).flatten()
+}
+
+/// Slots below the limit that no answer knows a holder of.
+fn free(limit: u32, answers: Answers<'_>) -> Slots {
+    let mut free = if limit == 0 { Slots::none() } else { Slots::range(0, limit - 1) };
+    for list in answers.iter().flatten().filter_map(|(_, reply)| holders(reply)) {
+        for (_, slots) in &list.known {
+            free.take(slots);
+        }
+    }
+    free
+}
+
+/// The refusals among the answers.
+fn refusals(answers: Answers<'_>) -> impl Iterator<Item = &Refusal> {
+    answers.iter().flatten().filter_map(|(_, reply)| match reply {
+        NodeReply::Not(refusal) => Some(refusal),
+        _ => None,
+    })
+}
+
+/// How many nodes refused for this reason.
+fn count(answers: Answers<'_>, why: Why) -> usize {
+    refusals(answers).filter(|refusal| refusal.why == why).count()
+}
+
+fn median(answers: Answers<'_>, number: impl Fn(&Refusal) -> u32) -> u32 {
+    let mut numbers: Vec<u32> = refusals(answers).map(number).collect();
+    numbers.sort_unstable();
+    numbers.get(numbers.len() / 2).copied().unwrap_or(0)
+}

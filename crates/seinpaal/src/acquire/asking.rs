@@ -1,0 +1,82 @@
+//! A request under way, from the moment it is sent until its answer is taken.
+
+use std::{
+    future::Future,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll},
+};
+
+use futures_util::future::{Either, Ready, ready};
+use tokio::sync::oneshot;
+
+use crate::{
+    driver::{AskedFor, Command, Grant, Handle, OnQueued, Request, Wanted},
+    error::AcquireError,
+    permit::Permit,
+};
+
+pub(super) fn ask(handle: &Arc<Handle>, wanted: Wanted, on_queued: Option<OnQueued>) -> Asking {
+    let (request, asking) = Asking::new(handle, wanted, on_queued);
+    handle.request(Command::Acquire(request));
+    asking
+}
+
+/// A request that was sent, or the error in what was asked. A request that waits does not keep its
+/// description.
+pub(super) type Begun = Either<Asking, Ready<Result<Permit, AcquireError>>>;
+
+pub(super) fn begun(asking: Result<Asking, AcquireError>) -> Begun {
+    match asking {
+        Ok(asking) => Either::Left(asking),
+        Err(error) => Either::Right(ready(Err(error))),
+    }
+}
+
+/// A request under way. Dropping it before its answer was taken abandons the request, and gives back a
+/// grant that has come already.
+pub(super) struct Asking {
+    handle: Arc<Handle>,
+    number: u64,
+    answer: oneshot::Receiver<Result<Arc<Grant>, AcquireError>>,
+    is_over: bool,
+}
+
+impl Asking {
+    pub(super) fn new(
+        handle: &Arc<Handle>,
+        wanted: Wanted,
+        on_queued: Option<OnQueued>,
+    ) -> (Box<Request>, Self) {
+        let (reply, answer) = oneshot::channel();
+        let number = handle.next_request();
+        let asking = Self { handle: Arc::clone(handle), number, answer, is_over: false };
+        let asked = AskedFor::new(&wanted.name);
+        (Box::new(Request { number, wanted, on_queued, asked, reply }), asking)
+    }
+}
+
+impl Future for Asking {
+    type Output = Result<Permit, AcquireError>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let answer = std::task::ready!(Pin::new(&mut self.answer).poll(context));
+        self.is_over = true;
+        let grant = answer.unwrap_or_else(|_| Err(self.handle.gone().into()));
+        Poll::Ready(grant.map(|grant| Permit::new(Arc::clone(&self.handle), grant)))
+    }
+}
+
+impl Drop for Asking {
+    fn drop(&mut self) {
+        if self.is_over {
+            return;
+        }
+        self.answer.close();
+        match self.answer.try_recv() {
+            Ok(Ok(grant)) => drop(Permit::new(Arc::clone(&self.handle), grant)),
+            Ok(Err(_)) => {}
+            Err(_) => self.handle.send(Command::Abandon { number: self.number }),
+        }
+    }
+}

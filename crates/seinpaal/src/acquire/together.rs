@@ -1,0 +1,34 @@
+//! Requests for permits of several names, sent in one step.
+
+use std::sync::Arc;
+
+use futures_util::future::join_all;
+
+use super::asking::Asking;
+use crate::{
+    driver::{Command, Handle, Wanted},
+    error::AcquireError,
+    permit::Permit,
+    seinpaal::Seinpaal,
+};
+
+/// What a request that can go together with others says of itself.
+pub(crate) trait Named {
+    /// The name; empty if it is a bad one.
+    fn name(&self) -> &str;
+    /// What the request asks for, without waiting in line. Finds what is wrong before anything is sent.
+    fn wanted(&self) -> Result<Wanted, AcquireError>;
+    /// Whether this connection made the request.
+    fn is_of(&self, seinpaal: &Seinpaal) -> bool;
+}
+
+/// Asks for permits of several names in one step. Returns the answer to each request, in their order.
+pub(crate) async fn ask_together(
+    handle: &Arc<Handle>,
+    wanted: Vec<Wanted>,
+) -> Vec<Result<Permit, AcquireError>> {
+    let (requests, asking): (Vec<_>, Vec<_>) =
+        wanted.into_iter().map(|wanted| Asking::new(handle, wanted, None)).unzip();
+    handle.send(Command::AcquireTogether(requests));
+    join_all(asking).await
+}

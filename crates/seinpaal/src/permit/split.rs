@@ -1,0 +1,81 @@
+//! Permits that are cut into several and put together again.
+
+use std::sync::Arc;
+
+use seinpaal_proto::MOST_READERS;
+
+use super::{GrantPart, Permit};
+use crate::error::ReleaseError;
+
+impl Permit {
+    /// Splits off `permits` of them, the lowest slots first, as a permit of their own.
+    ///
+    /// Returns `None` and changes nothing unless 0 < `permits` < [`permits`](Self::permits).
+    ///
+    /// # Examples
+    /// ```
+    /// # futures_executor::block_on(async {
+    /// # let seinpaal = seinpaal::Seinpaal::connect("memory:").await?;
+    /// let mut permit = seinpaal.semaphore("pool").limit(5).acquire().permits(5).await?;
+    /// let two = permit.split(2).expect("two of five");
+    /// assert_eq!((two.permits(), permit.permits()), (2, 3));
+    /// permit.merge(two);
+    /// # Ok::<(), Box<dyn std::error::Error>>(()) }).unwrap();
+    /// ```
+    #[must_use]
+    pub fn split(&mut self, permits: u32) -> Option<Self> {
+        if permits == 0 || permits >= self.permits() {
+            return None;
+        }
+        let mut lowest = self.slots().split_lowest(permits);
+        let mut parts = Vec::new();
+        for part in &mut self.parts {
+            let slots = part.slots.take(&lowest);
+            lowest.take(&slots);
+            if !slots.is_empty() {
+                parts.push(GrantPart { grant: Arc::clone(&part.grant), slots });
+            }
+        }
+        self.parts.retain(|part| !part.slots.is_empty());
+        Some(Self { handle: Arc::clone(&self.handle), parts })
+    }
+
+    /// Makes one permit of two.
+    ///
+    /// # Panics
+    /// If `other` is of another name or connection.
+    pub fn merge(&mut self, mut other: Self) {
+        let same = Arc::ptr_eq(&self.handle, &other.handle) && self.name() == other.name();
+        assert!(same, "permits of different names or connections cannot be merged");
+        for theirs in std::mem::take(&mut other.parts) {
+            let ours = self.parts.iter_mut().find(|part| Arc::ptr_eq(&part.grant, &theirs.grant));
+            match ours {
+                Some(ours) => ours.slots.extend(&theirs.slots),
+                None => self.parts.push(theirs),
+            }
+        }
+    }
+
+    /// Turns a writer into a reader, without a moment in which another writer could get in. The
+    /// readers behind it are let in, and the permit keeps its ticket and fence. See
+    /// [`RwLock`](crate::RwLock).
+    ///
+    /// A reader cannot become a writer again: two readers that both waited for that would wait for
+    /// ever.
+    ///
+    /// # Cancel safety
+    /// Dropping the future, at any point, gives back everything, the reader's permit too.
+    ///
+    /// # Errors
+    /// [`ReleaseError::NotAWriter`] if this is not the whole permit of a writer (it is released);
+    /// [`ReleaseError::NotHeld`] if it had been lost; [`ReleaseError::Unknown`] if the store does not
+    /// answer within 5 s (then everything is given back in the background).
+    pub async fn downgrade(mut self) -> Result<Self, ReleaseError> {
+        if self.permits() != MOST_READERS {
+            return Err(ReleaseError::NotAWriter);
+        }
+        let reader = self.split(1).ok_or(ReleaseError::NotAWriter)?;
+        self.release().await?;
+        Ok(reader)
+    }
+}

@@ -1,0 +1,138 @@
+//! How a permit stands: held, in danger, lost, or asked for by somebody.
+
+use std::{future::Future, time::Duration};
+
+use futures_util::future::{Either, select};
+use seinpaal_proto::HandOverAsk;
+use tokio::sync::watch;
+
+use super::Permit;
+use crate::permit_state::{Lost, PermitState};
+
+impl Permit {
+    /// Returns whether the permits are held at this moment. The clock decides, and not what a task last
+    /// noted, so the answer is never late.
+    #[must_use]
+    pub fn is_held(&self) -> bool {
+        self.parts.iter().all(|part| part.grant.is_held())
+    }
+
+    /// Returns how long the permits are certain to be held if the store is not heard from again; zero if
+    /// they are lost; `None`: for as long as this process lives.
+    #[must_use]
+    pub fn remaining(&self) -> Option<Duration> {
+        self.parts.iter().filter_map(|part| part.grant.remaining()).min()
+    }
+
+    /// Returns how the permits stand.
+    #[must_use]
+    pub fn state(&self) -> PermitState {
+        if !self.is_held() && !matches!(self.noted(), PermitState::Lost(_)) {
+            return PermitState::Lost(Lost::Silence);
+        }
+        self.noted()
+    }
+
+    /// Waits until [`state`](Self::state) or [`remaining`](Self::remaining) changes: also after each renewal.
+    ///
+    /// # Cancel safety
+    /// Yes. A change between two calls may be missed; [`state`](Self::state) is never missed.
+    pub async fn changed(&self) {
+        let mut watches = self.watches();
+        let changes = watches.iter_mut().map(|watch| Box::pin(watch.changed()));
+        drop(futures_util::future::select_all(changes).await);
+    }
+
+    /// Waits until the permits are in danger or lost.
+    ///
+    /// # Cancel safety
+    /// Yes.
+    pub async fn danger(&self) {
+        self.until(|state| state != PermitState::Held).await;
+    }
+
+    /// Waits until the permits are lost and returns how. A program that was stopped may get this
+    /// answer late. [`is_held`](Self::is_held) is never late.
+    ///
+    /// # Cancel safety
+    /// Yes.
+    pub async fn lost(&self) -> Lost {
+        match self.until(|state| matches!(state, PermitState::Lost(_))).await {
+            PermitState::Lost(lost) => lost,
+            _ => Lost::Silence,
+        }
+    }
+
+    /// Runs `work` for as long as the permits are held; drops it when they are lost.
+    ///
+    /// # Cancel safety
+    /// Dropping this future drops `work` where it waits. The permits stay held.
+    ///
+    /// # Errors
+    /// [`Lost`] when the permits were lost before `work` was done.
+    ///
+    /// # Examples
+    /// ```
+    /// # futures_executor::block_on(async {
+    /// # let seinpaal = seinpaal::Seinpaal::connect("memory:").await?;
+    /// let permit = seinpaal.semaphore("report").acquire().await?;
+    /// match permit.while_held(async { "written" }).await {
+    ///     Ok(done) => println!("{done}"),
+    ///     Err(lost) => println!("stopped: {lost}"),
+    /// }
+    /// # Ok::<(), Box<dyn std::error::Error>>(()) }).unwrap();
+    /// ```
+    pub async fn while_held<T>(&self, work: impl Future<Output = T>) -> Result<T, Lost> {
+        let (work, lost) = (std::pin::pin!(work), std::pin::pin!(self.lost()));
+        match select(lost, work).await {
+            Either::Left((lost, _)) => Err(lost),
+            Either::Right((done, _)) => Ok(done),
+        }
+    }
+
+    /// Waits until somebody [asks](crate::Semaphore::ask_holder) that the permits be handed over,
+    /// and returns who and why. The permits stay held: the holder decides. Every ask is returned
+    /// once, also one that came while nobody waited here.
+    ///
+    /// # Cancel safety
+    /// Yes: no ask is lost.
+    ///
+    /// # Examples
+    /// ```
+    /// # futures_executor::block_on(async {
+    /// # let seinpaal = seinpaal::Seinpaal::in_memory();
+    /// let gpus = seinpaal.semaphore("gpus");
+    /// let permit = gpus.acquire().await?;
+    /// gpus.ask_holder(permit.ticket(), "eve@build7", "a release is due").await?;
+    /// let ask = permit.asked().await;
+    /// assert_eq!((ask.by(), ask.reason()), ("eve@build7", "a release is due"));
+    /// assert!(permit.is_held());
+    /// # Ok::<(), Box<dyn std::error::Error>>(()) }).unwrap();
+    /// ```
+    pub async fn asked(&self) -> HandOverAsk {
+        let asked = self.parts.iter().map(|part| Box::pin(part.grant.asked()));
+        futures_util::future::select_all(asked).await.0
+    }
+
+    pub(crate) fn watches(&self) -> Vec<watch::Receiver<PermitState>> {
+        self.parts.iter().map(|part| part.grant.watch()).collect()
+    }
+
+    /// The worst that the driver has noted of any part.
+    fn noted(&self) -> PermitState {
+        let states = self.parts.iter().map(|part| part.grant.noted());
+        states.max_by_key(PermitState::severity).unwrap_or(PermitState::Held)
+    }
+
+    async fn until(&self, wanted: impl Fn(PermitState) -> bool) -> PermitState {
+        loop {
+            let mut watches = self.watches();
+            let state = self.state();
+            if wanted(state) {
+                return state;
+            }
+            let changes = watches.iter_mut().map(|watch| Box::pin(watch.changed()));
+            drop(futures_util::future::select_all(changes).await);
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! What somebody who knows a ticket can do about it, whoever holds it.
+
+use std::time::Duration;
+
+use seinpaal_proto::{
+    AskHolder, HandOverAsk, LeaseId, Renew, Reply, Request, Ticket, TicketReply, Whom, time,
+};
+
+use super::{Semaphore, misfit};
+use crate::error::{AdminError, BadSetting};
+
+impl Semaphore {
+    /// Ends somebody's lease or place in line. Its owner is told at once, and no later than by its next
+    /// renewal.
+    ///
+    /// # Errors
+    /// [`AdminError::Unknown`] if the ticket neither holds nor waits here; as [`set_limit`](Self::set_limit).
+    ///
+    /// # Examples
+    /// ```
+    /// # futures_executor::block_on(async {
+    /// # let seinpaal = seinpaal::Seinpaal::connect("memory:").await?;
+    /// let gpus = seinpaal.semaphore("gpus");
+    /// let permit = gpus.acquire().await?;
+    /// gpus.evict(permit.ticket()).await?;
+    /// println!("lost: {}", permit.lost().await);
+    /// # Ok::<(), Box<dyn std::error::Error>>(()) }).unwrap();
+    /// ```
+    pub async fn evict(&self, ticket: Ticket) -> Result<(), AdminError> {
+        match self.ask(Request::Evict { ticket }, false).await? {
+            Reply::Evicted { .. } => Ok(()),
+            Reply::Unknown { .. } => Err(AdminError::Unknown(ticket)),
+            _ => Err(misfit()),
+        }
+    }
+
+    /// Asks the holder of a ticket to hand over, and says who asks and why. Nothing is ended: the
+    /// holder [is told](crate::Permit::asked), by its next renewal at the latest, and people who
+    /// look at the name see it. `by` has 1 to 128 bytes and `reason` 1 to 512, without control
+    /// characters. An ask that is repeated counts once; the last 8 of a grant are kept.
+    ///
+    /// # Errors
+    /// [`AdminError::Waits`] for a ticket that waits; [`AdminError::Unknown`] or
+    /// [`AdminError::Ended`] for one that neither holds nor waits; [`AdminError::Setting`] for bad
+    /// input; [`AdminError::Store`] on a quorum, which cannot do this yet.
+    pub async fn ask_holder(
+        &self,
+        ticket: Ticket,
+        by: &str,
+        reason: &str,
+    ) -> Result<(), AdminError> {
+        let ask = HandOverAsk::new(by, reason).map_err(BadSetting::Ask)?;
+        // The session draws the lease.
+        let request = AskHolder { ticket, lease: LeaseId::from(ticket), ask };
+        match self.ask(Request::AskHolder(request), true).await? {
+            Reply::Asked { .. } => Ok(()),
+            Reply::Queued { .. } => Err(AdminError::Waits(ticket)),
+            Reply::Ended { cause, .. } => Err(AdminError::Ended(cause.into())),
+            Reply::Unknown { .. } => Err(AdminError::Unknown(ticket)),
+            _ => Err(misfit()),
+        }
+    }
+
+    /// Extends the lease of a detached ticket to `ttl` (100 ms to 24 h) from now. Returns how long it
+    /// lasts; `None`: for as long as the process of its holder lives.
+    ///
+    /// # Errors
+    /// [`AdminError::Unknown`] or [`AdminError::Ended`] if it is not held; as [`set_limit`](Self::set_limit).
+    pub async fn renew_ticket(
+        &self,
+        ticket: Ticket,
+        ttl: Duration,
+    ) -> Result<Option<Duration>, AdminError> {
+        let ttl = self.options.seinpaal.checked_ttl(ttl)?;
+        let whom = Whom::Tickets(vec![ticket]);
+        let renew = Renew { lease: LeaseId::from(ticket), ttl, margin: time::margin(ttl), whom };
+        let reply = self.ask(Request::Renew(renew), true).await?;
+        let Reply::Tickets { valid_for, tickets } = reply else { return Err(misfit()) };
+        match tickets.first() {
+            Some(TicketReply::Held { .. }) => Ok(valid_for.map(Duration::from_micros)),
+            Some(TicketReply::Ended(cause)) => Err(AdminError::Ended((*cause).into())),
+            _ => Err(AdminError::Unknown(ticket)),
+        }
+    }
+
+    /// Gives back a ticket's permits, whoever holds it. A holder loses them and is told.
+    ///
+    /// # Errors
+    /// [`AdminError::Unknown`] or [`AdminError::Ended`] if it is not held, and then nothing changes; as
+    /// [`set_limit`](Self::set_limit).
+    pub async fn release_ticket(&self, ticket: Ticket) -> Result<(), AdminError> {
+        match self.ask(Request::Release { ticket, slots: None }, true).await? {
+            Reply::Released { .. } => Ok(()),
+            Reply::Ended { cause, .. } => Err(AdminError::Ended(cause.into())),
+            Reply::Unknown { .. } => Err(AdminError::Unknown(ticket)),
+            _ => Err(misfit()),
+        }
+    }
+}

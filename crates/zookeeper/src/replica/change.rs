@@ -1,0 +1,146 @@
+//! What a batch wants written: some more at the end of the log, or all of it packed.
+
+use super::{
+    super::{
+        header::Header,
+        write::{Hint, put_hint},
+    },
+    LONGEST_BASE, Node, Replica,
+};
+use seinpaal_proto::State;
+use seinpaal_store::packed::{Packer, pack};
+
+/// The log is packed into the base above this many bytes, or above a quarter of the base if that is more.
+const LONG_LOG: usize = 24 << 10;
+/// How many hints outlive a packing. It is more than one call makes, so that a packing drops no hint of
+/// the call that packs.
+const KEPT_HINTS: usize = 192;
+
+/// What a batch wants written.
+#[derive(Debug)]
+pub(in super::super) enum Change {
+    /// The name is not there and need not be.
+    Nothing,
+    Create {
+        header: Header,
+        log: Vec<u8>,
+    },
+    Append {
+        version: i32,
+        header: Header,
+        log: Vec<u8>,
+    },
+    Pack {
+        version: i32,
+        header: Header,
+        log: Vec<u8>,
+        base: Vec<u8>,
+    },
+    Forget {
+        version: i32,
+        header: Header,
+    },
+}
+
+impl Replica {
+    /// What to write so that every client has the writes in `recorded`.
+    pub(in super::super) fn change(
+        &mut self,
+        mut recorded: Packer,
+        hints: &[Hint],
+        longest_base: usize,
+    ) -> Change {
+        let nothing_there = self.state.is_empty();
+        let Some(node) = &self.node else {
+            if nothing_there {
+                return Change::Nothing;
+            }
+            hints.iter().for_each(|hint| put_hint(&mut recorded, hint));
+            let incarnation = fresh();
+            let header = Header { incarnation, base_version: 0, hints_before: 0 };
+            return Change::Create { header, log: with_record(header.bytes(), recorded) };
+        };
+        let (version, header) = (node.version, node.header);
+        if nothing_there {
+            return Change::Forget { version, header };
+        }
+        hints.iter().for_each(|hint| put_hint(&mut recorded, hint));
+        let log = node.log.len() + recorded.byte_count();
+        // What is appended counts as well, or a name would be found to be too long only when it is packed.
+        let may_be_full = node.base.len() + log > longest_base && longest_base < LONGEST_BASE;
+        if may_be_full || log > LONG_LOG.max(node.base.len() / 4) {
+            return self.packed(version, header, hints);
+        }
+        Change::Append { version, header, log: with_record(node.log.clone(), recorded) }
+    }
+
+    fn packed(&mut self, version: i32, header: Header, hints: &[Hint]) -> Change {
+        let total = header.hints_before + (self.recent.len() + hints.len()) as u64;
+        let all: Vec<&Hint> = self.recent.iter().chain(hints).collect();
+        let kept = &all[all.len().saturating_sub(KEPT_HINTS)..];
+        let header = Header {
+            base_version: header.base_version + 1,
+            hints_before: total - kept.len() as u64,
+            ..header
+        };
+        let mut recorded = Packer::new(0);
+        kept.iter().for_each(|hint| put_hint(&mut recorded, hint));
+        let log = with_record(header.bytes(), recorded);
+        let mut base = pack(&mut self.state);
+        while base.len() > LONGEST_BASE && self.forget_some() {
+            base = pack(&mut self.state);
+        }
+        Change::Pack { version, header, log, base }
+    }
+
+    /// The oldest memories go first when there is no room (as the ledger itself has it).
+    fn forget_some(&mut self) -> bool {
+        let Ok(mut head) = self.state.head();
+        let many = (head.past / 4).max(1).min(head.past);
+        let closed = self.state.closed_memories().take(many as usize);
+        let oldest: Vec<_> = closed.map(|memory| memory.series).collect();
+        head.past -= oldest.len() as u32;
+        for series in &oldest {
+            let Ok(()) = self.state.remove_memory(*series);
+        }
+        let Ok(()) = self.state.set_head(&head);
+        !oldest.is_empty()
+    }
+
+    /// The change was written: the copy is as new as the znodes.
+    pub(in super::super) fn keep(&mut self, change: Change, hints: Vec<Hint>) {
+        self.is_spoiled = false;
+        let packs = matches!(change, Change::Pack { .. });
+        let (version, header, log, base) = match change {
+            Change::Nothing => return,
+            Change::Forget { .. } => return self.is_gone(),
+            Change::Create { header, log } => (0, header, log, Some(Vec::new())),
+            Change::Append { version, header, log } => (version + 1, header, log, None),
+            Change::Pack { version, header, log, base } => (version + 1, header, log, Some(base)),
+        };
+        let base = base.or_else(|| self.node.take().map(|node| node.base)).unwrap_or_default();
+        self.recent.extend(hints);
+        if packs {
+            self.recent.drain(..self.recent.len().saturating_sub(KEPT_HINTS));
+        }
+        let total = header.hints_before + self.recent.len() as u64;
+        self.seen = Some((header.incarnation, total));
+        self.node = Some(Node { version, header, base, log });
+    }
+}
+
+/// A number for a new incarnation of a name. It is random, so that no call takes one incarnation for
+/// another.
+fn fresh() -> u64 {
+    let mut bytes = [0; 8];
+    // Without random numbers nothing here would run: the client's own inbox was drawn before.
+    getrandom::fill(&mut bytes).map_or(0, |()| u64::from_le_bytes(bytes))
+}
+
+fn with_record(mut log: Vec<u8>, record: Packer) -> Vec<u8> {
+    let mut length = Packer::bare();
+    length.number(record.byte_count() as u64);
+    log.extend(length.into_bytes());
+    log.extend(record.into_bytes());
+    log
+}
