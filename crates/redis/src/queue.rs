@@ -1,6 +1,7 @@
 //! Queues: one script a batch, on two keys of their own next to those of a semaphore of the same name.
 
 mod ask;
+mod lone;
 pub(super) mod pieces;
 mod reply;
 #[cfg(test)]
@@ -29,7 +30,7 @@ impl RedisStore {
         self.servers.expect_at_queue(batch).await?;
         let (answer, proof) =
             self.servers.evaluate(Operation::Queue, &keys, &arguments, room_of(batch)).await?;
-        let replies = reply::parse(answer, batch.requests.len())?;
+        let replies = reply::parse(answer, &batch.requests)?;
         self.servers.take_note_of_queue(batch);
         match replies.replies.iter().map(need_of).max() {
             None | Some(Need::Nothing) => {}

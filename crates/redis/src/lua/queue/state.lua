@@ -5,7 +5,7 @@
 -- error  SEINPAALCORRUPT SEINPAALFORMAT SEINPAALTORN SEINPAALARGUMENT SEINPAALOOM
 -- cost   one HGET a record, one ZRANGEBYLEX for some members of the order; all writes in one go at the end
 --
--- records (hash)  h: the head; after a plain one the numbers of up to 64 items in work that are not in the order
+-- records (hash)  h: the head; after a plain one the numbers and fences of up to 64 items in work that are not in the order
 --                  n: in a cluster, the node where the queue is at home, and until when it settles
 --                  iID: an item  pID: its payload  gGROUP: counts  lINBOX: a place  sINBOX: a session  kKEY: a key
 -- order (zset, all scores 0)  one letter, and numbers of eight bytes, inboxes or names:
