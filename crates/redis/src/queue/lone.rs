@@ -41,7 +41,9 @@ fn terms(requests: &[Request]) -> Option<(u8, Vec<u8>, Option<&[u8]>)> {
 /// Whether an answer is that of the straight path: of what begins with a word only the first byte of a number is 0.
 pub(super) fn is_lone(answer: &Value) -> bool {
     match answer {
-        Value::Array(parts) => matches!(parts.first(), Some(Value::BulkString(first)) if first.first() == Some(&0)),
+        Value::Array(parts) => {
+            matches!(parts.first(), Some(Value::BulkString(first)) if first.first() == Some(&0))
+        }
         Value::Int(_) | Value::BulkString(_) => true,
         _ => false,
     }

@@ -4,7 +4,8 @@ use redis::Value;
 use seinpaal_proto::{
     Fence, Name, Priority,
     queue::{
-        DeadRow, Delivery, GroupRow, History, ItemId, Popped, Replies, Reply, Request, Snapshot, WorkRow,
+        DeadRow, Delivery, GroupRow, History, ItemId, Popped, Replies, Reply, Request, Snapshot,
+        WorkRow,
     },
     time::UNBOUNDED,
 };

@@ -82,9 +82,8 @@ function ledger.spread(text)
   local fields = {}
   for at = HEAD_BYTES + 1, #text, LISTED_BYTES do fields[#fields + 1] = 'i' .. sub(text, at, at + 7) end
   for i, stored in ipairs(call('hmget', records, unpack(fields))) do
-    local number, fence = read(DELIVERY, text, HEAD_BYTES + 1 + (i - 1) * LISTED_BYTES)
-    local item = ledger.take_item(number, stored or '')
-    if item.standing ~= 'w' or item.fence ~= fence then ledger.corrupt('a delivery that is listed is not in work') end
+    local item = ledger.take_item(read(NUMBER, fields[i], 2), stored or '')
+    if item.standing ~= 'w' then ledger.corrupt('an item that is listed is not in work') end
     ledger.add('e', item.a)
     ledger.add('w', item.b)
   end

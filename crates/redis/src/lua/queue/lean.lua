@@ -46,11 +46,11 @@ if operation < 5 then
     local version, has_more, FIELDS_OF_HEAD = read(HEAD, text)
     if version ~= VERSION or has_more ~= 0 or deadline > 0 then break end
     local before, _, stands = read(SESSION, known)
-    if not (number > before and number <= UNBOUNDED and now <= not_after and not_after >= stands and not_after <= UNBOUNDED) then break end
+    if not (number > before and not_after >= stands) or number > UNBOUNDED or not_after > UNBOUNDED then break end
     local passed = now - wall
     if passed < 0 then passed = 0 elseif passed > bound then passed = bound end
     clock, wall = clock + passed, now
-    -- What there is none of never ends.
+    -- What there is none of never ends. No session stands before the first one: so the deadline has not passed either.
     if first_end <= clock or first_wall <= now or first_due <= now or first_session < now or first_key <= now then break end
     if not (seen <= MOST_SEEN) then break end
     if seen > last then last = seen end

@@ -14,7 +14,7 @@
       listed = sub(listed, 1, at - 1) .. sub(listed, at + LISTED_BYTES)
     end
     if ttl then
-      if not (ttl >= MIN_TTL and ttl <= MAX_TTL and margin >= 0) or open < 1 then break end
+      if not (ttl >= MIN_TTL and ttl <= MAX_TTL and margin >= 0) then break end
       if (limit >= 0 and in_work >= limit) or #listed >= MOST_LISTED * LISTED_BYTES then break end
       member = try('zrangebylex', order, '[o', '(p', 'limit', '0', '1')[1]
       if not member then break end
@@ -22,8 +22,8 @@
       local item = try('hget', records, 'i' .. id)
       payload = try('hget', records, 'p' .. id)
       if not item or not payload or #item < ITEM_BYTES then break end
-      local standing, its_priority, its_most, bytes, attempt, pushed, rank, group, key, its_size, past = read(ITEM, item)
-      if standing ~= 'o' or group > 0 then break end
+      local _, its_priority, its_most, bytes, attempt, pushed, rank, group, key, its_size, past = read(ITEM, item)
+      if group > 0 then break end
       last, attempt = last < now and now or last + 1, attempt + 1
       in_work, ready, open = in_work + 1, ready - 1, open - 1
       local ends, ends_wall, fence = clock + ttl, now + ttl, pack(NUMBER, last)
