@@ -113,3 +113,66 @@ pub(super) fn item(told: &[u8], about_at: usize, payload: &[u8]) -> Option<Poppe
     })
     .filter(|_| id <= UNBOUNDED)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use seinpaal_proto::queue::Pop;
+
+    fn finish() -> Request {
+        let delivery = Delivery { id: ItemId(7), fence: Fence(8) };
+        Request::Finish { delivery, how: How::Acknowledge }
+    }
+
+    fn pop() -> Request {
+        let about = String::new();
+        Request::Pop(Pop { items: 1, ttl: 5, margin: 1, wait: false, drains: false, about })
+    }
+
+    fn told() -> Vec<u8> {
+        let numbers =
+            |numbers: &[u64]| numbers.iter().copied().flat_map(double).collect::<Vec<_>>();
+        let counts = [1_u32, 3].map(u32::to_le_bytes).concat();
+        let parts = [&9_u64.to_be_bytes()[..], &numbers(&[11, 10]), &counts, &[0xff]];
+        [&parts.concat()[..], &numbers(&[12, 4]), b"me"].concat()
+    }
+
+    fn of_pop(told: &[u8], requests: &[Request]) -> Option<Replies> {
+        let parts = [told, b"payload"].map(|part| Value::BulkString(part.to_vec()));
+        read(&Value::Array(parts.to_vec()), requests)
+    }
+
+    #[test]
+    fn an_answer_to_a_pop_is_read_with_what_was_asked() {
+        let replies = of_pop(&told(), &[finish(), pop()]).unwrap();
+        let [Reply::Acknowledged { id }, Reply::Popped { items, valid_for, left }] =
+            &replies.replies[..]
+        else {
+            panic!("{replies:?}")
+        };
+        assert_eq!((replies.now, id.0, *valid_for, *left), (12, 7, Some(5), 4));
+        let item = &items[0];
+        assert_eq!((item.delivery.id.0, item.delivery.fence.0, item.pushed), (9, 11, 10));
+        assert_eq!((item.attempt, item.most, item.priority.get()), (1, 3, -1));
+        assert_eq!((&*item.about, &*item.payload), ("me", &b"payload"[..]));
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_no_answer() {
+        let whole = told();
+        for length in 0..ITEM + 16 {
+            assert_eq!(of_pop(&whole[..length], &[pop()]), None, "{length}");
+        }
+        for at in [0, 15, 23, 32, 40, 48] {
+            let mut broken = whole.clone();
+            broken[at] = 0x7f;
+            assert_eq!(of_pop(&broken, &[pop()]), None, "{at}");
+        }
+        assert_eq!(of_pop(&whole, &[pop(), pop()]), None);
+        assert_eq!(of_pop(&whole, &[finish()]), None);
+        for (answer, request) in [(-1, finish()), (1 << 60, finish()), (12, pop())] {
+            assert_eq!(read(&Value::Int(answer), &[request]), None, "{answer}");
+        }
+        assert_eq!(read(&Value::BulkString(vec![0; 16]), &[finish()]), None);
+    }
+}

@@ -2,7 +2,7 @@
 -- keys   records order
 -- args   now sender request...
 -- reply  nothing
--- cost   one HGET each for the head and the session
+-- cost   one HGET each for the head and the session, if they were not read before
 --
 -- Pushes and nothing else; or deliveries that are renewed or acknowledged, and then at most one pop. When such
 -- a batch comes to a queue in a plain state, the fast path does what the rest of the script would do, without
@@ -45,4 +45,5 @@ repeat
     end
     if not is_plain then break end
   end
-  local text, session = try('hget', records, 'h'), try('hget', records, 's' .. asker)
+  if read_text == nil then read_text, read_session = try('hget', records, 'h'), try('hget', records, 's' .. asker) end
+  local text, session = read_text, read_session

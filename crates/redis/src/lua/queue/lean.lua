@@ -13,7 +13,8 @@
 --   delivery behind the head; of a pop, of one item, ttl, margin, whether it waits and drains, and about.
 
 local ARGV, order, records = ARGV, KEYS[2], KEYS[1]
-local line, read_now = ARGV[1], nil
+-- What was read: the clock, the head, the session. A path that is left for the next one has written nothing.
+local line, read_now, read_text, read_session = ARGV[1], nil, nil, nil
 local operation = string.byte(line or '') or 32
 if operation < 5 then
   local LEAN_PUSH, LEAN_POP, LEAN_DONE, LEAN_BOTH = '<ddddc33bI4', '<ddddc33dd', '<ddddc33c16', '<ddddc33c16dd'
@@ -42,6 +43,7 @@ if operation < 5 then
     read_now = now
 
     local text, known = try('hget', records, 'h'), try('hget', records, field)
+    read_text, read_session = text, known
     if not text or not known or #text < HEAD_BYTES or #known < SESSION_BYTES then break end
     local version, has_more, FIELDS_OF_HEAD = read(HEAD, text)
     if version ~= VERSION or has_more ~= 0 or deadline > 0 then break end

@@ -4,6 +4,8 @@
 -- reply  nothing
 -- error  SEINPAALARGUMENT
 -- cost   nothing
+--
+-- What was read stays what it is.
 
   if size < 0 then return redis.error_reply('SEINPAALARGUMENT the request cannot be read') end
   local given = read('<d', line, 2)

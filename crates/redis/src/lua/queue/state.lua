@@ -55,7 +55,7 @@ end
 
 function ledger.read_head()
   local field = 's' .. asker
-  local found = call('hmget', records, 'h', field)
+  local found = type(read_text) == 'string' and { read_text, read_session } or call('hmget', records, 'h', field)
   ledger.fields[field] = found[2]
   if not found[1] then return ledger.start_afresh() end
   head = parse_head(found[1]) or ledger.unreadable(found[1])
