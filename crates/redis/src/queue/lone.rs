@@ -13,26 +13,29 @@ use crate::{reply::exact, script::double};
 
 /// Nothing if it is anything else.
 pub(super) fn arguments(batch: &Batch, now: Option<u64>) -> Option<Vec<Argument<'_>>> {
-    let (operation, terms, payload) = terms(&batch.requests)?;
+    let (operation, terms) = terms(&batch.requests)?;
     let now = now.map_or((-1.0_f64).to_le_bytes(), double);
     let session = batch.session.to_string();
     let parts = [&[operation], &now[..], &numbers(batch), b"s", session.as_bytes(), &terms];
-    let argument = Argument::Made(parts.concat());
-    Some([argument].into_iter().chain(payload.map(Argument::Payload)).collect())
+    let mut arguments = vec![Argument::Made(parts.concat())];
+    if let [Request::Push(push)] = &batch.requests[..] {
+        arguments.push(Argument::Payload(&push.payload));
+    }
+    Some(arguments)
 }
 
-/// Which it is, what it says, and its payload.
-fn terms(requests: &[Request]) -> Option<(u8, Vec<u8>, Option<&[u8]>)> {
+/// Which it is, and what it says.
+fn terms(requests: &[Request]) -> Option<(u8, Vec<u8>)> {
     match requests {
-        [Request::Push(push)] => Some((1, push_terms(push)?, Some(&push.payload))),
-        [Request::Pop(pop)] if pop.items == 1 => Some((2, pop_terms(pop), None)),
+        [Request::Push(push)] => Some((1, push_terms(push)?)),
+        [Request::Pop(pop)] if pop.items == 1 => Some((2, pop_terms(pop))),
         [Request::Finish { delivery, how: How::Acknowledge }] => {
-            Some((3, listed(*delivery)?.to_vec(), None))
+            Some((3, listed(*delivery)?.to_vec()))
         }
         [Request::Finish { delivery, how: How::Acknowledge }, Request::Pop(pop)]
             if pop.items == 1 =>
         {
-            Some((4, [&listed(*delivery)?[..], &pop_terms(pop)].concat(), None))
+            Some((4, [&listed(*delivery)?[..], &pop_terms(pop)].concat()))
         }
         _ => None,
     }

@@ -36,8 +36,11 @@ fn next() -> [f64; 3] {
     [2e6, START as f64 + 1e7, 0.0]
 }
 
+/// What is changed in the script, and into what.
+type Mistake = (&'static str, &'static str);
+
 /// What is sent, and the mistake with which it would be done.
-fn requests() -> Vec<(Vec<Vec<u8>>, (&'static str, &'static str))> {
+fn requests() -> Vec<(Vec<Vec<u8>>, Mistake)> {
     let payload = || b"x".to_vec();
     let [number, till, _] = next();
     let long = "x".repeat(4097);
