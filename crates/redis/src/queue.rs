@@ -26,7 +26,8 @@ impl RedisStore {
     pub(super) async fn execute_queue(&self, batch: &Batch) -> Result<Replies, StoreError> {
         ask::refuse_too_much(batch)?;
         let keys = self.keys.of_queue(&batch.name);
-        let arguments = ask::arguments(batch, self.given_now());
+        let arguments = lone::arguments(batch, self.given_now())
+            .unwrap_or_else(|| ask::arguments(batch, self.given_now()));
         self.servers.expect_at_queue(batch).await?;
         let (answer, proof) =
             self.servers.evaluate(Operation::Queue, &keys, &arguments, room_of(batch)).await?;

@@ -11,7 +11,6 @@ use seinpaal_proto::{
     },
 };
 
-use super::lone;
 use crate::script::double;
 use seinpaal_store::{Certainty, StoreError, StoreErrorKind};
 
@@ -54,12 +53,8 @@ pub(super) fn refuse_too_much(batch: &Batch) -> Result<(), StoreError> {
 }
 
 /// Whose clock, who asks (as `SENDER` in `forms.lua` says: which batch that is, until when it counts, what number was
-/// seen, and the session), and a line for each request; after that of a push the payload. What goes alone all the time
-/// is one argument, and the payload.
+/// seen, and the session), and a line for each request; after that of a push the payload.
 pub(super) fn arguments(batch: &Batch, now: Option<u64>) -> Vec<Argument<'_>> {
-    if let Some(lone) = lone::arguments(batch, now) {
-        return lone;
-    }
     let now = now.map(|now| now.to_string()).unwrap_or_default();
     let mut arguments = vec![Argument::Made(now.into_bytes()), Argument::Made(sender(batch))];
     for request in &batch.requests {
