@@ -33,6 +33,8 @@ pub(super) struct Parts {
     pub(super) me: Inbox,
     /// When a look for names that nobody uses last found none, on the store's clock.
     pub(super) found_nothing_at: Cell<Option<Micros>>,
+    /// The same for queues.
+    pub(super) found_no_queue_at: Cell<Option<Micros>>,
 }
 
 /// What this client shows of itself in the directory. It goes when this is dropped, whatever the thread of the
@@ -65,9 +67,18 @@ impl Parts {
         let watchers = Watchers::new(presence.listener());
         let (socket, address) = InboxSocket::open(&dir, me)?;
         drop(inside);
-        let found_nothing_at = Cell::new(None);
-        let parts =
-            Self { gate, database, presences, watchers, socket, clock, me, found_nothing_at };
+        let (found_nothing_at, found_no_queue_at) = (Cell::new(None), Cell::new(None));
+        let parts = Self {
+            gate,
+            database,
+            presences,
+            watchers,
+            socket,
+            clock,
+            me,
+            found_nothing_at,
+            found_no_queue_at,
+        };
         Ok((parts, Signs { presence, _address: address }))
     }
 
@@ -143,8 +154,8 @@ impl Parts {
     }
 
     fn around(&self) -> Around<'_> {
-        let Self { presences, socket, me, found_nothing_at, .. } = self;
-        Around { presences, socket, me: *me, found_nothing_at }
+        let Self { presences, socket, me, found_nothing_at, found_no_queue_at, .. } = self;
+        Around { presences, socket, me: *me, found_nothing_at, found_no_queue_at }
     }
 
     /// Reads without waiting at the gate. The result may be old by the time it is used.

@@ -51,6 +51,8 @@ pub(super) struct Around<'a> {
     pub(super) me: Inbox,
     /// When a look for names that nobody uses last found none, on the store's clock.
     pub(super) found_nothing_at: &'a Cell<Option<Micros>>,
+    /// The same for queues.
+    pub(super) found_no_queue_at: &'a Cell<Option<Micros>>,
 }
 
 /// Whom to tell what once the turn is over.
@@ -89,7 +91,7 @@ impl<'a> Turn<'a> {
     /// Where a look found nothing, the calls of the next moment do not look: it takes two statements, and a call six.
     fn let_go(&mut self) -> Result<()> {
         let looked_at = self.known.around.found_nothing_at;
-        if looked_at.get().is_some_and(|at| (at..at + LOOK_PAUSE).contains(&self.now)) {
+        if self.was_just_now(looked_at) {
             return Ok(());
         }
         let (large, small) = (self.used_up_names()?, small::due(self.db, self.now, MOST_USED_UP)?);
@@ -103,6 +105,10 @@ impl<'a> Turn<'a> {
             self.look_at(&nothing(name))?;
         }
         Ok(())
+    }
+
+    fn was_just_now(&self, looked_at: &Cell<Option<Micros>>) -> bool {
+        looked_at.get().is_some_and(|at| (at..at + LOOK_PAUSE).contains(&self.now))
     }
 
     /// Executes a batch. Before anybody is told that there is no room, or how many there are, those who hold

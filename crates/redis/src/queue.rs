@@ -1,6 +1,7 @@
 //! Queues: one script a batch, on two keys of their own next to those of a semaphore of the same name.
 
 mod ask;
+mod lone;
 pub(super) mod pieces;
 mod reply;
 #[cfg(test)]
@@ -25,11 +26,12 @@ impl RedisStore {
     pub(super) async fn execute_queue(&self, batch: &Batch) -> Result<Replies, StoreError> {
         ask::refuse_too_much(batch)?;
         let keys = self.keys.of_queue(&batch.name);
-        let arguments = ask::arguments(batch, self.given_now());
+        let arguments = lone::arguments(batch, self.given_now())
+            .unwrap_or_else(|| ask::arguments(batch, self.given_now()));
         self.servers.expect_at_queue(batch).await?;
         let (answer, proof) =
             self.servers.evaluate(Operation::Queue, &keys, &arguments, room_of(batch)).await?;
-        let replies = reply::parse(answer, batch.requests.len())?;
+        let replies = reply::parse(answer, &batch.requests)?;
         self.servers.take_note_of_queue(batch);
         match replies.replies.iter().map(need_of).max() {
             None | Some(Need::Nothing) => {}

@@ -81,7 +81,7 @@ fn plain_grant(acquire: &Acquire, fence: u64, slot: u32, valid_for: u64) -> Opti
 
 /// A whole number, as Lua has them.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it is in range")]
-fn exact(bytes: &[u8], at: usize) -> Option<u64> {
+pub(super) fn exact(bytes: &[u8], at: usize) -> Option<u64> {
     let number = f64::from_le_bytes(bytes.get(at..at + 8)?.try_into().ok()?);
     (0.0..=9_007_199_254_740_992.0).contains(&number).then_some(number as u64)
 }

@@ -277,7 +277,8 @@ impl Scripts {
             return [self.function("batch", Operation::Step), bundle].concat();
         }
         if operation == Operation::Queue {
-            return head::QUEUES.expand(&self.changed([self.wire.piece(), QUEUE].concat()));
+            let source = self.changed([self.wire.piece(), QUEUE].concat());
+            return constants::written(&head::QUEUES.expand(&source));
         }
         let (begin, rest) = SCRIPTS[operation as usize].source.split_at(BEGIN.len());
         let guard = self.guard.filter(|_| operation != Operation::Write);

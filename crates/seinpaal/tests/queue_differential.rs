@@ -6,6 +6,13 @@ mod bench;
 #[path = "support/queue_history.rs"]
 mod queue_history;
 
+#[path = "queue_differential/made.rs"]
+mod made;
+#[path = "queue_differential/mistakes.rs"]
+mod mistakes;
+#[path = "queue_differential/strange.rs"]
+mod strange;
+
 use bench::{Bench, everything};
 use queue_history::{
     Ask, CROWDED, Event, LARGE, LONE, PLAIN, SMALL, Scale, Seen, Turn, history, inbox,
@@ -124,51 +131,6 @@ fn a_push() -> Push {
 }
 
 #[tokio::test]
-async fn a_renewal_of_a_listed_item_leaves_nothing_in_the_order() {
-    let renew = Ask::Renew { ttl: SECOND, margin: SECOND / 4, deliveries: vec![0] };
-    let mut history = Vec::new();
-    for asks in [vec![renew, Ask::Acknowledge(0)], vec![]] {
-        history.push(one_call(1, vec![Ask::Push(a_push())]));
-        history.push(one_call(1, vec![Ask::Pop(everything())]));
-        history.extend(asks.into_iter().map(|ask| one_call(1, vec![ask])));
-    }
-    history.push(one_call(2 * SECOND as i64, vec![Ask::Inspect { rows: 3 }]));
-    history.push(one_call(2 * SECOND as i64, vec![Ask::Inspect { rows: 3 }]));
-    assert_eq!(Bench::new(None).await.difference(&history).await, None);
-    let mistake = Some((
-        "              if not at then\n                local n",
-        "              if true then\n                local n",
-    ));
-    assert!(Bench::new(mistake).await.difference(&history).await.is_some());
-}
-
-/// The number of the last item stands in the list a second time: it is the second half of the first item's number
-/// and the first half of the next one's.
-fn one_number_within_two_others() -> Vec<Event> {
-    let high = bench::START >> 32;
-    let times =
-        [((high + 1) << 32) + high + 2, ((high + 2) << 32) + 5, (high + 2) * ((1 << 32) + 1)];
-    let mut now = bench::START;
-    let mut history = Vec::new();
-    for time in times {
-        history.push(one_call((time - now) as i64, vec![Ask::Push(a_push())]));
-        now = time;
-    }
-    history.push(one_call(1, vec![Ask::Pop(everything())]));
-    history.push(one_call(1, vec![Ask::Acknowledge(0)]));
-    history.push(one_call(1, vec![Ask::Inspect { rows: 3 }]));
-    history
-}
-
-#[tokio::test]
-async fn a_number_that_stands_across_two_others_is_not_taken_for_its_item() {
-    let history = one_number_within_two_others();
-    assert_eq!(Bench::new(None).await.difference(&history).await, None);
-    let mistake = Some(("at and at % 8 ~= 1", "false"));
-    assert!(Bench::new(mistake).await.difference(&history).await.is_some());
-}
-
-#[tokio::test]
 async fn what_is_popped_at_once_has_no_more_payload_than_an_answer_may() {
     let push = |seed: u8| Push {
         payload: vec![seed; 900_000],
@@ -190,141 +152,4 @@ async fn what_is_popped_at_once_has_no_more_payload_than_an_answer_may() {
     history.push(call(vec![Ask::Pop(everything()), Ask::Pop(everything())]));
     let mut bench = Bench::new(None).await;
     assert_eq!(bench.difference(&history).await, None);
-}
-
-#[tokio::test]
-async fn a_mistake_in_a_script_of_queues_does_not_stay_hidden() {
-    let mistakes = [
-        ("= 128, 4, 4194304", "= 127, 4, 4194304", LARGE),
-        ("= 128, 4, 4194304", "= 128, 3, 4194304", SMALL),
-        (
-            "AGING, CALL_WAIT, PLACE_TTL = 60000000",
-            "AGING, CALL_WAIT, PLACE_TTL = -60000000",
-            SMALL,
-        ),
-        ("item.ends > head.clock or not", "item.ends >= head.clock or not", SMALL),
-        ("if ledger.is_listening(item.by) then", "if true then", SMALL),
-        ("group.in_work < head.group_limit", "group.in_work <= head.group_limit", SMALL),
-        ("if is_before then ledger.shut(front, group) end", "", SMALL),
-        ("item.attempt < item.most", "item.attempt <= item.most", SMALL),
-        ("item.attempt = max(item.attempt - 1, 0)", "", SMALL),
-        (
-            "known.till > now then return format('dup",
-            "known.till > now + 9000 then return format('dup",
-            SMALL,
-        ),
-        ("if not known or known.number ~= item.number then", "if true then", SMALL),
-        ("head.watch_at <= at and", "", SMALL),
-        ("first.drains ~= '0'", "false", SMALL),
-        ("(known and number < known.number)", "false", SMALL),
-        ("if stands and till < stands then", "if false then", SMALL),
-        ("if known.till > known.stands then", "if false then", SMALL),
-        ("math.abs(now - place.since)", "(now - place.since)", SMALL),
-        ("head.wanted = max(head.wanted - place.want, 0)", "", SMALL),
-    ];
-    must_be_found(&mistakes).await;
-}
-
-#[tokio::test]
-async fn a_mistake_in_the_fast_path_of_queues_does_not_stay_hidden() {
-    let mistakes = [
-        ("ready + n / 2, open + n / 2", "ready + n / 2, open", LONE),
-        ("(first_end <= clock or", "(first_end <= clock - 99000 or", PLAIN),
-        ("if number <= known or", "if number < known or", PLAIN),
-        ("or not_after < stands", "", LONE),
-        ("in_work, listed = in_work - 1,", "in_work, listed = in_work,", LONE),
-        ("in_work, listed = in_work - 1,", "in_work, listed = in_work,", PLAIN),
-        ("attempt = attempt + 1\n          set", "set", LONE),
-        ("bound = min(bound, pop_margin)", "", LONE),
-        ("bound = min(bound, margin)", "", PLAIN),
-        ("or has_more ~= 0 then break", "then break", LONE),
-        ("(delayed > 0 and first_due <= now)", "false", PLAIN),
-        ("limit >= 0 and limit - in_work or open", "open", LONE),
-        ("is_it = its_fence == fence", "is_it = true", PLAIN),
-        ("    if now > not_after then break end", "", PLAIN),
-        (
-            "clock + min(max(now - wall, 0), bound), now, max(last",
-            "clock + max(now - wall, 0), now, max(last",
-            LONE,
-        ),
-        ("max(last, min(seen, MOST_SEEN))", "last", LONE),
-        ("if touched and touched[field] then is_plain = false end", "", PLAIN),
-        ("if byte(item, 31) + byte(item, 32) > 0 then", "if false then", LONE),
-        ("and byte(item, 31) + byte(item, 32) == 0", "", LONE),
-        ("count < pop_items and pop_wait == 1", "false", LONE),
-        (
-            "if in_work == 0 then bound, first_end, first_wall =",
-            "if false then bound, first_end, first_wall =",
-            LONE,
-        ),
-        (
-            "sub(item, ITEM_BYTES + key + 1, ITEM_BYTES + key",
-            "sub(item, ITEM_BYTES + 1, ITEM_BYTES",
-            LONE,
-        ),
-        (
-            "first_end, first_wall = min(first_end, ends), min(first_wall, ends_wall)\n              set",
-            "set",
-            PLAIN,
-        ),
-        (
-            "first_end, first_wall = min(first_end, ends), min(first_wall, ends_wall)\n      end",
-            "end",
-            LONE,
-        ),
-        (
-            "ends, ends_wall = clock + ttl, now + ttl\n              first",
-            "ends = clock + ttl\n              first",
-            PLAIN,
-        ),
-        ("ready - count, open - count", "ready - count, open", LONE),
-        (
-            "      last = max(last + 1, now)\n      is_plain",
-            "      last = last + 1\n      is_plain",
-            LONE,
-        ),
-        ("max(room - bytes, 0), max(last + 1, now)", "max(room - bytes, 0), now", LONE),
-        ("remove[#remove + 1] = 'w' .. pack(NUMBER, ends_wall) .. suffix", "", LONE),
-        ("sessions, first_session = sessions + 1,", "sessions, first_session = sessions,", LONE),
-        // In the list of what is in work.
-        ("listed = listed .. id", "listed = listed", LONE),
-        ("at and sub(listed, 1, at - 1) .. sub(listed, at + 8) or listed", "listed", LONE),
-        ("sub(listed, 1, at - 1) .. sub(listed, at + 8)", "sub(listed, 1, at - 1)", PLAIN),
-        ("#text > HEAD_BYTES and sub(text, HEAD_BYTES + 1) or ''", "''", LONE),
-        ("VERSION, 0, FIELDS_OF_HEAD, listed)", "VERSION, 0, FIELDS_OF_HEAD, '')", LONE),
-        ("    ledger.add('e', item.a)\n", "", LONE),
-        ("    ledger.add('w', item.b)\n", "", LONE),
-        (
-            "'e' .. pack(NUMBER, ends) .. id, '0'",
-            "'e' .. pack(NUMBER, ends + 9) .. id, '0'",
-            CROWDED,
-        ),
-        ("if #fields > 3 then\n", "if false then\n", PLAIN),
-        // In what travels packed and is not plain.
-        ("wait = wait == 1,", "wait = true,", SMALL),
-        ("read(PUSH, text, 2)) .. sub(text, 7)", "read(PUSH, text, 2)) .. sub(text, 8)", SMALL),
-        // In what is kept of an item and of the head.
-        ("#item.history, #worked_about) .. text", "#item.history, 0) .. text", SMALL),
-        ("h.idle + h.called > 0 or paused", "paused", SMALL),
-        ("or paused ~= '' or", "or", SMALL),
-    ];
-    must_be_found(&mistakes).await;
-}
-
-async fn must_be_found(mistakes: &[(&str, &str, Scale)]) {
-    let mut unnoticed = Vec::new();
-    for &(from, to, scale) in mistakes {
-        let mut bench = Bench::new(Some((from, to))).await;
-        let mut is_found = false;
-        for seed in 0..histories() {
-            is_found = is_found || bench.difference(&history(seed, scale)).await.is_some();
-            if is_found {
-                break;
-            }
-        }
-        if !is_found {
-            unnoticed.push(format!("{to:?} in place of {from:?}"));
-        }
-    }
-    assert!(unnoticed.is_empty(), "these go unnoticed: {unnoticed:#?}");
 }

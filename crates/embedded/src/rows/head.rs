@@ -58,6 +58,8 @@ fn column(field: &'static str) -> &'static str {
 pub(super) struct Statements {
     pub(super) insert: String,
     pub(super) read: String,
+    /// The same by the name; the number of the row comes last.
+    pub(super) find: String,
     update: String,
 }
 
@@ -80,6 +82,7 @@ impl Statements {
         Self {
             insert: format!("INSERT INTO {table} (name, {columns}) VALUES (?1, {places})"),
             read: format!("SELECT {columns} FROM {table} WHERE id = ?1"),
+            find: format!("SELECT {columns}, id FROM {table} WHERE name = ?1"),
             update: format!("UPDATE {table} SET {set} WHERE id = ?1"),
         }
     }

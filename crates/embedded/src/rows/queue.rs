@@ -26,14 +26,15 @@ pub(in super::super) struct QueueRows<'a> {
     name: &'a str,
     /// `None` until the queue has a row.
     id: Option<i64>,
+    head: Head,
 }
 
-const FIND: &str = "SELECT id FROM queue WHERE name = ?1";
 impl<'a> QueueRows<'a> {
     pub(in super::super) fn open(db: &'a Connection, name: &'a Name) -> Result<Self> {
-        let mut find = db.prepare_cached(FIND)?;
-        let id = find.query_row([name.as_str()], |row| row.get(0)).optional()?;
-        Ok(Self { db, name: name.as_str(), id })
+        let mut find = db.prepare_cached(&head::QUEUE.find)?;
+        let found = find.query_row([name.as_str()], |row| Ok((row.get("id")?, read_head(row)?)));
+        let (id, head) = found.optional()?.unzip();
+        Ok(Self { db, name: name.as_str(), id, head: head.unwrap_or_default() })
     }
 
     /// For reading: a queue without a row has nothing under 0 either.
@@ -82,16 +83,17 @@ impl State for QueueRows<'_> {
     type Error = rusqlite::Error;
 
     fn head(&mut self) -> Result<Head> {
-        let Some(id) = self.id else { return Ok(Head::default()) };
-        self.db.prepare_cached(&head::QUEUE.read)?.query_row([id], read_head)
+        Ok(self.head.clone())
     }
 
     fn set_head(&mut self, head: &Head) -> Result<()> {
         let id = self.own_id()?;
+        self.head.clone_from(head);
         head::QUEUE.update(self.db, id, &head.fields())
     }
 
     fn clear(&mut self) -> Result<()> {
+        self.head = Head::default();
         let Some(id) = self.id.take() else { return Ok(()) };
         self.db.prepare_cached("DELETE FROM queue WHERE id = ?1")?.execute([id])?;
         Ok(())

@@ -39,7 +39,10 @@ impl Turn<'_> {
     /// Executes a batch, and lets go what a few other queues need not remember any more.
     pub(in super::super) fn call_queue(&mut self, batch: &Batch) -> Result<Replies> {
         let replies = self.call_queue_alone(batch)?;
-        self.forget_queues(MOST_USED_UP)?;
+        let looked_at = self.known.around.found_no_queue_at;
+        if !self.was_just_now(looked_at) && self.forget_queues(MOST_USED_UP)? == 0 {
+            looked_at.set(Some(self.now));
+        }
         Ok(replies)
     }
 
@@ -120,15 +123,17 @@ impl Turn<'_> {
     }
 
     /// Rule 12: queues of which only memories are left go, though nobody asks for them again. Being looked
-    /// at moves one to the end of its list.
-    pub(in super::super) fn forget_queues(&mut self, most: u32) -> Result<()> {
+    /// at moves one to the end of its list. Says how many there were.
+    pub(in super::super) fn forget_queues(&mut self, most: u32) -> Result<usize> {
+        let mut found = 0;
         for (sql, linger) in [(OF_SESSIONS, SESSIONS_LINGER), (OF_KEYS, KEYS_LINGER)] {
             let before = self.now.saturating_sub(linger) as i64;
             for name in self.queues(sql, (before, most))? {
                 self.forget_queue(name)?;
+                found += 1;
             }
         }
-        Ok(())
+        Ok(found)
     }
 
     /// One call forgets a few; so it is called until it forgets none.

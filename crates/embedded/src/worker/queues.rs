@@ -53,7 +53,7 @@ impl Worker {
 
     pub(super) fn forget_queues(&mut self) {
         match self.turn(|turn| turn.forget_queues(MOST_FORGOTTEN)) {
-            Ok(((), tell)) => self.pass_on(tell),
+            Ok((_, tell)) => self.pass_on(tell),
             Err(error) => {
                 tracing::debug!(target: crate::TARGET, %error, "used-up queues could not be let go");
             }

@@ -12,6 +12,7 @@
 
 mod expire;
 mod finish;
+mod first;
 mod inspect;
 mod order;
 mod pop;

@@ -52,7 +52,7 @@ pub(super) fn refuse_too_much(batch: &Batch) -> Result<(), StoreError> {
     Err(StoreError::new(StoreErrorKind::Internal, Certainty::NotExecuted, message))
 }
 
-/// Whose clock, who asks (as `SENDER` in `begin.lua` says: which batch that is, until when it counts, what number was
+/// Whose clock, who asks (as `SENDER` in `forms.lua` says: which batch that is, until when it counts, what number was
 /// seen, and the session), and a line for each request; after that of a push the payload.
 pub(super) fn arguments(batch: &Batch, now: Option<u64>) -> Vec<Argument<'_>> {
     let now = now.map(|now| now.to_string()).unwrap_or_default();
@@ -67,50 +67,51 @@ pub(super) fn arguments(batch: &Batch, now: Option<u64>) -> Vec<Argument<'_>> {
 }
 
 fn sender(batch: &Batch) -> Vec<u8> {
-    let numbers = [batch.number, batch.not_after, batch.seen];
-    let mut sender: Vec<u8> = numbers.into_iter().flat_map(double).collect();
-    sender.extend(batch.session.to_string().bytes());
-    sender
+    [&numbers(batch)[..], batch.session.to_string().as_bytes()].concat()
 }
 
-/// What goes on all the time, as `PUSH`, `POP` and `DELIVERY` in `begin.lua` say.
+pub(super) fn numbers(batch: &Batch) -> Vec<u8> {
+    [batch.number, batch.not_after, batch.seen].map(double).concat()
+}
+
+/// What goes on all the time, as `PUSH`, `POP` and `DELIVERY` in `forms.lua` say.
 fn packed(request: &Request) -> Option<Vec<u8>> {
     match request {
-        Request::Push(push) => packed_push(push),
-        Request::Pop(pop) => Some(packed_pop(pop)),
-        Request::Finish { delivery, how: How::Acknowledge } => packed_delivery(*delivery),
+        Request::Push(push) => Some([b"push:", &*push_terms(push)?].concat()),
+        Request::Pop(pop) => {
+            let items = u8::try_from(pop.items).unwrap_or(u8::MAX);
+            Some([b"pop:", &[items][..], &*pop_terms(pop)].concat())
+        }
+        Request::Finish { delivery, how: How::Acknowledge } => {
+            Some([b"acknowledge:", &listed(*delivery)?[..]].concat())
+        }
         _ => None,
     }
 }
 
-fn packed_push(push: &Push) -> Option<Vec<u8>> {
+/// What a push says before its payload, if it is due at once and has no group and no key.
+pub(super) fn push_terms(push: &Push) -> Option<Vec<u8>> {
     let is_plain = push.due == Due::Now && push.group.is_none() && push.dedup.is_none();
     is_plain.then(|| {
-        let mut packed = b"push:".to_vec();
-        packed.extend(push.priority.get().to_le_bytes());
-        packed.extend(push.most.to_le_bytes());
-        packed.extend(push.about.bytes());
-        packed
+        let mut terms = push.priority.get().to_le_bytes().to_vec();
+        terms.extend(push.most.to_le_bytes());
+        terms.extend(push.about.bytes());
+        terms
     })
 }
 
-fn packed_pop(pop: &Pop) -> Vec<u8> {
-    let mut packed = b"pop:".to_vec();
-    packed.push(u8::try_from(pop.items).unwrap_or(u8::MAX));
-    packed.extend(double(pop.ttl));
-    packed.extend(double(pop.margin));
-    packed.extend([u8::from(pop.wait), u8::from(pop.drains)]);
-    packed.extend(pop.about.bytes());
-    packed
+/// What a pop says besides how many items it asks for.
+pub(super) fn pop_terms(pop: &Pop) -> Vec<u8> {
+    let mut terms = [double(pop.ttl), double(pop.margin)].concat();
+    terms.extend([u8::from(pop.wait), u8::from(pop.drains)]);
+    terms.extend(pop.about.bytes());
+    terms
 }
 
-fn packed_delivery(Delivery { id, fence }: Delivery) -> Option<Vec<u8>> {
-    (id.0 < MOST_EXACT && fence.0 < MOST_EXACT).then(|| {
-        let mut packed = b"acknowledge:".to_vec();
-        packed.extend(double(id.0));
-        packed.extend(double(fence.0));
-        packed
-    })
+/// A delivery as it is listed behind the head of a queue.
+pub(super) fn listed(Delivery { id, fence }: Delivery) -> Option<[u8; 16]> {
+    let is_exact = id.0 < MOST_EXACT && fence.0 < MOST_EXACT;
+    is_exact.then(|| (u128::from(id.0) << 64 | u128::from(fence.0)).to_be_bytes())
 }
 
 fn line(request: &Request) -> String {

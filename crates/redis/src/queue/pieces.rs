@@ -2,10 +2,17 @@
 
 /// The script of queues, without how wakeups travel.
 pub(crate) const QUEUE: &str = concat!(
+    include_str!("../lua/queue/forms.lua"),
+    include_str!("../lua/queue/lean.lua"),
+    include_str!("../lua/queue/lean_push.lua"),
+    include_str!("../lua/queue/lean_work.lua"),
+    include_str!("../lua/queue/lean_words.lua"),
     include_str!("../lua/queue/begin.lua"),
     include_str!("../lua/queue/fast_ask.lua"),
     include_str!("../lua/queue/fast_head.lua"),
+    include_str!("../lua/queue/fast_push.lua"),
     include_str!("../lua/queue/fast_work.lua"),
+    include_str!("../lua/queue/fast_pop.lua"),
     include_str!("../lua/queue/fast_end.lua"),
     include_str!("../lua/queue/rest.lua"),
     include_str!("../lua/queue/pack.lua"),

@@ -4,23 +4,29 @@ use redis::Value;
 use seinpaal_proto::{
     Fence, Name, Priority,
     queue::{
-        DeadRow, Delivery, GroupRow, History, ItemId, Popped, Replies, Reply, Snapshot, WorkRow,
+        DeadRow, Delivery, GroupRow, History, ItemId, Popped, Replies, Reply, Request, Snapshot,
+        WorkRow,
     },
+    time::UNBOUNDED,
 };
 
+use super::lone;
 use crate::reply::{Words, unreadable};
 use seinpaal_store::StoreError;
 
-/// Reads the answer to a batch of so many requests.
-pub(super) fn parse(answer: Value, requests: usize) -> Result<Replies, StoreError> {
+/// Reads the answer to these requests.
+pub(super) fn parse(answer: Value, requests: &[Request]) -> Result<Replies, StoreError> {
+    if lone::is_lone(&answer) {
+        return lone::read(&answer, requests).ok_or_else(|| unreadable("queue", &answer));
+    }
     let Value::Array(mut answers) = answer else { return Err(unreadable("queue", &answer)) };
     let done = answers.first().and_then(done_of);
-    let (Some(done), true) = (done, answers.len() == requests + 1) else {
+    let (Some(done), true) = (done, answers.len() == requests.len() + 1) else {
         return Err(unreadable("queue", &Value::Array(answers)));
     };
-    let mut replies = Vec::with_capacity(requests);
-    for answer in answers.drain(1..) {
-        replies.push(reply(answer).map_err(|unread| unreadable("queue", &unread))?);
+    let mut replies = Vec::with_capacity(requests.len());
+    for (answer, request) in answers.drain(1..).zip(requests) {
+        replies.push(reply(answer, request).map_err(|unread| unreadable("queue", &unread))?);
     }
     Ok(Replies { replies, ..done })
 }
@@ -42,7 +48,10 @@ fn done_of(value: &Value) -> Option<Replies> {
 }
 
 /// What cannot be read comes back, for people to see.
-fn reply(answer: Value) -> Result<Reply, Value> {
+fn reply(answer: Value, request: &Request) -> Result<Reply, Value> {
+    if let Value::Int(number) = answer {
+        return counted(number, request).ok_or(answer);
+    }
     let Value::Array(parts) = answer else {
         let read = Words::of(&answer).and_then(|words| Reply::from_line(words.rest()).ok());
         return read.ok_or(answer);
@@ -57,6 +66,17 @@ fn reply(answer: Value) -> Result<Reply, Value> {
     read.ok_or(Value::Array(parts))
 }
 
+/// The fast path says the number of an item that was pushed, and a 1 for what was acknowledged.
+fn counted(number: i64, request: &Request) -> Option<Reply> {
+    match request {
+        Request::Push(_) => {
+            let id = u64::try_from(number).ok().filter(|id| *id <= UNBOUNDED)?;
+            Some(Reply::Pushed { id: ItemId(id) })
+        }
+        _ => lone::done(request).filter(|_| number == 1),
+    }
+}
+
 fn popped(mut words: Words<'_>, rest: &[Value]) -> Option<Reply> {
     let (valid_for, left) = (Some(words.number()?), words.number()?);
     let items = in_pairs(rest)?.map(item).collect::<Option<Vec<_>>>()?;
@@ -68,7 +88,11 @@ fn in_pairs(rest: &[Value]) -> Option<impl Iterator<Item = (&Value, &Value)>> {
     pairs.remainder().is_empty().then(|| pairs.map(|pair| (&pair[0], &pair[1])))
 }
 
+/// On the fast path its line is packed, and then it begins with a 0.
 fn item((line, payload): (&Value, &Value)) -> Option<Popped> {
+    if let Some(line) = bytes(line).filter(|line| line.first() == Some(&0)) {
+        return lone::item(line, lone::ITEM, bytes(payload)?);
+    }
     let mut words = Words::of(line)?;
     let delivery = Delivery { id: ItemId(words.number()?), fence: Fence(words.number()?) };
     let (attempt, most, priority) = (words.parsed()?, words.parsed()?, priority(&mut words)?);

@@ -9,8 +9,9 @@ macro_rules! pieces {
 }
 
 #[rustfmt::skip]
-const PIECES: [(&str, &str); 19] = pieces![
-    "begin", "fast_ask", "fast_head", "fast_work", "fast_end", "rest", "pack", "state", "items", "order", "time",
+const PIECES: [(&str, &str); 26] = pieces![
+    "forms", "lean", "lean_push", "lean_work", "lean_words", "begin", "fast_ask", "fast_head", "fast_push", "fast_work",
+    "fast_pop", "fast_end", "rest", "pack", "state", "items", "order", "time",
     "workers", "ask", "push", "pop", "finish", "steer", "inspect", "step"
 ];
 
@@ -51,7 +52,8 @@ fn every_reply_in_a_header_is_given_by_its_file() {
 }
 
 #[test]
-fn the_script_asks_the_clock_in_one_place_and_names_no_key_itself() {
-    assert_eq!(QUEUE.matches("'time'").count(), 1);
+fn the_script_asks_the_clock_once_on_each_path_and_names_no_key_itself() {
+    assert_eq!(QUEUE.matches("'time'").count(), 2);
+    assert_eq!(QUEUE.matches("if read_now then").count(), 1);
     assert_eq!(QUEUE.matches("KEYS[").count(), 2);
 }

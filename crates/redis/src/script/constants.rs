@@ -105,8 +105,9 @@ mod tests {
     /// Otherwise what stands later would be taken for what was said before.
     #[test]
     fn no_script_says_a_constant_twice() {
-        for row in SCRIPTS.iter().map(|row| row.source) {
-            let script = [Wire::Single.piece(), FORMS, OVER, LEAN, GUARD, row].concat();
+        let names = SCRIPTS.iter().map(|row| [FORMS, OVER, LEAN, GUARD, row.source].concat());
+        for script in names.chain([QUEUE.to_owned()]) {
+            let script = [Wire::Single.piece(), &script].concat();
             let mut names: Vec<_> =
                 script.lines().filter_map(constants_of).flatten().map(|(name, _)| name).collect();
             names.sort_unstable();

@@ -31,8 +31,9 @@ use super::{
 
 pub(super) const START: u64 = 1_795_000_000_000_000;
 const KEY: &str = "seinpaal:{a name}:q";
-/// Bytes of a plain head, and how many numbers of items may follow it: `begin.lua`.
+/// Bytes of a plain head and of a delivery that is listed behind it, and how many may be: `forms.lua`.
 const HEAD: usize = 162;
+const LISTED: usize = 16;
 const MOST_LISTED: usize = 64;
 
 /// A server, the store under test, and who else is connected.
@@ -63,7 +64,9 @@ impl Bench {
         let rig = Rig { now: Some(now.clone()), mutations, ..Rig::default() };
         let (news, _) = mpsc::unbounded_channel();
         let store = RedisStore::open_rigged(url, Inbox(1), news, rig).await.unwrap();
-        let (ears, _) = connect(&server).await;
+        let (mut ears, _) = connect(&server).await;
+        let log = ["SET", "slowlog-log-slower-than", "0"];
+        redis::cmd("CONFIG").arg(&log).exec_async(&mut ears).await.unwrap();
         let (mut observer, heard) = connect(&server).await;
         observer.psubscribe("seinpaal:inbox:*").await.unwrap();
         Self { _server: server, store, now, ears, observer, heard, listed: 0, filled: 0 }
@@ -83,6 +86,15 @@ impl Bench {
 
     /// Runs a history on a clean server and a new ledger. Says where they differ.
     pub(super) async fn difference(&mut self, history: &[Event]) -> Option<String> {
+        let mut model = match self.run(history).await {
+            Ok(model) => model,
+            Err(difference) => return Some(difference),
+        };
+        self.compare_ends(&mut model).await
+    }
+
+    /// The same, up to where the history ends.
+    pub(super) async fn run(&mut self, history: &[Event]) -> Result<Model, String> {
         redis::cmd("FLUSHALL").exec_async(&mut self.ears).await.unwrap();
         let channels = (0..5).map(|i| channel_of(inbox(i))).collect::<Vec<_>>();
         self.ears.unsubscribe(&[channels]).await.unwrap();
@@ -91,10 +103,15 @@ impl Bench {
         let mut model = Model::default();
         for (i, event) in history.iter().enumerate() {
             if let Some(difference) = self.compare(&mut model, event).await {
-                return Some(format!("at event {i}, {event:?}:\n{difference}"));
+                return Err(format!("at event {i}, {event:?}:\n{difference}"));
             }
         }
-        self.compare_ends(&mut model).await
+        Ok(model)
+    }
+
+    /// Whether there is such a field of the queue.
+    pub(super) async fn keeps(&mut self, field: &str) -> bool {
+        redis::cmd("HEXISTS").arg(&[KEY, field]).query_async(&mut self.ears).await.unwrap()
     }
 
     async fn compare(&mut self, model: &mut Model, event: &Event) -> Option<String> {
@@ -134,6 +151,7 @@ impl Bench {
         let expected_wakeups = expected.wakeups.iter().map(message).collect::<Vec<_>>();
         if replies == expected.replies && wakeups == expected_wakeups {
             model.learn(&replies.replies);
+            model.remember(batch, &replies.replies);
             return self.compare_keys(model).await;
         }
         Some(format!(
@@ -144,15 +162,53 @@ impl Bench {
     }
 
     /// Nothing is left of a queue that costs nothing, and what is worth keeping does not expire.
-    async fn compare_keys(&mut self, model: &Model) -> Option<String> {
+    async fn compare_keys(&mut self, model: &mut Model) -> Option<String> {
         let keys: u64 = redis::cmd("DBSIZE").query_async(&mut self.ears).await.unwrap();
         let expected = if model.state.is_empty() { 0 } else { 2 };
         let head: Option<Vec<u8>> =
             redis::cmd("HGET").arg(&[KEY, "h"]).query_async(&mut self.ears).await.unwrap();
-        let numbers = head.filter(|head| head[1] == 0).map_or(0, |head| (head.len() - HEAD) / 8);
-        self.listed += u64::from(numbers > 0);
-        self.filled += u64::from(numbers == MOST_LISTED);
-        (keys != expected).then(|| format!("{keys} keys are left, not {expected}"))
+        let Some(head) = head.filter(|_| keys == expected) else {
+            model.remembered = 0;
+            return (keys != expected).then(|| format!("{keys} keys are left, not {expected}"));
+        };
+        let is_plain = head[1] == 0;
+        let listed = if is_plain { (head.len() - HEAD) / LISTED } else { 0 };
+        self.listed += u64::from(listed > 0);
+        self.filled += u64::from(listed == MOST_LISTED);
+        if listed > MOST_LISTED {
+            return Some(format!("{listed} deliveries are listed"));
+        }
+        let ends = self.ends().await;
+        let should_end = is_plain && !is_kept(&head);
+        if is_kept(&head) && ends != [false; 2] || should_end && ends != [true; 2] {
+            return Some(format!("whether the keys expire: {ends:?}"));
+        }
+        let memory = field(&head, 18);
+        (memory < model.remembered as f64)
+            .then(|| format!("remembered until {memory}, not {}", model.remembered))
+    }
+
+    /// What the script that was called last answers to these arguments.
+    pub(super) async fn evaluate(&mut self, arguments: &[Vec<u8>]) -> redis::RedisResult<Value> {
+        let log = redis::cmd("SLOWLOG").arg("GET").arg(1000).to_owned();
+        let log: Vec<Vec<Value>> = log.query_async(&mut self.ears).await.unwrap();
+        let calls = log.iter().map(|entry| redis::from_redis_value_ref(&entry[3]).unwrap());
+        let mut hashes = calls.filter_map(|call: Vec<Vec<u8>>| {
+            call[0].eq_ignore_ascii_case(b"EVALSHA").then(|| call[1].clone())
+        });
+        let mut call = redis::cmd("EVALSHA");
+        call.arg(hashes.next().expect("a call")).arg(2).arg(KEY).arg(format!("{KEY}:o"));
+        call.arg(arguments).query_async(&mut self.ears).await
+    }
+
+    /// Which of the keys expire.
+    async fn ends(&mut self) -> [bool; 2] {
+        let mut ends = [false; 2];
+        for (end, key) in ends.iter_mut().zip([KEY.to_owned(), format!("{KEY}:o")]) {
+            let left: i64 = redis::cmd("PTTL").arg(key).query_async(&mut self.ears).await.unwrap();
+            *end = left >= 0;
+        }
+        ends
     }
 
     /// Everything that is left: what is dead, and what is popped when nothing holds it back.
@@ -193,6 +249,17 @@ impl Bench {
     }
 }
 
+/// A field of a head, in the order of docs/internals/stores/redis.md.
+fn field(head: &[u8], at: usize) -> f64 {
+    f64::from_le_bytes(head[2 + 8 * at..][..8].try_into().unwrap())
+}
+
+/// Whether there are items, or limits.
+fn is_kept(head: &[u8]) -> bool {
+    let (limits, items) = ([0, 1], [6, 8, 9, 10]);
+    limits.iter().any(|at| field(head, *at) >= 0.0) || items.iter().any(|at| field(head, *at) > 0.0)
+}
+
 pub(super) fn everything() -> Pop {
     let (ttl, margin) = (SECOND, SECOND / 4);
     Pop { items: 64, ttl, margin, wait: false, drains: false, about: String::new() }
@@ -200,13 +267,15 @@ pub(super) fn everything() -> Pop {
 
 /// The ledger, who listens, and what was answered.
 #[derive(Default)]
-struct Model {
+pub(super) struct Model {
     state: MemoryQueue,
     listening: HashSet<Inbox>,
     pushed: Vec<ItemId>,
     delivered: Vec<Delivery>,
     last: HashMap<Inbox, Batch>,
     overtaken: u64,
+    /// Until when a session is remembered, at least.
+    remembered: u64,
 }
 
 struct Listening<'a>(&'a HashSet<Inbox>);
@@ -275,6 +344,12 @@ impl Model {
 
     fn id(&self, at: usize) -> ItemId {
         self.pushed.iter().rev().nth(at).copied().unwrap_or(ItemId(u64::MAX))
+    }
+
+    fn remember(&mut self, batch: &Batch, replies: &[Reply]) {
+        if batch.number > 0 && !replies.is_empty() && !replies.contains(&Reply::Late) {
+            self.remembered = self.remembered.max(batch.not_after);
+        }
     }
 
     fn learn(&mut self, replies: &[Reply]) {

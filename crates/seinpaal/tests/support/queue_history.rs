@@ -176,6 +176,9 @@ fn plain_asks(random: &mut Random, requests: u64, scale: Scale) -> Vec<Ask> {
         })
         .collect::<Vec<_>>();
     if (3..6).contains(&kind) {
+        if kind == 5 && random.one_in(3) {
+            asks.clear();
+        }
         asks.push(Ask::Pop(Pop { wait: random.one_in(12), drains: false, ..a_pop(random, scale) }));
     }
     asks

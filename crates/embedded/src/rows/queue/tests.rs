@@ -115,8 +115,7 @@ fn a_queue_that_fell_idle_leaves_no_rows() {
 fn every_statement_finds_its_rows_by_an_index() {
     let db = database();
     for sql in [
-        super::FIND,
-        &*super::head::QUEUE.read,
+        &*super::head::QUEUE.find,
         items::BY_ID,
         items::FIRST_OPEN,
         items::FIRST_OF_GROUP,

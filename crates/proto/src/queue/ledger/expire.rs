@@ -14,7 +14,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
     /// Ends the leases that have run out, by the ledger's clock or, where nobody listens any more, by the
     /// store's; as for semaphores.
     pub(super) fn expire(&mut self) -> Result<(), S::Error> {
-        while let Some((item, work)) = worked(self.state.first_work_by_end()?) {
+        while let Some((item, work)) = worked(self.first_work_by_end()?) {
             if work.ends > self.head.clock || !self.has_work() {
                 break;
             }
@@ -23,7 +23,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
                 _ => self.end(item, &work)?,
             }
         }
-        while let Some((item, work)) = worked(self.state.first_work_by_wall()?) {
+        while let Some((item, work)) = worked(self.first_work_by_wall()?) {
             if work.ends_wall > self.now || !self.has_work() {
                 break;
             }
@@ -64,7 +64,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
     /// anything is: the clock was set back.
     pub(super) fn forget(&mut self, most: usize) -> Result<(), S::Error> {
         for _ in 0..most {
-            let Some((until, session)) = self.state.first_session()? else { break };
+            let Some((until, session)) = self.first_session()? else { break };
             if until >= self.now {
                 break;
             }
@@ -72,7 +72,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
             self.state.remove_session(session)?;
         }
         for _ in 0..most {
-            let Some(known) = self.state.first_key()? else { break };
+            let Some(known) = self.first_key()? else { break };
             if known.until > self.now {
                 break;
             }

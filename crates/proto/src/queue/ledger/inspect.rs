@@ -15,7 +15,7 @@ use alloc::vec::Vec;
 impl<S: State, C: Contacts> Ledger<'_, S, C> {
     pub(super) fn inspect(&mut self, rows: u32) -> Result<Reply, S::Error> {
         let oldest = self.state.first_open()?.map(|item| self.now.saturating_sub(item.pushed));
-        let next_due = self.state.first_delayed()?.and_then(|item| match item.standing {
+        let next_due = self.first_delayed()?.and_then(|item| match item.standing {
             Standing::Delayed { due } => Some(due.saturating_sub(self.now)),
             _ => None,
         });

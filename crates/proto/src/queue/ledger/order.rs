@@ -135,7 +135,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
 
     /// Items that fell due enter the order where they were due.
     pub(super) fn take_due(&mut self) -> Result<(), S::Error> {
-        while let Some(mut item) = self.state.first_delayed()? {
+        while let Some(mut item) = self.first_delayed()? {
             let Standing::Delayed { due } = item.standing else { break };
             if due > self.now || !self.has_work() {
                 break;

@@ -126,6 +126,9 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
 
     /// Takes a worker's place away, in line or called.
     pub(super) fn leave_line(&mut self, inbox: Inbox) -> Result<(), S::Error> {
+        if self.head.idle == 0 && self.head.called == 0 {
+            return Ok(());
+        }
         match self.state.place(inbox)? {
             Some(place) => self.remove_place(&place),
             None => Ok(()),

@@ -102,6 +102,6 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         if let Some((group, _)) = self.state.full_group_after("")? {
             return self.state.first_of_group(&group);
         }
-        self.state.first_delayed()
+        self.first_delayed()
     }
 }

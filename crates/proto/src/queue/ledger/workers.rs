@@ -68,7 +68,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
     /// A worker that was called and did not ask within its time is skipped. It can ask again at any
     /// time.
     fn forget_unanswered_calls(&mut self) -> Result<(), S::Error> {
-        while let Some(place) = self.state.first_called()? {
+        while let Some(place) = self.first_called()? {
             let Call::Since(at) = place.call else { break };
             if at.abs_diff(self.now) < CALL_WAIT || !self.has_work() {
                 break;
@@ -82,7 +82,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
     /// place. So do workers whose place has ended, and a watcher that has not looked in time. They
     /// ask again when they are back.
     fn first_reachable(&mut self) -> Result<Option<Place>, S::Error> {
-        while let Some(place) = self.state.first_in_line()? {
+        while let Some(place) = self.first_in_line()? {
             if self.is_in_time(&place)
                 && matches!(self.contact(place.inbox), Contact::Listening | Contact::Alive)
             {
@@ -99,7 +99,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
     /// Ends the places of workers that have not been heard from. Otherwise they would stay for as
     /// long as no item calls a worker.
     pub(super) fn end_places(&mut self) -> Result<(), S::Error> {
-        while let Some(place) = self.state.first_in_line()? {
+        while let Some(place) = self.first_in_line()? {
             if self.is_in_time(&place) || !self.has_work() {
                 break;
             }
@@ -119,7 +119,8 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
 
     /// Tells the first in line when something can happen by itself, unless it will look by then anyway.
     pub(super) fn tell_watch(&mut self) -> Result<Option<Micros>, S::Error> {
-        let first = match self.next_event()? {
+        let at = if self.head.idle == 0 { None } else { self.next_event()? };
+        let first = match at {
             Some(at) => self.first_reachable()?.map(|first| (first, at)),
             None => None,
         };
@@ -146,18 +147,17 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
     /// When something can next happen though nobody asks for anything, on the store's clock. Looking at least
     /// every `bound` keeps the ledger's clock at full speed.
     fn next_event(&mut self) -> Result<Option<Micros>, S::Error> {
-        let due = match self.state.first_delayed()? {
+        let due = match self.first_delayed()? {
             Some(item) if self.delivers() => match item.standing {
                 Standing::Delayed { due } => Some(due),
                 _ => None,
             },
             _ => None,
         };
-        let end =
-            self.state.first_work_by_end()?.and_then(|item| item.work().map(|work| work.ends));
+        let end = self.first_work_by_end()?.and_then(|item| item.work().map(|work| work.ends));
         let end =
             end.map(|end| end.saturating_sub(self.head.clock).min(self.head.bound) + self.now);
-        let call = match self.state.first_called()?.map(|place| place.call) {
+        let call = match self.first_called()?.map(|place| place.call) {
             Some(Call::Since(at)) => Some(at + CALL_WAIT),
             _ => None,
         };

@@ -1,23 +1,22 @@
--- fast_ask: the first quarter of the fast path: what is asked, if it is what goes on all the time.
+-- fast_ask: the beginning of the fast path: what is asked, if it is what goes on all the time.
 -- keys   records order
 -- args   now sender request...
 -- reply  nothing
--- cost   one HMGET for the head, the session and all deliveries that are named
+-- cost   one HGET each for the head and the session, if they were not read before
 --
 -- Pushes and nothing else; or deliveries that are renewed or acknowledged, and then at most one pop. When such
 -- a batch comes to a queue in a plain state, the fast path does what the rest of the script would do, without
--- making a single function, which is most of what that costs. It is one block in four pieces. Whatever is not
+-- making a single function, which is most of what that costs. It is one block in five pieces. Whatever is not
 -- plain breaks out of the block before anything is written, and the rest begins anew.
 repeat
   local requests = #ARGV - FIRST_REQUEST + 1
   if requests < 1 or not now then break end
   if not (number >= 0 and number <= UNBOUNDED and not_after >= 0 and not_after <= UNBOUNDED and seen >= 0 and seen <= UNBOUNDED) then break end
-  local is_push, is_plain, found, asks, fields, pop = byte(ARGV[FIRST_REQUEST], 2) == 117, true, nil, nil, nil, nil
+  local is_push, is_plain, asks, renewed, pop = byte(ARGV[FIRST_REQUEST], 2) == 117, true, nil, 0, nil
   local pop_items, pop_ttl, pop_margin, pop_wait, pop_about
-  if is_push then
-    found = try('hmget', records, 'h', 's' .. asker)
-  else
-    fields, asks = { 'h', 's' .. asker, nil, nil }, {}
+  if not is_push then
+    -- An acknowledgement is what is listed of its delivery, a renewal a table.
+    asks = {}
     for at = FIRST_REQUEST, #ARGV do
       local line = ARGV[at]
       local letter = byte(line)
@@ -25,21 +24,17 @@ repeat
         is_plain = false
       elseif letter == 97 then -- acknowledge
         is_plain = is_plain and #line == 28 and byte(line, 12) == 58
-        if not is_plain then break end
-        local id, fence = read(DELIVERY, line, 13)
-        local field = 'i' .. pack(NUMBER, id)
-        fields[#fields + 1] = field
-        asks[#asks + 1] = { field, fence, format('%d', id) }
+        asks[#asks + 1] = sub(line, 13)
       elseif letter == 114 then -- renew
         local ttl, margin, list = match(line, '^renew (%d+) (%d+) ([%d:,]*)$')
         is_plain = is_plain and ttl and ttl + 0 >= MIN_TTL and ttl + 0 <= MAX_TTL
-        local deliveries = {}
+        local deliveries = { ttl = tonumber(ttl), margin = tonumber(margin) }
         for id, fence in string.gmatch(list or '', '(%d+):(%d+)') do
-          is_plain = is_plain and #id <= 16 and #fence <= 16 and #fields < 1000
-          fields[#fields + 1] = is_plain and 'i' .. pack(NUMBER, id)
-          deliveries[#deliveries + 1] = { fields[#fields], fence + 0, id, id .. ':' .. fence }
+          renewed = renewed + 1
+          is_plain = is_plain and #id <= 16 and #fence <= 16 and renewed < 900
+          deliveries[#deliveries + 1] = { is_plain and pack(NUMBER, id), fence + 0, id .. ':' .. fence }
         end
-        asks[#asks + 1] = { deliveries, ttl = ttl, margin = margin }
+        asks[#asks + 1] = deliveries
       else
         is_plain = is_plain and byte(line, 2) == 111 and #line >= 23 and #line <= 23 + MOST_TEXT
         if not is_plain then break end
@@ -49,6 +44,6 @@ repeat
       end
     end
     if not is_plain then break end
-    found = try('hmget', records, unpack(fields))
   end
-  if found.err then break end
+  if read_text == nil then read_text, read_session = try('hget', records, 'h'), try('hget', records, 's' .. asker) end
+  local text, session = read_text, read_session

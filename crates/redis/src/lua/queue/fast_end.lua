@@ -1,4 +1,4 @@
--- fast_end: the last quarter of the fast path: writes and answers.
+-- fast_end: the end of the fast path: writes and answers.
 -- keys   records order
 -- args   none of its own
 -- reply  the time, which means done and nothing else
@@ -24,7 +24,7 @@
   if keys == 0 then first_key = UNBOUNDED end
   if number > 0 then
     set[#set + 1] = 's' .. asker
-    set[#set + 1] = pack('<dddc0', number, not_after, stands, lines)
+    set[#set + 1] = pack(SESSION_AND_KEPT, number, not_after, stands, concat(kept))
   end
   if not text then
     add[#add + 1] = '0'

@@ -1,4 +1,4 @@
--- fast_head: the second quarter of the fast path: the head of a queue in a plain state, and the session.
+-- fast_head: the fast path: the head of a queue in a plain state, and the session.
 -- keys   records order
 -- args   none of its own
 -- reply  nothing
@@ -6,7 +6,6 @@
 --
 -- Nothing has run out, nothing has fallen due, nobody is in line, and nobody's time to be forgotten has come.
 
-  local text, session = found[1], found[2]
   local version, has_more, listed, FIELDS_OF_HEAD = nil, 0, ''
   if text then
     if #text < HEAD_BYTES then break end
@@ -21,9 +20,11 @@
   if in_work > 0 and (first_end <= clock or first_wall <= now) then break end
   if (delayed > 0 and first_due <= now) or (sessions > 0 and first_session < now) or (keys > 0 and first_key <= now) then break end
   -- Tables have room from the start: to grow is dear.
-  local stands, set, add, del, remove, answer, lines = not_after, { nil, nil, nil, nil, nil, nil, nil, nil }, { nil, nil }, nil, nil, { '', nil, nil, nil }, nil
+  local stands, set, add, del, remove, answer = not_after, { nil, nil, nil, nil, nil, nil, nil, nil }, { nil, nil }, nil, nil, { '', nil, nil, nil }
+  -- What is kept of the answers, in pieces, and how many.
+  local kept, keeps = { nil, nil, nil, nil }, 0
   if session then
-    if #session < 24 then break end
+    if #session < SESSION_BYTES then break end
     local known, _
     known, _, stands = read(SESSION, session)
     if number <= known or not_after < stands then break end

@@ -77,10 +77,10 @@ function ledger.remove_item(item)
   ledger.write('p' .. id, false)
 end
 
--- The fast path lists what is in work behind the head: from here on the order has it.
+-- What is listed behind the head: from here on the order has it.
 function ledger.spread(text)
   local fields = {}
-  for at = HEAD_BYTES + 1, #text, 8 do fields[#fields + 1] = 'i' .. sub(text, at, at + 7) end
+  for at = HEAD_BYTES + 1, #text, LISTED_BYTES do fields[#fields + 1] = 'i' .. sub(text, at, at + 7) end
   for i, stored in ipairs(call('hmget', records, unpack(fields))) do
     local item = ledger.take_item(read(NUMBER, fields[i], 2), stored or '')
     if item.standing ~= 'w' then ledger.corrupt('an item that is listed is not in work') end

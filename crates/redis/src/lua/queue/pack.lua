@@ -20,7 +20,7 @@ local function parse_head(text)
   if #text < HEAD_BYTES or byte(text) ~= VERSION then return nil end
   local _, has_more, FIELDS_OF_HEAD = read(HEAD, text)
   local h = { TABLE_OF_HEAD, idle = 0, called = 0, wanted = 0, watch_at = 0 }
-  if has_more == 0 then return (#text - HEAD_BYTES) % 8 == 0 and h or nil end
+  if has_more == 0 then return (#text - HEAD_BYTES) % LISTED_BYTES == 0 and h or nil end
   local ok, watch, paused, reopen
   ok, h.idle, h.called, h.wanted, h.watch_at, watch, paused, reopen = pcall(read, MORE, text, HEAD_BYTES + 1)
   if not ok then return nil end

@@ -6,4 +6,4 @@
 --
 -- All pieces from here on are in one function: what functions inside of it capture from outside is found at once.
 -- A function captures at most sixty things, so it is given some.
-local function rest(number, not_after, seen, PUSH, POP, DELIVERY)
+local function rest(number, not_after, seen)

@@ -5,7 +5,7 @@
 -- error  SEINPAALCORRUPT SEINPAALFORMAT SEINPAALTORN SEINPAALARGUMENT SEINPAALOOM
 -- cost   one HGET a record, one ZRANGEBYLEX for some members of the order; all writes in one go at the end
 --
--- records (hash)  h: the head; after a plain one the numbers of up to 64 items in work that are not in the order
+-- records (hash)  h: the head; after a plain one the numbers and fences of up to 64 items in work that are not in the order
 --                  n: in a cluster, the node where the queue is at home, and until when it settles
 --                  iID: an item  pID: its payload  gGROUP: counts  lINBOX: a place  sINBOX: a session  kKEY: a key
 -- order (zset, all scores 0)  one letter, and numbers of eight bytes, inboxes or names:
@@ -55,7 +55,7 @@ end
 
 function ledger.read_head()
   local field = 's' .. asker
-  local found = call('hmget', records, 'h', field)
+  local found = type(read_text) == 'string' and { read_text, read_session } or call('hmget', records, 'h', field)
   ledger.fields[field] = found[2]
   if not found[1] then return ledger.start_afresh() end
   head = parse_head(found[1]) or ledger.unreadable(found[1])

@@ -51,9 +51,29 @@ function ledger.first_time(known, requests, number, not_after)
   return answer
 end
 
+-- The straight and the fast path keep answers packed.
+function ledger.lines_of(kept)
+  local lines, at = {}, 1
+  while (byte(kept, at) or 32) <= KEPT_WORDS do
+    local what, line = byte(kept, at), nil
+    if what == KEPT_POPPED then
+      local items = {}
+      for place = at + 1, #kept, LISTED_BYTES do items[#items + 1] = format('%d:%d', read(DELIVERY, kept, place)) end
+      line, at = 'popped ' .. concat(items, ','), #kept + 1
+    elseif what == KEPT_WORDS then
+      local size = read('<I4', kept, at + 1)
+      line, at = sub(kept, at + 5, at + 4 + size), at + 5 + size
+    else
+      line, at = format(what == KEPT_PUSHED and 'pushed %d' or 'acknowledged %d', read(NUMBER, kept, at + 1)), at + 9
+    end
+    lines[#lines + 1] = line
+  end
+  return lines[1] and concat(lines, '\n') or kept
+end
+
 function ledger.repeat_answers(known, requests)
   local answer, i = { '' }, 1
-  for line in string.gmatch(known.lines .. '\n', '([^\n]*)\n') do
+  for line in string.gmatch(ledger.lines_of(known.lines) .. '\n', '([^\n]*)\n') do
     if not requests[i] then break end
     if requests[i].reads then
       answer[i + 1] = (requests[i].execute())
@@ -172,4 +192,4 @@ if ok then return answer end
 return redis.error_reply(ledger.refusal_of(answer))
 end
 
-return rest(number, not_after, seen, PUSH, POP, DELIVERY)
+return rest(number, not_after, seen)

@@ -1,0 +1,174 @@
+//! What hardly ever happens by chance has a history that is made for it, and a mistake that it finds.
+
+use seinpaal_proto::{
+    Name,
+    queue::{Dedup, Pop, Push},
+    time::SECOND,
+};
+
+use super::{
+    Ask, Event, Seen, Turn, a_push,
+    bench::{self, Bench, everything},
+    inbox, one_call,
+};
+
+const DAY: u64 = 86_400 * SECOND;
+
+/// The scripts do what the ledger does, and with this mistake they do not.
+async fn finds(history: &[Event], mistake: (&str, &str)) {
+    assert_eq!(Bench::new(None).await.difference(history).await, None);
+    let difference = Bench::new(Some(mistake)).await.difference(history).await;
+    assert!(difference.is_some(), "{mistake:?}");
+}
+
+#[tokio::test]
+async fn a_renewal_of_a_listed_item_leaves_nothing_in_the_order() {
+    let renew = Ask::Renew { ttl: SECOND, margin: SECOND / 4, deliveries: vec![0] };
+    let mut history = Vec::new();
+    for asks in [vec![renew, Ask::Acknowledge(0)], vec![]] {
+        history.push(one_call(1, vec![Ask::Push(a_push())]));
+        history.push(one_call(1, vec![Ask::Pop(everything())]));
+        history.extend(asks.into_iter().map(|ask| one_call(1, vec![ask])));
+    }
+    history.push(one_call(2 * SECOND as i64, vec![Ask::Inspect { rows: 3 }]));
+    history.push(one_call(2 * SECOND as i64, vec![Ask::Inspect { rows: 3 }]));
+    let mistake = (
+        "              if not is_listed then\n                local n",
+        "              if true then\n                local n",
+    );
+    finds(&history, mistake).await;
+}
+
+/// What is listed of the last delivery stands there a second time, across others: it is the second half of the first
+/// item's number, the first delivery's fence, and the first half of the second item's number.
+fn one_delivery_across_others() -> Vec<Event> {
+    let high = bench::START >> 32;
+    let at = |above: u64, low: u64| ((high + above) << 32) + low;
+    let pushes = [at(1, high + 4), at(3, 7), at(4, high + 2)];
+    let pops = [at(2, high + 5), at(3, 9), at(5, high + 3)];
+    let mut now = bench::START;
+    let mut call = |time: u64, ask| {
+        let event = long_call(time as i64 - now as i64, ask);
+        now = time;
+        event
+    };
+    let mut history = vec![call(bench::START, Ask::Pop(Pop { ttl: DAY, margin: DAY, ..one() }))];
+    for (push, pop) in pushes.into_iter().zip(pops) {
+        history.push(call(push, Ask::Push(a_push())));
+        history.push(call(pop, Ask::Pop(Pop { ttl: DAY, margin: DAY, ..one() })));
+    }
+    history.push(call(pops[2] + 1, Ask::Acknowledge(0)));
+    history.push(call(pops[2] + 2, Ask::Inspect { rows: 3 }));
+    history
+}
+
+/// Its session is remembered for longer than any history takes.
+fn long_call(step: i64, ask: Ask) -> Event {
+    let turn = Turn::Next(2 * DAY as i64);
+    Event::Call { step, session: inbox(1), turn, seen: Seen::None, asks: vec![ask] }
+}
+
+fn one() -> Pop {
+    Pop { items: 1, ..everything() }
+}
+
+#[tokio::test]
+async fn a_delivery_that_stands_across_others_is_not_taken_for_itself() {
+    let history = one_delivery_across_others();
+    finds(&history, ("or at % LISTED_BYTES ~= 1 then", "then")).await;
+}
+
+#[tokio::test]
+async fn no_more_is_listed_than_may_be_when_items_are_popped_alone() {
+    let mut history = vec![long_call(1, Ask::Pop(one()))];
+    history.extend((0..66).map(|_| long_call(1, Ask::Push(a_push()))));
+    history.push(long_call(1, Ask::Pop(everything())));
+    history.extend((0..2).map(|_| long_call(1, Ask::Pop(one()))));
+    finds(&history, (" or #listed >= MOST_LISTED * LISTED_BYTES then", " then")).await;
+}
+
+/// A session that is known, and so many items, pushed one by one.
+fn begun(items: usize) -> Vec<Event> {
+    let known = [Event::Listen(inbox(1)), long_call(1, Ask::Pop(one()))];
+    known.into_iter().chain((0..items).map(|_| long_call(1, Ask::Push(a_push())))).collect()
+}
+
+fn long_calls(step: i64, asks: Vec<Ask>) -> Event {
+    let turn = Turn::Next(2 * DAY as i64);
+    Event::Call { step, session: inbox(1), turn, seen: Seen::None, asks }
+}
+
+#[tokio::test]
+async fn an_acknowledgement_takes_its_own_delivery_out_of_the_list_and_no_other() {
+    let mut history = begun(3);
+    history.extend((0..3).map(|_| long_call(1, Ask::Pop(one()))));
+    history.push(long_call(1, Ask::Acknowledge(1)));
+    history.push(long_call(1, Ask::Inspect { rows: 3 }));
+    let all = "sub(listed, 1, at - 1) .. sub(listed, at + LISTED_BYTES)";
+    finds(&history, (all, "sub(listed, 1, at - 1)")).await;
+    finds(&history, (all, "sub(listed, at + LISTED_BYTES)")).await;
+}
+
+#[tokio::test]
+async fn a_queue_that_loses_its_last_item_expires() {
+    let mut history = begun(1);
+    history.push(long_call(1, Ask::Pop(one())));
+    history.push(long_call(1, Ask::Acknowledge(0)));
+    let check =
+        "if ready + delayed + in_work + dead == 0 and limit < 0 and group_limit < 0 then break end";
+    finds(&history, (check, "")).await;
+}
+
+/// A clock that lags behind would let the second lease live on.
+fn two_leases_one_after_the_other(of_the_first: usize) -> Vec<Event> {
+    let mut history = begun(of_the_first + 2);
+    history.push(long_call(1, Ask::Pop(Pop { items: of_the_first as u32, ..everything() })));
+    history.push(long_calls(1, (0..of_the_first).map(Ask::Acknowledge).collect()));
+    history.push(long_call(1, Ask::Pop(Pop { margin: DAY, ..one() })));
+    history.push(long_call(5 * SECOND as i64, Ask::Inspect { rows: 3 }));
+    history
+}
+
+#[tokio::test]
+async fn a_margin_binds_no_longer_than_its_lease() {
+    let reset = "    if in_work == 0 then bound, first_end, first_wall = UNBOUNDED, UNBOUNDED, UNBOUNDED end\n    local";
+    finds(&two_leases_one_after_the_other(1), (reset, "    local")).await;
+    let reset = "  if in_work == 0 then bound, first_end, first_wall = UNBOUNDED, UNBOUNDED, UNBOUNDED end\n  if";
+    finds(&two_leases_one_after_the_other(2), (reset, "  if")).await;
+}
+
+#[tokio::test]
+async fn the_lease_of_an_item_that_was_popped_alone_ends() {
+    let mut history = begun(1);
+    history.push(long_call(1, Ask::Pop(one())));
+    history.extend((0..8).map(|_| long_call(SECOND as i64 / 5, Ask::Push(a_push()))));
+    history.push(long_call(1, Ask::Inspect { rows: 3 }));
+    finds(&history, ("      if ends < first_end then first_end = ends end\n", "")).await;
+}
+
+#[tokio::test]
+async fn an_acknowledgement_with_a_pop_is_answered_as_before_when_it_comes_again() {
+    let mut history = begun(2);
+    history.push(long_call(1, Ask::Pop(one())));
+    history.push(long_calls(1, vec![Ask::Acknowledge(0), Ask::Pop(one())]));
+    let (session, asks) = (inbox(1), Vec::new());
+    history.push(Event::Call { step: 1, session, turn: Turn::Again, seen: Seen::None, asks });
+    let kept = "KEPT_DONE, id_done, KEPT_POPPED, id, fence)";
+    finds(&history, (kept, "KEPT_DONE, id, KEPT_POPPED, id, fence)")).await;
+    finds(&history, (kept, "KEPT_DONE, id_done, KEPT_POPPED, fence, id)")).await;
+}
+
+/// Its time is told by nothing but what is kept.
+#[tokio::test]
+async fn a_key_is_forgotten_where_all_else_is_plain() {
+    let dedup = Dedup { key: Name::new("k").unwrap(), window: SECOND };
+    let mut history = begun(1);
+    history.push(long_call(1, Ask::Push(Push { dedup: Some(dedup), ..a_push() })));
+    history.push(long_call(1, Ask::Push(a_push())));
+    history.push(long_call(2 * SECOND as i64, Ask::Push(a_push())));
+    for (mistake, is_kept) in [(None, false), (Some(("or first_key <= now then", "then")), true)] {
+        let mut bench = Bench::new(mistake).await;
+        assert!(bench.run(&history).await.is_ok());
+        assert_eq!(bench.keeps("kk").await, is_kept, "{mistake:?}");
+    }
+}
