@@ -206,12 +206,27 @@ pub fn estimate(estimate: &Estimate) -> String {
     match estimate {
         Estimate::Now => "at once".to_owned(),
         Estimate::AfterGuard { wait } => format!("in {}, when the guard ends", age(*wait)),
-        Estimate::About { wait, .. } => {
-            format!("about {}, {}", age(whole(*wait)), basis(estimate))
+        Estimate::About { wait, .. } | Estimate::ByHolds { wait, .. } => {
+            format!("{}, {}", about(*wait), basis(estimate))
         }
         Estimate::CannotSay(_) => format!("cannot say: {}", basis(estimate)),
         _ => "cannot say".to_owned(),
     }
+}
+
+/// The figure alone; `None` if there is none.
+#[must_use]
+pub fn figure(guess: &Estimate) -> Option<String> {
+    match guess {
+        Estimate::Now => Some(estimate(guess)),
+        Estimate::AfterGuard { wait } => Some(format!("in {}", age(*wait))),
+        guess => guess.wait().map(about),
+    }
+}
+
+/// In whole seconds, because nobody knows fractions.
+fn about(wait: Duration) -> String {
+    format!("about {}", age(Duration::from_secs(wait.as_secs().max(1))))
 }
 
 /// What an estimate rests on, or why there is none; empty where that goes without saying.
@@ -223,6 +238,10 @@ pub fn basis(estimate: &Estimate) -> String {
             if *holders == 1 { "the holder has held" } else { "holders have held on average" },
             age(whole(*held_for)),
             age(whole(*came_in)),
+        ),
+        Estimate::ByHolds { seen, typical, .. } => format!(
+            "going by {seen} holds that were seen to end, half of them within {}",
+            age(whole(*typical)),
         ),
         Estimate::CannotSay(unsaid) => because(*unsaid).to_owned(),
         _ => String::new(),

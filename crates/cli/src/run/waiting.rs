@@ -21,7 +21,9 @@ use crate::{
     exit::{Exit, Failure},
     output::{
         Subject, Voice,
+        json::Guess,
         text::{age, reason},
+        why::figure,
     },
 };
 use line::Line;
@@ -236,8 +238,8 @@ struct Waiting<'a> {
     events: &'a Events,
     line: Line,
     lookout: Lookout,
-    /// What `-v` was told last: our place, and whether something keeps everybody out.
-    explained: (u32, bool),
+    /// What `-v` was told last: our place, and whether something keeps everybody out, or there was an estimate.
+    explained: (u32, bool, bool),
     silence_is_told: bool,
 }
 
@@ -248,7 +250,7 @@ impl<'a> Waiting<'a> {
             events,
             line: Line::new(entrance.voice),
             lookout: Lookout::default(),
-            explained: (0, false),
+            explained: (0, false, false),
             silence_is_told: false,
         }
     }
@@ -256,7 +258,7 @@ impl<'a> Waiting<'a> {
     /// This request stands in the line of this name now, in which there are `waiting`.
     fn begin(&mut self, part: &Part, waiting: u32) {
         self.events.emit(&Event::Queued { name: &part.name, waiting });
-        self.explain(&part.name, waiting, None);
+        self.explain(&part.name, waiting, None, None);
         self.line.place = 0;
         let voice = self.entrance.voice;
         let is_wanted = self.line.is_wanted() || voice.is_explaining() || self.events.are_wanted();
@@ -265,21 +267,23 @@ impl<'a> Waiting<'a> {
 
     fn show(&mut self, snapshot: &Snapshot, place: u32) {
         let waiting = snapshot.waiting_total;
+        let estimates = snapshot.estimates();
+        let Some(estimate) = estimates.get(place.saturating_sub(1) as usize) else { return };
         if self.line.place != place {
-            let name = &snapshot.name;
-            self.events.emit(&Event::Position { name, position: place, waiting });
+            let (name, estimate) = (&snapshot.name, Guess::new(estimate));
+            self.events.emit(&Event::Position { name, position: place, waiting, estimate });
         }
         self.line.place = place;
-        self.explain(&snapshot.name, place, reason(snapshot));
+        self.explain(&snapshot.name, place, reason(snapshot), figure(estimate));
         if !self.silence_is_told {
-            self.line.draw(&line::words(snapshot, place));
+            self.line.draw(&line::words(snapshot, place, estimate));
         }
     }
 
-    fn explain(&mut self, name: &str, place: u32, why: Option<String>) {
-        let told = (place, why.is_some());
+    fn explain(&mut self, name: &str, place: u32, why: Option<String>, wait: Option<String>) {
+        let told = (place, why.is_some(), wait.is_some());
         if std::mem::replace(&mut self.explained, told) != told {
-            let why = why.map(|why| format!(", {why}")).unwrap_or_default();
+            let why = why.or(wait).map(|why| format!(", {why}")).unwrap_or_default();
             let ahead = place.saturating_sub(1);
             self.entrance.voice.explain(format!("{name}: waiting, {ahead} ahead{why}"));
         }

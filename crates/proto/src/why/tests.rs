@@ -1,8 +1,9 @@
 use std::{string::String, vec, vec::Vec};
 
 use super::*;
-use crate::{Fence, HolderRow, SlotNames, Slots, time::Micros};
+use crate::{Fence, HoldLengths, HolderRow, SlotNames, Slots, time::Micros};
 
+mod by_holds;
 mod steady;
 
 pub(super) const SECOND: Micros = 1_000_000;

@@ -6,13 +6,13 @@ use rustix::{
     process::getpgrp,
     termios::{tcgetpgrp, tcgetwinsize},
 };
-use seinpaal::{Holder, Snapshot};
+use seinpaal::{Holder, Snapshot, why::Estimate};
 
 use crate::output::{
     Voice,
     text::{age, held, ordinal, plain, reason},
     voice::{draw, stderr},
-    why::not_renewed,
+    why::{figure, not_renewed},
 };
 
 const CLEAR: &str = "\r\x1b[K";
@@ -63,9 +63,10 @@ fn is_in_foreground() -> bool {
     tcgetpgrp(io::stderr()).map_or(true, |group| group == getpgrp())
 }
 
-/// The place in line, and the obstacle.
-pub(super) fn words(snapshot: &Snapshot, place: u32) -> String {
-    let place = format!("{} of {}", ordinal(place), snapshot.waiting_total);
+/// The place in line, about how long, and the obstacle.
+pub(super) fn words(snapshot: &Snapshot, place: u32, estimate: &Estimate) -> String {
+    let wait = figure(estimate).map(|wait| format!(", {wait}")).unwrap_or_default();
+    let place = format!("{} of {}{wait}", ordinal(place), snapshot.waiting_total);
     format!("waiting for {}: {place} \u{b7} {}", snapshot.name, obstacle(snapshot))
 }
 
