@@ -26,15 +26,13 @@ const LEAST_WIDTH: usize = 20;
 pub(super) struct Line {
     is_wanted: bool,
     is_drawn: bool,
-    /// The place that was shown last; 0: none yet.
-    pub(super) place: u32,
 }
 
 impl Line {
     /// With `-v` the place is printed line by line.
     pub(super) fn new(voice: Voice) -> Self {
         let is_wanted = voice.is_live() && !voice.is_explaining();
-        Self { is_wanted, is_drawn: false, place: 0 }
+        Self { is_wanted, is_drawn: false }
     }
 
     pub(super) fn is_wanted(&self) -> bool {
