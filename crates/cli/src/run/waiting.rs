@@ -16,7 +16,7 @@ use seinpaal::{
 };
 use tokio::sync::mpsc;
 
-use super::{Event, Events, Signals, ending::silence, ends_waiting, signals};
+use super::{Events, Signals, ending::silence, ends_waiting, signals};
 use crate::{
     args::Entry,
     exit::{Exit, Failure},

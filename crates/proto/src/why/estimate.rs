@@ -39,6 +39,11 @@ pub enum Estimate {
         /// Half of them took no longer.
         typical: Duration,
     },
+    /// When leases end that their holders do not renew.
+    AtLeaseEnd {
+        /// How long.
+        wait: Duration,
+    },
     /// Nobody admits anybody until the guard ends, and then it is free as far as the store knows.
     AfterGuard {
         /// When it ends.
@@ -82,9 +87,10 @@ impl Estimate {
     pub fn wait(&self) -> Option<Duration> {
         match self {
             Self::Now => Some(Duration::ZERO),
-            Self::About { wait, .. } | Self::ByHolds { wait, .. } | Self::AfterGuard { wait } => {
-                Some(*wait)
-            }
+            Self::About { wait, .. }
+            | Self::ByHolds { wait, .. }
+            | Self::AtLeaseEnd { wait }
+            | Self::AfterGuard { wait } => Some(*wait),
             Self::CannotSay(_) => None,
         }
     }
@@ -156,6 +162,9 @@ impl<'a> Estimates<'a> {
     }
 
     fn about(&self, row: &WaiterRow, played: Micros, guard: Duration) -> Estimate {
+        if !self.play.is_guess() {
+            return Estimate::AtLeaseEnd { wait: time(played).max(guard) };
+        }
         let (in_line, came_in) = growth(self.seen);
         let at_its_pace = at_its_pace(self.seen, row, self.needed);
         if let Some(typical) = self.past.median() {

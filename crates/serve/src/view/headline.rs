@@ -203,10 +203,9 @@ fn next(seen: &Snapshot) -> String {
     let Some(Why::Waits(Waits { estimate, .. })) = first else { return String::new() };
     match (estimate, figure(&estimate)) {
         (Estimate::Now, _) => "The next grant is due at once.".to_owned(),
-        (Estimate::About { .. } | Estimate::ByHolds { .. }, Some(figure)) => {
-            format!("Next grant in {figure}.")
-        }
-        _ => String::new(),
+        // The headline says it already.
+        (Estimate::AfterGuard { .. }, _) | (_, None) => String::new(),
+        (_, Some(figure)) => format!("Next grant in {figure}."),
     }
 }
 

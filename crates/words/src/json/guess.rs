@@ -39,7 +39,7 @@ impl Guess {
 fn kind(guess: &Estimate) -> &'static str {
     match guess {
         Estimate::Now => "now",
-        Estimate::About { .. } | Estimate::ByHolds { .. } => "about",
+        Estimate::About { .. } | Estimate::ByHolds { .. } | Estimate::AtLeaseEnd { .. } => "about",
         Estimate::AfterGuard { .. } => "after-guard",
         Estimate::CannotSay(unsaid) => unsaid_kind(*unsaid),
         _ => "other",

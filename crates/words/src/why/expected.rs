@@ -12,9 +12,9 @@ pub fn estimate(estimate: &Estimate) -> String {
     match estimate {
         Estimate::Now => "at once".to_owned(),
         Estimate::AfterGuard { wait } => format!("in {}, when the guard ends", age(*wait)),
-        Estimate::About { wait, .. } | Estimate::ByHolds { wait, .. } => {
-            format!("{}, {}", about(*wait), basis(estimate))
-        }
+        Estimate::About { wait, .. }
+        | Estimate::ByHolds { wait, .. }
+        | Estimate::AtLeaseEnd { wait } => format!("{}, {}", about(*wait), basis(estimate)),
         Estimate::CannotSay(_) => format!("cannot say: {}", basis(estimate)),
         _ => "cannot say".to_owned(),
     }
@@ -47,8 +47,9 @@ pub fn basis(estimate: &Estimate) -> String {
         ),
         Estimate::ByHolds { seen, typical, .. } => format!(
             "going by {seen} holds that were seen to end, half of them within {}",
-            age(whole(*typical)),
+            age(rounded_up(*typical)),
         ),
+        Estimate::AtLeaseEnd { .. } => "when the lease ends that is not renewed".to_owned(),
         Estimate::CannotSay(unsaid) => because(*unsaid).to_owned(),
         _ => String::new(),
     }
@@ -82,4 +83,10 @@ fn whole(duration: Duration) -> Duration {
     } else {
         Duration::from_secs(duration.as_secs())
     }
+}
+
+/// So that what took less is within it.
+fn rounded_up(duration: Duration) -> Duration {
+    let part = u64::from(duration.subsec_nanos() > 0);
+    Duration::from_secs(duration.as_secs() + part)
 }

@@ -39,8 +39,11 @@ fn a_holder_that_has_held_longer_than_any_is_taken_to_have_two_thirds_behind_it(
 #[test]
 fn a_holder_that_does_not_renew_holds_until_its_lease_ends_whatever_others_did() {
     let silent = promising(holder(1, 1, 600, Some(12)));
-    let seen = name(1, vec![silent], vec![waiter(2, 1)]);
-    assert_eq!(waits(&seen, &took([1, 2, 3])), [by_holds(12, 3, 2)]);
+    let long = WaiterRow { waiting_for: 90 * SECOND, ..waiter(2, 1) };
+    let seen = name(1, vec![silent], vec![long, waiter(3, 1)]);
+    let [first, second] = waits(&seen, &took([1, 2, 3]))[..] else { panic!() };
+    assert_eq!(first, Estimate::AtLeaseEnd { wait: seconds(12) }, "however slowly the line moved");
+    assert!(matches!(second, Estimate::ByHolds { .. }), "the first will hold, too: {second:?}");
 }
 
 #[test]
