@@ -7,9 +7,9 @@ use std::{
 };
 
 use futures_util::future::join_all;
-use seinpaal::{Holder, Snapshot};
+use seinpaal::{Holder, Seinpaal, Snapshot};
 
-use crate::source::Source;
+use crate::history::History;
 
 /// A name is read again when what is known of it is older than this. A holder is late only after seconds.
 const FRESH: Duration = Duration::from_secs(3);
@@ -29,9 +29,13 @@ struct Glance {
 impl Glances {
     /// These rows of a list with their holders, as far as the store tells. Each name is read at most every 3 s, however many
     /// look, and one that nobody holds is not read.
-    pub(crate) async fn fill(&self, source: &Source, rows: &[&Snapshot]) -> Vec<Snapshot> {
+    pub(crate) async fn fill(
+        &self,
+        (seinpaal, history): (&Seinpaal, &History),
+        rows: &[&Snapshot],
+    ) -> Vec<Snapshot> {
         let due = rows.iter().filter(|row| row.holders_total > 0 && self.holders(row).is_none());
-        let read = join_all(due.map(|row| read(source, row))).await;
+        let read = join_all(due.map(|row| read(seinpaal, history, row))).await;
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         all.retain(|_, glance| glance.read_at.elapsed() < LASTS);
         all.extend(read.into_iter().flatten());
@@ -55,9 +59,9 @@ impl Glances {
     }
 }
 
-async fn read(source: &Source, row: &Snapshot) -> Option<(String, Glance)> {
-    let mut seen = source.seinpaal.semaphore(&row.name).snapshot().await.ok()?;
-    source.history.learn(&mut seen);
+async fn read(seinpaal: &Seinpaal, history: &History, row: &Snapshot) -> Option<(String, Glance)> {
+    let mut seen = seinpaal.semaphore(&row.name).snapshot().await.ok()?;
+    history.learn(&mut seen);
     let glance = Glance { holders: seen.holders, read_at: Instant::now() };
     Some((row.name.to_string(), glance))
 }

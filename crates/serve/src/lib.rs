@@ -25,6 +25,7 @@ mod act;
 mod api;
 mod assets;
 mod audit;
+mod counting;
 mod dashboard;
 mod deed;
 mod deliveries;

@@ -19,7 +19,7 @@ use prometheus_client::{
 };
 use seinpaal::{AdminError, QueueSnapshot, Snapshot};
 
-use crate::shared::Inner;
+use crate::{counting, shared::Inner};
 
 /// How many names, and queues, have series of their own: those with the most waiters, then the most holders.
 const MOST: usize = 500;
@@ -58,7 +58,7 @@ pub(crate) async fn metrics(State(inner): State<Arc<Inner>>) -> Response {
         let rows = of_queues(&mut registry, &queues);
         inner.history.scrape_queues(rows.into_iter().take(MOST));
     }
-    inner.tally.begin(&inner.source);
+    counting::begin(&inner.source);
     inner.tally.register(&mut registry);
     let watched = i64::try_from(inner.watches.len()).unwrap_or(i64::MAX);
     gauge(

@@ -9,15 +9,12 @@ use std::{
     time::Duration,
 };
 
-use futures_util::future::join_all;
 use prometheus_client::{
     encoding::EncodeLabelSet,
     metrics::{counter::Counter, family::Family, histogram::Histogram},
     registry::{Registry, Unit},
 };
 use seinpaal::EndedHold;
-
-use crate::{source::Source, watch::INTERVAL};
 
 /// How many names may be counted: each is read once a second, and has 30 series.
 pub(crate) const MOST: usize = 100;
@@ -86,19 +83,10 @@ impl Tally {
         }
     }
 
-    /// Has its names read once a second for as long as there are pages: from the first call on.
-    pub(crate) fn begin(&self, source: &Arc<Source>) {
-        if self.names.is_empty() || self.is_begun.swap(true, Ordering::Relaxed) {
-            return;
-        }
-        let (source, names) = (Arc::downgrade(source), self.names.clone());
-        tokio::spawn(async move {
-            while let Some(source) = source.upgrade() {
-                join_all(names.iter().map(|name| read(&source, name))).await;
-                drop(source);
-                tokio::time::sleep(INTERVAL).await;
-            }
-        });
+    /// The names that are counted, at the first call only.
+    pub(crate) fn begin(&self) -> Option<&HashSet<String>> {
+        let is_first = !self.is_begun.swap(true, Ordering::Relaxed);
+        (is_first && !self.names.is_empty()).then_some(&self.names)
     }
 
     pub(crate) fn register(&self, registry: &mut Registry) {
@@ -117,11 +105,4 @@ impl Tally {
 
 fn histogram() -> Histogram {
     Histogram::new(BOUNDS)
-}
-
-/// What the store does not answer is missed, and the next reading is too far away to count.
-async fn read(source: &Source, name: &str) {
-    if let Ok(mut seen) = source.seinpaal.semaphore(name).snapshot().await {
-        source.history.learn(&mut seen);
-    }
 }

@@ -76,7 +76,8 @@ pub(super) async fn names(inner: &Arc<Source>, query: &Query) -> Result<Pieces, 
     let all = inner.lists.names().await.map_err(|error| error.to_string())?;
     let base = &inner.options.base_path;
     let found = Found::of(&all, query);
-    let shown = inner.glances.fill(inner, page_of(&found.rows, query)).await;
+    let from = (&inner.seinpaal, &inner.history);
+    let shown = inner.glances.fill(from, page_of(&found.rows, query)).await;
     let table = names_table(found, &shown, query, inner.seinpaal.address(), base);
     let parts = vec![
         ("attention", html(&attention(&all, &shown, base))),
