@@ -16,7 +16,7 @@ use crate::reservation;
 /// The cause in a few words, then what happens next.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub(crate) struct Headline {
-    /// The class of its sign: `shut`, `full`, `kept`, `alone`, or nothing where all is well.
+    /// The class of its sign: `shut`, `full`, `kept`, `late`, `alone`, or nothing where all is well.
     pub(crate) sign: &'static str,
     pub(crate) cause: String,
     pub(crate) rest: String,
@@ -35,6 +35,9 @@ impl Headline {
             }
             "kept" => {
                 r#"<svg class="sign kept" width="14" height="14" viewBox="0 0 14 14" aria-hidden="true"><path d="M2 12V5h4v7zM8 12V2h4v10z"/></svg>"#
+            }
+            "late" => {
+                r#"<svg class="sign late" width="14" height="14" viewBox="0 0 14 14" aria-hidden="true"><circle cx="7" cy="7" r="5" stroke-dasharray="2.6 2.6"/></svg>"#
             }
             "alone" => {
                 r#"<svg class="sign alone" width="14" height="14" viewBox="0 0 14 14" aria-hidden="true"><circle cx="7" cy="7" r="5"/><path d="M3 11l8-8"/></svg>"#
@@ -162,7 +165,11 @@ fn by_holders(seen: &Snapshot) -> Headline {
         _ => format!("{} of {limit} free.", limit - held),
     };
     let (dead, late) = dead(seen);
-    let sign = if seen.waiting_total > 0 { "full" } else { "" };
+    let sign = match seen.waiting_total {
+        _ if !dead.is_empty() => "late",
+        0 => "",
+        _ => "full",
+    };
     let rest = [late, reserved(seen), waiting(seen), next(seen)];
     let rest: Vec<_> = rest.into_iter().filter(|words| !words.is_empty()).collect();
     let cause = [cause.as_str(), dead].join(" ");
