@@ -22,6 +22,7 @@ mod about;
 mod count;
 mod fingerprint;
 mod head;
+mod hold_times;
 mod id;
 mod kind;
 mod kinds;
@@ -45,6 +46,7 @@ pub use about::{About, BadAsk, HandOverAsk, MAX_ABOUT_BYTES, RenewalPromise, Sto
 pub use count::{BadCount, Limit, MAX_LIMIT, MOST_READERS, Permits, Priority};
 pub use fingerprint::Lens;
 pub use head::{Field, ReadHead};
+pub use hold_times::{EndedHold, HoldLengths, HoldSeen, HoldTimes};
 pub use id::{Fence, Inbox, LeaseId, Series, Ticket, TicketSource};
 pub use kind::Kind;
 pub use ledger::{Contact, Contacts, Outcome, execute};

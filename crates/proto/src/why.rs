@@ -7,10 +7,12 @@ mod estimate;
 mod held_by;
 mod line;
 mod named;
+mod play;
 
 use alloc::{string::String, vec::Vec};
 use core::time::Duration;
 
+use estimate::Estimates;
 pub use estimate::{Estimate, LeasesEnd, Unsaid};
 pub use held_by::{HeldBy, Holders};
 use held_by::{count, time};
@@ -18,6 +20,7 @@ use line::AheadOfWaiter;
 
 use crate::{
     count::MOST_READERS,
+    hold_times::HoldLengths,
     id::Ticket,
     kind::Kind,
     snapshot::{Snapshot, WaiterRow},
@@ -162,22 +165,34 @@ impl Snapshot {
     /// Why this ticket waits; `None` if it neither holds nor waits, or is not among the rows that were asked for.
     #[must_use]
     pub fn why(&self, ticket: &Ticket) -> Option<Why> {
+        self.why_after(ticket, &HoldLengths::default())
+    }
+
+    /// The same for a reader who has seen holds of this name end.
+    #[must_use]
+    pub fn why_after(&self, ticket: &Ticket, past: &HoldLengths) -> Option<Why> {
         if let Some(row) = self.holders.iter().find(|row| row.ticket == *ticket) {
             return Some(Why::Holds(HeldBy::new(row)));
         }
         let at = self.waiters.iter().position(|row| row.ticket == *ticket)?;
-        Some(Why::Waits(waits(self, at)))
+        Some(Why::Waits(waits(self, at, past)))
+    }
+
+    /// How long each listed waiter may still wait, in the order of the line.
+    #[must_use]
+    pub fn estimates(&self, past: &HoldLengths) -> Vec<Estimate> {
+        Estimates::new(self, past).collect()
     }
 }
 
-fn waits(seen: &Snapshot, at: usize) -> Waits {
+fn waits(seen: &Snapshot, at: usize, past: &HoldLengths) -> Waits {
     let (row, line) = (&seen.waiters[at], AheadOfWaiter::before(seen, at));
     Waits {
         position: u32::try_from(at + 1).unwrap_or(u32::MAX),
         permits: row.permits,
         waiting_for: time(row.waiting_for),
         reasons: reasons(seen, row, &line),
-        estimate: Estimate::new(seen, row, &line),
+        estimate: Estimates::of(seen, past, at),
         leases_end: LeasesEnd::new(seen, row, &line).filter(|_| !named::is_by_name(row, &line)),
     }
 }

@@ -3,8 +3,10 @@
 use std::time::Duration;
 
 use seinpaal_proto::{
-    self as proto, About, Fence, HandOverAsk, HolderRow, Kind, Name, RenewalPromise, SlotNames,
-    Slots, Ticket, WaiterRow, time::micros, why::Why,
+    self as proto, About, Fence, HandOverAsk, HoldLengths, HolderRow, Kind, Name, RenewalPromise,
+    SlotNames, Slots, Ticket, WaiterRow,
+    time::micros,
+    why::{Estimate, Why},
 };
 
 /// Everything about a name at one moment.
@@ -37,6 +39,8 @@ pub struct Snapshot {
     pub holders: Vec<Holder>,
     /// The waiters in the order in which they will be served, perhaps not all.
     pub waiters: Vec<Waiter>,
+    /// What its reader has seen before.
+    pub(crate) past: HoldLengths,
 }
 
 /// Somebody who holds.
@@ -96,6 +100,7 @@ impl Snapshot {
             waiting_total: snapshot.waiting_total,
             holders: snapshot.holders.into_iter().map(Holder::from).collect(),
             waiters: snapshot.waiters.into_iter().map(Waiter::from).collect(),
+            past: HoldLengths::default(),
         }
     }
 
@@ -132,7 +137,14 @@ impl Snapshot {
     /// ```
     #[must_use]
     pub fn why(&self, ticket: &Ticket) -> Option<Why> {
-        proto::Snapshot::from(self).why(ticket)
+        proto::Snapshot::from(self).why_after(ticket, &self.past)
+    }
+
+    /// Returns how long each listed waiter may still wait, in the order of the line. The estimate of a waiter is that of
+    /// [`why`](Self::why); it goes by the holds that a [`HoldTimes`](crate::HoldTimes) has seen to end, if any.
+    #[must_use]
+    pub fn estimates(&self) -> Vec<Estimate> {
+        proto::Snapshot::from(self).estimates(&self.past)
     }
 }
 

@@ -84,6 +84,7 @@ mod error;
 #[cfg(any(test, feature = "fuzzing"))]
 #[doc(hidden)]
 pub mod fuzzing;
+mod hold_times;
 mod inspect;
 mod mutex;
 mod permit;
@@ -101,6 +102,7 @@ pub use acquire::{Acquire, Attach, TryAcquire};
 pub use all::{AcquireAll, AcquireAllError, PermitSet, TryAcquireAll};
 pub use driver::{ConnectionStatistics, Outage};
 pub use error::{AcquireError, AdminError, BadSetting, ConnectError, Ended, ReleaseError};
+pub use hold_times::{EndedHold, HoldTimes};
 pub use inspect::{Holder, Snapshot, Waiter};
 pub use mutex::Mutex;
 pub use permit::{Detached, Permit, Release};

@@ -2,11 +2,11 @@
 
 use std::{
     sync::OnceLock,
-    time::{Duration, Instant},
+    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
-use seinpaal::{AcquireError, Lost, Seinpaal};
+use seinpaal::{AcquireError, Lost, Seinpaal, Semaphore};
 
 /// One recorder for the process; each test has names of its own.
 fn exporter() -> &'static PrometheusHandle {
@@ -50,6 +50,7 @@ async fn permits_waits_and_holds_are_counted_by_name() {
         async move { semaphore.acquire().await }
     });
     until(r#"seinpaal_client_waiters{name="held"}"#, 1.0).await;
+    until(r#"seinpaal_client_line_length{name="held"}"#, 1.0).await;
     permit.release().await.unwrap();
     let second = waiter.await.unwrap().unwrap();
     until(r#"seinpaal_client_waiters{name="held"}"#, 0.0).await;
@@ -60,6 +61,30 @@ async fn permits_waits_and_holds_are_counted_by_name() {
     until(r#"seinpaal_client_hold_seconds_count{name="held"}"#, 2.0).await;
     let calls = value(r#"seinpaal_client_store_round_trip_seconds_count{about="permits"}"#);
     assert!(calls.is_some_and(|calls| calls >= 3.0), "{calls:?}");
+}
+
+#[tokio::test]
+async fn since_when_the_longest_waits_is_told_until_nobody_waits() {
+    exporter();
+    let unix = || SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs_f64();
+    let seinpaal = Seinpaal::in_memory();
+    let semaphore = seinpaal.semaphore("since");
+    let permit = semaphore.acquire().await.unwrap();
+    let series = r#"seinpaal_client_oldest_waiter_since_seconds{name="since"}"#;
+    let before = unix();
+    let wait = |semaphore: Semaphore| tokio::spawn(async move { semaphore.acquire().await });
+    let first = wait(semaphore.clone());
+    until(r#"seinpaal_client_line_length{name="since"}"#, 1.0).await;
+    let between = unix();
+    let second = wait(semaphore.clone());
+    until(r#"seinpaal_client_line_length{name="since"}"#, 2.0).await;
+    until_it(series, |since| (before..=between).contains(&since)).await;
+    permit.release().await.unwrap();
+    let permit = first.await.unwrap().unwrap();
+    until_it(series, |since| (between..=unix()).contains(&since)).await;
+    permit.release().await.unwrap();
+    drop(second.await.unwrap().unwrap());
+    until(series, 0.0).await;
 }
 
 #[tokio::test]
@@ -138,7 +163,10 @@ async fn deliveries_are_counted_by_how_they_ended() {
     for payload in ["done", "back", "dead"] {
         queue.push(payload).deliveries(1).await.unwrap();
     }
-    queue.pop().await.unwrap().acknowledge().await.unwrap();
+    let done = queue.pop().await.unwrap();
+    until(r#"seinpaal_client_items_in_work{name="letters"}"#, 1.0).await;
+    done.acknowledge().await.unwrap();
+    until(r#"seinpaal_client_items_in_work{name="letters"}"#, 0.0).await;
     let (back, dead) = (queue.pop().await.unwrap(), queue.pop().await.unwrap());
     back.give_back(Duration::ZERO).await.unwrap();
     dead.fail("no", Duration::ZERO).await.unwrap();

@@ -8,7 +8,7 @@ use axum::{
     middleware,
     routing::{get, post},
 };
-use seinpaal::Seinpaal;
+use seinpaal::{Name, Seinpaal};
 use tokio::sync::Semaphore;
 
 use crate::{
@@ -21,6 +21,7 @@ use crate::{
     replay::Answers,
     shared::Inner,
     source::Source,
+    tally,
     watch::Watches,
 };
 
@@ -47,6 +48,7 @@ impl Dashboard {
         if !is_base_path(&options.base_path) {
             return Err(BadOption::BasePath(options.base_path));
         }
+        check_names(&options.metrics_of)?;
         let audit = Audit::open(options.audit.as_deref())?;
         let streams = Arc::new(Semaphore::new(options.streams));
         let mut random = [0; 16];
@@ -87,6 +89,15 @@ impl Dashboard {
             .layer(middleware::from_fn_with_state(Arc::clone(&self.0), access::check))
             .with_state(Arc::clone(&self.0))
     }
+}
+
+fn check_names(names: &[String]) -> Result<(), BadOption> {
+    if names.len() > tally::MOST {
+        return Err(BadOption::MetricsOf(names.len()));
+    }
+    let check =
+        |name: &String| Name::new(name).map_err(|error| BadOption::Name(name.clone(), error));
+    names.iter().try_for_each(|name| check(name).map(drop))
 }
 
 fn is_base_path(path: &str) -> bool {

@@ -12,10 +12,11 @@ use std::{
     time::{Duration, Instant},
 };
 
-use seinpaal::{QueueSnapshot, Snapshot};
+use seinpaal::{HoldTimes, QueueSnapshot, Snapshot};
 
+use crate::tally::Tally;
 pub(crate) use ended::Ended;
-use ended::People;
+use ended::{Line, Span};
 pub(crate) use ring::{Bucket, Ring};
 
 /// How many names have a past, and how many queues. Each takes 25 kB at most while scraped, and a name 60 kB while looked at.
@@ -33,6 +34,8 @@ pub(crate) struct History {
     began: Instant,
     names: Pasts,
     queues: Pasts,
+    /// The names whose waits, holds and losses are counted.
+    tally: Tally,
 }
 
 /// By name.
@@ -43,7 +46,8 @@ type Pasts = Mutex<HashMap<String, Past>>;
 pub(crate) struct Past {
     pub(crate) fine: Ring,
     pub(crate) coarse: Ring,
-    people: People,
+    line: Line,
+    times: HoldTimes,
     /// Waits that ended with a grant, and holds that ended.
     pub(crate) waits: Ended,
     pub(crate) holds: Ended,
@@ -51,21 +55,28 @@ pub(crate) struct Past {
 }
 
 impl History {
-    pub(crate) fn new() -> Self {
-        Self { began: Instant::now(), names: Mutex::default(), queues: Mutex::default() }
+    pub(crate) fn new(tally: Tally) -> Self {
+        Self { began: Instant::now(), names: Mutex::default(), queues: Mutex::default(), tally }
     }
 
-    /// Notes a reading of one name with its holders and waiters, and returns its past and what the clock says.
-    pub(crate) fn look(&self, seen: &Snapshot) -> (Past, Duration) {
-        self.look_at(seen, self.now())
+    /// Notes a reading of one name with its holders and waiters. What the snapshot says of waiters goes by what was seen
+    /// before.
+    pub(crate) fn learn(&self, seen: &mut Snapshot) {
+        self.learn_at(seen, self.now(), |_| ());
     }
 
-    fn look_at(&self, seen: &Snapshot, now: Duration) -> (Past, Duration) {
+    /// The same; returns the name's past and what the clock says.
+    pub(crate) fn look(&self, seen: &mut Snapshot) -> (Past, Duration) {
+        let now = self.now();
+        (self.learn_at(seen, now, Past::clone), now)
+    }
+
+    fn learn_at<T>(&self, seen: &mut Snapshot, now: Duration, get: impl Fn(&Past) -> T) -> T {
         let mut names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
         let past = entry(&mut names, &seen.name, now);
         past.note(Bucket::of(seen), now);
-        past.meet(seen, now);
-        (past.clone(), now)
+        past.meet(seen, now, &self.tally);
+        get(past)
     }
 
     /// Notes a reading of one queue, and returns its past and what the clock says.
@@ -119,7 +130,8 @@ impl Past {
         Self {
             fine: Ring::new(FINE.0, FINE.1),
             coarse: Ring::new(COARSE.0, COARSE.1),
-            people: People::default(),
+            line: Line::default(),
+            times: HoldTimes::default(),
             waits: Ended::default(),
             holds: Ended::default(),
             read_at: now,
@@ -133,15 +145,17 @@ impl Past {
     }
 
     /// Whoever waited before and holds now has waited; whoever held before and does not now has held.
-    fn meet(&mut self, seen: &Snapshot, now: Duration) {
-        let (waits, holds) = self.people.meet(seen, now);
+    fn meet(&mut self, seen: &mut Snapshot, now: Duration, tally: &Tally) {
+        let waits: Vec<Span> = self.line.meet(seen, now);
+        let holds = self.times.look(seen, now);
+        tally.count(&seen.name, waits.iter().map(|(_, waited)| *waited), &holds);
         for (at, waited) in waits {
             self.waits.push(at, waited);
             self.fine.waited(at, waited);
             self.coarse.waited(at, waited);
         }
-        for (at, held) in holds {
-            self.holds.push(at, held);
+        for hold in holds {
+            self.holds.push(now, hold.held_for);
         }
     }
 }

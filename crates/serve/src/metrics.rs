@@ -17,9 +17,9 @@ use prometheus_client::{
     metrics::{family::Family, gauge::Gauge},
     registry::{Registry, Unit},
 };
-use seinpaal::{QueueSnapshot, Snapshot};
+use seinpaal::{AdminError, QueueSnapshot, Snapshot};
 
-use crate::shared::Inner;
+use crate::{counting, shared::Inner};
 
 /// How many names, and queues, have series of their own: those with the most waiters, then the most holders.
 const MOST: usize = 500;
@@ -58,6 +58,8 @@ pub(crate) async fn metrics(State(inner): State<Arc<Inner>>) -> Response {
         let rows = of_queues(&mut registry, &queues);
         inner.history.scrape_queues(rows.into_iter().take(MOST));
     }
+    counting::begin(&inner.source);
+    inner.tally.register(&mut registry);
     let watched = i64::try_from(inner.watches.len()).unwrap_or(i64::MAX);
     gauge(
         &mut registry,
@@ -152,8 +154,9 @@ fn of_names<'a>(registry: &mut Registry, names: &'a [Snapshot]) -> Vec<&'a Snaps
 async fn crowded(inner: &Inner, rows: &[&Snapshot]) -> Vec<Snapshot> {
     let waited_for = rows.iter().filter(|seen| seen.waiting_total > 0).take(MOST_CROWDED);
     let reads = waited_for.map(|seen| async {
-        let semaphore = inner.seinpaal.semaphore(&seen.name);
-        semaphore.snapshot().await
+        let mut seen = inner.seinpaal.semaphore(&seen.name).snapshot().await?;
+        inner.history.learn(&mut seen);
+        Ok::<_, AdminError>(seen)
     });
     join_all(reads).await.into_iter().flatten().collect()
 }

@@ -2,7 +2,9 @@
 
 use std::{fmt, io, path::PathBuf};
 
-use crate::tokens::Tokens;
+use seinpaal::BadName;
+
+use crate::{tally::MOST, tokens::Tokens};
 
 /// How the pages behave.
 #[derive(Clone, Debug)]
@@ -24,6 +26,9 @@ pub struct Options {
     pub audit: Option<PathBuf>,
     /// How many pages may be kept up to date, and requests of programs may wait or hold, at once. Default: 1000.
     pub streams: usize,
+    /// Names whose waits, holds and losses are counted for `/metrics`, at most 100. Each is read once a second, from the
+    /// first scrape on. Default: none.
+    pub metrics_of: Vec<String>,
 }
 
 impl Default for Options {
@@ -37,6 +42,7 @@ impl Default for Options {
             hosts: Vec::new(),
             audit: None,
             streams: 1000,
+            metrics_of: Vec::new(),
         }
     }
 }
@@ -49,6 +55,10 @@ pub enum BadOption {
     BasePath(String),
     /// The file for the audit cannot be opened.
     Audit(PathBuf, io::Error),
+    /// This is no name.
+    Name(String, BadName),
+    /// So many names are to be counted, which is more than may be.
+    MetricsOf(usize),
     /// The system has no random numbers.
     Random,
 }
@@ -62,6 +72,10 @@ impl fmt::Display for BadOption {
             ),
             Self::Audit(path, error) => {
                 write!(f, "cannot append to {}: {error}; is its directory there?", path.display())
+            }
+            Self::Name(name, error) => write!(f, "{name:?} is not a name: {error}"),
+            Self::MetricsOf(names) => {
+                write!(f, "metrics of {names} names: at most {MOST} can be counted one by one")
             }
             Self::Random => f.write_str("the system has no random numbers"),
         }

@@ -2,7 +2,7 @@
 
 use seinpaal::Seinpaal;
 
-use crate::{history::History, lists::Lists, options::Options};
+use crate::{glances::Glances, history::History, lists::Lists, options::Options, tally::Tally};
 
 /// The store, and how it is to be shown.
 pub(crate) struct Source {
@@ -10,11 +10,15 @@ pub(crate) struct Source {
     pub(crate) options: Options,
     pub(crate) lists: Lists,
     pub(crate) history: History,
+    pub(crate) glances: Glances,
+    pub(crate) tally: Tally,
 }
 
 impl Source {
     pub(crate) fn new(seinpaal: Seinpaal, options: Options) -> Self {
         let lists = Lists::new(seinpaal.clone());
-        Self { seinpaal, options, lists, history: History::new() }
+        let tally = Tally::new(&options.metrics_of);
+        let history = History::new(tally.clone());
+        Self { seinpaal, options, lists, history, glances: Glances::default(), tally }
     }
 }

@@ -3,9 +3,8 @@
 mod support;
 
 use seinpaal::Seinpaal;
-use seinpaal_serve::{Options, Tokens};
 use serde_json::{Value, json};
-use support::{Site, object, problem, programs, until};
+use support::{object, problem, programs, until};
 
 type Outcome = Result<(), Box<dyn std::error::Error>>;
 
@@ -208,94 +207,6 @@ async fn an_item_whose_worker_does_not_renew_is_delivered_again() -> Outcome {
     let pop = || site.call("POST", "/v1/queues/mails/pop", r#"{"ttl_ms": 200, "wait_ms": 60000}"#);
     assert_eq!(object(&pop().await?)["items"][0]["attempt"], 1);
     assert_eq!(object(&pop().await?)["items"][0]["attempt"], 2);
-    Ok(())
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn without_the_option_programs_look_and_take_nothing() -> Outcome {
-    let seinpaal = Seinpaal::in_memory();
-    let site = Site::open(seinpaal.clone(), Options::default()).await?;
-    assert_eq!(site.get("/v1/names").await?.status, 200);
-    for (method, address, body) in [
-        ("POST", "/v1/names/a/acquire", "{}"),
-        ("POST", "/v1/names/a/hold", "{}"),
-        ("DELETE", "/v1/names/a/tickets/00000000000000000000000000000001", ""),
-        ("POST", "/v1/queues/q/items", r#"{"items": [{"payload": "a"}]}"#),
-        ("POST", "/v1/queues/q/pop", "{}"),
-        ("PUT", "/v1/names/a/limit", r#"{"limit": 1}"#),
-        ("DELETE", "/v1/queues/q/pause", ""),
-        ("PUT", "/v1/names/a/slots", r#"{"slot_names": ["a"]}"#),
-        ("POST", "/v1/names/a/tickets/00000000000000000000000000000001/ask", r#"{"reason": "x"}"#),
-    ] {
-        let refused = site.call(method, address, body).await?;
-        assert_eq!(problem(&refused), (403, "forbidden".to_owned()), "{method} {address}");
-    }
-    assert!(seinpaal.list("").await?.is_empty() && seinpaal.queues("").await?.is_empty());
-    Ok(())
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_token_may_what_its_role_may() -> Outcome {
-    let seinpaal = Seinpaal::in_memory();
-    let folder = tempfile::tempdir()?;
-    let path = folder.path().join("tokens");
-    std::fs::write(
-        &path,
-        "read rrrrrrrrrrrrrrrr\nuse uuuuuuuuuuuuuuuu\noperate oooooooooooooooo\n",
-    )?;
-    std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o600))?;
-    let tokens = Some(Tokens::read(&path)?);
-    let options = Options { api: true, allow_actions: true, tokens, ..Options::default() };
-    let site = Site::open(seinpaal, options).await?;
-    let ask = async |letter: &str,
-                     method: &str,
-                     address: &str,
-                     body: &str|
-           -> Result<u16, Box<dyn std::error::Error>> {
-        let token = letter.repeat(16);
-        let request = format!(
-            "{method} {address} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\nContent-Type: application/json\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}",
-            body.len()
-        );
-        Ok(site.ask(&request).await?.status)
-    };
-    let take = ("POST", "/v1/names/a/acquire", r#"{"limit": 9}"#);
-    let steer = ("PUT", "/v1/names/a/limit", r#"{"limit": 9}"#);
-    for (letter, statuses) in [
-        ("r", [200, 403, 403]),
-        ("u", [200, 200, 403]),
-        ("o", [200, 200, 204]),
-        ("x", [401, 401, 401]),
-    ] {
-        let look = ask(letter, "GET", "/v1/names", "").await?;
-        let takes = ask(letter, take.0, take.1, take.2).await?;
-        let steers = ask(letter, steer.0, steer.1, steer.2).await?;
-        assert_eq!([look, takes, steers], statuses, "{letter}");
-    }
-    Ok(())
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_page_of_another_site_can_take_nothing() -> Outcome {
-    let seinpaal = Seinpaal::in_memory();
-    let site = programs(&seinpaal).await?;
-    let ask = |headers: &str| {
-        let request = format!(
-            "POST /v1/names/a/acquire HTTP/1.1\r\n{headers}Content-Length: 2\r\nConnection: close\r\n\r\n{{}}"
-        );
-        let site = &site;
-        async move { site.ask(&request).await }
-    };
-    let json_type = "Content-Type: application/json\r\n";
-    let origin =
-        ask(&format!("Host: localhost\r\n{json_type}Origin: http://evil.example\r\n")).await?;
-    assert_eq!(problem(&origin), (403, "forbidden".to_owned()));
-    let form = ask("Host: localhost\r\nContent-Type: text/plain\r\n").await?;
-    assert_eq!(problem(&form), (415, "not-JSON".to_owned()));
-    let rebound = ask(&format!("Host: evil.example\r\n{json_type}")).await?;
-    assert_eq!(problem(&rebound), (421, "other-host".to_owned()));
-    assert!(origin.header("access-control-allow-origin").is_none());
-    assert!(seinpaal.list("").await?.is_empty());
     Ok(())
 }
 

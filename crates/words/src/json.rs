@@ -1,13 +1,15 @@
 //! What is said to programs: the JSON of `--json` and of the HTTP API. Scripts depend on every name here.
 
+mod guess;
 pub mod queue;
 mod why;
 
 use std::{collections::BTreeMap, time::Duration};
 
-use seinpaal::{HandOverAsk, Holder, Kind, SlotNames, Slots, Snapshot, Waiter};
+use seinpaal::{HandOverAsk, Holder, Kind, SlotNames, Slots, Snapshot, Waiter, why::Estimate};
 use serde::Serialize;
 
+pub use guess::Guess;
 pub use why::Explained;
 
 const MOST_SLOTS: u32 = 65_536;
@@ -217,6 +219,8 @@ struct WaiterRow<'a> {
     labels: Labels<'a>,
     /// For how long it has waited, in milliseconds.
     waiting_ms: u128,
+    /// When it is served, as far as can be told.
+    estimate: Guess,
 }
 
 /// An object; of a label given twice the last.
@@ -226,7 +230,8 @@ impl<'a> Shown<'a> {
     /// What is said of this name, and of all who hold and wait.
     #[must_use]
     pub fn new(snapshot: &'a Snapshot) -> Self {
-        let (waiters, names) = (snapshot.waiters.iter().enumerate(), &snapshot.slot_names);
+        let (guesses, names) = (snapshot.estimates(), &snapshot.slot_names);
+        let waiters = snapshot.waiters.iter().zip(1..).zip(&guesses);
         Self {
             name: &snapshot.name,
             kind: kind(snapshot),
@@ -237,7 +242,7 @@ impl<'a> Shown<'a> {
             guarded_for_ms: snapshot.guarded_for.map(|left| left.as_millis()),
             slot_names: names.iter().collect(),
             holders: snapshot.holders.iter().map(|row| HolderRow::new(row, names)).collect(),
-            waiters: waiters.map(|(at, row)| WaiterRow::new(row, at + 1, names)).collect(),
+            waiters: waiters.map(|(row, guess)| WaiterRow::new(row, names, guess)).collect(),
         }
     }
 }
@@ -268,7 +273,7 @@ impl<'a> AskedRow<'a> {
 }
 
 impl<'a> WaiterRow<'a> {
-    fn new(waiter: &'a Waiter, position: usize, names: &SlotNames) -> Self {
+    fn new((waiter, position): (&'a Waiter, usize), names: &SlotNames, guess: &Estimate) -> Self {
         Self {
             ticket: waiter.ticket.to_string(),
             position,
@@ -279,6 +284,7 @@ impl<'a> WaiterRow<'a> {
             pid: waiter.about.pid,
             labels: labels(&waiter.about.labels),
             waiting_ms: waiter.waiting_for.as_millis(),
+            estimate: Guess::new(guess),
         }
     }
 }

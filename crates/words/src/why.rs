@@ -1,11 +1,16 @@
 //! Why a waiter waits, in words.
 
+mod expected;
+
 use std::time::Duration;
 
 use seinpaal::{
     About, HandOverAsk, Holder, Snapshot, Ticket,
-    why::{Estimate, HeldBy, Holders, LeasesEnd, Reason, Unsaid, Waits, Why},
+    why::{HeldBy, Holders, Reason, Waits, Why},
 };
+
+use expected::latest;
+pub use expected::{basis, estimate, figure};
 
 use crate::{
     text::{age, ordinal, plain},
@@ -198,65 +203,6 @@ fn who(seen: &Snapshot, ticket: Ticket) -> String {
 pub fn origin(about: &About) -> String {
     let labels = about.labels.iter().map(|(key, value)| format!(" {key}={value}"));
     format!("{}@{}{}", about.pid, about.host, labels.collect::<String>())
-}
-
-/// How long, and what that rests on.
-#[must_use]
-pub fn estimate(estimate: &Estimate) -> String {
-    match estimate {
-        Estimate::Now => "at once".to_owned(),
-        Estimate::AfterGuard { wait } => format!("in {}, when the guard ends", age(*wait)),
-        Estimate::About { wait, .. } => {
-            format!("about {}, {}", age(whole(*wait)), basis(estimate))
-        }
-        Estimate::CannotSay(_) => format!("cannot say: {}", basis(estimate)),
-        _ => "cannot say".to_owned(),
-    }
-}
-
-/// What an estimate rests on, or why there is none; empty where that goes without saying.
-#[must_use]
-pub fn basis(estimate: &Estimate) -> String {
-    match estimate {
-        Estimate::About { holders, held_for, in_line, came_in, .. } => format!(
-            "going by how long {} ({}) and how fast the line grew ({in_line} in {})",
-            if *holders == 1 { "the holder has held" } else { "holders have held on average" },
-            age(whole(*held_for)),
-            age(whole(*came_in)),
-        ),
-        Estimate::CannotSay(unsaid) => because(*unsaid).to_owned(),
-        _ => String::new(),
-    }
-}
-
-fn because(unsaid: Unsaid) -> &'static str {
-    match unsaid {
-        Unsaid::Paused => "nobody knows when the name is resumed",
-        Unsaid::LimitIsZero => "nobody knows when the limit is raised",
-        Unsaid::AboveLimit => "it will be refused",
-        Unsaid::SlotWishedFor => "it goes by which slot is given back",
-        Unsaid::Unreachable => "nobody knows whether it comes back",
-        _ => "not all holders are listed",
-    }
-}
-
-fn latest(end: &LeasesEnd) -> String {
-    let within = age(end.within);
-    match end.leases {
-        1 => format!("at the latest: in {within}, unless a lease that ends then is renewed"),
-        leases => format!(
-            "at the latest: in {within}, unless one of {leases} leases that end by then is renewed"
-        ),
-    }
-}
-
-/// Without a fraction of a second that nobody knows.
-fn whole(duration: Duration) -> Duration {
-    if duration < Duration::from_secs(1) {
-        duration
-    } else {
-        Duration::from_secs(duration.as_secs())
-    }
 }
 
 /// `1 is`, `2 are`.

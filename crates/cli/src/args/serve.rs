@@ -52,6 +52,9 @@ pub(crate) struct Serve {
     /// The prefix of every path, for use behind a proxy, such as /locks
     #[arg(long, value_name = "PATH", default_value = "", hide_default_value = true)]
     pub(crate) base_path: String,
+    /// Count the waits, holds and losses of this name for /metrics; repeatable, at most 100
+    #[arg(long, value_name = "NAME")]
+    pub(crate) metrics_of: Vec<String>,
     /// How many open pages are kept up to date at once
     #[arg(long, value_name = "N", default_value = "1000", value_parser = super::values::count(100_000))]
     pub(crate) streams: u32,

@@ -86,6 +86,7 @@ mod with_pages {
             hosts: args.host.iter().cloned().chain([own]).collect(),
             audit: args.audit.clone(),
             streams: args.streams as usize,
+            metrics_of: args.metrics_of.clone(),
         })
     }
 

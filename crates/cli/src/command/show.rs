@@ -138,9 +138,11 @@ fn waiters(seen: &Snapshot, ticket: impl Fn(Ticket) -> String) -> Table {
         Column::left("HOST").rank(1).cut(8),
         Column::right("PID").rank(2),
         Column::right("SINCE"),
+        Column::right("EXPECTED"),
         Column::left("LABELS").rank(3).cut(10),
     ]);
-    for (waiter, place) in seen.waiters.iter().zip(1..) {
+    let rows = seen.waiters.iter().zip(seen.estimates()).zip(1..);
+    for ((waiter, estimate), place) in rows {
         table.row(vec![
             ticket(waiter.ticket),
             i32::to_string(&place),
@@ -150,6 +152,7 @@ fn waiters(seen: &Snapshot, ticket: impl Fn(Ticket) -> String) -> Table {
             waiter.about.host.clone(),
             waiter.about.pid.to_string(),
             age(waiter.waiting_for),
+            why::figure(&estimate).unwrap_or_default(),
             labels(&waiter.about),
         ]);
     }

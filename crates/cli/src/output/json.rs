@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 pub(crate) use seinpaal_words::json::{
-    Acquired, Explained, Limit, Renewed, Row, Shown, queue, slots, state,
+    Acquired, Explained, Guess, Limit, Renewed, Row, Shown, queue, slots, state,
 };
 
 /// One object on one line.

@@ -6,7 +6,10 @@ use rustix::fs::{OFlags, fcntl_getfl};
 use serde::Serialize;
 
 use super::raw;
-use crate::{exit::Failure, output::Outlet};
+use crate::{
+    exit::Failure,
+    output::{Outlet, json::Guess},
+};
 
 /// One line.
 #[derive(Debug, Serialize)]
@@ -22,6 +25,7 @@ pub(crate) enum Event<'a> {
         name: &'a str,
         position: u32,
         waiting: u32,
+        estimate: Guess,
     },
     Acquired {
         name: &'a str,

@@ -5,30 +5,27 @@ mod lookout;
 mod refusal;
 mod under;
 mod vigil;
+mod waiter;
 
 use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 use seinpaal::{
     Acquire, AcquireAllError, MOST_READERS, Name, OnMismatch, Outage, Permit, PermitSet, Seinpaal,
-    Semaphore, Snapshot,
+    Semaphore,
 };
 use tokio::sync::mpsc;
 
-use super::{Event, Events, Signals, ending::silence, ends_waiting, signals};
+use super::{Events, Signals, ending::silence, ends_waiting, signals};
 use crate::{
     args::Entry,
     exit::{Exit, Failure},
-    output::{
-        Subject, Voice,
-        text::{age, reason},
-    },
+    output::{Subject, Voice, text::age},
 };
-use line::Line;
-use lookout::Lookout;
 use refusal::unreachable;
 pub(crate) use vigil::full;
 pub(super) use vigil::{News, Vigil, WORTH_A_LINE};
+use waiter::Waiting;
 
 /// How long a store may be silent for a request that does not wait (`-n`).
 const HURRY: Duration = Duration::from_secs(3);
@@ -227,91 +224,6 @@ impl Entrance<'_> {
         self.voice.explain(format!("{}: got {slots} of {limit} after {after}", permit.name()));
         let (fence, ticket) = (permit.fence(), permit.ticket());
         self.voice.explain_more(format!("{}: fence {fence}, ticket {ticket}", permit.name()));
-    }
-}
-
-/// A waiter, and what was already reported of it.
-struct Waiting<'a> {
-    entrance: Entrance<'a>,
-    events: &'a Events,
-    line: Line,
-    lookout: Lookout,
-    /// What `-v` was told last: our place, and whether something keeps everybody out.
-    explained: (u32, bool),
-    silence_is_told: bool,
-}
-
-impl<'a> Waiting<'a> {
-    fn new(entrance: Entrance<'a>, events: &'a Events) -> Self {
-        Self {
-            entrance,
-            events,
-            line: Line::new(entrance.voice),
-            lookout: Lookout::default(),
-            explained: (0, false),
-            silence_is_told: false,
-        }
-    }
-
-    /// This request stands in the line of this name now, in which there are `waiting`.
-    fn begin(&mut self, part: &Part, waiting: u32) {
-        self.events.emit(&Event::Queued { name: &part.name, waiting });
-        self.explain(&part.name, waiting, None);
-        self.line.place = 0;
-        let voice = self.entrance.voice;
-        let is_wanted = self.line.is_wanted() || voice.is_explaining() || self.events.are_wanted();
-        self.lookout.post(&part.semaphore, is_wanted);
-    }
-
-    fn show(&mut self, snapshot: &Snapshot, place: u32) {
-        let waiting = snapshot.waiting_total;
-        if self.line.place != place {
-            let name = &snapshot.name;
-            self.events.emit(&Event::Position { name, position: place, waiting });
-        }
-        self.line.place = place;
-        self.explain(&snapshot.name, place, reason(snapshot));
-        if !self.silence_is_told {
-            self.line.draw(&line::words(snapshot, place));
-        }
-    }
-
-    fn explain(&mut self, name: &str, place: u32, why: Option<String>) {
-        let told = (place, why.is_some());
-        if std::mem::replace(&mut self.explained, told) != told {
-            let why = why.map(|why| format!(", {why}")).unwrap_or_default();
-            let ahead = place.saturating_sub(1);
-            self.entrance.voice.explain(format!("{name}: waiting, {ahead} ahead{why}"));
-        }
-    }
-
-    /// A store that is silent is told of: on the line, else once an outage.
-    fn hear(&mut self, news: News) -> Result<(), Failure> {
-        let subject = self.entrance.subject;
-        match news {
-            News::Full(error) => return Err(error.into()),
-            News::Silent(outage) => {
-                let is_told = outage.lasted >= WORTH_A_LINE || self.line.is_wanted();
-                let is_news = is_told && !std::mem::replace(&mut self.silence_is_told, true);
-                if self.line.is_wanted() {
-                    self.line.draw(&format!(
-                        "still waiting for {}: {}",
-                        subject.name,
-                        silence(&outage)
-                    ));
-                } else if is_news {
-                    let words = format!("{}; still waiting", silence(&outage));
-                    self.entrance.voice.say(subject.line(&words));
-                }
-            }
-            News::Back => {
-                if std::mem::take(&mut self.silence_is_told) {
-                    let words = subject.line("the store answers again; still waiting");
-                    self.entrance.voice.explain(words);
-                }
-            }
-        }
-        Ok(())
     }
 }
 

@@ -1,8 +1,11 @@
 //! Asks the store again and again, beside the view, which never waits for it.
 
-use std::time::Duration;
+use std::{
+    collections::HashMap,
+    time::{Duration, Instant},
+};
 
-use seinpaal::{DeadLetter, Name, QueueError, QueueSnapshot, Seinpaal, Snapshot};
+use seinpaal::{DeadLetter, HoldTimes, Name, QueueError, QueueSnapshot, Seinpaal, Snapshot};
 use tokio::{
     sync::{mpsc, watch},
     task::JoinHandle,
@@ -45,6 +48,23 @@ pub(super) enum Seen {
 
 /// How many dead letters of an open queue are read.
 const LETTERS: u32 = 100;
+
+/// What was seen of the names that were opened.
+struct Past {
+    began: Instant,
+    names: HashMap<Name, HoldTimes>,
+}
+
+impl Past {
+    fn new() -> Self {
+        Self { began: Instant::now(), names: HashMap::new() }
+    }
+
+    fn look(&mut self, seen: &mut Snapshot) {
+        let holds = self.names.entry(seen.name.clone()).or_default();
+        holds.look(seen, self.began.elapsed());
+    }
+}
 
 /// The task that asks. Ends when it is dropped.
 pub(super) struct Watch {
@@ -89,9 +109,14 @@ async fn ask_on(
     mut look: watch::Receiver<Look>,
     sender: mpsc::Sender<Seen>,
 ) {
+    let mut past = Past::new();
     loop {
         let wanted = look.borrow_and_update().clone();
-        if sender.send(ask(&seinpaal, &prefix, wanted).await).await.is_err() {
+        let mut seen = ask(&seinpaal, &prefix, wanted).await;
+        if let Seen::Names { open: Some(open), .. } = &mut seen {
+            past.look(open);
+        }
+        if sender.send(seen).await.is_err() {
             return;
         }
         // Until it is time, or something else is looked at.

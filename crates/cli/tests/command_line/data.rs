@@ -78,7 +78,7 @@ fn show_lists_holders_and_waiters_with_exactly_the_promised_fields() {
     assert_eq!(holder["labels"], serde_json::json!({"job": "42"}));
     assert_eq!((&holder["pid"], &holder["valid_for_ms"]), (&held.pid().into(), &().into()));
     let place = &shown["waiters"][0];
-    let expected = "ticket position permits priority host pid labels waiting_ms";
+    let expected = "ticket position permits priority host pid labels waiting_ms estimate";
     assert_eq!(sorted(keys(place)), sorted(expected.split(' ').collect()));
     assert_eq!((&place["position"], &place["priority"]), (&1.into(), &(-7).into()));
     held.let_go();

@@ -6,6 +6,7 @@ mod data;
 mod doctor;
 mod endings;
 mod errors;
+mod estimates;
 mod events;
 mod full;
 mod kinds;

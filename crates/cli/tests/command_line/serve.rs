@@ -20,3 +20,15 @@ fn pages_for_others_than_this_machine_need_tokens() {
     assert_eq!(output.status.code(), Some(64), "{err}");
     assert!(err.contains("--token-file") && err.lines().count() == 1, "{err}");
 }
+
+#[cfg(feature = "serve")]
+#[test]
+fn what_the_guide_has_typed_leads_to_a_page_that_says_who_holds_and_why_somebody_waits() {
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../.ci/first-look");
+    let output =
+        std::process::Command::new(script).arg(env!("CARGO_BIN_EXE_seinpaal")).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{said}{}", String::from_utf8_lossy(&output.stderr));
+    assert!(said.contains("its page says why one waits"), "{said}");
+    assert!(said.contains("Full: 1 of 1 held. 1 has waited for"), "{said}");
+}

@@ -108,7 +108,7 @@ fn waiting_on_a_terminal_shows_one_line_that_goes_away() {
     let (held, _) = Held::hold(&world, &["a"]);
     let run = [env!("CARGO_BIN_EXE_seinpaal"), "run", "a", "echo", "in"];
     let mut screen = Screen::start(&world, &run);
-    screen.until_shown("waiting for a: 1st of 1");
+    screen.until_shown("waiting for a: 1st of 1, about ");
     assert!(screen.shown().contains(&held.pid().to_string()), "{}", screen.shown());
     held.let_go();
     assert_eq!(screen.end(), 0);

@@ -1,11 +1,12 @@
-//! How long a waiter may still wait, and what that rests on (docs/decisions/0048).
+//! How long a waiter may still wait, and what that rests on (docs/decisions/0048, 0081).
 
-use alloc::{collections::BinaryHeap, vec::Vec};
-use core::{cmp::Reverse, time::Duration};
+use alloc::vec::Vec;
+use core::time::Duration;
 
-use super::{count, line::AheadOfWaiter, named, time};
+use super::{count, line::AheadOfWaiter, named, play::Play, time};
 use crate::{
-    snapshot::{HolderRow, Snapshot, WaiterRow},
+    hold_times::HoldLengths,
+    snapshot::{Snapshot, WaiterRow},
     time::Micros,
 };
 
@@ -28,6 +29,20 @@ pub enum Estimate {
         in_line: u32,
         /// How long it took them to come.
         came_in: Duration,
+    },
+    /// About this long, as holds took that were seen to end.
+    ByHolds {
+        /// How long.
+        wait: Duration,
+        /// How many holds were seen to end.
+        seen: u32,
+        /// Half of them took no longer.
+        typical: Duration,
+    },
+    /// When leases end that their holders do not renew.
+    AtLeaseEnd {
+        /// How long.
+        wait: Duration,
     },
     /// Nobody admits anybody until the guard ends, and then it is free as far as the store knows.
     AfterGuard {
@@ -67,34 +82,124 @@ pub struct LeasesEnd {
 }
 
 impl Estimate {
-    pub(super) fn new(seen: &Snapshot, row: &WaiterRow, line: &AheadOfWaiter<'_>) -> Self {
-        if let Some(unsaid) = unsaid(seen, row) {
-            return Self::CannotSay(unsaid);
+    /// How long it may still be; `None` where nothing can be said.
+    #[must_use]
+    pub fn wait(&self) -> Option<Duration> {
+        match self {
+            Self::Now => Some(Duration::ZERO),
+            Self::About { wait, .. }
+            | Self::ByHolds { wait, .. }
+            | Self::AtLeaseEnd { wait }
+            | Self::AfterGuard { wait } => Some(*wait),
+            Self::CannotSay(_) => None,
         }
-        let guard = seen.guarded_for.map(time);
-        let is_by_name = named::is_by_name(row, line);
-        let fits = match is_by_name {
-            true => named::reasons(seen, row, line).is_empty() && seen.held <= seen.limit,
-            false => line.fits(row),
-        };
+    }
+}
+
+/// The estimates of all waiters that a snapshot lists, in their order: the line is gone through once.
+pub(super) struct Estimates<'a> {
+    seen: &'a Snapshot,
+    past: &'a HoldLengths,
+    play: Play<'a>,
+    next: usize,
+    /// What those take that are served before the next one.
+    needed: u64,
+    /// One of them wishes for a slot by name.
+    is_by_name: bool,
+}
+
+impl<'a> Estimates<'a> {
+    pub(super) fn new(seen: &'a Snapshot, past: &'a HoldLengths) -> Self {
+        let play = Play::new(seen, past);
+        Self { seen, past, play, next: 0, needed: 0, is_by_name: false }
+    }
+
+    /// Of the waiter in this row alone.
+    pub(super) fn of(seen: &'a Snapshot, past: &'a HoldLengths, at: usize) -> Estimate {
+        let mut line = Self::new(seen, past);
+        for ahead in &seen.waiters[..at] {
+            line.join(ahead);
+        }
+        line.estimate(&seen.waiters[at], at)
+    }
+
+    fn estimate(&mut self, row: &WaiterRow, at: usize) -> Estimate {
+        let played = self.join(row);
+        if let Some(unsaid) = unsaid(self.seen, row) {
+            return Estimate::CannotSay(unsaid);
+        }
+        let guard = self.seen.guarded_for.map(time);
         match guard {
-            None if fits => return Self::Now,
-            Some(wait) if fits => return Self::AfterGuard { wait },
-            _ if is_by_name => return Self::CannotSay(Unsaid::SlotWishedFor),
+            None if self.fits(row, at) => return Estimate::Now,
+            Some(wait) if self.fits(row, at) => return Estimate::AfterGuard { wait },
+            _ if self.is_by_name => return Estimate::CannotSay(Unsaid::SlotWishedFor),
             _ => {}
         }
-        let held_for = mean_age(seen);
-        let Some(wait) = played(seen, row, line, held_for) else {
-            return Self::CannotSay(Unsaid::NotAllListed);
-        };
-        let (in_line, came_in) = growth(seen);
-        Self::About {
-            wait: time(wait.max(at_its_pace(seen, row, line))).max(guard.unwrap_or_default()),
-            holders: seen.holders_total,
-            held_for: time(held_for),
+        match played {
+            Some(wait) => self.about(row, wait, guard.unwrap_or_default()),
+            None => Estimate::CannotSay(Unsaid::NotAllListed),
+        }
+    }
+
+    /// Counts it among those that will take permits, and says when it gets them; `None` if it gets none.
+    fn join(&mut self, row: &WaiterRow) -> Option<Micros> {
+        if row.unreachable || row.permits > self.seen.limit {
+            return None;
+        }
+        self.needed += u64::from(row.permits);
+        self.is_by_name |= !row.wishes.is_empty();
+        self.play.serve(row.permits)
+    }
+
+    /// Whether it is served at the next step, with all ahead.
+    fn fits(&self, row: &WaiterRow, at: usize) -> bool {
+        if !self.is_by_name {
+            let free = self.seen.limit.saturating_sub(self.seen.held);
+            return self.needed <= u64::from(free);
+        }
+        let line = AheadOfWaiter::before(self.seen, at);
+        named::reasons(self.seen, row, &line).is_empty() && self.seen.held <= self.seen.limit
+    }
+
+    fn about(&self, row: &WaiterRow, played: Micros, guard: Duration) -> Estimate {
+        if !self.play.is_guess() {
+            return Estimate::AtLeaseEnd { wait: time(played).max(guard) };
+        }
+        let (in_line, came_in) = growth(self.seen);
+        let at_its_pace = at_its_pace(self.seen, row, self.needed);
+        if let Some(typical) = self.past.median() {
+            // A line that has grown for as long as somebody holds tells as much as the holds of so many.
+            let in_line = if came_in < typical || at_its_pace == 0 { 0 } else { in_line };
+            let seen = count(self.past.count());
+            let wait = weighed([(played, seen), (at_its_pace, in_line)]);
+            return Estimate::ByHolds { wait: time(wait).max(guard), seen, typical: time(typical) };
+        }
+        Estimate::About {
+            wait: time(played.max(at_its_pace)).max(guard),
+            holders: self.seen.holders_total,
+            held_for: time(self.play.mean_age()),
             in_line,
             came_in: time(came_in),
         }
+    }
+}
+
+/// The mean of two lengths with their weights.
+fn weighed(lengths: [(Micros, u32); 2]) -> Micros {
+    let all: u128 = lengths.iter().map(|(_, weight)| u128::from(*weight)).sum();
+    let sum: u128 =
+        lengths.iter().map(|(time, weight)| u128::from(*time) * u128::from(*weight)).sum();
+    Micros::try_from(sum / all.max(1)).unwrap_or(Micros::MAX)
+}
+
+impl Iterator for Estimates<'_> {
+    type Item = Estimate;
+
+    fn next(&mut self) -> Option<Estimate> {
+        let at = self.next;
+        let row = self.seen.waiters.get(at)?;
+        self.next += 1;
+        Some(self.estimate(row, at))
     }
 }
 
@@ -110,44 +215,6 @@ fn unsaid(seen: &Snapshot, row: &WaiterRow) -> Option<Unsaid> {
     unsaid.into_iter().find(|(is_so, _)| *is_so).map(|(_, unsaid)| unsaid)
 }
 
-fn mean_age(seen: &Snapshot) -> Micros {
-    let ages = seen.holders.iter().map(|row| u128::from(row.held_for)).sum::<u128>();
-    let mean = ages.checked_div(seen.holders.len() as u128);
-    mean.and_then(|mean| Micros::try_from(mean).ok()).unwrap_or(0)
-}
-
-/// Plays the line through. A holder is taken to have half of its age before it, and a waiter that
-/// is served to hold for one and a half ages. A holder that does not renew holds until its lease
-/// ends.
-fn played(
-    seen: &Snapshot,
-    row: &WaiterRow,
-    line: &AheadOfWaiter<'_>,
-    age: Micros,
-) -> Option<Micros> {
-    let ends = seen.holders.iter().map(|row| Reverse((left(row), row.slots.count())));
-    let mut ends: BinaryHeap<_> = ends.collect();
-    let mut free = i64::from(seen.limit) - i64::from(seen.held);
-    let mut now = 0;
-    for next in line.takers().chain([row]) {
-        while free < i64::from(next.permits) {
-            let Reverse((end, permits)) = ends.pop()?;
-            now = end;
-            free += i64::from(permits);
-        }
-        free -= i64::from(next.permits);
-        ends.push(Reverse((now + age + age / 2, next.permits)));
-    }
-    Some(now)
-}
-
-fn left(row: &HolderRow) -> Micros {
-    match (row.not_renewed_for(), row.valid_for) {
-        (Some(_), Some(left)) => left,
-        _ => row.held_for / 2,
-    }
-}
-
 fn in_line(seen: &Snapshot) -> impl Iterator<Item = &WaiterRow> {
     seen.waiters.iter().filter(|row| !row.unreachable)
 }
@@ -159,14 +226,14 @@ fn growth(seen: &Snapshot) -> (u32, Micros) {
 }
 
 /// How long the wait is if the line moves as fast as it grew. As many waiters come as go, or the
-/// line would be longer or shorter. `None` if the snapshot does not list the end of the line.
-fn at_its_pace(seen: &Snapshot, row: &WaiterRow, line: &AheadOfWaiter<'_>) -> Micros {
+/// line would be longer or shorter. 0 if the snapshot does not list the end of the line.
+fn at_its_pace(seen: &Snapshot, row: &WaiterRow, needed: u64) -> Micros {
     if seen.waiters.len() != seen.waiting_total as usize {
         return 0;
     }
     let all: u128 = in_line(seen).map(|row| u128::from(row.permits)).sum();
     // Half of its own: it stands somewhere between the one before it and the one behind.
-    let before = 2 * u128::from(line.needs(row)) - u128::from(row.permits);
+    let before = 2 * u128::from(needed) - u128::from(row.permits);
     let wait = u128::from(growth(seen).1) * before / (2 * all.max(1));
     Micros::try_from(wait).unwrap_or(Micros::MAX)
 }

@@ -1,8 +1,9 @@
 use std::{string::String, vec, vec::Vec};
 
 use super::*;
-use crate::{Fence, HolderRow, SlotNames, Slots, time::Micros};
+use crate::{Fence, HoldLengths, HolderRow, SlotNames, Slots, time::Micros};
 
+mod by_holds;
 mod steady;
 
 pub(super) const SECOND: Micros = 1_000_000;
@@ -223,7 +224,7 @@ fn a_lease_that_nobody_promised_to_renew_is_no_sign_of_a_death() {
 fn a_holder_that_does_not_renew_is_taken_to_hold_until_its_lease_ends() {
     let silent = promising(holder(1, 1, 600, Some(12)));
     let seen = name(1, vec![silent], vec![waiter(2, 1)]);
-    assert_eq!(by_ages(&told(&seen, 2)), about(12, 1, 600));
+    assert_eq!(told(&seen, 2).estimate, Estimate::AtLeaseEnd { wait: seconds(12) });
 }
 
 #[test]

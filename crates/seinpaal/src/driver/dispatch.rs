@@ -159,7 +159,7 @@ impl Driver {
         match event {
             Event::Queued { ticket, waiting } => {
                 if let Some(request) = self.waiting.requests.get_mut(&ticket) {
-                    request.asked.queued();
+                    request.asked.queued(waiting);
                     let on_queued = request.on_queued.take();
                     self.queued.extend(on_queued.map(|on_queued| (on_queued, waiting)));
                 }

@@ -34,6 +34,8 @@ pub(super) struct QueueWaiters {
     pub(super) finishes: HashMap<Delivery, oneshot::Sender<End>>,
     pub(super) last_error: Option<StoreError>,
     pub(super) agenda_at: Option<Micros>,
+    /// How many items in work the metrics were told of.
+    counted: usize,
     clock: ClientClock,
     address: Arc<str>,
 }
@@ -57,6 +59,7 @@ impl QueueWaiters {
             finishes: HashMap::new(),
             last_error: None,
             agenda_at: None,
+            counted: 0,
             clock,
             address,
         }
@@ -90,6 +93,14 @@ impl QueueWaiters {
         while let Some(event) = self.session.poll_event() {
             note_queue(queue, &event);
             self.pass_on(queue, event);
+        }
+        self.count(queue);
+    }
+
+    /// Tells the metrics how many items are in work, if that has changed.
+    pub(super) fn count(&mut self, queue: &Name) {
+        if std::mem::replace(&mut self.counted, self.leases.len()) != self.leases.len() {
+            figures::in_work(queue, self.leases.len());
         }
     }
 

@@ -135,8 +135,9 @@ impl Queues {
     }
 
     pub(super) fn close(&mut self) {
-        for waiters in self.by_name.values_mut() {
+        for (name, waiters) in &mut self.by_name {
             waiters.close();
+            waiters.count(name);
         }
         self.touched.extend(self.by_name.keys().cloned());
     }

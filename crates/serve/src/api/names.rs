@@ -22,7 +22,7 @@ use super::{
     address::{OfName, OfTicket},
     body::{Asked, At, ticket},
 };
-use crate::{problem::Problem, shared::Inner};
+use crate::{problem::Problem, shared::Inner, source::Source};
 
 /// Between two looks for a stream of events.
 const INTERVAL: Duration = Duration::from_secs(1);
@@ -104,7 +104,8 @@ pub(super) async fn show(
     State(inner): State<Arc<Inner>>,
     At(OfName { name }): At<OfName>,
 ) -> Result<Response, Problem> {
-    let seen = semaphore(&inner, &name)?.snapshot().await?;
+    let mut seen = semaphore(&inner, &name)?.snapshot().await?;
+    inner.history.learn(&mut seen);
     Ok(Json(Shown::new(&seen)).into_response())
 }
 
@@ -119,7 +120,8 @@ pub(super) async fn why(
     At(OfTicket { name, ticket: of }): At<OfTicket>,
 ) -> Result<Response, Problem> {
     let of = ticket(&of)?;
-    let seen = semaphore(&inner, &name)?.snapshot().await?;
+    let mut seen = semaphore(&inner, &name)?.snapshot().await?;
+    inner.history.learn(&mut seen);
     let why = seen.why(&of).ok_or_else(|| Problem::not_found("no such ticket holds or waits"))?;
     Ok(Json(Explained::new(&seen, of, &why)).into_response())
 }
@@ -136,7 +138,9 @@ pub(super) async fn events(
     At(OfName { name }): At<OfName>,
 ) -> Result<Response, Problem> {
     let place = place(&inner)?;
-    let watched = Watched { semaphore: semaphore(&inner, &name)?, told: None, _place: place };
+    let source = Arc::clone(&inner.source);
+    let watched =
+        Watched { semaphore: semaphore(&inner, &name)?, source, told: None, _place: place };
     let unbuffered = [("x-accel-buffering", "no")];
     let events = stream::unfold(watched, |mut watched| async move {
         let event = watched.next().await;
@@ -158,6 +162,7 @@ pub(super) fn semaphore(inner: &Inner, name: &str) -> Result<Semaphore, Problem>
 
 struct Watched {
     semaphore: Semaphore,
+    source: Arc<Source>,
     /// What was told last, without the times in it.
     told: Option<Value>,
     _place: OwnedSemaphorePermit,
@@ -168,7 +173,10 @@ impl Watched {
     async fn next(&mut self) -> Event {
         loop {
             let (kind, seen) = match self.semaphore.snapshot().await {
-                Ok(seen) => ("shown", serde_json::to_value(Shown::new(&seen))),
+                Ok(mut seen) => {
+                    self.source.history.learn(&mut seen);
+                    ("shown", serde_json::to_value(Shown::new(&seen)))
+                }
                 Err(error) => ("problem", serde_json::to_value(Problem::from(error))),
             };
             let seen = seen.unwrap_or_default();
@@ -182,11 +190,11 @@ impl Watched {
     }
 }
 
-/// Without what changes by itself.
+/// Without what changes by itself: times, and estimates.
 fn timeless(mut seen: Value) -> Value {
     match &mut seen {
         Value::Object(fields) => {
-            fields.retain(|key, _| !key.ends_with("_ms"));
+            fields.retain(|key, _| !key.ends_with("_ms") && key != "estimate");
             fields.values_mut().for_each(|value| *value = timeless(value.take()));
         }
         Value::Array(rows) => rows.iter_mut().for_each(|row| *row = timeless(row.take())),

@@ -1,4 +1,4 @@
-//! Waits and holds that ended, as two readings tell.
+//! Waits and holds that ended. Of waits, two readings tell.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -10,13 +10,13 @@ use seinpaal::{Snapshot, Ticket};
 /// How many are remembered, and for how long.
 const MOST: usize = 256;
 const LASTS: Duration = Duration::from_secs(600);
-/// How many of the first in line, and of the holders, are known again at the next reading.
+/// How many of the first in line are known again at the next reading.
 const KNOWN: usize = 256;
 /// Two readings further apart say nothing about who went in between, and when.
 const NEAR: Duration = Duration::from_secs(5);
 
-/// Something that took a while, and when it ended.
-type Span = (Duration, Duration);
+/// When something ended, and how long it took.
+pub(super) type Span = (Duration, Duration);
 
 /// What ended in the last ten minutes.
 #[derive(Clone, Debug, Default)]
@@ -39,41 +39,32 @@ impl Ended {
     }
 }
 
-/// The tickets of the last reading: since when each had waited, or held.
+/// The waiters of the last reading: since when each had waited.
 #[derive(Clone, Debug, Default)]
-pub(super) struct People {
+pub(super) struct Line {
     waiting: HashMap<Ticket, Duration>,
-    holding: HashMap<Ticket, Duration>,
     read_at: Duration,
 }
 
-impl People {
-    /// Waits that have ended with a grant since the last reading, and holds that have ended.
-    pub(super) fn meet(&mut self, seen: &Snapshot, now: Duration) -> (Vec<Span>, Vec<Span>) {
+impl Line {
+    /// Waits that have ended with a grant since the last reading.
+    pub(super) fn meet(&mut self, seen: &Snapshot, now: Duration) -> Vec<Span> {
         let before = std::mem::replace(self, Self::of(seen, now));
         if now.saturating_sub(before.read_at) > NEAR {
-            return (Vec::new(), Vec::new());
+            return Vec::new();
         }
         let waits = seen.holders.iter().filter_map(|holder| {
             let (came, got_in) =
                 (before.waiting.get(&holder.ticket)?, now.checked_sub(holder.held_for)?);
             Some((got_in, got_in.saturating_sub(*came)))
         });
-        // A holder that is not listed may still hold.
-        let all_listed = seen.holders.len() == seen.holders_total as usize;
-        let gone = before.holding.iter().filter(|(ticket, _)| {
-            all_listed && !seen.holders.iter().any(|holder| holder.ticket == **ticket)
-        });
-        let holds = gone.map(|(_, since)| (now, now.saturating_sub(*since)));
-        (waits.collect(), holds.collect())
+        waits.collect()
     }
 
     fn of(seen: &Snapshot, now: Duration) -> Self {
         let waiting = seen.waiters.iter().take(KNOWN);
-        let holding = seen.holders.iter().take(KNOWN);
         Self {
             waiting: waiting.map(|it| (it.ticket, now.saturating_sub(it.waiting_for))).collect(),
-            holding: holding.map(|it| (it.ticket, now.saturating_sub(it.held_for))).collect(),
             read_at: now,
         }
     }

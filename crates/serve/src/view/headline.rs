@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use seinpaal::{
     Kind, MOST_READERS, QueueSnapshot, Snapshot, Waiter,
-    why::{Estimate, Why},
+    why::{Estimate, Waits, Why},
 };
 use seinpaal_words::{
     text::age,
-    why::{are, not_renewed},
+    why::{are, figure, not_renewed},
 };
 
 use crate::reservation;
@@ -16,7 +16,7 @@ use crate::reservation;
 /// The cause in a few words, then what happens next.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub(crate) struct Headline {
-    /// The class of its sign: `shut`, `full`, `kept`, `alone`, or nothing where all is well.
+    /// The class of its sign: `shut`, `full`, `kept`, `late`, `alone`, or nothing where all is well.
     pub(crate) sign: &'static str,
     pub(crate) cause: String,
     pub(crate) rest: String,
@@ -35,6 +35,9 @@ impl Headline {
             }
             "kept" => {
                 r#"<svg class="sign kept" width="14" height="14" viewBox="0 0 14 14" aria-hidden="true"><path d="M2 12V5h4v7zM8 12V2h4v10z"/></svg>"#
+            }
+            "late" => {
+                r#"<svg class="sign late" width="14" height="14" viewBox="0 0 14 14" aria-hidden="true"><circle cx="7" cy="7" r="5" stroke-dasharray="2.6 2.6"/></svg>"#
             }
             "alone" => {
                 r#"<svg class="sign alone" width="14" height="14" viewBox="0 0 14 14" aria-hidden="true"><circle cx="7" cy="7" r="5"/><path d="M3 11l8-8"/></svg>"#
@@ -162,20 +165,26 @@ fn by_holders(seen: &Snapshot) -> Headline {
         _ => format!("{} of {limit} free.", limit - held),
     };
     let (dead, late) = dead(seen);
-    let sign = if seen.waiting_total > 0 { "full" } else { "" };
+    let sign = match seen.waiting_total {
+        _ if !dead.is_empty() => "late",
+        0 => "",
+        _ => "full",
+    };
     let rest = [late, reserved(seen), waiting(seen), next(seen)];
     let rest: Vec<_> = rest.into_iter().filter(|words| !words.is_empty()).collect();
-    Headline::new(sign, cause + dead, rest.join(" "))
+    let cause = [cause.as_str(), dead].join(" ");
+    Headline::new(sign, cause.trim_end(), rest.join(" "))
 }
 
-/// That a holder renews no more, and when the first lease of such a holder ends.
-fn dead(seen: &Snapshot) -> (&'static str, String) {
+/// Two parts of a sentence: that a holder renews no more, and when the first lease of such a holder ends. Both are empty
+/// where no holder is known to be so.
+pub(crate) fn dead(seen: &Snapshot) -> (&'static str, String) {
     let silent = seen.holders.iter().filter(|holder| holder.not_renewed_for().is_some());
     let words = silent.clone().min_by_key(|holder| holder.valid_for).and_then(not_renewed);
     match (words, silent.count()) {
         (None, _) => ("", String::new()),
-        (Some(words), 1) => (" A holder may be dead or cut off:", format!("{words}.")),
-        (Some(words), _) => (" Holders may be dead or cut off:", format!("the first {words}.")),
+        (Some(words), 1) => ("A holder may be dead or cut off:", format!("{words}.")),
+        (Some(words), _) => ("Holders may be dead or cut off:", format!("the first {words}.")),
     }
 }
 
@@ -198,13 +207,12 @@ fn reserved(seen: &Snapshot) -> String {
 /// When the next grant is expected.
 fn next(seen: &Snapshot) -> String {
     let first = seen.waiters.first().and_then(|waiter| seen.why(&waiter.ticket));
-    match first {
-        Some(Why::Waits(waits)) => match waits.estimate {
-            Estimate::About { wait, .. } => format!("Next grant in about {}.", about(wait)),
-            Estimate::Now => "The next grant is due at once.".to_owned(),
-            _ => String::new(),
-        },
-        _ => String::new(),
+    let Some(Why::Waits(Waits { estimate, .. })) = first else { return String::new() };
+    match (estimate, figure(&estimate)) {
+        (Estimate::Now, _) => "The next grant is due at once.".to_owned(),
+        // The headline says it already.
+        (Estimate::AfterGuard { .. }, _) | (_, None) => String::new(),
+        (_, Some(figure)) => format!("Next grant in {figure}."),
     }
 }
 

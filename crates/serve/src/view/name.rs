@@ -3,22 +3,17 @@
 use std::sync::Arc;
 
 use askama::Template;
-use seinpaal::{
-    About, Holder, Kind, MOST_READERS, Snapshot, Waiter,
-    why::{Estimate, Why},
-};
+use seinpaal::{About, Holder, Kind, MOST_READERS, Snapshot, Waiter, why::Why};
 use seinpaal_words::{
     text::age,
     ticket::ShortTickets,
-    why::{asked, basis, estimate, not_renewed, reason_words},
+    why::{asked, basis, figure, not_renewed, reason_words},
 };
 
 use super::{
     Headline, Pieces, encoded,
     gate::Gate,
-    grouped,
-    headline::about,
-    html, lease_left, more,
+    grouped, html, lease_left, more,
     past::{PERMITS, Pictures},
     shown,
 };
@@ -102,8 +97,8 @@ struct Who {
 
 /// Reads the name, and renders it for both roles.
 pub(super) async fn read(inner: &Arc<Source>, name: &str) -> Result<Pieces, String> {
-    let seen = inner.seinpaal.semaphore(name).snapshot().await.map_err(|e| e.to_string())?;
-    let (past, now) = inner.history.look(&seen);
+    let mut seen = inner.seinpaal.semaphore(name).snapshot().await.map_err(|e| e.to_string())?;
+    let (past, now) = inner.history.look(&mut seen);
     let past = html(&Pictures::of(&past, now, &PERMITS));
     let base = &inner.options.base_path;
     Ok([false, true].map(|may_act| pieces(&seen, may_act, base, &past)))
@@ -202,7 +197,8 @@ fn waiter_row(seen: &Snapshot, waiter: &Waiter, place: u32, short: &ShortTickets
     let (mut reasons, mut guess, mut rests_on) = (Vec::new(), String::new(), String::new());
     if let Some(Why::Waits(why)) = seen.why(&waiter.ticket) {
         reasons = why.reasons.iter().map(|reason| shown(&reason_words(seen, reason))).collect();
-        (guess, rests_on) = (figure(&why.estimate), basis(&why.estimate));
+        guess = figure(&why.estimate).unwrap_or_else(|| "no estimate".to_owned());
+        rests_on = basis(&why.estimate);
     }
     WaiterRow {
         place,
@@ -227,15 +223,6 @@ fn wants(seen: &Snapshot, waiter: &Waiter) -> String {
             let named = seen.slot_names.of(&waiter.wishes).iter().map(shown).collect::<Vec<_>>();
             format!("wants {}, of them {}", grouped(permits), named.join(", "))
         }
-    }
-}
-
-/// The figure alone.
-fn figure(guess: &Estimate) -> String {
-    match guess {
-        Estimate::About { wait, .. } => format!("about {}", about(*wait)),
-        Estimate::CannotSay(_) => "no estimate".to_owned(),
-        _ => estimate(guess),
     }
 }
 

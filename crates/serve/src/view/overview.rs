@@ -10,7 +10,7 @@ use super::{
     Headline, Pieces, Query, encoded,
     gate::Gate,
     grouped,
-    headline::needs_attention,
+    headline::{dead, needs_attention},
     html,
     query::{Paging, SHOWS, page_of},
 };
@@ -60,6 +60,8 @@ struct NameRow {
     waiting: String,
     oldest: String,
     headline: Headline,
+    /// That a holder may be dead.
+    late: String,
 }
 
 struct Tab {
@@ -73,17 +75,24 @@ struct Tab {
 pub(super) async fn names(inner: &Arc<Source>, query: &Query) -> Result<Pieces, String> {
     let all = inner.lists.names().await.map_err(|error| error.to_string())?;
     let base = &inner.options.base_path;
-    let table = names_table(&all, query, inner.seinpaal.address(), base);
+    let found = Found::of(&all, query);
+    let from = (&inner.seinpaal, &inner.history);
+    let shown = inner.glances.fill(from, page_of(&found.rows, query)).await;
+    let table = names_table(found, &shown, query, inner.seinpaal.address(), base);
     let parts = vec![
-        ("attention", html(&attention(&all, base))),
+        ("attention", html(&attention(&all, &shown, base))),
         ("totals", html(&totals(&all))),
         ("table", html(&table)),
     ];
     Ok([parts.clone(), parts])
 }
 
-fn attention<'a>(all: &[Snapshot], base: &'a str) -> Attention<'a> {
-    let mut found: Vec<_> = all.iter().filter(|seen| needs_attention(seen)).collect();
+/// What a person may have to see to. That a holder may be dead is known of the names on this page only.
+fn attention<'a>(all: &[Snapshot], shown: &[Snapshot], base: &'a str) -> Attention<'a> {
+    let late = shown.iter().filter(|seen| !dead(seen).0.is_empty());
+    let is_late = |seen: &&Snapshot| late.clone().any(|late| late.name == seen.name);
+    let others = all.iter().filter(|seen| needs_attention(seen) && !is_late(seen));
+    let mut found: Vec<_> = late.clone().chain(others).collect();
     found.sort_by_key(|seen| Reverse((seen.waiting_total, seen.oldest_wait())));
     let rows = found.iter().take(ATTENTION).map(|seen| AttentionRow {
         name: seen.name.to_string(),
@@ -119,25 +128,43 @@ fn totals(all: &[Snapshot]) -> Totals {
     }
 }
 
-fn names_table<'a>(all: &[Snapshot], query: &Query, store: &'a str, base: &'a str) -> Names<'a> {
-    let searched = query.search.to_lowercase();
-    let found = all.iter().filter(|seen| seen.name.to_lowercase().contains(&searched));
-    let found: Vec<_> = found.collect();
-    let tabs = SHOWS.iter().map(|(show, _, label)| Tab {
-        label,
-        count: grouped(found.iter().filter(|seen| show.has(seen)).count() as u64),
-        link: Query { show: *show, page: 0, ..query.clone() }.link(),
-        is_on: *show == query.show,
-    });
-    let tabs = tabs.collect();
-    let mut rows: Vec<_> = found.into_iter().filter(|seen| query.show.has(seen)).collect();
-    query.sort.apply(&mut rows);
-    let paging = Paging::new(query, rows.len());
+/// The names that the query finds.
+struct Found<'a> {
+    tabs: Vec<Tab>,
+    rows: Vec<&'a Snapshot>,
+    is_empty_store: bool,
+}
+
+impl<'a> Found<'a> {
+    fn of(all: &'a [Snapshot], query: &Query) -> Self {
+        let searched = query.search.to_lowercase();
+        let found = all.iter().filter(|seen| seen.name.to_lowercase().contains(&searched));
+        let found: Vec<_> = found.collect();
+        let tabs = SHOWS.iter().map(|(show, _, label)| Tab {
+            label,
+            count: grouped(found.iter().filter(|seen| show.has(seen)).count() as u64),
+            link: Query { show: *show, page: 0, ..query.clone() }.link(),
+            is_on: *show == query.show,
+        });
+        let tabs = tabs.collect();
+        let mut rows: Vec<_> = found.into_iter().filter(|seen| query.show.has(seen)).collect();
+        query.sort.apply(&mut rows);
+        Self { tabs, rows, is_empty_store: all.is_empty() }
+    }
+}
+
+fn names_table<'a>(
+    found: Found<'_>,
+    shown: &[Snapshot],
+    query: &Query,
+    store: &'a str,
+    base: &'a str,
+) -> Names<'a> {
     Names {
-        rows: page_of(&rows, query).iter().map(|seen| NameRow::new(seen)).collect(),
-        tabs,
-        paging,
-        is_empty_store: all.is_empty(),
+        rows: page_of(&found.rows, query).iter().zip(shown).map(NameRow::new).collect(),
+        paging: Paging::new(query, found.rows.len()),
+        tabs: found.tabs,
+        is_empty_store: found.is_empty_store,
         search: query.search.clone(),
         store,
         base,
@@ -145,7 +172,9 @@ fn names_table<'a>(all: &[Snapshot], query: &Query, store: &'a str, base: &'a st
 }
 
 impl NameRow {
-    fn new(seen: &Snapshot) -> Self {
+    /// Of a row of the list, and of the same with its holders.
+    fn new((listed, seen): (&&Snapshot, &Snapshot)) -> Self {
+        let (dead, words) = dead(seen);
         Self {
             name: seen.name.to_string(),
             link: encoded(&seen.name),
@@ -153,7 +182,8 @@ impl NameRow {
             gate: Gate::of(seen),
             waiting: grouped(seen.waiting_total),
             oldest: seen.oldest_wait().map_or_else(|| "\u{2013}".to_owned(), age),
-            headline: Headline::of(seen),
+            headline: Headline::of(listed),
+            late: [dead, &words].join(" ").trim_end().to_owned(),
         }
     }
 }

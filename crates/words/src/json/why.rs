@@ -2,11 +2,12 @@
 
 use seinpaal::{
     Snapshot, Ticket,
-    why::{Estimate, LeasesEnd, Reason, Unsaid, Waits, Why},
+    why::{LeasesEnd, Reason, Waits, Why},
 };
 use serde::Serialize;
 
-use crate::why::{estimate, reason_words};
+use super::Guess;
+use crate::why::reason_words;
 
 /// `show --why`.
 #[derive(Debug, Serialize)]
@@ -43,17 +44,6 @@ pub struct Explained<'a> {
 struct Because {
     /// In a word for programs.
     reason: &'static str,
-    /// In words.
-    text: String,
-}
-
-#[derive(Debug, Serialize)]
-#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
-struct Guess {
-    /// `now`, `about`, `after-guard`, or why nothing can be said.
-    kind: &'static str,
-    /// `null`: nothing can be said.
-    wait_ms: Option<u128>,
     /// In words.
     text: String,
 }
@@ -106,19 +96,6 @@ impl<'a> Explained<'a> {
     }
 }
 
-impl Guess {
-    fn new(guess: &Estimate) -> Self {
-        let (kind, wait) = match guess {
-            Estimate::Now => ("now", Some(std::time::Duration::ZERO)),
-            Estimate::About { wait, .. } => ("about", Some(*wait)),
-            Estimate::AfterGuard { wait } => ("after-guard", Some(*wait)),
-            Estimate::CannotSay(unsaid) => (unsaid_kind(*unsaid), None),
-            _ => ("other", None),
-        };
-        Self { kind, wait_ms: wait.map(|wait| wait.as_millis()), text: estimate(guess) }
-    }
-}
-
 impl End {
     fn new(end: &LeasesEnd) -> Self {
         Self { within_ms: end.within.as_millis(), leases: end.leases }
@@ -144,18 +121,6 @@ fn reason_kind(reason: &Reason) -> &'static str {
         Reason::WriterHolds { .. } => "writer-holds",
         Reason::NotRenewed { .. } => "not-renewed",
         Reason::AboutToBeServed => "about-to-be-served",
-        _ => "other",
-    }
-}
-
-fn unsaid_kind(unsaid: Unsaid) -> &'static str {
-    match unsaid {
-        Unsaid::Paused => "paused",
-        Unsaid::LimitIsZero => "limit-is-zero",
-        Unsaid::AboveLimit => "above-limit",
-        Unsaid::Unreachable => "unreachable",
-        Unsaid::SlotWishedFor => "slot-wished-for",
-        Unsaid::NotAllListed => "not-all-listed",
         _ => "other",
     }
 }

@@ -6,13 +6,13 @@ use rustix::{
     process::getpgrp,
     termios::{tcgetpgrp, tcgetwinsize},
 };
-use seinpaal::{Holder, Snapshot};
+use seinpaal::{Holder, Snapshot, why::Estimate};
 
 use crate::output::{
     Voice,
     text::{age, held, ordinal, plain, reason},
     voice::{draw, stderr},
-    why::not_renewed,
+    why::{figure, not_renewed},
 };
 
 const CLEAR: &str = "\r\x1b[K";
@@ -26,15 +26,13 @@ const LEAST_WIDTH: usize = 20;
 pub(super) struct Line {
     is_wanted: bool,
     is_drawn: bool,
-    /// The place that was shown last; 0: none yet.
-    pub(super) place: u32,
 }
 
 impl Line {
     /// With `-v` the place is printed line by line.
     pub(super) fn new(voice: Voice) -> Self {
         let is_wanted = voice.is_live() && !voice.is_explaining();
-        Self { is_wanted, is_drawn: false, place: 0 }
+        Self { is_wanted, is_drawn: false }
     }
 
     pub(super) fn is_wanted(&self) -> bool {
@@ -63,9 +61,10 @@ fn is_in_foreground() -> bool {
     tcgetpgrp(io::stderr()).map_or(true, |group| group == getpgrp())
 }
 
-/// The place in line, and the obstacle.
-pub(super) fn words(snapshot: &Snapshot, place: u32) -> String {
-    let place = format!("{} of {}", ordinal(place), snapshot.waiting_total);
+/// The place in line, about how long, and the obstacle.
+pub(super) fn words(snapshot: &Snapshot, place: u32, estimate: &Estimate) -> String {
+    let wait = figure(estimate).map(|wait| format!(", {wait}")).unwrap_or_default();
+    let place = format!("{} of {}{wait}", ordinal(place), snapshot.waiting_total);
     format!("waiting for {}: {place} \u{b7} {}", snapshot.name, obstacle(snapshot))
 }
 

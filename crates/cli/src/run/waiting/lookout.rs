@@ -1,8 +1,8 @@
 //! Looks at the queue once a second, for those who want to know their place.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use seinpaal::{Semaphore, Snapshot};
+use seinpaal::{HoldTimes, Semaphore, Snapshot};
 use tokio::{
     sync::mpsc,
     task::JoinHandle,
@@ -54,14 +54,15 @@ impl Drop for Lookout {
 }
 
 async fn look(semaphore: Semaphore, sender: mpsc::Sender<Snapshot>) {
+    let (mut holds, began) = (HoldTimes::default(), Instant::now());
     let mut ticks = interval_at(tokio::time::Instant::now() + PERIOD, PERIOD);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         ticks.tick().await;
         // A store that does not answer is the business of the request itself.
-        if let Ok(snapshot) = semaphore.snapshot().await
-            && sender.send(snapshot).await.is_err()
-        {
+        let Ok(mut snapshot) = semaphore.snapshot().await else { continue };
+        holds.look(&mut snapshot, began.elapsed());
+        if sender.send(snapshot).await.is_err() {
             return;
         }
     }

@@ -1,6 +1,6 @@
 //! The view of one name: its holders, its waiters, and why they wait.
 
-use seinpaal::{About, Holder, Slots, Snapshot, Waiter};
+use seinpaal::{About, Holder, Slots, Snapshot, Waiter, why::Estimate};
 
 use super::{super::state::State, Line, window};
 use crate::{
@@ -70,18 +70,24 @@ fn waiters(seen: &Snapshot, at: Option<usize>, page: usize, short: &ShortTickets
         return vec![Line::Plain(" nobody waits".to_owned())];
     }
     let named = Named::of(seen, seen.waiters.iter().map(|row| &row.wishes));
-    let head = format!(" WAITER        PERMITS   SINCE  PRIORITY  {}WHO", named.head());
+    let head =
+        format!(" WAITER        PERMITS   SINCE     EXPECTED  PRIORITY  {}WHO", named.head());
     let mut lines = vec![Line::Plain(String::new()), Line::Head(head)];
     let from = window(at.unwrap_or(0), seen.waiters.len(), page);
-    let shown = seen.waiters.iter().enumerate().skip(from).take(page);
-    lines.extend(shown.map(|(here, row)| Line::row(Some(here) == at, &waiter(row, &named, short))));
+    let estimates = seen.estimates();
+    let shown = seen.waiters.iter().zip(&estimates).enumerate().skip(from).take(page);
+    let line = |(here, (row, estimate))| {
+        Line::row(Some(here) == at, &waiter(row, estimate, &named, short))
+    };
+    lines.extend(shown.map(line));
     lines
 }
 
-fn waiter(row: &Waiter, named: &Named<'_>, short: &ShortTickets) -> String {
+fn waiter(row: &Waiter, guess: &Estimate, named: &Named<'_>, short: &ShortTickets) -> String {
     let (ticket, since) = (short.short(row.ticket), age(row.waiting_for));
     let (permits, priority, slots) = (row.permits, row.priority, named.cell(&row.wishes));
-    format!("{ticket:<12}  {permits:>7}  {since:>6}  {priority:>8}  {slots}{}", who(&row.about))
+    let (wait, who) = (why::figure(guess).unwrap_or_else(|| "-".to_owned()), who(&row.about));
+    format!("{ticket:<12}  {permits:>7}  {since:>6}  {wait:>11}  {priority:>8}  {slots}{who}")
 }
 
 /// The column of what slots are called, which is there where some of these slots have names.

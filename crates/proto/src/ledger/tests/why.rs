@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, vec, vec::Vec};
 
 use super::world::*;
 use crate::{
-    Configure, HolderRow, Kind, Request, Snapshot, Ticket, WaiterRow,
+    Configure, HoldLengths, HolderRow, Kind, Request, Snapshot, Ticket, WaiterRow,
     why::{Estimate, Reason, Unsaid, Waits, Why},
 };
 
@@ -17,8 +17,10 @@ pub(super) fn waits(seen: &Snapshot, ticket: Ticket) -> Waits {
 
 /// Every waiter has a reason, and every reason agrees with what the snapshot shows.
 pub(super) fn everybody_is_told_the_truth(seen: &Snapshot) {
+    let estimates = seen.estimates(&HoldLengths::default());
     for (at, row) in seen.waiters.iter().enumerate() {
         let told = waits(seen, row.ticket);
+        assert_eq!(told.estimate, estimates[at], "of all at once as of one: {seen:?}");
         assert!(!told.reasons.is_empty());
         let ahead = seen.waiters[..at].iter().filter(|row| !row.unreachable).count();
         for reason in &told.reasons {

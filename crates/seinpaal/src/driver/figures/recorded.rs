@@ -1,5 +1,7 @@
 //! What this process does with permits, told to the `metrics` facade. src/metrics.md is what users read of it.
 
+mod place;
+
 use std::{
     collections::HashSet,
     sync::{
@@ -18,6 +20,8 @@ use seinpaal_proto::{
     queue::session::{End, Loss},
 };
 
+use place::Place;
+
 use crate::{
     error::{AcquireError, Ended},
     permit_state::Lost,
@@ -27,6 +31,8 @@ use crate::{
 const HELD: &str = "seinpaal_client_permits_held";
 const LIMIT: &str = "seinpaal_client_limit";
 const WAITERS: &str = "seinpaal_client_waiters";
+const LINE: &str = "seinpaal_client_line_length";
+const SINCE: &str = "seinpaal_client_oldest_waiter_since_seconds";
 const WAIT: &str = "seinpaal_client_wait_seconds";
 const HOLD: &str = "seinpaal_client_hold_seconds";
 const ACQUISITIONS: &str = "seinpaal_client_acquisitions_total";
@@ -34,6 +40,7 @@ const LOSSES: &str = "seinpaal_client_losses_total";
 const RENEWALS: &str = "seinpaal_client_renewals_total";
 const ROUND_TRIP: &str = "seinpaal_client_store_round_trip_seconds";
 const ERRORS: &str = "seinpaal_client_store_errors_total";
+const IN_WORK: &str = "seinpaal_client_items_in_work";
 const DELIVERIES: &str = "seinpaal_client_deliveries_total";
 const DELIVERY_LOSSES: &str = "seinpaal_client_delivery_losses_total";
 const RECONNECTS: &str = "seinpaal_client_reconnects_total";
@@ -50,6 +57,12 @@ fn describe() {
     describe_gauge!(HELD, "Permits that this process holds");
     describe_gauge!(LIMIT, "The limit at the last grant to this process");
     describe_gauge!(WAITERS, "Requests of this process that wait in line");
+    describe_gauge!(LINE, "How many stood in line when the last request of this process joined it");
+    describe_gauge!(
+        SINCE,
+        Unit::Seconds,
+        "Since when the request waits that waits longest in this process, as Unix time; 0: none waits"
+    );
     describe_histogram!(WAIT, Unit::Seconds, "From the request to its grant");
     describe_histogram!(HOLD, Unit::Seconds, "From a grant until it was given back or lost");
     describe_counter!(ACQUISITIONS, "Requests for permits that ended, by outcome");
@@ -57,6 +70,7 @@ fn describe() {
     describe_counter!(RENEWALS, "Grants whose lease was renewed, each time");
     describe_histogram!(ROUND_TRIP, Unit::Seconds, "Calls to the store, answered or not");
     describe_counter!(ERRORS, "Calls that the store did not answer, or refused, by kind");
+    describe_gauge!(IN_WORK, "Items of queues that this process has in work");
     describe_counter!(DELIVERIES, "Items of queues that this process finished, by outcome");
     describe_counter!(DELIVERY_LOSSES, "Items that were lost while this process worked on them");
     describe_counter!(RECONNECTS, "How often the connection was made again");
@@ -80,18 +94,18 @@ fn label(name: &Name) -> SharedString {
 pub(crate) struct Asked {
     name: SharedString,
     since: Instant,
-    is_queued: bool,
+    place: Option<Place>,
 }
 
 impl Asked {
     pub(crate) fn new(name: &Name) -> Self {
-        Self { name: label(name), since: Instant::now(), is_queued: false }
+        Self { name: label(name), since: Instant::now(), place: None }
     }
 
-    pub(crate) fn queued(&mut self) {
-        if !std::mem::replace(&mut self.is_queued, true) {
-            gauge!(WAITERS, "name" => self.name.clone()).increment(1);
-        }
+    /// It stands in line now, with so many in all.
+    pub(crate) fn queued(&mut self, waiting: u32) {
+        gauge!(LINE, "name" => self.name.clone()).set(waiting);
+        self.place.get_or_insert_with(|| Place::take(&self.name));
     }
 
     pub(crate) fn granted(&self, permits: u32, limit: u32) -> Held {
@@ -128,14 +142,6 @@ impl Asked {
 
     fn ended(&self, outcome: &'static str) {
         counter!(ACQUISITIONS, "name" => self.name.clone(), "outcome" => outcome).increment(1);
-    }
-}
-
-impl Drop for Asked {
-    fn drop(&mut self) {
-        if self.is_queued {
-            gauge!(WAITERS, "name" => self.name.clone()).decrement(1);
-        }
     }
 }
 
@@ -180,6 +186,11 @@ impl Drop for Held {
     fn drop(&mut self) {
         self.is_over();
     }
+}
+
+/// Items of a queue that this process has in work.
+pub(crate) fn in_work(queue: &Name, items: usize) {
+    gauge!(IN_WORK, "name" => label(queue)).set(u32::try_from(items).unwrap_or(u32::MAX));
 }
 
 /// A call to the store, from when it was made.

@@ -14,7 +14,7 @@ impl Asked {
         Self
     }
 
-    pub(crate) fn queued(&mut self) {}
+    pub(crate) fn queued(&mut self, _waiting: u32) {}
 
     pub(crate) fn granted(&self, _permits: u32, _limit: u32) -> Held {
         Held
@@ -50,3 +50,5 @@ pub(crate) fn reconnected() {}
 pub(crate) fn delivery_finished(_queue: &Name, _end: End) {}
 
 pub(crate) fn delivery_lost(_queue: &Name, _loss: Loss) {}
+
+pub(crate) fn in_work(_queue: &Name, _items: usize) {}

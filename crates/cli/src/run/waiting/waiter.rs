@@ -1,0 +1,105 @@
+//! What is told of a request that waits: on a line, with `-v`, and as events.
+
+use seinpaal::{Snapshot, why::Estimate};
+
+use super::{
+    Entrance, News, Part, WORTH_A_LINE,
+    line::{self, Line},
+    lookout::Lookout,
+    silence,
+};
+use crate::{
+    exit::Failure,
+    output::{json::Guess, text::reason, why::figure},
+    run::{Event, Events},
+};
+
+/// A waiter, and what was already reported of it.
+pub(super) struct Waiting<'a> {
+    entrance: Entrance<'a>,
+    events: &'a Events,
+    line: Line,
+    pub(super) lookout: Lookout,
+    /// What `-v` was told last: our place, and whether something keeps everybody out, or there was an estimate.
+    explained: (u32, bool, bool),
+    /// What the events told last: our place, and whether the estimate goes by holds that were seen.
+    emitted: (u32, bool),
+    silence_is_told: bool,
+}
+
+impl<'a> Waiting<'a> {
+    pub(super) fn new(entrance: Entrance<'a>, events: &'a Events) -> Self {
+        Self {
+            entrance,
+            events,
+            line: Line::new(entrance.voice),
+            lookout: Lookout::default(),
+            explained: (0, false, false),
+            emitted: (0, false),
+            silence_is_told: false,
+        }
+    }
+
+    /// This request stands in the line of this name now, in which there are `waiting`.
+    pub(super) fn begin(&mut self, part: &Part, waiting: u32) {
+        self.events.emit(&Event::Queued { name: &part.name, waiting });
+        self.explain(&part.name, waiting, None, None);
+        self.emitted = (0, false);
+        let voice = self.entrance.voice;
+        let is_wanted = self.line.is_wanted() || voice.is_explaining() || self.events.are_wanted();
+        self.lookout.post(&part.semaphore, is_wanted);
+    }
+
+    pub(super) fn show(&mut self, snapshot: &Snapshot, place: u32) {
+        let waiting = snapshot.waiting_total;
+        let estimates = snapshot.estimates();
+        let Some(estimate) = estimates.get(place.saturating_sub(1) as usize) else { return };
+        let is_by_holds = matches!(estimate, Estimate::ByHolds { .. });
+        if std::mem::replace(&mut self.emitted, (place, is_by_holds)) != (place, is_by_holds) {
+            let (name, estimate) = (&snapshot.name, Guess::new(estimate));
+            self.events.emit(&Event::Position { name, position: place, waiting, estimate });
+        }
+        self.explain(&snapshot.name, place, reason(snapshot), figure(estimate));
+        if !self.silence_is_told {
+            self.line.draw(&line::words(snapshot, place, estimate));
+        }
+    }
+
+    fn explain(&mut self, name: &str, place: u32, why: Option<String>, wait: Option<String>) {
+        let told = (place, why.is_some(), wait.is_some());
+        if std::mem::replace(&mut self.explained, told) != told {
+            let why = why.or(wait).map(|why| format!(", {why}")).unwrap_or_default();
+            let ahead = place.saturating_sub(1);
+            self.entrance.voice.explain(format!("{name}: waiting, {ahead} ahead{why}"));
+        }
+    }
+
+    /// A store that is silent is told of: on the line, else once an outage.
+    pub(super) fn hear(&mut self, news: News) -> Result<(), Failure> {
+        let subject = self.entrance.subject;
+        match news {
+            News::Full(error) => return Err(error.into()),
+            News::Silent(outage) => {
+                let is_told = outage.lasted >= WORTH_A_LINE || self.line.is_wanted();
+                let is_news = is_told && !std::mem::replace(&mut self.silence_is_told, true);
+                if self.line.is_wanted() {
+                    self.line.draw(&format!(
+                        "still waiting for {}: {}",
+                        subject.name,
+                        silence(&outage)
+                    ));
+                } else if is_news {
+                    let words = format!("{}; still waiting", silence(&outage));
+                    self.entrance.voice.say(subject.line(&words));
+                }
+            }
+            News::Back => {
+                if std::mem::take(&mut self.silence_is_told) {
+                    let words = subject.line("the store answers again; still waiting");
+                    self.entrance.voice.explain(words);
+                }
+            }
+        }
+        Ok(())
+    }
+}

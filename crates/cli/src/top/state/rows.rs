@@ -1,0 +1,80 @@
+//! The rows of the open name or queue, and what an action at the cursor is about.
+
+use seinpaal::{ItemId, Name, Snapshot, Ticket};
+
+use super::{
+    super::{
+        prompt::{QueueRow, Target, TicketRow},
+        watch::Tab,
+    },
+    State,
+};
+use crate::output::{ticket::short, why::origin};
+
+/// A row of the open name or queue.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Row {
+    Ticket(Ticket),
+    InWork(ItemId),
+    Dead(ItemId),
+}
+
+impl State {
+    /// The rows of the open name or queue: holders and then waiters, or items in work and then dead letters.
+    pub(super) fn rows(&self) -> Vec<Row> {
+        if let Some(seen) = &self.seen {
+            let holders = seen.holders.iter().map(|row| Row::Ticket(row.ticket));
+            return holders.chain(seen.waiters.iter().map(|row| Row::Ticket(row.ticket))).collect();
+        }
+        let Some(queue) = &self.queue else { return Vec::new() };
+        let in_work = queue.seen.work.iter().map(|row| Row::InWork(row.id));
+        in_work.chain(queue.dead.iter().map(|row| Row::Dead(row.id))).collect()
+    }
+
+    /// Where the cursor is among them: at first with the first waiter, of whom most is told.
+    pub(in super::super) fn row(&self) -> usize {
+        let rows = self.rows();
+        let chosen = rows.iter().position(|row| Some(*row) == self.chosen_row);
+        let first_waiter = self.seen.as_ref().map_or(0, |seen| seen.holders.len());
+        chosen.unwrap_or_else(|| first_waiter.min(rows.len().saturating_sub(1)))
+    }
+
+    pub(super) fn target(&self) -> Option<Target> {
+        let name = match &self.look.open {
+            Some(open) => open.clone(),
+            None => (*self.listed().get(self.cursor())?).clone(),
+        };
+        let row = self.look.open.as_ref().and_then(|_| self.rows().get(self.row()).copied());
+        Some(match self.look.tab {
+            Tab::Names => {
+                let is_paused = self.seen_of(&name).is_some_and(|seen| seen.paused.is_some());
+                Target::Name { name, is_paused, row: row.and_then(|row| self.shown(row)) }
+            }
+            Tab::Queues => {
+                let seen = self.queues.iter().find(|seen| seen.name == name);
+                let is_paused = seen.is_some_and(|seen| seen.paused.is_some());
+                let row = row.and_then(|row| match row {
+                    Row::InWork(id) => Some(QueueRow::InWork(id)),
+                    Row::Dead(id) => Some(QueueRow::Dead(id)),
+                    Row::Ticket(_) => None,
+                });
+                Target::Queue { name, is_paused, row }
+            }
+        })
+    }
+
+    fn seen_of(&self, name: &Name) -> Option<&Snapshot> {
+        let open = self.seen.as_deref().filter(|seen| seen.name == *name);
+        open.or_else(|| self.names.iter().find(|seen| seen.name == *name))
+    }
+
+    /// A ticket, and how it is called.
+    fn shown(&self, row: Row) -> Option<TicketRow> {
+        let (Row::Ticket(ticket), Some(seen)) = (row, &self.seen) else { return None };
+        let holders = seen.holders.iter().map(|row| (row.ticket, &row.about, true));
+        let waiters = seen.waiters.iter().map(|row| (row.ticket, &row.about, false));
+        let (_, about, holds) = holders.chain(waiters).find(|(other, ..)| *other == ticket)?;
+        let shown = format!("{} ({})", short(seen, ticket), origin(about));
+        Some(TicketRow { ticket, shown, holds })
+    }
+}

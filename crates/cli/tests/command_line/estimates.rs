@@ -1,0 +1,87 @@
+//! Estimates that go by holds that were seen to end: by whoever reads a name again and again.
+
+use std::process::Command;
+
+use super::support::{Held, World, both, screen::Screen};
+
+/// Two jobs that take turns for ever, so that one holds and one waits; each holds for longer than a second.
+struct Busy(Vec<Held>);
+
+impl Busy {
+    fn start(world: &World) -> Self {
+        let script = "while [ ! -e over ]; do $SEINPAAL run a --priority 9 sleep 1.4; done";
+        let jobs = [(); 2].map(|()| Held::start(world.shell_command(script)));
+        world.until_waiting("a", 1);
+        Self(jobs.into())
+    }
+
+    fn end(mut self, world: &World) {
+        std::fs::write(world.path("over"), "").unwrap();
+        self.0.iter_mut().for_each(|job| assert_eq!(job.end().code, 0));
+    }
+}
+
+#[test]
+fn a_run_that_waits_sees_holds_end_and_then_tells_an_estimate_that_goes_by_them() {
+    for world in both() {
+        let busy = Busy::start(&world);
+        let mut command = Command::new("sh");
+        world.dress(&mut command);
+        let run = env!("CARGO_BIN_EXE_seinpaal");
+        command.args(["-c", &format!("exec {run} run a --events 5 true 5>&1")]);
+        let mut waiter = Held::start(command);
+        let mut bases = Vec::new();
+        let told = loop {
+            let event: serde_json::Value = serde_json::from_str(&waiter.line()).unwrap();
+            assert_ne!(event["event"], "acquired", "it is behind those with a higher priority");
+            if event["event"] == "position" {
+                bases.push(event["estimate"]["text"].as_str().unwrap().to_owned());
+                if event["estimate"]["holds_seen"].is_u64() {
+                    break event["estimate"].clone();
+                }
+            }
+        };
+        assert!(bases[0].contains("how fast the line grew"), "{bases:?}");
+        assert!(told["holds_seen"].as_u64().unwrap() >= 3, "{told}");
+        assert!(told["typical_hold_ms"].as_u64().unwrap() >= 1000, "{told}");
+        assert_eq!((&told["kind"], told["wait_ms"].is_u64()), (&"about".into(), true));
+        assert!(told["text"].as_str().unwrap().contains("holds that were seen to end"), "{told}");
+        busy.end(&world);
+        assert_eq!(waiter.end().code, 0);
+    }
+}
+
+#[test]
+fn top_sees_holds_end_and_explains_its_estimate_by_them() {
+    let world = World::embedded();
+    let busy = Busy::start(&world);
+    let mut screen = Screen::start(&world, &["sh", "-c", "exec $SEINPAAL top"]);
+    screen.until_shown("1 waiting");
+    screen.typed("\r");
+    screen.until_shown("EXPECTED");
+    screen.until_shown("holds that were seen to end");
+    screen.typed("q");
+    screen.end();
+    busy.end(&world);
+}
+
+#[test]
+fn show_tells_for_each_waiter_about_how_long_and_whoever_is_shut_out_gets_no_figure() {
+    for world in both() {
+        let (held, _) = Held::hold(&world, &["a"]);
+        let mut waiter = Held::start(world.command(&["run", "a", "true"]));
+        world.until_waiting("a", 1);
+        let estimate = world.show("a")["waiters"][0]["estimate"].clone();
+        assert_eq!((&estimate["kind"], estimate["wait_ms"].is_u64()), (&"about".into(), true));
+        let table = world.seinpaal(&["show", "a"]).out;
+        assert!(table.contains("EXPECTED") && table.contains("about "), "{table}");
+        world.seinpaal(&["pause", "a", "--reason", "repairs"]);
+        let estimate = world.show("a")["waiters"][0]["estimate"].clone();
+        assert_eq!((&estimate["kind"], estimate["wait_ms"].is_null()), (&"paused".into(), true));
+        let table = world.seinpaal(&["show", "a"]).out;
+        assert!(table.contains("EXPECTED") && !table.contains("about "), "{table}");
+        world.seinpaal(&["resume", "a"]);
+        held.let_go();
+        assert_eq!(waiter.end().code, 0);
+    }
+}

@@ -1,0 +1,91 @@
+//! The line played through: who gets permits when, if holds take as long as they usually do.
+
+use alloc::collections::BinaryHeap;
+use core::cmp::Reverse;
+
+use super::count;
+use crate::{
+    hold_times::HoldLengths,
+    snapshot::{HolderRow, Snapshot},
+    time::Micros,
+};
+
+/// A game of the line, in which waiters are served one after the other.
+pub(super) struct Play<'a> {
+    past: &'a HoldLengths,
+    /// How many holds were taken to be like one that was seen.
+    turn: u32,
+    /// When permits come back, how many, and whether that is a guess.
+    ends: BinaryHeap<Reverse<(Micros, u32, bool)>>,
+    free: i64,
+    now: Micros,
+    mean_age: Micros,
+    /// What was said so far rests on a guess, and not only on the ends of leases that are not renewed.
+    is_guess: bool,
+    /// Somebody waits for permits of holders that are not listed.
+    is_stuck: bool,
+}
+
+impl<'a> Play<'a> {
+    /// Goes by the holds that were seen to end. If there are too few, a holder is taken to have half of its age before it,
+    /// and a waiter to hold for one and a half ages.
+    pub(super) fn new(seen: &Snapshot, past: &'a HoldLengths) -> Self {
+        let ends = seen.holders.iter().zip(0..).map(|(row, turn)| {
+            let (end, is_guess) = left(row, past, turn);
+            Reverse((end, row.slots.count(), is_guess))
+        });
+        Self {
+            past,
+            turn: count(seen.holders.len()),
+            ends: ends.collect(),
+            free: i64::from(seen.limit) - i64::from(seen.held),
+            now: 0,
+            mean_age: mean_age(seen),
+            is_guess: false,
+            is_stuck: false,
+        }
+    }
+
+    /// For how long those that hold have held, on average.
+    pub(super) fn mean_age(&self) -> Micros {
+        self.mean_age
+    }
+
+    /// Whether somebody who was served so far waited for more than leases that are not renewed.
+    pub(super) fn is_guess(&self) -> bool {
+        self.is_guess
+    }
+
+    /// Serves the next in line, and says when that is.
+    pub(super) fn serve(&mut self, permits: u32) -> Option<Micros> {
+        while !self.is_stuck && self.free < i64::from(permits) {
+            match self.ends.pop() {
+                Some(Reverse((end, permits, is_guess))) => {
+                    self.now = end;
+                    self.is_guess |= is_guess;
+                    self.free += i64::from(permits);
+                }
+                None => self.is_stuck = true,
+            }
+        }
+        let hold = self.past.one(self.turn).unwrap_or(self.mean_age + self.mean_age / 2);
+        self.turn += 1;
+        self.free -= i64::from(permits);
+        self.ends.push(Reverse((self.now.saturating_add(hold), permits, true)));
+        (!self.is_stuck).then_some(self.now)
+    }
+}
+
+fn mean_age(seen: &Snapshot) -> Micros {
+    let ages = seen.holders.iter().map(|row| u128::from(row.held_for)).sum::<u128>();
+    let mean = ages.checked_div(seen.holders.len() as u128);
+    mean.and_then(|mean| Micros::try_from(mean).ok()).unwrap_or(0)
+}
+
+/// How long a holder will hold yet, and whether that is a guess. One that does not renew holds until its lease ends.
+fn left(row: &HolderRow, past: &HoldLengths, turn: u32) -> (Micros, bool) {
+    match (row.not_renewed_for(), row.valid_for) {
+        (Some(_), Some(left)) => (left, false),
+        _ => (past.rest(row.held_for, turn).unwrap_or(row.held_for / 2), true),
+    }
+}
