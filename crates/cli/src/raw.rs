@@ -1,6 +1,9 @@
 //! The only unsafe code of the command line, with its proofs.
 #![allow(unsafe_code)]
 
+#[cfg(target_os = "linux")]
+pub(crate) mod start;
+
 use std::{
     io,
     mem::MaybeUninit,

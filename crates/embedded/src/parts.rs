@@ -43,6 +43,44 @@ pub(super) struct Signs {
     _address: Address,
 }
 
+/// What is opened inside the gate.
+struct Found {
+    database: Database,
+    presences: Presences,
+    presence: OwnPresence,
+    watchers: Watchers,
+    socket: InboxSocket,
+    address: Address,
+    clock: StoreClock,
+}
+
+impl Found {
+    fn inside(
+        dir: &Directory,
+        clock: Clock,
+        me: Inbox,
+        patience: Duration,
+    ) -> Result<Self, StoreError> {
+        let database = database::open(dir, &me.to_string(), patience)?;
+        let boot = boot::boot_id()?;
+        let clock = boot::begin(&database.db, &boot, clock)
+            .map_err(|error| trouble::sql(&database.path, Certainty::NotExecuted, error))?;
+        let presences = Presences::open(dir)?;
+        let presence = presences.show(me)?;
+        let watchers = Watchers::new(presence.listener());
+        let (socket, address) = InboxSocket::open(dir, me)?;
+        Ok(Self { database, presences, presence, watchers, socket, address, clock })
+    }
+
+    fn at(self, gate: Gate, me: Inbox) -> (Parts, Signs) {
+        let Self { database, presences, presence, watchers, socket, address, clock } = self;
+        let found_nothing_at = Cell::new(None);
+        let parts =
+            Parts { gate, database, presences, watchers, socket, clock, me, found_nothing_at };
+        (parts, Signs { presence, _address: address })
+    }
+}
+
 impl Parts {
     /// Opens everything, and nothing is left behind if something is refused. From the moment the gate
     /// is left, others see this client as alive.
@@ -56,19 +94,27 @@ impl Parts {
         database::check(&dir)?;
         let gate = Gate::open(&dir, &me.to_string(), wait)?;
         let inside = gate.enter()?;
-        let database = database::open(&dir, &me.to_string())?;
-        let boot = boot::boot_id()?;
-        let clock = boot::begin(&database.db, &boot, clock)
-            .map_err(|error| trouble::sql(&database.path, Certainty::NotExecuted, error))?;
-        let presences = Presences::open(&dir)?;
-        let presence = presences.show(me)?;
-        let watchers = Watchers::new(presence.listener());
-        let (socket, address) = InboxSocket::open(&dir, me)?;
+        let found = Found::inside(&dir, clock, me, database::PATIENCE)?;
         drop(inside);
-        let found_nothing_at = Cell::new(None);
-        let parts =
-            Self { gate, database, presences, watchers, socket, clock, me, found_nothing_at };
-        Ok((parts, Signs { presence, _address: address }))
+        Ok(found.at(gate, me))
+    }
+
+    /// Opens everything likewise, but without waiting for anybody. `None`: somebody is in the way, nothing is there yet,
+    /// or an error came up that [`open`](Self::open) will show again.
+    pub(super) fn try_open(
+        path: &Path,
+        clock: Clock,
+        me: Inbox,
+        wait: Arc<GateWait>,
+    ) -> Option<(Self, Signs)> {
+        let dir = Directory::open(path).ok()?;
+        database::check(&dir).ok().filter(|()| database::is_there(&dir))?;
+        let gate = Gate::open(&dir, &me.to_string(), wait).ok()?;
+        let inside = gate.try_enter()?;
+        let found = Found::inside(&dir, clock, me, Duration::ZERO).ok()?;
+        drop(inside);
+        found.database.db.busy_timeout(database::PATIENCE).ok()?;
+        Some(found.at(gate, me))
     }
 
     /// Where the database is, without symbolic links.

@@ -18,7 +18,7 @@ use super::{
     name_state::NameState,
     presence::Presences,
     rows::{bytes, read_name},
-    small,
+    small, tables,
     watch::{MOST_HOLDERS, QueuePosition},
 };
 
@@ -199,16 +199,22 @@ impl<'a> Turn<'a> {
     }
 
     fn names_of(&self, inbox: Inbox) -> Result<Vec<Name>> {
+        let small = small::names_of(self.db, inbox)?;
+        if !tables::are_all_there(self.db)? {
+            return Ok(small);
+        }
         let sql =
             "SELECT name.name FROM name WHERE id IN (SELECT name FROM lease WHERE inbox = ?1)";
         let mut find = self.db.prepare_cached(sql)?;
         let names = find.query_map([bytes(inbox.0)], |row| read_name(row, 0))?;
-        let small = small::names_of(self.db, inbox)?;
         names.chain(small.into_iter().map(Ok)).collect()
     }
 
     /// Being looked at moves a name to the end of this list.
     fn used_up_names(&self) -> Result<Vec<Name>> {
+        if !tables::are_all_there(self.db)? {
+            return Ok(Vec::new());
+        }
         let sql = "SELECT name FROM name INDEXED BY used_up \
             WHERE holders = 0 AND waiting = 0 AND (past > 0 OR pinned IS NULL AND paused IS NULL) \
             AND wall <= ?1 ORDER BY wall LIMIT ?2";

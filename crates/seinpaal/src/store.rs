@@ -31,7 +31,7 @@ pub fn open(
             #[cfg(feature = "embedded")]
             url::StoreUrl::Embedded(dir) => {
                 let dir = dir.map_or_else(embedded::default_dir, Ok)?;
-                Ok(embedded::EmbeddedStore::open(&dir, inbox, news)? as Arc<dyn Store>)
+                Ok(embedded::EmbeddedStore::open_soon(&dir, inbox, news).await? as Arc<dyn Store>)
             }
             #[cfg(feature = "redis")]
             url::StoreUrl::Redis(url) => {
