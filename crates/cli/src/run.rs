@@ -38,6 +38,7 @@ use crate::{
     args::{Global, OnUnreachable, Run},
     connection::{connect_here, on_runtime, part},
     exit::{Exit, Failure},
+    keeper,
     output::{Subject, Voice, json, voice},
     raw, settings,
 };
@@ -306,8 +307,9 @@ impl Errand<'_> {
     }
 
     fn terms(self) -> Terms {
-        let Run { on_lost, kill_after, .. } = *self.args;
-        Terms { on_lost, kill_after, schedule: self.schedule }
+        let Run { on_lost, kill_after, kept_for, .. } = *self.args;
+        let spare = kept_for.map_or(Duration::ZERO, |_| keeper::WATCHER_GRACE);
+        Terms { on_lost, kill_after, schedule: self.schedule, spare }
     }
 
     fn start(

@@ -37,6 +37,8 @@ pub(super) struct Terms {
     pub(super) kill_after: Duration,
     /// When the guard acts if we do not.
     pub(super) schedule: Schedule,
+    /// How long CMD has beyond the end of its lease. It does nothing under the lease then, and ends by itself.
+    pub(super) spare: Duration,
 }
 
 impl Terms {
@@ -49,6 +51,7 @@ impl Terms {
             OnLost::Term | OnLost::Kill => end,
             OnLost::Warn => NEVER,
         };
+        let end = end.saturating_add(self.spare);
         Times { term, kill: if term == NEVER { NEVER } else { end }, end }
     }
 }
