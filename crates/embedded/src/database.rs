@@ -26,9 +26,9 @@ use super::{
 };
 use seinpaal_store::{Certainty, StoreError, StoreErrorKind};
 
-const FILE: &str = "seinpaal.db";
+pub(super) const FILE: &str = "seinpaal.db";
 /// The log and its index, which SQLite makes beside the database.
-const BESIDE: [&str; 2] = ["seinpaal.db-wal", "seinpaal.db-shm"];
+pub(super) const BESIDE: [&str; 2] = ["seinpaal.db-wal", "seinpaal.db-shm"];
 /// "SPaa": tells our databases from others.
 const APPLICATION: i32 = 0x5350_6161;
 

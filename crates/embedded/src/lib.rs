@@ -10,7 +10,7 @@
 //! A process that is stopped (`SIGSTOP`) while it is inside a call holds up the others until it
 //! goes on.
 
-// With one exception, which has its proof beside it: `log.rs`.
+// With two exceptions, which have their proofs beside them: `index.rs` and `log.rs`.
 #![deny(unsafe_code)]
 
 #[cfg(not(any(target_os = "linux", all(target_vendor = "apple", seinpaal_untried))))]
@@ -32,6 +32,7 @@ mod gate;
 mod glance;
 mod hangup;
 mod inbox;
+mod index;
 mod keeper;
 mod line;
 mod list;
@@ -76,7 +77,7 @@ use self::{
     gate::GateWait,
     keeper::{AnswerTo, Keeper},
     log::LogOnDisk,
-    parts::{Parts, Signs},
+    parts::{Parts, Signs, Stay},
     worker::{Job, Worker, in_place},
 };
 use seinpaal_store::{
@@ -103,6 +104,7 @@ pub struct EmbeddedStore {
     process: u32,
     /// Whether the thread was started.
     is_started: AtomicBool,
+    stay: Stay,
 }
 
 /// How long a store that was opened without a thread goes without one. A thread is there for what comes from others,
@@ -147,7 +149,33 @@ impl EmbeddedStore {
         inbox: Inbox,
         news: NewsSender,
     ) -> Result<Arc<Self>, StoreError> {
-        if let Some(store) = Self::open_alone(dir, inbox, &news) {
+        Self::open_for(Stay::UntilDropped, dir, inbox, news).await
+    }
+
+    /// Opens the store as [`open_soon`](Self::open_soon) does, in a process that ends with it: that takes less work. What
+    /// is open then is left to the kernel to close.
+    ///
+    /// # Errors
+    /// As with [`open`](Self::open).
+    ///
+    /// # Panics
+    /// Outside a tokio runtime.
+    #[doc(hidden)]
+    pub async fn open_until_exit(
+        dir: &Path,
+        inbox: Inbox,
+        news: NewsSender,
+    ) -> Result<Arc<Self>, StoreError> {
+        Self::open_for(Stay::UntilExit, dir, inbox, news).await
+    }
+
+    async fn open_for(
+        stay: Stay,
+        dir: &Path,
+        inbox: Inbox,
+        news: NewsSender,
+    ) -> Result<Arc<Self>, StoreError> {
+        if let Some(store) = Self::open_alone(stay, dir, inbox, &news) {
             let soon = Arc::downgrade(&store);
             tokio::spawn(async move {
                 tokio::time::sleep(ALONE).await;
@@ -170,15 +198,15 @@ impl EmbeddedStore {
     }
 
     /// Opens the store on this thread. `None`: that would take waiting, or fail.
-    fn open_alone(dir: &Path, inbox: Inbox, news: &NewsSender) -> Option<Arc<Self>> {
+    fn open_alone(stay: Stay, dir: &Path, inbox: Inbox, news: &NewsSender) -> Option<Arc<Self>> {
         let (bell, wait) = (Arc::new(Bell::new().ok()?), Arc::new(GateWait::new(dir)));
-        let (parts, signs) = Parts::try_open(dir, Clock::System, inbox, Arc::clone(&wait))?;
+        let (parts, signs) = Parts::try_open(dir, Clock::System, inbox, Arc::clone(&wait), stay)?;
         let keeper = Keeper::new(dir, Box::new(LogOnDisk::new(parts.database().to_owned())));
         let (jobs, inside) = mpsc::channel();
         let first_reading = parts.read_clock();
         let room = Arc::new(Room::new());
         room.open(Worker::new(parts, news.clone(), inside, Arc::clone(&bell), keeper));
-        let opening = Opening { place: dir.to_owned(), jobs, room, bell, wait };
+        let opening = Opening { place: dir.to_owned(), jobs, room, bell, wait, stay };
         Some(opening.end((signs, first_reading), false))
     }
 
@@ -256,6 +284,7 @@ struct Opening {
     room: Arc<Room<Worker>>,
     bell: Arc<Bell>,
     wait: Arc<GateWait>,
+    stay: Stay,
 }
 
 impl Opening {
@@ -286,11 +315,12 @@ impl Opening {
             Err(error) => drop(tell(Err(error))),
         };
         thread_of_store().spawn(live).map_err(trouble::at(dir))?;
-        Ok(Self { place: dir.to_owned(), jobs, room, bell, wait })
+        let stay = Stay::UntilDropped;
+        Ok(Self { place: dir.to_owned(), jobs, room, bell, wait, stay })
     }
 
     fn end(self, (signs, first_reading): (Signs, Reading), is_started: bool) -> Arc<EmbeddedStore> {
-        let Self { place, jobs, room, bell, wait } = self;
+        let Self { place, jobs, room, bell, wait, stay } = self;
         let (jobs, room, process) = (Some(jobs), Some(room), process::id());
         let is_started = AtomicBool::new(is_started);
         Arc::new(EmbeddedStore {
@@ -303,6 +333,7 @@ impl Opening {
             first_reading,
             process,
             is_started,
+            stay,
         })
     }
 }
@@ -460,8 +491,11 @@ impl Drop for EmbeddedStore {
         let room = self.room.take();
         if self.process == process::id() {
             let has_thread = self.is_started.load(Ordering::SeqCst);
-            if let Some(worker) = room.filter(|_| !has_thread).and_then(|room| room.close()) {
+            if let Some(mut worker) = room.filter(|_| !has_thread).and_then(|room| room.close()) {
                 worker.part();
+                if self.stay == Stay::UntilExit {
+                    std::mem::forget(worker);
+                }
             }
         } else {
             std::mem::forget(room); // what is inside is the parent's

@@ -9,10 +9,11 @@ use super::{
     boot::{self, StoreClock},
     database::{self, Database, run},
     directory::Directory,
-    gate::{Gate, GateWait},
+    gate::{Gate, GateWait, Inside},
     glance::Bystander,
     hangup::Watchers,
     inbox::{Address, InboxSocket},
+    index,
     presence::{OwnPresence, Presences},
     trouble,
     turn::{Around, Tell, Turn},
@@ -43,6 +44,14 @@ pub(super) struct Signs {
     _address: Address,
 }
 
+/// For how long a process has a store open.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Stay {
+    UntilDropped,
+    /// The process ends with the store, so the kernel may close what is open.
+    UntilExit,
+}
+
 /// What is opened inside the gate.
 struct Found {
     database: Database,
@@ -61,9 +70,36 @@ impl Found {
         me: Inbox,
         patience: Duration,
     ) -> Result<Self, StoreError> {
-        let database = database::open(dir, &me.to_string(), patience)?;
+        Self::of_boot(dir, clock, me, patience, &boot::boot_id()?)
+    }
+
+    /// Opens all that, in a process that ends with the store: then the index of the log need not be made anew.
+    fn inside_until_exit(
+        dir: &Directory,
+        clock: Clock,
+        me: Inbox,
+        inside: &Inside<'_>,
+    ) -> Result<Self, StoreError> {
         let boot = boot::boot_id()?;
-        let clock = boot::begin(&database.db, &boot, clock)
+        let is_known = index::mark(dir, &boot).is_some_and(|mark| inside.has_note(&mark));
+        let is_kept = is_known && index::keep(dir);
+        let found = Self::of_boot(dir, clock, me, Duration::ZERO, &boot)?;
+        // By now SQLite has made the index, or somebody who has it open did: in this boot, either way.
+        if !is_kept && let Some(mark) = index::mark(dir, &boot) {
+            inside.note(&mark);
+        }
+        Ok(found)
+    }
+
+    fn of_boot(
+        dir: &Directory,
+        clock: Clock,
+        me: Inbox,
+        patience: Duration,
+        boot: &str,
+    ) -> Result<Self, StoreError> {
+        let database = database::open(dir, &me.to_string(), patience)?;
+        let clock = boot::begin(&database.db, boot, clock)
             .map_err(|error| trouble::sql(&database.path, Certainty::NotExecuted, error))?;
         let presences = Presences::open(dir)?;
         let presence = presences.show(me)?;
@@ -106,12 +142,17 @@ impl Parts {
         clock: Clock,
         me: Inbox,
         wait: Arc<GateWait>,
+        stay: Stay,
     ) -> Option<(Self, Signs)> {
         let dir = Directory::open(path).ok()?;
         database::check(&dir).ok().filter(|()| database::is_there(&dir))?;
         let gate = Gate::open(&dir, &me.to_string(), wait).ok()?;
         let inside = gate.try_enter()?;
-        let found = Found::inside(&dir, clock, me, Duration::ZERO).ok()?;
+        let found = match stay {
+            Stay::UntilExit => Found::inside_until_exit(&dir, clock, me, &inside),
+            Stay::UntilDropped => Found::inside(&dir, clock, me, Duration::ZERO),
+        };
+        let found = found.ok()?;
         drop(inside);
         found.database.db.busy_timeout(database::PATIENCE).ok()?;
         Some(found.at(gate, me))

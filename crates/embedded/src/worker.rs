@@ -149,7 +149,7 @@ impl Worker {
 
     /// The store is dropped, and the thread never began: clears away what the dead have left, as it would have, but
     /// waits for nobody.
-    pub(super) fn part(mut self) {
+    pub(super) fn part(&mut self) {
         if !self.was_asked || mem::replace(&mut self.has_looked_around, true) {
             return;
         }

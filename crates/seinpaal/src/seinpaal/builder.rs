@@ -105,7 +105,8 @@ impl Builder {
             let handle = driver::start(plan.opening(), config, address).await?;
             return Ok((plan.connected(handle)?, None));
         }
-        let (handle, task) = driver::start_as_task(plan.opening(), config, address).await?;
+        let (handle, task) =
+            driver::start_as_task(plan.opening_until_exit(), config, address).await?;
         Ok((plan.connected(handle)?, Some(task)))
     }
 
@@ -144,6 +145,11 @@ impl Plan {
     fn opening(&self) -> driver::Opening {
         let url = self.url.clone();
         Box::new(move |inbox: Inbox, news: NewsSender| store::open(url, inbox, news))
+    }
+
+    fn opening_until_exit(&self) -> driver::Opening {
+        let url = self.url.clone();
+        Box::new(move |inbox: Inbox, news: NewsSender| store::open_until_exit(url, inbox, news))
     }
 
     fn connected(self, handle: Arc<Handle>) -> Result<Seinpaal, ConnectError> {
