@@ -53,17 +53,19 @@ impl Database {
     }
 }
 
-/// Refuses what is not ours, or not ours to write, before anything is written.
-pub(super) fn check(dir: &Directory) -> Result<(), StoreError> {
-    for file in [FILE].into_iter().chain(BESIDE) {
-        if dir.look(file, FileType::RegularFile)?.is_some() {
-            dir.check_access(file)?;
-        }
-    }
-    let is_database = dir.look(FILE, FileType::RegularFile)?.is_some();
-    let has_gate = dir.look("gate", FileType::RegularFile)?.is_some();
+/// Refuses what is not ours, or not ours to write, before anything is written. Whether there is a database.
+pub(super) fn check(dir: &Directory) -> Result<bool, StoreError> {
+    let check = |file| {
+        let is_there = dir.look(file, FileType::RegularFile)?.is_some();
+        if is_there { dir.check_access(file).map(|()| true) } else { Ok(false) }
+    };
+    let is_database = check(FILE)?;
+    BESIDE.into_iter().try_for_each(|file| check(file).map(drop))?;
     // Where there is a gate, it is looked at inside, and all else is made already.
-    if is_database && !has_gate { check_content(dir) } else { Ok(()) }
+    if is_database && dir.look("gate", FileType::RegularFile)?.is_none() {
+        check_content(dir)?;
+    }
+    Ok(is_database)
 }
 
 fn check_content(dir: &Directory) -> Result<(), StoreError> {
@@ -74,11 +76,6 @@ fn check_content(dir: &Directory) -> Result<(), StoreError> {
         | OpenFlags::SQLITE_OPEN_NOFOLLOW;
     let db = Connection::open_with_flags(dir.true_path()?.join(FILE), flags).map_err(trouble)?;
     is_made(&path, &db).map(drop)
-}
-
-/// Whether there is a database.
-pub(super) fn is_there(dir: &Directory) -> bool {
-    matches!(dir.look(FILE, FileType::RegularFile), Ok(Some(_)))
 }
 
 /// Opens the database, or makes it. Only inside the gate.

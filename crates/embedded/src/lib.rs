@@ -496,6 +496,7 @@ impl Drop for EmbeddedStore {
                 if self.stay == Stay::UntilExit {
                     std::mem::forget(worker);
                 }
+                return; // nobody hears the bell
             }
         } else {
             std::mem::forget(room); // what is inside is the parent's

@@ -32,6 +32,9 @@ pub(super) struct Parts {
     pub(super) socket: InboxSocket,
     clock: StoreClock,
     pub(super) me: Inbox,
+    /// Whether the log was not read for the index.
+    pub(super) keeps_index: bool,
+    stay: Stay,
     /// When a look for names that nobody uses last found none, on the store's clock.
     pub(super) found_nothing_at: Cell<Option<Micros>>,
 }
@@ -61,6 +64,7 @@ struct Found {
     socket: InboxSocket,
     address: Address,
     clock: StoreClock,
+    keeps_index: bool,
 }
 
 impl Found {
@@ -84,6 +88,7 @@ impl Found {
         let is_known = index::mark(dir, &boot).is_some_and(|mark| inside.has_note(&mark));
         let is_kept = is_known && index::keep(dir);
         let found = Self::of_boot(dir, clock, me, Duration::ZERO, &boot)?;
+        let found = Self { keeps_index: is_kept, ..found };
         // By now SQLite has made the index, or somebody who has it open did: in this boot, either way.
         if !is_kept && let Some(mark) = index::mark(dir, &boot) {
             inside.note(&mark);
@@ -105,14 +110,25 @@ impl Found {
         let presence = presences.show(me)?;
         let watchers = Watchers::new(presence.listener());
         let (socket, address) = InboxSocket::open(dir, me)?;
-        Ok(Self { database, presences, presence, watchers, socket, address, clock })
+        let keeps_index = false;
+        Ok(Self { database, presences, presence, watchers, socket, address, clock, keeps_index })
     }
 
-    fn at(self, gate: Gate, me: Inbox) -> (Parts, Signs) {
-        let Self { database, presences, presence, watchers, socket, address, clock } = self;
-        let found_nothing_at = Cell::new(None);
-        let parts =
-            Parts { gate, database, presences, watchers, socket, clock, me, found_nothing_at };
+    fn at(self, gate: Gate, me: Inbox, stay: Stay) -> (Parts, Signs) {
+        let Self { database, presences, presence, watchers, socket, address, clock, keeps_index } =
+            self;
+        let parts = Parts {
+            gate,
+            database,
+            presences,
+            watchers,
+            socket,
+            clock,
+            me,
+            keeps_index,
+            stay,
+            found_nothing_at: Cell::new(None),
+        };
         (parts, Signs { presence, _address: address })
     }
 }
@@ -132,7 +148,7 @@ impl Parts {
         let inside = gate.enter()?;
         let found = Found::inside(&dir, clock, me, database::PATIENCE)?;
         drop(inside);
-        Ok(found.at(gate, me))
+        Ok(found.at(gate, me, Stay::UntilDropped))
     }
 
     /// Opens everything likewise, but without waiting for anybody. `None`: somebody is in the way, nothing is there yet,
@@ -145,7 +161,7 @@ impl Parts {
         stay: Stay,
     ) -> Option<(Self, Signs)> {
         let dir = Directory::open(path).ok()?;
-        database::check(&dir).ok().filter(|()| database::is_there(&dir))?;
+        database::check(&dir).ok().filter(|is_there| *is_there)?;
         let gate = Gate::open(&dir, &me.to_string(), wait).ok()?;
         let inside = gate.try_enter()?;
         let found = match stay {
@@ -155,7 +171,7 @@ impl Parts {
         let found = found.ok()?;
         drop(inside);
         found.database.db.busy_timeout(database::PATIENCE).ok()?;
-        Some(found.at(gate, me))
+        Some(found.at(gate, me, stay))
     }
 
     /// Where the database is, without symbolic links.
@@ -230,8 +246,8 @@ impl Parts {
     }
 
     fn around(&self) -> Around<'_> {
-        let Self { presences, socket, me, found_nothing_at, .. } = self;
-        Around { presences, socket, me: *me, found_nothing_at }
+        let Self { presences, socket, me, stay, found_nothing_at, .. } = self;
+        Around { presences, socket, me: *me, stay: *stay, found_nothing_at }
     }
 
     /// Reads without waiting at the gate. The result may be old by the time it is used.

@@ -102,13 +102,17 @@ impl Worker {
     ) -> Self {
         let (line, watches) = (WaitingHere::default(), Watches::default());
         let tidy_at = Some(Instant::now() + IDLE);
+        let backlog = match parts.keeps_index {
+            true => Backlog::of_one_that_keeps_the_index(),
+            false => Backlog::default(),
+        };
         Self {
             parts,
             news,
             jobs,
             bell,
             keeper,
-            backlog: Backlog::default(),
+            backlog,
             line,
             watches,
             soon: Vec::new(),

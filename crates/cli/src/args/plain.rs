@@ -26,8 +26,7 @@ struct Found<'a> {
     quiet: bool,
 }
 
-/// `run NAME -- CMD`, with any of `-s`, `-j`, `-w`, `-n` and `-q`, each once and with its value as a word of its own.
-/// `None`: the line is another one.
+/// `run NAME -- CMD`, with any of `-s`, `-j`, `-w`, `-n` and `-q`, each once. `None`: the line is another one.
 pub(super) fn read(words: &[OsString]) -> Option<(Global, Run)> {
     let dashes = words.iter().position(|word| word == "--")?;
     let command = words[dashes + 1..].to_vec();
@@ -51,24 +50,26 @@ impl<'a> Found<'a> {
     fn among(mut words: impl Iterator<Item = Option<&'a str>>) -> Option<Self> {
         let mut found = Self::default();
         while let Some(word) = words.next() {
-            let place = match word? {
+            let (flag, value) = parted(word?);
+            let place = match flag {
                 "-s" | "--store" => &mut found.store,
                 "-j" | "--limit" => &mut found.limit,
                 "-w" | "--wait" => &mut found.wait,
-                "-n" | "--nonblock" => {
+                "-n" | "--nonblock" if value.is_none() => {
                     turn_on(&mut found.nonblock)?;
                     continue;
                 }
-                "-q" | "--quiet" => {
+                "-q" | "--quiet" if value.is_none() => {
                     turn_on(&mut found.quiet)?;
                     continue;
                 }
-                name => {
+                name if value.is_none() => {
                     put(&mut found.name, name)?;
                     continue;
                 }
+                _ => return None,
             };
-            put(place, words.next()??)?;
+            put(place, value.map_or_else(|| words.next().flatten(), Some)?)?;
         }
         (!(found.nonblock && found.wait.is_some())).then_some(found)
     }
@@ -94,9 +95,20 @@ impl<'a> Found<'a> {
     }
 }
 
+/// A flag and the value in the same word, if it has one there: `-j4`, `--limit=4`.
+fn parted(word: &str) -> (&str, Option<&str>) {
+    if word.starts_with("--") {
+        return word.split_once('=').map_or((word, None), |(flag, value)| (flag, Some(value)));
+    }
+    match word.split_at_checked(2) {
+        Some((flag @ ("-j" | "-w"), value)) if !value.is_empty() => (flag, Some(value)),
+        _ => (word, None),
+    }
+}
+
 /// `None`: it is there already, or may be a flag.
 fn put<'a>(place: &mut Option<&'a str>, word: &'a str) -> Option<()> {
-    (!word.starts_with('-') && place.replace(word).is_none()).then_some(())
+    (!word.is_empty() && !word.starts_with('-') && place.replace(word).is_none()).then_some(())
 }
 
 fn turn_on(flag: &mut bool) -> Option<()> {
@@ -142,6 +154,9 @@ mod tests {
         "run a --store redis://h -j 4 -- true",
         "run -q -n a --limit 100000 -- -true",
         "run a -w 2s --quiet -- true",
+        "run -j4 a -- true",
+        "run a -w1.5m --limit=1 -- true",
+        "run --store=memory:x a --wait=2s -- true",
         "run a --wait 1.5m -j 1 --nonblock=x -- true",
     ];
     const OTHERS: &[&str] = &[
@@ -158,7 +173,12 @@ mod tests {
         "run a -w soon -- true",
         "run a -s -q -- true",
         "run a --ttl 9s -- true",
-        "run a -j4 -- true",
+        "run a -jx -- true",
+        "run a -j=4 -- true",
+        "run a --limit= -- true",
+        "run a -j4 -j4 -- true",
+        "run a --labels=1 -- true",
+        "run a=b --quiet=1 -- true",
         "run a -v -- true",
         "run --help -- true",
         "acquire a -- true",
@@ -186,7 +206,7 @@ mod tests {
             read_here += 1;
         }
         assert_eq!(
-            read_here, 6,
+            read_here, 9,
             "the last of the plain lines has a flag with a value that it does not take"
         );
     }

@@ -57,7 +57,7 @@ struct Task<'a> {
     program: *const c_char,
     words: Vec<*const c_char>,
     variables: Vec<*const c_char>,
-    /// Signals whose handlers are ours.
+    /// Signals whose handlers are ours, or that we ignore and the program does not.
     handled: &'a [Signal],
     setup: &'a mut dyn FnMut() -> io::Result<()>,
     /// Why the child could not become the program.
@@ -127,12 +127,9 @@ impl Task<'_> {
     }
 }
 
-/// Where a signal is not ignored, it does what it does by default.
 fn take_default(signal: Signal) {
-    if signal == Signal::SIGPIPE || !super::is_ignored(signal) {
-        // SAFETY: the default action runs no code of ours.
-        unsafe { libc::signal(signal as c_int, libc::SIG_DFL) };
-    }
+    // SAFETY: the default action runs no code of ours.
+    unsafe { libc::signal(signal as c_int, libc::SIG_DFL) };
 }
 
 fn reap(pid: i32) {

@@ -23,7 +23,7 @@ use rustix::{
 use seinpaal::store::ChildRecord;
 
 use super::{
-    raw,
+    raw, signals,
     threshold::{self, Threshold},
 };
 use crate::{
@@ -204,22 +204,6 @@ pub(super) fn become_cmd(
     cannot_start(&words[0], &command.exec())
 }
 
-/// The signals that have handlers of ours, and the one that Rust ignores.
-#[cfg(target_os = "linux")]
-const HANDLED: [Mask; 11] = [
-    Mask::SIGTERM,
-    Mask::SIGINT,
-    Mask::SIGHUP,
-    Mask::SIGQUIT,
-    Mask::SIGUSR1,
-    Mask::SIGUSR2,
-    Mask::SIGCONT,
-    Mask::SIGTSTP,
-    Mask::SIGWINCH,
-    Mask::SIGCHLD,
-    Mask::SIGPIPE,
-];
-
 /// Starts CMD without a copy of this process. Where a guard has to hear of CMD first this will not do: we would stand
 /// still until CMD has begun.
 #[cfg(target_os = "linux")]
@@ -232,7 +216,8 @@ fn start_in_place(start: &Start<'_>, record: Option<ChildRecord>) -> io::Result<
     }
     let image = raw::start::Image::new(start.program, start.command, variables)?;
     let mut setup = setup(start, move |parent| sign(record.as_ref(), parent));
-    raw::start::start(&image, &HANDLED, &mut || {
+    let handled: Vec<_> = signals::handled().chain([Mask::SIGPIPE]).collect();
+    raw::start::start(&image, &handled, &mut || {
         rustix::process::setpgid(None, None)?;
         setup()
     })
