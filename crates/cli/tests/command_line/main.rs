@@ -8,6 +8,7 @@ mod endings;
 mod errors;
 mod events;
 mod full;
+mod index;
 mod kinds;
 mod lease;
 mod manners;
