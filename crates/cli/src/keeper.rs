@@ -95,7 +95,7 @@ pub(crate) fn keep(
         within: Vec::new(),
         once_per: None,
         remember: None,
-        kill_after: WATCHER_GRACE,
+        kill_after: Duration::from_secs(5),
         min_hold: None,
         max_hold: None,
         on_unreachable: OnUnreachable::Fail,

@@ -87,7 +87,9 @@ impl Found {
         let boot = boot::boot_id()?;
         let is_known = index::mark(dir, &boot).is_some_and(|mark| inside.has_note(&mark));
         let is_kept = is_known && index::keep(dir);
-        let found = Self::of_boot(dir, clock, me, Duration::ZERO, &boot)?;
+        let found = Self::of_boot(dir, clock, me, Duration::ZERO, &boot).inspect_err(|_| {
+            inside.note(""); // whatever it was, the index has no part in it the next time
+        })?;
         let found = Self { keeps_index: is_kept, ..found };
         // By now SQLite has made the index, or somebody who has it open did: in this boot, either way.
         if !is_kept && let Some(mark) = index::mark(dir, &boot) {

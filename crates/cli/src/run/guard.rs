@@ -123,7 +123,8 @@ impl Guard {
     fn protect(&mut self, group: Pid) {
         // Only we know when an ancestor gives back: without us, CMD goes at once.
         let is_under = !self.bonds.is_empty();
-        let kill_after = if is_under { Duration::ZERO } else { self.terms.kill_after };
+        let Terms { kill_after, spare, .. } = self.terms;
+        let kill_after = if is_under { Duration::ZERO } else { kill_after + spare };
         let note = Note::Cmd { group, kill_after };
         self.cmd = Some(note);
         self.tell(note);
