@@ -131,3 +131,36 @@ fn lock(index: &File) -> io::Result<()> {
 fn lock(_index: &File) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rusqlite::Connection;
+    use std::fs;
+
+    #[test]
+    fn an_index_is_of_the_log_whose_end_it_names_and_of_no_other() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = |end| dir.path().join(format!("it{end}"));
+        let db = Connection::open(path("")).unwrap();
+        db.execute_batch("PRAGMA journal_mode = WAL; CREATE TABLE t (n); INSERT INTO t VALUES (1)")
+            .unwrap();
+        let end = End::read(&File::open(path("-shm")).unwrap()).unwrap().unwrap();
+        let log = fs::read(path("-wal")).unwrap();
+        assert_eq!(log.len() as u64, 32 + u64::from(end.pages) * (24 + end.page_size));
+        let is_of = |bytes: &[u8]| {
+            fs::write(path(".log"), bytes).unwrap();
+            end.is_of(&File::open(path(".log")).unwrap())
+        };
+        assert!(is_of(&log).unwrap());
+        let before_last = log.len() - 24 - end.page_size as usize;
+        for changed in [16, before_last + 8, before_last + 16, before_last + 23] {
+            let mut other = log.clone();
+            other[changed] ^= 1;
+            assert!(!is_of(&other).unwrap(), "{changed}");
+        }
+        assert!(is_of(&log[..before_last]).is_err());
+        fs::write(path(".none"), [0; 96]).unwrap();
+        assert_eq!(End::read(&File::open(path(".none")).unwrap()).unwrap(), None);
+    }
+}

@@ -36,7 +36,7 @@ const MOST_USED_UP: u32 = 2;
 /// How long it is remembered that a process that ends with its permit has given it back. It repeats nothing once it has
 /// the answer, and its requests are on no way on which they could be late. So this is only for an answer that an error
 /// of the disk kept from it. A name that many such processes use stays small.
-const A_WHILE: Micros = SECOND / 4;
+const A_WHILE: Micros = SECOND / 20;
 
 /// How long after a look that found none of them nobody looks again.
 const LOOK_PAUSE: Micros = SECOND / 20;

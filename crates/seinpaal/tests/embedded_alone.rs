@@ -128,3 +128,21 @@ async fn a_request_that_waits_is_granted_when_the_holder_leaves() {
     let News::Wakeup(wakeup) = news else { panic!("{news:?}") };
     assert!(matches!(wakeup.what, What::Granted { .. }), "{:?}", wakeup.what);
 }
+
+#[tokio::test]
+async fn a_name_that_many_programs_use_one_after_another_stays_small() {
+    let dir = made();
+    for program in 1..=150 {
+        let (me, (news, _heard)) = (Inbox(unique()), unbounded_channel());
+        let opening = EmbeddedStore::open_until_exit(dir.path(), me, news);
+        let store = timeout(LONG, opening).await.unwrap().unwrap();
+        let ticket = program << 32; // of a series of its own
+        let granted = call(&store, me, acquire(ticket, 1, false)).await;
+        assert!(matches!(granted, Reply::Granted(_)), "{granted:?}");
+        call(&store, me, Request::Release { ticket: Ticket(ticket), slots: None }).await;
+    }
+    let db = rusqlite::Connection::open(dir.path().join("seinpaal.db")).unwrap();
+    let sql = "SELECT count(*) FROM sqlite_schema WHERE name = 'name'";
+    let large: i64 = db.query_row(sql, [], |row| row.get(0)).unwrap();
+    assert_eq!(large, 0, "there are tables for large names");
+}
