@@ -7,6 +7,7 @@ mod examples;
 mod help;
 mod look;
 mod once;
+mod plain;
 pub(crate) mod queue;
 mod run;
 pub(crate) mod serve;
@@ -83,6 +84,9 @@ impl Arguments {
     }
 
     fn read_from(words: &[OsString]) -> Result<Self, clap::Error> {
+        if let Some((global, run)) = plain::read(words) {
+            return Ok(Self { global, command: Command::Run(run) });
+        }
         let is_run = words.get(1).is_some_and(|first| first == "run");
         match is_run.then(|| RunAlone::try_parse_from(words)) {
             Some(Ok(RunAlone { global, command: OnlyRun::Run(run) })) => {

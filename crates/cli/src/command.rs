@@ -12,7 +12,7 @@ pub(crate) mod show;
 pub(crate) mod steer;
 mod ticket;
 
-use std::{env, process::ExitCode};
+use std::env;
 
 use clap::error::ErrorKind;
 
@@ -25,8 +25,8 @@ use crate::{
     top,
 };
 
-/// Reads the command line, does what it says, and says why if that failed.
-pub(crate) fn main() -> ExitCode {
+/// Reads the command line, does what it says, and says why if that failed. Returns the exit status.
+pub(crate) fn main() -> u8 {
     if env::args_os().nth(1).is_some_and(|first| first == guard::ARGUMENT) {
         return guard::watch::main();
     }
@@ -59,7 +59,7 @@ pub(crate) fn main() -> ExitCode {
         }
     };
     output::voice::part();
-    exit.into()
+    exit.code()
 }
 
 fn dispatch(global: &Global, command: &Command, voice: Voice) -> Result<Exit, Failure> {

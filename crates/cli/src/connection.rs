@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use seinpaal::Seinpaal;
+use tokio::{task::JoinHandle, time::timeout};
 
 use crate::{
     args::Global,
@@ -11,6 +12,9 @@ use crate::{
     run::{Signals, full, unless_ended},
     settings::{self, Choice},
 };
+
+/// How long a connection that is not needed any more may take to give back what is left.
+const LAST_WORDS: Duration = Duration::from_secs(1);
 
 /// Runs `work` on this thread, which is the main one: see [`run`](crate::run).
 pub(crate) fn on_runtime<T>(work: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
@@ -31,6 +35,31 @@ pub(crate) async fn connect(
     let seinpaal = unless_ended(signals, Box::pin(connecting)).await??;
     seinpaal.advice().iter().for_each(|line| voice.explain(line));
     Ok(seinpaal)
+}
+
+/// The connection of a `run`. Where it has no thread of its own, its task is told to `task`, and is to be waited for once
+/// all else of the connection is dropped.
+pub(crate) async fn connect_here(
+    choice: &Choice,
+    ttl: Option<Duration>,
+    client: &str,
+    voice: Voice,
+    signals: &mut Signals,
+    task: &mut Option<JoinHandle<()>>,
+) -> Result<Seinpaal, Failure> {
+    choice.introduce(voice, true);
+    let connecting = Seinpaal::builder(&choice.text).client(client).ttl(choice.ttl(ttl));
+    let (seinpaal, its_task) = unless_ended(signals, Box::pin(connecting.connect_here())).await??;
+    *task = its_task;
+    seinpaal.advice().iter().for_each(|line| voice.explain(line));
+    Ok(seinpaal)
+}
+
+/// Lets the task of a connection give back what is left, for a second at most.
+pub(crate) async fn part(task: Option<JoinHandle<()>>) {
+    if let Some(task) = task {
+        let _ = timeout(LAST_WORDS, task).await; // the process ends, which gives back all the same
+    }
 }
 
 /// Connects, and asks one thing, about this name if there is one.

@@ -1,7 +1,5 @@
 //! Exit statuses, and what each means: scripts depend on them.
 
-use std::process::ExitCode;
-
 use seinpaal::{
     AdminError, ConnectError, PushError, QueueError, WorkError,
     store::{StoreError, StoreErrorKind},
@@ -68,7 +66,7 @@ impl Exit {
         Self::Status(u8::try_from(128 + number).unwrap_or(u8::MAX))
     }
 
-    fn code(self) -> u8 {
+    pub(crate) fn code(self) -> u8 {
         match self {
             Self::Success => 0,
             Self::Status(status) | Self::NotAcquired(status) => status,
@@ -82,12 +80,6 @@ impl Exit {
             Self::CannotExecute => 126,
             Self::NotFound => 127,
         }
-    }
-}
-
-impl From<Exit> for ExitCode {
-    fn from(exit: Exit) -> Self {
-        exit.code().into()
     }
 }
 

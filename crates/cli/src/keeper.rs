@@ -14,6 +14,7 @@ use std::{
     os::fd::{AsRawFd, OwnedFd},
     process::{Child, Command, Stdio},
     thread,
+    time::Duration,
 };
 
 use nix::sys::signal::{SigSet, Signal as Mask};
@@ -33,6 +34,10 @@ use crate::{
 };
 pub(crate) use order::Order;
 pub(crate) use watcher::{ARGUMENT as WATCHER, main as watch};
+
+/// How long the watcher has to tell its process. It ends as soon as it has. On a busy machine it may take seconds until
+/// a program begins at all, and whoever kills the watcher before that leaves its process untold.
+pub(crate) const WATCHER_GRACE: Duration = Duration::from_secs(60);
 
 /// Has a keeper take the permits, and prints their ticket.
 pub(crate) fn start(
@@ -90,7 +95,7 @@ pub(crate) fn keep(
         within: Vec::new(),
         once_per: None,
         remember: None,
-        kill_after: std::time::Duration::from_secs(5),
+        kill_after: Duration::from_secs(5),
         min_hold: None,
         max_hold: None,
         on_unreachable: OnUnreachable::Fail,

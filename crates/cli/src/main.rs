@@ -1,5 +1,6 @@
 //! `seinpaal`: at most N at once, from the command line. What it promises is in docs/guide/command-line.md.
 #![deny(unsafe_code)]
+#![cfg_attr(all(target_os = "linux", target_env = "gnu", not(test)), no_main)]
 
 #[cfg(not(any(target_os = "linux", all(target_vendor = "apple", seinpaal_untried))))]
 compile_error!(
@@ -18,6 +19,8 @@ mod run;
 mod settings;
 mod top;
 
+/// Where the program begins, except with the GNU C library: there it begins in `raw/begin.rs`.
+#[cfg(any(test, not(all(target_os = "linux", target_env = "gnu"))))]
 fn main() -> std::process::ExitCode {
-    command::main()
+    command::main().into()
 }

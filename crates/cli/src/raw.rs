@@ -1,6 +1,11 @@
 //! The only unsafe code of the command line, with its proofs.
 #![allow(unsafe_code)]
 
+#[cfg(all(target_os = "linux", target_env = "gnu", not(test)))]
+mod begin;
+#[cfg(target_os = "linux")]
+pub(crate) mod start;
+
 use std::{
     io,
     mem::MaybeUninit,

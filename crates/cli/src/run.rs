@@ -27,6 +27,7 @@ use std::{
 use nix::sys::signal::SigSet;
 use rustix::process::Pid;
 use seinpaal::{Name, Permit, PermitSet, Schedule, Seinpaal, Slots, store::ChildRecord};
+use tokio::task::JoinHandle;
 
 pub(crate) use events::{Event, Events};
 pub(crate) use signals::{Signals, ends_waiting};
@@ -35,8 +36,9 @@ pub(crate) use work::work;
 
 use crate::{
     args::{Global, OnUnreachable, Run},
-    connection::{connect, on_runtime},
+    connection::{connect_here, on_runtime, part},
     exit::{Exit, Failure},
+    keeper,
     output::{Subject, Voice, json, voice},
     raw, settings,
 };
@@ -61,12 +63,13 @@ pub(crate) fn run(global: &Global, args: &Run, voice: Voice) -> Result<Exit, Fai
     let program = find::find(&args.command[0]).map_err(|failure| failure.about(subject))?;
     let once = Once::of(args, &choice).map_err(|failure| failure.about(subject))?;
     let mut mask = None;
-    let ended = on_runtime(async {
+    let mut work = async |task: &mut Option<JoinHandle<()>>| {
         let mut signals = Signals::listen()?;
         mask = Some(signals.mask);
         let began = Instant::now();
         let client = if args.kept_for.is_some() { "seinpaal acquire" } else { "seinpaal run" };
-        let connecting = connect(&choice, args.entry.ttl, client, voice, &mut signals);
+        let ttl = args.entry.ttl;
+        let connecting = connect_here(&choice, ttl, client, voice, &mut signals, task);
         let seinpaal = connecting.await.map_err(|failure| failure.about(subject))?;
         let mut entrance = Entrance {
             to_detach: false,
@@ -124,6 +127,12 @@ pub(crate) fn run(global: &Global, args: &Run, voice: Voice) -> Result<Exit, Fai
         grants.iter().for_each(|grant| events.emit(&acquired(grant, began)));
         let held = errand.hold(permits, ties, &grants, &events, &mut signals).await;
         held.map_err(|failure| failure.about(subject))
+    };
+    let ended = on_runtime(async {
+        let mut task = None;
+        let ended = Box::pin(work(&mut task)).await;
+        part(task).await;
+        ended
     });
     events.part();
     match (ended, mask) {
@@ -298,8 +307,9 @@ impl Errand<'_> {
     }
 
     fn terms(self) -> Terms {
-        let Run { on_lost, kill_after, .. } = *self.args;
-        Terms { on_lost, kill_after, schedule: self.schedule }
+        let Run { on_lost, kill_after, kept_for, .. } = *self.args;
+        let spare = kept_for.map_or(Duration::ZERO, |_| keeper::WATCHER_GRACE);
+        Terms { on_lost, kill_after, schedule: self.schedule, spare }
     }
 
     fn start(

@@ -130,6 +130,7 @@ fn from_config_files(paths: &[PathBuf]) -> Result<Choice, Failure> {
 fn read_config(path: &Path) -> Result<Config, Failure> {
     let text = match fs::read_to_string(path) {
         Ok(text) => text,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Config::default()),
         // Not there, or in a directory that is none of our business (`sudo -u` keeps HOME).
         Err(_) if fs::metadata(path).is_err() => return Ok(Config::default()),
         Err(error) => return Err(unreadable(path, &error)),

@@ -36,6 +36,11 @@ pub(super) enum Need {
 }
 
 impl Backlog {
+    /// Of a client that comes and goes, but did not read the log, and neither will the next one.
+    pub(super) fn of_one_that_keeps_the_index() -> Self {
+        Self { commits: COMMITS_OF_A_NEWCOMER, ..Self::default() }
+    }
+
     /// After a commit that left the log with so many pages.
     pub(super) fn note(&mut self, pages: u32) -> Need {
         self.commits = self.commits.saturating_add(1);
@@ -99,6 +104,8 @@ mod tests {
     #[test]
     fn a_newcomer_has_a_shorter_log_written_back_than_one_that_stays() {
         assert_eq!(Backlog::default().note(LONG_FOR_A_NEWCOMER), Need::WriteBack);
+        let mut keeper = Backlog::of_one_that_keeps_the_index();
+        assert_eq!(keeper.note(LONG_FOR_A_NEWCOMER), Need::Nothing);
         let mut backlog = settled();
         assert_eq!(backlog.note(LONG - 1), Need::Nothing);
         assert_eq!(backlog.note(LONG), Need::WriteBack);

@@ -9,7 +9,7 @@ use std::path::Path;
 use rusqlite::{Connection, OptionalExtension};
 use seinpaal_proto::time::{Micros, UNBOUNDED};
 
-use super::{small, trouble};
+use super::{small, tables, trouble};
 use seinpaal_store::{StoreError, boottime::now as since_boot, clock::Clock};
 
 const MOST_GIVEN_OUT: &str = "SELECT coalesce(max(most), 0) FROM (
@@ -71,8 +71,7 @@ fn known_offset(db: &Connection, boot: &str) -> rusqlite::Result<Option<i64>> {
 fn begin_boot(db: &Connection, boot: &str, clock: &Clock) -> rusqlite::Result<i64> {
     let tx = db.unchecked_transaction()?;
     // Fences follow this clock, so it does not begin below a fence that was given out.
-    let most: i64 = tx.query_row(MOST_GIVEN_OUT, [], |row| row.get(0))?;
-    let most = most.max(small::most_given_out(&tx)?);
+    let most = small::most_given_out(&tx)?.max(most_given_out_elsewhere(&tx)?);
     let wall = (clock.now() as i64).max(most);
     let offset = wall - since_boot() as i64;
     void_leases(&tx)?;
@@ -82,10 +81,20 @@ fn begin_boot(db: &Connection, boot: &str, clock: &Clock) -> rusqlite::Result<i6
     Ok(offset)
 }
 
+fn most_given_out_elsewhere(db: &Connection) -> rusqlite::Result<i64> {
+    match tables::are_all_there(db)? {
+        true => db.query_row(MOST_GIVEN_OUT, [], |row| row.get(0)),
+        false => Ok(0),
+    }
+}
+
 /// No process outlives its boot. What was configured on purpose stays, and so do fences and the items of
 /// queues. Those that were in work are nobody's, and the ledger returns them when it next looks.
 fn void_leases(db: &Connection) -> rusqlite::Result<()> {
     small::void(db)?;
+    if !tables::are_all_there(db)? {
+        return Ok(());
+    }
     db.execute_batch(&format!(
         "DELETE FROM lease; DELETE FROM entry; DELETE FROM free; DELETE FROM memory;
          DELETE FROM name WHERE pinned IS NULL AND paused IS NULL;

@@ -19,15 +19,18 @@ use rusqlite::{Connection, OpenFlags, config::DbConfig, hooks::Wal};
 use rustix::fs::{FileType, stat};
 use seinpaal_proto::planted::{Bug, planted};
 
-use super::{directory::Directory, rows::schema, trouble};
+use super::{
+    directory::Directory,
+    tables::{self, ALL, FEW},
+    trouble,
+};
 use seinpaal_store::{Certainty, StoreError, StoreErrorKind};
 
-const FILE: &str = "seinpaal.db";
+pub(super) const FILE: &str = "seinpaal.db";
 /// The log and its index, which SQLite makes beside the database.
-const BESIDE: [&str; 2] = ["seinpaal.db-wal", "seinpaal.db-shm"];
+pub(super) const BESIDE: [&str; 2] = ["seinpaal.db-wal", "seinpaal.db-shm"];
 /// "SPaa": tells our databases from others.
 const APPLICATION: i32 = 0x5350_6161;
-const VERSION: i32 = 8;
 
 /// How long a call waits for a foreign program that has the database locked.
 pub(super) const PATIENCE: Duration = Duration::from_secs(5);
@@ -50,17 +53,19 @@ impl Database {
     }
 }
 
-/// Refuses what is not ours, or not ours to write, before anything is written.
-pub(super) fn check(dir: &Directory) -> Result<(), StoreError> {
-    for file in [FILE].into_iter().chain(BESIDE) {
-        if dir.look(file, FileType::RegularFile)?.is_some() {
-            dir.check_access(file)?;
-        }
-    }
-    let is_database = dir.look(FILE, FileType::RegularFile)?.is_some();
-    let has_gate = dir.look("gate", FileType::RegularFile)?.is_some();
+/// Refuses what is not ours, or not ours to write, before anything is written. Whether there is a database.
+pub(super) fn check(dir: &Directory) -> Result<bool, StoreError> {
+    let check = |file| {
+        let is_there = dir.look(file, FileType::RegularFile)?.is_some();
+        if is_there { dir.check_access(file).map(|()| true) } else { Ok(false) }
+    };
+    let is_database = check(FILE)?;
+    BESIDE.into_iter().try_for_each(|file| check(file).map(drop))?;
     // Where there is a gate, it is looked at inside, and all else is made already.
-    if is_database && !has_gate { check_content(dir) } else { Ok(()) }
+    if is_database && dir.look("gate", FileType::RegularFile)?.is_none() {
+        check_content(dir)?;
+    }
+    Ok(is_database)
 }
 
 fn check_content(dir: &Directory) -> Result<(), StoreError> {
@@ -74,12 +79,16 @@ fn check_content(dir: &Directory) -> Result<(), StoreError> {
 }
 
 /// Opens the database, or makes it. Only inside the gate.
-pub(super) fn open(dir: &Directory, unique: &str) -> Result<Database, StoreError> {
+pub(super) fn open(
+    dir: &Directory,
+    unique: &str,
+    patience: Duration,
+) -> Result<Database, StoreError> {
     dir.ensure(FILE, unique)?;
     let path = dir.join(FILE);
     let trouble = |error| trouble::sql(&path, Certainty::NotExecuted, error);
     let true_path = dir.true_path()?.join(FILE);
-    let mut db = connect(&true_path).map_err(trouble)?;
+    let mut db = connect(&true_path, patience).map_err(trouble)?;
     if !is_made(&path, &db)? {
         create(&db).map_err(trouble)?;
     }
@@ -91,15 +100,15 @@ pub(super) fn open(dir: &Directory, unique: &str) -> Result<Database, StoreError
     Ok(Database { path, true_path, db, log_pages })
 }
 
-/// Connects to the database at a path without symbolic links.
-pub(super) fn connect(path: &Path) -> rusqlite::Result<Connection> {
+/// Connects to the database at a path without symbolic links. Only foreign programs can be in the way: we meet at the
+/// gate. `patience` is how long to wait for those.
+pub(super) fn connect(path: &Path, patience: Duration) -> rusqlite::Result<Connection> {
     // The file exists with its rights, and SQLite gives the same to the files beside it.
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
         | OpenFlags::SQLITE_OPEN_NO_MUTEX
         | OpenFlags::SQLITE_OPEN_NOFOLLOW;
     let db = Connection::open_with_flags(path, flags)?;
-    // Only foreign programs can be in the way: we meet at the gate.
-    db.busy_timeout(PATIENCE)?;
+    db.busy_timeout(patience)?;
     db.set_prepared_statement_cache_capacity(128);
     db.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
     // Without it, most statements are compiled anew whenever another value is bound: twice the time.
@@ -126,7 +135,7 @@ fn watch_log(db: &mut Connection) -> rusqlite::Result<Arc<AtomicU32>> {
 fn is_made(path: &Path, db: &Connection) -> Result<bool, StoreError> {
     let trouble = |error| trouble::sql(path, Certainty::NotExecuted, error);
     match marks(db).map_err(trouble)? {
-        (APPLICATION, VERSION) => Ok(true),
+        (APPLICATION, ALL | FEW) => Ok(true),
         (0, 0) if is_empty(db).map_err(trouble)? => Ok(false),
         (APPLICATION, version) => Err(other_version(path, version)),
         _ => Err(trouble::foreign(path)),
@@ -145,9 +154,8 @@ fn is_empty(db: &Connection) -> rusqlite::Result<bool> {
 fn create(db: &Connection) -> rusqlite::Result<()> {
     keep_log(db)?;
     db.execute_batch(&format!(
-        "BEGIN IMMEDIATE; PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {VERSION}; \
-         {} COMMIT;",
-        schema()
+        "BEGIN IMMEDIATE; PRAGMA application_id = {APPLICATION}; {} COMMIT;",
+        tables::definitions_of_few()
     ))
 }
 
@@ -172,7 +180,7 @@ fn refuse_if_moved(dir: &Directory) -> Result<(), StoreError> {
 fn other_version(path: &Path, version: i32) -> StoreError {
     let message = format!(
         "cannot use {}: it was made by another version of Seinpaal (format {version}, this one has \
-         {VERSION}); use that version or choose another directory",
+         {ALL} and {FEW}); use that version or choose another directory",
         path.display()
     );
     StoreError::new(StoreErrorKind::OtherVersion, Certainty::NotExecuted, message)

@@ -152,11 +152,12 @@ impl Directory {
     /// A folder made if it is not there, for those who may write this directory. Only inside the gate.
     pub(super) fn folder(&self, name: &str) -> Result<Self, StoreError> {
         let path = self.join(name);
-        match rfs::mkdirat(&self.fd, name, Mode::RWXU) {
-            Ok(()) | Err(Errno::EXIST) => {}
-            Err(error) => return Err(trouble::at(&path)(error)),
+        if self.look(name, FileType::Directory)?.is_none() {
+            match rfs::mkdirat(&self.fd, name, Mode::RWXU) {
+                Ok(()) | Err(Errno::EXIST) => {}
+                Err(error) => return Err(trouble::at(&path)(error)),
+            }
         }
-        self.look(name, FileType::Directory)?;
         let fd = rfs::openat(&self.fd, name, FOLDER, Mode::empty()).map_err(trouble::at(&path))?;
         let file = rfs::fstat(&fd).map_err(trouble::at(&path))?;
         let checked = self.rights.check_file(&file, FileType::Directory);

@@ -19,10 +19,10 @@ use seinpaal_proto::planted::{Bug, planted};
 
 use rustix::{
     fs::{
-        FlockOperation, Stat, Timespec, Timestamps, UTIME_NOW, UTIME_OMIT, flock, fstat, futimens,
-        major, minor,
+        FlockOperation, Stat, Timespec, Timestamps, UTIME_NOW, UTIME_OMIT, flock, fstat, ftruncate,
+        futimens, major, minor,
     },
-    io::{Errno, retry_on_intr},
+    io::{Errno, pread, pwrite, retry_on_intr},
     time::{ClockId, clock_gettime},
 };
 
@@ -35,6 +35,9 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// For this long after a client had to wait, a client that does not want to wait does not enter. In
 /// microseconds.
 const MOMENT: i64 = 10_000;
+
+/// Longer than any note.
+const MOST_NOTE: usize = 256;
 
 #[derive(Debug)]
 pub(super) struct Gate {
@@ -142,6 +145,21 @@ fn is_recent(gate: &Stat) -> bool {
     let waited_at = micros(gate.st_mtime, gate.st_mtime_nsec as i64);
     let since = micros(now.tv_sec, now.tv_nsec) - waited_at;
     (0..=MOMENT).contains(&since)
+}
+
+impl Inside<'_> {
+    /// Whether this is what was noted last.
+    pub(super) fn has_note(&self, note: &str) -> bool {
+        let mut noted = [0; MOST_NOTE];
+        let read = pread(&self.0.fd, &mut noted, 0);
+        read.is_ok_and(|length| noted[..length] == *note.as_bytes())
+    }
+
+    /// Notes something for those who come in later. What is half written is no note.
+    pub(super) fn note(&self, note: &str) {
+        // Without a note, everybody has more to do and comes to the same.
+        let _ = ftruncate(&self.0.fd, 0).and_then(|()| pwrite(&self.0.fd, note.as_bytes(), 0));
+    }
 }
 
 impl Drop for Inside<'_> {

@@ -10,7 +10,7 @@
 //! A process that is stopped (`SIGSTOP`) while it is inside a call holds up the others until it
 //! goes on.
 
-// With one exception, which has its proof beside it: `log.rs`.
+// With two exceptions, which have their proofs beside them: `index.rs` and `log.rs`.
 #![deny(unsafe_code)]
 
 #[cfg(not(any(target_os = "linux", all(target_vendor = "apple", seinpaal_untried))))]
@@ -32,6 +32,7 @@ mod gate;
 mod glance;
 mod hangup;
 mod inbox;
+mod index;
 mod keeper;
 mod line;
 mod list;
@@ -47,6 +48,7 @@ mod rights;
 mod rows;
 mod small;
 mod socket;
+mod tables;
 mod trouble;
 mod turn;
 mod watch;
@@ -57,7 +59,11 @@ use std::{
     os::fd::BorrowedFd,
     path::{Path, PathBuf},
     process,
-    sync::{Arc, mpsc},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+        mpsc,
+    },
     thread,
     time::Duration,
 };
@@ -71,7 +77,7 @@ use self::{
     gate::GateWait,
     keeper::{AnswerTo, Keeper},
     log::LogOnDisk,
-    parts::{Parts, Signs},
+    parts::{Parts, Signs, Stay},
     worker::{Job, Worker, in_place},
 };
 use seinpaal_store::{
@@ -96,7 +102,14 @@ pub struct EmbeddedStore {
     wait: Arc<GateWait>,
     first_reading: Reading,
     process: u32,
+    /// Whether the thread was started.
+    is_started: AtomicBool,
+    stay: Stay,
 }
+
+/// How long a store that was opened without a thread goes without one. A thread is there for what comes from others,
+/// and most commands that end sooner would only wait for it.
+const ALONE: Duration = Duration::from_millis(20);
 
 /// How often a caller that waits for the thread looks whether the thread stands at the gate.
 const LOOK: Duration = Duration::from_secs(1);
@@ -120,6 +133,98 @@ impl EmbeddedStore {
         Self::open_with(dir, Clock::System, inbox, news, None)
     }
 
+    /// Opens the store as [`open`](Self::open) does, on a thread of the current tokio runtime and without waiting on it.
+    /// Dropped before that, it leaves nothing.
+    ///
+    /// If nobody is in the way, the store begins without a thread of its own. The thread is started when there is
+    /// something to wait for, and otherwise after a moment.
+    ///
+    /// # Errors
+    /// As with [`open`](Self::open).
+    ///
+    /// # Panics
+    /// Outside a tokio runtime.
+    pub async fn open_soon(
+        dir: &Path,
+        inbox: Inbox,
+        news: NewsSender,
+    ) -> Result<Arc<Self>, StoreError> {
+        Self::open_for(Stay::UntilDropped, dir, inbox, news).await
+    }
+
+    /// Opens the store as [`open_soon`](Self::open_soon) does, in a process that ends with it: that takes less work. What
+    /// is open then is left to the kernel to close.
+    ///
+    /// # Errors
+    /// As with [`open`](Self::open).
+    ///
+    /// # Panics
+    /// Outside a tokio runtime.
+    #[doc(hidden)]
+    pub async fn open_until_exit(
+        dir: &Path,
+        inbox: Inbox,
+        news: NewsSender,
+    ) -> Result<Arc<Self>, StoreError> {
+        Self::open_for(Stay::UntilExit, dir, inbox, news).await
+    }
+
+    async fn open_for(
+        stay: Stay,
+        dir: &Path,
+        inbox: Inbox,
+        news: NewsSender,
+    ) -> Result<Arc<Self>, StoreError> {
+        if let Some(store) = Self::open_alone(stay, dir, inbox, &news) {
+            let soon = Arc::downgrade(&store);
+            tokio::spawn(async move {
+                tokio::time::sleep(ALONE).await;
+                if let Some(Err(error)) = soon.upgrade().map(|store| store.start()) {
+                    tracing::warn!(target: TARGET, %error, "the store has no thread");
+                }
+            });
+            return Ok(store);
+        }
+        let (tell, mut opened) = oneshot::channel();
+        let tell = move |done| tell.send(done).is_ok();
+        let opening = Opening::begin(dir, Clock::System, inbox, news, None, tell)?;
+        loop {
+            match tokio::time::timeout(LOOK, &mut opened).await {
+                Ok(Ok(done)) => return Ok(opening.end(done?, true)),
+                Ok(Err(_)) => return Err(thread_is_gone(false)),
+                Err(_) => opening.wait.trouble(Certainty::NotExecuted).map_or(Ok(()), Err)?,
+            }
+        }
+    }
+
+    /// Opens the store on this thread. `None`: that would take waiting, or fail.
+    fn open_alone(stay: Stay, dir: &Path, inbox: Inbox, news: &NewsSender) -> Option<Arc<Self>> {
+        let (bell, wait) = (Arc::new(Bell::new().ok()?), Arc::new(GateWait::new(dir)));
+        let (parts, signs) = Parts::try_open(dir, Clock::System, inbox, Arc::clone(&wait), stay)?;
+        let keeper = Keeper::new(dir, Box::new(LogOnDisk::new(parts.database().to_owned())));
+        let (jobs, inside) = mpsc::channel();
+        let first_reading = parts.read_clock();
+        let room = Arc::new(Room::new());
+        room.open(Worker::new(parts, news.clone(), inside, Arc::clone(&bell), keeper));
+        let opening = Opening { place: dir.to_owned(), jobs, room, bell, wait, stay };
+        Some(opening.end((signs, first_reading), false))
+    }
+
+    /// Starts the thread, if it was not started yet.
+    fn start(&self) -> Result<(), StoreError> {
+        let Some(room) = &self.room else { return Ok(()) };
+        if self.process != process::id() || self.is_started.swap(true, Ordering::SeqCst) {
+            return Ok(());
+        }
+        let room = Arc::clone(room);
+        let started = thread_of_store().spawn(move || Worker::serve(&room));
+        if let Err(error) = started {
+            self.is_started.store(false, Ordering::SeqCst);
+            return Err(trouble::at(&self.place)(error));
+        }
+        Ok(())
+    }
+
     fn open_with(
         dir: &Path,
         clock: Clock,
@@ -127,31 +232,11 @@ impl EmbeddedStore {
         news: NewsSender,
         disk: Option<Box<dyn keeper::Disk>>,
     ) -> Result<Arc<Self>, StoreError> {
-        let bell = Arc::new(Bell::new().map_err(trouble::at(dir))?);
-        let wait = Arc::new(GateWait::new(dir));
-        let (jobs, inside) = mpsc::channel();
-        let room = Arc::new(Room::new());
-        let place_of_work = Arc::clone(&room);
         let (tell, opened) = mpsc::channel();
-        let thread = thread::Builder::new().name("seinpaal-store".to_owned());
-        let (place, waits, rung) = (dir.to_owned(), Arc::clone(&wait), Arc::clone(&bell));
-        let live = move || match Parts::open(&place, clock, inbox, waits) {
-            Ok((parts, signs)) => {
-                let log = || Box::new(LogOnDisk::new(parts.database().to_owned())) as _;
-                let keeper = Keeper::new(&place, disk.unwrap_or_else(log));
-                // If the caller has given up waiting, the signs are dropped with the channel.
-                if tell.send(Ok((signs, parts.read_clock()))).is_ok() {
-                    Worker::new(parts, news, inside, rung, keeper).run(&place_of_work);
-                }
-            }
-            Err(error) => drop(tell.send(Err(error))),
-        };
-        thread.spawn(live).map_err(trouble::at(dir))?;
-        let (signs, first_reading) = is_opened(&opened, &wait)?;
-        let process = process::id();
-        let place = dir.to_owned();
-        let (jobs, room) = (Some(jobs), Some(room));
-        Ok(Arc::new(Self { place, signs, jobs, room, bell, wait, first_reading, process }))
+        let tell = move |done| tell.send(done).is_ok();
+        let opening = Opening::begin(dir, clock, inbox, news, disk, tell)?;
+        let done = is_opened(&opened, &opening.wait)?;
+        Ok(opening.end(done, true))
     }
 
     /// The descriptors that show that this client lives: a locked file, which is the test, and a socket, by which
@@ -176,6 +261,7 @@ impl EmbeddedStore {
         if self.process != process::id() {
             return Err(is_forked());
         }
+        self.start()?;
         let (answer, reply) = oneshot::channel();
         let sent = self.jobs.as_ref().is_some_and(|jobs| jobs.send(job(answer)).is_ok());
         self.bell.ring();
@@ -189,6 +275,71 @@ impl EmbeddedStore {
             }
         }
     }
+}
+
+/// A store whose thread is opening it.
+struct Opening {
+    place: PathBuf,
+    jobs: mpsc::Sender<Job>,
+    room: Arc<Room<Worker>>,
+    bell: Arc<Bell>,
+    wait: Arc<GateWait>,
+    stay: Stay,
+}
+
+impl Opening {
+    /// Starts the thread. It tells how the opening went, and goes on if somebody has heard that.
+    fn begin(
+        dir: &Path,
+        clock: Clock,
+        inbox: Inbox,
+        news: NewsSender,
+        disk: Option<Box<dyn keeper::Disk>>,
+        tell: impl FnOnce(Opened) -> bool + Send + 'static,
+    ) -> Result<Self, StoreError> {
+        let bell = Arc::new(Bell::new().map_err(trouble::at(dir))?);
+        let wait = Arc::new(GateWait::new(dir));
+        let (jobs, inside) = mpsc::channel();
+        let room = Arc::new(Room::new());
+        let place_of_work = Arc::clone(&room);
+        let (place, waits, rung) = (dir.to_owned(), Arc::clone(&wait), Arc::clone(&bell));
+        let live = move || match Parts::open(&place, clock, inbox, waits) {
+            Ok((parts, signs)) => {
+                let log = || Box::new(LogOnDisk::new(parts.database().to_owned())) as _;
+                let keeper = Keeper::new(&place, disk.unwrap_or_else(log));
+                // If the caller has given up waiting, the signs are dropped with the channel.
+                if tell(Ok((signs, parts.read_clock()))) {
+                    Worker::new(parts, news, inside, rung, keeper).run(&place_of_work);
+                }
+            }
+            Err(error) => drop(tell(Err(error))),
+        };
+        thread_of_store().spawn(live).map_err(trouble::at(dir))?;
+        let stay = Stay::UntilDropped;
+        Ok(Self { place: dir.to_owned(), jobs, room, bell, wait, stay })
+    }
+
+    fn end(self, (signs, first_reading): (Signs, Reading), is_started: bool) -> Arc<EmbeddedStore> {
+        let Self { place, jobs, room, bell, wait, stay } = self;
+        let (jobs, room, process) = (Some(jobs), Some(room), process::id());
+        let is_started = AtomicBool::new(is_started);
+        Arc::new(EmbeddedStore {
+            place,
+            signs,
+            jobs,
+            room,
+            bell,
+            wait,
+            first_reading,
+            process,
+            is_started,
+            stay,
+        })
+    }
+}
+
+fn thread_of_store() -> thread::Builder {
+    thread::Builder::new().name("seinpaal-store".to_owned())
 }
 
 /// Waits until the thread has opened everything, or stands at the gate for too long.
@@ -256,7 +407,11 @@ impl Store for EmbeddedStore {
 
     fn call_in_place(&self, batch: &Batch) -> Option<Result<Replies, StoreError>> {
         let room = self.room.as_ref().filter(|_| self.process == process::id());
-        in_place::call(room?, batch)
+        in_place::call(room?, batch, || {
+            if let Err(error) = self.start() {
+                tracing::warn!(target: TARGET, %error, "the store has no thread");
+            }
+        })
     }
 
     fn answers_in_place(&self) -> bool {
@@ -335,7 +490,14 @@ impl Drop for EmbeddedStore {
         self.jobs = None;
         let room = self.room.take();
         if self.process == process::id() {
-            drop(room);
+            let has_thread = self.is_started.load(Ordering::SeqCst);
+            if let Some(mut worker) = room.filter(|_| !has_thread).and_then(|room| room.close()) {
+                worker.part();
+                if self.stay == Stay::UntilExit {
+                    std::mem::forget(worker);
+                }
+                return; // nobody hears the bell
+            }
         } else {
             std::mem::forget(room); // what is inside is the parent's
         }

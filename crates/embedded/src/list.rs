@@ -3,20 +3,24 @@
 use rusqlite::Connection;
 use seinpaal_proto::{Batch, Inbox, Name, Replies, Reply, Request, Snapshot, queue, time::Micros};
 
-use super::rows::read_name;
+use super::{rows::read_name, tables};
 
 /// The most waiters that a snapshot lists.
 const ROWS: u32 = 64;
 
 /// The names that start with `prefix`, in order.
 pub(super) fn names(db: &Connection, prefix: &str) -> rusqlite::Result<Vec<Name>> {
-    let sql = "SELECT name FROM name WHERE name >= ?1 UNION ALL
+    let small = "SELECT name FROM small WHERE name >= ?1 ORDER BY name";
+    let all = "SELECT name FROM name WHERE name >= ?1 UNION ALL
         SELECT name FROM small WHERE name >= ?1 ORDER BY name";
-    starting_with(prefix, db, sql)
+    starting_with(prefix, db, if tables::are_all_there(db)? { all } else { small })
 }
 
 /// The queues that do.
 pub(super) fn queues(db: &Connection, prefix: &str) -> rusqlite::Result<Vec<Name>> {
+    if !tables::are_all_there(db)? {
+        return Ok(Vec::new());
+    }
     starting_with(prefix, db, "SELECT name FROM queue WHERE name >= ?1 ORDER BY name")
 }
 

@@ -30,7 +30,7 @@ pub(super) struct Log {
 impl Log {
     /// Of the database at a path without symbolic links.
     pub(super) fn open(database: &Path) -> io::Result<Self> {
-        let db = database::connect(database).map_err(io::Error::other)?;
+        let db = database::connect(database, database::PATIENCE).map_err(io::Error::other)?;
         // The log is opened by whatever reads first.
         db.query_row("PRAGMA user_version", [], |_| Ok(())).map_err(io::Error::other)?;
         Ok(Self { db })

@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use rusqlite::{Connection, Result};
 use seinpaal_proto::{
-    Batch, Contacts, Entry, Inbox, MemoryState, Name, Outcome, Standing, execute, time::Micros,
+    Batch, Contacts, Entry, Inbox, MemoryState, Name, Outcome, Standing, Ticket, execute,
+    time::Micros,
 };
 
 use super::{rows::Rows, small::SmallName};
@@ -64,6 +65,14 @@ impl<'a> NameState<'a> {
             }
         }
         Ok(())
+    }
+
+    /// Remembers tickets that were given back for no longer than this from now on. Where a name is large, as long as ever.
+    pub(super) fn remember_for(&mut self, time: Micros, tickets: impl Iterator<Item = Ticket>) {
+        let Self::Small(_, small) = self else { return };
+        for ticket in tickets {
+            small.remember_for(time, ticket);
+        }
     }
 
     /// Lets the leases of a dead client end in the next settling.

@@ -9,10 +9,11 @@ use super::{
     boot::{self, StoreClock},
     database::{self, Database, run},
     directory::Directory,
-    gate::{Gate, GateWait},
+    gate::{Gate, GateWait, Inside},
     glance::Bystander,
     hangup::Watchers,
     inbox::{Address, InboxSocket},
+    index,
     presence::{OwnPresence, Presences},
     trouble,
     turn::{Around, Tell, Turn},
@@ -31,6 +32,9 @@ pub(super) struct Parts {
     pub(super) socket: InboxSocket,
     clock: StoreClock,
     pub(super) me: Inbox,
+    /// Whether the log was not read for the index.
+    pub(super) keeps_index: bool,
+    stay: Stay,
     /// When a look for names that nobody uses last found none, on the store's clock.
     pub(super) found_nothing_at: Cell<Option<Micros>>,
     /// The same for queues.
@@ -43,6 +47,95 @@ pub(super) struct Parts {
 pub(super) struct Signs {
     pub(super) presence: OwnPresence,
     _address: Address,
+}
+
+/// For how long a process has a store open.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Stay {
+    UntilDropped,
+    /// The process ends with the store, so the kernel may close what is open.
+    UntilExit,
+}
+
+/// What is opened inside the gate.
+struct Found {
+    database: Database,
+    presences: Presences,
+    presence: OwnPresence,
+    watchers: Watchers,
+    socket: InboxSocket,
+    address: Address,
+    clock: StoreClock,
+    keeps_index: bool,
+}
+
+impl Found {
+    fn inside(
+        dir: &Directory,
+        clock: Clock,
+        me: Inbox,
+        patience: Duration,
+    ) -> Result<Self, StoreError> {
+        Self::of_boot(dir, clock, me, patience, &boot::boot_id()?)
+    }
+
+    /// Opens all that, in a process that ends with the store: then the index of the log need not be made anew.
+    fn inside_until_exit(
+        dir: &Directory,
+        clock: Clock,
+        me: Inbox,
+        inside: &Inside<'_>,
+    ) -> Result<Self, StoreError> {
+        let boot = boot::boot_id()?;
+        let is_known = index::mark(dir, &boot).is_some_and(|mark| inside.has_note(&mark));
+        let is_kept = is_known && index::keep(dir);
+        let found = Self::of_boot(dir, clock, me, Duration::ZERO, &boot).inspect_err(|_| {
+            inside.note(""); // whatever it was, the index has no part in it the next time
+        })?;
+        let found = Self { keeps_index: is_kept, ..found };
+        // By now SQLite has made the index, or somebody who has it open did: in this boot, either way.
+        if !is_kept && let Some(mark) = index::mark(dir, &boot) {
+            inside.note(&mark);
+        }
+        Ok(found)
+    }
+
+    fn of_boot(
+        dir: &Directory,
+        clock: Clock,
+        me: Inbox,
+        patience: Duration,
+        boot: &str,
+    ) -> Result<Self, StoreError> {
+        let database = database::open(dir, &me.to_string(), patience)?;
+        let clock = boot::begin(&database.db, boot, clock)
+            .map_err(|error| trouble::sql(&database.path, Certainty::NotExecuted, error))?;
+        let presences = Presences::open(dir)?;
+        let presence = presences.show(me)?;
+        let watchers = Watchers::new(presence.listener());
+        let (socket, address) = InboxSocket::open(dir, me)?;
+        let keeps_index = false;
+        Ok(Self { database, presences, presence, watchers, socket, address, clock, keeps_index })
+    }
+
+    fn at(self, gate: Gate, me: Inbox, stay: Stay) -> (Parts, Signs) {
+        let Self { database, presences, presence, watchers, socket, address, clock, keeps_index } =
+            self;
+        let parts = Parts {
+            gate,
+            database,
+            presences,
+            watchers,
+            socket,
+            clock,
+            me,
+            keeps_index,
+            stay,
+            found_nothing_at: Cell::new(None),
+            found_no_queue_at: Cell::new(None),
+        };
+        (parts, Signs { presence, _address: address })
+    }
 }
 
 impl Parts {
@@ -58,28 +151,32 @@ impl Parts {
         database::check(&dir)?;
         let gate = Gate::open(&dir, &me.to_string(), wait)?;
         let inside = gate.enter()?;
-        let database = database::open(&dir, &me.to_string())?;
-        let boot = boot::boot_id()?;
-        let clock = boot::begin(&database.db, &boot, clock)
-            .map_err(|error| trouble::sql(&database.path, Certainty::NotExecuted, error))?;
-        let presences = Presences::open(&dir)?;
-        let presence = presences.show(me)?;
-        let watchers = Watchers::new(presence.listener());
-        let (socket, address) = InboxSocket::open(&dir, me)?;
+        let found = Found::inside(&dir, clock, me, database::PATIENCE)?;
         drop(inside);
-        let (found_nothing_at, found_no_queue_at) = (Cell::new(None), Cell::new(None));
-        let parts = Self {
-            gate,
-            database,
-            presences,
-            watchers,
-            socket,
-            clock,
-            me,
-            found_nothing_at,
-            found_no_queue_at,
+        Ok(found.at(gate, me, Stay::UntilDropped))
+    }
+
+    /// Opens everything likewise, but without waiting for anybody. `None`: somebody is in the way, nothing is there yet,
+    /// or an error came up that [`open`](Self::open) will show again.
+    pub(super) fn try_open(
+        path: &Path,
+        clock: Clock,
+        me: Inbox,
+        wait: Arc<GateWait>,
+        stay: Stay,
+    ) -> Option<(Self, Signs)> {
+        let dir = Directory::open(path).ok()?;
+        database::check(&dir).ok().filter(|is_there| *is_there)?;
+        let gate = Gate::open(&dir, &me.to_string(), wait).ok()?;
+        let inside = gate.try_enter()?;
+        let found = match stay {
+            Stay::UntilExit => Found::inside_until_exit(&dir, clock, me, &inside),
+            Stay::UntilDropped => Found::inside(&dir, clock, me, Duration::ZERO),
         };
-        Ok((parts, Signs { presence, _address: address }))
+        let found = found.ok()?;
+        drop(inside);
+        found.database.db.busy_timeout(database::PATIENCE).ok()?;
+        Some(found.at(gate, me, stay))
     }
 
     /// Where the database is, without symbolic links.
@@ -154,8 +251,8 @@ impl Parts {
     }
 
     fn around(&self) -> Around<'_> {
-        let Self { presences, socket, me, found_nothing_at, found_no_queue_at, .. } = self;
-        Around { presences, socket, me: *me, found_nothing_at, found_no_queue_at }
+        let Self { presences, socket, me, stay, found_nothing_at, found_no_queue_at, .. } = self;
+        Around { presences, socket, me: *me, stay: *stay, found_nothing_at, found_no_queue_at }
     }
 
     /// Reads without waiting at the gate. The result may be old by the time it is used.

@@ -18,6 +18,7 @@ use std::{
 use rustix::{
     fs::{Mode, OFlags, open},
     io::{Errno, pwrite, read},
+    path::Arg,
     process::{Pid, getpid, test_kill_process},
 };
 
@@ -142,14 +143,18 @@ fn is_process_gone((pid, began): Process) -> bool {
 
 /// When a process started, in ticks since boot; 0 once it is dead and not reaped.
 fn started(pid: u32) -> io::Result<u64> {
-    started_by(&fs::read(format!("/proc/{pid}/stat"))?)
+    read_start(format!("/proc/{pid}/stat"))
 }
 
 /// When this process started.
 fn started_here() -> io::Result<u64> {
-    let mut stat = [0; MOST_STAT];
+    read_start(c"/proc/self/stat")
+}
+
+fn read_start(stat: impl Arg) -> io::Result<u64> {
     let flags = OFlags::RDONLY | OFlags::CLOEXEC;
-    let file = open(c"/proc/self/stat", flags, Mode::empty())?;
+    let file = open(stat, flags, Mode::empty())?;
+    let mut stat = [0; MOST_STAT];
     let length = read(&file, &mut stat)?;
     started_by(&stat[..length])
 }

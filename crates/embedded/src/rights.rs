@@ -23,6 +23,8 @@ const STICKY: RawMode = 0o1000;
 /// Who may do what with the files of a directory.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) struct Rights {
+    /// Who we are.
+    user: u32,
     owner: u32,
     group: u32,
     mode: RawMode,
@@ -43,7 +45,8 @@ pub(super) enum Stranger {
 
 impl Rights {
     pub(super) fn of(dir: &Stat) -> Self {
-        Self { owner: dir.st_uid, group: dir.st_gid, mode: dir.st_mode }
+        let user = geteuid().as_raw();
+        Self { user, owner: dir.st_uid, group: dir.st_gid, mode: dir.st_mode }
     }
 
     /// Whether everything in the directory is its owner's alone to write.
@@ -78,7 +81,7 @@ impl Rights {
 
     /// Whether the directory may be used by this process.
     pub(super) fn check(self, parent: &Stat) -> Result<(), Stranger> {
-        self.check_for(geteuid().as_raw(), parent.st_mode, || is_member(self.group))
+        self.check_for(self.user, parent.st_mode, || is_member(self.group))
     }
 
     fn check_for(
@@ -106,7 +109,7 @@ impl Rights {
         if FileType::from_raw_mode(file.st_mode) != kind {
             return Err(Stranger::Kind);
         }
-        let owners = [geteuid().as_raw(), self.owner, 0];
+        let owners = [self.user, self.owner, 0];
         let is_known = owners.contains(&file.st_uid) || !self.is_private();
         if is_known { Ok(()) } else { Err(Stranger::Owner(file.st_uid)) }
     }
@@ -115,7 +118,7 @@ impl Rights {
     /// another umask made is put right by its owner.
     pub(super) fn bestow(self, fd: impl AsFd, mode: Mode) -> io::Result<()> {
         let file = rfs::fstat(&fd)?;
-        if file.st_uid != geteuid().as_raw() {
+        if file.st_uid != self.user {
             return Ok(());
         }
         if let Some(group) = self.sharing_group().filter(|group| group.as_raw() != file.st_gid) {
@@ -132,7 +135,7 @@ impl Rights {
     pub(super) fn bestow_group(self, dir: impl AsFd, name: &str) {
         let Some(group) = self.sharing_group() else { return };
         let Ok(file) = rfs::statat(&dir, name, AtFlags::SYMLINK_NOFOLLOW) else { return };
-        if file.st_gid != group.as_raw() && file.st_uid == geteuid().as_raw() {
+        if file.st_gid != group.as_raw() && file.st_uid == self.user {
             // As above.
             let flags = AtFlags::SYMLINK_NOFOLLOW;
             let _ = rfs::chownat(&dir, name, None::<Uid>, Some(group), flags);
@@ -153,7 +156,7 @@ mod tests {
     const BOB: u32 = 1001;
 
     fn rights(owner: u32, mode: RawMode) -> Rights {
-        Rights { owner, group: 50, mode }
+        Rights { user: ALICE, owner, group: 50, mode }
     }
 
     #[test]

@@ -18,7 +18,8 @@ use seinpaal_proto::{
 use self::head::HeadRow;
 #[cfg(any(test, feature = "fuzzing"))]
 pub(super) use self::head::head_columns;
-pub(super) use self::head::schema;
+pub(super) use self::head::{SCHEMA, schema_large};
+use super::tables;
 
 /// The state of one name. SQLite's numbers are signed; all of ours are below 2^53.
 pub(super) struct Rows<'a> {
@@ -30,6 +31,9 @@ pub(super) struct Rows<'a> {
 
 impl<'a> Rows<'a> {
     pub(super) fn open(db: &'a Connection, name: &'a Name) -> Result<Self> {
+        if !tables::are_all_there(db)? {
+            return Ok(Self { db, name: name.as_str(), id: None });
+        }
         let mut find = db.prepare_cached("SELECT id FROM name WHERE name = ?1")?;
         let id = find.query_row([name.as_str()], |row| row.get(0)).optional()?;
         Ok(Self { db, name: name.as_str(), id })
@@ -53,6 +57,7 @@ impl<'a> Rows<'a> {
         if let Some(id) = self.id {
             return Ok(id);
         }
+        tables::make_all(self.db)?;
         let id = head::NAME.insert(self.db, self.name, &Head::default().fields())?;
         self.id = Some(id);
         Ok(id)

@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 
 use rusqlite::{Connection, OptionalExtension, Result, Row};
 use seinpaal_proto::{
-    Inbox, MemoryState, Name, State,
+    Inbox, Memory, MemoryState, Name, State, Ticket,
     time::{Micros, SECOND, UNBOUNDED},
 };
 
@@ -69,6 +69,15 @@ impl<'a> SmallName<'a> {
 
     pub(super) fn db(&self) -> &'a Connection {
         self.db
+    }
+
+    /// The ledger forgets the series of this ticket once so much time has passed, if nothing of it is held.
+    pub(super) fn remember_for(&mut self, time: Micros, ticket: Ticket) {
+        let (Ok(head), Ok(memory)) = (self.state.head(), self.state.memory(ticket.series()));
+        if let Some(memory) = memory.filter(|memory| memory.open == 0) {
+            let until = memory.until.min(head.clock.saturating_add(time));
+            let Ok(()) = self.state.put_memory(&Memory { until, ..memory });
+        }
     }
 
     /// Lets the leases of a dead client end in the next settling.

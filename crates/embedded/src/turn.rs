@@ -6,7 +6,7 @@ use std::{cell::Cell, collections::BTreeMap};
 
 use rusqlite::{Connection, Result};
 use seinpaal_proto::{
-    Batch, Busy, Contact, Contacts, Inbox, Name, Replies, Reply, Wakeup, What, queue,
+    Batch, Busy, Contact, Contacts, Inbox, Name, Replies, Reply, Ticket, Wakeup, What, queue,
     time::{Micros, SECOND},
 };
 
@@ -16,9 +16,10 @@ use super::{
     database::run,
     inbox::InboxSocket,
     name_state::NameState,
+    parts::Stay,
     presence::Presences,
     rows::{bytes, read_name},
-    small,
+    small, tables,
     watch::{MOST_HOLDERS, QueuePosition},
 };
 
@@ -31,6 +32,11 @@ const MOST_CALLS: usize = 128;
 const LINGER: Micros = 30 * SECOND;
 /// The most of them that one call looks at. More than one, so that they get fewer.
 const MOST_USED_UP: u32 = 2;
+
+/// How long it is remembered that a process that ends with its permit has given it back. It repeats nothing once it has
+/// the answer, and its requests are on no way on which they could be late. So this is only for an answer that an error
+/// of the disk kept from it. A name that many such processes use stays small.
+const A_WHILE: Micros = SECOND / 20;
 
 /// How long after a look that found none of them nobody looks again.
 const LOOK_PAUSE: Micros = SECOND / 20;
@@ -49,6 +55,7 @@ pub(super) struct Around<'a> {
     pub(super) presences: &'a Presences,
     pub(super) socket: &'a InboxSocket,
     pub(super) me: Inbox,
+    pub(super) stay: Stay,
     /// When a look for names that nobody uses last found none, on the store's clock.
     pub(super) found_nothing_at: &'a Cell<Option<Micros>>,
     /// The same for queues.
@@ -155,6 +162,9 @@ impl<'a> Turn<'a> {
     fn execute(&mut self, batch: &Batch) -> Result<Replies> {
         let mut state = NameState::open(self.db, &batch.name)?;
         let replies = self.execute_on(&mut state, batch)?;
+        if self.known.around.stay == Stay::UntilExit {
+            state.remember_for(A_WHILE, given_back(&replies));
+        }
         state.keep(self.now)?;
         Ok(replies)
     }
@@ -205,16 +215,22 @@ impl<'a> Turn<'a> {
     }
 
     fn names_of(&self, inbox: Inbox) -> Result<Vec<Name>> {
+        let small = small::names_of(self.db, inbox)?;
+        if !tables::are_all_there(self.db)? {
+            return Ok(small);
+        }
         let sql =
             "SELECT name.name FROM name WHERE id IN (SELECT name FROM lease WHERE inbox = ?1)";
         let mut find = self.db.prepare_cached(sql)?;
         let names = find.query_map([bytes(inbox.0)], |row| read_name(row, 0))?;
-        let small = small::names_of(self.db, inbox)?;
         names.chain(small.into_iter().map(Ok)).collect()
     }
 
     /// Being looked at moves a name to the end of this list.
     fn used_up_names(&self) -> Result<Vec<Name>> {
+        if !tables::are_all_there(self.db)? {
+            return Ok(Vec::new());
+        }
         let sql = "SELECT name FROM name INDEXED BY used_up \
             WHERE holders = 0 AND waiting = 0 AND (past > 0 OR pinned IS NULL AND paused IS NULL) \
             AND wall <= ?1 ORDER BY wall LIMIT ?2";
@@ -254,6 +270,13 @@ impl<'a> Turn<'a> {
 /// Does what is due at a name, for nobody.
 fn nothing(name: Name) -> Batch {
     Batch { name, inbox: None, fence_seen: 0, requests: Vec::new() }
+}
+
+fn given_back(replies: &Replies) -> impl Iterator<Item = Ticket> {
+    replies.replies.iter().filter_map(|reply| match reply {
+        Reply::Released { ticket, left: 0 } => Some(*ticket),
+        _ => None,
+    })
 }
 
 fn depends_on_holders(reply: &Reply) -> bool {

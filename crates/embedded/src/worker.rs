@@ -84,6 +84,8 @@ pub(super) struct Worker {
     was_asked: bool,
     is_swept: bool,
     has_looked_around: bool,
+    /// Whether the thread has begun.
+    has_thread: bool,
     /// What a caller has left to be done about the log.
     owed: Need,
     /// Until when the thread sleeps if nothing wakes it; `None`: for good.
@@ -100,13 +102,17 @@ impl Worker {
     ) -> Self {
         let (line, watches) = (WaitingHere::default(), Watches::default());
         let tidy_at = Some(Instant::now() + IDLE);
+        let backlog = match parts.keeps_index {
+            true => Backlog::of_one_that_keeps_the_index(),
+            false => Backlog::default(),
+        };
         Self {
             parts,
             news,
             jobs,
             bell,
             keeper,
-            backlog: Backlog::default(),
+            backlog,
             line,
             watches,
             soon: Vec::new(),
@@ -117,6 +123,7 @@ impl Worker {
             was_asked: false,
             is_swept: false,
             has_looked_around: false,
+            has_thread: false,
             owed: Need::Nothing,
             sleeps_until: tidy_at,
         }
@@ -124,17 +131,38 @@ impl Worker {
 
     /// What the thread does with a worker until the store is dropped, or a caller has panicked at work.
     pub(super) fn run(self, room: &Room<Self>) {
-        let mut vigil = self.vigil();
         room.open(self);
+        Self::serve(room);
+    }
+
+    /// The same for a worker that is in the room already.
+    pub(super) fn serve(room: &Room<Self>) {
+        let mut ready = Ready::default();
         loop {
-            let ready = vigil.keep();
             let Some(mut worker) = room.enter() else { break };
+            worker.has_thread = true;
             if !worker.go_on(&ready) {
                 break;
             }
-            vigil = worker.begin_vigil();
+            let vigil = worker.begin_vigil();
+            drop(worker);
+            ready = vigil.keep();
         }
         drop(room.close());
+    }
+
+    /// The store is dropped, and the thread never began: clears away what the dead have left, as it would have, but
+    /// waits for nobody.
+    pub(super) fn part(&mut self) {
+        if !self.was_asked || mem::replace(&mut self.has_looked_around, true) {
+            return;
+        }
+        let dead = self.dead_among(MOST_LOOKED_AT);
+        for some in dead.chunks(MOST_BURIED) {
+            let bury =
+                |turn: &mut Turn<'_>| some.iter().try_for_each(|inbox| turn.bury(*inbox)).map(Some);
+            self.parts.try_turn(bury); // others will find them, too
+        }
     }
 
     /// Whether there may be more to do, ever.

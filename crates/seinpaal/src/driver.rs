@@ -86,7 +86,7 @@ use queues::Queues;
 pub(crate) use releases::ANSWER;
 pub(crate) use shared::SharedDriver;
 use start::Makings;
-pub(crate) use start::{start, start_at_once, start_here};
+pub(crate) use start::{start, start_as_task, start_at_once, start_here};
 pub use statistics::ConnectionStatistics;
 pub(crate) use statistics::Statistics;
 

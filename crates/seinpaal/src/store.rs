@@ -16,6 +16,23 @@ use std::sync::Arc;
 
 use seinpaal_proto::Inbox;
 
+/// Opens the store at `url` likewise, in a process that ends with it.
+pub(crate) fn open_until_exit(
+    url: url::StoreUrl,
+    inbox: Inbox,
+    news: NewsSender,
+) -> BoxFuture<'static, Result<Arc<dyn Store>, StoreError>> {
+    match url {
+        #[cfg(feature = "embedded")]
+        url::StoreUrl::Embedded(dir) => Box::pin(async move {
+            let dir = dir.map_or_else(embedded::default_dir, Ok)?;
+            let opening = embedded::EmbeddedStore::open_until_exit(&dir, inbox, news);
+            Ok(opening.await? as Arc<dyn Store>)
+        }),
+        url => open(url, inbox, news),
+    }
+}
+
 /// Opens the store at `url` for the client with this inbox.
 pub fn open(
     url: url::StoreUrl,
@@ -31,7 +48,7 @@ pub fn open(
             #[cfg(feature = "embedded")]
             url::StoreUrl::Embedded(dir) => {
                 let dir = dir.map_or_else(embedded::default_dir, Ok)?;
-                Ok(embedded::EmbeddedStore::open(&dir, inbox, news)? as Arc<dyn Store>)
+                Ok(embedded::EmbeddedStore::open_soon(&dir, inbox, news).await? as Arc<dyn Store>)
             }
             #[cfg(feature = "redis")]
             url::StoreUrl::Redis(url) => {

@@ -1,6 +1,6 @@
 //! The watcher: what runs for as long as the process does.
 
-use std::{env, os::fd::OwnedFd, os::unix::net::UnixStream, process::ExitCode};
+use std::{env, os::fd::OwnedFd, os::unix::net::UnixStream};
 
 use nix::sys::signal::{SigSet, Signal as Mask};
 use rustix::{
@@ -24,14 +24,14 @@ enum End {
 }
 
 /// Ends when the process ends. If the permits are lost before, the process gets the signal that was asked for.
-pub(crate) fn main() -> ExitCode {
-    let Some((process, signal)) = order() else { return ExitCode::FAILURE };
+pub(crate) fn main() -> u8 {
+    let Some((process, signal)) = order() else { return 1 };
     if let Ok(End::Lost) = watch(&process)
         && let Some(signal) = signal
     {
         send(&process, signal);
     }
-    ExitCode::SUCCESS
+    0
 }
 
 fn order() -> Option<(OwnedFd, Option<Signal>)> {

@@ -37,6 +37,8 @@ pub(super) struct Terms {
     pub(super) kill_after: Duration,
     /// When the guard acts if we do not.
     pub(super) schedule: Schedule,
+    /// How long CMD has beyond the end of its lease. It does nothing under the lease then, and ends by itself.
+    pub(super) spare: Duration,
 }
 
 impl Terms {
@@ -49,6 +51,7 @@ impl Terms {
             OnLost::Term | OnLost::Kill => end,
             OnLost::Warn => NEVER,
         };
+        let end = end.saturating_add(self.spare);
         Times { term, kill: if term == NEVER { NEVER } else { end }, end }
     }
 }
@@ -120,7 +123,8 @@ impl Guard {
     fn protect(&mut self, group: Pid) {
         // Only we know when an ancestor gives back: without us, CMD goes at once.
         let is_under = !self.bonds.is_empty();
-        let kill_after = if is_under { Duration::ZERO } else { self.terms.kill_after };
+        let Terms { kill_after, spare, .. } = self.terms;
+        let kill_after = if is_under { Duration::ZERO } else { kill_after + spare };
         let note = Note::Cmd { group, kill_after };
         self.cmd = Some(note);
         self.tell(note);

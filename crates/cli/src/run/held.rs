@@ -104,6 +104,9 @@ pub(super) struct Claim {
 
 /// The innermost run around us that claims to hold `name` and lets us in.
 pub(super) fn claim(held: &[Held], name: &Name) -> Option<Claim> {
+    if held.is_empty() {
+        return None;
+    }
     let lineage = lineage();
     held.iter().rev().filter(|held| held.name == name.as_str()).find_map(|held| {
         let at = lineage.iter().skip(1).position(|pid| *pid == held.pid)?;

@@ -37,9 +37,6 @@ const PARTING: Duration = Duration::from_secs(3);
 /// How often to see whether the runs that CMD left behind have ended.
 const GLANCE: Duration = Duration::from_millis(20);
 
-/// How long the watcher of `acquire --while-pid` has to tell its process.
-const WATCHER_GRACE: Duration = Duration::from_secs(1);
-
 /// The cause of a loss that the guard prevented: this process still had the lease.
 const NOT_RENEWED: &str = "it was not renewed in time";
 
@@ -246,7 +243,7 @@ impl Hold<'_> {
     fn end_watcher(&mut self, name: &str, ending: &Ending, lost: Lost) {
         let is_told =
             self.leash.terms.on_lost == OnLost::Term && lost != Lost::Ended(Ended::Released);
-        let grace = if is_told { WATCHER_GRACE } else { Duration::ZERO };
+        let grace = if is_told { self.leash.terms.spare } else { Duration::ZERO };
         self.end(name, ending, Exit::Lost, grace);
     }
 

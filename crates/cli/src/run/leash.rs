@@ -107,7 +107,7 @@ impl Leash {
     /// How long CMD may take to end that has so much left of its lease: an eighth of that is kept for the
     /// KILL itself.
     pub(super) fn grace_in_danger(&self, left: Duration) -> Duration {
-        self.terms.kill_after.min(left - left / 8)
+        self.terms.kill_after.min(left - left / 8) + self.terms.spare
     }
 
     /// How long CMD may take to end whose lease is lost.

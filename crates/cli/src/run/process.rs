@@ -1,6 +1,8 @@
 //! CMD: a process in a group of its own, and what happens to it.
 
 use std::{
+    collections::BTreeMap,
+    env,
     ffi::{OsStr, OsString},
     fs::File,
     io,
@@ -21,7 +23,7 @@ use rustix::{
 use seinpaal::store::ChildRecord;
 
 use super::{
-    raw,
+    raw, signals,
     threshold::{self, Threshold},
 };
 use crate::{
@@ -81,8 +83,19 @@ impl Cmd {
     /// Starts CMD. It begins once it is noted. The calling thread must live as long as the
     /// process: the kernel sends the parent-death signal when the *thread* that forked ends.
     pub(super) fn start(mut start: Start<'_>, note: Note<'_>) -> Result<Self, Failure> {
+        let name = &start.command[0];
+        #[cfg(target_os = "linux")]
+        if let (Note::Store(record), None) = (&note, &start.stdin) {
+            match start_in_place(&start, record.clone()) {
+                // A script without a first line: there is a shell to be found for it.
+                Err(error) if Errno::from_io_error(&error) == Some(Errno::NOEXEC) => {}
+                started => {
+                    return Self::numbered(started.map_err(|error| cannot_start(name, &error))?);
+                }
+            }
+        }
         let mut command = Command::new(start.program);
-        command.arg0(&start.command[0]).args(&start.command[1..]).process_group(0);
+        command.arg0(name).args(&start.command[1..]).process_group(0);
         command.envs(start.variables.iter().map(|(key, value)| (key, value)));
         if start.hides_store {
             command.env_remove(STORE_VARIABLE);
@@ -92,18 +105,24 @@ impl Cmd {
         }
         let child = match note {
             Note::Us(note) => Threshold::new().and_then(|(threshold, its)| {
-                setup(&mut command, &start, move |parent| threshold::wait(&its, parent));
+                let setup = setup(&start, move |parent| threshold::wait(&its, parent));
+                raw::before_exec(&mut command, setup);
                 threshold.start(&mut command, note)
             }),
             Note::Store(record) => {
-                setup(&mut command, &start, move |parent| sign(record.as_ref(), parent));
+                let setup = setup(&start, move |parent| sign(record.as_ref(), parent));
+                raw::before_exec(&mut command, setup);
                 command.spawn()
             }
         };
-        let child = child.map_err(|error| cannot_start(&start.command[0], &error))?;
-        // Reaped by number from here on: std has no way to learn of a stop.
-        let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
-        pid.map(|pid| Self { pid, is_gone: false })
+        let child = child.map_err(|error| cannot_start(name, &error))?;
+        Self::numbered(i32::try_from(child.id()).unwrap_or_default())
+    }
+
+    /// Reaped by number from here on: std has no way to learn of a stop.
+    fn numbered(pid: i32) -> Result<Self, Failure> {
+        Pid::from_raw(pid)
+            .map(|pid| Self { pid, is_gone: false })
             .ok_or_else(|| Failure::internal("CMD has no process id"))
     }
 
@@ -185,15 +204,33 @@ pub(super) fn become_cmd(
     cannot_start(&words[0], &command.exec())
 }
 
-/// Has CMD wait at the threshold, and set up what it inherits.
+/// Starts CMD without a copy of this process. Where a guard has to hear of CMD first this will not do: we would stand
+/// still until CMD has begun.
+#[cfg(target_os = "linux")]
+fn start_in_place(start: &Start<'_>, record: Option<ChildRecord>) -> io::Result<i32> {
+    let mut variables: BTreeMap<OsString, OsString> = env::vars_os().collect();
+    let ours = start.variables.iter().map(|(key, value)| ((*key).into(), value.into()));
+    variables.extend(ours);
+    if start.hides_store {
+        variables.remove(OsStr::new(STORE_VARIABLE));
+    }
+    let image = raw::start::Image::new(start.program, start.command, variables)?;
+    let mut setup = setup(start, move |parent| sign(record.as_ref(), parent));
+    let handled: Vec<_> = signals::handled().chain([Mask::SIGPIPE]).collect();
+    raw::start::start(&image, &handled, &mut || {
+        rustix::process::setpgid(None, None)?;
+        setup()
+    })
+}
+
+/// Has CMD wait at the threshold, and set up what it inherits; for use between fork and exec.
 fn setup(
-    command: &mut Command,
     start: &Start<'_>,
     mut threshold: impl FnMut(Pid) -> io::Result<()> + Send + Sync + 'static,
-) {
+) -> impl FnMut() -> io::Result<()> + Send + Sync + 'static {
     let (mask, terminal, presence) = (start.mask, start.terminal, start.presence);
     let (parent, dies_with_us) = (getpid(), start.dies_with_us);
-    raw::before_exec(command, move || {
+    move || {
         if let Some(terminal) = terminal {
             // Before CMD can read from it. A failure is no reason not to run.
             let _ = super::terminal::come_forward(terminal);
@@ -209,7 +246,7 @@ fn setup(
         threshold(parent)?;
         pthread_sigmask(SigmaskHow::SIG_SETMASK, Some(&mask), None)?;
         Ok(())
-    });
+    }
 }
 
 /// KILL, not TERM: this is the last line, for when the guard was killed, too. TERM can be ignored, and

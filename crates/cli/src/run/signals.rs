@@ -2,7 +2,7 @@
 
 use std::sync::{
     Arc,
-    atomic::{AtomicBool, Ordering},
+    atomic::{AtomicBool, AtomicU32, Ordering},
 };
 
 use nix::sys::signal::{SigSet, Signal as Number};
@@ -28,6 +28,18 @@ const HEARD: [Signal; 9] = [
     Signal::WINCH,
 ];
 
+/// Bit n: signal n has a handler of ours.
+static HANDLED: AtomicU32 = AtomicU32::new(0);
+
+/// The signals that have handlers of ours once somebody [listens](Signals::listen) and hears of children.
+pub(super) fn handled() -> impl Iterator<Item = Number> {
+    let handled = HANDLED.load(Ordering::Relaxed);
+    // CONT has one in any case.
+    let has_handler = move |it: &Number| *it == Number::SIGCONT || handled & 1 << (*it as u32) != 0;
+    let number = |heard: &Signal| Number::try_from(heard.as_raw()).ok();
+    HEARD.iter().filter_map(number).filter(has_handler).chain([Number::SIGCHLD])
+}
+
 /// The signals sent to us, in order. What our caller had us ignore stays ignored, for CMD and for us.
 #[derive(Debug)]
 pub(crate) struct Signals {
@@ -47,6 +59,7 @@ impl Signals {
         let (sender, inbox) = mpsc::unbounded_channel();
         for heard in HEARD.into_iter().filter(|heard| !is_ignored(*heard)) {
             let mut stream = signal(SignalKind::from_raw(heard.as_raw())).map_err(no_signals)?;
+            HANDLED.fetch_or(1 << heard.as_raw(), Ordering::Relaxed);
             let sender = sender.clone();
             tokio::spawn(async move {
                 while stream.recv().await.is_some() && sender.send(heard).is_ok() {}

@@ -91,7 +91,8 @@ impl Errand<'_> {
     fn slot(&self, seinpaal: Seinpaal, concurrency: u32) -> Slot<'_> {
         let kill_after = self.args.kill_after;
         let schedule = seinpaal.schedule(self.choice.ttl(self.args.ttl));
-        let terms = Terms { on_lost: OnLost::Term, kill_after, schedule };
+        let (on_lost, spare) = (OnLost::Term, Duration::ZERO);
+        let terms = Terms { on_lost, kill_after, schedule, spare };
         Slot {
             args: self.args,
             program: Path::new(&self.program),

@@ -9,6 +9,7 @@ mod errors;
 mod estimates;
 mod events;
 mod full;
+mod index;
 mod kinds;
 mod lease;
 mod manners;

@@ -1,8 +1,14 @@
 //! Permits that are kept until a process ends.
 
-use std::process::{Child, Command, Stdio};
+use std::{
+    fs,
+    path::PathBuf,
+    process::{Child, Command, Stdio},
+    thread,
+    time::Duration,
+};
 
-use super::support::{World, both, kill, lives, until};
+use super::support::{World, both, kill, lives, until, until_written};
 
 /// The first store is the embedded one, where nothing runs out by time.
 fn process() -> Child {
@@ -94,6 +100,61 @@ fn a_process_whose_permit_is_lost_gets_the_signal_that_was_asked_for() {
             assert_eq!(world.seinpaal(&["evict", "a", &ticket]).code, 0);
             assert_eq!(process.wait().unwrap().signal(), Some(signal));
         }
+    }
+}
+
+/// Has a watcher begin only once the file `go` is there.
+const LATE: &str = r#"
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+__attribute__((constructor)) static void begin_late(int count, char **words) {
+    if (count < 2 || strcmp(words[1], "--watcher")) return;
+    FILE *began = fopen("began.new", "w");
+    fprintf(began, "%d\n", getpid());
+    fclose(began);
+    rename("began.new", "began");
+    while (access("go", F_OK)) usleep(1000);
+}
+"#;
+
+/// Longer than anybody waits who takes the watcher for stuck. If this is too short, the test finds less.
+const LATENESS: Duration = Duration::from_secs(3);
+
+fn compiled(world: &World) -> PathBuf {
+    let (source, library) = (world.path("late.c"), world.path("late.so"));
+    fs::write(&source, LATE).unwrap();
+    let mut cc = Command::new("cc");
+    let done = cc.args(["-shared", "-fPIC", "-o"]).arg(&library).arg(&source).output().unwrap();
+    assert!(done.status.success(), "{done:?}");
+    library
+}
+
+fn is_to_hear_of_term(pid: &str) -> bool {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
+    let pending = status.lines().find_map(|line| line.strip_prefix("ShdPnd:")).unwrap();
+    u64::from_str_radix(pending.trim(), 16).unwrap() & (1 << 14) != 0
+}
+
+#[test]
+fn a_watcher_that_begins_late_still_tells_its_process_of_a_loss() {
+    use std::os::unix::process::ExitStatusExt;
+    for world in both() {
+        let late = compiled(&world);
+        let mut process = process();
+        let pid = process.id().to_string();
+        let mut keep = world.command(&["acquire", "a", "--while-pid", &pid, "--on-lost", "term"]);
+        let kept = keep.env("LD_PRELOAD", late).output().unwrap();
+        let ticket = String::from_utf8(kept.stdout).unwrap();
+        let watcher = until_written(&world.path("began"));
+        assert_eq!(world.seinpaal(&["evict", "a", ticket.trim_end()]).code, 0);
+        until("the watcher is told", || is_to_hear_of_term(watcher.trim_end()));
+        thread::sleep(LATENESS);
+        assert!(lives(watcher.trim_end().parse().unwrap()), "nobody is left to tell the process");
+        fs::write(world.path("go"), "").unwrap();
+        assert_eq!(process.wait().unwrap().signal(), Some(15));
     }
 }
 

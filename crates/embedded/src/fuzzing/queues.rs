@@ -52,7 +52,7 @@ pub(super) const CELLS: [Cells; 7] = [
 
 /// Items of every standing, workers in line and called, and all that is remembered.
 pub(super) fn fill(db: &Connection) -> Result<()> {
-    db.execute_batch(&crate::rows::schema())?;
+    db.execute_batch(&crate::tables::schema())?;
     let limits = [Configure::Limit(limit(4)), Configure::GroupLimit(limit(1))];
     send(db, 0, 1, limits.map(Request::Configure).to_vec())?;
     send(db, 0, 2, (0..12).map(|n| Request::Push(push(n))).collect())?;

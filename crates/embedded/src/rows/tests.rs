@@ -150,7 +150,7 @@ impl Contacts for Oracle {
 pub(in super::super) fn database() -> Connection {
     let db = Connection::open_in_memory().unwrap();
     db.set_prepared_statement_cache_capacity(64);
-    db.execute_batch(&crate::rows::schema()).unwrap();
+    db.execute_batch(&crate::tables::schema()).unwrap();
     db
 }
 

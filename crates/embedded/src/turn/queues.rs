@@ -11,6 +11,7 @@ use seinpaal_proto::{
 use super::{MOST_CALLS, MOST_HOLDERS, Turn, read_name};
 use crate::{
     rows::{bytes, queue::QueueRows},
+    tables,
     watch::QueuePosition,
 };
 
@@ -38,6 +39,7 @@ const OF_PLACES: &str =
 impl Turn<'_> {
     /// Executes a batch, and lets go what a few other queues need not remember any more.
     pub(in super::super) fn call_queue(&mut self, batch: &Batch) -> Result<Replies> {
+        tables::make_all(self.db)?;
         let replies = self.call_queue_alone(batch)?;
         let looked_at = self.known.around.found_no_queue_at;
         if !self.was_just_now(looked_at) && self.forget_queues(MOST_USED_UP)? == 0 {
@@ -94,6 +96,9 @@ impl Turn<'_> {
 
     /// Returns what a dead client worked on anywhere, and takes its places.
     pub(super) fn bury_worker(&mut self, inbox: Inbox) -> Result<()> {
+        if !tables::are_all_there(self.db)? {
+            return Ok(());
+        }
         for (queue, name) in self.queues_worked_at(inbox)? {
             let sql = "UPDATE item SET ends = 0, ends_wall = 0 WHERE queue = ?1 AND worker = ?2";
             self.db.prepare_cached(sql)?.execute((queue, bytes(inbox.0)))?;
@@ -125,6 +130,9 @@ impl Turn<'_> {
     /// Rule 12: queues of which only memories are left go, though nobody asks for them again. Being looked
     /// at moves one to the end of its list. Says how many there were.
     pub(in super::super) fn forget_queues(&mut self, most: u32) -> Result<usize> {
+        if !tables::are_all_there(self.db)? {
+            return Ok(0);
+        }
         let mut found = 0;
         for (sql, linger) in [(OF_SESSIONS, SESSIONS_LINGER), (OF_KEYS, KEYS_LINGER)] {
             let before = self.now.saturating_sub(linger) as i64;
@@ -189,7 +197,7 @@ mod tests {
     #[test]
     fn used_up_queues_and_those_of_the_dead_are_found_by_an_index() {
         let db = rusqlite::Connection::open_in_memory().unwrap();
-        db.execute_batch(&crate::rows::schema()).unwrap();
+        db.execute_batch(&crate::tables::schema()).unwrap();
         for sql in [OF_SESSIONS, OF_KEYS, OF_WORKER, OF_PLACES] {
             let mut explain = db.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
             let mut rows = explain.raw_query();

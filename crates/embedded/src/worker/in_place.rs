@@ -19,14 +19,21 @@ impl Drop for RingOnDrop {
     }
 }
 
-/// Executes a batch. `None`: that is not to be had now, and nothing was done.
-pub(crate) fn call(room: &Room<Worker>, batch: &Batch) -> Option<Result<Replies, StoreError>> {
+/// Executes a batch. `None`: that is not to be had now, and nothing was done. `start` is called if the thread is to
+/// begin.
+pub(crate) fn call(
+    room: &Room<Worker>,
+    batch: &Batch,
+    start: impl FnOnce(),
+) -> Option<Result<Replies, StoreError>> {
     let mut ring = RingOnDrop(None); // dropped after the room is left
     let mut worker = room.try_enter().filter(|worker| worker.is_free())?;
     ring.0 = Some(Arc::clone(&worker.bell));
     let done = worker.call_in_place(batch);
     if !worker.has_work() {
         ring.0 = None;
+    } else if !worker.has_thread {
+        start();
     }
     done
 }
@@ -51,7 +58,7 @@ impl Worker {
     fn has_work(&self) -> bool {
         let is_early = |at| self.sleeps_until.is_none_or(|until| at < until);
         self.owed != Need::Nothing
-            || self.was_asked && !self.has_looked_around
+            || self.has_thread && self.was_asked && !self.has_looked_around
             || self.next_look().is_some_and(is_early)
     }
 }

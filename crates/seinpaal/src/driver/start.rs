@@ -10,7 +10,10 @@ use seinpaal_proto::{
     Inbox,
     session::{Config, Session},
 };
-use tokio::sync::{mpsc, oneshot};
+use tokio::{
+    sync::{mpsc, oneshot},
+    task::JoinHandle,
+};
 
 use super::{
     Command, Driver, Handle, Opening, Pulse, Queues, SharedDriver, Statistics,
@@ -67,6 +70,23 @@ pub(crate) async fn start(
     })?;
     let store = is_opened.await.map_err(|_| internal_text("the driver stopped"))??;
     Ok(ends.handle(store, Some(is_over)))
+}
+
+/// Opens the store at `address`, and serves it as a task of the current runtime until every handle is gone.
+///
+/// # Panics
+/// Outside a tokio runtime.
+pub(crate) async fn start_as_task(
+    opening: Opening,
+    config: Config,
+    address: String,
+) -> Result<(Arc<Handle>, JoinHandle<()>), StoreError> {
+    let (makings, ends) = makings(config, ClientClock::Machine, address.into())?;
+    let store = opening(makings.inbox, ends.news.clone()).await?;
+    let task = tokio::spawn(makings.serve(Arc::clone(&store)));
+    // So that it is in its place when the first request comes, which can then be made without it.
+    tokio::task::yield_now().await;
+    Ok((ends.handle(store, None), task))
 }
 
 /// Opens a store that needs no waiting, and serves it on a thread of its own.

@@ -9,8 +9,10 @@ use seinpaal_proto::{
 };
 
 use super::{Client, Seinpaal, checked_ttl};
+use tokio::task::JoinHandle;
+
 use crate::{
-    driver,
+    driver::{self, Handle},
     error::{BadSetting, ConnectError},
     store::{
         self, NewsSender,
@@ -82,6 +84,33 @@ impl Builder {
     /// # Errors
     /// [`ConnectError`] says what is wrong with the URL, the settings or the store, in one line.
     pub async fn connect(self) -> Result<Seinpaal, ConnectError> {
+        let plan = self.plan()?;
+        let handle =
+            driver::start(plan.opening(), plan.config.clone(), plan.url.to_string()).await?;
+        plan.connected(handle)
+    }
+
+    /// Connects as [`connect`](Self::connect) does, for a program that ends with the work that it is started for. Where
+    /// leases last as long as the process, the connection has no thread of its own. It is a task of the current tokio
+    /// runtime, which must not be blocked, and which runs until that task has ended: once the last clone and the last
+    /// permit are dropped.
+    ///
+    /// # Panics
+    /// Outside a tokio runtime.
+    #[doc(hidden)]
+    pub async fn connect_here(self) -> Result<(Seinpaal, Option<JoinHandle<()>>), ConnectError> {
+        let plan = self.plan()?;
+        let (config, address) = (plan.config.clone(), plan.url.to_string());
+        if !matches!(plan.url, StoreUrl::Embedded(_)) {
+            let handle = driver::start(plan.opening(), config, address).await?;
+            return Ok((plan.connected(handle)?, None));
+        }
+        let (handle, task) =
+            driver::start_as_task(plan.opening_until_exit(), config, address).await?;
+        Ok((plan.connected(handle)?, Some(task)))
+    }
+
+    fn plan(self) -> Result<Plan, ConnectError> {
         let ttl = checked_ttl(self.ttl)?;
         let client = Client::new(self.client)?;
         let mut url = StoreUrl::parse(&self.url)?;
@@ -100,10 +129,31 @@ impl Builder {
             clock_bound: clock_bound(&url),
             ..Config::default()
         };
-        let address = url.to_string();
-        let opening = Box::new(move |inbox: Inbox, news: NewsSender| store::open(url, inbox, news));
-        let handle = driver::start(opening, config, address).await?;
-        let seinpaal = Seinpaal { handle, client: Arc::new(client) };
+        Ok(Plan { url, config, client, ttl: self.ttl })
+    }
+}
+
+/// What a connection is made of, once its description is known to be sound.
+struct Plan {
+    url: StoreUrl,
+    config: Config,
+    client: Client,
+    ttl: Duration,
+}
+
+impl Plan {
+    fn opening(&self) -> driver::Opening {
+        let url = self.url.clone();
+        Box::new(move |inbox: Inbox, news: NewsSender| store::open(url, inbox, news))
+    }
+
+    fn opening_until_exit(&self) -> driver::Opening {
+        let url = self.url.clone();
+        Box::new(move |inbox: Inbox, news: NewsSender| store::open_until_exit(url, inbox, news))
+    }
+
+    fn connected(self, handle: Arc<Handle>) -> Result<Seinpaal, ConnectError> {
+        let seinpaal = Seinpaal { handle, client: Arc::new(self.client) };
         seinpaal.checked_ttl(self.ttl)?;
         Ok(seinpaal)
     }

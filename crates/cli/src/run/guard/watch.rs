@@ -1,6 +1,6 @@
 //! The guard itself: what runs in the process beside us.
 
-use std::{io, process::ExitCode, time::Duration};
+use std::{io, time::Duration};
 
 use nix::sys::signal::Signal as Number;
 use rustix::{
@@ -39,7 +39,7 @@ enum Next {
 }
 
 /// Guards until there is nothing left to guard.
-pub(crate) fn main() -> ExitCode {
+pub(crate) fn main() -> u8 {
     for number in [Number::SIGTERM, Number::SIGINT, Number::SIGHUP, Number::SIGQUIT] {
         raw::ignore(number);
     }
@@ -47,7 +47,7 @@ pub(crate) fn main() -> ExitCode {
     let _ = setsid();
     let _ = rustix::io::write(rustix::stdio::stdout(), b"r");
     let code = Watch::new().run();
-    ExitCode::from(u8::try_from(code).unwrap_or(u8::MAX))
+    u8::try_from(code).unwrap_or(u8::MAX)
 }
 
 impl Watch {

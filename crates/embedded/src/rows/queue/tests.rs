@@ -19,7 +19,7 @@ const TABLES: [&str; 7] = ["queue", "item", "payload", "item_group", "place", "s
 fn database() -> Connection {
     let db = Connection::open_in_memory().unwrap();
     db.set_prepared_statement_cache_capacity(128);
-    db.execute_batch(&crate::rows::schema()).unwrap();
+    db.execute_batch(&crate::tables::schema()).unwrap();
     db
 }
 

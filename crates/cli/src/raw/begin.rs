@@ -1,0 +1,34 @@
+//! Where the program begins. Rust's own way in looks up where the stack ends, which the kernel has to write out for it,
+//! and sets up a handler that tells of a stack that was too short: for a short `run` that is a twentieth of its system
+//! calls. The C library has kept the arguments for Rust's library already.
+
+use std::{
+    ffi::{c_char, c_int},
+    os::fd::IntoRawFd,
+    panic::catch_unwind,
+    process::exit,
+};
+
+use nix::sys::signal::Signal;
+use rustix::fs::{Mode, OFlags};
+
+/// The exit status of a program of Rust that has panicked.
+const PANICKED: u8 = 101;
+
+// SAFETY: the C library calls this once, on the only thread there is, and nothing else has this name.
+#[unsafe(no_mangle)]
+extern "C" fn main(_count: c_int, _words: *const *const c_char) -> c_int {
+    open_what_is_closed();
+    super::ignore(Signal::SIGPIPE);
+    let status = catch_unwind(crate::command::main).unwrap_or(PANICKED);
+    exit(status.into()) // and not a return: what stands in a buffer is written
+}
+
+/// Otherwise the first file that is opened would be taken for one of these. CMD has them, too.
+fn open_what_is_closed() {
+    for _ in (0..3).filter(|fd| super::was_closed_at_start(*fd)) {
+        // The kernel takes the lowest number that is free.
+        let opened = rustix::fs::open("/dev/null", OFlags::RDWR, Mode::empty());
+        let _ = opened.map(IntoRawFd::into_raw_fd); // stays open
+    }
+}

@@ -1,0 +1,148 @@
+//! The embedded store that begins without a thread of its own: it starts one when it needs one, and leaves as little
+//! behind as with one.
+#![cfg(all(feature = "embedded", target_os = "linux"))]
+
+mod processes;
+
+use std::{
+    fs::{self, File},
+    path::Path,
+    sync::Arc,
+    thread,
+    time::{Duration, Instant},
+};
+
+use processes::{
+    client::{acquire, ask},
+    unique,
+};
+use rustix::fs::{FlockOperation, flock};
+use seinpaal::store::{News, Store, embedded::EmbeddedStore};
+use seinpaal_proto::{Batch, Cause, Inbox, Name, Reply, Request, Ticket, What};
+use tokio::{
+    sync::mpsc::{UnboundedReceiver, unbounded_channel},
+    time::timeout,
+};
+
+/// Far longer than anything here takes.
+const LONG: Duration = Duration::from_secs(30);
+
+#[test]
+fn a_client_process() {
+    processes::client::run();
+}
+
+/// A directory with a store in it. A gate that is new looks as if somebody had to wait at it a moment ago, and then
+/// nobody opens the store without a thread.
+fn made() -> tempfile::TempDir {
+    let dir = tempfile::tempdir().unwrap();
+    EmbeddedStore::open(dir.path(), Inbox(unique()), unbounded_channel().0).unwrap();
+    thread::sleep(Duration::from_millis(20));
+    dir
+}
+
+async fn open(dir: &Path) -> (Arc<EmbeddedStore>, Inbox, UnboundedReceiver<News>) {
+    let (inbox, (news, heard)) = (Inbox(unique()), unbounded_channel());
+    let opening = timeout(LONG, EmbeddedStore::open_soon(dir, inbox, news));
+    (opening.await.unwrap().unwrap(), inbox, heard)
+}
+
+fn in_place(store: &EmbeddedStore, me: Inbox, request: Request) -> Option<Reply> {
+    let requests = vec![request];
+    let batch = Batch { name: Name::new("n").unwrap(), inbox: Some(me), fence_seen: 0, requests };
+    let mut replies = store.call_in_place(&batch)?.unwrap().replies;
+    replies.pop()
+}
+
+/// In place if it can be had, as the driver does.
+async fn call(store: &EmbeddedStore, me: Inbox, request: Request) -> Reply {
+    match in_place(store, me, request.clone()) {
+        Some(reply) => reply,
+        None => ask(store, me, "n", request).await.unwrap(),
+    }
+}
+
+fn is_there(dir: &Path, dead: Inbox) -> bool {
+    ["presence", "inbox"].iter().any(|folder| dir.join(folder).join(dead.to_string()).exists())
+}
+
+#[tokio::test]
+async fn a_store_that_comes_and_goes_clears_away_what_the_dead_left() {
+    let dir = made();
+    let dead = Inbox(unique());
+    fs::write(dir.path().join("presence").join(dead.to_string()), "").unwrap();
+    fs::write(dir.path().join("inbox").join(dead.to_string()), "").unwrap();
+    let (store, me, _heard) = open(dir.path()).await;
+    let granted = call(&store, me, acquire(1, 1, false)).await;
+    assert!(matches!(granted, Reply::Granted(_)), "{granted:?}");
+    call(&store, me, Request::Release { ticket: Ticket(1), slots: None }).await;
+    drop(store);
+    let until = Instant::now() + LONG;
+    while is_there(dir.path(), dead) || is_there(dir.path(), me) {
+        assert!(Instant::now() < until, "it is still there");
+        thread::sleep(Duration::from_millis(1));
+    }
+}
+
+#[tokio::test]
+async fn a_holder_that_asks_for_nothing_more_hears_of_an_eviction() {
+    let dir = made();
+    let (store, me, mut heard) = open(dir.path()).await;
+    call(&store, me, acquire(1, 1, false)).await;
+    let other = Inbox(unique());
+    let operator = EmbeddedStore::open(dir.path(), other, unbounded_channel().0).unwrap();
+    let ticket = Ticket(1);
+    ask(&operator, other, "n", Request::Evict { ticket }).await.unwrap();
+    let news = timeout(LONG, heard.recv()).await.expect("it hears nothing").unwrap();
+    let News::Wakeup(wakeup) = news else { panic!("{news:?}") };
+    assert_eq!(wakeup.ticket, ticket);
+    assert!(matches!(wakeup.what, What::Ended(Cause::Evicted)), "{:?}", wakeup.what);
+}
+
+#[tokio::test]
+async fn a_store_whose_gate_is_locked_is_opened_once_the_gate_is_free() {
+    let dir = made();
+    let gate = File::open(dir.path().join("gate")).unwrap();
+    flock(&gate, FlockOperation::LockExclusive).unwrap();
+    let path = dir.path().to_owned();
+    let opening = tokio::spawn(async move { open(&path).await });
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    assert!(!opening.is_finished());
+    flock(&gate, FlockOperation::Unlock).unwrap();
+    let (store, me, _heard) = opening.await.unwrap();
+    let granted = ask(&store, me, "n", acquire(1, 1, false)).await.unwrap();
+    assert!(matches!(granted, Reply::Granted(_)), "{granted:?}");
+}
+
+#[tokio::test]
+async fn a_request_that_waits_is_granted_when_the_holder_leaves() {
+    let dir = made();
+    let (holder, its, _unheard) = open(dir.path()).await;
+    call(&holder, its, acquire(1, 1, false)).await;
+    let (waiter, me, mut heard) = open(dir.path()).await;
+    assert_eq!(in_place(&waiter, me, acquire(2, 1, true)), None, "it would have to look who lives");
+    let queued = ask(&waiter, me, "n", acquire(2, 1, true)).await.unwrap();
+    assert!(matches!(queued, Reply::Queued { .. }), "{queued:?}");
+    drop(holder);
+    let news = timeout(LONG, heard.recv()).await.expect("it hears nothing").unwrap();
+    let News::Wakeup(wakeup) = news else { panic!("{news:?}") };
+    assert!(matches!(wakeup.what, What::Granted { .. }), "{:?}", wakeup.what);
+}
+
+#[tokio::test]
+async fn a_name_that_many_programs_use_one_after_another_stays_small() {
+    let dir = made();
+    for program in 1..=150 {
+        let (me, (news, _heard)) = (Inbox(unique()), unbounded_channel());
+        let opening = EmbeddedStore::open_until_exit(dir.path(), me, news);
+        let store = timeout(LONG, opening).await.unwrap().unwrap();
+        let ticket = program << 32; // of a series of its own
+        let granted = call(&store, me, acquire(ticket, 1, false)).await;
+        assert!(matches!(granted, Reply::Granted(_)), "{granted:?}");
+        call(&store, me, Request::Release { ticket: Ticket(ticket), slots: None }).await;
+    }
+    let db = rusqlite::Connection::open(dir.path().join("seinpaal.db")).unwrap();
+    let sql = "SELECT count(*) FROM sqlite_schema WHERE name = 'name'";
+    let large: i64 = db.query_row(sql, [], |row| row.get(0)).unwrap();
+    assert_eq!(large, 0, "there are tables for large names");
+}
