@@ -37,6 +37,9 @@ pub(super) fn all() -> Vec<Vec<Event>> {
         asked_to_hand_over(2, 3),
         asked_to_hand_over(60, 70),
     ]
+    .into_iter()
+    .chain(super::made_line::all())
+    .collect()
 }
 
 /// An operator pins a limit, a session takes two permits without stating one, the limit is unpinned, and one permit is
