@@ -15,6 +15,7 @@ pub(super) fn all() -> Vec<Vec<Event>> {
         another_lease_is_renewed_that_looks_like_the_place(),
         a_place_that_is_somebodys_series(),
         what_is_told_looks_like_a_session(),
+        what_is_told_stands_where_a_session_would(),
         one_inbox_with_two_series(),
         as_high_as_who_came_before(),
         given_back_long_after_it_was_had(),
@@ -94,6 +95,13 @@ fn what_is_told_looks_like_a_session() -> Vec<Event> {
         by(1, 1, release(1, 1)),
         look(1),
     ]
+}
+
+/// The inbox and the series of who comes next, where the third session of a line begins.
+fn what_is_told_stands_where_a_session_would() -> Vec<Event> {
+    let about = format!("{}{}{}", "x".repeat(106), inbox(1), &ticket(1, 0).to_string()[..24]);
+    let told = Acquire { about, ..acquire(0, 1) };
+    vec![by(0, 1, ask(told)), by(1, 1, ask(acquire(1, 1))), look(1)]
 }
 
 /// Who is first in line has the inbox of who renews.
