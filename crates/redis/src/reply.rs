@@ -1,5 +1,6 @@
 //! What the scripts answer. Every answer begins with a word; an unknown one is damage, not a guess.
 
+mod line;
 mod snapshot;
 mod words;
 
@@ -32,6 +33,9 @@ pub(super) fn of_batch(
 ) -> Result<Replies, StoreError> {
     let replies = match &value {
         Value::Int(now) => u64::try_from(*now).ok().and_then(|now| packed(now, &[], batch)),
+        Value::BulkString(bytes) if bytes.get(7).is_some_and(|high| *high >= 0x80) => {
+            line::read(bytes, batch)
+        }
         Value::BulkString(bytes) => {
             exact(bytes, 0).and_then(|now| packed(now, bytes.get(8..)?, batch))
         }

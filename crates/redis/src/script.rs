@@ -21,6 +21,12 @@ const OVER: &str = include_str!("lua/over.lua");
 const PLACE_OF_OVER: &str = "    -- With restart-guard: over.\n";
 const LEAN: &str = concat!(
     include_str!("lua/lean.lua"),
+    include_str!("lua/line.lua"),
+    include_str!("lua/line_session.lua"),
+    include_str!("lua/line_acquire.lua"),
+    include_str!("lua/line_release.lua"),
+    include_str!("lua/line_renew.lua"),
+    include_str!("lua/line_end.lua"),
     include_str!("lua/lean_renew.lua"),
     include_str!("lua/lean_words.lua"),
 );
@@ -81,17 +87,19 @@ macro_rules! plain {
             include_str!("lua/plain_renew.lua"),
             include_str!("lua/plain_grant.lua"),
             include_str!("lua/plain_end.lua"),
+            include_str!("lua/plain_fold.lua"),
         )
     };
 }
 
-/// What takes a lone value apart, as a function.
+/// What takes a lone value apart, as a function, and what takes a line apart.
 macro_rules! unfold {
     () => {
         concat!(
             "local function unfold(text)\n",
             include_str!("lua/unfold.lua"),
             "return lone_head, lone_field, lone_record\nend\n",
+            include_str!("lua/unfold_line.lua"),
         )
     };
 }
@@ -160,6 +168,7 @@ pub(super) const SCRIPTS: [ScriptHeader; 10] = [
         name: "list",
         source: concat!(
             include_str!("lua/begin.lua"),
+            include_str!("lua/unfold_line.lua"),
             include_str!("lua/pack.lua"),
             include_str!("lua/rows.lua"),
             include_str!("lua/list.lua"),
@@ -284,7 +293,7 @@ impl Scripts {
         let guard = self.guard.filter(|_| operation != Operation::Write);
         let (over, after) = guard.map_or(("", ""), |_| (OVER, GUARD));
         let lean = if operation.may_be_plain() { LEAN } else { "" };
-        let lean = lean.replacen(PLACE_OF_OVER, over, 1);
+        let lean = lean.replace(PLACE_OF_OVER, over);
         let pieces = [self.wire.piece(), FORMS, &lean, begin, after, rest];
         let length = guard.unwrap_or_default().to_string();
         let expanded = head::NAMES.expand(&self.changed(pieces.concat()));

@@ -43,6 +43,36 @@ async fn a_permit_that_was_released_or_evicted_writes_nothing() {
     assert_eq!((get(&server, "a").await, get(&server, "b").await), (None, None));
 }
 
+/// The server keeps all of a name in one value where a few take turns.
+async fn is_a_line(server: &RedisServer) -> bool {
+    let value: Vec<u8> = say(server, cmd("HGET").arg("seinpaal:{n}").arg("h")).await;
+    value.first() == Some(&11)
+}
+
+#[tokio::test]
+async fn where_a_few_take_turns_who_holds_writes_and_who_has_held_does_not() {
+    let server = RedisServer::start();
+    let (_, first) = held(&server.socket_url("")).await;
+    let second = Seinpaal::connect(&server.socket_url("")).await.unwrap().semaphore("n").limit(1);
+    let (queued, is_queued) = tokio::sync::oneshot::channel();
+    let next = second.acquire().on_queued(|_| queued.send(()).unwrap_or_default());
+    let next = tokio::spawn(next.into_future());
+    is_queued.await.unwrap();
+    let wrote = first.guarded(|tx| {
+        tx.incr("a");
+    });
+    wrote.await.unwrap();
+    assert!(is_a_line(&server).await);
+    first.release().await.unwrap();
+    let second = next.await.unwrap().unwrap();
+    let wrote = second.guarded(|tx| {
+        tx.incr("a");
+    });
+    wrote.await.unwrap();
+    assert!(is_a_line(&server).await);
+    assert_eq!(get(&server, "a").await.as_deref(), Some("2"));
+}
+
 #[tokio::test]
 async fn a_merged_permit_writes_while_all_of_it_is_held() {
     let server = RedisServer::start();

@@ -5,12 +5,22 @@
 mod bench;
 #[path = "support/history.rs"]
 mod history;
+#[path = "redis_differential/line.rs"]
+mod line;
 #[path = "redis_differential/lone.rs"]
 mod lone;
 #[path = "redis_differential/made.rs"]
 mod made;
+#[path = "redis_differential/made_line.rs"]
+mod made_line;
 #[path = "redis_differential/mistakes.rs"]
 mod mistakes;
+#[path = "redis_differential/mistakes_entering.rs"]
+mod mistakes_entering;
+#[path = "redis_differential/mistakes_leaving.rs"]
+mod mistakes_leaving;
+#[path = "redis_differential/mistakes_of_rows.rs"]
+mod mistakes_of_rows;
 #[path = "support/model.rs"]
 mod model;
 #[path = "redis_differential/named.rs"]
@@ -20,7 +30,10 @@ use bench::{Bench, KEY};
 use history::{
     Ask, CALM, CALM_CROWD, Event, FenceSeen, LARGE, Random, SMALL, guarded_history, history,
 };
-use mistakes::{Drawn, FEW_ARE_MANY, FEW_FIT, MISTAKES};
+use mistakes::{Drawn, FEW_ARE_MANY, FEW_FIT, FEW_IN_LINE, MISTAKES, TALLIES};
+use mistakes_entering::ENTERING;
+use mistakes_leaving::LEAVING;
+use mistakes_of_rows::OF_ROWS;
 use seinpaal_proto::Ticket;
 use seinpaal_rig::RedisServer;
 
@@ -87,7 +100,8 @@ fn guarded_histories() -> impl Iterator<Item = Vec<Event>> {
     let many = (0..histories()).map(|seed| guarded_history(seed, SMALL));
     let few =
         (0..histories()).flat_map(|seed| [1, 2].map(|n| lone::guarded_history(seed, n, GUARD)));
-    many.chain(few)
+    let line = (0..histories()).map(|seed| line::guarded_history(seed, 3, GUARD));
+    many.chain(few).chain(line)
 }
 
 #[tokio::test]
@@ -113,6 +127,8 @@ async fn a_mistake_in_the_guard_does_not_stay_hidden() {
         ("if about or granted then", "if about then"),
         ("or not string.find(marker, ' 0 ', 1, true)", ""),
         ("if type(marker) ~= 'string' or", "if type(marker) == 'string' and"),
+        ("granted, is_cold = true, true", "is_cold = true"),
+        ("= 1, 0, nil, waiting > 0, false,", "= 1, 0, nil, false, false,"),
     ];
     let mut unnoticed = Vec::new();
     for (from, to) in mistakes {
@@ -168,6 +184,52 @@ async fn the_scripts_do_what_the_ledger_does_where_one_client_is_alone_or_nearly
 }
 
 #[tokio::test]
+async fn the_scripts_do_what_the_ledger_does_where_a_few_hand_over_to_each_other() {
+    for sessions in 1..=4 {
+        compare_many(0..histories(), Drawn::Line(sessions)).await;
+    }
+    for few in [FEW_ARE_MANY, FEW_IN_LINE] {
+        let mut bench = Bench::new(Some(few)).await;
+        compare_many_on(&mut bench, 0..histories() / 2, Drawn::Line(3)).await;
+    }
+}
+
+/// So that the histories compare what they are made for.
+#[tokio::test]
+async fn most_calls_are_done_at_a_line_where_a_few_hand_over_to_each_other() {
+    let mut bench = Bench::new(Some(TALLIES)).await;
+    for sessions in 2..=4 {
+        let (mut calls, mut done) = (0, 0);
+        for seed in 0..40 {
+            let history = Drawn::Line(sessions).history(seed);
+            calls += history.len();
+            done += bench.tallied(&history).await;
+        }
+        assert!(3 * done > calls, "{sessions} sessions: only {done} of {calls}");
+    }
+}
+
+/// Where time is real, as it is here for once.
+#[tokio::test]
+async fn what_a_few_have_left_is_gone_a_second_after_it_is_forgotten() {
+    let left = made_line::left_by_two();
+    let mut bench = Bench::new(Drawn::TightLine.changes()).await;
+    assert!(bench.left_after(&left).await <= 61_000);
+    // Its price is not paid for ever.
+    let short = ("left > most and uses < MOST_SHORT)", "left > most and uses < 1)");
+    let mut bench =
+        Bench::new([Drawn::TightLine.changes(), Some(short)].into_iter().flatten()).await;
+    assert!(bench.left_after(&left).await > 61_000);
+}
+
+#[tokio::test]
+async fn who_learns_that_all_is_taken_leaves_nothing() {
+    let mut bench = Bench::new(None).await;
+    let (before, after) = made_line::before_and_after_others_find_it_full();
+    assert_eq!(bench.length_after(&before).await, bench.length_after(&after).await);
+}
+
+#[tokio::test]
 async fn the_scripts_do_what_the_ledger_does_on_a_server_that_sorts_words() {
     for mutation in [None, Some(FEW_ARE_MANY)] {
         let mut bench = Bench::on(RedisServer::of_a_language(), mutation, None).await;
@@ -210,7 +272,7 @@ async fn first_unlike(bench: &mut Bench, drawn: impl Into<Drawn>) -> Option<Stri
 async fn a_bundle_does_at_each_name_what_the_ledger_does() {
     for mutation in [None, Some(FEW_ARE_MANY)] {
         let mut bench = Bench::new(mutation).await.bundled();
-        for drawn in [SMALL.into(), CALM.into(), Drawn::Lone, Drawn::Pair] {
+        for drawn in [SMALL.into(), CALM.into(), Drawn::Lone, Drawn::Pair, Drawn::Line(3)] {
             compare_many_on(&mut bench, 0..histories() / 4, drawn).await;
         }
     }
@@ -239,7 +301,7 @@ async fn a_mistake_in_a_bundle_does_not_stay_hidden() {
 
 #[tokio::test]
 async fn a_list_says_of_a_name_what_an_inspection_says() {
-    for drawn in [SMALL.into(), CALM.into(), CALM_CROWD.into(), Drawn::Lone] {
+    for drawn in [SMALL.into(), CALM.into(), CALM_CROWD.into(), Drawn::Lone, Drawn::Line(3)] {
         assert_eq!(first_unlike(&mut Bench::new(None).await, drawn).await, None);
         assert_eq!(first_unlike(&mut Bench::new(Some(FEW_ARE_MANY)).await, drawn).await, None);
     }
@@ -252,17 +314,19 @@ async fn a_mistake_in_the_list_does_not_stay_hidden() {
         ("  if holders + waiting > 0 and passed + step >= due then", "  if false then"),
         ("if lease and (lease.ends <= clock or", "if lease and (false or"),
         ("  if waiting > 0 and held < limit and not is_paused", "  if false"),
-        ("clock + min(step, bound)) then return 'look'", "clock) then return 'look'"),
-        ("ipairs({ 'q', 'k' })", "ipairs({ 'k', 'q' })"),
+        ("clock + min(step, bound), line) then", "clock, line) then"),
+        ("line and {} or { 'q', 'k' }", "line and {} or { 'k', 'q' }"),
         ("== 0 and pinned < 0 and not is_paused then", "== 0 and pinned < 0 then"),
         ("8 * ranges + 1)) }", "8 * ranges + 2)) }"),
         ("if max(now - wall, 0) >= left then", "if false then"),
         ("limit, limit, -1, held, holders, 0", "limit, limit, -1, holders, held, 0"),
+        ("for field, row in pairs(fields or {}) do", "for field, row in pairs({}) do"),
+        ("for k = 1, line and min(", "for k = 1, false and min("),
     ];
     let mut unnoticed = Vec::new();
     for (from, to) in mistakes {
         let mut is_found = false;
-        for drawn in [SMALL.into(), CALM.into(), CALM_CROWD.into(), Drawn::Lone] {
+        for drawn in [SMALL.into(), CALM.into(), CALM_CROWD.into(), Drawn::Lone, Drawn::Line(3)] {
             is_found = is_found
                 || first_unlike(&mut Bench::new(Some((from, to))).await, drawn).await.is_some();
         }
@@ -283,8 +347,27 @@ async fn the_scripts_do_what_the_ledger_does_in_histories_made_for_one_thing() {
 
 #[tokio::test]
 async fn a_mistake_in_a_script_does_not_stay_hidden() {
+    no_mistake_stays_hidden(MISTAKES).await;
+}
+
+#[tokio::test]
+async fn a_mistake_where_somebody_comes_to_a_line_does_not_stay_hidden() {
+    no_mistake_stays_hidden(ENTERING).await;
+}
+
+#[tokio::test]
+async fn a_mistake_where_somebody_leaves_a_line_does_not_stay_hidden() {
+    no_mistake_stays_hidden(LEAVING).await;
+}
+
+#[tokio::test]
+async fn a_mistake_between_lines_and_rows_does_not_stay_hidden() {
+    no_mistake_stays_hidden(OF_ROWS).await;
+}
+
+async fn no_mistake_stays_hidden(mistakes: &[(&'static str, &'static str, Drawn)]) {
     let mut unnoticed = Vec::new();
-    for &(from, to, drawn) in MISTAKES {
+    for &(from, to, drawn) in mistakes {
         let mut bench = Bench::new([Some((from, to)), drawn.changes()].into_iter().flatten()).await;
         let mut is_found = false;
         for history in made::all() {

@@ -56,6 +56,7 @@ function ledger.stand_in_line(entry, ask)
   local lease = ledger.join(entry, ask.waiter_ttl, min(ask.margin, floor(ask.waiter_ttl / 2)))
   lease.ends = head.clock + ask.waiter_ttl
   lease.ends_wall = now + ask.waiter_ttl
+  head.longest = max(head.longest, ask.waiter_ttl) -- the lease may have been made with another
   ledger.put_lease(lease)
 end
 

@@ -16,6 +16,14 @@
 --   the causes and the tickets. IDLE, while nobody holds: grants last clock wall fence deadline till, how long the causes
 --   are; then the causes. FIRST, while one ticket is just as it was granted at wall, with wall as fence, and there are no
 --   causes: grants last clock wall deadline till kind limit permits margin ttl digest; then about.
+-- LINE: the same of few sessions that take turns: clock wall fence bound due deadline; arrival limit held top, where
+--   waiters begin, how long the causes are, grants kind, how many sessions, holders, waiters, free ranges; then sessions,
+--   free ranges, tickets, waiters in order of service, and causes. Due is a bound as in HEAD, on the store's clock.
+--   A session: inbox series; members and digest of its lease, which is that of its series; last till; ends ends_wall of
+--   that lease; the lease of its place: members digest ends ends_wall id, without the zeros at its end; how long its
+--   causes are. A ticket: whose, how long about is, number permits slot ttl since fence; then about. A waiter: whose, how
+--   long about is, number permits rank ttl since margin digest priority; then about. No waiter is parked, and no slot has
+--   a name.
 
 local UNBOUNDED, HALF_DAY, SECOND = 9007199254740992, 43200000000, 1000000
 local RANK_BIAS = 1000000000
@@ -33,7 +41,7 @@ local HEAD, HEAD_SIZE = '<BFORM_OF_HEADB', 2 + SIZE_OF_HEAD
 local RECORD, RECORD_SIZE = '<BI4dI4dddI4dI4c32dI2', 99
 local TICKET, TICKET_SIZE = '<I4I4dddI4B', 37
 -- One who waits and wishes for slots says which at the end.
-local HOLDER, WAITER, WISHER = '<c1c1c32c32dddds', '<c1c1c32c32ddddddc32', '<c1c1c32c32ddddddc32s'
+local HOLDER, WAITER, WISHER, WAITER_SIZE = '<c1c1c32c32dddds', '<c1c1c32c32ddddddc32', '<c1c1c32c32ddddddc32s', 146
 -- An acquire as one server is asked: ticket number, whether its lease is its series', kind permits rule limit ttl margin
 -- not_after, the most that may wait (-1: it does not), priority place_ttl; then lease and place; then about.
 -- Its size is that with the word before it.
@@ -41,6 +49,13 @@ local ASK, ASK_SIZE = '<c32I4Bc1I4c1I4ddddi4d', 99
 local IDLE, IDLE_SIZE, IDLE_VERSION = '<BI4dddddB', 103, 7
 local LONE, LONE_MORE, LONE_MORE_AT, LONE_SIZE, LONE_VERSION = '<I4ddddddddd', '<BI4dBI4I4I4BB', 134, 161, 8
 local FIRST, FIRST_SIZE, FIRST_VERSION = '<BI4ddddBI4I4ddd', 127, 9
+local LINE, LINE_SIZE, LINE_COLD_AT, LINE_VERSION = '<dddddddI4I4I4I2I2BBBBBB', 79, 50, 11
+local PACK_LINE, PACK_LINE_TIMES = '<BdddddddI4I4I4I2I2BBBBBB', '<Bdddddd'
+local LINE_SESSION, SESSION_SIZE = '<c32c24BdI4dddBdddc24I2', 144
+local LINE_TICKET, PACK_LINE_TICKET, LINE_TICKET_SIZE = '<BBI4I4I4ddd', '<BBI4I4I4dddc0', 38
+local LINE_WAITER, PACK_LINE_WAITER, LINE_WAITER_SIZE = '<BBI4I4dddddb', '<BBI4I4dddddbc0', 51
+local LONGEST_LINE, MOST_FOLDED = 3072, 24
+local NO_PLACE = '------------------------'
 local PACK_IDLE, PACK_LONE = '<Bc56BI4dddddB', '<Bc56I4dddddddddBI4dBI4I4I4BB'
 -- Whether the restart guard, where there is one, was proved to be over.
 local is_guard_over

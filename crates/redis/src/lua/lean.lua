@@ -8,14 +8,16 @@
 -- Whatever is not as simple breaks out before anything is written. Then the requests are put as the rest expects them.
 -- PLAIN_*: a request that is likely to be plain: which it is, now (below zero: the server's clock), the fence seen, inbox
 --   and series; then of an acquire number digest permits limit kind ttl margin not_after, what lean_words reads, and about;
---   of a release number digest; of a renewal ttl margin members digest.
+--   of a release number digest; of a renewal ttl margin members digest; of a proof, which renews one ticket, number ttl margin.
 
 local ARGV = ARGV
-is_packed = (string.byte(ARGV[1] or '') or 32) < 4
+is_packed = (string.byte(ARGV[1] or '') or 32) < 5
 if is_packed then
   local PLAIN_ACQUIRE, PLAIN_RELEASE, PLAIN_RENEW = '<ddc56I4dI4I4Bddd', '<ddc56I4d', '<ddc56dddd'
+  -- All that follows the series in an acquire, and in a renewal.
+  local ACQUIRE_WORDS, RENEW_WORDS = '<I4dI4I4c1dddc1di4dc32', '<dddd'
   -- How long they are, and where what follows the series, and about, begin.
-  local RELEASE_SIZE, RENEW_SIZE, TERMS_AT, ABOUT_AT = 85, 105, 74, 172
+  local RELEASE_SIZE, RENEW_SIZE, PROOF_SIZE, TERMS_AT, ABOUT_AT = 85, 105, 93, 74, 172
   local TICKET_ABOUT, PACK_FIRST, PACK_RENEWED = '<I4I4dddI4Bc0', '<Bc56BI4ddddBI4I4dddc0', '<Bc56I4ddddddddd'
   -- How many tickets a lone value has at most, how long it is when another comes in, and for how many grants its keys
   -- expire early whenever nobody holds.

@@ -4,12 +4,12 @@
 -- reply  nothing
 -- cost   nothing
 
-  local ACQUIRE_WORDS, RENEW_WORDS = '<I4dI4I4c1dddc1di4dc32', '<dddd'
   local words = { '', '', '', '' }
   for i = 1, #ARGV do
     local line = ARGV[i]
     local operation, size = byte(line), #line
-    if not operation or operation > 3 or size < (operation == 1 and ABOUT_AT - 1 or operation == 2 and RELEASE_SIZE or RENEW_SIZE) then
+    local least = operation == 1 and ABOUT_AT - 1 or operation == 2 and RELEASE_SIZE or operation == 3 and RENEW_SIZE or PROOF_SIZE
+    if not operation or operation > 4 or size < least then
       return redis.error_reply('SEINPAALARGUMENT the request cannot be read')
     end
     local given, seen, asker, series = read('<ddc32c24', line, 2)
@@ -22,6 +22,9 @@
         not_after, most, priority, place_ttl) .. series .. '00000000' .. place .. sub(line, ABOUT_AT)
     elseif operation == 2 then
       words[i + 3] = string.format('release %s%08x all', series, (read('<I4', line, TERMS_AT)))
+    elseif operation == 4 then
+      local number, ttl, margin = read('<I4dd', line, TERMS_AT)
+      words[i + 3] = string.format('renew %s00000000 %.0f %.0f tickets %s%08x', series, ttl, margin, series, number)
     else
       words[i + 3] = string.format('renew %s00000000 %.0f %.0f all %.0f %.0f', series, read(RENEW_WORDS, line, TERMS_AT))
     end

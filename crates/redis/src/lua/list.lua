@@ -14,10 +14,14 @@ local rows_left, rows_wanted = MOST_LISTED, tonumber(ARGV[4] or '?')
 if not now or not rows_wanted then return redis.error_reply('SEINPAALARGUMENT the clock or the rows') end
 if #KEYS % 2 == 1 then table.remove(KEYS, 3) end
 
--- Whether a lease may have ended by then, where all records are few.
-local function has_ended(key, clock)
-  local all = try('hgetall', key)
+-- Whether a lease may have ended by then, where all records are few. fields: those of a line, which is no rows.
+local function has_ended(key, clock, fields)
+  local all = fields and {} or try('hgetall', key)
   if all.err then return true end
+  for field, row in pairs(fields or {}) do
+    all[#all + 1] = field
+    all[#all + 1] = row
+  end
   for i = 1, #all, 2 do
     local record = sub(all[i], 1, 1) == 'r' and (parse_record(sub(all[i], 2), all[i + 1]) or { lease = { ends = 0 } })
     local lease = record and record.lease
@@ -27,9 +31,10 @@ local function has_ended(key, clock)
 end
 
 -- Adds who waits there: first those who can be served. False if they cannot be read.
-local function add_waiters(answer, key, list)
+local function add_waiters(answer, key, list, line, in_line)
   local fields, members = {}, {}
-  for _, band in ipairs({ 'q', 'k' }) do
+  for k = 1, line and min(#in_line, rows_wanted, rows_left) or 0 do members[k] = in_line[k] end
+  for _, band in ipairs(line and {} or { 'q', 'k' }) do
     local most, above = min(rows_wanted, rows_left) - #members, band == 'q' and '(r' or '(l'
     local page = most > 0 and try('zrangebylex', list, '[' .. band, above, 'limit', '0', format('%d', most)) or {}
     if page.err then return false end
@@ -40,7 +45,8 @@ local function add_waiters(answer, key, list)
   end
   local texts = #fields > 0 and try('hmget', key, unpack(fields)) or {}
   for i, ticket in ipairs(members) do
-    local entry = texts[i] and parse_entry(ticket, texts[i])
+    local row = line and line['t' .. ticket] or texts[i]
+    local entry = row and parse_entry(ticket, row)
     if not entry or entry.fence then return false end
     answer[i + 1] = waiter_row(entry)
   end
@@ -72,6 +78,11 @@ local function told(key, list)
   local form = type(text) == 'string' and string.byte(text)
   if form == IDLE_VERSION and #text >= IDLE_SIZE then return 'unused' end
   if form == FIRST_VERSION or form == LONE_VERSION then return told_alone(form, text) end
+  local line, in_line, _
+  if form == LINE_VERSION then
+    _, text, line, in_line = pcall(unfold_line, text)
+    if not line then return 'look' end
+  end
   if not form or #text < HEAD_SIZE then return 'look' end
   local version, FIELDS_OF_HEAD, ranges = read(HEAD, text)
   if version ~= VERSION or #text < HEAD_SIZE + 8 * ranges then return 'look' end
@@ -80,12 +91,12 @@ local function told(key, list)
   local step, limit = max(now - wall, 0), pinned >= 0 and pinned or stated >= 0 and stated or 1
   if waiting > 0 and held < limit and not is_paused and guarded_for == 0 then return 'look' end
   if holders + waiting > 0 and passed + step >= due then
-    if flags % 4 >= 2 or has_ended(key, clock + min(step, bound)) then return 'look' end
+    if flags % 4 >= 2 or has_ended(key, clock + min(step, bound), line) then return 'look' end
   end
   if waiting > 0 and rows_left < min(waiting, rows_wanted) then return 'look' end
   local answer = { 'snapshot ' .. totals_row(kind, limit, stated, pinned, held, holders, waiting,
     is_paused and sub(text, HEAD_SIZE + 8 * ranges + 1)) }
-  if waiting > 0 and not add_waiters(answer, key, list) then return 'look' end
+  if waiting > 0 and not add_waiters(answer, key, list, line, in_line) then return 'look' end
   return answer
 end
 

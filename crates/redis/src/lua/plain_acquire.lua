@@ -61,7 +61,7 @@
           set, add, rows, waiting, arrival = set or {}, add or {}, rows + 1, waiting + 1, max(arrival + 1, clock)
           if rows > MOST_ROWS and not is_wide then break end
           local place_due, rank = floor(passed + place_ttl), arrival - priority * 10000000
-          due, longest = min(due, place_due), max(longest, term, ttl)
+          due, longest = min(due, place_due), max(longest, place_ttl, ttl)
           at = #add
           if is_wide then
             add[at + 1], add[at + 2], at = '0', 'm' .. place .. ticket, at + 2

@@ -1,7 +1,7 @@
--- plain_end: checks once more, writes, wakes and answers.
+-- plain_end: checks once more, writes and wakes.
 -- keys   records order
 -- args   now inbox
--- reply  done
+-- reply  nothing
 -- cost   one HSET; PEXPIRE if the end is too near
 
   if i <= #ARGV then break end
@@ -103,5 +103,3 @@
   -- A wakeup is a hint: where it may not be published, whoever waits looks again in time.
   for k = 1, messages and #messages or 0, 2 do try(PUBLISH, messages[k], messages[k + 1]) end
   if refused then return redis.error_reply('SEINPAALTORN ' .. string.gsub(refused.err, '[\r\n]', ' ')) end
-  return { format('done %d 0 ', now) .. look_in, unpack(replies) }
-until true

@@ -52,7 +52,7 @@ end
 -- A head begins with the number of its format.
 function ledger.unreadable(text)
   local written = string.byte(text) or 0
-  if written > 0 and written < 32 and (written < VERSION or written > NAMED_VERSION) then
+  if written > 0 and written < 32 and (written < VERSION or written > LINE_VERSION) then
     ledger.refuse('SEINPAALFORMAT', format('written in format %d, and this program reads format %d', written, VERSION))
   end
   ledger.corrupt('the head of the name')
@@ -78,6 +78,25 @@ function ledger.has_order()
   return ALWAYS_LISTED or head.waiting > 0 or head.wide or head.spread
 end
 
+-- Nothing of a line stands as rows yet: all of it is as if it had just been put.
+function ledger.read_line(text)
+  local is_whole, line_head, fields = pcall(unfold_line, text)
+  if not is_whole then ledger.corrupt('the head of the name') end
+  head, ledger.is_line = parse_head(line_head), true
+  for field, row in pairs(fields) do
+    local id = sub(field, 2)
+    if sub(field, 1, 1) == 'r' then
+      local kept = ledger.keep_record(id, row)
+      kept.is_crowded = #row > RECORD_SIZE + MOST_INLINE
+      ledger.touch(kept)
+    else
+      local entry = ledger.keep_entry(id, row)
+      entry.by_rank = nil
+      ledger.put_entry(entry)
+    end
+  end
+end
+
 function ledger.read_head()
   local text = call('hget', records, 'h')
   local lone_head, field, record = unfold(text)
@@ -86,6 +105,8 @@ function ledger.read_head()
     local kept = ledger.keep_record(sub(field, 2), record)
     kept.is_crowded = #record > RECORD_SIZE + MOST_INLINE
     ledger.touch(kept)
+  elseif text and string.byte(text) == LINE_VERSION then
+    ledger.read_line(text)
   elseif text then
     head = parse_head(text) or ledger.unreadable(text)
   else
@@ -94,7 +115,7 @@ function ledger.read_head()
   if head.is_named then
     head.names = call('hget', records, 's') or ledger.corrupt('the names of the slots')
   end
-  ledger.had_order = not ledger.is_fresh and ledger.has_order()
+  ledger.had_order = not ledger.is_fresh and not ledger.is_line and ledger.has_order()
 end
 
 -- Writing. Removals go first: they free memory, and after one Redis lets a script write also when memory

@@ -22,7 +22,7 @@ end
 local function is_held(head, ticket, fence)
   local id = sub(ticket, 1, 24) .. '00000000'
   local found = call('hmget', records, 'r' .. id, 't' .. ticket)
-  if head.field == 'r' .. id then found[1] = head.record end
+  found[1] = head.fields['r' .. id] or found[1]
   local record = found[1] and parse_record(id, found[1])
   local entry = record and record.tickets[ticket] or found[2] and parse_entry(ticket, found[2])
   if not entry or entry.fence ~= fence then return false end
@@ -38,9 +38,14 @@ end
 local function are_all_held()
   local text = call('hget', records, 'h')
   local lone_head, field, record = unfold(text)
+  local fields, _ = field and { [field] = record } or {}
+  if text and string.byte(text) == LINE_VERSION then
+    _, lone_head, fields = pcall(unfold_line, text)
+    if not fields then return false end
+  end
   local head = text and parse_head(lone_head or text)
   if not head then return false end
-  head.field, head.record = field, record
+  head.fields = fields
   advance_clock(head)
   for ticket, fence in string.gmatch(ARGV[3], '(%x+) (%d+)') do
     if not is_held(head, ticket, tonumber(fence)) then return false end

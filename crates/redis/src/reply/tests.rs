@@ -1,3 +1,5 @@
+use seinpaal_proto::{Name, Renew, Ticket, Whom};
+
 use super::*;
 
 fn text(text: &str) -> Value {
@@ -51,4 +53,42 @@ fn a_number_that_lua_cannot_say_is_damage() {
 fn an_empty_reason_is_still_a_pause() {
     let rows = [text("snapshot s 4 -1 4 0 0 0 0 1")];
     assert_eq!(snapshot::read(&rows).unwrap().paused, Some(String::new()));
+}
+
+/// An answer to the requests of the fuzz target, as the scripts write it where a few sessions take turns.
+fn of_line(parts: &[&[u8]]) -> Option<Replies> {
+    let proof = Request::Renew(Renew {
+        lease: Ticket(0).into(),
+        ttl: 9,
+        margin: 1,
+        whom: Whom::Tickets(vec![Ticket(1)]),
+    });
+    let batch = Batch {
+        name: Name::new("n").unwrap(),
+        inbox: None,
+        fence_seen: 0,
+        requests: vec![Request::Release { ticket: Ticket(1), slots: None }, proof],
+    };
+    of_batch(Value::BulkString(parts.concat()), "step", &batch).ok()
+}
+
+#[test]
+fn an_answer_from_a_line_says_the_time_when_to_look_in_and_each_reply() {
+    let [now, never, soon] = [-5.0_f64, -1.0, 250.0].map(f64::to_le_bytes);
+    let (fence, slot, permits) = (7.0_f64.to_le_bytes(), 2_u32.to_le_bytes(), 3_u32.to_le_bytes());
+    let replies = of_line(&[&now, &soon, &fence, &slot, &permits]).unwrap();
+    assert_eq!((replies.now, replies.look_in), (5, Some(250)));
+    assert_eq!(replies.replies[0], Reply::Released { ticket: Ticket(1), left: 0 });
+    let Reply::Tickets { valid_for: Some(9), tickets } = &replies.replies[1] else { panic!() };
+    let held = TicketReply::Held {
+        fence: Fence(7),
+        slots: Slots::range(2, 4),
+        names: SlotNames::none(),
+        asks: vec![],
+    };
+    assert_eq!(tickets, &[held]);
+    assert_eq!(of_line(&[&now, &never, &fence, &slot, &permits]).unwrap().look_in, None);
+    assert!(of_line(&[&now, &never, &fence, &slot]).is_none());
+    assert!(of_line(&[&now, &never, &fence, &slot, &permits, &slot]).is_none());
+    assert!(of_line(&[&now, &never, &fence, &slot, &[0; 4]]).is_none(), "no permits are none");
 }

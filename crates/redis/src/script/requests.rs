@@ -62,8 +62,21 @@ fn plain_argument(start: &[u8; PLAIN_START], request: &Request) -> Option<Vec<u8
             }
             Some(argument)
         }
+        Request::Renew(renew) => plain_proof(start, renew),
         _ => None,
     }
+}
+
+/// The renewal of one ticket under the lease of its series: the proof that it is held.
+fn plain_proof(start: &[u8; PLAIN_START], renew: &Renew) -> Option<Vec<u8>> {
+    let Whom::Tickets(tickets) = &renew.whom else { return None };
+    let [ticket] = tickets.as_slice() else { return None };
+    let mut argument = begun(4, start, 0);
+    argument.extend(&ticket.digits()[..24]);
+    argument.extend(ticket.number().to_le_bytes());
+    argument.extend(double(renew.ttl));
+    argument.extend(double(renew.margin));
+    (renew.lease == ticket.series().ticket(0).into()).then_some(argument)
 }
 
 fn begun(operation: u8, start: &[u8; PLAIN_START], about: usize) -> Vec<u8> {

@@ -8,7 +8,7 @@ use super::*;
 
 const GUARDED: RestartGuard = RestartGuard::ON;
 
-const PIECES: [(&str, &str); 29] = [
+const PIECES: [(&str, &str); 37] = [
     ("wire_single", include_str!("../lua/wire_single.lua")),
     ("wire_sharded", include_str!("../lua/wire_sharded.lua")),
     ("wire_moving", include_str!("../lua/wire_moving.lua")),
@@ -17,6 +17,12 @@ const PIECES: [(&str, &str); 29] = [
     ("forms", FORMS),
     ("over", OVER),
     ("lean", include_str!("../lua/lean.lua")),
+    ("line", include_str!("../lua/line.lua")),
+    ("line_session", include_str!("../lua/line_session.lua")),
+    ("line_acquire", include_str!("../lua/line_acquire.lua")),
+    ("line_release", include_str!("../lua/line_release.lua")),
+    ("line_renew", include_str!("../lua/line_renew.lua")),
+    ("line_end", include_str!("../lua/line_end.lua")),
     ("lean_renew", include_str!("../lua/lean_renew.lua")),
     ("lean_words", include_str!("../lua/lean_words.lua")),
     ("begin", include_str!("../lua/begin.lua")),
@@ -25,12 +31,14 @@ const PIECES: [(&str, &str); 29] = [
     ("rows", include_str!("../lua/rows.lua")),
     ("plain", include_str!("../lua/plain.lua")),
     ("unfold", include_str!("../lua/unfold.lua")),
+    ("unfold_line", include_str!("../lua/unfold_line.lua")),
     ("plain_read", include_str!("../lua/plain_read.lua")),
     ("plain_acquire", include_str!("../lua/plain_acquire.lua")),
     ("plain_release", include_str!("../lua/plain_release.lua")),
     ("plain_renew", include_str!("../lua/plain_renew.lua")),
     ("plain_grant", include_str!("../lua/plain_grant.lua")),
     ("plain_end", include_str!("../lua/plain_end.lua")),
+    ("plain_fold", include_str!("../lua/plain_fold.lua")),
     ("state", include_str!("../lua/state.lua")),
     ("records", include_str!("../lua/records.lua")),
     ("slots", include_str!("../lua/slots.lua")),
@@ -150,21 +158,25 @@ fn the_guard_comes_before_everything_that_could_grant_and_only_where_it_is_on() 
     for row in SCRIPTS.iter().filter(|row| row.operation != Operation::Write) {
         let (plain, guarded) = (plain.source(row.operation), guarded.source(row.operation));
         let lean = if row.operation.may_be_plain() { LEAN } else { "" };
-        let lean = lean.replacen(PLACE_OF_OVER, OVER, 1);
+        let lean = lean.replace(PLACE_OF_OVER, OVER);
         let before = as_loaded(&[&lean, BEGIN]);
         let first = as_loaded(&[&lean, BEGIN, GUARD]);
         assert!(guarded.starts_with(&first), "{}", row.name);
         let guard = first.strip_prefix(&*before).unwrap();
-        let without = guarded.replacen(OVER, "", 1).replacen(guard, "", 1);
+        let without = guarded.replace(OVER, "").replacen(guard, "", 1);
         assert_eq!(without, plain, "{}", row.name);
     }
 }
 
 #[test]
 fn the_lean_path_writes_only_after_the_place_of_the_guard() {
-    let (before, after) = LEAN.split_once(PLACE_OF_OVER).unwrap();
-    assert!(!before.contains("'hset'") && after.contains("'hset'"));
-    assert!(!after.contains(PLACE_OF_OVER));
+    let line = LEAN.split_once("-- line: ").unwrap();
+    let line = (line.0, line.1.split_once("-- lean_renew: ").unwrap().0);
+    for piece in [line.0, line.1] {
+        let (before, after) = piece.split_once(PLACE_OF_OVER).unwrap();
+        assert!(!before.contains("'hset'") && after.contains("'hset'"));
+        assert!(!after.contains(PLACE_OF_OVER));
+    }
 }
 
 #[test]

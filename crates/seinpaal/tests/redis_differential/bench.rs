@@ -114,6 +114,30 @@ impl Bench {
         self.compare_ends(&mut model).await
     }
 
+    /// Runs a history, and says how many of its calls were counted by the scripts.
+    pub(super) async fn tallied(&mut self, history: &[Event]) -> usize {
+        self.begin_anew().await;
+        let mut model = Model::default();
+        for event in history {
+            assert_eq!(self.compare(&mut model, event).await, None);
+        }
+        let tally: Option<usize> =
+            redis::cmd("GET").arg("tally").query_async(&mut self.ears).await.unwrap();
+        tally.unwrap_or(0)
+    }
+
+    /// For how many milliseconds the name stays, after a history.
+    pub(super) async fn left_after(&mut self, history: &[Event]) -> i64 {
+        assert_eq!(self.tallied(history).await, 0);
+        redis::cmd("PTTL").arg(KEY).query_async(&mut self.ears).await.unwrap()
+    }
+
+    /// Runs a history, and says how long the value is that it leaves.
+    pub(super) async fn length_after(&mut self, history: &[Event]) -> usize {
+        assert_eq!(self.tallied(history).await, 0);
+        redis::cmd("HSTRLEN").arg(KEY).arg("h").query_async(&mut self.ears).await.unwrap()
+    }
+
     async fn begin_anew(&mut self) {
         redis::cmd("FLUSHALL").exec_async(&mut self.ears).await.unwrap();
         self.ears.unsubscribe(&[(0..4).map(channel).collect::<Vec<_>>()]).await.unwrap();
@@ -296,6 +320,11 @@ impl Bench {
             if is_there && left != -1 && left < longest {
                 return Some(format!("{key} lasts for {left} ms, and is needed for {longest}"));
             }
+            let is_kept =
+                state.facts().is_none_or(|head| head.pinned.is_some() || head.paused.is_some());
+            if left == -1 && !is_kept {
+                return Some(format!("{key} lasts for ever"));
+            }
         }
         None
     }
@@ -352,7 +381,10 @@ impl Bench {
 fn admits_nobody(batch: &Batch) -> bool {
     batch.requests.iter().all(|request| match request {
         Request::Release { slots, .. } => slots.is_none(),
-        Request::Renew(renew) => matches!(renew.whom, Whom::All { .. }),
+        Request::Renew(renew) => match &renew.whom {
+            Whom::All { .. } => true,
+            Whom::Tickets(tickets) => tickets.len() == 1,
+        },
         _ => false,
     })
 }

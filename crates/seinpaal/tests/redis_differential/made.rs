@@ -39,6 +39,9 @@ pub(super) fn all() -> Vec<Vec<Event>> {
         called_otherwise_while_held(),
         called_nothing_any_more(),
     ]
+    .into_iter()
+    .chain(super::made_line::all())
+    .collect()
 }
 
 /// While somebody holds, slots may get further names, and none that only begins as the old one does.

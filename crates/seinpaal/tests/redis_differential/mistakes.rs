@@ -2,7 +2,7 @@
 
 use super::{
     history::{self, CALM, CALM_CROWD, Event, LARGE, SMALL, Scale},
-    lone,
+    line, lone,
 };
 
 /// Which histories are drawn.
@@ -17,9 +17,15 @@ pub(super) enum Drawn {
     Few,
     /// One session, whose keys end as early as on a server's own clock.
     Tight,
+    /// So many sessions hand over to each other.
+    Line(usize),
+    /// Two of them, whose keys end as early as on a server's own clock.
+    TightLine,
+    /// Three of them, where few rows are many.
+    FewInLine,
 }
 
-use Drawn::{Few, Lone, Of, Pair, Tight};
+use Drawn::{Few, FewInLine, Line, Lone, Of, Pair, Tight, TightLine};
 
 impl From<Scale> for Drawn {
     fn from(scale: Scale) -> Self {
@@ -34,6 +40,9 @@ impl Drawn {
             Lone | Tight => lone::history(seed, 1),
             Pair => lone::history(seed, 2),
             Few => lone::history(seed, 4),
+            Line(sessions) => line::history(seed, sessions),
+            TightLine => line::history(seed, 2),
+            FewInLine => line::history(seed, 3),
         }
     }
 }
@@ -45,12 +54,22 @@ pub(super) const FEW_ARE_MANY: (&str, &str) = ("MOST_FREE = 64, 512, 16", "MOST_
 pub(super) const FEW_FIT: (&str, &str) =
     ("LONGEST_LONE, MOST_SHORT = 80, 6144, 16", "LONGEST_LONE, MOST_SHORT = 6, 400, 16");
 
+/// Few bytes are more than one line keeps.
+pub(super) const FEW_IN_LINE: (&str, &str) = ("MOST_FOLDED = 3072, 24", "MOST_FOLDED = 600, 5");
+
+/// Counts what is done at a line.
+pub(super) const TALLIES: (&str, &str) = (
+    "    if message then try(PUBLISH, channel, message) end\n    if not said",
+    "    if message then try(PUBLISH, channel, message) end\n    try('incr', 'tally')\n    if not said",
+);
+
 impl Drawn {
     /// What else is changed in the scripts.
     pub(super) fn changes(self) -> Option<(&'static str, &'static str)> {
         match self {
-            Few => Some(FEW_ARE_MANY),
+            Few | FewInLine => Some(FEW_ARE_MANY),
             Tight => Some(("(given < 0 and SECOND or HALF_DAY)", "SECOND")),
+            TightLine => Some(("(given >= 0 and HALF_DAY or SECOND)", "SECOND")),
             _ => None,
         }
     }
@@ -159,7 +178,7 @@ pub(super) const MISTAKES: &[(&str, &str, Drawn)] = &[
     ("if left < need or left > most and", "if left > most and", Tight),
     ("      most = need + HALF_DAY", "      most = need - HALF_DAY", Lone),
     ("is_done = held - its_permits, members - 1", "is_done = held, members - 1", Lone),
-    ("operation > 3 or size < (", "operation > 3 or size > (", Lone),
+    ("operation > 4 or size < least", "operation > 4 or size > least", Lone),
     ("'release %s%08x all', series", "'release %s%08x all', series .. 'x'", Lone),
     ("00000000 %.0f %.0f all", "00000001 %.0f %.0f all", Pair),
     // In the renewal of a lease beside others.

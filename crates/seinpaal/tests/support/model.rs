@@ -74,6 +74,7 @@ impl Model {
                 let whom = match wrong {
                     1 => Whom::All { members: members + 1, digest },
                     2 => Whom::All { members, digest: digest ^ 1 },
+                    3 => Whom::All { members: 0, digest: 0 },
                     _ => Whom::All { members, digest },
                 };
                 Request::Renew(Renew { lease, ttl, margin, whom })

@@ -1,0 +1,87 @@
+-- line: what goes on where a few sessions take turns (LINE), done with one read and one write.
+-- keys   records order
+-- args   as lean has them
+-- reply  now, of one release or renewal where nobody has to look in; else a string: now below zero, in how long to look in
+--        (-1: not at all), of an acquire what line_acquire says, of a proof fence slot permits
+-- cost   one TIME, one HGET, one HSET; to hand over one PUBSUB and one PUBLISH; PEXPIRE if the end is too near
+--
+-- Lean has read the value. A request changes a few places of it: text is what there was before, and p1 to p8 are what there
+-- is after it. Whatever is not as simple breaks out before anything is written.
+-- Pieces: line_session finds whose request it is; line_acquire, line_release and line_renew do it; line_end writes.
+
+  repeat
+    local text, line = head_text, ARGV[1]
+    if not text or #text < IDLE_SIZE then break end
+    if byte(text) ~= LINE_VERSION then
+      -- A lone value becomes a line before somebody else comes, or somebody has to wait.
+      local form, free, causes, tickets = byte(text), '', '', ''
+      local uses, last, clock, wall, fence, deadline, till, size, kind, limit, held, bound, term, digest, members, ends, ends_wall, top
+      if byte(line) ~= 1 then break end
+      if form == IDLE_VERSION then
+        uses, last, clock, wall, fence, deadline, till, size = read(IDLE, text, 58)
+        kind, limit, held, bound, digest, members, ends, ends_wall, top = 45, 0, 0, UNBOUNDED, 0, 0, 0, 0, 0
+        causes = sub(text, IDLE_SIZE + 1)
+      elseif form == FIRST_VERSION and #text >= FIRST_SIZE then
+        uses, last, clock, wall, deadline, till, kind, limit, held, bound, term, digest = read(FIRST, text, 58)
+        fence, size, members, ends, ends_wall, top = wall, 0, 1, clock + term, wall + term, held
+        tickets = pack(PACK_LINE_TICKET, 1, #text - FIRST_SIZE, last, held, 0, term, wall, wall, sub(text, FIRST_SIZE + 1))
+      elseif form == LONE_VERSION and #text >= LONE_SIZE then
+        local ranges
+        members, digest, clock, wall, fence, bound, deadline, term, ends, ends_wall = read(LONE, text, 58)
+        uses, last, till, kind, limit, held, top, ranges, size = read(LONE_MORE, text, LONE_MORE_AT)
+        local at = LONE_SIZE + 8 * ranges + size + 1
+        free, causes = sub(text, LONE_SIZE + 1, at - size - 1), sub(text, at - size, at - 1)
+        while at <= #text do
+          local number, permits, ttl, since, its_fence, slot, about = read(TICKET, text, at)
+          at = at + TICKET_SIZE + about
+          tickets = tickets .. pack(PACK_LINE_TICKET, 1, about, number, permits, slot, ttl, since, its_fence, sub(text, at - about, at - 1))
+        end
+      else
+        break
+      end
+      local left = till - clock
+      if members > 0 then
+        left = ends - clock
+        if left > ends_wall - wall then left = ends_wall - wall end
+      end
+      text = pack(PACK_LINE, LINE_VERSION, clock, wall, fence, bound, wall + left, deadline, 0, limit, held, top,
+        LINE_SIZE + SESSION_SIZE + #free + #tickets + 1, size, uses, kind, 1, members, 0, #free / 8)
+        .. pack(LINE_SESSION, sub(text, 2, 33), sub(text, 34, 57), members, digest, last, till, ends, ends_wall, 0, 0, 0, 0,
+          NO_PLACE, size) .. free .. tickets .. causes
+    end
+    local clock, wall, fence, bound, due, deadline, arrival, limit, held, top, line_at, tail, uses, kind, count, holders, waiting, ranges =
+      read(LINE, text, 2)
+    local given, seen, who = read('<ddc56', line, 2)
+    local now = given
+    if now < 0 then
+      now = read_now
+      if not now then
+        local time = redis.call('time')
+        now = time[1] * 1000000 + time[2]
+        read_now = now
+      end
+    end
+    local step = now - wall
+    if step < 0 then break end
+    clock = clock + (step < bound and step or bound)
+    if seen > fence then fence = seen end
+    if now >= due then
+      -- It is only a bound.
+      local left, at = UNBOUNDED, LINE_SIZE + 57
+      for k = 1, count do
+        local members, _, _, till, ends, ends_wall, waits, _, place_ends, place_wall = read('<BdI4dddBddd', text, at)
+        if members > 0 then
+          if ends - clock < left then left = ends - clock end
+          if ends_wall - now < left then left = ends_wall - now end
+        elseif till > 0 and till - clock < left then
+          left = till - clock
+        end
+        if waits > 0 then
+          if place_ends - clock < left then left = place_ends - clock end
+          if place_wall - now < left then left = place_wall - now end
+        end
+        at = at + SESSION_SIZE
+      end
+      if left <= 0 then break end
+      due = now + left
+    end

@@ -1,0 +1,59 @@
+-- line_end: writes the line, wakes and answers.
+-- keys   records order
+-- args   as lean has them
+-- reply  what line says
+-- cost   one HSET; PEXPIRE if the end is too near; PUBLISH
+
+    if line or fence > now + HALF_DAY then break end
+    -- With restart-guard: over.
+
+    local is_idle, left, most, value, look, milliseconds = holders + waiting == 0, deadline - now, nil, nil, -1, nil
+    if is_idle then
+      -- The clock may run freely, and what is only remembered is needed for less.
+      bound, need = UNBOUNDED, till_then - clock
+      for at = LINE_SIZE + 70, LINE_SIZE + 70 + (count - 1) * SESSION_SIZE, SESSION_SIZE do
+        local till = read('<d', text, at)
+        if till - clock > need then need = till - clock end
+      end
+      if need <= fence - now then need = fence - now + 1 end
+      most = need + (given >= 0 and HALF_DAY or SECOND)
+    else
+      need = need + HALF_DAY
+      most = need + HALF_DAY
+    end
+    if left < need or (is_idle and left > most and uses < MOST_SHORT) then
+      deadline, milliseconds = now + most, string.format('%d', most / 1000)
+    end
+    if is_idle and count == 1 and tail < 256 then
+      value = pack(PACK_IDLE, IDLE_VERSION, sub(text, LINE_SIZE + 1, LINE_SIZE + 56), uses, read('<I4', text, LINE_SIZE + 66), clock, now, fence,
+        deadline, till_then, tail) .. p6
+    elseif is_cold or ARGV[2] then
+      value = pack(PACK_LINE, LINE_VERSION, clock, now, fence, bound, due, deadline, arrival, limit, held, top, line_at, tail, uses, kind,
+        count, holders, waiting, ranges) .. p1 .. p2 .. p3 .. p4 .. p5 .. p6 .. p7 .. p8
+    else
+      value = pack(PACK_LINE_TIMES, LINE_VERSION, clock, now, fence, bound, due, deadline) .. p1 .. p2 .. p3
+    end
+    if #value > LONGEST_LINE then break end
+    local first = waiting > 0 and byte(value, line_at)
+    local inbox_at = LINE_SIZE + 1 + SESSION_SIZE * ((first or 1) - 1)
+    if first and (first == mine or sub(value, inbox_at, inbox_at + 31) == sub(who, 1, 32)) then
+      -- Who is first looks in when the first lease ends.
+      look = bound
+      if due - now < bound then
+        for at = LINE_SIZE + 57, LINE_SIZE + 57 + (count - 1) * SESSION_SIZE, SESSION_SIZE do
+          local members, _, _, _, ends, _, waits, _, place_ends = read('<BdI4dddBdd', value, at)
+          if members > 0 and ends - clock < look then look = ends - clock end
+          if waits > 0 and place_ends - clock < look then look = place_ends - clock end
+        end
+      end
+      if look < 1 then look = 1 end
+    end
+    if type(try('hset', KEYS[1], 'h', value)) == 'table' then break end
+    if milliseconds then
+      try('pexpire', KEYS[1], milliseconds)
+      if ALWAYS_LISTED then try('pexpire', KEYS[2], milliseconds) end
+    end
+    if message then try(PUBLISH, channel, message) end
+    if not said and look < 0 then return now end
+    return pack('<dd', -now, look) .. (said or '')
+  until true

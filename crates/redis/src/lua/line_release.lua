@@ -1,0 +1,87 @@
+-- line_release: a holder at a line gives back all it has, and whoever is first gets it.
+-- keys   records order
+-- args   as lean has them
+-- reply  nothing
+-- cost   to hand over one PUBSUB
+
+        elseif operation == 2 then
+          local number, mixed = read('<I4d', line, TERMS_AT)
+          local free_at = LINE_SIZE + 1 + count * SESSION_SIZE
+          local tickets_at = free_at + 8 * ranges
+          local at, after, its, its_size, its_number = tickets_at, tickets_at, nil, nil, nil
+          while at < line_at do
+            its, its_size, its_number = read('<BBI4', text, at)
+            after = at + LINE_TICKET_SIZE + its_size
+            if its == mine and its_number == number then break end
+            at = after
+          end
+          if at >= line_at then break end
+          local permits, slot, its_ttl = read('<I4I4d', text, at + 6)
+          local members, digest, last, till, ends, ends_wall = read('<BdI4ddd', text, s + 56)
+          members, digest, is_cold = members - 1, (digest - mixed) % DIGESTS, true
+          if clock + its_ttl > till then till = clock + its_ttl end
+          if members == 0 then
+            ends, ends_wall = 0, 0
+            if now + till - clock < due then due = now + till - clock end
+          end
+          if waiting == 0 then
+            local free = sub(text, free_at, tickets_at - 1)
+            held, holders = held - permits, holders - 1
+            if held == 0 then
+              top, free = 0, ''
+            elseif slot + permits == top then
+              top = slot
+            else
+              local place = 1
+              while place < #free and read('<I4', free, place) < slot do place = place + 8 end
+              free = sub(free, 1, place - 1) .. pack('<I4I4', slot, slot + permits - 1) .. sub(free, place)
+            end
+            ranges, till_then = #free / 8, till
+            p1, p2 = sub(text, LINE_SIZE + 1, s + 55), pack('<BdI4ddd', members, digest, last, till, ends, ends_wall)
+            p3, p4, p5, p6 = sub(text, s + 93, free_at - 1), free, sub(text, tickets_at, at - 1), sub(text, after)
+            line_at = line_at - (after - at) + #free - (tickets_at - free_at)
+          else
+            -- It takes just what is given back. Nothing else is free.
+            local heir, size, its_number, wanted, _, ttl, _, _, its_mixed = read(LINE_WAITER, text, line_at)
+            if wanted ~= permits or held ~= limit or top ~= held or message then break end
+            local h = LINE_SIZE + 1 + (heir - 1) * SESSION_SIZE
+            local inbox, its_series = read('<c32c24', text, h)
+            channel = string.match(KEYS[1], BEFORE_INBOX) .. INBOX .. inbox
+            if heir ~= mine then
+              local listeners = LISTENERS and try('pubsub', LISTENERS, channel)[2]
+              if LISTENERS and (not listeners or listeners == 0) then break end
+              p2 = pack('<BdI4ddd', members, digest, last, till, ends, ends_wall)
+              members, digest, last, till, ends, ends_wall = read('<BdI4ddd', text, h + 56)
+            end
+            local waits, sum, place_ends, place_wall = read('<Bddd', text, h + 93)
+            -- A lease made for it ends no later than its place would have.
+            if members == 0 then
+              ends, ends_wall = clock + ttl, now + ttl
+              if place_ends < ends then ends = place_ends end
+              if place_wall < ends_wall then ends_wall = place_wall end
+              if now + ttl < due then due = now + ttl end
+            end
+            if its_number > last then last = its_number end
+            if clock + ttl > till then till = clock + ttl end
+            p4 = pack('<BdI4dddBd', members + 1, (digest + its_mixed) % DIGESTS, last, till, ends, ends_wall, waits - 1,
+              (sum - its_mixed) % DIGESTS)
+            if heir == mine then
+              p1, p2 = sub(text, LINE_SIZE + 1, s + 55), p4
+              p3, p4 = sub(text, s + 102, at - 1), ''
+            elseif s < h then
+              p1, p3 = sub(text, LINE_SIZE + 1, s + 55), sub(text, s + 93, h + 55)
+              p5 = sub(text, h + 102, at - 1)
+            else
+              p1, p3 = sub(text, LINE_SIZE + 1, h + 55), sub(text, h + 102, s + 55)
+              p2, p4 = p4, p2
+              p5 = sub(text, s + 93, at - 1)
+            end
+            fence = fence < now and now or fence + 1
+            p6 = pack(PACK_LINE_TICKET, heir, size, its_number, permits, slot, ttl, now, fence,
+              size > 0 and sub(text, line_at + LINE_WAITER_SIZE, line_at + LINE_WAITER_SIZE + size - 1) or '')
+            p7, p8 = sub(text, after, line_at - 1), sub(text, line_at + LINE_WAITER_SIZE + size)
+            line_at, waiting, uses = line_at - (after - at) + #p6, waiting - 1, uses < 255 and uses + 1 or uses
+            message = string.format(permits == 1 and 'granted %s%08x %d %d %d ' or 'granted %s%08x %d %d-%d %d ', its_series, its_number,
+              fence, slot, permits == 1 and limit or slot + permits - 1, limit) .. KEYS[1]
+          end
+          is_done = true

@@ -1,0 +1,46 @@
+-- line_renew: a lease or a place at a line is renewed whole; or a lease, as a proof that one ticket stands under it.
+-- keys   records order
+-- args   as lean has them
+-- reply  of a proof fence slot permits
+-- cost   nothing
+
+        else
+          local ttl, margin, number, mixed, fields_at
+          if operation == 3 then
+            ttl, margin, number, mixed = read('<dddd', line, TERMS_AT)
+            fields_at = is_place and s + 93 or s + 56
+            local members, digest = read('<Bd', text, fields_at)
+            if members == 0 or members ~= number or digest ~= mixed then break end
+            fields_at = is_place and s + 102 or s + 77
+          else
+            number, ttl, margin = read('<I4dd', line, TERMS_AT)
+            local at, its, size, its_number = LINE_SIZE + 1 + count * SESSION_SIZE + 8 * ranges, nil, nil, nil
+            while at < line_at do
+              its, size, its_number = read('<BBI4', text, at)
+              if its == mine and its_number == number then break end
+              at = at + LINE_TICKET_SIZE + size
+            end
+            if at >= line_at then break end
+            -- What was asked of a holder is told elsewhere.
+            if size > 0 and string.find(sub(text, at + LINE_TICKET_SIZE, at + LINE_TICKET_SIZE + size - 1), '\29', 1, true) then break end
+            local permits, slot, _, _, its_fence = read('<I4I4ddd', text, at + 6)
+            said = (said or '') .. pack('<dI4I4', its_fence, slot, permits)
+            fields_at = s + 77
+          end
+          if not (ttl >= MIN_TTL and ttl <= MAX_TTL) then break end
+          p1, p2, p3 = sub(text, ARGV[2] and LINE_SIZE + 1 or LINE_COLD_AT, fields_at - 1), pack('<dd', clock + ttl, now + ttl),
+            sub(text, fields_at + 16)
+          if now + ttl < due then due = now + ttl end
+          if margin < bound then bound = margin end
+          if ttl > need then need = ttl end
+          is_done = true
+        end
+      until true
+      if not is_done then break end
+      i = i + 1
+      line = ARGV[i]
+      if line then
+        text = sub(text, 1, LINE_SIZE) .. p1 .. p2 .. p3 .. p4 .. p5 .. p6 .. p7 .. p8
+        p1, p2, p3, p4, p5, p6, p7, p8 = '', '', '', '', '', '', '', ''
+      end
+    end

@@ -1,0 +1,42 @@
+-- line_session: the session that a request at a line is of.
+-- keys   records order
+-- args   as lean has them
+-- reply  nothing
+-- cost   nothing
+
+    -- granted: whether anybody might be, or might be told when to look in. is_cold: whether the second part of the head changes.
+    -- said: what is answered of acquires and proofs. till_then: until when the one that gave back is remembered.
+    local i, need, about, granted, is_cold, said, channel, message, mine, till_then = 1, 0, nil, waiting > 0, false, nil, nil, nil, nil, nil
+    local p1, p2, p3, p4, p5, p6, p7, p8 = '', '', '', '', '', '', '', ''
+    while line do
+      local operation, is_done = byte(line), false
+      repeat
+        if #line < (operation == 1 and ABOUT_AT - 1 or operation == 2 and RELEASE_SIZE or operation == 3 and RENEW_SIZE or PROOF_SIZE)
+          or #line > ABOUT_AT + 254 then break end
+        if i > 1 then who = sub(line, 18, 73) end
+        local s, is_place, is_new = string.find(text, who, LINE_SIZE + 1, true), false, false
+        if not s then
+          local asker, series = sub(who, 1, 32), sub(who, 33)
+          if operation == 3 then
+            s = string.find(text, series, LINE_SIZE + 1, true)
+            s, is_place = s and s - 118, true
+            if not s or sub(text, s, s + 31) ~= asker then break end
+          else
+            -- It is new, or only remembered.
+            if operation ~= 1 then break end
+            s = string.find(text, NOBODY .. series, LINE_SIZE + 1, true)
+            if s then
+              if s > LINE_SIZE + count * SESSION_SIZE or byte(text, s + 56) > 0 then break end
+              text = sub(text, 1, s - 1) .. asker .. sub(text, s + 32)
+            elseif string.find(text, series, LINE_SIZE + 1, true) then
+              break
+            else
+              s, is_new = LINE_SIZE + 1 + count * SESSION_SIZE, true
+              text = sub(text, 1, s - 1)
+                .. pack(LINE_SESSION, asker, series, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, NO_PLACE, 0) .. sub(text, s)
+              count, line_at = count + 1, line_at + SESSION_SIZE
+            end
+          end
+        end
+        mine = (s - LINE_SIZE - 1) / SESSION_SIZE + 1
+        if mine > count or mine % 1 > 0 then break end

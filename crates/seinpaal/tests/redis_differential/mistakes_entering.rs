@@ -1,0 +1,281 @@
+//! Mistakes that are planted where somebody comes to a line: in the clock, in whose request it is, and where it is let in or waits; and the histories that have to find them.
+
+use super::mistakes::Drawn::{self, Line, Pair};
+
+/// What is written in place of what, and where it shows.
+pub(super) const ENTERING: &[(&str, &str, Drawn)] = &[
+    // Where a lone value becomes a line.
+    (
+        "members, ends, ends_wall, top = 45, 0, 0, UNBOUNDED,",
+        "members, ends, ends_wall, top = 45, 0, 0, 0,",
+        Line(2),
+    ),
+    ("        causes = sub(text, IDLE_SIZE + 1)\n", "        size = 0\n", Pair),
+    (
+        "wall, 0, 1, clock + term, wall + term, held",
+        "wall, 0, 1, clock + term, wall + 9 * term, held",
+        Line(2),
+    ),
+    (
+        "wall, 0, 1, clock + term, wall + term, held",
+        "wall, 0, 1, clock + 9 * term, wall + term, held",
+        Line(2),
+    ),
+    (
+        "free, causes = sub(text, LONE_SIZE + 1, at - size - 1), sub(text, at - size, at - 1)",
+        "free, causes, size = sub(text, LONE_SIZE + 1, at - size - 1), '', 0",
+        Pair,
+    ),
+    (
+        "slot, ttl, since, its_fence, sub(text, at - about, at - 1))\n        end",
+        "0, ttl, since, its_fence, sub(text, at - about, at - 1))\n        end",
+        Line(2),
+    ),
+    (
+        "        left = ends - clock\n        if left > ends_wall",
+        "        left = UNBOUNDED\n        if left > ends_wall",
+        Line(2),
+    ),
+    (
+        "        if left > ends_wall - wall then left = ends_wall - wall end\n      end\n      text",
+        "      end\n      text",
+        Line(2),
+    ),
+    (
+        "      local left = till - clock\n      if members",
+        "      local left = UNBOUNDED\n      if members",
+        Line(2),
+    ),
+    (
+        "members, 0, #free / 8)\n        .. pack(LINE_SESSION",
+        "members, 0, 0)\n        .. pack(LINE_SESSION",
+        Pair,
+    ),
+    // In the clock, and in what has run out.
+    (
+        "    if step < 0 then break end\n    clock = clock + (step < bound and step or bound)\n",
+        "    clock = clock + (step < bound and step or bound)\n",
+        Line(3),
+    ),
+    (
+        "    if step < 0 then break end\n    clock = clock + (step < bound and step or bound)\n",
+        "    if step < 0 then break end\n    clock = clock + step\n",
+        Line(3),
+    ),
+    (
+        "    if seen > fence then fence = seen end\n    if now >= due then\n",
+        "    if now >= due then\n",
+        Line(3),
+    ),
+    ("    if now >= due then\n      -- It is", "    if now > due then\n      -- It is", Line(3)),
+    ("          if ends - clock < left then left = ends - clock end\n", "", Line(3)),
+    ("          if ends_wall - now < left then left = ends_wall - now end\n", "", Line(3)),
+    (
+        "        elseif till > 0 and till - clock < left then\n          left = till - clock\n",
+        "",
+        Line(3),
+    ),
+    ("          if place_ends - clock < left then left = place_ends - clock end\n", "", Line(3)),
+    ("          if place_wall - now < left then left = place_wall - now end\n", "", Line(3)),
+    (
+        "      if left <= 0 then break end\n      due = now + left",
+        "      due = now + left",
+        Line(3),
+    ),
+    (
+        "      if left <= 0 then break end\n      due = now + left",
+        "      if left < 0 then break end\n      due = now + left",
+        Line(3),
+    ),
+    // In whose request it is.
+    (
+        "if s > LINE_SIZE + count * SESSION_SIZE or byte(text, s + 56) > 0 then",
+        "if byte(text, s + 56) > 0 then",
+        Line(3),
+    ),
+    (
+        "if s > LINE_SIZE + count * SESSION_SIZE or byte(text, s + 56) > 0 then",
+        "if s > LINE_SIZE + count * SESSION_SIZE then",
+        Line(3),
+    ),
+    (
+        "            elseif string.find(text, series, LINE_SIZE + 1, true) then\n              break\n",
+        "",
+        Line(3),
+    ),
+    ("if mine > count or mine % 1 > 0 then", "if mine % 1 > 0 then", Line(3)),
+    ("if i > 1 then who = sub(line, 18, 73) end", "", Line(3)),
+    // Where somebody is let in, or told that all is taken.
+    (
+        "if now > not_after or number <= read('<I4', text, s + 65) then",
+        "if number <= read('<I4', text, s + 65) then",
+        Line(3),
+    ),
+    (
+        "if now > not_after or number <= read('<I4', text, s + 65) then",
+        "if now > not_after then",
+        Line(3),
+    ),
+    (
+        "            limit, kind = asked_limit, asked_kind\n          elseif limit ~= asked_limit or kind ~= asked_kind then\n            break\n          end\n          if permits > limit",
+        "            kind = asked_kind\n          elseif limit ~= asked_limit or kind ~= asked_kind then\n            break\n          end\n          if permits > limit",
+        Line(3),
+    ),
+    (
+        "limit, kind = asked_limit, asked_kind\n          elseif limit ~= asked_limit or kind ~= asked_kind then\n            break\n          end\n          if permits > limit then",
+        "limit, kind = asked_limit, asked_kind\n          elseif kind ~= asked_kind then\n            break\n          end\n          if permits > limit then",
+        Line(3),
+    ),
+    (
+        "limit, kind = asked_limit, asked_kind\n          elseif limit ~= asked_limit or kind ~= asked_kind then\n            break\n          end\n          if permits > limit then",
+        "limit, kind = asked_limit, asked_kind\n          elseif limit ~= asked_limit then\n            break\n          end\n          if permits > limit then",
+        Line(3),
+    ),
+    (
+        "          if permits > limit then break end\n          granted",
+        "          granted",
+        Line(3),
+    ),
+    (
+        "          if permits <= limit - held then\n            local free_at",
+        "          if permits <= limit - held + 1 then\n            local free_at",
+        Line(3),
+    ),
+    (
+        "            if held == top then\n              top = held + permits\n            else\n              local low, high = read('<I4I4', text, free_at)",
+        "            if true then\n              top = held + permits\n            else\n              local low, high = read('<I4I4', text, free_at)",
+        Line(3),
+    ),
+    (
+        "              if low + permits - 1 > high then break end\n              slot = low",
+        "              slot = low",
+        Line(3),
+    ),
+    ("              slot = low\n              if low", "              if low", Line(3)),
+    (
+        "if low + permits <= high then free = pack('<I4I4', low + permits, high) else ranges = ranges - 1 end",
+        "ranges = ranges - 1",
+        Line(3),
+    ),
+    (
+        "              free = free .. sub(text, free_at + 8, tickets_at - 1)\n",
+        "              ranges = #free / 8\n",
+        Line(3),
+    ),
+    (
+        "            if members == 0 then ends, ends_wall = clock + ttl, now + ttl end\n            if clock + ttl > till",
+        "            ends, ends_wall = clock + ttl, now + ttl\n            if clock + ttl > till",
+        Line(3),
+    ),
+    (
+        "            if clock + ttl > till then till = clock + ttl end\n            fence = fence < now and now or fence + 1\n            p1",
+        "            fence = fence < now and now or fence + 1\n            p1",
+        Line(3),
+    ),
+    (
+        "            fence = fence < now and now or fence + 1\n            p1, p2",
+        "            fence = fence < now and now or fence\n            p1, p2",
+        Line(3),
+    ),
+    (
+        "pack('<BdI4ddd', members + 1, (digest + mixed) % DIGESTS, number,",
+        "pack('<BdI4ddd', members + 1, mixed, number,",
+        Line(3),
+    ),
+    ("line_at = line_at + #p6 + #p4 - (tickets_at - free_at)", "line_at = line_at + #p6", Line(3)),
+    (
+        "            if now + ttl < due then due = now + ttl end\n            said",
+        "            said",
+        Line(3),
+    ),
+    (
+        "            if byte(text, s + 93) > 0 then break end\n            if is_new",
+        "            if is_new",
+        Line(3),
+    ),
+    (
+        "margin = sub(text, LINE_SIZE + 1), UNBOUNDED",
+        "_ = sub(text, LINE_SIZE + 1), UNBOUNDED",
+        Line(3),
+    ),
+    // Where somebody stands in line.
+    (
+        "if held < limit or waiting >= most then break end",
+        "if waiting >= most then break end",
+        Line(3),
+    ),
+    (
+        "if held < limit or waiting >= most then break end",
+        "if held < limit then break end",
+        Line(3),
+    ),
+    (
+        "if arrival < clock then arrival = clock else arrival = arrival + 1 end",
+        "arrival = arrival + 1",
+        Line(3),
+    ),
+    ("arrival - priority * 10000000, line_at", "arrival + priority * 10000000, line_at", Line(3)),
+    (
+        "if its_rank == rank or (its == mine and its_number == number) then",
+        "if its == mine and its_number == number then",
+        Line(3),
+    ),
+    (
+        "if its_rank == rank or (its == mine and its_number == number) then",
+        "if its_rank == rank then",
+        Line(3),
+    ),
+    ("              if its_rank > rank and not before then before = at end\n", "", Line(3)),
+    (
+        "              if its_rank > rank and not before then before = at end\n",
+        "              if its_rank > rank then before = at end\n",
+        Line(3),
+    ),
+    ("if zeros ~= '00000000' or (place ~= known", "if (place ~= known", Line(3)),
+    (
+        "and (waits > 0 or string.find(text, place, LINE_SIZE + 1, true))) then",
+        "and waits > 0) then",
+        Line(3),
+    ),
+    (
+        "and (waits > 0 or string.find(text, place, LINE_SIZE + 1, true))) then",
+        "and string.find(text, place, LINE_SIZE + 1, true)) then",
+        Line(3),
+    ),
+    (
+        "DIGESTS, clock + place_ttl, now + place_ttl, place)",
+        "DIGESTS, clock + ttl, now + place_ttl, place)",
+        Line(3),
+    ),
+    (
+        "DIGESTS, clock + place_ttl, now + place_ttl, place)",
+        "DIGESTS, clock + place_ttl, now + ttl, place)",
+        Line(3),
+    ),
+    (
+        "            if now + place_ttl < due then due = now + place_ttl end\n            if margin",
+        "            if margin",
+        Line(3),
+    ),
+    (
+        "            if margin > place_ttl / 2 then margin = math.floor(place_ttl / 2) end\n            if place_ttl",
+        "            if place_ttl",
+        Line(3),
+    ),
+    (
+        "            if margin > place_ttl / 2 then margin = math.floor(place_ttl / 2) end\n            if place_ttl",
+        "            if margin > place_ttl / 2 then margin = place_ttl / 2 end\n            if place_ttl",
+        Line(3),
+    ),
+    ("            if place_ttl > ttl then ttl = place_ttl end\n", "", Line(3)),
+    (
+        "          if margin < bound then bound = margin end\n          if ttl > need then need = ttl end\n          is_done = true\n-- line_release",
+        "          if ttl > need then need = ttl end\n          is_done = true\n-- line_release",
+        Line(3),
+    ),
+    (
+        "          if margin < bound then bound = margin end\n          if ttl > need then need = ttl end\n          is_done = true\n-- line_release",
+        "          if margin < bound then bound = margin end\n          is_done = true\n-- line_release",
+        Line(3),
+    ),
+];

@@ -1,0 +1,240 @@
+//! Mistakes that are planted where somebody at a line gives back or renews, and where the line is written; and the histories that have to find them.
+
+use super::mistakes::Drawn::{self, Line, TightLine};
+
+/// What is written in place of what, and where it shows.
+pub(super) const LEAVING: &[(&str, &str, Drawn)] = &[
+    // Where something is given back.
+    (
+        "            if its == mine and its_number == number then break end\n            at = after",
+        "            if its_number == number then break end\n            at = after",
+        Line(2),
+    ),
+    (
+        "          if at >= line_at then break end\n          local permits, slot, its_ttl",
+        "          local permits, slot, its_ttl",
+        Line(3),
+    ),
+    (
+        "members, digest, is_cold = members - 1, (digest - mixed) % DIGESTS, true",
+        "members, digest, is_cold = members - 1, digest, true",
+        Line(3),
+    ),
+    (
+        "          if clock + its_ttl > till then till = clock + its_ttl end\n          if members == 0",
+        "          if members == 0",
+        Line(3),
+    ),
+    (
+        "            if now + till - clock < due then due = now + till - clock end\n          end\n          if waiting",
+        "          end\n          if waiting",
+        Line(3),
+    ),
+    (
+        "              top, free = 0, ''\n            elseif slot + permits == top then\n              top = slot\n            else\n              local place",
+        "              top = 0\n            elseif slot + permits == top then\n              top = slot\n            else\n              local place",
+        Line(3),
+    ),
+    (
+        "            elseif slot + permits == top then\n              top = slot\n            else\n              local place",
+        "            elseif true then\n              top = slot\n            else\n              local place",
+        Line(3),
+    ),
+    (
+        "while place < #free and read('<I4', free, place) < slot do place = place + 8 end",
+        "while place < #free do place = place + 8 end",
+        Line(4),
+    ),
+    // Where it is handed over.
+    (
+        "if wanted ~= permits or held ~= limit or top ~= held or message then",
+        "if held ~= limit or top ~= held or message then",
+        Line(3),
+    ),
+    (
+        "if wanted ~= permits or held ~= limit or top ~= held or message then",
+        "if wanted ~= permits or top ~= held or message then",
+        Line(3),
+    ),
+    (
+        "if wanted ~= permits or held ~= limit or top ~= held or message then",
+        "if wanted ~= permits or held ~= limit or message then",
+        Line(3),
+    ),
+    (
+        "if wanted ~= permits or held ~= limit or top ~= held or message then",
+        "if wanted ~= permits or held ~= limit or top ~= held then",
+        Line(3),
+    ),
+    (
+        "              if LISTENERS and (not listeners or listeners == 0) then break end\n",
+        "",
+        Line(3),
+    ),
+    (
+        "            if heir ~= mine then\n              local listeners",
+        "            if true then\n              local listeners",
+        Line(1),
+    ),
+    (
+        "            if members == 0 then\n              ends, ends_wall = clock + ttl, now + ttl\n              if place_ends",
+        "            if true then\n              ends, ends_wall = clock + ttl, now + ttl\n              if place_ends",
+        Line(2),
+    ),
+    ("              if place_ends < ends then ends = place_ends end\n", "", Line(3)),
+    ("              if place_wall < ends_wall then ends_wall = place_wall end\n", "", Line(3)),
+    (
+        "              if now + ttl < due then due = now + ttl end\n            end\n            if its",
+        "            end\n            if its",
+        Line(3),
+    ),
+    (
+        "            if its_number > last then last = its_number end\n",
+        "            last = its_number\n",
+        Line(3),
+    ),
+    ("            if its_number > last then last = its_number end\n", "", Line(3)),
+    (
+        "            if clock + ttl > till then till = clock + ttl end\n            p4",
+        "            p4",
+        Line(3),
+    ),
+    (
+        "members + 1, (digest + its_mixed) % DIGESTS, last,",
+        "members + 1, its_mixed, last,",
+        Line(2),
+    ),
+    ("ends_wall, waits - 1,\n", "ends_wall, waits,\n", Line(3)),
+    ("              (sum - its_mixed) % DIGESTS)", "              sum)", Line(1)),
+    (
+        "            fence = fence < now and now or fence + 1\n            p6",
+        "            fence = fence < now and now or fence\n            p6",
+        Line(3),
+    ),
+    (
+        "text, line_at + LINE_WAITER_SIZE, line_at + LINE_WAITER_SIZE + size - 1) or '')",
+        "text, line_at, line_at + size - 1) or '')",
+        Line(3),
+    ),
+    (
+        "line_at, waiting, uses = line_at - (after - at) + #p6,",
+        "line_at, waiting, uses = line_at,",
+        Line(3),
+    ),
+    (
+        "permits == 1 and 'granted %s%08x %d %d %d ' or",
+        "true and 'granted %s%08x %d %d %d ' or",
+        Line(4),
+    ),
+    // In what is renewed.
+    (
+        "if members == 0 or members ~= number or digest ~= mixed then break end\n            fields_at",
+        "if members == 0 or digest ~= mixed then break end\n            fields_at",
+        Line(2),
+    ),
+    (
+        "if members == 0 or members ~= number or digest ~= mixed then break end\n            fields_at",
+        "if members == 0 or members ~= number then break end\n            fields_at",
+        Line(2),
+    ),
+    (
+        "if members == 0 or members ~= number or digest ~= mixed then break end\n            fields_at",
+        "if members ~= number or digest ~= mixed then break end\n            fields_at",
+        Line(2),
+    ),
+    (
+        "              if its == mine and its_number == number then break end\n              at = at",
+        "              if its_number == number then break end\n              at = at",
+        Line(2),
+    ),
+    (
+        "            if at >= line_at then break end\n            -- What",
+        "            -- What",
+        Line(3),
+    ),
+    (
+        "            if size > 0 and string.find(sub(text, at + LINE_TICKET_SIZE, at + LINE_TICKET_SIZE + size - 1), '\\29', 1, true) then break end\n",
+        "",
+        Line(3),
+    ),
+    ("pack('<dd', clock + ttl, now + ttl),", "pack('<dd', clock, now + ttl),", Line(3)),
+    ("pack('<dd', clock + ttl, now + ttl),", "pack('<dd', clock + ttl, now),", Line(3)),
+    ("ARGV[2] and LINE_SIZE + 1 or LINE_COLD_AT", "LINE_COLD_AT", Line(3)),
+    (
+        "          if now + ttl < due then due = now + ttl end\n          if margin",
+        "          if margin",
+        Line(3),
+    ),
+    (
+        "          if margin < bound then bound = margin end\n          if ttl > need then need = ttl end\n          is_done = true\n        end",
+        "          if ttl > need then need = ttl end\n          is_done = true\n        end",
+        Line(3),
+    ),
+    (
+        "          if ttl > need then need = ttl end\n          is_done = true\n        end",
+        "          is_done = true\n        end",
+        Line(3),
+    ),
+    (
+        "        p1, p2, p3, p4, p5, p6, p7, p8 = '', '', '', '', '', '', '', ''\n      end\n",
+        "      end\n",
+        Line(3),
+    ),
+    // Where it is written, and looked in.
+    (
+        "    if line or fence > now + HALF_DAY then break end\n",
+        "    if line then break end\n",
+        Line(3),
+    ),
+    (
+        "      bound, need = UNBOUNDED, till_then - clock\n",
+        "      need = till_then - clock\n",
+        Line(3),
+    ),
+    (
+        "      bound, need = UNBOUNDED, till_then - clock\n",
+        "      bound, need = UNBOUNDED, 1\n",
+        TightLine,
+    ),
+    ("        if till - clock > need then need = till - clock end\n", "", TightLine),
+    (
+        "      if need <= fence - now then need = fence - now + 1 end\n      most = need + (given >",
+        "      most = need + (given >",
+        TightLine,
+    ),
+    ("      need = need + HALF_DAY\n      most", "      most", Line(3)),
+    (
+        "    if is_idle and count == 1 and tail < 256 then",
+        "    if is_idle and count == 1 then",
+        Line(3),
+    ),
+    (
+        "    if is_idle and count == 1 and tail < 256 then",
+        "    if is_idle and tail < 256 then",
+        Line(3),
+    ),
+    ("    elseif is_cold or ARGV[2] then", "    elseif is_cold then", Line(3)),
+    (
+        "      look = bound\n      if due - now < bound then\n        for",
+        "      look = bound\n      if false then\n        for",
+        Line(3),
+    ),
+    (
+        "          if members > 0 and ends - clock < look then look = ends - clock end\n",
+        "",
+        Line(3),
+    ),
+    (
+        "          if waits > 0 and place_ends - clock < look then look = place_ends - clock end\n",
+        "",
+        Line(3),
+    ),
+    ("      if look < 1 then look = 1 end\n", "", Line(3)),
+    ("if first and (first == mine or sub(value,", "if first and (true or sub(value,", Line(3)),
+    ("inbox_at + 31) == sub(who, 1, 32)) then", "inbox_at + 31) == nil) then", Line(3)),
+    (
+        "    if not said and look < 0 then return now end",
+        "    if not said then return now end",
+        Line(3),
+    ),
+];
