@@ -30,7 +30,7 @@ use bench::{Bench, KEY};
 use history::{
     Ask, CALM, CALM_CROWD, Event, FenceSeen, LARGE, Random, SMALL, guarded_history, history,
 };
-use mistakes::{Drawn, FEW_ARE_MANY, FEW_FIT, FEW_IN_LINE, MISTAKES, TALLIES};
+use mistakes::{Drawn, FEW_ARE_MANY, FEW_FIT, FEW_IN_LINE, MISTAKES, NO_LINES, TALLIES};
 use mistakes_entering::ENTERING;
 use mistakes_leaving::LEAVING;
 use mistakes_of_rows::OF_ROWS;
@@ -170,8 +170,11 @@ async fn the_scripts_stop_where_the_ledger_does_when_there_is_too_much_to_do() {
 
 #[tokio::test]
 async fn the_scripts_do_what_the_ledger_does_where_clients_do_as_sessions_do() {
-    compare_many(0..histories(), CALM).await;
-    compare_many(0..histories() / 4, CALM_CROWD).await;
+    for changes in [None, Some(NO_LINES)] {
+        let mut bench = Bench::new(changes).await;
+        compare_many_on(&mut bench, 0..histories(), CALM).await;
+        compare_many_on(&mut bench, 0..histories() / 4, CALM_CROWD).await;
+    }
 }
 
 #[tokio::test]
@@ -217,8 +220,7 @@ async fn what_a_few_have_left_is_gone_a_second_after_it_is_forgotten() {
     assert!(bench.left_after(&left).await <= 61_000);
     // Its price is not paid for ever.
     let short = ("left > most and uses < MOST_SHORT)", "left > most and uses < 1)");
-    let mut bench =
-        Bench::new([Drawn::TightLine.changes(), Some(short)].into_iter().flatten()).await;
+    let mut bench = Bench::new(Drawn::TightLine.changes().into_iter().chain([short])).await;
     assert!(bench.left_after(&left).await > 61_000);
 }
 
@@ -368,7 +370,8 @@ async fn a_mistake_between_lines_and_rows_does_not_stay_hidden() {
 async fn no_mistake_stays_hidden(mistakes: &[(&'static str, &'static str, Drawn)]) {
     let mut unnoticed = Vec::new();
     for &(from, to, drawn) in mistakes {
-        let mut bench = Bench::new([Some((from, to)), drawn.changes()].into_iter().flatten()).await;
+        let changes = [(from, to)].into_iter().chain(drawn.changes());
+        let mut bench = Bench::new(changes).await;
         let mut is_found = false;
         for history in made::all() {
             is_found = is_found || bench.difference(&history).await.is_some();

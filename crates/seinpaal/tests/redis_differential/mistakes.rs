@@ -57,6 +57,9 @@ pub(super) const FEW_FIT: (&str, &str) =
 /// Few bytes are more than one line keeps.
 pub(super) const FEW_IN_LINE: (&str, &str) = ("MOST_FOLDED = 3072, 24", "MOST_FOLDED = 600, 5");
 
+/// Nothing becomes a line, so that what goes on all the time is done at rows.
+pub(super) const NO_LINES: (&str, &str) = ("MOST_FOLDED = 3072, 24", "MOST_FOLDED = 0, 0");
+
 /// Counts what is done at a line.
 pub(super) const TALLIES: (&str, &str) = (
     "    if message then try(PUBLISH, channel, message) end\n    if not said",
@@ -65,12 +68,15 @@ pub(super) const TALLIES: (&str, &str) = (
 
 impl Drawn {
     /// What else is changed in the scripts.
-    pub(super) fn changes(self) -> Option<(&'static str, &'static str)> {
+    pub(super) fn changes(self) -> Vec<(&'static str, &'static str)> {
         match self {
-            Few | FewInLine => Some(FEW_ARE_MANY),
-            Tight => Some(("(given < 0 and SECOND or HALF_DAY)", "SECOND")),
-            TightLine => Some(("(given >= 0 and HALF_DAY or SECOND)", "SECOND")),
-            _ => None,
+            Few => vec![FEW_ARE_MANY, NO_LINES],
+            FewInLine => vec![FEW_ARE_MANY],
+            Of(scale) if scale.is_calm => vec![NO_LINES],
+            Lone => vec![NO_LINES],
+            Tight => vec![("(given < 0 and SECOND or HALF_DAY)", "SECOND"), NO_LINES],
+            TightLine => vec![("(given >= 0 and HALF_DAY or SECOND)", "SECOND")],
+            _ => vec![],
         }
     }
 }
@@ -121,7 +127,7 @@ pub(super) const MISTAKES: &[(&str, &str, Drawn)] = &[
     ("slot, free = lowest, sub(free, 9)", "slot, free = highest, sub(free, 9)", Of(CALM)),
     ("margin, floor(place_ttl / 2)", "margin, place_ttl", Of(CALM)),
     ("holders, held = holders - 1, held", "holders, held = holders, held", Of(CALM)),
-    ("if wanted ~= permits or", "if", Of(CALM)),
+    ("if wanted ~= permits or 'r'", "if 'r'", Of(CALM)),
     ("min(clock + term, place_ends),", "clock + term,", Of(CALM_CROWD)),
     ("if members ~= count + 0 or digest", "if digest", Of(CALM)),
     ("if what < 2 or by ~= inbox or ttl", "if what < 2 or ttl", Of(CALM)),
