@@ -35,10 +35,6 @@ use crate::{
 pub(crate) use order::Order;
 pub(crate) use watcher::{ARGUMENT as WATCHER, main as watch};
 
-/// How long the watcher has to tell its process. It ends as soon as it has. On a busy machine it may take seconds until
-/// a program begins at all, and whoever kills the watcher before that leaves its process untold.
-pub(crate) const WATCHER_GRACE: Duration = Duration::from_secs(60);
-
 /// Has a keeper take the permits, and prints their ticket.
 pub(crate) fn start(
     global: &Global,

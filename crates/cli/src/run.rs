@@ -38,7 +38,6 @@ use crate::{
     args::{Global, OnUnreachable, Run},
     connection::{connect_here, on_runtime, part},
     exit::{Exit, Failure},
-    keeper,
     output::{Subject, Voice, json, voice},
     raw, settings,
 };
@@ -54,6 +53,11 @@ use tie::Tie;
 
 /// Longer lists of slots are given as ranges: the kernel refuses a variable above 128 KiB.
 const MOST_SLOTS_TEXT: usize = 64 * 1024;
+
+/// How long the watcher of `acquire --while-pid` has to tell its process. It ends as soon as it has. On a busy machine
+/// it may take seconds until a program begins at all, and whoever kills the watcher before that leaves its process
+/// untold.
+const WATCHER_GRACE: Duration = Duration::from_secs(60);
 
 /// Runs CMD while holding permits. What can be known to be wrong is found before anybody queues.
 pub(crate) fn run(global: &Global, args: &Run, voice: Voice) -> Result<Exit, Failure> {
@@ -308,7 +312,7 @@ impl Errand<'_> {
 
     fn terms(self) -> Terms {
         let Run { on_lost, kill_after, kept_for, .. } = *self.args;
-        let spare = kept_for.map_or(Duration::ZERO, |_| keeper::WATCHER_GRACE);
+        let spare = kept_for.map_or(Duration::ZERO, |_| WATCHER_GRACE);
         Terms { on_lost, kill_after, schedule: self.schedule, spare }
     }
 

@@ -48,6 +48,7 @@ mod rights;
 mod rows;
 mod small;
 mod socket;
+mod stay;
 mod tables;
 mod trouble;
 mod turn;
@@ -77,7 +78,8 @@ use self::{
     gate::GateWait,
     keeper::{AnswerTo, Keeper},
     log::LogOnDisk,
-    parts::{Parts, Signs, Stay},
+    parts::{Parts, Signs},
+    stay::Stay,
     worker::{Job, Worker, in_place},
 };
 use seinpaal_store::{

@@ -15,6 +15,7 @@ use super::{
     inbox::{Address, InboxSocket},
     index,
     presence::{OwnPresence, Presences},
+    stay::Stay,
     trouble,
     turn::{Around, Tell, Turn},
     wire,
@@ -47,14 +48,6 @@ pub(super) struct Parts {
 pub(super) struct Signs {
     pub(super) presence: OwnPresence,
     _address: Address,
-}
-
-/// For how long a process has a store open.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum Stay {
-    UntilDropped,
-    /// The process ends with the store, so the kernel may close what is open.
-    UntilExit,
 }
 
 /// What is opened inside the gate.

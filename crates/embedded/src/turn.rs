@@ -16,10 +16,11 @@ use super::{
     database::run,
     inbox::InboxSocket,
     name_state::NameState,
-    parts::Stay,
     presence::Presences,
     rows::{bytes, read_name},
-    small, tables,
+    small,
+    stay::Stay,
+    tables,
     watch::{MOST_HOLDERS, QueuePosition},
 };
 

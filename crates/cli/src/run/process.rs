@@ -288,11 +288,3 @@ fn cannot_start(command: &OsStr, error: &io::Error) -> Failure {
         ),
     }
 }
-
-/// All signals are let through to us while we look after CMD; returns what was blocked before. Only TTOU is
-/// not, so that we can say something while CMD has the terminal.
-pub(super) fn unblock_signals() -> SigSet {
-    let before = SigSet::thread_get_mask().unwrap_or_else(|_| SigSet::empty());
-    let _ = SigSet::from(Mask::SIGTTOU).thread_set_mask();
-    before
-}

@@ -12,7 +12,7 @@ use tokio::{
     sync::mpsc,
 };
 
-use super::{process::unblock_signals, raw};
+use super::raw;
 use crate::exit::Failure;
 
 /// The signals that `run` handles. The first six end a wait; all of them reach CMD while it runs.
@@ -116,4 +116,12 @@ fn is_ignored(signal: Signal) -> bool {
 
 fn no_signals(error: std::io::Error) -> Failure {
     Failure::internal(format!("cannot listen to signals: {error}"))
+}
+
+/// All signals are let through to us while we look after CMD; returns what was blocked before. Only TTOU is
+/// not, so that we can say something while CMD has the terminal.
+fn unblock_signals() -> SigSet {
+    let before = SigSet::thread_get_mask().unwrap_or_else(|_| SigSet::empty());
+    let _ = SigSet::from(Number::SIGTTOU).thread_set_mask();
+    before
 }
