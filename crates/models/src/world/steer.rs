@@ -37,7 +37,7 @@ impl World {
             Steer::Name(names)
                 if self.ledger.facts().is_some_and(|head| head.names.to_string() == names) => {}
             Steer::Pin(_) | Steer::Unpin | Steer::Name(_) => {
-                actions.push(Action::Operate(steer, None))
+                actions.push(Action::Operate(steer, None));
             }
         }
     }
