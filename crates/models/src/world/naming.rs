@@ -108,7 +108,7 @@ impl Naming {
         let place = place_before(step, ticket);
         let held = held_after(step);
         let mut reserved = BTreeSet::new();
-        for waiter in self.line(step).iter().filter(|waiter| waiter.place < place) {
+        for waiter in self.stayed(step).filter(|waiter| waiter.place < place) {
             let Some(wish) = waiter.wish else { return false };
             let is_passed_by_right = held.contains(&wish) || reserved.contains(&wish);
             if !is_passed_by_right || slots.iter().any(|slot| slot == wish) {
@@ -137,14 +137,19 @@ impl Naming {
     }
 
     /// Those who waited before the step and still do, in their order.
+    fn stayed(&self, step: &Step<'_>) -> impl Iterator<Item = Waiter> {
+        let stays = |waiter: &Waiter| place_before(step, waiter.place.1) == waiter.place;
+        self.line(step).into_iter().filter(stays)
+    }
+
+    /// Those who wait after the step, in their order.
     fn line(&self, step: &Step<'_>) -> Vec<Waiter> {
-        let stays = |entry: &&Entry| place_before(step, entry.ticket) == place_of(entry);
         let waiter = |entry: &Entry| Waiter {
             place: place_of(entry),
             permits: entry.permits,
             wish: self.wish_of(entry.ticket),
         };
-        let mut line: Vec<Waiter> = step.after.line().filter(stays).map(waiter).collect();
+        let mut line: Vec<Waiter> = step.after.line().map(waiter).collect();
         line.sort_unstable_by_key(|waiter| waiter.place);
         line
     }
