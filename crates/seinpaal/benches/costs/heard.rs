@@ -26,7 +26,8 @@ fn request(argument: &[u8]) -> Option<Heard> {
     match argument {
         [1, ..] => plain_ticket(argument).map(Heard::Acquire),
         [2, ..] => Some(Heard::Leave),
-        [3, ..] => Some(Heard::Renewal),
+        // Of a lease, and of one ticket by name.
+        [3 | 4, ..] => Some(Heard::Renewal),
         text => {
             let begins = |word: &[u8]| text.starts_with(word);
             if begins(b"acquire:") {

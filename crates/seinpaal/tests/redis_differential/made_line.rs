@@ -42,6 +42,7 @@ pub(super) fn all() -> Vec<Vec<Event>> {
         told_as_if_it_had_been_asked(),
         evicted_before_another_came(true),
         evicted_before_another_came(false),
+        evicted_from_two(),
     ];
     let here = || (0..4).map(|who| Event::Listen(inbox(who)));
     histories.into_iter().map(|history| here().chain(history).collect()).collect()
@@ -189,6 +190,18 @@ fn evicted_before_another_came(is_idle: bool) -> Vec<Event> {
         [ask(acquire(0, 1)), lost, ask(acquire(0, 2))].map(|ask| by(0, 1, ask)).into();
     calls.extend(is_idle.then(|| back.clone()));
     calls.extend([by(1, 1, ask(acquire(1, 1))), by(0, 1, release(0, 1)), look(1), back]);
+    calls
+}
+
+/// Each remembers which of its tickets was evicted, and these have different numbers.
+fn evicted_from_two() -> Vec<Event> {
+    let evicted = |number| Ask::Evict { ticket: ticket(1, number) };
+    let of_one = [ask(acquire(1, 1)), release(1, 1), ask(acquire(1, 2)), evicted(2)];
+    let mut calls = evicted_before_another_came(false);
+    calls.extend(of_one.map(|ask| by(1, 1, ask)));
+    let taken = [(1, 3), (0, 3)].map(|(who, number)| by(who, 1, ask(acquire(who, number))));
+    let again = [(1, 2), (1, 1), (0, 1)].map(|(who, number)| by(who, 1, ask(acquire(who, number))));
+    calls.extend(taken.into_iter().chain([look(1)]).chain(again));
     calls
 }
 
