@@ -1,14 +1,8 @@
 # A Debian 12 with nothing but its essential packages, made once by debootstrap; each test has a copy.
 # shellcheck shell=bash disable=SC2154
 
-# debian_root DIR: a root of our own at DIR, with /proc.
+# debian_root DIR: a root of our own at DIR.
 debian_root() {
-    debian_files "$1"
-    mount_proc "$1"
-}
-
-# debian_files DIR: its files.
-debian_files() {
     local kept=$out/bookworm
     [ "$(id -u)" = 0 ] || fail "a root of our own needs root"
     command -v debootstrap >/dev/null || fail "debootstrap is missing: apt-get install debootstrap"
@@ -22,6 +16,7 @@ debian_files() {
         touch "$kept/made"
     }
     cp -a "$kept" "$1"
+    mount_proc "$1"
 }
 
 # in_roots COMMAND...: leaves no mount and no process behind, however the command ends.
@@ -105,4 +100,30 @@ the_service_serves() {
 lint() {
     if ! command -v lintian >/dev/null; then return; fi
     lintian --allow-root --fail-on none "$1" 2>/dev/null | grep '^[EW]:' || true
+}
+
+# The image cannot be built without a daemon. What can be tried without one: its last stage in a root of its own, and that
+# the commands of its first stage are those that were run here.
+test_image() { in_roots in_image; }
+
+in_image() {
+    local file=packages/image/Containerfile root=$here/image status=0
+    is "the image builds the program as packages/build does" 1 "$(grep -c 'RUN .*packages/build program$' "$file")"
+    # As a container has it: /proc and /dev/null, and nothing else that is not in the image.
+    mkdir -p "$root/usr/bin" "$root/dev" "$root/var/lib/seinpaal" "$root/tmp"
+    mknod -m 666 "$root/dev/null" c 1 3
+    chmod 1777 "$root/tmp"
+    mount_proc "$root"
+    install -m 755 "$out/program/seinpaal" "$root/usr/bin/seinpaal"
+    chown 65532:65532 "$root/var/lib/seinpaal"
+    [ "$(id -u)" = 0 ] || fail "a root of our own needs root"
+    is "in a root with nothing else, as a user without rights, it runs itself" 0 "$(chroot --userspec=65532:65532 "$root" /usr/bin/seinpaal -s memory: run a /usr/bin/seinpaal -s memory: list && echo 0)"
+    chroot --userspec=65532:65532 "$root" /usr/bin/seinpaal -s file:///var/lib/seinpaal/store run a -- /usr/bin/seinpaal --version || status=$?
+    is "and keeps a store of its own" 0 "$status"
+    if command -v docker >/dev/null && docker info >/dev/null 2>&1; then
+        docker build -q -f "$file" -t seinpaal-test .
+        is "the image runs" 0 "$(docker run --rm seinpaal-test -s memory: list && echo 0)"
+    else
+        echo "not tried: no daemon runs here, so the image itself was not built"
+    fi
 }
