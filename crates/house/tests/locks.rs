@@ -1,0 +1,84 @@
+//! The benchmark, the fuzz programs and the Python package are workspaces of their own and have lock files of their own.
+//! `--locked` refuses one that does not know what a crate here depends on.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    path::{Path, PathBuf},
+};
+
+const WORKSPACES: [&str; 3] = ["bench", "fuzz", "python"];
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn read(path: &Path) -> String {
+    fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// What stands between quotation marks.
+fn quoted(line: &str) -> Option<&str> {
+    line.split('"').nth(1)
+}
+
+/// Our crates in a lock file, and what it says that they depend on.
+fn locked(lock: &str) -> BTreeMap<String, BTreeSet<String>> {
+    let ours = lock.split("[[package]]").filter(|package| !package.contains("\nsource = "));
+    let facts = ours.filter_map(|package| {
+        let name = quoted(package.lines().find(|line| line.starts_with("name = "))?)?;
+        let listed = package.lines().filter(|line| line.starts_with(" \"")).filter_map(quoted);
+        let names = listed.filter_map(|one| one.split(' ').next()).map(str::to_owned);
+        Some((name.to_owned(), names.collect()))
+    });
+    facts.collect()
+}
+
+/// What a crate depends on whatever its features: not for tests, and not by choice.
+fn needed(manifest: &str) -> BTreeSet<String> {
+    let mut is_of_all = false;
+    let mut names = BTreeSet::new();
+    for line in manifest.lines() {
+        if line.starts_with('[') {
+            is_of_all = line.ends_with("dependencies]")
+                && !line.contains("dev-dependencies")
+                && !line.contains("workspace.");
+        } else if let Some((name, rest)) = line.split_once('=').filter(|_| is_of_all)
+            && !line.starts_with([' ', '#'])
+            && !rest.contains("optional = true")
+        {
+            let name = name.trim().trim_end_matches(".workspace");
+            let renamed = rest.split_once("package = ").and_then(|(_, package)| quoted(package));
+            names.insert(renamed.unwrap_or(name).to_owned());
+        }
+    }
+    names
+}
+
+/// Our crates by name, and what each needs.
+fn crates() -> BTreeMap<String, BTreeSet<String>> {
+    let folders = fs::read_dir(root().join("crates")).unwrap();
+    let facts = folders.map(|folder| {
+        let manifest = read(&folder.unwrap().path().join("Cargo.toml"));
+        let name = manifest.lines().find(|line| line.starts_with("name = ")).and_then(quoted);
+        (name.unwrap().to_owned(), needed(&manifest))
+    });
+    facts.collect()
+}
+
+#[test]
+fn every_lock_file_knows_what_our_crates_depend_on() {
+    let crates = crates();
+    for workspace in WORKSPACES {
+        let locked = locked(&read(&root().join(workspace).join("Cargo.lock")));
+        let ours: Vec<_> = locked.iter().filter(|(name, _)| crates.contains_key(*name)).collect();
+        assert!(ours.len() > 4, "{workspace}/Cargo.lock has {} of our crates", ours.len());
+        for (name, known) in ours {
+            let unknown: Vec<_> = crates[name].difference(known).collect();
+            assert!(
+                unknown.is_empty(),
+                "{workspace}/Cargo.lock does not know that {name} needs {unknown:?}: run `cargo update --workspace` there"
+            );
+        }
+    }
+}
