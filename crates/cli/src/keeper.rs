@@ -14,7 +14,6 @@ use std::{
     os::fd::{AsRawFd, OwnedFd},
     process::{Child, Command, Stdio},
     thread,
-    time::Duration,
 };
 
 use nix::sys::signal::{SigSet, Signal as Mask};
@@ -26,7 +25,7 @@ use serde_json::Value;
 use tokio::sync::oneshot;
 
 use crate::{
-    args::{Acquire, Entry, Global, OnConflict, OnLost, OnUnreachable, Run},
+    args::{Acquire, Entry, Global, OnLost, Run},
     connection::on_runtime,
     exit::{Exit, Failure},
     output::{self, Voice, json},
@@ -79,23 +78,14 @@ pub(crate) fn keep(
     let Order { events, process } = *order;
     let action = args.on_lost.map_or("none", OnLost::word);
     let words = ["/proc/self/exe", WATCHER, &process.to_string(), action];
+    let command = words.into_iter().map(Into::into).collect();
     let run = Run {
-        entry: args.entry.clone(),
         kept_for: args.while_pid,
         on_lost: args.on_lost.map_or(OnLost::Warn, |_| OnLost::Term),
         events: Some(events),
-        command: words.into_iter().map(Into::into).collect(),
         hide_store: true,
         no_reenter: true,
-        also: Vec::new(),
-        within: Vec::new(),
-        once_per: None,
-        remember: None,
-        kill_after: Duration::from_secs(5),
-        min_hold: None,
-        max_hold: None,
-        on_unreachable: OnUnreachable::Fail,
-        on_conflict: OnConflict::Wait,
+        ..Run::plain(args.entry.clone(), command)
     };
     // For the watcher, which may be told of a loss before it has begun to listen. The keeper listens itself.
     SigSet::from(Mask::SIGTERM).thread_block().map_err(Failure::internal)?;

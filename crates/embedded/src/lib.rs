@@ -39,6 +39,7 @@ mod list;
 mod log;
 mod name_state;
 mod network;
+mod opening;
 mod parts;
 mod presence;
 mod record;
@@ -46,6 +47,7 @@ mod record;
 mod rigged;
 mod rights;
 mod rows;
+mod seam;
 mod small;
 mod socket;
 mod stay;
@@ -69,23 +71,20 @@ use std::{
     time::Duration,
 };
 
-use seinpaal_proto::{Batch, Inbox, Name, Replies, Snapshot, queue, time::Micros};
+use seinpaal_proto::Inbox;
 use tokio::sync::oneshot;
 
 pub use self::directory::default_dir;
 use self::{
     bell::Bell,
     gate::GateWait,
-    keeper::{AnswerTo, Keeper},
-    log::LogOnDisk,
-    parts::{Parts, Signs},
+    keeper::AnswerTo,
+    parts::Signs,
     stay::Stay,
-    worker::{Job, Worker, in_place},
+    worker::{Job, Worker},
 };
 use seinpaal_store::{
-    Abilities, Advice, BoxFuture, Bundles, Certainty, ChildRecord, Fact, GuardedWrite, NewsSender,
-    OneStep, Presence, Reading, SendsInPlace, Store, StoreError, StoreErrorKind, Together, Written,
-    clock::Clock, room::Room,
+    Certainty, NewsSender, Reading, StoreError, StoreErrorKind, clock::Clock, room::Room,
 };
 
 /// Where events are logged: where users of the crate `seinpaal` find this store.
@@ -109,14 +108,8 @@ pub struct EmbeddedStore {
     stay: Stay,
 }
 
-/// How long a store that was opened without a thread goes without one. A thread is there for what comes from others,
-/// and most commands that end sooner would only wait for it.
-const ALONE: Duration = Duration::from_millis(20);
-
 /// How often a caller that waits for the thread looks whether the thread stands at the gate.
 const LOOK: Duration = Duration::from_secs(1);
-
-type Opened = Result<(Signs, Reading), StoreError>;
 
 impl EmbeddedStore {
     /// Opens the store in `dir` for one client, and makes both if they are not there. Whoever may write
@@ -171,47 +164,6 @@ impl EmbeddedStore {
         Self::open_for(Stay::UntilExit, dir, inbox, news).await
     }
 
-    async fn open_for(
-        stay: Stay,
-        dir: &Path,
-        inbox: Inbox,
-        news: NewsSender,
-    ) -> Result<Arc<Self>, StoreError> {
-        if let Some(store) = Self::open_alone(stay, dir, inbox, &news) {
-            let soon = Arc::downgrade(&store);
-            tokio::spawn(async move {
-                tokio::time::sleep(ALONE).await;
-                if let Some(Err(error)) = soon.upgrade().map(|store| store.start()) {
-                    tracing::warn!(target: TARGET, %error, "the store has no thread");
-                }
-            });
-            return Ok(store);
-        }
-        let (tell, mut opened) = oneshot::channel();
-        let tell = move |done| tell.send(done).is_ok();
-        let opening = Opening::begin(dir, Clock::System, inbox, news, None, tell)?;
-        loop {
-            match tokio::time::timeout(LOOK, &mut opened).await {
-                Ok(Ok(done)) => return Ok(opening.end(done?, true)),
-                Ok(Err(_)) => return Err(thread_is_gone(false)),
-                Err(_) => opening.wait.trouble(Certainty::NotExecuted).map_or(Ok(()), Err)?,
-            }
-        }
-    }
-
-    /// Opens the store on this thread. `None`: that would take waiting, or fail.
-    fn open_alone(stay: Stay, dir: &Path, inbox: Inbox, news: &NewsSender) -> Option<Arc<Self>> {
-        let (bell, wait) = (Arc::new(Bell::new().ok()?), Arc::new(GateWait::new(dir)));
-        let (parts, signs) = Parts::try_open(dir, Clock::System, inbox, Arc::clone(&wait), stay)?;
-        let keeper = Keeper::new(dir, Box::new(LogOnDisk::new(parts.database().to_owned())));
-        let (jobs, inside) = mpsc::channel();
-        let first_reading = parts.read_clock();
-        let room = Arc::new(Room::new());
-        room.open(Worker::new(parts, news.clone(), inside, Arc::clone(&bell), keeper));
-        let opening = Opening { place: dir.to_owned(), jobs, room, bell, wait, stay };
-        Some(opening.end((signs, first_reading), false))
-    }
-
     /// Starts the thread, if it was not started yet.
     fn start(&self) -> Result<(), StoreError> {
         let Some(room) = &self.room else { return Ok(()) };
@@ -225,20 +177,6 @@ impl EmbeddedStore {
             return Err(trouble::at(&self.place)(error));
         }
         Ok(())
-    }
-
-    fn open_with(
-        dir: &Path,
-        clock: Clock,
-        inbox: Inbox,
-        news: NewsSender,
-        disk: Option<Box<dyn keeper::Disk>>,
-    ) -> Result<Arc<Self>, StoreError> {
-        let (tell, opened) = mpsc::channel();
-        let tell = move |done| tell.send(done).is_ok();
-        let opening = Opening::begin(dir, clock, inbox, news, disk, tell)?;
-        let done = is_opened(&opened, &opening.wait)?;
-        Ok(opening.end(done, true))
     }
 
     /// The descriptors that show that this client lives: a locked file, which is the test, and a socket, by which
@@ -279,82 +217,8 @@ impl EmbeddedStore {
     }
 }
 
-/// A store whose thread is opening it.
-struct Opening {
-    place: PathBuf,
-    jobs: mpsc::Sender<Job>,
-    room: Arc<Room<Worker>>,
-    bell: Arc<Bell>,
-    wait: Arc<GateWait>,
-    stay: Stay,
-}
-
-impl Opening {
-    /// Starts the thread. It tells how the opening went, and goes on if somebody has heard that.
-    fn begin(
-        dir: &Path,
-        clock: Clock,
-        inbox: Inbox,
-        news: NewsSender,
-        disk: Option<Box<dyn keeper::Disk>>,
-        tell: impl FnOnce(Opened) -> bool + Send + 'static,
-    ) -> Result<Self, StoreError> {
-        let bell = Arc::new(Bell::new().map_err(trouble::at(dir))?);
-        let wait = Arc::new(GateWait::new(dir));
-        let (jobs, inside) = mpsc::channel();
-        let room = Arc::new(Room::new());
-        let place_of_work = Arc::clone(&room);
-        let (place, waits, rung) = (dir.to_owned(), Arc::clone(&wait), Arc::clone(&bell));
-        let live = move || match Parts::open(&place, clock, inbox, waits) {
-            Ok((parts, signs)) => {
-                let log = || Box::new(LogOnDisk::new(parts.database().to_owned())) as _;
-                let keeper = Keeper::new(&place, disk.unwrap_or_else(log));
-                // If the caller has given up waiting, the signs are dropped with the channel.
-                if tell(Ok((signs, parts.read_clock()))) {
-                    Worker::new(parts, news, inside, rung, keeper).run(&place_of_work);
-                }
-            }
-            Err(error) => drop(tell(Err(error))),
-        };
-        thread_of_store().spawn(live).map_err(trouble::at(dir))?;
-        let stay = Stay::UntilDropped;
-        Ok(Self { place: dir.to_owned(), jobs, room, bell, wait, stay })
-    }
-
-    fn end(self, (signs, first_reading): (Signs, Reading), is_started: bool) -> Arc<EmbeddedStore> {
-        let Self { place, jobs, room, bell, wait, stay } = self;
-        let (jobs, room, process) = (Some(jobs), Some(room), process::id());
-        let is_started = AtomicBool::new(is_started);
-        Arc::new(EmbeddedStore {
-            place,
-            signs,
-            jobs,
-            room,
-            bell,
-            wait,
-            first_reading,
-            process,
-            is_started,
-            stay,
-        })
-    }
-}
-
 fn thread_of_store() -> thread::Builder {
     thread::Builder::new().name("seinpaal-store".to_owned())
-}
-
-/// Waits until the thread has opened everything, or stands at the gate for too long.
-fn is_opened(opened: &mpsc::Receiver<Opened>, wait: &GateWait) -> Opened {
-    loop {
-        match opened.recv_timeout(LOOK) {
-            Ok(opened) => return opened,
-            Err(mpsc::RecvTimeoutError::Disconnected) => return Err(thread_is_gone(false)),
-            Err(mpsc::RecvTimeoutError::Timeout) => {
-                wait.trouble(Certainty::NotExecuted).map_or(Ok(()), Err)?;
-            }
-        }
-    }
 }
 
 /// A child has our memory after a fork, but not our thread, and SQLite must not be used across a fork.
@@ -367,122 +231,6 @@ fn thread_is_gone(sent: bool) -> StoreError {
     let certainty = if sent { Certainty::Unknown } else { Certainty::NotExecuted };
     let message = "the thread of the embedded store has ended; please report this";
     StoreError::new(StoreErrorKind::Internal, certainty, message)
-}
-
-impl Store for EmbeddedStore {
-    fn abilities(&self) -> Abilities {
-        Abilities::shared("embedded", true)
-    }
-
-    fn first_reading(&self) -> Reading {
-        self.first_reading
-    }
-
-    fn advice(&self) -> Vec<Advice> {
-        let place = self.place.display().to_string();
-        facts::advice(&self.place).into_iter().map(|advice| advice.at(&place)).collect()
-    }
-
-    fn facts(&self) -> Vec<Fact> {
-        facts::of(&self.place)
-    }
-
-    fn presence(&self) -> Option<&dyn Presence> {
-        Some(self)
-    }
-
-    fn longest_lease(&self) -> Option<Micros> {
-        None
-    }
-
-    fn longest_ttl(&self) -> Option<Duration> {
-        None
-    }
-
-    fn reassure<'a>(&'a self, _name: &'a Name, _silence: Duration) -> BoxFuture<'a, ()> {
-        Box::pin(async {})
-    }
-
-    fn call<'a>(&'a self, batch: &'a Batch) -> BoxFuture<'a, Result<Replies, StoreError>> {
-        Box::pin(self.ask(|answer| Job::Call { batch: batch.clone(), answer }))
-    }
-
-    fn call_in_place(&self, batch: &Batch) -> Option<Result<Replies, StoreError>> {
-        let room = self.room.as_ref().filter(|_| self.process == process::id());
-        in_place::call(room?, batch, || {
-            if let Err(error) = self.start() {
-                tracing::warn!(target: TARGET, %error, "the store has no thread");
-            }
-        })
-    }
-
-    fn answers_in_place(&self) -> bool {
-        true
-    }
-
-    fn sends_in_place(&self) -> Option<&dyn SendsInPlace> {
-        None
-    }
-
-    fn guarded<'a>(&'a self, _write: &'a GuardedWrite) -> Option<Written<'a>> {
-        None
-    }
-
-    fn one_step(&self) -> Option<&dyn OneStep> {
-        Some(self)
-    }
-
-    fn bundles(&self) -> Option<&dyn Bundles> {
-        None
-    }
-
-    fn list<'a>(
-        &'a self,
-        prefix: &'a str,
-    ) -> BoxFuture<'a, Result<Vec<(Name, Snapshot)>, StoreError>> {
-        Box::pin(self.ask(|answer| Job::List { prefix: prefix.to_owned(), answer }))
-    }
-
-    fn call_queue<'a>(
-        &'a self,
-        batch: &'a queue::Batch,
-    ) -> BoxFuture<'a, Result<queue::Replies, StoreError>> {
-        Box::pin(self.ask(|answer| Job::CallQueue { batch: batch.clone(), answer }))
-    }
-
-    fn list_queues<'a>(
-        &'a self,
-        prefix: &'a str,
-    ) -> BoxFuture<'a, Result<Vec<(Name, queue::Snapshot)>, StoreError>> {
-        Box::pin(self.ask(|answer| Job::ListQueues { prefix: prefix.to_owned(), answer }))
-    }
-}
-
-impl Presence for EmbeddedStore {
-    fn descriptors(&self) -> [BorrowedFd<'_>; 2] {
-        self.presence_fds()
-    }
-
-    fn record_child(&self, pid: u32) -> Result<(), StoreError> {
-        self.presence_child(pid)
-    }
-
-    fn child_record(&self) -> Result<Option<ChildRecord>, StoreError> {
-        self.signs.presence.child_record()
-    }
-
-    fn forget_child(&self) -> Result<(), StoreError> {
-        self.signs.presence.forget_child()
-    }
-}
-
-impl OneStep for EmbeddedStore {
-    fn call_together<'a>(
-        &'a self,
-        batches: &'a [Batch],
-    ) -> BoxFuture<'a, Result<Together, StoreError>> {
-        Box::pin(self.ask(|answer| Job::Together { batches: batches.to_vec(), answer }))
-    }
 }
 
 impl Drop for EmbeddedStore {

@@ -9,7 +9,7 @@ use std::{
     path::Path,
     sync::Arc,
     thread,
-    time::{Duration, Instant},
+    time::{Duration, Instant, SystemTime},
 };
 
 use processes::{
@@ -33,11 +33,12 @@ fn a_client_process() {
 }
 
 /// A directory with a store in it. A gate that is new looks as if somebody had to wait at it a moment ago, and then
-/// nobody opens the store without a thread.
+/// nobody opens the store without a thread: so its date becomes an old one.
 fn made() -> tempfile::TempDir {
     let dir = tempfile::tempdir().unwrap();
     EmbeddedStore::open(dir.path(), Inbox(unique()), unbounded_channel().0).unwrap();
-    thread::sleep(Duration::from_millis(20));
+    let gate = File::options().write(true).open(dir.path().join("gate")).unwrap();
+    gate.set_modified(SystemTime::UNIX_EPOCH).unwrap();
     dir
 }
 

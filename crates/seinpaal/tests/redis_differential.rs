@@ -3,6 +3,8 @@
 
 #[path = "redis_differential/bench.rs"]
 mod bench;
+#[path = "redis_differential/beside.rs"]
+mod beside;
 #[path = "support/history.rs"]
 mod history;
 #[path = "redis_differential/line.rs"]

@@ -7,13 +7,10 @@ use seinpaal::MAX_LIMIT;
 
 use super::{
     Global,
-    run::{Entry, OnConflict, OnLost, OnUnreachable, Run},
+    run::{Entry, Run},
     values,
 };
 use crate::exit::NOT_ACQUIRED;
-
-/// How long CMD has between TERM and KILL if `-k` is not given.
-const KILL_AFTER: &str = "5s";
 
 /// What stands before `--`.
 #[derive(Default)]
@@ -43,7 +40,7 @@ pub(super) fn read(words: &[OsString]) -> Option<(Global, Run)> {
         verbose: 0,
         json: false,
     };
-    Some((global, plain(entry, command)?))
+    Some((global, Run::plain(entry, command)))
 }
 
 impl<'a> Found<'a> {
@@ -118,27 +115,6 @@ fn turn_on(flag: &mut bool) -> Option<()> {
 fn count(text: &str) -> Option<u32> {
     let digits = text.bytes().all(|byte| byte.is_ascii_digit());
     text.parse().ok().filter(|count| digits && (1..=MAX_LIMIT).contains(count))
-}
-
-fn plain(entry: Entry, command: Vec<OsString>) -> Option<Run> {
-    Some(Run {
-        entry,
-        also: Vec::new(),
-        within: Vec::new(),
-        once_per: None,
-        remember: None,
-        no_reenter: false,
-        on_lost: OnLost::Term,
-        kill_after: values::duration(KILL_AFTER).ok()?,
-        min_hold: None,
-        on_unreachable: OnUnreachable::Fail,
-        on_conflict: OnConflict::Wait,
-        max_hold: None,
-        hide_store: false,
-        events: None,
-        kept_for: None,
-        command,
-    })
 }
 
 #[cfg(test)]

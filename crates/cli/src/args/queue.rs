@@ -6,7 +6,7 @@ use clap::{Args, Subcommand};
 use seinpaal::{ItemId, Name};
 
 pub(crate) use super::values::{Most, Which};
-use super::{ENVIRONMENT, Width, after, values};
+use super::{ENVIRONMENT, Width, after, run::KILL_AFTER, values};
 use crate::exit::TABLE;
 
 /// More commands than that at once are for several machines.
@@ -164,7 +164,7 @@ pub(crate) struct Work {
     #[arg(long, value_name = "DUR", default_value = "1s", value_parser = values::duration)]
     pub(crate) give_back_after: Duration,
     /// Time between TERM and KILL when a lease is lost, shortened so that KILL comes before the lease ends
-    #[arg(short, long, value_name = "DUR", default_value = "5s", value_parser = values::duration)]
+    #[arg(short, long, value_name = "DUR", default_value = KILL_AFTER, value_parser = values::duration)]
     pub(crate) kill_after: Duration,
     /// Take SEINPAAL_STORE, which may have a password in it, out of CMD's environment
     #[arg(long)]

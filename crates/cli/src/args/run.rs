@@ -8,6 +8,9 @@ use seinpaal::{MAX_LIMIT, Name};
 use super::{once, once::OncePer, values};
 use crate::exit::NOT_ACQUIRED;
 
+/// How long CMD has between TERM and KILL, where nothing else is said.
+pub(super) const KILL_AFTER: &str = "5s";
+
 #[derive(Args, Debug)]
 pub(crate) struct Run {
     #[command(flatten)]
@@ -40,7 +43,7 @@ pub(crate) struct Run {
     #[arg(long, value_name = "ACTION", default_value = "term")]
     pub(crate) on_lost: OnLost,
     /// Time between TERM and KILL, shortened so that KILL comes before the lease ends
-    #[arg(short, long, value_name = "DUR", default_value = "5s", value_parser = values::duration)]
+    #[arg(short, long, value_name = "DUR", default_value = KILL_AFTER, value_parser = values::duration)]
     pub(crate) kill_after: Duration,
     /// Keep the permits at least this long, even if CMD ends sooner: a job that many machines start is then
     /// not run twice when one clock is late
@@ -67,6 +70,31 @@ pub(crate) struct Run {
     /// The command and its arguments; everything from here on belongs to CMD
     #[arg(required = true, trailing_var_arg = true, value_name = "CMD")]
     pub(crate) command: Vec<OsString>,
+}
+
+impl Run {
+    /// As clap reads a line that says this and no more.
+    pub(crate) fn plain(entry: Entry, command: Vec<OsString>) -> Self {
+        let kill_after = values::duration(KILL_AFTER);
+        Self {
+            entry,
+            also: Vec::new(),
+            within: Vec::new(),
+            once_per: None,
+            remember: None,
+            no_reenter: false,
+            on_lost: OnLost::Term,
+            kill_after: kill_after.unwrap_or_else(|_| unreachable!("clap reads it, too")),
+            min_hold: None,
+            on_unreachable: OnUnreachable::Fail,
+            on_conflict: OnConflict::Wait,
+            max_hold: None,
+            hide_store: false,
+            events: None,
+            kept_for: None,
+            command,
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]

@@ -167,7 +167,7 @@ impl Drop for Stack {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::{fs, time::Duration};
+    use std::fs;
 
     fn image(program: &str, words: &[&str]) -> Image {
         let words: Vec<OsString> = words.iter().map(OsString::from).collect();
@@ -215,7 +215,6 @@ mod tests {
         let before = SigSet::thread_get_mask().unwrap();
         let pid = start(&image("/bin/true", &["true"]), &[], &mut || Ok(())).unwrap();
         assert_eq!(SigSet::thread_get_mask().unwrap(), before);
-        std::thread::sleep(Duration::from_millis(1));
         assert_eq!(status(pid), 0);
     }
 }

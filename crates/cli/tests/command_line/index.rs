@@ -6,7 +6,7 @@ use std::{
     path::PathBuf,
     process::Stdio,
     thread,
-    time::Duration,
+    time::{Duration, SystemTime},
 };
 
 use rustix::fs::{AtFlags, CWD, StatxFlags, statx};
@@ -17,11 +17,15 @@ use super::support::{World, until};
 const UNUSED: u64 = 132;
 const MARK: [u8; 4] = *b"mark";
 
-/// The gate's date says for a moment that somebody had to wait, and then a run opens the store in another way.
-const MOMENT: Duration = Duration::from_millis(30);
-
 fn file(world: &World, name: &str) -> PathBuf {
     world.path("store").join(name)
+}
+
+/// The date of the gate says when somebody last had to wait there, and for a moment after that a run opens the store in
+/// another way. A gate that is new, or was written, has such a date: it becomes an old one.
+fn nobody_waited_lately(world: &World) {
+    let gate = File::options().write(true).open(file(world, "gate")).unwrap();
+    gate.set_modified(SystemTime::UNIX_EPOCH).unwrap();
 }
 
 /// A store whose index a run has just left to the next.
@@ -29,7 +33,7 @@ fn left_behind() -> World {
     let world = World::embedded();
     until("a run has noted the index", || {
         assert_eq!(world.seinpaal(&["run", "a", "true"]).code, 0);
-        thread::sleep(MOMENT);
+        nobody_waited_lately(&world);
         fs::metadata(file(&world, "gate")).unwrap().len() > 0 || !tells_mounts(&world)
     });
     let index = File::options().write(true).open(file(&world, "seinpaal.db-shm")).unwrap();
@@ -71,7 +75,7 @@ fn an_index_of_another_boot_is_made_anew() {
     let world = left_behind();
     let note = fs::read_to_string(file(&world, "gate")).unwrap();
     fs::write(file(&world, "gate"), note.replace('-', "+")).unwrap();
-    thread::sleep(MOMENT);
+    nobody_waited_lately(&world);
     assert!(!is_found(&world));
     assert_eq!(fs::read_to_string(file(&world, "gate")).unwrap(), note);
 }

@@ -5,21 +5,20 @@
 
 use seinpaal_proto::{
     Acquire, Configure, Enqueue, Kind, LeaseId, Limit, LimitRule, OnMismatch, Permits, Priority,
-    Standing, Ticket, execute,
     time::{MILLISECOND, SECOND},
 };
 
 use super::{
+    beside::{Beside, ticket},
     history::{Ask, Event, FenceSeen, Random, inbox},
-    model::{Guard, Listening, Model},
+    model::Guard,
 };
 
 const CALLS: u64 = 150;
 
 struct Draw {
     random: Random,
-    model: Model,
-    now: u64,
+    beside: Beside,
     ttl: u64,
     place_ttl: u64,
     margin: u64,
@@ -31,7 +30,6 @@ struct Draw {
     /// The last number of each session, and the lease of its place.
     drawn: Vec<u32>,
     places: Vec<LeaseId>,
-    events: Vec<Event>,
 }
 
 /// A history of so many sessions.
@@ -53,34 +51,15 @@ fn drawn(seed: u64, sessions: usize, guard: Option<Guard>) -> Vec<Event> {
     let margin = ttl / random.pick(&[4, 4, 4, 1, 50]);
     let limit = random.pick(&[1, 1, 1, 2, 3]);
     let (haste, rarity) = (random.pick(&[8, 40, 200]), random.pick(&[20, 60, 400]));
-    let model = Model { guard, ..Model::default() };
     let (drawn, places) = (vec![0; sessions], (0..sessions).map(place).collect());
-    let (now, events) = (super::bench::START, vec![]);
-    let terms = Draw {
-        random,
-        model,
-        now,
-        ttl,
-        place_ttl,
-        margin,
-        limit,
-        haste,
-        rarity,
-        drawn,
-        places,
-        events,
-    };
-    let mut draw = terms;
-    (0..sessions as u64).for_each(|i| draw.push(Event::Listen(inbox(i))));
+    let beside = Beside::new(guard);
+    let mut draw =
+        Draw { random, beside, ttl, place_ttl, margin, limit, haste, rarity, drawn, places };
+    (0..sessions as u64).for_each(|i| draw.beside.push(Event::Listen(inbox(i))));
     for _ in 0..CALLS {
         draw.go_on();
     }
-    draw.events
-}
-
-fn ticket(session: usize, number: u32) -> Ticket {
-    let spread = 0xfedc_ba98_7654_3211_0123_4567_89ab_cdef_u128;
-    Ticket((session as u128 + 1).wrapping_mul(spread)).series().ticket(number)
+    draw.beside.events
 }
 
 fn place(session: usize) -> LeaseId {
@@ -92,10 +71,10 @@ impl Draw {
         if self.random.one_in(self.rarity) {
             let inbox = inbox(self.random.below(self.drawn.len() as u64));
             let hushes = self.random.one_in(3);
-            self.push(if hushes { Event::Hush(inbox) } else { Event::Listen(inbox) });
+            self.beside.push(if hushes { Event::Hush(inbox) } else { Event::Listen(inbox) });
         }
-        if self.model.guard.is_some() && self.random.one_in(60) {
-            self.push(Event::LoseMarker);
+        if self.beside.model.guard.is_some() && self.random.one_in(60) {
+            self.beside.push(Event::LoseMarker);
         }
         if self.random.one_in(self.rarity) {
             self.move_a_place();
@@ -113,14 +92,14 @@ impl Draw {
             _ => Some(inbox(session as u64)),
         };
         let step = self.step();
-        self.push(Event::Call { step, inbox, fence, asks });
+        self.beside.push(Event::Call { step, inbox, fence, asks });
     }
 
     /// Most of the time one that holds something, so that the line does not only grow.
     fn session(&mut self) -> usize {
         let all = 0..self.drawn.len();
         let holding: Vec<_> =
-            all.filter(|session| !self.numbers(*session, true).is_empty()).collect();
+            all.filter(|session| !self.beside.numbers(*session, true).is_empty()).collect();
         match holding.is_empty() || self.random.one_in(2) {
             true => self.random.below(self.drawn.len() as u64) as usize,
             false => self.random.pick(&holding),
@@ -138,24 +117,6 @@ impl Draw {
             self.random.pick(&[fresh, fresh, place(of), with_a_number, others[0], others[1]]);
     }
 
-    /// Does what the bench will do with it.
-    fn push(&mut self, event: Event) {
-        match &event {
-            Event::Listen(inbox) => drop(self.model.listening.insert(*inbox)),
-            Event::Hush(inbox) => drop(self.model.listening.remove(inbox)),
-            Event::LoseMarker => self.model.guard.iter_mut().for_each(|guard| guard.kept = None),
-            Event::Call { step, inbox, fence, asks } => {
-                self.now = self.now.saturating_add_signed(*step);
-                let batch = self.model.batch(self.now, *inbox, *fence, asks);
-                let guarded_for =
-                    self.model.guard.as_mut().and_then(|guard| guard.left_at(self.now));
-                let mut contacts = Listening(&self.model.listening, guarded_for);
-                let Ok(_) = execute(&mut self.model.state, &mut contacts, self.now, &batch);
-            }
-        }
-        self.events.push(event);
-    }
-
     fn step(&mut self) -> i64 {
         if self.random.one_in(3 * self.rarity) {
             return -(self.random.below(self.ttl / 2) as i64);
@@ -170,12 +131,7 @@ impl Draw {
     }
 
     fn until_something_ends(&mut self) -> u64 {
-        let Some(facts) = self.model.state.facts() else { return self.ttl };
-        let (clock, wall) = (facts.clock, facts.wall.max(self.now));
-        let by_clock = self.model.state.leases().map(|lease| lease.ends.saturating_sub(clock));
-        let by_wall = self.model.state.leases().map(|lease| lease.ends_wall.saturating_sub(wall));
-        let memories = self.model.state.memories().map(|memory| memory.until.saturating_sub(clock));
-        let mut all: Vec<u64> = by_clock.chain(by_wall).chain(memories).collect();
+        let Some(mut all) = self.beside.ends() else { return self.ttl };
         all.push(self.margin);
         self.random.pick(&all)
     }
@@ -184,7 +140,8 @@ impl Draw {
         if self.random.one_in(self.rarity) {
             return self.rarely(session);
         }
-        let (held, waiting) = (self.numbers(session, true), self.numbers(session, false));
+        let (held, waiting) =
+            (self.beside.numbers(session, true), self.beside.numbers(session, false));
         match self.random.below(10) {
             0..5 if !held.is_empty() => self.release(session, &held),
             5 if !held.is_empty() => self.renew(session, None),
@@ -195,16 +152,6 @@ impl Draw {
             }
             _ => self.acquire(session),
         }
-    }
-
-    /// The numbers under which the session has permits, or waits for them.
-    fn numbers(&self, session: usize, is_holding: bool) -> Vec<u32> {
-        let series = ticket(session, 0).series();
-        let entries = self.model.state.entries();
-        let such = entries
-            .filter(|entry| matches!(entry.standing, Standing::Holding { .. }) == is_holding);
-        let own = such.filter(|entry| entry.ticket.series() == series);
-        own.map(|entry| entry.ticket.number()).collect()
     }
 
     fn release(&mut self, session: usize, held: &[u32]) -> Ask {
@@ -235,13 +182,13 @@ impl Draw {
 
     fn acquire(&mut self, session: usize) -> Ask {
         self.drawn[session] += 1;
-        let waiting = self.numbers(session, false);
+        let waiting = self.beside.numbers(session, false);
         let number = match self.random.below(24) {
             0 => self.drawn[session].saturating_sub(self.random.below(4) as u32).max(1),
             1 if !waiting.is_empty() => self.random.pick(&waiting),
             _ => self.drawn[session],
         };
-        let facts = self.model.state.facts();
+        let facts = self.beside.model.state.facts();
         let stated = facts.and_then(|facts| facts.stated).unwrap_or(self.limit);
         let margin = self.some_margin();
         let ttl = match self.random.below(20) {

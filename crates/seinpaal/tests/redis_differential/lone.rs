@@ -5,13 +5,14 @@
 
 use seinpaal_proto::{
     Acquire, Configure, Enqueue, Inbox, Kind, LeaseId, Limit, LimitRule, OnMismatch, Permits,
-    Priority, Standing, Ticket, execute,
+    Priority, Ticket,
     time::{MILLISECOND, SECOND},
 };
 
 use super::{
+    beside::{Beside, ticket},
     history::{Ask, Event, FenceSeen, Random, inbox},
-    model::{Guard, Listening, Model},
+    model::Guard,
 };
 
 const CALLS: u64 = 200;
@@ -39,14 +40,12 @@ struct Terms {
 
 struct Draw {
     random: Random,
-    model: Model,
-    now: u64,
+    beside: Beside,
     terms: Terms,
     /// Hardly anything runs out, and no operator is there.
     is_calm: bool,
     /// The last number of each session.
     drawn: Vec<u32>,
-    events: Vec<Event>,
 }
 
 /// A history of so many sessions. The first is there most of the time.
@@ -62,23 +61,22 @@ pub(super) fn guarded_history(seed: u64, sessions: usize, length: u64) -> Vec<Ev
 fn drawn(seed: u64, sessions: usize, guard: Option<Guard>) -> Vec<Event> {
     let mut random = Random(seed);
     let (is_calm, first) = (random.one_in(2), terms(&mut random));
-    let model = Model { guard, ..Model::default() };
-    let (drawn, now) = (vec![0; sessions], super::bench::START);
-    let mut draw = Draw { random, model, now, terms: first, is_calm, drawn, events: vec![] };
-    (0..4).for_each(|i| draw.push(Event::Listen(inbox(i))));
+    let (beside, drawn) = (Beside::new(guard), vec![0; sessions]);
+    let mut draw = Draw { random, beside, terms: first, is_calm, drawn };
+    (0..4).for_each(|i| draw.beside.push(Event::Listen(inbox(i))));
     for _ in 0..CALLS {
         if draw.random.one_in(15) {
             draw.terms = terms(&mut draw.random);
             draw.hush_or_listen();
             draw.leave();
         }
-        if draw.model.guard.is_some() && draw.random.one_in(60) {
-            draw.push(Event::LoseMarker);
+        if draw.beside.model.guard.is_some() && draw.random.one_in(60) {
+            draw.beside.push(Event::LoseMarker);
         }
         let event = draw.call();
-        draw.push(event);
+        draw.beside.push(event);
     }
-    draw.events
+    draw.beside.events
 }
 
 fn terms(random: &mut Random) -> Terms {
@@ -98,46 +96,23 @@ fn terms(random: &mut Random) -> Terms {
     }
 }
 
-fn ticket(session: usize, number: u32) -> Ticket {
-    let spread = 0xfedc_ba98_7654_3211_0123_4567_89ab_cdef_u128;
-    Ticket((session as u128 + 1).wrapping_mul(spread)).series().ticket(number)
-}
-
 fn lease(session: usize) -> LeaseId {
     ticket(session, 0).into()
 }
 
 impl Draw {
-    /// Does what the bench will do with it.
-    fn push(&mut self, event: Event) {
-        match &event {
-            Event::Listen(inbox) => drop(self.model.listening.insert(*inbox)),
-            Event::Hush(inbox) => drop(self.model.listening.remove(inbox)),
-            Event::LoseMarker => self.model.guard.iter_mut().for_each(|guard| guard.kept = None),
-            Event::Call { step, inbox, fence, asks } => {
-                self.now = self.now.saturating_add_signed(*step);
-                let batch = self.model.batch(self.now, *inbox, *fence, asks);
-                let guarded_for =
-                    self.model.guard.as_mut().and_then(|guard| guard.left_at(self.now));
-                let mut contacts = Listening(&self.model.listening, guarded_for);
-                let Ok(_) = execute(&mut self.model.state, &mut contacts, self.now, &batch);
-            }
-        }
-        self.events.push(event);
-    }
-
     /// Where nobody listens, the store's own clock ends leases, too.
     fn hush_or_listen(&mut self) {
         match self.random.below(3) {
-            0 => self.push(Event::Hush(inbox(0))),
-            1 => self.push(Event::Listen(inbox(0))),
+            0 => self.beside.push(Event::Hush(inbox(0))),
+            1 => self.beside.push(Event::Listen(inbox(0))),
             _ => {}
         }
     }
 
     /// Gives back all that the first session has, in an order of its own, and may take off what operators have set.
     fn leave(&mut self) {
-        let mut held = self.held(0);
+        let mut held = self.beside.numbers(0, true);
         let back = |number| Ask::Release { ticket: ticket(0, number), slots: None };
         while !held.is_empty() {
             let at = self.random.below(held.len() as u64) as usize;
@@ -158,14 +133,14 @@ impl Draw {
         let step = left.clamp(0, HALF_DAY - 1);
         let asks =
             vec![if self.random.one_in(2) { self.acquire(0) } else { self.acquire_again(0) }];
-        self.push(Event::Call { step, inbox: Some(inbox(0)), fence: FenceSeen::None, asks });
+        self.beside.push(Event::Call { step, inbox: Some(inbox(0)), fence: FenceSeen::None, asks });
         let again = self.acquire_again(0);
         self.push_at_once(again);
     }
 
     fn push_at_once(&mut self, ask: Ask) {
         let (inbox, fence) = (Some(inbox(0)), FenceSeen::None);
-        self.push(Event::Call { step: 1, inbox, fence, asks: vec![ask] });
+        self.beside.push(Event::Call { step: 1, inbox, fence, asks: vec![ask] });
     }
 
     fn call(&mut self) -> Event {
@@ -214,12 +189,7 @@ impl Draw {
 
     /// How long it takes a lease or a memory, whichever is drawn, or a margin.
     fn until_something_ends(&mut self) -> u64 {
-        let Some(facts) = self.model.state.facts() else { return self.terms.ttl };
-        let (clock, wall) = (facts.clock, facts.wall.max(self.now));
-        let by_clock = self.model.state.leases().map(|lease| lease.ends.saturating_sub(clock));
-        let by_wall = self.model.state.leases().map(|lease| lease.ends_wall.saturating_sub(wall));
-        let memories = self.model.state.memories().map(|memory| memory.until.saturating_sub(clock));
-        let mut all: Vec<u64> = by_clock.chain(by_wall).chain(memories).collect();
+        let Some(mut all) = self.beside.ends() else { return self.terms.ttl };
         all.push(self.terms.margin);
         self.random.pick(&all)
     }
@@ -239,26 +209,17 @@ impl Draw {
 
     /// Now and then it is not looked at.
     fn is_full(&mut self) -> bool {
-        let facts = self.model.state.facts();
+        let facts = self.beside.model.state.facts();
         facts.is_some_and(|facts| facts.held >= facts.limit()) && !self.random.one_in(12)
     }
 
     fn release(&mut self, session: usize) -> Ask {
-        let held = self.held(session);
+        let held = self.beside.numbers(session, true);
         let ticket = match held.is_empty() || self.random.one_in(20) {
             true => self.recent(session),
             false => ticket(session, self.random.pick(&held)),
         };
         Ask::Release { ticket, slots: None }
-    }
-
-    /// The numbers under which the session has permits, as far as this call has not changed that.
-    fn held(&self, session: usize) -> Vec<u32> {
-        let series = ticket(session, 0).series();
-        let entries = self.model.state.entries();
-        let holds = entries.filter(|entry| matches!(entry.standing, Standing::Holding { .. }));
-        let own = holds.filter(|entry| entry.ticket.series() == series);
-        own.map(|entry| entry.ticket.number()).collect()
     }
 
     /// One of the last that it drew.
@@ -305,7 +266,7 @@ impl Draw {
 
     /// With the limit that is in force, and no more permits than there are, most of the time.
     fn fitting(&mut self, acquire: Acquire) -> Acquire {
-        let facts = self.model.state.facts();
+        let facts = self.beside.model.state.facts();
         let (held, stated) = facts.map_or((0, None), |facts| (facts.held, facts.stated));
         let limit = match stated {
             Some(limit) if held > 0 && !self.random.one_in(20) => limit,

@@ -1,0 +1,161 @@
+//! How a store is opened: on the thread that asks, if nobody is in the way, or by a thread of its own.
+
+use std::{
+    path::{Path, PathBuf},
+    process,
+    sync::{Arc, atomic::AtomicBool, mpsc},
+    time::Duration,
+};
+
+use seinpaal_proto::Inbox;
+use seinpaal_store::{Certainty, NewsSender, Reading, StoreError, clock::Clock, room::Room};
+use tokio::sync::oneshot;
+
+use super::{
+    EmbeddedStore, LOOK, TARGET,
+    bell::Bell,
+    gate::GateWait,
+    keeper::{Disk, Keeper},
+    log::LogOnDisk,
+    parts::{Parts, Signs},
+    stay::Stay,
+    thread_is_gone, thread_of_store, trouble,
+    worker::{Job, Worker},
+};
+
+/// How long a store that was opened without a thread goes without one. A thread is there for what comes from others,
+/// and most commands that end sooner would only wait for it.
+const ALONE: Duration = Duration::from_millis(20);
+
+type Opened = Result<(Signs, Reading), StoreError>;
+
+impl EmbeddedStore {
+    pub(super) fn open_with(
+        dir: &Path,
+        clock: Clock,
+        inbox: Inbox,
+        news: NewsSender,
+        disk: Option<Box<dyn Disk>>,
+    ) -> Result<Arc<Self>, StoreError> {
+        let (tell, opened) = mpsc::channel();
+        let tell = move |done| tell.send(done).is_ok();
+        let opening = Opening::begin(dir, clock, inbox, news, disk, tell)?;
+        let done = is_opened(&opened, &opening.wait)?;
+        Ok(opening.end(done, true))
+    }
+
+    pub(super) async fn open_for(
+        stay: Stay,
+        dir: &Path,
+        inbox: Inbox,
+        news: NewsSender,
+    ) -> Result<Arc<Self>, StoreError> {
+        if let Some(store) = Self::open_alone(stay, dir, inbox, &news) {
+            let soon = Arc::downgrade(&store);
+            tokio::spawn(async move {
+                tokio::time::sleep(ALONE).await;
+                if let Some(Err(error)) = soon.upgrade().map(|store| store.start()) {
+                    tracing::warn!(target: TARGET, %error, "the store has no thread");
+                }
+            });
+            return Ok(store);
+        }
+        let (tell, mut opened) = oneshot::channel();
+        let tell = move |done| tell.send(done).is_ok();
+        let opening = Opening::begin(dir, Clock::System, inbox, news, None, tell)?;
+        loop {
+            match tokio::time::timeout(LOOK, &mut opened).await {
+                Ok(Ok(done)) => return Ok(opening.end(done?, true)),
+                Ok(Err(_)) => return Err(thread_is_gone(false)),
+                Err(_) => opening.wait.trouble(Certainty::NotExecuted).map_or(Ok(()), Err)?,
+            }
+        }
+    }
+
+    /// Opens the store on this thread. `None`: that would take waiting, or fail.
+    fn open_alone(stay: Stay, dir: &Path, inbox: Inbox, news: &NewsSender) -> Option<Arc<Self>> {
+        let (bell, wait) = (Arc::new(Bell::new().ok()?), Arc::new(GateWait::new(dir)));
+        let (parts, signs) = Parts::try_open(dir, Clock::System, inbox, Arc::clone(&wait), stay)?;
+        let keeper = Keeper::new(dir, Box::new(LogOnDisk::new(parts.database().to_owned())));
+        let (jobs, inside) = mpsc::channel();
+        let first_reading = parts.read_clock();
+        let room = Arc::new(Room::new());
+        room.open(Worker::new(parts, news.clone(), inside, Arc::clone(&bell), keeper));
+        let opening = Opening { place: dir.to_owned(), jobs, room, bell, wait, stay };
+        Some(opening.end((signs, first_reading), false))
+    }
+}
+
+/// A store whose thread is opening it.
+struct Opening {
+    place: PathBuf,
+    jobs: mpsc::Sender<Job>,
+    room: Arc<Room<Worker>>,
+    bell: Arc<Bell>,
+    wait: Arc<GateWait>,
+    stay: Stay,
+}
+
+impl Opening {
+    /// Starts the thread. It tells how the opening went, and goes on if somebody has heard that.
+    fn begin(
+        dir: &Path,
+        clock: Clock,
+        inbox: Inbox,
+        news: NewsSender,
+        disk: Option<Box<dyn Disk>>,
+        tell: impl FnOnce(Opened) -> bool + Send + 'static,
+    ) -> Result<Self, StoreError> {
+        let bell = Arc::new(Bell::new().map_err(trouble::at(dir))?);
+        let wait = Arc::new(GateWait::new(dir));
+        let (jobs, inside) = mpsc::channel();
+        let room = Arc::new(Room::new());
+        let place_of_work = Arc::clone(&room);
+        let (place, waits, rung) = (dir.to_owned(), Arc::clone(&wait), Arc::clone(&bell));
+        let live = move || match Parts::open(&place, clock, inbox, waits) {
+            Ok((parts, signs)) => {
+                let log = || Box::new(LogOnDisk::new(parts.database().to_owned())) as _;
+                let keeper = Keeper::new(&place, disk.unwrap_or_else(log));
+                // If the caller has given up waiting, the signs are dropped with the channel.
+                if tell(Ok((signs, parts.read_clock()))) {
+                    Worker::new(parts, news, inside, rung, keeper).run(&place_of_work);
+                }
+            }
+            Err(error) => drop(tell(Err(error))),
+        };
+        thread_of_store().spawn(live).map_err(trouble::at(dir))?;
+        let stay = Stay::UntilDropped;
+        Ok(Self { place: dir.to_owned(), jobs, room, bell, wait, stay })
+    }
+
+    fn end(self, (signs, first_reading): (Signs, Reading), is_started: bool) -> Arc<EmbeddedStore> {
+        let Self { place, jobs, room, bell, wait, stay } = self;
+        let (jobs, room, process) = (Some(jobs), Some(room), process::id());
+        let is_started = AtomicBool::new(is_started);
+        Arc::new(EmbeddedStore {
+            place,
+            signs,
+            jobs,
+            room,
+            bell,
+            wait,
+            first_reading,
+            process,
+            is_started,
+            stay,
+        })
+    }
+}
+
+/// Waits until the thread has opened everything, or stands at the gate for too long.
+fn is_opened(opened: &mpsc::Receiver<Opened>, wait: &GateWait) -> Opened {
+    loop {
+        match opened.recv_timeout(LOOK) {
+            Ok(opened) => return opened,
+            Err(mpsc::RecvTimeoutError::Disconnected) => return Err(thread_is_gone(false)),
+            Err(mpsc::RecvTimeoutError::Timeout) => {
+                wait.trouble(Certainty::NotExecuted).map_or(Ok(()), Err)?;
+            }
+        }
+    }
+}

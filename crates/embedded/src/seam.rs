@@ -1,0 +1,130 @@
+//! What the store can do of what the seam asks for.
+
+use std::{os::fd::BorrowedFd, process, time::Duration};
+
+use seinpaal_proto::{Batch, Name, Replies, Snapshot, queue, time::Micros};
+use seinpaal_store::{
+    Abilities, Advice, BoxFuture, Bundles, ChildRecord, Fact, GuardedWrite, OneStep, Presence,
+    Reading, SendsInPlace, Store, StoreError, Together, Written,
+};
+
+use super::{
+    EmbeddedStore, TARGET, facts,
+    worker::{Job, in_place},
+};
+
+impl Store for EmbeddedStore {
+    fn abilities(&self) -> Abilities {
+        Abilities::shared("embedded", true)
+    }
+
+    fn first_reading(&self) -> Reading {
+        self.first_reading
+    }
+
+    fn advice(&self) -> Vec<Advice> {
+        let place = self.place.display().to_string();
+        facts::advice(&self.place).into_iter().map(|advice| advice.at(&place)).collect()
+    }
+
+    fn facts(&self) -> Vec<Fact> {
+        facts::of(&self.place)
+    }
+
+    fn presence(&self) -> Option<&dyn Presence> {
+        Some(self)
+    }
+
+    fn longest_lease(&self) -> Option<Micros> {
+        None
+    }
+
+    fn longest_ttl(&self) -> Option<Duration> {
+        None
+    }
+
+    fn reassure<'a>(&'a self, _name: &'a Name, _silence: Duration) -> BoxFuture<'a, ()> {
+        Box::pin(async {})
+    }
+
+    fn call<'a>(&'a self, batch: &'a Batch) -> BoxFuture<'a, Result<Replies, StoreError>> {
+        Box::pin(self.ask(|answer| Job::Call { batch: batch.clone(), answer }))
+    }
+
+    fn call_in_place(&self, batch: &Batch) -> Option<Result<Replies, StoreError>> {
+        let room = self.room.as_ref().filter(|_| self.process == process::id());
+        in_place::call(room?, batch, || {
+            if let Err(error) = self.start() {
+                tracing::warn!(target: TARGET, %error, "the store has no thread");
+            }
+        })
+    }
+
+    fn answers_in_place(&self) -> bool {
+        true
+    }
+
+    fn sends_in_place(&self) -> Option<&dyn SendsInPlace> {
+        None
+    }
+
+    fn guarded<'a>(&'a self, _write: &'a GuardedWrite) -> Option<Written<'a>> {
+        None
+    }
+
+    fn one_step(&self) -> Option<&dyn OneStep> {
+        Some(self)
+    }
+
+    fn bundles(&self) -> Option<&dyn Bundles> {
+        None
+    }
+
+    fn list<'a>(
+        &'a self,
+        prefix: &'a str,
+    ) -> BoxFuture<'a, Result<Vec<(Name, Snapshot)>, StoreError>> {
+        Box::pin(self.ask(|answer| Job::List { prefix: prefix.to_owned(), answer }))
+    }
+
+    fn call_queue<'a>(
+        &'a self,
+        batch: &'a queue::Batch,
+    ) -> BoxFuture<'a, Result<queue::Replies, StoreError>> {
+        Box::pin(self.ask(|answer| Job::CallQueue { batch: batch.clone(), answer }))
+    }
+
+    fn list_queues<'a>(
+        &'a self,
+        prefix: &'a str,
+    ) -> BoxFuture<'a, Result<Vec<(Name, queue::Snapshot)>, StoreError>> {
+        Box::pin(self.ask(|answer| Job::ListQueues { prefix: prefix.to_owned(), answer }))
+    }
+}
+
+impl Presence for EmbeddedStore {
+    fn descriptors(&self) -> [BorrowedFd<'_>; 2] {
+        self.presence_fds()
+    }
+
+    fn record_child(&self, pid: u32) -> Result<(), StoreError> {
+        self.presence_child(pid)
+    }
+
+    fn child_record(&self) -> Result<Option<ChildRecord>, StoreError> {
+        self.signs.presence.child_record()
+    }
+
+    fn forget_child(&self) -> Result<(), StoreError> {
+        self.signs.presence.forget_child()
+    }
+}
+
+impl OneStep for EmbeddedStore {
+    fn call_together<'a>(
+        &'a self,
+        batches: &'a [Batch],
+    ) -> BoxFuture<'a, Result<Together, StoreError>> {
+        Box::pin(self.ask(|answer| Job::Together { batches: batches.to_vec(), answer }))
+    }
+}
