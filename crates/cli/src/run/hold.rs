@@ -1,5 +1,8 @@
 //! While CMD runs: pass on signals, watch the lease, and end CMD when that is due.
 
+mod lease;
+mod parting;
+
 use std::{
     future::poll_fn,
     pin::{Pin, pin},
@@ -8,17 +11,16 @@ use std::{
 };
 
 use rustix::process::Signal;
-use seinpaal::{Ended, HandOverAsk, Lost, Permit, PermitSet, PermitState, Seinpaal};
+use seinpaal::{HandOverAsk, PermitSet, PermitState, Seinpaal};
 use tokio::{
     signal::unix::Signal as Stream,
-    time::{Instant, sleep, sleep_until, timeout},
+    time::{Instant, sleep},
 };
 
 use super::{
     Event, Events, Signals,
-    ending::{Ending, Hindrance},
+    ending::Ending,
     ends_waiting,
-    guard::{Guard, Times},
     leash::{Leash, until},
     once::Once,
     process::Change,
@@ -26,19 +28,12 @@ use super::{
     tie::{Tie, any_changed},
 };
 use crate::{
-    args::OnLost,
     exit::{Exit, Failure},
-    output::{Subject, Voice, text::age},
+    output::{Subject, Voice},
 };
-
-/// How long to wait for the store to confirm the release: CMD is gone, and our caller waits.
-const PARTING: Duration = Duration::from_secs(3);
 
 /// How often to see whether the runs that CMD left behind have ended.
 const GLANCE: Duration = Duration::from_millis(20);
-
-/// The cause of a loss that the guard prevented: this process still had the lease.
-const NOT_RENEWED: &str = "it was not renewed in time";
 
 /// CMD, and everything around it.
 pub(super) struct Hold<'a> {
@@ -127,23 +122,6 @@ impl Hold<'_> {
         self.voice.explain(Subject { name, ..self.subject }.line(&words));
     }
 
-    fn look_at_ties(&mut self) {
-        let kill_after = self.leash.terms.kill_after;
-        let mut times = Times::NEVER;
-        let mut falls = Vec::new();
-        for tie in &mut self.ties {
-            times = times.or_earlier(tie.times());
-            falls.extend(tie.fall(kill_after).map(|fall| (tie.grant.name.clone(), fall)));
-        }
-        if !self.ties.is_empty() {
-            self.leash.follow(times);
-        }
-        for (name, fall) in falls {
-            self.tell_loss(&name, &fall.ending.what);
-            self.end(&name, &fall.ending, Exit::Lost, fall.grace);
-        }
-    }
-
     /// What became of CMD: its status, or 128+n, if it ended. If it was stopped, we stop, too.
     fn look_at_cmd(&mut self) -> Result<Option<u8>, Failure> {
         loop {
@@ -196,71 +174,6 @@ impl Hold<'_> {
         }
     }
 
-    fn note_stops(&mut self) {
-        if self.signals.take_continued() {
-            self.continued_at = Some(Instant::now());
-        }
-    }
-
-    fn look_at_lease(&mut self, permits: &PermitSet, seen: &mut PermitState) {
-        self.note_stops();
-        let state = permits.state();
-        if state != *seen {
-            *seen = state;
-            match state {
-                PermitState::Danger => self.meet_danger(permits),
-                PermitState::Lost(lost) => self.meet_loss(permits, lost),
-                _ => {}
-            }
-        }
-        if !matches!(state, PermitState::Lost(_)) {
-            self.leash.lease(permits.remaining());
-        }
-    }
-
-    fn meet_danger(&mut self, permits: &PermitSet) {
-        let is_for_nobody = self.kept_for.is_some() && self.leash.terms.on_lost == OnLost::Warn;
-        if is_for_nobody {
-            return;
-        }
-        let left = permits.remaining().unwrap_or_default();
-        let valid_for_ms = permits.remaining().map(|left| left.as_millis() as u64);
-        self.events.emit(&Event::Danger { name: worst(permits), valid_for_ms });
-        let ending = Ending::danger(left, &self.hindrance());
-        self.act(worst(permits), &ending, self.leash.grace_in_danger(left));
-    }
-
-    fn meet_loss(&mut self, permits: &PermitSet, lost: Lost) {
-        self.tell_loss(worst(permits), &lost.to_string());
-        let ending = Ending::loss(lost, &self.hindrance());
-        match self.kept_for {
-            Some(_) => self.end_watcher(worst(permits), &ending, lost),
-            None => self.act(worst(permits), &ending, self.leash.grace_after(lost)),
-        }
-    }
-
-    /// The watcher tells its process, if it is asked to end. It is not if the permits were given back on purpose.
-    fn end_watcher(&mut self, name: &str, ending: &Ending, lost: Lost) {
-        let is_told =
-            self.leash.terms.on_lost == OnLost::Term && lost != Lost::Ended(Ended::Released);
-        let grace = if is_told { self.leash.terms.spare } else { Duration::ZERO };
-        self.end(name, ending, Exit::Lost, grace);
-    }
-
-    fn hindrance(&mut self) -> Hindrance {
-        self.note_stops();
-        let since = self.continued_at.map(|at| at.elapsed());
-        Hindrance::new(self.seinpaal.outage(), since, self.leash.terms.schedule.ttl())
-    }
-
-    fn act(&mut self, name: &str, ending: &Ending, grace: Duration) {
-        match self.leash.terms.on_lost {
-            OnLost::Warn => self.say_of(name, ending, "going on, as --on-lost says"),
-            OnLost::Term => self.end(name, ending, Exit::Lost, grace),
-            OnLost::Kill => self.end(name, ending, Exit::Lost, Duration::ZERO),
-        }
-    }
-
     fn reach_max_hold(&mut self, max_hold: Option<Duration>) {
         let ending = Ending::max_hold(max_hold.unwrap_or_default());
         self.end(self.subject.name, &ending, Exit::MaxHold, self.leash.terms.kill_after);
@@ -281,80 +194,6 @@ impl Hold<'_> {
     fn say(&self, words: &str) {
         self.voice.say(self.subject.line(words));
     }
-
-    fn tell_loss(&mut self, name: &str, cause: &str) {
-        if !std::mem::replace(&mut self.loss_is_told, true) {
-            self.events.emit(&Event::Lost { name, cause: cause.to_owned() });
-        }
-    }
-
-    /// CMD is gone.
-    async fn finish(mut self, permits: Option<PermitSet>, status: u8) -> Result<Exit, Failure> {
-        self.leash.sweep().await;
-        if let Some(terminal) = &mut self.terminal {
-            terminal.take_back(self.leash.cmd.pid());
-        }
-        let name = self.subject.name;
-        if self.leash.take_guard().is_some_and(Guard::dismiss) && self.exit.is_none() {
-            self.exit = Some(Exit::Lost);
-            let ending = Ending::by_guard(&self.hindrance());
-            self.say_of(name, &ending, "the command was stopped");
-        }
-        if self.exit == Some(Exit::Lost) {
-            self.tell_loss(name, NOT_RENEWED);
-        }
-        if status == 0 && self.exit.is_none() {
-            self.note_done().await;
-        }
-        if let Some(permits) = permits {
-            self.keep_on(&permits).await;
-            self.give_back(name, permits).await;
-        }
-        self.events.emit(&Event::Exited { name, status });
-        Ok(self.exit.unwrap_or(Exit::Status(status)))
-    }
-
-    async fn note_done(&self) {
-        if let Some(once) = self.once
-            && let Err(words) = once.note(self.seinpaal).await
-        {
-            self.say(&words);
-        }
-    }
-
-    /// CMD has ended before `--min-hold`. A signal that would end us ends this, too, and so does a loss: CMD is not harmed by
-    /// either.
-    async fn keep_on(&mut self, permits: &PermitSet) {
-        let Some(until) = self.min_hold_at.filter(|until| *until > Instant::now()) else { return };
-        if self.exit.is_some() || !permits.is_held() {
-            return;
-        }
-        let left = age(until.saturating_duration_since(Instant::now()));
-        self.voice
-            .explain(self.subject.line(&format!("the command has ended; held for {left} more")));
-        let lost = permits.lost();
-        let mut lost = pin!(lost);
-        loop {
-            tokio::select! {
-                biased;
-                signal = self.signals.next() => if ends_waiting(signal) { return },
-                _ = &mut lost => return,
-                () = sleep_until(until) => return,
-            }
-        }
-    }
-
-    async fn give_back(&self, name: &str, permits: PermitSet) {
-        match timeout(PARTING, permits.release()).await {
-            // A hold that ends as a loss was not released in time, whatever the store answers now.
-            Ok(Ok(())) if self.loss_is_told => {}
-            Ok(Ok(())) => self.events.emit(&Event::Released { name }),
-            Ok(Err(error)) => self.voice.explain(self.subject.line(&error.to_string())),
-            Err(_) => {
-                self.voice.explain(self.subject.line("the store did not confirm the release"));
-            }
-        }
-    }
 }
 
 async fn changed(permits: Option<&PermitSet>) {
@@ -372,10 +211,6 @@ async fn asked(permits: Option<&PermitSet>) -> (String, HandOverAsk) {
         }
         None => std::future::pending().await,
     }
-}
-
-fn worst(permits: &PermitSet) -> &str {
-    permits.worst().map_or("", Permit::name)
 }
 
 /// Polls once, which subscribes. `true`: it has happened already.

@@ -2,8 +2,12 @@
 
 use seinpaal_proto::{Name, queue};
 
-use super::{AnswerTo, Worker};
-use crate::{keeper, list, watch::QueuePosition};
+use super::Worker;
+use crate::{
+    keeper::{self, AnswerTo},
+    list,
+    watch::QueuePosition,
+};
 use seinpaal_store::{News, StoreError};
 
 /// The most queues that are let go in an idle moment.

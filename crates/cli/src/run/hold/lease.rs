@@ -1,0 +1,111 @@
+//! The lease while CMD runs: our own, and those of runs around us. CMD is ended in time before one
+//! runs out, and when one is lost.
+
+use std::{mem, time::Duration};
+
+use seinpaal::{Ended, Lost, Permit, PermitSet, PermitState};
+use tokio::time::Instant;
+
+use super::{
+    super::{
+        Event,
+        ending::{Ending, Hindrance},
+        guard::Times,
+    },
+    Hold,
+};
+use crate::{args::OnLost, exit::Exit};
+
+impl Hold<'_> {
+    pub(super) fn look_at_ties(&mut self) {
+        let kill_after = self.leash.terms.kill_after;
+        let mut times = Times::NEVER;
+        let mut falls = Vec::new();
+        for tie in &mut self.ties {
+            times = times.or_earlier(tie.times());
+            falls.extend(tie.fall(kill_after).map(|fall| (tie.grant.name.clone(), fall)));
+        }
+        if !self.ties.is_empty() {
+            self.leash.follow(times);
+        }
+        for (name, fall) in falls {
+            self.tell_loss(&name, &fall.ending.what);
+            self.end(&name, &fall.ending, Exit::Lost, fall.grace);
+        }
+    }
+
+    fn note_stops(&mut self) {
+        if self.signals.take_continued() {
+            self.continued_at = Some(Instant::now());
+        }
+    }
+
+    pub(super) fn look_at_lease(&mut self, permits: &PermitSet, seen: &mut PermitState) {
+        self.note_stops();
+        let state = permits.state();
+        if state != *seen {
+            *seen = state;
+            match state {
+                PermitState::Danger => self.meet_danger(permits),
+                PermitState::Lost(lost) => self.meet_loss(permits, lost),
+                _ => {}
+            }
+        }
+        if !matches!(state, PermitState::Lost(_)) {
+            self.leash.lease(permits.remaining());
+        }
+    }
+
+    fn meet_danger(&mut self, permits: &PermitSet) {
+        let is_for_nobody = self.kept_for.is_some() && self.leash.terms.on_lost == OnLost::Warn;
+        if is_for_nobody {
+            return;
+        }
+        let left = permits.remaining().unwrap_or_default();
+        let valid_for_ms = permits.remaining().map(|left| left.as_millis() as u64);
+        self.events.emit(&Event::Danger { name: worst(permits), valid_for_ms });
+        let ending = Ending::danger(left, &self.hindrance());
+        self.act(worst(permits), &ending, self.leash.grace_in_danger(left));
+    }
+
+    fn meet_loss(&mut self, permits: &PermitSet, lost: Lost) {
+        self.tell_loss(worst(permits), &lost.to_string());
+        let ending = Ending::loss(lost, &self.hindrance());
+        match self.kept_for {
+            Some(_) => self.end_watcher(worst(permits), &ending, lost),
+            None => self.act(worst(permits), &ending, self.leash.grace_after(lost)),
+        }
+    }
+
+    /// The watcher tells its process, if it is asked to end. It is not if the permits were given back on purpose.
+    fn end_watcher(&mut self, name: &str, ending: &Ending, lost: Lost) {
+        let is_told =
+            self.leash.terms.on_lost == OnLost::Term && lost != Lost::Ended(Ended::Released);
+        let grace = if is_told { self.leash.terms.spare } else { Duration::ZERO };
+        self.end(name, ending, Exit::Lost, grace);
+    }
+
+    pub(super) fn hindrance(&mut self) -> Hindrance {
+        self.note_stops();
+        let since = self.continued_at.map(|at| at.elapsed());
+        Hindrance::new(self.seinpaal.outage(), since, self.leash.terms.schedule.ttl())
+    }
+
+    fn act(&mut self, name: &str, ending: &Ending, grace: Duration) {
+        match self.leash.terms.on_lost {
+            OnLost::Warn => self.say_of(name, ending, "going on, as --on-lost says"),
+            OnLost::Term => self.end(name, ending, Exit::Lost, grace),
+            OnLost::Kill => self.end(name, ending, Exit::Lost, Duration::ZERO),
+        }
+    }
+
+    pub(super) fn tell_loss(&mut self, name: &str, cause: &str) {
+        if !mem::replace(&mut self.loss_is_told, true) {
+            self.events.emit(&Event::Lost { name, cause: cause.to_owned() });
+        }
+    }
+}
+
+fn worst(permits: &PermitSet) -> &str {
+    permits.worst().map_or("", Permit::name)
+}

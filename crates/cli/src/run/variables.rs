@@ -1,0 +1,41 @@
+//! The variables that tell CMD what it holds.
+
+use seinpaal::Slots;
+
+use super::held::Grant;
+
+/// Longer lists of slots are given as ranges: the kernel refuses a variable above 128 KiB.
+const MOST_SLOTS_TEXT: usize = 64 * 1024;
+
+pub(super) fn variables(grants: &[Grant]) -> Vec<(&'static str, String)> {
+    let Some((grant, also)) = grants.split_first() else { return Vec::new() };
+    let mut variables = vec![
+        ("SEINPAAL_NAME", grant.name.clone()),
+        ("SEINPAAL_FENCE", grant.fence.to_string()),
+        ("SEINPAAL_SLOT", slot(grant)),
+        ("SEINPAAL_SLOTS", slots(&grant.slots)),
+        ("SEINPAAL_PERMITS", grant.permits.to_string()),
+        ("SEINPAAL_LIMIT", grant.limit.to_string()),
+        ("SEINPAAL_TICKET", grant.ticket.to_string()),
+    ];
+    if let Some(first) = grant.slot_names.first() {
+        variables.push(("SEINPAAL_SLOT_NAME", first.clone()));
+        variables.push(("SEINPAAL_SLOT_NAMES", grant.slot_names.join(",")));
+    }
+    if !also.is_empty() {
+        let each = |what: fn(&Grant) -> String| also.iter().map(what).collect::<Vec<_>>().join(",");
+        variables.push(("SEINPAAL_ALSO_FENCES", each(|grant| grant.fence.to_string())));
+        variables.push(("SEINPAAL_ALSO_SLOTS", each(slot)));
+    }
+    variables
+}
+
+fn slot(grant: &Grant) -> String {
+    grant.slots.lowest().unwrap_or_default().to_string()
+}
+
+fn slots(slots: &Slots) -> String {
+    let all = || slots.iter().map(|slot| slot.to_string()).collect::<Vec<_>>().join(",");
+    // A slot has ten digits at most, and a comma.
+    if slots.count() as usize * 11 > MOST_SLOTS_TEXT { slots.to_string() } else { all() }
+}

@@ -1,0 +1,105 @@
+//! A client that is among the first in line looks whether those who hold are alive: soon after it
+//! has come there, when a connection to one of them hangs up, and once a second.
+
+use std::mem;
+
+use seinpaal_proto::Inbox;
+
+use super::{Duration, Instant, Worker};
+use crate::{
+    watch::{QueuePosition, holders_to_watch},
+    wire,
+};
+
+/// How often a client that waits looks whether those who hold are alive, whatever it is told.
+const LOOK: Duration = Duration::from_secs(1);
+/// How long a client that has become the first in line may take to watch the holders: often it is
+/// served within that time.
+const CALM: Duration = Duration::from_millis(2);
+
+/// What is to be looked at, and when.
+#[derive(Debug)]
+pub(super) struct Looks {
+    /// Sites to look at once `soon_at` has come.
+    soon: Vec<QueuePosition>,
+    pub(super) soon_at: Option<Instant>,
+    /// When to look at all sites where this client waits.
+    pub(super) all_at: Option<Instant>,
+    /// How long until the next look where somebody could not be watched.
+    retry: Duration,
+}
+
+impl Default for Looks {
+    fn default() -> Self {
+        Self { soon: Vec::new(), soon_at: None, all_at: None, retry: CALM }
+    }
+}
+
+impl Worker {
+    pub(super) fn look_soon(&mut self, site: QueuePosition) {
+        if !self.looks.soon.contains(&site) {
+            self.looks.soon.push(site);
+        }
+        self.looks.soon_at.get_or_insert_with(|| Instant::now() + CALM);
+        self.looks.all_at.get_or_insert_with(|| Instant::now() + LOOK);
+    }
+
+    pub(super) fn look_if_due(&mut self) {
+        let now = Instant::now();
+        let mut sites = Vec::new();
+        if self.looks.soon_at.is_some_and(|at| at <= now) {
+            self.looks.soon_at = None;
+            sites = mem::take(&mut self.looks.soon);
+        }
+        let looks_at_all = self.looks.all_at.is_some_and(|at| at <= now);
+        if looks_at_all {
+            self.looks.all_at = None;
+            sites = self.line.sites();
+        }
+        sites.iter().for_each(|site| self.look_at_holders(site));
+        if looks_at_all && self.has_somebody_to_watch() {
+            self.looks.all_at = Some(now + LOOK);
+        }
+    }
+
+    /// An idle worker looks again only while somebody works: it is told when somebody begins.
+    fn has_somebody_to_watch(&self) -> bool {
+        self.line.waits_for_permits() || self.line.sites().iter().any(|site| self.watches.has(site))
+    }
+
+    /// Watches those who hold where this client is among the first in line, and buries the dead.
+    fn look_at_holders(&mut self, site: &QueuePosition) {
+        let holders = match self.parts.read(|db| holders_to_watch(db, site, self.parts.me)) {
+            Ok(holders) => holders,
+            Err(error) => {
+                return tracing::debug!(target: crate::TARGET, %error, "the holders could not be looked at");
+            }
+        };
+        // Connected first, tested then: a death between the two is told by the connection.
+        let missed = self.watches.set(site, holders.clone(), &self.parts.presences);
+        let is_dead = |inbox: &Inbox| self.parts.presences.is_dead(*inbox);
+        let (dead, alive): (Vec<_>, Vec<_>) = holders.into_iter().partition(is_dead);
+        self.try_again(site, alive.iter().filter(|inbox| missed.contains(inbox)));
+        self.bury(&dead);
+    }
+
+    /// Looks again soon where somebody lives and cannot be watched: either there is no room for more, or it is about
+    /// to end, or another process lives on in its place.
+    fn try_again<'a>(&mut self, site: &QueuePosition, missed: impl Iterator<Item = &'a Inbox>) {
+        let accept = wire::encode_accept();
+        if missed.map(|inbox| self.parts.socket.send(*inbox, &accept)).count() == 0 {
+            self.looks.retry = CALM;
+            return;
+        }
+        self.looks.soon.push(site.clone());
+        self.looks.soon_at.get_or_insert_with(|| Instant::now() + self.looks.retry);
+        self.looks.retry = LOOK.min(2 * self.looks.retry);
+    }
+
+    /// A connection that hung up is no proof: a child of that process may hold on.
+    pub(super) fn see_to_hung_up(&mut self, hung_up: &[Inbox]) {
+        let sites = self.watches.take_hung_up(hung_up);
+        self.bury(hung_up);
+        sites.into_iter().for_each(|site| self.look_soon(site));
+    }
+}
