@@ -10,12 +10,12 @@ use std::{
     time::Duration,
 };
 
+use seinpaal_draw::Draw;
 use signal_hook::{
     consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM},
     iterator::Signals,
     low_level::emulate_default_handler,
 };
-use torture::draw::Draw;
 
 use crate::{
     end::End,

@@ -8,7 +8,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-use torture::{clock, draw::Draw, history};
+use seinpaal_draw::Draw;
+use torture::{clock, history};
 
 use crate::{
     end::End,

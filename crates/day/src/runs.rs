@@ -5,8 +5,9 @@
 
 use std::{collections::BTreeMap, io, thread, time::Duration};
 
+use seinpaal_draw::Draw;
 use serde_json::Value;
-use torture::{draw::Draw, history};
+use torture::history;
 
 use crate::{
     end::End,

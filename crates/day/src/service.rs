@@ -15,8 +15,9 @@ use std::{
 };
 
 use rustix::process::Signal;
+use seinpaal_draw::Draw;
 use seinpaal_rig::signal;
-use torture::{clock, draw::Draw};
+use torture::clock;
 
 use crate::{
     rig::{Plan, look_for_remains},

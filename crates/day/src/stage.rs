@@ -6,7 +6,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use torture::draw::Draw;
+use seinpaal_draw::Draw;
 
 use crate::{
     cmd::DONE,

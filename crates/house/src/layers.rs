@@ -16,7 +16,7 @@ pub const PRODUCT: &[&[&str]] = &[
 
 /// The crates that prove the others, in the same order. They come after all of the product.
 pub const PROOF: &[&[&str]] = &[
-    &["rig", "house", "public-api"],
+    &["draw", "rig", "house", "public-api"],
     &["conformance", "models"],
     &["torture"],
     &["planted", "day"],

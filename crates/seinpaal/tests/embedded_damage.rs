@@ -14,6 +14,7 @@ use seinpaal::{
     AcquireError, Seinpaal,
     store::{Store, StoreError, StoreErrorKind, embedded::EmbeddedStore},
 };
+use seinpaal_draw::Draw;
 use seinpaal_proto::{Configure, Inbox, Request, Ticket, queue};
 use tokio::{
     sync::{mpsc::unbounded_channel, oneshot},
@@ -64,23 +65,15 @@ async fn fill(store: &Arc<EmbeddedStore>, me: Inbox, name: &str, limit: u32) {
     }
 }
 
-/// SplitMix64 (Steele, Lea, Flood 2014).
-fn mix(count: u64) -> u64 {
-    let mut z = count.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
-}
-
 /// Up to eight bytes are changed, in one file of four without the log.
 fn damage(dir: &Path, files: &[(String, Vec<u8>)], seed: u64) {
-    let kept = if seed.is_multiple_of(4) { 1 } else { 2 };
-    for (n, (name, bytes)) in files.iter().enumerate().take(kept) {
+    let mut draw = Draw::new(seed);
+    let kept = if draw.one_in(4) { 1 } else { 2 };
+    for (name, bytes) in files.iter().take(kept) {
         let mut bytes = bytes.clone();
-        for change in 0..mix(seed) % 8 + 1 {
-            let draw = mix(seed << 8 | (n as u64) << 4 | change);
-            let length = bytes.len() as u64;
-            bytes[(draw % length) as usize] ^= (draw >> 56) as u8 | 1;
+        for _ in 0..=draw.below(8) {
+            let at = draw.index(bytes.len());
+            bytes[at] ^= draw.number() as u8 | 1;
         }
         fs::write(dir.join(name), bytes).unwrap();
     }

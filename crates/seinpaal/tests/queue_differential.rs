@@ -10,6 +10,8 @@ mod queue_history;
 mod made;
 #[path = "queue_differential/mistakes.rs"]
 mod mistakes;
+#[path = "queue_differential/model.rs"]
+mod model;
 #[path = "queue_differential/strange.rs"]
 mod strange;
 

@@ -29,9 +29,7 @@ mod model;
 mod named;
 
 use bench::{Bench, KEY};
-use history::{
-    Ask, CALM, CALM_CROWD, Event, FenceSeen, LARGE, Random, SMALL, guarded_history, history,
-};
+use history::{Ask, CALM, CALM_CROWD, Event, FenceSeen, LARGE, SMALL, guarded_history, history};
 use mistakes::{Drawn, FEW_ARE_MANY, FEW_FIT, FEW_IN_LINE, MISTAKES, NO_LINES, TALLIES};
 use mistakes_entering::ENTERING;
 use mistakes_leaving::LEAVING;
@@ -391,9 +389,9 @@ async fn no_mistake_stays_hidden(mistakes: &[(&'static str, &'static str, Drawn)
 #[tokio::test]
 async fn the_scripts_have_the_digests_of_the_ledger() {
     let mut bench = Bench::new(None).await;
-    let mut random = Random(5);
+    let mut random = seinpaal_draw::Draw::new(5);
     let tickets = (0..2_000).map(|n| {
-        let ticket = Ticket(u128::from(random.next()) << 64 | u128::from(random.next()));
+        let ticket = Ticket(u128::from(random.number()) << 64 | u128::from(random.number()));
         if n % 2 == 0 { ticket } else { ticket.series().ticket(n) }
     });
     let tickets: Vec<Ticket> = tickets.collect();

@@ -14,7 +14,6 @@
 pub mod args;
 pub mod check;
 pub mod clock;
-pub mod draw;
 pub mod fault;
 pub mod history;
 pub mod items;

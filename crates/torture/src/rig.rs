@@ -9,10 +9,11 @@ use std::{io, path::PathBuf, time::Duration};
 use seinpaal_rig::{Clocks, Mode, Proxy, Way};
 
 use self::crew::Crew;
+use seinpaal_draw::Draw;
+
 use crate::{
     check::{self, Verdict},
     clock,
-    draw::Draw,
     fault::Fault,
     history::{self, Pen, What},
     kind::{Kind, Site},
@@ -145,7 +146,7 @@ impl Rig<'_> {
             Fault::KillWorker => self.crew.kill(victim),
             Fault::StopWorker => {
                 let shares = [self.plan.ttl / 2, self.plan.ttl * 3 / 2, self.plan.ttl * 5];
-                let time = *self.scene.draw.one_of(&shares);
+                let time = self.scene.draw.pick(&shares);
                 self.crew.stop(victim, time);
                 Ok(())
             }
@@ -203,7 +204,7 @@ fn lasting(fault: Fault, draw: &mut Draw) -> Mode {
 /// Faults that happen once, some times in a row.
 fn spoil(fault: Fault, proxy: &Proxy, scene: &mut Scene<'_>) {
     for _ in 0..=scene.draw.below(4) {
-        let way = *scene.draw.one_of(&[Way::Request, Way::Answer]);
+        let way = scene.draw.pick(&[Way::Request, Way::Answer]);
         proxy.set(match fault {
             Fault::Cut => Mode::CutAfter(way, usize::try_from(scene.draw.below(600)).unwrap_or(0)),
             Fault::HalfClose => Mode::Close(way),

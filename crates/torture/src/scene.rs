@@ -4,7 +4,7 @@ use std::{thread, time::Duration};
 
 use seinpaal_rig::Clocks;
 
-use crate::draw::Draw;
+use seinpaal_draw::Draw;
 
 /// Steps of clocks, in seconds, either way. Keys on a server end half a day early when its clock is set so far.
 const STEPS: [i64; 6] = [1, 5, 60, 600, 3_600, LONGEST_STEP];
@@ -31,7 +31,7 @@ impl Scene<'_> {
     /// Sets a clock and sets it back, with renewals of everything after each: one step between two is what
     /// stores promise to survive.
     pub fn set_clock(&mut self, whose: &str) {
-        let step = *self.draw.one_of(&STEPS);
+        let step = self.draw.pick(&STEPS);
         let step = if self.draw.chance(50) { step } else { -step };
         for off in [step, 0] {
             self.clocks.set(whose, off);

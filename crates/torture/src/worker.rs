@@ -14,9 +14,10 @@ use seinpaal::{Permit, PermitState, Seinpaal};
 use tokio::{sync::watch, task::JoinSet};
 
 use self::turn::{Turn, Way};
+use seinpaal_draw::Draw;
+
 use crate::{
     clock,
-    draw::Draw,
     history::{Pen, What},
     queue::{self, labour::Labour},
 };

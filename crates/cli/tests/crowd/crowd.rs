@@ -109,9 +109,9 @@ fn write_file(world: &World, person: usize) {
     const WORDS: [&str; 8] =
         ["ship ", "signal ", "lock ", "water ", "bridge ", "tide ", "2 ", "\n"];
     let mut text = String::with_capacity(FILE_SIZE + 8);
-    let mut random = crate::killer::Random::new(person as u64);
+    let mut random = seinpaal_draw::Draw::new(person as u64);
     while text.len() < FILE_SIZE {
-        text.push_str(WORDS[random.below(WORDS.len())]);
+        text.push_str(WORDS[random.index(WORDS.len())]);
     }
     fs::write(world.path(&format!("file.{person}")), text).unwrap();
 }

@@ -7,28 +7,14 @@ use std::{
 };
 
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+use seinpaal_draw::Draw;
 
 use crate::{crowd::Crowd, stamps::Visit, support::lives};
 
 const PACE: Duration = Duration::from_millis(50);
 
-/// Numbers that follow from a seed.
-pub(crate) struct Random(u64);
-
-impl Random {
-    pub(crate) fn new(seed: u64) -> Self {
-        Self(seed.wrapping_mul(2).wrapping_add(1))
-    }
-
-    pub(crate) fn below(&mut self, bound: usize) -> usize {
-        self.0 =
-            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) as usize % bound
-    }
-}
-
 pub(crate) struct Killer {
-    random: Random,
+    draw: Draw,
     wrappers: Vec<usize>,
     commands: Vec<usize>,
     seen_alive: HashMap<usize, u128>,
@@ -40,8 +26,8 @@ impl Killer {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().subsec_nanos();
         let seed = seed.unwrap_or_else(|_| u64::from(now));
         eprintln!("SEINPAAL_CROWD_SEED={seed}");
-        let random = Random::new(seed);
-        Self { random, wrappers: Vec::new(), commands: Vec::new(), seen_alive: HashMap::new() }
+        let draw = Draw::new(seed);
+        Self { draw, wrappers: Vec::new(), commands: Vec::new(), seen_alive: HashMap::new() }
     }
 
     /// Goes on until everybody has left, the commands of killed programs among them.
@@ -91,8 +77,8 @@ impl Killer {
 
     /// A command, the program of one, or any program at all.
     fn choose(&mut self, crowd: &mut Crowd<'_>, there: &[usize], inside: &[Visit]) {
-        let visit = (!inside.is_empty()).then(|| &inside[self.random.below(inside.len())]);
-        match (self.random.below(3), visit) {
+        let visit = (!inside.is_empty()).then(|| &inside[self.draw.index(inside.len())]);
+        match (self.draw.index(3), visit) {
             (0, Some(visit)) => {
                 if kill_command(visit) {
                     self.commands.push(visit.person);
@@ -101,7 +87,7 @@ impl Killer {
             (1, Some(visit)) => self.kill_wrapper(crowd, visit.person),
             _ if there.is_empty() => {}
             _ => {
-                let victim = there[self.random.below(there.len())];
+                let victim = there[self.draw.index(there.len())];
                 self.kill_wrapper(crowd, victim);
             }
         }

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use seinpaal_draw::Draw;
 use seinpaal_proto::{
     Acquire, Batch, Contact, Contacts, Enqueue, Inbox, Kind, LeaseId, MemoryState, OnMismatch,
     Permits, Request, Ticket, execute,
@@ -26,56 +27,45 @@ impl Contacts for Everybody {
     }
 }
 
-/// Xorshift (Marsaglia 2003).
-struct Dice(u64);
+/// Requests that follow from a seed.
+struct Dice(Draw);
 
 impl Dice {
-    fn below(&mut self, sides: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 >> 11) as usize % sides
-    }
-
-    fn one_of<T: Clone>(&mut self, choices: &[T]) -> T {
-        choices[self.below(choices.len())].clone()
-    }
-
     fn acquire(&mut self, ticket: Ticket, lease: LeaseId) -> Acquire {
-        let rule = self.one_of(&[
+        let rule = self.0.pick(&[
             OnMismatch::Refuse,
             OnMismatch::Adopt,
             OnMismatch::Set,
             OnMismatch::Exact,
         ]);
-        let stated = stating(ticket, self.below(6) as u32, rule).limit;
-        let most = self.one_of(&[None, None, Some(3)]);
+        let stated = stating(ticket, self.0.below(6) as u32, rule).limit;
+        let most = self.0.pick(&[None, None, Some(3)]);
         Acquire {
-            kind: if self.below(12) == 0 { Kind::Mutex } else { Kind::Semaphore },
-            permits: Permits::new(1 + self.below(3) as u32).unwrap(),
+            kind: if self.0.below(12) == 0 { Kind::Mutex } else { Kind::Semaphore },
+            permits: Permits::new(1 + self.0.below(3) as u32).unwrap(),
             wishes: seinpaal_proto::SlotNames::none(),
-            limit: if self.below(4) == 0 { stated } else { None },
-            enqueue: self.one_of(&[Enqueue::No, Enqueue::Yes { max_waiting: most }]),
-            lease: self.one_of(&[lease, ask(ticket).lease]),
-            about: format!("{{{}}}", self.below(10)),
-            ..ranked(ticket, self.below(5) as i32 - 2)
+            limit: if self.0.below(4) == 0 { stated } else { None },
+            enqueue: self.0.pick(&[Enqueue::No, Enqueue::Yes { max_waiting: most }]),
+            lease: self.0.pick(&[lease, ask(ticket).lease]),
+            about: format!("{{{}}}", self.0.below(10)),
+            ..ranked(ticket, self.0.below(5) as i32 - 2)
         }
     }
 
     fn request(&mut self, pool: &[Ticket], lease: LeaseId) -> Request {
-        let (one, other) = (self.one_of(pool), self.one_of(pool));
-        match self.below(26) {
+        let (one, other) = (self.0.pick(pool), self.0.pick(pool));
+        match self.0.below(26) {
             0..=8 => Request::Acquire(self.acquire(one, lease)),
             9..=11 => release(one),
-            12 => release_slots(one, self.one_of(&["0", "1-2", "0,2-4"])),
+            12 => release_slots(one, self.0.pick(&["0", "1-2", "0,2-4"])),
             13 => renew(lease, &[one, other]),
             14 => renew_all(lease, &[one]),
             15 => cancel(one),
             16 => evict(one),
-            17 => limit(self.below(6) as u32),
+            17 => limit(self.0.below(6) as u32),
             18 => pause("p"),
             19 => resume(),
-            20 => attach(one, self.one_of(&[lease, other.into()])),
+            20 => attach(one, self.0.pick(&[lease, other.into()])),
             21 => detach(one),
             22 => give_up_attach(one, lease),
             _ => Request::Inspect { rows: 5 },
@@ -85,13 +75,13 @@ impl Dice {
 
 pub async fn a_random_history_is_answered_as_the_ledger_answers_it(stage: &Stage) {
     let seed = random() as u64 | 1;
-    let (mut dice, mut state) = (Dice(seed), MemoryState::default());
+    let (mut dice, mut state) = (Dice(Draw::new(seed)), MemoryState::default());
     let clients = [stage.client().await, stage.client().await, stage.client().await];
     let (pool, leases) = (tickets::<14>(), tickets::<4>().map(LeaseId::from));
     for step in 0..STEPS {
-        stage.advance(dice.one_of(&[0, 1, 300, 4_000, 9_000, 60_000].map(Duration::from_millis)));
-        let who = dice.below(4);
-        let requests = (0..dice.below(5)).map(|_| dice.request(&pool, leases[who])).collect();
+        stage.advance(dice.0.pick(&[0, 1, 300, 4_000, 9_000, 60_000].map(Duration::from_millis)));
+        let who = dice.0.index(4);
+        let requests = (0..dice.0.index(5)).map(|_| dice.request(&pool, leases[who])).collect();
         let inbox = clients.get(who).map(Client::inbox);
         let batch = Batch { inbox, ..clients[0].batch(requests) };
         let asked = clients[who.min(2)].call(&batch).await;

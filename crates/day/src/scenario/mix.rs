@@ -1,6 +1,7 @@
 //! Jobs of all kinds at three names, as they come: short and long, patient and not, with priorities and weights,
 //! run by the program and by programs that use the crate.
 
+use seinpaal_draw::Draw;
 use std::{thread, time::Duration};
 
 use crate::{
@@ -36,7 +37,7 @@ pub(super) fn play(stage: &Stage<'_>) {
 }
 
 /// How long a job works: mostly short, some longer, few long.
-fn work(draw: &mut torture::draw::Draw, longest: Duration) -> Duration {
+fn work(draw: &mut Draw, longest: Duration) -> Duration {
     match draw.below(10) {
         0..=5 => draw.between(ms(100), ms(1000)),
         6..=8 => draw.between(ms(500), ms(6000)),
@@ -44,7 +45,7 @@ fn work(draw: &mut torture::draw::Draw, longest: Duration) -> Duration {
     }
 }
 
-fn gpus(stage: &Stage<'_>, draw: &mut torture::draw::Draw, longest: Duration) -> Job {
+fn gpus(stage: &Stage<'_>, draw: &mut Draw, longest: Duration) -> Job {
     let hold = work(draw, longest);
     let name = stage.name("gpus");
     let weight = if draw.chance(15) { "-p 2 " } else { "" };
@@ -63,15 +64,15 @@ fn gpus(stage: &Stage<'_>, draw: &mut torture::draw::Draw, longest: Duration) ->
     }
 }
 
-fn api(stage: &Stage<'_>, draw: &mut torture::draw::Draw) -> Job {
-    let priority = *draw.one_of(&[-5, 0, 0, 0, 5]);
+fn api(stage: &Stage<'_>, draw: &mut Draw) -> Job {
+    let priority = draw.pick(&[-5, 0, 0, 0, 5]);
     let flags = format!("-j {API} --priority {priority} --events 3");
     stage.run(&flags, &stage.name("api"), API, work(draw, ms(6000))).watched()
 }
 
 /// One at a time, as README's first line has it, and sometimes a CMD that fails: its status is passed on.
-fn backup(stage: &Stage<'_>, draw: &mut torture::draw::Draw) -> Job {
-    let (name, status) = (stage.name("backup"), *draw.one_of(&[0, 0, 3, 99]));
+fn backup(stage: &Stage<'_>, draw: &mut Draw) -> Job {
+    let (name, status) = (stage.name("backup"), draw.pick(&[0, 0, 3, 99]));
     let hold = draw.between(ms(100), ms(1500)).as_secs_f64();
     stage
         .call(&format!("run {name} -- day hold {hold} {status}"))
@@ -79,8 +80,8 @@ fn backup(stage: &Stage<'_>, draw: &mut torture::draw::Draw) -> Job {
         .may_end(End::own(status, DONE))
 }
 
-fn program(stage: &Stage<'_>, draw: &mut torture::draw::Draw) -> Job {
-    let (name, limit) = *draw.one_of(&[("api", API), ("gpus", GPUS), ("api", API)]);
+fn program(stage: &Stage<'_>, draw: &mut Draw) -> Job {
+    let (name, limit) = draw.pick(&[("api", API), ("gpus", GPUS), ("api", API)]);
     let (name, hold) = (stage.name(name), work(draw, ms(6000)).as_secs_f64());
     let argv = ["day", "program", &name, &limit.to_string(), &hold.to_string()];
     Job::new(stage.world, stage.next(), argv.map(str::to_owned).to_vec())

@@ -31,8 +31,7 @@ pub(super) fn play(stage: &Stage<'_>) {
 fn play_round(stage: &Stage<'_>, queue: &str) {
     let mut draw = stage.draw.fork(stage.left(ms(0)).as_micros() as u64);
     let items = 8 + draw.below(12);
-    let payloads: Vec<_> =
-        (0..items).map(|item| format!("{item}-{}", draw.one_of(&KINDS))).collect();
+    let payloads: Vec<_> = (0..items).map(|item| format!("{item}-{}", draw.pick(&KINDS))).collect();
     let lines = payloads.join("\\n");
     let push = format!("printf '{lines}\\n' | seinpaal queue push {queue} --lines >/dev/null");
     let job = stage.script(&push).may_end(End::own(0, ""));

@@ -7,7 +7,8 @@ use std::{
     time::Duration,
 };
 
-use torture::{clock, draw::Draw};
+use seinpaal_draw::Draw;
+use torture::clock;
 
 use super::verdict::Answer;
 use crate::stage::{ms, pass};
@@ -30,7 +31,7 @@ impl Client {
     pub(super) fn ask_until(mut self, is_over: &AtomicBool) -> Vec<Answer> {
         let mut answers = Vec::new();
         while !is_over.load(Ordering::SeqCst) {
-            let port = *self.draw.one_of(&self.ports);
+            let port = self.draw.pick(&self.ports);
             let work = self.work();
             let path = format!("/jobs/t{}?ms={}", self.tenant, work.as_millis());
             let sent = clock::now();

@@ -5,6 +5,7 @@ mod damage;
 use std::collections::BTreeSet;
 
 use rusqlite::Connection;
+use seinpaal_draw::Draw;
 use seinpaal_proto::{
     Acquire, AskHolder, Attach, Batch, Configure, Contact, Contacts, Enqueue, HandOverAsk, Inbox,
     Kind, LeaseId, Limit, LimitRule, MemoryState, Name, OnMismatch, Permits, Priority, Renew,
@@ -13,15 +14,16 @@ use seinpaal_proto::{
 
 use super::Rows;
 
-/// SplitMix64.
-pub(in super::super) struct Random(pub(in super::super) u64);
+/// Requests that follow from a seed.
+pub(in super::super) struct Random(Draw);
 
 impl Random {
+    pub(in super::super) fn new(seed: u64) -> Self {
+        Self(Draw::new(seed))
+    }
+
     pub(in super::super) fn below(&mut self, end: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (z ^ (z >> 31)) % end
+        self.0.below(end)
     }
 
     /// High bytes as well as low ones, so that the order of blobs matters.
@@ -162,7 +164,7 @@ pub(in super::super) fn random_batch(random: &mut Random, names: &[Name]) -> Bat
 }
 
 fn run_history(seed: u64, steps: u32) {
-    let mut random = Random(seed);
+    let mut random = Random::new(seed);
     let names = ["a", "b"].map(|name| Name::new(name).unwrap());
     let (db, mut states) = (database(), [MemoryState::default(), MemoryState::default()]);
     let mut now = 1000 * SECOND;
@@ -204,7 +206,7 @@ fn rows_and_b_trees_give_the_same_answers_to_random_histories() {
 
 #[test]
 fn the_random_histories_have_every_kind_of_request_in_them() {
-    let mut random = Random(0);
+    let mut random = Random::new(0);
     let names = [Name::new("a").unwrap()];
     let batches = (0..400).map(|_| random_batch(&mut random, &names));
     let kinds: BTreeSet<_> =
@@ -216,7 +218,7 @@ fn the_random_histories_have_every_kind_of_request_in_them() {
 fn a_name_that_fell_idle_leaves_no_rows() {
     let db = database();
     let name = Name::new("idle").unwrap();
-    let mut random = Random(7);
+    let mut random = Random::new(7);
     let run = |now, requests| {
         let batch = Batch { name: name.clone(), inbox: None, fence_seen: 0, requests };
         execute(&mut Rows::open(&db, &name).unwrap(), &mut Oracle(0), now, &batch).unwrap();

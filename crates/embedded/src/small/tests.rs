@@ -37,7 +37,7 @@ fn compare_forms(db: &Connection, name: &Name, memory: &mut MemoryState, at: (u6
 
 /// How often the name changed its form.
 fn run_history(seed: u64, steps: u32) -> u32 {
-    let (mut random, db) = (Random(seed), database());
+    let (mut random, db) = (Random::new(seed), database());
     let names = [Name::new("n").unwrap()];
     let (mut memory, mut now) = (MemoryState::default(), 1000 * SECOND);
     let (mut was_large, mut changes) = (false, 0);
@@ -66,7 +66,7 @@ fn a_name_in_either_form_and_b_trees_give_the_same_answers_to_random_histories()
 }
 
 fn ask(inbox: u128, ticket: u128) -> Request {
-    let mut ask = Random(7).acquire();
+    let mut ask = Random::new(7).acquire();
     (ask.ticket, ask.lease) = (Ticket(ticket), LeaseId(inbox));
     (ask.kind, ask.enqueue, ask.limit) = (Kind::Semaphore, Enqueue::No, None);
     Request::Acquire(Acquire { permits: seinpaal_proto::Permits::ONE, ..ask })

@@ -13,7 +13,9 @@ use std::{
 
 use rusqlite::{Connection, Result};
 
-use super::{processes, siege::Draws};
+use seinpaal_draw::Draw;
+
+use super::processes;
 
 fn say(what: &str) {
     println!("> {what}");
@@ -54,7 +56,7 @@ fn look_until_told(dir: &Path, seed: u64) {
         next_line();
         told.store(true, Ordering::Relaxed);
     });
-    let mut draws = Draws(seed);
+    let mut draws = Draw::new(seed);
     let mut looks = 0;
     while !is_over.load(Ordering::Relaxed) {
         match one_of(dir, draws.below(6)) {

@@ -16,11 +16,13 @@ use std::{
 
 use seinpaal::{PopError, Seinpaal};
 
+use seinpaal_draw::Draw;
+
 use super::{
     judge::Judge,
     late::Late,
     processes,
-    siege::{Draws, LIMIT, SEED},
+    siege::{LIMIT, SEED},
     url,
 };
 
@@ -69,14 +71,14 @@ async fn live(dir: &Path, scene: &Scene, judges: [Judge; 2], seed: u64) {
     println!("> open");
     let [judge, other_judge] = judges;
     tokio::join!(
-        take_permits(&first, scene, judge, Draws(seed)),
-        take_permits(&second, scene, other_judge, Draws(seed ^ 1)),
+        take_permits(&first, scene, judge, Draw::new(seed)),
+        take_permits(&second, scene, other_judge, Draw::new(seed ^ 1)),
         produce(&first, scene, seed),
         work(&second, scene),
     );
 }
 
-async fn take_permits(seinpaal: &Seinpaal, scene: &Scene, judge: Judge, mut draws: Draws) {
+async fn take_permits(seinpaal: &Seinpaal, scene: &Scene, judge: Judge, mut draws: Draw) {
     let semaphore = seinpaal.semaphore("n").limit(LIMIT);
     while scene.goes_on() {
         match semaphore.acquire().await {

@@ -9,6 +9,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use seinpaal_draw::Draw;
 use tempfile::TempDir;
 
 use super::processes::{self, Client};
@@ -19,19 +20,6 @@ pub(super) const LIMIT: u32 = 2;
 const PAIRS: u64 = 3;
 const OPENERS: u64 = 2;
 
-/// SplitMix64 (Steele, Lea, Flood 2014).
-pub(super) struct Draws(pub(super) u64);
-
-impl Draws {
-    pub(super) fn below(&mut self, bound: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (z ^ (z >> 31)) % bound
-    }
-}
-
 /// The command that runs this test binary in a role.
 pub(super) fn command(dir: &Path, role: &str) -> Command {
     let mut command = processes::command(dir, &[]);
@@ -41,7 +29,7 @@ pub(super) fn command(dir: &Path, role: &str) -> Command {
 
 pub(super) struct Siege {
     place: TempDir,
-    draws: Draws,
+    draws: Draw,
     pairs: Vec<Client>,
     openers: Vec<Client>,
     report: Report,
@@ -65,7 +53,7 @@ impl Siege {
         let place = tempfile::tempdir().unwrap();
         fs::create_dir(place.path().join("store")).unwrap();
         let (pairs, openers, report) = (Vec::new(), Vec::new(), Report::default());
-        let mut siege = Self { place, draws: Draws(seed), pairs, openers, report };
+        let mut siege = Self { place, draws: Draw::new(seed), pairs, openers, report };
         Client::start(&siege.dir()).end(); // somebody has used it before
         siege.pairs = (0..PAIRS).map(|_| siege.pair()).collect();
         siege.openers = (0..OPENERS).map(|_| siege.opener()).collect();

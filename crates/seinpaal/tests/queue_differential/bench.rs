@@ -1,11 +1,8 @@
 //! A server, the store under test and the ledger of queues, which are given the same events.
 
-use std::{
-    collections::{HashMap, HashSet},
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-    },
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering},
 };
 
 use redis::{AsyncConnectionConfig, PushInfo, PushKind, Value, aio::MultiplexedConnection};
@@ -15,17 +12,15 @@ use seinpaal::store::{
     url::StoreUrl,
 };
 use seinpaal_proto::{
-    Contact, Contacts, Fence, Inbox, Name,
-    queue::{
-        Batch, Configure, Delivery, Due, How, ItemId, MemoryQueue, Pop, Push, Renew, Reply,
-        Request, Wakeup, What, execute,
-    },
+    Inbox,
+    queue::{Batch, Configure, Delivery, Pop, Wakeup, What, execute},
     time::SECOND,
 };
 use tokio::sync::mpsc;
 
 use super::{
     RedisServer,
+    model::{Listening, Model},
     queue_history::{Ask, Event, Seen, Turn, inbox},
 };
 
@@ -263,122 +258,6 @@ fn is_kept(head: &[u8]) -> bool {
 pub(super) fn everything() -> Pop {
     let (ttl, margin) = (SECOND, SECOND / 4);
     Pop { items: 64, ttl, margin, wait: false, drains: false, about: String::new() }
-}
-
-/// The ledger, who listens, and what was answered.
-#[derive(Default)]
-pub(super) struct Model {
-    state: MemoryQueue,
-    listening: HashSet<Inbox>,
-    pushed: Vec<ItemId>,
-    delivered: Vec<Delivery>,
-    last: HashMap<Inbox, Batch>,
-    overtaken: u64,
-    /// Until when a session is remembered, at least.
-    remembered: u64,
-}
-
-struct Listening<'a>(&'a HashSet<Inbox>);
-
-impl Contacts for Listening<'_> {
-    fn contact(&mut self, inbox: Inbox) -> Contact {
-        if self.0.contains(&inbox) { Contact::Listening } else { Contact::Silent }
-    }
-}
-
-impl Model {
-    fn batch(&mut self, now: u64, session: Inbox, turn: Turn, seen: Seen, asks: &[Ask]) -> Batch {
-        let last = self.last.get(&session);
-        let number = last.map_or(1_000_000, |last| last.number);
-        self.overtaken += 1;
-        let next = |number, not_after| Batch {
-            name: Name::new("a name").unwrap(),
-            session,
-            number,
-            not_after,
-            seen: seen_at(now, seen),
-            requests: asks.iter().map(|ask| self.request(now, ask)).collect(),
-        };
-        let batch = match (turn, last) {
-            (Turn::Again, Some(last)) => last.clone(),
-            (Turn::Overtaken, Some(_)) => next(number - 500 - self.overtaken, now + SECOND),
-            (Turn::Unnumbered, _) => next(0, 0),
-            (Turn::Next(by), _) => next(number + 1_000, now.saturating_add_signed(by)),
-            _ => next(number + 1_000, now + SECOND),
-        };
-        if batch.number > number {
-            self.last.insert(session, batch.clone());
-        }
-        batch
-    }
-
-    fn request(&self, now: u64, ask: &Ask) -> Request {
-        let finish = |at, how| Request::Finish { delivery: self.delivery(at), how };
-        match ask.clone() {
-            Ask::Push(push) => Request::Push(push_at(now, push)),
-            Ask::Pop(pop) => Request::Pop(pop),
-            Ask::Renew { ttl, margin, deliveries } => {
-                let deliveries = deliveries.iter().map(|at| self.delivery(*at)).collect();
-                Request::Renew(Renew { ttl, margin, deliveries })
-            }
-            Ask::Acknowledge(at) => finish(at, How::Acknowledge),
-            Ask::GiveBack(at, delay) => finish(at, How::GiveBack { delay }),
-            Ask::Fail(at, delay, reason) => finish(at, How::Fail { delay, reason }),
-            Ask::Leave => Request::Leave,
-            Ask::Cancel(at) => Request::Cancel { id: self.id(at) },
-            Ask::Replay(at) => Request::Replay { id: self.id(at) },
-            Ask::Drop(at) => Request::Drop { id: self.id(at) },
-            Ask::Purge(what) => Request::Purge(what),
-            Ask::Configure(change) => Request::Configure(change),
-            Ask::Inspect { rows } => Request::Inspect { rows },
-            Ask::Dead { after: usize::MAX, rows } => Request::Dead { after: ItemId(0), rows },
-            Ask::Dead { after, rows } => Request::Dead { after: self.id(after), rows },
-        }
-    }
-
-    /// One of the latest, or one that never was.
-    fn delivery(&self, at: usize) -> Delivery {
-        let nothing = Delivery { id: ItemId(u64::MAX), fence: Fence(7) };
-        self.delivered.iter().rev().nth(at).copied().unwrap_or(nothing)
-    }
-
-    fn id(&self, at: usize) -> ItemId {
-        self.pushed.iter().rev().nth(at).copied().unwrap_or(ItemId(u64::MAX))
-    }
-
-    fn remember(&mut self, batch: &Batch, replies: &[Reply]) {
-        if batch.number > 0 && !replies.is_empty() && !replies.contains(&Reply::Late) {
-            self.remembered = self.remembered.max(batch.not_after);
-        }
-    }
-
-    fn learn(&mut self, replies: &[Reply]) {
-        for reply in replies {
-            match reply {
-                Reply::Pushed { id } => self.pushed.push(*id),
-                Reply::Popped { items, .. } => {
-                    self.delivered.extend(items.iter().map(|popped| popped.delivery));
-                }
-                _ => {}
-            }
-        }
-    }
-}
-
-fn seen_at(now: u64, seen: Seen) -> u64 {
-    match seen {
-        Seen::None => 0,
-        Seen::Near(by) => now.saturating_add_signed(by),
-        Seen::Absurd => u64::MAX,
-    }
-}
-
-fn push_at(now: u64, push: Push) -> Push {
-    let due = match push.due {
-        Due::At(at) => Due::At(now - SECOND + at),
-        due => due,
-    };
-    Push { due, ..push }
 }
 
 async fn connect(

@@ -3,6 +3,7 @@
 //! Each is drawn beside a ledger. A session asks and stands in line, gives back what it holds, proves what it was
 //! handed, and renews what it has. Time ends just before, at and after the moments at which a lease ends.
 
+use seinpaal_draw::Draw;
 use seinpaal_proto::{
     Acquire, Configure, Enqueue, Kind, LeaseId, Limit, LimitRule, OnMismatch, Permits, Priority,
     time::{MILLISECOND, SECOND},
@@ -10,14 +11,14 @@ use seinpaal_proto::{
 
 use super::{
     beside::{Beside, ticket},
-    history::{Ask, Event, FenceSeen, Random, inbox},
+    history::{Ask, Event, FenceSeen, inbox},
     model::Guard,
 };
 
 const CALLS: u64 = 150;
 
-struct Draw {
-    random: Random,
+struct Draws {
+    random: Draw,
     beside: Beside,
     ttl: u64,
     place_ttl: u64,
@@ -43,7 +44,7 @@ pub(super) fn guarded_history(seed: u64, sessions: usize, length: u64) -> Vec<Ev
 }
 
 fn drawn(seed: u64, sessions: usize, guard: Option<Guard>) -> Vec<Event> {
-    let mut random = Random(seed);
+    let mut random = Draw::new(seed);
     let ttls = [100 * MILLISECOND, SECOND, SECOND, 10 * SECOND, 20 * 3_600 * SECOND];
     let ttl = random.pick(&ttls);
     let other = random.pick(&ttls);
@@ -54,7 +55,7 @@ fn drawn(seed: u64, sessions: usize, guard: Option<Guard>) -> Vec<Event> {
     let (drawn, places) = (vec![0; sessions], (0..sessions).map(place).collect());
     let beside = Beside::new(guard);
     let mut draw =
-        Draw { random, beside, ttl, place_ttl, margin, limit, haste, rarity, drawn, places };
+        Draws { random, beside, ttl, place_ttl, margin, limit, haste, rarity, drawn, places };
     (0..sessions as u64).for_each(|i| draw.beside.push(Event::Listen(inbox(i))));
     for _ in 0..CALLS {
         draw.go_on();
@@ -66,7 +67,7 @@ fn place(session: usize) -> LeaseId {
     LeaseId((0x3a17 + session as u128) << 64)
 }
 
-impl Draw {
+impl Draws {
     fn go_on(&mut self) {
         if self.random.one_in(self.rarity) {
             let inbox = inbox(self.random.below(self.drawn.len() as u64));

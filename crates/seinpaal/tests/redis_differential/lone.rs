@@ -3,6 +3,7 @@
 //! Each is drawn beside a ledger. So a session gives back what it holds and asks for what there is, as real ones do, and
 //! time ends just before, at and after the moments at which a lease or a memory ends.
 
+use seinpaal_draw::Draw;
 use seinpaal_proto::{
     Acquire, Configure, Enqueue, Inbox, Kind, LeaseId, Limit, LimitRule, OnMismatch, Permits,
     Priority, Ticket,
@@ -11,7 +12,7 @@ use seinpaal_proto::{
 
 use super::{
     beside::{Beside, ticket},
-    history::{Ask, Event, FenceSeen, Random, inbox},
+    history::{Ask, Event, FenceSeen, inbox},
     model::Guard,
 };
 
@@ -38,8 +39,8 @@ struct Terms {
     haste: u64,
 }
 
-struct Draw {
-    random: Random,
+struct Draws {
+    random: Draw,
     beside: Beside,
     terms: Terms,
     /// Hardly anything runs out, and no operator is there.
@@ -59,10 +60,10 @@ pub(super) fn guarded_history(seed: u64, sessions: usize, length: u64) -> Vec<Ev
 }
 
 fn drawn(seed: u64, sessions: usize, guard: Option<Guard>) -> Vec<Event> {
-    let mut random = Random(seed);
+    let mut random = Draw::new(seed);
     let (is_calm, first) = (random.one_in(2), terms(&mut random));
     let (beside, drawn) = (Beside::new(guard), vec![0; sessions]);
-    let mut draw = Draw { random, beside, terms: first, is_calm, drawn };
+    let mut draw = Draws { random, beside, terms: first, is_calm, drawn };
     (0..4).for_each(|i| draw.beside.push(Event::Listen(inbox(i))));
     for _ in 0..CALLS {
         if draw.random.one_in(15) {
@@ -79,7 +80,7 @@ fn drawn(seed: u64, sessions: usize, guard: Option<Guard>) -> Vec<Event> {
     draw.beside.events
 }
 
-fn terms(random: &mut Random) -> Terms {
+fn terms(random: &mut Draw) -> Terms {
     let ttl = match random.below(8) {
         0 => 20 * 3_600 * SECOND,
         1 | 2 => 10 * SECOND,
@@ -100,7 +101,7 @@ fn lease(session: usize) -> LeaseId {
     ticket(session, 0).into()
 }
 
-impl Draw {
+impl Draws {
     /// Where nobody listens, the store's own clock ends leases, too.
     fn hush_or_listen(&mut self) {
         match self.random.below(3) {
@@ -309,7 +310,7 @@ impl Draw {
     }
 }
 
-fn about(random: &mut Random) -> &'static str {
+fn about(random: &mut Draw) -> &'static str {
     match random.below(300) {
         0 if random.one_in(3) => LONG,
         0 => &LONG[..255],

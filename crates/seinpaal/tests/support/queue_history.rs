@@ -1,75 +1,16 @@
 //! Random histories of one queue, as plain data: they can be run again, made shorter and printed.
 #![allow(missing_docs, unreachable_pub)]
 
+mod queue_events;
+
+use seinpaal_draw::Draw;
 use seinpaal_proto::{
     Inbox, Limit, Name, Priority,
     queue::{Configure, Dedup, Due, Pop, Purge, Push, Reason},
     time::{MILLISECOND, SECOND, UNBOUNDED},
 };
 
-/// What happens next.
-#[derive(Clone, Debug)]
-pub enum Event {
-    /// Somebody subscribes to this inbox.
-    Listen(Inbox),
-    /// Nobody listens at this inbox any more.
-    Hush(Inbox),
-    /// The clock moves by so many microseconds, and a batch arrives.
-    Call { step: i64, session: Inbox, turn: Turn, seen: Seen, asks: Vec<Ask> },
-}
-
-/// Which batch of its session it is.
-#[derive(Clone, Copy, Debug)]
-pub enum Turn {
-    /// The next, with a deadline so far from the clock.
-    Next(i64),
-    /// The last one, sent again.
-    Again,
-    /// One that the last has overtaken.
-    Overtaken,
-    /// One that bears being done twice.
-    Unnumbered,
-}
-
-/// What the sender claims to have seen.
-#[derive(Clone, Copy, Debug)]
-pub enum Seen {
-    None,
-    /// So far from the clock.
-    Near(i64),
-    /// More than can be believed.
-    Absurd,
-}
-
-/// A request; what it is about is found among what was answered before.
-#[derive(Clone, Debug)]
-pub enum Ask {
-    /// `At` is relative to the clock.
-    Push(Push),
-    Pop(Pop),
-    /// Of the latest deliveries.
-    Renew {
-        ttl: u64,
-        margin: u64,
-        deliveries: Vec<usize>,
-    },
-    Acknowledge(usize),
-    GiveBack(usize, u64),
-    Fail(usize, u64, Reason),
-    Leave,
-    Cancel(usize),
-    Replay(usize),
-    Drop(usize),
-    Purge(Purge),
-    Configure(Configure),
-    Inspect {
-        rows: u32,
-    },
-    Dead {
-        after: usize,
-        rows: u32,
-    },
-}
+pub use queue_events::{Ask, Event, Seen, Turn};
 
 /// What there is much of.
 #[derive(Clone, Copy, Debug)]
@@ -94,165 +35,137 @@ pub const LONE: Scale = Scale { events: 220, most_requests: 1, most_items: 1, pl
 /// The same with so many items that not all that are in work can be listed.
 pub const CROWDED: Scale = Scale { events: 60, most_requests: 60, most_items: 64, plain: Some(25) };
 
-/// SplitMix64 (Steele, Lea, Flood 2014).
-#[derive(Clone, Debug)]
-pub struct Random(pub u64);
-
-impl Random {
-    pub fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    /// 0 to `end` exclusive.
-    fn below(&mut self, end: u64) -> u64 {
-        self.next() % end
-    }
-
-    fn one_in(&mut self, n: u64) -> bool {
-        self.below(n) == 0
-    }
-
-    fn pick<T: Clone>(&mut self, from: &[T]) -> T {
-        from[self.below(from.len() as u64) as usize].clone()
-    }
-}
-
 pub fn inbox(i: u64) -> Inbox {
     Inbox(0xb0_0000_0000_0000_0000_0000 + u128::from(i))
 }
 
 pub fn history(seed: u64, scale: Scale) -> Vec<Event> {
-    let mut random = Random(seed);
+    let mut draw = Draw::new(seed);
     let first = (0..3).map(|i| Event::Listen(inbox(i))).collect::<Vec<_>>();
-    let rest = (0..scale.events).map(|_| event(&mut random, scale));
+    let rest = (0..scale.events).map(|_| event(&mut draw, scale));
     first.into_iter().chain(rest).collect()
 }
 
-fn event(random: &mut Random, scale: Scale) -> Event {
-    match random.below(40) {
-        0 => Event::Hush(inbox(random.below(5))),
-        1 | 2 => Event::Listen(inbox(random.below(5))),
-        _ => call(random, scale),
+fn event(draw: &mut Draw, scale: Scale) -> Event {
+    match draw.below(40) {
+        0 => Event::Hush(inbox(draw.below(5))),
+        1 | 2 => Event::Listen(inbox(draw.below(5))),
+        _ => call(draw, scale),
     }
 }
 
-fn call(random: &mut Random, scale: Scale) -> Event {
-    let requests = match random.below(10) {
+fn call(draw: &mut Draw, scale: Scale) -> Event {
+    let requests = match draw.below(10) {
         0 => 0,
         1..6 => 1,
-        _ => 1 + random.below(scale.most_requests),
+        _ => 1 + draw.below(scale.most_requests),
     };
-    let requests =
-        if scale.most_requests > 4 { random.below(scale.most_requests) } else { requests };
-    let is_plain = scale.plain.is_some_and(|odd| !random.one_in(odd));
+    let requests = if scale.most_requests > 4 { draw.below(scale.most_requests) } else { requests };
+    let is_plain = scale.plain.is_some_and(|odd| !draw.one_in(odd));
     let asks = if is_plain {
-        plain_asks(random, requests.max(1), scale)
+        plain_asks(draw, requests.max(1), scale)
     } else {
-        (0..requests).map(|_| ask(random, scale)).collect()
+        (0..requests).map(|_| ask(draw, scale)).collect()
     };
     Event::Call {
-        step: step(random),
-        session: inbox(random.below(5)),
-        turn: turn(random),
-        seen: seen(random),
+        step: step(draw),
+        session: inbox(draw.below(5)),
+        turn: turn(draw),
+        seen: seen(draw),
         asks,
     }
 }
 
 /// What sessions send together.
-fn plain_asks(random: &mut Random, requests: u64, scale: Scale) -> Vec<Ask> {
-    let kind = random.below(8);
+fn plain_asks(draw: &mut Draw, requests: u64, scale: Scale) -> Vec<Ask> {
+    let kind = draw.below(8);
     let mut asks = (0..requests)
         .map(|_| match kind {
-            0..3 => Ask::Push(plain_push(random)),
-            3..6 if random.one_in(6) => Ask::Fail(at(random), 0, Reason::default()),
-            3..6 => Ask::Acknowledge(at(random)),
-            6 => renew(random),
-            _ => Ask::Acknowledge(at(random)),
+            0..3 => Ask::Push(plain_push(draw)),
+            3..6 if draw.one_in(6) => Ask::Fail(at(draw), 0, Reason::default()),
+            3..6 => Ask::Acknowledge(at(draw)),
+            6 => renew(draw),
+            _ => Ask::Acknowledge(at(draw)),
         })
         .collect::<Vec<_>>();
     if (3..6).contains(&kind) {
-        if kind == 5 && random.one_in(3) {
+        if kind == 5 && draw.one_in(3) {
             asks.clear();
         }
-        asks.push(Ask::Pop(Pop { wait: random.one_in(12), drains: false, ..a_pop(random, scale) }));
+        asks.push(Ask::Pop(Pop { wait: draw.one_in(12), drains: false, ..a_pop(draw, scale) }));
     }
     asks
 }
 
-fn plain_push(random: &mut Random) -> Push {
-    let push = push(random);
-    let is_odd = random.one_in(12);
+fn plain_push(draw: &mut Draw) -> Push {
+    let push = push(draw);
+    let is_odd = draw.one_in(12);
     if is_odd { push } else { Push { group: None, due: Due::Now, dedup: None, ..push } }
 }
 
-fn turn(random: &mut Random) -> Turn {
-    match random.below(30) {
+fn turn(draw: &mut Draw) -> Turn {
+    match draw.below(30) {
         0 | 1 => Turn::Again,
         2 => Turn::Overtaken,
         3 => Turn::Unnumbered,
-        4 => Turn::Next(random.below(100 * MILLISECOND) as i64 - 50 * MILLISECOND as i64),
-        5..10 => Turn::Next(random.below(SECOND) as i64),
-        _ => Turn::Next(random.below(20 * SECOND) as i64),
+        4 => Turn::Next(draw.below(100 * MILLISECOND) as i64 - 50 * MILLISECOND as i64),
+        5..10 => Turn::Next(draw.below(SECOND) as i64),
+        _ => Turn::Next(draw.below(20 * SECOND) as i64),
     }
 }
 
-fn step(random: &mut Random) -> i64 {
-    match random.below(40) {
-        0 => -(random.below(3_600 * SECOND) as i64),
-        1 | 2 => -(random.below(2 * SECOND) as i64),
-        3 => random.below(7_200 * SECOND) as i64,
-        4..8 => random.below(3 * SECOND) as i64,
-        8..16 => random.below(300 * MILLISECOND) as i64,
+fn step(draw: &mut Draw) -> i64 {
+    match draw.below(40) {
+        0 => -(draw.below(3_600 * SECOND) as i64),
+        1 | 2 => -(draw.below(2 * SECOND) as i64),
+        3 => draw.below(7_200 * SECOND) as i64,
+        4..8 => draw.below(3 * SECOND) as i64,
+        8..16 => draw.below(300 * MILLISECOND) as i64,
         16..19 => 0,
         // As long as a lease or a call to the microsecond.
-        19 | 20 => random.pick(&[100, 150, 300, 1_000]) * MILLISECOND as i64,
-        _ => random.below(40 * MILLISECOND) as i64,
+        19 | 20 => draw.pick(&[100, 150, 300, 1_000]) * MILLISECOND as i64,
+        _ => draw.below(40 * MILLISECOND) as i64,
     }
 }
 
-fn seen(random: &mut Random) -> Seen {
-    match random.below(60) {
+fn seen(draw: &mut Draw) -> Seen {
+    match draw.below(60) {
         0 => Seen::Absurd,
-        1..4 => Seen::Near(random.below(20 * SECOND) as i64 - 10 * SECOND as i64),
+        1..4 => Seen::Near(draw.below(20 * SECOND) as i64 - 10 * SECOND as i64),
         _ => Seen::None,
     }
 }
 
 /// Mostly one of the latest.
-fn at(random: &mut Random) -> usize {
-    let most = if random.one_in(4) { 100 } else { 6 };
-    random.below(most) as usize
+fn at(draw: &mut Draw) -> usize {
+    let most = if draw.one_in(4) { 100 } else { 6 };
+    draw.below(most) as usize
 }
 
-fn ask(random: &mut Random, scale: Scale) -> Ask {
-    match random.below(60) {
-        0..18 => Ask::Push(push(random)),
-        18..32 => Ask::Pop(a_pop(random, scale)),
-        32..35 => renew(random),
-        35..42 => Ask::Acknowledge(at(random)),
-        42..44 => Ask::GiveBack(at(random), delay(random)),
-        44..47 => Ask::Fail(at(random), delay(random), reason(random)),
+fn ask(draw: &mut Draw, scale: Scale) -> Ask {
+    match draw.below(60) {
+        0..18 => Ask::Push(push(draw)),
+        18..32 => Ask::Pop(a_pop(draw, scale)),
+        32..35 => renew(draw),
+        35..42 => Ask::Acknowledge(at(draw)),
+        42..44 => Ask::GiveBack(at(draw), delay(draw)),
+        44..47 => Ask::Fail(at(draw), delay(draw), reason(draw)),
         47 => Ask::Leave,
-        48 | 49 => Ask::Cancel(at(random)),
-        50 => Ask::Replay(at(random)),
-        51 => Ask::Drop(at(random)),
-        52 if random.one_in(3) => {
-            Ask::Purge(random.pick(&[Purge::Waiting, Purge::Waiting, Purge::Dead]))
+        48 | 49 => Ask::Cancel(at(draw)),
+        50 => Ask::Replay(at(draw)),
+        51 => Ask::Drop(at(draw)),
+        52 if draw.one_in(3) => {
+            Ask::Purge(draw.pick(&[Purge::Waiting, Purge::Waiting, Purge::Dead]))
         }
-        53..57 => Ask::Configure(change(random)),
-        57 => Ask::Dead { after: at(random), rows: random.pick(&[0, 1, 3, 1000]) },
-        _ => Ask::Inspect { rows: random.pick(&[0, 1, 3, 1000]) },
+        53..57 => Ask::Configure(change(draw)),
+        57 => Ask::Dead { after: at(draw), rows: draw.pick(&[0, 1, 3, 1000]) },
+        _ => Ask::Inspect { rows: draw.pick(&[0, 1, 3, 1000]) },
     }
 }
 
-fn push(random: &mut Random) -> Push {
+fn push(draw: &mut Draw) -> Push {
     Push {
-        payload: random
+        payload: draw
             .pick(&[
                 b"".as_slice(),
                 b"x",
@@ -262,76 +175,76 @@ fn push(random: &mut Random) -> Push {
                 &[0; 3000],
             ])
             .to_vec(),
-        priority: Priority::new(random.pick(&[0, 0, 0, 1, -1, 2, 100, -100])).unwrap(),
-        due: due(random),
-        group: (random.one_in(3)).then(|| group(random)),
-        dedup: random.one_in(8).then(|| dedup(random)),
-        most: 1 + random.below(3) as u32,
-        about: about(random),
+        priority: Priority::new(draw.pick(&[0, 0, 0, 1, -1, 2, 100, -100])).unwrap(),
+        due: due(draw),
+        group: (draw.one_in(3)).then(|| group(draw)),
+        dedup: draw.one_in(8).then(|| dedup(draw)),
+        most: 1 + draw.below(3) as u32,
+        about: about(draw),
     }
 }
 
-fn due(random: &mut Random) -> Due {
-    match random.below(20) {
-        0..3 => Due::In(random.below(2 * SECOND)),
-        3 => Due::At(random.below(4 * SECOND)),
-        4 => Due::In(random.pick(&[0, 1, 100 * MILLISECOND, u64::MAX])),
+fn due(draw: &mut Draw) -> Due {
+    match draw.below(20) {
+        0..3 => Due::In(draw.below(2 * SECOND)),
+        3 => Due::At(draw.below(4 * SECOND)),
+        4 => Due::In(draw.pick(&[0, 1, 100 * MILLISECOND, u64::MAX])),
         _ => Due::Now,
     }
 }
 
-fn group(random: &mut Random) -> Name {
-    Name::new(random.pick(&["a", "a b", "ab", "zürich", "b"])).unwrap()
+fn group(draw: &mut Draw) -> Name {
+    Name::new(draw.pick(&["a", "a b", "ab", "zürich", "b"])).unwrap()
 }
 
-fn dedup(random: &mut Random) -> Dedup {
-    let key = Name::new(random.pick(&["k", "k 1", "ké", "l"])).unwrap();
-    Dedup { key, window: random.pick(&[0, 1, 100 * MILLISECOND, SECOND, 5 * SECOND]) }
+fn dedup(draw: &mut Draw) -> Dedup {
+    let key = Name::new(draw.pick(&["k", "k 1", "ké", "l"])).unwrap();
+    Dedup { key, window: draw.pick(&[0, 1, 100 * MILLISECOND, SECOND, 5 * SECOND]) }
 }
 
-fn about(random: &mut Random) -> String {
-    random.pick(&["", "me", "two words", "1 2 3", "\u{1f}a\u{1e}b\nc %d"]).to_owned()
+fn about(draw: &mut Draw) -> String {
+    draw.pick(&["", "me", "two words", "1 2 3", "\u{1f}a\u{1e}b\nc %d"]).to_owned()
 }
 
-fn a_pop(random: &mut Random, scale: Scale) -> Pop {
-    let (ttl, margin) = terms(random);
+fn a_pop(draw: &mut Draw, scale: Scale) -> Pop {
+    let (ttl, margin) = terms(draw);
     Pop {
-        items: 1 + random.below(scale.most_items) as u32,
+        items: 1 + draw.below(scale.most_items) as u32,
         ttl,
         margin,
-        wait: random.one_in(2),
-        drains: random.one_in(4),
-        about: about(random),
+        wait: draw.one_in(2),
+        drains: draw.one_in(4),
+        about: about(draw),
     }
 }
 
-fn renew(random: &mut Random) -> Ask {
-    let (ttl, margin) = terms(random);
-    let deliveries = (0..random.below(5)).map(|_| at(random)).collect();
+fn renew(draw: &mut Draw) -> Ask {
+    let (ttl, margin) = terms(draw);
+    let deliveries = (0..draw.below(5)).map(|_| at(draw)).collect();
     Ask::Renew { ttl, margin, deliveries }
 }
 
-fn terms(random: &mut Random) -> (u64, u64) {
-    let ttl = random.pick(&[100, 101, 150, 300, 1_000, 5_000]) * MILLISECOND;
-    let margin = random.pick(&[ttl / 4, ttl / 4, ttl / 4, 7 * MILLISECOND, UNBOUNDED, 0]);
+fn terms(draw: &mut Draw) -> (u64, u64) {
+    let ttl = draw.pick(&[100, 101, 150, 300, 1_000, 5_000]) * MILLISECOND;
+    let margin = draw.pick(&[ttl / 4, ttl / 4, ttl / 4, 7 * MILLISECOND, UNBOUNDED, 0]);
     (ttl, margin)
 }
 
-fn delay(random: &mut Random) -> u64 {
-    random.pick(&[0, 0, 1, 100 * MILLISECOND, SECOND, u64::MAX])
+fn delay(draw: &mut Draw) -> u64 {
+    draw.pick(&[0, 0, 1, 100 * MILLISECOND, SECOND, u64::MAX])
 }
 
-fn reason(random: &mut Random) -> Reason {
-    Reason::new(random.pick(&["", "no", "no route to host: 5 %d", "é€"]))
+fn reason(draw: &mut Draw) -> Reason {
+    Reason::new(draw.pick(&["", "no", "no route to host: 5 %d", "é€"]))
 }
 
-fn change(random: &mut Random) -> Configure {
-    let limit = random.pick(&[None, Some(0), Some(1), Some(2), Some(3)]);
+fn change(draw: &mut Draw) -> Configure {
+    let limit = draw.pick(&[None, Some(0), Some(1), Some(2), Some(3)]);
     let limit = limit.map(|limit| Limit::new(limit).unwrap());
-    match random.below(9) {
+    match draw.below(9) {
         0 | 1 => Configure::Limit(limit),
         2 | 3 => Configure::GroupLimit(limit),
-        4 => Configure::Pause(random.pick(&["", "1", "for repairs\n\"now\""]).to_owned()),
+        4 => Configure::Pause(draw.pick(&["", "1", "for repairs\n\"now\""]).to_owned()),
         5 => Configure::Limit(None),
         _ => Configure::Resume,
     }

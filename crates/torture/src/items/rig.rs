@@ -11,7 +11,9 @@ use std::{
 use seinpaal::{Push, PushError, Queue, Seinpaal};
 
 use super::{ItemPlan, NAME, history::ItemEvent, store::RunningStore, worker::payload};
-use crate::{draw::Draw, history::Pen, lives::Lives};
+use seinpaal_draw::Draw;
+
+use crate::{history::Pen, lives::Lives};
 
 /// Items in a push.
 const BATCH: u64 = 50;

@@ -14,8 +14,9 @@ use std::{
 use seinpaal::{FinishError, Item};
 
 use super::{NAME, history::ItemEvent};
+use seinpaal_draw::Draw;
+
 use crate::{
-    draw::Draw,
     history::Pen,
     worker::{connect, stop_with_stdin},
 };

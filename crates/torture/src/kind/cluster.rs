@@ -40,7 +40,7 @@ impl Cluster {
         let masters = self.0.masters();
         let replicas: Vec<_> =
             (0..self.0.nodes().len()).filter(|node| !masters.contains(node)).collect();
-        let replica = *scene.draw.one_of(&replicas);
+        let replica = scene.draw.pick(&replicas);
         self.0.kill(replica);
         scene.wait(100 * MS, scene.ttl);
         self.0.start_again(replica);
@@ -52,7 +52,7 @@ impl Cluster {
         let key = Self::a_key(scene);
         let (slot, from) = (self.0.slot_of(key), self.0.owner_of(key));
         let others: Vec<_> = self.0.masters().into_iter().filter(|node| *node != from).collect();
-        self.0.move_slot(slot, from, *scene.draw.one_of(&others));
+        self.0.move_slot(slot, from, scene.draw.pick(&others));
         // Until the replicas have what was moved, the death of a master is another matter.
         self.0.await_health();
     }

@@ -6,9 +6,10 @@ use seinpaal::{Failed, FinishError, Item, Push, PushError, Queue};
 use tokio::sync::watch;
 
 use super::NAME;
+use seinpaal_draw::Draw;
+
 use crate::{
     clock,
-    draw::Draw,
     history::{Pen, What},
 };
 

@@ -5,8 +5,9 @@ use std::{io, process::Command, time::Duration};
 use seinpaal_rig::{Clocks, Proxy};
 
 use super::Plan;
+use seinpaal_draw::Draw;
+
 use crate::{
-    draw::Draw,
     history::Pen,
     kind::{Kind, Site},
     lives::Lives,

@@ -20,7 +20,7 @@ impl Rig<'_> {
     pub(super) fn victim(&mut self) -> usize {
         let holders = holders(&self.plan.history).unwrap_or_default();
         if !holders.is_empty() && self.scene.draw.chance(50) {
-            return *self.scene.draw.one_of(&holders);
+            return self.scene.draw.pick(&holders);
         }
         let victim = self.scene.draw.below(self.plan.workers as u64);
         usize::try_from(victim).unwrap_or(0)

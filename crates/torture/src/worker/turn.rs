@@ -5,7 +5,7 @@ use std::time::Duration;
 use tokio::sync::watch;
 
 use super::Orders;
-use crate::draw::Draw;
+use seinpaal_draw::Draw;
 
 /// One request and what becomes of it.
 #[derive(Clone, Debug)]
@@ -34,7 +34,7 @@ const MS: Duration = Duration::from_millis(1);
 
 impl Turn {
     pub(super) fn draw(draw: &mut Draw, orders: &Orders) -> Self {
-        let (name, limit) = draw.one_of(&orders.names).clone();
+        let (name, limit) = draw.pick(&orders.names);
         let many = u64::from(limit).min(4);
         let permits = if draw.chance(75) { 1 } else { 1 + draw.below(many) };
         Self {

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use seinpaal_draw::Draw;
 use seinpaal_proto::{
     Contact, Contacts, Inbox, Limit, Name, Priority,
     queue::{
@@ -29,37 +30,26 @@ impl Contacts for Everybody {
     }
 }
 
-/// Xorshift (Marsaglia 2003), and what was seen in the answers.
+/// Requests that follow from a seed, and from what was seen in the answers.
 struct Dice {
-    state: u64,
+    draw: Draw,
     ids: Vec<ItemId>,
     deliveries: Vec<Delivery>,
 }
 
 impl Dice {
-    fn below(&mut self, sides: usize) -> usize {
-        self.state ^= self.state << 13;
-        self.state ^= self.state >> 7;
-        self.state ^= self.state << 17;
-        (self.state >> 11) as usize % sides
-    }
-
-    fn one_of<T: Clone>(&mut self, choices: &[T]) -> T {
-        choices[self.below(choices.len())].clone()
-    }
-
     fn seconds(&mut self) -> Duration {
-        self.one_of(&[0, 0, 1, 7, 60].map(Duration::from_secs))
+        self.draw.pick(&[0, 0, 1, 7, 60].map(Duration::from_secs))
     }
 
     /// One of the latest, most likely one that is still known.
     fn id(&mut self) -> ItemId {
-        let back = self.below(12);
+        let back = self.draw.index(12);
         self.ids.iter().rev().nth(back).copied().unwrap_or(ItemId(1))
     }
 
     fn delivery(&mut self) -> Delivery {
-        let back = self.below(8);
+        let back = self.draw.index(8);
         let nothing = Delivery { id: ItemId(1), fence: seinpaal_proto::Fence(1) };
         self.deliveries.iter().rev().nth(back).copied().unwrap_or(nothing)
     }
@@ -67,40 +57,40 @@ impl Dice {
     fn push(&mut self, now: u64) -> Push {
         let name = |text: &str| Name::new(text).unwrap();
         let key = Dedup { key: name("{k}"), window: 30_000_000 };
-        let ago = self.below(9_000_000) as u64;
+        let ago = self.draw.index(9_000_000) as u64;
         Push {
-            payload: vec![self.below(256) as u8; self.below(40)],
-            priority: Priority::new(self.below(5) as i32 - 2).unwrap(),
-            due: self.one_of(&[
+            payload: vec![self.draw.index(256) as u8; self.draw.index(40)],
+            priority: Priority::new(self.draw.index(5) as i32 - 2).unwrap(),
+            due: self.draw.pick(&[
                 Due::Now,
                 Due::Now,
                 Due::In(2 * ago),
                 Due::At(now + 5_000_000 - ago),
             ]),
-            group: self.one_of(&[None, None, Some(name("a")), Some(name("{b}"))]),
-            dedup: self.one_of(&[None, None, None, Some(key)]),
-            most: 1 + self.below(3) as u32,
-            about: format!("{{{}}}", self.below(10)),
+            group: self.draw.pick(&[None, None, Some(name("a")), Some(name("{b}"))]),
+            dedup: self.draw.pick(&[None, None, None, Some(key)]),
+            most: 1 + self.draw.index(3) as u32,
+            about: format!("{{{}}}", self.draw.index(10)),
         }
     }
 
     fn pop(&mut self) -> Pop {
-        let ttl = self.one_of(&[1_000_000, 30_000_000]);
-        let margin = self.one_of(&[ttl / 4, ttl / 4, pop(1).margin]);
-        let (wait, drains) = (self.below(2) == 0, self.below(4) == 0);
-        Pop { ttl, margin, wait, drains, ..pop(1 + self.below(5) as u32) }
+        let ttl = self.draw.pick(&[1_000_000, 30_000_000]);
+        let margin = self.draw.pick(&[ttl / 4, ttl / 4, pop(1).margin]);
+        let (wait, drains) = (self.draw.index(2) == 0, self.draw.index(4) == 0);
+        Pop { ttl, margin, wait, drains, ..pop(1 + self.draw.index(5) as u32) }
     }
 
     fn change(&mut self) -> Configure {
-        let limit = self.one_of(&[None, Some(0), Some(1), Some(2), Some(5)]);
+        let limit = self.draw.pick(&[None, Some(0), Some(1), Some(2), Some(5)]);
         let limit = limit.map(|limit| Limit::new(limit).unwrap());
         let paused = Configure::Pause("{p}".into());
         let (all, groups) = (Configure::Limit(limit), Configure::GroupLimit(limit));
-        self.one_of(&[all, groups, paused, Configure::Resume, Configure::Resume])
+        self.draw.pick(&[all, groups, paused, Configure::Resume, Configure::Resume])
     }
 
     fn request(&mut self, now: u64) -> Request {
-        match self.below(26) {
+        match self.draw.index(26) {
             0..=7 => Request::Push(self.push(now)),
             8..=12 => Request::Pop(self.pop()),
             13..=15 => acknowledge(self.delivery()),
@@ -110,10 +100,12 @@ impl Dice {
             19 => Request::Cancel { id: self.id() },
             20 => Request::Replay { id: self.id() },
             21 => Request::Configure(self.change()),
-            22 if self.below(2) == 0 => Request::Drop { id: self.id() },
+            22 if self.draw.index(2) == 0 => Request::Drop { id: self.id() },
             22 => Request::Leave,
             23 => Request::Dead { after: ItemId(0), rows: 3 },
-            24 if self.below(5) == 0 => Request::Purge(self.one_of(&[Purge::Waiting, Purge::Dead])),
+            24 if self.draw.index(5) == 0 => {
+                Request::Purge(self.draw.pick(&[Purge::Waiting, Purge::Dead]))
+            }
             _ => Request::Inspect { rows: 5 },
         }
     }
@@ -132,24 +124,25 @@ impl Dice {
 
     /// A new batch, the last one of its session again, or one that came too late.
     fn batch(&mut self, client: &QueueClient<'_>, last: &Batch, now: u64) -> Batch {
-        match self.below(12) {
+        match self.draw.index(12) {
             0 | 1 => last.clone(),
             2 => Batch { number: last.number.saturating_sub(1), ..last.clone() },
-            _ => client.batch((0..self.below(5)).map(|_| self.request(now)).collect()),
+            _ => client.batch((0..self.draw.index(5)).map(|_| self.request(now)).collect()),
         }
     }
 }
 
 pub async fn a_random_history_is_answered_as_the_ledger_answers_it(stage: &Stage) {
     let seed = random() as u64 | 1;
-    let mut dice = Dice { state: seed, ids: Vec::new(), deliveries: Vec::new() };
+    let mut dice = Dice { draw: Draw::new(seed), ids: Vec::new(), deliveries: Vec::new() };
     let mut state = MemoryQueue::default();
     let clients =
         [stage.queue_client().await, stage.queue_client().await, stage.queue_client().await];
     let mut last = clients.each_ref().map(|client| client.batch(vec![Request::Push(item("x"))]));
     for step in 0..STEPS {
-        stage.advance(dice.one_of(&[0, 1, 300, 1_000, 9_000, 60_000].map(Duration::from_millis)));
-        let who = dice.below(3);
+        stage
+            .advance(dice.draw.pick(&[0, 1, 300, 1_000, 9_000, 60_000].map(Duration::from_millis)));
+        let who = dice.draw.index(3);
         let batch = dice.batch(&clients[who], &last[who], stage.now());
         let asked = clients[who].call(&batch).await;
         let mut everybody = Everybody(stage.harness().contact());

@@ -65,7 +65,7 @@ fn an_index_that_contradicts_its_table_is_damage_and_no_endless_work() {
         ("memory_by_end", "UPDATE memory SET until = until + 1", &alive),
     ] {
         let db = database();
-        let mut random = Random(7);
+        let mut random = Random::new(7);
         for ticket in 1..=4 {
             let mut ask = random.acquire();
             (ask.ticket, ask.permits) = (Ticket(ticket << 32 | 1), Permits::ONE);

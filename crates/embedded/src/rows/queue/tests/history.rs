@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use seinpaal_draw::Draw;
 use seinpaal_proto::{
     Contact, Contacts, Fence, Inbox, Limit, Name, Priority,
     queue::{
@@ -11,9 +12,9 @@ use seinpaal_proto::{
     time::{Micros, SECOND, UNBOUNDED, margin},
 };
 
-/// SplitMix64, and what is known from the answers.
+/// Batches that follow from a seed, and from what is known from the answers.
 pub(super) struct Random {
-    state: u64,
+    draw: Draw,
     items: Vec<ItemId>,
     deliveries: Vec<Delivery>,
     last: BTreeMap<(Name, Inbox), Batch>,
@@ -34,15 +35,17 @@ impl Contacts for Oracle {
 }
 
 impl Random {
-    pub(super) fn new(state: u64) -> Self {
-        Self { state, items: Vec::new(), deliveries: Vec::new(), last: BTreeMap::new() }
+    pub(super) fn new(seed: u64) -> Self {
+        Self {
+            draw: Draw::new(seed),
+            items: Vec::new(),
+            deliveries: Vec::new(),
+            last: BTreeMap::new(),
+        }
     }
 
     pub(super) fn below(&mut self, end: u64) -> u64 {
-        self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = (self.state ^ (self.state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (z ^ (z >> 31)) % end
+        self.draw.below(end)
     }
 
     fn one_in(&mut self, sides: u64) -> bool {

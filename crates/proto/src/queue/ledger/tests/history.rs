@@ -2,6 +2,8 @@
 
 use std::{collections::BTreeMap, vec, vec::Vec};
 
+use seinpaal_draw::Draw;
+
 use super::world::*;
 use crate::{
     Contact, Fence, Limit, Name, Priority,
@@ -16,23 +18,12 @@ const SEEDS: u64 = 60;
 const STEPS: usize = 300;
 const CLIENTS: u64 = 5;
 
-/// Xorshift (Marsaglia 2003).
-struct Dice(u64);
+/// What happens, as it follows from a seed.
+struct Dice(Draw);
 
 impl Dice {
-    fn below(&mut self, sides: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 >> 11) % sides
-    }
-
-    fn one_in(&mut self, sides: u64) -> bool {
-        self.below(sides) == 0
-    }
-
     fn span(&mut self) -> Micros {
-        match self.below(12) {
+        match self.0.below(12) {
             0 => 40 * SECOND,
             1 => 3_600 * SECOND,
             n => n * SECOND / 4,
@@ -52,7 +43,7 @@ struct Known {
 
 fn request(dice: &mut Dice, known: &Known) -> Request {
     let delivery = |dice: &mut Dice| {
-        let at = dice.below(known.delivered.len().max(1) as u64) as usize;
+        let at = dice.0.below(known.delivered.len().max(1) as u64) as usize;
         let nothing = Delivery { id: ItemId(1), fence: Fence(1) };
         known
             .delivered
@@ -61,10 +52,10 @@ fn request(dice: &mut Dice, known: &Known) -> Request {
             .unwrap_or(nothing)
     };
     let id = |dice: &mut Dice| {
-        let at = dice.below(known.pushed.len().max(1) as u64) as usize;
+        let at = dice.0.below(known.pushed.len().max(1) as u64) as usize;
         known.pushed.get(at).copied().unwrap_or(ItemId(1))
     };
-    match dice.below(26) {
+    match dice.0.below(26) {
         0..=6 => Request::Push(push(dice)),
         7..=12 => Request::Pop(a_pop(dice)),
         13 => {
@@ -74,10 +65,10 @@ fn request(dice: &mut Dice, known: &Known) -> Request {
         14..=17 => Request::Finish { delivery: delivery(dice), how: How::Acknowledge },
         18 => Request::Finish {
             delivery: delivery(dice),
-            how: How::GiveBack { delay: dice.below(2) * SECOND },
+            how: How::GiveBack { delay: dice.0.below(2) * SECOND },
         },
         19 => {
-            let how = How::Fail { delay: dice.below(3) * SECOND, reason: Reason::new("no") };
+            let how = How::Fail { delay: dice.0.below(3) * SECOND, reason: Reason::new("no") };
             Request::Finish { delivery: delivery(dice), how }
         }
         20 => Request::Leave,
@@ -85,41 +76,42 @@ fn request(dice: &mut Dice, known: &Known) -> Request {
         22 => Request::Replay { id: id(dice) },
         23 => Request::Drop { id: id(dice) },
         24 => Request::Configure(change(dice)),
-        _ if dice.one_in(6) => {
-            Request::Purge(if dice.one_in(2) { Purge::Dead } else { Purge::Waiting })
+        _ if dice.0.one_in(6) => {
+            Request::Purge(if dice.0.one_in(2) { Purge::Dead } else { Purge::Waiting })
         }
         _ => Request::Inspect { rows: 4 },
     }
 }
 
 fn push(dice: &mut Dice) -> Push {
-    let group = match dice.below(4) {
+    let group = match dice.0.below(4) {
         0 | 1 => None,
         n => Some(Name::new(["a", "b"][n as usize - 2]).unwrap()),
     };
-    let due = match dice.below(6) {
+    let due = match dice.0.below(6) {
         0 => Due::In(dice.span()),
         1 => Due::At(1_000_000 * SECOND + dice.span()),
         _ => Due::Now,
     };
-    let dedup = dice.one_in(8).then(|| Dedup { key: Name::new("k").unwrap(), window: dice.span() });
-    let priority = Priority::new(dice.below(5) as i32 - 2).unwrap();
-    Push { group, due, dedup, priority, most: 1 + dice.below(3) as u32, ..item("x") }
+    let dedup =
+        dice.0.one_in(8).then(|| Dedup { key: Name::new("k").unwrap(), window: dice.span() });
+    let priority = Priority::new(dice.0.below(5) as i32 - 2).unwrap();
+    Push { group, due, dedup, priority, most: 1 + dice.0.below(3) as u32, ..item("x") }
 }
 
 fn a_pop(dice: &mut Dice) -> Pop {
-    let ttl = [SECOND, TTL][dice.below(2) as usize];
-    let margin = if dice.one_in(8) { crate::time::UNBOUNDED } else { margin(ttl) };
-    let (wait, drains) = (dice.one_in(2), dice.one_in(4));
-    Pop { items: 1 + dice.below(4) as u32, ttl, margin, wait, drains, about: "w".into() }
+    let ttl = [SECOND, TTL][dice.0.below(2) as usize];
+    let margin = if dice.0.one_in(8) { crate::time::UNBOUNDED } else { margin(ttl) };
+    let (wait, drains) = (dice.0.one_in(2), dice.0.one_in(4));
+    Pop { items: 1 + dice.0.below(4) as u32, ttl, margin, wait, drains, about: "w".into() }
 }
 
 fn change(dice: &mut Dice) -> Configure {
-    let limit = match dice.below(4) {
+    let limit = match dice.0.below(4) {
         0 => None,
         n => Some(Limit::new(n as u32).unwrap()),
     };
-    match dice.below(6) {
+    match dice.0.below(6) {
         0 | 1 => Configure::Limit(limit),
         2 | 3 => Configure::GroupLimit(limit),
         4 => Configure::Pause("why".into()),
@@ -128,20 +120,20 @@ fn change(dice: &mut Dice) -> Configure {
 }
 
 fn step(world: &mut World, dice: &mut Dice, known: &mut Known) {
-    if dice.one_in(5) {
+    if dice.0.one_in(5) {
         let span = dice.span();
         world.now =
-            if dice.one_in(8) { world.now - span.min(10_000 * SECOND) } else { world.now + span };
+            if dice.0.one_in(8) { world.now - span.min(10_000 * SECOND) } else { world.now + span };
     }
-    let client = 1 + u128::from(dice.below(CLIENTS));
-    if dice.one_in(12) {
+    let client = 1 + u128::from(dice.0.below(CLIENTS));
+    if dice.0.one_in(12) {
         let contacts = [Contact::Silent, Contact::Listening, Contact::Alive, Contact::Listening];
-        world.contacts.0.insert(client, contacts[dice.below(4) as usize]);
+        world.contacts.0.insert(client, contacts[dice.0.below(4) as usize]);
     }
-    let again = if dice.one_in(6) { known.last.get(&client).cloned() } else { None };
+    let again = if dice.0.one_in(6) { known.last.get(&client).cloned() } else { None };
     let is_new = again.is_none();
     let batch = again.unwrap_or_else(|| {
-        let requests = (0..1 + dice.below(3)).map(|_| request(dice, known)).collect();
+        let requests = (0..1 + dice.0.below(3)).map(|_| request(dice, known)).collect();
         world.batch(client, requests)
     });
     let (before, limit) = (in_work(world), limit(world));
@@ -186,7 +178,7 @@ fn learn(known: &mut Known, reply: &Reply) {
 #[test]
 fn whatever_happens_the_rules_hold() {
     for seed in 1..=SEEDS {
-        let (mut world, mut dice) = (World::new(), Dice(seed * 0x9e37_79b9));
+        let (mut world, mut dice) = (World::new(), Dice(Draw::new(seed)));
         let mut known = Known::default();
         for _ in 0..STEPS {
             step(&mut world, &mut dice, &mut known);

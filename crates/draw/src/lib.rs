@@ -1,8 +1,17 @@
-//! Chance, all of it from one seed.
+//! Chance, all of it from one seed. A history that was drawn can be drawn again.
+//!
+//! # Example
+//! ```
+//! let mut draw = seinpaal_draw::Draw::new(7);
+//! let dice = [1, 2, 3, 4, 5, 6];
+//! let thrown = [draw.pick(&dice), draw.pick(&dice)];
+//! let mut again = seinpaal_draw::Draw::new(7);
+//! assert_eq!(thrown, [again.pick(&dice), again.pick(&dice)]);
+//! ```
 
 use std::time::Duration;
 
-/// Draws numbers; the same ones for the same seed.
+/// Draws numbers; the same ones for the same seed: SplitMix64 (Steele, Lea, Flood 2014).
 #[derive(Clone, Debug)]
 pub struct Draw(u64);
 
@@ -33,6 +42,16 @@ impl Draw {
         self.number().checked_rem(bound).unwrap_or(0)
     }
 
+    /// A number below `bound`; 0 if that is 0.
+    pub fn index(&mut self, bound: usize) -> usize {
+        usize::try_from(self.below(bound as u64)).unwrap_or(0)
+    }
+
+    /// Whether something happens that does so once in so many cases.
+    pub fn one_in(&mut self, cases: u64) -> bool {
+        self.below(cases) == 0
+    }
+
     /// Whether something happens that does so in so many of a hundred cases.
     pub fn chance(&mut self, percent: u64) -> bool {
         self.below(100) < percent
@@ -48,16 +67,14 @@ impl Draw {
     ///
     /// # Panics
     /// If there are none.
-    pub fn one_of<'a, T>(&mut self, all: &'a [T]) -> &'a T {
-        let at = self.below(all.len() as u64);
-        &all[usize::try_from(at).unwrap_or(0)]
+    pub fn pick<T: Clone>(&mut self, all: &[T]) -> T {
+        all[self.index(all.len())].clone()
     }
 
     /// The same in another order.
     pub fn shuffle<T>(&mut self, all: &mut [T]) {
         for last in (1..all.len()).rev() {
-            let other = self.below(last as u64 + 1);
-            all.swap(last, usize::try_from(other).unwrap_or(0));
+            all.swap(last, self.index(last + 1));
         }
     }
 }
@@ -65,6 +82,16 @@ impl Draw {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The numbers that its authors give for this seed.
+    #[test]
+    fn the_numbers_are_those_of_splitmix64() {
+        let mut draw = Draw::new(1_234_567);
+        let drawn = [(); 3].map(|()| draw.number());
+        let known =
+            [6_457_827_717_110_365_317, 3_203_168_211_198_807_973, 9_817_491_932_198_370_423];
+        assert_eq!(drawn, known);
+    }
 
     #[test]
     fn the_same_seed_draws_the_same() {

@@ -1,0 +1,90 @@
+//! Histories in which clients do as sessions do, so that scripts mostly take their plain path.
+
+use seinpaal_draw::Draw;
+use seinpaal_proto::{
+    Acquire, Enqueue, Kind, LeaseId, Limit, LimitRule, OnMismatch, Permits, Priority, Ticket,
+    time::{MILLISECOND, SECOND},
+};
+
+use super::{Ask, Event, FenceSeen, Scale, inbox};
+
+/// Each client has a series, under one lease, and draws its numbers in order.
+pub(super) fn history(draw: &mut Draw, scale: Scale) -> Vec<Event> {
+    let mut events: Vec<Event> = (0..4).map(|i| Event::Listen(inbox(i))).collect();
+    let mut drawn = vec![0_u32; scale.leases as usize];
+    // In every other history nearly nothing runs out.
+    let is_brief = draw.one_in(2);
+    let pause = if is_brief { 20 } else { 90 };
+    for _ in 0..scale.events {
+        let client = draw.below(scale.leases);
+        let drawn = &mut drawn[client as usize];
+        let requests = if draw.one_in(3) { 1 + draw.below(scale.most_requests) } else { 1 };
+        events.push(Event::Call {
+            step: if draw.one_in(pause) { 3 * SECOND } else { draw.below(30 * MILLISECOND) } as i64,
+            inbox: Some(inbox(if draw.one_in(12) { draw.below(4) } else { client % 4 })),
+            fence: FenceSeen::None,
+            asks: (0..requests).map(|_| ask(draw, scale, client, drawn, is_brief)).collect(),
+        });
+    }
+    events
+}
+
+fn ask(draw: &mut Draw, scale: Scale, client: u64, drawn: &mut u32, is_brief: bool) -> Ask {
+    let series =
+        Ticket(u128::from(client + 1).wrapping_mul(0xfedc_ba98_7654_3211_0123_4567_89ab_cdef))
+            .series();
+    let lease = LeaseId::from(series.ticket(0));
+    let ttl = draw.pick(&[10, 60]) * SECOND;
+    let margin = ttl / 4;
+    let recent = |draw: &mut Draw, drawn: u32| {
+        series.ticket(drawn.saturating_sub(draw.below(scale.tickets) as u32).max(1))
+    };
+    match draw.below(16) {
+        0..7 => {
+            *drawn += 1;
+            acquire(draw, scale, client, series.ticket(*drawn), is_brief)
+        }
+        7 if draw.one_in(2) => {
+            let again = recent(draw, *drawn);
+            acquire(draw, scale, client, again, is_brief)
+        }
+        7..12 => Ask::Release { ticket: recent(draw, *drawn), slots: None },
+        12 | 13 => {
+            let wrong = u64::from(draw.one_in(8));
+            Ask::RenewAll { lease, ttl, margin, wrong }
+        }
+        14 => {
+            let tickets = (0..1 + draw.below(2)).map(|_| recent(draw, *drawn)).collect();
+            Ask::RenewTickets { lease, ttl, margin, tickets }
+        }
+        _ if draw.one_in(3) => {
+            Ask::Cancel { ticket: recent(draw, *drawn), remember: ttl, attach: None }
+        }
+        _ => Ask::Inspect { rows: 1000 },
+    }
+}
+
+fn acquire(draw: &mut Draw, scale: Scale, client: u64, ticket: Ticket, is_brief: bool) -> Ask {
+    let ttl = if is_brief { SECOND } else { 10 * SECOND };
+    let rule = LimitRule {
+        limit: Limit::new(if scale.leases > 4 { 50 } else { 3 }).unwrap(),
+        on_mismatch: OnMismatch::Refuse,
+    };
+    let acquire = Acquire {
+        ticket,
+        kind: Kind::Semaphore,
+        permits: Permits::new(1 + draw.below(scale.most_permits) as u32).unwrap(),
+        wishes: seinpaal_proto::SlotNames::none(),
+        limit: (!draw.one_in(8)).then_some(rule),
+        enqueue: Enqueue::Yes { max_waiting: None },
+        priority: Priority::new(draw.pick(&[0, 0, 0, 1])).unwrap(),
+        lease: ticket.series().ticket(0).into(),
+        ttl,
+        margin: ttl / 4,
+        waiter_lease: LeaseId(u128::from(0x3a17 + client) << 64),
+        waiter_ttl: draw.pick(&[4, 6]) * SECOND,
+        not_after: None,
+        about: draw.pick(&["", "me", "two words"]).to_owned(),
+    };
+    Ask::Acquire { acquire, not_after: None }
+}

@@ -1,0 +1,70 @@
+//! What a history of one queue consists of.
+
+use seinpaal_proto::{
+    Inbox,
+    queue::{Configure, Pop, Purge, Push, Reason},
+};
+
+/// What happens next.
+#[derive(Clone, Debug)]
+pub enum Event {
+    /// Somebody subscribes to this inbox.
+    Listen(Inbox),
+    /// Nobody listens at this inbox any more.
+    Hush(Inbox),
+    /// The clock moves by so many microseconds, and a batch arrives.
+    Call { step: i64, session: Inbox, turn: Turn, seen: Seen, asks: Vec<Ask> },
+}
+
+/// Which batch of its session it is.
+#[derive(Clone, Copy, Debug)]
+pub enum Turn {
+    /// The next, with a deadline so far from the clock.
+    Next(i64),
+    /// The last one, sent again.
+    Again,
+    /// One that the last has overtaken.
+    Overtaken,
+    /// One that bears being done twice.
+    Unnumbered,
+}
+
+/// What the sender claims to have seen.
+#[derive(Clone, Copy, Debug)]
+pub enum Seen {
+    None,
+    /// So far from the clock.
+    Near(i64),
+    /// More than can be believed.
+    Absurd,
+}
+
+/// A request; what it is about is found among what was answered before.
+#[derive(Clone, Debug)]
+pub enum Ask {
+    /// `At` is relative to the clock.
+    Push(Push),
+    Pop(Pop),
+    /// Of the latest deliveries.
+    Renew {
+        ttl: u64,
+        margin: u64,
+        deliveries: Vec<usize>,
+    },
+    Acknowledge(usize),
+    GiveBack(usize, u64),
+    Fail(usize, u64, Reason),
+    Leave,
+    Cancel(usize),
+    Replay(usize),
+    Drop(usize),
+    Purge(Purge),
+    Configure(Configure),
+    Inspect {
+        rows: u32,
+    },
+    Dead {
+        after: usize,
+        rows: u32,
+    },
+}
