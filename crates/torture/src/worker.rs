@@ -156,13 +156,16 @@ impl Worker {
             }
             asking.await.map(Some)
         };
+        // Written before the request is dropped, which happens before the branch's own code runs: another process may
+        // have its permits by then.
+        let withdrawn = async {
+            turn.until_withdrawn(stop).await;
+            self.pen.write(What::Withdrawn { req: req.to_owned() });
+        };
         tokio::select! {
             biased;
             answer = asking => self.take(req, answer).await,
-            () = turn.until_withdrawn(stop) => {
-                self.pen.write(What::Withdrawn { req: req.to_owned() });
-                None // and now the request is dropped
-            }
+            () = withdrawn => None,
         }
     }
 
