@@ -1,25 +1,28 @@
 //! The parts of an open store, and the way into a call: through the gate, in one transaction.
 
+mod found;
+
 use std::{cell::Cell, path::Path, sync::Arc, time::Duration};
 
 use rusqlite::{Connection, ErrorCode};
 use seinpaal_proto::{Batch, Inbox, Replies, time::Micros};
 
 use super::{
-    boot::{self, StoreClock},
+    boot::StoreClock,
     database::{self, Database, run},
     directory::Directory,
-    gate::{Gate, GateWait, Inside},
+    gate::{Gate, GateWait},
     glance::Bystander,
     hangup::Watchers,
-    inbox::{Address, InboxSocket},
-    index,
-    presence::{OwnPresence, Presences},
+    inbox::InboxSocket,
+    presence::Presences,
     stay::Stay,
     trouble,
     turn::{Around, Tell, Turn},
     wire,
 };
+use found::Found;
+pub(super) use found::Signs;
 use seinpaal_store::{Certainty, Reading, StoreError, StoreErrorKind, clock::Clock};
 
 /// Everything that the store's thread works with.
@@ -40,95 +43,6 @@ pub(super) struct Parts {
     pub(super) found_nothing_at: Cell<Option<Micros>>,
     /// The same for queues.
     pub(super) found_no_queue_at: Cell<Option<Micros>>,
-}
-
-/// What this client shows of itself in the directory. It goes when this is dropped, whatever the thread of the
-/// store is at.
-#[derive(Debug)]
-pub(super) struct Signs {
-    pub(super) presence: OwnPresence,
-    _address: Address,
-}
-
-/// What is opened inside the gate.
-struct Found {
-    database: Database,
-    presences: Presences,
-    presence: OwnPresence,
-    watchers: Watchers,
-    socket: InboxSocket,
-    address: Address,
-    clock: StoreClock,
-    keeps_index: bool,
-}
-
-impl Found {
-    fn inside(
-        dir: &Directory,
-        clock: Clock,
-        me: Inbox,
-        patience: Duration,
-    ) -> Result<Self, StoreError> {
-        Self::of_boot(dir, clock, me, patience, &boot::boot_id()?)
-    }
-
-    /// Opens all that, in a process that ends with the store: then the index of the log need not be made anew.
-    fn inside_until_exit(
-        dir: &Directory,
-        clock: Clock,
-        me: Inbox,
-        inside: &Inside<'_>,
-    ) -> Result<Self, StoreError> {
-        let boot = boot::boot_id()?;
-        let is_known = index::mark(dir, &boot).is_some_and(|mark| inside.has_note(&mark));
-        let is_kept = is_known && index::keep(dir);
-        let found = Self::of_boot(dir, clock, me, Duration::ZERO, &boot).inspect_err(|_| {
-            inside.note(""); // whatever it was, the index has no part in it the next time
-        })?;
-        let found = Self { keeps_index: is_kept, ..found };
-        // By now SQLite has made the index, or somebody who has it open did: in this boot, either way.
-        if !is_kept && let Some(mark) = index::mark(dir, &boot) {
-            inside.note(&mark);
-        }
-        Ok(found)
-    }
-
-    fn of_boot(
-        dir: &Directory,
-        clock: Clock,
-        me: Inbox,
-        patience: Duration,
-        boot: &str,
-    ) -> Result<Self, StoreError> {
-        let database = database::open(dir, &me.to_string(), patience)?;
-        let clock = boot::begin(&database.db, boot, clock)
-            .map_err(|error| trouble::sql(&database.path, Certainty::NotExecuted, error))?;
-        let presences = Presences::open(dir)?;
-        let presence = presences.show(me)?;
-        let watchers = Watchers::new(presence.listener());
-        let (socket, address) = InboxSocket::open(dir, me)?;
-        let keeps_index = false;
-        Ok(Self { database, presences, presence, watchers, socket, address, clock, keeps_index })
-    }
-
-    fn at(self, gate: Gate, me: Inbox, stay: Stay) -> (Parts, Signs) {
-        let Self { database, presences, presence, watchers, socket, address, clock, keeps_index } =
-            self;
-        let parts = Parts {
-            gate,
-            database,
-            presences,
-            watchers,
-            socket,
-            clock,
-            me,
-            keeps_index,
-            stay,
-            found_nothing_at: Cell::new(None),
-            found_no_queue_at: Cell::new(None),
-        };
-        (parts, Signs { presence, _address: address })
-    }
 }
 
 impl Parts {

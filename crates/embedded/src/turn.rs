@@ -1,22 +1,25 @@
 //! What is done inside the gate: the ledger is executed, and the dead are buried.
 
+mod contacts;
 mod queues;
+mod tell;
 
-use std::{cell::Cell, collections::BTreeMap};
+use std::cell::Cell;
 
 use rusqlite::{Connection, Result};
 use seinpaal_proto::{
-    Batch, Busy, Contact, Contacts, Inbox, Name, Replies, Reply, Ticket, Wakeup, What, queue,
+    Batch, Busy, Contact, Contacts, Inbox, Name, Replies, Reply, Ticket, What,
     time::{Micros, SECOND},
 };
 
+pub(super) use contacts::Around;
+use contacts::KnownContacts;
 use seinpaal_store::{Together, together};
+pub(super) use tell::Tell;
 
 use super::{
     database::run,
-    inbox::InboxSocket,
     name_state::NameState,
-    presence::Presences,
     rows::{bytes, read_name},
     small,
     stay::Stay,
@@ -50,31 +53,9 @@ pub(super) struct Turn<'a> {
     pub(super) tell: Tell,
 }
 
-/// What a turn sees of the store besides its database.
-#[derive(Clone, Copy)]
-pub(super) struct Around<'a> {
-    pub(super) presences: &'a Presences,
-    pub(super) socket: &'a InboxSocket,
-    pub(super) me: Inbox,
-    pub(super) stay: Stay,
-    /// When a look for names that nobody uses last found none, on the store's clock.
-    pub(super) found_nothing_at: &'a Cell<Option<Micros>>,
-    /// The same for queues.
-    pub(super) found_no_queue_at: &'a Cell<Option<Micros>>,
-}
-
-/// Whom to tell what once the turn is over.
-#[derive(Debug, Default)]
-pub(super) struct Tell {
-    pub(super) wakeups: Vec<Wakeup>,
-    pub(super) queue_wakeups: Vec<queue::Wakeup>,
-    /// Clients that are now first in line, where somebody new holds or works.
-    pub(super) watch: Vec<(Inbox, QueuePosition)>,
-}
-
 impl<'a> Turn<'a> {
     pub(super) fn new(db: &'a Connection, around: Around<'a>, now: Micros) -> Self {
-        let known = KnownContacts { around, contacts: BTreeMap::new() };
+        let known = KnownContacts::new(around);
         Self { db, known, now, tell: Tell::default() }
     }
 
@@ -291,55 +272,4 @@ fn depends_on_holders(reply: &Reply) -> bool {
 
 fn counts_waiters(reply: &Reply) -> bool {
     matches!(reply, Reply::Busy { why: Busy::TooManyWaiting, .. } | Reply::Snapshot(_))
-}
-
-impl Tell {
-    /// The wakeups of others, grouped, so that one datagram says all to one of them.
-    pub(super) fn by_inbox(&self, me: Inbox) -> Vec<(Inbox, &Name, Vec<&Wakeup>)> {
-        let wakeups = self.wakeups.iter().filter(|wakeup| wakeup.inbox != me);
-        group(wakeups.map(|wakeup| ((wakeup.inbox, &wakeup.name), wakeup)))
-    }
-
-    /// The same for wakeups about queues.
-    pub(super) fn queues_by_inbox(&self, me: Inbox) -> Vec<(Inbox, &Name, Vec<&queue::Wakeup>)> {
-        let wakeups = self.queue_wakeups.iter().filter(|wakeup| wakeup.inbox != me);
-        group(wakeups.map(|wakeup| ((wakeup.inbox, &wakeup.name), wakeup)))
-    }
-}
-
-fn group<'a, W>(
-    wakeups: impl Iterator<Item = ((Inbox, &'a Name), &'a W)>,
-) -> Vec<(Inbox, &'a Name, Vec<&'a W>)> {
-    let mut groups: BTreeMap<(Inbox, &Name), Vec<&W>> = BTreeMap::new();
-    for (key, wakeup) in wakeups {
-        groups.entry(key).or_default().push(wakeup);
-    }
-    groups.into_iter().map(|((inbox, name), wakeups)| (inbox, name, wakeups)).collect()
-}
-
-/// What has been found out about clients in this turn. Being inside the gate, it stays true for the
-/// dead, and for the living it was true a moment ago.
-struct KnownContacts<'a> {
-    around: Around<'a>,
-    contacts: BTreeMap<Inbox, Contact>,
-}
-
-impl Contacts for KnownContacts<'_> {
-    fn contact(&mut self, inbox: Inbox) -> Contact {
-        if inbox == self.around.me {
-            return Contact::Alive;
-        }
-        *self.contacts.entry(inbox).or_insert_with(|| self.around.ask_kernel(inbox))
-    }
-}
-
-impl Around<'_> {
-    fn ask_kernel(self, inbox: Inbox) -> Contact {
-        if !self.presences.is_dead(inbox) {
-            return Contact::Alive;
-        }
-        self.presences.clear_away(inbox);
-        self.socket.clear_away(inbox);
-        Contact::Dead
-    }
 }

@@ -1,0 +1,109 @@
+//! What is opened inside the gate, before others see this client as alive.
+
+use std::{cell::Cell, time::Duration};
+
+use seinpaal_proto::Inbox;
+use seinpaal_store::{Certainty, StoreError, clock::Clock};
+
+use super::Parts;
+use crate::{
+    boot::{self, StoreClock},
+    database::{self, Database},
+    directory::Directory,
+    gate::{Gate, Inside},
+    hangup::Watchers,
+    inbox::{Address, InboxSocket},
+    index,
+    presence::{OwnPresence, Presences},
+    stay::Stay,
+    trouble,
+};
+
+/// What this client shows of itself in the directory. It goes when this is dropped, whatever the thread of the
+/// store is at.
+#[derive(Debug)]
+pub(crate) struct Signs {
+    pub(crate) presence: OwnPresence,
+    _address: Address,
+}
+
+/// What is opened inside the gate.
+pub(super) struct Found {
+    pub(super) database: Database,
+    presences: Presences,
+    presence: OwnPresence,
+    watchers: Watchers,
+    socket: InboxSocket,
+    address: Address,
+    clock: StoreClock,
+    keeps_index: bool,
+}
+
+impl Found {
+    pub(super) fn inside(
+        dir: &Directory,
+        clock: Clock,
+        me: Inbox,
+        patience: Duration,
+    ) -> Result<Self, StoreError> {
+        Self::of_boot(dir, clock, me, patience, &boot::boot_id()?)
+    }
+
+    /// Opens all that, in a process that ends with the store: then the index of the log need not be made anew.
+    pub(super) fn inside_until_exit(
+        dir: &Directory,
+        clock: Clock,
+        me: Inbox,
+        inside: &Inside<'_>,
+    ) -> Result<Self, StoreError> {
+        let boot = boot::boot_id()?;
+        let is_known = index::mark(dir, &boot).is_some_and(|mark| inside.has_note(&mark));
+        let is_kept = is_known && index::keep(dir);
+        let found = Self::of_boot(dir, clock, me, Duration::ZERO, &boot).inspect_err(|_| {
+            inside.note(""); // whatever it was, the index has no part in it the next time
+        })?;
+        let found = Self { keeps_index: is_kept, ..found };
+        // By now SQLite has made the index, or somebody who has it open did: in this boot, either way.
+        if !is_kept && let Some(mark) = index::mark(dir, &boot) {
+            inside.note(&mark);
+        }
+        Ok(found)
+    }
+
+    fn of_boot(
+        dir: &Directory,
+        clock: Clock,
+        me: Inbox,
+        patience: Duration,
+        boot: &str,
+    ) -> Result<Self, StoreError> {
+        let database = database::open(dir, &me.to_string(), patience)?;
+        let clock = boot::begin(&database.db, boot, clock)
+            .map_err(|error| trouble::sql(&database.path, Certainty::NotExecuted, error))?;
+        let presences = Presences::open(dir)?;
+        let presence = presences.show(me)?;
+        let watchers = Watchers::new(presence.listener());
+        let (socket, address) = InboxSocket::open(dir, me)?;
+        let keeps_index = false;
+        Ok(Self { database, presences, presence, watchers, socket, address, clock, keeps_index })
+    }
+
+    pub(super) fn at(self, gate: Gate, me: Inbox, stay: Stay) -> (Parts, Signs) {
+        let Self { database, presences, presence, watchers, socket, address, clock, keeps_index } =
+            self;
+        let parts = Parts {
+            gate,
+            database,
+            presences,
+            watchers,
+            socket,
+            clock,
+            me,
+            keeps_index,
+            stay,
+            found_nothing_at: Cell::new(None),
+            found_no_queue_at: Cell::new(None),
+        };
+        (parts, Signs { presence, _address: address })
+    }
+}

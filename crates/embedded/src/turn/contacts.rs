@@ -1,0 +1,53 @@
+//! Who lives, as far as a turn can see.
+
+use std::{cell::Cell, collections::BTreeMap};
+
+use seinpaal_proto::{Contact, Contacts, Inbox, time::Micros};
+
+use crate::{inbox::InboxSocket, presence::Presences, stay::Stay};
+
+/// What a turn sees of the store besides its database.
+#[derive(Clone, Copy)]
+pub(crate) struct Around<'a> {
+    pub(crate) presences: &'a Presences,
+    pub(crate) socket: &'a InboxSocket,
+    pub(crate) me: Inbox,
+    pub(crate) stay: Stay,
+    /// When a look for names that nobody uses last found none, on the store's clock.
+    pub(crate) found_nothing_at: &'a Cell<Option<Micros>>,
+    /// The same for queues.
+    pub(crate) found_no_queue_at: &'a Cell<Option<Micros>>,
+}
+
+/// What has been found out about clients in this turn. Being inside the gate, it stays true for the
+/// dead, and for the living it was true a moment ago.
+pub(super) struct KnownContacts<'a> {
+    pub(super) around: Around<'a>,
+    contacts: BTreeMap<Inbox, Contact>,
+}
+
+impl<'a> KnownContacts<'a> {
+    pub(super) fn new(around: Around<'a>) -> Self {
+        Self { around, contacts: BTreeMap::new() }
+    }
+}
+
+impl Contacts for KnownContacts<'_> {
+    fn contact(&mut self, inbox: Inbox) -> Contact {
+        if inbox == self.around.me {
+            return Contact::Alive;
+        }
+        *self.contacts.entry(inbox).or_insert_with(|| self.around.ask_kernel(inbox))
+    }
+}
+
+impl Around<'_> {
+    fn ask_kernel(self, inbox: Inbox) -> Contact {
+        if !self.presences.is_dead(inbox) {
+            return Contact::Alive;
+        }
+        self.presences.clear_away(inbox);
+        self.socket.clear_away(inbox);
+        Contact::Dead
+    }
+}
