@@ -187,6 +187,15 @@ async fn the_scripts_do_what_the_ledger_does_where_one_client_is_alone_or_nearly
 }
 
 #[tokio::test]
+async fn the_scripts_do_what_the_ledger_does_where_one_client_holds_many_and_renews_them() {
+    compare_many(0..histories(), Drawn::Holding).await;
+    for few in [vec![FEW_FIT], Drawn::HoldingRows.changes()] {
+        let mut bench = Bench::new(few).await;
+        compare_many_on(&mut bench, 0..histories(), Drawn::Holding).await;
+    }
+}
+
+#[tokio::test]
 async fn the_scripts_do_what_the_ledger_does_where_a_few_hand_over_to_each_other() {
     for sessions in 1..=4 {
         compare_many(0..histories(), Drawn::Line(sessions)).await;

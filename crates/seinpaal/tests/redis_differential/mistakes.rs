@@ -15,6 +15,10 @@ pub(super) enum Drawn {
     Pair,
     /// Four of them, where few rows are many.
     Few,
+    /// One session holds many tickets, and renews them again and again.
+    Holding,
+    /// The same, where few rows are many, and few tickets more than one value keeps.
+    HoldingRows,
     /// One session, whose keys end as early as on a server's own clock.
     Tight,
     /// So many sessions hand over to each other.
@@ -25,7 +29,7 @@ pub(super) enum Drawn {
     FewInLine,
 }
 
-use Drawn::{Few, FewInLine, Line, Lone, Of, Pair, Tight, TightLine};
+use Drawn::{Few, FewInLine, Holding, HoldingRows, Line, Lone, Of, Pair, Tight, TightLine};
 
 impl From<Scale> for Drawn {
     fn from(scale: Scale) -> Self {
@@ -40,6 +44,7 @@ impl Drawn {
             Lone | Tight => lone::history(seed, 1),
             Pair => lone::history(seed, 2),
             Few => lone::history(seed, 4),
+            Holding | HoldingRows => lone::holding_history(seed, 2),
             Line(sessions) => line::history(seed, sessions),
             TightLine => line::history(seed, 2),
             FewInLine => line::history(seed, 3),
@@ -71,6 +76,7 @@ impl Drawn {
     pub(super) fn changes(self) -> Vec<(&'static str, &'static str)> {
         match self {
             Few => vec![FEW_ARE_MANY, NO_LINES],
+            HoldingRows => vec![FEW_ARE_MANY, FEW_FIT],
             FewInLine => vec![FEW_ARE_MANY],
             Of(scale) if scale.is_calm => vec![NO_LINES],
             Lone => vec![NO_LINES],
