@@ -1,0 +1,64 @@
+//! For how long the keys of the name last.
+
+use std::sync::atomic::Ordering;
+
+use redis::aio::MultiplexedConnection;
+use seinpaal_proto::MemoryState;
+
+use super::{Bench, KEY};
+
+impl Bench {
+    /// The server's clock stands still beside the test's, so its keys are told how much time has passed. Says whether
+    /// the name is gone by that.
+    pub(super) async fn age_keys(&mut self, step: i64) -> bool {
+        if step / 1000 == 0 {
+            return false;
+        }
+        let script = "local had = redis.call('exists', KEYS[1])
+            for i = 1, #KEYS do
+              local left = redis.call('pttl', KEYS[i])
+              if left >= 0 then redis.call('pexpire', KEYS[i], left - ARGV[1]) end
+            end
+            return had - redis.call('exists', KEYS[1])";
+        let mut command = redis::cmd("EVAL");
+        command.arg(script).arg(2).arg(KEY).arg(format!("{KEY}:o")).arg(step / 1000);
+        command.query_async(&mut self.ears).await.unwrap()
+    }
+
+    /// Nobody's ttl is the keys': they last at least as long as every lease under them, on the server's own clock. What
+    /// is not seen in any answer would be seen when they are gone.
+    pub(super) fn cut_short(&self, state: &MemoryState, lasting: [i64; 2]) -> Option<String> {
+        let longest = self.owed(state)?;
+        for (key, left) in [KEY.to_owned(), format!("{KEY}:o")].into_iter().zip(lasting) {
+            let is_there = left != -2 || key == KEY; // nothing may be listed
+            if is_there && left != -1 && left < longest {
+                return Some(format!("{key} lasts for {left} ms, and is needed for {longest}"));
+            }
+            let is_kept =
+                state.facts().is_none_or(|head| head.pinned.is_some() || head.paused.is_some());
+            if left == -1 && !is_kept {
+                return Some(format!("{key} lasts for ever"));
+            }
+        }
+        None
+    }
+
+    /// For how many milliseconds of the server's clock a name is needed, if nobody asks again: for its leases, or else for what is
+    /// remembered, and until the clock has passed its fence.
+    pub(super) fn owed(&self, state: &MemoryState) -> Option<i64> {
+        let (facts, now) = (state.facts()?, self.now.load(Ordering::SeqCst));
+        let leases = state.leases().map(|lease| lease.ends).max();
+        let ends = leases.or_else(|| state.memories().map(|memory| memory.until).max());
+        let fence = if facts.owes_fence(now) { facts.fence - now } else { 0 };
+        let owed =
+            (ends.map_or(0, |ends| ends.saturating_sub(facts.clock)).max(fence) / 1000) as i64;
+        Some(owed - self.began.elapsed().as_millis() as i64 - 1)
+    }
+}
+
+/// For how many milliseconds the keys of the name last: -1 for ever, -2 if one is not there.
+pub(super) async fn lasting(mut ears: MultiplexedConnection) -> [i64; 2] {
+    let mut both = redis::pipe();
+    both.cmd("PTTL").arg(KEY).cmd("PTTL").arg(format!("{KEY}:o"));
+    both.query_async(&mut ears).await.unwrap()
+}
