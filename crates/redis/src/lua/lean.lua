@@ -170,8 +170,8 @@ if is_packed then
         else
           -- A renewal of so many tickets with this digest.
           if held == 0 or members ~= number or digest ~= mixed then break end
-          -- What is listed stays a bound as long as no end comes nearer.
-          if form == CROWD_VERSION and (clock + ttl < ends or now + ttl < ends_wall) then break end
+          -- The bound at which the record is listed stays one, unless it ends earlier now.
+          if form == CROWD_VERSION and now + ttl < ends_wall then break end
           term, ends, ends_wall = ttl, clock + ttl, now + ttl
         end
         if margin < bound then bound = margin end

@@ -57,7 +57,7 @@
       end
     end
     local value, other, row
-    if past == 1 and holders == members and open == members and pinned < 0 and stated >= 0 and size < 256 then
+    if past == 1 and open == members and pinned < 0 and stated >= 0 and size < 256 then
       -- Nobody else is here: from now on one value has all that changes.
       value = pack(PACK_RENEWED, CROWD_VERSION, asker .. series, members, digest, clock, now, fence, bound, deadline, new_ttl,
         clock + new_ttl, now + new_ttl) .. pack(LONE_MORE, 0, last, till, byte(kind), stated, held, top, ranges, size)
