@@ -25,6 +25,8 @@ mod made;
 mod made_line;
 #[path = "redis_differential/mistakes.rs"]
 mod mistakes;
+#[path = "redis_differential/mistakes_apart.rs"]
+mod mistakes_apart;
 #[path = "redis_differential/mistakes_entering.rs"]
 mod mistakes_entering;
 #[path = "redis_differential/mistakes_leaving.rs"]
@@ -40,7 +42,7 @@ mod remembered;
 
 use bench::Bench;
 use history::{CALM, CALM_CROWD, Event, LARGE, SMALL};
-use mistakes::{Drawn, FEW_ARE_MANY, FEW_FIT, FEW_IN_LINE, NO_LINES, TALLIES};
+use mistakes::{Drawn, FEW_ARE_MANY, FEW_FIT, FEW_IN_LINE, NO_LINES, TALLIES, TALLIES_OF_RENEWALS};
 use seinpaal_rig::RedisServer;
 
 async fn compare_many(seeds: std::ops::Range<u64>, drawn: impl Into<Drawn>) {
@@ -128,6 +130,30 @@ async fn the_scripts_do_what_the_ledger_does_where_one_client_is_alone_or_nearly
         compare_many(0..histories(), drawn).await;
         let mut bench = Bench::new([FEW_ARE_MANY, FEW_FIT]).await;
         compare_many_on(&mut bench, 0..histories() / 2, drawn).await;
+    }
+}
+
+#[tokio::test]
+async fn the_scripts_do_what_the_ledger_does_where_one_client_holds_many_and_renews_them() {
+    compare_many(0..histories(), Drawn::Holding).await;
+    for few in [vec![FEW_FIT], Drawn::HoldingRows.changes()] {
+        let mut bench = Bench::new(few).await;
+        compare_many_on(&mut bench, 0..histories(), Drawn::Holding).await;
+    }
+}
+
+/// So that the histories compare what they are made for.
+#[tokio::test]
+async fn many_calls_renew_what_stands_apart_where_one_client_holds_many() {
+    for drawn in [Drawn::Holding, Drawn::HoldingRows] {
+        let mut bench = Bench::new(drawn.changes().into_iter().chain([TALLIES_OF_RENEWALS])).await;
+        let (mut calls, mut done) = (0, 0);
+        for seed in 0..20 {
+            let history = drawn.history(seed);
+            calls += history.len();
+            done += bench.tallied(&history).await;
+        }
+        assert!(15 * done > calls, "{drawn:?}: only {done} of {calls}");
     }
 }
 

@@ -17,7 +17,7 @@ use std::{
     time::Instant,
 };
 
-use keys::lasting;
+use keys::Kept;
 use messages::{channel, channel_of, message, text};
 use redis::{AsyncConnectionConfig, PushInfo, PushKind, aio::MultiplexedConnection};
 use seinpaal::store::{
@@ -205,11 +205,11 @@ impl Bench {
         if admits_nobody(batch) && !self.has_noted(now).await {
             model.guard.iter_mut().for_each(|guard| guard.kept = noted);
         }
-        let lasting = lasting(self.ears.clone());
-        let (wakeups, lasting) = tokio::join!(self.wakeups(), lasting);
+        let kept = Kept::now(self.ears.clone());
+        let (wakeups, kept) = tokio::join!(self.wakeups(), kept);
         let expected_wakeups = expected.wakeups.iter().map(message).collect::<Vec<_>>();
         if replies == expected.replies && wakeups == expected_wakeups {
-            return self.cut_short(&model.state, lasting);
+            return self.kept_amiss(&model.state, &kept);
         }
         Some(format!(
             "batch   {batch:?}\nledger  {:?}\nscript  {replies:?}\nledger wakes {expected_wakeups:?}\n\

@@ -4,6 +4,7 @@ use super::{
     bench::Bench,
     histories, made,
     mistakes::{Drawn, MISTAKES},
+    mistakes_apart::APART,
     mistakes_entering::ENTERING,
     mistakes_leaving::LEAVING,
     mistakes_of_rows::OF_ROWS,
@@ -27,6 +28,11 @@ async fn a_mistake_where_somebody_leaves_a_line_does_not_stay_hidden() {
 #[tokio::test]
 async fn a_mistake_between_lines_and_rows_does_not_stay_hidden() {
     no_mistake_stays_hidden(OF_ROWS).await;
+}
+
+#[tokio::test]
+async fn a_mistake_where_what_is_renewed_stands_apart_does_not_stay_hidden() {
+    no_mistake_stays_hidden(APART).await;
 }
 
 async fn no_mistake_stays_hidden(mistakes: &[(&'static str, &'static str, Drawn)]) {

@@ -43,29 +43,36 @@ struct Draws {
     terms: Terms,
     /// Hardly anything runs out, and no operator is there.
     is_calm: bool,
+    /// The first session holds many tickets, and renews them again and again.
+    holds: bool,
     /// The last number of each session.
     drawn: Vec<u32>,
 }
 
 /// A history of so many sessions. The first is there most of the time.
 pub(super) fn history(seed: u64, sessions: usize) -> Vec<Event> {
-    drawn(seed, sessions, None)
+    drawn(seed, sessions, None, false)
+}
+
+/// One in which the first holds many tickets, and renews them again and again.
+pub(super) fn holding_history(seed: u64, sessions: usize) -> Vec<Event> {
+    drawn(seed, sessions, None, true)
 }
 
 /// The same under a restart guard of this length, which begins anew now and then.
 pub(super) fn guarded_history(seed: u64, sessions: usize, length: u64) -> Vec<Event> {
-    drawn(seed, sessions, Some(Guard { length, kept: None }))
+    drawn(seed, sessions, Some(Guard { length, kept: None }), false)
 }
 
-fn drawn(seed: u64, sessions: usize, guard: Option<Guard>) -> Vec<Event> {
+fn drawn(seed: u64, sessions: usize, guard: Option<Guard>, holds: bool) -> Vec<Event> {
     let mut random = Draw::new(seed);
-    let (is_calm, first) = (random.one_in(2), terms(&mut random));
+    let (is_calm, first) = (random.one_in(2), terms(&mut random, holds));
     let (beside, drawn) = (Beside::new(guard), vec![0; sessions]);
-    let mut draw = Draws { random, beside, terms: first, is_calm, drawn };
+    let mut draw = Draws { random, beside, terms: first, is_calm, holds, drawn };
     (0..4).for_each(|i| draw.beside.push(Event::Listen(inbox(i))));
     for _ in 0..CALLS {
-        if draw.random.one_in(15) {
-            draw.terms = terms(&mut draw.random);
+        if draw.random.one_in(if holds { 60 } else { 15 }) {
+            draw.terms = terms(&mut draw.random, holds);
             draw.hush_or_listen();
             draw.leave();
         }
@@ -78,21 +85,26 @@ fn drawn(seed: u64, sessions: usize, guard: Option<Guard>) -> Vec<Event> {
     draw.beside.events
 }
 
-fn terms(random: &mut Draw) -> Terms {
+fn terms(random: &mut Draw, holds: bool) -> Terms {
     let ttl = match random.below(8) {
         0 => 20 * 3_600 * SECOND,
         1 | 2 => 10 * SECOND,
         3 => SECOND,
         _ => 100 * MILLISECOND,
     };
-    Terms {
+    let terms = Terms {
         ttl,
         margin: ttl / random.pick(&[4, 4, 1, 50, 2]),
         limit: if random.one_in(12) { 40 } else { random.pick(&[4, 4, 6, 8, 2, 1]) },
         most_permits: random.pick(&[1, 2, 3]),
         returns: random.pick(&[1, 2, 3, 3, 4]),
         haste: random.pick(&[3, 6, 12, 40]),
+    };
+    if !holds {
+        return terms;
     }
+    let haste = random.pick(&[12, 40, 200]);
+    Terms { limit: random.pick(&[5, 8, 20, 40]), returns: 1, haste, ..terms }
 }
 
 fn lease(session: usize) -> LeaseId {
@@ -144,11 +156,12 @@ impl Draws {
 
     fn call(&mut self) -> Event {
         let sessions = self.drawn.len() as u64;
-        let is_another = self.random.one_in(12);
+        let is_another = self.random.one_in(if self.holds { 80 } else { 12 });
         let session = if is_another { self.random.below(sessions) as usize } else { 0 };
         let by = if self.random.one_in(40) { self.random.below(4) } else { session as u64 };
         let inbox: Option<Inbox> = (!self.random.one_in(60)).then(|| inbox(by));
-        let requests = if self.random.one_in(3) { 1 + self.random.below(4) } else { 1 };
+        let are_many = self.random.one_in(if self.holds { 6 } else { 3 });
+        let requests = if are_many { 1 + self.random.below(4) } else { 1 };
         let asks = (0..requests).map(|_| {
             // Now and then a request is another's, which has the same inbox then.
             let is_another = self.random.one_in(40);

@@ -2,6 +2,8 @@
 //!
 //! Leases last a second and their margins are a quarter of it, where nothing else is said. All ask for a limit of 5.
 
+#[path = "made/apart.rs"]
+mod apart;
 #[path = "made/calls.rs"]
 mod calls;
 #[path = "made/many.rs"]
@@ -50,6 +52,7 @@ pub(super) fn all() -> Vec<Vec<Event>> {
         called_nothing_any_more(),
     ]
     .into_iter()
+    .chain(apart::all())
     .chain(super::made_line::all())
     .collect()
 }

@@ -27,7 +27,11 @@ impl Bench {
 
     /// Nobody's ttl is the keys': they last at least as long as every lease under them, on the server's own clock. What
     /// is not seen in any answer would be seen when they are gone.
-    pub(super) fn cut_short(&self, state: &MemoryState, lasting: [i64; 2]) -> Option<String> {
+    pub(super) fn kept_amiss(&self, state: &MemoryState, kept: &Kept) -> Option<String> {
+        kept.is_left().or_else(|| self.cut_short(state, kept.lasting))
+    }
+
+    fn cut_short(&self, state: &MemoryState, lasting: [i64; 2]) -> Option<String> {
         let longest = self.owed(state)?;
         for (key, left) in [KEY.to_owned(), format!("{KEY}:o")].into_iter().zip(lasting) {
             let is_there = left != -2 || key == KEY; // nothing may be listed
@@ -56,9 +60,45 @@ impl Bench {
     }
 }
 
-/// For how many milliseconds the keys of the name last: -1 for ever, -2 if one is not there.
-pub(super) async fn lasting(mut ears: MultiplexedConnection) -> [i64; 2] {
-    let mut both = redis::pipe();
-    both.cmd("PTTL").arg(KEY).cmd("PTTL").arg(format!("{KEY}:o"));
-    both.query_async(&mut ears).await.unwrap()
+/// Where a head counts the rows: at its end, before the free ranges are counted.
+const ROWS_AT: usize = 111;
+/// How far before its end the head of a crowd does.
+const ROWS_OF_A_CROWD: usize = 20;
+
+/// What is seen of the keys from outside.
+pub(super) struct Kept {
+    /// For how many milliseconds each lasts: -1 for ever, -2 if it is not there.
+    lasting: [i64; 2],
+    head: Option<Vec<u8>>,
+    fields: usize,
+}
+
+impl Kept {
+    pub(super) async fn now(mut ears: MultiplexedConnection) -> Self {
+        let mut all = redis::pipe();
+        all.cmd("PTTL").arg(KEY).cmd("PTTL").arg(format!("{KEY}:o"));
+        all.cmd("HGET").arg(KEY).arg("h").cmd("HLEN").arg(KEY);
+        let (hash, order, head, fields) = all.query_async(&mut ears).await.unwrap();
+        Self { lasting: [hash, order], head, fields }
+    }
+
+    /// The hash has what its head says, and nothing else.
+    fn is_left(&self) -> Option<String> {
+        let head = self.head.as_deref()?;
+        let number = |at: usize| {
+            let bytes = head.get(at..at + 4)?.try_into().ok()?;
+            Some(u32::from_le_bytes(bytes) as usize)
+        };
+        // A line or a lone value is all there is. Tickets may stand apart from it. Rows are counted in the head.
+        let expected = match head.first()? {
+            7..=9 | 11 => 1,
+            18 => 2,
+            6 => 1 + number(ROWS_AT)?,
+            10 => 2 + number(ROWS_AT)?,
+            19 => 1 + number(head.len() - ROWS_OF_A_CROWD)?,
+            form => return Some(format!("no head has form {form}")),
+        };
+        (self.fields != expected)
+            .then(|| format!("the hash has {} fields, and not {expected}", self.fields))
+    }
 }

@@ -18,6 +18,9 @@ const LONG: &str = "a line that is longer than the number of bytes that a ticket
 
 impl Draws {
     pub(super) fn ask(&mut self, session: usize) -> Ask {
+        if self.holds && self.random.one_in(2) {
+            return self.renew(session);
+        }
         let returns = self.terms.returns;
         match self.random.below(40) {
             at if at < 6 * returns || (at < 34 && self.is_full()) => self.release(session),
@@ -110,16 +113,20 @@ impl Draws {
         let Terms { ttl, margin, .. } = self.terms;
         let ttl = if self.random.one_in(4) { LONGEST.min(3 * ttl) } else { ttl };
         let lease = lease(session);
-        if self.random.one_in(5) {
+        if self.random.one_in(if self.holds { 20 } else { 5 }) {
             let tickets = (0..1 + self.random.below(2)).map(|_| self.recent(session)).collect();
             return Ask::RenewTickets { lease, ttl, margin, tickets };
         }
-        let wrong = if self.random.one_in(3) { 1 + self.random.below(2) } else { 0 };
+        let often = if self.holds { 12 } else { 3 };
+        let wrong = if self.random.one_in(often) { 1 + self.random.below(2) } else { 0 };
         Ask::RenewAll { lease, ttl, margin, wrong }
     }
 
     fn rarely(&mut self, session: usize) -> Ask {
         let ticket = self.recent(session);
+        if self.holds && self.random.one_in(4) {
+            return Ask::HandOver { ticket, lease: LeaseId(77 << 64), by: "eve" };
+        }
         match self.random.below(16) {
             0..4 => Ask::Evict { ticket },
             4 | 5 => Ask::Cancel { ticket, remember: self.terms.ttl, attach: None },

@@ -115,7 +115,7 @@ fn many() -> Vec<Event> {
 }
 
 /// Fifty tickets, of which this is the number of the first.
-fn taken(from: u32) -> Event {
+pub(super) fn taken(from: u32) -> Event {
     let limit = many_at_once();
     by(0, 1, (from..from + 50).map(|number| ask(Acquire { limit, ..acquire(number) })).collect())
 }
