@@ -2,7 +2,7 @@
 
 use std::sync::atomic::Ordering;
 
-use redis::aio::MultiplexedConnection;
+use redis::Cmd;
 use seinpaal_proto::MemoryState;
 
 use super::{Bench, KEY};
@@ -10,19 +10,12 @@ use super::{Bench, KEY};
 impl Bench {
     /// The server's clock stands still beside the test's, so its keys are told how much time has passed. Says whether
     /// the name is gone by that.
-    pub(super) async fn age_keys(&mut self, step: i64) -> bool {
-        if step / 1000 == 0 {
-            return false;
+    pub(super) async fn is_gone_after(&mut self, step: i64) -> bool {
+        match self.told.take() {
+            Some(is_gone) => is_gone,
+            None if is_felt(step) => age_keys(step).query_async(&mut self.ears).await.unwrap(),
+            None => false,
         }
-        let script = "local had = redis.call('exists', KEYS[1])
-            for i = 1, #KEYS do
-              local left = redis.call('pttl', KEYS[i])
-              if left >= 0 then redis.call('pexpire', KEYS[i], left - ARGV[1]) end
-            end
-            return had - redis.call('exists', KEYS[1])";
-        let mut command = redis::cmd("EVAL");
-        command.arg(script).arg(2).arg(KEY).arg(format!("{KEY}:o")).arg(step / 1000);
-        command.query_async(&mut self.ears).await.unwrap()
     }
 
     /// Nobody's ttl is the keys': they last at least as long as every lease under them, on the server's own clock. What
@@ -56,9 +49,20 @@ impl Bench {
     }
 }
 
-/// For how many milliseconds the keys of the name last: -1 for ever, -2 if one is not there.
-pub(super) async fn lasting(mut ears: MultiplexedConnection) -> [i64; 2] {
-    let mut both = redis::pipe();
-    both.cmd("PTTL").arg(KEY).cmd("PTTL").arg(format!("{KEY}:o"));
-    both.query_async(&mut ears).await.unwrap()
+/// Keys count milliseconds.
+pub(super) fn is_felt(step: i64) -> bool {
+    step / 1000 != 0
+}
+
+/// Makes the keys older by a step. The answer is 1 if the name is gone by that.
+pub(super) fn age_keys(step: i64) -> Cmd {
+    let script = "local had = redis.call('exists', KEYS[1])
+        for i = 1, #KEYS do
+          local left = redis.call('pttl', KEYS[i])
+          if left >= 0 then redis.call('pexpire', KEYS[i], left - ARGV[1]) end
+        end
+        return had - redis.call('exists', KEYS[1])";
+    let mut command = redis::cmd("EVAL");
+    command.arg(script).arg(2).arg(KEY).arg(format!("{KEY}:o")).arg(step / 1000);
+    command
 }
