@@ -8,6 +8,8 @@ mod keys;
 mod lists;
 #[path = "bench/messages.rs"]
 mod messages;
+#[path = "bench/seen.rs"]
+mod seen;
 
 use std::{
     sync::{
@@ -17,9 +19,9 @@ use std::{
     time::Instant,
 };
 
-use keys::Kept;
-use messages::{channel, channel_of, message, text};
-use redis::{AsyncConnectionConfig, PushInfo, PushKind, aio::MultiplexedConnection};
+use messages::{channel, channel_of, message};
+use redis::{AsyncConnectionConfig, PushInfo, aio::MultiplexedConnection};
+use seen::{Seen, is_of};
 use seinpaal::store::{
     Store, StoreError,
     redis::{RedisStore, Rig},
@@ -51,6 +53,8 @@ pub(super) struct Bench {
     is_bundled: bool,
     /// When the history began. Keys grow older by the server's own clock, too.
     began: Instant,
+    /// Whether the keys have already been told of the next step, and then whether the name is gone by that.
+    told: Option<bool>,
 }
 
 impl Bench {
@@ -85,8 +89,8 @@ impl Bench {
         let (ears, _) = connect(&server).await;
         let (mut observer, heard) = connect(&server).await;
         observer.psubscribe("seinpaal:inbox:*").await.unwrap();
-        let is_bundled = false;
-        Self { server, store, now, ears, observer, heard, guard, is_bundled, began: Instant::now() }
+        let (is_bundled, began, told) = (false, Instant::now(), None);
+        Self { server, store, now, ears, observer, heard, guard, is_bundled, began, told }
     }
 
     pub(super) fn bundled(mut self) -> Self {
@@ -98,25 +102,14 @@ impl Bench {
         self.guard.is_some()
     }
 
-    /// What was published, in order. The answer to the PING comes after everything before it.
-    async fn wakeups(&mut self) -> Vec<String> {
-        redis::cmd("PING").exec_async(&mut self.observer).await.unwrap();
-        let mut wakeups = Vec::new();
-        while let Ok(push) = self.heard.try_recv() {
-            if push.kind == PushKind::PMessage {
-                wakeups.push(push.data[1..].iter().map(text).collect::<Vec<_>>().join(" "));
-            }
-        }
-        wakeups
-    }
-
     /// Runs a history on a clean server and a new ledger. Says where they differ.
     pub(super) async fn difference(&mut self, history: &[Event]) -> Option<String> {
         self.begin_anew().await;
         let guard = self.guard.map(|length| Guard { length, kept: None });
         let mut model = Model { guard, ..Model::default() };
         for (i, event) in history.iter().enumerate() {
-            if let Some(difference) = self.compare(&mut model, event).await {
+            let next = next_step(&history[i + 1..]);
+            if let Some(difference) = self.compare(&mut model, event, next).await {
                 return Some(format!("at event {i}, {event:?}:\n{difference}"));
             }
         }
@@ -127,8 +120,9 @@ impl Bench {
     pub(super) async fn tallied(&mut self, history: &[Event]) -> usize {
         self.begin_anew().await;
         let mut model = Model::default();
-        for event in history {
-            assert_eq!(self.compare(&mut model, event).await, None);
+        for (i, event) in history.iter().enumerate() {
+            let next = next_step(&history[i + 1..]);
+            assert_eq!(self.compare(&mut model, event, next).await, None);
         }
         let tally: Option<usize> =
             redis::cmd("GET").arg("tally").query_async(&mut self.ears).await.unwrap();
@@ -148,14 +142,20 @@ impl Bench {
     }
 
     async fn begin_anew(&mut self) {
-        redis::cmd("FLUSHALL").exec_async(&mut self.ears).await.unwrap();
         self.ears.unsubscribe(&[(0..4).map(channel).collect::<Vec<_>>()]).await.unwrap();
-        self.wakeups().await;
+        redis::cmd("FLUSHALL").exec_async(&mut self.observer).await.unwrap();
+        self.wakeups();
         self.now.store(START, Ordering::SeqCst);
-        self.began = Instant::now();
+        (self.began, self.told) = (Instant::now(), None);
     }
 
-    async fn compare(&mut self, model: &mut Model, event: &Event) -> Option<String> {
+    /// If the step of the next call is given, the keys are told of it in the look at the server that follows a call.
+    async fn compare(
+        &mut self,
+        model: &mut Model,
+        event: &Event,
+        next: Option<i64>,
+    ) -> Option<String> {
         match event {
             Event::Listen(inbox) => {
                 self.ears.subscribe(channel_of(*inbox)).await.unwrap();
@@ -175,7 +175,7 @@ impl Bench {
             }
             Event::Call { step, inbox, fence, asks } => {
                 let now = self.now.load(Ordering::SeqCst).saturating_add_signed(*step);
-                if self.age_keys(*step).await {
+                if self.is_gone_after(*step).await {
                     if let Some(left) = self.owed(&model.state).filter(|left| *left > step / 1000) {
                         return Some(format!("{KEY} is gone, and is needed for {left} ms more"));
                     }
@@ -183,7 +183,7 @@ impl Bench {
                 }
                 self.now.store(now, Ordering::SeqCst);
                 let batch = model.batch(now, *inbox, *fence, asks);
-                self.compare_calls(model, now, &batch).await
+                self.compare_calls(model, now, &batch, next).await
             }
         }
     }
@@ -193,6 +193,7 @@ impl Bench {
         model: &mut Model,
         now: u64,
         batch: &Batch,
+        next: Option<i64>,
     ) -> Option<String> {
         let noted = model.guard.as_ref().and_then(|guard| guard.kept);
         let guarded_for = model.guard.as_mut().and_then(|guard| guard.left_at(now));
@@ -202,11 +203,10 @@ impl Bench {
             Ok(replies) => replies,
             Err(error) => return Some(format!("batch {batch:?}\nfailed: {error}")),
         };
-        if admits_nobody(batch) && !self.has_noted(now).await {
+        let Seen { wakeups, kept, marker } = self.look(next).await;
+        if admits_nobody(batch) && !marker.is_some_and(|marker| is_of(&marker, now)) {
             model.guard.iter_mut().for_each(|guard| guard.kept = noted);
         }
-        let kept = Kept::now(self.ears.clone());
-        let (wakeups, kept) = tokio::join!(self.wakeups(), kept);
         let expected_wakeups = expected.wakeups.iter().map(message).collect::<Vec<_>>();
         if replies == expected.replies && wakeups == expected_wakeups {
             return self.kept_amiss(&model.state, &kept);
@@ -216,13 +216,6 @@ impl Bench {
              script wakes {wakeups:?}",
             expected.replies
         ))
-    }
-
-    /// Whether the marker was written now.
-    async fn has_noted(&mut self, now: u64) -> bool {
-        let marker: Option<String> =
-            redis::cmd("GET").arg(MARKER).query_async(&mut self.ears).await.unwrap();
-        marker.is_some_and(|marker| marker.ends_with(&format!(" {now}")))
     }
 
     async fn call(&self, batch: &Batch) -> Result<Replies, StoreError> {
@@ -243,7 +236,7 @@ impl Bench {
     async fn compare_ends(&mut self, model: &mut Model) -> Option<String> {
         let now = self.now.load(Ordering::SeqCst);
         let batch = model.batch(now, None, FenceSeen::None, &[Ask::Inspect { rows: 10_000 }]);
-        if let Some(difference) = self.compare_calls(model, now, &batch).await {
+        if let Some(difference) = self.compare_calls(model, now, &batch, None).await {
             return Some(format!("at the end:\n{difference}"));
         }
         let keys: u64 = redis::cmd("DBSIZE").query_async(&mut self.ears).await.unwrap();
@@ -285,6 +278,14 @@ fn admits_nobody(batch: &Batch) -> bool {
         },
         _ => false,
     })
+}
+
+/// The step of the call that comes next, if nothing else comes before it.
+fn next_step(rest: &[Event]) -> Option<i64> {
+    match rest.first()? {
+        Event::Call { step, .. } => Some(*step),
+        _ => None,
+    }
 }
 
 async fn connect(

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::Ordering;
 
-use redis::aio::MultiplexedConnection;
+use redis::Cmd;
 use seinpaal_proto::MemoryState;
 
 use super::{Bench, KEY};
@@ -10,19 +10,12 @@ use super::{Bench, KEY};
 impl Bench {
     /// The server's clock stands still beside the test's, so its keys are told how much time has passed. Says whether
     /// the name is gone by that.
-    pub(super) async fn age_keys(&mut self, step: i64) -> bool {
-        if step / 1000 == 0 {
-            return false;
+    pub(super) async fn is_gone_after(&mut self, step: i64) -> bool {
+        match self.told.take() {
+            Some(is_gone) => is_gone,
+            None if is_felt(step) => age_keys(step).query_async(&mut self.ears).await.unwrap(),
+            None => false,
         }
-        let script = "local had = redis.call('exists', KEYS[1])
-            for i = 1, #KEYS do
-              local left = redis.call('pttl', KEYS[i])
-              if left >= 0 then redis.call('pexpire', KEYS[i], left - ARGV[1]) end
-            end
-            return had - redis.call('exists', KEYS[1])";
-        let mut command = redis::cmd("EVAL");
-        command.arg(script).arg(2).arg(KEY).arg(format!("{KEY}:o")).arg(step / 1000);
-        command.query_async(&mut self.ears).await.unwrap()
     }
 
     /// Nobody's ttl is the keys': they last at least as long as every lease under them, on the server's own clock. What
@@ -68,20 +61,12 @@ const ROWS_OF_A_CROWD: usize = 20;
 /// What is seen of the keys from outside.
 pub(super) struct Kept {
     /// For how many milliseconds each lasts: -1 for ever, -2 if it is not there.
-    lasting: [i64; 2],
-    head: Option<Vec<u8>>,
-    fields: usize,
+    pub(super) lasting: [i64; 2],
+    pub(super) head: Option<Vec<u8>>,
+    pub(super) fields: usize,
 }
 
 impl Kept {
-    pub(super) async fn now(mut ears: MultiplexedConnection) -> Self {
-        let mut all = redis::pipe();
-        all.cmd("PTTL").arg(KEY).cmd("PTTL").arg(format!("{KEY}:o"));
-        all.cmd("HGET").arg(KEY).arg("h").cmd("HLEN").arg(KEY);
-        let (hash, order, head, fields) = all.query_async(&mut ears).await.unwrap();
-        Self { lasting: [hash, order], head, fields }
-    }
-
     /// The hash has what its head says, and nothing else.
     fn is_left(&self) -> Option<String> {
         let head = self.head.as_deref()?;
@@ -101,4 +86,22 @@ impl Kept {
         (self.fields != expected)
             .then(|| format!("the hash has {} fields, and not {expected}", self.fields))
     }
+}
+
+/// Keys count milliseconds.
+pub(super) fn is_felt(step: i64) -> bool {
+    step / 1000 != 0
+}
+
+/// Makes the keys older by a step. The answer is 1 if the name is gone by that.
+pub(super) fn age_keys(step: i64) -> Cmd {
+    let script = "local had = redis.call('exists', KEYS[1])
+        for i = 1, #KEYS do
+          local left = redis.call('pttl', KEYS[i])
+          if left >= 0 then redis.call('pexpire', KEYS[i], left - ARGV[1]) end
+        end
+        return had - redis.call('exists', KEYS[1])";
+    let mut command = redis::cmd("EVAL");
+    command.arg(script).arg(2).arg(KEY).arg(format!("{KEY}:o")).arg(step / 1000);
+    command
 }
