@@ -6,7 +6,7 @@ use seinpaal_models::{
     explore::explore,
     game::Game,
     list,
-    model::{BELIEVED, FENCE, HELD, NAMED, ORDER, PROGRESS, SHORTENED, TWICE},
+    model::{ASKED, BELIEVED, FENCE, HELD, NAMED, ORDER, PROGRESS, SHORTENED, TWICE},
     plant::Plant,
     queue,
 };
@@ -27,6 +27,7 @@ fn expected(plant: Plant) -> &'static str {
         Plant::ShortensAll | Plant::FreeClock => SHORTENED,
         Plant::LastFirst => ORDER,
         Plant::WishLost | Plant::RenamesInUse => NAMED,
+        Plant::AskInPlace | Plant::AskReplaced | Plant::AskUntold => ASKED,
     }
 }
 
