@@ -87,7 +87,6 @@ pub struct RedisStore {
     heard: Mutex<Option<(u64, u64)>>,
 }
 
-use self::open::Overrides;
 #[cfg(feature = "rigged")]
 pub use self::rigged::Rig;
 

@@ -52,7 +52,8 @@ end
 -- A head begins with the number of its format.
 function ledger.unreadable(text)
   local written = string.byte(text) or 0
-  if written > 0 and written < 32 and (written < VERSION or written > CROWD_VERSION) then
+  local is_ours = (written >= VERSION and written <= LINE_VERSION) or written == APART_VERSION or written == CROWD_VERSION
+  if written > 0 and written < 32 and not is_ours then
     ledger.refuse('SEINPAALFORMAT', format('written in format %d, and this program reads format %d', written, VERSION))
   end
   ledger.corrupt('the head of the name')

@@ -1,7 +1,7 @@
 -- fast_push: this piece of the fast path pushes items.
 -- keys   records order
 -- args   none of its own
--- reply  of each item its number
+-- reply  a number, which is that of the item, for each push
 -- cost   nothing
 --
 -- A push of an item that has a group, a key or a delay does not travel packed, and is not plain.
