@@ -38,9 +38,13 @@ impl RedisStore {
     /// Must be called inside a tokio runtime, which keeps the connection from then on.
     ///
     /// # Errors
-    /// [`StoreErrorKind::Misconfigured`] if the URL, an option of it or the server will not do,
-    /// [`StoreErrorKind::Forbidden`] if the login will not, [`StoreErrorKind::Unreachable`] if no server
+    /// [`Misconfigured`] if the URL, an option of it or the server will not do,
+    /// [`Forbidden`] if the login will not, [`Unreachable`] if no server
     /// that takes writes answers within `connect-timeout`. No error repeats the password.
+    ///
+    /// [`Misconfigured`]: seinpaal_store::StoreErrorKind::Misconfigured
+    /// [`Forbidden`]: seinpaal_store::StoreErrorKind::Forbidden
+    /// [`Unreachable`]: seinpaal_store::StoreErrorKind::Unreachable
     pub async fn connect(
         url: &str,
         inbox: Inbox,
@@ -70,7 +74,9 @@ impl RedisStore {
     /// Connects to the master that the sentinels of a `redis+sentinel://` URL know, wherever it moves.
     ///
     /// # Errors
-    /// As [`RedisStore::connect`], and [`StoreErrorKind::Misconfigured`] if no sentinel knows such a master.
+    /// As [`RedisStore::connect`], and [`Misconfigured`] if no sentinel knows such a master.
+    ///
+    /// [`Misconfigured`]: seinpaal_store::StoreErrorKind::Misconfigured
     pub async fn open_behind(
         url: SentinelUrl,
         inbox: Inbox,
