@@ -173,7 +173,8 @@ impl Holder {
     /// be dead, stopped, or cut off from the store. `None`, too, for a lease that nobody promised to renew.
     #[must_use]
     pub fn not_renewed_for(&self) -> Option<Duration> {
-        self.promise.overdue(self.valid_for.map(micros)).map(Duration::from_micros)
+        let since = self.promise.overdue(micros(self.held_for), self.valid_for.map(micros));
+        since.map(Duration::from_micros)
     }
 
     fn row(&self) -> HolderRow {
