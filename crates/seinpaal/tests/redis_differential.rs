@@ -324,6 +324,9 @@ async fn a_mistake_in_the_list_does_not_stay_hidden() {
         ("limit, limit, -1, held, holders, 0", "limit, limit, -1, holders, held, 0"),
         ("for field, row in pairs(fields or {}) do", "for field, row in pairs({}) do"),
         ("for k = 1, line and min(", "for k = 1, false and min("),
+        ("holders, 0, recent, false)", "holders, 0, 0, false)"),
+        ("_, left, _, recent = read(FIRST", "_, left, recent = read(FIRST"),
+        ("holders, waiting, recent,\n", "holders, waiting, 0,\n"),
     ];
     let mut unnoticed = Vec::new();
     for (from, to) in mistakes {
